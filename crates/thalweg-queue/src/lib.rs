@@ -1,1 +1,20 @@
-//! Being built.
+//! Queues for handing messages between threads, each usable alone.
+#![cfg_attr(not(feature = "std"), no_std)]
+extern crate alloc;
+
+pub mod bbq;
+#[cfg(not(loom))]
+mod edges;
+#[cfg(loom)]
+#[doc(hidden)]
+pub mod edges;
+mod error;
+pub mod fast_forward;
+
+#[cfg(not(feature = "std"))]
+use alloc::sync::Arc;
+#[cfg(feature = "std")]
+use thalweg_sync::sync::Arc;
+
+pub use error::{BuildError, PopError, PushError, TryPopError, TryPushError};
+pub use fast_forward::fast_forward;

@@ -1,0 +1,181 @@
+//! What every queue answers when it cannot do as asked.
+//!
+//! One type per operation. A refused value is inside the error, so that nothing is lost; `Debug` and `Display` do not print it.
+
+use core::fmt;
+
+/// Why a `try_push` did not push. The value comes back in every case.
+///
+/// ```
+/// use thalweg_queue::{TryPushError, fast_forward};
+///
+/// let (mut tx, rx) = fast_forward::<Box<u32>>(8)?;
+/// drop(rx);
+/// let error = tx.try_push(Box::new(7)).unwrap_err();
+/// assert_eq!(error.to_string(), "the queue is closed: every consumer is gone, so stop pushing");
+/// assert_eq!(error.into_inner(), Box::new(7));
+/// # Ok::<(), thalweg_queue::BuildError>(())
+/// ```
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum TryPushError<T> {
+    /// No room: a consumer has to pop first.
+    Full(T),
+    /// No room yet, but pops that are already under way will make some: trying again soon is worthwhile.
+    Busy(T),
+    /// Every consumer is gone, so nothing will be popped any more.
+    Closed(T),
+}
+
+impl<T> TryPushError<T> {
+    /// The value that was not pushed.
+    pub fn into_inner(self) -> T {
+        match self {
+            Self::Full(value) | Self::Busy(value) | Self::Closed(value) => value,
+        }
+    }
+}
+
+impl<T> fmt::Debug for TryPushError<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Full(_) => "Full(..)",
+            Self::Busy(_) => "Busy(..)",
+            Self::Closed(_) => "Closed(..)",
+        })
+    }
+}
+
+impl<T> fmt::Display for TryPushError<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Full(_) => "the queue is full: pop first, or wait with `push`",
+            Self::Busy(_) => "the queue has no room until a pop under way ends: try again soon",
+            Self::Closed(_) => CLOSED_TO_PUSHES,
+        })
+    }
+}
+
+impl<T> core::error::Error for TryPushError<T> {}
+
+/// Why a `try_pop` returned no value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TryPopError {
+    /// Nothing to pop: a producer has to push first.
+    Empty,
+    /// There are values, but a push that is half-way stands in front of them: trying again soon is worthwhile.
+    Busy,
+    /// Every producer is gone and everything they pushed has been popped.
+    Closed,
+}
+
+impl fmt::Display for TryPopError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Empty => "the queue is empty: push first, or wait with `pop`",
+            Self::Busy => "the next value is still being pushed: try again soon",
+            Self::Closed => CLOSED_TO_POPS,
+        })
+    }
+}
+
+impl core::error::Error for TryPopError {}
+
+/// A `push` found every consumer gone. The value comes back.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub struct PushError<T>(pub T);
+
+impl<T> fmt::Debug for PushError<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("PushError(..)")
+    }
+}
+
+impl<T> fmt::Display for PushError<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(CLOSED_TO_PUSHES)
+    }
+}
+
+impl<T> core::error::Error for PushError<T> {}
+
+/// A `pop` found every producer gone and the queue drained.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PopError;
+
+impl fmt::Display for PopError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(CLOSED_TO_POPS)
+    }
+}
+
+impl core::error::Error for PopError {}
+
+const CLOSED_TO_PUSHES: &str = "the queue is closed: every consumer is gone, so stop pushing";
+const CLOSED_TO_POPS: &str = "the queue is closed: every producer is gone and the queue is drained, so stop popping";
+
+/// A queue that cannot be built as asked. `Display` names the parameter, its value and what is possible.
+///
+/// ```
+/// let error = thalweg_queue::bbq::shared::<u32>(12, 64).unwrap_err();
+/// assert_eq!(error.to_string(), "blocks must be a power of two, not 12; 16 is the next");
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum BuildError {
+    /// The value is below the smallest possible one.
+    TooSmall {
+        /// The parameter's name.
+        parameter: &'static str,
+        /// What was asked for.
+        value: usize,
+        /// The smallest possible value.
+        min: usize,
+    },
+    /// The value is above the largest possible one.
+    TooLarge {
+        /// The parameter's name.
+        parameter: &'static str,
+        /// What was asked for.
+        value: usize,
+        /// The largest possible value, with the other parameters as they are.
+        max: usize,
+    },
+    /// The value has to be a power of two.
+    NotPowerOfTwo {
+        /// The parameter's name.
+        parameter: &'static str,
+        /// What was asked for.
+        value: usize,
+    },
+}
+
+impl BuildError {
+    /// Checks that `value` lies in `min..=max`.
+    pub(crate) fn check(parameter: &'static str, value: usize, min: usize, max: usize) -> Result<(), Self> {
+        if value < min {
+            Err(Self::TooSmall { parameter, value, min })
+        } else if value > max {
+            Err(Self::TooLarge { parameter, value, max })
+        } else {
+            Ok(())
+        }
+    }
+}
+
+impl fmt::Display for BuildError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match *self {
+            Self::TooSmall { parameter, value, min } => write!(f, "{parameter} must be at least {min}, not {value}"),
+            Self::TooLarge { parameter, value, max } => write!(f, "{parameter} must be at most {max}, not {value}"),
+            Self::NotPowerOfTwo { parameter, value } => {
+                write!(f, "{parameter} must be a power of two, not {value}")?;
+                match value.checked_next_power_of_two() {
+                    Some(next) => write!(f, "; {next} is the next"),
+                    None => Ok(()),
+                }
+            }
+        }
+    }
+}
+
+impl core::error::Error for BuildError {}

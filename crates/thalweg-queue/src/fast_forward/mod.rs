@@ -1,0 +1,267 @@
+//! FastForward: one producer, one consumer, and no index between them.
+//!
+//! | | |
+//! |---|---|
+//! | order | FIFO, linearizable |
+//! | who | one producer, one consumer |
+//! | items | one word that is never null: [`Word`] |
+//! | progress | `try_push` and `try_pop` are wait-free, but for a [`Slip`] that was asked for |
+//! | cost | one load and one store of a slot per item, no read-modify-write; the producer checks, and the consumer empties, a line of slots at a time |
+//!
+//! Lamport's queue compares head and tail, so each side keeps reading an index that the other keeps writing. Here the slot itself
+//! says whether it is full: null is empty. Head and tail are private to their handles.
+//!
+//! From J. Giacomoni, T. Moseley, M. Vachharajani, *FastForward for Efficient Pipeline Parallelism: A Cache-Optimized Concurrent
+//! Lock-Free Queue*, PPoPP 2008: sections 3.3 (queue), 3.4 (slip), 3.6 (payload behind a pointer); names as there. Different
+//! from the paper: slots are emptied and checked by the line, the two ends close, and items have destructors.
+//!
+//! ```
+//! use thalweg_queue::{TryPopError, fast_forward};
+//!
+//! let (mut tx, mut rx) = fast_forward(1024)?;
+//! let producer = std::thread::spawn(move || {
+//!     for i in 0..10_000_u64 {
+//!         tx.push(Box::new(i)).unwrap(); // waits while the queue is full
+//!     }
+//! });
+//! for i in 0..10_000 {
+//!     assert_eq!(*rx.pop()?, i);
+//! }
+//! producer.join().unwrap();
+//! assert_eq!(rx.try_pop(), Err(TryPopError::Closed));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! # Capacity
+//!
+//! `capacity` items fit for certain: a push finds room whenever fewer items than that are in the queue. The consumer empties
+//! slots a line at a time, and at once when it finds nothing to pop, so the ring has spare slots and up to two lines more items may fit.
+//! `Full` means that `capacity` items or more are waiting. Any capacity will do; 512 to 4096 is where throughput is best.
+//!
+//! # Invariants
+//!
+//! - **F1** Slots are filled in ring order by the producer, taken and emptied in ring order by the consumer; no one else writes them.
+//! - **F2** The producer fills a slot only after it has seen it, or a later slot of the same line, empty in this round; the
+//!   consumer takes a slot only after it has seen it filled.
+//! - **F3** Taken slots that are not yet empty all lie in the consumer's current line, and there are none whenever it
+//!   has found nothing to pop, runs a destructor of an item, or is gone.
+
+mod ring;
+mod slip;
+mod word;
+
+pub use slip::Slip;
+pub use word::Word;
+
+use crate::{Arc, BuildError, PopError, PushError, TryPopError, TryPushError};
+use core::fmt;
+use ring::{LINE, Ring};
+use slip::Slipping;
+
+/// A queue for at least `capacity` items of one word.
+///
+/// Memory: one word per item and two lines on top. `BuildError` if `capacity` is zero or beyond the address space.
+pub fn fast_forward<T: Word + Send>(capacity: usize) -> Result<(Producer<T>, Consumer<T>), BuildError> {
+    let ring = Arc::new(Ring::new(capacity)?);
+    let producer = Producer { ring: ring.clone(), head: 0, free: 0 };
+    Ok((producer, Consumer { ring, tail: 0, uncleared: 0, slip: None }))
+}
+
+/// The writing end. Dropping it closes the queue; the consumer drains what is left.
+///
+/// It moves between threads but cannot be cloned: "one producer" is checked by the compiler.
+///
+/// ```compile_fail,E0599
+/// let (tx, _rx) = thalweg_queue::fast_forward::<Box<u64>>(64)?;
+/// let second = tx.clone();
+/// # Ok::<(), thalweg_queue::BuildError>(())
+/// ```
+pub struct Producer<T: Word> {
+    ring: Arc<Ring<T>>,
+    /// The next slot to fill.
+    head: usize,
+    /// How many slots from `head` on are known to be empty. They end with `head`'s line.
+    free: usize,
+}
+
+impl<T: Word> Producer<T> {
+    /// Pushes, or says why not and gives the value back. Never `Busy`.
+    #[inline]
+    pub fn try_push(&mut self, value: T) -> Result<(), TryPushError<T>> {
+        if self.ring.consumer_gone() {
+            return Err(TryPushError::Closed(value));
+        }
+        if self.free == 0 {
+            self.free = self.look();
+            if self.free == 0 {
+                return Err(TryPushError::Full(value));
+            }
+        }
+        self.free -= 1;
+        let slot = self.head;
+        self.head = self.ring.next(slot);
+        self.ring.fill(slot, value);
+        Ok(())
+    }
+
+    /// Pushes, waiting while the queue is full.
+    #[inline]
+    pub fn push(&mut self, mut value: T) -> Result<(), PushError<T>> {
+        loop {
+            match self.try_push(value) {
+                Ok(()) => return Ok(()),
+                Err(TryPushError::Closed(value)) => return Err(PushError(value)),
+                Err(TryPushError::Full(refused) | TryPushError::Busy(refused)) => value = refused,
+            }
+            thalweg_sync::spin::until(|| (self.ring.is_empty(self.head) || self.ring.consumer_gone()).then_some(()));
+        }
+    }
+
+    /// How many slots from `head` on can be filled: the rest of the line, one, or none.
+    #[inline]
+    fn look(&self) -> usize {
+        let rest = LINE - self.head % LINE;
+        if self.ring.is_empty(self.head + rest - 1) { rest } else { usize::from(self.ring.is_empty(self.head)) }
+    }
+
+    /// How many items fit for certain.
+    pub fn capacity(&self) -> usize {
+        self.ring.capacity
+    }
+
+    /// Whether the consumer is gone. Then it stays so, and every push is refused.
+    pub fn is_closed(&self) -> bool {
+        self.ring.consumer_gone()
+    }
+}
+
+impl<T: Word> Drop for Producer<T> {
+    fn drop(&mut self) {
+        self.ring.leave_producer();
+    }
+}
+
+impl<T: Word> fmt::Debug for Producer<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Producer").field("capacity", &self.capacity()).field("closed", &self.is_closed()).finish()
+    }
+}
+
+/// The reading end. Dropping it closes the queue: pushes fail from then on, and what is in the queue is dropped.
+///
+/// Like the producer it moves between threads but cannot be cloned.
+pub struct Consumer<T: Word> {
+    ring: Arc<Ring<T>>,
+    /// The next slot to take.
+    tail: usize,
+    /// The first slot that is taken and not yet emptied; `tail` if there is none.
+    uncleared: usize,
+    slip: Option<Slipping>,
+}
+
+impl<T: Word> Consumer<T> {
+    /// Keeps a distance to the producer from now on. Off unless asked for.
+    ///
+    /// [`Slip`] says what it costs and when it helps. A `good` above the capacity counts as the capacity.
+    #[must_use]
+    pub fn with_slip(mut self, slip: Slip) -> Self {
+        self.slip = Some(Slipping::new(slip, self.ring.capacity));
+        self
+    }
+
+    /// Pops the oldest item, or says why not. Never `Busy`.
+    #[inline]
+    pub fn try_pop(&mut self) -> Result<T, TryPopError> {
+        if let Some(slip) = &mut self.slip
+            && self.ring.is_filled(self.tail)
+        {
+            let (ring, tail) = (&*self.ring, self.tail);
+            slip.adjust(|n| ring.is_filled((tail + n) % ring.slots()));
+        }
+        match self.take() {
+            Some(item) => Ok(item),
+            None => self.idle(),
+        }
+    }
+
+    /// Pops the oldest item, waiting while there is none.
+    #[inline]
+    pub fn pop(&mut self) -> Result<T, PopError> {
+        loop {
+            match self.try_pop() {
+                Ok(item) => return Ok(item),
+                Err(TryPopError::Closed) => return Err(PopError),
+                Err(TryPopError::Empty | TryPopError::Busy) => {}
+            }
+            thalweg_sync::spin::until(|| (self.ring.is_filled(self.tail) || self.ring.producer_gone()).then_some(()));
+        }
+    }
+
+    /// The item at the tail, and the line emptied if it was the last in it.
+    #[inline]
+    fn take(&mut self) -> Option<T> {
+        // SAFETY: `&mut` of the only consumer; `tail` was emptied after it was taken last, one round ago (F3).
+        let item = unsafe { self.ring.take(self.tail) }?;
+        self.tail = self.ring.next(self.tail);
+        if self.tail.is_multiple_of(LINE) {
+            self.clear();
+        }
+        Some(item)
+    }
+
+    /// Empties the taken slots.
+    #[inline]
+    fn clear(&mut self) {
+        while self.uncleared != self.tail {
+            self.ring.clear(self.uncleared);
+            self.uncleared = self.ring.next(self.uncleared);
+        }
+    }
+
+    /// There was nothing at the tail.
+    fn idle(&mut self) -> Result<T, TryPopError> {
+        // Else the producer could find the ring full while both sides wait.
+        self.clear();
+        if let Some(slip) = &mut self.slip {
+            slip.look_soon();
+        }
+        if !self.ring.producer_gone() {
+            return Err(TryPopError::Empty);
+        }
+        // The producer may have pushed after our look and before it left.
+        self.take().ok_or(TryPopError::Closed)
+    }
+
+    /// Whether there is nothing to pop now. "No" stays true until the next pop; "yes" may be outdated at once.
+    pub fn is_empty(&self) -> bool {
+        !self.ring.is_filled(self.tail)
+    }
+
+    /// How many items fit for certain.
+    pub fn capacity(&self) -> usize {
+        self.ring.capacity
+    }
+
+    /// Whether the producer is gone. Then it stays so; items may still be left.
+    pub fn is_closed(&self) -> bool {
+        self.ring.producer_gone()
+    }
+}
+
+impl<T: Word> Drop for Consumer<T> {
+    fn drop(&mut self) {
+        self.ring.leave_consumer();
+        // Empty the slots before the item's destructor runs: it may panic, and the ring drops what it finds (F3).
+        while let Some(item) = self.take() {
+            self.clear();
+            drop(item);
+        }
+        self.clear();
+    }
+}
+
+impl<T: Word> fmt::Debug for Consumer<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Consumer").field("capacity", &self.capacity()).field("closed", &self.is_closed()).finish()
+    }
+}
