@@ -1,12 +1,341 @@
 //! Atomics with explicit orderings.
+//!
+//! The types, their methods and their meaning are those of the standard library. Each is a transparent newtype that inlines to the
+//! same instruction; under an engine the access goes to the engine first, under loom the inner type is loom's. So the same
+//! methods exist in every world, except that under loom `new` is not `const` and there is no `get_mut` (a `load` through
+//! `&mut self` does).
+//!
+//! ```
+//! use thalweg_sync::atomic::{AtomicU64, Ordering};
+//!
+//! # thalweg_sync::model(|| {
+//! let highest = AtomicU64::new(3);
+//! assert_eq!(highest.fetch_max(7, Ordering::AcqRel), 3);
+//! assert_eq!(highest.load(Ordering::Acquire), 7);
+//! # });
+//! ```
 
-pub use core::sync::atomic::{
-    AtomicBool, AtomicI64, AtomicPtr, AtomicU8, AtomicU32, AtomicU64, AtomicUsize, Ordering, fence,
-};
+use crate::engine::{self, Atomic, Operation, Word};
+#[cfg(not(loom))]
+use core::sync::atomic as world;
+#[cfg(loom)]
+use loom::sync::atomic as world;
+
+pub use core::sync::atomic::Ordering;
+
+/// A fence, as [`core::sync::atomic::fence`].
+#[inline(always)]
+#[track_caller]
+pub fn fence(order: Ordering) {
+    match engine::current() {
+        None => world::fence(order),
+        Some(engine) => engine.fence(order, core::panic::Location::caller()),
+    }
+}
+
+/// Hands an access to the engine that runs on this thread. `None`: no engine, so do it natively.
+///
+/// The operation is a closure because describing a pointer exposes it, which native code must not pay for.
+///
+/// # Safety
+///
+/// There is a living atomic of type `word` at `address`.
+#[inline(always)]
+#[track_caller]
+unsafe fn intercept(
+    address: *const (),
+    word: Word,
+    operation: impl FnOnce() -> Operation,
+    success: Ordering,
+    failure: Ordering,
+) -> Option<Result<u64, u64>> {
+    let engine = engine::current()?;
+    let at = core::panic::Location::caller();
+    // SAFETY: the caller's promise; the borrow of the atomic lasts for this call.
+    let access = unsafe { Atomic::new(address, word, operation(), success, failure, at) };
+    Some(engine.atomic(&access))
+}
+
+/// One atomic type: the operations that all of them have.
+///
+/// `$bits` turns a value into a bit pattern filled up with zeros, `$value` turns it back.
+macro_rules! atomic {
+    ($Name:ident $(<$T:ident>)?, $Value:ty, $word:expr, $bits:expr, $value:expr) => {
+        #[doc = concat!("[`core::sync::atomic::", stringify!($Name), "`], seen by engines.")]
+        #[cfg_attr(not(loom), repr(transparent))]
+        pub struct $Name $(<$T>)? (world::$Name $(<$T>)?);
+
+        impl $(<$T>)? $Name $(<$T>)? {
+            /// An atomic that holds `value`.
+            #[cfg(not(loom))]
+            #[inline(always)]
+            pub const fn new(value: $Value) -> Self {
+                Self(world::$Name::new(value))
+            }
+
+            /// An atomic that holds `value`.
+            #[cfg(loom)]
+            #[track_caller]
+            pub fn new(value: $Value) -> Self {
+                Self(world::$Name::new(value))
+            }
+
+            /// Reads the value.
+            #[inline(always)]
+            #[track_caller]
+            pub fn load(&self, order: Ordering) -> $Value {
+                match self.intercept(|| Operation::Load, order, order) {
+                    None => self.0.load(order),
+                    Some(read) => Self::read(read),
+                }
+            }
+
+            /// Writes `value`.
+            #[inline(always)]
+            #[track_caller]
+            pub fn store(&self, value: $Value, order: Ordering) {
+                if self.intercept(|| Operation::Store($bits(value)), order, order).is_none() {
+                    self.0.store(value, order);
+                }
+            }
+
+            /// Writes `value`. Returns the value before.
+            #[inline(always)]
+            #[track_caller]
+            pub fn swap(&self, value: $Value, order: Ordering) -> $Value {
+                match self.intercept(|| Operation::Swap($bits(value)), order, order) {
+                    None => self.0.swap(value, order),
+                    Some(read) => Self::read(read),
+                }
+            }
+
+            /// Writes `new` if the value is `expected`. Returns the value before; as an error if it was another.
+            #[inline(always)]
+            #[track_caller]
+            pub fn compare_exchange(
+                &self,
+                expected: $Value,
+                new: $Value,
+                success: Ordering,
+                failure: Ordering,
+            ) -> Result<$Value, $Value> {
+                let operation =
+                    || Operation::CompareExchange { expected: $bits(expected), new: $bits(new), weak: false };
+                match self.intercept(operation, success, failure) {
+                    None => self.0.compare_exchange(expected, new, success, failure),
+                    Some(read) => read.map($value).map_err($value),
+                }
+            }
+
+            /// As [`compare_exchange`](Self::compare_exchange), but may fail without a reason. For loops.
+            #[inline(always)]
+            #[track_caller]
+            pub fn compare_exchange_weak(
+                &self,
+                expected: $Value,
+                new: $Value,
+                success: Ordering,
+                failure: Ordering,
+            ) -> Result<$Value, $Value> {
+                let operation =
+                    || Operation::CompareExchange { expected: $bits(expected), new: $bits(new), weak: true };
+                match self.intercept(operation, success, failure) {
+                    None => self.0.compare_exchange_weak(expected, new, success, failure),
+                    Some(read) => read.map($value).map_err($value),
+                }
+            }
+
+            /// Writes what `update` makes of the value, again until no other write comes between. Returns the value before;
+            /// as an error if `update` gave `None`.
+            #[inline(always)]
+            #[track_caller]
+            pub fn fetch_update(
+                &self,
+                write: Ordering,
+                read: Ordering,
+                mut update: impl FnMut($Value) -> Option<$Value>,
+            ) -> Result<$Value, $Value> {
+                let mut value = self.load(read);
+                while let Some(new) = update(value) {
+                    match self.compare_exchange_weak(value, new, write, read) {
+                        Ok(before) => return Ok(before),
+                        Err(other) => value = other,
+                    }
+                }
+                Err(value)
+            }
+
+            /// Exclusive access, checked by the compiler.
+            #[cfg(not(loom))]
+            #[inline(always)]
+            #[track_caller]
+            pub fn get_mut(&mut self) -> &mut $Value {
+                crate::hint::touch(
+                    core::ptr::from_ref(&self.0).cast(),
+                    size_of_val(&self.0),
+                    crate::hint::Access::Write,
+                );
+                self.0.get_mut()
+            }
+
+            /// The value, taken out.
+            #[cfg(not(loom))]
+            #[inline(always)]
+            #[track_caller]
+            pub fn into_inner(mut self) -> $Value {
+                *self.get_mut()
+            }
+
+            /// The value, taken out.
+            #[cfg(loom)]
+            #[track_caller]
+            pub fn into_inner(self) -> $Value {
+                self.0.into_inner()
+            }
+
+            #[inline(always)]
+            #[track_caller]
+            fn intercept(
+                &self,
+                operation: impl FnOnce() -> Operation,
+                success: Ordering,
+                failure: Ordering,
+            ) -> Option<Result<u64, u64>> {
+                // SAFETY: `self` is a living atomic of this type: when an engine runs, `world` is `core`.
+                unsafe { intercept(core::ptr::from_ref(&self.0).cast(), $word, operation, success, failure) }
+            }
+
+            #[inline(always)]
+            fn read(result: Result<u64, u64>) -> $Value {
+                let (Ok(bits) | Err(bits)) = result;
+                $value(bits)
+            }
+        }
+
+        impl $(<$T>)? core::fmt::Debug for $Name $(<$T>)? {
+            fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+                self.0.fmt(f)
+            }
+        }
+
+        impl $(<$T>)? From<$Value> for $Name $(<$T>)? {
+            #[track_caller]
+            fn from(value: $Value) -> Self {
+                Self::new(value)
+            }
+        }
+
+        #[cfg(all(feature = "instrument", not(loom)))]
+        impl $(<$T>)? Drop for $Name $(<$T>)? {
+            fn drop(&mut self) {
+                if let Some(engine) = engine::current() {
+                    engine.retire(core::ptr::from_ref(self).addr(), size_of_val(self));
+                }
+            }
+        }
+    };
+}
+
+/// One read-modify-write operation.
+macro_rules! fetch {
+    ($Value:ty, $bits:expr; $($(#[$doc:meta])* $method:ident $operation:ident),+) => { $(
+        $(#[$doc])*
+        #[inline(always)]
+        #[track_caller]
+        pub fn $method(&self, value: $Value, order: Ordering) -> $Value {
+            match self.intercept(|| Operation::$operation($bits(value)), order, order) {
+                None => self.0.$method(value, order),
+                Some(read) => Self::read(read),
+            }
+        }
+    )+ };
+}
+
+macro_rules! integer {
+    ($($Name:ident $Value:ident $Unsigned:ident $word:expr;)+) => { $(
+        atomic!($Name, $Value, $word, |value: $Value| value as $Unsigned as u64, |bits: u64| bits as $Value);
+
+        impl $Name {
+            fetch! { $Value, |value: $Value| value as $Unsigned as u64;
+                /// Adds `value`, wrapping. Returns the value before.
+                fetch_add Add,
+                /// Subtracts `value`, wrapping. Returns the value before.
+                fetch_sub Sub,
+                /// Keeps the bits that `value` has. Returns the value before.
+                fetch_and And,
+                /// Sets the bits that `value` has. Returns the value before.
+                fetch_or Or,
+                /// Flips the bits that `value` has. Returns the value before.
+                fetch_xor Xor,
+                /// Writes the greater of the two. Returns the value before. One instruction on some machines, a loop on x86.
+                fetch_max Max,
+                /// Writes the smaller of the two. Returns the value before.
+                fetch_min Min
+            }
+        }
+
+        impl Default for $Name {
+            #[track_caller]
+            fn default() -> Self {
+                Self::new(0)
+            }
+        }
+    )+ };
+}
+
+integer! {
+    AtomicU8 u8 u8 Word::U8;
+    AtomicU16 u16 u16 Word::U16;
+    AtomicU32 u32 u32 Word::U32;
+    AtomicU64 u64 u64 Word::U64;
+    AtomicUsize usize usize if usize::BITS == 64 { Word::U64 } else { Word::U32 };
+    AtomicI8 i8 u8 Word::I8;
+    AtomicI16 i16 u16 Word::I16;
+    AtomicI32 i32 u32 Word::I32;
+    AtomicI64 i64 u64 Word::I64;
+    AtomicIsize isize usize if usize::BITS == 64 { Word::I64 } else { Word::I32 };
+}
+
+atomic!(AtomicBool, bool, Word::Bool, u64::from, |bits: u64| bits != 0);
+
+impl AtomicBool {
+    fetch! { bool, u64::from;
+        /// Logical and with `value`. Returns the value before.
+        fetch_and And,
+        /// Logical or with `value`. Returns the value before.
+        fetch_or Or,
+        /// Logical exclusive or with `value`. Returns the value before.
+        fetch_xor Xor
+    }
+}
+
+impl Default for AtomicBool {
+    #[track_caller]
+    fn default() -> Self {
+        Self::new(false)
+    }
+}
+
+atomic!(AtomicPtr<T>, *mut T, Word::Pointer, |pointer: *mut T| pointer.expose_provenance() as u64, |bits: u64| {
+    core::ptr::with_exposed_provenance_mut(bits as usize)
+});
+
+impl<T> Default for AtomicPtr<T> {
+    #[track_caller]
+    fn default() -> Self {
+        Self::new(core::ptr::null_mut())
+    }
+}
 
 /// A statistic: one thread adds, any thread may read a recent value.
 ///
 /// No engine sees it, so it must never decide anything.
+///
+/// ```
+/// let messages = thalweg_sync::atomic::Counter::new();
+/// messages.add(3);
+/// assert_eq!(messages.get(), 3);
+/// ```
 #[derive(Debug, Default)]
 pub struct Counter(core::sync::atomic::AtomicU64);
 
@@ -25,6 +354,7 @@ impl Counter {
     /// A recent value.
     #[inline(always)]
     pub fn get(&self) -> u64 {
+        // Relaxed here and above: nothing is decided by it, so nothing needs to be ordered by it.
         self.0.load(Ordering::Relaxed)
     }
 

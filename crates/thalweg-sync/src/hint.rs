@@ -1,6 +1,8 @@
 //! What an engine should know about the time between accesses. Natively nothing.
 
-/// How memory behind a pointer is used.
+use crate::engine::{self, Span};
+
+/// How memory is used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Access {
     /// Read only.
@@ -10,9 +12,28 @@ pub enum Access {
 }
 
 /// Says that `bytes` bytes behind `address` are read or written, outside the facade's own types.
+///
+/// ```
+/// use thalweg_sync::hint::{Access, touch};
+///
+/// fn checksum(payload: &[u8]) -> u32 {
+///     touch(payload.as_ptr(), payload.len(), Access::Read);
+///     payload.iter().map(|&byte| u32::from(byte)).sum()
+/// }
+/// assert_eq!(checksum(b"abc"), 294);
+/// ```
 #[inline(always)]
-pub fn touch(_address: *const u8, _bytes: usize, _access: Access) {}
+#[track_caller]
+pub fn touch(address: *const u8, bytes: usize, access: Access) {
+    if let Some(engine) = engine::current() {
+        engine.touch(&Span { address: address.addr(), bytes, access, at: core::panic::Location::caller() });
+    }
+}
 
 /// Says that about `cycles` cycles of work were done that touch no shared memory.
 #[inline(always)]
-pub fn work(_cycles: u64) {}
+pub fn work(cycles: u64) {
+    if let Some(engine) = engine::current() {
+        engine.work(cycles);
+    }
+}

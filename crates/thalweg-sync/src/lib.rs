@@ -1,17 +1,86 @@
 //! The facade: every line of concurrent code in thalweg goes through this crate.
 //!
-//! In an ordinary build everything here is the standard library, inlined away.
+//! In an ordinary build everything here is the standard library, inlined away. The same source can also be run by an
+//! *engine*, which sees every access and decides who runs, and by [loom], which explores what weak memory allows.
+//!
+//! | world | how to get it | what it does with your code |
+//! |---|---|---|
+//! | native | nothing | runs it: no cost, no dependency but `libc` on Linux |
+//! | watched | feature `instrument`, then an engine | runs it natively, or under whichever engine runs on the thread: [`engine`] |
+//! | modelled | `RUSTFLAGS="--cfg loom"` | tries all executions of small clients, up to loom's bounds: [`model`] |
+//!
+//! Engines are crates of their own. `thalweg-check` has a schedule fuzzer: hundreds of threads, sequentially consistent, a failure replays by its seed.
+//!
+//! # The smallest example
+//!
+//! A message is handed over through a [`cell::Slot`], and a flag says when.
+//!
+//! ```
+//! use thalweg_sync::{atomic::{AtomicBool, Ordering}, cell::Slot, model, spin, sync::Arc, thread};
+//!
+//! model(|| {
+//!     let shared = Arc::new((Slot::new(0), AtomicBool::new(false)));
+//!     let writer = thread::spawn({
+//!         let shared = shared.clone();
+//!         move || {
+//!             // SAFETY: nobody reads the slot before the flag is set.
+//!             shared.0.with_mut(|slot| unsafe { *slot = 42 });
+//!             shared.1.store(true, Ordering::Release); // Relaxed: loom reports a causality violation
+//!         }
+//!     });
+//!     spin::until(|| shared.1.load(Ordering::Acquire).then_some(()));
+//!     // SAFETY: the flag is set, so the writer is done with the slot.
+//!     assert_eq!(shared.0.with(|slot| unsafe { *slot }), 42);
+//!     writer.join().unwrap();
+//! });
+//! ```
+//!
+//! # What is where
+//!
+//! | you need | take |
+//! |---|---|
+//! | an atomic, a fence | [`atomic`] |
+//! | memory that a protocol hands from thread to thread | [`cell::Slot`] |
+//! | to wait for something that others do | [`spin::until`]; `park::Parker` to sleep |
+//! | a lock, shared ownership | [`sync`] |
+//! | threads, pinning | `thread` |
+//! | the clock | `time` |
+//! | no false sharing | [`CachePadded`] |
+//! | to tell an engine what it cannot see | [`hint`] |
+//!
+//! # What is promised
+//!
+//! - The same names with the same meaning in every world. Code that stays within the common subset (under loom: no `const fn
+//!   new`, no `get_mut` of atomics, no `thread::scope`, no `Weak`) builds in all of them.
+//! - Natively, nothing is added: the types are transparent, the functions are inlined, the hook is known to be empty when compiling.
+//! - With `instrument` and no engine, behaviour is native; each access costs a thread-local load and a branch more. The feature is
+//!   additive, so a build may contain it without harm; numbers are measured without it.
+//!
+//! # What is not
+//!
+//! - Engines see what goes through this crate. Plain memory, `Arc` counts, thread-locals, files and other libraries' locks they do not see.
+//! - Objects do not cross worlds: a thread outside an engine's run must not wait for one inside, or the other way round.
+//! - loom is bounded (five threads, recent stores) and reads `SeqCst` accesses as `AcqRel`; use `fence(SeqCst)` where that matters.
+//!
+//! Without the default feature `std` the crate is `no_std` (with `alloc`), and has no threads, no clock and no locks.
+//!
+//! [loom]: https://docs.rs/loom
 #![cfg_attr(not(feature = "std"), no_std)]
+#![allow(
+    clippy::disallowed_types,
+    clippy::disallowed_methods,
+    reason = "this crate is the facade: it alone wraps the standard library's and loom's own"
+)]
 extern crate alloc;
 
 pub mod atomic;
 pub mod cell;
+pub mod engine;
 pub mod hint;
 mod pad;
 #[cfg(feature = "std")]
 pub mod park;
 pub mod spin;
-#[cfg(feature = "std")]
 pub mod sync;
 #[cfg(feature = "std")]
 pub mod thread;
@@ -19,3 +88,25 @@ pub mod thread;
 pub mod time;
 
 pub use pad::CachePadded;
+
+/// Runs `client` once natively; under loom, in every way that memory model and scheduler allow, within loom's bounds.
+///
+/// Under loom, `LOOM_MAX_PREEMPTIONS=2` bounds the switches and `LOOM_MAX_DURATION` the seconds; a run of more than
+/// `LOOM_MAX_BRANCHES` steps (here 100 000 unless set) is reported as a livelock.
+///
+/// # Panics
+///
+/// If an execution panics, deadlocks, races on a [`cell::Slot`] or leaks an [`Arc`](sync::Arc).
+pub fn model(client: impl Fn() + Send + Sync + 'static) {
+    #[cfg(loom)]
+    {
+        let mut builder = loom::model::Builder::new();
+        if std::env::var_os("LOOM_MAX_BRANCHES").is_none() {
+            // loom's own 1 000 is too few for clients that wait.
+            builder.max_branches = 100_000;
+        }
+        builder.check(client);
+    }
+    #[cfg(not(loom))]
+    client();
+}

@@ -1,13 +1,31 @@
 //! Sleeping until another thread says so.
 
-use core::sync::atomic::{AtomicBool, Ordering};
-use core::time::Duration;
-use std::sync::Arc;
+use crate::atomic::{AtomicBool, Ordering};
+use crate::engine;
+use crate::sync::Arc;
+use crate::time::{self, Duration};
+use core::panic::Location;
+#[cfg(loom)]
+use loom::thread as world;
+#[cfg(not(loom))]
+use std::thread as world;
 
 /// The sleeping side of a token: belongs to the thread that made it.
 ///
 /// [`Unparker::unpark`] leaves one token; [`park`](Self::park) takes it, sleeping until there is one. Everything before the `unpark`
 /// is visible after the `park` that took its token.
+///
+/// ```
+/// use thalweg_sync::{park::Parker, thread};
+///
+/// # thalweg_sync::model(|| {
+/// let parker = Parker::new();
+/// let unparker = parker.unparker();
+/// let waker = thread::spawn(move || unparker.unpark());
+/// parker.park(); // whichever comes first: the token stays until it is taken
+/// waker.join().unwrap();
+/// # });
+/// ```
 #[derive(Debug)]
 pub struct Parker {
     token: Arc<Token>,
@@ -23,7 +41,18 @@ pub struct Unparker {
 #[derive(Debug)]
 struct Token {
     set: AtomicBool,
-    thread: std::thread::Thread,
+    thread: world::Thread,
+}
+
+impl Token {
+    fn take(&self) -> bool {
+        // Acquire, pairs with the Release in `unpark`: what came before that `unpark` is visible to who takes its token.
+        self.set.swap(false, Ordering::Acquire)
+    }
+
+    fn address(&self) -> usize {
+        core::ptr::from_ref(self).addr()
+    }
 }
 
 impl Parker {
@@ -31,7 +60,7 @@ impl Parker {
     #[allow(clippy::new_without_default, reason = "it belongs to the calling thread, which a default would hide")]
     pub fn new() -> Self {
         Self {
-            token: Arc::new(Token { set: AtomicBool::new(false), thread: std::thread::current() }),
+            token: Arc::new(Token { set: AtomicBool::new(false), thread: world::current() }),
             _not_send: core::marker::PhantomData,
         }
     }
@@ -42,32 +71,61 @@ impl Parker {
     }
 
     /// Sleeps until a token is left, and takes it.
+    #[track_caller]
     pub fn park(&self) {
-        while !self.token.set.swap(false, Ordering::Acquire) {
-            std::thread::park();
+        while !self.token.take() {
+            match engine::current() {
+                Some(engine) => engine.park(self.token.address(), None, Location::caller()),
+                None => world::park(),
+            }
         }
     }
 
     /// Sleeps until a token is left, but no longer than `timeout`. True if it took a token.
+    ///
+    /// Under loom, which has no time, it gives others one chance to run.
+    #[track_caller]
     pub fn park_timeout(&self, timeout: Duration) -> bool {
-        let end = crate::time::now().after(timeout);
+        let end = time::now().after(timeout);
         loop {
-            if self.token.set.swap(false, Ordering::Acquire) {
+            if self.token.take() {
                 return true;
             }
-            let left = end.since(crate::time::now());
+            let left = end.since(time::now());
             if left.is_zero() {
                 return false;
             }
-            std::thread::park_timeout(left);
+            match engine::current() {
+                Some(engine) => engine.park(self.token.address(), Some(end.as_nanos()), Location::caller()),
+                None => sleep(left),
+            }
+            if cfg!(loom) {
+                return self.token.take();
+            }
         }
     }
 }
 
 impl Unparker {
     /// Leaves a token and wakes the thread if it sleeps.
+    #[track_caller]
     pub fn unpark(&self) {
-        self.token.set.store(true, Ordering::Release);
-        self.token.thread.unpark();
+        // Release, pairs with the Acquire in `take`. A read-modify-write, so that a token that two threads leave carries the edges
+        // of both: a store would cut off the first one's release sequence.
+        self.token.set.swap(true, Ordering::Release);
+        match engine::current() {
+            Some(engine) => engine.unpark(self.token.address(), Location::caller()),
+            None => self.token.thread.unpark(),
+        }
     }
+}
+
+#[cfg(not(loom))]
+fn sleep(at_most: Duration) {
+    std::thread::park_timeout(at_most);
+}
+
+#[cfg(loom)]
+fn sleep(_at_most: Duration) {
+    loom::thread::yield_now();
 }

@@ -1,8 +1,58 @@
 //! Threads: started, joined, pinned.
+//!
+//! ```
+//! use thalweg_sync::thread;
+//!
+//! # thalweg_sync::model(|| {
+//! let answer = thread::spawn(|| 6 * 7);
+//! assert_eq!(answer.join().unwrap(), 42);
+//! # });
+//! ```
 
-pub use std::thread::{JoinHandle, Scope, ScopedJoinHandle, scope, spawn, yield_now};
+mod affinity;
+#[cfg(all(feature = "instrument", not(loom)))]
+mod watched;
 
-/// How many threads this process may run at once: affinity masks and cgroup quotas count.
+pub use affinity::{Affinity, current_affinity, pin_current};
+#[cfg(loom)]
+pub use loom::thread::{JoinHandle, spawn};
+#[cfg(all(not(feature = "instrument"), not(loom)))]
+pub use std::thread::{JoinHandle, Scope, ScopedJoinHandle, scope, spawn};
+#[cfg(all(feature = "instrument", not(loom)))]
+pub use watched::{JoinHandle, Scope, ScopedJoinHandle, scope, spawn};
+
+use crate::engine;
+use crate::time::Duration;
+
+/// Lets other threads run first, if there are any.
+#[inline]
+#[track_caller]
+pub fn yield_now() {
+    #[cfg(loom)]
+    loom::thread::yield_now();
+    #[cfg(not(loom))]
+    match engine::current() {
+        Some(engine) => engine.yield_now(core::panic::Location::caller()),
+        None => std::thread::yield_now(),
+    }
+}
+
+/// Does nothing for `time`. Virtual time under an engine; under loom, which has no time, it gives others a chance to run.
+#[track_caller]
+pub fn sleep(time: Duration) {
+    if cfg!(loom) || engine::current().is_some() {
+        // Nobody has the waking side, so only time ends it.
+        crate::park::Parker::new().park_timeout(time);
+    } else {
+        std::thread::sleep(time);
+    }
+}
+
+/// How many threads this process may run at once, at least 1: affinity masks and cgroup quotas (both versions) count. Under an engine,
+/// as many as it says.
 pub fn available_parallelism() -> usize {
-    std::thread::available_parallelism().map_or(1, usize::from)
+    match engine::current() {
+        Some(engine) => engine.parallelism(),
+        None => std::thread::available_parallelism().map_or(1, usize::from),
+    }
 }

@@ -1,0 +1,189 @@
+//! The hook: how an engine watches concurrent code, and runs it.
+//!
+//! An *engine* takes the place of the machine for everything that goes through this crate. It runs the threads of a program (as
+//! coroutines, say), sees each access before it happens, decides who goes next, which value a load returns, and what time it
+//! is. A schedule fuzzer, a model checker and a simulated machine are three engines; the code that they watch does not know
+//! which, and is the code that runs natively.
+//!
+//! With the feature `instrument`, every operation of this crate first reads one thread-local: is an engine running on this
+//! thread ([`enter`])? If not, it goes on natively, so both worlds live in one program. Without the feature, nothing here is ever called.
+//!
+//! # What an engine sees
+//!
+//! | event | method | what the engine may decide |
+//! |---|---|---|
+//! | atomic access | [`Engine::atomic`] | when it happens, and what it reads |
+//! | fence | [`Engine::fence`] | what it orders |
+//! | access to a [`Slot`](crate::cell::Slot) | [`Engine::slot_begin`], [`Engine::slot_end`] | whether it races with another |
+//! | access to other memory, announced | [`Engine::touch`] | its cost, whether it races |
+//! | end of an object's life | [`Engine::retire`] | to forget the object |
+//! | waiting, [`spin::until`](crate::spin::until) | [`Engine::watch`], [`Engine::wait`], [`Engine::unwatch`] | when to try again |
+//! | sleeping, [`park`](crate::park) | [`Engine::park`], [`Engine::unpark`] | when to wake |
+//! | threads | [`Engine::spawn`], [`Engine::join`], [`Engine::yield_now`], [`Engine::pin`] | who runs, and where |
+//! | time and work | [`Engine::now`], [`Engine::work`] | what time it is |
+//!
+//! Locks need no events of their own: in this world a [`Mutex`](crate::sync::Mutex) is an atomic flag and a wait.
+//!
+//! # Three kinds of engine behind one hook
+//!
+//! **Interleavings** (the fuzzer). [`Engine::atomic`] is a scheduling point, then [`Atomic::perform`]: values live in the client's own memory,
+//! and every execution is sequentially consistent.
+//!
+//! **Time** (a simulated machine). The same, and the clock of the calling core advances by what the access costs at that
+//! address; the core with the smallest clock goes next.
+//!
+//! **Weak memory** (a checker of RC11). The engine keeps the stores of each location itself. A load returns any store that the
+//! model allows: `Ok(value)` without touching memory. A read-modify-write chooses what it reads, asks [`Atomic::next`]
+//! what it writes, and returns `Ok(read)`, or `Err(read)` for a compare-exchange that failed. The value in memory when a
+//! location is first met ([`Atomic::peek`]) is its initial store. [`Atomic::poke`] keeps memory at the last store in modification order, because
+//! exclusive accesses (`get_mut`, `into_inner`, and all accesses after the run) read memory; [`Engine::touch`] announces the first two.
+//! Slots hold what native memory holds, which is right as long as a race ends the run.
+//!
+//! # What an engine does not see
+//!
+//! `Arc`, `Weak` and `OnceLock` are the standard library's, so the edges they make (the last drop comes after all others) are
+//! not events. An engine that derives races from edges has to treat memory freed by a last `Arc` accordingly.
+//! [`Counter`](crate::atomic::Counter) is no event either; it must never decide anything.
+
+mod access;
+
+pub use access::{Atomic, Operation, Span, Word};
+
+use alloc::boxed::Box;
+use core::panic::Location;
+use core::sync::atomic::Ordering;
+
+/// A place in the source: where the client called the facade.
+pub type Site = &'static Location<'static>;
+
+/// A thread of an engine's run, as the engine numbers them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct ThreadId(pub u64);
+
+/// What runs concurrent code in place of the machine. See the [module](self) for the whole picture.
+///
+/// Every method is called on the logical thread that does the operation, before the operation; an engine that runs threads as
+/// coroutines may switch in any of them. An engine uses nothing of this crate in its methods, or it would call itself.
+///
+/// # Safety
+///
+/// Unsafe client code relies on what the facade promises. An implementation keeps these promises:
+///
+/// - [`atomic`](Self::atomic) returns a value that the location held: its first value, or one that an operation on it wrote; and answers
+///   `Err` only to a compare-exchange that wrote nothing.
+/// - [`join`](Self::join) returns, or unwinds, only when the thread has ended or will never run again. An engine that gives up a run ends each thread only
+///   after the threads that it started, because those may borrow from its stack.
+/// - A body given to [`spawn`](Self::spawn) runs at most once.
+pub unsafe trait Engine {
+    /// An atomic access. Returns what it read (anything for a store); `Err` is a compare-exchange that did not write.
+    ///
+    /// A weak compare-exchange may fail though the value is the expected one.
+    fn atomic(&self, access: &Atomic<'_>) -> Result<u64, u64>;
+
+    /// A fence.
+    fn fence(&self, ordering: Ordering, at: Site);
+
+    /// An access to a slot begins. It lasts until [`slot_end`](Self::slot_end) with the same span, on the same thread.
+    fn slot_begin(&self, span: &Span);
+
+    /// An access to a slot ends; also when it unwinds.
+    fn slot_end(&self, span: &Span);
+
+    /// Memory that the facade does not own is accessed about now. Also the exclusive accesses to an atomic (`get_mut`, `into_inner`).
+    fn touch(&self, span: &Span);
+
+    /// An atomic or a slot ends its life at this address. Also moved objects end their life only where they are dropped.
+    fn retire(&self, address: usize, bytes: usize);
+
+    /// An attempt of [`spin::until`](crate::spin::until) begins. Attempts nest.
+    fn watch(&self);
+
+    /// The innermost attempt failed. Returns when something that it read may have changed. Ends the attempt.
+    ///
+    /// An attempt whose result depends on more than the engine saw (it wrote, it read the clock, it read nothing) has to be tried again soon.
+    fn wait(&self, at: Site);
+
+    /// The innermost attempt succeeded, or unwinds. Ends the attempt.
+    fn unwatch(&self);
+
+    /// Sleeps until [`unpark`](Self::unpark) of the same token, which counts also if it came first, or until the clock shows `deadline`.
+    /// May return early.
+    ///
+    /// The token is an address. The edge from `unpark` to `park` is made by an atomic flag of the facade.
+    fn park(&self, token: usize, deadline: Option<u64>, at: Site);
+
+    /// Wakes whoever sleeps on `token`, now or at its next [`park`](Self::park).
+    fn unpark(&self, token: usize, at: Site);
+
+    /// Lets others run.
+    fn yield_now(&self, at: Site);
+
+    /// Starts a thread. Everything before is visible to it.
+    fn spawn(&self, body: Box<dyn FnOnce() + Send>, at: Site) -> ThreadId;
+
+    /// Waits until `thread` has ended. Everything that it did is visible afterwards. Threads may be joined more than once.
+    fn join(&self, thread: ThreadId, at: Site);
+
+    /// Nanoseconds since the start of the run. Never runs backwards.
+    fn now(&self, at: Site) -> u64;
+
+    /// About `cycles` cycles of work that touches no shared memory.
+    fn work(&self, cycles: u64);
+
+    /// How many threads run at once; at least 1.
+    fn parallelism(&self) -> usize;
+
+    /// The thread wants to stay on hardware thread `cpu`.
+    fn pin(&self, cpu: usize);
+}
+
+#[cfg(all(feature = "instrument", not(loom)))]
+mod hook {
+    use super::Engine;
+    use core::cell::Cell;
+    use core::ptr::NonNull;
+
+    std::thread_local! {
+        static CURRENT: Cell<Option<NonNull<dyn Engine>>> = const { Cell::new(None) };
+    }
+
+    /// Runs `body` under `engine`: until it returns, everything that this thread does through the facade goes to `engine`.
+    ///
+    /// Only with the feature `instrument`.
+    pub fn enter<R>(engine: &dyn Engine, body: impl FnOnce() -> R) -> R {
+        struct Restore(Option<NonNull<dyn Engine>>);
+        impl Drop for Restore {
+            fn drop(&mut self) {
+                CURRENT.set(self.0);
+            }
+        }
+        // SAFETY: only the lifetime changes. `Restore` takes the pointer away before `engine` ends, also when unwinding.
+        let engine: NonNull<dyn Engine> =
+            unsafe { core::mem::transmute::<NonNull<dyn Engine + '_>, NonNull<dyn Engine>>(NonNull::from(engine)) };
+        let _restore = Restore(CURRENT.replace(Some(engine)));
+        body()
+    }
+
+    /// The engine that runs on this thread.
+    #[inline(always)]
+    pub(crate) fn current() -> Option<&'static dyn Engine> {
+        // SAFETY: `enter` keeps the engine alive as long as the pointer is set. The reference is used for one operation of the facade,
+        // within `enter`; a coroutine that is suspended in one when `enter` ends never runs again.
+        CURRENT.get().map(|engine| unsafe { engine.as_ref() })
+    }
+}
+
+#[cfg(not(all(feature = "instrument", not(loom))))]
+mod hook {
+    use super::Engine;
+
+    /// No engine: known when compiling, so that every hook is dead code.
+    #[inline(always)]
+    pub(crate) const fn current() -> Option<&'static dyn Engine> {
+        None
+    }
+}
+
+pub(crate) use hook::current;
+#[cfg(all(feature = "instrument", not(loom)))]
+pub use hook::enter;

@@ -1,0 +1,281 @@
+//! Accesses as data: what an engine is shown.
+
+use super::Site;
+use crate::hint::Access;
+use core::marker::PhantomData;
+use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicU8, AtomicU16, AtomicU32, AtomicU64, Ordering};
+
+/// The type of an atomic: how many bytes, and how they compare.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(missing_docs, reason = "the names are the types'")]
+pub enum Word {
+    Bool,
+    U8,
+    U16,
+    U32,
+    U64,
+    I8,
+    I16,
+    I32,
+    I64,
+    Pointer,
+}
+
+impl Word {
+    /// The size in bytes.
+    pub const fn bytes(self) -> usize {
+        match self {
+            Word::Bool | Word::U8 | Word::I8 => 1,
+            Word::U16 | Word::I16 => 2,
+            Word::U32 | Word::I32 => 4,
+            Word::U64 | Word::I64 => 8,
+            Word::Pointer => size_of::<*const ()>(),
+        }
+    }
+
+    /// `value` without the bits that the type does not have.
+    const fn truncate(self, value: u64) -> u64 {
+        value & (u64::MAX >> (64 - 8 * self.bytes()))
+    }
+
+    /// A number that compares like the value does.
+    const fn rank(self, value: u64) -> i128 {
+        let unused = 64 - 8 * self.bytes();
+        match self {
+            Word::I8 | Word::I16 | Word::I32 | Word::I64 => (((value << unused) as i64) >> unused) as i128,
+            _ => value as i128,
+        }
+    }
+}
+
+/// What an atomic access does. Values are bit patterns, filled up with zeros.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Operation {
+    /// Reads.
+    Load,
+    /// Writes the value.
+    Store(u64),
+    /// Reads, and writes the value.
+    Swap(u64),
+    /// Reads, and writes the sum, wrapped.
+    Add(u64),
+    /// Reads, and writes the difference, wrapped.
+    Sub(u64),
+    /// Reads, and writes the bits that both have.
+    And(u64),
+    /// Reads, and writes the bits that either has.
+    Or(u64),
+    /// Reads, and writes the bits that differ.
+    Xor(u64),
+    /// Reads, and writes the greater.
+    Max(u64),
+    /// Reads, and writes the smaller.
+    Min(u64),
+    /// Reads, and writes `new` if it read `expected`.
+    CompareExchange {
+        /// The value that makes it write.
+        expected: u64,
+        /// What it then writes.
+        new: u64,
+        /// It may fail without a reason.
+        weak: bool,
+    },
+}
+
+/// An atomic access that is about to happen.
+#[derive(Clone, Copy, Debug)]
+pub struct Atomic<'a> {
+    address: *const (),
+    word: Word,
+    operation: Operation,
+    success: Ordering,
+    failure: Ordering,
+    at: Site,
+    _alive: PhantomData<&'a ()>,
+}
+
+impl<'a> Atomic<'a> {
+    /// Describes `operation` on the atomic at `address`.
+    ///
+    /// # Safety
+    ///
+    /// For `'a` there is an atomic of type `word` at `address`, accessed by nothing but atomic operations.
+    #[allow(dead_code, reason = "built without the feature `instrument`, nothing is described")]
+    pub(crate) unsafe fn new(
+        address: *const (),
+        word: Word,
+        operation: Operation,
+        success: Ordering,
+        failure: Ordering,
+        at: Site,
+    ) -> Self {
+        Self { address, word, operation, success, failure, at, _alive: PhantomData }
+    }
+
+    /// Where the atomic is.
+    pub fn address(&self) -> usize {
+        self.address.addr()
+    }
+
+    /// Its type.
+    pub fn word(&self) -> Word {
+        self.word
+    }
+
+    /// What is done to it.
+    pub fn operation(&self) -> Operation {
+        self.operation
+    }
+
+    /// The ordering; of a compare-exchange, the one of success.
+    pub fn ordering(&self) -> Ordering {
+        self.success
+    }
+
+    /// The ordering of a compare-exchange that fails; otherwise the same as [`ordering`](Self::ordering).
+    pub fn failure_ordering(&self) -> Ordering {
+        self.failure
+    }
+
+    /// Where the client asked for it.
+    pub fn at(&self) -> Site {
+        self.at
+    }
+
+    /// True unless it is a store.
+    pub fn reads(&self) -> bool {
+        !matches!(self.operation, Operation::Store(_))
+    }
+
+    /// What the operation writes when it reads `read`; `None` if it then writes nothing.
+    pub fn next(&self, read: u64) -> Option<u64> {
+        let word = self.word;
+        match self.operation {
+            Operation::Load => None,
+            Operation::Store(value) | Operation::Swap(value) => Some(value),
+            Operation::Add(n) => Some(word.truncate(read.wrapping_add(n))),
+            Operation::Sub(n) => Some(word.truncate(read.wrapping_sub(n))),
+            Operation::And(n) => Some(read & n),
+            Operation::Or(n) => Some(read | n),
+            Operation::Xor(n) => Some(read ^ n),
+            Operation::Max(n) => Some(if word.rank(n) > word.rank(read) { n } else { read }),
+            Operation::Min(n) => Some(if word.rank(n) < word.rank(read) { n } else { read }),
+            Operation::CompareExchange { expected, new, .. } => (read == expected).then_some(new),
+        }
+    }
+
+    /// The value in memory.
+    pub fn peek(&self) -> u64 {
+        // SAFETY: `new` was promised an atomic of this type, which accepts relaxed loads from anyone. The atomics of the standard
+        // library have the layout of their values, so the unsigned one of the same size reads the signed one too.
+        unsafe {
+            match self.word {
+                Word::Bool => (*self.address.cast::<AtomicBool>()).load(Ordering::Relaxed).into(),
+                Word::U8 | Word::I8 => (*self.address.cast::<AtomicU8>()).load(Ordering::Relaxed).into(),
+                Word::U16 | Word::I16 => (*self.address.cast::<AtomicU16>()).load(Ordering::Relaxed).into(),
+                Word::U32 | Word::I32 => (*self.address.cast::<AtomicU32>()).load(Ordering::Relaxed).into(),
+                Word::U64 | Word::I64 => (*self.address.cast::<AtomicU64>()).load(Ordering::Relaxed),
+                Word::Pointer => {
+                    (*self.address.cast::<AtomicPtr<()>>()).load(Ordering::Relaxed).expose_provenance() as u64
+                }
+            }
+        }
+    }
+
+    /// Sets the value in memory. Only for values that the client may find there: see the safety section of [`Engine`](super::Engine).
+    pub fn poke(&self, value: u64) {
+        // SAFETY: as in `peek`. Pointers were exposed when they were turned into numbers, in `peek` or by the facade.
+        unsafe {
+            match self.word {
+                Word::Bool => (*self.address.cast::<AtomicBool>()).store(value != 0, Ordering::Relaxed),
+                Word::U8 | Word::I8 => (*self.address.cast::<AtomicU8>()).store(value as u8, Ordering::Relaxed),
+                Word::U16 | Word::I16 => (*self.address.cast::<AtomicU16>()).store(value as u16, Ordering::Relaxed),
+                Word::U32 | Word::I32 => (*self.address.cast::<AtomicU32>()).store(value as u32, Ordering::Relaxed),
+                Word::U64 | Word::I64 => (*self.address.cast::<AtomicU64>()).store(value, Ordering::Relaxed),
+                Word::Pointer => (*self.address.cast::<AtomicPtr<()>>())
+                    .store(core::ptr::with_exposed_provenance_mut(value as usize), Ordering::Relaxed),
+            }
+        }
+    }
+
+    /// Does it, on the value in memory: the newest value, as a sequentially consistent machine would.
+    ///
+    /// Only for engines that run one thread at a time; reading and writing are two steps.
+    pub fn perform(&self) -> Result<u64, u64> {
+        let read = self.peek();
+        match self.next(read) {
+            Some(new) => {
+                self.poke(new);
+                Ok(read)
+            }
+            None if self.operation == Operation::Load => Ok(read),
+            None => Err(read),
+        }
+    }
+}
+
+/// A range of plain memory that is accessed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Span {
+    /// The first byte.
+    pub address: usize,
+    /// How many bytes; may be 0.
+    pub bytes: usize,
+    /// Read or written.
+    pub access: Access,
+    /// Where the client asked for it.
+    pub at: Site,
+}
+
+impl Span {
+    /// True if the two have a byte in common and one of them writes.
+    pub fn conflicts(&self, other: &Span) -> bool {
+        (self.access == Access::Write || other.access == Access::Write)
+            && self.address < other.address.saturating_add(other.bytes)
+            && other.address < self.address.saturating_add(self.bytes)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn next(word: Word, operation: Operation, read: u64) -> Option<u64> {
+        let at = core::panic::Location::caller();
+        // SAFETY: `next` does not look at memory.
+        unsafe { Atomic::new(core::ptr::null(), word, operation, Ordering::Relaxed, Ordering::Relaxed, at) }.next(read)
+    }
+
+    #[test]
+    fn arithmetic_stays_in_the_word() {
+        assert_eq!(next(Word::U8, Operation::Add(2), 255), Some(1));
+        assert_eq!(next(Word::I16, Operation::Sub(1), 0), Some(0xffff));
+        assert_eq!(next(Word::U64, Operation::Sub(1), 0), Some(u64::MAX));
+    }
+
+    #[test]
+    fn signed_words_compare_signed() {
+        assert_eq!(next(Word::I8, Operation::Max(0xff), 1), Some(1), "-1 is less than 1");
+        assert_eq!(next(Word::U8, Operation::Max(0xff), 1), Some(0xff));
+        assert_eq!(next(Word::I64, Operation::Min(u64::MAX), 1), Some(u64::MAX), "-1 is less than 1");
+        assert_eq!(next(Word::U64, Operation::Min(u64::MAX), 1), Some(1));
+    }
+
+    #[test]
+    fn compare_exchange_writes_only_what_it_expected() {
+        let operation = Operation::CompareExchange { expected: 1, new: 2, weak: false };
+        assert_eq!(next(Word::U32, operation, 1), Some(2));
+        assert_eq!(next(Word::U32, operation, 3), None);
+    }
+
+    #[test]
+    fn spans_conflict_when_they_overlap_and_one_writes() {
+        let at = core::panic::Location::caller();
+        let span = |address, bytes, access| Span { address, bytes, access, at };
+        let (read, write) = (Access::Read, Access::Write);
+        assert!(span(8, 8, write).conflicts(&span(15, 1, read)));
+        assert!(!span(8, 8, read).conflicts(&span(8, 8, read)));
+        assert!(!span(8, 8, write).conflicts(&span(16, 8, write)));
+        assert!(!span(8, 0, write).conflicts(&span(8, 0, write)), "nothing is nobody's");
+    }
+}

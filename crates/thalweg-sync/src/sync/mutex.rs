@@ -1,0 +1,145 @@
+//! The lock of the instrumented world.
+
+use super::{LockResult, PoisonError, TryLockError, TryLockResult};
+use crate::atomic::{AtomicBool, Ordering};
+use crate::{engine, spin};
+use core::fmt;
+use core::mem::ManuallyDrop;
+use core::ops::{Deref, DerefMut};
+
+/// [`std::sync::Mutex`], but a thread of an engine's run waits through the engine.
+///
+/// Under an engine the lock is the flag: taken and given back by atomic accesses that the engine sees, waited for by
+/// [`spin::until`]. The lock of the standard library inside is then never contended; it carries the value and the poison.
+pub struct Mutex<T: ?Sized> {
+    taken: AtomicBool,
+    inner: std::sync::Mutex<T>,
+}
+
+/// Access to what a [`Mutex`] protects, until dropped.
+pub struct MutexGuard<'a, T: ?Sized> {
+    inner: ManuallyDrop<std::sync::MutexGuard<'a, T>>,
+    /// The flag, if an engine ran when the lock was taken.
+    taken: Option<&'a AtomicBool>,
+}
+
+impl<T> Mutex<T> {
+    /// An open lock.
+    pub const fn new(value: T) -> Self {
+        Self { taken: AtomicBool::new(false), inner: std::sync::Mutex::new(value) }
+    }
+
+    /// The value, taken out.
+    pub fn into_inner(self) -> LockResult<T> {
+        self.inner.into_inner()
+    }
+}
+
+impl<T: ?Sized> Mutex<T> {
+    /// Waits for the lock, and takes it. Poisoned if a thread panicked while it had the lock.
+    #[track_caller]
+    pub fn lock(&self) -> LockResult<MutexGuard<'_, T>> {
+        let taken = engine::current().map(|_| {
+            spin::until(|| self.take().then_some(()));
+            &self.taken
+        });
+        guard(self.inner.lock(), taken)
+    }
+
+    /// Takes the lock if nobody has it.
+    #[track_caller]
+    pub fn try_lock(&self) -> TryLockResult<MutexGuard<'_, T>> {
+        let taken = match engine::current() {
+            Some(_) if !self.take() => return Err(TryLockError::WouldBlock),
+            Some(_) => Some(&self.taken),
+            None => None,
+        };
+        match self.inner.try_lock() {
+            Ok(inner) => Ok(MutexGuard { inner: ManuallyDrop::new(inner), taken }),
+            Err(TryLockError::Poisoned(poisoned)) => Err(TryLockError::Poisoned(PoisonError::new(MutexGuard {
+                inner: ManuallyDrop::new(poisoned.into_inner()),
+                taken,
+            }))),
+            Err(TryLockError::WouldBlock) => {
+                if let Some(taken) = taken {
+                    taken.store(false, Ordering::Release);
+                }
+                Err(TryLockError::WouldBlock)
+            }
+        }
+    }
+
+    /// Exclusive access, checked by the compiler.
+    pub fn get_mut(&mut self) -> LockResult<&mut T> {
+        self.inner.get_mut()
+    }
+
+    /// True if a thread panicked while it had the lock.
+    pub fn is_poisoned(&self) -> bool {
+        self.inner.is_poisoned()
+    }
+
+    #[track_caller]
+    fn take(&self) -> bool {
+        // Acquire, pairs with the Release of the guard's drop: the next owner sees what the last one did.
+        self.taken.compare_exchange(false, true, Ordering::Acquire, Ordering::Relaxed).is_ok()
+    }
+}
+
+fn guard<'a, T: ?Sized>(
+    inner: LockResult<std::sync::MutexGuard<'a, T>>,
+    taken: Option<&'a AtomicBool>,
+) -> LockResult<MutexGuard<'a, T>> {
+    match inner {
+        Ok(inner) => Ok(MutexGuard { inner: ManuallyDrop::new(inner), taken }),
+        Err(poisoned) => Err(PoisonError::new(MutexGuard { inner: ManuallyDrop::new(poisoned.into_inner()), taken })),
+    }
+}
+
+impl<T: ?Sized> Drop for MutexGuard<'_, T> {
+    fn drop(&mut self) {
+        // SAFETY: dropped here only, and not used afterwards. It goes first, so that the next owner of the flag finds it open.
+        unsafe { ManuallyDrop::drop(&mut self.inner) };
+        if let Some(taken) = self.taken {
+            // Release, pairs with the Acquire in `take`.
+            taken.store(false, Ordering::Release);
+        }
+    }
+}
+
+impl<T: ?Sized> Deref for MutexGuard<'_, T> {
+    type Target = T;
+    fn deref(&self) -> &T {
+        &self.inner
+    }
+}
+
+impl<T: ?Sized> DerefMut for MutexGuard<'_, T> {
+    fn deref_mut(&mut self) -> &mut T {
+        &mut self.inner
+    }
+}
+
+impl<T: ?Sized + fmt::Debug> fmt::Debug for MutexGuard<'_, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        (**self).fmt(f)
+    }
+}
+
+impl<T: ?Sized + fmt::Debug> fmt::Debug for Mutex<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.inner.fmt(f)
+    }
+}
+
+impl<T: Default> Default for Mutex<T> {
+    fn default() -> Self {
+        Self::new(T::default())
+    }
+}
+
+impl<T> From<T> for Mutex<T> {
+    fn from(value: T) -> Self {
+        Self::new(value)
+    }
+}
