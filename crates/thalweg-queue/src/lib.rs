@@ -10,11 +10,7 @@ mod edges;
 pub mod edges;
 mod error;
 pub mod fast_forward;
-
-#[cfg(not(feature = "std"))]
-use alloc::sync::Arc;
-#[cfg(feature = "std")]
-use thalweg_sync::sync::Arc;
+mod prefetch;
 
 pub use error::{BuildError, PopError, PushError, TryPopError, TryPushError};
 pub use fast_forward::fast_forward;

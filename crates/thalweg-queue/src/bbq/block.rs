@@ -2,6 +2,7 @@
 
 use super::cursor::{Cursor, Head, Layout};
 use crate::edges::edge;
+use crate::prefetch;
 use alloc::boxed::Box;
 use core::mem::MaybeUninit;
 use thalweg_sync::CachePadded;
@@ -82,6 +83,9 @@ pub(super) enum Begun {
 }
 
 impl<T> Block<T> {
+    /// How many entries ahead a producer asks for: three lines, and at least one entry.
+    const AHEAD: usize = 192usize.div_ceil(if size_of::<T>() == 0 { 1 } else { size_of::<T>() });
+
     /// A block whose cursors are all at `cursor`.
     pub(super) fn new(layout: &Layout, cursor: Cursor) -> Self {
         let at = || AtomicU64::new(cursor.0);
@@ -130,6 +134,10 @@ impl<T> Block<T> {
     /// [`allocate`](Self::allocate) returned the offset, and it has not been committed since.
     #[inline(always)]
     pub(super) unsafe fn commit(&self, offset: usize, value: T) {
+        // Else the producer waits at each line until the consumers' core gives it up, and both sides work in one line.
+        if let Some(later) = self.entries.get(offset + Self::AHEAD) {
+            prefetch::for_write(later);
+        }
         self.entries[offset].with_mut(|entry| {
             // SAFETY: the offset is ours alone (I2): its consumer of the last round is done, as (bbq.1) saw, and none of this
             // round gets it before (bbq.3). Moving the value runs no user code, so nothing can come between the two.

@@ -3,12 +3,13 @@
 use super::block::{Allocate, Begun, Block, Look, Room};
 use super::cursor::{Head, Layout};
 use crate::edges::edge;
-use crate::{Arc, BuildError, PopError, PushError, TryPopError, TryPushError};
+use crate::{BuildError, PopError, PushError, TryPopError, TryPushError};
 use alloc::boxed::Box;
 use core::fmt;
 use thalweg_sync::CachePadded;
 use thalweg_sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
 use thalweg_sync::atomic::{AtomicU64, AtomicUsize};
+use thalweg_sync::sync::Arc;
 
 /// A queue of `blocks` blocks with `entries` entries each.
 ///

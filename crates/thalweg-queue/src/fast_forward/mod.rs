@@ -53,10 +53,11 @@ mod word;
 pub use slip::Slip;
 pub use word::Word;
 
-use crate::{Arc, BuildError, PopError, PushError, TryPopError, TryPushError};
+use crate::{BuildError, PopError, PushError, TryPopError, TryPushError};
 use core::fmt;
 use ring::{LINE, Ring};
 use slip::Slipping;
+use thalweg_sync::sync::Arc;
 
 /// A queue for at least `capacity` items of one word.
 ///
@@ -120,6 +121,7 @@ impl<T: Word> Producer<T> {
     /// How many slots from `head` on can be filled: the rest of the line, one, or none.
     #[inline]
     fn look(&self) -> usize {
+        self.ring.prefetch(self.head);
         let rest = LINE - self.head % LINE;
         if self.ring.is_empty(self.head + rest - 1) { rest } else { usize::from(self.ring.is_empty(self.head)) }
     }

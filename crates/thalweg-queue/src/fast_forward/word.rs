@@ -1,9 +1,9 @@
 //! Items that are one word.
 
-use crate::Arc;
 use alloc::boxed::Box;
 use core::num::NonZeroUsize;
 use core::ptr::NonNull;
+use thalweg_sync::sync::Arc;
 
 /// A value that can travel as one word that is never null.
 ///
