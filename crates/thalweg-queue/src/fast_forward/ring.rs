@@ -45,8 +45,9 @@ impl<T: Word> Ring<T> {
     /// An empty ring for `capacity` items.
     pub(super) fn new(capacity: usize) -> Result<Self, BuildError> {
         BuildError::check("capacity", capacity, 1, isize::MAX as usize / size_of::<Line>() - 1)?;
-        // The consumer may hold back the emptying of `LINE - 1` slots; they come on top.
-        let lines = (capacity + LINE - 1).div_ceil(LINE);
+        // The consumer may hold back the emptying of `LINE - 1` slots; they come on top. Two lines at least, so that a line of taken
+        // slots does not end where it begins.
+        let lines = (capacity + LINE - 1).div_ceil(LINE).max(2);
         Ok(Self {
             lines: (0..lines).map(|_| Line(core::array::from_fn(|_| AtomicPtr::new(null_mut())))).collect(),
             capacity,

@@ -1,0 +1,35 @@
+//! What every queue promises, written once.
+//!
+//! `queue.rs` says what a queue is and adapts each to it; `single.rs` has the promises of every queue, `many.rs` those of queues with
+//! many producers and consumers, `items.rs` those of queues that carry any item. A new queue is an adapter and a line below.
+#![cfg(not(loom))]
+
+mod items;
+mod many;
+mod queue;
+mod single;
+
+use queue::{Bbq, FastForward};
+
+/// A queue near the wrap of the round in a cursor: 43 bits are left for it in small blocks.
+const ROUNDS: u64 = 1 << 43;
+
+single::promises! {
+    fast_forward_1: FastForward::new(1),
+    fast_forward_8: FastForward::new(8),
+    fast_forward_61: FastForward::new(61),
+    fast_forward_slip: FastForward::new(61).slip(),
+    bbq_2x1: Bbq::new(2, 1),
+    bbq_2x8: Bbq::new(2, 8),
+    bbq_8x3: Bbq::new(8, 3),
+    bbq_round_wraps: Bbq::new(2, 3).from(ROUNDS * 2 - 3),
+    bbq_head_wraps: Bbq::new(4, 2).from(u64::MAX - 5),
+}
+
+many::promises! {
+    bbq_2x1_shared: Bbq::new(2, 1),
+    bbq_2x8_shared: Bbq::new(2, 8),
+    bbq_8x64_shared: Bbq::new(8, 64),
+    bbq_round_wraps_shared: Bbq::new(2, 3).from(ROUNDS * 2 - 3),
+    bbq_head_wraps_shared: Bbq::new(4, 2).from(u64::MAX - 5),
+}

@@ -1,0 +1,227 @@
+//! A queue, its two ends and the tokens that travel.
+
+use std::ptr::NonNull;
+use thalweg_queue::fast_forward::{self, Slip, Word};
+use thalweg_queue::{PopError, PushError, TryPopError, TryPushError, bbq};
+use thalweg_sync::atomic::{AtomicU32, Ordering};
+use thalweg_sync::sync::Arc;
+
+/// How often each token was dropped.
+#[derive(Clone)]
+pub(crate) struct Ledger(Arc<[AtomicU32]>);
+
+impl Ledger {
+    pub(crate) fn new(tokens: usize) -> Self {
+        Self((0..tokens).map(|_| AtomicU32::new(0)).collect())
+    }
+
+    /// Token `number`. To be made once.
+    pub(crate) fn token(&self, number: usize) -> Token {
+        Token(Box::new(Inside { number, ledger: self.clone() }))
+    }
+
+    pub(crate) fn drops(&self, number: usize) -> u32 {
+        self.0[number].load(Ordering::Relaxed)
+    }
+
+    /// Each of the first `made` tokens was dropped exactly once, and no other was.
+    #[track_caller]
+    pub(crate) fn assert_balanced(&self, made: usize) {
+        for number in 0..self.0.len() {
+            assert_eq!(self.drops(number), u32::from(number < made), "drops of token {number}");
+        }
+    }
+}
+
+/// An item that fits every queue, says who it is and notes its drop.
+pub(crate) struct Token(Box<Inside>);
+
+struct Inside {
+    number: usize,
+    ledger: Ledger,
+}
+
+impl Token {
+    pub(crate) fn number(&self) -> usize {
+        self.0.number
+    }
+}
+
+impl Drop for Inside {
+    fn drop(&mut self) {
+        self.ledger.0[self.number].fetch_add(1, Ordering::Relaxed);
+    }
+}
+
+impl Word for Token {
+    fn into_word(self) -> NonNull<()> {
+        self.0.into_word()
+    }
+
+    unsafe fn from_word(word: NonNull<()>) -> Self {
+        // SAFETY: the word came from such a box, by the caller's promise.
+        Self(unsafe { Box::from_word(word) })
+    }
+}
+
+/// A queue of a certain shape.
+pub(crate) trait Queue: Copy + Send + Sync {
+    type Tx: Tx;
+    type Rx: Rx;
+
+    fn build(self) -> (Self::Tx, Self::Rx);
+
+    /// With fewer items than this in the queue, a push succeeds.
+    fn least(self) -> usize;
+
+    /// With this many, it is refused.
+    fn most(self) -> usize;
+}
+
+/// A writing end.
+pub(crate) trait Tx: Send {
+    fn try_push(&mut self, token: Token) -> Result<(), TryPushError<Token>>;
+    fn push(&mut self, token: Token) -> Result<(), PushError<Token>>;
+    fn is_closed(&self) -> bool;
+    fn capacity(&self) -> usize;
+}
+
+/// A reading end.
+pub(crate) trait Rx: Send {
+    fn try_pop(&mut self) -> Result<Token, TryPopError>;
+    fn pop(&mut self) -> Result<Token, PopError>;
+    fn is_closed(&self) -> bool;
+    fn is_empty(&self) -> bool;
+    fn capacity(&self) -> usize;
+}
+
+/// A queue for many on either side, whose items are numbered.
+pub(crate) trait Many: Queue<Tx: Clone, Rx: Clone + Numbered> {
+    /// The position of the first item.
+    fn first(self) -> u64;
+}
+
+/// A reading end that numbers items.
+pub(crate) trait Numbered: Rx {
+    fn try_pop_numbered(&self) -> Result<(u64, Token), TryPopError>;
+}
+
+macro_rules! ends {
+    ($tx:ty, $rx:ty) => {
+        impl Tx for $tx {
+            fn try_push(&mut self, token: Token) -> Result<(), TryPushError<Token>> {
+                <$tx>::try_push(self, token)
+            }
+            fn push(&mut self, token: Token) -> Result<(), PushError<Token>> {
+                <$tx>::push(self, token)
+            }
+            fn is_closed(&self) -> bool {
+                <$tx>::is_closed(self)
+            }
+            fn capacity(&self) -> usize {
+                <$tx>::capacity(self)
+            }
+        }
+
+        impl Rx for $rx {
+            fn try_pop(&mut self) -> Result<Token, TryPopError> {
+                <$rx>::try_pop(self)
+            }
+            fn pop(&mut self) -> Result<Token, PopError> {
+                <$rx>::pop(self)
+            }
+            fn is_closed(&self) -> bool {
+                <$rx>::is_closed(self)
+            }
+            fn is_empty(&self) -> bool {
+                <$rx>::is_empty(self)
+            }
+            fn capacity(&self) -> usize {
+                <$rx>::capacity(self)
+            }
+        }
+    };
+}
+
+ends!(fast_forward::Producer<Token>, fast_forward::Consumer<Token>);
+ends!(bbq::Producer<Token>, bbq::Consumer<Token>);
+
+#[derive(Clone, Copy)]
+pub(crate) struct FastForward {
+    capacity: usize,
+    slip: bool,
+}
+
+impl FastForward {
+    pub(crate) fn new(capacity: usize) -> Self {
+        Self { capacity, slip: false }
+    }
+
+    pub(crate) fn slip(self) -> Self {
+        Self { slip: true, ..self }
+    }
+}
+
+impl Queue for FastForward {
+    type Tx = fast_forward::Producer<Token>;
+    type Rx = fast_forward::Consumer<Token>;
+
+    fn build(self) -> (Self::Tx, Self::Rx) {
+        let (tx, rx) = fast_forward::fast_forward(self.capacity).unwrap();
+        (tx, if self.slip { rx.with_slip(Slip::default()) } else { rx })
+    }
+
+    fn least(self) -> usize {
+        self.capacity
+    }
+
+    fn most(self) -> usize {
+        self.capacity + 15
+    }
+}
+
+#[derive(Clone, Copy)]
+pub(crate) struct Bbq {
+    blocks: usize,
+    entries: usize,
+    head: u64,
+}
+
+impl Bbq {
+    pub(crate) fn new(blocks: usize, entries: usize) -> Self {
+        Self { blocks, entries, head: 0 }
+    }
+
+    pub(crate) fn from(self, head: u64) -> Self {
+        Self { head, ..self }
+    }
+}
+
+impl Queue for Bbq {
+    type Tx = bbq::Producer<Token>;
+    type Rx = bbq::Consumer<Token>;
+
+    fn build(self) -> (Self::Tx, Self::Rx) {
+        bbq::shared_from(self.head, self.blocks, self.entries).unwrap()
+    }
+
+    fn least(self) -> usize {
+        (self.blocks - 1) * self.entries + 1
+    }
+
+    fn most(self) -> usize {
+        self.blocks * self.entries
+    }
+}
+
+impl Many for Bbq {
+    fn first(self) -> u64 {
+        self.head.wrapping_mul(self.entries as u64)
+    }
+}
+
+impl Numbered for bbq::Consumer<Token> {
+    fn try_pop_numbered(&self) -> Result<(u64, Token), TryPopError> {
+        self.try_pop_numbered()
+    }
+}
