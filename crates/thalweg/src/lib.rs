@@ -1,1 +1,84 @@
-//! Being built.
+//! Streams that do not block: kernels in ordinary Rust, connected with `>>`, scheduled so that no core polls.
+//!
+//! ```
+//! use thalweg::prelude::*;
+//!
+//! let mut graph = Graph::new();
+//! let numbers = graph.source(1..=1000_u64);                                                // gives
+//! let collatz = graph.parallel(|n: u64, out: &mut Output<(u64, u32)>| {                    // Fn: on many cores, in order
+//!     let (mut x, mut steps) = (n, 0);
+//!     while x != 1 {
+//!         x = if x % 2 == 0 { x / 2 } else { 3 * x + 1 };
+//!         steps += 1;
+//!     }
+//!     out.push((n, steps));
+//! });
+//! let mut longest = (0, 0);
+//! let keep = graph.sink(|(n, steps)| if steps > longest.1 { longest = (n, steps) });       // FnMut: one at a time
+//!
+//! graph += numbers >> collatz * 4 >> keep;
+//! let report = graph.run(Scheme::default())?;
+//! println!("{report}");
+//! # drop(graph);
+//! assert_eq!(longest, (871, 178));
+//! # Ok::<(), thalweg::Error>(())
+//! ```
+//!
+//! | you have | write |
+//! |---|---|
+//! | an iterator that does not wait | [`Graph::source`], [`Graph::source_with`] |
+//! | an iterator that waits for input | [`Graph::source_blocking`] |
+//! | messages from other threads | [`Graph::inlet`] |
+//! | a step with state | [`Graph::sequential`], [`Graph::map`] |
+//! | a step without state, to spread over cores | [`Graph::parallel`], [`Graph::parallel_map`] |
+//! | a step that looks at neighbours | [`Graph::window`], [`Graph::parallel_window`] |
+//! | several inputs or outputs | [`Kernel`] and [`Graph::add`] |
+//! | a plain chain | [`Graph::stream`] |
+//!
+//! # What is promised
+//!
+//! - Messages leave every kernel in order, parallel ones too, so results do not depend on the number of workers. Unless an edge is
+//!   [`unordered`](Gives::unordered), or a kernel with several inputs decides by what came first.
+//! - Every message is processed, or dropped once if the run is cancelled. A run that cannot go on is an error, not a hang.
+//! - A block of messages is handed on when it is full or its kernel's activation ends; a trickle is not held back. Idle workers sleep.
+//! - A kernel's panic or error stops the run and is returned from it with the kernel's name.
+//!
+//! # What is not
+//!
+//! - A kernel is not interrupted: one that does not return is waited for.
+//! - Capacity bounds what an edge holds, not what one message makes of itself: that goes through even if it is more.
+//! - Which worker runs what, and how many messages make a block.
+
+mod block;
+mod edge;
+mod error;
+mod graph;
+mod kernel;
+mod output;
+mod pool;
+mod report;
+mod run;
+pub mod scheme;
+mod window;
+
+pub use error::{BoxError, Cause, Error, Failure, Refusal, Result, Verdict, Wait};
+pub use graph::chain::{After, Chain, FromIter, Pending};
+pub use graph::path::{Gives, Handle, Head, Node, Path, Sink, Source, Tail, Takes};
+pub use graph::{Capacity, Graph};
+pub use kernel::Flow;
+pub use kernel::fused::{Filter, FlatMap, Identity, Map, Stage, Update};
+pub use kernel::inlet::{Closed, Inlet};
+pub use kernel::ported::{Binder, In, Io, Kernel, Out};
+pub use output::Output;
+pub use report::{EdgeReport, End, KernelReport, Report};
+pub use run::control::Stopper;
+pub use scheme::Scheme;
+pub use thalweg_queue::{BuildError, TryPushError};
+
+/// What most programs need.
+pub mod prelude {
+    pub use crate::{
+        Binder, BoxError, Flow, Gives, Graph, In, Inlet, Io, Kernel, Node, Out, Output, Report, Scheme, Sink, Source,
+        Stopper,
+    };
+}

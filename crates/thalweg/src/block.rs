@@ -1,0 +1,352 @@
+//! The unit that travels: a block of messages in one allocation.
+//!
+//! # Invariants
+//!
+//! - **B1** A block holds messages of one type, fixed when its kernel opened it; `drop_rest` belongs to that type.
+//! - **B2** The entries `first..len` are initialised and owned by the block, no others are.
+//! - **B3** Whoever holds the [`Block`] is the only one with access: it moves through queues, it is never shared.
+
+use std::alloc::{Layout, alloc, dealloc, handle_alloc_error};
+use std::fmt;
+use std::mem;
+use std::ptr::NonNull;
+
+/// One line in front of the entries.
+#[repr(C, align(64))]
+struct Header {
+    /// The first entry that nobody has taken yet.
+    first: u32,
+    /// One past the last initialised entry.
+    len: u32,
+    /// How many entries the block is used for; at most what fits.
+    cap: u32,
+    /// The output port that gave it, while it waits in a [`Chain`].
+    port: u32,
+    /// The next block of a [`Chain`].
+    next: Option<NonNull<Header>>,
+    /// Drops the entries `first..len`.
+    drop_rest: unsafe fn(NonNull<Header>),
+    /// Bytes behind the header.
+    room: usize,
+    /// Alignment of the allocation; also the distance from header to entries.
+    align: usize,
+}
+
+const HEADER: usize = mem::size_of::<Header>();
+
+/// The distance between two entries. Zero-sized messages get their alignment, so that a pointer can count them.
+pub(crate) const fn stride<T>() -> usize {
+    if mem::size_of::<T>() == 0 { mem::align_of::<T>() } else { mem::size_of::<T>() }
+}
+
+/// An owned block of messages whose type only its edge knows.
+pub(crate) struct Block(NonNull<Header>);
+
+// SAFETY: a block owns its messages (B2) and edges are only made for message types that are `Send`.
+unsafe impl Send for Block {}
+
+impl Block {
+    /// A block with room for `bytes` bytes of entries aligned to `align`. It holds nothing and its type is not set yet.
+    pub(crate) fn allocate(bytes: usize, align: usize) -> Self {
+        let layout = Self::layout(bytes, align.max(HEADER));
+        // SAFETY: the layout is not empty, it has at least a header.
+        let memory = unsafe { alloc(layout) };
+        let Some(header) = NonNull::new(memory.cast::<Header>()) else { handle_alloc_error(layout) };
+        // SAFETY: fresh memory, large enough and aligned for a header.
+        unsafe {
+            header.write(Header {
+                first: 0,
+                len: 0,
+                cap: 0,
+                port: 0,
+                next: None,
+                drop_rest: nothing_to_drop,
+                room: bytes,
+                align: layout.align(),
+            });
+        }
+        Self(header)
+    }
+
+    fn layout(bytes: usize, align: usize) -> Layout {
+        let offset = align.max(HEADER);
+        Layout::from_size_align(offset + bytes, align).expect("a block is at most a few messages long")
+    }
+
+    fn header(&self) -> &Header {
+        // SAFETY: B3.
+        unsafe { self.0.as_ref() }
+    }
+
+    fn header_mut(&mut self) -> &mut Header {
+        // SAFETY: B3, and `&mut self`.
+        unsafe { self.0.as_mut() }
+    }
+
+    /// Starts a new life as an empty block of up to `cap` messages of type `T`.
+    pub(crate) fn open<T>(&mut self, cap: u32) {
+        debug_assert!(cap as usize * stride::<T>() <= self.room() && mem::align_of::<T>() <= self.header().align);
+        let header = self.header_mut();
+        debug_assert!(header.first == header.len, "B2: an open block starts empty");
+        (header.first, header.len, header.cap, header.next) = (0, 0, cap, None);
+        header.drop_rest = if mem::needs_drop::<T>() { drop_rest::<T> } else { forget_rest };
+    }
+
+    /// Messages not yet taken.
+    pub(crate) fn unread(&self) -> usize {
+        (self.header().len - self.header().first) as usize
+    }
+
+    /// How many messages it is used for.
+    pub(crate) fn capacity(&self) -> usize {
+        self.header().cap as usize
+    }
+
+    /// Bytes behind the header.
+    pub(crate) fn room(&self) -> usize {
+        self.header().room
+    }
+
+    /// Alignment of the entries.
+    pub(crate) fn align(&self) -> usize {
+        self.header().align
+    }
+
+    /// The entry `index`, initialised or not.
+    pub(crate) fn entry<T>(&self, index: usize) -> *mut T {
+        let offset = self.header().align.max(HEADER) + index * stride::<T>();
+        // SAFETY: within the allocation or one past it, by `open` and B2.
+        unsafe { self.0.as_ptr().byte_add(offset).cast() }
+    }
+
+    /// Index of the first message not yet taken.
+    pub(crate) fn first(&self) -> usize {
+        self.header().first as usize
+    }
+
+    /// One past the last message.
+    pub(crate) fn end(&self) -> usize {
+        self.header().len as usize
+    }
+
+    /// Says that the entries `first..end` are now the initialised ones.
+    ///
+    /// # Safety
+    ///
+    /// That must be true, and messages outside that range must have been moved out (B2).
+    pub(crate) unsafe fn set_range(&mut self, first: usize, end: usize) {
+        debug_assert!(first <= end && end <= self.capacity());
+        let header = self.header_mut();
+        (header.first, header.len) = (first as u32, end as u32);
+    }
+
+    /// The unread messages.
+    ///
+    /// # Safety
+    ///
+    /// The block must hold messages of type `T` (B1).
+    pub(crate) unsafe fn messages<T>(&self) -> &[T] {
+        // SAFETY: B1 and B2; entries are `size_of::<T>()` apart, or of size zero.
+        unsafe { std::slice::from_raw_parts(self.entry::<T>(self.first()), self.unread()) }
+    }
+
+    /// Changes the type of the messages to one of the same size and alignment.
+    ///
+    /// # Safety
+    ///
+    /// The unread messages must already be of type `T` (B1).
+    pub(crate) unsafe fn retype<T>(&mut self) {
+        self.header_mut().drop_rest = if mem::needs_drop::<T>() { drop_rest::<T> } else { forget_rest };
+    }
+
+    /// The output port noted by [`set_port`](Self::set_port).
+    pub(crate) fn port(&self) -> usize {
+        self.header().port as usize
+    }
+
+    /// Notes the output port.
+    pub(crate) fn set_port(&mut self, port: usize) {
+        self.header_mut().port = port as u32;
+    }
+
+    /// Drops the unread messages and keeps the memory.
+    pub(crate) fn clear(&mut self) {
+        let drop_rest = self.header().drop_rest;
+        // SAFETY: B1 and B2. `drop_rest` empties the range before it drops, so a panic cannot make it drop twice.
+        unsafe { drop_rest(self.0) }
+    }
+
+    fn into_raw(self) -> NonNull<Header> {
+        let header = self.0;
+        mem::forget(self);
+        header
+    }
+}
+
+impl Drop for Block {
+    fn drop(&mut self) {
+        self.clear();
+        let layout = Self::layout(self.room(), self.header().align);
+        // SAFETY: allocated by `allocate` with this layout, and owned (B3).
+        unsafe { dealloc(self.0.as_ptr().cast(), layout) }
+    }
+}
+
+impl fmt::Debug for Block {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Block({} of {})", self.unread(), self.capacity())
+    }
+}
+
+unsafe fn nothing_to_drop(_header: NonNull<Header>) {}
+
+unsafe fn forget_rest(mut header: NonNull<Header>) {
+    // SAFETY: called by the owner (B3).
+    let header = unsafe { header.as_mut() };
+    header.first = header.len;
+}
+
+unsafe fn drop_rest<T>(header: NonNull<Header>) {
+    let mut block = mem::ManuallyDrop::new(Block(header));
+    let (first, len) = (block.first(), block.unread());
+    let entries = std::ptr::slice_from_raw_parts_mut(block.entry::<T>(first), len);
+    let header = block.header_mut();
+    header.first = header.len;
+    // SAFETY: B1 and B2; the range was emptied above, so each message is dropped once even if one of them panics.
+    unsafe { entries.drop_in_place() }
+}
+
+impl thalweg_queue::fast_forward::Word for Block {
+    fn into_word(self) -> NonNull<()> {
+        self.into_raw().cast()
+    }
+
+    unsafe fn from_word(word: NonNull<()>) -> Self {
+        Self(word.cast())
+    }
+}
+
+/// Finished blocks of one activation, in the order they were filled, across all its output ports.
+///
+/// A list through the headers, so that a whole activation's output travels as one word.
+#[derive(Default)]
+pub(crate) struct Chain {
+    head: Option<NonNull<Header>>,
+    tail: Option<NonNull<Header>>,
+}
+
+// SAFETY: a chain owns its blocks, and those are `Send`.
+unsafe impl Send for Chain {}
+
+impl Chain {
+    pub(crate) fn push(&mut self, mut block: Block) {
+        block.header_mut().next = None;
+        let header = block.into_raw();
+        match self.tail {
+            // SAFETY: the tail is owned by this chain.
+            Some(mut tail) => unsafe { tail.as_mut().next = Some(header) },
+            None => self.head = Some(header),
+        }
+        self.tail = Some(header);
+    }
+
+    pub(crate) fn pop(&mut self) -> Option<Block> {
+        let mut block = Block(self.head?);
+        self.head = block.header_mut().next.take();
+        if self.head.is_none() {
+            self.tail = None;
+        }
+        Some(block)
+    }
+
+    /// The chain as one word; null if it is empty.
+    pub(crate) fn into_word(mut self) -> *mut u8 {
+        self.tail = None;
+        self.head.take().map_or(std::ptr::null_mut(), |head| head.as_ptr().cast())
+    }
+
+    /// The chain that [`into_word`](Self::into_word) made this word of; it can only be popped from.
+    ///
+    /// # Safety
+    ///
+    /// `word` must come from `into_word`, once.
+    pub(crate) unsafe fn from_word(word: *mut u8) -> Self {
+        let head = NonNull::new(word.cast::<Header>());
+        Self { head, tail: head }
+    }
+}
+
+impl Drop for Chain {
+    fn drop(&mut self) {
+        while self.pop().is_some() {}
+    }
+}
+
+impl fmt::Debug for Chain {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Chain").field("empty", &self.head.is_none()).finish()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::rc::Rc;
+
+    fn filled<T>(messages: Vec<T>) -> Block {
+        let mut block = Block::allocate(messages.len().max(1) * stride::<T>(), mem::align_of::<T>());
+        block.open::<T>(messages.len() as u32);
+        let len = messages.len();
+        for (index, message) in messages.into_iter().enumerate() {
+            // SAFETY: room for `len` messages was asked for.
+            unsafe { block.entry::<T>(index).write(message) }
+        }
+        // SAFETY: just written.
+        unsafe { block.set_range(0, len) };
+        block
+    }
+
+    #[test]
+    fn drops_exactly_the_unread_messages() {
+        let message = Rc::new(());
+        let mut block = filled(vec![message.clone(), message.clone(), message.clone()]);
+        // SAFETY: the first message is moved out and the range says so.
+        let taken = unsafe { block.entry::<Rc<()>>(0).read() };
+        // SAFETY: as above.
+        unsafe { block.set_range(1, 3) };
+        assert_eq!(Rc::strong_count(&message), 4);
+        drop(block);
+        assert_eq!(Rc::strong_count(&message), 2);
+        drop(taken);
+    }
+
+    #[test]
+    fn holds_zero_sized_and_over_aligned_messages() {
+        #[derive(Clone, Copy, PartialEq, Debug)]
+        #[repr(align(256))]
+        struct Wide(u8);
+        let block = filled(vec![Wide(1), Wide(2)]);
+        assert_eq!(block.entry::<Wide>(0).addr() % 256, 0);
+        // SAFETY: it holds `Wide`.
+        assert_eq!(unsafe { block.messages::<Wide>() }, [Wide(1), Wide(2)]);
+        let block = filled(vec![(), (), ()]);
+        // SAFETY: it holds `()`.
+        assert_eq!(unsafe { block.messages::<()>() }.len(), 3);
+    }
+
+    #[test]
+    fn a_chain_keeps_order_and_drops_what_is_left() {
+        let message = Rc::new(());
+        let mut chain = Chain::default();
+        for port in 0..3 {
+            let mut block = filled(vec![message.clone()]);
+            block.set_port(port);
+            chain.push(block);
+        }
+        // SAFETY: the word comes from a chain.
+        let mut chain = unsafe { Chain::from_word(chain.into_word()) };
+        assert_eq!(chain.pop().unwrap().port(), 0);
+        drop(chain);
+        assert_eq!(Rc::strong_count(&message), 1);
+    }
+}

@@ -1,0 +1,439 @@
+//! An edge: how blocks get from one output port to one input port.
+//!
+//! # Invariants
+//!
+//! - **E1** The *sending side* (`tx`, and pushes into a one-to-one queue) is used by one thread at a time: the one that holds the claim of a
+//!   sequential producer, or the drain flag of an ordered parallel one. An unordered parallel producer only uses the shared queue and the spill.
+//! - **E2** The *taking side* (`rx`, and pops from a one-to-one queue) is used by the thread that holds the claim of a sequential
+//!   consumer. A parallel consumer only uses the shared queue.
+//! - **E3** Blocks of an ordered edge enter the queue in the order in which they were sent: once something is in the spill, all goes through it.
+//! - **E4** `sent.closed` is set after the last block entered the queue, so who reads it *before* a pop that finds nothing has seen everything.
+
+use crate::block::Block;
+use crate::graph::Capacity;
+use crate::window::Assemble;
+use std::collections::VecDeque;
+use std::fmt;
+use thalweg_queue::{bbq, fast_forward};
+use thalweg_sync::CachePadded;
+use thalweg_sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Counter, Ordering::*};
+use thalweg_sync::cell::Slot;
+use thalweg_sync::sync::Mutex;
+
+/// Blocks an edge holds unless its capacity is given.
+const FIRST_BLOCKS: usize = 16;
+/// Blocks it may grow to unless its capacity is given.
+const MOST_BLOCKS: usize = 256;
+/// The longest queue of pointers; what exceeds it waits in the spill.
+const MOST_SLOTS: usize = 4096;
+
+/// What the graph asks of an edge.
+#[derive(Debug)]
+pub(crate) struct Plan {
+    pub(crate) from: usize,
+    pub(crate) to: usize,
+    pub(crate) capacity: Option<Capacity>,
+    pub(crate) feedback: bool,
+    pub(crate) window: Option<(usize, usize)>,
+    /// Several workers may pop at once.
+    pub(crate) many_takers: bool,
+    /// Several workers may push at once: an unordered parallel producer.
+    pub(crate) many_senders: bool,
+    pub(crate) message_bytes: usize,
+    /// The strongly connected component whose inside this edge belongs to.
+    pub(crate) component: Option<usize>,
+}
+
+enum Queue {
+    OneToOne { tx: Box<Slot<fast_forward::Producer<Block>>>, rx: Box<Slot<fast_forward::Consumer<Block>>> },
+    Shared { tx: bbq::Producer<Block>, rx: bbq::Consumer<Block> },
+}
+
+/// State of the sending side, under E1.
+struct Tx {
+    /// A block that is not full yet, kept from one activation to the next.
+    open: Option<Block>,
+    /// Lays windows out contiguously, on a windowed edge.
+    assembler: Option<Box<dyn Assemble>>,
+}
+
+/// State of the taking side, under E2.
+struct Rx {
+    /// A block of which some messages were taken.
+    current: Option<Block>,
+}
+
+/// What one side counts.
+#[derive(Default)]
+struct Side {
+    blocks: AtomicU64,
+    messages: AtomicU64,
+    /// Sending side: nothing more will come. Taking side: nothing more will be taken.
+    closed: AtomicBool,
+    /// Sending side: the number of blocks up to which there is certainly room, so that the other side's line is read rarely.
+    credit: AtomicU64,
+}
+
+impl Side {
+    fn count(&self, messages: u64, many: bool) {
+        if many {
+            self.messages.fetch_add(messages, Relaxed);
+            self.blocks.fetch_add(1, Release);
+        } else {
+            self.messages.store(self.messages.load(Relaxed) + messages, Relaxed);
+            // Release, with the loads in `backlog`: who sees this count finds the block in the queue.
+            self.blocks.store(self.blocks.load(Relaxed) + 1, Release);
+        }
+    }
+}
+
+/// Samples of how full the edge was, and how often it grew.
+#[derive(Debug, Default)]
+pub(crate) struct Gauge {
+    pub(crate) samples: Counter,
+    pub(crate) sum: Counter,
+    pub(crate) peak: Counter,
+    pub(crate) grown: Counter,
+    pub(crate) lost: Counter,
+}
+
+pub(crate) struct Edge {
+    pub(crate) plan: Plan,
+    queue: Queue,
+    /// Blocks the queue holds at least.
+    slots: usize,
+    tx: CachePadded<Slot<Tx>>,
+    rx: CachePadded<Slot<Rx>>,
+    sent: CachePadded<Side>,
+    taken: CachePadded<Side>,
+    /// Blocks that found the queue full.
+    spill: Mutex<VecDeque<Block>>,
+    spilled: AtomicUsize,
+    /// True while `rx.current` holds messages.
+    held: AtomicBool,
+    limit_blocks: AtomicUsize,
+    limit_messages: AtomicUsize,
+    /// How many messages a new block is opened for.
+    block_len: AtomicU32,
+    pub(crate) gauge: Gauge,
+}
+
+impl Edge {
+    pub(crate) fn new(plan: Plan, assembler: Option<Box<dyn Assemble>>, block_len: u32) -> Self {
+        let (first_blocks, first_messages, slots) = match plan.capacity {
+            None => (FIRST_BLOCKS, usize::MAX, MOST_BLOCKS * 2),
+            Some(capacity) => {
+                let slots = capacity.most.clamp(2, MOST_SLOTS);
+                (slots, capacity.first, slots)
+            }
+        };
+        let shared = plan.many_takers || plan.many_senders;
+        let queue = if shared {
+            let (tx, rx) = bbq::with_capacity(slots).expect("slots are within the limits of a queue");
+            Queue::Shared { tx, rx }
+        } else {
+            let (tx, rx) = fast_forward::fast_forward(slots).expect("slots are within the limits of a queue");
+            Queue::OneToOne { tx: Box::new(Slot::new(tx)), rx: Box::new(Slot::new(rx)) }
+        };
+        let never_full = plan.feedback && plan.capacity.is_none();
+        Self {
+            plan,
+            queue,
+            slots,
+            tx: CachePadded(Slot::new(Tx { open: None, assembler })),
+            rx: CachePadded(Slot::new(Rx { current: None })),
+            sent: CachePadded::default(),
+            taken: CachePadded::default(),
+            spill: Mutex::new(VecDeque::new()),
+            spilled: AtomicUsize::new(0),
+            held: AtomicBool::new(false),
+            limit_blocks: AtomicUsize::new(if never_full { usize::MAX } else { first_blocks }),
+            limit_messages: AtomicUsize::new(first_messages),
+            block_len: AtomicU32::new(block_len),
+            gauge: Gauge::default(),
+        }
+    }
+
+    // ---- the sending side ----
+
+    /// Sends a block. On a windowed edge it becomes a block of whole windows, or waits until there is one. Returns how many blocks entered the edge.
+    ///
+    /// # Safety
+    ///
+    /// E1.
+    pub(crate) unsafe fn send(&self, block: Block) -> usize {
+        if self.plan.window.is_none() {
+            return self.enter(block);
+        }
+        let block = self.tx.with_mut(|tx| {
+            // SAFETY: E1, by the caller.
+            let assembler = unsafe { (*tx).assembler.as_mut() };
+            assembler.expect("a windowed edge has an assembler").assemble(block)
+        });
+        block.map_or(0, |block| self.enter(block))
+    }
+
+    fn enter(&self, block: Block) -> usize {
+        let messages = self.messages_of(&block);
+        if messages == 0 {
+            return 0;
+        }
+        if self.taken.closed.load(Relaxed) {
+            self.gauge.lost.add(messages);
+            return 0;
+        }
+        let refused = if self.spilled.load(Acquire) > 0 { Some(block) } else { self.try_queue(block) };
+        if let Some(block) = refused {
+            let mut spill = self.spill.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+            spill.push_back(block);
+            self.spilled.store(spill.len(), Release);
+        }
+        self.sent.count(messages, self.plan.many_senders);
+        self.sample();
+        1
+    }
+
+    /// Pushes into the queue, or gives the block back.
+    fn try_queue(&self, block: Block) -> Option<Block> {
+        match &self.queue {
+            Queue::OneToOne { tx, .. } => tx.with_mut(|tx| {
+                // SAFETY: E1; every path here comes from the sending side.
+                unsafe { (*tx).try_push(block) }.err().map(|refused| refused.into_inner())
+            }),
+            Queue::Shared { tx, .. } => tx.try_push(block).err().map(|refused| refused.into_inner()),
+        }
+    }
+
+    /// Moves what is in the spill into the queue as far as there is room. True if nothing is left.
+    ///
+    /// # Safety
+    ///
+    /// E1, unless the producer is unordered.
+    pub(crate) unsafe fn flush(&self) -> bool {
+        if self.spilled.load(Acquire) == 0 {
+            return true;
+        }
+        let mut spill = self.spill.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        while let Some(block) = spill.pop_front() {
+            if let Some(block) = self.try_queue(block) {
+                spill.push_front(block);
+                break;
+            }
+        }
+        self.spilled.store(spill.len(), Release);
+        spill.is_empty()
+    }
+
+    /// Takes the block that was left open.
+    ///
+    /// # Safety
+    ///
+    /// E1.
+    pub(crate) unsafe fn take_open(&self) -> Option<Block> {
+        // SAFETY: E1, by the caller.
+        self.tx.with_mut(|tx| unsafe { (*tx).open.take() })
+    }
+
+    /// Leaves a block open for the next activation.
+    ///
+    /// # Safety
+    ///
+    /// E1.
+    pub(crate) unsafe fn keep_open(&self, block: Block) {
+        // SAFETY: E1, by the caller.
+        self.tx.with_mut(|tx| unsafe { (*tx).open = Some(block) });
+    }
+
+    /// Says that nothing more will be sent.
+    pub(crate) fn close(&self) {
+        // Release, pairs with the load in `is_closed` (E4): who sees it has every block that was sent before.
+        self.sent.closed.store(true, Release);
+    }
+
+    pub(crate) fn is_closed(&self) -> bool {
+        self.sent.closed.load(Acquire)
+    }
+
+    /// Whether the sender should stop for now.
+    pub(crate) fn is_full(&self) -> bool {
+        let limit = self.limit_blocks.load(Relaxed);
+        if limit == usize::MAX {
+            return false;
+        }
+        let sent = self.sent.blocks.load(Relaxed);
+        if sent < self.sent.credit.load(Relaxed) {
+            return false;
+        }
+        let taken = self.taken.blocks.load(Relaxed);
+        let by_messages = self.limit_messages.load(Relaxed);
+        if by_messages == usize::MAX {
+            self.sent.credit.store(taken + limit as u64, Relaxed);
+        }
+        self.spilled.load(Relaxed) > 0
+            || sent >= taken + limit as u64
+            || (by_messages != usize::MAX && self.messages() >= by_messages)
+    }
+
+    /// Raises the limit, up to the most the edge may hold. False if it is there already.
+    pub(crate) fn grow(&self) -> bool {
+        let doubled = |limit: &AtomicUsize, most: usize| {
+            let now = limit.load(Relaxed);
+            let next = now.saturating_mul(2).min(most);
+            limit.store(next, Relaxed);
+            next > now
+        };
+        let grown = match self.plan.capacity {
+            None => doubled(&self.limit_blocks, MOST_BLOCKS),
+            Some(capacity) => doubled(&self.limit_messages, capacity.most),
+        };
+        if grown {
+            self.gauge.grown.add(1);
+        }
+        grown
+    }
+
+    pub(crate) fn block_len(&self) -> usize {
+        self.block_len.load(Relaxed) as usize
+    }
+
+    pub(crate) fn set_block_len(&self, messages: u32) {
+        let most = match self.plan.capacity {
+            None => u32::MAX,
+            // Two blocks at least, so that both sides can work.
+            Some(capacity) => u32::try_from(capacity.first.div_ceil(2)).unwrap_or(u32::MAX),
+        };
+        self.block_len.store(messages.clamp(1, most), Relaxed);
+    }
+
+    // ---- the taking side ----
+
+    /// Takes the next block, or what was left of the last one.
+    ///
+    /// # Safety
+    ///
+    /// E2, on an edge with one taker.
+    pub(crate) unsafe fn take(&self) -> Option<Block> {
+        if self.held.load(Relaxed) {
+            // SAFETY: E2, by the caller.
+            if let Some(block) = self.rx.with_mut(|rx| unsafe { (*rx).current.take() }) {
+                self.held.store(false, Relaxed);
+                return Some(block);
+            }
+        }
+        let Queue::OneToOne { rx, .. } = &self.queue else { return self.take_shared().map(|(_, block)| block) };
+        // SAFETY: E2, by the caller.
+        let block = rx.with_mut(|rx| unsafe { (*rx).try_pop() }).ok()?;
+        self.taken.count(self.messages_of(&block), false);
+        Some(block)
+    }
+
+    /// Takes the next block and its ticket, its place in the order of the edge.
+    pub(crate) fn take_shared(&self) -> Option<(u64, Block)> {
+        let Queue::Shared { rx, .. } = &self.queue else { unreachable!("an edge with several takers is shared") };
+        let (ticket, block) = rx.try_pop_numbered().ok()?;
+        self.taken.count(self.messages_of(&block), self.plan.many_takers);
+        Some((ticket, block))
+    }
+
+    /// Puts back a block that was taken in part.
+    ///
+    /// # Safety
+    ///
+    /// E2.
+    pub(crate) unsafe fn put_back(&self, block: Block) {
+        // SAFETY: E2, by the caller.
+        self.rx.with_mut(|rx| unsafe { (*rx).current = Some(block) });
+        self.held.store(true, Relaxed);
+    }
+
+    /// Says that nothing more will be taken: what is sent from now on is dropped.
+    pub(crate) fn hang_up(&self) {
+        self.taken.closed.store(true, Relaxed);
+    }
+
+    pub(crate) fn is_hung_up(&self) -> bool {
+        self.taken.closed.load(Relaxed)
+    }
+
+    // ---- looking from outside ----
+
+    /// Blocks that were sent and not taken. A snapshot; it may be one too few or too many while others work.
+    pub(crate) fn backlog(&self) -> u64 {
+        // `taken` first: it never passes `sent`, so the difference is not negative but for a pop that overtakes its count.
+        let taken = self.taken.blocks.load(Acquire);
+        self.sent.blocks.load(Acquire).saturating_sub(taken)
+    }
+
+    /// Messages that were sent and not taken. A snapshot.
+    pub(crate) fn messages(&self) -> usize {
+        let taken = self.taken.messages.load(Relaxed);
+        self.sent.messages.load(Relaxed).saturating_sub(taken) as usize
+    }
+
+    pub(crate) fn sent_messages(&self) -> u64 {
+        self.sent.messages.load(Relaxed)
+    }
+
+    /// Something can be taken, or something taken in part waits.
+    pub(crate) fn has_input(&self) -> bool {
+        self.held.load(Relaxed) || self.backlog() > 0
+    }
+
+    pub(crate) fn taken_blocks(&self) -> u64 {
+        self.taken.blocks.load(Relaxed)
+    }
+
+    /// Something waits in the spill, and the queue has room for it.
+    pub(crate) fn can_flush(&self) -> bool {
+        let spilled = self.spilled.load(Relaxed);
+        spilled > 0 && self.backlog() < (self.slots / 2 + spilled) as u64
+    }
+
+    pub(crate) fn has_spill(&self) -> bool {
+        self.spilled.load(Relaxed) > 0
+    }
+
+    /// Blocks handed through the edge so far, both sides: changes whenever a kernel at either end could find something new.
+    pub(crate) fn signature(&self) -> u64 {
+        let closed = u64::from(self.is_closed()) + u64::from(self.is_hung_up());
+        self.sent.blocks.load(Acquire).wrapping_mul(0x9E37_79B9_7F4A_7C15)
+            ^ self.taken.blocks.load(Acquire).wrapping_mul(0xC2B2_AE3D_27D4_EB4F)
+            ^ closed
+    }
+
+    /// How full, from 0 to 1.
+    pub(crate) fn fill(&self) -> f32 {
+        let by_messages = self.limit_messages.load(Relaxed);
+        let ratio = if by_messages == usize::MAX {
+            self.backlog() as f32 / self.limit_blocks.load(Relaxed) as f32
+        } else {
+            self.messages() as f32 / by_messages as f32
+        };
+        ratio.min(1.0)
+    }
+
+    /// What a block counts for: its messages, or on a windowed edge the messages that its windows pop.
+    pub(crate) fn messages_of(&self, block: &Block) -> u64 {
+        match self.plan.window {
+            None => block.unread() as u64,
+            Some((peek, pop)) => block.unread().checked_sub(peek).map_or(0, |rest| (rest / pop + 1) * pop) as u64,
+        }
+    }
+
+    fn sample(&self) {
+        let sent = self.sent.blocks.load(Relaxed);
+        if sent % 16 != 1 {
+            return;
+        }
+        let messages = self.messages() as u64;
+        self.gauge.samples.add(1);
+        self.gauge.sum.add(messages);
+        self.gauge.peak.set(self.gauge.peak.get().max(messages));
+    }
+}
+
+impl fmt::Debug for Edge {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Edge").field("plan", &self.plan).field("backlog", &self.backlog()).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,172 @@
+//! What can go wrong, with names and the way out.
+
+use crate::report::Report;
+use std::any::Any;
+use std::error::Error as StdError;
+use std::fmt;
+
+/// The error of a kernel: whatever it returns.
+pub type BoxError = Box<dyn StdError + Send + Sync>;
+
+/// What `run` and the building of graphs return.
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+/// What a kernel's closure may return: nothing, or a `Result` whose error stops the run.
+pub trait Verdict {
+    /// What it returns when all is well.
+    type Value;
+
+    /// As a result.
+    ///
+    /// # Errors
+    ///
+    /// The kernel's error.
+    fn into_result(self) -> Result<Self::Value, BoxError>;
+}
+
+impl Verdict for () {
+    type Value = ();
+    #[inline(always)]
+    fn into_result(self) -> Result<(), BoxError> {
+        Ok(())
+    }
+}
+
+impl Verdict for crate::Flow {
+    type Value = crate::Flow;
+    #[inline(always)]
+    fn into_result(self) -> Result<crate::Flow, BoxError> {
+        Ok(self)
+    }
+}
+
+impl<V, E: Into<BoxError>> Verdict for std::result::Result<V, E> {
+    type Value = V;
+    #[inline(always)]
+    fn into_result(self) -> Result<V, BoxError> {
+        self.map_err(Into::into)
+    }
+}
+
+/// Why a graph did not run, or not to its end.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum Error {
+    /// The graph cannot work; nothing ran. Every reason found.
+    Refused(Vec<Refusal>),
+    /// A scheme was asked for by a name that no scheme has.
+    UnknownScheme {
+        /// The name.
+        name: String,
+    },
+    /// Kernels failed: each panic and each error, in the order in which they came.
+    Failed {
+        /// Every cause.
+        failures: Vec<Failure>,
+        /// What happened until then.
+        report: Box<Report>,
+    },
+    /// No kernel could go on, and messages were left.
+    Stalled {
+        /// The kernels that could not go on, and what they waited for.
+        waits: Vec<Wait>,
+        /// What happened until then.
+        report: Box<Report>,
+    },
+}
+
+/// One reason why a graph cannot work.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Refusal {
+    /// The kernel, by its name and where it was made.
+    pub kernel: String,
+    /// What is wrong, and the way out.
+    pub reason: String,
+}
+
+/// A kernel that failed.
+#[derive(Debug)]
+pub struct Failure {
+    /// Its name.
+    pub kernel: String,
+    /// How.
+    pub cause: Cause,
+}
+
+/// How a kernel failed.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum Cause {
+    /// It returned this error.
+    Error(BoxError),
+    /// It panicked with this message.
+    Panic(String),
+}
+
+/// A kernel that could not go on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Wait {
+    /// Its name.
+    pub kernel: String,
+    /// The port it waits at.
+    pub port: String,
+    /// What it waits for, with the amounts involved.
+    pub reason: String,
+}
+
+impl Cause {
+    pub(crate) fn from_panic(payload: Box<dyn Any + Send>) -> Self {
+        let text = match payload.downcast::<String>() {
+            Ok(text) => *text,
+            Err(payload) => match payload.downcast::<&'static str>() {
+                Ok(text) => (*text).to_owned(),
+                Err(_) => "a panic without a message".to_owned(),
+            },
+        };
+        Self::Panic(text)
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Refused(refusals) => {
+                f.write_str("the graph cannot run:")?;
+                refusals.iter().try_for_each(|refusal| write!(f, "\n  {}: {}", refusal.kernel, refusal.reason))
+            }
+            Self::UnknownScheme { name } => {
+                write!(f, "there is no scheme \"{name}\"; take one of ")?;
+                let names: Vec<_> = crate::Scheme::names().collect();
+                f.write_str(&names.join(", "))
+            }
+            Self::Failed { failures, .. } => {
+                for (index, failure) in failures.iter().enumerate() {
+                    if index > 0 {
+                        f.write_str("\n")?;
+                    }
+                    match &failure.cause {
+                        Cause::Error(error) => write!(f, "kernel {} failed: {error}", failure.kernel)?,
+                        Cause::Panic(text) => write!(f, "kernel {} panicked: {text}", failure.kernel)?,
+                    }
+                }
+                Ok(())
+            }
+            Self::Stalled { waits, .. } => {
+                f.write_str("the run cannot go on:")?;
+                waits.iter().try_for_each(|wait| write!(f, "\n  {} at {}: {}", wait.kernel, wait.port, wait.reason))
+            }
+        }
+    }
+}
+
+impl StdError for Error {
+    fn source(&self) -> Option<&(dyn StdError + 'static)> {
+        match self {
+            Self::Failed { failures, .. } => failures.iter().find_map(|failure| match &failure.cause {
+                Cause::Error(error) => Some(&**error as &(dyn StdError + 'static)),
+                Cause::Panic(_) => None,
+            }),
+            _ => None,
+        }
+    }
+}

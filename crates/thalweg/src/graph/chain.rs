@@ -1,0 +1,322 @@
+//! The fluent form: plain chains, written as iterators are.
+//!
+//! `map`, `filter`, `flat_map`, `inspect` and `update` fuse with what stands before them on the same handle: with an iterator into its
+//! source, with each other into one kernel. What makes a kernel of its own is said so: [`then`](Chain::then), [`sequential`](Chain::sequential), …
+
+use crate::error::Verdict;
+use crate::graph::Graph;
+use crate::graph::path::{End, Gives, Node, Path, Sink, Tail, Takes};
+use crate::kernel::Body;
+use crate::kernel::fused::{Filter, FlatMap, Fused, Identity, Map, Stage, Update};
+use crate::kernel::source;
+use crate::output::Output;
+use std::fmt;
+use std::iter;
+use std::marker::PhantomData;
+use thalweg_sync::cell::Slot;
+
+/// What a chain holds back until it knows what follows.
+pub trait Pending<'env> {
+    /// What it will give.
+    type Item: Send + 'env;
+    /// Makes it a kernel, if it is one, and gives the path so far.
+    fn settle(self, graph: &mut Graph<'env>) -> Path<End, Tail<Self::Item>>;
+}
+
+/// An iterator that will be a source.
+#[derive(Debug)]
+pub struct FromIter<I>(I);
+
+impl<'env, I: Iterator<Item: Send + 'env> + Send + 'env> Pending<'env> for FromIter<I> {
+    type Item = I::Item;
+    #[track_caller]
+    fn settle(self, graph: &mut Graph<'env>) -> Path<End, Tail<I::Item>> {
+        graph.source(self.0).into_path()
+    }
+}
+
+/// A path, and stages that will be a kernel behind it.
+#[derive(Debug)]
+pub struct After<T, S> {
+    path: Path<End, Tail<T>>,
+    stages: S,
+}
+
+impl<'env, T: Send + 'env> Pending<'env> for After<T, Identity> {
+    type Item = T;
+    fn settle(self, _graph: &mut Graph<'env>) -> Path<End, Tail<T>> {
+        self.path
+    }
+}
+
+macro_rules! stages_settle {
+    ($stage:ident) => {
+        impl<'env, T, S, F> Pending<'env> for After<T, $stage<S, F>>
+        where
+            T: Send + 'env,
+            $stage<S, F>: Stage<T, Out: 'env> + 'env,
+        {
+            type Item = <$stage<S, F> as Stage<T>>::Out;
+            #[track_caller]
+            fn settle(self, graph: &mut Graph<'env>) -> Path<End, Tail<Self::Item>> {
+                let body = Body::Sequential(Slot::new(Box::new(Fused(self.stages, PhantomData::<fn(T)>))));
+                let node: Node<T, Self::Item> = graph.add_node("chain", body, None);
+                self.path >> node
+            }
+        }
+    };
+}
+stages_settle!(Map);
+stages_settle!(Filter);
+stages_settle!(FlatMap);
+stages_settle!(Update);
+
+/// A chain under construction. Made by [`Graph::stream`] and [`Graph::from`].
+///
+/// ```
+/// use thalweg::prelude::*;
+///
+/// let mut graph = Graph::new();
+/// let mut sum = 0;
+/// graph
+///     .stream(1..=10_u64)
+///     .filter(|x| x % 2 == 0)                                             // fused with the source
+///     .parallel(|x: u64, out: &mut Output<u64>| out.push(x * x))          // a kernel on many workers
+///     .map(|x| x + 1)                                                     // a kernel …
+///     .inspect(|x| assert!(*x > 4))                                       // … fused with the one before
+///     .sink(|x| sum += x);
+/// graph.run(Scheme::default())?;
+/// # drop(graph);
+/// assert_eq!(sum, 5 + 17 + 37 + 65 + 101);
+/// # Ok::<(), thalweg::Error>(())
+/// ```
+#[must_use = "a chain is added to the graph by its end: .sink(..), .for_each(..) or .end()"]
+pub struct Chain<'g, 'env, P> {
+    graph: &'g mut Graph<'env>,
+    pending: P,
+}
+
+impl<P> fmt::Debug for Chain<'_, '_, P> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Chain").finish_non_exhaustive()
+    }
+}
+
+impl<'env> Graph<'env> {
+    /// Begins a chain with what an iterator gives; see [`source`](Self::source).
+    pub fn stream<I>(&mut self, messages: I) -> Chain<'_, 'env, FromIter<I::IntoIter>>
+    where
+        I: IntoIterator<IntoIter: Send + 'env, Item: Send + 'env>,
+    {
+        Chain { graph: self, pending: FromIter(messages.into_iter()) }
+    }
+
+    /// Begins a chain behind a source, a path that begins with one, or an output port.
+    pub fn from<G>(&mut self, giver: G) -> Chain<'_, 'env, After<G::Message, Identity>>
+    where
+        G: Gives<Head = End>,
+    {
+        Chain { graph: self, pending: After { path: giver.into_path(), stages: Identity } }
+    }
+}
+
+type Mapped<I, F> = iter::Map<I, F>;
+
+impl<'g, 'env, I: Iterator<Item: Send + 'env> + Send + 'env> Chain<'g, 'env, FromIter<I>> {
+    /// Changes each message.
+    pub fn map<U: Send + 'env, F>(self, change: F) -> Chain<'g, 'env, FromIter<Mapped<I, F>>>
+    where
+        F: FnMut(I::Item) -> U + Send + 'env,
+    {
+        Chain { graph: self.graph, pending: FromIter(self.pending.0.map(change)) }
+    }
+
+    /// Lets through what `keep` says.
+    pub fn filter<F>(self, keep: F) -> Chain<'g, 'env, FromIter<iter::Filter<I, F>>>
+    where
+        F: FnMut(&I::Item) -> bool + Send + 'env,
+    {
+        Chain { graph: self.graph, pending: FromIter(self.pending.0.filter(keep)) }
+    }
+
+    /// Makes any number of messages of each.
+    pub fn flat_map<U, F>(self, spread: F) -> Chain<'g, 'env, FromIter<iter::FlatMap<I, U, F>>>
+    where
+        U: IntoIterator<IntoIter: Send + 'env, Item: Send + 'env> + 'env,
+        F: FnMut(I::Item) -> U + Send + 'env,
+    {
+        Chain { graph: self.graph, pending: FromIter(self.pending.0.flat_map(spread)) }
+    }
+
+    /// Looks at each message.
+    pub fn inspect<F>(self, look: F) -> Chain<'g, 'env, FromIter<iter::Inspect<I, F>>>
+    where
+        F: FnMut(&I::Item) + Send + 'env,
+    {
+        Chain { graph: self.graph, pending: FromIter(self.pending.0.inspect(look)) }
+    }
+
+    /// Ends the chain within the same kernel: no edge, no hop, as fast as a loop.
+    #[track_caller]
+    pub fn for_each(self, each: impl FnMut(I::Item) + Send + 'env) {
+        self.graph.add_fused(Box::new(source::Fused(self.pending.0, each)));
+    }
+}
+
+impl<'g, 'env, T: Send + 'env, S> Chain<'g, 'env, After<T, S>> {
+    /// Changes each message.
+    pub fn map<U: Send + 'env, F>(self, change: F) -> Chain<'g, 'env, After<T, Map<S, F>>>
+    where
+        S: Stage<T>,
+        F: FnMut(S::Out) -> U + Send + 'env,
+    {
+        self.stage(|stages| Map(stages, change))
+    }
+
+    /// Lets through what `keep` says.
+    pub fn filter<F>(self, keep: F) -> Chain<'g, 'env, After<T, Filter<S, F>>>
+    where
+        S: Stage<T>,
+        F: FnMut(&S::Out) -> bool + Send + 'env,
+    {
+        self.stage(|stages| Filter(stages, keep))
+    }
+
+    /// Makes any number of messages of each.
+    pub fn flat_map<U, F>(self, spread: F) -> Chain<'g, 'env, After<T, FlatMap<S, F>>>
+    where
+        S: Stage<T>,
+        U: IntoIterator<Item: Send>,
+        F: FnMut(S::Out) -> U + Send + 'env,
+    {
+        self.stage(|stages| FlatMap(stages, spread))
+    }
+
+    /// Changes each message where it is: large messages are not moved.
+    pub fn update<F>(self, change: F) -> Chain<'g, 'env, After<T, Update<S, F>>>
+    where
+        S: Stage<T>,
+        F: FnMut(&mut S::Out) + Send + 'env,
+    {
+        self.stage(|stages| Update(stages, change))
+    }
+
+    /// Looks at each message.
+    pub fn inspect<F>(
+        self,
+        mut look: F,
+    ) -> Chain<'g, 'env, After<T, Update<S, impl FnMut(&mut S::Out) + Send + use<T, S, F>>>>
+    where
+        S: Stage<T>,
+        F: FnMut(&S::Out) + Send + 'env,
+    {
+        self.stage(|stages| Update(stages, move |message: &mut S::Out| look(message)))
+    }
+
+    fn stage<S2>(self, make: impl FnOnce(S) -> S2) -> Chain<'g, 'env, After<T, S2>> {
+        let After { path, stages } = self.pending;
+        Chain { graph: self.graph, pending: After { path, stages: make(stages) } }
+    }
+}
+
+/// A chain behind a kernel that gives messages of type `T`.
+type Behind<'g, 'env, T> = Chain<'g, 'env, After<T, Identity>>;
+
+impl<'g, 'env, P: Pending<'env>> Chain<'g, 'env, P> {
+    fn follow<R, T>(self, next: impl FnOnce(&mut Graph<'env>) -> R) -> Behind<'g, 'env, T>
+    where
+        R: Takes<P::Item, Tail = Tail<T>>,
+    {
+        let path = self.pending.settle(self.graph);
+        let path = path >> next(self.graph);
+        Chain { graph: self.graph, pending: After { path, stages: Identity } }
+    }
+
+    /// Goes on with a node or a path.
+    #[track_caller]
+    pub fn then<R, T>(self, next: R) -> Behind<'g, 'env, T>
+    where
+        R: Takes<P::Item, Tail = Tail<T>>,
+    {
+        self.follow(|_| next)
+    }
+
+    /// Goes on with a kernel; see [`Graph::sequential`].
+    #[track_caller]
+    pub fn sequential<U, R>(self, kernel: impl FnMut(P::Item, &mut Output<U>) -> R + Send + 'env) -> Behind<'g, 'env, U>
+    where
+        U: Send + 'env,
+        R: Verdict<Value = ()> + 'env,
+    {
+        self.follow(|graph| graph.sequential(kernel))
+    }
+
+    /// Goes on with a kernel on many workers; see [`Graph::parallel`].
+    #[track_caller]
+    pub fn parallel<U, R>(
+        self,
+        kernel: impl Fn(P::Item, &mut Output<U>) -> R + Send + Sync + 'env,
+    ) -> Behind<'g, 'env, U>
+    where
+        U: Send + 'env,
+        R: Verdict<Value = ()> + 'env,
+    {
+        self.follow(|graph| graph.parallel(kernel))
+    }
+
+    /// Goes on with a kernel that sees a sliding window; see [`Graph::window`].
+    #[track_caller]
+    pub fn window<U, R>(
+        self,
+        peek: usize,
+        pop: usize,
+        kernel: impl FnMut(&[P::Item], &mut Output<U>) -> R + Send + 'env,
+    ) -> Behind<'g, 'env, U>
+    where
+        P::Item: Clone,
+        U: Send + 'env,
+        R: Verdict<Value = ()> + 'env,
+    {
+        self.follow(|graph| graph.window(peek, pop, kernel))
+    }
+
+    /// Goes on with a kernel that sees a sliding window, on many workers; see [`Graph::parallel_window`].
+    #[track_caller]
+    pub fn parallel_window<U, R>(
+        self,
+        peek: usize,
+        pop: usize,
+        kernel: impl Fn(&[P::Item], &mut Output<U>) -> R + Send + Sync + 'env,
+    ) -> Behind<'g, 'env, U>
+    where
+        P::Item: Clone,
+        U: Send + 'env,
+        R: Verdict<Value = ()> + 'env,
+    {
+        self.follow(|graph| graph.parallel_window(peek, pop, kernel))
+    }
+
+    /// Ends the chain with a kernel; see [`Graph::sink`].
+    #[track_caller]
+    pub fn sink<R>(self, kernel: impl FnMut(P::Item) -> R + Send + 'env)
+    where
+        R: Verdict<Value = ()> + 'env,
+    {
+        let path = self.pending.settle(self.graph);
+        let sink: Sink<P::Item> = self.graph.sink(kernel);
+        *self.graph += path >> sink;
+    }
+
+    /// Ends the chain at a sink, an input port, or a path that ends with one.
+    #[track_caller]
+    pub fn into<R: Takes<P::Item, Tail = End>>(self, end: R) {
+        let path = self.pending.settle(self.graph);
+        *self.graph += path >> end;
+    }
+
+    /// The chain so far as a path, to be connected with `>>`.
+    #[track_caller]
+    pub fn path(self) -> Path<End, Tail<P::Item>> {
+        self.pending.settle(self.graph)
+    }
+}

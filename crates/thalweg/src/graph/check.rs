@@ -1,0 +1,168 @@
+//! What a graph must be before it runs, and its cycles.
+
+use crate::error::Refusal;
+use crate::graph::{Graph, Link};
+
+impl Graph<'_> {
+    /// Every reason why this graph cannot work.
+    pub(crate) fn refusals(&self) -> Vec<Refusal> {
+        let mut refusals = self.refusals.clone();
+        let mut refuse = |kernel: usize, reason: String| {
+            let definition = &self.kernels[kernel];
+            let kernel = format!("{} ({})", definition.name, definition.place);
+            refusals.push(Refusal { kernel, reason });
+        };
+        for (index, kernel) in self.kernels.iter().enumerate() {
+            for (port, input) in kernel.inputs.iter().enumerate() {
+                let count = self.links.iter().filter(|link| (link.to.kernel, link.to.port) == (index, port)).count();
+                let (name, message) = (&input.name, input.message);
+                match count {
+                    0 => refuse(
+                        index,
+                        format!("nothing leads to its input {name}; connect something that gives {message}"),
+                    ),
+                    1 => {}
+                    _ => refuse(
+                        index,
+                        format!("{count} edges lead to its input {name}; give each its own input port of a Kernel"),
+                    ),
+                }
+            }
+            for (port, output) in kernel.outputs.iter().enumerate() {
+                let count =
+                    self.links.iter().filter(|link| (link.from.kernel, link.from.port) == (index, port)).count();
+                let (name, message) = (&output.name, output.message);
+                match count {
+                    0 => refuse(
+                        index,
+                        format!("its output {name} leads nowhere; connect something that takes {message}"),
+                    ),
+                    1 => {}
+                    _ => refuse(
+                        index,
+                        format!(
+                            "{count} edges leave its output {name}; a Kernel with several outputs can copy messages"
+                        ),
+                    ),
+                }
+            }
+            if let Some(window) = &kernel.window {
+                if window.peek == 0 || window.pop == 0 {
+                    refuse(
+                        index,
+                        format!(
+                            "a window of {} messages that pops {}; both must be at least 1",
+                            window.peek, window.pop
+                        ),
+                    );
+                }
+            }
+        }
+        for link in &self.links {
+            self.check_link(link, &mut refuse);
+        }
+        if let Some(cycle) = self.undeclared_cycle() {
+            let names: Vec<_> = cycle.iter().map(|&kernel| self.kernels[kernel].name.as_str()).collect();
+            let path = format!("{} >> {}", names.join(" >> "), names[0]);
+            refuse(cycle[0], format!("the cycle {path} has no feedback edge; declare one with .feedback()"));
+        }
+        refusals
+    }
+
+    fn check_link(&self, link: &Link, refuse: &mut impl FnMut(usize, String)) {
+        let (from, to) = (link.from.kernel, link.to.kernel);
+        let names = || format!("the edge {} >> {}", self.kernels[from].name, self.kernels[to].name);
+        if let Some(capacity) = link.spec.capacity {
+            if capacity.first == 0 || capacity.first > capacity.most {
+                let (first, most) = (capacity.first, capacity.most);
+                refuse(
+                    from,
+                    format!(
+                        "{} has capacity {first} to {most}; it needs at least 1, and no more first than at most",
+                        names()
+                    ),
+                );
+            }
+        }
+        if let Some(window) = &self.kernels[to].window {
+            if let Some(capacity) = link.spec.capacity.filter(|capacity| capacity.most < window.peek) {
+                refuse(
+                    to,
+                    format!(
+                        "its window of {} messages is larger than the {} that {} may hold",
+                        window.peek,
+                        capacity.most,
+                        names()
+                    ),
+                );
+            }
+            if link.spec.unordered {
+                refuse(to, format!("{} is unordered, and windows need an order", names()));
+            }
+        }
+    }
+
+    /// A cycle without a declared feedback edge.
+    fn undeclared_cycle(&self) -> Option<Vec<usize>> {
+        // 0: not seen, 1: on the path, 2: done.
+        let mut state = vec![0_u8; self.kernels.len()];
+        let mut path = Vec::new();
+        (0..self.kernels.len()).find_map(|kernel| self.walk(kernel, &mut state, &mut path))
+    }
+
+    fn walk(&self, kernel: usize, state: &mut [u8], path: &mut Vec<usize>) -> Option<Vec<usize>> {
+        match state[kernel] {
+            1 => {
+                let start = path.iter().position(|&other| other == kernel).unwrap_or(0);
+                return Some(path[start..].to_vec());
+            }
+            2 => return None,
+            _ => {}
+        }
+        state[kernel] = 1;
+        path.push(kernel);
+        for link in self.links.iter().filter(|link| link.from.kernel == kernel && !link.spec.feedback) {
+            if let Some(cycle) = self.walk(link.to.kernel, state, path) {
+                return Some(cycle);
+            }
+        }
+        path.pop();
+        state[kernel] = 2;
+        None
+    }
+
+    /// For each kernel the number of the cycle that it belongs to, and how many there are.
+    pub(crate) fn components(&self) -> (Vec<Option<usize>>, usize) {
+        let count = self.kernels.len();
+        let reach: Vec<Vec<bool>> = (0..count).map(|kernel| self.reachable(kernel)).collect();
+        let mut component = vec![None; count];
+        let mut found = 0;
+        for kernel in 0..count {
+            // On a cycle: it reaches itself.
+            if component[kernel].is_some() || !reach[kernel][kernel] {
+                continue;
+            }
+            for other in 0..count {
+                if reach[kernel][other] && reach[other][kernel] {
+                    component[other] = Some(found);
+                }
+            }
+            found += 1;
+        }
+        (component, found)
+    }
+
+    fn reachable(&self, from: usize) -> Vec<bool> {
+        let mut seen = vec![false; self.kernels.len()];
+        let mut left = vec![from];
+        while let Some(kernel) = left.pop() {
+            for link in self.links.iter().filter(|link| link.from.kernel == kernel) {
+                if !seen[link.to.kernel] {
+                    seen[link.to.kernel] = true;
+                    left.push(link.to.kernel);
+                }
+            }
+        }
+        seen
+    }
+}

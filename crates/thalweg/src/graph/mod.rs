@@ -1,0 +1,473 @@
+//! The graph: kernels, and what connects them.
+
+pub(crate) mod chain;
+mod check;
+pub(crate) mod path;
+mod start;
+
+use crate::error::{Error, Refusal, Result, Verdict};
+use crate::kernel::each;
+use crate::kernel::fused::{Fused, Identity, Map};
+use crate::kernel::inlet::{self, Inlet};
+use crate::kernel::ported::{Binder, Kernel, PortName, WithPorts};
+use crate::kernel::source;
+use crate::kernel::windowed::Windowed;
+use crate::kernel::{Body, Flow, Outside};
+use crate::output::Output;
+use crate::run::control::{Control, Stopper};
+use crate::window::{Assemble, Windows};
+use path::{Handle, Node, Sink, Source};
+use std::fmt;
+use std::marker::PhantomData;
+use std::panic::Location;
+use thalweg_sync::cell::Slot;
+use thalweg_sync::sync::Arc;
+
+/// How many messages an edge holds: `first` at the beginning, `most` after growing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Capacity {
+    /// At the beginning; at least one.
+    pub first: usize,
+    /// At most.
+    pub most: usize,
+}
+
+/// What was asked of an edge.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct EdgeSpec {
+    pub(crate) capacity: Option<Capacity>,
+    pub(crate) unordered: bool,
+    pub(crate) feedback: bool,
+}
+
+/// A port of a kernel of some graph.
+#[doc(hidden)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PortRef {
+    /// The address of the graph's control: graphs that live at the same time differ.
+    pub(crate) graph: usize,
+    pub(crate) kernel: usize,
+    pub(crate) port: usize,
+}
+
+/// One connection.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Link {
+    pub(crate) from: PortRef,
+    pub(crate) to: PortRef,
+    pub(crate) spec: EdgeSpec,
+    pub(crate) bytes: usize,
+}
+
+/// The window that a kernel's input asks for.
+pub(crate) struct WindowSpec<'env> {
+    pub(crate) peek: usize,
+    pub(crate) pop: usize,
+    pub(crate) assembler: Box<dyn Fn() -> Box<dyn Assemble + 'env> + Send + Sync + 'env>,
+}
+
+/// What the graph knows of a kernel.
+pub(crate) struct Definition<'env> {
+    pub(crate) name: String,
+    pub(crate) place: &'static Location<'static>,
+    pub(crate) body: Body<'env>,
+    /// Of a source that is fed from outside. Dropped after the body: see `inlet::Watch`.
+    pub(crate) outside: Option<Box<dyn Outside + 'env>>,
+    pub(crate) inputs: Vec<PortName>,
+    pub(crate) outputs: Vec<PortName>,
+    pub(crate) window: Option<WindowSpec<'env>>,
+    pub(crate) hint: Option<f32>,
+}
+
+/// Kernels and the edges between them.
+///
+/// Kernels may borrow what outlives the graph, as threads of [`std::thread::scope`] may.
+///
+/// ```
+/// use thalweg::prelude::*;
+///
+/// let mut graph = Graph::new();
+/// let numbers = graph.source(1..=5_u64);
+/// let square = graph.parallel(|x: u64, out: &mut Output<u64>| out.push(x * x));
+/// let mut squares = Vec::new();
+/// let collect = graph.sink(|x: u64| squares.push(x));
+///
+/// graph += numbers >> square * 4 >> collect;
+/// graph.run(Scheme::default())?;
+/// # drop(graph);
+/// assert_eq!(squares, [1, 4, 9, 16, 25]);
+/// # Ok::<(), thalweg::Error>(())
+/// ```
+///
+/// Both ends of an edge have the same message type:
+///
+/// ```compile_fail,E0277
+/// use thalweg::prelude::*;
+/// let mut graph = Graph::new();
+/// let numbers = graph.source(0..5_u64);
+/// let words = graph.sink(|word: String| println!("{word}"));
+/// graph += numbers >> words;
+/// ```
+///
+/// A parallel kernel has no state:
+///
+/// ```compile_fail,E0594
+/// use thalweg::prelude::*;
+/// let mut graph = Graph::new();
+/// let mut n = 0;
+/// let count = graph.parallel(|x: u64, out: &mut Output<u64>| { n += 1; out.push(x + n) });
+/// ```
+///
+/// Nothing leads into a source, and nothing out of a sink:
+///
+/// ```compile_fail,E0277
+/// use thalweg::prelude::*;
+/// let mut graph = Graph::new();
+/// let (numbers, others) = (graph.source(0..5_u64), graph.source(0..5_u64));
+/// graph += numbers >> others;
+/// ```
+///
+/// ```compile_fail,E0369
+/// use thalweg::prelude::*;
+/// let mut graph = Graph::new();
+/// let (end, other) = (graph.sink(|x: u64| ()), graph.sink(|x: u64| ()));
+/// graph += end >> other;
+/// ```
+pub struct Graph<'env> {
+    pub(crate) kernels: Vec<Definition<'env>>,
+    pub(crate) links: Vec<Link>,
+    pub(crate) refusals: Vec<Refusal>,
+    pub(crate) control: Arc<Control>,
+}
+
+impl Default for Graph<'_> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl<'env> Graph<'env> {
+    /// An empty graph.
+    pub fn new() -> Self {
+        Self { kernels: Vec::new(), links: Vec::new(), refusals: Vec::new(), control: Arc::new(Control::default()) }
+    }
+
+    // ---- sources ----
+
+    /// A source that gives what an iterator gives.
+    ///
+    /// `next` should not wait: what was given before it is handed on when a block is full or the iterator ends. For iterators that wait for input there is
+    /// [`source_blocking`](Self::source_blocking). A second run goes on where the first stopped.
+    #[track_caller]
+    pub fn source<I>(&mut self, messages: I) -> Source<I::Item>
+    where
+        I: IntoIterator<IntoIter: Send + 'env, Item: Send + 'env>,
+    {
+        self.add_source("source", Box::new(source::Iter(messages.into_iter())))
+    }
+
+    /// A source that makes a fresh iterator for every run.
+    #[track_caller]
+    pub fn source_with<I>(&mut self, make: impl FnMut() -> I + Send + 'env) -> Source<I::Item>
+    where
+        I: IntoIterator<IntoIter: Send + 'env, Item: Send + 'env> + 'env,
+    {
+        self.add_source("source", Box::new(source::Fresh { make, iterator: None }))
+    }
+
+    /// A source that is asked again and again, and gives any number of messages each time.
+    ///
+    /// [`Flow::More`]: ask again soon. [`Flow::Pending`]: nothing now. [`Flow::Done`]: finished. What it gives in one call is handed on before
+    /// the next call that gives nothing, so a trickle is never held back.
+    #[track_caller]
+    pub fn poll_source<T, R>(&mut self, give: impl FnMut(&mut Output<T>) -> R + Send + 'env) -> Source<T>
+    where
+        T: Send + 'env,
+        R: Verdict<Value = Flow> + 'env,
+    {
+        self.add_source("poll", Box::new(source::Poll(give, PhantomData)))
+    }
+
+    /// A source that other threads push into while the graph runs. It ends when the last [`Inlet`] is dropped.
+    ///
+    /// # Errors
+    ///
+    /// If `capacity`, in messages, is out of the limits of a queue.
+    #[track_caller]
+    pub fn inlet<T: Send + 'env>(
+        &mut self,
+        capacity: usize,
+    ) -> Result<(Source<T>, Inlet<T>), thalweg_queue::BuildError> {
+        let (inlet, arrivals) = inlet::inlet(capacity, &self.control)?;
+        let watch = arrivals.watch();
+        let source = self.add_source("inlet", Box::new(arrivals));
+        self.kernels[source.0.kernel].outside = Some(Box::new(watch));
+        Ok((source, inlet))
+    }
+
+    /// A source from an iterator that may wait for its input, such as lines of a terminal or packets of a socket.
+    ///
+    /// The iterator runs on a thread of its own, up to `capacity` messages ahead; each message is handed on as soon as it is there. The
+    /// thread starts with the first run, and nobody waits for it: stopping the graph does not wait for input.
+    ///
+    /// # Errors
+    ///
+    /// If `capacity` is out of the limits of a queue.
+    #[track_caller]
+    pub fn source_blocking<I>(
+        &mut self,
+        messages: I,
+        capacity: usize,
+    ) -> Result<Source<I::Item>, thalweg_queue::BuildError>
+    where
+        I: IntoIterator<IntoIter: Send + 'static, Item: Send + 'static>,
+    {
+        let waiting = inlet::Waiting::new(messages.into_iter(), capacity, &self.control)?;
+        let watch = waiting.watch();
+        let source = self.add_source("blocking", Box::new(waiting));
+        self.kernels[source.0.kernel].outside = Some(Box::new(watch));
+        Ok(source)
+    }
+
+    // ---- kernels ----
+
+    /// A kernel that runs on one worker at a time and may keep state.
+    #[track_caller]
+    pub fn sequential<T, U, R>(&mut self, kernel: impl FnMut(T, &mut Output<U>) -> R + Send + 'env) -> Node<T, U>
+    where
+        T: Send + 'env,
+        U: Send + 'env,
+        R: Verdict<Value = ()> + 'env,
+    {
+        let body = Body::Sequential(Slot::new(Box::new(each::Sequential(kernel, PhantomData::<fn(T) -> U>))));
+        self.add_node("sequential", body, None)
+    }
+
+    /// A kernel without state that runs on many workers at once. Its results leave in the order of its inputs, unless the edge
+    /// behind it is [`unordered`](path::Gives::unordered).
+    #[track_caller]
+    pub fn parallel<T, U, R>(&mut self, kernel: impl Fn(T, &mut Output<U>) -> R + Send + Sync + 'env) -> Node<T, U>
+    where
+        T: Send + 'env,
+        U: Send + 'env,
+        R: Verdict<Value = ()> + 'env,
+    {
+        let body = Body::Parallel(Box::new(each::Parallel(kernel, PhantomData::<fn(T) -> U>)));
+        self.add_node("parallel", body, None)
+    }
+
+    /// A kernel that gives one message for each, on one worker at a time. Faster than [`sequential`](Self::sequential): nothing is checked per message, and if
+    /// both types have the same layout a block is changed where it is and passed on.
+    #[track_caller]
+    pub fn map<T, U>(&mut self, change: impl FnMut(T) -> U + Send + 'env) -> Node<T, U>
+    where
+        T: Send + 'env,
+        U: Send + 'env,
+    {
+        let body = Body::Sequential(Slot::new(Box::new(Fused(Map(Identity, change), PhantomData::<fn(T)>))));
+        self.add_node("map", body, None)
+    }
+
+    /// A kernel without state that gives one message for each, on many workers at once, in order.
+    #[track_caller]
+    pub fn parallel_map<T, U>(&mut self, change: impl Fn(T) -> U + Send + Sync + 'env) -> Node<T, U>
+    where
+        T: Send + 'env,
+        U: Send + 'env,
+    {
+        self.parallel(move |message: T, output: &mut Output<U>| output.push(change(message)))
+    }
+
+    /// A kernel that sees a sliding window: `peek` messages as one slice, `pop` of which leave before the next.
+    ///
+    /// Messages at the end of the stream that do not fill a window are dropped.
+    #[track_caller]
+    pub fn window<T, U, R>(
+        &mut self,
+        peek: usize,
+        pop: usize,
+        kernel: impl FnMut(&[T], &mut Output<U>) -> R + Send + 'env,
+    ) -> Node<T, U>
+    where
+        T: Clone + Send + 'env,
+        U: Send + 'env,
+        R: Verdict<Value = ()> + 'env,
+    {
+        let windowed = Windowed { kernel, peek, pop, types: PhantomData::<fn(T) -> U> };
+        let body = Body::Sequential(Slot::new(Box::new(windowed)));
+        self.add_node("window", body, Some(window_spec::<T>(peek, pop)))
+    }
+
+    /// As [`window`](Self::window), without state, on many workers at once, in order.
+    ///
+    /// ```
+    /// use thalweg::prelude::*;
+    /// let mut graph = Graph::new();
+    /// let numbers = graph.source([1.0, 3.0, 5.0, 7.0]);
+    /// let average = graph.parallel_window(2, 1, |pair: &[f64], out: &mut Output<f64>| out.push((pair[0] + pair[1]) / 2.0));
+    /// let mut averages = Vec::new();
+    /// let collect = graph.sink(|average: f64| averages.push(average));
+    /// graph += numbers >> average >> collect;
+    /// graph.run(Scheme::default())?;
+    /// # drop(graph);
+    /// assert_eq!(averages, [2.0, 4.0, 6.0]);
+    /// # Ok::<(), thalweg::Error>(())
+    /// ```
+    #[track_caller]
+    pub fn parallel_window<T, U, R>(
+        &mut self,
+        peek: usize,
+        pop: usize,
+        kernel: impl Fn(&[T], &mut Output<U>) -> R + Send + Sync + 'env,
+    ) -> Node<T, U>
+    where
+        T: Clone + Send + 'env,
+        U: Send + 'env,
+        R: Verdict<Value = ()> + 'env,
+    {
+        let windowed = Windowed { kernel, peek, pop, types: PhantomData::<fn(T) -> U> };
+        self.add_node("window", Body::Parallel(Box::new(windowed)), Some(window_spec::<T>(peek, pop)))
+    }
+
+    /// The end of a stream, on one worker at a time.
+    #[track_caller]
+    pub fn sink<T, R>(&mut self, kernel: impl FnMut(T) -> R + Send + 'env) -> Sink<T>
+    where
+        T: Send + 'env,
+        R: Verdict<Value = ()> + 'env,
+    {
+        let body = Body::Sequential(Slot::new(Box::new(each::Sink(kernel, PhantomData::<fn(T)>))));
+        Sink(self.add_kernel("sink", body, &[name_of::<T>("in")], &[], None), PhantomData)
+    }
+
+    /// The end of a stream, on many workers at once; messages come in any order.
+    #[track_caller]
+    pub fn parallel_sink<T, R>(&mut self, kernel: impl Fn(T) -> R + Send + Sync + 'env) -> Sink<T>
+    where
+        T: Send + 'env,
+        R: Verdict<Value = ()> + 'env,
+    {
+        let body = Body::Parallel(Box::new(each::ParallelSink(kernel, PhantomData::<fn(T)>)));
+        Sink(self.add_kernel("sink", body, &[name_of::<T>("in")], &[], None), PhantomData)
+    }
+
+    /// A kernel with several ports. Returns their handles.
+    #[track_caller]
+    pub fn add<K>(&mut self, mut kernel: K) -> K::Ports
+    where
+        K: Kernel<Ports: Clone + 'env> + 'env,
+    {
+        let (mut inputs, mut outputs) = (Vec::new(), Vec::new());
+        let mut binder =
+            Binder { graph: self.id(), kernel: self.kernels.len(), inputs: &mut inputs, outputs: &mut outputs };
+        let ports = kernel.ports(&mut binder);
+        let body = Body::Ported(Slot::new(Box::new(WithPorts { kernel, ports: ports.clone() })));
+        self.add_kernel("kernel", body, &inputs, &outputs, None);
+        ports
+    }
+
+    // ---- names, control ----
+
+    /// Gives a kernel the name that the report and errors use.
+    pub fn name(&mut self, kernel: impl Handle, name: &str) {
+        let port = kernel.kernel();
+        if port.graph == self.id() {
+            name.clone_into(&mut self.kernels[port.kernel].name);
+        }
+    }
+
+    /// What ends a run from another thread.
+    pub fn stopper(&self) -> Stopper {
+        Stopper(self.control.clone())
+    }
+
+    // ---- inside ----
+
+    fn id(&self) -> usize {
+        Arc::as_ptr(&self.control).addr()
+    }
+
+    #[track_caller]
+    fn add_source<T: Send + 'env>(&mut self, kind: &str, body: Box<dyn crate::kernel::Source + 'env>) -> Source<T> {
+        Source(self.add_kernel(kind, Body::Source(Slot::new(body)), &[], &[name_of::<T>("out")], None), PhantomData)
+    }
+
+    #[track_caller]
+    pub(crate) fn add_fused(&mut self, body: Box<dyn crate::kernel::Source + 'env>) {
+        self.add_kernel("chain", Body::Source(Slot::new(body)), &[], &[], None);
+    }
+
+    #[track_caller]
+    pub(crate) fn add_node<T, U>(
+        &mut self,
+        kind: &str,
+        body: Body<'env>,
+        window: Option<WindowSpec<'env>>,
+    ) -> Node<T, U> {
+        Node(self.add_kernel(kind, body, &[name_of::<T>("in")], &[name_of::<U>("out")], window), PhantomData)
+    }
+
+    #[track_caller]
+    fn add_kernel(
+        &mut self,
+        kind: &str,
+        body: Body<'env>,
+        inputs: &[PortName],
+        outputs: &[PortName],
+        window: Option<WindowSpec<'env>>,
+    ) -> PortRef {
+        let kernel = self.kernels.len();
+        self.kernels.push(Definition {
+            name: format!("{kind}-{kernel}"),
+            place: Location::caller(),
+            body,
+            outside: None,
+            inputs: inputs.to_vec(),
+            outputs: outputs.to_vec(),
+            window,
+            hint: None,
+        });
+        PortRef { graph: self.id(), kernel, port: 0 }
+    }
+
+    pub(crate) fn add_path(&mut self, links: Vec<Link>, hints: &[(PortRef, f32)]) {
+        let id = self.id();
+        for link in links {
+            if link.from.graph != id || link.to.graph != id {
+                let here = if link.from.graph == id { link.from } else { link.to };
+                let name = self.kernels.get(here.kernel).map_or("a kernel", |kernel| &kernel.name).to_owned();
+                self.refusals.push(Refusal {
+                    kernel: name,
+                    reason: "it is connected to a kernel of another graph; make both with the same one".to_owned(),
+                });
+            } else {
+                self.links.push(link);
+            }
+        }
+        for &(port, hint) in hints.iter().filter(|(port, _)| port.graph == id) {
+            self.kernels[port.kernel].hint = Some(hint);
+        }
+    }
+}
+
+impl fmt::Debug for Graph<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let kernels: Vec<_> = self.kernels.iter().map(|kernel| &kernel.name).collect();
+        f.debug_struct("Graph").field("kernels", &kernels).field("edges", &self.links.len()).finish()
+    }
+}
+
+fn name_of<T>(port: &str) -> PortName {
+    PortName { name: port.to_owned(), message: std::any::type_name::<T>() }
+}
+
+fn window_spec<'env, T: Clone + Send + 'env>(peek: usize, pop: usize) -> WindowSpec<'env> {
+    WindowSpec { peek, pop, assembler: Box::new(move || Box::new(Windows::<T>::new(peek, pop))) }
+}
+
+/// For errors about building: keeps the first of several.
+impl From<Refusal> for Error {
+    fn from(refusal: Refusal) -> Self {
+        Self::Refused(vec![refusal])
+    }
+}

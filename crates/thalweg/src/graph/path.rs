@@ -1,0 +1,329 @@
+//! Handles of kernels, and paths: what `>>` builds.
+//!
+//! A handle is a number with types. It borrows nothing, so it can be copied and used in any number of statements. A path remembers what it
+//! connects; only `graph += path` changes the graph.
+
+use crate::graph::{Capacity, EdgeSpec, Graph, Link, PortRef};
+use crate::kernel::ported::{In, Out};
+use std::fmt;
+use std::marker::PhantomData;
+use std::ops::{AddAssign, Mul, Shr};
+
+/// A kernel without an input: gives messages of type `T`.
+pub struct Source<T>(pub(crate) PortRef, pub(crate) PhantomData<fn() -> T>);
+
+/// A kernel that takes messages of type `T` and gives messages of type `U`.
+pub struct Node<T, U>(pub(crate) PortRef, pub(crate) PhantomData<fn(T) -> U>);
+
+/// A kernel without an output: takes messages of type `T`.
+pub struct Sink<T>(pub(crate) PortRef, pub(crate) PhantomData<fn(T)>);
+
+macro_rules! handle {
+    ($name:ident<$($type:ident),*>) => {
+        impl<$($type),*> Clone for $name<$($type),*> {
+            fn clone(&self) -> Self {
+                *self
+            }
+        }
+        impl<$($type),*> Copy for $name<$($type),*> {}
+        impl<$($type),*> fmt::Debug for $name<$($type),*> {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                write!(f, "{}(kernel {})", stringify!($name), self.0.kernel)
+            }
+        }
+        impl<$($type),*> Handle for $name<$($type),*> {
+            fn kernel(self) -> PortRef {
+                self.0
+            }
+        }
+    };
+}
+handle!(Source<T>);
+handle!(Node<T, U>);
+handle!(Sink<T>);
+
+/// A handle of a kernel, for [`Graph::name`].
+pub trait Handle {
+    #[doc(hidden)]
+    fn kernel(self) -> PortRef;
+}
+
+impl<T> Handle for In<T> {
+    fn kernel(self) -> PortRef {
+        self.into()
+    }
+}
+
+impl<T> Handle for Out<T> {
+    fn kernel(self) -> PortRef {
+        self.into()
+    }
+}
+
+impl<T> From<In<T>> for PortRef {
+    fn from(port: In<T>) -> Self {
+        Self { graph: port.graph, kernel: port.kernel, port: port.port }
+    }
+}
+
+impl<T> From<Out<T>> for PortRef {
+    fn from(port: Out<T>) -> Self {
+        Self { graph: port.graph, kernel: port.kernel, port: port.port }
+    }
+}
+
+/// The front of a path that takes messages of type `T`.
+#[derive(Clone, Copy, Debug)]
+pub struct Head<T>(PhantomData<fn(T)>);
+
+/// The end of a path that gives messages of type `T`.
+#[derive(Clone, Copy, Debug)]
+pub struct Tail<T>(PhantomData<fn() -> T>);
+
+/// An end of a path that is closed: nothing can be connected there.
+#[derive(Clone, Copy, Debug)]
+pub struct End;
+
+/// Kernels connected with `>>`.
+#[must_use = "a path changes nothing until it is added: graph += a >> b"]
+#[derive(Clone)]
+pub struct Path<H, T> {
+    pub(crate) first: PortRef,
+    pub(crate) last: PortRef,
+    /// What was asked of the edge that will leave `last`.
+    pub(crate) leaving: EdgeSpec,
+    pub(crate) links: Vec<Link>,
+    pub(crate) hints: Vec<(PortRef, f32)>,
+    ends: PhantomData<(H, T)>,
+}
+
+impl<H, T> fmt::Debug for Path<H, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Path").field("links", &self.links.len()).finish_non_exhaustive()
+    }
+}
+
+impl<H, T> Path<H, T> {
+    fn of(port: PortRef) -> Self {
+        Self {
+            first: port,
+            last: port,
+            leaving: EdgeSpec::default(),
+            links: Vec::new(),
+            hints: Vec::new(),
+            ends: PhantomData,
+        }
+    }
+
+    fn hinted(mut self, hint: f32) -> Self {
+        let mut kernels: Vec<_> = self.links.iter().flat_map(|link| [link.from, link.to]).collect();
+        kernels.extend([self.first, self.last]);
+        for kernel in kernels {
+            if self.hints.iter().all(|(hinted, _)| hinted.kernel != kernel.kernel) {
+                self.hints.push((kernel, hint));
+            }
+        }
+        self
+    }
+
+    fn with(mut self, change: impl FnOnce(&mut EdgeSpec)) -> Self {
+        change(&mut self.leaving);
+        self
+    }
+
+    fn connect<M, H2, T2>(mut self, next: Path<H2, T2>) -> Path<H, T2> {
+        self.links.push(Link {
+            from: self.last,
+            to: next.first,
+            spec: self.leaving,
+            bytes: crate::block::stride::<M>(),
+        });
+        self.links.extend(next.links);
+        self.hints.extend(next.hints);
+        Path {
+            first: self.first,
+            last: next.last,
+            leaving: next.leaving,
+            links: self.links,
+            hints: self.hints,
+            ends: PhantomData,
+        }
+    }
+}
+
+/// What can follow a stream of messages of type `T`.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot follow a stream of `{T}`",
+    label = "this does not take `{T}`",
+    note = "both ends of an edge have the same message type; a source cannot follow anything"
+)]
+pub trait Takes<T> {
+    /// What the path ends with then.
+    type Tail;
+    /// As a path.
+    fn into_path(self) -> Path<Head<T>, Self::Tail>;
+}
+
+impl<T, U> Takes<T> for Node<T, U> {
+    type Tail = Tail<U>;
+    fn into_path(self) -> Path<Head<T>, Tail<U>> {
+        Path::of(self.0)
+    }
+}
+
+impl<T> Takes<T> for Sink<T> {
+    type Tail = End;
+    fn into_path(self) -> Path<Head<T>, End> {
+        Path::of(self.0)
+    }
+}
+
+impl<T> Takes<T> for In<T> {
+    type Tail = End;
+    fn into_path(self) -> Path<Head<T>, End> {
+        Path::of(self.into())
+    }
+}
+
+impl<T, E> Takes<T> for Path<Head<T>, E> {
+    type Tail = E;
+    fn into_path(self) -> Path<Head<T>, E> {
+        self
+    }
+}
+
+/// What gives a stream of messages: sources, nodes, output ports, and paths that end with one.
+pub trait Gives: Sized {
+    /// The messages.
+    type Message;
+    /// What the path begins with.
+    type Head;
+    /// As a path.
+    fn into_path(self) -> Path<Self::Head, Tail<Self::Message>>;
+
+    /// The edge that leaves here holds `first` messages, and may grow to `most` if the scheme grows edges.
+    ///
+    /// One activation may give more than that: what a single message makes of itself is never held back.
+    fn capacity(self, first: usize, most: usize) -> Path<Self::Head, Tail<Self::Message>> {
+        self.into_path().with(|spec| spec.capacity = Some(Capacity { first, most }))
+    }
+
+    /// The edge that leaves here holds `messages` messages and never grows.
+    fn fixed(self, messages: usize) -> Path<Self::Head, Tail<Self::Message>> {
+        self.capacity(messages, messages)
+    }
+
+    /// The results of a parallel kernel leave here as they come, not in the order of its inputs.
+    fn unordered(self) -> Path<Self::Head, Tail<Self::Message>> {
+        self.into_path().with(|spec| spec.unordered = true)
+    }
+
+    /// The edge that leaves here closes a cycle. It ends when nothing is left in the cycle and nothing more comes into it; it holds
+    /// any number of messages unless its capacity is given.
+    fn feedback(self) -> Path<Self::Head, Tail<Self::Message>> {
+        self.into_path().with(|spec| spec.feedback = true)
+    }
+}
+
+impl<T> Gives for Source<T> {
+    type Message = T;
+    type Head = End;
+    fn into_path(self) -> Path<End, Tail<T>> {
+        Path::of(self.0)
+    }
+}
+
+impl<T, U> Gives for Node<T, U> {
+    type Message = U;
+    type Head = Head<T>;
+    fn into_path(self) -> Path<Head<T>, Tail<U>> {
+        Path::of(self.0)
+    }
+}
+
+impl<T> Gives for Out<T> {
+    type Message = T;
+    type Head = End;
+    fn into_path(self) -> Path<End, Tail<T>> {
+        Path::of(self.into())
+    }
+}
+
+impl<H, T> Gives for Path<H, Tail<T>> {
+    type Message = T;
+    type Head = H;
+    fn into_path(self) -> Self {
+        self
+    }
+}
+
+macro_rules! connects {
+    ([$($generics:ident),*] $type:ty) => {
+        impl<$($generics,)* R> Shr<R> for $type
+        where
+            $type: Gives,
+            R: Takes<<$type as Gives>::Message>,
+        {
+            type Output = Path<<$type as Gives>::Head, R::Tail>;
+            fn shr(self, next: R) -> Self::Output {
+                Gives::into_path(self).connect::<<$type as Gives>::Message, _, _>(next.into_path())
+            }
+        }
+    };
+}
+connects!([T] Source<T>);
+connects!([T, U] Node<T, U>);
+connects!([T] Out<T>);
+
+impl<H, T, R: Takes<T>> Shr<R> for Path<H, Tail<T>> {
+    type Output = Path<H, R::Tail>;
+    fn shr(self, next: R) -> Self::Output {
+        self.connect::<T, _, _>(next.into_path())
+    }
+}
+
+macro_rules! hints {
+    ([$($generics:ident),*] $type:ty => $path:ty) => {
+        impl<$($generics),*> Mul<u32> for $type {
+            type Output = $path;
+            fn mul(self, hint: u32) -> $path {
+                <$path>::from(self).hinted(hint as f32)
+            }
+        }
+        impl<$($generics),*> Mul<f32> for $type {
+            type Output = $path;
+            fn mul(self, hint: f32) -> $path {
+                <$path>::from(self).hinted(hint)
+            }
+        }
+    };
+}
+hints!([T] Source<T> => Path<End, Tail<T>>);
+hints!([T, U] Node<T, U> => Path<Head<T>, Tail<U>>);
+hints!([T] Sink<T> => Path<Head<T>, End>);
+hints!([H, T] Path<H, T> => Path<H, T>);
+
+impl<T> From<Source<T>> for Path<End, Tail<T>> {
+    fn from(node: Source<T>) -> Self {
+        Self::of(node.0)
+    }
+}
+
+impl<T, U> From<Node<T, U>> for Path<Head<T>, Tail<U>> {
+    fn from(node: Node<T, U>) -> Self {
+        Self::of(node.0)
+    }
+}
+
+impl<T> From<Sink<T>> for Path<Head<T>, End> {
+    fn from(node: Sink<T>) -> Self {
+        Self::of(node.0)
+    }
+}
+
+impl<H, T> AddAssign<Path<H, T>> for Graph<'_> {
+    /// Adds the connections of a path. What is wrong with them is said by [`run`](Graph::run).
+    fn add_assign(&mut self, path: Path<H, T>) {
+        self.add_path(path.links, &path.hints);
+    }
+}

@@ -1,0 +1,236 @@
+//! From a graph to a run, and back.
+
+use crate::edge::{Edge, Plan};
+use crate::error::{BoxError, Error, Result};
+use crate::graph::{Definition, Graph};
+use crate::kernel::reorder::Reorder;
+use crate::kernel::{Body, drive_parallel, drive_sequential, drive_source, ported};
+use crate::pool::Store;
+use crate::report::{End, Report};
+use crate::run::activate::MOST_BYTES;
+use crate::run::stats::Row;
+use crate::run::worker::Worker;
+use crate::run::{Bodies, Component, Core, Cx, Outcome, State};
+use crate::scheme::Scheme;
+use crate::window::Assemble;
+use std::mem;
+use thalweg_sync::CachePadded;
+use thalweg_sync::atomic::{AtomicBool, AtomicI64, AtomicU64, AtomicUsize, Counter};
+use thalweg_sync::sync::Mutex;
+use thalweg_sync::thread;
+use thalweg_sync::time::now;
+
+/// Tickets of an ordered parallel kernel that may be out, per worker and at least.
+const TICKETS: (usize, usize) = (16, 32);
+
+struct Kernels<'a, 'env>(&'a [Definition<'env>]);
+
+impl Bodies for Kernels<'_, '_> {
+    fn activate(&self, kernel: usize, cx: &Cx<'_>) -> Result<Outcome, BoxError> {
+        match &self.0[kernel].body {
+            // SAFETY, here and below: U1, only the worker that holds the kernel's claim comes here.
+            Body::Source(source) => source.with_mut(|source| drive_source(unsafe { &mut **source }, cx)),
+            // SAFETY: as above.
+            Body::Sequential(work) => work.with_mut(|work| drive_sequential(unsafe { &mut **work }, cx)),
+            // SAFETY: as above.
+            Body::Ported(kernel) => kernel.with_mut(|kernel| ported::drive_ported(unsafe { &mut **kernel }, cx)),
+            Body::Parallel(work) => drive_parallel(&**work, cx),
+        }
+    }
+
+    fn source_has_input(&self, kernel: usize) -> bool {
+        self.0[kernel].outside.as_ref().is_none_or(|outside| outside.has_input())
+    }
+
+    fn source_waits_outside(&self, kernel: usize) -> bool {
+        self.0[kernel].outside.is_some()
+    }
+}
+
+impl Graph<'_> {
+    /// Runs the graph until its sources have ended and everything is processed, and says what happened.
+    ///
+    /// The calling thread is one of the workers. A graph can be run again: sources made with [`source_with`](Self::source_with) start anew,
+    /// others go on where they were.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Refused`] before anything runs, if the graph cannot work. [`Error::Failed`] if kernels panicked or returned an error: the
+    /// run is stopped, every cause is there with its kernel's name, and every message was dropped once. [`Error::Stalled`] if no kernel could go on.
+    pub fn run(&mut self, scheme: Scheme) -> Result<Report> {
+        let refusals = self.refusals();
+        if !refusals.is_empty() {
+            return Err(Error::Refused(refusals));
+        }
+        for kernel in &mut self.kernels {
+            if let Body::Source(source) = &mut kernel.body {
+                source.get_mut().begin();
+            }
+        }
+        let core = self.core(scheme);
+        let start = now();
+        if !self.kernels.is_empty() {
+            self.work(&core);
+        }
+        let wall = start.elapsed();
+        let end = if self.control.is_cancelled() {
+            End::Cancelled
+        } else if self.control.is_draining() {
+            End::Stopped
+        } else {
+            End::Complete
+        };
+        self.control.reset();
+        let report = Report::new(&core, wall, end);
+        let failures = mem::take(&mut *core.failures.lock().unwrap_or_else(|poisoned| poisoned.into_inner()));
+        let waits = mem::take(&mut *core.waits.lock().unwrap_or_else(|poisoned| poisoned.into_inner()));
+        drop(core);
+        if !failures.is_empty() {
+            return Err(Error::Failed { failures, report: Box::new(report) });
+        }
+        if !waits.is_empty() {
+            return Err(Error::Stalled { waits, report: Box::new(report) });
+        }
+        Ok(report)
+    }
+
+    /// Starts the workers; returns when all have come home.
+    fn work(&self, core: &Core) {
+        let bodies = &Kernels(&self.kernels);
+        let before = core.scheme.is_pinned().then(thread::current_affinity).and_then(Result::ok);
+        let pins: Vec<_> = before.iter().flat_map(|affinity| affinity.cpus()).collect();
+        let pins = if pins.len() >= core.rows.len() { pins } else { Vec::new() };
+        let pin = |index: usize| {
+            if let Some(&cpu) = pins.get(index) {
+                // A system that cannot pin runs unpinned: the promise is "if the system can do it".
+                let _ = thread::pin_current(cpu);
+            }
+        };
+        core.control.bell.join();
+        thread::scope(|scope| {
+            let hire = |index: usize| {
+                core.control.bell.join();
+                scope.spawn(move || {
+                    pin(index);
+                    Worker::new(core, bodies, index).work(None);
+                });
+            };
+            pin(0);
+            Worker::new(core, bodies, 0).work(Some(&hire));
+        });
+        if let Some(before) = before {
+            // The calling thread gets back what it had.
+            let _ = before.restore();
+        }
+    }
+
+    /// The state of a run.
+    fn core(&self, scheme: Scheme) -> Core {
+        let (component_of, components) = self.components();
+        let parallel = |kernel: usize| matches!(self.kernels[kernel].body, Body::Parallel(_));
+        let crew = scheme.crew((0..self.kernels.len()).map(|kernel| (parallel(kernel), self.kernels[kernel].hint)));
+        let edges = self.links.iter().map(|link| {
+            let (from, to) = (link.from.kernel, link.to.kernel);
+            let window = self.kernels[to].window.as_ref();
+            let plan = Plan {
+                from,
+                to,
+                capacity: link.spec.capacity,
+                feedback: link.spec.feedback,
+                window: window.map(|window| (window.peek, window.pop)),
+                many_takers: parallel(to),
+                many_senders: parallel(from) && link.spec.unordered,
+                message_bytes: link.bytes,
+                component: component_of[from].filter(|_| component_of[from] == component_of[to]),
+            };
+            // The cost of a message is not known yet. A parallel kernel gets small blocks first, so that few but costly messages are spread.
+            let bytes = (MOST_BYTES / 4 / link.bytes.max(1)).max(1) as u32;
+            let block_len = match window {
+                Some(window) => (window.peek.max(window.pop) * 2) as u32,
+                None if parallel(to) => 1,
+                None => bytes,
+            };
+            let assembler = window.map(|window| {
+                let assembler = (window.assembler)();
+                // SAFETY: only the lifetime changes. The edge lives in the `Core` of this run, which ends within the graph's lifetime.
+                unsafe { mem::transmute::<Box<dyn Assemble + '_>, Box<dyn Assemble>>(assembler) }
+            });
+            let edge = Edge::new(plan, assembler, 1);
+            edge.set_block_len(block_len);
+            edge
+        });
+        let edges: Vec<_> = edges.collect();
+        let ports = |kernel: usize, outgoing: bool| {
+            let of_kernel = self.links.iter().enumerate().filter_map(|(edge, link)| {
+                let port = if outgoing { link.from } else { link.to };
+                (port.kernel == kernel).then_some((port.port, edge))
+            });
+            let mut ports: Vec<_> = of_kernel.collect();
+            ports.sort_unstable();
+            ports.into_iter().map(|(_, edge)| edge).collect::<Vec<_>>()
+        };
+        let tickets = (TICKETS.0 * crew.0).max(TICKETS.1);
+        let states = self.kernels.iter().enumerate().map(|(kernel, definition)| {
+            let outputs = ports(kernel, true);
+            let ordered = parallel(kernel) && outputs.iter().any(|&edge| !edges[edge].plan.many_senders);
+            CachePadded(State {
+                name: definition.name.clone(),
+                inputs: ports(kernel, false),
+                outputs,
+                input_names: definition.inputs.iter().map(|port| port.name.clone()).collect(),
+                output_names: definition.outputs.iter().map(|port| port.name.clone()).collect(),
+                parallel: parallel(kernel),
+                source: matches!(definition.body, Body::Source(_)),
+                ported: matches!(definition.body, Body::Ported(_)),
+                hint: definition.hint,
+                component: component_of[kernel],
+                reorder: ordered.then(|| Reorder::new(tickets)),
+                claimed: AtomicBool::new(false),
+                done: AtomicBool::new(false),
+                in_flight: AtomicUsize::new(0),
+                seen: AtomicU64::new(0),
+                pending: AtomicBool::new(false),
+                ask_at: AtomicU64::new(0),
+                block_time: AtomicU64::new(0),
+            })
+        });
+        let kernels: Vec<_> = states.collect();
+        let components = (0..components)
+            .map(|number| Component {
+                from_outside: self.edges_where(|from, to| to == Some(number) && from != Some(number), &component_of),
+                feedback: (0..edges.len())
+                    .filter(|&edge| edges[edge].plan.feedback && edges[edge].plan.component == Some(number))
+                    .collect(),
+                in_flight: AtomicI64::new(0),
+                drained: AtomicBool::new(false),
+            })
+            .collect();
+        Core {
+            live: AtomicUsize::new(kernels.len()),
+            rows: (0..crew.0).map(|_| Row::new(kernels.len())).collect(),
+            target: AtomicUsize::new(crew.1),
+            kernels,
+            edges,
+            components,
+            store: Store::default(),
+            control: self.control.clone(),
+            scheme,
+            failures: Mutex::new(Vec::new()),
+            waits: Mutex::new(Vec::new()),
+            ended: AtomicBool::new(false),
+            bench: Default::default(),
+            lost: Counter::new(),
+        }
+    }
+
+    fn edges_where(
+        &self,
+        test: impl Fn(Option<usize>, Option<usize>) -> bool,
+        component_of: &[Option<usize>],
+    ) -> Vec<usize> {
+        let of = |kernel: usize| component_of[kernel];
+        (0..self.links.len())
+            .filter(|&edge| test(of(self.links[edge].from.kernel), of(self.links[edge].to.kernel)))
+            .collect()
+    }
+}

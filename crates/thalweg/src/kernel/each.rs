@@ -1,0 +1,103 @@
+//! Kernels made of a closure that is called for each message.
+
+use crate::block::{Block, Chain};
+use crate::error::{BoxError, Verdict};
+use crate::kernel::{SharedWork, Work};
+use crate::output::{Core, Output, Unread};
+use crate::run::Cx;
+use std::marker::PhantomData;
+
+/// Takes the messages of `block` one by one, until it is empty or the output is full.
+#[inline(always)]
+fn each<T, U, R: Verdict>(
+    block: &mut Block,
+    output: &mut Output<U>,
+    mut kernel: impl FnMut(T, &mut Output<U>) -> R,
+) -> Result<(), BoxError> {
+    // SAFETY: an edge into this kernel carries `T` (B1).
+    let mut unread = unsafe { Unread::<T>::new(block) };
+    let mut seen = output.block_end();
+    while let Some(message) = unread.next() {
+        kernel(message, output).into_result()?;
+        if output.should_stop(&mut seen) {
+            break;
+        }
+    }
+    Ok(())
+}
+
+/// `FnMut(T, &mut Output<U>)`.
+pub(crate) struct Sequential<F, T, U>(pub(crate) F, pub(crate) PhantomData<fn(T) -> U>);
+
+impl<F, T, U, R> Work for Sequential<F, T, U>
+where
+    F: FnMut(T, &mut Output<U>) -> R + Send,
+    R: Verdict,
+{
+    fn run(&mut self, cx: &Cx<'_>, mut block: Block) -> Result<Option<Block>, BoxError> {
+        let mut core = Core::new(cx, 0, None);
+        // SAFETY: O1: dropped at the end of this function.
+        let mut output = unsafe { Output::open(&mut core) };
+        each(&mut block, &mut output, &mut self.0)?;
+        drop(output);
+        Ok(Some(block))
+    }
+}
+
+/// `Fn(T, &mut Output<U>)`, on many workers.
+pub(crate) struct Parallel<F, T, U>(pub(crate) F, pub(crate) PhantomData<fn(T) -> U>);
+
+impl<F, T, U, R> SharedWork for Parallel<F, T, U>
+where
+    F: Fn(T, &mut Output<U>) -> R + Send + Sync,
+    R: Verdict,
+{
+    fn run(&self, cx: &Cx<'_>, block: &mut Block, chain: &mut Chain) -> Result<(), BoxError> {
+        let mut core = Core::new(cx, 0, Some(chain));
+        // SAFETY: O1: dropped at the end of this function.
+        let mut output = unsafe { Output::open(&mut core) };
+        // SAFETY: an edge into this kernel carries `T` (B1).
+        let mut unread = unsafe { Unread::<T>::new(block) };
+        while let Some(message) = unread.next() {
+            (self.0)(message, &mut output).into_result()?;
+        }
+        Ok(())
+    }
+}
+
+/// `Fn(T)` without an output, on many workers.
+pub(crate) struct ParallelSink<F, T>(pub(crate) F, pub(crate) PhantomData<fn(T)>);
+
+impl<F, T, R> SharedWork for ParallelSink<F, T>
+where
+    F: Fn(T) -> R + Send + Sync,
+    R: Verdict,
+{
+    fn run(&self, _cx: &Cx<'_>, block: &mut Block, _chain: &mut Chain) -> Result<(), BoxError> {
+        // SAFETY: an edge into this kernel carries `T` (B1).
+        let mut unread = unsafe { Unread::<T>::new(block) };
+        while let Some(message) = unread.next() {
+            (self.0)(message).into_result()?;
+        }
+        Ok(())
+    }
+}
+
+/// `FnMut(T)`: the end of a stream.
+pub(crate) struct Sink<F, T>(pub(crate) F, pub(crate) PhantomData<fn(T)>);
+
+impl<F, T, R> Work for Sink<F, T>
+where
+    F: FnMut(T) -> R + Send,
+    R: Verdict,
+{
+    fn run(&mut self, _cx: &Cx<'_>, mut block: Block) -> Result<Option<Block>, BoxError> {
+        // SAFETY: an edge into this kernel carries `T` (B1).
+        let mut unread = unsafe { Unread::<T>::new(&mut block) };
+        while let Some(message) = unread.next() {
+            (self.0)(message).into_result()?;
+        }
+        drop(unread);
+        Ok(Some(block))
+    }
+}

@@ -1,0 +1,192 @@
+//! Chains of `map`, `filter`, `flat_map`, `inspect` and `update` as one kernel: each stage is inlined into the next, so a hop costs nothing.
+
+use crate::block::Block;
+use crate::error::BoxError;
+use crate::kernel::Work;
+use crate::output::{Core, InPlace, Output, Unread};
+use crate::run::Cx;
+use std::marker::PhantomData;
+
+/// What is done with each message, as a type.
+pub trait Stage<T>: Send {
+    /// What comes out.
+    type Out: Send;
+    /// Exactly one message comes out for each that goes in.
+    const ONE: bool;
+    /// At most one comes out, and [`one`](Self::one) gives it.
+    const AT_MOST_ONE: bool;
+
+    /// Gives all that comes out for `message` to `emit`.
+    fn each(&mut self, message: T, emit: &mut impl FnMut(Self::Out));
+
+    /// The one message that comes out for `message`, if any. Only for stages with `AT_MOST_ONE`.
+    fn one(&mut self, message: T) -> Option<Self::Out>;
+}
+
+/// Lets every message through.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Identity;
+
+impl<T: Send> Stage<T> for Identity {
+    type Out = T;
+    const ONE: bool = true;
+    const AT_MOST_ONE: bool = true;
+    #[inline(always)]
+    fn each(&mut self, message: T, emit: &mut impl FnMut(T)) {
+        emit(message);
+    }
+    #[inline(always)]
+    fn one(&mut self, message: T) -> Option<T> {
+        Some(message)
+    }
+}
+
+/// See [`Chain::map`](crate::Chain::map).
+#[derive(Clone, Copy, Debug)]
+pub struct Map<S, F>(pub(crate) S, pub(crate) F);
+
+impl<T, U: Send, S: Stage<T>, F: FnMut(S::Out) -> U + Send> Stage<T> for Map<S, F> {
+    type Out = U;
+    const ONE: bool = S::ONE;
+    const AT_MOST_ONE: bool = S::AT_MOST_ONE;
+    #[inline(always)]
+    fn each(&mut self, message: T, emit: &mut impl FnMut(U)) {
+        let change = &mut self.1;
+        self.0.each(message, &mut |message| emit(change(message)));
+    }
+    #[inline(always)]
+    fn one(&mut self, message: T) -> Option<U> {
+        self.0.one(message).map(&mut self.1)
+    }
+}
+
+/// See [`Chain::filter`](crate::Chain::filter).
+#[derive(Clone, Copy, Debug)]
+pub struct Filter<S, F>(pub(crate) S, pub(crate) F);
+
+impl<T, S: Stage<T>, F: FnMut(&S::Out) -> bool + Send> Stage<T> for Filter<S, F> {
+    type Out = S::Out;
+    const ONE: bool = false;
+    const AT_MOST_ONE: bool = S::AT_MOST_ONE;
+    #[inline(always)]
+    fn each(&mut self, message: T, emit: &mut impl FnMut(S::Out)) {
+        let keep = &mut self.1;
+        self.0.each(message, &mut |message| {
+            if keep(&message) {
+                emit(message);
+            }
+        });
+    }
+    #[inline(always)]
+    fn one(&mut self, message: T) -> Option<S::Out> {
+        self.0.one(message).filter(&mut self.1)
+    }
+}
+
+/// See [`Chain::update`](crate::Chain::update).
+#[derive(Clone, Copy, Debug)]
+pub struct Update<S, F>(pub(crate) S, pub(crate) F);
+
+impl<T, S: Stage<T>, F: FnMut(&mut S::Out) + Send> Stage<T> for Update<S, F> {
+    type Out = S::Out;
+    const ONE: bool = S::ONE;
+    const AT_MOST_ONE: bool = S::AT_MOST_ONE;
+    #[inline(always)]
+    fn each(&mut self, message: T, emit: &mut impl FnMut(S::Out)) {
+        let change = &mut self.1;
+        self.0.each(message, &mut |mut message| {
+            change(&mut message);
+            emit(message);
+        });
+    }
+    #[inline(always)]
+    fn one(&mut self, message: T) -> Option<S::Out> {
+        let mut message = self.0.one(message)?;
+        (self.1)(&mut message);
+        Some(message)
+    }
+}
+
+/// See [`Chain::flat_map`](crate::Chain::flat_map).
+#[derive(Clone, Copy, Debug)]
+pub struct FlatMap<S, F>(pub(crate) S, pub(crate) F);
+
+impl<T, S, F, I> Stage<T> for FlatMap<S, F>
+where
+    S: Stage<T>,
+    F: FnMut(S::Out) -> I + Send,
+    I: IntoIterator<Item: Send>,
+{
+    type Out = I::Item;
+    const ONE: bool = false;
+    const AT_MOST_ONE: bool = false;
+    #[inline(always)]
+    fn each(&mut self, message: T, emit: &mut impl FnMut(I::Item)) {
+        let spread = &mut self.1;
+        self.0.each(message, &mut |message| spread(message).into_iter().for_each(&mut *emit));
+    }
+    fn one(&mut self, _message: T) -> Option<I::Item> {
+        unreachable!("a flat_map may give several")
+    }
+}
+
+/// A chain of stages as a kernel.
+pub(crate) struct Fused<S, T>(pub(crate) S, pub(crate) PhantomData<fn(T)>);
+
+impl<S: Stage<T>, T> Work for Fused<S, T> {
+    fn run(&mut self, cx: &Cx<'_>, mut block: Block) -> Result<Option<Block>, BoxError> {
+        let mut core = Core::new(cx, 0, None);
+        let stage = &mut self.0;
+        if S::AT_MOST_ONE && InPlace::<T, S::Out>::FITS {
+            // SAFETY: an edge into this kernel carries `T` (B1), and the layouts agree.
+            let mut place = unsafe { InPlace::<T, S::Out>::new(&mut block) };
+            while place.step(|message| stage.one(message)) {}
+            drop(place);
+            return Ok(hand_on_or_copy::<S::Out>(&mut core, block, S::ONE));
+        }
+        // SAFETY: O1: dropped at the end of this function.
+        let mut output = unsafe { Output::<S::Out>::open(&mut core) };
+        // SAFETY: an edge into this kernel carries `T` (B1).
+        let mut unread = unsafe { Unread::<T>::new(&mut block) };
+        let mut seen = output.block_end();
+        if S::ONE {
+            while unread.left() > 0 {
+                output.fill(unread.left(), || {
+                    let message = unread.next().expect("no more are asked for than are left");
+                    stage.one(message).expect("this stage gives one for one")
+                });
+                if output.should_stop(&mut seen) {
+                    break;
+                }
+            }
+        } else {
+            while let Some(message) = unread.next() {
+                stage.each(message, &mut |message| output.push(message));
+                if output.should_stop(&mut seen) {
+                    break;
+                }
+            }
+        }
+        drop(unread);
+        Ok(Some(block))
+    }
+}
+
+/// Hands on a block that was changed in place. A block that a filter left more than half empty is copied together with the next ones
+/// instead, else a chain of filters would send ever thinner blocks.
+fn hand_on_or_copy<U>(core: &mut Core, mut block: Block, whole: bool) -> Option<Block> {
+    // SAFETY: O1: dropped at the end of this function.
+    let mut output = unsafe { Output::<U>::open(core) };
+    if output.block_end().is_null() && block.unread() > 0 && (whole || block.unread() * 2 > block.capacity()) {
+        drop(output);
+        core.pass_on(block);
+        return None;
+    }
+    // SAFETY: it was changed to hold `U`.
+    let mut unread = unsafe { Unread::<U>::new(&mut block) };
+    while let Some(message) = unread.next() {
+        output.push(message);
+    }
+    drop(unread);
+    Some(block)
+}

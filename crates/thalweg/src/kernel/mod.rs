@@ -1,0 +1,194 @@
+//! What runs: kernels behind three small traits, and the loops that feed them.
+//!
+//! | trait | who | called |
+//! |---|---|---|
+//! | [`Source`] | gives messages, takes none | by one worker at a time |
+//! | [`Work`] | takes from one input | by one worker at a time |
+//! | [`SharedWork`] | takes from one input, has no state | by many workers at once |
+//!
+//! [`Kernel`](crate::Kernel) with several ports is the fourth; its loop is in [`ported`].
+
+pub(crate) mod each;
+pub(crate) mod fused;
+pub(crate) mod inlet;
+pub(crate) mod ported;
+pub(crate) mod reorder;
+pub(crate) mod source;
+pub(crate) mod windowed;
+
+use crate::block::{Block, Chain};
+use crate::error::BoxError;
+use crate::run::{Cx, Outcome, Why};
+use std::fmt;
+use thalweg_sync::cell::Slot;
+
+/// What a source or a kernel with several ports says after an activation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Flow {
+    /// There is more to do.
+    More,
+    /// Nothing now; ask again later. A worker with nothing else to do sleeps for up to a millisecond in between.
+    Pending,
+    /// Finished: this kernel will not run again, and its outputs end.
+    Done,
+}
+
+/// Gives messages.
+pub(crate) trait Source: Send {
+    /// Gives about a block of messages.
+    fn give(&mut self, cx: &Cx<'_>) -> Result<Flow, BoxError>;
+
+    /// Called before each run.
+    fn begin(&mut self) {}
+}
+
+/// Looks at a source that somebody outside the graph feeds.
+pub(crate) trait Outside: Send + Sync {
+    /// Whether there is something to give, or the end to be noticed.
+    fn has_input(&self) -> bool;
+}
+
+/// Takes from one input, one worker at a time.
+pub(crate) trait Work: Send {
+    /// Takes messages until `block` is empty or the output is full. Gives the block back, unless it was handed on as it is.
+    fn run(&mut self, cx: &Cx<'_>, block: Block) -> Result<Option<Block>, BoxError>;
+}
+
+/// Takes from one input, many workers at once.
+pub(crate) trait SharedWork: Send + Sync {
+    /// Takes all messages of `block`, and leaves its output in `chain`.
+    fn run(&self, cx: &Cx<'_>, block: &mut Block, chain: &mut Chain) -> Result<(), BoxError>;
+}
+
+/// A kernel's code.
+pub(crate) enum Body<'env> {
+    Source(Slot<Box<dyn Source + 'env>>),
+    Sequential(Slot<Box<dyn Work + 'env>>),
+    Parallel(Box<dyn SharedWork + 'env>),
+    Ported(Slot<Box<dyn ported::Ported + 'env>>),
+}
+
+impl fmt::Debug for Body<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Source(_) => "Source",
+            Self::Sequential(_) => "Sequential",
+            Self::Parallel(_) => "Parallel",
+            Self::Ported(_) => "Ported",
+        })
+    }
+}
+
+/// One activation of a source: up to a quantum of blocks.
+pub(crate) fn drive_source(source: &mut dyn Source, cx: &Cx<'_>) -> Result<Outcome, BoxError> {
+    let mut blocks = 0;
+    cx.flush_outputs();
+    let why = loop {
+        if let Some(edge) = cx.full_output() {
+            if !cx.make_room(edge) {
+                break Why::Full(edge);
+            }
+        }
+        if cx.is_cancelled() || cx.outputs_hung_up() {
+            break Why::Done;
+        }
+        // A source that is fed from outside gives what has arrived; any other stops here.
+        if cx.is_draining() && !cx.waits_outside() {
+            break Why::Done;
+        }
+        match source.give(cx)? {
+            Flow::More => {}
+            Flow::Pending if cx.is_draining() => break Why::Done,
+            Flow::Pending => break Why::Pending,
+            Flow::Done => break Why::Done,
+        }
+        blocks += 1;
+        if blocks >= cx.quantum() {
+            break Why::More;
+        }
+    };
+    Ok(cx.end_activation(why, blocks, 0))
+}
+
+/// One activation of a sequential kernel: up to a quantum of blocks.
+pub(crate) fn drive_sequential(work: &mut dyn Work, cx: &Cx<'_>) -> Result<Outcome, BoxError> {
+    let input_id = cx.inputs()[0];
+    let input = cx.edge(input_id);
+    let (mut blocks, mut messages) = (0, 0);
+    cx.flush_outputs();
+    let why = loop {
+        if let Some(edge) = cx.full_output() {
+            if !cx.make_room(edge) {
+                break Why::Full(edge);
+            }
+        }
+        if cx.is_cancelled() || cx.outputs_hung_up() {
+            break Why::Done;
+        }
+        // Before the pop that finds nothing: see E4.
+        let closed = input.is_closed();
+        // SAFETY: E2: this worker holds the claim of the only kernel that takes from this edge.
+        let Some(block) = (unsafe { input.take() }) else {
+            break if closed { Why::Done } else { Why::Empty(input_id) };
+        };
+        let before = input.messages_of(&block);
+        blocks += 1;
+        match work.run(cx, block)? {
+            Some(block) if block.unread() > 0 && input.messages_of(&block) > 0 => {
+                messages += before - input.messages_of(&block);
+                // SAFETY: E2, as above.
+                unsafe { input.put_back(block) };
+                if let Some(edge) = cx.full_output() {
+                    break Why::Full(edge);
+                }
+            }
+            rest => {
+                messages += before;
+                if let Some(block) = rest {
+                    cx.close_block(block);
+                }
+                cx.settle(input_id);
+            }
+        }
+        if blocks >= cx.quantum() {
+            break Why::More;
+        }
+    };
+    Ok(cx.end_activation(why, blocks, messages))
+}
+
+/// One activation of a parallel kernel.
+pub(crate) fn drive_parallel(work: &dyn SharedWork, cx: &Cx<'_>) -> Result<Outcome, BoxError> {
+    let input_id = cx.inputs()[0];
+    let input = cx.edge(input_id);
+    let (mut blocks, mut messages) = (0, 0);
+    cx.drain_reorder();
+    let why = loop {
+        if let Some(edge) = cx.full_output() {
+            if !cx.make_room(edge) {
+                break Why::Full(edge);
+            }
+        }
+        if cx.is_cancelled() || cx.outputs_hung_up() {
+            break Why::Done;
+        }
+        if cx.reorder_is_full() {
+            break Why::Waiting;
+        }
+        let closed = input.is_closed();
+        let Some((ticket, mut block)) = input.take_shared() else {
+            break if closed && !input.has_input() { Why::Done } else { Why::Empty(input_id) };
+        };
+        blocks += 1;
+        messages += input.messages_of(&block);
+        let mut chain = Chain::default();
+        work.run(cx, &mut block, &mut chain)?;
+        cx.close_block(block);
+        cx.complete(ticket, chain);
+        cx.settle(input_id);
+        if blocks >= cx.parallel_quantum() {
+            break Why::More;
+        }
+    };
+    Ok(Outcome { why, blocks, messages })
+}

@@ -1,0 +1,117 @@
+//! Finished outputs of an ordered parallel kernel, put back into the order of its inputs.
+//!
+//! The ticket of an activation is the place of its input block in the order of the input edge (DANBI §II: "a ticket is issued when popping").
+//! Whoever completes the ticket at the front hands on all that is ready; nobody waits for a turn.
+//!
+//! # Invariants
+//!
+//! - **R1** A ticket is completed once, and lies within `front..front + slots`: no ticket is drawn while more could be out.
+//! - **R2** `front` and taking from a slot belong to the holder of the drain flag.
+//! - **R3** Who gives the flag back looks at the front slot once more, so no completed ticket stays behind.
+
+use crate::block::{Block, Chain};
+use std::fmt;
+use thalweg_sync::CachePadded;
+use thalweg_sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, Ordering::*, fence};
+
+/// Stands in a slot for "completed, and gave no output".
+static NOTHING: u8 = 0;
+
+fn nothing() -> *mut u8 {
+    (&raw const NOTHING).cast_mut()
+}
+
+pub(crate) struct Reorder {
+    slots: Box<[AtomicPtr<u8>]>,
+    front: CachePadded<AtomicU64>,
+    draining: CachePadded<AtomicBool>,
+}
+
+impl Reorder {
+    /// With room for `slots` tickets.
+    pub(crate) fn new(slots: usize) -> Self {
+        Self {
+            slots: (0..slots).map(|_| AtomicPtr::new(std::ptr::null_mut())).collect(),
+            front: CachePadded(AtomicU64::new(0)),
+            draining: CachePadded(AtomicBool::new(false)),
+        }
+    }
+
+    fn slot(&self, ticket: u64) -> &AtomicPtr<u8> {
+        &self.slots[(ticket % self.slots.len() as u64) as usize]
+    }
+
+    /// Whether tickets up to `drawn`, and one more from each of `workers`, would not fit (R1).
+    pub(crate) fn is_full(&self, drawn: u64, workers: usize) -> bool {
+        // Relaxed: an old `front` only makes this say "full" too early.
+        drawn + workers as u64 >= self.front.load(Relaxed) + self.slots.len() as u64
+    }
+
+    /// Tickets handed on so far.
+    pub(crate) fn front(&self) -> u64 {
+        self.front.load(Relaxed)
+    }
+
+    /// Completes `ticket`, and hands on what is at the front.
+    pub(crate) fn complete(&self, ticket: u64, chain: Chain, deliver: impl FnMut(Block)) {
+        let word = chain.into_word();
+        // (1) Release, pairs with (2): who takes the chain sees its blocks. Relaxed would hand out unwritten messages.
+        self.slot(ticket).store(if word.is_null() { nothing() } else { word }, Release);
+        // (5) With the fence at (6): either we find the flag free below, or its holder finds our slot after giving it back (R3).
+        fence(SeqCst);
+        self.drain(|| (), deliver);
+    }
+
+    /// Hands on what is at the front, unless another worker is at it. `before` runs first, as holder of the drain flag.
+    pub(crate) fn drain(&self, before: impl Fn(), mut deliver: impl FnMut(Block)) {
+        loop {
+            // (3) Acquire, pairs with (4): the next holder sees `front` and the edge as the last one left them (R2).
+            if self.draining.load(Relaxed) || self.draining.swap(true, Acquire) {
+                return;
+            }
+            before();
+            let mut front = self.front.load(Relaxed);
+            loop {
+                // (2) Acquire, pairs with (1).
+                let word = self.slot(front).swap(std::ptr::null_mut(), Acquire);
+                if word.is_null() {
+                    break;
+                }
+                front += 1;
+                self.front.store(front, Relaxed);
+                if word != nothing() {
+                    // SAFETY: (1) stored a chain, and the swap took it once.
+                    let mut chain = unsafe { Chain::from_word(word) };
+                    while let Some(block) = chain.pop() {
+                        deliver(block);
+                    }
+                }
+            }
+            // (4) Release, pairs with (3).
+            self.draining.store(false, Release);
+            // (6) With (5).
+            fence(SeqCst);
+            if self.slot(front).load(Relaxed).is_null() {
+                return;
+            }
+        }
+    }
+}
+
+impl Drop for Reorder {
+    fn drop(&mut self) {
+        for slot in &mut self.slots {
+            let word = slot.load(Relaxed);
+            if !word.is_null() && word != nothing() {
+                // SAFETY: a chain that nobody took; its blocks are dropped with it.
+                drop(unsafe { Chain::from_word(word) });
+            }
+        }
+    }
+}
+
+impl fmt::Debug for Reorder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Reorder").field("front", &self.front()).field("slots", &self.slots.len()).finish()
+    }
+}

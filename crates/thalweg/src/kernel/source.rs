@@ -1,0 +1,91 @@
+//! Sources: iterators and closures that give messages.
+
+use crate::error::{BoxError, Verdict};
+use crate::kernel::{Flow, Source};
+use crate::output::{Core, Output};
+use crate::run::Cx;
+use std::marker::PhantomData;
+
+/// Gives about a block of what `iterator` has.
+#[inline(always)]
+fn give_block<I: Iterator>(cx: &Cx<'_>, iterator: &mut I) -> Flow {
+    let mut core = Core::new(cx, 0, None);
+    // SAFETY: O1: dropped at the end of this function.
+    let mut output = unsafe { Output::open(&mut core) };
+    for _ in 0..cx.edge(cx.outputs()[0]).block_len() {
+        match iterator.next() {
+            Some(message) => output.push(message),
+            None => return Flow::Done,
+        }
+    }
+    Flow::More
+}
+
+/// An iterator; a second run goes on where the first stopped.
+pub(crate) struct Iter<I>(pub(crate) I);
+
+impl<I: Iterator + Send> Source for Iter<I> {
+    fn give(&mut self, cx: &Cx<'_>) -> Result<Flow, BoxError> {
+        Ok(give_block(cx, &mut self.0))
+    }
+}
+
+/// A fresh iterator for every run.
+pub(crate) struct Fresh<M, I> {
+    pub(crate) make: M,
+    pub(crate) iterator: Option<I>,
+}
+
+impl<M, N, I> Source for Fresh<M, I>
+where
+    M: FnMut() -> N + Send,
+    N: IntoIterator<IntoIter = I>,
+    I: Iterator + Send,
+{
+    fn begin(&mut self) {
+        self.iterator = None;
+    }
+
+    fn give(&mut self, cx: &Cx<'_>) -> Result<Flow, BoxError> {
+        let make = &mut self.make;
+        Ok(give_block(cx, self.iterator.get_or_insert_with(|| make().into_iter())))
+    }
+}
+
+/// A closure that gives any number of messages each time it is asked.
+pub(crate) struct Poll<F, T>(pub(crate) F, pub(crate) PhantomData<fn() -> T>);
+
+impl<F, T, R> Source for Poll<F, T>
+where
+    F: FnMut(&mut Output<T>) -> R + Send,
+    R: Verdict<Value = Flow>,
+{
+    fn give(&mut self, cx: &Cx<'_>) -> Result<Flow, BoxError> {
+        let mut core = Core::new(cx, 0, None);
+        // SAFETY: O1: dropped at the end of this function.
+        let mut output = unsafe { Output::open(&mut core) };
+        (self.0)(&mut output).into_result()
+    }
+}
+
+/// A whole chain in one kernel: an iterator and what is done with each of its items, no edge between.
+pub(crate) struct Fused<I, F>(pub(crate) I, pub(crate) F);
+
+/// Items between two looks at whether the run was stopped.
+const FUSED_STEP: usize = 4096;
+
+impl<I, F> Source for Fused<I, F>
+where
+    I: Iterator + Send,
+    F: FnMut(I::Item) + Send,
+{
+    fn give(&mut self, _cx: &Cx<'_>) -> Result<Flow, BoxError> {
+        let mut given = 0;
+        let Self(iterator, each) = self;
+        iterator.by_ref().take(FUSED_STEP).for_each(|item| {
+            given += 1;
+            each(item);
+        });
+        Ok(if given == FUSED_STEP { Flow::More } else { Flow::Done })
+    }
+}

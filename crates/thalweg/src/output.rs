@@ -1,0 +1,337 @@
+//! The writing end that a kernel sees.
+
+use crate::block::{Block, Chain, stride};
+use crate::run::Cx;
+use std::fmt;
+use std::mem;
+use std::ptr;
+
+/// Where a kernel puts its messages.
+///
+/// A kernel gets it for the length of one activation. [`push`](Self::push) never waits: a block that is full is handed on at once, and what finds its edge
+/// full is dealt with by the scheme (the edge grows, the consumer is run here, or this kernel is not given more input for now).
+///
+/// Cost: a comparison, a write and an addition per message; about 30 ns per block.
+pub struct Output<T> {
+    cur: *mut T,
+    end: *mut T,
+    core: *mut Core,
+}
+
+/// What only the cold path needs. Apart from [`Output`], so that `cur` and `end` can stay in registers: their addresses never escape.
+pub(crate) struct Core {
+    cx: *const Cx<'static>,
+    edge: usize,
+    port: usize,
+    /// Where finished blocks go; null if they are handed on at once.
+    chain: *mut Chain,
+    block: Option<Block>,
+    full: bool,
+}
+
+impl Core {
+    /// For output port `port` of the kernel that runs in `cx`.
+    pub(crate) fn new(cx: &Cx<'_>, port: usize, chain: Option<&mut Chain>) -> Self {
+        Self {
+            cx: ptr::from_ref(cx).cast(),
+            edge: cx.outputs()[port],
+            port,
+            chain: chain.map_or(ptr::null_mut(), ptr::from_mut),
+            block: None,
+            full: false,
+        }
+    }
+
+    fn cx(&self) -> &Cx<'_> {
+        // SAFETY: an `Output` is made and dropped within the activation whose context this is (O1 at `Output::open`).
+        unsafe { &*self.cx.cast::<Cx<'_>>() }
+    }
+
+    /// Hands on a full block. Notes when the kernel should stop.
+    fn hand_on(&mut self, mut block: Block) {
+        if self.chain.is_null() {
+            // SAFETY: an output without a chain belongs to a sequential kernel, whose claim this thread holds (E1).
+            unsafe { self.cx().hand_on(self.edge, block) };
+            let (cx, edge) = (self.cx(), self.edge);
+            if cx.is_cancelled() || cx.edge(edge).is_full() && !cx.make_room(edge) {
+                self.full = true;
+            }
+        } else {
+            block.set_port(self.port);
+            // SAFETY: the chain outlives the output (O1), and only this activation has it.
+            unsafe { (*self.chain).push(block) };
+            self.full |= self.cx().is_cancelled();
+        }
+    }
+
+    /// Hands on a block that was not filled through this output.
+    pub(crate) fn pass_on(&mut self, block: Block) {
+        self.hand_on(block);
+    }
+
+    pub(crate) fn is_full(&self) -> bool {
+        self.full
+    }
+}
+
+impl<T> Output<T> {
+    /// An output of the activation that `core` was made for.
+    ///
+    /// # Safety
+    ///
+    /// **O1** The output must be dropped before `core`, its chain and its context, and be the only one with this core.
+    #[inline(always)]
+    pub(crate) unsafe fn open(core: &mut Core) -> Self {
+        let mut output = Self { cur: ptr::null_mut(), end: ptr::null_mut(), core };
+        if core.chain.is_null() {
+            // SAFETY: as in `hand_on`.
+            if let Some(block) = unsafe { core.cx().edge(core.edge).take_open() } {
+                output.cur = block.entry::<T>(block.end());
+                output.end = block.entry::<T>(block.capacity());
+                core.block = Some(block);
+            }
+        }
+        output
+    }
+
+    /// Gives a message to the stream. It never waits.
+    ///
+    /// ```
+    /// use thalweg::prelude::*;
+    /// let mut graph = Graph::new();
+    /// let words = graph.source(["a b", "c"]);
+    /// let split = graph.sequential(|line: &'static str, words: &mut Output<&'static str>| {
+    ///     for word in line.split(' ') {
+    ///         words.push(word);
+    ///     }
+    /// });
+    /// let mut all = Vec::new();
+    /// let collect = graph.sink(|word: &'static str| all.push(word));
+    /// graph += words >> split >> collect;
+    /// graph.run(Scheme::default())?;
+    /// # drop(graph);
+    /// assert_eq!(all, ["a", "b", "c"]);
+    /// # Ok::<(), thalweg::Error>(())
+    /// ```
+    #[inline(always)]
+    pub fn push(&mut self, message: T) {
+        if ptr::eq(self.cur, self.end) {
+            // SAFETY: O1, and `cur` is one past the last written entry.
+            (self.cur, self.end) = unsafe { next_block::<T>(self.core, self.cur) };
+        }
+        // SAFETY: `cur < end`, so this entry belongs to the open block and is not written yet (B2).
+        unsafe {
+            self.cur.write(message);
+            self.cur = self.cur.byte_add(stride::<T>());
+        }
+    }
+
+    /// Says after a change of block whether the kernel should stop. `seen` is the end of the block at the last look.
+    #[inline(always)]
+    pub(crate) fn should_stop(&self, seen: &mut *mut T) -> bool {
+        if ptr::eq(self.end, *seen) {
+            return false;
+        }
+        *seen = self.end;
+        // SAFETY: O1.
+        unsafe { (*self.core).full }
+    }
+
+    /// The end of the open block.
+    #[inline(always)]
+    pub(crate) fn block_end(&self) -> *mut T {
+        self.end
+    }
+
+    /// Writes one message for each that `next` gives, up to the room in the open block; opens a block if there is none.
+    /// `next` is called `count` times at most; returns how often.
+    #[inline(always)]
+    pub(crate) fn fill(&mut self, count: usize, mut next: impl FnMut() -> T) -> usize {
+        if ptr::eq(self.cur, self.end) {
+            // SAFETY: as in `push`.
+            (self.cur, self.end) = unsafe { next_block::<T>(self.core, self.cur) };
+        }
+        let room = (self.end.addr() - self.cur.addr()) / stride::<T>();
+        let count = count.min(room);
+        for _ in 0..count {
+            // SAFETY: `count` entries are left in the open block.
+            unsafe {
+                self.cur.write(next());
+                self.cur = self.cur.byte_add(stride::<T>());
+            }
+        }
+        count
+    }
+}
+
+impl<T> Drop for Output<T> {
+    #[inline(always)]
+    fn drop(&mut self) {
+        if !self.cur.is_null() {
+            // SAFETY: O1. Also when a kernel panics: what it pushed is published.
+            unsafe { end_output::<T>(self.core, self.cur) };
+        }
+    }
+}
+
+impl<T> fmt::Debug for Output<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Output<{}>", std::any::type_name::<T>())
+    }
+}
+
+/// Notes how far the open block is written.
+unsafe fn seal<T>(block: &mut Block, cur: *mut T) {
+    let end = (cur.addr() - block.entry::<T>(0).addr()) / stride::<T>();
+    let first = block.first();
+    // SAFETY: `Output::push` wrote every entry before `cur` (B2).
+    unsafe { block.set_range(first, end) };
+}
+
+#[cold]
+#[inline(never)]
+pub(crate) unsafe fn next_block<T>(core: *mut Core, cur: *mut T) -> (*mut T, *mut T) {
+    // SAFETY: O1.
+    let core = unsafe { &mut *core };
+    if let Some(mut block) = core.block.take() {
+        // SAFETY: `cur` belongs to this block.
+        unsafe { seal(&mut block, cur) };
+        core.hand_on(block);
+    }
+    let cx = core.cx();
+    let block = cx.open_block::<T>(cx.edge(core.edge).block_len());
+    let ends = (block.entry::<T>(0), block.entry::<T>(block.capacity()));
+    core.block = Some(block);
+    ends
+}
+
+#[inline(never)]
+pub(crate) unsafe fn end_output<T>(core: *mut Core, cur: *mut T) {
+    // SAFETY: O1.
+    let core = unsafe { &mut *core };
+    let Some(mut block) = core.block.take() else { return };
+    // SAFETY: `cur` belongs to this block.
+    unsafe { seal(&mut block, cur) };
+    if core.chain.is_null() {
+        if block.end() == block.capacity() {
+            core.hand_on(block);
+        } else {
+            let cx = core.cx();
+            // SAFETY: as in `hand_on`.
+            unsafe { cx.edge(core.edge).keep_open(block) };
+        }
+    } else if block.unread() > 0 {
+        core.hand_on(block);
+    } else {
+        core.cx().close_block(block);
+    }
+}
+
+/// Messages of a block that is being read, each taken once.
+///
+/// The place is written back when this is dropped, also by a panic: what was taken is the reader's, the rest stays in the block.
+pub(crate) struct Unread<'a, T> {
+    next: *mut T,
+    end: *mut T,
+    block: &'a mut Block,
+}
+
+impl<'a, T> Unread<'a, T> {
+    /// # Safety
+    ///
+    /// The block must hold messages of type `T` (B1).
+    #[inline(always)]
+    pub(crate) unsafe fn new(block: &'a mut Block) -> Self {
+        Self { next: block.entry::<T>(block.first()), end: block.entry::<T>(block.end()), block }
+    }
+
+    /// How many are left.
+    #[inline(always)]
+    pub(crate) fn left(&self) -> usize {
+        (self.end.addr() - self.next.addr()) / stride::<T>()
+    }
+
+    /// Takes the next message.
+    #[inline(always)]
+    pub(crate) fn next(&mut self) -> Option<T> {
+        if ptr::eq(self.next, self.end) {
+            return None;
+        }
+        // SAFETY: `next < end`, so the entry is initialised, and the block gives it up by the step.
+        unsafe {
+            let message = self.next.read();
+            self.next = self.next.byte_add(stride::<T>());
+            Some(message)
+        }
+    }
+}
+
+impl<T> Drop for Unread<'_, T> {
+    #[inline(always)]
+    fn drop(&mut self) {
+        let end = self.block.end();
+        let left = self.left();
+        // SAFETY: what is before `next` was moved out.
+        unsafe { self.block.set_range(end - left, end) };
+    }
+}
+
+/// Rewrites the messages of a block where they are: `T` in, `U` of the same layout out, at most one for each.
+///
+/// Dropping it, also by a panic, leaves the block with what was written; the rest is dropped.
+pub(crate) struct InPlace<'a, T, U> {
+    read: *mut T,
+    end: *mut T,
+    write: *mut U,
+    block: &'a mut Block,
+}
+
+impl<'a, T, U> InPlace<'a, T, U> {
+    /// Whether messages of type `U` fit where those of type `T` are.
+    pub(crate) const FITS: bool =
+        mem::size_of::<T>() == mem::size_of::<U>() && mem::align_of::<T>() == mem::align_of::<U>();
+
+    /// # Safety
+    ///
+    /// The block must hold messages of type `T` (B1), and `FITS` must hold.
+    #[inline(always)]
+    pub(crate) unsafe fn new(block: &'a mut Block) -> Self {
+        let first = block.entry::<T>(block.first());
+        Self { read: first, end: block.entry::<T>(block.end()), write: first.cast(), block }
+    }
+
+    /// Rewrites the next message; `change` may keep it or let it fall. False at the end.
+    #[inline(always)]
+    pub(crate) fn step(&mut self, change: impl FnOnce(T) -> Option<U>) -> bool {
+        if ptr::eq(self.read, self.end) {
+            return false;
+        }
+        // SAFETY: `read < end` is initialised; `write <= read` was moved out before (this entry just now), and the layouts agree.
+        unsafe {
+            let message = self.read.read();
+            self.read = self.read.byte_add(stride::<T>());
+            if let Some(changed) = change(message) {
+                self.write.write(changed);
+                self.write = self.write.byte_add(stride::<U>());
+            }
+        }
+        true
+    }
+}
+
+impl<T, U> Drop for InPlace<'_, T, U> {
+    #[inline(always)]
+    fn drop(&mut self) {
+        let first = self.block.first();
+        let written = (self.write.addr() - self.block.entry::<T>(first).addr()) / stride::<T>();
+        let rest = ptr::slice_from_raw_parts_mut(self.read, (self.end.addr() - self.read.addr()) / stride::<T>());
+        // SAFETY: `first..first+written` holds `U`s; the rest is dropped here, and only reached after a panic.
+        unsafe {
+            self.block.set_range(first, first + written);
+            self.block.retype::<U>();
+            if !rest.is_empty() {
+                rest.drop_in_place();
+            }
+        }
+    }
+}

@@ -1,0 +1,326 @@
+//! What happened in a run: per kernel, per edge, per worker.
+
+use crate::run::Core;
+use std::fmt::{self, Write};
+use thalweg_sync::time::Duration;
+
+/// How a run ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum End {
+    /// The sources ended and everything was processed.
+    Complete,
+    /// It was stopped: the sources stopped early, what they had given was processed.
+    Stopped,
+    /// It was cancelled, by a stopper or by a failure: what was in the graph was dropped.
+    Cancelled,
+}
+
+/// What happened in a run. `Display` is a table for people; see [`to_json`](Self::to_json) and [`to_dot`](Self::to_dot).
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Report {
+    /// The scheme's name.
+    pub scheme: &'static str,
+    /// Workers that may have taken part.
+    pub workers: usize,
+    /// Start to end, threads included.
+    pub wall: Duration,
+    /// How it ended.
+    pub end: End,
+    /// Attempts that found nothing to do.
+    pub polls: u64,
+    /// Times a worker gave up its time slice.
+    pub yields: u64,
+    /// Times a worker went to sleep.
+    pub sleeps: u64,
+    /// Messages dropped because the kernel they were for had finished early.
+    pub dropped: u64,
+    /// The kernels, in the order in which they were made.
+    pub kernels: Vec<KernelReport>,
+    /// The edges, in the order in which they were made.
+    pub edges: Vec<EdgeReport>,
+}
+
+/// What a kernel did.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct KernelReport {
+    /// Its name.
+    pub name: String,
+    /// Several workers may run it at once.
+    pub parallel: bool,
+    /// Times it ran.
+    pub activations: u64,
+    /// Messages it took.
+    pub messages_in: u64,
+    /// Messages it gave.
+    pub messages_out: u64,
+    /// Time in its code and its edges, over all workers. Short activations are timed now and then, and the rest is extrapolated.
+    pub busy: Duration,
+    /// Attempts that found an input empty.
+    pub blocked_empty: u64,
+    /// Attempts that found an output full.
+    pub blocked_full: u64,
+    /// Attempts that found too many results waiting for an earlier one.
+    pub blocked_ticket: u64,
+    /// Attempts that found another worker at it.
+    pub blocked_busy: u64,
+    /// Times it ran within its producer's activation, on the producer's core.
+    pub helps: u64,
+}
+
+/// What went over an edge.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct EdgeReport {
+    /// The kernel that gives.
+    pub from: String,
+    /// The kernel that takes.
+    pub to: String,
+    /// Indices into [`Report::kernels`].
+    pub ends: (usize, usize),
+    /// Messages it carried.
+    pub messages: u64,
+    /// Times it grew.
+    pub grown: u64,
+    /// The most messages in it. One look for every 16 blocks.
+    pub peak: u64,
+    /// Messages in it on average, over the same looks.
+    pub mean: f64,
+}
+
+impl Report {
+    pub(crate) fn new(core: &Core, wall: Duration, end: End) -> Self {
+        let over_workers = |count: &dyn Fn(&crate::run::stats::Row) -> u64| core.rows.iter().map(count).sum::<u64>();
+        let kernels = core.kernels.iter().enumerate().map(|(kernel, state)| {
+            let sum = |count: &dyn Fn(&crate::run::stats::KernelStats) -> u64| {
+                core.rows.iter().map(|row| count(&row.kernels[kernel])).sum::<u64>()
+            };
+            KernelReport {
+                name: state.name.clone(),
+                parallel: state.parallel,
+                activations: sum(&|stats| stats.activations.get()),
+                messages_in: sum(&|stats| stats.messages.get()),
+                messages_out: state.outputs.iter().map(|&edge| core.edges[edge].sent_messages()).sum(),
+                busy: Duration::from_nanos(sum(&|stats| stats.busy.get())),
+                blocked_empty: sum(&|stats| stats.empty.get()),
+                blocked_full: sum(&|stats| stats.full.get()),
+                blocked_ticket: sum(&|stats| stats.ticket.get()),
+                blocked_busy: sum(&|stats| stats.busy_elsewhere.get()),
+                helps: sum(&|stats| stats.helps.get()),
+            }
+        });
+        let edges = core.edges.iter().map(|edge| {
+            let samples = edge.gauge.samples.get();
+            EdgeReport {
+                from: core.kernels[edge.plan.from].name.clone(),
+                to: core.kernels[edge.plan.to].name.clone(),
+                ends: (edge.plan.from, edge.plan.to),
+                messages: edge.sent_messages(),
+                grown: edge.gauge.grown.get(),
+                peak: edge.gauge.peak.get(),
+                mean: edge.gauge.sum.get() as f64 / samples.max(1) as f64,
+            }
+        });
+        Self {
+            scheme: core.scheme.name(),
+            workers: core.rows.len(),
+            wall,
+            end,
+            polls: over_workers(&|row| row.worker.polls.get()),
+            yields: over_workers(&|row| row.worker.yields.get()),
+            sleeps: over_workers(&|row| row.worker.sleeps.get()),
+            dropped: core.lost.get() + core.edges.iter().map(|edge| edge.gauge.lost.get()).sum::<u64>(),
+            kernels: kernels.collect(),
+            edges: edges.collect(),
+        }
+    }
+
+    /// The kernel of that name.
+    pub fn kernel(&self, name: &str) -> Option<&KernelReport> {
+        self.kernels.iter().find(|kernel| kernel.name == name)
+    }
+
+    /// As JSON: one object with `scheme`, `workers`, `wall_ns`, `end`, `kernels`, `edges` and the counts. Times are in nanoseconds.
+    pub fn to_json(&self) -> String {
+        let mut json = String::new();
+        self.write_json(&mut json).expect("writing to a string does not fail");
+        json
+    }
+
+    fn write_json(&self, out: &mut String) -> fmt::Result {
+        write!(
+            out,
+            "{{\"scheme\":{},\"workers\":{},\"wall_ns\":{},\"end\":{},\"polls\":{},\"yields\":{},\"sleeps\":{},\"dropped\":{}",
+            Quoted(self.scheme),
+            self.workers,
+            self.wall.as_nanos(),
+            Quoted(&format!("{:?}", self.end).to_lowercase()),
+            self.polls,
+            self.yields,
+            self.sleeps,
+            self.dropped,
+        )?;
+        out.push_str(",\"kernels\":[");
+        for (index, kernel) in self.kernels.iter().enumerate() {
+            write!(
+                out,
+                "{}{{\"name\":{},\"parallel\":{},\"activations\":{},\"messages_in\":{},\"messages_out\":{},\"busy_ns\":{},\
+                 \"blocked_empty\":{},\"blocked_full\":{},\"blocked_ticket\":{},\"blocked_busy\":{},\"helps\":{}}}",
+                if index > 0 { "," } else { "" },
+                Quoted(&kernel.name),
+                kernel.parallel,
+                kernel.activations,
+                kernel.messages_in,
+                kernel.messages_out,
+                kernel.busy.as_nanos(),
+                kernel.blocked_empty,
+                kernel.blocked_full,
+                kernel.blocked_ticket,
+                kernel.blocked_busy,
+                kernel.helps,
+            )?;
+        }
+        out.push_str("],\"edges\":[");
+        for (index, edge) in self.edges.iter().enumerate() {
+            write!(
+                out,
+                "{}{{\"from\":{},\"to\":{},\"messages\":{},\"grown\":{},\"peak\":{},\"mean\":{:.1}}}",
+                if index > 0 { "," } else { "" },
+                Quoted(&edge.from),
+                Quoted(&edge.to),
+                edge.messages,
+                edge.grown,
+                edge.peak,
+                edge.mean,
+            )?;
+        }
+        out.push_str("]}");
+        Ok(())
+    }
+
+    /// The graph with these numbers, for Graphviz: `dot -Tsvg`.
+    pub fn to_dot(&self) -> String {
+        let mut dot = String::from("digraph thalweg {\n  rankdir=LR;\n  node [shape=box];\n");
+        for (index, kernel) in self.kernels.iter().enumerate() {
+            let shape = if kernel.parallel { ", peripheries=2" } else { "" };
+            let label = format!(
+                "{}\n{} in, {} out\n{} busy",
+                kernel.name,
+                kernel.messages_in,
+                kernel.messages_out,
+                Time(kernel.busy)
+            );
+            let _ = writeln!(dot, "  k{index} [label={}{shape}];", Quoted(&label));
+        }
+        for edge in &self.edges {
+            let label = format!("{}\nmean {:.0}, peak {}", edge.messages, edge.mean, edge.peak);
+            let _ = writeln!(dot, "  k{} -> k{} [label={}];", edge.ends.0, edge.ends.1, Quoted(&label));
+        }
+        dot.push_str("}\n");
+        dot
+    }
+}
+
+/// A JSON string; Graphviz reads it too.
+struct Quoted<'a>(&'a str);
+
+impl fmt::Display for Quoted<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_char('"')?;
+        for c in self.0.chars() {
+            match c {
+                '"' => f.write_str("\\\"")?,
+                '\\' => f.write_str("\\\\")?,
+                '\n' => f.write_str("\\n")?,
+                c if c < ' ' => write!(f, "\\u{:04x}", c as u32)?,
+                c => f.write_char(c)?,
+            }
+        }
+        f.write_char('"')
+    }
+}
+
+/// A time with three digits and a unit.
+struct Time(Duration);
+
+impl fmt::Display for Time {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let nanos = self.0.as_nanos() as f64;
+        let (value, unit) = match nanos {
+            n if n < 1e3 => (n, "ns"),
+            n if n < 1e6 => (n / 1e3, "us"),
+            n if n < 1e9 => (n / 1e6, "ms"),
+            n => (n / 1e9, "s"),
+        };
+        let digits = if value < 10.0 { 2 } else { usize::from(value < 100.0) };
+        f.pad(&format!("{value:.digits$} {unit}"))
+    }
+}
+
+impl fmt::Display for Report {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let end = match self.end {
+            End::Complete => "complete",
+            End::Stopped => "stopped",
+            End::Cancelled => "cancelled",
+        };
+        writeln!(f, "{end} in {}, scheme {}, up to {} workers", Time(self.wall), self.scheme, self.workers)?;
+        let kernels = self.kernels.iter().map(|kernel| {
+            vec![
+                format!("{}{}", kernel.name, if kernel.parallel { " *" } else { "" }),
+                kernel.activations.to_string(),
+                kernel.messages_in.to_string(),
+                kernel.messages_out.to_string(),
+                Time(kernel.busy).to_string(),
+                kernel.blocked_empty.to_string(),
+                kernel.blocked_full.to_string(),
+                kernel.blocked_ticket.to_string(),
+                kernel.helps.to_string(),
+            ]
+        });
+        let head = ["kernel", "activations", "in", "out", "busy", "empty", "full", "ticket", "helps"];
+        table(f, &head, kernels)?;
+        let edges = self.edges.iter().map(|edge| {
+            vec![
+                format!("{} >> {}", edge.from, edge.to),
+                edge.messages.to_string(),
+                format!("{:.0}", edge.mean),
+                edge.peak.to_string(),
+                edge.grown.to_string(),
+            ]
+        });
+        table(f, &["edge", "messages", "mean", "peak", "grown"], edges)?;
+        write!(f, "{} polls, {} yields, {} sleeps", self.polls, self.yields, self.sleeps)?;
+        if self.dropped > 0 {
+            write!(f, ", {} messages dropped by kernels that finished early", self.dropped)?;
+        }
+        Ok(())
+    }
+}
+
+/// A table: the first column to the left, the others to the right. Nothing if there are no rows.
+fn table(f: &mut fmt::Formatter<'_>, head: &[&str], rows: impl Iterator<Item = Vec<String>>) -> fmt::Result {
+    let rows: Vec<_> = rows.collect();
+    if rows.is_empty() {
+        return Ok(());
+    }
+    let width = |column: usize| {
+        let cells = rows.iter().map(|row| row[column].chars().count());
+        cells.chain([head[column].chars().count()]).max().unwrap_or(0)
+    };
+    let widths: Vec<_> = (0..head.len()).map(width).collect();
+    let line = |f: &mut fmt::Formatter<'_>, cells: &mut dyn Iterator<Item = &str>| {
+        for (column, cell) in cells.enumerate() {
+            let width = widths[column];
+            if column == 0 {
+                write!(f, "  {cell:<width$}")?;
+            } else {
+                write!(f, "  {cell:>width$}")?;
+            }
+        }
+        writeln!(f)
+    };
+    line(f, &mut head.iter().copied())?;
+    rows.iter().try_for_each(|row| line(f, &mut row.iter().map(String::as_str)))
+}

@@ -1,0 +1,98 @@
+//! Where idle workers sleep, and how they are woken: an event count.
+//!
+//! # Invariants
+//!
+//! - **W1** A worker goes to sleep only after it looked at every kernel that it may run, once it was on the list.
+//! - **W2** Who makes a kernel ready and is no worker, or will not look again before it sleeps, rings after that. Between making it
+//!   ready and reading `sleeping` it has a fence, as the sleeper has between writing `sleeping` and looking: one of them sees the other.
+
+use thalweg_sync::CachePadded;
+use thalweg_sync::atomic::{AtomicUsize, Ordering::*, fence};
+use thalweg_sync::park::Unparker;
+use thalweg_sync::sync::{Mutex, MutexGuard};
+
+#[derive(Debug, Default)]
+struct Sleepers {
+    list: Vec<(usize, Unparker)>,
+    /// Workers that are at work or on the list; those on the bench are neither.
+    present: usize,
+}
+
+#[derive(Debug, Default)]
+pub(crate) struct Bell {
+    /// Length of the list, to be read without the lock.
+    sleeping: CachePadded<AtomicUsize>,
+    sleepers: Mutex<Sleepers>,
+}
+
+impl Bell {
+    fn lock(&self) -> MutexGuard<'_, Sleepers> {
+        self.sleepers.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+    }
+
+    /// A worker starts to take part.
+    pub(crate) fn join(&self) {
+        self.lock().present += 1;
+    }
+
+    /// A worker takes no more part.
+    pub(crate) fn leave(&self) {
+        self.lock().present -= 1;
+    }
+
+    /// Puts a worker on the list. It must look at its kernels after this and before it parks (W1).
+    pub(crate) fn lie_down(&self, worker: usize, unparker: Unparker) {
+        let mut sleepers = self.lock();
+        sleepers.list.push((worker, unparker));
+        self.sleeping.store(sleepers.list.len(), Relaxed);
+        drop(sleepers);
+        // W2, the sleeper's side.
+        fence(SeqCst);
+    }
+
+    /// Takes a worker off the list. False if it was woken already: a token is on its way to it.
+    pub(crate) fn get_up(&self, worker: usize) -> bool {
+        let mut sleepers = self.lock();
+        let before = sleepers.list.len();
+        sleepers.list.retain(|&(other, _)| other != worker);
+        self.sleeping.store(sleepers.list.len(), Relaxed);
+        sleepers.list.len() < before
+    }
+
+    /// Whether every worker that takes part is on the list.
+    pub(crate) fn all_asleep(&self) -> bool {
+        let sleepers = self.lock();
+        sleepers.list.len() == sleepers.present
+    }
+
+    /// Whether some worker is on the list. Cheap: the line is only written when somebody goes to sleep or wakes.
+    #[inline]
+    pub(crate) fn has_sleepers(&self) -> bool {
+        // W2, the waker's side.
+        fence(SeqCst);
+        self.sleeping.load(Relaxed) > 0
+    }
+
+    /// Wakes up to `count` workers, the last to sleep first.
+    #[inline]
+    pub(crate) fn ring(&self, count: usize) {
+        if self.has_sleepers() {
+            self.wake(count);
+        }
+    }
+
+    /// Wakes every worker.
+    pub(crate) fn ring_all(&self) {
+        self.ring(usize::MAX);
+    }
+
+    #[cold]
+    fn wake(&self, count: usize) {
+        let mut sleepers = self.lock();
+        let from = sleepers.list.len().saturating_sub(count);
+        let woken = sleepers.list.split_off(from);
+        self.sleeping.store(sleepers.list.len(), Relaxed);
+        drop(sleepers);
+        woken.iter().for_each(|(_, unparker)| unparker.unpark());
+    }
+}

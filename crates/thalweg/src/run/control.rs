@@ -1,0 +1,110 @@
+//! What reaches into a run from outside: stopping it, and waking its workers.
+
+use crate::run::bell::Bell;
+use std::fmt;
+use thalweg_sync::atomic::{AtomicU8, AtomicU64, Ordering::*};
+use thalweg_sync::sync::Arc;
+use thalweg_sync::time::{Duration, now};
+
+const RUN: u8 = 0;
+const DRAIN: u8 = 1;
+const CANCEL: u8 = 2;
+
+/// Shared by a graph, its stoppers and its inlets; lives across runs.
+#[derive(Debug, Default)]
+pub(crate) struct Control {
+    pub(crate) bell: Bell,
+    wish: AtomicU8,
+    /// When draining turns into cancelling, in nanoseconds of the clock; zero for never.
+    deadline: AtomicU64,
+}
+
+impl Control {
+    fn raise(&self, wish: u8) {
+        self.wish.fetch_max(wish, AcqRel);
+        self.bell.ring_all();
+    }
+
+    pub(crate) fn drain(&self) {
+        self.raise(DRAIN);
+    }
+
+    pub(crate) fn cancel(&self) {
+        self.raise(CANCEL);
+    }
+
+    pub(crate) fn is_draining(&self) -> bool {
+        self.wish.load(Relaxed) >= DRAIN
+    }
+
+    pub(crate) fn is_cancelled(&self) -> bool {
+        self.wish.load(Relaxed) >= CANCEL
+    }
+
+    /// Forgets the wish: it belonged to the run that ended.
+    pub(crate) fn reset(&self) {
+        self.wish.store(RUN, Release);
+        self.deadline.store(0, Relaxed);
+    }
+
+    /// The time left until draining turns into cancelling, if it will. Cancels when it is over.
+    pub(crate) fn time_left(&self) -> Option<Duration> {
+        let deadline = self.deadline.load(Acquire);
+        if deadline == 0 || self.is_cancelled() {
+            return None;
+        }
+        let left = Duration::from_nanos(deadline.saturating_sub(now().as_nanos()));
+        if left.is_zero() {
+            self.cancel();
+            return None;
+        }
+        Some(left)
+    }
+
+    fn cancel_after(&self, time: Duration) {
+        self.deadline.store(now().after(time).as_nanos().max(1), Release);
+    }
+}
+
+/// Ends a run from another thread. Clones end the same run.
+///
+/// ```
+/// use thalweg::prelude::*;
+/// let mut graph = Graph::new();
+/// let forever = graph.source(0_u64..);
+/// let sink = graph.sink(|_| ());
+/// graph += forever >> sink;
+/// let stopper = graph.stopper();
+/// std::thread::spawn(move || stopper.stop());
+/// let report = graph.run(Scheme::default())?;
+/// assert_eq!(report.end, thalweg::End::Stopped);
+/// # Ok::<(), thalweg::Error>(())
+/// ```
+#[derive(Clone)]
+pub struct Stopper(pub(crate) Arc<Control>);
+
+impl Stopper {
+    /// Sources stop; what is in the graph is processed, then the run ends. If nothing runs, the next run stops at once.
+    pub fn stop(&self) {
+        self.0.drain();
+    }
+
+    /// Like [`stop`](Self::stop), and [`cancel`](Self::cancel) if that takes longer than `time`.
+    ///
+    /// A kernel cannot be interrupted: one that does not return in time is waited for.
+    pub fn stop_within(&self, time: Duration) {
+        self.0.cancel_after(time);
+        self.0.drain();
+    }
+
+    /// The run ends as soon as every worker has come back from the kernel it is in; what is in the graph is dropped.
+    pub fn cancel(&self) {
+        self.0.cancel();
+    }
+}
+
+impl fmt::Debug for Stopper {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Stopper")
+    }
+}

@@ -1,0 +1,204 @@
+//! What a kernel's loop sees of the run: its edges, its worker, and what the scheme does when an edge is full.
+
+use crate::block::{Block, Chain};
+use crate::edge::Edge;
+use crate::run::worker::Worker;
+use crate::run::{Outcome, State, Why};
+use thalweg_sync::atomic::Ordering::*;
+
+/// Helps within helps; deeper ones could overflow the stack.
+const MOST_HELPS: u32 = 32;
+/// A block that takes longer than this is worth waking another worker for.
+const WORTH_WAKING: u64 = 20_000;
+
+/// The context of one activation.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Cx<'a> {
+    pub(crate) worker: &'a Worker<'a>,
+    pub(crate) kernel: usize,
+}
+
+impl<'a> Cx<'a> {
+    fn state(&self) -> &'a State {
+        &self.worker.core.kernels[self.kernel]
+    }
+
+    pub(crate) fn edge(&self, edge: usize) -> &'a Edge {
+        &self.worker.core.edges[edge]
+    }
+
+    pub(crate) fn inputs(&self) -> &'a [usize] {
+        &self.state().inputs
+    }
+
+    pub(crate) fn outputs(&self) -> &'a [usize] {
+        &self.state().outputs
+    }
+
+    /// Blocks an activation may take.
+    pub(crate) fn quantum(&self) -> u32 {
+        self.worker.core.scheme.quantum()
+    }
+
+    /// Blocks an activation of a parallel kernel may take: its messages are worth spreading, so fewer.
+    pub(crate) fn parallel_quantum(&self) -> u32 {
+        1
+    }
+
+    pub(crate) fn is_cancelled(&self) -> bool {
+        self.worker.core.control.is_cancelled()
+    }
+
+    pub(crate) fn is_draining(&self) -> bool {
+        self.worker.core.control.is_draining()
+    }
+
+    /// The kernel is a source that somebody outside the graph feeds.
+    pub(crate) fn waits_outside(&self) -> bool {
+        self.worker.bodies.source_waits_outside(self.kernel)
+    }
+
+    pub(crate) fn open_block<T>(&self, messages: usize) -> Block {
+        self.worker.pool.open::<T>(&self.worker.core.store, messages)
+    }
+
+    pub(crate) fn close_block(&self, block: Block) {
+        self.worker.pool.close(&self.worker.core.store, block);
+    }
+
+    /// An output edge that is full.
+    pub(crate) fn full_output(&self) -> Option<usize> {
+        self.outputs().iter().copied().find(|&edge| self.edge(edge).is_full())
+    }
+
+    /// Nobody takes from any output any more.
+    pub(crate) fn outputs_hung_up(&self) -> bool {
+        !self.outputs().is_empty() && self.outputs().iter().all(|&edge| self.edge(edge).is_hung_up())
+    }
+
+    pub(crate) fn signature(&self) -> u64 {
+        self.worker.core.signature(self.kernel)
+    }
+
+    /// This kernel is not worth another activation until its edges change from `signature`.
+    pub(crate) fn wait_for_change(&self, signature: u64) {
+        self.state().seen.store(signature, Relaxed);
+    }
+
+    /// The actions on a full edge: grow it, or run its consumer here. True if there is room now.
+    pub(crate) fn make_room(&self, edge: usize) -> bool {
+        let worker = self.worker;
+        let on_full = worker.core.scheme.on_full();
+        if on_full.grow && self.edge(edge).grow() {
+            return true;
+        }
+        if on_full.help && worker.depth.get() < MOST_HELPS {
+            let consumer = self.edge(edge).plan.to;
+            if worker.help(consumer) {
+                return !self.edge(edge).is_full();
+            }
+        }
+        false
+    }
+
+    /// Sends a block, and wakes a worker if there is more than this one will see to.
+    ///
+    /// # Safety
+    ///
+    /// E1, unless the producer is unordered.
+    pub(crate) unsafe fn hand_on(&self, edge_id: usize, block: Block) {
+        let edge = self.edge(edge_id);
+        // U3: the block counts before anyone can take it.
+        self.worker.core.count_in(edge.plan.component, 1);
+        // SAFETY: E1, by the caller.
+        if unsafe { edge.send(block) } == 0 {
+            self.worker.core.count_in(edge.plan.component, -1);
+            return;
+        }
+        self.worker.emitted.set(Some(edge_id));
+        let bell = &self.worker.core.control.bell;
+        if bell.has_sleepers() {
+            // The first block is this worker's own to carry on; waking somebody for it would only move it to another core.
+            let slow = self.worker.core.kernels[edge.plan.to].block_time.load(Relaxed) > WORTH_WAKING
+                || self.state().block_time.load(Relaxed) > WORTH_WAKING;
+            if slow || edge.backlog() > 1 {
+                bell.ring(1);
+            }
+        }
+    }
+
+    /// A block of `edge` was used up.
+    pub(crate) fn settle(&self, edge: usize) {
+        self.worker.core.count_in(self.edge(edge).plan.component, -1);
+    }
+
+    /// Moves what waits in the spills of the outputs, for a sequential kernel.
+    pub(crate) fn flush_outputs(&self) {
+        for &edge in self.outputs() {
+            // SAFETY: E1: only the claim holder of a sequential kernel calls this.
+            unsafe { self.edge(edge).flush() };
+        }
+    }
+
+    /// Completes a ticket of a parallel kernel.
+    pub(crate) fn complete(&self, ticket: u64, mut chain: Chain) {
+        match &self.state().reorder {
+            Some(reorder) => reorder.complete(ticket, chain, |block| self.deliver(block)),
+            None => {
+                while let Some(block) = chain.pop() {
+                    self.deliver(block);
+                }
+            }
+        }
+    }
+
+    fn deliver(&self, block: Block) {
+        let edge = self.outputs()[block.port()];
+        // SAFETY: E1: called by the drain flag's holder, or by an unordered producer.
+        unsafe { self.hand_on(edge, block) };
+    }
+
+    /// Hands on what is ready at the front of the reorder ring, and what waits in the spills, for a parallel kernel.
+    pub(crate) fn drain_reorder(&self) {
+        if !self.outputs().iter().any(|&edge| self.edge(edge).has_spill()) {
+            return;
+        }
+        match &self.state().reorder {
+            Some(reorder) => reorder.drain(|| self.flush_outputs(), |block| self.deliver(block)),
+            None => self.flush_outputs(),
+        }
+    }
+
+    pub(crate) fn reorder_is_full(&self) -> bool {
+        let reorder = self.state().reorder.as_ref();
+        reorder.is_some_and(|reorder| self.worker.core.reorder_is_full(self.kernel, reorder))
+    }
+
+    /// The end of an activation of a sequential kernel: partial blocks are handed on, unless the kernel is certain to run again at once.
+    pub(crate) fn end_activation(&self, why: Why, blocks: u32, messages: u64) -> Outcome {
+        let goes_on = why == Why::More
+            && (self.state().source || self.inputs().iter().any(|&edge| self.edge(edge).has_input()))
+            && !self.is_draining();
+        if !goes_on {
+            for &edge in self.outputs() {
+                // SAFETY: E1: this worker holds the kernel's claim.
+                let open = unsafe { self.edge(edge).take_open() };
+                match open {
+                    // SAFETY: as above.
+                    Some(block) if block.unread() > 0 => unsafe { self.hand_on(edge, block) },
+                    Some(block) => self.close_block(block),
+                    None => {}
+                }
+            }
+        }
+        let mut why = why;
+        if why == Why::Done && !self.is_cancelled() {
+            self.flush_outputs();
+            let blocked = |&&edge: &&usize| self.edge(edge).has_spill() && !self.edge(edge).is_hung_up();
+            if let Some(&edge) = self.outputs().iter().find(blocked) {
+                why = Why::Full(edge);
+            }
+        }
+        Outcome { why, blocks, messages }
+    }
+}

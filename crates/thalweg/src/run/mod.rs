@@ -1,0 +1,271 @@
+//! A run: the state that its workers share, and the one primitive, trying to activate a kernel.
+//!
+//! # Invariants
+//!
+//! - **U1** The claim of a sequential kernel is held by the worker that runs it, from before it looks at its edges until after.
+//! - **U2** A kernel is marked done once; its outputs are closed before, so whoever sees the mark can end its own kernels.
+//! - **U3** `in_flight` of a component counts the blocks inside it and the activations of its kernels that are not over. It is raised before a block
+//!   from outside is taken, so when it is zero and the outside is closed and empty, nothing is left in the component.
+
+pub(crate) mod activate;
+pub(crate) mod bell;
+pub(crate) mod control;
+mod cx;
+pub(crate) mod elastic;
+pub(crate) mod stall;
+pub(crate) mod stats;
+pub(crate) mod worker;
+
+pub(crate) use cx::Cx;
+
+use crate::edge::Edge;
+use crate::error::Failure;
+use crate::kernel::reorder::Reorder;
+use crate::pool::Store;
+use crate::run::control::Control;
+use crate::run::stats::Row;
+use crate::scheme::Scheme;
+use std::fmt;
+use thalweg_sync::CachePadded;
+use thalweg_sync::atomic::{AtomicBool, AtomicI64, AtomicU64, AtomicUsize, Counter, Ordering::*};
+use thalweg_sync::sync::{Arc, Mutex};
+
+/// Why an activation ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Why {
+    /// Its share of blocks was done; there may be more.
+    More,
+    /// Nothing on this edge.
+    Empty(usize),
+    /// No room on this edge.
+    Full(usize),
+    /// Too many tickets are out.
+    Waiting,
+    /// A source has nothing now.
+    Pending,
+    /// The kernel is finished.
+    Done,
+}
+
+/// What an activation did.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Outcome {
+    pub(crate) why: Why,
+    pub(crate) blocks: u32,
+    pub(crate) messages: u64,
+}
+
+/// What a run knows of a kernel. Claim, mark and wiring together, so that a change of worker moves few lines.
+#[derive(Debug)]
+pub(crate) struct State {
+    pub(crate) name: String,
+    pub(crate) inputs: Vec<usize>,
+    pub(crate) outputs: Vec<usize>,
+    pub(crate) input_names: Vec<String>,
+    pub(crate) output_names: Vec<String>,
+    pub(crate) parallel: bool,
+    pub(crate) source: bool,
+    pub(crate) ported: bool,
+    pub(crate) hint: Option<f32>,
+    pub(crate) component: Option<usize>,
+    pub(crate) reorder: Option<Reorder>,
+    pub(crate) claimed: AtomicBool,
+    pub(crate) done: AtomicBool,
+    /// Activations of a parallel kernel that are not over.
+    pub(crate) in_flight: AtomicUsize,
+    /// The edges' signature at the last activation that found nothing to do; zero if there is none.
+    pub(crate) seen: AtomicU64,
+    /// A source that has nothing now, and when it may be asked again.
+    pub(crate) pending: AtomicBool,
+    pub(crate) ask_at: AtomicU64,
+    /// Nanoseconds one block takes, as last measured.
+    pub(crate) block_time: AtomicU64,
+}
+
+/// Kernels that form a cycle.
+#[derive(Debug)]
+pub(crate) struct Component {
+    /// Edges into it from outside.
+    pub(crate) from_outside: Vec<usize>,
+    /// Its declared feedback edges.
+    pub(crate) feedback: Vec<usize>,
+    pub(crate) in_flight: AtomicI64,
+    pub(crate) drained: AtomicBool,
+}
+
+/// The kernels' code, to be run by number.
+pub(crate) trait Bodies: Sync {
+    /// Runs one activation.
+    fn activate(&self, kernel: usize, cx: &Cx<'_>) -> Result<Outcome, crate::error::BoxError>;
+
+    /// Whether a source could give something.
+    fn source_has_input(&self, kernel: usize) -> bool;
+
+    /// Whether a source waits for somebody outside.
+    fn source_waits_outside(&self, kernel: usize) -> bool;
+}
+
+/// What the workers of a run share.
+pub(crate) struct Core {
+    pub(crate) kernels: Vec<CachePadded<State>>,
+    pub(crate) edges: Vec<Edge>,
+    pub(crate) components: Vec<Component>,
+    pub(crate) store: Store,
+    pub(crate) control: Arc<Control>,
+    pub(crate) scheme: Scheme,
+    pub(crate) rows: Vec<Row>,
+    pub(crate) failures: Mutex<Vec<Failure>>,
+    pub(crate) waits: Mutex<Vec<crate::error::Wait>>,
+    /// Kernels that are not done.
+    pub(crate) live: AtomicUsize,
+    /// The run is over, for whatever reason.
+    pub(crate) ended: AtomicBool,
+    /// Workers beyond this number sit on the bench.
+    pub(crate) target: AtomicUsize,
+    pub(crate) bench: elastic::Bench,
+    /// Messages dropped because their consumer had finished early.
+    pub(crate) lost: Counter,
+}
+
+impl Core {
+    /// Whether an activation of `kernel` could do something now. A snapshot without side effects.
+    pub(crate) fn is_ready(&self, bodies: &dyn Bodies, kernel: usize) -> bool {
+        let state = &self.kernels[kernel];
+        if state.done.load(Relaxed) || (!state.parallel && state.claimed.load(Relaxed)) {
+            return false;
+        }
+        self.look(bodies, kernel).is_none()
+    }
+
+    /// Why an activation of `kernel` would do nothing now, if that is certain.
+    pub(crate) fn look(&self, bodies: &dyn Bodies, kernel: usize) -> Option<Why> {
+        let state = &self.kernels[kernel];
+        let hung_up = !state.outputs.is_empty() && state.outputs.iter().all(|&edge| self.edges[edge].is_hung_up());
+        if hung_up {
+            return None;
+        }
+        if let Some(&edge) = state.outputs.iter().find(|&&edge| self.edges[edge].is_full()) {
+            // What waits in the spill can move on as soon as there is room in the queue.
+            if !self.edges[edge].can_flush() {
+                return Some(Why::Full(edge));
+            }
+        }
+        if state.source {
+            if self.control.is_draining() || bodies.source_has_input(kernel) {
+                let asked = state.pending.load(Relaxed) && !bodies.source_waits_outside(kernel);
+                let later = asked && thalweg_sync::time::now().as_nanos() < state.ask_at.load(Relaxed);
+                return if later && !self.control.is_draining() { Some(Why::Pending) } else { None };
+            }
+            return Some(Why::Pending);
+        }
+        if state.outputs.iter().any(|&edge| self.edges[edge].can_flush()) {
+            return None;
+        }
+        if state.ported {
+            let seen = state.seen.load(Relaxed);
+            if seen != 0 && seen == self.signature(kernel) {
+                return Some(Why::Empty(state.inputs.first().copied().unwrap_or(usize::MAX)));
+            }
+            return None;
+        }
+        let input = state.inputs[0];
+        let edge = &self.edges[input];
+        if edge.has_input() {
+            let full = state.reorder.as_ref().is_some_and(|reorder| self.reorder_is_full(kernel, reorder));
+            return if full { Some(Why::Waiting) } else { None };
+        }
+        if edge.is_closed() {
+            // Others are still at it: the last of them finishes the kernel.
+            return if state.in_flight.load(Acquire) > 0 { Some(Why::Waiting) } else { None };
+        }
+        Some(Why::Empty(input))
+    }
+
+    pub(crate) fn reorder_is_full(&self, kernel: usize, reorder: &Reorder) -> bool {
+        let drawn = self.edges[self.kernels[kernel].inputs[0]].taken_blocks();
+        reorder.is_full(drawn, self.rows.len())
+    }
+
+    /// A number that changes whenever one of the kernel's edges does. Never zero.
+    pub(crate) fn signature(&self, kernel: usize) -> u64 {
+        let state = &self.kernels[kernel];
+        let edges = state.inputs.iter().chain(&state.outputs);
+        edges.fold(1_u64, |sum, &edge| sum.rotate_left(7).wrapping_add(self.edges[edge].signature())) | 1
+    }
+
+    /// Marks `kernel` done: closes its outputs, gives up its inputs. Once (U2).
+    pub(crate) fn finish(&self, kernel: usize) {
+        let state = &self.kernels[kernel];
+        if state.done.load(Acquire) || state.done.swap(true, AcqRel) {
+            return;
+        }
+        for &edge in &state.inputs {
+            self.edges[edge].hang_up();
+        }
+        for &edge in &state.outputs {
+            self.edges[edge].close();
+            if let Some(component) = self.kernels[self.edges[edge].plan.to].component {
+                self.check_drained(component);
+            }
+        }
+        if self.live.fetch_sub(1, AcqRel) == 1 {
+            self.end();
+        }
+    }
+
+    /// Ends the run: every worker comes home.
+    pub(crate) fn end(&self) {
+        self.ended.store(true, Release);
+        self.control.bell.ring_all();
+        self.bench.call();
+    }
+
+    /// Whether some source said that it has nothing now and can only be asked again.
+    pub(crate) fn polled_source(&self) -> bool {
+        self.kernels.iter().any(|state| state.source && state.pending.load(Relaxed) && !state.done.load(Relaxed))
+    }
+
+    pub(crate) fn is_over(&self) -> bool {
+        self.ended.load(Acquire) || self.control.is_cancelled()
+    }
+
+    /// Ends a cycle in which nothing is left: its feedback edges close, and its kernels finish one after the other.
+    pub(crate) fn check_drained(&self, component: usize) {
+        let component = &self.components[component];
+        if component.drained.load(Relaxed) {
+            return;
+        }
+        // In this order (U3): closed, then empty, then nothing in flight.
+        let outside_is_over = component.from_outside.iter().all(|&edge| {
+            let edge = &self.edges[edge];
+            edge.is_closed() && !edge.has_input()
+        });
+        if outside_is_over && component.in_flight.load(Acquire) == 0 && !component.drained.swap(true, AcqRel) {
+            component.feedback.iter().for_each(|&edge| self.edges[edge].close());
+            self.control.bell.ring_all();
+        }
+    }
+
+    /// Raises or lowers the count of what is inside a component (U3).
+    pub(crate) fn count_in(&self, component: Option<usize>, by: i64) {
+        let Some(index) = component else { return };
+        let before = self.components[index].in_flight.fetch_add(by, AcqRel);
+        if before + by == 0 {
+            self.check_drained(index);
+        }
+    }
+
+    pub(crate) fn fail(&self, kernel: usize, cause: crate::error::Cause) {
+        let mut failures = self.failures.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        failures.push(Failure { kernel: self.kernels[kernel].name.clone(), cause });
+        drop(failures);
+        self.control.cancel();
+        self.bench.call();
+    }
+}
+
+impl fmt::Debug for Core {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Core").field("kernels", &self.kernels.len()).field("edges", &self.edges.len()).finish()
+    }
+}

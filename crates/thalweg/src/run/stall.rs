@@ -1,0 +1,56 @@
+//! A run that cannot go on: every worker asleep, kernels left, and nobody outside who could change that.
+
+use crate::error::Wait;
+use crate::run::{Bodies, Core, Why};
+use thalweg_sync::atomic::Ordering::*;
+
+impl Core {
+    /// Whether somebody outside, or time, can make a kernel ready.
+    pub(crate) fn waits_outside(&self, bodies: &dyn Bodies) -> bool {
+        self.kernels.iter().enumerate().any(|(kernel, state)| {
+            state.source
+                && !state.done.load(Acquire)
+                && (state.pending.load(Relaxed) || bodies.source_waits_outside(kernel))
+        })
+    }
+
+    /// Called by a worker when all are asleep and it found nothing: notes who waits for what, and ends the run.
+    pub(crate) fn stall(&self, bodies: &dyn Bodies) {
+        let mut waits = Vec::new();
+        for (kernel, state) in self.kernels.iter().enumerate() {
+            if state.done.load(Acquire) {
+                continue;
+            }
+            let why = self.look(bodies, kernel).unwrap_or(Why::More);
+            let full = state.outputs.iter().enumerate().find(|&(_, &edge)| self.edges[edge].is_full());
+            let holding = state.inputs.iter().enumerate().find(|&(_, &edge)| self.edges[edge].has_input());
+            let (port, reason) = if let (Why::Full(_), Some((port, &edge))) = (why, full) {
+                let edge = &self.edges[edge];
+                let consumer = &self.kernels[edge.plan.to].name;
+                let reason = format!(
+                    "full with {} messages that {consumer} does not take; give the edge a larger capacity, or declare it as feedback",
+                    edge.messages()
+                );
+                (state.output_names[port].clone(), reason)
+            } else if let Some((port, &edge)) = holding {
+                let edge = &self.edges[edge];
+                let starved = state.inputs.iter().position(|&other| !self.edges[other].has_input());
+                let other = starved.map_or(String::new(), |other| {
+                    let ended = if self.edges[state.inputs[other]].is_closed() { "has ended" } else { "is empty" };
+                    format!("; its input {} {ended}", state.input_names[other])
+                });
+                let reason = format!(
+                    "{} messages or more are there and the kernel takes none{other}; take them, or return Flow::Done",
+                    edge.messages().max(1)
+                );
+                (state.input_names[port].clone(), reason)
+            } else {
+                let port = state.input_names.first().cloned().unwrap_or_else(|| "source".to_owned());
+                (port, "waits for messages that cannot come any more".to_owned())
+            };
+            waits.push(Wait { kernel: state.name.clone(), port, reason });
+        }
+        *self.waits.lock().unwrap_or_else(|poisoned| poisoned.into_inner()) = waits;
+        self.end();
+    }
+}

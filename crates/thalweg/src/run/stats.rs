@@ -1,0 +1,43 @@
+//! What is counted while a graph runs.
+
+use thalweg_sync::CachePadded;
+use thalweg_sync::atomic::Counter;
+
+/// What one worker counts about one kernel. Only that worker writes it.
+#[derive(Debug, Default)]
+pub(crate) struct KernelStats {
+    pub(crate) activations: Counter,
+    pub(crate) blocks: Counter,
+    pub(crate) messages: Counter,
+    /// Nanoseconds, extrapolated from the activations that were timed.
+    pub(crate) busy: Counter,
+    pub(crate) empty: Counter,
+    pub(crate) full: Counter,
+    pub(crate) ticket: Counter,
+    pub(crate) busy_elsewhere: Counter,
+    /// Activations of this kernel on its producer's core, within the producer's activation.
+    pub(crate) helps: Counter,
+    /// Timed activations and their messages, for the cost of one.
+    pub(crate) timed: Counter,
+}
+
+/// What one worker counts about itself.
+#[derive(Debug, Default)]
+pub(crate) struct WorkerStats {
+    pub(crate) polls: Counter,
+    pub(crate) yields: Counter,
+    pub(crate) sleeps: Counter,
+}
+
+/// One worker's counters.
+#[derive(Debug)]
+pub(crate) struct Row {
+    pub(crate) worker: CachePadded<WorkerStats>,
+    pub(crate) kernels: Vec<CachePadded<KernelStats>>,
+}
+
+impl Row {
+    pub(crate) fn new(kernels: usize) -> Self {
+        Self { worker: CachePadded::default(), kernels: (0..kernels).map(|_| CachePadded::default()).collect() }
+    }
+}

@@ -1,0 +1,185 @@
+//! A worker: asks its policy, activates kernels, sleeps when there is nothing.
+
+use crate::pool::Pool;
+use crate::run::elastic::Elastic;
+use crate::run::stats::Row;
+use crate::run::{Bodies, Core};
+use crate::scheme::{Choice, Setup, View};
+use std::cell::Cell;
+use std::fmt;
+use thalweg_sync::atomic::Ordering::*;
+use thalweg_sync::park::Parker;
+use thalweg_sync::thread;
+use thalweg_sync::time::{Duration, now};
+
+/// The longest a worker sleeps while a polled source has nothing.
+const POLL_AGAIN: Duration = Duration::from_millis(1);
+/// The longest an idle worker looks around before it sleeps, in nanoseconds.
+const MOST_SPIN: u64 = 20_000;
+
+pub(crate) struct Worker<'a> {
+    pub(crate) core: &'a Core,
+    pub(crate) bodies: &'a dyn Bodies,
+    pub(crate) index: usize,
+    pub(crate) row: &'a Row,
+    pub(crate) pool: Pool,
+    /// How deep helps are nested.
+    pub(crate) depth: Cell<u32>,
+    /// The edge on which the running activation last handed something on.
+    pub(crate) emitted: Cell<Option<usize>>,
+    /// Whether the running activation is timed, and the time that helps took within it.
+    pub(crate) timing: Cell<bool>,
+    pub(crate) helped_time: Cell<u64>,
+    /// The clock at the end of the last timed activation.
+    pub(crate) clock: Cell<u64>,
+    pub(crate) random: Cell<u64>,
+    /// How long looking around has paid off lately, in nanoseconds.
+    spin: Cell<u64>,
+    parker: Parker,
+}
+
+impl<'a> Worker<'a> {
+    pub(crate) fn new(core: &'a Core, bodies: &'a dyn Bodies, index: usize) -> Self {
+        Self {
+            core,
+            bodies,
+            index,
+            row: &core.rows[index],
+            pool: Pool::default(),
+            depth: Cell::new(0),
+            emitted: Cell::new(None),
+            timing: Cell::new(false),
+            helped_time: Cell::new(0),
+            clock: Cell::new(0),
+            random: Cell::new(0x9E37_79B9_7F4A_7C15_u64.wrapping_mul(index as u64 + 1)),
+            spin: Cell::new(0),
+            parker: Parker::new(),
+        }
+    }
+
+    /// A number from xorshift64*: cheap, and good enough to choose among kernels.
+    pub(crate) fn random(&self) -> u64 {
+        let mut x = self.random.get();
+        x ^= x >> 12;
+        x ^= x << 25;
+        x ^= x >> 27;
+        self.random.set(x);
+        x.wrapping_mul(0x2545_F491_4F6C_DD1D)
+    }
+
+    /// Works until the run is over. The caller has joined the bell for this worker. `hire` starts another worker; only the first worker has it.
+    pub(crate) fn work(&self, hire: Option<&dyn Fn(usize)>) {
+        let view = View::new(self);
+        let mut elastic = hire.map(|hire| Elastic::new(self, hire));
+        let mut policy = self.core.scheme.policy(&Setup { view: &view });
+        let mut choice = policy.first(&view);
+        while !self.core.is_over() {
+            if self.index >= self.core.target.load(Relaxed) {
+                self.sit_out();
+                choice = policy.first(&view);
+                continue;
+            }
+            match choice {
+                Choice::Run(kernel) => {
+                    let event = self.try_activate(kernel);
+                    choice = policy.next(&view, kernel, event);
+                }
+                Choice::Yield => {
+                    self.row.worker.yields.add(1);
+                    thread::yield_now();
+                    choice = policy.first(&view);
+                }
+                Choice::Sleep => {
+                    self.idle(|kernel| policy.may_run(&view, kernel));
+                    choice = policy.first(&view);
+                }
+            }
+            if let Some(elastic) = &mut elastic {
+                elastic.look(self);
+            }
+        }
+        self.core.control.bell.leave();
+    }
+
+    /// Looks around for a while if that paid off lately, then sleeps.
+    fn idle(&self, may_run: impl Fn(usize) -> bool) {
+        let ready = || (0..self.core.kernels.len()).any(|k| may_run(k) && self.core.is_ready(self.bodies, k));
+        if self.spin.get() > 0 {
+            let start = now();
+            while start.elapsed().as_nanos() < u128::from(self.spin.get()) {
+                if ready() || self.core.is_over() {
+                    return;
+                }
+                thalweg_sync::spin::pause(1);
+            }
+            self.spin.set(self.spin.get() / 2);
+        }
+        self.sleep(ready);
+    }
+
+    fn sleep(&self, ready: impl Fn() -> bool) {
+        let bell = &self.core.control.bell;
+        bell.lie_down(self.index, self.parker.unparker());
+        // W1: from here on, who makes a kernel ready sees this worker on the list.
+        let last = bell.all_asleep();
+        if self.core.is_over() || ready() {
+            self.get_up();
+            return;
+        }
+        let outside = self.core.waits_outside(self.bodies);
+        if last && !outside && bell.all_asleep() && !self.core.is_over() {
+            self.core.stall(self.bodies);
+            self.get_up();
+            return;
+        }
+        self.row.worker.sleeps.add(1);
+        let polled = self.core.polled_source();
+        let limit = match (self.core.control.time_left(), polled) {
+            (Some(left), true) => Some(left.min(POLL_AGAIN)),
+            (Some(left), false) => Some(left),
+            (None, true) => Some(POLL_AGAIN),
+            (None, false) => None,
+        };
+        let start = now();
+        match limit {
+            None => self.parker.park(),
+            Some(limit) => {
+                if !self.parker.park_timeout(limit) {
+                    self.get_up();
+                    self.core.control.time_left();
+                    return;
+                }
+            }
+        }
+        // Woken soon: looking around a little longer would have spared the sleep.
+        let slept = start.elapsed().as_nanos() as u64;
+        let spin =
+            if slept < MOST_SPIN * 2 { (self.spin.get() * 2).clamp(1_000, MOST_SPIN) } else { self.spin.get() / 2 };
+        self.spin.set(spin);
+    }
+
+    /// Off the list again; takes the token of who woke this worker meanwhile.
+    fn get_up(&self) {
+        if !self.core.control.bell.get_up(self.index) {
+            self.parker.park();
+        }
+    }
+
+    /// Sits on the bench while the run goes better with fewer workers.
+    fn sit_out(&self) {
+        let bell = &self.core.control.bell;
+        bell.leave();
+        // What this worker made ready is for others to find now (W2).
+        bell.ring(1);
+        self.core
+            .bench
+            .wait(self.index, &self.parker, || self.index < self.core.target.load(Acquire) || self.core.is_over());
+        bell.join();
+    }
+}
+
+impl fmt::Debug for Worker<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Worker({})", self.index)
+    }
+}

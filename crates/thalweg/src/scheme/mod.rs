@@ -1,0 +1,436 @@
+//! Schemes: which kernel a worker tries next, and what is done when an edge is full.
+//!
+//! A scheme is a [`Policy`], asked after every attempt, and a few settings. Each policy is one short file in this folder; to add one, write the
+//! file and add its line to [`ALL`].
+//!
+//! The five actions on a blocked operation (BLQ §2) are all here: *poll* is an attempt that finds nothing to do, *yield* is
+//! [`Choice::Yield`], *sleep* is [`Choice::Sleep`], *new* is [`OnFull::grow`] and *help* is [`OnFull::help`].
+
+mod depth_first;
+mod mix;
+mod one_shot;
+mod pw;
+mod qes;
+mod raft;
+mod random;
+
+use crate::error::{Error, Result};
+use crate::run::worker::Worker;
+use std::fmt;
+use thalweg_sync::thread;
+
+/// What came of trying to activate a kernel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Event {
+    /// It did something.
+    Ran {
+        /// The edge on which it last handed something on.
+        emitted: Option<usize>,
+        /// Its share of blocks was done; there may be more.
+        more: bool,
+    },
+    /// Nothing to take on this edge.
+    Empty {
+        /// The edge.
+        edge: usize,
+    },
+    /// No room on this edge.
+    Full {
+        /// The edge.
+        edge: usize,
+    },
+    /// Too many of its results wait for an earlier one (DANBI's ticket order).
+    Waiting,
+    /// Another worker runs it.
+    Busy,
+    /// A source that has nothing now.
+    Pending,
+    /// It has finished.
+    Done,
+}
+
+/// What a worker does next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Choice {
+    /// Tries this kernel.
+    Run(usize),
+    /// Gives up its time slice.
+    Yield,
+    /// Looks once more at every kernel it may run, then sleeps until there is something.
+    Sleep,
+}
+
+/// What is done at once when a kernel finds its output full, within its activation.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct OnFull {
+    /// The edge grows, up to the most it may hold (BLQ's *new*).
+    pub grow: bool,
+    /// The consumer runs here (BLQ's *help*).
+    pub help: bool,
+}
+
+/// Which threads there are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Threads {
+    /// A fixed number of workers.
+    Fixed,
+    /// As many as turn out to be useful, up to a number.
+    Elastic,
+    /// One for each kernel, or as many as its hint says.
+    PerKernel,
+}
+
+/// Chooses kernels for one worker.
+///
+/// It is asked for each step. Whatever it answers is safe: a choice that cannot run now is an event like any other. What it owes is progress: when
+/// nothing it tried did anything, it says [`Choice::Sleep`].
+pub trait Policy {
+    /// The first choice, and the one after waking up.
+    fn first(&mut self, view: &View<'_>) -> Choice;
+
+    /// The next choice, after trying `kernel` gave `event`.
+    fn next(&mut self, view: &View<'_>, kernel: usize, event: Event) -> Choice;
+
+    /// Whether this worker may run `kernel` at all.
+    fn may_run(&self, _view: &View<'_>, _kernel: usize) -> bool {
+        true
+    }
+}
+
+/// What a policy is made from.
+#[derive(Debug)]
+pub struct Setup<'a> {
+    /// The graph as the worker sees it.
+    pub view: &'a View<'a>,
+}
+
+/// One line of the list of schemes.
+struct Entry {
+    name: &'static str,
+    about: &'static str,
+    make: fn(&Setup<'_>) -> Box<dyn Policy>,
+    quantum: u32,
+    on_full: OnFull,
+    threads: Threads,
+    /// A worker may not run every kernel, so whoever makes one ready has to wake all.
+    restricted: bool,
+}
+
+const POLL: OnFull = OnFull { grow: false, help: false };
+const NEW: OnFull = OnFull { grow: true, help: false };
+const HELP: OnFull = OnFull { grow: false, help: true };
+const NEW_HELP: OnFull = OnFull { grow: true, help: true };
+
+/// Every scheme there is; the first is the default.
+const ALL: &[Entry] = &[
+    Entry {
+        name: "depth_first",
+        about: "carries blocks down the graph while they are in the cache; finds the number of workers by trying",
+        make: depth_first::make,
+        quantum: 8,
+        on_full: POLL,
+        threads: Threads::Elastic,
+        restricted: false,
+    },
+    Entry {
+        name: "raft",
+        about: "a thread for each kernel, queues of fixed size (RaftLib)",
+        make: raft::make,
+        quantum: 8,
+        on_full: POLL,
+        threads: Threads::PerKernel,
+        restricted: true,
+    },
+    Entry {
+        name: "pw",
+        about: "polling workers take turns over their kernels, queues of fixed size (BLQ)",
+        make: pw::make,
+        quantum: 8,
+        on_full: POLL,
+        threads: Threads::Fixed,
+        restricted: false,
+    },
+    Entry {
+        name: "pw_dyn",
+        about: "polling workers, queues that grow (BLQ)",
+        make: pw::make,
+        quantum: 8,
+        on_full: NEW,
+        threads: Threads::Fixed,
+        restricted: false,
+    },
+    Entry {
+        name: "mix",
+        about: "polling workers; a full queue's consumer runs on the producer's core; kernels hinted * 0 run only so (BLQ)",
+        make: mix::make,
+        quantum: 8,
+        on_full: HELP,
+        threads: Threads::Fixed,
+        restricted: false,
+    },
+    Entry {
+        name: "mix_dyn",
+        about: "as mix, and queues grow first (BLQ)",
+        make: mix::make,
+        quantum: 8,
+        on_full: NEW_HELP,
+        threads: Threads::Fixed,
+        restricted: false,
+    },
+    Entry {
+        name: "one_shot",
+        about: "each block runs from the source to the end of the graph at once (BLQ)",
+        make: one_shot::make,
+        quantum: 1,
+        on_full: HELP,
+        threads: Threads::Fixed,
+        restricted: false,
+    },
+    Entry {
+        name: "random",
+        about: "workers pick kernels at random (DANBI's baseline)",
+        make: random::make,
+        quantum: 8,
+        on_full: POLL,
+        threads: Threads::Fixed,
+        restricted: false,
+    },
+    Entry {
+        name: "qes",
+        about: "empty: go to the producer, full: go to the consumer (DANBI's queue event-based scheduling)",
+        make: qes::plain,
+        quantum: 8,
+        on_full: POLL,
+        threads: Threads::Fixed,
+        restricted: false,
+    },
+    Entry {
+        name: "qes_pss",
+        about: "qes, and moves on early with a probability that follows how full the queues are (DANBI)",
+        make: qes::speculative,
+        quantum: 8,
+        on_full: POLL,
+        threads: Threads::Fixed,
+        restricted: false,
+    },
+    Entry {
+        name: "qes_pss_prs",
+        about: "qes_pss, and goes anywhere after waiting long for a turn (DANBI)",
+        make: qes::speculative_random,
+        quantum: 8,
+        on_full: POLL,
+        threads: Threads::Fixed,
+        restricted: false,
+    },
+];
+
+/// How a graph is run: a scheme, and how many workers.
+///
+/// ```
+/// use thalweg::Scheme;
+/// let two_pinned_workers = Scheme::named("qes_pss")?.workers(2).pinned(true);
+/// assert_eq!(two_pinned_workers.name(), "qes_pss");
+/// assert!(Scheme::named("qse").unwrap_err().to_string().contains("qes"));
+/// # Ok::<(), thalweg::Error>(())
+/// ```
+#[derive(Clone, Copy)]
+pub struct Scheme {
+    entry: &'static Entry,
+    workers: Option<usize>,
+    pinned: bool,
+}
+
+impl Default for Scheme {
+    /// The scheme that needs no choice.
+    fn default() -> Self {
+        Self { entry: &ALL[0], workers: None, pinned: false }
+    }
+}
+
+impl Scheme {
+    /// The scheme of that name; `"default"` is the default one.
+    ///
+    /// # Errors
+    ///
+    /// If there is none. The error lists those there are.
+    pub fn named(name: &str) -> Result<Self> {
+        let entry = ALL.iter().find(|entry| entry.name == name || (name == "default" && entry.name == ALL[0].name));
+        match entry {
+            Some(entry) => Ok(Self { entry, workers: None, pinned: false }),
+            None => Err(Error::UnknownScheme { name: name.to_owned() }),
+        }
+    }
+
+    /// The names of all schemes; the first is the default one.
+    pub fn names() -> impl Iterator<Item = &'static str> {
+        ALL.iter().map(|entry| entry.name)
+    }
+
+    /// Its name.
+    pub fn name(&self) -> &'static str {
+        self.entry.name
+    }
+
+    /// What it does, in a line.
+    pub fn about(&self) -> &'static str {
+        self.entry.about
+    }
+
+    /// Runs with exactly `workers` workers; zero means one. More than there are cores works, but gains nothing.
+    ///
+    /// Without this the number respects affinity masks and cgroup quotas, and the default scheme uses no more of them than help.
+    #[must_use]
+    pub fn workers(mut self, workers: usize) -> Self {
+        self.workers = Some(workers.max(1));
+        self
+    }
+
+    /// Binds each worker to a core of its own, if there are as many cores as workers and the system can do it.
+    #[must_use]
+    pub fn pinned(mut self, pinned: bool) -> Self {
+        self.pinned = pinned;
+        self
+    }
+
+    pub(crate) fn is_pinned(&self) -> bool {
+        self.pinned
+    }
+
+    pub(crate) fn quantum(&self) -> u32 {
+        self.entry.quantum
+    }
+
+    pub(crate) fn on_full(&self) -> OnFull {
+        self.entry.on_full
+    }
+
+    pub(crate) fn is_restricted(&self) -> bool {
+        self.entry.restricted
+    }
+
+    pub(crate) fn policy(&self, setup: &Setup<'_>) -> Box<dyn Policy> {
+        (self.entry.make)(setup)
+    }
+
+    /// How many workers there may be, and how many start, for kernels with these hints (`None`: sequential).
+    pub(crate) fn crew(&self, kernels: impl Iterator<Item = (bool, Option<f32>)>) -> (usize, usize) {
+        let cores = thread::available_parallelism();
+        match (self.entry.threads, self.workers) {
+            (Threads::PerKernel, _) => {
+                let all = kernels.map(|(parallel, hint)| raft::threads_for(parallel, hint)).sum::<usize>().max(1);
+                (all, all)
+            }
+            (_, Some(workers)) => (workers, workers),
+            (Threads::Fixed, None) => (cores, cores),
+            (Threads::Elastic, None) => (cores, 1),
+        }
+    }
+}
+
+impl fmt::Debug for Scheme {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Scheme")
+            .field("name", &self.entry.name)
+            .field("workers", &self.workers)
+            .field("pinned", &self.pinned)
+            .finish()
+    }
+}
+
+/// The graph as a policy sees it. Kernels and edges are numbers, in the order in which they were made.
+pub struct View<'a> {
+    worker: &'a Worker<'a>,
+}
+
+impl<'a> View<'a> {
+    pub(crate) fn new(worker: &'a Worker<'a>) -> Self {
+        Self { worker }
+    }
+
+    /// How many kernels there are.
+    pub fn kernels(&self) -> usize {
+        self.worker.core.kernels.len()
+    }
+
+    /// The number of this worker, from 0.
+    pub fn worker(&self) -> usize {
+        self.worker.index
+    }
+
+    /// How many workers may take part.
+    pub fn workers(&self) -> usize {
+        self.worker.core.rows.len()
+    }
+
+    /// The kernel that sends on `edge`.
+    pub fn producer(&self, edge: usize) -> usize {
+        self.worker.core.edges[edge].plan.from
+    }
+
+    /// The kernel that takes from `edge`.
+    pub fn consumer(&self, edge: usize) -> usize {
+        self.worker.core.edges[edge].plan.to
+    }
+
+    /// The edges `kernel` takes from.
+    pub fn inputs(&self, kernel: usize) -> &'a [usize] {
+        &self.worker.core.kernels[kernel].inputs
+    }
+
+    /// The edges `kernel` sends on.
+    pub fn outputs(&self, kernel: usize) -> &'a [usize] {
+        &self.worker.core.kernels[kernel].outputs
+    }
+
+    /// How full `edge` is, from 0 to 1.
+    pub fn fill(&self, edge: usize) -> f32 {
+        self.worker.core.edges[edge].fill()
+    }
+
+    /// Whether several workers may run `kernel` at once.
+    pub fn is_parallel(&self, kernel: usize) -> bool {
+        self.worker.core.kernels[kernel].parallel
+    }
+
+    /// Whether `kernel` is a source.
+    pub fn is_source(&self, kernel: usize) -> bool {
+        self.worker.core.kernels[kernel].source
+    }
+
+    /// The hint of `kernel`: about how many workers it needs for one of its producer's. Zero: it is rarely fed.
+    pub fn hint(&self, kernel: usize) -> Option<f32> {
+        self.worker.core.kernels[kernel].hint
+    }
+
+    /// Whether trying `kernel` now would do something. A snapshot.
+    pub fn is_ready(&self, kernel: usize) -> bool {
+        self.worker.core.is_ready(self.worker.bodies, kernel)
+    }
+
+    /// The first kernel that is ready, from `start` on and around.
+    pub fn find_ready(&self, start: usize) -> Option<usize> {
+        let count = self.kernels();
+        (0..count).map(|step| (start + step) % count).find(|&kernel| self.is_ready(kernel))
+    }
+
+    /// Tries any kernel that is ready, from `start` on, or else sleeps.
+    pub fn any_from(&self, start: usize) -> Choice {
+        self.find_ready(start).map_or(Choice::Sleep, Choice::Run)
+    }
+
+    /// A random number below `bound`.
+    pub fn random_below(&self, bound: usize) -> usize {
+        (self.worker.random() % bound.max(1) as u64) as usize
+    }
+
+    /// True with this probability.
+    pub fn chance(&self, probability: f32) -> bool {
+        (self.worker.random() >> 40) as f32 / ((1_u64 << 24) as f32) < probability
+    }
+}
+
+impl fmt::Debug for View<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "View of {:?}", self.worker)
+    }
+}

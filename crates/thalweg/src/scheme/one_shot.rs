@@ -1,0 +1,26 @@
+//! BLQ's one-shot tasks (§3.5.1): what a source gives runs to completion, kernel after kernel down to the end of the graph, before more is given.
+
+use super::{Choice, Event, Policy, Setup, View};
+
+struct OneShot;
+
+pub(super) fn make(_setup: &Setup<'_>) -> Box<dyn Policy> {
+    Box::new(OneShot)
+}
+
+impl Policy for OneShot {
+    fn first(&mut self, view: &View<'_>) -> Choice {
+        // Whatever is on its way goes on before a source gives more.
+        let under_way = (0..view.kernels()).rev().find(|&kernel| !view.is_source(kernel) && view.is_ready(kernel));
+        under_way.map_or_else(|| view.any_from(view.worker() % view.kernels()), Choice::Run)
+    }
+
+    fn next(&mut self, view: &View<'_>, _kernel: usize, event: Event) -> Choice {
+        match event {
+            Event::Ran { emitted: Some(edge), .. } | Event::Full { edge } if view.is_ready(view.consumer(edge)) => {
+                Choice::Run(view.consumer(edge))
+            }
+            _ => self.first(view),
+        }
+    }
+}

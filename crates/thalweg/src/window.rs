@@ -1,0 +1,120 @@
+//! Sliding windows as contiguous slices.
+//!
+//! A windowed edge lays its messages out so that every window lies within one block: the messages that two blocks' windows share are cloned to
+//! the front of the second. So parallel kernels get windows too, each block for itself (DANBI §II, `reserve_peek_pop`).
+
+use crate::block::{Block, stride};
+use std::fmt;
+use std::mem;
+
+/// Turns blocks of messages into blocks of whole windows.
+pub(crate) trait Assemble: Send {
+    /// Takes the messages of `block`, gives a block of all windows that are complete now.
+    fn assemble(&mut self, block: Block) -> Option<Block>;
+}
+
+/// Windows of `peek` messages, each `pop` messages after the last.
+pub(crate) struct Windows<T> {
+    peek: usize,
+    pop: usize,
+    /// What came after the last complete window's start and belongs to the next ones.
+    tail: Vec<T>,
+    /// Messages between two windows that belong to none (`pop` > `peek`), still to come.
+    skip: usize,
+}
+
+impl<T: Clone + Send> Windows<T> {
+    pub(crate) fn new(peek: usize, pop: usize) -> Self {
+        Self { peek, pop, tail: Vec::new(), skip: 0 }
+    }
+}
+
+impl<T: Clone + Send> Assemble for Windows<T> {
+    fn assemble(&mut self, mut block: Block) -> Option<Block> {
+        let (first, end) = (block.first(), block.end());
+        // SAFETY: the edge carries `T` (B1). The block gives its messages up first, so that a panic in `clone` leaks instead of dropping twice.
+        let mut incoming = (first..end).map(|index| unsafe { block.entry::<T>(index).read() });
+        let skipped = self.skip.min(end - first);
+        self.skip -= skipped;
+        incoming.by_ref().take(skipped).for_each(drop);
+        self.tail.extend(incoming);
+        // SAFETY: every message was moved out.
+        unsafe { block.set_range(end, end) };
+        let Some(beyond) = self.tail.len().checked_sub(self.peek) else { return None };
+        let windows = beyond / self.pop + 1;
+        let used = (windows - 1) * self.pop + self.peek;
+        let popped = windows * self.pop;
+        let rest = if popped >= self.tail.len() {
+            self.skip = popped - self.tail.len();
+            Vec::new()
+        } else if popped >= used {
+            let rest = self.tail.split_off(popped);
+            self.tail.truncate(used);
+            rest
+        } else {
+            let unused = self.tail.split_off(used);
+            let mut rest = Vec::with_capacity(used - popped + unused.len());
+            rest.extend_from_slice(&self.tail[popped..]);
+            rest.extend(unused);
+            rest
+        };
+        let mut ready = mem::replace(&mut self.tail, rest);
+        let mut windowed = Block::allocate(used * stride::<T>(), mem::align_of::<T>());
+        windowed.open::<T>(u32::try_from(used).expect("a block of windows has fewer than 2^32 messages"));
+        ready.truncate(used);
+        for (index, message) in ready.into_iter().enumerate() {
+            // SAFETY: opened for `used` messages.
+            unsafe { windowed.entry::<T>(index).write(message) };
+        }
+        // SAFETY: all of them were just written.
+        unsafe { windowed.set_range(0, used) };
+        Some(windowed)
+    }
+}
+
+impl<T> fmt::Debug for Windows<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Windows").field("peek", &self.peek).field("pop", &self.pop).finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn block_of(messages: std::ops::Range<u32>) -> Block {
+        let len = messages.len();
+        let mut block = Block::allocate(len * 4, 4);
+        block.open::<u32>(len as u32);
+        for (index, message) in messages.enumerate() {
+            // SAFETY: room for `len`.
+            unsafe { block.entry::<u32>(index).write(message) }
+        }
+        // SAFETY: just written.
+        unsafe { block.set_range(0, len) };
+        block
+    }
+
+    #[test]
+    fn every_window_is_whole_whatever_the_blocks() {
+        for (peek, pop) in [(1, 1), (3, 1), (4, 2), (2, 2), (1, 3), (5, 7), (128, 5)] {
+            for step in [1, 2, 3, 7, 64, 200] {
+                let mut windows = Windows::<u32>::new(peek, pop);
+                let mut starts = Vec::new();
+                for start in (0..600).step_by(step) {
+                    let Some(block) = windows.assemble(block_of(start..start + step as u32)) else { continue };
+                    // SAFETY: a block of `u32`.
+                    let messages = unsafe { block.messages::<u32>() };
+                    assert_eq!((messages.len() - peek) % pop, 0);
+                    for window in messages.windows(peek).step_by(pop) {
+                        assert!(window.windows(2).all(|pair| pair[1] == pair[0] + 1));
+                        starts.push(window[0]);
+                    }
+                }
+                let total = 600_usize.div_ceil(step) * step;
+                let expected: Vec<u32> = (0..=(total - peek) as u32).step_by(pop).collect();
+                assert_eq!(starts, expected, "peek {peek}, pop {pop}, blocks of {step}");
+            }
+        }
+    }
+}
