@@ -6,7 +6,7 @@
 //! which, and is the code that runs natively.
 //!
 //! With the feature `instrument`, every operation of this crate first reads one thread-local: is an engine running on this
-//! thread ([`enter`])? If not, it goes on natively, so both worlds live in one program. Without the feature, nothing here is ever called.
+//! thread (`enter`)? If not, it goes on natively, so both worlds live in one program. Without the feature, nothing here is ever called.
 //!
 //! # What an engine sees
 //!
@@ -109,7 +109,7 @@ pub unsafe trait Engine {
     /// Sleeps until [`unpark`](Self::unpark) of the same token, which counts also if it came first, or until the clock shows `deadline`.
     /// May return early.
     ///
-    /// The token is an address. The edge from `unpark` to `park` is made by an atomic flag of the facade.
+    /// The token is the address of an atomic flag of the facade, which makes the edge from `unpark` to `park`.
     fn park(&self, token: usize, deadline: Option<u64>, at: Site);
 
     /// Wakes whoever sleeps on `token`, now or at its next [`park`](Self::park).

@@ -51,7 +51,7 @@ impl Token {
     }
 
     fn address(&self) -> usize {
-        core::ptr::from_ref(self).addr()
+        core::ptr::from_ref(&self.set).addr()
     }
 }
 
