@@ -241,7 +241,8 @@ impl Edge {
     /// E1.
     pub(crate) unsafe fn keep_open(&self, block: Block) {
         // SAFETY: E1, by the caller.
-        self.tx.with_mut(|tx| unsafe { (*tx).open = Some(block) });
+        let before = self.tx.with_mut(|tx| unsafe { (*tx).open.replace(block) });
+        debug_assert!(before.is_none(), "an output goes on with the block that was left open");
     }
 
     /// Says that nothing more will be sent.

@@ -47,6 +47,19 @@ impl Core {
         unsafe { &*self.cx.cast::<Cx<'_>>() }
     }
 
+    /// Goes on with the block that the last activation left open. Null if there is none.
+    pub(crate) fn resume<T>(&mut self) -> (*mut T, *mut T) {
+        if self.chain.is_null() {
+            // SAFETY: as in `hand_on`.
+            if let Some(block) = unsafe { self.cx().edge(self.edge).take_open() } {
+                let ends = (block.entry::<T>(block.end()), block.entry::<T>(block.capacity()));
+                self.block = Some(block);
+                return ends;
+            }
+        }
+        (ptr::null_mut(), ptr::null_mut())
+    }
+
     /// Hands on a full block. Notes when the kernel should stop.
     fn hand_on(&mut self, mut block: Block) {
         if self.chain.is_null() {
@@ -82,16 +95,8 @@ impl<T> Output<T> {
     /// **O1** The output must be dropped before `core`, its chain and its context, and be the only one with this core.
     #[inline(always)]
     pub(crate) unsafe fn open(core: &mut Core) -> Self {
-        let mut output = Self { cur: ptr::null_mut(), end: ptr::null_mut(), core };
-        if core.chain.is_null() {
-            // SAFETY: as in `hand_on`.
-            if let Some(block) = unsafe { core.cx().edge(core.edge).take_open() } {
-                output.cur = block.entry::<T>(block.end());
-                output.end = block.entry::<T>(block.capacity());
-                core.block = Some(block);
-            }
-        }
-        output
+        let (cur, end) = core.resume::<T>();
+        Self { cur, end, core }
     }
 
     /// Gives a message to the stream. It never waits.

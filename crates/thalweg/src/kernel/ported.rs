@@ -56,6 +56,7 @@ handle!(Out);
 ///
 /// /// Adds up pairs.
 /// struct Zip;
+/// #[derive(Clone)]
 /// struct ZipPorts { left: In<u64>, right: In<u64>, sum: Out<u64> }
 ///
 /// impl Kernel for Zip {
@@ -74,22 +75,22 @@ handle!(Out);
 ///     }
 /// }
 ///
+/// let mut sums = Vec::new();
 /// let mut graph = Graph::new();
 /// let (left, right) = (graph.source(0..4), graph.source(10..13));
 /// let zip = graph.add(Zip);
-/// let mut sums = Vec::new();
 /// let sink = graph.sink(|sum| sums.push(sum));
 /// graph += left >> zip.left;
 /// graph += right >> zip.right;
 /// graph += zip.sum >> sink;
 /// graph.run(Scheme::default())?;
-/// # drop(graph);
+/// drop(graph);
 /// assert_eq!(sums, [10, 12, 14]);
 /// # Ok::<(), thalweg::Error>(())
 /// ```
 pub trait Kernel: Send {
     /// The handles of its ports, usually a struct of [`In`]s and [`Out`]s.
-    type Ports: Send;
+    type Ports: Clone + Send;
 
     /// Names the ports and gives their handles. Called once, by [`Graph::add`](crate::Graph::add).
     fn ports(&mut self, bind: &mut Binder<'_>) -> Self::Ports;
@@ -256,11 +257,15 @@ impl<'a> Io<'a> {
     pub fn push<T: Send>(&mut self, port: Out<T>, message: T) {
         let output = &mut self.outputs[port.port];
         self.pushed = true;
+        if output.cur.is_null() {
+            let (cur, end) = output.core.resume::<T>();
+            (output.cur, output.end) = (cur.cast(), end.cast());
+            output.close = close_port::<T>;
+        }
         if std::ptr::eq(output.cur, output.end) {
             // SAFETY: O1: the core lives as long as this `Io`, and the port was bound to messages of type `T`.
             let (cur, end) = unsafe { next_block::<T>(&mut output.core, output.cur.cast()) };
             (output.cur, output.end) = (cur.cast(), end.cast());
-            output.close = close_port::<T>;
         }
         // SAFETY: as in `Output::push`.
         unsafe {
