@@ -3,6 +3,7 @@
 //! ```
 //! use thalweg::prelude::*;
 //!
+//! let mut longest = (0, 0);
 //! let mut graph = Graph::new();
 //! let numbers = graph.source(1..=1000_u64);                                                // gives
 //! let collatz = graph.parallel(|n: u64, out: &mut Output<(u64, u32)>| {                    // Fn: on many cores, in order
@@ -13,13 +14,12 @@
 //!     }
 //!     out.push((n, steps));
 //! });
-//! let mut longest = (0, 0);
 //! let keep = graph.sink(|(n, steps)| if steps > longest.1 { longest = (n, steps) });       // FnMut: one at a time
 //!
 //! graph += numbers >> collatz * 4 >> keep;
 //! let report = graph.run(Scheme::default())?;
 //! println!("{report}");
-//! # drop(graph);
+//! drop(graph);
 //! assert_eq!(longest, (871, 178));
 //! # Ok::<(), thalweg::Error>(())
 //! ```

@@ -103,6 +103,7 @@ impl<T> Output<T> {
     ///
     /// ```
     /// use thalweg::prelude::*;
+    /// let mut all = Vec::new();
     /// let mut graph = Graph::new();
     /// let words = graph.source(["a b", "c"]);
     /// let split = graph.sequential(|line: &'static str, words: &mut Output<&'static str>| {
@@ -110,11 +111,10 @@ impl<T> Output<T> {
     ///         words.push(word);
     ///     }
     /// });
-    /// let mut all = Vec::new();
     /// let collect = graph.sink(|word: &'static str| all.push(word));
     /// graph += words >> split >> collect;
     /// graph.run(Scheme::default())?;
-    /// # drop(graph);
+    /// drop(graph);
     /// assert_eq!(all, ["a", "b", "c"]);
     /// # Ok::<(), thalweg::Error>(())
     /// ```

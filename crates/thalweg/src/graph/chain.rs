@@ -76,8 +76,8 @@ stages_settle!(Update);
 /// ```
 /// use thalweg::prelude::*;
 ///
-/// let mut graph = Graph::new();
 /// let mut sum = 0;
+/// let mut graph = Graph::new();
 /// graph
 ///     .stream(1..=10_u64)
 ///     .filter(|x| x % 2 == 0)                                             // fused with the source
@@ -86,7 +86,7 @@ stages_settle!(Update);
 ///     .inspect(|x| assert!(*x > 4))                                       // … fused with the one before
 ///     .sink(|x| sum += x);
 /// graph.run(Scheme::default())?;
-/// # drop(graph);
+/// drop(graph);
 /// assert_eq!(sum, 5 + 17 + 37 + 65 + 101);
 /// # Ok::<(), thalweg::Error>(())
 /// ```

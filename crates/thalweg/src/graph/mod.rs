@@ -81,20 +81,21 @@ pub(crate) struct Definition<'env> {
 
 /// Kernels and the edges between them.
 ///
-/// Kernels may borrow what outlives the graph, as threads of [`std::thread::scope`] may.
+/// Kernels may borrow what outlives the graph, as threads of [`std::thread::scope`] may: declare it before the graph, and drop the graph
+/// before you look at it again.
 ///
 /// ```
 /// use thalweg::prelude::*;
 ///
+/// let mut squares = Vec::new();
 /// let mut graph = Graph::new();
 /// let numbers = graph.source(1..=5_u64);
 /// let square = graph.parallel(|x: u64, out: &mut Output<u64>| out.push(x * x));
-/// let mut squares = Vec::new();
 /// let collect = graph.sink(|x: u64| squares.push(x));
 ///
 /// graph += numbers >> square * 4 >> collect;
 /// graph.run(Scheme::default())?;
-/// # drop(graph);
+/// drop(graph);
 /// assert_eq!(squares, [1, 4, 9, 16, 25]);
 /// # Ok::<(), thalweg::Error>(())
 /// ```
@@ -302,14 +303,14 @@ impl<'env> Graph<'env> {
     ///
     /// ```
     /// use thalweg::prelude::*;
+    /// let mut averages = Vec::new();
     /// let mut graph = Graph::new();
     /// let numbers = graph.source([1.0, 3.0, 5.0, 7.0]);
     /// let average = graph.parallel_window(2, 1, |pair: &[f64], out: &mut Output<f64>| out.push((pair[0] + pair[1]) / 2.0));
-    /// let mut averages = Vec::new();
     /// let collect = graph.sink(|average: f64| averages.push(average));
     /// graph += numbers >> average >> collect;
     /// graph.run(Scheme::default())?;
-    /// # drop(graph);
+    /// drop(graph);
     /// assert_eq!(averages, [2.0, 4.0, 6.0]);
     /// # Ok::<(), thalweg::Error>(())
     /// ```
@@ -355,7 +356,7 @@ impl<'env> Graph<'env> {
     #[track_caller]
     pub fn add<K>(&mut self, mut kernel: K) -> K::Ports
     where
-        K: Kernel<Ports: Clone + 'env> + 'env,
+        K: Kernel<Ports: 'env> + 'env,
     {
         let (mut inputs, mut outputs) = (Vec::new(), Vec::new());
         let mut binder =
