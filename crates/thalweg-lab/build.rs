@@ -1,0 +1,32 @@
+//! Records the compiler's version for the figures, and builds the oneTBB peer when the feature `tbb` asks for it.
+
+use std::process::Command;
+
+fn main() {
+    println!("cargo::rerun-if-changed=build.rs");
+    println!("cargo::rustc-check-cfg=cfg(thalweg_tbb)");
+    let rustc = std::env::var("RUSTC").unwrap_or_else(|_| "rustc".into());
+    let version = Command::new(rustc).arg("--version").output();
+    let version = version.map(|output| String::from_utf8_lossy(&output.stdout).trim().to_owned()).unwrap_or_default();
+    println!("cargo::rustc-env=THALWEG_LAB_RUSTC={version}");
+    #[cfg(feature = "tbb")]
+    tbb();
+}
+
+/// Sets `cfg(thalweg_tbb)` if the bridge compiles; otherwise the lab says at run time that the peer is absent.
+#[cfg(feature = "tbb")]
+fn tbb() {
+    const BRIDGE: &str = "src/peers/tbb.cpp";
+    println!("cargo::rerun-if-changed={BRIDGE}");
+    let mut build = cc::Build::new();
+    build.cpp(true).std("c++17").opt_level(3).file(BRIDGE).cargo_warnings(false);
+    match build.try_compile("thalweg_tbb_bridge") {
+        Ok(()) => {
+            println!("cargo::rustc-link-lib=tbb");
+            println!("cargo::rustc-cfg=thalweg_tbb");
+        }
+        Err(_) => {
+            println!("cargo::warning=the oneTBB peer is left out: {BRIDGE} needs a C++ compiler and oneTBB's headers")
+        }
+    }
+}

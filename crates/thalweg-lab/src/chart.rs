@@ -1,0 +1,164 @@
+//! Figures as a picture: horizontal bars with ranges, in SVG.
+
+use std::fmt::Write;
+
+use crate::harness::Role;
+use crate::records::{Record, base, panels};
+use crate::table::figure;
+
+const LABELS: f64 = 190.0;
+const BARS: f64 = 480.0;
+const FIGURES: f64 = 190.0;
+const ROW: f64 = 22.0;
+const HEAD: f64 = 46.0;
+const WIDTH: f64 = LABELS + BARS + FIGURES;
+
+/// One panel for each workload and unit, below each other, with `caption` at the foot.
+pub fn render(records: &[Record], caption: &str) -> String {
+    let panels = panels(records);
+    let height: f64 = panels.iter().map(|panel| panel_height(panel)).sum::<f64>() + ROW;
+    let mut svg = format!(
+        concat!(
+            r#"<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" viewBox="0 0 {width} {height}" "#,
+            r#"font-family="sans-serif" font-size="12">"#,
+            "\n",
+            r#"<rect width="100%" height="100%" fill="white"/>"#,
+            "\n"
+        ),
+        width = WIDTH,
+        height = height
+    );
+    let foot = format!("{caption}. Bars: medians; lines: least to greatest; dashed: what ratios refer to.");
+    let mut top = 0.0;
+    for panel in &panels {
+        draw_panel(&mut svg, panel, top);
+        top += panel_height(panel);
+    }
+    line(
+        &mut svg,
+        format_args!(r##"<text x="8" y="{}" font-size="10" fill="#666">{}</text>"##, top + 14.0, escape(&foot)),
+    );
+    svg.push_str("</svg>\n");
+    svg
+}
+
+fn panel_height(panel: &[&Record]) -> f64 {
+    HEAD + ROW * panel.len() as f64
+}
+
+fn draw_panel(svg: &mut String, panel: &[&Record], top: f64) {
+    let head = panel[0];
+    let scale = Scale::over(panel);
+    let note = if scale.logarithmic { ", logarithmic axis" } else { "" };
+    let title = format!("{}: {} ({}{note})", head.experiment, head.workload, head.unit);
+    line(svg, format_args!(r#"<text x="8" y="{}" font-weight="bold">{}</text>"#, top + 18.0, escape(&title)));
+    if let Some(base) = base(panel) {
+        let x = scale.x(base.spread.median);
+        let (from, to) = (top + HEAD - 8.0, top + panel_height(panel) - 4.0);
+        line(
+            svg,
+            format_args!(
+                r##"<line x1="{x:.1}" x2="{x:.1}" y1="{from}" y2="{to}" stroke="#999" stroke-dasharray="3 3"/>"##
+            ),
+        );
+    }
+    for (at, record) in panel.iter().enumerate() {
+        let middle = top + HEAD + ROW * at as f64;
+        let colour = match record.role {
+            Role::Ours => "#1b6ca8",
+            Role::Peer => "#c9cdd2",
+            Role::Bound => "#eceef0",
+        };
+        let [median, min, max] = [record.spread.median, record.spread.min, record.spread.max].map(|v| scale.x(v));
+        line(
+            svg,
+            format_args!(
+                r#"<text x="{}" y="{}" text-anchor="end">{}</text>"#,
+                LABELS - 8.0,
+                middle + 4.0,
+                escape(&record.contender)
+            ),
+        );
+        line(
+            svg,
+            format_args!(
+                r#"<rect x="{LABELS}" y="{}" width="{:.1}" height="14" fill="{colour}"/>"#,
+                middle - 7.0,
+                median - LABELS
+            ),
+        );
+        line(svg, format_args!(r##"<line x1="{min:.1}" x2="{max:.1}" y1="{middle}" y2="{middle}" stroke="#222"/>"##));
+        let spread = record.spread;
+        let text = format!("{} ({} - {})", figure(spread.median), figure(spread.min), figure(spread.max));
+        line(svg, format_args!(r#"<text x="{}" y="{}">{text}</text>"#, LABELS + BARS + 8.0, middle + 4.0));
+    }
+}
+
+/// From figures to positions. Logarithmic where a linear axis would hide the small ones.
+struct Scale {
+    low: f64,
+    high: f64,
+    logarithmic: bool,
+}
+
+impl Scale {
+    fn over(panel: &[&Record]) -> Self {
+        let finite = |pick: fn(&Record) -> f64| panel.iter().map(move |record| pick(record)).filter(|v| v.is_finite());
+        let high = finite(|record| record.spread.max).fold(0.0, f64::max);
+        let low = finite(|record| record.spread.min).fold(high, f64::min);
+        if low > 0.0 && high / low > 30.0 {
+            Self { low: 10_f64.powf(low.log10().floor()), high, logarithmic: true }
+        } else {
+            Self { low: 0.0, high: if high > 0.0 { high } else { 1.0 }, logarithmic: false }
+        }
+    }
+
+    fn x(&self, value: f64) -> f64 {
+        let share = match self.logarithmic {
+            true => (value / self.low).log10() / (self.high / self.low).log10(),
+            false => value / self.high,
+        };
+        LABELS + BARS * if share.is_finite() { share.clamp(0.0, 1.0) } else { 0.0 }
+    }
+}
+
+fn line(svg: &mut String, text: std::fmt::Arguments<'_>) {
+    writeln!(svg, "{text}").expect("a String takes everything");
+}
+
+fn escape(text: &str) -> String {
+    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::records::tests::record;
+
+    #[test]
+    fn a_chart_has_a_bar_for_everyone_and_escapes_text() {
+        let records = [record("thalweg", Role::Ours, 2.0), record("a<b", Role::Peer, 4.0)];
+        let svg = render(&records, "x & y");
+        assert_eq!(svg.matches("height=\"14\"").count(), 2);
+        assert!(svg.contains("a&lt;b") && svg.contains("x &amp; y") && !svg.contains("a<b"));
+        assert!(svg.starts_with("<svg ") && svg.ends_with("</svg>\n"));
+        // Linear: the longest range ends at the right edge, and a bar's length is its median's share of it.
+        assert!(svg.contains("width=\"240.0\""), "4 of 8 is half of the axis");
+    }
+
+    #[test]
+    fn wide_ranges_take_a_logarithmic_axis() {
+        let records = [record("thalweg", Role::Ours, 1.0), record("slow", Role::Peer, 1000.0)];
+        let panel: Vec<&Record> = records.iter().collect();
+        let scale = Scale::over(&panel);
+        assert!(scale.logarithmic);
+        assert_eq!(scale.x(scale.low), LABELS);
+        assert_eq!(scale.x(2000.0), LABELS + BARS);
+    }
+
+    #[test]
+    fn nothing_but_zeros_still_draws() {
+        assert!(render(&[record("idle", Role::Ours, 0.0)], "").contains("width=\"0.0\""));
+        assert!(render(&[], "").ends_with("</svg>\n"));
+    }
+}

@@ -1,0 +1,248 @@
+//! `lab list` and `lab run`: arguments in, tables, JSON and pictures out.
+
+use std::io::{self, Write};
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+use crate::harness::{BoxError, Effort, Experiment, measure};
+use crate::records::Record;
+use crate::registry::EXPERIMENTS;
+use crate::{chart, machine, table};
+
+/// Measures thalweg against its peers, on this machine, in one run.
+#[derive(Parser)]
+#[command(name = "lab", bin_name = "thalweg lab", no_binary_name = true)]
+struct Arguments {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Lists the experiments
+    List,
+    /// Runs experiments and prints a table for each
+    ///
+    /// Every contender runs once to warm up and then in turn with the others; every result is checked. Ratios refer to
+    /// the best peer of the same run. Exit status: 0 if everything was right, 1 if a contender failed, 2 for arguments
+    /// that make no sense.
+    #[command(
+        after_help = "Examples:\n  thalweg lab run streams/pipe3 --quick\n  thalweg lab run streams/ --json - > figures.json\n  thalweg lab run all --svg figures.svg"
+    )]
+    Run {
+        /// A name from `lab list`, a family such as `streams/`, or `all`
+        #[arg(required = true, value_name = "NAME")]
+        names: Vec<String>,
+        /// Less work and fewer runs: under half a minute for each experiment
+        #[arg(long)]
+        quick: bool,
+        /// Writes a line of JSON for each contender; `-` is the standard output, instead of the tables
+        #[arg(long, value_name = "FILE")]
+        json: Option<PathBuf>,
+        /// Draws the figures as bars with ranges
+        #[arg(long, value_name = "FILE")]
+        svg: Option<PathBuf>,
+    },
+}
+
+const TROUBLE: u8 = 2;
+
+/// Runs the lab. `args` are the arguments after `lab`.
+///
+/// Tables go to the standard output, progress and failures to the standard error.
+pub fn run(args: impl Iterator<Item = String>) -> ExitCode {
+    let arguments = match Arguments::try_parse_from(args) {
+        Ok(arguments) => arguments,
+        Err(error) => {
+            // Printing fails only if nobody reads, and then there is nobody to tell.
+            let _ = error.print();
+            return ExitCode::from(if error.use_stderr() { TROUBLE } else { 0 });
+        }
+    };
+    match execute(arguments.command, &mut io::stdout().lock(), &mut io::stderr()) {
+        Ok(code) => code,
+        Err(error) if is_broken_pipe(&*error) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("error: {error}");
+            ExitCode::from(TROUBLE)
+        }
+    }
+}
+
+fn is_broken_pipe(error: &(dyn std::error::Error + 'static)) -> bool {
+    error.downcast_ref::<io::Error>().is_some_and(|error| error.kind() == io::ErrorKind::BrokenPipe)
+}
+
+fn execute(command: Command, out: &mut dyn Write, progress: &mut dyn Write) -> Result<ExitCode, BoxError> {
+    match command {
+        Command::List => {
+            write!(out, "{}", list())?;
+            Ok(ExitCode::SUCCESS)
+        }
+        Command::Run { names, quick, json, svg } => {
+            let experiments = select(EXPERIMENTS, &names)?;
+            let effort = if quick { Effort::QUICK } else { Effort::FULL };
+            run_all(&experiments, &effort, json, svg, out, progress)
+        }
+    }
+}
+
+fn list() -> String {
+    let width = EXPERIMENTS.iter().map(|experiment| experiment.name.len()).max().unwrap_or(0);
+    let line = |experiment: &Experiment| format!("{:width$}  {}\n", experiment.name, experiment.what);
+    EXPERIMENTS.iter().map(line).collect()
+}
+
+/// The experiments that `names` mean, each once, in the order of the names.
+fn select<'a>(known: &'a [Experiment], names: &[String]) -> Result<Vec<&'a Experiment>, BoxError> {
+    let mut selected: Vec<&Experiment> = Vec::new();
+    for name in names {
+        let family = format!("{}/", name.trim_end_matches('/'));
+        let fits =
+            |experiment: &&Experiment| name == "all" || experiment.name == name || experiment.name.starts_with(&family);
+        let matching: Vec<&Experiment> = known.iter().filter(fits).collect();
+        if matching.is_empty() {
+            let names: Vec<&str> = known.iter().map(|experiment| experiment.name).collect();
+            return Err(format!(
+                "there is no experiment `{name}`; there are {}; `all` takes every one, a family such as `streams/` its own",
+                names.join(", ")
+            )
+            .into());
+        }
+        for experiment in matching {
+            if selected.iter().all(|seen| seen.name != experiment.name) {
+                selected.push(experiment);
+            }
+        }
+    }
+    Ok(selected)
+}
+
+fn run_all(
+    experiments: &[&Experiment],
+    effort: &Effort,
+    json: Option<PathBuf>,
+    svg: Option<PathBuf>,
+    out: &mut dyn Write,
+    progress: &mut dyn Write,
+) -> Result<ExitCode, BoxError> {
+    if cfg!(debug_assertions) {
+        writeln!(progress, "warning: built without optimisation, these figures mean nothing; use `cargo lab`")?;
+    }
+    let to_stdout = json.as_ref().is_some_and(|path| path.as_os_str() == "-");
+    // Opened first: better to learn of a wrong path before the measurement than after it.
+    let create = |path: PathBuf| std::fs::File::create(&path).map_err(|error| format!("{}: {error}", path.display()));
+    let mut json = json.filter(|_| !to_stdout).map(create).transpose()?;
+    let mut svg = svg.map(create).transpose()?;
+
+    let machine = machine::describe();
+    if !to_stdout {
+        writeln!(out, "{machine}\n")?;
+    }
+    let mut records: Vec<Record> = Vec::new();
+    let mut failures = Vec::new();
+    for experiment in experiments {
+        let outcome = match measure(experiment, effort, progress) {
+            Ok(outcome) => outcome,
+            Err(error) => {
+                failures.push(format!("{}: {error}", experiment.name));
+                continue;
+            }
+        };
+        for record in &outcome.records {
+            let line = record.to_json();
+            if to_stdout {
+                writeln!(out, "{line}")?;
+            }
+            if let Some(file) = &mut json {
+                writeln!(file, "{line}")?;
+            }
+        }
+        if !to_stdout {
+            writeln!(out, "{}", table::render(&outcome.records))?;
+        }
+        records.extend(outcome.records);
+        failures.extend(outcome.failures);
+    }
+    if let Some(file) = &mut svg {
+        file.write_all(chart::render(&records, &machine).as_bytes())?;
+    }
+    for failure in &failures {
+        writeln!(progress, "failed: {failure}")?;
+    }
+    Ok(if failures.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn names(names: &[&str]) -> Result<Vec<&'static str>, String> {
+        let names: Vec<String> = names.iter().map(|name| name.to_string()).collect();
+        let selected = select(EXPERIMENTS, &names).map_err(|error| error.to_string())?;
+        Ok(selected.iter().map(|experiment| experiment.name).collect())
+    }
+
+    #[test]
+    fn names_families_and_all() {
+        assert_eq!(names(&["streams/pipe3"]).unwrap(), ["streams/pipe3"], "not streams/pipe3-fused as well");
+        assert_eq!(names(&["all"]).unwrap().len(), EXPERIMENTS.len());
+        assert_eq!(names(&["streams/"]).unwrap().len(), names(&["streams"]).unwrap().len());
+        assert_eq!(names(&["streams/farm", "streams/"]).unwrap()[0], "streams/farm");
+        assert_eq!(names(&["streams/farm", "streams/farm"]).unwrap().len(), 1);
+    }
+
+    #[test]
+    fn an_unknown_name_lists_the_known_ones() {
+        let error = names(&["streams/pipe3", "streams/nope"]).unwrap_err();
+        assert!(error.starts_with("there is no experiment `streams/nope`; there are streams/pipe3, "), "{error}");
+        assert!(EXPERIMENTS.iter().all(|experiment| error.contains(experiment.name)));
+        assert!(names(&["str"]).is_err());
+    }
+
+    #[test]
+    fn every_name_is_unique_and_listed() {
+        let list = list();
+        for (at, experiment) in EXPERIMENTS.iter().enumerate() {
+            assert!(list.lines().nth(at).unwrap().starts_with(experiment.name));
+            assert!(EXPERIMENTS[..at].iter().all(|other| other.name != experiment.name));
+        }
+    }
+
+    #[test]
+    fn json_to_the_standard_output_is_nothing_but_json() {
+        let experiments = select(EXPERIMENTS, &["streams/pipe3-fused".into()]).unwrap();
+        let (mut out, mut progress) = (Vec::new(), Vec::new());
+        let code = run_all(&experiments, &Effort::TINY, Some("-".into()), None, &mut out, &mut progress).unwrap();
+        assert_eq!(code, ExitCode::SUCCESS, "{}", String::from_utf8_lossy(&progress));
+        let out = String::from_utf8(out).unwrap();
+        assert_eq!(out.lines().count(), 4);
+        for line in out.lines() {
+            let record: serde_json::Value = serde_json::from_str(line).unwrap();
+            assert_eq!(record["experiment"], "streams/pipe3-fused");
+            assert!(record["median"].as_f64().unwrap() > 0.0);
+            assert!(record["params"].is_object());
+        }
+    }
+
+    #[test]
+    fn files_get_json_and_a_picture_and_a_wrong_path_is_refused_first() {
+        let folder = std::env::temp_dir().join(format!("thalweg-lab-test-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).unwrap();
+        let (json, svg) = (folder.join("figures.json"), folder.join("figures.svg"));
+        let experiments = select(EXPERIMENTS, &["streams/pipe3-fused".into()]).unwrap();
+        let mut out = Vec::new();
+        let files = (Some(json.clone()), Some(svg.clone()));
+        run_all(&experiments, &Effort::TINY, files.0, files.1, &mut out, &mut Vec::new()).unwrap();
+        assert_eq!(std::fs::read_to_string(&json).unwrap().lines().count(), 4);
+        assert!(std::fs::read_to_string(&svg).unwrap().contains("plain-loop"));
+        assert!(String::from_utf8(out).unwrap().contains("ratio: to "));
+        std::fs::remove_dir_all(&folder).unwrap();
+
+        let nowhere = Some(folder.join("gone/figures.json"));
+        let error = run_all(&experiments, &Effort::TINY, nowhere, None, &mut Vec::new(), &mut Vec::new()).unwrap_err();
+        assert!(error.to_string().contains("gone/figures.json"), "{error}");
+    }
+}

@@ -1,0 +1,283 @@
+//! Runs contenders against each other: warm-up, interleaved rounds, every result checked.
+
+use std::io::Write;
+
+use serde_json::Value;
+
+use crate::machine::{self, Timing};
+use crate::records::{Record, Spread};
+
+pub use thalweg::BoxError;
+
+/// How much work an experiment does.
+#[derive(Clone, Copy, Debug)]
+pub struct Effort {
+    /// Measured runs of each contender, after one warm-up run.
+    pub runs: usize,
+    divisor: u64,
+}
+
+impl Effort {
+    /// For published figures.
+    pub const FULL: Effort = Effort { runs: 7, divisor: 1 };
+    /// For a first look: every experiment under half a minute.
+    pub const QUICK: Effort = Effort { runs: 5, divisor: 4 };
+
+    /// For tests: one run and almost no work.
+    #[cfg(test)]
+    pub(crate) const TINY: Effort = Effort { runs: 1, divisor: 4_000 };
+
+    /// How many messages stand for `full` of them; at least 16.
+    pub fn messages(&self, full: u64) -> u64 {
+        (full / self.divisor).max(16)
+    }
+
+    /// True if the work is cut down.
+    pub fn is_quick(&self) -> bool {
+        self.divisor > 1
+    }
+}
+
+/// One entry of the registry.
+#[derive(Clone, Copy, Debug)]
+pub struct Experiment {
+    /// `family/question`, as typed on the command line.
+    pub name: &'static str,
+    /// One line: the workload and what is compared.
+    pub what: &'static str,
+    /// Sets the contenders up. Nothing in it is timed.
+    pub plan: fn(&Effort) -> Result<Vec<Group>, BoxError>,
+}
+
+/// Contenders that do the same work and are measured in turn: A B C A B C.
+#[derive(Debug)]
+pub struct Group {
+    /// The workload, as a heading.
+    pub workload: &'static str,
+    /// The unit of each figure that a run gives. Lower is better in all of them.
+    pub units: &'static [&'static str],
+    /// Who takes part, in the order of the table.
+    pub contenders: Vec<Contender>,
+    /// Adds a row `ideal`: the figures of this contender divided by the number of CPUs.
+    pub ideal_from: Option<&'static str>,
+    /// One line for each contender that cannot take part here.
+    pub absent: Vec<String>,
+}
+
+impl Group {
+    /// A group without derived rows, in which everybody can take part.
+    pub fn new(workload: &'static str, units: &'static [&'static str], contenders: Vec<Contender>) -> Self {
+        Self { workload, units, contenders, ideal_from: None, absent: Vec::new() }
+    }
+}
+
+/// What a contender's figures are compared as.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Role {
+    /// thalweg.
+    Ours,
+    /// Does what a stream runtime does: the best of these is the base of the ratios.
+    Peer,
+    /// Does the work without being a pipeline of separate stages (a fused loop, data parallelism): a limit, not a rival.
+    Bound,
+}
+
+/// One way to do a group's work.
+pub struct Contender {
+    /// As in the records; our own begin with `thalweg`.
+    pub name: String,
+    /// How to read its figures.
+    pub role: Role,
+    /// A JSON object: message count, capacity, placement and whatever else changes the figures.
+    pub params: Value,
+    run: Box<dyn FnMut() -> Result<Sample, BoxError> + Send>,
+}
+
+impl std::fmt::Debug for Contender {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Contender").field("name", &self.name).field("role", &self.role).finish_non_exhaustive()
+    }
+}
+
+impl Contender {
+    /// A contender from what one run of it does. `run` checks its own result and fails if it is wrong.
+    pub fn new(
+        role: Role,
+        name: impl Into<String>,
+        params: Value,
+        run: impl FnMut() -> Result<Sample, BoxError> + Send + 'static,
+    ) -> Self {
+        Self { name: name.into(), role, params, run: Box::new(run) }
+    }
+
+    /// One run on a thread of its own, so that pinning ends with the run. A panic becomes an error.
+    fn run(&mut self) -> Result<Sample, BoxError> {
+        let run = &mut self.run;
+        let joined = std::thread::scope(|scope| scope.spawn(run).join());
+        joined.unwrap_or_else(|panic| {
+            let text = panic.downcast_ref::<String>().map(String::as_str);
+            let text = text.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("no message");
+            Err(format!("panicked: {text}").into())
+        })
+    }
+}
+
+/// What one run gives.
+#[derive(Clone, Debug)]
+pub struct Sample {
+    /// One figure for each unit of the group.
+    pub figures: Vec<f64>,
+    /// CPUs used on average; `None` where the work is done by other processes.
+    pub cpus: Option<f64>,
+}
+
+impl Sample {
+    /// A run whose figure is nanoseconds for each of `units` units of work.
+    pub fn nanos_per(timing: Timing, units: u64) -> Self {
+        Self { figures: vec![timing.nanos_per(units)], cpus: Some(timing.cpus()) }
+    }
+
+    /// A run whose figure is milliseconds of wall time.
+    pub fn millis(timing: Timing) -> Self {
+        Self { figures: vec![timing.wall.as_secs_f64() * 1e3], cpus: Some(timing.cpus()) }
+    }
+}
+
+/// What an experiment gave.
+#[derive(Debug, Default)]
+pub struct Outcome {
+    /// One record for each contender and unit.
+    pub records: Vec<Record>,
+    /// One line for each contender that failed. Its records are left out.
+    pub failures: Vec<String>,
+}
+
+/// Runs one experiment. Progress goes to `progress`, a line for each round.
+///
+/// # Errors
+/// When the plan cannot be made, or `progress` cannot be written.
+pub fn measure(experiment: &Experiment, effort: &Effort, progress: &mut dyn Write) -> Result<Outcome, BoxError> {
+    let mut outcome = Outcome::default();
+    for group in (experiment.plan)(effort)? {
+        for line in &group.absent {
+            writeln!(progress, "{}: {line}", experiment.name)?;
+        }
+        measure_group(experiment.name, group, effort, progress, &mut outcome)?;
+    }
+    Ok(outcome)
+}
+
+fn measure_group(
+    experiment: &'static str,
+    group: Group,
+    effort: &Effort,
+    progress: &mut dyn Write,
+    outcome: &mut Outcome,
+) -> Result<(), BoxError> {
+    let Group { workload, units, contenders, ideal_from, .. } = group;
+    let mut field: Vec<(Contender, Vec<Sample>)> = contenders.into_iter().map(|c| (c, Vec::new())).collect();
+    for round in 0..=effort.runs {
+        match round {
+            0 => writeln!(progress, "{experiment}: {workload}: warm-up of {} contenders", field.len())?,
+            _ => writeln!(progress, "{experiment}: {workload}: run {round} of {}", effort.runs)?,
+        }
+        field.retain_mut(|(contender, samples)| match contender.run() {
+            Ok(sample) => {
+                debug_assert_eq!(sample.figures.len(), units.len(), "{}: one figure for each unit", contender.name);
+                if round > 0 {
+                    samples.push(sample);
+                }
+                true
+            }
+            Err(error) => {
+                outcome.failures.push(format!("{experiment}: {workload}: {}: {error}", contender.name));
+                false
+            }
+        });
+    }
+    let first = outcome.records.len();
+    for (contender, samples) in field {
+        let cpus: Option<Vec<f64>> = samples.iter().map(|sample| sample.cpus).collect();
+        for (at, unit) in units.iter().enumerate() {
+            outcome.records.push(Record {
+                experiment,
+                workload,
+                contender: contender.name.clone(),
+                role: contender.role,
+                unit,
+                spread: Spread::of(samples.iter().map(|sample| sample.figures[at]).collect()),
+                world: "native",
+                cpus: cpus.as_ref().map(|cpus| Spread::of(cpus.clone()).median),
+                params: contender.params.clone(),
+            });
+        }
+    }
+    if let Some(from) = ideal_from {
+        let cpus = machine::cpus().len() as f64;
+        let ideal = outcome.records[first..].iter().filter(|record| record.contender == from).map(|record| Record {
+            contender: "ideal".into(),
+            role: Role::Bound,
+            spread: record.spread.divided_by(cpus),
+            cpus: Some(cpus),
+            params: serde_json::json!({ "derived": format!("{from} / {cpus} CPUs") }),
+            ..record.clone()
+        });
+        let ideal: Vec<Record> = ideal.collect();
+        outcome.records.extend(ideal);
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::{Arc, Mutex};
+
+    use super::*;
+
+    fn experiment(plan: fn(&Effort) -> Result<Vec<Group>, BoxError>) -> Outcome {
+        let experiment = Experiment { name: "test/harness", what: "the harness itself", plan };
+        measure(&experiment, &Effort { runs: 3, divisor: 1 }, &mut Vec::new()).unwrap()
+    }
+
+    #[test]
+    fn contenders_take_turns_after_a_warm_up() {
+        static CALLS: Mutex<Vec<&str>> = Mutex::new(Vec::new());
+        let outcome = experiment(|_| {
+            let contender = |name: &'static str| {
+                let calls = Arc::new(Mutex::new(0.0));
+                Contender::new(Role::Peer, name, Value::Null, move || {
+                    CALLS.lock().unwrap().push(name);
+                    *calls.lock().unwrap() += 1.0;
+                    Ok(Sample { figures: vec![*calls.lock().unwrap()], cpus: Some(1.0) })
+                })
+            };
+            let mut group = Group::new("turns", &["calls"], vec![contender("a"), contender("b")]);
+            group.ideal_from = Some("a");
+            Ok(vec![group])
+        });
+        assert_eq!(*CALLS.lock().unwrap(), ["a", "b", "a", "b", "a", "b", "a", "b"]);
+        // The first call was the warm-up and does not count: 2, 3, 4 remain.
+        assert_eq!(outcome.records[0].spread, Spread { median: 3.0, min: 2.0, max: 4.0, runs: 3 });
+        let ideal = &outcome.records[2];
+        assert_eq!((ideal.contender.as_str(), ideal.spread.median), ("ideal", 3.0 / machine::cpus().len() as f64));
+    }
+
+    #[test]
+    fn a_wrong_result_or_a_panic_is_reported_and_the_others_go_on() {
+        let outcome = experiment(|_| {
+            let fine = || Ok(Sample { figures: vec![1.0], cpus: None });
+            Ok(vec![Group::new(
+                "failures",
+                &["s"],
+                vec![
+                    Contender::new(Role::Ours, "wrong", Value::Null, || Err("the sum is 1, not 2".into())),
+                    Contender::new(Role::Ours, "loud", Value::Null, || panic!("at the disco")),
+                    Contender::new(Role::Peer, "fine", Value::Null, fine),
+                ],
+            )])
+        });
+        assert_eq!(outcome.records.len(), 1);
+        assert_eq!(outcome.failures[0], "test/harness: failures: wrong: the sum is 1, not 2");
+        assert_eq!(outcome.failures[1], "test/harness: failures: loud: panicked: at the disco");
+    }
+}

@@ -1,0 +1,262 @@
+//! thalweg in the experiments: each workload as the graph that a user would write.
+
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use thalweg::prelude::*;
+
+use crate::harness::{BoxError, Contender, Role, Sample};
+use crate::machine::{Timing, timed};
+use crate::peers::{CAPACITY, Checked};
+use crate::workloads::{Chain, Check, Digest, Farm, Fir, FirChain, Stamped, Text, Trickle};
+
+/// How a graph is run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Setting {
+    scheme: Option<&'static str>,
+    workers: Option<usize>,
+}
+
+impl Setting {
+    /// What a user gets who chooses nothing.
+    pub const DEFAULT: Setting = Setting { scheme: None, workers: None };
+
+    /// The default scheme with `workers` workers, pinned.
+    pub const fn workers(workers: usize) -> Self {
+        Setting { scheme: None, workers: Some(workers) }
+    }
+
+    /// The scheme of this name.
+    pub const fn scheme(name: &'static str) -> Self {
+        Setting { scheme: Some(name), workers: None }
+    }
+
+    fn build(self) -> Result<Scheme, BoxError> {
+        let scheme = match self.scheme {
+            Some(name) => Scheme::named(name)?,
+            None => Scheme::default(),
+        };
+        Ok(match self.workers {
+            Some(workers) => scheme.workers(workers).pinned(true),
+            None => scheme,
+        })
+    }
+
+    /// `base` and what this setting changes, as a contender's name.
+    fn name(self, base: &str) -> String {
+        let scheme = self.scheme.map(|scheme| format!("-{scheme}")).unwrap_or_default();
+        let workers = self.workers.map(|workers| format!("-{workers}w")).unwrap_or_default();
+        format!("{base}{scheme}{workers}")
+    }
+}
+
+/// Adds the setting to a contender's parameters.
+pub fn params(setting: Setting, mut params: Value) -> Value {
+    params["scheme"] = json!(setting.scheme.unwrap_or("default"));
+    params["threads"] = setting.workers.map_or(json!("default"), |workers| json!(format!("{workers}, pinned")));
+    params["capacity"] = json!("default");
+    params
+}
+
+/// How a one-to-one stage is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Style {
+    /// `graph.sequential`, which may push any number of messages and pushes one.
+    Push,
+    /// `graph.map`, which gives one for one.
+    Map,
+}
+
+impl Style {
+    fn stage<T: Send + 'static>(
+        self,
+        graph: &mut Graph<'_>,
+        mut step: impl FnMut(T) -> T + Send + 'static,
+    ) -> Node<T, T> {
+        match self {
+            Style::Push => graph.sequential(move |message: T, out: &mut Output<T>| out.push(step(message))),
+            Style::Map => graph.map(step),
+        }
+    }
+}
+
+/// Connects `source`, `stages` and `sink` in a row.
+fn connect<T: Send + 'static>(graph: &mut Graph<'_>, source: Source<T>, stages: &[Node<T, T>], sink: Sink<T>) {
+    match stages {
+        [] => *graph += source >> sink,
+        [first, .., last] => {
+            *graph += source >> *first;
+            for pair in stages.windows(2) {
+                *graph += pair[0] >> pair[1];
+            }
+            *graph += *last >> sink;
+        }
+        [only] => *graph += source >> *only >> sink,
+    }
+}
+
+/// The chain of light stages.
+pub fn chain(chain: Chain, style: Style, setting: Setting) -> Checked {
+    let scheme = setting.build()?;
+    let (check, timing) = timed(|| -> Result<Check, BoxError> {
+        let mut check = chain.check(0..chain.messages);
+        let mut graph = Graph::new();
+        let source = graph.source(0..chain.messages);
+        let stages: Vec<Node<u64, u64>> = (0..chain.stages).map(|_| style.stage(&mut graph, Chain::stage)).collect();
+        let sink = graph.sink(|v: u64| check.add(v));
+        connect(&mut graph, source, &stages, sink);
+        graph.run(scheme)?;
+        drop(graph);
+        Ok(check)
+    });
+    chain.verify(&[check?])?;
+    Ok(timing)
+}
+
+/// A contender that runs [`chain`].
+pub fn on_chain(name: &str, workload: Chain, style: Style, setting: Setting) -> Contender {
+    let params = params(setting, json!({ "messages": workload.messages }));
+    Contender::new(Role::Ours, setting.name(name), params, move || {
+        Ok(Sample::nanos_per(chain(workload, style, setting)?, workload.handovers()))
+    })
+}
+
+/// The chain with one stage, fused by the compiler. The source is opaque to it, as in the plain loop.
+pub fn fused(chain: Chain) -> Checked {
+    let (check, timing) = timed(|| -> Result<Check, BoxError> {
+        let mut check = chain.check(0..chain.messages);
+        let mut graph = Graph::new();
+        graph.stream((0..chain.messages).map(std::hint::black_box)).map(Chain::stage).for_each(|v| check.add(v));
+        graph.run(Scheme::default())?;
+        drop(graph);
+        Ok(check)
+    });
+    chain.verify(&[check?])?;
+    Ok(timing)
+}
+
+/// The chain of filters.
+pub fn fir(chain: FirChain, style: Style, setting: Setting, right: &Digest) -> Checked {
+    let scheme = setting.build()?;
+    let (digest, timing) = timed(|| -> Result<Digest, BoxError> {
+        let mut digest = Digest::default();
+        let mut graph = Graph::new();
+        let source = graph.source(chain.source());
+        let filter = |mut fir: Fir| move |sample: f64| fir.step(sample);
+        let stages: Vec<Node<f64, f64>> =
+            chain.filters().into_iter().map(|fir| style.stage(&mut graph, filter(fir))).collect();
+        let sink = graph.sink(|sample: f64| digest.add(sample.to_bits()));
+        connect(&mut graph, source, &stages, sink);
+        graph.run(scheme)?;
+        drop(graph);
+        Ok(digest)
+    });
+    digest?.verify(right, true)?;
+    Ok(timing)
+}
+
+/// A contender that runs [`fir`].
+pub fn on_fir(name: &str, workload: FirChain, style: Style, setting: Setting, right: Digest) -> Contender {
+    let params = params(setting, json!({ "messages": workload.samples }));
+    Contender::new(Role::Ours, setting.name(name), params, move || {
+        Ok(Sample::nanos_per(fir(workload, style, setting, &right)?, workload.samples))
+    })
+}
+
+/// The farm, its results in order or as they come.
+pub fn farm(farm: Farm, ordered: bool, setting: Setting, right: &Digest) -> Checked {
+    let scheme = setting.build()?;
+    let (digest, timing) = timed(|| -> Result<Digest, BoxError> {
+        let mut digest = Digest::default();
+        let mut graph = Graph::new();
+        let source = graph.source(0..farm.messages);
+        let work = graph.parallel(|v: u64, out: &mut Output<u64>| out.push(Farm::work(v)));
+        let sink = graph.sink(|v: u64| digest.add(v));
+        match ordered {
+            true => graph += source >> (work * Farm::WORKERS as u32) >> sink,
+            false => graph += source >> (work * Farm::WORKERS as u32).unordered() >> sink,
+        }
+        graph.run(scheme)?;
+        drop(graph);
+        Ok(digest)
+    });
+    digest?.verify(right, ordered)?;
+    Ok(timing)
+}
+
+/// A contender that runs [`farm`].
+pub fn on_farm(name: &str, workload: Farm, ordered: bool, setting: Setting, right: Digest) -> Contender {
+    let mut params = params(setting, json!({ "messages": workload.messages, "workers": Farm::WORKERS }));
+    params["order"] = json!(if ordered { "kept" } else { "none" });
+    Contender::new(Role::Ours, setting.name(name), params, move || {
+        Ok(Sample::nanos_per(farm(workload, ordered, setting, &right)?, workload.messages))
+    })
+}
+
+/// The search.
+pub fn search(text: &Text) -> Checked {
+    let finder = Text::finder();
+    let (matches, timing) = timed(|| -> Result<u64, BoxError> {
+        let mut matches = 0;
+        let mut graph = Graph::new();
+        let chunks = graph.source(text.chunks());
+        let count = graph.parallel(|chunk: &[u8], out: &mut Output<u64>| out.push(Text::count(&finder, chunk)));
+        let sum = graph.sink(|count: u64| matches += count);
+        graph += chunks >> count >> sum;
+        graph.run(Scheme::default())?;
+        drop(graph);
+        Ok(matches)
+    });
+    text.verify(matches?)?;
+    Ok(timing)
+}
+
+/// The trickle through two stages and a sink. The sorted delays, and what it cost.
+pub fn trickle(messages: u64) -> Result<(Vec<u64>, Timing), BoxError> {
+    let trickle = Trickle::new(messages);
+    let (result, timing) = timed(|| -> Result<(), BoxError> {
+        let mut graph = Graph::new();
+        let (first, inlet) = graph.inlet::<Stamped>(CAPACITY)?;
+        let second = graph.sequential(|message: Stamped, out: &mut Output<Stamped>| out.push(message));
+        let third = graph.sequential(|message: Stamped, out: &mut Output<Stamped>| out.push(message));
+        let sink = graph.sink(|message: Stamped| trickle.arrived(message));
+        graph += first >> second >> third >> sink;
+        std::thread::scope(|scope| {
+            let trickle = &trickle;
+            let sender = scope
+                .spawn(move || trickle.drive(|message| inlet.try_push(message).map_err(|error| error.to_string())));
+            let ran = graph.run(Scheme::default());
+            sender.join().expect("the sender does not panic")?;
+            ran?;
+            Ok(())
+        })
+    });
+    result?;
+    Ok((trickle.delays()?, timing))
+}
+
+/// Three stages behind an open inlet that gets nothing for `time`.
+pub fn idle(time: Duration) -> Checked {
+    let (arrived, timing) = timed(|| -> Result<u64, BoxError> {
+        let mut arrived = 0;
+        let mut graph = Graph::new();
+        let (first, inlet) = graph.inlet::<u64>(CAPACITY)?;
+        let second = graph.sequential(|v: u64, out: &mut Output<u64>| out.push(v));
+        let third = graph.sequential(|v: u64, out: &mut Output<u64>| out.push(v));
+        let sink = graph.sink(|_: u64| arrived += 1);
+        graph += first >> second >> third >> sink;
+        std::thread::scope(|scope| {
+            scope.spawn(move || {
+                std::thread::sleep(time);
+                drop(inlet);
+            });
+            graph.run(Scheme::default()).map(drop)
+        })?;
+        drop(graph);
+        Ok(arrived)
+    });
+    match arrived? {
+        0 => Ok(timing),
+        arrived => Err(format!("{arrived} messages arrived, none was sent").into()),
+    }
+}

@@ -1,0 +1,128 @@
+//! A thread for each stage, single messages over crossbeam-channel: what one writes first.
+
+use std::thread;
+use std::time::Duration;
+
+use crossbeam_channel::{Receiver, Sender, bounded};
+
+use crate::harness::BoxError;
+use crate::machine::{Placement, Timing, timed};
+use crate::peers::{CAPACITY, Checked};
+use crate::workloads::{Chain, Digest, Farm, Stamped, Text, Trickle};
+
+/// Forwards what `stage` makes of each message until either side is gone.
+fn forward<T, U>(input: Receiver<T>, tx: Sender<U>, mut stage: impl FnMut(T) -> U) {
+    for message in input {
+        if tx.send(stage(message)).is_err() {
+            return;
+        }
+    }
+}
+
+/// The chain of light stages.
+pub fn chain(chain: Chain, placement: Placement) -> Checked {
+    let threads = chain.stages + 2;
+    let (check, timing) = timed(|| {
+        thread::scope(|scope| {
+            let (tx, mut rx) = bounded(CAPACITY);
+            scope.spawn(move || {
+                placement.pin(0, threads);
+                (0..chain.messages).all(|v| tx.send(v).is_ok())
+            });
+            for at in 1..=chain.stages {
+                let (tx, next) = bounded(CAPACITY);
+                let input = std::mem::replace(&mut rx, next);
+                scope.spawn(move || {
+                    placement.pin(at, threads);
+                    forward(input, tx, Chain::stage);
+                });
+            }
+            placement.pin(threads - 1, threads);
+            let mut check = chain.check(0..chain.messages);
+            rx.into_iter().for_each(|v| check.add(v));
+            check
+        })
+    });
+    chain.verify(&[check])?;
+    Ok(timing)
+}
+
+/// The farm; results leave in any order.
+pub fn farm(farm: Farm, right: &Digest) -> Checked {
+    let (digest, timing) = timed(|| {
+        thread::scope(|scope| -> Digest {
+            let (work, todo) = bounded(CAPACITY);
+            let (results, done) = bounded(CAPACITY);
+            scope.spawn(move || (0..farm.messages).all(|v| work.send(v).is_ok()));
+            for _ in 0..Farm::WORKERS {
+                let (todo, results) = (todo.clone(), results.clone());
+                scope.spawn(move || forward(todo, results, Farm::work));
+            }
+            drop((todo, results));
+            done.into_iter().collect()
+        })
+    });
+    digest.verify(right, false)?;
+    Ok(timing)
+}
+
+/// The search: one thread hands out chunks, one for each CPU counts, this one adds up.
+pub fn search(text: &Text, workers: usize) -> Checked {
+    let (matches, timing) = timed(|| {
+        thread::scope(|scope| {
+            let (work, todo) = bounded(CAPACITY);
+            let (results, done) = bounded(CAPACITY);
+            scope.spawn(move || text.chunks().all(|chunk| work.send(chunk).is_ok()));
+            for _ in 0..workers {
+                let (todo, results) = (todo.clone(), results.clone());
+                let finder = Text::finder();
+                scope.spawn(move || forward(todo, results, |chunk| Text::count(&finder, chunk)));
+            }
+            drop((todo, results));
+            done.into_iter().sum::<u64>()
+        })
+    });
+    text.verify(matches)?;
+    Ok(timing)
+}
+
+/// The trickle through two stages and a sink. The sorted delays, and what it cost.
+pub fn trickle(messages: u64) -> Result<(Vec<u64>, Timing), BoxError> {
+    let trickle = Trickle::new(messages);
+    let (result, timing) = timed(|| {
+        thread::scope(|scope| {
+            let (tx, first) = bounded::<Stamped>(CAPACITY);
+            let (second_tx, second) = bounded(CAPACITY);
+            let (third_tx, third) = bounded(CAPACITY);
+            scope.spawn(move || forward(first, second_tx, |message| message));
+            scope.spawn(move || forward(second, third_tx, |message| message));
+            let sink = scope.spawn(|| third.into_iter().try_for_each(|message| trickle.arrived(message)));
+            let sent = trickle.drive(|message| tx.send(message));
+            drop(tx);
+            sink.join().expect("the sink does not panic").and(sent)
+        })
+    });
+    result?;
+    Ok((trickle.delays()?, timing))
+}
+
+/// Three stages that wait for a first message for `time`, and get none.
+pub fn idle(time: Duration) -> Checked {
+    let (arrived, timing) = timed(|| {
+        thread::scope(|scope| {
+            let (tx, first) = bounded::<u64>(CAPACITY);
+            let (second_tx, second) = bounded(CAPACITY);
+            let (third_tx, third) = bounded(CAPACITY);
+            scope.spawn(move || forward(first, second_tx, Chain::stage));
+            scope.spawn(move || forward(second, third_tx, Chain::stage));
+            let sink = scope.spawn(move || third.into_iter().count());
+            thread::sleep(time);
+            drop(tx);
+            sink.join().expect("the sink does not panic")
+        })
+    });
+    match arrived {
+        0 => Ok(timing),
+        _ => Err(format!("{arrived} messages arrived, none was sent").into()),
+    }
+}

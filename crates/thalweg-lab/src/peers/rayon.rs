@@ -1,0 +1,59 @@
+//! Data parallelism with rayon: not a pipeline, but what one would take where the source is a range or a slice.
+//!
+//! The pool is started before the clock.
+
+use rayon::prelude::*;
+use rayon::{ThreadPool, ThreadPoolBuilder};
+
+use crate::harness::BoxError;
+use crate::machine::{cpus, timed};
+use crate::peers::Checked;
+use crate::workloads::{Chain, Check, Digest, Farm, Text};
+
+fn pool() -> Result<ThreadPool, BoxError> {
+    Ok(ThreadPoolBuilder::new().num_threads(cpus().len()).build()?)
+}
+
+/// The chain as one fused function over ranges, sixteen for each CPU.
+pub fn chain(chain: Chain) -> Checked {
+    let pool = pool()?;
+    let parts = 16 * cpus().len() as u64;
+    let share = |part: u64| chain.messages * part / parts;
+    let (checks, timing) = timed(|| {
+        pool.install(|| {
+            let part = |part: u64| -> Check {
+                let range = share(part)..share(part + 1);
+                let mut check = chain.check(range.clone());
+                for v in range {
+                    check.add((0..chain.stages).fold(std::hint::black_box(v), |v, _| Chain::stage(v)));
+                }
+                check
+            };
+            (0..parts).into_par_iter().map(part).collect::<Vec<Check>>()
+        })
+    });
+    chain.verify(&checks)?;
+    Ok(timing)
+}
+
+/// The farm: results collected in order, then taken one by one.
+pub fn farm(farm: Farm, right: &Digest) -> Checked {
+    let pool = pool()?;
+    let (digest, timing) = timed(|| {
+        let results: Vec<u64> = pool.install(|| (0..farm.messages).into_par_iter().map(Farm::work).collect());
+        results.into_iter().collect::<Digest>()
+    });
+    digest.verify(right, true)?;
+    Ok(timing)
+}
+
+/// The search over the same chunks.
+pub fn search(text: &Text) -> Checked {
+    let pool = pool()?;
+    let finder = Text::finder();
+    let chunks: Vec<&[u8]> = text.chunks().collect();
+    let (matches, timing) =
+        timed(|| pool.install(|| chunks.par_iter().map(|chunk| Text::count(&finder, chunk)).sum::<u64>()));
+    text.verify(matches)?;
+    Ok(timing)
+}

@@ -1,0 +1,52 @@
+//! oneTBB's `parallel_pipeline`, if the lab was built with the feature `tbb` on a machine that has it.
+
+/// Batches in flight, TBB's tokens.
+pub const TOKENS: usize = 64;
+
+/// Why the peer is absent, if it is.
+pub const ABSENT: Option<&str> = if cfg!(thalweg_tbb) {
+    None
+} else if cfg!(feature = "tbb") {
+    Some("oneTBB is left out: its headers or a C++ compiler were not found when the lab was built")
+} else {
+    Some("oneTBB is left out: build with --features thalweg-lab/tbb (needs its headers and a C++ compiler)")
+};
+
+#[cfg(thalweg_tbb)]
+pub use bridge::chain;
+
+#[cfg(thalweg_tbb)]
+mod bridge {
+    use super::TOKENS;
+    use crate::machine::timed;
+    use crate::peers::Checked;
+    use crate::workloads::Chain;
+
+    #[repr(C)]
+    #[derive(Default)]
+    struct Seen {
+        sum: u64,
+        count: u64,
+        out_of_order: u64,
+    }
+
+    unsafe extern "C" {
+        fn thalweg_tbb_pipe3(messages: u64, batch: usize, tokens: usize, seen: *mut Seen);
+    }
+
+    /// The chain of one light stage in batches of `batch` messages.
+    pub fn chain(chain: Chain, batch: usize) -> Checked {
+        if chain.stages != 1 {
+            return Err(format!("this contender has one stage, not {}", chain.stages).into());
+        }
+        let (seen, timing) = timed(|| {
+            let mut seen = Seen::default();
+            // SAFETY: the bridge writes `seen` only while the call lasts, and nothing else points to it; both sides
+            // declare the same three 64-bit fields. It does not unwind: the function is `noexcept`.
+            unsafe { thalweg_tbb_pipe3(chain.messages, batch, TOKENS, &raw mut seen) };
+            seen
+        });
+        chain.verify_sums(seen.sum, seen.count, seen.out_of_order)?;
+        Ok(timing)
+    }
+}

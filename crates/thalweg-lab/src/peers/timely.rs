@@ -1,0 +1,44 @@
+//! Timely dataflow: the same pipeline in every worker, each over its share of the source.
+
+use std::cell::RefCell;
+use std::rc::Rc;
+
+use timely::WorkerConfig;
+use timely::communication::Config as Communication;
+use timely::dataflow::operators::vec::{Map, ToStream};
+use timely::dataflow::operators::{Inspect, Probe};
+use timely::execute::Config;
+
+use crate::harness::BoxError;
+use crate::machine::timed;
+use crate::peers::Checked;
+use crate::workloads::{Chain, Check};
+
+/// The chain of light stages, changing messages in place.
+pub fn chain(chain: Chain, workers: usize) -> Checked {
+    let (checks, timing) = timed(|| -> Result<Vec<Check>, BoxError> {
+        let communication = if workers == 1 { Communication::Thread } else { Communication::Process(workers) };
+        let config = Config { communication, worker: WorkerConfig::default() };
+        let guards = timely::execute(config, move |worker| {
+            let share = |at: usize| chain.messages * at as u64 / worker.peers() as u64;
+            let part = share(worker.index())..share(worker.index() + 1);
+            let check = Rc::new(RefCell::new(chain.check(part.clone())));
+            let sink = Rc::clone(&check);
+            let probe = worker.dataflow::<u64, _, _>(|scope| {
+                let mut stream = part.to_stream(scope);
+                for _ in 0..chain.stages {
+                    stream = stream.map_in_place(|v| *v = Chain::stage(*v));
+                }
+                let sum = move |v: &u64| sink.borrow_mut().add(*v);
+                stream.inspect(sum).probe().0
+            });
+            while !probe.done() {
+                worker.step();
+            }
+            *check.borrow()
+        })?;
+        Ok(guards.join().into_iter().collect::<Result<_, _>>()?)
+    });
+    chain.verify(&checks?)?;
+    Ok(timing)
+}

@@ -1,0 +1,85 @@
+//! A tokio task for each stage, single messages over its bounded channel. The runtime is started before the clock.
+
+use tokio::runtime::{Builder, Runtime};
+use tokio::sync::mpsc::{Receiver, Sender, channel};
+
+use crate::harness::BoxError;
+use crate::machine::{Timing, timed};
+use crate::peers::{CAPACITY, Checked};
+use crate::workloads::{Chain, Stamped, Trickle};
+
+/// A runtime with `workers` threads; one worker runs everything on the calling thread.
+fn runtime(workers: usize) -> Result<Runtime, BoxError> {
+    Ok(match workers {
+        1 => Builder::new_current_thread().build()?,
+        _ => Builder::new_multi_thread().worker_threads(workers).build()?,
+    })
+}
+
+async fn forward<T, U>(mut input: Receiver<T>, tx: Sender<U>, mut stage: impl FnMut(T) -> U) {
+    while let Some(message) = input.recv().await {
+        if tx.send(stage(message)).await.is_err() {
+            return;
+        }
+    }
+}
+
+/// The chain of light stages.
+pub fn chain(chain: Chain, workers: usize) -> Checked {
+    let runtime = runtime(workers)?;
+    let (joined, timing) = timed(|| {
+        runtime.block_on(async {
+            let (tx, mut rx) = channel(CAPACITY);
+            tokio::spawn(async move {
+                for v in 0..chain.messages {
+                    if tx.send(v).await.is_err() {
+                        return;
+                    }
+                }
+            });
+            for _ in 0..chain.stages {
+                let (tx, next) = channel(CAPACITY);
+                let input = std::mem::replace(&mut rx, next);
+                tokio::spawn(forward(input, tx, Chain::stage));
+            }
+            let sink = tokio::spawn(async move {
+                let mut check = chain.check(0..chain.messages);
+                while let Some(v) = rx.recv().await {
+                    check.add(v);
+                }
+                check
+            });
+            sink.await
+        })
+    });
+    chain.verify(&[joined?])?;
+    Ok(timing)
+}
+
+/// The trickle through two stages and a sink, sent from a thread outside. The sorted delays, and what it cost.
+pub fn trickle(messages: u64, workers: usize) -> Result<(Vec<u64>, Timing), BoxError> {
+    let runtime = runtime(workers)?;
+    let trickle = Trickle::new(messages);
+    let (result, timing) = timed(|| {
+        std::thread::scope(|scope| {
+            let (tx, first) = channel::<Stamped>(CAPACITY);
+            let (second_tx, second) = channel(CAPACITY);
+            let (third_tx, mut third) = channel(CAPACITY);
+            let sender = scope.spawn(|| {
+                let tx = tx;
+                trickle.drive(|message| tx.blocking_send(message))
+            });
+            let sunk = runtime.block_on(async {
+                tokio::spawn(forward(first, second_tx, |message| message));
+                tokio::spawn(forward(second, third_tx, |message| message));
+                while let Some(message) = third.recv().await {
+                    trickle.arrived(message)?;
+                }
+                Ok(())
+            });
+            sunk.and(sender.join().expect("the sender does not panic"))
+        })
+    });
+    result?;
+    Ok((trickle.delays()?, timing))
+}

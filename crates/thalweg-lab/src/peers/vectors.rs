@@ -1,0 +1,148 @@
+//! Vectors of messages, changed in place and passed on over crossbeam-channel, a thread for each stage.
+//!
+//! The strongest pipeline that can be built by hand from a good channel: one allocation and one hand-over for each
+//! vector, and the messages of a vector stay in the cache of the stage that works on them.
+
+use std::collections::BTreeMap;
+use std::thread;
+
+use crossbeam_channel::{Receiver, Sender, bounded};
+
+use crate::harness::BoxError;
+use crate::machine::{Placement, timed};
+use crate::peers::Checked;
+use crate::workloads::{Chain, Digest, Farm, FirChain};
+
+/// Messages in a vector.
+pub const BATCH: usize = 256;
+/// Vectors in a channel.
+pub const IN_FLIGHT: usize = 64;
+
+/// Parameters for a record.
+pub fn params(messages: u64, placement: Placement) -> serde_json::Value {
+    serde_json::json!({
+        "messages": messages, "batch": BATCH, "capacity": BATCH * IN_FLIGHT,
+        "waits": "crossbeam-channel", "threads": placement.word(),
+    })
+}
+
+/// Runs `source` through `stages` into `sink`, each on a thread of its own.
+fn pipeline<T: Copy + Send>(
+    source: impl Iterator<Item = T> + Send,
+    stages: Vec<impl FnMut(&mut [T]) + Send>,
+    mut sink: impl FnMut(&[T]),
+    placement: Placement,
+) {
+    let threads = stages.len() + 2;
+    thread::scope(|scope| {
+        let (tx, mut rx) = bounded(IN_FLIGHT);
+        scope.spawn(move || {
+            placement.pin(0, threads);
+            send_batches(source, &tx);
+        });
+        for (at, mut stage) in stages.into_iter().enumerate() {
+            let (tx, next) = bounded::<Vec<T>>(IN_FLIGHT);
+            let input: Receiver<Vec<T>> = std::mem::replace(&mut rx, next);
+            scope.spawn(move || {
+                placement.pin(at + 1, threads);
+                for mut batch in input {
+                    stage(&mut batch);
+                    if tx.send(batch).is_err() {
+                        return;
+                    }
+                }
+            });
+        }
+        placement.pin(threads - 1, threads);
+        for batch in rx {
+            sink(&batch);
+        }
+    });
+}
+
+fn send_batches<T>(mut source: impl Iterator<Item = T>, tx: &Sender<Vec<T>>) {
+    loop {
+        let mut batch = Vec::with_capacity(BATCH);
+        batch.extend(source.by_ref().take(BATCH));
+        if batch.is_empty() || tx.send(batch).is_err() {
+            return;
+        }
+    }
+}
+
+/// The chain of light stages.
+pub fn chain(chain: Chain, placement: Placement) -> Checked {
+    let (check, timing) = timed(|| {
+        let mut check = chain.check(0..chain.messages);
+        let stage = |batch: &mut [u64]| batch.iter_mut().for_each(|v| *v = Chain::stage(*v));
+        let sink = |batch: &[u64]| batch.iter().for_each(|&v| check.add(v));
+        pipeline(0..chain.messages, vec![stage; chain.stages], sink, placement);
+        check
+    });
+    chain.verify(&[check])?;
+    Ok(timing)
+}
+
+/// The chain of filters.
+pub fn fir(chain: FirChain, placement: Placement, right: &Digest) -> Checked {
+    let (digest, timing) = timed(|| {
+        let mut digest = Digest::default();
+        let stages = chain
+            .filters()
+            .into_iter()
+            .map(|mut fir| move |batch: &mut [f64]| batch.iter_mut().for_each(|sample| *sample = fir.step(*sample)));
+        let sink = |batch: &[f64]| batch.iter().for_each(|sample| digest.add(sample.to_bits()));
+        pipeline(chain.source(), stages.collect(), sink, placement);
+        digest
+    });
+    digest.verify(right, true)?;
+    Ok(timing)
+}
+
+/// Messages in a vector of the farm: small enough that four workers share a short run evenly.
+pub const FARM_BATCH: usize = 64;
+
+/// The farm in vectors of [`FARM_BATCH`]; the sink puts them back into order.
+pub fn farm(farm: Farm, right: &Digest) -> Checked {
+    type Numbered = (u64, Vec<u64>);
+    let (result, timing) = timed(|| {
+        thread::scope(|scope| -> Result<Digest, BoxError> {
+            let (work, todo) = bounded::<Numbered>(IN_FLIGHT);
+            let (results, done) = bounded::<Numbered>(IN_FLIGHT);
+            scope.spawn(move || {
+                let mut source = 0..farm.messages;
+                for number in 0.. {
+                    let batch: Vec<u64> = source.by_ref().take(FARM_BATCH).collect();
+                    if batch.is_empty() || work.send((number, batch)).is_err() {
+                        return;
+                    }
+                }
+            });
+            for _ in 0..Farm::WORKERS {
+                let (todo, results) = (todo.clone(), results.clone());
+                scope.spawn(move || {
+                    for (number, mut batch) in todo {
+                        batch.iter_mut().for_each(|v| *v = Farm::work(*v));
+                        if results.send((number, batch)).is_err() {
+                            return;
+                        }
+                    }
+                });
+            }
+            drop((todo, results));
+            let mut digest = Digest::default();
+            let mut early: BTreeMap<u64, Vec<u64>> = BTreeMap::new();
+            let mut next = 0;
+            for (number, batch) in done {
+                early.insert(number, batch);
+                while let Some(batch) = early.remove(&next) {
+                    batch.into_iter().for_each(|v| digest.add(v));
+                    next += 1;
+                }
+            }
+            Ok(digest)
+        })
+    });
+    result?.verify(right, true)?;
+    Ok(timing)
+}

@@ -1,0 +1,154 @@
+//! What is written down: one record for each contender and unit, as a line of JSON.
+
+use serde::Serialize;
+use serde_json::Value;
+
+use crate::harness::Role;
+
+/// Median and range of a contender's runs.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Spread {
+    /// The middle run, or the mean of the two middle ones.
+    pub median: f64,
+    /// The lowest figure.
+    pub min: f64,
+    /// The highest figure.
+    pub max: f64,
+    /// How many runs.
+    pub runs: usize,
+}
+
+impl Spread {
+    /// The spread of `figures`. Without figures everything is NaN.
+    pub fn of(mut figures: Vec<f64>) -> Self {
+        figures.sort_by(f64::total_cmp);
+        let runs = figures.len();
+        let [Some(&min), Some(&max)] = [figures.first(), figures.last()] else {
+            return Self { median: f64::NAN, min: f64::NAN, max: f64::NAN, runs };
+        };
+        Self { median: (figures[(runs - 1) / 2] + figures[runs / 2]) / 2.0, min, max, runs }
+    }
+
+    /// The same runs, each figure divided by `divisor`.
+    pub fn divided_by(self, divisor: f64) -> Self {
+        Self { median: self.median / divisor, min: self.min / divisor, max: self.max / divisor, ..self }
+    }
+}
+
+/// The value below which the share `q` of `sorted` lies (nearest rank). NaN without values.
+pub fn quantile(sorted: &[u64], q: f64) -> f64 {
+    let rank = (q * sorted.len() as f64).ceil() as usize;
+    sorted.get(rank.saturating_sub(1)).map_or(f64::NAN, |&value| value as f64)
+}
+
+/// One contender's figures in one unit.
+#[derive(Clone, Debug, Serialize)]
+pub struct Record {
+    /// The experiment's name in the registry.
+    pub experiment: &'static str,
+    /// The group within the experiment.
+    pub workload: &'static str,
+    /// Who ran; our own begin with `thalweg`.
+    pub contender: String,
+    /// What the figures count as.
+    #[serde(skip)]
+    pub role: Role,
+    /// The unit of `median`, `min` and `max`.
+    pub unit: &'static str,
+    /// The figures.
+    #[serde(flatten)]
+    pub spread: Spread,
+    /// Where it ran: `native` is this machine.
+    pub world: &'static str,
+    /// CPUs used on average, the median over the runs; `null` where that is not known.
+    pub cpus: Option<f64>,
+    /// What else changes the figures.
+    pub params: Value,
+}
+
+impl Record {
+    /// One line of JSON, without the line end.
+    pub fn to_json(&self) -> String {
+        serde_json::to_string(self).expect("a record holds nothing that JSON cannot say")
+    }
+}
+
+/// Splits records into the tables and charts they make: same experiment, workload and unit, in the order of their appearance.
+pub fn panels(records: &[Record]) -> Vec<Vec<&Record>> {
+    let mut panels: Vec<Vec<&Record>> = Vec::new();
+    for record in records {
+        let key = (record.experiment, record.workload, record.unit);
+        let same = |panel: &&mut Vec<&Record>| (panel[0].experiment, panel[0].workload, panel[0].unit) == key;
+        match panels.iter_mut().find(same) {
+            Some(panel) => panel.push(record),
+            None => panels.push(vec![record]),
+        }
+    }
+    panels
+}
+
+/// What the ratios of a panel refer to: the best peer, or the best of all where there is none.
+pub fn base<'a>(panel: &[&'a Record]) -> Option<&'a Record> {
+    let best = |role: Option<Role>| {
+        let fits = panel.iter().copied().filter(|record| role.is_none_or(|role| record.role == role));
+        fits.min_by(|a, b| a.spread.median.total_cmp(&b.spread.median))
+    };
+    best(Some(Role::Peer)).or_else(|| best(Some(Role::Ours))).or_else(|| best(None))
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+
+    pub(crate) fn record(contender: &str, role: Role, median: f64) -> Record {
+        Record {
+            experiment: "test/table",
+            workload: "toy",
+            contender: contender.into(),
+            role,
+            unit: "ns/msg",
+            spread: Spread { median, min: median * 0.5, max: median * 2.0, runs: 5 },
+            world: "native",
+            cpus: Some(1.0),
+            params: serde_json::json!({ "messages": 7 }),
+        }
+    }
+
+    #[test]
+    fn spreads_of_odd_even_and_no_runs() {
+        assert_eq!(Spread::of(vec![3.0, 1.0, 2.0]), Spread { median: 2.0, min: 1.0, max: 3.0, runs: 3 });
+        assert_eq!(Spread::of(vec![4.0, 1.0, 2.0, 3.0]).median, 2.5);
+        assert!(Spread::of(Vec::new()).median.is_nan());
+    }
+
+    #[test]
+    fn quantiles_are_nearest_ranks() {
+        let sorted: Vec<u64> = (1..=100).collect();
+        assert_eq!(quantile(&sorted, 0.5), 50.0);
+        assert_eq!(quantile(&sorted, 0.99), 99.0);
+        assert_eq!(quantile(&sorted, 1.0), 100.0);
+        assert_eq!(quantile(&[8], 0.5), 8.0);
+        assert!(quantile(&[], 0.5).is_nan());
+    }
+
+    #[test]
+    fn a_line_of_json_has_every_field() {
+        let line = record("thalweg", Role::Ours, 2.0).to_json();
+        assert_eq!(
+            line,
+            r#"{"experiment":"test/table","workload":"toy","contender":"thalweg","unit":"ns/msg","median":2.0,"min":1.0,"max":4.0,"runs":5,"world":"native","cpus":1.0,"params":{"messages":7}}"#
+        );
+    }
+
+    #[test]
+    fn the_base_is_the_best_peer_and_never_a_bound() {
+        let records =
+            [record("thalweg", Role::Ours, 1.0), record("loop", Role::Bound, 0.1), record("slow", Role::Peer, 9.0)];
+        let records = [records.as_slice(), &[record("quick", Role::Peer, 2.0)]].concat();
+        let panels = panels(&records);
+        assert_eq!(panels.len(), 1);
+        assert_eq!(base(&panels[0]).unwrap().contender, "quick");
+        assert_eq!(base(&panels[0][..2]).unwrap().contender, "thalweg");
+        assert!(base(&[]).is_none());
+    }
+}

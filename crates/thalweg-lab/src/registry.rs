@@ -1,0 +1,19 @@
+//! Every experiment, one line each.
+
+use crate::harness::Experiment;
+use crate::streams;
+
+/// The experiments, in the order in which `lab list` shows them.
+pub static EXPERIMENTS: &[Experiment] = &[
+    streams::pipe3::EXPERIMENT,
+    streams::pipe3_fused::EXPERIMENT,
+    streams::chain32::EXPERIMENT,
+    streams::fir32::EXPERIMENT,
+    streams::farm::EXPERIMENT,
+    streams::search::EXPERIMENT,
+    streams::trickle::EXPERIMENT,
+    streams::idle::EXPERIMENT,
+    streams::workers::EXPERIMENT,
+    streams::schemes::EXPERIMENT,
+    streams::build::EXPERIMENT,
+];

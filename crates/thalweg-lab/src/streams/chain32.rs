@@ -1,0 +1,45 @@
+//! `streams/chain32`: the cost of a hop where hops are all there is.
+
+use super::{on_chain, params};
+use crate::harness::{BoxError, Effort, Experiment, Group, Role::*};
+use crate::machine::Placement::{OneCpu, TwoCpus};
+use crate::ours::{self, Setting, Style};
+use crate::peers::{item_params, iterators, plain, rtrb, timely, vectors};
+use crate::workloads::Chain;
+
+/// The entry for the registry.
+pub const EXPERIMENT: Experiment = Experiment {
+    name: "streams/chain32",
+    what: "source, 30 stages of v*3+1 and a sink, never fused: time for each message and hop",
+    plan,
+};
+
+/// 32 kernels: source, 30 stages, sink.
+pub(super) fn chain(effort: &Effort) -> Chain {
+    Chain { messages: effort.messages(4_000_000), stages: 30 }
+}
+
+fn plan(effort: &Effort) -> Result<Vec<Group>, BoxError> {
+    let chain = chain(effort);
+    let n = chain.messages;
+    let mut contenders = Vec::new();
+    for (name, style) in [("thalweg", Style::Push), ("thalweg-map", Style::Map)] {
+        for setting in [Setting::DEFAULT, Setting::workers(1), Setting::workers(2)] {
+            contenders.push(ours::on_chain(name, chain, style, setting));
+        }
+    }
+    contenders.push(on_chain(Bound, "plain-loop", params(n, 1), chain, plain::chain));
+    contenders.push(on_chain(Peer, "dyn-iterator", params(n, 1), chain, iterators::boxed));
+    for (placement, cpus) in [(OneCpu, "1cpu"), (TwoCpus, "2cpus")] {
+        let vectors = move |chain| vectors::chain(chain, placement);
+        contenders.push(on_chain(Peer, format!("vec256-{cpus}"), vectors::params(n, placement), chain, vectors));
+        let rings = move |chain| rtrb::chain(chain, placement);
+        let given = item_params(n, "yields", placement.word());
+        contenders.push(on_chain(Peer, format!("rtrb-{cpus}"), given, chain, rings));
+    }
+    for workers in [1, 2] {
+        let dataflow = move |chain| timely::chain(chain, workers);
+        contenders.push(on_chain(Peer, format!("timely-{workers}w"), params(n, workers), chain, dataflow));
+    }
+    Ok(vec![Group::new("32 light stages", &["ns/msg/hop"], contenders)])
+}

@@ -1,0 +1,44 @@
+//! `streams/fir32`: a chain of equal stages with a little work and private state each.
+
+use serde_json::json;
+
+use super::{params, per_message};
+use crate::harness::{BoxError, Effort, Experiment, Group, Role::*};
+use crate::machine::Placement::{OneCpu, TwoCpus};
+use crate::ours::{self, Setting, Style};
+use crate::peers::{plain, vectors};
+use crate::workloads::FirChain;
+
+/// The entry for the registry.
+pub const EXPERIMENT: Experiment = Experiment {
+    name: "streams/fir32",
+    what: "32 stages of 16 taps over f64, unfused: time for each sample through the whole chain",
+    plan,
+};
+
+/// A source, 32 filters, a sink.
+pub(super) fn chain(effort: &Effort) -> FirChain {
+    FirChain { samples: effort.messages(2_000_000), stages: 32 }
+}
+
+fn plan(effort: &Effort) -> Result<Vec<Group>, BoxError> {
+    let chain = chain(effort);
+    let n = chain.samples;
+    let right = chain.reference();
+    let mut contenders = Vec::new();
+    for setting in [Setting::DEFAULT, Setting::workers(1), Setting::workers(2)] {
+        contenders.push(ours::on_fir("thalweg", chain, Style::Push, setting, right));
+    }
+    contenders.push(ours::on_fir("thalweg-map", chain, Style::Map, Setting::DEFAULT, right));
+    contenders.push(per_message(Bound, "sequential", params(n, 1), n, move || plain::fir(chain, &right)));
+    let batched = json!({ "messages": n, "threads": 1, "batch": vectors::BATCH });
+    let in_batches = move || plain::fir_in_batches(chain, vectors::BATCH, &right);
+    contenders.push(per_message(Bound, "sequential-vec256", batched, n, in_batches));
+    for (placement, cpus) in [(OneCpu, "1cpu"), (TwoCpus, "2cpus")] {
+        let run = move || vectors::fir(chain, placement, &right);
+        contenders.push(per_message(Peer, format!("vec256-{cpus}"), vectors::params(n, placement), n, run));
+    }
+    let mut group = Group::new("32 filters of 16 taps", &["ns/msg"], contenders);
+    group.ideal_from = Some("sequential");
+    Ok(vec![group])
+}

@@ -1,0 +1,58 @@
+//! `streams/pipe3`: what it costs to hand on a message that hardly needs any work.
+
+use super::{on_chain, params};
+use crate::harness::{BoxError, Effort, Experiment, Group, Role::*};
+use crate::machine::Placement::{OneCpu, TwoCpus};
+use crate::ours::{self, Setting, Style};
+use crate::peers::{self, item_params, tbb, vectors};
+use crate::workloads::Chain;
+
+/// The entry for the registry.
+pub const EXPERIMENT: Experiment = Experiment {
+    name: "streams/pipe3",
+    what: "generate >> v*3+1 >> sum over u64, handed on one by one; the bar is vectors of 256 over a channel",
+    plan,
+};
+
+fn plan(effort: &Effort) -> Result<Vec<Group>, BoxError> {
+    let chain = Chain { messages: effort.messages(40_000_000), stages: 1 };
+    // Contenders that need tens of nanoseconds for each message get fewer.
+    let slow = Chain { messages: effort.messages(4_000_000), ..chain };
+    let n = chain.messages;
+    let mut contenders = Vec::new();
+    let ours = [Setting::DEFAULT, Setting::workers(1), Setting::workers(2)];
+    for setting in ours {
+        contenders.push(ours::on_chain("thalweg", chain, Style::Push, setting));
+    }
+    contenders.push(ours::on_chain("thalweg-map", chain, Style::Map, Setting::DEFAULT));
+    contenders.push(on_chain(Bound, "plain-loop", params(n, 1), chain, peers::plain::chain));
+    contenders.push(on_chain(Bound, "rayon", params(n, "one for each CPU"), chain, peers::rayon::chain));
+    for (placement, cpus) in [(OneCpu, "1cpu"), (TwoCpus, "2cpus")] {
+        let name = format!("vec256-{cpus}");
+        let vectors = move |chain| vectors::chain(chain, placement);
+        contenders.push(on_chain(Peer, name, vectors::params(n, placement), chain, vectors));
+    }
+    for (placement, cpus) in [(OneCpu, "1cpu"), (TwoCpus, "2cpus")] {
+        let rings = move |chain| peers::rtrb::chain(chain, placement);
+        let given = item_params(n, "yields", placement.word());
+        contenders.push(on_chain(Peer, format!("rtrb-{cpus}"), given, chain, rings));
+        let channels = move |chain| peers::crossbeam::chain(chain, placement);
+        let given = item_params(slow.messages, "crossbeam-channel", placement.word());
+        contenders.push(on_chain(Peer, format!("crossbeam-{cpus}"), given, slow, channels));
+    }
+    for workers in [1, 2] {
+        let dataflow = move |chain| peers::timely::chain(chain, workers);
+        contenders.push(on_chain(Peer, format!("timely-{workers}w"), params(n, workers), chain, dataflow));
+        let tasks = move |chain| peers::tokio::chain(chain, workers);
+        let given = item_params(slow.messages, "tokio", &format!("{workers} workers"));
+        contenders.push(on_chain(Peer, format!("tokio-{workers}w"), given, slow, tasks));
+    }
+    #[cfg(thalweg_tbb)]
+    for (name, batch, chain) in [("tbb", 1, slow), ("tbb-vec256", 256, chain)] {
+        let given = serde_json::json!({ "messages": chain.messages, "batch": batch, "tokens": tbb::TOKENS });
+        contenders.push(on_chain(Peer, name, given, chain, move |chain| tbb::chain(chain, batch)));
+    }
+    let mut group = Group::new("generate >> v*3+1 >> sum", &["ns/msg/hop"], contenders);
+    group.absent.extend(tbb::ABSENT.map(String::from));
+    Ok(vec![group])
+}

@@ -1,0 +1,16 @@
+//! `streams/schemes`: what the choice of a scheme is worth.
+
+use thalweg::prelude::Scheme;
+
+use crate::harness::{BoxError, Effort, Experiment, Group};
+use crate::ours::Setting;
+use crate::streams::workers;
+
+/// The entry for the registry.
+pub const EXPERIMENT: Experiment =
+    Experiment { name: "streams/schemes", what: "pipe3, chain32, fir32 and farm under every scheme", plan };
+
+fn plan(effort: &Effort) -> Result<Vec<Group>, BoxError> {
+    let schemes: Vec<Setting> = Scheme::names().map(Setting::scheme).collect();
+    workers::under(effort, &schemes)
+}

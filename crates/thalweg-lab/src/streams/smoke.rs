@@ -1,0 +1,31 @@
+//! Every contender once, with almost no work: each gives the right result.
+
+use std::time::Duration;
+
+use crate::harness::{Effort, measure};
+use crate::registry::EXPERIMENTS;
+use crate::{ours, peers};
+
+/// Experiments whose length does not follow the effort.
+const LONG: [&str; 2] = ["streams/idle", "streams/build"];
+
+#[test]
+fn every_contender_is_right() {
+    for experiment in EXPERIMENTS.iter().filter(|experiment| !LONG.contains(&experiment.name)) {
+        let outcome = measure(experiment, &Effort::TINY, &mut Vec::new()).unwrap();
+        assert_eq!(outcome.failures, [""; 0]);
+        assert!(!outcome.records.is_empty(), "{}", experiment.name);
+        for record in &outcome.records {
+            assert!(record.spread.median > 0.0, "{} of {}", record.unit, record.contender);
+            assert!(record.params.is_object(), "{}", record.contender);
+        }
+    }
+}
+
+#[test]
+fn idle_contenders_wait_as_long_as_they_should() {
+    const WAIT: Duration = Duration::from_millis(30);
+    for timing in [ours::idle(WAIT), peers::crossbeam::idle(WAIT)] {
+        assert!(timing.unwrap().wall >= WAIT);
+    }
+}

@@ -1,0 +1,37 @@
+//! `streams/trickle`: how long a lone message takes, and what waiting for it costs.
+
+use serde_json::json;
+
+use crate::harness::{BoxError, Contender, Effort, Experiment, Group, Role, Role::*, Sample};
+use crate::machine::Timing;
+use crate::ours::{self, Setting};
+use crate::peers::{crossbeam, item_params, tokio};
+use crate::records::quantile;
+
+/// The entry for the registry.
+pub const EXPERIMENT: Experiment = Experiment {
+    name: "streams/trickle",
+    what: "a message each millisecond from an outside thread through three stages: latency and CPU use",
+    plan,
+};
+
+type Delays = Result<(Vec<u64>, Timing), BoxError>;
+
+fn plan(effort: &Effort) -> Result<Vec<Group>, BoxError> {
+    let n = effort.messages(2_000);
+    let contender = |role: Role, name: &str, params, run: fn(u64) -> Delays| {
+        Contender::new(role, name, params, move || {
+            let (delays, timing) = run(n)?;
+            let micros = |q| quantile(&delays, q) / 1e3;
+            let figures = vec![micros(0.5), micros(0.99), 100.0 * timing.cpus()];
+            Ok(Sample { figures, cpus: Some(timing.cpus()) })
+        })
+    };
+    let contenders = vec![
+        contender(Ours, "thalweg", ours::params(Setting::DEFAULT, json!({ "messages": n })), ours::trickle),
+        contender(Peer, "crossbeam", item_params(n, "crossbeam-channel", "free"), crossbeam::trickle),
+        contender(Peer, "tokio-1w", item_params(n, "tokio", "1 worker"), |n| tokio::trickle(n, 1)),
+        contender(Peer, "tokio-2w", item_params(n, "tokio", "2 workers"), |n| tokio::trickle(n, 2)),
+    ];
+    Ok(vec![Group::new("one message a millisecond", &["us p50", "us p99", "% of a CPU"], contenders)])
+}

@@ -1,0 +1,32 @@
+//! `streams/workers`: the same graphs with one worker, with two, and with the number that the runtime chooses.
+
+use crate::harness::{BoxError, Effort, Experiment, Group};
+use crate::ours::{self, Setting, Style};
+use crate::streams::{chain32, farm, fir32};
+use crate::workloads::Chain;
+
+/// The entry for the registry.
+pub const EXPERIMENT: Experiment = Experiment {
+    name: "streams/workers",
+    what: "pipe3, chain32, fir32 and farm with 1 worker, 2 workers and the default",
+    plan,
+};
+
+fn plan(effort: &Effort) -> Result<Vec<Group>, BoxError> {
+    under(effort, &[Setting::workers(1), Setting::workers(2), Setting::DEFAULT])
+}
+
+/// The four workloads under each of `settings`.
+pub(super) fn under(effort: &Effort, settings: &[Setting]) -> Result<Vec<Group>, BoxError> {
+    let pipe = Chain { messages: effort.messages(40_000_000), stages: 1 };
+    let (chain, fir, farm) = (chain32::chain(effort), fir32::chain(effort), farm::farm(effort));
+    let (fir_right, farm_right) = (fir.reference(), farm.reference());
+    let all =
+        |contender: &dyn Fn(Setting) -> crate::harness::Contender| settings.iter().map(|&s| contender(s)).collect();
+    Ok(vec![
+        Group::new("pipe3", &["ns/msg/hop"], all(&|s| ours::on_chain("thalweg-pipe3", pipe, Style::Push, s))),
+        Group::new("chain32", &["ns/msg/hop"], all(&|s| ours::on_chain("thalweg-chain32", chain, Style::Push, s))),
+        Group::new("fir32", &["ns/msg"], all(&|s| ours::on_fir("thalweg-fir32", fir, Style::Push, s, fir_right))),
+        Group::new("farm", &["ns/msg"], all(&|s| ours::on_farm("thalweg-farm", farm, true, s, farm_right))),
+    ])
+}

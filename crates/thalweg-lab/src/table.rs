@@ -1,0 +1,84 @@
+//! Figures as plain text.
+
+use std::fmt::Write;
+
+use crate::records::{Record, Spread, base, panels};
+
+/// One table for each workload and unit: median, range, ratio to the base, CPUs used.
+pub fn render(records: &[Record]) -> String {
+    panels(records).iter().map(|panel| table(panel)).collect::<Vec<_>>().join("\n")
+}
+
+fn table(panel: &[&Record]) -> String {
+    let Some(base) = base(panel) else { return String::new() };
+    let head = panel[0];
+    let mut text =
+        format!("{}: {} ({}, median of {} runs)\n", head.experiment, head.workload, head.unit, head.spread.runs);
+    let rows: Vec<[String; 4]> = panel
+        .iter()
+        .map(|record| {
+            let Spread { median, min, max, .. } = record.spread;
+            [
+                record.contender.clone(),
+                format!("{} ({} - {})", figure(median), figure(min), figure(max)),
+                figure(median / base.spread.median),
+                record.cpus.map_or("-".into(), |cpus| format!("{cpus:.2}")),
+            ]
+        })
+        .collect();
+    let heads = ["contender", "median (min - max)", "ratio", "CPUs"].map(String::from);
+    let width = |column: usize| {
+        let cells = rows.iter().chain([&heads]).map(|row| row[column].chars().count());
+        cells.max().unwrap_or(0)
+    };
+    let widths = [width(0), width(1), width(2), width(3)];
+    for row in [&heads].into_iter().chain(&rows) {
+        let [contender, spread, ratio, cpus] = row;
+        let [w0, w1, w2, w3] = widths;
+        let line = format!("  {contender:<w0$}  {spread:>w1$}  {ratio:>w2$}  {cpus:>w3$}");
+        writeln!(text, "{}", line.trim_end()).expect("a String takes everything");
+    }
+    writeln!(text, "  ratio: to {}; lower is better", base.contender).expect("a String takes everything");
+    text
+}
+
+/// Three significant digits, or all of the integer part.
+pub(crate) fn figure(value: f64) -> String {
+    match value.abs() {
+        v if !v.is_finite() => "-".into(),
+        v if v >= 99.95 => format!("{value:.0}"),
+        v if v >= 9.995 => format!("{value:.1}"),
+        v if v >= 0.9995 || v == 0.0 => format!("{value:.2}"),
+        _ => format!("{value:.3}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::harness::Role;
+    use crate::records::tests::record;
+
+    #[test]
+    fn a_table_shows_range_ratio_and_base() {
+        let records = [record("thalweg", Role::Ours, 2.0), record("crossbeam", Role::Peer, 40.0)];
+        let expected = "\
+test/table: toy (ns/msg, median of 5 runs)
+  contender  median (min - max)  ratio  CPUs
+  thalweg    2.00 (1.00 - 4.00)  0.050  1.00
+  crossbeam  40.0 (20.0 - 80.0)   1.00  1.00
+  ratio: to crossbeam; lower is better
+";
+        assert_eq!(render(&records), expected);
+    }
+
+    #[test]
+    fn figures_keep_three_digits() {
+        let cases =
+            [(0.0, "0.00"), (0.1234, "0.123"), (1.0, "1.00"), (9.999, "10.0"), (99.96, "100"), (12345.6, "12346")];
+        for (value, text) in cases {
+            assert_eq!(figure(value), text);
+        }
+        assert_eq!(figure(f64::NAN), "-");
+    }
+}
