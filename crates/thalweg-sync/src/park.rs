@@ -5,10 +5,6 @@ use crate::engine;
 use crate::sync::Arc;
 use crate::time::{self, Duration};
 use core::panic::Location;
-#[cfg(loom)]
-use loom::thread as world;
-#[cfg(not(loom))]
-use std::thread as world;
 
 /// The sleeping side of a token: belongs to the thread that made it.
 ///
@@ -41,7 +37,7 @@ pub struct Unparker {
 #[derive(Debug)]
 struct Token {
     set: AtomicBool,
-    thread: world::Thread,
+    sleeper: Sleeper,
 }
 
 impl Token {
@@ -60,7 +56,7 @@ impl Parker {
     #[allow(clippy::new_without_default, reason = "it belongs to the calling thread, which a default would hide")]
     pub fn new() -> Self {
         Self {
-            token: Arc::new(Token { set: AtomicBool::new(false), thread: world::current() }),
+            token: Arc::new(Token { set: AtomicBool::new(false), sleeper: Sleeper::current() }),
             _not_send: core::marker::PhantomData,
         }
     }
@@ -76,7 +72,7 @@ impl Parker {
         while !self.token.take() {
             match engine::current() {
                 Some(engine) => engine.park(self.token.address(), None, Location::caller()),
-                None => world::park(),
+                None => self.token.sleeper.sleep(),
             }
         }
     }
@@ -97,7 +93,7 @@ impl Parker {
             }
             match engine::current() {
                 Some(engine) => engine.park(self.token.address(), Some(end.as_nanos()), Location::caller()),
-                None => sleep(left),
+                None => self.token.sleeper.sleep_at_most(left),
             }
             if cfg!(loom) {
                 return self.token.take();
@@ -115,17 +111,61 @@ impl Unparker {
         self.token.set.swap(true, Ordering::Release);
         match engine::current() {
             Some(engine) => engine.unpark(self.token.address(), Location::caller()),
-            None => self.token.thread.unpark(),
+            None => self.token.sleeper.wake(),
         }
     }
 }
 
+/// How a thread sleeps when no engine runs. May wake early; a wake that comes first makes the next sleep return at once.
 #[cfg(not(loom))]
-fn sleep(at_most: Duration) {
-    std::thread::park_timeout(at_most);
+#[derive(Debug)]
+struct Sleeper(std::thread::Thread);
+
+#[cfg(not(loom))]
+impl Sleeper {
+    fn current() -> Self {
+        Self(std::thread::current())
+    }
+
+    fn sleep(&self) {
+        std::thread::park();
+    }
+
+    fn sleep_at_most(&self, time: Duration) {
+        std::thread::park_timeout(time);
+    }
+
+    fn wake(&self) {
+        self.0.unpark();
+    }
+}
+
+/// How a thread sleeps under loom. Not by loom's `park`: its `unpark` also wakes a thread that by then waits for something else.
+#[cfg(loom)]
+struct Sleeper(loom::sync::Notify);
+
+#[cfg(loom)]
+impl core::fmt::Debug for Sleeper {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.debug_struct("Sleeper").finish_non_exhaustive()
+    }
 }
 
 #[cfg(loom)]
-fn sleep(_at_most: Duration) {
-    loom::thread::yield_now();
+impl Sleeper {
+    fn current() -> Self {
+        Self(loom::sync::Notify::new())
+    }
+
+    fn sleep(&self) {
+        self.0.wait();
+    }
+
+    fn sleep_at_most(&self, _time: Duration) {
+        loom::thread::yield_now();
+    }
+
+    fn wake(&self) {
+        self.0.notify();
+    }
 }
