@@ -66,7 +66,7 @@ pub use graph::chain::{After, Chain, FromIter, Pending};
 pub use graph::path::{Gives, Handle, Head, Node, Path, Sink, Source, Tail, Takes};
 pub use graph::{Capacity, Graph};
 pub use kernel::Flow;
-pub use kernel::fused::{Filter, FlatMap, Identity, Map, Stage, Update};
+pub use kernel::fused::{Filter, FlatMap, Identity, Inspect, Map, Stage, Update};
 pub use kernel::inlet::{Closed, Inlet};
 pub use kernel::ported::{Binder, In, Io, Kernel, Out};
 pub use output::Output;

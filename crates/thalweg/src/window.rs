@@ -40,7 +40,7 @@ impl<T: Clone + Send> Assemble for Windows<T> {
         self.tail.extend(incoming);
         // SAFETY: every message was moved out.
         unsafe { block.set_range(end, end) };
-        let Some(beyond) = self.tail.len().checked_sub(self.peek) else { return None };
+        let beyond = self.tail.len().checked_sub(self.peek)?;
         let windows = beyond / self.pop + 1;
         let used = (windows - 1) * self.pop + self.peek;
         let popped = windows * self.pop;

@@ -7,7 +7,7 @@ use crate::error::Verdict;
 use crate::graph::Graph;
 use crate::graph::path::{End, Gives, Node, Path, Sink, Tail, Takes};
 use crate::kernel::Body;
-use crate::kernel::fused::{Filter, FlatMap, Fused, Identity, Map, Stage, Update};
+use crate::kernel::fused::{Filter, FlatMap, Fused, Identity, Inspect, Map, Stage, Update};
 use crate::kernel::source;
 use crate::output::Output;
 use std::fmt;
@@ -70,6 +70,7 @@ stages_settle!(Map);
 stages_settle!(Filter);
 stages_settle!(FlatMap);
 stages_settle!(Update);
+stages_settle!(Inspect);
 
 /// A chain under construction. Made by [`Graph::stream`] and [`Graph::from`].
 ///
@@ -202,15 +203,12 @@ impl<'g, 'env, T: Send + 'env, S> Chain<'g, 'env, After<T, S>> {
     }
 
     /// Looks at each message.
-    pub fn inspect<F>(
-        self,
-        mut look: F,
-    ) -> Chain<'g, 'env, After<T, Update<S, impl FnMut(&mut S::Out) + Send + use<T, S, F>>>>
+    pub fn inspect<F>(self, look: F) -> Chain<'g, 'env, After<T, Inspect<S, F>>>
     where
         S: Stage<T>,
         F: FnMut(&S::Out) + Send + 'env,
     {
-        self.stage(|stages| Update(stages, move |message: &mut S::Out| look(message)))
+        self.stage(|stages| Inspect(stages, look))
     }
 
     fn stage<S2>(self, make: impl FnOnce(S) -> S2) -> Chain<'g, 'env, After<T, S2>> {

@@ -1,7 +1,7 @@
 //! What a graph must be before it runs, and its cycles.
 
 use crate::error::Refusal;
-use crate::graph::{Graph, Link};
+use crate::graph::{Capacity, Graph, Link};
 
 impl Graph<'_> {
     /// Every reason why this graph cannot work.
@@ -46,16 +46,9 @@ impl Graph<'_> {
                     ),
                 }
             }
-            if let Some(window) = &kernel.window {
-                if window.peek == 0 || window.pop == 0 {
-                    refuse(
-                        index,
-                        format!(
-                            "a window of {} messages that pops {}; both must be at least 1",
-                            window.peek, window.pop
-                        ),
-                    );
-                }
+            if let Some(window) = kernel.window.as_ref().filter(|window| window.peek == 0 || window.pop == 0) {
+                let (peek, pop) = (window.peek, window.pop);
+                refuse(index, format!("a window of {peek} messages that pops {pop}; both must be at least 1"));
             }
         }
         for link in &self.links {
@@ -72,17 +65,16 @@ impl Graph<'_> {
     fn check_link(&self, link: &Link, refuse: &mut impl FnMut(usize, String)) {
         let (from, to) = (link.from.kernel, link.to.kernel);
         let names = || format!("the edge {} >> {}", self.kernels[from].name, self.kernels[to].name);
-        if let Some(capacity) = link.spec.capacity {
-            if capacity.first == 0 || capacity.first > capacity.most {
-                let (first, most) = (capacity.first, capacity.most);
-                refuse(
-                    from,
-                    format!(
-                        "{} has capacity {first} to {most}; it needs at least 1, and no more first than at most",
-                        names()
-                    ),
-                );
-            }
+        let unusable = |capacity: &Capacity| capacity.first == 0 || capacity.first > capacity.most;
+        if let Some(capacity) = link.spec.capacity.filter(unusable) {
+            let (first, most) = (capacity.first, capacity.most);
+            refuse(
+                from,
+                format!(
+                    "{} has capacity {first} to {most}; it needs at least 1, and no more first than at most",
+                    names()
+                ),
+            );
         }
         if let Some(window) = &self.kernels[to].window {
             if let Some(capacity) = link.spec.capacity.filter(|capacity| capacity.most < window.peek) {

@@ -28,12 +28,21 @@ struct Kernels<'a, 'env>(&'a [Definition<'env>]);
 impl Bodies for Kernels<'_, '_> {
     fn activate(&self, kernel: usize, cx: &Cx<'_>) -> Result<Outcome, BoxError> {
         match &self.0[kernel].body {
-            // SAFETY, here and below: U1, only the worker that holds the kernel's claim comes here.
-            Body::Source(source) => source.with_mut(|source| drive_source(unsafe { &mut **source }, cx)),
-            // SAFETY: as above.
-            Body::Sequential(work) => work.with_mut(|work| drive_sequential(unsafe { &mut **work }, cx)),
-            // SAFETY: as above.
-            Body::Ported(kernel) => kernel.with_mut(|kernel| ported::drive_ported(unsafe { &mut **kernel }, cx)),
+            Body::Source(source) => source.with_mut(|source| {
+                // SAFETY: U1: only the worker that holds the kernel's claim comes here.
+                let source = unsafe { &mut **source };
+                drive_source(source, cx)
+            }),
+            Body::Sequential(work) => work.with_mut(|work| {
+                // SAFETY: U1, as above.
+                let work = unsafe { &mut **work };
+                drive_sequential(work, cx)
+            }),
+            Body::Ported(kernel) => kernel.with_mut(|kernel| {
+                // SAFETY: U1, as above.
+                let kernel = unsafe { &mut **kernel };
+                ported::drive_ported(kernel, cx)
+            }),
             Body::Parallel(work) => drive_parallel(&**work, cx),
         }
     }

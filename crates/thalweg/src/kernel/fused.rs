@@ -107,6 +107,28 @@ impl<T, S: Stage<T>, F: FnMut(&mut S::Out) + Send> Stage<T> for Update<S, F> {
     }
 }
 
+/// See [`Chain::inspect`](crate::Chain::inspect).
+#[derive(Clone, Copy, Debug)]
+pub struct Inspect<S, F>(pub(crate) S, pub(crate) F);
+
+impl<T, S: Stage<T>, F: FnMut(&S::Out) + Send> Stage<T> for Inspect<S, F> {
+    type Out = S::Out;
+    const ONE: bool = S::ONE;
+    const AT_MOST_ONE: bool = S::AT_MOST_ONE;
+    #[inline(always)]
+    fn each(&mut self, message: T, emit: &mut impl FnMut(S::Out)) {
+        let look = &mut self.1;
+        self.0.each(message, &mut |message| {
+            look(&message);
+            emit(message);
+        });
+    }
+    #[inline(always)]
+    fn one(&mut self, message: T) -> Option<S::Out> {
+        self.0.one(message).inspect(&mut self.1)
+    }
+}
+
 /// See [`Chain::flat_map`](crate::Chain::flat_map).
 #[derive(Clone, Copy, Debug)]
 pub struct FlatMap<S, F>(pub(crate) S, pub(crate) F);

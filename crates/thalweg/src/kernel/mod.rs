@@ -84,10 +84,8 @@ pub(crate) fn drive_source(source: &mut dyn Source, cx: &Cx<'_>) -> Result<Outco
     let mut blocks = 0;
     cx.flush_outputs();
     let why = loop {
-        if let Some(edge) = cx.full_output() {
-            if !cx.make_room(edge) {
-                break Why::Full(edge);
-            }
+        if let Some(edge) = cx.blocked_output() {
+            break Why::Full(edge);
         }
         if cx.is_cancelled() || cx.outputs_hung_up() {
             break Why::Done;
@@ -117,10 +115,8 @@ pub(crate) fn drive_sequential(work: &mut dyn Work, cx: &Cx<'_>) -> Result<Outco
     let (mut blocks, mut messages) = (0, 0);
     cx.flush_outputs();
     let why = loop {
-        if let Some(edge) = cx.full_output() {
-            if !cx.make_room(edge) {
-                break Why::Full(edge);
-            }
+        if let Some(edge) = cx.blocked_output() {
+            break Why::Full(edge);
         }
         if cx.is_cancelled() || cx.outputs_hung_up() {
             break Why::Done;
@@ -164,10 +160,8 @@ pub(crate) fn drive_parallel(work: &dyn SharedWork, cx: &Cx<'_>) -> Result<Outco
     let (mut blocks, mut messages) = (0, 0);
     cx.drain_reorder();
     let why = loop {
-        if let Some(edge) = cx.full_output() {
-            if !cx.make_room(edge) {
-                break Why::Full(edge);
-            }
+        if let Some(edge) = cx.blocked_output() {
+            break Why::Full(edge);
         }
         if cx.is_cancelled() || cx.outputs_hung_up() {
             break Why::Done;

@@ -354,10 +354,8 @@ impl<K: Kernel> Ported for WithPorts<K> {
 /// One activation of a kernel with ports.
 pub(crate) fn drive_ported(kernel: &mut dyn Ported, cx: &Cx<'_>) -> Result<Outcome, BoxError> {
     cx.flush_outputs();
-    if let Some(edge) = cx.full_output() {
-        if !cx.make_room(edge) {
-            return Ok(cx.end_activation(Why::Full(edge), 0, 0));
-        }
+    if let Some(edge) = cx.blocked_output() {
+        return Ok(cx.end_activation(Why::Full(edge), 0, 0));
     }
     if cx.is_cancelled() || cx.outputs_hung_up() {
         return Ok(cx.end_activation(Why::Done, 0, 0));

@@ -95,7 +95,7 @@ impl Worker<'_> {
             STRIDE
         };
         // Within a timed activation everything is timed, so that what a help costs is not counted twice.
-        let timed = self.timing.get() || count % stride == 0;
+        let timed = self.timing.get() || count.is_multiple_of(stride);
         let (outer, helped) = (self.timing.replace(timed), self.helped_time.replace(0));
         let start = if timed { now() } else { Instant::default() };
         let result = catch_unwind(AssertUnwindSafe(|| self.bodies.activate(kernel, &cx)));
@@ -170,7 +170,7 @@ impl Worker<'_> {
         let hung_up = !state.outputs.is_empty() && state.outputs.iter().all(|&edge| edges[edge].is_hung_up());
         let ended = input.is_closed() && !input.has_input();
         let spilled = |&edge: &usize| edges[edge].has_spill() && !edges[edge].is_hung_up();
-        (over || ended) && (hung_up || ended) && !state.outputs.iter().any(spilled) && !self.core.control.is_cancelled()
+        (ended || over && hung_up) && !state.outputs.iter().any(spilled) && !self.core.control.is_cancelled()
     }
 
     /// Drops what a finished kernel did not take.

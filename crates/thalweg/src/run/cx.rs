@@ -71,6 +71,11 @@ impl<'a> Cx<'a> {
         self.outputs().iter().copied().find(|&edge| self.edge(edge).is_full())
     }
 
+    /// An output edge that is full, and that the scheme's actions did not make room on.
+    pub(crate) fn blocked_output(&self) -> Option<usize> {
+        self.full_output().filter(|&edge| !self.make_room(edge))
+    }
+
     /// Nobody takes from any output any more.
     pub(crate) fn outputs_hung_up(&self) -> bool {
         !self.outputs().is_empty() && self.outputs().iter().all(|&edge| self.edge(edge).is_hung_up())

@@ -24,7 +24,7 @@ impl Policy for DepthFirst {
         match event {
             Event::Ran { emitted, more } => {
                 self.failures = 0;
-                return match emitted {
+                match emitted {
                     Some(edge) => Choice::Run(view.consumer(edge)),
                     None if more => Choice::Run(kernel),
                     None => view.inputs(kernel).first().map_or_else(
@@ -33,7 +33,7 @@ impl Policy for DepthFirst {
                             if view.is_ready(kernel) { Choice::Run(kernel) } else { Choice::Run(view.producer(edge)) }
                         },
                     ),
-                };
+                }
             }
             Event::Empty { edge } if self.failures < view.kernels() => {
                 self.failures += 1;

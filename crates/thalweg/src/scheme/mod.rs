@@ -1,7 +1,7 @@
 //! Schemes: which kernel a worker tries next, and what is done when an edge is full.
 //!
 //! A scheme is a [`Policy`], asked after every attempt, and a few settings. Each policy is one short file in this folder; to add one, write the
-//! file and add its line to [`ALL`].
+//! file and add its line to the list in `mod.rs`.
 //!
 //! The five actions on a blocked operation (BLQ §2) are all here: *poll* is an attempt that finds nothing to do, *yield* is
 //! [`Choice::Yield`], *sleep* is [`Choice::Sleep`], *new* is [`OnFull::grow`] and *help* is [`OnFull::help`].

@@ -62,12 +62,8 @@ impl Policy for Qes {
         match event {
             Event::Ran { .. } => {
                 self.failures = 0;
-                if self.speculative {
-                    if let Some(other) = Self::speculate(view, kernel) {
-                        return Choice::Run(other);
-                    }
-                }
-                Choice::Run(kernel)
+                let other = if self.speculative { Self::speculate(view, kernel) } else { None };
+                Choice::Run(other.unwrap_or(kernel))
             }
             Event::Empty { edge } if self.failures < view.kernels() => {
                 self.failures += 1;
