@@ -129,6 +129,7 @@ pub(crate) fn drive_sequential(work: &mut dyn Work, cx: &Cx<'_>) -> Result<Outco
         };
         let before = input.messages_of(&block);
         blocks += 1;
+        cx.note_room();
         match work.run(cx, block)? {
             Some(block) if block.unread() > 0 && input.messages_of(&block) > 0 => {
                 messages += before - input.messages_of(&block);
@@ -174,6 +175,7 @@ pub(crate) fn drive_parallel(work: &dyn SharedWork, cx: &Cx<'_>) -> Result<Outco
             break if closed && !input.has_input() { Why::Done } else { Why::Empty(input_id) };
         };
         blocks += 1;
+        cx.note_room();
         messages += input.messages_of(&block);
         let mut chain = Chain::default();
         work.run(cx, &mut block, &mut chain)?;

@@ -132,6 +132,14 @@ impl<'a> Cx<'a> {
         }
     }
 
+    /// A block was taken: there is room for another. Wakes a worker that could fill it, if this kernel will be busy for a while.
+    pub(crate) fn note_room(&self) {
+        let slow = self.state().block_time.load(Relaxed) > WORTH_WAKING;
+        if slow {
+            self.worker.core.control.bell.ring(1);
+        }
+    }
+
     /// A block of `edge` was used up.
     pub(crate) fn settle(&self, edge: usize) {
         self.worker.core.count_in(self.edge(edge).plan.component, -1);

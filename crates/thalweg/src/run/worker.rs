@@ -97,7 +97,13 @@ impl<'a> Worker<'a> {
             if let Some(elastic) = &mut elastic {
                 elastic.look(self);
             }
+            if self.core.control.is_draining() {
+                // Cancels when the time for draining is over.
+                self.core.control.time_left();
+            }
         }
+        // A cancelled run reaches those on the bench through the workers that it woke.
+        self.core.bench.call();
         self.core.control.bell.leave();
     }
 
