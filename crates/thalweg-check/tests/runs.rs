@@ -1,5 +1,6 @@
 //! How the fuzzer runs clients: threads, time, replay, and the end of a run that failed.
 #![cfg(not(loom))]
+#![allow(clippy::disallowed_types, reason = "what a test notes about a run must be no part of it")]
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use thalweg_check::{Cause, Fuzz, Strategy, replay};

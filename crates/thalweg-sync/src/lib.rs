@@ -69,6 +69,7 @@
 #![allow(
     clippy::disallowed_types,
     clippy::disallowed_methods,
+    clippy::disallowed_macros,
     reason = "this crate is the facade: it alone wraps the standard library's and loom's own"
 )]
 extern crate alloc;

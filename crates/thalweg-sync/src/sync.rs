@@ -21,13 +21,28 @@
 #[cfg(not(loom))]
 pub use alloc::sync::{Arc, Weak};
 #[cfg(loom)]
-pub use loom::sync::{Arc, Mutex, MutexGuard};
+pub use loom::sync::Arc;
 #[cfg(feature = "std")]
 pub use std::sync::{LockResult, OnceLock, PoisonError, TryLockError, TryLockResult};
-#[cfg(all(feature = "std", not(feature = "instrument"), not(loom)))]
-pub use std::sync::{Mutex, MutexGuard};
 
 #[cfg(all(feature = "instrument", not(loom)))]
 mod mutex;
 #[cfg(all(feature = "instrument", not(loom)))]
 pub use mutex::{Mutex, MutexGuard};
+
+/// A lock: [`std::sync::Mutex`].
+// An alias, as those below: clippy takes a re-export for the standard library's own, which clients must not use.
+#[cfg(all(feature = "std", not(feature = "instrument"), not(loom)))]
+pub type Mutex<T> = std::sync::Mutex<T>;
+
+/// Access to what a [`Mutex`] protects, until dropped.
+#[cfg(all(feature = "std", not(feature = "instrument"), not(loom)))]
+pub type MutexGuard<'a, T> = std::sync::MutexGuard<'a, T>;
+
+/// A lock: loom's.
+#[cfg(loom)]
+pub type Mutex<T> = loom::sync::Mutex<T>;
+
+/// Access to what a [`Mutex`] protects, until dropped.
+#[cfg(loom)]
+pub type MutexGuard<'a, T> = loom::sync::MutexGuard<'a, T>;

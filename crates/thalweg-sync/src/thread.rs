@@ -10,16 +10,18 @@
 //! ```
 
 mod affinity;
+#[cfg(loom)]
+#[path = "thread/modelled.rs"]
+mod world;
+#[cfg(all(not(feature = "instrument"), not(loom)))]
+#[path = "thread/native.rs"]
+mod world;
 #[cfg(all(feature = "instrument", not(loom)))]
-mod watched;
+#[path = "thread/watched.rs"]
+mod world;
 
 pub use affinity::{Affinity, current_affinity, pin_current};
-#[cfg(loom)]
-pub use loom::thread::{JoinHandle, spawn};
-#[cfg(all(not(feature = "instrument"), not(loom)))]
-pub use std::thread::{JoinHandle, Scope, ScopedJoinHandle, scope, spawn};
-#[cfg(all(feature = "instrument", not(loom)))]
-pub use watched::{JoinHandle, Scope, ScopedJoinHandle, scope, spawn};
+pub use world::*;
 
 use crate::engine;
 use crate::time::Duration;

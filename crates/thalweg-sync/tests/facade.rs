@@ -1,5 +1,5 @@
 //! The facade without an engine, with and without the feature `instrument`: it is the standard library.
-#![cfg(not(loom))]
+#![cfg(all(feature = "std", not(loom)))]
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use thalweg_sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};

@@ -1,0 +1,34 @@
+//! Threads of the native world.
+//!
+//! Aliases and functions in place of re-exports, which clippy takes for the standard library's own names.
+
+/// A started thread.
+pub type JoinHandle<T> = std::thread::JoinHandle<T>;
+/// Starts threads that may borrow.
+pub type Scope<'scope, 'env> = std::thread::Scope<'scope, 'env>;
+/// A started thread of a scope.
+pub type ScopedJoinHandle<'scope, T> = std::thread::ScopedJoinHandle<'scope, T>;
+
+/// Starts a thread: [`std::thread::spawn`].
+#[inline]
+pub fn spawn<F, T>(body: F) -> JoinHandle<T>
+where
+    F: FnOnce() -> T + Send + 'static,
+    T: Send + 'static,
+{
+    std::thread::spawn(body)
+}
+
+/// Runs `body`, and returns when all threads that it started in its scope have ended: [`std::thread::scope`].
+///
+/// # Panics
+///
+/// If `body` panics, or a thread that nobody joined.
+#[inline]
+#[track_caller]
+pub fn scope<'env, F, T>(body: F) -> T
+where
+    F: for<'scope> FnOnce(&'scope Scope<'scope, 'env>) -> T,
+{
+    std::thread::scope(body)
+}
