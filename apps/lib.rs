@@ -1,1 +1,19 @@
-//! Being built.
+//! The applications of the papers behind thalweg, on real input. Each is a small example of a graph.
+//!
+//! | application | graph | from |
+//! |---|---|---|
+//! | [`search`] | files → read → search, on all cores → tally | BLQ, §4.1 |
+//! | [`frames`] | input → application → output | FastForward, §2.2 and §5.7 |
+//! | [`fm`] | low-pass → demodulate → duplicate → 12 low-passes → add | DANBI, table II; StreamIt's FMRadio |
+//!
+//! Each has a `Config`, a function `run` and a `Summary`. [`frames`] and [`fm`] keep the sequential program too, which writes the same bytes.
+
+mod error;
+pub mod fm;
+pub mod frames;
+mod progress;
+pub mod search;
+mod until_error;
+
+pub use error::{Error, Result};
+pub use progress::Progress;

@@ -1,2 +1,54 @@
 //! The `thalweg` command.
-fn main() {}
+//!
+//! Exit status: 0 if all went well (for `search`: something was found), 1 if a search found nothing, 2 if there was trouble.
+
+mod args;
+mod run;
+mod terminal;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+use thalweg::Scheme;
+
+use args::{Command, Thalweg};
+use terminal::{complain, emit};
+
+/// The exit status for trouble, as `grep` has it; clap's for wrong usage is the same.
+const TROUBLE: u8 = 2;
+
+/// What the functions behind the subcommands give: an exit status, or what to tell the user.
+type Outcome = Result<ExitCode, Box<dyn std::error::Error>>;
+
+fn main() -> ExitCode {
+    let outcome = match Thalweg::parse().command {
+        Command::Run(args) => run::run(*args),
+        Command::Schemes => schemes(),
+        Command::Lab { args } => lab(args),
+    };
+    outcome.unwrap_or_else(|error| {
+        complain(&error.to_string());
+        ExitCode::from(TROUBLE)
+    })
+}
+
+/// Lists the schemes, one on a line, the default first.
+fn schemes() -> Outcome {
+    let mut lines = String::new();
+    for name in Scheme::names() {
+        lines += &format!("{name:12} {}\n", Scheme::named(name)?.about());
+    }
+    emit(&lines)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+#[cfg(feature = "lab")]
+fn lab(args: Vec<String>) -> Outcome {
+    Ok(thalweg_lab::run(args.into_iter()))
+}
+
+#[cfg(not(feature = "lab"))]
+fn lab(args: Vec<String>) -> Outcome {
+    let command = ["cargo lab".to_owned()].into_iter().chain(args).collect::<Vec<_>>().join(" ");
+    Err(format!("built without the lab; in a checkout of thalweg, `{command}` builds and runs it").into())
+}

@@ -1,0 +1,138 @@
+//! An FM radio with an equalizer.
+//!
+//! ```text
+//!                                            ┌> low-pass 1 upper ─┐
+//! samples >> low-pass >> demodulate >> duplicate > …              > equalize >> sound
+//!                                            └> low-pass 6 lower ─┘
+//! ```
+//!
+//! All filters are parallel windowed kernels: many workers slide over the samples at once, and the results leave in order.
+//! The sound equals that of the sequential program ([`radio::reference`]) bit by bit.
+//!
+//! FMRadio of the StreamIt benchmarks, in the size used by C. Min and Y. I. Eom, *DANBI: Dynamic Scheduling of Irregular
+//! Stream Programs for Many-Core Systems*, PACT 2013, table II: 7 cut frequencies, so 6 bands, and 128 taps.
+
+mod ports;
+pub mod radio;
+mod samples;
+pub mod synthetic;
+
+use std::path::PathBuf;
+
+use thalweg::prelude::*;
+
+use crate::error::must_differ;
+use crate::progress::Steps;
+use crate::until_error::UntilError;
+use crate::{Error, Progress, Result};
+use ports::{Duplicate, Equalize};
+use radio::{LowPass, STEP, TAPS};
+
+/// What to receive.
+#[derive(Clone, Debug)]
+pub struct Config {
+    /// A WAV file with one channel, or raw little-endian `f32` samples.
+    pub input: PathBuf,
+    /// For raw samples, how many there are in a second. `None` for a WAV file.
+    pub raw_rate: Option<u32>,
+    /// The WAV file to write: one channel of `f32`, a fifth of the samples in a second. Replaced if it exists.
+    pub output: PathBuf,
+    /// How the graph runs.
+    pub scheme: Scheme,
+}
+
+impl Config {
+    /// From a WAV file, with the default scheme.
+    pub fn new(input: impl Into<PathBuf>, output: impl Into<PathBuf>) -> Self {
+        Self { input: input.into(), raw_rate: None, output: output.into(), scheme: Scheme::default() }
+    }
+}
+
+/// What was received.
+#[derive(Debug)]
+pub struct Summary {
+    /// Samples read.
+    pub samples: u64,
+    /// Samples of sound written.
+    pub sound: u64,
+    /// What each kernel did.
+    pub report: Report,
+}
+
+/// Receives.
+///
+/// The filters are made for the rate of the benchmark, 250 MHz, whatever the rate of the file; the sound is the benchmark's,
+/// not scaled to -1 ..= 1.
+///
+/// ```
+/// use thalweg_apps::fm::{self, Config, synthetic};
+/// # let dir = tempfile::tempdir().unwrap();
+/// # let path = |name| dir.path().join(name);
+/// synthetic::signal(2_000, &path("signal.wav"))?;
+/// let received = fm::run(&Config::new(path("signal.wav"), path("sound.wav")), &|_| ())?;
+/// assert_eq!(received.sound, fm::radio::outputs(2_000));
+/// # Ok::<(), thalweg_apps::Error>(())
+/// ```
+///
+/// # Errors
+///
+/// [`Error::Refused`] if the input is not as [`Config::input`] says, too short for one sample of sound, or also the
+/// output, before anything is written; [`Error::File`] if one of them cannot be opened, read or written.
+pub fn run(config: &Config, progress: Progress<'_>) -> Result<Summary> {
+    let Config { input, output, .. } = config;
+    must_differ(input, output)?;
+    let samples = samples::open(input, config.raw_rate)?;
+    let expected = radio::outputs(samples.count);
+    if expected == 0 {
+        let count = samples.count;
+        return Err(Error::Refused(format!(
+            "{} has {count} samples, and one sample of sound needs 768",
+            input.display()
+        )));
+    }
+    let mut sound = samples::create(output, (samples.rate / STEP as u32).max(1), expected)?;
+    let mut damage = None;
+    let (mut count, mut written) = (0, 0);
+    let mut progress = Steps::new(progress);
+    let input_filter = LowPass::input();
+    let filters = radio::band_filters();
+
+    let mut graph = Graph::new();
+    let source = graph.source(UntilError::new(samples.values, &mut damage).inspect(|_| {
+        count += 1;
+        progress.add(samples.bytes);
+    }));
+    let low_pass =
+        graph.parallel_window(TAPS, STEP, |window: &[f32], out: &mut Output<f32>| out.push(input_filter.apply(window)));
+    let demodulate =
+        graph.parallel_window(2, 1, |window: &[f32], out: &mut Output<f32>| out.push(radio::demodulate(window)));
+    let duplicate = graph.add(Duplicate);
+    let equalize = graph.add(Equalize);
+    let sink = graph.sink(|sample: f32| {
+        written += 1;
+        sound.write_sample(sample).map_err(samples::io_error)
+    });
+    graph.name(source, "samples");
+    graph.name(low_pass, "low-pass");
+    graph.name(demodulate, "demodulate");
+    graph.name(duplicate.samples, "duplicate");
+    graph.name(equalize.sound, "equalize");
+    graph.name(sink, "sound");
+    graph += source >> low_pass >> demodulate >> duplicate.samples;
+    for (index, filter) in filters.iter().enumerate() {
+        let edge =
+            graph.parallel_window(TAPS, 1, |window: &[f32], out: &mut Output<f32>| out.push(filter.apply(window)));
+        let side = if index % 2 == 0 { "upper" } else { "lower" };
+        graph.name(edge, &format!("low-pass {} {side}", index / 2 + 1));
+        graph += duplicate.copies[index] >> edge >> equalize.filtered[index];
+    }
+    graph += equalize.sound >> sink;
+    let report = graph.run(config.scheme)?;
+    drop(graph);
+
+    sound.finalize().map_err(|error| Error::file("write", output, samples::io_error(error)))?;
+    match damage {
+        Some(error) => Err(Error::file("read all of", input, error)),
+        None => Ok(Summary { samples: count, sound: written, report }),
+    }
+}

@@ -1,0 +1,105 @@
+//! Samples from and to files: WAV, and raw little-endian `f32`.
+
+use std::fs::File;
+use std::io::{self, BufReader, BufWriter, Read};
+use std::path::Path;
+
+use hound::{SampleFormat, WavReader, WavSpec, WavWriter};
+
+use crate::Error;
+
+/// The least that comes before the samples of a WAV file.
+const WAV_HEADER: u64 = 44;
+/// A WAV file counts its bytes in 32 bits.
+const LONGEST_WAV: u64 = u32::MAX as u64 - 1_024;
+
+/// Samples that are read from a file as they are needed.
+pub(super) struct Samples {
+    /// Samples per second.
+    pub(super) rate: u32,
+    /// How many there are.
+    pub(super) count: u64,
+    /// Bytes of one in the file.
+    pub(super) bytes: u64,
+    /// They, scaled to -1 ..= 1 if the file has integers.
+    pub(super) values: Box<dyn Iterator<Item = io::Result<f32>> + Send>,
+}
+
+/// Opens `path`: a WAV file with one channel, or raw samples if `raw_rate` says how many there are in a second.
+pub(super) fn open(path: &Path, raw_rate: Option<u32>) -> Result<Samples, Error> {
+    let file = File::open(path).map_err(|error| Error::file("open", path, error))?;
+    let bytes = file.metadata().map_err(|error| Error::file("open", path, error))?.len();
+    match raw_rate {
+        Some(rate) => raw(path, file, bytes, rate),
+        None => wav(path, file, bytes),
+    }
+}
+
+fn raw(path: &Path, file: File, bytes: u64, rate: u32) -> Result<Samples, Error> {
+    if !bytes.is_multiple_of(4) {
+        let path = path.display();
+        return Err(Error::Refused(format!(
+            "{path} has {bytes} bytes, and raw samples are 4 bytes each; is it a WAV file?"
+        )));
+    }
+    let (mut file, count) = (BufReader::new(file), bytes / 4);
+    let values = (0..count).map(move |_| {
+        let mut sample = [0; 4];
+        file.read_exact(&mut sample).map(|()| f32::from_le_bytes(sample))
+    });
+    Ok(Samples { rate, count, bytes: 4, values: Box::new(values) })
+}
+
+fn wav(path: &Path, file: File, bytes: u64) -> Result<Samples, Error> {
+    let name = path.display();
+    let reader = WavReader::new(BufReader::new(file)).map_err(|error| {
+        Error::Refused(format!("{name} is not a WAV file that can be read ({error}); raw f32 samples need --raw-rate"))
+    })?;
+    let WavSpec { channels, sample_rate: rate, bits_per_sample: bits, sample_format } = reader.spec();
+    if channels != 1 {
+        return Err(Error::Refused(format!(
+            "{name} has {channels} channels; the radio receives one, `sox IN -c 1 OUT` mixes them"
+        )));
+    }
+    let (count, bytes_each) = (u64::from(reader.len()), u64::from(bits).div_ceil(8));
+    if bytes < WAV_HEADER + count * bytes_each {
+        return Err(Error::Refused(format!(
+            "{name} is cut off: it has {bytes} bytes, too few for the {count} samples in its header"
+        )));
+    }
+    let values: Box<dyn Iterator<Item = io::Result<f32>> + Send> = match sample_format {
+        SampleFormat::Float => Box::new(reader.into_samples::<f32>().map(|sample| sample.map_err(io_error))),
+        SampleFormat::Int => {
+            let scale = 1.0 / (1_u64 << (bits - 1)) as f32;
+            Box::new(reader.into_samples::<i32>().map(move |sample| match sample {
+                Ok(sample) => Ok(sample as f32 * scale),
+                Err(error) => Err(io_error(error)),
+            }))
+        }
+    };
+    Ok(Samples { rate, count, bytes: bytes_each, values })
+}
+
+/// A WAV file of one channel of `f32` samples, being written.
+pub(super) type Sound = WavWriter<BufWriter<File>>;
+
+/// Creates a WAV file for `count` samples.
+pub(super) fn create(path: &Path, rate: u32, count: u64) -> Result<Sound, Error> {
+    let bytes = count.saturating_mul(4);
+    if bytes > LONGEST_WAV {
+        let path = path.display();
+        return Err(Error::Refused(format!(
+            "{path} would have {bytes} bytes, and a WAV file has at most {LONGEST_WAV}; split the input"
+        )));
+    }
+    let spec = WavSpec { channels: 1, sample_rate: rate, bits_per_sample: 32, sample_format: SampleFormat::Float };
+    WavWriter::create(path, spec).map_err(|error| Error::file("create", path, io_error(error)))
+}
+
+/// The I/O error in an error of hound, or one that carries its text.
+pub(super) fn io_error(error: hound::Error) -> io::Error {
+    match error {
+        hound::Error::IoError(error) => error,
+        other => io::Error::other(other),
+    }
+}

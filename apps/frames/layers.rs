@@ -1,0 +1,157 @@
+//! The headers of an Ethernet frame, as far as filters and rewriting need them.
+
+/// EtherType of IPv4.
+pub(super) const IPV4: u16 = 0x0800;
+/// EtherType of IPv6.
+pub(super) const IPV6: u16 = 0x86dd;
+/// EtherType of ARP.
+pub(super) const ARP: u16 = 0x0806;
+/// EtherTypes of VLAN tags: customer, service, and the service tag from before the standard.
+const VLAN: [u16; 3] = [0x8100, 0x88a8, 0x9100];
+
+pub(super) const ICMP: u8 = 1;
+pub(super) const TCP: u8 = 6;
+pub(super) const UDP: u8 = 17;
+pub(super) const ICMPV6: u8 = 58;
+
+/// Where the headers of a frame are. Offsets are in bytes from its start.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Layers {
+    /// Whether there is a VLAN tag, or several.
+    pub(super) vlan: bool,
+    /// The type behind all tags; 0 if the frame is too short to have one.
+    pub(super) ether_type: u16,
+    /// The IPv4 or IPv6 header, if its fixed part is all there.
+    pub(super) network: Option<Network>,
+}
+
+/// An IPv4 or IPv6 header.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Network {
+    /// Where the header starts.
+    pub(super) start: usize,
+    /// The source address; as many bytes after it, the destination.
+    pub(super) source: usize,
+    /// The length of an address: 4 or 16.
+    pub(super) address_len: usize,
+    /// The protocol behind the header and its extensions.
+    pub(super) protocol: u8,
+    /// Where that protocol's header starts. `None` in all fragments but the first, and if it is cut off.
+    pub(super) transport: Option<usize>,
+}
+
+impl Layers {
+    /// Finds the headers of `frame`. Never fails: what is missing or malformed is `None`.
+    pub(super) fn of(frame: &[u8]) -> Self {
+        let (mut at, mut vlan) = (12, false);
+        let ether_type = loop {
+            match half(frame, at) {
+                Some(tag) if VLAN.contains(&tag) => {
+                    vlan = true;
+                    at += 4;
+                }
+                other => break other.unwrap_or(0),
+            }
+        };
+        let network = match ether_type {
+            IPV4 => ipv4(frame, at + 2),
+            IPV6 => ipv6(frame, at + 2),
+            _ => None,
+        };
+        Self { vlan, ether_type, network }
+    }
+}
+
+impl Network {
+    /// The addresses: source, destination.
+    pub(super) fn addresses<'a>(&self, frame: &'a [u8]) -> (&'a [u8], &'a [u8]) {
+        frame[self.source..self.source + 2 * self.address_len].split_at(self.address_len)
+    }
+
+    /// The ports of TCP and UDP: source, destination.
+    pub(super) fn ports(&self, frame: &[u8]) -> Option<(u16, u16)> {
+        let at = self.transport.filter(|_| matches!(self.protocol, TCP | UDP))?;
+        Some((half(frame, at)?, half(frame, at + 2)?))
+    }
+}
+
+fn half(frame: &[u8], at: usize) -> Option<u16> {
+    Some(u16::from_be_bytes(frame.get(at..at + 2)?.try_into().ok()?))
+}
+
+fn ipv4(frame: &[u8], start: usize) -> Option<Network> {
+    let header = frame.get(start..start + 20)?;
+    let len = usize::from(header[0] & 0x0f) * 4;
+    if header[0] >> 4 != 4 || len < 20 {
+        return None;
+    }
+    let first_fragment = u16::from_be_bytes([header[6], header[7]]) & 0x1fff == 0;
+    let transport = (first_fragment && start + len <= frame.len()).then_some(start + len);
+    Some(Network { start, source: start + 12, address_len: 4, protocol: header[9], transport })
+}
+
+fn ipv6(frame: &[u8], start: usize) -> Option<Network> {
+    let header = frame.get(start..start + 40)?;
+    if header[0] >> 4 != 6 {
+        return None;
+    }
+    let (mut protocol, mut at, mut first_fragment) = (header[6], start + 40, true);
+    // Extension headers (RFC 8200, section 4), as long as they are all there.
+    while let Some(extension) = frame.get(at..at + 8) {
+        let len = match protocol {
+            0 | 43 | 60 => 8 * (usize::from(extension[1]) + 1),
+            44 => {
+                first_fragment &= u16::from_be_bytes([extension[2], extension[3]]) & 0xfff8 == 0;
+                8
+            }
+            51 => 4 * (usize::from(extension[1]) + 2),
+            _ => break,
+        };
+        protocol = extension[0];
+        at += len;
+    }
+    let transport = (first_fragment && at <= frame.len()).then_some(at);
+    Some(Network { start, source: start + 8, address_len: 16, protocol, transport })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_length_of_any_frame_panics() {
+        let mut random = fastrand::Rng::with_seed(5);
+        for _ in 0..20_000 {
+            let mut frame: Vec<u8> = (0..random.usize(0..120)).map(|_| random.u8(..)).collect();
+            let kinds = [[0x08, 0x00, 0x45], [0x86, 0xdd, 0x60], [0x81, 0x00, 0x00], [0x08, 0x06, 0x00]];
+            if frame.len() > 30 {
+                frame[12..15].copy_from_slice(random.choice(kinds).as_ref().unwrap());
+                frame[20] = *random.choice(&[0, 43, 44, 51, 60, 6]).unwrap();
+            }
+            let layers = Layers::of(&frame);
+            if let Some(network) = layers.network {
+                network.addresses(&frame);
+                network.ports(&frame);
+                assert!(network.transport.is_none_or(|at| at <= frame.len()));
+            }
+        }
+    }
+
+    #[test]
+    fn tags_extensions_and_fragments() {
+        let mut frame = vec![0; 12];
+        frame.extend([0x88, 0xa8, 0, 1, 0x81, 0x00, 0, 2, 0x86, 0xdd]);
+        frame.extend([0x60, 0, 0, 0, 0, 24, 0, 64]); // hop-by-hop next
+        frame.extend([1; 32]);
+        frame.extend([44, 0, 0, 0, 0, 0, 0, 0]); // fragment next
+        frame.extend([17, 0, 0, 0, 0, 0, 0, 9]); // udp next
+        frame.extend([0, 53, 0, 54, 0, 8, 0, 0]);
+        let layers = Layers::of(&frame);
+        assert!(layers.vlan);
+        let network = layers.network.unwrap();
+        assert_eq!((network.protocol, network.ports(&frame)), (UDP, Some((53, 54))));
+        let offset_field = frame.len() - 8 - 6;
+        frame[offset_field + 1] = 8; // a later fragment
+        assert_eq!(Layers::of(&frame).network.unwrap().transport, None);
+    }
+}

@@ -1,0 +1,234 @@
+//! New addresses in frames, with the checksums that cover them.
+
+use std::fmt;
+use std::net::IpAddr;
+use std::str::FromStr;
+
+use super::checksum;
+use super::filter::octets;
+use super::layers::{ICMPV6, Layers, Network, TCP, UDP};
+
+/// UDP-Lite and DCCP, whose checksums cover the addresses too.
+const UDP_LITE: u8 = 136;
+const DCCP: u8 = 33;
+
+/// An address that replaces another: `10.0.0.1=192.168.0.1`, or two IPv6 addresses.
+///
+/// The IPv4 header's checksum and those of TCP, UDP, UDP-Lite, DCCP and ICMPv6 change by the difference ([RFC 1624]), so
+/// they are as right or as wrong as before, in frames that were cut off too. An absent UDP checksum stays absent.
+/// ARP, the inside of tunnels and packets quoted in ICMP errors keep the old address.
+///
+/// [RFC 1624]: https://www.rfc-editor.org/rfc/rfc1624
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Readdress {
+    old: Vec<u8>,
+    new: Vec<u8>,
+}
+
+/// A hardware address that replaces another: `02:00:00:00:00:01=02:00:00:00:00:02`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Reface {
+    old: [u8; 6],
+    new: [u8; 6],
+}
+
+/// A replacement that was not understood. `Display` names the value and shows one that is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RewriteError(String);
+
+impl fmt::Display for RewriteError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for RewriteError {}
+
+impl FromStr for Readdress {
+    type Err = RewriteError;
+
+    fn from_str(text: &str) -> Result<Self, RewriteError> {
+        let wanted = "write OLD=NEW, such as 10.0.0.1=192.168.0.1";
+        let (old, new) = text.split_once('=').ok_or_else(|| RewriteError(format!("`{text}` has no `=`; {wanted}")))?;
+        let parse = |text: &str| {
+            let address: Result<IpAddr, _> = text.parse();
+            address.map(octets).map_err(|_| RewriteError(format!("`{text}` is not an IPv4 or IPv6 address; {wanted}")))
+        };
+        let (old, new) = (parse(old)?, parse(new)?);
+        if old.len() != new.len() {
+            return Err(RewriteError(format!("`{text}` mixes IPv4 and IPv6; {wanted}")));
+        }
+        Ok(Self { old, new })
+    }
+}
+
+impl FromStr for Reface {
+    type Err = RewriteError;
+
+    fn from_str(text: &str) -> Result<Self, RewriteError> {
+        let wanted = "write OLD=NEW, such as 02:00:00:00:00:01=02:00:00:00:00:02";
+        let (old, new) = text.split_once('=').ok_or_else(|| RewriteError(format!("`{text}` has no `=`; {wanted}")))?;
+        let parse = |text: &str| {
+            let bytes: Option<Vec<u8>> = text.split(':').map(hex_byte).collect();
+            let address = bytes.and_then(|bytes| <[u8; 6]>::try_from(bytes).ok());
+            address.ok_or_else(|| RewriteError(format!("`{text}` is not a hardware address; {wanted}")))
+        };
+        Ok(Self { old: parse(old)?, new: parse(new)? })
+    }
+}
+
+fn hex_byte(text: &str) -> Option<u8> {
+    let two_digits = text.len() == 2 && text.bytes().all(|byte| byte.is_ascii_hexdigit());
+    two_digits.then(|| u8::from_str_radix(text, 16).ok())?
+}
+
+/// What to put in place of what. Of several replacements for a field, the first whose old address is there is used.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Rewrite {
+    /// For the source address of the IPv4 or IPv6 header.
+    pub source: Vec<Readdress>,
+    /// For its destination address.
+    pub destination: Vec<Readdress>,
+    /// For the source address of the Ethernet header.
+    pub source_mac: Vec<Reface>,
+    /// For its destination address.
+    pub destination_mac: Vec<Reface>,
+}
+
+impl Rewrite {
+    /// Rewrites `frame`, an Ethernet frame whose headers are `layers`, in place. Says whether anything changed.
+    pub(super) fn apply(&self, frame: &mut [u8], layers: &Layers) -> bool {
+        let mut changed = reface(frame, 0, &self.destination_mac);
+        changed |= reface(frame, 6, &self.source_mac);
+        if let Some(network) = &layers.network {
+            changed |= readdress(frame, network, network.source, &self.source);
+            changed |= readdress(frame, network, network.source + network.address_len, &self.destination);
+        }
+        changed
+    }
+}
+
+fn reface(frame: &mut [u8], at: usize, rules: &[Reface]) -> bool {
+    let Some(address) = frame.get_mut(at..at + 6) else { return false };
+    let Some(rule) = rules.iter().find(|rule| rule.old == address) else { return false };
+    address.copy_from_slice(&rule.new);
+    rule.old != rule.new
+}
+
+fn readdress(frame: &mut [u8], network: &Network, at: usize, rules: &[Readdress]) -> bool {
+    let address = &mut frame[at..at + network.address_len];
+    let Some(Readdress { old, new }) = rules.iter().find(|rule| rule.old == address) else { return false };
+    address.copy_from_slice(new);
+    if network.address_len == 4 {
+        adjust(frame, network.start + 10, old, new);
+    }
+    if let Some(transport) = network.transport {
+        match network.protocol {
+            TCP => adjust(frame, transport + 16, old, new),
+            UDP => adjust_udp(frame, transport + 6, old, new),
+            UDP_LITE | DCCP => adjust(frame, transport + 6, old, new),
+            ICMPV6 => adjust(frame, transport + 2, old, new),
+            _ => {}
+        }
+    }
+    old != new
+}
+
+/// Changes the checksum at `at`, if it was not cut off.
+fn adjust(frame: &mut [u8], at: usize, old: &[u8], new: &[u8]) {
+    if let Some(field) = frame.get_mut(at..at + 2) {
+        let checksum = u16::from_be_bytes([field[0], field[1]]);
+        field.copy_from_slice(&checksum::replace(checksum, old, new).to_be_bytes());
+    }
+}
+
+/// As [`adjust`], where 0 means that there is no checksum, and a checksum of 0 is sent as all ones (RFC 768).
+fn adjust_udp(frame: &mut [u8], at: usize, old: &[u8], new: &[u8]) {
+    if frame.get(at..at + 2).is_none_or(|field| field == [0, 0]) {
+        return;
+    }
+    adjust(frame, at, old, new);
+    if frame[at..at + 2] == [0, 0] {
+        frame[at..at + 2].fill(0xff);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::frames::synthetic;
+
+    fn rewrite(rules: &Rewrite, frame: &mut [u8]) -> bool {
+        let layers = Layers::of(frame);
+        rules.apply(frame, &layers)
+    }
+
+    /// A rewritten frame is the frame that would have been made with the new addresses, checksums included.
+    #[test]
+    fn rewriting_equals_making_the_frame_anew() {
+        let mut random = fastrand::Rng::with_seed(11);
+        for _ in 0..50_000 {
+            let old: [u8; 4] = random.u32(..).to_be_bytes();
+            let new: [u8; 4] = random.u32(..).to_be_bytes();
+            let other: [u8; 4] = random.u32(..).to_be_bytes();
+            let payload: Vec<u8> = (0..random.usize(0..9)).map(|_| random.u8(..)).collect();
+            let port = random.u16(..);
+            let make = if random.bool() { synthetic::udp } else { synthetic::tcp };
+            let rule: Readdress = format!("{}={}", IpAddr::from(old), IpAddr::from(new)).parse().unwrap();
+
+            let rules = Rewrite { source: vec![rule.clone()], ..Rewrite::default() };
+            let mut frame = make(old, other, port, 80, &payload);
+            assert!(rewrite(&rules, &mut frame));
+            assert_eq!(frame, make(new, other, port, 80, &payload));
+            let before = frame.clone();
+            assert!(!rewrite(&rules, &mut frame));
+            assert_eq!(frame, before);
+
+            let rules = Rewrite { destination: vec![rule], ..Rewrite::default() };
+            let mut frame = make(other, old, port, 80, &payload);
+            assert!(rewrite(&rules, &mut frame));
+            assert_eq!(frame, make(other, new, port, 80, &payload));
+        }
+    }
+
+    #[test]
+    fn an_absent_udp_checksum_stays_absent_and_a_cut_off_one_is_no_matter() {
+        let rules = Rewrite { source: vec!["10.0.0.1=10.9.9.9".parse().unwrap()], ..Rewrite::default() };
+        let mut frame = synthetic::udp([10, 0, 0, 1], [10, 0, 0, 2], 1, 2, b"x");
+        let checksum = frame.len() - 1 - 2;
+        frame[checksum..checksum + 2].fill(0);
+        assert!(rewrite(&rules, &mut frame));
+        assert_eq!(frame[checksum..checksum + 2], [0, 0]);
+
+        let whole = synthetic::tcp([10, 0, 0, 1], [10, 0, 0, 2], 1, 2, b"x");
+        for len in 0..=whole.len() {
+            let mut frame = whole[..len].to_vec();
+            assert_eq!(rewrite(&rules, &mut frame), len >= 14 + 20);
+        }
+    }
+
+    #[test]
+    fn ipv6_and_hardware_addresses() {
+        let rules = Rewrite {
+            destination: vec!["fd00::2=fd00::abcd".parse().unwrap()],
+            source_mac: vec!["02:00:00:00:00:01=02:11:22:33:44:55".parse().unwrap()],
+            ..Rewrite::default()
+        };
+        let mut frame = synthetic::udp6(2, 53, b"odd");
+        assert!(rewrite(&rules, &mut frame));
+        let mut expected = synthetic::udp6(0xabcd, 53, b"odd");
+        expected[6..12].copy_from_slice(&[0x02, 0x11, 0x22, 0x33, 0x44, 0x55]);
+        assert_eq!(frame, expected);
+    }
+
+    #[test]
+    fn errors_name_the_value() {
+        for bad in ["10.0.0.1", "10.0.0=10.0.0.1", "10.0.0.1=fd00::1"] {
+            let error = bad.parse::<Readdress>().unwrap_err().to_string();
+            assert!(error.contains('`') && error.contains("OLD=NEW"), "{error}");
+        }
+        for bad in ["02:00:00:00:00:01", "2:00:00:00:00:01=02:00:00:00:00:02", "02:00:00:00:00=02:00:00:00:00:02"] {
+            assert!(bad.parse::<Reface>().unwrap_err().to_string().contains("02:00:00:00:00:01="));
+        }
+    }
+}

@@ -1,0 +1,134 @@
+//! Where a text may be cut so that searching the parts finds what searching the whole finds.
+//!
+//! Matches do not overlap: each is the first one at or after the end of the one before, as in `grep -o`. So whether
+//! "aa" matches at a place in "aaaa…" depends on everything to its left, and a cut in the wrong place changes the count.
+//! Two kinds of cut never do:
+//!
+//! - next to a byte that the term does not contain (a line end, most often), because no match reaches across it;
+//! - at the end of a match of the search that began at the last cut, because the search goes on from there anyway.
+
+use memchr::memmem::Finder;
+
+/// A term, prepared for searching and for cutting.
+#[derive(Clone, Debug)]
+pub struct Term {
+    finder: Finder<'static>,
+    /// Whether the term contains a byte, by byte value.
+    contains: [bool; 256],
+}
+
+impl Term {
+    /// Prepares `term`.
+    ///
+    /// # Panics
+    ///
+    /// If `term` is empty: it would match everywhere.
+    pub fn new(term: &[u8]) -> Self {
+        assert!(!term.is_empty(), "an empty term matches everywhere");
+        let mut contains = [false; 256];
+        for &byte in term {
+            contains[usize::from(byte)] = true;
+        }
+        Self { finder: Finder::new(term).into_owned(), contains }
+    }
+
+    /// The length of the term in bytes, at least 1.
+    #[expect(clippy::len_without_is_empty, reason = "a term is never empty")]
+    pub fn len(&self) -> usize {
+        self.finder.needle().len()
+    }
+
+    /// How often the term occurs in `text`, from the left and without overlaps.
+    ///
+    /// ```
+    /// # use thalweg_apps::search::Term;
+    /// assert_eq!(Term::new(b"aa").count(b"aaaaa"), 2);
+    /// ```
+    pub fn count(&self, text: &[u8]) -> u64 {
+        self.finder.find_iter(text).count() as u64
+    }
+
+    /// The length of the longest prefix of `text` that can be searched by itself, given that `text` starts at a cut
+    /// or at the start of a file. What is left belongs in front of the text that follows.
+    ///
+    /// At least 1 if `text` is at least as long as the term. Looks at few bytes unless `text` ends in a long stretch of
+    /// the term's own bytes; searches `text` if it has no others at all.
+    ///
+    /// ```
+    /// # use thalweg_apps::search::Term;
+    /// let term = Term::new(b"aa");
+    /// assert_eq!(term.cut(b"banana split, aaa"), "banana split, ".len());
+    /// assert_eq!(term.cut(b"aaaaa"), 4);
+    /// ```
+    pub fn cut(&self, text: &[u8]) -> usize {
+        if let Some(foreign) = text.iter().rposition(|&byte| !self.contains[usize::from(byte)]) {
+            return foreign + 1;
+        }
+        let end_of_last_match = self.finder.find_iter(text).last().map_or(0, |start| start + self.len());
+        // No further match starts before the last `len - 1` bytes, or the search had found it.
+        end_of_last_match.max(text.len().saturating_sub(self.len() - 1))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The definition, written as plainly as possible.
+    fn naive(term: &[u8], text: &[u8]) -> u64 {
+        let (mut at, mut count) = (0, 0);
+        while at + term.len() <= text.len() {
+            if &text[at..at + term.len()] == term {
+                count += 1;
+                at += term.len();
+            } else {
+                at += 1;
+            }
+        }
+        count
+    }
+
+    /// All texts over the alphabet "abx" up to length 9, with all terms over "ab" up to length 3, cut at every `step`.
+    #[test]
+    fn counting_the_parts_equals_counting_the_whole() {
+        let words = |letters: &[u8], longest: u32| {
+            let letters = letters.to_vec();
+            (1..=longest).flat_map(move |len| {
+                let letters = letters.clone();
+                (0..letters.len().pow(len)).map(move |mut index| {
+                    (0..len)
+                        .map(|_| {
+                            let letter = letters[index % letters.len()];
+                            index /= letters.len();
+                            letter
+                        })
+                        .collect::<Vec<u8>>()
+                })
+            })
+        };
+        for word in words(b"ab", 3) {
+            let term = Term::new(&word);
+            for text in words(b"abx", 9) {
+                let expected = naive(&word, &text);
+                assert_eq!(term.count(&text), expected);
+                for size in word.len()..=4 {
+                    let (mut start, mut count) = (0, 0);
+                    while text.len() - start > size {
+                        let cut = term.cut(&text[start..start + size]);
+                        assert!(cut > 0, "no progress");
+                        count += term.count(&text[start..start + cut]);
+                        start += cut;
+                    }
+                    count += term.count(&text[start..]);
+                    assert_eq!(count, expected, "{word:?} in {text:?} by {size}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    #[should_panic(expected = "matches everywhere")]
+    fn an_empty_term_is_refused() {
+        Term::new(b"");
+    }
+}

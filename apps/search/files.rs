@@ -1,0 +1,89 @@
+//! The files that `grep -r` reads.
+
+use std::fs::{self, File};
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+
+use walkdir::WalkDir;
+
+/// The path that stands for standard input.
+const STANDARD_INPUT: &str = "-";
+
+/// A file or directory that could not be read.
+#[derive(Debug)]
+pub struct Unreadable {
+    /// Its path, as given or as found below a given directory.
+    pub path: PathBuf,
+    /// Why.
+    pub error: io::Error,
+}
+
+/// All files named by `inputs`, in the order given.
+///
+/// A path on the list is read whatever it is, through a symbolic link too; `-` is standard input. Of a directory, all
+/// regular files below it are read, hidden ones included; symbolic links, devices, pipes and sockets in it are passed over.
+pub(super) fn files(inputs: Vec<PathBuf>) -> impl Iterator<Item = Result<PathBuf, Unreadable>> + Send {
+    inputs.into_iter().flat_map(|input| -> Box<dyn Iterator<Item = _> + Send> {
+        if input.as_os_str() == STANDARD_INPUT {
+            return Box::new(std::iter::once(Ok(input)));
+        }
+        match fs::metadata(&input) {
+            Ok(metadata) if metadata.is_dir() => Box::new(below(input)),
+            Ok(_) => Box::new(std::iter::once(Ok(input))),
+            Err(error) => Box::new(std::iter::once(Err(Unreadable { path: input, error }))),
+        }
+    })
+}
+
+fn below(directory: PathBuf) -> impl Iterator<Item = Result<PathBuf, Unreadable>> + Send {
+    WalkDir::new(&directory).into_iter().filter_map(move |entry| match entry {
+        Ok(entry) => entry.file_type().is_file().then(|| Ok(entry.into_path())),
+        Err(error) => {
+            let path = error.path().unwrap_or(&directory).to_owned();
+            let error = error.into_io_error().unwrap_or_else(|| io::Error::other("part of a loop"));
+            Some(Err(Unreadable { path, error }))
+        }
+    })
+}
+
+/// Opens one of [`files`].
+pub(super) fn open(path: &Path) -> io::Result<Box<dyn Read + Send>> {
+    if path.as_os_str() == STANDARD_INPUT {
+        return Ok(Box::new(io::stdin()));
+    }
+    Ok(Box::new(File::open(path)?))
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use std::os::unix::fs::symlink;
+
+    use super::*;
+
+    #[test]
+    fn links_are_followed_when_named_and_only_then() {
+        let top = tempfile::tempdir().unwrap();
+        let dir = top.path().join("dir");
+        fs::create_dir_all(dir.join(".hidden/deep")).unwrap();
+        fs::write(dir.join(".hidden/deep/.file"), "x").unwrap();
+        fs::write(dir.join("file"), "x").unwrap();
+        symlink("file", dir.join("link-to-file")).unwrap();
+        symlink(".", dir.join("link-to-dir")).unwrap();
+        symlink("nowhere", dir.join("dangling")).unwrap();
+        symlink("dir", top.path().join("named-link")).unwrap();
+        let _socket = std::os::unix::net::UnixListener::bind(dir.join("socket")).unwrap();
+
+        let found = |inputs: &[PathBuf]| {
+            let mut found: Vec<_> = files(inputs.to_vec()).map(|file| file.map_err(|bad| bad.path)).collect();
+            found.sort();
+            found
+        };
+        let both = |dir: &Path| vec![Ok(dir.join(".hidden/deep/.file")), Ok(dir.join("file"))];
+        assert_eq!(found(std::slice::from_ref(&dir)), both(&dir));
+        let named = top.path().join("named-link");
+        assert_eq!(found(std::slice::from_ref(&named)), both(&named));
+        assert_eq!(found(&[dir.join("link-to-file")]), [Ok(dir.join("link-to-file"))]);
+        assert_eq!(found(&[dir.join("dangling")]), [Err(dir.join("dangling"))]);
+        assert_eq!(found(&[dir.join("file"), dir.join("file")]).len(), 2, "a file named twice is read twice");
+    }
+}

@@ -1,0 +1,102 @@
+//! The radio gives the sound that the sequential program gives.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use hound::{SampleFormat, WavSpec, WavWriter};
+use thalweg::Scheme;
+use thalweg_apps::Error;
+use thalweg_apps::fm::{Config, radio, run, synthetic};
+
+fn sound(path: &Path) -> Vec<f32> {
+    hound::WavReader::open(path).unwrap().into_samples().map(|sample| sample.unwrap()).collect()
+}
+
+/// As sequential as it gets; the promise is 1e-5, and the same operations in the same order give the same bits.
+fn assert_same(sound: &[f32], expected: &[f32], what: &str) {
+    assert_eq!(sound.len(), expected.len(), "{what}");
+    let differs = sound.iter().zip(expected).position(|(a, b)| a.to_bits() != b.to_bits());
+    assert_eq!(differs, None, "{what}");
+}
+
+#[test]
+fn equals_the_reference_under_every_scheme() {
+    let dir = tempfile::tempdir().unwrap();
+    let (input, output) = (dir.path().join("signal.wav"), dir.path().join("sound.wav"));
+    let samples = 20_003;
+    synthetic::signal(samples, &input).unwrap();
+    let expected = radio::reference(&synthetic::samples(samples).collect::<Vec<_>>());
+    assert!(expected.iter().any(|sample| sample.abs() > 1.0), "the sound is not silence");
+    for name in Scheme::names() {
+        for workers in 1..=3 {
+            let mut config = Config::new(&input, &output);
+            config.scheme = Scheme::named(name).unwrap().workers(workers);
+            let received = run(&config, &|_| ()).unwrap();
+            assert_eq!((received.samples, received.sound), (samples, expected.len() as u64));
+            assert_same(&sound(&output), &expected, &format!("{name} with {workers} workers"));
+        }
+    }
+    assert_eq!(hound::WavReader::open(&output).unwrap().spec().sample_rate, 50_000);
+}
+
+#[test]
+fn raw_samples_and_integers_are_read_too() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = |name: &str| -> PathBuf { dir.path().join(name) };
+    let samples: Vec<f32> = synthetic::samples(1_500).collect();
+
+    fs::write(path("raw"), samples.iter().flat_map(|sample| sample.to_le_bytes()).collect::<Vec<u8>>()).unwrap();
+    let mut config = Config::new(path("raw"), path("sound"));
+    config.raw_rate = Some(8_000);
+    run(&config, &|_| ()).unwrap();
+    assert_same(&sound(&path("sound")), &radio::reference(&samples), "raw");
+
+    for bits in [8, 16, 24, 32] {
+        let spec = WavSpec { channels: 1, sample_rate: 8_000, bits_per_sample: bits, sample_format: SampleFormat::Int };
+        let full = (1_i64 << (bits - 1)) as f32;
+        let integers: Vec<i32> =
+            samples.iter().map(|sample| (f64::from(*sample) * f64::from(full) * 0.99) as i32).collect();
+        let mut writer = WavWriter::create(path("int"), spec).unwrap();
+        integers.iter().for_each(|&sample| writer.write_sample(sample).unwrap());
+        writer.finalize().unwrap();
+        run(&Config::new(path("int"), path("sound")), &|_| ()).unwrap();
+        let scaled: Vec<f32> = integers.iter().map(|&sample| sample as f32 / full).collect();
+        assert_same(&sound(&path("sound")), &radio::reference(&scaled), &format!("{bits} bits"));
+    }
+}
+
+#[test]
+fn bad_input_is_refused_before_anything_is_written() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = |name: &str| -> PathBuf { dir.path().join(name) };
+    let refused = |input: &str, raw_rate: Option<u32>, told: &str| {
+        let mut config = Config::new(path(input), path("sound"));
+        config.raw_rate = raw_rate;
+        match run(&config, &|_| ()) {
+            Err(Error::Refused(reason)) => assert!(reason.contains(told), "{reason}"),
+            other => panic!("{other:?}"),
+        }
+        assert!(!path("sound").exists());
+    };
+    fs::write(path("text"), "not samples at all").unwrap();
+    refused("text", None, "--raw-rate");
+    refused("text", Some(8_000), "18 bytes");
+
+    synthetic::signal(767, &path("short")).unwrap();
+    refused("short", None, "767 samples");
+
+    synthetic::signal(2_000, &path("whole")).unwrap();
+    let whole = fs::read(path("whole")).unwrap();
+    fs::write(path("cut"), &whole[..whole.len() - 100]).unwrap();
+    refused("cut", None, "cut off");
+
+    let spec = WavSpec { channels: 2, sample_rate: 8_000, bits_per_sample: 16, sample_format: SampleFormat::Int };
+    let mut writer = WavWriter::create(path("stereo"), spec).unwrap();
+    (0..2_000).for_each(|_| writer.write_sample(0_i16).unwrap());
+    writer.finalize().unwrap();
+    refused("stereo", None, "2 channels");
+
+    assert!(matches!(run(&Config::new(path("whole"), path("whole")), &|_| ()), Err(Error::Refused(_))));
+    assert!(fs::read(path("whole")).unwrap() == whole);
+    assert!(matches!(run(&Config::new(path("missing"), path("sound")), &|_| ()), Err(Error::File { .. })));
+}

@@ -1,0 +1,277 @@
+//! The forwarder writes what the sequential program writes, from every kind of capture, whole or damaged.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use thalweg::Scheme;
+use thalweg_apps::Error;
+use thalweg_apps::frames::{Capture, Config, Rewrite, Rules, reference, run, synthetic};
+
+fn rules(keep: &[&str], drop: &[&str]) -> Rules {
+    let filters = |texts: &[&str]| texts.iter().map(|text| text.parse().unwrap()).collect();
+    let readdress = |texts: &[&str]| texts.iter().map(|text| text.parse().unwrap()).collect();
+    let rewrite = Rewrite {
+        source: readdress(&["10.0.0.1=192.168.0.1", "10.0.0.2=172.16.255.254"]),
+        destination: readdress(&["10.0.0.3=192.0.2.3", "fd00::5=2001:db8::5"]),
+        source_mac: vec!["02:00:00:00:00:01=02:aa:bb:cc:dd:ee".parse().unwrap()],
+        destination_mac: Vec::new(),
+    };
+    Rules { keep: filters(keep), drop: filters(drop), rewrite }
+}
+
+/// A directory for one test; `in` and `out` in it.
+struct Place(tempfile::TempDir);
+
+impl Place {
+    fn with(capture: &[u8]) -> Self {
+        let place = Self(tempfile::tempdir().unwrap());
+        fs::write(place.path("in"), capture).unwrap();
+        place
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.0.path().join(name)
+    }
+
+    fn config(&self) -> Config {
+        Config::new(self.path("in"), self.path("out"))
+    }
+}
+
+fn made_up(frames: u64) -> Vec<u8> {
+    let mut capture = Vec::new();
+    synthetic::capture(frames, &mut capture).unwrap();
+    capture
+}
+
+/// A pcapng block: type, length, content, padding, length again.
+fn block(big_endian: bool, kind: u32, content: &[u8]) -> Vec<u8> {
+    let word = |word: u32| if big_endian { word.to_be_bytes() } else { word.to_le_bytes() };
+    let padding = content.len().next_multiple_of(4) - content.len();
+    let length = word((12 + content.len() + padding) as u32);
+    [&word(kind), &length, content, &[0; 3][..padding], &length].concat()
+}
+
+/// A pcapng file with what such files can have; the byte order changes in the middle.
+fn pcapng() -> Vec<u8> {
+    let mut file = Vec::new();
+    for big_endian in [false, true] {
+        let half = |half: u16| if big_endian { half.to_be_bytes() } else { half.to_le_bytes() };
+        let word = |word: u32| if big_endian { word.to_be_bytes() } else { word.to_le_bytes() };
+        let section = [&word(0x1a2b_3c4d)[..], &half(1), &half(0), &[0xff; 8]].concat();
+        file.extend(block(big_endian, 0x0a0d_0d0a, &section));
+        let interface = [&half(1)[..], &half(0), &word(0), &half(9), &half(1), &[9, 0, 0, 0], &[0; 4]].concat();
+        file.extend(block(big_endian, 1, &interface));
+        for index in 0..6_u8 {
+            let frame =
+                synthetic::udp([10, 0, 0, 1 + index % 3], [10, 0, 0, 3], 4_000, 53, &vec![index; usize::from(index)]);
+            let length = word(frame.len() as u32);
+            let padded = frame.len().next_multiple_of(4);
+            let comment = [&half(1)[..], &half(2), b"hi\0\0", &[0; 4]].concat();
+            let mut content = [&word(0), &word(7), &word(u32::from(index)), &length, &length, &frame[..]].concat();
+            content.resize(20 + padded, 0);
+            content.extend(&comment);
+            file.extend(block(big_endian, 6, &content));
+        }
+        let frame = synthetic::udp6(5, 53, b"simple");
+        file.extend(block(big_endian, 3, &[&word(frame.len() as u32)[..], &frame].concat()));
+        file.extend(block(big_endian, 0x0bad_cafe, b"unknown!"));
+    }
+    file
+}
+
+/// Forwards with the graph and with the sequential program and expects the same of both; gives the output.
+fn forward(place: &Place, config: &Config) -> Vec<u8> {
+    let streamed = run(config, &|_| ()).unwrap();
+    let mut sequential = config.clone();
+    sequential.output = place.path("reference");
+    let (counts, damage) = reference(&sequential).unwrap();
+    assert_eq!((streamed.counts, streamed.damage), (counts, damage));
+    let output = fs::read(&config.output).unwrap();
+    assert!(output == fs::read(&sequential.output).unwrap(), "the output differs from the reference");
+    output
+}
+
+#[test]
+fn without_rules_the_output_is_the_input() {
+    for capture in [made_up(0), made_up(3_000), pcapng()] {
+        let place = Place::with(&capture);
+        assert!(forward(&place, &place.config()) == capture);
+    }
+}
+
+#[test]
+fn equals_the_reference_under_every_scheme() {
+    let place = Place::with(&made_up(5_000));
+    let mut config = place.config();
+    for rules in [rules(&[], &[]), rules(&["udp and port 53", "vlan", "ip6"], &["host 10.0.0.4"]), rules(&["arp"], &[])]
+    {
+        config.rules = rules;
+        for name in Scheme::names() {
+            for workers in 1..=3 {
+                config.scheme = Scheme::named(name).unwrap().workers(workers);
+                forward(&place, &config);
+            }
+        }
+    }
+}
+
+#[test]
+fn filters_and_rewriting_do_what_they_say() {
+    let place = Place::with(&made_up(2_000));
+    let mut config = place.config();
+    config.rules = rules(&["src 10.0.0.1 and udp"], &["port 80"]);
+    let summary = run(&config, &|_| ()).unwrap();
+    let frames = |path: &Path| -> Vec<Vec<u8>> {
+        let records = Capture::open(fs::File::open(path).unwrap()).unwrap();
+        records.filter_map(|record| record.unwrap().frame().map(<[u8]>::to_vec)).collect()
+    };
+    // By fixed offsets, which is enough for what `synthetic` makes: a tag is 4 bytes, headers have no options.
+    let expected: Vec<_> = frames(&config.input)
+        .into_iter()
+        .filter_map(|mut frame| {
+            let ip = if frame[12..14] == [0x81, 0] { 18 } else { 14 };
+            let wanted = frame[ip - 2..ip] == [8, 0]
+                && frame[ip + 9] == 17
+                && frame[ip + 12..ip + 16] == [10, 0, 0, 1]
+                && frame[ip + 22..ip + 24] != [0, 80];
+            let to = match frame.get(ip + 16..ip + 20)? {
+                [10, 0, 0, 3] => [192, 0, 2, 3],
+                other => other.try_into().unwrap(),
+            };
+            let [from_port, to_port] = [20, 22].map(|at| u16::from_be_bytes([frame[ip + at], frame[ip + at + 1]]));
+            let mut made = synthetic::udp([192, 168, 0, 1], to, from_port, to_port, frame.get(ip + 28..)?);
+            made[6..12].copy_from_slice(&[0x02, 0xaa, 0xbb, 0xcc, 0xdd, 0xee]);
+            frame.truncate(ip);
+            let tag = frame.split_off(12);
+            wanted.then(|| [&made[..12], &tag, &made[14..]].concat())
+        })
+        .collect();
+    let forwarded = frames(&config.output);
+    assert!(!expected.is_empty() && forwarded == expected);
+    assert_eq!(summary.counts.kept, expected.len() as u64);
+    assert_eq!(summary.counts.rewritten, expected.len() as u64);
+    assert_eq!(summary.counts.frames, 2_000);
+}
+
+/// Where the records of a capture end, the file header included.
+fn boundaries(capture: &[u8]) -> Vec<usize> {
+    let records = Capture::open(capture).unwrap();
+    records
+        .scan(0, |end, record| {
+            *end += record.unwrap().bytes().len();
+            Some(*end)
+        })
+        .collect()
+}
+
+#[test]
+fn a_capture_cut_off_at_any_byte_is_forwarded_up_to_there() {
+    for capture in [made_up(5), pcapng()] {
+        let boundaries = boundaries(&capture);
+        assert_eq!(boundaries.last(), Some(&capture.len()));
+        for len in 0..capture.len() {
+            let place = Place::with(&capture[..len]);
+            let good = boundaries.iter().rposition(|&end| end <= len);
+            match (run(&place.config(), &|_| ()), good) {
+                (Err(Error::Refused(reason)), None) => {
+                    assert!(reason.contains("at byte 0"), "{reason}");
+                    assert!(!place.path("out").exists(), "nothing is written for what is no capture");
+                }
+                (Ok(summary), Some(last)) => {
+                    let end = boundaries[last];
+                    assert!(fs::read(place.path("out")).unwrap() == capture[..end], "cut off at {len}");
+                    let damage = summary.damage.map(|damage| (damage.position, damage.records, damage.reason));
+                    match damage {
+                        None => assert_eq!(len, end),
+                        Some((position, records, reason)) => {
+                            assert_eq!((position, records), (end as u64, last as u64 + 1));
+                            assert!(len > end && reason.contains("the file ends after"), "{reason}");
+                        }
+                    }
+                }
+                (other, good) => panic!("cut off at {len} with {good:?}: {other:?}"),
+            }
+        }
+    }
+}
+
+#[test]
+fn no_corrupt_byte_makes_it_panic_or_differ_from_the_reference() {
+    let mut random = fastrand::Rng::with_seed(9);
+    for capture in [made_up(4), pcapng()] {
+        for _ in 0..400 {
+            let mut corrupt = capture.clone();
+            corrupt[random.usize(..capture.len())] ^= 1 << random.u8(..8);
+            let place = Place::with(&corrupt);
+            let mut config = place.config();
+            config.rules = rules(&["udp"], &[]);
+            if Capture::open(&corrupt[..]).is_ok() {
+                forward(&place, &config);
+            } else {
+                assert!(matches!(run(&config, &|_| ()), Err(Error::Refused(_))));
+            }
+        }
+    }
+}
+
+#[test]
+fn corrupt_records_are_refused_with_place_and_reason() {
+    let header = made_up(0);
+    let record = |length: u32| [&header[..], &[0; 8], &length.to_le_bytes(), &length.to_le_bytes()].concat();
+    let mut big_endian_header = header.clone();
+    for field in [0..4, 4..6, 6..8, 16..20, 20..24] {
+        big_endian_header[field].reverse();
+    }
+    let big_endian = [&big_endian_header[..], &[0; 8], &[0, 0, 0, 1], &[0, 0, 0, 1], b"x"].concat();
+    let mut other_link = header.clone();
+    other_link[20] = 113;
+    let section = &pcapng()[..28];
+    let with_block = |kind, content: &[u8]| [section, &block(false, kind, content)].concat();
+    for (capture, told) in [
+        (b"GIF89a and so on, no capture at all".to_vec(), "not a capture file"),
+        (other_link, "link type 113"),
+        (record(300_000), "300000 bytes"),
+        (with_block(2, &[0; 20]), "editcap"),
+        (with_block(6, &[0; 20]), "interface 0"),
+        (with_block(3, &[0; 4]), "interface 0"),
+        // A new section has its own interfaces.
+        ([&pcapng()[..], section, &block(false, 3, &[0; 4])].concat(), "0 are described"),
+        ([section, &6_u32.to_le_bytes(), &10_u32.to_le_bytes(), &[0; 4]].concat(), "10 bytes"),
+        ([section, &6_u32.to_le_bytes(), &16_u32.to_le_bytes(), &[0; 8]].concat(), "ends with the length 0"),
+    ] {
+        let place = Place::with(&capture);
+        let reason = match run(&place.config(), &|_| ()) {
+            Ok(summary) => summary.damage.expect(told).to_string(),
+            Err(error) => error.to_string(),
+        };
+        assert!(reason.contains(told) && reason.contains("at byte"), "{reason}");
+    }
+    let place = Place::with(&big_endian);
+    assert!(forward(&place, &place.config()) == big_endian);
+}
+
+#[test]
+fn the_length_of_a_section_becomes_unknown() {
+    let capture = pcapng();
+    let mut with_length = capture.clone();
+    with_length[16..24].copy_from_slice(&1_000_u64.to_le_bytes());
+    let place = Place::with(&with_length);
+    assert!(forward(&place, &place.config()) == capture);
+}
+
+#[test]
+fn the_input_is_never_the_output() {
+    let place = Place::with(&made_up(3));
+    let config = Config::new(place.path("in"), place.path("in"));
+    assert!(matches!(run(&config, &|_| ()), Err(Error::Refused(_))));
+    assert!(fs::read(place.path("in")).unwrap() == made_up(3));
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn an_output_that_is_full_is_an_error() {
+    let place = Place::with(&made_up(5_000));
+    let error = run(&Config::new(place.path("in"), "/dev/full"), &|_| ()).unwrap_err().to_string();
+    assert!(error.contains("output") && error.contains("space"), "{error}");
+}

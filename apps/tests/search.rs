@@ -1,0 +1,170 @@
+//! The search finds what a naive program and what `grep` find, for any chunk size and any scheme.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use thalweg::Scheme;
+use thalweg_apps::Error;
+use thalweg_apps::search::{Config, Summary, run};
+
+const TERMS: [&[u8]; 8] = [b"a", b"aa", b"aba", b"abab", b"needle", b"\xff\xfe", b"\r", b"-v"];
+
+/// A directory with the files that are easy to get wrong.
+fn tree() -> tempfile::TempDir {
+    let top = tempfile::tempdir().unwrap();
+    let write = |name: &str, text: &[u8]| {
+        let path = top.path().join(name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+    };
+    write("empty", b"");
+    write("one-byte", b"a");
+    write("no-newline", b"needle in a haystack, needle");
+    write("newlines", b"\n\n\naa\naaa\n\naaaa\n");
+    write("overlaps", &b"a".repeat(1_000));
+    write("overlaps-in-lines", &b"ababababa\n".repeat(300));
+    write("long-line", &[b"x".repeat(5_000), b"needle".repeat(3), b"y".repeat(5_000)].concat());
+    write("binary", &(0..=255).cycle().take(4_096).collect::<Vec<u8>>());
+    write("not-utf8", &b"\xff\xfe\xff\xfe\n\xfe\xff".repeat(99));
+    write("nul", b"needle\0needle\0\0aa");
+    write("crlf", b"aba\r\nabab\r\n-v\r\n");
+    write(".hidden", b"needle");
+    write(".hidden-dir/.deeper/file", b"aaneedleaa");
+    write("dir with space/-v", b"-v -vv");
+    #[cfg(unix)]
+    {
+        std::os::unix::fs::symlink("overlaps", top.path().join("link")).unwrap();
+        std::os::unix::fs::symlink("..", top.path().join("dir with space/loop")).unwrap();
+    }
+    let mut random = fastrand::Rng::with_seed(1);
+    let mut noise = || -> Vec<u8> { (0..random.usize(0..3_000)).map(|_| *random.choice(b"aab\n").unwrap()).collect() };
+    for index in 0..40 {
+        write(&format!("noise/{index}"), &noise());
+    }
+    top
+}
+
+fn search(term: &[u8], inputs: &[&Path], chunk: usize, scheme: Scheme) -> Summary {
+    let mut config = Config::new(term, inputs.iter().map(|path| path.to_path_buf()).collect());
+    (config.chunk, config.scheme) = (chunk, scheme);
+    run(&config, &|_| ()).unwrap()
+}
+
+/// The files of a tree, without following links.
+fn regular_files(path: &Path) -> Vec<PathBuf> {
+    let kind = fs::symlink_metadata(path).unwrap().file_type();
+    if kind.is_dir() {
+        return fs::read_dir(path).unwrap().flat_map(|entry| regular_files(&entry.unwrap().path())).collect();
+    }
+    if kind.is_file() { vec![path.to_owned()] } else { Vec::new() }
+}
+
+/// Matches line by line, as `grep -o` defines them.
+fn naive(term: &[u8], text: &[u8]) -> u64 {
+    let in_line = |line: &[u8]| {
+        let (mut at, mut count) = (0, 0);
+        while at + term.len() <= line.len() {
+            let found = line[at..].starts_with(term);
+            count += u64::from(found);
+            at += if found { term.len() } else { 1 };
+        }
+        count
+    };
+    text.split(|&byte| byte == b'\n').map(in_line).sum()
+}
+
+#[test]
+fn equals_the_definition_for_every_chunk_size() {
+    let top = tree();
+    let files = regular_files(top.path());
+    for term in TERMS {
+        let expected: u64 = files.iter().map(|file| naive(term, &fs::read(file).unwrap())).sum();
+        for chunk in [1, 7, 16, 100, 4_096, 128 << 10] {
+            let found = search(term, &[top.path()], chunk, Scheme::default());
+            assert_eq!(found.matches, expected, "{term:?} in chunks of {chunk}");
+            assert_eq!(found.files, files.len() as u64);
+            assert_eq!(found.bytes, files.iter().map(|file| fs::metadata(file).unwrap().len()).sum::<u64>());
+            assert!(found.unreadable.is_empty());
+        }
+    }
+}
+
+#[test]
+fn equals_the_definition_under_every_scheme() {
+    let top = tree();
+    let expected: u64 = regular_files(top.path()).iter().map(|file| naive(b"aa", &fs::read(file).unwrap())).sum();
+    for name in Scheme::names() {
+        for workers in 1..=3 {
+            let found = search(b"aa", &[top.path()], 64, Scheme::named(name).unwrap().workers(workers));
+            assert_eq!(found.matches, expected, "{name} with {workers} workers");
+        }
+    }
+}
+
+#[test]
+#[cfg(unix)]
+fn equals_grep() {
+    use std::os::unix::ffi::OsStrExt;
+
+    if Command::new("grep").arg("--version").output().is_err() {
+        eprintln!("skipped: there is no grep on this machine");
+        return;
+    }
+    let top = tree();
+    let path = |name: &str| top.path().join(name);
+    let paths = [
+        top.path().to_owned(),
+        path("link"),
+        path("dir with space/loop"),
+        path("empty"),
+        path("newlines"),
+        path("newlines"),
+    ];
+    for term in TERMS {
+        let mut grep = Command::new("grep");
+        grep.env("LC_ALL", "C").arg("-raoF").arg("-e").arg(std::ffi::OsStr::from_bytes(term)).args(&paths);
+        let output = grep.output().unwrap();
+        let lines = output.stdout.iter().filter(|&&byte| byte == b'\n').count() as u64;
+        let inputs: Vec<&Path> = paths.iter().map(PathBuf::as_path).collect();
+        let found = search(term, &inputs, 32, Scheme::default());
+        assert_eq!(found.matches, lines, "{term:?}");
+        assert_eq!(found.matches > 0, output.status.success());
+    }
+}
+
+#[test]
+fn the_top_files_are_those_with_the_most_matches() {
+    let top = tempfile::tempdir().unwrap();
+    for matches in 0..25_usize {
+        fs::write(top.path().join(format!("{matches}")), b"word ".repeat(matches)).unwrap();
+    }
+    let found = search(b"word", &[top.path()], 16, Scheme::default());
+    let expected: Vec<_> = (15..25).rev().map(|matches| (top.path().join(format!("{matches}")), matches)).collect();
+    assert_eq!(found.top, expected);
+    assert_eq!((found.files, found.files_with_matches), (25, 24));
+}
+
+#[test]
+fn what_cannot_be_read_is_named_and_the_rest_is_searched() {
+    let top = tree();
+    let missing = top.path().join("missing");
+    let found = search(b"needle", &[&missing, &top.path().join("no-newline")], 64, Scheme::default());
+    assert_eq!(found.matches, 2);
+    assert_eq!(found.unreadable.len(), 1);
+    assert_eq!(found.unreadable[0].path, missing);
+}
+
+#[test]
+fn bad_configurations_are_refused_with_the_way_out() {
+    for (term, inputs, told) in [
+        (&b""[..], vec![PathBuf::from(".")], "at least one character"),
+        (b"two\nlines", vec![PathBuf::from(".")], "two\\nlines"),
+        (b"word", Vec::new(), "standard input"),
+    ] {
+        match run(&Config::new(term, inputs), &|_| ()) {
+            Err(Error::Refused(reason)) => assert!(reason.contains(told), "{reason}"),
+            other => panic!("{other:?}"),
+        }
+    }
+}

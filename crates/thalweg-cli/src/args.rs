@@ -1,0 +1,189 @@
+//! The command line.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use thalweg_apps::frames::{Filter, Readdress, Reface};
+
+/// Streams that do not block: applications on real input, and the experiments behind them.
+#[derive(Debug, Parser)]
+#[command(
+    name = "thalweg",
+    version,
+    arg_required_else_help = true,
+    after_help = "\
+Examples:
+  thalweg run search --term fn --input .
+  thalweg run frames --help
+  thalweg schemes"
+)]
+pub(crate) struct Thalweg {
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Runs an application and reports what each of its kernels did
+    Run(Box<RunArgs>),
+    /// Lists the schemes by which a graph can be run
+    Schemes,
+    /// Runs the experiments; needs the feature `lab`
+    #[command(disable_help_flag = true)]
+    Lab {
+        /// What the lab is told; `list` is a good start
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        args: Vec<String>,
+    },
+}
+
+#[derive(Debug, Args)]
+#[command(
+    arg_required_else_help = true,
+    after_help = "\
+Each application has its own --help with examples, such as `thalweg run search --help`."
+)]
+pub(crate) struct RunArgs {
+    /// Lists the applications, one on a line
+    #[arg(long)]
+    pub(crate) list: bool,
+    #[command(subcommand)]
+    pub(crate) app: Option<App>,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum App {
+    /// Counts a word in files and directories, on all cores
+    Search(Search),
+    /// Forwards, filters and rewrites the frames of a capture file
+    Frames(Frames),
+    /// Receives FM radio from a file of samples
+    Fm(Fm),
+}
+
+/// How a graph runs.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Running")]
+pub(crate) struct Running {
+    /// The scheme that decides which kernel runs next; `thalweg schemes` lists them
+    #[arg(long, value_name = "NAME")]
+    pub(crate) scheme: Option<String>,
+    /// How many workers run the kernels [default: one for each core]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    pub(crate) workers: Option<u16>,
+    /// Keeps each worker on a core of its own
+    #[arg(long)]
+    pub(crate) pinned: bool,
+    /// How the report is printed. As `json` or `dot`, standard output has nothing else
+    #[arg(long, value_enum, default_value = "table")]
+    pub(crate) report: ReportFormat,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ReportFormat {
+    /// For reading
+    Table,
+    /// For programs
+    Json,
+    /// For Graphviz: a picture of the graph
+    Dot,
+    /// Not at all
+    None,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  thalweg run search --term fn --input .
+  thalweg run search --term ERROR --input /var/log --count
+  zcat big.gz | thalweg run search --term ERROR --input -
+
+The count is that of `LC_ALL=C grep -raoF WORD PATH... | wc -l`: matches do not overlap, hidden and binary files are
+searched, links inside directories are not followed.
+
+Exit status: 0 if something was found, 1 if not, 2 if a file could not be read or something else went wrong.")]
+pub(crate) struct Search {
+    /// The word to find: any bytes but a line feed
+    #[arg(long, value_name = "WORD", allow_hyphen_values = true)]
+    pub(crate) term: OsString,
+    /// Files and directories to search; `-` is standard input
+    #[arg(long, value_name = "PATH", num_args = 1.., required = true)]
+    pub(crate) input: Vec<PathBuf>,
+    /// Prints the number of matches and nothing else
+    #[arg(long, conflicts_with = "report")]
+    pub(crate) count: bool,
+    #[command(flatten)]
+    pub(crate) running: Running,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  thalweg run frames --generate 100000 --output capture.pcap
+  thalweg run frames --input capture.pcap --output dns.pcap --keep 'udp and port 53'
+  thalweg run frames --input capture.pcap --output moved.pcap --rewrite-src 10.0.0.1=192.168.0.1 --drop ip6
+
+Words for --keep and --drop: ip, ip6, arp, vlan, tcp, udp, icmp, port N, src A[/BITS], dst A[/BITS], host A[/BITS],
+joined by `and`. A frame goes on if one --keep holds (or there is none) and no --drop does.
+
+Reads pcap and pcapng, of Ethernet frames, and writes the same format: what is not rewritten stays as it is, byte by byte.
+Checksums of IPv4, TCP, UDP, UDP-Lite, DCCP and ICMPv6 follow a rewritten address. From a capture that is cut off or
+corrupt, all frames before that are written, and the exit status is 2.")]
+pub(crate) struct Frames {
+    /// The capture to read
+    #[arg(long, value_name = "FILE", required_unless_present = "generate")]
+    pub(crate) input: Option<PathBuf>,
+    /// The capture to write; replaced if it exists
+    #[arg(long, value_name = "FILE")]
+    pub(crate) output: PathBuf,
+    /// Keeps only frames with this property; again for another one
+    #[arg(long, value_name = "WORDS")]
+    pub(crate) keep: Vec<Filter>,
+    /// Drops frames with this property; again for another one
+    #[arg(long, value_name = "WORDS")]
+    pub(crate) drop: Vec<Filter>,
+    /// Replaces a source address, IPv4 or IPv6
+    #[arg(long, value_name = "OLD=NEW")]
+    pub(crate) rewrite_src: Vec<Readdress>,
+    /// Replaces a destination address, IPv4 or IPv6
+    #[arg(long, value_name = "OLD=NEW")]
+    pub(crate) rewrite_dst: Vec<Readdress>,
+    /// Replaces a source hardware address
+    #[arg(long, value_name = "OLD=NEW")]
+    pub(crate) rewrite_src_mac: Vec<Reface>,
+    /// Replaces a destination hardware address
+    #[arg(long, value_name = "OLD=NEW")]
+    pub(crate) rewrite_dst_mac: Vec<Reface>,
+    /// Makes up a capture of N frames instead of forwarding one
+    #[arg(long, value_name = "N", conflicts_with_all = ["input", "keep", "drop", "rewrite_src", "rewrite_dst", "rewrite_src_mac", "rewrite_dst_mac"])]
+    pub(crate) generate: Option<u64>,
+    #[command(flatten)]
+    pub(crate) running: Running,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  thalweg run fm --generate 1000000 --output signal.wav
+  thalweg run fm --input signal.wav --output sound.wav
+  thalweg run fm --input samples.f32 --raw-rate 250000 --output sound.wav
+
+This is FMRadio of the StreamIt benchmarks: its filters are made for its own rate, 250 MHz, whatever the file's, and the
+sound is a WAV file of f32 that is not scaled to -1 ... 1. It has a fifth of the samples.")]
+pub(crate) struct Fm {
+    /// The samples: a WAV file with one channel, or raw ones with --raw-rate
+    #[arg(long, value_name = "FILE", required_unless_present = "generate")]
+    pub(crate) input: Option<PathBuf>,
+    /// Takes the input for raw little-endian f32 samples, N in a second
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) raw_rate: Option<u32>,
+    /// The WAV file to write; replaced if it exists
+    #[arg(long, value_name = "FILE")]
+    pub(crate) output: PathBuf,
+    /// Makes up a signal of N samples instead of receiving one
+    #[arg(long, value_name = "N", conflicts_with_all = ["input", "raw_rate"])]
+    pub(crate) generate: Option<u64>,
+    #[command(flatten)]
+    pub(crate) running: Running,
+}

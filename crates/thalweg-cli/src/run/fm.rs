@@ -1,0 +1,32 @@
+//! `thalweg run fm`.
+
+use std::fs;
+use std::process::ExitCode;
+
+use indicatif::HumanCount;
+use thalweg_apps::fm::{self, Config, synthetic};
+
+use crate::Outcome;
+use crate::args::Fm;
+use crate::terminal::{bar, emit};
+
+pub(super) fn run(args: Fm) -> Outcome {
+    let output = args.output.display();
+    let Some(input) = args.input else {
+        let count = args.generate.unwrap_or(0);
+        synthetic::signal(count, &args.output)?;
+        emit(&format!("{} made-up samples written to {output}\n", HumanCount(count)))?;
+        return Ok(ExitCode::SUCCESS);
+    };
+    let mut config = Config::new(&input, &args.output);
+    config.raw_rate = args.raw_rate;
+    config.scheme = args.running.scheme()?;
+    let bar = bar(fs::metadata(&input).ok().map(|metadata| metadata.len()));
+    let received = fm::run(&config, &|bytes| bar.inc(bytes))?;
+    bar.finish_and_clear();
+
+    let (samples, sound) = (HumanCount(received.samples), HumanCount(received.sound));
+    args.running
+        .print(&format!("{sound} samples of sound from {samples} samples written to {output}"), &received.report)?;
+    Ok(ExitCode::SUCCESS)
+}

@@ -1,0 +1,36 @@
+//! What the user sees: progress while it runs, text when it is done.
+
+use std::io::{self, ErrorKind, IsTerminal, Write};
+
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+
+/// Writes `text` to standard output. A reader that has gone away (`| head`) has seen enough: no error.
+pub(crate) fn emit(text: &str) -> io::Result<()> {
+    let mut stdout = io::stdout().lock();
+    match stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()) {
+        Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(()),
+        Err(error) => Err(io::Error::new(error.kind(), format!("cannot write to standard output: {error}"))),
+        Ok(()) => Ok(()),
+    }
+}
+
+/// Tells `text` on standard error. If nobody listens there either, nothing is left to be done.
+pub(crate) fn complain(text: &str) {
+    let _ = writeln!(io::stderr().lock(), "thalweg: {text}");
+}
+
+/// Shows how many bytes were read, if standard error is a terminal: of `total`, or so far if that is not known.
+pub(crate) fn bar(total: Option<u64>) -> ProgressBar {
+    if !io::stderr().is_terminal() {
+        return ProgressBar::hidden();
+    }
+    let (bar, template) = match total {
+        Some(total) => (
+            ProgressBar::new(total),
+            "{bar:40} {decimal_bytes} of {decimal_total_bytes}, {decimal_bytes_per_sec}, {eta} left",
+        ),
+        None => (ProgressBar::no_length(), "{spinner} {decimal_bytes}, {decimal_bytes_per_sec}"),
+    };
+    bar.set_draw_target(ProgressDrawTarget::stderr());
+    bar.with_style(ProgressStyle::with_template(template).expect("the templates above are right"))
+}

@@ -1,0 +1,180 @@
+//! The command as a user meets it: what it prints where, and its exit status.
+
+use std::fs;
+use std::io::Write;
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+
+fn thalweg() -> Command {
+    Command::new(env!("CARGO_BIN_EXE_thalweg"))
+}
+
+struct Ran {
+    status: i32,
+    stdout: String,
+    stderr: String,
+}
+
+impl From<Output> for Ran {
+    fn from(output: Output) -> Self {
+        let text = |bytes| String::from_utf8(bytes).unwrap();
+        Self { status: output.status.code().unwrap(), stdout: text(output.stdout), stderr: text(output.stderr) }
+    }
+}
+
+/// Runs `thalweg` with the words of `line` in `dir`.
+fn run(dir: &Path, line: &str) -> Ran {
+    thalweg().args(line.split(' ')).current_dir(dir).output().unwrap().into()
+}
+
+fn tree() -> tempfile::TempDir {
+    let top = tempfile::tempdir().unwrap();
+    fs::create_dir(top.path().join("docs")).unwrap();
+    fs::write(top.path().join("docs/a.txt"), "one fish\ntwo fish\n").unwrap();
+    fs::write(top.path().join("docs/.hidden"), "red fish fish").unwrap();
+    fs::write(top.path().join("b.txt"), "blue\n").unwrap();
+    top
+}
+
+#[test]
+fn search_counts_and_its_status_is_that_of_grep() {
+    let top = tree();
+    let ran = run(top.path(), "run search --term fish --input docs b.txt --count");
+    assert_eq!((ran.status, ran.stdout.as_str(), ran.stderr.as_str()), (0, "4\n", ""));
+    let ran = run(top.path(), "run search --term absent --input docs --count");
+    assert_eq!((ran.status, ran.stdout.as_str()), (1, "0\n"));
+    let ran = run(top.path(), "run search --term fish --input missing docs --count");
+    assert_eq!((ran.status, ran.stdout.as_str()), (2, "4\n"));
+    assert!(ran.stderr.contains("missing: "), "{}", ran.stderr);
+}
+
+#[test]
+fn search_reads_standard_input() {
+    let mut child = thalweg()
+        .args(["run", "search", "--term=fish", "--input", "-", "--count"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    child.stdin.take().unwrap().write_all(b"fish\nfish").unwrap();
+    assert_eq!(Ran::from(child.wait_with_output().unwrap()).stdout, "2\n");
+}
+
+#[test]
+fn search_shows_a_summary_and_the_report() {
+    let top = tree();
+    let ran = run(top.path(), "run search --term fish --input docs");
+    assert!(ran.stdout.starts_with("4 matches in 2 of 2 files"), "{}", ran.stdout);
+    assert!(
+        ["docs/a.txt", "docs/.hidden", "files", "read", "search", "tally"].iter().all(|word| ran.stdout.contains(word))
+    );
+    let ran = run(top.path(), "run search --term fish --input docs --report none");
+    assert_eq!(ran.stdout.lines().count(), 3);
+}
+
+#[test]
+fn a_report_for_programs_has_standard_output_to_itself() {
+    let top = tree();
+    let ran = run(top.path(), "run search --term fish --input docs --report json");
+    assert!(ran.stdout.trim().starts_with('{') && ran.stdout.trim().ends_with('}'), "{}", ran.stdout);
+    assert!(ran.stderr.contains("4 matches"));
+    let ran = run(top.path(), "run search --term fish --input docs --report dot");
+    assert!(ran.stdout.starts_with("digraph"), "{}", ran.stdout);
+}
+
+#[test]
+fn bad_values_are_refused_by_name_before_anything_runs() {
+    let top = tree();
+    for (line, told) in [
+        ("run search --term fish --input docs --scheme nonsense", "nonsense"),
+        ("run search --term fish --input docs --workers 0", "1..=1024"),
+        ("run search --term fish --input docs --count --report json", "--report"),
+        ("run search --term fish", "--input"),
+        ("run frames --input b.txt --output out", "not a capture file"),
+        ("run frames --input missing --output out", "missing"),
+        ("run frames --input b.txt --output out --keep udpp", "udpp"),
+        ("run frames --input b.txt --output out --rewrite-src 1.2.3.4", "OLD=NEW"),
+        ("run frames --generate 3 --input b.txt --output out", "--generate"),
+        ("run fm --input b.txt --output out", "--raw-rate"),
+        ("run nonsense", "nonsense"),
+    ] {
+        let ran = run(top.path(), line);
+        assert_eq!(ran.status, 2, "{line}");
+        assert!(ran.stderr.contains(told), "{line}: {}", ran.stderr);
+        assert!(ran.stdout.is_empty() && !top.path().join("out").exists(), "{line}");
+    }
+    let ran =
+        thalweg().args(["run", "search", "--term", "", "--input", "docs"]).current_dir(top.path()).output().unwrap();
+    assert!(Ran::from(ran).stderr.contains("empty"));
+}
+
+#[test]
+fn frames_go_from_generate_to_a_rewritten_capture() {
+    let top = tree();
+    let ran = run(top.path(), "run frames --generate 500 --output in.pcap");
+    assert_eq!((ran.status, ran.stdout.as_str()), (0, "500 made-up frames written to in.pcap\n"));
+    let ran = run(top.path(), "run frames --input in.pcap --output same.pcap --report none");
+    assert!(ran.stdout.starts_with("500 of 500 frames written to same.pcap"), "{}", ran.stdout);
+    let read = |name: &str| fs::read(top.path().join(name)).unwrap();
+    assert!(read("in.pcap") == read("same.pcap"));
+
+    let capture = read("in.pcap");
+    fs::write(top.path().join("cut.pcap"), &capture[..capture.len() - 1]).unwrap();
+    let ran = run(top.path(), "run frames --input cut.pcap --output out.pcap");
+    assert_eq!(ran.status, 2);
+    assert!(ran.stdout.starts_with("499 of 499") && ran.stderr.contains("record 501"), "{}{}", ran.stdout, ran.stderr);
+}
+
+#[test]
+fn fm_goes_from_generate_to_sound() {
+    let top = tree();
+    assert_eq!(run(top.path(), "run fm --generate 2000 --output in.wav").status, 0);
+    let ran = run(top.path(), "run fm --input in.wav --output out.wav");
+    assert!(ran.status == 0 && ran.stdout.starts_with("247 samples of sound from 2,000 samples"), "{}", ran.stdout);
+}
+
+#[test]
+fn the_lists_name_what_there_is() {
+    let here = Path::new(".");
+    let ran = run(here, "run --list");
+    assert!(["search ", "frames ", "fm "].iter().all(|app| ran.stdout.contains(app)), "{}", ran.stdout);
+    let ran = run(here, "schemes");
+    assert!(ran.status == 0 && ran.stdout.lines().count() > 1, "{}", ran.stdout);
+    for help in ["--help", "run --help", "run search --help", "run frames --help", "run fm --help"] {
+        assert!(run(here, help).stdout.contains("thalweg run"), "{help}");
+    }
+}
+
+#[test]
+#[cfg(not(feature = "lab"))]
+fn what_is_not_built_in_says_how_to_get_it() {
+    let ran = run(Path::new("."), "lab run queues --help");
+    assert_eq!(ran.status, 2);
+    assert!(ran.stderr.contains("`cargo lab run queues --help`"), "{}", ran.stderr);
+}
+
+#[test]
+#[cfg(unix)]
+fn a_reader_that_goes_away_is_no_trouble() {
+    let top = tree();
+    let mut child = thalweg()
+        .args(["run", "search", "--term", "fish", "--input", "docs"])
+        .current_dir(top.path())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    drop(child.stdout.take());
+    let ran = Ran::from(child.wait_with_output().unwrap());
+    assert_eq!((ran.status, ran.stderr.as_str()), (0, ""));
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn a_full_disk_is_trouble() {
+    let top = tree();
+    let full = fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
+    let output = thalweg().args(["run", "--list"]).current_dir(top.path()).stdout(full).output().unwrap();
+    let ran = Ran::from(output);
+    assert!(ran.status == 2 && ran.stderr.contains("standard output"), "{}", ran.stderr);
+}
