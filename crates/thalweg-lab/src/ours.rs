@@ -101,7 +101,7 @@ pub fn chain(chain: Chain, style: Style, setting: Setting) -> Checked {
     let (check, timing) = timed(|| -> Result<Check, BoxError> {
         let mut check = chain.check(0..chain.messages);
         let mut graph = Graph::new();
-        let source = graph.source(0..chain.messages);
+        let source = graph.source(Chain::source(0..chain.messages));
         let stages: Vec<Node<u64, u64>> = (0..chain.stages).map(|_| style.stage(&mut graph, Chain::stage)).collect();
         let sink = graph.sink(|v: u64| check.add(v));
         connect(&mut graph, source, &stages, sink);
@@ -121,12 +121,12 @@ pub fn on_chain(name: &str, workload: Chain, style: Style, setting: Setting) -> 
     })
 }
 
-/// The chain with one stage, fused by the compiler. The source is opaque to it, as in the plain loop.
+/// The chain with one stage, fused by the compiler.
 pub fn fused(chain: Chain) -> Checked {
     let (check, timing) = timed(|| -> Result<Check, BoxError> {
         let mut check = chain.check(0..chain.messages);
         let mut graph = Graph::new();
-        graph.stream((0..chain.messages).map(std::hint::black_box)).map(Chain::stage).for_each(|v| check.add(v));
+        graph.stream(Chain::source(0..chain.messages)).map(Chain::stage).for_each(|v| check.add(v));
         graph.run(Scheme::default())?;
         drop(graph);
         Ok(check)

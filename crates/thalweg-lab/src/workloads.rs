@@ -1,5 +1,6 @@
 //! The work that contenders do, and how its result is checked. Written once, used by everybody.
 
+use std::hint::black_box;
 use std::ops::Range;
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
@@ -24,6 +25,15 @@ impl Chain {
     /// Messages times hops, the divisor of a time per message and hop.
     pub fn handovers(&self) -> u64 {
         self.messages * self.hops()
+    }
+
+    /// What the source sends, `part` of it.
+    ///
+    /// The compiler does not know that the mask is zero, or it would replace a fused loop by a formula. (`black_box` on
+    /// each message would clobber memory, and so punish sinks that sum through a reference.)
+    pub fn source(part: Range<u64>) -> impl Iterator<Item = u64> + Clone + Send {
+        let mask = black_box(0);
+        part.map(move |v| v ^ mask)
     }
 
     /// What every stage does.

@@ -27,7 +27,7 @@ pub fn chain(chain: Chain, placement: Placement) -> Checked {
             let (tx, mut rx) = bounded(CAPACITY);
             scope.spawn(move || {
                 placement.pin(0, threads);
-                (0..chain.messages).all(|v| tx.send(v).is_ok())
+                Chain::source(0..chain.messages).all(|v| tx.send(v).is_ok())
             });
             for at in 1..=chain.stages {
                 let (tx, next) = bounded(CAPACITY);

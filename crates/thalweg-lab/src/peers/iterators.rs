@@ -1,7 +1,5 @@
 //! Iterators and async streams: stages without queues, on one thread.
 
-use std::hint::black_box;
-
 use futures::executor::block_on;
 use futures::stream::{self, StreamExt};
 
@@ -12,7 +10,7 @@ use crate::workloads::Chain;
 /// `Box<dyn Iterator>` around every stage: one indirect call for each message and stage.
 pub fn boxed(chain: Chain) -> Checked {
     let (check, timing) = timed(|| {
-        let mut messages: Box<dyn Iterator<Item = u64>> = Box::new(0..chain.messages);
+        let mut messages: Box<dyn Iterator<Item = u64>> = Box::new(Chain::source(0..chain.messages));
         for _ in 0..chain.stages {
             messages = Box::new(messages.map(Chain::stage));
         }
@@ -31,7 +29,7 @@ pub fn futures(chain: Chain) -> Checked {
     }
     let (check, timing) = timed(|| {
         let mut check = chain.check(0..chain.messages);
-        let messages = stream::iter((0..chain.messages).map(black_box));
+        let messages = stream::iter(Chain::source(0..chain.messages));
         block_on(messages.map(Chain::stage).for_each(|v| {
             check.add(v);
             std::future::ready(())

@@ -16,7 +16,7 @@ pub fn chain(chain: Chain, placement: Placement) -> Checked {
             let (mut tx, mut rx) = RingBuffer::new(CAPACITY);
             scope.spawn(move || {
                 placement.pin(0, threads);
-                (0..chain.messages).for_each(|v| push(&mut tx, v));
+                Chain::source(0..chain.messages).for_each(|v| push(&mut tx, v));
             });
             for at in 1..=chain.stages {
                 let (mut tx, next) = RingBuffer::new(CAPACITY);

@@ -25,7 +25,7 @@ pub fn chain(chain: Chain, workers: usize) -> Checked {
             let check = Rc::new(RefCell::new(chain.check(part.clone())));
             let sink = Rc::clone(&check);
             let probe = worker.dataflow::<u64, _, _>(|scope| {
-                let mut stream = part.to_stream(scope);
+                let mut stream = Chain::source(part).to_stream(scope);
                 for _ in 0..chain.stages {
                     stream = stream.map_in_place(|v| *v = Chain::stage(*v));
                 }

@@ -31,7 +31,7 @@ pub fn chain(chain: Chain, workers: usize) -> Checked {
         runtime.block_on(async {
             let (tx, mut rx) = channel(CAPACITY);
             tokio::spawn(async move {
-                for v in 0..chain.messages {
+                for v in Chain::source(0..chain.messages) {
                     if tx.send(v).await.is_err() {
                         return;
                     }

@@ -76,7 +76,7 @@ pub fn chain(chain: Chain, placement: Placement) -> Checked {
         let mut check = chain.check(0..chain.messages);
         let stage = |batch: &mut [u64]| batch.iter_mut().for_each(|v| *v = Chain::stage(*v));
         let sink = |batch: &[u64]| batch.iter().for_each(|&v| check.add(v));
-        pipeline(0..chain.messages, vec![stage; chain.stages], sink, placement);
+        pipeline(Chain::source(0..chain.messages), vec![stage; chain.stages], sink, placement);
         check
     });
     chain.verify(&[check])?;
