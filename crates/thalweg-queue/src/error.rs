@@ -62,7 +62,7 @@ impl<T> core::error::Error for TryPushError<T> {}
 pub enum TryPopError {
     /// Nothing to pop: a producer has to push first.
     Empty,
-    /// There are values, but a push that is half-way stands in front of them: trying again soon is worthwhile.
+    /// A push is half-way, and whatever is behind it has to wait for it: trying again soon is worthwhile.
     Busy,
     /// Every producer is gone and everything they pushed has been popped.
     Closed,

@@ -7,7 +7,7 @@ use alloc::boxed::Box;
 use core::mem::MaybeUninit;
 use thalweg_sync::CachePadded;
 use thalweg_sync::atomic::AtomicU64;
-use thalweg_sync::atomic::Ordering::{Acquire, Relaxed, Release};
+use thalweg_sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
 use thalweg_sync::cell::Slot;
 
 /// A block. Invariants I1 to I4 are in the module's documentation.
@@ -62,9 +62,9 @@ pub(super) enum Room {
 pub(super) enum Look {
     /// The entry at this offset is committed, and not reserved yet.
     Entry(usize),
-    /// No entry is committed that is not reserved.
+    /// Every entry that was allocated is reserved.
     Empty,
-    /// Entries are committed, and an entry before them may not be.
+    /// Some entry is allocated and not committed.
     Busy,
     /// Every entry of this round is reserved.
     Done,
@@ -104,9 +104,11 @@ impl<T> Block<T> {
             other => return other,
         }
         // (bbq.1) Acquire, pairs with (bbq.5): the consumers of the last round have read the entry before we write it.
-        // Relaxed would overwrite an entry that is being read. The round may have changed since we looked: then this is an
-        // entry of the later round, every bit as good.
-        let offset = layout.offset(Cursor(self.producers.allocated.fetch_add(1, edge("bbq.1", Acquire))));
+        // Relaxed would overwrite an entry that is being read. Release, pairs with (bbq.2): who finds the block done also sees
+        // what we popped before, else it could call a queue full that never was.
+        //
+        // The round may have changed since we looked: then this is an entry of the later round, every bit as good.
+        let offset = layout.offset(Cursor(self.producers.allocated.fetch_add(1, edge("bbq.1", AcqRel))));
         if offset < layout.entries { Allocate::Entry(offset) } else { Allocate::Done }
     }
 
@@ -115,8 +117,8 @@ impl<T> Block<T> {
     /// It looks before `allocate` adds, so each thread runs past the end at most once a round.
     #[inline(always)]
     pub(super) fn allocation(&self, layout: &Layout, head: Head) -> Allocate {
-        // (bbq.2) Acquire, pairs with (bbq.5): who sees a later round also sees the head that led to it, so looking again is
-        // enough. Relaxed would look again and again until that head arrives.
+        // (bbq.2) Acquire, pairs with (bbq.1), and with (bbq.5): who sees a later round also sees the head that led to it, so
+        // looking again is enough.
         let allocated = Cursor(self.producers.allocated.load(edge("bbq.2", Acquire)));
         if !layout.in_round(allocated, head) {
             Allocate::Moved
@@ -193,8 +195,8 @@ impl<T> Block<T> {
     /// Looks for an entry to read, in the round of `head`. Writes nothing.
     #[inline(always)]
     pub(super) fn look(&self, layout: &Layout, head: Head) -> Look {
-        // (bbq.8) Acquire, pairs with (bbq.10): who sees a later round also sees the head that led to it, so looking again is
-        // enough.
+        // (bbq.8) Acquire, pairs with (bbq.18), and with (bbq.10): who sees a later round also sees the head that led to it,
+        // so looking again is enough.
         let reserved = Cursor(self.consumers.reserved.load(edge("bbq.8", Acquire)));
         if !layout.in_round(reserved, head) {
             return Look::Moved;
@@ -209,26 +211,26 @@ impl<T> Block<T> {
             return Look::Moved;
         }
         let count = layout.offset(committed);
-        if offset >= count {
-            return Look::Empty;
-        }
         if count < layout.entries {
             // Relaxed: (bbq.7) put us after every allocation that led to `committed`, so this reads at least those. If it reads
             // exactly as many, they are the first `count` entries and all are committed; a newer number only refuses.
             let allocated = Cursor(self.producers.allocated.load(Relaxed));
+            // Also if nothing is left to reserve: behind a push that is half-way to the block's last entry, pushes into the
+            // next block may have ended, so the queue need not be empty.
             if allocated != committed {
                 return Look::Busy;
             }
         }
-        Look::Entry(offset)
+        if offset < count { Look::Entry(offset) } else { Look::Empty }
     }
 
     /// Takes the entry at `offset` to read, in the round of `head`. False if it has gone to another consumer.
     #[inline(always)]
     pub(super) fn reserve(&self, layout: &Layout, head: Head, offset: usize) -> bool {
         let reserved = layout.start(head).0 + offset as u64;
-        // Relaxed: the entry was made visible by (bbq.7), and (bbq.9) says when it has been read.
-        self.consumers.reserved.compare_exchange(reserved, reserved + 1, Relaxed, Relaxed).is_ok()
+        // (bbq.18) Release, pairs with (bbq.8): who finds the entry taken also sees what we pushed before, else it could call a
+        // queue empty that never was. Failure is Relaxed: (bbq.8) looks again.
+        self.consumers.reserved.compare_exchange(reserved, reserved + 1, edge("bbq.18", Release), Relaxed).is_ok()
     }
 
     /// Reads the entry at `offset` and gives its place back.

@@ -17,6 +17,7 @@
 //!
 //! - A consumer compares the rounds of cursors too, not the offsets alone, and trusts a head only after the block's own cursor
 //!   has confirmed its round. As printed, `dequeue` can report empty with an item in the queue.
+//! - A consumer that finds nothing to reserve answers `Busy` if a push into the block is half-way: pushes behind it may have ended.
 //! - Every block has the same round as the head; the blocks after the first start at the end of the round before the first.
 //! - Rounds begin by an exact compare-and-exchange instead of MAX, so they may wrap.
 //! - `Full` is told from `Busy` by whether a pop that has not begun is needed.
@@ -31,8 +32,8 @@
 //! | `try_push`: `Full` | at least `(blocks - 1) * entries + 1` items are in the queue, pushes half-way included: a block is reused only as a whole |
 //! | `try_push`: `Busy` | the oldest block is reserved to its end and some pops of it have not ended |
 //! | `try_pop`: `Ok` | the item was at the front |
-//! | `try_pop`: `Empty` | no item in the queue has been committed, though pushes may be half-way |
-//! | `try_pop`: `Busy` | items are committed, and an allocated entry of the same block is not |
+//! | `try_pop`: `Empty` | no item was in the queue |
+//! | `try_pop`: `Busy` | a push into the oldest block was half-way; items behind it, if any, wait for it |
 //! | either: `Closed` | no handle of the other side is left, and for `try_pop` no item |
 //!
 //! # Invariants, per round of a block

@@ -355,8 +355,8 @@ pub struct Consumer<T: Send> {
 impl<T: Send> Consumer<T> {
     /// Pops the oldest item, or says why not.
     ///
-    /// - `Empty`: every item whose push has ended is taken.
-    /// - `Busy`: there are items, but a push before them is half-way.
+    /// - `Empty`: every item is taken.
+    /// - `Busy`: a push is half-way, and items behind it, if any, have to wait for it.
     /// - `Closed`: every producer is gone and the queue is drained.
     #[inline]
     pub fn try_pop(&self) -> Result<T, TryPopError> {

@@ -2,6 +2,7 @@
 
 use std::num::{NonZeroU64, NonZeroUsize};
 use std::ptr::NonNull;
+use thalweg_queue::fast_forward::Word;
 use thalweg_queue::{BuildError, bbq, fast_forward};
 use thalweg_sync::sync::Arc;
 
@@ -48,7 +49,7 @@ fn odd_sizes() {
 
 #[test]
 fn words_of_every_kind() {
-    fn through<T: fast_forward::Word + Send>(items: impl IntoIterator<Item = T>, check: impl Fn(usize, T)) {
+    fn through<T: Word + Send>(items: impl IntoIterator<Item = T>, check: impl Fn(usize, T)) {
         let (mut tx, mut rx) = fast_forward(3).unwrap();
         for (number, item) in items.into_iter().enumerate() {
             tx.push(item).unwrap();
@@ -65,12 +66,26 @@ fn words_of_every_kind() {
         assert_eq!(item.get(), [1, u64::MAX][number]);
     });
     let mut place = 7;
-    let pointer = NonNull::from(&mut place);
-    // SAFETY: the pointer is that of `place`, and nobody else uses it.
-    assert_eq!(
-        unsafe { *<NonNull<i32> as fast_forward::Word>::from_word(fast_forward::Word::into_word(pointer)).as_ptr() },
-        7
-    );
+    let (mut tx, mut rx) = fast_forward(3).unwrap();
+    tx.push(Address(NonNull::from(&mut place))).unwrap();
+    assert_eq!(rx.pop().unwrap().0, NonNull::from(&mut place));
+}
+
+/// `NonNull` is not `Send`, whoever sends one says why it may be.
+struct Address(NonNull<i32>);
+
+// SAFETY: the test compares the address and never follows it.
+unsafe impl Send for Address {}
+
+impl Word for Address {
+    fn into_word(self) -> NonNull<()> {
+        self.0.into_word()
+    }
+
+    unsafe fn from_word(word: NonNull<()>) -> Self {
+        // SAFETY: the word came from such a pointer, by the caller's promise.
+        Self(unsafe { NonNull::from_word(word) })
+    }
 }
 
 #[test]
