@@ -288,7 +288,7 @@ impl fmt::Debug for Chain {
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, not(loom)))]
 mod tests {
     use super::*;
     use std::rc::Rc;

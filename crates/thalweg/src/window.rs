@@ -78,7 +78,7 @@ impl<T> fmt::Debug for Windows<T> {
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, not(loom)))]
 mod tests {
     use super::*;
 

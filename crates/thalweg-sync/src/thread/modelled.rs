@@ -1,5 +1,8 @@
 //! Threads under loom.
 
+use core::marker::PhantomData;
+use std::sync::PoisonError;
+
 /// A started thread.
 pub type JoinHandle<T> = loom::thread::JoinHandle<T>;
 
@@ -11,4 +14,45 @@ where
     T: Send + 'static,
 {
     loom::thread::spawn(body)
+}
+
+/// Starts threads that may borrow, as [`std::thread::Scope`]; they are joined when the scope ends.
+#[derive(Debug)]
+pub struct Scope<'scope, 'env: 'scope> {
+    /// Of loom's own kind would be one more thing to explore; the scope's owner and its threads take turns at it within one step.
+    threads: std::sync::Mutex<Vec<JoinHandle<()>>>,
+    // Invariant in both, as the standard library's: a shorter 'scope would let a thread outlive what it borrows.
+    _scope: PhantomData<&'scope mut &'scope ()>,
+    _env: PhantomData<&'env mut &'env ()>,
+}
+
+impl<'scope> Scope<'scope, '_> {
+    /// Starts a thread.
+    #[track_caller]
+    pub fn spawn<F>(&'scope self, body: F)
+    where
+        F: FnOnce() + Send + 'scope,
+    {
+        let body: Box<dyn FnOnce() + Send + 'scope> = Box::new(body);
+        // SAFETY: only the lifetime changes: `scope` joins every thread before it returns.
+        let body = unsafe { core::mem::transmute::<Box<dyn FnOnce() + Send + 'scope>, Box<dyn FnOnce() + Send>>(body) };
+        let thread = loom::thread::spawn(body);
+        self.threads.lock().unwrap_or_else(PoisonError::into_inner).push(thread);
+    }
+}
+
+/// Runs `body` with a scope whose threads may borrow, as [`std::thread::scope`]. A panic anywhere ends the model, so none is passed on here.
+pub fn scope<'env, F, T>(body: F) -> T
+where
+    F: for<'scope> FnOnce(&'scope Scope<'scope, 'env>) -> T,
+{
+    let scope = Scope { threads: std::sync::Mutex::new(Vec::new()), _scope: PhantomData, _env: PhantomData };
+    let result = body(&scope);
+    loop {
+        let next = scope.threads.lock().unwrap_or_else(PoisonError::into_inner).pop();
+        match next {
+            Some(thread) => thread.join().expect("a panic ends the model"),
+            None => return result,
+        }
+    }
 }

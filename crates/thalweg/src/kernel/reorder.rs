@@ -43,8 +43,9 @@ impl Reorder {
 
     /// Whether tickets up to `drawn`, and one more from each of `workers`, would not fit (R1).
     pub(crate) fn is_full(&self, drawn: u64, workers: usize) -> bool {
-        // Relaxed: an old `front` only makes this say "full" too early.
-        drawn + workers as u64 >= self.front.load(Relaxed) + self.slots.len() as u64
+        // (7) Acquire, pairs with (8): who draws a ticket after this finds its slot emptied from the round before. Relaxed could let
+        //     the emptying wipe out what is stored next. An old `front` only makes this say "full" too early.
+        drawn + workers as u64 >= self.front.load(Acquire) + self.slots.len() as u64
     }
 
     /// Tickets handed on so far.
@@ -66,21 +67,24 @@ impl Reorder {
     pub(crate) fn drain(&self, before: impl Fn(), mut deliver: impl FnMut(Block)) {
         loop {
             // (3) Acquire, pairs with (4): the next holder sees `front` and the edge as the last one left them (R2).
-            if self.draining.load(Relaxed) || self.draining.swap(true, Acquire) {
+            if self.draining.load(Relaxed) || self.draining.compare_exchange(false, true, Acquire, Relaxed).is_err() {
                 return;
             }
             before();
             let mut front = self.front.load(Relaxed);
             loop {
                 // (2) Acquire, pairs with (1).
-                let word = self.slot(front).swap(std::ptr::null_mut(), Acquire);
+                let word = self.slot(front).load(Acquire);
                 if word.is_null() {
                     break;
                 }
+                // Relaxed: (8) passes it on to the next user of the slot.
+                self.slot(front).store(std::ptr::null_mut(), Relaxed);
                 front += 1;
-                self.front.store(front, Relaxed);
+                // (8) Release, pairs with (7).
+                self.front.store(front, Release);
                 if word != nothing() {
-                    // SAFETY: (1) stored a chain, and the swap took it once.
+                    // SAFETY: (1) stored a chain, and only the flag's holder takes it, once (R2).
                     let mut chain = unsafe { Chain::from_word(word) };
                     while let Some(block) = chain.pop() {
                         deliver(block);
@@ -113,5 +117,54 @@ impl Drop for Reorder {
 impl fmt::Debug for Reorder {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Reorder").field("front", &self.front()).field("slots", &self.slots.len()).finish()
+    }
+}
+
+#[cfg(all(test, loom))]
+mod model {
+    use super::*;
+    use crate::block::stride;
+    use thalweg_sync::cell::Slot;
+    use thalweg_sync::sync::Arc;
+    use thalweg_sync::{model, thread};
+
+    fn block_with(message: u64) -> Block {
+        let mut block = Block::allocate(stride::<u64>(), align_of::<u64>());
+        block.open::<u64>(1);
+        // SAFETY: opened for one message, and written.
+        unsafe {
+            block.entry::<u64>(0).write(message);
+            block.set_range(0, 1);
+        }
+        block
+    }
+
+    /// Three tickets on two threads: the smallest number with one completed behind another's back while a third is handed on.
+    #[test]
+    fn everything_is_handed_on_once_in_order_and_nothing_stays_behind() {
+        model(|| {
+            // A slot, so that loom reports two drainers at once (R2).
+            let shared = Arc::new((Reorder::new(4), Slot::new(Vec::new())));
+            let complete = |ticket: u64, shared: &(Reorder, Slot<Vec<u64>>)| {
+                let mut chain = Chain::default();
+                if ticket != 1 {
+                    chain.push(block_with(ticket));
+                }
+                shared.0.complete(ticket, chain, |block| {
+                    // SAFETY: a block of `u64`; the drain flag is held (R2).
+                    shared.1.with_mut(|order| unsafe { (*order).push(block.messages::<u64>()[0]) });
+                });
+            };
+            let other = shared.clone();
+            let thread = thread::spawn(move || {
+                complete(1, &other);
+                complete(0, &other);
+            });
+            complete(2, &shared);
+            thread.join().unwrap();
+            // SAFETY: nobody else is left.
+            shared.1.with(|order| assert_eq!(unsafe { &*order }, &[0, 2]));
+            assert_eq!(shared.0.front(), 3);
+        });
     }
 }

@@ -96,3 +96,36 @@ impl Bell {
         woken.iter().for_each(|(_, unparker)| unparker.unpark());
     }
 }
+
+#[cfg(all(test, loom))]
+mod model {
+    use super::*;
+    use thalweg_sync::atomic::AtomicBool;
+    use thalweg_sync::park::Parker;
+    use thalweg_sync::sync::Arc;
+    use thalweg_sync::{model, thread};
+
+    /// A worker that looks, lies down, looks again and parks never misses what was made ready: loom reports a lost wake-up as a deadlock.
+    #[test]
+    fn no_wake_up_is_lost() {
+        model(|| {
+            let shared = Arc::new((Bell::default(), AtomicBool::new(false)));
+            shared.0.join();
+            let other = shared.clone();
+            let waker = thread::spawn(move || {
+                // Relaxed, as the counters that a worker looks at: the fences of W2 alone must do.
+                other.1.store(true, Relaxed);
+                other.0.ring(1);
+            });
+            let (bell, ready) = &*shared;
+            let parker = Parker::new();
+            while !ready.load(Relaxed) {
+                bell.lie_down(0, parker.unparker());
+                if !ready.load(Relaxed) || !bell.get_up(0) {
+                    parker.park();
+                }
+            }
+            waker.join().unwrap();
+        });
+    }
+}
