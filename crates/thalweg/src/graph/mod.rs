@@ -77,6 +77,7 @@ pub(crate) struct Definition<'env> {
     pub(crate) outputs: Vec<PortName>,
     pub(crate) window: Option<WindowSpec<'env>>,
     pub(crate) hint: Option<f32>,
+    pub(crate) group: Option<usize>,
 }
 
 /// Kernels and the edges between them.
@@ -138,6 +139,7 @@ pub struct Graph<'env> {
     pub(crate) kernels: Vec<Definition<'env>>,
     pub(crate) links: Vec<Link>,
     pub(crate) refusals: Vec<Refusal>,
+    groups: usize,
     pub(crate) control: Arc<Control>,
 }
 
@@ -150,7 +152,8 @@ impl Default for Graph<'_> {
 impl<'env> Graph<'env> {
     /// An empty graph.
     pub fn new() -> Self {
-        Self { kernels: Vec::new(), links: Vec::new(), refusals: Vec::new(), control: Arc::new(Control::default()) }
+        let control = Arc::new(Control::default());
+        Self { kernels: Vec::new(), links: Vec::new(), refusals: Vec::new(), groups: 0, control }
     }
 
     // ---- sources ----
@@ -427,11 +430,12 @@ impl<'env> Graph<'env> {
             outputs: outputs.to_vec(),
             window,
             hint: None,
+            group: None,
         });
         PortRef { graph: self.id(), kernel, port: 0 }
     }
 
-    pub(crate) fn add_path(&mut self, links: Vec<Link>, hints: &[(PortRef, f32)]) {
+    pub(crate) fn add_path(&mut self, links: Vec<Link>, hints: &[(PortRef, f32)], groups: &[Vec<PortRef>]) {
         let id = self.id();
         for link in links {
             if link.from.graph != id || link.to.graph != id {
@@ -447,6 +451,12 @@ impl<'env> Graph<'env> {
         }
         for &(port, hint) in hints.iter().filter(|(port, _)| port.graph == id) {
             self.kernels[port.kernel].hint = Some(hint);
+        }
+        for group in groups {
+            for port in group.iter().filter(|port| port.graph == id) {
+                self.kernels[port.kernel].group = Some(self.groups);
+            }
+            self.groups += 1;
         }
     }
 }

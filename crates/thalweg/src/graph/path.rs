@@ -94,6 +94,8 @@ pub struct Path<H, T> {
     pub(crate) leaving: EdgeSpec,
     pub(crate) links: Vec<Link>,
     pub(crate) hints: Vec<(PortRef, f32)>,
+    /// Kernels that were hinted to stay together.
+    pub(crate) groups: Vec<Vec<PortRef>>,
     ends: PhantomData<(H, T)>,
 }
 
@@ -111,18 +113,30 @@ impl<H, T> Path<H, T> {
             leaving: EdgeSpec::default(),
             links: Vec::new(),
             hints: Vec::new(),
+            groups: Vec::new(),
             ends: PhantomData,
         }
     }
 
+    /// Every kernel on the path.
+    fn members(&self) -> Vec<PortRef> {
+        let inner = self.links.iter().flat_map(|link| [link.from, link.to]);
+        inner.chain([self.first, self.last]).collect()
+    }
+
     fn hinted(mut self, hint: f32) -> Self {
-        let mut kernels: Vec<_> = self.links.iter().flat_map(|link| [link.from, link.to]).collect();
-        kernels.extend([self.first, self.last]);
-        for kernel in kernels {
+        for kernel in self.members() {
             if self.hints.iter().all(|(hinted, _)| hinted.kernel != kernel.kernel) {
                 self.hints.push((kernel, hint));
             }
         }
+        self
+    }
+
+    /// Hints that the kernels on this path exchange much and should stay close (BLQ §3.2.2). Polling workers take such kernels one after the other;
+    /// other schemes ignore it.
+    pub fn together(mut self) -> Self {
+        self.groups.push(self.members());
         self
     }
 
@@ -140,12 +154,14 @@ impl<H, T> Path<H, T> {
         });
         self.links.extend(next.links);
         self.hints.extend(next.hints);
+        self.groups.extend(next.groups);
         Path {
             first: self.first,
             last: next.last,
             leaving: next.leaving,
             links: self.links,
             hints: self.hints,
+            groups: self.groups,
             ends: PhantomData,
         }
     }
@@ -324,6 +340,6 @@ impl<T> From<Sink<T>> for Path<Head<T>, End> {
 impl<H, T> AddAssign<Path<H, T>> for Graph<'_> {
     /// Adds the connections of a path. What is wrong with them is said by [`run`](Graph::run).
     fn add_assign(&mut self, path: Path<H, T>) {
-        self.add_path(path.links, &path.hints);
+        self.add_path(path.links, &path.hints, &path.groups);
     }
 }

@@ -192,6 +192,7 @@ impl Graph<'_> {
                 source: matches!(definition.body, Body::Source(_)),
                 ported: matches!(definition.body, Body::Ported(_)),
                 hint: definition.hint,
+                group: definition.group,
                 component: component_of[kernel],
                 reorder: ordered.then(|| Reorder::new(tickets)),
                 claimed: AtomicBool::new(false),

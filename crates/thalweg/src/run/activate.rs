@@ -30,7 +30,9 @@ impl Worker<'_> {
             return Event::Done;
         }
         if let Some(why) = self.core.look(self.bodies, kernel) {
-            self.row.worker.polls.add(1);
+            if self.core.scheme.is_counted() {
+                self.row.worker.polls.add(1);
+            }
             return self.count_refusal(kernel, why);
         }
         if state.parallel {
@@ -64,19 +66,18 @@ impl Worker<'_> {
 
     fn count_refusal(&self, kernel: usize, why: Why) -> Event {
         let stats = &self.row.kernels[kernel];
+        if self.core.scheme.is_counted() {
+            match why {
+                Why::Empty(_) => stats.empty.add(1),
+                Why::Full(_) => stats.full.add(1),
+                Why::Waiting => stats.ticket.add(1),
+                Why::Pending | Why::Done | Why::More => {}
+            }
+        }
         match why {
-            Why::Empty(edge) => {
-                stats.empty.add(1);
-                Event::Empty { edge }
-            }
-            Why::Full(edge) => {
-                stats.full.add(1);
-                Event::Full { edge }
-            }
-            Why::Waiting => {
-                stats.ticket.add(1);
-                Event::Waiting
-            }
+            Why::Empty(edge) => Event::Empty { edge },
+            Why::Full(edge) => Event::Full { edge },
+            Why::Waiting => Event::Waiting,
             Why::Pending => Event::Pending,
             Why::Done => Event::Done,
             Why::More => Event::Ran { emitted: None, more: true },

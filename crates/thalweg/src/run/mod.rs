@@ -67,6 +67,7 @@ pub(crate) struct State {
     pub(crate) source: bool,
     pub(crate) ported: bool,
     pub(crate) hint: Option<f32>,
+    pub(crate) group: Option<usize>,
     pub(crate) component: Option<usize>,
     pub(crate) reorder: Option<Reorder>,
     pub(crate) claimed: AtomicBool,

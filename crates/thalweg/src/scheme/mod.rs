@@ -238,12 +238,13 @@ pub struct Scheme {
     entry: &'static Entry,
     workers: Option<usize>,
     pinned: bool,
+    counted: bool,
 }
 
 impl Default for Scheme {
     /// The scheme that needs no choice.
     fn default() -> Self {
-        Self { entry: &ALL[0], workers: None, pinned: false }
+        Self { entry: &ALL[0], workers: None, pinned: false, counted: true }
     }
 }
 
@@ -256,7 +257,7 @@ impl Scheme {
     pub fn named(name: &str) -> Result<Self> {
         let entry = ALL.iter().find(|entry| entry.name == name || (name == "default" && entry.name == ALL[0].name));
         match entry {
-            Some(entry) => Ok(Self { entry, workers: None, pinned: false }),
+            Some(entry) => Ok(Self { entry, ..Self::default() }),
             None => Err(Error::UnknownScheme { name: name.to_owned() }),
         }
     }
@@ -290,6 +291,18 @@ impl Scheme {
     pub fn pinned(mut self, pinned: bool) -> Self {
         self.pinned = pinned;
         self
+    }
+
+    /// Leaves out what is counted for the report alone, to measure what counting costs.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn counted(mut self, counted: bool) -> Self {
+        self.counted = counted;
+        self
+    }
+
+    pub(crate) fn is_counted(&self) -> bool {
+        self.counted
     }
 
     pub(crate) fn is_pinned(&self) -> bool {
@@ -400,6 +413,11 @@ impl<'a> View<'a> {
     /// The hint of `kernel`: about how many workers it needs for one of its producer's. Zero: it is rarely fed.
     pub fn hint(&self, kernel: usize) -> Option<f32> {
         self.worker.core.kernels[kernel].hint
+    }
+
+    /// The group of `kernel`, if it was hinted to stay together with others.
+    pub fn group(&self, kernel: usize) -> Option<usize> {
+        self.worker.core.kernels[kernel].group
     }
 
     /// Whether trying `kernel` now would do something. A snapshot.

@@ -7,11 +7,12 @@ const POLLS: u32 = 64;
 const YIELDS: u32 = 4;
 
 pub(super) struct PollingWorker {
+    /// The kernels in turn; those hinted to stay together stand together.
+    order: Vec<usize>,
+    /// Index into `order`.
     turn: usize,
     polls: u32,
     yields: u32,
-    /// Kernels hinted `* 0` have no polling worker.
-    skip_rare: bool,
 }
 
 pub(super) fn make(setup: &Setup<'_>) -> Box<dyn Policy> {
@@ -19,25 +20,23 @@ pub(super) fn make(setup: &Setup<'_>) -> Box<dyn Policy> {
 }
 
 impl PollingWorker {
+    /// With `skip_rare`, kernels hinted `* 0` have no polling worker.
     pub(super) fn new(setup: &Setup<'_>, skip_rare: bool) -> Self {
         let view = setup.view;
-        Self { turn: view.worker() * view.kernels() / view.workers().max(1), polls: 0, yields: 0, skip_rare }
-    }
-
-    fn skips(&self, view: &View<'_>, kernel: usize) -> bool {
-        self.skip_rare && view.hint(kernel) == Some(0.0)
+        let rare = |kernel: usize| skip_rare && view.hint(kernel) == Some(0.0);
+        let mut order: Vec<_> = (0..view.kernels()).filter(|&kernel| !rare(kernel)).collect();
+        order.sort_by_key(|&kernel| view.group(kernel));
+        Self { turn: view.worker() * order.len() / view.workers().max(1), order, polls: 0, yields: 0 }
     }
 }
 
 impl Policy for PollingWorker {
     fn first(&mut self, view: &View<'_>) -> Choice {
-        for _ in 0..view.kernels() {
-            self.turn = (self.turn + 1) % view.kernels();
-            if !self.skips(view, self.turn) {
-                return Choice::Run(self.turn);
-            }
+        self.turn += 1;
+        if self.turn >= self.order.len() {
+            self.turn = 0;
         }
-        view.any_from(0)
+        self.order.get(self.turn).map_or_else(|| view.any_from(0), |&kernel| Choice::Run(kernel))
     }
 
     fn next(&mut self, view: &View<'_>, _kernel: usize, event: Event) -> Choice {
