@@ -1,7 +1,8 @@
 //! Engines that watch thalweg's concurrent code.
 //!
 //! Code that goes through [`thalweg_sync`] can be run by an engine instead of the machine. This crate has one: a *schedule fuzzer*.
-//! It runs a client, an ordinary closure that starts threads, once per seed. The seed decides who runs at each access.
+//! It runs a client, an ordinary closure that starts threads, once per seed. The seed decides who runs at each access. An execution ends
+//! when all its threads have ended, those that nobody joins too.
 //!
 //! ```
 //! use thalweg_check::Fuzz;

@@ -271,6 +271,35 @@ fn waits_nest() {
 }
 
 #[test]
+fn a_wait_depends_on_what_the_waits_inside_it_read() {
+    Fuzz::new().run(|| {
+        let (inner, other) = (AtomicU32::new(0), AtomicU32::new(0));
+        thread::scope(|scope| {
+            scope.spawn(|| {
+                inner.store(1, Release);
+                inner.store(2, Release);
+            });
+            spin::until(|| {
+                let value = spin::until(|| Some(inner.load(Acquire)).filter(|&value| value > 0));
+                (other.load(Acquire) == 0 && value == 2).then_some(())
+            });
+        });
+    });
+}
+
+#[test]
+fn an_attempt_that_is_out_of_date_is_tried_again() {
+    Fuzz::new().run(|| {
+        let (first, second) = (AtomicBool::new(false), AtomicBool::new(false));
+        thread::scope(|scope| {
+            scope.spawn(|| first.store(true, Release));
+            // The first flag may be raised while the second is looked at.
+            spin::until(|| (first.load(Acquire) || second.load(Acquire)).then_some(()));
+        });
+    });
+}
+
+#[test]
 fn an_attempt_that_writes_is_tried_again() {
     // The attempt takes and gives back, so that nothing it reads has changed when it fails.
     Fuzz::new().run(|| {

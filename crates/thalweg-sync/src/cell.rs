@@ -15,6 +15,7 @@ use loom::cell::UnsafeCell;
 /// reported; under loom, so are accesses that no edge orders.
 ///
 /// ```
+/// # #[cfg(feature = "std")] {
 /// use thalweg_sync::{atomic::{AtomicBool, Ordering}, cell::Slot, spin, sync::Arc, thread};
 ///
 /// # thalweg_sync::model(|| {
@@ -32,6 +33,7 @@ use loom::cell::UnsafeCell;
 /// assert_eq!(shared.0.with(|value| unsafe { *value }), 42);
 /// writer.join().unwrap();
 /// # });
+/// # }
 /// ```
 #[derive(Debug, Default)]
 #[cfg_attr(not(loom), repr(transparent))]

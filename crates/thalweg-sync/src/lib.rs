@@ -16,6 +16,7 @@
 //! A message is handed over through a [`cell::Slot`], and a flag says when.
 //!
 //! ```
+//! # #[cfg(feature = "std")] {
 //! use thalweg_sync::{atomic::{AtomicBool, Ordering}, cell::Slot, model, spin, sync::Arc, thread};
 //!
 //! model(|| {
@@ -33,6 +34,7 @@
 //!     assert_eq!(shared.0.with(|slot| unsafe { *slot }), 42);
 //!     writer.join().unwrap();
 //! });
+//! # }
 //! ```
 //!
 //! # What is where

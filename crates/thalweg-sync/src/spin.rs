@@ -11,6 +11,7 @@ use crate::engine;
 /// reads through this crate.
 ///
 /// ```
+/// # #[cfg(feature = "std")] {
 /// use thalweg_sync::{atomic::{AtomicU32, Ordering}, spin, sync::Arc, thread};
 ///
 /// # thalweg_sync::model(|| {
@@ -26,6 +27,7 @@ use crate::engine;
 /// assert_eq!(seen, 7);
 /// other.join().unwrap();
 /// # });
+/// # }
 /// ```
 #[inline]
 #[track_caller]

@@ -4,6 +4,7 @@
 //! [`Mutex`] is the standard library's, loom's, or one that blocks through the engine.
 //!
 //! ```
+//! # #[cfg(feature = "std")] {
 //! use thalweg_sync::{sync::{Arc, Mutex}, thread};
 //!
 //! # thalweg_sync::model(|| {
@@ -16,6 +17,7 @@
 //! other.join().unwrap();
 //! assert_eq!(*total.lock().unwrap(), 5);
 //! # });
+//! # }
 //! ```
 
 #[cfg(not(loom))]
