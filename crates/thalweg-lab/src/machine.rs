@@ -1,5 +1,6 @@
 //! What an experiment needs from the machine: its CPUs, pinning, CPU time, and a line that describes it.
 
+use std::hint::black_box;
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
@@ -29,7 +30,8 @@ impl Timing {
 /// Runs `work` and says how long it took.
 pub fn timed<R>(work: impl FnOnce() -> R) -> (R, Timing) {
     let (cpu, wall) = (cpu_time(), Instant::now());
-    let result = work();
+    // Opaque, or the compiler may move work that touches no memory behind the second look at the clock.
+    let result = black_box(work());
     let wall = wall.elapsed();
     (result, Timing { wall, cpu: cpu_time().saturating_sub(cpu) })
 }

@@ -20,18 +20,10 @@ mod bridge {
     use super::TOKENS;
     use crate::machine::timed;
     use crate::peers::Checked;
-    use crate::workloads::Chain;
-
-    #[repr(C)]
-    #[derive(Default)]
-    struct Seen {
-        sum: u64,
-        count: u64,
-        out_of_order: u64,
-    }
+    use crate::workloads::{Chain, Check};
 
     unsafe extern "C" {
-        fn thalweg_tbb_pipe3(messages: u64, batch: usize, tokens: usize, seen: *mut Seen);
+        fn thalweg_tbb_pipe3(messages: u64, batch: usize, tokens: usize, check: *mut Check);
     }
 
     /// The chain of one light stage in batches of `batch` messages.
@@ -39,14 +31,14 @@ mod bridge {
         if chain.stages != 1 {
             return Err(format!("this contender has one stage, not {}", chain.stages).into());
         }
-        let (seen, timing) = timed(|| {
-            let mut seen = Seen::default();
-            // SAFETY: the bridge writes `seen` only while the call lasts, and nothing else points to it; both sides
-            // declare the same three 64-bit fields. It does not unwind: the function is `noexcept`.
-            unsafe { thalweg_tbb_pipe3(chain.messages, batch, TOKENS, &raw mut seen) };
-            seen
+        let (check, timing) = timed(|| {
+            let mut check = chain.check(0..chain.messages);
+            // SAFETY: the bridge uses `check` only while the call lasts, and nothing else points to it; both sides declare
+            // the same four 64-bit fields. It does not unwind: the function is `noexcept`.
+            unsafe { thalweg_tbb_pipe3(chain.messages, batch, TOKENS, &raw mut check) };
+            check
         });
-        chain.verify_sums(seen.sum, seen.count, seen.out_of_order)?;
+        chain.verify(&[check])?;
         Ok(timing)
     }
 }

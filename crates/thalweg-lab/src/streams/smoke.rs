@@ -3,7 +3,9 @@
 use std::time::Duration;
 
 use crate::harness::{Effort, measure};
+use crate::ours::Setting;
 use crate::registry::EXPERIMENTS;
+use crate::workloads::Farm;
 use crate::{ours, peers};
 
 /// Experiments whose length does not follow the effort.
@@ -28,4 +30,14 @@ fn idle_contenders_wait_as_long_as_they_should() {
     for timing in [ours::idle(WAIT), peers::crossbeam::idle(WAIT)] {
         assert!(timing.unwrap().wall >= WAIT);
     }
+}
+
+#[test]
+fn ordered_farms_keep_the_order_when_workers_overtake_each_other() {
+    // Two hundred batches for four workers: without a sink that sorts, some overtake others.
+    let farm = Farm { messages: 200 * peers::vectors::FARM_BATCH as u64 };
+    let right = farm.reference();
+    ours::farm(farm, true, Setting::DEFAULT, &right).unwrap();
+    peers::vectors::farm(farm, &right).unwrap();
+    peers::rayon::farm(farm, &right).unwrap();
 }
