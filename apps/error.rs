@@ -4,7 +4,8 @@ use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// Why an application did not run, or not to the end. `Display` names the value or file, and the way out if there is one.
+/// Why an application did not run, or not to the end. `Display` names the value or file, and the way out if there is
+/// one.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum Error {

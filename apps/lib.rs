@@ -2,11 +2,12 @@
 //!
 //! | application | graph | from |
 //! |---|---|---|
-//! | [`search`] | files → read → search, on all cores → tally | BLQ, §4.1 |
+//! | [`search`] | files → read → search, on all cores → tally | BLQ, §4, table 1 |
 //! | [`frames`] | input → application → output | FastForward, §2.2 and §5.7 |
 //! | [`fm`] | low-pass → demodulate → duplicate → 12 low-passes → add | DANBI, table II; StreamIt's FMRadio |
 //!
-//! Each has a `Config`, a function `run` and a `Summary`. [`frames`] and [`fm`] keep the sequential program too, which writes the same bytes.
+//! Each has a `Config`, a function `run` and a `Summary`. [`frames`] and [`fm`] keep the sequential program too, which
+//! writes the same bytes.
 
 mod error;
 pub mod fm;

@@ -1,7 +1,7 @@
 //! Telling how far a run is.
 
-/// Told how many bytes were read since the last call, now and then, from whichever thread read them. For a progress bar; `&|_| ()` if nobody
-/// wants to know.
+/// Told how many bytes were read since the last call, now and then, from whichever thread read them. For a progress
+/// bar; `&|_| ()` if nobody wants to know.
 pub type Progress<'a> = &'a (dyn Fn(u64) + Sync);
 
 /// Bytes between two calls of a [`Progress`].

@@ -6,11 +6,11 @@
 //!                                            └> low-pass 6 lower ─┘
 //! ```
 //!
-//! All filters are parallel windowed kernels: many workers slide over the samples at once, and the results leave in order.
-//! The sound equals that of the sequential program ([`radio::reference`]) bit by bit.
+//! All filters are parallel windowed kernels: many workers slide over the samples at once, and the results leave in
+//! order. The sound equals that of the sequential program ([`radio::reference`]) bit by bit.
 //!
-//! FMRadio of the StreamIt benchmarks, in the size used by C. Min and Y. I. Eom, *DANBI: Dynamic Scheduling of Irregular
-//! Stream Programs for Many-Core Systems*, PACT 2013, table II: 7 cut frequencies, so 6 bands, and 128 taps.
+//! FMRadio of the StreamIt benchmarks, in the size used by C. Min and Y. I. Eom, *DANBI: Dynamic Scheduling of
+//! Irregular Stream Programs for Many-Core Systems*, PACT 2013, table II: 7 cut frequencies, so 6 bands, and 128 taps.
 
 mod ports;
 pub mod radio;
@@ -61,8 +61,8 @@ pub struct Summary {
 
 /// Receives.
 ///
-/// The filters are made for the rate of the benchmark, 250 MHz, whatever the rate of the file; the sound is the benchmark's,
-/// not scaled to -1 ..= 1.
+/// The filters are made for the rate of the benchmark, 250 MHz, whatever the rate of the file; the sound is the
+/// benchmark's, not scaled to -1 ..= 1.
 ///
 /// ```
 /// use thalweg_apps::fm::{self, Config, synthetic};

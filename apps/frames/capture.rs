@@ -1,7 +1,7 @@
 //! Capture files, record by record.
 //!
-//! A record keeps its bytes as they stand in the file. Whatever is not rewritten (time stamps, comments, descriptions of
-//! interfaces, padding) therefore leaves as it came, in either byte order and in both formats, pcap and pcapng.
+//! A record keeps its bytes as they stand in the file. Whatever is not rewritten (time stamps, comments, descriptions
+//! of interfaces, padding) therefore leaves as it came, in either byte order and in both formats, pcap and pcapng.
 
 use std::fmt;
 use std::io::{self, ErrorKind, Read};

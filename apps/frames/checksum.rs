@@ -12,8 +12,8 @@ pub fn of(bytes: &[u8]) -> u16 {
 
 /// The checksum of a message that had `checksum` and in which the bytes `old` become `new`, at an even offset.
 ///
-/// The rest of the message is not needed, so it may be cut off in the capture, and a checksum that was wrong stays wrong
-/// by the same difference. Equation 3 of RFC 1624: `~(~checksum + ~old + new)`.
+/// The rest of the message is not needed, so it may be cut off in the capture, and a checksum that was wrong stays
+/// wrong by the same difference. Equation 3 of RFC 1624: `~(~checksum + ~old + new)`.
 ///
 /// # Panics
 ///

@@ -5,8 +5,9 @@
 //! ```
 //!
 //! The input stage reads a frame and finds where it begins and ends, the application stage filters it and rewrites its
-//! addresses, the output stage writes it. No stage can be split, as a filter may depend on every frame before; a pipeline
-//! still uses three cores. What comes out is in order and, byte by byte, what the sequential program ([`reference()`]) writes.
+//! addresses, the output stage writes it. No stage can be split, as a filter may depend on every frame before; a
+//! pipeline still uses three cores. What comes out is in order and, byte by byte, what the sequential program
+//! ([`reference()`]) writes.
 //!
 //! From J. Giacomoni et al., *FastForward for Efficient Pipeline Parallelism*, PPoPP 2008, §2.2 and §5.7.
 
@@ -133,8 +134,8 @@ impl Application<'_> {
 /// # Errors
 ///
 /// [`Error::Refused`] if the input is no capture of Ethernet frames or also the output, before anything is written;
-/// [`Error::File`] if one of them cannot be opened or written. A capture that turns out to be cut off or corrupt later is
-/// no error but in [`Summary::damage`].
+/// [`Error::File`] if one of them cannot be opened or written. A capture that turns out to be cut off or corrupt later
+/// is no error but in [`Summary::damage`].
 pub fn run(config: &Config, progress: Progress<'_>) -> Result<Summary> {
     let (capture, mut output) = open(config)?;
     let mut damage = None;

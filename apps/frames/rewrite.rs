@@ -14,8 +14,8 @@ const DCCP: u8 = 33;
 
 /// An address that replaces another: `10.0.0.1=192.168.0.1`, or two IPv6 addresses.
 ///
-/// The IPv4 header's checksum and those of TCP, UDP, UDP-Lite, DCCP and ICMPv6 change by the difference ([RFC 1624]), so
-/// they are as right or as wrong as before, in frames that were cut off too. An absent UDP checksum stays absent.
+/// The IPv4 header's checksum and those of TCP, UDP, UDP-Lite, DCCP and ICMPv6 change by the difference ([RFC 1624]),
+/// so they are as right or as wrong as before, in frames that were cut off too. An absent UDP checksum stays absent.
 /// ARP, the inside of tunnels and packets quoted in ICMP errors keep the old address.
 ///
 /// [RFC 1624]: https://www.rfc-editor.org/rfc/rfc1624

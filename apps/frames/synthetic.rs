@@ -72,8 +72,8 @@ fn fill_in_checksum(protocol: u8, addresses: &[u8], segment: &mut [u8]) {
     segment[at..at + 2].copy_from_slice(&sum.to_be_bytes());
 }
 
-/// Writes a pcap file of `frames` frames: UDP and TCP over IPv4, some UDP over IPv6, some with a VLAN tag, some of another
-/// protocol; 42 to 1 514 bytes long. The same bytes every time.
+/// Writes a pcap file of `frames` frames: UDP and TCP over IPv4, some UDP over IPv6, some with a VLAN tag, some of
+/// another protocol; 42 to 1 514 bytes long. The same bytes every time.
 ///
 /// Addresses are 10.0.0.1 to 10.0.0.8 and fd00::1 to fd00::8, ports 53, 80, 443 and 4000.
 ///

@@ -1,8 +1,8 @@
 //! Where a text may be cut so that searching the parts finds what searching the whole finds.
 //!
 //! Matches do not overlap: each is the first one at or after the end of the one before, as in `grep -o`. So whether
-//! "aa" matches at a place in "aaaa…" depends on everything to its left, and a cut in the wrong place changes the count.
-//! Two kinds of cut never do:
+//! "aa" matches at a place in "aaaa…" depends on everything to its left, and a cut in the wrong place changes the
+//! count. Two kinds of cut never do:
 //!
 //! - next to a byte that the term does not contain (a line end, most often), because no match reaches across it;
 //! - at the end of a match of the search that began at the last cut, because the search goes on from there anyway.

@@ -21,7 +21,8 @@ pub struct Unreadable {
 /// All files named by `inputs`, in the order given.
 ///
 /// A path on the list is read whatever it is, through a symbolic link too; `-` is standard input. Of a directory, all
-/// regular files below it are read, hidden ones included; symbolic links, devices, pipes and sockets in it are passed over.
+/// regular files below it are read, hidden ones included; symbolic links, devices, pipes and sockets in it are passed
+/// over.
 pub(super) fn files(inputs: Vec<PathBuf>) -> impl Iterator<Item = Result<PathBuf, Unreadable>> + Send {
     inputs.into_iter().flat_map(|input| -> Box<dyn Iterator<Item = _> + Send> {
         if input.as_os_str() == STANDARD_INPUT {

@@ -5,10 +5,11 @@
 //! ```
 //!
 //! The count is that of `LC_ALL=C grep -raoF WORD PATH... | wc -l`: bytes are compared, matches do not overlap, hidden
-//! and binary files are searched, links inside directories are not followed. Files are read in chunks of bounded size, so
-//! memory does not grow with them, nor with the length of their lines.
+//! and binary files are searched, links inside directories are not followed. Files are read in chunks of bounded size,
+//! so memory does not grow with them, nor with the length of their lines.
 //!
-//! From the search of BLQ, §4.1; there a chunk is 37 bytes that overlap, here it is some 128 KiB that do not ([`Term::cut`]).
+//! From the search of BLQ, §4 and table 1; there a chunk is 37 bytes that overlap, here it is some 128 KiB that do not
+//! ([`Term::cut`]).
 
 mod chunks;
 mod cut;
@@ -86,8 +87,8 @@ pub struct Summary {
 ///
 /// # Errors
 ///
-/// [`Error::Refused`] for a term that is empty or has a line feed, and if there is nothing to search. A file that cannot be read is no error but
-/// in [`Summary::unreadable`].
+/// [`Error::Refused`] for a term that is empty or has a line feed, and if there is nothing to search. A file that
+/// cannot be read is no error but in [`Summary::unreadable`].
 pub fn run(config: &Config, progress: Progress<'_>) -> Result<Summary> {
     check(config)?;
     let term = Term::new(&config.term);

@@ -30,7 +30,8 @@ impl<C> Piece<C> {
 
 /// Opens files one after the other and gives their pieces.
 ///
-/// A kernel with ports, because one input can have any number of outputs: when the edge behind is full it returns in the middle of a file and goes on later.
+/// A kernel with ports, because one input can have any number of outputs: when the edge behind is full it returns in
+/// the middle of a file and goes on later.
 pub(super) struct Reader<'a> {
     term: &'a Term,
     pool: &'a Pool,

@@ -117,6 +117,10 @@ pub(crate) struct Search {
     pub(crate) running: Running,
 }
 
+/// What makes no sense for a capture that is made up.
+const FORWARDING: [&str; 7] =
+    ["input", "keep", "drop", "rewrite_src", "rewrite_dst", "rewrite_src_mac", "rewrite_dst_mac"];
+
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -127,9 +131,9 @@ Examples:
 Words for --keep and --drop: ip, ip6, arp, vlan, tcp, udp, icmp, port N, src A[/BITS], dst A[/BITS], host A[/BITS],
 joined by `and`. A frame goes on if one --keep holds (or there is none) and no --drop does.
 
-Reads pcap and pcapng, of Ethernet frames, and writes the same format: what is not rewritten stays as it is, byte by byte.
-Checksums of IPv4, TCP, UDP, UDP-Lite, DCCP and ICMPv6 follow a rewritten address. From a capture that is cut off or
-corrupt, all frames before that are written, and the exit status is 2.")]
+Reads pcap and pcapng, of Ethernet frames, and writes the same format: what is not rewritten stays as it is, byte by
+byte. Checksums of IPv4, TCP, UDP, UDP-Lite, DCCP and ICMPv6 follow a rewritten address. From a capture that is cut off
+or corrupt, all frames before that are written, and the exit status is 2.")]
 pub(crate) struct Frames {
     /// The capture to read
     #[arg(long, value_name = "FILE", required_unless_present = "generate")]
@@ -156,7 +160,7 @@ pub(crate) struct Frames {
     #[arg(long, value_name = "OLD=NEW")]
     pub(crate) rewrite_dst_mac: Vec<Reface>,
     /// Makes up a capture of N frames instead of forwarding one
-    #[arg(long, value_name = "N", conflicts_with_all = ["input", "keep", "drop", "rewrite_src", "rewrite_dst", "rewrite_src_mac", "rewrite_dst_mac"])]
+    #[arg(long, value_name = "N", conflicts_with_all = FORWARDING)]
     pub(crate) generate: Option<u64>,
     #[command(flatten)]
     pub(crate) running: Running,
