@@ -27,7 +27,7 @@ pub(crate) fn bar(total: Option<u64>) -> ProgressBar {
     let (bar, template) = match total {
         Some(total) => (
             ProgressBar::new(total),
-            "{bar:40} {decimal_bytes} of {decimal_total_bytes}, {decimal_bytes_per_sec}, {eta} left",
+            "{wide_bar} {decimal_bytes} of {decimal_total_bytes}, {decimal_bytes_per_sec}, {eta} left",
         ),
         None => (ProgressBar::no_length(), "{spinner} {decimal_bytes}, {decimal_bytes_per_sec}"),
     };
