@@ -9,11 +9,12 @@ use thalweg_sync::hint::Access;
 
 /// One in so many weak compare-exchanges fails without a reason.
 const SPURIOUS: u64 = 16;
-/// A wait whose attempt read the clock tries again after this many nanoseconds, then after twice as many, up to 2^20 times as many.
+/// A wait whose attempt read the clock tries again after this many nanoseconds, then after twice as many, up to 2^20
+/// times as many.
 const IMPATIENT_NANOS: u64 = 1_000;
 
-// SAFETY: values live in the client's memory and are changed by `Atomic::perform` alone, one thread at a time (W1); `join` waits
-// for the end, or for W3, which keeps the order; a body is run, or dropped, once.
+// SAFETY: values live in the client's memory and are changed by `Atomic::perform` alone, one thread at a time (W1);
+// `join` waits for the end, or for W3, which keeps the order; a body is run, or dropped, once.
 unsafe impl Engine for World {
     fn atomic(&self, access: &Atomic<'_>) -> Result<u64, u64> {
         let (address, operation) = (access.address(), access.operation());

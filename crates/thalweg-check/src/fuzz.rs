@@ -66,8 +66,8 @@ impl Fuzz {
         self
     }
 
-    /// How many threads the machine claims to run at once (`thread::available_parallelism`); at least 1. How many threads a client starts is its own
-    /// affair.
+    /// How many threads the machine claims to run at once (`thread::available_parallelism`); at least 1. How many
+    /// threads a client starts is its own affair.
     pub fn threads(mut self, threads: usize) -> Self {
         self.limits.parallelism = threads.max(1);
         self
@@ -116,7 +116,8 @@ impl Fuzz {
 
     /// Runs `client` once for each seed, until one fails.
     pub fn check(&self, client: impl Fn() + Sync) -> Result<Summary, Failure> {
-        // A thread of its own: a coroutine that is stuck while it unwinds leaves the thread's panic count wrong for good.
+        // A thread of its own: a coroutine that is stuck while it unwinds leaves the thread's panic count wrong for
+        // good.
         let search = || {
             let mut summary = Summary { executions: 0, steps: 0, fingerprint: 0 };
             let mut stacks = Vec::new();

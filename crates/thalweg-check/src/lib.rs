@@ -1,8 +1,8 @@
 //! Engines that watch thalweg's concurrent code.
 //!
-//! Code that goes through [`thalweg_sync`] can be run by an engine instead of the machine. This crate has one: a *schedule fuzzer*.
-//! It runs a client, an ordinary closure that starts threads, once per seed. The seed decides who runs at each access. An execution ends
-//! when all its threads have ended, those that nobody joins too.
+//! Code that goes through [`thalweg_sync`] can be run by an engine instead of the machine. This crate has one: a
+//! *schedule fuzzer*. It runs a client, an ordinary closure that starts threads, once per seed. The seed decides who
+//! runs at each access. An execution ends when all its threads have ended, those that nobody joins too.
 //!
 //! ```
 //! use thalweg_check::Fuzz;
@@ -33,20 +33,24 @@
 //! | step limit | a livelock |
 //!
 //! A failure names its seed. `THALWEG_SEED=17 cargo test that_test` runs the same execution again, and so does
-//! [`replay`]: the same steps in the same order, as long as the client itself depends on nothing else (a hash map's order, the real clock, another run's leftovers in a static).
+//! [`replay`]: the same steps in the same order, as long as the client itself depends on nothing else (a hash map's
+//! order, the real clock, another run's leftovers in a static).
 //!
 //! # What it promises
 //!
 //! - Hundreds of threads: they are coroutines on one OS thread, and a step costs well under a microsecond.
-//! - Each access is a scheduling point, a slot's beginning and end too, so a slot access can be interrupted in the middle.
-//! - Time is virtual. Each step takes 10 ns; when all wait, the clock jumps to the next deadline. Now and then a timer fires early, as if its rivals had been held up.
+//! - Each access is a scheduling point, a slot's beginning and end too, so a slot access can be interrupted in the
+//!   middle.
+//! - Time is virtual. Each step takes 10 ns; when all wait, the clock jumps to the next deadline. Now and then a
+//!   timer fires early, as if its rivals had been held up.
 //! - After a failure every thread is unwound, so nothing leaks; save those that would wait in a destructor.
 //!
 //! # What it does not
 //!
 //! - It is sequentially consistent: a `Relaxed` that should be `Release` is loom's to find.
 //! - It samples. A seed range without a failure is evidence, not a proof.
-//! - It sees what goes through the facade. An access to anything else is not a scheduling point, and a wait for anything else (a channel, a native lock) hangs.
+//! - It sees what goes through the facade. An access to anything else is not a scheduling point, and a wait for
+//!   anything else (a channel, a native lock) hangs.
 //! - Thread-locals belong to the one OS thread, so all threads of a client share them.
 #![cfg(not(loom))]
 #![allow(

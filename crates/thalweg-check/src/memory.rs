@@ -1,4 +1,5 @@
-//! What the threads of an execution know about each other's memory accesses: who waits for which location, who is inside which slot.
+//! What the threads of an execution know about each other's memory accesses: who waits for which location, who is
+//! inside which slot.
 
 use std::collections::HashMap;
 use thalweg_sync::engine::Span;

@@ -6,7 +6,8 @@ pub enum Strategy {
     /// The seed also chooses among walks of several step lengths and PCT with one to three changes. Finds the most.
     #[default]
     Mixed,
-    /// A random walk: at each access a thread drawn from all that can run, except that `stay` times out of 256 the current one goes on.
+    /// A random walk: at each access a thread drawn from all that can run, except that `stay` times out of 256 the
+    /// current one goes on.
     Walk {
         /// How often, out of 256, the running thread goes on.
         stay: u8,
@@ -14,10 +15,11 @@ pub enum Strategy {
     /// Probabilistic concurrency testing: threads have random priorities, the first that can run does, and at `changes`
     /// random accesses the running thread falls below all others.
     ///
-    /// A bug that needs `changes + 1` ordered steps is found with probability at least `1 / (n * k^changes)` per seed, for `n` threads
-    /// and `k` accesses. S. Burckhardt et al., *A Randomized Scheduler with Probabilistic Guarantees of Finding Bugs*,
-    /// ASPLOS 2010, §3. Different from the paper: `k` is not measured, but drawn from the powers of two from 16 to 8192, so that a seed
-    /// says it all; and a thread that yields falls below the others.
+    /// A bug that needs `changes + 1` ordered steps is found with probability at least `1 / (n * k^changes)` per
+    /// seed, for `n` threads and `k` accesses. S. Burckhardt et al., *A Randomized Scheduler with Probabilistic
+    /// Guarantees of Finding Bugs*, ASPLOS 2010, §3. Different from the paper: `k` is not measured, but drawn from
+    /// the powers of two from 16 to 8192, so that a seed says it all; and a thread that yields falls below the
+    /// others.
     Pct {
         /// How many accesses change a priority: the depth of the bug, less one.
         changes: u32,

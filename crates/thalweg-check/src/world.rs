@@ -2,12 +2,14 @@
 //!
 //! # Invariants
 //!
-//! - **W1** One thread runs at a time, and everything happens on one OS thread. `state` is never borrowed across a switch.
-//! - **W2** A switch happens only in a hook, and never while the running thread unwinds: the standard library counts panics per OS thread,
-//!   so another thread would see the unwinding as its own.
+//! - **W1** One thread runs at a time, and everything happens on one OS thread. `state` is never borrowed across a
+//!   switch.
+//! - **W2** A switch happens only in a hook, and never while the running thread unwinds: the standard library counts
+//!   panics per OS thread, so another thread would see the unwinding as its own.
 //! - **W3** A failure stops the schedule at once. Then the threads are resumed once more, the last started first, to
 //!   unwind by a panic of type [`End`]; so a thread ends only after those it started, which may borrow from its stack.
-//! - **W4** A thread that cannot be unwound, because a destructor waits for what never comes, is left as it is and never resumed.
+//! - **W4** A thread that cannot be unwound, because a destructor waits for what never comes, is left as it is and
+//!   never resumed.
 
 use crate::failure::{Action, Cause, Failure, Reason, Step, Waiting};
 use crate::memory::{Memory, Waiter, Watch};
@@ -132,7 +134,8 @@ impl World {
         Self { state: RefCell::new(state), limits, ending: Cell::new(false) }
     }
 
-    /// Runs `client` as thread 0, and everything that it starts, to the end. Gives back the stacks for the next execution.
+    /// Runs `client` as thread 0, and everything that it starts, to the end. Gives back the stacks for the next
+    /// execution.
     pub(crate) fn run(self, seed: u64, client: &dyn Fn()) -> (Result<Outcome, Failure>, Vec<DefaultStack>) {
         let world = &self;
         thalweg_sync::engine::enter(world, || {
@@ -263,7 +266,8 @@ impl World {
         std::thread::panicking()
     }
 
-    /// A scheduling point: somebody runs, not necessarily the thread that asks. `Err`: the thread has to end; see [`end`](Self::end).
+    /// A scheduling point: somebody runs, not necessarily the thread that asks. `Err`: the thread has to end; see
+    /// [`end`](Self::end).
     pub(crate) fn point(&self, action: Action, at: Site, yields: bool) -> Result<(), Ending> {
         if self.is_unwinding() {
             return Ok(());
@@ -456,7 +460,8 @@ impl State {
         }
     }
 
-    /// Chooses who runs next, and moves the clock on if nobody can. `None`: all have ended, or the execution has failed.
+    /// Chooses who runs next, and moves the clock on if nobody can. `None`: all have ended, or the execution has
+    /// failed.
     fn choose(&mut self, current_goes_on: bool) -> Option<usize> {
         // A fair system may hold up every thread for a while, so a timer may also fire early.
         if self.timed > 0 && (self.ready.is_empty() || self.schedule.random().below(1024) == 0) {

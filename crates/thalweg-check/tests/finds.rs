@@ -10,7 +10,8 @@ use thalweg_sync::park::Parker;
 use thalweg_sync::sync::{Arc, Mutex};
 use thalweg_sync::{spin, thread};
 
-/// Every strategy finds every mistake within this many seeds. PCT needs the most: its two changes have to come at two given accesses.
+/// Every strategy finds every mistake within this many seeds. PCT needs the most: its two changes have to come at two
+/// given accesses.
 const SEEDS: u64 = 5000;
 
 fn finds(client: impl Fn() + Sync) -> Failure {
@@ -54,7 +55,8 @@ fn a_lost_update() {
     });
 }
 
-/// Two threads enter a critical section behind a flag each; `polite` raises the own flag before it looks at the other one.
+/// Two threads enter a critical section behind a flag each; `polite` raises the own flag before it looks at the other
+/// one.
 fn two_flags(polite: bool) {
     let flags = [AtomicBool::new(false), AtomicBool::new(false)];
     let section = Slot::new(0);
@@ -248,7 +250,8 @@ fn a_slot_that_is_dropped_in_use() {
             scope.spawn(move || slot.with(|value| assert!(!value.is_null())));
             scope.spawn(move || {
                 let slot = std::ptr::from_ref::<Slot<i32>>(slot).cast_mut();
-                // SAFETY: none: that nobody else uses it is what the client gets wrong. A number has no destructor, so the memory stays good.
+                // SAFETY: none: that nobody else uses it is what the client gets wrong. A number has no destructor,
+                // so the memory stays good.
                 unsafe { slot.drop_in_place() };
             });
         });

@@ -1,9 +1,9 @@
 //! Atomics with explicit orderings.
 //!
-//! The types, their methods and their meaning are those of the standard library. Each is a transparent newtype that inlines to the
-//! same instruction; under an engine the access goes to the engine first, under loom the inner type is loom's. So the same
-//! methods exist in every world, except that under loom `new` is not `const` and there is no `get_mut` (a `load` through
-//! `&mut self` does).
+//! The types, their methods and their meaning are those of the standard library. Each is a transparent newtype that
+//! inlines to the same instruction; under an engine the access goes to the engine first, under loom the inner type is
+//! loom's. So the same methods exist in every world, except that under loom `new` is not `const` and there is no
+//! `get_mut` (a `load` through `&mut self` does).
 //!
 //! ```
 //! use thalweg_sync::atomic::{AtomicU64, Ordering};
@@ -145,8 +145,8 @@ macro_rules! atomic {
                 }
             }
 
-            /// Writes what `update` makes of the value, again until no other write comes between. Returns the value before;
-            /// as an error if `update` gave `None`.
+            /// Writes what `update` makes of the value, again until no other write comes between. Returns the value
+            /// before; as an error if `update` gave `None`.
             #[inline(always)]
             #[track_caller]
             pub fn fetch_update(
@@ -267,7 +267,8 @@ macro_rules! integer {
                 fetch_or Or,
                 /// Flips the bits that `value` has. Returns the value before.
                 fetch_xor Xor,
-                /// Writes the greater of the two. Returns the value before. One instruction on some machines, a loop on x86.
+                /// Writes the greater of the two. Returns the value before. One instruction on some machines, a loop
+                /// on x86.
                 fetch_max Max,
                 /// Writes the smaller of the two. Returns the value before.
                 fetch_min Min
@@ -345,7 +346,8 @@ impl Counter {
         Self(core::sync::atomic::AtomicU64::new(0))
     }
 
-    /// Adds `n`. Only the thread that owns the counter may call this: it is a load and a store, not a read-modify-write.
+    /// Adds `n`. Only the thread that owns the counter may call this: it is a load and a store, not a
+    /// read-modify-write.
     #[inline(always)]
     pub fn add(&self, n: u64) {
         self.0.store(self.get().wrapping_add(n), Ordering::Relaxed);

@@ -11,8 +11,8 @@ use loom::cell::UnsafeCell;
 
 /// A cell whose users agree by protocol who may touch it.
 ///
-/// Natively it is an `UnsafeCell`. Under an engine each access is an event with a beginning and an end, and accesses that overlap are
-/// reported; under loom, so are accesses that no edge orders.
+/// Natively it is an `UnsafeCell`. Under an engine each access is an event with a beginning and an end, and accesses
+/// that overlap are reported; under loom, so are accesses that no edge orders.
 ///
 /// ```
 /// # #[cfg(feature = "std")] {
@@ -89,7 +89,8 @@ impl<T: ?Sized> Slot<T> {
         }
     }
 
-    /// Exclusive access. The pointer is valid until `access` returns; dereferencing it asks that nobody else has access.
+    /// Exclusive access. The pointer is valid until `access` returns; dereferencing it asks that nobody else has
+    /// access.
     #[inline(always)]
     #[track_caller]
     pub fn with_mut<R>(&self, access: impl FnOnce(*mut T) -> R) -> R {

@@ -1,12 +1,13 @@
 //! The hook: how an engine watches concurrent code, and runs it.
 //!
-//! An *engine* takes the place of the machine for everything that goes through this crate. It runs the threads of a program (as
-//! coroutines, say), sees each access before it happens, decides who goes next, which value a load returns, and what time it
-//! is. A schedule fuzzer, a model checker and a simulated machine are three engines; the code that they watch does not know
-//! which, and is the code that runs natively.
+//! An *engine* takes the place of the machine for everything that goes through this crate. It runs the threads of a
+//! program (as coroutines, say), sees each access before it happens, decides who goes next, which value a load
+//! returns, and what time it is. A schedule fuzzer, a model checker and a simulated machine are three engines; the
+//! code that they watch does not know which, and is the code that runs natively.
 //!
-//! With the feature `instrument`, every operation of this crate first reads one thread-local: is an engine running on this
-//! thread (`enter`)? If not, it goes on natively, so both worlds live in one program. Without the feature, nothing here is ever called.
+//! With the feature `instrument`, every operation of this crate first reads one thread-local: is an engine running on
+//! this thread (`enter`)? If not, it goes on natively, so both worlds live in one program. Without the feature,
+//! nothing here is ever called.
 //!
 //! # What an engine sees
 //!
@@ -26,24 +27,25 @@
 //!
 //! # Three kinds of engine behind one hook
 //!
-//! **Interleavings** (the fuzzer). [`Engine::atomic`] is a scheduling point, then [`Atomic::perform`]: values live in the client's own memory,
-//! and every execution is sequentially consistent.
+//! **Interleavings** (the fuzzer). [`Engine::atomic`] is a scheduling point, then [`Atomic::perform`]: values live in
+//! the client's own memory, and every execution is sequentially consistent.
 //!
-//! **Time** (a simulated machine). The same, and the clock of the calling core advances by what the access costs at that
-//! address; the core with the smallest clock goes next.
+//! **Time** (a simulated machine). The same, and the clock of the calling core advances by what the access costs at
+//! that address; the core with the smallest clock goes next.
 //!
-//! **Weak memory** (a checker of RC11). The engine keeps the stores of each location itself. A load returns any store that the
-//! model allows: `Ok(value)` without touching memory. A read-modify-write chooses what it reads, asks [`Atomic::next`]
-//! what it writes, and returns `Ok(read)`, or `Err(read)` for a compare-exchange that failed. The value in memory when a
-//! location is first met ([`Atomic::peek`]) is its initial store. [`Atomic::poke`] keeps memory at the last store in modification order, because
-//! exclusive accesses (`get_mut`, `into_inner`, and all accesses after the run) read memory; [`Engine::touch`] announces the first two.
-//! Slots hold what native memory holds, which is right as long as a race ends the run.
+//! **Weak memory** (a checker of RC11). The engine keeps the stores of each location itself. A load returns any store
+//! that the model allows: `Ok(value)` without touching memory. A read-modify-write chooses what it reads, asks
+//! [`Atomic::next`] what it writes, and returns `Ok(read)`, or `Err(read)` for a compare-exchange that failed. The
+//! value in memory when a location is first met ([`Atomic::peek`]) is its initial store. [`Atomic::poke`] keeps
+//! memory at the last store in modification order, because exclusive accesses (`get_mut`, `into_inner`, and all
+//! accesses after the run) read memory; [`Engine::touch`] announces the first two. Slots hold what native memory
+//! holds, which is right as long as a race ends the run.
 //!
 //! # What an engine does not see
 //!
-//! `Arc`, `Weak` and `OnceLock` are the standard library's, so the edges they make (the last drop comes after all others) are
-//! not events. An engine that derives races from edges has to treat memory freed by a last `Arc` accordingly.
-//! [`Counter`](crate::atomic::Counter) is no event either; it must never decide anything.
+//! `Arc`, `Weak` and `OnceLock` are the standard library's, so the edges they make (the last drop comes after all
+//! others) are not events. An engine that derives races from edges has to treat memory freed by a last `Arc`
+//! accordingly. [`Counter`](crate::atomic::Counter) is no event either; it must never decide anything.
 
 mod access;
 
@@ -62,17 +64,18 @@ pub struct ThreadId(pub u64);
 
 /// What runs concurrent code in place of the machine. See the [module](self) for the whole picture.
 ///
-/// Every method is called on the logical thread that does the operation, before the operation; an engine that runs threads as
-/// coroutines may switch in any of them. An engine uses nothing of this crate in its methods, or it would call itself.
+/// Every method is called on the logical thread that does the operation, before the operation; an engine that runs
+/// threads as coroutines may switch in any of them. An engine uses nothing of this crate in its methods, or it would
+/// call itself.
 ///
 /// # Safety
 ///
 /// Unsafe client code relies on what the facade promises. An implementation keeps these promises:
 ///
-/// - [`atomic`](Self::atomic) returns a value that the location held: its first value, or one that an operation on it wrote; and answers
-///   `Err` only to a compare-exchange that wrote nothing.
-/// - [`join`](Self::join) returns, or unwinds, only when the thread has ended or will never run again. An engine that gives up a run ends each thread only
-///   after the threads that it started, because those may borrow from its stack.
+/// - [`atomic`](Self::atomic) returns a value that the location held: its first value, or one that an operation on it
+///   wrote; and answers `Err` only to a compare-exchange that wrote nothing.
+/// - [`join`](Self::join) returns, or unwinds, only when the thread has ended or will never run again. An engine that
+///   gives up a run ends each thread only after the threads that it started, because those may borrow from its stack.
 /// - A body given to [`spawn`](Self::spawn) runs at most once.
 pub unsafe trait Engine {
     /// An atomic access. Returns what it read (anything for a store); `Err` is a compare-exchange that did not write.
@@ -89,10 +92,12 @@ pub unsafe trait Engine {
     /// An access to a slot ends; also when it unwinds.
     fn slot_end(&self, span: &Span);
 
-    /// Memory that the facade does not own is accessed about now. Also the exclusive accesses to an atomic (`get_mut`, `into_inner`).
+    /// Memory that the facade does not own is accessed about now. Also the exclusive accesses to an atomic
+    /// (`get_mut`, `into_inner`).
     fn touch(&self, span: &Span);
 
-    /// An atomic or a slot ends its life at this address. Also moved objects end their life only where they are dropped.
+    /// An atomic or a slot ends its life at this address. Also moved objects end their life only where they are
+    /// dropped.
     fn retire(&self, address: usize, bytes: usize);
 
     /// An attempt of [`spin::until`](crate::spin::until) begins. Attempts nest.
@@ -100,14 +105,15 @@ pub unsafe trait Engine {
 
     /// The innermost attempt failed. Returns when something that it read may have changed. Ends the attempt.
     ///
-    /// An attempt whose result depends on more than the engine saw (it wrote, it read the clock, it read nothing) has to be tried again soon.
+    /// An attempt whose result depends on more than the engine saw (it wrote, it read the clock, it read nothing) has
+    /// to be tried again soon.
     fn wait(&self, at: Site);
 
     /// The innermost attempt succeeded, or unwinds. Ends the attempt.
     fn unwatch(&self);
 
-    /// Sleeps until [`unpark`](Self::unpark) of the same token, which counts also if it came first, or until the clock shows `deadline`.
-    /// May return early.
+    /// Sleeps until [`unpark`](Self::unpark) of the same token, which counts also if it came first, or until the
+    /// clock shows `deadline`. May return early.
     ///
     /// The token is the address of an atomic flag of the facade, which makes the edge from `unpark` to `park`.
     fn park(&self, token: usize, deadline: Option<u64>, at: Site);
@@ -121,7 +127,8 @@ pub unsafe trait Engine {
     /// Starts a thread. Everything before is visible to it.
     fn spawn(&self, body: Box<dyn FnOnce() + Send>, at: Site) -> ThreadId;
 
-    /// Waits until `thread` has ended. Everything that it did is visible afterwards. Threads may be joined more than once.
+    /// Waits until `thread` has ended. Everything that it did is visible afterwards. Threads may be joined more than
+    /// once.
     fn join(&self, thread: ThreadId, at: Site);
 
     /// Nanoseconds since the start of the run. Never runs backwards.
@@ -147,7 +154,8 @@ mod hook {
         static CURRENT: Cell<Option<NonNull<dyn Engine>>> = const { Cell::new(None) };
     }
 
-    /// Runs `body` under `engine`: until it returns, everything that this thread does through the facade goes to `engine`.
+    /// Runs `body` under `engine`: until it returns, everything that this thread does through the facade goes to
+    /// `engine`.
     ///
     /// Only with the feature `instrument`.
     pub fn enter<R>(engine: &dyn Engine, body: impl FnOnce() -> R) -> R {
@@ -157,7 +165,8 @@ mod hook {
                 CURRENT.set(self.0);
             }
         }
-        // SAFETY: only the lifetime changes. `Restore` takes the pointer away before `engine` ends, also when unwinding.
+        // SAFETY: only the lifetime changes. `Restore` takes the pointer away before `engine` ends, also when
+        // unwinding.
         let engine: NonNull<dyn Engine> =
             unsafe { core::mem::transmute::<NonNull<dyn Engine + '_>, NonNull<dyn Engine>>(NonNull::from(engine)) };
         let _restore = Restore(CURRENT.replace(Some(engine)));
@@ -167,8 +176,9 @@ mod hook {
     /// The engine that runs on this thread.
     #[inline(always)]
     pub(crate) fn current() -> Option<&'static dyn Engine> {
-        // SAFETY: `enter` keeps the engine alive as long as the pointer is set. The reference is used for one operation of the facade,
-        // within `enter`; a coroutine that is suspended in one when `enter` ends never runs again.
+        // SAFETY: `enter` keeps the engine alive as long as the pointer is set. The reference is used for one
+        // operation of the facade, within `enter`; a coroutine that is suspended in one when `enter` ends never runs
+        // again.
         CURRENT.get().map(|engine| unsafe { engine.as_ref() })
     }
 }

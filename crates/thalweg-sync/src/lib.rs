@@ -9,7 +9,8 @@
 //! | watched | feature `instrument`, then an engine | runs it natively, or under whichever engine runs on the thread: [`engine`] |
 //! | modelled | `RUSTFLAGS="--cfg loom"` | tries all executions of small clients, up to loom's bounds: [`model`] |
 //!
-//! Engines are crates of their own. `thalweg-check` has a schedule fuzzer: hundreds of threads, sequentially consistent, a failure replays by its seed.
+//! Engines are crates of their own. `thalweg-check` has a schedule fuzzer: hundreds of threads, sequentially
+//! consistent, a failure replays by its seed.
 //!
 //! # The smallest example
 //!
@@ -52,17 +53,21 @@
 //!
 //! # What is promised
 //!
-//! - The same names with the same meaning in every world. Code that stays within the common subset (under loom: no `const fn
-//!   new`, no `get_mut` of atomics, no `thread::scope`, no `Weak`) builds in all of them.
-//! - Natively, nothing is added: the types are transparent, the functions are inlined, the hook is known to be empty when compiling.
-//! - With `instrument` and no engine, behaviour is native; each access costs a thread-local load and a branch more. The feature is
-//!   additive, so a build may contain it without harm; numbers are measured without it.
+//! - The same names with the same meaning in every world. Code that stays within the common subset (under loom: no
+//!   `const fn new`, no `get_mut` of atomics, no handles from `thread::scope`, no `Weak`) builds in all of them.
+//! - Natively, nothing is added: the types are transparent, the functions are inlined, the hook is known to be empty
+//!   when compiling.
+//! - With `instrument` and no engine, behaviour is native; each access costs a thread-local load and a branch more.
+//!   The feature is additive, so a build may contain it without harm; numbers are measured without it.
 //!
 //! # What is not
 //!
-//! - Engines see what goes through this crate. Plain memory, `Arc` counts, thread-locals, files and other libraries' locks they do not see.
-//! - Objects do not cross worlds: a thread outside an engine's run must not wait for one inside, or the other way round.
-//! - loom is bounded (five threads, recent stores) and reads `SeqCst` accesses as `AcqRel`; use `fence(SeqCst)` where that matters.
+//! - Engines see what goes through this crate. Plain memory, `Arc` counts, thread-locals, files and other libraries'
+//!   locks they do not see.
+//! - Objects do not cross worlds: a thread outside an engine's run must not wait for one inside, or the other way
+//!   round.
+//! - loom is bounded (five threads, recent stores) and reads `SeqCst` accesses as `AcqRel`; use `fence(SeqCst)` where
+//!   that matters.
 //!
 //! Without the default feature `std` the crate is `no_std` (with `alloc`), and has no threads, no clock and no locks.
 //!

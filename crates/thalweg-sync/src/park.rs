@@ -8,8 +8,8 @@ use core::panic::Location;
 
 /// The sleeping side of a token: belongs to the thread that made it.
 ///
-/// [`Unparker::unpark`] leaves one token; [`park`](Self::park) takes it, sleeping until there is one. Everything before the `unpark`
-/// is visible after the `park` that took its token.
+/// [`Unparker::unpark`] leaves one token; [`park`](Self::park) takes it, sleeping until there is one. Everything
+/// before the `unpark` is visible after the `park` that took its token.
 ///
 /// ```
 /// use thalweg_sync::{park::Parker, thread};
@@ -42,7 +42,8 @@ struct Token {
 
 impl Token {
     fn take(&self) -> bool {
-        // Acquire, pairs with the Release in `unpark`: what came before that `unpark` is visible to who takes its token.
+        // Acquire, pairs with the Release in `unpark`: what came before that `unpark` is visible to who takes its
+        // token.
         self.set.swap(false, Ordering::Acquire)
     }
 
@@ -106,8 +107,8 @@ impl Unparker {
     /// Leaves a token and wakes the thread if it sleeps.
     #[track_caller]
     pub fn unpark(&self) {
-        // Release, pairs with the Acquire in `take`. A read-modify-write, so that a token that two threads leave carries the edges
-        // of both: a store would cut off the first one's release sequence.
+        // Release, pairs with the Acquire in `take`. A read-modify-write, so that a token that two threads leave
+        // carries the edges of both: a store would cut off the first one's release sequence.
         self.token.set.swap(true, Ordering::Release);
         match engine::current() {
             Some(engine) => engine.unpark(self.token.address(), Location::caller()),
@@ -116,7 +117,8 @@ impl Unparker {
     }
 }
 
-/// How a thread sleeps when no engine runs. May wake early; a wake that comes first makes the next sleep return at once.
+/// How a thread sleeps when no engine runs. May wake early; a wake that comes first makes the next sleep return at
+/// once.
 #[cfg(not(loom))]
 #[derive(Debug)]
 struct Sleeper(std::thread::Thread);
@@ -140,7 +142,8 @@ impl Sleeper {
     }
 }
 
-/// How a thread sleeps under loom. Not by loom's `park`: its `unpark` also wakes a thread that by then waits for something else.
+/// How a thread sleeps under loom. Not by loom's `park`: its `unpark` also wakes a thread that by then waits for
+/// something else.
 #[cfg(loom)]
 struct Sleeper(loom::sync::Notify);
 

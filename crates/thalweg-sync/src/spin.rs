@@ -5,10 +5,10 @@ use crate::engine;
 
 /// Retries `attempt` until it gives a value: the one way to spin.
 ///
-/// Natively it backs off between attempts (a pause, then giving up the time slice). Under an engine the thread sleeps until
-/// something that the attempt read has changed, which makes waiting finite for a checker and cheap for a simulator, and turns
-/// a wait that nobody ends into a report. `attempt` must therefore write nothing when it gives `None`, and decide by what it
-/// reads through this crate.
+/// Natively it backs off between attempts (a pause, then giving up the time slice). Under an engine the thread sleeps
+/// until something that the attempt read has changed, which makes waiting finite for a checker and cheap for a
+/// simulator, and turns a wait that nobody ends into a report. `attempt` must therefore write nothing when it gives
+/// `None`, and decide by what it reads through this crate.
 ///
 /// ```
 /// # #[cfg(feature = "std")] {

@@ -1,7 +1,8 @@
 //! Locks and shared ownership.
 //!
-//! [`Arc`], [`Weak`] and [`OnceLock`] are the standard library's, and no engine sees them; under loom `Arc` is loom's, and there is no `Weak`.
-//! [`Mutex`] is the standard library's, loom's, or one that blocks through the engine.
+//! [`Arc`], [`Weak`] and [`OnceLock`] are the standard library's, and no engine sees them; under loom `Arc` is
+//! loom's, and there is no `Weak`. [`Mutex`] is the standard library's, loom's, or one that blocks through the
+//! engine.
 //!
 //! ```
 //! # #[cfg(feature = "std")] {

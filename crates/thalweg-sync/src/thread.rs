@@ -39,7 +39,8 @@ pub fn yield_now() {
     }
 }
 
-/// Does nothing for `time`. Virtual time under an engine; under loom, which has no time, it gives others a chance to run.
+/// Does nothing for `time`. Virtual time under an engine; under loom, which has no time, it gives others a chance to
+/// run.
 #[track_caller]
 pub fn sleep(time: Duration) {
     if cfg!(loom) || engine::current().is_some() {
@@ -50,8 +51,8 @@ pub fn sleep(time: Duration) {
     }
 }
 
-/// How many threads this process may run at once, at least 1: affinity masks and cgroup quotas (both versions) count. Under an engine,
-/// as many as it says.
+/// How many threads this process may run at once, at least 1: affinity masks and cgroup quotas (both versions) count.
+/// Under an engine, as many as it says.
 pub fn available_parallelism() -> usize {
     match engine::current() {
         Some(engine) => engine.parallelism(),

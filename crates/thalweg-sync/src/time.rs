@@ -5,7 +5,8 @@ pub use core::time::Duration;
 use crate::engine;
 use std::io;
 
-/// A point in time, in nanoseconds since the clock's start: the first look at it in this process, or the start of an engine's run.
+/// A point in time, in nanoseconds since the clock's start: the first look at it in this process, or the start of an
+/// engine's run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Instant(u64);
 
@@ -57,7 +58,8 @@ fn native_now() -> Instant {
     Instant(start.elapsed().as_nanos() as u64)
 }
 
-/// The processor time that the calling thread has used. Natively, under every engine. Errors where the system does not tell.
+/// The processor time that the calling thread has used. Natively, under every engine. Errors where the system does
+/// not tell.
 ///
 /// ```
 /// if let Ok(before) = thalweg_sync::time::cpu_time_of_thread() {
@@ -68,7 +70,8 @@ pub fn cpu_time_of_thread() -> io::Result<Duration> {
     cpu_time(Of::Thread)
 }
 
-/// The processor time that all threads of this process have used, the ended ones too. Errors where the system does not tell.
+/// The processor time that all threads of this process have used, the ended ones too. Errors where the system does
+/// not tell.
 pub fn cpu_time_of_process() -> io::Result<Duration> {
     cpu_time(Of::Process)
 }

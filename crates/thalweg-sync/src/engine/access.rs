@@ -166,8 +166,9 @@ impl<'a> Atomic<'a> {
 
     /// The value in memory.
     pub fn peek(&self) -> u64 {
-        // SAFETY: `new` was promised an atomic of this type, which accepts relaxed loads from anyone. The atomics of the standard
-        // library have the layout of their values, so the unsigned one of the same size reads the signed one too.
+        // SAFETY: `new` was promised an atomic of this type, which accepts relaxed loads from anyone. The atomics of
+        // the standard library have the layout of their values, so the unsigned one of the same size reads the signed
+        // one too.
         unsafe {
             match self.word {
                 Word::Bool => (*self.address.cast::<AtomicBool>()).load(Ordering::Relaxed).into(),
@@ -182,7 +183,8 @@ impl<'a> Atomic<'a> {
         }
     }
 
-    /// Sets the value in memory. Only for values that the client may find there: see the safety section of [`Engine`](super::Engine).
+    /// Sets the value in memory. Only for values that the client may find there: see the safety section of
+    /// [`Engine`](super::Engine).
     pub fn poke(&self, value: u64) {
         // SAFETY: as in `peek`. Pointers were exposed when they were turned into numbers, in `peek` or by the facade.
         unsafe {

@@ -10,7 +10,8 @@ use core::ops::{Deref, DerefMut};
 /// [`std::sync::Mutex`], but a thread of an engine's run waits through the engine.
 ///
 /// Under an engine the lock is the flag: taken and given back by atomic accesses that the engine sees, waited for by
-/// [`spin::until`]. The lock of the standard library inside is then never contended; it carries the value and the poison.
+/// [`spin::until`]. The lock of the standard library inside is then never contended; it carries the value and the
+/// poison.
 pub struct Mutex<T: ?Sized> {
     taken: AtomicBool,
     inner: std::sync::Mutex<T>,
@@ -98,7 +99,8 @@ fn guard<'a, T: ?Sized>(
 
 impl<T: ?Sized> Drop for MutexGuard<'_, T> {
     fn drop(&mut self) {
-        // SAFETY: dropped here only, and not used afterwards. It goes first, so that the next owner of the flag finds it open.
+        // SAFETY: dropped here only, and not used afterwards. It goes first, so that the next owner of the flag finds
+        // it open.
         unsafe { ManuallyDrop::drop(&mut self.inner) };
         if let Some(taken) = self.taken {
             // Release, pairs with the Acquire in `take`.

@@ -29,7 +29,8 @@ impl Affinity {
         (0..self.words.len() * bits).filter(move |cpu| self.words[cpu / bits] >> (cpu % bits) & 1 == 1)
     }
 
-    /// Lets the calling thread run on this set only. Errors if the system refuses, as when none of it is allowed any more.
+    /// Lets the calling thread run on this set only. Errors if the system refuses, as when none of it is allowed any
+    /// more.
     pub fn restore(&self) -> io::Result<()> {
         if engine::current().is_some() {
             return Ok(());
@@ -61,8 +62,8 @@ pub fn current_affinity() -> io::Result<Affinity> {
 
 /// Keeps the calling thread on hardware thread `cpu`.
 ///
-/// Errors if `cpu` is not among the allowed ones, which the error lists, and where the system has no pinning (Linux has).
-/// [`current_affinity`] before, and [`Affinity::restore`] after, take it back.
+/// Errors if `cpu` is not among the allowed ones, which the error lists, and where the system has no pinning (Linux
+/// has). [`current_affinity`] before, and [`Affinity::restore`] after, take it back.
 pub fn pin_current(cpu: usize) -> io::Result<()> {
     if let Some(engine) = engine::current() {
         engine.pin(cpu);

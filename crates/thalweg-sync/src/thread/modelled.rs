@@ -19,7 +19,8 @@ where
 /// Starts threads that may borrow, as [`std::thread::Scope`]; they are joined when the scope ends.
 #[derive(Debug)]
 pub struct Scope<'scope, 'env: 'scope> {
-    /// Of loom's own kind would be one more thing to explore; the scope's owner and its threads take turns at it within one step.
+    /// Of loom's own kind would be one more thing to explore; the scope's owner and its threads take turns at it
+    /// within one step.
     threads: std::sync::Mutex<Vec<JoinHandle<()>>>,
     // Invariant in both, as the standard library's: a shorter 'scope would let a thread outlive what it borrows.
     _scope: PhantomData<&'scope mut &'scope ()>,
@@ -34,14 +35,16 @@ impl<'scope> Scope<'scope, '_> {
         F: FnOnce() + Send + 'scope,
     {
         let body: Box<dyn FnOnce() + Send + 'scope> = Box::new(body);
-        // SAFETY: only the lifetime changes: `scope` joins every thread before it returns.
+        // SAFETY: only the lifetime changes: `scope` joins every thread before it returns. Unwinding does not wait,
+        // but then the model has failed.
         let body = unsafe { core::mem::transmute::<Box<dyn FnOnce() + Send + 'scope>, Box<dyn FnOnce() + Send>>(body) };
         let thread = loom::thread::spawn(body);
         self.threads.lock().unwrap_or_else(PoisonError::into_inner).push(thread);
     }
 }
 
-/// Runs `body` with a scope whose threads may borrow, as [`std::thread::scope`]. A panic anywhere ends the model, so none is passed on here.
+/// Runs `body` with a scope whose threads may borrow, as [`std::thread::scope`]. A panic anywhere ends the model, so
+/// none is passed on here.
 pub fn scope<'env, F, T>(body: F) -> T
 where
     F: for<'scope> FnOnce(&'scope Scope<'scope, 'env>) -> T,
