@@ -167,7 +167,7 @@ fn run_all(
         failures.extend(outcome.failures);
     }
     if let Some(file) = &mut svg {
-        file.write_all(chart::render(&records, &machine).as_bytes())?;
+        file.write_all(chart::render(&records, machine).as_bytes())?;
     }
     for failure in &failures {
         writeln!(progress, "failed: {failure}")?;

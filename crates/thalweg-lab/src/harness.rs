@@ -209,6 +209,7 @@ fn measure_group(
                 world: "native",
                 cpus: cpus.as_ref().map(|cpus| Spread::of(cpus.clone()).median),
                 params: contender.params.clone(),
+                machine: machine::describe(),
             });
         }
     }

@@ -83,20 +83,24 @@ impl Placement {
     }
 }
 
-/// One line for a figure's caption: processor, CPUs in use, operating system, compiler.
-pub fn describe() -> String {
-    let processor = std::fs::read_to_string("/proc/cpuinfo").ok().and_then(|info| {
-        let line = info.lines().find(|line| line.starts_with("model name"))?;
-        Some(line.split_once(':')?.1.trim().to_owned())
-    });
-    format!(
-        "{}, {} CPUs, {} {}, {}",
-        processor.as_deref().unwrap_or("unknown processor"),
-        cpus().len(),
-        std::env::consts::OS,
-        std::env::consts::ARCH,
-        env!("THALWEG_LAB_RUSTC"),
-    )
+/// One line that belongs to every figure: processor, CPUs in use, load before the first run, system, compiler.
+pub fn describe() -> &'static str {
+    static LINE: OnceLock<String> = OnceLock::new();
+    LINE.get_or_init(|| {
+        let read = |path| std::fs::read_to_string(path).unwrap_or_default();
+        let info = read("/proc/cpuinfo");
+        let model = info.lines().find(|line| line.starts_with("model name")).and_then(|line| line.split_once(": "));
+        let load = read("/proc/loadavg");
+        format!(
+            "{}, {} CPUs, load {}, {} {}, {}",
+            model.map_or("unknown processor", |(_, model)| model.trim()),
+            cpus().len(),
+            load.split(' ').next().filter(|load| !load.is_empty()).unwrap_or("unknown"),
+            std::env::consts::OS,
+            std::env::consts::ARCH,
+            env!("THALWEG_LAB_RUSTC"),
+        )
+    })
 }
 
 #[cfg(test)]

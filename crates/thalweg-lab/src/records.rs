@@ -64,6 +64,8 @@ pub struct Record {
     pub cpus: Option<f64>,
     /// What else changes the figures.
     pub params: Value,
+    /// The machine that `native` means, as [`describe`](crate::machine::describe) puts it.
+    pub machine: &'static str,
 }
 
 impl Record {
@@ -111,6 +113,7 @@ pub(crate) mod tests {
             world: "native",
             cpus: Some(1.0),
             params: serde_json::json!({ "messages": 7 }),
+            machine: "abacus",
         }
     }
 
@@ -136,7 +139,7 @@ pub(crate) mod tests {
         let line = record("thalweg", Role::Ours, 2.0).to_json();
         assert_eq!(
             line,
-            r#"{"experiment":"test/table","workload":"toy","contender":"thalweg","unit":"ns/msg","median":2.0,"min":1.0,"max":4.0,"runs":5,"world":"native","cpus":1.0,"params":{"messages":7}}"#
+            r#"{"experiment":"test/table","workload":"toy","contender":"thalweg","unit":"ns/msg","median":2.0,"min":1.0,"max":4.0,"runs":5,"world":"native","cpus":1.0,"params":{"messages":7},"machine":"abacus"}"#
         );
     }
 
