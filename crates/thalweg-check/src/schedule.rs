@@ -18,13 +18,16 @@ pub enum Strategy {
     /// A bug that needs `changes + 1` ordered steps is found with probability at least `1 / (n * k^changes)` per
     /// seed, for `n` threads and `k` accesses. S. Burckhardt et al., *A Randomized Scheduler with Probabilistic
     /// Guarantees of Finding Bugs*, ASPLOS 2010, §3. Different from the paper: `k` is not measured, but drawn from
-    /// the powers of two from 16 to 8192, so that a seed says it all; and a thread that yields falls below the
-    /// others.
+    /// the powers of two from 16 to 8192, so that a seed says it all; and a thread falls below the others when it
+    /// yields, or has run 2000 steps in a row, so that code which retries until another thread has gone on gets there.
     Pct {
         /// How many accesses change a priority: the depth of the bug, less one.
         changes: u32,
     },
 }
+
+/// A thread that has run so many steps in a row probably waits for somebody, and falls below the others.
+const FAIR: u32 = 2000;
 
 /// A seeded source of numbers (SplitMix64).
 #[derive(Debug)]
@@ -69,6 +72,8 @@ enum Policy {
         priorities: Vec<i64>,
         /// Below every priority so far.
         lowest: i64,
+        /// The thread chosen last, and how often in a row.
+        last: (usize, u32),
     },
 }
 
@@ -87,7 +92,7 @@ impl Schedule {
                 let length = 16 << random.below(10);
                 let mut changes: Vec<_> = (0..changes).map(|_| random.below(length)).collect();
                 changes.sort_unstable_by(|a, b| b.cmp(a));
-                Policy::Pct { changes, accesses: 0, priorities: Vec::new(), lowest: 0 }
+                Policy::Pct { changes, accesses: 0, priorities: Vec::new(), lowest: 0, last: (0, 0) }
             }
             Strategy::Walk { stay } => Policy::Walk { stay },
             Strategy::Mixed => unreachable!("replaced above"),
@@ -122,16 +127,18 @@ impl Schedule {
                 Some(current) if self.random.below(256) < u64::from(*stay) => current,
                 _ => ready[self.random.below(ready.len() as u64) as usize],
             },
-            Policy::Pct { changes, accesses, priorities, lowest } => {
+            Policy::Pct { changes, accesses, priorities, lowest, last } => {
                 *accesses += 1;
-                if let (Some(current), Some(&next)) = (current, changes.last())
-                    && *accesses > next
-                {
-                    changes.pop();
-                    *lowest -= 1;
-                    priorities[current] = *lowest;
+                if let Some(current) = current {
+                    let change = changes.pop_if(|next| *accesses > *next).is_some();
+                    if change || *last == (current, FAIR) {
+                        *lowest -= 1;
+                        priorities[current] = *lowest;
+                    }
                 }
-                *ready.iter().max_by_key(|&&thread| priorities[thread]).expect("somebody is ready")
+                let chosen = *ready.iter().max_by_key(|&&thread| priorities[thread]).expect("somebody is ready");
+                *last = if chosen == last.0 { (chosen, (last.1 + 1).min(FAIR)) } else { (chosen, 0) };
+                chosen
             }
         }
     }

@@ -334,6 +334,20 @@ fn a_weak_exchange_may_fail_without_a_reason() {
 }
 
 #[test]
+fn no_policy_starves_the_thread_that_another_polls_for() {
+    for strategy in [Strategy::Mixed, Strategy::Walk { stay: 255 }, Strategy::Pct { changes: 0 }] {
+        Fuzz::new().seeds(0..100).strategy(strategy).run(|| {
+            let ready = AtomicBool::new(false);
+            thread::scope(|scope| {
+                scope.spawn(|| ready.store(true, Release));
+                // Not a wait that the engine knows, so it sees a thread that goes on and on.
+                while !ready.load(Acquire) {}
+            });
+        });
+    }
+}
+
+#[test]
 fn every_seed_is_run() {
     let summary = Fuzz::new().seeds(7..19).check(|| ()).unwrap();
     assert_eq!(summary.executions, 12);
