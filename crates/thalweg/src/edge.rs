@@ -375,9 +375,14 @@ impl Edge {
         self.sent.messages.load(Relaxed)
     }
 
-    /// Something can be taken, or something taken in part waits.
+    /// Something is on its way: in the queue, in the spill, or taken in part.
     pub(crate) fn has_input(&self) -> bool {
         self.held.load(Relaxed) || self.backlog() > 0
+    }
+
+    /// Something can be taken at once: what is in the spill has to be moved by the producer first.
+    pub(crate) fn can_take(&self) -> bool {
+        self.held.load(Relaxed) || self.backlog() > self.spilled.load(Relaxed) as u64
     }
 
     pub(crate) fn taken_blocks(&self) -> u64 {

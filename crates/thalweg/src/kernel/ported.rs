@@ -151,6 +151,8 @@ pub struct Io<'a> {
 struct Input {
     edge: usize,
     block: Option<Block>,
+    /// Blocks taken in this activation.
+    taken: u32,
 }
 
 struct Port {
@@ -163,7 +165,7 @@ struct Port {
 impl<'a> Io<'a> {
     fn new(cx: &'a Cx<'a>) -> Self {
         unsafe fn nothing_open(_core: *mut Core, _cur: *mut u8) {}
-        let inputs = cx.inputs().iter().map(|&edge| Input { edge, block: None }).collect();
+        let inputs = cx.inputs().iter().map(|&edge| Input { edge, block: None, taken: 0 }).collect();
         let outputs = (0..cx.outputs().len())
             .map(|port| Port {
                 core: Core::new(cx, port, None),
@@ -175,26 +177,28 @@ impl<'a> Io<'a> {
         Self { cx, inputs, outputs, blocks: 0, messages: 0, pushed: false }
     }
 
-    fn stopped(&self) -> bool {
-        self.outputs.iter().any(|port| port.core.is_full()) || self.cx.is_cancelled()
+    fn output_is_full(&self) -> bool {
+        self.outputs.iter().any(|port| port.core.is_full())
     }
 
     /// Brings at least `count` messages together in the block at `port`, if there are so many.
     fn gather<T>(&mut self, port: In<T>, count: usize) -> bool {
         let cx = self.cx;
-        let mut have = self.inputs[port.port].block.as_ref().map_or(0, Block::unread);
-        if have > 0 && have >= count {
-            return !self.stopped();
+        if self.output_is_full() {
+            return false;
         }
+        let mut have = self.inputs[port.port].block.as_ref().map_or(0, Block::unread);
         while have < count.max(1) {
-            if self.blocks >= cx.quantum() || self.stopped() {
+            // Each input has its own share, so that a kernel with many inputs sees all of them. A window is gathered whatever it takes.
+            let share_is_used = have == 0 && self.inputs[port.port].taken >= cx.quantum();
+            if share_is_used || cx.is_cancelled() {
                 return false;
             }
             let input = &mut self.inputs[port.port];
-            let edge = cx.edge(input.edge);
             // SAFETY: E2: this worker holds the claim of the only kernel that takes from this edge.
-            let Some(next) = (unsafe { edge.take() }) else { return false };
+            let Some(next) = (unsafe { cx.edge(input.edge).take() }) else { return false };
             self.blocks += 1;
+            input.taken += 1;
             input.block = Some(match input.block.take() {
                 Some(block) if block.unread() > 0 => join::<T>(cx, input.edge, block, next, count),
                 Some(empty) => {
@@ -209,7 +213,7 @@ impl<'a> Io<'a> {
         true
     }
 
-    /// Whether at least `count` messages are there to be taken now. Zero counts as one.
+    /// Whether at least `count` messages are there to be taken now. Zero counts as one. It stays so until the next [`push`](Self::push).
     pub fn has<T: Send>(&mut self, port: In<T>, count: usize) -> bool {
         self.gather(port, count)
     }

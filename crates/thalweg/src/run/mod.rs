@@ -171,11 +171,11 @@ impl Core {
         }
         let input = state.inputs[0];
         let edge = &self.edges[input];
-        if edge.has_input() {
+        if edge.can_take() {
             let full = state.reorder.as_ref().is_some_and(|reorder| self.reorder_is_full(kernel, reorder));
             return if full { Some(Why::Waiting) } else { None };
         }
-        if edge.is_closed() {
+        if edge.is_closed() && !edge.has_input() {
             // Others are still at it: the last of them finishes the kernel.
             return if state.in_flight.load(Acquire) > 0 { Some(Why::Waiting) } else { None };
         }
