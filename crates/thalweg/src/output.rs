@@ -11,7 +11,10 @@ use std::ptr;
 /// A kernel gets it for the length of one activation. [`push`](Self::push) never waits: a block that is full is handed on at once, and what finds its edge
 /// full is dealt with by the scheme (the edge grows, the consumer is run here, or this kernel is not given more input for now).
 ///
-/// Cost: a comparison, a write and an addition per message; about 30 ns per block.
+/// Cost: a write, an addition and a comparison per message; about 30 ns per block.
+///
+/// **O2** There is always room for one more message at `cur`: a block that becomes full is handed on at once, and the next one opened. So a
+/// message is written before anything is checked, and the compiler can finish computing it where it is computed.
 pub struct Output<T> {
     cur: *mut T,
     end: *mut T,
@@ -47,17 +50,23 @@ impl Core {
         unsafe { &*self.cx.cast::<Cx<'_>>() }
     }
 
-    /// Goes on with the block that the last activation left open. Null if there is none.
-    pub(crate) fn resume<T>(&mut self) -> (*mut T, *mut T) {
-        if self.chain.is_null() {
+    /// Goes on with the block that the last activation left open. False if there is none.
+    pub(crate) fn resume(&mut self) -> bool {
+        if self.chain.is_null() && self.block.is_none() {
             // SAFETY: as in `hand_on`.
-            if let Some(block) = unsafe { self.cx().edge(self.edge).take_open() } {
-                let ends = (block.entry::<T>(block.end()), block.entry::<T>(block.capacity()));
-                self.block = Some(block);
-                return ends;
-            }
+            self.block = unsafe { self.cx().edge(self.edge).take_open() };
         }
-        (ptr::null_mut(), ptr::null_mut())
+        self.block.is_some()
+    }
+
+    /// Where to write in the open block, and its end. Opens a block if there is none.
+    pub(crate) fn room<T>(&mut self) -> (*mut T, *mut T) {
+        if !self.resume() {
+            let cx = self.cx();
+            self.block = Some(cx.open_block::<T>(cx.edge(self.edge).block_len()));
+        }
+        let block = self.block.as_ref().expect("there is one now");
+        (block.entry::<T>(block.end()), block.entry::<T>(block.capacity()))
     }
 
     /// Hands on a full block. Notes when the kernel should stop.
@@ -95,7 +104,7 @@ impl<T> Output<T> {
     /// **O1** The output must be dropped before `core`, its chain and its context, and be the only one with this core.
     #[inline(always)]
     pub(crate) unsafe fn open(core: &mut Core) -> Self {
-        let (cur, end) = core.resume::<T>();
+        let (cur, end) = core.room::<T>();
         Self { cur, end, core }
     }
 
@@ -120,14 +129,14 @@ impl<T> Output<T> {
     /// ```
     #[inline(always)]
     pub fn push(&mut self, message: T) {
-        if ptr::eq(self.cur, self.end) {
-            // SAFETY: O1, and `cur` is one past the last written entry.
-            (self.cur, self.end) = unsafe { next_block::<T>(self.core, self.cur) };
-        }
-        // SAFETY: `cur < end`, so this entry belongs to the open block and is not written yet (B2).
+        // SAFETY: O2, so this entry belongs to the open block and is not written yet (B2).
         unsafe {
             self.cur.write(message);
             self.cur = self.cur.byte_add(stride::<T>());
+        }
+        if ptr::eq(self.cur, self.end) {
+            // SAFETY: O1, and `cur` is one past the last written entry.
+            (self.cur, self.end) = unsafe { next_block::<T>(self.core, self.cur) };
         }
     }
 
@@ -148,14 +157,10 @@ impl<T> Output<T> {
         self.end
     }
 
-    /// Writes one message for each that `next` gives, up to the room in the open block; opens a block if there is none.
-    /// `next` is called `count` times at most; returns how often.
+    /// Writes one message for each that `next` gives, up to the room in the open block.
+    /// `next` is called `count` times at most.
     #[inline(always)]
-    pub(crate) fn fill(&mut self, count: usize, mut next: impl FnMut() -> T) -> usize {
-        if ptr::eq(self.cur, self.end) {
-            // SAFETY: as in `push`.
-            (self.cur, self.end) = unsafe { next_block::<T>(self.core, self.cur) };
-        }
+    pub(crate) fn fill(&mut self, count: usize, mut next: impl FnMut() -> T) {
         let room = (self.end.addr() - self.cur.addr()) / stride::<T>();
         let count = count.min(room);
         for _ in 0..count {
@@ -165,17 +170,18 @@ impl<T> Output<T> {
                 self.cur = self.cur.byte_add(stride::<T>());
             }
         }
-        count
+        if ptr::eq(self.cur, self.end) {
+            // SAFETY: as in `push`.
+            (self.cur, self.end) = unsafe { next_block::<T>(self.core, self.cur) };
+        }
     }
 }
 
 impl<T> Drop for Output<T> {
     #[inline(always)]
     fn drop(&mut self) {
-        if !self.cur.is_null() {
-            // SAFETY: O1. Also when a kernel panics: what it pushed is published.
-            unsafe { end_output::<T>(self.core, self.cur) };
-        }
+        // SAFETY: O1. Also when a kernel panics: what it pushed is published.
+        unsafe { end_output::<T>(self.core, self.cur) };
     }
 }
 
@@ -203,11 +209,7 @@ pub(crate) unsafe fn next_block<T>(core: *mut Core, cur: *mut T) -> (*mut T, *mu
         unsafe { seal(&mut block, cur) };
         core.hand_on(block);
     }
-    let cx = core.cx();
-    let block = cx.open_block::<T>(cx.edge(core.edge).block_len());
-    let ends = (block.entry::<T>(0), block.entry::<T>(block.capacity()));
-    core.block = Some(block);
-    ends
+    core.room::<T>()
 }
 
 #[inline(never)]
@@ -218,13 +220,8 @@ pub(crate) unsafe fn end_output<T>(core: *mut Core, cur: *mut T) {
     // SAFETY: `cur` belongs to this block.
     unsafe { seal(&mut block, cur) };
     if core.chain.is_null() {
-        if block.end() == block.capacity() {
-            core.hand_on(block);
-        } else {
-            let cx = core.cx();
-            // SAFETY: as in `hand_on`.
-            unsafe { cx.edge(core.edge).keep_open(block) };
-        }
+        // SAFETY: as in `hand_on`.
+        unsafe { core.cx().edge(core.edge).keep_open(block) };
     } else if block.unread() > 0 {
         core.hand_on(block);
     } else {

@@ -38,7 +38,8 @@ where
         let mut core = Core::new(cx, 0, None);
         // SAFETY: O1: dropped at the end of this function.
         let mut output = unsafe { Output::open(&mut core) };
-        each(&mut block, &mut output, &mut self.0)?;
+        // Through a closure of our own: passed as `&mut F`, the kernel is called for each message instead of inlined.
+        each(&mut block, &mut output, |message, output| (self.0)(message, output))?;
         drop(output);
         Ok(Some(block))
     }

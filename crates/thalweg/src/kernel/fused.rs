@@ -197,13 +197,12 @@ impl<S: Stage<T>, T> Work for Fused<S, T> {
 /// Hands on a block that was changed in place. A block that a filter left more than half empty is copied together with the next ones
 /// instead, else a chain of filters would send ever thinner blocks.
 fn hand_on_or_copy<U>(core: &mut Core, mut block: Block, whole: bool) -> Option<Block> {
-    // SAFETY: O1: dropped at the end of this function.
-    let mut output = unsafe { Output::<U>::open(core) };
-    if output.block_end().is_null() && block.unread() > 0 && (whole || block.unread() * 2 > block.capacity()) {
-        drop(output);
+    if !core.resume() && block.unread() > 0 && (whole || block.unread() * 2 > block.capacity()) {
         core.pass_on(block);
         return None;
     }
+    // SAFETY: O1: dropped at the end of this function.
+    let mut output = unsafe { Output::<U>::open(core) };
     // SAFETY: it was changed to hold `U`.
     let mut unread = unsafe { Unread::<U>::new(&mut block) };
     while let Some(message) = unread.next() {

@@ -262,19 +262,19 @@ impl<'a> Io<'a> {
         let output = &mut self.outputs[port.port];
         self.pushed = true;
         if output.cur.is_null() {
-            let (cur, end) = output.core.resume::<T>();
+            let (cur, end) = output.core.room::<T>();
             (output.cur, output.end) = (cur.cast(), end.cast());
             output.close = close_port::<T>;
+        }
+        // SAFETY: O2, as in `Output::push`.
+        unsafe {
+            output.cur.cast::<T>().write(message);
+            output.cur = output.cur.byte_add(stride::<T>());
         }
         if std::ptr::eq(output.cur, output.end) {
             // SAFETY: O1: the core lives as long as this `Io`, and the port was bound to messages of type `T`.
             let (cur, end) = unsafe { next_block::<T>(&mut output.core, output.cur.cast()) };
             (output.cur, output.end) = (cur.cast(), end.cast());
-        }
-        // SAFETY: as in `Output::push`.
-        unsafe {
-            output.cur.cast::<T>().write(message);
-            output.cur = output.cur.byte_add(stride::<T>());
         }
     }
 
