@@ -16,71 +16,85 @@ use thalweg_sync::{model, thread};
 /// before, and a write that a read does not.
 type Item = Arc<usize>;
 
-/// One producer, one consumer, five items: with one entry a block, each block is used twice and one a third time.
-fn order_is_kept(entries: usize, head: u64) {
-    model_bounded(2, move || {
-        let (tx, rx) = bbq::shared_from::<Item>(head, 2, entries).unwrap();
-        let producer = thread::spawn(move || {
-            for number in 0..5 {
-                tx.push(Arc::new(number)).unwrap();
-            }
-        });
-        for number in 0..5 {
-            assert_eq!(*rx.pop().unwrap(), number);
+/// Pushes up to `attempts` items, numbered from `first`, without waiting. Returns the number after the last.
+fn push_some(tx: &bbq::Producer<Item>, first: usize, attempts: usize) -> usize {
+    let mut next = first;
+    for _ in 0..attempts {
+        match tx.try_push(Arc::new(next)) {
+            Ok(()) => next += 1,
+            Err(refused) => assert_eq!(*refused.into_inner(), next),
         }
-        producer.join().unwrap();
-        assert_eq!(rx.try_pop().err(), Some(TryPopError::Closed));
+    }
+    next
+}
+
+/// One producer, one consumer, four attempts each: with one entry a block, every block is used twice. Waiting would multiply the
+/// executions, so what is left is popped at the end.
+fn order_is_kept(entries: usize, head: u64) {
+    model_bounded(3, move || {
+        let (tx, rx) = bbq::shared_from::<Item>(head, 2, entries).unwrap();
+        let producer = thread::spawn(move || push_some(&tx, 0, 4));
+        let first = head.wrapping_mul(entries as u64);
+        let mut popped = 0;
+        let mut pop = || {
+            let (position, item) = rx.try_pop_numbered()?;
+            assert_eq!((position, *item), (first.wrapping_add(popped as u64), popped));
+            popped += 1;
+            Ok::<_, TryPopError>(())
+        };
+        for _ in 0..4 {
+            let _ = pop();
+        }
+        let pushed = producer.join().unwrap();
+        while pop().is_ok() {}
+        assert_eq!(pop(), Err(TryPopError::Closed));
+        assert_eq!(popped, pushed);
     });
 }
 
-/// Two producers with two items each, one consumer: each producer's items come in its order, positions without gaps.
+/// Two producers with two attempts each, a consumer with two: each producer's items come in its order, positions without gaps.
 fn two_producers(entries: usize) {
     model_bounded(2, move || {
         let (tx, rx) = bbq::shared::<Item>(2, entries).unwrap();
-        let other = tx.clone();
-        let producers = [(tx, 0), (other, 10)].map(|(tx, first)| {
-            thread::spawn(move || {
-                tx.push(Arc::new(first)).unwrap();
-                tx.push(Arc::new(first + 1)).unwrap();
-            })
-        });
+        let producers = [(tx.clone(), 0), (tx, 10)].map(|(tx, first)| thread::spawn(move || push_some(&tx, first, 2)));
         let mut next = [0, 10];
         let mut position = 0;
-        while position < 4 {
-            match rx.try_pop_numbered() {
-                Ok((at, item)) => {
-                    assert_eq!(at, position);
-                    position += 1;
-                    let next = &mut next[*item / 10];
-                    assert_eq!(*item, *next);
-                    *next += 1;
-                }
-                Err(TryPopError::Closed) => panic!("closed after {position} items"),
-                Err(TryPopError::Empty | TryPopError::Busy) => thread::yield_now(),
-            }
+        let mut pop = || {
+            let (at, item) = rx.try_pop_numbered()?;
+            assert_eq!(at, position);
+            position += 1;
+            let next = &mut next[*item / 10];
+            assert_eq!(*item, *next);
+            *next += 1;
+            Ok::<_, TryPopError>(())
+        };
+        for _ in 0..2 {
+            let _ = pop();
         }
-        for producer in producers {
-            producer.join().unwrap();
-        }
-        assert_eq!(rx.try_pop().err(), Some(TryPopError::Closed));
+        let pushed = producers.map(|producer| producer.join().unwrap());
+        while pop().is_ok() {}
+        assert_eq!(pop(), Err(TryPopError::Closed));
+        assert_eq!(next, pushed);
     });
 }
 
-/// One producer with three items, two consumers: who pops position n has item n, and all are popped.
+/// Two consumers with an attempt each, a producer with one item in the queue and two attempts: who pops position n has item n, and all are
+/// popped once.
 fn two_consumers(entries: usize) {
     model_bounded(2, move || {
         let (tx, rx) = bbq::shared::<Item>(2, entries).unwrap();
-        let other = rx.clone();
-        let consumer = thread::spawn(move || drain(&other));
-        let producer = thread::spawn(move || {
-            for number in 0..3 {
-                tx.push(Arc::new(number)).unwrap();
-            }
-        });
-        let popped = drain(&rx) + consumer.join().unwrap();
-        producer.join().unwrap();
-        assert_eq!(popped, 3);
+        tx.push(Arc::new(0)).unwrap();
+        let consumers = [rx.clone(), rx.clone()].map(|rx| thread::spawn(move || pop_some(&rx, 1)));
+        let pushed = push_some(&tx, 1, 2);
+        drop(tx);
+        let popped = consumers.map(|consumer| consumer.join().unwrap());
+        assert_eq!(popped[0] + popped[1] + drain(&rx), pushed);
     });
+}
+
+/// Pops up to `attempts` items without waiting. Returns how many there were.
+fn pop_some(rx: &bbq::Consumer<Item>, attempts: usize) -> usize {
+    (0..attempts).filter(|_| rx.try_pop_numbered().is_ok_and(|(position, item)| position == *item as u64)).count()
 }
 
 /// Pops until the queue is closed. Returns how many there were.
@@ -127,7 +141,7 @@ fn push_and_pop(tx: &bbq::Producer<Item>, rx: &bbq::Consumer<Item>, number: usiz
 /// One item is in the queue. A thread pushes one and pops one, three times over, so that the ring goes round; another pops one
 /// meanwhile. There is always something for it: `Empty` would be wrong (errata E1 and E2).
 fn empty_is_true(entries: usize, laps: usize) {
-    model_bounded(2, move || {
+    model_bounded(3, move || {
         let (tx, rx) = bbq::shared::<Item>(2, entries).unwrap();
         tx.push(Arc::new(0)).unwrap();
         let other = rx.clone();
@@ -175,6 +189,27 @@ fn full_is_true() {
     });
 }
 
+/// A producer that looks in one round and allocates in the next: the other thread fills and empties the ring meanwhile. The consumer of its
+/// entry's last round has to come before its write.
+fn an_allocation_comes_late() {
+    model_bounded(2, || {
+        let (tx, rx) = bbq::shared::<Item>(2, 1).unwrap();
+        let other = tx.clone();
+        let other = thread::spawn(move || push_some(&other, 10, 1) - 10);
+        let (mut pushed, mut popped) = (0, 0);
+        for _ in 0..2 {
+            pushed = push_some(&tx, pushed, 1);
+            popped += usize::from(rx.try_pop().is_ok());
+        }
+        pushed = push_some(&tx, pushed, 1);
+        pushed += other.join().unwrap();
+        while rx.try_pop().is_ok() {
+            popped += 1;
+        }
+        assert_eq!(popped, pushed);
+    });
+}
+
 /// The producer leaves behind two items; the consumer must not see the end before them.
 fn the_end_comes_last(entries: usize) {
     model(move || {
@@ -207,104 +242,65 @@ fn the_consumer_leaves(entries: usize) {
     });
 }
 
-#[test]
-fn model_order_1() {
-    order_is_kept(1, 0);
+/// Tests by name: `client` passes.
+macro_rules! models {
+    ($($name:ident: $client:expr,)+) => {
+        $(#[test]
+        fn $name() {
+            $client;
+        })+
+    };
 }
 
-#[test]
-fn model_order_2() {
-    order_is_kept(2, 0);
+models! {
+    order_1: order_is_kept(1, 0),
+    order_2: order_is_kept(2, 0),
+    order_across_the_wrap: order_is_kept(1, u64::MAX - 1),
+    two_producers_1: two_producers(1),
+    two_producers_2: two_producers(2),
+    two_consumers_1: two_consumers(1),
+    two_consumers_2: two_consumers(2),
+    roles_1: roles_switch(1),
+    roles_2: roles_switch(2),
+    empty_1: empty_is_true(1, 4),
+    empty_2: empty_is_true(2, 4),
+    full: full_is_true(),
+    late: an_allocation_comes_late(),
+    end_1: the_end_comes_last(1),
+    end_2: the_end_comes_last(2),
+    leaving_1: the_consumer_leaves(1),
+    leaving_2: the_consumer_leaves(2),
 }
 
-#[test]
-fn model_order_wrap() {
-    order_is_kept(1, u64::MAX - 1);
+/// Tests by name: `client` fails as `expected` when `edge` is Relaxed.
+macro_rules! canaries {
+    ($($name:ident: $edge:literal, $expected:literal, $client:expr,)+) => {
+        $(#[test]
+        #[should_panic(expected = $expected)]
+        fn $name() {
+            weakened($edge, || $client);
+        })+
+    };
 }
 
-#[test]
-fn model_two_producers_1() {
-    two_producers(1);
-}
-
-#[test]
-fn model_two_producers_2() {
-    two_producers(2);
-}
-
-#[test]
-fn model_two_consumers_1() {
-    two_consumers(1);
-}
-
-#[test]
-fn model_two_consumers_2() {
-    two_consumers(2);
-}
-
-#[test]
-fn model_roles_1() {
-    roles_switch(1);
-}
-
-#[test]
-fn model_roles_2() {
-    roles_switch(2);
-}
-
-#[test]
-fn model_empty_1() {
-    empty_is_true(1, 4);
-}
-
-#[test]
-fn model_empty_2() {
-    empty_is_true(2, 4);
-}
-
-#[test]
-fn model_full() {
-    full_is_true();
-}
-
-#[test]
-fn model_end_1() {
-    the_end_comes_last(1);
-}
-
-#[test]
-fn model_end_2() {
-    the_end_comes_last(2);
-}
-
-#[test]
-fn model_leaving_1() {
-    the_consumer_leaves(1);
-}
-
-#[test]
-fn model_leaving_2() {
-    the_consumer_leaves(2);
-}
-
-#[test]
-fn survey() {
-    let label: &'static str = std::env::var("EDGE").unwrap().leak();
-    let client = std::env::var("CLIENT").unwrap();
-    weakened(label, || match &*client {
-        "order1" => order_is_kept(1, 0),
-        "order2" => order_is_kept(2, 0),
-        "prod1" => two_producers(1),
-        "prod2" => two_producers(2),
-        "cons1" => two_consumers(1),
-        "cons2" => two_consumers(2),
-        "roles1" => roles_switch(1),
-        "roles2" => roles_switch(2),
-        "empty1" => empty_is_true(1, 4),
-        "empty2" => empty_is_true(2, 4),
-        "full" => full_is_true(),
-        "end1" => the_end_comes_last(1),
-        "end2" => the_end_comes_last(2),
-        _ => the_consumer_leaves(1),
-    });
+canaries! {
+    canary_1: "bbq.1", "with room", full_is_true(),
+    canary_2: "bbq.2", "with room", full_is_true(),
+    canary_3: "bbq.3", "Causality violation", order_is_kept(1, 0),
+    canary_4: "bbq.4", "Causality violation", order_is_kept(1, 0),
+    canary_1_late: "bbq.1", "Causality violation", an_allocation_comes_late(),
+    canary_5: "bbq.5", "exceeded maximum number of branches", an_allocation_comes_late(),
+    canary_6: "bbq.6", "exceeded maximum number of branches", two_consumers(1),
+    canary_7: "bbq.7", "Causality violation", order_is_kept(1, 0),
+    canary_8: "bbq.8", "with an item in the queue", roles_switch(1),
+    canary_9: "bbq.9", "Causality violation", order_is_kept(1, 0),
+    canary_10: "bbq.10", "exceeded maximum number of branches", empty_is_true(1, 4),
+    canary_11: "bbq.11", "exceeded maximum number of branches", empty_is_true(1, 4),
+    canary_12: "bbq.12", "exceeded maximum number of branches", two_producers(1),
+    canary_13: "bbq.13", "exceeded maximum number of branches", two_producers(1),
+    canary_14: "bbq.14", "exceeded maximum number of branches", empty_is_true(1, 4),
+    canary_15: "bbq.15", "exceeded maximum number of branches", empty_is_true(1, 4),
+    canary_16: "bbq.16", "left == right", the_end_comes_last(1),
+    canary_17: "bbq.17", "left == right", the_end_comes_last(1),
+    canary_18: "bbq.18", "with an item in the queue", roles_switch(1),
 }

@@ -48,14 +48,12 @@ pub(super) enum Allocate {
 
 /// What [`Block::room`] found.
 pub(super) enum Room {
-    /// Everything is consumed: the round can begin.
+    /// Everything is consumed: the round can begin, or has begun.
     Free,
     /// Entries of the last round are waiting for a consumer.
     Full,
     /// Every entry of the last round has its consumer, and some are still reading.
     Busy,
-    /// The round has begun: the head was out of date.
-    Moved,
 }
 
 /// What [`Block::look`] found.
@@ -157,18 +155,16 @@ impl<T> Block<T> {
         // (bbq.4) Acquire, pairs with (bbq.9): everything was read, and (bbq.5) passes that on to the writers. Relaxed would let
         // them overwrite what is being read.
         let consumed = Cursor(self.consumers.consumed.load(edge("bbq.4", Acquire)));
-        if consumed == end {
+        if !consumed.is_before(end) {
             return Room::Free;
-        }
-        if end.is_before(consumed) {
-            return Room::Moved;
         }
         // Relaxed: it only tells two reasons for the same refusal apart.
         let reserved = Cursor(self.consumers.reserved.load(Relaxed));
         if reserved.is_before(end) { Room::Full } else { Room::Busy }
     }
 
-    /// Begins the round of `head` for producers, unless somebody has. Only after [`room`](Self::room) was `Free`.
+    /// Begins the round of `head` for producers, or finishes what another producer has begun. Only after [`room`](Self::room)
+    /// was `Free`.
     ///
     /// An exact exchange does what the paper's MAX is for, and stays right when the round wraps.
     pub(super) fn begin(&self, layout: &Layout, head: Head) {
@@ -267,7 +263,8 @@ impl<T> Block<T> {
         let end = layout.end(head.last_round(layout)).0;
         let start = layout.start(head).0;
         // First `consumed`, then `reserved`: the other way round, an entry of the new round could be counted in the old one
-        // and the count wiped out. Relaxed: (bbq.10) passes it on.
+        // and the count wiped out. Relaxed: (bbq.10) passes it on, and an exchange leaves the release sequences of
+        // (bbq.9) unbroken.
         let _ = self.consumers.consumed.compare_exchange(end, start, Relaxed, Relaxed);
         // (bbq.10) Release, pairs with (bbq.8).
         let _ = self.consumers.reserved.compare_exchange(end, start, edge("bbq.10", Release), Relaxed);

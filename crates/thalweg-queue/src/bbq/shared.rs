@@ -166,7 +166,6 @@ impl<T> Shared<T> {
                     Room::Free => self.begin(head),
                     Room::Full => return Err(TryPushError::Full(value)),
                     Room::Busy => return Err(TryPushError::Busy(value)),
-                    Room::Moved => {}
                 },
             }
         }
@@ -177,9 +176,7 @@ impl<T> Shared<T> {
         let head = self.phead();
         match self.block(head).allocation(&self.layout, head) {
             Allocate::Entry(_) | Allocate::Moved => true,
-            Allocate::Done => {
-                matches!(self.block(head.next()).room(&self.layout, head.next()), Room::Free | Room::Moved)
-            }
+            Allocate::Done => matches!(self.block(head.next()).room(&self.layout, head.next()), Room::Free),
         }
     }
 
