@@ -15,11 +15,13 @@ use crate::scheme::Scheme;
 use crate::window::Assemble;
 use std::mem;
 use thalweg_sync::CachePadded;
-use thalweg_sync::atomic::{AtomicBool, AtomicI64, AtomicU64, AtomicUsize, Counter};
+use thalweg_sync::atomic::{AtomicBool, AtomicI64, AtomicU32, AtomicU64, AtomicUsize, Counter};
 use thalweg_sync::sync::Mutex;
 use thalweg_sync::thread;
 use thalweg_sync::time::now;
 
+/// Messages in the first blocks, until it is known what one costs.
+const FIRST_LEN: u32 = 16;
 /// Tickets of an ordered parallel kernel that may be out, per worker and at least.
 const TICKETS: (usize, usize) = (16, 32);
 
@@ -152,12 +154,11 @@ impl Graph<'_> {
                 message_bytes: link.bytes,
                 component: component_of[from].filter(|_| component_of[from] == component_of[to]),
             };
-            // The cost of a message is not known yet. A parallel kernel gets small blocks first, so that few but costly messages are spread.
-            let bytes = (MOST_BYTES / 4 / link.bytes.max(1)).max(1) as u32;
+            // The cost of a message is not known yet, so blocks are short at first: few but costly messages are spread and not held back.
             let block_len = match window {
                 Some(window) => (window.peek.max(window.pop) * 2) as u32,
                 None if parallel(to) => 1,
-                None => bytes,
+                None => FIRST_LEN.min((MOST_BYTES / link.bytes.max(1)).max(1) as u32),
             };
             let assembler = window.map(|window| {
                 let assembler = (window.assembler)();
@@ -202,6 +203,7 @@ impl Graph<'_> {
                 pending: AtomicBool::new(false),
                 ask_at: AtomicU64::new(0),
                 block_time: AtomicU64::new(0),
+                give_len: AtomicU32::new(FIRST_LEN),
             })
         });
         let kernels: Vec<_> = states.collect();

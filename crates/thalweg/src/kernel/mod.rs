@@ -101,7 +101,7 @@ pub(crate) fn drive_source(source: &mut dyn Source, cx: &Cx<'_>) -> Result<Outco
             Flow::Done => break Why::Done,
         }
         blocks += 1;
-        if blocks >= cx.quantum() {
+        if blocks >= cx.quantum() || cx.gives_slowly() {
             break Why::More;
         }
     };

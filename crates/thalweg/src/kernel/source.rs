@@ -6,13 +6,13 @@ use crate::output::{Core, Output};
 use crate::run::Cx;
 use std::marker::PhantomData;
 
-/// Gives about a block of what `iterator` has.
+/// Gives some of what `iterator` has.
 #[inline(always)]
 fn give_block<I: Iterator>(cx: &Cx<'_>, iterator: &mut I) -> Flow {
     let mut core = Core::new(cx, 0, None);
     // SAFETY: O1: dropped at the end of this function.
     let mut output = unsafe { Output::open(&mut core) };
-    for _ in 0..cx.edge(cx.outputs()[0]).block_len() {
+    for _ in 0..cx.give_len() {
         match iterator.next() {
             Some(message) => output.push(message),
             None => return Flow::Done,

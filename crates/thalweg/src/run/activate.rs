@@ -16,8 +16,12 @@ const STRIDE: u64 = 16;
 const PARALLEL_BLOCK: u64 = 10_000;
 /// How long a block should keep other kernels busy.
 const SEQUENTIAL_BLOCK: u64 = 50_000;
+/// How long a source should give before it looks up, in nanoseconds.
+const SOURCE_GIVE: u64 = 10_000;
+/// Messages it gives at most before it looks up.
+const MOST_GIVEN: u64 = 4096;
 /// Bytes of messages in a block, at most.
-pub(crate) const MOST_BYTES: usize = 8 * 1024;
+pub(crate) const MOST_BYTES: usize = 16 * 1024;
 /// How long a source that had nothing is left alone, in nanoseconds: doubles from the first to the second.
 const ASK_AGAIN: (u64, u64) = (20_000, 1_000_000);
 
@@ -213,8 +217,15 @@ impl Worker<'_> {
         if outcome.blocks == 0 {
             return;
         }
-        state.block_time.store(nanos / u64::from(outcome.blocks), Relaxed);
-        if state.source || outcome.messages == 0 || state.inputs.len() != 1 {
+        let block_time = (nanos / u64::from(outcome.blocks)).max(1);
+        state.block_time.store(block_time, Relaxed);
+        if state.source {
+            let now = u64::from(state.give_len.load(Relaxed));
+            let length = (now * SOURCE_GIVE / block_time).clamp(1, now * 4).min(MOST_GIVEN);
+            state.give_len.store(length as u32, Relaxed);
+            return;
+        }
+        if outcome.messages == 0 || state.inputs.len() != 1 {
             return;
         }
         let edge = &self.core.edges[state.inputs[0]];

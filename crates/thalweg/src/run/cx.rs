@@ -40,6 +40,17 @@ impl<'a> Cx<'a> {
         self.worker.core.scheme.quantum()
     }
 
+    /// Messages a source may give before it looks up.
+    pub(crate) fn give_len(&self) -> u32 {
+        self.state().give_len.load(Relaxed)
+    }
+
+    /// A source that is slow, or of which nothing is known yet, gives little at a time and hands it on at once.
+    pub(crate) fn gives_slowly(&self) -> bool {
+        let time = self.state().block_time.load(Relaxed);
+        time == 0 || time > WORTH_WAKING * 2
+    }
+
     /// Blocks an activation of a parallel kernel may take: its messages are worth spreading, so fewer.
     pub(crate) fn parallel_quantum(&self) -> u32 {
         1
@@ -190,7 +201,8 @@ impl<'a> Cx<'a> {
     /// The end of an activation of a sequential kernel: partial blocks are handed on, unless the kernel is certain to run again at once.
     pub(crate) fn end_activation(&self, why: Why, blocks: u32, messages: u64) -> Outcome {
         let goes_on = why == Why::More
-            && (self.state().source || self.inputs().iter().any(|&edge| self.edge(edge).has_input()))
+            && (self.state().source && !self.gives_slowly()
+                || self.inputs().iter().any(|&edge| self.edge(edge).has_input()))
             && !self.is_draining();
         if !goes_on {
             for &edge in self.outputs() {

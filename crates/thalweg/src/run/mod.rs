@@ -27,7 +27,7 @@ use crate::run::stats::Row;
 use crate::scheme::Scheme;
 use std::fmt;
 use thalweg_sync::CachePadded;
-use thalweg_sync::atomic::{AtomicBool, AtomicI64, AtomicU64, AtomicUsize, Counter, Ordering::*};
+use thalweg_sync::atomic::{AtomicBool, AtomicI64, AtomicU32, AtomicU64, AtomicUsize, Counter, Ordering::*};
 use thalweg_sync::sync::{Arc, Mutex};
 
 /// Why an activation ended.
@@ -81,6 +81,8 @@ pub(crate) struct State {
     pub(crate) ask_at: AtomicU64,
     /// Nanoseconds one block takes, as last measured.
     pub(crate) block_time: AtomicU64,
+    /// Messages that a source made of an iterator gives before it looks up.
+    pub(crate) give_len: AtomicU32,
 }
 
 /// Kernels that form a cycle.

@@ -4,7 +4,7 @@ use crate::pool::Pool;
 use crate::run::elastic::Elastic;
 use crate::run::stats::Row;
 use crate::run::{Bodies, Core};
-use crate::scheme::{Choice, Setup, View};
+use crate::scheme::{Choice, Event, Setup, View};
 use std::cell::Cell;
 use std::fmt;
 use thalweg_sync::atomic::Ordering::*;
@@ -14,6 +14,8 @@ use thalweg_sync::time::{Duration, now};
 
 /// The longest a worker sleeps while a polled source has nothing.
 const POLL_AGAIN: Duration = Duration::from_millis(1);
+/// Attempts in a row that did nothing, beyond two per kernel, before a worker gives up its time slice.
+const IN_VAIN: usize = 64;
 /// The longest an idle worker looks around before it sleeps, in nanoseconds.
 const MOST_SPIN: u64 = 20_000;
 
@@ -73,6 +75,7 @@ impl<'a> Worker<'a> {
         let mut elastic = hire.map(|hire| Elastic::new(self, hire));
         let mut policy = self.core.scheme.policy(&Setup { view: &view });
         let mut choice = policy.first(&view);
+        let mut in_vain = 0;
         while !self.core.is_over() {
             if self.index >= self.core.target.load(Relaxed) {
                 self.sit_out();
@@ -82,7 +85,14 @@ impl<'a> Worker<'a> {
             match choice {
                 Choice::Run(kernel) => {
                     let event = self.try_activate(kernel);
+                    in_vain = if matches!(event, Event::Ran { .. }) { 0 } else { in_vain + 1 };
                     choice = policy.next(&view, kernel, event);
+                    if in_vain > IN_VAIN + 2 * self.core.kernels.len() {
+                        // What looks ready is in the hands of a thread that does not run now: let it.
+                        in_vain = 0;
+                        self.row.worker.yields.add(1);
+                        thread::yield_now();
+                    }
                 }
                 Choice::Yield => {
                     self.row.worker.yields.add(1);
