@@ -1,4 +1,63 @@
 //! Queues for handing messages between threads, each usable alone.
+//!
+//! # Which one?
+//!
+//! | you have | take | not when |
+//! |---|---|---|
+//! | one producer, one consumer, items of one word: a `Box`, an `Arc`, a reference, a number that is not zero | [`fast_forward()`] | items are larger: box them, or take `bbq` |
+//! | any number of either, or items of any kind | [`bbq::shared`], or [`bbq::with_capacity`] to have the block count chosen | a thread may be killed or suspended for ever in the middle of a call: others would wait for it |
+//!
+//! ```
+//! use thalweg_queue::bbq;
+//! use std::thread;
+//!
+//! let (tx, rx) = bbq::with_capacity(1024)?;
+//! let workers: Vec<_> = (0..3)
+//!     .map(|worker| {
+//!         let tx = tx.clone();
+//!         thread::spawn(move || (0..100).for_each(|n| tx.push(worker * 100 + n).unwrap()))
+//!     })
+//!     .collect();
+//! drop(tx); // the workers' clones are the only producers now
+//!
+//! let mut sum = 0;
+//! while let Ok(number) = rx.pop() {
+//!     sum += number;
+//! }
+//! assert_eq!(sum, (0..300).sum());
+//! workers.into_iter().for_each(|worker| worker.join().unwrap());
+//! # Ok::<(), thalweg_queue::BuildError>(())
+//! ```
+//!
+//! # The words all of them speak
+//!
+//! | word | meaning |
+//! |---|---|
+//! | `try_push`, `try_pop` | now or not at all. [`TryPushError`] gives the value back and tells `Full`, `Busy` and `Closed` apart; [`TryPopError`] tells `Empty`, `Busy` and `Closed` apart |
+//! | `push`, `pop` | the same, waiting while the queue is full or empty: a pause at first, then the time slice is given up. They never sleep |
+//! | dropping a side | dropping the last producer closes the queue, and consumers drain what is left before they see `Closed`. Dropping the last consumer makes pushes fail with the value given back, and drops what is in the queue |
+//! | `is_closed` | whether the other side is gone |
+//! | `capacity` | how many items fit; each queue says how exact that is |
+//! | `Clone` | a handle that can be cloned may be many; one that cannot takes `&mut self`, so that the compiler counts to one |
+//!
+//! What a producer did before a push is visible to the consumer after the pop of that item.
+//!
+//! # What is promised
+//!
+//! - FIFO and linearizable: every answer is true at one instant between call and return, `Full` and `Empty` too.
+//! - No item is lost or dropped twice, whoever leaves first. An item whose push races with the last consumer's leaving may be accepted;
+//!   then it is dropped with the queue.
+//! - Nothing is allocated after a queue is built.
+//!
+//! # What is not
+//!
+//! - Wait-freedom of `bbq`: its operations are short, but one that is interrupted half-way makes others `Busy`.
+//! - Closing when a handle is leaked: `mem::forget` keeps a side alive for ever.
+//! - Fairness between the threads of one side.
+//! - Blocking in the kernel: `push` and `pop` use their core, or what the scheduler leaves of it, until they can go on.
+//!
+//! Without the default feature `std` the crate is `no_std` with `alloc`, and waiting never gives up the time slice. The feature
+//! `instrument` lets an engine watch every access ([`thalweg_sync`]).
 #![cfg_attr(not(feature = "std"), no_std)]
 extern crate alloc;
 
