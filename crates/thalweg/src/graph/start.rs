@@ -112,9 +112,10 @@ impl Graph<'_> {
         let pins: Vec<_> = before.iter().flat_map(|affinity| affinity.cpus()).collect();
         let pins = if pins.len() >= core.rows.len() { pins } else { Vec::new() };
         let pin = |index: usize| {
-            if let Some(&cpu) = pins.get(index) {
+            if let (Some(all), Some(&cpu)) = (&before, pins.get(index)) {
+                // A new thread inherits the pin of the one that started it, so it asks for all first.
                 // A system that cannot pin runs unpinned: the promise is "if the system can do it".
-                let _ = thread::pin_current(cpu);
+                let _ = all.restore().and_then(|()| thread::pin_current(cpu));
             }
         };
         core.control.bell.join();
@@ -129,7 +130,7 @@ impl Graph<'_> {
             pin(0);
             Worker::new(core, bodies, 0).work(Some(&hire));
         });
-        if let Some(before) = before {
+        if let Some(before) = &before {
             // The calling thread gets back what it had.
             let _ = before.restore();
         }
