@@ -204,16 +204,17 @@ impl Edge {
         }
     }
 
-    /// Moves what is in the spill into the queue as far as there is room. True if nothing is left.
+    /// Moves what is in the spill into the queue as far as there is room. True if something was moved.
     ///
     /// # Safety
     ///
     /// E1, unless the producer is unordered.
     pub(crate) unsafe fn flush(&self) -> bool {
         if self.spilled.load(Acquire) == 0 {
-            return true;
+            return false;
         }
         let mut spill = self.spill.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        let before = spill.len();
         while let Some(block) = spill.pop_front() {
             if let Some(block) = self.try_queue(block) {
                 spill.push_front(block);
@@ -221,7 +222,7 @@ impl Edge {
             }
         }
         self.spilled.store(spill.len(), Release);
-        spill.is_empty()
+        spill.len() < before
     }
 
     /// Takes the block that was left open.
@@ -399,11 +400,12 @@ impl Edge {
         self.spilled.load(Relaxed) > 0
     }
 
-    /// Blocks handed through the edge so far, both sides: changes whenever a kernel at either end could find something new.
+    /// Changes whenever a kernel at either end could find something new. The spill counts too: what leaves it was sent before.
     pub(crate) fn signature(&self) -> u64 {
         let closed = u64::from(self.is_closed()) + u64::from(self.is_hung_up());
         self.sent.blocks.load(Acquire).wrapping_mul(0x9E37_79B9_7F4A_7C15)
             ^ self.taken.blocks.load(Acquire).wrapping_mul(0xC2B2_AE3D_27D4_EB4F)
+            ^ (self.spilled.load(Acquire) as u64).wrapping_mul(0x1656_67B1_9E37_79F9)
             ^ closed
     }
 

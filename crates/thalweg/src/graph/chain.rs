@@ -160,7 +160,7 @@ impl<'g, 'env, I: Iterator<Item: Send + 'env> + Send + 'env> Chain<'g, 'env, Fro
     /// Ends the chain within the same kernel: no edge, no hop, as fast as a loop.
     #[track_caller]
     pub fn for_each(self, each: impl FnMut(I::Item) + Send + 'env) {
-        self.graph.add_fused(Box::new(source::Fused(self.pending.0, each)));
+        self.graph.add_fused(Box::new(source::Fused(Some((self.pending.0, each)))));
     }
 }
 

@@ -69,10 +69,12 @@ where
 }
 
 /// A whole chain in one kernel: an iterator and what is done with each of its items, no edge between.
-pub(crate) struct Fused<I, F>(pub(crate) I, pub(crate) F);
+///
+/// `None` after a panic.
+pub(crate) struct Fused<I, F>(pub(crate) Option<(I, F)>);
 
 /// Items between two looks at whether the run was stopped.
-const FUSED_STEP: usize = 4096;
+const FUSED_STEP: usize = 16 * 1024;
 
 impl<I, F> Source for Fused<I, F>
 where
@@ -80,12 +82,19 @@ where
     F: FnMut(I::Item) + Send,
 {
     fn give(&mut self, _cx: &Cx<'_>) -> Result<Flow, BoxError> {
-        let mut given = 0;
-        let Self(iterator, each) = self;
-        iterator.by_ref().take(FUSED_STEP).for_each(|item| {
-            given += 1;
+        // Locals can live in registers; behind `self` each item would cost loads and stores.
+        let Some((mut iterator, mut each)) = self.0.take() else { return Ok(Flow::Done) };
+        let Some(mut item) = iterator.next() else { return Ok(Flow::Done) };
+        // In this order every way out of the loop comes after a call of `each`: what it writes can stay in a register until then.
+        for _ in 1..FUSED_STEP {
             each(item);
-        });
-        Ok(if given == FUSED_STEP { Flow::More } else { Flow::Done })
+            item = match iterator.next() {
+                Some(next) => next,
+                None => return Ok(Flow::Done),
+            };
+        }
+        each(item);
+        self.0 = Some((iterator, each));
+        Ok(Flow::More)
     }
 }

@@ -16,6 +16,8 @@ struct Sleepers {
     list: Vec<(usize, Unparker)>,
     /// Workers that are at work or on the list; those on the bench are neither.
     present: usize,
+    /// Times a worker was taken off the list.
+    risen: u64,
 }
 
 #[derive(Debug, Default)]
@@ -56,13 +58,16 @@ impl Bell {
         let before = sleepers.list.len();
         sleepers.list.retain(|&(other, _)| other != worker);
         self.sleeping.store(sleepers.list.len(), Relaxed);
-        sleepers.list.len() < before
+        let was_there = sleepers.list.len() < before;
+        sleepers.risen += u64::from(was_there);
+        was_there
     }
 
-    /// Whether every worker that takes part is on the list.
-    pub(crate) fn all_asleep(&self) -> bool {
+    /// If every worker that takes part is on the list, a number. As long as it is the same, none of them got up meanwhile: a look at the
+    /// kernels between two equal answers is a look at all there is, for one that gets up can do something and lie down again.
+    pub(crate) fn all_asleep(&self) -> Option<u64> {
         let sleepers = self.lock();
-        sleepers.list.len() == sleepers.present
+        (sleepers.list.len() == sleepers.present).then_some(sleepers.risen)
     }
 
     /// Whether some worker is on the list. Cheap: the line is only written when somebody goes to sleep or wakes.
@@ -91,6 +96,7 @@ impl Bell {
         let mut sleepers = self.lock();
         let from = sleepers.list.len().saturating_sub(count);
         let woken = sleepers.list.split_off(from);
+        sleepers.risen += woken.len() as u64;
         self.sleeping.store(sleepers.list.len(), Relaxed);
         drop(sleepers);
         woken.iter().for_each(|(_, unparker)| unparker.unpark());

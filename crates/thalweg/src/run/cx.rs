@@ -160,7 +160,9 @@ impl<'a> Cx<'a> {
     pub(crate) fn flush_outputs(&self) {
         for &edge in self.outputs() {
             // SAFETY: E1: only the claim holder of a sequential kernel calls this.
-            unsafe { self.edge(edge).flush() };
+            if unsafe { self.edge(edge).flush() } {
+                self.worker.emitted.set(Some(edge));
+            }
         }
     }
 

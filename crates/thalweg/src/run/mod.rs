@@ -193,7 +193,7 @@ impl Core {
     pub(crate) fn signature(&self, kernel: usize) -> u64 {
         let state = &self.kernels[kernel];
         let edges = state.inputs.iter().chain(&state.outputs);
-        edges.fold(1_u64, |sum, &edge| sum.rotate_left(7).wrapping_add(self.edges[edge].signature())) | 1
+        edges.fold(1_u64, |sum, &edge| sum.rotate_left(7).wrapping_add(self.edges[edge].signature())).max(1)
     }
 
     /// Marks `kernel` done: closes its outputs, gives up its inputs. Once (U2).

@@ -137,13 +137,13 @@ impl<'a> Worker<'a> {
         let bell = &self.core.control.bell;
         bell.lie_down(self.index, self.parker.unparker());
         // W1: from here on, who makes a kernel ready sees this worker on the list.
-        let last = bell.all_asleep();
+        let night = bell.all_asleep();
         if self.core.is_over() || ready() {
             self.get_up();
             return;
         }
         let outside = self.core.waits_outside(self.bodies);
-        if last && !outside && bell.all_asleep() && !self.core.is_over() {
+        if night.is_some() && !outside && bell.all_asleep() == night && !self.core.is_over() {
             self.core.stall(self.bodies);
             self.get_up();
             return;
