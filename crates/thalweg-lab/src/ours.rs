@@ -15,20 +15,26 @@ use crate::workloads::{Chain, Check, Digest, Farm, Fir, FirChain, Stamped, Text,
 pub struct Setting {
     scheme: Option<&'static str>,
     workers: Option<usize>,
+    counted: bool,
 }
 
 impl Setting {
     /// What a user gets who chooses nothing.
-    pub const DEFAULT: Setting = Setting { scheme: None, workers: None };
+    pub const DEFAULT: Setting = Setting { scheme: None, workers: None, counted: true };
 
     /// The default scheme with `workers` workers, pinned.
     pub const fn workers(workers: usize) -> Self {
-        Setting { scheme: None, workers: Some(workers) }
+        Setting { workers: Some(workers), ..Setting::DEFAULT }
     }
 
     /// The scheme of this name.
     pub const fn scheme(name: &'static str) -> Self {
-        Setting { scheme: Some(name), workers: None }
+        Setting { scheme: Some(name), ..Setting::DEFAULT }
+    }
+
+    /// Without what is counted for the report alone.
+    pub const fn uncounted(self) -> Self {
+        Setting { counted: false, ..self }
     }
 
     fn build(self) -> Result<Scheme, BoxError> {
@@ -36,6 +42,7 @@ impl Setting {
             Some(name) => Scheme::named(name)?,
             None => Scheme::default(),
         };
+        let scheme = scheme.counted(self.counted);
         Ok(match self.workers {
             Some(workers) => scheme.workers(workers).pinned(true),
             None => scheme,
@@ -46,7 +53,8 @@ impl Setting {
     fn name(self, base: &str) -> String {
         let scheme = self.scheme.map(|scheme| format!("-{scheme}")).unwrap_or_default();
         let workers = self.workers.map(|workers| format!("-{workers}w")).unwrap_or_default();
-        format!("{base}{scheme}{workers}")
+        let counted = if self.counted { "" } else { "-uncounted" };
+        format!("{base}{scheme}{workers}{counted}")
     }
 }
 

@@ -15,5 +15,6 @@ pub static EXPERIMENTS: &[Experiment] = &[
     streams::idle::EXPERIMENT,
     streams::workers::EXPERIMENT,
     streams::schemes::EXPERIMENT,
+    streams::report::EXPERIMENT,
     streams::build::EXPERIMENT,
 ];

@@ -7,6 +7,7 @@ pub mod fir32;
 pub mod idle;
 pub mod pipe3;
 pub mod pipe3_fused;
+pub mod report;
 pub mod schemes;
 pub mod search;
 #[cfg(test)]
