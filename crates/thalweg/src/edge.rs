@@ -266,6 +266,10 @@ impl Edge {
         if sent < self.sent.credit.load(Relaxed) {
             return false;
         }
+        // What was on its way when the taker hung up stays, and must not stop a sender that others still take from.
+        if self.is_hung_up() {
+            return false;
+        }
         let taken = self.taken.blocks.load(Relaxed);
         let by_messages = self.limit_messages.load(Relaxed);
         if by_messages == usize::MAX {
@@ -384,6 +388,11 @@ impl Edge {
     /// Something can be taken at once: what is in the spill has to be moved by the producer first.
     pub(crate) fn can_take(&self) -> bool {
         self.held.load(Relaxed) || self.backlog() > self.spilled.load(Relaxed) as u64
+    }
+
+    /// Messages that nobody took because the taker had hung up: those that found it so, and those that were on their way.
+    pub(crate) fn lost(&self) -> u64 {
+        self.gauge.lost.get() + if self.is_hung_up() { self.messages() as u64 } else { 0 }
     }
 
     pub(crate) fn taken_blocks(&self) -> u64 {

@@ -1,5 +1,6 @@
 //! What happened in a run: per kernel, per edge, per worker.
 
+use crate::edge::Edge;
 use crate::run::Core;
 use std::fmt::{self, Write};
 use thalweg_sync::time::Duration;
@@ -130,7 +131,7 @@ impl Report {
             polls: over_workers(&|row| row.worker.polls.get()),
             yields: over_workers(&|row| row.worker.yields.get()),
             sleeps: over_workers(&|row| row.worker.sleeps.get()),
-            dropped: core.lost.get() + core.edges.iter().map(|edge| edge.gauge.lost.get()).sum::<u64>(),
+            dropped: core.lost.get() + core.edges.iter().map(Edge::lost).sum::<u64>(),
             kernels: kernels.collect(),
             edges: edges.collect(),
         }
