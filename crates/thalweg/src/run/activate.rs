@@ -138,7 +138,7 @@ impl Worker<'_> {
         let state = &self.core.kernels[kernel];
         let why = outcome.map_or(Why::Done, |outcome| outcome.why);
         let over = why == Why::Done && outcome.is_some() && !self.core.control.is_cancelled();
-        if state.source {
+        if state.source && !self.bodies.source_waits_outside(kernel) {
             self.note_pending(kernel, why, outcome.is_some_and(|outcome| outcome.blocks > 0) || emitted.is_some());
         }
         if state.parallel {

@@ -155,7 +155,7 @@ impl Core {
         }
         if state.source {
             if self.control.is_draining() || bodies.source_has_input(kernel) {
-                let asked = state.pending.load(Relaxed) && !bodies.source_waits_outside(kernel);
+                let asked = state.pending.load(Relaxed);
                 let later = asked && thalweg_sync::time::now().as_nanos() < state.ask_at.load(Relaxed);
                 return if later && !self.control.is_draining() { Some(Why::Pending) } else { None };
             }

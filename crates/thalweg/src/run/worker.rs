@@ -142,8 +142,8 @@ impl<'a> Worker<'a> {
             self.get_up();
             return;
         }
-        let outside = self.core.waits_outside(self.bodies);
-        if night.is_some() && !outside && bell.all_asleep() == night && !self.core.is_over() {
+        let alone = night.is_some() && !self.core.waits_outside(self.bodies);
+        if alone && bell.all_asleep() == night && !self.core.is_over() {
             self.core.stall(self.bodies);
             self.get_up();
             return;
