@@ -29,7 +29,7 @@
 //! | an iterator that does not wait | [`Graph::source`], [`Graph::source_with`] |
 //! | an iterator that waits for input | [`Graph::source_blocking`] |
 //! | messages from other threads | [`Graph::inlet`] |
-//! | a step with state | [`Graph::sequential`], [`Graph::map`] |
+//! | a step with state | [`Graph::sequential`], [`Graph::map`], [`Graph::update`] |
 //! | a step without state, to spread over cores | [`Graph::parallel`], [`Graph::parallel_map`] |
 //! | a step that looks at neighbours | [`Graph::window`], [`Graph::parallel_window`] |
 //! | several inputs or outputs | [`Kernel`] and [`Graph::add`] |

@@ -319,6 +319,32 @@ impl<'a, T, U> InPlace<'a, T, U> {
         }
         true
     }
+
+    /// Changes the next message where it is, or lets it fall if `change` says false. False at the end.
+    ///
+    /// Only if `U` is `T`. A message moves only when one before it has fallen.
+    #[inline(always)]
+    pub(crate) fn alter(&mut self, change: impl FnOnce(&mut T) -> bool) -> bool {
+        if ptr::eq(self.read, self.end) {
+            return false;
+        }
+        let message = self.read;
+        // SAFETY: `message < end` is initialised, and stays the block's until it is passed, also if `change` panics.
+        let kept = change(unsafe { &mut *message });
+        // SAFETY: `write <= message`; what lies between was dropped or moved out.
+        unsafe {
+            self.read = message.byte_add(stride::<T>());
+            if !kept {
+                message.drop_in_place();
+            } else {
+                if !ptr::eq(self.write.cast(), message) {
+                    self.write.cast::<T>().copy_from_nonoverlapping(message, 1);
+                }
+                self.write = self.write.byte_add(stride::<T>());
+            }
+        }
+        true
+    }
 }
 
 impl<T, U> Drop for InPlace<'_, T, U> {

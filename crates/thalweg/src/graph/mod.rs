@@ -7,7 +7,7 @@ mod start;
 
 use crate::error::{Error, Refusal, Result, Verdict};
 use crate::kernel::each;
-use crate::kernel::fused::{Fused, Identity, Map};
+use crate::kernel::fused::{Fused, Identity, Map, Update};
 use crate::kernel::inlet::{self, Inlet};
 use crate::kernel::ported::{Binder, Kernel, PortName, WithPorts};
 use crate::kernel::source;
@@ -270,6 +270,13 @@ impl<'env> Graph<'env> {
     {
         let body = Body::Sequential(Slot::new(Box::new(Fused(Map(Identity, change), PhantomData::<fn(T)>))));
         self.add_node("map", body, None)
+    }
+
+    /// A kernel that changes each message where it is, on one worker at a time. The block is passed on as it is, so large messages are never copied.
+    #[track_caller]
+    pub fn update<T: Send + 'env>(&mut self, change: impl FnMut(&mut T) + Send + 'env) -> Node<T, T> {
+        let body = Body::Sequential(Slot::new(Box::new(Fused(Update(Identity, change), PhantomData::<fn(T)>))));
+        self.add_node("update", body, None)
     }
 
     /// A kernel without state that gives one message for each, on many workers at once, in order.

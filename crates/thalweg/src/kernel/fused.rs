@@ -7,20 +7,38 @@ use crate::output::{Core, InPlace, Output, Unread};
 use crate::run::Cx;
 use std::marker::PhantomData;
 
-/// What is done with each message, as a type.
-pub trait Stage<T>: Send {
+mod sealed {
+    pub trait Sealed {}
+}
+
+/// What is done with each message, as a type. Only the stages of this module implement it.
+///
+/// **S1** A stage with `IN_PLACE` gives messages of the type that it takes: `Out` is `T`.
+pub trait Stage<T>: Send + sealed::Sealed {
     /// What comes out.
     type Out: Send;
     /// Exactly one message comes out for each that goes in.
     const ONE: bool;
     /// At most one comes out, and [`one`](Self::one) gives it.
     const AT_MOST_ONE: bool;
+    /// Messages stay what and where they are, and [`alter`](Self::alter) changes them there: large ones are not moved.
+    const IN_PLACE: bool;
 
     /// Gives all that comes out for `message` to `emit`.
     fn each(&mut self, message: T, emit: &mut impl FnMut(Self::Out));
 
     /// The one message that comes out for `message`, if any. Only for stages with `AT_MOST_ONE`.
     fn one(&mut self, message: T) -> Option<Self::Out>;
+
+    /// Changes the message where it is. False if it falls. Only for stages with `IN_PLACE`.
+    fn alter(&mut self, message: &mut T) -> bool;
+}
+
+/// The message as a stage behind one with `IN_PLACE` sees it.
+#[inline(always)]
+fn as_out<T, S: Stage<T>>(_stage: &S, message: &mut T) -> *mut S::Out {
+    debug_assert!(S::IN_PLACE);
+    std::ptr::from_mut(message).cast()
 }
 
 /// Lets every message through.
@@ -31,6 +49,7 @@ impl<T: Send> Stage<T> for Identity {
     type Out = T;
     const ONE: bool = true;
     const AT_MOST_ONE: bool = true;
+    const IN_PLACE: bool = true;
     #[inline(always)]
     fn each(&mut self, message: T, emit: &mut impl FnMut(T)) {
         emit(message);
@@ -38,6 +57,10 @@ impl<T: Send> Stage<T> for Identity {
     #[inline(always)]
     fn one(&mut self, message: T) -> Option<T> {
         Some(message)
+    }
+    #[inline(always)]
+    fn alter(&mut self, _message: &mut T) -> bool {
+        true
     }
 }
 
@@ -49,6 +72,7 @@ impl<T, U: Send, S: Stage<T>, F: FnMut(S::Out) -> U + Send> Stage<T> for Map<S, 
     type Out = U;
     const ONE: bool = S::ONE;
     const AT_MOST_ONE: bool = S::AT_MOST_ONE;
+    const IN_PLACE: bool = false;
     #[inline(always)]
     fn each(&mut self, message: T, emit: &mut impl FnMut(U)) {
         let change = &mut self.1;
@@ -57,6 +81,9 @@ impl<T, U: Send, S: Stage<T>, F: FnMut(S::Out) -> U + Send> Stage<T> for Map<S, 
     #[inline(always)]
     fn one(&mut self, message: T) -> Option<U> {
         self.0.one(message).map(&mut self.1)
+    }
+    fn alter(&mut self, _message: &mut T) -> bool {
+        unreachable!("a map makes new messages")
     }
 }
 
@@ -68,6 +95,7 @@ impl<T, S: Stage<T>, F: FnMut(&S::Out) -> bool + Send> Stage<T> for Filter<S, F>
     type Out = S::Out;
     const ONE: bool = false;
     const AT_MOST_ONE: bool = S::AT_MOST_ONE;
+    const IN_PLACE: bool = S::IN_PLACE;
     #[inline(always)]
     fn each(&mut self, message: T, emit: &mut impl FnMut(S::Out)) {
         let keep = &mut self.1;
@@ -81,6 +109,13 @@ impl<T, S: Stage<T>, F: FnMut(&S::Out) -> bool + Send> Stage<T> for Filter<S, F>
     fn one(&mut self, message: T) -> Option<S::Out> {
         self.0.one(message).filter(&mut self.1)
     }
+    #[inline(always)]
+    fn alter(&mut self, message: &mut T) -> bool {
+        let kept = self.0.alter(message);
+        // SAFETY: S1: the stages before give what they take, so this is the same type.
+        let message = unsafe { &mut *as_out(&self.0, message) };
+        kept && (self.1)(&*message)
+    }
 }
 
 /// See [`Chain::update`](crate::Chain::update).
@@ -91,6 +126,7 @@ impl<T, S: Stage<T>, F: FnMut(&mut S::Out) + Send> Stage<T> for Update<S, F> {
     type Out = S::Out;
     const ONE: bool = S::ONE;
     const AT_MOST_ONE: bool = S::AT_MOST_ONE;
+    const IN_PLACE: bool = S::IN_PLACE;
     #[inline(always)]
     fn each(&mut self, message: T, emit: &mut impl FnMut(S::Out)) {
         let change = &mut self.1;
@@ -105,6 +141,16 @@ impl<T, S: Stage<T>, F: FnMut(&mut S::Out) + Send> Stage<T> for Update<S, F> {
         (self.1)(&mut message);
         Some(message)
     }
+    #[inline(always)]
+    fn alter(&mut self, message: &mut T) -> bool {
+        let kept = self.0.alter(message);
+        // SAFETY: S1: the stages before give what they take, so this is the same type.
+        let message = unsafe { &mut *as_out(&self.0, message) };
+        if kept {
+            (self.1)(message);
+        }
+        kept
+    }
 }
 
 /// See [`Chain::inspect`](crate::Chain::inspect).
@@ -115,6 +161,7 @@ impl<T, S: Stage<T>, F: FnMut(&S::Out) + Send> Stage<T> for Inspect<S, F> {
     type Out = S::Out;
     const ONE: bool = S::ONE;
     const AT_MOST_ONE: bool = S::AT_MOST_ONE;
+    const IN_PLACE: bool = S::IN_PLACE;
     #[inline(always)]
     fn each(&mut self, message: T, emit: &mut impl FnMut(S::Out)) {
         let look = &mut self.1;
@@ -126,6 +173,16 @@ impl<T, S: Stage<T>, F: FnMut(&S::Out) + Send> Stage<T> for Inspect<S, F> {
     #[inline(always)]
     fn one(&mut self, message: T) -> Option<S::Out> {
         self.0.one(message).inspect(&mut self.1)
+    }
+    #[inline(always)]
+    fn alter(&mut self, message: &mut T) -> bool {
+        let kept = self.0.alter(message);
+        // SAFETY: S1: the stages before give what they take, so this is the same type.
+        let message = unsafe { &mut *as_out(&self.0, message) };
+        if kept {
+            (self.1)(&*message);
+        }
+        kept
     }
 }
 
@@ -142,6 +199,7 @@ where
     type Out = I::Item;
     const ONE: bool = false;
     const AT_MOST_ONE: bool = false;
+    const IN_PLACE: bool = false;
     #[inline(always)]
     fn each(&mut self, message: T, emit: &mut impl FnMut(I::Item)) {
         let spread = &mut self.1;
@@ -150,7 +208,17 @@ where
     fn one(&mut self, _message: T) -> Option<I::Item> {
         unreachable!("a flat_map may give several")
     }
+    fn alter(&mut self, _message: &mut T) -> bool {
+        unreachable!("a flat_map makes new messages")
+    }
 }
+
+impl sealed::Sealed for Identity {}
+impl<S, F> sealed::Sealed for Map<S, F> {}
+impl<S, F> sealed::Sealed for Filter<S, F> {}
+impl<S, F> sealed::Sealed for Update<S, F> {}
+impl<S, F> sealed::Sealed for Inspect<S, F> {}
+impl<S, F> sealed::Sealed for FlatMap<S, F> {}
 
 /// A chain of stages as a kernel.
 pub(crate) struct Fused<S, T>(pub(crate) S, pub(crate) PhantomData<fn(T)>);
@@ -162,7 +230,11 @@ impl<S: Stage<T>, T> Work for Fused<S, T> {
         if S::AT_MOST_ONE && InPlace::<T, S::Out>::FITS {
             // SAFETY: an edge into this kernel carries `T` (B1), and the layouts agree.
             let mut place = unsafe { InPlace::<T, S::Out>::new(&mut block) };
-            while place.step(|message| stage.one(message)) {}
+            if S::IN_PLACE {
+                while place.alter(|message| stage.alter(message)) {}
+            } else {
+                while place.step(|message| stage.one(message)) {}
+            }
             drop(place);
             return Ok(hand_on_or_copy::<S::Out>(&mut core, block, S::ONE));
         }

@@ -173,7 +173,9 @@ impl Worker<'_> {
         let edges = &self.core.edges;
         let input = &edges[state.inputs[0]];
         let hung_up = !state.outputs.is_empty() && state.outputs.iter().all(|&edge| edges[edge].is_hung_up());
-        let ended = input.is_closed() && !input.has_input();
+        // In this order: closed and empty, so whoever took the last block is counted; then nobody in flight, so it was handed on. An
+        // activation that began after this one ended may have taken it. Acquire: its spill is seen below.
+        let ended = input.is_closed() && !input.has_input() && state.in_flight.load(Acquire) == 0;
         let spilled = |&edge: &usize| edges[edge].has_spill() && !edges[edge].is_hung_up();
         (ended || over && hung_up) && !state.outputs.iter().any(spilled) && !self.core.control.is_cancelled()
     }
