@@ -79,6 +79,7 @@ impl Graph<'_> {
             }
         }
         let core = self.core(scheme);
+        self.control.bell.set_restricted(scheme.is_restricted());
         let start = now();
         if !self.kernels.is_empty() {
             self.work(&core);

@@ -18,6 +18,8 @@ struct Sleepers {
     present: usize,
     /// Times a worker was taken off the list.
     risen: u64,
+    /// A worker may not run every kernel, so the one that is needed is only found by waking all.
+    restricted: bool,
 }
 
 #[derive(Debug, Default)]
@@ -30,6 +32,11 @@ pub(crate) struct Bell {
 impl Bell {
     fn lock(&self) -> MutexGuard<'_, Sleepers> {
         self.sleepers.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+    }
+
+    /// Before a run: whether its workers may run some kernels only.
+    pub(crate) fn set_restricted(&self, restricted: bool) {
+        self.lock().restricted = restricted;
     }
 
     /// A worker starts to take part.
@@ -78,7 +85,7 @@ impl Bell {
         self.sleeping.load(Relaxed) > 0
     }
 
-    /// Wakes up to `count` workers, the last to sleep first.
+    /// Wakes up to `count` workers, the last to sleep first; all of them if they are restricted.
     #[inline]
     pub(crate) fn ring(&self, count: usize) {
         if self.has_sleepers() {
@@ -94,7 +101,7 @@ impl Bell {
     #[cold]
     fn wake(&self, count: usize) {
         let mut sleepers = self.lock();
-        let from = sleepers.list.len().saturating_sub(count);
+        let from = if sleepers.restricted { 0 } else { sleepers.list.len().saturating_sub(count) };
         let woken = sleepers.list.split_off(from);
         sleepers.risen += woken.len() as u64;
         self.sleeping.store(sleepers.list.len(), Relaxed);
