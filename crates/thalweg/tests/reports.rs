@@ -1,0 +1,178 @@
+//! Reports: the table, JSON that parses and adds up, a graph that Graphviz reads, and names.
+
+use serde_json::Value;
+use thalweg::prelude::*;
+use thalweg::{End, Error};
+
+const NASTY: &str = "a \"quoted\" \\ name\nin two lines\t";
+
+/// numbers >> thirds >> sink, with a name that needs quoting.
+fn run(scheme: &str) -> Report {
+    let mut graph = Graph::new();
+    let numbers = graph.source(0..3000_u64);
+    let thirds = graph.parallel(|x: u64, out: &mut Output<u64>| (0..x % 3).for_each(|_| out.push(x)));
+    let pass = graph.window(4, 2, |window: &[u64], out: &mut Output<u64>| out.push(window[0]));
+    let sink = graph.sink(drop::<u64>);
+    graph.name(thirds, "thirds");
+    graph.name(pass, NASTY);
+    graph += numbers.capacity(32, 256) >> thirds * 2 >> pass >> sink;
+    graph.run(Scheme::named(scheme).unwrap().workers(2)).unwrap()
+}
+
+#[test]
+fn messages_are_conserved_along_edges() {
+    for scheme in Scheme::names() {
+        let report = run(scheme);
+        assert_eq!((report.end, report.scheme, report.dropped), (End::Complete, scheme, 0));
+        let given: Vec<_> = report.kernels.iter().map(|kernel| kernel.messages_out).collect();
+        let taken: Vec<_> = report.kernels.iter().map(|kernel| kernel.messages_in).collect();
+        // 1499 windows fit; the last two messages, which would begin another, count nowhere.
+        assert_eq!(given, [3000, 2 * 1499, 1499, 0], "{scheme}");
+        assert_eq!((taken[0], taken[1], taken[3]), (0, 3000, 1499), "{scheme}");
+        assert_eq!(taken[2], 2 * 1499, "{scheme}: each window takes its step");
+        for edge in &report.edges {
+            let (from, to) = edge.ends;
+            assert_eq!((&edge.from, &edge.to), (&report.kernels[from].name, &report.kernels[to].name));
+            assert_eq!(edge.messages, taken[to], "{scheme}: {} >> {}", edge.from, edge.to);
+            assert!(edge.mean <= edge.peak as f64 && edge.peak <= edge.messages);
+        }
+        for kernel in &report.kernels {
+            assert!(kernel.activations > 0 && !kernel.busy.is_zero(), "{scheme}: {}", kernel.name);
+        }
+        assert_eq!(report.kernels.iter().filter(|kernel| kernel.parallel).count(), 1);
+        assert_eq!(report.kernel("thirds").unwrap().messages_in, 3000);
+        assert!(report.kernel("nobody").is_none());
+    }
+}
+
+#[test]
+fn json_says_what_the_report_says() {
+    let report = run("mix_dyn");
+    let json: Value = serde_json::from_str(&report.to_json()).expect("it is JSON");
+    assert_eq!(json["scheme"], "mix_dyn");
+    assert_eq!(json["end"], "complete");
+    assert_eq!(json["workers"], 2);
+    assert_eq!(json["wall_ns"], report.wall.as_nanos() as u64);
+    let counts =
+        [("polls", report.polls), ("yields", report.yields), ("sleeps", report.sleeps), ("dropped", report.dropped)];
+    for (key, value) in counts {
+        assert_eq!(json[key], value, "{key}");
+    }
+    let kernels = json["kernels"].as_array().unwrap();
+    assert_eq!(kernels.len(), report.kernels.len());
+    for (json, kernel) in kernels.iter().zip(&report.kernels) {
+        assert_eq!(json["name"], kernel.name.as_str());
+        assert_eq!(json["parallel"], kernel.parallel);
+        let counts = [
+            ("activations", kernel.activations),
+            ("messages_in", kernel.messages_in),
+            ("messages_out", kernel.messages_out),
+            ("busy_ns", kernel.busy.as_nanos() as u64),
+            ("blocked_empty", kernel.blocked_empty),
+            ("blocked_full", kernel.blocked_full),
+            ("blocked_ticket", kernel.blocked_ticket),
+            ("blocked_busy", kernel.blocked_busy),
+            ("helps", kernel.helps),
+        ];
+        for (key, value) in counts {
+            assert_eq!(json[key], value, "{key} of {}", kernel.name);
+        }
+    }
+    let edges = json["edges"].as_array().unwrap();
+    assert_eq!(edges.len(), report.edges.len());
+    for (json, edge) in edges.iter().zip(&report.edges) {
+        assert_eq!((json["from"].as_str(), json["to"].as_str()), (Some(&*edge.from), Some(&*edge.to)));
+        for (key, value) in [("messages", edge.messages), ("grown", edge.grown), ("peak", edge.peak)] {
+            assert_eq!(json[key], value, "{key}");
+        }
+        assert!((json["mean"].as_f64().unwrap() - edge.mean).abs() < 0.06);
+    }
+    assert_eq!(kernels[2]["name"], NASTY, "what a name holds comes through");
+}
+
+/// The text between the quotes that begin at the front, and what comes after them.
+fn quoted(text: &str) -> (String, &str) {
+    let mut inside = String::new();
+    let mut chars = text.strip_prefix('"').expect("a quote").char_indices();
+    while let Some((at, c)) = chars.next() {
+        match c {
+            '"' => return (inside, &text[at + 2..]),
+            '\\' => inside.extend(['\\', chars.next().expect("an escaped character").1]),
+            c => inside.push(c),
+        }
+    }
+    panic!("no end of {text}");
+}
+
+#[test]
+fn dot_is_well_formed() {
+    let report = run("pw");
+    let dot = report.to_dot();
+    let mut lines = dot.lines();
+    assert_eq!(lines.next(), Some("digraph thalweg {"));
+    assert_eq!(dot.lines().last(), Some("}"));
+    let (mut nodes, mut edges) = (0, 0);
+    for line in lines.map(str::trim).filter(|line| line.starts_with('k')) {
+        assert!(line.ends_with("];"), "{line}");
+        let (ends, label) = line.split_once(" [label=").expect("a label");
+        let (text, rest) = quoted(label);
+        assert!(rest == "];" || rest == ", peripheries=2];", "{rest}");
+        match ends.split_once(" -> ") {
+            None => {
+                assert_eq!(ends, format!("k{nodes}"));
+                assert_eq!(rest.contains("peripheries"), report.kernels[nodes].parallel);
+                assert!(text.contains(&format!(
+                    "{} in, {} out",
+                    report.kernels[nodes].messages_in, report.kernels[nodes].messages_out
+                )));
+                nodes += 1;
+            }
+            Some((from, to)) => {
+                assert_eq!(
+                    (from, to),
+                    (&*format!("k{}", report.edges[edges].ends.0), &*format!("k{}", report.edges[edges].ends.1))
+                );
+                assert!(text.starts_with(&report.edges[edges].messages.to_string()));
+                edges += 1;
+            }
+        }
+    }
+    assert_eq!((nodes, edges), (report.kernels.len(), report.edges.len()));
+}
+
+#[test]
+fn the_table_has_a_row_for_each_kernel_and_edge() {
+    let mut graph = Graph::new();
+    let numbers = graph.source(0..10_u64);
+    let (double, sink) = (graph.parallel_map(|x: u64| x * 2), graph.sink(drop::<u64>));
+    graph.name(numbers, "numbers");
+    graph.name(double, "double");
+    graph.name(sink, "sink");
+    graph += numbers >> double >> sink;
+    let table = graph.run(Scheme::default()).unwrap().to_string();
+    let lines: Vec<Vec<_>> = table.lines().map(|line| line.split_whitespace().collect()).collect();
+    assert_eq!(lines[0][0], "complete");
+    assert_eq!(lines[1], ["kernel", "activations", "in", "out", "busy", "empty", "full", "ticket", "helps"]);
+    assert_eq!((lines[2][0], lines[2][2], lines[2][3]), ("numbers", "0", "10"));
+    assert_eq!((&lines[3][..2], lines[3][3], lines[3][4]), (&["double", "*"][..], "10", "10"));
+    assert_eq!((lines[4][0], lines[4][2], lines[4][3]), ("sink", "10", "0"));
+    assert_eq!(lines[5], ["edge", "messages", "mean", "peak", "grown"]);
+    assert_eq!(lines[6][..4], ["numbers", ">>", "double", "10"]);
+    assert_eq!(lines[7][..4], ["double", ">>", "sink", "10"]);
+    assert!(table.lines().last().unwrap().contains(" polls, "));
+    // Columns stand under each other.
+    let widths: Vec<_> = table.lines().skip(1).take(4).map(|line| line.chars().count()).collect();
+    assert!(widths.windows(2).all(|pair| pair[0] == pair[1]), "{table}");
+}
+
+#[test]
+fn an_error_brings_the_report_so_far() {
+    let mut graph = Graph::new();
+    let numbers = graph.source(0..1000_u64);
+    let sink = graph.sink(|x: u64| if x == 500 { Err("half") } else { Ok(()) });
+    graph += numbers >> sink;
+    let Err(Error::Failed { report, .. }) = graph.run(Scheme::default()) else { panic!("it fails") };
+    assert_eq!(report.end, End::Cancelled);
+    assert_eq!(report.kernels.len(), 2);
+    assert!(report.kernels[0].messages_out >= 500);
+}
