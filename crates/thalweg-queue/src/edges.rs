@@ -1,7 +1,7 @@
 //! The names of the ordering edges.
 //!
-//! Every ordering that carries an edge goes through [`edge`] with the edge's name, so that a model test can weaken one edge and see
-//! its client fail. In an ordinary build `edge` is its second argument.
+//! Every ordering that carries an edge goes through [`edge`] with the edge's name, so that a model test can weaken
+//! one edge and see its client fail. In an ordinary build `edge` is its second argument.
 
 use thalweg_sync::atomic::Ordering;
 
@@ -23,7 +23,8 @@ pub mod table {
     use std::cell::Cell;
 
     std::thread_local! {
-        // A model runs all its threads on the thread that called it, so models in other test threads see nothing of this.
+        // A model runs all its threads on the thread that called it, so models in other test threads see nothing of
+        // this.
         static WEAKENED: Cell<Option<&'static str>> = const { Cell::new(None) };
     }
 

@@ -1,6 +1,7 @@
 //! What every queue answers when it cannot do as asked.
 //!
-//! One type per operation. A refused value is inside the error, so that nothing is lost; `Debug` and `Display` do not print it.
+//! One type per operation. A refused value is inside the error, so that nothing is lost; `Debug` and `Display` do
+//! not print it.
 
 use core::fmt;
 

@@ -45,8 +45,8 @@
 //! # What is promised
 //!
 //! - FIFO and linearizable: every answer is true at one instant between call and return, `Full` and `Empty` too.
-//! - No item is lost or dropped twice, whoever leaves first. An item whose push races with the last consumer's leaving may be accepted;
-//!   then it is dropped with the queue.
+//! - No item is lost or dropped twice, whoever leaves first. An item whose push races with the last consumer's
+//!   leaving may be accepted; then it is dropped with the queue.
 //! - Nothing is allocated after a queue is built.
 //!
 //! # What is not
@@ -56,8 +56,8 @@
 //! - Fairness between the threads of one side.
 //! - Blocking in the kernel: `push` and `pop` use their core, or what the scheduler leaves of it, until they can go on.
 //!
-//! Without the default feature `std` the crate is `no_std` with `alloc`, and waiting never gives up the time slice. The feature
-//! `instrument` lets an engine watch every access ([`thalweg_sync`]).
+//! Without the default feature `std` the crate is `no_std` with `alloc`, and waiting never gives up the time slice.
+//! The feature `instrument` lets an engine watch every access ([`thalweg_sync`]).
 #![cfg_attr(not(feature = "std"), no_std)]
 extern crate alloc;
 

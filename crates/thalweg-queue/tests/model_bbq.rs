@@ -1,7 +1,7 @@
 //! BBQ under loom: small clients, and canaries that show that the model is awake.
 //!
-//! Two blocks are the smallest ring. With one entry each, every push and pop steps to another block; with two, blocks are also used while
-//! they are half full.
+//! Two blocks are the smallest ring. With one entry each, every push and pop steps to another block; with two,
+//! blocks are also used while they are half full.
 #![cfg(loom)]
 
 mod support;
@@ -12,8 +12,8 @@ use thalweg_queue::{TryPopError, TryPushError, bbq};
 use thalweg_sync::sync::Arc;
 use thalweg_sync::{model, thread};
 
-/// An item. loom reports one that is leaked or dropped twice; the queue's own slots report a read that its write does not happen
-/// before, and a write that a read does not.
+/// An item. loom reports one that is leaked or dropped twice; the queue's own slots report a read that its write
+/// does not happen before, and a write that a read does not.
 type Item = Arc<usize>;
 
 /// Pushes up to `attempts` items, numbered from `first`, without waiting. Returns the number after the last.
@@ -28,8 +28,8 @@ fn push_some(tx: &bbq::Producer<Item>, first: usize, attempts: usize) -> usize {
     next
 }
 
-/// One producer, one consumer, four attempts each: with one entry a block, every block is used twice. Waiting would multiply the
-/// executions, so what is left is popped at the end.
+/// One producer, one consumer, four attempts each: with one entry a block, every block is used twice. Waiting would
+/// multiply the executions, so what is left is popped at the end.
 fn order_is_kept(entries: usize, head: u64) {
     model_bounded(3, move || {
         let (tx, rx) = bbq::shared_from::<Item>(head, 2, entries).unwrap();
@@ -52,7 +52,8 @@ fn order_is_kept(entries: usize, head: u64) {
     });
 }
 
-/// Two producers with two attempts each, a consumer with two: each producer's items come in its order, positions without gaps.
+/// Two producers with two attempts each, a consumer with two: each producer's items come in its order, positions
+/// without gaps.
 fn two_producers(entries: usize) {
     model_bounded(2, move || {
         let (tx, rx) = bbq::shared::<Item>(2, entries).unwrap();
@@ -78,8 +79,8 @@ fn two_producers(entries: usize) {
     });
 }
 
-/// Two consumers with an attempt each, a producer with one item in the queue and two attempts: who pops position n has item n, and all are
-/// popped once.
+/// Two consumers with an attempt each, a producer with one item in the queue and two attempts: who pops position n
+/// has item n, and all are popped once.
 fn two_consumers(entries: usize) {
     model_bounded(2, move || {
         let (tx, rx) = bbq::shared::<Item>(2, entries).unwrap();
@@ -112,7 +113,8 @@ fn drain(rx: &bbq::Consumer<Item>) -> usize {
     }
 }
 
-/// Two threads push one and pop one. Never more than two are in the queue and never fewer than it takes, so nobody may see it full or empty.
+/// Two threads push one and pop one. Never more than two are in the queue and never fewer than it takes, so nobody
+/// may see it full or empty.
 fn roles_switch(entries: usize) {
     model(move || {
         let (tx, rx) = bbq::shared::<Item>(2, entries).unwrap();
@@ -138,8 +140,8 @@ fn push_and_pop(tx: &bbq::Producer<Item>, rx: &bbq::Consumer<Item>, number: usiz
     }
 }
 
-/// One item is in the queue. A thread pushes one and pops one, three times over, so that the ring goes round; another pops one
-/// meanwhile. There is always something for it: `Empty` would be wrong (errata E1 and E2).
+/// One item is in the queue. A thread pushes one and pops one, three times over, so that the ring goes round;
+/// another pops one meanwhile. There is always something for it: `Empty` would be wrong (errata E1 and E2).
 fn empty_is_true(entries: usize, laps: usize) {
     model_bounded(3, move || {
         let (tx, rx) = bbq::shared::<Item>(2, entries).unwrap();
@@ -161,7 +163,8 @@ fn empty_is_true(entries: usize, laps: usize) {
     });
 }
 
-/// Fewer items are in the queue than fill it, and both threads take one out before they put one in: nobody may see it full.
+/// Fewer items are in the queue than fill it, and both threads take one out before they put one in: nobody may see
+/// it full.
 fn full_is_true() {
     model_bounded(3, || {
         let (tx, rx) = bbq::shared::<Item>(2, 2).unwrap();
@@ -189,8 +192,8 @@ fn full_is_true() {
     });
 }
 
-/// A producer that looks in one round and allocates in the next: the other thread fills and empties the ring meanwhile. The consumer of its
-/// entry's last round has to come before its write.
+/// A producer that looks in one round and allocates in the next: the other thread fills and empties the ring
+/// meanwhile. The consumer of its entry's last round has to come before its write.
 fn an_allocation_comes_late() {
     model_bounded(2, || {
         let (tx, rx) = bbq::shared::<Item>(2, 1).unwrap();
@@ -207,6 +210,22 @@ fn an_allocation_comes_late() {
             popped += 1;
         }
         assert_eq!(popped, pushed);
+    });
+}
+
+/// A producer may stop after it has begun a block and before it has moved the head, and consumers may enter the
+/// block then. Another producer has to get on all the same: there is room, and no pop is half-way.
+fn a_push_moves_the_head_for_another() {
+    model(|| {
+        let (tx, rx) = bbq::shared::<Item>(2, 1).unwrap();
+        tx.push(Arc::new(0)).unwrap();
+        let other = tx.clone();
+        let other = thread::spawn(move || assert_eq!(push_some(&other, 1, 1), 2));
+        assert_eq!(*rx.try_pop().unwrap(), 0);
+        let popped = rx.try_pop().is_ok();
+        tx.try_push(Arc::new(2)).unwrap();
+        other.join().unwrap();
+        assert_eq!(rx.len(), 2 - usize::from(popped));
     });
 }
 
@@ -265,6 +284,7 @@ models! {
     empty_1: empty_is_true(1, 4),
     empty_2: empty_is_true(2, 4),
     full: full_is_true(),
+    helping: a_push_moves_the_head_for_another(),
     late: an_allocation_comes_late(),
     end_1: the_end_comes_last(1),
     end_2: the_end_comes_last(2),

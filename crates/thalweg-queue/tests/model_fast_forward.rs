@@ -11,8 +11,8 @@ use thalweg_sync::cell::Slot;
 use thalweg_sync::sync::Arc;
 use thalweg_sync::{model, thread};
 
-/// A payload of two words, more than one store. loom reports a read of it that its write does not happen before, and, by the `Arc`, an
-/// item that is leaked or dropped twice.
+/// A payload of two words, more than one store. loom reports a read of it that its write does not happen before,
+/// and, by the `Arc`, an item that is leaked or dropped twice.
 struct Item {
     words: Slot<[usize; 2]>,
     _dropped_once: Arc<()>,
@@ -31,7 +31,8 @@ impl Item {
     }
 }
 
-/// Nine items: every slot of the ring of four is used twice, and the first one a third time. Too many for all executions.
+/// Nine items: every slot of the ring of four is used twice, and the first one a third time. Too many for all
+/// executions.
 fn order_is_kept() {
     support::model_bounded(3, || {
         let (mut tx, mut rx) = fast_forward::<Box<Item>>(1).unwrap();
@@ -94,7 +95,8 @@ fn the_end_comes_last() {
     });
 }
 
-/// The consumer leaves after one item. Whatever is pushed meanwhile is refused or dropped, which the items' `Arc`s check.
+/// The consumer leaves after one item. Whatever is pushed meanwhile is refused or dropped, which the items' `Arc`s
+/// check.
 fn the_consumer_leaves() {
     model(|| {
         let (mut tx, mut rx) = fast_forward::<Box<Item>>(1).unwrap();

@@ -102,8 +102,8 @@ impl<T> Block<T> {
             other => return other,
         }
         // (bbq.1) Acquire, pairs with (bbq.5): the consumers of the last round have read the entry before we write it.
-        // Relaxed would overwrite an entry that is being read. Release, pairs with (bbq.2): who finds the block done also sees
-        // what we popped before, else it could call a queue full that never was.
+        // Relaxed would overwrite an entry that is being read. Release, pairs with (bbq.2): who finds the block
+        // done also sees what we popped before, else it could call a queue full that never was.
         //
         // The round may have changed since we looked: then this is an entry of the later round, every bit as good.
         let offset = layout.offset(Cursor(self.producers.allocated.fetch_add(1, edge("bbq.1", AcqRel))));
@@ -115,8 +115,8 @@ impl<T> Block<T> {
     /// It looks before `allocate` adds, so each thread runs past the end at most once a round.
     #[inline(always)]
     pub(super) fn allocation(&self, layout: &Layout, head: Head) -> Allocate {
-        // (bbq.2) Acquire, pairs with (bbq.1), and with (bbq.5): who sees a later round also sees the head that led to it, so
-        // looking again is enough.
+        // (bbq.2) Acquire, pairs with (bbq.1), and with (bbq.5): who sees a later round also sees the head that led
+        // to it, so looking again is enough.
         let allocated = Cursor(self.producers.allocated.load(edge("bbq.2", Acquire)));
         if !layout.in_round(allocated, head) {
             Allocate::Moved
@@ -139,12 +139,13 @@ impl<T> Block<T> {
             prefetch::for_write(later);
         }
         self.entries[offset].with_mut(|entry| {
-            // SAFETY: the offset is ours alone (I2): its consumer of the last round is done, as (bbq.1) saw, and none of this
-            // round gets it before (bbq.3). Moving the value runs no user code, so nothing can come between the two.
+            // SAFETY: the offset is ours alone (I2): its consumer of the last round is done, as (bbq.1) saw, and
+            // none of this round gets it before (bbq.3). Moving the value runs no user code, so nothing can come
+            // between the two.
             unsafe { (*entry).write(value) };
         });
-        // (bbq.3) Release, pairs with (bbq.7): who reads this count or a later one (a chain of `fetch_add` is one release
-        // sequence) sees the write above. Relaxed would hand out an unwritten entry.
+        // (bbq.3) Release, pairs with (bbq.7): who reads this count or a later one (a chain of `fetch_add` is one
+        // release sequence) sees the write above. Relaxed would hand out an unwritten entry.
         self.producers.committed.fetch_add(1, edge("bbq.3", Release));
     }
 
@@ -152,8 +153,8 @@ impl<T> Block<T> {
     #[inline]
     pub(super) fn room(&self, layout: &Layout, head: Head) -> Room {
         let end = layout.end(head.last_round(layout));
-        // (bbq.4) Acquire, pairs with (bbq.9): everything was read, and (bbq.5) passes that on to the writers. Relaxed would let
-        // them overwrite what is being read.
+        // (bbq.4) Acquire, pairs with (bbq.9): everything was read, and (bbq.5) passes that on to the writers.
+        // Relaxed would let them overwrite what is being read.
         let consumed = Cursor(self.consumers.consumed.load(edge("bbq.4", Acquire)));
         if !consumed.is_before(end) {
             return Room::Free;
@@ -163,15 +164,16 @@ impl<T> Block<T> {
         if reserved.is_before(end) { Room::Full } else { Room::Busy }
     }
 
-    /// Begins the round of `head` for producers, or finishes what another producer has begun. Only after [`room`](Self::room)
-    /// was `Free`.
+    /// Begins the round of `head` for producers, or finishes what another producer has begun. Only after
+    /// [`room`](Self::room) was `Free`.
     ///
     /// An exact exchange does what the paper's MAX is for, and stays right when the round wraps.
     pub(super) fn begin(&self, layout: &Layout, head: Head) {
         let last = head.last_round(layout);
         let start = layout.start(head).0;
-        // First `committed`, then `allocated`: the other way round, a commit of the new round could be counted in the old one
-        // and wiped out. Failure is Relaxed: somebody else has done it, and it comes before what we do next by coherence.
+        // First `committed`, then `allocated`: the other way round, a commit of the new round could be counted in
+        // the old one and wiped out. Failure is Relaxed: somebody else has done it, and it comes before what we do
+        // next by coherence.
         //
         // (bbq.6) Release, pairs with (bbq.7): a consumer that sees the later round sees that this one was consumed, so
         // looking again is enough.
@@ -191,8 +193,8 @@ impl<T> Block<T> {
     /// Looks for an entry to read, in the round of `head`. Writes nothing.
     #[inline(always)]
     pub(super) fn look(&self, layout: &Layout, head: Head) -> Look {
-        // (bbq.8) Acquire, pairs with (bbq.18), and with (bbq.10): who sees a later round also sees the head that led to it,
-        // so looking again is enough.
+        // (bbq.8) Acquire, pairs with (bbq.18), and with (bbq.10): who sees a later round also sees the head that
+        // led to it, so looking again is enough.
         let reserved = Cursor(self.consumers.reserved.load(edge("bbq.8", Acquire)));
         if !layout.in_round(reserved, head) {
             return Look::Moved;
@@ -208,11 +210,12 @@ impl<T> Block<T> {
         }
         let count = layout.offset(committed);
         if count < layout.entries {
-            // Relaxed: (bbq.7) put us after every allocation that led to `committed`, so this reads at least those. If it reads
-            // exactly as many, they are the first `count` entries and all are committed; a newer number only refuses.
+            // Relaxed: (bbq.7) put us after every allocation that led to `committed`, so this reads at least those.
+            // If it reads exactly as many, they are the first `count` entries and all are committed; a newer number
+            // only refuses.
             let allocated = Cursor(self.producers.allocated.load(Relaxed));
-            // Also if nothing is left to reserve: behind a push that is half-way to the block's last entry, pushes into the
-            // next block may have ended, so the queue need not be empty.
+            // Also if nothing is left to reserve: behind a push that is half-way to the block's last entry, pushes
+            // into the next block may have ended, so the queue need not be empty.
             if allocated != committed {
                 return Look::Busy;
             }
@@ -224,8 +227,8 @@ impl<T> Block<T> {
     #[inline(always)]
     pub(super) fn reserve(&self, layout: &Layout, head: Head, offset: usize) -> bool {
         let reserved = layout.start(head).0 + offset as u64;
-        // (bbq.18) Release, pairs with (bbq.8): who finds the entry taken also sees what we pushed before, else it could call a
-        // queue empty that never was. Failure is Relaxed: (bbq.8) looks again.
+        // (bbq.18) Release, pairs with (bbq.8): who finds the entry taken also sees what we pushed before, else it
+        // could call a queue empty that never was. Failure is Relaxed: (bbq.8) looks again.
         self.consumers.reserved.compare_exchange(reserved, reserved + 1, edge("bbq.18", Release), Relaxed).is_ok()
     }
 
@@ -233,10 +236,12 @@ impl<T> Block<T> {
     ///
     /// # Safety
     ///
-    /// [`look`](Self::look) returned the offset, [`reserve`](Self::reserve) has taken it, and it has not been consumed since.
+    /// [`look`](Self::look) returned the offset, [`reserve`](Self::reserve) has taken it, and it has not been
+    /// consumed since.
     #[inline(always)]
     pub(super) unsafe fn consume(&self, offset: usize) -> T {
-        // SAFETY: the offset is ours alone (I2), and its value is written, as (bbq.7) saw. Nobody writes it before (bbq.9).
+        // SAFETY: the offset is ours alone (I2), and its value is written, as (bbq.7) saw. Nobody writes it before
+        // (bbq.9).
         let value = self.entries[offset].with(|entry| unsafe { (*entry).assume_init_read() });
         // (bbq.9) Release, pairs with (bbq.4): the read above comes before the entry's next write.
         self.consumers.consumed.fetch_add(1, edge("bbq.9", Release));
@@ -257,14 +262,14 @@ impl<T> Block<T> {
         }
     }
 
-    /// Begins the round of `head` for consumers, unless somebody has. Only after [`begun`](Self::begun) was `Yes` and the block before
-    /// was [`Look::Done`].
+    /// Begins the round of `head` for consumers, unless somebody has. Only after [`begun`](Self::begun) was `Yes`
+    /// and the block before was [`Look::Done`].
     pub(super) fn enter(&self, layout: &Layout, head: Head) {
         let end = layout.end(head.last_round(layout)).0;
         let start = layout.start(head).0;
-        // First `consumed`, then `reserved`: the other way round, an entry of the new round could be counted in the old one
-        // and the count wiped out. Relaxed: (bbq.10) passes it on, and an exchange leaves the release sequences of
-        // (bbq.9) unbroken.
+        // Either may come first: consumers reserve here only after they have seen the head, which moves after both.
+        // Relaxed: (bbq.10) and the head pass it on, and an exchange leaves the release sequences of (bbq.9)
+        // unbroken.
         let _ = self.consumers.consumed.compare_exchange(end, start, Relaxed, Relaxed);
         // (bbq.10) Release, pairs with (bbq.8).
         let _ = self.consumers.reserved.compare_exchange(end, start, edge("bbq.10", Release), Relaxed);

@@ -2,11 +2,12 @@
 
 use crate::BuildError;
 
-/// How many threads may be inside `try_push` of one queue at once. Each can move `allocated` past the end of a block by one
-/// (it looks before it adds), so the offset has room for that many.
+/// How many threads may be inside `try_push` of one queue at once. Each can move `allocated` past the end of a
+/// block by one (it looks before it adds), so the offset has room for that many.
 const MAX_THREADS: usize = 1 << 20;
 
-/// A position in one block, or a count of entries of one block, of one round. One word, so that one `fetch_add` moves it.
+/// A position in one block, or a count of entries of one block, of one round. One word, so that one `fetch_add`
+/// moves it.
 ///
 /// | 63 ..= bits                  | bits - 1 ..= 0                                         |
 /// |------------------------------|--------------------------------------------------------|
@@ -17,14 +18,16 @@ const MAX_THREADS: usize = 1 << 20;
 pub(super) struct Cursor(pub(super) u64);
 
 impl Cursor {
-    /// Whether `self` comes before `other`. Right across the wrap of the round, as cursors are never half of all rounds apart.
+    /// Whether `self` comes before `other`. Right across the wrap of the round, as cursors are never half of all
+    /// rounds apart.
     #[inline(always)]
     pub(super) fn is_before(self, other: Self) -> bool {
         (other.0.wrapping_sub(self.0) as i64) > 0
     }
 }
 
-/// Which block, counted from the start of the queue over all rounds. Every 64-bit number of blocks is followed by another one.
+/// Which block, counted from the start of the queue over all rounds. Every 64-bit number of blocks is followed by
+/// another one.
 ///
 /// | 63 ..= log2(blocks)                             | log2(blocks) - 1 ..= 0 |
 /// |-------------------------------------------------|------------------------|

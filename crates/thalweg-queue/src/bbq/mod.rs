@@ -8,17 +8,19 @@
 //! | progress | deadlock-free, not lock-free: `Busy` while another operation on the block is half-way |
 //! | cost | a push: one `fetch_add` to allocate, one to commit. A pop: one compare-and-exchange to reserve, one `fetch_add` to consume |
 //!
-//! A ring of entries makes producers watch the consumers' index and the other way round. Here each block has its own cursors: producers
-//! look at a consumers' cursor once per block, when they move on to the next.
+//! A ring of entries makes producers watch the consumers' index and the other way round. Here each block has its
+//! own cursors: producers look at a consumers' cursor once per block, when they move on to the next.
 //!
-//! From J. Wang, D. Behrens, M. Fu, L. Oberhauser, J. Oberhauser, J. Lei, G. Chen, H. Härtig, H. Chen, *BBQ: A Block-based Bounded Queue
-//! for Exchanging Data and Profiling*, USENIX ATC 2022, sections 3 and 4 (retry-new mode); names as there, with *round* for version.
-//! Different from the paper: closing, items with destructors, positions, and what follows.
+//! From J. Wang et al., *BBQ: A Block-based Bounded Queue for Exchanging Data and Profiling*, USENIX ATC 2022,
+//! sections 3 and 4 (retry-new mode); names as there, with *round* for version. Different from the paper: closing,
+//! items with destructors, positions, and what follows.
 //!
-//! - A consumer compares the rounds of cursors too, not the offsets alone, and trusts a head only after the block's own cursor
-//!   has confirmed its round. As printed, `dequeue` can report empty with an item in the queue.
-//! - A consumer that finds nothing to reserve answers `Busy` if a push into the block is half-way: pushes behind it may have ended.
-//! - Every block has the same round as the head; the blocks after the first start at the end of the round before the first.
+//! - A consumer compares the rounds of cursors too, not the offsets alone, and trusts a head only after the block's
+//!   own cursor has confirmed its round. As printed, `dequeue` can report empty with an item in the queue.
+//! - A consumer that finds nothing to reserve answers `Busy` if a push into the block is half-way: pushes behind it
+//!   may have ended.
+//! - Every block has the same round as the head; the blocks after the first start at the end of the round before
+//!   the first.
 //! - Rounds begin by an exact compare-and-exchange instead of MAX, so they may wrap.
 //! - `Full` is told from `Busy` by whether a pop that has not begun is needed.
 //!
@@ -38,12 +40,14 @@
 //!
 //! # Invariants, per round of a block
 //!
-//! - **I1** `consumed ≤ reserved ≤ committed ≤ allocated`. Only `allocated` may run past the end, by at most one per thread.
-//! - **I2** An offset goes once to a producer, whose `fetch_add` returned it, and once to a consumer, whose exchange moved `reserved`
-//!   past it; to the consumer only after it and every entry before it are committed.
-//! - **I3** A round begins for producers when the one before is fully consumed, and for consumers when producers have begun it and the
-//!   block before is fully reserved.
-//! - **I4** `committed` and `consumed` count, `allocated` and `reserved` point. A count is reset before the pointer whose users add to it.
+//! - **I1** `consumed ≤ reserved ≤ committed ≤ allocated`. Only `allocated` may run past the end, by at most one
+//!   per thread.
+//! - **I2** An offset goes once to a producer, whose `fetch_add` returned it, and once to a consumer, whose
+//!   exchange moved `reserved` past it; to the consumer only after it and every entry before it are committed.
+//! - **I3** A round begins for producers when the one before is fully consumed, and for consumers when producers
+//!   have begun it and the block before is fully reserved.
+//! - **I4** `committed` and `consumed` count, `allocated` and `reserved` point. A count is reset before anybody can
+//!   add to it in the new round: `committed` before `allocated`, `consumed` before the consumers' head.
 
 mod block;
 mod cursor;

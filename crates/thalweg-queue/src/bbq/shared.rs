@@ -13,8 +13,8 @@ use thalweg_sync::sync::Arc;
 
 /// A queue of `blocks` blocks with `entries` entries each.
 ///
-/// `blocks` must be a power of two and at least 2, `entries` at least 1. More blocks let more pushes in before the oldest block is
-/// consumed; larger blocks mean fewer steps to a next one. [`with_capacity`] chooses for you.
+/// `blocks` must be a power of two and at least 2, `entries` at least 1. More blocks let more pushes in before the
+/// oldest block is consumed; larger blocks mean fewer steps to a next one. [`with_capacity`] chooses for you.
 ///
 /// Memory: the entries, and some 400 bytes per block.
 ///
@@ -51,7 +51,8 @@ pub fn with_capacity<T: Send>(capacity: usize) -> Result<(Producer<T>, Consumer<
     shared(blocks, capacity.div_ceil(blocks))
 }
 
-/// How many blocks a queue of `capacity` entries should have: `2^max(1, log2(capacity) / 4)`, rounded down (section 2.6.2).
+/// How many blocks a queue of `capacity` entries should have: `2^max(1, log2(capacity) / 4)`, rounded down (section
+/// 2.6.2).
 ///
 /// ```
 /// use thalweg_queue::bbq::heuristic_blocks;
@@ -66,8 +67,8 @@ pub const fn heuristic_blocks(capacity: usize) -> usize {
     if log == 0 { 2 } else { 1 << log }
 }
 
-/// As [`shared`], but the count of blocks starts at `head` instead of 0, and positions at `head * entries`: a queue that is old already, so
-/// that tests reach the wrap of its counters.
+/// As [`shared`], but the count of blocks starts at `head` instead of 0, and positions at `head * entries`: a queue
+/// that is old already, so that tests reach the wrap of its counters.
 #[doc(hidden)]
 pub fn shared_from<T: Send>(
     head: u64,
@@ -136,8 +137,8 @@ impl<T> Shared<T> {
 
     #[inline(always)]
     fn phead(&self) -> Head {
-        // (bbq.12) Acquire, pairs with (bbq.13): who sees the head sees its block begun. Relaxed would look again and again until
-        // it does.
+        // (bbq.12) Acquire, pairs with (bbq.13): who sees the head sees its block begun. Relaxed would look again
+        // and again until it does.
         Head(self.phead.load(edge("bbq.12", Acquire)))
     }
 
@@ -237,8 +238,8 @@ impl<T> Shared<T> {
     }
 
     fn producers_gone(&self) -> bool {
-        // (bbq.16) Acquire, pairs with (bbq.17): everything they pushed is visible. Relaxed could report the end before the last
-        // items.
+        // (bbq.16) Acquire, pairs with (bbq.17): everything they pushed is visible. Relaxed could report the end
+        // before the last items.
         self.handles.producers.load(edge("bbq.16", Acquire)) == 0
     }
 
@@ -280,7 +281,8 @@ impl<T: Send> Producer<T> {
     ///
     /// - `Full`: at least `(blocks - 1) * entries + 1` pushed items are still waiting for a pop to begin.
     /// - `Busy`: room depends only on pops that have begun and not ended.
-    /// - `Closed`: every consumer is gone. A push while the last one leaves may still succeed; its item is dropped with the queue.
+    /// - `Closed`: every consumer is gone. A push while the last one leaves may still succeed; its item is dropped
+    ///   with the queue.
     #[inline]
     pub fn try_push(&self, value: T) -> Result<(), TryPushError<T>> {
         self.shared.push(value)
@@ -309,7 +311,8 @@ impl<T: Send> Producer<T> {
         self.len() == 0
     }
 
-    /// How many entries all blocks have. As few as `capacity - entries + 1` items may fill the queue, as blocks are reused whole.
+    /// How many entries all blocks have. As few as `capacity - entries + 1` items may fill the queue, as blocks are
+    /// reused whole.
     pub fn capacity(&self) -> usize {
         self.shared.layout.capacity()
     }
@@ -341,8 +344,8 @@ impl<T: Send> fmt::Debug for Producer<T> {
     }
 }
 
-/// A reading end. Clones read from the same queue; when the last one is dropped, pushes fail from then on and what is in the queue is
-/// dropped.
+/// A reading end. Clones read from the same queue; when the last one is dropped, pushes fail from then on and what
+/// is in the queue is dropped.
 ///
 /// A handle that is leaked (`mem::forget`) counts as alive for ever.
 pub struct Consumer<T: Send> {
@@ -362,8 +365,9 @@ impl<T: Send> Consumer<T> {
 
     /// Pops the oldest item and its position in the queue's order.
     ///
-    /// Positions count from 0 without gaps: the n-th item to be pushed has position n, whoever pops it. Whoever pops draws a
-    /// ticket, so to say, by which results can be put in order again. A position is a `u64` and wraps at its end.
+    /// Positions count from 0 without gaps: the n-th item to be pushed has position n, whoever pops it. Whoever
+    /// pops draws a ticket, so to say, by which results can be put in order again. A position is a `u64` and wraps
+    /// at its end.
     ///
     /// ```
     /// let (tx, rx) = thalweg_queue::bbq::shared(2, 8)?;
@@ -412,7 +416,8 @@ impl<T: Send> Consumer<T> {
         self.len() == 0
     }
 
-    /// How many entries all blocks have. As few as `capacity - entries + 1` items may fill the queue, as blocks are reused whole.
+    /// How many entries all blocks have. As few as `capacity - entries + 1` items may fill the queue, as blocks are
+    /// reused whole.
     pub fn capacity(&self) -> usize {
         self.shared.layout.capacity()
     }
@@ -433,7 +438,8 @@ impl<T: Send> Clone for Consumer<T> {
 
 impl<T: Send> Drop for Consumer<T> {
     fn drop(&mut self) {
-        // AcqRel: the consumer that leaves last comes after the others. What is left after its last look is dropped by `Shared`.
+        // AcqRel: the consumer that leaves last comes after the others. What is left after its last look is dropped
+        // by `Shared`.
         if self.shared.handles.consumers.fetch_sub(1, AcqRel) == 1 {
             while let Ok((_, item)) = self.shared.pop() {
                 drop(item);

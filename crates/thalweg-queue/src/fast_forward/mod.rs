@@ -8,12 +8,13 @@
 //! | progress | `try_push` and `try_pop` are wait-free, but for a [`Slip`] that was asked for |
 //! | cost | one load and one store of a slot per item, no read-modify-write; the producer checks, and the consumer empties, a line of slots at a time |
 //!
-//! Lamport's queue compares head and tail, so each side keeps reading an index that the other keeps writing. Here the slot itself
-//! says whether it is full: null is empty. Head and tail are private to their handles.
+//! Lamport's queue compares head and tail, so each side keeps reading an index that the other keeps writing. Here
+//! the slot itself says whether it is full: null is empty. Head and tail are private to their handles.
 //!
-//! From J. Giacomoni, T. Moseley, M. Vachharajani, *FastForward for Efficient Pipeline Parallelism: A Cache-Optimized Concurrent
-//! Lock-Free Queue*, PPoPP 2008: sections 3.3 (queue), 3.4 (slip), 3.6 (payload behind a pointer); names as there. Different
-//! from the paper: slots are emptied and checked by the line, the two ends close, and items have destructors.
+//! From J. Giacomoni, T. Moseley, M. Vachharajani, *FastForward for Efficient Pipeline Parallelism: A
+//! Cache-Optimized Concurrent Lock-Free Queue*, PPoPP 2008: sections 3.3 (queue), 3.4 (slip), 3.6 (payload behind a
+//! pointer); names as there. Different from the paper: slots are emptied and checked by the line, the two ends
+//! close, and items have destructors.
 //!
 //! ```
 //! use thalweg_queue::{TryPopError, fast_forward};
@@ -34,17 +35,19 @@
 //!
 //! # Capacity
 //!
-//! `capacity` items fit for certain: a push finds room whenever fewer items than that are in the queue. The consumer empties
-//! slots a line at a time, and at once when it finds nothing to pop, so the ring has spare slots and up to two lines more items may fit.
-//! `Full` means that `capacity` items or more are waiting. Any capacity will do; 512 to 4096 is where throughput is best.
+//! `capacity` items fit for certain: a push finds room whenever fewer items than that are in the queue. The
+//! consumer empties slots a line at a time; the ring has spare slots to make up for those it holds back, so up to
+//! two lines more items may fit. `Full` means that `capacity` items or more are waiting. Any capacity will do; 512
+//! to 4096 is where throughput is best.
 //!
 //! # Invariants
 //!
-//! - **F1** Slots are filled in ring order by the producer, taken and emptied in ring order by the consumer; no one else writes them.
-//! - **F2** The producer fills a slot only after it has seen it, or a later slot of the same line, empty in this round; the
-//!   consumer takes a slot only after it has seen it filled.
-//! - **F3** Taken slots that are not yet empty all lie in the consumer's current line, and there are none whenever it
-//!   has found nothing to pop, runs a destructor of an item, or is gone.
+//! - **F1** Slots are filled in ring order by the producer, taken and emptied in ring order by the consumer; no one
+//!   else writes them.
+//! - **F2** The producer fills a slot only after it has seen it, or a later slot of the same line, empty in this
+//!   round; the consumer takes a slot only after it has seen it filled.
+//! - **F3** Taken slots that are not yet empty all lie in the consumer's current line, and there are none when the
+//!   consumer runs an item's destructor or is gone.
 
 mod ring;
 mod slip;
@@ -222,8 +225,6 @@ impl<T: Word> Consumer<T> {
 
     /// There was nothing at the tail.
     fn idle(&mut self) -> Result<T, TryPopError> {
-        // Else the producer could find the ring full while both sides wait.
-        self.clear();
         if let Some(slip) = &mut self.slip {
             slip.look_soon();
         }

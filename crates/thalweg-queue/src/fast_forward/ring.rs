@@ -19,8 +19,8 @@ pub(super) const LINE: usize = if cfg!(loom) { 2 } else { 64 / size_of::<usize>(
 
 /// How many lines ahead the producer asks for.
 ///
-/// Without asking it stops at the start of each line until the consumer's core gives the line up, the consumer catches up, and both work
-/// in one line. With fewer than eight that still happens.
+/// Without asking it stops at the start of each line until the consumer's core gives the line up, the consumer
+/// catches up, and both work in one line. With fewer than eight that still happens.
 const AHEAD: usize = 8;
 
 #[derive(Debug)]
@@ -45,8 +45,8 @@ impl<T: Word> Ring<T> {
     /// An empty ring for `capacity` items.
     pub(super) fn new(capacity: usize) -> Result<Self, BuildError> {
         BuildError::check("capacity", capacity, 1, isize::MAX as usize / size_of::<Line>() - 1)?;
-        // The consumer may hold back the emptying of `LINE - 1` slots; they come on top. Two lines at least, so that a line of taken
-        // slots does not end where it begins.
+        // The consumer may hold back the emptying of `LINE - 1` slots; they come on top. Two lines at least, so
+        // that a line of taken slots does not end where it begins.
         let lines = (capacity + LINE - 1).div_ceil(LINE).max(2);
         Ok(Self {
             lines: (0..lines).map(|_| Line(core::array::from_fn(|_| AtomicPtr::new(null_mut())))).collect(),
@@ -83,8 +83,9 @@ impl<T: Word> Ring<T> {
     /// Whether the producer may fill `slot` and every slot before it in its line that it has not filled in this round.
     #[inline(always)]
     pub(super) fn is_empty(&self, slot: usize) -> bool {
-        // (ff.1) Acquire, pairs with (ff.2): the consumer empties slots in order, so the slots before this one were emptied
-        // before our stores into them. Relaxed could order such a store before the null that precedes it: the item is lost.
+        // (ff.1) Acquire, pairs with (ff.2): the consumer empties slots in order, so the slots before this one were
+        // emptied before our stores into them. Relaxed could order such a store before the null that precedes it:
+        // the item is lost.
         self.slot(slot).load(edge("ff.1", Acquire)).is_null()
     }
 
@@ -98,8 +99,8 @@ impl<T: Word> Ring<T> {
     /// Fills the empty `slot`. Only the producer may, after [`is_empty`](Self::is_empty).
     #[inline(always)]
     pub(super) fn fill(&self, slot: usize, item: T) {
-        // (ff.3) Release, pairs with (ff.4): what the item points to is written before the item can be seen. This is the
-        // store fence of section 3.6; Relaxed would hand out a pointer to something not yet written.
+        // (ff.3) Release, pairs with (ff.4): what the item points to is written before the item can be seen. This
+        // is the store fence of section 3.6; Relaxed would hand out a pointer to something not yet written.
         self.slot(slot).store(item.into_word().as_ptr(), edge("ff.3", Release));
     }
 
@@ -119,8 +120,8 @@ impl<T: Word> Ring<T> {
     pub(super) unsafe fn take(&self, slot: usize) -> Option<T> {
         // (ff.4) Acquire, pairs with (ff.3).
         let word = NonNull::new(self.slot(slot).load(edge("ff.4", Acquire)))?;
-        // SAFETY: only `fill` stores anything but null, so the word is one of `into_word`; by F1 and the caller's promise it
-        // is turned back once.
+        // SAFETY: only `fill` stores anything but null, so the word is one of `into_word`; by F1 and the caller's
+        // promise it is turned back once.
         Some(unsafe { T::from_word(word) })
     }
 
@@ -155,8 +156,8 @@ impl<T: Word> Drop for Ring<T> {
     /// Drops what was pushed while the consumer left.
     fn drop(&mut self) {
         for slot in 0..self.slots() {
-            // SAFETY: both sides are gone, so this is the only access. The consumer cleared whatever it took (F3), so what is
-            // left in a slot was taken by nobody.
+            // SAFETY: both sides are gone, so this is the only access. The consumer cleared whatever it took (F3),
+            // so what is left in a slot was taken by nobody.
             drop(unsafe { self.take(slot) });
         }
     }

@@ -2,11 +2,11 @@
 
 /// How far behind the producer the consumer keeps, for [`Consumer::with_slip`](super::Consumer::with_slip).
 ///
-/// When both sides work in one cache line, the line travels for every item. A consumer that lets the producer run ahead first
-/// gets whole lines instead: throughput for latency (section 3.4 of the paper, Figure 6).
+/// When both sides work in one cache line, the line travels for every item. A consumer that lets the producer run
+/// ahead first gets whole lines instead: throughput for latency (section 3.4 of the paper, Figure 6).
 ///
-/// A wait ends when `good` items are there, or when no more have come since the last look, so a stream that pauses or ends is
-/// never held up by more than `good` short looks.
+/// A wait ends when `good` items are there, or when no more have come since the last look, so a stream that pauses
+/// or ends is never held up by more than `good` short looks.
 ///
 /// ```
 /// use thalweg_queue::fast_forward::{Slip, fast_forward};

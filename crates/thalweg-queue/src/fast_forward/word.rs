@@ -7,8 +7,8 @@ use thalweg_sync::sync::Arc;
 
 /// A value that can travel as one word that is never null.
 ///
-/// FastForward tells a full slot from an empty one by the slot itself, so an item must fit a word and must leave null free.
-/// Implement it for your own pointer-like types by way of one of the types below:
+/// FastForward tells a full slot from an empty one by the slot itself, so an item must fit a word and must leave
+/// null free. Implement it for your own pointer-like types by way of one of the types below:
 ///
 /// ```
 /// use std::ptr::NonNull;

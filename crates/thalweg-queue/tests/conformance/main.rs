@@ -1,7 +1,8 @@
 //! What every queue promises, written once.
 //!
-//! `queue.rs` says what a queue is and adapts each to it; `single.rs` has the promises of every queue, `many.rs` those of queues with
-//! many producers and consumers, `items.rs` those of queues that carry any item. A new queue is an adapter and a line below.
+//! `queue.rs` says what a queue is and adapts each to it; `single.rs` has the promises of every queue, `many.rs`
+//! those of queues with many producers and consumers, `items.rs` those of queues that carry any item. A new queue
+//! is an adapter and a line below.
 #![cfg(not(loom))]
 
 mod items;

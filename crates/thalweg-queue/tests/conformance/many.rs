@@ -29,8 +29,8 @@ const PRODUCERS: usize = 3;
 const CONSUMERS: usize = 3;
 const EACH: usize = 3_000;
 
-/// Runs producers and consumers over all tokens. Token `number` is pushed by producer `number / EACH`. Returns what each consumer popped,
-/// in its order, with positions from 0.
+/// Runs producers and consumers over all tokens. Token `number` is pushed by producer `number / EACH`. Returns what
+/// each consumer popped, in its order, with positions from 0.
 fn run(queue: impl Many, ledger: &Ledger) -> Vec<Vec<(u64, usize)>> {
     let (tx, rx) = queue.build();
     thread::scope(|scope| {
@@ -93,7 +93,8 @@ pub(crate) fn numbers_are_dense(queue: impl Many) {
 }
 
 pub(crate) fn roles_switch(queue: impl Many) {
-    // Each thread puts one in and takes one out, so a try_push can be full only if more threads than fit are in between.
+    // Each thread puts one in and takes one out, so a try_push can be full only if more threads than fit are in
+    // between.
     let threads = queue.least().min(4);
     let tokens = threads * EACH;
     let ledger = Ledger::new(tokens);
