@@ -10,6 +10,7 @@ use thalweg::{End, Error};
 use thalweg_check::Fuzz;
 use thalweg_sync::sync::{Arc, Mutex};
 use thalweg_sync::thread;
+use thalweg_sync::time::Duration;
 
 /// As many as fit in the time; a failing seed is told by the failure.
 fn fuzz(seeds: u64) -> Fuzz {
@@ -41,6 +42,31 @@ fn a_row_under_every_scheme() {
 }
 
 #[test]
+fn a_message_that_becomes_many_goes_through() {
+    for name in ["depth_first", "raft", "pw", "mix"] {
+        fuzz(300).run(|| {
+            let mut seen = Vec::new();
+            let mut graph = Graph::new();
+            let numbers = graph.source(0..2_u64);
+            // Far more than the edge's queue holds.
+            let many = graph.sequential(|x: u64, out: &mut Output<u64>| (0..9).for_each(|i| out.push(9 * x + i)));
+            let sink = graph.sink(|x: u64| seen.push(x));
+            graph += numbers >> many.fixed(1) >> sink;
+            graph.run(two_workers(name)).unwrap();
+            drop(graph);
+            assert!(seen.iter().copied().eq(0..18), "{name}: {seen:?}");
+        });
+    }
+}
+
+#[test]
+fn three_workers_on_a_row_find_no_stall_where_there_is_none() {
+    for name in ["depth_first", "qes", "random"] {
+        fuzz(400).run(|| row(Scheme::named(name).unwrap().workers(3)));
+    }
+}
+
+#[test]
 fn a_row_with_as_many_workers_as_turn_out_useful() {
     fuzz(500).run(|| row(Scheme::default()));
 }
@@ -64,15 +90,15 @@ fn a_parallel_kernel_keeps_the_order() {
 
 #[test]
 fn an_unordered_parallel_kernel_loses_nothing() {
-    for name in ["depth_first", "mix_dyn"] {
+    for name in ["depth_first", "qes_pss_prs", "mix_dyn"] {
         fuzz(500).run(|| {
             let mut seen = Vec::new();
             let mut graph = Graph::new();
             let numbers = graph.source(0..5_u64);
-            let pass = graph.parallel_map(|x: u64| x);
+            let (pass, again) = (graph.parallel_map(|x: u64| x), graph.parallel_map(|x: u64| x));
             let sink = graph.sink(|x: u64| seen.push(x));
-            graph += numbers.fixed(2) >> pass.unordered().fixed(1) >> sink;
-            graph.run(two_workers(name)).unwrap();
+            graph += numbers.fixed(2) >> pass.unordered().fixed(1) >> again.unordered() >> sink;
+            graph.run(Scheme::named(name).unwrap().workers(3)).unwrap();
             drop(graph);
             seen.sort_unstable();
             assert_eq!(seen, [0, 1, 2, 3, 4], "{name}");
@@ -141,12 +167,21 @@ fn an_inlet_and_its_pushers_wake_each_other() {
             let mut seen = Vec::new();
             let mut graph = Graph::new();
             let (source, inlet) = graph.inlet::<u64>(2).unwrap();
-            let sink = graph.sink(|x: u64| seen.push(x));
+            // Time is virtual: who sleeps lets everybody else come to rest first.
+            let sink = graph.sink(|x: u64| {
+                thread::sleep(Duration::from_micros(if x < 10 { 50 } else { 0 }));
+                seen.push(x);
+            });
             graph += source.fixed(1) >> sink;
             let other = inlet.clone();
             thread::scope(|scope| {
                 scope.spawn(move || (0..4).for_each(|x| inlet.push(x).unwrap()));
-                scope.spawn(move || (10..13).for_each(|x| other.push(x).unwrap()));
+                scope.spawn(move || {
+                    (10..13).for_each(|x| {
+                        thread::sleep(Duration::from_micros(300));
+                        other.push(x).unwrap();
+                    });
+                });
                 graph.run(two_workers(name)).unwrap();
             });
             drop(graph);
