@@ -32,14 +32,16 @@ impl<T: Clone + Send> Windows<T> {
 impl<T: Clone + Send> Assemble for Windows<T> {
     fn assemble(&mut self, mut block: Block) -> Option<Block> {
         let (first, end) = (block.first(), block.end());
-        // SAFETY: the edge carries `T` (B1). The block gives its messages up first, so that a panic in `clone` leaks instead of dropping twice.
+        // SAFETY: every message is moved out below. The block gives them up first, so that a panic in a destructor or in `clone` leaks
+        // instead of dropping twice.
+        unsafe { block.set_range(end, end) };
+        // SAFETY: the edge carries `T` (B1), and each message is read once.
         let mut incoming = (first..end).map(|index| unsafe { block.entry::<T>(index).read() });
         let skipped = self.skip.min(end - first);
         self.skip -= skipped;
         incoming.by_ref().take(skipped).for_each(drop);
         self.tail.extend(incoming);
-        // SAFETY: every message was moved out.
-        unsafe { block.set_range(end, end) };
+        drop(block);
         let beyond = self.tail.len().checked_sub(self.peek)?;
         let windows = beyond / self.pop + 1;
         let used = (windows - 1) * self.pop + self.peek;

@@ -292,6 +292,10 @@ fn run(plan: &Plan, meets: bool, sinks: usize, scheme: Scheme) -> Vec<Vec<u64>> 
         open.push(add_source(&mut graph, origin, 1000 * index as u64, count).into_path());
     }
     for placed in &plan.steps {
+        if matches!(placed.step, Step::Zip | Step::Alternate) && open.len() == 1 {
+            // Nothing to join with.
+            continue;
+        }
         let path = open.swap_remove(placed.at % open.len());
         let least = if let Step::Window { peek, .. } = placed.step { peek } else { 1 };
         let path = match capacity(placed.capacity, least) {
@@ -353,10 +357,6 @@ fn run(plan: &Plan, meets: bool, sinks: usize, scheme: Scheme) -> Vec<Vec<u64>> 
                 graph += path >> two.input;
                 open.push(two.other.into_path());
                 open.push(two.one.into_path());
-                continue;
-            }
-            Step::Zip | Step::Alternate if open.is_empty() => {
-                open.push(path);
                 continue;
             }
             Step::Zip | Step::Alternate => {

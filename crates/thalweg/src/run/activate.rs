@@ -227,15 +227,16 @@ impl Worker<'_> {
             state.give_len.store(length as u32, Relaxed);
             return;
         }
-        if outcome.messages == 0 || state.inputs.len() != 1 {
+        if outcome.messages == 0 {
             return;
         }
-        let edge = &self.core.edges[state.inputs[0]];
         let target = if state.parallel { PARALLEL_BLOCK } else { SEQUENTIAL_BLOCK };
         let wished = (target * outcome.messages / nanos.max(1)).max(1);
-        let length = next_length(edge, wished);
-        if length as usize != edge.block_len() {
-            edge.set_block_len(length);
+        for edge in state.inputs.iter().map(|&edge| &self.core.edges[edge]) {
+            let length = next_length(edge, wished);
+            if length as usize != edge.block_len() {
+                edge.set_block_len(length);
+            }
         }
     }
 }
