@@ -3,6 +3,7 @@
 mod common;
 
 use common::{SOON, toil, within};
+use std::collections::HashSet;
 use thalweg::prelude::*;
 use thalweg_sync::atomic::{AtomicU64, Ordering::*};
 use thalweg_sync::sync::{Arc, Mutex, MutexGuard, OnceLock};
@@ -168,7 +169,7 @@ fn large_messages_stay_where_they_are() {
                 let place = std::ptr::from_mut(large).addr();
                 large.places.push(place);
             };
-            let seen = Mutex::new(0);
+            let (seen, places) = (Mutex::new(0), Mutex::new(HashSet::new()));
             let mut graph = Graph::new();
             let numbers = (0..50).map(|number| Large { number, places: Vec::new(), _data: [0; 64 << 10] });
             let source = graph.source(numbers);
@@ -182,10 +183,13 @@ fn large_messages_stay_where_they_are() {
                 assert_eq!(large.places.len(), 3);
                 let moved = large.places.windows(2).filter(|pair| pair[0] != pair[1]).count();
                 assert_eq!(moved, 0, "message {} was copied {moved} times on the way", large.number);
+                places.lock().unwrap().insert(large.places[0]);
             });
             graph.run(Scheme::default().workers(workers)).unwrap();
             drop(graph);
             assert_eq!(seen.into_inner().unwrap(), 50);
+            // On a stack all would have been at one place.
+            assert!(places.into_inner().unwrap().len() > 2, "messages are changed in a copy");
         });
     }
 }
