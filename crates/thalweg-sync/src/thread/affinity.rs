@@ -81,9 +81,34 @@ pub fn pin_current(cpu: usize) -> io::Result<()> {
     Affinity::one(cpu).restore()
 }
 
+/// The hardware thread that the calling thread runs on now; `None` where the system does not tell (Linux does) and under an engine.
+pub fn current_cpu() -> Option<usize> {
+    if engine::current().is_some() { None } else { system::cpu() }
+}
+
+/// Puts the calling thread on another hardware thread than `cpu`, the `steps`-th allowed one after it, and leaves it free to move.
+///
+/// For a thread that was just started: the system may leave it for milliseconds on the hardware thread of the one that started it. Does nothing
+/// where there is no other, or no pinning.
+pub fn move_away_from(cpu: usize, steps: usize) {
+    let Ok(allowed) = current_affinity() else { return };
+    let cpus: Vec<_> = allowed.cpus().collect();
+    let Some(place) = cpus.iter().position(|&other| other == cpu) else { return };
+    let other = cpus[(place + steps) % cpus.len()];
+    if other != cpu && pin_current(other).is_ok() {
+        // What is allowed was allowed a moment ago.
+        let _ = allowed.restore();
+    }
+}
+
 #[cfg(all(target_os = "linux", not(loom)))]
 mod system {
     use std::io;
+
+    pub(super) fn cpu() -> Option<usize> {
+        // SAFETY: it takes nothing and changes nothing.
+        usize::try_from(unsafe { libc::sched_getcpu() }).ok()
+    }
 
     pub(super) fn get() -> io::Result<Vec<usize>> {
         // The kernel refuses masks shorter than its own, so they grow: up to 2^18 hardware threads.
@@ -116,6 +141,10 @@ mod system {
 mod system {
     use std::io;
 
+    pub(super) fn cpu() -> Option<usize> {
+        None
+    }
+
     pub(super) fn get() -> io::Result<Vec<usize>> {
         Err(unsupported())
     }
@@ -135,6 +164,14 @@ mod system {
 #[cfg(all(test, target_os = "linux", not(loom)))]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_thread_moves_away_and_stays_free() {
+        let before = current_affinity().unwrap();
+        let Some(here) = current_cpu() else { panic!("Linux tells") };
+        move_away_from(here, 1);
+        assert_eq!(current_affinity().unwrap(), before);
+    }
 
     #[test]
     fn pinning_is_seen_by_available_parallelism_and_taken_back() {

@@ -112,8 +112,9 @@ impl Graph<'_> {
         let before = core.scheme.is_pinned().then(thread::current_affinity).and_then(Result::ok);
         let pins: Vec<_> = before.iter().flat_map(|affinity| affinity.cpus()).collect();
         let pins = if pins.len() >= core.rows.len() { pins } else { Vec::new() };
-        let pin = |index: usize| {
-            if let (Some(all), Some(&cpu)) = (&before, pins.get(index)) {
+        let (pins, before) = (&pins, &before);
+        let pin = move |index: usize| {
+            if let (Some(all), Some(&cpu)) = (before, pins.get(index)) {
                 // A new thread inherits the pin of the one that started it, so it asks for all first.
                 // A system that cannot pin runs unpinned: the promise is "if the system can do it".
                 let _ = all.restore().and_then(|()| thread::pin_current(cpu));
@@ -123,15 +124,19 @@ impl Graph<'_> {
         thread::scope(|scope| {
             let hire = |index: usize| {
                 core.control.bell.join();
+                let home = thread::current_cpu();
                 scope.spawn(move || {
-                    pin(index);
+                    match home {
+                        Some(home) if pins.is_empty() => thread::move_away_from(home, index),
+                        _ => pin(index),
+                    }
                     Worker::new(core, bodies, index).work(None);
                 });
             };
             pin(0);
             Worker::new(core, bodies, 0).work(Some(&hire));
         });
-        if let Some(before) = &before {
+        if let Some(before) = before {
             // The calling thread gets back what it had.
             let _ = before.restore();
         }

@@ -12,8 +12,12 @@ use thalweg_sync::sync::Mutex;
 
 /// How long one side of a comparison takes, in nanoseconds.
 const TRIAL: u64 = 1_000_000;
-/// How long its result holds.
-const HOLD: u64 = 40_000_000;
+/// How long a changed number of workers runs before it is measured: a thread has to start, and blocks have to spread.
+const SETTLE: u64 = 300_000;
+/// How long it holds that more workers are no gain: the graph may only just have begun. Doubles up to [`HOLD`].
+const DOUBT: u64 = 5_000_000;
+/// How long it holds that they are one.
+const HOLD: u64 = 50_000_000;
 /// The gain that a further worker must bring.
 const WORTH: f64 = 1.04;
 /// A worker that is busy for less of its time than this needs no help.
@@ -53,7 +57,9 @@ impl Bench {
 enum Phase {
     /// Measuring the present number.
     Base,
-    /// Measuring one more, or one fewer.
+    /// One more, or one fewer: not measured yet.
+    Settle { base: f64, from: usize },
+    /// Measuring that.
     Trial { base: f64, from: usize },
     /// Going on with what was found.
     Hold,
@@ -72,6 +78,8 @@ pub(crate) struct Elastic<'a> {
     cost: Vec<f64>,
     /// Trial downwards next time.
     down: bool,
+    /// How long the next "no gain" holds.
+    doubt: u64,
 }
 
 impl<'a> Elastic<'a> {
@@ -89,6 +97,7 @@ impl<'a> Elastic<'a> {
             start: vec![(0, 0); kernels],
             cost: vec![0.0; kernels],
             down: false,
+            doubt: DOUBT,
         };
         elastic.hire_up_to(target);
         if target == most {
@@ -159,7 +168,7 @@ impl<'a> Elastic<'a> {
         let target = worker.core.target.load(Relaxed);
         if self.since == 0 {
             let long = worker.core.kernels.iter().any(|state| state.block_time.load(Relaxed) > LONG);
-            self.begin(worker, clock, Phase::Base, if long { TRIAL / 20 } else { TRIAL / 2 });
+            self.begin(worker, clock, Phase::Base, if long { TRIAL / 20 } else { TRIAL / 4 });
             return;
         }
         match self.phase {
@@ -169,12 +178,13 @@ impl<'a> Elastic<'a> {
                 let next = if down { target - 1 } else { (target * 2).min(self.most) };
                 self.down = !down;
                 if next == target || (next > target && base < BUSY * target as f64 && target == 1) {
-                    self.begin(worker, clock, Phase::Hold, HOLD);
+                    self.begin(worker, clock, Phase::Hold, self.doubt);
                     return;
                 }
                 self.set_target(worker, next);
-                self.begin(worker, clock, Phase::Trial { base, from: target }, TRIAL);
+                self.begin(worker, clock, Phase::Settle { base, from: target }, SETTLE);
             }
+            Phase::Settle { base, from } => self.begin(worker, clock, Phase::Trial { base, from }, TRIAL),
             Phase::Trial { base, from } => {
                 let trial = self.rate(worker, clock, target == 1);
                 let (more, fewer) = if target > from { (trial, base) } else { (base, trial) };
@@ -185,12 +195,10 @@ impl<'a> Elastic<'a> {
                 }
                 let climbing = keep_more && target > from && target < self.most;
                 self.down = keep_more && !climbing;
-                self.begin(
-                    worker,
-                    clock,
-                    if climbing { Phase::Base } else { Phase::Hold },
-                    if climbing { TRIAL } else { HOLD },
-                );
+                let length = if keep_more { HOLD } else { self.doubt };
+                self.doubt = if keep_more { DOUBT } else { (self.doubt * 2).min(HOLD) };
+                let (phase, length) = if climbing { (Phase::Base, TRIAL) } else { (Phase::Hold, length) };
+                self.begin(worker, clock, phase, length);
             }
             Phase::Hold => self.begin(worker, clock, Phase::Base, TRIAL),
         }
