@@ -46,7 +46,8 @@
 //! # What is not
 //!
 //! - A kernel is not interrupted: one that does not return is waited for.
-//! - Capacity bounds what an edge holds, not what one message makes of itself: that goes through even if it is more.
+//! - Capacity is counted by the block: an edge may hold up to one block more (at most half of its first capacity), and each end has one in
+//!   hand. What a single message makes of itself goes through even if it is more.
 //! - Which worker runs what, and how many messages make a block.
 
 mod block;
@@ -63,6 +64,7 @@ mod window;
 
 pub use error::{BoxError, Cause, Error, Failure, Refusal, Result, Verdict, Wait};
 pub use graph::chain::{After, Chain, FromIter, Pending};
+pub use graph::path::End as PathEnd;
 pub use graph::path::{Gives, Handle, Head, Node, Path, Sink, Source, Tail, Takes};
 pub use graph::{Capacity, Graph};
 pub use kernel::Flow;

@@ -54,7 +54,7 @@ pub struct KernelReport {
     pub activations: u64,
     /// Messages it took.
     pub messages_in: u64,
-    /// Messages it gave.
+    /// Messages it gave. Into a windowed edge those count that windows have popped.
     pub messages_out: u64,
     /// Time in its code and its edges, over all workers. Short activations are timed now and then, and the rest is extrapolated.
     pub busy: Duration,

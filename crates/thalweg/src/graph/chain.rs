@@ -157,7 +157,7 @@ impl<'g, 'env, I: Iterator<Item: Send + 'env> + Send + 'env> Chain<'g, 'env, Fro
         Chain { graph: self.graph, pending: FromIter(self.pending.0.inspect(look)) }
     }
 
-    /// Ends the chain within the same kernel: no edge, no hop, as fast as a loop.
+    /// Ends the chain within the same kernel: no edge, no hop, close to a plain loop. After a panic in `each` the chain is over, also in a second run.
     #[track_caller]
     pub fn for_each(self, each: impl FnMut(I::Item) + Send + 'env) {
         self.graph.add_fused(Box::new(source::Fused(Some((self.pending.0, each)))));
