@@ -4,6 +4,7 @@
 //! worker now and then compares: how much work was done in a millisecond with this many workers, and with one more or one fewer. Work is
 //! what the same messages cost when one worker did them all, so a source that runs ahead into empty queues does not count as a gain.
 
+use crate::run::State;
 use crate::run::worker::Worker;
 use std::fmt;
 use thalweg_sync::atomic::Ordering::*;
@@ -22,7 +23,7 @@ const HOLD: u64 = 50_000_000;
 const WORTH: f64 = 1.04;
 /// A worker that is busy for less of its time than this needs no help.
 const BUSY: f64 = 0.6;
-/// An activation that takes longer than this is worth spreading at once.
+/// A block that takes longer than this is worth spreading at once.
 const LONG: u64 = 50_000;
 
 /// Where workers sit that are not needed now.
@@ -167,7 +168,9 @@ impl<'a> Elastic<'a> {
     fn turn(&mut self, worker: &Worker<'_>, clock: u64) {
         let target = worker.core.target.load(Relaxed);
         if self.since == 0 {
-            let long = worker.core.kernels.iter().any(|state| state.block_time.load(Relaxed) > LONG);
+            // A kernel that was declared parallel is likely worth spreading, and so is one that takes long: do not wait to try.
+            let eager = |state: &State| state.parallel || state.block_time.load(Relaxed) > LONG;
+            let long = worker.core.kernels.iter().any(|state| eager(state));
             self.begin(worker, clock, Phase::Base, if long { TRIAL / 20 } else { TRIAL / 4 });
             return;
         }
