@@ -3,10 +3,11 @@
 use serde_json::json;
 
 use crate::harness::{BoxError, Contender, Effort, Experiment, Group, Role, Role::*, Sample};
-use crate::machine::Timing;
+use crate::machine::{Timing, timed};
 use crate::ours::{self, Setting};
 use crate::peers::{crossbeam, item_params, tokio};
 use crate::records::quantile;
+use crate::workloads::Trickle;
 
 /// The entry for the registry.
 pub const EXPERIMENT: Experiment = Experiment {
@@ -27,11 +28,19 @@ fn plan(effort: &Effort) -> Result<Vec<Group>, BoxError> {
             Ok(Sample { figures, cpus: Some(timing.cpus()) })
         })
     };
+    // What the sending thread costs, which is in every figure: it sleeps and wakes once for each message.
+    let alone = |n| {
+        let trickle = Trickle::new(n);
+        let (sent, timing) = timed(|| trickle.drive(|message| trickle.arrived(message)));
+        sent?;
+        Ok((trickle.delays()?, timing))
+    };
     let contenders = vec![
         contender(Ours, "thalweg", ours::params(Setting::DEFAULT, json!({ "messages": n })), ours::trickle),
         contender(Peer, "crossbeam", item_params(n, "crossbeam-channel", "free"), crossbeam::trickle),
         contender(Peer, "tokio-1w", item_params(n, "tokio", "1 worker"), |n| tokio::trickle(n, 1)),
         contender(Peer, "tokio-2w", item_params(n, "tokio", "2 workers"), |n| tokio::trickle(n, 2)),
+        contender(Bound, "sender-alone", json!({ "messages": n }), alone),
     ];
     Ok(vec![Group::new("one message a millisecond", &["us p50", "us p99", "% of a CPU"], contenders)])
 }
