@@ -160,7 +160,7 @@ impl<'env> Graph<'env> {
 
     /// A source that gives what an iterator gives.
     ///
-    /// `next` should not wait: what was given before it is handed on when a block is full or the iterator ends. For iterators that wait for input there is
+    /// `next` should not wait: what was given before it may be held until it returns. A source whose `next` takes long hands on little at a time. For iterators that wait for input there is
     /// [`source_blocking`](Self::source_blocking). A second run goes on where the first stopped.
     #[track_caller]
     pub fn source<I>(&mut self, messages: I) -> Source<I::Item>
