@@ -1,6 +1,7 @@
 //! Threads under loom.
 
 use core::marker::PhantomData;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::PoisonError;
 
 /// A started thread.
@@ -44,13 +45,14 @@ impl<'scope> Scope<'scope, '_> {
 }
 
 /// Runs `body` with a scope whose threads may borrow, as [`std::thread::scope`]. A panic anywhere ends the model, so
-/// none is passed on here.
+/// none is passed on here; one in `body` aborts the process, after its message.
 pub fn scope<'env, F, T>(body: F) -> T
 where
     F: for<'scope> FnOnce(&'scope Scope<'scope, 'env>) -> T,
 {
     let scope = Scope { threads: std::sync::Mutex::new(Vec::new()), _scope: PhantomData, _env: PhantomData };
-    let result = body(&scope);
+    // A panic ends the model, whose threads can then not be joined, and they may borrow what unwinding would drop.
+    let result = catch_unwind(AssertUnwindSafe(|| body(&scope))).unwrap_or_else(|_| std::process::abort());
     loop {
         let next = scope.threads.lock().unwrap_or_else(PoisonError::into_inner).pop();
         match next {
