@@ -12,9 +12,9 @@
 mod error;
 pub mod fm;
 pub mod frames;
-mod progress;
 pub mod search;
 mod until_error;
+mod watch;
 
 pub use error::{Error, Result};
-pub use progress::Progress;
+pub use watch::Watch;

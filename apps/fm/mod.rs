@@ -22,9 +22,9 @@ use std::path::PathBuf;
 use thalweg::prelude::*;
 
 use crate::error::must_differ;
-use crate::progress::Steps;
 use crate::until_error::UntilError;
-use crate::{Error, Progress, Result};
+use crate::watch::Steps;
+use crate::{Error, Result, Watch};
 use ports::{Duplicate, Equalize};
 use radio::{LowPass, STEP, TAPS};
 
@@ -69,7 +69,7 @@ pub struct Summary {
 /// # let dir = tempfile::tempdir().unwrap();
 /// # let path = |name| dir.path().join(name);
 /// synthetic::signal(2_000, &path("signal.wav"))?;
-/// let received = fm::run(&Config::new(path("signal.wav"), path("sound.wav")), &|_| ())?;
+/// let received = fm::run(&Config::new(path("signal.wav"), path("sound.wav")), &())?;
 /// assert_eq!(received.sound, fm::radio::outputs(2_000));
 /// # Ok::<(), thalweg_apps::Error>(())
 /// ```
@@ -78,7 +78,7 @@ pub struct Summary {
 ///
 /// [`Error::Refused`] if the input is not as [`Config::input`] says, too short for one sample of sound, or also the
 /// output, before anything is written; [`Error::File`] if one of them cannot be opened, read or written.
-pub fn run(config: &Config, progress: Progress<'_>) -> Result<Summary> {
+pub fn run(config: &Config, watch: &dyn Watch) -> Result<Summary> {
     let Config { input, output, .. } = config;
     must_differ(input, output)?;
     let samples = samples::open(input, config.raw_rate)?;
@@ -93,7 +93,7 @@ pub fn run(config: &Config, progress: Progress<'_>) -> Result<Summary> {
     let mut sound = samples::create(output, (samples.rate / STEP as u32).max(1), expected)?;
     let mut damage = None;
     let (mut count, mut written) = (0, 0);
-    let mut progress = Steps::new(progress);
+    let mut progress = Steps::new(watch);
     let input_filter = LowPass::input();
     let filters = radio::band_filters();
 
@@ -127,6 +127,7 @@ pub fn run(config: &Config, progress: Progress<'_>) -> Result<Summary> {
         graph += duplicate.copies[index] >> edge >> equalize.filtered[index];
     }
     graph += equalize.sound >> sink;
+    watch.started(graph.stopper());
     let report = graph.run(config.scheme)?;
     drop(graph);
 

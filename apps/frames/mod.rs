@@ -30,9 +30,9 @@ pub use filter::{Filter, FilterError};
 pub use rewrite::{Readdress, Reface, Rewrite, RewriteError};
 
 use crate::error::must_differ;
-use crate::progress::Steps;
 use crate::until_error::UntilError;
-use crate::{Error, Progress, Result};
+use crate::watch::Steps;
+use crate::{Error, Result, Watch};
 use layers::Layers;
 
 /// Read and written at a time.
@@ -126,7 +126,7 @@ impl Application<'_> {
 /// let mut config = Config::new(path("in.pcap"), path("out.pcap"));
 /// config.rules.keep.push("udp and port 53".parse().unwrap());
 /// config.rules.rewrite.source.push("10.0.0.1=192.168.0.1".parse().unwrap());
-/// let forwarded = frames::run(&config, &|_| ())?;
+/// let forwarded = frames::run(&config, &())?;
 /// assert!(forwarded.counts.frames == 100 && (1..100).contains(&forwarded.counts.kept));
 /// # Ok::<(), thalweg_apps::Error>(())
 /// ```
@@ -136,11 +136,11 @@ impl Application<'_> {
 /// [`Error::Refused`] if the input is no capture of Ethernet frames or also the output, before anything is written;
 /// [`Error::File`] if one of them cannot be opened or written. A capture that turns out to be cut off or corrupt later
 /// is no error but in [`Summary::damage`].
-pub fn run(config: &Config, progress: Progress<'_>) -> Result<Summary> {
+pub fn run(config: &Config, watch: &dyn Watch) -> Result<Summary> {
     let (capture, mut output) = open(config)?;
     let mut damage = None;
     let mut application = Application { rules: &config.rules, counts: Counts::default() };
-    let mut progress = Steps::new(progress);
+    let mut progress = Steps::new(watch);
 
     let mut graph = Graph::new();
     let read = graph.source(UntilError::new(capture, &mut damage));
@@ -155,6 +155,7 @@ pub fn run(config: &Config, progress: Progress<'_>) -> Result<Summary> {
     graph.name(apply, "application");
     graph.name(write, "output");
     graph += read.fixed(FRAMES) >> apply.fixed(FRAMES) >> write;
+    watch.started(graph.stopper());
     let report = graph.run(config.scheme)?;
     drop(graph);
 

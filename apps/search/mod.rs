@@ -25,7 +25,7 @@ use thalweg_sync::time::{self, Duration};
 pub use cut::Term;
 pub use files::Unreadable;
 
-use crate::{Error, Progress, Result};
+use crate::{Error, Result, Watch};
 use chunks::Pool;
 use read::{Piece, Reader};
 use tally::{Counted, Tally};
@@ -80,7 +80,7 @@ pub struct Summary {
 ///
 /// ```
 /// use thalweg_apps::search::{self, Config};
-/// let found = search::run(&Config::new("fn ", vec!["search".into()]), &|_| ())?;
+/// let found = search::run(&Config::new("fn ", vec!["search".into()]), &())?;
 /// assert!(found.matches > 0 && found.files > 1 && found.unreadable.is_empty());
 /// # Ok::<(), thalweg_apps::Error>(())
 /// ```
@@ -89,7 +89,7 @@ pub struct Summary {
 ///
 /// [`Error::Refused`] for a term that is empty or has a line feed, and if there is nothing to search. A file that
 /// cannot be read is no error but in [`Summary::unreadable`].
-pub fn run(config: &Config, progress: Progress<'_>) -> Result<Summary> {
+pub fn run(config: &Config, watch: &dyn Watch) -> Result<Summary> {
     check(config)?;
     let term = Term::new(&config.term);
     let pool = Pool::new(config.chunk.max(2 * term.len()));
@@ -104,7 +104,7 @@ pub fn run(config: &Config, progress: Progress<'_>) -> Result<Summary> {
             let bytes = chunk.text().len() as u64;
             let matches = term.count(chunk.text());
             pool.give(chunk);
-            progress(bytes);
+            watch.read(bytes);
             (matches, bytes)
         }));
     });
@@ -115,6 +115,7 @@ pub fn run(config: &Config, progress: Progress<'_>) -> Result<Summary> {
     graph.name(add_up, "tally");
     graph += files >> read.files;
     graph += read.pieces.fixed(CHUNKS) >> search >> add_up;
+    watch.started(graph.stopper());
     let report = graph.run(config.scheme)?;
     drop(graph);
 

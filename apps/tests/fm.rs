@@ -31,7 +31,7 @@ fn equals_the_reference_under_every_scheme() {
         for workers in 1..=3 {
             let mut config = Config::new(&input, &output);
             config.scheme = Scheme::named(name).unwrap().workers(workers);
-            let received = run(&config, &|_| ()).unwrap();
+            let received = run(&config, &()).unwrap();
             assert_eq!((received.samples, received.sound), (samples, expected.len() as u64));
             assert_same(&sound(&output), &expected, &format!("{name} with {workers} workers"));
         }
@@ -48,7 +48,7 @@ fn raw_samples_and_integers_are_read_too() {
     fs::write(path("raw"), samples.iter().flat_map(|sample| sample.to_le_bytes()).collect::<Vec<u8>>()).unwrap();
     let mut config = Config::new(path("raw"), path("sound"));
     config.raw_rate = Some(8_000);
-    run(&config, &|_| ()).unwrap();
+    run(&config, &()).unwrap();
     assert_same(&sound(&path("sound")), &radio::reference(&samples), "raw");
 
     for bits in [8, 16, 24, 32] {
@@ -59,7 +59,7 @@ fn raw_samples_and_integers_are_read_too() {
         let mut writer = WavWriter::create(path("int"), spec).unwrap();
         integers.iter().for_each(|&sample| writer.write_sample(sample).unwrap());
         writer.finalize().unwrap();
-        run(&Config::new(path("int"), path("sound")), &|_| ()).unwrap();
+        run(&Config::new(path("int"), path("sound")), &()).unwrap();
         let scaled: Vec<f32> = integers.iter().map(|&sample| sample as f32 / full).collect();
         assert_same(&sound(&path("sound")), &radio::reference(&scaled), &format!("{bits} bits"));
     }
@@ -72,7 +72,7 @@ fn bad_input_is_refused_before_anything_is_written() {
     let refused = |input: &str, raw_rate: Option<u32>, told: &str| {
         let mut config = Config::new(path(input), path("sound"));
         config.raw_rate = raw_rate;
-        match run(&config, &|_| ()) {
+        match run(&config, &()) {
             Err(Error::Refused(reason)) => assert!(reason.contains(told), "{reason}"),
             other => panic!("{other:?}"),
         }
@@ -96,7 +96,7 @@ fn bad_input_is_refused_before_anything_is_written() {
     writer.finalize().unwrap();
     refused("stereo", None, "2 channels");
 
-    assert!(matches!(run(&Config::new(path("whole"), path("whole")), &|_| ()), Err(Error::Refused(_))));
+    assert!(matches!(run(&Config::new(path("whole"), path("whole")), &()), Err(Error::Refused(_))));
     assert!(fs::read(path("whole")).unwrap() == whole);
-    assert!(matches!(run(&Config::new(path("missing"), path("sound")), &|_| ()), Err(Error::File { .. })));
+    assert!(matches!(run(&Config::new(path("missing"), path("sound")), &()), Err(Error::File { .. })));
 }

@@ -82,7 +82,7 @@ fn pcapng() -> Vec<u8> {
 
 /// Forwards with the graph and with the sequential program and expects the same of both; gives the output.
 fn forward(place: &Place, config: &Config) -> Vec<u8> {
-    let streamed = run(config, &|_| ()).unwrap();
+    let streamed = run(config, &()).unwrap();
     let mut sequential = config.clone();
     sequential.output = place.path("reference");
     let (counts, damage) = reference(&sequential).unwrap();
@@ -121,7 +121,7 @@ fn filters_and_rewriting_do_what_they_say() {
     let place = Place::with(&made_up(2_000));
     let mut config = place.config();
     config.rules = rules(&["src 10.0.0.1 and udp"], &["port 80"]);
-    let summary = run(&config, &|_| ()).unwrap();
+    let summary = run(&config, &()).unwrap();
     let frames = |path: &Path| -> Vec<Vec<u8>> {
         let records = Capture::open(fs::File::open(path).unwrap()).unwrap();
         records.filter_map(|record| record.unwrap().frame().map(<[u8]>::to_vec)).collect()
@@ -173,7 +173,7 @@ fn a_capture_cut_off_at_any_byte_is_forwarded_up_to_there() {
         for len in 0..capture.len() {
             let place = Place::with(&capture[..len]);
             let good = boundaries.iter().rposition(|&end| end <= len);
-            match (run(&place.config(), &|_| ()), good) {
+            match (run(&place.config(), &()), good) {
                 (Err(Error::Refused(reason)), None) => {
                     assert!(reason.contains("at byte 0"), "{reason}");
                     assert!(!place.path("out").exists(), "nothing is written for what is no capture");
@@ -209,7 +209,7 @@ fn no_corrupt_byte_makes_it_panic_or_differ_from_the_reference() {
             if Capture::open(&corrupt[..]).is_ok() {
                 forward(&place, &config);
             } else {
-                assert!(matches!(run(&config, &|_| ()), Err(Error::Refused(_))));
+                assert!(matches!(run(&config, &()), Err(Error::Refused(_))));
             }
         }
     }
@@ -241,7 +241,7 @@ fn corrupt_records_are_refused_with_place_and_reason() {
         ([section, &6_u32.to_le_bytes(), &16_u32.to_le_bytes(), &[0; 8]].concat(), "ends with the length 0"),
     ] {
         let place = Place::with(&capture);
-        let reason = match run(&place.config(), &|_| ()) {
+        let reason = match run(&place.config(), &()) {
             Ok(summary) => summary.damage.expect(told).to_string(),
             Err(error) => error.to_string(),
         };
@@ -264,7 +264,7 @@ fn the_length_of_a_section_becomes_unknown() {
 fn the_input_is_never_the_output() {
     let place = Place::with(&made_up(3));
     let config = Config::new(place.path("in"), place.path("in"));
-    assert!(matches!(run(&config, &|_| ()), Err(Error::Refused(_))));
+    assert!(matches!(run(&config, &()), Err(Error::Refused(_))));
     assert!(fs::read(place.path("in")).unwrap() == made_up(3));
 }
 
@@ -272,6 +272,6 @@ fn the_input_is_never_the_output() {
 #[cfg(target_os = "linux")]
 fn an_output_that_is_full_is_an_error() {
     let place = Place::with(&made_up(5_000));
-    let error = run(&Config::new(place.path("in"), "/dev/full"), &|_| ()).unwrap_err().to_string();
+    let error = run(&Config::new(place.path("in"), "/dev/full"), &()).unwrap_err().to_string();
     assert!(error.contains("output") && error.contains("space"), "{error}");
 }

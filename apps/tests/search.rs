@@ -48,7 +48,7 @@ fn tree() -> tempfile::TempDir {
 fn search(term: &[u8], inputs: &[&Path], chunk: usize, scheme: Scheme) -> Summary {
     let mut config = Config::new(term, inputs.iter().map(|path| path.to_path_buf()).collect());
     (config.chunk, config.scheme) = (chunk, scheme);
-    run(&config, &|_| ()).unwrap()
+    run(&config, &()).unwrap()
 }
 
 /// The files of a tree, without following links.
@@ -162,7 +162,7 @@ fn bad_configurations_are_refused_with_the_way_out() {
         (b"two\nlines", vec![PathBuf::from(".")], "two\\nlines"),
         (b"word", Vec::new(), "standard input"),
     ] {
-        match run(&Config::new(term, inputs), &|_| ()) {
+        match run(&Config::new(term, inputs), &()) {
             Err(Error::Refused(reason)) => assert!(reason.contains(told), "{reason}"),
             other => panic!("{other:?}"),
         }

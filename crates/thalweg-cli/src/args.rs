@@ -42,7 +42,10 @@ pub(crate) enum Command {
 #[command(
     arg_required_else_help = true,
     after_help = "\
-Each application has its own --help with examples, such as `thalweg run search --help`."
+Each application has its own --help with examples, such as `thalweg run search --help`.
+
+An interrupt (Ctrl-C) ends a run in good order: no more is read, what was read is finished, results and report are
+printed, and the exit status is 130. A second one ends it at once."
 )]
 pub(crate) struct RunArgs {
     /// Lists the applications, one on a line
@@ -102,7 +105,8 @@ Examples:
 The count is that of `LC_ALL=C grep -raoF WORD PATH... | wc -l`: matches do not overlap, hidden and binary files are
 searched, links inside directories are not followed.
 
-Exit status: 0 if something was found, 1 if not, 2 if a file could not be read or something else went wrong.")]
+Exit status: 0 if something was found, 1 if not, 2 if a file could not be read or something else went wrong,
+130 if it was interrupted.")]
 pub(crate) struct Search {
     /// The word to find: any bytes but a line feed
     #[arg(long, value_name = "WORD", allow_hyphen_values = true)]

@@ -178,3 +178,9 @@ fn a_full_disk_is_trouble() {
     let ran = Ran::from(output);
     assert!(ran.status == 2 && ran.stderr.contains("standard output"), "{}", ran.stderr);
 }
+
+#[test]
+#[cfg(not(target_os = "linux"))]
+fn interrupts() {
+    eprintln!("skipped: interrupts are tested on Linux only, by tests/interrupt.rs");
+}

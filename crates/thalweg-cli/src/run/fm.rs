@@ -6,9 +6,10 @@ use std::process::ExitCode;
 use indicatif::HumanCount;
 use thalweg_apps::fm::{self, Config, synthetic};
 
+use super::session::Session;
 use crate::Outcome;
 use crate::args::Fm;
-use crate::terminal::{bar, emit};
+use crate::terminal::emit;
 
 pub(super) fn run(args: Fm) -> Outcome {
     let output = args.output.display();
@@ -21,12 +22,12 @@ pub(super) fn run(args: Fm) -> Outcome {
     let mut config = Config::new(&input, &args.output);
     config.raw_rate = args.raw_rate;
     config.scheme = args.running.scheme()?;
-    let bar = bar(fs::metadata(&input).ok().map(|metadata| metadata.len()));
-    let received = fm::run(&config, &|bytes| bar.inc(bytes))?;
-    bar.finish_and_clear();
+    let session = Session::new(fs::metadata(&input).ok().map(|metadata| metadata.len()))?;
+    let received = fm::run(&config, &session)?;
+    session.clear();
 
     let (samples, sound) = (HumanCount(received.samples), HumanCount(received.sound));
     args.running
         .print(&format!("{sound} samples of sound from {samples} samples written to {output}"), &received.report)?;
-    Ok(ExitCode::SUCCESS)
+    Ok(session.status(ExitCode::SUCCESS))
 }

@@ -8,8 +8,9 @@ use std::process::ExitCode;
 use indicatif::HumanCount;
 use thalweg_apps::frames::{self, Config, Rewrite, Rules, synthetic};
 
+use super::session::Session;
 use crate::args::Frames;
-use crate::terminal::{bar, complain, emit};
+use crate::terminal::{complain, emit};
 use crate::{Outcome, TROUBLE};
 
 pub(super) fn run(args: Frames) -> Outcome {
@@ -28,9 +29,9 @@ pub(super) fn run(args: Frames) -> Outcome {
             destination_mac: args.rewrite_dst_mac,
         },
     };
-    let bar = bar(fs::metadata(&input).ok().map(|metadata| metadata.len()));
-    let forwarded = frames::run(&config, &|bytes| bar.inc(bytes))?;
-    bar.finish_and_clear();
+    let session = Session::new(fs::metadata(&input).ok().map(|metadata| metadata.len()))?;
+    let forwarded = frames::run(&config, &session)?;
+    session.clear();
 
     let counts = forwarded.counts;
     let done = format!(
@@ -41,13 +42,13 @@ pub(super) fn run(args: Frames) -> Outcome {
         HumanCount(counts.rewritten),
     );
     args.running.print(&done, &forwarded.report)?;
-    Ok(match forwarded.damage {
+    Ok(session.status(match forwarded.damage {
         None => ExitCode::SUCCESS,
         Some(damage) => {
             complain(&format!("{} is damaged {damage}; what is before that is written", input.display()));
             ExitCode::from(TROUBLE)
         }
-    })
+    }))
 }
 
 fn generate(count: u64, output: &Path) -> Outcome {

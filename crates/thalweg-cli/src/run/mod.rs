@@ -3,6 +3,7 @@
 mod fm;
 mod frames;
 mod search;
+mod session;
 
 use std::process::ExitCode;
 

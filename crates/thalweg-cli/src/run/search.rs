@@ -6,16 +6,17 @@ use std::process::ExitCode;
 use indicatif::{DecimalBytes, HumanCount};
 use thalweg_apps::search::{self, Config, Summary};
 
+use super::session::Session;
 use crate::args::Search;
-use crate::terminal::{bar, complain, emit};
+use crate::terminal::{complain, emit};
 use crate::{Outcome, TROUBLE};
 
 pub(super) fn run(args: Search) -> Outcome {
     let mut config = Config::new(args.term.as_encoded_bytes(), args.input);
     config.scheme = args.running.scheme()?;
-    let bar = bar(None);
-    let found = search::run(&config, &|bytes| bar.inc(bytes))?;
-    bar.finish_and_clear();
+    let session = Session::new(None)?;
+    let found = search::run(&config, &session)?;
+    session.clear();
 
     for unreadable in &found.unreadable {
         complain(&format!("{}: {}", unreadable.path.display(), unreadable.error));
@@ -25,11 +26,11 @@ pub(super) fn run(args: Search) -> Outcome {
     } else {
         args.running.print(&text(&found), &found.report)?;
     }
-    Ok(match (found.unreadable.len(), found.matches) {
+    Ok(session.status(match (found.unreadable.len(), found.matches) {
         (0, 0) => ExitCode::FAILURE,
         (0, _) => ExitCode::SUCCESS,
         _ => ExitCode::from(TROUBLE),
-    })
+    }))
 }
 
 /// The summary: what was found, how fast, and where most of it is.

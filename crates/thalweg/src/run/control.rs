@@ -101,6 +101,12 @@ impl Stopper {
     pub fn cancel(&self) {
         self.0.cancel();
     }
+
+    /// Whether the run was asked to stop, or is cancelled. A kernel that stays long with one message, such as the name of a stream that it
+    /// reads, looks here now and then and returns early.
+    pub fn is_stopping(&self) -> bool {
+        self.0.is_draining()
+    }
 }
 
 impl fmt::Debug for Stopper {

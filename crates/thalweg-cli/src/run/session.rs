@@ -1,0 +1,84 @@
+//! A run as the user lives with it: how far it is, and how to end it.
+
+use std::process::{self, ExitCode};
+
+use indicatif::ProgressBar;
+use thalweg::Stopper;
+use thalweg_apps::Watch;
+use thalweg_sync::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use crate::terminal::{self, complain};
+
+/// The exit status of what an interrupt ended: 128 and the number of the signal, as shells have it.
+const INTERRUPTED: u8 = 130;
+
+/// A progress bar, and interrupts (Ctrl-C): the first one stops the run, the second one ends the process at once.
+pub(super) struct Session {
+    bar: ProgressBar,
+    interrupts: Arc<Mutex<Interrupts>>,
+}
+
+#[derive(Default)]
+struct Interrupts {
+    /// Whether there was one.
+    seen: bool,
+    /// What ends the run, once it has started.
+    stopper: Option<Stopper>,
+}
+
+impl Session {
+    /// Begins to look out for interrupts. `total` is how many bytes there are to read, if that is known.
+    ///
+    /// Where interrupts are ignored already, as in a background job of a shell script, they stay ignored.
+    pub(super) fn new(total: Option<u64>) -> Result<Self, ctrlc::Error> {
+        let session = Self { bar: terminal::bar(total), interrupts: Arc::default() };
+        let (bar, interrupts) = (session.bar.clone(), session.interrupts.clone());
+        match ctrlc::try_set_handler(move || interrupt(&bar, &interrupts)) {
+            Ok(()) | Err(ctrlc::Error::MultipleHandlers) => Ok(session),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Takes the bar off the screen; the run is over.
+    pub(super) fn clear(&self) {
+        self.bar.finish_and_clear();
+    }
+
+    /// The exit status: `otherwise`, unless there was an interrupt.
+    pub(super) fn status(&self, otherwise: ExitCode) -> ExitCode {
+        if lock(&self.interrupts).seen { ExitCode::from(INTERRUPTED) } else { otherwise }
+    }
+}
+
+impl Watch for Session {
+    fn read(&self, bytes: u64) {
+        self.bar.inc(bytes);
+    }
+
+    fn started(&self, stopper: Stopper) {
+        let mut interrupts = lock(&self.interrupts);
+        if interrupts.seen {
+            stopper.stop();
+        }
+        interrupts.stopper = Some(stopper);
+    }
+}
+
+fn lock(interrupts: &Mutex<Interrupts>) -> MutexGuard<'_, Interrupts> {
+    interrupts.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// What an interrupt does. Runs on a thread of its own, not in the signal handler.
+fn interrupt(bar: &ProgressBar, interrupts: &Mutex<Interrupts>) {
+    let mut interrupts = lock(interrupts);
+    if interrupts.seen {
+        process::exit(i32::from(INTERRUPTED));
+    }
+    interrupts.seen = true;
+    if let Some(stopper) = &interrupts.stopper {
+        stopper.stop();
+    }
+    bar.suspend(|| {
+        complain("interrupted: no more is read, what was read is finished; a second interrupt ends at once")
+    });
+}

@@ -1,0 +1,115 @@
+//! Interrupts, as Ctrl-C sends them: the first one stops a run in good order, the second one ends it at once.
+//!
+//! Nothing here is timed. The child reads from a pipe that holds less than what is written into it, so it has started
+//! when the writing is done; and it waits at the pipe until more comes or an interrupt ends it.
+#![cfg(target_os = "linux")]
+
+use std::fs;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::path::Path;
+use std::process::{Child, ChildStderr, Command, Stdio};
+
+use thalweg_sync::thread;
+use thalweg_sync::time::Duration;
+
+/// Far more than fits a pipe.
+const FRAMES: usize = 20_000;
+
+fn thalweg(dir: &Path, line: &str) -> Child {
+    Command::new(env!("CARGO_BIN_EXE_thalweg"))
+        .args(line.split(' '))
+        .current_dir(dir)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap()
+}
+
+fn interrupt(child: &Child) {
+    let sent = Command::new("sh").arg("-c").arg(format!("kill -INT {}", child.id())).status().unwrap();
+    assert!(sent.success());
+}
+
+/// The line that says that the interrupt has come.
+fn told(stderr: &mut BufReader<ChildStderr>) -> String {
+    let mut line = String::new();
+    stderr.read_line(&mut line).unwrap();
+    line
+}
+
+fn capture(dir: &Path) -> Vec<u8> {
+    let made = thalweg(dir, &format!("run frames --generate {FRAMES} --output in.pcap")).wait_with_output().unwrap();
+    assert!(made.status.success());
+    fs::read(dir.join("in.pcap")).unwrap()
+}
+
+#[test]
+fn the_first_interrupt_finishes_what_was_read() {
+    let dir = tempfile::tempdir().unwrap();
+    let capture = capture(dir.path());
+    let mut child = thalweg(dir.path(), "run frames --input /dev/stdin --output out.pcap");
+    let (mut stdin, mut stderr) = (child.stdin.take().unwrap(), BufReader::new(child.stderr.take().unwrap()));
+    let (first, second) = capture.split_at(capture.len() / 4);
+    stdin.write_all(first).unwrap();
+    interrupt(&child);
+    let line = told(&mut stderr);
+    assert!(line.contains("interrupted"), "{line}");
+    // The child is gone before it has read all of this.
+    let cut_off = stdin.write_all(second).is_err();
+    drop(stdin);
+    let output = child.wait_with_output().unwrap();
+    let mut more = String::new();
+    stderr.read_to_string(&mut more).unwrap();
+
+    assert_eq!(output.status.code(), Some(130));
+    assert!(cut_off && more.is_empty(), "one line is told: {more}");
+    let stdout = String::from_utf8(output.stdout).unwrap();
+    let frames: usize = stdout.split(' ').next().unwrap().replace(',', "").parse().unwrap();
+    assert!(stdout.contains("frames written to out.pcap") && stdout.contains("application"), "{stdout}");
+    let written = fs::read(dir.path().join("out.pcap")).unwrap();
+    assert!(capture.starts_with(&written) && written.len() >= first.len() - (128 << 10) && frames < FRAMES);
+}
+
+#[test]
+fn the_second_interrupt_does_not_wait() {
+    let dir = tempfile::tempdir().unwrap();
+    let capture = capture(dir.path());
+    let mut child = thalweg(dir.path(), "run frames --input /dev/stdin --output out.pcap");
+    let (mut stdin, mut stderr) = (child.stdin.take().unwrap(), BufReader::new(child.stderr.take().unwrap()));
+    stdin.write_all(&capture[..capture.len() / 2]).unwrap();
+    interrupt(&child);
+    assert!(told(&mut stderr).contains("interrupted"));
+    // `stdin` is open: the run waits for more.
+    interrupt(&child);
+    // Half a minute to die in: a child that waits for its input would wait for ever.
+    let ended = (0..3_000).any(|_| {
+        thread::sleep(Duration::from_millis(10));
+        child.try_wait().unwrap().is_some()
+    });
+    drop(stdin);
+    let output = child.wait_with_output().unwrap();
+    assert!(ended && output.stdout.is_empty());
+    assert_eq!(output.status.code(), Some(130));
+}
+
+#[test]
+fn an_interrupt_that_is_ignored_stays_ignored() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut child = Command::new("sh")
+        .arg("-c")
+        .arg(format!("trap '' INT; exec {} run search --term fish --input - --count", env!("CARGO_BIN_EXE_thalweg")))
+        .current_dir(dir.path())
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut stdin = child.stdin.take().unwrap();
+    stdin.write_all(&b"fish\n".repeat(100_000)).unwrap();
+    interrupt(&child);
+    stdin.write_all(b"fish\n").unwrap();
+    drop(stdin);
+    let output = child.wait_with_output().unwrap();
+    assert_eq!((output.status.code(), output.stdout, output.stderr), (Some(0), b"100001\n".to_vec(), Vec::new()));
+}
