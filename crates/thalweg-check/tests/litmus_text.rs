@@ -156,7 +156,7 @@ fn blocked_and_failing_threads_stop() {
 #[test]
 fn a_condition_reads_registers_and_elements() {
     let entry = one("name: t\ninit: a[2]=0 x=5\nT0: r = R a[1] rlx\nforbidden: T0.r == 0 && a[1] == 7 && x == 5");
-    assert_eq!(entry.columns(), ["T0.r", "a[0]", "a[1]", "x"]);
+    assert_eq!(entry.program.columns(), ["T0.r", "a[0]", "a[1]", "x"]);
     let forbidden = entry.forbidden.unwrap();
     assert_eq!(forbidden.value(&[Some(0), Some(0), Some(7), Some(5)]), Some(1));
     assert_eq!(forbidden.value(&[Some(0), Some(7), Some(0), Some(5)]), Some(0));

@@ -27,7 +27,7 @@ pub struct Entry {
     pub race: bool,
     /// Some execution violates an `assert`.
     pub fails: bool,
-    /// A condition over the final values, numbered as in [`Entry::columns`], that holds in no execution.
+    /// A condition over the final values, numbered as in [`Program::columns`], that holds in no execution.
     pub forbidden: Option<Expression>,
     /// How many different final valuations there are.
     pub distinct: Option<u64>,
@@ -35,27 +35,14 @@ pub struct Entry {
     pub outcomes: Option<Outcomes>,
 }
 
-/// Final valuations, each with the number of executions that end so. The columns are those of [`Entry::columns`].
+/// Final valuations, each with the number of executions that end so. The columns are those of [`Program::columns`].
 pub type Outcomes = BTreeMap<Vec<Register>, u64>;
 
 impl Entry {
-    /// The names of the final values: the registers of each thread (`T0.a`, without those called `_`), then the
-    /// locations.
-    pub fn columns(&self) -> Vec<String> {
-        columns(&self.program)
-    }
-
     /// Whether it has this tag.
     pub fn has_tag(&self, tag: &str) -> bool {
         self.tags.iter().any(|known| known == tag)
     }
-}
-
-fn columns(program: &Program) -> Vec<String> {
-    let registers = program.threads.iter().enumerate().flat_map(|(number, thread)| {
-        thread.registers.iter().filter(|name| *name != "_").map(move |name| format!("T{number}.{name}"))
-    });
-    registers.chain(program.locations.iter().map(|location| location.name.clone())).collect()
 }
 
 /// The values of one entry: for each key its lines, with their numbers.
@@ -76,7 +63,7 @@ impl Entry {
             return Err(ParseError::new(line, "an entry without a name", "begin it with `name: …`"));
         }
         let program = program(line, fields)?;
-        let columns = columns(&program);
+        let columns = program.columns();
         let forbidden = fields.get("forbidden").map(|lines| condition(lines, &columns)).transpose()?;
         let outcomes = fields.get("outcomes").map(|lines| outcomes(lines, &columns)).transpose()?;
         let executions = match text("executions").as_deref() {

@@ -16,7 +16,7 @@
 //! outcomes: (T1.a T1.b x y) 0,0,1,1 0,1,1,1 1,1,1,1
 //! ")?;
 //! assert_eq!(entries[0].executions, Some(3));
-//! assert_eq!(entries[0].columns(), ["T1.a", "T1.b", "x", "y"]);
+//! assert_eq!(entries[0].program.columns(), ["T1.a", "T1.b", "x", "y"]);
 //! # Ok::<(), thalweg_check::litmus::ParseError>(())
 //! ```
 //!

@@ -17,6 +17,25 @@ pub struct Program {
     pub threads: Vec<Thread>,
 }
 
+impl Program {
+    /// The names of the final values: the registers of each thread (`T0.a`, without those called `_`), then the
+    /// locations.
+    pub fn columns(&self) -> Vec<String> {
+        let registers = self.threads.iter().enumerate().flat_map(|(number, thread)| {
+            thread.registers.iter().filter(|name| *name != "_").map(move |name| format!("T{number}.{name}"))
+        });
+        registers.chain(self.locations.iter().map(|location| location.name.clone())).collect()
+    }
+
+    /// The final values, in the order of [`columns`](Self::columns): `registers` by thread, `memory` by location.
+    pub fn valuation(&self, registers: &[Vec<Register>], memory: &[i64]) -> Vec<Register> {
+        let named = self.threads.iter().zip(registers).flat_map(|(thread, values)| {
+            thread.registers.iter().zip(values).filter(|(name, _)| *name != "_").map(|(_, value)| *value)
+        });
+        named.chain(memory.iter().map(|value| Some(*value))).collect()
+    }
+}
+
 /// A location of memory.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Location {
