@@ -62,13 +62,18 @@
 extern crate alloc;
 
 pub mod bbq;
+pub mod chunk_ring;
 #[cfg(not(loom))]
 mod edges;
 #[cfg(loom)]
 #[doc(hidden)]
 pub mod edges;
+mod ends;
 mod error;
 pub mod fast_forward;
+pub mod lamport;
+#[cfg(feature = "std")]
+pub mod locked;
 mod prefetch;
 
 pub use error::{BuildError, PopError, PushError, TryPopError, TryPushError};

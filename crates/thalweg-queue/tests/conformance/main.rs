@@ -10,7 +10,7 @@ mod many;
 mod queue;
 mod single;
 
-use queue::{Bbq, FastForward};
+use queue::{Bbq, ChunkRing, FastForward, LamportCached, LamportPlain, Locked};
 
 /// A queue near the wrap of the round in a cursor: 43 bits are left for it in small blocks.
 const ROUNDS: u64 = 1 << 43;
@@ -25,6 +25,17 @@ single::promises! {
     bbq_8x3: Bbq::new(8, 3),
     bbq_round_wraps: Bbq::new(2, 3).from(ROUNDS * 2 - 3),
     bbq_head_wraps: Bbq::new(4, 2).from(u64::MAX - 5),
+    chunk_ring_smallest: ChunkRing::new(1, 2, 2),
+    chunk_ring_of_ones: ChunkRing::new(1, 2, 9),
+    chunk_ring_fixed: ChunkRing::new(8, 64, 64),
+    chunk_ring_doubles: ChunkRing::new(64, 2, 100),
+    chunk_ring_of_threes: ChunkRing::new(3, 7, 40),
+    lamport_plain_1: LamportPlain(1),
+    lamport_plain_61: LamportPlain(61),
+    lamport_cached_1: LamportCached(1),
+    lamport_cached_61: LamportCached(61),
+    locked_1: Locked(1),
+    locked_61: Locked(61),
 }
 
 many::promises! {
@@ -33,4 +44,6 @@ many::promises! {
     bbq_8x64_shared: Bbq::new(8, 64),
     bbq_round_wraps_shared: Bbq::new(2, 3).from(ROUNDS * 2 - 3),
     bbq_head_wraps_shared: Bbq::new(4, 2).from(u64::MAX - 5),
+    locked_1_shared: Locked(1),
+    locked_61_shared: Locked(61),
 }

@@ -1,8 +1,10 @@
 //! A queue, its two ends and the tokens that travel.
 
 use std::ptr::NonNull;
+use thalweg_queue::chunk_ring::{self, Most};
 use thalweg_queue::fast_forward::{self, Slip, Word};
-use thalweg_queue::{PopError, PushError, TryPopError, TryPushError, bbq};
+use thalweg_queue::lamport::{self, Cached, Plain};
+use thalweg_queue::{PopError, PushError, TryPopError, TryPushError, bbq, locked};
 use thalweg_sync::atomic::{AtomicU32, Ordering};
 use thalweg_sync::sync::Arc;
 
@@ -145,6 +147,10 @@ macro_rules! ends {
 
 ends!(fast_forward::Producer<Token>, fast_forward::Consumer<Token>);
 ends!(bbq::Producer<Token>, bbq::Consumer<Token>);
+ends!(chunk_ring::Producer<Token>, chunk_ring::Consumer<Token>);
+ends!(lamport::Producer<Token, Plain>, lamport::Consumer<Token, Plain>);
+ends!(lamport::Producer<Token, Cached>, lamport::Consumer<Token, Cached>);
+ends!(locked::Producer<Token>, locked::Consumer<Token>);
 
 #[derive(Clone, Copy)]
 pub(crate) struct FastForward {
@@ -221,6 +227,108 @@ impl Many for Bbq {
 }
 
 impl Numbered for bbq::Consumer<Token> {
+    fn try_pop_numbered(&self) -> Result<(u64, Token), TryPopError> {
+        self.try_pop_numbered()
+    }
+}
+
+#[derive(Clone, Copy)]
+pub(crate) struct ChunkRing {
+    chunk: usize,
+    first: usize,
+    most: usize,
+}
+
+impl ChunkRing {
+    pub(crate) fn new(chunk: usize, first: usize, most: usize) -> Self {
+        Self { chunk, first, most }
+    }
+}
+
+impl Queue for ChunkRing {
+    type Tx = chunk_ring::Producer<Token>;
+    type Rx = chunk_ring::Consumer<Token>;
+
+    fn build(self) -> (Self::Tx, Self::Rx) {
+        chunk_ring::with_chunks(self.chunk, self.first, Most::Entries(self.most)).unwrap()
+    }
+
+    fn least(self) -> usize {
+        self.most - self.chunk
+    }
+
+    fn most(self) -> usize {
+        self.most
+    }
+}
+
+#[derive(Clone, Copy)]
+pub(crate) struct LamportPlain(pub(crate) usize);
+
+impl Queue for LamportPlain {
+    type Tx = lamport::Producer<Token, Plain>;
+    type Rx = lamport::Consumer<Token, Plain>;
+
+    fn build(self) -> (Self::Tx, Self::Rx) {
+        lamport::plain(self.0).unwrap()
+    }
+
+    fn least(self) -> usize {
+        self.0
+    }
+
+    fn most(self) -> usize {
+        self.0
+    }
+}
+
+#[derive(Clone, Copy)]
+pub(crate) struct LamportCached(pub(crate) usize);
+
+impl Queue for LamportCached {
+    type Tx = lamport::Producer<Token, Cached>;
+    type Rx = lamport::Consumer<Token, Cached>;
+
+    fn build(self) -> (Self::Tx, Self::Rx) {
+        lamport::cached(self.0).unwrap()
+    }
+
+    fn least(self) -> usize {
+        self.0
+    }
+
+    fn most(self) -> usize {
+        self.0
+    }
+}
+
+#[derive(Clone, Copy)]
+pub(crate) struct Locked(pub(crate) usize);
+
+impl Queue for Locked {
+    type Tx = locked::Producer<Token>;
+    type Rx = locked::Consumer<Token>;
+
+    fn build(self) -> (Self::Tx, Self::Rx) {
+        locked::locked(self.0).unwrap()
+    }
+
+    fn least(self) -> usize {
+        self.0
+    }
+
+    fn most(self) -> usize {
+        self.0
+    }
+}
+
+impl Many for Locked {
+    fn first(self) -> u64 {
+        0
+    }
+}
+
+impl Numbered for locked::Consumer<Token> {
     fn try_pop_numbered(&self) -> Result<(u64, Token), TryPopError> {
         self.try_pop_numbered()
     }

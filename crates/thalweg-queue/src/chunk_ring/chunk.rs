@@ -1,0 +1,172 @@
+//! One chunk: a link and entries, in one allocation.
+
+use alloc::alloc::{alloc, dealloc};
+use core::alloc::Layout;
+use core::mem::MaybeUninit;
+use core::ptr::{NonNull, slice_from_raw_parts_mut};
+use thalweg_sync::atomic::AtomicPtr;
+use thalweg_sync::atomic::Ordering::Relaxed;
+use thalweg_sync::cell::Slot;
+
+/// What a chunk begins with. On a line of its own, which is written only when a chunk is linked in or out.
+#[derive(Debug)]
+#[repr(align(64))]
+pub(super) struct Header<T> {
+    next: AtomicPtr<Header<T>>,
+    entries: usize,
+    _entries: core::marker::PhantomData<Slot<MaybeUninit<T>>>,
+}
+
+/// A chunk, by its address. Copies are the same chunk; whoever uses one answers for its being alive (R1).
+#[derive(Debug)]
+pub(super) struct Chunk<T>(NonNull<Header<T>>);
+
+impl<T> Clone for Chunk<T> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<T> Copy for Chunk<T> {}
+
+// SAFETY: an address; whoever uses it answers for what it does there, and `T: Send` lets entries move between threads.
+unsafe impl<T: Send> Send for Chunk<T> {}
+// SAFETY: as above.
+unsafe impl<T: Send> Sync for Chunk<T> {}
+
+impl<T> Chunk<T> {
+    /// Where the entries begin.
+    const OFFSET: usize = size_of::<Header<T>>().next_multiple_of(align_of::<Slot<MaybeUninit<T>>>());
+
+    /// How many bytes a chunk of `entries` takes; `None` if that is beyond the address space.
+    pub(super) fn bytes(entries: usize) -> Option<usize> {
+        Self::layout(entries).map(|layout| layout.size())
+    }
+
+    /// How many entries a chunk of at most `bytes` bytes has.
+    pub(super) fn entries_in(bytes: usize) -> usize {
+        let bytes = bytes.min(isize::MAX as usize & !(align_of::<Header<T>>() - 1));
+        bytes.saturating_sub(Self::OFFSET).checked_div(size_of::<Slot<MaybeUninit<T>>>()).unwrap_or(usize::MAX)
+    }
+
+    fn layout(entries: usize) -> Option<Layout> {
+        let (layout, offset) =
+            Layout::new::<Header<T>>().extend(Layout::array::<Slot<MaybeUninit<T>>>(entries).ok()?).ok()?;
+        debug_assert_eq!(offset, Self::OFFSET);
+        Some(layout)
+    }
+
+    /// A chunk that is linked to itself, or `None` if there is no memory for it.
+    pub(super) fn allocate(entries: usize) -> Option<Self> {
+        let layout = Self::layout(entries)?;
+        // SAFETY: the layout has the header's size at least.
+        let header = NonNull::new(unsafe { alloc(layout) })?.cast::<Header<T>>();
+        let chunk = Self(header);
+        // SAFETY: the memory is ours alone, and has room for the header and, behind it, for the entries.
+        unsafe {
+            header.write(Header {
+                next: AtomicPtr::new(header.as_ptr()),
+                entries,
+                _entries: core::marker::PhantomData,
+            });
+            for entry in 0..entries {
+                chunk.first().add(entry).write(Slot::new(MaybeUninit::uninit()));
+            }
+        }
+        Some(chunk)
+    }
+
+    /// Gives the memory back. What is in the entries is not dropped.
+    ///
+    /// # Safety
+    ///
+    /// The chunk is alive, and nobody uses any copy of it from now on.
+    pub(super) unsafe fn free(self) {
+        // SAFETY: by the caller's promise nobody else has the chunk, and it has come from `allocate`, with this layout.
+        unsafe {
+            let entries = self.0.as_ref().entries;
+            slice_from_raw_parts_mut(self.first().as_ptr(), entries).drop_in_place();
+            self.0.drop_in_place();
+            let layout = Self::layout(entries).expect("it was allocated with this layout");
+            dealloc(self.0.as_ptr().cast(), layout);
+        }
+    }
+
+    /// # Safety
+    ///
+    /// The chunk is alive.
+    #[inline(always)]
+    unsafe fn first(self) -> NonNull<Slot<MaybeUninit<T>>> {
+        // SAFETY: the entries are in the same allocation, from this offset on.
+        unsafe { self.0.byte_add(Self::OFFSET).cast() }
+    }
+
+    /// The entry at `index`.
+    ///
+    /// # Safety
+    ///
+    /// The chunk is alive for `'a`, and `index` is below [`len`](Self::len).
+    #[inline(always)]
+    pub(super) unsafe fn entry<'a>(self, index: usize) -> &'a Slot<MaybeUninit<T>> {
+        // SAFETY: by the caller's promise the entry is inside the allocation, and it was written by `allocate`.
+        unsafe { self.first().add(index).as_ref() }
+    }
+
+    /// How many entries the chunk has.
+    ///
+    /// # Safety
+    ///
+    /// The chunk is alive.
+    #[inline(always)]
+    pub(super) unsafe fn len(self) -> usize {
+        // SAFETY: by the caller's promise.
+        unsafe { self.0.as_ref() }.entries
+    }
+
+    /// The chunk after this one.
+    ///
+    /// # Safety
+    ///
+    /// The chunk is alive.
+    #[inline(always)]
+    pub(super) unsafe fn next(self) -> Self {
+        // Relaxed: the producer reads what it wrote itself; the consumer reads only after (ring.2) has shown it an entry
+        // behind this chunk, which was published after the link was written (R3).
+        //
+        // SAFETY: by the caller's promise.
+        let next = unsafe { self.0.as_ref() }.next.load(Relaxed);
+        // SAFETY: a link is never null.
+        Self(unsafe { NonNull::new_unchecked(next) })
+    }
+
+    /// Makes `next` the chunk after this one.
+    ///
+    /// # Safety
+    ///
+    /// The chunk is alive.
+    pub(super) unsafe fn link(self, next: Self) {
+        // Relaxed: see `next`.
+        //
+        // SAFETY: by the caller's promise.
+        unsafe { self.0.as_ref() }.next.store(next.0.as_ptr(), Relaxed);
+    }
+
+    /// The chunk as a word, for [`from_word`](Self::from_word).
+    pub(super) fn as_word(self) -> *mut Header<T> {
+        self.0.as_ptr()
+    }
+
+    /// The chunk that the word stands for; `None` for null.
+    pub(super) fn from_word(word: *mut Header<T>) -> Option<Self> {
+        NonNull::new(word).map(Self)
+    }
+}
+
+/// How many entries lie on a line; at least one.
+pub(super) const fn per_line<T>() -> usize {
+    match size_of::<T>() {
+        0 => 64,
+        1..64 => 64 / size_of::<T>(),
+        _ => 1,
+    }
+}

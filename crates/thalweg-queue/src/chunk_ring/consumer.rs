@@ -1,0 +1,170 @@
+//! The reading end.
+
+use super::chunk::{Chunk, per_line};
+use super::shared::Shared;
+use crate::{PopError, TryPopError, prefetch};
+use core::fmt;
+use thalweg_sync::sync::Arc;
+
+/// The reading end. Dropping it closes the queue: pushes fail from then on, and what is in the queue is dropped.
+///
+/// Like the producer it moves between threads but cannot be cloned.
+pub struct Consumer<T: Send> {
+    shared: Arc<Shared<T>>,
+    /// The chunk to empty.
+    chunk: Chunk<T>,
+    /// The next entry in it, and how many it has.
+    index: usize,
+    len: usize,
+    /// How many items were popped so far.
+    popped: u64,
+    /// How many were pushed, as seen last.
+    pushed: u64,
+    /// How many chunks were left so far.
+    left: u64,
+}
+
+impl<T: Send> Consumer<T> {
+    /// How many entries ahead to ask for the line.
+    const AHEAD: usize = 8 * per_line::<T>();
+
+    pub(super) fn new(shared: Arc<Shared<T>>, chunk: Chunk<T>) -> Self {
+        // SAFETY: the ring is new, so its chunks are alive.
+        let len = unsafe { chunk.len() };
+        Self { shared, chunk, index: 0, len, popped: 0, pushed: 0, left: 0 }
+    }
+
+    /// Pops the oldest item, or says why not. Never `Busy`.
+    #[inline]
+    pub fn try_pop(&mut self) -> Result<T, TryPopError> {
+        match self.take() {
+            Some(value) => Ok(value),
+            None => self.idle(),
+        }
+    }
+
+    /// There was nothing to take.
+    fn idle(&mut self) -> Result<T, TryPopError> {
+        if !self.shared.ends.producer_gone() {
+            return Err(TryPopError::Empty);
+        }
+        // The producer may have pushed after our look and before it left.
+        self.take().ok_or(TryPopError::Closed)
+    }
+
+    #[inline]
+    fn take(&mut self) -> Option<T> {
+        if self.popped == self.pushed {
+            self.pushed = self.shared.pushed();
+            if self.popped == self.pushed {
+                return None;
+            }
+        }
+        // Only now, and not with the chunk's last item: there is an item behind the chunk, so the producer has left it,
+        // and its link does not change any more (R3).
+        if self.index == self.len {
+            self.step();
+        }
+        self.prefetch();
+        // SAFETY: the chunk is alive until we leave it (R1), and the index is below its length.
+        let entry = unsafe { self.chunk.entry(self.index) };
+        // SAFETY: the entry is the consumer's (R2): written, as (ring.2) saw, and not written again before (ring.3). It is
+        // read once, as the index moves on.
+        let value = entry.with(|entry| unsafe { (*entry).assume_init_read() });
+        self.index += 1;
+        self.popped += 1;
+        self.shared.note_popped(self.popped);
+        Some(value)
+    }
+
+    /// Goes on to the next chunk and gives up the one that was read. Only when there is an item in the next one.
+    #[inline(never)]
+    fn step(&mut self) {
+        // SAFETY: the chunk is alive until (ring.3), and the next one until we leave that (R1).
+        (self.chunk, self.len) = unsafe { (self.chunk.next(), self.chunk.next().len()) };
+        self.index = 0;
+        self.left += 1;
+        self.shared.leave(self.left);
+    }
+
+    /// Asks for the line eight ahead, once for each line, if it is published already: an earlier look at it would take it
+    /// from the producer.
+    #[inline(always)]
+    fn prefetch(&self) {
+        if !self.index.is_multiple_of(per_line::<T>()) {
+            return;
+        }
+        let ahead = self.index + Self::AHEAD;
+        let published = self.pushed - self.popped > (Self::AHEAD + per_line::<T>()) as u64;
+        // SAFETY: the chunk is alive until we leave it (R1). If an item behind it is published, its link is that to the
+        // next chunk (R3), which is alive as well. The indices are below the chunks' lengths.
+        unsafe {
+            if !published {
+            } else if ahead < self.len {
+                prefetch::for_read(self.chunk.entry(ahead));
+            } else {
+                let next = self.chunk.next();
+                if ahead - self.len < next.len() {
+                    prefetch::for_read(next.entry(ahead - self.len));
+                }
+            }
+        }
+    }
+
+    /// Pops the oldest item, waiting while there is none.
+    #[inline]
+    pub fn pop(&mut self) -> Result<T, PopError> {
+        loop {
+            match self.try_pop() {
+                Ok(value) => return Ok(value),
+                Err(TryPopError::Closed) => return Err(PopError),
+                Err(TryPopError::Empty | TryPopError::Busy) => {}
+            }
+            let (shared, popped) = (&*self.shared, self.popped);
+            thalweg_sync::spin::until(|| (shared.pushed() != popped || shared.ends.producer_gone()).then_some(()));
+        }
+    }
+
+    /// How many items are pushed and not popped: at least so many, as pushes go on.
+    pub fn len(&self) -> usize {
+        (self.shared.pushed() - self.popped) as usize
+    }
+
+    /// Whether there is nothing to pop now. "No" stays true until the next pop; "yes" may be outdated at once.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The most entries that the ring may come to have. See [`Producer::capacity`](super::Producer::capacity).
+    pub fn capacity(&self) -> usize {
+        self.shared.capacity
+    }
+
+    /// Whether the producer is gone. Then it stays so; items may still be left.
+    pub fn is_closed(&self) -> bool {
+        self.shared.ends.producer_gone()
+    }
+}
+
+impl<T: Send> Drop for Consumer<T> {
+    fn drop(&mut self) {
+        /// Says where the consumer was, also when an item's destructor panics; what is left is dropped with the queue.
+        struct Front<'a, T: Send>(&'a mut Consumer<T>);
+        impl<T: Send> Drop for Front<'_, T> {
+            fn drop(&mut self) {
+                self.0.shared.note_front(self.0.chunk, self.0.index);
+            }
+        }
+        self.shared.ends.leave_consumer();
+        let front = Front(self);
+        while let Some(value) = front.0.take() {
+            drop(value);
+        }
+    }
+}
+
+impl<T: Send> fmt::Debug for Consumer<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Consumer").field("len", &self.len()).field("capacity", &self.capacity()).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,109 @@
+//! BLQ's chunk ring: a queue for one producer and one consumer that grows by linking chunks in, and shrinks again.
+//!
+//! | | |
+//! |---|---|
+//! | order | FIFO, linearizable |
+//! | who | one producer, one consumer |
+//! | items | any `T: Send`; they are never copied to grow |
+//! | progress | `try_push` and `try_pop` are wait-free, but for the allocator when the ring grows or shrinks |
+//! | cost | a push: one write of an entry, one store of a count. A pop: one read, one store of a count on a line that the producer does not look at; a load of the producer's count when all that was seen is popped. Either looks at the other side's line of chunks once per chunk at most |
+//!
+//! Chunks are linked in a loop. Producer and consumer go round it, each in a chunk. When the producer comes to the end
+//! of its chunk and finds the consumer in the next one, it links a new chunk in between and goes on there: nothing is
+//! copied, and the consumer neither waits nor notices. A ring that was long at most half in use links chunks out
+//! again, one at a time; it keeps one to spare, so that a load that comes and goes does not reach the allocator.
+//!
+//! From Y. Fan et al., *BLQ: Light-Weight Locality-Aware Runtime for Blocking-Less Queuing*, CC 2024, section 3.4, Figure
+//! 4. Different from the paper:
+//!
+//! - The consumer goes on to the next chunk only when it has seen an item in it (errata E22). One that goes on with the
+//!   last item of a chunk makes the producer take the ring for full, link a chunk in behind the consumer's back, and fill
+//!   it while the consumer waits in the one after it.
+//! - Each item is published at once, not each chunk: an item does not wait for its chunk to fill, and two ends that answer
+//!   each other do not wait for ever.
+//! - The consumer says how many chunks it has left instead of in which one it is, which also says how many are free.
+//! - The ring has a limit, in entries or bytes, and shrinks. Without memory it is full.
+//! - A new chunk is as large as the ring, up to a limit: a ring doubles in one allocation. With chunks of one size,
+//!   [`with_chunks`], the ring grows as in the paper.
+//!
+//! ```
+//! use thalweg_queue::chunk_ring::{Most, chunk_ring};
+//!
+//! let (mut tx, mut rx) = chunk_ring(64, Most::Entries(4096))?;
+//! for number in 0..3000 {
+//!     tx.try_push(number)?; // never full: the ring grows
+//! }
+//! assert!(tx.growth().entries >= 3000);
+//! for number in 0..3000 {
+//!     assert_eq!(rx.try_pop(), Ok(number));
+//! }
+//! tx.shrink();
+//! assert_eq!(tx.growth().entries, 64);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! # Capacity
+//!
+//! `capacity` entries at most, over all chunks. A chunk is free again when the consumer has taken an item from the next
+//! one, so `Full` means that at least `capacity` without the largest chunk are waiting (or that there is no memory). A
+//! ring that is to hold `n` items for certain is built for `n` and a chunk more; chunks are an eighth of the capacity and
+//! 64 KiB at most, unless chosen.
+//!
+//! # Invariants
+//!
+//! - **R1** The chunks of the ring are linked in a loop. From the producer's chunk on they are: free ones, then the consumer's,
+//!   then those that are filled, then the producer's again; consumer and producer may be in the same chunk, and there may be
+//!   no free one. Only the producer links chunks in and out, only free ones out, and frees only what is linked out.
+//! - **R2** Entries are filled in ring order by the producer and read in ring order by the consumer. An entry is the consumer's
+//!   from the publication of its item until the consumer leaves the chunk, and the producer's otherwise.
+//! - **R3** The link of the producer's chunk is the producer's alone: the consumer follows a link only after it has seen an
+//!   item published behind it, and no link changes after that until the producer comes round again.
+//! - **R4** The producer enters a chunk only if the consumer has left it since it was filled.
+//! - **R5** Counts of what the other side did are at times behind, never ahead. The producer then takes too many chunks for used,
+//!   the consumer too few items for pushed.
+
+mod chunk;
+mod consumer;
+mod producer;
+mod shared;
+mod size;
+
+pub use consumer::Consumer;
+pub use producer::Producer;
+pub use size::{Growth, Most};
+
+use crate::BuildError;
+use shared::Shared;
+use size::{Limits, Size};
+use thalweg_sync::sync::Arc;
+
+/// A queue with `first` entries, which may grow to `most`.
+///
+/// `first` must be at least 2 and within `most`; with `Most::Entries(first)` the ring never grows. `BuildError` if it is not. Memory:
+/// the entries, and a line or two per chunk.
+pub fn chunk_ring<T: Send>(first: usize, most: Most) -> Result<(Producer<T>, Consumer<T>), BuildError> {
+    build(Limits::new::<T>(None, first, most)?)
+}
+
+/// As [`chunk_ring()`], with chunks of at most `chunk` entries.
+///
+/// Small chunks give a tight limit, as one chunk less than `most` may fill the ring, and small steps of growth. Large ones give few
+/// steps from chunk to chunk. The paper's ring is `with_chunks(64, 128, most)`.
+///
+/// ```
+/// use thalweg_queue::chunk_ring::{Most, with_chunks};
+///
+/// let (tx, _rx) = with_chunks::<String>(64, 128, Most::Bytes(1 << 20))?;
+/// assert_eq!(tx.growth().chunks, 2);
+/// # Ok::<(), thalweg_queue::BuildError>(())
+/// ```
+pub fn with_chunks<T: Send>(chunk: usize, first: usize, most: Most) -> Result<(Producer<T>, Consumer<T>), BuildError> {
+    build(Limits::new::<T>(Some(chunk), first, most)?)
+}
+
+fn build<T: Send>(limits: Limits) -> Result<(Producer<T>, Consumer<T>), BuildError> {
+    let (size, chunk) = Size::new(limits);
+    let shared = Arc::new(Shared::new(chunk, limits.capacity()));
+    let producer = Producer::new(shared.clone(), chunk, size);
+    Ok((producer, Consumer::new(shared, chunk)))
+}

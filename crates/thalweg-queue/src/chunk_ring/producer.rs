@@ -1,0 +1,198 @@
+//! The writing end.
+
+use super::chunk::{Chunk, per_line};
+use super::shared::Shared;
+use super::size::{Growth, Size};
+use crate::{PushError, TryPushError, prefetch};
+use core::fmt;
+use thalweg_sync::sync::Arc;
+
+/// The writing end. Dropping it closes the queue; the consumer drains what is left.
+///
+/// It moves between threads but cannot be cloned: "one producer" is checked by the compiler.
+///
+/// ```compile_fail,E0599
+/// use thalweg_queue::chunk_ring::{Most, chunk_ring};
+///
+/// let (tx, _rx) = chunk_ring::<u64>(64, Most::Entries(1024))?;
+/// let second = tx.clone();
+/// # Ok::<(), thalweg_queue::BuildError>(())
+/// ```
+pub struct Producer<T: Send> {
+    shared: Arc<Shared<T>>,
+    /// The chunk to fill.
+    chunk: Chunk<T>,
+    /// The next entry in it, and how many it has.
+    index: usize,
+    len: usize,
+    /// How many items were pushed so far.
+    pushed: u64,
+    /// How many chunks were filled and left so far.
+    filled: u64,
+    /// How many chunks the consumer has left, as seen last.
+    left: u64,
+    size: Size<T>,
+}
+
+impl<T: Send> Producer<T> {
+    /// How many entries ahead to ask for the line: eight lines, as the producer has to have them before it comes to them.
+    const AHEAD: usize = 8 * per_line::<T>();
+
+    pub(super) fn new(shared: Arc<Shared<T>>, chunk: Chunk<T>, size: Size<T>) -> Self {
+        // SAFETY: the ring is new, so its chunks are alive.
+        let len = unsafe { chunk.len() };
+        Self { shared, chunk, index: 0, len, pushed: 0, filled: 0, left: 0, size }
+    }
+
+    /// Pushes, or says why not and gives the value back. Never `Busy`.
+    ///
+    /// Links another chunk in when the ring is full and may grow. `Full` means that it may not, or that there is no
+    /// memory; then at least `capacity` without the largest chunk are waiting, if there was memory.
+    #[inline]
+    pub fn try_push(&mut self, value: T) -> Result<(), TryPushError<T>> {
+        if self.shared.ends.consumer_gone() {
+            return Err(TryPushError::Closed(value));
+        }
+        if self.index == self.len && !self.enter() {
+            return Err(TryPushError::Full(value));
+        }
+        self.prefetch();
+        // SAFETY: the chunk is alive while it is in the ring (R1), and the index is below its length.
+        let entry = unsafe { self.chunk.entry(self.index) };
+        entry.with_mut(|entry| {
+            // SAFETY: the entry is the producer's (R2): the consumer has left the chunk, as (ring.4) saw, and does not
+            // read the entry before (ring.1).
+            unsafe { (*entry).write(value) };
+        });
+        self.index += 1;
+        self.pushed += 1;
+        self.shared.publish(self.pushed);
+        Ok(())
+    }
+
+    /// Pushes, waiting while the queue is full.
+    #[inline]
+    pub fn push(&mut self, mut value: T) -> Result<(), PushError<T>> {
+        loop {
+            match self.try_push(value) {
+                Ok(()) => return Ok(()),
+                Err(TryPushError::Closed(value)) => return Err(PushError(value)),
+                Err(TryPushError::Full(refused) | TryPushError::Busy(refused)) => value = refused,
+            }
+            thalweg_sync::spin::until(|| (self.has_room() || self.shared.ends.consumer_gone()).then_some(()));
+        }
+    }
+
+    /// Whether a push finds room without growing. Writes nothing.
+    fn has_room(&self) -> bool {
+        self.index < self.len || self.used(self.shared.left()) < self.size.chunks()
+    }
+
+    /// How many chunks are in use, from the consumer's to ours, if the consumer has left `left`.
+    fn used(&self, left: u64) -> u64 {
+        self.filled - left + 1
+    }
+
+    /// Goes on to the next chunk if the consumer is not in it, or to a new one. False if there is neither.
+    #[inline(never)]
+    fn enter(&mut self) -> bool {
+        if self.used(self.left) == self.size.chunks() {
+            self.left = self.shared.left();
+            self.size.note(self.used(self.left));
+        }
+        // What was seen last counts too many as in use, never too few: the consumer only goes on, and not past us.
+        let used = self.used(self.left);
+        // SAFETY: we are in the chunk, and at most `used` are in use.
+        unsafe {
+            if used < self.size.chunks() {
+                self.size.shrink_by_one(self.chunk, used);
+            } else if !self.size.grow(self.chunk) {
+                return false;
+            }
+        }
+        // SAFETY: the ring's chunks are alive (R1).
+        (self.chunk, self.len) = unsafe { (self.chunk.next(), self.chunk.next().len()) };
+        self.index = 0;
+        self.filled += 1;
+        true
+    }
+
+    /// Asks for the line eight ahead, once for each line; at a chunk's end, of the next chunk.
+    #[inline(always)]
+    fn prefetch(&self) {
+        if !self.index.is_multiple_of(per_line::<T>()) {
+            return;
+        }
+        let ahead = self.index + Self::AHEAD;
+        // SAFETY: the ring's chunks are alive (R1), and the indices are below their lengths.
+        unsafe {
+            if ahead < self.len {
+                prefetch::for_write(self.chunk.entry(ahead));
+            } else {
+                let next = self.chunk.next();
+                if ahead - self.len < next.len() {
+                    prefetch::for_write(next.entry(ahead - self.len));
+                }
+            }
+        }
+    }
+
+    /// How large the ring is, and how often it grew and shrank.
+    ///
+    /// ```
+    /// use thalweg_queue::chunk_ring::{Most, chunk_ring};
+    ///
+    /// let (mut tx, _rx) = chunk_ring(64, Most::Entries(1024))?;
+    /// (0..100).try_for_each(|number| tx.push(number))?;
+    /// assert!(tx.growth().entries >= 100);
+    /// assert_eq!(tx.growth().grown, 1);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn growth(&self) -> Growth {
+        self.size.growth()
+    }
+
+    /// Gives chunks that are free back, down to the size at the start, and the spare one.
+    ///
+    /// By itself the ring gives back a chunk now and then while it is pushed to and was long at most half in use; this
+    /// is for a producer that knows that the burst is over.
+    pub fn shrink(&mut self) {
+        self.left = self.shared.left();
+        // SAFETY: we are in the chunk, and this many are in use.
+        unsafe { self.size.shrink(self.chunk, self.used(self.left)) };
+    }
+
+    /// How many items are pushed and not popped: at most so many, as pops go on.
+    pub fn len(&self) -> usize {
+        (self.pushed - self.shared.popped()) as usize
+    }
+
+    /// Whether `len` is zero. Then it stays so until the next push.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The most entries that the ring may come to have. As few as `capacity` without the largest chunk may fill it, as
+    /// chunks are reused whole.
+    pub fn capacity(&self) -> usize {
+        self.shared.capacity
+    }
+
+    /// Whether the consumer is gone. Then it stays so, and every push is refused.
+    pub fn is_closed(&self) -> bool {
+        self.shared.ends.consumer_gone()
+    }
+}
+
+impl<T: Send> Drop for Producer<T> {
+    fn drop(&mut self) {
+        self.size.free_spare();
+        self.shared.ends.leave_producer();
+    }
+}
+
+impl<T: Send> fmt::Debug for Producer<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Producer").field("len", &self.len()).field("growth", &self.growth()).finish_non_exhaustive()
+    }
+}

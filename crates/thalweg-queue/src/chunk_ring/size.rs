@@ -1,0 +1,233 @@
+//! How large the ring is, may become and should be.
+
+use super::chunk::Chunk;
+use crate::BuildError;
+use alloc::alloc::{Layout, handle_alloc_error};
+
+/// The most that a ring may grow to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Most {
+    /// So many entries, over all chunks.
+    Entries(usize),
+    /// So many bytes, over all chunks with their links, the spare one included.
+    Bytes(usize),
+}
+
+/// How large the ring is and how it came to that: [`Producer::growth`](super::Producer::growth).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Growth {
+    /// Chunks in the ring.
+    pub chunks: usize,
+    /// Entries over all chunks in the ring.
+    pub entries: usize,
+    /// Bytes of all chunks, the spare one included.
+    pub bytes: usize,
+    /// How often a chunk was linked in since the ring was built.
+    pub grown: u64,
+    /// How often a chunk was linked out.
+    pub shrunk: u64,
+}
+
+/// What a ring starts with and what it may come to.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Limits {
+    /// Entries at the start; the ring never has fewer.
+    first: usize,
+    /// Entries of the largest chunk to link in.
+    chunk: usize,
+    most_entries: usize,
+    most_bytes: usize,
+}
+
+impl Limits {
+    /// Entries of a chunk, if the user does not choose: an eighth of the ring, and not more than this many bytes.
+    const CHUNK_BYTES: usize = 64 << 10;
+
+    pub(super) fn new<T>(chunk: Option<usize>, first: usize, most: Most) -> Result<Self, BuildError> {
+        // Two chunks are the smallest loop; half of the address space in entries leaves room for the headers.
+        BuildError::check("first", first, 2, isize::MAX as usize / 2 / size_of::<T>().max(1))?;
+        let (most_entries, most_bytes) = match most {
+            Most::Entries(entries) => (entries, usize::MAX),
+            Most::Bytes(bytes) => (Chunk::<T>::entries_in(bytes), bytes),
+        };
+        let chunk = chunk.unwrap_or_else(|| {
+            let most = Self::CHUNK_BYTES / size_of::<T>().max(1);
+            (most_entries / 8).clamp(1, most.max(1))
+        });
+        BuildError::check("chunk", chunk, 1, usize::MAX)?;
+        let limits = Self { first, chunk, most_entries, most_bytes };
+        match most {
+            Most::Entries(entries) => BuildError::check("most entries", entries, first, usize::MAX)?,
+            Most::Bytes(bytes) => {
+                let least = limits.first_chunks().map(|entries| Chunk::<T>::bytes(entries).unwrap_or(usize::MAX));
+                BuildError::check("most bytes", bytes, least.fold(0, usize::saturating_add), usize::MAX)?;
+            }
+        }
+        Ok(limits)
+    }
+
+    /// The most entries that the ring may come to have.
+    pub(super) fn capacity(&self) -> usize {
+        self.most_entries
+    }
+
+    /// The entries of each chunk at the start.
+    fn first_chunks(&self) -> impl Iterator<Item = usize> + use<> {
+        let (first, chunks) = (self.first, self.first.div_ceil(self.chunk).max(2));
+        (0..chunks).map(move |chunk| first / chunks + usize::from(chunk < first % chunks))
+    }
+}
+
+/// The ring's size, and the spare chunk. The producer's alone.
+#[derive(Debug)]
+pub(super) struct Size<T> {
+    limits: Limits,
+    growth: Growth,
+    /// A chunk that was linked out, kept for the next growth. It counts against the limits.
+    spare: Option<Chunk<T>>,
+    /// How often in a row the ring was seen at most half in use.
+    idle: u32,
+    /// How many chunks are to be linked out, one at a time.
+    surplus: usize,
+}
+
+impl<T> Size<T> {
+    /// How often in a row the ring has to be seen at most half in use before it shrinks. It is looked at about once in
+    /// each turn of the producer.
+    pub(super) const PATIENCE: u32 = 8;
+
+    /// A new ring, and one of its chunks.
+    pub(super) fn new(limits: Limits) -> (Self, Chunk<T>) {
+        let mut growth = Growth { chunks: 0, entries: 0, bytes: 0, grown: 0, shrunk: 0 };
+        let mut ring: Option<Chunk<T>> = None;
+        for entries in limits.first_chunks() {
+            let chunk = Chunk::allocate(entries).unwrap_or_else(|| handle_alloc_error(Layout::new::<T>()));
+            if let Some(last) = ring {
+                // SAFETY: both chunks are alive, and nobody else has them yet.
+                unsafe {
+                    chunk.link(last.next());
+                    last.link(chunk);
+                }
+            }
+            ring = Some(chunk);
+            growth.chunks += 1;
+            growth.entries += entries;
+            growth.bytes += Chunk::<T>::bytes(entries).unwrap_or(0);
+        }
+        let ring = ring.expect("there are two chunks at least");
+        (Self { limits, growth, spare: None, idle: 0, surplus: 0 }, ring)
+    }
+
+    pub(super) fn growth(&self) -> Growth {
+        self.growth
+    }
+
+    pub(super) fn chunks(&self) -> u64 {
+        self.growth.chunks as u64
+    }
+
+    /// Links a chunk in behind `chunk`, unless the ring may not grow or there is no memory.
+    ///
+    /// # Safety
+    ///
+    /// The producer calls it, and is in `chunk`.
+    pub(super) unsafe fn grow(&mut self, chunk: Chunk<T>) -> bool {
+        let Some(new) = self.spare.take().or_else(|| self.allocate()) else { return false };
+        // SAFETY: `new` is ours alone. `chunk` is the producer's, and the consumer follows its link only after the producer
+        // has published an entry behind it (R3).
+        unsafe {
+            new.link(chunk.next());
+            chunk.link(new);
+            self.growth.entries += new.len();
+        }
+        self.growth.chunks += 1;
+        self.growth.grown += 1;
+        (self.idle, self.surplus) = (0, 0);
+        true
+    }
+
+    /// A chunk as large as the ring, at most as large as chunks may be, and within the limits.
+    fn allocate(&mut self) -> Option<Chunk<T>> {
+        let room = self.limits.most_entries.saturating_sub(self.growth.entries);
+        let bytes = self.limits.most_bytes.saturating_sub(self.growth.bytes);
+        let entries = self.growth.entries.min(self.limits.chunk).min(room).min(Chunk::<T>::entries_in(bytes));
+        if entries == 0 {
+            return None;
+        }
+        let chunk = Chunk::allocate(entries)?;
+        self.growth.bytes += Chunk::<T>::bytes(entries).unwrap_or(0);
+        Some(chunk)
+    }
+
+    /// Takes note that `used` chunks are in use, and decides how many are too many.
+    pub(super) fn note(&mut self, used: u64) {
+        if used * 2 > self.chunks() || self.growth.entries == self.limits.first {
+            (self.idle, self.surplus) = (0, 0);
+            return;
+        }
+        self.idle += 1;
+        if self.idle >= Self::PATIENCE {
+            self.idle = 0;
+            self.surplus = (self.chunks() - used * 2) as usize;
+        }
+    }
+
+    /// Links the chunk behind `chunk` out if it is surplus; at least one free chunk stays.
+    ///
+    /// # Safety
+    ///
+    /// The producer calls it, is in `chunk`, and has seen that at most `used` chunks are in use.
+    pub(super) unsafe fn shrink_by_one(&mut self, chunk: Chunk<T>, used: u64) {
+        if self.surplus > 0 {
+            self.surplus -= 1;
+            // SAFETY: by the caller's promise.
+            unsafe { self.unlink(chunk, used) };
+        }
+    }
+
+    /// Links out every chunk that is free and not needed for the size at the start, and frees the spare one.
+    ///
+    /// # Safety
+    ///
+    /// As [`shrink_by_one`](Self::shrink_by_one).
+    pub(super) unsafe fn shrink(&mut self, chunk: Chunk<T>, used: u64) {
+        // SAFETY: by the caller's promise.
+        while unsafe { self.unlink(chunk, used) } {}
+        self.free_spare();
+    }
+
+    /// # Safety
+    ///
+    /// As [`shrink_by_one`](Self::shrink_by_one).
+    unsafe fn unlink(&mut self, chunk: Chunk<T>, used: u64) -> bool {
+        // One free chunk stays behind the producer's, so that it does not have to grow at once.
+        if used + 2 > self.chunks() {
+            return false;
+        }
+        // SAFETY: the ring's chunks are alive (R1), and the links are the producer's to read.
+        let (out, entries) = unsafe { (chunk.next(), chunk.next().len()) };
+        if self.growth.entries - entries < self.limits.first {
+            return false;
+        }
+        // SAFETY: fewer than all chunks are in use, so the one behind the producer's is free: the consumer has left it, as
+        // (ring.4) saw, and comes to it only by the link that changes here (R3).
+        unsafe { chunk.link(out.next()) };
+        self.growth.chunks -= 1;
+        self.growth.entries -= entries;
+        self.growth.shrunk += 1;
+        self.free_spare();
+        self.spare = Some(out);
+        true
+    }
+
+    pub(super) fn free_spare(&mut self) {
+        if let Some(spare) = self.spare.take() {
+            // SAFETY: the spare chunk is not in the ring, so it is ours alone (R1).
+            unsafe {
+                self.growth.bytes -= Chunk::<T>::bytes(spare.len()).unwrap_or(0);
+                spare.free();
+            }
+        }
+    }
+}

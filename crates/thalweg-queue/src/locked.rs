@@ -1,0 +1,226 @@
+//! A ring behind a lock: a baseline to measure others against.
+//!
+//! | | |
+//! |---|---|
+//! | order | FIFO, linearizable |
+//! | who | any number of producers and consumers; handles are `Clone` and their methods take `&self` |
+//! | items | any `T: Send` |
+//! | progress | blocking: an operation waits for the one that has the lock |
+//! | cost | one lock per item, with its system calls when it is contended |
+//!
+//! From J. Giacomoni et al., *FastForward for Efficient Pipeline Parallelism*, PPoPP 2008, section 3.1. Take
+//! [`bbq`](mod@crate::bbq) for use. Different from the paper: many producers and consumers, the two sides close, and items
+//! have destructors.
+//!
+//! ```
+//! let (tx, rx) = thalweg_queue::locked::locked(1024)?;
+//! tx.push("under lock")?;
+//! drop(tx);
+//! assert_eq!(rx.pop()?, "under lock");
+//! assert!(rx.pop().is_err()); // the producer is gone and the queue is drained
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! Needs the feature `std`, which has the lock.
+//!
+//! # Invariants
+//!
+//! - **K1** No code of an item runs under the lock, so the lock is never held across a panic: items are moved, and
+//!   dropped after it is given back.
+//! - **K2** The ring never holds more than `capacity` items, for which it has room from the start.
+
+use crate::{BuildError, PopError, PushError, TryPopError, TryPushError};
+use alloc::collections::VecDeque;
+use core::fmt;
+use thalweg_sync::spin;
+use thalweg_sync::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// A queue for `capacity` items: exactly so many fit.
+///
+/// `BuildError` if `capacity` is zero or beyond the address space. Memory: the items.
+pub fn locked<T: Send>(capacity: usize) -> Result<(Producer<T>, Consumer<T>), BuildError> {
+    BuildError::check("capacity", capacity, 1, isize::MAX as usize / size_of::<T>().max(1))?;
+    let ring = Ring { items: VecDeque::with_capacity(capacity), popped: 0, producers: 1, consumers: 1 };
+    let shared = Arc::new(Shared { ring: Mutex::new(ring), capacity });
+    Ok((Producer { shared: shared.clone() }, Consumer { shared }))
+}
+
+#[derive(Debug)]
+struct Shared<T> {
+    ring: Mutex<Ring<T>>,
+    capacity: usize,
+}
+
+#[derive(Debug)]
+struct Ring<T> {
+    items: VecDeque<T>,
+    /// How many were popped so far: the position of the item in front.
+    popped: u64,
+    producers: usize,
+    consumers: usize,
+}
+
+impl<T> Shared<T> {
+    fn lock(&self) -> MutexGuard<'_, Ring<T>> {
+        // The ring is whole even if it is poisoned (K1).
+        self.ring.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// A writing end. Clones write to the same queue; dropping the last one closes it, and consumers drain what is left.
+pub struct Producer<T: Send> {
+    shared: Arc<Shared<T>>,
+}
+
+impl<T: Send> Producer<T> {
+    /// Pushes, or says why not and gives the value back. Never `Busy`.
+    pub fn try_push(&self, value: T) -> Result<(), TryPushError<T>> {
+        let mut ring = self.shared.lock();
+        if ring.consumers == 0 {
+            Err(TryPushError::Closed(value))
+        } else if ring.items.len() == self.shared.capacity {
+            Err(TryPushError::Full(value))
+        } else {
+            ring.items.push_back(value);
+            Ok(())
+        }
+    }
+
+    /// Pushes, waiting while the queue is full.
+    pub fn push(&self, mut value: T) -> Result<(), PushError<T>> {
+        let mut tries = 0_u32;
+        loop {
+            match self.try_push(value) {
+                Ok(()) => return Ok(()),
+                Err(TryPushError::Closed(value)) => return Err(PushError(value)),
+                Err(TryPushError::Full(refused) | TryPushError::Busy(refused)) => value = refused,
+            }
+            tries = tries.saturating_add(1);
+            spin::pause(tries);
+        }
+    }
+
+    /// How many items are in the queue, lately.
+    pub fn len(&self) -> usize {
+        self.shared.lock().items.len()
+    }
+
+    /// Whether `len` is zero.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// How many items fit.
+    pub fn capacity(&self) -> usize {
+        self.shared.capacity
+    }
+
+    /// Whether every consumer is gone. Then it stays so, and every push is refused.
+    pub fn is_closed(&self) -> bool {
+        self.shared.lock().consumers == 0
+    }
+}
+
+impl<T: Send> Clone for Producer<T> {
+    fn clone(&self) -> Self {
+        self.shared.lock().producers += 1;
+        Self { shared: self.shared.clone() }
+    }
+}
+
+impl<T: Send> Drop for Producer<T> {
+    fn drop(&mut self) {
+        self.shared.lock().producers -= 1;
+    }
+}
+
+impl<T: Send> fmt::Debug for Producer<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Producer").field("len", &self.len()).field("capacity", &self.capacity()).finish_non_exhaustive()
+    }
+}
+
+/// A reading end. Clones read from the same queue; when the last one is dropped, pushes fail from then on and what is in
+/// the queue is dropped.
+pub struct Consumer<T: Send> {
+    shared: Arc<Shared<T>>,
+}
+
+impl<T: Send> Consumer<T> {
+    /// Pops the oldest item, or says why not. Never `Busy`.
+    pub fn try_pop(&self) -> Result<T, TryPopError> {
+        self.try_pop_numbered().map(|(_, value)| value)
+    }
+
+    /// Pops the oldest item and its position in the queue's order: the n-th item to be pushed has position n, from 0.
+    pub fn try_pop_numbered(&self) -> Result<(u64, T), TryPopError> {
+        let mut ring = self.shared.lock();
+        match ring.items.pop_front() {
+            Some(value) => {
+                let position = ring.popped;
+                ring.popped = position.wrapping_add(1);
+                Ok((position, value))
+            }
+            None if ring.producers == 0 => Err(TryPopError::Closed),
+            None => Err(TryPopError::Empty),
+        }
+    }
+
+    /// Pops the oldest item, waiting while there is none.
+    pub fn pop(&self) -> Result<T, PopError> {
+        let mut tries = 0_u32;
+        loop {
+            match self.try_pop() {
+                Ok(value) => return Ok(value),
+                Err(TryPopError::Closed) => return Err(PopError),
+                Err(TryPopError::Empty | TryPopError::Busy) => {}
+            }
+            tries = tries.saturating_add(1);
+            spin::pause(tries);
+        }
+    }
+
+    /// How many items are in the queue, lately.
+    pub fn len(&self) -> usize {
+        self.shared.lock().items.len()
+    }
+
+    /// Whether `len` is zero.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// How many items fit.
+    pub fn capacity(&self) -> usize {
+        self.shared.capacity
+    }
+
+    /// Whether every producer is gone. Then it stays so; items may still be left.
+    pub fn is_closed(&self) -> bool {
+        self.shared.lock().producers == 0
+    }
+}
+
+impl<T: Send> Clone for Consumer<T> {
+    fn clone(&self) -> Self {
+        self.shared.lock().consumers += 1;
+        Self { shared: self.shared.clone() }
+    }
+}
+
+impl<T: Send> Drop for Consumer<T> {
+    fn drop(&mut self) {
+        let left = {
+            let mut ring = self.shared.lock();
+            ring.consumers -= 1;
+            if ring.consumers > 0 { VecDeque::new() } else { core::mem::take(&mut ring.items) }
+        };
+        drop(left); // after the lock (K1)
+    }
+}
+
+impl<T: Send> fmt::Debug for Consumer<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Consumer").field("len", &self.len()).field("capacity", &self.capacity()).finish_non_exhaustive()
+    }
+}
