@@ -5,7 +5,10 @@
 //! | you have | take | not when |
 //! |---|---|---|
 //! | one producer, one consumer, items of one word: a `Box`, an `Arc`, a reference, a number that is not zero | [`fast_forward()`] | items are larger: box them, or take `bbq` |
+//! | one producer, one consumer, bursts far above the usual | [`chunk_ring()`]: it grows and shrinks | the size never changes and is small |
 //! | any number of either, or items of any kind | [`bbq::shared`], or [`bbq::with_capacity`] to have the block count chosen | a thread may be killed or suspended for ever in the middle of a call: others would wait for it |
+//!
+//! [`lamport`] and `locked` are baselines: what the others are compared with.
 //!
 //! ```
 //! use thalweg_queue::bbq;
@@ -47,7 +50,7 @@
 //! - FIFO and linearizable: every answer is true at one instant between call and return, `Full` and `Empty` too.
 //! - No item is lost or dropped twice, whoever leaves first. An item whose push races with the last consumer's
 //!   leaving may be accepted; then it is dropped with the queue.
-//! - Nothing is allocated after a queue is built.
+//! - Nothing is allocated after a queue is built, but for the growth of a `chunk_ring`.
 //!
 //! # What is not
 //!
@@ -76,5 +79,6 @@ pub mod lamport;
 pub mod locked;
 mod prefetch;
 
+pub use chunk_ring::chunk_ring;
 pub use error::{BuildError, PopError, PushError, TryPopError, TryPushError};
 pub use fast_forward::fast_forward;

@@ -38,7 +38,7 @@
 //!     assert_eq!(rx.try_pop(), Ok(number));
 //! }
 //! tx.shrink();
-//! assert_eq!(tx.growth().entries, 64);
+//! assert!(tx.growth().entries < 600); // the chunk in use, and a small one
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
@@ -56,8 +56,9 @@
 //!   no free one. Only the producer links chunks in and out, only free ones out, and frees only what is linked out.
 //! - **R2** Entries are filled in ring order by the producer and read in ring order by the consumer. An entry is the consumer's
 //!   from the publication of its item until the consumer leaves the chunk, and the producer's otherwise.
-//! - **R3** The link of the producer's chunk is the producer's alone: the consumer follows a link only after it has seen an
-//!   item published behind it, and no link changes after that until the producer comes round again.
+//! - **R3** The links of the producer's chunk and of the free ones behind it are the producer's alone: the consumer follows a
+//!   link only after it has seen an item published behind it. Such a link does not change until the producer comes round
+//!   again.
 //! - **R4** The producer enters a chunk only if the consumer has left it since it was filled.
 //! - **R5** Counts of what the other side did are at times behind, never ahead. The producer then takes too many chunks for used,
 //!   the consumer too few items for pushed.

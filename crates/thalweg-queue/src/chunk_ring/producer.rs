@@ -152,7 +152,7 @@ impl<T: Send> Producer<T> {
         self.size.growth()
     }
 
-    /// Gives chunks that are free back, down to the size at the start, and the spare one.
+    /// Gives free chunks back, but for one, and the spare one; not below the size at the start.
     ///
     /// By itself the ring gives back a chunk now and then while it is pushed to and was long at most half in use; this
     /// is for a producer that knows that the burst is over.

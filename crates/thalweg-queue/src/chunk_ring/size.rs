@@ -205,14 +205,18 @@ impl<T> Size<T> {
         if used + 2 > self.chunks() {
             return false;
         }
-        // SAFETY: the ring's chunks are alive (R1), and the links are the producer's to read.
-        let (out, entries) = unsafe { (chunk.next(), chunk.next().len()) };
-        if self.growth.entries - entries < self.limits.first {
-            return false;
-        }
-        // SAFETY: fewer than all chunks are in use, so the one behind the producer's is free: the consumer has left it, as
-        // (ring.4) saw, and comes to it only by the link that changes here (R3).
-        unsafe { chunk.link(out.next()) };
+        // SAFETY: the ring's chunks are alive (R1). The two behind the producer's are free, as (ring.4) saw, so their links
+        // are the producer's, and the consumer comes to them only by the links that change here (R3).
+        let (out, entries) = unsafe {
+            let (first, second) = (chunk.next(), chunk.next().next());
+            // The larger one, so that a ring that has grown by large chunks comes back to small ones.
+            let (before, out) = if first.len() < second.len() { (first, second) } else { (chunk, first) };
+            if self.growth.entries - out.len() < self.limits.first {
+                return false;
+            }
+            before.link(out.next());
+            (out, out.len())
+        };
         self.growth.chunks -= 1;
         self.growth.entries -= entries;
         self.growth.shrunk += 1;
