@@ -11,17 +11,21 @@ use std::ptr;
 /// A kernel gets it for the length of one activation. [`push`](Self::push) never waits: a block that is full is handed on at once, and what finds its edge
 /// full is dealt with by the scheme (the edge grows, the consumer is run here, or this kernel is not given more input for now).
 ///
-/// Cost: a write, an addition and a comparison per message; about 30 ns per block.
+/// Cost: a write, a step and a count per message; about 30 ns per block.
 ///
 /// **O2** There is always room for one more message at `cur`: a block that becomes full is handed on at once, and the next one opened. So a
 /// message is written before anything is checked, and the compiler can finish computing it where it is computed.
 pub struct Output<T> {
     cur: *mut T,
-    end: *mut T,
+    /// How many messages fit at `cur`; at least one. A count, because a compiler that knows a lower bound of it drops the checks of that many
+    /// pushes, which it cannot do for two pointers.
+    room: usize,
+    /// Whether a block was handed on since [`should_stop`](Self::should_stop) last looked.
+    turned: bool,
     core: *mut Core,
 }
 
-/// What only the cold path needs. Apart from [`Output`], so that `cur` and `end` can stay in registers: their addresses never escape.
+/// What only the cold path needs. Apart from [`Output`], so that `cur` and `room` can stay in registers: their addresses never escape.
 pub(crate) struct Core {
     cx: *const Cx<'static>,
     edge: usize,
@@ -105,7 +109,7 @@ impl<T> Output<T> {
     #[inline(always)]
     pub(crate) unsafe fn open(core: &mut Core) -> Self {
         let (cur, end) = core.room::<T>();
-        Self { cur, end, core }
+        Self { cur, room: entries_between(cur, end), turned: false, core }
     }
 
     /// Gives a message to the stream. It never waits.
@@ -134,46 +138,59 @@ impl<T> Output<T> {
             self.cur.write(message);
             self.cur = self.cur.byte_add(stride::<T>());
         }
-        if ptr::eq(self.cur, self.end) {
-            // SAFETY: O1, and `cur` is one past the last written entry.
-            (self.cur, self.end) = unsafe { next_block::<T>(self.core, self.cur) };
+        self.room -= 1;
+        if self.room == 0 {
+            self.turn();
         }
     }
 
-    /// Says after a change of block whether the kernel should stop. `seen` is the end of the block at the last look.
+    /// Hands on the full block and opens the next one.
     #[inline(always)]
-    pub(crate) fn should_stop(&self, seen: &mut *mut T) -> bool {
-        if ptr::eq(self.end, *seen) {
+    fn turn(&mut self) {
+        // SAFETY: O1, and `cur` is one past the last written entry.
+        let (cur, end) = unsafe { next_block::<T>(self.core, self.cur) };
+        (self.cur, self.room, self.turned) = (cur, entries_between(cur, end), true);
+    }
+
+    /// Says after a change of block whether the kernel should stop.
+    #[inline(always)]
+    pub(crate) fn should_stop(&mut self) -> bool {
+        if !self.turned {
             return false;
         }
-        *seen = self.end;
+        self.turned = false;
         // SAFETY: O1.
         unsafe { (*self.core).full }
     }
 
-    /// The end of the open block.
+    /// How many messages fit into the open block.
     #[inline(always)]
-    pub(crate) fn block_end(&self) -> *mut T {
-        self.end
+    pub(crate) fn room(&self) -> usize {
+        self.room
     }
 
-    /// Writes one message for each that `next` gives, up to the room in the open block.
-    /// `next` is called `count` times at most.
+    /// Writes one message for each that `next` gives, `count` at most and no more than there is room for in the open block. Returns whether
+    /// `next` gave as many as that.
     #[inline(always)]
-    pub(crate) fn fill(&mut self, count: usize, mut next: impl FnMut() -> T) {
-        let room = (self.end.addr() - self.cur.addr()) / stride::<T>();
-        let count = count.min(room);
+    pub(crate) fn fill(&mut self, count: usize, mut next: impl FnMut() -> Option<T>) -> bool {
+        let count = count.min(self.room);
+        let mut whole = true;
         for _ in 0..count {
+            let Some(message) = next() else {
+                whole = false;
+                break;
+            };
             // SAFETY: `count` entries are left in the open block.
             unsafe {
-                self.cur.write(next());
+                self.cur.write(message);
                 self.cur = self.cur.byte_add(stride::<T>());
             }
+            self.room -= 1;
         }
-        if ptr::eq(self.cur, self.end) {
-            // SAFETY: as in `push`.
-            (self.cur, self.end) = unsafe { next_block::<T>(self.core, self.cur) };
+        if self.room == 0 {
+            self.turn();
         }
+        whole
     }
 }
 
@@ -191,9 +208,15 @@ impl<T> fmt::Debug for Output<T> {
     }
 }
 
+/// How many entries there are from `first` up to `end`, in the same block.
+#[inline(always)]
+fn entries_between<T>(first: *mut T, end: *mut T) -> usize {
+    (end.addr() - first.addr()) / stride::<T>()
+}
+
 /// Notes how far the open block is written.
 unsafe fn seal<T>(block: &mut Block, cur: *mut T) {
-    let end = (cur.addr() - block.entry::<T>(0).addr()) / stride::<T>();
+    let end = entries_between(block.entry::<T>(0), cur);
     let first = block.first();
     // SAFETY: `Output::push` wrote every entry before `cur` (B2).
     unsafe { block.set_range(first, end) };
@@ -250,7 +273,22 @@ impl<'a, T> Unread<'a, T> {
     /// How many are left.
     #[inline(always)]
     pub(crate) fn left(&self) -> usize {
-        (self.end.addr() - self.next.addr()) / stride::<T>()
+        entries_between(self.next, self.end)
+    }
+
+    /// Takes the next message.
+    ///
+    /// # Safety
+    ///
+    /// There must be one.
+    #[inline(always)]
+    pub(crate) unsafe fn next_unchecked(&mut self) -> T {
+        // SAFETY: the entry is initialised, by the caller's promise, and the block gives it up by the step.
+        unsafe {
+            let message = self.next.read();
+            self.next = self.next.byte_add(stride::<T>());
+            message
+        }
     }
 
     /// Takes the next message.
@@ -259,12 +297,8 @@ impl<'a, T> Unread<'a, T> {
         if ptr::eq(self.next, self.end) {
             return None;
         }
-        // SAFETY: `next < end`, so the entry is initialised, and the block gives it up by the step.
-        unsafe {
-            let message = self.next.read();
-            self.next = self.next.byte_add(stride::<T>());
-            Some(message)
-        }
+        // SAFETY: `next < end`.
+        Some(unsafe { self.next_unchecked() })
     }
 }
 
@@ -351,8 +385,8 @@ impl<T, U> Drop for InPlace<'_, T, U> {
     #[inline(always)]
     fn drop(&mut self) {
         let first = self.block.first();
-        let written = (self.write.addr() - self.block.entry::<T>(first).addr()) / stride::<T>();
-        let rest = ptr::slice_from_raw_parts_mut(self.read, (self.end.addr() - self.read.addr()) / stride::<T>());
+        let written = entries_between(self.block.entry::<U>(first), self.write);
+        let rest = ptr::slice_from_raw_parts_mut(self.read, entries_between(self.read, self.end));
         // SAFETY: `first..first+written` holds `U`s; the rest is dropped here, and only reached after a panic.
         unsafe {
             self.block.set_range(first, first + written);

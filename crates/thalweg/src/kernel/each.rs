@@ -2,12 +2,18 @@
 
 use crate::block::{Block, Chain};
 use crate::error::{BoxError, Verdict};
+use crate::kernel::resident::resident;
 use crate::kernel::{SharedWork, Work};
 use crate::output::{Core, Output, Unread};
 use crate::run::Cx;
 use std::marker::PhantomData;
 
+/// Messages that are taken without a look at whether there is another one.
+const STRETCH: usize = 8;
+
 /// Takes the messages of `block` one by one, until it is empty or the output is full.
+///
+/// In stretches: where the compiler knows that there is room for a few messages more than a kernel gives, nothing is left of the checks of a push.
 #[inline(always)]
 fn each<T, U, R: Verdict>(
     block: &mut Block,
@@ -16,14 +22,22 @@ fn each<T, U, R: Verdict>(
 ) -> Result<(), BoxError> {
     // SAFETY: an edge into this kernel carries `T` (B1).
     let mut unread = unsafe { Unread::<T>::new(block) };
-    let mut seen = output.block_end();
-    while let Some(message) = unread.next() {
+    loop {
+        while unread.left() >= STRETCH && output.room() > STRETCH {
+            for _ in 0..STRETCH {
+                // SAFETY: as many are left.
+                kernel(unsafe { unread.next_unchecked() }, output).into_result()?;
+                if output.should_stop() {
+                    return Ok(());
+                }
+            }
+        }
+        let Some(message) = unread.next() else { return Ok(()) };
         kernel(message, output).into_result()?;
-        if output.should_stop(&mut seen) {
-            break;
+        if output.should_stop() {
+            return Ok(());
         }
     }
-    Ok(())
 }
 
 /// `FnMut(T, &mut Output<U>)`.
@@ -39,7 +53,7 @@ where
         // SAFETY: O1: dropped at the end of this function.
         let mut output = unsafe { Output::open(&mut core) };
         // Through a closure of our own: passed as `&mut F`, the kernel is called for each message instead of inlined.
-        each(&mut block, &mut output, |message, output| (self.0)(message, output))?;
+        resident(&mut self.0, |kernel| each(&mut block, &mut output, |message, output| kernel(message, output)))?;
         drop(output);
         Ok(Some(block))
     }
@@ -57,12 +71,7 @@ where
         let mut core = Core::new(cx, 0, Some(chain));
         // SAFETY: O1: dropped at the end of this function.
         let mut output = unsafe { Output::open(&mut core) };
-        // SAFETY: an edge into this kernel carries `T` (B1).
-        let mut unread = unsafe { Unread::<T>::new(block) };
-        while let Some(message) = unread.next() {
-            (self.0)(message, &mut output).into_result()?;
-        }
-        Ok(())
+        each(block, &mut output, |message, output| (self.0)(message, output))
     }
 }
 
@@ -95,9 +104,12 @@ where
     fn run(&mut self, _cx: &Cx<'_>, mut block: Block) -> Result<Option<Block>, BoxError> {
         // SAFETY: an edge into this kernel carries `T` (B1).
         let mut unread = unsafe { Unread::<T>::new(&mut block) };
-        while let Some(message) = unread.next() {
-            (self.0)(message).into_result()?;
-        }
+        resident(&mut self.0, |kernel| {
+            while let Some(message) = unread.next() {
+                kernel(message).into_result()?;
+            }
+            Ok::<(), BoxError>(())
+        })?;
         drop(unread);
         Ok(Some(block))
     }

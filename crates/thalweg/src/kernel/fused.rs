@@ -242,21 +242,20 @@ impl<S: Stage<T>, T> Work for Fused<S, T> {
         let mut output = unsafe { Output::<S::Out>::open(&mut core) };
         // SAFETY: an edge into this kernel carries `T` (B1).
         let mut unread = unsafe { Unread::<T>::new(&mut block) };
-        let mut seen = output.block_end();
         if S::ONE {
             while unread.left() > 0 {
                 output.fill(unread.left(), || {
                     let message = unread.next().expect("no more are asked for than are left");
-                    stage.one(message).expect("this stage gives one for one")
+                    Some(stage.one(message).expect("this stage gives one for one"))
                 });
-                if output.should_stop(&mut seen) {
+                if output.should_stop() {
                     break;
                 }
             }
         } else {
             while let Some(message) = unread.next() {
                 stage.each(message, &mut |message| output.push(message));
-                if output.should_stop(&mut seen) {
+                if output.should_stop() {
                     break;
                 }
             }

@@ -13,6 +13,7 @@ pub(crate) mod fused;
 pub(crate) mod inlet;
 pub(crate) mod ported;
 pub(crate) mod reorder;
+mod resident;
 pub(crate) mod source;
 pub(crate) mod windowed;
 

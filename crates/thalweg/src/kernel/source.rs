@@ -1,6 +1,7 @@
 //! Sources: iterators and closures that give messages.
 
 use crate::error::{BoxError, Verdict};
+use crate::kernel::resident::resident;
 use crate::kernel::{Flow, Source};
 use crate::output::{Core, Output};
 use crate::run::Cx;
@@ -12,11 +13,13 @@ fn give_block<I: Iterator>(cx: &Cx<'_>, iterator: &mut I) -> Flow {
     let mut core = Core::new(cx, 0, None);
     // SAFETY: O1: dropped at the end of this function.
     let mut output = unsafe { Output::open(&mut core) };
-    for _ in 0..cx.give_len() {
-        match iterator.next() {
-            Some(message) => output.push(message),
-            None => return Flow::Done,
+    let mut left = cx.give_len() as usize;
+    while left > 0 {
+        let stretch = left.min(output.room());
+        if !output.fill(stretch, || iterator.next()) {
+            return Flow::Done;
         }
+        left -= stretch;
     }
     Flow::More
 }
@@ -26,7 +29,7 @@ pub(crate) struct Iter<I>(pub(crate) I);
 
 impl<I: Iterator + Send> Source for Iter<I> {
     fn give(&mut self, cx: &Cx<'_>) -> Result<Flow, BoxError> {
-        Ok(give_block(cx, &mut self.0))
+        Ok(resident(&mut self.0, |iterator| give_block(cx, iterator)))
     }
 }
 
@@ -48,7 +51,8 @@ where
 
     fn give(&mut self, cx: &Cx<'_>) -> Result<Flow, BoxError> {
         let make = &mut self.make;
-        Ok(give_block(cx, self.iterator.get_or_insert_with(|| make().into_iter())))
+        let iterator = self.iterator.get_or_insert_with(|| make().into_iter());
+        Ok(resident(iterator, |iterator| give_block(cx, iterator)))
     }
 }
 

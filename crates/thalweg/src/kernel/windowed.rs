@@ -24,7 +24,6 @@ impl<F, T, U> Windowed<F, T, U> {
         output: &mut Output<U>,
         mut kernel: impl FnMut(&[T], &mut Output<U>) -> R,
     ) -> Result<(), BoxError> {
-        let mut seen = output.block_end();
         while block.unread() >= peek {
             // SAFETY: an edge into this kernel carries `T` (B1).
             let verdict = kernel(unsafe { &block.messages::<T>()[..peek] }, output);
@@ -38,7 +37,7 @@ impl<F, T, U> Windowed<F, T, U> {
                 }
             }
             verdict.into_result()?;
-            if output.should_stop(&mut seen) {
+            if output.should_stop() {
                 break;
             }
         }
