@@ -13,7 +13,7 @@ use thalweg_sync::time::{Instant, now};
 const SHORT: u64 = 4_000;
 const STRIDE: u64 = 16;
 /// How long a block should keep a parallel kernel busy, in nanoseconds: short enough to spread, long enough that handing it on is nothing.
-const PARALLEL_BLOCK: u64 = 32_000;
+const PARALLEL_BLOCK: u64 = 64_000;
 /// How long a block should keep other kernels busy.
 const SEQUENTIAL_BLOCK: u64 = 50_000;
 /// How long a source should give before it looks up, in nanoseconds.
