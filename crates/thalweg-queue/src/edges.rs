@@ -12,8 +12,15 @@ pub(crate) const fn edge(_name: &'static str, ordering: Ordering) -> Ordering {
     ordering
 }
 
+/// Does `fence`, unless a test has weakened the edge `name` on this thread.
+#[cfg(all(feature = "std", not(loom)))]
+#[inline(always)]
+pub(crate) fn fenced(_name: &'static str, fence: impl FnOnce()) {
+    fence();
+}
+
 #[cfg(loom)]
-pub(crate) use table::edge;
+pub(crate) use table::{edge, fenced};
 
 /// The table behind [`edge`](table::edge).
 #[cfg(loom)]
@@ -32,7 +39,13 @@ pub mod table {
         if WEAKENED.get() == Some(name) { Ordering::Relaxed } else { ordering }
     }
 
-    /// Runs `client` with the edge `name` Relaxed.
+    pub(crate) fn fenced(name: &'static str, fence: impl FnOnce()) {
+        if WEAKENED.get() != Some(name) {
+            fence();
+        }
+    }
+
+    /// Runs `client` with the edge `name` Relaxed, or without its fence.
     pub fn weakened(name: &'static str, client: impl FnOnce()) {
         /// Restores the edge, also when the client panics, as it should.
         struct Restore;

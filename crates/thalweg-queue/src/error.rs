@@ -111,6 +111,64 @@ impl fmt::Display for PopError {
 
 impl core::error::Error for PopError {}
 
+/// Why a `push_timeout` did not push. The value comes back in every case.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum PushTimeoutError<T> {
+    /// The time is over, and there was no room.
+    Timeout(T),
+    /// Every consumer is gone, so nothing will be popped any more.
+    Closed(T),
+}
+
+impl<T> PushTimeoutError<T> {
+    /// The value that was not pushed.
+    pub fn into_inner(self) -> T {
+        match self {
+            Self::Timeout(value) | Self::Closed(value) => value,
+        }
+    }
+}
+
+impl<T> fmt::Debug for PushTimeoutError<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Timeout(_) => "Timeout(..)",
+            Self::Closed(_) => "Closed(..)",
+        })
+    }
+}
+
+impl<T> fmt::Display for PushTimeoutError<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Timeout(_) => "the queue had no room in time: pop faster, or wait longer",
+            Self::Closed(_) => CLOSED_TO_PUSHES,
+        })
+    }
+}
+
+impl<T> core::error::Error for PushTimeoutError<T> {}
+
+/// Why a `pop_timeout` returned no value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PopTimeoutError {
+    /// The time is over, and there was nothing to pop.
+    Timeout,
+    /// Every producer is gone and everything they pushed has been popped.
+    Closed,
+}
+
+impl fmt::Display for PopTimeoutError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Timeout => "nothing was pushed in time: push, or wait longer",
+            Self::Closed => CLOSED_TO_POPS,
+        })
+    }
+}
+
+impl core::error::Error for PopTimeoutError {}
+
 const CLOSED_TO_PUSHES: &str = "the queue is closed: every consumer is gone, so stop pushing";
 const CLOSED_TO_POPS: &str = "the queue is closed: every producer is gone and the queue is drained, so stop popping";
 

@@ -37,11 +37,16 @@
 //! | word | meaning |
 //! |---|---|
 //! | `try_push`, `try_pop` | now or not at all. [`TryPushError`] gives the value back and tells `Full`, `Busy` and `Closed` apart; [`TryPopError`] tells `Empty`, `Busy` and `Closed` apart |
-//! | `push`, `pop` | the same, waiting while the queue is full or empty: a pause at first, then the time slice is given up. They never sleep |
+//! | `push`, `pop` | the same, waiting while the queue is full or empty. How is a type, chosen when the queue is built: [`Spin`], [`Yield`] (the default) or `Park`, which sleeps; see [`wait`] |
+//! | `push_timeout`, `pop_timeout` | the same, for some time; the errors tell `Timeout` and `Closed` apart |
+//! | `push_async`, `pop_async` | the same as futures, with `Park`: any executor, and they may be dropped at any time |
+//! | `try_pop_many`, `pop_many`, `pop_many_async` | what is there, up to a limit; the last two wait for the first item |
 //! | dropping a side | dropping the last producer closes the queue, and consumers drain what is left before they see `Closed`. Dropping the last consumer makes pushes fail with the value given back, and drops what is in the queue |
 //! | `is_closed` | whether the other side is gone |
 //! | `capacity` | how many items fit; each queue says how exact that is |
 //! | `Clone` | a handle that can be cloned may be many; one that cannot takes `&mut self`, so that the compiler counts to one |
+//!
+//! Code for any queue takes them from the traits [`Push`] and [`Pop`].
 //!
 //! What a producer did before a push is visible to the consumer after the pop of that item.
 //!
@@ -50,16 +55,17 @@
 //! - FIFO and linearizable: every answer is true at one instant between call and return, `Full` and `Empty` too.
 //! - No item is lost or dropped twice, whoever leaves first. An item whose push races with the last consumer's
 //!   leaving may be accepted; then it is dropped with the queue.
-//! - Nothing is allocated after a queue is built, but for the growth of a `chunk_ring`.
+//! - No wake-up is lost, and an end that sleeps or is pending uses no processor time.
+//! - Nothing is allocated after a queue is built, but for the growth of a `chunk_ring` and for an end that goes to sleep.
 //!
 //! # What is not
 //!
 //! - Wait-freedom of `bbq`: its operations are short, but one that is interrupted half-way makes others `Busy`.
 //! - Closing when a handle is leaked: `mem::forget` keeps a side alive for ever.
 //! - Fairness between the threads of one side.
-//! - Blocking in the kernel: `push` and `pop` use their core, or what the scheduler leaves of it, until they can go on.
 //!
-//! Without the default feature `std` the crate is `no_std` with `alloc`, and waiting never gives up the time slice.
+//! Without the default feature `std` the crate is `no_std` with `alloc`; waiting then never gives up the time slice, and there
+//! are no timeouts and no `Park`.
 //! The feature `instrument` lets an engine watch every access ([`thalweg_sync`]).
 #![cfg_attr(not(feature = "std"), no_std)]
 extern crate alloc;
@@ -78,7 +84,11 @@ pub mod lamport;
 #[cfg(feature = "std")]
 pub mod locked;
 mod prefetch;
+pub mod wait;
 
 pub use chunk_ring::chunk_ring;
-pub use error::{BuildError, PopError, PushError, TryPopError, TryPushError};
+pub use error::{BuildError, PopError, PopTimeoutError, PushError, PushTimeoutError, TryPopError, TryPushError};
 pub use fast_forward::fast_forward;
+#[cfg(feature = "std")]
+pub use wait::Park;
+pub use wait::{Pop, Push, Spin, Yield};

@@ -8,7 +8,7 @@ mod support;
 
 use support::model_bounded;
 use thalweg_queue::edges::table::weakened;
-use thalweg_queue::{TryPopError, TryPushError, bbq};
+use thalweg_queue::{TryPopError, TryPushError, Yield, bbq};
 use thalweg_sync::sync::Arc;
 use thalweg_sync::{model, thread};
 
@@ -32,7 +32,7 @@ fn push_some(tx: &bbq::Producer<Item>, first: usize, attempts: usize) -> usize {
 /// multiply the executions, so what is left is popped at the end.
 fn order_is_kept(entries: usize, head: u64) {
     model_bounded(3, move || {
-        let (tx, rx) = bbq::shared_from::<Item>(head, 2, entries).unwrap();
+        let (tx, rx) = bbq::shared_from::<Item, _>(head, 2, entries, Yield).unwrap();
         let producer = thread::spawn(move || push_some(&tx, 0, 4));
         let first = head.wrapping_mul(entries as u64);
         let mut popped = 0;

@@ -42,9 +42,9 @@
 //!
 //! | you need | take |
 //! |---|---|
-//! | an atomic, a fence | [`atomic`] |
+//! | an atomic, a fence | [`atomic`]; [`fence`] where one side runs often and the other rarely |
 //! | memory that a protocol hands from thread to thread | [`cell::Slot`] |
-//! | to wait for something that others do | [`spin::until`]; `park::Parker` to sleep |
+//! | to wait for something that others do | [`spin::until`], [`spin::hold`]; [`spin::briefly`], then `park::Parker` to sleep |
 //! | a lock, shared ownership | [`sync`] |
 //! | threads, pinning | `thread` |
 //! | the clock | `time` |
@@ -84,6 +84,7 @@ extern crate alloc;
 pub mod atomic;
 pub mod cell;
 pub mod engine;
+pub mod fence;
 pub mod hint;
 mod pad;
 #[cfg(feature = "std")]

@@ -1,5 +1,8 @@
 //! Waiting without sleeping.
 
+/// After how many pauses in a row a thread gives up its time slice instead.
+const YIELD_FROM: u32 = 64;
+
 #[cfg(not(loom))]
 use crate::engine;
 
@@ -31,7 +34,44 @@ use crate::engine;
 /// ```
 #[inline]
 #[track_caller]
-pub fn until<R>(mut attempt: impl FnMut() -> Option<R>) -> R {
+pub fn until<R>(attempt: impl FnMut() -> Option<R>) -> R {
+    retry(attempt, pause)
+}
+
+/// As [`until`], but natively it never gives up the time slice: for threads that have a core to themselves.
+///
+/// ```
+/// assert_eq!(thalweg_sync::spin::hold(|| Some(7)), 7);
+/// ```
+#[inline]
+#[track_caller]
+pub fn hold<R>(attempt: impl FnMut() -> Option<R>) -> R {
+    retry(attempt, |_| pause(1))
+}
+
+/// Retries `attempt` for about a microsecond, then some times more with the time slice given up in between: before
+/// sleeping, which costs more than that. Under an engine and under loom it tries once.
+///
+/// ```
+/// assert_eq!(thalweg_sync::spin::briefly(|| None::<u32>), None);
+/// ```
+#[inline]
+pub fn briefly<R>(mut attempt: impl FnMut() -> Option<R>) -> Option<R> {
+    /// A pause is 5 to 40 ns, and a time slice that nobody wants comes back after less than a microsecond.
+    const TRIES: u32 = YIELD_FROM + 4;
+    for tries in 1..TRIES {
+        let value = attempt();
+        if value.is_some() || cfg!(loom) || crate::engine::current().is_some() {
+            return value;
+        }
+        pause(tries);
+    }
+    attempt()
+}
+
+#[inline]
+#[track_caller]
+fn retry<R>(mut attempt: impl FnMut() -> Option<R>, back_off: impl Fn(u32)) -> R {
     #[cfg(not(loom))]
     if let Some(engine) = engine::current() {
         return watched(engine, attempt, core::panic::Location::caller());
@@ -42,7 +82,7 @@ pub fn until<R>(mut attempt: impl FnMut() -> Option<R>) -> R {
             return value;
         }
         tries = tries.saturating_add(1);
-        pause(tries);
+        back_off(tries);
     }
 }
 
@@ -80,7 +120,7 @@ pub fn pause(tries: u32) {
     #[cfg(not(loom))]
     if let Some(engine) = engine::current() {
         engine.yield_now(core::panic::Location::caller());
-    } else if tries < 64 {
+    } else if tries < YIELD_FROM {
         core::hint::spin_loop();
     } else {
         #[cfg(feature = "std")]

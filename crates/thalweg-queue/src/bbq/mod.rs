@@ -55,4 +55,4 @@ mod shared;
 
 #[doc(hidden)]
 pub use shared::shared_from;
-pub use shared::{Consumer, Producer, heuristic_blocks, shared, with_capacity};
+pub use shared::{Consumer, Ends, Producer, heuristic_blocks, shared, with_capacity, with_wait};

@@ -3,13 +3,17 @@
 use super::block::{Allocate, Begun, Block, Look, Room};
 use super::cursor::{Head, Layout};
 use crate::edges::edge;
-use crate::{BuildError, PopError, PushError, TryPopError, TryPushError};
+use crate::wait::{Side, Wait, Yield};
+use crate::{BuildError, TryPopError, TryPushError};
 use alloc::boxed::Box;
 use core::fmt;
 use thalweg_sync::CachePadded;
 use thalweg_sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
 use thalweg_sync::atomic::{AtomicU64, AtomicUsize};
 use thalweg_sync::sync::Arc;
+
+/// Both ends of a queue.
+pub type Ends<T, W = Yield> = (Producer<T, W>, Consumer<T, W>);
 
 /// A queue of `blocks` blocks with `entries` entries each.
 ///
@@ -35,8 +39,23 @@ use thalweg_sync::sync::Arc;
 /// assert!(rx.pop().is_err()); // both producers are gone and the queue is drained
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub fn shared<T: Send>(blocks: usize, entries: usize) -> Result<(Producer<T>, Consumer<T>), BuildError> {
-    shared_from(0, blocks, entries)
+pub fn shared<T: Send>(blocks: usize, entries: usize) -> Result<Ends<T>, BuildError> {
+    with_wait(blocks, entries, Yield)
+}
+
+/// As [`shared`], with ends that [wait](crate::wait) by `wait`.
+///
+/// ```
+/// use thalweg_queue::{Park, bbq};
+///
+/// let (tx, rx) = bbq::with_wait(2, 8, Park::new())?;
+/// let consumer = std::thread::spawn(move || rx.pop()); // sleeps until the push
+/// tx.push("hello")?;
+/// assert_eq!(consumer.join().unwrap(), Ok("hello"));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn with_wait<T: Send, W: Wait>(blocks: usize, entries: usize, wait: W) -> Result<Ends<T, W>, BuildError> {
+    shared_from(0, blocks, entries, wait)
 }
 
 /// As [`shared`], with at least `capacity` entries in a number of blocks chosen by [`heuristic_blocks`].
@@ -46,7 +65,7 @@ pub fn shared<T: Send>(blocks: usize, entries: usize) -> Result<(Producer<T>, Co
 /// assert_eq!(tx.capacity(), 4096);
 /// # Ok::<(), thalweg_queue::BuildError>(())
 /// ```
-pub fn with_capacity<T: Send>(capacity: usize) -> Result<(Producer<T>, Consumer<T>), BuildError> {
+pub fn with_capacity<T: Send>(capacity: usize) -> Result<Ends<T>, BuildError> {
     let blocks = heuristic_blocks(capacity);
     shared(blocks, capacity.div_ceil(blocks))
 }
@@ -67,21 +86,22 @@ pub const fn heuristic_blocks(capacity: usize) -> usize {
     if log == 0 { 2 } else { 1 << log }
 }
 
-/// As [`shared`], but the count of blocks starts at `head` instead of 0, and positions at `head * entries`: a queue
+/// As [`with_wait`], but the count of blocks starts at `head` instead of 0, and positions at `head * entries`: a queue
 /// that is old already, so that tests reach the wrap of its counters.
 #[doc(hidden)]
-pub fn shared_from<T: Send>(
+pub fn shared_from<T: Send, W: Wait>(
     head: u64,
     blocks: usize,
     entries: usize,
-) -> Result<(Producer<T>, Consumer<T>), BuildError> {
-    let shared = Arc::new(Shared::new(Head(head), Layout::new(blocks, entries, size_of::<T>())?));
+    wait: W,
+) -> Result<Ends<T, W>, BuildError> {
+    let shared = Arc::new(Shared::new(Head(head), Layout::new(blocks, entries, size_of::<T>())?, wait));
     Ok((Producer { shared: shared.clone() }, Consumer { shared }))
 }
 
 /// The queue. Both heads are the paper's cached heads: at times behind, never ahead of the block in use.
 #[derive(Debug)]
-struct Shared<T> {
+struct Shared<T, W: Wait> {
     layout: Layout,
     blocks: Box<[Block<T>]>,
     /// The block that producers fill.
@@ -89,6 +109,7 @@ struct Shared<T> {
     /// The block that consumers empty.
     chead: CachePadded<AtomicU64>,
     handles: CachePadded<Handles>,
+    wait: W,
 }
 
 /// How many handles there are of each kind. A kind that has reached zero stays there.
@@ -108,8 +129,8 @@ enum Pop {
     Busy,
 }
 
-impl<T> Shared<T> {
-    fn new(head: Head, layout: Layout) -> Self {
+impl<T, W: Wait> Shared<T, W> {
+    fn new(head: Head, layout: Layout, wait: W) -> Self {
         let mut blocks: Box<[Block<T>]> = {
             let mut at = head;
             // In ring order from the first block, which is open; the others have just ended their last round.
@@ -127,6 +148,7 @@ impl<T> Shared<T> {
             phead: CachePadded(AtomicU64::new(head.0)),
             chead: CachePadded(AtomicU64::new(head.0)),
             handles: CachePadded(Handles { producers: AtomicUsize::new(1), consumers: AtomicUsize::new(1) }),
+            wait,
         }
     }
 
@@ -160,6 +182,7 @@ impl<T> Shared<T> {
                 Allocate::Entry(offset) => {
                     // SAFETY: allocated a moment ago, committed here.
                     unsafe { block.commit(offset, value) };
+                    self.wait.ring(Side::Items, 1, || true);
                     return Ok(());
                 }
                 Allocate::Moved => {}
@@ -200,6 +223,7 @@ impl<T> Shared<T> {
                     if block.reserve(&self.layout, head, offset) {
                         // SAFETY: seen committed by `look`, reserved a moment ago, consumed here.
                         let value = unsafe { block.consume(offset) };
+                        self.wait.ring(Side::Room, 1, || self.may_push());
                         return Ok((self.layout.position(head, offset), value));
                     }
                 }
@@ -260,7 +284,7 @@ impl<T> Shared<T> {
     }
 }
 
-impl<T> Drop for Shared<T> {
+impl<T, W: Wait> Drop for Shared<T, W> {
     /// Drops what was pushed while the last consumer left.
     fn drop(&mut self) {
         while let Ok((_, item)) = self.pop() {
@@ -272,11 +296,11 @@ impl<T> Drop for Shared<T> {
 /// A writing end. Clones write to the same queue; dropping the last one closes it, and consumers drain what is left.
 ///
 /// A handle that is leaked (`mem::forget`) counts as alive for ever.
-pub struct Producer<T: Send> {
-    shared: Arc<Shared<T>>,
+pub struct Producer<T: Send, W: Wait = Yield> {
+    shared: Arc<Shared<T, W>>,
 }
 
-impl<T: Send> Producer<T> {
+impl<T: Send, W: Wait> Producer<T, W> {
     /// Pushes, or says why not and gives the value back.
     ///
     /// - `Full`: at least `(blocks - 1) * entries + 1` pushed items are still waiting for a pop to begin.
@@ -288,17 +312,12 @@ impl<T: Send> Producer<T> {
         self.shared.push(value)
     }
 
-    /// Pushes, waiting while there is no room.
-    #[inline]
-    pub fn push(&self, mut value: T) -> Result<(), PushError<T>> {
-        loop {
-            match self.shared.push(value) {
-                Ok(()) => return Ok(()),
-                Err(TryPushError::Closed(value)) => return Err(PushError(value)),
-                Err(TryPushError::Full(refused) | TryPushError::Busy(refused)) => value = refused,
-            }
-            thalweg_sync::spin::until(|| (self.shared.may_push() || self.shared.consumers_gone()).then_some(()));
-        }
+    fn may_push(&self) -> bool {
+        self.shared.may_push() || self.shared.consumers_gone()
+    }
+
+    fn strategy(&self) -> &W {
+        &self.shared.wait
     }
 
     /// How many items are pushed and not popped, lately. Exact when nobody else uses the queue.
@@ -323,7 +342,7 @@ impl<T: Send> Producer<T> {
     }
 }
 
-impl<T: Send> Clone for Producer<T> {
+impl<T: Send, W: Wait> Clone for Producer<T, W> {
     fn clone(&self) -> Self {
         // Relaxed: this handle keeps the count above zero meanwhile.
         self.shared.handles.producers.fetch_add(1, Relaxed);
@@ -331,14 +350,16 @@ impl<T: Send> Clone for Producer<T> {
     }
 }
 
-impl<T: Send> Drop for Producer<T> {
+impl<T: Send, W: Wait> Drop for Producer<T, W> {
     fn drop(&mut self) {
         // (bbq.17) Release, pairs with (bbq.16): what was pushed comes before the count.
-        self.shared.handles.producers.fetch_sub(1, edge("bbq.17", Release));
+        if self.shared.handles.producers.fetch_sub(1, edge("bbq.17", Release)) == 1 {
+            self.shared.wait.ring_all();
+        }
     }
 }
 
-impl<T: Send> fmt::Debug for Producer<T> {
+impl<T: Send, W: Wait> fmt::Debug for Producer<T, W> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Producer").field("len", &self.len()).field("capacity", &self.capacity()).finish_non_exhaustive()
     }
@@ -348,11 +369,11 @@ impl<T: Send> fmt::Debug for Producer<T> {
 /// is in the queue is dropped.
 ///
 /// A handle that is leaked (`mem::forget`) counts as alive for ever.
-pub struct Consumer<T: Send> {
-    shared: Arc<Shared<T>>,
+pub struct Consumer<T: Send, W: Wait = Yield> {
+    shared: Arc<Shared<T, W>>,
 }
 
-impl<T: Send> Consumer<T> {
+impl<T: Send, W: Wait> Consumer<T, W> {
     /// Pops the oldest item, or says why not.
     ///
     /// - `Empty`: every item is taken.
@@ -390,20 +411,12 @@ impl<T: Send> Consumer<T> {
         }
     }
 
-    /// Pops the oldest item, waiting while there is none.
-    #[inline]
-    pub fn pop(&self) -> Result<T, PopError> {
-        loop {
-            match self.try_pop() {
-                Ok(value) => return Ok(value),
-                Err(TryPopError::Closed) => return Err(PopError),
-                Err(TryPopError::Empty | TryPopError::Busy) => {}
-            }
-            thalweg_sync::spin::until(|| {
-                let wait = matches!(self.shared.look(), Pop::Empty | Pop::Busy) && !self.shared.producers_gone();
-                (!wait).then_some(())
-            });
-        }
+    fn may_pop(&self) -> bool {
+        !matches!(self.shared.look(), Pop::Empty | Pop::Busy) || self.shared.producers_gone()
+    }
+
+    fn strategy(&self) -> &W {
+        &self.shared.wait
     }
 
     /// How many items are pushed and not popped, lately. Exact when nobody else uses the queue.
@@ -428,7 +441,7 @@ impl<T: Send> Consumer<T> {
     }
 }
 
-impl<T: Send> Clone for Consumer<T> {
+impl<T: Send, W: Wait> Clone for Consumer<T, W> {
     fn clone(&self) -> Self {
         // Relaxed: this handle keeps the count above zero meanwhile.
         self.shared.handles.consumers.fetch_add(1, Relaxed);
@@ -436,11 +449,12 @@ impl<T: Send> Clone for Consumer<T> {
     }
 }
 
-impl<T: Send> Drop for Consumer<T> {
+impl<T: Send, W: Wait> Drop for Consumer<T, W> {
     fn drop(&mut self) {
         // AcqRel: the consumer that leaves last comes after the others. What is left after its last look is dropped
         // by `Shared`.
         if self.shared.handles.consumers.fetch_sub(1, AcqRel) == 1 {
+            self.shared.wait.ring_all();
             while let Ok((_, item)) = self.shared.pop() {
                 drop(item);
             }
@@ -448,8 +462,11 @@ impl<T: Send> Drop for Consumer<T> {
     }
 }
 
-impl<T: Send> fmt::Debug for Consumer<T> {
+impl<T: Send, W: Wait> fmt::Debug for Consumer<T, W> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Consumer").field("len", &self.len()).field("capacity", &self.capacity()).finish_non_exhaustive()
     }
 }
+
+crate::wait::producer!(shared Producer[T: Send]);
+crate::wait::consumer!(shared Consumer[T: Send]);

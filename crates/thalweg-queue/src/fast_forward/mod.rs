@@ -56,17 +56,36 @@ mod word;
 pub use slip::Slip;
 pub use word::Word;
 
-use crate::{BuildError, PopError, PushError, TryPopError, TryPushError};
+use crate::wait::{Side, Wait, Yield};
+use crate::{BuildError, TryPopError, TryPushError};
 use core::fmt;
 use ring::{LINE, Ring};
 use slip::Slipping;
 use thalweg_sync::sync::Arc;
 
+/// Both ends of a queue.
+pub type Ends<T, W = Yield> = (Producer<T, W>, Consumer<T, W>);
+
 /// A queue for at least `capacity` items of one word.
 ///
 /// Memory: one word per item and two lines on top. `BuildError` if `capacity` is zero or beyond the address space.
-pub fn fast_forward<T: Word + Send>(capacity: usize) -> Result<(Producer<T>, Consumer<T>), BuildError> {
-    let ring = Arc::new(Ring::new(capacity)?);
+pub fn fast_forward<T: Word + Send>(capacity: usize) -> Result<Ends<T>, BuildError> {
+    with_wait(capacity, Yield)
+}
+
+/// As [`fast_forward()`], with ends that [wait](crate::wait) by `wait`.
+///
+/// ```
+/// use thalweg_queue::{Park, fast_forward};
+///
+/// let (mut tx, mut rx) = fast_forward::with_wait(1024, Park::new())?;
+/// let consumer = std::thread::spawn(move || rx.pop()); // sleeps until the push
+/// tx.push(Box::new(7))?;
+/// assert_eq!(consumer.join().unwrap(), Ok(Box::new(7)));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn with_wait<T: Word + Send, W: Wait>(capacity: usize, wait: W) -> Result<Ends<T, W>, BuildError> {
+    let ring = Arc::new(Ring::new(capacity, wait)?);
     let producer = Producer { ring: ring.clone(), head: 0, free: 0 };
     Ok((producer, Consumer { ring, tail: 0, uncleared: 0, slip: None }))
 }
@@ -80,15 +99,15 @@ pub fn fast_forward<T: Word + Send>(capacity: usize) -> Result<(Producer<T>, Con
 /// let second = tx.clone();
 /// # Ok::<(), thalweg_queue::BuildError>(())
 /// ```
-pub struct Producer<T: Word> {
-    ring: Arc<Ring<T>>,
+pub struct Producer<T: Word, W: Wait = Yield> {
+    ring: Arc<Ring<T, W>>,
     /// The next slot to fill.
     head: usize,
     /// How many slots from `head` on are known to be empty. They end with `head`'s line.
     free: usize,
 }
 
-impl<T: Word> Producer<T> {
+impl<T: Word, W: Wait> Producer<T, W> {
     /// Pushes, or says why not and gives the value back. Never `Busy`.
     #[inline]
     pub fn try_push(&mut self, value: T) -> Result<(), TryPushError<T>> {
@@ -105,20 +124,16 @@ impl<T: Word> Producer<T> {
         let slot = self.head;
         self.head = self.ring.next(slot);
         self.ring.fill(slot, value);
+        self.ring.wait.ring(Side::Items, 1, || true);
         Ok(())
     }
 
-    /// Pushes, waiting while the queue is full.
-    #[inline]
-    pub fn push(&mut self, mut value: T) -> Result<(), PushError<T>> {
-        loop {
-            match self.try_push(value) {
-                Ok(()) => return Ok(()),
-                Err(TryPushError::Closed(value)) => return Err(PushError(value)),
-                Err(TryPushError::Full(refused) | TryPushError::Busy(refused)) => value = refused,
-            }
-            thalweg_sync::spin::until(|| (self.ring.is_empty(self.head) || self.ring.consumer_gone()).then_some(()));
-        }
+    fn may_push(&self) -> bool {
+        self.ring.is_empty(self.head) || self.ring.consumer_gone()
+    }
+
+    fn strategy(&self) -> &W {
+        &self.ring.wait
     }
 
     /// How many slots from `head` on can be filled: the rest of the line, one, or none.
@@ -140,13 +155,14 @@ impl<T: Word> Producer<T> {
     }
 }
 
-impl<T: Word> Drop for Producer<T> {
+impl<T: Word, W: Wait> Drop for Producer<T, W> {
     fn drop(&mut self) {
         self.ring.leave_producer();
+        self.ring.wait.ring_all();
     }
 }
 
-impl<T: Word> fmt::Debug for Producer<T> {
+impl<T: Word, W: Wait> fmt::Debug for Producer<T, W> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Producer").field("capacity", &self.capacity()).field("closed", &self.is_closed()).finish()
     }
@@ -155,8 +171,8 @@ impl<T: Word> fmt::Debug for Producer<T> {
 /// The reading end. Dropping it closes the queue: pushes fail from then on, and what is in the queue is dropped.
 ///
 /// Like the producer it moves between threads but cannot be cloned.
-pub struct Consumer<T: Word> {
-    ring: Arc<Ring<T>>,
+pub struct Consumer<T: Word, W: Wait = Yield> {
+    ring: Arc<Ring<T, W>>,
     /// The next slot to take.
     tail: usize,
     /// The first slot that is taken and not yet emptied; `tail` if there is none.
@@ -164,7 +180,7 @@ pub struct Consumer<T: Word> {
     slip: Option<Slipping>,
 }
 
-impl<T: Word> Consumer<T> {
+impl<T: Word, W: Wait> Consumer<T, W> {
     /// Keeps a distance to the producer from now on. Off unless asked for.
     ///
     /// [`Slip`] says what it costs and when it helps. A `good` above the capacity counts as the capacity.
@@ -189,17 +205,12 @@ impl<T: Word> Consumer<T> {
         }
     }
 
-    /// Pops the oldest item, waiting while there is none.
-    #[inline]
-    pub fn pop(&mut self) -> Result<T, PopError> {
-        loop {
-            match self.try_pop() {
-                Ok(item) => return Ok(item),
-                Err(TryPopError::Closed) => return Err(PopError),
-                Err(TryPopError::Empty | TryPopError::Busy) => {}
-            }
-            thalweg_sync::spin::until(|| (self.ring.is_filled(self.tail) || self.ring.producer_gone()).then_some(()));
-        }
+    fn may_pop(&self) -> bool {
+        self.ring.is_filled(self.tail) || self.ring.producer_gone()
+    }
+
+    fn strategy(&self) -> &W {
+        &self.ring.wait
     }
 
     /// The item at the tail, and the line emptied if it was the last in it.
@@ -217,10 +228,13 @@ impl<T: Word> Consumer<T> {
     /// Empties the taken slots.
     #[inline]
     fn clear(&mut self) {
+        let mut cleared = 0;
         while self.uncleared != self.tail {
             self.ring.clear(self.uncleared);
             self.uncleared = self.ring.next(self.uncleared);
+            cleared += 1;
         }
+        self.ring.wait.ring(Side::Room, cleared, || true);
     }
 
     /// There was nothing at the tail.
@@ -251,9 +265,10 @@ impl<T: Word> Consumer<T> {
     }
 }
 
-impl<T: Word> Drop for Consumer<T> {
+impl<T: Word, W: Wait> Drop for Consumer<T, W> {
     fn drop(&mut self) {
         self.ring.leave_consumer();
+        self.ring.wait.ring_all();
         // Empty the slots before the item's destructor runs: it may panic, and the ring drops what it finds (F3).
         while let Some(item) = self.take() {
             self.clear();
@@ -263,8 +278,11 @@ impl<T: Word> Drop for Consumer<T> {
     }
 }
 
-impl<T: Word> fmt::Debug for Consumer<T> {
+impl<T: Word, W: Wait> fmt::Debug for Consumer<T, W> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Consumer").field("capacity", &self.capacity()).field("closed", &self.is_closed()).finish()
     }
 }
+
+crate::wait::producer!(exclusive Producer[T: Word]);
+crate::wait::consumer!(exclusive Consumer[T: Word]);

@@ -29,21 +29,22 @@ struct Line([AtomicPtr<()>; LINE]);
 
 /// Slots shared by the two sides. Invariants F1 to F3 are in the module's documentation.
 #[derive(Debug)]
-pub(super) struct Ring<T: Word> {
+pub(super) struct Ring<T: Word, W> {
     lines: Box<[Line]>,
     /// How many items fit for certain; the ring is up to two lines longer.
     pub(super) capacity: usize,
     producer_gone: CachePadded<AtomicBool>,
     consumer_gone: CachePadded<AtomicBool>,
+    pub(super) wait: W,
     _items: PhantomData<T>,
 }
 
 // SAFETY: the ring hands each item from one thread to another (F1, F2), which `T: Send` allows, and never shares one.
-unsafe impl<T: Word + Send> Sync for Ring<T> {}
+unsafe impl<T: Word + Send, W: Sync> Sync for Ring<T, W> {}
 
-impl<T: Word> Ring<T> {
-    /// An empty ring for `capacity` items.
-    pub(super) fn new(capacity: usize) -> Result<Self, BuildError> {
+impl<T: Word, W> Ring<T, W> {
+    /// An empty ring for `capacity` items, whose ends wait by `wait`.
+    pub(super) fn new(capacity: usize, wait: W) -> Result<Self, BuildError> {
         BuildError::check("capacity", capacity, 1, isize::MAX as usize / size_of::<Line>() - 1)?;
         // The consumer may hold back the emptying of `LINE - 1` slots; they come on top. Two lines at least, so
         // that a line of taken slots does not end where it begins.
@@ -53,6 +54,7 @@ impl<T: Word> Ring<T> {
             capacity,
             producer_gone: CachePadded(AtomicBool::new(false)),
             consumer_gone: CachePadded(AtomicBool::new(false)),
+            wait,
             _items: PhantomData,
         })
     }
@@ -152,7 +154,7 @@ impl<T: Word> Ring<T> {
     }
 }
 
-impl<T: Word> Drop for Ring<T> {
+impl<T: Word, W> Drop for Ring<T, W> {
     /// Drops what was pushed while the consumer left.
     fn drop(&mut self) {
         for slot in 0..self.slots() {

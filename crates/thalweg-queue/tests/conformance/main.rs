@@ -1,7 +1,8 @@
 //! What every queue promises, written once.
 //!
 //! `queue.rs` says what a queue is and adapts each to it; `single.rs` has the promises of every queue, `many.rs`
-//! those of queues with many producers and consumers, `items.rs` those of queues that carry any item. A new queue
+//! those of queues with many producers and consumers, `items.rs` those of queues that carry any item, `waiting.rs` what
+//! timeouts, sleeping and async ends promise. A new queue
 //! is an adapter and a line below.
 #![cfg(not(loom))]
 
@@ -9,8 +10,10 @@ mod items;
 mod many;
 mod queue;
 mod single;
+mod waiting;
 
 use queue::{Bbq, ChunkRing, FastForward, LamportCached, LamportPlain, Locked};
+use thalweg_queue::{Park, Spin};
 
 /// A queue near the wrap of the round in a cursor: 43 bits are left for it in small blocks.
 const ROUNDS: u64 = 1 << 43;
@@ -20,11 +23,14 @@ single::promises! {
     fast_forward_8: FastForward::new(8),
     fast_forward_61: FastForward::new(61),
     fast_forward_slip: FastForward::new(61).slip(),
+    fast_forward_spin: FastForward::new(8).waiting::<Spin>(),
+    fast_forward_park: FastForward::new(8).waiting::<Park>(),
     bbq_2x1: Bbq::new(2, 1),
     bbq_2x8: Bbq::new(2, 8),
     bbq_8x3: Bbq::new(8, 3),
     bbq_round_wraps: Bbq::new(2, 3).from(ROUNDS * 2 - 3),
     bbq_head_wraps: Bbq::new(4, 2).from(u64::MAX - 5),
+    bbq_park: Bbq::new(2, 3).waiting::<Park>(),
     chunk_ring_smallest: ChunkRing::new(1, 2, 2),
     chunk_ring_of_ones: ChunkRing::new(1, 2, 9),
     chunk_ring_fixed: ChunkRing::new(8, 64, 64),
@@ -46,4 +52,10 @@ many::promises! {
     bbq_head_wraps_shared: Bbq::new(4, 2).from(u64::MAX - 5),
     locked_1_shared: Locked(1),
     locked_61_shared: Locked(61),
+    bbq_park_shared: Bbq::new(2, 3).waiting::<Park>(),
+}
+
+waiting::promises! {
+    fast_forward_waiting: FastForward::new(5),
+    bbq_waiting: Bbq::new(2, 3),
 }

@@ -1,10 +1,12 @@
 //! A queue, its two ends and the tokens that travel.
 
+use std::marker::PhantomData;
 use std::ptr::NonNull;
 use thalweg_queue::chunk_ring::{self, Most};
 use thalweg_queue::fast_forward::{self, Slip, Word};
 use thalweg_queue::lamport::{self, Cached, Plain};
-use thalweg_queue::{PopError, PushError, TryPopError, TryPushError, bbq, locked};
+use thalweg_queue::wait::Wait;
+use thalweg_queue::{PopError, PushError, TryPopError, TryPushError, Yield, bbq, locked};
 use thalweg_sync::atomic::{AtomicU32, Ordering};
 use thalweg_sync::sync::Arc;
 
@@ -109,8 +111,8 @@ pub(crate) trait Numbered: Rx {
 }
 
 macro_rules! ends {
-    ($tx:ty, $rx:ty) => {
-        impl Tx for $tx {
+    (<$($parameter:ident: $bound:ident),*> $tx:ty, $rx:ty) => {
+        impl<$($parameter: $bound),*> Tx for $tx {
             fn try_push(&mut self, token: Token) -> Result<(), TryPushError<Token>> {
                 <$tx>::try_push(self, token)
             }
@@ -125,7 +127,7 @@ macro_rules! ends {
             }
         }
 
-        impl Rx for $rx {
+        impl<$($parameter: $bound),*> Rx for $rx {
             fn try_pop(&mut self) -> Result<Token, TryPopError> {
                 <$rx>::try_pop(self)
             }
@@ -143,37 +145,52 @@ macro_rules! ends {
             }
         }
     };
+    ($tx:ty, $rx:ty) => {
+        ends!(<> $tx, $rx);
+    };
 }
 
-ends!(fast_forward::Producer<Token>, fast_forward::Consumer<Token>);
-ends!(bbq::Producer<Token>, bbq::Consumer<Token>);
+ends!(<W: Wait> fast_forward::Producer<Token, W>, fast_forward::Consumer<Token, W>);
+ends!(<W: Wait> bbq::Producer<Token, W>, bbq::Consumer<Token, W>);
 ends!(chunk_ring::Producer<Token>, chunk_ring::Consumer<Token>);
 ends!(lamport::Producer<Token, Plain>, lamport::Consumer<Token, Plain>);
 ends!(lamport::Producer<Token, Cached>, lamport::Consumer<Token, Cached>);
 ends!(locked::Producer<Token>, locked::Consumer<Token>);
 
-#[derive(Clone, Copy)]
-pub(crate) struct FastForward {
+pub(crate) struct FastForward<W = Yield> {
     capacity: usize,
     slip: bool,
+    wait: PhantomData<fn() -> W>,
+}
+
+impl<W> Copy for FastForward<W> {}
+impl<W> Clone for FastForward<W> {
+    fn clone(&self) -> Self {
+        *self
+    }
 }
 
 impl FastForward {
     pub(crate) fn new(capacity: usize) -> Self {
-        Self { capacity, slip: false }
+        Self { capacity, slip: false, wait: PhantomData }
     }
 
     pub(crate) fn slip(self) -> Self {
         Self { slip: true, ..self }
     }
+
+    /// The same queue with another way to wait.
+    pub(crate) fn waiting<W: Wait>(self) -> FastForward<W> {
+        FastForward { capacity: self.capacity, slip: self.slip, wait: PhantomData }
+    }
 }
 
-impl Queue for FastForward {
-    type Tx = fast_forward::Producer<Token>;
-    type Rx = fast_forward::Consumer<Token>;
+impl<W: Wait> Queue for FastForward<W> {
+    type Tx = fast_forward::Producer<Token, W>;
+    type Rx = fast_forward::Consumer<Token, W>;
 
     fn build(self) -> (Self::Tx, Self::Rx) {
-        let (tx, rx) = fast_forward::fast_forward(self.capacity).unwrap();
+        let (tx, rx) = fast_forward::with_wait(self.capacity, W::default()).unwrap();
         (tx, if self.slip { rx.with_slip(Slip::default()) } else { rx })
     }
 
@@ -186,29 +203,41 @@ impl Queue for FastForward {
     }
 }
 
-#[derive(Clone, Copy)]
-pub(crate) struct Bbq {
+pub(crate) struct Bbq<W = Yield> {
     blocks: usize,
     entries: usize,
     head: u64,
+    wait: PhantomData<fn() -> W>,
+}
+
+impl<W> Copy for Bbq<W> {}
+impl<W> Clone for Bbq<W> {
+    fn clone(&self) -> Self {
+        *self
+    }
 }
 
 impl Bbq {
     pub(crate) fn new(blocks: usize, entries: usize) -> Self {
-        Self { blocks, entries, head: 0 }
+        Self { blocks, entries, head: 0, wait: PhantomData }
     }
 
     pub(crate) fn from(self, head: u64) -> Self {
         Self { head, ..self }
     }
+
+    /// The same queue with another way to wait.
+    pub(crate) fn waiting<W: Wait>(self) -> Bbq<W> {
+        Bbq { blocks: self.blocks, entries: self.entries, head: self.head, wait: PhantomData }
+    }
 }
 
-impl Queue for Bbq {
-    type Tx = bbq::Producer<Token>;
-    type Rx = bbq::Consumer<Token>;
+impl<W: Wait> Queue for Bbq<W> {
+    type Tx = bbq::Producer<Token, W>;
+    type Rx = bbq::Consumer<Token, W>;
 
     fn build(self) -> (Self::Tx, Self::Rx) {
-        bbq::shared_from(self.head, self.blocks, self.entries).unwrap()
+        bbq::shared_from(self.head, self.blocks, self.entries, W::default()).unwrap()
     }
 
     fn least(self) -> usize {
@@ -220,13 +249,13 @@ impl Queue for Bbq {
     }
 }
 
-impl Many for Bbq {
+impl<W: Wait> Many for Bbq<W> {
     fn first(self) -> u64 {
         self.head.wrapping_mul(self.entries as u64)
     }
 }
 
-impl Numbered for bbq::Consumer<Token> {
+impl<W: Wait> Numbered for bbq::Consumer<Token, W> {
     fn try_pop_numbered(&self) -> Result<(u64, Token), TryPopError> {
         self.try_pop_numbered()
     }

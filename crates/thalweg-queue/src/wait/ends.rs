@@ -1,0 +1,289 @@
+//! The two ends of a queue, as traits: for code that works on any queue, and what waiting needs to know of one.
+
+use super::{Deadline, Side, Wait};
+#[cfg(feature = "std")]
+use super::{Park, Popping, PoppingMany, Pushing};
+use crate::{PopError, PopTimeoutError, PushError, PushTimeoutError, TryPopError, TryPushError};
+use alloc::vec::Vec;
+#[cfg(feature = "std")]
+use thalweg_sync::time::{self, Duration};
+
+/// A writing end of any queue.
+///
+/// Every producer has these methods itself; take the trait to write code for all of them. It is implemented for the
+/// handles, for `&mut` to them, and for `&` to those that can be shared.
+///
+/// ```
+/// use thalweg_queue::{Push, PushError, bbq, fast_forward};
+///
+/// fn count_to(limit: u64, mut tx: impl Push<Item = Box<u64>>) -> Result<(), PushError<Box<u64>>> {
+///     (0..limit).try_for_each(|n| tx.push(Box::new(n)))
+/// }
+///
+/// let (mut tx, _rx) = fast_forward(8)?;
+/// count_to(3, &mut tx)?;
+/// let (tx, _rx) = bbq::with_capacity(8)?;
+/// count_to(3, &tx)?;
+/// count_to(3, tx)?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub trait Push {
+    /// What is pushed.
+    type Item;
+
+    /// How this end waits.
+    type Wait: Wait;
+
+    /// Pushes now, or says why not and gives the value back.
+    fn try_push(&mut self, value: Self::Item) -> Result<(), TryPushError<Self::Item>>;
+
+    /// Whether a `try_push` now would do anything but refuse for want of room; so it is true of a closed queue. Writes
+    /// nothing.
+    fn may_push(&self) -> bool;
+
+    /// Whether every consumer is gone. Then it stays so, and every push is refused.
+    fn is_closed(&self) -> bool;
+
+    /// How many items the queue holds; each says how exact that is.
+    fn capacity(&self) -> usize;
+
+    /// What both ends share in order to wait.
+    fn strategy(&self) -> &Self::Wait;
+
+    /// Pushes, waiting while there is no room.
+    #[inline]
+    fn push(&mut self, value: Self::Item) -> Result<(), PushError<Self::Item>> {
+        match self.try_push(value) {
+            Ok(()) => Ok(()),
+            Err(TryPushError::Closed(value)) => Err(PushError(value)),
+            Err(TryPushError::Full(value) | TryPushError::Busy(value)) => {
+                push_later(self, value, None).map_err(|refused| PushError(refused.into_inner()))
+            }
+        }
+    }
+
+    /// Pushes, waiting while there is no room, but no longer than `timeout`.
+    #[cfg(feature = "std")]
+    fn push_timeout(&mut self, value: Self::Item, timeout: Duration) -> Result<(), PushTimeoutError<Self::Item>> {
+        match self.try_push(value) {
+            Ok(()) => Ok(()),
+            Err(TryPushError::Closed(value)) => Err(PushTimeoutError::Closed(value)),
+            Err(TryPushError::Full(value) | TryPushError::Busy(value)) => {
+                push_later(self, value, Some(time::now().after(timeout)))
+            }
+        }
+    }
+
+    /// Pushes, pending while there is no room.
+    #[cfg(feature = "std")]
+    fn push_async(&mut self, value: Self::Item) -> Pushing<&mut Self>
+    where
+        Self: Push<Wait = Park> + Sized,
+    {
+        Pushing::new(self, value)
+    }
+}
+
+/// A reading end of any queue.
+///
+/// Every consumer has these methods itself; take the trait to write code for all of them. It is implemented for the
+/// handles, for `&mut` to them, and for `&` to those that can be shared.
+///
+/// ```
+/// use thalweg_queue::{Pop, bbq};
+///
+/// fn sum(mut rx: impl Pop<Item = u64>) -> u64 {
+///     let mut sum = 0;
+///     while let Ok(number) = rx.pop() {
+///         sum += number;
+///     }
+///     sum
+/// }
+///
+/// let (tx, rx) = bbq::with_capacity(8)?;
+/// (1..=4).try_for_each(|n| tx.push(n))?;
+/// drop(tx);
+/// assert_eq!(sum(rx), 10);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub trait Pop {
+    /// What is popped.
+    type Item;
+
+    /// How this end waits.
+    type Wait: Wait;
+
+    /// Pops now, or says why not.
+    fn try_pop(&mut self) -> Result<Self::Item, TryPopError>;
+
+    /// Whether a `try_pop` now would do anything but find no item to take; so it is true of a closed queue. Writes nothing.
+    fn may_pop(&self) -> bool;
+
+    /// Whether every producer is gone. Then it stays so; items may still be left.
+    fn is_closed(&self) -> bool;
+
+    /// How many items the queue holds; each says how exact that is.
+    fn capacity(&self) -> usize;
+
+    /// What both ends share in order to wait.
+    fn strategy(&self) -> &Self::Wait;
+
+    /// Pops, waiting while there is nothing.
+    #[inline]
+    fn pop(&mut self) -> Result<Self::Item, PopError> {
+        match self.try_pop() {
+            Ok(item) => Ok(item),
+            Err(TryPopError::Closed) => Err(PopError),
+            Err(TryPopError::Empty | TryPopError::Busy) => pop_later(self, None).map_err(|_| PopError),
+        }
+    }
+
+    /// Pops, waiting while there is nothing, but no longer than `timeout`.
+    #[cfg(feature = "std")]
+    fn pop_timeout(&mut self, timeout: Duration) -> Result<Self::Item, PopTimeoutError> {
+        match self.try_pop() {
+            Ok(item) => Ok(item),
+            Err(TryPopError::Closed) => Err(PopTimeoutError::Closed),
+            Err(TryPopError::Empty | TryPopError::Busy) => pop_later(self, Some(time::now().after(timeout))),
+        }
+    }
+
+    /// Pops what is there, up to `limit` items, onto the end of `into`. Returns how many, at least one.
+    fn try_pop_many(&mut self, into: &mut Vec<Self::Item>, limit: usize) -> Result<usize, TryPopError> {
+        let before = into.len();
+        while into.len() - before < limit {
+            match self.try_pop() {
+                Ok(item) => into.push(item),
+                Err(refused) if into.len() == before => return Err(refused),
+                Err(_) => break,
+            }
+        }
+        Ok(into.len() - before)
+    }
+
+    /// Pops one item, waiting while there is nothing, and what else is there, up to `limit` items, onto the end of `into`.
+    /// Returns how many.
+    fn pop_many(&mut self, into: &mut Vec<Self::Item>, limit: usize) -> Result<usize, PopError> {
+        match self.try_pop_many(into, limit) {
+            Ok(count) => Ok(count),
+            Err(TryPopError::Closed) => Err(PopError),
+            Err(TryPopError::Empty | TryPopError::Busy) => {
+                into.push(self.pop()?);
+                Ok(1 + self.try_pop_many(into, limit - 1).unwrap_or(0))
+            }
+        }
+    }
+
+    /// Pops, pending while there is nothing.
+    #[cfg(feature = "std")]
+    fn pop_async(&mut self) -> Popping<&mut Self>
+    where
+        Self: Pop<Wait = Park> + Sized,
+    {
+        Popping::new(self)
+    }
+
+    /// As [`pop_many`](Self::pop_many), pending while there is nothing.
+    #[cfg(feature = "std")]
+    fn pop_many_async<'a>(&'a mut self, into: &'a mut Vec<Self::Item>, limit: usize) -> PoppingMany<'a, &'a mut Self>
+    where
+        Self: Pop<Wait = Park> + Sized,
+    {
+        PoppingMany::new(self, into, limit)
+    }
+}
+
+/// A push that was refused for want of room.
+#[cold]
+fn push_later<P: Push + ?Sized>(
+    end: &mut P,
+    mut value: P::Item,
+    deadline: Option<Deadline>,
+) -> Result<(), PushTimeoutError<P::Item>> {
+    while end.strategy().wait(Side::Room, deadline, || end.may_push()) {
+        match end.try_push(value) {
+            Ok(()) => {
+                // Several pops may have made room and woken this thread alone.
+                end.strategy().ring(Side::Room, 1, || end.may_push());
+                return Ok(());
+            }
+            Err(TryPushError::Closed(value)) => return Err(PushTimeoutError::Closed(value)),
+            Err(TryPushError::Full(refused) | TryPushError::Busy(refused)) => value = refused,
+        }
+    }
+    Err(PushTimeoutError::Timeout(value))
+}
+
+/// A pop that found nothing.
+#[cold]
+fn pop_later<P: Pop + ?Sized>(end: &mut P, deadline: Option<Deadline>) -> Result<P::Item, PopTimeoutError> {
+    while end.strategy().wait(Side::Items, deadline, || end.may_pop()) {
+        match end.try_pop() {
+            Ok(item) => {
+                // Several pushes may have woken this thread alone: the items behind one that was half-way come into
+                // sight with it.
+                end.strategy().ring(Side::Items, 1, || end.may_pop());
+                return Ok(item);
+            }
+            Err(TryPopError::Closed) => return Err(PopTimeoutError::Closed),
+            Err(TryPopError::Empty | TryPopError::Busy) => {}
+        }
+    }
+    Err(PopTimeoutError::Timeout)
+}
+
+impl<P: Push + ?Sized> Push for &mut P {
+    type Item = P::Item;
+    type Wait = P::Wait;
+
+    #[inline]
+    fn try_push(&mut self, value: Self::Item) -> Result<(), TryPushError<Self::Item>> {
+        (**self).try_push(value)
+    }
+
+    fn may_push(&self) -> bool {
+        (**self).may_push()
+    }
+
+    fn is_closed(&self) -> bool {
+        (**self).is_closed()
+    }
+
+    fn capacity(&self) -> usize {
+        (**self).capacity()
+    }
+
+    fn strategy(&self) -> &Self::Wait {
+        (**self).strategy()
+    }
+}
+
+impl<P: Pop + ?Sized> Pop for &mut P {
+    type Item = P::Item;
+    type Wait = P::Wait;
+
+    #[inline]
+    fn try_pop(&mut self) -> Result<Self::Item, TryPopError> {
+        (**self).try_pop()
+    }
+
+    fn may_pop(&self) -> bool {
+        (**self).may_pop()
+    }
+
+    fn is_closed(&self) -> bool {
+        (**self).is_closed()
+    }
+
+    fn capacity(&self) -> usize {
+        (**self).capacity()
+    }
+
+    fn strategy(&self) -> &Self::Wait {
+        (**self).strategy()
+    }
+
+    fn try_pop_many(&mut self, into: &mut Vec<Self::Item>, limit: usize) -> Result<usize, TryPopError> {
+        (**self).try_pop_many(into, limit)
+    }
+}

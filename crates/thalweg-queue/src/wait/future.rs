@@ -1,0 +1,182 @@
+//! Pushing and popping as futures.
+
+use super::park::Place;
+use super::{Park, Pop, Push, Side, Wait};
+use crate::{PopError, PushError, TryPopError, TryPushError};
+use alloc::vec::Vec;
+use core::fmt;
+use core::future::Future;
+use core::pin::Pin;
+use core::task::{Context, Poll};
+
+/// One end that may be pending: the end itself, and its place on the list.
+struct Pending<E> {
+    end: E,
+    side: Side,
+    /// Where it is on the list, or was before it was woken.
+    place: Option<Place>,
+    /// What both ends share.
+    strategy: fn(&E) -> &Park,
+}
+
+impl<E> Pending<E> {
+    /// Tries; if that gives nothing, leaves the waker and tries again.
+    fn poll<R>(&mut self, cx: &mut Context<'_>, mut attempt: impl FnMut(&mut E) -> Option<R>) -> Poll<R> {
+        if let Some(result) = attempt(&mut self.end) {
+            return Poll::Ready(result);
+        }
+        // Whose place is not new has looked since it got there.
+        if (self.strategy)(&self.end).enlist(self.side, &mut self.place, cx.waker())
+            && let Some(result) = attempt(&mut self.end)
+        {
+            return Poll::Ready(result);
+        }
+        Poll::Pending
+    }
+
+    /// It got what it waited for. If it had to wait, and there is `more`, the next one is woken: others may have had only
+    /// this one to wake.
+    fn over(&mut self, more: impl FnOnce(&E) -> bool) {
+        if let Some(place) = self.place.take() {
+            let strategy = (self.strategy)(&self.end);
+            strategy.delist(self.side, place);
+            strategy.ring(self.side, 1, || more(&self.end));
+        }
+    }
+}
+
+impl<E> Drop for Pending<E> {
+    fn drop(&mut self) {
+        if let Some(place) = self.place {
+            let strategy = (self.strategy)(&self.end);
+            if !strategy.delist(self.side, place) {
+                // Woken for something that it leaves to the next one (P2).
+                strategy.ring(self.side, 1, || true);
+            }
+        }
+    }
+}
+
+/// A push that is pending while there is no room. Made by `push_async`.
+///
+/// Dropped before it is ready, it drops its value and has pushed nothing.
+#[must_use = "a future does nothing until it is polled"]
+pub struct Pushing<E: Push> {
+    pending: Pending<E>,
+    value: Option<E::Item>,
+}
+
+// Nothing is pinned inside: the value is moved, and the end is used as it is.
+impl<E: Push> Unpin for Pushing<E> {}
+
+impl<E: Push<Wait = Park>> Pushing<E> {
+    pub(crate) fn new(end: E, value: E::Item) -> Self {
+        Self { pending: Pending { end, side: Side::Room, place: None, strategy: E::strategy }, value: Some(value) }
+    }
+}
+
+impl<E: Push<Wait = Park>> Future for Pushing<E> {
+    type Output = Result<(), PushError<E::Item>>;
+
+    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        let Self { pending, value } = self.get_mut();
+        let result = pending.poll(cx, |end| match end.try_push(value.take().expect("polled after it was ready")) {
+            Ok(()) => Some(Ok(())),
+            Err(TryPushError::Closed(refused)) => Some(Err(PushError(refused))),
+            Err(TryPushError::Full(refused) | TryPushError::Busy(refused)) => {
+                *value = Some(refused);
+                None
+            }
+        });
+        if result.is_ready() {
+            pending.over(E::may_push);
+        }
+        result
+    }
+}
+
+/// A pop that is pending while there is nothing. Made by `pop_async`.
+///
+/// Dropped before it is ready, it has popped nothing.
+#[must_use = "a future does nothing until it is polled"]
+pub struct Popping<E: Pop> {
+    pending: Pending<E>,
+}
+
+impl<E: Pop> Unpin for Popping<E> {}
+
+impl<E: Pop<Wait = Park>> Popping<E> {
+    pub(crate) fn new(end: E) -> Self {
+        Self { pending: Pending { end, side: Side::Items, place: None, strategy: E::strategy } }
+    }
+}
+
+impl<E: Pop<Wait = Park>> Future for Popping<E> {
+    type Output = Result<E::Item, PopError>;
+
+    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        let pending = &mut self.get_mut().pending;
+        let result = pending.poll(cx, |end| match end.try_pop() {
+            Ok(item) => Some(Ok(item)),
+            Err(TryPopError::Closed) => Some(Err(PopError)),
+            Err(TryPopError::Empty | TryPopError::Busy) => None,
+        });
+        if result.is_ready() {
+            pending.over(E::may_pop);
+        }
+        result
+    }
+}
+
+/// A pop of all that is there, up to a limit, pending while there is nothing. Made by `pop_many_async`.
+///
+/// What it popped is in the vector in the same moment, so dropped before it is ready, it has popped nothing.
+#[must_use = "a future does nothing until it is polled"]
+pub struct PoppingMany<'a, E: Pop> {
+    pending: Pending<E>,
+    into: &'a mut Vec<E::Item>,
+    limit: usize,
+}
+
+impl<E: Pop> Unpin for PoppingMany<'_, E> {}
+
+impl<'a, E: Pop<Wait = Park>> PoppingMany<'a, E> {
+    pub(crate) fn new(end: E, into: &'a mut Vec<E::Item>, limit: usize) -> Self {
+        Self { pending: Pending { end, side: Side::Items, place: None, strategy: E::strategy }, into, limit }
+    }
+}
+
+impl<E: Pop<Wait = Park>> Future for PoppingMany<'_, E> {
+    type Output = Result<usize, PopError>;
+
+    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        let Self { pending, into, limit } = self.get_mut();
+        let result = pending.poll(cx, |end| match end.try_pop_many(into, *limit) {
+            Ok(count) => Some(Ok(count)),
+            Err(TryPopError::Closed) => Some(Err(PopError)),
+            Err(TryPopError::Empty | TryPopError::Busy) => None,
+        });
+        if result.is_ready() {
+            pending.over(E::may_pop);
+        }
+        result
+    }
+}
+
+impl<E: Push> fmt::Debug for Pushing<E> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Pushing").finish_non_exhaustive()
+    }
+}
+
+impl<E: Pop> fmt::Debug for Popping<E> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Popping").finish_non_exhaustive()
+    }
+}
+
+impl<E: Pop> fmt::Debug for PoppingMany<'_, E> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("PoppingMany").field("limit", &self.limit).finish_non_exhaustive()
+    }
+}

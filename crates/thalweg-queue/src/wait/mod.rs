@@ -1,0 +1,189 @@
+//! Waiting: how an end of a queue spends the time until there is room, or an item.
+//!
+//! The strategy is a type, the last parameter of every handle, chosen when the queue is built.
+//!
+//! | strategy | waits by | take it when |
+//! |---|---|---|
+//! | [`Spin`] | pausing, never giving up its time slice | both ends have a core to themselves |
+//! | [`Yield`], the default | pausing at first, then giving up its time slice | threads are few, and seldom wait for long |
+//! | [`Park`] | the same for a moment, then sleeping until the other end says so | ends wait for long, there are more threads than cores, or one of them is `async` |
+//!
+//! `Spin` and `Yield` cost nothing where nobody waits: nothing in a push looks for waiters. Under `Park` every push and every
+//! pop looks at one word that is only written when somebody goes to sleep or wakes.
+//!
+//! ```
+//! use std::time::Duration;
+//! use thalweg_queue::{Park, PopTimeoutError, bbq};
+//!
+//! let (tx, rx) = bbq::with_wait(4, 16, Park::new())?;
+//! let consumer = std::thread::spawn(move || {
+//!     assert_eq!(rx.pop(), Ok(7)); // sleeps until the push
+//!     assert_eq!(rx.pop_timeout(Duration::from_millis(1)), Err(PopTimeoutError::Timeout));
+//! });
+//! tx.push(7)?;
+//! consumer.join().unwrap();
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! # Blocking and async ends
+//!
+//! A queue under [`Park`] also has `push_async`, `pop_async` and `pop_many_async`. They wait on the same lists as sleeping
+//! threads, so either end may be either, and they need no particular executor. A pending one uses no processor time.
+//!
+//! They can be dropped at any time: one that popped an item has returned it, one that did not has left the queue as it was,
+//! and if it was woken for an item it wakes the next in line. A `push_async` that is dropped drops its value unpushed.
+//!
+//! ```
+//! use std::future::Future;
+//! use std::pin::pin;
+//! use std::task::{Context, Poll, Waker};
+//! use thalweg_queue::{Park, fast_forward};
+//!
+//! let (mut tx, mut rx) = fast_forward::with_wait(8, Park::new())?;
+//! let mut popping = pin!(rx.pop_async());
+//! let mut cx = Context::from_waker(Waker::noop());
+//! assert!(popping.as_mut().poll(&mut cx).is_pending());
+//! tx.push(Box::new(7))?; // a blocking end; it wakes the other one
+//! assert_eq!(popping.poll(&mut cx), Poll::Ready(Ok(Box::new(7))));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! # What is promised
+//!
+//! - No wake-up is lost: while there is an item, no consumer sleeps unless another that was woken for it is on its way;
+//!   the same for producers and room. `Busy` wakes nobody and lets nobody sleep for ever: every operation that ends half-way
+//!   states looks for waiters when it ends.
+//! - Whoever is woken and gets on wakes the next one if there is more.
+//! - The oldest waiter is woken first. Whoever comes along meanwhile may still be faster.
+//! - A wait with a timeout ends at the deadline, or as soon after it as the system lets the thread run.
+//!
+//! A thread that goes to sleep allocates; so may a future that becomes pending.
+//!
+//! # How a queue adopts it
+//!
+//! 1. What both ends share has a field `wait: W`, and the handles a parameter `W: Wait = Yield`. The constructor gets a
+//!    sibling `with_wait` that takes the strategy.
+//! 2. After each push has made its items visible, `wait.ring(Side::Items, how_many, || true)`. After each pop has given
+//!    room back, `wait.ring(Side::Room, how_many, || ...)`, where the closure says whether a push could use the room: it is
+//!    asked only if somebody waits, and keeps a producer asleep until a whole block is free, say. It may err towards yes,
+//!    and must say yes to the pop that was the last one missing.
+//! 3. Where the last handle of a side leaves, after that can be seen: `wait.ring_all()`.
+//! 4. Each handle gets `try_push`, `is_closed`, `capacity`, and for the crate `may_push` and `strategy` ([`Push`] says what
+//!    they mean). Then one line, `crate::wait::producer!(exclusive Producer[T: Send])` (`shared` where the methods take
+//!    `&self`), gives it `push`, `push_timeout`, `push_async` and [`Push`]. Consumers likewise, with [`Pop`].
+//!
+//! # Invariants
+//!
+//! - **P1** A waiter is on the list before it looks for the last time, with [`heavy`](thalweg_sync::fence::heavy) in between;
+//!   who makes something visible does so before it looks at the list's length, with
+//!   [`light`](thalweg_sync::fence::light) in between. So one of the two sees the other.
+//! - **P2** Who takes a waiter off the list wakes it. A waiter that finds itself taken off, and leaves without having tried
+//!   since, takes the next one off.
+
+mod ends;
+#[cfg(feature = "std")]
+mod future;
+mod methods;
+#[cfg(feature = "std")]
+mod park;
+
+pub use ends::{Pop, Push};
+#[cfg(feature = "std")]
+pub use future::{Popping, PoppingMany, Pushing};
+pub(crate) use methods::{consumer, producer};
+#[cfg(feature = "std")]
+pub use park::Park;
+
+use thalweg_sync::spin;
+
+/// When a wait is over at the latest. Without the feature `std` there is no clock, and no value of this type.
+#[cfg(feature = "std")]
+pub type Deadline = thalweg_sync::time::Instant;
+
+/// When a wait is over at the latest. Without the feature `std` there is no clock, and no value of this type.
+#[cfg(not(feature = "std"))]
+#[derive(Clone, Copy, Debug)]
+pub enum Deadline {}
+
+#[cfg(feature = "std")]
+fn is_over(deadline: Deadline) -> bool {
+    thalweg_sync::time::now() >= deadline
+}
+
+#[cfg(not(feature = "std"))]
+fn is_over(deadline: Deadline) -> bool {
+    match deadline {}
+}
+
+/// What somebody waits for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Side {
+    /// Producers wait for room.
+    Room,
+    /// Consumers wait for items.
+    Items,
+}
+
+/// A strategy: what both ends of a queue share in order to wait. The [module](self) says which one to take, and how a queue
+/// calls it.
+pub trait Wait: sealed::Sealed + Default + core::fmt::Debug + Send + Sync {
+    /// Up to `count` who wait on `side` have something to look for. `worthwhile` is asked only if somebody waits.
+    fn ring(&self, side: Side, count: usize, worthwhile: impl FnOnce() -> bool);
+
+    /// Everybody has something to look for: a side has left.
+    fn ring_all(&self);
+
+    /// Waits until `ready`, but no longer than to the deadline. Returns the last answer of `ready`, which writes nothing.
+    fn wait(&self, side: Side, deadline: Option<Deadline>, ready: impl FnMut() -> bool) -> bool;
+}
+
+mod sealed {
+    /// Queues rely on what strategies do.
+    pub trait Sealed {}
+    impl Sealed for super::Spin {}
+    impl Sealed for super::Yield {}
+    #[cfg(feature = "std")]
+    impl Sealed for super::Park {}
+}
+
+/// Waits on the processor and keeps its time slice. For ends that have a core to themselves.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Spin;
+
+/// Waits on the processor for about a microsecond, then gives up its time slice over and over. The default.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Yield;
+
+impl Wait for Spin {
+    #[inline(always)]
+    fn ring(&self, _side: Side, _count: usize, _worthwhile: impl FnOnce() -> bool) {}
+
+    #[inline(always)]
+    fn ring_all(&self) {}
+
+    #[inline]
+    fn wait(&self, _side: Side, deadline: Option<Deadline>, ready: impl FnMut() -> bool) -> bool {
+        spin::hold(attempt(deadline, ready))
+    }
+}
+
+impl Wait for Yield {
+    #[inline(always)]
+    fn ring(&self, _side: Side, _count: usize, _worthwhile: impl FnOnce() -> bool) {}
+
+    #[inline(always)]
+    fn ring_all(&self) {}
+
+    #[inline]
+    fn wait(&self, _side: Side, deadline: Option<Deadline>, ready: impl FnMut() -> bool) -> bool {
+        spin::until(attempt(deadline, ready))
+    }
+}
+
+/// One look at what is waited for, and then at the clock.
+fn attempt(deadline: Option<Deadline>, mut ready: impl FnMut() -> bool) -> impl FnMut() -> Option<bool> {
+    move || match ready() {
+        true => Some(true),
+        false => deadline.is_some_and(is_over).then_some(false),
+    }
+}

@@ -1,0 +1,203 @@
+//! Sleeping until the other end rings.
+//!
+//! Threads and futures are on the same list: what wakes a thread is a [`Waker`] too.
+
+use super::{Deadline, Side, Wait};
+use crate::edges::fenced;
+use alloc::collections::VecDeque;
+use core::task::Waker;
+use thalweg_sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use thalweg_sync::park::{Parker, Unparker};
+use thalweg_sync::sync::{Mutex, MutexGuard};
+use thalweg_sync::{CachePadded, fence, spin, time};
+
+/// Waits on the processor for a moment, then sleeps until the other end says so. What async ends need too.
+///
+/// Each queue has its own, made when the queue is built.
+///
+/// ```
+/// use thalweg_queue::{Park, fast_forward};
+///
+/// let (mut tx, mut rx) = fast_forward::with_wait(64, Park::new())?;
+/// let consumer = std::thread::spawn(move || rx.pop());
+/// tx.push(Box::new(7))?;
+/// assert_eq!(consumer.join().unwrap(), Ok(Box::new(7)));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug)]
+pub struct Park {
+    room: List,
+    items: List,
+}
+
+/// Who waits on one side, in the order of arrival.
+#[derive(Debug)]
+struct List {
+    /// The length of the list, to be read without the lock.
+    length: CachePadded<AtomicUsize>,
+    waiters: Mutex<Waiters>,
+}
+
+#[derive(Debug)]
+struct Waiters {
+    list: VecDeque<(Place, Waker)>,
+    next: u64,
+}
+
+/// A waiter's place on a list: no two are the same.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Place(u64);
+
+impl Default for Park {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Park {
+    /// Two empty lists.
+    pub fn new() -> Self {
+        fence::prepare();
+        Self { room: List::new(), items: List::new() }
+    }
+
+    #[inline(always)]
+    fn list(&self, side: Side) -> &List {
+        match side {
+            Side::Room => &self.room,
+            Side::Items => &self.items,
+        }
+    }
+
+    /// Puts `waker` on the list, or in the place that it had there and has not been woken from. True if it is a new place:
+    /// then what it waits for has to be looked at once more (P1).
+    pub(super) fn enlist(&self, side: Side, place: &mut Option<Place>, waker: &Waker) -> bool {
+        // Cloned and dropped outside of the lock, since both are somebody else's code.
+        let mut waker = waker.clone();
+        let list = self.list(side);
+        let mut waiters = list.lock();
+        if let Some((_, old)) = waiters.list.iter_mut().find(|(other, _)| Some(*other) == *place) {
+            core::mem::swap(old, &mut waker);
+            return false;
+        }
+        let new = Place(waiters.next);
+        waiters.next += 1;
+        waiters.list.push_back((new, waker));
+        list.note(&waiters);
+        drop(waiters);
+        *place = Some(new);
+        // (wait.1) The waiter's fence, pairs with (wait.2): either the one who rings sees the new length, or the waiter's next
+        // look sees what was made visible before. Without it both may look too early, and the waiter sleeps beside an item.
+        fenced("wait.1", fence::heavy);
+        true
+    }
+
+    /// Takes a waiter off the list. False if it was taken off by somebody who wakes it.
+    pub(super) fn delist(&self, side: Side, place: Place) -> bool {
+        let list = self.list(side);
+        let mut waiters = list.lock();
+        let at = waiters.list.iter().position(|&(other, _)| other == place);
+        let removed = at.and_then(|at| waiters.list.remove(at));
+        list.note(&waiters);
+        drop(waiters);
+        removed.is_some()
+    }
+
+    /// Sleeps until `ready` or the deadline.
+    #[cold]
+    fn sleep(&self, side: Side, deadline: Option<Deadline>, mut ready: impl FnMut() -> bool) -> bool {
+        let parker = Parker::new();
+        let waker = Waker::from(alloc::sync::Arc::new(Thread(parker.unparker())));
+        let mut place = None;
+        loop {
+            // A place that was woken from is a new one the next time, so this looks again after every wake-up.
+            if self.enlist(side, &mut place, &waker) && ready() {
+                // If somebody took it off the list meanwhile, the caller is about to try what it was woken for.
+                place.map(|place| self.delist(side, place));
+                return true;
+            }
+            match deadline {
+                None => parker.park(),
+                Some(deadline) if parker.park_timeout(deadline.since(time::now())) => {}
+                Some(_) => {
+                    // Off the list before the last look: what is made visible later wakes the next one instead, and
+                    // what it was woken for a moment ago this look sees.
+                    place.map(|place| self.delist(side, place));
+                    return ready();
+                }
+            }
+        }
+    }
+}
+
+impl Wait for Park {
+    #[inline(always)]
+    fn ring(&self, side: Side, count: usize, worthwhile: impl FnOnce() -> bool) {
+        // (wait.2) The ringer's fence, pairs with (wait.1).
+        fenced("wait.2", fence::light);
+        let list = self.list(side);
+        // Relaxed: the fence orders it.
+        if list.length.load(Relaxed) != 0 && worthwhile() {
+            list.wake(count);
+        }
+    }
+
+    fn ring_all(&self) {
+        self.ring(Side::Room, usize::MAX, || true);
+        self.ring(Side::Items, usize::MAX, || true);
+    }
+
+    fn wait(&self, side: Side, deadline: Option<Deadline>, mut ready: impl FnMut() -> bool) -> bool {
+        spin::briefly(|| ready().then_some(())).is_some() || self.sleep(side, deadline, ready)
+    }
+}
+
+impl List {
+    fn new() -> Self {
+        Self {
+            length: CachePadded(AtomicUsize::new(0)),
+            waiters: Mutex::new(Waiters { list: VecDeque::new(), next: 0 }),
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Waiters> {
+        // Nothing panics while the lock is held, unless memory runs out; the list is whole then too.
+        self.waiters.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+    }
+
+    fn note(&self, waiters: &Waiters) {
+        // Relaxed: the lock orders those who write it, the fences those who read it.
+        self.length.store(waiters.list.len(), Relaxed);
+    }
+
+    /// Wakes up to `count` of those who are on the list now, the one that waits longest first.
+    #[cold]
+    fn wake(&self, count: usize) {
+        let end = self.lock().next;
+        for _ in 0..count {
+            let mut waiters = self.lock();
+            let before_end = waiters.list.front().is_some_and(|&(Place(number), _)| number < end);
+            let first = if before_end { waiters.list.pop_front() } else { None };
+            self.note(&waiters);
+            drop(waiters);
+            match first {
+                Some((_, waker)) => waker.wake(),
+                None => break,
+            }
+        }
+    }
+}
+
+/// A thread as a waker.
+#[derive(Debug)]
+struct Thread(Unparker);
+
+impl alloc::task::Wake for Thread {
+    fn wake(self: alloc::sync::Arc<Self>) {
+        self.0.unpark();
+    }
+
+    fn wake_by_ref(self: &alloc::sync::Arc<Self>) {
+        self.0.unpark();
+    }
+}
