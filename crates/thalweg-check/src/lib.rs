@@ -62,6 +62,7 @@
 mod engine;
 mod failure;
 mod fuzz;
+pub mod history;
 pub mod litmus;
 mod memory;
 mod schedule;
