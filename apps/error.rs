@@ -57,7 +57,7 @@ impl From<thalweg::Error> for Error {
 }
 
 /// What an application does or gives the reason why not.
-pub type Result<T> = std::result::Result<T, Error>;
+pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 /// Refuses to write over what is to be read.
 pub(crate) fn must_differ(input: &Path, output: &Path) -> Result<()> {

@@ -2,7 +2,7 @@
 //!
 //! | application | graph | from |
 //! |---|---|---|
-//! | [`search`] | files → read → search, on all cores → tally | BLQ, §4, table 1 |
+//! | [`search`] | files → search, on all cores → tally | BLQ, §4, table 1 |
 //! | [`frames`] | input → application → output | FastForward, §2.2 and §5.7 |
 //! | [`fm`] | low-pass → demodulate → duplicate → 12 low-passes → add | DANBI, table II; StreamIt's FMRadio |
 //!

@@ -38,6 +38,12 @@ impl Term {
         self.finder.needle().len()
     }
 
+    /// Whether the term does not contain `byte`, so that no match reaches across it.
+    #[inline]
+    pub(super) fn is_foreign(&self, byte: u8) -> bool {
+        !self.contains[usize::from(byte)]
+    }
+
     /// How often the term occurs in `text`, from the left and without overlaps.
     ///
     /// ```
@@ -61,7 +67,7 @@ impl Term {
     /// assert_eq!(term.cut(b"aaaaa"), 4);
     /// ```
     pub fn cut(&self, text: &[u8]) -> usize {
-        if let Some(foreign) = text.iter().rposition(|&byte| !self.contains[usize::from(byte)]) {
+        if let Some(foreign) = text.iter().rposition(|&byte| self.is_foreign(byte)) {
             return foreign + 1;
         }
         let end_of_last_match = self.finder.find_iter(text).last().map_or(0, |start| start + self.len());

@@ -1,9 +1,10 @@
 //! The files that `grep -r` reads.
 
-use std::fs::{self, File};
-use std::io::{self, Read};
+use std::fs::{self, Metadata};
+use std::io;
 use std::path::{Path, PathBuf};
 
+use thalweg_sync::sync::Arc;
 use walkdir::WalkDir;
 
 /// The path that stands for standard input.
@@ -18,41 +19,67 @@ pub struct Unreadable {
     pub error: io::Error,
 }
 
+/// A file to read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Found {
+    pub(super) path: Arc<Path>,
+    pub(super) kind: Kind,
+}
+
+/// How a file is read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kind {
+    /// From any place.
+    File {
+        /// How long it was when it was found.
+        bytes: u64,
+    },
+    /// From its start, until it ends: a pipe, a device.
+    Stream,
+    /// A stream that is open already.
+    StandardInput,
+}
+
+impl Found {
+    fn new(path: PathBuf, metadata: &Metadata) -> Self {
+        let kind = if metadata.is_file() { Kind::File { bytes: metadata.len() } } else { Kind::Stream };
+        Self { path: path.into(), kind }
+    }
+}
+
 /// All files named by `inputs`, in the order given.
 ///
 /// A path on the list is read whatever it is, through a symbolic link too; `-` is standard input. Of a directory, all
 /// regular files below it are read, hidden ones included; symbolic links, devices, pipes and sockets in it are passed
 /// over.
-pub(super) fn files(inputs: Vec<PathBuf>) -> impl Iterator<Item = Result<PathBuf, Unreadable>> + Send {
+pub(super) fn files(inputs: Vec<PathBuf>) -> impl Iterator<Item = Result<Found, Unreadable>> + Send {
     inputs.into_iter().flat_map(|input| -> Box<dyn Iterator<Item = _> + Send> {
         if input.as_os_str() == STANDARD_INPUT {
-            return Box::new(std::iter::once(Ok(input)));
+            return Box::new(std::iter::once(Ok(Found { path: input.into(), kind: Kind::StandardInput })));
         }
         match fs::metadata(&input) {
             Ok(metadata) if metadata.is_dir() => Box::new(below(input)),
-            Ok(_) => Box::new(std::iter::once(Ok(input))),
+            Ok(metadata) => Box::new(std::iter::once(Ok(Found::new(input, &metadata)))),
             Err(error) => Box::new(std::iter::once(Err(Unreadable { path: input, error }))),
         }
     })
 }
 
-fn below(directory: PathBuf) -> impl Iterator<Item = Result<PathBuf, Unreadable>> + Send {
-    WalkDir::new(&directory).into_iter().filter_map(move |entry| match entry {
-        Ok(entry) => entry.file_type().is_file().then(|| Ok(entry.into_path())),
-        Err(error) => {
-            let path = error.path().unwrap_or(&directory).to_owned();
-            let error = error.into_io_error().unwrap_or_else(|| io::Error::other("part of a loop"));
-            Some(Err(Unreadable { path, error }))
+fn below(directory: PathBuf) -> impl Iterator<Item = Result<Found, Unreadable>> + Send {
+    let walk = WalkDir::new(&directory);
+    let unreadable = move |error: walkdir::Error| {
+        let path = error.path().unwrap_or(&directory).to_owned();
+        let error = error.into_io_error().unwrap_or_else(|| io::Error::other("part of a loop"));
+        Unreadable { path, error }
+    };
+    walk.into_iter().filter_map(move |entry| match entry {
+        Ok(entry) if !entry.file_type().is_file() => None,
+        Ok(entry) => {
+            let metadata = entry.metadata();
+            Some(metadata.map(|metadata| Found::new(entry.into_path(), &metadata)).map_err(&unreadable))
         }
+        Err(error) => Some(Err(unreadable(error))),
     })
-}
-
-/// Opens one of [`files`].
-pub(super) fn open(path: &Path) -> io::Result<Box<dyn Read + Send>> {
-    if path.as_os_str() == STANDARD_INPUT {
-        return Ok(Box::new(io::stdin()));
-    }
-    Ok(Box::new(File::open(path)?))
 }
 
 #[cfg(all(test, unix))]
@@ -75,7 +102,9 @@ mod tests {
         let _socket = std::os::unix::net::UnixListener::bind(dir.join("socket")).unwrap();
 
         let found = |inputs: &[PathBuf]| {
-            let mut found: Vec<_> = files(inputs.to_vec()).map(|file| file.map_err(|bad| bad.path)).collect();
+            let mut found: Vec<_> = files(inputs.to_vec())
+                .map(|file| file.map(|found| found.path.to_path_buf()).map_err(|bad| bad.path))
+                .collect();
             found.sort();
             found
         };

@@ -1,22 +1,26 @@
 //! How often a word occurs in files and directories.
 //!
 //! ```text
-//! files >> read >> search (on all cores) >> tally
+//! files >> search (on all cores) >> tally
 //! ```
 //!
 //! The count is that of `LC_ALL=C grep -raoF WORD PATH... | wc -l`: bytes are compared, matches do not overlap, hidden
-//! and binary files are searched, links inside directories are not followed. Files are read in chunks of bounded size,
-//! so memory does not grow with them, nor with the length of their lines.
+//! and binary files are searched, links inside directories are not followed.
+//!
+//! A message is a stretch of a file, not its text: whoever searches it opens and reads it too, so several files, and
+//! several parts of a long one, are read at a time, and text stays in the cache of the core that read it. Each worker has
+//! one buffer, through which a stretch passes in chunks; memory grows neither with files nor with the length of lines.
 //!
 //! From the search of BLQ, §4 and table 1; there a chunk is 37 bytes that overlap, here it is some 128 KiB that do not
-//! ([`Term::cut`]).
+//! ([`Term::cut`]), and the input is in memory.
 
 mod chunks;
 mod cut;
 mod files;
-mod read;
+mod stretch;
 mod tally;
 
+use std::io;
 use std::path::PathBuf;
 
 use thalweg::prelude::*;
@@ -26,12 +30,15 @@ pub use cut::Term;
 pub use files::Unreadable;
 
 use crate::{Error, Result, Watch};
-use chunks::Pool;
-use read::{Piece, Reader};
+use chunks::{Chunks, Pool};
+use files::Kind;
+use stretch::Stretch;
 use tally::{Counted, Tally};
 
-/// Chunks that may wait for the search: enough that no worker waits for the disk, and a few MiB.
-const CHUNKS: usize = 16;
+/// Chunks in a stretch: enough that opening a file again is nothing, few enough that a long file has work for all.
+const CHUNKS: u64 = 8;
+/// Stretches that may wait for the search. Files that were found some time before they are read may have changed.
+const STRETCHES: usize = 64;
 /// Files in the summary's list.
 const TOP: usize = 10;
 
@@ -92,34 +99,73 @@ pub struct Summary {
 pub fn run(config: &Config, watch: &dyn Watch) -> Result<Summary> {
     check(config)?;
     let term = Term::new(&config.term);
-    let pool = Pool::new(config.chunk.max(2 * term.len()));
+    let size = config.chunk.max(2 * term.len());
     let mut tally = Tally::new(TOP);
     let start = time::now();
 
     let mut graph = Graph::new();
-    let files = graph.source(files::files(config.inputs.clone()));
-    let read = graph.add(Reader::new(&term, &pool));
-    let search = graph.parallel(|piece: Piece, counted: &mut Output<Counted>| {
-        counted.push(piece.map(|chunk| {
-            let bytes = chunk.text().len() as u64;
-            let matches = term.count(chunk.text());
-            pool.give(chunk);
-            watch.read(bytes);
-            (matches, bytes)
-        }));
+    let searcher = Searcher { term, pool: Pool::new(size), stopper: graph.stopper(), watch };
+    let stretches = files::files(config.inputs.clone()).flat_map(|file| -> Box<dyn Iterator<Item = _> + Send> {
+        match file {
+            Ok(file) => Box::new(stretch::stretches(file, CHUNKS * size as u64).map(Ok)),
+            Err(unreadable) => Box::new(std::iter::once(Err(unreadable))),
+        }
     });
+    let files = graph.source(stretches);
+    let search = graph.parallel_map(move |stretch| searcher.search(stretch));
     let add_up = graph.sink(|counted: Counted| tally.add(counted));
     graph.name(files, "files");
-    graph.name(read.pieces, "read");
     graph.name(search, "search");
     graph.name(add_up, "tally");
-    graph += files >> read.files;
-    graph += read.pieces.fixed(CHUNKS) >> search >> add_up;
+    graph += files.fixed(STRETCHES) >> search >> add_up;
     watch.started(graph.stopper());
     let report = graph.run(config.scheme)?;
     drop(graph);
 
     Ok(tally.summary(start.elapsed(), report))
+}
+
+/// What all workers share.
+struct Searcher<'a> {
+    term: Term,
+    pool: Pool,
+    stopper: Stopper,
+    watch: &'a dyn Watch,
+}
+
+impl Searcher<'_> {
+    /// Reads a stretch and counts the matches in it.
+    fn search(&self, stretch: Result<Stretch, Unreadable>) -> Counted {
+        match stretch {
+            Ok(stretch) => {
+                let (path, is_last) = (stretch.path.clone(), stretch.is_last());
+                let mut counted = Counted { path, matches: 0, bytes: 0, result: Ok(()), is_last };
+                counted.result = self.count(&stretch, &mut counted);
+                counted
+            }
+            Err(Unreadable { path, error }) => {
+                Counted { path: path.into(), matches: 0, bytes: 0, result: Err(error), is_last: true }
+            }
+        }
+    }
+
+    /// Adds to `counted` what is in `stretch`, up to the first error.
+    fn count(&self, stretch: &Stretch, counted: &mut Counted) -> io::Result<()> {
+        let mut chunks = Chunks::new(stretch.open(&self.term)?);
+        while let Some(chunk) = chunks.next(&self.term, &self.pool) {
+            let chunk = chunk?;
+            let bytes = chunk.text().len() as u64;
+            counted.matches += self.term.count(chunk.text());
+            counted.bytes += bytes;
+            self.pool.give(chunk);
+            self.watch.read(bytes);
+            // A stream may never end; a stretch of a file does soon.
+            if !matches!(stretch.kind, Kind::File { .. }) && self.stopper.is_stopping() {
+                break;
+            }
+        }
+        Ok(())
+    }
 }
 
 fn check(config: &Config) -> Result<()> {
@@ -138,4 +184,29 @@ fn check(config: &Config) -> Result<()> {
         ));
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_buffer_is_enough_for_any_file_and_after_an_error() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        std::fs::write(file.path(), b"a word and another word\n".repeat(10_000)).unwrap();
+        let searcher =
+            Searcher { term: Term::new(b"word"), pool: Pool::new(64), stopper: Graph::new().stopper(), watch: &() };
+        let mut matches = 0;
+        for input in [file.path(), std::path::Path::new("no such file"), file.path()] {
+            let found = files::files(vec![input.to_owned()]).next().unwrap();
+            match found {
+                Ok(found) => {
+                    matches +=
+                        stretch::stretches(found, 999).map(|part| searcher.search(Ok(part)).matches).sum::<u64>();
+                }
+                Err(unreadable) => assert!(searcher.search(Err(unreadable)).result.is_err()),
+            }
+        }
+        assert_eq!((matches, searcher.pool.buffers()), (40_000, 1));
+    }
 }

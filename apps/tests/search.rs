@@ -1,12 +1,17 @@
 //! The search finds what a naive program and what `grep` find, for any chunk size and any scheme.
 
 use std::fs;
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use thalweg::Scheme;
 use thalweg_apps::Error;
 use thalweg_apps::search::{Config, Summary, run};
+use thalweg_sync::atomic::AtomicBool;
+use thalweg_sync::atomic::Ordering::{Acquire, Release};
+use thalweg_sync::thread;
+use thalweg_sync::time::Duration;
 
 const TERMS: [&[u8]; 8] = [b"a", b"aa", b"aba", b"abab", b"needle", b"\xff\xfe", b"\r", b"-v"];
 
@@ -167,4 +172,34 @@ fn bad_configurations_are_refused_with_the_way_out() {
             other => panic!("{other:?}"),
         }
     }
+}
+
+/// The second pipe gets its writer first: a program that reads one file after the other waits for the first one's.
+#[test]
+#[cfg(unix)]
+fn files_are_read_at_the_same_time() {
+    let top = tempfile::tempdir().unwrap();
+    let [first, second] = ["first", "second"].map(|name| top.path().join(name));
+    if !Command::new("mkfifo").args([&first, &second]).status().is_ok_and(|status| status.success()) {
+        eprintln!("skipped: there is no mkfifo on this machine");
+        return;
+    }
+    let write = |pipe: &Path| fs::OpenOptions::new().write(true).open(pipe).unwrap().write_all(b"word\n").unwrap();
+    let second_is_read = AtomicBool::new(false);
+    let (found, together) = thread::scope(|scope| {
+        scope.spawn(|| {
+            write(&second);
+            second_is_read.store(true, Release);
+        });
+        let run = scope.spawn(|| search(b"word", &[&first, &second], 64, Scheme::named("pw").unwrap().workers(2)));
+        // Twenty seconds, and then the first one gets its writer anyway, for the test to end.
+        let together = (0..2_000).any(|_| {
+            thread::sleep(Duration::from_millis(10));
+            second_is_read.load(Acquire)
+        });
+        write(&first);
+        (run.join().unwrap(), together)
+    });
+    assert!(together, "the second pipe was read after the first one");
+    assert_eq!((found.matches, found.files), (2, 2));
 }

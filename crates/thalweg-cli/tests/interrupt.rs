@@ -72,6 +72,25 @@ fn the_first_interrupt_finishes_what_was_read() {
 }
 
 #[test]
+fn a_stream_ends_where_the_interrupt_found_it() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut child = thalweg(dir.path(), "run search --term fish --input - --report none");
+    let (mut stdin, mut stderr) = (child.stdin.take().unwrap(), BufReader::new(child.stderr.take().unwrap()));
+    let fish = b"fish\n".repeat(400_000);
+    stdin.write_all(&fish).unwrap();
+    interrupt(&child);
+    assert!(told(&mut stderr).contains("interrupted"));
+    let cut_off = stdin.write_all(&fish).is_err();
+    drop(stdin);
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(130));
+    let stdout = String::from_utf8(output.stdout).unwrap();
+    let matches: usize = stdout.split(' ').next().unwrap().replace(',', "").parse().unwrap();
+    // Some may be in the pipe, and in a chunk that is not yet full.
+    assert!(cut_off && (300_000..500_000).contains(&matches), "{stdout}");
+}
+
+#[test]
 fn the_second_interrupt_does_not_wait() {
     let dir = tempfile::tempdir().unwrap();
     let capture = capture(dir.path());
