@@ -65,9 +65,13 @@ mod fuzz;
 pub mod history;
 pub mod litmus;
 mod memory;
+mod model;
 mod schedule;
 mod world;
 
 pub use failure::{Action, Cause, Failure, Reason, Step, Waiting};
 pub use fuzz::{Fuzz, Summary, replay};
+pub use model::{
+    Check, Event, EventId, EventKind, ExecutionGraph, Explored, Mark, Memory, Rule, ScAxiom, Violation, assume, mark,
+};
 pub use schedule::Strategy;

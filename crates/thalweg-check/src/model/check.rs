@@ -1,0 +1,242 @@
+//! Checking a client: the options, and the loop over its executions.
+
+use super::explore::{Explorer, Rules};
+use super::graph::ExecutionGraph;
+use super::report::{Rule, Violation};
+use super::run::{Limits, Outcome, Run};
+use std::fmt;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// Which executions there are.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Memory {
+    /// The repaired C11 model, which is Rust's: all orderings, `SeqCst` included.
+    #[default]
+    Rc11,
+    /// Release and acquire only: `SeqCst` counts as `AcqRel`. Allows more than RC11.
+    Ra,
+    /// Interleavings: every access as if `SeqCst`, of one memory. Allows less than RC11.
+    Sc,
+}
+
+/// Which order there has to be on `SeqCst` events, in [`Memory::Rc11`].
+///
+/// They differ rarely: of the published litmus programs that the engine is tested with, on one.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum ScAxiom {
+    /// `psc` of RC11 as printed (PLDI 2017).
+    #[default]
+    Rc11,
+    /// `[atomics.order]` of C++20, to which Rust's documentation refers. Forbids slightly more.
+    Cxx20,
+}
+
+type Hook = Arc<dyn Fn(&ExecutionGraph) + Send + Sync>;
+
+/// A check of all executions of a client.
+///
+/// ```
+/// use thalweg_check::Check;
+/// use thalweg_sync::{atomic::{AtomicU64, Ordering::Relaxed}, sync::Arc, thread};
+///
+/// // Store buffering: each thread may miss the other's store.
+/// let explored = Check::new().check(|| {
+///     let flags = Arc::new([AtomicU64::new(0), AtomicU64::new(0)]);
+///     let threads = [0, 1].map(|me| {
+///         let flags = flags.clone();
+///         thread::spawn(move || {
+///             flags[me].store(1, Relaxed);
+///             flags[1 - me].load(Relaxed)
+///         })
+///     });
+///     threads.map(|thread| thread.join().unwrap());
+/// });
+/// assert_eq!(explored.complete, 4);
+/// ```
+#[derive(Clone)]
+pub struct Check {
+    rules: Rules,
+    limits: Limits,
+    max_executions: Option<u64>,
+    max_time: Option<Duration>,
+    hook: Option<Hook>,
+}
+
+/// What was explored without finding anything wrong.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Explored {
+    /// Executions in which every thread ended. No two are the same.
+    pub complete: u64,
+    /// Executions in which a wait had not seen the newest value, or an assumption was wrong.
+    pub blocked: u64,
+    /// Beginnings that turned out not to be consistent.
+    pub dropped: u64,
+    /// The events of the complete executions together.
+    pub events: u64,
+    /// How long it took.
+    pub duration: Duration,
+    /// A bound on executions or time was reached: there may be more.
+    pub bounded: bool,
+}
+
+impl fmt::Display for Explored {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { complete, blocked, events, duration, .. } = self;
+        write!(f, "{complete} executions, {blocked} blocked, {events} events, {:.3} s", duration.as_secs_f64())?;
+        if self.bounded { write!(f, ", and a bound was reached: there may be more") } else { Ok(()) }
+    }
+}
+
+impl fmt::Debug for Check {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Check").field("rules", &self.rules).finish_non_exhaustive()
+    }
+}
+
+impl Default for Check {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Check {
+    /// All executions under RC11, of at most 10 000 events each; no compare-exchange fails without a reason.
+    pub fn new() -> Self {
+        Self {
+            rules: Rules { memory: Memory::default(), axiom: ScAxiom::default(), spurious: false },
+            limits: Limits { events: 10_000, stack_bytes: 256 << 10 },
+            max_executions: None,
+            max_time: None,
+            hook: None,
+        }
+    }
+
+    /// The memory model.
+    pub fn memory(mut self, memory: Memory) -> Self {
+        self.rules.memory = memory;
+        self
+    }
+
+    /// Which order there has to be on `SeqCst` events.
+    pub fn sc(mut self, axiom: ScAxiom) -> Self {
+        self.rules.axiom = axiom;
+        self
+    }
+
+    /// How many events an execution may have. One with more is a violation, as it probably has a loop without end.
+    pub fn max_events(mut self, events: usize) -> Self {
+        self.limits.events = events;
+        self
+    }
+
+    /// After how many executions, blocked ones included, to stop.
+    pub fn max_executions(mut self, executions: Option<u64>) -> Self {
+        self.max_executions = executions;
+        self
+    }
+
+    /// After how much time to stop.
+    pub fn max_time(mut self, time: Option<Duration>) -> Self {
+        self.max_time = time;
+        self
+    }
+
+    /// Whether a weak compare-exchange may fail though it read the value that it expected.
+    pub fn spurious(mut self, spurious: bool) -> Self {
+        self.rules.spurious = spurious;
+        self
+    }
+
+    /// The size of each thread's stack. Memory is used only as far as the stack grows.
+    pub fn stack_bytes(mut self, bytes: usize) -> Self {
+        self.limits.stack_bytes = bytes;
+        self
+    }
+
+    /// Calls `hook` after each complete execution. If it panics, the execution is a violation.
+    pub fn on_complete(mut self, hook: impl Fn(&ExecutionGraph) + Send + Sync + 'static) -> Self {
+        self.hook = Some(Arc::new(hook));
+        self
+    }
+
+    /// Runs every execution of `client`, up to the first that does something wrong.
+    ///
+    /// # Errors
+    ///
+    /// With the first [`Violation`].
+    #[allow(clippy::result_large_err, reason = "made once, to be looked at")]
+    pub fn run(&self, client: impl Fn() + Send + Sync + 'static) -> Result<Explored, Violation> {
+        let search = || self.search(&client);
+        // A thread of its own: a coroutine that is stuck while it unwinds leaves the thread's panic count wrong for
+        // good.
+        std::thread::scope(|scope| scope.spawn(search).join()).unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+    }
+
+    /// Runs every execution of `client`.
+    ///
+    /// # Panics
+    ///
+    /// With the first [`Violation`].
+    pub fn check(&self, client: impl Fn() + Send + Sync + 'static) -> Explored {
+        self.run(client).unwrap_or_else(|violation| panic!("{violation}"))
+    }
+
+    #[allow(clippy::result_large_err, reason = "see `run`")]
+    fn search(&self, client: &dyn Fn()) -> Result<Explored, Violation> {
+        let start = Instant::now();
+        let run = Run::new(Explorer::new(self.rules), self.limits);
+        let mut explored =
+            Explored { complete: 0, blocked: 0, dropped: 0, events: 0, duration: Duration::ZERO, bounded: false };
+        #[cfg(debug_assertions)]
+        let mut met = std::collections::HashSet::new();
+        run.enter(|| {
+            loop {
+                let outcome = run.execute(client);
+                #[cfg(debug_assertions)]
+                if matches!(outcome, Outcome::Complete | Outcome::Blocked) {
+                    let graph = &run.state().explorer.graph;
+                    assert!(met.insert(graph.fingerprint()), "the engine visits a graph twice:\n{graph}");
+                }
+                let rule = match outcome {
+                    Outcome::Complete => {
+                        explored.complete += 1;
+                        explored.events += run.state().explorer.graph.order.len() as u64;
+                        self.judge(&run)
+                    }
+                    Outcome::Blocked => {
+                        explored.blocked += 1;
+                        None
+                    }
+                    Outcome::Dropped => {
+                        explored.dropped += 1;
+                        None
+                    }
+                    Outcome::Broken(rule) => Some(rule),
+                };
+                if let Some(rule) = rule {
+                    let graph = run.state().explorer.graph.clone();
+                    return Err(Violation { rule, graph, complete: explored.complete });
+                }
+                explored.bounded = self.max_executions.is_some_and(|max| explored.complete + explored.blocked >= max)
+                    || self.max_time.is_some_and(|max| start.elapsed() >= max);
+                if explored.bounded || !run.state().explorer.advance() {
+                    break;
+                }
+            }
+            explored.dropped += run.state().explorer.dropped;
+            explored.duration = start.elapsed();
+            Ok(explored)
+        })
+    }
+
+    /// Whether a complete execution meets its specification.
+    fn judge(&self, run: &Run) -> Option<Rule> {
+        let hook = self.hook.as_ref()?;
+        let state = run.state();
+        let result = catch_unwind(AssertUnwindSafe(|| hook(&state.explorer.graph)));
+        result.err().map(|panic| Rule::Specification { message: crate::world::message(&*panic) })
+    }
+}

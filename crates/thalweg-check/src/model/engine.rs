@@ -1,0 +1,470 @@
+//! The checker as an [`Engine`]: what each operation of the facade is in a graph.
+
+use super::explore::writes;
+use super::graph::{EventId, Kind, Location};
+use super::report::Rule;
+use super::run::{Attempt, Ending, Run, State, Status};
+use std::sync::atomic::Ordering;
+use thalweg_sync::engine::{Atomic, Engine, Operation, Site, Span, ThreadId, Word};
+use thalweg_sync::hint::Access;
+
+/// What a client is told of `thread::available_parallelism`.
+const PARALLELISM: usize = 2;
+
+/// What a read-modify-write that reads is given back: an error if it did not write.
+type Read = Result<u64, u64>;
+
+// SAFETY: a read returns the value of a write to the location (G2), or its initial one, and `Err` only to a
+// compare-exchange that did not write; `join` waits for the end, or for R4, which keeps the order; a body is run, or
+// dropped, once.
+unsafe impl Engine for Run {
+    fn atomic(&self, access: &Atomic<'_>) -> Read {
+        if self.is_passive() {
+            return access.perform();
+        }
+        let result = match access.operation() {
+            Operation::Store(value) => self.write(access, value).map(|()| Ok(value)),
+            _ => self.read(access),
+        };
+        result.unwrap_or_else(|ending| {
+            // A lock that is given back must be, also when its owner ends here.
+            let _ = access.perform();
+            self.end(ending)
+        })
+    }
+
+    fn fence(&self, ordering: Ordering, at: Site) {
+        if !self.is_passive()
+            && let Err(ending) = self.plain(Kind::Fence(ordering), 0, at)
+        {
+            self.end(ending);
+        }
+    }
+
+    fn slot_begin(&self, span: &Span) {
+        if self.is_passive() {
+            return;
+        }
+        let result = self.step().and_then(|()| {
+            let mut state = self.state();
+            let (thread, before) = (state.current, state.now());
+            let race = state.slots.begin(span, thread, &before);
+            drop(state);
+            race.or_else(|race| {
+                let writes = [race.write, span.access == Access::Write];
+                self.fail(Rule::Race { threads: [race.thread, thread], writes, sites: [race.at, span.at] })
+            })
+        });
+        if let Err(ending) = result {
+            self.end(ending);
+        }
+    }
+
+    fn slot_end(&self, span: &Span) {
+        if !self.is_passive() {
+            let mut state = self.state();
+            let (thread, done) = (state.current, state.thread().done);
+            state.slots.end(span, thread, done);
+        }
+    }
+
+    fn touch(&self, span: &Span) {
+        if self.is_passive() {
+            return;
+        }
+        self.slot_begin(span);
+        self.slot_end(span);
+        if span.access == Access::Write {
+            // An atomic that is written by other means begins anew.
+            self.state().places.forget(span.address);
+        }
+    }
+
+    fn retire(&self, address: usize, _bytes: usize) {
+        let mut state = self.state();
+        state.places.forget(address);
+        state.slots.forget(address);
+    }
+
+    fn watch(&self) {
+        if !self.is_passive() {
+            let mut state = self.state();
+            let first = state.thread().done;
+            state.thread_mut().attempts.push(Attempt { first, clock: false });
+        }
+    }
+
+    fn wait(&self, at: Site) {
+        if self.is_passive() {
+            self.wait_while_passive();
+        } else if let Err(ending) = self.wait_for_change(at) {
+            self.end(ending);
+        }
+    }
+
+    fn unwatch(&self) {
+        if !self.is_passive() {
+            let mut state = self.state();
+            let thread = state.thread_mut();
+            thread.retries = 0;
+            if let Some(inner) = thread.attempts.pop()
+                && let Some(outer) = thread.attempts.last_mut()
+            {
+                outer.clock |= inner.clock;
+            }
+        }
+    }
+
+    fn park(&self, token: usize, deadline: Option<u64>, at: Site) {
+        if self.is_passive() {
+            self.wait_while_passive();
+            return;
+        }
+        if let Some(deadline) = deadline {
+            // Any time may have passed, so it may well be over.
+            let mut state = self.state();
+            let clock = &mut state.thread_mut().clock;
+            *clock = (*clock).max(deadline);
+            return;
+        }
+        if let Err(ending) = self.wait_for_token(token, at) {
+            self.end(ending);
+        }
+    }
+
+    fn unpark(&self, _token: usize, _at: Site) {
+        // The token itself is an atomic, and who parks awaits its value.
+    }
+
+    fn yield_now(&self, _at: Site) {
+        if !self.is_passive()
+            && let Err(ending) = self.step()
+        {
+            self.end(ending);
+        }
+    }
+
+    fn spawn(&self, body: Box<dyn FnOnce() + Send>, at: Site) -> ThreadId {
+        if self.is_passive() {
+            // Nobody will run it: as if it had ended at once.
+            drop(body);
+            return ThreadId(u64::MAX);
+        }
+        match self.spawn_thread(body, at) {
+            Ok(child) => ThreadId(child.into()),
+            Err(ending) => self.end(ending),
+        }
+    }
+
+    fn join(&self, thread: ThreadId, at: Site) {
+        let Ok(child) = u32::try_from(thread.0) else { return };
+        if self.is_passive() {
+            while !self.has_ended(child) {
+                self.wait_while_passive();
+            }
+        } else if let Err(ending) = self.join_thread(child, at) {
+            self.end(ending);
+        }
+    }
+
+    fn now(&self, _at: Site) -> u64 {
+        if self.is_passive() {
+            return 0;
+        }
+        let mut state = self.state();
+        let thread = state.thread_mut();
+        if let Some(attempt) = thread.attempts.last_mut() {
+            attempt.clock = true;
+        }
+        thread.clock
+    }
+
+    fn work(&self, cycles: u64) {
+        if !self.is_passive() {
+            self.state().thread_mut().clock += cycles;
+        }
+    }
+
+    fn parallelism(&self) -> usize {
+        PARALLELISM
+    }
+
+    fn pin(&self, _cpu: usize) {}
+}
+
+impl Run {
+    fn write(&self, access: &Atomic<'_>, value: u64) -> Result<(), Ending> {
+        let kind = Kind::Write { order: access.ordering(), exclusive: false };
+        if let Some(id) = self.recorded() {
+            let mut state = self.state();
+            let node = state.explorer.graph.node(id);
+            let same_value = node.value == value || access.word() == Word::Pointer;
+            let is_same = node.kind.is_like(&kind) && node.at == access.at() && same_value;
+            if is_same && state.find_again(id, access) {
+                state.explorer.graph.node_mut(id).value = value;
+                state.wrote(id, access);
+                return Ok(());
+            }
+            drop(state);
+            self.diverges(id, &kind, access.at())?;
+        }
+        self.reach_new()?;
+        let mut state = self.state();
+        let (thread, loc) = (state.current, state.find_or_add(access));
+        let id = state.explorer.add_write(thread, loc, access.ordering(), value, access.at());
+        state.wrote(id, access);
+        Ok(())
+    }
+
+    fn read(&self, access: &Atomic<'_>) -> Result<Read, Ending> {
+        let kind = Kind::Read {
+            operation: access.operation(),
+            success: access.ordering(),
+            failure: access.failure_ordering(),
+            exclusive: false,
+            spurious: false,
+        };
+        let recorded = self.recorded();
+        let id = match recorded {
+            Some(id) => {
+                self.read_again(id, kind, access)?;
+                id
+            }
+            None => {
+                self.reach_new()?;
+                let mut state = self.state();
+                let (thread, loc) = (state.current, state.find_or_add(access));
+                let orders = [access.ordering(), access.failure_ordering()];
+                let id = state.explorer.add_read(thread, loc, access.operation(), orders, access.at());
+                state.thread_mut().done += 1;
+                id
+            }
+        };
+        let (value, exclusive) = {
+            let state = self.state();
+            let node = state.explorer.graph.node(id);
+            (node.value, matches!(node.kind, Kind::Read { exclusive: true, .. }))
+        };
+        if exclusive {
+            let new = access.next(value).expect("an exclusive read is followed by a write");
+            self.write_half(access, new, recorded.is_some())?;
+        }
+        let fails = !exclusive && access.operation() != Operation::Load;
+        Ok(if fails { Err(value) } else { Ok(value) })
+    }
+
+    /// Replays a read.
+    fn read_again(&self, id: EventId, kind: Kind, access: &Atomic<'_>) -> Result<(), Ending> {
+        let from = self.state().explorer.graph.node(id).rf;
+        self.reach(from)?;
+        let mut state = self.state();
+        let node = state.explorer.graph.node(id);
+        let is_same = (node.kind.is_like(&kind) || access.word() == Word::Pointer) && node.at == access.at();
+        if is_same && state.find_again(id, access) {
+            let value = state.explorer.graph.written(state.explorer.graph.node(id).loc, from);
+            let node = state.explorer.graph.node_mut(id);
+            node.value = value;
+            if let Kind::Read { operation, exclusive, spurious, .. } = &mut node.kind {
+                *operation = access.operation();
+                if *exclusive == (writes(*operation, value) && !*spurious) {
+                    state.thread_mut().done += 1;
+                    return Ok(());
+                }
+            }
+        }
+        drop(state);
+        self.diverges(id, &kind, access.at())
+    }
+
+    /// Does the second half of a read-modify-write.
+    fn write_half(&self, access: &Atomic<'_>, value: u64, was_recorded: bool) -> Result<(), Ending> {
+        if let Some(id) = self.recorded() {
+            let mut state = self.state();
+            state.explorer.graph.node_mut(id).value = value;
+            state.wrote(id, access);
+            return Ok(());
+        }
+        if was_recorded {
+            // It was chosen anew what the first half reads. The write is the first event to be added (T1).
+            self.state().thread_mut().status = Status::Half;
+            self.switch()?;
+        }
+        let mut state = self.state();
+        let thread = state.current;
+        let goes_on = state.explorer.add_exclusive_write(thread, access.ordering(), value, access.at());
+        let id = EventId { thread, index: state.explorer.graph.len(thread) - 1 };
+        state.wrote(id, access);
+        if !goes_on {
+            state.dead = true;
+            drop(state);
+            self.switch()?;
+        }
+        Ok(())
+    }
+
+    fn spawn_thread(&self, body: Box<dyn FnOnce() + Send>, at: Site) -> Result<u32, Ending> {
+        let recorded = self.recorded();
+        let again = recorded.map(|id| self.state().explorer.graph.node(id).kind);
+        let child = match again {
+            Some(Kind::Spawn { child }) => child,
+            _ => self.state().free_thread(),
+        };
+        let id = self.plain(Kind::Spawn { child }, 0, at)?;
+        // SAFETY: the body is 'static.
+        unsafe { self.start(child, body) };
+        self.state().explorer.graph.lines[child as usize].parent = Some(id);
+        if recorded.is_none() && self.state().is_overtaken() {
+            self.switch()?;
+        }
+        Ok(child)
+    }
+
+    fn join_thread(&self, child: u32, at: Site) -> Result<(), Ending> {
+        while !self.has_ended(child) {
+            self.state().thread_mut().status = Status::Joins(child);
+            self.switch()?;
+        }
+        self.plain(Kind::Join { child }, 0, at).map(|_| ())
+    }
+
+    /// The innermost attempt failed.
+    fn wait_for_change(&self, at: Site) -> Result<(), Ending> {
+        let mut state = self.state();
+        let Some(attempt) = state.thread_mut().attempts.pop() else { return Ok(()) };
+        if attempt.clock {
+            // The time that it waits for comes.
+            let thread = state.thread_mut();
+            thread.clock += 1_000 << thread.retries.min(40);
+            if let Some(outer) = thread.attempts.last_mut() {
+                outer.clock = true;
+            }
+        }
+        let thread = state.current;
+        let mut events = (attempt.first..state.thread().done).map(|index| EventId { thread, index });
+        let only_reads = events.clone().all(|id| {
+            matches!(
+                state.explorer.graph.node(id).kind,
+                Kind::Read { exclusive: false, .. } | Kind::Fence(_)
+            )
+        });
+        let reads = events.any(|id| matches!(state.explorer.graph.node(id).kind, Kind::Read { .. }));
+        if attempt.clock || !only_reads || !reads {
+            // Tried again it may succeed though nothing that it read changes.
+            drop(state);
+            return self.retries();
+        }
+        state.thread_mut().status = Status::Awaits { first: attempt.first, at };
+        drop(state);
+        self.switch()
+    }
+
+    /// Awaits that the flag at `token` is set.
+    fn wait_for_token(&self, token: usize, at: Site) -> Result<(), Ending> {
+        let recorded = self.recorded();
+        let id = match recorded {
+            Some(id) => {
+                let from = self.state().explorer.graph.node(id).rf;
+                self.reach(from)?;
+                let mut state = self.state();
+                let loc = state.explorer.graph.node(id).loc;
+                if state.places.find(token) != Some(loc) || state.explorer.graph.node(id).at != at {
+                    drop(state);
+                    return self.diverges(id, &AWAITS_TOKEN, at);
+                }
+                let value = state.explorer.graph.written(loc, from);
+                state.explorer.graph.node_mut(id).value = value;
+                state.thread_mut().done += 1;
+                id
+            }
+            None => {
+                self.reach_new()?;
+                let mut state = self.state();
+                let Some(loc) = state.places.find(token) else { return Ok(()) };
+                let thread = state.current;
+                let relaxed = [Ordering::Relaxed; 2];
+                let id = state.explorer.add_read(thread, loc, Operation::Load, relaxed, at);
+                state.thread_mut().done += 1;
+                id
+            }
+        };
+        let mut state = self.state();
+        if state.explorer.graph.node(id).value == 0 {
+            state.thread_mut().status = Status::Awaits { first: id.index, at };
+            drop(state);
+            self.switch()?;
+        }
+        Ok(())
+    }
+}
+
+/// The read of who parks.
+const AWAITS_TOKEN: Kind = Kind::Read {
+    operation: Operation::Load,
+    success: Ordering::Relaxed,
+    failure: Ordering::Relaxed,
+    exclusive: false,
+    spurious: false,
+};
+
+impl State {
+    /// The location of a new event.
+    fn find_or_add(&mut self, access: &Atomic<'_>) -> u32 {
+        let in_memory = access.peek();
+        if let Some(loc) = self.places.find(access.address())
+            && self.places.held(loc).0 == in_memory
+        {
+            return loc;
+        }
+        // First met; or another object was moved to the place of one that was moved away.
+        let loc = self.places.unbound();
+        let locations = &mut self.explorer.graph.locations;
+        let location = Location {
+            init: in_memory,
+            word: access.word(),
+            at: access.at(),
+            co: Vec::new(),
+            reads: Vec::new(),
+        };
+        match locations.get_mut(loc as usize) {
+            Some(unused) => *unused = location,
+            None => locations.push(location),
+        }
+        self.places.bind(loc, access.address(), in_memory);
+        loc
+    }
+
+    /// Finds the location of an event that is replayed. False if it is not where it should be.
+    fn find_again(&mut self, id: EventId, access: &Atomic<'_>) -> bool {
+        let loc = self.explorer.graph.node(id).loc;
+        if loc == super::graph::NOWHERE {
+            return false;
+        }
+        if self.places.find(access.address()) == Some(loc) {
+            return true;
+        }
+        if self.places.is_bound(loc) {
+            return false;
+        }
+        let in_memory = access.peek();
+        self.explorer.graph.locations[loc as usize].init = in_memory;
+        self.places.bind(loc, access.address(), in_memory);
+        true
+    }
+
+    /// The write `id` was executed: memory has it if it is the newest.
+    fn wrote(&mut self, id: EventId, access: &Atomic<'_>) {
+        let graph = &self.explorer.graph;
+        let (loc, value) = (graph.node(id).loc, graph.node(id).value);
+        if graph.place(id) > graph.place(self.places.held(loc).1) {
+            access.poke(value);
+            self.places.hold(loc, value, id);
+        }
+        self.thread_mut().done += 1;
+    }
+
+    /// The number of a thread that is to be started.
+    fn free_thread(&self) -> u32 {
+        let lines = &self.explorer.graph.lines;
+        (1..).zip(lines.iter().skip(1)).find(|(_, line)| line.parent.is_none()).map_or(lines.len(), |(n, _)| n) as u32
+    }
+}

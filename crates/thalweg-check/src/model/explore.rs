@@ -1,0 +1,312 @@
+//! The search: which graphs are visited, and that each is visited once.
+//!
+//! TruSt: M. Kokologiannakis, I. Marmanis, V. Gladstein, V. Vafeiadis, *Truly Stateless, Optimal Dynamic Partial Order
+//! Reduction*, POPL 2022, Algorithms 1 and 2. Names as there: a graph grows by one event at a time; a read that is
+//! added branches over the writes that are there (*forward*); a write that is added branches over its places in
+//! modification order, and over the reads that are there and could read it (*backward revisits*). There is no set of
+//! visited graphs: memory is a stack of graphs, at most one per event.
+//!
+//! # Invariants
+//!
+//! - **T1** Which event is added next is a function of the graph: the exclusive write that is missing, otherwise the
+//!   next event of the lowest thread that can go on. So what was visited can be told from the graph.
+//! - **T2** A revisit of read `r` by write `w` keeps the events with stamps up to `r`'s and those before `w` in
+//!   po and rf, and deletes the others. It is done only if `r` and every deleted event are *maximal*
+//!   ([`Explorer::is_maximal`]): what they would be, were they added last to what is kept and came before them. Every
+//!   graph that `r` reading `w` leads to is reached from exactly one such graph.
+//! - **T3** A kept set is closed under po and rf: a deleted write that a kept read reads is not maximal. So clocks
+//!   stay right (G4), and a revisited read is the last event of its thread.
+//! - **T4** Revisits by a write are those of the graph without it, so they do not depend on where it stands in
+//!   modification order, and are computed once. Each revisited graph tries every place for it.
+//! - **T5** The items of work of one graph have been pushed in the order of the stamps of their events. Taking one cuts the
+//!   graph to the stamps up to it, which are as they were when it was pushed.
+//! - **T6** A read-modify-write may be begun on a write that another one has already read. Its write then stands nowhere
+//!   (C2), so the graph goes no further; but it may revisit, and so take the place of the other one.
+//!
+//! Different from the paper: the graphs that a revisit gives are explored on a stack of our own instead of by
+//! recursion; a weak compare-exchange may have a third choice, to fail without a reason, which is never maximal.
+
+use super::graph::{EventId, Graph, Kind};
+use super::{Memory, ScAxiom};
+use std::sync::atomic::Ordering;
+use thalweg_sync::engine::{Operation, Site};
+
+/// A choice that is still to be tried.
+#[derive(Clone, Copy, Debug)]
+enum Work {
+    /// Let `read` read from `from`.
+    Read { read: EventId, from: EventId, spurious: bool },
+    /// Put `write` at `place`.
+    Write { write: EventId, place: usize },
+    /// Let `write` revisit `read`.
+    Back { write: EventId, read: EventId, spurious: bool },
+}
+
+/// What the options say about the search.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Rules {
+    pub(crate) memory: Memory,
+    pub(crate) axiom: ScAxiom,
+    pub(crate) spurious: bool,
+}
+
+/// The graph that is explored, and those that it was reached from.
+#[derive(Debug)]
+pub(crate) struct Explorer {
+    pub(crate) graph: Graph,
+    work: Vec<Work>,
+    /// The graphs that led to this one, with their work.
+    below: Vec<(Graph, Vec<Work>)>,
+    rules: Rules,
+    /// Choices that were dropped, because they broke an axiom.
+    pub(crate) dropped: u64,
+}
+
+/// Whether an operation that read `value` writes.
+pub(crate) fn writes(operation: Operation, value: u64) -> bool {
+    match operation {
+        Operation::Load => false,
+        Operation::CompareExchange { expected, .. } => value == expected,
+        _ => true,
+    }
+}
+
+fn is_weak(operation: Operation) -> bool {
+    matches!(operation, Operation::CompareExchange { weak: true, .. })
+}
+
+impl Explorer {
+    /// Begins with the graph without events.
+    pub(crate) fn new(rules: Rules) -> Self {
+        let graph = Graph { strong: rules.memory == Memory::Sc, ..Graph::default() };
+        Self { graph, work: Vec::new(), below: Vec::new(), rules, dropped: 0 }
+    }
+
+    fn is_consistent(&mut self) -> bool {
+        let consistent = self.graph.is_consistent(self.rules.memory, self.rules.axiom);
+        self.dropped += u64::from(!consistent);
+        consistent
+    }
+
+    /// Lets `read` read from `from`, or fail spuriously doing so.
+    fn assign(&mut self, read: EventId, from: EventId, spurious: bool) {
+        let loc = self.graph.node(read).loc;
+        let value = self.graph.written(loc, from);
+        let node = self.graph.node_mut(read);
+        node.rf = from;
+        node.value = value;
+        if let Kind::Read { operation, exclusive, spurious: fails, .. } = &mut node.kind {
+            *exclusive = writes(*operation, value) && !spurious;
+            *fails = spurious;
+        }
+        self.graph.settle(read);
+    }
+
+    /// Whether `read` reads the newest write of its location, and did not fail without a reason.
+    pub(crate) fn reads_newest(&self, read: EventId) -> bool {
+        let node = self.graph.node(read);
+        match node.kind {
+            Kind::Read { spurious, .. } => {
+                !spurious && self.graph.place(node.rf) == self.graph.locations[node.loc as usize].co.len()
+            }
+            _ => true,
+        }
+    }
+
+    // Adding events.
+
+    /// Adds an event that nothing is to be chosen for.
+    pub(crate) fn add_plain(&mut self, thread: u32, kind: Kind, value: u64, at: Site) -> EventId {
+        let id = self.graph.add(thread, kind, super::graph::NOWHERE, value, EventId::INIT, at);
+        self.graph.settle(id);
+        id
+    }
+
+    /// Adds a read. It reads the newest write, for now.
+    pub(crate) fn add_read(
+        &mut self,
+        thread: u32,
+        loc: u32,
+        operation: Operation,
+        [success, failure]: [Ordering; 2],
+        at: Site,
+    ) -> EventId {
+        let kind = Kind::Read { operation, success, failure, exclusive: false, spurious: false };
+        let read = self.graph.add(thread, kind, loc, 0, EventId::INIT, at);
+        // Reading the initial value adds nothing to the clocks, so they are those of what comes before the read.
+        self.graph.settle(read);
+        let floor = self.graph.floor(loc, &self.graph.node(read).hb, read);
+        let newest = self.graph.locations[loc as usize].co.len();
+        for place in floor..=newest {
+            let from = self.graph.at_place(loc, place);
+            let succeeds = writes(operation, self.graph.written(loc, from));
+            if self.rules.spurious && is_weak(operation) && succeeds {
+                self.work.push(Work::Read { read, from, spurious: true });
+            }
+            if place < newest && !(succeeds && self.is_taken_for_good(read, loc, place)) {
+                self.work.push(Work::Read { read, from, spurious: false });
+            }
+        }
+        self.assign(read, self.graph.at_place(loc, newest), false);
+        read
+    }
+
+    /// Whether a read-modify-write before `read` has read the write at `place`: then `read` cannot take its place (T6).
+    fn is_taken_for_good(&self, read: EventId, loc: u32, place: usize) -> bool {
+        let next = self.graph.locations[loc as usize].co.get(place);
+        next.is_some_and(|&next| {
+            let before = &self.graph.node(read).porf;
+            self.graph.is_exclusive_write(next) && next.index <= before.get(next.thread)
+        })
+    }
+
+    /// Adds a write. It is the newest, for now.
+    pub(crate) fn add_write(&mut self, thread: u32, loc: u32, order: Ordering, value: u64, at: Site) -> EventId {
+        let kind = Kind::Write { order, exclusive: false };
+        let write = self.graph.add(thread, kind, loc, value, EventId::INIT, at);
+        self.graph.settle(write);
+        let floor = self.graph.floor(loc, &self.graph.node(write).hb, write);
+        let newest = self.graph.locations[loc as usize].co.len();
+        for place in floor..newest {
+            if self.graph.may_follow(loc, place) {
+                self.work.push(Work::Write { write, place });
+            }
+        }
+        self.graph.insert(write, newest);
+        self.push_revisits(write);
+        write
+    }
+
+    /// Adds the write of the exclusive read that is the last event of `thread`. False if the graph ends there: the write
+    /// has no place (T6), or an axiom is broken.
+    pub(crate) fn add_exclusive_write(&mut self, thread: u32, order: Ordering, value: u64, at: Site) -> bool {
+        let read = EventId { thread, index: self.graph.len(thread) - 1 };
+        let (loc, from) = (self.graph.node(read).loc, self.graph.node(read).rf);
+        let write = self.graph.add(thread, Kind::Write { order, exclusive: true }, loc, value, EventId::INIT, at);
+        self.graph.settle(write);
+        let place = self.graph.place(from);
+        let has_place = self.graph.may_follow(loc, place);
+        self.graph.insert(write, place);
+        self.push_revisits(write);
+        let is_newest = place + 1 == self.graph.locations[loc as usize].co.len();
+        has_place && (is_newest || self.is_consistent())
+    }
+
+    /// Finds the reads that the new write `write` revisits.
+    fn push_revisits(&mut self, write: EventId) {
+        let node = self.graph.node(write);
+        let (loc, value) = (node.loc, node.value);
+        // From the newest on, for what is not maximal here is deleted by the revisit of any older read (T2).
+        for stamp in (0..node.stamp).rev() {
+            let id = self.graph.order[stamp as usize];
+            let other = self.graph.node(id);
+            if id.index < node.porf.get(id.thread) {
+                continue;
+            }
+            if !self.is_maximal(id, write) {
+                break;
+            }
+            if let Kind::Read { operation, .. } = other.kind
+                && other.loc == loc
+            {
+                self.work.push(Work::Back { write, read: id, spurious: false });
+                if self.rules.spurious && is_weak(operation) && writes(operation, value) {
+                    self.work.push(Work::Back { write, read: id, spurious: true });
+                }
+            }
+        }
+    }
+
+    /// Whether `event` is what it would be, were it added last to what came before it and what is before `write`: it
+    /// is the newest write, or reads it, and nothing that came before reads it (T2).
+    fn is_maximal(&self, event: EventId, write: EventId) -> bool {
+        let graph = &self.graph;
+        let (node, before) = (graph.node(event), &graph.node(write).porf);
+        let counts = |id: EventId| {
+            id != write && (graph.node(id).stamp <= node.stamp || id.index < before.get(id.thread))
+        };
+        let from = match node.kind {
+            Kind::Read { spurious: true, .. } => return false,
+            Kind::Read { .. } => node.rf,
+            Kind::Write { .. } => {
+                let reads = &graph.locations[node.loc as usize].reads;
+                if reads.iter().any(|&read| graph.node(read).rf == event && graph.node(read).stamp < node.stamp) {
+                    return false;
+                }
+                event
+            }
+            _ => return true,
+        };
+        (from.is_init() || counts(from))
+            && !graph.locations[node.loc as usize].co[graph.place(from)..].iter().any(|&later| counts(later))
+    }
+
+    // Going back.
+
+    /// Takes the next choice that leaves a consistent graph. False when there is none left: everything was visited.
+    pub(crate) fn advance(&mut self) -> bool {
+        loop {
+            let Some(work) = self.work.pop() else {
+                match self.below.pop() {
+                    Some(below) => (self.graph, self.work) = below,
+                    None => return false,
+                }
+                continue;
+            };
+            let goes_on = match work {
+                Work::Read { read, from, spurious } => {
+                    self.graph.cut(self.graph.node(read).stamp as usize + 1);
+                    self.assign(read, from, spurious);
+                    self.is_consistent()
+                }
+                Work::Write { write, place } => {
+                    self.graph.cut(self.graph.node(write).stamp as usize + 1);
+                    self.graph.remove(write);
+                    self.graph.insert(write, place);
+                    self.is_consistent()
+                }
+                Work::Back { write, read, spurious } => {
+                    self.revisit(write, read, spurious);
+                    continue;
+                }
+            };
+            if goes_on {
+                return true;
+            }
+        }
+    }
+
+    /// Goes to the graph in which `write` has revisited `read` (T2). Its work is to put the write in each place.
+    fn revisit(&mut self, write: EventId, read: EventId, spurious: bool) {
+        self.graph.cut(self.graph.node(write).stamp as usize + 1);
+        let stamp = self.graph.node(read).stamp as usize;
+        let mut keep = self.graph.node(write).porf.clone();
+        for id in &self.graph.order[..=stamp] {
+            keep.raise(id.thread, id.index + 1);
+        }
+        let mut graph = self.graph.restricted(&keep);
+        let loc = graph.node(write).loc;
+        graph.remove(write);
+        std::mem::swap(&mut self.graph, &mut graph);
+        self.below.push((graph, std::mem::take(&mut self.work)));
+        self.assign(read, write, spurious);
+
+        let floor = (self.graph.floor(loc, &self.graph.node(write).hb, write))
+            .max(self.graph.floor(loc, &self.graph.node(read).hb, read));
+        let newest = self.graph.locations[loc as usize].co.len();
+        let places = if self.graph.is_exclusive_write(write) {
+            let own = self.graph.node(EventId { index: write.index - 1, ..write }).rf;
+            let own = self.graph.place(own);
+            own..own + 1
+        } else {
+            floor..newest + 1
+        };
+        for place in places {
+            if place >= floor && self.graph.may_follow(loc, place) {
+                self.work.push(Work::Write { write, place });
+            }
+        }
+        // It has to stand somewhere until its first place is taken.
+        self.graph.insert(write, newest);
+    }
+}

@@ -1,0 +1,382 @@
+//! Execution graphs: events, what each read reads, in which order the writes of a location stand.
+//!
+//! # Invariants
+//!
+//! - **G1** `order` has every event once; an event's stamp is its place there. A thread's events have rising stamps.
+//! - **G2** A location's `co` has every write to it once, in modification order, without the initial value, which
+//!   stands before all. Place 0 is the initial value, place `n` is `co[n - 1]`; a write knows its place.
+//! - **G3** An exclusive read is directly followed in its thread by its exclusive write, except where exploration has
+//!   just chosen what the read reads: then it is the last event of its thread, and its write is added next.
+//! - **G4** Clocks are right: see [`Graph::settle`]. They depend only on events that come before in po and rf, so
+//!   they stay right when a set of events that is closed under po and rf is cut out.
+
+use super::clock::Clock;
+use std::sync::atomic::Ordering;
+use thalweg_sync::engine::{Operation, Site, Word};
+
+/// An event's name: the thread, and how many events the thread had before it.
+///
+/// Names are the same in every execution in which the thread did the same so far.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct EventId {
+    /// The thread; 0 is the client itself.
+    pub thread: u32,
+    /// Its place in the thread, from 0.
+    pub index: u32,
+}
+
+impl EventId {
+    /// The write of a location's initial value.
+    pub(crate) const INIT: Self = Self { thread: u32::MAX, index: 0 };
+
+    pub(crate) fn is_init(self) -> bool {
+        self.thread == u32::MAX
+    }
+}
+
+/// The mark of no location.
+pub(crate) const NOWHERE: u32 = u32::MAX;
+
+/// What an event is.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Kind {
+    Read {
+        operation: Operation,
+        success: Ordering,
+        failure: Ordering,
+        /// It is the first half of a read-modify-write that writes.
+        exclusive: bool,
+        /// A weak compare-exchange that fails without a reason.
+        spurious: bool,
+    },
+    Write {
+        order: Ordering,
+        /// It is the second half of a read-modify-write.
+        exclusive: bool,
+    },
+    Fence(Ordering),
+    Spawn {
+        child: u32,
+    },
+    Join {
+        child: u32,
+    },
+    /// A marker that the client set.
+    Mark(super::Mark),
+}
+
+impl Kind {
+    /// The ordering; relaxed for what has none.
+    pub(crate) fn order(&self) -> Ordering {
+        match *self {
+            Self::Read { success, exclusive: true, .. } => success,
+            Self::Read { failure, .. } => failure,
+            Self::Write { order, .. } | Self::Fence(order) => order,
+            Self::Spawn { .. } | Self::Join { .. } | Self::Mark(_) => Ordering::Relaxed,
+        }
+    }
+}
+
+pub(crate) fn acquires(order: Ordering) -> bool {
+    matches!(order, Ordering::Acquire | Ordering::AcqRel | Ordering::SeqCst)
+}
+
+pub(crate) fn releases(order: Ordering) -> bool {
+    matches!(order, Ordering::Release | Ordering::AcqRel | Ordering::SeqCst)
+}
+
+/// An event of an execution.
+#[derive(Clone, Debug)]
+pub(crate) struct Node {
+    pub(crate) kind: Kind,
+    pub(crate) at: Site,
+    /// Its place in `order` (G1).
+    pub(crate) stamp: u32,
+    /// Its location, or `NOWHERE`.
+    pub(crate) loc: u32,
+    /// What it read or wrote.
+    pub(crate) value: u64,
+    /// What a read reads from.
+    pub(crate) rf: EventId,
+    /// A write's place in modification order (G2).
+    pub(crate) place: u32,
+    /// How many events its thread had when the last release fence was done, that one included; 0: none.
+    fence: u32,
+    /// The events that happen before it, itself included.
+    pub(crate) hb: Clock,
+    /// The events that would happen before it if it were an acquire fence too.
+    pending: Clock,
+    /// The events before it in po, rf, and by the start and the end of threads; itself included.
+    pub(crate) porf: Clock,
+    /// What happens before a read that acquires this write.
+    message: Clock,
+}
+
+/// The accesses to one atomic.
+#[derive(Clone, Debug)]
+pub(crate) struct Location {
+    pub(crate) init: u64,
+    pub(crate) word: Word,
+    /// Where it was first accessed.
+    pub(crate) at: Site,
+    pub(crate) co: Vec<EventId>,
+    /// Every read, by stamp.
+    pub(crate) reads: Vec<EventId>,
+}
+
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Line {
+    /// The spawn that started the thread; none for thread 0, and where there is no thread.
+    pub(crate) parent: Option<EventId>,
+    pub(crate) nodes: Vec<Node>,
+}
+
+/// An execution: its events, program order, reads-from, and modification order.
+///
+/// What a [`Failure`](super::Failure) shows, and what [`Check::on_complete`](super::Check::on_complete) is given. The
+/// public view of it is in this type's methods; see [`Event`](super::Event).
+#[derive(Clone, Debug, Default)]
+pub struct ExecutionGraph {
+    pub(crate) lines: Vec<Line>,
+    pub(crate) locations: Vec<Location>,
+    pub(crate) order: Vec<EventId>,
+    /// Every access synchronises as if it were `SeqCst`.
+    pub(crate) strong: bool,
+}
+
+pub(crate) type Graph = ExecutionGraph;
+
+impl Graph {
+    #[inline]
+    pub(crate) fn node(&self, id: EventId) -> &Node {
+        &self.lines[id.thread as usize].nodes[id.index as usize]
+    }
+
+    #[inline]
+    pub(crate) fn node_mut(&mut self, id: EventId) -> &mut Node {
+        &mut self.lines[id.thread as usize].nodes[id.index as usize]
+    }
+
+    /// How many events `thread` has.
+    pub(crate) fn len(&self, thread: u32) -> u32 {
+        self.lines.get(thread as usize).map_or(0, |line| line.nodes.len() as u32)
+    }
+
+    /// The place of the write `id` of its location.
+    #[inline]
+    pub(crate) fn place(&self, id: EventId) -> usize {
+        if id.is_init() { 0 } else { self.node(id).place as usize }
+    }
+
+    /// The write at `place`.
+    pub(crate) fn at_place(&self, loc: u32, place: usize) -> EventId {
+        if place == 0 { EventId::INIT } else { self.locations[loc as usize].co[place - 1] }
+    }
+
+    /// What the write `id` of `loc` wrote.
+    pub(crate) fn written(&self, loc: u32, id: EventId) -> u64 {
+        if id.is_init() { self.locations[loc as usize].init } else { self.node(id).value }
+    }
+
+    pub(crate) fn is_exclusive_write(&self, id: EventId) -> bool {
+        matches!(self.node(id).kind, Kind::Write { exclusive: true, .. })
+    }
+
+    /// Whether the last event of `thread` is an exclusive read whose write is missing (G3).
+    pub(crate) fn is_half(&self, thread: u32) -> bool {
+        let last = self.lines[thread as usize].nodes.last();
+        last.is_some_and(|node| matches!(node.kind, Kind::Read { exclusive: true, .. }))
+    }
+
+    /// A new event at the end of `thread`, its clocks not yet settled, and not yet in `co`.
+    pub(crate) fn add(&mut self, thread: u32, kind: Kind, loc: u32, value: u64, rf: EventId, at: Site) -> EventId {
+        let id = EventId { thread, index: self.len(thread) };
+        let stamp = self.order.len() as u32;
+        self.order.push(id);
+        if matches!(kind, Kind::Read { .. }) {
+            self.locations[loc as usize].reads.push(id);
+        }
+        self.lines[thread as usize].nodes.push(Node {
+            kind,
+            at,
+            stamp,
+            loc,
+            value,
+            rf,
+            place: 0,
+            fence: 0,
+            hb: Clock::default(),
+            pending: Clock::default(),
+            porf: Clock::default(),
+            message: Clock::default(),
+        });
+        id
+    }
+
+    /// Puts a write into modification order, behind the write at `place`.
+    pub(crate) fn insert(&mut self, id: EventId, place: usize) {
+        let loc = self.node(id).loc as usize;
+        self.locations[loc].co.insert(place, id);
+        self.renumber(loc, place);
+    }
+
+    /// Takes a write out of modification order.
+    pub(crate) fn remove(&mut self, id: EventId) {
+        let (loc, place) = (self.node(id).loc as usize, self.node(id).place as usize);
+        self.locations[loc].co.remove(place - 1);
+        self.renumber(loc, place - 1);
+    }
+
+    fn renumber(&mut self, loc: usize, from: usize) {
+        for place in from..self.locations[loc].co.len() {
+            let id = self.locations[loc].co[place];
+            self.node_mut(id).place = place as u32 + 1;
+        }
+    }
+
+    /// Computes the clocks of `id` from those of the events right before it: in its thread, by rf, by the start or the
+    /// end of a thread.
+    ///
+    /// Happens-before is that of C++20: an acquire read of a release write, or of a read-modify-write in its release
+    /// sequence; a release fence counts for the writes after it, an acquire fence for the reads before it.
+    pub(crate) fn settle(&mut self, id: EventId) {
+        let (mut hb, mut pending, mut porf, mut fence);
+        if id.index > 0 {
+            let before = self.node(EventId { index: id.index - 1, ..id });
+            (hb, pending, porf, fence) =
+                (before.hb.clone(), before.pending.clone(), before.porf.clone(), before.fence);
+        } else {
+            match self.lines[id.thread as usize].parent {
+                None => (hb, pending, porf) = (Clock::default(), Clock::default(), Clock::default()),
+                Some(parent) => {
+                    let parent = self.node(parent);
+                    (hb, pending, porf) = (parent.hb.clone(), parent.hb.clone(), parent.porf.clone());
+                }
+            }
+            fence = 0;
+        }
+        for clock in [&mut hb, &mut pending, &mut porf] {
+            clock.raise(id.thread, id.index + 1);
+        }
+        let mut message = Clock::default();
+        let node = self.node(id);
+        let order = if self.strong { Ordering::SeqCst } else { node.kind.order() };
+        match node.kind {
+            Kind::Read { .. } => {
+                if !node.rf.is_init() {
+                    let source = self.node(node.rf);
+                    porf.join(&source.porf);
+                    pending.join(&source.message);
+                    if acquires(order) {
+                        hb.join(&source.message);
+                    }
+                }
+            }
+            Kind::Write { exclusive, .. } => {
+                if releases(order) {
+                    message = hb.clone();
+                } else if fence > 0 {
+                    message = self.node(EventId { index: fence - 1, ..id }).hb.clone();
+                }
+                if exclusive {
+                    let source = self.node(EventId { index: id.index - 1, ..id }).rf;
+                    if !source.is_init() {
+                        message.join(&self.node(source).message);
+                    }
+                }
+            }
+            Kind::Fence(_) => {
+                if acquires(order) {
+                    hb.join(&pending);
+                }
+                if releases(order) {
+                    fence = id.index + 1;
+                }
+            }
+            Kind::Join { child } => {
+                let count = self.len(child);
+                if count > 0 {
+                    let last = self.node(EventId { thread: child, index: count - 1 });
+                    for (clock, theirs) in [(&mut hb, &last.hb), (&mut pending, &last.hb), (&mut porf, &last.porf)] {
+                        clock.join(theirs);
+                    }
+                }
+                // One more than there are: what the thread did after its last event comes before too.
+                hb.raise(child, count + 1);
+                pending.raise(child, count + 1);
+            }
+            Kind::Spawn { .. } | Kind::Mark(_) => {}
+        }
+        let node = self.node_mut(id);
+        (node.hb, node.pending, node.porf, node.message, node.fence) = (hb, pending, porf, message, fence);
+    }
+
+    /// Takes away every event with a stamp of `stamps` or more.
+    pub(crate) fn cut(&mut self, stamps: usize) {
+        while self.order.len() > stamps {
+            let id = self.order.pop().expect("it is longer than `stamps`");
+            let node = self.node(id);
+            match node.kind {
+                Kind::Read { .. } => {
+                    let loc = node.loc as usize;
+                    self.locations[loc].reads.pop();
+                }
+                Kind::Write { .. } => self.remove(id),
+                Kind::Spawn { child } => self.lines[child as usize].parent = None,
+                Kind::Fence(_) | Kind::Join { .. } | Kind::Mark(_) => {}
+            }
+            self.lines[id.thread as usize].nodes.pop();
+        }
+    }
+
+    /// A number that tells graphs apart: two that differ in an event, in rf or in co have different ones, but for an
+    /// accident of 1 in 2^64.
+    #[cfg(debug_assertions)]
+    pub(crate) fn fingerprint(&self) -> u64 {
+        use std::hash::{DefaultHasher, Hash, Hasher};
+
+        let mut hasher = DefaultHasher::new();
+        for line in &self.lines {
+            line.parent.hash(&mut hasher);
+            line.nodes.len().hash(&mut hasher);
+            for node in &line.nodes {
+                (std::mem::discriminant(&node.kind), node.rf, node.place).hash(&mut hasher);
+                if let Kind::Read { exclusive, spurious, .. } = node.kind {
+                    (exclusive, spurious).hash(&mut hasher);
+                }
+            }
+        }
+        hasher.finish()
+    }
+
+    /// A copy that has of each thread only as many events as `keep` says, with new stamps in the same order.
+    pub(crate) fn restricted(&self, keep: &Clock) -> Graph {
+        let kept = |id: &EventId| id.index < keep.get(id.thread);
+        let mut graph = Graph {
+            lines: (0..)
+                .zip(&self.lines)
+                .map(|(thread, line)| Line {
+                    parent: line.parent.filter(kept),
+                    nodes: line.nodes[..(keep.get(thread) as usize).min(line.nodes.len())].to_vec(),
+                })
+                .collect(),
+            locations: (self.locations.iter())
+                .map(|location| Location {
+                    co: location.co.iter().copied().filter(kept).collect(),
+                    reads: location.reads.iter().copied().filter(kept).collect(),
+                    ..*location
+                })
+                .collect(),
+            order: self.order.iter().copied().filter(kept).collect(),
+            strong: self.strong,
+        };
+        for stamp in 0..graph.order.len() {
+            let id = graph.order[stamp];
+            graph.node_mut(id).stamp = stamp as u32;
+        }
+        for loc in 0..graph.locations.len() {
+            graph.renumber(loc, 0);
+        }
+        graph
+    }
+}

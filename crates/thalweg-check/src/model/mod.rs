@@ -1,0 +1,43 @@
+//! The model checker: every execution that the memory model allows, each once.
+//!
+//! | | |
+//! |---|---|
+//! | explores | all consistent graphs of events, reads-from and modification order, under RC11, RA or SC |
+//! | once | two complete executions differ in an event, in what a read reads, or in the order of two writes |
+//! | cost | one run of the client per execution, blocked or dropped beginning; memory: a stack of graphs, at most one per event |
+//! | reports | panics, races on slots, waits that never end, loops without end, clients that are not deterministic |
+//! | not explored | cycles in po and rf together (load buffering), which RC11 forbids; accesses of mixed size; which thread drops an `Arc` last |
+//!
+//! From M. Kokologiannakis and others, *Truly Stateless, Optimal Dynamic Partial Order Reduction* (TruSt), POPL 2022,
+//! and O. Lahav and others, *Repairing Sequential Consistency in C/C++11* (RC11), PLDI 2017. Different from the papers:
+//! the stack is explicit; waits are explored once per outcome ([`run`], `Status::Awaits`); plain memory is native
+//! memory, and its accesses are no events ([`slots`]).
+//!
+//! | room | purpose |
+//! |---|---|
+//! | [`check`] | the options, the loop over executions |
+//! | [`explore`] | which graphs are visited; invariants T1 to T6 |
+//! | [`graph`], [`clock`] | events, orders, clocks; G1 to G4 |
+//! | [`consistency`], [`psc`] | the axioms; C1 to C3 |
+//! | [`run`], [`engine`], [`places`] | one execution: coroutines, replay, the facade's operations; R1 to R5 |
+//! | [`slots`] | races on plain memory |
+//! | [`view`], [`report`] | an execution as its reader sees it |
+
+mod check;
+mod clock;
+mod consistency;
+mod engine;
+mod explore;
+mod graph;
+mod places;
+mod psc;
+mod report;
+mod run;
+mod slots;
+mod view;
+
+pub use check::{Check, Explored, Memory, ScAxiom};
+pub use graph::{EventId, ExecutionGraph};
+pub use report::{Rule, Violation};
+pub use run::{assume, mark};
+pub use view::{Event, EventKind, Mark};

@@ -1,0 +1,97 @@
+//! Where the locations of a graph are in this execution's memory.
+//!
+//! An atomic's address differs from execution to execution, so a graph numbers locations. An execution finds out which
+//! is where as it goes: by replaying an event of the location, or by meeting an atomic for the first time.
+
+use super::graph::EventId;
+use std::collections::HashMap;
+use std::hash::{BuildHasherDefault, Hasher};
+
+/// A hash for addresses: one multiplication.
+#[derive(Debug, Default)]
+pub(crate) struct AddressHasher(u64);
+
+impl Hasher for AddressHasher {
+    fn finish(&self) -> u64 {
+        self.0
+    }
+
+    fn write(&mut self, bytes: &[u8]) {
+        bytes.iter().for_each(|&byte| self.write_usize(byte.into()));
+    }
+
+    fn write_usize(&mut self, address: usize) {
+        // The golden ratio; the upper bits of the product depend on all of the address.
+        self.0 = (self.0 ^ address as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(32);
+    }
+}
+
+pub(crate) type ByAddress<V> = HashMap<usize, V, BuildHasherDefault<AddressHasher>>;
+
+/// What is known of a location in this execution.
+#[derive(Clone, Copy, Debug)]
+struct Place {
+    bound: bool,
+    /// What memory holds, unless the client has written it another way.
+    held: u64,
+    /// The write that wrote it.
+    newest: EventId,
+}
+
+const UNBOUND: Place = Place { bound: false, held: 0, newest: EventId::INIT };
+
+#[derive(Debug, Default)]
+pub(crate) struct Places {
+    by_address: ByAddress<u32>,
+    /// By location.
+    places: Vec<Place>,
+}
+
+impl Places {
+    /// Forgets everything. The graph has this many locations.
+    pub(crate) fn reset(&mut self, locations: usize) {
+        self.by_address.clear();
+        self.places.clear();
+        self.places.resize(locations, UNBOUND);
+    }
+
+    /// The location at `address`.
+    pub(crate) fn find(&self, address: usize) -> Option<u32> {
+        self.by_address.get(&address).copied()
+    }
+
+    pub(crate) fn is_bound(&self, loc: u32) -> bool {
+        self.places[loc as usize].bound
+    }
+
+    /// A location that is nowhere in this execution, a new one if there is none.
+    pub(crate) fn unbound(&mut self) -> u32 {
+        let place = self.places.iter().position(|place| !place.bound).unwrap_or_else(|| {
+            self.places.push(UNBOUND);
+            self.places.len() - 1
+        });
+        place as u32
+    }
+
+    /// `loc` is at `address`, which holds its initial value.
+    pub(crate) fn bind(&mut self, loc: u32, address: usize, initial: u64) {
+        self.by_address.insert(address, loc);
+        self.places[loc as usize] = Place { bound: true, held: initial, newest: EventId::INIT };
+    }
+
+    /// The object at `address` is gone, or written by other means: what is found there next is another location.
+    pub(crate) fn forget(&mut self, address: usize) -> Option<u32> {
+        self.by_address.remove(&address)
+    }
+
+    /// What memory holds for `loc`, and the write it is from.
+    pub(crate) fn held(&self, loc: u32) -> (u64, EventId) {
+        let place = &self.places[loc as usize];
+        (place.held, place.newest)
+    }
+
+    pub(crate) fn hold(&mut self, loc: u32, value: u64, from: EventId) {
+        let place = &mut self.places[loc as usize];
+        (place.held, place.newest) = (value, from);
+    }
+}

@@ -1,0 +1,250 @@
+//! What went wrong in an execution, and the execution as a table.
+
+use super::graph::{EventId, ExecutionGraph, Kind};
+use super::view::{Event, EventKind};
+use std::fmt;
+use std::sync::atomic::Ordering;
+use thalweg_sync::engine::Site;
+
+/// What a client did wrong.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub enum Rule {
+    /// A thread ended by a panic: an assertion of the client, say.
+    Panic {
+        /// Which one; 0 is the client itself.
+        thread: u32,
+        /// What it said.
+        message: String,
+    },
+    /// The hook of [`Check::on_complete`](super::Check::on_complete) panicked: the execution does not meet its
+    /// specification.
+    Specification {
+        /// What the hook said.
+        message: String,
+    },
+    /// Two accesses to a [`Slot`](thalweg_sync::cell::Slot), or to memory that was announced, one of them writing,
+    /// and neither happens before the other.
+    Race {
+        /// The threads.
+        threads: [u32; 2],
+        /// Which of the two write.
+        writes: [bool; 2],
+        /// Where.
+        sites: [Site; 2],
+    },
+    /// Nobody can go on, and every wait has seen the newest values: these threads wait for ever.
+    WaitsForever {
+        /// The threads, where they wait, and the reads of their last attempt. None: a thread waits for the end of
+        /// another that waits for its.
+        waits: Vec<(u32, Site, Vec<EventId>)>,
+    },
+    /// A thread that unwinds waits, so nobody can go on.
+    WaitsWhileUnwinding {
+        /// The thread.
+        thread: u32,
+    },
+    /// The execution has more events, or steps without events, than the limit.
+    Unbounded {
+        /// The thread that took it there.
+        thread: u32,
+        /// See [`Check::max_events`](super::Check::max_events).
+        limit: usize,
+    },
+    /// The client did something else after the same choices.
+    Nondeterministic {
+        /// The event that differs.
+        event: EventId,
+        /// What it was.
+        expected: String,
+        /// What it is now.
+        found: String,
+    },
+    /// A panic was caught after its unwinding had done operations, which are not in the graph.
+    UnseenOperations {
+        /// The thread.
+        thread: u32,
+    },
+}
+
+impl Rule {
+    /// Whether memory may be inconsistent, so that no destructor may run.
+    pub(crate) fn leaves_ruins(&self) -> bool {
+        matches!(self, Self::Race { .. } | Self::Nondeterministic { .. })
+    }
+}
+
+impl fmt::Display for Rule {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Panic { thread, message } => write!(f, "thread {thread} panicked: {message}"),
+            Self::Specification { message } => write!(f, "the execution does not meet its specification: {message}"),
+            Self::Race { threads: [first, second], writes: [first_writes, second_writes], sites: [one, two] } => {
+                let verb = |writes: &bool| if *writes { "writes" } else { "reads" };
+                write!(
+                    f,
+                    "data race: thread {first} {} at {one}, thread {second} {} at {two}, and nothing orders the two",
+                    verb(first_writes),
+                    verb(second_writes)
+                )
+            }
+            Self::WaitsForever { waits } if waits.is_empty() => {
+                write!(f, "deadlock: threads wait for each other's end")
+            }
+            Self::WaitsForever { waits } => {
+                write!(f, "a wait never ends")?;
+                for (thread, at, reads) in waits {
+                    write!(f, "\n  thread {thread} at {at}, having read")?;
+                    reads.iter().try_for_each(|read| write!(f, " {read}"))?;
+                }
+                Ok(())
+            }
+            Self::WaitsWhileUnwinding { thread } => {
+                write!(f, "thread {thread} waits while it unwinds from a panic; catch the panic before waiting")
+            }
+            Self::Unbounded { thread, limit } => write!(
+                f,
+                "more than {limit} events, the last by thread {thread}: a loop that waits should be a `spin::until`, \
+                 one that retries for ever needs a bound (`assume`), a large client `Check::max_events`"
+            ),
+            Self::Nondeterministic { event, expected, found } => write!(
+                f,
+                "the client is not deterministic: after the same choices event {event} was {expected}, and now is \
+                 {found}. It may depend on only what it reads through the facade: no clock, no address, no hash \
+                 order, nothing that survives an execution"
+            ),
+            Self::UnseenOperations { thread } => write!(
+                f,
+                "thread {thread} caught a panic whose destructors used atomics: such operations are not checked, so \
+                 catch the panic before them"
+            ),
+        }
+    }
+}
+
+/// An execution in which a client does something wrong.
+///
+/// `Display` says what, and shows the execution.
+#[derive(Clone, Debug)]
+pub struct Violation {
+    pub(crate) rule: Rule,
+    pub(crate) graph: ExecutionGraph,
+    pub(crate) complete: u64,
+}
+
+impl Violation {
+    /// What is wrong.
+    pub fn rule(&self) -> &Rule {
+        &self.rule
+    }
+
+    /// The execution, up to where it went wrong.
+    pub fn graph(&self) -> &ExecutionGraph {
+        &self.graph
+    }
+
+    /// How many executions were complete before.
+    pub fn complete(&self) -> u64 {
+        self.complete
+    }
+}
+
+impl std::error::Error for Violation {}
+
+impl fmt::Display for Violation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "{}", self.rule)?;
+        writeln!(f, "after {} complete executions, in this one:", self.complete)?;
+        write!(f, "{}", self.graph)
+    }
+}
+
+/// The events, thread by thread in program order, with what reads read and where writes stand; then modification order.
+impl fmt::Display for ExecutionGraph {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for thread in 0..self.threads() {
+            match self.lines[thread as usize].parent {
+                Some(parent) => writeln!(f, "thread {thread}, started by {parent}")?,
+                None => writeln!(f, "thread {thread}")?,
+            }
+            for event in self.thread(thread) {
+                let what = describe(self, &event);
+                let order = order_name(event.ordering());
+                writeln!(f, "  {:<6} {what:<46} {order:<8} {}", event.id().to_string(), event.site())?;
+            }
+        }
+        for location in 0..self.locations() {
+            if self.modification_order(location).is_empty() && self.locations[location].reads.is_empty() {
+                continue;
+            }
+            write!(f, "{} is first used at {}; mo: initial", name(location), self.location_site(location))?;
+            self.modification_order(location).iter().try_for_each(|write| write!(f, " < {write}"))?;
+            writeln!(f)?;
+        }
+        Ok(())
+    }
+}
+
+/// The name of a location: `#0`, `#1`, …
+fn name(location: usize) -> String {
+    format!("#{location}")
+}
+
+fn describe(graph: &ExecutionGraph, event: &Event<'_>) -> String {
+    let location = event.location().map(name).unwrap_or_default();
+    let value = event.value();
+    match event.kind() {
+        EventKind::Read { exclusive } => {
+            let from = graph.node(event.id()).rf;
+            let what = if exclusive { "update reads" } else { "read" };
+            format!("{what} {location} = {value} from {from}")
+        }
+        EventKind::Write { exclusive: true } => format!("update writes {location} := {value}"),
+        EventKind::Write { .. } => format!("write {location} := {value}"),
+        EventKind::Fence => "fence".to_owned(),
+        EventKind::Spawn { thread } => format!("start thread {thread}"),
+        EventKind::Join { thread } => format!("join thread {thread}"),
+        EventKind::Mark(mark) => format!("mark {mark:?} {value}"),
+    }
+}
+
+fn order_name(order: Ordering) -> &'static str {
+    match order {
+        Ordering::Relaxed => "relaxed",
+        Ordering::Acquire => "acquire",
+        Ordering::Release => "release",
+        Ordering::AcqRel => "acq-rel",
+        _ => "seq-cst",
+    }
+}
+
+impl Kind {
+    /// Whether the client asks for the same.
+    pub(crate) fn is_like(&self, other: &Kind) -> bool {
+        match (*self, *other) {
+            (
+                Kind::Read { operation, success, failure, .. },
+                Kind::Read { operation: other, success: other_success, failure: other_failure, .. },
+            ) => operation == other && success == other_success && failure == other_failure,
+            (Kind::Write { order, exclusive }, Kind::Write { order: other, exclusive: other_exclusive }) => {
+                order == other && exclusive == other_exclusive
+            }
+            (Kind::Fence(order), Kind::Fence(other)) => order == other,
+            (Kind::Spawn { child }, Kind::Spawn { child: other })
+            | (Kind::Join { child }, Kind::Join { child: other }) => child == other,
+            (Kind::Mark(mark), Kind::Mark(other)) => mark == other,
+            _ => false,
+        }
+    }
+
+    pub(crate) fn describe(&self) -> String {
+        match *self {
+            Kind::Read { operation, success, .. } => format!("{operation:?} {}", order_name(success)),
+            Kind::Write { order, .. } => format!("a write {}", order_name(order)),
+            Kind::Fence(order) => format!("a fence {}", order_name(order)),
+            Kind::Spawn { .. } => "the start of a thread".to_owned(),
+            Kind::Join { child } => format!("a join of thread {child}"),
+            Kind::Mark(mark) => format!("the mark {mark:?}"),
+        }
+    }
+}

@@ -1,0 +1,649 @@
+//! Executions: the client's threads on coroutines, first replaying a graph, then extending it.
+//!
+//! # Invariants
+//!
+//! - **R1** One thread runs at a time, and everything happens on one OS thread. `state` is never borrowed across a
+//!   switch. A switch happens only in a hook, never while the running thread unwinds.
+//! - **R2** An execution begins from nothing and first replays the graph: an event is executed after what it reads from,
+//!   and after the spawn and the end that it waits for. So native memory holds, at each event, what happens before
+//!   it; as a race ends the search, an access to plain memory finds the right value.
+//! - **R3** Only when every event is replayed, new ones are added, in the order of T1. A thread that meets its first new
+//!   event waits for that.
+//! - **R4** An execution that ends before its threads do, as it is blocked or was dropped, unwinds them, the last
+//!   started first, so a thread ends after those it started, which may borrow from its stack. From then on operations
+//!   act on memory, which holds the newest value of each location. After a race or the like memory may be
+//!   inconsistent, so nothing is unwound.
+//! - **R5** A thread that cannot be unwound, because a destructor waits for what never comes, is left as it is.
+
+use super::clock::Clock;
+use super::explore::Explorer;
+use super::graph::{EventId, Kind};
+use super::places::Places;
+use super::report::Rule;
+use super::slots::Slots;
+use super::view::Mark;
+use corosensei::stack::DefaultStack;
+use corosensei::{Coroutine, CoroutineResult, Yielder};
+use std::cell::{Cell, RefCell, RefMut};
+use std::panic::{AssertUnwindSafe, Location, catch_unwind, resume_unwind};
+use std::ptr::NonNull;
+use thalweg_sync::engine::Site;
+
+/// How often a wait may be tried again in one execution though nothing that it read can have changed.
+const RETRIES: u32 = 1000;
+
+/// Why a thread is resumed.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Wake {
+    /// To go on.
+    Go,
+    /// To unwind (R4).
+    End,
+}
+
+/// The panic that unwinds a thread.
+struct End;
+
+type Fiber = Coroutine<Wake, (), (), DefaultStack>;
+
+/// What a thread can do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Status {
+    /// Go on.
+    Ready,
+    /// Go on when this event was executed.
+    Source(EventId),
+    /// Add the write of its read-modify-write.
+    Half,
+    /// Add an event.
+    New,
+    /// Go on when that thread has ended.
+    Joins(u32),
+    /// Nothing in this execution: its attempt failed, which read from `first` on.
+    Awaits { first: u32, at: Site },
+    /// Nothing in this execution: it assumed what is not so.
+    Assumes,
+    Ended,
+    /// See R5.
+    Stuck,
+}
+
+pub(crate) struct Thread {
+    /// Absent while it runs, and when it has ended.
+    fiber: Option<Fiber>,
+    /// Set when it first runs; alive until it ends.
+    yielder: Option<NonNull<Yielder<Wake, ()>>>,
+    pub(crate) status: Status,
+    /// How many events it has executed.
+    pub(crate) done: u32,
+    /// The attempts it is in, the innermost last.
+    pub(crate) attempts: Vec<Attempt>,
+    pub(crate) retries: u32,
+    /// Its clock, in nanoseconds. Nobody else's.
+    pub(crate) clock: u64,
+}
+
+/// One attempt of a wait.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Attempt {
+    /// The first event that it may have.
+    pub(crate) first: u32,
+    /// It read the clock.
+    pub(crate) clock: bool,
+}
+
+pub(crate) struct State {
+    pub(crate) explorer: Explorer,
+    /// By number; absent where the graph or the execution has none.
+    threads: Vec<Option<Thread>>,
+    /// The threads in the order in which they were started.
+    started: Vec<u32>,
+    pub(crate) current: u32,
+    /// Everything is replayed (R3).
+    adding: bool,
+    /// The graph cannot be extended.
+    pub(crate) dead: bool,
+    broken: Option<Rule>,
+    pub(crate) places: Places,
+    pub(crate) slots: Slots,
+    steps: usize,
+    stacks: Vec<DefaultStack>,
+}
+
+/// What the options say about executions.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Limits {
+    pub(crate) events: usize,
+    pub(crate) stack_bytes: usize,
+}
+
+/// How an execution ended.
+#[derive(Debug)]
+pub(crate) enum Outcome {
+    /// Every thread has ended.
+    Complete,
+    /// Some thread waits.
+    Blocked,
+    /// The graph breaks an axiom.
+    Dropped,
+    Broken(Rule),
+}
+
+/// Runs executions, one at a time.
+pub(crate) struct Run {
+    state: RefCell<State>,
+    limits: Limits,
+    /// The execution is over (R4).
+    ending: Cell<bool>,
+    /// An operation was done while its thread unwound, and is not in the graph.
+    unseen: Cell<bool>,
+}
+
+/// The running thread has to unwind.
+#[must_use]
+pub(crate) struct Ending(());
+
+#[allow(clippy::disallowed_macros, reason = "tells the client's markers which check runs on this OS thread")]
+mod current {
+    use super::{Cell, NonNull, Run};
+
+    std::thread_local! {
+        pub(super) static CURRENT: Cell<Option<NonNull<Run>>> = const { Cell::new(None) };
+    }
+}
+
+/// Goes on only if `condition` holds. An execution in which it does not is given up and not counted.
+///
+/// For what a client is not interested in: `assume(tx.try_push(1).is_ok())`.
+///
+/// # Panics
+///
+/// Outside of a [`Check`](super::Check), if `condition` is false.
+#[track_caller]
+pub fn assume(condition: bool) {
+    if condition {
+        return;
+    }
+    let run = current::CURRENT.get().expect("an assumption is wrong, and no `Check` runs here that could drop it");
+    // SAFETY: `enter` keeps the run alive as long as the pointer is set.
+    let run = unsafe { run.as_ref() };
+    if !run.is_passive() {
+        run.state().thread_mut().status = Status::Assumes;
+        match run.switch() {
+            Ok(()) => unreachable!("a thread whose assumption is wrong does not go on"),
+            Err(ending) => run.end(ending),
+        }
+    }
+}
+
+/// Puts a marker into the program order of the calling thread: an event that orders nothing, and that
+/// [`ExecutionGraph`](super::ExecutionGraph) shows, `payload` as its value. Specifications tell by it when an operation
+/// began and ended, and what it was.
+///
+/// Does nothing outside of a [`Check`](super::Check).
+#[track_caller]
+pub fn mark(mark: Mark, payload: u64) {
+    let Some(run) = current::CURRENT.get() else { return };
+    // SAFETY: as in `assume`.
+    let run = unsafe { run.as_ref() };
+    if !run.is_passive()
+        && let Err(ending) = run.plain(Kind::Mark(mark), payload, Location::caller())
+    {
+        run.end(ending);
+    }
+}
+
+impl Run {
+    pub(crate) fn new(explorer: Explorer, limits: Limits) -> Self {
+        let state = State {
+            explorer,
+            threads: Vec::new(),
+            started: Vec::new(),
+            current: 0,
+            adding: false,
+            dead: false,
+            broken: None,
+            places: Places::default(),
+            slots: Slots::default(),
+            steps: 0,
+            stacks: Vec::new(),
+        };
+        Self { state: RefCell::new(state), limits, ending: Cell::new(false), unseen: Cell::new(false) }
+    }
+
+    /// Calls `body`, in which [`execute`](Self::execute) may be called.
+    pub(crate) fn enter<R>(&self, body: impl FnOnce() -> R) -> R {
+        struct Restore(Option<NonNull<Run>>);
+        impl Drop for Restore {
+            fn drop(&mut self) {
+                current::CURRENT.set(self.0);
+            }
+        }
+        let _restore = Restore(current::CURRENT.replace(Some(NonNull::from(self))));
+        thalweg_sync::engine::enter(self, body)
+    }
+
+    /// The state, for a moment that contains no switch (R1).
+    pub(crate) fn state(&self) -> RefMut<'_, State> {
+        self.state.borrow_mut()
+    }
+
+    // What the scheduler does, between threads.
+
+    /// Runs `client` once: replays the graph and extends it as far as it goes.
+    pub(crate) fn execute(&self, client: &dyn Fn()) -> Outcome {
+        self.ending.set(false);
+        self.unseen.set(false);
+        self.state().reset();
+        // SAFETY: the body runs, or is dropped, before this function returns: within the borrow of `client`.
+        unsafe { self.start(0, Box::new(client)) };
+        while self.resume_next() {}
+        self.state().begin_to_add();
+        while self.resume_next() {}
+        let outcome = self.state().outcome();
+        self.end_all(!matches!(&outcome, Outcome::Broken(rule) if rule.leaves_ruins()));
+        let later = self.state().broken.take();
+        match (outcome, later) {
+            (Outcome::Broken(rule), _) | (_, Some(rule)) => Outcome::Broken(rule),
+            (outcome, None) => outcome,
+        }
+    }
+
+    /// Resumes the thread that is next. False if there is none.
+    fn resume_next(&self) -> bool {
+        let next = self.state().next();
+        next.is_some_and(|thread| {
+            self.resume(thread, Wake::Go);
+            true
+        })
+    }
+
+    fn resume(&self, thread: u32, wake: Wake) {
+        let mut fiber = {
+            let mut state = self.state();
+            state.current = thread;
+            let thread = state.thread_mut();
+            if wake == Wake::Go {
+                thread.status = Status::Ready;
+            }
+            thread.fiber.take().expect("a thread that can be resumed is not running")
+        };
+        match fiber.resume(wake) {
+            CoroutineResult::Yield(()) => self.state().of_mut(thread).fiber = Some(fiber),
+            CoroutineResult::Return(()) => {
+                let mut state = self.state();
+                state.stacks.push(fiber.into_stack());
+                let thread = state.of_mut(thread);
+                thread.status = Status::Ended;
+                thread.yielder = None;
+            }
+        }
+    }
+
+    /// Ends what is left (R4).
+    fn end_all(&self, unwinds: bool) {
+        self.ending.set(true);
+        // A destructor may start threads; those end at once, in `spawn`.
+        let threads = self.state().started.len();
+        for place in (0..threads).rev() {
+            let thread = self.state().started[place];
+            if unwinds && !matches!(self.state().of(thread).status, Status::Ended | Status::Stuck) {
+                self.resume(thread, Wake::End);
+            }
+            let mut state = self.state();
+            if state.of(thread).status != Status::Ended {
+                // R5, or not to be unwound. Its stack stays as it is, for dropping the coroutine would unwind it.
+                std::mem::forget(state.of_mut(thread).fiber.take());
+            }
+        }
+    }
+
+    // What threads do.
+
+    /// Starts `thread`.
+    ///
+    /// # Safety
+    ///
+    /// What `body` borrows outlives the thread, or the execution.
+    pub(crate) unsafe fn start<'a>(&self, thread: u32, body: Box<dyn FnOnce() + 'a>) {
+        let mut state = self.state();
+        let stack = state.stacks.pop().unwrap_or_else(|| {
+            DefaultStack::new(self.limits.stack_bytes)
+                .unwrap_or_else(|error| panic!("no memory for the stack of thread {thread}: {error}"))
+        });
+        // SAFETY: only the lifetime changes; the caller answers for it.
+        let body = unsafe { std::mem::transmute::<Box<dyn FnOnce() + 'a>, Box<dyn FnOnce()>>(body) };
+        let run = NonNull::from(self);
+        let fiber = Fiber::with_stack(stack, move |yielder, wake| {
+            // SAFETY: threads run in `Run::execute` only, which borrows the run.
+            unsafe { run.as_ref() }.body(thread, yielder, wake, body);
+        });
+        let place = thread as usize;
+        if state.threads.len() <= place {
+            state.threads.resize_with(place + 1, || None);
+        }
+        let lines = &mut state.explorer.graph.lines;
+        if lines.len() <= place {
+            lines.resize_with(place + 1, Default::default);
+        }
+        state.threads[place] = Some(Thread {
+            fiber: Some(fiber),
+            yielder: None,
+            status: Status::Ready,
+            done: 0,
+            attempts: Vec::new(),
+            retries: 0,
+            clock: 0,
+        });
+        state.started.push(thread);
+    }
+
+    /// A thread, from its first instruction to its last.
+    fn body(&self, thread: u32, yielder: &Yielder<Wake, ()>, wake: Wake, body: Box<dyn FnOnce()>) {
+        self.state().of_mut(thread).yielder = Some(NonNull::from(yielder));
+        let result = catch_unwind(AssertUnwindSafe(|| match wake {
+            Wake::Go => body(),
+            Wake::End => drop(body),
+        }));
+        if let Err(panic) = result
+            && !panic.is::<End>()
+        {
+            self.state().break_rule(Rule::Panic { thread, message: crate::world::message(&*panic) });
+        }
+    }
+
+    /// True if operations act on memory only: the execution is over, or the running thread unwinds, and can then
+    /// neither be switched away from nor unwound.
+    pub(crate) fn is_passive(&self) -> bool {
+        let unwinds = std::thread::panicking();
+        if unwinds && !self.ending.get() {
+            self.unseen.set(true);
+        }
+        unwinds || self.ending.get()
+    }
+
+    /// Switches to the scheduler, until it resumes the running thread.
+    pub(crate) fn switch(&self) -> Result<(), Ending> {
+        let yielder = self.state().thread().yielder.expect("a running thread has a yielder");
+        // SAFETY: it is the running thread's own, which lives until the thread ends.
+        match unsafe { yielder.as_ref() }.suspend(()) {
+            Wake::Go => Ok(()),
+            Wake::End => Err(Ending(())),
+        }
+    }
+
+    /// Unwinds the running thread (R4).
+    pub(crate) fn end(&self, _: Ending) -> ! {
+        resume_unwind(Box::new(End))
+    }
+
+    /// The client broke a rule: the running thread stops here, and the search too.
+    pub(crate) fn fail(&self, rule: Rule) -> Result<(), Ending> {
+        self.state().break_rule(rule);
+        if std::thread::panicking() { Ok(()) } else { self.switch() }
+    }
+
+    /// The running thread's next event, if the graph has it already.
+    pub(crate) fn recorded(&self) -> Option<EventId> {
+        self.state().recorded()
+    }
+
+    /// Waits until the graph's end is reached: the running thread's next event is a new one (R3).
+    pub(crate) fn reach_new(&self) -> Result<(), Ending> {
+        if self.unseen.get() {
+            let thread = self.state().current;
+            self.fail(Rule::UnseenOperations { thread })?;
+        }
+        if !self.state().adding {
+            self.state().thread_mut().status = Status::New;
+            self.switch()?;
+        }
+        let events = self.state().explorer.graph.order.len();
+        if events >= self.limits.events {
+            let rule = self.state().unbounded(self.limits.events);
+            self.fail(rule)?;
+        }
+        Ok(())
+    }
+
+    /// Waits until `event` was executed (R2).
+    pub(crate) fn reach(&self, event: EventId) -> Result<(), Ending> {
+        if !self.state().is_done(event) {
+            self.state().thread_mut().status = Status::Source(event);
+            self.switch()?;
+        }
+        Ok(())
+    }
+
+    /// Counts a step that may be no event, so that a loop without events ends too.
+    pub(crate) fn step(&self) -> Result<(), Ending> {
+        let steps = {
+            let mut state = self.state();
+            state.steps += 1;
+            state.steps
+        };
+        if steps > self.limits.events.saturating_mul(64) {
+            let rule = self.state().unbounded(self.limits.events);
+            self.fail(rule)?;
+        }
+        Ok(())
+    }
+
+    /// Executes an event that nothing is to be chosen for.
+    pub(crate) fn plain(&self, kind: Kind, value: u64, at: Site) -> Result<EventId, Ending> {
+        if let Some(id) = self.recorded() {
+            let mut state = self.state();
+            let node = state.explorer.graph.node(id);
+            if node.kind.is_like(&kind) && node.value == value && node.at == at {
+                state.thread_mut().done += 1;
+                return Ok(id);
+            }
+            drop(state);
+            self.diverges(id, &kind, at)?;
+        }
+        self.reach_new()?;
+        let mut state = self.state();
+        let thread = state.current;
+        state.thread_mut().done += 1;
+        Ok(state.explorer.add_plain(thread, kind, value, at))
+    }
+
+    /// The client did something else than the last time, after the same choices.
+    pub(crate) fn diverges(&self, recorded: EventId, found: &Kind, at: Site) -> Result<(), Ending> {
+        let rule = self.state().divergence(recorded, format!("{} at {at}", found.describe()));
+        self.fail(rule)
+    }
+
+    /// A destructor waits while its thread unwinds: nothing will come (R5).
+    pub(crate) fn wait_while_passive(&self) {
+        let mut state = self.state();
+        state.thread_mut().retries += 1;
+        if state.thread().retries < RETRIES {
+            return;
+        }
+        state.thread_mut().status = Status::Stuck;
+        if !self.ending.get() {
+            let thread = state.current;
+            state.break_rule(Rule::WaitsWhileUnwinding { thread });
+        }
+        drop(state);
+        let _ = self.switch();
+        unreachable!("a stuck thread is never resumed");
+    }
+
+    /// Whether the running thread has tried too often what cannot change.
+    pub(crate) fn retries(&self) -> Result<(), Ending> {
+        let retries = {
+            let mut state = self.state();
+            state.thread_mut().retries += 1;
+            state.thread().retries
+        };
+        if retries > RETRIES {
+            let rule = self.state().unbounded(self.limits.events);
+            self.fail(rule)?;
+        }
+        Ok(())
+    }
+
+    /// True if `thread` has ended, or will never run again.
+    pub(crate) fn has_ended(&self, thread: u32) -> bool {
+        matches!(self.state().of(thread).status, Status::Ended | Status::Stuck)
+    }
+}
+
+impl State {
+    fn reset(&mut self) {
+        self.threads.clear();
+        self.started.clear();
+        self.adding = false;
+        self.dead = false;
+        self.steps = 0;
+        self.places.reset(self.explorer.graph.locations.len());
+        self.slots.reset();
+    }
+
+    pub(crate) fn of(&self, thread: u32) -> &Thread {
+        self.threads[thread as usize].as_ref().expect("it was started")
+    }
+
+    pub(crate) fn of_mut(&mut self, thread: u32) -> &mut Thread {
+        self.threads[thread as usize].as_mut().expect("it was started")
+    }
+
+    /// The running thread.
+    pub(crate) fn thread(&self) -> &Thread {
+        self.of(self.current)
+    }
+
+    /// The running thread.
+    pub(crate) fn thread_mut(&mut self) -> &mut Thread {
+        self.of_mut(self.current)
+    }
+
+    /// What happens before the running thread's next event.
+    pub(crate) fn now(&self) -> Clock {
+        let graph = &self.explorer.graph;
+        let last = match self.thread().done {
+            0 => graph.lines[self.current as usize].parent,
+            done => Some(EventId { thread: self.current, index: done - 1 }),
+        };
+        last.map_or_else(Clock::default, |last| graph.node(last).hb.clone())
+    }
+
+    fn recorded(&self) -> Option<EventId> {
+        let id = EventId { thread: self.current, index: self.thread().done };
+        (id.index < self.explorer.graph.len(id.thread)).then_some(id)
+    }
+
+    /// Whether `event` was executed.
+    fn is_done(&self, event: EventId) -> bool {
+        let thread = self.threads.get(event.thread as usize).and_then(Option::as_ref);
+        event.is_init() || thread.is_some_and(|thread| event.index < thread.done)
+    }
+
+    fn has_ended(&self, thread: u32) -> bool {
+        self.threads[thread as usize].as_ref().is_some_and(|thread| thread.status == Status::Ended)
+    }
+
+    fn can_go_on(&self, status: Status) -> bool {
+        match status {
+            Status::Ready => true,
+            Status::Source(event) => self.is_done(event),
+            Status::Joins(child) => self.has_ended(child),
+            Status::New | Status::Half => self.adding,
+            Status::Awaits { .. } | Status::Assumes | Status::Ended | Status::Stuck => false,
+        }
+    }
+
+    fn first(&self, wanted: impl Fn(Status) -> bool) -> Option<u32> {
+        (0..).zip(&self.threads).find_map(|(thread, other)| {
+            other.as_ref().filter(|other| wanted(other.status)).map(|_| thread)
+        })
+    }
+
+    /// The thread that replays (R2) or adds (T1) the next event.
+    fn next(&self) -> Option<u32> {
+        if self.broken.is_some() || self.dead {
+            return None;
+        }
+        let half = if self.adding { self.first(|status| status == Status::Half) } else { None };
+        half.or_else(|| self.first(|status| self.can_go_on(status)))
+    }
+
+    /// Whether a thread before the running one can go on: then that one is next (T1).
+    pub(crate) fn is_overtaken(&self) -> bool {
+        self.first(|status| self.can_go_on(status)).is_some_and(|thread| thread < self.current)
+    }
+
+    fn begin_to_add(&mut self) {
+        self.adding = true;
+        if self.broken.is_some() {
+            return;
+        }
+        let missing = (0..).zip(&self.explorer.graph.lines).find_map(|(thread, line)| {
+            let done = self.threads.get(thread as usize).and_then(Option::as_ref).map_or(0, |thread| thread.done);
+            ((done as usize) < line.nodes.len()).then_some(EventId { thread, index: done })
+        });
+        if let Some(recorded) = missing {
+            let found = match self.threads.get(recorded.thread as usize).and_then(Option::as_ref).map(|t| t.status) {
+                Some(Status::Ended) => "the end of the thread",
+                Some(Status::Awaits { .. } | Status::Assumes) => "a thread that waits",
+                Some(_) => "another order of events",
+                None => "no such thread",
+            };
+            let rule = self.divergence(recorded, found.to_owned());
+            self.break_rule(rule);
+        }
+    }
+
+    fn outcome(&mut self) -> Outcome {
+        if let Some(rule) = self.broken.take() {
+            return Outcome::Broken(rule);
+        }
+        if self.dead {
+            return Outcome::Dropped;
+        }
+        if self.threads.iter().flatten().all(|thread| thread.status == Status::Ended) {
+            return Outcome::Complete;
+        }
+        match self.waits_for_ever() {
+            Some(rule) => Outcome::Broken(rule),
+            None => Outcome::Blocked,
+        }
+    }
+
+    /// Nobody can go on. If every wait has seen the newest values, nothing will change them: the threads would wait for
+    /// ever. Otherwise somebody has not looked yet, and another execution shows what happens when it does.
+    fn waits_for_ever(&self) -> Option<Rule> {
+        let mut waits = Vec::new();
+        for &thread in &self.started {
+            match self.of(thread).status {
+                Status::Ended | Status::Joins(_) => {}
+                Status::Awaits { first, at } => {
+                    let reads = first..self.explorer.graph.len(thread);
+                    let reads = reads.map(|index| EventId { thread, index });
+                    if !reads.clone().all(|read| self.explorer.reads_newest(read)) {
+                        return None;
+                    }
+                    waits.push((thread, at, reads.collect()));
+                }
+                _ => return None,
+            }
+        }
+        Some(Rule::WaitsForever { waits })
+    }
+
+    pub(crate) fn break_rule(&mut self, rule: Rule) {
+        // What goes wrong later is a consequence.
+        self.broken.get_or_insert(rule);
+    }
+
+    fn unbounded(&self, limit: usize) -> Rule {
+        Rule::Unbounded { thread: self.current, limit }
+    }
+
+    pub(crate) fn divergence(&self, recorded: EventId, found: String) -> Rule {
+        let node = self.explorer.graph.node(recorded);
+        Rule::Nondeterministic { event: recorded, expected: format!("{} at {}", node.kind.describe(), node.at), found }
+    }
+}
