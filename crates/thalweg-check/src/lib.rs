@@ -1,8 +1,50 @@
 //! Engines that watch thalweg's concurrent code.
 //!
-//! Code that goes through [`thalweg_sync`] can be run by an engine instead of the machine. This crate has one: a
-//! *schedule fuzzer*. It runs a client, an ordinary closure that starts threads, once per seed. The seed decides who
-//! runs at each access. An execution ends when all its threads have ended, those that nobody joins too.
+//! Code that goes through [`thalweg_sync`] can be run by an engine instead of the machine. This crate has two. Both
+//! run a *client*: an ordinary closure that starts threads.
+//!
+//! | you want | take | it runs |
+//! |---|---|---|
+//! | a proof for a small client, orderings included | [`Check`] | every execution that Rust's memory model allows, each once |
+//! | evidence for a large one | [`Fuzz`] | one sequentially consistent schedule per seed |
+//!
+//! # The model checker
+//!
+//! ```
+//! use thalweg_check::Check;
+//! use thalweg_sync::{atomic::{AtomicBool, Ordering}, cell::Slot, spin, sync::Arc, thread};
+//!
+//! let explored = Check::new().check(|| {
+//!     let shared = Arc::new((Slot::new(0), AtomicBool::new(false)));
+//!     let writer = thread::spawn({
+//!         let shared = shared.clone();
+//!         move || {
+//!             // SAFETY: nobody reads before the flag is set.
+//!             shared.0.with_mut(|slot| unsafe { *slot = 42 });
+//!             shared.1.store(true, Ordering::Release); // Relaxed: a data race. Forgotten: a wait that never ends
+//!         }
+//!     });
+//!     spin::until(|| shared.1.load(Ordering::Acquire).then_some(()));
+//!     // SAFETY: the flag is set, so the writer is done with the slot.
+//!     assert_eq!(shared.0.with(|slot| unsafe { *slot }), 42);
+//!     writer.join().unwrap();
+//! });
+//! assert_eq!(explored.complete, 1); // however long it waits, there is one way to go on
+//! ```
+//!
+//! - Two executions differ in an event, in what a read reads, or in the modification order of two writes; so three
+//!   threads that add to a counter have 6. An execution counts as complete when every thread has ended.
+//! - A failing compare-exchange may read an old value, and a weak one may fail without a reason
+//!   ([`Check::spurious`]).
+//! - [`spin::until`](thalweg_sync::spin::until) is explored once per outcome. Any other loop that waits has no end, and
+//!   is reported at [`Check::max_events`].
+//! - The order on `SeqCst` events is that of RC11, or of C++20: [`ScAxiom`].
+//! - Not explored: load buffering, which RC11 forbids; accesses of mixed size; who drops an `Arc` last.
+//!
+//! # The schedule fuzzer
+//!
+//! The seed decides who runs at each access. An execution ends when all its threads have ended, those that nobody
+//! joins too.
 //!
 //! ```
 //! use thalweg_check::Fuzz;
@@ -23,7 +65,7 @@
 //! });
 //! ```
 //!
-//! # What it finds
+//! ## What it finds
 //!
 //! | failure | means |
 //! |---|---|
@@ -36,7 +78,7 @@
 //! [`replay`]: the same steps in the same order, as long as the client itself depends on nothing else (a hash map's
 //! order, the real clock, another run's leftovers in a static).
 //!
-//! # What it promises
+//! ## What it promises
 //!
 //! - Hundreds of threads: they are coroutines on one OS thread, and a step costs well under a microsecond.
 //! - Each access is a scheduling point, a slot's beginning and end too, so a slot access can be interrupted in the
@@ -45,9 +87,9 @@
 //!   timer fires early, as if its rivals had been held up.
 //! - After a failure every thread is unwound, so nothing leaks; save those that would wait in a destructor.
 //!
-//! # What it does not
+//! ## What it does not
 //!
-//! - It is sequentially consistent: a `Relaxed` that should be `Release` is loom's to find.
+//! - It is sequentially consistent: a `Relaxed` that should be `Release` is the model checker's to find.
 //! - It samples. A seed range without a failure is evidence, not a proof.
 //! - It sees what goes through the facade. An access to anything else is not a scheduling point, and a wait for
 //!   anything else (a channel, a native lock) hangs.
@@ -56,6 +98,7 @@
 #![allow(
     clippy::disallowed_types,
     clippy::disallowed_methods,
+    clippy::disallowed_macros,
     reason = "an engine stands behind the facade, so it must not use it: it would watch itself"
 )]
 

@@ -1,9 +1,9 @@
 //! The checker's counts on programs whose number of executions is known.
 #![cfg(not(loom))]
 
-use thalweg_check::{Check, Explored, Memory};
-use thalweg_sync::atomic::Ordering::{self, AcqRel, Acquire, Relaxed, Release, SeqCst};
-use thalweg_sync::atomic::{AtomicU64, fence};
+use thalweg_check::Check;
+use thalweg_sync::atomic::AtomicU64;
+use thalweg_sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use thalweg_sync::sync::Arc;
 use thalweg_sync::thread;
 
@@ -15,7 +15,7 @@ fn threads<const N: usize>(bodies: [fn(&[AtomicU64; 4]); N]) -> impl Fn() + Send
             let atomics = atomics.clone();
             thread::spawn(move || body(&atomics))
         });
-        threads.map(|thread| thread.join().unwrap());
+        threads.into_iter().for_each(|thread| thread.join().unwrap());
     }
 }
 
@@ -27,27 +27,72 @@ fn count<const N: usize>(bodies: [fn(&[AtomicU64; 4]); N]) -> u64 {
 fn two_threads() {
     // SB
     assert_eq!(
-        count([|[x, y, ..]| { x.store(1, Release); y.load(Acquire); }, |[x, y, ..]| { y.store(1, Release); x.load(Acquire); }]),
+        count([
+            |[x, y, ..]| {
+                x.store(1, Release);
+                y.load(Acquire);
+            },
+            |[x, y, ..]| {
+                y.store(1, Release);
+                x.load(Acquire);
+            }
+        ]),
         4
     );
     // MP
     assert_eq!(
-        count([|[x, y, ..]| { x.store(1, Release); y.store(1, Release); }, |[x, y, ..]| { y.load(Acquire); x.load(Acquire); }]),
+        count([
+            |[x, y, ..]| {
+                x.store(1, Release);
+                y.store(1, Release);
+            },
+            |[x, y, ..]| {
+                y.load(Acquire);
+                x.load(Acquire);
+            }
+        ]),
         3
     );
     // LB
     assert_eq!(
-        count([|[x, y, ..]| { y.load(Relaxed); x.store(1, Relaxed); }, |[x, y, ..]| { x.load(Relaxed); y.store(1, Relaxed); }]),
+        count([
+            |[x, y, ..]| {
+                y.load(Relaxed);
+                x.store(1, Relaxed);
+            },
+            |[x, y, ..]| {
+                x.load(Relaxed);
+                y.store(1, Relaxed);
+            }
+        ]),
         3
     );
     // 2+2W
     assert_eq!(
-        count([|[x, y, ..]| { x.store(1, Relaxed); y.store(2, Relaxed); }, |[x, y, ..]| { y.store(1, Relaxed); x.store(2, Relaxed); }]),
+        count([
+            |[x, y, ..]| {
+                x.store(1, Relaxed);
+                y.store(2, Relaxed);
+            },
+            |[x, y, ..]| {
+                y.store(1, Relaxed);
+                x.store(2, Relaxed);
+            }
+        ]),
         4
     );
     // CoRR
     assert_eq!(
-        count([|[x, ..]| { x.store(1, Relaxed); x.store(2, Relaxed); }, |[x, ..]| { x.load(Relaxed); x.load(Relaxed); }]),
+        count([
+            |[x, ..]| {
+                x.store(1, Relaxed);
+                x.store(2, Relaxed);
+            },
+            |[x, ..]| {
+                x.load(Relaxed);
+                x.load(Relaxed);
+            }
+        ]),
         6
     );
 }
@@ -58,13 +103,33 @@ fn more_threads() {
     assert_eq!(
         count([
             |[x, ..]| x.store(1, Release),
-            |[x, y, ..]| { x.load(Acquire); y.load(Acquire); },
-            |[x, y, ..]| { y.load(Acquire); x.load(Acquire); },
+            |[x, y, ..]| {
+                x.load(Acquire);
+                y.load(Acquire);
+            },
+            |[x, y, ..]| {
+                y.load(Acquire);
+                x.load(Acquire);
+            },
             |[_, y, ..]| y.store(1, Release),
         ]),
         16
     );
     // ainc-3
-    assert_eq!(count([|[x, ..]| { x.fetch_add(1, Relaxed); }; 3]), 6);
-    assert_eq!(count([|[x, ..]| { x.fetch_add(1, Relaxed); }; 4]), 24);
+    assert_eq!(
+        count(
+            [|[x, ..]| {
+                x.fetch_add(1, Relaxed);
+            }; 3]
+        ),
+        6
+    );
+    assert_eq!(
+        count(
+            [|[x, ..]| {
+                x.fetch_add(1, Relaxed);
+            }; 4]
+        ),
+        24
+    );
 }

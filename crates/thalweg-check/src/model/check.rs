@@ -51,7 +51,7 @@ type Hook = Arc<dyn Fn(&ExecutionGraph) + Send + Sync>;
 ///             flags[1 - me].load(Relaxed)
 ///         })
 ///     });
-///     threads.map(|thread| thread.join().unwrap());
+///     let _read = threads.map(|thread| thread.join().unwrap());
 /// });
 /// assert_eq!(explored.complete, 4);
 /// ```

@@ -83,9 +83,11 @@ impl Graph {
         if follower.index < self.len(id.thread) {
             into.push(follower);
         } else {
-            into.extend(self.order.iter().filter(
-                |&&join| matches!(self.node(join).kind, Kind::Join { child } if child == id.thread),
-            ));
+            into.extend(
+                self.order
+                    .iter()
+                    .filter(|&&join| matches!(self.node(join).kind, Kind::Join { child } if child == id.thread)),
+            );
         }
         match node.kind {
             Kind::Read { .. } => {

@@ -342,10 +342,7 @@ impl Run {
         let thread = state.current;
         let mut events = (attempt.first..state.thread().done).map(|index| EventId { thread, index });
         let only_reads = events.clone().all(|id| {
-            matches!(
-                state.explorer.graph.node(id).kind,
-                Kind::Read { exclusive: false, .. } | Kind::Fence(_)
-            )
+            matches!(state.explorer.graph.node(id).kind, Kind::Read { exclusive: false, .. } | Kind::Fence(_))
         });
         let reads = events.any(|id| matches!(state.explorer.graph.node(id).kind, Kind::Read { .. }));
         if attempt.clock || !only_reads || !reads {
@@ -418,13 +415,7 @@ impl State {
         // First met; or another object was moved to the place of one that was moved away.
         let loc = self.places.unbound();
         let locations = &mut self.explorer.graph.locations;
-        let location = Location {
-            init: in_memory,
-            word: access.word(),
-            at: access.at(),
-            co: Vec::new(),
-            reads: Vec::new(),
-        };
+        let location = Location { init: in_memory, at: access.at(), co: Vec::new(), reads: Vec::new() };
         match locations.get_mut(loc as usize) {
             Some(unused) => *unused = location,
             None => locations.push(location),

@@ -222,9 +222,8 @@ impl Explorer {
     fn is_maximal(&self, event: EventId, write: EventId) -> bool {
         let graph = &self.graph;
         let (node, before) = (graph.node(event), &graph.node(write).porf);
-        let counts = |id: EventId| {
-            id != write && (graph.node(id).stamp <= node.stamp || id.index < before.get(id.thread))
-        };
+        let counts =
+            |id: EventId| id != write && (graph.node(id).stamp <= node.stamp || id.index < before.get(id.thread));
         let from = match node.kind {
             Kind::Read { spurious: true, .. } => return false,
             Kind::Read { .. } => node.rf,
@@ -291,8 +290,11 @@ impl Explorer {
         self.below.push((graph, std::mem::take(&mut self.work)));
         self.assign(read, write, spurious);
 
-        let floor = (self.graph.floor(loc, &self.graph.node(write).hb, write))
-            .max(self.graph.floor(loc, &self.graph.node(read).hb, read));
+        let floor = (self.graph.floor(loc, &self.graph.node(write).hb, write)).max(self.graph.floor(
+            loc,
+            &self.graph.node(read).hb,
+            read,
+        ));
         let newest = self.graph.locations[loc as usize].co.len();
         let places = if self.graph.is_exclusive_write(write) {
             let own = self.graph.node(EventId { index: write.index - 1, ..write }).rf;

@@ -12,7 +12,7 @@
 
 use super::clock::Clock;
 use std::sync::atomic::Ordering;
-use thalweg_sync::engine::{Operation, Site, Word};
+use thalweg_sync::engine::{Operation, Site};
 
 /// An event's name: the thread, and how many events the thread had before it.
 ///
@@ -116,7 +116,6 @@ pub(crate) struct Node {
 #[derive(Clone, Debug)]
 pub(crate) struct Location {
     pub(crate) init: u64,
-    pub(crate) word: Word,
     /// Where it was first accessed.
     pub(crate) at: Site,
     pub(crate) co: Vec<EventId>,
@@ -133,7 +132,7 @@ pub(crate) struct Line {
 
 /// An execution: its events, program order, reads-from, and modification order.
 ///
-/// What a [`Failure`](super::Failure) shows, and what [`Check::on_complete`](super::Check::on_complete) is given. The
+/// What a [`Violation`](super::Violation) shows, and what [`Check::on_complete`](super::Check::on_complete) is given. The
 /// public view of it is in this type's methods; see [`Event`](super::Event).
 #[derive(Clone, Debug, Default)]
 pub struct ExecutionGraph {
@@ -180,12 +179,6 @@ impl Graph {
 
     pub(crate) fn is_exclusive_write(&self, id: EventId) -> bool {
         matches!(self.node(id).kind, Kind::Write { exclusive: true, .. })
-    }
-
-    /// Whether the last event of `thread` is an exclusive read whose write is missing (G3).
-    pub(crate) fn is_half(&self, thread: u32) -> bool {
-        let last = self.lines[thread as usize].nodes.last();
-        last.is_some_and(|node| matches!(node.kind, Kind::Read { exclusive: true, .. }))
     }
 
     /// A new event at the end of `thread`, its clocks not yet settled, and not yet in `co`.
@@ -243,8 +236,7 @@ impl Graph {
         let (mut hb, mut pending, mut porf, mut fence);
         if id.index > 0 {
             let before = self.node(EventId { index: id.index - 1, ..id });
-            (hb, pending, porf, fence) =
-                (before.hb.clone(), before.pending.clone(), before.porf.clone(), before.fence);
+            (hb, pending, porf, fence) = (before.hb.clone(), before.pending.clone(), before.porf.clone(), before.fence);
         } else {
             match self.lines[id.thread as usize].parent {
                 None => (hb, pending, porf) = (Clock::default(), Clock::default(), Clock::default()),

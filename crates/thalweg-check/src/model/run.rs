@@ -60,7 +60,10 @@ pub(crate) enum Status {
     /// Go on when that thread has ended.
     Joins(u32),
     /// Nothing in this execution: its attempt failed, which read from `first` on.
-    Awaits { first: u32, at: Site },
+    Awaits {
+        first: u32,
+        at: Site,
+    },
     /// Nothing in this execution: it assumed what is not so.
     Assumes,
     Ended,
@@ -143,7 +146,7 @@ pub(crate) struct Run {
 #[must_use]
 pub(crate) struct Ending(());
 
-#[allow(clippy::disallowed_macros, reason = "tells the client's markers which check runs on this OS thread")]
+/// Tells [`assume`] and [`mark`] which check runs on this OS thread.
 mod current {
     use super::{Cell, NonNull, Run};
 
@@ -556,9 +559,9 @@ impl State {
     }
 
     fn first(&self, wanted: impl Fn(Status) -> bool) -> Option<u32> {
-        (0..).zip(&self.threads).find_map(|(thread, other)| {
-            other.as_ref().filter(|other| wanted(other.status)).map(|_| thread)
-        })
+        (0..)
+            .zip(&self.threads)
+            .find_map(|(thread, other)| other.as_ref().filter(|other| wanted(other.status)).map(|_| thread))
     }
 
     /// The thread that replays (R2) or adds (T1) the next event.
