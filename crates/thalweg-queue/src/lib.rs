@@ -7,6 +7,7 @@
 //! | one producer, one consumer, items of one word: a `Box`, an `Arc`, a reference, a number that is not zero | [`fast_forward()`] | items are larger: box them, or take `bbq` |
 //! | one producer, one consumer, bursts far above the usual | [`chunk_ring()`]: it grows and shrinks | the size never changes and is small |
 //! | any number of either, or items of any kind | [`bbq::shared`], or [`bbq::with_capacity`] to have the block count chosen | a thread may be killed or suspended for ever in the middle of a call: others would wait for it |
+//! | tasks of one worker, which others may take: it pushes and pops, they steal | [`bwos::lifo()`] for what was pushed last, [`bwos::fifo()`] for what was pushed first | nobody steals: a `Vec` does; or a task must be seen by others the moment it is pushed |
 //!
 //! [`lamport`] and `locked` are baselines: what the others are compared with.
 //!
@@ -53,6 +54,7 @@
 //! # What is promised
 //!
 //! - FIFO and linearizable: every answer is true at one instant between call and return, `Full` and `Empty` too.
+//!   [`bwos`] has its own order and its own answers.
 //! - No item is lost or dropped twice, whoever leaves first. An item whose push races with the last consumer's
 //!   leaving may be accepted; then it is dropped with the queue.
 //! - No wake-up is lost, and an end that sleeps or is pending uses no processor time.
@@ -71,6 +73,7 @@
 extern crate alloc;
 
 pub mod bbq;
+pub mod bwos;
 pub mod chunk_ring;
 #[cfg(not(loom))]
 mod edges;
