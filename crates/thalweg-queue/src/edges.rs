@@ -1,61 +1,153 @@
 //! The names of the ordering edges.
 //!
-//! Every ordering that carries an edge goes through [`edge`] with the edge's name, so that a model test can weaken
-//! one edge and see its client fail. In an ordinary build `edge` is its second argument.
+//! Every ordering that carries an edge goes through [`edge`] with the edge's name, so that a test can weaken one edge
+//! and see its client fail, and a search can find the weakest orderings that still hold. In an ordinary build `edge` is
+//! its second argument; with the feature `instrument`, or under loom, it looks into a table.
 
 use thalweg_sync::atomic::Ordering;
 
-/// `ordering`, unless a test has weakened the edge `name` on this thread.
-#[cfg(not(loom))]
+/// `ordering`: no table in this build.
+#[cfg(not(any(loom, feature = "instrument")))]
 #[inline(always)]
 pub(crate) const fn edge(_name: &'static str, ordering: Ordering) -> Ordering {
     ordering
 }
 
-/// Does `fence`, unless a test has weakened the edge `name` on this thread.
-#[cfg(all(feature = "std", not(loom)))]
+/// Does `fence`: no table in this build.
+#[cfg(all(feature = "std", not(any(loom, feature = "instrument"))))]
 #[inline(always)]
 pub(crate) fn fenced(_name: &'static str, fence: impl FnOnce()) {
     fence();
 }
 
-#[cfg(loom)]
+#[cfg(any(loom, feature = "instrument"))]
 pub(crate) use table::{edge, fenced};
 
 /// The table behind [`edge`](table::edge).
-#[cfg(loom)]
-#[allow(clippy::disallowed_macros, reason = "the thread's own table of its own test: no model sees it")]
+#[cfg(any(loom, feature = "instrument"))]
+#[allow(clippy::disallowed_types, reason = "it is the test's, not the client's: no engine is to see it")]
 pub mod table {
     use super::Ordering;
-    use std::cell::Cell;
+    use alloc::collections::BTreeMap;
+    use alloc::string::String;
+    use core::cell::{Cell, RefCell};
+    use std::sync::{Arc, Mutex, PoisonError};
+
+    /// What makes an edge.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+    pub enum Strength {
+        /// An access with this ordering. In the place of a fence: no fence.
+        Ordering(Ordering),
+        /// A fence.
+        Fence,
+    }
+
+    impl Strength {
+        /// What is one notch weaker. Empty for what cannot be weakened.
+        ///
+        /// An access that is `AcqRel` and only loads or only stores is an acquire or a release: under an engine, that
+        /// is what it means.
+        pub fn weaker(self) -> &'static [Strength] {
+            use Ordering::{AcqRel, Acquire, Relaxed, Release, SeqCst};
+            match self {
+                Self::Ordering(SeqCst) => &[Self::Ordering(AcqRel)],
+                Self::Ordering(AcqRel) => &[Self::Ordering(Acquire), Self::Ordering(Release)],
+                Self::Ordering(Acquire | Release) => &[Self::Ordering(Relaxed)],
+                Self::Fence => &[Self::Ordering(Relaxed)],
+                Self::Ordering(_) => &[],
+            }
+        }
+    }
+
+    /// Edges that are not as the source has them.
+    #[derive(Debug, Default)]
+    pub struct Table {
+        replaced: BTreeMap<String, Strength>,
+        /// What was asked for, as the source has it. None: not noted.
+        met: Option<Mutex<BTreeMap<&'static str, Strength>>>,
+    }
+
+    impl Table {
+        /// Everything as in the source.
+        pub fn new() -> Self {
+            Self::default()
+        }
+
+        /// Everything as in the source; notes which edges are met.
+        pub fn survey() -> Self {
+            Self { met: Some(Mutex::default()), ..Self::default() }
+        }
+
+        /// With the edge `name` as `strength`.
+        pub fn with(mut self, name: &str, strength: Strength) -> Self {
+            self.replaced.insert(name.into(), strength);
+            self
+        }
+
+        /// The edges that were met, and what they are in the source. Empty unless this is a [`survey`](Self::survey).
+        pub fn met(&self) -> BTreeMap<&'static str, Strength> {
+            let met = self.met.as_ref();
+            met.map(|met| met.lock().unwrap_or_else(PoisonError::into_inner).clone()).unwrap_or_default()
+        }
+
+        fn strength(&self, name: &'static str, source: Strength) -> Strength {
+            if let Some(met) = &self.met {
+                met.lock().unwrap_or_else(PoisonError::into_inner).insert(name, source);
+            }
+            self.replaced.get(name).copied().unwrap_or(source)
+        }
+    }
 
     std::thread_local! {
-        // A model runs all its threads on the thread that called it, so models in other test threads see nothing of
+        // Engines and loom run all threads of a client on one OS thread, so clients on other threads see nothing of
         // this.
-        static WEAKENED: Cell<Option<&'static str>> = const { Cell::new(None) };
+        static TABLE: RefCell<Option<Arc<Table>>> = const { RefCell::new(None) };
+        /// Whether there is a table: the one thing that is looked at when there is none.
+        static THERE: Cell<bool> = const { Cell::new(false) };
     }
 
+    #[inline]
     pub(crate) fn edge(name: &'static str, ordering: Ordering) -> Ordering {
-        if WEAKENED.get() == Some(name) { Ordering::Relaxed } else { ordering }
+        match strength(name, Strength::Ordering(ordering)) {
+            Strength::Ordering(ordering) => ordering,
+            Strength::Fence => ordering,
+        }
     }
 
+    #[inline]
     pub(crate) fn fenced(name: &'static str, fence: impl FnOnce()) {
-        if WEAKENED.get() != Some(name) {
+        if strength(name, Strength::Fence) == Strength::Fence {
             fence();
         }
     }
 
-    /// Runs `client` with the edge `name` Relaxed, or without its fence.
+    #[inline]
+    fn strength(name: &'static str, source: Strength) -> Strength {
+        if !THERE.get() {
+            return source;
+        }
+        TABLE.with_borrow(|table| table.as_ref().map_or(source, |table| table.strength(name, source)))
+    }
+
+    /// From now on, the edges of this OS thread are as `table` says; without one, as in the source.
+    ///
+    /// Engines run clients on threads of their own, so a client that is to be weakened calls this first.
+    pub fn install(table: Option<Arc<Table>>) {
+        THERE.set(table.is_some());
+        TABLE.set(table);
+    }
+
+    /// Runs `client` on this thread with the edge `name` Relaxed, or without its fence.
     pub fn weakened(name: &'static str, client: impl FnOnce()) {
         /// Restores the edge, also when the client panics, as it should.
         struct Restore;
         impl Drop for Restore {
             fn drop(&mut self) {
-                WEAKENED.set(None);
+                install(None);
             }
         }
         let _restore = Restore;
-        WEAKENED.set(Some(name));
+        install(Some(Arc::new(Table::new().with(name, Strength::Ordering(Ordering::Relaxed)))));
         client();
     }
 }

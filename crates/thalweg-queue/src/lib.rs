@@ -70,14 +70,18 @@
 //! are no timeouts and no `Park`.
 //! The feature `instrument` lets an engine watch every access ([`thalweg_sync`]).
 #![cfg_attr(not(feature = "std"), no_std)]
+#![cfg_attr(
+    feature = "instrument",
+    allow(clippy::disallowed_macros, reason = "the table in `edges` belongs to a test, and no engine is to see it")
+)]
 extern crate alloc;
 
 pub mod bbq;
 pub mod bwos;
 pub mod chunk_ring;
-#[cfg(not(loom))]
+#[cfg(not(any(loom, feature = "instrument")))]
 mod edges;
-#[cfg(loom)]
+#[cfg(any(loom, feature = "instrument"))]
 #[doc(hidden)]
 pub mod edges;
 mod ends;
