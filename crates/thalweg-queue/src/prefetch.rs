@@ -12,7 +12,7 @@ pub(crate) fn for_write<T>(value: &T) {
     unsafe {
         core::arch::asm!(
             "prefetchw byte ptr [{}]",
-            in(reg) core::ptr::from_ref(value),
+            in(reg) core::ptr::from_ref(value).addr(),
             options(nomem, nostack, preserves_flags),
         );
     }

@@ -2,6 +2,7 @@
 #![cfg(not(loom))]
 
 use thalweg_check::Fuzz;
+use thalweg_queue::chunk_ring::{self, Most};
 use thalweg_queue::{TryPopError, TryPushError, bbq, fast_forward};
 use thalweg_sync::sync::Arc;
 use thalweg_sync::{spin, thread};
@@ -138,6 +139,52 @@ fn fast_forward_answers_each_request() {
             for number in 0..20 {
                 ask.push(Box::new(number)).unwrap();
                 assert_eq!(*answered.pop().unwrap(), number);
+            }
+            drop(ask);
+        });
+    });
+}
+
+/// A ring that grows and shrinks under a long stream. Every entry of a chunk in use by both is reported, and so is a chunk
+/// that is freed while the consumer is in it.
+#[test]
+fn chunk_ring_keeps_order() {
+    for (chunk, first, most) in [(1, 2, 2), (1, 2, 7), (3, 2, 12)] {
+        Fuzz::new().seeds(0..300).run(|| {
+            let (mut tx, mut rx) = chunk_ring::with_chunks(chunk, first, Most::Entries(most)).unwrap();
+            thread::scope(|scope| {
+                scope.spawn(move || {
+                    for number in 0..60 {
+                        tx.push(Box::new(number)).unwrap();
+                        if number % 17 == 0 {
+                            tx.shrink();
+                        }
+                    }
+                });
+                for number in 0..60 {
+                    assert_eq!(*rx.pop().unwrap(), number);
+                }
+                assert!(rx.pop().is_err());
+            });
+        });
+    }
+}
+
+/// A request is answered before the next one: neither end may keep an item, or a chunk that was read, to itself.
+#[test]
+fn chunk_ring_answers_each_request() {
+    Fuzz::new().seeds(0..300).run(|| {
+        let (mut ask, mut asked) = chunk_ring::with_chunks(1, 2, Most::Entries(2)).unwrap();
+        let (mut answer, mut answered) = chunk_ring::with_chunks(3, 4, Most::Entries(4)).unwrap();
+        thread::scope(|scope| {
+            scope.spawn(move || {
+                while let Ok(request) = asked.pop() {
+                    answer.push(request).unwrap();
+                }
+            });
+            for number in 0..20 {
+                ask.push(number).unwrap();
+                assert_eq!(answered.pop().unwrap(), number);
             }
             drop(ask);
         });

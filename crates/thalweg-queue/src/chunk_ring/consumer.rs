@@ -2,15 +2,16 @@
 
 use super::chunk::{Chunk, per_line};
 use super::shared::Shared;
-use crate::{PopError, TryPopError, prefetch};
+use crate::wait::{Side, Wait};
+use crate::{TryPopError, Yield, prefetch};
 use core::fmt;
 use thalweg_sync::sync::Arc;
 
 /// The reading end. Dropping it closes the queue: pushes fail from then on, and what is in the queue is dropped.
 ///
 /// Like the producer it moves between threads but cannot be cloned.
-pub struct Consumer<T: Send> {
-    shared: Arc<Shared<T>>,
+pub struct Consumer<T: Send, W: Wait = Yield> {
+    shared: Arc<Shared<T, W>>,
     /// The chunk to empty.
     chunk: Chunk<T>,
     /// The next entry in it, and how many it has.
@@ -24,11 +25,11 @@ pub struct Consumer<T: Send> {
     left: u64,
 }
 
-impl<T: Send> Consumer<T> {
+impl<T: Send, W: Wait> Consumer<T, W> {
     /// How many entries ahead to ask for the line.
     const AHEAD: usize = 8 * per_line::<T>();
 
-    pub(super) fn new(shared: Arc<Shared<T>>, chunk: Chunk<T>) -> Self {
+    pub(super) fn new(shared: Arc<Shared<T, W>>, chunk: Chunk<T>) -> Self {
         // SAFETY: the ring is new, so its chunks are alive.
         let len = unsafe { chunk.len() };
         Self { shared, chunk, index: 0, len, popped: 0, pushed: 0, left: 0 }
@@ -41,6 +42,14 @@ impl<T: Send> Consumer<T> {
             Some(value) => Ok(value),
             None => self.idle(),
         }
+    }
+
+    fn may_pop(&self) -> bool {
+        self.shared.pushed() != self.popped || self.shared.ends.producer_gone()
+    }
+
+    fn strategy(&self) -> &W {
+        &self.shared.wait
     }
 
     /// There was nothing to take.
@@ -85,6 +94,7 @@ impl<T: Send> Consumer<T> {
         self.index = 0;
         self.left += 1;
         self.shared.leave(self.left);
+        self.shared.wait.ring(Side::Room, 1, || true);
     }
 
     /// Asks for the line eight ahead, once for each line, if it is published already: an earlier look at it would take it
@@ -111,20 +121,6 @@ impl<T: Send> Consumer<T> {
         }
     }
 
-    /// Pops the oldest item, waiting while there is none.
-    #[inline]
-    pub fn pop(&mut self) -> Result<T, PopError> {
-        loop {
-            match self.try_pop() {
-                Ok(value) => return Ok(value),
-                Err(TryPopError::Closed) => return Err(PopError),
-                Err(TryPopError::Empty | TryPopError::Busy) => {}
-            }
-            let (shared, popped) = (&*self.shared, self.popped);
-            thalweg_sync::spin::until(|| (shared.pushed() != popped || shared.ends.producer_gone()).then_some(()));
-        }
-    }
-
     /// How many items are pushed and not popped: at least so many, as pushes go on.
     pub fn len(&self) -> usize {
         (self.shared.pushed() - self.popped) as usize
@@ -146,16 +142,19 @@ impl<T: Send> Consumer<T> {
     }
 }
 
-impl<T: Send> Drop for Consumer<T> {
+crate::wait::consumer!(exclusive Consumer[T: Send]);
+
+impl<T: Send, W: Wait> Drop for Consumer<T, W> {
     fn drop(&mut self) {
         /// Says where the consumer was, also when an item's destructor panics; what is left is dropped with the queue.
-        struct Front<'a, T: Send>(&'a mut Consumer<T>);
-        impl<T: Send> Drop for Front<'_, T> {
+        struct Front<'a, T: Send, W: Wait>(&'a mut Consumer<T, W>);
+        impl<T: Send, W: Wait> Drop for Front<'_, T, W> {
             fn drop(&mut self) {
                 self.0.shared.note_front(self.0.chunk, self.0.index);
             }
         }
         self.shared.ends.leave_consumer();
+        self.shared.wait.ring_all();
         let front = Front(self);
         while let Some(value) = front.0.take() {
             drop(value);
@@ -163,7 +162,7 @@ impl<T: Send> Drop for Consumer<T> {
     }
 }
 
-impl<T: Send> fmt::Debug for Consumer<T> {
+impl<T: Send, W: Wait> fmt::Debug for Consumer<T, W> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Consumer").field("len", &self.len()).field("capacity", &self.capacity()).finish_non_exhaustive()
     }

@@ -73,7 +73,8 @@ pub use consumer::Consumer;
 pub use producer::Producer;
 pub use size::{Growth, Most};
 
-use crate::BuildError;
+use crate::wait::Wait;
+use crate::{BuildError, Yield};
 use shared::Shared;
 use size::{Limits, Size};
 use thalweg_sync::sync::Arc;
@@ -82,8 +83,8 @@ use thalweg_sync::sync::Arc;
 ///
 /// `first` must be at least 2 and within `most`; with `Most::Entries(first)` the ring never grows. `BuildError` if it is not. Memory:
 /// the entries, and a line or two per chunk.
-pub fn chunk_ring<T: Send>(first: usize, most: Most) -> Result<(Producer<T>, Consumer<T>), BuildError> {
-    build(Limits::new::<T>(None, first, most)?)
+pub fn chunk_ring<T: Send>(first: usize, most: Most) -> Result<Ends<T, Yield>, BuildError> {
+    build(Limits::new::<T>(None, first, most)?, Yield)
 }
 
 /// As [`chunk_ring()`], with chunks of at most `chunk` entries.
@@ -98,13 +99,21 @@ pub fn chunk_ring<T: Send>(first: usize, most: Most) -> Result<(Producer<T>, Con
 /// assert_eq!(tx.growth().chunks, 2);
 /// # Ok::<(), thalweg_queue::BuildError>(())
 /// ```
-pub fn with_chunks<T: Send>(chunk: usize, first: usize, most: Most) -> Result<(Producer<T>, Consumer<T>), BuildError> {
-    build(Limits::new::<T>(Some(chunk), first, most)?)
+pub fn with_chunks<T: Send>(chunk: usize, first: usize, most: Most) -> Result<Ends<T, Yield>, BuildError> {
+    build(Limits::new::<T>(Some(chunk), first, most)?, Yield)
 }
 
-fn build<T: Send>(limits: Limits) -> Result<(Producer<T>, Consumer<T>), BuildError> {
+/// As [`with_chunks`], with a strategy of [waiting](crate::wait).
+pub fn with_wait<T: Send, W: Wait>(chunk: usize, first: usize, most: Most, wait: W) -> Result<Ends<T, W>, BuildError> {
+    build(Limits::new::<T>(Some(chunk), first, most)?, wait)
+}
+
+/// The two ends of a queue.
+pub type Ends<T, W> = (Producer<T, W>, Consumer<T, W>);
+
+fn build<T: Send, W: Wait>(limits: Limits, wait: W) -> Result<Ends<T, W>, BuildError> {
     let (size, chunk) = Size::new(limits);
-    let shared = Arc::new(Shared::new(chunk, limits.capacity()));
+    let shared = Arc::new(Shared::new(chunk, limits.capacity(), wait));
     let producer = Producer::new(shared.clone(), chunk, size);
     Ok((producer, Consumer::new(shared, chunk)))
 }

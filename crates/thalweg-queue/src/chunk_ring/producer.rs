@@ -3,7 +3,8 @@
 use super::chunk::{Chunk, per_line};
 use super::shared::Shared;
 use super::size::{Growth, Size};
-use crate::{PushError, TryPushError, prefetch};
+use crate::wait::{Side, Wait};
+use crate::{TryPushError, Yield, prefetch};
 use core::fmt;
 use thalweg_sync::sync::Arc;
 
@@ -18,8 +19,8 @@ use thalweg_sync::sync::Arc;
 /// let second = tx.clone();
 /// # Ok::<(), thalweg_queue::BuildError>(())
 /// ```
-pub struct Producer<T: Send> {
-    shared: Arc<Shared<T>>,
+pub struct Producer<T: Send, W: Wait = Yield> {
+    shared: Arc<Shared<T, W>>,
     /// The chunk to fill.
     chunk: Chunk<T>,
     /// The next entry in it, and how many it has.
@@ -34,11 +35,11 @@ pub struct Producer<T: Send> {
     size: Size<T>,
 }
 
-impl<T: Send> Producer<T> {
+impl<T: Send, W: Wait> Producer<T, W> {
     /// How many entries ahead to ask for the line: eight lines, as the producer has to have them before it comes to them.
     const AHEAD: usize = 8 * per_line::<T>();
 
-    pub(super) fn new(shared: Arc<Shared<T>>, chunk: Chunk<T>, size: Size<T>) -> Self {
+    pub(super) fn new(shared: Arc<Shared<T, W>>, chunk: Chunk<T>, size: Size<T>) -> Self {
         // SAFETY: the ring is new, so its chunks are alive.
         let len = unsafe { chunk.len() };
         Self { shared, chunk, index: 0, len, pushed: 0, filled: 0, left: 0, size }
@@ -67,25 +68,17 @@ impl<T: Send> Producer<T> {
         self.index += 1;
         self.pushed += 1;
         self.shared.publish(self.pushed);
+        self.shared.wait.ring(Side::Items, 1, || true);
         Ok(())
     }
 
-    /// Pushes, waiting while the queue is full.
-    #[inline]
-    pub fn push(&mut self, mut value: T) -> Result<(), PushError<T>> {
-        loop {
-            match self.try_push(value) {
-                Ok(()) => return Ok(()),
-                Err(TryPushError::Closed(value)) => return Err(PushError(value)),
-                Err(TryPushError::Full(refused) | TryPushError::Busy(refused)) => value = refused,
-            }
-            thalweg_sync::spin::until(|| (self.has_room() || self.shared.ends.consumer_gone()).then_some(()));
-        }
+    fn may_push(&self) -> bool {
+        let room = self.index < self.len || self.used(self.shared.left()) < self.size.chunks();
+        room || self.size.may_grow() || self.shared.ends.consumer_gone()
     }
 
-    /// Whether a push finds room without growing. Writes nothing.
-    fn has_room(&self) -> bool {
-        self.index < self.len || self.used(self.shared.left()) < self.size.chunks()
+    fn strategy(&self) -> &W {
+        &self.shared.wait
     }
 
     /// How many chunks are in use, from the consumer's to ours, if the consumer has left `left`.
@@ -96,8 +89,11 @@ impl<T: Send> Producer<T> {
     /// Goes on to the next chunk if the consumer is not in it, or to a new one. False if there is neither.
     #[inline(never)]
     fn enter(&mut self) -> bool {
-        if self.used(self.left) == self.size.chunks() {
+        let look = self.size.wants_a_look(self.len);
+        if look || self.used(self.left) == self.size.chunks() {
             self.left = self.shared.left();
+        }
+        if look {
             self.size.note(self.used(self.left));
         }
         // What was seen last counts too many as in use, never too few: the consumer only goes on, and not past us.
@@ -184,14 +180,17 @@ impl<T: Send> Producer<T> {
     }
 }
 
-impl<T: Send> Drop for Producer<T> {
+crate::wait::producer!(exclusive Producer[T: Send]);
+
+impl<T: Send, W: Wait> Drop for Producer<T, W> {
     fn drop(&mut self) {
         self.size.free_spare();
         self.shared.ends.leave_producer();
+        self.shared.wait.ring_all();
     }
 }
 
-impl<T: Send> fmt::Debug for Producer<T> {
+impl<T: Send, W: Wait> fmt::Debug for Producer<T, W> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Producer").field("len", &self.len()).field("growth", &self.growth()).finish_non_exhaustive()
     }

@@ -10,12 +10,13 @@ use thalweg_sync::atomic::{AtomicPtr, AtomicU64, AtomicUsize};
 
 /// Invariants R1 to R5 are in the module's documentation. Counts never wrap: 2^64 items are 500 years' worth.
 #[derive(Debug)]
-pub(super) struct Shared<T> {
+pub(super) struct Shared<T, W> {
     producer: CachePadded<ProducerSide>,
     consumer: CachePadded<ConsumerSide<T>>,
     pub(super) ends: Ends,
     /// The most entries that the ring may come to have.
     pub(super) capacity: usize,
+    pub(super) wait: W,
 }
 
 /// Written by the producer.
@@ -37,9 +38,9 @@ struct ConsumerSide<T> {
     index: AtomicUsize,
 }
 
-impl<T> Shared<T> {
+impl<T, W> Shared<T, W> {
     /// Nothing is pushed, and the consumer is at the start of `front`.
-    pub(super) fn new(front: Chunk<T>, capacity: usize) -> Self {
+    pub(super) fn new(front: Chunk<T>, capacity: usize, wait: W) -> Self {
         Self {
             producer: CachePadded(ProducerSide { pushed: AtomicU64::new(0) }),
             consumer: CachePadded(ConsumerSide {
@@ -50,6 +51,7 @@ impl<T> Shared<T> {
             }),
             ends: Ends::new(),
             capacity,
+            wait,
         }
     }
 
@@ -104,7 +106,7 @@ impl<T> Shared<T> {
     }
 }
 
-impl<T> Drop for Shared<T> {
+impl<T, W> Drop for Shared<T, W> {
     /// Drops what was pushed while the consumer left, and frees the chunks.
     fn drop(&mut self) {
         /// Frees every chunk of the ring, also when an item's destructor panics.

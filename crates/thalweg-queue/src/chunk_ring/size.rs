@@ -86,17 +86,14 @@ pub(super) struct Size<T> {
     growth: Growth,
     /// A chunk that was linked out, kept for the next growth. It counts against the limits.
     spare: Option<Chunk<T>>,
-    /// How often in a row the ring was seen at most half in use.
-    idle: u32,
+    usage: Usage,
     /// How many chunks are to be linked out, one at a time.
     surplus: usize,
+    /// There was no memory for a chunk the last time one was asked for.
+    no_memory: bool,
 }
 
 impl<T> Size<T> {
-    /// How often in a row the ring has to be seen at most half in use before it shrinks. It is looked at about once in
-    /// each turn of the producer.
-    pub(super) const PATIENCE: u32 = 8;
-
     /// A new ring, and one of its chunks.
     pub(super) fn new(limits: Limits) -> (Self, Chunk<T>) {
         let mut growth = Growth { chunks: 0, entries: 0, bytes: 0, grown: 0, shrunk: 0 };
@@ -116,7 +113,7 @@ impl<T> Size<T> {
             growth.bytes += Chunk::<T>::bytes(entries).unwrap_or(0);
         }
         let ring = ring.expect("there are two chunks at least");
-        (Self { limits, growth, spare: None, idle: 0, surplus: 0 }, ring)
+        (Self { limits, growth, spare: None, usage: Usage::default(), surplus: 0, no_memory: false }, ring)
     }
 
     pub(super) fn growth(&self) -> Growth {
@@ -143,33 +140,43 @@ impl<T> Size<T> {
         }
         self.growth.chunks += 1;
         self.growth.grown += 1;
-        (self.idle, self.surplus) = (0, 0);
+        (self.usage, self.surplus) = (Usage::default(), 0);
         true
     }
 
-    /// A chunk as large as the ring, at most as large as chunks may be, and within the limits.
-    fn allocate(&mut self) -> Option<Chunk<T>> {
+    /// Whether the ring may grow, as far as is known.
+    pub(super) fn may_grow(&self) -> bool {
+        self.spare.is_some() || (self.next_entries() > 0 && !self.no_memory)
+    }
+
+    /// How many entries the next chunk is to have: as many as the ring, at most as many as chunks may have, and within the
+    /// limits.
+    fn next_entries(&self) -> usize {
         let room = self.limits.most_entries.saturating_sub(self.growth.entries);
         let bytes = self.limits.most_bytes.saturating_sub(self.growth.bytes);
-        let entries = self.growth.entries.min(self.limits.chunk).min(room).min(Chunk::<T>::entries_in(bytes));
+        self.growth.entries.min(self.limits.chunk).min(room).min(Chunk::<T>::entries_in(bytes))
+    }
+
+    fn allocate(&mut self) -> Option<Chunk<T>> {
+        let entries = self.next_entries();
         if entries == 0 {
             return None;
         }
-        let chunk = Chunk::allocate(entries)?;
-        self.growth.bytes += Chunk::<T>::bytes(entries).unwrap_or(0);
-        Some(chunk)
+        let chunk = Chunk::allocate(entries);
+        self.no_memory = chunk.is_none();
+        self.growth.bytes += chunk.and(Chunk::<T>::bytes(entries)).unwrap_or(0);
+        chunk
     }
 
-    /// Takes note that `used` chunks are in use, and decides how many are too many.
+    /// Whether the producer, at the end of a chunk of `entries`, should look how many chunks are in use.
+    pub(super) fn wants_a_look(&mut self, entries: usize) -> bool {
+        self.growth.entries > self.limits.first && self.usage.advance(entries)
+    }
+
+    /// Takes note that `used` chunks are in use, and decides now and then how many are too many.
     pub(super) fn note(&mut self, used: u64) {
-        if used * 2 > self.chunks() || self.growth.entries == self.limits.first {
-            (self.idle, self.surplus) = (0, 0);
-            return;
-        }
-        self.idle += 1;
-        if self.idle >= Self::PATIENCE {
-            self.idle = 0;
-            self.surplus = (self.chunks() - used * 2) as usize;
+        if let Some(peak) = self.usage.note(used, self.chunks()) {
+            self.surplus = self.chunks().saturating_sub(peak * 2) as usize;
         }
     }
 
@@ -233,5 +240,45 @@ impl<T> Size<T> {
                 spare.free();
             }
         }
+    }
+}
+
+/// How many chunks of a ring that has grown are in use, by a look now and then.
+///
+/// Each look is a line from the other core, so they are some hundred entries apart. Bursts come at any point between two, so
+/// many looks are taken for one.
+#[derive(Debug, Default)]
+struct Usage {
+    /// Entries passed since the last look.
+    entries: usize,
+    /// Chunks passed in this period, looks taken, and the most chunks that one of them found in use.
+    chunks: u64,
+    looks: u32,
+    peak: u64,
+}
+
+impl Usage {
+    /// Entries from one look to the next.
+    const STRIDE: usize = 512;
+    /// A period has so many looks and so many turns of the ring at least.
+    const LOOKS: u32 = 64;
+    const TURNS: u64 = 8;
+
+    /// A chunk of `entries` was passed: whether a look is due.
+    fn advance(&mut self, entries: usize) -> bool {
+        self.chunks += 1;
+        self.entries += entries;
+        self.entries >= Self::STRIDE
+    }
+
+    /// A look found `used` of `chunks` chunks in use. At the end of a period, the most that were.
+    fn note(&mut self, used: u64, chunks: u64) -> Option<u64> {
+        self.entries = 0;
+        self.looks += 1;
+        self.peak = self.peak.max(used);
+        if self.looks < Self::LOOKS || self.chunks < Self::TURNS * chunks {
+            return None;
+        }
+        Some(core::mem::take(self).peak)
     }
 }

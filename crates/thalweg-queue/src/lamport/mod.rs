@@ -45,7 +45,7 @@
 
 mod ring;
 
-use crate::{BuildError, PopError, PushError, TryPopError, TryPushError};
+use crate::{BuildError, Pop, PopError, Push, PushError, TryPopError, TryPushError, Yield};
 use core::fmt;
 use core::marker::PhantomData;
 use ring::Ring;
@@ -139,16 +139,8 @@ impl<T: Send, L: Look> Producer<T, L> {
 
     /// Pushes, waiting while the queue is full.
     #[inline]
-    pub fn push(&mut self, mut value: T) -> Result<(), PushError<T>> {
-        loop {
-            match self.try_push(value) {
-                Ok(()) => return Ok(()),
-                Err(TryPushError::Closed(value)) => return Err(PushError(value)),
-                Err(TryPushError::Full(refused) | TryPushError::Busy(refused)) => value = refused,
-            }
-            let (ring, next) = (&*self.ring, self.ring.next(self.head));
-            thalweg_sync::spin::until(|| (ring.tail() != next || ring.ends.consumer_gone()).then_some(()));
-        }
+    pub fn push(&mut self, value: T) -> Result<(), PushError<T>> {
+        Push::push(self, value)
     }
 
     /// How many items are pushed and not popped: at most so many, as pops go on.
@@ -169,6 +161,32 @@ impl<T: Send, L: Look> Producer<T, L> {
     /// Whether the consumer is gone. Then it stays so, and every push is refused.
     pub fn is_closed(&self) -> bool {
         self.ring.ends.consumer_gone()
+    }
+}
+
+impl<T: Send, L: Look> Push for Producer<T, L> {
+    type Item = T;
+    type Wait = Yield;
+
+    #[inline]
+    fn try_push(&mut self, value: T) -> Result<(), TryPushError<T>> {
+        Self::try_push(self, value)
+    }
+
+    fn may_push(&self) -> bool {
+        self.ring.tail() != self.ring.next(self.head) || self.is_closed()
+    }
+
+    fn is_closed(&self) -> bool {
+        Self::is_closed(self)
+    }
+
+    fn capacity(&self) -> usize {
+        Self::capacity(self)
+    }
+
+    fn strategy(&self) -> &Yield {
+        &Yield
     }
 }
 
@@ -228,15 +246,7 @@ impl<T: Send, L: Look> Consumer<T, L> {
     /// Pops the oldest item, waiting while there is none.
     #[inline]
     pub fn pop(&mut self) -> Result<T, PopError> {
-        loop {
-            match self.try_pop() {
-                Ok(value) => return Ok(value),
-                Err(TryPopError::Closed) => return Err(PopError),
-                Err(TryPopError::Empty | TryPopError::Busy) => {}
-            }
-            let (ring, tail) = (&*self.ring, self.tail);
-            thalweg_sync::spin::until(|| (ring.head() != tail || ring.ends.producer_gone()).then_some(()));
-        }
+        Pop::pop(self)
     }
 
     /// How many items are pushed and not popped: at least so many, as pushes go on.
@@ -257,6 +267,32 @@ impl<T: Send, L: Look> Consumer<T, L> {
     /// Whether the producer is gone. Then it stays so; items may still be left.
     pub fn is_closed(&self) -> bool {
         self.ring.ends.producer_gone()
+    }
+}
+
+impl<T: Send, L: Look> Pop for Consumer<T, L> {
+    type Item = T;
+    type Wait = Yield;
+
+    #[inline]
+    fn try_pop(&mut self) -> Result<T, TryPopError> {
+        Self::try_pop(self)
+    }
+
+    fn may_pop(&self) -> bool {
+        self.ring.head() != self.tail || self.is_closed()
+    }
+
+    fn is_closed(&self) -> bool {
+        Self::is_closed(self)
+    }
+
+    fn capacity(&self) -> usize {
+        Self::capacity(self)
+    }
+
+    fn strategy(&self) -> &Yield {
+        &Yield
     }
 }
 

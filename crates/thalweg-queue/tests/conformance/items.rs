@@ -3,7 +3,7 @@
 use std::num::{NonZeroU64, NonZeroUsize};
 use std::ptr::NonNull;
 use thalweg_queue::fast_forward::Word;
-use thalweg_queue::{BuildError, bbq, fast_forward};
+use thalweg_queue::{BuildError, bbq, chunk_ring, fast_forward};
 use thalweg_sync::sync::Arc;
 
 /// Sends `items` through a queue of every small shape and returns them.
@@ -21,9 +21,24 @@ fn through_bbq<T: Send + Clone + PartialEq + std::fmt::Debug>(items: &[T]) {
     }
 }
 
+/// The same through the chunk ring, in steps of one to three, so that it grows.
+fn through_chunk_ring<T: Send + Clone + PartialEq + std::fmt::Debug>(items: &[T]) {
+    for (chunk, most) in [(1, 9), (3, 20), (64, 64)] {
+        let (mut tx, mut rx) = chunk_ring::with_chunks(chunk, 2, chunk_ring::Most::Entries(most)).unwrap();
+        for item in items {
+            for step in 1..=3 {
+                (0..step).for_each(|_| tx.push(item.clone()).unwrap());
+                assert_eq!((tx.len(), rx.len()), (step, step));
+                (0..step).for_each(|_| assert_eq!(rx.pop().as_ref(), Ok(item)));
+            }
+        }
+    }
+}
+
 #[test]
 fn zero_sized() {
     through_bbq(&[(); 20]);
+    through_chunk_ring(&[(); 20]);
 }
 
 #[test]
@@ -38,6 +53,7 @@ fn over_aligned() {
         assert_eq!(popped.0, number);
     }
     through_bbq(&[Wide(1), Wide(2)]);
+    through_chunk_ring(&[Wide(1), Wide(2)]);
 }
 
 #[test]
@@ -45,6 +61,9 @@ fn odd_sizes() {
     through_bbq(&[[1_u8, 2, 3], [4, 5, 6]]);
     through_bbq(&[[7_u64; 100], [8; 100]]);
     through_bbq(&["a".to_owned(), "b".to_owned()]);
+    through_chunk_ring(&[[1_u8, 2, 3], [4, 5, 6]]);
+    through_chunk_ring(&[[7_u64; 100], [8; 100]]);
+    through_chunk_ring(&["a".to_owned(), "b".to_owned()]);
 }
 
 #[test]

@@ -36,6 +36,7 @@ single::promises! {
     chunk_ring_fixed: ChunkRing::new(8, 64, 64),
     chunk_ring_doubles: ChunkRing::new(64, 2, 100),
     chunk_ring_of_threes: ChunkRing::new(3, 7, 40),
+    chunk_ring_park: ChunkRing::new(3, 7, 40).waiting::<Park>(),
     lamport_plain_1: LamportPlain(1),
     lamport_plain_61: LamportPlain(61),
     lamport_cached_1: LamportCached(1),
@@ -58,4 +59,6 @@ many::promises! {
 waiting::promises! {
     fast_forward_waiting: FastForward::new(5),
     bbq_waiting: Bbq::new(2, 3),
+    chunk_ring_fixed_waiting: ChunkRing::new(1, 5, 5),
+    chunk_ring_growing_waiting: ChunkRing::new(2, 3, 7),
 }

@@ -152,7 +152,7 @@ macro_rules! ends {
 
 ends!(<W: Wait> fast_forward::Producer<Token, W>, fast_forward::Consumer<Token, W>);
 ends!(<W: Wait> bbq::Producer<Token, W>, bbq::Consumer<Token, W>);
-ends!(chunk_ring::Producer<Token>, chunk_ring::Consumer<Token>);
+ends!(<W: Wait> chunk_ring::Producer<Token, W>, chunk_ring::Consumer<Token, W>);
 ends!(lamport::Producer<Token, Plain>, lamport::Consumer<Token, Plain>);
 ends!(lamport::Producer<Token, Cached>, lamport::Consumer<Token, Cached>);
 ends!(locked::Producer<Token>, locked::Consumer<Token>);
@@ -261,25 +261,37 @@ impl<W: Wait> Numbered for bbq::Consumer<Token, W> {
     }
 }
 
-#[derive(Clone, Copy)]
-pub(crate) struct ChunkRing {
+pub(crate) struct ChunkRing<W = Yield> {
     chunk: usize,
     first: usize,
     most: usize,
+    wait: PhantomData<fn() -> W>,
+}
+
+impl<W> Copy for ChunkRing<W> {}
+impl<W> Clone for ChunkRing<W> {
+    fn clone(&self) -> Self {
+        *self
+    }
 }
 
 impl ChunkRing {
     pub(crate) fn new(chunk: usize, first: usize, most: usize) -> Self {
-        Self { chunk, first, most }
+        Self { chunk, first, most, wait: PhantomData }
+    }
+
+    /// The same queue with another way to wait.
+    pub(crate) fn waiting<W: Wait>(self) -> ChunkRing<W> {
+        ChunkRing { chunk: self.chunk, first: self.first, most: self.most, wait: PhantomData }
     }
 }
 
-impl Queue for ChunkRing {
-    type Tx = chunk_ring::Producer<Token>;
-    type Rx = chunk_ring::Consumer<Token>;
+impl<W: Wait> Queue for ChunkRing<W> {
+    type Tx = chunk_ring::Producer<Token, W>;
+    type Rx = chunk_ring::Consumer<Token, W>;
 
     fn build(self) -> (Self::Tx, Self::Rx) {
-        chunk_ring::with_chunks(self.chunk, self.first, Most::Entries(self.most)).unwrap()
+        chunk_ring::with_wait(self.chunk, self.first, Most::Entries(self.most), W::default()).unwrap()
     }
 
     fn least(self) -> usize {

@@ -1,6 +1,6 @@
 //! The promises of ends that wait: timeouts under every strategy; under `Park`, sleeping and async ends.
 
-use crate::queue::{Bbq, FastForward, Ledger, Queue, Token};
+use crate::queue::{Bbq, ChunkRing, FastForward, Ledger, Queue, Token};
 use std::future::Future;
 use std::pin::pin;
 use std::task::{Context, Poll, Wake, Waker};
@@ -30,6 +30,14 @@ impl Waiting for Bbq {
     type With<W: Wait> = Bbq<W>;
 
     fn with<W: Wait>(self) -> Bbq<W> {
+        self.waiting()
+    }
+}
+
+impl Waiting for ChunkRing {
+    type With<W: Wait> = ChunkRing<W>;
+
+    fn with<W: Wait>(self) -> ChunkRing<W> {
         self.waiting()
     }
 }

@@ -1,0 +1,165 @@
+//! What only the chunk ring does: it grows, shrinks, keeps to its limits, and gets on without memory.
+#![cfg(not(loom))]
+
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::ptr::null_mut;
+use thalweg_queue::chunk_ring::{Most, Producer, chunk_ring, with_chunks};
+use thalweg_queue::{TryPopError, TryPushError};
+use thalweg_sync::atomic::{AtomicUsize, Ordering};
+
+/// Refuses whatever has exactly this size: the tests run side by side, and each has a size of its own.
+static REFUSED: AtomicUsize = AtomicUsize::new(0);
+
+struct Sometimes;
+
+// SAFETY: it is the system's allocator, or it has no memory.
+unsafe impl GlobalAlloc for Sometimes {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        if layout.size() == REFUSED.load(Ordering::Relaxed) {
+            return null_mut();
+        }
+        // SAFETY: by the caller's promise.
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
+        // SAFETY: by the caller's promise; `alloc` had it from there.
+        unsafe { System.dealloc(pointer, layout) }
+    }
+}
+
+#[global_allocator]
+static ALLOCATOR: Sometimes = Sometimes;
+
+/// Pushes `count` numbers from `first` on.
+fn push(tx: &mut Producer<u64>, first: u64, count: u64) -> Result<(), TryPushError<u64>> {
+    (first..first + count).try_for_each(|number| tx.try_push(number))
+}
+
+#[test]
+fn grows_by_doubling_up_to_the_largest_chunk() {
+    let (mut tx, mut rx) = with_chunks::<u64>(16, 4, Most::Entries(100)).unwrap();
+    assert_eq!((tx.growth().chunks, tx.growth().entries, tx.capacity()), (2, 4, 100));
+    let mut entries = Vec::new();
+    for number in 0..100 {
+        tx.try_push(number).unwrap();
+        entries.push(tx.growth().entries);
+    }
+    entries.dedup();
+    assert_eq!(entries, [4, 8, 16, 32, 48, 64, 80, 96, 100]);
+    assert_eq!(tx.growth().grown, 8);
+    assert_eq!(tx.try_push(100), Err(TryPushError::Full(100)));
+    assert_eq!((tx.len(), rx.len()), (100, 100));
+    for number in 0..100 {
+        assert_eq!(rx.try_pop(), Ok(number));
+    }
+    assert_eq!(rx.try_pop(), Err(TryPopError::Empty));
+}
+
+#[test]
+fn bytes_are_a_limit_too() {
+    const MOST: usize = 4096;
+    let (mut tx, _rx) = with_chunks::<u64>(64, 8, Most::Bytes(MOST)).unwrap();
+    let mut pushed = 0;
+    while tx.try_push(pushed).is_ok() {
+        pushed += 1;
+        assert!(tx.growth().bytes <= MOST);
+    }
+    assert!(tx.growth().bytes > MOST - 200, "{:?}", tx.growth());
+    assert!(pushed as usize <= tx.capacity());
+    // Headers are what is not entries: a line each.
+    assert_eq!(tx.growth().bytes, 8 * tx.growth().entries + 64 * tx.growth().chunks);
+}
+
+#[test]
+fn without_memory_it_is_full() {
+    // The ring begins with two chunks of half this many entries, and asks for one of so many next.
+    const ENTRIES: usize = 1214;
+    let (mut tx, mut rx) = with_chunks::<u64>(ENTRIES, ENTRIES, Most::Entries(2 * ENTRIES)).unwrap();
+    REFUSED.store(64 + 8 * ENTRIES, Ordering::Relaxed);
+    push(&mut tx, 0, ENTRIES as u64).unwrap();
+    for _ in 0..3 {
+        assert_eq!(tx.try_push(7), Err(TryPushError::Full(7)));
+    }
+    // It goes on with what it has,
+    for number in 0..=ENTRIES as u64 / 2 {
+        assert_eq!(rx.try_pop(), Ok(number));
+    }
+    push(&mut tx, ENTRIES as u64, 10).unwrap();
+    assert_eq!(tx.growth().grown, 0);
+    // and grows when there is memory again.
+    REFUSED.store(0, Ordering::Relaxed);
+    push(&mut tx, ENTRIES as u64 + 10, ENTRIES as u64).unwrap();
+    assert_eq!((tx.growth().grown, tx.growth().entries), (1, 2 * ENTRIES));
+    for number in ENTRIES as u64 / 2 + 1..2 * ENTRIES as u64 + 10 {
+        assert_eq!(rx.try_pop(), Ok(number));
+    }
+    assert_eq!(rx.try_pop(), Err(TryPopError::Empty));
+}
+
+#[test]
+fn a_burst_is_forgotten() {
+    let (mut tx, mut rx) = with_chunks::<u64>(8, 16, Most::Entries(1024)).unwrap();
+    push(&mut tx, 0, 1024).unwrap();
+    for number in 0..1024 {
+        assert_eq!(rx.try_pop(), Ok(number));
+    }
+    let grown = tx.growth().grown;
+    // A steady trickle turns the ring, which shrinks as it does; by one chunk at a time, and not below its first size.
+    let mut before = tx.growth();
+    for number in 0..200_000 {
+        tx.try_push(number).unwrap();
+        assert_eq!(rx.try_pop(), Ok(number));
+        let now = tx.growth();
+        assert!(now.entries >= 16 && now.chunks + 1 >= before.chunks, "{before:?} {now:?}");
+        before = now;
+    }
+    assert!(before.entries <= 32, "{before:?}");
+    assert_eq!(before.grown, grown, "it does not grow and shrink in turn");
+    assert!(before.bytes <= 8 * (before.entries + 8) + 64 * (before.chunks + 1), "one spare chunk: {before:?}");
+}
+
+#[test]
+fn a_load_that_comes_and_goes_stays_off_the_allocator() {
+    let (mut tx, mut rx) = with_chunks::<u64>(8, 16, Most::Entries(1024)).unwrap();
+    for _ in 0..1000 {
+        push(&mut tx, 0, 100).unwrap();
+        for number in 0..100 {
+            assert_eq!(rx.try_pop(), Ok(number));
+        }
+    }
+    // More than half of the ring is in use each time, so it stays as it is.
+    let growth = tx.growth();
+    assert!(growth.grown < 20 && growth.shrunk < 10, "{growth:?}");
+}
+
+#[test]
+fn shrink_gives_back_what_is_free() {
+    let (mut tx, mut rx) = with_chunks::<u64>(8, 16, Most::Entries(256)).unwrap();
+    push(&mut tx, 0, 200).unwrap();
+    for number in 0..150 {
+        assert_eq!(rx.try_pop(), Ok(number));
+    }
+    let before = tx.growth();
+    tx.shrink();
+    let after = tx.growth();
+    // 50 items in chunks of eight: seven or eight in use, one free, and none to spare.
+    assert!(after.chunks <= 9 && after.chunks < before.chunks, "{before:?} {after:?}");
+    assert_eq!(after.bytes, 8 * after.entries + 64 * after.chunks);
+    push(&mut tx, 200, 200).unwrap();
+    for number in 150..400 {
+        assert_eq!(rx.try_pop(), Ok(number));
+    }
+    tx.shrink();
+    assert_eq!(tx.growth().entries, 16);
+}
+
+#[test]
+fn wrong_sizes_are_named() {
+    let text = |first, most| chunk_ring::<u64>(first, most).unwrap_err().to_string();
+    assert_eq!(text(1, Most::Entries(8)), "first must be at least 2, not 1");
+    assert_eq!(text(16, Most::Entries(8)), "most entries must be at least 16, not 8");
+    assert!(text(16, Most::Bytes(128)).starts_with("most bytes must be at least "));
+    assert!(text(usize::MAX, Most::Entries(usize::MAX)).starts_with("first must be at most "));
+    assert!(with_chunks::<u64>(0, 2, Most::Entries(8)).is_err());
+}
