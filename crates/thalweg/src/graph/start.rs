@@ -8,14 +8,15 @@ use crate::kernel::{Body, drive_parallel, drive_sequential, drive_source, ported
 use crate::pool::Store;
 use crate::report::{End, Report};
 use crate::run::activate::MOST_BYTES;
+use crate::run::component::{Census, Component};
 use crate::run::stats::Row;
 use crate::run::worker::Worker;
-use crate::run::{Bodies, Component, Core, Cx, Outcome, State};
+use crate::run::{Bodies, Core, Cx, Outcome, State};
 use crate::scheme::Scheme;
 use crate::window::Assemble;
 use std::mem;
 use thalweg_sync::CachePadded;
-use thalweg_sync::atomic::{AtomicBool, AtomicI64, AtomicU32, AtomicU64, AtomicUsize, Counter};
+use thalweg_sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Counter};
 use thalweg_sync::sync::Mutex;
 use thalweg_sync::thread;
 use thalweg_sync::time::now;
@@ -220,8 +221,7 @@ impl Graph<'_> {
                 feedback: (0..edges.len())
                     .filter(|&edge| edges[edge].plan.feedback && edges[edge].plan.component == Some(number))
                     .collect(),
-                in_flight: AtomicI64::new(0),
-                drained: AtomicBool::new(false),
+                census: Census::default(),
             })
             .collect();
         Core {

@@ -4,11 +4,11 @@
 //!
 //! - **U1** The claim of a sequential kernel is held by the worker that runs it, from before it looks at its edges until after.
 //! - **U2** A kernel is marked done once; its outputs are closed before, so whoever sees the mark can end its own kernels.
-//! - **U3** `in_flight` of a component counts the blocks inside it and the activations of its kernels that are not over. It is raised before a block
-//!   from outside is taken, so when it is zero and the outside is closed and empty, nothing is left in the component.
+//! - **U3** What is inside a cycle is counted: [`component`].
 
 pub(crate) mod activate;
 pub(crate) mod bell;
+pub(crate) mod component;
 pub(crate) mod control;
 mod cx;
 pub(crate) mod elastic;
@@ -22,12 +22,13 @@ use crate::edge::Edge;
 use crate::error::Failure;
 use crate::kernel::reorder::Reorder;
 use crate::pool::Store;
+use crate::run::component::Component;
 use crate::run::control::Control;
 use crate::run::stats::Row;
 use crate::scheme::Scheme;
 use std::fmt;
 use thalweg_sync::CachePadded;
-use thalweg_sync::atomic::{AtomicBool, AtomicI64, AtomicU32, AtomicU64, AtomicUsize, Counter, Ordering::*};
+use thalweg_sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Counter, Ordering::*};
 use thalweg_sync::sync::{Arc, Mutex};
 
 /// Why an activation ended.
@@ -83,17 +84,6 @@ pub(crate) struct State {
     pub(crate) block_time: AtomicU64,
     /// Messages that a source made of an iterator gives before it looks up.
     pub(crate) give_len: AtomicU32,
-}
-
-/// Kernels that form a cycle.
-#[derive(Debug)]
-pub(crate) struct Component {
-    /// Edges into it from outside.
-    pub(crate) from_outside: Vec<usize>,
-    /// Its declared feedback edges.
-    pub(crate) feedback: Vec<usize>,
-    pub(crate) in_flight: AtomicI64,
-    pub(crate) drained: AtomicBool,
 }
 
 /// The kernels' code, to be run by number.
@@ -233,17 +223,15 @@ impl Core {
     }
 
     /// Ends a cycle in which nothing is left: its feedback edges close, and its kernels finish one after the other.
-    pub(crate) fn check_drained(&self, component: usize) {
+    fn check_drained(&self, component: usize) {
         let component = &self.components[component];
-        if component.drained.load(Relaxed) {
-            return;
-        }
-        // In this order (U3): closed, then empty, then nothing in flight.
-        let outside_is_over = component.from_outside.iter().all(|&edge| {
-            let edge = &self.edges[edge];
-            edge.is_closed() && !edge.has_input()
-        });
-        if outside_is_over && component.in_flight.load(Acquire) == 0 && !component.drained.swap(true, AcqRel) {
+        let outside_is_over = || {
+            component.from_outside.iter().all(|&edge| {
+                let edge = &self.edges[edge];
+                edge.is_closed() && !edge.has_input()
+            })
+        };
+        if component.census.is_drained(outside_is_over) {
             component.feedback.iter().for_each(|&edge| self.edges[edge].close());
             self.control.bell.ring_all();
         }
@@ -252,8 +240,7 @@ impl Core {
     /// Raises or lowers the count of what is inside a component (U3).
     pub(crate) fn count_in(&self, component: Option<usize>, by: i64) {
         let Some(index) = component else { return };
-        let before = self.components[index].in_flight.fetch_add(by, AcqRel);
-        if before + by == 0 {
+        if self.components[index].census.count(by) {
             self.check_drained(index);
         }
     }
