@@ -20,7 +20,7 @@ const DOUBT: u64 = 5_000_000;
 /// How long it holds that they are one.
 const HOLD: u64 = 50_000_000;
 /// The gain that a further worker must bring.
-const WORTH: f64 = 1.04;
+const WORTH: f64 = 1.08;
 /// A worker that is busy for less of its time than this needs no help.
 const BUSY: f64 = 0.6;
 /// A block that takes longer than this is worth spreading at once.
