@@ -4,11 +4,9 @@
 //! blocks are also used while they are half full.
 #![cfg(loom)]
 
-mod support;
-
-use support::model_bounded;
 use thalweg_queue::edges::table::weakened;
 use thalweg_queue::{TryPopError, TryPushError, Yield, bbq};
+use thalweg_sync::model_bounded;
 use thalweg_sync::sync::Arc;
 use thalweg_sync::{model, thread};
 

@@ -4,11 +4,9 @@
 //! meet in a block, and leave something in it.
 #![cfg(loom)]
 
-mod support;
-
-use support::model_bounded;
 use thalweg_queue::bwos::{self, StealError, Stealer};
 use thalweg_queue::edges::table::weakened;
+use thalweg_sync::model_bounded;
 use thalweg_sync::sync::Arc;
 use thalweg_sync::thread;
 

@@ -6,10 +6,11 @@
 
 mod support;
 
-use support::{Leaked, model_bounded};
+use support::Leaked;
 use thalweg_queue::chunk_ring::{Consumer, Most, Producer, with_chunks};
 use thalweg_queue::edges::table::weakened;
 use thalweg_queue::{TryPopError, TryPushError};
+use thalweg_sync::model_bounded;
 use thalweg_sync::sync::Arc;
 use thalweg_sync::{model, thread};
 

@@ -3,8 +3,6 @@
 //! In a model a line has two slots, so the smallest ring has two lines of two.
 #![cfg(loom)]
 
-mod support;
-
 use thalweg_queue::edges::table::weakened;
 use thalweg_queue::{TryPopError, fast_forward};
 use thalweg_sync::cell::Slot;
@@ -34,7 +32,7 @@ impl Item {
 /// Nine items: every slot of the ring of four is used twice, and the first one a third time. Too many for all
 /// executions.
 fn order_is_kept() {
-    support::model_bounded(3, || {
+    thalweg_sync::model_bounded(3, || {
         let (mut tx, mut rx) = fast_forward::<Box<Item>>(1).unwrap();
         let producer = thread::spawn(move || {
             for number in 0..9 {

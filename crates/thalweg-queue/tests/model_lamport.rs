@@ -3,10 +3,11 @@
 
 mod support;
 
-use support::{Leaked, model_bounded};
+use support::Leaked;
 use thalweg_queue::edges::table::weakened;
 use thalweg_queue::lamport::{self, Consumer, Look, Producer};
 use thalweg_queue::{BuildError, TryPopError};
+use thalweg_sync::model_bounded;
 use thalweg_sync::sync::Arc;
 use thalweg_sync::{model, thread};
 

@@ -1,15 +1,13 @@
 //! Ends that sleep, under loom: a wake-up that is lost is a deadlock in some execution.
 #![cfg(loom)]
 
-mod support;
-
 use thalweg_queue::edges::table::weakened;
 use thalweg_queue::{Park, bbq, fast_forward};
 use thalweg_sync::thread;
 
 /// One item for one consumer that may be asleep. The smallest client in which a push and a sleeper miss each other.
 fn a_push_wakes() {
-    support::model_bounded(3, || {
+    thalweg_sync::model_bounded(3, || {
         let (mut tx, mut rx) = fast_forward::with_wait::<Box<u32>, _>(1, Park::new()).unwrap();
         let producer = thread::spawn(move || {
             tx.push(Box::new(7)).unwrap();
@@ -22,7 +20,7 @@ fn a_push_wakes() {
 
 /// Three items through a queue of two blocks of one: the producer sleeps until the consumer has freed a block.
 fn a_pop_wakes() {
-    support::model_bounded(2, || {
+    thalweg_sync::model_bounded(2, || {
         let (tx, rx) = bbq::with_wait::<u32, _>(2, 1, Park::new()).unwrap();
         tx.try_push(0).unwrap();
         tx.try_push(1).unwrap();
@@ -38,7 +36,7 @@ fn a_pop_wakes() {
 
 /// A consumer that sleeps sees the end.
 fn the_end_wakes() {
-    support::model_bounded(3, || {
+    thalweg_sync::model_bounded(3, || {
         let (tx, rx) = bbq::with_wait::<u32, _>(2, 1, Park::new()).unwrap();
         let producer = thread::spawn(move || drop(tx));
         assert!(rx.pop().is_err());
@@ -48,7 +46,7 @@ fn the_end_wakes() {
 
 /// Two producers, one of which may be half-way through its push while the other ends, and a consumer that wants both items.
 fn a_push_that_was_half_way_wakes() {
-    support::model_bounded(2, || {
+    thalweg_sync::model_bounded(2, || {
         let (tx, rx) = bbq::with_wait::<u32, _>(2, 2, Park::new()).unwrap();
         let other = tx.clone();
         let producer = thread::spawn(move || {

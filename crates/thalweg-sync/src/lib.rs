@@ -107,15 +107,35 @@ pub use pad::CachePadded;
 ///
 /// If an execution panics, deadlocks, races on a [`cell::Slot`] or leaks an [`Arc`](sync::Arc).
 pub fn model(client: impl Fn() + Send + Sync + 'static) {
-    #[cfg(loom)]
-    {
-        let mut builder = loom::model::Builder::new();
-        if std::env::var_os("LOOM_MAX_BRANCHES").is_none() {
-            // loom's own 1 000 is too few for clients that wait.
-            builder.max_branches = 100_000;
-        }
-        builder.check(client);
+    explore(None, client);
+}
+
+/// As [`model`], but under loom only executions with at most `preemptions` switches away from a thread that could go on.
+///
+/// Switches at a wait and at a thread's end are free, and so is which store a load reads. For clients that are too large for all executions; two or
+/// three find most faults.
+///
+/// # Panics
+///
+/// As [`model`].
+pub fn model_bounded(preemptions: usize, client: impl Fn() + Send + Sync + 'static) {
+    explore(Some(preemptions), client);
+}
+
+#[cfg(loom)]
+fn explore(preemptions: Option<usize>, client: impl Fn() + Send + Sync + 'static) {
+    let mut builder = loom::model::Builder::new();
+    if std::env::var_os("LOOM_MAX_BRANCHES").is_none() {
+        // loom's own 1 000 is too few for clients that wait.
+        builder.max_branches = 100_000;
     }
-    #[cfg(not(loom))]
+    if preemptions.is_some() {
+        builder.preemption_bound = preemptions;
+    }
+    builder.check(client);
+}
+
+#[cfg(not(loom))]
+fn explore(_preemptions: Option<usize>, client: impl Fn()) {
     client();
 }

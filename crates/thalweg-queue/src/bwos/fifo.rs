@@ -1,7 +1,7 @@
 //! FIFO: the owner pops what it pushed first, as a queue. Thieves take from the blocks between its two ends.
 
 use super::Stealer;
-#[cfg(test)]
+#[cfg(all(test, not(loom)))]
 use super::block::Blocks;
 use super::block::Hold;
 use super::chain::{Chain, NoRoom};
@@ -128,8 +128,8 @@ impl<T: Send> Owner<T> {
         self.chain.blocks().capacity()
     }
 
-    #[cfg(test)]
-    pub(super) fn blocks(&self) -> alloc::sync::Arc<Blocks<T>> {
+    #[cfg(all(test, not(loom)))]
+    pub(super) fn blocks(&self) -> thalweg_sync::sync::Arc<Blocks<T>> {
         self.chain.blocks().clone()
     }
 

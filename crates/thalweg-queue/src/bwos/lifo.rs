@@ -1,7 +1,7 @@
 //! LIFO: the owner pops what it pushed last, as a stack. Thieves take the oldest.
 
 use super::Stealer;
-#[cfg(test)]
+#[cfg(all(test, not(loom)))]
 use super::block::Blocks;
 use super::block::Hold;
 use super::chain::{Chain, NoRoom};
@@ -125,8 +125,8 @@ impl<T: Send> Owner<T> {
         self.chain.blocks().capacity()
     }
 
-    #[cfg(test)]
-    pub(super) fn blocks(&self) -> alloc::sync::Arc<Blocks<T>> {
+    #[cfg(all(test, not(loom)))]
+    pub(super) fn blocks(&self) -> thalweg_sync::sync::Arc<Blocks<T>> {
         self.chain.blocks().clone()
     }
 
