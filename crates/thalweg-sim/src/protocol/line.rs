@@ -1,0 +1,158 @@
+//! What the directory knows about a line.
+
+/// A set of clusters.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Clusters([u64; Clusters::MAX / 64]);
+
+impl Clusters {
+    /// How many clusters a machine may have.
+    pub(crate) const MAX: usize = 256;
+
+    #[cfg(test)]
+    pub(crate) fn contains(&self, cluster: usize) -> bool {
+        self.0[cluster / 64] >> (cluster % 64) & 1 == 1
+    }
+
+    pub(crate) fn insert(&mut self, cluster: usize) {
+        self.0[cluster / 64] |= 1 << (cluster % 64);
+    }
+
+    pub(crate) fn remove(&mut self, cluster: usize) {
+        self.0[cluster / 64] &= !(1 << (cluster % 64));
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.0 == [0; Self::MAX / 64]
+    }
+
+    /// The members, ascending.
+    pub(crate) fn iter(self) -> impl Iterator<Item = usize> {
+        self.0.into_iter().enumerate().flat_map(|(word, bits)| {
+            std::iter::successors((bits != 0).then_some(bits), |bits| Some(bits & (bits - 1)).filter(|&rest| rest != 0))
+                .map(move |bits| word * 64 + bits.trailing_zeros() as usize)
+        })
+    }
+}
+
+/// A line in the directory, with what the directory's user keeps there.
+#[derive(Clone, Debug)]
+pub(crate) struct Line<T> {
+    /// Who has it. Exact: clusters tell when they lose a line.
+    pub(crate) sharers: Clusters,
+    /// The one cluster that has it, and may write it without asking; [`Line::NOBODY`] if there is none.
+    pub(crate) owner: u16,
+    /// The dies whose last-level cache has a copy. The copies are the newest value unless the owner has modified it.
+    pub(crate) copies: u8,
+    /// The die whose copy is newer than memory, or [`Line::CLEAN`].
+    pub(crate) dirty: u8,
+    pub(crate) user: T,
+}
+
+impl<T> Line<T> {
+    pub(crate) const NOBODY: u16 = u16::MAX;
+    pub(crate) const CLEAN: u8 = u8::MAX;
+
+    pub(crate) fn owner(&self) -> Option<usize> {
+        (self.owner != Self::NOBODY).then_some(self.owner as usize)
+    }
+
+    /// No last-level copy is worth anything any more.
+    pub(crate) fn forget_copies(&mut self) {
+        self.copies = 0;
+        self.dirty = Self::CLEAN;
+    }
+
+    pub(crate) fn has_copy(&self, die: usize) -> bool {
+        self.copies >> die & 1 == 1
+    }
+}
+
+impl<T: Default> Default for Line<T> {
+    fn default() -> Self {
+        Self { sharers: Clusters::default(), owner: Self::NOBODY, copies: 0, dirty: Self::CLEAN, user: T::default() }
+    }
+}
+
+/// How many lines a page has. A page is 4 KiB: what the system gives a home in memory.
+pub(crate) const PAGE: u32 = 64;
+
+/// The lines of a page, and the die whose memory it is in.
+#[derive(Clone, Debug)]
+struct Page<T> {
+    home: u8,
+    lines: Vec<Line<T>>,
+}
+
+/// All lines that were ever accessed. Pages appear when they are first touched, in the memory of who touches them.
+#[derive(Clone, Debug)]
+pub(crate) struct Directory<T> {
+    pages: Vec<Option<Page<T>>>,
+}
+
+impl<T: Default> Directory<T> {
+    pub(crate) fn new() -> Self {
+        Self { pages: Vec::new() }
+    }
+
+    /// Makes sure that `line` exists; if not, its page comes to the memory of `die`.
+    #[inline]
+    pub(crate) fn visit(&mut self, line: u32, die: usize) {
+        if !matches!(self.pages.get((line / PAGE) as usize), Some(Some(_))) {
+            self.first_touch((line / PAGE) as usize, die);
+        }
+    }
+
+    #[cold]
+    fn first_touch(&mut self, page: usize, die: usize) {
+        if self.pages.len() <= page {
+            self.pages.resize_with(page + 1, || None);
+        }
+        let lines = std::iter::repeat_with(Line::default).take(PAGE as usize).collect();
+        self.pages[page] = Some(Page { home: die as u8, lines });
+    }
+
+    /// The die whose memory `line` is in.
+    pub(crate) fn home(&self, line: u32) -> usize {
+        self.page(line).home as usize
+    }
+
+    fn page(&self, line: u32) -> &Page<T> {
+        self.pages[(line / PAGE) as usize].as_ref().expect("the line was visited")
+    }
+
+    #[inline]
+    pub(crate) fn get(&self, line: u32) -> &Line<T> {
+        &self.page(line).lines[(line % PAGE) as usize]
+    }
+
+    #[inline]
+    pub(crate) fn get_mut(&mut self, line: u32) -> &mut Line<T> {
+        let page = self.pages[(line / PAGE) as usize].as_mut().expect("the line was visited");
+        &mut page.lines[(line % PAGE) as usize]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_set_of_clusters() {
+        let mut set = Clusters::default();
+        assert!(set.is_empty());
+        [255, 0, 64, 63].into_iter().for_each(|cluster| set.insert(cluster));
+        assert!(set.iter().eq([0, 63, 64, 255]));
+        set.remove(63);
+        assert!(set.contains(64) && !set.contains(63));
+        assert!(set.iter().eq([0, 64, 255]));
+    }
+
+    #[test]
+    fn a_page_belongs_to_who_touches_it_first() {
+        let mut directory = Directory::<()>::new();
+        directory.visit(PAGE + 3, 1);
+        directory.visit(PAGE, 0);
+        directory.visit(0, 2);
+        assert_eq!((directory.home(PAGE), directory.home(PAGE + 3), directory.home(1)), (1, 1, 2));
+    }
+}

@@ -1,0 +1,260 @@
+//! The protocol against what it promises: each transition by itself, and random traffic against a reference that
+//! carries values.
+
+use super::*;
+use Distance::{Die, Socket, System};
+use std::collections::HashMap;
+
+/// Carries values from place to place as the protocol says; what a core reads is what came to its cache.
+#[derive(Clone, Debug, Default)]
+struct Values(HashMap<(Place, u32), u64>);
+
+impl Observer for Values {
+    fn moved(&mut self, line: u32, from: Place, to: Place) {
+        let value = match self.0.get(&(from, line)) {
+            Some(&value) => value,
+            None if from == Place::Memory => 0,
+            None => panic!("line {line} came from {from:?}, which never had it"),
+        };
+        self.0.insert((to, line), value);
+    }
+}
+
+type Machine = Protocol<(), Values>;
+
+/// Two sockets of two dies of four cores.
+const SMALL: Topology = Topology { sockets: 2, dies: 2, cores: 4, cluster: 1, smt: 1 };
+const PAIRS: Topology = Topology { cluster: 2, ..SMALL };
+
+fn caches(l2: bool, victims: bool) -> Caches {
+    let l2 = l2.then_some(Geometry { sets: 2, ways: 3 });
+    Caches { l1: Geometry { sets: 2, ways: 1 }, l2, llc: Geometry { sets: 3, ways: 4 }, victims }
+}
+
+/// Caches that never evict in these tests.
+fn roomy(topology: Topology) -> Machine {
+    let geometry = Geometry { sets: 16, ways: 8 };
+    Protocol::new(
+        topology,
+        Caches { l1: geometry, l2: Some(geometry), llc: geometry, victims: false },
+        Values::default(),
+    )
+}
+
+/// Runs accesses of `(core, write)` to one line; returns what the last one moved.
+fn after(machine: &mut Machine, accesses: &[(usize, bool)]) -> Transfer {
+    let mut last = None;
+    for &(core, write) in accesses {
+        last = Some(machine.access(core, 0, write));
+        machine.check();
+    }
+    last.expect("at least one access")
+}
+
+const READ: bool = false;
+const WRITE: bool = true;
+
+impl Machine {
+    fn write(&mut self, core: usize, line: u32, value: u64) -> Transfer {
+        let transfer = self.access(core, line, WRITE);
+        self.observer.0.insert((Place::L1(core), line), value);
+        transfer
+    }
+
+    /// Reads `line`: the value that came to the core's cache; 0 is what memory holds before any write.
+    fn read(&mut self, core: usize, line: u32) -> u64 {
+        self.access(core, line, READ);
+        self.observer.0[&(Place::L1(core), line)]
+    }
+
+    /// M1 to M3, by looking at all caches.
+    fn check(&mut self) {
+        let mut sharers: HashMap<u32, Vec<(usize, State)>> = HashMap::new();
+        for cluster in 0..self.topology.all_clusters() {
+            let l2: HashMap<_, _> = match self.l2.get(cluster) {
+                Some(l2) => l2.iter().collect(),
+                None => self.l1[cluster].iter().collect(),
+            };
+            let mut in_l1: HashMap<u32, Vec<State>> = HashMap::new();
+            for core in self.topology.cores_of_cluster(cluster) {
+                for (line, state) in self.l1[core].iter() {
+                    assert!(l2.contains_key(&line), "M2: core {core} has line {line}, its cluster does not");
+                    assert!(!state.is_owned() || l2[&line].is_owned(), "M1: core {core} owns line {line} alone");
+                    in_l1.entry(line).or_default().push(state);
+                }
+            }
+            for (line, states) in in_l1 {
+                assert!(states.len() == 1 || states.iter().all(|state| !state.is_owned()), "M1: {line}: {states:?}");
+            }
+            l2.into_iter().for_each(|(line, state)| sharers.entry(line).or_default().push((cluster, state)));
+        }
+        for (line, holders) in sharers {
+            let entry = self.directory.get(line);
+            let mut expected = Clusters::default();
+            holders.iter().for_each(|&(cluster, _)| expected.insert(cluster));
+            assert_eq!(entry.sharers, expected, "M3: line {line}");
+            let owner = holders.iter().find(|(_, state)| state.is_owned()).map(|&(cluster, _)| cluster);
+            assert_eq!(entry.owner(), owner, "M3: line {line}");
+            assert!(owner.is_none() || holders.len() == 1, "M1: line {line} is owned and shared: {holders:?}");
+        }
+    }
+}
+
+#[test]
+fn a_first_read_comes_from_the_memory_of_its_first_user() {
+    assert_eq!(after(&mut roomy(SMALL), &[(5, READ)]).source, Source::Memory(Die));
+    let mut machine = roomy(SMALL);
+    machine.access(0, 0, READ);
+    // Line 1 is in the same page, whose home is die 0 by now.
+    assert_eq!(machine.access(1, 1, READ).source, Source::Memory(Die));
+    assert_eq!(machine.access(4, 2, READ).source, Source::Memory(Socket));
+    assert_eq!(machine.access(8, 3, READ).source, Source::Memory(System));
+}
+
+#[test]
+fn who_reads_alone_writes_without_asking() {
+    let transfer = after(&mut roomy(SMALL), &[(0, READ), (0, WRITE)]);
+    assert_eq!((transfer.source, transfer.invalidated), (Source::L1, None));
+}
+
+#[test]
+fn a_reader_takes_the_right_to_write() {
+    let mut machine = roomy(SMALL);
+    assert_eq!(after(&mut machine, &[(0, READ), (1, READ)]).source, Source::Cache(Die), "exclusive: only it knows");
+    assert_eq!(
+        after(&mut machine, &[(0, WRITE)]),
+        Transfer { source: Source::Upgrade(Die), invalidated: Some((1, Die)), written_back: 0 }
+    );
+    assert_eq!(after(&mut machine, &[(0, WRITE)]).source, Source::L1);
+}
+
+#[test]
+fn a_modified_line_is_forwarded_from_wherever_it_is() {
+    for (reader, distance) in [(1, Die), (4, Socket), (8, System)] {
+        for write in [READ, WRITE] {
+            let transfer = after(&mut roomy(SMALL), &[(0, WRITE), (reader, write)]);
+            assert_eq!(transfer.source, Source::Cache(distance));
+            assert_eq!(transfer.invalidated, write.then_some((1, distance)));
+        }
+    }
+}
+
+#[test]
+fn what_was_modified_and_read_is_in_the_last_level() {
+    assert_eq!(after(&mut roomy(SMALL), &[(0, WRITE), (1, READ), (2, READ)]).source, Source::Llc(Die));
+    assert_eq!(after(&mut roomy(SMALL), &[(0, WRITE), (1, READ), (12, READ)]).source, Source::Llc(System));
+    let own = after(&mut roomy(SMALL), &[(0, WRITE), (12, READ), (13, READ)]).source;
+    assert_eq!(own, Source::Llc(Die), "a reader's own die has a copy now");
+}
+
+#[test]
+fn a_write_takes_the_line_from_all_sharers() {
+    let mut machine = roomy(SMALL);
+    let transfer = after(&mut machine, &[(0, READ), (1, READ), (4, READ), (12, READ), (4, WRITE)]);
+    assert_eq!(transfer.source, Source::Upgrade(System), "the farthest decides");
+    assert_eq!(transfer.invalidated, Some((3, System)));
+    assert_eq!(after(&mut machine, &[(5, WRITE)]).source, Source::Cache(Die), "no copy is of use any more");
+    let not_had = after(&mut roomy(SMALL), &[(0, READ), (1, READ), (2, WRITE)]);
+    assert_eq!((not_had.source, not_had.invalidated), (Source::Llc(Die), Some((2, Die))));
+}
+
+#[test]
+fn a_cluster_serves_its_cores_itself() {
+    let mut machine = roomy(PAIRS);
+    assert_eq!(after(&mut machine, &[(0, READ), (1, READ)]).source, Source::Sibling, "the first had it alone");
+    assert_eq!(
+        after(&mut machine, &[(1, WRITE)]),
+        Transfer { source: Source::Sibling, invalidated: None, written_back: 0 }
+    );
+    assert_eq!(after(&mut machine, &[(0, WRITE)]).source, Source::Sibling);
+    assert_eq!(after(&mut machine, &[(2, READ)]).source, Source::Cache(Die), "another cluster");
+    assert_eq!(after(&mut machine, &[(1, READ)]).source, Source::L2, "it was shared by then");
+    let upgrade = after(&mut machine, &[(1, WRITE)]);
+    assert_eq!((upgrade.source, upgrade.invalidated), (Source::Upgrade(Die), Some((1, Die))));
+}
+
+#[test]
+fn what_has_no_room_goes_down_and_comes_back() {
+    // One set of two ways, then one of one.
+    let l1 = Geometry { sets: 1, ways: 1 };
+    let l2 = Some(Geometry { sets: 1, ways: 2 });
+    for victims in [false, true] {
+        let llc = Geometry { sets: 1, ways: 1 };
+        let mut machine: Machine = Protocol::new(SMALL, Caches { l1, l2, llc, victims }, Values::default());
+        machine.write(0, 0, 7);
+        machine.write(0, 1, 8);
+        assert_eq!(machine.access(0, 0, READ).source, Source::L2);
+        assert_eq!(machine.access(0, 2, READ).source, Source::Memory(Die), "line 1 goes to the last level");
+        machine.check();
+        let again = machine.access(0, 1, READ);
+        // Reading line 2 put it into the last level, over line 1, unless only victims go there.
+        let expected = if victims { Source::Llc(Die) } else { Source::Memory(Die) };
+        assert_eq!(again.source, expected);
+        assert_eq!(machine.read(0, 1), 8);
+        assert_eq!(machine.read(1, 0), 7);
+    }
+}
+
+#[test]
+fn what_memory_lacks_is_written_back_once() {
+    let one = Geometry { sets: 1, ways: 1 };
+    let mut machine: Machine =
+        Protocol::new(SMALL, Caches { l1: one, l2: None, llc: one, victims: true }, Values::default());
+    machine.write(0, 0, 1);
+    assert_eq!(machine.write(0, 1, 2).written_back, 0, "line 0 is in the last level");
+    assert_eq!(machine.write(0, 2, 3).written_back, 1, "line 1 takes its place there");
+    assert_eq!(machine.access(0, 3, READ).written_back, 1);
+    assert_eq!(machine.access(0, 4, READ).written_back, 1, "line 2, for line 3");
+    assert_eq!(machine.access(0, 5, READ).written_back, 0, "line 3 was not written");
+}
+
+/// SplitMix64.
+fn random(state: &mut u64, end: u64) -> u64 {
+    *state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
+    let mut z = *state;
+    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    (z ^ (z >> 31)) % end
+}
+
+/// Every read gives the value of the last write, and no write is lost: each adds one to what was read before, and the
+/// sum at the end is the number of writes.
+fn traffic(topology: Topology, caches: Caches, seed: u64) {
+    const LINES: u64 = 40;
+    let mut machine: Machine = Protocol::new(topology, caches, Values::default());
+    let mut last = [0_u64; LINES as usize];
+    let mut seed = seed;
+    let mut writes = 0;
+    for step in 0..2000 {
+        let core = random(&mut seed, topology.all_cores() as u64) as usize;
+        // Some lines are hot, and some are in pages of their own.
+        let line = if random(&mut seed, 2) == 0 { random(&mut seed, 4) } else { random(&mut seed, LINES) };
+        let address = (line / 8 * u64::from(PAGE) + line % 8) as u32;
+        let read = machine.read(core, address);
+        assert_eq!(read, last[line as usize], "step {step}: core {core} read an old value of line {line}");
+        if random(&mut seed, 3) == 0 {
+            machine.write(core, address, read + 1);
+            last[line as usize] += 1;
+            writes += 1;
+        }
+        if step % 16 == 0 {
+            machine.check();
+        }
+    }
+    let sum: u64 = (0..LINES).map(|line| machine.read(0, (line / 8 * u64::from(PAGE) + line % 8) as u32)).sum();
+    assert_eq!(sum, writes);
+}
+
+#[test]
+fn random_traffic_reads_what_was_written_last() {
+    for topology in [SMALL, PAIRS, Topology { cluster: 4, smt: 2, ..SMALL }] {
+        for victims in [false, true] {
+            for seed in 0..4 {
+                traffic(topology, caches(true, victims), seed);
+                if topology.cluster == 1 {
+                    traffic(topology, caches(false, victims), seed);
+                }
+            }
+        }
+    }
+}

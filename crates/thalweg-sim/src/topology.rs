@@ -1,0 +1,94 @@
+//! Which hardware thread is where.
+
+/// How far two dies are from each other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Distance {
+    /// The same die.
+    Die,
+    /// Another die of the same socket.
+    Socket,
+    /// Another socket.
+    System,
+}
+
+/// How a machine is put together: sockets of dies of clusters of cores of hardware threads.
+///
+/// Hardware threads are numbered as Linux does it: the first thread of every core, die after die, then the second.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Topology {
+    pub(crate) sockets: usize,
+    /// In a socket. A die has a last-level cache, an interconnect, and memory of its own.
+    pub(crate) dies: usize,
+    /// In a die.
+    pub(crate) cores: usize,
+    /// Cores that share a second-level cache.
+    pub(crate) cluster: usize,
+    /// Hardware threads of a core.
+    pub(crate) smt: usize,
+}
+
+impl Topology {
+    pub(crate) fn all_dies(&self) -> usize {
+        self.sockets * self.dies
+    }
+
+    pub(crate) fn all_cores(&self) -> usize {
+        self.all_dies() * self.cores
+    }
+
+    pub(crate) fn all_clusters(&self) -> usize {
+        self.all_cores() / self.cluster
+    }
+
+    pub(crate) fn all_threads(&self) -> usize {
+        self.all_cores() * self.smt
+    }
+
+    pub(crate) fn core_of_thread(&self, thread: usize) -> usize {
+        thread % self.all_cores()
+    }
+
+    pub(crate) fn die_of_core(&self, core: usize) -> usize {
+        core / self.cores
+    }
+
+    pub(crate) fn cluster_of_core(&self, core: usize) -> usize {
+        core / self.cluster
+    }
+
+    pub(crate) fn die_of_cluster(&self, cluster: usize) -> usize {
+        cluster * self.cluster / self.cores
+    }
+
+    pub(crate) fn cores_of_cluster(&self, cluster: usize) -> std::ops::Range<usize> {
+        cluster * self.cluster..(cluster + 1) * self.cluster
+    }
+
+    pub(crate) fn distance(&self, die: usize, other: usize) -> Distance {
+        if die == other {
+            Distance::Die
+        } else if die / self.dies == other / self.dies {
+            Distance::Socket
+        } else {
+            Distance::System
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn threads_and_cores_are_numbered_die_by_die() {
+        let shape = Topology { sockets: 2, dies: 2, cores: 4, cluster: 2, smt: 2 };
+        assert_eq!((shape.all_dies(), shape.all_cores(), shape.all_clusters(), shape.all_threads()), (4, 16, 8, 32));
+        assert_eq!((shape.core_of_thread(5), shape.core_of_thread(21)), (5, 5));
+        assert_eq!((shape.die_of_core(3), shape.die_of_core(4)), (0, 1));
+        assert_eq!((shape.cluster_of_core(5), shape.die_of_cluster(2)), (2, 1));
+        assert_eq!(shape.cores_of_cluster(2), 4..6);
+        assert_eq!(shape.distance(0, 0), Distance::Die);
+        assert_eq!(shape.distance(0, 1), Distance::Socket);
+        assert_eq!(shape.distance(1, 2), Distance::System);
+    }
+}
