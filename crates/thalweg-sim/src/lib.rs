@@ -1,4 +1,66 @@
 //! A simulated many-core machine that runs thalweg's concurrent code.
+//!
+//! Code that goes through [`thalweg_sync`] can be run by an engine instead of the machine. This engine is a machine: its
+//! hardware threads run real code, every access goes through modelled caches, and time is what that costs. How a queue
+//! would scale on 88 threads is then a number that does not depend on the host, and one sees which line moved when.
+//!
+//! ```
+//! use thalweg_sim::{Machine, Simulation};
+//! use thalweg_sync::{CachePadded, atomic::{AtomicU64, Ordering::Relaxed}, thread};
+//!
+//! let machine = Machine::named("x86-88t")?;
+//! let time_of = |apart: bool| {
+//!     Simulation::new(machine.clone()).threads(2).run(move || {
+//!         let counters = [CachePadded([AtomicU64::new(0), AtomicU64::new(0)]), CachePadded::default()];
+//!         thread::scope(|scope| {
+//!             for i in 0..2 {
+//!                 let counter = if apart { &counters[i][0] } else { &counters[0][i] };
+//!                 scope.spawn(move || (0..10_000).for_each(|_| _ = counter.fetch_add(1, Relaxed)));
+//!             }
+//!         });
+//!     })
+//! };
+//! // Two counters on one line: false sharing.
+//! assert!(time_of(false).nanos > 2 * time_of(true).nanos);
+//! # Ok::<(), thalweg_sim::MachineError>(())
+//! ```
+//!
+//! # What is modelled
+//!
+//! | part | how |
+//! |---|---|
+//! | cores | in order, one access at a time; SMT threads share a first-level cache and slow each other down; clusters share a second level |
+//! | caches | sets and ways, LRU; MESI between clusters, by an exact directory; a last level for each die that takes what is read, or what others lose |
+//! | contended lines | who asks first is served first; a new owner keeps the line for some cycles |
+//! | wires | a transfer occupies the network of its die, the link to others, the memory |
+//! | stores | wait for their line in a store buffer, in order, while the thread goes on; read-modify-writes and sequentially consistent operations wait for them |
+//! | prefetching | the next line, or strides, within a page |
+//! | memory | pages belong to the die that touches them first |
+//! | waiting | `spin::until` sleeps until a line that the attempt read is written; what else it depends on is polled |
+//! | the system | threads share hardware threads by time slices; starting, parking, waking, switching and yielding take their time |
+//!
+//! Between accesses each costs one step of code; [`thalweg_sync::hint::work`] and [`thalweg_sync::hint::touch`] say what
+//! else was done.
+//!
+//! # What is promised
+//!
+//! - The same program, machine and seed give the same [`Report`], on any host, if the program uses [`Heap`]. Who goes
+//!   next is decided by the smallest clock, then by the hardware thread's number; host addresses decide nothing.
+//! - A thread is ahead of another by no more than a message between their caches takes, and only while its own cache
+//!   answers.
+//! - A deadlock, a lost wake-up among them, is reported as soon as nobody can go on, with who waits where.
+//!
+//! # What is not
+//!
+//! - Values are sequentially consistent: the machine models time, not weak memory.
+//! - Loads do not overlap: code that waits for several independent misses at once looks slower than it is.
+//! - Instructions are not counted. One access costs one step, however much is computed between two.
+//! - Atomics are done in the core's own cache, never at the last level.
+//! - What does not go through the facade costs nothing: plain memory that nobody announced, other libraries' atomics,
+//!   system calls. A wait for something outside hangs.
+//! - Thread-locals belong to the one OS thread, so all threads of a run share them.
+//! - The latencies of the [machines](Machine) are what their files say; each says which were measured by whom and which
+//!   are guesses. Ratios and shapes carry over to hardware, nanoseconds do not.
 #![cfg(not(loom))]
 #![allow(
     clippy::disallowed_types,
@@ -7,7 +69,26 @@
     reason = "an engine stands behind the facade, so it must not use it: it would watch itself"
 )]
 
+mod access;
+mod agenda;
+mod counts;
+mod engine;
+mod fabric;
+mod failure;
+mod heap;
+mod machine;
+mod names;
+mod prefetch;
 mod protocol;
+mod report;
+mod simulation;
+mod threads;
 mod topology;
+mod world;
 
-pub use topology::Distance;
+pub use counts::{ByDistance, Counts};
+pub use failure::{Failure, Reason, Waiting};
+pub use heap::Heap;
+pub use machine::{Machine, MachineError, Prefetch};
+pub use report::{Layout, LineReport, Report, SiteReport, ThreadReport};
+pub use simulation::Simulation;

@@ -2,7 +2,7 @@
 
 /// How far two dies are from each other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Distance {
+pub(crate) enum Distance {
     /// The same die.
     Die,
     /// Another die of the same socket.

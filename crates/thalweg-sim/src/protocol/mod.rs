@@ -149,13 +149,36 @@ impl<T: Default, O: Observer> Protocol<T, O> {
         &mut self.directory.get_mut(line).user
     }
 
+    /// The die whose memory `line`, which was accessed, is in.
+    pub(crate) fn home(&self, line: u32) -> usize {
+        self.directory.home(line)
+    }
+
+    /// An access by `core` that its cluster can answer alone. `None` if it cannot; then nothing has changed but the
+    /// order of use.
+    pub(crate) fn local(&mut self, core: usize, line: u32, write: bool) -> Option<Source> {
+        if self.hit(core, line, write) { Some(Source::L1) } else { self.within_cluster(core, line, write) }
+    }
+
+    /// True if the first-level cache of `core` has `line`.
+    pub(crate) fn has(&mut self, core: usize, line: u32) -> bool {
+        self.l1[core].state(line).is_some()
+    }
+
+    /// True if the cluster of `core` has `line`.
+    pub(crate) fn is_near(&mut self, core: usize, line: u32) -> bool {
+        let cluster = self.topology.cluster_of_core(core);
+        match self.l2.get_mut(cluster) {
+            Some(l2) => l2.state(line).is_some(),
+            None => self.l1[core].state(line).is_some(),
+        }
+    }
+
     /// An access by `core`.
     pub(crate) fn access(&mut self, core: usize, line: u32, write: bool) -> Transfer {
         self.directory.visit(line, self.topology.die_of_core(core));
         self.written_back = 0;
-        let (source, invalidated) = if self.hit(core, line, write) {
-            (Source::L1, None)
-        } else if let Some(source) = self.within_cluster(core, line, write) {
+        let (source, invalidated) = if let Some(source) = self.local(core, line, write) {
             (source, None)
         } else if write {
             self.write_miss(core, line)
@@ -264,6 +287,7 @@ impl<T: Default, O: Observer> Protocol<T, O> {
         let invalidated = self.invalidate_all_but(core, line);
         let entry = self.directory.get_mut(line);
         entry.sharers = Clusters::default();
+        // What is out of date is not written back either.
         entry.forget_copies();
         self.enter(core, line, State::Modified);
         match (source, invalidated) {
@@ -338,10 +362,8 @@ impl<T: Default, O: Observer> Protocol<T, O> {
         if let Some(l2) = self.l2.get_mut(owner) {
             l2.change(line, State::Shared);
         }
-        let entry = self.directory.get_mut(line);
-        entry.owner = Line::<T>::NOBODY;
         if modified {
-            entry.forget_copies();
+            self.directory.get_mut(line).forget_copies();
             let die = self.topology.die_of_cluster(owner);
             self.observer.moved(line, from, Place::Llc(die));
             self.keep_copy(die, line, true);

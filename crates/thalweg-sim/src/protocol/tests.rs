@@ -208,6 +208,18 @@ fn what_memory_lacks_is_written_back_once() {
     assert_eq!(machine.access(0, 5, READ).written_back, 0, "line 3 was not written");
 }
 
+#[test]
+fn an_old_value_is_not_written_back() {
+    let (l1, llc) = (Geometry { sets: 1, ways: 1 }, Geometry { sets: 1, ways: 2 });
+    let mut machine: Machine = Protocol::new(SMALL, Caches { l1, l2: None, llc, victims: true }, Values::default());
+    machine.write(0, 0, 1);
+    machine.write(0, 1, 2);
+    assert_eq!(machine.write(1, 0, 3).source, Source::Llc(Die), "where line 1 had driven it");
+    machine.write(0, 2, 4);
+    assert_eq!(machine.write(0, 3, 5).written_back, 0, "line 0 goes, which core 1 has written since");
+    assert_eq!(machine.write(0, 4, 6).written_back, 1, "line 1 goes");
+}
+
 /// SplitMix64.
 fn random(state: &mut u64, end: u64) -> u64 {
     *state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);

@@ -1,0 +1,210 @@
+//! What a run counts.
+
+use crate::protocol::{Source, Transfer};
+use crate::topology::Distance;
+use serde::Serialize;
+use std::collections::HashMap;
+use thalweg_sync::engine::Site;
+
+/// Transfers of one kind, by how far they went.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize)]
+#[non_exhaustive]
+pub struct ByDistance {
+    /// Within the die.
+    pub same_die: u64,
+    /// From another die of the socket.
+    pub other_die: u64,
+    /// From another socket.
+    pub other_socket: u64,
+}
+
+impl ByDistance {
+    /// All of them.
+    pub fn total(&self) -> u64 {
+        self.same_die + self.other_die + self.other_socket
+    }
+
+    fn count(&mut self, distance: Distance) {
+        match distance {
+            Distance::Die => self.same_die += 1,
+            Distance::Socket => self.other_die += 1,
+            Distance::System => self.other_socket += 1,
+        }
+    }
+}
+
+/// What all threads together did. An access to several lines counts once for each.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize)]
+#[non_exhaustive]
+pub struct Counts {
+    /// Accesses to lines.
+    pub accesses: u64,
+    /// Answered by the core's own first-level cache.
+    pub l1_hits: u64,
+    /// Answered by the second-level cache.
+    pub l2_hits: u64,
+    /// Answered by another core of the cluster.
+    pub sibling_hits: u64,
+    /// Answered by a last-level cache.
+    pub llc_hits: ByDistance,
+    /// Answered by a private cache of another cluster, which had the line alone or modified, or was the nearest.
+    pub cache_transfers: ByDistance,
+    /// The line was there, but others had it too and it was to be written.
+    pub upgrades: ByDistance,
+    /// Answered by memory.
+    pub memory_reads: ByDistance,
+    /// Lines written back to memory.
+    pub memory_writes: u64,
+    /// Copies that somebody lost because somebody else wrote.
+    pub invalidations: u64,
+    /// Lines fetched ahead.
+    pub prefetches: u64,
+    /// Lines fetched ahead and used.
+    pub prefetches_used: u64,
+    /// Cycles spent in line for a line that was on its way to somebody else.
+    pub cycles_in_line: u64,
+    /// Cycles spent waiting for transfers.
+    pub cycles_in_transfer: u64,
+    /// Cycles spent because the store buffer was full, or had to be empty.
+    pub cycles_for_stores: u64,
+    /// Waits of `spin::until` that slept until a line changed.
+    pub sleeps: u64,
+    /// Attempts that had to be repeated by the clock.
+    pub polls: u64,
+    /// Threads that went to sleep in the operating system.
+    pub parks: u64,
+    /// Threads woken there.
+    pub wakes: u64,
+    /// Threads taken off their hardware thread for another one.
+    pub preemptions: u64,
+}
+
+impl Counts {
+    /// Accesses that the core's own caches could not answer.
+    pub fn misses(&self) -> u64 {
+        self.accesses - self.l1_hits - self.l2_hits
+    }
+
+    /// Transfers of lines from and to memory.
+    pub fn memory_transactions(&self) -> u64 {
+        self.memory_reads.total() + self.memory_writes
+    }
+
+    /// Requests that another core's private cache had to answer or obey.
+    pub fn snoops(&self) -> u64 {
+        self.sibling_hits + self.cache_transfers.total() + self.invalidations
+    }
+
+    /// What a transfer did; the access itself is counted with it if somebody `asked`.
+    pub(crate) fn transfer(&mut self, transfer: &Transfer, asked: bool) {
+        if asked {
+            self.accesses += 1;
+            match transfer.source {
+                Source::L1 => self.l1_hits += 1,
+                Source::L2 => self.l2_hits += 1,
+                Source::Sibling => self.sibling_hits += 1,
+                Source::Upgrade(distance) => self.upgrades.count(distance),
+                Source::Llc(distance) => self.llc_hits.count(distance),
+                Source::Cache(distance) => self.cache_transfers.count(distance),
+                Source::Memory(distance) => self.memory_reads.count(distance),
+            }
+        } else if let Source::Memory(distance) = transfer.source {
+            self.memory_reads.count(distance);
+        }
+        self.memory_writes += u64::from(transfer.written_back);
+        self.invalidations += transfer.invalidated.map_or(0, |(count, _)| count.into());
+    }
+}
+
+/// A miss costs this many misses of a line before it is listed by itself.
+const HOT: u32 = 32;
+/// No number.
+const NONE: u32 = u32::MAX;
+
+/// What the misses from one place in the source cost.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Cost {
+    pub(crate) misses: u64,
+    pub(crate) invalidations: u64,
+    pub(crate) cycles: u64,
+}
+
+impl Cost {
+    pub(crate) fn add(&mut self, other: Cost) {
+        self.misses += other.misses;
+        self.invalidations += other.invalidations;
+        self.cycles += other.cycles;
+    }
+}
+
+/// A line that was missed often.
+#[derive(Clone, Debug)]
+pub(crate) struct HotLine {
+    pub(crate) line: u32,
+    /// By the number of the site.
+    pub(crate) sites: Vec<(u32, Cost)>,
+}
+
+/// What [`Misses`] keeps with each line.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Heat {
+    misses: u32,
+    hot: u32,
+}
+
+impl Default for Heat {
+    fn default() -> Self {
+        Self { misses: 0, hot: NONE }
+    }
+}
+
+/// Who missed which line from where.
+#[derive(Debug)]
+pub(crate) struct Misses {
+    /// Sites seen lately, by the low bits of their address.
+    quick: [(usize, u32); 256],
+    /// By address. Never iterated.
+    numbers: HashMap<usize, u32>,
+    /// In the order in which they were first seen.
+    pub(crate) sites: Vec<(Site, Cost)>,
+    pub(crate) hot: Vec<HotLine>,
+}
+
+impl Misses {
+    pub(crate) fn new() -> Self {
+        Self { quick: [(0, NONE); 256], numbers: HashMap::new(), sites: Vec::new(), hot: Vec::new() }
+    }
+
+    fn number(&mut self, site: Site) -> u32 {
+        let address = std::ptr::from_ref(site).addr();
+        let slot = address / align_of_val(site) % 256;
+        if self.quick[slot].0 == address {
+            return self.quick[slot].1;
+        }
+        let number = *self.numbers.entry(address).or_insert_with(|| {
+            self.sites.push((site, Cost::default()));
+            self.sites.len() as u32 - 1
+        });
+        self.quick[slot] = (address, number);
+        number
+    }
+
+    /// A miss of `line` at `site`.
+    pub(crate) fn count(&mut self, line: u32, heat: &mut Heat, site: Site, cost: Cost) {
+        let number = self.number(site);
+        self.sites[number as usize].1.add(cost);
+        if heat.hot == NONE {
+            heat.misses += 1;
+            if heat.misses < HOT {
+                return;
+            }
+            heat.hot = self.hot.len() as u32;
+            self.hot.push(HotLine { line, sites: Vec::new() });
+        }
+        let sites = &mut self.hot[heat.hot as usize].sites;
+        match sites.iter_mut().find(|(other, _)| *other == number) {
+            Some((_, sum)) => sum.add(cost),
+            None => sites.push((number, cost)),
+        }
+    }
+}

@@ -1,0 +1,210 @@
+//! The machine as an [`Engine`]: every access takes its time, then it happens in the client's own memory.
+
+use crate::access::Kind;
+use crate::failure::Reason;
+use crate::threads::Status;
+use crate::world::World;
+use std::sync::atomic::Ordering;
+use thalweg_sync::engine::{Atomic, Engine, Operation, Site, Span, ThreadId};
+use thalweg_sync::hint::Access;
+
+/// What a look at the clock takes.
+const CLOCK_NANOS: u64 = 20;
+
+fn kind_of(access: Access) -> Kind {
+    match access {
+        Access::Read => Kind::Load,
+        Access::Write => Kind::Store,
+    }
+}
+
+// SAFETY: values live in the client's memory and are changed by `Atomic::perform` alone, one thread at a time (W1);
+// `join` waits for the end, or for W3, which keeps the order; a body is run, or dropped, once.
+unsafe impl Engine for World {
+    fn atomic(&self, access: &Atomic<'_>) -> Result<u64, u64> {
+        let kind = match access.operation() {
+            Operation::Load => Kind::Load,
+            Operation::Store(_) if access.ordering() != Ordering::SeqCst => Kind::Store,
+            _ => Kind::ReadModifyWrite,
+        };
+        let ending = self.access(access.address(), kind, access.at());
+        // Also at the end: a lock that is given back must be.
+        let result = access.perform();
+        if let Err(ending) = ending {
+            self.end(ending);
+        }
+        result
+    }
+
+    fn fence(&self, ordering: Ordering, _at: Site) {
+        let mut state = self.state();
+        if ordering == Ordering::SeqCst {
+            state.drain();
+            let cost = state.machine.cost.fence;
+            state.thread().clock += cost;
+        }
+    }
+
+    fn slot_begin(&self, span: &Span) {
+        if let Err(ending) = self.access_all(span.address, span.bytes, kind_of(span.access), span.at) {
+            self.end(ending);
+        }
+    }
+
+    fn slot_end(&self, _span: &Span) {}
+
+    fn touch(&self, span: &Span) {
+        self.slot_begin(span);
+    }
+
+    fn retire(&self, address: usize, _bytes: usize) {
+        self.state().retired(address);
+    }
+
+    fn watch(&self) {
+        self.state().watch();
+    }
+
+    fn wait(&self, at: Site) {
+        if self.waits_while_unwinding(Reason::Spin, at) {
+            self.unwatch();
+            return;
+        }
+        let result = if self.is_ending() {
+            self.unwatch();
+            self.turn()
+        } else {
+            let slept = self.state().attempt_failed(at);
+            match slept {
+                Some(reads) => {
+                    let result = self.switch();
+                    self.state().unread(reads);
+                    result
+                }
+                None => self.give_way_if_impatient(),
+            }
+        };
+        if let Err(ending) = result {
+            self.end(ending);
+        }
+    }
+
+    fn unwatch(&self) {
+        self.state().unwatch();
+    }
+
+    fn park(&self, token: usize, deadline: Option<u64>, at: Site) {
+        if self.waits_while_unwinding(Reason::Park, at) {
+            return;
+        }
+        let mut result = self.turn();
+        if result.is_ok() {
+            let returns = self.state().park(token, deadline, at);
+            if !returns {
+                result = self.switch();
+                self.state().parked(token);
+            }
+        }
+        if let Err(ending) = result {
+            self.end(ending);
+        }
+    }
+
+    fn unpark(&self, token: usize, _at: Site) {
+        let result = self.turn();
+        self.state().unpark(token);
+        if let Err(ending) = result {
+            self.end(ending);
+        }
+    }
+
+    fn yield_now(&self, _at: Site) {
+        if !self.is_ending() {
+            self.state().note_change();
+            self.state().pause();
+        }
+        if let Err(ending) = self.give_way_if_impatient() {
+            self.end(ending);
+        }
+    }
+
+    fn spawn(&self, body: Box<dyn FnOnce() + Send>, _at: Site) -> ThreadId {
+        if self.is_ending() {
+            // Nobody will run it: as if it had ended at once.
+            drop(body);
+            return ThreadId(u64::MAX);
+        }
+        {
+            let mut state = self.state();
+            let cost = state.machine.cycles(state.machine.os.spawn);
+            state.thread().clock += cost;
+        }
+        // SAFETY: the body is 'static.
+        let thread = unsafe { self.start(body) };
+        if let Err(ending) = self.turn() {
+            self.end(ending);
+        }
+        ThreadId(thread as u64)
+    }
+
+    fn join(&self, thread: ThreadId, at: Site) {
+        let Ok(thread) = usize::try_from(thread.0) else { return };
+        let has_ended = || matches!(self.state().threads[thread].status, Status::Ended | Status::Stuck);
+        let mut result = self.turn();
+        while result.is_ok() && thread < usize::MAX && !has_ended() {
+            result = self.block(Reason::Join { thread }, None, at);
+        }
+        if let Err(ending) = result {
+            self.end(ending);
+        }
+    }
+
+    fn now(&self, _at: Site) -> u64 {
+        let mut state = self.state();
+        state.note_change();
+        let cost = state.machine.cycles(CLOCK_NANOS);
+        let thread = state.thread();
+        thread.clock += cost;
+        let clock = thread.clock;
+        state.machine.nanos(clock)
+    }
+
+    fn work(&self, cycles: u64) {
+        let mut state = self.state();
+        let percent = state.machine.cost.smt_percent;
+        let thread = state.thread();
+        thread.clock += if thread.taxed { cycles + cycles * percent / 100 } else { cycles };
+    }
+
+    fn parallelism(&self) -> usize {
+        self.state().parallelism
+    }
+
+    fn pin(&self, cpu: usize) {
+        let result = self.turn();
+        let switches = result.is_ok() && !self.is_ending() && {
+            let mut state = self.state();
+            let place = cpu % state.parallelism;
+            state.pin(place)
+        };
+        let result = if switches { self.switch() } else { result };
+        if let Err(ending) = result {
+            self.end(ending);
+        }
+    }
+}
+
+impl World {
+    /// After a step of back-off: whoever waits for the hardware thread gets it, if pausing was of no use.
+    fn give_way_if_impatient(&self) -> Result<(), crate::world::Ending> {
+        let gives_way = !std::thread::panicking() && !self.is_ending() && {
+            let mut state = self.state();
+            let gives_way = state.is_wanted() && state.is_out_of_patience();
+            if gives_way {
+                state.give_way();
+            }
+            gives_way
+        };
+        if gives_way { self.switch() } else { self.turn() }
+    }
+}

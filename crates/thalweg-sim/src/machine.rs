@@ -1,0 +1,521 @@
+//! Machines as data.
+//!
+//! A machine file is TOML. Every key has to be there, save those that the machine has nothing for, and no other may:
+//! a misspelt key is an error, not a default. Latencies are cycles of the core's clock, seen by who waits; the times
+//! of the operating system are nanoseconds.
+//!
+//! | table | what it says |
+//! |---|---|
+//! | `name`, `about`, `calibration` | what it is; where the numbers are from, and which are guesses |
+//! | `cores` | clock; how many sockets, dies in a socket, cores on a die, cores that share an L2, hardware threads of a core |
+//! | `cache` | size and ways of `l1`, `l2` (may be missing) and `llc`, which each die has; whether the last level takes what is read or only what others lose |
+//! | `latency` | `l1`, `l2`, a `sibling`'s cache; then, for each distance there is, `llc`, `cache`, `upgrade`, `memory` |
+//! | `cost` | what operations cost beside the access: each access, a read-modify-write, a fence, a pause, each invalidated sharer; what a busy SMT sibling adds, in percent |
+//! | `contention` | how long a new owner keeps a contended line, how much of a queued request's way overlaps with its wait, how many times in a row the neighbours go first |
+//! | `interconnect` | how long a transfer occupies the die's network, the link to other dies, the memory |
+//! | `store_buffer`, `prefetch` | how many stores wait for their line; `none`, `next-line` or `stride` |
+//! | `os` | starting a thread, switching, parking, unparking, waking, yielding, the time slice |
+
+use crate::protocol::{Caches, Geometry, MAX_CLUSTERS, MAX_DIES};
+use crate::topology::{Distance, Topology};
+use serde::Deserialize;
+use std::fmt;
+use std::path::Path;
+
+/// A modelled machine: what it has, and what everything on it costs.
+///
+/// ```
+/// use thalweg_sim::Machine;
+///
+/// let machine = Machine::named("x86-88t")?;
+/// assert_eq!(machine.threads(), 88);
+/// let error = Machine::named("x86-88").unwrap_err();
+/// assert!(error.to_string().contains("x86-88t"), "{error}");
+/// # Ok::<(), thalweg_sim::MachineError>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Machine {
+    name: String,
+    about: String,
+    calibration: String,
+    pub(crate) cores: Cores,
+    pub(crate) cache: Cache,
+    pub(crate) latency: Latency,
+    pub(crate) cost: Cost,
+    pub(crate) contention: Contention,
+    pub(crate) interconnect: Interconnect,
+    /// Stores that a thread may have under way; with 0 it waits for each.
+    pub(crate) store_buffer: u32,
+    pub(crate) prefetch: Prefetch,
+    pub(crate) os: Os,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Cores {
+    pub(crate) mhz: u64,
+    sockets: usize,
+    dies: usize,
+    per_die: usize,
+    per_cluster: usize,
+    smt: usize,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Cache {
+    l1: Size,
+    l2: Option<Size>,
+    llc: Size,
+    llc_takes: Takes,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Size {
+    kib: u32,
+    ways: usize,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+enum Takes {
+    Reads,
+    Victims,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Latency {
+    pub(crate) l1: u64,
+    #[serde(default)]
+    pub(crate) l2: u64,
+    #[serde(default)]
+    pub(crate) sibling: u64,
+    same_die: Distant,
+    other_die: Option<Distant>,
+    other_socket: Option<Distant>,
+}
+
+/// What a transfer costs over one distance.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Distant {
+    pub(crate) llc: u64,
+    pub(crate) cache: u64,
+    pub(crate) upgrade: u64,
+    pub(crate) memory: u64,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Cost {
+    pub(crate) access: u64,
+    pub(crate) rmw: u64,
+    pub(crate) fence: u64,
+    pub(crate) pause: u64,
+    pub(crate) sharer: u64,
+    pub(crate) smt_percent: u64,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Contention {
+    pub(crate) hold: u64,
+    pub(crate) overlap: u64,
+    pub(crate) near_first: u32,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Interconnect {
+    pub(crate) die: u64,
+    pub(crate) link: u64,
+    pub(crate) memory: u64,
+    pub(crate) clean: u64,
+}
+
+/// What the hardware fetches by itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Prefetch {
+    /// Nothing.
+    None,
+    /// The line after two misses in a row.
+    NextLine,
+    /// The next line of a stream of equal strides.
+    Stride,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Os {
+    pub(crate) spawn: u64,
+    pub(crate) switch: u64,
+    pub(crate) park: u64,
+    pub(crate) unpark: u64,
+    pub(crate) wake: u64,
+    pub(crate) yields: u64,
+    pub(crate) time_slice: u64,
+}
+
+/// A machine that cannot be built as described.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum MachineError {
+    /// No machine has this name.
+    Unknown {
+        /// The name.
+        name: String,
+    },
+    /// The file cannot be read.
+    Unreadable {
+        /// The file.
+        path: String,
+        /// Why.
+        error: std::io::Error,
+    },
+    /// The text is not a machine file.
+    Malformed {
+        /// The file or the machine.
+        file: String,
+        /// Where and why.
+        message: String,
+    },
+    /// A value makes no sense.
+    Impossible {
+        /// The file or the machine.
+        file: String,
+        /// The key.
+        key: &'static str,
+        /// Its value.
+        value: u64,
+        /// What it has to be.
+        must: String,
+    },
+    /// More threads than the machine has.
+    TooManyThreads {
+        /// The machine.
+        machine: String,
+        /// How many were asked for.
+        asked: usize,
+        /// How many there are.
+        threads: usize,
+    },
+}
+
+impl fmt::Display for MachineError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Unknown { name } => {
+                let known: Vec<_> = Machine::names().collect();
+                write!(f, "there is no machine {name:?}; there are {}, and files ending in .toml", known.join(", "))
+            }
+            Self::Unreadable { path, error } => write!(f, "cannot read the machine file {path}: {error}"),
+            Self::Malformed { file, message } => write!(f, "{file} is not a machine file: {}", message.trim_end()),
+            Self::Impossible { file, key, value, must } => write!(f, "{file}: {key} must be {must}, not {value}"),
+            Self::TooManyThreads { machine, asked, threads } => write!(
+                f,
+                "{machine} has {threads} hardware threads, not {asked}; ask for 1 to {threads}, or take a larger machine"
+            ),
+        }
+    }
+}
+
+impl std::error::Error for MachineError {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            Self::Unreadable { error, .. } => Some(error),
+            _ => None,
+        }
+    }
+}
+
+/// How many hardware threads a machine may have.
+const MAX_THREADS: usize = 2048;
+
+/// The machine files that come with this crate.
+const KNOWN: [(&str, &str); 6] = [
+    ("x86-88t", include_str!("../machines/x86-88t.toml")),
+    ("arm-96t", include_str!("../machines/arm-96t.toml")),
+    ("arm-32", include_str!("../machines/arm-32.toml")),
+    ("arm-160", include_str!("../machines/arm-160.toml")),
+    ("x86-40", include_str!("../machines/x86-40.toml")),
+    ("vl-16", include_str!("../machines/vl-16.toml")),
+];
+
+impl Machine {
+    /// The names of the machines that come with this crate.
+    pub fn names() -> impl Iterator<Item = &'static str> {
+        KNOWN.iter().map(|(name, _)| *name)
+    }
+
+    /// The machine of this name. Errors with the names there are.
+    pub fn named(name: &str) -> Result<Self, MachineError> {
+        match KNOWN.iter().find(|(known, _)| *known == name) {
+            Some((_, text)) => Self::parse(text, name),
+            None => Err(MachineError::Unknown { name: name.to_owned() }),
+        }
+    }
+
+    /// The machine that a file describes. Errors if it cannot be read, has a key too many or too few, or a value
+    /// that makes no sense; the error says which and what would.
+    pub fn from_file(path: impl AsRef<Path>) -> Result<Self, MachineError> {
+        let path = path.as_ref();
+        let file = path.display().to_string();
+        let text =
+            std::fs::read_to_string(path).map_err(|error| MachineError::Unreadable { path: file.clone(), error })?;
+        Self::parse(&text, &file)
+    }
+
+    /// The machine that `text` describes; `file` names it in errors.
+    pub fn parse(text: &str, file: &str) -> Result<Self, MachineError> {
+        let machine: Self = toml::from_str(text)
+            .map_err(|error| MachineError::Malformed { file: file.to_owned(), message: error.to_string() })?;
+        machine.check(file)?;
+        Ok(machine)
+    }
+
+    /// Its name.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// What it is, in one line.
+    pub fn about(&self) -> &str {
+        &self.about
+    }
+
+    /// Where its numbers are from, which were fitted, and which are guesses.
+    pub fn calibration(&self) -> &str {
+        &self.calibration
+    }
+
+    /// How many hardware threads it has.
+    pub fn threads(&self) -> usize {
+        self.topology().all_threads()
+    }
+
+    /// The clock rate of its cores.
+    pub fn mhz(&self) -> u64 {
+        self.cores.mhz
+    }
+
+    /// The same machine with another prefetcher.
+    pub fn with_prefetch(mut self, prefetch: Prefetch) -> Self {
+        self.prefetch = prefetch;
+        self
+    }
+
+    pub(crate) fn topology(&self) -> Topology {
+        let Cores { sockets, dies, per_die, per_cluster, smt, .. } = self.cores;
+        Topology { sockets, dies, cores: per_die, cluster: per_cluster, smt }
+    }
+
+    pub(crate) fn caches(&self) -> Caches {
+        Caches {
+            l1: self.cache.l1.geometry(),
+            l2: self.cache.l2.map(Size::geometry),
+            llc: self.cache.llc.geometry(),
+            victims: self.cache.llc_takes == Takes::Victims,
+        }
+    }
+
+    /// What transfers over `distance` cost.
+    #[inline]
+    pub(crate) fn distant(&self, distance: Distance) -> &Distant {
+        let latency = &self.latency;
+        let given = match distance {
+            Distance::Die => Some(&latency.same_die),
+            Distance::Socket => latency.other_die.as_ref(),
+            Distance::System => latency.other_socket.as_ref(),
+        };
+        given.expect("a machine has a latency for every distance in it")
+    }
+
+    /// How far ahead of the others a thread may run as long as its own cache answers: half of the shortest time in
+    /// which another core can take a line from it. A write that comes in between is, in cycles, still on its way.
+    pub(crate) fn lookahead(&self) -> u64 {
+        let near = &self.latency.same_die;
+        let sibling = if self.cores.per_cluster > 1 { self.latency.sibling } else { u64::MAX };
+        near.cache.min(near.upgrade).min(sibling) / 2
+    }
+
+    /// Nanoseconds in cycles.
+    pub(crate) fn cycles(&self, nanos: u64) -> u64 {
+        (u128::from(nanos) * u128::from(self.cores.mhz) / 1000).min(u128::from(u64::MAX)) as u64
+    }
+
+    /// Cycles in nanoseconds.
+    pub(crate) fn nanos(&self, cycles: u64) -> u64 {
+        (u128::from(cycles) * 1000 / u128::from(self.cores.mhz)) as u64
+    }
+
+    fn check(&self, file: &str) -> Result<(), MachineError> {
+        let refuse = |key, value: u64, must: &str| {
+            Err(MachineError::Impossible { file: file.to_owned(), key, value, must: must.to_owned() })
+        };
+        let Cores { mhz, sockets, dies, per_die, per_cluster, smt } = self.cores;
+        if !(1..=100_000).contains(&mhz) {
+            return refuse("cores.mhz", mhz, "from 1 to 100000");
+        }
+        for (key, value, most) in [
+            ("cores.sockets", sockets, MAX_DIES),
+            ("cores.dies", dies, MAX_DIES),
+            ("cores.per_die", per_die, MAX_CLUSTERS),
+            ("cores.per_cluster", per_cluster, 8),
+            ("cores.smt", smt, 8),
+        ] {
+            if !(1..=most).contains(&value) {
+                return refuse(key, value as u64, &format!("from 1 to {most}"));
+            }
+        }
+        if per_die % per_cluster != 0 {
+            return refuse("cores.per_cluster", per_cluster as u64, &format!("a divisor of cores.per_die, {per_die}"));
+        }
+        let topology = self.topology();
+        if topology.all_dies() > MAX_DIES {
+            return refuse("cores.dies", dies as u64, &format!("at most {MAX_DIES} in all sockets"));
+        }
+        if topology.all_clusters() > MAX_CLUSTERS {
+            let must = format!("such that the machine has at most {MAX_CLUSTERS} clusters");
+            return refuse("cores.per_die", per_die as u64, &must);
+        }
+        if topology.all_threads() > MAX_THREADS {
+            return refuse(
+                "cores.smt",
+                smt as u64,
+                &format!("such that the machine has at most {MAX_THREADS} threads"),
+            );
+        }
+        if per_cluster > 1 && self.cache.l2.is_none() {
+            return refuse("cores.per_cluster", per_cluster as u64, "1 without a cache.l2 to share");
+        }
+        let l2 = self.cache.l2.map(|l2| ("cache.l2.kib", "cache.l2.ways", l2));
+        let sizes =
+            [("cache.l1.kib", "cache.l1.ways", self.cache.l1), ("cache.llc.kib", "cache.llc.ways", self.cache.llc)];
+        for (kib, ways, size) in sizes.into_iter().chain(l2) {
+            if !(1..=64).contains(&size.ways) {
+                return refuse(ways, size.ways as u64, "from 1 to 64");
+            }
+            if size.kib == 0 || size.kib > 1 << 20 || !size.lines().is_multiple_of(size.ways as u32) {
+                return refuse(
+                    kib,
+                    size.kib.into(),
+                    "from 1 to 1048576, and its lines of 64 bytes a multiple of its ways",
+                );
+            }
+        }
+        if let Some(l2) = self.cache.l2 {
+            if l2.lines() < self.cache.l1.lines() {
+                return refuse("cache.l2.kib", l2.kib.into(), "at least cache.l1.kib, whose lines it has too");
+            }
+            if self.latency.l2 <= self.latency.l1 {
+                return refuse("latency.l2", self.latency.l2, "more than latency.l1");
+            }
+        }
+        if per_cluster > 1 && self.latency.sibling < self.latency.l2 {
+            return refuse("latency.sibling", self.latency.sibling, "at least latency.l2, which it goes through");
+        }
+        self.check_distances(file)
+    }
+
+    fn check_distances(&self, file: &str) -> Result<(), MachineError> {
+        let missing = |table: &str| {
+            Err(MachineError::Malformed {
+                file: file.to_owned(),
+                message: format!("the table [latency.{table}] is missing"),
+            })
+        };
+        let latency = &self.latency;
+        if self.cores.dies > 1 && latency.other_die.is_none() {
+            return missing("other_die");
+        }
+        if self.cores.sockets > 1 && latency.other_socket.is_none() {
+            return missing("other_socket");
+        }
+        let near = &latency.same_die;
+        for (key, value) in [
+            ("latency.same_die.llc", near.llc),
+            ("latency.same_die.cache", near.cache),
+            ("latency.same_die.upgrade", near.upgrade),
+            ("latency.same_die.memory", near.memory),
+        ] {
+            let private = latency.l1.max(latency.l2);
+            if value <= private {
+                let must = format!("more than the private caches' {private}");
+                return Err(MachineError::Impossible { file: file.to_owned(), key, value, must });
+            }
+        }
+        for (key, value) in [("os.time_slice", self.os.time_slice), ("cost.pause", self.cost.pause)] {
+            if value == 0 {
+                return Err(MachineError::Impossible {
+                    file: file.to_owned(),
+                    key,
+                    value,
+                    must: "at least 1".to_owned(),
+                });
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Size {
+    fn lines(self) -> u32 {
+        self.kib * 1024 / 64
+    }
+
+    fn geometry(self) -> Geometry {
+        Geometry { sets: self.lines() / self.ways as u32, ways: self.ways }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_machine_that_comes_along_is_one() {
+        for (name, threads) in
+            [("x86-88t", 88), ("arm-96t", 96), ("arm-32", 32), ("arm-160", 160), ("x86-40", 40), ("vl-16", 16)]
+        {
+            let machine = Machine::named(name).unwrap_or_else(|error| panic!("{error}"));
+            assert_eq!((machine.name(), machine.threads()), (name, threads));
+            assert!(machine.calibration().len() > 100, "{name} says where its numbers are from");
+        }
+        assert_eq!(Machine::names().count(), 6);
+    }
+
+    /// What is said about `x86-88t` with `from` replaced by `to`.
+    fn refusal(from: &str, to: &str) -> String {
+        let text = KNOWN[0].1;
+        assert!(text.contains(from), "{from}");
+        Machine::parse(&text.replacen(from, to, 1), "mine.toml").unwrap_err().to_string()
+    }
+
+    #[test]
+    fn what_is_wrong_is_named() {
+        let refused = refusal("mhz =", "mzh =");
+        assert!(refused.contains("mine.toml") && refused.contains("mzh") && refused.contains("mhz"), "{refused}");
+        let refused = refusal("smt = 2", "smt = 0");
+        assert!(refused.contains("cores.smt must be from 1 to 8, not 0"), "{refused}");
+        let refused = refusal("per_cluster = 1", "per_cluster = 4");
+        assert!(refused.contains("cores.per_cluster must be a divisor of cores.per_die, 22, not 4"), "{refused}");
+        let refused = refusal("[latency.other_socket]", "[latency.other_die]");
+        assert!(refused.contains("[latency.other_socket] is missing"), "{refused}");
+        let refused = refusal("prefetch = \"stride\"", "prefetch = \"magic\"");
+        assert!(refused.contains("magic") && refused.contains("next-line"), "{refused}");
+        let refused = refusal("l1 = { kib = 32, ways = 8 }", "l1 = { kib = 33, ways = 7 }");
+        assert!(refused.contains("cache.l1.kib") && refused.contains("33"), "{refused}");
+        let refused = refusal("sockets = 2", "sockets = -2");
+        assert!(refused.contains("-2"), "{refused}");
+    }
+
+    #[test]
+    fn cycles_and_nanoseconds() {
+        let machine = Machine::named("vl-16").unwrap();
+        assert_eq!((machine.cycles(100), machine.nanos(200)), (200, 100));
+    }
+}

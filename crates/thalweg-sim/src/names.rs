@@ -1,0 +1,216 @@
+//! Addresses as the machine knows them.
+//!
+//! Where the host puts an object must decide nothing, so host addresses only name lines; the machine's own line numbers
+//! are given out in the order of the run.
+//!
+//! - An allocation of the run gets its lines when it is made, as an allocator of that machine would place it: small ones
+//!   side by side in pages of the core that asks, each on lines of its own; freed ones are reused by the core that freed
+//!   them, the last first.
+//! - Anything else (statics, stacks, what was made before the run) gets a line for each 64 bytes of host memory, in the
+//!   order of the first access.
+//!
+//! For the second kind, and if the program does not use [`Heap`](crate::Heap), which objects share a line is the host's
+//! choice.
+
+use crate::protocol::{MAX_LINES, PAGE};
+use std::collections::{BTreeMap, HashMap};
+
+/// The size of a line, in bytes: of the host's, and of every machine's.
+pub(crate) const LINE: usize = 64;
+/// How many lines are found without a search.
+const QUICK: usize = 1 << 14;
+/// What no host line is numbered.
+const NOWHERE: usize = usize::MAX;
+
+/// An allocation of the run.
+#[derive(Clone, Copy, Debug)]
+struct Block {
+    bytes: usize,
+    first: u32,
+    /// Its lines, rounded up: blocks of the same size replace each other.
+    lines: u32,
+}
+
+/// Where a core puts what it allocates.
+#[derive(Clone, Debug, Default)]
+struct Arena {
+    /// The rest of the page it is filling.
+    next: u32,
+    end: u32,
+    /// Freed blocks, by their number of lines.
+    free: HashMap<u32, Vec<u32>>,
+}
+
+/// The lines that host addresses name.
+#[derive(Debug)]
+pub(crate) struct Names {
+    /// Host lines found lately, and their numbers; by the host line's low bits.
+    quick: Box<[(usize, u32)]>,
+    /// By host address.
+    blocks: BTreeMap<usize, Block>,
+    /// By host line. Never iterated.
+    stray: HashMap<usize, u32>,
+    arenas: Vec<Arena>,
+    next_page: u32,
+}
+
+impl Names {
+    pub(crate) fn new(cores: usize) -> Self {
+        Self {
+            quick: vec![(NOWHERE, 0); QUICK].into_boxed_slice(),
+            blocks: BTreeMap::new(),
+            stray: HashMap::new(),
+            arenas: vec![Arena::default(); cores],
+            next_page: 0,
+        }
+    }
+
+    /// The line at a host address, if it was found lately.
+    #[inline(always)]
+    pub(crate) fn lately(&self, address: usize) -> Option<u32> {
+        let host = address / LINE;
+        let (known, line) = self.quick[host % QUICK];
+        (known == host).then_some(line)
+    }
+
+    /// The line at a host address, which `core` accesses.
+    #[inline]
+    pub(crate) fn line(&mut self, address: usize, core: usize) -> u32 {
+        self.lately(address).unwrap_or_else(|| self.find(address, core))
+    }
+
+    #[cold]
+    fn find(&mut self, address: usize, core: usize) -> u32 {
+        let host = address / LINE;
+        let block = self.blocks.range(..=address).next_back();
+        let line = match block.filter(|(base, block)| address - *base < block.bytes) {
+            Some((base, block)) => block.first + (host - base / LINE) as u32,
+            None => match self.stray.get(&host) {
+                Some(&line) => line,
+                None => {
+                    let line = self.place(core, 1);
+                    self.stray.insert(host, line);
+                    line
+                }
+            },
+        };
+        self.quick[host % QUICK] = (host, line);
+        line
+    }
+
+    /// `core` allocated `bytes` bytes at `base`, where a host line begins.
+    pub(crate) fn allocated(&mut self, base: usize, bytes: usize, core: usize) {
+        // What overlaps was freed where nobody saw it.
+        while let Some((&other, block)) = self.blocks.range(..base + bytes.max(1)).next_back()
+            && other + block.bytes.max(1) > base
+        {
+            self.freed(other, core);
+        }
+        let lines = round(bytes.div_ceil(LINE).max(1));
+        let reused = self.arenas[core].free.get_mut(&lines).and_then(Vec::pop);
+        let first = reused.unwrap_or_else(|| self.place(core, lines));
+        self.forget(base, bytes);
+        self.blocks.insert(base, Block { bytes, first, lines });
+    }
+
+    /// `core` freed what is at `base`.
+    pub(crate) fn freed(&mut self, base: usize, core: usize) {
+        if let Some(Block { bytes, first, lines }) = self.blocks.remove(&base) {
+            self.forget(base, bytes);
+            self.arenas[core].free.entry(lines).or_default().push(first);
+        }
+    }
+
+    /// Lines that were never used, side by side.
+    fn place(&mut self, core: usize, lines: u32) -> u32 {
+        if lines > PAGE {
+            return self.pages(lines.div_ceil(PAGE));
+        }
+        if self.arenas[core].end - self.arenas[core].next < lines {
+            let next = self.pages(1);
+            let arena = &mut self.arenas[core];
+            (arena.next, arena.end) = (next, next + PAGE);
+        }
+        let arena = &mut self.arenas[core];
+        arena.next += lines;
+        arena.next - lines
+    }
+
+    fn pages(&mut self, pages: u32) -> u32 {
+        let first = self.next_page;
+        self.next_page += pages;
+        assert!(self.next_page <= MAX_LINES / PAGE, "the simulated program has used all {MAX_LINES} lines of memory");
+        first * PAGE
+    }
+
+    /// The host lines of a block mean something else now.
+    fn forget(&mut self, base: usize, bytes: usize) {
+        let lines = base / LINE..(base + bytes).div_ceil(LINE);
+        if lines.len() >= QUICK {
+            self.quick.fill((NOWHERE, 0));
+        } else {
+            for host in lines {
+                let entry = &mut self.quick[host % QUICK];
+                if entry.0 == host {
+                    *entry = (NOWHERE, 0);
+                }
+            }
+        }
+    }
+}
+
+/// A number of lines as blocks have it: exact when small, then a power of two, then whole pages.
+fn round(lines: usize) -> u32 {
+    let lines = u32::try_from(lines).unwrap_or(MAX_LINES);
+    match lines {
+        0..=8 => lines,
+        9..=PAGE => lines.next_power_of_two(),
+        _ => lines.next_multiple_of(PAGE),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const BASE: usize = 1 << 20;
+
+    #[test]
+    fn lines_are_numbered_in_the_order_of_the_run() {
+        // The same requests at other host addresses.
+        let lines = |bases: [usize; 3], stack: usize| {
+            let mut names = Names::new(2);
+            let mut seen = Vec::new();
+            names.allocated(bases[0], 200, 0);
+            names.allocated(bases[1], 8, 1);
+            names.allocated(bases[2], 5000, 0);
+            for address in [bases[0] + 70, bases[2] + 4999, stack, bases[1], bases[0], stack + 64, stack + 8] {
+                seen.push(names.line(address, 0));
+            }
+            names.freed(bases[0], 0);
+            names.allocated(bases[1] + 640, 250, 0);
+            seen.push(names.line(bases[1] + 640, 1));
+            seen
+        };
+        let seen = lines([BASE, BASE + 4096, BASE + 65536], 64);
+        assert_eq!(seen, lines([BASE + 99 * 64, BASE, BASE + 8192], BASE << 10));
+        assert_eq!(seen[0], seen[4] + 1, "one allocation, one line after the other");
+        assert_eq!(seen[2], seen[6], "one line of the stack");
+        assert_eq!(seen[7], seen[4], "a block of the same size is used again");
+        assert_ne!(seen[3] / PAGE, seen[4] / PAGE, "cores fill pages of their own");
+    }
+
+    #[test]
+    fn freed_memory_is_not_mistaken_for_what_comes_there() {
+        let mut names = Names::new(1);
+        names.allocated(BASE, 64, 0);
+        let old = names.line(BASE, 0);
+        names.freed(BASE, 0);
+        names.allocated(BASE, 128, 0);
+        assert_ne!(names.line(BASE, 0), old, "another size, so another place");
+        // Freed unseen: the host gives the memory out again.
+        names.allocated(BASE - 64, 1 << 21, 0);
+        assert_eq!(names.line(BASE, 0), names.line(BASE - 64, 0) + 1);
+        assert_eq!(names.blocks.len(), 1);
+    }
+}

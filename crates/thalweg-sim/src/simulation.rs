@@ -1,0 +1,114 @@
+//! Running a client on a modelled machine.
+
+use crate::failure::Failure;
+use crate::machine::{Machine, MachineError};
+use crate::report::Report;
+use crate::threads::State;
+use crate::world::World;
+
+/// A run of a client on a machine.
+///
+/// ```
+/// use thalweg_sim::{Machine, Simulation};
+/// use thalweg_sync::{atomic::{AtomicU64, Ordering}, thread};
+///
+/// let report = Simulation::new(Machine::named("x86-88t")?).threads(8).run(|| {
+///     let total = AtomicU64::new(0);
+///     thread::scope(|scope| {
+///         for _ in 0..8 {
+///             scope.spawn(|| (0..20_000).for_each(|_| _ = total.fetch_add(1, Ordering::Relaxed)));
+///         }
+///     });
+///     assert_eq!(total.load(Ordering::Relaxed), 160_000);
+/// });
+/// // One line, which eight cores take from each other.
+/// assert!(report.lines[0].misses > 100);
+/// println!("{report}");
+/// # Ok::<(), thalweg_sim::MachineError>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Simulation {
+    machine: Machine,
+    threads: usize,
+    seed: u64,
+    jitter: u64,
+    limit: u64,
+    stack_bytes: usize,
+}
+
+impl Simulation {
+    /// A run on all hardware threads of `machine`, with seed 0, at most a minute of simulated time.
+    pub fn new(machine: Machine) -> Self {
+        let threads = machine.threads();
+        Self { machine, threads, seed: 0, jitter: 500, limit: 60_000_000_000, stack_bytes: 256 << 10 }
+    }
+
+    /// How many hardware threads the program may use: the first of the machine, first each core's first. What
+    /// `thread::available_parallelism` says. A program may start more threads; they share these.
+    pub fn threads(mut self, threads: usize) -> Self {
+        self.threads = threads;
+        self
+    }
+
+    /// Which of the runs that differ by [`jitter`](Self::jitter) only. The same seed is always the same run.
+    pub fn seed(mut self, seed: u64) -> Self {
+        self.seed = seed;
+        self
+    }
+
+    /// By up to how many nanoseconds threads start and wake up late; 500 unless set. The seed decides by how many.
+    pub fn jitter(mut self, nanos: u64) -> Self {
+        self.jitter = nanos;
+        self
+    }
+
+    /// After how many nanoseconds of simulated time the run is given up.
+    pub fn limit(mut self, nanos: u64) -> Self {
+        self.limit = nanos;
+        self
+    }
+
+    /// The size of each thread's stack. Memory is used only as far as the stack grows.
+    pub fn stack_bytes(mut self, bytes: usize) -> Self {
+        self.stack_bytes = bytes;
+        self
+    }
+
+    /// Runs `client` as the first thread, and everything that it starts, to the end.
+    ///
+    /// # Panics
+    ///
+    /// With the [`Failure`], if there is one.
+    pub fn run(&self, client: impl FnOnce() + Send) -> Report {
+        match self.try_run(client) {
+            Ok(((), report)) => report,
+            Err(failure) => panic!("{failure}"),
+        }
+    }
+
+    /// As [`run`](Self::run), but gives what `client` returns, or the failure. Errors also if the machine has fewer
+    /// threads than were asked for.
+    pub fn try_run<R: Send>(&self, client: impl FnOnce() -> R + Send) -> Result<(R, Report), Failure> {
+        let threads = self.machine.threads();
+        if !(1..=threads).contains(&self.threads) {
+            let machine = self.machine.name().to_owned();
+            return Err(MachineError::TooManyThreads { machine, asked: self.threads, threads }.into());
+        }
+        let cycles = |nanos| self.machine.cycles(nanos);
+        // A thread of its own: a coroutine that is stuck while it unwinds leaves the thread's panic count wrong for
+        // good.
+        let run = || {
+            let state =
+                State::new(self.machine.clone(), self.threads, self.seed, cycles(self.limit), cycles(self.jitter));
+            let mut returned = None;
+            let body = Box::new(|| returned = Some(client()));
+            let mut state = World::new(state, self.stack_bytes).run(body);
+            match (state.failure.take(), returned) {
+                (Some(failure), _) => Err(failure),
+                (None, Some(value)) => Ok((value, Report::new(&state, self.seed))),
+                (None, None) => unreachable!("a run without a failure comes to its end"),
+            }
+        };
+        std::thread::scope(|scope| scope.spawn(run).join()).unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+    }
+}

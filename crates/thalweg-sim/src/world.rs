@@ -1,0 +1,319 @@
+//! One run: simulated threads on coroutines.
+//!
+//! # Invariants
+//!
+//! - **W1** One thread executes at a time, and everything happens on one OS thread. `state` is never borrowed across a
+//!   switch, nor while the client's code runs.
+//! - **W2** A switch happens only in a hook, and never while the running thread unwinds: the standard library counts
+//!   panics per OS thread, so another thread would see the unwinding as its own.
+//! - **W3** A failure stops the run at once. Then the threads are resumed once more, the last started first, to unwind
+//!   by a panic of type [`End`]; so a thread ends only after those it started, which may borrow from its stack.
+//! - **W4** A thread that cannot be unwound, because a destructor waits for what never comes, is left as it is and
+//!   never resumed.
+
+use crate::access::{Kind, Step};
+use crate::failure::{Failure, Reason, Waiting};
+use crate::heap;
+use crate::names::LINE;
+use crate::threads::{State, Status};
+use corosensei::stack::DefaultStack;
+use corosensei::{Coroutine, CoroutineResult, Yielder};
+use std::any::Any;
+use std::cell::{Cell, RefCell, RefMut};
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::ptr::NonNull;
+use thalweg_sync::engine::Site;
+
+/// Why a thread is resumed.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Wake {
+    /// To go on.
+    Go,
+    /// To unwind (W3).
+    End,
+}
+
+/// The panic that unwinds a thread of a run that is given up.
+struct End;
+
+pub(crate) type Fiber = Coroutine<Wake, (), (), DefaultStack>;
+
+/// The running thread has to unwind, once it has done what must not be left half done.
+#[must_use]
+pub(crate) struct Ending(());
+
+/// One run.
+pub(crate) struct World {
+    state: RefCell<State>,
+    stack_bytes: usize,
+    /// The run is being given up (W3).
+    ending: Cell<bool>,
+}
+
+impl World {
+    pub(crate) fn new(state: State, stack_bytes: usize) -> Self {
+        Self { state: RefCell::new(state), stack_bytes, ending: Cell::new(false) }
+    }
+
+    /// Runs `client` as thread 0, and everything that it starts, to the end.
+    pub(crate) fn run<'a>(self, client: Box<dyn FnOnce() + 'a>) -> State {
+        let world = &self;
+        thalweg_sync::engine::enter(world, || {
+            // SAFETY: the body runs in the loop below, or is dropped in `end_all`: within the borrow of `client`.
+            unsafe { world.start(client) };
+            while let Some(thread) = world.next_to_run() {
+                world.resume(thread, Wake::Go);
+            }
+            world.end_all();
+        });
+        self.state.into_inner()
+    }
+
+    /// The state, for a moment that contains no switch (W1).
+    #[inline(always)]
+    pub(crate) fn state(&self) -> RefMut<'_, State> {
+        self.state.borrow_mut()
+    }
+
+    // What the scheduler does, between threads.
+
+    fn next_to_run(&self) -> Option<usize> {
+        let mut state = self.state();
+        if state.failure.is_some() {
+            return None;
+        }
+        let chosen = state.choose();
+        if chosen.is_none() && state.failure.is_none() {
+            let waiting = state.waiting();
+            if !waiting.is_empty() {
+                let nanos = state.machine.nanos(state.latest());
+                state.failure = Some(Failure::Deadlock { waiting, nanos });
+            }
+        }
+        chosen
+    }
+
+    fn resume(&self, thread: usize, wake: Wake) {
+        let mut fiber = {
+            let mut state = self.state();
+            state.current = thread;
+            state.threads[thread].fiber.take().expect("a thread that can be resumed is not running")
+        };
+        match heap::watched(self, || fiber.resume(wake)) {
+            CoroutineResult::Yield(()) => self.state().threads[thread].fiber = Some(fiber),
+            CoroutineResult::Return(()) => self.state().ended(thread),
+        }
+    }
+
+    /// Unwinds what is left (W3).
+    fn end_all(&self) {
+        self.ending.set(true);
+        // A destructor may start threads; those end at once, in `spawn`.
+        let threads = self.state().threads.len();
+        for thread in (0..threads).rev() {
+            let status = self.state().threads[thread].status;
+            if !matches!(status, Status::Ended | Status::Stuck) {
+                self.resume(thread, Wake::End);
+            }
+            let mut state = self.state();
+            if state.threads[thread].status != Status::Ended {
+                // W4. Its stack stays as it is, for dropping the coroutine would unwind it.
+                std::mem::forget(state.threads[thread].fiber.take());
+            }
+        }
+    }
+
+    // What threads do.
+
+    /// Starts a thread.
+    ///
+    /// # Safety
+    ///
+    /// What `body` borrows outlives the thread, or the run.
+    pub(crate) unsafe fn start<'a>(&self, body: Box<dyn FnOnce() + 'a>) -> usize {
+        let mut state = self.state();
+        let thread = state.threads.len();
+        let stack = DefaultStack::new(self.stack_bytes).unwrap_or_else(|error| {
+            panic!("no memory for the stack of thread {thread}: {error}; use fewer threads or smaller stacks")
+        });
+        // SAFETY: only the lifetime changes; the caller answers for it.
+        let body = unsafe { std::mem::transmute::<Box<dyn FnOnce() + 'a>, Box<dyn FnOnce()>>(body) };
+        let world = NonNull::from(self);
+        let fiber = Fiber::with_stack(stack, move |yielder, wake| {
+            // SAFETY: threads run in `World::run` only, which borrows the world.
+            unsafe { world.as_ref() }.body(thread, yielder, wake, body);
+        });
+        let time = if thread == 0 { 0 } else { state.thread().clock };
+        state.started(fiber, time)
+    }
+
+    /// A thread, from its first instruction to its last.
+    fn body(&self, thread: usize, yielder: &Yielder<Wake, ()>, wake: Wake, body: Box<dyn FnOnce()>) {
+        self.state().threads[thread].yielder = Some(NonNull::from(yielder));
+        let result = catch_unwind(AssertUnwindSafe(|| match wake {
+            Wake::Go => body(),
+            Wake::End => drop(body),
+        }));
+        if let Err(panic) = result
+            && !panic.is::<End>()
+        {
+            let mut state = self.state();
+            let nanos = state.machine.nanos(state.threads[thread].clock);
+            state.fail(Failure::Panic { thread, message: message(&*panic), nanos });
+        }
+    }
+
+    /// True if the running thread can neither be switched away from nor unwound: it does what it does at once.
+    fn is_unwinding(&self) -> bool {
+        std::thread::panicking()
+    }
+
+    /// The run is being given up.
+    #[inline(always)]
+    pub(crate) fn is_ending(&self) -> bool {
+        self.ending.get()
+    }
+
+    /// An access of `kind` to the line at `address`, as long as it takes. `Err`: the thread has to end; see
+    /// [`end`](Self::end).
+    #[inline(always)]
+    pub(crate) fn access(&self, address: usize, kind: Kind, at: Site) -> Result<(), Ending> {
+        if !self.is_ending() && self.state().quick(address, kind) {
+            return Ok(());
+        }
+        self.slow(address, kind, at)
+    }
+
+    #[inline(never)]
+    fn slow(&self, address: usize, kind: Kind, at: Site) -> Result<(), Ending> {
+        self.turn()?;
+        if self.is_unwinding() {
+            return Ok(());
+        }
+        let line = {
+            let mut state = self.state();
+            let core = state.thread().core;
+            state.names.line(address, core)
+        };
+        loop {
+            let step = self.state().step(line, kind, at);
+            match step {
+                Step::Done => return Ok(()),
+                Step::Later => self.turn()?,
+                Step::InLine => self.switch()?,
+            }
+        }
+    }
+
+    /// Accesses to all lines of a range.
+    pub(crate) fn access_all(&self, address: usize, bytes: usize, kind: Kind, at: Site) -> Result<(), Ending> {
+        if bytes == 0 {
+            return Ok(());
+        }
+        let last = (address + bytes - 1) / LINE;
+        self.access(address, kind, at)?;
+        (address / LINE + 1..=last).try_for_each(|line| self.access(line * LINE, kind, at))
+    }
+
+    /// Waits until it is the running thread's turn: nobody has a smaller clock.
+    #[inline]
+    pub(crate) fn turn(&self) -> Result<(), Ending> {
+        if self.is_unwinding() {
+            return Ok(());
+        }
+        if self.is_ending() {
+            return Err(Ending(()));
+        }
+        if self.state().in_turn() {
+            return Ok(());
+        }
+        self.switch()
+    }
+
+    /// Switches to the scheduler, until it resumes the running thread.
+    pub(crate) fn switch(&self) -> Result<(), Ending> {
+        let yielder = self.state().thread().yielder.expect("a running thread has a yielder");
+        // SAFETY: it is the running thread's own, which lives until the thread ends.
+        match unsafe { yielder.as_ref() }.suspend(()) {
+            Wake::Go => Ok(()),
+            Wake::End => Err(Ending(())),
+        }
+    }
+
+    /// The running thread waits until it is woken, or until `deadline`, in cycles.
+    pub(crate) fn block(&self, reason: Reason, deadline: Option<u64>, at: Site) -> Result<(), Ending> {
+        if self.is_unwinding() {
+            self.wait_while_unwinding(reason, at);
+            return Ok(());
+        }
+        if self.is_ending() {
+            return Err(Ending(()));
+        }
+        self.state().sleep(reason, deadline, at);
+        self.switch()
+    }
+
+    /// True if the running thread unwinds; then it has waited as it can.
+    pub(crate) fn waits_while_unwinding(&self, reason: Reason, at: Site) -> bool {
+        let unwinding = self.is_unwinding();
+        if unwinding {
+            self.wait_while_unwinding(reason, at);
+        }
+        unwinding
+    }
+
+    /// A destructor waits. The clock may end that; nobody else can (W2), so then the thread is stuck (W4).
+    fn wait_while_unwinding(&self, reason: Reason, at: Site) {
+        let mut state = self.state();
+        let second = state.machine.cycles(1_000_000_000);
+        let current = state.current;
+        let thread = state.thread();
+        thread.clock += second;
+        thread.impatience += 1;
+        if thread.impatience < 64 {
+            return;
+        }
+        thread.status = Status::Stuck;
+        state.fail(Failure::WaitsWhileUnwinding { waiting: Waiting { thread: current, reason, at } });
+        drop(state);
+        let _ = self.switch();
+        unreachable!("a stuck thread is never resumed");
+    }
+
+    /// Unwinds the running thread (W3).
+    pub(crate) fn end(&self, _: Ending) {
+        resume_unwind(Box::new(End));
+    }
+
+    // What the allocator tells.
+
+    pub(crate) fn allocated(&self, address: usize, bytes: usize) {
+        // Borrowed: the engine itself allocates.
+        if let Ok(mut state) = self.state.try_borrow_mut() {
+            let core = state.thread().core;
+            state.names.allocated(address, bytes, core);
+        }
+    }
+
+    pub(crate) fn freed(&self, address: usize) {
+        if let Ok(mut state) = self.state.try_borrow_mut() {
+            let core = state.thread().core;
+            state.names.freed(address, core);
+        }
+    }
+}
+
+impl State {
+    pub(crate) fn fail(&mut self, failure: Failure) {
+        // What goes wrong later is a consequence.
+        self.failure.get_or_insert(failure);
+    }
+}
+
+fn message(panic: &(dyn Any + Send)) -> String {
+    match (panic.downcast_ref::<&str>(), panic.downcast_ref::<String>()) {
+        (Some(text), _) => (*text).to_owned(),
+        (_, Some(text)) => text.clone(),
+        _ => "a value that is not text".to_owned(),
+    }
+}

@@ -1,0 +1,304 @@
+//! How the machine runs programs: the same numbers every time, threads, waiting, time, and the end of a run that failed.
+#![cfg(not(loom))]
+#![allow(clippy::disallowed_types, reason = "what a test notes about a run must be no part of it")]
+
+mod support;
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use support::{HEAP, machine};
+use thalweg_queue::{bbq, fast_forward};
+use thalweg_sim::{Failure, Heap, Layout, Machine, MachineError, Reason, Report, Simulation};
+use thalweg_sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release, SeqCst};
+use thalweg_sync::atomic::{AtomicBool, AtomicU32, AtomicU64};
+use thalweg_sync::park::Parker;
+use thalweg_sync::sync::{Arc, Mutex};
+use thalweg_sync::time::{self, Duration};
+use thalweg_sync::{CachePadded, spin, thread};
+
+#[global_allocator]
+static ALLOCATOR: Heap = HEAP;
+
+/// Boxed messages through BBQ and numbers through FastForward, allocating as it goes.
+fn traffic(producers: u64, messages: u64) {
+    let (tx, rx) = bbq::with_capacity::<Box<u64>>(64).unwrap();
+    let (mut there, mut back) = fast_forward::<std::num::NonZero<u64>>(32).unwrap();
+    thread::scope(|scope| {
+        for producer in 0..producers {
+            let tx = tx.clone();
+            scope.spawn(move || (0..messages).for_each(|n| tx.push(Box::new(producer * messages + n)).unwrap()));
+        }
+        drop(tx);
+        scope.spawn(move || {
+            let mut sum = 0;
+            while let Ok(message) = rx.pop() {
+                sum += *message;
+            }
+            there.push(std::num::NonZero::new(sum).unwrap()).unwrap();
+        });
+        let all = producers * messages;
+        assert_eq!(back.pop().unwrap().get(), all * (all - 1) / 2);
+    });
+}
+
+fn report(seed: u64) -> Report {
+    Simulation::new(machine("x86-88t")).threads(12).seed(seed).run(|| traffic(10, 60))
+}
+
+#[test]
+fn the_same_seed_is_the_same_report_wherever_objects_are() {
+    let first = report(7);
+    assert_eq!(first.layout, Layout::Modelled);
+    // Other allocations in between, of which some stay: the allocator hands out other addresses now.
+    let kept: Vec<Vec<u8>> = (1..2000).filter(|n| n % 3 != 0).map(|n| vec![0; n * 7 % 1500 + 1]).collect();
+    let dropped: Vec<Vec<u8>> = (1..2000).map(|n| vec![0; n * 11 % 900 + 1]).collect();
+    drop(dropped);
+    let second = report(7);
+    assert_eq!(first, second);
+    assert_eq!(first.to_json(), second.to_json());
+    drop(kept);
+    // On another thread, whose stack is elsewhere, from a deeper place.
+    fn deeper(depth: usize) -> Report {
+        let ballast = std::hint::black_box([depth; 33]);
+        if ballast[depth] == 0 { report(7) } else { deeper(depth - 1) }
+    }
+    let third = thread::spawn(|| deeper(9)).join().unwrap();
+    assert_eq!(first, third);
+}
+
+#[test]
+fn another_seed_is_another_run() {
+    assert_ne!(report(1).cycles, report(2).cycles);
+    let rigid = |seed| Simulation::new(machine("x86-88t")).jitter(0).seed(seed).run(|| traffic(3, 20)).cycles;
+    assert_eq!(rigid(1), rigid(2), "without jitter there is nothing to decide");
+}
+
+#[test]
+fn what_threads_do_is_counted() {
+    let report = Simulation::new(machine("x86-88t")).threads(4).run(|| {
+        let word = AtomicU64::new(0);
+        thread::scope(|scope| {
+            for _ in 0..3 {
+                scope.spawn(|| (0..2000).for_each(|_| _ = word.fetch_add(1, Relaxed)));
+            }
+        });
+        assert_eq!(word.load(Relaxed), 6000);
+    });
+    let counts = &report.counts;
+    assert_eq!(report.per_thread.len(), 4);
+    assert!(report.per_thread[1..].iter().all(|thread| thread.accesses >= 2000 && thread.ended > thread.started));
+    assert!(report.per_thread.iter().all(|thread| thread.ended <= report.nanos));
+    assert_eq!(counts.accesses, report.per_thread.iter().map(|thread| thread.accesses).sum::<u64>());
+    let beyond = counts.llc_hits.total() + counts.cache_transfers.total() + counts.memory_reads.total();
+    assert_eq!(counts.misses(), counts.sibling_hits + counts.upgrades.total() + beyond);
+    let line = &report.lines[0];
+    assert!(line.sites[0].site.contains("runs.rs"), "{}", line.sites[0].site);
+    assert!(report.to_string().contains("runs.rs") && report.to_json().contains("\"accesses\""));
+}
+
+#[test]
+fn waiting_ends_when_what_was_read_changes() {
+    let report = Simulation::new(machine("x86-88t")).threads(2).run(|| {
+        let (ready, done) = (CachePadded(AtomicBool::new(false)), CachePadded(AtomicBool::new(false)));
+        thread::scope(|scope| {
+            scope.spawn(|| {
+                spin::until(|| ready.load(Acquire).then_some(()));
+                done.store(true, Release);
+            });
+            thalweg_sync::hint::work(1_000_000);
+            ready.store(true, Release);
+            spin::until(|| done.load(Acquire).then_some(()));
+        });
+    });
+    assert!(report.counts.sleeps >= 1 && report.counts.polls < 10, "{:?}", report.counts);
+    assert!(report.nanos > 1_000_000 * 1000 / machine("x86-88t").mhz());
+}
+
+/// A lost wake-up here is a deadlock, so this is a test of the rules by which waits sleep: threads of one core, of two
+/// that share it, and of several.
+#[test]
+fn waits_are_woken_by_neighbours_too() {
+    for (name, threads, workers) in
+        [("x86-88t", 1, 2), ("x86-88t", 1, 5), ("x86-88t", 3, 7), ("arm-32", 2, 4), ("vl-16", 2, 3)]
+    {
+        for seed in 0..4 {
+            let report = Simulation::new(machine(name)).threads(threads).seed(seed).run(|| baton(workers));
+            assert!(report.nanos > 0);
+        }
+    }
+    // Two hardware threads of one core: numbers 0 and 44.
+    for seed in 0..4 {
+        Simulation::new(machine("x86-88t")).seed(seed).run(|| {
+            let (turn, other) = (AtomicU32::new(0), CachePadded(AtomicU32::new(0)));
+            thread::scope(|scope| {
+                for (me, cpu) in [(0, 0), (1, 44)] {
+                    let (turn, other) = (&turn, &other);
+                    scope.spawn(move || {
+                        thread::pin_current(cpu).unwrap();
+                        for round in 0..200 {
+                            spin::until(|| {
+                                let mine = turn.load(Acquire) == 2 * round + me;
+                                // The neighbour runs before this attempt ends.
+                                thalweg_sync::hint::work(300);
+                                (other.load(Relaxed) == 0 && mine).then_some(())
+                            });
+                            turn.store(2 * round + me + 1, Release);
+                        }
+                    });
+                }
+            });
+        });
+    }
+}
+
+/// Threads take turns by a number on one line.
+fn baton(workers: u32) {
+    let turn = AtomicU32::new(0);
+    thread::scope(|scope| {
+        for me in 0..workers {
+            let turn = &turn;
+            scope.spawn(move || {
+                for round in 0..30 {
+                    spin::until(|| (turn.load(Acquire) == round * workers + me).then_some(()));
+                    turn.fetch_add(1, AcqRel);
+                }
+            });
+        }
+    });
+}
+
+#[test]
+fn more_threads_than_hardware_take_turns() {
+    let time = |threads| {
+        let client = || {
+            thread::scope(|scope| {
+                for _ in 0..8 {
+                    scope.spawn(|| {
+                        let own = AtomicU64::new(0);
+                        for _ in 0..200 {
+                            thalweg_sync::hint::work(100_000);
+                            own.fetch_add(1, Relaxed);
+                        }
+                    });
+                }
+            });
+        };
+        Simulation::new(machine("arm-96t")).threads(threads).run(client)
+    };
+    let (one, four, eight) = (time(1), time(4), time(9));
+    assert!(one.counts.preemptions > 4 && eight.counts.preemptions == 0);
+    let ratio = one.nanos as f64 / eight.nanos as f64;
+    assert!((7.0..9.0).contains(&ratio), "eight threads on one took {ratio} times as long");
+    let ratio = four.nanos as f64 / eight.nanos as f64;
+    assert!((1.8..2.6).contains(&ratio), "eight threads on four took {ratio} times as long");
+}
+
+#[test]
+fn parked_threads_cost_nothing_and_wake() {
+    let report = Simulation::new(machine("x86-88t")).threads(2).run(|| {
+        let (send, receive) = bbq::with_capacity(16).unwrap();
+        let sleeper = thread::spawn(move || {
+            let parker = Parker::new();
+            send.push(parker.unparker()).unwrap();
+            parker.park();
+            assert!(!parker.park_timeout(Duration::from_micros(50)));
+            time::now()
+        });
+        let unparker = receive.pop().unwrap();
+        thread::sleep(Duration::from_micros(300));
+        let before = time::now();
+        unparker.unpark();
+        let after = sleeper.join().unwrap();
+        assert!(after.since(before) >= Duration::from_micros(50), "{:?}", after.since(before));
+    });
+    assert!(report.per_thread[1].off > 300_000, "{:?}", report.per_thread);
+    assert!(report.nanos > 350_000 && report.nanos < 600_000, "{}", report.nanos);
+}
+
+#[test]
+fn time_is_the_threads_own_and_passes() {
+    Simulation::new(machine("vl-16")).run(|| {
+        let before = time::now();
+        thalweg_sync::hint::work(2000);
+        let passed = before.elapsed();
+        assert!((1000..1100).contains(&passed.as_nanos()), "{passed:?}: 2000 cycles at 2 GHz");
+        assert_eq!(thread::available_parallelism(), 16);
+    });
+}
+
+#[test]
+fn locks_exclude() {
+    Simulation::new(machine("arm-32")).run(|| {
+        let total = Arc::new(Mutex::new(0));
+        thread::scope(|scope| {
+            for _ in 0..20 {
+                scope.spawn(|| {
+                    for _ in 0..20 {
+                        let mut total = total.lock().unwrap();
+                        let before = *total;
+                        thalweg_sync::hint::work(50);
+                        thread::yield_now();
+                        *total = before + 1;
+                    }
+                });
+            }
+        });
+        assert_eq!(*total.lock().unwrap(), 400);
+    });
+}
+
+#[test]
+fn a_deadlock_says_who_waits_where() {
+    let lonely = || {
+        let never = AtomicBool::new(false);
+        thread::scope(|scope| {
+            scope.spawn(|| spin::until(|| never.load(SeqCst).then_some(())));
+        });
+    };
+    let failure = Simulation::new(machine("vl-16")).try_run(lonely).unwrap_err();
+    let Failure::Deadlock { waiting, .. } = &failure else { panic!("{failure}") };
+    assert_eq!(waiting.iter().map(|waiting| waiting.thread).collect::<Vec<_>>(), [0, 1]);
+    assert_eq!((waiting[0].reason, waiting[1].reason), (Reason::Join { thread: 1 }, Reason::Spin));
+    assert!(failure.to_string().contains("runs.rs"), "{failure}");
+}
+
+#[test]
+fn a_livelock_ends_at_the_limit() {
+    let restless = || {
+        let word = AtomicU64::new(0);
+        spin::until(|| (word.fetch_add(1, Relaxed) == u64::MAX).then_some(()))
+    };
+    let failure = Simulation::new(machine("vl-16")).limit(100_000).try_run(restless).unwrap_err();
+    assert!(matches!(failure, Failure::TimeLimit { .. }), "{failure}");
+}
+
+#[test]
+fn a_panic_ends_the_run_and_leaks_nothing() {
+    let alive = std::sync::Arc::new(());
+    let client = || {
+        let (tx, rx) = bbq::with_capacity(16).unwrap();
+        thread::scope(|scope| {
+            scope.spawn(|| {
+                let _held = alive.clone();
+                while rx.pop().is_ok() {}
+            });
+            let tx = tx; // gone when this unwinds, so that the consumer comes home
+            (0..10).for_each(|_| tx.push(alive.clone()).unwrap());
+            panic!("on purpose");
+        });
+    };
+    let failure = Simulation::new(machine("x86-40")).try_run(client).unwrap_err();
+    assert!(matches!(&failure, Failure::Panic { thread: 0, message, .. } if message == "on purpose"), "{failure}");
+    assert_eq!(std::sync::Arc::strong_count(&alive), 1);
+    let caught = catch_unwind(AssertUnwindSafe(|| Simulation::new(machine("vl-16")).run(|| panic!("again"))));
+    assert!(caught.is_err());
+}
+
+#[test]
+fn a_machine_has_so_many_threads_and_no_more() {
+    let failure = Simulation::new(machine("vl-16")).threads(17).try_run(|| ()).unwrap_err();
+    assert!(matches!(failure, Failure::Machine(MachineError::TooManyThreads { asked: 17, threads: 16, .. })));
+    assert!(failure.to_string().contains("ask for 1 to 16"), "{failure}");
+    assert!(Simulation::new(machine("vl-16")).threads(0).try_run(|| ()).is_err());
+    let error = Machine::from_file("no-such-machine.toml").unwrap_err();
+    assert!(error.to_string().contains("no-such-machine.toml"), "{error}");
+}

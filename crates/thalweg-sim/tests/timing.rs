@@ -1,0 +1,224 @@
+//! The machine takes the time that its file says: one kind of access at a time.
+#![cfg(not(loom))]
+
+mod support;
+
+use std::sync::OnceLock;
+use support::{HEAP, machine};
+use thalweg_sim::{Counts, Heap, Machine, Prefetch, Simulation};
+use thalweg_sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release, SeqCst};
+use thalweg_sync::atomic::{AtomicU64, fence};
+use thalweg_sync::{CachePadded, spin, thread, time};
+
+#[global_allocator]
+static ALLOCATOR: Heap = HEAP;
+
+/// Cells on lines of their own, side by side.
+fn lines(count: usize) -> Vec<AtomicLine> {
+    std::iter::repeat_with(|| AtomicLine(AtomicU64::new(0))).take(count).collect()
+}
+
+#[repr(align(64))]
+struct AtomicLine(AtomicU64);
+
+/// Nanoseconds that `body` takes in a run, and what the run counted.
+fn time_of(machine: &Machine, body: impl Fn() -> u64 + Sync) -> (u64, Counts) {
+    let (nanos, report) = Simulation::new(machine.clone()).jitter(0).try_run(&body).unwrap();
+    (nanos, report.counts)
+}
+
+/// The cycles of `x86-88t` in so many nanoseconds.
+fn cycles(nanos: u64) -> f64 {
+    nanos as f64 * 3.0
+}
+
+fn assert_near(what: &str, is: f64, should: f64, percent: f64) {
+    assert!((is / should - 1.0).abs() * 100.0 <= percent, "{what}: {is:.1}, not {should:.1} cycles");
+}
+
+/// Reads `set` again and again, in an order that no prefetcher follows; cycles for one read.
+fn chase(machine: &Machine, set: usize, rounds: usize) -> f64 {
+    let (nanos, _) = time_of(machine, || {
+        let cells = lines(set);
+        let round = || (0..set).for_each(|i| _ = cells[i * 7919 % set].0.load(Relaxed));
+        round();
+        let before = time::now();
+        (0..rounds).for_each(|_| round());
+        before.elapsed().as_nanos() as u64
+    });
+    cycles(nanos) / (set * rounds) as f64
+}
+
+#[test]
+fn each_level_of_the_caches_takes_its_latency() {
+    let machine = machine("x86-88t");
+    assert_near("first level", chase(&machine, 100, 20), 5.0 + 1.0, 3.0);
+    assert_near("second level", chase(&machine, 8_000, 2), 14.0 + 1.0, 5.0);
+    assert_near("last level", chase(&machine, 60_000, 1), 68.0 + 1.0, 5.0);
+}
+
+#[test]
+fn memory_is_nearer_to_who_touched_it_first() {
+    let machine = machine("x86-88t").with_prefetch(Prefetch::None);
+    let first_touch = |reader| {
+        let (nanos, counts) = time_of(&machine, move || {
+            let cells = lines(64 * 200);
+            // One line of each page, so that the rest is in memory, and its home is known.
+            (0..200).for_each(|page| _ = cells[page * 64].0.load(Relaxed));
+            thread::pin_current(reader).unwrap();
+            let before = time::now();
+            (0..200).for_each(|page| _ = cells[page * 64 + 7].0.load(Relaxed));
+            before.elapsed().as_nanos() as u64
+        });
+        assert!(counts.memory_reads.total() >= 400);
+        cycles(nanos) / 200.0
+    };
+    assert_near("own memory", first_touch(0), 260.0 + 1.0, 5.0);
+    assert_near("the other socket's", first_touch(22), 420.0 + 1.0, 5.0);
+}
+
+/// A word goes back and forth between two hardware threads; cycles for one way.
+fn ping_pong(one: usize, other: usize) -> f64 {
+    const ROUNDS: u64 = 500;
+    let (nanos, _) = time_of(&machine("x86-88t"), move || {
+        let ball = CachePadded(AtomicU64::new(0));
+        let taken = OnceLock::new();
+        thread::scope(|scope| {
+            for (me, cpu) in [(0, one), (1, other)] {
+                let (ball, taken) = (&ball, &taken);
+                scope.spawn(move || {
+                    thread::pin_current(cpu).unwrap();
+                    let mut before = time::now();
+                    for round in 0..ROUNDS {
+                        if round == 100 {
+                            before = time::now();
+                        }
+                        spin::until(|| (ball.load(Acquire) == 2 * round + me).then_some(()));
+                        ball.store(2 * round + me + 1, Release);
+                    }
+                    let _ = taken.set(before.elapsed().as_nanos() as u64);
+                });
+            }
+        });
+        *taken.get().unwrap()
+    });
+    cycles(nanos) / (2.0 * (ROUNDS - 100) as f64)
+}
+
+#[test]
+fn a_word_crosses_in_a_transfer_and_an_upgrade() {
+    let (near, far) = (ping_pong(1, 2), ping_pong(1, 23));
+    // The reader takes the line from the writer's cache, then asks the writer, who still shares it, to give it up.
+    assert!((130.0..130.0 + 90.0 + 40.0).contains(&near), "{near}");
+    assert!((390.0..390.0 + 330.0 + 40.0).contains(&far), "{far}");
+    let siblings = ping_pong(1, 45);
+    assert!(siblings < 130.0, "two threads of one core share its cache: {siblings}");
+}
+
+#[test]
+fn a_contended_line_has_one_owner_at_a_time_and_goes_around() {
+    const EACH: u64 = 400;
+    let run = |threads: u64| {
+        Simulation::new(machine("x86-88t")).run(move || {
+            let (word, go) = (CachePadded(AtomicU64::new(0)), CachePadded(AtomicU64::new(0)));
+            thread::scope(|scope| {
+                for _ in 0..threads {
+                    scope.spawn(|| {
+                        spin::until(|| (go.load(Acquire) == 1).then_some(()));
+                        (0..EACH).for_each(|_| _ = word.fetch_add(1, AcqRel));
+                    });
+                }
+                // Everybody is there.
+                thread::sleep(time::Duration::from_millis(2));
+                go.store(1, Release);
+            });
+        })
+    };
+    let report = run(16);
+    let line = report.lines.iter().max_by_key(|line| line.misses).unwrap();
+    assert!(line.misses > 16 * EACH / 8, "{} misses", line.misses);
+    // Each transfer is over before the next begins, save what overlaps with the wait.
+    let fastest = line.misses as f64 * (130.0 - 30.0 + 18.0) / 3.0;
+    let times: Vec<_> = report.per_thread[1..].iter().map(|thread| thread.ended - 2_000_000).collect();
+    let (first, last) = (*times.iter().min().unwrap() as f64, *times.iter().max().unwrap() as f64);
+    assert!(last > fastest, "{last} ns for transfers that take {fastest}");
+    assert!(last / first < 1.3, "the first ended after {first}, the last after {last}: first come, first served");
+}
+
+#[test]
+fn stores_wait_in_their_buffer_and_fences_for_them() {
+    let machine = machine("x86-88t");
+    let stores = |fenced: bool| {
+        let (nanos, _) = time_of(&machine, move || {
+            let cells = lines(64 * 40);
+            let before = time::now();
+            for page in 0..40 {
+                cells[page * 64].0.store(1, Release);
+                if fenced {
+                    fence(SeqCst);
+                }
+            }
+            before.elapsed().as_nanos() as u64
+        });
+        cycles(nanos) / 40.0
+    };
+    let (buffered, fenced) = (stores(false), stores(true));
+    assert!(buffered < 5.0, "forty stores find room in the buffer: {buffered} cycles each");
+    assert_near("a store and its fence", fenced, 260.0 + 33.0, 5.0);
+    let (nanos, counts) = time_of(&machine, || {
+        let cells = lines(64 * 400);
+        let before = time::now();
+        (0..400).for_each(|page| cells[page * 64].0.store(1, Release));
+        before.elapsed().as_nanos() as u64
+    });
+    assert!(counts.cycles_for_stores > 0 && cycles(nanos) > 400.0, "four hundred do not");
+}
+
+#[test]
+fn a_stream_is_fetched_ahead_unless_that_is_off() {
+    let stream = |prefetch, stride: usize| {
+        let machine = machine("x86-88t").with_prefetch(prefetch);
+        time_of(&machine, move || {
+            let cells = lines(64 * 30);
+            let before = time::now();
+            for cell in cells.iter().step_by(stride) {
+                cell.0.load(Relaxed);
+                thalweg_sync::hint::work(300);
+            }
+            before.elapsed().as_nanos() as u64
+        })
+    };
+    let (off, none) = stream(Prefetch::None, 1);
+    let (on, some) = stream(Prefetch::NextLine, 1);
+    assert_eq!((none.prefetches, none.memory_reads.total() > 64 * 30 - 10), (0, true));
+    assert!(some.prefetches_used > 64 * 28, "{some:?}");
+    assert!(on as f64 * 1.7 < off as f64, "{on} ns instead of {off}");
+    assert_eq!(stream(Prefetch::NextLine, 2).1.prefetches, 0);
+    assert!(stream(Prefetch::Stride, 2).1.prefetches_used > 32 * 26);
+}
+
+#[test]
+fn a_busy_sibling_slows_its_core_down() {
+    let time = |cpu: usize| {
+        let (nanos, _) = time_of(&machine("x86-88t"), move || {
+            let taken = OnceLock::new();
+            thread::scope(|scope| {
+                for (me, cpu) in [(0, 1), (1, cpu)] {
+                    let taken = &taken;
+                    scope.spawn(move || {
+                        thread::pin_current(cpu).unwrap();
+                        let own = AtomicU64::new(0);
+                        let before = time::now();
+                        (0..20_000).for_each(|_| _ = own.load(Relaxed));
+                        if me == 1 {
+                            let _ = taken.set(before.elapsed().as_nanos() as u64);
+                        }
+                    });
+                }
+            });
+            *taken.get().unwrap()
+        });
+        nanos
+    };
+    assert!(time(45) * 10 > time(2) * 11, "{} against {} alone", time(45), time(2));
+}
