@@ -78,12 +78,14 @@ mod failure;
 mod heap;
 mod machine;
 mod names;
+mod places;
 mod prefetch;
 mod protocol;
 mod report;
 mod simulation;
 mod threads;
 mod topology;
+mod waits;
 mod world;
 
 pub use counts::{ByDistance, Counts};

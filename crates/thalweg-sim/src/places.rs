@@ -1,0 +1,159 @@
+//! Hardware threads: who runs on which, and who comes next.
+
+use crate::failure::Reason;
+use crate::prefetch::Streams;
+use crate::threads::{NOBODY, Place, State, Status, Thread, Times};
+use crate::waits::PATIENCE;
+use crate::world::Fiber;
+use std::collections::VecDeque;
+
+impl State {
+    /// A new thread, at `time`.
+    pub(crate) fn started(&mut self, fiber: Fiber, time: u64) -> usize {
+        let thread = self.threads.len();
+        // The first idle place; else the one with the fewest threads.
+        let load = |place: &Place| place.queue.len() + usize::from(place.running.is_some());
+        let place = (0..self.parallelism).min_by_key(|&place| load(&self.places[place])).expect("there is a place");
+        let jitter = if thread == 0 { 0 } else { self.random(self.jitter + 1) };
+        self.threads.push(Thread {
+            fiber: Some(fiber),
+            yielder: None,
+            status: Status::Ready,
+            clock: time + jitter,
+            place,
+            core: 0,
+            die: 0,
+            taxed: false,
+            crowded: false,
+            pinned: false,
+            ticket: 0,
+            stores: VecDeque::new(),
+            stores_done: 0,
+            streams: Streams::new(),
+            attempts: Vec::new(),
+            reads: Vec::new(),
+            tries: 0,
+            in_line: None,
+            behind: NOBODY,
+            impatience: 0,
+            times: Times { started: time + jitter, ..Times::default() },
+        });
+        self.assign(thread, place);
+        self.arrive(thread);
+        thread
+    }
+
+    fn assign(&mut self, thread: usize, place: usize) {
+        let topology = self.machine.topology();
+        let core = topology.core_of_thread(place);
+        let thread = &mut self.threads[thread];
+        (thread.place, thread.core, thread.die) = (place, core, topology.die_of_core(core));
+        thread.streams = Streams::new();
+    }
+
+    /// A ready thread wants a hardware thread: its own, or an idle one if it may move.
+    pub(crate) fn arrive(&mut self, thread: usize) {
+        let mut place = self.threads[thread].place;
+        let clock = self.threads[thread].clock;
+        if self.places[place].running.is_some() && !self.threads[thread].pinned {
+            let idle = |place: &usize| self.places[*place].running.is_none() && self.places[*place].queue.is_empty();
+            if let Some(idle) = (0..self.parallelism).find(idle) {
+                place = idle;
+                self.assign(thread, place);
+            }
+        }
+        let Some(running) = self.places[place].running else {
+            self.run_on(thread, place, clock);
+            return;
+        };
+        if let Status::Waits { reason: Reason::Spin, .. } = self.threads[running].status {
+            // It has yielded by then.
+            let patience = u64::from(PATIENCE) * self.machine.cost.pause;
+            let gone = self.threads[running].clock + patience + self.machine.cycles(self.machine.os.switch);
+            self.leave(running);
+            self.run_on(thread, place, clock.max(gone));
+            return;
+        }
+        self.places[place].queue.push_back(thread);
+        self.queued += 1;
+        self.crowd(place);
+        self.look_ahead();
+    }
+
+    /// `place` is free for `thread` from `time` on.
+    fn run_on(&mut self, thread: usize, place: usize, time: u64) {
+        let slice = self.machine.cycles(self.machine.os.time_slice);
+        self.places[place].running = Some(thread);
+        let other = &mut self.threads[thread];
+        other.clock = other.clock.max(time);
+        self.places[place].slice_end = other.clock + slice;
+        self.agenda.set(place, other.clock);
+        self.crowd(place);
+        self.look_ahead();
+    }
+
+    /// The thread gives up its hardware thread.
+    pub(crate) fn leave(&mut self, thread: usize) {
+        let place = self.threads[thread].place;
+        debug_assert_eq!(self.places[place].running, Some(thread));
+        self.places[place].running = None;
+        self.agenda.clear(place);
+        self.crowd(place);
+    }
+
+    /// Somebody else runs on `place`, which was left at `time`.
+    pub(crate) fn next_on(&mut self, place: usize, time: u64) {
+        let mut next = self.places[place].queue.pop_front();
+        if next.is_none() && self.queued > 0 && place < self.parallelism {
+            // An idle place takes from the longest queue what may move.
+            let from = (0..self.parallelism).max_by_key(|&other| self.places[other].queue.len());
+            next = from.and_then(|from| {
+                let movable = self.places[from].queue.iter().position(|&thread| !self.threads[thread].pinned)?;
+                self.places[from].queue.remove(movable)
+            });
+            if let Some(thread) = next {
+                self.assign(thread, place);
+            }
+        }
+        if let Some(thread) = next {
+            self.queued -= 1;
+            self.run_on(thread, place, time + self.machine.cycles(self.machine.os.switch));
+        }
+    }
+
+    /// Who shares the core of `place` has changed.
+    fn crowd(&mut self, place: usize) {
+        let topology = self.machine.topology();
+        let core = topology.core_of_thread(place);
+        let places = (core..self.places.len()).step_by(topology.all_cores());
+        let running = places.clone().filter(|&place| self.places[place].running.is_some()).count();
+        let all = running + places.clone().map(|place| self.places[place].queue.len()).sum::<usize>();
+        for place in places {
+            let Place { running: here, queue, .. } = &self.places[place];
+            for &thread in here.iter().chain(queue) {
+                let thread = &mut self.threads[thread];
+                thread.taxed = running > 1;
+                if all > 1 && !thread.crowded {
+                    // What they read so far is not counted in `watched`, and a neighbour's hit may change it unseen.
+                    thread.attempts.iter_mut().for_each(|attempt| attempt.restless = true);
+                }
+                thread.crowded = all > 1;
+            }
+        }
+    }
+
+    /// The current thread stays on `place` from now on. True if it has to switch.
+    pub(crate) fn pin(&mut self, place: usize) -> bool {
+        let (thread, old) = (self.current, self.threads[self.current].place);
+        self.thread().pinned = true;
+        if place == old {
+            return false;
+        }
+        self.thread().clock += self.machine.cycles(self.machine.os.switch);
+        self.leave(thread);
+        self.next_on(old, self.threads[thread].clock);
+        self.assign(thread, place);
+        self.arrive(thread);
+        true
+    }
+}

@@ -1,0 +1,257 @@
+//! Waiting: for memory to change, for a token, for a deadline.
+//!
+//! A failed attempt of `spin::until` sleeps if it can succeed only after a line that it read was written. Such a write
+//! has to be noticed, also before the sleep begins:
+//!
+//! - by another core, it takes the line from the reader's cache, so it is no plain hit: it numbers the line
+//!   ([`Traffic::written`](crate::threads::Traffic)) and wakes who sleeps on it;
+//! - by a thread of the same core, it may be a hit, so a line that a thread with neighbours has read, or that anybody
+//!   sleeps on, counts as watched, and writes to it take the long way;
+//! - a line that the reader's cache has lost meanwhile counts as written.
+
+use crate::failure::Reason;
+use crate::threads::{Attempt, State, Status, WATCHED};
+use std::cmp::Reverse;
+use thalweg_sync::engine::Site;
+
+/// How many attempts of `spin::until` only pause; the others give up the time slice.
+pub(crate) const PATIENCE: u32 = 64;
+
+impl State {
+    /// The current thread waits. With a `deadline` (in cycles) no longer than that. Spinning keeps its hardware thread,
+    /// unless somebody else wants it.
+    pub(crate) fn sleep(&mut self, reason: Reason, deadline: Option<u64>, at: Site) {
+        let thread = self.current;
+        let place = self.threads[thread].place;
+        self.threads[thread].status = Status::Waits { reason, at };
+        self.threads[thread].ticket += 1;
+        if let Some(deadline) = deadline {
+            self.timers.push(Reverse((deadline, thread, self.threads[thread].ticket)));
+            self.set_timer();
+        }
+        if reason != Reason::Spin {
+            self.leave(thread);
+            self.next_on(place, self.threads[thread].clock);
+        } else if !self.places[place].queue.is_empty() {
+            let patience = u64::from(PATIENCE) * self.machine.cost.pause;
+            self.leave(thread);
+            self.next_on(place, self.threads[thread].clock + patience);
+        }
+    }
+
+    /// A thread that waits goes on, not before `time`.
+    pub(crate) fn wake(&mut self, thread: usize, time: u64) {
+        let Status::Waits { reason, .. } = self.threads[thread].status else { return };
+        self.threads[thread].ticket += 1;
+        self.threads[thread].status = Status::Ready;
+        let spins = reason == Reason::Spin;
+        let time = if spins { time } else { time + self.wake_up() };
+        let other = &mut self.threads[thread];
+        let passed = time.saturating_sub(other.clock);
+        *(if spins { &mut other.times.spinning } else { &mut other.times.off }) += passed;
+        other.clock = other.clock.max(time);
+        let (place, clock) = (other.place, other.clock);
+        if self.places[place].running == Some(thread) {
+            self.agenda.set(place, clock);
+            self.look_ahead();
+        } else {
+            self.arrive(thread);
+        }
+    }
+
+    /// How long the system takes to bring a thread back.
+    fn wake_up(&mut self) -> u64 {
+        self.counts.wakes += 1;
+        let latency = self.machine.cycles(self.machine.os.wake);
+        latency + self.random(self.jitter + 1)
+    }
+
+    /// The current thread ends.
+    pub(crate) fn ended(&mut self, thread: usize) {
+        let (place, clock) = (self.threads[thread].place, self.threads[thread].clock);
+        self.threads[thread].status = Status::Ended;
+        self.threads[thread].yielder = None;
+        for other in 0..self.threads.len() {
+            if matches!(self.threads[other].status, Status::Waits { reason: Reason::Join { thread: t }, .. } if t == thread)
+            {
+                self.wake(other, clock);
+            }
+        }
+        if self.places[place].running == Some(thread) {
+            self.leave(thread);
+            self.next_on(place, clock);
+        }
+    }
+
+    // Attempts.
+
+    pub(crate) fn watch(&mut self) {
+        let since = self.writes;
+        let thread = self.thread();
+        thread.attempts.push(Attempt { reads: thread.reads.len(), since, restless: false });
+    }
+
+    /// The current thread reads `line`.
+    #[inline(always)]
+    pub(crate) fn note_read(&mut self, line: u32) {
+        let thread = &mut self.threads[self.current];
+        if !thread.attempts.is_empty() && thread.reads.last().is_none_or(|&(last, _)| last != line) {
+            if thread.crowded {
+                self.watched[line as usize % WATCHED] += 1;
+            }
+            thread.reads.push((line, thread.crowded));
+        }
+    }
+
+    /// What the current thread attempts does not depend on lines alone.
+    #[inline(always)]
+    pub(crate) fn note_change(&mut self) {
+        if let Some(attempt) = self.thread().attempts.last_mut() {
+            attempt.restless = true;
+        }
+    }
+
+    /// True if somebody may depend on `line` whom a plain hit would not tell.
+    #[inline(always)]
+    pub(crate) fn is_watched(&self, line: u32) -> bool {
+        self.watched[line as usize % WATCHED] != 0
+    }
+
+    /// Forgets the current thread's reads from the one with this number on.
+    pub(crate) fn unread(&mut self, from: usize) {
+        let thread = &mut self.threads[self.current];
+        for (line, counted) in thread.reads.drain(from..) {
+            self.watched[line as usize % WATCHED] -= u32::from(counted);
+        }
+    }
+
+    /// The innermost attempt succeeded.
+    pub(crate) fn unwatch(&mut self) {
+        let thread = self.thread();
+        thread.tries = 0;
+        let Some(inner) = thread.attempts.pop() else { return };
+        match thread.attempts.last_mut() {
+            Some(outer) => outer.restless |= inner.restless,
+            None => self.unread(0),
+        }
+    }
+
+    /// The innermost attempt failed. If the current thread sleeps now, from where on its reads are to be
+    /// [forgotten](Self::unread) when it wakes.
+    pub(crate) fn attempt_failed(&mut self, at: Site) -> Option<usize> {
+        let thread = self.current;
+        let attempt = self.threads[thread].attempts.pop()?;
+        if attempt.restless
+            && let Some(outer) = self.threads[thread].attempts.last_mut()
+        {
+            outer.restless = true;
+        }
+        let core = self.threads[thread].core;
+        let reads: Vec<u32> = self.threads[thread].reads[attempt.reads..].iter().map(|&(line, _)| line).collect();
+        // A line that was taken from the cache may have been written without a word to us.
+        let unchanged =
+            |line: &u32| self.protocol.has(core, *line) && self.protocol.user(core, *line).written <= attempt.since;
+        let sleeps = !attempt.restless && !reads.is_empty() && reads.iter().all(unchanged);
+        self.unread(attempt.reads);
+        if !sleeps {
+            self.counts.polls += 1;
+            self.pause();
+            return None;
+        }
+        self.counts.sleeps += 1;
+        let ticket = self.threads[thread].ticket + 1;
+        for &line in &reads {
+            self.watched[line as usize % WATCHED] += 1;
+            self.protocol.user(core, line).slept_on = true;
+            let sleepers = self.sleepers.entry(line).or_default();
+            // An earlier sleep of the same thread is over.
+            match sleepers.iter_mut().find(|(other, _)| *other == thread) {
+                Some((_, earlier)) => *earlier = ticket,
+                None => sleepers.push((thread, ticket)),
+            }
+        }
+        // Counted until it wakes.
+        self.threads[thread].reads.extend(reads.into_iter().map(|line| (line, true)));
+        self.thread().clock += self.machine.cost.pause;
+        self.sleep(Reason::Spin, None, at);
+        Some(attempt.reads)
+    }
+
+    /// Wakes who sleeps until `line` is written, which happens at `time`.
+    #[cold]
+    pub(crate) fn wake_sleepers(&mut self, line: u32, time: u64) {
+        for (thread, ticket) in self.sleepers.remove(&line).unwrap_or_default() {
+            if self.threads[thread].ticket == ticket {
+                self.wake(thread, time);
+            }
+        }
+    }
+
+    /// One step of back-off of the current thread.
+    pub(crate) fn pause(&mut self) {
+        let yields = self.machine.cycles(self.machine.os.yields);
+        let pause = self.machine.cost.pause;
+        let thread = self.thread();
+        thread.tries = thread.tries.saturating_add(1);
+        let passed = if thread.tries <= PATIENCE { pause } else { yields };
+        thread.clock += passed;
+        thread.times.spinning += passed;
+    }
+
+    /// True if the current thread would give up its time slice now instead of pausing.
+    pub(crate) fn is_out_of_patience(&mut self) -> bool {
+        self.thread().tries > PATIENCE
+    }
+
+    // Tokens.
+
+    /// True if there was a token to take. If not, the current thread sleeps now.
+    pub(crate) fn park(&mut self, token: usize, deadline: Option<u64>, at: Site) -> bool {
+        self.thread().tries = 0;
+        if self.tokens.remove(&token) {
+            return true;
+        }
+        let deadline = deadline.map(|nanos| self.machine.cycles(nanos));
+        if deadline.is_some_and(|deadline| deadline <= self.thread().clock) {
+            return true;
+        }
+        self.counts.parks += 1;
+        self.thread().clock += self.machine.cycles(self.machine.os.park);
+        self.parked.entry(token).or_default().push(self.current);
+        self.sleep(Reason::Park, deadline, at);
+        false
+    }
+
+    /// The current thread was parked at `token`, and goes on.
+    pub(crate) fn parked(&mut self, token: usize) {
+        let thread = self.current;
+        if let Some(parked) = self.parked.get_mut(&token) {
+            parked.retain(|&other| other != thread);
+        }
+    }
+
+    pub(crate) fn unpark(&mut self, token: usize) {
+        let sleeping = self.parked.remove(&token).unwrap_or_default();
+        let mut woken = false;
+        for thread in sleeping {
+            if matches!(self.threads[thread].status, Status::Waits { reason: Reason::Park, .. }) {
+                if !woken {
+                    self.thread().clock += self.machine.cycles(self.machine.os.unpark);
+                }
+                let time = self.thread().clock;
+                self.wake(thread, time);
+                woken = true;
+            }
+        }
+        if !woken {
+            self.tokens.insert(token);
+        }
+    }
+
+    /// The object at `address` is gone: a token left there was for nobody.
+    pub(crate) fn retired(&mut self, address: usize) {
+        if !self.tokens.is_empty() {
+            self.tokens.remove(&address);
+        }
+    }
+}
