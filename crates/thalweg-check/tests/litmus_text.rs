@@ -179,7 +179,7 @@ fn mistakes_are_named_with_the_line_and_a_way_out() {
         (with("r = 1\n  s = R x acq\n  W x $ rlx"), "bad:8: `$` means nothing here"),
         (with("spawn T5"), "bad:6: there is no thread `T5`; threads are T0 to T1"),
         (with("join x"), "bad:6: there is no thread `x`"),
-        (with("spawn T0 ; spawn T0"), "bad:2: T0 is started twice"),
+        (with("spawn T0 ; spawn T0"), "bad:6: T0 is started twice"),
         (with("r = cas x 0 1 rlx"), "bad:6: found the end; here comes the ordering of a read-modify-write"),
         (with("r = 99999999999999999999"), "bad:6: `99999999999999999999` is too large"),
         (with("W x 1 rlx\nT3: W x 1 rlx"), "bad:2: T2 is missing; number the threads from T0"),

@@ -132,24 +132,43 @@ fn program(line: usize, fields: &Fields) -> Result<Program, ParseError> {
         return Err(ParseError::new(line, "a program without threads", "write a body for `T0: …`"));
     }
     let mut threads = Vec::new();
-    let mut spawned = Vec::new();
+    // Who starts and who joins each thread.
+    let mut starters = vec![None; count];
+    let mut joiners = vec![None; count];
     for number in 0..count {
         let missing = || ParseError::new(line, format!("T{number} is missing"), "number the threads from T0");
         let lines = fields.get(&format!("T{number}")).ok_or_else(missing)?;
         let tokens = Tokens::new(lines)?;
-        let mut body =
-            Body { tokens, locations: &locations, threads: count, registers: vec![], set: vec![], spawns: vec![] };
+        let mut body = Body {
+            tokens,
+            locations: &locations,
+            threads: count,
+            registers: vec![],
+            set: vec![],
+            spawns: vec![],
+            joins: vec![],
+        };
         let statements = body.parse()?;
-        spawned.extend(body.spawns);
-        threads.push(Thread { registers: body.registers, body: statements, spawned: false });
+        for thread in body.spawns {
+            if starters[thread].replace(number).is_some() {
+                let way_out = "give each `spawn` its own thread";
+                return Err(ParseError::new(lines[0].0, format!("T{thread} is started twice"), way_out));
+            }
+        }
+        for thread in body.joins {
+            if joiners[thread].replace(number).is_some_and(|other| other != number) {
+                let way_out = "let one thread join it";
+                return Err(ParseError::new(lines[0].0, format!("T{thread} is joined by two threads"), way_out));
+            }
+        }
+        threads.push(Thread { registers: body.registers, body: statements, spawned: false, joined: false });
     }
-    for thread in spawned {
-        if std::mem::replace(&mut threads[thread].spawned, true) {
-            return Err(ParseError::new(
-                line,
-                format!("T{thread} is started twice"),
-                "give each `spawn` its own thread",
-            ));
+    for (number, thread) in threads.iter_mut().enumerate() {
+        thread.spawned = starters[number].is_some();
+        thread.joined = joiners[number].is_some();
+        if thread.spawned && thread.joined && starters[number] != joiners[number] {
+            let what = format!("T{number} is started by one thread and joined by another");
+            return Err(ParseError::new(line, what, "let the thread join it that starts it"));
         }
     }
     Ok(Program { locations, threads })

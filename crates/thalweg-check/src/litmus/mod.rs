@@ -15,8 +15,8 @@
 //! race: no
 //! outcomes: (T1.a T1.b x y) 0,0,1,1 0,1,1,1 1,1,1,1
 //! ")?;
-//! assert_eq!(entries[0].executions, Some(3));
-//! assert_eq!(entries[0].program.columns(), ["T1.a", "T1.b", "x", "y"]);
+//! let verdict = entries[0].judge(&thalweg_check::Check::new());
+//! assert!(verdict.passed(), "{verdict}");
 //! # Ok::<(), thalweg_check::litmus::ParseError>(())
 //! ```
 //!
@@ -65,7 +65,8 @@
 //!
 //! `loc` is a name or `name[expr]`; `val`, `old`, `new`, `n`, `a`, `b` are numbers, registers, or expressions in
 //! brackets. Expressions, loosest first: `||`, `&&`, `== != < <= > >=`, `+ - ^`, `* %`, unary `- !`, brackets; over
-//! registers and numbers only. Names are lower-case letters, digits and `_`. The failure order of a `cas` is written
+//! registers and numbers only. Names are lower-case letters, digits and `_`. A thread is joined by one other at most; if
+//! some thread starts it, by that one. The failure order of a `cas` is written
 //! as any order; what is release in it counts for nothing.
 //!
 //! # What is counted
@@ -76,15 +77,20 @@
 //!
 //! Where `race` is `yes` and `executions` a number, it was counted with race detection switched off.
 
+mod board;
 mod entry;
 mod lex;
 mod parse;
 mod program;
+mod run;
 
+pub use board::{Scoreboard, Verdict};
 pub use entry::{Entry, Outcomes};
 pub use program::{
     Expression, Location, Machine, Operator, Order, Place, Program, Register, Statement, Thread, Update,
 };
+
+pub use run::{Found, Manner};
 
 use entry::Fields;
 use std::fmt;

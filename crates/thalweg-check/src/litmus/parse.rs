@@ -72,6 +72,8 @@ pub(super) struct Body<'a> {
     pub(super) set: Vec<usize>,
     /// The threads that it starts.
     pub(super) spawns: Vec<usize>,
+    /// The threads that it waits for.
+    pub(super) joins: Vec<usize>,
 }
 
 impl Body<'_> {
@@ -134,7 +136,11 @@ impl Body<'_> {
                 self.spawns.push(thread);
                 Statement::Spawn(thread)
             }
-            "join" => Statement::Join(self.thread()?),
+            "join" => {
+                let thread = self.thread()?;
+                self.joins.push(thread);
+                Statement::Join(thread)
+            }
             "if" => {
                 let condition = self.expression()?;
                 let then = self.braces(loops)?;

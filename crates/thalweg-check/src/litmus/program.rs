@@ -56,6 +56,8 @@ pub struct Thread {
     pub body: Vec<Statement>,
     /// Some thread starts it; otherwise it runs from the beginning.
     pub spawned: bool,
+    /// Some thread waits for its end.
+    pub joined: bool,
 }
 
 /// A location, or an element of an array that is known only when the program runs.

@@ -55,19 +55,25 @@ pub(crate) struct Found {
     pub(crate) fails: bool,
 }
 
-/// Enumerates `program`, unless more than `limit` partial readings are met.
+/// Enumerates `program`, unless more than `limit` partial readings are met, or a reading has more orders of writes.
 pub(crate) fn enumerate(program: &Program, model: Model, limit: usize) -> Option<Found> {
     let mut found = Found::default();
     for reading in readings(program, limit)? {
         let run = reading.run(program);
-        if run.threads.iter().any(|thread| thread.end != End::Finished) {
-            continue; // blocked
+        let blocked = run.threads.iter().any(|thread| thread.end != End::Finished);
+        if orders(program, &run.events) > limit {
+            return None;
         }
         let judge = Judge::new(program.locations.len(), &run.events);
         let registers = run.threads.iter().map(|thread| thread.registers.clone()).collect::<Vec<_>>();
         let fails = run.threads.iter().any(|thread| thread.fails);
         each_order(program, &run.events, &mut |co| {
             if !judge.consistent(model, co) {
+                return;
+            }
+            // What comes before a wrong assumption has happened, a race too.
+            found.race |= judge.races();
+            if blocked {
                 return;
             }
             let last = co.iter().enumerate().map(|(location, order)| match order.last() {
@@ -77,7 +83,6 @@ pub(crate) fn enumerate(program: &Program, model: Model, limit: usize) -> Option
             *found.outcomes.entry(program.valuation(&registers, &last.collect::<Vec<_>>())).or_default() += 1;
             found.executions += 1;
             found.fails |= fails;
-            found.race |= judge.races();
         });
     }
     Some(found)
@@ -306,6 +311,13 @@ impl Machine for Replay<'_> {
         self.fails |= !holds;
         Ok(())
     }
+}
+
+/// How many orders of writes there are: the product of factorials.
+fn orders(program: &Program, events: &[Event]) -> usize {
+    let is_write = |event: &Event, location| event.location == Some(location) && event.wrote.is_some();
+    let writes = |location| events.iter().filter(|event| is_write(event, location)).count();
+    (0..program.locations.len()).flat_map(|location| 1..=writes(location)).fold(1, usize::saturating_mul)
 }
 
 /// Calls `judge` with every order of the writes of each location; the initial write, which is first, is left out.

@@ -58,7 +58,7 @@ pub(crate) fn program(seed: u64, shape: Shape) -> String {
     }
     for (number, body) in bodies.iter().enumerate() {
         let mut statements = body.statements.clone();
-        if number > 0 && random.one_in(24) {
+        if number + 1 == bodies.len() && random.one_in(12) {
             statements.insert(0, format!("join T{}", random.below(number as u64)));
         }
         text += &format!("T{number}: {}\n", statements.join(" ; "));
