@@ -1,10 +1,10 @@
-//! Capture files, record by record.
+//! Capture files, a batch of records at a time.
 //!
 //! A record keeps its bytes as they stand in the file. Whatever is not rewritten (time stamps, comments, descriptions
 //! of interfaces, padding) therefore leaves as it came, in either byte order and in both formats, pcap and pcapng.
 
 use std::fmt;
-use std::io::{self, ErrorKind, Read};
+use std::io::{self, ErrorKind, Read, Write};
 use std::ops::Range;
 
 use pcap_parser::nom::Err as Nom;
@@ -14,11 +14,15 @@ use pcap_parser::{Block, PcapError, PcapHeader, parse_block_be, parse_block_le, 
 const LONGEST_FRAME: usize = 256 << 10;
 /// The longest block of a pcapng file that is believed.
 const LONGEST_BLOCK: usize = 16 << 20;
+/// How much is read at a time, and so the most that a batch holds, unless one record is longer.
+const BATCH: usize = 128 << 10;
 const FILE_HEADER: usize = 24;
 const RECORD_HEADER: usize = 16;
 const BLOCK_HEADER: usize = 8;
 /// A block type that reads the same in both byte orders.
 const SECTION: [u8; 4] = [0x0a, 0x0d, 0x0d, 0x0a];
+/// The block type of a frame with its time.
+const ENHANCED: u32 = 6;
 /// The block type that carried packets before the enhanced packet block did.
 const OBSOLETE_PACKET: u32 = 2;
 /// The link type of Ethernet.
@@ -27,27 +31,76 @@ const ETHERNET: i32 = 1;
 const ENHANCED_FRAME: usize = 28;
 const SIMPLE_FRAME: usize = 12;
 
-/// One record of a capture: a frame with its header, or something that describes frames.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Record {
+/// Some records of a capture, one after the other in one buffer. Filled, handed on and filled again without allocating.
+#[derive(Clone, Debug, Default)]
+pub struct Batch {
+    /// Bytes of the file. Those of the records come first.
     bytes: Vec<u8>,
+    records: Vec<Place>,
+}
+
+/// Where a record is among the bytes of its batch.
+#[derive(Clone, Debug)]
+struct Place {
+    start: usize,
+    end: usize,
+    /// From the start of the record.
     frame: Option<Range<usize>>,
 }
 
-impl Record {
+/// One record of a capture: a frame with its header, or something that describes frames.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Record<'a> {
     /// The record as it stands in the file.
-    pub fn bytes(&self) -> &[u8] {
-        &self.bytes
-    }
-
+    pub bytes: &'a [u8],
     /// The frame in it. `None` for file headers, descriptions of interfaces and the like.
-    pub fn frame(&self) -> Option<&[u8]> {
-        self.frame.clone().map(|range| &self.bytes[range])
+    pub frame: Option<&'a [u8]>,
+}
+
+impl Batch {
+    /// The records.
+    pub fn records(&self) -> impl Iterator<Item = Record<'_>> {
+        self.records.iter().map(|place| {
+            let bytes = &self.bytes[place.start..place.end];
+            Record { bytes, frame: place.frame.clone().map(|frame| &bytes[frame]) }
+        })
     }
 
-    /// The frame in it, to be changed in place.
-    pub fn frame_mut(&mut self) -> Option<&mut [u8]> {
-        self.frame.clone().map(|range| &mut self.bytes[range])
+    /// Lets `change` look at each frame and rewrite it in place, and takes those out for which it says no.
+    pub(super) fn retain_frames(&mut self, mut change: impl FnMut(&mut [u8]) -> bool) {
+        let Self { bytes, records } = self;
+        records.retain(|place| match place.frame.clone() {
+            Some(frame) => change(&mut bytes[place.start..place.end][frame]),
+            None => true,
+        });
+    }
+
+    /// Writes the records. Those that stand next to each other are one write.
+    pub(super) fn write_to(&self, output: &mut impl Write) -> io::Result<()> {
+        let mut run = 0..0;
+        for place in &self.records {
+            if place.start != run.end {
+                output.write_all(&self.bytes[run])?;
+                run = place.start..place.start;
+            }
+            run.end = place.end;
+        }
+        output.write_all(&self.bytes[run])
+    }
+
+    /// Has room for `length` bytes from now on, and keeps the first `kept`.
+    fn make_room(&mut self, length: usize, kept: usize) {
+        if length > self.bytes.len() {
+            // Fresh memory is zeroed by the system; `resize` would write every byte.
+            let mut longer = vec![0; length];
+            longer[..kept].copy_from_slice(&self.bytes[..kept]);
+            self.bytes = longer;
+        }
+    }
+
+    /// How many bytes the records have.
+    pub(super) fn len(&self) -> u64 {
+        self.records.iter().map(|place| (place.end - place.start) as u64).sum()
     }
 }
 
@@ -73,20 +126,147 @@ impl std::error::Error for Damage {}
 /// How records are laid out.
 #[derive(Debug)]
 enum Format {
-    Pcap { big_endian: bool },
-    Pcapng { big_endian: bool, link_types: Vec<i32> },
+    /// To be seen from the first record.
+    Unknown,
+    Pcap {
+        big_endian: bool,
+    },
+    Pcapng {
+        big_endian: bool,
+        link_types: Vec<i32>,
+    },
 }
 
-/// A capture file, read from `R` in one pass with bounded memory. An iterator over its records; it ends after the first
-/// error.
+/// Why there is no record.
+enum Lack {
+    /// It has so many bytes at least, and fewer are there.
+    Bytes(usize),
+    /// It is none, for this reason.
+    Sense(String),
+}
+
+impl From<String> for Lack {
+    fn from(reason: String) -> Self {
+        Self::Sense(reason)
+    }
+}
+
+/// How long a record is, and where the frame in it.
+type Parsed = Result<(usize, Option<Range<usize>>), Lack>;
+
+impl Format {
+    /// The record at the start of `bytes`, which may end before or behind it.
+    fn record(&mut self, bytes: &mut [u8]) -> Parsed {
+        match self {
+            Self::Unknown => self.first(bytes),
+            Self::Pcap { big_endian } => pcap(bytes, *big_endian),
+            Self::Pcapng { big_endian, link_types } => block(bytes, big_endian, link_types),
+        }
+    }
+
+    /// The first record, which says what the format is.
+    fn first(&mut self, bytes: &mut [u8]) -> Parsed {
+        if at_least(bytes, 4)?[..4] == SECTION {
+            let (mut big_endian, mut link_types) = (false, Vec::new());
+            let parsed = block(bytes, &mut big_endian, &mut link_types)?;
+            *self = Self::Pcapng { big_endian, link_types };
+            return Ok(parsed);
+        }
+        if let Err(Nom::Error(_)) = parse_pcap_header(&bytes[..4]) {
+            return Err(Lack::Sense(format!("not a capture file: it starts with {:02x?}", &bytes[..4])));
+        }
+        let header = &at_least(bytes, FILE_HEADER)?[..FILE_HEADER];
+        *self = Self::Pcap { big_endian: file_header(header)?.is_bigendian() };
+        Ok((FILE_HEADER, None))
+    }
+}
+
+fn at_least(bytes: &mut [u8], length: usize) -> Result<&mut [u8], Lack> {
+    if bytes.len() < length { Err(Lack::Bytes(length)) } else { Ok(bytes) }
+}
+
+fn pcap(bytes: &mut [u8], big_endian: bool) -> Parsed {
+    let bytes = at_least(bytes, RECORD_HEADER)?;
+    let length = word(bytes, 8, big_endian);
+    if length > LONGEST_FRAME {
+        return Err(Lack::Sense(format!("a frame of {length} bytes; frames have at most {LONGEST_FRAME}")));
+    }
+    at_least(bytes, RECORD_HEADER + length)?;
+    Ok((RECORD_HEADER + length, Some(RECORD_HEADER..RECORD_HEADER + length)))
+}
+
+fn block(bytes: &mut [u8], big_endian: &mut bool, link_types: &mut Vec<i32>) -> Parsed {
+    let bytes = at_least(bytes, BLOCK_HEADER)?;
+    let starts_section = bytes.starts_with(&SECTION);
+    if starts_section {
+        let mark = &at_least(bytes, BLOCK_HEADER + 4)?[BLOCK_HEADER..BLOCK_HEADER + 4];
+        *big_endian = match mark {
+            [0x4d, 0x3c, 0x2b, 0x1a] => false,
+            [0x1a, 0x2b, 0x3c, 0x4d] => true,
+            _ => return Err(Lack::Sense(format!("the byte-order mark is {mark:02x?}"))),
+        };
+    }
+    let big_endian = *big_endian;
+    let length = word(bytes, 4, big_endian);
+    if !length.is_multiple_of(4) || !(BLOCK_HEADER + 4..=LONGEST_BLOCK).contains(&length) {
+        let limits = format!("blocks are multiples of 4 from 12 to {LONGEST_BLOCK}");
+        return Err(Lack::Sense(format!("a block of {length} bytes; {limits}")));
+    }
+    let bytes = &mut at_least(bytes, length)?[..length];
+    let again = word(bytes, length - 4, big_endian);
+    if again != length {
+        return Err(Lack::Sense(format!("a block begins with the length {length} and ends with the length {again}")));
+    }
+    if word(bytes, 0, big_endian) == ENHANCED as usize {
+        return Ok((length, Some(enhanced(bytes, big_endian, link_types)?)));
+    }
+    let parse = if big_endian { parse_block_be } else { parse_block_le };
+    let (_, block) = parse(bytes).map_err(|error| format!("a malformed block ({})", parser_reason(&error)))?;
+    let frame = match block {
+        Block::InterfaceDescription(interface) => {
+            link_types.push(interface.linktype.0);
+            None
+        }
+        Block::SimplePacket(packet) => {
+            ethernet(link_types, 0)?;
+            Some(SIMPLE_FRAME..SIMPLE_FRAME + packet.data.len().min(packet.origlen as usize))
+        }
+        Block::Unknown(block) if block.block_type == OBSOLETE_PACKET => {
+            return Err(Lack::Sense("an obsolete packet block (type 2); `editcap -F pcapng` converts it".into()));
+        }
+        _ => None,
+    };
+    if starts_section {
+        link_types.clear();
+        // Frames may be left out, so the length of the section is not known any more. All ones says that.
+        bytes[16..24].fill(0xff);
+    }
+    Ok((length, frame))
+}
+
+/// The frame of an enhanced packet block. Found without the parser, which would make a list of the options behind it.
+fn enhanced(bytes: &[u8], big_endian: bool, link_types: &[i32]) -> Result<Range<usize>, String> {
+    let room = bytes.len().checked_sub(ENHANCED_FRAME + 4).ok_or("a malformed block (too short for a frame)")?;
+    let length = word(bytes, 20, big_endian);
+    if length > room {
+        return Err(format!("a malformed block (a frame of {length} bytes where {room} have room)"));
+    }
+    ethernet(link_types, word(bytes, 8, big_endian))?;
+    Ok(ENHANCED_FRAME..ENHANCED_FRAME + length)
+}
+
+/// A capture file, read from `R` in one pass with bounded memory.
 #[derive(Debug)]
 pub struct Capture<R> {
     input: R,
     format: Format,
     position: u64,
     records: u64,
-    /// The record that was read to find the format.
-    first: Option<Record>,
+    /// Read, but behind the last whole record.
+    rest: Vec<u8>,
+    /// The batch that was read to find the format.
+    first: Option<Batch>,
+    damage: Option<Damage>,
     ended: bool,
 }
 
@@ -96,129 +276,80 @@ impl<R: Read> Capture<R> {
     /// # Errors
     ///
     /// If this is not a capture file, or not one of Ethernet frames.
-    pub fn open(mut input: R) -> Result<Self, Damage> {
-        let mut bytes = Vec::new();
-        let header = read_to(&mut input, &mut bytes, 4).and_then(|()| {
-            let mut capture = Self {
-                input,
-                format: Format::Pcapng { big_endian: false, link_types: Vec::new() },
-                position: 0,
-                records: 0,
-                first: None,
-                ended: false,
-            };
-            let first = if bytes == SECTION {
-                capture.block(bytes)?
-            } else {
-                if let Err(Nom::Error(_)) = parse_pcap_header(&bytes) {
-                    return Err(format!("not a capture file: it starts with {bytes:02x?}"));
-                }
-                read_to(&mut capture.input, &mut bytes, FILE_HEADER)?;
-                capture.format = Format::Pcap { big_endian: file_header(&bytes)?.is_bigendian() };
-                Record { bytes, frame: None }
-            };
-            capture.first = Some(first);
-            Ok(capture)
-        });
-        header.map_err(|reason| Damage { position: 0, records: 0, reason })
-    }
-
-    fn pcap(&mut self, big_endian: bool, mut bytes: Vec<u8>) -> Result<Record, String> {
-        read_to(&mut self.input, &mut bytes, RECORD_HEADER)?;
-        let length = word(&bytes, 8, big_endian);
-        if length > LONGEST_FRAME {
-            return Err(format!("a frame of {length} bytes; frames have at most {LONGEST_FRAME}"));
-        }
-        read_to(&mut self.input, &mut bytes, RECORD_HEADER + length)?;
-        Ok(Record { frame: Some(RECORD_HEADER..bytes.len()), bytes })
-    }
-
-    fn block(&mut self, mut bytes: Vec<u8>) -> Result<Record, String> {
-        let Format::Pcapng { big_endian, link_types } = &mut self.format else {
-            unreachable!("only a pcapng file has blocks");
+    pub fn open(input: R) -> Result<Self, Damage> {
+        let mut capture = Self {
+            input,
+            format: Format::Unknown,
+            position: 0,
+            records: 0,
+            rest: Vec::new(),
+            first: None,
+            damage: None,
+            ended: false,
         };
-        read_to(&mut self.input, &mut bytes, BLOCK_HEADER)?;
-        if bytes.starts_with(&SECTION) {
-            read_to(&mut self.input, &mut bytes, BLOCK_HEADER + 4)?;
-            *big_endian = match bytes[BLOCK_HEADER..] {
-                [0x4d, 0x3c, 0x2b, 0x1a] => false,
-                [0x1a, 0x2b, 0x3c, 0x4d] => true,
-                _ => return Err(format!("the byte-order mark is {:02x?}", &bytes[BLOCK_HEADER..])),
-            };
-            link_types.clear();
+        capture.first = capture.read(Batch::default());
+        match capture.damage.take_if(|damage| damage.records == 0) {
+            None => Ok(capture),
+            Some(damage) => Err(damage),
         }
-        let big_endian = *big_endian;
-        let length = word(&bytes, 4, big_endian);
-        if !length.is_multiple_of(4) || !(BLOCK_HEADER + 4..=LONGEST_BLOCK).contains(&length) {
-            return Err(format!("a block of {length} bytes; blocks are multiples of 4 from 12 to {LONGEST_BLOCK}"));
-        }
-        read_to(&mut self.input, &mut bytes, length)?;
-        let again = word(&bytes, length - 4, big_endian);
-        if again != length {
-            return Err(format!("a block begins with the length {length} and ends with the length {again}"));
-        }
-        let parse = if big_endian { parse_block_be } else { parse_block_le };
-        let (_, block) = parse(&bytes).map_err(|error| format!("a malformed block ({})", parser_reason(&error)))?;
-        let frame = match block {
-            Block::InterfaceDescription(interface) => {
-                link_types.push(interface.linktype.0);
-                None
-            }
-            Block::EnhancedPacket(packet) => {
-                ethernet(link_types, packet.if_id as usize)?;
-                Some(ENHANCED_FRAME..ENHANCED_FRAME + packet.caplen as usize)
-            }
-            Block::SimplePacket(packet) => {
-                ethernet(link_types, 0)?;
-                Some(SIMPLE_FRAME..SIMPLE_FRAME + packet.data.len().min(packet.origlen as usize))
-            }
-            Block::Unknown(block) if block.block_type == OBSOLETE_PACKET => {
-                return Err("an obsolete packet block (type 2); `editcap -F pcapng` converts it".into());
-            }
-            // Frames may be left out, so the length of the section is not known any more. All ones says that.
-            Block::SectionHeader(_) => {
-                bytes[16..24].fill(0xff);
-                None
-            }
-            _ => None,
-        };
-        Ok(Record { bytes, frame })
     }
-}
 
-impl<R: Read> Iterator for Capture<R> {
-    type Item = Result<Record, Damage>;
+    /// Fills `batch` with the next records: what one read gives, but at least one. `None` after the last one or the
+    /// first that is damaged.
+    ///
+    /// # Errors
+    ///
+    /// The damage, once, after the batch with all that is good before it.
+    pub fn next(&mut self, batch: Batch) -> Option<Result<Batch, Damage>> {
+        match self.first.take().or_else(|| self.read(batch)) {
+            Some(batch) => Some(Ok(batch)),
+            None => self.damage.take().map(Err),
+        }
+    }
 
-    fn next(&mut self) -> Option<Self::Item> {
+    /// The next records, if there are any; sets `damage` and `ended` as it finds it.
+    fn read(&mut self, mut batch: Batch) -> Option<Batch> {
         if self.ended {
             return None;
         }
-        let mut bytes = Vec::new();
-        let record = match self.first.take() {
-            Some(first) => Ok(first),
-            None => match read_up_to(&mut self.input, &mut bytes, 1) {
-                Ok(0) => {
-                    self.ended = true;
-                    return None;
+        batch.records.clear();
+        batch.make_room(BATCH.max(self.rest.len()), 0);
+        batch.bytes[..self.rest.len()].copy_from_slice(&self.rest);
+        let (mut start, mut filled) = (0, self.rest.len());
+        let mut at_end = false;
+        let reason = loop {
+            match self.format.record(&mut batch.bytes[start..filled]) {
+                Ok((length, frame)) => {
+                    batch.records.push(Place { start, end: start + length, frame });
+                    start += length;
+                    self.records += 1;
+                    self.position += length as u64;
                 }
-                Ok(_) => match self.format {
-                    Format::Pcap { big_endian } => self.pcap(big_endian, bytes),
-                    Format::Pcapng { .. } => self.block(bytes),
-                },
-                Err(error) => Err(error.to_string()),
-            },
+                Err(Lack::Sense(reason)) => break Some(reason),
+                Err(Lack::Bytes(_)) if at_end && filled == start && self.records > 0 => break None,
+                Err(Lack::Bytes(length)) if at_end => {
+                    break Some(format!("the file ends after {} of the {length} bytes of a record", filled - start));
+                }
+                // What is there goes on its way before more is waited for.
+                Err(Lack::Bytes(_)) if !batch.records.is_empty() => {
+                    self.rest.clear();
+                    self.rest.extend_from_slice(&batch.bytes[start..filled]);
+                    return Some(batch);
+                }
+                Err(Lack::Bytes(length)) => {
+                    batch.make_room(length, filled);
+                    match self.input.read(&mut batch.bytes[filled..]) {
+                        Ok(0) => at_end = true,
+                        Ok(count) => filled += count,
+                        Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                        Err(error) => break Some(error.to_string()),
+                    }
+                }
+            }
         };
-        Some(match record {
-            Ok(record) => {
-                self.position += record.bytes.len() as u64;
-                self.records += 1;
-                Ok(record)
-            }
-            Err(reason) => {
-                self.ended = true;
-                Err(Damage { position: self.position, records: self.records, reason })
-            }
-        })
+        self.ended = true;
+        self.damage = reason.map(|reason| Damage { position: self.position, records: self.records, reason });
+        (!batch.records.is_empty()).then_some(batch)
     }
 }
 
@@ -257,29 +388,4 @@ fn parser_reason(error: &Nom<PcapError<&[u8]>>) -> String {
 fn word(bytes: &[u8], at: usize, big_endian: bool) -> usize {
     let word = [bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]];
     (if big_endian { u32::from_be_bytes(word) } else { u32::from_le_bytes(word) }) as usize
-}
-
-/// Reads until `bytes` has `length` bytes, or says how many there are.
-fn read_to(input: &mut impl Read, bytes: &mut Vec<u8>, length: usize) -> Result<(), String> {
-    match read_up_to(input, bytes, length) {
-        Ok(found) if found < length => Err(format!("the file ends after {found} of the {length} bytes of a record")),
-        Ok(_) => Ok(()),
-        Err(error) => Err(error.to_string()),
-    }
-}
-
-/// Reads until `bytes` has `length` bytes or the input ends; gives the length reached.
-fn read_up_to(input: &mut impl Read, bytes: &mut Vec<u8>, length: usize) -> io::Result<usize> {
-    let mut found = bytes.len();
-    bytes.resize(length, 0);
-    while found < length {
-        match input.read(&mut bytes[found..]) {
-            Ok(0) => break,
-            Ok(count) => found += count,
-            Err(error) if error.kind() == ErrorKind::Interrupted => {}
-            Err(error) => return Err(error),
-        }
-    }
-    bytes.truncate(found);
-    Ok(found)
 }

@@ -4,10 +4,13 @@
 //! input >> application >> output
 //! ```
 //!
-//! The input stage reads a frame and finds where it begins and ends, the application stage filters it and rewrites its
-//! addresses, the output stage writes it. No stage can be split, as a filter may depend on every frame before; a
+//! The input stage reads frames and finds where each begins and ends, the application stage filters them and rewrites
+//! their addresses, the output stage writes them. No stage can be split, as a filter may depend on every frame before; a
 //! pipeline still uses three cores. What comes out is in order and, byte by byte, what the sequential program
 //! ([`reference()`]) writes.
+//!
+//! A message is a [`Batch`]: what one read gives, most often some hundred frames, in a buffer that goes round. A
+//! frame is not copied and nothing is allocated for it; a slow input is not held back, as a read gives what is there.
 //!
 //! From J. Giacomoni et al., *FastForward for Efficient Pipeline Parallelism*, PPoPP 2008, §2.2 and §5.7.
 
@@ -20,25 +23,25 @@ mod rewrite;
 pub mod synthetic;
 
 use std::fs::File;
-use std::io::{self, BufReader, BufWriter, Write};
+use std::io::{self, BufWriter};
 use std::path::PathBuf;
 
 use thalweg::prelude::*;
+use thalweg_sync::sync::{Mutex, PoisonError};
 
-pub use capture::{Capture, Damage, Record};
+pub use capture::{Batch, Capture, Damage, Record};
 pub use filter::{Filter, FilterError};
 pub use rewrite::{Readdress, Reface, Rewrite, RewriteError};
 
 use crate::error::must_differ;
 use crate::until_error::UntilError;
-use crate::watch::Steps;
 use crate::{Error, Result, Watch};
 use layers::Layers;
 
-/// Read and written at a time.
-const BUFFER: usize = 256 << 10;
-/// Frames that may wait between two stages: some hundred microseconds of either.
-const FRAMES: usize = 1_024;
+/// Collected before it is written, if frames that are left out have taken batches apart.
+const BUFFER: usize = 64 << 10;
+/// Batches that may wait between two stages: so few that they stay in the cache.
+const BATCHES: usize = 4;
 
 /// What to forward, and how.
 #[derive(Clone, Debug)]
@@ -101,18 +104,20 @@ struct Application<'a> {
 }
 
 impl Application<'_> {
-    /// The record as it leaves, or `None` if its frame is dropped. A record without a frame leaves as it is.
-    fn apply(&mut self, mut record: Record) -> Option<Record> {
-        let Some(frame) = record.frame_mut() else { return Some(record) };
-        self.counts.frames += 1;
-        let layers = Layers::of(frame);
-        let holds = |filter: &Filter| filter.holds_for(frame, &layers);
-        if (!self.rules.keep.is_empty() && !self.rules.keep.iter().any(holds)) || self.rules.drop.iter().any(holds) {
-            return None;
-        }
-        self.counts.kept += 1;
-        self.counts.rewritten += u64::from(self.rules.rewrite.apply(frame, &layers));
-        Some(record)
+    /// Takes out the frames that are dropped and rewrites the others. A record without a frame stays as it is.
+    fn apply(&mut self, batch: &mut Batch) {
+        batch.retain_frames(|frame| {
+            self.counts.frames += 1;
+            let layers = Layers::of(frame);
+            let holds = |filter: &Filter| filter.holds_for(frame, &layers);
+            let Rules { keep, drop, rewrite } = self.rules;
+            if (!keep.is_empty() && !keep.iter().any(holds)) || drop.iter().any(holds) {
+                return false;
+            }
+            self.counts.kept += 1;
+            self.counts.rewritten += u64::from(rewrite.apply(frame, &layers));
+            true
+        });
     }
 }
 
@@ -137,24 +142,29 @@ impl Application<'_> {
 /// [`Error::File`] if one of them cannot be opened or written. A capture that turns out to be cut off or corrupt later
 /// is no error but in [`Summary::damage`].
 pub fn run(config: &Config, watch: &dyn Watch) -> Result<Summary> {
-    let (capture, mut output) = open(config)?;
+    let (mut capture, mut output) = open(config)?;
     let mut damage = None;
     let mut application = Application { rules: &config.rules, counts: Counts::default() };
-    let mut progress = Steps::new(watch);
+    // As many batches as were under way at the same time; the edges bound that.
+    let free = Mutex::new(Vec::new());
+    let lock = || free.lock().unwrap_or_else(PoisonError::into_inner);
+    let batches = std::iter::from_fn(|| capture.next(lock().pop().unwrap_or_default()));
 
     let mut graph = Graph::new();
-    let read = graph.source(UntilError::new(capture, &mut damage));
-    let apply = graph.sequential(|record: Record, out: &mut Output<Record>| {
-        progress.add(record.bytes().len() as u64);
-        if let Some(record) = application.apply(record) {
-            out.push(record);
-        }
+    let read = graph.source(UntilError::new(batches, &mut damage));
+    let apply = graph.update(|batch: &mut Batch| {
+        watch.read(batch.len());
+        application.apply(batch);
     });
-    let write = graph.sink(|record: Record| output.write_all(record.bytes()));
+    let write = graph.sink(|batch: Batch| {
+        let written = batch.write_to(&mut output);
+        lock().push(batch);
+        written
+    });
     graph.name(read, "input");
     graph.name(apply, "application");
     graph.name(write, "output");
-    graph += read.fixed(FRAMES) >> apply.fixed(FRAMES) >> write;
+    graph += read.fixed(BATCHES) >> apply.fixed(BATCHES) >> write;
     watch.started(graph.stopper());
     let report = graph.run(config.scheme)?;
     drop(graph);
@@ -169,25 +179,29 @@ pub fn run(config: &Config, watch: &dyn Watch) -> Result<Summary> {
 ///
 /// As [`run`].
 pub fn reference(config: &Config) -> Result<(Counts, Option<Damage>)> {
-    let (capture, mut output) = open(config)?;
-    let mut damage = None;
+    let (mut capture, mut output) = open(config)?;
     let mut application = Application { rules: &config.rules, counts: Counts::default() };
-    for record in UntilError::new(capture, &mut damage) {
-        if let Some(record) = application.apply(record) {
-            output.write_all(record.bytes()).map_err(|error| Error::file("write", &config.output, error))?;
+    let (mut batch, mut damage) = (Batch::default(), None);
+    while let Some(next) = capture.next(batch) {
+        match next {
+            Ok(filled) => batch = filled,
+            Err(reason) => {
+                damage = Some(reason);
+                break;
+            }
         }
+        application.apply(&mut batch);
+        batch.write_to(&mut output).map_err(|error| Error::file("write", &config.output, error))?;
     }
     finish(config, output)?;
     Ok((application.counts, damage))
 }
 
-type Input = Capture<BufReader<File>>;
-
-fn open(config: &Config) -> Result<(Input, BufWriter<File>)> {
+fn open(config: &Config) -> Result<(Capture<File>, BufWriter<File>)> {
     let Config { input, output, .. } = config;
     must_differ(input, output)?;
     let file = File::open(input).map_err(|error| Error::file("open", input, error))?;
-    let capture = Capture::open(BufReader::with_capacity(BUFFER, file))
+    let capture = Capture::open(file)
         .map_err(|damage| Error::Refused(format!("{} cannot be forwarded: {damage}", input.display())))?;
     let file = File::create(output).map_err(|error| Error::file("create", output, error))?;
     Ok((capture, BufWriter::with_capacity(BUFFER, file)))

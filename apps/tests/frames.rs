@@ -1,11 +1,12 @@
 //! The forwarder writes what the sequential program writes, from every kind of capture, whole or damaged.
 
 use std::fs;
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 use thalweg::Scheme;
 use thalweg_apps::Error;
-use thalweg_apps::frames::{Capture, Config, Rewrite, Rules, reference, run, synthetic};
+use thalweg_apps::frames::{Batch, Capture, Config, Record, Rewrite, Rules, reference, run, synthetic};
 
 fn rules(keep: &[&str], drop: &[&str]) -> Rules {
     let filters = |texts: &[&str]| texts.iter().map(|text| text.parse().unwrap()).collect();
@@ -123,8 +124,8 @@ fn filters_and_rewriting_do_what_they_say() {
     config.rules = rules(&["src 10.0.0.1 and udp"], &["port 80"]);
     let summary = run(&config, &()).unwrap();
     let frames = |path: &Path| -> Vec<Vec<u8>> {
-        let records = Capture::open(fs::File::open(path).unwrap()).unwrap();
-        records.filter_map(|record| record.unwrap().frame().map(<[u8]>::to_vec)).collect()
+        let file = fs::File::open(path).unwrap();
+        each_record(file, |record| record.frame.map(<[u8]>::to_vec)).into_iter().flatten().collect()
     };
     // By fixed offsets, which is enough for what `synthetic` makes: a tag is 4 bytes, headers have no options.
     let expected: Vec<_> = frames(&config.input)
@@ -156,13 +157,22 @@ fn filters_and_rewriting_do_what_they_say() {
 
 /// Where the records of a capture end, the file header included.
 fn boundaries(capture: &[u8]) -> Vec<usize> {
-    let records = Capture::open(capture).unwrap();
-    records
-        .scan(0, |end, record| {
-            *end += record.unwrap().bytes().len();
-            Some(*end)
-        })
-        .collect()
+    let mut end = 0;
+    each_record(capture, |record| {
+        end += record.bytes.len();
+        end
+    })
+}
+
+/// Looks at all records of a good capture.
+fn each_record<T>(input: impl Read, mut look: impl FnMut(Record<'_>) -> T) -> Vec<T> {
+    let mut capture = Capture::open(input).unwrap();
+    let (mut batch, mut seen) = (Batch::default(), Vec::new());
+    while let Some(next) = capture.next(batch) {
+        batch = next.unwrap();
+        seen.extend(batch.records().map(&mut look));
+    }
+    seen
 }
 
 #[test]
@@ -194,6 +204,64 @@ fn a_capture_cut_off_at_any_byte_is_forwarded_up_to_there() {
             }
         }
     }
+}
+
+/// Gives a few bytes at a time and is interrupted in between.
+struct Trickle<'a>(&'a [u8], usize);
+
+impl Read for Trickle<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        self.1 += 1;
+        if self.1.is_multiple_of(3) {
+            return Err(io::ErrorKind::Interrupted.into());
+        }
+        let most = buffer.len().min(1 + self.1 * 7 % 1_000);
+        self.0.read(&mut buffer[..most])
+    }
+}
+
+#[test]
+fn records_of_any_length_come_through_reads_of_any_length() {
+    let mut long = pcapng();
+    long.extend(block(true, 0x0bad_cafe, &[7; 700_000]));
+    long.extend(block(true, 3, &[&300_000_u32.to_be_bytes()[..], &[8; 300_000]].concat()));
+    long.extend(pcapng());
+    for capture in [made_up(300), long] {
+        let expected = each_record(&capture[..], |record| (record.bytes.to_vec(), record.frame.map(<[u8]>::to_vec)));
+        let bytes = expected.iter().flat_map(|(bytes, _)| bytes);
+        assert!(bytes.eq(&capture));
+        let trickled =
+            each_record(Trickle(&capture, 0), |record| (record.bytes.to_vec(), record.frame.map(<[u8]>::to_vec)));
+        assert!(trickled == expected);
+    }
+}
+
+/// Gives a record at a time, and the first byte of the next one.
+struct Paced<'a> {
+    capture: &'a [u8],
+    ends: std::vec::IntoIter<usize>,
+    given: usize,
+}
+
+impl Read for Paced<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let end = self.ends.next().map_or(self.capture.len(), |end| (end + 1).min(self.capture.len()));
+        let bytes = &self.capture[self.given..end];
+        buffer[..bytes.len()].copy_from_slice(bytes);
+        self.given = end;
+        Ok(bytes.len())
+    }
+}
+
+#[test]
+fn what_is_there_goes_on_before_more_is_waited_for() {
+    let capture = made_up(10);
+    let ends = boundaries(&capture);
+    let mut paced = Capture::open(Paced { capture: &capture, ends: ends.clone().into_iter(), given: 0 }).unwrap();
+    for _ in ends {
+        assert_eq!(paced.next(Batch::default()).unwrap().unwrap().records().count(), 1);
+    }
+    assert!(paced.next(Batch::default()).is_none());
 }
 
 #[test]
