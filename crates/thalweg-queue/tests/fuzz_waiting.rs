@@ -4,11 +4,12 @@
 
 use std::future::Future;
 use std::pin::pin;
+use std::sync::Arc; // what a waker is made of
 use std::task::{Context, Poll, Wake, Waker};
 use thalweg_check::Fuzz;
 use thalweg_queue::{Park, PopTimeoutError, PushTimeoutError, bbq, fast_forward};
 use thalweg_sync::park::{Parker, Unparker};
-use thalweg_sync::sync::Arc;
+
 use thalweg_sync::thread;
 use thalweg_sync::time::Duration;
 

@@ -18,6 +18,7 @@
 //! | access to a [`Slot`](crate::cell::Slot) | [`Engine::slot_begin`], [`Engine::slot_end`] | whether it races with another |
 //! | access to other memory, announced | [`Engine::touch`] | its cost, whether it races |
 //! | end of an object's life | [`Engine::retire`] | to forget the object |
+//! | end of a handle's life, [`Arc`](crate::sync::Arc) | [`Engine::release`] | what comes before the object's end |
 //! | waiting, [`spin::until`](crate::spin::until) | [`Engine::watch`], [`Engine::wait`], [`Engine::unwatch`] | when to try again |
 //! | sleeping, [`park`](crate::park) | [`Engine::park`], [`Engine::unpark`] | when to wake |
 //! | threads | [`Engine::spawn`], [`Engine::join`], [`Engine::yield_now`], [`Engine::pin`] | who runs, and where |
@@ -43,9 +44,8 @@
 //!
 //! # What an engine does not see
 //!
-//! `Arc`, `Weak` and `OnceLock` are the standard library's, so the edges they make (the last drop comes after all
-//! others) are not events. An engine that derives races from edges has to treat memory freed by a last `Arc`
-//! accordingly. [`Counter`](crate::atomic::Counter) is no event either; it must never decide anything.
+//! How many handles an `Arc` has, and `Weak` and `OnceLock` at all. [`Counter`](crate::atomic::Counter) is no event
+//! either; it must never decide anything.
 
 mod access;
 
@@ -99,6 +99,12 @@ pub unsafe trait Engine {
     /// An atomic or a slot ends its life at this address. Also moved objects end their life only where they are
     /// dropped.
     fn retire(&self, address: usize, bytes: usize);
+
+    /// A handle of the shared object at `object` is dropped next. If `is_last` then says so, the object is too, after
+    /// everything that was done before the other handles were dropped.
+    fn release(&self, object: usize, is_last: &dyn Fn() -> bool) {
+        let _ = (object, is_last);
+    }
 
     /// An attempt of [`spin::until`](crate::spin::until) begins. Attempts nest.
     fn watch(&self);

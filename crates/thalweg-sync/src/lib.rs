@@ -54,7 +54,8 @@
 //! # What is promised
 //!
 //! - The same names with the same meaning in every world. Code that stays within the common subset (under loom: no
-//!   `const fn new`, no `get_mut` of atomics, no handles from `thread::scope`, no `Weak`) builds in all of them.
+//!   `const fn new`, no `get_mut` of atomics, no handles from `thread::scope`, no `Weak`; under loom and with
+//!   `instrument`: no `Arc<dyn Trait>`, no `self: Arc<Self>`) builds in all of them.
 //! - Natively, nothing is added: the types are transparent, the functions are inlined, the hook is known to be empty
 //!   when compiling.
 //! - With `instrument` and no engine, behaviour is native; each access costs a thread-local load and a branch more.
@@ -62,8 +63,8 @@
 //!
 //! # What is not
 //!
-//! - Engines see what goes through this crate. Plain memory, `Arc` counts, thread-locals, files and other libraries'
-//!   locks they do not see.
+//! - Engines see what goes through this crate. Plain memory, `Weak`, thread-locals, files and other libraries' locks
+//!   they do not see.
 //! - Objects do not cross worlds: a thread outside an engine's run must not wait for one inside, or the other way
 //!   round.
 //! - loom is bounded (five threads, recent stores) and reads `SeqCst` accesses as `AcqRel`; use `fence(SeqCst)` where

@@ -1,8 +1,8 @@
 //! Locks and shared ownership.
 //!
-//! [`Arc`], [`Weak`] and [`OnceLock`] are the standard library's, and no engine sees them; under loom `Arc` is
-//! loom's, and there is no `Weak`. [`Mutex`] is the standard library's, loom's, or one that blocks through the
-//! engine.
+//! [`Arc`], [`Weak`] and [`Mutex`] are the standard library's. With the feature `instrument` they are wrapped, so that
+//! an engine sees handles that are dropped, and threads that wait. Under loom they are loom's, and there is no `Weak`.
+//! [`OnceLock`] is the standard library's in every world, and no engine sees it.
 //!
 //! ```
 //! # #[cfg(feature = "std")] {
@@ -21,7 +21,7 @@
 //! # }
 //! ```
 
-#[cfg(not(loom))]
+#[cfg(all(not(feature = "instrument"), not(loom)))]
 pub use alloc::sync::{Arc, Weak};
 #[cfg(loom)]
 pub use loom::sync::Arc;
@@ -32,6 +32,10 @@ pub use std::sync::{LockResult, OnceLock, PoisonError, TryLockError, TryLockResu
 mod mutex;
 #[cfg(all(feature = "instrument", not(loom)))]
 pub use mutex::{Mutex, MutexGuard};
+#[cfg(all(feature = "instrument", not(loom)))]
+mod shared;
+#[cfg(all(feature = "instrument", not(loom)))]
+pub use shared::{Arc, Weak};
 
 /// A lock: [`std::sync::Mutex`].
 // An alias, as those below: clippy takes a re-export for the standard library's own, which clients must not use.

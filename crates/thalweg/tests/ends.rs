@@ -99,7 +99,7 @@ fn build(graph: &mut Graph<'static>, kind: Kind, how: How, ledger: &Arc<Ledger>)
                 if fails_here {
                     fails(x);
                 }
-                ledger.token(x)
+                Token::of(&ledger, x)
             })
         }
     };
@@ -118,7 +118,7 @@ fn build(graph: &mut Graph<'static>, kind: Kind, how: How, ledger: &Arc<Ledger>)
             Some(graph.poll_source(move |out: &mut Output<Token>| {
                 next += 1;
                 check(how, next)?;
-                out.push(ledger.token(next));
+                out.push(Token::of(&ledger, next));
                 Ok::<_, &str>(if next < COUNT { Flow::More } else { Flow::Done })
             }))
         }
@@ -288,7 +288,7 @@ fn finish_early(scheme: Scheme, capacity: Option<usize>) {
     let (mut seen, made) = (Vec::new(), ledger.clone());
     let mut graph = Graph::new();
     // It would never end by itself.
-    let endless = graph.source((0..).map(move |x| made.token(x))).into_path();
+    let endless = graph.source((0..).map(move |x| Token::of(&made, x))).into_path();
     let before = graph.parallel_map(|token: Token| token);
     let first = graph.add(First(1000));
     let sink = graph.sink(|token: Token| seen.push(token.value));

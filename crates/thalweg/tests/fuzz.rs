@@ -198,7 +198,7 @@ fn stopping_and_cancelling_end_a_run_at_any_point() {
             let ledger = Ledger::new(20_000);
             let seen = Mutex::new(0);
             let mut graph = Graph::new();
-            let numbers = graph.source((0..).map(|x| ledger.token(x)));
+            let numbers = graph.source((0..).map(|x| Token::of(&ledger, x)));
             let pass = graph.parallel_map(|token: Token| token);
             let sink = graph.sink(|_: Token| *seen.lock().unwrap() += 1);
             graph += numbers.fixed(2) >> pass.fixed(2) >> sink;
@@ -223,7 +223,7 @@ fn a_failure_ends_a_run_at_any_point() {
         fuzz(300).run(|| {
             let ledger = Ledger::new(100);
             let mut graph = Graph::new();
-            let numbers = graph.source((0..8).map(|x| ledger.token(x)));
+            let numbers = graph.source((0..8).map(|x| Token::of(&ledger, x)));
             let check = graph.parallel(|token: Token, out: &mut Output<Token>| {
                 if token.value == 3 {
                     return Err("three");

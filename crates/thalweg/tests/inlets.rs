@@ -93,7 +93,7 @@ fn who_waits_for_room_goes_on_when_there_is_some() {
             graph += source.fixed(1) >> sink;
             for _ in 0..3 {
                 let (inlet, ledger) = (inlet.clone(), ledger.clone());
-                thread::spawn(move || (0..200).for_each(|x| inlet.push(ledger.token(x)).unwrap()));
+                thread::spawn(move || (0..200).for_each(|x| inlet.push(Token::of(&ledger, x)).unwrap()));
             }
             drop(inlet);
             graph.run(scheme).unwrap();
@@ -120,7 +120,7 @@ fn who_waits_for_room_gets_the_message_back_when_the_graph_goes() {
             thread::spawn(move || {
                 for x in 0..4 {
                     let number = pusher * 4 + x;
-                    if let Err(Closed(token)) = inlet.push(ledger.token(number)) {
+                    if let Err(Closed(token)) = inlet.push(Token::of(&ledger, number)) {
                         assert_eq!(token.value, number);
                         refused.fetch_add(1, AcqRel);
                     }

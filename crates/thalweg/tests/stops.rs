@@ -29,7 +29,7 @@ fn disturb(graph: &mut Graph<'_>, scheme: Scheme, seen: &AtomicU64, act: impl Fn
 
 /// An endless stream of tokens through a kernel of each sort.
 fn endless<'a>(graph: &mut Graph<'a>, ledger: &'a Arc<Ledger>, seen: &'a AtomicU64) {
-    let numbers = graph.source((0..).map(|x| ledger.token(x)));
+    let numbers = graph.source((0..).map(|x| Token::of(ledger, x)));
     let one = graph.sequential(|token: Token, out: &mut Output<Token>| out.push(token));
     let two = graph.parallel_map(|token: Token| token);
     let window = graph.window(2, 2, |pair: &[Token], out: &mut Output<Token>| {

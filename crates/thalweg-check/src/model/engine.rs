@@ -4,6 +4,7 @@ use super::explore::writes;
 use super::graph::{EventId, Kind, Location};
 use super::report::Rule;
 use super::run::{Attempt, Ending, Run, State, Status};
+use std::panic::Location as Here;
 use std::sync::atomic::Ordering;
 use thalweg_sync::engine::{Atomic, Engine, Operation, Site, Span, ThreadId, Word};
 use thalweg_sync::hint::Access;
@@ -80,10 +81,28 @@ unsafe impl Engine for Run {
         }
     }
 
-    fn retire(&self, address: usize, _bytes: usize) {
-        let mut state = self.state();
-        state.places.forget(address);
-        state.slots.forget(address);
+    fn retire(&self, address: usize, bytes: usize) {
+        let user = {
+            let mut state = self.state();
+            let user = if self.is_passive() { None } else { state.user(address, bytes) };
+            state.places.forget(address);
+            state.slots.forget(address);
+            user
+        };
+        if let Some(user) = user {
+            let dropper = self.state().current;
+            if let Err(ending) = self.fail(Rule::DroppedInUse { dropper, user }) {
+                self.end(ending);
+            }
+        }
+    }
+
+    fn release(&self, object: usize, is_last: &dyn Fn() -> bool) {
+        if !self.is_passive()
+            && let Err(ending) = self.drop_handle(object, is_last)
+        {
+            self.end(ending);
+        }
     }
 
     fn watch(&self) {
@@ -327,6 +346,34 @@ impl Run {
         self.plain(Kind::Join { child }, 0, at).map(|_| ())
     }
 
+    /// Drops a handle of `object`. The last one has to come after the others also when it is replayed (R2).
+    fn drop_handle(&self, object: usize, is_last: &dyn Fn() -> bool) -> Result<(), Ending> {
+        let at = Here::caller();
+        let id = match self.recorded() {
+            Some(id) => {
+                let others = self.state().explorer.graph.node(id).others.clone();
+                others.into_iter().try_for_each(|other| self.reach(other))?;
+                self.plain(Kind::Release { last: is_last() }, 0, at)?
+            }
+            None => {
+                self.reach_new()?;
+                let last = is_last();
+                let mut state = self.state();
+                let others = if last { state.handles.remove(&object).unwrap_or_default() } else { Vec::new() };
+                state.thread_mut().done += 1;
+                let thread = state.current;
+                state.explorer.add_release(thread, last, others, at)
+            }
+        };
+        let mut state = self.state();
+        if is_last() {
+            state.handles.remove(&object);
+        } else {
+            state.handles.entry(object).or_default().push(id);
+        }
+        Ok(())
+    }
+
     /// The innermost attempt failed.
     fn wait_for_change(&self, at: Site) -> Result<(), Ending> {
         let mut state = self.state();
@@ -342,7 +389,8 @@ impl Run {
         let thread = state.current;
         let mut events = (attempt.first..state.thread().done).map(|index| EventId { thread, index });
         let only_reads = events.clone().all(|id| {
-            matches!(state.explorer.graph.node(id).kind, Kind::Read { exclusive: false, .. } | Kind::Fence(_))
+            let kind = state.explorer.graph.node(id).kind;
+            matches!(kind, Kind::Read { exclusive: false, .. } | Kind::Fence(_) | Kind::Release { last: false })
         });
         let reads = events.any(|id| matches!(state.explorer.graph.node(id).kind, Kind::Read { .. }));
         if attempt.clock || !only_reads || !reads {
@@ -404,6 +452,20 @@ const AWAITS_TOKEN: Kind = Kind::Read {
 };
 
 impl State {
+    /// An access to the object at `address` that does not happen before what the running thread does next.
+    fn user(&self, address: usize, bytes: usize) -> Option<(u32, Site)> {
+        let before = self.now();
+        let whole = Span { address, bytes, access: Access::Write, at: Here::caller() };
+        if let Err(past) = self.slots.check(&whole, self.current, &before) {
+            return Some((past.thread, past.at));
+        }
+        let location = &self.explorer.graph.locations[self.places.find(address)? as usize];
+        let mut users = location.co.iter().chain(&location.reads).copied();
+        users
+            .find(|&user| self.is_done(user) && user.index >= before.get(user.thread))
+            .map(|user| (user.thread, self.explorer.graph.node(user).at))
+    }
+
     /// The location of a new event.
     fn find_or_add(&mut self, access: &Atomic<'_>) -> u32 {
         let in_memory = access.peek();

@@ -23,6 +23,9 @@
 //! - **T6** A read-modify-write may be begun on a write that another one has already read. Its write then stands nowhere
 //!   (C2), so the graph goes no further; but it may revisit, and so take the place of the other one.
 //!
+//! Not explored: which handle of an `Arc` is dropped last. The last drop that an execution finds comes after the others
+//! for good, in po and rf too, so nothing behind it revisits a read before another drop.
+//!
 //! Different from the paper: the graphs that a revisit gives are explored on a stack of our own instead of by
 //! recursion; a weak compare-exchange may have a third choice, to fail without a reason, which is never maximal.
 
@@ -118,6 +121,15 @@ impl Explorer {
     /// Adds an event that nothing is to be chosen for.
     pub(crate) fn add_plain(&mut self, thread: u32, kind: Kind, value: u64, at: Site) -> EventId {
         let id = self.graph.add(thread, kind, super::graph::NOWHERE, value, EventId::INIT, at);
+        self.graph.settle(id);
+        id
+    }
+
+    /// Adds the drop of a handle; of a last one, after all of `others`.
+    pub(crate) fn add_release(&mut self, thread: u32, last: bool, others: Vec<EventId>, at: Site) -> EventId {
+        let kind = Kind::Release { last };
+        let id = self.graph.add(thread, kind, super::graph::NOWHERE, 0, EventId::INIT, at);
+        self.graph.node_mut(id).others = others;
         self.graph.settle(id);
         id
     }

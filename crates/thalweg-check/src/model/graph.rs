@@ -63,6 +63,11 @@ pub(crate) enum Kind {
     },
     /// A marker that the client set.
     Mark(super::Mark),
+    /// A handle of an `Arc` is dropped.
+    Release {
+        /// It was the last one, so what came before the other drops comes before this.
+        last: bool,
+    },
 }
 
 impl Kind {
@@ -72,7 +77,7 @@ impl Kind {
             Self::Read { success, exclusive: true, .. } => success,
             Self::Read { failure, .. } => failure,
             Self::Write { order, .. } | Self::Fence(order) => order,
-            Self::Spawn { .. } | Self::Join { .. } | Self::Mark(_) => Ordering::Relaxed,
+            Self::Spawn { .. } | Self::Join { .. } | Self::Mark(_) | Self::Release { .. } => Ordering::Relaxed,
         }
     }
 }
@@ -98,6 +103,8 @@ pub(crate) struct Node {
     pub(crate) value: u64,
     /// What a read reads from.
     pub(crate) rf: EventId,
+    /// The other handles' drops, of a last one.
+    pub(crate) others: Vec<EventId>,
     /// A write's place in modification order (G2).
     pub(crate) place: u32,
     /// How many events its thread had when the last release fence was done, that one included; 0: none.
@@ -196,6 +203,7 @@ impl Graph {
             loc,
             value,
             rf,
+            others: Vec::new(),
             place: 0,
             fence: 0,
             hb: Clock::default(),
@@ -297,6 +305,14 @@ impl Graph {
                 hb.raise(child, count + 1);
                 pending.raise(child, count + 1);
             }
+            Kind::Release { .. } => {
+                for &other in &node.others {
+                    let other = self.node(other);
+                    for (clock, theirs) in [(&mut hb, &other.hb), (&mut pending, &other.hb), (&mut porf, &other.porf)] {
+                        clock.join(theirs);
+                    }
+                }
+            }
             Kind::Spawn { .. } | Kind::Mark(_) => {}
         }
         let node = self.node_mut(id);
@@ -315,7 +331,7 @@ impl Graph {
                 }
                 Kind::Write { .. } => self.remove(id),
                 Kind::Spawn { child } => self.lines[child as usize].parent = None,
-                Kind::Fence(_) | Kind::Join { .. } | Kind::Mark(_) => {}
+                Kind::Fence(_) | Kind::Join { .. } | Kind::Mark(_) | Kind::Release { .. } => {}
             }
             self.lines[id.thread as usize].nodes.pop();
         }

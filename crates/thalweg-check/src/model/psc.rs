@@ -10,7 +10,7 @@
 //!
 //! C++20 (`[atomics.order]`) has `rf | co | fr` in the place of `scb`, and besides orders events of `SC` by
 //! `po | po;hb;po`. In both a read-modify-write is one event; in the graph it is two nodes, which are one point here.
-//! Markers of the client are no events of the model and no points.
+//! Markers of the client and drops of handles are no events of the model and no points.
 
 use super::ScAxiom;
 use super::graph::{EventId, Graph, Kind};
@@ -129,7 +129,9 @@ struct Points<'a> {
 
 impl<'a> Points<'a> {
     fn of(graph: &'a Graph) -> Self {
-        let is_point = |id: &EventId| !graph.is_exclusive_write(*id) && !matches!(graph.node(*id).kind, Kind::Mark(_));
+        let is_point = |id: &EventId| {
+            !graph.is_exclusive_write(*id) && !matches!(graph.node(*id).kind, Kind::Mark(_) | Kind::Release { .. })
+        };
         let ids: Vec<_> = graph.order.iter().copied().filter(is_point).collect();
         // By stamp: the point that a node belongs to.
         let mut point_at = vec![usize::MAX; graph.order.len()];

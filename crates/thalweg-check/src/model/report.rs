@@ -33,6 +33,13 @@ pub enum Rule {
         /// Where.
         sites: [Site; 2],
     },
+    /// An atomic or a slot was dropped, and an access of another thread does not happen before that.
+    DroppedInUse {
+        /// The thread that drops it.
+        dropper: u32,
+        /// The thread that accesses it, and where.
+        user: (u32, Site),
+    },
     /// Nobody can go on, and every wait has seen the newest values: these threads wait for ever.
     WaitsForever {
         /// The threads, where they wait, and the reads of their last attempt. None: a thread waits for the end of
@@ -70,7 +77,7 @@ pub enum Rule {
 impl Rule {
     /// Whether memory may be inconsistent, so that no destructor may run.
     pub(crate) fn leaves_ruins(&self) -> bool {
-        matches!(self, Self::Race { .. } | Self::Nondeterministic { .. })
+        matches!(self, Self::Race { .. } | Self::DroppedInUse { .. } | Self::Nondeterministic { .. })
     }
 }
 
@@ -87,6 +94,9 @@ impl fmt::Display for Rule {
                     verb(first_writes),
                     verb(second_writes)
                 )
+            }
+            Self::DroppedInUse { dropper, user: (user, at) } => {
+                write!(f, "dropped in use: thread {dropper} drops what thread {user} accesses at {at}")
             }
             Self::WaitsForever { waits } if waits.is_empty() => {
                 write!(f, "deadlock: threads wait for each other's end")
@@ -159,6 +169,9 @@ impl fmt::Display for Violation {
     }
 }
 
+/// How many events of a thread are shown from its beginning, and how many from its end.
+const SHOWN: usize = 50;
+
 /// The events, thread by thread in program order, with what reads read and where writes stand; then modification order.
 impl fmt::Display for ExecutionGraph {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -167,7 +180,14 @@ impl fmt::Display for ExecutionGraph {
                 Some(parent) => writeln!(f, "thread {thread}, started by {parent}")?,
                 None => writeln!(f, "thread {thread}")?,
             }
-            for event in self.thread(thread) {
+            let count = self.thread(thread).len();
+            for (place, event) in self.thread(thread).enumerate() {
+                if count > 2 * SHOWN && place >= SHOWN && place < count - SHOWN {
+                    if place == SHOWN {
+                        writeln!(f, "  ... {} more ...", count - 2 * SHOWN)?;
+                    }
+                    continue;
+                }
                 let what = describe(self, &event);
                 let order = order_name(event.ordering());
                 writeln!(f, "  {:<6} {what:<46} {order:<8} {}", event.id().to_string(), event.site())?;
@@ -204,6 +224,8 @@ fn describe(graph: &ExecutionGraph, event: &Event<'_>) -> String {
         EventKind::Fence => "fence".to_owned(),
         EventKind::Spawn { thread } => format!("start thread {thread}"),
         EventKind::Join { thread } => format!("join thread {thread}"),
+        EventKind::Release { last: false } => "drop a handle".to_owned(),
+        EventKind::Release { .. } => "drop the last handle".to_owned(),
         EventKind::Mark(mark) => format!("mark {mark:?} {value}"),
     }
 }
@@ -233,6 +255,7 @@ impl Kind {
             (Kind::Spawn { child }, Kind::Spawn { child: other })
             | (Kind::Join { child }, Kind::Join { child: other }) => child == other,
             (Kind::Mark(mark), Kind::Mark(other)) => mark == other,
+            (Kind::Release { last }, Kind::Release { last: other }) => last == other,
             _ => false,
         }
     }
@@ -245,6 +268,8 @@ impl Kind {
             Kind::Spawn { .. } => "the start of a thread".to_owned(),
             Kind::Join { child } => format!("a join of thread {child}"),
             Kind::Mark(mark) => format!("the mark {mark:?}"),
+            Kind::Release { last: false } => "the drop of a handle".to_owned(),
+            Kind::Release { .. } => "the drop of the last handle".to_owned(),
         }
     }
 }

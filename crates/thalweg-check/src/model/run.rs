@@ -18,7 +18,7 @@
 use super::clock::Clock;
 use super::explore::Explorer;
 use super::graph::{EventId, Kind};
-use super::places::Places;
+use super::places::{ByAddress, Places};
 use super::report::Rule;
 use super::slots::Slots;
 use super::view::Mark;
@@ -109,6 +109,8 @@ pub(crate) struct State {
     broken: Option<Rule>,
     pub(crate) places: Places,
     pub(crate) slots: Slots,
+    /// By object: the handles that were dropped.
+    pub(crate) handles: ByAddress<Vec<EventId>>,
     steps: usize,
     stacks: Vec<DefaultStack>,
 }
@@ -208,6 +210,7 @@ impl Run {
             broken: None,
             places: Places::default(),
             slots: Slots::default(),
+            handles: ByAddress::default(),
             steps: 0,
             stacks: Vec::new(),
         };
@@ -503,6 +506,7 @@ impl State {
         self.steps = 0;
         self.places.reset(self.explorer.graph.locations.len());
         self.slots.reset();
+        self.handles.clear();
     }
 
     pub(crate) fn of(&self, thread: u32) -> &Thread {
@@ -539,7 +543,7 @@ impl State {
     }
 
     /// Whether `event` was executed.
-    fn is_done(&self, event: EventId) -> bool {
+    pub(crate) fn is_done(&self, event: EventId) -> bool {
         let thread = self.threads.get(event.thread as usize).and_then(Option::as_ref);
         event.is_init() || thread.is_some_and(|thread| event.index < thread.done)
     }

@@ -40,6 +40,11 @@ pub enum EventKind {
         /// That thread.
         thread: u32,
     },
+    /// Drops a handle of an [`Arc`](thalweg_sync::sync::Arc).
+    Release {
+        /// It was the last handle.
+        last: bool,
+    },
     /// A marker of the client; its payload is the event's [`value`](Event::value).
     Mark(Mark),
 }
@@ -66,6 +71,7 @@ impl<'a> Event<'a> {
             Kind::Spawn { child } => EventKind::Spawn { thread: child },
             Kind::Join { child } => EventKind::Join { thread: child },
             Kind::Mark(mark) => EventKind::Mark(mark),
+            Kind::Release { last } => EventKind::Release { last },
         }
     }
 

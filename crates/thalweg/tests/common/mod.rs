@@ -49,13 +49,6 @@ impl Ledger {
         Arc::new(Self { made: AtomicUsize::new(0), dropped: (0..most).map(|_| AtomicU8::new(0)).collect() })
     }
 
-    /// A new token.
-    pub(crate) fn token(self: &Arc<Self>, value: u64) -> Token {
-        let number = self.made.fetch_add(1, Relaxed);
-        assert!(number < self.dropped.len(), "a ledger for {} tokens is too small", self.dropped.len());
-        Token { value, number, ledger: self.clone() }
-    }
-
     /// How many were made.
     pub(crate) fn made(&self) -> usize {
         self.made.load(Acquire)
@@ -84,7 +77,16 @@ pub(crate) struct Token {
 
 impl Clone for Token {
     fn clone(&self) -> Self {
-        self.ledger.token(self.value)
+        Self::of(&self.ledger, self.value)
+    }
+}
+
+impl Token {
+    /// A new token.
+    pub(crate) fn of(ledger: &Arc<Ledger>, value: u64) -> Self {
+        let number = ledger.made.fetch_add(1, Relaxed);
+        assert!(number < ledger.dropped.len(), "a ledger for {} tokens is too small", ledger.dropped.len());
+        Self { value, number, ledger: ledger.clone() }
     }
 }
 
