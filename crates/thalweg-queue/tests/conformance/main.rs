@@ -12,7 +12,7 @@ mod queue;
 mod single;
 mod waiting;
 
-use queue::{Bbq, ChunkRing, FastForward, LamportCached, LamportPlain, Locked};
+use queue::{Bbq, ChunkRing, FastForward, LamportCached, LamportPlain, Locked, Mesh};
 use thalweg_queue::{Park, Spin};
 
 /// A queue near the wrap of the round in a cursor: 43 bits are left for it in small blocks.
@@ -41,6 +41,8 @@ single::promises! {
     lamport_plain_61: LamportPlain(61),
     lamport_cached_1: LamportCached(1),
     lamport_cached_61: LamportCached(61),
+    mesh_1x1: Mesh::new(24),
+    mesh_park: Mesh::new(5).waiting::<Park>(),
     locked_1: Locked(1),
     locked_61: Locked(61),
 }
@@ -60,5 +62,6 @@ waiting::promises! {
     fast_forward_waiting: FastForward::new(5),
     bbq_waiting: Bbq::new(2, 3),
     chunk_ring_fixed_waiting: ChunkRing::new(1, 5, 5),
+    mesh_waiting: Mesh::new(5),
     chunk_ring_growing_waiting: ChunkRing::new(2, 3, 7),
 }

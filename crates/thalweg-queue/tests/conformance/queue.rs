@@ -6,7 +6,7 @@ use thalweg_queue::chunk_ring::{self, Most};
 use thalweg_queue::fast_forward::{self, Slip, Word};
 use thalweg_queue::lamport::{self, Cached, Plain};
 use thalweg_queue::wait::Wait;
-use thalweg_queue::{PopError, PushError, TryPopError, TryPushError, Yield, bbq, locked};
+use thalweg_queue::{PopError, PushError, TryPopError, TryPushError, Yield, bbq, locked, mesh};
 use thalweg_sync::atomic::{AtomicU32, Ordering};
 use thalweg_sync::sync::Arc;
 
@@ -155,6 +155,7 @@ ends!(<W: Wait> bbq::Producer<Token, W>, bbq::Consumer<Token, W>);
 ends!(<W: Wait> chunk_ring::Producer<Token, W>, chunk_ring::Consumer<Token, W>);
 ends!(lamport::Producer<Token, Plain>, lamport::Consumer<Token, Plain>);
 ends!(lamport::Producer<Token, Cached>, lamport::Consumer<Token, Cached>);
+ends!(<W: Wait> mesh::Producer<Token, W>, mesh::Consumer<Token, W>);
 ends!(locked::Producer<Token>, locked::Consumer<Token>);
 
 pub(crate) struct FastForward<W = Yield> {
@@ -300,6 +301,49 @@ impl<W: Wait> Queue for ChunkRing<W> {
 
     fn most(self) -> usize {
         self.most
+    }
+}
+
+/// A mesh of one by one, so that all is in order.
+pub(crate) struct Mesh<W = Yield> {
+    entries: usize,
+    wait: PhantomData<fn() -> W>,
+}
+
+impl<W> Copy for Mesh<W> {}
+impl<W> Clone for Mesh<W> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl Mesh {
+    pub(crate) fn new(entries: usize) -> Self {
+        Self { entries, wait: PhantomData }
+    }
+
+    /// The same queue with another way to wait.
+    pub(crate) fn waiting<W: Wait>(self) -> Mesh<W> {
+        Mesh { entries: self.entries, wait: PhantomData }
+    }
+}
+
+impl<W: Wait> Queue for Mesh<W> {
+    type Tx = mesh::Producer<Token, W>;
+    type Rx = mesh::Consumer<Token, W>;
+
+    fn build(self) -> (Self::Tx, Self::Rx) {
+        let (mut tx, mut rx) = mesh::with_wait(1, 1, self.entries, self.entries, W::default()).unwrap();
+        (tx.remove(0), rx.remove(0))
+    }
+
+    fn least(self) -> usize {
+        // Chunks are an eighth of the ring, and two at least.
+        self.entries - (self.entries / 8).max(1)
+    }
+
+    fn most(self) -> usize {
+        self.entries
     }
 }
 

@@ -1,6 +1,6 @@
 //! The promises of ends that wait: timeouts under every strategy; under `Park`, sleeping and async ends.
 
-use crate::queue::{Bbq, ChunkRing, FastForward, Ledger, Queue, Token};
+use crate::queue::{Bbq, ChunkRing, FastForward, Ledger, Mesh, Queue, Token};
 use std::future::Future;
 use std::pin::pin;
 use std::task::{Context, Poll, Wake, Waker};
@@ -38,6 +38,14 @@ impl Waiting for ChunkRing {
     type With<W: Wait> = ChunkRing<W>;
 
     fn with<W: Wait>(self) -> ChunkRing<W> {
+        self.waiting()
+    }
+}
+
+impl Waiting for Mesh {
+    type With<W: Wait> = Mesh<W>;
+
+    fn with<W: Wait>(self) -> Mesh<W> {
         self.waiting()
     }
 }

@@ -1,0 +1,161 @@
+//! A reading end: some rings, each from another producer, and those that others have left.
+
+use super::Bell;
+use crate::wait::{Side, Wait};
+use crate::{Pop, TryPopError, Yield, bbq, chunk_ring};
+use alloc::vec::Vec;
+use core::fmt;
+use thalweg_sync::sync::Arc;
+
+/// How many items a consumer takes from a ring before it goes on to the next: while an item waits at the front of a ring, the
+/// consumer pops at most so many from each of its other rings, and what is left of the burst it is in.
+pub const BURST: usize = 16;
+
+/// A reading end of a mesh. When it is dropped, other consumers go on with its rings; when the last one is dropped, pushes
+/// fail from then on, and what is in the rings is dropped.
+///
+/// It moves between threads but cannot be cloned: the mesh has as many as it was built with.
+pub struct Consumer<T: Send, W: Wait = Yield> {
+    rings: Vec<chunk_ring::Consumer<T>>,
+    /// The ring to pop from, and how many more items to take before the next one is due.
+    at: usize,
+    burst: usize,
+    /// Where rings go when a consumer leaves, and where those who stay find them.
+    leave: bbq::Producer<chunk_ring::Consumer<T>>,
+    left: bbq::Consumer<chunk_ring::Consumer<T>>,
+    producers: usize,
+    /// Last, so that it rings when the rings are handed on, or closed with the list.
+    bell: Bell<W>,
+}
+
+impl<T: Send, W: Wait> Consumer<T, W> {
+    pub(super) fn new(
+        rings: Vec<chunk_ring::Consumer<T>>,
+        wait: Arc<W>,
+        producers: usize,
+        leave: bbq::Producer<chunk_ring::Consumer<T>>,
+        left: bbq::Consumer<chunk_ring::Consumer<T>>,
+    ) -> Self {
+        Self { rings, at: 0, burst: BURST, leave, left, producers, bell: Bell(wait) }
+    }
+
+    /// Pops the oldest item of the next ring that has one, or says why not. Never `Busy`.
+    ///
+    /// - `Empty`: every ring of this consumer was empty, one after the other.
+    /// - `Closed`: every producer that has a ring to this consumer is gone, its rings are drained, and no ring that another
+    ///   consumer left was there to go on with.
+    pub fn try_pop(&mut self) -> Result<T, TryPopError> {
+        if self.at == 0 && self.burst == BURST {
+            // At the start of each round.
+            self.take_over();
+        }
+        loop {
+            if let Some(item) = self.sweep() {
+                return Ok(item);
+            }
+            if !self.take_over() {
+                return Err(self.nothing());
+            }
+        }
+    }
+
+    fn nothing(&self) -> TryPopError {
+        if self.rings.is_empty() { TryPopError::Closed } else { TryPopError::Empty }
+    }
+
+    /// The next item in ring order, if any ring has one.
+    fn sweep(&mut self) -> Option<T> {
+        for _ in 0..self.rings.len() {
+            match self.rings[self.at].try_pop() {
+                Ok(item) => {
+                    self.burst -= 1;
+                    if self.burst == 0 {
+                        self.advance();
+                    }
+                    // Only one of them can use the room, but they wait on one list: all look.
+                    self.bell.0.ring(Side::Room, self.producers, || true);
+                    return Some(item);
+                }
+                Err(TryPopError::Closed) => {
+                    // The ring behind it takes its place (M2).
+                    self.rings.remove(self.at);
+                    self.burst = BURST;
+                    if self.at == self.rings.len() {
+                        self.at = 0;
+                    }
+                }
+                Err(TryPopError::Empty | TryPopError::Busy) => self.advance(),
+            }
+        }
+        None
+    }
+
+    fn advance(&mut self) {
+        self.burst = BURST;
+        self.at = if self.at + 1 == self.rings.len() { 0 } else { self.at + 1 };
+    }
+
+    /// Takes the rings that others have left. False if there are none.
+    fn take_over(&mut self) -> bool {
+        let before = self.rings.len();
+        while !self.left.is_empty()
+            && let Ok(ring) = self.left.try_pop()
+        {
+            self.rings.push(ring);
+        }
+        self.rings.len() > before
+    }
+
+    fn may_pop(&self) -> bool {
+        self.rings.is_empty() || self.rings.iter().any(Pop::may_pop) || !self.left.is_empty()
+    }
+
+    fn strategy(&self) -> &W {
+        &self.bell.0
+    }
+
+    /// How many rings it pops from. Closed ones count until they were found drained.
+    pub fn rings(&self) -> usize {
+        self.rings.len()
+    }
+
+    /// How many items are in its rings: at least so many, as pushes go on.
+    pub fn len(&self) -> usize {
+        self.rings.iter().map(chunk_ring::Consumer::len).sum()
+    }
+
+    /// Whether there is nothing to pop in its rings now.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The most entries that its rings may come to have.
+    pub fn capacity(&self) -> usize {
+        self.rings.iter().map(chunk_ring::Consumer::capacity).sum()
+    }
+
+    /// Whether every producer that has a ring to it is gone; items may still be left.
+    pub fn is_closed(&self) -> bool {
+        self.rings.iter().all(chunk_ring::Consumer::is_closed)
+    }
+}
+
+crate::wait::consumer!(exclusive Consumer[T: Send]);
+
+impl<T: Send, W: Wait> Drop for Consumer<T, W> {
+    fn drop(&mut self) {
+        // The last consumer's rings go with the list, which is then read by nobody.
+        for ring in self.rings.drain(..) {
+            if !(ring.is_closed() && ring.is_empty()) {
+                // It has room for all rings, and its readers include this one (M1).
+                let _ = self.leave.push(ring);
+            }
+        }
+    }
+}
+
+impl<T: Send, W: Wait> fmt::Debug for Consumer<T, W> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Consumer").field("rings", &self.rings).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,126 @@
+//! A mesh: M producers and N consumers, connected by queues of one producer and one consumer each.
+//!
+//! | | |
+//! |---|---|
+//! | order | FIFO from each producer to each consumer, until a consumer goes on with rings that another has left: then in each ring; none between producers, and none between consumers |
+//! | who | as many producers and consumers as asked for when it is built, each with its own handle; handles are not `Clone` |
+//! | items | any `T: Send` |
+//! | progress | `try_push` and `try_pop` are wait-free, but for the allocator when a ring grows, and for taking over rings that another consumer has left |
+//! | cost | a push or pop of a [`chunk_ring`](mod@crate::chunk_ring): no read-modify-write, and no line that more than two threads write. A refused push has tried all rings of its producer, an empty pop all of its consumer |
+//!
+//! From Y. Fan et al., *BLQ: Light-Weight Locality-Aware Runtime for Blocking-Less Queuing*, CC 2024, section 3.4: as many
+//! rings as the least common multiple of M and N. Ring `i` leads from producer `i % M` to consumer `i % N`, so each producer
+//! has `N / gcd(M, N)` rings, each consumer `M / gcd(M, N)`, and no two rings connect the same pair. With M = N a producer has
+//! one ring, to one consumer. Producers go round their rings item by item, past those that are full; consumers take up to
+//! [`BURST`] items from a ring before they go on to the next. Different from the paper: ends close and leave.
+//!
+//! ```
+//! let (producers, consumers) = thalweg_queue::mesh::mesh(2, 3, 64, 1024)?;
+//! assert_eq!(producers[0].rings(), 3); // six rings in all
+//! std::thread::scope(|scope| {
+//!     for mut tx in producers {
+//!         scope.spawn(move || (0..300).for_each(|number| tx.push(number).unwrap()));
+//!     }
+//!     let sums: Vec<_> = consumers
+//!         .into_iter()
+//!         .map(|mut rx| scope.spawn(move || std::iter::from_fn(|| rx.pop().ok()).sum::<u32>()))
+//!         .collect();
+//!     let sum: u32 = sums.into_iter().map(|sum| sum.join().unwrap()).sum();
+//!     assert_eq!(sum, 2 * (0..300).sum::<u32>());
+//! });
+//! # Ok::<(), thalweg_queue::BuildError>(())
+//! ```
+//!
+//! # When to take it
+//!
+//! Where every thread is busy, the numbers of both sides are small and fixed, and one divides the other: then there are few
+//! rings, and no line is fought for. Not with numbers like 4 and 3: that makes twelve rings to go round, and a slow consumer
+//! keeps what is in its rings to itself. [`bbq`](mod@crate::bbq) gives each item to whoever comes first, in one order for all.
+//! Under [`Park`](crate::Park) a push wakes every consumer that sleeps, as the mesh has one list of them.
+//!
+//! # Leaving
+//!
+//! - A producer that leaves closes its rings; what is in them is popped as before. A consumer sees `Closed` when all of its
+//!   rings are closed and drained.
+//! - A consumer that leaves hands its rings to those that stay: whoever comes by first goes on with them, when it has been
+//!   round its own. What was pushed is not lost while a consumer stays that has not seen `Closed`, or that tries again after
+//!   the other one has left.
+//! - When the last consumer leaves, what is in the rings is dropped, and pushes are refused.
+//!
+//! # Invariants
+//!
+//! - **M1** Each end of a ring has one owner: a handle, or the list of rings that were left. Both hand it on by value.
+//! - **M2** A ring is taken off a handle's list only when it can never be used by it again: closed, and for a consumer
+//!   drained.
+
+mod consumer;
+mod producer;
+
+pub use consumer::{BURST, Consumer};
+pub use producer::Producer;
+
+use crate::wait::Wait;
+use crate::{BuildError, Yield, bbq, chunk_ring};
+use alloc::vec::Vec;
+use thalweg_sync::sync::Arc;
+
+/// All ends of a mesh.
+pub type Ends<T, W> = (Vec<Producer<T, W>>, Vec<Consumer<T, W>>);
+
+/// A mesh whose rings have `first` entries each, and may grow to `most`.
+///
+/// `BuildError` if there are no producers or no consumers, if there would be more than 2^16 rings, or if
+/// [`chunk_ring()`](crate::chunk_ring()) refuses the sizes. Memory: that of the rings.
+pub fn mesh<T: Send>(
+    producers: usize,
+    consumers: usize,
+    first: usize,
+    most: usize,
+) -> Result<Ends<T, Yield>, BuildError> {
+    with_wait(producers, consumers, first, most, Yield)
+}
+
+/// As [`mesh`], with a strategy of [waiting](crate::wait).
+pub fn with_wait<T: Send, W: Wait>(
+    producers: usize,
+    consumers: usize,
+    first: usize,
+    most: usize,
+    wait: W,
+) -> Result<Ends<T, W>, BuildError> {
+    const MOST: usize = 1 << 16;
+    BuildError::check("producers", producers, 1, MOST)?;
+    BuildError::check("consumers", consumers, 1, MOST * gcd(producers, consumers) / producers)?;
+    let rings = producers / gcd(producers, consumers) * consumers;
+    let wait = Arc::new(wait);
+    // Room for all rings, also while the oldest block is being read.
+    let (leave, left) = bbq::shared(2, rings)?;
+    let mut writing: Vec<_> = (0..producers).map(|_| Vec::with_capacity(rings / producers)).collect();
+    let mut reading: Vec<_> = (0..consumers).map(|_| Vec::with_capacity(rings / consumers)).collect();
+    for ring in 0..rings {
+        let (tx, rx) = chunk_ring::chunk_ring(first, chunk_ring::Most::Entries(most))?;
+        writing[ring % producers].push(tx);
+        reading[ring % consumers].push(rx);
+    }
+    Ok((
+        writing.into_iter().map(|rings| Producer::new(rings, wait.clone(), consumers)).collect(),
+        reading
+            .into_iter()
+            .map(|rings| Consumer::new(rings, wait.clone(), producers, leave.clone(), left.clone()))
+            .collect(),
+    ))
+}
+
+/// Where all ends wait. Wakes everybody when dropped: an end has left.
+#[derive(Debug)]
+struct Bell<W: Wait>(Arc<W>);
+
+impl<W: Wait> Drop for Bell<W> {
+    fn drop(&mut self) {
+        self.0.ring_all();
+    }
+}
+
+const fn gcd(a: usize, b: usize) -> usize {
+    if b == 0 { a } else { gcd(b, a % b) }
+}

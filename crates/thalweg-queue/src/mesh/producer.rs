@@ -1,0 +1,107 @@
+//! A writing end: some rings, each to another consumer.
+
+use super::Bell;
+use crate::wait::{Side, Wait};
+use crate::{Push, TryPushError, Yield, chunk_ring};
+use alloc::vec::Vec;
+use core::fmt;
+use thalweg_sync::sync::Arc;
+
+/// A writing end of a mesh. Dropping it closes its rings.
+///
+/// It moves between threads but cannot be cloned: the mesh has as many as it was built with.
+///
+/// ```compile_fail,E0599
+/// let (producers, _consumers) = thalweg_queue::mesh::mesh::<u64>(2, 2, 64, 64)?;
+/// let third = producers[0].clone();
+/// # Ok::<(), thalweg_queue::BuildError>(())
+/// ```
+pub struct Producer<T: Send, W: Wait = Yield> {
+    rings: Vec<chunk_ring::Producer<T>>,
+    /// The ring to push to next.
+    next: usize,
+    consumers: usize,
+    /// Last, so that it rings when the rings are closed.
+    bell: Bell<W>,
+}
+
+impl<T: Send, W: Wait> Producer<T, W> {
+    pub(super) fn new(rings: Vec<chunk_ring::Producer<T>>, wait: Arc<W>, consumers: usize) -> Self {
+        Self { rings, next: 0, consumers, bell: Bell(wait) }
+    }
+
+    /// Pushes to the next ring that has room, or says why not and gives the value back. Never `Busy`.
+    ///
+    /// - `Full`: every ring of this producer was full, one after the other.
+    /// - `Closed`: every consumer is gone.
+    pub fn try_push(&mut self, mut value: T) -> Result<(), TryPushError<T>> {
+        for _ in 0..self.rings.len() {
+            match self.rings[self.next].try_push(value) {
+                Ok(()) => {
+                    self.advance();
+                    // Only one of them can pop it, and who that is may change as consumers leave: all look.
+                    self.bell.0.ring(Side::Items, self.consumers, || true);
+                    return Ok(());
+                }
+                Err(TryPushError::Closed(refused)) => {
+                    // The ring behind it takes its place (M2).
+                    self.rings.remove(self.next);
+                    if self.next == self.rings.len() {
+                        self.next = 0;
+                    }
+                    value = refused;
+                }
+                Err(TryPushError::Full(refused) | TryPushError::Busy(refused)) => {
+                    self.advance();
+                    value = refused;
+                }
+            }
+        }
+        Err(if self.rings.is_empty() { TryPushError::Closed(value) } else { TryPushError::Full(value) })
+    }
+
+    fn advance(&mut self) {
+        self.next = if self.next + 1 == self.rings.len() { 0 } else { self.next + 1 };
+    }
+
+    fn may_push(&self) -> bool {
+        self.rings.is_empty() || self.rings.iter().any(Push::may_push)
+    }
+
+    fn strategy(&self) -> &W {
+        &self.bell.0
+    }
+
+    /// How many rings it pushes to.
+    pub fn rings(&self) -> usize {
+        self.rings.len()
+    }
+
+    /// How many items are pushed to its rings and not popped: at most so many, as pops go on.
+    pub fn len(&self) -> usize {
+        self.rings.iter().map(chunk_ring::Producer::len).sum()
+    }
+
+    /// Whether `len` is zero. Then it stays so until the next push.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The most entries that its rings may come to have.
+    pub fn capacity(&self) -> usize {
+        self.rings.iter().map(chunk_ring::Producer::capacity).sum()
+    }
+
+    /// Whether every consumer is gone. Then it stays so, and every push is refused.
+    pub fn is_closed(&self) -> bool {
+        self.rings.iter().all(chunk_ring::Producer::is_closed)
+    }
+}
+
+crate::wait::producer!(exclusive Producer[T: Send]);
+
+impl<T: Send, W: Wait> fmt::Debug for Producer<T, W> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Producer").field("rings", &self.rings).finish_non_exhaustive()
+    }
+}
