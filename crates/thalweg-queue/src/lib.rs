@@ -94,6 +94,7 @@ pub mod locked;
 pub mod mesh;
 mod prefetch;
 pub mod wait;
+pub mod tube;
 
 pub use chunk_ring::chunk_ring;
 pub use error::{BuildError, PopError, PopTimeoutError, PushError, PushTimeoutError, TryPopError, TryPushError};

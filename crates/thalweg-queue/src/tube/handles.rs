@@ -1,0 +1,253 @@
+//! A tube as a queue: two handles that can be cloned.
+
+use super::{AllocateError, ReserveError, Tube};
+use crate::edges::edge;
+use crate::{PopError, PushError, TryPopError, TryPushError};
+use core::fmt;
+use thalweg_sync::CachePadded;
+use thalweg_sync::atomic::AtomicUsize;
+use thalweg_sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
+use thalweg_sync::sync::Arc;
+
+/// A tube and how many handles of each kind it has. A kind that has reached zero stays there.
+#[derive(Debug)]
+struct Shared<Q: Tube> {
+    tube: Q,
+    handles: CachePadded<Handles>,
+}
+
+#[derive(Debug)]
+struct Handles {
+    producers: AtomicUsize,
+    consumers: AtomicUsize,
+}
+
+/// Makes a queue of `tube`.
+///
+/// ```
+/// use thalweg_queue::tube::{queue, ring};
+///
+/// let (tx, rx) = queue(ring::Hts::new(3)?);
+/// for number in 0..3 {
+///     tx.try_push(number)?;
+/// }
+/// assert!(tx.try_push(3).is_err());
+/// drop(tx);
+/// assert_eq!([rx.pop()?, rx.pop()?, rx.pop()?], [0, 1, 2]);
+/// assert!(rx.pop().is_err());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn queue<Q: Tube>(tube: Q) -> (Producer<Q>, Consumer<Q>) {
+    let handles = Handles { producers: AtomicUsize::new(1), consumers: AtomicUsize::new(1) };
+    let shared = Arc::new(Shared { tube, handles: CachePadded(handles) });
+    (Producer { shared: shared.clone() }, Consumer { shared })
+}
+
+impl<Q: Tube> Shared<Q> {
+    #[inline(always)]
+    fn push(&self, item: Q::Item) -> Result<(), TryPushError<Q::Item>> {
+        if self.consumers_gone() {
+            return Err(TryPushError::Closed(item));
+        }
+        match self.tube.allocate() {
+            Ok(entry) => {
+                // SAFETY: allocated from this tube a moment ago.
+                unsafe { self.tube.produce(entry, item) };
+                Ok(())
+            }
+            Err(AllocateError::Full) => Err(TryPushError::Full(item)),
+            Err(AllocateError::Busy) => Err(TryPushError::Busy(item)),
+        }
+    }
+
+    #[inline(always)]
+    fn pop(&self) -> Result<Q::Item, TryPopError> {
+        match self.tube.reserve() {
+            // SAFETY: reserved from this tube a moment ago.
+            Ok(entry) => Ok(unsafe { self.tube.consume(entry) }),
+            Err(ReserveError::Empty) => Err(TryPopError::Empty),
+            Err(ReserveError::Busy) => Err(TryPopError::Busy),
+        }
+    }
+
+    fn producers_gone(&self) -> bool {
+        // (tube.1) Acquire, pairs with (tube.2): everything they pushed is visible. Relaxed could report the end
+        // before the last items.
+        self.handles.producers.load(edge("tube.1", Acquire)) == 0
+    }
+
+    fn consumers_gone(&self) -> bool {
+        // Relaxed: a refusal hands the item back and touches nothing else.
+        self.handles.consumers.load(Relaxed) == 0
+    }
+
+    fn drain(&self) {
+        while let Ok(item) = self.pop() {
+            drop(item);
+        }
+    }
+}
+
+impl<Q: Tube> Drop for Shared<Q> {
+    /// Drops what was pushed while the last consumer left.
+    fn drop(&mut self) {
+        self.drain();
+    }
+}
+
+/// A writing end. Clones write to the same queue; dropping the last one closes it, and consumers drain what is left.
+///
+/// A handle that is leaked (`mem::forget`) counts as alive for ever.
+pub struct Producer<Q: Tube> {
+    shared: Arc<Shared<Q>>,
+}
+
+impl<Q: Tube> Producer<Q> {
+    /// Pushes, or says why not and gives the item back. `Full` and `Busy` as in [`AllocateError`]; `Closed`: every
+    /// consumer is gone. A push while the last one leaves may still succeed; its item is dropped with the queue.
+    #[inline]
+    pub fn try_push(&self, item: Q::Item) -> Result<(), TryPushError<Q::Item>> {
+        self.shared.push(item)
+    }
+
+    /// Pushes, waiting while there is no room.
+    #[inline]
+    pub fn push(&self, mut item: Q::Item) -> Result<(), PushError<Q::Item>> {
+        loop {
+            match self.shared.push(item) {
+                Ok(()) => return Ok(()),
+                Err(TryPushError::Closed(item)) => return Err(PushError(item)),
+                Err(TryPushError::Full(refused) | TryPushError::Busy(refused)) => item = refused,
+            }
+            thalweg_sync::spin::until(|| {
+                (self.shared.tube.can_allocate().is_ok() || self.shared.consumers_gone()).then_some(())
+            });
+        }
+    }
+
+    /// How many items wait, lately. Exact when nobody else uses the queue.
+    pub fn len(&self) -> usize {
+        self.shared.tube.len()
+    }
+
+    /// Whether `len` is zero.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// How many items fit for certain when nobody is half-way.
+    pub fn capacity(&self) -> usize {
+        self.shared.tube.capacity()
+    }
+
+    /// Whether every consumer is gone. Then it stays so, and every push is refused.
+    pub fn is_closed(&self) -> bool {
+        self.shared.consumers_gone()
+    }
+}
+
+impl<Q: Tube> Clone for Producer<Q> {
+    fn clone(&self) -> Self {
+        // Relaxed: this handle keeps the count above zero meanwhile.
+        self.shared.handles.producers.fetch_add(1, Relaxed);
+        Self { shared: self.shared.clone() }
+    }
+}
+
+impl<Q: Tube> Drop for Producer<Q> {
+    fn drop(&mut self) {
+        // (tube.2) Release, pairs with (tube.1): what was pushed comes before the count.
+        self.shared.handles.producers.fetch_sub(1, edge("tube.2", Release));
+    }
+}
+
+impl<Q: Tube> fmt::Debug for Producer<Q> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Producer").field("len", &self.len()).field("capacity", &self.capacity()).finish_non_exhaustive()
+    }
+}
+
+/// A reading end. Clones read from the same queue; when the last one is dropped, pushes fail from then on and what
+/// is in the queue is dropped.
+///
+/// A handle that is leaked (`mem::forget`) counts as alive for ever.
+pub struct Consumer<Q: Tube> {
+    shared: Arc<Shared<Q>>,
+}
+
+impl<Q: Tube> Consumer<Q> {
+    /// Pops the oldest item, or says why not. `Empty` and `Busy` as in [`ReserveError`]; `Closed`: every producer is
+    /// gone and the queue is drained.
+    #[inline]
+    pub fn try_pop(&self) -> Result<Q::Item, TryPopError> {
+        match self.shared.pop() {
+            // A producer may have pushed after our look and before it left, so look again before saying `Closed`.
+            Err(TryPopError::Empty) if self.shared.producers_gone() => match self.shared.pop() {
+                Err(TryPopError::Empty) => Err(TryPopError::Closed),
+                result => result,
+            },
+            result => result,
+        }
+    }
+
+    /// Pops the oldest item, waiting while there is none.
+    #[inline]
+    pub fn pop(&self) -> Result<Q::Item, PopError> {
+        loop {
+            match self.try_pop() {
+                Ok(item) => return Ok(item),
+                Err(TryPopError::Closed) => return Err(PopError),
+                Err(TryPopError::Empty | TryPopError::Busy) => {}
+            }
+            thalweg_sync::spin::until(|| match self.shared.tube.can_reserve() {
+                Ok(()) => Some(()),
+                Err(ReserveError::Empty) => self.shared.producers_gone().then_some(()),
+                Err(ReserveError::Busy) => None,
+            });
+        }
+    }
+
+    /// How many items wait, lately. Exact when nobody else uses the queue.
+    pub fn len(&self) -> usize {
+        self.shared.tube.len()
+    }
+
+    /// Whether `len` is zero.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// How many items fit for certain when nobody is half-way.
+    pub fn capacity(&self) -> usize {
+        self.shared.tube.capacity()
+    }
+
+    /// Whether every producer is gone. Then it stays so; items may still be left.
+    pub fn is_closed(&self) -> bool {
+        self.shared.producers_gone()
+    }
+}
+
+impl<Q: Tube> Clone for Consumer<Q> {
+    fn clone(&self) -> Self {
+        // Relaxed: this handle keeps the count above zero meanwhile.
+        self.shared.handles.consumers.fetch_add(1, Relaxed);
+        Self { shared: self.shared.clone() }
+    }
+}
+
+impl<Q: Tube> Drop for Consumer<Q> {
+    fn drop(&mut self) {
+        // AcqRel: the consumer that leaves last comes after the others. What is left after its last look is dropped
+        // by `Shared`.
+        if self.shared.handles.consumers.fetch_sub(1, AcqRel) == 1 {
+            self.shared.drain();
+        }
+    }
+}
+
+impl<Q: Tube> fmt::Debug for Consumer<Q> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Consumer").field("len", &self.len()).field("capacity", &self.capacity()).finish_non_exhaustive()
+    }
+}

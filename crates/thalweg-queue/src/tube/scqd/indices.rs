@@ -1,0 +1,200 @@
+//! SCQ: a queue of small numbers that is never full.
+
+use crate::edges::edge;
+use alloc::boxed::Box;
+use thalweg_sync::CachePadded;
+use thalweg_sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, SeqCst};
+use thalweg_sync::atomic::{AtomicI64, AtomicU64};
+
+/// A slot of the ring.
+///
+/// | 63 ..= bits + 1       | bits | bits - 1 ..= 0                    |
+/// |-----------------------|------|-----------------------------------|
+/// | cycle, a ticket's lap | safe | index; all ones if there is none  |
+///
+/// With 2^bits slots. Emptying a slot sets the index bits, whatever else happens to it meanwhile.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct Word(u64);
+
+/// A ring of 2n slots for the n indices `0..n`.
+#[derive(Debug)]
+pub(super) struct Indices {
+    /// How often dequeuers may still find nothing before the queue is known to be empty. Negative: it is.
+    threshold: CachePadded<AtomicI64>,
+    head: CachePadded<AtomicU64>,
+    tail: CachePadded<AtomicU64>,
+    slots: Box<[AtomicU64]>,
+    bits: u32,
+}
+
+impl Indices {
+    /// A queue for the indices below `capacity`, without any.
+    pub(super) fn empty(capacity: usize) -> Self {
+        let half = capacity.next_power_of_two();
+        let bits = (2 * half).trailing_zeros();
+        let mask = 2 * half as u64 - 1;
+        // Cycle 0 is before every ticket's, as tickets begin in cycle 1.
+        let unused = 1 << bits | mask;
+        Self {
+            threshold: CachePadded(AtomicI64::new(-1)),
+            head: CachePadded(AtomicU64::new(2 * half as u64)),
+            tail: CachePadded(AtomicU64::new(2 * half as u64)),
+            slots: (0..2 * half).map(|_| AtomicU64::new(unused)).collect(),
+            bits,
+        }
+    }
+
+    /// A queue with the indices below `capacity`, in order.
+    pub(super) fn full(capacity: usize) -> Self {
+        let queue = Self::empty(capacity);
+        for index in 0..capacity {
+            queue.enqueue(index);
+        }
+        queue
+    }
+
+    /// The most tickets that dequeuers can draw in vain while an index is in the queue: 2n slots from the last to the
+    /// first ticket of a ring that is full of holes, and n - 1 dequeuers that have drawn theirs before.
+    fn top(&self) -> i64 {
+        3 * (self.slots.len() as i64 / 2) - 1
+    }
+
+    fn mask(&self) -> u64 {
+        self.slots.len() as u64 - 1
+    }
+
+    /// The slot of a ticket. Neighbours are on different lines, so that tickets drawn one after the other do not share
+    /// one.
+    #[inline(always)]
+    fn slot(&self, ticket: u64) -> &AtomicU64 {
+        /// log2 of the slots on a line.
+        const LINE: u32 = 3;
+        let at = ticket & self.mask();
+        let at = if self.bits > LINE { (at << LINE | at >> (self.bits - LINE)) & self.mask() } else { at };
+        &self.slots[at as usize]
+    }
+
+    fn cycle(&self, word: Word) -> u64 {
+        word.0 >> (self.bits + 1)
+    }
+
+    fn is_safe(&self, word: Word) -> bool {
+        word.0 & 1 << self.bits != 0
+    }
+
+    /// The index bits; all ones if there is no index.
+    fn index(&self, word: Word) -> u64 {
+        word.0 & self.mask()
+    }
+
+    fn word(&self, cycle: u64, safe: bool, index: u64) -> Word {
+        Word(cycle << (self.bits + 1) | u64::from(safe) << self.bits | index)
+    }
+
+    /// Puts `index` at the end. It must not be in the queue (S1).
+    #[inline]
+    pub(super) fn enqueue(&self, index: usize) {
+        loop {
+            // SeqCst, as the paper has it for heads and tails: the tail's move comes before (S2) looks at the head.
+            let ticket = self.tail.fetch_add(1, SeqCst);
+            let cycle = ticket >> self.bits;
+            let slot = self.slot(ticket);
+            let mut word = Word(slot.load(Acquire));
+            while self.cycle(word) < cycle
+                && self.index(word) == self.mask()
+                && (self.is_safe(word) || self.head.load(SeqCst) <= ticket)
+            {
+                let filled = self.word(cycle, true, index as u64);
+                // (scqd.1) Release, pairs with (scqd.2): what the holder did to the entry comes before. Relaxed would
+                // hand out an unwritten item, or room for one that is still being read.
+                match slot.compare_exchange(word.0, filled.0, edge("scqd.1", AcqRel), Acquire) {
+                    Ok(_) => {
+                        // After the slot (S3). Most often it is there already, and the line stays shared.
+                        if self.threshold.load(SeqCst) != self.top() {
+                            self.threshold.store(self.top(), SeqCst);
+                        }
+                        return;
+                    }
+                    Err(now) => word = Word(now),
+                }
+            }
+        }
+    }
+
+    /// Takes the index at the front.
+    #[inline]
+    pub(super) fn dequeue(&self) -> Option<usize> {
+        if !self.may_dequeue() {
+            return None;
+        }
+        loop {
+            let ticket = self.head.fetch_add(1, SeqCst);
+            if let Some(index) = self.take(ticket) {
+                return Some(index);
+            }
+            let tail = self.tail.load(SeqCst);
+            if tail <= ticket + 1 {
+                self.catch_up(tail, ticket + 1);
+                self.threshold.fetch_sub(1, SeqCst);
+                return None;
+            }
+            if self.threshold.fetch_sub(1, SeqCst) <= 0 {
+                return None;
+            }
+        }
+    }
+
+    /// Whether there may be an index.
+    #[inline(always)]
+    pub(super) fn may_dequeue(&self) -> bool {
+        self.threshold.load(SeqCst) >= 0
+    }
+
+    /// Takes the index of `ticket`, or sees to it that nobody puts one there any more.
+    #[inline(always)]
+    fn take(&self, ticket: u64) -> Option<usize> {
+        let cycle = ticket >> self.bits;
+        let slot = self.slot(ticket);
+        // (scqd.2) Acquire, pairs with (scqd.1), here and below.
+        let mut word = Word(slot.load(edge("scqd.2", Acquire)));
+        loop {
+            if self.cycle(word) == cycle {
+                // Sets the index bits and leaves the others, which another dequeuer may change meanwhile.
+                slot.fetch_or(self.mask(), AcqRel);
+                return Some(self.index(word) as usize);
+            }
+            if self.cycle(word) > cycle {
+                return None;
+            }
+            let passed = if self.index(word) == self.mask() {
+                self.word(cycle, self.is_safe(word), self.mask())
+            } else {
+                // An index of an earlier cycle: its dequeuer is on the way.
+                self.word(self.cycle(word), false, self.index(word))
+            };
+            match slot.compare_exchange(word.0, passed.0, AcqRel, edge("scqd.2", Acquire)) {
+                Ok(_) => return None,
+                Err(now) => word = Word(now),
+            }
+        }
+    }
+
+    /// Moves the tail up to the head, so that enqueuers need not draw a ticket for each slot that was passed.
+    #[cold]
+    fn catch_up(&self, mut tail: u64, mut head: u64) {
+        while tail < head && self.tail.compare_exchange(tail, head, SeqCst, Relaxed).is_err() {
+            head = self.head.load(SeqCst);
+            tail = self.tail.load(SeqCst);
+        }
+    }
+
+    /// How many indices there are, lately; tickets drawn in vain count too.
+    pub(super) fn len(&self) -> usize {
+        if !self.may_dequeue() {
+            return 0;
+        }
+        let head = self.head.load(SeqCst);
+        let tail = self.tail.load(SeqCst);
+        (tail.saturating_sub(head) as usize).min(self.slots.len() / 2)
+    }
+}

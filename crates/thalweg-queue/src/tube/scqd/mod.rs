@@ -1,0 +1,137 @@
+//! SCQD: two queues of indices and an array of items. Nobody waits for anybody, and no exchange is wider than a word.
+//!
+//! | | |
+//! |---|---|
+//! | order | FIFO by the time of `produce`: an entry that is allocated and not produced holds nobody up |
+//! | who | any number of threads on either side, items of any kind; with a capacity below the number of threads, slow |
+//! | room | exactly the capacity that was asked for |
+//! | progress | lock-free. Never `Busy`: an entry that is half-way counts as taken on both sides |
+//! | cost | push and pop: two FAA and two CAS each, half of them on lines of the other side |
+//!
+//! Free indices wait in one queue, filled ones in another. A push moves an index from the first to the second and fills
+//! its entry in between; a pop moves it back.
+//!
+//! From R. Nikolaev, *A Scalable, Portable, and Memory-Efficient Lock-Free FIFO Queue*, DISC 2019, sections 5 and 6, and
+//! the thesis, sections 2.2 and 3.7.2. Different from there:
+//!
+//! - The threshold of a queue of n indices, whose ring has 2n slots, is 3n - 1. The thesis prints "3n - 1 with n twice the
+//!   capacity", with which a pop from an empty queue tries twice as often before it says so.
+//! - A slot whose index was not yet fetched when its dequeuer came is invalidated at once; the authors' code spins for a
+//!   while first.
+//!
+//! # Invariants
+//!
+//! - **S1** An index is at any time in one of the two queues or in one thread's hands. So a queue of indices is never
+//!   full.
+//! - **S2** A ticket of `tail` or `head` goes to one thread. The slot of ticket t can be filled only while its cycle is
+//!   before t's, it holds no index, and no dequeuer can have passed it (*safe*, or `head` is not beyond t). It can be
+//!   emptied only by the dequeuer with ticket t.
+//! - **S3** While an index is in a queue, the threshold is not negative: it is set to its top after the index was
+//!   written, and among 3n - 1 tickets that dequeuers draw after that, one finds an index.
+
+mod indices;
+
+use super::{AllocateError, ReserveError, Tube};
+use crate::BuildError;
+use alloc::boxed::Box;
+use core::fmt;
+use core::mem::MaybeUninit;
+use indices::Indices;
+use thalweg_sync::cell::Slot;
+
+/// The tube. See the [module](self).
+///
+/// ```
+/// use thalweg_queue::tube::{ReserveError, Tube, scqd::Scqd};
+///
+/// let tube = Scqd::new(2)?;
+/// let (first, second) = (tube.allocate()?, tube.allocate()?);
+/// // SAFETY: the entries are this tube's.
+/// unsafe {
+///     tube.produce(second, "the first to be produced");
+///     assert_eq!(tube.consume(tube.reserve()?), "the first to be produced");
+///     tube.produce(first, "the second");
+///     assert_eq!(tube.consume(tube.reserve()?), "the second");
+/// }
+/// assert_eq!(tube.reserve().err(), Some(ReserveError::Empty));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub struct Scqd<T> {
+    free: Indices,
+    filled: Indices,
+    items: Box<[Slot<MaybeUninit<T>>]>,
+}
+
+/// An entry that a thread has in its hands.
+#[derive(Debug)]
+#[must_use = "an entry that is not handed on is lost to the tube"]
+pub struct Entry(usize);
+
+impl<T> Scqd<T> {
+    /// A tube for `capacity` items: at least 1, at most 2^30.
+    ///
+    /// Memory: the items, and 32 bytes for each, after rounding the capacity up to a power of two.
+    pub fn new(capacity: usize) -> Result<Self, BuildError> {
+        BuildError::check("capacity", capacity, 1, 1 << 30)?;
+        BuildError::check("capacity", capacity, 1, isize::MAX as usize / size_of::<T>().max(1))?;
+        Ok(Self {
+            free: Indices::full(capacity),
+            filled: Indices::empty(capacity),
+            items: (0..capacity).map(|_| Slot::new(MaybeUninit::uninit())).collect(),
+        })
+    }
+}
+
+// SAFETY: S1 gives each index to one thread at a time; (scqd.1) and (scqd.2) order one holder after the other.
+unsafe impl<T: Send> Tube for Scqd<T> {
+    type Item = T;
+    type Allocated = Entry;
+    type Reserved = Entry;
+
+    #[inline]
+    fn allocate(&self) -> Result<Entry, AllocateError> {
+        self.free.dequeue().map(Entry).ok_or(AllocateError::Full)
+    }
+
+    #[inline]
+    unsafe fn produce(&self, entry: Entry, item: T) {
+        // SAFETY: the index is the caller's alone (S1). Moving the item runs no user code.
+        self.items[entry.0].with_mut(|slot| unsafe { (*slot).write(item) });
+        self.filled.enqueue(entry.0);
+    }
+
+    #[inline]
+    fn reserve(&self) -> Result<Entry, ReserveError> {
+        self.filled.dequeue().map(Entry).ok_or(ReserveError::Empty)
+    }
+
+    #[inline]
+    unsafe fn consume(&self, entry: Entry) -> T {
+        // SAFETY: the index is the caller's alone (S1), and comes from the queue of filled ones.
+        let item = self.items[entry.0].with(|slot| unsafe { (*slot).assume_init_read() });
+        self.free.enqueue(entry.0);
+        item
+    }
+
+    fn can_allocate(&self) -> Result<(), AllocateError> {
+        if self.free.may_dequeue() { Ok(()) } else { Err(AllocateError::Full) }
+    }
+
+    fn can_reserve(&self) -> Result<(), ReserveError> {
+        if self.filled.may_dequeue() { Ok(()) } else { Err(ReserveError::Empty) }
+    }
+
+    fn capacity(&self) -> usize {
+        self.items.len()
+    }
+
+    fn len(&self) -> usize {
+        self.filled.len()
+    }
+}
+
+impl<T> fmt::Debug for Scqd<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Scqd").field("capacity", &self.items.len()).finish_non_exhaustive()
+    }
+}
