@@ -81,6 +81,7 @@ pub mod bbq;
 pub mod bwos;
 pub mod chunk_ring;
 #[cfg(not(any(loom, feature = "instrument")))]
+pub mod cnq;
 mod edges;
 #[cfg(any(loom, feature = "instrument"))]
 #[doc(hidden)]

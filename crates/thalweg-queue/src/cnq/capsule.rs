@@ -1,0 +1,273 @@
+//! A capsule: a queue that is filled by one producer and emptied by one consumer, once. All unsafe code of the queue is
+//! here.
+
+use super::fences::{heavy, light};
+use super::word::{Count, Limit, Number, State};
+use crate::edges::edge;
+use alloc::boxed::Box;
+use core::mem::MaybeUninit;
+use thalweg_sync::CachePadded;
+use thalweg_sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
+use thalweg_sync::atomic::{AtomicBool, AtomicU64};
+use thalweg_sync::cell::Slot;
+
+/// A capsule. Invariants C1 to C6 are in the module's documentation.
+#[derive(Debug)]
+pub(super) struct Capsule<T> {
+    producer: CachePadded<ProducerWords>,
+    consumer: CachePadded<ConsumerWords>,
+    entries: Box<[Slot<MaybeUninit<T>>]>,
+}
+
+/// Written by the producer, and by who closes the capsule.
+#[derive(Debug)]
+struct ProducerWords {
+    /// A [`Count`]: how many entries are written. The last one counts only if the limit agrees.
+    filled: AtomicU64,
+    /// A [`Limit`].
+    limit: AtomicU64,
+}
+
+/// Written by the consumer.
+#[derive(Debug)]
+struct ConsumerWords {
+    /// A [`Count`]: how many entries are read.
+    taken: AtomicU64,
+    /// Whether one of the two has left.
+    half: AtomicBool,
+}
+
+/// What became of an entry that was published.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Publish {
+    /// It counts, and the next one may follow.
+    Open,
+    /// It counts, and is the last.
+    Last,
+    /// It does not count: the capsule was closed before it.
+    Refused,
+}
+
+/// What a consumer sees of its capsule.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Sight {
+    /// How many entries it may take, all in all.
+    pub(super) filled: u32,
+    /// Whether there will be no more.
+    pub(super) last: bool,
+}
+
+impl<T> Capsule<T> {
+    pub(super) fn new(entries: usize) -> Self {
+        let none = || AtomicU64::new(Count::new(Number::new(0), 0).0);
+        Self {
+            producer: CachePadded(ProducerWords { filled: none(), limit: none() }),
+            consumer: CachePadded(ConsumerWords { taken: none(), half: AtomicBool::new(false) }),
+            entries: (0..entries).map(|_| Slot::new(MaybeUninit::uninit())).collect(),
+        }
+    }
+
+    /// Writes `number` into a capsule that nobody else can find: open, with one entry filled.
+    pub(super) fn begin(&self, number: Number) {
+        // Relaxed: (cnq.4) and the tube pass it on. Who still looks for an earlier number finds another one (C2).
+        self.producer.filled.store(Count::new(number, 1).0, Relaxed);
+        self.producer.limit.store(Limit::new(number, State::Open).0, Relaxed);
+        self.consumer.taken.store(Count::new(number, 0).0, Relaxed);
+    }
+
+    /// Writes the entry at `index`.
+    ///
+    /// # Safety
+    ///
+    /// The caller is the capsule's producer, and `index` entries are published.
+    #[inline(always)]
+    pub(super) unsafe fn write(&self, index: u32, value: T) {
+        // SAFETY: only the producer touches entries that are not published (C1), and it is not elsewhere.
+        self.entries[index as usize].with_mut(|entry| unsafe { (*entry).write(value) });
+    }
+
+    /// Takes the value back that was written last.
+    ///
+    /// # Safety
+    ///
+    /// The caller is the capsule's producer, and the entry at `index` is written and refused.
+    pub(super) unsafe fn take_back(&self, index: u32) -> T {
+        // SAFETY: the entry is behind the limit, so no consumer ever touches it (C4).
+        self.entries[index as usize].with(|entry| unsafe { (*entry).assume_init_read() })
+    }
+
+    /// Publishes the entry at `index`, which is written; as the producer.
+    #[inline(always)]
+    pub(super) fn publish(&self, number: Number, index: u32) -> Publish {
+        // (cnq.9) Release, pairs with (cnq.10): who sees the count sees the entry. Relaxed would hand out an unwritten
+        // one.
+        self.producer.filled.store(Count::new(number, index + 1).0, edge("cnq.9", Release));
+        // (cnq.f) pairs with the heavy fence in `close`: either our look at the limit finds the request, or the
+        // closer's look at `filled` finds this entry. Without it an entry could count for us and not for the limit.
+        light();
+        // Relaxed: if it is open, that is all there is to know.
+        if self.producer.limit.load(Relaxed) == Limit::new(number, State::Open).0 {
+            return Publish::Open;
+        }
+        self.publish_late(number, index)
+    }
+
+    /// Publishes an entry while the capsule is being closed: whoever sets the limit first decides.
+    #[cold]
+    fn publish_late(&self, number: Number, index: u32) -> Publish {
+        let requested = Limit::new(number, State::Requested).0;
+        let closed = Limit::new(number, State::Closed(index + 1)).0;
+        // (cnq.11) Release, pairs with (cnq.12): as (cnq.9), for who looks at the limit alone.
+        match self.producer.limit.compare_exchange(requested, closed, edge("cnq.11", AcqRel), Acquire) {
+            Ok(_) => Publish::Last,
+            Err(limit) => match Limit(limit).state() {
+                State::Closed(limit) if limit <= index => Publish::Refused,
+                _ => Publish::Last,
+            },
+        }
+    }
+
+    /// Ends the capsule after `filled` entries; as the producer, when it has published that many and will not go on.
+    pub(super) fn end(&self, number: Number, filled: u32) {
+        let mut limit = self.producer.limit.load(Relaxed);
+        while !matches!(Limit(limit).state(), State::Closed(_)) {
+            let closed = Limit::new(number, State::Closed(filled)).0;
+            match self.producer.limit.compare_exchange(limit, closed, edge("cnq.11", AcqRel), Relaxed) {
+                Ok(_) => return,
+                Err(now) => limit = now,
+            }
+        }
+    }
+
+    /// Closes the capsule, whoever its producer is, and says how many entries count. `None`: it has another number by
+    /// now, so it was closed under this one.
+    #[cold]
+    pub(super) fn close(&self, number: Number) -> Option<u32> {
+        loop {
+            // (cnq.12) Acquire, pairs with (cnq.11): the entries up to the limit are written.
+            let limit = Limit(self.producer.limit.load(edge("cnq.12", Acquire)));
+            if limit.number() != number {
+                return None;
+            }
+            match limit.state() {
+                State::Closed(limit) => return Some(limit),
+                State::Open => {
+                    let requested = Limit::new(number, State::Requested).0;
+                    let _ = self.producer.limit.compare_exchange(limit.0, requested, AcqRel, Relaxed);
+                }
+                State::Requested => {
+                    // Also if another closer has made the request: its fence may be still to come.
+                    heavy();
+                    let filled = Count(self.producer.filled.load(edge("cnq.10", Acquire)));
+                    if filled.number() != number {
+                        return None;
+                    }
+                    let closed = Limit::new(number, State::Closed(filled.count())).0;
+                    let _ = self.producer.limit.compare_exchange(limit.0, closed, edge("cnq.11", AcqRel), Relaxed);
+                }
+            }
+        }
+    }
+
+    /// Whether the capsule is filled to its end under this number, so that there is nothing to close.
+    #[inline]
+    pub(super) fn is_full(&self, number: Number) -> bool {
+        // Acquire: entries that were published come before what the caller does because the capsule is full.
+        self.producer.filled.load(edge("cnq.10", Acquire)) == Count::new(number, self.entries.len() as u32).0
+    }
+
+    /// Looks for entries, as the consumer.
+    #[inline]
+    pub(super) fn look(&self, number: Number) -> Sight {
+        // (cnq.10) Acquire, pairs with (cnq.9).
+        let filled = Count(self.producer.filled.load(edge("cnq.10", Acquire))).count();
+        // (cnq.f) If the limit is still open after this, a closer's look at `filled` finds at least what we found, so
+        // the limit will be no lower. Without it we could take an entry that the producer then takes back.
+        light();
+        let limit = Limit(self.producer.limit.load(edge("cnq.12", Acquire)));
+        match limit.state() {
+            State::Open => Sight { filled, last: filled as usize == self.entries.len() },
+            State::Closed(limit) => Sight { filled: limit, last: true },
+            State::Requested => {
+                // The closer may have stopped half-way. The number is the capsule's as long as it has a consumer.
+                let limit = self.close(number).unwrap_or(filled);
+                Sight { filled: limit, last: true }
+            }
+        }
+    }
+
+    /// The number of the capsule, as its consumer.
+    #[inline]
+    pub(super) fn number(&self) -> Number {
+        // Relaxed: whoever handed the capsule to us knew the number.
+        Count(self.producer.filled.load(Relaxed)).number()
+    }
+
+    /// Reads the entry at `index` and notes that it is taken.
+    ///
+    /// # Safety
+    ///
+    /// The caller is the capsule's consumer, `index` entries are taken, and [`look`](Self::look) saw more.
+    #[inline(always)]
+    pub(super) unsafe fn read(&self, number: Number, index: u32) -> T {
+        // SAFETY: the entry counts (C4), so it is written, as (cnq.9) or (cnq.11) says, and is only read here.
+        let value = self.entries[index as usize].with(|entry| unsafe { (*entry).assume_init_read() });
+        // (cnq.13) Release, pairs with (cnq.14): who sees everything taken comes after our reads.
+        self.consumer.taken.store(Count::new(number, index + 1).0, edge("cnq.13", Release));
+        value
+    }
+
+    /// How many entries were taken under this number, lately. `None`: the capsule has another number by now.
+    #[inline]
+    pub(super) fn taken(&self, number: Number) -> Option<u32> {
+        // (cnq.14) Acquire, pairs with (cnq.13).
+        let taken = Count(self.consumer.taken.load(edge("cnq.14", Acquire)));
+        (taken.number() == number).then(|| taken.count())
+    }
+
+    /// How many entries are filled and not taken under this number, lately.
+    pub(super) fn waiting(&self, number: Number) -> u32 {
+        let Some(taken) = self.taken(number) else { return 0 };
+        let limit = Limit(self.producer.limit.load(edge("cnq.12", Acquire)));
+        let filled = match limit.state() {
+            State::Closed(limit) => limit,
+            _ => Count(self.producer.filled.load(edge("cnq.10", Acquire))).count(),
+        };
+        if limit.number() == number { filled.saturating_sub(taken) } else { 0 }
+    }
+
+    /// Whether everything that will ever count under this number is taken. Writes nothing.
+    pub(super) fn is_over(&self, number: Number) -> bool {
+        let limit = Limit(self.producer.limit.load(edge("cnq.12", Acquire)));
+        let filled = match limit.state() {
+            State::Closed(limit) => limit,
+            State::Open if self.is_full(number) => self.entries.len() as u32,
+            _ => return false,
+        };
+        limit.number() == number && self.taken(number) == Some(filled)
+    }
+
+    /// Drops what waits, when nobody else has the capsule any more.
+    pub(super) fn drain(&self) {
+        let number = self.number();
+        for _ in 0..self.waiting(number) {
+            let index = self.taken(number).unwrap_or(0);
+            // SAFETY: every handle is gone, so the right to read is ours; the entry counts and is not taken.
+            drop(unsafe { self.read(number, index) });
+        }
+    }
+
+    /// Leaves the capsule, as its producer or its consumer. True for the second of the two: nobody else knows the
+    /// capsule any more, and the caller may give it away.
+    #[inline]
+    pub(super) fn leave(&self) -> bool {
+        // (cnq.15) Release, pairs with Acquire here: what the first did to the entries comes before what happens to them
+        // after the second has left.
+        let second = self.consumer.half.swap(true, edge("cnq.15", AcqRel));
+        if second {
+            // Relaxed: `Set::put` passes it on.
+            self.consumer.half.store(false, Relaxed);
+        }
+        second
+    }
+}

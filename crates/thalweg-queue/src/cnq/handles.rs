@@ -1,0 +1,367 @@
+//! The two handles. Each keeps a capsule of its own between calls.
+
+use super::DefaultTube;
+use super::capsule::Publish;
+use super::shared::{Held, Open, Shared};
+use crate::edges::edge;
+use crate::tube::{AllocateError, ReserveError, Tube};
+use crate::{PopError, PushError, TryPopError, TryPushError};
+use core::fmt;
+use thalweg_sync::atomic::Ordering::{AcqRel, Relaxed, Release};
+use thalweg_sync::sync::Arc;
+
+/// A writing end, with the capsule that it fills. Clones write to the same queue; dropping the last one closes it, and
+/// consumers drain what is left.
+///
+/// A handle that is leaked (`mem::forget`) counts as alive for ever.
+pub struct Producer<T: Send, Q: Tube<Item = u32> = DefaultTube> {
+    shared: Arc<Shared<T, Q>>,
+    open: Option<Open>,
+}
+
+impl<T: Send, Q: Tube<Item = u32>> Producer<T, Q> {
+    pub(super) fn new(shared: Arc<Shared<T, Q>>) -> Self {
+        Self { shared, open: None }
+    }
+
+    /// Pushes, or says why not and gives the value back. `Full` and `Busy` as in the table of the [module](super);
+    /// `Closed`: every consumer is gone. A push while the last one leaves may still succeed; its item is dropped with the
+    /// queue.
+    #[inline]
+    pub fn try_push(&mut self, mut value: T) -> Result<(), TryPushError<T>> {
+        if self.shared.consumers_gone() {
+            return Err(TryPushError::Closed(value));
+        }
+        if let Some(open) = &mut self.open {
+            let capsule = &self.shared.capsules[open.capsule];
+            // SAFETY: we are the capsule's producer (C1) and have published `filled` entries, fewer than there are.
+            unsafe { capsule.write(open.filled, value) };
+            match capsule.publish(open.number, open.filled) {
+                Publish::Open => {
+                    open.filled += 1;
+                    if open.filled == self.shared.entries {
+                        self.leave();
+                    }
+                    return Ok(());
+                }
+                Publish::Last => {
+                    self.leave();
+                    return Ok(());
+                }
+                Publish::Refused => {
+                    // SAFETY: written above, and refused.
+                    value = unsafe { capsule.take_back(open.filled) };
+                    self.leave();
+                }
+            }
+        }
+        self.begin(value)
+    }
+
+    /// Begins a capsule with `value`.
+    #[cold]
+    fn begin(&mut self, value: T) -> Result<(), TryPushError<T>> {
+        match self.shared.begin(value) {
+            Ok(open) => {
+                self.open = Some(open);
+                if open.filled == self.shared.entries {
+                    self.leave();
+                }
+                Ok(())
+            }
+            Err((AllocateError::Full, value)) => Err(TryPushError::Full(value)),
+            Err((AllocateError::Busy, value)) => Err(TryPushError::Busy(value)),
+        }
+    }
+
+    /// Leaves the capsule, which is full or closed.
+    #[cold]
+    fn leave(&mut self) {
+        if let Some(open) = self.open.take() {
+            self.shared.leave(open.capsule);
+        }
+    }
+
+    /// Pushes, waiting while there is no room.
+    #[inline]
+    pub fn push(&mut self, mut value: T) -> Result<(), PushError<T>> {
+        loop {
+            match self.try_push(value) {
+                Ok(()) => return Ok(()),
+                Err(TryPushError::Closed(value)) => return Err(PushError(value)),
+                // The handle has no capsule now, so waiting keeps nothing from anybody.
+                Err(TryPushError::Full(refused) | TryPushError::Busy(refused)) => value = refused,
+            }
+            thalweg_sync::spin::until(|| (self.shared.can_begin() || self.shared.consumers_gone()).then_some(()));
+        }
+    }
+
+    /// Gives up the capsule that this handle fills. To be called before a pause: see the [module](super).
+    ///
+    /// Items are visible without it. The next push begins another capsule, so this takes room of up to a capsule.
+    ///
+    /// ```
+    /// let (mut tx, mut rx) = thalweg_queue::cnq::cnq(64, 16)?;
+    /// tx.push(1)?;
+    /// tx.flush(); // and now for something else
+    /// assert_eq!(rx.pop()?, 1);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn flush(&mut self) {
+        if let Some(open) = self.open {
+            self.shared.capsules[open.capsule].end(open.number, open.filled);
+            self.leave();
+        }
+    }
+
+    /// How many items wait, lately. Exact when nobody else uses the queue. Looks at every capsule in use.
+    pub fn len(&self) -> usize {
+        self.shared.waiting().map(|count| count as usize).sum()
+    }
+
+    /// Whether `len` is zero.
+    pub fn is_empty(&self) -> bool {
+        self.shared.is_drained()
+    }
+
+    /// How many entries all capsules have. Fewer items may fill the queue: a capsule that was closed before its end takes
+    /// its place whole.
+    pub fn capacity(&self) -> usize {
+        self.shared.capsules.len() * self.shared.entries as usize
+    }
+
+    /// The k of the k-FIFO promise.
+    pub fn k(&self) -> usize {
+        self.shared.k
+    }
+
+    /// Whether every consumer is gone. Then it stays so, and every push is refused.
+    pub fn is_closed(&self) -> bool {
+        self.shared.consumers_gone()
+    }
+}
+
+impl<T: Send, Q: Tube<Item = u32>> Clone for Producer<T, Q> {
+    fn clone(&self) -> Self {
+        // Relaxed: this handle keeps the count above zero meanwhile.
+        self.shared.handles.producers.fetch_add(1, Relaxed);
+        Self::new(self.shared.clone())
+    }
+}
+
+impl<T: Send, Q: Tube<Item = u32>> Drop for Producer<T, Q> {
+    fn drop(&mut self) {
+        self.flush();
+        // (cnq.17) Release, pairs with (cnq.16): what was pushed comes before the count.
+        self.shared.handles.producers.fetch_sub(1, edge("cnq.17", Release));
+    }
+}
+
+impl<T: Send, Q: Tube<Item = u32>> fmt::Debug for Producer<T, Q> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Producer").field("len", &self.len()).field("capacity", &self.capacity()).finish_non_exhaustive()
+    }
+}
+
+/// A reading end, with the capsule that it empties. Clones read from the same queue; when the last one is dropped,
+/// pushes fail from then on and what is in the queue is dropped.
+///
+/// A handle that is leaked (`mem::forget`) counts as alive for ever, and what is left in its capsule stays there.
+pub struct Consumer<T: Send, Q: Tube<Item = u32> = DefaultTube> {
+    shared: Arc<Shared<T, Q>>,
+    held: Option<Held>,
+}
+
+impl<T: Send, Q: Tube<Item = u32>> Consumer<T, Q> {
+    pub(super) fn new(shared: Arc<Shared<T, Q>>) -> Self {
+        Self { shared, held: None }
+    }
+
+    /// Pops one of the k oldest items, or says why not. `Empty`, `Busy` and `Closed` as in the table of the
+    /// [module](super).
+    #[inline]
+    pub fn try_pop(&mut self) -> Result<T, TryPopError> {
+        match self.take() {
+            Some(value) => Ok(value),
+            None => self.search_to_the_end(),
+        }
+    }
+
+    /// Takes an entry that was seen.
+    #[inline(always)]
+    fn take(&mut self) -> Option<T> {
+        let held = self.held.as_mut().filter(|held| held.taken < held.seen)?;
+        // SAFETY: we are the capsule's consumer (C1) and have taken `taken` entries. We saw more, in the window (C6).
+        let value = unsafe { self.shared.capsules[held.capsule].read(held.number, held.taken) };
+        held.taken += 1;
+        if held.last && held.taken == held.seen {
+            self.finish();
+        }
+        Some(value)
+    }
+
+    /// Leaves the capsule, which is over.
+    #[cold]
+    fn finish(&mut self) {
+        if let Some(held) = self.held.take() {
+            self.shared.finish(held);
+        }
+    }
+
+    /// Finds the next entry, or whether it was the last.
+    #[cold]
+    fn search_to_the_end(&mut self) -> Result<T, TryPopError> {
+        match self.search() {
+            // A producer may have pushed after our look and before it left, so look again before saying `Closed`.
+            Err(_) if self.shared.producers_gone() => match self.search() {
+                Err(_) if self.shared.is_drained() => Err(TryPopError::Closed),
+                // Other consumers hold what is left.
+                Err(_) => Err(TryPopError::Busy),
+                found => found,
+            },
+            result => result,
+        }
+    }
+
+    /// Finds the next entry: in our capsule, in a fragment, in the tube.
+    fn search(&mut self) -> Result<T, TryPopError> {
+        loop {
+            let mut blocked = false;
+            if let Some(held) = &mut self.held {
+                let sight = self.shared.capsules[held.capsule].look(held.number);
+                if held.taken == sight.filled {
+                    if sight.last {
+                        self.finish();
+                        continue;
+                    }
+                } else if self.shared.numbers.is_in_window(held.number) {
+                    (held.seen, held.last) = (sight.filled, sight.last);
+                    if let Some(value) = self.take() {
+                        return Ok(value);
+                    }
+                } else {
+                    blocked = true;
+                }
+            }
+            if let Some(fragment) = self.shared.adopt(None) {
+                self.exchange(fragment);
+                continue;
+            }
+            if blocked && self.shared.unblock() {
+                continue;
+            }
+            match self.shared.draw() {
+                Ok(capsule) => {
+                    self.exchange(capsule);
+                    // What its producer pushed before it began this capsule is visible now, and goes first: one consumer
+                    // gets each producer's items in order.
+                    if let Some(older) = self.shared.adopt(Some(capsule.number)) {
+                        self.exchange(older);
+                    }
+                }
+                Err(_) if blocked => return Err(TryPopError::Busy),
+                Err(ReserveError::Empty) => return Err(TryPopError::Empty),
+                Err(ReserveError::Busy) => return Err(TryPopError::Busy),
+            }
+        }
+    }
+
+    /// Goes on with `next`, and gives the capsule that we have back.
+    fn exchange(&mut self, next: Held) {
+        if let Some(held) = self.held.replace(next) {
+            self.shared.give_back(held);
+        }
+    }
+
+    /// Pops one of the k oldest items, waiting while there is none.
+    #[inline]
+    pub fn pop(&mut self) -> Result<T, PopError> {
+        loop {
+            match self.try_pop() {
+                Ok(value) => return Ok(value),
+                Err(TryPopError::Closed) => return Err(PopError),
+                Err(TryPopError::Empty | TryPopError::Busy) => {}
+            }
+            thalweg_sync::spin::until(|| {
+                let end = || self.shared.producers_gone() && self.shared.is_drained();
+                (self.shared.can_pop(self.held) || end()).then_some(())
+            });
+        }
+    }
+
+    /// Gives up the capsule that this handle empties, so that others can take what is left in it. To be called before a
+    /// pause: see the [module](super).
+    ///
+    /// ```
+    /// let (mut tx, mut rx) = thalweg_queue::cnq::cnq(64, 16)?;
+    /// tx.push(1)?;
+    /// tx.push(2)?;
+    /// assert_eq!(rx.pop()?, 1);
+    /// let mut other = rx.clone();
+    /// assert!(other.try_pop().is_err());
+    /// rx.flush();
+    /// assert_eq!(other.pop()?, 2);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn flush(&mut self) {
+        if let Some(held) = self.held.take() {
+            self.shared.give_back(held);
+        }
+    }
+
+    /// How many items wait, lately. Exact when nobody else uses the queue. Looks at every capsule in use.
+    pub fn len(&self) -> usize {
+        self.shared.waiting().map(|count| count as usize).sum()
+    }
+
+    /// Whether `len` is zero.
+    pub fn is_empty(&self) -> bool {
+        self.shared.is_drained()
+    }
+
+    /// How many entries all capsules have; see [`Producer::capacity`].
+    pub fn capacity(&self) -> usize {
+        self.shared.capsules.len() * self.shared.entries as usize
+    }
+
+    /// The k of the k-FIFO promise.
+    pub fn k(&self) -> usize {
+        self.shared.k
+    }
+
+    /// Whether every producer is gone. Then it stays so; items may still be left.
+    pub fn is_closed(&self) -> bool {
+        self.shared.producers_gone()
+    }
+}
+
+impl<T: Send, Q: Tube<Item = u32>> Clone for Consumer<T, Q> {
+    fn clone(&self) -> Self {
+        // Relaxed: this handle keeps the count above zero meanwhile.
+        self.shared.handles.consumers.fetch_add(1, Relaxed);
+        Self::new(self.shared.clone())
+    }
+}
+
+impl<T: Send, Q: Tube<Item = u32>> Drop for Consumer<T, Q> {
+    fn drop(&mut self) {
+        self.flush();
+        // AcqRel: the consumer that leaves last comes after the others, so it finds what they have given back. What is
+        // left after its last look is dropped by `Shared`.
+        if self.shared.handles.consumers.fetch_sub(1, AcqRel) == 1 {
+            while let Ok(value) = self.search() {
+                drop(value);
+                while let Some(value) = self.take() {
+                    drop(value);
+                }
+            }
+            self.flush();
+        }
+    }
+}
+
+impl<T: Send, Q: Tube<Item = u32>> fmt::Debug for Consumer<T, Q> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Consumer").field("len", &self.len()).field("capacity", &self.capacity()).finish_non_exhaustive()
+    }
+}

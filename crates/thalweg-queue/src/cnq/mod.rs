@@ -1,0 +1,192 @@
+//! CNQ: a queue of capsules, each of which one producer fills while one consumer empties it.
+//!
+//! | | |
+//! |---|---|
+//! | order | k-FIFO: an item overtakes fewer than k others and is overtaken by fewer than k. With one consumer, each producer's items in order |
+//! | who | any number of producers and consumers; handles are `Clone`, and their methods take `&mut self` |
+//! | items | any `T: Send` |
+//! | progress | nobody waits for anybody inside a capsule; a step to the next one is as good as the tube's |
+//! | cost | a push: a store, a light fence and a load; a pop: a store. Per capsule: a push and a pop of the tube and some ten read-modify-writes |
+//!
+//! A FIFO queue makes all producers meet at its tail, and all consumers at its head. Here a producer meets others once per
+//! capsule only. Pushes and pops in between touch words that two threads share, as in a queue for one and one, and an item
+//! can be popped as soon as it is pushed: capsules are not batches.
+//!
+//! ```
+//! use std::thread;
+//!
+//! let (tx, mut rx) = thalweg_queue::cnq::cnq(1024, 64)?; // room for 1024 items, 64-FIFO
+//! thread::scope(|scope| {
+//!     for producer in 0..2 {
+//!         let mut tx = tx.clone();
+//!         scope.spawn(move || (0..100).for_each(|n| tx.push(producer * 100 + n).unwrap()));
+//!     }
+//!     drop(tx);
+//!     let mut sum = 0;
+//!     while let Ok(number) = rx.pop() {
+//!         sum += number;
+//!     }
+//!     assert_eq!(sum, (0..200).sum());
+//! });
+//! # Ok::<(), thalweg_queue::BuildError>(())
+//! ```
+//!
+//! # What the answers mean
+//!
+//! | answer | means |
+//! |---|---|
+//! | `try_push`: `Full` | no capsule is free. Each that is not has an item that waits, or a producer or a consumer that has not left it |
+//! | `try_push`: `Busy` | the tube was `Busy` |
+//! | `try_pop`: `Empty` | no item is in the queue but in capsules that other consumers hold |
+//! | `try_pop`: `Busy` | items are in the queue, and may not be taken before older ones: another consumer holds those, or their push is half-way |
+//! | `try_pop`: `Closed` | every producer is gone and no item is left, in no capsule |
+//!
+//! Neither `Full` nor `Empty` is linearizable. Items that a consumer holds are those left in the capsule it popped from
+//! last.
+//!
+//! # Threads that pause
+//!
+//! A producer keeps its capsule open, and a consumer keeps the one it pops from. Items pushed are there at once, so a
+//! producer that pauses hides nothing, but it may keep one capsule from being used again until it pushes, is
+//! dropped, or calls [`Producer::flush`]; so there should be more capsules than producers that pause without it. A consumer
+//! that pauses keeps up to one capsule of items from the others until it pops, is dropped, or calls
+//! [`Consumer::flush`].
+//!
+//! # Shape
+//!
+//! Every capsule has `entries` places and a number. Producers fill at most D capsules with consecutive numbers at a time, and
+//! consumers empty at most D. An item can overtake, and be overtaken by, the items of the D - 1 capsules before its own and
+//! the D - 1 after it: (2D - 2) · `entries` < k. So D is k / (2 · `entries`), rounded up. With D = 1, which is k ≤
+//! 2 · `entries`, the queue is FIFO, and producers drive each other out of their capsules: with fewer than D of them
+//! they do not.
+//!
+//! # Source
+//!
+//! From J. Wang, *Block-based queues* (thesis), chapter 3; names as there where they exist. Different from there:
+//!
+//! - The tube carries indices of capsules, and the set of free ones is apart. A capsule that somebody keeps does not keep a
+//!   place in the tube, a block of it, or its order: any FIFO queue can be the tube, and k-FIFO does not rest on it.
+//! - A capsule gets its number with its first item in it, after the capsule at the other end of the window is closed. So
+//!   there are no empty capsules, a full queue drives nobody out, nothing can be closed before it is open and then be
+//!   opened again, and a window cannot be violated by a thread that stops between two steps.
+//! - An item counts if it is before the capsule's limit, which one exchange sets; as printed, a put into a capsule that is
+//!   closed meanwhile is delivered twice. Puts are stores, and who closes a capsule uses a heavy fence.
+//! - *Finished* means that every item is taken, whoever keeps the capsule, and anybody may note it. It stands with the number,
+//!   so that nothing late can undo it. As printed it waits for the producer, and an idle one stops all consumers.
+//! - A consumer that finds its capsule empty puts it among the fragments, open as it is, and looks for another. A
+//!   capsule is closed by consumers only when its number holds up the window.
+//! - D is rounded up, not down, so that it is never zero.
+//! - `Closed`, `Full`, `Empty` and `Busy` are told apart; handles close and hand over by being dropped.
+//!
+//! # Invariants
+//!
+//! - **C1** A capsule has at most one producer and one consumer at a time. The producer's right comes from the set of free
+//!   capsules and ends when it leaves. The consumer's right is in the tube, in the set of fragments, or in one handle,
+//!   and ends when it leaves. The capsule is free again when both have left.
+//! - **C2** All words of a capsule carry its number. Who has found a capsule by a number changes nothing in it under another.
+//! - **C3** When number n is given, every capsule with a number up to n - D is full or closed.
+//! - **C4** The entries of a capsule that count are those before its limit: the number of entries, or what the exchange to
+//!   *closed* wrote. Consumers take only entries that count; producers take back only one that does not.
+//! - **C5** Of the numbers that were given, from the oldest unfinished one on, those within D of it may be finished, and each
+//!   other has a capsule of its own.
+//! - **C6** A consumer takes from number n only when every number up to n - D is finished, and a number is finished when all
+//!   its entries that count are taken.
+
+mod capsule;
+mod fences;
+mod handles;
+mod numbers;
+mod set;
+mod shared;
+mod word;
+
+pub use handles::{Consumer, Producer};
+
+use crate::BuildError;
+use crate::tube::{Tube, scqd::Scqd};
+use shared::Shared;
+use thalweg_sync::sync::Arc;
+
+/// The most entries that a capsule can have, and the most capsules.
+const MAX_ENTRIES: usize = (1 << 20) - 1;
+
+/// The tube of [`cnq`].
+pub type DefaultTube = Scqd<u32>;
+
+/// A k-FIFO queue with room for about `capacity` items.
+///
+/// `k` is at least 1 and at most `capacity`. Larger ones are faster: a capsule has about k / 16 entries (at most 128), and
+/// eight producers can fill capsules without driving each other out. See the [module](self) for what else counts as
+/// taken room, and [`over`] to choose the shape.
+///
+/// ```
+/// let (mut tx, mut rx) = thalweg_queue::cnq::cnq(4096, 1024)?;
+/// tx.push("hello")?;
+/// assert_eq!(rx.pop()?, "hello");
+/// drop(tx);
+/// assert!(rx.pop().is_err());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn cnq<T: Send>(capacity: usize, k: usize) -> Result<(Producer<T>, Consumer<T>), BuildError> {
+    BuildError::check("capacity", capacity, 2, MAX_ENTRIES)?;
+    BuildError::check("k", k, 1, capacity)?;
+    // Eight capsules at least, and a window of about eight.
+    let entries = (k / 16).min(capacity / 8).clamp(1, 128);
+    let capsules = capacity.div_ceil(entries);
+    over(Scqd::new(capsules)?, capsules, entries, k)
+}
+
+/// A k-FIFO queue of `capsules` capsules with `entries` entries each, over `tube`.
+///
+/// The tube must have room for all capsules; `k` is at most the number of all entries.
+///
+/// ```
+/// use thalweg_queue::{cnq, tube::ring};
+///
+/// let (mut tx, mut rx) = cnq::over(ring::Rts::new(16)?, 16, 4, 32)?;
+/// assert_eq!((tx.capacity(), tx.k()), (64, 32));
+/// tx.push('a')?;
+/// assert_eq!(rx.pop()?, 'a');
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// What cannot be is refused:
+///
+/// ```
+/// use thalweg_queue::{cnq, tube::ring};
+///
+/// let refused = cnq::over::<u8, _>(ring::Mt::new(8)?, 16, 4, 32).unwrap_err();
+/// assert_eq!(refused.to_string(), "the tube's capacity must be at least 16, not 8");
+/// let refused = cnq::over::<u8, _>(ring::Mt::new(16)?, 16, 4, 65).unwrap_err();
+/// assert_eq!(refused.to_string(), "k must be at most 64, not 65");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn over<T: Send, Q: Tube<Item = u32>>(
+    tube: Q,
+    capsules: usize,
+    entries: usize,
+    k: usize,
+) -> Result<Ends<T, Q>, BuildError> {
+    starting_at(0, tube, capsules, entries, k)
+}
+
+/// The two ends of a queue.
+pub type Ends<T, Q> = (Producer<T, Q>, Consumer<T, Q>);
+
+/// As [`over`], with the first capsule at `number`: tests start near the wrap.
+#[doc(hidden)]
+pub fn starting_at<T: Send, Q: Tube<Item = u32>>(
+    number: u64,
+    tube: Q,
+    capsules: usize,
+    entries: usize,
+    k: usize,
+) -> Result<Ends<T, Q>, BuildError> {
+    BuildError::check("capsules", capsules, 2, MAX_ENTRIES)?;
+    let memory = isize::MAX as usize / size_of::<T>().max(1) / capsules;
+    BuildError::check("entries", entries, 1, memory.min(MAX_ENTRIES))?;
+    BuildError::check("k", k, 1, capsules * entries)?;
+    BuildError::check("the tube's capacity", tube.capacity(), capsules, usize::MAX)?;
+    let shared = Arc::new(Shared::new(number, tube, capsules, entries, k));
+    Ok((Producer::new(shared.clone()), Consumer::new(shared)))
+}

@@ -1,0 +1,158 @@
+//! The order of the capsules: who has which number, and the two windows.
+
+use super::word::{Number, Seat};
+use crate::edges::edge;
+use alloc::boxed::Box;
+use thalweg_sync::CachePadded;
+use thalweg_sync::atomic::AtomicU64;
+use thalweg_sync::atomic::Ordering::{AcqRel, Acquire, Relaxed};
+
+/// Seats in a ring. A number's seat says which capsule has it.
+#[derive(Debug)]
+pub(super) struct Numbers {
+    seats: Box<[AtomicU64]>,
+    /// The next number to give. May lag behind the seats by one; whoever finds it so moves it.
+    next: CachePadded<AtomicU64>,
+    /// Everything in the capsules before this number is taken. May lag; whoever needs it moves it.
+    finished: CachePadded<AtomicU64>,
+    /// The width of either window, in capsules: the paper's D.
+    pub(super) window: u64,
+}
+
+impl Numbers {
+    /// An order for at most `capsules` unfinished capsules, beginning at number `first`.
+    pub(super) fn new(first: u64, window: u64, capsules: usize) -> Self {
+        // In front of the oldest unfinished number nothing is looked up; from it on, at most `window` are finished and
+        // the others have a capsule each. So the seat of a new number is always over (C5).
+        let seats = (window as usize + capsules + 1).next_power_of_two();
+        let over = |at: usize| {
+            // The last number before `first` that has this seat.
+            let back = Number::new(first).before(1).before(at as u64).seat(seats) as u64 + 1;
+            Seat::new(Number::new(first).before(back), 0).finished()
+        };
+        Self {
+            seats: (0..seats).map(|at| AtomicU64::new(over(at).0)).collect(),
+            next: CachePadded(AtomicU64::new(first)),
+            finished: CachePadded(AtomicU64::new(first)),
+            window,
+        }
+    }
+
+    #[inline(always)]
+    fn seat(&self, number: Number) -> &AtomicU64 {
+        &self.seats[number.seat(self.seats.len())]
+    }
+
+    /// The unfinished capsule with this number, if there is one.
+    #[inline]
+    pub(super) fn unfinished(&self, number: Number) -> Option<usize> {
+        // (cnq.3) Acquire, pairs with (cnq.4): who finds the capsule finds its words about this number.
+        let seat = Seat(self.seat(number).load(edge("cnq.3", Acquire)));
+        (seat.number() == number && !seat.is_finished()).then(|| seat.capsule())
+    }
+
+    /// Gives `capsule` the next number.
+    ///
+    /// `prepare` is called with each number that is tried, before it is given: it closes the capsule that this number
+    /// drives out of the window, and writes the number into ours (C3).
+    #[inline]
+    pub(super) fn register(&self, capsule: usize, mut prepare: impl FnMut(Number)) -> Number {
+        loop {
+            // Acquire, here and in `advance`: looks at seats are not older than the counters that led to them.
+            let next = self.next.load(Acquire);
+            let number = Number::new(next);
+            let seat = Seat(self.seat(number).load(edge("cnq.3", Acquire)));
+            if seat.number() == number {
+                // Given, and not counted yet. Failure is Relaxed: somebody else has.
+                let _ = self.next.compare_exchange(next, next.wrapping_add(1), AcqRel, Relaxed);
+                continue;
+            }
+            if number.since(seat.number()) != self.seats.len() as u64 {
+                continue; // `next` was out of date
+            }
+            if number.since(self.advance()) >= self.seats.len() as u64 {
+                continue; // it was, too: C5
+            }
+            prepare(number);
+            // (cnq.4) Release, pairs with (cnq.3): the capsule's words, and that the capsule at the other end of the
+            // window is closed. Failure is Relaxed: it looks again.
+            let taken = Seat::new(number, capsule).0;
+            if self.seat(number).compare_exchange(seat.0, taken, edge("cnq.4", AcqRel), Relaxed).is_ok() {
+                let _ = self.next.compare_exchange(next, next.wrapping_add(1), AcqRel, Relaxed);
+                return number;
+            }
+        }
+    }
+
+    /// Notes that everything in the capsule with this number is taken. Any number of threads may note it.
+    pub(super) fn finish(&self, number: Number, capsule: usize) {
+        let seat = Seat::new(number, capsule);
+        // (cnq.5) Release, pairs with (cnq.6): the pops from this capsule come before those from capsules that it kept
+        // out of the window. Failure is Relaxed: it is noted, and the seat may have been given again.
+        let _ = self.seat(number).compare_exchange(seat.0, seat.finished().0, edge("cnq.5", AcqRel), Relaxed);
+        self.advance();
+    }
+
+    /// Moves `finished` as far as it goes. Returns the oldest unfinished number.
+    pub(super) fn advance(&self) -> Number {
+        // (cnq.7) Acquire, pairs with (cnq.8): as (cnq.6), for what others have seen finished.
+        let mut finished = self.finished.load(edge("cnq.7", Acquire));
+        loop {
+            let number = Number::new(finished);
+            // (cnq.6) Acquire, pairs with (cnq.5).
+            let seat = Seat(self.seat(number).load(edge("cnq.6", Acquire)));
+            if seat.number() != number || !seat.is_finished() {
+                // Not finished or not given; or given again, and `finished` is out of date.
+                let now = self.finished.load(edge("cnq.7", Acquire));
+                if now == finished {
+                    return number;
+                }
+                finished = now;
+                continue;
+            }
+            let next = finished.wrapping_add(1);
+            // (cnq.8) Release, pairs with (cnq.7).
+            match self.finished.compare_exchange(finished, next, edge("cnq.8", AcqRel), edge("cnq.7", Acquire)) {
+                Ok(_) => finished = next,
+                Err(now) => finished = now,
+            }
+        }
+    }
+
+    /// The oldest unfinished number. Writes nothing.
+    #[inline]
+    pub(super) fn oldest(&self) -> Number {
+        // Acquire: as (cnq.7).
+        let mut number = Number::new(self.finished.load(edge("cnq.7", Acquire)));
+        loop {
+            let seat = Seat(self.seat(number).load(edge("cnq.6", Acquire)));
+            if seat.number() != number || !seat.is_finished() {
+                return number; // given again: then so is the number after it, and we refuse what we might allow
+            }
+            number = number.next();
+        }
+    }
+
+    /// Whether consumers may take from the capsule with this unfinished number now. Writes nothing.
+    #[inline]
+    pub(super) fn is_in_window(&self, number: Number) -> bool {
+        // The number is unfinished, so the oldest unfinished one is not after it.
+        number.since(self.oldest()) < self.window
+    }
+
+    /// The numbers from the oldest unfinished one to the last that was given, lately.
+    pub(super) fn open(&self) -> impl Iterator<Item = Number> {
+        let first = self.oldest();
+        // Acquire: the numbers that producers took before they left are among them.
+        let next = Number::new(self.next.load(Acquire));
+        let count = next.since(first);
+        // `next` may have been read before others moved both; then there is nothing between them.
+        let count = if count > self.seats.len() as u64 { 0 } else { count };
+        // One more: `next` may lag.
+        (0..=count).scan(first, |number, _| {
+            let this = *number;
+            *number = number.next();
+            Some(this)
+        })
+    }
+}

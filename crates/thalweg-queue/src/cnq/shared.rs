@@ -1,0 +1,249 @@
+//! What all handles of a queue share: capsules, their order, and who may have which.
+
+use super::capsule::Capsule;
+use super::numbers::Numbers;
+use super::set::Set;
+use super::word::Number;
+use crate::edges::edge;
+use crate::tube::{AllocateError, ReserveError, Tube};
+use alloc::boxed::Box;
+use thalweg_sync::CachePadded;
+use thalweg_sync::atomic::AtomicUsize;
+use thalweg_sync::atomic::Ordering::{Acquire, Relaxed};
+
+/// The queue.
+#[derive(Debug)]
+pub(super) struct Shared<T, Q> {
+    pub(super) capsules: Box<[Capsule<T>]>,
+    pub(super) entries: u32,
+    pub(super) k: usize,
+    /// The capsules that consumers have not met yet, in the order in which they were begun.
+    tube: Q,
+    free: Set,
+    /// Capsules that a consumer has had and given back.
+    fragments: Set,
+    pub(super) numbers: Numbers,
+    pub(super) handles: CachePadded<Handles>,
+}
+
+/// How many handles there are of each kind. A kind that has reached zero stays there.
+#[derive(Debug)]
+pub(super) struct Handles {
+    pub(super) producers: AtomicUsize,
+    pub(super) consumers: AtomicUsize,
+}
+
+/// A producer's right to a capsule.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Open {
+    pub(super) capsule: usize,
+    pub(super) number: Number,
+    /// How many entries are published.
+    pub(super) filled: u32,
+}
+
+/// A consumer's right to a capsule.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Held {
+    pub(super) capsule: usize,
+    pub(super) number: Number,
+    pub(super) taken: u32,
+    /// How many entries may be taken, all in all: not more than `taken` unless the number is in the window (C6).
+    pub(super) seen: u32,
+    /// Whether no more than `seen` will ever be.
+    pub(super) last: bool,
+}
+
+impl<T: Send, Q: Tube<Item = u32>> Shared<T, Q> {
+    pub(super) fn new(number: u64, tube: Q, capsules: usize, entries: usize, k: usize) -> Self {
+        let window = k.div_ceil(2 * entries) as u64;
+        Self {
+            capsules: (0..capsules).map(|_| Capsule::new(entries)).collect(),
+            entries: entries as u32,
+            k,
+            tube,
+            free: Set::new(capsules, true),
+            fragments: Set::new(capsules, false),
+            numbers: Numbers::new(number, window, capsules),
+            handles: CachePadded(Handles { producers: AtomicUsize::new(1), consumers: AtomicUsize::new(1) }),
+        }
+    }
+
+    /// Begins a capsule with `value` in it. As an error: why not, and the value.
+    #[inline]
+    pub(super) fn begin(&self, value: T) -> Result<Open, (AllocateError, T)> {
+        let Some(capsule) = self.free.take_any() else { return Err((AllocateError::Full, value)) };
+        let entry = match self.tube.allocate() {
+            Ok(entry) => entry,
+            Err(_) => {
+                // It has room for every capsule, so somebody is half-way.
+                self.free.put(capsule);
+                return Err((AllocateError::Busy, value));
+            }
+        };
+        // SAFETY: the capsule was free, so nobody else has a right to it (C1), and nothing in it is published.
+        unsafe { self.capsules[capsule].write(0, value) };
+        let number = self.numbers.register(capsule, |number| {
+            self.drive_out(number.before(self.numbers.window));
+            self.capsules[capsule].begin(number);
+        });
+        // SAFETY: allocated from this tube above.
+        unsafe { self.tube.produce(entry, capsule as u32) };
+        Ok(Open { capsule, number, filled: 1 })
+    }
+
+    /// Sees to it that nothing more is filled under this number (C3).
+    #[inline]
+    fn drive_out(&self, number: Number) {
+        // Finished, or never given: nothing to close.
+        if let Some(capsule) = self.numbers.unfinished(number).map(|capsule| &self.capsules[capsule])
+            && !capsule.is_full(number)
+        {
+            capsule.close(number);
+        }
+    }
+
+    /// What `begin` would find. Writes nothing.
+    pub(super) fn can_begin(&self) -> bool {
+        !self.free.is_empty() && self.tube.can_allocate().is_ok()
+    }
+
+    /// Leaves a capsule, as its producer or its consumer.
+    pub(super) fn leave(&self, capsule: usize) {
+        if self.capsules[capsule].leave() {
+            self.free.put(capsule);
+        }
+    }
+
+    /// Takes the next capsule out of the tube.
+    #[inline]
+    pub(super) fn draw(&self) -> Result<Held, ReserveError> {
+        let entry = self.tube.reserve()?;
+        // SAFETY: reserved from this tube a moment ago.
+        let capsule = unsafe { self.tube.consume(entry) };
+        Ok(self.hold(capsule as usize))
+    }
+
+    /// Takes the oldest fragment that there is something to do with, if it is older than the capsule `before`.
+    #[inline]
+    pub(super) fn adopt(&self, before: Option<Number>) -> Option<Held> {
+        loop {
+            let capsule = self.fragment(before)?;
+            if self.fragments.take(capsule) {
+                return Some(self.hold(capsule));
+            }
+        }
+    }
+
+    /// The oldest fragment that there is something to do with, lately: it has entries and is in the window, or it is
+    /// over.
+    #[inline]
+    fn fragment(&self, before: Option<Number>) -> Option<usize> {
+        let mut fragments = self.fragments.iter().peekable();
+        fragments.peek()?;
+        let oldest = self.numbers.oldest();
+        let age = |capsule: usize| self.capsules[capsule].number().since(oldest);
+        let bound = before.map_or(u64::MAX, |number| number.since(oldest));
+        let is_worth = |&capsule: &usize| {
+            let number = self.capsules[capsule].number();
+            self.capsules[capsule].is_over(number)
+                || self.capsules[capsule].waiting(number) > 0
+                    && age(capsule) < bound
+                    && self.numbers.is_in_window(number)
+        };
+        fragments.filter(is_worth).min_by_key(|&capsule| age(capsule))
+    }
+
+    /// A right to `capsule` that the caller has just got.
+    fn hold(&self, capsule: usize) -> Held {
+        let number = self.capsules[capsule].number();
+        // The number is the capsule's as long as it has a consumer, so there is a count.
+        let taken = self.capsules[capsule].taken(number).unwrap_or(0);
+        Held { capsule, number, taken, seen: taken, last: false }
+    }
+
+    /// Gives a capsule back, for other consumers to adopt, or leaves it if it is over.
+    pub(super) fn give_back(&self, held: Held) {
+        if self.capsules[held.capsule].is_over(held.number) {
+            self.finish(held);
+        } else {
+            self.fragments.put(held.capsule);
+        }
+    }
+
+    /// Leaves a capsule that everything is taken from.
+    pub(super) fn finish(&self, held: Held) {
+        self.numbers.finish(held.number, held.capsule);
+        self.leave(held.capsule);
+    }
+
+    /// Finishes the oldest number if everything in it is taken, whoever keeps its capsule. True if it did, or if somebody
+    /// else did.
+    pub(super) fn unblock(&self) -> bool {
+        let oldest = self.numbers.oldest();
+        let Some(at) = self.numbers.unfinished(oldest) else { return false };
+        let capsule = &self.capsules[at];
+        if capsule.waiting(oldest) > 0 {
+            return false;
+        }
+        match capsule.close(oldest) {
+            // An entry may have come before the close.
+            Some(limit) if capsule.taken(oldest) != Some(limit) => self.numbers.unfinished(oldest).is_none(),
+            _ => {
+                self.numbers.finish(oldest, at);
+                true
+            }
+        }
+    }
+
+    /// What a consumer that holds `held` could do. Writes nothing.
+    pub(super) fn can_pop(&self, held: Option<Held>) -> bool {
+        let blocked = match held {
+            Some(Held { capsule, number, .. }) => {
+                let in_window = self.numbers.is_in_window(number);
+                if self.capsules[capsule].is_over(number) || in_window && self.capsules[capsule].waiting(number) > 0 {
+                    return true;
+                }
+                !in_window
+            }
+            None => false,
+        };
+        self.fragment(None).is_some()
+            || self.tube.can_reserve().is_ok()
+            || blocked && {
+                let oldest = self.numbers.oldest();
+                self.numbers.unfinished(oldest).is_some_and(|at| self.capsules[at].waiting(oldest) == 0)
+            }
+    }
+
+    /// Whether no capsule has an entry that is not taken. Final once every producer is gone.
+    pub(super) fn is_drained(&self) -> bool {
+        self.waiting().all(|count| count == 0)
+    }
+
+    /// How many entries wait in each capsule.
+    pub(super) fn waiting(&self) -> impl Iterator<Item = u32> {
+        self.numbers.open().filter_map(|number| Some(self.capsules[self.numbers.unfinished(number)?].waiting(number)))
+    }
+
+    pub(super) fn producers_gone(&self) -> bool {
+        // (cnq.16) Acquire, pairs with (cnq.17): everything they pushed is visible. Relaxed could report the end before
+        // the last items.
+        self.handles.producers.load(edge("cnq.16", Acquire)) == 0
+    }
+
+    #[inline(always)]
+    pub(super) fn consumers_gone(&self) -> bool {
+        // Relaxed: a refusal hands the value back and touches nothing else.
+        self.handles.consumers.load(Relaxed) == 0
+    }
+}
+
+impl<T, Q> Drop for Shared<T, Q> {
+    /// Drops what was pushed while the last consumer left.
+    fn drop(&mut self) {
+        for capsule in &self.capsules {
+            capsule.drain();
+        }
+    }
+}

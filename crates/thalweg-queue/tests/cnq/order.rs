@@ -1,0 +1,168 @@
+//! k-FIFO: how far items overtake each other.
+
+use crate::{hts, mt, rts, scqd};
+use std::collections::VecDeque;
+use thalweg_queue::tube::Tube;
+use thalweg_queue::{TryPopError, TryPushError, cnq};
+use thalweg_sync::atomic::{AtomicUsize, Ordering};
+use thalweg_sync::thread;
+
+/// Numbers that look random, the same in every run.
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, bound: usize) -> usize {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        (self.0 >> 33) as usize % bound
+    }
+}
+
+/// Handles of one queue take turns at random on one thread, pause, flush, come and go. Returns how often an item was
+/// popped with each number of older ones in the queue; checks that all come out once, and that items are refused or
+/// missing only as promised.
+fn ranks<Q: Tube<Item = u32> + 'static>(
+    tube: Q,
+    shape: (usize, usize, usize),
+    handles: usize,
+    seed: u64,
+) -> Vec<usize> {
+    const STEPS: usize = 500;
+    let (capsules, entries, k) = shape;
+    let (tx, rx) = cnq::over(tube, capsules, entries, k).unwrap();
+    let mut random = Random(seed);
+    let mut producers: Vec<_> = (0..handles).map(|_| tx.clone()).collect();
+    let mut consumers: Vec<_> = (0..handles).map(|_| rx.clone()).collect();
+    drop(tx);
+    let mut waiting = VecDeque::new();
+    let mut ranks = vec![0; capsules * entries];
+    let mut popped = |waiting: &mut VecDeque<usize>, number: usize| {
+        let rank = waiting.iter().position(|&other| other == number).expect("popped once, after it was pushed");
+        waiting.remove(rank);
+        ranks[rank] += 1;
+    };
+    for number in 0..STEPS {
+        let (who, burst) = (random.below(handles), 1 + random.below(2 * entries));
+        match random.below(20) {
+            0 => producers[who].flush(),
+            1 => consumers[who].flush(),
+            2 => producers[who] = producers[random.below(handles)].clone(),
+            3 => consumers[who] = consumers[random.below(handles)].clone(),
+            4..12 => {
+                for burst in 0..burst {
+                    let number = number * 1000 + burst;
+                    match producers[who].try_push(number) {
+                        Ok(()) => waiting.push_back(number),
+                        Err(TryPushError::Full(refused)) => assert_eq!(refused, number),
+                        Err(other) => panic!("{other:?} with nobody half-way"),
+                    }
+                }
+            }
+            _ => {
+                for _ in 0..burst {
+                    match consumers[who].try_pop() {
+                        Ok(number) => popped(&mut waiting, number),
+                        Err(TryPopError::Empty | TryPopError::Busy) => {}
+                        Err(TryPopError::Closed) => panic!("closed with producers left"),
+                    }
+                }
+            }
+        }
+        if number % 16 == 0 {
+            assert_eq!(rx.len(), waiting.len());
+        }
+    }
+    drop((producers, consumers));
+    let mut rx = rx;
+    while !waiting.is_empty() {
+        popped(&mut waiting, rx.try_pop().expect("nobody else has anything in hand"));
+    }
+    assert_eq!(rx.try_pop(), Err(TryPopError::Closed));
+    ranks
+}
+
+/// The largest rank over many runs.
+fn largest_rank<Q: Tube<Item = u32> + 'static>(tube: impl Fn(usize) -> Q, shape: (usize, usize, usize)) -> usize {
+    (1..=6)
+        .flat_map(|seed| [2, 3, 5].map(|handles| ranks(tube(shape.0), shape, handles, 0x9E37_79B9_7F4A_7C15 ^ seed)))
+        .map(|ranks| ranks.iter().rposition(|&count| count > 0).unwrap())
+        .max()
+        .unwrap()
+}
+
+/// Items overtake fewer than k others, and a window that were one capsule wider would show: with this many handles the
+/// ranks come close to what the window allows, which is (2D - 2) capsules.
+#[test]
+fn ranks_stay_below_k() {
+    for (entries, k) in [(1, 1_usize), (4, 8), (2, 8), (4, 16), (4, 24), (3, 10), (2, 20)] {
+        let window = k.div_ceil(2 * entries);
+        let largest = largest_rank(scqd, (16, entries, k));
+        let bound = (2 * window - 2) * entries;
+        assert!(bound < k && largest <= bound, "rank {largest} with k = {k} and capsules of {entries}");
+        assert!(2 * largest >= bound, "rank {largest} of {bound}: the test does not try hard enough");
+    }
+}
+
+/// The order is the windows', whatever the tube.
+#[test]
+fn ranks_stay_below_k_over_every_tube() {
+    assert!(largest_rank(mt, (16, 2, 12)) <= 8);
+    assert!(largest_rank(rts, (16, 2, 12)) <= 8);
+    assert!(largest_rank(hts, (16, 2, 12)) <= 8);
+}
+
+/// k up to the capacity, with windows as wide as half of the queue.
+#[test]
+fn k_near_the_capacity() {
+    for (capsules, entries) in [(2, 1), (2, 4), (3, 2), (8, 1)] {
+        for k in [capsules * entries - 1, capsules * entries] {
+            assert!(largest_rank(scqd, (capsules, entries, k)) < k);
+        }
+    }
+}
+
+/// A histogram of rank errors, taken from threads that run at the same time. When an item is popped, `next - 1 - stamp`
+/// others have been stamped since it was, and those of them that were popped before have overtaken it; so positions in
+/// the order of pops and of pushes are apart by less than k, but for what the threads themselves have in hand between
+/// the queue and the counter.
+#[test]
+fn displacement_between_threads() {
+    const EACH: usize = 4_000;
+    const PAIRS: usize = 2;
+    for k in [1, 64, 1024] {
+        let (tx, rx) = cnq::cnq::<usize>(4096, k).unwrap();
+        let (pushed, popped) = (AtomicUsize::new(0), AtomicUsize::new(0));
+        let mut displacements: Vec<i64> = thread::scope(|scope| {
+            for _ in 0..PAIRS {
+                let (mut tx, pushed) = (tx.clone(), &pushed);
+                scope.spawn(move || {
+                    for _ in 0..EACH {
+                        tx.push(pushed.fetch_add(1, Ordering::AcqRel)).unwrap();
+                    }
+                });
+            }
+            drop(tx);
+            let consumers: Vec<_> = (0..PAIRS)
+                .map(|_| {
+                    let (mut rx, popped) = (rx.clone(), &popped);
+                    scope.spawn(move || {
+                        let mut displacements = Vec::new();
+                        while let Ok(stamp) = rx.pop() {
+                            displacements.push(popped.fetch_add(1, Ordering::AcqRel) as i64 - stamp as i64);
+                        }
+                        displacements
+                    })
+                })
+                .collect();
+            drop(rx);
+            consumers.into_iter().flat_map(|consumer| consumer.join().unwrap()).collect()
+        });
+        assert_eq!(displacements.len(), PAIRS * EACH);
+        assert_eq!(displacements.iter().sum::<i64>(), 0, "each stamp came out once");
+        displacements.iter_mut().for_each(|displacement| *displacement = displacement.abs());
+        displacements.sort_unstable();
+        let at = |part: usize| displacements[(displacements.len() - 1) * part / 100];
+        println!("k = {k}: median {}, 90 % {}, 99 % {}, all {}", at(50), at(90), at(99), at(100));
+    }
+}
