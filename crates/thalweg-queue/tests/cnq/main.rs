@@ -1,6 +1,8 @@
 //! What CNQ promises: as a queue for one and one, which is FIFO; with many handles, k-FIFO, over every tube.
 #![cfg(not(loom))]
 
+mod fuzz;
+mod history;
 mod order;
 mod pauses;
 #[allow(dead_code, reason = "its queues are tested in their own place")]

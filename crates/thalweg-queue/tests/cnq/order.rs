@@ -1,11 +1,9 @@
 //! k-FIFO: how far items overtake each other.
 
-use crate::{hts, mt, rts, scqd};
+use crate::{history, hts, mt, rts, scqd};
 use std::collections::VecDeque;
 use thalweg_queue::tube::Tube;
 use thalweg_queue::{TryPopError, TryPushError, cnq};
-use thalweg_sync::atomic::{AtomicUsize, Ordering};
-use thalweg_sync::thread;
 
 /// Numbers that look random, the same in every run.
 struct Random(u64);
@@ -122,47 +120,16 @@ fn k_near_the_capacity() {
     }
 }
 
-/// A histogram of rank errors, taken from threads that run at the same time. When an item is popped, `next - 1 - stamp`
-/// others have been stamped since it was, and those of them that were popped before have overtaken it; so positions in
-/// the order of pops and of pushes are apart by less than k, but for what the threads themselves have in hand between
-/// the queue and the counter.
+/// A histogram of rank errors, taken from threads that run at the same time.
 #[test]
-fn displacement_between_threads() {
-    const EACH: usize = 4_000;
-    const PAIRS: usize = 2;
-    for k in [1, 64, 1024] {
-        let (tx, rx) = cnq::cnq::<usize>(4096, k).unwrap();
-        let (pushed, popped) = (AtomicUsize::new(0), AtomicUsize::new(0));
-        let mut displacements: Vec<i64> = thread::scope(|scope| {
-            for _ in 0..PAIRS {
-                let (mut tx, pushed) = (tx.clone(), &pushed);
-                scope.spawn(move || {
-                    for _ in 0..EACH {
-                        tx.push(pushed.fetch_add(1, Ordering::AcqRel)).unwrap();
-                    }
-                });
-            }
-            drop(tx);
-            let consumers: Vec<_> = (0..PAIRS)
-                .map(|_| {
-                    let (mut rx, popped) = (rx.clone(), &popped);
-                    scope.spawn(move || {
-                        let mut displacements = Vec::new();
-                        while let Ok(stamp) = rx.pop() {
-                            displacements.push(popped.fetch_add(1, Ordering::AcqRel) as i64 - stamp as i64);
-                        }
-                        displacements
-                    })
-                })
-                .collect();
-            drop(rx);
-            consumers.into_iter().flat_map(|consumer| consumer.join().unwrap()).collect()
-        });
-        assert_eq!(displacements.len(), PAIRS * EACH);
-        assert_eq!(displacements.iter().sum::<i64>(), 0, "each stamp came out once");
-        displacements.iter_mut().for_each(|displacement| *displacement = displacement.abs());
-        displacements.sort_unstable();
-        let at = |part: usize| displacements[(displacements.len() - 1) * part / 100];
-        println!("k = {k}: median {}, 90 % {}, 99 % {}, all {}", at(50), at(90), at(99), at(100));
+fn rank_errors_between_threads() {
+    for (capsules, entries, k) in [(64, 1, 1), (64, 4, 24), (32, 64, 1024)] {
+        let passages =
+            history::run(cnq::over(scqd(capsules), capsules, entries, k).unwrap(), (2, 2), 2_000, usize::MAX);
+        let mut ranks: Vec<_> = history::ranks(&passages).collect();
+        ranks.sort_unstable();
+        let at = |part: usize| ranks[(ranks.len() - 1) * part / 100];
+        println!("k = {k}: median {}, 90 % {}, 99 % {}, largest {}", at(50), at(90), at(99), at(100));
+        assert!(at(100) < k);
     }
 }

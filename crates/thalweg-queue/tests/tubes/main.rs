@@ -2,6 +2,7 @@
 //! tube, what an entry that is half-way means to others.
 #![cfg(not(loom))]
 
+mod fuzz;
 mod many;
 mod phases;
 #[allow(dead_code, reason = "its queues are tested in their own place")]

@@ -1,0 +1,130 @@
+//! More threads than a model can take, in schedules drawn by seed.
+
+use crate::{history, hts, mt, rts, scqd};
+use thalweg_check::Fuzz;
+use thalweg_queue::tube::Tube;
+use thalweg_queue::{TryPopError, cnq};
+use thalweg_sync::sync::Arc;
+use thalweg_sync::{spin, thread};
+
+/// Runs a queue of this shape under many schedules and checks every order that certainly was.
+fn stays_below_k<Q: Tube<Item = u32> + 'static>(
+    tube: impl Fn(usize) -> Q + Sync,
+    (capsules, entries, k): (usize, usize, usize),
+    threads: (usize, usize),
+    flushes: usize,
+) {
+    let bound = (2 * k.div_ceil(2 * entries) - 2) * entries;
+    Fuzz::new().seeds(0..150).run(|| {
+        let ends = cnq::over(tube(capsules), capsules, entries, k).unwrap();
+        let passages = history::run(ends, threads, 8, flushes);
+        let largest = history::ranks(&passages).max().unwrap();
+        assert!(largest <= bound, "rank {largest} of {bound} with capsules of {entries}");
+    });
+}
+
+/// FIFO, with capsules that are closed by each that is begun (E7, E9).
+#[test]
+fn fifo_with_a_window_of_one() {
+    stays_below_k(scqd, (4, 1, 1), (2, 2), 100);
+    stays_below_k(scqd, (4, 2, 2), (3, 2), 100);
+    stays_below_k(scqd, (8, 4, 3), (2, 3), 3);
+    stays_below_k(mt, (8, 4, 3), (2, 2), 100);
+}
+
+/// Windows of two, which is where closing, finishing and reuse cross.
+#[test]
+fn k_fifo_with_a_window_of_two() {
+    stays_below_k(scqd, (4, 1, 3), (3, 2), 100);
+    stays_below_k(scqd, (8, 2, 8), (3, 3), 3);
+    stays_below_k(scqd, (3, 2, 6), (2, 3), 100);
+    stays_below_k(rts, (8, 2, 8), (3, 2), 2);
+    stays_below_k(hts, (8, 2, 8), (2, 3), 100);
+}
+
+/// k as large as the queue (E10).
+#[test]
+fn k_fifo_with_k_near_the_capacity() {
+    stays_below_k(scqd, (3, 1, 3), (2, 2), 100);
+    stays_below_k(scqd, (2, 2, 4), (2, 2), 3);
+}
+
+/// A consumer that comes and goes, one that keeps its capsule, and a producer that idles: the others get everything else.
+#[test]
+fn nobody_waits_for_an_idle_producer() {
+    for k in [1, 4, 8] {
+        Fuzz::new().seeds(0..200).run(|| {
+            let (tx, rx) = cnq::over(scqd(6), 6, 2, k).unwrap();
+            let (mut idle, mut keeping) = (tx.clone(), rx.clone());
+            idle.push(0).unwrap();
+            assert_eq!(keeping.try_pop(), Ok(0));
+            let mut popped: Vec<_> = thread::scope(|scope| {
+                for producer in 0..2 {
+                    let mut tx = tx.clone();
+                    scope.spawn(move || (1..8).for_each(|number| tx.push(producer * 10 + number).unwrap()));
+                }
+                let consumers = [rx.clone(), rx]
+                    .map(|mut rx| scope.spawn(move || (0..7).map(|_| rx.pop().unwrap()).collect::<Vec<_>>()));
+                consumers.into_iter().flat_map(|consumer| consumer.join().unwrap()).collect()
+            });
+            popped.sort_unstable();
+            assert!(popped.into_iter().eq((1..8).chain(11..18)));
+            drop((idle, tx));
+            assert_eq!(keeping.try_pop(), Err(TryPopError::Closed));
+        });
+    }
+}
+
+/// Consumers leave while producers push: each item is refused or dropped, once.
+#[test]
+fn what_is_left_is_dropped_once() {
+    for k in [1, 6] {
+        Fuzz::new().seeds(0..300).run(|| {
+            let counted = Arc::new(());
+            let (tx, rx) = cnq::over(scqd(4), 4, 2, k).unwrap();
+            thread::scope(|scope| {
+                for _ in 0..3 {
+                    let (mut tx, counted) = (tx.clone(), &counted);
+                    scope.spawn(move || while tx.push(counted.clone()).is_ok() {});
+                }
+                for pops in 0..3 {
+                    let mut rx = rx.clone();
+                    scope.spawn(move || (0..pops).for_each(|_| drop(rx.pop().unwrap())));
+                }
+                drop((tx, rx));
+            });
+            assert_eq!(Arc::strong_count(&counted), 1);
+        });
+    }
+}
+
+/// The last producer leaves while consumers look: nobody sees the end before the last item, and all see it.
+#[test]
+fn the_end_comes_last() {
+    Fuzz::new().seeds(0..300).run(|| {
+        let (tx, rx) = cnq::over(scqd(4), 4, 2, 6).unwrap();
+        let popped: usize = thread::scope(|scope| {
+            for producer in 0..2 {
+                let mut tx = tx.clone();
+                scope.spawn(move || (0..3).for_each(|number| tx.push(producer * 3 + number).unwrap()));
+            }
+            drop(tx);
+            let drain = |mut rx: cnq::Consumer<usize>| {
+                let (mut popped, mut tries) = (0, 0);
+                loop {
+                    match rx.try_pop() {
+                        Ok(_) => popped += 1,
+                        Err(TryPopError::Closed) => return popped,
+                        Err(TryPopError::Empty | TryPopError::Busy) => {
+                            tries += 1;
+                            spin::pause(tries);
+                        }
+                    }
+                }
+            };
+            let consumers = [rx.clone(), rx].map(|rx| scope.spawn(move || drain(rx)));
+            consumers.into_iter().map(|consumer| consumer.join().unwrap()).sum()
+        });
+        assert_eq!(popped, 6);
+    });
+}

@@ -1,0 +1,88 @@
+//! More threads than a model can take, in schedules drawn by seed; overlapping use of an entry is reported.
+
+use thalweg_check::Fuzz;
+use thalweg_queue::tube::{self, Tube, queue, ring, scqd::Scqd};
+use thalweg_queue::{TryPopError, TryPushError};
+use thalweg_sync::{spin, thread};
+
+/// Three producers and three consumers: each item comes out once, and each consumer has each producer's items in order.
+fn delivers_each_once<Q: Tube<Item = Box<(usize, usize)>> + 'static>(make: impl Fn() -> Q + Sync) {
+    const EACH: usize = 5;
+    Fuzz::new().seeds(0..200).run(|| {
+        let (tx, rx) = queue(make());
+        let mut popped: Vec<(usize, usize)> = thread::scope(|scope| {
+            for producer in 0..3 {
+                let tx = tx.clone();
+                scope.spawn(move || (0..EACH).for_each(|number| tx.push(Box::new((producer, number))).unwrap()));
+            }
+            drop(tx);
+            let drain = |rx: tube::Consumer<Q>| {
+                let popped: Vec<_> = std::iter::from_fn(|| rx.pop().ok()).map(|item| *item).collect();
+                for producer in 0..3 {
+                    let numbers = popped.iter().filter(|item| item.0 == producer).map(|item| item.1);
+                    assert!(numbers.is_sorted(), "out of order: {popped:?}");
+                }
+                popped
+            };
+            let consumers = [rx.clone(), rx.clone(), rx].map(|rx| scope.spawn(move || drain(rx)));
+            consumers.into_iter().flat_map(|consumer| consumer.join().unwrap()).collect()
+        });
+        popped.sort_unstable();
+        assert!(popped.into_iter().eq((0..3).flat_map(|producer| (0..EACH).map(move |number| (producer, number)))));
+    });
+}
+
+/// Four threads put one in and take one out, over and over: with room for four, nobody may see the queue full or empty.
+fn neither_full_nor_empty<Q: Tube<Item = usize> + 'static>(make: impl Fn() -> Q + Sync) {
+    Fuzz::new().seeds(0..200).run(|| {
+        let (tx, rx) = queue(make());
+        thread::scope(|scope| {
+            for _ in 0..4 {
+                let (tx, rx) = (tx.clone(), rx.clone());
+                scope.spawn(move || {
+                    for number in 0..5 {
+                        let mut tries = 0;
+                        while let Err(refused) = tx.try_push(number) {
+                            assert!(matches!(refused, TryPushError::Busy(_)), "{refused:?} with room");
+                            tries += 1;
+                            spin::pause(tries);
+                        }
+                        while let Err(refused) = rx.try_pop() {
+                            assert_eq!(refused, TryPopError::Busy, "with an item in the queue");
+                            tries += 1;
+                            spin::pause(tries);
+                        }
+                    }
+                });
+            }
+        });
+        assert!(rx.is_empty());
+    });
+}
+
+#[test]
+fn rings_deliver_each_once() {
+    delivers_each_once(|| ring::Mt::new(2).unwrap());
+    delivers_each_once(|| ring::Rts::new(2).unwrap());
+    delivers_each_once(|| ring::Rts::new(24).unwrap());
+    delivers_each_once(|| ring::Hts::new(3).unwrap());
+}
+
+#[test]
+fn rings_are_neither_full_nor_empty() {
+    neither_full_nor_empty(|| ring::Mt::new(4).unwrap());
+    neither_full_nor_empty(|| ring::Rts::new(4).unwrap());
+    neither_full_nor_empty(|| ring::Hts::new(4).unwrap());
+}
+
+#[test]
+fn scqd_delivers_each_once() {
+    delivers_each_once(|| Scqd::new(2).unwrap());
+    delivers_each_once(|| Scqd::new(6).unwrap());
+}
+
+#[test]
+fn scqd_is_neither_full_nor_empty() {
+    neither_full_nor_empty(|| Scqd::new(4).unwrap());
+    neither_full_nor_empty(|| Scqd::new(6).unwrap());
+}
