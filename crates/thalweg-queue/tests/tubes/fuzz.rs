@@ -8,7 +8,7 @@ use thalweg_sync::{spin, thread};
 /// Three producers and three consumers: each item comes out once, and each consumer has each producer's items in order.
 fn delivers_each_once<Q: Tube<Item = Box<(usize, usize)>> + 'static>(make: impl Fn() -> Q + Sync) {
     const EACH: usize = 5;
-    Fuzz::new().seeds(0..200).run(|| {
+    Fuzz::new().seeds(0..120).run(|| {
         let (tx, rx) = queue(make());
         let mut popped: Vec<(usize, usize)> = thread::scope(|scope| {
             for producer in 0..3 {
@@ -34,7 +34,7 @@ fn delivers_each_once<Q: Tube<Item = Box<(usize, usize)>> + 'static>(make: impl 
 
 /// Four threads put one in and take one out, over and over: with room for four, nobody may see the queue full or empty.
 fn neither_full_nor_empty<Q: Tube<Item = usize> + 'static>(make: impl Fn() -> Q + Sync) {
-    Fuzz::new().seeds(0..200).run(|| {
+    Fuzz::new().seeds(0..120).run(|| {
         let (tx, rx) = queue(make());
         thread::scope(|scope| {
             for _ in 0..4 {

@@ -260,7 +260,8 @@ impl Side for HtsSide {
             match Self::judge(word, other, room) {
                 Take::Position(position) => {
                     let taken = Pair { high: position, position: position.wrapping_add(1) };
-                    if self.0.compare_exchange(word, taken.word(), edge("ring.2", Release), Relaxed).is_ok() {
+                    // Relaxed: who finds this word is refused, and the next one it waits for is (ring.4).
+                    if self.0.compare_exchange(word, taken.word(), Relaxed, Relaxed).is_ok() {
                         return Take::Position(position);
                     }
                 }
