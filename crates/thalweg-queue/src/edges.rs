@@ -14,7 +14,7 @@ pub(crate) const fn edge(_name: &'static str, ordering: Ordering) -> Ordering {
 }
 
 /// Does `fence`: no table in this build.
-#[cfg(all(feature = "std", not(any(loom, feature = "instrument"))))]
+#[cfg(not(any(loom, feature = "instrument")))]
 #[inline(always)]
 pub(crate) fn fenced(_name: &'static str, fence: impl FnOnce()) {
     fence();

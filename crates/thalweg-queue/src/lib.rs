@@ -80,8 +80,8 @@ extern crate alloc;
 pub mod bbq;
 pub mod bwos;
 pub mod chunk_ring;
-#[cfg(not(any(loom, feature = "instrument")))]
 pub mod cnq;
+#[cfg(not(any(loom, feature = "instrument")))]
 mod edges;
 #[cfg(any(loom, feature = "instrument"))]
 #[doc(hidden)]
@@ -94,8 +94,8 @@ pub mod lamport;
 pub mod locked;
 pub mod mesh;
 mod prefetch;
-pub mod wait;
 pub mod tube;
+pub mod wait;
 
 pub use chunk_ring::chunk_ring;
 pub use error::{BuildError, PopError, PopTimeoutError, PushError, PushTimeoutError, TryPopError, TryPushError};

@@ -6,13 +6,12 @@
 
 mod support;
 
-use std::mem::ManuallyDrop;
-use support::model_bounded;
+use support::Leaked;
 use thalweg_queue::edges::table::weakened;
 use thalweg_queue::tube::{Consumer, Producer, Tube, queue, ring, scqd::Scqd};
 use thalweg_queue::{TryPopError, TryPushError};
 use thalweg_sync::sync::Arc;
-use thalweg_sync::{model, thread};
+use thalweg_sync::{model, model_bounded, thread};
 
 /// An item. loom reports one that is leaked or dropped twice; the slots report a read that its write does not happen
 /// before, and a write that a read does not.
@@ -47,12 +46,12 @@ fn drain<Q: Tube<Item = Item>>(rx: &Consumer<Q>) -> Vec<usize> {
 fn order_is_kept<Q: Tube<Item = Item> + 'static>(make: fn() -> Q) {
     model_bounded(3, move || {
         let (tx, rx) = queue(make());
-        let rx = ManuallyDrop::new(rx);
+        let rx = Leaked::new(rx);
         let producer = thread::spawn(move || push_some(&tx, 0, 3));
         let mut popped: Vec<_> = (0..3).filter_map(|_| rx.try_pop().ok()).map(|item| *item).collect();
         let pushed = producer.join().unwrap();
         popped.extend(drain(&rx));
-        drop(ManuallyDrop::into_inner(rx));
+        drop(rx);
         assert!(popped.into_iter().eq(0..pushed));
     });
 }
@@ -61,7 +60,7 @@ fn order_is_kept<Q: Tube<Item = Item> + 'static>(make: fn() -> Q) {
 fn two_producers<Q: Tube<Item = Item> + 'static>(make: fn() -> Q) {
     model_bounded(2, move || {
         let (tx, rx) = queue(make());
-        let rx = ManuallyDrop::new(rx);
+        let rx = Leaked::new(rx);
         let other = tx.clone();
         let other = thread::spawn(move || push_some(&other, 10, 1));
         let consumer = thread::spawn(move || (rx.try_pop().ok().map(|item| *item), rx));
@@ -70,7 +69,7 @@ fn two_producers<Q: Tube<Item = Item> + 'static>(make: fn() -> Q) {
         let others = other.join().unwrap();
         let (first, rx) = consumer.join().unwrap();
         let popped: Vec<_> = first.into_iter().chain(drain(&rx)).collect();
-        drop(ManuallyDrop::into_inner(rx));
+        drop(rx);
         let of = |range: std::ops::Range<usize>| popped.iter().copied().filter(move |item| range.contains(item));
         assert!(of(0..10).eq(0..pushed) && of(10..20).eq(10..others));
     });

@@ -1,15 +1,15 @@
 //! A capsule: a queue that is filled by one producer and emptied by one consumer, once. All unsafe code of the queue is
 //! here.
 
-use super::fences::{heavy, light};
 use super::word::{Count, Limit, Number, State};
-use crate::edges::edge;
+use crate::edges::{edge, fenced};
 use alloc::boxed::Box;
 use core::mem::MaybeUninit;
 use thalweg_sync::CachePadded;
 use thalweg_sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
 use thalweg_sync::atomic::{AtomicBool, AtomicU64};
 use thalweg_sync::cell::Slot;
+use thalweg_sync::fence::{heavy, light};
 
 /// A capsule. Invariants C1 to C6 are in the module's documentation.
 #[derive(Debug)]
@@ -102,9 +102,9 @@ impl<T> Capsule<T> {
         // (cnq.9) Release, pairs with (cnq.10): who sees the count sees the entry. Relaxed would hand out an unwritten
         // one.
         self.producer.filled.store(Count::new(number, index + 1).0, edge("cnq.9", Release));
-        // (cnq.f) pairs with the heavy fence in `close`: either our look at the limit finds the request, or the
+        // (cnq.18) pairs with (cnq.19): either our look at the limit finds the request, or the
         // closer's look at `filled` finds this entry. Without it an entry could count for us and not for the limit.
-        light();
+        fenced("cnq.18", light);
         // Relaxed: if it is open, that is all there is to know.
         if self.producer.limit.load(Relaxed) == Limit::new(number, State::Open).0 {
             return Publish::Open;
@@ -156,8 +156,9 @@ impl<T> Capsule<T> {
                     let _ = self.producer.limit.compare_exchange(limit.0, requested, AcqRel, Relaxed);
                 }
                 State::Requested => {
-                    // Also if another closer has made the request: its fence may be still to come.
-                    heavy();
+                    // (cnq.19) pairs with (cnq.18) and (cnq.20). Also if another closer has made the request: its fence may be
+                    // still to come.
+                    fenced("cnq.19", heavy);
                     let filled = Count(self.producer.filled.load(edge("cnq.10", Acquire)));
                     if filled.number() != number {
                         return None;
@@ -181,9 +182,9 @@ impl<T> Capsule<T> {
     pub(super) fn look(&self, number: Number) -> Sight {
         // (cnq.10) Acquire, pairs with (cnq.9).
         let filled = Count(self.producer.filled.load(edge("cnq.10", Acquire))).count();
-        // (cnq.f) If the limit is still open after this, a closer's look at `filled` finds at least what we found, so
+        // (cnq.20) pairs with (cnq.19). If the limit is still open after this, a closer's look at `filled` finds at least what we found, so
         // the limit will be no lower. Without it we could take an entry that the producer then takes back.
-        light();
+        fenced("cnq.20", light);
         let limit = Limit(self.producer.limit.load(edge("cnq.12", Acquire)));
         match limit.state() {
             State::Open => Sight { filled, last: filled as usize == self.entries.len() },

@@ -93,7 +93,6 @@
 //!   its entries that count are taken.
 
 mod capsule;
-mod fences;
 mod handles;
 mod numbers;
 mod set;
@@ -187,6 +186,7 @@ pub fn starting_at<T: Send, Q: Tube<Item = u32>>(
     BuildError::check("entries", entries, 1, memory.min(MAX_ENTRIES))?;
     BuildError::check("k", k, 1, capsules * entries)?;
     BuildError::check("the tube's capacity", tube.capacity(), capsules, usize::MAX)?;
+    thalweg_sync::fence::prepare();
     let shared = Arc::new(Shared::new(number, tube, capsules, entries, k));
     Ok((Producer::new(shared.clone()), Consumer::new(shared)))
 }
