@@ -293,7 +293,7 @@ impl<T: Send, Q: Tube<Item = u32>> Consumer<T, Q> {
     /// pause: see the [module](super).
     ///
     /// ```
-    /// let (mut tx, mut rx) = thalweg_queue::cnq::cnq(64, 16)?;
+    /// let (mut tx, mut rx) = thalweg_queue::cnq::cnq(64, 64)?;
     /// tx.push(1)?;
     /// tx.push(2)?;
     /// assert_eq!(rx.pop()?, 1);
