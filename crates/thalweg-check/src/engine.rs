@@ -103,7 +103,8 @@ unsafe impl Engine for World {
     fn retire(&self, address: usize, bytes: usize) {
         let mut state = self.state();
         state.retired(address);
-        let whole = Span { address, bytes, access: Access::Write, at: std::panic::Location::caller() };
+        let at = std::panic::Location::caller();
+        let whole = Span { address, bytes, access: Access::Write, may_be_uninit: false, at };
         let conflict = if self.is_ending() { None } else { state.memory.conflict(&whole) };
         let dropper = state.current();
         drop(state);

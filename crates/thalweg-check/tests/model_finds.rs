@@ -1,6 +1,7 @@
 //! What the checker finds: each client has one mistake, and next to it stands the form without.
 #![cfg(not(loom))]
 
+use std::mem::MaybeUninit;
 use thalweg_check::{Check, EventKind, Explored, Mark, Memory, Rule, Violation, assume, mark};
 use thalweg_sync::atomic::Ordering::{self, AcqRel, Acquire, Relaxed, Release, SeqCst};
 use thalweg_sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, Counter, fence};
@@ -306,6 +307,62 @@ fn a_client_that_is_not_deterministic() {
         other.join().unwrap();
     });
     assert!(matches!(violation.rule(), Rule::Nondeterministic { .. }), "{violation}");
+}
+
+#[test]
+fn a_static_that_survives_executions() {
+    static TURN: AtomicU64 = AtomicU64::new(0);
+    let violation = finds(|| {
+        let flag = Arc::new(AtomicBool::new(false));
+        let other = thread::spawn({
+            let flag = flag.clone();
+            move || flag.store(true, Relaxed)
+        });
+        TURN.fetch_add(1, Relaxed);
+        flag.load(Relaxed);
+        other.join().unwrap();
+    });
+    assert!(matches!(violation.rule(), Rule::Survives { was: 0, is: 1, .. }), "{violation}");
+}
+
+#[test]
+fn a_slot_that_was_not_written() {
+    fn take(writes: bool) {
+        let slot = Slot::new(MaybeUninit::<u64>::uninit());
+        if writes {
+            slot.with_mut(|place| {
+                // SAFETY: nobody else has the slot.
+                unsafe { (*place).write(3) };
+            });
+        }
+        // SAFETY: the value is not looked at.
+        slot.with(|place| std::hint::black_box(unsafe { place.read() }));
+    }
+    assert!(matches!(finds(|| take(false)).rule(), Rule::Uninitialised { thread: 0, .. }));
+    passes(|| take(true));
+}
+
+#[test]
+fn an_execution_is_run_alone() {
+    let client = || {
+        let cells = Arc::new([0; 3].map(AtomicU64::new));
+        let threads = [0, 1, 2].map(|me| {
+            let cells = cells.clone();
+            thread::spawn(move || {
+                cells[me].store(1, Relaxed);
+                cells[2].fetch_add(me as u64, Relaxed);
+                cells[(me + 1) % 3].load(Relaxed)
+            })
+        });
+        let [a, b, c] = threads.map(|thread| thread.join().unwrap());
+        assert!((a, b, c) != (0, 1, 0), "the outcome that we want to see");
+    };
+    let violation = finds(client);
+    assert!(violation.complete() > 0, "it is not the first");
+    let again = Check::new().replay(&violation.replay(), client).unwrap_err();
+    assert_eq!(again.graph().to_string(), violation.graph().to_string());
+    assert!(violation.to_string().contains(&violation.replay()));
+    assert!(std::panic::catch_unwind(move || Check::new().replay("i,x", client)).is_err(), "no such text");
 }
 
 #[test]

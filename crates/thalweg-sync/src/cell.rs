@@ -125,7 +125,10 @@ impl<T: ?Sized> Slot<T> {
     fn access(&self, access: Access) -> Option<Open> {
         let engine = engine::current()?;
         let address = self.0.get().cast::<()>().addr();
-        let span = Span { address, bytes: size_of_val(self), access, at: core::panic::Location::caller() };
+        // There is no other way to ask a type that may be unsized; a wrong answer would only cost a report.
+        let may_be_uninit = core::any::type_name::<T>().starts_with("core::mem::maybe_uninit::MaybeUninit<");
+        let at = core::panic::Location::caller();
+        let span = Span { address, bytes: size_of_val(self), access, may_be_uninit, at };
         engine.slot_begin(&span);
         Some(Open(span))
     }

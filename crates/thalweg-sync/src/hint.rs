@@ -26,7 +26,8 @@ pub enum Access {
 #[track_caller]
 pub fn touch(address: *const u8, bytes: usize, access: Access) {
     if let Some(engine) = engine::current() {
-        engine.touch(&Span { address: address.addr(), bytes, access, at: core::panic::Location::caller() });
+        let at = core::panic::Location::caller();
+        engine.touch(&Span { address: address.addr(), bytes, access, may_be_uninit: false, at });
     }
 }
 

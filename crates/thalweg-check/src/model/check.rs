@@ -2,6 +2,7 @@
 
 use super::explore::{Explorer, Rules};
 use super::graph::ExecutionGraph;
+use super::guide::Guide;
 use super::report::{Rule, Violation};
 use super::run::{Limits, Outcome, Run};
 use std::fmt;
@@ -167,12 +168,8 @@ impl Check {
     /// # Errors
     ///
     /// With the first [`Violation`].
-    #[allow(clippy::result_large_err, reason = "made once, to be looked at")]
     pub fn run(&self, client: impl Fn() + Send + Sync + 'static) -> Result<Explored, Violation> {
-        let search = || self.search(&client);
-        // A thread of its own: a coroutine that is stuck while it unwinds leaves the thread's panic count wrong for
-        // good.
-        std::thread::scope(|scope| scope.spawn(search).join()).unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+        self.on_thread(None, &client)
     }
 
     /// Runs every execution of `client`.
@@ -184,10 +181,32 @@ impl Check {
         self.run(client).unwrap_or_else(|violation| panic!("{violation}"))
     }
 
-    #[allow(clippy::result_large_err, reason = "see `run`")]
-    fn search(&self, client: &dyn Fn()) -> Result<Explored, Violation> {
+    /// Runs one execution of `client` only: the one that a [`Violation`] of the same client showed, as
+    /// [`Violation::replay`] wrote it. For a look with a debugger.
+    ///
+    /// # Errors
+    ///
+    /// With the violation, if it is still there.
+    ///
+    /// # Panics
+    ///
+    /// If `execution` is no such text.
+    pub fn replay(&self, execution: &str, client: impl Fn() + Send + Sync + 'static) -> Result<Explored, Violation> {
+        let guide = Guide::from_text(execution).unwrap_or_else(|error| panic!("{error}"));
+        self.on_thread(Some(guide), &client)
+    }
+
+    fn on_thread(&self, guide: Option<Guide>, client: &(dyn Fn() + Sync)) -> Result<Explored, Violation> {
+        // A thread of its own: a coroutine that is stuck while it unwinds leaves the thread's panic count wrong for
+        // good.
+        let search = || self.search(guide, client);
+        std::thread::scope(|scope| scope.spawn(search).join()).unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+    }
+
+    fn search(&self, guide: Option<Guide>, client: &dyn Fn()) -> Result<Explored, Violation> {
         let start = Instant::now();
-        let run = Run::new(Explorer::new(self.rules), self.limits);
+        let alone = guide.is_some();
+        let run = Run::new(Explorer::new(self.rules, guide), self.limits);
         let mut explored =
             Explored { complete: 0, blocked: 0, dropped: 0, events: 0, duration: Duration::ZERO, bounded: false };
         #[cfg(debug_assertions)]
@@ -217,12 +236,12 @@ impl Check {
                     Outcome::Broken(rule) => Some(rule),
                 };
                 if let Some(rule) = rule {
-                    let graph = run.state().explorer.graph.clone();
+                    let graph = Box::new(run.state().explorer.graph.clone());
                     return Err(Violation { rule, graph, complete: explored.complete });
                 }
                 explored.bounded = self.max_executions.is_some_and(|max| explored.complete + explored.blocked >= max)
                     || self.max_time.is_some_and(|max| start.elapsed() >= max);
-                if explored.bounded || !run.state().explorer.advance() {
+                if alone || explored.bounded || !run.state().explorer.advance() {
                     break;
                 }
             }

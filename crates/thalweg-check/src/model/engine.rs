@@ -49,6 +49,10 @@ unsafe impl Engine for Run {
         let result = self.step().and_then(|()| {
             let mut state = self.state();
             let (thread, before) = (state.current, state.now());
+            if span.may_be_uninit && span.access == Access::Read && !state.slots.is_written(span.address) {
+                drop(state);
+                return self.fail(Rule::Uninitialised { thread, at: span.at });
+            }
             let race = state.slots.begin(span, thread, &before);
             drop(state);
             race.or_else(|race| {
@@ -251,6 +255,7 @@ impl Run {
             }
             None => {
                 self.reach_new()?;
+                self.reach_guided_source()?;
                 let mut state = self.state();
                 let (thread, loc) = (state.current, state.find_or_add(access));
                 let orders = [access.ordering(), access.failure_ordering()];
@@ -293,6 +298,16 @@ impl Run {
         }
         drop(state);
         self.diverges(id, &kind, access.at())
+    }
+
+    /// Waits until what the guide wants the next read to read was executed.
+    fn reach_guided_source(&self) -> Result<(), Ending> {
+        let source = {
+            let state = self.state();
+            let id = EventId { thread: state.current, index: state.thread().done };
+            state.explorer.guide.as_ref().and_then(|guide| guide.read(id))
+        };
+        source.map_or(Ok(()), |(from, _)| self.reach(from))
     }
 
     /// Does the second half of a read-modify-write.
@@ -423,6 +438,7 @@ impl Run {
             }
             None => {
                 self.reach_new()?;
+                self.reach_guided_source()?;
                 let mut state = self.state();
                 let Some(loc) = state.places.find(token) else { return Ok(()) };
                 let thread = state.current;
@@ -455,7 +471,7 @@ impl State {
     /// An access to the object at `address` that does not happen before what the running thread does next.
     fn user(&self, address: usize, bytes: usize) -> Option<(u32, Site)> {
         let before = self.now();
-        let whole = Span { address, bytes, access: Access::Write, at: Here::caller() };
+        let whole = Span { address, bytes, access: Access::Write, may_be_uninit: false, at: Here::caller() };
         if let Err(past) = self.slots.check(&whole, self.current, &before) {
             return Some((past.thread, past.at));
         }
@@ -499,7 +515,13 @@ impl State {
             return false;
         }
         let in_memory = access.peek();
-        self.explorer.graph.locations[loc as usize].init = in_memory;
+        let location = &mut self.explorer.graph.locations[loc as usize];
+        if location.init != in_memory && access.word() != Word::Pointer {
+            let (was, at) = (location.init, location.at);
+            self.break_rule(Rule::Survives { was, is: in_memory, at });
+            return false;
+        }
+        location.init = in_memory;
         self.places.bind(loc, access.address(), in_memory);
         true
     }

@@ -30,6 +30,7 @@
 //! recursion; a weak compare-exchange may have a third choice, to fail without a reason, which is never maximal.
 
 use super::graph::{EventId, Graph, Kind};
+use super::guide::Guide;
 use super::{Memory, ScAxiom};
 use std::sync::atomic::Ordering;
 use thalweg_sync::engine::{Operation, Site};
@@ -61,6 +62,8 @@ pub(crate) struct Explorer {
     /// The graphs that led to this one, with their work.
     below: Vec<(Graph, Vec<Work>)>,
     rules: Rules,
+    /// The one execution to run, if not all.
+    pub(crate) guide: Option<Guide>,
     /// Choices that were dropped, because they broke an axiom.
     pub(crate) dropped: u64,
 }
@@ -79,10 +82,10 @@ fn is_weak(operation: Operation) -> bool {
 }
 
 impl Explorer {
-    /// Begins with the graph without events.
-    pub(crate) fn new(rules: Rules) -> Self {
+    /// Begins with the graph without events. With a guide, there is one execution.
+    pub(crate) fn new(rules: Rules, guide: Option<Guide>) -> Self {
         let graph = Graph { strong: rules.memory == Memory::Sc, ..Graph::default() };
-        Self { graph, work: Vec::new(), below: Vec::new(), rules, dropped: 0 }
+        Self { graph, work: Vec::new(), below: Vec::new(), rules, guide, dropped: 0 }
     }
 
     fn is_consistent(&mut self) -> bool {
@@ -147,6 +150,10 @@ impl Explorer {
         let read = self.graph.add(thread, kind, loc, 0, EventId::INIT, at);
         // Reading the initial value adds nothing to the clocks, so they are those of what comes before the read.
         self.graph.settle(read);
+        if let Some((from, spurious)) = self.guide.as_ref().and_then(|guide| guide.read(read)) {
+            self.assign(read, from, spurious);
+            return read;
+        }
         let floor = self.graph.floor(loc, &self.graph.node(read).hb, read);
         let newest = self.graph.locations[loc as usize].co.len();
         for place in floor..=newest {
@@ -177,6 +184,10 @@ impl Explorer {
         let kind = Kind::Write { order, exclusive: false };
         let write = self.graph.add(thread, kind, loc, value, EventId::INIT, at);
         self.graph.settle(write);
+        if let Some(place) = self.guided_place(write) {
+            self.graph.insert(write, place);
+            return write;
+        }
         let floor = self.graph.floor(loc, &self.graph.node(write).hb, write);
         let newest = self.graph.locations[loc as usize].co.len();
         for place in floor..newest {
@@ -196,12 +207,24 @@ impl Explorer {
         let (loc, from) = (self.graph.node(read).loc, self.graph.node(read).rf);
         let write = self.graph.add(thread, Kind::Write { order, exclusive: true }, loc, value, EventId::INIT, at);
         self.graph.settle(write);
+        if let Some(place) = self.guided_place(write) {
+            self.graph.insert(write, place);
+            return true;
+        }
         let place = self.graph.place(from);
         let has_place = self.graph.may_follow(loc, place);
         self.graph.insert(write, place);
         self.push_revisits(write);
         let is_newest = place + 1 == self.graph.locations[loc as usize].co.len();
         has_place && (is_newest || self.is_consistent())
+    }
+
+    /// Where the guide wants the new write `write` among those that are there.
+    fn guided_place(&self, write: EventId) -> Option<usize> {
+        let guide = self.guide.as_ref()?;
+        let place = guide.place(write)?;
+        let others = &self.graph.locations[self.graph.node(write).loc as usize].co;
+        Some(others.iter().filter(|&&other| guide.place(other).is_some_and(|other| other < place)).count())
     }
 
     /// Finds the reads that the new write `write` revisits.

@@ -21,7 +21,7 @@
 //! | [`consistency`], [`psc`] | the axioms; C1 to C3 |
 //! | [`run`], [`engine`], [`places`] | one execution: coroutines, replay, the facade's operations; R1 to R5 |
 //! | [`slots`] | races on plain memory |
-//! | [`view`], [`report`] | an execution as its reader sees it |
+//! | [`view`], [`report`], [`guide`] | an execution as its reader sees it; running it alone |
 
 mod check;
 mod clock;
@@ -29,6 +29,7 @@ mod consistency;
 mod engine;
 mod explore;
 mod graph;
+mod guide;
 mod places;
 mod psc;
 mod report;

@@ -1,6 +1,7 @@
 //! What went wrong in an execution, and the execution as a table.
 
 use super::graph::{EventId, ExecutionGraph, Kind};
+use super::guide::Guide;
 use super::view::{Event, EventKind};
 use std::fmt;
 use std::sync::atomic::Ordering;
@@ -32,6 +33,13 @@ pub enum Rule {
         writes: [bool; 2],
         /// Where.
         sites: [Site; 2],
+    },
+    /// A slot of `MaybeUninit` was read that nobody has written where it is.
+    Uninitialised {
+        /// The thread.
+        thread: u32,
+        /// Where.
+        at: Site,
     },
     /// An atomic or a slot was dropped, and an access of another thread does not happen before that.
     DroppedInUse {
@@ -67,6 +75,16 @@ pub enum Rule {
         /// What it is now.
         found: String,
     },
+    /// An atomic began with another value than in the execution before: it survives executions, as a static does, or
+    /// depends on something that does.
+    Survives {
+        /// How it began before.
+        was: u64,
+        /// How it begins now.
+        is: u64,
+        /// Where it is first used.
+        at: Site,
+    },
     /// A panic was caught after its unwinding had done operations, which are not in the graph.
     UnseenOperations {
         /// The thread.
@@ -77,7 +95,14 @@ pub enum Rule {
 impl Rule {
     /// Whether memory may be inconsistent, so that no destructor may run.
     pub(crate) fn leaves_ruins(&self) -> bool {
-        matches!(self, Self::Race { .. } | Self::DroppedInUse { .. } | Self::Nondeterministic { .. })
+        matches!(
+            self,
+            Self::Race { .. }
+                | Self::Uninitialised { .. }
+                | Self::DroppedInUse { .. }
+                | Self::Survives { .. }
+                | Self::Nondeterministic { .. }
+        )
     }
 }
 
@@ -95,6 +120,14 @@ impl fmt::Display for Rule {
                     verb(second_writes)
                 )
             }
+            Self::Uninitialised { thread, at } => {
+                write!(f, "uninitialised read: thread {thread} reads a slot at {at} that was not written")
+            }
+            Self::Survives { was, is, at } => write!(
+                f,
+                "the atomic first used at {at} began with {was}, and now begins with {is}: what a client uses must be \
+                 made anew in each execution, so it may have no statics"
+            ),
             Self::DroppedInUse { dropper, user: (user, at) } => {
                 write!(f, "dropped in use: thread {dropper} drops what thread {user} accesses at {at}")
             }
@@ -138,7 +171,7 @@ impl fmt::Display for Rule {
 #[derive(Clone, Debug)]
 pub struct Violation {
     pub(crate) rule: Rule,
-    pub(crate) graph: ExecutionGraph,
+    pub(crate) graph: Box<ExecutionGraph>,
     pub(crate) complete: u64,
 }
 
@@ -153,6 +186,11 @@ impl Violation {
         &self.graph
     }
 
+    /// The execution as a line of text: [`Check::replay`](super::Check::replay) runs it alone.
+    pub fn replay(&self) -> String {
+        Guide::of(&self.graph).to_text()
+    }
+
     /// How many executions were complete before.
     pub fn complete(&self) -> u64 {
         self.complete
@@ -165,7 +203,7 @@ impl fmt::Display for Violation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "{}", self.rule)?;
         writeln!(f, "after {} complete executions, in this one:", self.complete)?;
-        write!(f, "{}", self.graph)
+        write!(f, "{}to run it alone: Check::replay({:?}, client)", self.graph, self.replay())
     }
 }
 

@@ -25,6 +25,7 @@ const OPEN: u32 = u32::MAX;
 #[derive(Debug, Default)]
 struct History {
     bytes: usize,
+    written: bool,
     past: Vec<Past>,
 }
 
@@ -47,6 +48,7 @@ impl Slots {
         let write = span.access == Access::Write;
         let history = self.histories.entry(span.address).or_default();
         history.bytes = history.bytes.max(span.bytes);
+        history.written |= write;
         // What happens before this access and is not stronger need not be kept: who races with it races with this one.
         history.past.retain(|past| past.time == OPEN || !(is_ordered(past, thread, before) && (write || !past.write)));
         history.past.push(Past { thread, time: OPEN, write, at: span.at });
@@ -76,6 +78,11 @@ impl Slots {
         }
     }
 
+    /// Whether the slot at `address` was written in this execution.
+    pub(crate) fn is_written(&self, address: usize) -> bool {
+        self.histories.get(&address).is_some_and(|history| history.written)
+    }
+
     /// The memory at `address` is another object's from now on.
     pub(crate) fn forget(&mut self, address: usize) {
         self.histories.remove(&address);
@@ -103,7 +110,7 @@ mod tests {
     use std::panic::Location;
 
     fn span(address: usize, bytes: usize, access: Access) -> Span {
-        Span { address, bytes, access, at: Location::caller() }
+        Span { address, bytes, access, may_be_uninit: false, at: Location::caller() }
     }
 
     fn knows(thread: u32, count: u32) -> Clock {

@@ -225,6 +225,8 @@ pub struct Span {
     pub bytes: usize,
     /// Read or written.
     pub access: Access,
+    /// It is a slot of `MaybeUninit`, so there may be no value before the first write.
+    pub may_be_uninit: bool,
     /// Where the client asked for it.
     pub at: Site,
 }
@@ -273,7 +275,7 @@ mod tests {
     #[test]
     fn spans_conflict_when_they_overlap_and_one_writes() {
         let at = core::panic::Location::caller();
-        let span = |address, bytes, access| Span { address, bytes, access, at };
+        let span = |address, bytes, access| Span { address, bytes, access, may_be_uninit: false, at };
         let (read, write) = (Access::Read, Access::Write);
         assert!(span(8, 8, write).conflicts(&span(15, 1, read)));
         assert!(!span(8, 8, read).conflicts(&span(8, 8, read)));

@@ -1,0 +1,133 @@
+//! One execution as a line of text, by which it can be run alone.
+//!
+//! Threads are separated by `;`, their events by `,`. A read is what it reads from (`i`: the initial value, `2.5`:
+//! event 5 of thread 2), with `!` if it failed without a reason; a write is `w` and its place in modification order;
+//! anything else is `-`, and the events behind the last that matters are left out.
+
+use super::graph::{EventId, Graph, Kind};
+use std::fmt::Write;
+
+/// What is to be chosen for an event.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Choice {
+    Read { from: EventId, spurious: bool },
+    Write { place: u32 },
+    Nothing,
+}
+
+/// The choices that lead to one execution.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Guide {
+    threads: Vec<Vec<Choice>>,
+}
+
+impl Guide {
+    pub(crate) fn of(graph: &Graph) -> Self {
+        let choice = |id| {
+            let node = graph.node(id);
+            match node.kind {
+                Kind::Read { spurious, .. } => Choice::Read { from: node.rf, spurious },
+                Kind::Write { .. } => Choice::Write { place: node.place },
+                _ => Choice::Nothing,
+            }
+        };
+        let threads = (0..graph.lines.len() as u32)
+            .map(|thread| (0..graph.len(thread)).map(|index| choice(EventId { thread, index })).collect())
+            .collect();
+        Self { threads }
+    }
+
+    fn choice(&self, id: EventId) -> Choice {
+        let thread = self.threads.get(id.thread as usize);
+        thread.and_then(|choices| choices.get(id.index as usize)).copied().unwrap_or(Choice::Nothing)
+    }
+
+    /// What the read `id` is to read from, and whether it is to fail spuriously.
+    pub(crate) fn read(&self, id: EventId) -> Option<(EventId, bool)> {
+        match self.choice(id) {
+            Choice::Read { from, spurious } => Some((from, spurious)),
+            _ => None,
+        }
+    }
+
+    /// Where the write `id` is to stand in the end.
+    pub(crate) fn place(&self, id: EventId) -> Option<u32> {
+        match self.choice(id) {
+            Choice::Write { place } => Some(place),
+            _ => None,
+        }
+    }
+
+    pub(crate) fn to_text(&self) -> String {
+        let mut text = String::new();
+        for (number, choices) in self.threads.iter().enumerate() {
+            if number > 0 {
+                text.push(';');
+            }
+            let count = choices.iter().rposition(|&choice| choice != Choice::Nothing).map_or(0, |last| last + 1);
+            for (index, choice) in choices[..count].iter().enumerate() {
+                if index > 0 {
+                    text.push(',');
+                }
+                match choice {
+                    Choice::Nothing => text.push('-'),
+                    Choice::Write { place } => write!(text, "w{place}").expect("a string takes all"),
+                    Choice::Read { from, spurious } => {
+                        if from.is_init() {
+                            text.push('i');
+                        } else {
+                            write!(text, "{from}").expect("a string takes all");
+                        }
+                        if *spurious {
+                            text.push('!');
+                        }
+                    }
+                }
+            }
+        }
+        text
+    }
+
+    /// Reads what [`to_text`](Self::to_text) wrote. An error is what was not understood.
+    pub(crate) fn from_text(text: &str) -> Result<Self, String> {
+        let thread = |line: &str| line.split(',').filter(|item| !item.is_empty()).map(choice).collect();
+        Ok(Self { threads: text.trim().split(';').map(thread).collect::<Result<_, _>>()? })
+    }
+}
+
+fn choice(item: &str) -> Result<Choice, String> {
+    let error = || format!("{item:?} is no choice: `i` or `2.5` for a read, `w3` for a write, `-` for anything else");
+    if item == "-" {
+        return Ok(Choice::Nothing);
+    }
+    if let Some(place) = item.strip_prefix('w') {
+        return Ok(Choice::Write { place: place.parse().map_err(|_| error())? });
+    }
+    let (from, spurious) = item.strip_suffix('!').map_or((item, false), |from| (from, true));
+    if from == "i" {
+        return Ok(Choice::Read { from: EventId::INIT, spurious });
+    }
+    let (thread, index) = from.split_once('.').ok_or_else(error)?;
+    let number = |digits: &str| digits.parse().map_err(|_| error());
+    Ok(Choice::Read { from: EventId { thread: number(thread)?, index: number(index)? }, spurious })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn text_is_read_as_it_was_written() {
+        for text in ["", "i,-,w1", ";i!,2.5,w3;;1.0", "-,i"] {
+            assert_eq!(Guide::from_text(text).unwrap().to_text(), text);
+        }
+        assert_eq!(Guide::from_text(" i ").unwrap().to_text(), "i");
+    }
+
+    #[test]
+    fn what_is_no_choice_is_named() {
+        for item in ["x", "w", "1", "1.", ".1", "w-1", "i!!"] {
+            assert!(Guide::from_text(&format!("i,{item}")).unwrap_err().contains(&format!("{item:?}")));
+        }
+    }
+}
