@@ -34,6 +34,32 @@ impl<T> TryPushError<T> {
             Self::Full(value) | Self::Busy(value) | Self::Closed(value) => value,
         }
     }
+
+    /// The reason alone.
+    pub(crate) fn without_value(self) -> TryPushError<()> {
+        self.split().0
+    }
+
+    /// The reason, and the value that was not pushed.
+    pub(crate) fn split(self) -> (TryPushError<()>, T) {
+        match self {
+            Self::Full(value) => (TryPushError::Full(()), value),
+            Self::Busy(value) => (TryPushError::Busy(()), value),
+            Self::Closed(value) => (TryPushError::Closed(()), value),
+        }
+    }
+}
+
+impl TryPushError<()> {
+    /// The same reason for a value.
+    #[inline(always)]
+    pub(crate) fn with_value<T>(self, value: T) -> TryPushError<T> {
+        match self {
+            Self::Full(()) => TryPushError::Full(value),
+            Self::Busy(()) => TryPushError::Busy(value),
+            Self::Closed(()) => TryPushError::Closed(value),
+        }
+    }
 }
 
 impl<T> fmt::Debug for TryPushError<T> {

@@ -1,14 +1,15 @@
-//! Many producers, many consumers: the walk from block to block, and the two handles.
+//! Many producers, many consumers: the walk from block to block.
 
 use super::block::{Allocate, Begun, Block, Look, Room};
 use super::cursor::{Head, Layout};
+use super::{Consumer, Producer};
 use crate::edges::edge;
 use crate::wait::{Side, Wait, Yield};
 use crate::{BuildError, TryPopError, TryPushError};
 use alloc::boxed::Box;
-use core::fmt;
+use core::ops::Range;
 use thalweg_sync::CachePadded;
-use thalweg_sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
+use thalweg_sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use thalweg_sync::atomic::{AtomicU64, AtomicUsize};
 use thalweg_sync::sync::Arc;
 
@@ -96,37 +97,38 @@ pub fn shared_from<T: Send, W: Wait>(
     wait: W,
 ) -> Result<Ends<T, W>, BuildError> {
     let shared = Arc::new(Shared::new(Head(head), Layout::new(blocks, entries, size_of::<T>())?, wait));
-    Ok((Producer { shared: shared.clone() }, Consumer { shared }))
+    Ok((Producer::new(shared.clone()), Consumer::new(shared)))
 }
 
 /// The queue. Both heads are the paper's cached heads: at times behind, never ahead of the block in use.
 #[derive(Debug)]
-struct Shared<T, W: Wait> {
-    layout: Layout,
+pub(super) struct Shared<T, W: Wait> {
+    pub(super) layout: Layout,
     blocks: Box<[Block<T>]>,
     /// The block that producers fill.
     phead: CachePadded<AtomicU64>,
     /// The block that consumers empty.
     chead: CachePadded<AtomicU64>,
-    handles: CachePadded<Handles>,
-    wait: W,
+    pub(super) handles: CachePadded<Handles>,
+    pub(super) wait: W,
 }
 
 /// How many handles there are of each kind. A kind that has reached zero stays there.
 #[derive(Debug)]
-struct Handles {
-    producers: AtomicUsize,
-    consumers: AtomicUsize,
+pub(super) struct Handles {
+    pub(super) producers: AtomicUsize,
+    pub(super) consumers: AtomicUsize,
 }
 
 /// What a pop can do next.
-enum Pop {
-    /// Reserve this entry.
-    Reserve(Head, usize),
+pub(super) enum Pop {
+    /// Reserve these entries, or the first of them.
+    Reserve(Head, Range<usize>),
     /// Enter the block after this one.
     Enter(Head),
     Empty,
-    Busy,
+    /// The block of this head is.
+    Busy(Head),
 }
 
 impl<T, W: Wait> Shared<T, W> {
@@ -171,35 +173,62 @@ impl<T, W: Wait> Shared<T, W> {
     }
 
     #[inline(always)]
-    fn push(&self, value: T) -> Result<(), TryPushError<T>> {
+    pub(super) fn push(&self, value: T) -> Result<(), TryPushError<T>> {
+        match self.allocate(|block, head| block.allocate(&self.layout, head)) {
+            Ok((head, offsets)) => {
+                let block = self.block(head);
+                // SAFETY: allocated a moment ago, written and committed here.
+                unsafe {
+                    block.write(offsets.start, value);
+                    block.commit(1);
+                }
+                self.wait.ring(Side::Items, 1, || true);
+                Ok(())
+            }
+            Err(refused) => Err(refused.with_value(value)),
+        }
+    }
+
+    /// Pushes up to `count` values, at least one. `write` gets as many places and fills them; it must not panic.
+    pub(super) fn push_batch(
+        &self,
+        count: usize,
+        write: impl FnOnce(&Block<T>, Range<usize>),
+    ) -> Result<usize, TryPushError<()>> {
+        let (head, offsets) = self.allocate(|block, head| block.allocate_many(&self.layout, head, count))?;
+        let count = offsets.len();
+        write(self.block(head), offsets);
+        // SAFETY: allocated above, and written.
+        unsafe { self.block(head).commit(count) };
+        self.wait.ring(Side::Items, count, || true);
+        Ok(count)
+    }
+
+    /// Entries to write and commit, taken by `take` from the block in use. Its head is one of a round that has begun.
+    #[inline(always)]
+    fn allocate(&self, take: impl Fn(&Block<T>, Head) -> Allocate) -> Result<(Head, Range<usize>), TryPushError<()>> {
         if self.consumers_gone() {
-            return Err(TryPushError::Closed(value));
+            return Err(TryPushError::Closed(()));
         }
         loop {
             let head = self.phead();
-            let block = self.block(head);
-            match block.allocate(&self.layout, head) {
-                Allocate::Entry(offset) => {
-                    // SAFETY: allocated a moment ago, committed here.
-                    unsafe { block.commit(offset, value) };
-                    self.wait.ring(Side::Items, 1, || true);
-                    return Ok(());
-                }
+            match take(self.block(head), head) {
+                Allocate::Entries(offsets) => return Ok((head, offsets)),
                 Allocate::Moved => {}
                 Allocate::Done => match self.block(head.next()).room(&self.layout, head.next()) {
                     Room::Free => self.begin(head),
-                    Room::Full => return Err(TryPushError::Full(value)),
-                    Room::Busy => return Err(TryPushError::Busy(value)),
+                    Room::Full => return Err(TryPushError::Full(())),
+                    Room::Busy => return Err(TryPushError::Busy(())),
                 },
             }
         }
     }
 
     /// Whether a push would do anything but refuse for want of room. Writes nothing.
-    fn may_push(&self) -> bool {
+    pub(super) fn may_push(&self) -> bool {
         let head = self.phead();
         match self.block(head).allocation(&self.layout, head) {
-            Allocate::Entry(_) | Allocate::Moved => true,
+            Allocate::Entries(_) | Allocate::Moved => true,
             Allocate::Done => matches!(self.block(head.next()).room(&self.layout, head.next()), Room::Free),
         }
     }
@@ -215,34 +244,55 @@ impl<T, W: Wait> Shared<T, W> {
     }
 
     #[inline(always)]
-    fn pop(&self) -> Result<(u64, T), TryPopError> {
+    pub(super) fn pop(&self) -> Result<(u64, T), TryPopError> {
+        let (head, offsets) = self.reserve(1)?;
+        let block = self.block(head);
+        // SAFETY: reserved a moment ago, moved out and consumed here.
+        let value = unsafe {
+            let value = block.read(offsets.start);
+            block.consume(1);
+            value
+        };
+        self.wait.ring(Side::Room, 1, || self.may_push());
+        Ok((self.layout.position(head, offsets.start), value))
+    }
+
+    /// Pops up to `count` items, at least one, all of one block.
+    pub(super) fn pop_batch(&self, count: usize) -> Result<Items<'_, T, W>, TryPopError> {
+        let (head, offsets) = self.reserve(count)?;
+        Ok(Items { queue: self, block: self.block(head), count: offsets.len(), left: offsets })
+    }
+
+    /// Up to `count` entries to read and consume.
+    #[inline(always)]
+    fn reserve(&self, count: usize) -> Result<(Head, Range<usize>), TryPopError> {
         loop {
             match self.look() {
-                Pop::Reserve(head, offset) => {
-                    let block = self.block(head);
-                    if block.reserve(&self.layout, head, offset) {
-                        // SAFETY: seen committed by `look`, reserved a moment ago, consumed here.
-                        let value = unsafe { block.consume(offset) };
-                        self.wait.ring(Side::Room, 1, || self.may_push());
-                        return Ok((self.layout.position(head, offset), value));
+                Pop::Reserve(head, ready) => {
+                    let count = ready.len().min(count);
+                    if self.block(head).reserve(&self.layout, head, ready.start, count) {
+                        return Ok((head, ready.start..ready.start + count));
                     }
                 }
                 Pop::Enter(head) => self.enter(head),
                 Pop::Empty => return Err(TryPopError::Empty),
-                Pop::Busy => return Err(TryPopError::Busy),
+                Pop::Busy(head) => {
+                    self.block(head).want();
+                    return Err(TryPopError::Busy);
+                }
             }
         }
     }
 
     /// What a pop can do. Writes nothing; looks again when the head was out of date, which means that others got on.
     #[inline(always)]
-    fn look(&self) -> Pop {
+    pub(super) fn look(&self) -> Pop {
         loop {
             let head = self.chead();
             match self.block(head).look(&self.layout, head) {
-                Look::Entry(offset) => return Pop::Reserve(head, offset),
+                Look::Entries(offsets) => return Pop::Reserve(head, offsets),
                 Look::Empty => return Pop::Empty,
-                Look::Busy => return Pop::Busy,
+                Look::Busy => return Pop::Busy(head),
                 Look::Moved => {}
                 Look::Done => match self.block(head.next()).begun(&self.layout, head.next()) {
                     Begun::Yes => return Pop::Enter(head),
@@ -261,18 +311,18 @@ impl<T, W: Wait> Shared<T, W> {
         let _ = self.chead.compare_exchange(head.0, head.next().0, edge("bbq.15", Release), Relaxed);
     }
 
-    fn producers_gone(&self) -> bool {
+    pub(super) fn producers_gone(&self) -> bool {
         // (bbq.16) Acquire, pairs with (bbq.17): everything they pushed is visible. Relaxed could report the end
         // before the last items.
         self.handles.producers.load(edge("bbq.16", Acquire)) == 0
     }
 
-    fn consumers_gone(&self) -> bool {
+    pub(super) fn consumers_gone(&self) -> bool {
         // Relaxed: a refusal hands the value back and touches nothing else.
         self.handles.consumers.load(Relaxed) == 0
     }
 
-    fn len(&self) -> usize {
+    pub(super) fn len(&self) -> usize {
         // The consumers' side first: a count of commits read after it is not below it. Acquire keeps the order.
         let chead = self.chead();
         let reserved = self.block(chead).reserved(&self.layout, chead) as i64;
@@ -284,6 +334,48 @@ impl<T, W: Wait> Shared<T, W> {
     }
 }
 
+/// Items on their way out: reserved, and not consumed until this is dropped. Those that nobody takes are dropped with it.
+pub(super) struct Items<'a, T, W: Wait> {
+    queue: &'a Shared<T, W>,
+    block: &'a Block<T>,
+    left: Range<usize>,
+    count: usize,
+}
+
+impl<T, W: Wait> Iterator for Items<'_, T, W> {
+    type Item = T;
+
+    #[inline(always)]
+    fn next(&mut self) -> Option<T> {
+        let offset = self.left.next()?;
+        // SAFETY: reserved when this was made, and each offset comes once.
+        Some(unsafe { self.block.read(offset) })
+    }
+
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        self.left.size_hint()
+    }
+}
+
+impl<T, W: Wait> ExactSizeIterator for Items<'_, T, W> {}
+
+impl<T, W: Wait> Drop for Items<'_, T, W> {
+    fn drop(&mut self) {
+        /// Gives the places back, also if the drop of an item panics.
+        struct Consume<'a, 'b, T, W: Wait>(&'a mut Items<'b, T, W>);
+        impl<T, W: Wait> Drop for Consume<'_, '_, T, W> {
+            fn drop(&mut self) {
+                let Items { queue, block, count, .. } = *self.0;
+                // SAFETY: they were reserved when this was made, and all of them are moved out.
+                unsafe { block.consume(count) };
+                queue.wait.ring(Side::Room, count, || queue.may_push());
+            }
+        }
+        let items = Consume(self);
+        items.0.by_ref().for_each(drop);
+    }
+}
+
 impl<T, W: Wait> Drop for Shared<T, W> {
     /// Drops what was pushed while the last consumer left.
     fn drop(&mut self) {
@@ -292,181 +384,3 @@ impl<T, W: Wait> Drop for Shared<T, W> {
         }
     }
 }
-
-/// A writing end. Clones write to the same queue; dropping the last one closes it, and consumers drain what is left.
-///
-/// A handle that is leaked (`mem::forget`) counts as alive for ever.
-pub struct Producer<T: Send, W: Wait = Yield> {
-    shared: Arc<Shared<T, W>>,
-}
-
-impl<T: Send, W: Wait> Producer<T, W> {
-    /// Pushes, or says why not and gives the value back.
-    ///
-    /// - `Full`: at least `(blocks - 1) * entries + 1` pushed items are still waiting for a pop to begin.
-    /// - `Busy`: room depends only on pops that have begun and not ended.
-    /// - `Closed`: every consumer is gone. A push while the last one leaves may still succeed; its item is dropped
-    ///   with the queue.
-    #[inline]
-    pub fn try_push(&self, value: T) -> Result<(), TryPushError<T>> {
-        self.shared.push(value)
-    }
-
-    fn may_push(&self) -> bool {
-        self.shared.may_push() || self.shared.consumers_gone()
-    }
-
-    fn strategy(&self) -> &W {
-        &self.shared.wait
-    }
-
-    /// How many items are pushed and not popped, lately. Exact when nobody else uses the queue.
-    pub fn len(&self) -> usize {
-        self.shared.len()
-    }
-
-    /// Whether `len` is zero.
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
-    }
-
-    /// How many entries all blocks have. As few as `capacity - entries + 1` items may fill the queue, as blocks are
-    /// reused whole.
-    pub fn capacity(&self) -> usize {
-        self.shared.layout.capacity()
-    }
-
-    /// Whether every consumer is gone. Then it stays so, and every push is refused.
-    pub fn is_closed(&self) -> bool {
-        self.shared.consumers_gone()
-    }
-}
-
-impl<T: Send, W: Wait> Clone for Producer<T, W> {
-    fn clone(&self) -> Self {
-        // Relaxed: this handle keeps the count above zero meanwhile.
-        self.shared.handles.producers.fetch_add(1, Relaxed);
-        Self { shared: self.shared.clone() }
-    }
-}
-
-impl<T: Send, W: Wait> Drop for Producer<T, W> {
-    fn drop(&mut self) {
-        // (bbq.17) Release, pairs with (bbq.16): what was pushed comes before the count.
-        if self.shared.handles.producers.fetch_sub(1, edge("bbq.17", Release)) == 1 {
-            self.shared.wait.ring_all();
-        }
-    }
-}
-
-impl<T: Send, W: Wait> fmt::Debug for Producer<T, W> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Producer").field("len", &self.len()).field("capacity", &self.capacity()).finish_non_exhaustive()
-    }
-}
-
-/// A reading end. Clones read from the same queue; when the last one is dropped, pushes fail from then on and what
-/// is in the queue is dropped.
-///
-/// A handle that is leaked (`mem::forget`) counts as alive for ever.
-pub struct Consumer<T: Send, W: Wait = Yield> {
-    shared: Arc<Shared<T, W>>,
-}
-
-impl<T: Send, W: Wait> Consumer<T, W> {
-    /// Pops the oldest item, or says why not.
-    ///
-    /// - `Empty`: every item is taken.
-    /// - `Busy`: a push is half-way, and items behind it, if any, have to wait for it.
-    /// - `Closed`: every producer is gone and the queue is drained.
-    #[inline]
-    pub fn try_pop(&self) -> Result<T, TryPopError> {
-        self.try_pop_numbered().map(|(_, value)| value)
-    }
-
-    /// Pops the oldest item and its position in the queue's order.
-    ///
-    /// Positions count from 0 without gaps: the n-th item to be pushed has position n, whoever pops it. Whoever
-    /// pops draws a ticket, so to say, by which results can be put in order again. A position is a `u64` and wraps
-    /// at its end.
-    ///
-    /// ```
-    /// let (tx, rx) = thalweg_queue::bbq::shared(2, 8)?;
-    /// for word in ["tick", "tock"] {
-    ///     tx.push(word)?;
-    /// }
-    /// let other = rx.clone();
-    /// assert_eq!(rx.try_pop_numbered()?, (0, "tick"));
-    /// assert_eq!(other.try_pop_numbered()?, (1, "tock"));
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    #[inline]
-    pub fn try_pop_numbered(&self) -> Result<(u64, T), TryPopError> {
-        match self.shared.pop() {
-            // A producer may have pushed after our look and before it left, so look again before saying `Closed`.
-            Err(TryPopError::Empty) if self.shared.producers_gone() => {
-                self.shared.pop().map_err(|_| TryPopError::Closed)
-            }
-            result => result,
-        }
-    }
-
-    fn may_pop(&self) -> bool {
-        !matches!(self.shared.look(), Pop::Empty | Pop::Busy) || self.shared.producers_gone()
-    }
-
-    fn strategy(&self) -> &W {
-        &self.shared.wait
-    }
-
-    /// How many items are pushed and not popped, lately. Exact when nobody else uses the queue.
-    pub fn len(&self) -> usize {
-        self.shared.len()
-    }
-
-    /// Whether `len` is zero.
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
-    }
-
-    /// How many entries all blocks have. As few as `capacity - entries + 1` items may fill the queue, as blocks are
-    /// reused whole.
-    pub fn capacity(&self) -> usize {
-        self.shared.layout.capacity()
-    }
-
-    /// Whether every producer is gone. Then it stays so; items may still be left.
-    pub fn is_closed(&self) -> bool {
-        self.shared.producers_gone()
-    }
-}
-
-impl<T: Send, W: Wait> Clone for Consumer<T, W> {
-    fn clone(&self) -> Self {
-        // Relaxed: this handle keeps the count above zero meanwhile.
-        self.shared.handles.consumers.fetch_add(1, Relaxed);
-        Self { shared: self.shared.clone() }
-    }
-}
-
-impl<T: Send, W: Wait> Drop for Consumer<T, W> {
-    fn drop(&mut self) {
-        // AcqRel: the consumer that leaves last comes after the others. What is left after its last look is dropped
-        // by `Shared`.
-        if self.shared.handles.consumers.fetch_sub(1, AcqRel) == 1 {
-            self.shared.wait.ring_all();
-            while let Ok((_, item)) = self.shared.pop() {
-                drop(item);
-            }
-        }
-    }
-}
-
-impl<T: Send, W: Wait> fmt::Debug for Consumer<T, W> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Consumer").field("len", &self.len()).field("capacity", &self.capacity()).finish_non_exhaustive()
-    }
-}
-
-crate::wait::producer!(shared Producer[T: Send]);
-crate::wait::consumer!(shared Consumer[T: Send]);

@@ -58,6 +58,7 @@ pub use word::Word;
 
 use crate::wait::{Side, Wait, Yield};
 use crate::{BuildError, TryPopError, TryPushError};
+use alloc::vec::Vec;
 use core::fmt;
 use ring::{LINE, Ring};
 use slip::Slipping;
@@ -126,6 +127,65 @@ impl<T: Word, W: Wait> Producer<T, W> {
         self.ring.fill(slot, value);
         self.ring.wait.ring(Side::Items, 1, || true);
         Ok(())
+    }
+
+    /// Copies as many of `values` as there is room for, from the first on. Returns how many: at least one, unless there are none.
+    ///
+    /// ```
+    /// let numbers = [1, 2, 3];
+    /// let (mut tx, mut rx) = thalweg_queue::fast_forward(64)?;
+    /// assert_eq!(tx.try_push_slice(&[&numbers[0], &numbers[1], &numbers[2]]), Ok(3));
+    /// assert_eq!(rx.pop(), Ok(&1));
+    /// # Ok::<(), thalweg_queue::BuildError>(())
+    /// ```
+    pub fn try_push_slice(&mut self, values: &[T]) -> Result<usize, TryPushError<()>>
+    where
+        T: Copy,
+    {
+        let mut left = values.iter();
+        self.push_batch(values.len(), || left.next().copied())
+    }
+
+    /// Moves as many of `values` as there is room for into the queue, from the first on. Returns how many: at least one, unless
+    /// there are none.
+    pub fn try_push_many(&mut self, values: &mut Vec<T>) -> Result<usize, TryPushError<()>> {
+        let mut left = core::mem::take(values).into_iter();
+        let result = self.push_batch(left.len(), || left.next());
+        *values = left.collect();
+        result
+    }
+
+    /// Pushes up to `count` values, of which `next` gives as many: a line at a time.
+    #[inline]
+    fn push_batch(&mut self, count: usize, mut next: impl FnMut() -> Option<T>) -> Result<usize, TryPushError<()>> {
+        if self.ring.consumer_gone() {
+            return Err(TryPushError::Closed(()));
+        }
+        let mut pushed = 0;
+        while pushed < count {
+            if self.free == 0 {
+                self.free = self.look();
+            }
+            let now = self.free.min(count - pushed);
+            for slot in self.head..self.head + now {
+                match next() {
+                    Some(value) => self.ring.fill(slot, value),
+                    None => unreachable!("there are `count` values"),
+                }
+            }
+            if now == 0 {
+                break;
+            }
+            // The free slots end with the line, so the last of them is in the ring.
+            self.free -= now;
+            self.head = self.ring.next(self.head + now - 1);
+            pushed += now;
+        }
+        if pushed == 0 && count > 0 {
+            return Err(TryPushError::Full(()));
+        }
+        self.ring.wait.ring(Side::Items, pushed, || true);
+        Ok(pushed)
     }
 
     fn may_push(&self) -> bool {
@@ -203,6 +263,34 @@ impl<T: Word, W: Wait> Consumer<T, W> {
             Some(item) => Ok(item),
             None => self.idle(),
         }
+    }
+
+    /// Pops what is there, up to `limit` items, onto the end of `into`. Returns how many: at least one, unless `limit` is zero.
+    pub fn try_pop_many(&mut self, into: &mut Vec<T>, limit: usize) -> Result<usize, TryPopError> {
+        self.pop_batch(limit, |_, item| into.push(item))
+    }
+
+    /// Moves what is there into `into`, from the first place on, dropping what was in those places. Returns how many: at least
+    /// one, unless `into` is empty.
+    pub fn try_pop_slice(&mut self, into: &mut [T]) -> Result<usize, TryPopError> {
+        self.pop_batch(into.len(), |at, item| into[at] = item)
+    }
+
+    /// Hands up to `limit` items to `take`, each with its number.
+    #[inline]
+    fn pop_batch(&mut self, limit: usize, mut take: impl FnMut(usize, T)) -> Result<usize, TryPopError> {
+        if limit == 0 {
+            return Ok(0);
+        }
+        take(0, self.try_pop()?);
+        let mut popped = 1;
+        while popped < limit
+            && let Some(item) = self.take()
+        {
+            take(popped, item);
+            popped += 1;
+        }
+        Ok(popped)
     }
 
     fn may_pop(&self) -> bool {
@@ -284,5 +372,5 @@ impl<T: Word, W: Wait> fmt::Debug for Consumer<T, W> {
     }
 }
 
-crate::wait::producer!(exclusive Producer[T: Word]);
-crate::wait::consumer!(exclusive Consumer[T: Word]);
+crate::wait::producer!(exclusive batches Producer[T: Word]);
+crate::wait::consumer!(exclusive batches Consumer[T: Word]);

@@ -50,6 +50,57 @@ pub trait Push {
     /// What both ends share in order to wait.
     fn strategy(&self) -> &Self::Wait;
 
+    /// Copies as many of `values` as there is room for, from the first on. Returns how many: at least one, unless there are
+    /// none.
+    fn try_push_slice(&mut self, values: &[Self::Item]) -> Result<usize, TryPushError<()>>
+    where
+        Self::Item: Copy,
+    {
+        for (pushed, &value) in values.iter().enumerate() {
+            match self.try_push(value) {
+                Ok(()) => {}
+                Err(refused) if pushed == 0 => return Err(refused.without_value()),
+                Err(_) => return Ok(pushed),
+            }
+        }
+        Ok(values.len())
+    }
+
+    /// Moves as many of `values` as there is room for into the queue, from the first on. Returns how many: at least one, unless
+    /// there are none.
+    fn try_push_many(&mut self, values: &mut Vec<Self::Item>) -> Result<usize, TryPushError<()>> {
+        let mut pushed = 0;
+        let mut left = core::mem::take(values).into_iter();
+        while let Some(value) = left.next() {
+            match self.try_push(value) {
+                Ok(()) => pushed += 1,
+                Err(refused) => {
+                    let (reason, value) = refused.split();
+                    values.push(value);
+                    values.extend(left);
+                    return if pushed == 0 { Err(reason) } else { Ok(pushed) };
+                }
+            }
+        }
+        Ok(pushed)
+    }
+
+    /// Moves all of `values` into the queue, from the first on, waiting while there is no room. If every consumer leaves, those
+    /// that are left stay where they are.
+    fn push_many(&mut self, values: &mut Vec<Self::Item>) -> Result<(), PushError<()>> {
+        while !values.is_empty() {
+            match self.try_push_many(values) {
+                Ok(_) => {}
+                Err(TryPushError::Closed(())) => return Err(PushError(())),
+                Err(TryPushError::Full(()) | TryPushError::Busy(())) => {
+                    self.strategy().wait(Side::Room, None, || self.may_push());
+                }
+            }
+        }
+        self.strategy().ring(Side::Room, 1, || self.may_push());
+        Ok(())
+    }
+
     /// Pushes, waiting while there is no room.
     #[inline]
     fn push(&mut self, value: Self::Item) -> Result<(), PushError<Self::Item>> {
@@ -161,6 +212,19 @@ pub trait Pop {
         Ok(into.len() - before)
     }
 
+    /// Moves what is there into `into`, from the first place on, dropping what was in those places. Returns how many: at least
+    /// one, unless `into` is empty.
+    fn try_pop_slice(&mut self, into: &mut [Self::Item]) -> Result<usize, TryPopError> {
+        for (popped, place) in into.iter_mut().enumerate() {
+            match self.try_pop() {
+                Ok(item) => *place = item,
+                Err(refused) if popped == 0 => return Err(refused),
+                Err(_) => return Ok(popped),
+            }
+        }
+        Ok(into.len())
+    }
+
     /// Pops one item, waiting while there is nothing, and what else is there, up to `limit` items, onto the end of `into`.
     /// Returns how many.
     fn pop_many(&mut self, into: &mut Vec<Self::Item>, limit: usize) -> Result<usize, PopError> {
@@ -256,6 +320,17 @@ impl<P: Push + ?Sized> Push for &mut P {
     fn strategy(&self) -> &Self::Wait {
         (**self).strategy()
     }
+
+    fn try_push_slice(&mut self, values: &[Self::Item]) -> Result<usize, TryPushError<()>>
+    where
+        Self::Item: Copy,
+    {
+        (**self).try_push_slice(values)
+    }
+
+    fn try_push_many(&mut self, values: &mut Vec<Self::Item>) -> Result<usize, TryPushError<()>> {
+        (**self).try_push_many(values)
+    }
 }
 
 impl<P: Pop + ?Sized> Pop for &mut P {
@@ -285,5 +360,9 @@ impl<P: Pop + ?Sized> Pop for &mut P {
 
     fn try_pop_many(&mut self, into: &mut Vec<Self::Item>, limit: usize) -> Result<usize, TryPopError> {
         (**self).try_pop_many(into, limit)
+    }
+
+    fn try_pop_slice(&mut self, into: &mut [Self::Item]) -> Result<usize, TryPopError> {
+        (**self).try_pop_slice(into)
     }
 }

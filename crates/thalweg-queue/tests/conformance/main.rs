@@ -2,17 +2,18 @@
 //!
 //! `queue.rs` says what a queue is and adapts each to it; `single.rs` has the promises of every queue, `many.rs`
 //! those of queues with many producers and consumers, `items.rs` those of queues that carry any item, `waiting.rs` what
-//! timeouts, sleeping and async ends promise. A new queue
+//! timeouts, sleeping and async ends promise, `batches.rs` what batches do. A new queue
 //! is an adapter and a line below.
 #![cfg(not(loom))]
 
+mod batches;
 mod items;
 mod many;
 mod queue;
 mod single;
 mod waiting;
 
-use queue::{Bbq, ChunkRing, FastForward, LamportCached, LamportPlain, Locked, Mesh};
+use queue::{Bbq, ChunkRing, FastForward, LamportCached, LamportPlain, Locked, Mesh, Spsc};
 use thalweg_queue::{Park, Spin};
 
 /// A queue near the wrap of the round in a cursor: 43 bits are left for it in small blocks.
@@ -31,6 +32,10 @@ single::promises! {
     bbq_round_wraps: Bbq::new(2, 3).from(ROUNDS * 2 - 3),
     bbq_head_wraps: Bbq::new(4, 2).from(u64::MAX - 5),
     bbq_park: Bbq::new(2, 3).waiting::<Park>(),
+    bbq_spsc_2x1: Spsc::new(Bbq::new(2, 1)),
+    bbq_spsc_8x3: Spsc::new(Bbq::new(8, 3)),
+    bbq_spsc_2x40: Spsc::new(Bbq::new(2, 40)),
+    bbq_spsc_positions_wrap: Spsc::new(Bbq::new(4, 3).from(u64::MAX - 5)),
     chunk_ring_smallest: ChunkRing::new(1, 2, 2),
     chunk_ring_of_ones: ChunkRing::new(1, 2, 9),
     chunk_ring_fixed: ChunkRing::new(8, 64, 64),
@@ -64,4 +69,15 @@ waiting::promises! {
     chunk_ring_fixed_waiting: ChunkRing::new(1, 5, 5),
     mesh_waiting: Mesh::new(5),
     chunk_ring_growing_waiting: ChunkRing::new(2, 3, 7),
+    bbq_spsc_waiting: Spsc::new(Bbq::new(2, 3)),
+}
+
+batches::promises! {
+    fast_forward_batches: FastForward::new(61),
+    fast_forward_slip_batches: FastForward::new(8).slip(),
+    bbq_batches_2x1: Bbq::new(2, 1),
+    bbq_batches_4x10: Bbq::new(4, 10),
+    bbq_batches_round_wraps: Bbq::new(2, 3).from(ROUNDS * 2 - 3),
+    bbq_spsc_batches_2x1: Spsc::new(Bbq::new(2, 1)),
+    bbq_spsc_batches_4x10: Spsc::new(Bbq::new(4, 10)),
 }

@@ -21,7 +21,7 @@ impl Ledger {
 
     /// Token `number`. To be made once.
     pub(crate) fn token(&self, number: usize) -> Token {
-        Token(Box::new(Inside { number, ledger: self.clone() }))
+        Token(Box::new(Inside { number, ledger: self.clone(), panics: false }))
     }
 
     pub(crate) fn drops(&self, number: usize) -> u32 {
@@ -43,17 +43,24 @@ pub(crate) struct Token(Box<Inside>);
 struct Inside {
     number: usize,
     ledger: Ledger,
+    panics: bool,
 }
 
 impl Token {
     pub(crate) fn number(&self) -> usize {
         self.0.number
     }
+
+    /// Its drop is noted, then it panics.
+    pub(crate) fn panic_when_dropped(&mut self) {
+        self.0.panics = true;
+    }
 }
 
 impl Drop for Inside {
     fn drop(&mut self) {
         self.ledger.0[self.number].fetch_add(1, Ordering::Relaxed);
+        assert!(!self.panics, "told to panic");
     }
 }
 
@@ -153,6 +160,7 @@ macro_rules! ends {
 ends!(<W: Wait> fast_forward::Producer<Token, W>, fast_forward::Consumer<Token, W>);
 ends!(<W: Wait> bbq::Producer<Token, W>, bbq::Consumer<Token, W>);
 ends!(<W: Wait> chunk_ring::Producer<Token, W>, chunk_ring::Consumer<Token, W>);
+ends!(<W: Wait> bbq::spsc::Producer<Token, W>, bbq::spsc::Consumer<Token, W>);
 ends!(lamport::Producer<Token, Plain>, lamport::Consumer<Token, Plain>);
 ends!(lamport::Producer<Token, Cached>, lamport::Consumer<Token, Cached>);
 ends!(<W: Wait> mesh::Producer<Token, W>, mesh::Consumer<Token, W>);
@@ -416,5 +424,44 @@ impl Many for Locked {
 impl Numbered for locked::Consumer<Token> {
     fn try_pop_numbered(&self) -> Result<(u64, Token), TryPopError> {
         self.try_pop_numbered()
+    }
+}
+
+/// BBQ for one producer and one consumer.
+pub(crate) struct Spsc<W = Yield>(Bbq<W>);
+
+impl<W> Copy for Spsc<W> {}
+impl<W> Clone for Spsc<W> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<W> Spsc<W> {
+    pub(crate) fn new(shape: Bbq<W>) -> Self {
+        Self(shape)
+    }
+
+    /// The same queue with another way to wait.
+    pub(crate) fn waiting<V: Wait>(self) -> Spsc<V> {
+        let Bbq { blocks, entries, head, .. } = self.0;
+        Spsc(Bbq { blocks, entries, head, wait: PhantomData })
+    }
+}
+
+impl<W: Wait> Queue for Spsc<W> {
+    type Tx = bbq::spsc::Producer<Token, W>;
+    type Rx = bbq::spsc::Consumer<Token, W>;
+
+    fn build(self) -> (Self::Tx, Self::Rx) {
+        bbq::spsc::spsc_from(self.0.head, self.0.blocks, self.0.entries, W::default()).unwrap()
+    }
+
+    fn least(self) -> usize {
+        self.0.least()
+    }
+
+    fn most(self) -> usize {
+        self.0.most()
     }
 }

@@ -1,6 +1,6 @@
 //! The promises of ends that wait: timeouts under every strategy; under `Park`, sleeping and async ends.
 
-use crate::queue::{Bbq, ChunkRing, FastForward, Ledger, Mesh, Queue, Token};
+use crate::queue::{Bbq, ChunkRing, FastForward, Ledger, Mesh, Queue, Spsc, Token};
 use std::future::Future;
 use std::pin::pin;
 use std::task::{Context, Poll, Wake, Waker};
@@ -46,6 +46,14 @@ impl Waiting for Mesh {
     type With<W: Wait> = Mesh<W>;
 
     fn with<W: Wait>(self) -> Mesh<W> {
+        self.waiting()
+    }
+}
+
+impl Waiting for Spsc {
+    type With<W: Wait> = Spsc<W>;
+
+    fn with<W: Wait>(self) -> Spsc<W> {
         self.waiting()
     }
 }

@@ -1,0 +1,161 @@
+//! The reading end of the shared queue.
+
+use super::shared::{Items, Pop, Shared};
+use crate::TryPopError;
+use crate::wait::{Wait, Yield};
+use alloc::vec::Vec;
+use core::fmt;
+use thalweg_sync::atomic::Ordering::{AcqRel, Relaxed};
+use thalweg_sync::sync::Arc;
+
+/// A reading end. Clones read from the same queue; when the last one is dropped, pushes fail from then on and what
+/// is in the queue is dropped.
+///
+/// A handle that is leaked (`mem::forget`) counts as alive for ever.
+pub struct Consumer<T: Send, W: Wait = Yield> {
+    shared: Arc<Shared<T, W>>,
+}
+
+impl<T: Send, W: Wait> Consumer<T, W> {
+    pub(super) fn new(shared: Arc<Shared<T, W>>) -> Self {
+        Self { shared }
+    }
+
+    /// Pops the oldest item, or says why not.
+    ///
+    /// - `Empty`: every item is taken.
+    /// - `Busy`: a push is half-way, and items behind it, if any, have to wait for it.
+    /// - `Closed`: every producer is gone and the queue is drained.
+    #[inline]
+    pub fn try_pop(&self) -> Result<T, TryPopError> {
+        self.try_pop_numbered().map(|(_, value)| value)
+    }
+
+    /// Pops the oldest item and its position in the queue's order.
+    ///
+    /// Positions count from 0 without gaps: the n-th item to be pushed has position n, whoever pops it. Whoever
+    /// pops draws a ticket, so to say, by which results can be put in order again. A position is a `u64` and wraps
+    /// at its end.
+    ///
+    /// ```
+    /// let (tx, rx) = thalweg_queue::bbq::shared(2, 8)?;
+    /// for word in ["tick", "tock"] {
+    ///     tx.push(word)?;
+    /// }
+    /// let other = rx.clone();
+    /// assert_eq!(rx.try_pop_numbered()?, (0, "tick"));
+    /// assert_eq!(other.try_pop_numbered()?, (1, "tock"));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[inline]
+    pub fn try_pop_numbered(&self) -> Result<(u64, T), TryPopError> {
+        match self.shared.pop() {
+            // A producer may have pushed after our look and before it left, so look again before saying `Closed`.
+            Err(TryPopError::Empty) if self.shared.producers_gone() => {
+                self.shared.pop().map_err(|_| TryPopError::Closed)
+            }
+            result => result,
+        }
+    }
+
+    /// Pops what is there, up to `limit` items, onto the end of `into`. Returns how many: at least one, unless `limit` is zero.
+    ///
+    /// Those of one block stood one behind the other in the queue; between blocks others may have popped.
+    pub fn try_pop_many(&self, into: &mut Vec<T>, limit: usize) -> Result<usize, TryPopError> {
+        self.pop_batch(limit, |_, items| into.extend(items))
+    }
+
+    /// Moves what is there into `into`, from the first place on, dropping what was in those places. Returns how many: at least
+    /// one, unless `into` is empty. Otherwise as [`try_pop_many`](Self::try_pop_many).
+    pub fn try_pop_slice(&self, into: &mut [T]) -> Result<usize, TryPopError> {
+        self.pop_batch(into.len(), |done, items| {
+            for (place, item) in into[done..].iter_mut().zip(items) {
+                *place = item;
+            }
+        })
+    }
+
+    /// Hands up to `limit` items to `take`, block by block, with the count of those that came before.
+    fn pop_batch(&self, limit: usize, mut take: impl FnMut(usize, Items<'_, T, W>)) -> Result<usize, TryPopError> {
+        let mut popped = 0;
+        while popped < limit {
+            match self.shared.pop_batch(limit - popped) {
+                Ok(items) => {
+                    let count = items.len();
+                    take(popped, items);
+                    popped += count;
+                }
+                Err(_) if popped > 0 => break,
+                // A producer may have pushed after our look and before it left.
+                Err(TryPopError::Empty) if self.shared.producers_gone() => match self.shared.pop_batch(limit) {
+                    Ok(items) => {
+                        let count = items.len();
+                        take(0, items);
+                        popped += count;
+                    }
+                    Err(_) => return Err(TryPopError::Closed),
+                },
+                Err(refused) => return Err(refused),
+            }
+        }
+        Ok(popped)
+    }
+
+    fn may_pop(&self) -> bool {
+        !matches!(self.shared.look(), Pop::Empty | Pop::Busy(_)) || self.shared.producers_gone()
+    }
+
+    fn strategy(&self) -> &W {
+        &self.shared.wait
+    }
+
+    /// How many items are pushed and not popped, lately. Exact when nobody else uses the queue.
+    pub fn len(&self) -> usize {
+        self.shared.len()
+    }
+
+    /// Whether `len` is zero.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// How many entries all blocks have. As few as `capacity - entries + 1` items may fill the queue, as blocks are
+    /// reused whole.
+    pub fn capacity(&self) -> usize {
+        self.shared.layout.capacity()
+    }
+
+    /// Whether every producer is gone. Then it stays so; items may still be left.
+    pub fn is_closed(&self) -> bool {
+        self.shared.producers_gone()
+    }
+}
+
+impl<T: Send, W: Wait> Clone for Consumer<T, W> {
+    fn clone(&self) -> Self {
+        // Relaxed: this handle keeps the count above zero meanwhile.
+        self.shared.handles.consumers.fetch_add(1, Relaxed);
+        Self { shared: self.shared.clone() }
+    }
+}
+
+impl<T: Send, W: Wait> Drop for Consumer<T, W> {
+    fn drop(&mut self) {
+        // AcqRel: the consumer that leaves last comes after the others. What is left after its last look is dropped
+        // by `Shared`.
+        if self.shared.handles.consumers.fetch_sub(1, AcqRel) == 1 {
+            self.shared.wait.ring_all();
+            while let Ok((_, item)) = self.shared.pop() {
+                drop(item);
+            }
+        }
+    }
+}
+
+impl<T: Send, W: Wait> fmt::Debug for Consumer<T, W> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Consumer").field("len", &self.len()).field("capacity", &self.capacity()).finish_non_exhaustive()
+    }
+}
+
+crate::wait::consumer!(shared batches Consumer[T: Send]);

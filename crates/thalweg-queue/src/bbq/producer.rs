@@ -1,0 +1,138 @@
+//! The writing end of the shared queue.
+
+use super::shared::Shared;
+use crate::TryPushError;
+use crate::edges::edge;
+use crate::wait::{Wait, Yield};
+use alloc::vec::Vec;
+use core::fmt;
+use thalweg_sync::atomic::Ordering::{Relaxed, Release};
+use thalweg_sync::sync::Arc;
+
+/// A writing end. Clones write to the same queue; dropping the last one closes it, and consumers drain what is left.
+///
+/// A handle that is leaked (`mem::forget`) counts as alive for ever.
+pub struct Producer<T: Send, W: Wait = Yield> {
+    shared: Arc<Shared<T, W>>,
+}
+
+impl<T: Send, W: Wait> Producer<T, W> {
+    pub(super) fn new(shared: Arc<Shared<T, W>>) -> Self {
+        Self { shared }
+    }
+
+    /// Pushes, or says why not and gives the value back.
+    ///
+    /// - `Full`: at least `(blocks - 1) * entries + 1` pushed items are still waiting for a pop to begin.
+    /// - `Busy`: room depends only on pops that have begun and not ended.
+    /// - `Closed`: every consumer is gone. A push while the last one leaves may still succeed; its item is dropped
+    ///   with the queue.
+    #[inline]
+    pub fn try_push(&self, value: T) -> Result<(), TryPushError<T>> {
+        self.shared.push(value)
+    }
+
+    /// Copies as many of `values` as there is room for, from the first on. Returns how many: at least one, unless there are none.
+    ///
+    /// Those of one block stand one behind the other in the queue; between blocks others may come in.
+    ///
+    /// ```
+    /// let (tx, rx) = thalweg_queue::bbq::shared(2, 4)?;
+    /// assert_eq!(tx.try_push_slice(&[1; 10]), Ok(8));
+    /// assert!(tx.try_push_slice(&[1; 2]).is_err());
+    /// # Ok::<(), thalweg_queue::BuildError>(())
+    /// ```
+    pub fn try_push_slice(&self, values: &[T]) -> Result<usize, TryPushError<()>>
+    where
+        T: Copy,
+    {
+        let mut pushed = 0;
+        while pushed < values.len() {
+            let result = self.shared.push_batch(values.len() - pushed, |block, offsets| {
+                for (offset, &value) in offsets.zip(&values[pushed..]) {
+                    // SAFETY: `push_batch` has allocated the offset.
+                    unsafe { block.write(offset, value) };
+                }
+            });
+            match result {
+                Ok(count) => pushed += count,
+                Err(refused) if pushed == 0 => return Err(refused),
+                Err(_) => break,
+            }
+        }
+        Ok(pushed)
+    }
+
+    /// Moves as many of `values` as there is room for into the queue, from the first on. Returns how many: at least one, unless
+    /// there are none. Otherwise as [`try_push_slice`](Self::try_push_slice).
+    pub fn try_push_many(&self, values: &mut Vec<T>) -> Result<usize, TryPushError<()>> {
+        let mut left = core::mem::take(values).into_iter();
+        let mut pushed = 0;
+        let mut result = Ok(());
+        while left.len() > 0 && result.is_ok() {
+            let batch = self.shared.push_batch(left.len(), |block, offsets| {
+                for (offset, value) in offsets.zip(left.by_ref()) {
+                    // SAFETY: `push_batch` has allocated the offset.
+                    unsafe { block.write(offset, value) };
+                }
+            });
+            result = batch.map(|count| pushed += count);
+        }
+        *values = left.collect();
+        if pushed == 0 { result.map(|()| 0) } else { Ok(pushed) }
+    }
+
+    fn may_push(&self) -> bool {
+        self.shared.may_push() || self.shared.consumers_gone()
+    }
+
+    fn strategy(&self) -> &W {
+        &self.shared.wait
+    }
+
+    /// How many items are pushed and not popped, lately. Exact when nobody else uses the queue.
+    pub fn len(&self) -> usize {
+        self.shared.len()
+    }
+
+    /// Whether `len` is zero.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// How many entries all blocks have. As few as `capacity - entries + 1` items may fill the queue, as blocks are
+    /// reused whole.
+    pub fn capacity(&self) -> usize {
+        self.shared.layout.capacity()
+    }
+
+    /// Whether every consumer is gone. Then it stays so, and every push is refused.
+    pub fn is_closed(&self) -> bool {
+        self.shared.consumers_gone()
+    }
+}
+
+impl<T: Send, W: Wait> Clone for Producer<T, W> {
+    fn clone(&self) -> Self {
+        // Relaxed: this handle keeps the count above zero meanwhile.
+        self.shared.handles.producers.fetch_add(1, Relaxed);
+        Self { shared: self.shared.clone() }
+    }
+}
+
+impl<T: Send, W: Wait> Drop for Producer<T, W> {
+    fn drop(&mut self) {
+        // (bbq.17) Release, pairs with (bbq.16): what was pushed comes before the count.
+        if self.shared.handles.producers.fetch_sub(1, edge("bbq.17", Release)) == 1 {
+            self.shared.wait.ring_all();
+        }
+    }
+}
+
+impl<T: Send, W: Wait> fmt::Debug for Producer<T, W> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Producer").field("len", &self.len()).field("capacity", &self.capacity()).finish_non_exhaustive()
+    }
+}
+
+crate::wait::producer!(shared batches Producer[T: Send]);

@@ -1,0 +1,136 @@
+//! BBQ for one producer and one consumer: no read-modify-write, grants, and any item.
+//!
+//! | | |
+//! |---|---|
+//! | order | FIFO, linearizable |
+//! | who | one producer, one consumer |
+//! | items | any `T: Send` |
+//! | progress | `try_push` and `try_pop` are wait-free; never `Busy` |
+//! | cost | a push: one write of an entry, one store of a cursor. A pop: one read of an entry; one load of a cursor when all that was seen is popped. Each side looks at, or writes, one more cursor per block |
+//!
+//! From J. Wang et al., *BBQ: A Block-based Bounded Queue for Exchanging Data and Profiling*, USENIX ATC 2022; section 2.4.5 of
+//! the thesis: with one producer, what is allocated is what is committed once the entry is written, and with one consumer, what
+//! is reserved is what is consumed, so two of a block's four cursors are left, and both heads are private. Different from the
+//! paper: a cursor is a position in the whole queue, so nothing is reset when a round begins; the consumer writes its cursor
+//! once per block, when it gives the block back; batches, grants, closing, and items with destructors.
+//!
+//! ```
+//! use thalweg_queue::{TryPopError, bbq};
+//!
+//! let (mut tx, mut rx) = bbq::spsc(8, 512)?;
+//! let producer = std::thread::spawn(move || (0..10_000_u64).try_for_each(|n| tx.push(n)));
+//! for n in 0..10_000 {
+//!     assert_eq!(rx.pop(), Ok(n));
+//! }
+//! producer.join().unwrap()?;
+//! assert_eq!(rx.try_pop(), Err(TryPopError::Closed));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! # Batches and grants
+//!
+//! [`Producer::try_push_slice`], [`Producer::try_push_many`], [`Consumer::try_pop_slice`] and [`Consumer::try_pop_many`] move as
+//! many items as there is room, or as there are, with one store of a cursor for each block they touch.
+//!
+//! [`Producer::reserve`] and [`Consumer::readable`] give the entries themselves, within one block, to be written or read in
+//! place. Whatever is not committed, or not released, when a grant is dropped, stays as it was.
+//!
+//! ```
+//! # #[cfg(not(loom))] {
+//! use thalweg_queue::bbq;
+//!
+//! let (mut tx, mut rx) = bbq::spsc::<u64>(2, 16)?;
+//! let mut grant = tx.reserve(10)?;
+//! grant.extend((0..).map(|n| n * n));
+//! assert_eq!(grant.commit(), 10);
+//!
+//! let grant = rx.readable(usize::MAX)?;
+//! assert_eq!(grant[..4], [0, 1, 4, 9]);
+//! grant.release(4);
+//! assert_eq!(rx.try_pop()?, 16);
+//! # }
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! # Capacity
+//!
+//! `blocks * entries` items fit; blocks are given back whole, so `Full` means that at least `(blocks - 1) * entries + 1` are
+//! waiting.
+//!
+//! # Invariants
+//!
+//! - **S1** The producer owns the entries from its position up to the end of its block, from the moment it has seen the block
+//!   granted. The consumer owns those from its position up to the position it has seen committed, which are written.
+//! - **S2** `committed` of a block is written by the producer only, and never runs back. It lies in the block's present round or
+//!   at its start, or at the end of an earlier one; so a position that it has passed is committed.
+//! - **S3** `granted` of a block is written by the consumer only: the start of the round for which the block is free.
+
+mod consumer;
+#[cfg(not(loom))]
+mod grant;
+mod producer;
+mod ring;
+
+pub use consumer::Consumer;
+#[cfg(not(loom))]
+pub use grant::{ReadGrant, WriteGrant};
+pub use producer::Producer;
+
+use super::heuristic_blocks;
+use crate::BuildError;
+use crate::wait::{Wait, Yield};
+use ring::Ring;
+use thalweg_sync::sync::Arc;
+
+/// Both ends of a queue.
+pub type Ends<T, W = Yield> = (Producer<T, W>, Consumer<T, W>);
+
+/// A queue of `blocks` blocks with `entries` entries each, for one producer and one consumer.
+///
+/// `blocks` must be a power of two and at least 2, `entries` at least 1.
+///
+/// Memory: the entries, and 256 bytes per block.
+pub fn spsc<T: Send>(blocks: usize, entries: usize) -> Result<Ends<T>, BuildError> {
+    with_wait(blocks, entries, Yield)
+}
+
+/// As [`spsc`], with at least `capacity` entries in a number of blocks chosen by [`heuristic_blocks`].
+///
+/// ```
+/// let (tx, _rx) = thalweg_queue::bbq::spsc::with_capacity::<u64>(4096)?;
+/// assert_eq!(tx.capacity(), 4096);
+/// # Ok::<(), thalweg_queue::BuildError>(())
+/// ```
+pub fn with_capacity<T: Send>(capacity: usize) -> Result<Ends<T>, BuildError> {
+    let blocks = heuristic_blocks(capacity);
+    spsc(blocks, capacity.div_ceil(blocks))
+}
+
+/// As [`spsc`], with ends that [wait](crate::wait) by `wait`.
+///
+/// ```
+/// use thalweg_queue::{Park, bbq};
+///
+/// let (mut tx, mut rx) = bbq::spsc::with_wait(2, 8, Park::new())?;
+/// let consumer = std::thread::spawn(move || rx.pop()); // sleeps until the push
+/// tx.push("hello")?;
+/// assert_eq!(consumer.join().unwrap(), Ok("hello"));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn with_wait<T: Send, W: Wait>(blocks: usize, entries: usize, wait: W) -> Result<Ends<T, W>, BuildError> {
+    spsc_from(0, blocks, entries, wait)
+}
+
+/// As [`with_wait`], but the count of blocks starts at `head` instead of 0: a queue that is old already, so that tests reach the
+/// wrap of its positions.
+#[doc(hidden)]
+pub fn spsc_from<T: Send, W: Wait>(
+    head: u64,
+    blocks: usize,
+    entries: usize,
+    wait: W,
+) -> Result<Ends<T, W>, BuildError> {
+    let (ring, start) = Ring::new(head, blocks, entries, wait)?;
+    let ring = Arc::new(ring);
+    Ok((Producer::new(ring.clone(), start), Consumer::new(ring, start)))
+}

@@ -1,0 +1,233 @@
+//! The ring of entries, and the two cursors of each block. All unsafe code on entries is here.
+
+use super::super::cursor::Layout;
+use crate::BuildError;
+use crate::edges::edge;
+use crate::ends::Ends;
+use crate::prefetch;
+use crate::wait::Wait;
+use alloc::boxed::Box;
+use core::mem::MaybeUninit;
+#[cfg(not(loom))]
+use core::ops::Range;
+use thalweg_sync::CachePadded;
+use thalweg_sync::atomic::AtomicU64;
+use thalweg_sync::atomic::Ordering::{Acquire, Relaxed, Release};
+use thalweg_sync::cell::Slot;
+
+/// A place in the queue: one entry, in one round.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Place {
+    /// How many entries come before it, over all rounds. Wraps.
+    pub(super) position: u64,
+    /// Which entry of the ring it is.
+    pub(super) entry: usize,
+    /// The block it lies in.
+    pub(super) block: usize,
+}
+
+/// What both sides share. Invariants S1 to S3 are in the module's documentation.
+#[derive(Debug)]
+pub(super) struct Ring<T, W: Wait> {
+    layout: Layout,
+    cursors: Box<[Cursors]>,
+    entries: Box<[Slot<MaybeUninit<T>>]>,
+    pub(super) ends: Ends,
+    pub(super) wait: W,
+    /// Where the consumer stopped, once it is gone: the entry, and its position.
+    stopped: [AtomicU64; 2],
+}
+
+/// The cursors of one block, each written by one side.
+#[derive(Debug)]
+struct Cursors {
+    /// The producer's: every position before it, in this block, is written.
+    committed: CachePadded<AtomicU64>,
+    /// The consumer's: the position at which the block may be filled from its start.
+    granted: CachePadded<AtomicU64>,
+}
+
+impl<T, W: Wait> Ring<T, W> {
+    /// How many entries make a line: how many steps there are from one prefetch to the next.
+    pub(super) const PER_LINE: usize = {
+        let size = if size_of::<T>() == 0 { 1 } else { size_of::<T>() };
+        if size >= 64 { 1 } else { 64 / size }
+    };
+
+    /// How many entries ahead each side asks for lines: eight lines. With four the two sides still meet in one line, and
+    /// with sixteen the lines are gone again before they are used.
+    pub(super) const AHEAD: usize = 8 * Self::PER_LINE;
+
+    /// An empty ring, and where both sides start: at the block number `head`.
+    pub(super) fn new(head: u64, blocks: usize, entries: usize, wait: W) -> Result<(Self, Place), BuildError> {
+        let layout = Layout::new(blocks, entries, size_of::<T>())?;
+        let first = (head % blocks as u64) as usize;
+        let cursors = (0..blocks).map(|block| {
+            // The round of a block before the first one has just begun again.
+            let ahead = (block + blocks - first) % blocks;
+            let start = head.wrapping_add(ahead as u64).wrapping_mul(entries as u64);
+            let at_start = || CachePadded(AtomicU64::new(start));
+            Cursors { committed: at_start(), granted: at_start() }
+        });
+        let place = Place { position: head.wrapping_mul(entries as u64), entry: first * entries, block: first };
+        let ring = Self {
+            layout,
+            cursors: cursors.collect(),
+            entries: (0..layout.capacity()).map(|_| Slot::new(MaybeUninit::uninit())).collect(),
+            ends: Ends::new(),
+            wait,
+            stopped: [AtomicU64::new(place.entry as u64), AtomicU64::new(place.position)],
+        };
+        Ok((ring, place))
+    }
+
+    /// How many entries all blocks have.
+    pub(super) fn capacity(&self) -> usize {
+        self.layout.capacity()
+    }
+
+    /// How many entries a block has.
+    #[inline(always)]
+    pub(super) fn block_entries(&self) -> usize {
+        self.layout.entries
+    }
+
+    /// The first entry of the block after the one at `place`, which ends there.
+    #[inline(always)]
+    pub(super) fn next_block(&self, place: Place) -> Place {
+        let block = (place.block + 1) & (self.layout.blocks - 1);
+        Place { position: place.position, entry: block * self.layout.entries, block }
+    }
+
+    /// Whether the producer may fill the block that starts at `place`.
+    #[inline]
+    pub(super) fn is_granted(&self, place: Place) -> bool {
+        // (spsc.1) Acquire, pairs with (spsc.2): what was in the block has been read. Relaxed would overwrite an entry that is
+        // being read.
+        self.cursors[place.block].granted.load(edge("spsc.1", Acquire)) == place.position
+    }
+
+    /// Gives the block back that ends at `place`. Only the consumer may.
+    #[inline]
+    pub(super) fn grant(&self, place: Place) {
+        let next_round = place.position.wrapping_add((self.layout.capacity() - self.layout.entries) as u64);
+        // (spsc.2) Release, pairs with (spsc.1).
+        self.cursors[place.block].granted.store(next_round, edge("spsc.2", Release));
+    }
+
+    /// Lets the consumer see everything before `end`, which lies in `block` or at its end. Only the producer may, and only
+    /// what it has written.
+    #[inline(always)]
+    pub(super) fn commit(&self, block: usize, end: u64) {
+        // (spsc.3) Release, pairs with (spsc.4): the entries are written before they can be seen. Relaxed would hand out an
+        // unwritten entry.
+        self.cursors[block].committed.store(end, edge("spsc.3", Release));
+    }
+
+    /// How many items are committed from `place` to the end of its block.
+    #[inline]
+    pub(super) fn committed(&self, place: Place) -> usize {
+        // (spsc.4) Acquire, pairs with (spsc.3).
+        let committed = self.cursors[place.block].committed.load(edge("spsc.4", Acquire));
+        // In an earlier round the cursor is behind (S2).
+        (committed.wrapping_sub(place.position) as i64).max(0) as usize
+    }
+
+    /// Asks for the line that the producer writes [`AHEAD`](Self::AHEAD) of `entry`.
+    #[inline(always)]
+    pub(super) fn ask_to_write(&self, entry: usize) {
+        // Beyond the end of the ring its start comes next. In a ring that is shorter than that there is nothing to ask for.
+        let ahead = entry + Self::AHEAD;
+        let ahead = if ahead < self.entries.len() { ahead } else { ahead - self.entries.len() };
+        if let Some(later) = self.entries.get(ahead) {
+            prefetch::for_write(later);
+        }
+    }
+
+    /// Asks for the line of `entry`, to read it.
+    #[inline(always)]
+    pub(super) fn ask_to_read(&self, entry: usize) {
+        if let Some(later) = self.entries.get(entry) {
+            prefetch::for_read(later);
+        }
+    }
+
+    /// Writes `value` into `entry`.
+    ///
+    /// # Safety
+    ///
+    /// The caller is the producer and owns the entry (S1).
+    #[inline(always)]
+    pub(super) unsafe fn write(&self, entry: usize, value: T) {
+        self.entries[entry].with_mut(|slot| {
+            // SAFETY: the entry is the caller's alone.
+            unsafe { (*slot).write(value) };
+        });
+    }
+
+    /// Copies `values` into the entries from `entry` on.
+    ///
+    /// # Safety
+    ///
+    /// The caller is the producer and owns as many entries from there on (S1).
+    #[inline]
+    pub(super) unsafe fn write_all(&self, entry: usize, values: &[T])
+    where
+        T: Copy,
+    {
+        for (slot, &value) in self.entries[entry..entry + values.len()].iter().zip(values) {
+            slot.with_mut(|slot| {
+                // SAFETY: the entry is the caller's alone.
+                unsafe { (*slot).write(value) };
+            });
+        }
+    }
+
+    /// Moves the item out of `entry`.
+    ///
+    /// # Safety
+    ///
+    /// The caller is the consumer, owns the entry (S1), and moves it out once.
+    #[inline(always)]
+    pub(super) unsafe fn read(&self, entry: usize) -> T {
+        // SAFETY: written, and the caller's alone.
+        self.entries[entry].with(|slot| unsafe { (*slot).assume_init_read() })
+    }
+
+    /// Entries as memory, for a grant. An engine sees the range as touched.
+    #[cfg(not(loom))]
+    #[track_caller]
+    pub(super) fn memory(&self, entries: Range<usize>, access: thalweg_sync::hint::Access) -> *mut MaybeUninit<T> {
+        let slots = &self.entries[entries];
+        thalweg_sync::hint::touch(slots.as_ptr().cast(), size_of_val(slots), access);
+        // A slot is transparent, and shared writing through this pointer is what it is for.
+        slots.as_ptr().cast::<MaybeUninit<T>>().cast_mut()
+    }
+
+    /// Notes where the consumer stopped, for the ring's own drop.
+    pub(super) fn stop(&self, place: Place) {
+        // Relaxed: read under the `Arc`'s own edge.
+        self.stopped[0].store(place.entry as u64, Relaxed);
+        self.stopped[1].store(place.position, Relaxed);
+    }
+}
+
+impl<T, W: Wait> Drop for Ring<T, W> {
+    /// Drops what was pushed while the consumer left.
+    fn drop(&mut self) {
+        let entry = self.stopped[0].load(Relaxed) as usize;
+        let mut place = Place { position: self.stopped[1].load(Relaxed), entry, block: entry / self.layout.entries };
+        loop {
+            let end = (place.block + 1) * self.layout.entries;
+            let items = self.committed(place);
+            for entry in place.entry..place.entry + items {
+                // SAFETY: both sides are gone, so this is the only access, and the consumer came no further than `place`.
+                drop(unsafe { self.read(entry) });
+            }
+            if place.entry + items < end {
+                return;
+            }
+            place = self.next_block(Place { position: place.position.wrapping_add(items as u64), ..place });
+        }
+    }
+}
