@@ -308,6 +308,12 @@ impl<T> Hold<T> {
         self.low
     }
 
+    /// What was held. Nothing is held now.
+    #[inline(always)]
+    pub(super) fn leave(&mut self) -> Self {
+        core::mem::replace(self, Self::NONE)
+    }
+
     /// Writes `value` behind the other items. There [must be room](Self::has_room).
     #[inline(always)]
     pub(super) fn push(&mut self, value: T) {

@@ -6,6 +6,7 @@ use super::block::Blocks;
 use super::block::Hold;
 use super::chain::{Chain, NoRoom};
 use crate::{BuildError, TryPushError};
+use alloc::boxed::Box;
 use core::fmt;
 use core::mem;
 
@@ -28,9 +29,9 @@ use core::mem;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn fifo<T: Send>(blocks: usize, entries: usize) -> Result<(Owner<T>, Stealer<T>), BuildError> {
-    let chain = Chain::new(blocks, entries)?;
+    let chain = Box::new(Chain::new(blocks, entries)?);
     let stealer = Stealer::new(chain.blocks().clone());
-    Ok((Owner { front: Hold::NONE, back: Hold::NONE, chain }, stealer))
+    Ok((Owner { ends: Ends::NONE, chain }, stealer))
 }
 
 /// The owner of a work-stealing queue: pushes, and pops what it pushed first. Dropping it grants all that is left to the
@@ -46,12 +47,12 @@ pub fn fifo<T: Send>(blocks: usize, entries: usize) -> Result<(Owner<T>, Stealer
 ///
 /// It holds the oldest block and the newest; all between them are granted. After `share` these two are granted too:
 /// the next pop takes the oldest back, the next push the newest.
+// On lines of its own: every push and pop writes here, and what lies beside it may be read by other threads.
+#[repr(align(128))]
 pub struct Owner<T: Send> {
-    /// Items of the oldest block, unless that is granted or there is none.
-    front: Hold<T>,
-    /// The newest block, unless that is granted or there is none. If it is the oldest too, `front` has its first items.
-    back: Hold<T>,
-    chain: Chain<T>,
+    ends: Ends<T>,
+    /// Boxed, and handed the ends by value: so those of a local owner can live in registers.
+    chain: Box<Chain<T>>,
 }
 
 impl<T: Send> Owner<T> {
@@ -64,48 +65,39 @@ impl<T: Send> Owner<T> {
     /// Thieves see the item when the owner has gone on to another block, or has called [`share`](Self::share).
     #[inline]
     pub fn push(&mut self, value: T) -> Result<(), TryPushError<T>> {
-        if !self.back.has_room() {
-            match self.make_room() {
+        if !self.ends.back.has_room() {
+            let room;
+            (self.ends, room) = make_room(&mut self.chain, self.ends.leave());
+            match room {
                 Ok(()) => {}
                 Err(NoRoom::Full) => return Err(TryPushError::Full(value)),
                 Err(NoRoom::Busy) => return Err(TryPushError::Busy(value)),
             }
         }
-        self.back.push(value);
+        self.ends.back.push(value);
         Ok(())
     }
 
     /// Pops what was pushed first, of what thieves have left. `None` if they have left nothing.
     #[inline]
     pub fn pop(&mut self) -> Option<T> {
-        if self.front.is_empty() {
+        if self.ends.front.is_empty() {
             // A queue that is nearly empty lives in one block: that should be quick too.
             if self.chain.used() == 1 {
-                self.front.absorb(&mut self.back);
+                self.ends.front.absorb(&mut self.ends.back);
             }
-            if self.front.is_empty() && !self.step_on() {
-                return None;
+            if self.ends.front.is_empty() {
+                self.ends = step_on(&mut self.chain, self.ends.leave());
             }
         }
-        self.front.pop_oldest()
+        self.ends.front.pop_oldest()
     }
 
     /// Lets thieves take everything. The next pop takes the oldest block back, the next push the newest.
     ///
     /// For before a task that is long or waits: else up to two blocks of items lie idle meanwhile. Costs two stores.
     pub fn share(&mut self) {
-        if self.chain.used() == 1 {
-            self.front.absorb(&mut self.back);
-        }
-        if !self.front.is_empty() {
-            self.chain.grant(0, mem::replace(&mut self.front, Hold::NONE));
-            if self.chain.used() == 1 {
-                self.back = Hold::NONE;
-            }
-        }
-        if !self.back.is_empty() {
-            self.chain.grant(self.chain.used() - 1, mem::replace(&mut self.back, Hold::NONE));
-        }
+        self.ends = share(&mut self.chain, self.ends.leave());
     }
 
     /// Another thief of this queue.
@@ -115,7 +107,7 @@ impl<T: Send> Owner<T> {
 
     /// How many items are left, now or lately. Exact when nobody steals. Costs a load per block in use.
     pub fn len(&self) -> usize {
-        self.front.len() + self.back.len() + self.chain.granted()
+        self.ends.front.len() + self.ends.back.len() + self.chain.granted()
     }
 
     /// Whether `len` is zero.
@@ -132,78 +124,122 @@ impl<T: Send> Owner<T> {
     pub(super) fn blocks(&self) -> thalweg_sync::sync::Arc<Blocks<T>> {
         self.chain.blocks().clone()
     }
+}
 
-    /// Takes the newest block back if it is granted.
-    fn take_back(&mut self) {
-        if self.chain.used() > 0 && self.chain.is_granted(self.chain.used() - 1) {
-            self.back = self.chain.take_over(self.chain.used() - 1);
-        }
-    }
+/// What the owner holds.
+struct Ends<T> {
+    /// Items of the oldest block, unless that is granted or there is none.
+    front: Hold<T>,
+    /// The newest block, unless that is granted or there is none. If it is the oldest too, `front` has its first items.
+    back: Hold<T>,
+}
 
-    /// Makes room in the newest block: by going on to another one, if need be.
-    #[cold]
-    fn make_room(&mut self) -> Result<(), NoRoom> {
-        self.take_back();
-        let newest_is_empty = self.back.is_empty() && (self.front.is_empty() || self.chain.used() > 1);
-        if newest_is_empty && self.chain.used() > 0 {
-            // Nothing is left in it. If a thief is still reading there, the block is left for later.
-            match self.chain.restart(self.chain.used() - 1) {
-                Some(hold) => self.back = hold,
-                None if self.back.has_room() => {}
-                None => {
-                    self.back = Hold::NONE;
-                    self.chain.drop_newest();
-                }
-            }
-        }
-        if !self.back.has_room() {
-            let next = match self.chain.add() {
-                // The oldest block may be empty, as only pops leave it. Then it can be the next.
-                Err(_) if self.front.is_empty() && self.chain.used() > 1 && !self.chain.is_granted(0) => {
-                    self.step_on();
-                    self.chain.add()?
-                }
-                result => result?,
-            };
-            let mut full = mem::replace(&mut self.back, next);
-            if self.chain.used() == 2 {
-                self.front.absorb(&mut full);
-            } else if !full.is_empty() {
-                self.chain.grant(self.chain.used() - 2, full);
-            }
-        }
-        Ok(())
-    }
+impl<T> Ends<T> {
+    const NONE: Self = Self { front: Hold::NONE, back: Hold::NONE };
 
-    /// Goes on to the oldest block with an item, when `front` has none. False if there is none.
-    #[cold]
-    fn step_on(&mut self) -> bool {
-        while self.chain.used() > 1 {
-            if self.chain.is_granted(0) {
-                self.front = self.chain.take_over(0);
-                if !self.front.is_empty() {
-                    return true;
-                }
-            }
-            self.front = Hold::NONE;
-            self.chain.drop_oldest();
-        }
-        self.take_back();
-        self.front.absorb(&mut self.back);
-        if !self.front.is_empty() {
-            return true;
-        }
-        // The last block stays, from its start if nobody reads there.
-        if self.chain.used() == 1
-            && let Some(hold) = self.chain.restart(0)
-        {
-            (self.front, self.back) = (Hold::NONE, hold);
-        }
-        false
+    /// What was held. Nothing is held now.
+    #[inline(always)]
+    fn leave(&mut self) -> Self {
+        mem::replace(self, Self::NONE)
     }
 }
 
+/// Takes the newest block back if it is granted.
+fn take_back<T>(chain: &mut Chain<T>, ends: &mut Ends<T>) {
+    if let Some(newest) = chain.used().checked_sub(1)
+        && chain.is_granted(newest)
+    {
+        ends.back = chain.take_over(newest);
+    }
+}
+
+/// Makes room in the newest block: by going on to another one, if need be. Returns what is held then.
+#[cold]
+#[inline(never)]
+fn make_room<T>(chain: &mut Chain<T>, mut ends: Ends<T>) -> (Ends<T>, Result<(), NoRoom>) {
+    take_back(chain, &mut ends);
+    let newest_is_empty = ends.back.is_empty() && (ends.front.is_empty() || chain.used() > 1);
+    if newest_is_empty && chain.used() > 0 {
+        // Nothing is left in it. If a thief is still reading there, the block is left for later.
+        match chain.restart(chain.used() - 1) {
+            Some(from_start) => ends.back = from_start,
+            None if ends.back.has_room() => {}
+            None => {
+                ends.back = Hold::NONE;
+                chain.drop_newest();
+            }
+        }
+    }
+    if ends.back.has_room() {
+        return (ends, Ok(()));
+    }
+    let mut next = chain.add();
+    if next.is_err() && ends.front.is_empty() && chain.used() > 1 && !chain.is_granted(0) {
+        // The oldest block is empty, and still in use, as only pops leave it. Now it can be the next.
+        ends = step_on(chain, ends);
+        next = chain.add();
+    }
+    match next {
+        Ok(next) => {
+            let mut full = mem::replace(&mut ends.back, next);
+            if chain.used() == 2 {
+                ends.front.absorb(&mut full);
+            } else if !full.is_empty() {
+                chain.grant(chain.used() - 2, full);
+            }
+            (ends, Ok(()))
+        }
+        Err(refusal) => (ends, Err(refusal)),
+    }
+}
+
+/// Goes on to the oldest block with an item, when `front` has none. Returns what is held then.
+#[cold]
+#[inline(never)]
+fn step_on<T>(chain: &mut Chain<T>, mut ends: Ends<T>) -> Ends<T> {
+    while chain.used() > 1 {
+        if chain.is_granted(0) {
+            ends.front = chain.take_over(0);
+            if !ends.front.is_empty() {
+                return ends;
+            }
+        }
+        ends.front = Hold::NONE;
+        chain.drop_oldest();
+    }
+    take_back(chain, &mut ends);
+    ends.front.absorb(&mut ends.back);
+    // The last block stays, from its start if nothing is left and nobody reads there.
+    if ends.front.is_empty()
+        && chain.used() == 1
+        && let Some(back) = chain.restart(0)
+    {
+        ends = Ends { front: Hold::NONE, back };
+    }
+    ends
+}
+
+/// Grants to thieves what is held.
+#[cold]
+#[inline(never)]
+fn share<T>(chain: &mut Chain<T>, mut ends: Ends<T>) -> Ends<T> {
+    if chain.used() == 1 {
+        ends.front.absorb(&mut ends.back);
+    }
+    if !ends.front.is_empty() {
+        chain.grant(0, ends.front.leave());
+        if chain.used() == 1 {
+            return Ends::NONE;
+        }
+    }
+    if !ends.back.is_empty() {
+        chain.grant(chain.used() - 1, ends.back.leave());
+    }
+    ends
+}
+
 impl<T: Send> Drop for Owner<T> {
+    #[inline]
     fn drop(&mut self) {
         self.share();
         self.chain.blocks().close();

@@ -6,6 +6,7 @@ use super::block::Blocks;
 use super::block::Hold;
 use super::chain::{Chain, NoRoom};
 use crate::{BuildError, TryPushError};
+use alloc::boxed::Box;
 use core::fmt;
 
 /// A work-stealing stack of `blocks` blocks with `entries` entries each. At least 2 blocks, at least 1 entry.
@@ -41,7 +42,7 @@ use core::fmt;
 /// # Ok::<(), thalweg_queue::BuildError>(())
 /// ```
 pub fn lifo<T: Send>(blocks: usize, entries: usize) -> Result<(Owner<T>, Stealer<T>), BuildError> {
-    let chain = Chain::new(blocks, entries)?;
+    let chain = Box::new(Chain::new(blocks, entries)?);
     let stealer = Stealer::new(chain.blocks().clone());
     Ok((Owner { hold: Hold::NONE, chain }, stealer))
 }
@@ -59,10 +60,13 @@ pub fn lifo<T: Send>(blocks: usize, entries: usize) -> Result<(Owner<T>, Stealer
 ///
 /// It holds the newest block; all before it are granted. After `share` the newest is granted too, and the next push
 /// or pop takes it back.
+// On lines of its own: every push and pop writes here, and what lies beside it may be read by other threads.
+#[repr(align(128))]
 pub struct Owner<T: Send> {
     /// The newest block, unless that is granted or there is none.
     hold: Hold<T>,
-    chain: Chain<T>,
+    /// Boxed, and handed the hold by value: so the hold of a local owner can live in registers.
+    chain: Box<Chain<T>>,
 }
 
 impl<T: Send> Owner<T> {
@@ -76,7 +80,9 @@ impl<T: Send> Owner<T> {
     #[inline]
     pub fn push(&mut self, value: T) -> Result<(), TryPushError<T>> {
         if !self.hold.has_room() {
-            match self.make_room() {
+            let room;
+            (self.hold, room) = make_room(&mut self.chain, self.hold.leave());
+            match room {
                 Ok(()) => {}
                 Err(NoRoom::Full) => return Err(TryPushError::Full(value)),
                 Err(NoRoom::Busy) => return Err(TryPushError::Busy(value)),
@@ -89,8 +95,8 @@ impl<T: Send> Owner<T> {
     /// Pops what was pushed last, of what thieves have left. `None` if they have left nothing.
     #[inline]
     pub fn pop(&mut self) -> Option<T> {
-        if self.hold.is_empty() && !self.step_back() {
-            return None;
+        if self.hold.is_empty() {
+            self.hold = step_back(&mut self.chain, self.hold.leave());
         }
         self.hold.pop_newest()
     }
@@ -99,10 +105,7 @@ impl<T: Send> Owner<T> {
     ///
     /// For before a task that is long or waits: else up to a block of items lies idle meanwhile. Costs a store.
     pub fn share(&mut self) {
-        if !self.hold.is_empty() {
-            let hold = core::mem::replace(&mut self.hold, Hold::NONE);
-            self.chain.grant(self.chain.used() - 1, hold);
-        }
+        self.hold = share(&mut self.chain, self.hold.leave());
     }
 
     /// Another thief of this queue.
@@ -129,62 +132,78 @@ impl<T: Send> Owner<T> {
     pub(super) fn blocks(&self) -> thalweg_sync::sync::Arc<Blocks<T>> {
         self.chain.blocks().clone()
     }
+}
 
-    /// Takes the newest block back if it is granted.
-    fn take_back(&mut self) {
-        if self.chain.used() > 0 && self.chain.is_granted(self.chain.used() - 1) {
-            self.hold = self.chain.take_over(self.chain.used() - 1);
-        }
-    }
-
-    /// Makes room in the block that is held: by going on to another one, if need be.
-    #[cold]
-    fn make_room(&mut self) -> Result<(), NoRoom> {
-        self.take_back();
-        if self.hold.is_empty() && self.chain.used() > 0 {
-            // Thieves took what was in it. If one is still reading there, the block is left for later.
-            match self.chain.restart(self.chain.used() - 1) {
-                Some(hold) => self.hold = hold,
-                None if self.hold.has_room() => {}
-                None => {
-                    self.hold = Hold::NONE;
-                    self.chain.drop_newest();
-                }
-            }
-        }
-        if !self.hold.has_room() {
-            let next = self.chain.add()?;
-            let full = core::mem::replace(&mut self.hold, next);
-            if !full.is_empty() {
-                self.chain.grant(self.chain.used() - 2, full);
-            }
-        }
-        Ok(())
-    }
-
-    /// Goes back to the newest block with an item. False if there is none.
-    #[cold]
-    fn step_back(&mut self) -> bool {
-        while self.chain.used() > 0 {
-            self.take_back();
-            if !self.hold.is_empty() {
-                return true;
-            }
-            if self.chain.used() == 1 {
-                // The last one stays, from its start if nobody reads there.
-                if let Some(hold) = self.chain.restart(0) {
-                    self.hold = hold;
-                }
-                return false;
-            }
-            self.hold = Hold::NONE;
-            self.chain.drop_newest();
-        }
-        false
+/// Takes the newest block back if it is granted; else `hold` is what the owner holds of it.
+fn take_back<T>(chain: &mut Chain<T>, hold: Hold<T>) -> Hold<T> {
+    match chain.used().checked_sub(1) {
+        Some(newest) if chain.is_granted(newest) => chain.take_over(newest),
+        _ => hold,
     }
 }
 
+/// Makes room behind `hold`: by going on to another block, if need be. Returns what is held then.
+#[cold]
+#[inline(never)]
+fn make_room<T>(chain: &mut Chain<T>, hold: Hold<T>) -> (Hold<T>, Result<(), NoRoom>) {
+    let mut hold = take_back(chain, hold);
+    if hold.is_empty() && chain.used() > 0 {
+        // Thieves took what was in it. If one is still reading there, the block is left for later.
+        match chain.restart(chain.used() - 1) {
+            Some(from_start) => hold = from_start,
+            None if hold.has_room() => {}
+            None => {
+                hold = Hold::NONE;
+                chain.drop_newest();
+            }
+        }
+    }
+    if hold.has_room() {
+        return (hold, Ok(()));
+    }
+    match chain.add() {
+        Ok(next) => {
+            if !hold.is_empty() {
+                chain.grant(chain.used() - 2, hold);
+            }
+            (next, Ok(()))
+        }
+        Err(refusal) => (hold, Err(refusal)),
+    }
+}
+
+/// Goes back to the newest block with an item, when `hold` has none. Returns what is held then.
+#[cold]
+#[inline(never)]
+fn step_back<T>(chain: &mut Chain<T>, mut hold: Hold<T>) -> Hold<T> {
+    while chain.used() > 0 {
+        hold = take_back(chain, hold);
+        if !hold.is_empty() {
+            break;
+        }
+        if chain.used() == 1 {
+            // The last one stays, from its start if nobody reads there.
+            return chain.restart(0).unwrap_or(hold);
+        }
+        hold = Hold::NONE;
+        chain.drop_newest();
+    }
+    hold
+}
+
+/// Grants `hold` to thieves.
+#[cold]
+#[inline(never)]
+fn share<T>(chain: &mut Chain<T>, hold: Hold<T>) -> Hold<T> {
+    if hold.is_empty() {
+        return hold;
+    }
+    chain.grant(chain.used() - 1, hold);
+    Hold::NONE
+}
+
 impl<T: Send> Drop for Owner<T> {
+    #[inline]
     fn drop(&mut self) {
         self.share();
         self.chain.blocks().close();

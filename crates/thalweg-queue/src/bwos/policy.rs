@@ -14,8 +14,9 @@
 use alloc::boxed::Box;
 use core::fmt;
 
-/// Chooses victims. One thief asks it: whenever it wants to steal, again after each try that gave nothing, up to
-/// [`tries`](Self::tries) times. After that the thief looks at every queue, so a policy may be wrong but not lose work.
+/// Chooses victims. One thief asks it: whenever it wants to steal, and again after each choice that gave nothing, up to
+/// [`tries`](Self::tries) times. After that [`Thief::steal`](super::Thief::steal) looks at every queue, so a policy may
+/// be wrong but not lose work.
 pub trait Policy: Send {
     /// The queue to try next: one of [`victims.all()`](Victims::all), which is not empty. `attempt` counts from 0 in
     /// each search.
@@ -26,7 +27,7 @@ pub trait Policy: Send {
         Accept::Oldest
     }
 
-    /// How often to choose before every queue is looked at.
+    /// How often to choose in one search.
     fn tries(&self, victims: &Victims<'_>) -> usize {
         victims.all().len()
     }

@@ -139,28 +139,51 @@ impl<T: Send, P: Policy> Thief<T, P> {
         })
     }
 
+    /// Steals an item from one queue: the first that the policy chooses and accepts. An error says nothing of the others.
+    ///
+    /// For a worker that has something else to do meanwhile. Before it sleeps, it has to ask [`steal`](Self::steal).
+    #[inline]
+    pub fn try_steal(&mut self) -> Result<T, StealError> {
+        for attempt in 0..self.policy.tries(&Victims::new(&self.others, &self.near, &*self.members)) {
+            let Some((victim, block)) = self.choose(attempt) else { continue };
+            let stealer = &self.members.stealers[victim];
+            let stolen = block.map_or_else(|| stealer.steal(), |block| stealer.steal_in(block));
+            if stolen.is_ok() {
+                self.policy.stole(victim);
+            }
+            return stolen;
+        }
+        Err(StealError::Empty)
+    }
+
+    /// A victim, and the block if only that one is meant; nothing if the policy does not accept its own choice.
+    #[inline]
+    fn choose(&mut self, attempt: usize) -> Option<(usize, Option<usize>)> {
+        let victims = Victims::new(&self.others, &self.near, &*self.members);
+        let victim = self.policy.choose(&victims, attempt, &mut self.rng);
+        match self.policy.accept(&victims, victim, &mut self.rng) {
+            Accept::No => None,
+            Accept::Oldest => Some((victim, None)),
+            Accept::Block(block) => Some((victim, Some(block))),
+        }
+    }
+
     fn search<R>(
         &mut self,
         mut steal: impl FnMut(&Stealer<T>, Option<usize>) -> Result<R, StealError>,
     ) -> Result<R, StealError> {
-        let Self { members, others, near, rng, policy } = self;
-        if others.is_empty() {
+        if self.others.is_empty() {
             return Err(StealError::Closed);
         }
-        let victims = Victims::new(others, near, &**members);
-        for attempt in 0..policy.tries(&victims) {
-            let victim = policy.choose(&victims, attempt, rng);
-            let block = match policy.accept(&victims, victim, rng) {
-                Accept::No => continue,
-                Accept::Oldest => None,
-                Accept::Block(block) => Some(block),
-            };
-            if let Ok(stolen) = steal(&members.stealers[victim], block) {
-                policy.stole(victim);
+        for attempt in 0..self.policy.tries(&Victims::new(&self.others, &self.near, &*self.members)) {
+            let Some((victim, block)) = self.choose(attempt) else { continue };
+            if let Ok(stolen) = steal(&self.members.stealers[victim], block) {
+                self.policy.stole(victim);
                 return Ok(stolen);
             }
         }
         // Chance may have missed something. Not all thieves should begin at the same queue.
+        let Self { members, others, rng, policy, .. } = self;
         let start = rng.below(others.len());
         let mut closed = true;
         let mut busy = false;
