@@ -21,6 +21,7 @@ pub mod harness;
 pub mod machine;
 pub mod ours;
 pub mod peers;
+pub mod queues;
 pub mod records;
 pub mod registry;
 pub mod streams;

@@ -1,7 +1,7 @@
 //! Every experiment, one line each.
 
 use crate::harness::Experiment;
-use crate::streams;
+use crate::{queues, streams};
 
 /// The experiments, in the order in which `lab list` shows them.
 pub static EXPERIMENTS: &[Experiment] = &[
@@ -17,4 +17,6 @@ pub static EXPERIMENTS: &[Experiment] = &[
     streams::schemes::EXPERIMENT,
     streams::report::EXPERIMENT,
     streams::build::EXPERIMENT,
+    queues::stealing::EXPERIMENT,
+    queues::pool::EXPERIMENT,
 ];

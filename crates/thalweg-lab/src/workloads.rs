@@ -1,5 +1,7 @@
 //! The work that contenders do, and how its result is checked. Written once, used by everybody.
 
+pub mod stealing;
+
 use std::hint::black_box;
 use std::ops::Range;
 use std::sync::Mutex;

@@ -1,6 +1,7 @@
 //! What thalweg is compared with. One file for each crate or technique; what they compute is in [`workloads`](crate::workloads).
 
 pub mod crossbeam;
+pub mod deques;
 pub mod iterators;
 pub mod plain;
 pub mod rayon;
