@@ -13,6 +13,8 @@ use crate::run::stats::Row;
 use crate::run::worker::Worker;
 use crate::run::{Bodies, Core, Cx, Outcome, State};
 use crate::scheme::Scheme;
+#[cfg(test)]
+use crate::scheme::View;
 use crate::window::Assemble;
 use std::mem;
 use thalweg_sync::CachePadded;
@@ -251,5 +253,15 @@ impl Graph<'_> {
         (0..self.links.len())
             .filter(|&edge| test(of(self.links[edge].from.kernel), of(self.links[edge].to.kernel)))
             .collect()
+    }
+}
+
+#[cfg(test)]
+impl Graph<'_> {
+    /// Lets `look` see the graph as the first worker's policy does, in a run that has not begun.
+    pub(crate) fn looked_at<R>(&self, scheme: Scheme, look: impl FnOnce(&Core, &View<'_>) -> R) -> R {
+        let core = self.core(scheme);
+        let bodies = Kernels(&self.kernels);
+        look(&core, &View::new(&Worker::new(&core, &bodies, 0)))
     }
 }

@@ -58,3 +58,48 @@ impl Policy for PollingWorker {
         view.any_from(self.turn)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::prelude::*;
+
+    /// The order in which a worker takes the kernels of `first >> third` and `second >> fourth`, made in this order.
+    fn order(scheme: &str, first_pair: bool, second_pair: bool) -> Vec<usize> {
+        let mut graph = Graph::new();
+        let (first, second) = (graph.source(0..0_u64), graph.source(0..0_u64));
+        let (third, fourth) = (graph.sink(|_: u64| ()), graph.sink(|_: u64| ()));
+        let (one, two) = (first >> third, second >> fourth);
+        graph += if first_pair { one.together() } else { one };
+        graph += if second_pair { two.together() } else { two };
+        graph.looked_at(Scheme::named(scheme).unwrap().workers(1), |core, view| {
+            let mut policy = core.scheme.policy(&Setup { view });
+            let choices: Vec<_> = (0..8)
+                .map(|_| match policy.next(view, 0, Event::Ran { emitted: None, more: true }) {
+                    Choice::Run(kernel) => kernel,
+                    other => panic!("{other:?}"),
+                })
+                .collect();
+            assert_eq!(choices[..4], choices[4..], "round by round");
+            choices[..4].to_vec()
+        })
+    }
+
+    /// Whether `next` comes right after `kernel`, round and round.
+    fn follows(order: &[usize], kernel: usize, next: usize) -> bool {
+        let place = order.iter().position(|&other| other == kernel).unwrap();
+        order[(place + 1) % order.len()] == next
+    }
+
+    #[test]
+    fn kernels_hinted_to_stay_together_are_taken_one_after_the_other() {
+        for scheme in ["pw", "pw_dyn", "mix", "mix_dyn"] {
+            let unhinted = order(scheme, false, false);
+            assert!(follows(&unhinted, 0, 1) && follows(&unhinted, 2, 3), "as they were made: {unhinted:?}");
+            assert!(follows(&order(scheme, true, false), 0, 2));
+            assert!(follows(&order(scheme, false, true), 1, 3));
+            let both = order(scheme, true, true);
+            assert!(follows(&both, 0, 2) && follows(&both, 1, 3), "{both:?}");
+        }
+    }
+}
