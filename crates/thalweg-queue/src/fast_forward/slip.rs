@@ -80,3 +80,83 @@ impl Slipping {
         }
     }
 }
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+    use alloc::vec::Vec;
+    use core::cell::Cell;
+
+    const SLIP: Slip = Slip { danger: 4, good: 9, every: 5 };
+
+    /// A queue that grows by an item with each question, up to `most`.
+    struct Stream {
+        length: Cell<usize>,
+        most: usize,
+        questions: Cell<usize>,
+    }
+
+    impl Stream {
+        fn new(length: usize, most: usize) -> Self {
+            Self { length: Cell::new(length), most, questions: Cell::new(0) }
+        }
+
+        fn filled(&self, n: usize) -> bool {
+            self.questions.set(self.questions.get() + 1);
+            let length = self.length.get();
+            self.length.set((length + 1).min(self.most.max(length)));
+            length > n
+        }
+    }
+
+    #[test]
+    fn below_danger_it_waits_for_good() {
+        for length in 1..SLIP.danger {
+            let stream = Stream::new(length, 100);
+            Slipping::new(SLIP, 100).adjust(|n| stream.filled(n));
+            assert!(stream.length.get() >= SLIP.good, "from {length}");
+        }
+    }
+
+    #[test]
+    fn from_danger_on_it_asks_once_and_goes_on() {
+        for length in [SLIP.danger, SLIP.good] {
+            let stream = Stream::new(length, length);
+            Slipping::new(SLIP, 100).adjust(|n| stream.filled(n));
+            assert_eq!(stream.questions.get(), 1);
+        }
+    }
+
+    #[test]
+    fn a_stream_that_pauses_is_not_waited_for() {
+        let stream = Stream::new(1, 3);
+        Slipping::new(SLIP, 100).adjust(|n| stream.filled(n));
+        assert_eq!(stream.length.get(), 3);
+    }
+
+    #[test]
+    fn it_looks_every_so_many_pops_and_after_one_in_vain() {
+        let stream = Stream::new(SLIP.good, SLIP.good);
+        let mut slipping = Slipping::new(SLIP, 100);
+        let looks = |slipping: &mut Slipping| {
+            let before = stream.questions.get();
+            slipping.adjust(|n| stream.filled(n));
+            stream.questions.get() > before
+        };
+        let pattern: Vec<_> = (0..11).map(|_| looks(&mut slipping)).collect();
+        let expected: Vec<_> = (0..11).map(|pop| pop % SLIP.every == 0).collect();
+        assert_eq!(pattern, expected);
+        slipping.look_soon();
+        assert!(looks(&mut slipping) && !looks(&mut slipping));
+    }
+
+    #[test]
+    fn good_is_at_most_the_capacity() {
+        let stream = Stream::new(1, 6);
+        Slipping::new(SLIP, 6).adjust(|n| {
+            assert!(n < 6, "the ring has no more slots");
+            stream.filled(n)
+        });
+        assert_eq!(stream.length.get(), 6);
+    }
+}
