@@ -37,7 +37,7 @@ use thalweg_sync::engine::{Operation, Site};
 
 /// A choice that is still to be tried.
 #[derive(Clone, Copy, Debug)]
-enum Work {
+pub(super) enum Work {
     /// Let `read` read from `from`.
     Read { read: EventId, from: EventId, spurious: bool },
     /// Put `write` at `place`.
@@ -58,7 +58,7 @@ pub(crate) struct Rules {
 #[derive(Debug)]
 pub(crate) struct Explorer {
     pub(crate) graph: Graph,
-    work: Vec<Work>,
+    pub(super) work: Vec<Work>,
     /// The graphs that led to this one, with their work.
     below: Vec<(Graph, Vec<Work>)>,
     rules: Rules,
@@ -95,7 +95,7 @@ impl Explorer {
     }
 
     /// Lets `read` read from `from`, or fail spuriously doing so.
-    fn assign(&mut self, read: EventId, from: EventId, spurious: bool) {
+    pub(super) fn assign(&mut self, read: EventId, from: EventId, spurious: bool) {
         let loc = self.graph.node(read).loc;
         let value = self.graph.written(loc, from);
         let node = self.graph.node_mut(read);
@@ -254,7 +254,7 @@ impl Explorer {
 
     /// Whether `event` is what it would be, were it added last to what came before it and what is before `write`: it
     /// is the newest write, or reads it, and nothing that came before reads it (T2).
-    fn is_maximal(&self, event: EventId, write: EventId) -> bool {
+    pub(super) fn is_maximal(&self, event: EventId, write: EventId) -> bool {
         let graph = &self.graph;
         let (node, before) = (graph.node(event), &graph.node(write).porf);
         let counts =

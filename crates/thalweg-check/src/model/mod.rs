@@ -33,6 +33,8 @@ mod guide;
 mod places;
 mod psc;
 mod report;
+#[cfg(test)]
+mod rules;
 mod run;
 mod slots;
 mod view;
