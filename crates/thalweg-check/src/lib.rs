@@ -38,6 +38,9 @@
 //!   ([`Check::spurious`]).
 //! - [`spin::until`](thalweg_sync::spin::until) is explored once per outcome. Any other loop that waits has no end, and
 //!   is reported at [`Check::max_events`].
+//! - A violation prints the execution, event by event, and a line of text by which [`Check::replay`] runs it alone.
+//! - Memory that is accessed after it was freed, freed twice, or not freed is seen if [`Heap`] is the program's
+//!   allocator.
 //! - The order on `SeqCst` events is that of RC11, or of C++20: [`ScAxiom`].
 //! - Not explored: load buffering, which RC11 forbids; accesses of mixed size; who drops an `Arc` last.
 //!
@@ -115,6 +118,7 @@ mod world;
 pub use failure::{Action, Cause, Failure, Reason, Step, Waiting};
 pub use fuzz::{Fuzz, Summary, replay};
 pub use model::{
-    Check, Event, EventId, EventKind, ExecutionGraph, Explored, Mark, Memory, Rule, ScAxiom, Violation, assume, mark,
+    Check, Event, EventId, EventKind, ExecutionGraph, Explored, Heap, Mark, Memory, Rule, ScAxiom, Violation, assume,
+    mark,
 };
 pub use schedule::Strategy;

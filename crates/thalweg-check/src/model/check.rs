@@ -62,6 +62,7 @@ pub struct Check {
     limits: Limits,
     max_executions: Option<u64>,
     max_time: Option<Duration>,
+    leaks: bool,
     hook: Option<Hook>,
 }
 
@@ -111,6 +112,7 @@ impl Check {
             limits: Limits { events: 10_000, stack_bytes: 256 << 10 },
             max_executions: None,
             max_time: None,
+            leaks: false,
             hook: None,
         }
     }
@@ -148,6 +150,17 @@ impl Check {
     /// Whether a weak compare-exchange may fail though it read the value that it expected.
     pub fn spurious(mut self, spurious: bool) -> Self {
         self.rules.spurious = spurious;
+        self
+    }
+
+    /// Whether a complete execution that has not freed what it allocated is a violation. The client is run once more,
+    /// before the others, for what is allocated once per process.
+    ///
+    /// # Panics
+    ///
+    /// A check with it, if [`Heap`](super::Heap) is not the program's allocator.
+    pub fn leaks(mut self, leaks: bool) -> Self {
+        self.leaks = leaks;
         self
     }
 
@@ -211,6 +224,11 @@ impl Check {
             Explored { complete: 0, blocked: 0, dropped: 0, events: 0, duration: Duration::ZERO, bounded: false };
         #[cfg(debug_assertions)]
         let mut met = std::collections::HashSet::new();
+        if self.leaks {
+            assert!(run.blocks().is_installed(), "leaks are seen by `Heap` only: make it the `#[global_allocator]`");
+            let first = Run::new(Explorer::new(self.rules, None), self.limits);
+            first.enter(|| first.execute(client));
+        }
         run.enter(|| {
             loop {
                 let outcome = run.execute(client);
@@ -253,6 +271,11 @@ impl Check {
 
     /// Whether a complete execution meets its specification.
     fn judge(&self, run: &Run) -> Option<Rule> {
+        if self.leaks
+            && let (blocks @ 1.., bytes) = run.blocks().leaked()
+        {
+            return Some(Rule::Leaks { blocks, bytes });
+        }
         let hook = self.hook.as_ref()?;
         let state = run.state();
         let result = catch_unwind(AssertUnwindSafe(|| hook(&state.explorer.graph)));

@@ -2,6 +2,7 @@
 
 use super::explore::writes;
 use super::graph::{EventId, Kind, Location};
+use super::heap::engine_side;
 use super::report::Rule;
 use super::run::{Attempt, Ending, Run, State, Status};
 use std::panic::Location as Here;
@@ -20,13 +21,14 @@ type Read = Result<u64, u64>;
 // dropped, once.
 unsafe impl Engine for Run {
     fn atomic(&self, access: &Atomic<'_>) -> Read {
+        let _engine = engine_side();
         if self.is_passive() {
             return access.perform();
         }
-        let result = match access.operation() {
+        let result = self.check_alive(access.address(), access.at()).and_then(|()| match access.operation() {
             Operation::Store(value) => self.write(access, value).map(|()| Ok(value)),
             _ => self.read(access),
-        };
+        });
         result.unwrap_or_else(|ending| {
             // A lock that is given back must be, also when its owner ends here.
             let _ = access.perform();
@@ -35,6 +37,7 @@ unsafe impl Engine for Run {
     }
 
     fn fence(&self, ordering: Ordering, at: Site) {
+        let _engine = engine_side();
         if !self.is_passive()
             && let Err(ending) = self.plain(Kind::Fence(ordering), 0, at)
         {
@@ -43,10 +46,11 @@ unsafe impl Engine for Run {
     }
 
     fn slot_begin(&self, span: &Span) {
+        let _engine = engine_side();
         if self.is_passive() {
             return;
         }
-        let result = self.step().and_then(|()| {
+        let result = self.step().and_then(|()| self.check_alive(span.address, span.at)).and_then(|()| {
             let mut state = self.state();
             let (thread, before) = (state.current, state.now());
             if span.may_be_uninit && span.access == Access::Read && !state.slots.is_written(span.address) {
@@ -66,6 +70,7 @@ unsafe impl Engine for Run {
     }
 
     fn slot_end(&self, span: &Span) {
+        let _engine = engine_side();
         if !self.is_passive() {
             let mut state = self.state();
             let (thread, done) = (state.current, state.thread().done);
@@ -74,6 +79,7 @@ unsafe impl Engine for Run {
     }
 
     fn touch(&self, span: &Span) {
+        let _engine = engine_side();
         if self.is_passive() {
             return;
         }
@@ -86,6 +92,7 @@ unsafe impl Engine for Run {
     }
 
     fn retire(&self, address: usize, bytes: usize) {
+        let _engine = engine_side();
         let user = {
             let mut state = self.state();
             let user = if self.is_passive() { None } else { state.user(address, bytes) };
@@ -102,14 +109,17 @@ unsafe impl Engine for Run {
     }
 
     fn release(&self, object: usize, is_last: &dyn Fn() -> bool) {
+        let _engine = engine_side();
         if !self.is_passive()
-            && let Err(ending) = self.drop_handle(object, is_last)
+            && let Err(ending) =
+                self.check_alive(object, Here::caller()).and_then(|()| self.drop_handle(object, is_last))
         {
             self.end(ending);
         }
     }
 
     fn watch(&self) {
+        let _engine = engine_side();
         if !self.is_passive() {
             let mut state = self.state();
             let first = state.thread().done;
@@ -118,6 +128,7 @@ unsafe impl Engine for Run {
     }
 
     fn wait(&self, at: Site) {
+        let _engine = engine_side();
         if self.is_passive() {
             self.wait_while_passive();
         } else if let Err(ending) = self.wait_for_change(at) {
@@ -126,6 +137,7 @@ unsafe impl Engine for Run {
     }
 
     fn unwatch(&self) {
+        let _engine = engine_side();
         if !self.is_passive() {
             let mut state = self.state();
             let thread = state.thread_mut();
@@ -139,6 +151,7 @@ unsafe impl Engine for Run {
     }
 
     fn park(&self, token: usize, deadline: Option<u64>, at: Site) {
+        let _engine = engine_side();
         if self.is_passive() {
             self.wait_while_passive();
             return;
@@ -160,6 +173,7 @@ unsafe impl Engine for Run {
     }
 
     fn yield_now(&self, _at: Site) {
+        let _engine = engine_side();
         if !self.is_passive()
             && let Err(ending) = self.step()
         {
@@ -168,6 +182,7 @@ unsafe impl Engine for Run {
     }
 
     fn spawn(&self, body: Box<dyn FnOnce() + Send>, at: Site) -> ThreadId {
+        let _engine = engine_side();
         if self.is_passive() {
             // Nobody will run it: as if it had ended at once.
             drop(body);
@@ -180,6 +195,7 @@ unsafe impl Engine for Run {
     }
 
     fn join(&self, thread: ThreadId, at: Site) {
+        let _engine = engine_side();
         let Ok(child) = u32::try_from(thread.0) else { return };
         if self.is_passive() {
             while !self.has_ended(child) {
@@ -191,6 +207,7 @@ unsafe impl Engine for Run {
     }
 
     fn now(&self, _at: Site) -> u64 {
+        let _engine = engine_side();
         if self.is_passive() {
             return 0;
         }
@@ -203,6 +220,7 @@ unsafe impl Engine for Run {
     }
 
     fn work(&self, cycles: u64) {
+        let _engine = engine_side();
         if !self.is_passive() {
             self.state().thread_mut().clock += cycles;
         }
@@ -216,6 +234,15 @@ unsafe impl Engine for Run {
 }
 
 impl Run {
+    /// The memory at `address` is not to be freed, see [`Blocks`](super::heap::Blocks).
+    fn check_alive(&self, address: usize, at: Site) -> Result<(), Ending> {
+        if self.blocks().is_freed(address) {
+            let thread = self.state().current;
+            self.fail(Rule::UseAfterFree { thread, at })?;
+        }
+        Ok(())
+    }
+
     fn write(&self, access: &Atomic<'_>, value: u64) -> Result<(), Ending> {
         let kind = Kind::Write { order: access.ordering(), exclusive: false };
         if let Some(id) = self.recorded() {

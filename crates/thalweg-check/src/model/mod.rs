@@ -5,7 +5,7 @@
 //! | explores | all consistent graphs of events, reads-from and modification order, under RC11, RA or SC |
 //! | once | two complete executions differ in an event, in what a read reads, or in the order of two writes |
 //! | cost | one run of the client per execution, blocked or dropped beginning; memory: a stack of graphs, at most one per event |
-//! | reports | panics, races on slots, waits that never end, loops without end, clients that are not deterministic |
+//! | reports | panics, races on slots, uninitialised slots, objects dropped in use; with [`Heap`] use after free, double free, leaks; waits that never end, loops without end, clients that are not deterministic |
 //! | not explored | cycles in po and rf together (load buffering), which RC11 forbids; accesses of mixed size; which thread drops an `Arc` last |
 //!
 //! From M. Kokologiannakis and others, *Truly Stateless, Optimal Dynamic Partial Order Reduction* (TruSt), POPL 2022,
@@ -20,7 +20,7 @@
 //! | [`graph`], [`clock`] | events, orders, clocks; G1 to G4 |
 //! | [`consistency`], [`psc`] | the axioms; C1 to C3 |
 //! | [`run`], [`engine`], [`places`] | one execution: coroutines, replay, the facade's operations; R1 to R5 |
-//! | [`slots`] | races on plain memory |
+//! | [`slots`], [`heap`] | races on plain memory; use after free, leaks |
 //! | [`view`], [`report`], [`guide`] | an execution as its reader sees it; running it alone |
 
 mod check;
@@ -30,6 +30,7 @@ mod engine;
 mod explore;
 mod graph;
 mod guide;
+mod heap;
 mod places;
 mod psc;
 mod report;
@@ -41,6 +42,7 @@ mod view;
 
 pub use check::{Check, Explored, Memory, ScAxiom};
 pub use graph::{EventId, ExecutionGraph};
+pub use heap::Heap;
 pub use report::{Rule, Violation};
 pub use run::{assume, mark};
 pub use view::{Event, EventKind, Mark};

@@ -41,6 +41,22 @@ pub enum Rule {
         /// Where.
         at: Site,
     },
+    /// Memory was accessed that was freed. Only with [`Heap`](super::Heap).
+    UseAfterFree {
+        /// The thread.
+        thread: u32,
+        /// Where.
+        at: Site,
+    },
+    /// Memory was freed twice. Only with [`Heap`](super::Heap).
+    FreedTwice,
+    /// Every thread has ended, and memory was not freed. Only with [`Check::leaks`](super::Check::leaks).
+    Leaks {
+        /// How many blocks.
+        blocks: usize,
+        /// How many bytes they have.
+        bytes: usize,
+    },
     /// An atomic or a slot was dropped, and an access of another thread does not happen before that.
     DroppedInUse {
         /// The thread that drops it.
@@ -100,6 +116,7 @@ impl Rule {
             Self::Race { .. }
                 | Self::Uninitialised { .. }
                 | Self::DroppedInUse { .. }
+                | Self::UseAfterFree { .. }
                 | Self::Survives { .. }
                 | Self::Nondeterministic { .. }
         )
@@ -128,6 +145,13 @@ impl fmt::Display for Rule {
                 "the atomic first used at {at} began with {was}, and now begins with {is}: what a client uses must be \
                  made anew in each execution, so it may have no statics"
             ),
+            Self::UseAfterFree { thread, at } => {
+                write!(f, "use after free: thread {thread} at {at} accesses memory that was freed")
+            }
+            Self::FreedTwice => write!(f, "double free: a block was freed twice"),
+            Self::Leaks { blocks, bytes } => {
+                write!(f, "leak: {blocks} blocks of {bytes} bytes together were not freed")
+            }
             Self::DroppedInUse { dropper, user: (user, at) } => {
                 write!(f, "dropped in use: thread {dropper} drops what thread {user} accesses at {at}")
             }

@@ -18,6 +18,7 @@
 use super::clock::Clock;
 use super::explore::Explorer;
 use super::graph::{EventId, Kind};
+use super::heap::{Blocks, client_side, engine_side};
 use super::places::{ByAddress, Places};
 use super::report::Rule;
 use super::slots::Slots;
@@ -140,6 +141,7 @@ pub(crate) struct Run {
     limits: Limits,
     /// The execution is over (R4).
     ending: Cell<bool>,
+    blocks: Blocks,
     /// An operation was done while its thread unwound, and is not in the graph.
     unseen: Cell<bool>,
 }
@@ -172,6 +174,7 @@ pub fn assume(condition: bool) {
     let run = current::CURRENT.get().expect("an assumption is wrong, and no `Check` runs here that could drop it");
     // SAFETY: `enter` keeps the run alive as long as the pointer is set.
     let run = unsafe { run.as_ref() };
+    let _engine = engine_side();
     if !run.is_passive() {
         run.state().thread_mut().status = Status::Assumes;
         match run.switch() {
@@ -191,6 +194,7 @@ pub fn mark(mark: Mark, payload: u64) {
     let Some(run) = current::CURRENT.get() else { return };
     // SAFETY: as in `assume`.
     let run = unsafe { run.as_ref() };
+    let _engine = engine_side();
     if !run.is_passive()
         && let Err(ending) = run.plain(Kind::Mark(mark), payload, Location::caller())
     {
@@ -214,7 +218,13 @@ impl Run {
             steps: 0,
             stacks: Vec::new(),
         };
-        Self { state: RefCell::new(state), limits, ending: Cell::new(false), unseen: Cell::new(false) }
+        Self {
+            state: RefCell::new(state),
+            limits,
+            ending: Cell::new(false),
+            blocks: Blocks::default(),
+            unseen: Cell::new(false),
+        }
     }
 
     /// Calls `body`, in which [`execute`](Self::execute) may be called.
@@ -226,12 +236,16 @@ impl Run {
             }
         }
         let _restore = Restore(current::CURRENT.replace(Some(NonNull::from(self))));
-        thalweg_sync::engine::enter(self, body)
+        self.blocks.enter(|| thalweg_sync::engine::enter(self, body))
     }
 
     /// The state, for a moment that contains no switch (R1).
     pub(crate) fn state(&self) -> RefMut<'_, State> {
         self.state.borrow_mut()
+    }
+
+    pub(crate) fn blocks(&self) -> &Blocks {
+        &self.blocks
     }
 
     // What the scheduler does, between threads.
@@ -240,6 +254,7 @@ impl Run {
     pub(crate) fn execute(&self, client: &dyn Fn()) -> Outcome {
         self.ending.set(false);
         self.unseen.set(false);
+        self.blocks.end();
         self.state().reset();
         // SAFETY: the body runs, or is dropped, before this function returns: within the borrow of `client`.
         unsafe { self.start(0, Box::new(client)) };
@@ -248,7 +263,7 @@ impl Run {
         while self.resume_next() {}
         let outcome = self.state().outcome();
         self.end_all(!matches!(&outcome, Outcome::Broken(rule) if rule.leaves_ruins()));
-        let later = self.state().broken.take();
+        let later = self.state().broken.take().or_else(|| self.blocks.is_freed_twice().then_some(Rule::FreedTwice));
         match (outcome, later) {
             (Outcome::Broken(rule), _) | (_, Some(rule)) => Outcome::Broken(rule),
             (outcome, None) => outcome,
@@ -347,9 +362,12 @@ impl Run {
     /// A thread, from its first instruction to its last.
     fn body(&self, thread: u32, yielder: &Yielder<Wake, ()>, wake: Wake, body: Box<dyn FnOnce()>) {
         self.state().of_mut(thread).yielder = Some(NonNull::from(yielder));
-        let result = catch_unwind(AssertUnwindSafe(|| match wake {
-            Wake::Go => body(),
-            Wake::End => drop(body),
+        let result = catch_unwind(AssertUnwindSafe(|| {
+            let _client = client_side();
+            match wake {
+                Wake::Go => body(),
+                Wake::End => drop(body),
+            }
         }));
         if let Err(panic) = result
             && !panic.is::<End>()

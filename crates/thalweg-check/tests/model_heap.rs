@@ -1,0 +1,130 @@
+//! What the checker finds when it sees the heap.
+#![cfg(not(loom))]
+
+use std::mem::ManuallyDrop;
+use thalweg_check::{Check, Heap, Rule, Violation};
+use thalweg_sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
+use thalweg_sync::atomic::{AtomicPtr, AtomicU64, AtomicUsize, fence};
+use thalweg_sync::cell::Slot;
+use thalweg_sync::sync::Arc;
+use thalweg_sync::thread;
+
+#[global_allocator]
+static HEAP: Heap = Heap::new();
+
+fn finds(client: impl Fn() + Send + Sync + 'static) -> Violation {
+    Check::new().leaks(true).run(client).expect_err("the mistake is not found")
+}
+
+fn passes(client: impl Fn() + Send + Sync + 'static) {
+    assert!(Check::new().leaks(true).check(client).complete > 0);
+}
+
+/// An object with a count of its owners, made and dropped by hand.
+struct Counted {
+    owners: AtomicUsize,
+    value: AtomicU64,
+    plain: Slot<u64>,
+}
+
+/// Gives up a share; `decides`: by what was left, or by another look.
+fn give_up(object: *mut Counted, decides: bool) {
+    // SAFETY: it lives as long as somebody owns it, if `decides`.
+    let shared = unsafe { &*object };
+    shared.value.fetch_add(1, Relaxed);
+    let left = if decides {
+        shared.owners.fetch_sub(1, Release) - 1
+    } else {
+        shared.owners.fetch_sub(1, Release);
+        shared.owners.load(Relaxed)
+    };
+    if left == 0 {
+        fence(Acquire);
+        // SAFETY: nobody else owns it, if `decides`.
+        drop(unsafe { Box::from_raw(object) });
+    }
+}
+
+fn owners(decides: bool) {
+    struct Pointer(*mut Counted);
+    // SAFETY: what it points to is shared by protocol.
+    unsafe impl Send for Pointer {}
+    let object = Counted { owners: AtomicUsize::new(2), value: AtomicU64::new(0), plain: Slot::new(0) };
+    let object = Box::into_raw(Box::new(object));
+    let other = Pointer(object);
+    let thread = thread::spawn(move || {
+        let other = other;
+        give_up(other.0, decides);
+    });
+    give_up(object, decides);
+    thread.join().unwrap();
+}
+
+#[test]
+fn a_count_that_is_looked_at_twice() {
+    let violation = finds(|| owners(false));
+    let free = matches!(violation.rule(), Rule::UseAfterFree { .. } | Rule::DroppedInUse { .. } | Rule::FreedTwice);
+    assert!(free, "{violation}");
+    passes(|| owners(true));
+}
+
+#[test]
+fn an_access_after_the_free() {
+    fn last(early: bool) {
+        let object = Counted { owners: AtomicUsize::new(1), value: AtomicU64::new(0), plain: Slot::new(1) };
+        let object = Box::into_raw(Box::new(object));
+        // SAFETY: it comes from `into_raw`; if `early`, it is dropped before it is used.
+        unsafe {
+            if early {
+                drop(Box::from_raw(object));
+            }
+            assert_eq!((*object).plain.with(|n| *n), 1);
+            if !early {
+                drop(Box::from_raw(object));
+            }
+        }
+    }
+    assert!(matches!(finds(|| last(true)).rule(), Rule::UseAfterFree { thread: 0, .. }));
+    passes(|| last(false));
+}
+
+#[test]
+fn a_block_that_is_freed_twice() {
+    fn drops(times: usize) {
+        let mut block = ManuallyDrop::new(Box::new(7_u64));
+        // SAFETY: once is right.
+        (0..times).for_each(|_| unsafe { ManuallyDrop::drop(&mut block) });
+    }
+    assert!(matches!(finds(|| drops(2)).rule(), Rule::FreedTwice));
+    passes(|| drops(1));
+}
+
+#[test]
+fn a_leak_in_some_executions() {
+    /// The last value put into the place; `takes`: who puts one in takes the one before out.
+    fn replace(takes: bool) {
+        let place = Arc::new(AtomicPtr::new(std::ptr::null_mut::<u64>()));
+        let take = |pointer: *mut u64| {
+            if !pointer.is_null() {
+                // SAFETY: it comes from `into_raw`, and is out of the place.
+                drop(unsafe { Box::from_raw(pointer) });
+            }
+        };
+        let threads = [1, 2].map(|value| {
+            let place = place.clone();
+            thread::spawn(move || {
+                let mine = Box::into_raw(Box::new(value));
+                if takes || place.load(Relaxed).is_null() {
+                    take(place.swap(mine, AcqRel));
+                } else {
+                    place.store(mine, Release);
+                }
+            })
+        });
+        threads.into_iter().for_each(|thread| thread.join().unwrap());
+        take(place.swap(std::ptr::null_mut(), AcqRel));
+    }
+    let violation = finds(|| replace(false));
+    assert!(matches!(violation.rule(), Rule::Leaks { blocks: 1, bytes: 8 }), "{violation}");
+    passes(|| replace(true));
+}
