@@ -6,6 +6,7 @@
 //! |---|---|---|
 //! | one producer, one consumer, items of one word: a `Box`, an `Arc`, a reference, a number that is not zero | [`fast_forward()`] | items are larger: box them, or take `bbq` |
 //! | one producer, one consumer, bursts far above the usual | [`chunk_ring()`]: it grows and shrinks | the size never changes and is small |
+//! | many threads that take, work and push in the order of what they took; windows that slide | [`ticketed`](mod@ticketed) | order does not matter: its reservations cost more than a push and a pop |
 //! | few threads on each side, all busy, and one number divides the other | [`mesh`](mod@mesh) | the order between producers matters, or items should go to whoever is free |
 //! | any number of either, or items of any kind | [`bbq::shared`], or [`bbq::with_capacity`] to have the block count chosen | a thread may be killed or suspended for ever in the middle of a call: others would wait for it |
 //! | tasks of one worker, which others may take: it pushes and pops, they steal | [`bwos::lifo()`] for what was pushed last, [`bwos::fifo()`] for what was pushed first | nobody steals: a `Vec` does; or a task must be seen by others the moment it is pushed |
@@ -94,6 +95,7 @@ pub mod lamport;
 pub mod locked;
 pub mod mesh;
 mod prefetch;
+pub mod ticketed;
 pub mod tube;
 pub mod wait;
 

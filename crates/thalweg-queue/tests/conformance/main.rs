@@ -13,7 +13,7 @@ mod queue;
 mod single;
 mod waiting;
 
-use queue::{Bbq, ChunkRing, FastForward, LamportCached, LamportPlain, Locked, Mesh, Spsc};
+use queue::{Bbq, ChunkRing, FastForward, LamportCached, LamportPlain, Locked, Mesh, Spsc, Ticketed};
 use thalweg_queue::{Park, Spin};
 
 /// A queue near the wrap of the round in a cursor: 43 bits are left for it in small blocks.
@@ -48,6 +48,9 @@ single::promises! {
     lamport_cached_61: LamportCached(61),
     mesh_1x1: Mesh::new(24),
     mesh_park: Mesh::new(5).waiting::<Park>(),
+    ticketed_1: Ticketed::new(1),
+    ticketed_16: Ticketed::new(16),
+    ticketed_park: Ticketed::new(8).waiting::<Park>(),
     locked_1: Locked(1),
     locked_61: Locked(61),
 }
@@ -58,6 +61,9 @@ many::promises! {
     bbq_8x64_shared: Bbq::new(8, 64),
     bbq_round_wraps_shared: Bbq::new(2, 3).from(ROUNDS * 2 - 3),
     bbq_head_wraps_shared: Bbq::new(4, 2).from(u64::MAX - 5),
+    ticketed_1_shared: Ticketed::new(1),
+    ticketed_32_shared: Ticketed::new(32),
+    ticketed_park_shared: Ticketed::new(4).waiting::<Park>(),
     locked_1_shared: Locked(1),
     locked_61_shared: Locked(61),
     bbq_park_shared: Bbq::new(2, 3).waiting::<Park>(),
@@ -67,6 +73,7 @@ waiting::promises! {
     fast_forward_waiting: FastForward::new(5),
     bbq_waiting: Bbq::new(2, 3),
     chunk_ring_fixed_waiting: ChunkRing::new(1, 5, 5),
+    ticketed_waiting: Ticketed::new(4),
     mesh_waiting: Mesh::new(5),
     chunk_ring_growing_waiting: ChunkRing::new(2, 3, 7),
     bbq_spsc_waiting: Spsc::new(Bbq::new(2, 3)),

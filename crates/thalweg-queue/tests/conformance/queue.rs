@@ -6,7 +6,7 @@ use thalweg_queue::chunk_ring::{self, Most};
 use thalweg_queue::fast_forward::{self, Slip, Word};
 use thalweg_queue::lamport::{self, Cached, Plain};
 use thalweg_queue::wait::Wait;
-use thalweg_queue::{PopError, PushError, TryPopError, TryPushError, Yield, bbq, locked, mesh};
+use thalweg_queue::{PopError, PushError, TryPopError, TryPushError, Yield, bbq, locked, mesh, ticketed};
 use thalweg_sync::atomic::{AtomicU32, Ordering};
 use thalweg_sync::sync::Arc;
 
@@ -164,6 +164,7 @@ ends!(<W: Wait> bbq::spsc::Producer<Token, W>, bbq::spsc::Consumer<Token, W>);
 ends!(lamport::Producer<Token, Plain>, lamport::Consumer<Token, Plain>);
 ends!(lamport::Producer<Token, Cached>, lamport::Consumer<Token, Cached>);
 ends!(<W: Wait> mesh::Producer<Token, W>, mesh::Consumer<Token, W>);
+ends!(<W: Wait> ticketed::Producer<Token, W>, ticketed::Consumer<Token, W>);
 ends!(locked::Producer<Token>, locked::Consumer<Token>);
 
 pub(crate) struct FastForward<W = Yield> {
@@ -463,5 +464,58 @@ impl<W: Wait> Queue for Spsc<W> {
 
     fn most(self) -> usize {
         self.0.most()
+    }
+}
+
+/// With a counter, so that tickets are issued; each pop consumes its own.
+pub(crate) struct Ticketed<W = Yield> {
+    capacity: usize,
+    wait: PhantomData<fn() -> W>,
+}
+
+impl<W> Copy for Ticketed<W> {}
+impl<W> Clone for Ticketed<W> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl Ticketed {
+    pub(crate) fn new(capacity: usize) -> Self {
+        Self { capacity, wait: PhantomData }
+    }
+
+    /// The same queue with another way to wait.
+    pub(crate) fn waiting<W: Wait>(self) -> Ticketed<W> {
+        Ticketed { capacity: self.capacity, wait: PhantomData }
+    }
+}
+
+impl<W: Wait> Queue for Ticketed<W> {
+    type Tx = ticketed::Producer<Token, W>;
+    type Rx = ticketed::Consumer<Token, W>;
+
+    fn build(self) -> (Self::Tx, Self::Rx) {
+        ticketed::with_wait(self.capacity, 1, W::default()).unwrap()
+    }
+
+    fn least(self) -> usize {
+        self.capacity
+    }
+
+    fn most(self) -> usize {
+        self.capacity
+    }
+}
+
+impl<W: Wait> Many for Ticketed<W> {
+    fn first(self) -> u64 {
+        0
+    }
+}
+
+impl<W: Wait> Numbered for ticketed::Consumer<Token, W> {
+    fn try_pop_numbered(&self) -> Result<(u64, Token), TryPopError> {
+        self.try_pop_numbered()
     }
 }

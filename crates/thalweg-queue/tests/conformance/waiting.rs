@@ -1,6 +1,6 @@
 //! The promises of ends that wait: timeouts under every strategy; under `Park`, sleeping and async ends.
 
-use crate::queue::{Bbq, ChunkRing, FastForward, Ledger, Mesh, Queue, Spsc, Token};
+use crate::queue::{Bbq, ChunkRing, FastForward, Ledger, Mesh, Queue, Spsc, Ticketed, Token};
 use std::future::Future;
 use std::pin::pin;
 use std::task::{Context, Poll, Wake, Waker};
@@ -54,6 +54,14 @@ impl Waiting for Spsc {
     type With<W: Wait> = Spsc<W>;
 
     fn with<W: Wait>(self) -> Spsc<W> {
+        self.waiting()
+    }
+}
+
+impl Waiting for Ticketed {
+    type With<W: Wait> = Ticketed<W>;
+
+    fn with<W: Wait>(self) -> Ticketed<W> {
         self.waiting()
     }
 }

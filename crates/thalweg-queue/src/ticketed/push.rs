@@ -1,0 +1,215 @@
+//! The writing end.
+
+use super::ring::{Owned, Span};
+use super::ticket::Ticket;
+use crate::wait::{Side, Wait};
+use crate::{PushError, TryPushError, Yield};
+use core::fmt;
+use thalweg_sync::atomic::Ordering::Relaxed;
+use thalweg_sync::sync::Arc;
+
+/// A writing end. Clones write to the same queue; dropping the last one closes it, and consumers drain what is left.
+///
+/// A handle or a grant that is leaked (`mem::forget`) counts as alive for ever.
+pub struct Producer<T: Send, W: Wait = Yield> {
+    pub(super) ring: Arc<Owned<T, W>>,
+}
+
+impl<T: Send, W: Wait> Producer<T, W> {
+    /// Reserves `count` entries to write, next to each other in the queue's order, or says why not.
+    ///
+    /// - `Full`: there is no room until pops begin that have not.
+    /// - `Busy`: there will be when those end that have begun.
+    /// - `Closed`: every consumer is gone.
+    ///
+    /// # Panics
+    ///
+    /// If `count` is zero or above the capacity.
+    pub fn try_reserve(&self, count: usize) -> Result<Grant<'_, T, W>, TryPushError<()>> {
+        let span = self.ring.allocate(self.checked(count))?;
+        Ok(Grant { ring: &self.ring, span, next: span.from })
+    }
+
+    /// Reserves `count` entries to write, waiting while there is no room.
+    ///
+    /// # Panics
+    ///
+    /// If `count` is zero or above the capacity.
+    pub fn reserve(&self, count: usize) -> Result<Grant<'_, T, W>, PushError<()>> {
+        loop {
+            match self.try_reserve(count) {
+                Ok(grant) => return Ok(grant),
+                Err(TryPushError::Closed(())) => return Err(PushError(())),
+                Err(TryPushError::Full(()) | TryPushError::Busy(())) => {}
+            }
+            self.ring.desk.wait.wait(Side::Room, None, || self.ring.may_allocate(count as u64));
+        }
+    }
+
+    /// As [`try_reserve`](Self::try_reserve), in the turn of `ticket` at its `counter`; before that it is `Busy`.
+    ///
+    /// Serves the ticket at this counter, so the next one's turn has come. A refusal does not serve it.
+    ///
+    /// # Panics
+    ///
+    /// If `count` is zero or above the capacity, if there is no such counter, or if it has served the ticket already.
+    pub fn try_reserve_in_turn<V: Wait>(
+        &self,
+        count: usize,
+        ticket: &Ticket<'_, V>,
+        counter: usize,
+    ) -> Result<Grant<'_, T, W>, TryPushError<()>> {
+        if !ticket.is_turn(counter) {
+            return Err(TryPushError::Busy(()));
+        }
+        let grant = self.try_reserve(count)?;
+        ticket.consume(counter);
+        Ok(grant)
+    }
+
+    /// As [`reserve`](Self::reserve), in the turn of `ticket` at its `counter`. Waits for the turn first, then for room.
+    ///
+    /// # Panics
+    ///
+    /// As [`try_reserve_in_turn`](Self::try_reserve_in_turn).
+    pub fn reserve_in_turn<V: Wait>(
+        &self,
+        count: usize,
+        ticket: &Ticket<'_, V>,
+        counter: usize,
+    ) -> Result<Grant<'_, T, W>, PushError<()>> {
+        ticket.wait_for_turn(counter);
+        let grant = self.reserve(count)?;
+        ticket.consume(counter);
+        Ok(grant)
+    }
+
+    /// Pushes one item, or says why not and gives it back. The reasons are those of [`try_reserve`](Self::try_reserve).
+    pub fn try_push(&self, value: T) -> Result<(), TryPushError<T>> {
+        match self.try_reserve(1) {
+            Ok(mut grant) => {
+                let _ = grant.push(value);
+                Ok(())
+            }
+            Err(TryPushError::Full(())) => Err(TryPushError::Full(value)),
+            Err(TryPushError::Busy(())) => Err(TryPushError::Busy(value)),
+            Err(TryPushError::Closed(())) => Err(TryPushError::Closed(value)),
+        }
+    }
+
+    fn may_push(&self) -> bool {
+        self.ring.may_allocate(1)
+    }
+
+    fn strategy(&self) -> &W {
+        &self.ring.desk.wait
+    }
+
+    #[track_caller]
+    fn checked(&self, count: usize) -> u64 {
+        assert!((1..=self.capacity()).contains(&count), "a reservation of {count} entries of {}", self.capacity());
+        count as u64
+    }
+
+    /// How many items are committed and not reserved by a pop, lately; holes count as items.
+    pub fn len(&self) -> usize {
+        self.ring.len()
+    }
+
+    /// Whether `len` is zero.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// How many entries there are.
+    pub fn capacity(&self) -> usize {
+        self.ring.capacity() as usize
+    }
+
+    /// Whether every consumer is gone. Then it stays so, and every push is refused.
+    pub fn is_closed(&self) -> bool {
+        self.ring.consumers_gone()
+    }
+}
+
+crate::wait::producer!(shared Producer[T: Send]);
+
+impl<T: Send, W: Wait> Clone for Producer<T, W> {
+    fn clone(&self) -> Self {
+        // Relaxed: this handle keeps the count above zero meanwhile.
+        self.ring.handles.producers.fetch_add(1, Relaxed);
+        Self { ring: self.ring.clone() }
+    }
+}
+
+impl<T: Send, W: Wait> Drop for Producer<T, W> {
+    fn drop(&mut self) {
+        self.ring.leave_producer();
+    }
+}
+
+impl<T: Send, W: Wait> fmt::Debug for Producer<T, W> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Producer").field("len", &self.len()).field("capacity", &self.capacity()).finish_non_exhaustive()
+    }
+}
+
+/// Entries reserved to write. Dropping it commits them.
+///
+/// Entries that are not written by then become holes: positions without an item, which pops pass over. So a panic in the
+/// middle loses no item and stops nobody.
+///
+/// ```
+/// let (tx, rx) = thalweg_queue::ticketed::ticketed(8)?;
+/// let mut first = tx.reserve(2)?;
+/// let mut second = tx.reserve(1)?; // does not wait for the first one
+/// second.push("c")?;
+/// second.commit();
+/// assert!(rx.try_pop().is_err()); // but takes effect after it
+/// first.push("a")?;
+/// first.push("b")?;
+/// assert!(first.push("x").is_err()); // two were reserved
+/// first.commit();
+/// assert_eq!([rx.pop(), rx.pop(), rx.pop()], [Ok("a"), Ok("b"), Ok("c")]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[must_use = "dropped at once, it commits holes"]
+pub struct Grant<'a, T: Send, W: Wait = Yield> {
+    ring: &'a Owned<T, W>,
+    span: Span,
+    /// The next entry to write.
+    next: u64,
+}
+
+impl<T: Send, W: Wait> Grant<'_, T, W> {
+    /// Writes the next entry. `Full` if all are written.
+    pub fn push(&mut self, value: T) -> Result<(), TryPushError<T>> {
+        if self.next == self.span.to {
+            return Err(TryPushError::Full(value));
+        }
+        // SAFETY: the position is in our span, which has not ended, and is written once, as `next` moves on.
+        unsafe { self.ring.write(self.next, value) };
+        self.next += 1;
+        Ok(())
+    }
+
+    /// How many entries are left to write.
+    pub fn remaining(&self) -> usize {
+        (self.span.to - self.next) as usize
+    }
+
+    /// Lets consumers see the items, once every reservation before this one is committed. Does not wait for that.
+    pub fn commit(self) {}
+}
+
+impl<T: Send, W: Wait> Drop for Grant<'_, T, W> {
+    fn drop(&mut self) {
+        self.ring.commit(self.span, self.next);
+    }
+}
+
+impl<T: Send, W: Wait> fmt::Debug for Grant<'_, T, W> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Grant").field("remaining", &self.remaining()).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,92 @@
+//! Tickets: doing things in the order of pops.
+
+use super::order::Order;
+use super::ring::Span;
+use crate::Yield;
+use crate::wait::{Side, Wait};
+use alloc::boxed::Box;
+use core::cell::Cell;
+use core::fmt;
+
+/// Where tickets are served: counters, each in the order in which the tickets were issued.
+#[derive(Debug)]
+pub(super) struct Desk<W> {
+    pub(super) counters: Box<[Order]>,
+    pub(super) wait: W,
+}
+
+/// A place in the order of pops, to be served once at each counter of the queue that issued it.
+///
+/// Counters are numbered from 0. A counter serves tickets in the order of the pops that issued them; a ticket that is
+/// dropped is served at once where it has not been, whether its turn has come or not, so a kernel that pushes nowhere,
+/// returns early or panics holds nobody up for longer than it lives.
+#[must_use = "dropped at once, it is served without having been used"]
+pub struct Ticket<'a, W: Wait = Yield> {
+    desk: &'a Desk<W>,
+    span: Span,
+    /// One bit per counter.
+    served: Cell<u64>,
+}
+
+impl<'a, W: Wait> Ticket<'a, W> {
+    pub(super) fn new(desk: &'a Desk<W>, span: Span) -> Self {
+        Self { desk, span, served: Cell::new(0) }
+    }
+
+    #[track_caller]
+    fn counter(&self, counter: usize) -> &'a Order {
+        assert!(counter < self.desk.counters.len(), "counter {counter} of {}", self.desk.counters.len());
+        assert!(self.served.get() & 1 << counter == 0, "the ticket was served at counter {counter}");
+        &self.desk.counters[counter]
+    }
+
+    /// Whether every ticket issued before this one was served at `counter`. Then it stays so until this one is.
+    ///
+    /// # Panics
+    ///
+    /// If there is no such counter, or if it has served this ticket.
+    pub fn is_turn(&self, counter: usize) -> bool {
+        self.counter(counter).is_turn(self.span.from)
+    }
+
+    /// Waits until it [`is_turn`](Self::is_turn).
+    ///
+    /// Do not wait while you hold what a ticket before this one needs in order to be served: room in a queue, say.
+    ///
+    /// # Panics
+    ///
+    /// As [`is_turn`](Self::is_turn).
+    pub fn wait_for_turn(&self, counter: usize) {
+        let order = self.counter(counter);
+        self.desk.wait.wait(Side::Room, None, || order.is_turn(self.span.from));
+    }
+
+    /// Serves the ticket at `counter` without using it, whether its turn has come or not.
+    ///
+    /// # Panics
+    ///
+    /// As [`is_turn`](Self::is_turn).
+    pub fn consume(&self, counter: usize) {
+        self.counter(counter).end(self.span.from, self.span.to);
+        self.served.set(self.served.get() | 1 << counter);
+        // Others wait for their turn, or for words of the counter to issue tickets with.
+        self.desk.wait.ring(Side::Room, usize::MAX, || true);
+        self.desk.wait.ring(Side::Items, usize::MAX, || true);
+    }
+}
+
+impl<W: Wait> Drop for Ticket<'_, W> {
+    fn drop(&mut self) {
+        for counter in 0..self.desk.counters.len() {
+            if self.served.get() & 1 << counter == 0 {
+                self.consume(counter);
+            }
+        }
+    }
+}
+
+impl<W: Wait> fmt::Debug for Ticket<'_, W> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Ticket").field("number", &self.span.from).finish_non_exhaustive()
+    }
+}
