@@ -118,7 +118,7 @@ mod world;
 pub use failure::{Action, Cause, Failure, Reason, Step, Waiting};
 pub use fuzz::{Fuzz, Summary, replay};
 pub use model::{
-    Check, Event, EventId, EventKind, ExecutionGraph, Explored, Heap, Mark, Memory, Rule, ScAxiom, Violation, assume,
-    mark,
+    Check, Event, EventId, EventKind, ExecutionGraph, Explored, Heap, Mark, Memory, Rule, ScAxiom, Violation, Wait,
+    assume, mark,
 };
 pub use schedule::Strategy;

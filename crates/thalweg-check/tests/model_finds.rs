@@ -2,7 +2,7 @@
 #![cfg(not(loom))]
 
 use std::mem::MaybeUninit;
-use thalweg_check::{Check, EventKind, Explored, Mark, Memory, Rule, Violation, assume, mark};
+use thalweg_check::{Check, EventKind, Explored, Mark, Memory, Rule, Violation, Wait, assume, mark};
 use thalweg_sync::atomic::Ordering::{self, AcqRel, Acquire, Relaxed, Release, SeqCst};
 use thalweg_sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, Counter, fence};
 use thalweg_sync::cell::Slot;
@@ -145,8 +145,8 @@ fn a_wait_that_nobody_ends() {
     }
     let violation = finds(|| wait(false));
     let Rule::WaitsForever { waits } = violation.rule() else { panic!("{violation}") };
-    let [(0, _, reads)] = &waits[..] else { panic!("{violation}") };
-    let read = violation.graph().event(reads[0]);
+    let [Wait { thread: 0, reads, .. }] = &waits[..] else { panic!("{violation}") };
+    let read = violation.graph().event(reads[0].0);
     assert_eq!((read.kind(), read.value()), (EventKind::Read { exclusive: false }, 0));
     let explored = passes(|| wait(true));
     assert_eq!(explored.complete, 1, "a wait is explored once per outcome: {explored}");

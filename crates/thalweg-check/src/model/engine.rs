@@ -4,7 +4,8 @@ use super::explore::writes;
 use super::graph::{EventId, Kind, Location};
 use super::heap::engine_side;
 use super::report::Rule;
-use super::run::{Attempt, Ending, Run, State, Status};
+use super::run::{Ending, Run};
+use super::state::{Attempt, State, Status};
 use std::panic::Location as Here;
 use std::sync::atomic::Ordering;
 use thalweg_sync::engine::{Atomic, Engine, Operation, Site, Span, ThreadId, Word};
@@ -328,7 +329,7 @@ impl Run {
     }
 
     /// Waits until what the guide wants the next read to read was executed.
-    fn reach_guided_source(&self) -> Result<(), Ending> {
+    pub(super) fn reach_guided_source(&self) -> Result<(), Ending> {
         let source = {
             let state = self.state();
             let id = EventId { thread: state.current, index: state.thread().done };
@@ -415,84 +416,7 @@ impl Run {
         }
         Ok(())
     }
-
-    /// The innermost attempt failed.
-    fn wait_for_change(&self, at: Site) -> Result<(), Ending> {
-        let mut state = self.state();
-        let Some(attempt) = state.thread_mut().attempts.pop() else { return Ok(()) };
-        if attempt.clock {
-            // The time that it waits for comes.
-            let thread = state.thread_mut();
-            thread.clock += 1_000 << thread.retries.min(40);
-            if let Some(outer) = thread.attempts.last_mut() {
-                outer.clock = true;
-            }
-        }
-        let thread = state.current;
-        let mut events = (attempt.first..state.thread().done).map(|index| EventId { thread, index });
-        let only_reads = events.clone().all(|id| {
-            let kind = state.explorer.graph.node(id).kind;
-            matches!(kind, Kind::Read { exclusive: false, .. } | Kind::Fence(_) | Kind::Release { last: false })
-        });
-        let reads = events.any(|id| matches!(state.explorer.graph.node(id).kind, Kind::Read { .. }));
-        if attempt.clock || !only_reads || !reads {
-            // Tried again it may succeed though nothing that it read changes.
-            drop(state);
-            return self.retries();
-        }
-        state.thread_mut().status = Status::Awaits { first: attempt.first, at };
-        drop(state);
-        self.switch()
-    }
-
-    /// Awaits that the flag at `token` is set.
-    fn wait_for_token(&self, token: usize, at: Site) -> Result<(), Ending> {
-        let recorded = self.recorded();
-        let id = match recorded {
-            Some(id) => {
-                let from = self.state().explorer.graph.node(id).rf;
-                self.reach(from)?;
-                let mut state = self.state();
-                let loc = state.explorer.graph.node(id).loc;
-                if state.places.find(token) != Some(loc) || state.explorer.graph.node(id).at != at {
-                    drop(state);
-                    return self.diverges(id, &AWAITS_TOKEN, at);
-                }
-                let value = state.explorer.graph.written(loc, from);
-                state.explorer.graph.node_mut(id).value = value;
-                state.thread_mut().done += 1;
-                id
-            }
-            None => {
-                self.reach_new()?;
-                self.reach_guided_source()?;
-                let mut state = self.state();
-                let Some(loc) = state.places.find(token) else { return Ok(()) };
-                let thread = state.current;
-                let relaxed = [Ordering::Relaxed; 2];
-                let id = state.explorer.add_read(thread, loc, Operation::Load, relaxed, at);
-                state.thread_mut().done += 1;
-                id
-            }
-        };
-        let mut state = self.state();
-        if state.explorer.graph.node(id).value == 0 {
-            state.thread_mut().status = Status::Awaits { first: id.index, at };
-            drop(state);
-            self.switch()?;
-        }
-        Ok(())
-    }
 }
-
-/// The read of who parks.
-const AWAITS_TOKEN: Kind = Kind::Read {
-    operation: Operation::Load,
-    success: Ordering::Relaxed,
-    failure: Ordering::Relaxed,
-    exclusive: false,
-    spurious: false,
-};
 
 impl State {
     /// An access to the object at `address` that does not happen before what the running thread does next.

@@ -10,7 +10,7 @@
 //!
 //! From M. Kokologiannakis and others, *Truly Stateless, Optimal Dynamic Partial Order Reduction* (TruSt), POPL 2022,
 //! and O. Lahav and others, *Repairing Sequential Consistency in C/C++11* (RC11), PLDI 2017. Different from the papers:
-//! the stack is explicit; waits are explored once per outcome ([`run`], `Status::Awaits`); plain memory is native
+//! the stack is explicit; waits are explored once per outcome ([`wait`]); plain memory is native
 //! memory, and its accesses are no events ([`slots`]).
 //!
 //! | room | purpose |
@@ -19,7 +19,8 @@
 //! | [`explore`] | which graphs are visited; invariants T1 to T6 |
 //! | [`graph`], [`clock`] | events, orders, clocks; G1 to G4 |
 //! | [`consistency`], [`psc`] | the axioms; C1 to C3 |
-//! | [`run`], [`engine`], [`places`] | one execution: coroutines, replay, the facade's operations; R1 to R5 |
+//! | [`run`], [`state`], [`engine`], [`places`] | one execution: coroutines, replay, the facade's operations; R1 to R5 |
+//! | [`wait`] | awaits, and waits that never end |
 //! | [`slots`], [`heap`] | races on plain memory; use after free, leaks |
 //! | [`view`], [`report`], [`guide`] | an execution as its reader sees it; running it alone |
 
@@ -38,11 +39,13 @@ mod report;
 mod rules;
 mod run;
 mod slots;
+mod state;
 mod view;
+mod wait;
 
 pub use check::{Check, Explored, Memory, ScAxiom};
 pub use graph::{EventId, ExecutionGraph};
 pub use heap::Heap;
-pub use report::{Rule, Violation};
+pub use report::{Rule, Violation, Wait};
 pub use run::{assume, mark};
 pub use view::{Event, EventKind, Mark};

@@ -66,9 +66,8 @@ pub enum Rule {
     },
     /// Nobody can go on, and every wait has seen the newest values: these threads wait for ever.
     WaitsForever {
-        /// The threads, where they wait, and the reads of their last attempt. None: a thread waits for the end of
-        /// another that waits for its.
-        waits: Vec<(u32, Site, Vec<EventId>)>,
+        /// The waits. None: a thread waits for the end of another that waits for its.
+        waits: Vec<Wait>,
     },
     /// A thread that unwinds waits, so nobody can go on.
     WaitsWhileUnwinding {
@@ -106,6 +105,17 @@ pub enum Rule {
         /// The thread.
         thread: u32,
     },
+}
+
+/// A wait that never ends.
+#[derive(Clone, Debug)]
+pub struct Wait {
+    /// The thread that waits.
+    pub thread: u32,
+    /// Where.
+    pub at: Site,
+    /// What its last attempt read: the events and their values. Nothing else will ever be there.
+    pub reads: Vec<(EventId, u64)>,
 }
 
 impl Rule {
@@ -160,9 +170,9 @@ impl fmt::Display for Rule {
             }
             Self::WaitsForever { waits } => {
                 write!(f, "a wait never ends")?;
-                for (thread, at, reads) in waits {
+                for Wait { thread, at, reads } in waits {
                     write!(f, "\n  thread {thread} at {at}, having read")?;
-                    reads.iter().try_for_each(|read| write!(f, " {read}"))?;
+                    reads.iter().try_for_each(|(read, value)| write!(f, " {value} in {read}"))?;
                 }
                 Ok(())
             }

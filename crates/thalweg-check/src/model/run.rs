@@ -15,13 +15,13 @@
 //!   inconsistent, so nothing is unwound.
 //! - **R5** A thread that cannot be unwound, because a destructor waits for what never comes, is left as it is.
 
-use super::clock::Clock;
 use super::explore::Explorer;
 use super::graph::{EventId, Kind};
 use super::heap::{Blocks, client_side, engine_side};
 use super::places::{ByAddress, Places};
 use super::report::Rule;
 use super::slots::Slots;
+use super::state::{State, Status, Thread};
 use super::view::Mark;
 use corosensei::stack::DefaultStack;
 use corosensei::{Coroutine, CoroutineResult, Yielder};
@@ -30,12 +30,9 @@ use std::panic::{AssertUnwindSafe, Location, catch_unwind, resume_unwind};
 use std::ptr::NonNull;
 use thalweg_sync::engine::Site;
 
-/// How often a wait may be tried again in one execution though nothing that it read can have changed.
-const RETRIES: u32 = 1000;
-
 /// Why a thread is resumed.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Wake {
+pub(super) enum Wake {
     /// To go on.
     Go,
     /// To unwind (R4).
@@ -45,76 +42,7 @@ enum Wake {
 /// The panic that unwinds a thread.
 struct End;
 
-type Fiber = Coroutine<Wake, (), (), DefaultStack>;
-
-/// What a thread can do.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Status {
-    /// Go on.
-    Ready,
-    /// Go on when this event was executed.
-    Source(EventId),
-    /// Add the write of its read-modify-write.
-    Half,
-    /// Add an event.
-    New,
-    /// Go on when that thread has ended.
-    Joins(u32),
-    /// Nothing in this execution: its attempt failed, which read from `first` on.
-    Awaits {
-        first: u32,
-        at: Site,
-    },
-    /// Nothing in this execution: it assumed what is not so.
-    Assumes,
-    Ended,
-    /// See R5.
-    Stuck,
-}
-
-pub(crate) struct Thread {
-    /// Absent while it runs, and when it has ended.
-    fiber: Option<Fiber>,
-    /// Set when it first runs; alive until it ends.
-    yielder: Option<NonNull<Yielder<Wake, ()>>>,
-    pub(crate) status: Status,
-    /// How many events it has executed.
-    pub(crate) done: u32,
-    /// The attempts it is in, the innermost last.
-    pub(crate) attempts: Vec<Attempt>,
-    pub(crate) retries: u32,
-    /// Its clock, in nanoseconds. Nobody else's.
-    pub(crate) clock: u64,
-}
-
-/// One attempt of a wait.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Attempt {
-    /// The first event that it may have.
-    pub(crate) first: u32,
-    /// It read the clock.
-    pub(crate) clock: bool,
-}
-
-pub(crate) struct State {
-    pub(crate) explorer: Explorer,
-    /// By number; absent where the graph or the execution has none.
-    threads: Vec<Option<Thread>>,
-    /// The threads in the order in which they were started.
-    started: Vec<u32>,
-    pub(crate) current: u32,
-    /// Everything is replayed (R3).
-    adding: bool,
-    /// The graph cannot be extended.
-    pub(crate) dead: bool,
-    broken: Option<Rule>,
-    pub(crate) places: Places,
-    pub(crate) slots: Slots,
-    /// By object: the handles that were dropped.
-    pub(crate) handles: ByAddress<Vec<EventId>>,
-    steps: usize,
-    stacks: Vec<DefaultStack>,
-}
+pub(super) type Fiber = Coroutine<Wake, (), (), DefaultStack>;
 
 /// What the options say about executions.
 #[derive(Clone, Copy, Debug)]
@@ -138,9 +66,9 @@ pub(crate) enum Outcome {
 /// Runs executions, one at a time.
 pub(crate) struct Run {
     state: RefCell<State>,
-    limits: Limits,
+    pub(super) limits: Limits,
     /// The execution is over (R4).
-    ending: Cell<bool>,
+    pub(super) ending: Cell<bool>,
     blocks: Blocks,
     /// An operation was done while its thread unwound, and is not in the graph.
     unseen: Cell<bool>,
@@ -478,197 +406,8 @@ impl Run {
         self.fail(rule)
     }
 
-    /// A destructor waits while its thread unwinds: nothing will come (R5).
-    pub(crate) fn wait_while_passive(&self) {
-        let mut state = self.state();
-        state.thread_mut().retries += 1;
-        if state.thread().retries < RETRIES {
-            return;
-        }
-        state.thread_mut().status = Status::Stuck;
-        if !self.ending.get() {
-            let thread = state.current;
-            state.break_rule(Rule::WaitsWhileUnwinding { thread });
-        }
-        drop(state);
-        let _ = self.switch();
-        unreachable!("a stuck thread is never resumed");
-    }
-
-    /// Whether the running thread has tried too often what cannot change.
-    pub(crate) fn retries(&self) -> Result<(), Ending> {
-        let retries = {
-            let mut state = self.state();
-            state.thread_mut().retries += 1;
-            state.thread().retries
-        };
-        if retries > RETRIES {
-            let rule = self.state().unbounded(self.limits.events);
-            self.fail(rule)?;
-        }
-        Ok(())
-    }
-
     /// True if `thread` has ended, or will never run again.
     pub(crate) fn has_ended(&self, thread: u32) -> bool {
         matches!(self.state().of(thread).status, Status::Ended | Status::Stuck)
-    }
-}
-
-impl State {
-    fn reset(&mut self) {
-        self.threads.clear();
-        self.started.clear();
-        self.adding = false;
-        self.dead = false;
-        self.steps = 0;
-        self.places.reset(self.explorer.graph.locations.len());
-        self.slots.reset();
-        self.handles.clear();
-    }
-
-    pub(crate) fn of(&self, thread: u32) -> &Thread {
-        self.threads[thread as usize].as_ref().expect("it was started")
-    }
-
-    pub(crate) fn of_mut(&mut self, thread: u32) -> &mut Thread {
-        self.threads[thread as usize].as_mut().expect("it was started")
-    }
-
-    /// The running thread.
-    pub(crate) fn thread(&self) -> &Thread {
-        self.of(self.current)
-    }
-
-    /// The running thread.
-    pub(crate) fn thread_mut(&mut self) -> &mut Thread {
-        self.of_mut(self.current)
-    }
-
-    /// What happens before the running thread's next event.
-    pub(crate) fn now(&self) -> Clock {
-        let graph = &self.explorer.graph;
-        let last = match self.thread().done {
-            0 => graph.lines[self.current as usize].parent,
-            done => Some(EventId { thread: self.current, index: done - 1 }),
-        };
-        last.map_or_else(Clock::default, |last| graph.node(last).hb.clone())
-    }
-
-    fn recorded(&self) -> Option<EventId> {
-        let id = EventId { thread: self.current, index: self.thread().done };
-        (id.index < self.explorer.graph.len(id.thread)).then_some(id)
-    }
-
-    /// Whether `event` was executed.
-    pub(crate) fn is_done(&self, event: EventId) -> bool {
-        let thread = self.threads.get(event.thread as usize).and_then(Option::as_ref);
-        event.is_init() || thread.is_some_and(|thread| event.index < thread.done)
-    }
-
-    fn has_ended(&self, thread: u32) -> bool {
-        self.threads[thread as usize].as_ref().is_some_and(|thread| thread.status == Status::Ended)
-    }
-
-    fn can_go_on(&self, status: Status) -> bool {
-        match status {
-            Status::Ready => true,
-            Status::Source(event) => self.is_done(event),
-            Status::Joins(child) => self.has_ended(child),
-            Status::New | Status::Half => self.adding,
-            Status::Awaits { .. } | Status::Assumes | Status::Ended | Status::Stuck => false,
-        }
-    }
-
-    fn first(&self, wanted: impl Fn(Status) -> bool) -> Option<u32> {
-        (0..)
-            .zip(&self.threads)
-            .find_map(|(thread, other)| other.as_ref().filter(|other| wanted(other.status)).map(|_| thread))
-    }
-
-    /// The thread that replays (R2) or adds (T1) the next event.
-    fn next(&self) -> Option<u32> {
-        if self.broken.is_some() || self.dead {
-            return None;
-        }
-        let half = if self.adding { self.first(|status| status == Status::Half) } else { None };
-        half.or_else(|| self.first(|status| self.can_go_on(status)))
-    }
-
-    /// Whether a thread before the running one can go on: then that one is next (T1).
-    pub(crate) fn is_overtaken(&self) -> bool {
-        self.first(|status| self.can_go_on(status)).is_some_and(|thread| thread < self.current)
-    }
-
-    fn begin_to_add(&mut self) {
-        self.adding = true;
-        if self.broken.is_some() {
-            return;
-        }
-        let missing = (0..).zip(&self.explorer.graph.lines).find_map(|(thread, line)| {
-            let done = self.threads.get(thread as usize).and_then(Option::as_ref).map_or(0, |thread| thread.done);
-            ((done as usize) < line.nodes.len()).then_some(EventId { thread, index: done })
-        });
-        if let Some(recorded) = missing {
-            let found = match self.threads.get(recorded.thread as usize).and_then(Option::as_ref).map(|t| t.status) {
-                Some(Status::Ended) => "the end of the thread",
-                Some(Status::Awaits { .. } | Status::Assumes) => "a thread that waits",
-                Some(_) => "another order of events",
-                None => "no such thread",
-            };
-            let rule = self.divergence(recorded, found.to_owned());
-            self.break_rule(rule);
-        }
-    }
-
-    fn outcome(&mut self) -> Outcome {
-        if let Some(rule) = self.broken.take() {
-            return Outcome::Broken(rule);
-        }
-        if self.dead {
-            return Outcome::Dropped;
-        }
-        if self.threads.iter().flatten().all(|thread| thread.status == Status::Ended) {
-            return Outcome::Complete;
-        }
-        match self.waits_for_ever() {
-            Some(rule) => Outcome::Broken(rule),
-            None => Outcome::Blocked,
-        }
-    }
-
-    /// Nobody can go on. If every wait has seen the newest values, nothing will change them: the threads would wait for
-    /// ever. Otherwise somebody has not looked yet, and another execution shows what happens when it does.
-    fn waits_for_ever(&self) -> Option<Rule> {
-        let mut waits = Vec::new();
-        for &thread in &self.started {
-            match self.of(thread).status {
-                Status::Ended | Status::Joins(_) => {}
-                Status::Awaits { first, at } => {
-                    let reads = first..self.explorer.graph.len(thread);
-                    let reads = reads.map(|index| EventId { thread, index });
-                    if !reads.clone().all(|read| self.explorer.reads_newest(read)) {
-                        return None;
-                    }
-                    waits.push((thread, at, reads.collect()));
-                }
-                _ => return None,
-            }
-        }
-        Some(Rule::WaitsForever { waits })
-    }
-
-    pub(crate) fn break_rule(&mut self, rule: Rule) {
-        // What goes wrong later is a consequence.
-        self.broken.get_or_insert(rule);
-    }
-
-    fn unbounded(&self, limit: usize) -> Rule {
-        Rule::Unbounded { thread: self.current, limit }
-    }
-
-    pub(crate) fn divergence(&self, recorded: EventId, found: String) -> Rule {
-        let node = self.explorer.graph.node(recorded);
-        Rule::Nondeterministic { event: recorded, expected: format!("{} at {}", node.kind.describe(), node.at), found }
     }
 }
