@@ -89,6 +89,7 @@ mod edges;
 pub mod edges;
 mod ends;
 mod error;
+pub mod faaq;
 pub mod fast_forward;
 pub mod lamport;
 #[cfg(feature = "std")]

@@ -2,7 +2,7 @@
 //!
 //! A push takes an entry, fills it and hands it on; a pop takes an entry, empties it and hands it back. A [`Tube`] gives
 //! the steps one by one, so that more than copying a value can happen in between, and so that another queue can be
-//! built on any of them.
+//! built on any of them: [`cnq`](crate::cnq) is.
 //!
 //! | step | who may touch the entry from then on |
 //! |---|---|
@@ -17,6 +17,8 @@
 //! | [`ring::Rts`] | FIFO; `Busy` while the oldest is half-way | a thread stopped half-way hides what is behind it, and nobody spins | two CAS each |
 //! | [`ring::Hts`] | FIFO | one thread at a time on each side, others are `Busy` | one CAS each |
 //! | [`scqd::Scqd`] | FIFO by the time of `produce` | nobody waits for anybody | two FAA and two CAS each |
+//! | [`faaq::Faaq`](crate::faaq::Faaq) | FIFO | a thread stopped half-way makes its block `Busy`, and nobody spins | two FAA each |
+//! | [`faaq::Bbq`](crate::faaq::Bbq) | FIFO | the same | two FAA for a push, a CAS and a FAA for a pop |
 //!
 //! Each is a queue of its own with [`queue`], which speaks the words of this crate.
 //!

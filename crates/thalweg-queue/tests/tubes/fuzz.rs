@@ -1,6 +1,7 @@
 //! More threads than a model can take, in schedules drawn by seed; overlapping use of an entry is reported.
 
 use thalweg_check::Fuzz;
+use thalweg_queue::faaq::{Bbq, Faaq};
 use thalweg_queue::tube::{self, Tube, queue, ring, scqd::Scqd};
 use thalweg_queue::{TryPopError, TryPushError};
 use thalweg_sync::{spin, thread};
@@ -85,4 +86,21 @@ fn scqd_delivers_each_once() {
 fn scqd_is_neither_full_nor_empty() {
     neither_full_nor_empty(|| Scqd::new(4).unwrap());
     neither_full_nor_empty(|| Scqd::new(6).unwrap());
+}
+
+/// Consumers that stop between their look at a filled block and their addition, which with one or two entries a block is
+/// soon in a later round (E4).
+#[test]
+fn faaq_delivers_each_once() {
+    delivers_each_once(|| Faaq::new(2, 1).unwrap());
+    delivers_each_once(|| Faaq::new(2, 2).unwrap());
+    delivers_each_once(|| Faaq::new(4, 3).unwrap());
+    delivers_each_once(|| Bbq::new(2, 2).unwrap());
+}
+
+#[test]
+fn faaq_is_neither_full_nor_empty() {
+    neither_full_nor_empty(|| Faaq::new(4, 1).unwrap());
+    neither_full_nor_empty(|| Faaq::new(2, 3).unwrap());
+    neither_full_nor_empty(|| Bbq::new(2, 3).unwrap());
 }

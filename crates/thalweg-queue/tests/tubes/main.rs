@@ -12,6 +12,7 @@ mod queue;
 mod single;
 
 use queue::{Queue, Rx, Token, Tx};
+use thalweg_queue::faaq::{Bbq, Faaq};
 use thalweg_queue::tube::{self, Tube, ring, scqd::Scqd};
 use thalweg_queue::{PopError, PushError, TryPopError, TryPushError};
 
@@ -78,6 +79,14 @@ fn exactly<Q, F: Fn() -> Q>(room: usize, make: F) -> Of<F> {
     Of { make, least: room, most: room }
 }
 
+/// A tube of blocks.
+fn blocks<Q, F: Fn() -> Q>(blocks: usize, entries: usize, make: F) -> Of<F> {
+    Of { make, least: (blocks - 1) * entries + 1, most: blocks * entries }
+}
+
+/// A head before the last block of a round, near the end of the bits that a cursor has for rounds.
+const ROUNDS: u64 = (1 << 42) * 2 - 3;
+
 /// Near the end of the 32 bits that a ring's positions have.
 const WRAP: u32 = u32::MAX - 20;
 
@@ -94,6 +103,13 @@ single::promises! {
     scqd_1: exactly(1, || Scqd::new(1).unwrap()),
     scqd_7: exactly(7, || Scqd::new(7).unwrap()),
     scqd_64: exactly(64, || Scqd::new(64).unwrap()),
+    faaq_2x1: blocks(2, 1, || Faaq::new(2, 1).unwrap()),
+    faaq_2x8: blocks(2, 8, || Faaq::new(2, 8).unwrap()),
+    faaq_8x3: blocks(8, 3, || Faaq::new(8, 3).unwrap()),
+    faaq_round_wraps: blocks(2, 3, || Faaq::starting_at(ROUNDS, 2, 3).unwrap()),
+    faaq_head_wraps: blocks(4, 2, || Faaq::starting_at(u64::MAX - 5, 4, 2).unwrap()),
+    bbq_2x1: blocks(2, 1, || Bbq::new(2, 1).unwrap()),
+    bbq_4x2: blocks(4, 2, || Bbq::starting_at(u64::MAX - 5, 4, 2).unwrap()),
 }
 
 many::promises! {
@@ -105,4 +121,8 @@ many::promises! {
     hts_64_shared: exactly(64, || ring::Hts::starting_at(WRAP, 64).unwrap()),
     scqd_4_shared: exactly(4, || Scqd::new(4).unwrap()),
     scqd_64_shared: exactly(64, || Scqd::new(64).unwrap()),
+    faaq_2x1_shared: blocks(2, 1, || Faaq::new(2, 1).unwrap()),
+    faaq_2x8_shared: blocks(2, 8, || Faaq::starting_at(ROUNDS, 2, 8).unwrap()),
+    faaq_8x64_shared: blocks(8, 64, || Faaq::new(8, 64).unwrap()),
+    bbq_2x8_shared: blocks(2, 8, || Bbq::new(2, 8).unwrap()),
 }

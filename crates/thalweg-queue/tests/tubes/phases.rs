@@ -1,6 +1,7 @@
 //! What an entry that is half-way means to others, and that shapes are checked.
 
 use thalweg_queue::BuildError;
+use thalweg_queue::faaq::{Bbq, Faaq};
 use thalweg_queue::tube::{AllocateError, ReserveError, Tube, ring, scqd::Scqd};
 
 /// Takes an entry, fills it and hands it on.
@@ -49,6 +50,14 @@ fn half_way_is_busy_in_a_ring() {
         half_way_is_busy(&ring::Mt::new(capacity).unwrap());
         half_way_is_busy(&ring::Rts::new(capacity).unwrap());
         half_way_is_busy(&ring::Hts::new(capacity).unwrap());
+    }
+}
+
+#[test]
+fn half_way_is_busy_in_blocks() {
+    for (blocks, entries) in [(2, 1), (2, 2), (4, 3)] {
+        half_way_is_busy(&Faaq::new(blocks, entries).unwrap());
+        half_way_is_busy(&Bbq::new(blocks, entries).unwrap());
     }
 }
 
@@ -118,4 +127,8 @@ fn wrong_shapes_are_named() {
     assert!(text(ring::Hts::<u8>::new(usize::MAX).unwrap_err()).starts_with("capacity must be at most "));
     assert!(text(ring::Rts::<[u64; 1 << 30]>::new(1 << 30).unwrap_err()).starts_with("capacity must be at most "));
     assert!(Scqd::<u8>::new(1 << 31).is_err());
+    assert_eq!(text(Faaq::<u8>::new(3, 1).unwrap_err()), "blocks must be a power of two, not 3; 4 is the next");
+    assert_eq!(text(Faaq::<u8>::new(1, 1).unwrap_err()), "blocks must be at least 2, not 1");
+    assert_eq!(text(Bbq::<u8>::new(2, 0).unwrap_err()), "entries must be at least 1, not 0");
+    assert!((1..200).all(|room| Faaq::<u8>::with_room(room).unwrap().capacity() >= room));
 }

@@ -1,0 +1,297 @@
+//! FAAQ: BBQ whose consumers reserve by addition. BBQ as a tube, too.
+//!
+//! | | |
+//! |---|---|
+//! | order | FIFO, linearizable |
+//! | who | any number of producers and consumers; items are any `T: Send` |
+//! | progress | deadlock-free, not lock-free: `Busy` while another operation on the block is half-way |
+//! | room | `(blocks - 1) * entries + 1` items for certain, up to `blocks * entries` |
+//! | cost | two FAA each for a push and a pop; a pop from a block that is still being filled has a CAS for one of them |
+//!
+//! In BBQ, consumers of a block race for its next entry by CAS or MAX, and all but one lose. Once a block is filled to its
+//! end, there is nothing that an addition could run into: each consumer draws a ticket, and tickets past the end are void.
+//!
+//! ```
+//! let (tx, rx) = thalweg_queue::faaq::shared(4, 16)?;
+//! std::thread::scope(|scope| {
+//!     for name in ["ann", "bob"] {
+//!         let tx = tx.clone();
+//!         scope.spawn(move || tx.push(format!("hello from {name}")));
+//!     }
+//! });
+//! drop(tx);
+//! assert!(rx.pop()?.starts_with("hello"));
+//! assert!(rx.pop()?.starts_with("hello"));
+//! assert!(rx.pop().is_err()); // both producers are gone and the queue is drained
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! From J. Wang, *Block-based queues* (thesis), section 3.7.4, and section 2.3 for BBQ, in this crate's form of it
+//! ([`bbq`](crate::bbq)). The thesis leaves open what happens when a consumer looks at a filled block, and by the time it
+//! adds, the block is empty and in its next round: its ticket is for an entry that may not be written. Here:
+//!
+//! - The consumer waits until the entry is readable, which makes it its own, or until no later ticket is out, which lets it
+//!   give its ticket back. It waits only for others in the same position. So a ticket never outlives its call, and an
+//!   order is never broken by somebody who keeps one.
+//! - Before consumers leave a block they seal it: one bit in the word of the tickets, after which none is given back. Else
+//!   the last ticket could be given back when everybody has moved on.
+//! - Comparisons are by `≥`, as the word may be ahead of what is committed.
+//!
+//! # Invariants, per round of a block
+//!
+//! - **Q1** `consumed ≤ committed ≤ allocated`. Only `allocated` and `reserved` may run past the end, by at most one per
+//!   thread.
+//! - **Q2** An offset goes once to a producer, whose addition returned it, and once to a consumer who does not give it back;
+//!   it is read only after it and, unless the block is filled, every entry before it are committed.
+//! - **Q3** A round begins for producers when the one before is fully consumed, and for consumers when producers have begun
+//!   it and the block before is sealed. `committed` is reset before `allocated`, `consumed` before the consumers' head.
+//! - **Q4** `reserved` is past `committed` only by tickets that were drawn too late, and whoever drew one is still settling
+//!   it: so the round cannot end meanwhile.
+//! - **Q5** A block is sealed only when all its entries are committed and have tickets, and a sealed word changes only by
+//!   additions and by the next round.
+
+mod block;
+mod word;
+
+use crate::BuildError;
+use crate::edges::edge;
+use crate::tube::{self, AllocateError, Consumer, Producer, ReserveError, Tube};
+use alloc::boxed::Box;
+use block::{Allocate, Block, Reserve};
+use core::fmt;
+use thalweg_sync::CachePadded;
+use thalweg_sync::atomic::AtomicU64;
+use thalweg_sync::atomic::Ordering::{Acquire, Relaxed, Release};
+use word::{Head, Layout};
+
+/// A ring of blocks as a tube; named [`Faaq`] and [`Bbq`].
+pub struct Blocks<T, const ADD: bool> {
+    layout: Layout,
+    blocks: Box<[Block<T>]>,
+    /// The block that producers fill.
+    phead: CachePadded<AtomicU64>,
+    /// The block that consumers empty.
+    chead: CachePadded<AtomicU64>,
+}
+
+/// The tube whose consumers reserve by addition where they can. See the [module](self).
+///
+/// ```
+/// use thalweg_queue::{faaq::Faaq, tube::{ReserveError, Tube}};
+///
+/// let tube = Faaq::new(2, 4)?;
+/// let entry = tube.allocate()?;
+/// assert_eq!(tube.reserve().err(), Some(ReserveError::Busy)); // until it is produced
+/// // SAFETY: the entries are this tube's.
+/// unsafe {
+///     tube.produce(entry, "message");
+///     assert_eq!(tube.consume(tube.reserve()?), "message");
+/// }
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub type Faaq<T> = Blocks<T, true>;
+
+/// The tube whose consumers reserve by exchange: BBQ, in three phases. See the [module](self).
+///
+/// As a queue, take [`bbq`](crate::bbq), which numbers its items too.
+pub type Bbq<T> = Blocks<T, false>;
+
+/// An entry that a thread has in its hands.
+#[derive(Debug)]
+#[must_use = "an entry that is not handed on stops the tube"]
+pub struct Entry {
+    block: usize,
+    offset: usize,
+}
+
+/// A queue of `blocks` blocks with `entries` entries each. `blocks` must be a power of two and at least 2, `entries` at least 1.
+pub fn shared<T: Send>(blocks: usize, entries: usize) -> Result<(Producer<Faaq<T>>, Consumer<Faaq<T>>), BuildError> {
+    Ok(tube::queue(Faaq::new(blocks, entries)?))
+}
+
+impl<T, const ADD: bool> Blocks<T, ADD> {
+    /// A tube of `blocks` blocks, a power of two and at least 2, with `entries` entries each, at least 1.
+    pub fn new(blocks: usize, entries: usize) -> Result<Self, BuildError> {
+        Self::starting_at(0, blocks, entries)
+    }
+
+    /// A tube with room for `capacity` items for certain, in a number of blocks as
+    /// [`heuristic_blocks`](crate::bbq::heuristic_blocks) has it.
+    pub fn with_room(capacity: usize) -> Result<Self, BuildError> {
+        let blocks = crate::bbq::heuristic_blocks(capacity);
+        Self::new(blocks, capacity.saturating_sub(1).div_ceil(blocks - 1).max(1))
+    }
+
+    /// As [`new`](Self::new), with the first block at `head`: tests start near the wrap.
+    #[doc(hidden)]
+    pub fn starting_at(head: u64, blocks: usize, entries: usize) -> Result<Self, BuildError> {
+        let layout = Layout::new(blocks, entries, size_of::<T>())?;
+        let head = Head(head);
+        let mut ring: Box<[Block<T>]> = {
+            let mut at = head;
+            // In ring order from the first block, which is open; the others have just ended their last round.
+            let in_ring_order = (0..blocks).map(|step| {
+                let last = at.last_round(&layout);
+                let block = match step {
+                    0 => Block::new(&layout, layout.start(at)),
+                    _ => Block::new(&layout, layout.end(last)),
+                };
+                at = at.next();
+                block
+            });
+            in_ring_order.collect()
+        };
+        ring.rotate_right(layout.index(head));
+        Ok(Self {
+            layout,
+            blocks: ring,
+            phead: CachePadded(AtomicU64::new(head.0)),
+            chead: CachePadded(AtomicU64::new(head.0)),
+        })
+    }
+
+    #[inline(always)]
+    fn block(&self, head: Head) -> &Block<T> {
+        &self.blocks[self.layout.index(head)]
+    }
+
+    #[inline(always)]
+    fn phead(&self) -> Head {
+        // (faaq.12) Acquire, pairs with (faaq.13): who sees the head sees its block begun.
+        Head(self.phead.load(edge("faaq.12", Acquire)))
+    }
+
+    #[inline(always)]
+    fn chead(&self) -> Head {
+        // (faaq.14) Acquire, pairs with (faaq.15): as (faaq.12), for a block that was entered.
+        Head(self.chead.load(edge("faaq.14", Acquire)))
+    }
+
+    #[inline(always)]
+    fn entry(&self, head: Head, offset: usize) -> Entry {
+        Entry { block: self.layout.index(head), offset }
+    }
+
+    /// Moves the producers on from the block at `head`.
+    #[cold]
+    fn begin(&self, head: Head) {
+        self.block(head.next()).begin(&self.layout, head.next());
+        // The head last: ahead of the block's cursors it would let producers skip the block.
+        //
+        // (faaq.13) Release, pairs with (faaq.12). Failure is Relaxed: somebody else has moved it.
+        let _ = self.phead.compare_exchange(head.0, head.next().0, edge("faaq.13", Release), Relaxed);
+    }
+
+    /// Moves the consumers on from the block at `head`, which is sealed, if producers have begun the next. Says whether
+    /// to look again.
+    #[cold]
+    fn enter(&self, head: Head) -> bool {
+        match self.block(head.next()).is_begun(&self.layout, head.next()) {
+            Ok(false) => return false,
+            Ok(true) => {
+                self.block(head.next()).enter(&self.layout, head.next());
+                // (faaq.15) Release, pairs with (faaq.14). Failure is Relaxed: somebody else has moved it.
+                let _ = self.chead.compare_exchange(head.0, head.next().0, edge("faaq.15", Release), Relaxed);
+            }
+            Err(()) => {}
+        }
+        true
+    }
+}
+
+// SAFETY: Q2 gives each entry to one thread at a time; (faaq.3) with (faaq.7), and (faaq.9) with (faaq.4) and (faaq.5) with
+// (faaq.1), order its holders.
+unsafe impl<T: Send, const ADD: bool> Tube for Blocks<T, ADD> {
+    type Item = T;
+    type Allocated = Entry;
+    type Reserved = Entry;
+
+    #[inline]
+    fn allocate(&self) -> Result<Entry, AllocateError> {
+        loop {
+            let head = self.phead();
+            match self.block(head).allocate(&self.layout, head) {
+                Allocate::Entry(offset) => return Ok(self.entry(head, offset)),
+                Allocate::Moved => {}
+                Allocate::Done => {
+                    self.block(head.next()).room(&self.layout, head.next())?;
+                    self.begin(head);
+                }
+            }
+        }
+    }
+
+    #[inline]
+    unsafe fn produce(&self, entry: Entry, item: T) {
+        let block = &self.blocks[entry.block];
+        block.ask_ahead(entry.offset);
+        // SAFETY: the entry is the caller's alone (Q2). Moving the item runs no user code.
+        block.entries[entry.offset].with_mut(|slot| unsafe { (*slot).write(item) });
+        block.commit();
+    }
+
+    #[inline]
+    fn reserve(&self) -> Result<Entry, ReserveError> {
+        loop {
+            let head = self.chead();
+            match self.block(head).reserve::<ADD>(&self.layout, head) {
+                Reserve::Entry(offset) => return Ok(self.entry(head, offset)),
+                Reserve::None(why) => return Err(why),
+                Reserve::Again => {}
+                Reserve::Done if self.enter(head) => {}
+                Reserve::Done => return Err(ReserveError::Empty),
+            }
+        }
+    }
+
+    #[inline]
+    unsafe fn consume(&self, entry: Entry) -> T {
+        let block = &self.blocks[entry.block];
+        // SAFETY: the entry is the caller's alone, and written (Q2). Nobody writes it before (faaq.9).
+        let item = block.entries[entry.offset].with(|slot| unsafe { (*slot).assume_init_read() });
+        block.consume();
+        item
+    }
+
+    fn can_allocate(&self) -> Result<(), AllocateError> {
+        let head = self.phead();
+        match self.block(head).allocation(&self.layout, head) {
+            Allocate::Entry(_) | Allocate::Moved => Ok(()),
+            Allocate::Done => self.block(head.next()).room(&self.layout, head.next()),
+        }
+    }
+
+    fn can_reserve(&self) -> Result<(), ReserveError> {
+        let head = self.chead();
+        match self.block(head).reservation(&self.layout, head) {
+            Reserve::Entry(_) | Reserve::Again => Ok(()),
+            Reserve::None(why) => Err(why),
+            Reserve::Done => match self.block(head.next()).is_begun(&self.layout, head.next()) {
+                Ok(false) => Err(ReserveError::Empty),
+                _ => Ok(()),
+            },
+        }
+    }
+
+    fn capacity(&self) -> usize {
+        (self.layout.blocks - 1) * self.layout.entries + 1
+    }
+
+    fn len(&self) -> usize {
+        // The consumers' side first: a count of commits that is read after it is not below it.
+        let chead = self.chead();
+        let reserved = self.block(chead).reserved(&self.layout, chead) as i64;
+        let phead = self.phead();
+        let committed = self.block(phead).committed(&self.layout, phead) as i64;
+        let blocks = phead.0.wrapping_sub(chead.0) as i64;
+        let length = blocks.saturating_mul(self.layout.entries as i64) + committed - reserved;
+        length.clamp(0, (self.layout.blocks * self.layout.entries) as i64) as usize
+    }
+}
+
+impl<T, const ADD: bool> fmt::Debug for Blocks<T, ADD> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Layout { blocks, entries, .. } = self.layout;
+        f.debug_struct("Blocks").field("blocks", &blocks).field("entries", &entries).finish_non_exhaustive()
+    }
+}
