@@ -58,13 +58,13 @@ impl Numbers {
     #[inline]
     pub(super) fn register(&self, capsule: usize, mut prepare: impl FnMut(Number)) -> Number {
         loop {
-            // Acquire, here and in `advance`: looks at seats are not older than the counters that led to them.
-            let next = self.next.load(Acquire);
+            // (cnq.3) Acquire, pairs with (cnq.4), by way of the counter.
+            let next = self.next.load(edge("cnq.3", Acquire));
             let number = Number::new(next);
             let seat = Seat(self.seat(number).load(edge("cnq.3", Acquire)));
             if seat.number() == number {
                 // Given, and not counted yet. Failure is Relaxed: somebody else has.
-                let _ = self.next.compare_exchange(next, next.wrapping_add(1), AcqRel, Relaxed);
+                let _ = self.next.compare_exchange(next, next.wrapping_add(1), edge("cnq.4", AcqRel), Relaxed);
                 continue;
             }
             if number.since(seat.number()) != self.seats.len() as u64 {
@@ -78,7 +78,7 @@ impl Numbers {
             // window is closed. Failure is Relaxed: it looks again.
             let taken = Seat::new(number, capsule).0;
             if self.seat(number).compare_exchange(seat.0, taken, edge("cnq.4", AcqRel), Relaxed).is_ok() {
-                let _ = self.next.compare_exchange(next, next.wrapping_add(1), AcqRel, Relaxed);
+                let _ = self.next.compare_exchange(next, next.wrapping_add(1), edge("cnq.4", AcqRel), Relaxed);
                 return number;
             }
         }

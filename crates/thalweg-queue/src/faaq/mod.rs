@@ -104,8 +104,11 @@ pub struct Entry {
     offset: usize,
 }
 
+/// The two ends of a queue.
+pub type Ends<T> = (Producer<Faaq<T>>, Consumer<Faaq<T>>);
+
 /// A queue of `blocks` blocks with `entries` entries each. `blocks` must be a power of two and at least 2, `entries` at least 1.
-pub fn shared<T: Send>(blocks: usize, entries: usize) -> Result<(Producer<Faaq<T>>, Consumer<Faaq<T>>), BuildError> {
+pub fn shared<T: Send>(blocks: usize, entries: usize) -> Result<Ends<T>, BuildError> {
     Ok(tube::queue(Faaq::new(blocks, entries)?))
 }
 
