@@ -42,7 +42,8 @@
 //! - Memory that is accessed after it was freed, freed twice, or not freed is seen if [`Heap`] is the program's
 //!   allocator.
 //! - The order on `SeqCst` events is that of RC11, or of C++20: [`ScAxiom`].
-//! - Not explored: load buffering, which RC11 forbids; accesses of mixed size; who drops an `Arc` last.
+//! - Not explored: load buffering, which RC11 forbids; accesses of mixed size; who drops an `Arc` last
+//!   ([`Explored::narrowed`] says where that may matter).
 //!
 //! # The schedule fuzzer
 //!

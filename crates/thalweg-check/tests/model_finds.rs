@@ -248,6 +248,43 @@ fn the_last_handle_comes_after_the_others() {
     assert!(explored.complete > 0, "{explored}");
 }
 
+/// Who drops last is not explored. That is said where it may hide something, and only there.
+#[test]
+fn a_thread_that_goes_on_after_the_last_drop() {
+    fn client(goes_on: bool, keeps: bool) {
+        let (shared, flag) = (Arc::new(AtomicU64::new(0)), Arc::new(AtomicBool::new(false)));
+        let first = thread::spawn({
+            let (shared, flag) = (shared.clone(), flag.clone());
+            move || {
+                flag.load(Relaxed);
+                drop(shared);
+            }
+        });
+        let second = thread::spawn({
+            let (shared, flag) = (shared.clone(), flag.clone());
+            move || {
+                if !goes_on {
+                    flag.store(true, Relaxed);
+                }
+                drop(shared);
+                if goes_on {
+                    flag.store(true, Relaxed);
+                }
+            }
+        });
+        let kept = keeps.then_some(shared);
+        first.join().unwrap();
+        second.join().unwrap();
+        drop(kept);
+    }
+    for (goes_on, keeps, complete) in [(true, false, 1), (false, false, 2), (true, true, 2), (false, true, 2)] {
+        let explored = passes(move || client(goes_on, keeps));
+        assert_eq!(explored.complete, complete, "{explored}");
+        assert_eq!(explored.narrowed, complete == 1, "{explored}");
+        assert_eq!(explored.to_string().contains("drop an `Arc` last"), complete == 1);
+    }
+}
+
 #[test]
 fn a_loop_without_an_end() {
     let violation = Check::new().max_events(100).run(|| {

@@ -119,6 +119,12 @@ unsafe impl Engine for Run {
         }
     }
 
+    fn released(&self) {
+        if !self.is_passive() {
+            self.state().thread_mut().destructors -= 1;
+        }
+    }
+
     fn watch(&self) {
         let _engine = engine_side();
         if !self.is_passive() {
@@ -262,6 +268,7 @@ impl Run {
         self.reach_new()?;
         let mut state = self.state();
         let (thread, loc) = (state.current, state.find_or_add(access));
+        state.explorer.in_destructor = state.thread().destructors > 0;
         let id = state.explorer.add_write(thread, loc, access.ordering(), value, access.at());
         state.wrote(id, access);
         Ok(())
@@ -353,6 +360,7 @@ impl Run {
         }
         let mut state = self.state();
         let thread = state.current;
+        state.explorer.in_destructor = state.thread().destructors > 0;
         let goes_on = state.explorer.add_exclusive_write(thread, access.ordering(), value, access.at());
         let id = EventId { thread, index: state.explorer.graph.len(thread) - 1 };
         state.wrote(id, access);
@@ -411,6 +419,7 @@ impl Run {
         let mut state = self.state();
         if is_last() {
             state.handles.remove(&object);
+            state.thread_mut().destructors += 1;
         } else {
             state.handles.entry(object).or_default().push(id);
         }

@@ -24,7 +24,9 @@
 //!   (C2), so the graph goes no further; but it may revisit, and so take the place of the other one.
 //!
 //! Not explored: which handle of an `Arc` is dropped last. The last drop that an execution finds comes after the others
-//! for good, in po and rf too, so nothing behind it revisits a read before another drop.
+//! for good, in po and rf too, so nothing behind it revisits a read before another drop. Where that keeps a write from
+//! a read, [`Explorer::narrowed`] says so; not for the destructor's own writes, which come after every drop in any
+//! case.
 //!
 //! Different from the paper: the graphs that a revisit gives are explored on a stack of our own instead of by
 //! recursion; a weak compare-exchange may have a third choice, to fail without a reason, which is never maximal.
@@ -64,6 +66,10 @@ pub(crate) struct Explorer {
     rules: Rules,
     /// The one execution to run, if not all.
     pub(crate) guide: Option<Guide>,
+    /// A destructor runs, which the last drop of a handle has started.
+    pub(crate) in_destructor: bool,
+    /// Executions may be missing in which another handle is dropped last.
+    pub(crate) narrowed: bool,
     /// Choices that were dropped, because they broke an axiom.
     pub(crate) dropped: u64,
 }
@@ -85,7 +91,16 @@ impl Explorer {
     /// Begins with the graph without events. With a guide, there is one execution.
     pub(crate) fn new(rules: Rules, guide: Option<Guide>) -> Self {
         let graph = Graph { strong: rules.memory == Memory::Sc, ..Graph::default() };
-        Self { graph, work: Vec::new(), below: Vec::new(), rules, guide, dropped: 0 }
+        Self {
+            graph,
+            work: Vec::new(),
+            below: Vec::new(),
+            rules,
+            guide,
+            in_destructor: false,
+            narrowed: false,
+            dropped: 0,
+        }
     }
 
     fn is_consistent(&mut self) -> bool {
@@ -236,6 +251,8 @@ impl Explorer {
             let id = self.graph.order[stamp as usize];
             let other = self.graph.node(id);
             if id.index < node.porf.get(id.thread) {
+                let is_read = other.loc == loc && matches!(other.kind, Kind::Read { .. });
+                self.narrowed |= is_read && !self.in_destructor && id.index >= node.certain.get(id.thread);
                 continue;
             }
             if !self.is_maximal(id, write) {

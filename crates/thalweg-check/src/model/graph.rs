@@ -115,6 +115,8 @@ pub(crate) struct Node {
     pending: Clock,
     /// The events before it in po, rf, and by the start and the end of threads; itself included.
     pub(crate) porf: Clock,
+    /// As `porf`, but without what is before only because a handle's drop was the last one.
+    pub(crate) certain: Clock,
     /// What happens before a read that acquires this write.
     message: Clock,
 }
@@ -209,6 +211,7 @@ impl Graph {
             hb: Clock::default(),
             pending: Clock::default(),
             porf: Clock::default(),
+            certain: Clock::default(),
             message: Clock::default(),
         });
         id
@@ -241,21 +244,23 @@ impl Graph {
     /// Happens-before is that of C++20: an acquire read of a release write, or of a read-modify-write in its release
     /// sequence; a release fence counts for the writes after it, an acquire fence for the reads before it.
     pub(crate) fn settle(&mut self, id: EventId) {
-        let (mut hb, mut pending, mut porf, mut fence);
+        let (mut hb, mut pending, mut porf, mut certain, mut fence);
         if id.index > 0 {
             let before = self.node(EventId { index: id.index - 1, ..id });
-            (hb, pending, porf, fence) = (before.hb.clone(), before.pending.clone(), before.porf.clone(), before.fence);
+            (hb, pending, fence) = (before.hb.clone(), before.pending.clone(), before.fence);
+            (porf, certain) = (before.porf.clone(), before.certain.clone());
         } else {
             match self.lines[id.thread as usize].parent {
-                None => (hb, pending, porf) = (Clock::default(), Clock::default(), Clock::default()),
+                None => (hb, porf, certain) = Default::default(),
                 Some(parent) => {
                     let parent = self.node(parent);
-                    (hb, pending, porf) = (parent.hb.clone(), parent.hb.clone(), parent.porf.clone());
+                    (hb, porf, certain) = (parent.hb.clone(), parent.porf.clone(), parent.certain.clone());
                 }
             }
+            pending = hb.clone();
             fence = 0;
         }
-        for clock in [&mut hb, &mut pending, &mut porf] {
+        for clock in [&mut hb, &mut pending, &mut porf, &mut certain] {
             clock.raise(id.thread, id.index + 1);
         }
         let mut message = Clock::default();
@@ -266,6 +271,7 @@ impl Graph {
                 if !node.rf.is_init() {
                     let source = self.node(node.rf);
                     porf.join(&source.porf);
+                    certain.join(&source.certain);
                     pending.join(&source.message);
                     if acquires(order) {
                         hb.join(&source.message);
@@ -300,6 +306,7 @@ impl Graph {
                     for (clock, theirs) in [(&mut hb, &last.hb), (&mut pending, &last.hb), (&mut porf, &last.porf)] {
                         clock.join(theirs);
                     }
+                    certain.join(&last.certain);
                 }
                 // One more than there are: what the thread did after its last event comes before too.
                 hb.raise(child, count + 1);
@@ -316,7 +323,8 @@ impl Graph {
             Kind::Spawn { .. } | Kind::Mark(_) => {}
         }
         let node = self.node_mut(id);
-        (node.hb, node.pending, node.porf, node.message, node.fence) = (hb, pending, porf, message, fence);
+        (node.hb, node.pending, node.message, node.fence) = (hb, pending, message, fence);
+        (node.porf, node.certain) = (porf, certain);
     }
 
     /// Takes away every event with a stamp of `stamps` or more.
