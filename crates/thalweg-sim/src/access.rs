@@ -58,6 +58,20 @@ impl State {
         true
     }
 
+    /// An access by the current thread. False if it has to switch; when it is resumed, the access is done.
+    #[inline]
+    pub(crate) fn at_once(&mut self, line: u32, kind: Kind, at: Site) -> bool {
+        if self.in_turn() {
+            match self.step(line, kind, at) {
+                Step::Done => return true,
+                Step::Later => self.agenda.set(self.threads[self.current].place, self.threads[self.current].clock),
+                Step::InLine => {}
+            }
+        }
+        self.threads[self.current].pending = Some((line, kind, at));
+        false
+    }
+
     /// An access by the current thread, whose turn it is.
     pub(crate) fn step(&mut self, line: u32, kind: Kind, at: Site) -> Step {
         let thread = &mut self.threads[self.current];
@@ -67,6 +81,8 @@ impl State {
             return Step::Later;
         }
         let write = kind != Kind::Load;
+        // From here on the directory knows the line.
+        self.protocol.user(core, line);
         let (source, start, latency) = match self.protocol.local(core, line, write) {
             Some(source) => {
                 let latency = match source {

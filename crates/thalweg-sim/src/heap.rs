@@ -25,7 +25,7 @@ use crate::names::LINE;
 pub struct Heap;
 
 thread_local! {
-    /// The simulation whose client runs on this thread now.
+    /// The simulation that runs on this thread.
     static WORLD: Cell<Option<NonNull<World>>> = const { Cell::new(None) };
 }
 
@@ -38,8 +38,8 @@ pub(crate) fn is_in_use() -> bool {
     IN_USE.load(Ordering::Relaxed)
 }
 
-/// Runs `client`, whose allocations are those of `world`.
-pub(crate) fn watched<R>(world: &World, client: impl FnOnce() -> R) -> R {
+/// Runs `run`, in which allocations are those of clients of `world`, unless the world is borrowed.
+pub(crate) fn watched<R>(world: &World, run: impl FnOnce() -> R) -> R {
     struct Restore(Option<NonNull<World>>);
     impl Drop for Restore {
         fn drop(&mut self) {
@@ -47,7 +47,7 @@ pub(crate) fn watched<R>(world: &World, client: impl FnOnce() -> R) -> R {
         }
     }
     let _restore = Restore(WORLD.replace(Some(NonNull::from(world))));
-    client()
+    run()
 }
 
 /// Tells the simulation, if one runs on this thread.

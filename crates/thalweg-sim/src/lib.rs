@@ -83,6 +83,7 @@ mod prefetch;
 mod protocol;
 mod report;
 mod simulation;
+mod stack;
 mod threads;
 mod topology;
 mod waits;

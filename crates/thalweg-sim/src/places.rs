@@ -33,6 +33,7 @@ impl State {
             attempts: Vec::new(),
             reads: Vec::new(),
             tries: 0,
+            pending: None,
             in_line: None,
             behind: NOBODY,
             impatience: 0,

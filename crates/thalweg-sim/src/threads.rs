@@ -7,6 +7,7 @@
 //!   says when it goes on; if it waits, its hardware thread is not on the agenda.
 //! - **T3** A ready thread without its hardware thread is in that one's queue, and in no other.
 
+use crate::access::{Kind, Step};
 use crate::agenda::Agenda;
 use crate::counts::{Counts, Heat, Misses};
 use crate::fabric::Fabric;
@@ -104,6 +105,9 @@ pub(crate) struct Thread {
     pub(crate) reads: Vec<(u32, bool)>,
     /// Attempts, and yields, in a row.
     pub(crate) tries: u32,
+    /// The access that it was about to do when it was switched away from. The scheduler does it when it is the
+    /// thread's turn: a thread that has to wait for its turn, then in line, is resumed only once.
+    pub(crate) pending: Option<(u32, Kind, Site)>,
     /// The line it is in line for, since when, and who is next.
     pub(crate) in_line: Option<(u32, u64)>,
     pub(crate) behind: u32,
@@ -139,7 +143,7 @@ pub(crate) struct State {
     pub(crate) places: Vec<Place>,
     pub(crate) current: usize,
     pub(crate) agenda: Agenda,
-    /// What an access that hits costs, by [`Kind`](crate::access::Kind): alone on the core, and with a busy neighbour.
+    /// What an access that hits costs, by [`Kind`]: alone on the core, and with a busy neighbour.
     pub(crate) hit_costs: [[u64; 3]; 2],
     /// Up to when the current thread may go on by itself as long as its own cache answers.
     pub(crate) horizon: u64,
@@ -170,7 +174,7 @@ pub(crate) struct State {
     pub(crate) failure: Option<Failure>,
 }
 
-/// What an access that hits costs, by [`Kind`](crate::access::Kind): alone on the core, and with a busy neighbour.
+/// What an access that hits costs, by [`Kind`]: alone on the core, and with a busy neighbour.
 fn hit_costs(machine: &Machine) -> [[u64; 3]; 2] {
     let (l1, cost) = (machine.latency.l1, &machine.cost);
     let alone = [l1, 1, l1 + cost.rmw].map(|cycles| cycles + cost.access);
@@ -240,6 +244,16 @@ impl State {
             }
             let thread = self.places[place].running.expect("a place on the agenda has a thread");
             self.current = thread;
+            if let Some((line, kind, at)) = self.threads[thread].pending {
+                match self.step(line, kind, at) {
+                    Step::Done => self.threads[thread].pending = None,
+                    Step::Later => {
+                        self.agenda.set(place, self.threads[thread].clock);
+                        continue;
+                    }
+                    Step::InLine => continue,
+                }
+            }
             self.look_ahead();
             return Some(thread);
         }

@@ -11,12 +11,12 @@
 //! - **W4** A thread that cannot be unwound, because a destructor waits for what never comes, is left as it is and
 //!   never resumed.
 
-use crate::access::{Kind, Step};
+use crate::access::Kind;
 use crate::failure::{Failure, Reason, Waiting};
 use crate::heap;
 use crate::names::LINE;
+use crate::stack::{self, Stack};
 use crate::threads::{State, Status};
-use corosensei::stack::DefaultStack;
 use corosensei::{Coroutine, CoroutineResult, Yielder};
 use std::any::Any;
 use std::cell::{Cell, RefCell, RefMut};
@@ -36,7 +36,7 @@ pub(crate) enum Wake {
 /// The panic that unwinds a thread of a run that is given up.
 struct End;
 
-pub(crate) type Fiber = Coroutine<Wake, (), (), DefaultStack>;
+pub(crate) type Fiber = Coroutine<Wake, (), (), Stack>;
 
 /// The running thread has to unwind, once it has done what must not be left half done.
 #[must_use]
@@ -61,10 +61,12 @@ impl World {
         thalweg_sync::engine::enter(world, || {
             // SAFETY: the body runs in the loop below, or is dropped in `end_all`: within the borrow of `client`.
             unsafe { world.start(client) };
-            while let Some(thread) = world.next_to_run() {
-                world.resume(thread, Wake::Go);
-            }
-            world.end_all();
+            heap::watched(world, || {
+                while let Some(thread) = world.next_to_run() {
+                    world.resume(thread, Wake::Go);
+                }
+                world.end_all();
+            });
         });
         self.state.into_inner()
     }
@@ -99,7 +101,7 @@ impl World {
             state.current = thread;
             state.threads[thread].fiber.take().expect("a thread that can be resumed is not running")
         };
-        match heap::watched(self, || fiber.resume(wake)) {
+        match fiber.resume(wake) {
             CoroutineResult::Yield(()) => self.state().threads[thread].fiber = Some(fiber),
             CoroutineResult::Return(()) => self.state().ended(thread),
         }
@@ -133,9 +135,7 @@ impl World {
     pub(crate) unsafe fn start<'a>(&self, body: Box<dyn FnOnce() + 'a>) -> usize {
         let mut state = self.state();
         let thread = state.threads.len();
-        let stack = DefaultStack::new(self.stack_bytes).unwrap_or_else(|error| {
-            panic!("no memory for the stack of thread {thread}: {error}; use fewer threads or smaller stacks")
-        });
+        let stack = stack::new(self.stack_bytes, thread);
         // SAFETY: only the lifetime changes; the caller answers for it.
         let body = unsafe { std::mem::transmute::<Box<dyn FnOnce() + 'a>, Box<dyn FnOnce()>>(body) };
         let world = NonNull::from(self);
@@ -186,23 +186,21 @@ impl World {
 
     #[inline(never)]
     fn slow(&self, address: usize, kind: Kind, at: Site) -> Result<(), Ending> {
-        self.turn()?;
         if self.is_unwinding() {
             return Ok(());
         }
-        let line = {
+        if self.is_ending() {
+            return Err(Ending(()));
+        }
+        {
             let mut state = self.state();
             let core = state.thread().core;
-            state.names.line(address, core)
-        };
-        loop {
-            let step = self.state().step(line, kind, at);
-            match step {
-                Step::Done => return Ok(()),
-                Step::Later => self.turn()?,
-                Step::InLine => self.switch()?,
+            let line = state.names.line(address, core);
+            if state.at_once(line, kind, at) {
+                return Ok(());
             }
         }
+        self.switch()
     }
 
     /// Accesses to all lines of a range.

@@ -8,7 +8,7 @@ impl Clusters {
     /// How many clusters a machine may have.
     pub(crate) const MAX: usize = 256;
 
-    #[cfg(test)]
+    #[inline]
     pub(crate) fn contains(&self, cluster: usize) -> bool {
         self.0[cluster / 64] >> (cluster % 64) & 1 == 1
     }

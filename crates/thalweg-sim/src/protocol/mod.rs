@@ -27,7 +27,7 @@ mod tags;
 pub(crate) use line::PAGE;
 pub(crate) use tags::MAX_LINES;
 
-use crate::topology::{Distance, Topology};
+use crate::topology::{Distance, Lookup, Topology};
 use line::{Clusters, Directory, Line};
 use tags::{State, Tags};
 
@@ -108,7 +108,7 @@ pub(crate) struct Caches {
 /// All caches, and the directory. `T` is what the user keeps with each line.
 #[derive(Clone, Debug)]
 pub(crate) struct Protocol<T = (), O = ()> {
-    topology: Topology,
+    topology: Lookup,
     victims: bool,
     l1: Vec<Tags>,
     /// Empty if the machine has no second-level caches.
@@ -124,7 +124,7 @@ impl<T: Default, O: Observer> Protocol<T, O> {
     pub(crate) fn new(topology: Topology, caches: Caches, observer: O) -> Self {
         let tags = |geometry: Geometry| Tags::new(geometry.sets, geometry.ways);
         Self {
-            topology,
+            topology: Lookup::of(&topology),
             victims: caches.victims,
             l1: vec![tags(caches.l1); topology.all_cores()],
             l2: caches.l2.map_or_else(Vec::new, |l2| vec![tags(l2); topology.all_clusters()]),
@@ -154,10 +154,16 @@ impl<T: Default, O: Observer> Protocol<T, O> {
         self.directory.home(line)
     }
 
-    /// An access by `core` that its cluster can answer alone. `None` if it cannot; then nothing has changed but the
-    /// order of use.
+    /// An access by `core`, which has touched `line` before, that its cluster can answer alone. `None` if it cannot;
+    /// then nothing has changed but the order of use.
     pub(crate) fn local(&mut self, core: usize, line: u32, write: bool) -> Option<Source> {
-        if self.hit(core, line, write) { Some(Source::L1) } else { self.within_cluster(core, line, write) }
+        // Cheaper than a look at the caches, which are many.
+        let cluster = self.topology.cluster_of_core(core);
+        let entry = self.directory.get(line);
+        if if write { entry.owner() != Some(cluster) } else { !entry.sharers.contains(cluster) } {
+            return None;
+        }
+        if self.hit(core, line, write) { Some(Source::L1) } else { Some(self.within_cluster(core, line, write)) }
     }
 
     /// True if the first-level cache of `core` has `line`.
@@ -165,13 +171,9 @@ impl<T: Default, O: Observer> Protocol<T, O> {
         self.l1[core].state(line).is_some()
     }
 
-    /// True if the cluster of `core` has `line`.
-    pub(crate) fn is_near(&mut self, core: usize, line: u32) -> bool {
-        let cluster = self.topology.cluster_of_core(core);
-        match self.l2.get_mut(cluster) {
-            Some(l2) => l2.state(line).is_some(),
-            None => self.l1[core].state(line).is_some(),
-        }
+    /// True if the cluster of `core`, which has touched `line` before, has it now.
+    pub(crate) fn is_near(&self, core: usize, line: u32) -> bool {
+        self.directory.get(line).sharers.contains(self.topology.cluster_of_core(core))
     }
 
     /// An access by `core`.
@@ -188,22 +190,11 @@ impl<T: Default, O: Observer> Protocol<T, O> {
         Transfer { source, invalidated, written_back: self.written_back }
     }
 
-    /// The state of `line` in a cluster, seen from outside.
-    fn state_in_cluster(&mut self, cluster: usize, line: u32) -> Option<State> {
-        match self.l2.get_mut(cluster) {
-            Some(l2) => l2.touch(line),
-            None => self.l1[cluster].state(line),
-        }
-    }
-
-    /// Tries to serve a first-level miss within the cluster.
-    fn within_cluster(&mut self, core: usize, line: u32, write: bool) -> Option<Source> {
+    /// Serves a first-level miss within the cluster, which has the line, and owns it if it is to be written.
+    fn within_cluster(&mut self, core: usize, line: u32, write: bool) -> Source {
         let cluster = self.topology.cluster_of_core(core);
-        let state = self.state_in_cluster(cluster, line)?;
-        if write && !state.is_owned() {
-            return None;
-        }
         // Without a second-level cache there is nobody else in the cluster, so the first level would have hit.
+        let state = self.l2[cluster].touch(line).expect("M3: the directory is exact");
         let mut source = Source::L2;
         let had = self.l1[core].state(line).is_some();
         let mut alone = true;
@@ -235,7 +226,7 @@ impl<T: Default, O: Observer> Protocol<T, O> {
             self.observer.moved(line, Place::L2(cluster), Place::L1(core));
         }
         self.fill_l1(core, line, state);
-        Some(source)
+        source
     }
 
     /// Reads a line that the cluster does not have.
@@ -265,7 +256,7 @@ impl<T: Default, O: Observer> Protocol<T, O> {
     /// Writes a line that the cluster does not own.
     fn write_miss(&mut self, core: usize, line: u32) -> (Source, Option<(u32, Distance)>) {
         let (cluster, die) = (self.topology.cluster_of_core(core), self.topology.die_of_core(core));
-        let had = self.state_in_cluster(cluster, line).is_some();
+        let had = self.is_near(core, line);
         let source = match self.directory.get(line).owner() {
             Some(owner) => {
                 let (from, _) = self.settle(owner, line);
@@ -318,7 +309,7 @@ impl<T: Default, O: Observer> Protocol<T, O> {
 
     /// The nearest place that has the value of `line`, which nobody owns.
     fn nearest(&mut self, die: usize, line: u32) -> (Source, Place) {
-        let topology = self.topology;
+        let topology = &self.topology;
         let entry = self.directory.get(line);
         let copies = (0..topology.all_dies()).filter(|&other| entry.has_copy(other));
         if let Some((distance, other)) = copies.map(|other| (topology.distance(die, other), other)).min() {

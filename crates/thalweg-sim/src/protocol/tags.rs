@@ -55,7 +55,8 @@ impl Entry {
     }
 }
 
-/// The lines of one cache. Each set is ordered by use, the latest first: the last is the next victim (LRU).
+/// The lines of one cache. Each set is ordered by use, the latest first, then what is empty: the last is the next victim
+/// (LRU).
 #[derive(Clone, Debug)]
 pub(crate) struct Tags {
     entries: Vec<Entry>,
@@ -67,6 +68,15 @@ pub(crate) struct Tags {
 
 /// How many lines there can be: what an [`Entry`] has room for.
 pub(crate) const MAX_LINES: u32 = 1 << 30;
+
+/// Puts `entry` first; the last goes. A loop: sets are too small for a call of `memmove` to pay.
+#[inline(always)]
+fn to_front(set: &mut [Entry], entry: Entry) {
+    let mut next = entry;
+    for place in set {
+        next = std::mem::replace(place, next);
+    }
+}
 
 impl Tags {
     /// An empty cache; `sets` and `ways` are at least 1.
@@ -93,8 +103,9 @@ impl Tags {
             return set[0].state();
         }
         let way = set.iter().position(|entry| entry.holds(line))?;
-        set[..=way].rotate_right(1);
-        set[0].state()
+        let entry = set[way];
+        to_front(&mut set[..=way], entry);
+        entry.state()
     }
 
     /// As [`touch`](Self::touch), for a write: an owned line becomes modified. True if it was owned.
@@ -125,8 +136,13 @@ impl Tags {
         let set = self.set(line);
         let way = set.iter().position(|entry| entry.holds(line))?;
         let state = set[way].state();
-        // To the end, so that an empty way is filled before anything is evicted.
-        set[way..].rotate_left(1);
+        // What is empty comes last.
+        for next in way + 1..set.len() {
+            set[next - 1] = set[next];
+            if set[next] == Entry::EMPTY {
+                return state;
+            }
+        }
         *set.last_mut().expect("a set has a way") = Entry::EMPTY;
         state
     }
@@ -134,9 +150,9 @@ impl Tags {
     /// Puts `line` in, or changes its state if it is here. Returns what had to go.
     pub(crate) fn insert(&mut self, line: u32, state: State) -> Option<(u32, State)> {
         let set = self.set(line);
-        let way = set.iter().position(|entry| entry.holds(line)).unwrap_or(set.len() - 1);
-        set[..=way].rotate_right(1);
-        let before = std::mem::replace(&mut set[0], Entry::new(line, state));
+        let way = set.iter().position(|entry| entry.holds(line) || *entry == Entry::EMPTY).unwrap_or(set.len() - 1);
+        let before = set[way];
+        to_front(&mut set[..=way], Entry::new(line, state));
         if before.holds(line) { None } else { before.pair() }
     }
 
