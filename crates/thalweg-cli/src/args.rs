@@ -36,6 +36,13 @@ pub(crate) enum Command {
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         args: Vec<String>,
     },
+    /// Runs queues and streams on modelled machines; needs the feature `instrument`
+    #[command(disable_help_flag = true)]
+    Sim {
+        /// What the simulator is told; `list` is a good start
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        args: Vec<String>,
+    },
 }
 
 #[derive(Debug, Args)]

@@ -5,6 +5,8 @@
 
 mod args;
 mod run;
+#[cfg(feature = "instrument")]
+mod sim;
 mod terminal;
 
 use std::process::ExitCode;
@@ -26,6 +28,7 @@ fn main() -> ExitCode {
         Command::Run(args) => run::run(*args),
         Command::Schemes => schemes(),
         Command::Lab { args } => lab(args),
+        Command::Sim { args } => sim(args),
     };
     outcome.unwrap_or_else(|error| {
         complain(&error.to_string());
@@ -52,4 +55,15 @@ fn lab(args: Vec<String>) -> Outcome {
 fn lab(args: Vec<String>) -> Outcome {
     let command = ["cargo lab".to_owned()].into_iter().chain(args).collect::<Vec<_>>().join(" ");
     Err(format!("built without the lab; in a checkout of thalweg, `{command}` builds and runs it").into())
+}
+
+#[cfg(feature = "instrument")]
+fn sim(args: Vec<String>) -> Outcome {
+    sim::run(args)
+}
+
+#[cfg(not(feature = "instrument"))]
+fn sim(args: Vec<String>) -> Outcome {
+    let command = ["cargo sim".to_owned()].into_iter().chain(args).collect::<Vec<_>>().join(" ");
+    Err(format!("built without the simulated machine; in a checkout of thalweg, `{command}` builds and runs it").into())
 }

@@ -27,11 +27,18 @@ pub(crate) enum Step {
 }
 
 impl State {
-    /// An access that the core's own cache can answer, by a thread that is not too far ahead of the others. False if it
-    /// is anything else; then nothing has happened.
+    /// The line at a host address, which the current thread accesses.
     #[inline(always)]
-    pub(crate) fn quick(&mut self, address: usize, kind: Kind) -> bool {
-        let Some(line) = self.names.lately(address) else { return false };
+    pub(crate) fn line(&mut self, address: usize) -> u32 {
+        let core = self.threads[self.current].core;
+        self.names.line(address, core)
+    }
+
+    /// An access that the core's own cache can answer, by a thread that is not too far ahead of the others. False if it
+    /// is anything else; then nothing has happened. Nothing here may depend on a host address: what is quick decides
+    /// who is ahead of whom.
+    #[inline(always)]
+    pub(crate) fn quick(&mut self, line: u32, kind: Kind) -> bool {
         let watched = self.is_watched(line);
         let thread = &mut self.threads[self.current];
         if thread.clock > self.horizon {

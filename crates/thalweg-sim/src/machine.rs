@@ -302,6 +302,26 @@ impl Machine {
         self.cores.mhz
     }
 
+    /// The hardware threads that are near hardware thread 0 and far from it, the nearest first, with what each shares with
+    /// it.
+    ///
+    /// ```
+    /// let machine = thalweg_sim::Machine::named("x86-88t")?;
+    /// assert_eq!(machine.neighbours(), [("same core", 44), ("same die", 1), ("other socket", 22)]);
+    /// # Ok::<(), thalweg_sim::MachineError>(())
+    /// ```
+    pub fn neighbours(&self) -> Vec<(&'static str, usize)> {
+        let Topology { sockets, dies, cores, cluster, smt } = self.topology();
+        let all = [
+            ("same core", smt > 1, self.topology().all_cores()),
+            ("same cluster", cluster > 1, 1),
+            ("same die", cores > cluster, cluster),
+            ("other die", dies > 1, cores),
+            ("other socket", sockets > 1, dies * cores),
+        ];
+        all.into_iter().filter(|(_, exists, _)| *exists).map(|(name, _, cpu)| (name, cpu)).collect()
+    }
+
     /// The same machine with another prefetcher.
     pub fn with_prefetch(mut self, prefetch: Prefetch) -> Self {
         self.prefetch = prefetch;

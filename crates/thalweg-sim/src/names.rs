@@ -67,14 +67,14 @@ impl Names {
 
     /// The line at a host address, if it was found lately.
     #[inline(always)]
-    pub(crate) fn lately(&self, address: usize) -> Option<u32> {
+    fn lately(&self, address: usize) -> Option<u32> {
         let host = address / LINE;
         let (known, line) = self.quick[host % QUICK];
         (known == host).then_some(line)
     }
 
     /// The line at a host address, which `core` accesses.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn line(&mut self, address: usize, core: usize) -> u32 {
         self.lately(address).unwrap_or_else(|| self.find(address, core))
     }

@@ -178,27 +178,27 @@ impl World {
     /// [`end`](Self::end).
     #[inline(always)]
     pub(crate) fn access(&self, address: usize, kind: Kind, at: Site) -> Result<(), Ending> {
-        if !self.is_ending() && self.state().quick(address, kind) {
-            return Ok(());
-        }
-        self.slow(address, kind, at)
+        let line = {
+            let mut state = self.state();
+            let line = state.line(address);
+            if !self.is_ending() && state.quick(line, kind) {
+                return Ok(());
+            }
+            line
+        };
+        self.slow(line, kind, at)
     }
 
     #[inline(never)]
-    fn slow(&self, address: usize, kind: Kind, at: Site) -> Result<(), Ending> {
+    fn slow(&self, line: u32, kind: Kind, at: Site) -> Result<(), Ending> {
         if self.is_unwinding() {
             return Ok(());
         }
         if self.is_ending() {
             return Err(Ending(()));
         }
-        {
-            let mut state = self.state();
-            let core = state.thread().core;
-            let line = state.names.line(address, core);
-            if state.at_once(line, kind, at) {
-                return Ok(());
-            }
+        if self.state().at_once(line, kind, at) {
+            return Ok(());
         }
         self.switch()
     }

@@ -65,6 +65,35 @@ fn the_same_seed_is_the_same_report_wherever_objects_are() {
     assert_eq!(first, third);
 }
 
+/// Hits, while others contend, on memory that the host gave before the run: side by side, and a mebibyte apart. How
+/// quickly the engine finds a line depends on its address, and must not show.
+#[test]
+fn where_the_host_put_memory_decides_nothing() {
+    let memory: Vec<AtomicU64> = std::iter::repeat_with(|| AtomicU64::new(0)).take(16 << 17).collect();
+    let cycles = |apart: usize| {
+        let client = || {
+            let shared = AtomicU64::new(0);
+            let cells: Vec<&AtomicU64> = memory.iter().step_by(apart).take(16).collect();
+            thread::scope(|scope| {
+                for part in cells.chunks(4) {
+                    let shared = &shared;
+                    scope.spawn(move || {
+                        for i in 0..4_000 {
+                            let cell = part[i % 4];
+                            cell.store(cell.load(Relaxed) + 1, Relaxed);
+                            if i % 8 == 0 {
+                                shared.fetch_add(1, Relaxed);
+                            }
+                        }
+                    });
+                }
+            });
+        };
+        Simulation::new(machine("x86-88t")).run(client).cycles
+    };
+    assert_eq!(cycles(1 << 17), cycles(64));
+}
+
 #[test]
 fn another_seed_is_another_run() {
     assert_ne!(report(1).cycles, report(2).cycles);

@@ -1,0 +1,97 @@
+//! Streams: how a graph scales with its workers.
+
+use serde_json::json;
+use thalweg::prelude::*;
+use thalweg_sim::Machine;
+use thalweg_sync::{hint, time};
+
+use super::point::{Figures, Point};
+
+/// 1, 2, 4 … up to `most`, and that too.
+fn workers(most: usize) -> Vec<usize> {
+    let mut steps: Vec<usize> = std::iter::successors(Some(1), |n| Some(n * 2)).take_while(|&n| n < most).collect();
+    steps.push(most);
+    steps
+}
+
+fn points(
+    workload: &'static str,
+    threads: usize,
+    most: usize,
+    messages: u64,
+    cycles: u64,
+    run: fn(Scheme, u64),
+) -> Vec<Point> {
+    (workers(threads.min(most)).into_iter())
+        .map(|workers| Point {
+            workload,
+            contender: "thalweg",
+            label: format!("{workers} workers"),
+            params: json!({ "messages": messages, "workers": workers, "work_cycles": cycles }),
+            threads,
+            messages,
+            client: Box::new(move || {
+                let before = time::now();
+                run(Scheme::default().workers(workers), messages);
+                Figures { messages, nanos: before.elapsed().as_nanos() as u64 }
+            }),
+        })
+        .collect()
+}
+
+/// Six stages of 200 cycles: at most eight kernels have work at a time.
+pub(super) fn chain(_machine: &Machine, threads: usize) -> Vec<Point> {
+    fn run(scheme: Scheme, messages: u64) {
+        let mut sum = 0;
+        let mut graph = Graph::new();
+        let numbers = graph.source(0..messages);
+        let stage = |x: u64, out: &mut Output<u64>| {
+            hint::work(200);
+            out.push(x + 1);
+        };
+        let [a, b, c, d, e, f] = std::array::from_fn(|_| graph.sequential(stage));
+        let sink = graph.sink(|x: u64| sum += x);
+        graph += numbers >> a >> b >> c >> d >> e >> f >> sink;
+        graph.run(scheme).expect("the chain runs to its end");
+        drop(graph);
+        assert_eq!(sum, messages * (messages - 1) / 2 + 6 * messages, "a message was lost");
+    }
+    points("six stages of 200 cycles", threads, 8, 100_000, 200, run)
+}
+
+/// One parallel kernel of 20 000 cycles, in order.
+pub(super) fn farm(_machine: &Machine, threads: usize) -> Vec<Point> {
+    fn run(scheme: Scheme, messages: u64) {
+        let mut next = 0;
+        let mut graph = Graph::new();
+        let numbers = graph.source(0..messages);
+        let work = graph.parallel(|x: u64, out: &mut Output<u64>| {
+            hint::work(20_000);
+            out.push(x);
+        });
+        let sink = graph.sink(|x: u64| {
+            assert_eq!(x, next, "in order");
+            next += 1;
+        });
+        graph += numbers >> work >> sink;
+        graph.run(scheme).expect("the farm runs to its end");
+        drop(graph);
+        assert_eq!(next, messages, "a message was lost");
+    }
+    points("a farm of 20000 cycles", threads, usize::MAX, if cfg!(test) { 2_000 } else { 20_000 }, 20_000, run)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_farm_gains_from_workers_and_runs_the_same_twice() {
+        let machine = Machine::named("x86-88t").unwrap();
+        let points = farm(&machine, 8);
+        let nanos = |i: usize| points[i].run(&machine, 0).unwrap_or_else(|failure| panic!("{failure}")).0.nanos;
+        let (one, four) = (nanos(0), nanos(2));
+        assert!(four * 2 < one, "{four} ns with four workers, {one} with one");
+        assert_eq!(four, nanos(2));
+    }
+}
