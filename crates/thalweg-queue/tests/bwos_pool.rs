@@ -21,14 +21,14 @@ fn policies() -> Vec<(&'static str, Box<dyn Policy>)> {
     vec![
         ("random", Box::new(Random)),
         ("sequential", Box::new(Sequential)),
-        ("last", Box::new(Last::default())),
+        ("last", Box::new(Last::new(Random))),
         ("best of two", Box::new(BestOf(2))),
         ("best of many", Box::new(BestOf(4))),
         ("numa", Box::new(Near(Random))),
         ("probabilistic", Box::new(Probabilistic::new(Random))),
         ("probabilistic in the block", Box::new(Probabilistic::in_block(Random))),
         ("probabilistic numa", Box::new(Probabilistic::new(Near(Random)))),
-        ("numa probabilistic last", Box::new(Near(Probabilistic::new(Last::default())))),
+        ("last, else probabilistic numa", Box::new(Last::new(Probabilistic::new(Near(Random))))),
     ]
 }
 
@@ -109,8 +109,22 @@ fn sequential_takes_from_the_next() {
 
 #[test]
 fn last_stays_with_who_gave() {
-    let chosen = shares([0, 4, 4, 4, 4, 4, 4, 4], Last::default());
+    let chosen = shares([0, 4, 4, 4, 4, 4, 4, 4], Last::new(Random));
     assert!(chosen.contains(&7_000), "{chosen:?}");
+}
+
+/// It leaves a queue when that gives nothing, not before, and does not ask it again.
+#[test]
+fn last_goes_on_when_nothing_is_left() {
+    let (_owners, pool) = pool(8, &[0, 40, 40, 40]);
+    let mut thief = pool.thief(0, Last::new(Probabilistic::new(Random)));
+    let mut taken = Vec::new();
+    for _ in 0..10_000 {
+        taken.extend(thief.try_steal());
+    }
+    assert_eq!(taken.len(), 120);
+    assert!(taken.chunks(40).all(|chunk| chunk.iter().all(|queue| queue == &chunk[0])), "{taken:?}");
+    assert_eq!(thief.try_steal(), Err(StealError::Empty));
 }
 
 #[test]

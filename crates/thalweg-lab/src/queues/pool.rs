@@ -71,14 +71,14 @@ fn contenders(work: Balancing, lifo: bool) -> Vec<Contender> {
     let mut contenders = policies! {
         "random": Random,
         "sequential": Sequential,
-        "last": Last::default(),
+        "last": Last::new(Random),
         "best of two": BestOf(2),
         "best of many": BestOf(WORKERS / 2),
         "numa": Near(Random),
         "probabilistic": probabilistic(Random),
         "probabilistic numa": probabilistic_near(Random),
-        "probabilistic last": Probabilistic::new(Last::default()),
-        "probabilistic numa last": Probabilistic::new(Near(Last::default())),
+        "last, else probabilistic": Last::new(probabilistic(Random)),
+        "last, else probabilistic numa": Last::new(probabilistic_near(Random)),
     };
     contenders.push(new(Role::Peer, "crossbeam-deque, random", Box::new(move || crossbeam(work, lifo))));
     contenders

@@ -4,12 +4,12 @@
 //! |---|---|---|
 //! | [`Random`] | any queue | nothing |
 //! | [`Sequential`] | the next ones, in a fixed order | nothing |
-//! | [`Last`] | the one that gave something last, then any | nothing |
+//! | [`Last`] of a policy | the one that gave something last, as long as it gives | as the policy |
 //! | [`BestOf`] | the longest of a few that are drawn: two, half of them, … | the length of those: a load per block |
 //! | [`Near`] of a policy | at first among the queues of the own memory node | as the policy |
 //! | [`Probabilistic`] of a policy | a queue that the policy names, with a probability of its fill | one block of each |
 //!
-//! Hybrids are nested: `Probabilistic::new(Near(Random))`.
+//! Hybrids are nested: `Last::new(Probabilistic::new(Near(Random)))`.
 
 use alloc::boxed::Box;
 use core::fmt;
@@ -34,6 +34,9 @@ pub trait Policy: Send {
 
     /// `victim` gave something.
     fn stole(&mut self, _victim: usize) {}
+
+    /// `victim`, which was accepted, gave nothing.
+    fn missed(&mut self, _victim: usize) {}
 }
 
 /// What a [`Policy`] says to a victim that was chosen.
@@ -147,18 +150,45 @@ impl Policy for Sequential {
     }
 }
 
-/// The queue that gave something last, then any.
+/// The queue that gave something last, as long as it gives; then one that the policy inside names.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Last(Option<usize>);
+pub struct Last<P = Random> {
+    policy: P,
+    last: Option<usize>,
+}
 
-impl Policy for Last {
+impl<P> Last<P> {
+    /// Leaves it to `policy` where to go when the last queue gives nothing.
+    pub fn new(policy: P) -> Self {
+        Self { policy, last: None }
+    }
+}
+
+impl<P: Policy> Policy for Last<P> {
     fn choose(&mut self, victims: &Victims<'_>, attempt: usize, rng: &mut Rng) -> usize {
-        let last = self.0.filter(|last| attempt == 0 && victims.all().contains(last));
-        last.unwrap_or_else(|| rng.one_of(victims))
+        self.last = self.last.filter(|last| attempt == 0 && victims.all().contains(last));
+        self.last.unwrap_or_else(|| self.policy.choose(victims, attempt, rng))
+    }
+
+    fn accept(&mut self, victims: &Victims<'_>, victim: usize, rng: &mut Rng) -> Accept {
+        match self.last {
+            Some(_) => Accept::Oldest,
+            None => self.policy.accept(victims, victim, rng),
+        }
+    }
+
+    fn tries(&self, victims: &Victims<'_>) -> usize {
+        1 + self.policy.tries(victims)
     }
 
     fn stole(&mut self, victim: usize) {
-        self.0 = Some(victim);
+        self.last = Some(victim);
+        self.policy.stole(victim);
+    }
+
+    fn missed(&mut self, victim: usize) {
+        self.last = None;
+        self.policy.missed(victim);
     }
 }
 
@@ -208,6 +238,10 @@ impl<P: Policy> Policy for Near<P> {
     fn stole(&mut self, victim: usize) {
         self.0.stole(victim);
     }
+
+    fn missed(&mut self, victim: usize) {
+        self.0.missed(victim);
+    }
 }
 
 /// A queue that the policy inside names is accepted with a probability of about its fill: if a random block of it has
@@ -251,6 +285,10 @@ impl<P: Policy> Policy for Probabilistic<P> {
     fn stole(&mut self, victim: usize) {
         self.policy.stole(victim);
     }
+
+    fn missed(&mut self, victim: usize) {
+        self.policy.missed(victim);
+    }
 }
 
 impl<P: Policy + ?Sized> Policy for Box<P> {
@@ -268,5 +306,9 @@ impl<P: Policy + ?Sized> Policy for Box<P> {
 
     fn stole(&mut self, victim: usize) {
         (**self).stole(victim);
+    }
+
+    fn missed(&mut self, victim: usize) {
+        (**self).missed(victim);
     }
 }

@@ -148,8 +148,9 @@ impl<T: Send, P: Policy> Thief<T, P> {
             let Some((victim, block)) = self.choose(attempt) else { continue };
             let stealer = &self.members.stealers[victim];
             let stolen = block.map_or_else(|| stealer.steal(), |block| stealer.steal_in(block));
-            if stolen.is_ok() {
-                self.policy.stole(victim);
+            match stolen {
+                Ok(_) => self.policy.stole(victim),
+                Err(_) => self.policy.missed(victim),
             }
             return stolen;
         }
@@ -181,6 +182,7 @@ impl<T: Send, P: Policy> Thief<T, P> {
                 self.policy.stole(victim);
                 return Ok(stolen);
             }
+            self.policy.missed(victim);
         }
         // Chance may have missed something. Not all thieves should begin at the same queue.
         let Self { members, others, rng, policy, .. } = self;
