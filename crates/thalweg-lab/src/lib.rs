@@ -6,7 +6,7 @@
 //! cargo lab run streams/ --json figures.json --svg figures.svg
 //! ```
 //!
-//! An experiment is one file in [`streams`] and one line in [`registry`]. What it computes is in [`workloads`], so that
+//! An experiment is one file in [`streams`] or [`queues`] and one line in [`registry`]. What it computes is in [`workloads`], so that
 //! every contender does the same work and every run is checked; who computes it is in [`ours`] and [`peers`]. The
 //! [`harness`] lets contenders take turns, run by run, so that a drifting machine hits all of them.
 #![allow(

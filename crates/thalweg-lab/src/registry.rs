@@ -17,6 +17,9 @@ pub static EXPERIMENTS: &[Experiment] = &[
     streams::schemes::EXPERIMENT,
     streams::report::EXPERIMENT,
     streams::build::EXPERIMENT,
+    queues::item::EXPERIMENT,
+    queues::batch::EXPERIMENT,
+    queues::shared::EXPERIMENT,
     queues::stealing::EXPERIMENT,
     queues::pool::EXPERIMENT,
 ];

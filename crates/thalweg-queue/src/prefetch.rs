@@ -2,18 +2,18 @@
 
 /// Asks for the line of `value` in order to write it. A hint: it changes nothing but time.
 ///
-/// The compiler's own write prefetch is a read prefetch unless it builds for processors that are known to have
-/// `prefetchw`, and a line that is only read has to be asked for again to be written. Processors without it (before
-/// 2014) take it for a `nop`.
+/// By name, since the compiler's own hint turns into one for reading unless it is told of a processor that has this
+/// instruction. All have that are not very old; those do nothing.
 #[inline(always)]
 pub(crate) fn for_write<T>(value: &T) {
     #[cfg(all(target_arch = "x86_64", not(miri)))]
-    // SAFETY: a prefetch has no effect that a program can see, whatever the address.
+    // SAFETY: a prefetch has no effect that a program can see, whatever the address; processors that do not know this one
+    // take it for a no-operation.
     unsafe {
         core::arch::asm!(
-            "prefetchw byte ptr [{}]",
+            "prefetchw [{}]",
             in(reg) core::ptr::from_ref(value).addr(),
-            options(nomem, nostack, preserves_flags),
+            options(nomem, nostack, preserves_flags)
         );
     }
     #[cfg(not(all(target_arch = "x86_64", not(miri))))]

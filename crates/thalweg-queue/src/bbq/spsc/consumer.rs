@@ -7,6 +7,7 @@ use crate::TryPopError;
 use crate::wait::{Side, Wait, Yield};
 use alloc::vec::Vec;
 use core::fmt;
+use thalweg_sync::spin;
 use thalweg_sync::sync::Arc;
 
 /// The reading end. Dropping it closes the queue: pushes fail from then on, and what is in the queue is dropped.
@@ -20,12 +21,17 @@ pub struct Consumer<T: Send, W: Wait = Yield> {
     pub(super) ready: usize,
     /// How many entries of the block are left.
     pub(super) left: usize,
+    /// Twice as many pauses as are made before the next look: one look that finds few is not a reason yet.
+    slip: u32,
 }
+
+/// The greatest slip: 15 pauses are a fraction of a microsecond. A model has no time.
+const MOST_SLIP: u32 = if cfg!(loom) { 0 } else { 31 };
 
 impl<T: Send, W: Wait> Consumer<T, W> {
     pub(super) fn new(ring: Arc<Ring<T, W>>, next: Place) -> Self {
         let left = ring.block_entries();
-        Self { ring, next, ready: 0, left }
+        Self { ring, next, ready: 0, left, slip: 0 }
     }
 
     /// Pops the oldest item, or says why not. Never `Busy`.
@@ -57,8 +63,12 @@ impl<T: Send, W: Wait> Consumer<T, W> {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn try_pop_slice(&mut self, into: &mut [T]) -> Result<usize, TryPopError> {
-        self.pop_batch(into.len(), |done, items| {
-            for (place, item) in into[done..].iter_mut().zip(items) {
+        self.pop_batch(into.len(), |done, mut items| {
+            #[cfg(not(loom))]
+            if !core::mem::needs_drop::<T>() {
+                return items.copy_into(&mut into[done..]);
+            }
+            for (place, item) in into[done..].iter_mut().zip(items.by_ref()) {
                 *place = item;
             }
         })
@@ -125,8 +135,21 @@ impl<T: Send, W: Wait> Consumer<T, W> {
     }
 
     /// Sees what is committed in the block: at least one item, or an error.
+    ///
+    /// If the last looks found only a few items, it waits a little first: a consumer that is as fast as its producer else looks
+    /// for every item, and each time takes the line away that the producer counts in. It does not after a look that found
+    /// nothing, so an item that comes alone is not held up.
+    #[inline(never)]
     fn look(&mut self) -> Result<(), TryPopError> {
+        for _ in 0..self.slip / 2 {
+            spin::pause(1);
+        }
         self.ready = self.ring.committed(self.next);
+        self.slip = match self.ready {
+            0 => 0,
+            few if few < Ring::<T, W>::AHEAD.min(self.left) => (2 * self.slip + 1).min(MOST_SLIP),
+            _ => self.slip / 2,
+        };
         if self.ready == 0 {
             if !self.ring.ends.producer_gone() {
                 return Err(TryPopError::Empty);
@@ -190,6 +213,18 @@ struct Items<'a, T: Send, W: Wait> {
     end: &'a mut Consumer<T, W>,
     taken: usize,
     count: usize,
+}
+
+#[cfg(not(loom))]
+impl<T: Send, W: Wait> Items<'_, T, W> {
+    /// Moves all of them, of which none is taken yet, into the first places of `into`, which has as many and nothing to drop.
+    #[inline]
+    fn copy_into(&mut self, into: &mut [T]) {
+        self.taken = self.count;
+        // SAFETY: `count` items from the consumer's next one on are ready, so the entries are ours (S1), and `drop` moves past
+        // them.
+        unsafe { self.end.ring.read_all(self.end.next.entry, &mut into[..self.count]) };
+    }
 }
 
 impl<T: Send, W: Wait> Iterator for Items<'_, T, W> {

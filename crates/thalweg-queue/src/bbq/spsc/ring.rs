@@ -14,6 +14,8 @@ use thalweg_sync::CachePadded;
 use thalweg_sync::atomic::AtomicU64;
 use thalweg_sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use thalweg_sync::cell::Slot;
+#[cfg(not(loom))]
+use thalweg_sync::hint::Access;
 
 /// A place in the queue: one entry, in one round.
 #[derive(Clone, Copy, Debug)]
@@ -175,11 +177,16 @@ impl<T, W: Wait> Ring<T, W> {
     where
         T: Copy,
     {
-        for (slot, &value) in self.entries[entry..entry + values.len()].iter().zip(values) {
-            slot.with_mut(|slot| {
-                // SAFETY: the entry is the caller's alone.
-                unsafe { (*slot).write(value) };
-            });
+        #[cfg(not(loom))]
+        {
+            let entries = self.memory(entry..entry + values.len(), Access::Write);
+            // SAFETY: the entries are the caller's alone, and as many as the values.
+            unsafe { core::ptr::copy_nonoverlapping(values.as_ptr(), entries.cast(), values.len()) };
+        }
+        #[cfg(loom)]
+        for (entry, &value) in (entry..).zip(values) {
+            // SAFETY: the caller's promise.
+            unsafe { self.write(entry, value) };
         }
     }
 
@@ -194,10 +201,25 @@ impl<T, W: Wait> Ring<T, W> {
         self.entries[entry].with(|slot| unsafe { (*slot).assume_init_read() })
     }
 
-    /// Entries as memory, for a grant. An engine sees the range as touched.
+    /// Moves the items of as many entries from `entry` on into `into`, which has nothing to drop.
+    ///
+    /// # Safety
+    ///
+    /// As [`read`](Self::read), for each of them.
     #[cfg(not(loom))]
+    #[inline]
+    pub(super) unsafe fn read_all(&self, entry: usize, into: &mut [T]) {
+        debug_assert!(!core::mem::needs_drop::<T>());
+        let entries = self.memory(entry..entry + into.len(), Access::Read);
+        // SAFETY: the entries are written, the caller's alone, and as many as the places.
+        unsafe { core::ptr::copy_nonoverlapping(entries.cast_const().cast(), into.as_mut_ptr(), into.len()) };
+    }
+
+    /// Entries as memory, for grants and slices. An engine sees the range as touched.
+    #[cfg(not(loom))]
+    #[inline]
     #[track_caller]
-    pub(super) fn memory(&self, entries: Range<usize>, access: thalweg_sync::hint::Access) -> *mut MaybeUninit<T> {
+    pub(super) fn memory(&self, entries: Range<usize>, access: Access) -> *mut MaybeUninit<T> {
         let slots = &self.entries[entries];
         thalweg_sync::hint::touch(slots.as_ptr().cast(), size_of_val(slots), access);
         // A slot is transparent, and shared writing through this pointer is what it is for.

@@ -1,0 +1,50 @@
+//! `queues/1p1c-batch`: what a number costs that travels with others.
+
+use serde_json::json;
+
+use super::contenders::*;
+use super::limits;
+use super::one_to_one::{CAPACITY, Slices, in_slices, params, per_item};
+use crate::harness::Role::{self, *};
+use crate::harness::{BoxError, Contender, Effort, Experiment, Group};
+
+/// The entry for the registry.
+pub const EXPERIMENT: Experiment = Experiment {
+    name: "queues/1p1c-batch",
+    what: "one producer, one consumer, u64 in slices of 8, 32, 128 and 1024, through 4096 and 32768 entries",
+    plan,
+};
+
+/// A capacity that does not fit a first-level cache: lines come from the other core's second level, which is faster.
+const LARGE: usize = 32_768;
+
+fn plan(effort: &Effort) -> Result<Vec<Group>, BoxError> {
+    let items = effort.messages(60_000_000);
+    let groups = [
+        ("slices of 8", 8, CAPACITY),
+        ("slices of 32", 32, CAPACITY),
+        ("slices of 128", 128, CAPACITY),
+        ("slices of 1024", 1024, CAPACITY),
+        ("slices of 32, 32768 entries", 32, LARGE),
+        ("slices of 128, 32768 entries", 128, LARGE),
+    ];
+    let groups = groups.map(|(workload, size, capacity)| {
+        let stream = move |prefetched| move || limits::stream(items, capacity, prefetched);
+        let contenders = vec![
+            through::<Spsc>(Ours, "thalweg-bbq-spsc", items, capacity, size),
+            through::<Bbq>(Ours, "thalweg-bbq", items, capacity, size),
+            per_item(Bound, "plain", params(items, capacity), items, stream(false)),
+            per_item(Bound, "prefetched", params(items, capacity), items, stream(true)),
+            through::<Rtrb>(Peer, "rtrb", items, capacity, size),
+            through::<Ringbuf>(Peer, "ringbuf", items, capacity, size),
+        ];
+        Group::new(workload, &["ns/item"], contenders)
+    });
+    Ok(groups.into())
+}
+
+fn through<Q: Slices>(role: Role, name: &str, items: u64, capacity: usize, size: usize) -> Contender {
+    let mut given = params(items, capacity);
+    given["slice"] = json!(size);
+    per_item(role, name, given, items, move || in_slices::<Q>(items, capacity, size))
+}

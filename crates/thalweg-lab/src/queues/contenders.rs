@@ -1,0 +1,168 @@
+//! The queues, ours and others', as [`Ends`].
+
+use std::num::NonZeroU64;
+use std::sync::Arc;
+
+use super::one_to_one::{Ends, Slices};
+use thalweg_queue::{Spin, bbq, fast_forward};
+
+/// Contenders whose ends push and pop by methods: `Name: ends, how they are built, push, pop`.
+macro_rules! ends {
+    ($($(#[$doc:meta])* $Name:ident: $Tx:ty, $Rx:ty; |$capacity:ident| $build:expr; |$tx:ident, $value:ident| $push:expr; |$rx:ident| $pop:expr;)+) => {
+        $(
+            $(#[$doc])*
+            #[derive(Debug)]
+            pub(super) struct $Name;
+
+            impl Ends for $Name {
+                type Tx = $Tx;
+                type Rx = $Rx;
+
+                fn build($capacity: usize) -> (Self::Tx, Self::Rx) {
+                    $build
+                }
+
+                #[inline(always)]
+                fn push($tx: &mut Self::Tx, $value: u64) -> bool {
+                    $push
+                }
+
+                #[inline(always)]
+                fn pop($rx: &mut Self::Rx) -> Option<u64> {
+                    $pop
+                }
+            }
+        )+
+    };
+}
+
+fn item(value: u64) -> NonZeroU64 {
+    NonZeroU64::new(value).expect("items count from 1")
+}
+
+fn twice<T>(queue: T) -> (Arc<T>, Arc<T>) {
+    let queue = Arc::new(queue);
+    (queue.clone(), queue)
+}
+
+ends! {
+    /// FastForward.
+    FastForward: fast_forward::Producer<NonZeroU64, Spin>, fast_forward::Consumer<NonZeroU64, Spin>;
+        |capacity| fast_forward::with_wait(capacity, Spin).expect("the capacity is possible");
+        |tx, value| tx.try_push(item(value)).is_ok();
+        |rx| rx.try_pop().ok().map(NonZeroU64::get);
+
+    /// BBQ for one and one.
+    Spsc: bbq::spsc::Producer<u64>, bbq::spsc::Consumer<u64>;
+        |capacity| bbq::spsc::with_capacity(capacity).expect("the capacity is possible");
+        |tx, value| tx.try_push(value).is_ok();
+        |rx| rx.try_pop().ok();
+
+    /// BBQ for many and many.
+    Bbq: bbq::Producer<u64>, bbq::Consumer<u64>;
+        |capacity| bbq::with_capacity(capacity).expect("the capacity is possible");
+        |tx, value| tx.try_push(value).is_ok();
+        |rx| rx.try_pop().ok();
+
+    /// The published SPSC ring that is fastest here.
+    Rtrb: rtrb::Producer<u64>, rtrb::Consumer<u64>;
+        |capacity| rtrb::RingBuffer::new(capacity);
+        |tx, value| tx.push(value).is_ok();
+        |rx| rx.pop().ok();
+
+    /// Another SPSC ring, with its caching ends.
+    Ringbuf: ringbuf::HeapProd<u64>, ringbuf::HeapCons<u64>;
+        |capacity| ringbuf::traits::Split::split(ringbuf::HeapRb::new(capacity));
+        |tx, value| ringbuf::traits::Producer::try_push(tx, value).is_ok();
+        |rx| ringbuf::traits::Consumer::try_pop(rx);
+
+    /// crossbeam's bounded queue.
+    ArrayQueue: Arc<crossbeam_queue::ArrayQueue<u64>>, Arc<crossbeam_queue::ArrayQueue<u64>>;
+        |capacity| twice(crossbeam_queue::ArrayQueue::new(capacity));
+        |tx, value| tx.push(value).is_ok();
+        |rx| rx.pop();
+
+    /// crossbeam's channel.
+    CrossbeamChannel: crossbeam_channel::Sender<u64>, crossbeam_channel::Receiver<u64>;
+        |capacity| crossbeam_channel::bounded(capacity);
+        |tx, value| tx.try_send(value).is_ok();
+        |rx| rx.try_recv().ok();
+
+    /// smol's queue.
+    ConcurrentQueue: Arc<concurrent_queue::ConcurrentQueue<u64>>, Arc<concurrent_queue::ConcurrentQueue<u64>>;
+        |capacity| twice(concurrent_queue::ConcurrentQueue::bounded(capacity));
+        |tx, value| tx.push(value).is_ok();
+        |rx| rx.pop().ok();
+
+    /// A channel around a lock.
+    Kanal: kanal::Sender<u64>, kanal::Receiver<u64>;
+        |capacity| kanal::bounded(capacity);
+        |tx, value| tx.try_send(value).unwrap_or(false);
+        |rx| rx.try_recv().ok().flatten();
+
+    /// Another one.
+    Flume: flume::Sender<u64>, flume::Receiver<u64>;
+        |capacity| flume::bounded(capacity);
+        |tx, value| tx.try_send(value).is_ok();
+        |rx| rx.try_recv().ok();
+
+    /// A queue whose entries are reused in place.
+    Thingbuf: Arc<thingbuf::ThingBuf<u64>>, Arc<thingbuf::ThingBuf<u64>>;
+        |capacity| twice(thingbuf::ThingBuf::new(capacity));
+        |tx, value| tx.push(value).is_ok();
+        |rx| rx.pop();
+
+    /// A channel of several flavours, here many to many.
+    Crossfire: crossfire::MTx<crossfire::mpmc::Array<u64>>, crossfire::MRx<crossfire::mpmc::Array<u64>>;
+        |capacity| crossfire::mpmc::bounded_blocking(capacity);
+        |tx, value| tx.try_send(value).is_ok();
+        |rx| rx.try_recv().ok();
+}
+
+impl Slices for Spsc {
+    #[inline]
+    fn push_slice(tx: &mut Self::Tx, values: &[u64]) -> usize {
+        tx.try_push_slice(values).unwrap_or(0)
+    }
+
+    #[inline]
+    fn pop_slice(rx: &mut Self::Rx, into: &mut [u64]) -> usize {
+        rx.try_pop_slice(into).unwrap_or(0)
+    }
+}
+
+impl Slices for Bbq {
+    #[inline]
+    fn push_slice(tx: &mut Self::Tx, values: &[u64]) -> usize {
+        tx.try_push_slice(values).unwrap_or(0)
+    }
+
+    #[inline]
+    fn pop_slice(rx: &mut Self::Rx, into: &mut [u64]) -> usize {
+        rx.try_pop_slice(into).unwrap_or(0)
+    }
+}
+
+impl Slices for Rtrb {
+    #[inline]
+    fn push_slice(tx: &mut Self::Tx, values: &[u64]) -> usize {
+        tx.push_partial_slice(values).0.len()
+    }
+
+    #[inline]
+    fn pop_slice(rx: &mut Self::Rx, into: &mut [u64]) -> usize {
+        rx.pop_partial_slice(into).0.len()
+    }
+}
+
+impl Slices for Ringbuf {
+    #[inline]
+    fn push_slice(tx: &mut Self::Tx, values: &[u64]) -> usize {
+        ringbuf::traits::Producer::push_slice(tx, values)
+    }
+
+    #[inline]
+    fn pop_slice(rx: &mut Self::Rx, into: &mut [u64]) -> usize {
+        ringbuf::traits::Consumer::pop_slice(rx, into)
+    }
+}

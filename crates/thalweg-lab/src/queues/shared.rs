@@ -1,0 +1,39 @@
+//! `queues/shared-1p1c`: what a queue for many costs where one and one use it.
+
+use super::contenders::*;
+use super::item::{through, trip};
+use crate::harness::Role::*;
+use crate::harness::{BoxError, Effort, Experiment, Group};
+
+/// The entry for the registry.
+pub const EXPERIMENT: Experiment = Experiment {
+    name: "queues/shared-1p1c",
+    what: "queues for many producers and consumers, used by one and one: u64 one by one, and a round trip over two",
+    plan,
+};
+
+fn plan(effort: &Effort) -> Result<Vec<Group>, BoxError> {
+    let (items, slow) = (effort.messages(10_000_000), effort.messages(4_000_000));
+    let trips = effort.messages(400_000);
+    let stream = vec![
+        through::<Bbq>(Ours, "thalweg-bbq", items),
+        through::<ArrayQueue>(Peer, "crossbeam-array-queue", items),
+        through::<CrossbeamChannel>(Peer, "crossbeam-channel", items),
+        through::<ConcurrentQueue>(Peer, "concurrent-queue", items),
+        through::<Crossfire>(Peer, "crossfire", items),
+        through::<Thingbuf>(Peer, "thingbuf", slow),
+        through::<Kanal>(Peer, "kanal", slow),
+        through::<Flume>(Peer, "flume", slow),
+    ];
+    let answers = vec![
+        trip::<Bbq>(Ours, "thalweg-bbq", trips),
+        trip::<ArrayQueue>(Peer, "crossbeam-array-queue", trips),
+        trip::<CrossbeamChannel>(Peer, "crossbeam-channel", trips),
+        trip::<ConcurrentQueue>(Peer, "concurrent-queue", trips),
+        trip::<Thingbuf>(Peer, "thingbuf", trips),
+    ];
+    Ok(vec![
+        Group::new("1p1c, item by item", &["ns/item"], stream),
+        Group::new("round trip over two queues", &["ns/trip"], answers),
+    ])
+}
