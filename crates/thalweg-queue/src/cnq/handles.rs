@@ -5,6 +5,7 @@ use super::capsule::Publish;
 use super::shared::{Held, Open, Shared};
 use crate::edges::edge;
 use crate::tube::{AllocateError, ReserveError, Tube};
+use crate::wait::{Pop, Push, Wait, Yield};
 use crate::{PopError, PushError, TryPopError, TryPushError};
 use core::fmt;
 use thalweg_sync::atomic::Ordering::{AcqRel, Relaxed, Release};
@@ -14,13 +15,13 @@ use thalweg_sync::sync::Arc;
 /// consumers drain what is left.
 ///
 /// A handle that is leaked (`mem::forget`) counts as alive for ever.
-pub struct Producer<T: Send, Q: Tube<Item = u32> = DefaultTube> {
-    shared: Arc<Shared<T, Q>>,
+pub struct Producer<T: Send, Q: Tube<Item = u32> = DefaultTube, W: Wait = Yield> {
+    shared: Arc<Shared<T, Q, W>>,
     open: Option<Open>,
 }
 
-impl<T: Send, Q: Tube<Item = u32>> Producer<T, Q> {
-    pub(super) fn new(shared: Arc<Shared<T, Q>>) -> Self {
+impl<T: Send, Q: Tube<Item = u32>, W: Wait> Producer<T, Q, W> {
+    pub(super) fn new(shared: Arc<Shared<T, Q, W>>) -> Self {
         Self { shared, open: None }
     }
 
@@ -28,7 +29,17 @@ impl<T: Send, Q: Tube<Item = u32>> Producer<T, Q> {
     /// `Closed`: every consumer is gone. A push while the last one leaves may still succeed; its item is dropped with the
     /// queue.
     #[inline]
-    pub fn try_push(&mut self, mut value: T) -> Result<(), TryPushError<T>> {
+    pub fn try_push(&mut self, value: T) -> Result<(), TryPushError<T>> {
+        let result = self.put(value);
+        if result.is_ok() {
+            self.shared.ring_consumers();
+        }
+        result
+    }
+
+    /// Pushes, and rings nobody.
+    #[inline(always)]
+    fn put(&mut self, mut value: T) -> Result<(), TryPushError<T>> {
         if self.shared.consumers_gone() {
             return Err(TryPushError::Closed(value));
         }
@@ -82,18 +93,11 @@ impl<T: Send, Q: Tube<Item = u32>> Producer<T, Q> {
         }
     }
 
-    /// Pushes, waiting while there is no room.
+    /// Pushes, waiting while there is no room. With a timeout, as a future, or several: [`Push`].
     #[inline]
-    pub fn push(&mut self, mut value: T) -> Result<(), PushError<T>> {
-        loop {
-            match self.try_push(value) {
-                Ok(()) => return Ok(()),
-                Err(TryPushError::Closed(value)) => return Err(PushError(value)),
-                // The handle has no capsule now, so waiting keeps nothing from anybody.
-                Err(TryPushError::Full(refused) | TryPushError::Busy(refused)) => value = refused,
-            }
-            thalweg_sync::spin::until(|| (self.shared.can_begin() || self.shared.consumers_gone()).then_some(()));
-        }
+    pub fn push(&mut self, value: T) -> Result<(), PushError<T>> {
+        // When it waits the handle has no capsule, so waiting keeps nothing from anybody.
+        Push::push(self, value)
     }
 
     /// Gives up the capsule that this handle fills. To be called before a pause: see the [module](super).
@@ -141,7 +145,7 @@ impl<T: Send, Q: Tube<Item = u32>> Producer<T, Q> {
     }
 }
 
-impl<T: Send, Q: Tube<Item = u32>> Clone for Producer<T, Q> {
+impl<T: Send, Q: Tube<Item = u32>, W: Wait> Clone for Producer<T, Q, W> {
     fn clone(&self) -> Self {
         // Relaxed: this handle keeps the count above zero meanwhile.
         self.shared.handles.producers.fetch_add(1, Relaxed);
@@ -149,15 +153,17 @@ impl<T: Send, Q: Tube<Item = u32>> Clone for Producer<T, Q> {
     }
 }
 
-impl<T: Send, Q: Tube<Item = u32>> Drop for Producer<T, Q> {
+impl<T: Send, Q: Tube<Item = u32>, W: Wait> Drop for Producer<T, Q, W> {
     fn drop(&mut self) {
         self.flush();
         // (cnq.17) Release, pairs with (cnq.16): what was pushed comes before the count.
-        self.shared.handles.producers.fetch_sub(1, edge("cnq.17", Release));
+        if self.shared.handles.producers.fetch_sub(1, edge("cnq.17", Release)) == 1 {
+            self.shared.wait.ring_all();
+        }
     }
 }
 
-impl<T: Send, Q: Tube<Item = u32>> fmt::Debug for Producer<T, Q> {
+impl<T: Send, Q: Tube<Item = u32>, W: Wait> fmt::Debug for Producer<T, Q, W> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Producer").field("len", &self.len()).field("capacity", &self.capacity()).finish_non_exhaustive()
     }
@@ -167,13 +173,13 @@ impl<T: Send, Q: Tube<Item = u32>> fmt::Debug for Producer<T, Q> {
 /// pushes fail from then on and what is in the queue is dropped.
 ///
 /// A handle that is leaked (`mem::forget`) counts as alive for ever, and what is left in its capsule stays there.
-pub struct Consumer<T: Send, Q: Tube<Item = u32> = DefaultTube> {
-    shared: Arc<Shared<T, Q>>,
+pub struct Consumer<T: Send, Q: Tube<Item = u32> = DefaultTube, W: Wait = Yield> {
+    shared: Arc<Shared<T, Q, W>>,
     held: Option<Held>,
 }
 
-impl<T: Send, Q: Tube<Item = u32>> Consumer<T, Q> {
-    pub(super) fn new(shared: Arc<Shared<T, Q>>) -> Self {
+impl<T: Send, Q: Tube<Item = u32>, W: Wait> Consumer<T, Q, W> {
+    pub(super) fn new(shared: Arc<Shared<T, Q, W>>) -> Self {
         Self { shared, held: None }
     }
 
@@ -194,8 +200,13 @@ impl<T: Send, Q: Tube<Item = u32>> Consumer<T, Q> {
         // SAFETY: we are the capsule's consumer (C1) and have taken `taken` entries. We saw more, in the window (C6).
         let value = unsafe { self.shared.capsules[held.capsule].read(held.number, held.taken) };
         held.taken += 1;
-        if held.last && held.taken == held.seen {
-            self.finish();
+        if held.taken == held.seen {
+            if held.last {
+                self.finish();
+            } else {
+                // Others may wait for this capsule to be empty: for the window to move, or for the end.
+                self.shared.ring_consumers();
+            }
         }
         Some(value)
     }
@@ -273,20 +284,10 @@ impl<T: Send, Q: Tube<Item = u32>> Consumer<T, Q> {
         }
     }
 
-    /// Pops one of the k oldest items, waiting while there is none.
+    /// Pops one of the k oldest items, waiting while there is none. With a timeout, as a future, or several: [`Pop`].
     #[inline]
     pub fn pop(&mut self) -> Result<T, PopError> {
-        loop {
-            match self.try_pop() {
-                Ok(value) => return Ok(value),
-                Err(TryPopError::Closed) => return Err(PopError),
-                Err(TryPopError::Empty | TryPopError::Busy) => {}
-            }
-            thalweg_sync::spin::until(|| {
-                let end = || self.shared.producers_gone() && self.shared.is_drained();
-                (self.shared.can_pop(self.held) || end()).then_some(())
-            });
-        }
+        Pop::pop(self)
     }
 
     /// Gives up the capsule that this handle empties, so that others can take what is left in it. To be called before a
@@ -335,7 +336,7 @@ impl<T: Send, Q: Tube<Item = u32>> Consumer<T, Q> {
     }
 }
 
-impl<T: Send, Q: Tube<Item = u32>> Clone for Consumer<T, Q> {
+impl<T: Send, Q: Tube<Item = u32>, W: Wait> Clone for Consumer<T, Q, W> {
     fn clone(&self) -> Self {
         // Relaxed: this handle keeps the count above zero meanwhile.
         self.shared.handles.consumers.fetch_add(1, Relaxed);
@@ -343,12 +344,13 @@ impl<T: Send, Q: Tube<Item = u32>> Clone for Consumer<T, Q> {
     }
 }
 
-impl<T: Send, Q: Tube<Item = u32>> Drop for Consumer<T, Q> {
+impl<T: Send, Q: Tube<Item = u32>, W: Wait> Drop for Consumer<T, Q, W> {
     fn drop(&mut self) {
         self.flush();
         // AcqRel: the consumer that leaves last comes after the others, so it finds what they have given back. What is
         // left after its last look is dropped by `Shared`.
         if self.shared.handles.consumers.fetch_sub(1, AcqRel) == 1 {
+            self.shared.wait.ring_all();
             while let Ok(value) = self.search() {
                 drop(value);
                 while let Some(value) = self.take() {
@@ -360,8 +362,62 @@ impl<T: Send, Q: Tube<Item = u32>> Drop for Consumer<T, Q> {
     }
 }
 
-impl<T: Send, Q: Tube<Item = u32>> fmt::Debug for Consumer<T, Q> {
+impl<T: Send, Q: Tube<Item = u32>, W: Wait> fmt::Debug for Consumer<T, Q, W> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Consumer").field("len", &self.len()).field("capacity", &self.capacity()).finish_non_exhaustive()
+    }
+}
+
+impl<T: Send, Q: Tube<Item = u32>, W: Wait> Push for Producer<T, Q, W> {
+    type Item = T;
+    type Wait = W;
+
+    #[inline]
+    fn try_push(&mut self, value: T) -> Result<(), TryPushError<T>> {
+        Producer::try_push(self, value)
+    }
+
+    fn may_push(&self) -> bool {
+        self.open.is_some() || self.shared.can_begin() || self.shared.consumers_gone()
+    }
+
+    fn is_closed(&self) -> bool {
+        Producer::is_closed(self)
+    }
+
+    fn capacity(&self) -> usize {
+        Producer::capacity(self)
+    }
+
+    fn strategy(&self) -> &W {
+        &self.shared.wait
+    }
+}
+
+impl<T: Send, Q: Tube<Item = u32>, W: Wait> Pop for Consumer<T, Q, W> {
+    type Item = T;
+    type Wait = W;
+
+    #[inline]
+    fn try_pop(&mut self) -> Result<T, TryPopError> {
+        Consumer::try_pop(self)
+    }
+
+    fn may_pop(&self) -> bool {
+        self.held.is_some_and(|held| held.taken < held.seen)
+            || self.shared.can_pop(self.held)
+            || self.shared.producers_gone() && self.shared.is_drained()
+    }
+
+    fn is_closed(&self) -> bool {
+        Consumer::is_closed(self)
+    }
+
+    fn capacity(&self) -> usize {
+        Consumer::capacity(self)
+    }
+
+    fn strategy(&self) -> &W {
+        &self.shared.wait
     }
 }

@@ -103,6 +103,7 @@ pub use handles::{Consumer, Producer};
 
 use crate::BuildError;
 use crate::tube::{Tube, scqd::Scqd};
+use crate::wait::{Wait, Yield};
 use shared::Shared;
 use thalweg_sync::sync::Arc;
 
@@ -166,11 +167,34 @@ pub fn over<T: Send, Q: Tube<Item = u32>>(
     entries: usize,
     k: usize,
 ) -> Result<Ends<T, Q>, BuildError> {
-    starting_at(0, tube, capsules, entries, k)
+    with_wait(tube, capsules, entries, k, Yield)
+}
+
+/// As [`over`], with ends that wait as `wait` does.
+///
+/// A consumer that sleeps is woken by every push, as it may be the only one that can see the item.
+///
+/// ```
+/// use thalweg_queue::{Park, cnq, tube::scqd::Scqd};
+///
+/// let (mut tx, mut rx) = cnq::with_wait(Scqd::new(16)?, 16, 4, 32, Park::new())?;
+/// let consumer = std::thread::spawn(move || rx.pop());
+/// tx.push(7)?;
+/// assert_eq!(consumer.join().unwrap(), Ok(7));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn with_wait<T: Send, Q: Tube<Item = u32>, W: Wait>(
+    tube: Q,
+    capsules: usize,
+    entries: usize,
+    k: usize,
+    wait: W,
+) -> Result<Ends<T, Q, W>, BuildError> {
+    build(0, tube, (capsules, entries, k), wait)
 }
 
 /// The two ends of a queue.
-pub type Ends<T, Q> = (Producer<T, Q>, Consumer<T, Q>);
+pub type Ends<T, Q, W = Yield> = (Producer<T, Q, W>, Consumer<T, Q, W>);
 
 /// As [`over`], with the first capsule at `number`: tests start near the wrap.
 #[doc(hidden)]
@@ -181,12 +205,21 @@ pub fn starting_at<T: Send, Q: Tube<Item = u32>>(
     entries: usize,
     k: usize,
 ) -> Result<Ends<T, Q>, BuildError> {
+    build(number, tube, (capsules, entries, k), Yield)
+}
+
+fn build<T: Send, Q: Tube<Item = u32>, W: Wait>(
+    number: u64,
+    tube: Q,
+    (capsules, entries, k): (usize, usize, usize),
+    wait: W,
+) -> Result<Ends<T, Q, W>, BuildError> {
     BuildError::check("capsules", capsules, 2, MAX_ENTRIES)?;
     let memory = isize::MAX as usize / size_of::<T>().max(1) / capsules;
     BuildError::check("entries", entries, 1, memory.min(MAX_ENTRIES))?;
     BuildError::check("k", k, 1, capsules * entries)?;
     BuildError::check("the tube's capacity", tube.capacity(), capsules, usize::MAX)?;
     thalweg_sync::fence::prepare();
-    let shared = Arc::new(Shared::new(number, tube, capsules, entries, k));
+    let shared = Arc::new(Shared::new(number, tube, capsules, entries, k, wait));
     Ok((Producer::new(shared.clone()), Consumer::new(shared)))
 }

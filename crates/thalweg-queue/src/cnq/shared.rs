@@ -6,6 +6,7 @@ use super::set::Set;
 use super::word::Number;
 use crate::edges::edge;
 use crate::tube::{AllocateError, ReserveError, Tube};
+use crate::wait::{Side, Wait};
 use alloc::boxed::Box;
 use thalweg_sync::CachePadded;
 use thalweg_sync::atomic::AtomicUsize;
@@ -13,7 +14,7 @@ use thalweg_sync::atomic::Ordering::{Acquire, Relaxed};
 
 /// The queue.
 #[derive(Debug)]
-pub(super) struct Shared<T, Q> {
+pub(super) struct Shared<T, Q, W> {
     pub(super) capsules: Box<[Capsule<T>]>,
     pub(super) entries: u32,
     pub(super) k: usize,
@@ -24,6 +25,7 @@ pub(super) struct Shared<T, Q> {
     fragments: Set,
     pub(super) numbers: Numbers,
     pub(super) handles: CachePadded<Handles>,
+    pub(super) wait: W,
 }
 
 /// How many handles there are of each kind. A kind that has reached zero stays there.
@@ -54,8 +56,8 @@ pub(super) struct Held {
     pub(super) last: bool,
 }
 
-impl<T: Send, Q: Tube<Item = u32>> Shared<T, Q> {
-    pub(super) fn new(number: u64, tube: Q, capsules: usize, entries: usize, k: usize) -> Self {
+impl<T: Send, Q: Tube<Item = u32>, W: Wait> Shared<T, Q, W> {
+    pub(super) fn new(number: u64, tube: Q, capsules: usize, entries: usize, k: usize, wait: W) -> Self {
         let window = k.div_ceil(2 * entries) as u64;
         Self {
             capsules: (0..capsules).map(|_| Capsule::new(entries)).collect(),
@@ -66,6 +68,7 @@ impl<T: Send, Q: Tube<Item = u32>> Shared<T, Q> {
             fragments: Set::new(capsules, false),
             numbers: Numbers::new(number, window, capsules),
             handles: CachePadded(Handles { producers: AtomicUsize::new(1), consumers: AtomicUsize::new(1) }),
+            wait,
         }
     }
 
@@ -89,6 +92,8 @@ impl<T: Send, Q: Tube<Item = u32>> Shared<T, Q> {
         });
         // SAFETY: allocated from this tube above.
         unsafe { self.tube.produce(entry, capsule as u32) };
+        // The tube may have been `Busy` with us.
+        self.wait.ring(Side::Room, 1, || true);
         Ok(Open { capsule, number, filled: 1 })
     }
 
@@ -112,6 +117,7 @@ impl<T: Send, Q: Tube<Item = u32>> Shared<T, Q> {
     pub(super) fn leave(&self, capsule: usize) {
         if self.capsules[capsule].leave() {
             self.free.put(capsule);
+            self.wait.ring(Side::Room, 1, || true);
         }
     }
 
@@ -121,6 +127,9 @@ impl<T: Send, Q: Tube<Item = u32>> Shared<T, Q> {
         let entry = self.tube.reserve()?;
         // SAFETY: reserved from this tube a moment ago.
         let capsule = unsafe { self.tube.consume(entry) };
+        // The tube may have been `Busy` with us, for either side.
+        self.wait.ring(Side::Room, 1, || true);
+        self.wait.ring(Side::Items, usize::MAX, || true);
         Ok(self.hold(capsule as usize))
     }
 
@@ -168,13 +177,22 @@ impl<T: Send, Q: Tube<Item = u32>> Shared<T, Q> {
             self.finish(held);
         } else {
             self.fragments.put(held.capsule);
+            self.ring_consumers();
         }
+    }
+
+    /// There may be something for a consumer, and only some consumers may be able to see it: the one that holds the capsule,
+    /// or any other but that.
+    #[inline(always)]
+    pub(super) fn ring_consumers(&self) {
+        self.wait.ring(Side::Items, usize::MAX, || true);
     }
 
     /// Leaves a capsule that everything is taken from.
     pub(super) fn finish(&self, held: Held) {
         self.numbers.finish(held.number, held.capsule);
         self.leave(held.capsule);
+        self.ring_consumers();
     }
 
     /// Finishes the oldest number if everything in it is taken, whoever keeps its capsule. True if it did, or if somebody
@@ -191,6 +209,7 @@ impl<T: Send, Q: Tube<Item = u32>> Shared<T, Q> {
             Some(limit) if capsule.taken(oldest) != Some(limit) => self.numbers.unfinished(oldest).is_none(),
             _ => {
                 self.numbers.finish(oldest, at);
+                self.ring_consumers();
                 true
             }
         }
@@ -239,7 +258,7 @@ impl<T: Send, Q: Tube<Item = u32>> Shared<T, Q> {
     }
 }
 
-impl<T, Q> Drop for Shared<T, Q> {
+impl<T, Q, W> Drop for Shared<T, Q, W> {
     /// Drops what was pushed while the last consumer left.
     fn drop(&mut self) {
         for capsule in &self.capsules {

@@ -3,7 +3,7 @@
 use crate::{history, hts, mt, rts, scqd};
 use thalweg_check::Fuzz;
 use thalweg_queue::tube::Tube;
-use thalweg_queue::{TryPopError, cnq};
+use thalweg_queue::{Park, TryPopError, cnq};
 use thalweg_sync::sync::Arc;
 use thalweg_sync::{spin, thread};
 
@@ -170,4 +170,26 @@ fn the_end_comes_last() {
         });
         assert_eq!(popped, 6);
     });
+}
+
+/// Ends that sleep: the engine reports a wake-up that is lost.
+#[test]
+fn nobody_sleeps_beside_an_item() {
+    for (capsules, k) in [(2, 1), (3, 6), (4, 8)] {
+        Fuzz::new().seeds(0..100).run(|| {
+            let (tx, rx) =
+                cnq::with_wait::<usize, _, _>(scqd(capsules), capsules, 2, k.min(2 * capsules), Park::new()).unwrap();
+            let popped: usize = thread::scope(|scope| {
+                for _ in 0..2 {
+                    let mut tx = tx.clone();
+                    scope.spawn(move || (0..5).for_each(|number| tx.push(number).unwrap()));
+                }
+                drop(tx);
+                let consumers = [rx.clone(), rx.clone(), rx]
+                    .map(|mut rx| scope.spawn(move || std::iter::from_fn(|| rx.pop().ok()).count()));
+                consumers.into_iter().map(|consumer| consumer.join().unwrap()).sum()
+            });
+            assert_eq!(popped, 10);
+        });
+    }
 }
