@@ -10,27 +10,51 @@
 //!
 //! # The model checker
 //!
-//! ```
-//! use thalweg_check::Check;
-//! use thalweg_sync::{atomic::{AtomicBool, Ordering}, cell::Slot, spin, sync::Arc, thread};
+//! A spin lock: broken, repaired, and weakened as far as it goes.
 //!
-//! let explored = Check::new().check(|| {
-//!     let shared = Arc::new((Slot::new(0), AtomicBool::new(false)));
-//!     let writer = thread::spawn({
-//!         let shared = shared.clone();
-//!         move || {
-//!             // SAFETY: nobody reads before the flag is set.
-//!             shared.0.with_mut(|slot| unsafe { *slot = 42 });
-//!             shared.1.store(true, Ordering::Release); // Relaxed: a data race. Forgotten: a wait that never ends
-//!         }
-//!     });
-//!     spin::until(|| shared.1.load(Ordering::Acquire).then_some(()));
-//!     // SAFETY: the flag is set, so the writer is done with the slot.
-//!     assert_eq!(shared.0.with(|slot| unsafe { *slot }), 42);
-//!     writer.join().unwrap();
-//! });
-//! assert_eq!(explored.complete, 1); // however long it waits, there is one way to go on
 //! ```
+//! use thalweg_check::{Check, Rule};
+//! use thalweg_sync::atomic::{AtomicBool, Ordering::{self, *}};
+//! use thalweg_sync::{cell::Slot, spin, sync::Arc, thread};
+//!
+//! struct Counter {
+//!     taken: AtomicBool,
+//!     count: Slot<u32>,
+//! }
+//!
+//! /// Two threads count under the lock, with these orderings to take it and to give it back.
+//! fn client(take: Ordering, give_back: Ordering) -> impl Fn() + Send + Sync {
+//!     move || {
+//!         let shared = Arc::new(Counter { taken: AtomicBool::new(false), count: Slot::new(0) });
+//!         let threads = [(); 2].map(|()| {
+//!             let shared = shared.clone();
+//!             thread::spawn(move || {
+//!                 spin::until(|| shared.taken.compare_exchange(false, true, take, Relaxed).ok());
+//!                 // SAFETY: we have the lock.
+//!                 shared.count.with_mut(|count| unsafe { *count += 1 });
+//!                 shared.taken.store(false, give_back);
+//!             })
+//!         });
+//!         threads.into_iter().for_each(|thread| thread.join().unwrap());
+//!         // SAFETY: the threads have ended.
+//!         assert_eq!(shared.count.with(|count| unsafe { *count }), 2);
+//!     }
+//! }
+//!
+//! // Broken: nothing orders the two counts. `check` would panic with what is an error here; print it and see.
+//! let violation = Check::new().run(client(Relaxed, Relaxed)).unwrap_err();
+//! assert!(matches!(violation.rule(), Rule::Race { .. }));
+//! // Repaired: every execution is right, and there are two, however long a thread waits.
+//! let explored = Check::new().check(client(SeqCst, SeqCst));
+//! assert_eq!(explored.complete, 2);
+//! // Weakened as far as it goes: these will do, and with less it is broken again.
+//! Check::new().check(client(Acquire, Release));
+//! assert!(Check::new().run(client(Relaxed, Release)).is_err());
+//! assert!(Check::new().run(client(Acquire, Relaxed)).is_err());
+//! ```
+//!
+//! All of it is made inside the client, so that each execution begins anew. A client is small: a few operations per
+//! thread, as executions multiply.
 //!
 //! - Two executions differ in an event, in what a read reads, or in the modification order of two writes; so three
 //!   threads that add to a counter have 6. An execution counts as complete when every thread has ended.

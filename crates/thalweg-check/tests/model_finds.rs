@@ -309,6 +309,40 @@ fn a_loop_without_an_end() {
     assert!(matches!(blind.rule(), Rule::Unbounded { thread: 0, .. }), "a wait for what nobody sees too");
 }
 
+/// Announces its end by an atomic, or waits for one.
+struct Announced(Arc<AtomicU64>, bool);
+
+impl Drop for Announced {
+    fn drop(&mut self) {
+        self.0.fetch_add(1, Relaxed);
+        if self.1 {
+            spin::until(|| (self.0.load(Relaxed) > 1).then_some(()));
+        }
+    }
+}
+
+#[test]
+fn operations_while_a_thread_unwinds() {
+    let client = |waits| {
+        move || {
+            let ends = Arc::new(AtomicU64::new(0));
+            let caught = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+                let _announced = Announced(ends.clone(), waits);
+                std::panic::resume_unwind(Box::new("on purpose"));
+            }));
+            assert!(caught.is_err());
+            ends.load(Relaxed);
+        }
+    };
+    assert!(matches!(finds(client(false)).rule(), Rule::UnseenOperations { thread: 0 }));
+    assert!(matches!(finds(client(true)).rule(), Rule::WaitsWhileUnwinding { thread: 0 }));
+    let panicked = finds(|| {
+        let _announced = Announced(Arc::new(AtomicU64::new(0)), false);
+        panic!("what went wrong");
+    });
+    assert!(panicked.to_string().contains("what went wrong"), "{panicked}");
+}
+
 #[test]
 fn a_client_that_is_not_deterministic() {
     fn client(runs: &Counter) {
