@@ -190,12 +190,16 @@ fn maximal_is_what_was_newest() {
     let first = graph.store(0, X, Relaxed, 1);
     let newest = graph.load(1, X, Relaxed, first);
     let stale = graph.load(1, X, Relaxed, EventId::INIT);
+    let weak = Operation::CompareExchange { expected: 1, new: 2, weak: true };
+    let fails = graph.add_read(2, X, weak, [Relaxed; 2], Here::caller());
+    graph.assign(fails, first, true);
     let other = graph.store(1, Y, Relaxed, 1);
     let fence = graph.fence(1, SeqCst);
-    let write = graph.store(2, X, Relaxed, 2);
+    let write = graph.store(0, X, Relaxed, 2);
     let maximal = |event| graph.is_maximal(event, write);
     assert!(maximal(newest) && maximal(other) && maximal(fence) && maximal(first));
     assert!(!maximal(stale), "it could have read a newer one");
+    assert!(!maximal(fails), "it could have gone well");
 }
 
 #[test]
