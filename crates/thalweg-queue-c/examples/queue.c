@@ -1,0 +1,226 @@
+/*
+ * Each queue of thalweg_queue.h in a few lines. C11 and C++11, POSIX threads.
+ *
+ *   cargo build --release -p thalweg-queue-c
+ *   cc -std=c11 -pthread -I crates/thalweg-queue-c/include crates/thalweg-queue-c/examples/queue.c \
+ *      target/release/libthalweg_queue_c.a -ldl -lm -o queue
+ */
+#include <pthread.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "thalweg_queue.h"
+
+#define CHECK(condition)                                                                \
+    do {                                                                                \
+        if (!(condition)) {                                                             \
+            fprintf(stderr, "%s:%d: not so: %s\n", __FILE__, __LINE__, #condition);     \
+            exit(EXIT_FAILURE);                                                         \
+        }                                                                               \
+    } while (0)
+
+static pthread_t start(void *(*run)(void *), void *argument)
+{
+    pthread_t thread;
+    CHECK(pthread_create(&thread, NULL, run, argument) == 0);
+    return thread;
+}
+
+/* One producer, one consumer. The producer allocates, the consumer frees. */
+
+enum { MESSAGES = 10000 };
+
+struct message {
+    int number;
+};
+
+static void *send_messages(void *argument)
+{
+    thalweg_spsc_producer *producer = (thalweg_spsc_producer *)argument;
+    for (int number = 0; number < MESSAGES; number++) {
+        struct message *message = (struct message *)malloc(sizeof *message);
+        CHECK(message != NULL);
+        message->number = number;
+        CHECK(thalweg_spsc_push(producer, message) == THALWEG_STATUS_OK); /* waits while the queue is full */
+    }
+    thalweg_spsc_producer_free(producer); /* closes the queue; the consumer gets the rest */
+    return NULL;
+}
+
+static void one_to_one(void)
+{
+    thalweg_spsc_producer *producer;
+    thalweg_spsc_consumer *consumer;
+    char error[128];
+    if (thalweg_spsc_new(512, THALWEG_WAIT_YIELD, &producer, &consumer, error, sizeof error) != THALWEG_STATUS_OK) {
+        fprintf(stderr, "%s\n", error);
+        exit(EXIT_FAILURE);
+    }
+    pthread_t sender = start(send_messages, producer);
+    int expected = 0;
+    void *item;
+    thalweg_status status;
+    while ((status = thalweg_spsc_pop(consumer, &item)) == THALWEG_STATUS_OK) {
+        struct message *message = (struct message *)item;
+        CHECK(message->number == expected);
+        expected++;
+        free(message);
+    }
+    CHECK(status == THALWEG_STATUS_CLOSED && expected == MESSAGES);
+    pthread_join(sender, NULL);
+    thalweg_spsc_consumer_free(consumer);
+    printf("spsc: %d messages in order\n", expected);
+}
+
+/* Two producers, two consumers, on the same handles. Waiting threads sleep. */
+
+enum { EACH = 5000 };
+
+static int counted[2 * EACH]; /* how often each was popped */
+static thalweg_bbq_producer *shared_producer;
+static thalweg_bbq_consumer *shared_consumer;
+
+static void *push_numbers(void *argument)
+{
+    int *numbers = (int *)argument;
+    for (int i = 0; i < EACH; i++) {
+        CHECK(thalweg_bbq_push(shared_producer, &numbers[i]) == THALWEG_STATUS_OK);
+    }
+    return NULL;
+}
+
+static void *count_numbers(void *argument)
+{
+    intptr_t popped = 0;
+    void *item;
+    (void)argument;
+    while (thalweg_bbq_pop(shared_consumer, &item) == THALWEG_STATUS_OK) {
+        ++*(int *)item; /* nobody else has this one */
+        popped++;
+    }
+    return (void *)popped;
+}
+
+static void many_to_many(void)
+{
+    char error[128];
+    size_t capacity = 1024, blocks = thalweg_bbq_blocks(capacity);
+    CHECK(thalweg_bbq_new(blocks, capacity / blocks, THALWEG_WAIT_PARK, &shared_producer, &shared_consumer, error,
+                          sizeof error) == THALWEG_STATUS_OK);
+    pthread_t consumers[2], producers[2];
+    for (int i = 0; i < 2; i++) {
+        consumers[i] = start(count_numbers, NULL);
+        producers[i] = start(push_numbers, &counted[i * EACH]);
+    }
+    for (int i = 0; i < 2; i++) {
+        pthread_join(producers[i], NULL);
+    }
+    thalweg_bbq_producer_free(shared_producer); /* the only one; consumers get CLOSED when nothing is left */
+    intptr_t sum = 0;
+    for (int i = 0; i < 2; i++) {
+        void *popped;
+        pthread_join(consumers[i], &popped);
+        sum += (intptr_t)popped;
+    }
+    thalweg_bbq_consumer_free(shared_consumer);
+    CHECK(sum == 2 * EACH);
+    for (int i = 0; i < 2 * EACH; i++) {
+        CHECK(counted[i] == 1);
+    }
+    printf("bbq: %d items, each once\n", (int)sum);
+}
+
+/* Structs that are copied, in batches. */
+
+struct trade {
+    uint64_t price;
+    uint32_t amount;
+    char symbol[4];
+};
+
+static void copied(void)
+{
+    thalweg_records_producer *producer;
+    thalweg_records_consumer *consumer;
+    char error[128];
+    CHECK(thalweg_records_new(sizeof(struct trade), 2, 8, THALWEG_WAIT_YIELD, &producer, &consumer, error,
+                              sizeof error) == THALWEG_STATUS_OK);
+    struct trade in[20], out[20];
+    memset(in, 0, sizeof in);
+    for (uint32_t i = 0; i < 20; i++) {
+        in[i].price = 1000 + i;
+        in[i].amount = i;
+    }
+    size_t pushed, popped;
+    CHECK(thalweg_records_try_push_many(producer, in, 20, &pushed) == THALWEG_STATUS_OK && pushed == 16);
+    CHECK(thalweg_records_try_push(producer, &in[pushed]) == THALWEG_STATUS_FULL);
+    CHECK(thalweg_records_try_pop_many(consumer, out, 20, &popped) == THALWEG_STATUS_OK && popped == 16);
+    CHECK(memcmp(in, out, popped * sizeof in[0]) == 0);
+    CHECK(thalweg_records_pop_timeout(consumer, out, 1000000) == THALWEG_STATUS_TIMEOUT);
+    thalweg_records_producer_free(producer);
+    CHECK(thalweg_records_pop(consumer, out) == THALWEG_STATUS_CLOSED);
+    thalweg_records_consumer_free(consumer);
+    printf("records: %d of 20 structs of %d bytes\n", (int)popped, (int)sizeof(struct trade));
+}
+
+/* A worker with tasks of its own, and a thief. */
+
+static int done[1000];
+
+static void *steal_all(void *argument)
+{
+    thalweg_bwos_thief *thief = (thalweg_bwos_thief *)argument;
+    void *tasks[64];
+    size_t stolen;
+    thalweg_status status;
+    while ((status = thalweg_bwos_steal_many(thief, tasks, 64, &stolen)) != THALWEG_STATUS_CLOSED) {
+        for (size_t i = 0; i < stolen; i++) {
+            ++*(int *)tasks[i];
+        }
+    }
+    thalweg_bwos_thief_free(thief);
+    return NULL;
+}
+
+static void stolen_from(void)
+{
+    thalweg_bwos_owner *owner;
+    thalweg_bwos_thief *thief;
+    char error[128];
+    CHECK(thalweg_bwos_new_lifo(8, 16, &owner, &thief, error, sizeof error) == THALWEG_STATUS_OK);
+    pthread_t other = start(steal_all, thief);
+    for (int i = 0; i < 1000; i++) {
+        if (thalweg_bwos_push(owner, &done[i]) != THALWEG_STATUS_OK) {
+            ++done[i]; /* no room: do it now */
+        }
+    }
+    void *task;
+    for (int i = 0; i < 50 && thalweg_bwos_pop(owner, &task) == THALWEG_STATUS_OK; i++) {
+        ++*(int *)task;
+    }
+    thalweg_bwos_owner_free(owner); /* leaves the rest to the thief */
+    pthread_join(other, NULL);
+    for (int i = 0; i < 1000; i++) {
+        CHECK(done[i] == 1);
+    }
+    printf("bwos: 1000 tasks, each done once\n");
+}
+
+int main(void)
+{
+    one_to_one();
+    many_to_many();
+    copied();
+    stolen_from();
+
+    /* A refusal says why. */
+    thalweg_bbq_producer *producer = NULL;
+    thalweg_bbq_consumer *consumer = NULL;
+    char error[128];
+    thalweg_status status = thalweg_bbq_new(12, 64, THALWEG_WAIT_YIELD, &producer, &consumer, error, sizeof error);
+    CHECK(status == THALWEG_STATUS_INVALID && producer == NULL);
+    printf("refused: %s\n", error);
+    return EXIT_SUCCESS;
+}

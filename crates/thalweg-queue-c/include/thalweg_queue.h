@@ -1,0 +1,457 @@
+/*
+ * Queues for handing messages between threads, from C and C++.
+ *
+ *   thalweg_spsc_*     pointers, one producer and one consumer
+ *   thalweg_bbq_*      pointers, any number of either
+ *   thalweg_records_*  byte entries of one size, any number of either
+ *   thalweg_bwos_*     pointers, one owner, any number of thieves
+ *
+ * Handles. A `_new` or `_clone` function makes them, the `_free` function of their type frees them, once; all other arguments stay the
+ * caller's. A handle keeps its queue alive, in any order of freeing. NULL is refused with THALWEG_STATUS_INVALID, or as a function
+ * says; any other pointer that is not a living handle is undefined behaviour.
+ *
+ * Threads. A shared handle may be used by any number of threads at the same time. Any other is used by one thread at a time; to hand it
+ * on, synchronise as for any memory. Nobody frees a handle that another thread still uses.
+ *
+ * Items. A pointer that was pushed belongs to the queue until it is popped; the queue never looks at what it points to and never
+ * frees it. What the pushing thread did before the push is visible to the popping thread after the pop. A push while the last
+ * consumer is being freed may answer OK and be forgotten.
+ *
+ * Errors. A refusal takes nothing: what was to be pushed is still the caller's. A function that builds a queue writes the reason to
+ * `error`, as text that ends with a NUL and is cut if it does not fit; with OK the text is empty. If memory runs out, the process ends
+ * with a message. No unwinding leaves the library.
+ *
+ * Link with the static library and the system's threads, loader and math libraries (`-pthread -ldl -lm` on Linux), or with the shared one.
+ */
+
+
+#ifndef THALWEG_QUEUE_H
+#define THALWEG_QUEUE_H
+
+/* Generated from the Rust sources of thalweg-queue-c: `UPDATE_HEADER=1 cargo test -p thalweg-queue-c --test header`. */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+// What a function answers.
+typedef enum {
+  // Done.
+  THALWEG_STATUS_OK = 0,
+  // Nothing pushed: no room, a consumer has to pop first.
+  THALWEG_STATUS_FULL = 1,
+  // Nothing popped or stolen: there is nothing, a producer has to push first.
+  THALWEG_STATUS_EMPTY = 2,
+  // Nothing done, as another thread is in the middle of something: trying again soon is worthwhile.
+  THALWEG_STATUS_BUSY = 3,
+  // Nothing done, and it will stay so: the other side is gone, and for a pop or a steal nothing is left.
+  THALWEG_STATUS_CLOSED = 4,
+  // Nothing done until the time was over.
+  THALWEG_STATUS_TIMEOUT = 5,
+  // Nothing done: an argument is out of range, or NULL where it may not be.
+  THALWEG_STATUS_INVALID = 6,
+} thalweg_status;
+
+// How the ends of a queue wait while it is full or empty.
+typedef enum {
+  // On the processor for about a microsecond, then giving up the time slice over and over. Threads that seldom wait for long.
+  THALWEG_WAIT_YIELD = 0,
+  // On the processor, keeping the time slice. Threads that have a core to themselves.
+  THALWEG_WAIT_SPIN = 1,
+  // As yield for a moment, then asleep until the other side says so. Threads that wait for long, or more of them than cores.
+  // Each push and each pop then looks at one more word.
+  THALWEG_WAIT_PARK = 2,
+} thalweg_wait;
+
+// A reading end of a queue for many. Shared: any number of threads may use it at the same time.
+typedef struct thalweg_bbq_consumer thalweg_bbq_consumer;
+
+// A writing end of a queue for many. Shared: any number of threads may use it at the same time.
+typedef struct thalweg_bbq_producer thalweg_bbq_producer;
+
+// The owner of a work-stealing queue: pushes and pops. One thread at a time uses it; it may move between threads.
+typedef struct thalweg_bwos_owner thalweg_bwos_owner;
+
+// A thief of a work-stealing queue. One thread at a time uses it; clone it for each thread that steals.
+typedef struct thalweg_bwos_thief thalweg_bwos_thief;
+
+// A reading end of a queue of byte entries. Shared: any number of threads may use it at the same time.
+typedef struct thalweg_records_consumer thalweg_records_consumer;
+
+// A writing end of a queue of byte entries. Shared: any number of threads may use it at the same time.
+typedef struct thalweg_records_producer thalweg_records_producer;
+
+// The reading end of a queue for one producer and one consumer. One thread at a time uses it; it may move between threads.
+typedef struct thalweg_spsc_consumer thalweg_spsc_consumer;
+
+// The writing end of a queue for one producer and one consumer. One thread at a time uses it; it may move between threads.
+typedef struct thalweg_spsc_producer thalweg_spsc_producer;
+
+#ifdef __cplusplus
+extern "C" {
+#endif // __cplusplus
+
+// What `status` means, in English. Never NULL; the text is static, so nobody frees it. Takes any number.
+const char *thalweg_status_text(uint32_t status);
+
+// A queue for `capacity` pointers, one producer and one consumer: FastForward, the fastest one for single items.
+//
+// At least `capacity` items fit, and up to two cache lines of items more. 512 to 4096 is where throughput is best. `wait` is a
+// `thalweg_wait`. OK: the caller owns both handles and frees each. INVALID: nothing is written but the reason, to `error`, a
+// buffer of `error_size` bytes, which may be NULL.
+thalweg_status thalweg_spsc_new(size_t capacity,
+                                uint32_t wait,
+                                thalweg_spsc_producer **producer,
+                                thalweg_spsc_consumer **consumer,
+                                char *error,
+                                size_t error_size);
+
+// A queue of `blocks` blocks with `entries` pointers each, for one producer and one consumer: the block-based queue, better for
+// batches. Same handles and functions as `thalweg_spsc_new`.
+//
+// `blocks` is a power of two and at least 2, `entries` at least 1. Blocks are given back whole, so FULL means that at least
+// `(blocks - 1) * entries + 1` items are in the queue.
+thalweg_status thalweg_spsc_new_blocks(size_t blocks,
+                                       size_t entries,
+                                       uint32_t wait,
+                                       thalweg_spsc_producer **producer,
+                                       thalweg_spsc_consumer **consumer,
+                                       char *error,
+                                       size_t error_size);
+
+// Pushes `item` now, or answers FULL or CLOSED. INVALID if `item` is NULL: null marks an empty slot. Never waits.
+//
+// With OK the item is the consumer's; else it is still the caller's.
+thalweg_status thalweg_spsc_try_push(thalweg_spsc_producer *producer,
+                                     void *item);
+
+// Pushes `item`, waiting while the queue is full. OK, or CLOSED when the consumer is gone; INVALID if `item` is NULL.
+thalweg_status thalweg_spsc_push(thalweg_spsc_producer *producer,
+                                 void *item);
+
+// As `thalweg_spsc_push`, but answers TIMEOUT after `nanoseconds`.
+thalweg_status thalweg_spsc_push_timeout(thalweg_spsc_producer *producer, void *item, uint64_t nanoseconds);
+
+// Pushes as many of `count` pointers at `items` as there is room for, from the first on, and writes how many to `pushed`.
+//
+// OK: at least one, unless `count` is 0. Otherwise none, and `pushed` gets 0: FULL, CLOSED, or INVALID if one of them is NULL.
+thalweg_status thalweg_spsc_try_push_many(thalweg_spsc_producer *producer,
+                                          void *const *items,
+                                          size_t count,
+                                          size_t *pushed);
+
+// Whether the consumer is gone. Then it stays so. True for NULL.
+bool thalweg_spsc_producer_is_closed(const thalweg_spsc_producer *producer);
+
+// How many items the queue has room for. 0 for NULL.
+size_t thalweg_spsc_producer_capacity(const thalweg_spsc_producer *producer);
+
+// Frees the writing end, which closes the queue: the consumer pops what is left and then gets CLOSED. Nothing for NULL.
+void thalweg_spsc_producer_free(thalweg_spsc_producer *producer);
+
+// Pops the oldest item into `item` now, or answers EMPTY or CLOSED. Never waits.
+//
+// With OK the item is the caller's; else `item` is not written.
+thalweg_status thalweg_spsc_try_pop(thalweg_spsc_consumer *consumer, void **item);
+
+// Pops the oldest item into `item`, waiting while the queue is empty. OK, or CLOSED when the producer is gone and nothing is left.
+thalweg_status thalweg_spsc_pop(thalweg_spsc_consumer *consumer,
+                                void **item);
+
+// As `thalweg_spsc_pop`, but answers TIMEOUT after `nanoseconds`.
+thalweg_status thalweg_spsc_pop_timeout(thalweg_spsc_consumer *consumer, void **item, uint64_t nanoseconds);
+
+// Pops what is there, up to `count` items, the oldest first, to `items`, and writes how many to `popped`.
+//
+// OK: at least one, unless `count` is 0. Otherwise none, and `popped` gets 0: EMPTY or CLOSED.
+thalweg_status thalweg_spsc_try_pop_many(thalweg_spsc_consumer *consumer,
+                                         void **items,
+                                         size_t count,
+                                         size_t *popped);
+
+// Whether the producer is gone. Then it stays so; items may still be left. True for NULL.
+bool thalweg_spsc_consumer_is_closed(const thalweg_spsc_consumer *consumer);
+
+// How many items the queue has room for. 0 for NULL.
+size_t thalweg_spsc_consumer_capacity(const thalweg_spsc_consumer *consumer);
+
+// Frees the reading end, which closes the queue: pushes get CLOSED from then on. What is in the queue is forgotten, not freed:
+// free the producer first and pop until CLOSED if the items own something. Nothing for NULL.
+void thalweg_spsc_consumer_free(thalweg_spsc_consumer *consumer);
+
+// A queue of `blocks` blocks with `entries` pointers each, for any number of producers and consumers: the block-based bounded queue
+// in retry-new mode.
+//
+// `blocks` is a power of two and at least 2, `entries` at least 1; `thalweg_bbq_blocks` has a good number for a capacity. `wait` is
+// a `thalweg_wait`. OK: the caller owns both handles and frees each. INVALID: nothing is written but the reason, to `error`, a
+// buffer of `error_size` bytes, which may be NULL.
+thalweg_status thalweg_bbq_new(size_t blocks,
+                               size_t entries,
+                               uint32_t wait,
+                               thalweg_bbq_producer **producer,
+                               thalweg_bbq_consumer **consumer,
+                               char *error,
+                               size_t error_size);
+
+// How many blocks a queue of `capacity` entries should have.
+size_t thalweg_bbq_blocks(size_t capacity);
+
+// Another writing end of the same queue, for the caller to free. The queue closes when the last one is freed. NULL for NULL.
+thalweg_bbq_producer *thalweg_bbq_producer_clone(const thalweg_bbq_producer *producer);
+
+// Pushes `item`, which may be NULL, now, or answers FULL, BUSY or CLOSED. Never waits.
+//
+// With OK the item is the consumers'; else it is still the caller's.
+thalweg_status thalweg_bbq_try_push(const thalweg_bbq_producer *producer, void *item);
+
+// Pushes `item`, waiting while the queue is full. OK, or CLOSED when every consumer is gone.
+thalweg_status thalweg_bbq_push(const thalweg_bbq_producer *producer, void *item);
+
+// As `thalweg_bbq_push`, but answers TIMEOUT after `nanoseconds`.
+thalweg_status thalweg_bbq_push_timeout(const thalweg_bbq_producer *producer,
+                                        void *item,
+                                        uint64_t nanoseconds);
+
+// Pushes as many of `count` pointers at `items` as there is room for, from the first on, and writes how many to `pushed`.
+//
+// OK: at least one, unless `count` is 0. Otherwise none, and `pushed` gets 0: FULL, BUSY or CLOSED.
+//
+// Those of one block stand one behind the other in the queue; between blocks others may come in.
+thalweg_status thalweg_bbq_try_push_many(const thalweg_bbq_producer *producer,
+                                         void *const *items,
+                                         size_t count,
+                                         size_t *pushed);
+
+// Whether every consumer is gone. Then it stays so. True for NULL.
+bool thalweg_bbq_producer_is_closed(const thalweg_bbq_producer *producer);
+
+// How many items are pushed and not popped, lately. Exact when nobody else uses the queue. 0 for NULL.
+size_t thalweg_bbq_producer_len(const thalweg_bbq_producer *producer);
+
+// How many entries all blocks have. As few as `capacity - entries + 1` items may fill the queue, as blocks are reused whole.
+// 0 for NULL.
+size_t thalweg_bbq_producer_capacity(const thalweg_bbq_producer *producer);
+
+// Frees a writing end. The last one closes the queue: consumers pop what is left and then get CLOSED. Nothing for NULL.
+void thalweg_bbq_producer_free(thalweg_bbq_producer *producer);
+
+// Another reading end of the same queue, for the caller to free. NULL for NULL.
+thalweg_bbq_consumer *thalweg_bbq_consumer_clone(const thalweg_bbq_consumer *consumer);
+
+// Pops the oldest item into `item` now, or answers EMPTY, BUSY or CLOSED. Never waits.
+//
+// With OK the item is the caller's; else `item` is not written.
+thalweg_status thalweg_bbq_try_pop(const thalweg_bbq_consumer *consumer, void **item);
+
+// Pops the oldest item into `item`, waiting while the queue is empty. OK, or CLOSED when every producer is gone and nothing is left.
+thalweg_status thalweg_bbq_pop(const thalweg_bbq_consumer *consumer,
+                               void **item);
+
+// As `thalweg_bbq_pop`, but answers TIMEOUT after `nanoseconds`.
+thalweg_status thalweg_bbq_pop_timeout(const thalweg_bbq_consumer *consumer,
+                                       void **item,
+                                       uint64_t nanoseconds);
+
+// Pops what is there, up to `count` items, the oldest first, to `items`, and writes how many to `popped`.
+//
+// OK: at least one, unless `count` is 0. Otherwise none, and `popped` gets 0: EMPTY, BUSY or CLOSED.
+thalweg_status thalweg_bbq_try_pop_many(const thalweg_bbq_consumer *consumer,
+                                        void **items,
+                                        size_t count,
+                                        size_t *popped);
+
+// Whether every producer is gone. Then it stays so; items may still be left. True for NULL.
+bool thalweg_bbq_consumer_is_closed(const thalweg_bbq_consumer *consumer);
+
+// How many items are pushed and not popped, lately. Exact when nobody else uses the queue. 0 for NULL.
+size_t thalweg_bbq_consumer_len(const thalweg_bbq_consumer *consumer);
+
+// How many entries all blocks have. As few as `capacity - entries + 1` items may fill the queue, as blocks are reused whole.
+// 0 for NULL.
+size_t thalweg_bbq_consumer_capacity(const thalweg_bbq_consumer *consumer);
+
+// Frees a reading end. With the last one the queue closes: pushes get CLOSED from then on, and what is in the queue is forgotten, not
+// freed. Free the producers first and pop until CLOSED if the items own something. Nothing for NULL.
+void thalweg_bbq_consumer_free(thalweg_bbq_consumer *consumer);
+
+// A queue of `blocks` blocks with `entries` entries of `entry_size` bytes each, for any number of producers and consumers: the
+// block-based bounded queue in retry-new mode.
+//
+// Entries are copied in and out and may stand at any address. `entry_size` is a power of two from 1 to 256: round up, or send
+// pointers to what is larger. `blocks` is a power of two and at least 2, `entries` at least 1; `thalweg_bbq_blocks` has a good number
+// for a capacity. `wait` is a `thalweg_wait`. OK: the caller owns both handles and frees each. INVALID: nothing is written but the
+// reason, to `error`, a buffer of `error_size` bytes, which may be NULL.
+thalweg_status thalweg_records_new(size_t entry_size,
+                                   size_t blocks,
+                                   size_t entries,
+                                   uint32_t wait,
+                                   thalweg_records_producer **producer,
+                                   thalweg_records_consumer **consumer,
+                                   char *error,
+                                   size_t error_size);
+
+// Another writing end of the same queue, for the caller to free. The queue closes when the last one is freed. NULL for NULL.
+thalweg_records_producer *thalweg_records_producer_clone(const thalweg_records_producer *producer);
+
+// Copies the entry at `entry` into the queue now, or answers FULL, BUSY or CLOSED. Never waits.
+thalweg_status thalweg_records_try_push(const thalweg_records_producer *producer, const void *entry);
+
+// Copies the entry at `entry` into the queue, waiting while it is full. OK, or CLOSED when every consumer is gone.
+thalweg_status thalweg_records_push(const thalweg_records_producer *producer,
+                                    const void *entry);
+
+// As `thalweg_records_push`, but answers TIMEOUT after `nanoseconds`.
+thalweg_status thalweg_records_push_timeout(const thalweg_records_producer *producer,
+                                            const void *entry,
+                                            uint64_t nanoseconds);
+
+// Copies as many of the `count` entries at `from` as there is room for into the queue, from the first on, and writes how many to
+// `pushed`.
+//
+// OK: at least one, unless `count` is 0. Otherwise none, and `pushed` gets 0: FULL, BUSY or CLOSED. Those of one block stand one
+// behind the other in the queue; between blocks others may come in.
+thalweg_status thalweg_records_try_push_many(const thalweg_records_producer *producer,
+                                             const void *from,
+                                             size_t count,
+                                             size_t *pushed);
+
+// How many bytes an entry has. 0 for NULL.
+size_t thalweg_records_producer_entry_size(const thalweg_records_producer *producer);
+
+// Whether every consumer is gone. Then it stays so. True for NULL.
+bool thalweg_records_producer_is_closed(const thalweg_records_producer *producer);
+
+// How many items are pushed and not popped, lately. Exact when nobody else uses the queue. 0 for NULL.
+size_t thalweg_records_producer_len(const thalweg_records_producer *producer);
+
+// How many entries all blocks have. As few as `capacity - entries + 1` items may fill the queue, as blocks are reused whole.
+// 0 for NULL.
+size_t thalweg_records_producer_capacity(const thalweg_records_producer *producer);
+
+// Frees a writing end. The last one closes the queue: consumers pop what is left and then get CLOSED. Nothing for NULL.
+void thalweg_records_producer_free(thalweg_records_producer *producer);
+
+// Another reading end of the same queue, for the caller to free. NULL for NULL.
+thalweg_records_consumer *thalweg_records_consumer_clone(const thalweg_records_consumer *consumer);
+
+// Copies the oldest entry to `entry` and takes it from the queue now, or answers EMPTY, BUSY or CLOSED. Never waits.
+//
+// `entry` is written only with OK.
+thalweg_status thalweg_records_try_pop(const thalweg_records_consumer *consumer,
+                                       void *entry);
+
+// Copies the oldest entry to `entry` and takes it from the queue, waiting while it is empty. OK, or CLOSED when every producer is
+// gone and nothing is left.
+thalweg_status thalweg_records_pop(const thalweg_records_consumer *consumer,
+                                   void *entry);
+
+// As `thalweg_records_pop`, but answers TIMEOUT after `nanoseconds`.
+thalweg_status thalweg_records_pop_timeout(const thalweg_records_consumer *consumer,
+                                           void *entry,
+                                           uint64_t nanoseconds);
+
+// Copies what is there, up to `count` entries, the oldest first, to `to`, takes it from the queue, and writes how many to
+// `popped`.
+//
+// OK: at least one, unless `count` is 0. Otherwise none, and `popped` gets 0: EMPTY, BUSY or CLOSED.
+thalweg_status thalweg_records_try_pop_many(const thalweg_records_consumer *consumer,
+                                            void *to,
+                                            size_t count,
+                                            size_t *popped);
+
+// How many bytes an entry has. 0 for NULL.
+size_t thalweg_records_consumer_entry_size(const thalweg_records_consumer *consumer);
+
+// Whether every producer is gone. Then it stays so; items may still be left. True for NULL.
+bool thalweg_records_consumer_is_closed(const thalweg_records_consumer *consumer);
+
+// How many items are pushed and not popped, lately. Exact when nobody else uses the queue. 0 for NULL.
+size_t thalweg_records_consumer_len(const thalweg_records_consumer *consumer);
+
+// How many entries all blocks have. As few as `capacity - entries + 1` items may fill the queue, as blocks are reused whole.
+// 0 for NULL.
+size_t thalweg_records_consumer_capacity(const thalweg_records_consumer *consumer);
+
+// Frees a reading end. With the last one the queue closes: pushes get CLOSED from then on, and what is in the queue is discarded.
+// Nothing for NULL.
+void thalweg_records_consumer_free(thalweg_records_consumer *consumer);
+
+// A work-stealing stack of `blocks` blocks with `entries` pointers each: the owner pops what it pushed last.
+//
+// At least 2 blocks, at least 1 entry; 8 blocks of 64 cost the owner nothing. OK: the caller owns both handles and frees each.
+// INVALID: nothing is written but the reason, to `error`, a buffer of `error_size` bytes, which may be NULL.
+//
+// Thieves see what the owner has left behind in other blocks, and what it has shared. No function of this family waits.
+thalweg_status thalweg_bwos_new_lifo(size_t blocks,
+                                     size_t entries,
+                                     thalweg_bwos_owner **owner,
+                                     thalweg_bwos_thief **thief,
+                                     char *error,
+                                     size_t error_size);
+
+// As `thalweg_bwos_new_lifo`, but a queue: the owner pops what it pushed first.
+thalweg_status thalweg_bwos_new_fifo(size_t blocks,
+                                     size_t entries,
+                                     thalweg_bwos_owner **owner,
+                                     thalweg_bwos_thief **thief,
+                                     char *error,
+                                     size_t error_size);
+
+// Pushes `item`, which may be NULL.
+//
+// FULL: every block holds an item; do the task now. BUSY: thieves are still reading in the only free blocks. Never CLOSED.
+thalweg_status thalweg_bwos_push(thalweg_bwos_owner *owner,
+                                 void *item);
+
+// Pops into `item` what was pushed last (LIFO) or first (FIFO), of what thieves have left. EMPTY if they have left nothing.
+//
+// With OK the item is the caller's; else `item` is not written.
+thalweg_status thalweg_bwos_pop(thalweg_bwos_owner *owner,
+                                void **item);
+
+// Lets thieves take everything that is in the queue now. For before a task that is long or waits. INVALID for NULL, else OK.
+thalweg_status thalweg_bwos_share(thalweg_bwos_owner *owner);
+
+// How many items are left, now or lately. Exact when nobody steals. 0 for NULL.
+size_t thalweg_bwos_owner_len(const thalweg_bwos_owner *owner);
+
+// How many entries all blocks have. Thieves can leave gaps: only `blocks` items are certain to fit. 0 for NULL.
+size_t thalweg_bwos_owner_capacity(const thalweg_bwos_owner *owner);
+
+// Frees the owner, which leaves all items to the thieves and closes the queue. Nothing for NULL.
+void thalweg_bwos_owner_free(thalweg_bwos_owner *owner);
+
+// Another thief of the same queue, for the caller to free. NULL for NULL.
+thalweg_bwos_thief *thalweg_bwos_thief_clone(const thalweg_bwos_thief *thief);
+
+// Steals an item into `item`, from the oldest block that is known to have one.
+//
+// EMPTY: nothing is granted; the owner may still hold items. BUSY: others came first. CLOSED: the owner is gone and nothing is left.
+// With OK the item is the caller's; else `item` is not written.
+thalweg_status thalweg_bwos_steal(thalweg_bwos_thief *thief,
+                                  void **item);
+
+// Steals up to `count` items of one block, the oldest first, to `items`, and writes how many to `stolen`. A whole block costs hardly
+// more than one item.
+//
+// OK: at least one, unless `count` is 0. Otherwise none, and `stolen` gets 0: EMPTY, BUSY or CLOSED, as for one.
+thalweg_status thalweg_bwos_steal_many(thalweg_bwos_thief *thief,
+                                       void **items,
+                                       size_t count,
+                                       size_t *stolen);
+
+// How many items are granted, now or lately: what thieves could take. 0 for NULL.
+size_t thalweg_bwos_thief_len(const thalweg_bwos_thief *thief);
+
+// Whether the owner is gone. Then it stays so; items may still be left. True for NULL.
+bool thalweg_bwos_thief_is_closed(const thalweg_bwos_thief *thief);
+
+// Frees a thief. When it was the last handle, what is in the queue is forgotten, not freed: free the owner first and steal until
+// CLOSED if the items own something. Nothing for NULL.
+void thalweg_bwos_thief_free(thalweg_bwos_thief *thief);
+
+#ifdef __cplusplus
+}  // extern "C"
+#endif  // __cplusplus
+
+#endif  /* THALWEG_QUEUE_H */

@@ -1,0 +1,210 @@
+//! One owner and any number of thieves, pointers: `thalweg_bwos_*`.
+
+use crate::border::{counted, free, hand_out, into_place, opaque};
+use crate::build::{Refusal, build};
+use crate::entry::{Item, places};
+use crate::status::Status;
+use std::ffi::{c_char, c_void};
+use thalweg_queue::bwos::{self, Stealer};
+
+/// The owner of a work-stealing queue: pushes and pops. One thread at a time uses it; it may move between threads.
+pub struct BwosOwner(Order);
+
+enum Order {
+    Lifo(bwos::lifo::Owner<Item>),
+    Fifo(bwos::fifo::Owner<Item>),
+}
+
+/// A thief of a work-stealing queue. One thread at a time uses it; clone it for each thread that steals.
+pub struct BwosThief {
+    stealer: Stealer<Item>,
+    /// Where a batch stands before it is in the caller's memory. Kept, so that only the first ones allocate.
+    batch: Vec<Item>,
+}
+
+opaque!(BwosOwner, BwosThief);
+
+impl BwosThief {
+    fn new(stealer: Stealer<Item>) -> Self {
+        Self { stealer, batch: Vec::new() }
+    }
+}
+
+/// A work-stealing stack of `blocks` blocks with `entries` pointers each: the owner pops what it pushed last.
+///
+/// At least 2 blocks, at least 1 entry; 8 blocks of 64 cost the owner nothing. OK: the caller owns both handles and frees each.
+/// INVALID: nothing is written but the reason, to `error`, a buffer of `error_size` bytes, which may be NULL.
+///
+/// Thieves see what the owner has left behind in other blocks, and what it has shared. No function of this family waits.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn thalweg_bwos_new_lifo(
+    blocks: usize,
+    entries: usize,
+    owner: *mut *mut BwosOwner,
+    thief: *mut *mut BwosThief,
+    error: *mut c_char,
+    error_size: usize,
+) -> Status {
+    // SAFETY: the caller's promise about the places for results.
+    unsafe {
+        build((owner, "owner"), (thief, "thief"), (error, error_size), || {
+            let (owner, stealer) = bwos::lifo(blocks, entries).map_err(Refusal::from)?;
+            Ok((BwosOwner(Order::Lifo(owner)), BwosThief::new(stealer)))
+        })
+    }
+}
+
+/// As `thalweg_bwos_new_lifo`, but a queue: the owner pops what it pushed first.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn thalweg_bwos_new_fifo(
+    blocks: usize,
+    entries: usize,
+    owner: *mut *mut BwosOwner,
+    thief: *mut *mut BwosThief,
+    error: *mut c_char,
+    error_size: usize,
+) -> Status {
+    // SAFETY: the caller's promise about the places for results.
+    unsafe {
+        build((owner, "owner"), (thief, "thief"), (error, error_size), || {
+            let (owner, stealer) = bwos::fifo(blocks, entries).map_err(Refusal::from)?;
+            Ok((BwosOwner(Order::Fifo(owner)), BwosThief::new(stealer)))
+        })
+    }
+}
+
+/// Pushes `item`, which may be NULL.
+///
+/// FULL: every block holds an item; do the task now. BUSY: thieves are still reading in the only free blocks. Never CLOSED.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn thalweg_bwos_push(owner: *mut BwosOwner, item: *mut c_void) -> Status {
+    // SAFETY: H1, H2.
+    let pushed = match unsafe { owner.as_mut() } {
+        Some(BwosOwner(Order::Lifo(owner))) => owner.push(Item::new(item)),
+        Some(BwosOwner(Order::Fifo(owner))) => owner.push(Item::new(item)),
+        None => return Status::Invalid,
+    };
+    pushed.map_err(Status::from).into()
+}
+
+/// Pops into `item` what was pushed last (LIFO) or first (FIFO), of what thieves have left. EMPTY if they have left nothing.
+///
+/// With OK the item is the caller's; else `item` is not written.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn thalweg_bwos_pop(owner: *mut BwosOwner, item: *mut *mut c_void) -> Status {
+    // SAFETY: H1, H2.
+    let Some(BwosOwner(owner)) = (unsafe { owner.as_mut() }) else { return Status::Invalid };
+    let pop = || match owner {
+        Order::Lifo(owner) => owner.pop().ok_or(Status::Empty),
+        Order::Fifo(owner) => owner.pop().ok_or(Status::Empty),
+    };
+    // SAFETY: H3.
+    unsafe { into_place(item, pop) }
+}
+
+/// Lets thieves take everything that is in the queue now. For before a task that is long or waits. INVALID for NULL, else OK.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn thalweg_bwos_share(owner: *mut BwosOwner) -> Status {
+    // SAFETY: H1, H2.
+    match unsafe { owner.as_mut() } {
+        Some(BwosOwner(Order::Lifo(owner))) => owner.share(),
+        Some(BwosOwner(Order::Fifo(owner))) => owner.share(),
+        None => return Status::Invalid,
+    }
+    Status::Ok
+}
+
+/// How many items are left, now or lately. Exact when nobody steals. 0 for NULL.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn thalweg_bwos_owner_len(owner: *const BwosOwner) -> usize {
+    // SAFETY: H1, H2.
+    match unsafe { owner.as_ref() } {
+        Some(BwosOwner(Order::Lifo(owner))) => owner.len(),
+        Some(BwosOwner(Order::Fifo(owner))) => owner.len(),
+        None => 0,
+    }
+}
+
+/// How many entries all blocks have. Thieves can leave gaps: only `blocks` items are certain to fit. 0 for NULL.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn thalweg_bwos_owner_capacity(owner: *const BwosOwner) -> usize {
+    // SAFETY: H1, H2.
+    match unsafe { owner.as_ref() } {
+        Some(BwosOwner(Order::Lifo(owner))) => owner.capacity(),
+        Some(BwosOwner(Order::Fifo(owner))) => owner.capacity(),
+        None => 0,
+    }
+}
+
+/// Frees the owner, which leaves all items to the thieves and closes the queue. Nothing for NULL.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn thalweg_bwos_owner_free(owner: *mut BwosOwner) {
+    // SAFETY: H1: made by `build`, and freed once.
+    unsafe { free(owner) }
+}
+
+/// Another thief of the same queue, for the caller to free. NULL for NULL.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn thalweg_bwos_thief_clone(thief: *const BwosThief) -> *mut BwosThief {
+    // SAFETY: H1, H2.
+    unsafe { thief.as_ref() }.map_or(std::ptr::null_mut(), |thief| hand_out(BwosThief::new(thief.stealer.clone())))
+}
+
+/// Steals an item into `item`, from the oldest block that is known to have one.
+///
+/// EMPTY: nothing is granted; the owner may still hold items. BUSY: others came first. CLOSED: the owner is gone and nothing is left.
+/// With OK the item is the caller's; else `item` is not written.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn thalweg_bwos_steal(thief: *mut BwosThief, item: *mut *mut c_void) -> Status {
+    // SAFETY: H1, H2.
+    let Some(thief) = (unsafe { thief.as_mut() }) else { return Status::Invalid };
+    // SAFETY: H3.
+    unsafe { into_place(item, || Ok(thief.stealer.steal()?)) }
+}
+
+/// Steals up to `count` items of one block, the oldest first, to `items`, and writes how many to `stolen`. A whole block costs hardly
+/// more than one item.
+///
+/// OK: at least one, unless `count` is 0. Otherwise none, and `stolen` gets 0: EMPTY, BUSY or CLOSED, as for one.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn thalweg_bwos_steal_many(
+    thief: *mut BwosThief,
+    items: *mut *mut c_void,
+    count: usize,
+    stolen: *mut usize,
+) -> Status {
+    // SAFETY: H1 to H3.
+    let (thief, items) = unsafe { (thief.as_mut(), places(items.cast::<Item>(), count)) };
+    // SAFETY: H3.
+    unsafe {
+        counted(stolen, || {
+            let (Some(thief), Some(items)) = (thief, items) else { return Err(Status::Invalid) };
+            thief.batch.clear();
+            let stolen = thief.stealer.steal_into(&mut thief.batch, items.len())?;
+            items[..stolen].copy_from_slice(&thief.batch);
+            Ok(stolen)
+        })
+    }
+}
+
+/// How many items are granted, now or lately: what thieves could take. 0 for NULL.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn thalweg_bwos_thief_len(thief: *const BwosThief) -> usize {
+    // SAFETY: H1, H2.
+    unsafe { thief.as_ref() }.map_or(0, |thief| thief.stealer.len())
+}
+
+/// Whether the owner is gone. Then it stays so; items may still be left. True for NULL.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn thalweg_bwos_thief_is_closed(thief: *const BwosThief) -> bool {
+    // SAFETY: H1, H2.
+    unsafe { thief.as_ref() }.is_none_or(|thief| thief.stealer.is_closed())
+}
+
+/// Frees a thief. When it was the last handle, what is in the queue is forgotten, not freed: free the owner first and steal until
+/// CLOSED if the items own something. Nothing for NULL.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn thalweg_bwos_thief_free(thief: *mut BwosThief) {
+    // SAFETY: H1: made by `build` or `thalweg_bwos_thief_clone`, and freed once.
+    unsafe { free(thief) }
+}

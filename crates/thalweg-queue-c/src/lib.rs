@@ -1,0 +1,46 @@
+//! The queues of [`thalweg_queue`] for C and C++.
+//!
+//! | queue | functions | items |
+//! |---|---|---|
+//! | one producer, one consumer: [`fast_forward`](thalweg_queue::fast_forward()), or [`bbq::spsc`](thalweg_queue::bbq::spsc()) | [`spsc`] | pointers, not null |
+//! | many to many, retry-new: [`bbq`](mod@thalweg_queue::bbq) | [`bbq`] | pointers |
+//! | the same | [`records`] | byte entries of one size, copied in and out |
+//! | one owner and thieves: [`bwos`](mod@thalweg_queue::bwos) | [`bwos`] | pointers |
+//!
+//! `include/thalweg_queue.h` is generated from this crate; a test compares the two. Order, progress, and what each answer means are
+//! those of the queue in Rust; the header repeats what a caller has to know. A program in C is in `examples/queue.c`.
+//!
+//! A call costs what the call in Rust costs, and a call through a pointer: which queue and which way of waiting is chosen when the
+//! queue is built, not when the program is compiled.
+//!
+//! # Invariants
+//!
+//! - **H1** A handle is null or came from a function of this crate and was not freed since. Null is refused; the rest is the
+//!   caller's promise.
+//! - **H2** A handle that is not shared (the header says which are) is used by one thread at a time, and what that thread did is
+//!   visible to the next one: so a `&mut` of its contents is the only reference. A shared one is `Sync`.
+//! - **H3** Memory for entries is valid for as many entries as the call says, is not accessed by others during the call, and may
+//!   have any alignment if it is a record's.
+//! - **H4** A pointer in a queue of the family `spsc` is not null.
+//!
+//! # Panics
+//!
+//! None is expected: no code of the caller runs inside. Should one happen, or memory run out, the process ends with a message; no
+//! unwinding crosses into C, as each function is `extern "C"`.
+#![allow(
+    clippy::missing_safety_doc,
+    reason = "the comments become the C header, whose first comment states the rules of all handles once; here they are H1 to H3"
+)]
+
+pub mod bbq;
+mod border;
+mod build;
+pub mod bwos;
+mod end;
+mod entry;
+pub mod records;
+pub mod spsc;
+mod status;
+
+pub use build::Wait;
+pub use status::{Status, thalweg_status_text};

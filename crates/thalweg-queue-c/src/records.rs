@@ -1,0 +1,418 @@
+//! Many producers, many consumers, byte entries of one size: `thalweg_records_*`.
+//!
+//! The queue is [`bbq`]. An entry is copied once on its way in, from the caller's memory to its place in a block, and once on its way
+//! out. The size is a parameter of the entry's type, so there is one queue for each power of two; the functions find the right one
+//! through a table of methods.
+
+use crate::border::{counted, free, hand_out, opaque};
+use crate::build::{Refusal, build, with_wait};
+use crate::end::{SharedConsumer, SharedProducer};
+use crate::entry::{Record, entries, places};
+use crate::status::Status;
+use std::ffi::{c_char, c_void};
+use std::slice;
+use std::time::Duration;
+use thalweg_queue::bbq;
+use thalweg_queue::wait;
+
+/// The largest entry in bytes. Larger messages travel as pointers.
+pub(crate) const MAX_ENTRY_SIZE: usize = 256;
+
+/// Entries up to this size are pushed and popped by value, in registers. A larger one is treated as a batch of one, which is copied
+/// straight to or from its place.
+const BY_VALUE: usize = 16;
+
+/// A writing end of a queue of byte entries. Shared: any number of threads may use it at the same time.
+pub struct RecordsProducer(Box<dyn Writer>);
+
+/// A reading end of a queue of byte entries. Shared: any number of threads may use it at the same time.
+pub struct RecordsConsumer(Box<dyn Reader>);
+
+opaque!(RecordsProducer, RecordsConsumer);
+
+/// A writing end for entries of any size.
+trait Writer: Send + Sync {
+    /// # Safety
+    ///
+    /// H3, for one entry.
+    unsafe fn try_push(&self, entry: *const c_void) -> Status;
+
+    /// # Safety
+    ///
+    /// H3, for one entry.
+    unsafe fn push(&self, entry: *const c_void, timeout: Option<Duration>) -> Status;
+
+    /// # Safety
+    ///
+    /// H3, for `count` entries.
+    unsafe fn try_push_many(&self, from: *const c_void, count: usize) -> Result<usize, Status>;
+
+    fn entry_size(&self) -> usize;
+    fn is_closed(&self) -> bool;
+    fn capacity(&self) -> usize;
+    fn len(&self) -> usize;
+    fn another(&self) -> Box<dyn Writer>;
+}
+
+impl<const SIZE: usize, W: wait::Wait + 'static> Writer for bbq::Producer<Record<SIZE>, W> {
+    unsafe fn try_push(&self, entry: *const c_void) -> Status {
+        let entry = entry.cast::<Record<SIZE>>();
+        if entry.is_null() {
+            return Status::Invalid;
+        }
+        // SAFETY: not null, and otherwise H3; a record has no alignment.
+        let entry = unsafe { &*entry };
+        if SIZE <= BY_VALUE {
+            SharedProducer::try_push(self, *entry)
+        } else {
+            SharedProducer::try_push_many(self, slice::from_ref(entry)).into()
+        }
+    }
+
+    unsafe fn push(&self, entry: *const c_void, timeout: Option<Duration>) -> Status {
+        // SAFETY: by the caller's promise.
+        match unsafe { Writer::try_push(self, entry) } {
+            Status::Full | Status::Busy => {}
+            done => return done,
+        }
+        // SAFETY: H3; not null, or it would have been refused above.
+        let entry = unsafe { *entry.cast::<Record<SIZE>>() };
+        match timeout {
+            Some(timeout) => SharedProducer::push_timeout(self, entry, timeout),
+            None => SharedProducer::push(self, entry),
+        }
+    }
+
+    unsafe fn try_push_many(&self, from: *const c_void, count: usize) -> Result<usize, Status> {
+        // SAFETY: by the caller's promise.
+        let entries = unsafe { entries(from.cast::<Record<SIZE>>(), count) }.ok_or(Status::Invalid)?;
+        SharedProducer::try_push_many(self, entries)
+    }
+
+    fn entry_size(&self) -> usize {
+        SIZE
+    }
+
+    fn is_closed(&self) -> bool {
+        self.is_closed()
+    }
+
+    fn capacity(&self) -> usize {
+        self.capacity()
+    }
+
+    fn len(&self) -> usize {
+        self.len()
+    }
+
+    fn another(&self) -> Box<dyn Writer> {
+        Box::new(self.clone())
+    }
+}
+
+/// A reading end for entries of any size.
+trait Reader: Send + Sync {
+    /// # Safety
+    ///
+    /// H3, for one entry.
+    unsafe fn try_pop(&self, entry: *mut c_void) -> Status;
+
+    /// # Safety
+    ///
+    /// H3, for one entry.
+    unsafe fn pop(&self, entry: *mut c_void, timeout: Option<Duration>) -> Status;
+
+    /// # Safety
+    ///
+    /// H3, for `count` entries.
+    unsafe fn try_pop_many(&self, to: *mut c_void, count: usize) -> Result<usize, Status>;
+
+    fn entry_size(&self) -> usize;
+    fn is_closed(&self) -> bool;
+    fn capacity(&self) -> usize;
+    fn len(&self) -> usize;
+    fn another(&self) -> Box<dyn Reader>;
+}
+
+impl<const SIZE: usize, W: wait::Wait + 'static> Reader for bbq::Consumer<Record<SIZE>, W> {
+    unsafe fn try_pop(&self, entry: *mut c_void) -> Status {
+        // SAFETY: by the caller's promise.
+        let Some(place) = (unsafe { places(entry.cast::<Record<SIZE>>(), 1) }) else { return Status::Invalid };
+        if SIZE <= BY_VALUE {
+            SharedConsumer::try_pop(self).map(|entry| place[0] = entry).into()
+        } else {
+            SharedConsumer::try_pop_many(self, place).into()
+        }
+    }
+
+    unsafe fn pop(&self, entry: *mut c_void, timeout: Option<Duration>) -> Status {
+        // SAFETY: by the caller's promise.
+        match unsafe { Reader::try_pop(self, entry) } {
+            Status::Empty | Status::Busy => {}
+            done => return done,
+        }
+        let popped = match timeout {
+            Some(timeout) => SharedConsumer::pop_timeout(self, timeout),
+            None => SharedConsumer::pop(self),
+        };
+        // SAFETY: H3; not null, or it would have been refused above.
+        popped.map(|popped| unsafe { entry.cast::<Record<SIZE>>().write(popped) }).into()
+    }
+
+    unsafe fn try_pop_many(&self, to: *mut c_void, count: usize) -> Result<usize, Status> {
+        // SAFETY: by the caller's promise.
+        let places = unsafe { places(to.cast::<Record<SIZE>>(), count) }.ok_or(Status::Invalid)?;
+        SharedConsumer::try_pop_many(self, places)
+    }
+
+    fn entry_size(&self) -> usize {
+        SIZE
+    }
+
+    fn is_closed(&self) -> bool {
+        self.is_closed()
+    }
+
+    fn capacity(&self) -> usize {
+        self.capacity()
+    }
+
+    fn len(&self) -> usize {
+        self.len()
+    }
+
+    fn another(&self) -> Box<dyn Reader> {
+        Box::new(self.clone())
+    }
+}
+
+/// Both ends of a queue of entries of `SIZE` bytes.
+fn sized<const SIZE: usize, W: wait::Wait + 'static>(
+    blocks: usize,
+    entries: usize,
+) -> Result<(RecordsProducer, RecordsConsumer), Refusal> {
+    let (tx, rx) = bbq::with_wait::<Record<SIZE>, W>(blocks, entries, W::default())?;
+    Ok((RecordsProducer(Box::new(tx)), RecordsConsumer(Box::new(rx))))
+}
+
+/// A queue of `blocks` blocks with `entries` entries of `entry_size` bytes each, for any number of producers and consumers: the
+/// block-based bounded queue in retry-new mode.
+///
+/// Entries are copied in and out and may stand at any address. `entry_size` is a power of two from 1 to 256: round up, or send
+/// pointers to what is larger. `blocks` is a power of two and at least 2, `entries` at least 1; `thalweg_bbq_blocks` has a good number
+/// for a capacity. `wait` is a `thalweg_wait`. OK: the caller owns both handles and frees each. INVALID: nothing is written but the
+/// reason, to `error`, a buffer of `error_size` bytes, which may be NULL.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn thalweg_records_new(
+    entry_size: usize,
+    blocks: usize,
+    entries: usize,
+    wait: u32,
+    producer: *mut *mut RecordsProducer,
+    consumer: *mut *mut RecordsConsumer,
+    error: *mut c_char,
+    error_size: usize,
+) -> Status {
+    // SAFETY: the caller's promise about the places for results.
+    unsafe {
+        build((producer, "producer"), (consumer, "consumer"), (error, error_size), || {
+            with_wait!(wait, W => match entry_size {
+                1 => sized::<1, W>(blocks, entries),
+                2 => sized::<2, W>(blocks, entries),
+                4 => sized::<4, W>(blocks, entries),
+                8 => sized::<8, W>(blocks, entries),
+                16 => sized::<16, W>(blocks, entries),
+                32 => sized::<32, W>(blocks, entries),
+                64 => sized::<64, W>(blocks, entries),
+                128 => sized::<128, W>(blocks, entries),
+                MAX_ENTRY_SIZE => sized::<MAX_ENTRY_SIZE, W>(blocks, entries),
+                _ => Err(Refusal::EntrySize(entry_size)),
+            })
+        })
+    }
+}
+
+/// Another writing end of the same queue, for the caller to free. The queue closes when the last one is freed. NULL for NULL.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn thalweg_records_producer_clone(producer: *const RecordsProducer) -> *mut RecordsProducer {
+    // SAFETY: H1, H2.
+    unsafe { producer.as_ref() }
+        .map_or(std::ptr::null_mut(), |producer| hand_out(RecordsProducer(producer.0.another())))
+}
+
+/// Copies the entry at `entry` into the queue now, or answers FULL, BUSY or CLOSED. Never waits.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn thalweg_records_try_push(producer: *const RecordsProducer, entry: *const c_void) -> Status {
+    // SAFETY: H1, H2, H3.
+    unsafe { producer.as_ref().map_or(Status::Invalid, |producer| producer.0.try_push(entry)) }
+}
+
+/// Copies the entry at `entry` into the queue, waiting while it is full. OK, or CLOSED when every consumer is gone.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn thalweg_records_push(producer: *const RecordsProducer, entry: *const c_void) -> Status {
+    // SAFETY: H1, H2, H3.
+    unsafe { producer.as_ref().map_or(Status::Invalid, |producer| producer.0.push(entry, None)) }
+}
+
+/// As `thalweg_records_push`, but answers TIMEOUT after `nanoseconds`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn thalweg_records_push_timeout(
+    producer: *const RecordsProducer,
+    entry: *const c_void,
+    nanoseconds: u64,
+) -> Status {
+    // SAFETY: H1, H2, H3.
+    unsafe {
+        producer
+            .as_ref()
+            .map_or(Status::Invalid, |producer| producer.0.push(entry, Some(Duration::from_nanos(nanoseconds))))
+    }
+}
+
+/// Copies as many of the `count` entries at `from` as there is room for into the queue, from the first on, and writes how many to
+/// `pushed`.
+///
+/// OK: at least one, unless `count` is 0. Otherwise none, and `pushed` gets 0: FULL, BUSY or CLOSED. Those of one block stand one
+/// behind the other in the queue; between blocks others may come in.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn thalweg_records_try_push_many(
+    producer: *const RecordsProducer,
+    from: *const c_void,
+    count: usize,
+    pushed: *mut usize,
+) -> Status {
+    // SAFETY: H1, H2.
+    let producer = unsafe { producer.as_ref() };
+    // SAFETY: H3.
+    unsafe { counted(pushed, || producer.ok_or(Status::Invalid)?.0.try_push_many(from, count)) }
+}
+
+/// How many bytes an entry has. 0 for NULL.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn thalweg_records_producer_entry_size(producer: *const RecordsProducer) -> usize {
+    // SAFETY: H1, H2.
+    unsafe { producer.as_ref() }.map_or(0, |producer| producer.0.entry_size())
+}
+
+/// Whether every consumer is gone. Then it stays so. True for NULL.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn thalweg_records_producer_is_closed(producer: *const RecordsProducer) -> bool {
+    // SAFETY: H1, H2.
+    unsafe { producer.as_ref() }.is_none_or(|producer| producer.0.is_closed())
+}
+
+/// How many items are pushed and not popped, lately. Exact when nobody else uses the queue. 0 for NULL.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn thalweg_records_producer_len(producer: *const RecordsProducer) -> usize {
+    // SAFETY: H1, H2.
+    unsafe { producer.as_ref() }.map_or(0, |producer| producer.0.len())
+}
+
+/// How many entries all blocks have. As few as `capacity - entries + 1` items may fill the queue, as blocks are reused whole.
+/// 0 for NULL.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn thalweg_records_producer_capacity(producer: *const RecordsProducer) -> usize {
+    // SAFETY: H1, H2.
+    unsafe { producer.as_ref() }.map_or(0, |producer| producer.0.capacity())
+}
+
+/// Frees a writing end. The last one closes the queue: consumers pop what is left and then get CLOSED. Nothing for NULL.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn thalweg_records_producer_free(producer: *mut RecordsProducer) {
+    // SAFETY: H1: made by `build` or a clone, and freed once.
+    unsafe { free(producer) }
+}
+
+/// Another reading end of the same queue, for the caller to free. NULL for NULL.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn thalweg_records_consumer_clone(consumer: *const RecordsConsumer) -> *mut RecordsConsumer {
+    // SAFETY: H1, H2.
+    unsafe { consumer.as_ref() }
+        .map_or(std::ptr::null_mut(), |consumer| hand_out(RecordsConsumer(consumer.0.another())))
+}
+
+/// Copies the oldest entry to `entry` and takes it from the queue now, or answers EMPTY, BUSY or CLOSED. Never waits.
+///
+/// `entry` is written only with OK.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn thalweg_records_try_pop(consumer: *const RecordsConsumer, entry: *mut c_void) -> Status {
+    // SAFETY: H1, H2, H3.
+    unsafe { consumer.as_ref().map_or(Status::Invalid, |consumer| consumer.0.try_pop(entry)) }
+}
+
+/// Copies the oldest entry to `entry` and takes it from the queue, waiting while it is empty. OK, or CLOSED when every producer is
+/// gone and nothing is left.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn thalweg_records_pop(consumer: *const RecordsConsumer, entry: *mut c_void) -> Status {
+    // SAFETY: H1, H2, H3.
+    unsafe { consumer.as_ref().map_or(Status::Invalid, |consumer| consumer.0.pop(entry, None)) }
+}
+
+/// As `thalweg_records_pop`, but answers TIMEOUT after `nanoseconds`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn thalweg_records_pop_timeout(
+    consumer: *const RecordsConsumer,
+    entry: *mut c_void,
+    nanoseconds: u64,
+) -> Status {
+    // SAFETY: H1, H2, H3.
+    unsafe {
+        consumer
+            .as_ref()
+            .map_or(Status::Invalid, |consumer| consumer.0.pop(entry, Some(Duration::from_nanos(nanoseconds))))
+    }
+}
+
+/// Copies what is there, up to `count` entries, the oldest first, to `to`, takes it from the queue, and writes how many to
+/// `popped`.
+///
+/// OK: at least one, unless `count` is 0. Otherwise none, and `popped` gets 0: EMPTY, BUSY or CLOSED.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn thalweg_records_try_pop_many(
+    consumer: *const RecordsConsumer,
+    to: *mut c_void,
+    count: usize,
+    popped: *mut usize,
+) -> Status {
+    // SAFETY: H1, H2.
+    let consumer = unsafe { consumer.as_ref() };
+    // SAFETY: H3.
+    unsafe { counted(popped, || consumer.ok_or(Status::Invalid)?.0.try_pop_many(to, count)) }
+}
+
+/// How many bytes an entry has. 0 for NULL.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn thalweg_records_consumer_entry_size(consumer: *const RecordsConsumer) -> usize {
+    // SAFETY: H1, H2.
+    unsafe { consumer.as_ref() }.map_or(0, |consumer| consumer.0.entry_size())
+}
+
+/// Whether every producer is gone. Then it stays so; items may still be left. True for NULL.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn thalweg_records_consumer_is_closed(consumer: *const RecordsConsumer) -> bool {
+    // SAFETY: H1, H2.
+    unsafe { consumer.as_ref() }.is_none_or(|consumer| consumer.0.is_closed())
+}
+
+/// How many items are pushed and not popped, lately. Exact when nobody else uses the queue. 0 for NULL.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn thalweg_records_consumer_len(consumer: *const RecordsConsumer) -> usize {
+    // SAFETY: H1, H2.
+    unsafe { consumer.as_ref() }.map_or(0, |consumer| consumer.0.len())
+}
+
+/// How many entries all blocks have. As few as `capacity - entries + 1` items may fill the queue, as blocks are reused whole.
+/// 0 for NULL.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn thalweg_records_consumer_capacity(consumer: *const RecordsConsumer) -> usize {
+    // SAFETY: H1, H2.
+    unsafe { consumer.as_ref() }.map_or(0, |consumer| consumer.0.capacity())
+}
+
+/// Frees a reading end. With the last one the queue closes: pushes get CLOSED from then on, and what is in the queue is discarded.
+/// Nothing for NULL.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn thalweg_records_consumer_free(consumer: *mut RecordsConsumer) {
+    // SAFETY: H1: made by `build` or a clone, and freed once.
+    unsafe { free(consumer) }
+}

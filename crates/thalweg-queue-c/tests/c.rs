@@ -1,0 +1,93 @@
+//! The example in C, built as C and as C++ against the static and the shared library, and run.
+
+use std::env;
+use std::ffi::OsString;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+/// What the example prints.
+const OUTPUT: &str = "\
+spsc: 10000 messages in order
+bbq: 10000 items, each once
+records: 16 of 20 structs of 16 bytes
+bwos: 1000 tasks, each done once
+refused: blocks must be a power of two, not 12; 16 is the next
+";
+
+enum Library {
+    Static,
+    Shared,
+}
+
+#[test]
+fn example_as_c() {
+    check("c", &["-std=c11"], compiler("CC", &["cc", "gcc", "clang"]), Library::Static);
+}
+
+#[test]
+fn example_as_cpp() {
+    check("cpp", &["-x", "c++", "-std=c++11"], compiler("CXX", &["c++", "g++", "clang++"]), Library::Static);
+}
+
+#[test]
+fn example_with_the_shared_library() {
+    check("shared", &["-std=c11"], compiler("CC", &["cc", "gcc", "clang"]), Library::Shared);
+}
+
+/// The compiler that `variable` names, or the first of `names` that is installed.
+fn compiler(variable: &str, names: &[&str]) -> Option<OsString> {
+    let chosen = env::var_os(variable).into_iter();
+    let mut candidates = chosen.chain(names.iter().map(OsString::from));
+    candidates.find(|name| {
+        let version = Command::new(name).arg("--version").stdout(Stdio::null()).stderr(Stdio::null()).status();
+        version.is_ok_and(|status| status.success())
+    })
+}
+
+/// Builds the example in the `language`, runs it and compares its output. Says so if that cannot be done here.
+fn check(name: &str, language: &[&str], compiler: Option<OsString>, library: Library) {
+    if !cfg!(unix) {
+        skip("it needs POSIX threads");
+        return;
+    }
+    let Some(compiler) = compiler else {
+        skip(&format!("no compiler for {name} is installed"));
+        return;
+    };
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let built = built();
+    let program = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("queue-{name}"));
+    let mut build = Command::new(&compiler);
+    build.args(language).args(["-O1", "-Wall", "-Wextra", "-Wpedantic", "-Werror", "-pthread", "-I"]);
+    build.arg(root.join("include")).arg(root.join("examples/queue.c")).args(["-x", "none"]);
+    match library {
+        Library::Static => build.arg(built.join("libthalweg_queue_c.a")),
+        Library::Shared => build.arg("-L").arg(&built).arg("-lthalweg_queue_c").arg(rpath(&built)),
+    };
+    if cfg!(target_os = "linux") {
+        build.args(["-ldl", "-lm"]);
+    }
+    let output = build.arg("-o").arg(&program).output().unwrap();
+    assert!(output.status.success(), "{build:?}\n{}", String::from_utf8_lossy(&output.stderr));
+
+    let output = Command::new(&program).output().unwrap();
+    assert!(output.status.success(), "{}\n{}", output.status, String::from_utf8_lossy(&output.stderr));
+    assert_eq!(String::from_utf8_lossy(&output.stdout), OUTPUT);
+}
+
+/// Tells whoever runs the tests, past the harness, which shows nothing of a test that passes.
+fn skip(reason: &str) {
+    let _ = writeln!(io::stderr(), "skipped: the example in C was not built, {reason}");
+}
+
+/// Where Cargo puts this crate's libraries when it builds this test: beside it.
+fn built() -> PathBuf {
+    env::current_exe().unwrap().parent().unwrap().to_path_buf()
+}
+
+fn rpath(directory: &Path) -> OsString {
+    let mut flag = OsString::from("-Wl,-rpath,");
+    flag.push(directory);
+    flag
+}
