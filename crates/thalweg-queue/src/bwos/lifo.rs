@@ -11,7 +11,7 @@ use core::fmt;
 
 /// A work-stealing stack of `blocks` blocks with `entries` entries each. At least 2 blocks, at least 1 entry.
 ///
-/// Memory: the entries, touched when they are first used, and some 150 bytes per block.
+/// Memory: the entries, touched when they are first used, and some 170 bytes per block.
 ///
 /// ```
 /// use thalweg_queue::bwos;
