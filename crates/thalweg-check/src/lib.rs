@@ -137,6 +137,7 @@ pub mod history;
 pub mod litmus;
 mod memory;
 mod model;
+mod picture;
 mod schedule;
 mod world;
 

@@ -1,8 +1,10 @@
 //! Histories that are linearizable and histories that are not.
 #![cfg(not(loom))]
 
-use thalweg_check::Fuzz;
-use thalweg_check::history::{Bounded, Deque, DropOld, History, Queue, Recorder, Relaxed, Specification, Steal, Task};
+use thalweg_check::history::{Bounded, Deque, DropOld, History, KFifo, Queue, Recorder, Specification, Steal, Task};
+use thalweg_check::{Check, Explored, Fuzz};
+use thalweg_sync::atomic::AtomicU64;
+use thalweg_sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use thalweg_sync::cell::Slot;
 use thalweg_sync::sync::{Arc, Mutex};
 use thalweg_sync::thread;
@@ -39,8 +41,8 @@ fn bounded_is_a_fifo_with_a_window() {
 }
 
 #[test]
-fn relaxed_gives_one_of_the_k_oldest() {
-    let right = |operations: &[Queue<u8>]| sequence(Relaxed::new(2, 3, 1), operations.to_vec());
+fn k_fifo_gives_one_of_the_k_oldest() {
+    let right = |operations: &[Queue<u8>]| sequence(KFifo::new(2, 3, 1), operations.to_vec());
     assert!(right(&[Pushed(1), Pushed(2), Pushed(3), Popped(2), Popped(3), Popped(1)]));
     assert!(!right(&[Pushed(1), Pushed(2), Pushed(3), Popped(3)]), "the third");
     assert!(!right(&[Pushed(1), Popped(1), Popped(1)]), "twice");
@@ -276,4 +278,53 @@ fn the_fuzzer_finds_a_history_that_is_not_linearizable() {
     Fuzz::new().seeds(0..200).run(client(true));
     let failure = Fuzz::new().seeds(0..200).check(client(false)).unwrap_err().to_string();
     assert!(failure.contains("not linearizable"), "{failure}");
+}
+
+/// A queue of one place, and a flag that is set when something is in it; `early`: also before.
+fn one_place(early: bool) -> Explored {
+    let explored = Check::new().linearizable(Bounded::new(1, 1), move |recorder| {
+        let place = (AtomicU64::new(0), AtomicU64::new(0));
+        thread::scope(|scope| {
+            let (mut log, place) = (recorder.log(1), &place);
+            scope.spawn(move || {
+                if early {
+                    place.1.store(1, Release);
+                }
+                log.call(|| place.0.store(7, Relaxed), |()| Pushed(7));
+                place.1.store(1, Release);
+            });
+            if place.1.load(Acquire) == 1 {
+                let read = || place.0.load(Relaxed);
+                recorder.log(0).call(read, |&item| if item == 0 { Empty } else { Popped(item) });
+            }
+        });
+    });
+    explored.unwrap_or_else(|violation| panic!("{violation}"))
+}
+
+#[test]
+fn the_checker_orders_calls_by_what_happens_before() {
+    // The push ends before the flag is set, and the flag is seen before the pop begins.
+    assert_eq!(one_place(false).complete, 2);
+    // Nothing orders the two when the flag is seen early, so the pop may come first: it finds nothing or the item.
+    assert_eq!(one_place(true).complete, 4);
+}
+
+#[test]
+fn the_checker_finds_a_history_that_is_not_linearizable() {
+    let violation = Check::new().linearizable(Bounded::new(1, 1), |recorder| {
+        let place = (AtomicU64::new(0), AtomicU64::new(0));
+        thread::scope(|scope| {
+            let (mut log, place) = (recorder.log(1), &place);
+            scope.spawn(move || {
+                log.call(|| place.0.store(7, Relaxed), |()| Pushed(7));
+                place.1.store(1, Release);
+            });
+            if place.1.load(Acquire) == 1 {
+                recorder.log(0).call(|| (), |()| Empty);
+            }
+        });
+    });
+    let text = violation.unwrap_err().to_string();
+    assert!(text.contains("not linearizable") && text.contains("#1   thread 0   Empty"), "{text}");
 }

@@ -19,8 +19,8 @@
 //!
 //! Natively, and under the fuzzer, an operation comes before another if it had ended when the other began, by one
 //! clock: [`Recorder::native`]. On weak memory there is no clock that all threads agree on. There an operation comes
-//! before another if its end *happens before* the other's beginning, so a history is a partial order. Any partial
-//! order will do for [`History::linearize`].
+//! before another if its end *happens before* the other's beginning, so a history is a partial order:
+//! [`Check::linearizable`](crate::Check::linearizable). Any partial order will do for [`History::linearize`].
 //!
 //! # Specifications
 //!
@@ -29,24 +29,25 @@
 //! | object | specification |
 //! |---|---|
 //! | FIFO queue with a window of capacities | [`Bounded`] |
-//! | queue that may give any of its k oldest items | [`Relaxed`] |
+//! | queue that may give any of its k oldest items | [`KFifo`] |
 //! | stack of an owner, with thieves | [`Deque`] |
 //! | queue that overwrites its oldest items | [`DropOld`] |
 //!
 //! An answer that only says "try again" ([`Queue::Busy`], [`Task::Retry`]) is right at any time.
 
+mod checked;
 mod linearize;
 mod record;
 mod specification;
 
 pub use linearize::NotLinearizable;
 pub use record::{Log, Recorder};
-pub use specification::{Bounded, Deque, DropOld, Queue, Relaxed, Specification, Steal, Task};
+pub use specification::{Bounded, Deque, DropOld, KFifo, Queue, Specification, Steal, Task};
 
 use std::collections::BTreeMap;
 
 /// An operation that has ended.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Call<O> {
     /// Who did it.
     pub thread: usize,

@@ -1,7 +1,8 @@
 //! Recording operations while they run.
 
 use super::History;
-use std::sync::{Arc, Mutex, PoisonError};
+use crate::model::{EventId, EventKind, ExecutionGraph, Mark, mark};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use thalweg_sync::atomic::{AtomicU64, Ordering};
 
 /// Where the threads of a client leave what they did.
@@ -30,10 +31,17 @@ pub struct Recorder<O> {
 
 #[derive(Debug)]
 struct Shared<O> {
-    clock: AtomicU64,
-    /// The operations of each log, with their beginning and end.
+    /// None: calls are marked for the model checker.
+    clock: Option<AtomicU64>,
+    /// The operations of each log, with the times of their beginning and end.
     // Not a lock of the facade: what is noted here is no event.
     logs: Mutex<Vec<Vec<(O, u64, u64)>>>,
+}
+
+impl<O> Shared<O> {
+    fn logs(&self) -> MutexGuard<'_, Vec<Vec<(O, u64, u64)>>> {
+        self.logs.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
 impl<O> Clone for Recorder<O> {
@@ -48,12 +56,18 @@ impl<O> Recorder<O> {
     /// The clock is one shared counter. It orders the operations that it times, so what only happens without that
     /// order on a weak machine is not seen; that is the model checker's to find.
     pub fn native() -> Self {
-        Self { shared: Arc::new(Shared { clock: AtomicU64::new(0), logs: Mutex::new(Vec::new()) }) }
+        Self { shared: Arc::new(Shared { clock: Some(AtomicU64::new(0)), logs: Mutex::new(Vec::new()) }) }
+    }
+
+    /// A recorder whose calls begin and end with markers in the execution graph; see
+    /// [`Check::linearizable`](crate::Check::linearizable).
+    pub(super) fn marked() -> Self {
+        Self { shared: Arc::new(Shared { clock: None, logs: Mutex::new(Vec::new()) }) }
     }
 
     /// The log of one thread. Each thread has a number of its own; asked for again, the log is empty.
     pub fn log(&self, thread: usize) -> Log<O> {
-        let mut logs = self.shared.logs.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut logs = self.shared.logs();
         if logs.len() <= thread {
             logs.resize_with(thread + 1, Vec::new);
         }
@@ -65,10 +79,47 @@ impl<O> Recorder<O> {
 impl<O: Clone> Recorder<O> {
     /// What was recorded. Only when all calls have ended: one that is under way is not in it.
     pub fn history(&self) -> History<O> {
-        let logs = self.shared.logs.lock().unwrap_or_else(PoisonError::into_inner);
+        let logs = self.shared.logs();
         History::from_intervals(logs.iter().enumerate().flat_map(|(thread, log)| {
             log.iter().map(move |(operation, begin, end)| (thread, operation.clone(), *begin, *end))
         }))
+    }
+
+    /// What was recorded in an execution: a call comes before another if its end happens before the other's beginning.
+    pub(super) fn history_of(&self, graph: &ExecutionGraph) -> History<O> {
+        let logs = self.shared.logs();
+        // Every call: its log, its place there, its beginning and end.
+        let mut calls: Vec<(usize, usize, EventId, EventId)> = Vec::new();
+        for thread in 0..graph.threads() {
+            let mut begins = Vec::new();
+            for event in graph.thread(thread) {
+                match event.kind() {
+                    EventKind::Mark(Mark::Begin) => begins.push((event.value(), event.id())),
+                    EventKind::Mark(Mark::End) => {
+                        if let Some((name, begin)) = begins.pop().filter(|(name, _)| *name == event.value()) {
+                            calls.push(((name >> 32) as usize, name as u32 as usize, begin, event.id()));
+                        }
+                    }
+                    _ => {}
+                }
+            }
+        }
+        let before = |first: usize, second: usize| graph.happens_before(calls[first].3, calls[second].2);
+        let mut history = History::new();
+        let mut numbers = vec![None; calls.len()];
+        // Each round adds a call that comes after added ones only. There is one, as happens-before has no cycle.
+        for _ in 0..calls.len() {
+            let is_next = |&call: &usize| {
+                numbers[call].is_none()
+                    && (0..calls.len()).all(|other| numbers[other].is_some() || !before(other, call))
+            };
+            let call = (0..calls.len()).find(is_next).expect("happens-before has no cycle");
+            let after = (0..calls.len()).filter(|&other| before(other, call)).filter_map(|other| numbers[other]);
+            let (log, place, ..) = calls[call];
+            let number = history.add(log, logs[log][place].0.clone(), after.collect::<Vec<_>>());
+            numbers[call] = Some(number);
+        }
+        history
     }
 }
 
@@ -81,18 +132,29 @@ pub struct Log<O> {
 
 impl<O> Log<O> {
     /// Does `operation` and notes when it began and ended, and what `describe` makes of its result.
+    ///
+    /// # Panics
+    ///
+    /// If `operation` does.
+    #[track_caller]
     pub fn call<R>(&mut self, operation: impl FnOnce() -> R, describe: impl FnOnce(&R) -> O) -> R {
-        let begin = self.now();
+        let shared = &self.recorder.shared;
+        if let Some(clock) = &shared.clock {
+            // AcqRel: a chain of these is one order of all readings, and what comes before a reading in its thread
+            // comes before what follows a later one.
+            let now = || clock.fetch_add(1, Ordering::AcqRel);
+            let begin = now();
+            let result = operation();
+            let end = now();
+            shared.logs()[self.thread].push((describe(&result), begin, end));
+            return result;
+        }
+        // A call's name is the same in every execution in which its thread did the same.
+        let name = (self.thread as u64) << 32 | shared.logs()[self.thread].len() as u64;
+        mark(Mark::Begin, name);
         let result = operation();
-        let end = self.now();
-        let mut logs = self.recorder.shared.logs.lock().unwrap_or_else(PoisonError::into_inner);
-        logs[self.thread].push((describe(&result), begin, end));
+        shared.logs()[self.thread].push((describe(&result), 0, 0));
+        mark(Mark::End, name);
         result
-    }
-
-    fn now(&self) -> u64 {
-        // AcqRel: a chain of these is one order of all readings, and what comes before a reading in its thread comes
-        // before what follows a later one.
-        self.recorder.shared.clock.fetch_add(1, Ordering::AcqRel)
     }
 }

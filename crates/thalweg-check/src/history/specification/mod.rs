@@ -3,12 +3,12 @@
 mod bounded;
 mod deque;
 mod drop_old;
-mod relaxed;
+mod k_fifo;
 
 pub use bounded::Bounded;
 pub use deque::{Deque, Steal, Task};
 pub use drop_old::DropOld;
-pub use relaxed::Relaxed;
+pub use k_fifo::KFifo;
 
 use std::fmt::Debug;
 use std::hash::Hash;

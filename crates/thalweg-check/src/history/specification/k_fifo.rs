@@ -9,14 +9,14 @@ use std::hash::Hash;
 /// After T. Henzinger et al., *Quantitative Relaxation of Concurrent Data Structures*, POPL 2013. A pop may say that
 /// it is empty while at most `hidden` items are inside, which others may be about to take.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct Relaxed<T> {
+pub struct KFifo<T> {
     items: VecDeque<T>,
     k: usize,
     least: usize,
     hidden: usize,
 }
 
-impl<T> Relaxed<T> {
+impl<T> KFifo<T> {
     /// An empty queue that may say that it is full when `least` items are inside.
     ///
     /// # Panics
@@ -28,7 +28,7 @@ impl<T> Relaxed<T> {
     }
 }
 
-impl<T: Clone + Eq + Hash + std::fmt::Debug> Specification for Relaxed<T> {
+impl<T: Clone + Eq + Hash + std::fmt::Debug> Specification for KFifo<T> {
     type Operation = Queue<T>;
 
     fn apply(&mut self, operation: &Queue<T>) -> bool {

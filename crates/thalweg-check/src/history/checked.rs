@@ -1,0 +1,61 @@
+//! Linearizability of every execution.
+
+use super::{Call, Recorder, Specification};
+use crate::model::{Check, Explored, Violation};
+use std::collections::HashSet;
+use std::hash::Hash;
+use std::sync::{Mutex, PoisonError};
+
+impl Check {
+    /// Runs every execution of `client`, and checks that what it records is linearizable to `specification`.
+    ///
+    /// A call comes before another if its end happens before the other's beginning. Histories that were met before are
+    /// not searched again. Takes the place of the hook of [`on_complete`](Self::on_complete).
+    ///
+    /// ```
+    /// use thalweg_check::{Check, history::{Bounded, Queue}};
+    /// use thalweg_sync::{sync::Mutex, thread};
+    ///
+    /// let explored = Check::new().linearizable(Bounded::new(1, 1), |recorder| {
+    ///     let place = Mutex::new(None);
+    ///     thread::scope(|scope| {
+    ///         let mut log = recorder.log(1);
+    ///         let place = &place;
+    ///         scope.spawn(move || {
+    ///             log.call(|| *place.lock().unwrap() = Some(1), |()| Queue::Pushed(1));
+    ///         });
+    ///         let take = || place.lock().unwrap().take();
+    ///         recorder.log(0).call(take, |item| item.map_or(Queue::Empty, Queue::Popped));
+    ///     });
+    /// });
+    /// assert_eq!(explored?.complete, 2);
+    /// # Ok::<(), thalweg_check::Violation>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// With the first [`Violation`]; of a history, with its calls.
+    #[allow(clippy::result_large_err, reason = "made once, to be looked at")]
+    pub fn linearizable<S>(
+        &self,
+        specification: S,
+        client: impl Fn(&Recorder<S::Operation>) + Send + Sync + 'static,
+    ) -> Result<Explored, Violation>
+    where
+        S: Specification + Send + Sync + 'static,
+        S::Operation: Clone + Eq + Hash + Send + 'static,
+    {
+        let recorder = Recorder::marked();
+        let met = Mutex::new(HashSet::<Vec<Call<S::Operation>>>::new());
+        let recorded = recorder.clone();
+        let check = self.clone().on_complete(move |graph| {
+            let history = recorded.history_of(graph);
+            if met.lock().unwrap_or_else(PoisonError::into_inner).insert(history.calls().to_vec())
+                && let Err(error) = history.linearize(specification.clone())
+            {
+                panic!("{error}");
+            }
+        });
+        check.run(move || client(&recorder))
+    }
+}
