@@ -120,6 +120,26 @@ fn a_history_is_a_partial_order() {
     assert_eq!(history.linearize(Bounded::new(2, 2)).unwrap().len(), 4);
 }
 
+/// One thread finds the queue empty, the other finds it full; for either there is an order, for both there is none.
+#[test]
+fn refusals_may_be_judged_apart() {
+    let mut history = History::new();
+    let popped = history.add(0, Popped(1), []);
+    history.add(0, Empty, [popped]);
+    let first = history.add(1, Pushed(1), []);
+    let second = history.add(1, Pushed(2), [first]);
+    history.add(1, Full, [second]);
+    assert!(history.linearize(Bounded::new(2, 2)).is_err());
+    assert!(history.linearize_apart(Bounded::new(2, 2)).is_ok());
+    // Neither answer alone is right after both pushes, or without a pop.
+    history.add(2, Empty, [second]);
+    assert!(history.linearize_apart(Bounded::new(2, 2)).is_err());
+    let mut history = History::new();
+    let first = history.add(1, Pushed(1), []);
+    history.add(1, Full, [first]);
+    assert!(history.linearize_apart(Bounded::new(2, 2)).is_err());
+}
+
 /// What came before a call that constrains nothing came before what follows it.
 #[test]
 fn order_goes_through_busy_calls() {

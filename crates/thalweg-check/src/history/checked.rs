@@ -1,6 +1,6 @@
 //! Linearizability of every execution.
 
-use super::{Call, Recorder, Specification};
+use super::{Call, History, NotLinearizable, Recorder, Specification};
 use crate::model::{Check, Explored, Violation};
 use std::collections::HashSet;
 use std::hash::Hash;
@@ -45,13 +45,42 @@ impl Check {
         S: Specification + Send + Sync + 'static,
         S::Operation: Clone + Eq + Hash + Send + 'static,
     {
+        self.with_histories(client, move |history| history.linearize(specification.clone()).map(drop))
+    }
+
+    /// As [`linearizable`](Self::linearizable), with each refusal judged apart; see [`History::linearize_apart`].
+    ///
+    /// What a queue without sequentially consistent fences can promise on weak memory.
+    ///
+    /// # Errors
+    ///
+    /// With the first [`Violation`]; of a history, with its calls.
+    #[allow(clippy::result_large_err, reason = "made once, to be looked at")]
+    pub fn linearizable_apart<S>(
+        &self,
+        specification: S,
+        client: impl Fn(&Recorder<S::Operation>) + Send + Sync + 'static,
+    ) -> Result<Explored, Violation>
+    where
+        S: Specification + Send + Sync + 'static,
+        S::Operation: Clone + Eq + Hash + Send + 'static,
+    {
+        self.with_histories(client, move |history| history.linearize_apart(specification.clone()))
+    }
+
+    #[allow(clippy::result_large_err, reason = "made once, to be looked at")]
+    fn with_histories<O: Clone + Eq + Hash + Send + 'static>(
+        &self,
+        client: impl Fn(&Recorder<O>) + Send + Sync + 'static,
+        judge: impl Fn(&History<O>) -> Result<(), Box<NotLinearizable>> + Send + Sync + 'static,
+    ) -> Result<Explored, Violation> {
         let recorder = Recorder::marked();
-        let met = Mutex::new(HashSet::<Vec<Call<S::Operation>>>::new());
+        let met = Mutex::new(HashSet::<Vec<Call<O>>>::new());
         let recorded = recorder.clone();
         let check = self.clone().on_complete(move |graph| {
             let history = recorded.history_of(graph);
             if met.lock().unwrap_or_else(PoisonError::into_inner).insert(history.calls().to_vec())
-                && let Err(error) = history.linearize(specification.clone())
+                && let Err(error) = judge(&history)
             {
                 panic!("{error}");
             }

@@ -114,7 +114,11 @@ impl<O: Clone> Recorder<O> {
                     && (0..calls.len()).all(|other| numbers[other].is_some() || !before(other, call))
             };
             let call = (0..calls.len()).find(is_next).expect("happens-before has no cycle");
-            let after = (0..calls.len()).filter(|&other| before(other, call)).filter_map(|other| numbers[other]);
+            // Without those that come before another of them.
+            let is_last = |&other: &usize| {
+                before(other, call) && !(0..calls.len()).any(|later| before(other, later) && before(later, call))
+            };
+            let after = (0..calls.len()).filter(is_last).filter_map(|other| numbers[other]);
             let (log, place, ..) = calls[call];
             let number = history.add(log, logs[log][place].0.clone(), after.collect::<Vec<_>>());
             numbers[call] = Some(number);

@@ -46,4 +46,8 @@ impl<T: Clone + Eq + Hash + std::fmt::Debug> Specification for Bounded<T> {
             Queue::Closed => self.left && self.items.is_empty(),
         }
     }
+
+    fn is_refusal(&self, operation: &Queue<T>) -> bool {
+        operation.is_refusal()
+    }
 }

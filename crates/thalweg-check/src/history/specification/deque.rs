@@ -75,4 +75,8 @@ impl<T: Clone + Eq + Hash + Debug> Specification for Deque<T> {
             Task::Retry => true,
         }
     }
+
+    fn is_refusal(&self, operation: &Task<T>) -> bool {
+        matches!(operation, Task::Full | Task::Empty | Task::Nothing | Task::Retry)
+    }
 }

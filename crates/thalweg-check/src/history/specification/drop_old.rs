@@ -52,4 +52,8 @@ impl<T: Clone + Eq + Hash + std::fmt::Debug> Specification for DropOld<T> {
             Queue::Busy | Queue::Left => true,
         }
     }
+
+    fn is_refusal(&self, operation: &Queue<T>) -> bool {
+        operation.is_refusal()
+    }
 }

@@ -46,4 +46,8 @@ impl<T: Clone + Eq + Hash + std::fmt::Debug> Specification for KFifo<T> {
             Queue::Busy | Queue::Left => true,
         }
     }
+
+    fn is_refusal(&self, operation: &Queue<T>) -> bool {
+        operation.is_refusal()
+    }
 }

@@ -23,6 +23,15 @@ pub trait Specification: Clone + Eq + Hash {
     /// Whether `operation` may come next, with this result. If so, the object is in the state after it; if not, the
     /// state is lost.
     fn apply(&mut self, operation: &Self::Operation) -> bool;
+
+    /// Whether `operation` only says why nothing was done.
+    fn is_refusal(&self, operation: &Self::Operation) -> bool;
+}
+
+impl<T> Queue<T> {
+    fn is_refusal(&self) -> bool {
+        matches!(self, Self::Full | Self::Empty | Self::Busy | Self::Closed)
+    }
 }
 
 /// What an operation on a queue did.
