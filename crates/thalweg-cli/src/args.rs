@@ -29,6 +29,8 @@ pub(crate) enum Command {
     Run(Box<RunArgs>),
     /// Lists the schemes by which a graph can be run
     Schemes,
+    /// Proves the queues: every execution of small clients; needs the feature `instrument`
+    Proof(Proof),
     /// Runs the experiments; needs the feature `lab`
     #[command(disable_help_flag = true)]
     Lab {
@@ -43,6 +45,37 @@ pub(crate) enum Command {
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         args: Vec<String>,
     },
+}
+
+#[derive(Debug, Args)]
+#[command(
+    arg_required_else_help = true,
+    after_help = "\
+Examples:
+  cargo proof --list
+  cargo proof bbq/1p1c-1 ff
+  cargo proof --weaken ff
+  cargo proof --litmus crates/thalweg-check/tests/litmus/rc11.litmus
+
+Exit status: 0 if everything holds, 1 if something fails, 2 if there was trouble."
+)]
+#[cfg_attr(not(feature = "instrument"), allow(dead_code, reason = "only its own error is left of the subcommand"))]
+pub(crate) struct Proof {
+    /// Clients by name, or queues for all of their clients
+    #[arg(value_name = "NAME", conflicts_with_all = ["list", "litmus", "weaken"])]
+    pub(crate) names: Vec<String>,
+    /// Lists the clients, one on a line
+    #[arg(long)]
+    pub(crate) list: bool,
+    /// Runs all litmus tests of these files
+    #[arg(long, value_name = "FILE", num_args = 1.., conflicts_with_all = ["list", "weaken"])]
+    pub(crate) litmus: Vec<PathBuf>,
+    /// Makes each labelled ordering of a queue weaker, and looks which client fails
+    #[arg(long, value_name = "QUEUE", conflicts_with = "list")]
+    pub(crate) weaken: Option<String>,
+    /// How long one client or litmus test may take
+    #[arg(long, value_name = "N", default_value_t = 300, value_parser = clap::value_parser!(u64).range(1..))]
+    pub(crate) seconds: u64,
 }
 
 #[derive(Debug, Args)]

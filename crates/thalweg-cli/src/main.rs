@@ -4,6 +4,8 @@
 //! trouble, 130 if an interrupt ended the run.
 
 mod args;
+#[cfg(feature = "instrument")]
+mod proof;
 mod run;
 #[cfg(feature = "instrument")]
 mod sim;
@@ -27,6 +29,7 @@ fn main() -> ExitCode {
     let outcome = match Thalweg::parse().command {
         Command::Run(args) => run::run(*args),
         Command::Schemes => schemes(),
+        Command::Proof(args) => proof(&args),
         Command::Lab { args } => lab(args),
         Command::Sim { args } => sim(args),
     };
@@ -44,6 +47,16 @@ fn schemes() -> Outcome {
     }
     emit(&lines)?;
     Ok(ExitCode::SUCCESS)
+}
+
+#[cfg(feature = "instrument")]
+fn proof(args: &args::Proof) -> Outcome {
+    proof::run(args)
+}
+
+#[cfg(not(feature = "instrument"))]
+fn proof(_args: &args::Proof) -> Outcome {
+    Err("built without the model checker; in a checkout of thalweg, `cargo proof` builds and runs it".into())
 }
 
 #[cfg(feature = "lab")]

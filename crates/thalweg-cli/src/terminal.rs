@@ -34,3 +34,14 @@ pub(crate) fn bar(total: Option<u64>) -> ProgressBar {
     bar.set_draw_target(ProgressDrawTarget::stderr());
     bar.with_style(ProgressStyle::with_template(template).expect("the templates above are right"))
 }
+
+/// Shows what is being done, if standard error is a terminal.
+#[cfg(feature = "instrument")]
+pub(crate) fn spinner() -> ProgressBar {
+    if !io::stderr().is_terminal() {
+        return ProgressBar::hidden();
+    }
+    let spinner = ProgressBar::new_spinner();
+    spinner.enable_steady_tick(std::time::Duration::from_millis(100));
+    spinner.with_style(ProgressStyle::with_template("{spinner} {elapsed} {msg}").expect("the template is right"))
+}

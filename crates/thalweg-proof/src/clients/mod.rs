@@ -1,0 +1,69 @@
+//! The clients, by queue.
+
+mod bbq;
+mod fast_forward;
+
+use crate::Client;
+use thalweg_check::history::{Log, Queue};
+use thalweg_queue::{TryPopError, TryPushError};
+
+/// All clients, the cheaper of a queue first.
+pub(crate) const ALL: &[Client] = &[
+    bbq::ONE_TO_ONE_1,
+    bbq::ONE_TO_ONE_2,
+    bbq::AGED,
+    bbq::ROLES_1,
+    bbq::ROLES_2,
+    bbq::END,
+    bbq::FULL,
+    bbq::LATE,
+    bbq::TWO_PRODUCERS_1,
+    bbq::TWO_CONSUMERS_1,
+    bbq::TWO_TO_TWO_1,
+    bbq::TWO_TO_TWO_2,
+    bbq::LAPS,
+    fast_forward::FIRST_LINE,
+    fast_forward::WRAP,
+    fast_forward::FULL,
+    fast_forward::END,
+];
+
+/// A payload of two words: half of one would be noticed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Pair([u64; 2]);
+
+impl Pair {
+    fn new(number: u64) -> Self {
+        Self([number, !number])
+    }
+
+    fn number(self) -> u64 {
+        let Self([number, complement]) = self;
+        assert_eq!(number, !complement, "half of an item");
+        number
+    }
+}
+
+/// A push, recorded. A refusal because nobody is left constrains nothing.
+fn push<T>(log: &mut Log<Queue<u64>>, number: u64, push: impl FnOnce() -> Result<(), TryPushError<T>>) -> bool {
+    let describe = |result: &Result<(), TryPushError<T>>| match result {
+        Ok(()) => Queue::Pushed(number),
+        Err(TryPushError::Full(_)) => Queue::Full,
+        Err(TryPushError::Busy(_) | TryPushError::Closed(_)) => Queue::Busy,
+    };
+    log.call(push, describe).is_ok()
+}
+
+/// A pop, recorded.
+fn pop<T>(
+    log: &mut Log<Queue<u64>>,
+    number: impl Fn(&T) -> u64,
+    pop: impl FnOnce() -> Result<T, TryPopError>,
+) -> Result<T, TryPopError> {
+    log.call(pop, |result| match result {
+        Ok(item) => Queue::Popped(number(item)),
+        Err(TryPopError::Empty) => Queue::Empty,
+        Err(TryPopError::Busy) => Queue::Busy,
+        Err(TryPopError::Closed) => Queue::Closed,
+    })
+}

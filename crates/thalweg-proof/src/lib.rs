@@ -1,0 +1,120 @@
+//! The proofs of thalweg's queues: clients for the model checker, and the search for the weakest orderings.
+//!
+//! A [`Client`] is a small program that uses a queue. The checker runs all its executions, and the history of its
+//! operations has to be linearizable to the queue's specification in each. Clients try a few operations and then drain:
+//! those that wait for each other have a hundred times as many executions and find no more.
+//!
+//! ```
+//! let client = thalweg_proof::named("bbq/1p1c-1").expect("it is in the list");
+//! let explored = client.check(&thalweg_proof::Setup::default())?;
+//! assert!(explored.complete > 100);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! [`weaken`] makes each labelled ordering of a queue one notch weaker and looks which client then fails; what no
+//! client misses is weakened for good, jointly.
+#![cfg(not(loom))]
+
+mod clients;
+pub mod weaken;
+
+use std::sync::Arc;
+use std::time::Duration;
+use thalweg_check::history::{Queue, Recorder, Specification};
+use thalweg_check::{Check, Explored, Memory, Violation};
+use thalweg_queue::edges::table::{self, Table};
+
+/// A small program that uses a queue.
+#[derive(Clone, Copy, Debug)]
+pub struct Client {
+    /// `queue/client`.
+    pub name: &'static str,
+    /// What it tries.
+    pub what: &'static str,
+    run: fn(&Setup) -> Result<Explored, Box<Violation>>,
+}
+
+impl Client {
+    /// The queue that it is about.
+    pub fn queue(&self) -> &'static str {
+        self.name.split('/').next().unwrap_or(self.name)
+    }
+
+    /// Runs all its executions.
+    ///
+    /// # Errors
+    ///
+    /// With the first violation.
+    pub fn check(&self, setup: &Setup) -> Result<Explored, Box<Violation>> {
+        (self.run)(setup)
+    }
+}
+
+/// All clients.
+pub fn clients() -> &'static [Client] {
+    clients::ALL
+}
+
+/// The client of this name.
+pub fn named(name: &str) -> Option<&'static Client> {
+    clients().iter().find(|client| client.name == name)
+}
+
+/// How a client is run.
+#[derive(Clone, Debug)]
+pub struct Setup {
+    check: Check,
+    table: Option<Arc<Table>>,
+    interleaved: bool,
+}
+
+impl Default for Setup {
+    /// All executions under RC11, with the orderings of the source.
+    fn default() -> Self {
+        Self { check: Check::new().max_events(1000), table: None, interleaved: false }
+    }
+}
+
+impl Setup {
+    /// Stops after this time: what is left is not explored.
+    pub fn max_time(mut self, time: Option<Duration>) -> Self {
+        self.check = self.check.max_time(time);
+        self
+    }
+
+    /// Under sequential consistency. There one order has to explain all refusals of a history; under RC11 they are judged
+    /// apart, as two threads may each miss what the other did last.
+    pub fn interleaved(mut self) -> Self {
+        self.check = self.check.memory(Memory::Sc);
+        self.interleaved = true;
+        self
+    }
+
+    /// With the orderings of `table` for the queue's labels.
+    pub fn table(mut self, table: Arc<Table>) -> Self {
+        self.table = Some(table);
+        self
+    }
+
+    /// Runs a client that records what it does.
+    fn linearizable<S>(
+        &self,
+        specification: S,
+        client: impl Fn(&Recorder<Queue<u64>>) + Send + Sync + 'static,
+    ) -> Result<Explored, Box<Violation>>
+    where
+        S: Specification<Operation = Queue<u64>> + Send + Sync + 'static,
+    {
+        let table = self.table.clone();
+        let client = move |recorder: &Recorder<Queue<u64>>| {
+            // The checker runs the client, all its threads, on an OS thread of its own.
+            table::install(table.clone());
+            client(recorder);
+        };
+        let result = match self.interleaved {
+            true => self.check.linearizable(specification, client),
+            false => self.check.linearizable_apart(specification, client),
+        };
+        result.map_err(Box::new)
+    }
+}

@@ -1,0 +1,49 @@
+//! Every client passes, and what is broken is found.
+#![cfg(not(loom))]
+
+use std::sync::Arc;
+use std::time::Duration;
+use thalweg_proof::{Setup, clients, named};
+use thalweg_queue::edges::table::{Strength, Table};
+use thalweg_sync::atomic::Ordering;
+
+/// In release builds, which visit some 30 000 executions a second, all of them.
+#[test]
+fn every_client_passes() {
+    let time = cfg!(debug_assertions).then_some(Duration::from_millis(200));
+    for setup in [Setup::default(), Setup::default().interleaved()] {
+        for client in clients() {
+            match client.check(&setup.clone().max_time(time)) {
+                Ok(explored) => assert!(explored.complete > 0 && (time.is_some() || !explored.bounded)),
+                Err(violation) => panic!("{}: {violation}", client.name),
+            }
+        }
+    }
+}
+
+#[test]
+fn names_are_unique() {
+    for client in clients() {
+        assert_eq!(named(client.name).unwrap().what, client.what);
+        assert_eq!(clients().iter().filter(|other| other.name == client.name).count(), 1, "{}", client.name);
+    }
+}
+
+/// The clients are awake: without these edges they fail.
+#[test]
+fn clients_notice_missing_edges() {
+    for (client, edge) in [("bbq/1p1c-1", "bbq.3"), ("bbq/1p1c-1", "bbq.9"), ("ff/1p1c", "ff.3"), ("ff/1p1c", "ff.4")] {
+        let table = Table::new().with(edge, Strength::Ordering(Ordering::Relaxed));
+        let violation = named(client).unwrap().check(&Setup::default().table(Arc::new(table))).unwrap_err();
+        assert!(violation.to_string().contains("data race"), "{client} without {edge}: {violation}");
+    }
+}
+
+#[test]
+fn the_end_is_an_end() {
+    // A label that nobody asks for changes nothing.
+    let table = Table::new().with("bbq.0", Strength::Ordering(Ordering::Relaxed));
+    let client = named("bbq/end").unwrap();
+    let plain = client.check(&Setup::default()).unwrap().complete;
+    assert_eq!(client.check(&Setup::default().table(Arc::new(table))).unwrap().complete, plain);
+}

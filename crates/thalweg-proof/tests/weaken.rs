@@ -1,0 +1,21 @@
+//! The search for the weakest orderings.
+#![cfg(not(loom))]
+
+use std::time::Duration;
+use thalweg_proof::weaken::{Fate, weaken};
+
+#[test]
+fn labels_of_fast_forward_are_needed() {
+    let found = weaken("ff", Duration::from_secs(20), |_| {}).unwrap();
+    let fate = |label: &str| &found.trials.iter().find(|trial| trial.label == label).unwrap().fate;
+    for label in ["ff.1", "ff.2", "ff.3", "ff.4", "ff.5", "ff.6"] {
+        assert!(matches!(fate(label), Fate::Killed { .. }), "{label}\n{found}");
+    }
+    assert!(found.after.is_empty() && found.to_string().ends_with("no label can be weaker"), "{found}");
+}
+
+#[test]
+fn an_unknown_queue_is_named_with_the_known_ones() {
+    let error = weaken("cnq", Duration::from_secs(1), |_| {}).unwrap_err();
+    assert_eq!(error, "there are no clients of `cnq`; there are of: bbq ff");
+}
