@@ -1,0 +1,33 @@
+//! Known bugs, found again: each copy is faulty in one place, and its twin without the fault passes.
+//!
+//! | bug | what goes wrong |
+//! |---|---|
+//! | missing release | a ring publishes an entry before it is written |
+//! | Dekker without fences | two threads each miss the other's flag |
+//! | C1 | a consumer sees its own head ahead of the producers' tail, and counts entries below zero |
+//! | E1 | a consumer compares offsets of two rounds and calls a queue empty that is not |
+//! | E2 | a consumer with a head that is a lap behind compares versions with it, and the same |
+//! | E7 | a put is refused and has happened all the same |
+#![cfg(not(loom))]
+
+mod bbq;
+mod capsule;
+mod lock;
+mod ring;
+
+use thalweg_check::{Check, Rule, Violation};
+
+/// The first violation of a faulty copy. All are found within seconds, in debug builds too.
+fn finds(client: impl Fn() + Send + Sync + 'static) -> Box<Violation> {
+    let result = Check::new().max_events(1000).run(client);
+    result.map_err(Box::new).expect_err("the fault is not found")
+}
+
+fn passes(client: impl Fn() + Send + Sync + 'static) {
+    let explored = Check::new().max_events(1000).check(client);
+    assert!(explored.complete > 1 && !explored.bounded, "{explored}");
+}
+
+fn is_race(violation: &Violation) -> bool {
+    matches!(violation.rule(), Rule::Race { .. })
+}
