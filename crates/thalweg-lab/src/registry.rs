@@ -20,6 +20,7 @@ pub static EXPERIMENTS: &[Experiment] = &[
     queues::item::EXPERIMENT,
     queues::batch::EXPERIMENT,
     queues::shared::EXPERIMENT,
+    queues::growth::EXPERIMENT,
     queues::stealing::EXPERIMENT,
     queues::pool::EXPERIMENT,
 ];

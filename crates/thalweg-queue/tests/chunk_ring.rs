@@ -122,7 +122,7 @@ fn a_burst_is_forgotten() {
 #[test]
 fn a_load_that_comes_and_goes_stays_off_the_allocator() {
     let (mut tx, mut rx) = with_chunks::<u64>(8, 16, Most::Entries(1024)).unwrap();
-    for _ in 0..1000 {
+    for _ in 0..10_000 {
         push(&mut tx, 0, 100).unwrap();
         for number in 0..100 {
             assert_eq!(rx.try_pop(), Ok(number));

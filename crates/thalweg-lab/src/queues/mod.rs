@@ -2,6 +2,7 @@
 
 pub mod batch;
 mod contenders;
+pub mod growth;
 pub mod item;
 mod limits;
 mod one_to_one;

@@ -1,0 +1,269 @@
+//! `queues/growth`: what it costs that a ring grows. Figure 6 of BLQ, and the rate of a ring that may grow and does not.
+
+use std::mem::MaybeUninit;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use serde_json::json;
+use thalweg_queue::chunk_ring::{self, Most};
+use thalweg_queue::{Pop, Push, lamport};
+
+use crate::harness::{BoxError, Contender, Effort, Experiment, Group, Role, Sample};
+use crate::machine::{Placement, timed};
+
+/// The entry in the registry.
+pub const EXPERIMENT: Experiment = Experiment {
+    name: "queues/growth",
+    what: "Figure 6 of BLQ: rings double from 64 to 1024 entries; and the rate of a ring that may grow and does not",
+    plan,
+};
+
+const FIRST: usize = 64;
+const LAST: usize = 1024;
+const STEPS: &[&str] = &["ns for 64 to 128", "ns for 128 to 256", "ns for 256 to 512", "ns for 512 to 1024"];
+
+fn plan(effort: &Effort) -> Result<Vec<Group>, BoxError> {
+    let rings = (effort.messages(16_000) / 16) as usize;
+    let items = effort.messages(20_000_000);
+    Ok(vec![
+        Group::new("doubling, messages of 1 byte", STEPS, doubling(rings, |number| number as u8)),
+        Group::new("doubling, messages of 64 bytes", STEPS, doubling(rings, |number| [number as u64; 8])),
+        // As in the paper, large messages travel as pointers; here to one that is there already.
+        Group::new(
+            "doubling, messages of 128 bytes",
+            STEPS,
+            doubling(rings, |number| &MESSAGES[number % MESSAGES.len()]),
+        ),
+        Group::new("steady rate, 8-byte items", &["ns per item"], steady(items)),
+    ])
+}
+
+static MESSAGES: [[u8; 128]; 4] = [[1; 128], [2; 128], [3; 128], [4; 128]];
+
+/// A ring that grows when it is pushed to and full.
+trait Growing<T> {
+    fn build() -> Self;
+    fn push(&mut self, item: T);
+    fn pop(&mut self) -> Option<T>;
+}
+
+/// The rings are filled, then each is pushed to once more: that push is timed, with what it takes to grow.
+fn doubling<T: Copy + PartialEq + Send + 'static>(rings: usize, item: fn(usize) -> T) -> Vec<Contender> {
+    vec![
+        one::<T, Ours<T, FIRST>>(Role::Ours, "thalweg-queue chunk_ring", rings, item),
+        one::<T, Ours<T, LAST>>(Role::Bound, "the same push without growing", rings, item),
+        one::<T, Copying<T>>(Role::Peer, "copying", rings, item),
+        one::<T, std::collections::VecDeque<T>>(Role::Peer, "VecDeque", rings, item),
+    ]
+}
+
+fn one<T: Copy + PartialEq + 'static, R: Growing<T> + 'static>(
+    role: Role,
+    name: &str,
+    rings: usize,
+    item: fn(usize) -> T,
+) -> Contender {
+    let params =
+        json!({ "rings": rings, "first": FIRST, "last": LAST, "threads": "one", "memory": "in the process already" });
+    Contender::new(role, name, params, move || {
+        Placement::OneCpu.pin(0, 1);
+        let _held = memory(rings * 3 * LAST * size_of::<T>().max(8));
+        let mut all: Vec<R> = (0..rings).map(|_| R::build()).collect();
+        let mut figures = Vec::new();
+        let mut pushed = 0;
+        for size in [FIRST, 2 * FIRST, 4 * FIRST, 8 * FIRST] {
+            for ring in &mut all {
+                (pushed..size).for_each(|number| ring.push(item(number)));
+            }
+            let (start, at) = (Instant::now(), size);
+            all.iter_mut().for_each(|ring| ring.push(item(at)));
+            figures.push(start.elapsed().max(Duration::from_nanos(1)).as_nanos() as f64 / rings as f64);
+            pushed = size + 1;
+        }
+        for ring in &mut all {
+            if !(0..pushed).all(|number| ring.pop() == Some(item(number))) || ring.pop().is_some() {
+                return Err("a ring lost its order".into());
+            }
+        }
+        Ok(Sample { figures, cpus: None })
+    })
+}
+
+/// Has the process hold so much memory that is free, so that growing is measured, and not how the system hands out pages.
+/// While the result lives, which is the last block, the allocator does not give it back.
+fn memory(bytes: usize) -> Vec<u8> {
+    // Small enough to come from the heap, too large for lists of blocks to use again.
+    const BLOCK: usize = 65_536;
+    let mut blocks: Vec<Vec<u8>> = (0..bytes / BLOCK + 1).map(|_| vec![1; BLOCK]).collect();
+    blocks.pop().unwrap_or_default()
+}
+
+/// Our ring, with `AT_FIRST` entries at first and chunks as large as it takes to double by one.
+struct Ours<T: Send, const AT_FIRST: usize>(chunk_ring::Producer<T>, chunk_ring::Consumer<T>);
+
+impl<T: Send, const AT_FIRST: usize> Growing<T> for Ours<T, AT_FIRST> {
+    fn build() -> Self {
+        let (tx, rx) = chunk_ring::with_chunks(LAST, AT_FIRST, Most::Entries(LAST)).expect("the sizes are right");
+        Self(tx, rx)
+    }
+
+    #[inline]
+    fn push(&mut self, item: T) {
+        assert!(self.0.try_push(item).is_ok());
+    }
+
+    fn pop(&mut self) -> Option<T> {
+        self.1.try_pop().ok()
+    }
+}
+
+/// What growing by copying takes at least: new memory, two copies, the old memory given back. It is no queue between threads: there
+/// are no lines that both ends share, and no lock that keeps the consumer away meanwhile.
+struct Copying<T> {
+    items: Box<[MaybeUninit<T>]>,
+    head: usize,
+    len: usize,
+}
+
+impl<T: Copy> Growing<T> for Copying<T> {
+    fn build() -> Self {
+        Self { items: Box::new_uninit_slice(FIRST), head: 0, len: 0 }
+    }
+
+    #[inline]
+    fn push(&mut self, item: T) {
+        let size = self.items.len();
+        if self.len == size {
+            let mut items = Box::new_uninit_slice(2 * size);
+            let (wrapped, first) = self.items.split_at(self.head);
+            items[..first.len()].copy_from_slice(first);
+            items[first.len()..size].copy_from_slice(wrapped);
+            (self.items, self.head) = (items, 0);
+        }
+        let size = self.items.len();
+        self.items[(self.head + self.len) % size].write(item);
+        self.len += 1;
+    }
+
+    fn pop(&mut self) -> Option<T> {
+        self.len = self.len.checked_sub(1)?;
+        // SAFETY: the `len` items from `head` on are written.
+        let item = unsafe { self.items[self.head].assume_init() };
+        self.head = (self.head + 1) % self.items.len();
+        Some(item)
+    }
+}
+
+impl<T> Growing<T> for std::collections::VecDeque<T> {
+    fn build() -> Self {
+        Self::with_capacity(FIRST)
+    }
+
+    #[inline]
+    fn push(&mut self, item: T) {
+        self.push_back(item);
+    }
+
+    fn pop(&mut self) -> Option<T> {
+        self.pop_front()
+    }
+}
+
+const CAPACITY: usize = 4096;
+
+/// One producer, one consumer, item by item.
+fn steady(items: u64) -> Vec<Contender> {
+    let ours = |name: &str, first, most| {
+        rate(Role::Ours, name, items, move || {
+            let (tx, rx) = chunk_ring::chunk_ring(first, Most::Entries(most)).expect("the sizes are right");
+            (End(tx), End(rx))
+        })
+    };
+    vec![
+        ours("thalweg-queue chunk_ring, fixed", CAPACITY, CAPACITY),
+        ours("thalweg-queue chunk_ring, may grow to 65536", CAPACITY, 16 * CAPACITY),
+        ours("thalweg-queue chunk_ring, from 64 to 4096", FIRST, CAPACITY),
+        rate(Role::Ours, "thalweg-queue lamport, cached", items, || {
+            let (tx, rx) = lamport::cached(CAPACITY).expect("the size is right");
+            (End(tx), End(rx))
+        }),
+        rate(Role::Peer, "rtrb", items, || rtrb::RingBuffer::new(CAPACITY)),
+    ]
+}
+
+/// Ends that try.
+trait Tx: Send {
+    fn push(&mut self, item: u64) -> bool;
+}
+trait Rx: Send {
+    fn pop(&mut self) -> Option<u64>;
+}
+
+/// An end of ours.
+struct End<E>(E);
+
+impl<E: Push<Item = u64> + Send> Tx for End<E> {
+    #[inline(always)]
+    fn push(&mut self, item: u64) -> bool {
+        self.0.try_push(item).is_ok()
+    }
+}
+
+impl<E: Pop<Item = u64> + Send> Rx for End<E> {
+    #[inline(always)]
+    fn pop(&mut self) -> Option<u64> {
+        self.0.try_pop().ok()
+    }
+}
+
+impl Tx for rtrb::Producer<u64> {
+    #[inline(always)]
+    fn push(&mut self, item: u64) -> bool {
+        rtrb::Producer::push(self, item).is_ok()
+    }
+}
+
+impl Rx for rtrb::Consumer<u64> {
+    #[inline(always)]
+    fn pop(&mut self) -> Option<u64> {
+        rtrb::Consumer::pop(self).ok()
+    }
+}
+
+fn rate<T: Tx + 'static, R: Rx + 'static>(
+    role: Role,
+    name: &str,
+    items: u64,
+    build: impl Fn() -> (T, R) + Send + 'static,
+) -> Contender {
+    let params =
+        json!({ "items": items, "capacity": CAPACITY, "threads": Placement::TwoCpus.word(), "waiting": "spinning" });
+    Contender::new(role, name, params, move || {
+        let (mut tx, mut rx) = build();
+        let (sum, timing) = timed(|| {
+            thread::scope(|scope| {
+                scope.spawn(move || {
+                    Placement::TwoCpus.pin(0, 2);
+                    for item in 0..items {
+                        while !tx.push(item) {
+                            std::hint::spin_loop();
+                        }
+                    }
+                });
+                Placement::TwoCpus.pin(1, 2);
+                let mut sum = 0_u64;
+                for _ in 0..items {
+                    sum = sum.wrapping_mul(31).wrapping_add(loop {
+                        match rx.pop() {
+                            Some(item) => break item,
+                            None => std::hint::spin_loop(),
+                        }
+                    });
+                }
+                sum
+            })
+        });
+        let right = (0..items).fold(0_u64, |sum, item| sum.wrapping_mul(31).wrapping_add(item));
+        if sum == right { Ok(Sample::nanos_per(timing, items)) } else { Err("items are lost or out of order".into()) }
+    })
+}
