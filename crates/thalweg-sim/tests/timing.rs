@@ -223,3 +223,33 @@ fn a_busy_sibling_slows_its_core_down() {
     };
     assert!(time(45) * 10 > time(2) * 11, "{} against {} alone", time(45), time(2));
 }
+
+#[test]
+fn neighbours_go_first_where_the_machine_says_so() {
+    let text = include_str!("../machines/x86-88t.toml");
+    let far = |near_first: u32| {
+        let text = text.replace("near_first = 0", &format!("near_first = {near_first}"));
+        let machine = Machine::parse(&text, "x86-88t.toml").unwrap();
+        let client = || {
+            let (word, ready) = (CachePadded(AtomicU64::new(0)), CachePadded(AtomicU64::new(0)));
+            thread::scope(|scope| {
+                for me in 0..8 {
+                    let (word, ready) = (&word, &ready);
+                    scope.spawn(move || {
+                        // Half of them on each socket.
+                        thread::pin_current(if me < 4 { me } else { 18 + me }).unwrap();
+                        ready.fetch_add(1, AcqRel);
+                        spin::until(|| (ready.load(Acquire) == 8).then_some(()));
+                        (0..500).for_each(|_| _ = word.fetch_add(1, AcqRel));
+                    });
+                }
+            });
+            assert_eq!(word.load(Relaxed), 8 * 500);
+        };
+        let counts = Simulation::new(machine).run(client).counts;
+        counts.cache_transfers.other_socket as f64 / counts.cache_transfers.total() as f64
+    };
+    let (fair, biased) = (far(0), far(6));
+    assert!(fair > 0.2, "{fair} of the transfers cross sockets");
+    assert!(biased < fair * 0.7, "{biased} of the transfers cross sockets, {fair} without the bias");
+}
