@@ -1,0 +1,117 @@
+//! Byte entries of one size.
+
+use crate::{Sent, WAITS};
+use std::ptr::null_mut;
+use thalweg_queue_c::Status::{Closed, Empty, Full, Ok, Timeout};
+use thalweg_queue_c::records::*;
+use thalweg_sync::thread;
+
+const SIZES: [usize; 9] = [1, 2, 4, 8, 16, 32, 64, 128, 256];
+
+/// Queues for 8 entries, of each size, with every way of waiting.
+fn records() -> impl Iterator<Item = (usize, *mut RecordsProducer, *mut RecordsConsumer)> {
+    SIZES.into_iter().flat_map(|size| WAITS.map(|wait| (size, wait))).map(|(size, wait)| {
+        let (mut tx, mut rx) = (null_mut(), null_mut());
+        assert_eq!(c!(thalweg_records_new(size, 2, 4, wait, &mut tx, &mut rx, null_mut(), 0)), Ok);
+        (size, tx, rx)
+    })
+}
+
+/// Bytes in which no two neighbours are equal, and entry differs from entry.
+fn bytes(length: usize) -> Vec<u8> {
+    (0..length).map(|at| (at * 7 + at / 251) as u8).collect()
+}
+
+#[test]
+fn every_byte_arrives_from_any_address() {
+    for (size, tx, rx) in records() {
+        assert_eq!(c!(thalweg_records_producer_entry_size(tx)), size);
+        assert_eq!(c!(thalweg_records_consumer_entry_size(rx)), size);
+        assert_eq!(c!(thalweg_records_producer_capacity(tx)), 8);
+        assert_eq!(c!(thalweg_records_consumer_capacity(rx)), 8);
+        let entries = bytes(9 * size + 1);
+        let entry = |number: usize| &entries[1 + number * size..][..size];
+        for number in 0..8 {
+            let pushed = match number % 3 {
+                0 => c!(thalweg_records_try_push(tx, entry(number).as_ptr().cast())),
+                1 => c!(thalweg_records_push(tx, entry(number).as_ptr().cast())),
+                _ => c!(thalweg_records_push_timeout(tx, entry(number).as_ptr().cast(), 1000)),
+            };
+            assert_eq!(pushed, Ok);
+        }
+        assert_eq!(c!(thalweg_records_producer_len(tx)), 8);
+        assert_eq!(c!(thalweg_records_consumer_len(rx)), 8);
+        assert_eq!(c!(thalweg_records_try_push(tx, entry(8).as_ptr().cast())), Full);
+        assert_eq!(c!(thalweg_records_push_timeout(tx, entry(8).as_ptr().cast(), 1000)), Timeout);
+        let mut memory = vec![0xAA; size + 2];
+        for number in 0..8 {
+            memory.fill(0xAA);
+            let place = memory[1..].as_mut_ptr().cast();
+            let popped = match number % 3 {
+                0 => c!(thalweg_records_try_pop(rx, place)),
+                1 => c!(thalweg_records_pop(rx, place)),
+                _ => c!(thalweg_records_pop_timeout(rx, place, 1000)),
+            };
+            assert_eq!(popped, Ok);
+            assert_eq!(&memory[1..=size], entry(number));
+            assert_eq!((memory[0], memory[size + 1]), (0xAA, 0xAA), "written outside of the entry");
+        }
+        memory.fill(0xAA);
+        let place = memory[1..].as_mut_ptr().cast();
+        assert_eq!(c!(thalweg_records_try_pop(rx, place)), Empty);
+        assert_eq!(c!(thalweg_records_pop_timeout(rx, place, 1000)), Timeout);
+        assert!(memory.iter().all(|&byte| byte == 0xAA));
+        c!(thalweg_records_producer_free(tx));
+        assert_eq!(c!(thalweg_records_pop(rx, memory.as_mut_ptr().cast())), Closed);
+        c!(thalweg_records_consumer_free(rx));
+    }
+}
+
+#[test]
+fn batches_are_arrays() {
+    for (size, tx, rx) in records() {
+        let entries = bytes(20 * size);
+        let mut out = vec![0xAA; 20 * size];
+        let (mut pushed, mut popped) = (0, 0);
+        let (from, to) = (entries.as_ptr().cast(), out.as_mut_ptr().cast());
+        assert_eq!((c!(thalweg_records_try_push_many(tx, from, 20, &mut pushed)), pushed), (Ok, 8));
+        assert_eq!((c!(thalweg_records_try_push_many(tx, from, 20, &mut pushed)), pushed), (Full, 0));
+        assert_eq!((c!(thalweg_records_try_pop_many(rx, to, 20, &mut popped)), popped), (Ok, 8));
+        assert_eq!(out[..8 * size], entries[..8 * size]);
+        assert!(out[8 * size..].iter().all(|&byte| byte == 0xAA));
+        assert_eq!((c!(thalweg_records_try_pop_many(rx, to, 20, &mut popped)), popped), (Empty, 0));
+        c!(thalweg_records_consumer_free(rx));
+        assert!(c!(thalweg_records_producer_is_closed(tx)));
+        assert_eq!((c!(thalweg_records_try_push_many(tx, from, 1, &mut pushed)), pushed), (Closed, 0));
+        assert_eq!(c!(thalweg_records_push(tx, from)), Closed);
+        c!(thalweg_records_producer_free(tx));
+    }
+}
+
+#[test]
+fn threads_wait_and_lose_nothing() {
+    for (size, tx, rx) in records().filter(|(size, ..)| matches!(size, 8 | 64)) {
+        let other = Sent(c!(thalweg_records_producer_clone(tx)));
+        let rest = Sent(c!(thalweg_records_consumer_clone(rx)));
+        c!(thalweg_records_producer_free(tx));
+        c!(thalweg_records_consumer_free(rx));
+        let pushing = thread::spawn(move || {
+            for number in 0..500_u64 {
+                let mut entry = vec![number as u8; size];
+                entry[..8].copy_from_slice(&number.to_ne_bytes());
+                assert_eq!(c!(thalweg_records_push(other.get(), entry.as_ptr().cast())), Ok);
+            }
+            c!(thalweg_records_producer_free(other.get()));
+        });
+        let mut entry = vec![0; size];
+        for number in 0..500_u64 {
+            assert_eq!(c!(thalweg_records_pop(rest.get(), entry.as_mut_ptr().cast())), Ok);
+            assert_eq!(entry[..8], number.to_ne_bytes());
+            assert!(entry[8..].iter().all(|&byte| byte == number as u8));
+        }
+        pushing.join().unwrap();
+        assert!(c!(thalweg_records_consumer_is_closed(rest.get())));
+        assert_eq!(c!(thalweg_records_pop(rest.get(), entry.as_mut_ptr().cast())), Closed);
+        c!(thalweg_records_consumer_free(rest.get()));
+    }
+}
