@@ -10,8 +10,8 @@
 //! `include/thalweg_queue.h` is generated from this crate; a test compares the two. Order, progress, and what each answer means are
 //! those of the queue in Rust; the header repeats what a caller has to know. A program in C is in `examples/queue.c`.
 //!
-//! A call costs what the call in Rust costs, and a call through a pointer: which queue and which way of waiting is chosen when the
-//! queue is built, not when the program is compiled.
+//! A call costs what a call in Rust costs that is not inlined, and a second, indirect one behind it: which queue and which way of
+//! waiting is chosen when the queue is built, not when the program is compiled.
 //!
 //! # Invariants
 //!
