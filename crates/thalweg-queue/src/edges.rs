@@ -1,6 +1,6 @@
 //! The names of the ordering edges.
 //!
-//! Every ordering that carries an edge goes through [`edge`] with the edge's name, so that a test can weaken one edge
+//! Every ordering that carries an edge goes through `edge` with the edge's name, so that a test can weaken one edge
 //! and see its client fail, and a search can find the weakest orderings that still hold. In an ordinary build `edge` is
 //! its second argument; with the feature `instrument`, or under loom, it looks into a table.
 
@@ -23,7 +23,7 @@ pub(crate) fn fenced(_name: &'static str, fence: impl FnOnce()) {
 #[cfg(any(loom, feature = "instrument"))]
 pub(crate) use table::{edge, fenced};
 
-/// The table behind [`edge`](table::edge).
+/// The table behind `edge`.
 #[cfg(any(loom, feature = "instrument"))]
 #[allow(clippy::disallowed_types, reason = "it is the test's, not the client's: no engine is to see it")]
 pub mod table {

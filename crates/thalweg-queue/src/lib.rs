@@ -57,8 +57,11 @@
 //!
 //! # What is promised
 //!
-//! - FIFO and linearizable: every answer is true at one instant between call and return, `Full` and `Empty` too.
-//!   [`bwos`] and [`cnq`] have their own order and their own answers.
+//! - FIFO and linearizable: what is pushed and popped fits into one order, and every refusal (`Full`, `Empty`) was true at one
+//!   instant between call and return. Refusals are judged one by one: of two threads, one may see `Full` and the other `Empty`
+//!   where no single order has both, as each may see late what the other has just done. Whoever needs more puts a
+//!   `fence(SeqCst)` between its own operation and the one that may be refused. [`bwos`] and [`cnq`] have their own order and
+//!   their own answers.
 //! - No item is lost or dropped twice, whoever leaves first. An item whose push races with the last consumer's
 //!   leaving may be accepted; then it is dropped with the queue.
 //! - No wake-up is lost, and an end that sleeps or is pending uses no processor time.

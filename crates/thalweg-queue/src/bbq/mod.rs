@@ -2,7 +2,7 @@
 //!
 //! | | |
 //! |---|---|
-//! | order | FIFO, linearizable |
+//! | order | FIFO, linearizable, refusals one by one ([crate page](crate#what-is-promised)) |
 //! | who | any number of producers and consumers; handles are `Clone` and their methods take `&self`. One of each: [`mod@spsc`] |
 //! | items | any `T: Send` |
 //! | progress | deadlock-free, not lock-free: `Busy` while another operation on the block is half-way |

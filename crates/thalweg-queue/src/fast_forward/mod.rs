@@ -2,7 +2,7 @@
 //!
 //! | | |
 //! |---|---|
-//! | order | FIFO, linearizable |
+//! | order | FIFO, linearizable, refusals one by one ([crate page](crate#what-is-promised)) |
 //! | who | one producer, one consumer |
 //! | items | one word that is never null: [`Word`] |
 //! | progress | `try_push` and `try_pop` are wait-free, but for a [`Slip`] that was asked for |
