@@ -18,9 +18,10 @@
 mod clients;
 pub mod weaken;
 
+use std::hash::Hash;
 use std::sync::Arc;
 use std::time::Duration;
-use thalweg_check::history::{Queue, Recorder, Specification};
+use thalweg_check::history::{Recorder, Specification};
 use thalweg_check::{Check, Explored, Memory, Violation};
 use thalweg_queue::edges::table::{self, Table};
 
@@ -100,13 +101,14 @@ impl Setup {
     fn linearizable<S>(
         &self,
         specification: S,
-        client: impl Fn(&Recorder<Queue<u64>>) + Send + Sync + 'static,
+        client: impl Fn(&Recorder<S::Operation>) + Send + Sync + 'static,
     ) -> Result<Explored, Box<Violation>>
     where
-        S: Specification<Operation = Queue<u64>> + Send + Sync + 'static,
+        S: Specification + Send + Sync + 'static,
+        S::Operation: Clone + Eq + Hash + Send + 'static,
     {
         let table = self.table.clone();
-        let client = move |recorder: &Recorder<Queue<u64>>| {
+        let client = move |recorder: &Recorder<S::Operation>| {
             // The checker runs the client, all its threads, on an OS thread of its own.
             table::install(table.clone());
             client(recorder);

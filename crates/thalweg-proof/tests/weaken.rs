@@ -15,7 +15,17 @@ fn labels_of_fast_forward_are_needed() {
 }
 
 #[test]
+fn labels_of_the_small_rings_are_needed() {
+    // The second takes long in debug builds.
+    for queue in ["lamport", "chunk_ring"].into_iter().take(if cfg!(debug_assertions) { 1 } else { 2 }) {
+        let found = weaken(queue, Duration::from_secs(20), |_| {}).unwrap();
+        assert!(found.trials.len() == 6 && found.after.is_empty(), "{found}");
+        assert!(found.trials.iter().all(|trial| matches!(trial.fate, Fate::Killed { .. })), "{found}");
+    }
+}
+
+#[test]
 fn an_unknown_queue_is_named_with_the_known_ones() {
-    let error = weaken("cnq", Duration::from_secs(1), |_| {}).unwrap_err();
-    assert_eq!(error, "there are no clients of `cnq`; there are of: bbq ff");
+    let error = weaken("mpsc", Duration::from_secs(1), |_| {}).unwrap_err();
+    assert_eq!(error, "there are no clients of `mpsc`; there are of: bbq ff lamport chunk_ring bwos cnq");
 }

@@ -1,7 +1,12 @@
 //! The clients, by queue.
 
 mod bbq;
+mod bwos;
+mod chunk_ring;
+mod cnq;
+mod ends;
 mod fast_forward;
+mod lamport;
 
 use crate::Client;
 use thalweg_check::history::{Log, Queue};
@@ -26,6 +31,46 @@ pub(crate) const ALL: &[Client] = &[
     fast_forward::WRAP,
     fast_forward::FULL,
     fast_forward::END,
+    lamport::PLAIN,
+    lamport::CACHED,
+    lamport::SWAP,
+    lamport::RELAY,
+    lamport::END,
+    chunk_ring::FIXED,
+    chunk_ring::GROWS,
+    chunk_ring::GROWS_TWICE,
+    chunk_ring::SWAP,
+    chunk_ring::RELAY,
+    chunk_ring::END,
+    chunk_ring::SHRINKS,
+    bwos::AGAIN_1_LIFO,
+    bwos::AGAIN_1_FIFO,
+    bwos::AGAIN_2_LIFO,
+    bwos::AGAIN_2_FIFO,
+    bwos::MEET_LIFO,
+    bwos::MEET_FIFO,
+    bwos::FILL_UP_LIFO,
+    bwos::FILL_UP_FIFO,
+    bwos::REUSE_LIFO,
+    bwos::REUSE_FIFO,
+    bwos::END_LIFO,
+    bwos::END_FIFO,
+    bwos::MORE_LIFO,
+    bwos::MORE_FIFO,
+    bwos::BATCHES_LIFO,
+    bwos::BATCHES_FIFO,
+    bwos::THESIS_LIFO,
+    bwos::THESIS_FIFO,
+    cnq::ONE_TO_ONE,
+    cnq::SHARED,
+    cnq::CLOSED,
+    cnq::IDLE,
+    cnq::FRAGMENT,
+    cnq::END,
+    cnq::ROLES,
+    cnq::TWO_PRODUCERS,
+    cnq::TWO_CONSUMERS,
+    cnq::WINDOW,
 ];
 
 /// A payload of two words: half of one would be noticed.

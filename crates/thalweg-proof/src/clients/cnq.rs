@@ -1,0 +1,148 @@
+//! CNQ over the simplest of the tubes, which have clients of their own. Two capsules are the fewest. With one entry each,
+//! every push begins a capsule and every pop finishes one; with more, producers and consumers meet in one.
+//!
+//! `Full` and `Empty` are not linearizable, so they are recorded as `Busy`; that nothing is left behind is asserted.
+
+use super::Pair;
+use super::ends::{self, Outcome, Rx, Tx};
+use crate::{Client, Setup};
+use thalweg_check::history::KFifo;
+use thalweg_queue::cnq::{self, Consumer, Producer};
+use thalweg_queue::tube::ring::Hts;
+use thalweg_queue::{TryPopError, TryPushError};
+use thalweg_sync::thread;
+
+impl Tx for Producer<Pair, Hts<u32>> {
+    fn try_push(&mut self, item: Pair) -> Result<(), TryPushError<Pair>> {
+        Self::try_push(self, item).map_err(|refused| match refused {
+            TryPushError::Full(item) => TryPushError::Busy(item),
+            other => other,
+        })
+    }
+}
+
+impl Rx for Consumer<Pair, Hts<u32>> {
+    fn try_pop(&mut self) -> Result<Pair, TryPopError> {
+        Self::try_pop(self).map_err(|refused| match refused {
+            TryPopError::Empty => TryPopError::Busy,
+            other => other,
+        })
+    }
+}
+
+/// Which order: that of a window of D capsules is (2 D - 2) * entries + 1, which is at most `k`.
+fn order(entries: usize, k: usize) -> KFifo<u64> {
+    let window = k.div_ceil(2 * entries);
+    KFifo::new((2 * window - 2) * entries + 1, 1, usize::MAX)
+}
+
+fn queue(capsules: usize, entries: usize, k: usize) -> impl Fn() -> cnq::Ends<Pair, Hts<u32>> {
+    move || {
+        let tube = Hts::new(capsules).expect("a tube for capsules");
+        cnq::over(tube, capsules, entries, k).expect("two capsules are a queue")
+    }
+}
+
+pub(super) const ONE_TO_ONE: Client = Client {
+    name: "cnq/1p1c",
+    what: "one producer with three attempts, one consumer with two, two capsules of 1",
+    run: |setup| ends::between(setup, order(1, 2), queue(2, 1, 2), [3, 2]),
+};
+
+pub(super) const SHARED: Client = Client {
+    name: "cnq/one-capsule",
+    what: "three attempts each in capsules of 3: both meet in one",
+    run: |setup| ends::between(setup, order(3, 6), queue(2, 3, 6), [3, 3]),
+};
+
+pub(super) const TWO_PRODUCERS: Client = Client {
+    name: "cnq/2p1c",
+    what: "two producers and a consumer, one attempt each; two capsules of 1",
+    run: |setup| ends::shared(setup, order(1, 2), queue(2, 1, 2), 0, [1, 1], [1]),
+};
+
+pub(super) const TWO_CONSUMERS: Client = Client {
+    name: "cnq/2c",
+    what: "two items in the queue, two consumers with one attempt each; two capsules of 1",
+    run: |setup| ends::shared(setup, order(1, 2), queue(2, 1, 2), 2, [], [1, 1]),
+};
+
+pub(super) const END: Client = Client {
+    name: "cnq/end",
+    what: "the producer leaves two items behind; the end comes after them",
+    run: |setup| ends::end(setup, order(2, 2), queue(2, 2, 2)),
+};
+
+pub(super) const ROLES: Client = Client {
+    name: "cnq/roles",
+    what: "two threads that push one and pop one each",
+    run: |setup| ends::roles(setup, order(1, 2), queue(2, 1, 2)),
+};
+
+pub(super) const IDLE: Client = Client {
+    name: "cnq/idle",
+    what: "a producer stays in its capsule: others push and pop past it (errata E8)",
+    run: idle,
+};
+
+pub(super) const CLOSED: Client = Client {
+    name: "cnq/closed",
+    what: "a capsule is closed under its producer; what it pushes then comes once, and later (errata E7, E9)",
+    run: closed,
+};
+
+pub(super) const WINDOW: Client = Client {
+    name: "cnq/k-fifo",
+    what: "two items in the queue, two producers in a window of two capsules: the fourth item is not the first to come out",
+    run: |setup| ends::shared(setup, order(1, 3), queue(4, 1, 3), 2, [1, 1], []),
+};
+
+pub(super) const FRAGMENT: Client = Client {
+    name: "cnq/fragment",
+    what: "a consumer leaves with items in its capsule while another one looks for them",
+    run: fragment,
+};
+
+/// One producer has popped its item and pauses; the other one needs its capsule to be finished, not left.
+fn idle(setup: &Setup) -> Outcome {
+    setup.linearizable(order(2, 2), |recorder| {
+        let (mut tx, mut rx) = queue(3, 2, 2)();
+        let mut log = recorder.log(0);
+        let mut idle = tx.clone();
+        assert_eq!(idle.push_some(&mut log, 0, 1), 1);
+        let mut other = recorder.log(1);
+        let producer = thread::spawn(move || (tx.push_some(&mut other, 10, 2), tx));
+        let mut popped = rx.pop_some(&mut log, 2);
+        let (pushed, _tx) = producer.join().unwrap();
+        popped += rx.drain(&mut log);
+        assert_eq!((pushed, popped), (2, 3), "the idle producer stops the others");
+    })
+}
+
+/// With D = 1, the second producer's first item closes the first one's capsule.
+fn closed(setup: &Setup) -> Outcome {
+    setup.linearizable(order(3, 1), |recorder| {
+        let (mut tx, mut rx) = queue(3, 3, 1)();
+        let mut log = recorder.log(0);
+        let mut pushed = tx.push_some(&mut log, 0, 1);
+        let (mut other, mut other_log) = (tx.clone(), recorder.log(1));
+        let other = thread::spawn(move || (other.push_some(&mut other_log, 10, 1), other));
+        pushed += tx.push_some(&mut log, 1, 1);
+        let (others, _other) = other.join().unwrap();
+        pushed += others + tx.push_some(&mut log, 2, 1);
+        assert_eq!(rx.drain(&mut log), pushed);
+    })
+}
+
+fn fragment(setup: &Setup) -> Outcome {
+    setup.linearizable(order(3, 3), |recorder| {
+        let (mut tx, mut rx) = queue(2, 3, 3)();
+        let mut log = recorder.log(0);
+        let pushed = tx.push_some(&mut log, 0, 3);
+        let (mut other, mut other_log) = (rx.clone(), recorder.log(1));
+        let giver = thread::spawn(move || other.pop_some(&mut other_log, 1));
+        let mut popped = rx.pop_some(&mut log, 2);
+        popped += giver.join().unwrap();
+        assert_eq!(popped + rx.drain(&mut log), pushed);
+    })
+}

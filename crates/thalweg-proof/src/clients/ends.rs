@@ -1,0 +1,202 @@
+//! Clients for any two ends, with items of two words.
+
+use super::{Pair, pop, push};
+use crate::Setup;
+use thalweg_check::history::{Log, Queue, Specification};
+use thalweg_check::{Explored, Violation};
+use thalweg_queue::{TryPopError, TryPushError};
+use thalweg_sync::thread;
+
+/// A writing end.
+pub(super) trait Tx: Send + Sized + 'static {
+    fn try_push(&mut self, item: Pair) -> Result<(), TryPushError<Pair>>;
+
+    /// Pushes up to `count` items, numbered on from `first`: one that is refused comes again. Returns how many went in.
+    fn push_some(&mut self, log: &mut Log<Queue<u64>>, first: u64, count: u64) -> u64 {
+        let mut pushed = 0;
+        for _ in 0..count {
+            let number = first + pushed;
+            pushed += u64::from(push(log, number, || self.try_push(Pair::new(number))));
+        }
+        pushed
+    }
+}
+
+/// A reading end.
+pub(super) trait Rx: Send + Sized + 'static {
+    fn try_pop(&mut self) -> Result<Pair, TryPopError>;
+
+    fn pop_one(&mut self, log: &mut Log<Queue<u64>>) -> Result<u64, TryPopError> {
+        pop(log, |item: &Pair| item.number(), || self.try_pop()).map(Pair::number)
+    }
+
+    /// Tries to pop so many times. Returns how many came out.
+    fn pop_some(&mut self, log: &mut Log<Queue<u64>>, count: u64) -> u64 {
+        (0..count).filter(|_| self.pop_one(log).is_ok()).count() as u64
+    }
+
+    /// Pops what is left. Returns how many came out.
+    fn drain(&mut self, log: &mut Log<Queue<u64>>) -> u64 {
+        let mut popped = 0;
+        while self.pop_one(log).is_ok() {
+            popped += 1;
+        }
+        popped
+    }
+}
+
+/// An answer to a client.
+pub(super) type Outcome = Result<Explored, Box<Violation>>;
+
+/// What a queue is to do.
+pub(super) trait Object: Specification<Operation = Queue<u64>> + Send + Sync + 'static {}
+impl<S: Specification<Operation = Queue<u64>> + Send + Sync + 'static> Object for S {}
+
+/// One producer, one consumer.
+pub(super) fn between<P: Tx, C: Rx>(
+    setup: &Setup,
+    specification: impl Object,
+    build: impl Fn() -> (P, C) + Send + Sync + 'static,
+    [pushes, pops]: [u64; 2],
+) -> Outcome {
+    setup.linearizable(specification, move |recorder| {
+        let (mut tx, mut rx) = build();
+        let mut log = recorder.log(1);
+        // The handle comes back, so that nothing closes.
+        let producer = thread::spawn(move || (tx.push_some(&mut log, 0, pushes), tx));
+        let mut log = recorder.log(0);
+        let popped = rx.pop_some(&mut log, pops);
+        let (pushed, _tx) = producer.join().unwrap();
+        assert_eq!(popped + rx.drain(&mut log), pushed);
+    })
+}
+
+/// A thread pushes, and then pops what this one pushes; and the other way round.
+pub(super) fn swap<P: Tx, C: Rx>(
+    setup: &Setup,
+    specification: impl Object,
+    build: impl Fn() -> (P, C) + Send + Sync + 'static,
+    attempts: u64,
+) -> Outcome {
+    setup.linearizable(specification, move |recorder| {
+        let (mut tx, mut rx) = build();
+        let mut log = recorder.log(1);
+        let other = thread::spawn(move || (tx.push_some(&mut log, 0, attempts), tx, log));
+        let mut log = recorder.log(0);
+        let mut popped = rx.pop_some(&mut log, attempts);
+        let (mut pushed, mut tx, mut other_log) = other.join().unwrap();
+        let other = thread::spawn(move || (rx.pop_some(&mut other_log, attempts), rx));
+        pushed += tx.push_some(&mut log, 10, attempts);
+        let (others, mut rx) = other.join().unwrap();
+        popped += others;
+        assert_eq!(popped + rx.drain(&mut log), pushed);
+    })
+}
+
+/// Each end goes on from one thread to a second: four threads besides this one, of which two at a time meet.
+pub(super) fn relay<P: Tx, C: Rx>(
+    setup: &Setup,
+    specification: impl Object,
+    build: impl Fn() -> (P, C) + Send + Sync + 'static,
+    attempts: u64,
+) -> Outcome {
+    setup.linearizable(specification, move |recorder| {
+        let (mut tx, mut rx) = build();
+        let (mut first, mut second) = (recorder.log(1), recorder.log(2));
+        let producers = thread::spawn(move || {
+            let pushed = tx.push_some(&mut first, 0, attempts);
+            let next = thread::spawn(move || (tx.push_some(&mut second, 10, attempts), tx));
+            let (others, tx) = next.join().unwrap();
+            (pushed + others, tx)
+        });
+        let (mut first, mut second) = (recorder.log(3), recorder.log(4));
+        let consumers = thread::spawn(move || {
+            let popped = rx.pop_some(&mut first, attempts);
+            let next = thread::spawn(move || (rx.pop_some(&mut second, attempts), rx));
+            let (others, rx) = next.join().unwrap();
+            (popped + others, rx)
+        });
+        let (pushed, _tx) = producers.join().unwrap();
+        let (popped, mut rx) = consumers.join().unwrap();
+        assert_eq!(popped + rx.drain(&mut recorder.log(0)), pushed);
+    })
+}
+
+/// The producer leaves two items behind; the end comes after them.
+pub(super) fn end<P: Tx, C: Rx>(
+    setup: &Setup,
+    specification: impl Object,
+    build: impl Fn() -> (P, C) + Send + Sync + 'static,
+) -> Outcome {
+    setup.linearizable(specification, move |recorder| {
+        let (mut tx, mut rx) = build();
+        let mut log = recorder.log(1);
+        let producer = thread::spawn(move || {
+            let pushed = tx.push_some(&mut log, 0, 2);
+            log.call(|| drop(tx), |()| Queue::Left);
+            pushed
+        });
+        let mut log = recorder.log(0);
+        let (mut popped, mut closed) = (0, false);
+        for _ in 0..3 {
+            match rx.pop_one(&mut log) {
+                Ok(_) => {
+                    assert!(!closed, "an item after the end");
+                    popped += 1;
+                }
+                Err(refused) => closed |= refused == TryPopError::Closed,
+            }
+        }
+        let pushed = producer.join().unwrap();
+        assert!(!closed || popped == pushed, "the end before an item");
+        assert_eq!(popped + rx.drain(&mut log), pushed);
+        assert_eq!(rx.pop_one(&mut log), Err(TryPopError::Closed));
+    })
+}
+
+/// `before` items are in the queue; producers and consumers have these numbers of attempts, each in its own thread.
+pub(super) fn shared<P: Tx + Clone, C: Rx + Clone, const PRODUCERS: usize, const CONSUMERS: usize>(
+    setup: &Setup,
+    specification: impl Object,
+    build: impl Fn() -> (P, C) + Send + Sync + 'static,
+    before: u64,
+    pushes: [u64; PRODUCERS],
+    pops: [u64; CONSUMERS],
+) -> Outcome {
+    setup.linearizable(specification, move |recorder| {
+        let (mut tx, mut rx) = build();
+        let mut log = recorder.log(0);
+        let before = tx.push_some(&mut log, 0, before);
+        let producers: [_; PRODUCERS] = std::array::from_fn(|me| {
+            let (mut tx, mut log, attempts) = (tx.clone(), recorder.log(1 + me), pushes[me]);
+            thread::spawn(move || tx.push_some(&mut log, 10 * (1 + me as u64), attempts))
+        });
+        let consumers: [_; CONSUMERS] = std::array::from_fn(|me| {
+            let (mut rx, mut log, attempts) = (rx.clone(), recorder.log(1 + PRODUCERS + me), pops[me]);
+            thread::spawn(move || rx.pop_some(&mut log, attempts))
+        });
+        let pushed: u64 = producers.into_iter().map(|thread| thread.join().unwrap()).sum();
+        let popped: u64 = consumers.into_iter().map(|thread| thread.join().unwrap()).sum();
+        assert_eq!(popped + rx.drain(&mut log), before + pushed);
+    })
+}
+
+/// Two threads that push one and pop one each.
+pub(super) fn roles<P: Tx + Clone, C: Rx + Clone>(
+    setup: &Setup,
+    specification: impl Object,
+    build: impl Fn() -> (P, C) + Send + Sync + 'static,
+) -> Outcome {
+    setup.linearizable(specification, move |recorder| {
+        let (mut tx, mut rx) = build();
+        let other = thread::spawn({
+            let (mut tx, mut rx, mut log) = (tx.clone(), rx.clone(), recorder.log(1));
+            move || [tx.push_some(&mut log, 10, 1), rx.pop_some(&mut log, 1)]
+        });
+        let mut log = recorder.log(0);
+        let popped = rx.pop_some(&mut log, 1);
+        let pushed = tx.push_some(&mut log, 20, 1);
+        let [others_pushed, others_popped] = other.join().unwrap();
+        assert_eq!(popped + others_popped + rx.drain(&mut log), pushed + others_pushed);
+    })
+}
