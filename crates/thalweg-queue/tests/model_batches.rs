@@ -1,12 +1,10 @@
 //! Batches, the one-to-one form of BBQ, and what producers tell consumers about a block that is being filled, under loom.
 #![cfg(loom)]
 
-mod support;
-
 use std::mem::ManuallyDrop;
-use support::model_bounded;
 use thalweg_queue::edges::table::weakened;
 use thalweg_queue::{TryPopError, TryPushError, bbq};
+use thalweg_sync::model_bounded;
 use thalweg_sync::sync::Arc;
 use thalweg_sync::{model, thread};
 
