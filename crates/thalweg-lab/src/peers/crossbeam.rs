@@ -106,6 +106,22 @@ pub fn trickle(messages: u64) -> Result<(Vec<u64>, Timing), BoxError> {
     Ok((trickle.delays()?, timing))
 }
 
+/// The trickle over one channel to one thread: what a single wake-up takes and costs, with nothing around it.
+pub fn wake_up(messages: u64) -> Result<(Vec<u64>, Timing), BoxError> {
+    let trickle = Trickle::new(messages);
+    let (result, timing) = timed(|| {
+        thread::scope(|scope| {
+            let (tx, rx) = bounded::<Stamped>(CAPACITY);
+            let sink = scope.spawn(|| rx.into_iter().try_for_each(|message| trickle.arrived(message)));
+            let sent = trickle.drive(|message| tx.send(message));
+            drop(tx);
+            sink.join().expect("the sink does not panic").and(sent)
+        })
+    });
+    result?;
+    Ok((trickle.delays()?, timing))
+}
+
 /// Three stages that wait for a first message for `time`, and get none.
 pub fn idle(time: Duration) -> Checked {
     let (arrived, timing) = timed(|| {
