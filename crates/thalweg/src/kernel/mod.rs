@@ -57,7 +57,7 @@ pub(crate) trait Work: Send {
 
 /// Takes from one input, many workers at once.
 pub(crate) trait SharedWork: Send + Sync {
-    /// Takes all messages of `block`, and leaves its output in `chain`.
+    /// Takes all messages of `block`, unless the run is cancelled meanwhile, and leaves its output in `chain`.
     fn run(&self, cx: &Cx<'_>, block: &mut Block, chain: &mut Chain) -> Result<(), BoxError>;
 }
 
