@@ -96,6 +96,7 @@ mod ends;
 mod error;
 pub mod faaq;
 pub mod fast_forward;
+pub mod grant;
 pub mod lamport;
 #[cfg(feature = "std")]
 pub mod locked;

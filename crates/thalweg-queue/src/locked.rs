@@ -29,26 +29,35 @@
 //!   dropped after it is given back.
 //! - **K2** The ring never holds more than `capacity` items, for which it has room from the start.
 
-use crate::{BuildError, PopError, PushError, TryPopError, TryPushError};
+use crate::wait::{Side, Wait};
+use crate::{BuildError, TryPopError, TryPushError, Yield};
 use alloc::collections::VecDeque;
 use core::fmt;
-use thalweg_sync::spin;
 use thalweg_sync::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// A queue for `capacity` items: exactly so many fit.
 ///
 /// `BuildError` if `capacity` is zero or beyond the address space. Memory: the items.
-pub fn locked<T: Send>(capacity: usize) -> Result<(Producer<T>, Consumer<T>), BuildError> {
+pub fn locked<T: Send>(capacity: usize) -> Result<Ends<T>, BuildError> {
+    with_wait(capacity, Yield)
+}
+
+/// Both ends of a queue.
+pub type Ends<T, W = Yield> = (Producer<T, W>, Consumer<T, W>);
+
+/// As [`locked`], with ends that [wait](crate::wait) by `wait`.
+pub fn with_wait<T: Send, W: Wait>(capacity: usize, wait: W) -> Result<Ends<T, W>, BuildError> {
     BuildError::check("capacity", capacity, 1, isize::MAX as usize / size_of::<T>().max(1))?;
     let ring = Ring { items: VecDeque::with_capacity(capacity), popped: 0, producers: 1, consumers: 1 };
-    let shared = Arc::new(Shared { ring: Mutex::new(ring), capacity });
+    let shared = Arc::new(Shared { ring: Mutex::new(ring), capacity, wait });
     Ok((Producer { shared: shared.clone() }, Consumer { shared }))
 }
 
 #[derive(Debug)]
-struct Shared<T> {
+struct Shared<T, W> {
     ring: Mutex<Ring<T>>,
     capacity: usize,
+    wait: W,
 }
 
 #[derive(Debug)]
@@ -60,7 +69,7 @@ struct Ring<T> {
     consumers: usize,
 }
 
-impl<T> Shared<T> {
+impl<T, W> Shared<T, W> {
     fn lock(&self) -> MutexGuard<'_, Ring<T>> {
         // The ring is whole even if it is poisoned (K1).
         self.ring.lock().unwrap_or_else(PoisonError::into_inner)
@@ -68,11 +77,11 @@ impl<T> Shared<T> {
 }
 
 /// A writing end. Clones write to the same queue; dropping the last one closes it, and consumers drain what is left.
-pub struct Producer<T: Send> {
-    shared: Arc<Shared<T>>,
+pub struct Producer<T: Send, W: Wait = Yield> {
+    shared: Arc<Shared<T, W>>,
 }
 
-impl<T: Send> Producer<T> {
+impl<T: Send, W: Wait> Producer<T, W> {
     /// Pushes, or says why not and gives the value back. Never `Busy`.
     pub fn try_push(&self, value: T) -> Result<(), TryPushError<T>> {
         let mut ring = self.shared.lock();
@@ -82,22 +91,19 @@ impl<T: Send> Producer<T> {
             Err(TryPushError::Full(value))
         } else {
             ring.items.push_back(value);
+            drop(ring);
+            self.shared.wait.ring(Side::Items, 1, || true);
             Ok(())
         }
     }
 
-    /// Pushes, waiting while the queue is full.
-    pub fn push(&self, mut value: T) -> Result<(), PushError<T>> {
-        let mut tries = 0_u32;
-        loop {
-            match self.try_push(value) {
-                Ok(()) => return Ok(()),
-                Err(TryPushError::Closed(value)) => return Err(PushError(value)),
-                Err(TryPushError::Full(refused) | TryPushError::Busy(refused)) => value = refused,
-            }
-            tries = tries.saturating_add(1);
-            spin::pause(tries);
-        }
+    fn may_push(&self) -> bool {
+        let ring = self.shared.lock();
+        ring.consumers == 0 || ring.items.len() < self.shared.capacity
+    }
+
+    fn strategy(&self) -> &W {
+        &self.shared.wait
     }
 
     /// How many items are in the queue, lately.
@@ -121,20 +127,21 @@ impl<T: Send> Producer<T> {
     }
 }
 
-impl<T: Send> Clone for Producer<T> {
+impl<T: Send, W: Wait> Clone for Producer<T, W> {
     fn clone(&self) -> Self {
         self.shared.lock().producers += 1;
         Self { shared: self.shared.clone() }
     }
 }
 
-impl<T: Send> Drop for Producer<T> {
+impl<T: Send, W: Wait> Drop for Producer<T, W> {
     fn drop(&mut self) {
         self.shared.lock().producers -= 1;
+        self.shared.wait.ring_all();
     }
 }
 
-impl<T: Send> fmt::Debug for Producer<T> {
+impl<T: Send, W: Wait> fmt::Debug for Producer<T, W> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Producer").field("len", &self.len()).field("capacity", &self.capacity()).finish_non_exhaustive()
     }
@@ -142,11 +149,11 @@ impl<T: Send> fmt::Debug for Producer<T> {
 
 /// A reading end. Clones read from the same queue; when the last one is dropped, pushes fail from then on and what is in
 /// the queue is dropped.
-pub struct Consumer<T: Send> {
-    shared: Arc<Shared<T>>,
+pub struct Consumer<T: Send, W: Wait = Yield> {
+    shared: Arc<Shared<T, W>>,
 }
 
-impl<T: Send> Consumer<T> {
+impl<T: Send, W: Wait> Consumer<T, W> {
     /// Pops the oldest item, or says why not. Never `Busy`.
     pub fn try_pop(&self) -> Result<T, TryPopError> {
         self.try_pop_numbered().map(|(_, value)| value)
@@ -159,6 +166,8 @@ impl<T: Send> Consumer<T> {
             Some(value) => {
                 let position = ring.popped;
                 ring.popped = position.wrapping_add(1);
+                drop(ring);
+                self.shared.wait.ring(Side::Room, 1, || true);
                 Ok((position, value))
             }
             None if ring.producers == 0 => Err(TryPopError::Closed),
@@ -166,18 +175,13 @@ impl<T: Send> Consumer<T> {
         }
     }
 
-    /// Pops the oldest item, waiting while there is none.
-    pub fn pop(&self) -> Result<T, PopError> {
-        let mut tries = 0_u32;
-        loop {
-            match self.try_pop() {
-                Ok(value) => return Ok(value),
-                Err(TryPopError::Closed) => return Err(PopError),
-                Err(TryPopError::Empty | TryPopError::Busy) => {}
-            }
-            tries = tries.saturating_add(1);
-            spin::pause(tries);
-        }
+    fn may_pop(&self) -> bool {
+        let ring = self.shared.lock();
+        ring.producers == 0 || !ring.items.is_empty()
+    }
+
+    fn strategy(&self) -> &W {
+        &self.shared.wait
     }
 
     /// How many items are in the queue, lately.
@@ -201,26 +205,30 @@ impl<T: Send> Consumer<T> {
     }
 }
 
-impl<T: Send> Clone for Consumer<T> {
+impl<T: Send, W: Wait> Clone for Consumer<T, W> {
     fn clone(&self) -> Self {
         self.shared.lock().consumers += 1;
         Self { shared: self.shared.clone() }
     }
 }
 
-impl<T: Send> Drop for Consumer<T> {
+impl<T: Send, W: Wait> Drop for Consumer<T, W> {
     fn drop(&mut self) {
         let left = {
             let mut ring = self.shared.lock();
             ring.consumers -= 1;
             if ring.consumers > 0 { VecDeque::new() } else { core::mem::take(&mut ring.items) }
         };
+        self.shared.wait.ring_all();
         drop(left); // after the lock (K1)
     }
 }
 
-impl<T: Send> fmt::Debug for Consumer<T> {
+impl<T: Send, W: Wait> fmt::Debug for Consumer<T, W> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Consumer").field("len", &self.len()).field("capacity", &self.capacity()).finish_non_exhaustive()
     }
 }
+
+crate::wait::producer!(shared Producer[T: Send]);
+crate::wait::consumer!(shared Consumer[T: Send]);

@@ -3,8 +3,12 @@
 //! In a model a line has two slots, so the smallest ring has two lines of two.
 #![cfg(loom)]
 
+mod support;
+
+use support::Leaked;
 use thalweg_queue::edges::table::weakened;
-use thalweg_queue::{TryPopError, fast_forward};
+use thalweg_queue::fast_forward::{self, Ends, Entry, InPlace};
+use thalweg_queue::{TryPopError, Yield};
 use thalweg_sync::cell::Slot;
 use thalweg_sync::sync::Arc;
 use thalweg_sync::{model, thread};
@@ -29,11 +33,22 @@ impl Item {
     }
 }
 
+/// The smallest queue, whose items are words.
+fn words() -> Ends<Box<Item>> {
+    fast_forward::fast_forward(1).unwrap()
+}
+
+/// The smallest queue, whose items lie in the slots. loom also reports a slot that is read or written while the other side is in it.
+fn in_place() -> Ends<Box<Item>, Yield, InPlace<Box<Item>>> {
+    fast_forward::in_place(1).unwrap()
+}
+
 /// Nine items: every slot of the ring of four is used twice, and the first one a third time. Too many for all
 /// executions.
-fn order_is_kept() {
-    thalweg_sync::model_bounded(3, || {
-        let (mut tx, mut rx) = fast_forward::<Box<Item>>(1).unwrap();
+fn order_is_kept<S: Entry<Box<Item>> + Send + Sync + 'static>(build: fn() -> Ends<Box<Item>, Yield, S>) {
+    thalweg_sync::model_bounded(3, move || {
+        let (mut tx, rx) = build();
+        let mut rx = Leaked::new(rx);
         let producer = thread::spawn(move || {
             for number in 0..9 {
                 tx.push(Item::new(number)).unwrap();
@@ -48,9 +63,12 @@ fn order_is_kept() {
 }
 
 /// Five items with refusals: the consumer finds nothing in the middle of a line, the producer finds no room.
-fn nothing_is_lost_between_refusals() {
-    model(|| {
-        let (mut tx, mut rx) = fast_forward::<Box<Item>>(1).unwrap();
+fn nothing_is_lost_between_refusals<S: Entry<Box<Item>> + Send + Sync + 'static>(
+    build: fn() -> Ends<Box<Item>, Yield, S>,
+) {
+    model(move || {
+        let (mut tx, rx) = build();
+        let mut rx = Leaked::new(rx);
         let producer = thread::spawn(move || {
             let mut pushed = 0;
             for _ in 0..6 {
@@ -76,9 +94,10 @@ fn nothing_is_lost_between_refusals() {
 }
 
 /// The producer leaves behind two items; the consumer must not see the end before them.
-fn the_end_comes_last() {
-    model(|| {
-        let (mut tx, mut rx) = fast_forward::<Box<Item>>(1).unwrap();
+fn the_end_comes_last<S: Entry<Box<Item>> + Send + Sync + 'static>(build: fn() -> Ends<Box<Item>, Yield, S>) {
+    model(move || {
+        let (mut tx, rx) = build();
+        let mut rx = Leaked::new(rx);
         let producer = thread::spawn(move || {
             tx.push(Item::new(0)).unwrap();
             tx.push(Item::new(1)).unwrap();
@@ -95,9 +114,9 @@ fn the_end_comes_last() {
 
 /// The consumer leaves after one item. Whatever is pushed meanwhile is refused or dropped, which the items' `Arc`s
 /// check.
-fn the_consumer_leaves() {
-    model(|| {
-        let (mut tx, mut rx) = fast_forward::<Box<Item>>(1).unwrap();
+fn the_consumer_leaves<S: Entry<Box<Item>> + Send + Sync + 'static>(build: fn() -> Ends<Box<Item>, Yield, S>) {
+    model(move || {
+        let (mut tx, mut rx) = build();
         let consumer = thread::spawn(move || {
             if let Ok(item) = rx.try_pop() {
                 assert_eq!(item.number(), 0);
@@ -114,58 +133,47 @@ fn the_consumer_leaves() {
     });
 }
 
-#[test]
-fn model_order() {
-    order_is_kept();
+/// Tests by name: `client` passes.
+macro_rules! models {
+    ($($name:ident: $client:expr,)+) => {
+        $(#[test]
+        fn $name() {
+            $client;
+        })+
+    };
 }
 
-#[test]
-fn model_refusals() {
-    nothing_is_lost_between_refusals();
+models! {
+    model_order: order_is_kept(words),
+    model_refusals: nothing_is_lost_between_refusals(words),
+    model_end: the_end_comes_last(words),
+    model_leaving: the_consumer_leaves(words),
+    in_place_order: order_is_kept(in_place),
+    in_place_refusals: nothing_is_lost_between_refusals(in_place),
+    in_place_end: the_end_comes_last(in_place),
+    in_place_leaving: the_consumer_leaves(in_place),
 }
 
-#[test]
-fn model_end() {
-    the_end_comes_last();
+/// Tests by name: `client` fails as `expected` when `edge` is Relaxed.
+macro_rules! canaries {
+    ($($name:ident: $edge:literal, $expected:literal, $client:expr,)+) => {
+        $(#[test]
+        #[should_panic(expected = $expected)]
+        fn $name() {
+            weakened($edge, || $client);
+        })+
+    };
 }
 
-#[test]
-fn model_leaving() {
-    the_consumer_leaves();
-}
-
-#[test]
-#[should_panic(expected = "Causality violation")]
-fn canary_fill() {
-    weakened("ff.3", the_end_comes_last);
-}
-
-#[test]
-#[should_panic(expected = "Causality violation")]
-fn canary_take() {
-    weakened("ff.4", the_end_comes_last);
-}
-
-#[test]
-#[should_panic(expected = "left == right")]
-fn canary_leave() {
-    weakened("ff.5", the_end_comes_last);
-}
-
-#[test]
-#[should_panic(expected = "left == right")]
-fn canary_gone() {
-    weakened("ff.6", the_end_comes_last);
-}
-
-#[test]
-#[should_panic(expected = "left == right")]
-fn canary_empty() {
-    weakened("ff.1", nothing_is_lost_between_refusals);
-}
-
-#[test]
-#[should_panic(expected = "left == right")]
-fn canary_clear() {
-    weakened("ff.2", nothing_is_lost_between_refusals);
+canaries! {
+    canary_fill: "ff.3", "Causality violation", the_end_comes_last(words),
+    canary_take: "ff.4", "Causality violation", the_end_comes_last(words),
+    canary_leave: "ends.1", "left == right", the_end_comes_last(words),
+    canary_gone: "ends.2", "left == right", the_end_comes_last(words),
+    canary_empty: "ff.1", "left == right", nothing_is_lost_between_refusals(words),
+    canary_clear: "ff.2", "left == right", nothing_is_lost_between_refusals(words),
+    canary_in_place_empty: "ff.7", "Causality violation", nothing_is_lost_between_refusals(in_place),
+    canary_in_place_clear: "ff.8", "Causality violation", nothing_is_lost_between_refusals(in_place),
+    canary_in_place_fill: "ff.9", "Causality violation", the_end_comes_last(in_place),
+    canary_in_place_take: "ff.10", "Causality violation", the_end_comes_last(in_place),
 }

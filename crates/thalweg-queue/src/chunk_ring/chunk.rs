@@ -112,6 +112,18 @@ impl<T> Chunk<T> {
         unsafe { self.first().add(index).as_ref() }
     }
 
+    /// The entries from `index` on, `count` of them.
+    ///
+    /// # Safety
+    ///
+    /// The chunk is alive for `'a`, and `index + count` is at most [`len`](Self::len).
+    #[cfg(not(loom))]
+    #[inline(always)]
+    pub(super) unsafe fn entries<'a>(self, index: usize, count: usize) -> &'a [Slot<MaybeUninit<T>>] {
+        // SAFETY: by the caller's promise the entries are inside the allocation, and they were written by `allocate`.
+        unsafe { core::slice::from_raw_parts(self.first().add(index).as_ptr(), count) }
+    }
+
     /// How many entries the chunk has.
     ///
     /// # Safety

@@ -2,9 +2,14 @@
 
 use super::chunk::{Chunk, per_line};
 use super::shared::Shared;
+use crate::grant::Read;
+#[cfg(not(loom))]
+use crate::grant::memory;
 use crate::wait::{Side, Wait};
 use crate::{TryPopError, Yield, prefetch};
 use core::fmt;
+#[cfg(not(loom))]
+use thalweg_sync::hint::Access;
 use thalweg_sync::sync::Arc;
 
 /// The reading end. Dropping it closes the queue: pushes fail from then on, and what is in the queue is dropped.
@@ -63,10 +68,25 @@ impl<T: Send, W: Wait> Consumer<T, W> {
 
     #[inline]
     fn take(&mut self) -> Option<T> {
+        if self.see() == 0 {
+            return None;
+        }
+        self.prefetch(self.index);
+        // SAFETY: the item is seen, and moved out once, as the end moves past it.
+        unsafe {
+            let value = Read::read(self, 0);
+            Read::release(self, 1);
+            Some(value)
+        }
+    }
+
+    /// How many items there are in the chunk from the next one on. Goes on to the next chunk if this one is over.
+    #[inline(always)]
+    fn see(&mut self) -> usize {
         if self.popped == self.pushed {
             self.pushed = self.shared.pushed();
             if self.popped == self.pushed {
-                return None;
+                return 0;
             }
         }
         // Only now, and not with the chunk's last item: there is an item behind the chunk, so the producer has left it,
@@ -74,16 +94,7 @@ impl<T: Send, W: Wait> Consumer<T, W> {
         if self.index == self.len {
             self.step();
         }
-        self.prefetch();
-        // SAFETY: the chunk is alive until we leave it (R1), and the index is below its length.
-        let entry = unsafe { self.chunk.entry(self.index) };
-        // SAFETY: the entry is the consumer's (R2): written, as (ring.2) saw, and not written again before (ring.3). It is
-        // read once, as the index moves on.
-        let value = entry.with(|entry| unsafe { (*entry).assume_init_read() });
-        self.index += 1;
-        self.popped += 1;
-        self.shared.note_popped(self.popped);
-        Some(value)
+        (self.len - self.index).min((self.pushed - self.popped) as usize)
     }
 
     /// Goes on to the next chunk and gives up the one that was read. Only when there is an item in the next one.
@@ -97,15 +108,16 @@ impl<T: Send, W: Wait> Consumer<T, W> {
         self.shared.wait.ring(Side::Room, 1, || true);
     }
 
-    /// Asks for the line eight ahead, once for each line, if it is published already: an earlier look at it would take it
-    /// from the producer.
+    /// Asks for the line eight ahead of `index`, once for each line, if it is published already: an earlier look at it would
+    /// take it from the producer.
     #[inline(always)]
-    fn prefetch(&self) {
-        if !self.index.is_multiple_of(per_line::<T>()) {
+    fn prefetch(&self, index: usize) {
+        if !index.is_multiple_of(per_line::<T>()) {
             return;
         }
-        let ahead = self.index + Self::AHEAD;
-        let published = self.pushed - self.popped > (Self::AHEAD + per_line::<T>()) as u64;
+        let ahead = index + Self::AHEAD;
+        let behind = (self.pushed - self.popped) as usize;
+        let published = behind > index - self.index + Self::AHEAD + per_line::<T>();
         // SAFETY: the chunk is alive until we leave it (R1). If an item behind it is published, its link is that to the
         // next chunk (R3), which is alive as well. The indices are below the chunks' lengths.
         unsafe {
@@ -142,7 +154,56 @@ impl<T: Send, W: Wait> Consumer<T, W> {
     }
 }
 
-crate::wait::consumer!(exclusive Consumer[T: Send]);
+// SAFETY: the items of the consumer's chunk from `index` on that are published are the consumer's (R2) and next to each other.
+unsafe impl<T: Send, W: Wait> Read for Consumer<T, W> {
+    type Item = T;
+
+    /// To the end of the chunk at most. Asks for the lines behind them.
+    #[inline]
+    fn ready(&mut self, count: usize) -> Result<usize, TryPopError> {
+        let mut seen = self.see();
+        if seen == 0 {
+            if !self.shared.ends.producer_gone() {
+                return Err(TryPopError::Empty);
+            }
+            // The producer may have pushed after our look and before it left.
+            seen = self.see();
+            if seen == 0 {
+                return Err(TryPopError::Closed);
+            }
+        }
+        let count = count.min(seen);
+        for index in (self.index..self.index + count).step_by(per_line::<T>()) {
+            self.prefetch(index);
+        }
+        Ok(count)
+    }
+
+    #[inline(always)]
+    unsafe fn read(&mut self, offset: usize) -> T {
+        // SAFETY: the chunk is alive until we leave it (R1); by the caller's promise the index is below its length.
+        let entry = unsafe { self.chunk.entry(self.index + offset) };
+        // SAFETY: the entry is the consumer's (R2): written, as (ring.2) saw, and not written again before (ring.3). By the
+        // caller's promise it is read once.
+        entry.with(|entry| unsafe { (*entry).assume_init_read() })
+    }
+
+    #[cfg(not(loom))]
+    #[inline]
+    unsafe fn items(&self, count: usize, access: Access) -> *mut T {
+        // SAFETY: as in `read`.
+        memory(unsafe { self.chunk.entries(self.index, count) }, access).cast()
+    }
+
+    #[inline(always)]
+    unsafe fn release(&mut self, count: usize) {
+        self.index += count;
+        self.popped += count as u64;
+        self.shared.note_popped(self.popped);
+    }
+}
+
+crate::wait::consumer!(exclusive runs Consumer[T: Send]);
 
 impl<T: Send, W: Wait> Drop for Consumer<T, W> {
     fn drop(&mut self) {

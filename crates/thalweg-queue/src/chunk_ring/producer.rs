@@ -3,9 +3,16 @@
 use super::chunk::{Chunk, per_line};
 use super::shared::Shared;
 use super::size::{Growth, Size};
+use crate::grant::Write;
+#[cfg(not(loom))]
+use crate::grant::memory;
 use crate::wait::{Side, Wait};
 use crate::{TryPushError, Yield, prefetch};
 use core::fmt;
+#[cfg(not(loom))]
+use core::mem::MaybeUninit;
+#[cfg(not(loom))]
+use thalweg_sync::hint::Access;
 use thalweg_sync::sync::Arc;
 
 /// The writing end. Dropping it closes the queue; the consumer drains what is left.
@@ -57,18 +64,12 @@ impl<T: Send, W: Wait> Producer<T, W> {
         if self.index == self.len && !self.enter() {
             return Err(TryPushError::Full(value));
         }
-        self.prefetch();
-        // SAFETY: the chunk is alive while it is in the ring (R1), and the index is below its length.
-        let entry = unsafe { self.chunk.entry(self.index) };
-        entry.with_mut(|entry| {
-            // SAFETY: the entry is the producer's (R2): the consumer has left the chunk, as (ring.4) saw, and does not
-            // read the entry before (ring.1).
-            unsafe { (*entry).write(value) };
-        });
-        self.index += 1;
-        self.pushed += 1;
-        self.shared.publish(self.pushed);
-        self.shared.wait.ring(Side::Items, 1, || true);
+        self.prefetch(self.index);
+        // SAFETY: there is room, so the entry is ours, and it is written before it is committed.
+        unsafe {
+            Write::write(self, 0, value);
+            Write::commit(self, 1);
+        }
         Ok(())
     }
 
@@ -113,13 +114,13 @@ impl<T: Send, W: Wait> Producer<T, W> {
         true
     }
 
-    /// Asks for the line eight ahead, once for each line; at a chunk's end, of the next chunk.
+    /// Asks for the line eight ahead of `index`, once for each line; at a chunk's end, of the next chunk.
     #[inline(always)]
-    fn prefetch(&self) {
-        if !self.index.is_multiple_of(per_line::<T>()) {
+    fn prefetch(&self, index: usize) {
+        if !index.is_multiple_of(per_line::<T>()) {
             return;
         }
-        let ahead = self.index + Self::AHEAD;
+        let ahead = index + Self::AHEAD;
         // SAFETY: the ring's chunks are alive (R1), and the indices are below their lengths.
         unsafe {
             if ahead < self.len {
@@ -180,7 +181,54 @@ impl<T: Send, W: Wait> Producer<T, W> {
     }
 }
 
-crate::wait::producer!(exclusive Producer[T: Send]);
+// SAFETY: the entries of the producer's chunk from `index` on are the producer's (R2) and next to each other.
+unsafe impl<T: Send, W: Wait> Write for Producer<T, W> {
+    type Item = T;
+
+    /// To the end of the chunk at most. Asks for the lines behind them.
+    #[inline]
+    fn room(&mut self, count: usize) -> Result<usize, TryPushError<()>> {
+        if self.shared.ends.consumer_gone() {
+            return Err(TryPushError::Closed(()));
+        }
+        if self.index == self.len && !self.enter() {
+            return Err(TryPushError::Full(()));
+        }
+        let count = count.min(self.len - self.index);
+        for index in (self.index..self.index + count).step_by(per_line::<T>()) {
+            self.prefetch(index);
+        }
+        Ok(count)
+    }
+
+    #[inline(always)]
+    unsafe fn write(&mut self, offset: usize, value: T) {
+        // SAFETY: the chunk is alive while it is in the ring (R1); by the caller's promise the index is below its length.
+        let entry = unsafe { self.chunk.entry(self.index + offset) };
+        entry.with_mut(|entry| {
+            // SAFETY: the entry is the producer's (R2): the consumer has left the chunk, as (ring.4) saw, and does not
+            // read the entry before (ring.1).
+            unsafe { (*entry).write(value) };
+        });
+    }
+
+    #[cfg(not(loom))]
+    #[inline]
+    unsafe fn entries(&self, count: usize) -> *mut MaybeUninit<T> {
+        // SAFETY: as in `write`.
+        memory(unsafe { self.chunk.entries(self.index, count) }, Access::Write)
+    }
+
+    #[inline(always)]
+    unsafe fn commit(&mut self, count: usize) {
+        self.index += count;
+        self.pushed += count as u64;
+        self.shared.publish(self.pushed);
+        self.shared.wait.ring(Side::Items, count, || true);
+    }
+}
+
+crate::wait::producer!(exclusive runs Producer[T: Send]);
 
 impl<T: Send, W: Wait> Drop for Producer<T, W> {
     fn drop(&mut self) {

@@ -5,8 +5,8 @@ use super::capsule::Publish;
 use super::shared::{Held, Open, Shared};
 use crate::edges::edge;
 use crate::tube::{AllocateError, ReserveError, Tube};
-use crate::wait::{Pop, Push, Wait, Yield};
-use crate::{PopError, PushError, TryPopError, TryPushError};
+use crate::wait::{Wait, Yield};
+use crate::{TryPopError, TryPushError};
 use core::fmt;
 use thalweg_sync::atomic::Ordering::{AcqRel, Relaxed, Release};
 use thalweg_sync::sync::Arc;
@@ -93,11 +93,13 @@ impl<T: Send, Q: Tube<Item = u32>, W: Wait> Producer<T, Q, W> {
         }
     }
 
-    /// Pushes, waiting while there is no room. With a timeout, as a future, or several: [`Push`].
-    #[inline]
-    pub fn push(&mut self, value: T) -> Result<(), PushError<T>> {
+    fn may_push(&self) -> bool {
         // When it waits the handle has no capsule, so waiting keeps nothing from anybody.
-        Push::push(self, value)
+        self.open.is_some() || self.shared.can_begin() || self.shared.consumers_gone()
+    }
+
+    fn strategy(&self) -> &W {
+        &self.shared.wait
     }
 
     /// Gives up the capsule that this handle fills. To be called before a pause: see the [module](super).
@@ -284,10 +286,14 @@ impl<T: Send, Q: Tube<Item = u32>, W: Wait> Consumer<T, Q, W> {
         }
     }
 
-    /// Pops one of the k oldest items, waiting while there is none. With a timeout, as a future, or several: [`Pop`].
-    #[inline]
-    pub fn pop(&mut self) -> Result<T, PopError> {
-        Pop::pop(self)
+    fn may_pop(&self) -> bool {
+        self.held.is_some_and(|held| held.taken < held.seen)
+            || self.shared.can_pop(self.held)
+            || self.shared.producers_gone() && self.shared.is_drained()
+    }
+
+    fn strategy(&self) -> &W {
+        &self.shared.wait
     }
 
     /// Gives up the capsule that this handle empties, so that others can take what is left in it. To be called before a
@@ -368,56 +374,5 @@ impl<T: Send, Q: Tube<Item = u32>, W: Wait> fmt::Debug for Consumer<T, Q, W> {
     }
 }
 
-impl<T: Send, Q: Tube<Item = u32>, W: Wait> Push for Producer<T, Q, W> {
-    type Item = T;
-    type Wait = W;
-
-    #[inline]
-    fn try_push(&mut self, value: T) -> Result<(), TryPushError<T>> {
-        Producer::try_push(self, value)
-    }
-
-    fn may_push(&self) -> bool {
-        self.open.is_some() || self.shared.can_begin() || self.shared.consumers_gone()
-    }
-
-    fn is_closed(&self) -> bool {
-        Producer::is_closed(self)
-    }
-
-    fn capacity(&self) -> usize {
-        Producer::capacity(self)
-    }
-
-    fn strategy(&self) -> &W {
-        &self.shared.wait
-    }
-}
-
-impl<T: Send, Q: Tube<Item = u32>, W: Wait> Pop for Consumer<T, Q, W> {
-    type Item = T;
-    type Wait = W;
-
-    #[inline]
-    fn try_pop(&mut self) -> Result<T, TryPopError> {
-        Consumer::try_pop(self)
-    }
-
-    fn may_pop(&self) -> bool {
-        self.held.is_some_and(|held| held.taken < held.seen)
-            || self.shared.can_pop(self.held)
-            || self.shared.producers_gone() && self.shared.is_drained()
-    }
-
-    fn is_closed(&self) -> bool {
-        Consumer::is_closed(self)
-    }
-
-    fn capacity(&self) -> usize {
-        Consumer::capacity(self)
-    }
-
-    fn strategy(&self) -> &W {
-        &self.shared.wait
-    }
-}
+crate::wait::producer!(exclusive (Producer [T, Q] [] T [T: Send, Q: Tube<Item = u32>]));
+crate::wait::consumer!(exclusive (Consumer [T, Q] [] T [T: Send, Q: Tube<Item = u32>]));

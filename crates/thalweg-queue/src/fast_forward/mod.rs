@@ -4,7 +4,7 @@
 //! |---|---|
 //! | order | FIFO, linearizable, refusals one by one ([crate page](crate#what-is-promised)) |
 //! | who | one producer, one consumer |
-//! | items | one word that is never null: [`Word`] |
+//! | items | one word that is never null: [`Word`]. Any `T: Send`: [`in_place`] |
 //! | progress | `try_push` and `try_pop` are wait-free, but for a [`Slip`] that was asked for |
 //! | cost | one load and one store of a slot per item, no read-modify-write; the producer checks, and the consumer empties, a line of slots at a time |
 //!
@@ -13,8 +13,8 @@
 //!
 //! From J. Giacomoni, T. Moseley, M. Vachharajani, *FastForward for Efficient Pipeline Parallelism: A
 //! Cache-Optimized Concurrent Lock-Free Queue*, PPoPP 2008: sections 3.3 (queue), 3.4 (slip), 3.6 (payload behind a
-//! pointer); names as there. Different from the paper: slots are emptied and checked by the line, the two ends
-//! close, and items have destructors.
+//! pointer, and the store fence that it needs, which here is an ordering); names as there. Different from the paper: slots are
+//! emptied and checked by the line, the two ends close, items have destructors, and payloads may lie in the slots.
 //!
 //! ```
 //! use thalweg_queue::{TryPopError, fast_forward};
@@ -40,32 +40,51 @@
 //! two lines more items may fit. `Full` means that `capacity` items or more are waiting. Any capacity will do; 512
 //! to 4096 is where throughput is best.
 //!
+//! # Payloads wider than a word
+//!
+//! A `Box` or an `Arc` carries one by reference: the allocator's work for each item, and the lines of the payload travel apart from
+//! the ring's. In a queue of [`in_place`] the payload is the slot's: the producer writes it and then sets the slot's flag, the
+//! consumer sees the flag and then reads. Small items take a line for every few of them that way, and words are better off as words.
+//!
+//! # When an item can be seen
+//!
+//! At once: a push ends with the store that shows the item, and nothing is collected before that. So an item is there for the next
+//! pop also if its producer stops right after it. A [`Slip`] holds it back for less than a microsecond after the last push.
+//!
 //! # Invariants
 //!
 //! - **F1** Slots are filled in ring order by the producer, taken and emptied in ring order by the consumer; no one
 //!   else writes them.
 //! - **F2** The producer fills a slot only after it has seen it, or a later slot of the same line, empty in this
 //!   round; the consumer takes a slot only after it has seen it filled.
-//! - **F3** Taken slots that are not yet empty all lie in the consumer's current line, and there are none when the
-//!   consumer runs an item's destructor or is gone.
+//! - **F3** Taken slots that are not yet empty all lie in the consumer's current line. There are none when the consumer is
+//!   gone, nor when it drops an item while it goes.
 
+mod entry;
 mod ring;
 mod slip;
 mod word;
 
+pub use entry::{AsWord, Entry, InPlace};
 pub use slip::Slip;
 pub use word::Word;
 
+use crate::grant::{Read, Write};
 use crate::wait::{Side, Wait, Yield};
 use crate::{BuildError, TryPopError, TryPushError};
 use alloc::vec::Vec;
 use core::fmt;
+#[cfg(not(loom))]
+use core::mem::MaybeUninit;
 use ring::{LINE, Ring};
 use slip::Slipping;
+#[cfg(not(loom))]
+use thalweg_sync::hint::Access;
+use thalweg_sync::spin;
 use thalweg_sync::sync::Arc;
 
 /// Both ends of a queue.
-pub type Ends<T, W = Yield> = (Producer<T, W>, Consumer<T, W>);
+pub type Ends<T, W = Yield, S = AsWord> = (Producer<T, W, S>, Consumer<T, W, S>);
 
 /// A queue for at least `capacity` items of one word.
 ///
@@ -86,6 +105,40 @@ pub fn fast_forward<T: Word + Send>(capacity: usize) -> Result<Ends<T>, BuildErr
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn with_wait<T: Word + Send, W: Wait>(capacity: usize, wait: W) -> Result<Ends<T, W>, BuildError> {
+    build(capacity, wait)
+}
+
+/// A queue for at least `capacity` items of any kind, which lie in its slots.
+///
+/// The producer writes an item and then says so in the slot; nothing is boxed. An item can be written and read where it is:
+/// [`Producer::reserve`], [`Consumer::peek`].
+///
+/// Memory: the items with a byte each, aligned, and two groups of eight on top. `BuildError` if `capacity` is zero or beyond the
+/// address space.
+///
+/// ```
+/// use thalweg_queue::fast_forward;
+///
+/// let (mut tx, mut rx) = fast_forward::in_place::<[u8; 1500]>(64)?;
+/// let mut packet = tx.reserve(1)?;
+/// packet.uninit()[0].write([7; 1500]); // or by hand, piece by piece
+/// // SAFETY: written above.
+/// unsafe { packet.assume_written(1) };
+/// packet.commit();
+/// assert_eq!(rx.peek()?[0], 7);
+/// assert_eq!(rx.pop()?[1499], 7);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn in_place<T: Send>(capacity: usize) -> Result<Ends<T, Yield, InPlace<T>>, BuildError> {
+    build(capacity, Yield)
+}
+
+/// As [`in_place`], with ends that [wait](crate::wait) by `wait`.
+pub fn in_place_with_wait<T: Send, W: Wait>(capacity: usize, wait: W) -> Result<Ends<T, W, InPlace<T>>, BuildError> {
+    build(capacity, wait)
+}
+
+fn build<T: Send, W: Wait, S: Entry<T>>(capacity: usize, wait: W) -> Result<Ends<T, W, S>, BuildError> {
     let ring = Arc::new(Ring::new(capacity, wait)?);
     let producer = Producer { ring: ring.clone(), head: 0, free: 0 };
     Ok((producer, Consumer { ring, tail: 0, uncleared: 0, slip: None }))
@@ -100,19 +153,19 @@ pub fn with_wait<T: Word + Send, W: Wait>(capacity: usize, wait: W) -> Result<En
 /// let second = tx.clone();
 /// # Ok::<(), thalweg_queue::BuildError>(())
 /// ```
-pub struct Producer<T: Word, W: Wait = Yield> {
-    ring: Arc<Ring<T, W>>,
+pub struct Producer<T, W: Wait = Yield, S: Entry<T> = AsWord> {
+    ring: Arc<Ring<T, W, S>>,
     /// The next slot to fill.
     head: usize,
     /// How many slots from `head` on are known to be empty. They end with `head`'s line.
     free: usize,
 }
 
-impl<T: Word, W: Wait> Producer<T, W> {
+impl<T, W: Wait, S: Entry<T>> Producer<T, W, S> {
     /// Pushes, or says why not and gives the value back. Never `Busy`.
     #[inline]
     pub fn try_push(&mut self, value: T) -> Result<(), TryPushError<T>> {
-        if self.ring.consumer_gone() {
+        if self.ring.ends.consumer_gone() {
             return Err(TryPushError::Closed(value));
         }
         if self.free == 0 {
@@ -124,7 +177,7 @@ impl<T: Word, W: Wait> Producer<T, W> {
         self.free -= 1;
         let slot = self.head;
         self.head = self.ring.next(slot);
-        self.ring.fill(slot, value);
+        self.ring.slot(slot).fill(value);
         self.ring.wait.ring(Side::Items, 1, || true);
         Ok(())
     }
@@ -158,7 +211,7 @@ impl<T: Word, W: Wait> Producer<T, W> {
     /// Pushes up to `count` values, of which `next` gives as many: a line at a time.
     #[inline]
     fn push_batch(&mut self, count: usize, mut next: impl FnMut() -> Option<T>) -> Result<usize, TryPushError<()>> {
-        if self.ring.consumer_gone() {
+        if self.ring.ends.consumer_gone() {
             return Err(TryPushError::Closed(()));
         }
         let mut pushed = 0;
@@ -169,7 +222,7 @@ impl<T: Word, W: Wait> Producer<T, W> {
             let now = self.free.min(count - pushed);
             for slot in self.head..self.head + now {
                 match next() {
-                    Some(value) => self.ring.fill(slot, value),
+                    Some(value) => self.ring.slot(slot).fill(value),
                     None => unreachable!("there are `count` values"),
                 }
             }
@@ -189,7 +242,7 @@ impl<T: Word, W: Wait> Producer<T, W> {
     }
 
     fn may_push(&self) -> bool {
-        self.ring.is_empty(self.head) || self.ring.consumer_gone()
+        self.ring.slot(self.head).is_empty() || self.ring.ends.consumer_gone()
     }
 
     fn strategy(&self) -> &W {
@@ -201,7 +254,11 @@ impl<T: Word, W: Wait> Producer<T, W> {
     fn look(&self) -> usize {
         self.ring.prefetch(self.head);
         let rest = LINE - self.head % LINE;
-        if self.ring.is_empty(self.head + rest - 1) { rest } else { usize::from(self.ring.is_empty(self.head)) }
+        if self.ring.slot(self.head + rest - 1).is_empty() {
+            rest
+        } else {
+            usize::from(self.ring.slot(self.head).is_empty())
+        }
     }
 
     /// How many items fit for certain.
@@ -211,18 +268,18 @@ impl<T: Word, W: Wait> Producer<T, W> {
 
     /// Whether the consumer is gone. Then it stays so, and every push is refused.
     pub fn is_closed(&self) -> bool {
-        self.ring.consumer_gone()
+        self.ring.ends.consumer_gone()
     }
 }
 
-impl<T: Word, W: Wait> Drop for Producer<T, W> {
+impl<T, W: Wait, S: Entry<T>> Drop for Producer<T, W, S> {
     fn drop(&mut self) {
-        self.ring.leave_producer();
+        self.ring.ends.leave_producer();
         self.ring.wait.ring_all();
     }
 }
 
-impl<T: Word, W: Wait> fmt::Debug for Producer<T, W> {
+impl<T, W: Wait, S: Entry<T>> fmt::Debug for Producer<T, W, S> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Producer").field("capacity", &self.capacity()).field("closed", &self.is_closed()).finish()
     }
@@ -231,8 +288,8 @@ impl<T: Word, W: Wait> fmt::Debug for Producer<T, W> {
 /// The reading end. Dropping it closes the queue: pushes fail from then on, and what is in the queue is dropped.
 ///
 /// Like the producer it moves between threads but cannot be cloned.
-pub struct Consumer<T: Word, W: Wait = Yield> {
-    ring: Arc<Ring<T, W>>,
+pub struct Consumer<T, W: Wait = Yield, S: Entry<T> = AsWord> {
+    ring: Arc<Ring<T, W, S>>,
     /// The next slot to take.
     tail: usize,
     /// The first slot that is taken and not yet emptied; `tail` if there is none.
@@ -240,7 +297,7 @@ pub struct Consumer<T: Word, W: Wait = Yield> {
     slip: Option<Slipping>,
 }
 
-impl<T: Word, W: Wait> Consumer<T, W> {
+impl<T, W: Wait, S: Entry<T>> Consumer<T, W, S> {
     /// Keeps a distance to the producer from now on. Off unless asked for.
     ///
     /// [`Slip`] says what it costs and when it helps. A `good` above the capacity counts as the capacity.
@@ -253,12 +310,7 @@ impl<T: Word, W: Wait> Consumer<T, W> {
     /// Pops the oldest item, or says why not. Never `Busy`.
     #[inline]
     pub fn try_pop(&mut self) -> Result<T, TryPopError> {
-        if let Some(slip) = &mut self.slip
-            && self.ring.is_filled(self.tail)
-        {
-            let (ring, tail) = (&*self.ring, self.tail);
-            slip.adjust(|n| ring.is_filled((tail + n) % ring.slots()));
-        }
+        self.keep_distance();
         match self.take() {
             Some(item) => Ok(item),
             None => self.idle(),
@@ -294,7 +346,7 @@ impl<T: Word, W: Wait> Consumer<T, W> {
     }
 
     fn may_pop(&self) -> bool {
-        self.ring.is_filled(self.tail) || self.ring.producer_gone()
+        self.ring.slot(self.tail).is_filled() || self.ring.ends.producer_gone()
     }
 
     fn strategy(&self) -> &W {
@@ -305,12 +357,18 @@ impl<T: Word, W: Wait> Consumer<T, W> {
     #[inline]
     fn take(&mut self) -> Option<T> {
         // SAFETY: `&mut` of the only consumer; `tail` was emptied after it was taken last, one round ago (F3).
-        let item = unsafe { self.ring.take(self.tail) }?;
+        let item = unsafe { self.ring.slot(self.tail).take() }?;
+        self.advance();
+        Some(item)
+    }
+
+    /// Goes on to the next slot, and empties the line if it was the last in it.
+    #[inline]
+    fn advance(&mut self) {
         self.tail = self.ring.next(self.tail);
         if self.tail.is_multiple_of(LINE) {
             self.clear();
         }
-        Some(item)
     }
 
     /// Empties the taken slots.
@@ -318,7 +376,7 @@ impl<T: Word, W: Wait> Consumer<T, W> {
     fn clear(&mut self) {
         let mut cleared = 0;
         while self.uncleared != self.tail {
-            self.ring.clear(self.uncleared);
+            self.ring.slot(self.uncleared).clear();
             self.uncleared = self.ring.next(self.uncleared);
             cleared += 1;
         }
@@ -327,19 +385,33 @@ impl<T: Word, W: Wait> Consumer<T, W> {
 
     /// There was nothing at the tail.
     fn idle(&mut self) -> Result<T, TryPopError> {
+        self.nothing()?;
+        self.take().ok_or(TryPopError::Closed)
+    }
+
+    /// There was nothing at the tail: an error if that says it all. If not, the producer has left, and may have pushed after our
+    /// look and before that.
+    fn nothing(&mut self) -> Result<(), TryPopError> {
         if let Some(slip) = &mut self.slip {
             slip.look_soon();
         }
-        if !self.ring.producer_gone() {
-            return Err(TryPopError::Empty);
+        if self.ring.ends.producer_gone() { Ok(()) } else { Err(TryPopError::Empty) }
+    }
+
+    /// Keeps the distance that was asked for.
+    #[inline(always)]
+    fn keep_distance(&mut self) {
+        if let Some(slip) = &mut self.slip
+            && self.ring.slot(self.tail).is_filled()
+        {
+            let (ring, tail) = (&*self.ring, self.tail);
+            slip.adjust(|n| ring.slot((tail + n) % ring.slots()).is_filled(), || spin::pause(1));
         }
-        // The producer may have pushed after our look and before it left.
-        self.take().ok_or(TryPopError::Closed)
     }
 
     /// Whether there is nothing to pop now. "No" stays true until the next pop; "yes" may be outdated at once.
     pub fn is_empty(&self) -> bool {
-        !self.ring.is_filled(self.tail)
+        !self.ring.slot(self.tail).is_filled()
     }
 
     /// How many items fit for certain.
@@ -349,13 +421,13 @@ impl<T: Word, W: Wait> Consumer<T, W> {
 
     /// Whether the producer is gone. Then it stays so; items may still be left.
     pub fn is_closed(&self) -> bool {
-        self.ring.producer_gone()
+        self.ring.ends.producer_gone()
     }
 }
 
-impl<T: Word, W: Wait> Drop for Consumer<T, W> {
+impl<T, W: Wait, S: Entry<T>> Drop for Consumer<T, W, S> {
     fn drop(&mut self) {
-        self.ring.leave_consumer();
+        self.ring.ends.leave_consumer();
         self.ring.wait.ring_all();
         // Empty the slots before the item's destructor runs: it may panic, and the ring drops what it finds (F3).
         while let Some(item) = self.take() {
@@ -366,11 +438,93 @@ impl<T: Word, W: Wait> Drop for Consumer<T, W> {
     }
 }
 
-impl<T: Word, W: Wait> fmt::Debug for Consumer<T, W> {
+impl<T, W: Wait, S: Entry<T>> fmt::Debug for Consumer<T, W, S> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Consumer").field("capacity", &self.capacity()).field("closed", &self.is_closed()).finish()
     }
 }
 
-crate::wait::producer!(exclusive batches Producer[T: Word]);
-crate::wait::consumer!(exclusive batches Consumer[T: Word]);
+crate::wait::producer!(exclusive batches (Producer [T] [S] T [T, S: Entry<T>]));
+crate::wait::consumer!(exclusive batches (Consumer [T] [S] T [T, S: Entry<T>]));
+
+#[cfg(not(loom))]
+impl<T, W: Wait> Producer<T, W, InPlace<T>> {
+    /// Gives one entry to be written in place, whatever `count` says: no two lie next to each other.
+    pub fn reserve(&mut self, count: usize) -> Result<crate::grant::WriteGrant<'_, Self>, TryPushError<()>> {
+        crate::grant::WriteGrant::new(self, count)
+    }
+}
+
+#[cfg(not(loom))]
+impl<T, W: Wait> Consumer<T, W, InPlace<T>> {
+    /// Gives one item to be read in place, whatever `count` says: no two lie next to each other.
+    pub fn readable(&mut self, count: usize) -> Result<crate::grant::ReadGrant<'_, Self>, TryPopError> {
+        crate::grant::ReadGrant::new(self, count)
+    }
+
+    /// The oldest item, left where it is.
+    pub fn peek(&mut self) -> Result<&T, TryPopError> {
+        crate::grant::peek(self)
+    }
+}
+
+// SAFETY: the slot at the head, seen empty, is the producer's until it is published (F2).
+unsafe impl<T, W: Wait> Write for Producer<T, W, InPlace<T>> {
+    type Item = T;
+
+    fn room(&mut self, _count: usize) -> Result<usize, TryPushError<()>> {
+        if self.ring.ends.consumer_gone() {
+            return Err(TryPushError::Closed(()));
+        }
+        if self.free == 0 {
+            self.free = self.look();
+        }
+        if self.free == 0 { Err(TryPushError::Full(())) } else { Ok(1) }
+    }
+
+    unsafe fn write(&mut self, _offset: usize, value: T) {
+        // SAFETY: by the caller's promise the slot is ours.
+        unsafe { self.ring.slot(self.head).write(value) };
+    }
+
+    #[cfg(not(loom))]
+    unsafe fn entries(&self, _count: usize) -> *mut MaybeUninit<T> {
+        self.ring.slot(self.head).memory(Access::Write)
+    }
+
+    unsafe fn commit(&mut self, _count: usize) {
+        self.free -= 1;
+        let slot = self.head;
+        self.head = self.ring.next(slot);
+        self.ring.slot(slot).publish();
+        self.ring.wait.ring(Side::Items, 1, || true);
+    }
+}
+
+// SAFETY: the slot at the tail, seen filled, is the consumer's until it is cleared (F2).
+unsafe impl<T, W: Wait> Read for Consumer<T, W, InPlace<T>> {
+    type Item = T;
+
+    fn ready(&mut self, _count: usize) -> Result<usize, TryPopError> {
+        self.keep_distance();
+        if self.ring.slot(self.tail).see() {
+            return Ok(1);
+        }
+        self.nothing()?;
+        if self.ring.slot(self.tail).see() { Ok(1) } else { Err(TryPopError::Closed) }
+    }
+
+    unsafe fn read(&mut self, _offset: usize) -> T {
+        // SAFETY: by the caller's promise the slot is ours, and read once.
+        unsafe { self.ring.slot(self.tail).read() }
+    }
+
+    #[cfg(not(loom))]
+    unsafe fn items(&self, _count: usize, access: Access) -> *mut T {
+        self.ring.slot(self.tail).memory(access).cast()
+    }
+
+    unsafe fn release(&mut self, _count: usize) {
+        self.advance();
+    }
+}

@@ -5,8 +5,8 @@
 /// When both sides work in one cache line, the line travels for every item. A consumer that lets the producer run
 /// ahead first gets whole lines instead: throughput for latency (section 3.4 of the paper, Figure 6).
 ///
-/// A wait ends when `good` items are there, or when no more have come since the last look, so a stream that pauses
-/// or ends is never held up by more than `good` short looks.
+/// A wait ends when `good` items are there, or when no more have come since the last look, 16 pauses of the processor ago at
+/// most: so the last item of a stream that pauses or ends is held back for less than a microsecond.
 ///
 /// ```
 /// use thalweg_queue::fast_forward::{Slip, fast_forward};
@@ -34,6 +34,10 @@ impl Default for Slip {
     }
 }
 
+/// How many pauses there are at most from one look to the next, at 5 to 40 ns each: an item that is the last for now is held back
+/// for less than a microsecond.
+const PAUSES: usize = 16;
+
 /// The consumer's slip and how many pops are left until it looks again.
 #[derive(Debug)]
 pub(super) struct Slipping {
@@ -57,7 +61,7 @@ impl Slipping {
     /// Counts a pop; when a look is due, waits until the queue is `good` items long or has stopped growing.
     /// `filled(n)` says whether there are more than `n` items.
     #[inline]
-    pub(super) fn adjust(&mut self, filled: impl Fn(usize) -> bool) {
+    pub(super) fn adjust(&mut self, filled: impl Fn(usize) -> bool, mut pause: impl FnMut()) {
         if self.left > 0 {
             self.left -= 1;
             return;
@@ -74,9 +78,7 @@ impl Slipping {
                 return;
             }
             before = length;
-            for _ in length..=good {
-                thalweg_sync::spin::pause(1);
-            }
+            (length..=good).take(PAUSES).for_each(|_| pause());
         }
     }
 }
@@ -113,7 +115,7 @@ mod tests {
     fn below_danger_it_waits_for_good() {
         for length in 1..SLIP.danger {
             let stream = Stream::new(length, 100);
-            Slipping::new(SLIP, 100).adjust(|n| stream.filled(n));
+            Slipping::new(SLIP, 100).adjust(|n| stream.filled(n), || {});
             assert!(stream.length.get() >= SLIP.good, "from {length}");
         }
     }
@@ -122,7 +124,7 @@ mod tests {
     fn from_danger_on_it_asks_once_and_goes_on() {
         for length in [SLIP.danger, SLIP.good] {
             let stream = Stream::new(length, length);
-            Slipping::new(SLIP, 100).adjust(|n| stream.filled(n));
+            Slipping::new(SLIP, 100).adjust(|n| stream.filled(n), || {});
             assert_eq!(stream.questions.get(), 1);
         }
     }
@@ -130,8 +132,18 @@ mod tests {
     #[test]
     fn a_stream_that_pauses_is_not_waited_for() {
         let stream = Stream::new(1, 3);
-        Slipping::new(SLIP, 100).adjust(|n| stream.filled(n));
+        Slipping::new(SLIP, 100).adjust(|n| stream.filled(n), || {});
         assert_eq!(stream.length.get(), 3);
+    }
+
+    #[test]
+    fn an_item_that_comes_alone_is_held_back_for_some_pauses_only() {
+        for good in [2, 9, 4_096] {
+            let stream = Stream::new(1, 1);
+            let mut pauses = 0;
+            Slipping::new(Slip { danger: good, good, every: 1 }, 4_096).adjust(|n| stream.filled(n), || pauses += 1);
+            assert_eq!(pauses, good.min(PAUSES), "good: {good}");
+        }
     }
 
     #[test]
@@ -140,7 +152,7 @@ mod tests {
         let mut slipping = Slipping::new(SLIP, 100);
         let looks = |slipping: &mut Slipping| {
             let before = stream.questions.get();
-            slipping.adjust(|n| stream.filled(n));
+            slipping.adjust(|n| stream.filled(n), || {});
             stream.questions.get() > before
         };
         let pattern: Vec<_> = (0..11).map(|_| looks(&mut slipping)).collect();
@@ -153,10 +165,13 @@ mod tests {
     #[test]
     fn good_is_at_most_the_capacity() {
         let stream = Stream::new(1, 6);
-        Slipping::new(SLIP, 6).adjust(|n| {
-            assert!(n < 6, "the ring has no more slots");
-            stream.filled(n)
-        });
+        Slipping::new(SLIP, 6).adjust(
+            |n| {
+                assert!(n < 6, "the ring has no more slots");
+                stream.filled(n)
+            },
+            || {},
+        );
         assert_eq!(stream.length.get(), 6);
     }
 }

@@ -45,10 +45,16 @@
 
 mod ring;
 
-use crate::{BuildError, Pop, PopError, Push, PushError, TryPopError, TryPushError, Yield};
+use crate::grant::{Read, Write};
+use crate::wait::{Side, Wait, Yield};
+use crate::{BuildError, TryPopError, TryPushError};
 use core::fmt;
 use core::marker::PhantomData;
+#[cfg(not(loom))]
+use core::mem::MaybeUninit;
 use ring::Ring;
+#[cfg(not(loom))]
+use thalweg_sync::hint::Access;
 use thalweg_sync::sync::Arc;
 
 /// How a side learns the other side's index.
@@ -78,22 +84,33 @@ mod private {
 }
 
 /// The two ends of a queue.
-pub type Ends<T, L> = (Producer<T, L>, Consumer<T, L>);
+pub type Ends<T, L, W = Yield> = (Producer<T, L, W>, Consumer<T, L, W>);
 
 /// Lamport's queue for `capacity` items, as printed.
 ///
 /// `BuildError` if `capacity` is zero or beyond the address space. Memory: the items, one more, and some lines.
 pub fn plain<T: Send>(capacity: usize) -> Result<Ends<T, Plain>, BuildError> {
-    queue(capacity)
+    with_wait(capacity, Yield)
 }
 
 /// Lamport's queue for `capacity` items, with cached indices; else as [`plain`].
 pub fn cached<T: Send>(capacity: usize) -> Result<Ends<T, Cached>, BuildError> {
-    queue(capacity)
+    with_wait(capacity, Yield)
 }
 
-fn queue<T: Send, L: Look>(capacity: usize) -> Result<Ends<T, L>, BuildError> {
-    let ring = Arc::new(Ring::new(capacity)?);
+/// As [`plain`] or [`cached`], whichever `L` says, with ends that [wait](crate::wait) by `wait`.
+///
+/// ```
+/// use thalweg_queue::{Park, lamport};
+///
+/// let (mut tx, mut rx): lamport::Ends<_, lamport::Cached, _> = lamport::with_wait(8, Park::new())?;
+/// let consumer = std::thread::spawn(move || rx.pop()); // sleeps until the push
+/// tx.push("hello")?;
+/// assert_eq!(consumer.join().unwrap(), Ok("hello"));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn with_wait<T: Send, L: Look, W: Wait>(capacity: usize, wait: W) -> Result<Ends<T, L, W>, BuildError> {
+    let ring = Arc::new(Ring::new(capacity, wait)?);
     let producer = Producer { ring: ring.clone(), head: 0, tail: 0, _look: PhantomData };
     Ok((producer, Consumer { ring, head: 0, tail: 0, _look: PhantomData }))
 }
@@ -107,8 +124,8 @@ fn queue<T: Send, L: Look>(capacity: usize) -> Result<Ends<T, L>, BuildError> {
 /// let second = tx.clone();
 /// # Ok::<(), thalweg_queue::BuildError>(())
 /// ```
-pub struct Producer<T: Send, L: Look> {
-    ring: Arc<Ring<T>>,
+pub struct Producer<T: Send, L: Look, W: Wait = Yield> {
+    ring: Arc<Ring<T, W>>,
     /// The next slot to fill.
     head: usize,
     /// The consumer's tail, as seen last.
@@ -116,31 +133,29 @@ pub struct Producer<T: Send, L: Look> {
     _look: PhantomData<L>,
 }
 
-impl<T: Send, L: Look> Producer<T, L> {
+impl<T: Send, L: Look, W: Wait> Producer<T, L, W> {
     /// Pushes, or says why not and gives the value back. Never `Busy`.
     #[inline]
     pub fn try_push(&mut self, value: T) -> Result<(), TryPushError<T>> {
-        if self.ring.ends.consumer_gone() {
-            return Err(TryPushError::Closed(value));
-        }
-        let next = self.ring.next(self.head);
-        if L::EACH_TIME || next == self.tail {
-            self.tail = self.ring.tail();
-            if next == self.tail {
-                return Err(TryPushError::Full(value));
+        match self.room(1) {
+            Ok(_) => {
+                // SAFETY: there is room, so the slot is ours, and it is written before it is committed.
+                unsafe {
+                    self.write(0, value);
+                    self.commit(1);
+                }
+                Ok(())
             }
+            Err(refused) => Err(refused.with_value(value)),
         }
-        // SAFETY: `&mut` of the only producer, at its own head; `next` is not the tail, seen now or earlier: a tail
-        // that has moved on since leaves only more room (L1).
-        unsafe { self.ring.fill(self.head, next, value) };
-        self.head = next;
-        Ok(())
     }
 
-    /// Pushes, waiting while the queue is full.
-    #[inline]
-    pub fn push(&mut self, value: T) -> Result<(), PushError<T>> {
-        Push::push(self, value)
+    fn may_push(&self) -> bool {
+        self.ring.tail() != self.ring.after(self.head, 1) || self.is_closed()
+    }
+
+    fn strategy(&self) -> &W {
+        &self.ring.wait
     }
 
     /// How many items are pushed and not popped: at most so many, as pops go on.
@@ -164,39 +179,57 @@ impl<T: Send, L: Look> Producer<T, L> {
     }
 }
 
-impl<T: Send, L: Look> Push for Producer<T, L> {
+// SAFETY: the slots from the head up to the one before the tail, seen now or earlier, are the producer's: a tail that has moved on
+// since leaves only more room (L1). `room` ends with the ring, so they are next to each other.
+unsafe impl<T: Send, L: Look, W: Wait> Write for Producer<T, L, W> {
     type Item = T;
-    type Wait = Yield;
 
+    #[inline(always)]
+    fn room(&mut self, count: usize) -> Result<usize, TryPushError<()>> {
+        if self.ring.ends.consumer_gone() {
+            return Err(TryPushError::Closed(()));
+        }
+        let mut room = self.ring.capacity() - self.ring.distance(self.tail, self.head);
+        if L::EACH_TIME || room == 0 {
+            self.tail = self.ring.tail();
+            room = self.ring.capacity() - self.ring.distance(self.tail, self.head);
+            if room == 0 {
+                return Err(TryPushError::Full(()));
+            }
+        }
+        Ok(count.min(room).min(self.ring.slots() - self.head))
+    }
+
+    #[inline(always)]
+    unsafe fn write(&mut self, offset: usize, value: T) {
+        // SAFETY: by the caller's promise the slot is ours.
+        unsafe { self.ring.write(self.head + offset, value) };
+    }
+
+    #[cfg(not(loom))]
     #[inline]
-    fn try_push(&mut self, value: T) -> Result<(), TryPushError<T>> {
-        Self::try_push(self, value)
+    unsafe fn entries(&self, count: usize) -> *mut MaybeUninit<T> {
+        self.ring.memory(self.head, count, Access::Write)
     }
 
-    fn may_push(&self) -> bool {
-        self.ring.tail() != self.ring.next(self.head) || self.is_closed()
-    }
-
-    fn is_closed(&self) -> bool {
-        Self::is_closed(self)
-    }
-
-    fn capacity(&self) -> usize {
-        Self::capacity(self)
-    }
-
-    fn strategy(&self) -> &Yield {
-        &Yield
+    #[inline(always)]
+    unsafe fn commit(&mut self, count: usize) {
+        self.head = self.ring.after(self.head, count);
+        self.ring.fill(self.head);
+        self.ring.wait.ring(Side::Items, count, || true);
     }
 }
 
-impl<T: Send, L: Look> Drop for Producer<T, L> {
+crate::wait::producer!(exclusive runs (Producer [T, L] [] T [T: Send, L: Look]));
+
+impl<T: Send, L: Look, W: Wait> Drop for Producer<T, L, W> {
     fn drop(&mut self) {
         self.ring.ends.leave_producer();
+        self.ring.wait.ring_all();
     }
 }
 
-impl<T: Send, L: Look> fmt::Debug for Producer<T, L> {
+impl<T: Send, L: Look, W: Wait> fmt::Debug for Producer<T, L, W> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Producer").field("len", &self.len()).field("capacity", &self.capacity()).finish_non_exhaustive()
     }
@@ -205,8 +238,8 @@ impl<T: Send, L: Look> fmt::Debug for Producer<T, L> {
 /// The reading end. Dropping it closes the queue: pushes fail from then on, and what is in the queue is dropped.
 ///
 /// Like the producer it moves between threads but cannot be cloned.
-pub struct Consumer<T: Send, L: Look> {
-    ring: Arc<Ring<T>>,
+pub struct Consumer<T: Send, L: Look, W: Wait = Yield> {
+    ring: Arc<Ring<T, W>>,
     /// The producer's head, as seen last.
     head: usize,
     /// The next slot to empty.
@@ -214,39 +247,34 @@ pub struct Consumer<T: Send, L: Look> {
     _look: PhantomData<L>,
 }
 
-impl<T: Send, L: Look> Consumer<T, L> {
+impl<T: Send, L: Look, W: Wait> Consumer<T, L, W> {
     /// Pops the oldest item, or says why not. Never `Busy`.
     #[inline]
     pub fn try_pop(&mut self) -> Result<T, TryPopError> {
-        if let Some(value) = self.take() {
-            return Ok(value);
+        self.ready(1)?;
+        // SAFETY: the item is ready, and moved out once, as the end moves past it.
+        unsafe {
+            let value = self.read(0);
+            self.release(1);
+            Ok(value)
         }
-        if !self.ring.ends.producer_gone() {
-            return Err(TryPopError::Empty);
-        }
-        // The producer may have pushed after our look and before it left.
-        self.take().ok_or(TryPopError::Closed)
     }
 
-    #[inline]
-    fn take(&mut self) -> Option<T> {
+    /// How many items are seen, as many as lie up to the end of the ring.
+    #[inline(always)]
+    fn see(&mut self) -> usize {
         if L::EACH_TIME || self.tail == self.head {
             self.head = self.ring.head();
-            if self.tail == self.head {
-                return None;
-            }
         }
-        // SAFETY: `&mut` of the only consumer, at its own tail, which is not the head, seen now or earlier: a head
-        // that has moved on since leaves only more items (L2).
-        let value = unsafe { self.ring.empty(self.tail) };
-        self.tail = self.ring.next(self.tail);
-        Some(value)
+        self.ring.distance(self.tail, self.head).min(self.ring.slots() - self.tail)
     }
 
-    /// Pops the oldest item, waiting while there is none.
-    #[inline]
-    pub fn pop(&mut self) -> Result<T, PopError> {
-        Pop::pop(self)
+    fn may_pop(&self) -> bool {
+        self.ring.head() != self.tail || self.is_closed()
+    }
+
+    fn strategy(&self) -> &W {
+        &self.ring.wait
     }
 
     /// How many items are pushed and not popped: at least so many, as pushes go on.
@@ -270,43 +298,67 @@ impl<T: Send, L: Look> Consumer<T, L> {
     }
 }
 
-impl<T: Send, L: Look> Pop for Consumer<T, L> {
+// SAFETY: the slots from the tail up to the one before the head, seen now or earlier, are the consumer's and written: a head that
+// has moved on since leaves only more items (L2). `ready` ends with the ring, so they are next to each other.
+unsafe impl<T: Send, L: Look, W: Wait> Read for Consumer<T, L, W> {
     type Item = T;
-    type Wait = Yield;
 
+    #[inline(always)]
+    fn ready(&mut self, count: usize) -> Result<usize, TryPopError> {
+        let mut seen = self.see();
+        if seen == 0 {
+            if !self.ring.ends.producer_gone() {
+                return Err(TryPopError::Empty);
+            }
+            // The producer may have pushed after our look and before it left.
+            seen = self.see();
+            if seen == 0 {
+                return Err(TryPopError::Closed);
+            }
+        }
+        Ok(count.min(seen))
+    }
+
+    #[inline(always)]
+    unsafe fn read(&mut self, offset: usize) -> T {
+        // SAFETY: by the caller's promise the slot is ours, and read once.
+        unsafe { self.ring.read(self.tail + offset) }
+    }
+
+    #[cfg(not(loom))]
     #[inline]
-    fn try_pop(&mut self) -> Result<T, TryPopError> {
-        Self::try_pop(self)
+    unsafe fn items(&self, count: usize, access: Access) -> *mut T {
+        self.ring.memory(self.tail, count, access).cast()
     }
 
-    fn may_pop(&self) -> bool {
-        self.ring.head() != self.tail || self.is_closed()
-    }
-
-    fn is_closed(&self) -> bool {
-        Self::is_closed(self)
-    }
-
-    fn capacity(&self) -> usize {
-        Self::capacity(self)
-    }
-
-    fn strategy(&self) -> &Yield {
-        &Yield
+    #[inline(always)]
+    unsafe fn release(&mut self, count: usize) {
+        self.tail = self.ring.after(self.tail, count);
+        self.ring.empty(self.tail);
+        self.ring.wait.ring(Side::Room, count, || true);
     }
 }
 
-impl<T: Send, L: Look> Drop for Consumer<T, L> {
+crate::wait::consumer!(exclusive runs (Consumer [T, L] [] T [T: Send, L: Look]));
+
+impl<T: Send, L: Look, W: Wait> Drop for Consumer<T, L, W> {
     fn drop(&mut self) {
         self.ring.ends.leave_consumer();
+        self.ring.wait.ring_all();
         // One by one: should a destructor panic, the ring drops the rest.
-        while let Some(value) = self.take() {
+        while self.see() > 0 {
+            // SAFETY: the item is seen, and moved out once, as the end moves past it.
+            let value = unsafe {
+                let value = self.read(0);
+                self.release(1);
+                value
+            };
             drop(value);
         }
     }
 }
 
-impl<T: Send, L: Look> fmt::Debug for Consumer<T, L> {
+impl<T: Send, L: Look, W: Wait> fmt::Debug for Consumer<T, L, W> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Consumer").field("len", &self.len()).field("capacity", &self.capacity()).finish_non_exhaustive()
     }

@@ -3,27 +3,32 @@
 use crate::BuildError;
 use crate::edges::edge;
 use crate::ends::Ends;
+#[cfg(not(loom))]
+use crate::grant;
 use alloc::boxed::Box;
 use core::mem::MaybeUninit;
 use thalweg_sync::CachePadded;
 use thalweg_sync::atomic::AtomicUsize;
 use thalweg_sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use thalweg_sync::cell::Slot;
+#[cfg(not(loom))]
+use thalweg_sync::hint::Access;
 
 /// What the two sides share. Invariants L1 and L2 are in the module's documentation.
 #[derive(Debug)]
-pub(super) struct Ring<T> {
+pub(super) struct Ring<T, W> {
     slots: Box<[Slot<MaybeUninit<T>>]>,
     /// The next slot to fill; the producer writes it.
     head: CachePadded<AtomicUsize>,
     /// The next slot to empty; the consumer writes it.
     tail: CachePadded<AtomicUsize>,
     pub(super) ends: Ends,
+    pub(super) wait: W,
 }
 
-impl<T> Ring<T> {
+impl<T, W> Ring<T, W> {
     /// An empty ring for `capacity` items: one slot more, so that a full ring differs from an empty one.
-    pub(super) fn new(capacity: usize) -> Result<Self, BuildError> {
+    pub(super) fn new(capacity: usize, wait: W) -> Result<Self, BuildError> {
         let most = isize::MAX as usize / size_of::<Slot<T>>().max(1) - 1;
         BuildError::check("capacity", capacity, 1, most)?;
         Ok(Self {
@@ -31,6 +36,7 @@ impl<T> Ring<T> {
             head: CachePadded(AtomicUsize::new(0)),
             tail: CachePadded(AtomicUsize::new(0)),
             ends: Ends::new(),
+            wait,
         })
     }
 
@@ -39,10 +45,16 @@ impl<T> Ring<T> {
         self.slots.len() - 1
     }
 
-    /// The slot after `slot`.
+    /// How many slots there are.
     #[inline(always)]
-    pub(super) fn next(&self, slot: usize) -> usize {
-        if slot + 1 == self.slots.len() { 0 } else { slot + 1 }
+    pub(super) fn slots(&self) -> usize {
+        self.slots.len()
+    }
+
+    /// The slot `count` after `slot`, of those up to the end of the ring or its first one.
+    #[inline(always)]
+    pub(super) fn after(&self, slot: usize, count: usize) -> usize {
+        if slot + count == self.slots.len() { 0 } else { slot + count }
     }
 
     /// How many items are between `tail` and `head`.
@@ -66,47 +78,64 @@ impl<T> Ring<T> {
         self.tail.load(edge("lamport.4", Acquire))
     }
 
-    /// Writes `value` to the slot at the head and moves the head on to `next`.
+    /// Writes `value` to `slot`.
     ///
     /// # Safety
     ///
-    /// Only the producer calls this, with its own `head` and the slot after it, which it has seen not to be the tail.
+    /// The caller is the producer, and the slot is the producer's (L1).
     #[inline(always)]
-    pub(super) unsafe fn fill(&self, head: usize, next: usize, value: T) {
-        self.slots[head].with_mut(|slot| {
+    pub(super) unsafe fn write(&self, slot: usize, value: T) {
+        self.slots[slot].with_mut(|slot| {
             // SAFETY: the slot is the producer's (L1): the consumer has left it, as (lamport.4) saw, and comes back only
             // after (lamport.1).
             unsafe { (*slot).write(value) };
         });
-        // (lamport.1) Release, pairs with (lamport.2): the write above comes before the head that hands it out.
-        self.head.store(next, edge("lamport.1", Release));
     }
 
-    /// Reads the value in the slot at the tail and moves the tail on.
+    /// Moves the head to `head`, past slots that the producer has written.
+    #[inline(always)]
+    pub(super) fn fill(&self, head: usize) {
+        // (lamport.1) Release, pairs with (lamport.2): the slots are written before the head that hands them out.
+        self.head.store(head, edge("lamport.1", Release));
+    }
+
+    /// Reads the value in `slot`.
     ///
     /// # Safety
     ///
-    /// Only the consumer calls this, with its own `tail`, which it has seen not to be the head.
+    /// The caller is the consumer, the slot is the consumer's (L2), and it is read once.
     #[inline(always)]
-    pub(super) unsafe fn empty(&self, tail: usize) -> T {
+    pub(super) unsafe fn read(&self, slot: usize) -> T {
         // SAFETY: the slot is the consumer's (L2): written, as (lamport.2) saw, and not written again before (lamport.3).
-        // It is read once, as the tail moves on.
-        let value = self.slots[tail].with(|slot| unsafe { (*slot).assume_init_read() });
-        // (lamport.3) Release, pairs with (lamport.4): the read above comes before the slot's next write.
-        self.tail.store(self.next(tail), edge("lamport.3", Release));
-        value
+        self.slots[slot].with(|slot| unsafe { (*slot).assume_init_read() })
+    }
+
+    /// Moves the tail to `tail`, past slots that the consumer has read.
+    #[inline(always)]
+    pub(super) fn empty(&self, tail: usize) {
+        // (lamport.3) Release, pairs with (lamport.4): the slots are read before they are written next.
+        self.tail.store(tail, edge("lamport.3", Release));
+    }
+
+    /// `count` slots from `slot` on as memory.
+    #[cfg(not(loom))]
+    #[inline]
+    #[track_caller]
+    pub(super) fn memory(&self, slot: usize, count: usize, access: Access) -> *mut MaybeUninit<T> {
+        grant::memory(&self.slots[slot..slot + count], access)
     }
 }
 
-impl<T> Drop for Ring<T> {
+impl<T, W> Drop for Ring<T, W> {
     /// Drops what was pushed while the consumer left.
     fn drop(&mut self) {
         // Relaxed: both sides are gone, and the `Arc` puts us after all they did.
         let (head, mut tail) = (self.head.load(Relaxed), self.tail.load(Relaxed));
         while tail != head {
             // SAFETY: nobody else is left, and the slots from the tail to the head are written and not read (L2).
-            drop(unsafe { self.empty(tail) });
-            tail = self.next(tail);
+            let value = unsafe { self.read(tail) };
+            tail = self.after(tail, 1);
+            drop(value);
         }
     }
 }

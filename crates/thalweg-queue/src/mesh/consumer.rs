@@ -1,6 +1,7 @@
 //! A reading end: some rings, each from another producer, and those that others have left.
 
 use super::Bell;
+use crate::grant::Read;
 use crate::wait::{Side, Wait};
 use crate::{Pop, TryPopError, Yield, bbq, chunk_ring};
 use alloc::vec::Vec;
@@ -45,37 +46,20 @@ impl<T: Send, W: Wait> Consumer<T, W> {
     /// - `Closed`: every producer that has a ring to this consumer is gone, its rings are drained, and no ring that another
     ///   consumer left was there to go on with.
     pub fn try_pop(&mut self) -> Result<T, TryPopError> {
-        if self.at == 0 && self.burst == BURST {
-            // At the start of each round.
-            self.take_over();
-        }
-        loop {
-            if let Some(item) = self.sweep() {
-                return Ok(item);
-            }
-            if !self.take_over() {
-                return Err(self.nothing());
-            }
+        self.ready(1)?;
+        // SAFETY: the item is ready in the present ring, and moved out once, as the end moves past it.
+        unsafe {
+            let item = self.read(0);
+            self.release(1);
+            Ok(item)
         }
     }
 
-    fn nothing(&self) -> TryPopError {
-        if self.rings.is_empty() { TryPopError::Closed } else { TryPopError::Empty }
-    }
-
-    /// The next item in ring order, if any ring has one.
-    fn sweep(&mut self) -> Option<T> {
+    /// How many items can be read in the next ring that has one, up to `count` and to the end of the burst.
+    fn sweep(&mut self, count: usize) -> Option<usize> {
         for _ in 0..self.rings.len() {
-            match self.rings[self.at].try_pop() {
-                Ok(item) => {
-                    self.burst -= 1;
-                    if self.burst == 0 {
-                        self.advance();
-                    }
-                    // Only one of them can use the room, but they wait on one list: all look.
-                    self.bell.0.ring(Side::Room, self.producers, || true);
-                    return Some(item);
-                }
+            match self.rings[self.at].ready(count.min(self.burst)) {
+                Ok(count) => return Some(count),
                 Err(TryPopError::Closed) => {
                     // The ring behind it takes its place (M2).
                     self.rings.remove(self.at);
@@ -140,7 +124,50 @@ impl<T: Send, W: Wait> Consumer<T, W> {
     }
 }
 
-crate::wait::consumer!(exclusive Consumer[T: Send]);
+// SAFETY: `ready` stops at a ring whose items are next to each other, and that is the present one until something is released.
+unsafe impl<T: Send, W: Wait> Read for Consumer<T, W> {
+    type Item = T;
+
+    /// In the next ring that has items, to the end of its chunk and of the burst at most.
+    fn ready(&mut self, count: usize) -> Result<usize, TryPopError> {
+        if self.at == 0 && self.burst == BURST {
+            // At the start of each round.
+            self.take_over();
+        }
+        loop {
+            if let Some(count) = self.sweep(count) {
+                return Ok(count);
+            }
+            if !self.take_over() {
+                return Err(if self.rings.is_empty() { TryPopError::Closed } else { TryPopError::Empty });
+            }
+        }
+    }
+
+    unsafe fn read(&mut self, offset: usize) -> T {
+        // SAFETY: the caller's promise.
+        unsafe { self.rings[self.at].read(offset) }
+    }
+
+    #[cfg(not(loom))]
+    unsafe fn items(&self, count: usize, access: thalweg_sync::hint::Access) -> *mut T {
+        // SAFETY: the caller's promise.
+        unsafe { self.rings[self.at].items(count, access) }
+    }
+
+    unsafe fn release(&mut self, count: usize) {
+        // SAFETY: the caller's promise.
+        unsafe { self.rings[self.at].release(count) };
+        self.burst -= count;
+        if self.burst == 0 {
+            self.advance();
+        }
+        // Only one of them can use the room, but they wait on one list: all look.
+        self.bell.0.ring(Side::Room, self.producers, || true);
+    }
+}
+
+crate::wait::consumer!(exclusive runs Consumer[T: Send]);
 
 impl<T: Send, W: Wait> Drop for Consumer<T, W> {
     fn drop(&mut self) {

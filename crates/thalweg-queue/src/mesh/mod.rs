@@ -12,7 +12,8 @@
 //! rings as the least common multiple of M and N. Ring `i` leads from producer `i % M` to consumer `i % N`, so each producer
 //! has `N / gcd(M, N)` rings, each consumer `M / gcd(M, N)`, and no two rings connect the same pair. With M = N a producer has
 //! one ring, to one consumer. Producers go round their rings item by item, past those that are full; consumers take up to
-//! [`BURST`] items from a ring before they go on to the next. Different from the paper: ends close and leave.
+//! [`BURST`] items from a ring before they go on to the next. A batch or a grant goes to one ring as far as its chunk has room,
+//! and the rest to the next. Different from the paper: ends close and leave.
 //!
 //! ```
 //! let (producers, consumers) = thalweg_queue::mesh::mesh(2, 3, 64, 1024)?;

@@ -1,6 +1,7 @@
 //! A writing end: some rings, each to another consumer.
 
 use super::Bell;
+use crate::grant::Write;
 use crate::wait::{Side, Wait};
 use crate::{Push, TryPushError, Yield, chunk_ring};
 use alloc::vec::Vec;
@@ -34,30 +35,18 @@ impl<T: Send, W: Wait> Producer<T, W> {
     ///
     /// - `Full`: every ring of this producer was full, one after the other.
     /// - `Closed`: every consumer is gone.
-    pub fn try_push(&mut self, mut value: T) -> Result<(), TryPushError<T>> {
-        for _ in 0..self.rings.len() {
-            match self.rings[self.next].try_push(value) {
-                Ok(()) => {
-                    self.advance();
-                    // Only one of them can pop it, and who that is may change as consumers leave: all look.
-                    self.bell.0.ring(Side::Items, self.consumers, || true);
-                    return Ok(());
+    pub fn try_push(&mut self, value: T) -> Result<(), TryPushError<T>> {
+        match self.room(1) {
+            Ok(_) => {
+                // SAFETY: there is room for it in the next ring, and it is written before it is committed.
+                unsafe {
+                    self.write(0, value);
+                    self.commit(1);
                 }
-                Err(TryPushError::Closed(refused)) => {
-                    // The ring behind it takes its place (M2).
-                    self.rings.remove(self.next);
-                    if self.next == self.rings.len() {
-                        self.next = 0;
-                    }
-                    value = refused;
-                }
-                Err(TryPushError::Full(refused) | TryPushError::Busy(refused)) => {
-                    self.advance();
-                    value = refused;
-                }
+                Ok(())
             }
+            Err(refused) => Err(refused.with_value(value)),
         }
-        Err(if self.rings.is_empty() { TryPushError::Closed(value) } else { TryPushError::Full(value) })
     }
 
     fn advance(&mut self) {
@@ -98,7 +87,49 @@ impl<T: Send, W: Wait> Producer<T, W> {
     }
 }
 
-crate::wait::producer!(exclusive Producer[T: Send]);
+// SAFETY: `room` stops at a ring whose entries are next to each other, and that is the next one until something is committed.
+unsafe impl<T: Send, W: Wait> Write for Producer<T, W> {
+    type Item = T;
+
+    /// In the next ring that has room, to the end of its chunk at most.
+    fn room(&mut self, count: usize) -> Result<usize, TryPushError<()>> {
+        for _ in 0..self.rings.len() {
+            match self.rings[self.next].room(count) {
+                Ok(count) => return Ok(count),
+                Err(TryPushError::Closed(())) => {
+                    // The ring behind it takes its place (M2).
+                    self.rings.remove(self.next);
+                    if self.next == self.rings.len() {
+                        self.next = 0;
+                    }
+                }
+                Err(TryPushError::Full(()) | TryPushError::Busy(())) => self.advance(),
+            }
+        }
+        Err(if self.rings.is_empty() { TryPushError::Closed(()) } else { TryPushError::Full(()) })
+    }
+
+    unsafe fn write(&mut self, offset: usize, value: T) {
+        // SAFETY: the caller's promise.
+        unsafe { self.rings[self.next].write(offset, value) };
+    }
+
+    #[cfg(not(loom))]
+    unsafe fn entries(&self, count: usize) -> *mut core::mem::MaybeUninit<T> {
+        // SAFETY: the caller's promise.
+        unsafe { self.rings[self.next].entries(count) }
+    }
+
+    unsafe fn commit(&mut self, count: usize) {
+        // SAFETY: the caller's promise.
+        unsafe { self.rings[self.next].commit(count) };
+        self.advance();
+        // Only one of them can pop them, and who that is may change as consumers leave: all look.
+        self.bell.0.ring(Side::Items, self.consumers, || true);
+    }
+}
+
+crate::wait::producer!(exclusive runs Producer[T: Send]);
 
 impl<T: Send, W: Wait> fmt::Debug for Producer<T, W> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -2,7 +2,8 @@
 
 use super::{AllocateError, ReserveError, Tube};
 use crate::edges::edge;
-use crate::{PopError, PushError, TryPopError, TryPushError};
+use crate::wait::{Side, Wait, Yield};
+use crate::{TryPopError, TryPushError};
 use core::fmt;
 use thalweg_sync::CachePadded;
 use thalweg_sync::atomic::AtomicUsize;
@@ -11,9 +12,10 @@ use thalweg_sync::sync::Arc;
 
 /// A tube and how many handles of each kind it has. A kind that has reached zero stays there.
 #[derive(Debug)]
-struct Shared<Q: Tube> {
+struct Shared<Q: Tube, W: Wait> {
     tube: Q,
     handles: CachePadded<Handles>,
+    wait: W,
 }
 
 #[derive(Debug)]
@@ -37,13 +39,32 @@ struct Handles {
 /// assert!(rx.pop().is_err());
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub fn queue<Q: Tube>(tube: Q) -> (Producer<Q>, Consumer<Q>) {
+pub fn queue<Q: Tube>(tube: Q) -> Ends<Q> {
+    with_wait(tube, Yield)
+}
+
+/// Both ends of a queue.
+pub type Ends<Q, W = Yield> = (Producer<Q, W>, Consumer<Q, W>);
+
+/// As [`queue`], with ends that [wait](crate::wait) by `wait`.
+///
+/// ```
+/// use thalweg_queue::Park;
+/// use thalweg_queue::tube::{scqd::Scqd, with_wait};
+///
+/// let (tx, rx) = with_wait(Scqd::new(64)?, Park::new());
+/// let consumer = std::thread::spawn(move || rx.pop()); // sleeps until the push
+/// tx.push("hello")?;
+/// assert_eq!(consumer.join().unwrap(), Ok("hello"));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn with_wait<Q: Tube, W: Wait>(tube: Q, wait: W) -> Ends<Q, W> {
     let handles = Handles { producers: AtomicUsize::new(1), consumers: AtomicUsize::new(1) };
-    let shared = Arc::new(Shared { tube, handles: CachePadded(handles) });
+    let shared = Arc::new(Shared { tube, handles: CachePadded(handles), wait });
     (Producer { shared: shared.clone() }, Consumer { shared })
 }
 
-impl<Q: Tube> Shared<Q> {
+impl<Q: Tube, W: Wait> Shared<Q, W> {
     #[inline(always)]
     fn push(&self, item: Q::Item) -> Result<(), TryPushError<Q::Item>> {
         if self.consumers_gone() {
@@ -53,6 +74,7 @@ impl<Q: Tube> Shared<Q> {
             Ok(entry) => {
                 // SAFETY: allocated from this tube a moment ago.
                 unsafe { self.tube.produce(entry, item) };
+                self.wait.ring(Side::Items, 1, || true);
                 Ok(())
             }
             Err(AllocateError::Full) => Err(TryPushError::Full(item)),
@@ -63,8 +85,12 @@ impl<Q: Tube> Shared<Q> {
     #[inline(always)]
     fn pop(&self) -> Result<Q::Item, TryPopError> {
         match self.tube.reserve() {
-            // SAFETY: reserved from this tube a moment ago.
-            Ok(entry) => Ok(unsafe { self.tube.consume(entry) }),
+            Ok(entry) => {
+                // SAFETY: reserved from this tube a moment ago.
+                let item = unsafe { self.tube.consume(entry) };
+                self.wait.ring(Side::Room, 1, || self.tube.can_allocate().is_ok());
+                Ok(item)
+            }
             Err(ReserveError::Empty) => Err(TryPopError::Empty),
             Err(ReserveError::Busy) => Err(TryPopError::Busy),
         }
@@ -88,7 +114,7 @@ impl<Q: Tube> Shared<Q> {
     }
 }
 
-impl<Q: Tube> Drop for Shared<Q> {
+impl<Q: Tube, W: Wait> Drop for Shared<Q, W> {
     /// Drops what was pushed while the last consumer left.
     fn drop(&mut self) {
         self.drain();
@@ -98,11 +124,11 @@ impl<Q: Tube> Drop for Shared<Q> {
 /// A writing end. Clones write to the same queue; dropping the last one closes it, and consumers drain what is left.
 ///
 /// A handle that is leaked (`mem::forget`) counts as alive for ever.
-pub struct Producer<Q: Tube> {
-    shared: Arc<Shared<Q>>,
+pub struct Producer<Q: Tube, W: Wait = Yield> {
+    shared: Arc<Shared<Q, W>>,
 }
 
-impl<Q: Tube> Producer<Q> {
+impl<Q: Tube, W: Wait> Producer<Q, W> {
     /// Pushes, or says why not and gives the item back. `Full` and `Busy` as in [`AllocateError`]; `Closed`: every
     /// consumer is gone. A push while the last one leaves may still succeed; its item is dropped with the queue.
     #[inline]
@@ -110,19 +136,12 @@ impl<Q: Tube> Producer<Q> {
         self.shared.push(item)
     }
 
-    /// Pushes, waiting while there is no room.
-    #[inline]
-    pub fn push(&self, mut item: Q::Item) -> Result<(), PushError<Q::Item>> {
-        loop {
-            match self.shared.push(item) {
-                Ok(()) => return Ok(()),
-                Err(TryPushError::Closed(item)) => return Err(PushError(item)),
-                Err(TryPushError::Full(refused) | TryPushError::Busy(refused)) => item = refused,
-            }
-            thalweg_sync::spin::until(|| {
-                (self.shared.tube.can_allocate().is_ok() || self.shared.consumers_gone()).then_some(())
-            });
-        }
+    fn may_push(&self) -> bool {
+        self.shared.tube.can_allocate().is_ok() || self.shared.consumers_gone()
+    }
+
+    fn strategy(&self) -> &W {
+        &self.shared.wait
     }
 
     /// How many items wait, lately. Exact when nobody else uses the queue.
@@ -146,7 +165,7 @@ impl<Q: Tube> Producer<Q> {
     }
 }
 
-impl<Q: Tube> Clone for Producer<Q> {
+impl<Q: Tube, W: Wait> Clone for Producer<Q, W> {
     fn clone(&self) -> Self {
         // Relaxed: this handle keeps the count above zero meanwhile.
         self.shared.handles.producers.fetch_add(1, Relaxed);
@@ -154,14 +173,16 @@ impl<Q: Tube> Clone for Producer<Q> {
     }
 }
 
-impl<Q: Tube> Drop for Producer<Q> {
+impl<Q: Tube, W: Wait> Drop for Producer<Q, W> {
     fn drop(&mut self) {
         // (tube.2) Release, pairs with (tube.1): what was pushed comes before the count.
-        self.shared.handles.producers.fetch_sub(1, edge("tube.2", Release));
+        if self.shared.handles.producers.fetch_sub(1, edge("tube.2", Release)) == 1 {
+            self.shared.wait.ring_all();
+        }
     }
 }
 
-impl<Q: Tube> fmt::Debug for Producer<Q> {
+impl<Q: Tube, W: Wait> fmt::Debug for Producer<Q, W> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Producer").field("len", &self.len()).field("capacity", &self.capacity()).finish_non_exhaustive()
     }
@@ -171,11 +192,11 @@ impl<Q: Tube> fmt::Debug for Producer<Q> {
 /// is in the queue is dropped.
 ///
 /// A handle that is leaked (`mem::forget`) counts as alive for ever.
-pub struct Consumer<Q: Tube> {
-    shared: Arc<Shared<Q>>,
+pub struct Consumer<Q: Tube, W: Wait = Yield> {
+    shared: Arc<Shared<Q, W>>,
 }
 
-impl<Q: Tube> Consumer<Q> {
+impl<Q: Tube, W: Wait> Consumer<Q, W> {
     /// Pops the oldest item, or says why not. `Empty` and `Busy` as in [`ReserveError`]; `Closed`: every producer is
     /// gone and the queue is drained.
     #[inline]
@@ -190,21 +211,16 @@ impl<Q: Tube> Consumer<Q> {
         }
     }
 
-    /// Pops the oldest item, waiting while there is none.
-    #[inline]
-    pub fn pop(&self) -> Result<Q::Item, PopError> {
-        loop {
-            match self.try_pop() {
-                Ok(item) => return Ok(item),
-                Err(TryPopError::Closed) => return Err(PopError),
-                Err(TryPopError::Empty | TryPopError::Busy) => {}
-            }
-            thalweg_sync::spin::until(|| match self.shared.tube.can_reserve() {
-                Ok(()) => Some(()),
-                Err(ReserveError::Empty) => self.shared.producers_gone().then_some(()),
-                Err(ReserveError::Busy) => None,
-            });
+    fn may_pop(&self) -> bool {
+        match self.shared.tube.can_reserve() {
+            Ok(()) => true,
+            Err(ReserveError::Empty) => self.shared.producers_gone(),
+            Err(ReserveError::Busy) => false,
         }
+    }
+
+    fn strategy(&self) -> &W {
+        &self.shared.wait
     }
 
     /// How many items wait, lately. Exact when nobody else uses the queue.
@@ -228,7 +244,7 @@ impl<Q: Tube> Consumer<Q> {
     }
 }
 
-impl<Q: Tube> Clone for Consumer<Q> {
+impl<Q: Tube, W: Wait> Clone for Consumer<Q, W> {
     fn clone(&self) -> Self {
         // Relaxed: this handle keeps the count above zero meanwhile.
         self.shared.handles.consumers.fetch_add(1, Relaxed);
@@ -236,18 +252,22 @@ impl<Q: Tube> Clone for Consumer<Q> {
     }
 }
 
-impl<Q: Tube> Drop for Consumer<Q> {
+impl<Q: Tube, W: Wait> Drop for Consumer<Q, W> {
     fn drop(&mut self) {
         // AcqRel: the consumer that leaves last comes after the others. What is left after its last look is dropped
         // by `Shared`.
         if self.shared.handles.consumers.fetch_sub(1, AcqRel) == 1 {
+            self.shared.wait.ring_all();
             self.shared.drain();
         }
     }
 }
 
-impl<Q: Tube> fmt::Debug for Consumer<Q> {
+impl<Q: Tube, W: Wait> fmt::Debug for Consumer<Q, W> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Consumer").field("len", &self.len()).field("capacity", &self.capacity()).finish_non_exhaustive()
     }
 }
+
+crate::wait::producer!(shared (Producer [Q] [] Q::Item [Q: Tube]));
+crate::wait::consumer!(shared (Consumer [Q] [] Q::Item [Q: Tube]));

@@ -40,7 +40,7 @@ mod handles;
 pub mod ring;
 pub mod scqd;
 
-pub use handles::{Consumer, Producer, queue};
+pub use handles::{Consumer, Ends, Producer, queue, with_wait};
 
 use core::fmt;
 

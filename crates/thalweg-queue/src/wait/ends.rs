@@ -1,6 +1,6 @@
 //! The two ends of a queue, as traits: for code that works on any queue, and what waiting needs to know of one.
 
-use super::{Deadline, Side, Wait};
+use super::{Deadline, Iter, Side, TryIter, Wait};
 #[cfg(feature = "std")]
 use super::{Park, Popping, PoppingMany, Pushing};
 use crate::{PopError, PopTimeoutError, PushError, PushTimeoutError, TryPopError, TryPushError};
@@ -99,6 +99,20 @@ pub trait Push {
         }
         self.strategy().ring(Side::Room, 1, || self.may_push());
         Ok(())
+    }
+
+    /// Pushes what `values` gives, one by one, waiting while there is no room. Returns how many. If every consumer leaves, the
+    /// value that was refused comes back, and the iterator is asked for no more.
+    fn push_all(&mut self, values: impl IntoIterator<Item = Self::Item>) -> Result<usize, PushError<Self::Item>>
+    where
+        Self: Sized,
+    {
+        let mut pushed = 0;
+        for value in values {
+            self.push(value)?;
+            pushed += 1;
+        }
+        Ok(pushed)
     }
 
     /// Pushes, waiting while there is no room.
@@ -236,6 +250,34 @@ pub trait Pop {
                 Ok(1 + self.try_pop_many(into, limit - 1).unwrap_or(0))
             }
         }
+    }
+
+    /// The items as they come, waiting for each. Ends when every producer is gone and the queue is drained.
+    ///
+    /// ```
+    /// use thalweg_queue::{Pop, Push, bbq};
+    ///
+    /// let (mut tx, mut rx) = bbq::with_capacity(8)?;
+    /// assert_eq!(Push::push_all(&mut tx, 1..=4)?, 4);
+    /// assert_eq!(Pop::try_iter(&mut rx).count(), 4);
+    /// tx.push(5)?;
+    /// drop(tx);
+    /// assert_eq!(Pop::iter(&mut rx).collect::<Vec<_>>(), [5]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    fn iter(&mut self) -> Iter<&mut Self>
+    where
+        Self: Sized,
+    {
+        Iter::new(self)
+    }
+
+    /// The items that are there. Ends where a `try_pop` says why not.
+    fn try_iter(&mut self) -> TryIter<&mut Self>
+    where
+        Self: Sized,
+    {
+        TryIter::new(self)
     }
 
     /// Pops, pending while there is nothing.

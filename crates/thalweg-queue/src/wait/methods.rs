@@ -4,30 +4,46 @@
 ///
 /// `exclusive` is for handles whose methods take `&mut self`, `shared` for those that take `&self`. The handle has `try_push`,
 /// `is_closed`, `capacity`, `may_push` and `strategy`; if it says `batches`, `try_push_slice` and `try_push_many` too, and
-/// otherwise it gets them, one push at a time.
+/// otherwise it gets them, one push at a time. If it says `runs` it gets these and grants from its [`Write`](crate::grant::Write).
+///
+/// A handle with other parameters than what is pushed and the strategy is named in full: `(Producer [T, Q] [] T [T: Send, Q: Tube])`
+/// has parameters before and behind the strategy, what is pushed, and what the parameters have to be.
 macro_rules! producer {
-    (exclusive $Producer:ident[$T:ident: $($bound:tt)+]) => {
-        $crate::wait::producer!(@batches $Producer[$T: $($bound)+] [&mut self] self);
-        $crate::wait::producer!(@methods $Producer[$T: $($bound)+] [&mut self] self);
-        $crate::wait::producer!(@end [] $Producer[$T: $($bound)+] {});
+    ($mode:ident $Handle:ident[$T:ident: $($bound:tt)+]) => {
+        $crate::wait::producer!($mode ($Handle [$T] [] $T [$T: $($bound)+]));
     };
-    (shared $Producer:ident[$T:ident: $($bound:tt)+]) => {
-        $crate::wait::producer!(@batches $Producer[$T: $($bound)+] [&self] self);
-        $crate::wait::producer!(@methods $Producer[$T: $($bound)+] [&self] self);
-        $crate::wait::producer!(@end [] $Producer[$T: $($bound)+] {});
-        $crate::wait::producer!(@end [&] $Producer[$T: $($bound)+] {});
+    ($mode:ident $batches:ident $Handle:ident[$T:ident: $($bound:tt)+]) => {
+        $crate::wait::producer!($mode $batches ($Handle [$T] [] $T [$T: $($bound)+]));
     };
-    (exclusive batches $Producer:ident[$T:ident: $($bound:tt)+]) => {
-        $crate::wait::producer!(@methods $Producer[$T: $($bound)+] [&mut self] self);
-        $crate::wait::producer!(@forward [] $Producer[$T: $($bound)+]);
+    (exclusive $handle:tt) => {
+        $crate::wait::producer!(@batches $handle [&mut self] self);
+        $crate::wait::producer!(@methods $handle [&mut self] self);
+        $crate::wait::producer!(@end [] $handle {});
     };
-    (shared batches $Producer:ident[$T:ident: $($bound:tt)+]) => {
-        $crate::wait::producer!(@methods $Producer[$T: $($bound)+] [&self] self);
-        $crate::wait::producer!(@forward [] $Producer[$T: $($bound)+]);
-        $crate::wait::producer!(@forward [&] $Producer[$T: $($bound)+]);
+    (shared $handle:tt) => {
+        $crate::wait::producer!(@batches $handle [&self] self);
+        $crate::wait::producer!(@methods $handle [&self] self);
+        $crate::wait::producer!(@end [] $handle {});
+        $crate::wait::producer!(@end [&] $handle {});
     };
-    (@batches $Producer:ident[$T:ident: $($bound:tt)+] [$($receiver:tt)+] $this:ident) => {
-        impl<$T: $($bound)+, W: $crate::wait::Wait> $Producer<$T, W> {
+    (exclusive runs $handle:tt) => {
+        $crate::wait::producer!(@runs $handle);
+        $crate::wait::producer!(exclusive batches $handle);
+    };
+    (exclusive batches $handle:tt) => {
+        $crate::wait::producer!(@methods $handle [&mut self] self);
+        $crate::wait::producer!(@forward [] $handle);
+    };
+    (shared batches $handle:tt) => {
+        $crate::wait::producer!(@methods $handle [&self] self);
+        $crate::wait::producer!(@forward [] $handle);
+        $crate::wait::producer!(@forward [&] $handle);
+    };
+    (
+        @batches ($Handle:ident [$($before:ident),+] [$($after:ident),*] $T:ty [$($bounds:tt)+])
+        [$($receiver:tt)+] $this:ident
+    ) => {
+        impl<$($bounds)+, W: $crate::wait::Wait> $Handle<$($before,)+ W, $($after),*> {
             /// Copies as many of `values` as there is room for, from the first on. Returns how many: at least one, unless there
             /// are none.
             pub fn try_push_slice($($receiver)+, values: &[$T]) -> Result<usize, $crate::TryPushError<()>>
@@ -49,8 +65,43 @@ macro_rules! producer {
             }
         }
     };
-    (@methods $Producer:ident[$T:ident: $($bound:tt)+] [$($receiver:tt)+] $this:ident) => {
-        impl<$T: $($bound)+, W: $crate::wait::Wait> $Producer<$T, W> {
+    (@runs ($Handle:ident [$($before:ident),+] [$($after:ident),*] $T:ty [$($bounds:tt)+])) => {
+        impl<$($bounds)+, W: $crate::wait::Wait> $Handle<$($before,)+ W, $($after),*> {
+            /// Copies as many of `values` as there is room for, from the first on. Returns how many: at least one, unless there
+            /// are none.
+            #[inline]
+            pub fn try_push_slice(&mut self, values: &[$T]) -> Result<usize, $crate::TryPushError<()>>
+            where
+                $T: Copy,
+            {
+                $crate::grant::push_slice(self, values)
+            }
+
+            /// Moves as many of `values` as there is room for into the queue, from the first on. Returns how many: at least one,
+            /// unless there are none.
+            pub fn try_push_many(
+                &mut self,
+                values: &mut alloc::vec::Vec<$T>,
+            ) -> Result<usize, $crate::TryPushError<()>> {
+                $crate::grant::push_many(self, values)
+            }
+
+            /// Gives up to `count` entries, at least one, to be written in place. There may be more room than that: all entries
+            /// of a grant lie next to each other.
+            #[cfg(not(loom))]
+            pub fn reserve(
+                &mut self,
+                count: usize,
+            ) -> Result<$crate::grant::WriteGrant<'_, Self>, $crate::TryPushError<()>> {
+                $crate::grant::WriteGrant::new(self, count)
+            }
+        }
+    };
+    (
+        @methods ($Handle:ident [$($before:ident),+] [$($after:ident),*] $T:ty [$($bounds:tt)+])
+        [$($receiver:tt)+] $this:ident
+    ) => {
+        impl<$($bounds)+, W: $crate::wait::Wait> $Handle<$($before,)+ W, $($after),*> {
             /// Pushes, waiting while there is no room.
             #[inline]
             pub fn push($($receiver)+, value: $T) -> Result<(), $crate::PushError<$T>> {
@@ -75,55 +126,74 @@ macro_rules! producer {
                 let mut end = $this;
                 $crate::Push::push_many(&mut end, values)
             }
+
+            /// Pushes what `values` gives, one by one, waiting while there is no room. Returns how many. If every consumer leaves,
+            /// the value that was refused comes back, and the iterator is asked for no more.
+            pub fn push_all(
+                $($receiver)+,
+                values: impl IntoIterator<Item = $T>,
+            ) -> Result<usize, $crate::PushError<$T>> {
+                let mut end = $this;
+                $crate::Push::push_all(&mut end, values)
+            }
         }
 
         #[cfg(feature = "std")]
-        impl<$T: $($bound)+> $Producer<$T, $crate::Park> {
+        impl<$($bounds)+> $Handle<$($before,)+ $crate::Park, $($after),*> {
             /// Pushes, pending while there is no room. Dropped before it is ready, it has pushed nothing.
             pub fn push_async($($receiver)+, value: $T) -> impl Future<Output = Result<(), $crate::PushError<$T>>> {
                 $crate::wait::Pushing::new($this, value)
             }
         }
     };
-    (@forward [$($reference:tt)?] $Producer:ident[$T:ident: $($bound:tt)+]) => {
-        $crate::wait::producer!(@end [$($reference)?] $Producer[$T: $($bound)+] {
+    (
+        @forward [$($reference:tt)?]
+        ($Handle:ident [$($before:ident),+] [$($after:ident),*] $T:ty [$($bounds:tt)+])
+    ) => {
+        $crate::wait::producer!(@end [$($reference)?] ($Handle [$($before),+] [$($after),*] $T [$($bounds)+]) {
             #[inline]
             fn try_push_slice(&mut self, values: &[$T]) -> Result<usize, $crate::TryPushError<()>>
             where
                 $T: Copy,
             {
-                $Producer::<$T, W>::try_push_slice(self, values)
+                $Handle::try_push_slice(self, values)
             }
 
             fn try_push_many(&mut self, values: &mut alloc::vec::Vec<$T>) -> Result<usize, $crate::TryPushError<()>> {
-                $Producer::<$T, W>::try_push_many(self, values)
+                $Handle::try_push_many(self, values)
             }
         });
     };
-    (@end [$($reference:tt)?] $Producer:ident[$T:ident: $($bound:tt)+] { $($batches:tt)* }) => {
-        impl<$T: $($bound)+, W: $crate::wait::Wait> $crate::Push for $($reference)? $Producer<$T, W> {
+    (
+        @end [$($reference:tt)?]
+        ($Handle:ident [$($before:ident),+] [$($after:ident),*] $T:ty [$($bounds:tt)+])
+        { $($batches:tt)* }
+    ) => {
+        impl<$($bounds)+, W: $crate::wait::Wait> $crate::Push
+            for $($reference)? $Handle<$($before,)+ W, $($after),*>
+        {
             type Item = $T;
             type Wait = W;
 
             #[inline]
             fn try_push(&mut self, value: $T) -> Result<(), $crate::TryPushError<$T>> {
-                $Producer::<$T, W>::try_push(self, value)
+                $Handle::try_push(self, value)
             }
 
             fn may_push(&self) -> bool {
-                $Producer::<$T, W>::may_push(self)
+                $Handle::may_push(self)
             }
 
             fn is_closed(&self) -> bool {
-                $Producer::<$T, W>::is_closed(self)
+                $Handle::is_closed(self)
             }
 
             fn capacity(&self) -> usize {
-                $Producer::<$T, W>::capacity(self)
+                $Handle::capacity(self)
             }
 
             fn strategy(&self) -> &W {
-                $Producer::<$T, W>::strategy(self)
+                $Handle::strategy(self)
             }
 
             $($batches)*
@@ -137,28 +207,41 @@ macro_rules! producer {
 /// `is_closed`, `capacity`, `may_pop` and `strategy`; if it says `batches`, `try_pop_slice` and `try_pop_many` too, and otherwise
 /// it gets them, one pop at a time.
 macro_rules! consumer {
-    (exclusive $Consumer:ident[$T:ident: $($bound:tt)+]) => {
-        $crate::wait::consumer!(@batches $Consumer[$T: $($bound)+] [&mut self] self);
-        $crate::wait::consumer!(@methods $Consumer[$T: $($bound)+] [&mut self] self);
-        $crate::wait::consumer!(@end [] $Consumer[$T: $($bound)+] {});
+    ($mode:ident $Handle:ident[$T:ident: $($bound:tt)+]) => {
+        $crate::wait::consumer!($mode ($Handle [$T] [] $T [$T: $($bound)+]));
     };
-    (shared $Consumer:ident[$T:ident: $($bound:tt)+]) => {
-        $crate::wait::consumer!(@batches $Consumer[$T: $($bound)+] [&self] self);
-        $crate::wait::consumer!(@methods $Consumer[$T: $($bound)+] [&self] self);
-        $crate::wait::consumer!(@end [] $Consumer[$T: $($bound)+] {});
-        $crate::wait::consumer!(@end [&] $Consumer[$T: $($bound)+] {});
+    ($mode:ident $batches:ident $Handle:ident[$T:ident: $($bound:tt)+]) => {
+        $crate::wait::consumer!($mode $batches ($Handle [$T] [] $T [$T: $($bound)+]));
     };
-    (exclusive batches $Consumer:ident[$T:ident: $($bound:tt)+]) => {
-        $crate::wait::consumer!(@methods $Consumer[$T: $($bound)+] [&mut self] self);
-        $crate::wait::consumer!(@forward [] $Consumer[$T: $($bound)+]);
+    (exclusive $handle:tt) => {
+        $crate::wait::consumer!(@batches $handle [&mut self] self);
+        $crate::wait::consumer!(@methods $handle [&mut self] self);
+        $crate::wait::consumer!(@end [] $handle {});
     };
-    (shared batches $Consumer:ident[$T:ident: $($bound:tt)+]) => {
-        $crate::wait::consumer!(@methods $Consumer[$T: $($bound)+] [&self] self);
-        $crate::wait::consumer!(@forward [] $Consumer[$T: $($bound)+]);
-        $crate::wait::consumer!(@forward [&] $Consumer[$T: $($bound)+]);
+    (shared $handle:tt) => {
+        $crate::wait::consumer!(@batches $handle [&self] self);
+        $crate::wait::consumer!(@methods $handle [&self] self);
+        $crate::wait::consumer!(@end [] $handle {});
+        $crate::wait::consumer!(@end [&] $handle {});
     };
-    (@batches $Consumer:ident[$T:ident: $($bound:tt)+] [$($receiver:tt)+] $this:ident) => {
-        impl<$T: $($bound)+, W: $crate::wait::Wait> $Consumer<$T, W> {
+    (exclusive runs $handle:tt) => {
+        $crate::wait::consumer!(@runs $handle);
+        $crate::wait::consumer!(exclusive batches $handle);
+    };
+    (exclusive batches $handle:tt) => {
+        $crate::wait::consumer!(@methods $handle [&mut self] self);
+        $crate::wait::consumer!(@forward [] $handle);
+    };
+    (shared batches $handle:tt) => {
+        $crate::wait::consumer!(@methods $handle [&self] self);
+        $crate::wait::consumer!(@forward [] $handle);
+        $crate::wait::consumer!(@forward [&] $handle);
+    };
+    (
+        @batches ($Handle:ident [$($before:ident),+] [$($after:ident),*] $T:ty [$($bounds:tt)+])
+        [$($receiver:tt)+] $this:ident
+    ) => {
+        impl<$($bounds)+, W: $crate::wait::Wait> $Handle<$($before,)+ W, $($after),*> {
             /// Pops what is there, up to `limit` items, onto the end of `into`. Returns how many: at least one, unless
             /// `limit` is zero.
             pub fn try_pop_many(
@@ -178,8 +261,47 @@ macro_rules! consumer {
             }
         }
     };
-    (@methods $Consumer:ident[$T:ident: $($bound:tt)+] [$($receiver:tt)+] $this:ident) => {
-        impl<$T: $($bound)+, W: $crate::wait::Wait> $Consumer<$T, W> {
+    (@runs ($Handle:ident [$($before:ident),+] [$($after:ident),*] $T:ty [$($bounds:tt)+])) => {
+        impl<$($bounds)+, W: $crate::wait::Wait> $Handle<$($before,)+ W, $($after),*> {
+            /// Moves what is there into `into`, from the first place on, dropping what was in those places. Returns how many:
+            /// at least one, unless `into` is empty.
+            #[inline]
+            pub fn try_pop_slice(&mut self, into: &mut [$T]) -> Result<usize, $crate::TryPopError> {
+                $crate::grant::pop_slice(self, into)
+            }
+
+            /// Pops what is there, up to `limit` items, onto the end of `into`. Returns how many: at least one, unless
+            /// `limit` is zero.
+            pub fn try_pop_many(
+                &mut self,
+                into: &mut alloc::vec::Vec<$T>,
+                limit: usize,
+            ) -> Result<usize, $crate::TryPopError> {
+                $crate::grant::pop_many(self, into, limit)
+            }
+
+            /// Gives up to `count` items, at least one, to be read in place. More may be waiting than that: all items of a
+            /// grant lie next to each other.
+            #[cfg(not(loom))]
+            pub fn readable(
+                &mut self,
+                count: usize,
+            ) -> Result<$crate::grant::ReadGrant<'_, Self>, $crate::TryPopError> {
+                $crate::grant::ReadGrant::new(self, count)
+            }
+
+            /// The oldest item, left where it is.
+            #[cfg(not(loom))]
+            pub fn peek(&mut self) -> Result<&$T, $crate::TryPopError> {
+                $crate::grant::peek(self)
+            }
+        }
+    };
+    (
+        @methods ($Handle:ident [$($before:ident),+] [$($after:ident),*] $T:ty [$($bounds:tt)+])
+        [$($receiver:tt)+] $this:ident
+    ) => {
+        impl<$($bounds)+, W: $crate::wait::Wait> $Handle<$($before,)+ W, $($after),*> {
             /// Pops the oldest item, waiting while there is none.
             #[inline]
             pub fn pop($($receiver)+) -> Result<$T, $crate::PopError> {
@@ -207,10 +329,20 @@ macro_rules! consumer {
                 let mut end = $this;
                 $crate::Pop::pop_many(&mut end, into, limit)
             }
+
+            /// The items as they come, waiting for each. Ends when every producer is gone and the queue is drained.
+            pub fn iter($($receiver)+) -> impl Iterator<Item = $T> {
+                $crate::wait::Iter::new($this)
+            }
+
+            /// The items that are there. Ends where a `try_pop` says why not.
+            pub fn try_iter($($receiver)+) -> impl Iterator<Item = $T> {
+                $crate::wait::TryIter::new($this)
+            }
         }
 
         #[cfg(feature = "std")]
-        impl<$T: $($bound)+> $Consumer<$T, $crate::Park> {
+        impl<$($bounds)+> $Handle<$($before,)+ $crate::Park, $($after),*> {
             /// Pops the oldest item, pending while there is none. Dropped before it is ready, it has popped nothing.
             pub fn pop_async($($receiver)+) -> impl Future<Output = Result<$T, $crate::PopError>> {
                 $crate::wait::Popping::new($this)
@@ -227,46 +359,55 @@ macro_rules! consumer {
             }
         }
     };
-    (@forward [$($reference:tt)?] $Consumer:ident[$T:ident: $($bound:tt)+]) => {
-        $crate::wait::consumer!(@end [$($reference)?] $Consumer[$T: $($bound)+] {
+    (
+        @forward [$($reference:tt)?]
+        ($Handle:ident [$($before:ident),+] [$($after:ident),*] $T:ty [$($bounds:tt)+])
+    ) => {
+        $crate::wait::consumer!(@end [$($reference)?] ($Handle [$($before),+] [$($after),*] $T [$($bounds)+]) {
             fn try_pop_many(
                 &mut self,
                 into: &mut alloc::vec::Vec<$T>,
                 limit: usize,
             ) -> Result<usize, $crate::TryPopError> {
-                $Consumer::<$T, W>::try_pop_many(self, into, limit)
+                $Handle::try_pop_many(self, into, limit)
             }
 
             #[inline]
             fn try_pop_slice(&mut self, into: &mut [$T]) -> Result<usize, $crate::TryPopError> {
-                $Consumer::<$T, W>::try_pop_slice(self, into)
+                $Handle::try_pop_slice(self, into)
             }
         });
     };
-    (@end [$($reference:tt)?] $Consumer:ident[$T:ident: $($bound:tt)+] { $($batches:tt)* }) => {
-        impl<$T: $($bound)+, W: $crate::wait::Wait> $crate::Pop for $($reference)? $Consumer<$T, W> {
+    (
+        @end [$($reference:tt)?]
+        ($Handle:ident [$($before:ident),+] [$($after:ident),*] $T:ty [$($bounds:tt)+])
+        { $($batches:tt)* }
+    ) => {
+        impl<$($bounds)+, W: $crate::wait::Wait> $crate::Pop
+            for $($reference)? $Handle<$($before,)+ W, $($after),*>
+        {
             type Item = $T;
             type Wait = W;
 
             #[inline]
             fn try_pop(&mut self) -> Result<$T, $crate::TryPopError> {
-                $Consumer::<$T, W>::try_pop(self)
+                $Handle::try_pop(self)
             }
 
             fn may_pop(&self) -> bool {
-                $Consumer::<$T, W>::may_pop(self)
+                $Handle::may_pop(self)
             }
 
             fn is_closed(&self) -> bool {
-                $Consumer::<$T, W>::is_closed(self)
+                $Handle::is_closed(self)
             }
 
             fn capacity(&self) -> usize {
-                $Consumer::<$T, W>::capacity(self)
+                $Handle::capacity(self)
             }
 
             fn strategy(&self) -> &W {
-                $Consumer::<$T, W>::strategy(self)
+                $Handle::strategy(self)
             }
 
             $($batches)*

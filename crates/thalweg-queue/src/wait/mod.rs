@@ -83,6 +83,7 @@
 mod ends;
 #[cfg(feature = "std")]
 mod future;
+mod iter;
 mod methods;
 #[cfg(feature = "std")]
 mod park;
@@ -90,6 +91,7 @@ mod park;
 pub use ends::{Pop, Push};
 #[cfg(feature = "std")]
 pub use future::{Popping, PoppingMany, Pushing};
+pub use iter::{Iter, TryIter};
 pub(crate) use methods::{consumer, producer};
 #[cfg(feature = "std")]
 pub use park::Park;

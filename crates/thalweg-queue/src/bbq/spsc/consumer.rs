@@ -1,12 +1,12 @@
 //! The reading end.
 
-#[cfg(not(loom))]
-use super::grant::ReadGrant;
 use super::ring::{Place, Ring};
 use crate::TryPopError;
+use crate::grant::Read;
 use crate::wait::{Side, Wait, Yield};
-use alloc::vec::Vec;
 use core::fmt;
+#[cfg(not(loom))]
+use thalweg_sync::hint::Access;
 use thalweg_sync::spin;
 use thalweg_sync::sync::Arc;
 
@@ -14,13 +14,13 @@ use thalweg_sync::sync::Arc;
 ///
 /// Like the producer it moves between threads but cannot be cloned.
 pub struct Consumer<T: Send, W: Wait = Yield> {
-    pub(super) ring: Arc<Ring<T, W>>,
+    ring: Arc<Ring<T, W>>,
     /// The next entry to read.
-    pub(super) next: Place,
+    next: Place,
     /// How many items from there on are seen committed. They end with the block.
-    pub(super) ready: usize,
+    ready: usize,
     /// How many entries of the block are left.
-    pub(super) left: usize,
+    left: usize,
     /// Twice as many pauses as are made before the next look: one look that finds few is not a reason yet.
     slip: u32,
 }
@@ -49,89 +49,6 @@ impl<T: Send, W: Wait> Consumer<T, W> {
         let item = unsafe { self.ring.read(entry) };
         self.release(1);
         Ok(item)
-    }
-
-    /// Moves what is there into `into`, from the first place on, dropping what was in those places. Returns how many: at least
-    /// one, unless `into` is empty.
-    ///
-    /// ```
-    /// let (mut tx, mut rx) = thalweg_queue::bbq::spsc(2, 4)?;
-    /// tx.try_push_slice(&[1, 2, 3])?;
-    /// let mut numbers = [0; 8];
-    /// assert_eq!(rx.try_pop_slice(&mut numbers)?, 3);
-    /// assert_eq!(numbers[..4], [1, 2, 3, 0]);
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    pub fn try_pop_slice(&mut self, into: &mut [T]) -> Result<usize, TryPopError> {
-        self.pop_batch(into.len(), |done, mut items| {
-            #[cfg(not(loom))]
-            if !core::mem::needs_drop::<T>() {
-                return items.copy_into(&mut into[done..]);
-            }
-            for (place, item) in into[done..].iter_mut().zip(items.by_ref()) {
-                *place = item;
-            }
-        })
-    }
-
-    /// Pops what is there, up to `limit` items, onto the end of `into`. Returns how many: at least one, unless `limit` is zero.
-    pub fn try_pop_many(&mut self, into: &mut Vec<T>, limit: usize) -> Result<usize, TryPopError> {
-        self.pop_batch(limit, |_, items| into.extend(items))
-    }
-
-    /// Hands up to `limit` items to `take`, block by block, with the count of those that came before.
-    #[inline]
-    fn pop_batch(&mut self, limit: usize, mut take: impl FnMut(usize, Items<'_, T, W>)) -> Result<usize, TryPopError> {
-        let mut done = 0;
-        while done < limit {
-            if self.ready == 0 {
-                match self.look() {
-                    Ok(()) => {}
-                    Err(refused) if done == 0 => return Err(refused),
-                    Err(_) => break,
-                }
-            }
-            let count = self.ready.min(limit - done);
-            let lines = self.ready.saturating_sub(Ring::<T, W>::AHEAD).min(count);
-            for entry in (self.next.entry..self.next.entry + lines).step_by(Ring::<T, W>::PER_LINE) {
-                self.ring.ask_to_read(entry + Ring::<T, W>::AHEAD);
-            }
-            take(done, Items { end: self, taken: 0, count });
-            done += count;
-        }
-        Ok(done)
-    }
-
-    /// The oldest item, left where it is.
-    ///
-    /// ```
-    /// # #[cfg(not(loom))] {
-    /// let (mut tx, mut rx) = thalweg_queue::bbq::spsc(2, 4)?;
-    /// tx.push("tick")?;
-    /// assert_eq!(rx.peek()?, &"tick");
-    /// assert_eq!(rx.pop()?, "tick");
-    /// # }
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    #[cfg(not(loom))]
-    pub fn peek(&mut self) -> Result<&T, TryPopError> {
-        if self.ready == 0 {
-            self.look()?;
-        }
-        // SAFETY: seen committed, so the entry is ours (S1), and nobody moves the item while the borrow of the handle lasts.
-        Ok(unsafe {
-            &*self.ring.memory(self.next.entry..self.next.entry + 1, thalweg_sync::hint::Access::Read).cast::<T>()
-        })
-    }
-
-    /// Gives up to `count` items, at least one, to be read in place. All lie in one block, so more may be waiting than that.
-    #[cfg(not(loom))]
-    pub fn readable(&mut self, count: usize) -> Result<ReadGrant<'_, T, W>, TryPopError> {
-        if self.ready == 0 {
-            self.look()?;
-        }
-        let count = count.clamp(1, self.ready);
-        Ok(ReadGrant::new(self, count))
     }
 
     /// Sees what is committed in the block: at least one item, or an error.
@@ -165,7 +82,7 @@ impl<T: Send, W: Wait> Consumer<T, W> {
 
     /// Moves past `count` items, which are moved out, and gives the block back if it is over.
     #[inline(always)]
-    pub(super) fn release(&mut self, count: usize) {
+    fn release(&mut self, count: usize) {
         self.next.position = self.next.position.wrapping_add(count as u64);
         self.next.entry += count;
         self.ready -= count;
@@ -207,50 +124,40 @@ impl<T: Send, W: Wait> Consumer<T, W> {
     }
 }
 
-/// Items on their way out of one block. When dropped, also by a panic of whoever takes them, the consumer moves past those that
-/// were taken, and drops the others.
-struct Items<'a, T: Send, W: Wait> {
-    end: &'a mut Consumer<T, W>,
-    taken: usize,
-    count: usize,
-}
-
-#[cfg(not(loom))]
-impl<T: Send, W: Wait> Items<'_, T, W> {
-    /// Moves all of them, of which none is taken yet, into the first places of `into`, which has as many and nothing to drop.
-    #[inline]
-    fn copy_into(&mut self, into: &mut [T]) {
-        self.taken = self.count;
-        // SAFETY: `count` items from the consumer's next one on are ready, so the entries are ours (S1), and `drop` moves past
-        // them.
-        unsafe { self.end.ring.read_all(self.end.next.entry, &mut into[..self.count]) };
-    }
-}
-
-impl<T: Send, W: Wait> Iterator for Items<'_, T, W> {
+// SAFETY: the `ready` items from `next` on are seen committed in one block, so the entries are the consumer's (S1) and next to each
+// other.
+unsafe impl<T: Send, W: Wait> Read for Consumer<T, W> {
     type Item = T;
 
-    #[inline(always)]
-    fn next(&mut self) -> Option<T> {
-        if self.taken == self.count {
-            return None;
+    /// To the end of the block at most. Asks for the lines behind them.
+    #[inline]
+    fn ready(&mut self, count: usize) -> Result<usize, TryPopError> {
+        if self.ready == 0 {
+            self.look()?;
         }
-        let entry = self.end.next.entry + self.taken;
-        self.taken += 1;
-        // SAFETY: `count` items from the consumer's next one on are ready, so the entry is ours (S1), and `drop` moves past it.
-        Some(unsafe { self.end.ring.read(entry) })
+        let count = count.min(self.ready);
+        let lines = self.ready.saturating_sub(Ring::<T, W>::AHEAD).min(count);
+        for entry in (self.next.entry..self.next.entry + lines).step_by(Ring::<T, W>::PER_LINE) {
+            self.ring.ask_to_read(entry + Ring::<T, W>::AHEAD);
+        }
+        Ok(count)
     }
 
-    fn size_hint(&self) -> (usize, Option<usize>) {
-        (self.count - self.taken, Some(self.count - self.taken))
+    #[inline(always)]
+    unsafe fn read(&mut self, offset: usize) -> T {
+        // SAFETY: by the caller's promise the entry is ours (S1), and read once.
+        unsafe { self.ring.read(self.next.entry + offset) }
     }
-}
 
-impl<T: Send, W: Wait> ExactSizeIterator for Items<'_, T, W> {}
+    #[cfg(not(loom))]
+    #[inline]
+    unsafe fn items(&self, count: usize, access: Access) -> *mut T {
+        self.ring.memory(self.next.entry..self.next.entry + count, access).cast()
+    }
 
-impl<T: Send, W: Wait> Drop for Items<'_, T, W> {
-    fn drop(&mut self) {
-        self.end.release(self.taken);
+    #[inline(always)]
+    unsafe fn release(&mut self, count: usize) {
+        Consumer::release(self, count);
     }
 }
 
@@ -273,4 +180,4 @@ impl<T: Send, W: Wait> fmt::Debug for Consumer<T, W> {
     }
 }
 
-crate::wait::consumer!(exclusive batches Consumer[T: Send]);
+crate::wait::consumer!(exclusive runs Consumer[T: Send]);

@@ -33,7 +33,7 @@
 //! many items as there is room, or as there are, with one store of a cursor for each block they touch.
 //!
 //! [`Producer::reserve`] and [`Consumer::readable`] give the entries themselves, within one block, to be written or read in
-//! place. Whatever is not committed, or not released, when a grant is dropped, stays as it was.
+//! place: [grants](crate::grant).
 //!
 //! ```
 //! # #[cfg(not(loom))] {
@@ -66,14 +66,10 @@
 //! - **S3** `granted` of a block is written by the consumer only: the start of the round for which the block is free.
 
 mod consumer;
-#[cfg(not(loom))]
-mod grant;
 mod producer;
 mod ring;
 
 pub use consumer::Consumer;
-#[cfg(not(loom))]
-pub use grant::{ReadGrant, WriteGrant};
 pub use producer::Producer;
 
 use super::heuristic_blocks;

@@ -4,6 +4,8 @@ use super::super::cursor::Layout;
 use crate::BuildError;
 use crate::edges::edge;
 use crate::ends::Ends;
+#[cfg(not(loom))]
+use crate::grant;
 use crate::prefetch;
 use crate::wait::Wait;
 use alloc::boxed::Box;
@@ -167,29 +169,6 @@ impl<T, W: Wait> Ring<T, W> {
         });
     }
 
-    /// Copies `values` into the entries from `entry` on.
-    ///
-    /// # Safety
-    ///
-    /// The caller is the producer and owns as many entries from there on (S1).
-    #[inline]
-    pub(super) unsafe fn write_all(&self, entry: usize, values: &[T])
-    where
-        T: Copy,
-    {
-        #[cfg(not(loom))]
-        {
-            let entries = self.memory(entry..entry + values.len(), Access::Write);
-            // SAFETY: the entries are the caller's alone, and as many as the values.
-            unsafe { core::ptr::copy_nonoverlapping(values.as_ptr(), entries.cast(), values.len()) };
-        }
-        #[cfg(loom)]
-        for (entry, &value) in (entry..).zip(values) {
-            // SAFETY: the caller's promise.
-            unsafe { self.write(entry, value) };
-        }
-    }
-
     /// Moves the item out of `entry`.
     ///
     /// # Safety
@@ -201,29 +180,12 @@ impl<T, W: Wait> Ring<T, W> {
         self.entries[entry].with(|slot| unsafe { (*slot).assume_init_read() })
     }
 
-    /// Moves the items of as many entries from `entry` on into `into`, which has nothing to drop.
-    ///
-    /// # Safety
-    ///
-    /// As [`read`](Self::read), for each of them.
-    #[cfg(not(loom))]
-    #[inline]
-    pub(super) unsafe fn read_all(&self, entry: usize, into: &mut [T]) {
-        debug_assert!(!core::mem::needs_drop::<T>());
-        let entries = self.memory(entry..entry + into.len(), Access::Read);
-        // SAFETY: the entries are written, the caller's alone, and as many as the places.
-        unsafe { core::ptr::copy_nonoverlapping(entries.cast_const().cast(), into.as_mut_ptr(), into.len()) };
-    }
-
     /// Entries as memory, for grants and slices. An engine sees the range as touched.
     #[cfg(not(loom))]
     #[inline]
     #[track_caller]
     pub(super) fn memory(&self, entries: Range<usize>, access: Access) -> *mut MaybeUninit<T> {
-        let slots = &self.entries[entries];
-        thalweg_sync::hint::touch(slots.as_ptr().cast(), size_of_val(slots), access);
-        // A slot is transparent, and shared writing through this pointer is what it is for.
-        slots.as_ptr().cast::<MaybeUninit<T>>().cast_mut()
+        grant::memory(&self.entries[entries], access)
     }
 
     /// Notes where the consumer stopped, for the ring's own drop.

@@ -1,0 +1,136 @@
+//! Entries to be written or read where they are, without a copy into the queue or out of it.
+//!
+//! | | |
+//! |---|---|
+//! | `reserve(count)` | up to `count` entries to write, at least one: a [`WriteGrant`] |
+//! | [`WriteGrant::commit`] | pushes what is written, which may be less. Dropped instead, nothing is pushed |
+//! | `readable(count)` | up to `count` items to read, at least one: a [`ReadGrant`] |
+//! | [`ReadGrant::release`] | pops the first of them, which may be fewer. Dropped instead, all stay |
+//! | `peek()` | the oldest item, left where it is |
+//!
+//! The entries of a grant lie next to each other, so each queue says where its grants end before there is no more room, or no
+//! more items. The ends of queues for one producer and one consumer have them: [`bbq::spsc`](mod@crate::bbq::spsc),
+//! [`chunk_ring`](mod@crate::chunk_ring), [`lamport`](crate::lamport), [`fast_forward::in_place`](crate::fast_forward::in_place()),
+//! and a [`mesh`](mod@crate::mesh) of such. Queues for many have their own, where they can.
+//!
+//! ```
+//! let (mut tx, mut rx) = thalweg_queue::chunk_ring::with_chunks::<u8>(64, 128, thalweg_queue::chunk_ring::Most::Entries(128))?;
+//! let mut grant = tx.reserve(100)?; // 64: a grant ends with its chunk
+//! grant.extend(*b"in place");
+//! grant[0] = b'I';
+//! assert_eq!(grant.commit(), 8);
+//!
+//! assert_eq!(rx.peek(), Ok(&b'I'));
+//! let grant = rx.readable(usize::MAX)?;
+//! assert_eq!(&grant[..], b"In place");
+//! grant.release(3);
+//! assert_eq!(rx.pop(), Ok(b'p'));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! An item that is written in place is moved nowhere. A panic while a grant is filled, or in the destructor of an item that is
+//! released, leaves the queue usable and drops each item once.
+
+mod batch;
+#[cfg(not(loom))]
+mod read;
+#[cfg(not(loom))]
+mod write;
+
+pub(crate) use batch::{pop_many, pop_slice, push_many, push_slice};
+#[cfg(not(loom))]
+pub use read::ReadGrant;
+#[cfg(not(loom))]
+pub(crate) use read::peek;
+#[cfg(not(loom))]
+pub use write::WriteGrant;
+
+use crate::{TryPopError, TryPushError};
+#[cfg(not(loom))]
+use core::mem::MaybeUninit;
+#[cfg(not(loom))]
+use thalweg_sync::cell::Slot;
+#[cfg(not(loom))]
+use thalweg_sync::hint::Access;
+
+/// A writing end whose next entries lie next to each other.
+///
+/// # Safety
+///
+/// After [`room`](Self::room) has returned a count, as many entries from the next one on are the end's alone, until some of them are
+/// committed: those that are left then still are.
+pub unsafe trait Write {
+    /// What is pushed.
+    type Item;
+
+    /// How many entries can be written: up to `count`, and at least one.
+    fn room(&mut self, count: usize) -> Result<usize, TryPushError<()>>;
+
+    /// Writes the entry `offset` behind the next one.
+    ///
+    /// # Safety
+    ///
+    /// It is among those that `room` counted.
+    unsafe fn write(&mut self, offset: usize, value: Self::Item);
+
+    /// The next `count` entries as memory.
+    ///
+    /// # Safety
+    ///
+    /// They are among those that `room` counted.
+    #[cfg(not(loom))]
+    unsafe fn entries(&self, count: usize) -> *mut MaybeUninit<Self::Item>;
+
+    /// Pushes the next `count` entries, at least one.
+    ///
+    /// # Safety
+    ///
+    /// They are among those that `room` counted, and written.
+    unsafe fn commit(&mut self, count: usize);
+}
+
+/// A reading end whose next items lie next to each other.
+///
+/// # Safety
+///
+/// After [`ready`](Self::ready) has returned a count, as many entries from the next one on are the end's alone and hold items, until
+/// some of them are released: those that are left then still do.
+pub unsafe trait Read {
+    /// What is popped.
+    type Item;
+
+    /// How many items can be read: up to `count`, and at least one.
+    fn ready(&mut self, count: usize) -> Result<usize, TryPopError>;
+
+    /// Moves the item out that is `offset` behind the next one.
+    ///
+    /// # Safety
+    ///
+    /// It is among those that `ready` counted, and moved out once.
+    unsafe fn read(&mut self, offset: usize) -> Self::Item;
+
+    /// The next `count` items as memory, to be used as `access` says.
+    ///
+    /// # Safety
+    ///
+    /// They are among those that `ready` counted.
+    #[cfg(not(loom))]
+    unsafe fn items(&self, count: usize, access: Access) -> *mut Self::Item;
+
+    /// Gives the next `count` entries back, at least one.
+    ///
+    /// # Safety
+    ///
+    /// They are among those that `ready` counted, and their items are moved out or dropped, or will not be looked at again.
+    unsafe fn release(&mut self, count: usize);
+}
+
+/// Slots as memory, which an engine sees as touched.
+#[cfg(not(loom))]
+#[inline]
+#[track_caller]
+pub(crate) fn memory<T>(slots: &[Slot<MaybeUninit<T>>], access: Access) -> *mut MaybeUninit<T> {
+    thalweg_sync::hint::touch(slots.as_ptr().cast(), size_of_val(slots), access);
+    // A slot is transparent, and shared writing through this pointer is what it is for.
+    slots.as_ptr().cast::<MaybeUninit<T>>().cast_mut()
+}

@@ -1,0 +1,136 @@
+//! Writing in place.
+
+use super::Write;
+use crate::TryPushError;
+use core::fmt;
+use core::mem::{ManuallyDrop, MaybeUninit};
+use core::ops::{Deref, DerefMut};
+
+/// Entries to be written in place. Made by the `reserve` of a producer.
+///
+/// It is filled from its first entry on, as a vector is; [`commit`](Self::commit) pushes what was written. Dropped instead, it
+/// drops what was written, and nothing is pushed; so does a panic in whatever fills it.
+#[must_use = "nothing is pushed until it is committed"]
+pub struct WriteGrant<'a, E: Write> {
+    end: &'a mut E,
+    count: usize,
+    written: usize,
+}
+
+impl<'a, E: Write> WriteGrant<'a, E> {
+    /// Up to `count` entries of `end`, at least one.
+    pub(crate) fn new(end: &'a mut E, count: usize) -> Result<Self, TryPushError<()>> {
+        let count = end.room(count.max(1))?;
+        Ok(Self { end, count, written: 0 })
+    }
+
+    fn entries(&self) -> *mut MaybeUninit<E::Item> {
+        // SAFETY: `room` counted them, and none is committed before the grant is over.
+        unsafe { self.end.entries(self.count) }
+    }
+
+    /// How many entries there are.
+    pub fn capacity(&self) -> usize {
+        self.count
+    }
+
+    /// Writes the next entry. Gives the value back if all are written.
+    pub fn push(&mut self, value: E::Item) -> Result<(), E::Item> {
+        match self.uninit().first_mut() {
+            Some(entry) => {
+                entry.write(value);
+                self.written += 1;
+                Ok(())
+            }
+            None => Err(value),
+        }
+    }
+
+    /// Writes what the iterator gives, until either ends. An item is taken from the iterator only if there is an entry for it.
+    /// Returns how many.
+    ///
+    /// ```
+    /// let (mut tx, mut rx) = thalweg_queue::bbq::spsc(2, 4)?;
+    /// let mut lines = "three\nshort\nlines".lines();
+    /// let mut grant = tx.reserve(8)?; // four, the rest of the block
+    /// assert_eq!(grant.extend(&mut lines), 3);
+    /// grant.commit();
+    /// assert_eq!(rx.pop()?, "three");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn extend(&mut self, values: impl IntoIterator<Item = E::Item>) -> usize {
+        let before = self.written;
+        let mut values = values.into_iter();
+        while self.written < self.count
+            && let Some(value) = values.next()
+        {
+            // There is an entry for it.
+            let _ = self.push(value);
+        }
+        self.written - before
+    }
+
+    /// The entries that are not written yet, for code that writes them itself; then [`assume_written`](Self::assume_written).
+    pub fn uninit(&mut self) -> &mut [MaybeUninit<E::Item>] {
+        // SAFETY: the entries are the end's alone, which the grant borrows; they live as long as its queue.
+        unsafe { core::slice::from_raw_parts_mut(self.entries().add(self.written), self.count - self.written) }
+    }
+
+    /// Says that the next `count` entries are written.
+    ///
+    /// # Safety
+    ///
+    /// They are, through [`uninit`](Self::uninit).
+    ///
+    /// # Panics
+    ///
+    /// If there are not so many.
+    pub unsafe fn assume_written(&mut self, count: usize) {
+        assert!(count <= self.count - self.written, "{count} entries are more than are left");
+        self.written += count;
+    }
+
+    /// Pushes what is written. Returns how many items.
+    pub fn commit(self) -> usize {
+        let this = ManuallyDrop::new(self);
+        // SAFETY: a wrapper that is not dropped does not use its reference again.
+        let end = unsafe { core::ptr::read(&this.end) };
+        if this.written > 0 {
+            // SAFETY: `room` counted at least so many, and they are written.
+            unsafe { end.commit(this.written) };
+        }
+        this.written
+    }
+}
+
+impl<E: Write> Deref for WriteGrant<'_, E> {
+    type Target = [E::Item];
+
+    /// What is written.
+    fn deref(&self) -> &[E::Item] {
+        // SAFETY: as in `uninit`; the first `written` entries are written.
+        unsafe { core::slice::from_raw_parts(self.entries().cast(), self.written) }
+    }
+}
+
+impl<E: Write> DerefMut for WriteGrant<'_, E> {
+    fn deref_mut(&mut self) -> &mut [E::Item] {
+        // SAFETY: as in `deref`, and the grant is borrowed exclusively.
+        unsafe { core::slice::from_raw_parts_mut(self.entries().cast(), self.written) }
+    }
+}
+
+impl<E: Write> Drop for WriteGrant<'_, E> {
+    fn drop(&mut self) {
+        let written: *mut [E::Item] = &mut **self;
+        self.written = 0;
+        // SAFETY: these items are ours, and nobody sees them any more.
+        unsafe { written.drop_in_place() };
+    }
+}
+
+impl<E: Write> fmt::Debug for WriteGrant<'_, E> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("WriteGrant").field("capacity", &self.count).field("written", &self.written).finish()
+    }
+}
