@@ -37,7 +37,16 @@ pub fn timed<R>(work: impl FnOnce() -> R) -> (R, Timing) {
 }
 
 fn cpu_time() -> Duration {
-    let time = rustix::time::clock_gettime(rustix::time::ClockId::ProcessCPUTime);
+    read(rustix::time::ClockId::ProcessCPUTime)
+}
+
+/// CPU time of the calling thread so far, user and system.
+pub fn thread_cpu_time() -> Duration {
+    read(rustix::time::ClockId::ThreadCPUTime)
+}
+
+fn read(clock: rustix::time::ClockId) -> Duration {
+    let time = rustix::time::clock_gettime(clock);
     Duration::new(time.tv_sec as u64, time.tv_nsec as u32)
 }
 

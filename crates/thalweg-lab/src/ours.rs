@@ -6,9 +6,9 @@ use serde_json::{Value, json};
 use thalweg::prelude::*;
 
 use crate::harness::{BoxError, Contender, Role, Sample};
-use crate::machine::{Timing, timed};
+use crate::machine::{Placement, timed};
 use crate::peers::{CAPACITY, Checked};
-use crate::workloads::{Chain, Check, Digest, Farm, Fir, FirChain, Stamped, Text, Trickle};
+use crate::workloads::{Chain, Check, Digest, Farm, Fir, FirChain, Stamped, Text, Trickle, Trickled};
 
 /// How a graph is run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -106,19 +106,21 @@ fn connect<T: Send + 'static>(graph: &mut Graph<'_>, source: Source<T>, stages: 
 /// The chain of light stages.
 pub fn chain(chain: Chain, style: Style, setting: Setting) -> Checked {
     let scheme = setting.build()?;
-    let (check, timing) = timed(|| -> Result<Check, BoxError> {
-        let mut check = chain.check(0..chain.messages);
-        let mut graph = Graph::new();
-        let source = graph.source(Chain::source(0..chain.messages));
-        let stages: Vec<Node<u64, u64>> = (0..chain.stages).map(|_| style.stage(&mut graph, Chain::stage)).collect();
-        let sink = graph.sink(|v: u64| check.add(v));
-        connect(&mut graph, source, &stages, sink);
-        graph.run(scheme)?;
-        drop(graph);
-        Ok(check)
-    });
+    let (check, timing) = timed(|| run_chain(chain, 0..chain.messages, style, scheme));
     chain.verify(&[check?])?;
     Ok(timing)
+}
+
+fn run_chain(chain: Chain, part: std::ops::Range<u64>, style: Style, scheme: Scheme) -> Result<Check, BoxError> {
+    let mut check = chain.check(part.clone());
+    let mut graph = Graph::new();
+    let source = graph.source(Chain::source(part));
+    let stages: Vec<Node<u64, u64>> = (0..chain.stages).map(|_| style.stage(&mut graph, Chain::stage)).collect();
+    let sink = graph.sink(|v: u64| check.add(v));
+    connect(&mut graph, source, &stages, sink);
+    graph.run(scheme)?;
+    drop(graph);
+    Ok(check)
 }
 
 /// A contender that runs [`chain`].
@@ -127,6 +129,25 @@ pub fn on_chain(name: &str, workload: Chain, style: Style, setting: Setting) -> 
     Contender::new(Role::Ours, setting.name(name), params, move || {
         Ok(Sample::nanos_per(chain(workload, style, setting)?, workload.handovers()))
     })
+}
+
+/// The chain in halves: two graphs at once, of one worker each, on a CPU of their own. They share nothing, so this is what the two CPUs
+/// have to give.
+pub fn halves(chain: Chain, style: Style) -> Checked {
+    let halfway = chain.messages / 2;
+    let half = |cpu: usize, part: std::ops::Range<u64>| -> Result<Check, BoxError> {
+        Placement::TwoCpus.pin(cpu, 2);
+        run_chain(chain, part, style, Scheme::default().workers(1))
+    };
+    let (checks, timing) = timed(|| -> Result<_, BoxError> {
+        std::thread::scope(|scope| {
+            let first = scope.spawn(|| half(0, 0..halfway).map_err(|error| error.to_string()));
+            let second = half(1, halfway..chain.messages)?;
+            Ok([first.join().expect("a graph's failure is an error, not a panic")?, second])
+        })
+    });
+    chain.verify(&checks?)?;
+    Ok(timing)
 }
 
 /// The chain with one stage, fused by the compiler.
@@ -201,6 +222,33 @@ pub fn on_farm(name: &str, workload: Farm, ordered: bool, setting: Setting, righ
     })
 }
 
+/// The farm's work in one sequential kernel: nearly all there is to do, and no two workers may do it.
+pub fn lopsided(farm: Farm, setting: Setting, right: &Digest) -> Checked {
+    let scheme = setting.build()?;
+    let (digest, timing) = timed(|| -> Result<Digest, BoxError> {
+        let mut digest = Digest::default();
+        let mut graph = Graph::new();
+        let source = graph.source(0..farm.messages);
+        let work = graph.map(Farm::work);
+        let sink = graph.sink(|v: u64| digest.add(v));
+        graph += source >> work >> sink;
+        graph.run(scheme)?;
+        drop(graph);
+        Ok(digest)
+    });
+    digest?.verify(right, true)?;
+    Ok(timing)
+}
+
+/// A contender that runs [`lopsided`].
+pub fn on_lopsided(name: &str, workload: Farm, setting: Setting, right: Digest) -> Contender {
+    let params = params(setting, json!({ "messages": workload.messages }));
+    Contender::new(Role::Ours, setting.name(name), params, move || {
+        let timing = lopsided(workload, setting, &right)?;
+        Ok(Sample { figures: vec![timing.nanos_per(workload.messages), timing.cpus()], cpus: Some(timing.cpus()) })
+    })
+}
+
 /// The search.
 pub fn search(text: &Text) -> Checked {
     let finder = Text::finder();
@@ -219,8 +267,8 @@ pub fn search(text: &Text) -> Checked {
     Ok(timing)
 }
 
-/// The trickle through two stages and a sink. The sorted delays, and what it cost.
-pub fn trickle(messages: u64) -> Result<(Vec<u64>, Timing), BoxError> {
+/// The trickle through two stages and a sink.
+pub fn trickle(messages: u64) -> Result<Trickled, BoxError> {
     let trickle = Trickle::new(messages);
     let (result, timing) = timed(|| -> Result<(), BoxError> {
         let mut graph = Graph::new();
@@ -240,7 +288,7 @@ pub fn trickle(messages: u64) -> Result<(Vec<u64>, Timing), BoxError> {
         })
     });
     result?;
-    Ok((trickle.delays()?, timing))
+    trickle.outcome(timing)
 }
 
 /// Three stages behind an open inlet that gets nothing for `time`.

@@ -8,6 +8,7 @@ use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
 use crate::harness::BoxError;
+use crate::machine::{Timing, thread_cpu_time};
 
 /// A chain of light stages over `u64`: a source counts up, every stage applies [`Chain::stage`], a sink sums.
 #[derive(Clone, Copy, Debug)]
@@ -344,6 +345,18 @@ pub struct Stamped {
 pub struct Trickle {
     messages: u64,
     delays: Mutex<Vec<u64>>,
+    sender: Mutex<Duration>,
+}
+
+/// What a trickle gave.
+#[derive(Clone, Debug)]
+pub struct Trickled {
+    /// Nanoseconds from the sending thread to the sink, sorted.
+    pub delays: Vec<u64>,
+    /// What all of it took.
+    pub timing: Timing,
+    /// CPU time of the thread outside that sends: it sleeps, wakes, sends, and wakes whoever receives.
+    pub sender: Duration,
 }
 
 impl Trickle {
@@ -352,17 +365,18 @@ impl Trickle {
 
     /// A trickle of `messages` messages.
     pub fn new(messages: u64) -> Self {
-        Self { messages, delays: Mutex::new(Vec::with_capacity(messages as usize)) }
+        Self { messages, delays: Mutex::new(Vec::with_capacity(messages as usize)), sender: Mutex::default() }
     }
 
     /// Sends them all through `send`, each at its time.
     pub fn drive<E: Into<BoxError>>(&self, mut send: impl FnMut(Stamped) -> Result<(), E>) -> Result<(), BoxError> {
-        let start = Instant::now();
+        let (before, start) = (thread_cpu_time(), Instant::now());
         for number in 0..self.messages {
             let due = start + Self::PERIOD * (number as u32 + 1);
             std::thread::sleep(due.saturating_duration_since(Instant::now()));
             send(Stamped { number, sent: Instant::now() }).map_err(Into::into)?;
         }
+        *self.sender.lock().expect("no holder panics") = thread_cpu_time().saturating_sub(before);
         Ok(())
     }
 
@@ -377,14 +391,15 @@ impl Trickle {
         Ok(())
     }
 
-    /// The delays in nanoseconds, sorted, if every message arrived.
-    pub fn delays(self) -> Result<Vec<u64>, BoxError> {
+    /// What it gave, if every message arrived.
+    pub fn outcome(self, timing: Timing) -> Result<Trickled, BoxError> {
         let mut delays = self.delays.into_inner().expect("no holder panics");
         if delays.len() as u64 != self.messages {
             return Err(format!("{} messages arrived, not {}", delays.len(), self.messages).into());
         }
         delays.sort_unstable();
-        Ok(delays)
+        let sender = self.sender.into_inner().expect("no holder panics");
+        Ok(Trickled { delays, timing, sender })
     }
 }
 
@@ -464,6 +479,6 @@ mod tests {
         let trickle = Trickle::new(2);
         trickle.arrived(Stamped { number: 0, sent: Instant::now() }).unwrap();
         assert!(trickle.arrived(Stamped { number: 2, sent: Instant::now() }).is_err());
-        assert_eq!(trickle.delays().unwrap_err().to_string(), "1 messages arrived, not 2");
+        assert_eq!(trickle.outcome(Timing::default()).unwrap_err().to_string(), "1 messages arrived, not 2");
     }
 }

@@ -94,4 +94,33 @@ mod tests {
         assert!(four * 2 < one, "{four} ns with four workers, {one} with one");
         assert_eq!(four, nanos(2));
     }
+
+    /// CPUs that `stage`, of 20 000 cycles, keeps busy on eight hardware threads when nobody says how many workers there are.
+    fn cpus(build: fn(&mut Graph<'static>) -> Node<u64, u64>) -> f64 {
+        let client = move || {
+            let mut graph = Graph::new();
+            let numbers = graph.source(0..20_000_u64);
+            let stage = build(&mut graph);
+            let sink = graph.sink(|_: u64| ());
+            graph += numbers >> stage >> sink;
+            graph.run(Scheme::default()).expect("the graph runs to its end");
+        };
+        let machine = Machine::named("x86-88t").unwrap();
+        let report = thalweg_sim::Simulation::new(machine).threads(8).stack_bytes(1 << 20).run(client);
+        let busy: u64 = report.per_thread.iter().map(|thread| thread.ended - thread.started - thread.off).sum();
+        busy as f64 / report.nanos as f64
+    }
+
+    #[test]
+    fn the_default_takes_as_many_cores_as_help() {
+        fn costly(x: u64) -> u64 {
+            hint::work(20_000);
+            x
+        }
+        // Nearly all the work is in one kernel that only one worker may run.
+        let alone = cpus(|graph| graph.map(costly));
+        assert!(alone < 1.1, "{alone} CPUs for one sequential kernel");
+        let spread = cpus(|graph| graph.parallel(|x: u64, out: &mut Output<u64>| out.push(costly(x))));
+        assert!(spread > 6.0, "{spread} CPUs for one parallel kernel");
+    }
 }

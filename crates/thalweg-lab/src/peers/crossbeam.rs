@@ -6,9 +6,9 @@ use std::time::Duration;
 use crossbeam_channel::{Receiver, Sender, bounded};
 
 use crate::harness::BoxError;
-use crate::machine::{Placement, Timing, timed};
+use crate::machine::{Placement, timed};
 use crate::peers::{CAPACITY, Checked};
-use crate::workloads::{Chain, Digest, Farm, Stamped, Text, Trickle};
+use crate::workloads::{Chain, Digest, Farm, Stamped, Text, Trickle, Trickled};
 
 /// Forwards what `stage` makes of each message until either side is gone.
 fn forward<T, U>(input: Receiver<T>, tx: Sender<U>, mut stage: impl FnMut(T) -> U) {
@@ -86,8 +86,8 @@ pub fn search(text: &Text, workers: usize) -> Checked {
     Ok(timing)
 }
 
-/// The trickle through two stages and a sink. The sorted delays, and what it cost.
-pub fn trickle(messages: u64) -> Result<(Vec<u64>, Timing), BoxError> {
+/// The trickle through two stages and a sink.
+pub fn trickle(messages: u64) -> Result<Trickled, BoxError> {
     let trickle = Trickle::new(messages);
     let (result, timing) = timed(|| {
         thread::scope(|scope| {
@@ -103,11 +103,11 @@ pub fn trickle(messages: u64) -> Result<(Vec<u64>, Timing), BoxError> {
         })
     });
     result?;
-    Ok((trickle.delays()?, timing))
+    trickle.outcome(timing)
 }
 
 /// The trickle over one channel to one thread: what a single wake-up takes and costs, with nothing around it.
-pub fn wake_up(messages: u64) -> Result<(Vec<u64>, Timing), BoxError> {
+pub fn wake_up(messages: u64) -> Result<Trickled, BoxError> {
     let trickle = Trickle::new(messages);
     let (result, timing) = timed(|| {
         thread::scope(|scope| {
@@ -119,7 +119,7 @@ pub fn wake_up(messages: u64) -> Result<(Vec<u64>, Timing), BoxError> {
         })
     });
     result?;
-    Ok((trickle.delays()?, timing))
+    trickle.outcome(timing)
 }
 
 /// Three stages that wait for a first message for `time`, and get none.

@@ -4,9 +4,9 @@ use tokio::runtime::{Builder, Runtime};
 use tokio::sync::mpsc::{Receiver, Sender, channel};
 
 use crate::harness::BoxError;
-use crate::machine::{Timing, timed};
+use crate::machine::timed;
 use crate::peers::{CAPACITY, Checked};
-use crate::workloads::{Chain, Stamped, Trickle};
+use crate::workloads::{Chain, Stamped, Trickle, Trickled};
 
 /// A runtime with `workers` threads; one worker runs everything on the calling thread.
 fn runtime(workers: usize) -> Result<Runtime, BoxError> {
@@ -56,8 +56,8 @@ pub fn chain(chain: Chain, workers: usize) -> Checked {
     Ok(timing)
 }
 
-/// The trickle through two stages and a sink, sent from a thread outside. The sorted delays, and what it cost.
-pub fn trickle(messages: u64, workers: usize) -> Result<(Vec<u64>, Timing), BoxError> {
+/// The trickle through two stages and a sink, sent from a thread outside.
+pub fn trickle(messages: u64, workers: usize) -> Result<Trickled, BoxError> {
     let runtime = runtime(workers)?;
     let trickle = Trickle::new(messages);
     let (result, timing) = timed(|| {
@@ -81,5 +81,5 @@ pub fn trickle(messages: u64, workers: usize) -> Result<(Vec<u64>, Timing), BoxE
         })
     });
     result?;
-    Ok((trickle.delays()?, timing))
+    trickle.outcome(timing)
 }

@@ -1,5 +1,7 @@
 //! `streams/chain32`: the cost of a hop where hops are all there is.
 
+use serde_json::json;
+
 use super::{on_chain, params};
 use crate::harness::{BoxError, Effort, Experiment, Group, Role::*};
 use crate::machine::Placement::{OneCpu, TwoCpus};
@@ -27,6 +29,9 @@ fn plan(effort: &Effort) -> Result<Vec<Group>, BoxError> {
         for setting in [Setting::DEFAULT, Setting::workers(1), Setting::workers(2)] {
             contenders.push(ours::on_chain(name, chain, style, setting));
         }
+        let bound = if style == Style::Push { "halves-apart" } else { "halves-apart-map" };
+        let given = json!({ "messages": n, "threads": "a graph of one worker on each of two CPUs" });
+        contenders.push(on_chain(Bound, bound, given, chain, move |chain| ours::halves(chain, style)));
     }
     contenders.push(on_chain(Bound, "plain-loop", params(n, 1), chain, plain::chain));
     contenders.push(on_chain(Peer, "dyn-iterator", params(n, 1), chain, iterators::boxed));

@@ -1,4 +1,5 @@
-//! `streams/workers`: the same graphs with one worker, with two, and with the number that the runtime chooses.
+//! `streams/workers`: the same graphs with one worker, with two, and with the number that the runtime chooses; one of them has no work for a
+//! second worker, so the CPUs it uses count too.
 
 use crate::harness::{BoxError, Effort, Experiment, Group};
 use crate::ours::{self, Setting, Style};
@@ -8,12 +9,18 @@ use crate::workloads::Chain;
 /// The entry for the registry.
 pub const EXPERIMENT: Experiment = Experiment {
     name: "streams/workers",
-    what: "pipe3, chain32, fir32 and farm with 1 worker, 2 workers and the default",
+    what: "pipe3, chain32, fir32, farm and a graph with one heavy kernel, with 1 worker, 2 workers and the default",
     plan,
 };
 
 fn plan(effort: &Effort) -> Result<Vec<Group>, BoxError> {
-    under(effort, &[Setting::workers(1), Setting::workers(2), Setting::DEFAULT])
+    let settings = [Setting::workers(1), Setting::workers(2), Setting::DEFAULT];
+    let mut groups = under(effort, &settings)?;
+    let heavy = farm::farm(effort);
+    let right = heavy.reference();
+    let contenders = settings.map(|setting| ours::on_lopsided("thalweg-one-heavy", heavy, setting, right));
+    groups.push(Group::new("one heavy sequential kernel", &["ns/msg", "CPUs"], contenders.into()));
+    Ok(groups)
 }
 
 /// The four workloads under each of `settings`.

@@ -120,7 +120,7 @@ impl<T: Send> Inlet<T> {
             return Err(TryPushError::Closed(message));
         }
         self.queue.try_push(message)?;
-        self.ring.0.bell.ring(1);
+        self.ring.0.bell.ring();
         Ok(())
     }
 }
@@ -143,7 +143,7 @@ struct RingOnDrop(Arc<Control>);
 
 impl Drop for RingOnDrop {
     fn drop(&mut self) {
-        self.0.bell.ring(1);
+        self.0.bell.ring();
     }
 }
 

@@ -6,6 +6,7 @@
 //! - **W2** Who makes a kernel ready and is no worker, or will not look again before it sleeps, rings after that. Between making it
 //!   ready and reading `sleeping` it has a fence, as the sleeper has between writing `sleeping` and looking: one of them sees the other.
 
+use std::mem;
 use thalweg_sync::CachePadded;
 use thalweg_sync::atomic::{AtomicUsize, Ordering::*, fence};
 use thalweg_sync::park::Unparker;
@@ -85,28 +86,32 @@ impl Bell {
         self.sleeping.load(Relaxed) > 0
     }
 
-    /// Wakes up to `count` workers, the last to sleep first; all of them if they are restricted.
+    /// Wakes a worker, the last that went to sleep; all of them if they are restricted.
     #[inline]
-    pub(crate) fn ring(&self, count: usize) {
+    pub(crate) fn ring(&self) {
         if self.has_sleepers() {
-            self.wake(count);
+            self.wake(false);
         }
     }
 
     /// Wakes every worker.
     pub(crate) fn ring_all(&self) {
-        self.ring(usize::MAX);
+        if self.has_sleepers() {
+            self.wake(true);
+        }
     }
 
     #[cold]
-    fn wake(&self, count: usize) {
+    fn wake(&self, all: bool) {
         let mut sleepers = self.lock();
-        let from = if sleepers.restricted { 0 } else { sleepers.list.len().saturating_sub(count) };
-        let woken = sleepers.list.split_off(from);
-        sleepers.risen += woken.len() as u64;
+        let Some((_, last)) = sleepers.list.pop() else { return };
+        // No allocation on the way of a lone message.
+        let others = if all || sleepers.restricted { mem::take(&mut sleepers.list) } else { Vec::new() };
+        sleepers.risen += 1 + others.len() as u64;
         self.sleeping.store(sleepers.list.len(), Relaxed);
         drop(sleepers);
-        woken.iter().for_each(|(_, unparker)| unparker.unpark());
+        last.unpark();
+        others.iter().for_each(|(_, unparker)| unparker.unpark());
     }
 }
 
@@ -128,7 +133,7 @@ mod model {
             let waker = thread::spawn(move || {
                 // Relaxed, as the counters that a worker looks at: the fences of W2 alone must do.
                 other.1.store(true, Relaxed);
-                other.0.ring(1);
+                other.0.ring();
             });
             let (bell, ready) = &*shared;
             let parker = Parker::new();

@@ -138,7 +138,7 @@ impl<'a> Cx<'a> {
             let slow = self.worker.core.kernels[edge.plan.to].block_time.load(Relaxed) > WORTH_WAKING
                 || self.state().block_time.load(Relaxed) > WORTH_WAKING;
             if slow || edge.backlog() > 1 {
-                bell.ring(1);
+                bell.ring();
             }
         }
     }
@@ -147,7 +147,7 @@ impl<'a> Cx<'a> {
     pub(crate) fn note_room(&self) {
         let slow = self.state().block_time.load(Relaxed) > WORTH_WAKING;
         if slow {
-            self.worker.core.control.bell.ring(1);
+            self.worker.core.control.bell.ring();
         }
     }
 

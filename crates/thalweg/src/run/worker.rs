@@ -186,7 +186,7 @@ impl<'a> Worker<'a> {
         let bell = &self.core.control.bell;
         bell.leave();
         // What this worker made ready is for others to find now (W2).
-        bell.ring(1);
+        bell.ring();
         self.core
             .bench
             .wait(self.index, &self.parker, || self.index < self.core.target.load(Acquire) || self.core.is_over());
