@@ -126,6 +126,9 @@ impl State {
                 (transfer.source, start, latency)
             }
         };
+        if !matches!(source, Source::L1 | Source::Upgrade(_)) {
+            self.device_missed(line);
+        }
         let done = self.finish(line, kind, source, start, latency);
         self.threads[self.current].times.accesses += 1;
         if write {

@@ -77,6 +77,26 @@ pub struct Counts {
     pub wakes: u64,
     /// Threads taken off their hardware thread for another one.
     pub preemptions: u64,
+    /// What the message device did, if there is one.
+    pub device: DeviceCounts,
+}
+
+/// What a message device did.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize)]
+#[non_exhaustive]
+pub struct DeviceCounts {
+    /// Lines, or values, that were sent to it.
+    pub pushes: u64,
+    /// Of these, refused for want of room.
+    pub pushes_refused: u64,
+    /// Requests.
+    pub fetches: u64,
+    /// Of these, refused for want of room; with CAF, for want of a value.
+    pub fetches_refused: u64,
+    /// Lines written into a consumer's cache.
+    pub injections: u64,
+    /// Lines that a cache rejected.
+    pub injections_rejected: u64,
 }
 
 impl Counts {

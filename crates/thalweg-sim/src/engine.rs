@@ -1,11 +1,12 @@
 //! The machine as an [`Engine`]: every access takes its time, then it happens in the client's own memory.
 
 use crate::access::Kind;
+use crate::device::Issued;
 use crate::failure::Reason;
 use crate::threads::Status;
 use crate::world::World;
 use std::sync::atomic::Ordering;
-use thalweg_sync::engine::{Atomic, Engine, Operation, Site, Span, ThreadId};
+use thalweg_sync::engine::{Atomic, Engine, LinkOperation, Operation, Site, Span, ThreadId};
 use thalweg_sync::hint::Access;
 
 /// What a look at the clock takes.
@@ -191,6 +192,32 @@ unsafe impl Engine for World {
         if let Err(ending) = result {
             self.end(ending);
         }
+    }
+
+    fn link(&self, operation: LinkOperation, at: Site) -> Option<u64> {
+        if std::thread::panicking() {
+            // Nothing may wait now, and a device answers later.
+            return None;
+        }
+        let result = match operation {
+            // As any store to it, also for the stores before.
+            LinkOperation::Select { address } => self.access(address, Kind::Store, at).and_then(|()| {
+                self.state().drain();
+                self.turn()
+            }),
+            _ => self.turn(),
+        };
+        let answer = result.and_then(|()| {
+            let issued = self.state().issue(operation);
+            match issued {
+                Issued::Done(answer) => Ok(answer),
+                Issued::Stalled => self.switch().map(|()| self.state().thread().answer.take()),
+            }
+        });
+        answer.unwrap_or_else(|ending| {
+            self.end(ending);
+            None
+        })
     }
 }
 

@@ -25,6 +25,12 @@ impl Fabric {
         Self { dies: vec![0; dies], links: vec![0; dies], memories: vec![0; dies] }
     }
 
+    /// A packet to or from a device, which takes the network of `die` for `cycles` from `start` on at the earliest. Returns
+    /// when it begins.
+    pub(crate) fn packet(&mut self, die: usize, start: u64, cycles: u64) -> u64 {
+        occupy(&mut self.dies[die], start, cycles)
+    }
+
     /// A transfer that a core of `die` asks for at `start`. Returns when it begins, and how long it then takes.
     pub(crate) fn carry(
         &mut self,

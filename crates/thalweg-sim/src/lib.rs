@@ -37,6 +37,7 @@
 //! | prefetching | the next line, or strides, within a page |
 //! | memory | pages belong to the die that touches them first |
 //! | waiting | `spin::until` sleeps until a line that the attempt read is written; what else it depends on is polled |
+//! | a message device | if a run has one: Virtual-Link's routing device, or CAF's queues, cycle by cycle ([`Device`]) |
 //! | the system | threads share hardware threads by time slices; starting, parking, waking, switching and yielding take their time |
 //!
 //! Between accesses each costs one step of code; [`thalweg_sync::hint::work`] and [`thalweg_sync::hint::touch`] say what
@@ -72,6 +73,7 @@
 mod access;
 mod agenda;
 mod counts;
+mod device;
 mod engine;
 mod fabric;
 mod failure;
@@ -89,7 +91,8 @@ mod topology;
 mod waits;
 mod world;
 
-pub use counts::{ByDistance, Counts};
+pub use counts::{ByDistance, Counts, DeviceCounts};
+pub use device::{Credits, Device, Routing};
 pub use failure::{Failure, Reason, Waiting};
 pub use heap::Heap;
 pub use machine::{Machine, MachineError, Prefetch};

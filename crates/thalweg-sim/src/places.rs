@@ -36,6 +36,8 @@ impl State {
             pending: None,
             in_line: None,
             behind: NOBODY,
+            answer: None,
+            pushed: None,
             impatience: 0,
             times: Times { started: time + jitter, ..Times::default() },
         });
@@ -70,9 +72,9 @@ impl State {
         if let Status::Waits { reason: Reason::Spin, .. } = self.threads[running].status {
             // It has yielded by then.
             let patience = u64::from(PATIENCE) * self.machine.cost.pause;
-            let gone = self.threads[running].clock + patience + self.machine.cycles(self.machine.os.switch);
-            self.leave(running);
-            self.run_on(thread, place, clock.max(gone));
+            let gone = self.threads[running].clock + patience;
+            self.leave(running, clock.max(gone));
+            self.run_on(thread, place, clock.max(gone + self.machine.cycles(self.machine.os.switch)));
             return;
         }
         self.places[place].queue.push_back(thread);
@@ -93,12 +95,13 @@ impl State {
         self.look_ahead();
     }
 
-    /// The thread gives up its hardware thread.
-    pub(crate) fn leave(&mut self, thread: usize) {
+    /// The thread gives up its hardware thread, at `time`.
+    pub(crate) fn leave(&mut self, thread: usize, time: u64) {
         let place = self.threads[thread].place;
         debug_assert_eq!(self.places[place].running, Some(thread));
         self.places[place].running = None;
         self.agenda.clear(place);
+        self.device_left(thread, time);
         self.crowd(place);
     }
 
@@ -151,7 +154,7 @@ impl State {
             return false;
         }
         self.thread().clock += self.machine.cycles(self.machine.os.switch);
-        self.leave(thread);
+        self.leave(thread, self.threads[thread].clock);
         self.next_on(old, self.threads[thread].clock);
         self.assign(thread, place);
         self.arrive(thread);

@@ -1,5 +1,6 @@
 //! Running a client on a modelled machine.
 
+use crate::device::{Device, Port};
 use crate::failure::Failure;
 use crate::machine::{Machine, MachineError};
 use crate::report::Report;
@@ -34,13 +35,14 @@ pub struct Simulation {
     jitter: u64,
     limit: u64,
     stack_bytes: usize,
+    device: Option<Device>,
 }
 
 impl Simulation {
     /// A run on all hardware threads of `machine`, with seed 0, at most a minute of simulated time.
     pub fn new(machine: Machine) -> Self {
         let threads = machine.threads();
-        Self { machine, threads, seed: 0, jitter: 500, limit: 60_000_000_000, stack_bytes: 256 << 10 }
+        Self { machine, threads, seed: 0, jitter: 500, limit: 60_000_000_000, stack_bytes: 256 << 10, device: None }
     }
 
     /// How many hardware threads the program may use: the first of the machine, first each core's first. What
@@ -74,6 +76,34 @@ impl Simulation {
         self
     }
 
+    /// Gives the machine a message device: the instructions of [`thalweg_sync::link`] go there.
+    ///
+    /// ```
+    /// use std::pin::pin;
+    /// use thalweg_sim::{Device, Machine, Routing, Simulation};
+    /// use thalweg_sync::{atomic::Ordering::{Acquire, Release}, link, spin};
+    ///
+    /// let device = Device::VirtualLink(Routing::default());
+    /// let report = Simulation::new(Machine::named("vl-16")?).device(device).run(|| {
+    ///     let (from, to) = (pin!(link::Line::new()), pin!(link::Line::new()));
+    ///     let queue = link::Target::new(0, 0).unwrap();
+    ///     assert!(link::open(queue));
+    ///     link::select(to.as_ref());
+    ///     assert!(link::fetch(queue));
+    ///     from.store(0, 42, Release);
+    ///     link::select(from.as_ref());
+    ///     assert!(link::push(queue));
+    ///     assert_eq!(from.load(0, Acquire), 0, "the device has it");
+    ///     assert_eq!(spin::until(|| Some(to.load(0, Acquire)).filter(|&word| word != 0)), 42);
+    /// });
+    /// assert_eq!(report.counts.device.injections, 1);
+    /// # Ok::<(), thalweg_sim::MachineError>(())
+    /// ```
+    pub fn device(mut self, device: Device) -> Self {
+        self.device = Some(device);
+        self
+    }
+
     /// Runs `client` as the first thread, and everything that it starts, to the end.
     ///
     /// # Panics
@@ -98,8 +128,9 @@ impl Simulation {
         // A thread of its own: a coroutine that is stuck while it unwinds leaves the thread's panic count wrong for
         // good.
         let run = || {
-            let state =
+            let mut state =
                 State::new(self.machine.clone(), self.threads, self.seed, cycles(self.limit), cycles(self.jitter));
+            state.port = self.device.as_ref().map(|device| Port::new(device, threads));
             let mut returned = None;
             let body = Box::new(|| returned = Some(client()));
             let mut state = World::new(state, self.stack_bytes).run(body);

@@ -10,6 +10,7 @@
 use crate::access::{Kind, Step};
 use crate::agenda::Agenda;
 use crate::counts::{Counts, Heat, Misses};
+use crate::device::Port;
 use crate::fabric::Fabric;
 use crate::failure::{Failure, Reason, Waiting};
 use crate::machine::Machine;
@@ -55,7 +56,7 @@ impl Default for Traffic {
 pub(crate) enum Status {
     /// It runs, or would.
     Ready,
-    /// It is in line for a line of memory, on its hardware thread.
+    /// It is in line for a line of memory, or waits for a device's answer, on its hardware thread.
     InLine,
     Waits {
         reason: Reason,
@@ -111,6 +112,9 @@ pub(crate) struct Thread {
     /// The line it is in line for, since when, and who is next.
     pub(crate) in_line: Option<(u32, u64)>,
     pub(crate) behind: u32,
+    /// What a message device answered, and the line that it was sent.
+    pub(crate) answer: Option<u64>,
+    pub(crate) pushed: Option<usize>,
     /// For destructors that wait while it unwinds.
     pub(crate) impatience: u32,
     pub(crate) times: Times,
@@ -151,6 +155,8 @@ pub(crate) struct State {
     pub(crate) names: Names,
     pub(crate) protocol: Protocol<Traffic>,
     pub(crate) fabric: Fabric,
+    /// The message device, if the machine has one.
+    pub(crate) port: Option<Port>,
     pub(crate) counts: Counts,
     pub(crate) misses: Misses,
     /// Numbers the writes that are no plain hits.
@@ -190,13 +196,14 @@ impl State {
             threads: Vec::new(),
             places: vec![Place::default(); places],
             current: 0,
-            agenda: Agenda::new(places + 1),
+            agenda: Agenda::new(places + 2),
             hit_costs: hit_costs(&machine),
             horizon: 0,
             lookahead: machine.lookahead(),
             names: Names::new(topology.all_cores()),
             protocol: Protocol::new(topology, machine.caches(), ()),
             fabric: Fabric::new(topology.all_dies()),
+            port: None,
             counts: Counts::default(),
             misses: Misses::new(),
             writes: 0,
@@ -240,6 +247,10 @@ impl State {
             self.agenda.clear(place);
             if place == self.places.len() {
                 self.ring(time);
+                continue;
+            }
+            if place > self.places.len() {
+                self.device_turn(time);
                 continue;
             }
             let thread = self.places[place].running.expect("a place on the agenda has a thread");
@@ -306,7 +317,7 @@ impl State {
     /// The current thread goes to the end of its hardware thread's queue.
     pub(crate) fn give_way(&mut self) {
         let (thread, place) = (self.current, self.threads[self.current].place);
-        self.leave(thread);
+        self.leave(thread, self.threads[thread].clock);
         self.places[place].queue.push_back(thread);
         self.queued += 1;
         self.next_on(place, self.threads[thread].clock);

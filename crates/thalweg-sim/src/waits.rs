@@ -30,12 +30,14 @@ impl State {
             self.set_timer();
         }
         if reason != Reason::Spin {
-            self.leave(thread);
-            self.next_on(place, self.threads[thread].clock);
+            let clock = self.threads[thread].clock;
+            self.leave(thread, clock);
+            self.next_on(place, clock);
         } else if !self.places[place].queue.is_empty() {
             let patience = u64::from(PATIENCE) * self.machine.cost.pause;
-            self.leave(thread);
-            self.next_on(place, self.threads[thread].clock + patience);
+            let gone = self.threads[thread].clock + patience;
+            self.leave(thread, gone);
+            self.next_on(place, gone);
         }
     }
 
@@ -78,7 +80,7 @@ impl State {
             }
         }
         if self.places[place].running == Some(thread) {
-            self.leave(thread);
+            self.leave(thread, clock);
             self.next_on(place, clock);
         }
     }
@@ -151,7 +153,10 @@ impl State {
         // A line that was taken from the cache may have been written without a word to us.
         let unchanged =
             |line: &u32| self.protocol.has(core, *line) && self.protocol.user(core, *line).written <= attempt.since;
-        let sleeps = !attempt.restless && !reads.is_empty() && reads.iter().all(unchanged);
+        let sleeps = !attempt.restless
+            && !reads.is_empty()
+            && reads.iter().all(unchanged)
+            && !reads.iter().any(|&line| self.device_lost(line));
         self.unread(attempt.reads);
         if !sleeps {
             self.counts.polls += 1;
@@ -253,5 +258,6 @@ impl State {
         if !self.tokens.is_empty() {
             self.tokens.remove(&address);
         }
+        self.device_retired(address);
     }
 }

@@ -23,6 +23,7 @@
 //! | sleeping, [`park`](crate::park) | [`Engine::park`], [`Engine::unpark`] | when to wake |
 //! | threads | [`Engine::spawn`], [`Engine::join`], [`Engine::yield_now`], [`Engine::pin`] | who runs, and where |
 //! | time and work | [`Engine::now`], [`Engine::work`] | what time it is |
+//! | instructions for a message device, [`link`](crate::link) | [`Engine::link`] | whether there is one, and what it does |
 //!
 //! Locks need no events of their own: in this world a [`Mutex`](crate::sync::Mutex) is an atomic flag and a wait.
 //!
@@ -51,6 +52,7 @@ mod access;
 
 pub use access::{Atomic, Operation, Span, Word};
 
+use crate::link::Target;
 use alloc::boxed::Box;
 use core::panic::Location;
 use core::sync::atomic::Ordering;
@@ -61,6 +63,48 @@ pub type Site = &'static Location<'static>;
 /// A thread of an engine's run, as the engine numbers them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct ThreadId(pub u64);
+
+/// An instruction for a message device: see [`link`](crate::link), where each is a function.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LinkOperation {
+    /// Latches the line at this (exposed) address.
+    Select {
+        /// The address of a [`Line`](crate::link::Line).
+        address: usize,
+    },
+    /// Sends the selected line.
+    Push {
+        /// The queue.
+        target: Target,
+    },
+    /// Asks for a line.
+    Fetch {
+        /// The queue.
+        target: Target,
+    },
+    /// Opens a queue.
+    Open {
+        /// The queue.
+        target: Target,
+    },
+    /// Asks how much is in a queue.
+    Holds {
+        /// The queue.
+        target: Target,
+    },
+    /// Sends a value.
+    Enqueue {
+        /// The queue.
+        target: Target,
+        /// The value.
+        value: u64,
+    },
+    /// Takes a value.
+    Dequeue {
+        /// The queue.
+        target: Target,
+    },
+}
 
 /// What runs concurrent code in place of the machine. See the [module](self) for the whole picture.
 ///
@@ -77,6 +121,8 @@ pub struct ThreadId(pub u64);
 /// - [`join`](Self::join) returns, or unwinds, only when the thread has ended or will never run again. An engine that
 ///   gives up a run ends each thread only after the threads that it started, because those may borrow from its stack.
 /// - A body given to [`spawn`](Self::spawn) runs at most once.
+/// - [`link`](Self::link) writes to a selected line in a push that it accepts, and after a fetch; never after
+///   [`retire`](Self::retire) of the line's words.
 pub unsafe trait Engine {
     /// An atomic access. Returns what it read (anything for a store); `Err` is a compare-exchange that did not write.
     ///
@@ -151,6 +197,12 @@ pub unsafe trait Engine {
 
     /// The thread wants to stay on hardware thread `cpu`.
     fn pin(&self, cpu: usize);
+
+    /// An instruction for a message device. `None`: there is none, or it refuses.
+    fn link(&self, operation: LinkOperation, at: Site) -> Option<u64> {
+        let _ = (operation, at);
+        None
+    }
 }
 
 #[cfg(all(feature = "instrument", not(loom)))]

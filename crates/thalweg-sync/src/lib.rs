@@ -50,6 +50,7 @@
 //! | the clock | `time` |
 //! | no false sharing | [`CachePadded`] |
 //! | to tell an engine what it cannot see | [`hint`] |
+//! | a message device, on a simulated machine | [`link`] |
 //!
 //! # What is promised
 //!
@@ -87,6 +88,7 @@ pub mod cell;
 pub mod engine;
 pub mod fence;
 pub mod hint;
+pub mod link;
 mod pad;
 #[cfg(feature = "std")]
 pub mod park;

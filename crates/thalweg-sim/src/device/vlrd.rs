@@ -1,0 +1,394 @@
+//! Virtual-Link's routing device, one call of [`Vlrd::cycle`] for each of its cycles.
+//!
+//! | structure | what it has | paper |
+//! |---|---|---|
+//! | linkTab | for each queue (SQI) the list of its waiting lines and the list of its waiting requests | fig. 7 |
+//! | prodBuf | IN: what came, in order (PIHR, PITR); LINK: a queue's waiting lines; OUT: what was mapped, in order (POHR, POTR) | fig. 7 |
+//! | consBuf | what came, in order (CIHR, CITR); a queue's waiting requests | fig. 7 |
+//! | pipeline | 1 reads linkTab, 2 decides, 3 writes | table I |
+//!
+//! In a cycle the port takes one packet, each stage does one entry, and one mapped line leaves. Requests enter the pipeline
+//! before lines, as in table I. An entry sees what those before it did: stage 3 writes before stage 1 reads, and what it
+//! writes is forwarded to the latch of stage 2.
+//!
+//! # Different from the paper
+//!
+//! - Slots are reserved for each open queue, and may be limited by a quota ([`Routing`]).
+//! - A line keeps its slot until its injection is answered. Answers go through the pipeline: a rejected line is put to the
+//!   head of its queue (erratum E14: the paper does not say where to).
+//! - With [`Routing::in_order`] a queue has one unanswered line at most; what could be mapped meanwhile waits in the lists,
+//!   and the answer maps it.
+//!
+//! # Invariants
+//!
+//! - **D1** A slot is valid from the packet that took it until its line was accepted, or its request mapped; meanwhile it is
+//!   in one list, or in the pipeline, or its line is on its way to a cache.
+//! - **D2** A queue has waiting lines and waiting requests at the same time only while a line of it is unanswered.
+
+use super::lists::{Link, List, Slots};
+use super::{Data, Routing, Target};
+
+/// What reaches the port.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Packet {
+    /// A producer's line.
+    Push { sqi: usize, data: Data },
+    /// A consumer's request.
+    Fetch { sqi: usize, target: Target },
+    /// A cache says whether it took the line from this slot of prodBuf. Always taken.
+    Answer { slot: u16, accepted: bool },
+}
+
+/// A line on its way to a consumer's cache.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Injection {
+    /// To be answered with this slot.
+    pub(crate) slot: u16,
+    pub(crate) target: Target,
+    pub(crate) data: Data,
+}
+
+/// What a cycle did.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Cycle {
+    /// The packet at the port was taken.
+    pub(crate) taken: bool,
+    pub(crate) sent: Option<Injection>,
+}
+
+/// A row of linkTab.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Row {
+    prod: List,
+    cons: List,
+    /// A line is on its way to a cache, and nothing may overtake it.
+    unanswered: bool,
+}
+
+/// A slot of prodBuf.
+#[derive(Clone, Copy, Debug)]
+struct ProdSlot {
+    link_id: usize,
+    data: Data,
+    /// IN: the next that came, or the next whose answer came.
+    next_in: Link,
+    answer: Option<bool>,
+    /// LINK: the next waiting line of the queue.
+    next_l: Link,
+    /// OUT: where it goes; the next that goes.
+    target: Option<Target>,
+    next_out: Link,
+}
+
+/// A slot of consBuf.
+#[derive(Clone, Copy, Debug)]
+struct ConsSlot {
+    link_id: usize,
+    target: Target,
+    next_in: Link,
+    next_l: Link,
+}
+
+/// Slots, and who has how many.
+#[derive(Clone, Debug)]
+struct Shares {
+    slots: Slots,
+    /// By queue; `None`: it is not open.
+    used: Vec<Option<usize>>,
+    reserve: usize,
+    quota: usize,
+    /// Reserved slots that their queues have not taken.
+    owed: usize,
+}
+
+impl Shares {
+    fn new(routing: &Routing) -> Self {
+        Self {
+            slots: Slots::new(routing.entries),
+            used: vec![None; routing.links],
+            reserve: routing.reserve,
+            quota: routing.quota.unwrap_or(usize::MAX),
+            owed: 0,
+        }
+    }
+
+    fn open(&mut self, sqi: usize) {
+        if self.used[sqi].is_none() {
+            self.used[sqi] = Some(0);
+            self.owed += self.reserve;
+        }
+    }
+
+    /// A slot for `sqi`, unless it is not open, has its quota, or all that is free is reserved for others.
+    fn take(&mut self, sqi: usize) -> Link {
+        let used = self.used[sqi].as_mut()?;
+        let own = *used < self.reserve;
+        if *used >= self.quota || (!own && self.slots.free() <= self.owed) {
+            return None;
+        }
+        let slot = self.slots.take()?;
+        *used += 1;
+        self.owed -= usize::from(own);
+        Some(slot)
+    }
+
+    fn give_back(&mut self, sqi: usize, slot: u16) {
+        self.slots.give_back(slot);
+        let used = self.used[sqi].as_mut().expect("a queue with a slot is open");
+        *used -= 1;
+        self.owed += usize::from(*used < self.reserve);
+    }
+}
+
+/// What goes through the pipeline.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Entry {
+    Request(u16),
+    Line(u16),
+    Answer { slot: u16, accepted: bool },
+}
+
+/// What stage 1 has read.
+#[derive(Clone, Copy, Debug)]
+struct Latch {
+    entry: Entry,
+    sqi: usize,
+    row: Row,
+}
+
+/// A line and a request that were brought together.
+#[derive(Clone, Copy, Debug)]
+struct Match {
+    line: u16,
+    request: u16,
+    target: Target,
+    /// The new heads of the lists that they came from, if they did.
+    next_line: Option<Link>,
+    next_request: Option<Link>,
+}
+
+/// What stage 2 has decided.
+#[derive(Clone, Copy, Debug)]
+struct Decision {
+    latch: Latch,
+    hit: Option<Match>,
+}
+
+/// The device.
+#[derive(Clone, Debug)]
+pub(crate) struct Vlrd {
+    in_order: bool,
+    reserve_for: usize,
+    link_tab: Vec<Row>,
+    prod_buf: Vec<Option<ProdSlot>>,
+    cons_buf: Vec<Option<ConsSlot>>,
+    prod: Shares,
+    cons: Shares,
+    /// PIHR and PITR, CIHR and CITR, POHR and POTR, and the same for answers.
+    prod_in: List,
+    cons_in: List,
+    prod_out: List,
+    answers: List,
+    read: Option<Latch>,
+    decided: Option<Decision>,
+}
+
+impl Vlrd {
+    /// A device in which no queue is open.
+    pub(crate) fn new(routing: &Routing) -> Self {
+        Self {
+            in_order: routing.in_order,
+            reserve_for: routing.entries.checked_div(routing.reserve).unwrap_or(usize::MAX),
+            link_tab: vec![Row::default(); routing.links],
+            prod_buf: vec![None; routing.entries],
+            cons_buf: vec![None; routing.entries],
+            prod: Shares::new(routing),
+            cons: Shares::new(routing),
+            prod_in: List::default(),
+            cons_in: List::default(),
+            prod_out: List::default(),
+            answers: List::default(),
+            read: None,
+            decided: None,
+        }
+    }
+
+    /// Sets up a row of linkTab. False if there is none of that number, or no slots to reserve for it.
+    pub(crate) fn open(&mut self, sqi: usize) -> bool {
+        let Some(&used) = self.prod.used.get(sqi) else { return false };
+        if used.is_none() && self.prod.used.iter().flatten().count() >= self.reserve_for {
+            return false;
+        }
+        self.prod.open(sqi);
+        self.cons.open(sqi);
+        true
+    }
+
+    /// How many lines of a queue the device holds, those on their way to a cache among them.
+    pub(crate) fn holds(&self, sqi: usize) -> usize {
+        self.prod.used.get(sqi).copied().flatten().unwrap_or(0)
+    }
+
+    /// True if a cycle would change something, also without a packet.
+    pub(crate) fn is_busy(&self) -> bool {
+        let lists = [self.prod_in, self.cons_in, self.prod_out, self.answers];
+        self.read.is_some() || self.decided.is_some() || lists.iter().any(|list| list.head.is_some())
+    }
+
+    /// One cycle, with a packet at the port or none.
+    pub(crate) fn cycle(&mut self, packet: Option<Packet>) -> Cycle {
+        let sent = self.send();
+        let written = self.decided.take().map(|decision| self.write(decision));
+        self.decided = self.read.take().map(|mut latch| {
+            if let Some((sqi, row)) = written
+                && sqi == latch.sqi
+            {
+                latch.row = row;
+            }
+            self.decide(latch)
+        });
+        self.read = self.read_next();
+        let taken = packet.is_some_and(|packet| self.take(packet));
+        Cycle { taken, sent }
+    }
+
+    /// The port: a packet gets a slot, or is refused.
+    fn take(&mut self, packet: Packet) -> bool {
+        match packet {
+            Packet::Push { sqi, data } => {
+                let Some(slot) = self.prod.take(sqi) else { return false };
+                self.prod_buf[usize::from(slot)] = Some(ProdSlot {
+                    link_id: sqi,
+                    data,
+                    next_in: None,
+                    answer: None,
+                    next_l: None,
+                    target: None,
+                    next_out: None,
+                });
+                self.prod_in.append(&mut self.prod_buf, slot, |slot| &mut valid(slot).next_in);
+            }
+            Packet::Fetch { sqi, target } => {
+                let Some(slot) = self.cons.take(sqi) else { return false };
+                self.cons_buf[usize::from(slot)] = Some(ConsSlot { link_id: sqi, target, next_in: None, next_l: None });
+                self.cons_in.append(&mut self.cons_buf, slot, |slot| &mut valid(slot).next_in);
+            }
+            Packet::Answer { slot, accepted } => {
+                valid(&mut self.prod_buf[usize::from(slot)]).answer = Some(accepted);
+                self.answers.append(&mut self.prod_buf, slot, |slot| &mut valid(slot).next_in);
+            }
+        }
+        true
+    }
+
+    /// Stage 1: reads the row of the next entry.
+    fn read_next(&mut self) -> Option<Latch> {
+        let entry = if let Some(slot) = self.answers.take(&mut self.prod_buf, |slot| &mut valid(slot).next_in) {
+            let answer = valid(&mut self.prod_buf[usize::from(slot)]).answer.take();
+            Entry::Answer { slot, accepted: answer.expect("it came with the slot") }
+        } else if let Some(slot) = self.cons_in.take(&mut self.cons_buf, |slot| &mut valid(slot).next_in) {
+            Entry::Request(slot)
+        } else {
+            Entry::Line(self.prod_in.take(&mut self.prod_buf, |slot| &mut valid(slot).next_in)?)
+        };
+        let sqi = match entry {
+            Entry::Request(slot) => valid(&mut self.cons_buf[usize::from(slot)]).link_id,
+            Entry::Line(slot) | Entry::Answer { slot, .. } => valid(&mut self.prod_buf[usize::from(slot)]).link_id,
+        };
+        Some(Latch { entry, sqi, row: self.link_tab[sqi] })
+    }
+
+    /// Stage 2: hit or miss.
+    fn decide(&mut self, latch: Latch) -> Decision {
+        let Latch { entry, row, .. } = latch;
+        let answered = matches!(entry, Entry::Answer { .. });
+        let waits = self.in_order && row.unanswered && !answered;
+        // The line and the request that come first, and whether each is in its list.
+        let line = match entry {
+            Entry::Line(slot) | Entry::Answer { slot, accepted: false } => Some((slot, false)),
+            Entry::Answer { accepted: true, .. } | Entry::Request(_) => row.prod.head.map(|slot| (slot, true)),
+        };
+        let request = match entry {
+            Entry::Request(slot) => Some((slot, false)),
+            Entry::Line(_) | Entry::Answer { .. } => row.cons.head.map(|slot| (slot, true)),
+        };
+        let hit = match (line, request) {
+            (Some((line, line_waited)), Some((request, request_waited))) if !waits => {
+                let next_l = valid(&mut self.prod_buf[usize::from(line)]).next_l;
+                let slot = valid(&mut self.cons_buf[usize::from(request)]);
+                Some(Match {
+                    line,
+                    request,
+                    target: slot.target,
+                    next_line: line_waited.then_some(next_l),
+                    next_request: request_waited.then_some(slot.next_l),
+                })
+            }
+            _ => None,
+        };
+        Decision { latch, hit }
+    }
+
+    /// Stage 3: writes linkTab and the buffers. Returns the row, for the entry behind.
+    fn write(&mut self, Decision { latch, hit }: Decision) -> (usize, Row) {
+        let Latch { entry, sqi, .. } = latch;
+        let row = &mut self.link_tab[sqi];
+        if let Entry::Answer { slot, accepted } = entry {
+            row.unanswered = false;
+            if accepted {
+                self.prod_buf[usize::from(slot)] = None;
+                self.prod.give_back(sqi, slot);
+            }
+        }
+        match hit {
+            Some(Match { line, request, target, next_line, next_request }) => {
+                if let Some(next) = next_line {
+                    row.prod.advance(next);
+                }
+                if let Some(next) = next_request {
+                    row.cons.advance(next);
+                }
+                row.unanswered = true;
+                self.cons_buf[usize::from(request)] = None;
+                self.cons.give_back(sqi, request);
+                valid(&mut self.prod_buf[usize::from(line)]).target = Some(target);
+                self.prod_out.append(&mut self.prod_buf, line, |slot| &mut valid(slot).next_out);
+            }
+            None => match entry {
+                Entry::Request(slot) => {
+                    row.cons.append(&mut self.cons_buf, slot, |slot| &mut valid(slot).next_l);
+                }
+                Entry::Line(slot) => row.prod.append(&mut self.prod_buf, slot, |slot| &mut valid(slot).next_l),
+                Entry::Answer { slot, accepted: false } => {
+                    row.prod.prepend(&mut self.prod_buf, slot, |slot| &mut valid(slot).next_l);
+                }
+                Entry::Answer { accepted: true, .. } => {}
+            },
+        }
+        (sqi, self.link_tab[sqi])
+    }
+
+    /// OUT: one mapped line leaves.
+    fn send(&mut self) -> Option<Injection> {
+        let slot = self.prod_out.take(&mut self.prod_buf, |slot| &mut valid(slot).next_out)?;
+        let ProdSlot { data, target, .. } = valid(&mut self.prod_buf[usize::from(slot)]);
+        Some(Injection { slot, data: *data, target: target.take().expect("a mapped line has a target") })
+    }
+
+    /// A queue's lists, as (prodHead, prodTail), (consHead, consTail).
+    #[cfg(test)]
+    pub(crate) fn row(&self, sqi: usize) -> (List, List) {
+        (self.link_tab[sqi].prod, self.link_tab[sqi].cons)
+    }
+
+    /// POHR and POTR.
+    #[cfg(test)]
+    pub(crate) fn out(&self) -> List {
+        self.prod_out
+    }
+}
+
+/// A slot that is in a list, in the pipeline or under way (D1).
+fn valid<S>(slot: &mut Option<S>) -> &mut S {
+    slot.as_mut().expect("D1: the slot is valid")
+}
