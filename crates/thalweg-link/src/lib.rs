@@ -1,0 +1,58 @@
+//! Virtual-Link: channels whose lines a device carries from a producer's cache into a consumer's.
+//!
+//! | | |
+//! |---|---|
+//! | order | FIFO: lines leave in the order in which they were taken, as long as the device is told to keep it |
+//! | who | any number of producers and consumers of a channel, each with a line of its own |
+//! | items | [plain data](Item) of up to 56 bytes; several small ones travel in one line |
+//! | progress | a push is answered in bounded time: taken, or `Full` |
+//! | cost | one packet for a line each way; no line is shared between threads |
+//!
+//! From Q. Wu et al., *Virtual-Link: A Scalable Multi-Producer, Multi-Consumer Message Queue Architecture for Cross-Core
+//! Communication*, IPDPS 2021, section III. The device is one that no processor has: `thalweg-sim` models it
+//! ([`Supervisor::hardware`]), and natively a thread does what it does ([`Supervisor::software`]), more slowly than any queue
+//! of `thalweg-queue`. So this crate is for who wants to know what such a device would bring.
+//!
+//! ```
+//! use thalweg_link::{Limits, Supervisor};
+//!
+//! let supervisor = Supervisor::software(Limits::default())?;
+//! let channel = supervisor.open("squares")?;
+//! let (mut tx, mut rx) = (channel.producer::<u64>()?, channel.consumer::<u64>()?);
+//! let squares = std::thread::spawn(move || (1..=10).for_each(|n| tx.collect(n * n).unwrap()));
+//! let mut sum = 0;
+//! while let Ok(square) = rx.pop() {
+//!     sum += square;
+//! }
+//! assert_eq!(sum, 385);
+//! squares.join().unwrap();
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! # Different from the paper
+//!
+//! - An end has one line, not a ring of lines: with several requests under way, a lost one would change the order.
+//! - A request is made only for a line that was empty after it was selected, and an injection ends the selection, as a
+//!   foreign store ends a load-link. Otherwise asking again could overwrite what has just come.
+//! - The two sides close, as those of `thalweg-queue`: a consumer asks the device what it still holds when no producer is
+//!   left.
+//!
+//! # What is not promised
+//!
+//! - Order across a consumer that is dropped while others stay: what it had received goes to the end.
+//! - `Full` means that the device had no room for this channel at that moment; how much there is depends on the others.
+//! - A name stays until the supervisor is gone, and so do lines that nobody has taken.
+#![cfg_attr(test, allow(clippy::disallowed_methods, reason = "tests run natively"))]
+
+mod control;
+mod endpoint;
+mod item;
+mod queue;
+mod router;
+mod supervisor;
+
+pub use control::Size;
+pub use item::Item;
+pub use queue::{Consumer, Producer};
+pub use router::Limits;
+pub use supervisor::{Channel, LinkError, Supervisor};

@@ -1,0 +1,436 @@
+//! The ends of a channel.
+//!
+//! # Invariants
+//!
+//! - **Q1** An end's line is its own, but while it is pushed, and while it is asked for and empty.
+//! - **Q2** A consumer asks only for an empty line: what has come is never overwritten.
+//! - **Q3** A producer's lines are all taken when it leaves. So who sees that no producer is left, then that the device
+//!   holds nothing, then that its own line is empty, has seen the end.
+
+use std::fmt;
+use std::marker::PhantomData;
+
+use thalweg_queue::{Pop, PopError, Push, PushError, TryPopError, TryPushError, Yield};
+use thalweg_sync::CachePadded;
+use thalweg_sync::atomic::AtomicUsize;
+use thalweg_sync::atomic::Ordering::{Acquire, Relaxed, Release};
+use thalweg_sync::link::Target;
+use thalweg_sync::spin;
+use thalweg_sync::sync::{Arc, Mutex, PoisonError};
+
+use crate::control::{CONTROL, Control, get, put};
+use crate::endpoint::{Carrier, Endpoint};
+use crate::item::Item;
+use crate::supervisor::{LinkError, Pages};
+
+/// What the ends of a channel share. Written only when an end comes or goes.
+#[derive(Debug)]
+pub(crate) struct Shared {
+    target: Target,
+    producers: Side,
+    consumers: Side,
+}
+
+/// The ends of one kind.
+#[derive(Debug)]
+struct Side {
+    /// Twice how many there are; odd: there was one.
+    count: CachePadded<AtomicUsize>,
+    pages: Mutex<Pages>,
+}
+
+impl Side {
+    fn new() -> Self {
+        Self { count: CachePadded(AtomicUsize::new(0)), pages: Mutex::default() }
+    }
+
+    fn enter(&self) -> Option<usize> {
+        let endpoint = self.pages.lock().unwrap_or_else(PoisonError::into_inner).map()?;
+        // Relaxed: an end comes from one that is there, or from the channel itself.
+        if self.count.fetch_add(2, Relaxed) == 0 {
+            self.count.fetch_add(1, Relaxed);
+        }
+        Some(endpoint)
+    }
+
+    fn leave(&self, endpoint: usize) {
+        self.pages.lock().unwrap_or_else(PoisonError::into_inner).unmap(endpoint);
+        // (link.13) Release, pairs with (link.14): what an end did comes before its leaving.
+        self.count.fetch_sub(2, Release);
+    }
+
+    /// There were some, and all have left.
+    #[inline]
+    fn is_gone(&self) -> bool {
+        // (link.14) Acquire, pairs with (link.13).
+        self.count.load(Acquire) == 1
+    }
+}
+
+impl Shared {
+    pub(crate) fn new(target: Target) -> Self {
+        Self { target, producers: Side::new(), consumers: Side::new() }
+    }
+}
+
+/// A writing end. [`Clone::clone`] makes another; dropping the last one closes the channel.
+pub struct Producer<T: Item> {
+    carrier: Carrier,
+    shared: Arc<Shared>,
+    endpoint: Endpoint,
+    number: usize,
+    /// Items in the line.
+    filled: usize,
+    _items: PhantomData<T>,
+}
+
+impl<T: Item> Producer<T> {
+    pub(crate) fn new(carrier: Carrier, shared: Arc<Shared>) -> Result<Self, LinkError> {
+        let number = shared.producers.enter().ok_or(LinkError::TooManyEnds)?;
+        let target = shared.target.endpoint(number).ok_or(LinkError::TooManyEnds)?;
+        let endpoint = Endpoint::new(&carrier, target);
+        Ok(Self { carrier, shared, endpoint, number, filled: 0, _items: PhantomData })
+    }
+
+    /// Another writing end of the channel. Errors if there are too many.
+    pub fn try_clone(&self) -> Result<Self, LinkError> {
+        Self::new(self.carrier.clone(), self.shared.clone())
+    }
+
+    /// The line holds an item more.
+    fn add(&mut self, value: &T) {
+        put(self.endpoint.line(), self.filled, value);
+        self.filled += 1;
+        self.mark();
+    }
+
+    /// Writes the control region.
+    fn mark(&self) {
+        let line = self.endpoint.line();
+        // Relaxed: the line is this thread's alone until it is sent (Q1).
+        let word = if T::SIZE.bytes() == 8 { 0 } else { line.load(CONTROL, Relaxed) };
+        line.store(CONTROL, Control::new(T::SIZE, self.filled * T::ELEMENTS).with_data_of(word), Relaxed);
+    }
+
+    /// Sends the line. True if it was taken.
+    fn send(&mut self) -> bool {
+        let taken = self.endpoint.push();
+        if taken {
+            self.filled = 0;
+        }
+        taken
+    }
+
+    /// Sends the line, waiting for room. False if every consumer is gone.
+    fn send_waiting(&mut self) -> bool {
+        let mut tries = 0;
+        loop {
+            if self.is_closed() {
+                return false;
+            }
+            if self.send() {
+                return true;
+            }
+            tries += 1;
+            spin::pause(tries);
+        }
+    }
+
+    /// Sends `value` now, in a line with what was [collected](Self::collect), or says why not and gives it back. `Full`: the
+    /// device has no room for the line.
+    pub fn try_push(&mut self, value: T) -> Result<(), TryPushError<T>> {
+        if self.is_closed() {
+            return Err(TryPushError::Closed(value));
+        }
+        self.add(&value);
+        if self.send() {
+            return Ok(());
+        }
+        self.filled -= 1;
+        if self.filled > 0 {
+            self.mark();
+        }
+        Err(TryPushError::Full(value))
+    }
+
+    /// Sends `value` now, waiting while the device has no room.
+    pub fn push(&mut self, value: T) -> Result<(), PushError<T>> {
+        self.add(&value);
+        if self.send_waiting() {
+            return Ok(());
+        }
+        self.filled -= 1;
+        Err(PushError(value))
+    }
+
+    /// Puts `value` into the line, which is sent when it is full: seven words in one packet. Waits only then.
+    pub fn collect(&mut self, value: T) -> Result<(), PushError<T>> {
+        self.add(&value);
+        if self.filled == T::PER_LINE && !self.send_waiting() {
+            self.filled -= 1;
+            return Err(PushError(value));
+        }
+        Ok(())
+    }
+
+    /// Sends what was collected. Without consumers it stays; nobody will have it.
+    pub fn flush(&mut self) -> Result<(), PushError<()>> {
+        if self.filled == 0 || self.send_waiting() { Ok(()) } else { Err(PushError(())) }
+    }
+
+    /// Whether every consumer is gone.
+    pub fn is_closed(&self) -> bool {
+        self.shared.consumers.is_gone()
+    }
+}
+
+impl<T: Item> Clone for Producer<T> {
+    /// # Panics
+    ///
+    /// If there are 4096 already; [`try_clone`](Self::try_clone) does not.
+    fn clone(&self) -> Self {
+        self.try_clone().unwrap_or_else(|error| panic!("{error}"))
+    }
+}
+
+impl<T: Item> Drop for Producer<T> {
+    /// Sends what was collected, waiting for room.
+    fn drop(&mut self) {
+        if !std::thread::panicking() {
+            let _ = self.flush();
+        }
+        self.endpoint.leave();
+        self.shared.producers.leave(self.number);
+    }
+}
+
+impl<T: Item> Push for Producer<T> {
+    type Item = T;
+    type Wait = Yield;
+
+    fn try_push(&mut self, value: T) -> Result<(), TryPushError<T>> {
+        Self::try_push(self, value)
+    }
+
+    /// True: only the device knows, and a push asks it.
+    fn may_push(&self) -> bool {
+        true
+    }
+
+    fn is_closed(&self) -> bool {
+        Self::is_closed(self)
+    }
+
+    /// At least one line: what is reserved for the channel.
+    fn capacity(&self) -> usize {
+        T::PER_LINE
+    }
+
+    fn strategy(&self) -> &Yield {
+        &Yield
+    }
+
+    fn push(&mut self, value: T) -> Result<(), PushError<T>> {
+        Self::push(self, value)
+    }
+}
+
+/// A reading end. [`Clone::clone`] makes another.
+///
+/// One that has asked for a line, and found none, keeps what comes: it pops again, or is dropped and gives it back.
+pub struct Consumer<T: Item> {
+    carrier: Carrier,
+    shared: Arc<Shared>,
+    endpoint: Endpoint,
+    number: usize,
+    /// Items of the line that were taken.
+    taken: usize,
+    /// Looks at an empty line since it was asked for; `None`: it was not.
+    asked: Option<u32>,
+    _items: PhantomData<T>,
+}
+
+/// How many times [`Consumer::try_pop`] looks before it asks again: it does not wait, so nobody tells it that a request was
+/// lost.
+const LOOKS: u32 = 64;
+
+impl<T: Item> Consumer<T> {
+    pub(crate) fn new(carrier: Carrier, shared: Arc<Shared>) -> Result<Self, LinkError> {
+        let number = shared.consumers.enter().ok_or(LinkError::TooManyEnds)?;
+        let target = shared.target.endpoint(number).ok_or(LinkError::TooManyEnds)?;
+        let endpoint = Endpoint::new(&carrier, target);
+        Ok(Self { carrier, shared, endpoint, number, taken: 0, asked: None, _items: PhantomData })
+    }
+
+    /// Another reading end of the channel. Errors if there are too many.
+    pub fn try_clone(&self) -> Result<Self, LinkError> {
+        Self::new(self.carrier.clone(), self.shared.clone())
+    }
+
+    /// The next item of the line, if there is one.
+    #[inline]
+    fn take(&mut self) -> Option<T> {
+        let line = self.endpoint.line();
+        // (link.10) Acquire, pairs with (link.9): a valid line is whole.
+        let control = Control::of(line.load(CONTROL, Acquire))?;
+        let item = get(line, self.taken);
+        self.taken += 1;
+        if self.taken * T::ELEMENTS == control.elements(T::SIZE) {
+            // Relaxed: the next request publishes it (link.5).
+            line.store(CONTROL, 0, Relaxed);
+            self.taken = 0;
+            self.asked = None;
+        }
+        Some(item)
+    }
+
+    fn ask(&mut self) {
+        self.asked = Some(0);
+        self.endpoint.fetch();
+    }
+
+    /// Whether nothing comes any more. Only right if no producer is left.
+    fn is_drained(&mut self) -> bool {
+        self.endpoint.holds() == 0 && Control::of(self.endpoint.line().load(CONTROL, Acquire)).is_none()
+    }
+
+    /// Takes an item that has come, or asks for a line.
+    pub fn try_pop(&mut self) -> Result<T, TryPopError> {
+        if let Some(item) = self.take() {
+            return Ok(item);
+        }
+        let closed = self.is_closed();
+        match &mut self.asked {
+            Some(looks) if *looks < LOOKS => *looks += 1,
+            _ => self.ask(),
+        }
+        if let Some(item) = self.take() {
+            return Ok(item);
+        }
+        if closed && self.is_drained() {
+            return self.take().ok_or(TryPopError::Closed);
+        }
+        Err(TryPopError::Empty)
+    }
+
+    /// Takes an item, waiting until one comes.
+    pub fn pop(&mut self) -> Result<T, PopError> {
+        if let Some(item) = self.take() {
+            return Ok(item);
+        }
+        if self.asked.is_none() {
+            self.ask();
+        }
+        loop {
+            let patience = self.endpoint.patience();
+            let mut looks = 0;
+            // True: something has come. False: ask again, or see whether this is the end.
+            let come = spin::until(|| {
+                looks += 1;
+                // Relaxed: `take` looks again.
+                if Control::of(self.endpoint.line().load(CONTROL, Relaxed)).is_some() {
+                    Some(true)
+                } else {
+                    (looks > patience || self.is_closed()).then_some(false)
+                }
+            });
+            if !come && self.is_closed() && self.is_drained() {
+                return self.take().ok_or(PopError);
+            }
+            if let Some(item) = self.take() {
+                return Ok(item);
+            }
+            self.ask();
+        }
+    }
+
+    /// Asks for the next line already, so that it comes while the thread does something else.
+    pub fn prefetch(&mut self) {
+        if self.asked.is_none() && self.taken == 0 {
+            self.ask();
+        }
+    }
+
+    /// Whether every producer is gone. Items may still come.
+    pub fn is_closed(&self) -> bool {
+        self.shared.producers.is_gone()
+    }
+}
+
+impl<T: Item> Clone for Consumer<T> {
+    /// # Panics
+    ///
+    /// If there are 4096 already; [`try_clone`](Self::try_clone) does not.
+    fn clone(&self) -> Self {
+        self.try_clone().unwrap_or_else(|error| panic!("{error}"))
+    }
+}
+
+impl<T: Item> Drop for Consumer<T> {
+    /// What is in the line, and was not taken, goes to the end of the queue, if somebody is left to take it.
+    fn drop(&mut self) {
+        self.endpoint.leave();
+        self.shared.consumers.leave(self.number);
+        if std::thread::panicking() || self.shared.consumers.is_gone() {
+            return;
+        }
+        let mut back = Vec::new();
+        while let Some(item) = self.take() {
+            back.push(item);
+        }
+        if !back.is_empty()
+            && let Ok(mut producer) = Producer::new(self.carrier.clone(), self.shared.clone())
+        {
+            let _ = back.into_iter().try_for_each(|item| producer.collect(item));
+        }
+    }
+}
+
+impl<T: Item> Pop for Consumer<T> {
+    type Item = T;
+    type Wait = Yield;
+
+    fn try_pop(&mut self) -> Result<T, TryPopError> {
+        Self::try_pop(self)
+    }
+
+    /// True: only the device knows, and a pop asks it.
+    fn may_pop(&self) -> bool {
+        true
+    }
+
+    fn is_closed(&self) -> bool {
+        Self::is_closed(self)
+    }
+
+    /// At least one line: what is reserved for the channel.
+    fn capacity(&self) -> usize {
+        T::PER_LINE
+    }
+
+    fn strategy(&self) -> &Yield {
+        &Yield
+    }
+
+    fn pop(&mut self) -> Result<T, PopError> {
+        Self::pop(self)
+    }
+}
+
+impl<T: Item> fmt::Debug for Producer<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Producer")
+            .field("target", &self.shared.target)
+            .field("filled", &self.filled)
+            .finish_non_exhaustive()
+    }
+}
+
+impl<T: Item> fmt::Debug for Consumer<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Consumer")
+            .field("target", &self.shared.target)
+            .field("taken", &self.taken)
+            .finish_non_exhaustive()
+    }
+}

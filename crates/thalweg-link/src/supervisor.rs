@@ -1,0 +1,167 @@
+//! The system's part: names of channels, and which device and which queue (SQI) a name stands for.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use thalweg_queue::BuildError;
+use thalweg_sync::link::{self, Target};
+use thalweg_sync::sync::{Arc, Mutex, PoisonError};
+
+use crate::endpoint::Carrier;
+use crate::item::Item;
+use crate::queue::{Consumer, Producer, Shared};
+use crate::router::{Limits, Router};
+
+/// Gives out channels by name: what the paper's `shm_open` and `mmap` with `VL_QUEUE` do (listings 1 and 2).
+///
+/// | listing | here |
+/// |---|---|
+/// | `shm_open("name", O_RDWR, VL_QUEUE)` | [`open`](Self::open): the same name is the same channel |
+/// | `mmap(…, PROT_WRITE, VL_QUEUE, SQI, 0)` | [`Channel::producer`]: an address of its own in a page of the channel |
+/// | `mmap(…, PROT_READ, VL_QUEUE, SQI, 0)` | [`Channel::consumer`] |
+/// | `munmap` | dropping the end |
+///
+/// ```
+/// use thalweg_link::{Limits, Supervisor};
+///
+/// let supervisor = Supervisor::software(Limits::default())?;
+/// let mut tx = supervisor.open("readings")?.producer::<u64>()?;
+/// let mut rx = supervisor.open("readings")?.consumer::<u64>()?;
+/// tx.push(42)?;
+/// assert_eq!(rx.pop(), Ok(42));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug)]
+pub struct Supervisor {
+    carrier: Carrier,
+    devices: usize,
+    names: Mutex<BTreeMap<String, Channel>>,
+}
+
+/// A channel that cannot be opened, or has no room for another end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum LinkError {
+    /// No engine runs here, or its machine has no routing device.
+    NoDevice,
+    /// The device or the router has no room for another channel.
+    TooManyChannels,
+    /// The channel has as many ends of this kind as there are addresses for.
+    TooManyEnds,
+}
+
+impl fmt::Display for LinkError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NoDevice => write!(f, "there is no routing device here; take a Supervisor::software"),
+            Self::TooManyChannels => write!(f, "the routing device has no room for another channel"),
+            Self::TooManyEnds => write!(f, "a channel has at most {} ends of a kind", Target::ENDPOINTS),
+        }
+    }
+}
+
+impl std::error::Error for LinkError {}
+
+impl Supervisor {
+    /// Channels on the routing devices of the machine that an engine simulates; so many of them are used in turn.
+    pub fn hardware(devices: usize) -> Self {
+        Self { carrier: Carrier::Hardware, devices: devices.max(1), names: Mutex::default() }
+    }
+
+    /// Channels on a thread that does what the device does. It spins, so it wants a core of its own; it ends when the
+    /// supervisor and all ends are gone.
+    ///
+    /// `BuildError` if there is not a line for each channel, or no channel.
+    pub fn software(limits: Limits) -> Result<Self, BuildError> {
+        let carrier = Carrier::Software(Router::start(limits)?);
+        Ok(Self { carrier, devices: limits.links, names: Mutex::default() })
+    }
+
+    /// The channel of this name; a new one if there is none.
+    pub fn open(&self, name: &str) -> Result<Channel, LinkError> {
+        let mut names = self.names.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(channel) = names.get(name) {
+            return Ok(channel.clone());
+        }
+        let number = names.len();
+        let target = match &self.carrier {
+            Carrier::Hardware => {
+                let target = Target::new(number % self.devices, number / self.devices);
+                let opened = target.filter(|&target| link::open(target));
+                let refused = if number == 0 { LinkError::NoDevice } else { LinkError::TooManyChannels };
+                opened.ok_or(refused)?
+            }
+            Carrier::Software(_) if number >= self.devices => return Err(LinkError::TooManyChannels),
+            Carrier::Software(_) => Target::new(0, number).ok_or(LinkError::TooManyChannels)?,
+        };
+        let channel = Channel { carrier: self.carrier.clone(), shared: Arc::new(Shared::new(target)) };
+        names.insert(name.to_owned(), channel.clone());
+        Ok(channel)
+    }
+}
+
+impl Drop for Supervisor {
+    fn drop(&mut self) {
+        if let Carrier::Software(router) = &self.carrier {
+            router.leave();
+        }
+    }
+}
+
+/// An open channel: makes ends. Any number of producers and consumers, up to 4096 of each at a time.
+#[derive(Clone, Debug)]
+pub struct Channel {
+    carrier: Carrier,
+    shared: Arc<Shared>,
+}
+
+impl Channel {
+    /// A writing end. All ends of a channel have the same items.
+    pub fn producer<T: Item>(&self) -> Result<Producer<T>, LinkError> {
+        Producer::new(self.carrier.clone(), self.shared.clone())
+    }
+
+    /// A reading end.
+    pub fn consumer<T: Item>(&self) -> Result<Consumer<T>, LinkError> {
+        Consumer::new(self.carrier.clone(), self.shared.clone())
+    }
+}
+
+/// Which of a channel's addresses are in use: a bit each, in pages of 64.
+#[derive(Debug, Default)]
+pub(crate) struct Pages(Vec<u64>);
+
+impl Pages {
+    /// A free address. `None` if all are in use.
+    pub(crate) fn map(&mut self) -> Option<usize> {
+        let page = self.0.iter().position(|&page| page != u64::MAX).unwrap_or(self.0.len());
+        if page == self.0.len() {
+            if page * 64 == Target::ENDPOINTS {
+                return None;
+            }
+            self.0.push(0);
+        }
+        let offset = self.0[page].trailing_ones() as usize;
+        self.0[page] |= 1 << offset;
+        Some(page * 64 + offset)
+    }
+
+    pub(crate) fn unmap(&mut self, endpoint: usize) {
+        self.0[endpoint / 64] &= !(1 << (endpoint % 64));
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn addresses_are_used_again() {
+        let mut pages = Pages::default();
+        assert!((0..Target::ENDPOINTS).all(|endpoint| pages.map() == Some(endpoint)));
+        assert_eq!(pages.map(), None);
+        pages.unmap(100);
+        pages.unmap(70);
+        assert_eq!([pages.map(), pages.map(), pages.map()], [Some(70), Some(100), None]);
+    }
+}

@@ -1,0 +1,174 @@
+//! The same clients on the device, on the ideal one, and on the routing thread.
+#![cfg(not(loom))]
+#![allow(missing_docs)]
+
+use thalweg_link::{Limits, LinkError, Supervisor};
+use thalweg_queue::{BuildError, Pop, PopError, Push, TryPopError, TryPushError};
+use thalweg_sim::{Device, Heap, Machine, Routing, Simulation};
+use thalweg_sync::{hint, thread};
+
+#[global_allocator]
+static HEAP: Heap = Heap;
+
+/// Runs a client natively, and on two simulated devices with few entries and with none to spare.
+fn everywhere(client: fn(&Supervisor)) {
+    client(&Supervisor::software(Limits { links: 4, entries: 8 }).unwrap());
+    for device in [Device::VirtualLink(Routing { links: 4, entries: 8, ..Default::default() }), Device::Ideal] {
+        on(device, 16, client);
+    }
+}
+
+fn on(device: Device, threads: usize, client: impl Fn(&Supervisor) + Send + Sync) -> thalweg_sim::Report {
+    let machine = Machine::named("vl-16").unwrap();
+    Simulation::new(machine)
+        .threads(threads)
+        .device(device)
+        .limit(1_000_000_000)
+        .run(|| client(&Supervisor::hardware(1)))
+}
+
+#[test]
+fn smoke() {
+    everywhere(|supervisor| {
+        let channel = supervisor.open("a").unwrap();
+        let (mut tx, mut rx) = (channel.producer::<u64>().unwrap(), channel.consumer::<u64>().unwrap());
+        assert_eq!(rx.try_pop(), Err(TryPopError::Empty));
+        for n in 0..100 {
+            tx.push(n).unwrap();
+            assert_eq!(rx.pop(), Ok(n));
+        }
+        assert!(!tx.is_closed() && !rx.is_closed());
+        tx.push(7).unwrap();
+        drop(tx);
+        assert_eq!((rx.pop(), rx.pop(), rx.try_pop()), (Ok(7), Err(PopError), Err(TryPopError::Closed)));
+    });
+}
+
+#[test]
+fn small_items_share_a_line() {
+    everywhere(|supervisor| {
+        let channel = supervisor.open("a").unwrap();
+        let (mut tx, mut rx) = (channel.producer::<u16>().unwrap(), channel.consumer::<u16>().unwrap());
+        (0..40).for_each(|n| tx.collect(n).unwrap());
+        assert!((0..31).all(|n| rx.pop() == Ok(n)), "one full line");
+        assert_eq!(rx.try_pop(), Err(TryPopError::Empty), "the rest is not sent yet");
+        tx.push(40).unwrap();
+        assert!((31..=40).all(|n| rx.pop() == Ok(n)), "sent with what was collected");
+        tx.collect(41).unwrap();
+        drop(tx);
+        assert_eq!((rx.pop(), rx.pop()), (Ok(41), Err(PopError)), "an end that leaves sends what it has");
+    });
+}
+
+#[test]
+fn a_full_device_gives_the_item_back() {
+    everywhere(|supervisor| {
+        let channel = supervisor.open("a").unwrap();
+        let (mut tx, mut rx) = (channel.producer::<[u64; 7]>().unwrap(), channel.consumer::<[u64; 7]>().unwrap());
+        let mut pushed = 0;
+        while pushed < 100 && tx.try_push([pushed; 7]).is_ok() {
+            pushed += 1;
+        }
+        if pushed < 100 {
+            assert!((4..=8).contains(&pushed), "{pushed} lines");
+            assert_eq!(tx.try_push([9; 7]), Err(TryPushError::Full([9; 7])));
+        }
+        assert!((0..pushed).all(|n| rx.pop() == Ok([n; 7])));
+        assert_eq!(tx.try_push([1; 7]), Ok(()));
+        drop(rx);
+        assert_eq!(tx.try_push([2; 7]), Err(TryPushError::Closed([2; 7])));
+        assert!(tx.push([3; 7]).is_err());
+    });
+}
+
+/// Code for any queue.
+fn sum(mut rx: impl Pop<Item = u64>) -> u64 {
+    std::iter::from_fn(|| rx.pop().ok()).sum()
+}
+
+fn count(mut tx: impl Push<Item = u64>, from: u64, to: u64) {
+    (from..to).for_each(|n| tx.push(n).unwrap());
+}
+
+#[test]
+fn many_to_many_lose_nothing() {
+    everywhere(|supervisor| {
+        let channel = supervisor.open("a").unwrap();
+        let (tx, rx) = (channel.producer::<u64>().unwrap(), channel.consumer::<u64>().unwrap());
+        let total = thread::scope(|scope| {
+            let consumers: Vec<_> = (0..3).map(|_| rx.clone()).map(|rx| scope.spawn(move || sum(rx))).collect();
+            for part in 0..3 {
+                let tx = tx.clone();
+                scope.spawn(move || count(tx, part * 200, part * 200 + 200));
+            }
+            drop((tx, rx));
+            consumers.into_iter().map(|consumer| consumer.join().unwrap()).sum::<u64>()
+        });
+        assert_eq!(total, (0..600_u64).sum::<u64>());
+    });
+}
+
+/// An end that has asked and then leaves: what came to it goes to those who stay.
+#[test]
+fn a_consumer_that_leaves_gives_back() {
+    everywhere(|supervisor| {
+        let channel = supervisor.open("a").unwrap();
+        let (mut tx, mut rx) = (channel.producer::<u64>().unwrap(), channel.consumer::<u64>().unwrap());
+        let mut other = rx.clone();
+        assert_eq!(other.try_pop(), Err(TryPopError::Empty));
+        (0..3).for_each(|n| tx.collect(n).unwrap());
+        tx.flush().unwrap();
+        assert_eq!(other.pop(), Ok(0));
+        tx.push(3).unwrap();
+        drop(other);
+        let mut rest = [rx.pop().unwrap(), rx.pop().unwrap(), rx.pop().unwrap()];
+        rest.sort_unstable();
+        assert_eq!(rest, [1, 2, 3], "in some order: what is given back is the last");
+    });
+}
+
+#[test]
+fn names_are_channels() {
+    everywhere(|supervisor| {
+        let mut tx = supervisor.open("a").unwrap().producer::<u64>().unwrap();
+        let mut other = supervisor.open("b").unwrap().producer::<u64>().unwrap();
+        tx.push(1).unwrap();
+        other.push(2).unwrap();
+        let pop = |name| supervisor.open(name).unwrap().consumer::<u64>().unwrap().pop();
+        assert_eq!((pop("b"), pop("a")), (Ok(2), Ok(1)));
+    });
+    let supervisor = Supervisor::software(Limits { links: 2, entries: 2 }).unwrap();
+    assert!(supervisor.open("a").is_ok() && supervisor.open("b").is_ok() && supervisor.open("a").is_ok());
+    assert_eq!(supervisor.open("c").err(), Some(LinkError::TooManyChannels));
+    assert_eq!(Supervisor::hardware(1).open("a").err(), Some(LinkError::NoDevice));
+    let few = Supervisor::software(Limits { links: 3, entries: 2 }).err();
+    assert_eq!(few, Some(BuildError::TooLarge { parameter: "links", value: 3, max: 2 }));
+}
+
+/// Three threads on one core: every wait is a context switch, which forgets requests.
+#[test]
+fn threads_that_share_a_core_get_everything_in_order() {
+    let client = |supervisor: &Supervisor| {
+        let ends = |name| {
+            let channel = supervisor.open(name).unwrap();
+            (channel.producer::<u64>().unwrap(), channel.consumer::<u64>().unwrap())
+        };
+        let (mut tx, mut rx) = ends("first");
+        let (mut next_tx, mut next_rx) = ends("second");
+        thread::scope(|scope| {
+            scope.spawn(move || (0..60).for_each(|n| tx.push(n).unwrap()));
+            scope.spawn(move || {
+                while let Ok(n) = rx.pop() {
+                    hint::work(50);
+                    next_tx.push(n + 1).unwrap();
+                }
+            });
+            assert!((1..=60).all(|n| next_rx.pop() == Ok(n)));
+            assert!(next_rx.pop().is_err());
+        });
+    };
+    let device = || Device::VirtualLink(Routing { entries: 8, links: 4, ..Default::default() });
+    let report = on(device(), 1, client);
+    assert!(report.counts.device.injections >= 120);
+    assert_eq!(on(device(), 1, client), report);
+}
