@@ -88,7 +88,7 @@ impl Control {
     pub(crate) fn elements(self, size: Size) -> usize {
         let offset = (self.0 >> 56) as usize & 63;
         assert!(
-            self.0 >> 62 == size as u64 && offset % size.bytes() == 0 && offset <= size.offset(0),
+            self.0 >> 62 == size as u64 && offset.is_multiple_of(size.bytes()) && offset <= size.offset(0),
             "a line with elements of another size: the ends of this channel disagree about its items"
         );
         size.elements() - offset / size.bytes()

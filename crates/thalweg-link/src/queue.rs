@@ -267,9 +267,9 @@ impl<T: Item> Consumer<T> {
         Self::new(self.carrier.clone(), self.shared.clone())
     }
 
-    /// The next item of the line, if there is one.
+    /// Takes an item that has come. Asks for nothing.
     #[inline]
-    fn take(&mut self) -> Option<T> {
+    pub fn take(&mut self) -> Option<T> {
         let line = self.endpoint.line();
         // (link.10) Acquire, pairs with (link.9): a valid line is whole.
         let control = Control::of(line.load(CONTROL, Acquire))?;
