@@ -7,11 +7,13 @@
 //! | C1 | a consumer sees its own head ahead of the producers' tail, and counts entries below zero |
 //! | E1 | a consumer compares offsets of two rounds and calls a queue empty that is not |
 //! | E2 | a consumer with a head that is a lap behind compares versions with it, and the same |
+//! | E3 | a consumer of a queue that overwrites compares offsets of two rounds and calls it empty with seven items in it |
 //! | E7 | a put is refused and has happened all the same |
 #![cfg(not(loom))]
 
 mod bbq;
 mod capsule;
+mod drop_old;
 mod lock;
 mod ring;
 

@@ -4,6 +4,7 @@ mod bbq;
 mod bwos;
 mod chunk_ring;
 mod cnq;
+mod drop_old;
 mod ends;
 mod fast_forward;
 mod lamport;
@@ -27,6 +28,19 @@ pub(crate) const ALL: &[Client] = &[
     bbq::TWO_TO_TWO_1,
     bbq::TWO_TO_TWO_2,
     bbq::LAPS,
+    drop_old::LAP_1,
+    drop_old::LAP_2,
+    drop_old::LAP_TWICE,
+    drop_old::FOUR,
+    drop_old::AGED,
+    drop_old::ROLES_1,
+    drop_old::ROLES_2,
+    drop_old::END,
+    drop_old::OVERTAKEN,
+    drop_old::TWO_PRODUCERS,
+    drop_old::TOLD,
+    drop_old::TWO_CONSUMERS,
+    drop_old::JUMP,
     fast_forward::FIRST_LINE,
     fast_forward::WRAP,
     fast_forward::FULL,

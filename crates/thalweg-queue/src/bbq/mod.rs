@@ -57,6 +57,10 @@
 mod block;
 mod consumer;
 mod cursor;
+pub mod drop_old;
+mod handles;
+mod place;
+mod plain;
 mod producer;
 mod shared;
 pub mod spsc;

@@ -1,0 +1,210 @@
+//! BBQ in drop-old mode. Two blocks of one entry: every push after the second overwrites one. In each execution an item is popped,
+//! or counted as dropped.
+
+use super::ends::Outcome;
+use super::{Pair, pop, push};
+use crate::{Client, Setup};
+use thalweg_check::history::{DropOld, Log, Queue};
+use thalweg_queue::TryPopError;
+use thalweg_queue::bbq::drop_old::{self, Plain};
+use thalweg_sync::thread;
+
+// SAFETY: two numbers.
+unsafe impl Plain for Pair {}
+
+type Producer = drop_old::Producer<Pair>;
+type Consumer = drop_old::Consumer<Pair>;
+
+pub(super) const LAP_1: Client = Client {
+    name: "drop_old/lap-1",
+    what: "one producer with four attempts, one consumer with two, blocks of 1: a lap while it reads",
+    run: |setup| between(setup, [2, 1], 0, 4, 2),
+};
+
+pub(super) const LAP_2: Client = Client {
+    name: "drop_old/lap-2",
+    what: "the same with blocks of 2, six attempts and two",
+    run: |setup| between(setup, [2, 2], 0, 6, 2),
+};
+
+pub(super) const LAP_TWICE: Client = Client {
+    name: "drop_old/lap-twice",
+    what: "blocks of 1, six attempts and one: it may be overrun by more than a round",
+    run: |setup| between(setup, [2, 1], 0, 6, 1),
+};
+
+pub(super) const FOUR: Client = Client {
+    name: "drop_old/four",
+    what: "four blocks of 1, six attempts and two: after a lap older blocks survive",
+    run: |setup| between(setup, [4, 1], 0, 6, 2),
+};
+
+pub(super) const AGED: Client = Client {
+    name: "drop_old/aged",
+    what: "blocks of 1, across the wrap of the counters",
+    run: |setup| between(setup, [2, 1], u64::MAX - 1, 4, 2),
+};
+
+pub(super) const ROLES_1: Client = Client {
+    name: "drop_old/roles-1",
+    what: "two threads that push one and pop one each, blocks of 1",
+    run: |setup| roles(setup, 1),
+};
+
+pub(super) const ROLES_2: Client =
+    Client { name: "drop_old/roles-2", what: "the same with blocks of 2", run: |setup| roles(setup, 2) };
+
+pub(super) const END: Client =
+    Client { name: "drop_old/end", what: "the producer leaves items behind; the end comes after them", run: end };
+
+pub(super) const OVERTAKEN: Client = Client {
+    name: "drop_old/overtaken",
+    what: "two producers, one with two attempts and one with one that may be overtaken by a round; blocks of 1",
+    run: |setup| shared(setup, 1, 0, [2, 1], [0, 0]),
+};
+
+pub(super) const TWO_PRODUCERS: Client = Client {
+    name: "drop_old/2p1c",
+    what: "two producers and a consumer with one attempt each; blocks of 1",
+    run: |setup| shared(setup, 1, 0, [1, 1], [1, 0]),
+};
+
+pub(super) const TOLD: Client = Client {
+    name: "drop_old/told",
+    what: "blocks of 3: two producers with one attempt, a consumer with two, which is told of what is committed",
+    run: |setup| shared(setup, 3, 0, [1, 1], [2, 0]),
+};
+
+pub(super) const TWO_CONSUMERS: Client = Client {
+    name: "drop_old/1p2c",
+    what: "an item in the queue, a producer with two attempts, two consumers with one; blocks of 1",
+    run: |setup| shared(setup, 1, 1, [2, 0], [1, 1]),
+};
+
+pub(super) const JUMP: Client = Client {
+    name: "drop_old/jump",
+    what: "a thread pushes three and pops, another pops: who is overrun finds what the other has pushed; blocks of 1",
+    run: jump,
+};
+
+/// The newest `(N - 1) * S` items are kept.
+fn window([blocks, entries]: [usize; 2]) -> DropOld<u64> {
+    DropOld::new((blocks - 1) * entries, blocks * entries)
+}
+
+fn queue([blocks, entries]: [usize; 2], head: u64) -> (Producer, Consumer) {
+    drop_old::drop_old_from(head, blocks, entries, thalweg_queue::Yield).expect("two blocks are a queue")
+}
+
+fn push_some(log: &mut Log<Queue<u64>>, tx: &Producer, first: u64, attempts: u64) -> u64 {
+    (first..first + attempts).filter(|&number| push(log, number, || tx.try_push(Pair::new(number)))).count() as u64
+}
+
+fn pop_one(log: &mut Log<Queue<u64>>, rx: &Consumer) -> Result<u64, TryPopError> {
+    pop(log, |item: &Pair| item.number(), || rx.try_pop()).map(Pair::number)
+}
+
+fn pop_some(log: &mut Log<Queue<u64>>, rx: &Consumer, attempts: u64) -> u64 {
+    (0..attempts).filter(|_| pop_one(log, rx).is_ok()).count() as u64
+}
+
+/// Pops what is left. What was pushed was popped, now or before, or is counted as dropped.
+fn settle(log: &mut Log<Queue<u64>>, rx: &Consumer, pushed: u64, mut popped: u64) {
+    while pop_one(log, rx).is_ok() {
+        popped += 1;
+    }
+    assert_eq!(popped + rx.dropped(), pushed);
+}
+
+fn between(setup: &Setup, shape: [usize; 2], head: u64, pushes: u64, pops: u64) -> Outcome {
+    setup.linearizable(window(shape), move |recorder| {
+        let (tx, rx) = queue(shape, head);
+        let mut log = recorder.log(1);
+        // The producer's handle comes back, so that nothing closes.
+        let producer = thread::spawn(move || (push_some(&mut log, &tx, 0, pushes), tx));
+        let mut log = recorder.log(0);
+        let popped = pop_some(&mut log, &rx, pops);
+        let (pushed, _tx) = producer.join().unwrap();
+        assert_eq!(pushed, pushes, "alone, nobody is in the way of a producer");
+        settle(&mut log, &rx, pushed, popped);
+    })
+}
+
+fn roles(setup: &Setup, entries: usize) -> Outcome {
+    setup.linearizable(window([2, entries]), move |recorder| {
+        let (tx, rx) = queue([2, entries], 0);
+        let other = thread::spawn({
+            let (tx, rx, mut log) = (tx.clone(), rx.clone(), recorder.log(1));
+            move || [push_some(&mut log, &tx, 10, 1), pop_some(&mut log, &rx, 1)]
+        });
+        let mut log = recorder.log(0);
+        let pushed = push_some(&mut log, &tx, 20, 1);
+        let popped = pop_some(&mut log, &rx, 1);
+        let [their_pushed, their_popped] = other.join().unwrap();
+        settle(&mut log, &rx, pushed + their_pushed, popped + their_popped);
+    })
+}
+
+fn end(setup: &Setup) -> Outcome {
+    setup.linearizable(window([2, 1]), |recorder| {
+        let (tx, rx) = queue([2, 1], 0);
+        let mut log = recorder.log(1);
+        let producer = thread::spawn(move || {
+            let pushed = push_some(&mut log, &tx, 0, 3);
+            log.call(|| drop(tx), |()| Queue::Left);
+            pushed
+        });
+        let mut log = recorder.log(0);
+        let (mut popped, mut closed) = (0, false);
+        for _ in 0..3 {
+            match pop_one(&mut log, &rx) {
+                Ok(_) => {
+                    assert!(!closed, "an item after the end");
+                    popped += 1;
+                }
+                Err(refused) => closed |= refused == TryPopError::Closed,
+            }
+        }
+        let pushed = producer.join().unwrap();
+        settle(&mut log, &rx, pushed, popped);
+        assert_eq!(pop_one(&mut log, &rx), Err(TryPopError::Closed));
+    })
+}
+
+/// `before` items are in the queue; producers and consumers have these numbers of attempts, each in its own thread.
+fn shared(setup: &Setup, entries: usize, before: u64, pushes: [u64; 2], pops: [u64; 2]) -> Outcome {
+    setup.linearizable(window([2, entries]), move |recorder| {
+        let (tx, rx) = queue([2, entries], 0);
+        let mut log = recorder.log(0);
+        push_some(&mut log, &tx, 0, before);
+        let producers = [0, 1].map(|me| {
+            let (tx, mut log, attempts) = (tx.clone(), recorder.log(1 + me), pushes[me]);
+            (attempts > 0).then(|| thread::spawn(move || push_some(&mut log, &tx, 10 * (1 + me as u64), attempts)))
+        });
+        let consumers = [0, 1].map(|me| {
+            let (rx, mut log, attempts) = (rx.clone(), recorder.log(3 + me), pops[me]);
+            (attempts > 0).then(|| thread::spawn(move || pop_some(&mut log, &rx, attempts)))
+        });
+        let ended = |threads: [Option<thread::JoinHandle<u64>>; 2]| {
+            threads.into_iter().flatten().map(|thread| thread.join().unwrap()).sum::<u64>()
+        };
+        let pushed = before + ended(producers);
+        let popped = ended(consumers);
+        settle(&mut log, &rx, pushed, popped);
+    })
+}
+
+fn jump(setup: &Setup) -> Outcome {
+    setup.linearizable(window([2, 1]), |recorder| {
+        let (tx, rx) = queue([2, 1], 0);
+        let other = thread::spawn({
+            let (rx, mut log) = (rx.clone(), recorder.log(1));
+            move || pop_some(&mut log, &rx, 1)
+        });
+        let mut log = recorder.log(0);
+        let pushed = push_some(&mut log, &tx, 0, 3);
+        let popped = pop_some(&mut log, &rx, 1);
+        let popped = popped + other.join().unwrap();
+        settle(&mut log, &rx, pushed, popped);
+    })
+}

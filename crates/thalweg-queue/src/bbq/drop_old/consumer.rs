@@ -1,0 +1,111 @@
+//! The reading end.
+
+use super::Plain;
+use super::ring::Ring;
+use crate::TryPopError;
+use crate::wait::{Wait, Yield};
+use core::fmt;
+use thalweg_sync::sync::Arc;
+
+/// A reading end. Clones read from the same queue; when the last one is dropped, pushes fail from then on.
+///
+/// A handle that is leaked (`mem::forget`) counts as alive for ever.
+pub struct Consumer<T: Plain, W: Wait = Yield> {
+    ring: Arc<Ring<T, W>>,
+}
+
+impl<T: Plain, W: Wait> Consumer<T, W> {
+    pub(super) fn new(ring: Arc<Ring<T, W>>) -> Self {
+        Self { ring }
+    }
+
+    /// Pops the oldest item that survives, or says why not.
+    ///
+    /// - `Empty`: every item is taken, or passed over.
+    /// - `Busy`: a push is half-way, and items behind it, if any, have to wait for it.
+    /// - `Closed`: every producer is gone and the queue is drained.
+    ///
+    /// While producers overwrite the ring faster than an item is read, it tries again and again: each time a whole round was pushed
+    /// meanwhile.
+    #[inline]
+    pub fn try_pop(&self) -> Result<T, TryPopError> {
+        self.try_pop_numbered().map(|(_, value)| value)
+    }
+
+    /// Pops the oldest item that survives, and its position: how many items were pushed before it, popped or not. So a gap between two
+    /// positions is what was overwritten, or what other consumers have popped.
+    ///
+    /// Positions wrap when the number of blocks does, which has at least 32 bits: 43 in blocks of less than 2^20 entries.
+    #[inline]
+    pub fn try_pop_numbered(&self) -> Result<(u64, T), TryPopError> {
+        let popped = match self.ring.pop() {
+            // A producer may have pushed after our look and before it left, so look again before saying `Closed`.
+            Err(TryPopError::Empty) if self.ring.handles.producers_gone() => {
+                self.ring.pop().map_err(|_| TryPopError::Closed)
+            }
+            result => result,
+        };
+        popped.map(|(place, value)| (self.ring.shape.position(place), value))
+    }
+
+    /// How many items all consumers together have found overwritten and passed over, so far. What is overwritten is counted when a
+    /// consumer comes to it, not before.
+    pub fn dropped(&self) -> u64 {
+        self.ring.dropped()
+    }
+
+    fn may_pop(&self) -> bool {
+        self.ring.may_pop() || self.ring.handles.producers_gone()
+    }
+
+    fn strategy(&self) -> &W {
+        &self.ring.wait
+    }
+
+    /// How many items are pushed, and neither popped nor overwritten, lately. Exact when nobody else uses the queue.
+    pub fn len(&self) -> usize {
+        self.ring.len()
+    }
+
+    /// Whether `len` is zero.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// How many entries all blocks have. As few as `capacity - entries` items are kept, as blocks are overwritten whole.
+    pub fn capacity(&self) -> usize {
+        self.ring.shape.capacity()
+    }
+
+    /// Whether every producer is gone. Then it stays so; items may still be left.
+    pub fn is_closed(&self) -> bool {
+        self.ring.handles.producers_gone()
+    }
+}
+
+impl<T: Plain, W: Wait> Clone for Consumer<T, W> {
+    fn clone(&self) -> Self {
+        self.ring.handles.add_consumer();
+        Self { ring: self.ring.clone() }
+    }
+}
+
+impl<T: Plain, W: Wait> Drop for Consumer<T, W> {
+    fn drop(&mut self) {
+        if self.ring.handles.leave_consumer() {
+            self.ring.wait.ring_all();
+        }
+    }
+}
+
+impl<T: Plain, W: Wait> fmt::Debug for Consumer<T, W> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Consumer")
+            .field("len", &self.len())
+            .field("dropped", &self.dropped())
+            .field("capacity", &self.capacity())
+            .finish_non_exhaustive()
+    }
+}
+
+crate::wait::consumer!(shared Consumer[T: Plain]);

@@ -1,0 +1,173 @@
+//! Packed words of the modes in which one cursor serves all consumers: a place in the order of the whole queue.
+
+use crate::BuildError;
+
+/// How many threads may be inside a push of one queue at once. Each can move `allocated` past the end of a block once (it looks
+/// before it adds), so the offset has room for that.
+const THREADS: u64 = 1 << 20;
+
+/// A place in the order of the queue: a block, and an entry of it. Also a count of entries of a block. One word, so that one
+/// `fetch_add` moves it.
+///
+/// | 63 ..= bits                                                             | bits - 1 ..= 0                                  |
+/// |-------------------------------------------------------------------------|-------------------------------------------------|
+/// | number of the block, over all rounds; its low bits say which one it is  | offset; `allocated` alone may run past the end  |
+///
+/// The number wraps at the end of its bits, and every number is followed by another one. How many bits there are, says [`Shape`].
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Place(pub(super) u64);
+
+impl Place {
+    /// Whether `self` comes before `other`. Right across the wrap, as no two places in use are half of all numbers apart.
+    #[inline(always)]
+    pub(super) fn is_before(self, other: Self) -> bool {
+        (other.0.wrapping_sub(self.0) as i64) > 0
+    }
+}
+
+/// The shape of the ring, and with it where the fields of a [`Place`] are.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Shape {
+    /// How many blocks: a power of two, at least two.
+    pub(super) blocks: usize,
+    /// How many entries a block has: at least one.
+    pub(super) entries: usize,
+    bits: u32,
+}
+
+impl Shape {
+    /// A ring of `blocks` blocks of `entries` entries, of which a push takes up to `most` at once. Refuses a wrong number of blocks;
+    /// the product of the other two is below 2^38.
+    pub(super) fn new(blocks: usize, entries: usize, most: usize) -> Result<Self, BuildError> {
+        let bits = u64::BITS - (entries as u64 + THREADS * most as u64).leading_zeros();
+        // With one block the next one would be the one that is being filled. Sixteen rounds at least are told apart.
+        BuildError::check("blocks", blocks, 2, 1 << (60 - bits).min(31))?;
+        if !blocks.is_power_of_two() {
+            return Err(BuildError::NotPowerOfTwo { parameter: "blocks", value: blocks });
+        }
+        Ok(Self { blocks, entries, bits })
+    }
+
+    /// How many entries all blocks have.
+    #[inline(always)]
+    pub(super) fn capacity(&self) -> usize {
+        self.blocks * self.entries
+    }
+
+    /// The start of block `number`.
+    pub(super) fn block(&self, number: u64) -> Place {
+        Place(number << self.bits)
+    }
+
+    /// The start of the block that `place` lies in.
+    #[inline(always)]
+    pub(super) fn start(&self, place: Place) -> Place {
+        Place(place.0 >> self.bits << self.bits)
+    }
+
+    /// The end of the block that `place` lies in.
+    #[inline(always)]
+    pub(super) fn end(&self, place: Place) -> Place {
+        Place(self.start(place).0 + self.entries as u64)
+    }
+
+    /// The start of the block `count` blocks after the one that `place` lies in.
+    #[inline(always)]
+    pub(super) fn after(&self, place: Place, count: usize) -> Place {
+        Place(self.start(place).0.wrapping_add((count as u64) << self.bits))
+    }
+
+    /// The start of the block `count` blocks before the one that `place` lies in.
+    #[inline(always)]
+    pub(super) fn before(&self, place: Place, count: usize) -> Place {
+        Place(self.start(place).0.wrapping_sub((count as u64) << self.bits))
+    }
+
+    /// The place `count` entries further on, which is at most the end of the block. The end of a block is the start of the next one.
+    #[inline(always)]
+    pub(super) fn forward(&self, place: Place, count: usize) -> Place {
+        if self.offset(place) + count >= self.entries { self.after(place, 1) } else { Place(place.0 + count as u64) }
+    }
+
+    /// Which block of the ring `place` lies in.
+    #[inline(always)]
+    pub(super) fn index(&self, place: Place) -> usize {
+        (place.0 >> self.bits) as usize & (self.blocks - 1)
+    }
+
+    /// The offset in the block.
+    #[inline(always)]
+    pub(super) fn offset(&self, place: Place) -> usize {
+        (place.0 & ((1 << self.bits) - 1)) as usize
+    }
+
+    /// Whether two places lie in one block, in one round.
+    #[inline(always)]
+    pub(super) fn in_one_block(&self, a: Place, b: Place) -> bool {
+        a.0 >> self.bits == b.0 >> self.bits
+    }
+
+    /// How many entries lie between two places, of which `from` is not behind `to`.
+    pub(super) fn distance(&self, from: Place, to: Place) -> u64 {
+        let blocks = self.start(to).0.wrapping_sub(self.start(from).0) >> self.bits;
+        (blocks * self.entries as u64).wrapping_add(self.offset(to) as u64).wrapping_sub(self.offset(from) as u64)
+    }
+
+    /// How many entries come before `place`, since block number 0.
+    #[inline(always)]
+    pub(super) fn position(&self, place: Place) -> u64 {
+        (place.0 >> self.bits).wrapping_mul(self.entries as u64) + self.offset(place) as u64
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_offset_has_room_for_every_thread() {
+        for (entries, most) in [(1, 1), (4096, 1), (1 << 31, 1), (4096, 4096), (1 << 27, 1 << 10)] {
+            let shape = Shape::new(2, entries, most).unwrap();
+            let past = Place(shape.end(shape.block(6)).0 + THREADS * most as u64);
+            assert!(shape.in_one_block(past, shape.block(6)));
+            assert_eq!(shape.offset(past) as u64, entries as u64 + THREADS * most as u64);
+        }
+    }
+
+    #[test]
+    fn numbers_wrap_and_stay_consecutive() {
+        for (blocks, entries) in [(2, 1), (4, 3), (1 << 20, 1)] {
+            let shape = Shape::new(blocks, entries, 1).unwrap();
+            let last = shape.block(u64::MAX);
+            let first = shape.after(last, 1);
+            assert_eq!((first, shape.index(last), shape.index(first)), (Place(0), blocks - 1, 0));
+            assert!(last.is_before(first) && shape.end(last).is_before(first));
+            assert_eq!(shape.before(first, 1), last);
+            assert_eq!(shape.forward(last, entries), first);
+            assert_eq!(shape.distance(last, Place(1)), entries as u64 + 1);
+            assert_eq!(shape.distance(Place(last.0 + 1), first), entries as u64 - 1);
+        }
+    }
+
+    #[test]
+    fn places_count_entries() {
+        let shape = Shape::new(4, 3, 1).unwrap();
+        let mut place = shape.block(0);
+        for position in 0..30 {
+            assert_eq!((shape.position(place), shape.distance(Place(0), place)), (position, position));
+            place = shape.forward(place, 1);
+        }
+    }
+
+    #[test]
+    fn blocks_are_checked() {
+        let shape = |blocks, entries| Shape::new(blocks, entries, 1).map(|shape| shape.capacity());
+        assert_eq!(shape(2, 1), Ok(2));
+        assert_eq!(shape(1, 8), Err(BuildError::TooSmall { parameter: "blocks", value: 1, min: 2 }));
+        assert_eq!(shape(12, 8), Err(BuildError::NotPowerOfTwo { parameter: "blocks", value: 12 }));
+        assert_eq!(
+            shape(1 << 31, 1 << 31),
+            Err(BuildError::TooLarge { parameter: "blocks", value: 1 << 31, max: 1 << 28 })
+        );
+    }
+}
