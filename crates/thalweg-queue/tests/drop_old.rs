@@ -173,6 +173,27 @@ fn nobody_sleeps_for_ever() {
     });
 }
 
+/// A request is answered before the next one: who sleeps is woken by the push itself.
+#[test]
+fn a_push_wakes_who_sleeps() {
+    Fuzz::new().seeds(0..200).run(|| {
+        let (ask, asked) = drop_old::with_wait(2, 2, Park::new()).unwrap();
+        let (answer, answered) = drop_old::with_wait(2, 1, Park::new()).unwrap();
+        thread::scope(|scope| {
+            scope.spawn(move || {
+                while let Ok(request) = asked.pop() {
+                    answer.push(request + 1_u32).unwrap();
+                }
+            });
+            for request in 0..6 {
+                ask.push(request).unwrap();
+                assert_eq!(answered.pop(), Ok(request + 1));
+            }
+            drop(ask);
+        });
+    });
+}
+
 #[test]
 fn ends_close() {
     let (tx, rx) = drop_old(2, 2).unwrap();

@@ -87,6 +87,24 @@ pub(super) const JUMP: Client = Client {
     run: jump,
 };
 
+pub(super) const HANDED: Client = Client {
+    name: "drop_old/handed",
+    what: "a thread pushes and pops, another pops what a third has pushed before it; blocks of 2",
+    run: handed,
+};
+
+pub(super) const BEGUN: Client = Client {
+    name: "drop_old/begun",
+    what: "a consumer that knows of one item while others push two more: it finds its block begun again; blocks of 1",
+    run: begun,
+};
+
+pub(super) const LATE: Client = Client {
+    name: "drop_old/late",
+    what: "a producer that looks in one round and allocates in the next, which another has begun; blocks of 1",
+    run: late,
+};
+
 /// The newest `(N - 1) * S` items are kept.
 fn window([blocks, entries]: [usize; 2]) -> DropOld<u64> {
     DropOld::new((blocks - 1) * entries, blocks * entries)
@@ -206,5 +224,63 @@ fn jump(setup: &Setup) -> Outcome {
         let popped = pop_some(&mut log, &rx, 1);
         let popped = popped + other.join().unwrap();
         settle(&mut log, &rx, pushed, popped);
+    })
+}
+
+/// Who pops passes on what it has seen of others, though it has pushed nothing itself.
+fn handed(setup: &Setup) -> Outcome {
+    setup.linearizable(window([2, 2]), |recorder| {
+        let (tx, rx) = queue([2, 2], 0);
+        let both = thread::spawn({
+            let (tx, rx, mut log) = (tx.clone(), rx.clone(), recorder.log(1));
+            move || [push_some(&mut log, &tx, 10, 1), pop_some(&mut log, &rx, 1)]
+        });
+        let mut log = recorder.log(0);
+        let pushed = push_some(&mut log, &tx, 20, 1);
+        let consumer = thread::spawn({
+            let (rx, mut log) = (rx.clone(), recorder.log(2));
+            move || pop_some(&mut log, &rx, 1)
+        });
+        let ([their_pushed, their_popped], popped) = (both.join().unwrap(), consumer.join().unwrap());
+        settle(&mut log, &rx, pushed + their_pushed, popped + their_popped);
+    })
+}
+
+/// Who begins a block passes on what it has seen of others, though it has pushed nothing itself.
+fn begun(setup: &Setup) -> Outcome {
+    setup.linearizable(window([2, 1]), |recorder| {
+        let (tx, rx) = queue([2, 1], 0);
+        let mut log = recorder.log(0);
+        let mut pushed = push_some(&mut log, &tx, 0, 1);
+        let consumer = thread::spawn({
+            let (rx, mut log) = (rx.clone(), recorder.log(1));
+            move || pop_some(&mut log, &rx, 1)
+        });
+        pushed += push_some(&mut log, &tx, 1, 1);
+        let producer = thread::spawn({
+            let (tx, mut log) = (tx.clone(), recorder.log(2));
+            move || push_some(&mut log, &tx, 2, 1)
+        });
+        let (their_pushed, popped) = (producer.join().unwrap(), consumer.join().unwrap());
+        settle(&mut log, &rx, pushed + their_pushed, popped);
+    })
+}
+
+/// Who allocates in a round that it has not looked at comes after those who wrote in the one before.
+fn late(setup: &Setup) -> Outcome {
+    setup.linearizable(window([2, 1]), |recorder| {
+        let (tx, rx) = queue([2, 1], 0);
+        let late = thread::spawn({
+            let (tx, mut log) = (tx.clone(), recorder.log(1));
+            move || push_some(&mut log, &tx, 10, 1)
+        });
+        let mut log = recorder.log(0);
+        let pushed = push_some(&mut log, &tx, 0, 2);
+        let other = thread::spawn({
+            let (tx, mut log) = (tx.clone(), recorder.log(2));
+            move || push_some(&mut log, &tx, 2, 1)
+        });
+        let pushed = pushed + late.join().unwrap() + other.join().unwrap();
+        settle(&mut log, &rx, pushed, 0);
     })
 }
