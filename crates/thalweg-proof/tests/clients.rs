@@ -8,7 +8,7 @@ use thalweg_queue::edges::table::{Strength, Table};
 use thalweg_sync::atomic::Ordering;
 
 /// Clients that take longer than this test has.
-const LONG: [&str; 2] = ["bwos/thesis-lifo", "bwos/thesis-fifo"];
+const LONG: [&str; 3] = ["drop_old/late", "bwos/thesis-lifo", "bwos/thesis-fifo"];
 
 /// In release builds, all executions of all clients that are not long.
 #[test]
