@@ -56,8 +56,8 @@
 //! All of it is made inside the client, so that each execution begins anew. A client is small: a few operations per
 //! thread, as executions multiply.
 //!
-//! - Two executions differ in an event, in what a read reads, or in the modification order of two writes; so three
-//!   threads that add to a counter have 6. An execution counts as complete when every thread has ended.
+//! - Two executions differ in an event, in what a read reads, in the modification order of two writes, or in who drops
+//!   an `Arc` last; so three threads that add to a counter have 6. An execution counts as complete when every thread has ended.
 //! - A failing compare-exchange may read an old value, and a weak one may fail without a reason
 //!   ([`Check::spurious`]).
 //! - [`spin::until`](thalweg_sync::spin::until) is explored once per outcome. Any other loop that waits has no end, and
@@ -66,8 +66,7 @@
 //! - Memory that is accessed after it was freed, freed twice, or not freed is seen if [`Heap`] is the program's
 //!   allocator.
 //! - The order on `SeqCst` events is that of RC11, or of C++20: [`ScAxiom`].
-//! - Not explored: load buffering, which RC11 forbids; accesses of mixed size; who drops an `Arc` last
-//!   ([`Explored::narrowed`] says where that may matter).
+//! - Not explored: load buffering, which RC11 forbids; accesses of mixed size.
 //!
 //! # The schedule fuzzer
 //!

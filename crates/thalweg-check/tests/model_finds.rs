@@ -248,7 +248,7 @@ fn the_last_handle_comes_after_the_others() {
     assert!(explored.complete > 0, "{explored}");
 }
 
-/// Who drops last is not explored. That is said where it may hide something, and only there.
+/// Who drops last is a choice, unless it is ordered; the last drop comes after the others.
 #[test]
 fn a_thread_that_goes_on_after_the_last_drop() {
     fn client(goes_on: bool, keeps: bool) {
@@ -277,11 +277,10 @@ fn a_thread_that_goes_on_after_the_last_drop() {
         second.join().unwrap();
         drop(kept);
     }
-    for (goes_on, keeps, complete) in [(true, false, 1), (false, false, 2), (true, true, 2), (false, true, 2)] {
+    // Three may be last, with two reads each; but where the second thread is, its store comes after the read.
+    for (goes_on, keeps, complete) in [(true, false, 5), (false, false, 6), (true, true, 2), (false, true, 2)] {
         let explored = passes(move || client(goes_on, keeps));
         assert_eq!(explored.complete, complete, "{explored}");
-        assert_eq!(explored.narrowed, complete == 1, "{explored}");
-        assert_eq!(explored.to_string().contains("drop an `Arc` last"), complete == 1);
     }
 }
 

@@ -24,7 +24,6 @@ fn every_client_passes() {
             match client.check(&setup.clone().max_time(time)) {
                 Ok(explored) => {
                     assert!(explored.complete > 0 && (time.is_some() || !explored.bounded), "{}", client.name);
-                    assert!(!explored.narrowed, "{}: executions are missing", client.name);
                 }
                 Err(violation) => panic!("{}: {violation}", client.name),
             }

@@ -152,9 +152,6 @@ pub unsafe trait Engine {
         let _ = (object, is_last);
     }
 
-    /// The last handle was dropped, and the object with it.
-    fn released(&self) {}
-
     /// An attempt of [`spin::until`](crate::spin::until) begins. Attempts nest.
     fn watch(&self);
 

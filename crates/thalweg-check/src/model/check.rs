@@ -82,10 +82,6 @@ pub struct Explored {
     pub duration: Duration,
     /// A bound on executions or time was reached: there may be more.
     pub bounded: bool,
-    /// A thread goes on after it was the last to drop a handle of an [`Arc`](thalweg_sync::sync::Arc), and does
-    /// something that threads could have read which drop theirs later. Then executions may be missing: those in which
-    /// another one is the last. Cure: keep a handle in the client until all threads are joined.
-    pub narrowed: bool,
 }
 
 impl fmt::Display for Explored {
@@ -94,9 +90,6 @@ impl fmt::Display for Explored {
         write!(f, "{complete} executions, {blocked} blocked, {events} events, {:.3} s", duration.as_secs_f64())?;
         if self.bounded {
             write!(f, ", and a bound was reached: there may be more")?;
-        }
-        if self.narrowed {
-            write!(f, ", and another thread could drop an `Arc` last: there may be more")?;
         }
         Ok(())
     }
@@ -230,15 +223,8 @@ impl Check {
         let start = Instant::now();
         let alone = guide.is_some();
         let run = Run::new(Explorer::new(self.rules, guide), self.limits);
-        let mut explored = Explored {
-            complete: 0,
-            blocked: 0,
-            dropped: 0,
-            events: 0,
-            duration: Duration::ZERO,
-            bounded: false,
-            narrowed: false,
-        };
+        let mut explored =
+            Explored { complete: 0, blocked: 0, dropped: 0, events: 0, duration: Duration::ZERO, bounded: false };
         #[cfg(debug_assertions)]
         let mut met = std::collections::HashSet::new();
         if self.leaks {
@@ -281,7 +267,6 @@ impl Check {
                 }
             }
             explored.dropped += run.state().explorer.dropped;
-            explored.narrowed = run.state().explorer.narrowed;
             explored.duration = start.elapsed();
             Ok(explored)
         })

@@ -76,7 +76,7 @@ impl Graph {
         true
     }
 
-    /// The direct successors in po, rf, co and fr, and those by the start and the end of threads.
+    /// The direct successors in po, rf, co and fr, and those by the start and the end of threads and of objects.
     fn successors(&self, id: EventId, into: &mut Vec<EventId>) {
         let follower = EventId { index: id.index + 1, ..id };
         let node = self.node(id);
@@ -101,6 +101,7 @@ impl Graph {
                 into.extend(location.reads.iter().filter(|&&read| self.node(read).rf == id));
             }
             Kind::Spawn { child } if self.len(child) > 0 => into.push(EventId { thread: child, index: 0 }),
+            Kind::Release { last: false } => into.extend(Some(node.last).filter(|last| !last.is_init())),
             _ => {}
         }
     }

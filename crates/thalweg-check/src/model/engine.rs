@@ -119,12 +119,6 @@ unsafe impl Engine for Run {
         }
     }
 
-    fn released(&self) {
-        if !self.is_passive() {
-            self.state().thread_mut().destructors -= 1;
-        }
-    }
-
     fn watch(&self) {
         let _engine = engine_side();
         if !self.is_passive() {
@@ -268,7 +262,6 @@ impl Run {
         self.reach_new()?;
         let mut state = self.state();
         let (thread, loc) = (state.current, state.find_or_add(access));
-        state.explorer.in_destructor = state.thread().destructors > 0;
         let id = state.explorer.add_write(thread, loc, access.ordering(), value, access.at());
         state.wrote(id, access);
         Ok(())
@@ -345,6 +338,16 @@ impl Run {
         source.map_or(Ok(()), |(from, _)| self.reach(from))
     }
 
+    /// Waits until the drops were executed that the guide wants to come before the next one, as that of a last handle.
+    fn reach_guided_others(&self) -> Result<(), Ending> {
+        let others = {
+            let state = self.state();
+            let id = EventId { thread: state.current, index: state.thread().done };
+            state.explorer.guide.as_ref().map(|guide| guide.others(id).to_vec())
+        };
+        others.into_iter().flatten().try_for_each(|other| self.reach(other))
+    }
+
     /// Does the second half of a read-modify-write.
     fn write_half(&self, access: &Atomic<'_>, value: u64, was_recorded: bool) -> Result<(), Ending> {
         if let Some(id) = self.recorded() {
@@ -360,7 +363,6 @@ impl Run {
         }
         let mut state = self.state();
         let thread = state.current;
-        state.explorer.in_destructor = state.thread().destructors > 0;
         let goes_on = state.explorer.add_exclusive_write(thread, access.ordering(), value, access.at());
         let id = EventId { thread, index: state.explorer.graph.len(thread) - 1 };
         state.wrote(id, access);
@@ -408,6 +410,7 @@ impl Run {
             }
             None => {
                 self.reach_new()?;
+                self.reach_guided_others()?;
                 let last = is_last();
                 let mut state = self.state();
                 let others = if last { state.handles.remove(&object).unwrap_or_default() } else { Vec::new() };
@@ -419,7 +422,6 @@ impl Run {
         let mut state = self.state();
         if is_last() {
             state.handles.remove(&object);
-            state.thread_mut().destructors += 1;
         } else {
             state.handles.entry(object).or_default().push(id);
         }

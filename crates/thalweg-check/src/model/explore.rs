@@ -23,14 +23,15 @@
 //! - **T6** A read-modify-write may be begun on a write that another one has already read. Its write then stands nowhere
 //!   (C2), so the graph goes no further; but it may revisit, and so take the place of the other one.
 //!
-//! Not explored: which handle of an `Arc` is dropped last. The last drop that an execution finds comes after the others
-//! for good, in po and rf too, so nothing behind it revisits a read before another drop. Where that keeps a write from
-//! a read, [`Explorer::narrowed`] says so; not for the destructor's own writes, which come after every drop in any
-//! case.
+//! - **T7** Which handle of an object is dropped last is a choice as well: the last drop reads from all others, and its
+//!   thread waits for them. The drop that is added when all others are there is the last, for now, and revisits each
+//!   of them that comes before none of the others. Such a revisit is one of T2, by all other drops at once: it keeps
+//!   what is before any of them.
 //!
 //! Different from the paper: the graphs that a revisit gives are explored on a stack of our own instead of by
 //! recursion; a weak compare-exchange may have a third choice, to fail without a reason, which is never maximal.
 
+use super::clock::Clock;
 use super::graph::{EventId, Graph, Kind};
 use super::guide::Guide;
 use super::{Memory, ScAxiom};
@@ -46,6 +47,8 @@ pub(super) enum Work {
     Write { write: EventId, place: usize },
     /// Let `write` revisit `read`.
     Back { write: EventId, read: EventId, spurious: bool },
+    /// Let `drop` be the drop of the last handle instead of `added` (T7).
+    Last { drop: EventId, added: EventId },
 }
 
 /// What the options say about the search.
@@ -66,10 +69,6 @@ pub(crate) struct Explorer {
     rules: Rules,
     /// The one execution to run, if not all.
     pub(crate) guide: Option<Guide>,
-    /// A destructor runs, which the last drop of a handle has started.
-    pub(crate) in_destructor: bool,
-    /// Executions may be missing in which another handle is dropped last.
-    pub(crate) narrowed: bool,
     /// Choices that were dropped, because they broke an axiom.
     pub(crate) dropped: u64,
 }
@@ -91,16 +90,7 @@ impl Explorer {
     /// Begins with the graph without events. With a guide, there is one execution.
     pub(crate) fn new(rules: Rules, guide: Option<Guide>) -> Self {
         let graph = Graph { strong: rules.memory == Memory::Sc, ..Graph::default() };
-        Self {
-            graph,
-            work: Vec::new(),
-            below: Vec::new(),
-            rules,
-            guide,
-            in_destructor: false,
-            narrowed: false,
-            dropped: 0,
-        }
+        Self { graph, work: Vec::new(), below: Vec::new(), rules, guide, dropped: 0 }
     }
 
     fn is_consistent(&mut self) -> bool {
@@ -145,11 +135,35 @@ impl Explorer {
 
     /// Adds the drop of a handle; of a last one, after all of `others`.
     pub(crate) fn add_release(&mut self, thread: u32, last: bool, others: Vec<EventId>, at: Site) -> EventId {
-        let kind = Kind::Release { last };
-        let id = self.graph.add(thread, kind, super::graph::NOWHERE, 0, EventId::INIT, at);
-        self.graph.node_mut(id).others = others;
-        self.graph.settle(id);
+        let id = self.add_plain(thread, Kind::Release { last: false }, 0, at);
+        if last {
+            if self.guide.is_none() {
+                for &drop in &others {
+                    let keep = self.kept_for(drop, &others, id);
+                    if keep.is_some_and(|keep| self.is_revisitable(drop, &keep, id)) {
+                        self.work.push(Work::Last { drop, added: id });
+                    }
+                }
+            }
+            self.graph.make_last(id, others);
+        }
         id
+    }
+
+    /// What comes before the drops `others` and `added`, but for `drop` itself. None if `drop` is among it: then it cannot
+    /// be the last.
+    fn kept_for(&self, drop: EventId, others: &[EventId], added: EventId) -> Option<Clock> {
+        let mut before = self.graph.node(added).porf.clone();
+        others.iter().filter(|&&other| other != drop).for_each(|&other| before.join(&self.graph.node(other).porf));
+        (drop.index >= before.get(drop.thread)).then_some(before)
+    }
+
+    /// Whether `event`, and everything that a revisit of it deletes, is maximal (T2): what has a later stamp and is not
+    /// in `before`, which is what comes before the revisiting event `by`.
+    fn is_revisitable(&self, event: EventId, before: &Clock, by: EventId) -> bool {
+        let stamp = self.graph.node(event).stamp as usize;
+        let mut deleted = self.graph.order[stamp..].iter().filter(|id| id.index >= before.get(id.thread));
+        deleted.all(|&id| self.is_maximal(id, before, by))
     }
 
     /// Adds a read. It reads the newest write, for now.
@@ -251,11 +265,9 @@ impl Explorer {
             let id = self.graph.order[stamp as usize];
             let other = self.graph.node(id);
             if id.index < node.porf.get(id.thread) {
-                let is_read = other.loc == loc && matches!(other.kind, Kind::Read { .. });
-                self.narrowed |= is_read && !self.in_destructor && id.index >= node.certain.get(id.thread);
                 continue;
             }
-            if !self.is_maximal(id, write) {
+            if !self.is_maximal(id, &node.porf, write) {
                 break;
             }
             if let Kind::Read { operation, .. } = other.kind
@@ -269,13 +281,13 @@ impl Explorer {
         }
     }
 
-    /// Whether `event` is what it would be, were it added last to what came before it and what is before `write`: it
-    /// is the newest write, or reads it, and nothing that came before reads it (T2).
-    pub(super) fn is_maximal(&self, event: EventId, write: EventId) -> bool {
+    /// Whether `event` is what it would be, were it added last to what came before it and to `before`, without `by`: it
+    /// is the newest write, or reads it, and nothing that came before reads it; it is the drop of a handle, and the last
+    /// one does not come before (T2).
+    pub(super) fn is_maximal(&self, event: EventId, before: &Clock, by: EventId) -> bool {
         let graph = &self.graph;
-        let (node, before) = (graph.node(event), &graph.node(write).porf);
-        let counts =
-            |id: EventId| id != write && (graph.node(id).stamp <= node.stamp || id.index < before.get(id.thread));
+        let node = graph.node(event);
+        let counts = |id: EventId| id != by && (graph.node(id).stamp <= node.stamp || id.index < before.get(id.thread));
         let from = match node.kind {
             Kind::Read { spurious: true, .. } => return false,
             Kind::Read { .. } => node.rf,
@@ -286,6 +298,9 @@ impl Explorer {
                 }
                 event
             }
+            // Added after the last one it would be that itself. A last one comes after the others, or one of those is
+            // deleted, and not maximal.
+            Kind::Release { last: false } => return node.last.is_init() || graph.node(node.last).stamp > node.stamp,
             _ => return true,
         };
         (from.is_init() || counts(from))
@@ -320,6 +335,10 @@ impl Explorer {
                     self.revisit(write, read, spurious);
                     continue;
                 }
+                Work::Last { drop, added } => {
+                    self.drop_last(drop, added);
+                    true
+                }
             };
             if goes_on {
                 return true;
@@ -330,16 +349,9 @@ impl Explorer {
     /// Goes to the graph in which `write` has revisited `read` (T2). Its work is to put the write in each place.
     fn revisit(&mut self, write: EventId, read: EventId, spurious: bool) {
         self.graph.cut(self.graph.node(write).stamp as usize + 1);
-        let stamp = self.graph.node(read).stamp as usize;
-        let mut keep = self.graph.node(write).porf.clone();
-        for id in &self.graph.order[..=stamp] {
-            keep.raise(id.thread, id.index + 1);
-        }
-        let mut graph = self.graph.restricted(&keep);
-        let loc = graph.node(write).loc;
-        graph.remove(write);
-        std::mem::swap(&mut self.graph, &mut graph);
-        self.below.push((graph, std::mem::take(&mut self.work)));
+        self.descend(read, self.graph.node(write).porf.clone());
+        let loc = self.graph.node(write).loc;
+        self.graph.remove(write);
         self.assign(read, write, spurious);
 
         let floor = (self.graph.floor(loc, &self.graph.node(write).hb, write)).max(self.graph.floor(
@@ -362,5 +374,30 @@ impl Explorer {
         }
         // It has to stand somewhere until its first place is taken.
         self.graph.insert(write, newest);
+    }
+
+    /// Goes to the graph in which `drop` is the last of its object's, and `added` is not (T7).
+    fn drop_last(&mut self, drop: EventId, added: EventId) {
+        self.graph.cut(self.graph.node(added).stamp as usize + 1);
+        let others = self.graph.unmake_last(added);
+        let keep = self.kept_for(drop, &others, added).expect("it was found that it can be the last");
+        self.descend(drop, keep);
+        let (graph, _) = self.below.last_mut().expect("it was just put there");
+        graph.make_last(added, others.clone());
+        let others = others.into_iter().filter(|&other| other != drop).chain([added]);
+        self.graph.make_last(drop, others.collect());
+    }
+
+    /// Puts the graph and its work on the stack, and goes to the part of it that a revisit of `event` keeps (T2): the
+    /// stamps up to it, and `before`.
+    fn descend(&mut self, event: EventId, before: Clock) {
+        let stamp = self.graph.node(event).stamp as usize;
+        let mut keep = before;
+        for id in &self.graph.order[..=stamp] {
+            keep.raise(id.thread, id.index + 1);
+        }
+        let kept = self.graph.restricted(&keep);
+        let whole = std::mem::replace(&mut self.graph, kept);
+        self.below.push((whole, std::mem::take(&mut self.work)));
     }
 }

@@ -65,7 +65,7 @@ pub(crate) enum Kind {
     Mark(super::Mark),
     /// A handle of an `Arc` is dropped.
     Release {
-        /// It was the last one, so what came before the other drops comes before this.
+        /// It is the last one, so what comes before the other drops comes before this.
         last: bool,
     },
 }
@@ -105,6 +105,8 @@ pub(crate) struct Node {
     pub(crate) rf: EventId,
     /// The other handles' drops, of a last one.
     pub(crate) others: Vec<EventId>,
+    /// The last handle's drop, of another one; `INIT` if there is none.
+    pub(crate) last: EventId,
     /// A write's place in modification order (G2).
     pub(crate) place: u32,
     /// How many events its thread had when the last release fence was done, that one included; 0: none.
@@ -115,8 +117,6 @@ pub(crate) struct Node {
     pending: Clock,
     /// The events before it in po, rf, and by the start and the end of threads; itself included.
     pub(crate) porf: Clock,
-    /// As `porf`, but without what is before only because a handle's drop was the last one.
-    pub(crate) certain: Clock,
     /// What happens before a read that acquires this write.
     message: Clock,
 }
@@ -206,12 +206,12 @@ impl Graph {
             value,
             rf,
             others: Vec::new(),
+            last: EventId::INIT,
             place: 0,
             fence: 0,
             hb: Clock::default(),
             pending: Clock::default(),
             porf: Clock::default(),
-            certain: Clock::default(),
             message: Clock::default(),
         });
         id
@@ -244,23 +244,23 @@ impl Graph {
     /// Happens-before is that of C++20: an acquire read of a release write, or of a read-modify-write in its release
     /// sequence; a release fence counts for the writes after it, an acquire fence for the reads before it.
     pub(crate) fn settle(&mut self, id: EventId) {
-        let (mut hb, mut pending, mut porf, mut certain, mut fence);
+        let (mut hb, mut pending, mut porf, mut fence);
         if id.index > 0 {
             let before = self.node(EventId { index: id.index - 1, ..id });
             (hb, pending, fence) = (before.hb.clone(), before.pending.clone(), before.fence);
-            (porf, certain) = (before.porf.clone(), before.certain.clone());
+            porf = before.porf.clone();
         } else {
             match self.lines[id.thread as usize].parent {
-                None => (hb, porf, certain) = Default::default(),
+                None => (hb, porf) = Default::default(),
                 Some(parent) => {
                     let parent = self.node(parent);
-                    (hb, porf, certain) = (parent.hb.clone(), parent.porf.clone(), parent.certain.clone());
+                    (hb, porf) = (parent.hb.clone(), parent.porf.clone());
                 }
             }
             pending = hb.clone();
             fence = 0;
         }
-        for clock in [&mut hb, &mut pending, &mut porf, &mut certain] {
+        for clock in [&mut hb, &mut pending, &mut porf] {
             clock.raise(id.thread, id.index + 1);
         }
         let mut message = Clock::default();
@@ -271,7 +271,6 @@ impl Graph {
                 if !node.rf.is_init() {
                     let source = self.node(node.rf);
                     porf.join(&source.porf);
-                    certain.join(&source.certain);
                     pending.join(&source.message);
                     if acquires(order) {
                         hb.join(&source.message);
@@ -306,7 +305,6 @@ impl Graph {
                     for (clock, theirs) in [(&mut hb, &last.hb), (&mut pending, &last.hb), (&mut porf, &last.porf)] {
                         clock.join(theirs);
                     }
-                    certain.join(&last.certain);
                 }
                 // One more than there are: what the thread did after its last event comes before too.
                 hb.raise(child, count + 1);
@@ -324,7 +322,30 @@ impl Graph {
         }
         let node = self.node_mut(id);
         (node.hb, node.pending, node.message, node.fence) = (hb, pending, message, fence);
-        (node.porf, node.certain) = (porf, certain);
+        node.porf = porf;
+    }
+
+    /// Makes `last` the drop of the last handle, of those that `others` drop, and settles it.
+    pub(crate) fn make_last(&mut self, last: EventId, others: Vec<EventId>) {
+        for &other in &others {
+            self.node_mut(other).last = last;
+        }
+        let node = self.node_mut(last);
+        (node.kind, node.others) = (Kind::Release { last: true }, others);
+        self.settle(last);
+    }
+
+    /// Makes the drop of a last handle, from which nothing comes after, one that is not the last, and settles it.
+    /// Returns the others.
+    pub(crate) fn unmake_last(&mut self, last: EventId) -> Vec<EventId> {
+        let node = self.node_mut(last);
+        node.kind = Kind::Release { last: false };
+        let others = std::mem::take(&mut node.others);
+        for &other in &others {
+            self.node_mut(other).last = EventId::INIT;
+        }
+        self.settle(last);
+        others
     }
 
     /// Takes away every event with a stamp of `stamps` or more.
@@ -339,7 +360,12 @@ impl Graph {
                 }
                 Kind::Write { .. } => self.remove(id),
                 Kind::Spawn { child } => self.lines[child as usize].parent = None,
-                Kind::Fence(_) | Kind::Join { .. } | Kind::Mark(_) | Kind::Release { .. } => {}
+                Kind::Release { last: true } => {
+                    for other in self.node(id).others.clone() {
+                        self.node_mut(other).last = EventId::INIT;
+                    }
+                }
+                Kind::Fence(_) | Kind::Join { .. } | Kind::Mark(_) | Kind::Release { last: false } => {}
             }
             self.lines[id.thread as usize].nodes.pop();
         }
@@ -356,7 +382,7 @@ impl Graph {
             line.parent.hash(&mut hasher);
             line.nodes.len().hash(&mut hasher);
             for node in &line.nodes {
-                (std::mem::discriminant(&node.kind), node.rf, node.place).hash(&mut hasher);
+                (std::mem::discriminant(&node.kind), node.rf, node.place, node.last).hash(&mut hasher);
                 if let Kind::Read { exclusive, spurious, .. } = node.kind {
                     (exclusive, spurious).hash(&mut hasher);
                 }
@@ -388,7 +414,11 @@ impl Graph {
         };
         for stamp in 0..graph.order.len() {
             let id = graph.order[stamp];
-            graph.node_mut(id).stamp = stamp as u32;
+            let node = graph.node_mut(id);
+            node.stamp = stamp as u32;
+            if !kept(&node.last) {
+                node.last = EventId::INIT;
+            }
         }
         for loc in 0..graph.locations.len() {
             graph.renumber(loc, 0);

@@ -1,17 +1,19 @@
 //! One execution as a line of text, by which it can be run alone.
 //!
 //! Threads are separated by `;`, their events by `,`. A read is what it reads from (`i`: the initial value, `2.5`:
-//! event 5 of thread 2), with `!` if it failed without a reason; a write is `w` and its place in modification order;
-//! anything else is `-`, and the events behind the last that matters are left out.
+//! event 5 of thread 2), with `!` if it failed without a reason; a write is `w` and its place in modification order; the
+//! drop of a last handle is `l` and the other drops, joined by `+`; anything else is `-`, and the events behind the last
+//! that matters are left out.
 
 use super::graph::{EventId, Graph, Kind};
 use std::fmt::Write;
 
 /// What is to be chosen for an event.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 enum Choice {
     Read { from: EventId, spurious: bool },
     Write { place: u32 },
+    Last { others: Vec<EventId> },
     Nothing,
 }
 
@@ -28,6 +30,7 @@ impl Guide {
             match node.kind {
                 Kind::Read { spurious, .. } => Choice::Read { from: node.rf, spurious },
                 Kind::Write { .. } => Choice::Write { place: node.place },
+                Kind::Release { last: true } if !node.others.is_empty() => Choice::Last { others: node.others.clone() },
                 _ => Choice::Nothing,
             }
         };
@@ -37,15 +40,23 @@ impl Guide {
         Self { threads }
     }
 
-    fn choice(&self, id: EventId) -> Choice {
+    fn choice(&self, id: EventId) -> &Choice {
         let thread = self.threads.get(id.thread as usize);
-        thread.and_then(|choices| choices.get(id.index as usize)).copied().unwrap_or(Choice::Nothing)
+        thread.and_then(|choices| choices.get(id.index as usize)).unwrap_or(&Choice::Nothing)
+    }
+
+    /// After which other drops the drop `id` is to come, as the last one.
+    pub(crate) fn others(&self, id: EventId) -> &[EventId] {
+        match self.choice(id) {
+            Choice::Last { others } => others,
+            _ => &[],
+        }
     }
 
     /// What the read `id` is to read from, and whether it is to fail spuriously.
     pub(crate) fn read(&self, id: EventId) -> Option<(EventId, bool)> {
         match self.choice(id) {
-            Choice::Read { from, spurious } => Some((from, spurious)),
+            &Choice::Read { from, spurious } => Some((from, spurious)),
             _ => None,
         }
     }
@@ -53,7 +64,7 @@ impl Guide {
     /// Where the write `id` is to stand in the end.
     pub(crate) fn place(&self, id: EventId) -> Option<u32> {
         match self.choice(id) {
-            Choice::Write { place } => Some(place),
+            &Choice::Write { place } => Some(place),
             _ => None,
         }
     }
@@ -64,7 +75,7 @@ impl Guide {
             if number > 0 {
                 text.push(';');
             }
-            let count = choices.iter().rposition(|&choice| choice != Choice::Nothing).map_or(0, |last| last + 1);
+            let count = choices.iter().rposition(|choice| *choice != Choice::Nothing).map_or(0, |last| last + 1);
             for (index, choice) in choices[..count].iter().enumerate() {
                 if index > 0 {
                     text.push(',');
@@ -72,6 +83,10 @@ impl Guide {
                 match choice {
                     Choice::Nothing => text.push('-'),
                     Choice::Write { place } => write!(text, "w{place}").expect("a string takes all"),
+                    Choice::Last { others } => {
+                        let others = others.iter().map(EventId::to_string).collect::<Vec<_>>();
+                        write!(text, "l{}", others.join("+")).expect("a string takes all");
+                    }
                     Choice::Read { from, spurious } => {
                         if from.is_init() {
                             text.push('i');
@@ -96,20 +111,30 @@ impl Guide {
 }
 
 fn choice(item: &str) -> Result<Choice, String> {
-    let error = || format!("{item:?} is no choice: `i` or `2.5` for a read, `w3` for a write, `-` for anything else");
+    let error = || {
+        format!(
+            "{item:?} is no choice: `i` or `2.5` for a read, `w3` for a write, `l1.2` for the drop of a last handle, `-` for anything else"
+        )
+    };
     if item == "-" {
         return Ok(Choice::Nothing);
     }
     if let Some(place) = item.strip_prefix('w') {
         return Ok(Choice::Write { place: place.parse().map_err(|_| error())? });
     }
+    if let Some(others) = item.strip_prefix('l') {
+        return Ok(Choice::Last { others: others.split('+').map(event).collect::<Option<_>>().ok_or_else(error)? });
+    }
     let (from, spurious) = item.strip_suffix('!').map_or((item, false), |from| (from, true));
     if from == "i" {
         return Ok(Choice::Read { from: EventId::INIT, spurious });
     }
-    let (thread, index) = from.split_once('.').ok_or_else(error)?;
-    let number = |digits: &str| digits.parse().map_err(|_| error());
-    Ok(Choice::Read { from: EventId { thread: number(thread)?, index: number(index)? }, spurious })
+    Ok(Choice::Read { from: event(from).ok_or_else(error)?, spurious })
+}
+
+fn event(text: &str) -> Option<EventId> {
+    let (thread, index) = text.split_once('.')?;
+    Some(EventId { thread: thread.parse().ok()?, index: index.parse().ok()? })
 }
 
 #[cfg(test)]
@@ -118,7 +143,7 @@ mod tests {
 
     #[test]
     fn text_is_read_as_it_was_written() {
-        for text in ["", "i,-,w1", ";i!,2.5,w3;;1.0", "-,i"] {
+        for text in ["", "i,-,w1", ";i!,2.5,w3;;1.0", "-,i", "l1.2+3.0;l2.1"] {
             assert_eq!(Guide::from_text(text).unwrap().to_text(), text);
         }
         assert_eq!(Guide::from_text(" i ").unwrap().to_text(), "i");
@@ -126,7 +151,7 @@ mod tests {
 
     #[test]
     fn what_is_no_choice_is_named() {
-        for item in ["x", "w", "1", "1.", ".1", "w-1", "i!!"] {
+        for item in ["x", "w", "1", "1.", ".1", "w-1", "i!!", "l", "l1", "l1.2+"] {
             assert!(Guide::from_text(&format!("i,{item}")).unwrap_err().contains(&format!("{item:?}")));
         }
     }

@@ -3,10 +3,10 @@
 //! | | |
 //! |---|---|
 //! | explores | all consistent graphs of events, reads-from and modification order, under RC11, RA or SC |
-//! | once | two complete executions differ in an event, in what a read reads, or in the order of two writes |
+//! | once | two complete executions differ in an event, in what a read reads, in the order of two writes, or in who drops an `Arc` last |
 //! | cost | one run of the client per execution, blocked or dropped beginning; memory: a stack of graphs, at most one per event |
 //! | reports | panics, races on slots, uninitialised slots, objects dropped in use; with [`Heap`] use after free, double free, leaks; waits that never end, loops without end, clients that are not deterministic |
-//! | not explored | cycles in po and rf together (load buffering), which RC11 forbids; accesses of mixed size; which thread drops an `Arc` last ([`Explored::narrowed`] says where that may matter) |
+//! | not explored | cycles in po and rf together (load buffering), which RC11 forbids; accesses of mixed size |
 //!
 //! From M. Kokologiannakis and others, *Truly Stateless, Optimal Dynamic Partial Order Reduction* (TruSt), POPL 2022,
 //! and O. Lahav and others, *Repairing Sequential Consistency in C/C++11* (RC11), PLDI 2017. Different from the papers:

@@ -196,7 +196,7 @@ fn maximal_is_what_was_newest() {
     let other = graph.store(1, Y, Relaxed, 1);
     let fence = graph.fence(1, SeqCst);
     let write = graph.store(0, X, Relaxed, 2);
-    let maximal = |event| graph.is_maximal(event, write);
+    let maximal = |event| graph.is_maximal(event, &graph.graph.node(write).porf, write);
     assert!(maximal(newest) && maximal(other) && maximal(fence) && maximal(first));
     assert!(!maximal(stale), "it could have read a newer one");
     assert!(!maximal(fails), "it could have gone well");
@@ -209,8 +209,11 @@ fn a_write_that_an_earlier_read_was_revisited_by_is_not_maximal() {
     let first = graph.store(1, X, Relaxed, 1);
     graph.assign(read, first, false);
     let write = graph.store(2, X, Relaxed, 2);
-    assert!(!graph.is_maximal(first, write), "deleting it would leave the read without what it reads");
-    assert!(!graph.is_maximal(read, write), "nor could the read have read it");
+    assert!(
+        !graph.is_maximal(first, &graph.graph.node(write).porf, write),
+        "deleting it would leave the read without what it reads"
+    );
+    assert!(!graph.is_maximal(read, &graph.graph.node(write).porf, write), "nor could the read have read it");
 }
 
 #[test]
@@ -220,7 +223,7 @@ fn what_is_before_the_write_counts_though_it_came_later() {
     let first = graph.store(1, X, Relaxed, 1);
     let seen = graph.load(2, X, Relaxed, first);
     let write = graph.store(2, X, Relaxed, 2);
-    assert!(!graph.is_maximal(read, write), "with {first} kept, the newest was {first}");
+    assert!(!graph.is_maximal(read, &graph.graph.node(write).porf, write), "with {first} kept, the newest was {first}");
     assert_eq!(graph.graph.node(seen).rf, first);
 }
 
@@ -321,4 +324,28 @@ fn sequential_consistency_sees_cycles_through_every_relation() {
     graph.graph.remove(x);
     graph.graph.insert(x, 0);
     assert!(!graph.graph.is_consistent(Memory::Sc, ScAxiom::Rc11));
+}
+
+#[test]
+fn each_drop_may_be_the_last_that_comes_before_no_other() {
+    let mut graph = empty();
+    let drop = |graph: &mut Explorer, thread, others: &[EventId]| {
+        graph.add_release(thread, !others.is_empty(), others.to_vec(), Here::caller())
+    };
+    let first = drop(&mut graph, 0, &[]);
+    let write = graph.store(0, X, Relaxed, 1);
+    graph.load(1, X, Relaxed, write);
+    let second = drop(&mut graph, 1, &[]);
+    graph.work.clear();
+    let third = drop(&mut graph, 2, &[first, second]);
+    assert_eq!(graph.graph.node(third).others, [first, second]);
+    assert!(graph.is_ordered(first, third) && !graph.is_ordered(first, second));
+    // The first comes before the second, by what thread 1 read.
+    assert_eq!(graph.work(), 1);
+    assert!(graph.advance());
+    assert_eq!(graph.graph.node(second).others, [first, third]);
+    assert!(graph.is_ordered(third, second) && !graph.is_ordered(first, third));
+    assert!(!graph.is_maximal(third, &Clock::default(), EventId::INIT), "added after the last one it would be that");
+    assert!(graph.graph.node(first).last == second && graph.graph.node(third).last == second);
+    assert!(!graph.advance(), "that was the only other one");
 }

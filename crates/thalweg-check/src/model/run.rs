@@ -282,7 +282,6 @@ impl Run {
             done: 0,
             attempts: Vec::new(),
             retries: 0,
-            destructors: 0,
             clock: 0,
         });
         state.started.push(thread);

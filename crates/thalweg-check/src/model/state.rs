@@ -48,8 +48,6 @@ pub(crate) struct Thread {
     /// The attempts it is in, the innermost last.
     pub(crate) attempts: Vec<Attempt>,
     pub(crate) retries: u32,
-    /// How many destructors it is in that the last drop of a handle has started.
-    pub(crate) destructors: u32,
     /// Its clock, in nanoseconds. Nobody else's.
     pub(crate) clock: u64,
 }

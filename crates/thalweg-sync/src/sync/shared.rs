@@ -30,12 +30,8 @@ impl<T> Arc<T> {
     /// The object, if this is the last handle.
     pub fn into_inner(this: Self) -> Option<T> {
         let inner = this.into_std();
-        let is_last = announce(&inner);
-        let object = Inner::into_inner(inner);
-        if is_last {
-            released();
-        }
-        object
+        announce(&inner);
+        Inner::into_inner(inner)
     }
 
     /// The object, if this is the last handle; otherwise the handle.
@@ -108,26 +104,15 @@ impl<T: ?Sized> Drop for Arc<T> {
     fn drop(&mut self) {
         // SAFETY: taken once, as `self` is not used afterwards. It is dropped also when the engine ends the thread here.
         let inner = unsafe { ManuallyDrop::take(&mut self.0) };
-        let is_last = announce(&inner);
-        drop(inner);
-        if is_last {
-            released();
-        }
+        announce(&inner);
     }
 }
 
-/// Tells an engine that this handle is dropped next. True if it is the last, and an engine runs.
-fn announce<T: ?Sized>(handle: &Inner<T>) -> bool {
-    let Some(engine) = engine::current() else { return false };
-    let is_last = || Inner::strong_count(handle) == 1;
-    engine.release(Inner::as_ptr(handle).cast::<()>().addr(), &is_last);
-    is_last()
-}
-
-/// Tells an engine that the last handle is gone.
-fn released() {
+/// Tells an engine that this handle is dropped next.
+fn announce<T: ?Sized>(handle: &Inner<T>) {
     if let Some(engine) = engine::current() {
-        engine.released();
+        let is_last = || Inner::strong_count(handle) == 1;
+        engine.release(Inner::as_ptr(handle).cast::<()>().addr(), &is_last);
     }
 }
 
