@@ -143,7 +143,7 @@ mod world;
 pub use failure::{Action, Cause, Failure, Reason, Step, Waiting};
 pub use fuzz::{Fuzz, Summary, replay};
 pub use model::{
-    Check, Event, EventId, EventKind, ExecutionGraph, Explored, Heap, Mark, Memory, Rule, ScAxiom, Violation, Wait,
-    assume, mark,
+    Check, Estimate, Event, EventId, EventKind, ExecutionGraph, Explored, Heap, Mark, Memory, Progress, Rule, ScAxiom,
+    Violation, Wait, assume, mark,
 };
 pub use schedule::Strategy;

@@ -1,6 +1,7 @@
 //! The command line.
 
 use std::ffi::OsString;
+use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
@@ -54,7 +55,9 @@ pub(crate) enum Command {
 Examples:
   cargo proof --list
   cargo proof bbq/1p1c-1 ff
+  cargo proof --all --except bbq/late bwos
   cargo proof --weaken ff
+  cargo proof --throughput
   cargo proof --litmus crates/thalweg-check/tests/litmus/rc11.litmus
 
 Exit status: 0 if everything holds, 1 if something fails, 2 if there was trouble."
@@ -62,8 +65,14 @@ Exit status: 0 if everything holds, 1 if something fails, 2 if there was trouble
 #[cfg_attr(not(feature = "instrument"), allow(dead_code, reason = "only its own error is left of the subcommand"))]
 pub(crate) struct Proof {
     /// Clients by name, or queues for all of their clients
-    #[arg(value_name = "NAME", conflicts_with_all = ["list", "litmus", "weaken"])]
+    #[arg(value_name = "NAME", conflicts_with_all = ["all", "list", "litmus", "weaken", "throughput"])]
     pub(crate) names: Vec<String>,
+    /// Runs all clients
+    #[arg(long, conflicts_with_all = ["list", "litmus", "weaken", "throughput"])]
+    pub(crate) all: bool,
+    /// But for these clients, or those of these queues
+    #[arg(long, value_name = "NAME", num_args = 1.., requires = "all")]
+    pub(crate) except: Vec<String>,
     /// Lists the clients, one on a line
     #[arg(long)]
     pub(crate) list: bool,
@@ -73,7 +82,19 @@ pub(crate) struct Proof {
     /// Makes each labelled ordering of a queue weaker, and looks which client fails
     #[arg(long, value_name = "QUEUE", conflicts_with = "list")]
     pub(crate) weaken: Option<String>,
-    /// How long one client or litmus test may take
+    /// Compares the executions a second with loom's: the experiment `check/throughput`
+    #[arg(long, conflicts_with_all = ["list", "litmus", "weaken"])]
+    pub(crate) throughput: bool,
+    /// Writes what `--throughput` found to a file, as JSON; `-` is standard output
+    #[arg(long, value_name = "FILE", requires = "throughput")]
+    pub(crate) json: Option<PathBuf>,
+    /// How many threads explore a client [default: one for each core]
+    #[arg(long, value_name = "N", conflicts_with_all = ["list", "litmus", "weaken", "throughput"])]
+    pub(crate) jobs: Option<NonZeroUsize>,
+    /// Shows all of an execution that fails, not only the end of the threads involved
+    #[arg(long)]
+    pub(crate) verbose: bool,
+    /// How long one client, litmus test or comparison may take
     #[arg(long, value_name = "N", default_value_t = 300, value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) seconds: u64,
 }

@@ -1,11 +1,13 @@
 //! `thalweg proof`: the queues' clients, litmus tests and the barrier search under the model checker.
 
+use std::num::NonZeroUsize;
 use std::process::ExitCode;
 use std::time::Duration;
 
 use indicatif::ProgressBar;
 use thalweg_check::Check;
 use thalweg_check::litmus::{self, Scoreboard};
+use thalweg_proof::throughput::{self, Comparison};
 use thalweg_proof::{Client, Setup, clients, weaken};
 
 use crate::Outcome;
@@ -36,26 +38,42 @@ pub(crate) fn run(args: &Proof) -> Outcome {
         emit(&format!("{}\n", found?))?;
         return Ok(ExitCode::SUCCESS);
     }
-    let holds = if args.litmus.is_empty() { prove(&args.names, time)? } else { run_litmus(args, time)? };
+    if args.throughput {
+        compare(args, time)?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    let holds = if args.litmus.is_empty() { prove(args, time)? } else { run_litmus(args, time)? };
     Ok(if holds { ExitCode::SUCCESS } else { ExitCode::from(FAILS) })
 }
 
-/// Runs clients by their names, or all of a queue. A line for each; returns whether all hold.
-fn prove(names: &[String], time: Duration) -> Result<bool, Box<dyn std::error::Error>> {
-    let mut chosen: Vec<&Client> = Vec::new();
-    for name in names {
-        let before = chosen.len();
-        chosen.extend(clients().iter().filter(|client| client.name == name || client.queue() == name));
-        if chosen.len() == before {
-            return Err(format!("there is no client `{name}`; `cargo proof --list` has them all").into());
-        }
+/// The clients by these names, of clients or queues.
+fn named<'a>(names: &'a [String]) -> impl Iterator<Item = Result<Vec<&'static Client>, String>> + 'a {
+    names.iter().map(|name| {
+        let found = clients().iter().filter(|client| client.name == name || client.queue() == name);
+        let found = found.collect::<Vec<_>>();
+        let error = || format!("there is no client `{name}`; `cargo proof --list` has them all");
+        if found.is_empty() { Err(error()) } else { Ok(found) }
+    })
+}
+
+/// Runs clients by their names, all of a queue, or all. A line for each; returns whether all hold.
+fn prove(args: &Proof, time: Duration) -> Result<bool, Box<dyn std::error::Error>> {
+    let mut chosen: Vec<&Client> = named(&args.names).collect::<Result<Vec<_>, _>>()?.concat();
+    if args.all {
+        let except = named(&args.except).collect::<Result<Vec<_>, _>>()?.concat();
+        let is_left_out = |client: &&Client| except.iter().any(|other| other.name == client.name);
+        chosen = clients().iter().filter(|client| !is_left_out(client)).collect();
     }
+    let jobs = args.jobs.or_else(|| std::thread::available_parallelism().ok()).unwrap_or(NonZeroUsize::MIN);
     let progress = spinner();
     let mut holds = true;
+    let mut brief = false;
     emit(&format!("{:16} {:>12} {:>9} {:>13} {:>10}\n", "client", "executions", "blocked", "events", "time"))?;
     for client in chosen {
         step(&progress, client.name);
-        let result = client.check(&Setup::default().max_time(Some(time)));
+        let (shown, name) = (progress.clone(), client.name);
+        let setup = Setup::default().max_time(Some(time)).threads(jobs);
+        let result = client.check(&setup.on_progress(move |far| shown.set_message(format!("{name}: {far}"))));
         let line = match result {
             Ok(explored) => {
                 let bound = if explored.bounded { "  not all: out of time" } else { "" };
@@ -71,13 +89,60 @@ fn prove(names: &[String], time: Duration) -> Result<bool, Box<dyn std::error::E
             }
             Err(violation) => {
                 holds = false;
-                format!("{:16} fails: {violation}\n", client.name)
+                brief |= !args.verbose;
+                match args.verbose {
+                    true => format!("{:16} fails: {violation}\n", client.name),
+                    false => format!("{:16} fails: {}\n", client.name, violation.brief()),
+                }
             }
         };
         progress.suspend(|| emit(&line))?;
     }
     progress.finish_and_clear();
+    if brief {
+        emit("`--verbose` shows whole executions, and how to run one alone.\n")?;
+    }
     Ok(holds)
+}
+
+/// Compares this checker with loom.
+fn compare(args: &Proof, time: Duration) -> Result<(), Box<dyn std::error::Error>> {
+    // Half a minute is enough to tell, and more than loom's clients here take, if they end at all.
+    let each = time.min(Duration::from_secs(30));
+    let progress = spinner();
+    let found = throughput::compare(each, |what| step(&progress, what));
+    progress.finish_and_clear();
+    let Some(file) = &args.json else {
+        return Ok(emit(&throughput::Table(&found).to_string())?);
+    };
+    let text = format!("{:#}\n", as_json(&found));
+    match file.as_os_str() == "-" {
+        true => emit(&text)?,
+        false => std::fs::write(file, text).map_err(|error| format!("cannot write {}: {error}", file.display()))?,
+    }
+    Ok(())
+}
+
+fn as_json(found: &[Comparison]) -> serde_json::Value {
+    let pace = |pace: &throughput::Pace| {
+        serde_json::json!({
+            "executions": pace.executions,
+            "distinct": pace.distinct,
+            "seconds": pace.duration.as_secs_f64(),
+            "distinct_per_second": pace.rate(),
+            "out_of_time": pace.bounded,
+        })
+    };
+    let client = |comparison: &Comparison| {
+        serde_json::json!({
+            "client": comparison.client,
+            "what": comparison.what,
+            "thalweg-check": pace(&comparison.ours),
+            "loom": pace(&comparison.loom),
+            "ratio": comparison.ratio(),
+        })
+    };
+    serde_json::json!({ "experiment": "check/throughput", "clients": found.iter().map(client).collect::<Vec<_>>() })
 }
 
 /// Runs all litmus tests of some files. A line for each, then the sum; returns whether all pass.

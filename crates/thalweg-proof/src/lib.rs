@@ -16,13 +16,15 @@
 #![cfg(not(loom))]
 
 mod clients;
+pub mod throughput;
 pub mod weaken;
 
 use std::hash::Hash;
+use std::num::NonZeroUsize;
 use std::sync::Arc;
 use std::time::Duration;
 use thalweg_check::history::{Recorder, Specification};
-use thalweg_check::{Check, Explored, Memory, Violation};
+use thalweg_check::{Check, Explored, Memory, Progress, Violation};
 use thalweg_queue::edges::table::{self, Table};
 
 /// A small program that uses a queue.
@@ -80,6 +82,18 @@ impl Setup {
     /// Stops after this time: what is left is not explored.
     pub fn max_time(mut self, time: Option<Duration>) -> Self {
         self.check = self.check.max_time(time);
+        self
+    }
+
+    /// On so many OS threads.
+    pub fn threads(mut self, threads: NonZeroUsize) -> Self {
+        self.check = self.check.threads(threads);
+        self
+    }
+
+    /// Tells now and then how far a client is.
+    pub fn on_progress(mut self, watcher: impl Fn(&Progress) + Send + Sync + 'static) -> Self {
+        self.check = self.check.on_progress(watcher);
         self
     }
 

@@ -2,7 +2,9 @@
 
 use super::History;
 use crate::model::{EventId, EventKind, ExecutionGraph, Mark, mark};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::ThreadId;
 use thalweg_sync::atomic::{AtomicU64, Ordering};
 
 /// Where the threads of a client leave what they did.
@@ -33,14 +35,19 @@ pub struct Recorder<O> {
 struct Shared<O> {
     /// None: calls are marked for the model checker.
     clock: Option<AtomicU64>,
-    /// The operations of each log, with the times of their beginning and end.
     // Not a lock of the facade: what is noted here is no event.
-    logs: Mutex<Vec<Vec<(O, u64, u64)>>>,
+    logs: Mutex<HashMap<Option<ThreadId>, Logs<O>>>,
 }
 
+/// The operations of each log, with the times of their beginning and end.
+type Logs<O> = Vec<Vec<(O, u64, u64)>>;
+
 impl<O> Shared<O> {
-    fn logs(&self) -> MutexGuard<'_, Vec<Vec<(O, u64, u64)>>> {
-        self.logs.lock().unwrap_or_else(PoisonError::into_inner)
+    /// Calls `body` with the logs of this execution. The checker runs all threads of one on one OS thread, and other
+    /// executions on others at the same time.
+    fn with_logs<R>(&self, body: impl FnOnce(&mut Logs<O>) -> R) -> R {
+        let execution = self.clock.is_none().then(|| std::thread::current().id());
+        body(self.logs.lock().unwrap_or_else(PoisonError::into_inner).entry(execution).or_default())
     }
 }
 
@@ -56,22 +63,23 @@ impl<O> Recorder<O> {
     /// The clock is one shared counter. It orders the operations that it times, so what only happens without that
     /// order on a weak machine is not seen; that is the model checker's to find.
     pub fn native() -> Self {
-        Self { shared: Arc::new(Shared { clock: Some(AtomicU64::new(0)), logs: Mutex::new(Vec::new()) }) }
+        Self { shared: Arc::new(Shared { clock: Some(AtomicU64::new(0)), logs: Mutex::default() }) }
     }
 
     /// A recorder whose calls begin and end with markers in the execution graph; see
     /// [`Check::linearizable`](crate::Check::linearizable).
     pub(super) fn marked() -> Self {
-        Self { shared: Arc::new(Shared { clock: None, logs: Mutex::new(Vec::new()) }) }
+        Self { shared: Arc::new(Shared { clock: None, logs: Mutex::default() }) }
     }
 
     /// The log of one thread. Each thread has a number of its own; asked for again, the log is empty.
     pub fn log(&self, thread: usize) -> Log<O> {
-        let mut logs = self.shared.logs();
-        if logs.len() <= thread {
-            logs.resize_with(thread + 1, Vec::new);
-        }
-        logs[thread].clear();
+        self.shared.with_logs(|logs| {
+            if logs.len() <= thread {
+                logs.resize_with(thread + 1, Vec::new);
+            }
+            logs[thread].clear();
+        });
         Log { recorder: self.clone(), thread }
     }
 }
@@ -79,15 +87,19 @@ impl<O> Recorder<O> {
 impl<O: Clone> Recorder<O> {
     /// What was recorded. Only when all calls have ended: one that is under way is not in it.
     pub fn history(&self) -> History<O> {
-        let logs = self.shared.logs();
-        History::from_intervals(logs.iter().enumerate().flat_map(|(thread, log)| {
-            log.iter().map(move |(operation, begin, end)| (thread, operation.clone(), *begin, *end))
-        }))
+        self.shared.with_logs(|logs| {
+            History::from_intervals(logs.iter().enumerate().flat_map(|(thread, log)| {
+                log.iter().map(move |(operation, begin, end)| (thread, operation.clone(), *begin, *end))
+            }))
+        })
     }
 
     /// What was recorded in an execution: a call comes before another if its end happens before the other's beginning.
     pub(super) fn history_of(&self, graph: &ExecutionGraph) -> History<O> {
-        let logs = self.shared.logs();
+        self.shared.with_logs(|logs| Self::ordered(logs, graph))
+    }
+
+    fn ordered(logs: &Logs<O>, graph: &ExecutionGraph) -> History<O> {
         // Every call: its log, its place there, its beginning and end.
         let mut calls: Vec<(usize, usize, EventId, EventId)> = Vec::new();
         for thread in 0..graph.threads() {
@@ -150,14 +162,14 @@ impl<O> Log<O> {
             let begin = now();
             let result = operation();
             let end = now();
-            shared.logs()[self.thread].push((describe(&result), begin, end));
+            shared.with_logs(|logs| logs[self.thread].push((describe(&result), begin, end)));
             return result;
         }
         // A call's name is the same in every execution in which its thread did the same.
-        let name = (self.thread as u64) << 32 | shared.logs()[self.thread].len() as u64;
+        let name = (self.thread as u64) << 32 | shared.with_logs(|logs| logs[self.thread].len()) as u64;
         mark(Mark::Begin, name);
         let result = operation();
-        shared.logs()[self.thread].push((describe(&result), 0, 0));
+        shared.with_logs(|logs| logs[self.thread].push((describe(&result), 0, 0)));
         mark(Mark::End, name);
         result
     }

@@ -1,14 +1,16 @@
-//! Checking a client: the options, and the loop over its executions.
+//! Checking a client: the options, and what comes of it.
 
-use super::explore::{Explorer, Rules};
+use super::estimate::Estimate;
+use super::explore::Rules;
 use super::graph::ExecutionGraph;
 use super::guide::Guide;
-use super::report::{Rule, Violation};
-use super::run::{Limits, Outcome, Run};
+use super::report::Violation;
+use super::run::Limits;
+use super::search::Search;
 use std::fmt;
-use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::num::NonZeroUsize;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// Which executions there are.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -35,6 +37,7 @@ pub enum ScAxiom {
 }
 
 type Hook = Arc<dyn Fn(&ExecutionGraph) + Send + Sync>;
+type Watcher = Arc<dyn Fn(&Progress) + Send + Sync>;
 
 /// A check of all executions of a client.
 ///
@@ -58,12 +61,38 @@ type Hook = Arc<dyn Fn(&ExecutionGraph) + Send + Sync>;
 /// ```
 #[derive(Clone)]
 pub struct Check {
-    rules: Rules,
-    limits: Limits,
-    max_executions: Option<u64>,
-    max_time: Option<Duration>,
-    leaks: bool,
-    hook: Option<Hook>,
+    pub(super) rules: Rules,
+    pub(super) limits: Limits,
+    pub(super) max_executions: Option<u64>,
+    pub(super) max_time: Option<Duration>,
+    pub(super) leaks: bool,
+    pub(super) threads: usize,
+    pub(super) hook: Option<Hook>,
+    pub(super) watcher: Option<Watcher>,
+}
+
+/// How far a check is.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct Progress {
+    /// Executions so far in which every thread ended.
+    pub complete: u64,
+    /// Executions so far in which one waited.
+    pub blocked: u64,
+    /// How long it has taken so far.
+    pub duration: Duration,
+    /// How many complete executions there are, if that is known: it is estimated after a second.
+    pub estimate: Option<Estimate>,
+}
+
+impl fmt::Display for Progress {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} executions", self.complete)?;
+        match &self.estimate {
+            Some(estimate) => write!(f, " of {estimate}"),
+            None => Ok(()),
+        }
+    }
 }
 
 /// What was explored without finding anything wrong.
@@ -78,6 +107,8 @@ pub struct Explored {
     pub dropped: u64,
     /// The events of the complete executions together.
     pub events: u64,
+    /// The most threads that an execution had, the client's own one included. With 1 there is nothing to explore.
+    pub threads: u32,
     /// How long it took.
     pub duration: Duration,
     /// A bound on executions or time was reached: there may be more.
@@ -88,6 +119,12 @@ impl fmt::Display for Explored {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { complete, blocked, events, duration, .. } = self;
         write!(f, "{complete} executions, {blocked} blocked, {events} events, {:.3} s", duration.as_secs_f64())?;
+        if self.threads == 1 {
+            write!(
+                f,
+                ", and the client started no thread through `thalweg_sync::thread`, so there was nothing to explore"
+            )?;
+        }
         if self.bounded {
             write!(f, ", and a bound was reached: there may be more")?;
         }
@@ -116,7 +153,9 @@ impl Check {
             max_executions: None,
             max_time: None,
             leaks: false,
+            threads: 1,
             hook: None,
+            watcher: None,
         }
     }
 
@@ -173,6 +212,23 @@ impl Check {
         self
     }
 
+    /// On how many OS threads to explore, each of which runs executions of its own. 1 unless set; there is no gain from
+    /// more than there are cores.
+    ///
+    /// The result is the same, also which violation is found. The client and the hook of [`on_complete`](Self::on_complete)
+    /// then run on several threads at the same time: what they share must be made for that, and what a client leaves
+    /// outside for the hook may be another execution's.
+    pub fn threads(mut self, threads: NonZeroUsize) -> Self {
+        self.threads = threads.get();
+        self
+    }
+
+    /// Calls `watcher` about ten times a second, between executions.
+    pub fn on_progress(mut self, watcher: impl Fn(&Progress) + Send + Sync + 'static) -> Self {
+        self.watcher = Some(Arc::new(watcher));
+        self
+    }
+
     /// Calls `hook` after each complete execution. If it panics, the execution is a violation.
     pub fn on_complete(mut self, hook: impl Fn(&ExecutionGraph) + Send + Sync + 'static) -> Self {
         self.hook = Some(Arc::new(hook));
@@ -185,7 +241,7 @@ impl Check {
     ///
     /// With the first [`Violation`].
     pub fn run(&self, client: impl Fn() + Send + Sync + 'static) -> Result<Explored, Violation> {
-        self.on_thread(None, &client)
+        Search::new(self, None, &client).run()
     }
 
     /// Runs every execution of `client`.
@@ -209,79 +265,6 @@ impl Check {
     /// If `execution` is no such text.
     pub fn replay(&self, execution: &str, client: impl Fn() + Send + Sync + 'static) -> Result<Explored, Violation> {
         let guide = Guide::from_text(execution).unwrap_or_else(|error| panic!("{error}"));
-        self.on_thread(Some(guide), &client)
-    }
-
-    fn on_thread(&self, guide: Option<Guide>, client: &(dyn Fn() + Sync)) -> Result<Explored, Violation> {
-        // A thread of its own: a coroutine that is stuck while it unwinds leaves the thread's panic count wrong for
-        // good.
-        let search = || self.search(guide, client);
-        std::thread::scope(|scope| scope.spawn(search).join()).unwrap_or_else(|panic| std::panic::resume_unwind(panic))
-    }
-
-    fn search(&self, guide: Option<Guide>, client: &dyn Fn()) -> Result<Explored, Violation> {
-        let start = Instant::now();
-        let alone = guide.is_some();
-        let run = Run::new(Explorer::new(self.rules, guide), self.limits);
-        let mut explored =
-            Explored { complete: 0, blocked: 0, dropped: 0, events: 0, duration: Duration::ZERO, bounded: false };
-        #[cfg(debug_assertions)]
-        let mut met = std::collections::HashSet::new();
-        if self.leaks {
-            assert!(run.blocks().is_installed(), "leaks are seen by `Heap` only: make it the `#[global_allocator]`");
-            let first = Run::new(Explorer::new(self.rules, None), self.limits);
-            first.enter(|| first.execute(client));
-        }
-        run.enter(|| {
-            loop {
-                let outcome = run.execute(client);
-                #[cfg(debug_assertions)]
-                if matches!(outcome, Outcome::Complete | Outcome::Blocked) {
-                    let graph = &run.state().explorer.graph;
-                    assert!(met.insert(graph.fingerprint()), "the engine visits a graph twice:\n{graph}");
-                }
-                let rule = match outcome {
-                    Outcome::Complete => {
-                        explored.complete += 1;
-                        explored.events += run.state().explorer.graph.order.len() as u64;
-                        self.judge(&run)
-                    }
-                    Outcome::Blocked => {
-                        explored.blocked += 1;
-                        None
-                    }
-                    Outcome::Dropped => {
-                        explored.dropped += 1;
-                        None
-                    }
-                    Outcome::Broken(rule) => Some(rule),
-                };
-                if let Some(rule) = rule {
-                    let graph = Box::new(run.state().explorer.graph.clone());
-                    return Err(Violation { rule, graph, complete: explored.complete });
-                }
-                explored.bounded = self.max_executions.is_some_and(|max| explored.complete + explored.blocked >= max)
-                    || self.max_time.is_some_and(|max| start.elapsed() >= max);
-                if alone || explored.bounded || !run.state().explorer.advance() {
-                    break;
-                }
-            }
-            explored.dropped += run.state().explorer.dropped;
-            explored.duration = start.elapsed();
-            Ok(explored)
-        })
-    }
-
-    /// Whether a complete execution meets its specification.
-    fn judge(&self, run: &Run) -> Option<Rule> {
-        if self.leaks
-            && let (blocks @ 1.., bytes) = run.blocks().leaked()
-        {
-            return Some(Rule::Leaks { blocks, bytes });
-        }
-        let hook = self.hook.as_ref()?;
-        let state = run.state();
-        let result = catch_unwind(AssertUnwindSafe(|| hook(&state.explorer.graph)));
-        result.err().map(|panic| Rule::Specification { message: crate::world::message(&*panic) })
+        Search::new(self, Some(guide), &client).run()
     }
 }

@@ -20,6 +20,7 @@
 //!   modification order, and are computed once. Each revisited graph tries every place for it.
 //! - **T5** The items of work of one graph have been pushed in the order of the stamps of their events. Taking one cuts the
 //!   graph to the stamps up to it, which are as they were when it was pushed.
+//!   Two items do not depend on each other, so they may be taken in different copies of the graph.
 //! - **T6** A read-modify-write may be begun on a write that another one has already read. Its write then stands nowhere
 //!   (C2), so the graph goes no further; but it may revisit, and so take the place of the other one.
 //!
@@ -51,6 +52,17 @@ pub(super) enum Work {
     Last { drop: EventId, added: EventId },
 }
 
+impl Work {
+    /// The event whose choice it is: the graph is cut to its stamp when the choice is taken.
+    pub(super) fn event(self) -> EventId {
+        match self {
+            Self::Read { read, .. } => read,
+            Self::Write { write, .. } | Self::Back { write, .. } => write,
+            Self::Last { added, .. } => added,
+        }
+    }
+}
+
 /// What the options say about the search.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Rules {
@@ -80,6 +92,13 @@ pub(crate) fn writes(operation: Operation, value: u64) -> bool {
         Operation::CompareExchange { expected, .. } => value == expected,
         _ => true,
     }
+}
+
+/// A copy of the graph as far as a choice needs it.
+fn cut_to(graph: &Graph, item: Work) -> Graph {
+    let mut graph = graph.clone();
+    graph.cut(graph.node(item.event()).stamp as usize + 1);
+    graph
 }
 
 fn is_weak(operation: Operation) -> bool {
@@ -319,31 +338,74 @@ impl Explorer {
                 }
                 continue;
             };
-            let goes_on = match work {
-                Work::Read { read, from, spurious } => {
-                    self.graph.cut(self.graph.node(read).stamp as usize + 1);
-                    self.assign(read, from, spurious);
-                    self.is_consistent()
-                }
-                Work::Write { write, place } => {
-                    self.graph.cut(self.graph.node(write).stamp as usize + 1);
-                    self.graph.remove(write);
-                    self.graph.insert(write, place);
-                    self.is_consistent()
-                }
-                Work::Back { write, read, spurious } => {
-                    self.revisit(write, read, spurious);
-                    continue;
-                }
-                Work::Last { drop, added } => {
-                    self.drop_last(drop, added);
-                    true
-                }
-            };
-            if goes_on {
+            if self.take(work) == Some(true) {
                 return true;
             }
         }
+    }
+
+    /// Takes a choice. Returns whether the graph is consistent; none if it has yet to be chosen where the write stands
+    /// that revisits.
+    pub(super) fn take(&mut self, work: Work) -> Option<bool> {
+        match work {
+            Work::Read { read, from, spurious } => {
+                self.graph.cut(self.graph.node(read).stamp as usize + 1);
+                self.assign(read, from, spurious);
+                Some(self.is_consistent())
+            }
+            Work::Write { write, place } => {
+                self.graph.cut(self.graph.node(write).stamp as usize + 1);
+                self.graph.remove(write);
+                self.graph.insert(write, place);
+                Some(self.is_consistent())
+            }
+            Work::Back { write, read, spurious } => {
+                self.revisit(write, read, spurious);
+                None
+            }
+            Work::Last { drop, added } => {
+                self.drop_last(drop, added);
+                Some(true)
+            }
+        }
+    }
+
+    /// Leaves aside what is still to be tried, and returns what is of the current graph.
+    pub(super) fn leave_work(&mut self) -> Vec<Work> {
+        self.below.clear();
+        std::mem::take(&mut self.work)
+    }
+
+    /// Whether nothing was visited yet and nothing chosen.
+    pub(crate) fn is_whole(&self) -> bool {
+        self.work.is_empty()
+    }
+
+    /// Takes out what would be tried last, as a search of its own. None if nothing is left to be tried.
+    pub(crate) fn split(&mut self) -> Option<Self> {
+        let lowest = self.below.iter_mut().find(|(_, work)| !work.is_empty());
+        let (graph, work) = lowest.map_or((&self.graph, &mut self.work), |(graph, work)| (&*graph, work));
+        if work.is_empty() {
+            return None;
+        }
+        let item = work.remove(0);
+        Some(Self { graph: cut_to(graph, item), work: vec![item], ..Self::new(self.rules, None) })
+    }
+
+    /// A search that begins with a choice of the current graph.
+    pub(super) fn with_choice(&self, item: Work) -> Self {
+        Self { graph: cut_to(&self.graph, item), work: vec![item], ..Self::new(self.rules, None) }
+    }
+
+    /// What sort of choice it is, and how many events stand before the one that it is about.
+    pub(super) fn kind_of(&self, item: Work) -> (u32, u32) {
+        let (sort, event) = match item {
+            Work::Read { read, .. } => (0, read),
+            Work::Write { write, .. } => (1, write),
+            Work::Back { read, .. } => (2, read),
+            Work::Last { drop, .. } => (3, drop),
+        };
+        (sort, self.graph.node(event).stamp)
     }
 
     /// Goes to the graph in which `write` has revisited `read` (T2). Its work is to put the write in each place.

@@ -15,35 +15,44 @@
 //!
 //! | room | purpose |
 //! |---|---|
-//! | [`check`] | the options, the loop over executions |
-//! | [`explore`] | which graphs are visited; invariants T1 to T6 |
+//! | [`check`], [`search`] | the options, the loop over executions |
+//! | [`explore`] | which graphs are visited; invariants T1 to T7 |
+//! | [`pool`] | the search on several threads; P1 to P3 |
+//! | [`estimate`] | how many executions there are, before all are run |
 //! | [`graph`], [`clock`] | events, orders, clocks; G1 to G4 |
 //! | [`consistency`], [`psc`] | the axioms; C1 to C3 |
 //! | [`run`], [`state`], [`engine`], [`places`] | one execution: coroutines, replay, the facade's operations; R1 to R5 |
+//! | [`abort`] | a panic that ends the process |
 //! | [`wait`] | awaits, and waits that never end |
 //! | [`slots`], [`heap`] | races on plain memory; use after free, leaks |
-//! | [`view`], [`report`], [`guide`] | an execution as its reader sees it; running it alone |
+//! | [`view`], [`report`], [`brief`], [`guide`] | an execution as its reader sees it; running it alone |
 
+mod abort;
+mod brief;
 mod check;
 mod clock;
 mod consistency;
 mod engine;
+mod estimate;
 mod explore;
 mod graph;
 mod guide;
 mod heap;
 mod places;
+mod pool;
 mod psc;
 mod report;
 #[cfg(test)]
 mod rules;
 mod run;
+mod search;
 mod slots;
 mod state;
 mod view;
 mod wait;
 
-pub use check::{Check, Explored, Memory, ScAxiom};
+pub use check::{Check, Explored, Memory, Progress, ScAxiom};
+pub use estimate::Estimate;
 pub use graph::{EventId, ExecutionGraph};
 pub use heap::Heap;
 pub use report::{Rule, Violation, Wait};

@@ -236,6 +236,9 @@ impl std::error::Error for Violation {}
 impl fmt::Display for Violation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "{}", self.rule)?;
+        if let Rule::Nondeterministic { event, expected, found } = &self.rule {
+            write_both(f, &self.graph, *event, [expected, found])?;
+        }
         writeln!(f, "after {} complete executions, in this one:", self.complete)?;
         write!(f, "{}to run it alone: Check::replay({:?}, client)", self.graph, self.replay())
     }
@@ -260,9 +263,7 @@ impl fmt::Display for ExecutionGraph {
                     }
                     continue;
                 }
-                let what = describe(self, &event);
-                let order = order_name(event.ordering());
-                writeln!(f, "  {:<6} {what:<46} {order:<8} {}", event.id().to_string(), event.site())?;
+                writeln!(f, "{}", line(self, &event))?;
             }
         }
         for location in 0..self.locations() {
@@ -274,6 +275,35 @@ impl fmt::Display for ExecutionGraph {
             writeln!(f)?;
         }
         Ok(())
+    }
+}
+
+/// What a thread that is not deterministic did the two times.
+fn write_both(
+    f: &mut fmt::Formatter<'_>,
+    graph: &ExecutionGraph,
+    event: EventId,
+    [expected, found]: [&String; 2],
+) -> fmt::Result {
+    for (time, what) in [("one time", expected), ("another time", found)] {
+        writeln!(f, "thread {} {time}:", event.thread)?;
+        let before = graph.thread(event.thread).take(event.index as usize);
+        for same in before.skip((event.index as usize).saturating_sub(SHOWN)) {
+            writeln!(f, "{}", line(graph, &same))?;
+        }
+        writeln!(f, "  {:<6} {what}", event.to_string())?;
+    }
+    Ok(())
+}
+
+/// A line of the table.
+pub(super) fn line(graph: &ExecutionGraph, event: &Event<'_>) -> String {
+    let what = describe(graph, event);
+    let (id, order) = (event.id().to_string(), order_name(event.ordering()));
+    match event.kind() {
+        // A destructor does not know who called it.
+        EventKind::Release { .. } => format!("  {id:<6} {what}"),
+        _ => format!("  {id:<6} {what:<46} {order:<8} {}", event.site()),
     }
 }
 

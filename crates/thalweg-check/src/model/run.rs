@@ -15,6 +15,7 @@
 //!   inconsistent, so nothing is unwound.
 //! - **R5** A thread that cannot be unwound, because a destructor waits for what never comes, is left as it is.
 
+use super::abort::unwinding;
 use super::explore::Explorer;
 use super::graph::{EventId, Kind};
 use super::heap::{Blocks, client_side, engine_side};
@@ -237,7 +238,7 @@ impl Run {
         for place in (0..threads).rev() {
             let thread = self.state().started[place];
             if unwinds && !matches!(self.state().of(thread).status, Status::Ended | Status::Stuck) {
-                self.resume(thread, Wake::End);
+                unwinding(|| self.resume(thread, Wake::End));
             }
             let mut state = self.state();
             if state.of(thread).status != Status::Ended {

@@ -1,0 +1,253 @@
+//! The loop over executions, on one thread or several.
+
+use super::check::{Check, Explored, Progress};
+use super::estimate::{Estimate, estimate};
+use super::explore::Explorer;
+use super::guide::Guide;
+use super::pool::{Counts, Pool};
+use super::report::{Rule, Violation};
+use super::run::{Outcome, Run};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+/// How often progress is told.
+const TELLS: Duration = Duration::from_millis(100);
+/// After how long the total is estimated, and how long that takes.
+const ESTIMATES: (Duration, Duration) = (Duration::from_secs(1), Duration::from_millis(300));
+
+/// A search under way.
+pub(super) struct Search<'a> {
+    check: &'a Check,
+    client: &'a (dyn Fn() + Sync),
+    pool: Pool,
+    start: Instant,
+    /// There is one execution, which was asked for.
+    alone: bool,
+    // What follows is counted for bounds and progress alone: Relaxed, for nothing is ordered by it.
+    complete: AtomicU64,
+    blocked: AtomicU64,
+    bounded: AtomicBool,
+    /// The graphs that were visited.
+    #[cfg(debug_assertions)]
+    met: std::sync::Mutex<std::collections::HashSet<u64>>,
+}
+
+/// Ends the search if a worker panics, or the others would wait for it.
+struct StopOnPanic<'a>(&'a Pool);
+
+impl Drop for StopOnPanic<'_> {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            self.0.stop();
+        }
+    }
+}
+
+impl<'a> Search<'a> {
+    pub(super) fn new(check: &'a Check, guide: Option<Guide>, client: &'a (dyn Fn() + Sync)) -> Self {
+        Self {
+            check,
+            client,
+            alone: guide.is_some(),
+            pool: Pool::new(Explorer::new(check.rules, guide)),
+            start: Instant::now(),
+            complete: AtomicU64::new(0),
+            blocked: AtomicU64::new(0),
+            bounded: AtomicBool::new(false),
+            #[cfg(debug_assertions)]
+            met: std::sync::Mutex::default(),
+        }
+    }
+
+    pub(super) fn run(self) -> Result<Explored, Violation> {
+        // Threads of their own: a coroutine that is stuck while it unwinds leaves the thread's panic count wrong for
+        // good.
+        std::thread::scope(|scope| {
+            let search = &self;
+            let workers = (0..self.check.threads).map(|worker| scope.spawn(move || search.work(worker == 0)));
+            let workers = workers.collect::<Vec<_>>();
+            let ended = workers.into_iter().map(|worker| worker.join()).collect::<Vec<_>>();
+            if let Some(panic) = ended.into_iter().find_map(Result::err) {
+                std::panic::resume_unwind(panic);
+            }
+        });
+        let (duration, bounded) = (self.start.elapsed(), self.bounded.into_inner());
+        let Counts { complete, blocked, dropped, events, threads } = self.pool.result()?;
+        Ok(Explored { complete, blocked, dropped, events, threads, duration, bounded })
+    }
+
+    /// Does parts until there are none. The first worker tells how it goes.
+    fn work(&self, first: bool) {
+        let _stop = StopOnPanic(&self.pool);
+        let run = self.another_run();
+        if self.check.leaks {
+            assert!(run.blocks().is_installed(), "leaks are seen by `Heap` only: make it the `#[global_allocator]`");
+            let once = self.another_run();
+            once.enter(|| once.execute(self.client));
+        }
+        let mut watch = (first && self.check.watcher.is_some()).then_some((self.start, None));
+        run.enter(|| {
+            while let Some((ticket, part)) = self.pool.take() {
+                // What is to be visited comes from another worker, as a choice that is not yet taken.
+                let is_whole = part.is_whole();
+                run.state().explorer = *part;
+                let mut counts = Counts::default();
+                let violation = if is_whole || run.state().explorer.advance() {
+                    self.explore(&run, ticket, &mut counts, &mut watch)
+                } else {
+                    None
+                };
+                counts.dropped += run.state().explorer.dropped;
+                self.pool.end(ticket, counts, violation);
+            }
+        });
+    }
+
+    fn another_run(&self) -> Run {
+        Run::new(Explorer::new(self.check.rules, None), self.check.limits)
+    }
+
+    /// Runs the executions of one part.
+    fn explore(
+        &self,
+        run: &Run,
+        ticket: u64,
+        counts: &mut Counts,
+        watch: &mut Option<(Instant, Option<Estimate>)>,
+    ) -> Option<Violation> {
+        loop {
+            let outcome = run.execute(self.client);
+            self.note(run, &outcome);
+            if self.is_enough(&outcome) {
+                return None;
+            }
+            counts.threads = counts.threads.max(run.state().explorer.graph.threads());
+            let rule = match outcome {
+                Outcome::Complete => {
+                    counts.complete += 1;
+                    counts.events += run.state().explorer.graph.order.len() as u64;
+                    self.judge(run)
+                }
+                Outcome::Blocked => {
+                    counts.blocked += 1;
+                    None
+                }
+                Outcome::Dropped => {
+                    counts.dropped += 1;
+                    None
+                }
+                Outcome::Broken(rule) => Some(rule),
+            };
+            if let Some(rule) = rule {
+                let graph = Box::new(run.state().explorer.graph.clone());
+                return Some(Violation { rule, graph, complete: counts.complete });
+            }
+            if self.pool.wants() {
+                let part = run.state().explorer.split();
+                part.into_iter().for_each(|part| self.pool.give(ticket, part));
+            }
+            if let Some(watch) = watch {
+                self.tell(watch);
+            }
+            if self.alone || !self.pool.goes_on(ticket) || !run.state().explorer.advance() {
+                return None;
+            }
+        }
+    }
+
+    /// No graph is visited twice.
+    fn note(&self, run: &Run, outcome: &Outcome) {
+        #[cfg(debug_assertions)]
+        if matches!(outcome, Outcome::Complete | Outcome::Blocked) {
+            let graph = &run.state().explorer.graph;
+            let is_new = self.met.lock().is_ok_and(|mut met| met.insert(graph.fingerprint()));
+            assert!(is_new, "the engine visits a graph twice:\n{graph}");
+        }
+        let _ = (run, outcome);
+    }
+
+    /// Counts an execution. Whether there were enough before it: then it does not count.
+    fn is_enough(&self, outcome: &Outcome) -> bool {
+        let counter = match outcome {
+            Outcome::Complete => &self.complete,
+            Outcome::Blocked => &self.blocked,
+            Outcome::Dropped | Outcome::Broken(_) => return false,
+        };
+        counter.fetch_add(1, Ordering::Relaxed);
+        let executions = self.complete.load(Ordering::Relaxed) + self.blocked.load(Ordering::Relaxed);
+        let is_last = self.check.max_executions.is_some_and(|max| executions >= max)
+            || self.check.max_time.is_some_and(|max| self.start.elapsed() >= max);
+        if is_last {
+            self.bounded.store(true, Ordering::Relaxed);
+            self.pool.stop();
+        }
+        self.check.max_executions.is_some_and(|max| executions > max)
+    }
+
+    /// Whether a complete execution meets its specification.
+    fn judge(&self, run: &Run) -> Option<Rule> {
+        if self.check.leaks
+            && let (blocks @ 1.., bytes) = run.blocks().leaked()
+        {
+            return Some(Rule::Leaks { blocks, bytes });
+        }
+        let hook = self.check.hook.as_ref()?;
+        let state = run.state();
+        let result = catch_unwind(AssertUnwindSafe(|| hook(&state.explorer.graph)));
+        result.err().map(|panic| Rule::Specification { message: crate::world::message(&*panic) })
+    }
+
+    /// Tells how it goes, now and then.
+    fn tell(&self, (last, estimated): &mut (Instant, Option<Estimate>)) {
+        let Some(watcher) = &self.check.watcher else { return };
+        if last.elapsed() < TELLS {
+            return;
+        }
+        let duration = self.start.elapsed();
+        let (after, time) = ESTIMATES;
+        if estimated.is_none() && duration >= after && *last < self.start + after {
+            let run = self.another_run();
+            let root = || Explorer::new(self.check.rules, None);
+            *estimated = run.enter(|| estimate(&run, root, time, self.client));
+        }
+        *last = Instant::now();
+        watcher(&Progress {
+            complete: self.complete.load(Ordering::Relaxed),
+            blocked: self.blocked.load(Ordering::Relaxed),
+            duration,
+            estimate: *estimated,
+        });
+    }
+}
+
+impl Check {
+    /// Estimates how many executions `client` has, by random walks for about `time`. None if a walk finds a violation.
+    ///
+    /// A client with a hundred executions needs no estimate; one with more than can be run gets at least an order of
+    /// magnitude: see [`Estimate::error`].
+    ///
+    /// ```
+    /// use thalweg_check::Check;
+    /// use thalweg_sync::{atomic::{AtomicU64, Ordering::Relaxed}, thread};
+    ///
+    /// let estimate = Check::new().estimate(std::time::Duration::from_millis(200), || {
+    ///     let counter = AtomicU64::new(0);
+    ///     thread::scope(|scope| {
+    ///         for _ in 0..4 {
+    ///             scope.spawn(|| counter.fetch_add(1, Relaxed));
+    ///         }
+    ///     });
+    /// });
+    /// // There are 4! = 24.
+    /// assert!((12.0..48.0).contains(&estimate.expect("nothing is wrong").complete));
+    /// ```
+    pub fn estimate(&self, time: Duration, client: impl Fn() + Send + Sync + 'static) -> Option<Estimate> {
+        let search = Search::new(self, None, &client);
+        let walk = || {
+            let run = search.another_run();
+            run.enter(|| estimate(&run, || Explorer::new(self.rules, None), time, &client))
+        };
+        std::thread::scope(|scope| scope.spawn(walk).join()).unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+    }
+}
