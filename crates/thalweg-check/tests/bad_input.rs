@@ -79,7 +79,7 @@ fn a_thread_local() {
     let violation = finds(|| {
         with_flag(|flag| {
             RUNS.set(RUNS.get() + 1);
-            if RUNS.get() % 2 == 0 {
+            if RUNS.get().is_multiple_of(2) {
                 flag.store(7, Relaxed);
             }
         });

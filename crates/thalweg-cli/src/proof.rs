@@ -64,7 +64,8 @@ fn prove(args: &Proof, time: Duration) -> Result<bool, Box<dyn std::error::Error
         let is_left_out = |client: &&Client| except.iter().any(|other| other.name == client.name);
         chosen = clients().iter().filter(|client| !is_left_out(client)).collect();
     }
-    let jobs = args.jobs.or_else(|| std::thread::available_parallelism().ok()).unwrap_or(NonZeroUsize::MIN);
+    let cores = NonZeroUsize::new(thalweg_sync::thread::available_parallelism());
+    let jobs = args.jobs.or(cores).unwrap_or(NonZeroUsize::MIN);
     let progress = spinner();
     let mut holds = true;
     let mut brief = false;

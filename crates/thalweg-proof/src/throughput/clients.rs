@@ -184,10 +184,10 @@ pub(super) mod ours {
 /// Under loom.
 pub(super) mod theirs {
     mod world {
-        pub(super) use loom::cell::UnsafeCell as Cell;
         pub(super) use loom::sync::Arc;
         pub(super) use loom::sync::atomic::AtomicU64;
         pub(super) use loom::thread::spawn;
+        pub(super) type Cell<T> = loom::cell::UnsafeCell<T>;
     }
     clients!(self::world);
 }

@@ -3,6 +3,11 @@
 //! loom runs here as an ordinary library: its own types, no `--cfg loom`. It comes back to executions that it has seen,
 //! so what counts is how many different ones it finds in a second. It may also leave some out, such as a
 //! compare-exchange that fails on an old value; these are told in the column *found*.
+#![allow(
+    clippy::disallowed_types,
+    clippy::disallowed_methods,
+    reason = "loom's own types are what is compared with; what is noted of an execution is no part of it"
+)]
 
 mod clients;
 
