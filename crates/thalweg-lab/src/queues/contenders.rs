@@ -4,7 +4,7 @@ use std::num::NonZeroU64;
 use std::sync::Arc;
 
 use super::one_to_one::{Ends, Slices};
-use thalweg_queue::{Spin, bbq, fast_forward};
+use thalweg_queue::{Spin, bbq, chunk_ring, fast_forward};
 
 /// Contenders whose ends push and pop by methods: `Name: ends, how they are built, push, pop`.
 macro_rules! ends {
@@ -36,6 +36,29 @@ macro_rules! ends {
     };
 }
 
+/// A contender of each queue that one producer and one consumer can use: `make::<Queue>(role, name, fast, more...)`. Those that are
+/// not `fast` take ten times as long for an item as the others, or more.
+macro_rules! each_queue {
+    ($make:ident($($more:expr),*)) => {{
+        use $crate::harness::Role::{Ours, Peer};
+        vec![
+            $make::<Spsc>(Ours, "thalweg-bbq-spsc", true, $($more),*),
+            $make::<FastForward>(Ours, "thalweg-fast-forward", true, $($more),*),
+            $make::<ChunkRing>(Ours, "thalweg-chunk-ring", true, $($more),*),
+            $make::<Rtrb>(Peer, "rtrb", true, $($more),*),
+            $make::<Ringbuf>(Peer, "ringbuf", true, $($more),*),
+            $make::<ArrayQueue>(Peer, "crossbeam-array-queue", false, $($more),*),
+            $make::<CrossbeamChannel>(Peer, "crossbeam-channel", false, $($more),*),
+            $make::<ConcurrentQueue>(Peer, "concurrent-queue", false, $($more),*),
+            $make::<Thingbuf>(Peer, "thingbuf", false, $($more),*),
+            $make::<Crossfire>(Peer, "crossfire", false, $($more),*),
+            $make::<Kanal>(Peer, "kanal", false, $($more),*),
+            $make::<Flume>(Peer, "flume", false, $($more),*),
+        ]
+    }};
+}
+pub(super) use each_queue;
+
 fn item(value: u64) -> NonZeroU64 {
     NonZeroU64::new(value).expect("items count from 1")
 }
@@ -55,6 +78,12 @@ ends! {
     /// BBQ for one and one.
     Spsc: bbq::spsc::Producer<u64>, bbq::spsc::Consumer<u64>;
         |capacity| bbq::spsc::with_capacity(capacity).expect("the capacity is possible");
+        |tx, value| tx.try_push(value).is_ok();
+        |rx| rx.try_pop().ok();
+
+    /// The ring of chunks, with as many entries as it may have.
+    ChunkRing: chunk_ring::Producer<u64>, chunk_ring::Consumer<u64>;
+        |capacity| chunk_ring::chunk_ring(capacity, chunk_ring::Most::Entries(capacity)).expect("the capacity is possible");
         |tx, value| tx.try_push(value).is_ok();
         |rx| rx.try_pop().ok();
 

@@ -1,4 +1,4 @@
-//! `queues/1p1c-item`: what it costs to hand one number to another core, and to get it back.
+//! `queues/1p1c-item`: what it costs to hand one number to another core.
 
 use super::contenders::*;
 use super::limits;
@@ -9,41 +9,21 @@ use crate::harness::{BoxError, Contender, Effort, Experiment, Group};
 /// The entry for the registry.
 pub const EXPERIMENT: Experiment = Experiment {
     name: "queues/1p1c-item",
-    what: "one producer, one consumer, u64 one by one through 4096 entries; and a round trip over two queues",
+    what: "one producer, one consumer, u64 one by one through 4096 entries, beside the machine's limits",
     plan,
 };
 
 fn plan(effort: &Effort) -> Result<Vec<Group>, BoxError> {
     let (items, slow) = (effort.messages(40_000_000), effort.messages(4_000_000));
-    let trips = effort.messages(400_000);
-    let given = params(items, CAPACITY);
-    let stream = vec![
-        through::<Spsc>(Ours, "thalweg-bbq-spsc", items),
-        through::<FastForward>(Ours, "thalweg-fast-forward", items),
-        per_item(Bound, "plain", given.clone(), items, move || limits::stream(items, CAPACITY, false)),
-        per_item(Bound, "prefetched", given, items, move || limits::stream(items, CAPACITY, true)),
-        through::<Rtrb>(Peer, "rtrb", items),
-        through::<Ringbuf>(Peer, "ringbuf", items),
-        through::<ArrayQueue>(Peer, "crossbeam-array-queue", slow),
-        through::<CrossbeamChannel>(Peer, "crossbeam-channel", slow),
-        through::<ConcurrentQueue>(Peer, "concurrent-queue", slow),
-        through::<Thingbuf>(Peer, "thingbuf", slow),
-        through::<Crossfire>(Peer, "crossfire", slow),
-        through::<Kanal>(Peer, "kanal", slow),
-        through::<Flume>(Peer, "flume", slow),
-    ];
-    let answers = vec![
-        trip::<Spsc>(Ours, "thalweg-bbq-spsc", trips),
-        trip::<FastForward>(Ours, "thalweg-fast-forward", trips),
-        per_item(Bound, "two-lines", params(trips, 1), trips, move || limits::two_lines(trips)),
-        trip::<Rtrb>(Peer, "rtrb", trips),
-        trip::<Ringbuf>(Peer, "ringbuf", trips),
-        trip::<ArrayQueue>(Peer, "crossbeam-array-queue", trips),
-    ];
-    Ok(vec![
-        Group::new("1p1c, item by item", &["ns/item"], stream),
-        Group::new("round trip over two queues", &["ns/trip"], answers),
-    ])
+    let mut contenders = each_queue!(contender(items, slow));
+    let limit = |prefetched| move || limits::stream(items, CAPACITY, prefetched);
+    contenders.push(per_item(Bound, "plain", params(items, CAPACITY), items, limit(false)));
+    contenders.push(per_item(Bound, "prefetched", params(items, CAPACITY), items, limit(true)));
+    Ok(vec![Group::new("1p1c, item by item", &["ns/item"], contenders)])
+}
+
+fn contender<Q: Ends>(role: Role, name: &str, fast: bool, items: u64, slow: u64) -> Contender {
+    through::<Q>(role, name, if fast { items } else { slow })
 }
 
 /// Items one by one through `Q`.

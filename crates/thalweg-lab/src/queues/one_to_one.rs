@@ -140,6 +140,12 @@ pub(super) struct Received {
 }
 
 impl Received {
+    /// How many came.
+    #[inline(always)]
+    pub(super) fn count(&self) -> u64 {
+        self.count
+    }
+
     #[inline(always)]
     pub(super) fn take(&mut self, value: u64) {
         self.count += 1;

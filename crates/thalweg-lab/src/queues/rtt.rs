@@ -1,0 +1,40 @@
+//! `queues/1p1c-rtt`: what it costs to ask another core and to be answered.
+
+use super::contenders::*;
+use super::limits;
+use super::one_to_one::{CAPACITY, Ends, params, per_item, there_and_back};
+use crate::harness::Role::{self, *};
+use crate::harness::{BoxError, Contender, Effort, Experiment, Group};
+
+/// The entry for the registry.
+pub const EXPERIMENT: Experiment = Experiment {
+    name: "queues/1p1c-rtt",
+    what: "a number goes through one queue and comes back through another, both ends polling; beside two bare lines",
+    plan,
+};
+
+fn plan(effort: &Effort) -> Result<Vec<Group>, BoxError> {
+    let trips = effort.messages(400_000);
+    let mut contenders = each_queue!(trip(trips));
+    contenders.push(per_item(Bound, "two-lines", params(trips, 1), trips, move || limits::two_lines(trips)));
+    Ok(vec![Group::new("round trip over two queues", &["ns/trip"], contenders)])
+}
+
+/// A round trip over two queues `Q`. The queues that are slow make fewer.
+fn trip<Q: Ends>(role: Role, name: &str, fast: bool, trips: u64) -> Contender {
+    let trips = if fast { trips } else { (trips / 4).max(1) };
+    per_item(role, name, params(trips, CAPACITY), trips, move || there_and_back::<Q>(trips))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::harness::measure;
+
+    #[test]
+    fn every_contender_answers() {
+        let outcome = measure(&EXPERIMENT, &Effort::TINY, &mut Vec::new()).unwrap();
+        assert_eq!(outcome.failures, [""; 0]);
+        assert!(outcome.records.len() >= 12);
+    }
+}

@@ -1,0 +1,124 @@
+//! Times as items: what a message carries to say when it was sent.
+
+use std::time::Instant;
+
+use crate::harness::BoxError;
+
+/// A clock that both cores read alike, and cheaply: the processor's counter where there is one that never stops.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Clock {
+    start: Instant,
+    /// Nanoseconds of one tick.
+    tick: f64,
+}
+
+impl Clock {
+    /// A clock, whose ticks are compared with the system's for two milliseconds.
+    pub(super) fn new() -> Self {
+        let mut clock = Self { start: Instant::now(), tick: 1.0 };
+        let first = clock.now();
+        let time = loop {
+            let time = clock.start.elapsed();
+            if time.as_micros() >= 2_000 {
+                break time;
+            }
+        };
+        clock.tick = time.as_nanos() as f64 / (clock.now() - first) as f64;
+        clock
+    }
+
+    /// Ticks since some moment; never zero.
+    #[inline(always)]
+    pub(super) fn now(&self) -> u64 {
+        #[cfg(target_arch = "x86_64")]
+        {
+            // SAFETY: every processor of this architecture has the counter.
+            unsafe { core::arch::x86_64::_rdtsc() }
+        }
+        #[cfg(not(target_arch = "x86_64"))]
+        {
+            1 + self.start.elapsed().as_nanos() as u64
+        }
+    }
+
+    /// So many ticks in nanoseconds.
+    #[inline(always)]
+    pub(super) fn nanos(&self, ticks: u64) -> u64 {
+        (ticks as f64 * self.tick) as u64
+    }
+
+    /// So many nanoseconds in ticks.
+    pub(super) fn ticks(&self, nanos: f64) -> u64 {
+        (nanos / self.tick) as u64
+    }
+}
+
+/// Stamps that arrived, and how long each was on its way.
+#[derive(Debug)]
+pub(super) struct Stamps {
+    delays: Vec<u64>,
+    last: u64,
+    sum: u64,
+    unordered: bool,
+}
+
+impl Stamps {
+    /// For so many items, whose memory is touched already.
+    pub(super) fn with_capacity(items: u64) -> Self {
+        let mut delays = vec![1; items as usize];
+        delays.clear();
+        Self { delays, last: 0, sum: 0, unordered: false }
+    }
+
+    pub(super) fn count(&self) -> u64 {
+        self.delays.len() as u64
+    }
+
+    #[inline(always)]
+    pub(super) fn take(&mut self, stamp: u64, now: u64) {
+        self.unordered |= stamp < self.last;
+        self.last = stamp;
+        self.sum = self.sum.wrapping_add(stamp);
+        // The counters of two cores may differ by some ticks.
+        self.delays.push(now.saturating_sub(stamp));
+    }
+
+    /// The delays in nanoseconds, sorted, if the stamps came in order and their sum is that of those `sent`.
+    pub(super) fn delays(self, sent: u64, clock: &Clock) -> Result<Vec<u64>, BoxError> {
+        if self.unordered || self.sum != sent {
+            return Err(format!("stamps lost or out of order: their sum is {}, not {sent}", self.sum).into());
+        }
+        let mut delays = self.delays;
+        delays.iter_mut().for_each(|delay| *delay = clock.nanos(*delay));
+        delays.sort_unstable();
+        Ok(delays)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ticks_and_nanoseconds_are_one_time() {
+        let clock = Clock::new();
+        let (ticks, time) = (clock.now(), Instant::now());
+        std::thread::sleep(std::time::Duration::from_millis(20));
+        let (ticks, time) = (clock.now() - ticks, time.elapsed().as_nanos() as f64);
+        assert!((clock.nanos(ticks) as f64 / time - 1.0).abs() < 0.2);
+        assert!((clock.nanos(clock.ticks(1e6)) as f64 / 1e6 - 1.0).abs() < 0.01);
+    }
+
+    #[test]
+    fn lost_and_swapped_stamps_are_found_out() {
+        let clock = Clock { start: Instant::now(), tick: 1.0 };
+        let arrived = |stamps: &[u64]| {
+            let mut arrived = Stamps::with_capacity(3);
+            stamps.iter().for_each(|&stamp| arrived.take(stamp, 10));
+            arrived.delays(1 + 2 + 5, &clock)
+        };
+        assert_eq!(arrived(&[1, 2, 5]).unwrap(), [5, 8, 9]);
+        assert!(arrived(&[1, 2]).is_err());
+        assert!(arrived(&[2, 1, 5]).is_err());
+    }
+}

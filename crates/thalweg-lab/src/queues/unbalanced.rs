@@ -1,0 +1,174 @@
+//! `queues/1p1c-unbalanced`: what an item costs beyond the work when one side is slower than the other.
+
+use std::hint::{black_box, spin_loop};
+
+use serde_json::json;
+
+use super::contenders::*;
+use super::limits;
+use super::one_to_one::{CAPACITY, Ends, Received, between, params};
+use crate::harness::Role::{self, *};
+use crate::harness::{BoxError, Contender, Effort, Experiment, Group, Sample};
+use crate::machine::{Placement, timed};
+
+/// The entry for the registry.
+pub const EXPERIMENT: Experiment = Experiment {
+    name: "queues/1p1c-unbalanced",
+    what: "one producer, one consumer, 0.8, 2.4 or 12 ns of work for each item on one side or both: the cost beyond the work",
+    plan,
+};
+
+/// Nanoseconds of work of the producer and of the consumer.
+const CASES: [(f64, f64); 9] = [
+    (0.8, 0.0),
+    (2.4, 0.0),
+    (12.0, 0.0),
+    (0.0, 0.8),
+    (0.0, 2.4),
+    (0.0, 12.0),
+    (0.8, 0.8),
+    (2.4, 2.4),
+    (12.0, 12.0),
+];
+
+const UNITS: &[&str] = &[
+    "ns beyond 0.8 ns of the producer",
+    "ns beyond 2.4 ns of the producer",
+    "ns beyond 12 ns of the producer",
+    "ns beyond 0.8 ns of the consumer",
+    "ns beyond 2.4 ns of the consumer",
+    "ns beyond 12 ns of the consumer",
+    "ns beyond 0.8 ns of both",
+    "ns beyond 2.4 ns of both",
+    "ns beyond 12 ns of both",
+    "ns, geometric mean",
+];
+
+/// Less than this is not told from nothing: a queue whose cost hides behind the work has this cost.
+const LEAST: f64 = 0.1;
+
+fn plan(effort: &Effort) -> Result<Vec<Group>, BoxError> {
+    let items = effort.messages(3_000_000);
+    let mut contenders = each_queue!(contender(items));
+    contenders.push(limit("plain, no work", items, false));
+    contenders.push(limit("prefetched, no work", items, true));
+    Ok(vec![Group::new("cost beyond the work", UNITS, contenders)])
+}
+
+fn contender<Q: Ends>(role: Role, name: &str, fast: bool, items: u64) -> Contender {
+    let items = if fast { items } else { (items / 10).max(1) };
+    let mut given = params(items, CAPACITY);
+    given["work_ns"] = json!(CASES);
+    Contender::new(role, name, given, move || {
+        let (costs, timing) = timed(|| {
+            let step = step_nanos();
+            let cost = |(producer, consumer): (f64, f64)| {
+                let steps = [producer, consumer].map(|nanos| (nanos / step).round() as u32);
+                cost::<Q>(items, steps)
+            };
+            CASES.into_iter().map(cost).collect::<Result<Vec<f64>, BoxError>>()
+        });
+        let mut figures = costs?;
+        figures.push(geometric_mean(&figures));
+        Ok(Sample { figures, cpus: Some(timing.cpus()) })
+    })
+}
+
+/// What the machine takes for an item without any work, in each place of the table.
+fn limit(name: &str, items: u64, prefetched: bool) -> Contender {
+    Contender::new(Bound, name, params(items, CAPACITY), move || {
+        let timing = limits::stream(items, CAPACITY, prefetched)?;
+        Ok(Sample { figures: vec![timing.nanos_per(items); UNITS.len()], cpus: Some(timing.cpus()) })
+    })
+}
+
+fn geometric_mean(figures: &[f64]) -> f64 {
+    (figures.iter().map(|figure| figure.ln()).sum::<f64>() / figures.len() as f64).exp()
+}
+
+/// One step of work: two operations, each of which waits for the one before.
+#[inline(always)]
+fn step(state: u64, value: u64) -> u64 {
+    state.rotate_left(7).wrapping_add(value)
+}
+
+#[inline(always)]
+fn work(mut state: u64, value: u64, steps: u32) -> u64 {
+    for _ in 0..steps {
+        state = step(state, value);
+    }
+    state
+}
+
+/// Nanoseconds that one step takes.
+fn step_nanos() -> f64 {
+    Placement::TwoCpus.pin(1, 2);
+    let steps = 20;
+    let best = (0..3).map(|_| alone(50_000, steps) - alone(50_000, 0)).fold(f64::INFINITY, f64::min);
+    (best / f64::from(steps)).max(0.05)
+}
+
+/// Nanoseconds that the work for an item takes by itself.
+fn alone(items: u64, steps: u32) -> f64 {
+    let steps = black_box(steps);
+    let (_, timing) = timed(|| (1..=items).fold(0, |state, value| work(state, value, steps)));
+    timing.nanos_per(items)
+}
+
+/// Nanoseconds of an item beyond the work of the side that has more of it.
+fn cost<Q: Ends>(items: u64, [producer, consumer]: [u32; 2]) -> Result<f64, BoxError> {
+    let (producer, consumer) = (black_box(producer), black_box(consumer));
+    let work_alone = alone(items.min(200_000), producer.max(consumer));
+    let (mut tx, mut rx) = Q::build(CAPACITY);
+    let timing = between(
+        items,
+        move || {
+            let mut state = 0;
+            for value in 1..=items {
+                state = work(state, value, producer);
+                while !Q::push(&mut tx, value) {
+                    spin_loop();
+                }
+            }
+            (tx, black_box(state))
+        },
+        move |received: &mut Received| {
+            let mut state = 0;
+            while received.count() < items {
+                match Q::pop(&mut rx) {
+                    Some(value) => {
+                        received.take(value);
+                        state = work(state, value, consumer);
+                    }
+                    None => spin_loop(),
+                }
+            }
+            black_box(state);
+        },
+    )?;
+    Ok((timing.nanos_per(items) - work_alone).max(LEAST))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::harness::measure;
+
+    #[test]
+    fn every_contender_delivers_every_item() {
+        let outcome = measure(&EXPERIMENT, &Effort::TINY, &mut Vec::new()).unwrap();
+        assert_eq!(outcome.failures, [""; 0]);
+        assert!(outcome.records.len() >= 12 * UNITS.len());
+    }
+
+    #[test]
+    fn a_mean_of_ratios() {
+        assert!((geometric_mean(&[1.0, 4.0, 2.0]) - 2.0).abs() < 1e-9);
+    }
+
+    #[test]
+    fn more_steps_are_more_work() {
+        assert_ne!(work(1, 2, 3), work(1, 2, 4));
+        assert!(alone(100_000, 100) > alone(100_000, 1));
+    }
+}
