@@ -98,11 +98,14 @@ mod error;
 pub mod faaq;
 pub mod fast_forward;
 pub mod grant;
+mod held;
 pub mod lamport;
+mod lines;
 #[cfg(feature = "std")]
 pub mod locked;
 pub mod mesh;
 mod prefetch;
+mod slip;
 pub mod ticketed;
 pub mod tube;
 pub mod wait;

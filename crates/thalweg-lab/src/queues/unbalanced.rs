@@ -19,17 +19,8 @@ pub const EXPERIMENT: Experiment = Experiment {
 };
 
 /// Nanoseconds of work of the producer and of the consumer.
-const CASES: [(f64, f64); 9] = [
-    (0.8, 0.0),
-    (2.4, 0.0),
-    (12.0, 0.0),
-    (0.0, 0.8),
-    (0.0, 2.4),
-    (0.0, 12.0),
-    (0.8, 0.8),
-    (2.4, 2.4),
-    (12.0, 12.0),
-];
+const CASES: [(f64, f64); 9] =
+    [(0.8, 0.0), (2.4, 0.0), (12.0, 0.0), (0.0, 0.8), (0.0, 2.4), (0.0, 12.0), (0.8, 0.8), (2.4, 2.4), (12.0, 12.0)];
 
 const UNITS: &[&str] = &[
     "ns beyond 0.8 ns of the producer",

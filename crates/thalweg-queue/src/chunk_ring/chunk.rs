@@ -8,9 +8,11 @@ use thalweg_sync::atomic::AtomicPtr;
 use thalweg_sync::atomic::Ordering::Relaxed;
 use thalweg_sync::cell::Slot;
 
-/// What a chunk begins with. On a line of its own, which is written only when a chunk is linked in or out.
+/// What a chunk begins with. Written only when a chunk is linked in or out.
+///
+/// The entries begin with the line after it. The chunk does not, as allocators take longer for memory that begins with a line
+/// than the rest of growing takes: there is room for the entries to be moved up.
 #[derive(Debug)]
-#[repr(align(64))]
 pub(super) struct Header<T> {
     next: AtomicPtr<Header<T>>,
     entries: usize,
@@ -35,8 +37,11 @@ unsafe impl<T: Send> Send for Chunk<T> {}
 unsafe impl<T: Send> Sync for Chunk<T> {}
 
 impl<T> Chunk<T> {
-    /// Where the entries begin.
-    const OFFSET: usize = size_of::<Header<T>>().next_multiple_of(align_of::<Slot<MaybeUninit<T>>>());
+    /// What the first entry's address is a multiple of: a line, or more if the items want it.
+    const ALIGN: usize = if align_of::<Slot<MaybeUninit<T>>>() > 64 { align_of::<Slot<MaybeUninit<T>>>() } else { 64 };
+
+    /// The bytes before the first entry, at most. Allocations begin with a multiple of 16.
+    const BEFORE: usize = size_of::<Header<T>>().next_multiple_of(16) + Self::ALIGN - 16;
 
     /// How many bytes a chunk of `entries` takes; `None` if that is beyond the address space.
     pub(super) fn bytes(entries: usize) -> Option<usize> {
@@ -45,15 +50,13 @@ impl<T> Chunk<T> {
 
     /// How many entries a chunk of at most `bytes` bytes has.
     pub(super) fn entries_in(bytes: usize) -> usize {
-        let bytes = bytes.min(isize::MAX as usize & !(align_of::<Header<T>>() - 1));
-        bytes.saturating_sub(Self::OFFSET).checked_div(size_of::<Slot<MaybeUninit<T>>>()).unwrap_or(usize::MAX)
+        let bytes = bytes.min(isize::MAX as usize & !(Self::ALIGN - 1));
+        bytes.saturating_sub(Self::BEFORE).checked_div(size_of::<Slot<MaybeUninit<T>>>()).unwrap_or(usize::MAX)
     }
 
     fn layout(entries: usize) -> Option<Layout> {
-        let (layout, offset) =
-            Layout::new::<Header<T>>().extend(Layout::array::<Slot<MaybeUninit<T>>>(entries).ok()?).ok()?;
-        debug_assert_eq!(offset, Self::OFFSET);
-        Some(layout)
+        let size = Layout::array::<Slot<MaybeUninit<T>>>(entries).ok()?.size().checked_add(Self::BEFORE)?;
+        Layout::from_size_align(size, align_of::<Slot<MaybeUninit<T>>>().max(16)).ok()
     }
 
     /// A chunk that is linked to itself, or `None` if there is no memory for it.
@@ -97,8 +100,11 @@ impl<T> Chunk<T> {
     /// The chunk is alive.
     #[inline(always)]
     unsafe fn first(self) -> NonNull<Slot<MaybeUninit<T>>> {
-        // SAFETY: the entries are in the same allocation, from this offset on.
-        unsafe { self.0.byte_add(Self::OFFSET).cast() }
+        let start = self.0.addr().get();
+        let offset = (start + size_of::<Header<T>>()).next_multiple_of(Self::ALIGN) - start;
+        // SAFETY: the entries are in the same allocation, from this offset on: it is at most `BEFORE`, as the allocation begins
+        // with a multiple of 16, or of `ALIGN` if that is what the items want.
+        unsafe { self.0.byte_add(offset).cast() }
     }
 
     /// The entry at `index`.

@@ -5,6 +5,8 @@ use super::shared::Shared;
 use crate::grant::Read;
 #[cfg(not(loom))]
 use crate::grant::memory;
+use crate::held::Held;
+use crate::slip::Slip;
 use crate::wait::{Side, Wait};
 use crate::{TryPopError, Yield, prefetch};
 use core::fmt;
@@ -15,19 +17,105 @@ use thalweg_sync::sync::Arc;
 /// The reading end. Dropping it closes the queue: pushes fail from then on, and what is in the queue is dropped.
 ///
 /// Like the producer it moves between threads but cannot be cloned.
+// On lines of its own, as the producer.
+#[repr(align(128))]
 pub struct Consumer<T: Send, W: Wait = Yield> {
-    shared: Arc<Shared<T, W>>,
+    shared: Held<Shared<T, W>>,
+    at: Reader<T>,
+}
+
+/// Where a consumer is. Of all this, a pop writes only the index.
+struct Reader<T> {
     /// The chunk to empty.
     chunk: Chunk<T>,
     /// The next entry in it, and how many it has.
     index: usize,
     len: usize,
-    /// How many items were popped so far.
-    popped: u64,
+    /// How many items were popped from earlier chunks.
+    before: u64,
     /// How many were pushed, as seen last.
     pushed: u64,
     /// How many chunks were left so far.
     left: u64,
+    slip: Slip,
+}
+
+impl<T> Clone for Reader<T> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<T> Copy for Reader<T> {}
+
+impl<T> Reader<T> {
+    /// How many items were popped so far.
+    #[inline(always)]
+    fn popped(&self) -> u64 {
+        self.before + self.index as u64
+    }
+
+    /// How many items there are in the chunk from the next one on, of those that are seen pushed, which are some. Goes on to the
+    /// next chunk if this one is over.
+    #[inline(always)]
+    fn here<W: Wait>(&mut self, shared: &Shared<T, W>) -> usize {
+        // Only now, and not with the chunk's last item: there is an item behind the chunk, so the producer has left it,
+        // and its link does not change any more (R3).
+        if self.index == self.len {
+            self.before += self.len as u64;
+            self.left += 1;
+            (self.chunk, self.len) = step(shared, self.chunk, self.left);
+            self.index = 0;
+        }
+        (self.len - self.index).min((self.pushed - self.popped()) as usize)
+    }
+
+    /// Moves the item out that is `offset` behind the next one.
+    ///
+    /// # Safety
+    ///
+    /// The caller is the consumer; [`here`](Self::here) has counted the item, and it is moved out once.
+    #[inline(always)]
+    unsafe fn read(&self, offset: usize) -> T {
+        // SAFETY: the chunk is alive until we leave it (R1); by the caller's promise the index is below its length.
+        let entry = unsafe { self.chunk.entry(self.index + offset) };
+        // SAFETY: the entry is the consumer's (R2): written, as (ring.2) saw, and not written again before (ring.3). By the
+        // caller's promise it is read once.
+        entry.with(|entry| unsafe { (*entry).assume_init_read() })
+    }
+
+    /// Moves past `count` items, which are moved out.
+    #[inline(always)]
+    fn advance<W: Wait>(&mut self, shared: &Shared<T, W>, count: usize) {
+        self.index += count;
+        shared.note_popped(self.popped());
+    }
+}
+
+/// Gives up the chunk that was read and returns the next one and its length. Only when there is an item in that.
+///
+/// By value, so that a consumer's fields can live in registers (see [`Held`]).
+#[inline(never)]
+fn step<T, W: Wait>(shared: &Shared<T, W>, chunk: Chunk<T>, left: u64) -> (Chunk<T>, usize) {
+    // SAFETY: the chunk is alive until (ring.3), and the next one until we leave that (R1).
+    let next = unsafe { (chunk.next(), chunk.next().len()) };
+    shared.leave(left);
+    shared.wait.ring(Side::Room, 1, || true);
+    next
+}
+
+/// How many items are pushed after so many pauses; and, if they are all popped, whether the producer is gone.
+///
+/// By value, as [`step`].
+#[inline(never)]
+fn look<T, W: Wait>(shared: &Shared<T, W>, popped: u64, pauses: u32) -> (u64, bool) {
+    Slip::pause(pauses);
+    let pushed = shared.pushed();
+    if pushed == popped && shared.ends.producer_gone() {
+        // The producer may have pushed after our look and before it left.
+        return (shared.pushed(), true);
+    }
+    (pushed, false)
 }
 
 impl<T: Send, W: Wait> Consumer<T, W> {
@@ -37,75 +125,44 @@ impl<T: Send, W: Wait> Consumer<T, W> {
     pub(super) fn new(shared: Arc<Shared<T, W>>, chunk: Chunk<T>) -> Self {
         // SAFETY: the ring is new, so its chunks are alive.
         let len = unsafe { chunk.len() };
-        Self { shared, chunk, index: 0, len, popped: 0, pushed: 0, left: 0 }
+        let at = Reader { chunk, index: 0, len, before: 0, pushed: 0, left: 0, slip: Slip::default() };
+        Self { shared: Held::new(shared), at }
     }
 
     /// Pops the oldest item, or says why not. Never `Busy`.
     #[inline]
     pub fn try_pop(&mut self) -> Result<T, TryPopError> {
-        match self.take() {
-            Some(value) => Ok(value),
-            None => self.idle(),
+        self.see()?;
+        self.prefetch(self.at.index);
+        // SAFETY: the item is seen, and moved out once, as the end moves past it.
+        let value = unsafe { self.at.read(0) };
+        self.at.advance(&self.shared, 1);
+        Ok(value)
+    }
+
+    /// How many items there are in the chunk from the next one on: at least one, or an error. Waits a little before it looks at what
+    /// is pushed, if the last looks found few ([`Slip`]).
+    #[inline(always)]
+    fn see(&mut self) -> Result<usize, TryPopError> {
+        if self.at.popped() == self.at.pushed {
+            let (pushed, closed) = look(&self.shared, self.at.popped(), self.at.slip.pauses());
+            let found = pushed - self.at.popped();
+            if found == 0 {
+                self.at.slip.found_none();
+                return Err(if closed { TryPopError::Closed } else { TryPopError::Empty });
+            }
+            self.at.slip.found(found < Self::AHEAD as u64);
+            self.at.pushed = pushed;
         }
+        Ok(self.at.here(&self.shared))
     }
 
     fn may_pop(&self) -> bool {
-        self.shared.pushed() != self.popped || self.shared.ends.producer_gone()
+        self.shared.pushed() != self.at.popped() || self.shared.ends.producer_gone()
     }
 
     fn strategy(&self) -> &W {
         &self.shared.wait
-    }
-
-    /// There was nothing to take.
-    fn idle(&mut self) -> Result<T, TryPopError> {
-        if !self.shared.ends.producer_gone() {
-            return Err(TryPopError::Empty);
-        }
-        // The producer may have pushed after our look and before it left.
-        self.take().ok_or(TryPopError::Closed)
-    }
-
-    #[inline]
-    fn take(&mut self) -> Option<T> {
-        if self.see() == 0 {
-            return None;
-        }
-        self.prefetch(self.index);
-        // SAFETY: the item is seen, and moved out once, as the end moves past it.
-        unsafe {
-            let value = Read::read(self, 0);
-            Read::release(self, 1);
-            Some(value)
-        }
-    }
-
-    /// How many items there are in the chunk from the next one on. Goes on to the next chunk if this one is over.
-    #[inline(always)]
-    fn see(&mut self) -> usize {
-        if self.popped == self.pushed {
-            self.pushed = self.shared.pushed();
-            if self.popped == self.pushed {
-                return 0;
-            }
-        }
-        // Only now, and not with the chunk's last item: there is an item behind the chunk, so the producer has left it,
-        // and its link does not change any more (R3).
-        if self.index == self.len {
-            self.step();
-        }
-        (self.len - self.index).min((self.pushed - self.popped) as usize)
-    }
-
-    /// Goes on to the next chunk and gives up the one that was read. Only when there is an item in the next one.
-    #[inline(never)]
-    fn step(&mut self) {
-        // SAFETY: the chunk is alive until (ring.3), and the next one until we leave that (R1).
-        (self.chunk, self.len) = unsafe { (self.chunk.next(), self.chunk.next().len()) };
-        self.index = 0;
-        self.left += 1;
-        self.shared.leave(self.left);
-        self.shared.wait.ring(Side::Room, 1, || true);
     }
 
     /// Asks for the line eight ahead of `index`, once for each line, if it is published already: an earlier look at it would
@@ -115,19 +172,20 @@ impl<T: Send, W: Wait> Consumer<T, W> {
         if !index.is_multiple_of(per_line::<T>()) {
             return;
         }
+        let Reader { chunk, len, .. } = self.at;
         let ahead = index + Self::AHEAD;
-        let behind = (self.pushed - self.popped) as usize;
-        let published = behind > index - self.index + Self::AHEAD + per_line::<T>();
+        let behind = (self.at.pushed - self.at.popped()) as usize;
+        let published = behind > index - self.at.index + Self::AHEAD + per_line::<T>();
         // SAFETY: the chunk is alive until we leave it (R1). If an item behind it is published, its link is that to the
         // next chunk (R3), which is alive as well. The indices are below the chunks' lengths.
         unsafe {
             if !published {
-            } else if ahead < self.len {
-                prefetch::for_read(self.chunk.entry(ahead));
+            } else if ahead < len {
+                prefetch::for_read(chunk.entry(ahead));
             } else {
-                let next = self.chunk.next();
-                if ahead - self.len < next.len() {
-                    prefetch::for_read(next.entry(ahead - self.len));
+                let next = chunk.next();
+                if ahead - len < next.len() {
+                    prefetch::for_read(next.entry(ahead - len));
                 }
             }
         }
@@ -135,7 +193,7 @@ impl<T: Send, W: Wait> Consumer<T, W> {
 
     /// How many items are pushed and not popped: at least so many, as pushes go on.
     pub fn len(&self) -> usize {
-        (self.shared.pushed() - self.popped) as usize
+        (self.shared.pushed() - self.at.popped()) as usize
     }
 
     /// Whether there is nothing to pop now. "No" stays true until the next pop; "yes" may be outdated at once.
@@ -161,19 +219,8 @@ unsafe impl<T: Send, W: Wait> Read for Consumer<T, W> {
     /// To the end of the chunk at most. Asks for the lines behind them.
     #[inline]
     fn ready(&mut self, count: usize) -> Result<usize, TryPopError> {
-        let mut seen = self.see();
-        if seen == 0 {
-            if !self.shared.ends.producer_gone() {
-                return Err(TryPopError::Empty);
-            }
-            // The producer may have pushed after our look and before it left.
-            seen = self.see();
-            if seen == 0 {
-                return Err(TryPopError::Closed);
-            }
-        }
-        let count = count.min(seen);
-        for index in (self.index..self.index + count).step_by(per_line::<T>()) {
+        let count = self.see()?.min(count);
+        for index in (self.at.index..self.at.index + count).step_by(per_line::<T>()) {
             self.prefetch(index);
         }
         Ok(count)
@@ -181,45 +228,56 @@ unsafe impl<T: Send, W: Wait> Read for Consumer<T, W> {
 
     #[inline(always)]
     unsafe fn read(&mut self, offset: usize) -> T {
-        // SAFETY: the chunk is alive until we leave it (R1); by the caller's promise the index is below its length.
-        let entry = unsafe { self.chunk.entry(self.index + offset) };
-        // SAFETY: the entry is the consumer's (R2): written, as (ring.2) saw, and not written again before (ring.3). By the
-        // caller's promise it is read once.
-        entry.with(|entry| unsafe { (*entry).assume_init_read() })
+        // SAFETY: the caller's promise.
+        unsafe { self.at.read(offset) }
     }
 
     #[cfg(not(loom))]
     #[inline]
     unsafe fn items(&self, count: usize, access: Access) -> *mut T {
-        // SAFETY: as in `read`.
-        memory(unsafe { self.chunk.entries(self.index, count) }, access).cast()
+        // SAFETY: the chunk is alive until we leave it (R1); by the caller's promise the indices are below its length.
+        memory(unsafe { self.at.chunk.entries(self.at.index, count) }, access).cast()
     }
 
     #[inline(always)]
     unsafe fn release(&mut self, count: usize) {
-        self.index += count;
-        self.popped += count as u64;
-        self.shared.note_popped(self.popped);
+        self.at.advance(&self.shared, count);
     }
 }
 
 crate::wait::consumer!(exclusive runs Consumer[T: Send]);
 
 impl<T: Send, W: Wait> Drop for Consumer<T, W> {
+    #[inline]
     fn drop(&mut self) {
-        /// Says where the consumer was, also when an item's destructor panics; what is left is dropped with the queue.
-        struct Front<'a, T: Send, W: Wait>(&'a mut Consumer<T, W>);
-        impl<T: Send, W: Wait> Drop for Front<'_, T, W> {
-            fn drop(&mut self) {
-                self.0.shared.note_front(self.0.chunk, self.0.index);
-            }
+        leave(&self.shared, self.at);
+    }
+}
+
+/// Says that the consumer is gone, and drops what is left.
+#[cold]
+#[inline(never)]
+fn leave<T: Send, W: Wait>(shared: &Shared<T, W>, at: Reader<T>) {
+    /// Says where the consumer was, also when an item's destructor panics; what is left is dropped with the queue.
+    struct Front<'a, T: Send, W: Wait>(&'a Shared<T, W>, Reader<T>);
+    impl<T: Send, W: Wait> Drop for Front<'_, T, W> {
+        fn drop(&mut self) {
+            self.0.note_front(self.1.chunk, self.1.index);
         }
-        self.shared.ends.leave_consumer();
-        self.shared.wait.ring_all();
-        let front = Front(self);
-        while let Some(value) = front.0.take() {
-            drop(value);
+    }
+    shared.ends.leave_consumer();
+    shared.wait.ring_all();
+    let mut front = Front(shared, at);
+    loop {
+        front.1.pushed = shared.pushed();
+        if front.1.popped() == front.1.pushed {
+            return;
         }
+        front.1.here(shared);
+        // SAFETY: more is seen pushed than was popped, and we move past the item.
+        let value = unsafe { front.1.read(0) };
+        front.1.advance(shared, 1);
+        drop(value);
     }
 }
 

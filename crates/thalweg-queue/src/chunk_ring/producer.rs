@@ -6,8 +6,10 @@ use super::size::{Growth, Size};
 use crate::grant::Write;
 #[cfg(not(loom))]
 use crate::grant::memory;
+use crate::held::Held;
 use crate::wait::{Side, Wait};
 use crate::{TryPushError, Yield, prefetch};
+use alloc::boxed::Box;
 use core::fmt;
 #[cfg(not(loom))]
 use core::mem::MaybeUninit;
@@ -26,20 +28,23 @@ use thalweg_sync::sync::Arc;
 /// let second = tx.clone();
 /// # Ok::<(), thalweg_queue::BuildError>(())
 /// ```
+// On lines of its own: every push writes here, and what lies beside it may be read by other threads.
+#[repr(align(128))]
 pub struct Producer<T: Send, W: Wait = Yield> {
-    shared: Arc<Shared<T, W>>,
+    shared: Held<Shared<T, W>>,
     /// The chunk to fill.
     chunk: Chunk<T>,
-    /// The next entry in it, and how many it has.
+    /// The next entry in it, and how many it has. Of all this, a push writes only the index.
     index: usize,
     len: usize,
-    /// How many items were pushed so far.
-    pushed: u64,
+    /// How many items were pushed into earlier chunks.
+    before: u64,
     /// How many chunks were filled and left so far.
     filled: u64,
     /// How many chunks the consumer has left, as seen last.
     left: u64,
-    size: Size<T>,
+    /// Boxed, and cold paths take the rest by value: so a producer's fields can live in registers (see [`Held`]).
+    size: Box<Size<T>>,
 }
 
 impl<T: Send, W: Wait> Producer<T, W> {
@@ -49,7 +54,8 @@ impl<T: Send, W: Wait> Producer<T, W> {
     pub(super) fn new(shared: Arc<Shared<T, W>>, chunk: Chunk<T>, size: Size<T>) -> Self {
         // SAFETY: the ring is new, so its chunks are alive.
         let len = unsafe { chunk.len() };
-        Self { shared, chunk, index: 0, len, pushed: 0, filled: 0, left: 0, size }
+        let (shared, size) = (Held::new(shared), Box::new(size));
+        Self { shared, chunk, index: 0, len, before: 0, filled: 0, left: 0, size }
     }
 
     /// Pushes, or says why not and gives the value back. Never `Busy`.
@@ -82,34 +88,25 @@ impl<T: Send, W: Wait> Producer<T, W> {
         &self.shared.wait
     }
 
+    /// How many items were pushed so far.
+    #[inline(always)]
+    fn pushed(&self) -> u64 {
+        self.before + self.index as u64
+    }
+
     /// How many chunks are in use, from the consumer's to ours, if the consumer has left `left`.
     fn used(&self, left: u64) -> u64 {
         self.filled - left + 1
     }
 
     /// Goes on to the next chunk if the consumer is not in it, or to a new one. False if there is neither.
-    #[inline(never)]
+    #[inline(always)]
     fn enter(&mut self) -> bool {
-        let look = self.size.wants_a_look(self.len);
-        if look || self.used(self.left) == self.size.chunks() {
-            self.left = self.shared.left();
-        }
-        if look {
-            self.size.note(self.used(self.left));
-        }
-        // What was seen last counts too many as in use, never too few: the consumer only goes on, and not past us.
-        let used = self.used(self.left);
-        // SAFETY: we are in the chunk, and at most `used` are in use.
-        unsafe {
-            if used < self.size.chunks() {
-                self.size.shrink_by_one(self.chunk, used);
-            } else if !self.size.grow(self.chunk) {
-                return false;
-            }
-        }
-        // SAFETY: the ring's chunks are alive (R1).
-        (self.chunk, self.len) = unsafe { (self.chunk.next(), self.chunk.next().len()) };
-        self.index = 0;
+        let next;
+        (self.left, next) = enter(&self.shared, &mut self.size, self.chunk, self.filled, self.left);
+        let Some((chunk, len)) = next else { return false };
+        self.before += self.len as u64;
+        (self.chunk, self.len, self.index) = (chunk, len, 0);
         self.filled += 1;
         true
     }
@@ -161,7 +158,7 @@ impl<T: Send, W: Wait> Producer<T, W> {
 
     /// How many items are pushed and not popped: at most so many, as pops go on.
     pub fn len(&self) -> usize {
-        (self.pushed - self.shared.popped()) as usize
+        (self.pushed() - self.shared.popped()) as usize
     }
 
     /// Whether `len` is zero. Then it stays so until the next push.
@@ -222,15 +219,47 @@ unsafe impl<T: Send, W: Wait> Write for Producer<T, W> {
     #[inline(always)]
     unsafe fn commit(&mut self, count: usize) {
         self.index += count;
-        self.pushed += count as u64;
-        self.shared.publish(self.pushed);
+        self.shared.publish(self.pushed());
         self.shared.wait.ring(Side::Items, count, || true);
+    }
+}
+
+/// Makes the chunk behind `chunk` one that the producer may fill, after it has filled and left so many, and has seen the consumer
+/// leave so many. Returns how many the consumer has left, and that chunk and its length if there is one.
+#[inline(never)]
+fn enter<T, W>(
+    shared: &Shared<T, W>,
+    size: &mut Size<T>,
+    chunk: Chunk<T>,
+    filled: u64,
+    mut left: u64,
+) -> (u64, Option<(Chunk<T>, usize)>) {
+    // SAFETY: the producer is in the chunk, so it is alive (R1).
+    let look = size.wants_a_look(unsafe { chunk.len() });
+    // What was seen last counts too many as in use, never too few: the consumer only goes on, and not past us.
+    if look || filled - left + 1 == size.chunks() {
+        left = shared.left();
+    }
+    let used = filled - left + 1;
+    if look {
+        size.note(used);
+    }
+    // SAFETY: we are in the chunk, and at most `used` are in use; the ring's chunks are alive (R1).
+    unsafe {
+        if used < size.chunks() {
+            size.shrink_by_one(chunk, used);
+        } else if !size.grow(chunk) {
+            return (left, None);
+        }
+        let next = chunk.next();
+        (left, Some((next, next.len())))
     }
 }
 
 crate::wait::producer!(exclusive runs Producer[T: Send]);
 
 impl<T: Send, W: Wait> Drop for Producer<T, W> {
+    #[inline]
     fn drop(&mut self) {
         self.size.free_spare();
         self.shared.ends.leave_producer();

@@ -36,8 +36,8 @@
 //! # Capacity
 //!
 //! `capacity` items fit for certain: a push finds room whenever fewer items than that are in the queue. The
-//! consumer empties slots a line at a time; the ring has spare slots to make up for those it holds back, so up to
-//! two lines more items may fit. `Full` means that `capacity` items or more are waiting. Any capacity will do; 512
+//! consumer empties slots a line at a time, when it looks for the item after them; the ring has spare slots to make up for those
+//! it holds back, so up to two lines more items may fit. `Full` means that `capacity` items or more are waiting. Any capacity will do; 512
 //! to 4096 is where throughput is best.
 //!
 //! # Payloads wider than a word
@@ -57,8 +57,8 @@
 //!   else writes them.
 //! - **F2** The producer fills a slot only after it has seen it, or a later slot of the same line, empty in this
 //!   round; the consumer takes a slot only after it has seen it filled.
-//! - **F3** Taken slots that are not yet empty all lie in the consumer's current line. There are none when the consumer is
-//!   gone, nor when it drops an item while it goes.
+//! - **F3** Taken slots that are not yet empty all lie in one line: the consumer's current one or, if it has taken nothing of
+//!   that, the one before. There are none when the consumer is gone, nor when it drops an item while it goes.
 
 mod entry;
 mod ring;
@@ -70,6 +70,7 @@ pub use slip::Slip;
 pub use word::Word;
 
 use crate::grant::{Read, Write};
+use crate::held::Held;
 use crate::wait::{Side, Wait, Yield};
 use crate::{BuildError, TryPopError, TryPushError};
 use alloc::vec::Vec;
@@ -140,8 +141,8 @@ pub fn in_place_with_wait<T: Send, W: Wait>(capacity: usize, wait: W) -> Result<
 
 fn build<T: Send, W: Wait, S: Entry<T>>(capacity: usize, wait: W) -> Result<Ends<T, W, S>, BuildError> {
     let ring = Arc::new(Ring::new(capacity, wait)?);
-    let producer = Producer { ring: ring.clone(), head: 0, free: 0 };
-    Ok((producer, Consumer { ring, tail: 0, uncleared: 0, slip: None }))
+    let producer = Producer { ring: Held::new(ring.clone()), head: 0, free: 0 };
+    Ok((producer, Consumer { ring: Held::new(ring), tail: 0, cleared: true, slip: None }))
 }
 
 /// The writing end. Dropping it closes the queue; the consumer drains what is left.
@@ -153,11 +154,13 @@ fn build<T: Send, W: Wait, S: Entry<T>>(capacity: usize, wait: W) -> Result<Ends
 /// let second = tx.clone();
 /// # Ok::<(), thalweg_queue::BuildError>(())
 /// ```
+// On lines of its own: every push writes here, and what lies beside it may be read by other threads.
+#[repr(align(128))]
 pub struct Producer<T, W: Wait = Yield, S: Entry<T> = AsWord> {
-    ring: Arc<Ring<T, W, S>>,
-    /// The next slot to fill.
+    ring: Held<Ring<T, W, S>>,
+    /// The next slot to fill; behind the last one if that is the first. Of all this, a push writes only this word.
     head: usize,
-    /// How many slots from `head` on are known to be empty. They end with `head`'s line.
+    /// Where the slots end that are known to be empty: in or at the end of the line of those before it.
     free: usize,
 }
 
@@ -168,16 +171,11 @@ impl<T, W: Wait, S: Entry<T>> Producer<T, W, S> {
         if self.ring.ends.consumer_gone() {
             return Err(TryPushError::Closed(value));
         }
-        if self.free == 0 {
-            self.free = self.look();
-            if self.free == 0 {
-                return Err(TryPushError::Full(value));
-            }
+        if self.free() == 0 {
+            return Err(TryPushError::Full(value));
         }
-        self.free -= 1;
-        let slot = self.head;
-        self.head = self.ring.next(slot);
-        self.ring.slot(slot).fill(value);
+        self.ring.slot(self.head).fill(value);
+        self.head += 1;
         self.ring.wait.ring(Side::Items, 1, || true);
         Ok(())
     }
@@ -216,10 +214,7 @@ impl<T, W: Wait, S: Entry<T>> Producer<T, W, S> {
         }
         let mut pushed = 0;
         while pushed < count {
-            if self.free == 0 {
-                self.free = self.look();
-            }
-            let now = self.free.min(count - pushed);
+            let now = self.free().min(count - pushed);
             for slot in self.head..self.head + now {
                 match next() {
                     Some(value) => self.ring.slot(slot).fill(value),
@@ -229,9 +224,7 @@ impl<T, W: Wait, S: Entry<T>> Producer<T, W, S> {
             if now == 0 {
                 break;
             }
-            // The free slots end with the line, so the last of them is in the ring.
-            self.free -= now;
-            self.head = self.ring.next(self.head + now - 1);
+            self.head += now;
             pushed += now;
         }
         if pushed == 0 && count > 0 {
@@ -242,23 +235,28 @@ impl<T, W: Wait, S: Entry<T>> Producer<T, W, S> {
     }
 
     fn may_push(&self) -> bool {
-        self.ring.slot(self.head).is_empty() || self.ring.ends.consumer_gone()
+        self.ring.slot(self.ring.wrapped(self.head)).is_empty() || self.ring.ends.consumer_gone()
     }
 
     fn strategy(&self) -> &W {
         &self.ring.wait
     }
 
-    /// How many slots from `head` on can be filled: the rest of the line, one, or none.
-    #[inline]
-    fn look(&self) -> usize {
-        self.ring.prefetch(self.head);
-        let rest = LINE - self.head % LINE;
-        if self.ring.slot(self.head + rest - 1).is_empty() {
-            rest
-        } else {
-            usize::from(self.ring.slot(self.head).is_empty())
+    /// How many slots from `head` on can be filled: those that are known to be empty, else the rest of the line, one, or none.
+    #[inline(always)]
+    fn free(&mut self) -> usize {
+        if self.head == self.free {
+            self.head = self.ring.wrapped(self.head);
+            self.ring.prefetch(self.head);
+            let rest = LINE - self.head % LINE;
+            let free = if self.ring.slot(self.head + rest - 1).is_empty() {
+                rest
+            } else {
+                usize::from(self.ring.slot(self.head).is_empty())
+            };
+            self.free = self.head + free;
         }
+        self.free - self.head
     }
 
     /// How many items fit for certain.
@@ -273,6 +271,7 @@ impl<T, W: Wait, S: Entry<T>> Producer<T, W, S> {
 }
 
 impl<T, W: Wait, S: Entry<T>> Drop for Producer<T, W, S> {
+    #[inline]
     fn drop(&mut self) {
         self.ring.ends.leave_producer();
         self.ring.wait.ring_all();
@@ -288,12 +287,14 @@ impl<T, W: Wait, S: Entry<T>> fmt::Debug for Producer<T, W, S> {
 /// The reading end. Dropping it closes the queue: pushes fail from then on, and what is in the queue is dropped.
 ///
 /// Like the producer it moves between threads but cannot be cloned.
+// On lines of its own, as the producer.
+#[repr(align(128))]
 pub struct Consumer<T, W: Wait = Yield, S: Entry<T> = AsWord> {
-    ring: Arc<Ring<T, W, S>>,
+    ring: Held<Ring<T, W, S>>,
     /// The next slot to take.
     tail: usize,
-    /// The first slot that is taken and not yet emptied; `tail` if there is none.
-    uncleared: usize,
+    /// Whether the line before `tail`'s is emptied. Looked at where `tail` begins a line.
+    cleared: bool,
     slip: Option<Slipping>,
 }
 
@@ -353,37 +354,41 @@ impl<T, W: Wait, S: Entry<T>> Consumer<T, W, S> {
         &self.ring.wait
     }
 
-    /// The item at the tail, and the line emptied if it was the last in it.
+    /// The item at the tail.
     #[inline]
     fn take(&mut self) -> Option<T> {
+        self.clear();
         // SAFETY: `&mut` of the only consumer; `tail` was emptied after it was taken last, one round ago (F3).
         let item = unsafe { self.ring.slot(self.tail).take() }?;
         self.advance();
         Some(item)
     }
 
-    /// Goes on to the next slot, and empties the line if it was the last in it.
-    #[inline]
+    /// Goes on to the next slot.
+    #[inline(always)]
     fn advance(&mut self) {
-        self.tail = self.ring.next(self.tail);
+        self.tail += 1;
         if self.tail.is_multiple_of(LINE) {
-            self.clear();
+            self.tail = self.ring.wrapped(self.tail);
+            self.cleared = false;
         }
     }
 
-    /// Empties the taken slots.
-    #[inline]
+    /// Empties the line before `tail`'s, if that is not done.
+    ///
+    /// Not with the last item of that line: whoever is going to answer that would have to wait until the line is its own.
+    /// With the next look, it is a look that may find nothing, or the next item of many.
+    #[inline(always)]
     fn clear(&mut self) {
-        let mut cleared = 0;
-        while self.uncleared != self.tail {
-            self.ring.slot(self.uncleared).clear();
-            self.uncleared = self.ring.next(self.uncleared);
-            cleared += 1;
+        if self.tail.is_multiple_of(LINE) && !self.cleared {
+            self.ring.clear_line_before(self.tail);
+            self.ring.wait.ring(Side::Room, LINE, || true);
+            self.cleared = true;
         }
-        self.ring.wait.ring(Side::Room, cleared, || true);
     }
 
     /// There was nothing at the tail.
+    #[inline]
     fn idle(&mut self) -> Result<T, TryPopError> {
         self.nothing()?;
         self.take().ok_or(TryPopError::Closed)
@@ -391,21 +396,21 @@ impl<T, W: Wait, S: Entry<T>> Consumer<T, W, S> {
 
     /// There was nothing at the tail: an error if that says it all. If not, the producer has left, and may have pushed after our
     /// look and before that.
+    #[inline]
     fn nothing(&mut self) -> Result<(), TryPopError> {
-        if let Some(slip) = &mut self.slip {
-            slip.look_soon();
-        }
+        self.slip = self.slip.map(Slipping::looking_soon);
         if self.ring.ends.producer_gone() { Ok(()) } else { Err(TryPopError::Empty) }
     }
 
     /// Keeps the distance that was asked for.
     #[inline(always)]
     fn keep_distance(&mut self) {
-        if let Some(slip) = &mut self.slip
+        if let Some(slip) = self.slip
             && self.ring.slot(self.tail).is_filled()
         {
             let (ring, tail) = (&*self.ring, self.tail);
-            slip.adjust(|n| ring.slot((tail + n) % ring.slots()).is_filled(), || spin::pause(1));
+            let filled = |n| ring.slot((tail + n) % ring.slots()).is_filled();
+            self.slip = Some(slip.adjusted(filled, || spin::pause(1)));
         }
     }
 
@@ -426,15 +431,31 @@ impl<T, W: Wait, S: Entry<T>> Consumer<T, W, S> {
 }
 
 impl<T, W: Wait, S: Entry<T>> Drop for Consumer<T, W, S> {
+    #[inline]
     fn drop(&mut self) {
-        self.ring.ends.leave_consumer();
-        self.ring.wait.ring_all();
-        // Empty the slots before the item's destructor runs: it may panic, and the ring drops what it finds (F3).
-        while let Some(item) = self.take() {
-            self.clear();
-            drop(item);
-        }
-        self.clear();
+        leave(&self.ring, self.tail, self.cleared);
+    }
+}
+
+/// Says that the consumer is gone, which would have taken `tail` next, and drops what is left.
+///
+/// By value, so that the consumer's fields can live in registers (see [`Held`]).
+#[cold]
+#[inline(never)]
+fn leave<T, W: Wait, S: Entry<T>>(ring: &Ring<T, W, S>, mut tail: usize, cleared: bool) {
+    ring.ends.leave_consumer();
+    ring.wait.ring_all();
+    // First what is taken, and each slot before its item's destructor runs: that may panic, and the ring drops what it finds (F3).
+    if !tail.is_multiple_of(LINE) {
+        (tail - tail % LINE..tail).for_each(|slot| ring.slot(slot).clear());
+    } else if !cleared {
+        ring.clear_line_before(tail);
+    }
+    // SAFETY: for the only consumer; what it had taken is emptied, and so is each slot here before the next one is taken.
+    while let Some(item) = unsafe { ring.slot(tail).take() } {
+        ring.slot(tail).clear();
+        tail = ring.wrapped(tail + 1);
+        drop(item);
     }
 }
 
@@ -476,10 +497,7 @@ unsafe impl<T, W: Wait> Write for Producer<T, W, InPlace<T>> {
         if self.ring.ends.consumer_gone() {
             return Err(TryPushError::Closed(()));
         }
-        if self.free == 0 {
-            self.free = self.look();
-        }
-        if self.free == 0 { Err(TryPushError::Full(())) } else { Ok(1) }
+        if self.free() == 0 { Err(TryPushError::Full(())) } else { Ok(1) }
     }
 
     unsafe fn write(&mut self, _offset: usize, value: T) {
@@ -493,10 +511,8 @@ unsafe impl<T, W: Wait> Write for Producer<T, W, InPlace<T>> {
     }
 
     unsafe fn commit(&mut self, _count: usize) {
-        self.free -= 1;
-        let slot = self.head;
-        self.head = self.ring.next(slot);
-        self.ring.slot(slot).publish();
+        self.ring.slot(self.head).publish();
+        self.head += 1;
         self.ring.wait.ring(Side::Items, 1, || true);
     }
 }
@@ -507,6 +523,7 @@ unsafe impl<T, W: Wait> Read for Consumer<T, W, InPlace<T>> {
 
     fn ready(&mut self, _count: usize) -> Result<usize, TryPopError> {
         self.keep_distance();
+        self.clear();
         if self.ring.slot(self.tail).see() {
             return Ok(1);
         }

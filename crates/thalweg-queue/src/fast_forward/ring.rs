@@ -44,9 +44,9 @@ impl<T, W, S: Entry<T>> Ring<T, W, S> {
     pub(super) fn new(capacity: usize, wait: W) -> Result<Self, BuildError> {
         let most = isize::MAX as usize / size_of::<Line<S>>() - 2;
         BuildError::check("capacity", capacity, 1, most)?;
-        // The consumer may hold back the emptying of `LINE - 1` slots; they come on top. Two lines at least, so
-        // that a line of taken slots does not end where it begins.
-        let lines = (capacity + LINE - 1).div_ceil(LINE).max(2);
+        // The consumer may hold back the emptying of a line; it comes on top. Two lines at least, so that a line of taken
+        // slots does not end where it begins.
+        let lines = (capacity + LINE).div_ceil(LINE).max(2);
         Ok(Self {
             lines: (0..lines).map(|_| Line(core::array::from_fn(|_| S::vacant()))).collect(),
             capacity,
@@ -61,10 +61,17 @@ impl<T, W, S: Entry<T>> Ring<T, W, S> {
         self.lines.len() * LINE
     }
 
-    /// The slot after `slot`.
+    /// The first slot if `slot` is behind the last one.
     #[inline(always)]
-    pub(super) fn next(&self, slot: usize) -> usize {
-        if slot + 1 == self.slots() { 0 } else { slot + 1 }
+    pub(super) fn wrapped(&self, slot: usize) -> usize {
+        if slot == self.slots() { 0 } else { slot }
+    }
+
+    /// Empties the line before the one that begins with `slot`. Only the consumer may, when it has taken all of it.
+    #[inline(always)]
+    pub(super) fn clear_line_before(&self, slot: usize) {
+        let end = if slot == 0 { self.slots() } else { slot };
+        self.lines[end / LINE - 1].0.iter().for_each(S::clear);
     }
 
     #[inline(always)]

@@ -39,7 +39,7 @@ impl Default for Slip {
 const PAUSES: usize = 16;
 
 /// The consumer's slip and how many pops are left until it looks again.
-#[derive(Debug)]
+#[derive(Clone, Copy, Debug)]
 pub(super) struct Slipping {
     slip: Slip,
     left: usize,
@@ -54,19 +54,24 @@ impl Slipping {
 
     /// A pop found nothing: look at the next one.
     #[inline]
-    pub(super) fn look_soon(&mut self) {
-        self.left = 0;
+    pub(super) fn looking_soon(self) -> Self {
+        Self { left: 0, ..self }
     }
 
     /// Counts a pop; when a look is due, waits until the queue is `good` items long or has stopped growing.
     /// `filled(n)` says whether there are more than `n` items.
+    ///
+    /// By value, so that a consumer's fields can live in registers.
     #[inline]
-    pub(super) fn adjust(&mut self, filled: impl Fn(usize) -> bool, mut pause: impl FnMut()) {
+    pub(super) fn adjusted(self, filled: impl Fn(usize) -> bool, pause: impl FnMut()) -> Self {
         if self.left > 0 {
-            self.left -= 1;
-            return;
+            return Self { left: self.left - 1, ..self };
         }
-        self.left = self.slip.every - 1;
+        self.keep_distance(filled, pause);
+        Self { left: self.slip.every - 1, ..self }
+    }
+
+    fn keep_distance(self, filled: impl Fn(usize) -> bool, mut pause: impl FnMut()) {
         let Slip { danger, good, .. } = self.slip;
         if danger == 0 || filled(danger - 1) {
             return;
@@ -115,7 +120,7 @@ mod tests {
     fn below_danger_it_waits_for_good() {
         for length in 1..SLIP.danger {
             let stream = Stream::new(length, 100);
-            Slipping::new(SLIP, 100).adjust(|n| stream.filled(n), || {});
+            Slipping::new(SLIP, 100).adjusted(|n| stream.filled(n), || {});
             assert!(stream.length.get() >= SLIP.good, "from {length}");
         }
     }
@@ -124,7 +129,7 @@ mod tests {
     fn from_danger_on_it_asks_once_and_goes_on() {
         for length in [SLIP.danger, SLIP.good] {
             let stream = Stream::new(length, length);
-            Slipping::new(SLIP, 100).adjust(|n| stream.filled(n), || {});
+            Slipping::new(SLIP, 100).adjusted(|n| stream.filled(n), || {});
             assert_eq!(stream.questions.get(), 1);
         }
     }
@@ -132,7 +137,7 @@ mod tests {
     #[test]
     fn a_stream_that_pauses_is_not_waited_for() {
         let stream = Stream::new(1, 3);
-        Slipping::new(SLIP, 100).adjust(|n| stream.filled(n), || {});
+        Slipping::new(SLIP, 100).adjusted(|n| stream.filled(n), || {});
         assert_eq!(stream.length.get(), 3);
     }
 
@@ -141,7 +146,7 @@ mod tests {
         for good in [2, 9, 4_096] {
             let stream = Stream::new(1, 1);
             let mut pauses = 0;
-            Slipping::new(Slip { danger: good, good, every: 1 }, 4_096).adjust(|n| stream.filled(n), || pauses += 1);
+            Slipping::new(Slip { danger: good, good, every: 1 }, 4_096).adjusted(|n| stream.filled(n), || pauses += 1);
             assert_eq!(pauses, good.min(PAUSES), "good: {good}");
         }
     }
@@ -152,20 +157,20 @@ mod tests {
         let mut slipping = Slipping::new(SLIP, 100);
         let looks = |slipping: &mut Slipping| {
             let before = stream.questions.get();
-            slipping.adjust(|n| stream.filled(n), || {});
+            *slipping = slipping.adjusted(|n| stream.filled(n), || {});
             stream.questions.get() > before
         };
         let pattern: Vec<_> = (0..11).map(|_| looks(&mut slipping)).collect();
         let expected: Vec<_> = (0..11).map(|pop| pop % SLIP.every == 0).collect();
         assert_eq!(pattern, expected);
-        slipping.look_soon();
+        slipping = slipping.looking_soon();
         assert!(looks(&mut slipping) && !looks(&mut slipping));
     }
 
     #[test]
     fn good_is_at_most_the_capacity() {
         let stream = Stream::new(1, 6);
-        Slipping::new(SLIP, 6).adjust(
+        Slipping::new(SLIP, 6).adjusted(
             |n| {
                 assert!(n < 6, "the ring has no more slots");
                 stream.filled(n)

@@ -3,46 +3,82 @@
 use super::ring::{Place, Ring};
 use crate::TryPopError;
 use crate::grant::Read;
+use crate::held::Held;
+use crate::slip::Slip;
 use crate::wait::{Side, Wait, Yield};
 use core::fmt;
 #[cfg(not(loom))]
 use thalweg_sync::hint::Access;
-use thalweg_sync::spin;
 use thalweg_sync::sync::Arc;
 
 /// The reading end. Dropping it closes the queue: pushes fail from then on, and what is in the queue is dropped.
 ///
 /// Like the producer it moves between threads but cannot be cloned.
+// On lines of its own, as the producer.
+#[repr(align(128))]
 pub struct Consumer<T: Send, W: Wait = Yield> {
-    ring: Arc<Ring<T, W>>,
-    /// The next entry to read.
-    next: Place,
-    /// How many items from there on are seen committed. They end with the block.
-    ready: usize,
-    /// How many entries of the block are left.
-    left: usize,
-    /// Twice as many pauses as are made before the next look: one look that finds few is not a reason yet.
-    slip: u32,
+    ring: Held<Ring<T, W>>,
+    at: Reader,
 }
 
-/// The greatest slip: 15 pauses are a fraction of a microsecond. A model has no time.
-const MOST_SLIP: u32 = if cfg!(loom) { 0 } else { 31 };
+/// Where a consumer is. Of all this, a pop writes only the entry.
+#[derive(Clone, Copy, Debug)]
+struct Reader {
+    /// The next entry to read.
+    entry: usize,
+    /// Where the items end that are seen committed: at the end of the block, or before it.
+    ready: usize,
+    /// Where the block ends.
+    end: usize,
+    /// What is to be added to an entry of the block for its position. Wraps.
+    base: u64,
+    block: usize,
+    slip: Slip,
+}
+
+impl Reader {
+    fn new(start: Place, entries: usize) -> Self {
+        let Place { entry, block, .. } = start;
+        Self { entry, ready: entry, end: entry + entries, base: start.base(), block, slip: Slip::default() }
+    }
+
+    #[inline(always)]
+    fn place(&self) -> Place {
+        Place { position: self.base.wrapping_add(self.entry as u64), entry: self.entry, block: self.block }
+    }
+
+    /// How many items are seen committed.
+    #[inline(always)]
+    fn ready(&self) -> usize {
+        self.ready - self.entry
+    }
+
+    /// Gives the block back, which is over, and goes on to the next one.
+    #[inline(always)]
+    fn leave_block<T, W: Wait>(&mut self, ring: &Ring<T, W>) {
+        let place = self.place();
+        give_back(ring, place);
+        let next = ring.next_block(place);
+        (self.entry, self.ready, self.end) = (next.entry, next.entry, next.entry + ring.block_entries());
+        (self.base, self.block) = (next.base(), next.block);
+    }
+}
 
 impl<T: Send, W: Wait> Consumer<T, W> {
-    pub(super) fn new(ring: Arc<Ring<T, W>>, next: Place) -> Self {
-        let left = ring.block_entries();
-        Self { ring, next, ready: 0, left, slip: 0 }
+    pub(super) fn new(ring: Arc<Ring<T, W>>, start: Place) -> Self {
+        let at = Reader::new(start, ring.block_entries());
+        Self { ring: Held::new(ring), at }
     }
 
     /// Pops the oldest item, or says why not. Never `Busy`.
     #[inline]
     pub fn try_pop(&mut self) -> Result<T, TryPopError> {
-        if self.ready == 0 {
+        if self.at.ready() == 0 {
             self.look()?;
         }
-        let entry = self.next.entry;
+        let entry = self.at.entry;
         // Only lines that are committed: one that the producer still writes would be taken away from it.
-        if entry.is_multiple_of(Ring::<T, W>::PER_LINE) && self.ready > Ring::<T, W>::AHEAD {
+        if entry.is_multiple_of(Ring::<T, W>::PER_LINE) && self.at.ready() > Ring::<T, W>::AHEAD {
             self.ring.ask_to_read(entry + Ring::<T, W>::AHEAD);
         }
         // SAFETY: seen committed, so the entry is ours (S1), and `release` moves past it.
@@ -51,52 +87,27 @@ impl<T: Send, W: Wait> Consumer<T, W> {
         Ok(item)
     }
 
-    /// Sees what is committed in the block: at least one item, or an error.
-    ///
-    /// If the last looks found only a few items, it waits a little first: a consumer that is as fast as its producer else looks
-    /// for every item, and each time takes the line away that the producer counts in. It does not after a look that found
-    /// nothing, so an item that comes alone is not held up.
-    #[inline(never)]
+    /// Sees what is committed in the block: at least one item, or an error. Waits a little before, if the last looks found few
+    /// ([`Slip`]).
+    #[inline(always)]
     fn look(&mut self) -> Result<(), TryPopError> {
-        for _ in 0..self.slip / 2 {
-            spin::pause(1);
+        let (ready, closed) = look(&self.ring, self.at.place(), self.at.slip.pauses());
+        if ready == 0 {
+            self.at.slip.found_none();
+            return Err(if closed { TryPopError::Closed } else { TryPopError::Empty });
         }
-        self.ready = self.ring.committed(self.next);
-        self.slip = match self.ready {
-            0 => 0,
-            few if few < Ring::<T, W>::AHEAD.min(self.left) => (2 * self.slip + 1).min(MOST_SLIP),
-            _ => self.slip / 2,
-        };
-        if self.ready == 0 {
-            if !self.ring.ends.producer_gone() {
-                return Err(TryPopError::Empty);
-            }
-            // The producer may have pushed after our look and before it left.
-            self.ready = self.ring.committed(self.next);
-            if self.ready == 0 {
-                return Err(TryPopError::Closed);
-            }
-        }
+        self.at.slip.found(ready < Ring::<T, W>::AHEAD.min(self.at.end - self.at.entry));
+        self.at.ready = self.at.entry + ready;
         Ok(())
     }
 
     /// Moves past `count` items, which are moved out, and gives the block back if it is over.
     #[inline(always)]
     fn release(&mut self, count: usize) {
-        self.next.position = self.next.position.wrapping_add(count as u64);
-        self.next.entry += count;
-        self.ready -= count;
-        self.left -= count;
-        if self.left == 0 {
-            self.leave_block();
+        self.at.entry += count;
+        if self.at.entry == self.at.end {
+            self.at.leave_block(&self.ring);
         }
-    }
-
-    fn leave_block(&mut self) {
-        self.ring.grant(self.next);
-        self.next = self.ring.next_block(self.next);
-        self.left = self.ring.block_entries();
-        self.ring.wait.ring(Side::Room, self.left, || true);
     }
 
     fn may_pop(&self) -> bool {
@@ -109,7 +120,7 @@ impl<T: Send, W: Wait> Consumer<T, W> {
 
     /// Whether there is nothing to pop now. "No" stays true until the next pop; "yes" may be outdated at once.
     pub fn is_empty(&self) -> bool {
-        self.ready == 0 && self.ring.committed(self.next) == 0
+        self.at.ready() == 0 && self.ring.committed(self.at.place()) == 0
     }
 
     /// How many entries all blocks have. As few as `capacity - entries + 1` items may fill the queue, as blocks are given back
@@ -124,7 +135,7 @@ impl<T: Send, W: Wait> Consumer<T, W> {
     }
 }
 
-// SAFETY: the `ready` items from `next` on are seen committed in one block, so the entries are the consumer's (S1) and next to each
+// SAFETY: the items from `entry` to `ready` are seen committed in one block, so the entries are the consumer's (S1) and next to each
 // other.
 unsafe impl<T: Send, W: Wait> Read for Consumer<T, W> {
     type Item = T;
@@ -132,12 +143,12 @@ unsafe impl<T: Send, W: Wait> Read for Consumer<T, W> {
     /// To the end of the block at most. Asks for the lines behind them.
     #[inline]
     fn ready(&mut self, count: usize) -> Result<usize, TryPopError> {
-        if self.ready == 0 {
+        if self.at.ready() == 0 {
             self.look()?;
         }
-        let count = count.min(self.ready);
-        let lines = self.ready.saturating_sub(Ring::<T, W>::AHEAD).min(count);
-        for entry in (self.next.entry..self.next.entry + lines).step_by(Ring::<T, W>::PER_LINE) {
+        let count = count.min(self.at.ready());
+        let lines = self.at.ready().saturating_sub(Ring::<T, W>::AHEAD).min(count);
+        for entry in (self.at.entry..self.at.entry + lines).step_by(Ring::<T, W>::PER_LINE) {
             self.ring.ask_to_read(entry + Ring::<T, W>::AHEAD);
         }
         Ok(count)
@@ -146,13 +157,13 @@ unsafe impl<T: Send, W: Wait> Read for Consumer<T, W> {
     #[inline(always)]
     unsafe fn read(&mut self, offset: usize) -> T {
         // SAFETY: by the caller's promise the entry is ours (S1), and read once.
-        unsafe { self.ring.read(self.next.entry + offset) }
+        unsafe { self.ring.read(self.at.entry + offset) }
     }
 
     #[cfg(not(loom))]
     #[inline]
     unsafe fn items(&self, count: usize, access: Access) -> *mut T {
-        self.ring.memory(self.next.entry..self.next.entry + count, access).cast()
+        self.ring.memory(self.at.entry..self.at.entry + count, access).cast()
     }
 
     #[inline(always)]
@@ -161,14 +172,57 @@ unsafe impl<T: Send, W: Wait> Read for Consumer<T, W> {
     }
 }
 
+/// How many items are committed from `place` to the end of its block, after so many `pauses`; and, if there are none, whether the
+/// producer is gone.
+///
+/// By value, so that the consumer's fields can live in registers (see [`Held`]).
+#[inline(never)]
+fn look<T, W: Wait>(ring: &Ring<T, W>, place: Place, pauses: u32) -> (usize, bool) {
+    Slip::pause(pauses);
+    let ready = ring.committed(place);
+    if ready == 0 && ring.ends.producer_gone() {
+        // The producer may have pushed after our look and before it left.
+        return (ring.committed(place), true);
+    }
+    (ready, false)
+}
+
+/// Gives back the block that ends at `place`.
+#[cold]
+#[inline(never)]
+fn give_back<T, W: Wait>(ring: &Ring<T, W>, place: Place) {
+    ring.grant(place);
+    ring.wait.ring(Side::Room, ring.block_entries(), || true);
+}
+
 impl<T: Send, W: Wait> Drop for Consumer<T, W> {
+    #[inline]
     fn drop(&mut self) {
-        self.ring.ends.leave_consumer();
-        self.ring.wait.ring_all();
-        self.ring.stop(self.next);
-        while let Ok(item) = self.try_pop() {
+        leave(&self.ring, self.at);
+    }
+}
+
+/// Says that the consumer is gone, and drops what is left.
+#[cold]
+#[inline(never)]
+fn leave<T, W: Wait>(ring: &Ring<T, W>, mut at: Reader) {
+    ring.ends.leave_consumer();
+    ring.wait.ring_all();
+    ring.stop(at.place());
+    loop {
+        let ready = ring.committed(at.place());
+        if ready == 0 {
+            return;
+        }
+        for _ in 0..ready {
+            // SAFETY: seen committed, so the entry is ours (S1), and we move past it.
+            let item = unsafe { ring.read(at.entry) };
+            at.entry += 1;
+            if at.entry == at.end {
+                at.leave_block(ring);
+            }
             // Noted before the item's destructor runs: it may panic, and the ring drops what is left.
-            self.ring.stop(self.next);
+            ring.stop(at.place());
             drop(item);
         }
     }

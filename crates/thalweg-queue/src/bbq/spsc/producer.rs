@@ -3,6 +3,7 @@
 use super::ring::{Place, Ring};
 use crate::TryPushError;
 use crate::grant::Write;
+use crate::held::Held;
 use crate::wait::{Side, Wait, Yield};
 use core::fmt;
 #[cfg(not(loom))]
@@ -20,18 +21,27 @@ use thalweg_sync::sync::Arc;
 /// let second = tx.clone();
 /// # Ok::<(), thalweg_queue::BuildError>(())
 /// ```
+// On lines of its own: every push writes here, and what lies beside it may be read by other threads.
+#[repr(align(128))]
 pub struct Producer<T: Send, W: Wait = Yield> {
-    ring: Arc<Ring<T, W>>,
-    /// The next entry to write.
-    next: Place,
-    /// How many entries from there on are ours: to the end of the block, or none.
-    room: usize,
+    ring: Held<Ring<T, W>>,
+    /// The next entry to write. Of all this, a push writes only this word.
+    entry: usize,
+    /// Where the entries end that are ours: at the end of the block.
+    end: usize,
+    /// What is to be added to an entry of the block for its position. Wraps.
+    base: u64,
+    block: usize,
 }
 
 impl<T: Send, W: Wait> Producer<T, W> {
-    pub(super) fn new(ring: Arc<Ring<T, W>>, next: Place) -> Self {
-        let room = ring.block_entries();
-        Self { ring, next, room }
+    pub(super) fn new(ring: Arc<Ring<T, W>>, start: Place) -> Self {
+        let end = start.entry + ring.block_entries();
+        Self { ring: Held::new(ring), entry: start.entry, end, base: start.base(), block: start.block }
+    }
+
+    fn place(&self) -> Place {
+        Place { position: self.base.wrapping_add(self.entry as u64), entry: self.entry, block: self.block }
     }
 
     /// Pushes, or says why not and gives the value back. Never `Busy`.
@@ -43,10 +53,10 @@ impl<T: Send, W: Wait> Producer<T, W> {
         if self.ring.ends.consumer_gone() {
             return Err(TryPushError::Closed(value));
         }
-        if self.room == 0 && !self.enter() {
+        if self.entry == self.end && !self.enter() {
             return Err(TryPushError::Full(value));
         }
-        let entry = self.next.entry;
+        let entry = self.entry;
         if entry.is_multiple_of(Ring::<T, W>::PER_LINE) {
             self.ring.ask_to_write(entry);
         }
@@ -57,29 +67,26 @@ impl<T: Send, W: Wait> Producer<T, W> {
     }
 
     /// Goes on to the next block. False if it is not free.
-    #[cold]
+    #[inline(always)]
     fn enter(&mut self) -> bool {
-        let next = self.ring.next_block(self.next);
-        if !self.ring.is_granted(next) {
-            return false;
-        }
-        self.next = next;
-        self.room = self.ring.block_entries();
+        let Some(next) = enter(&self.ring, self.place()) else { return false };
+        self.entry = next.entry;
+        self.end = next.entry + self.ring.block_entries();
+        self.base = next.base();
+        self.block = next.block;
         true
     }
 
     /// Lets the consumer see the next `count` entries, which are written.
     #[inline(always)]
     fn commit(&mut self, count: usize) {
-        self.next.position = self.next.position.wrapping_add(count as u64);
-        self.next.entry += count;
-        self.room -= count;
-        self.ring.commit(self.next.block, self.next.position);
+        self.entry += count;
+        self.ring.commit(self.block, self.base.wrapping_add(self.entry as u64));
         self.ring.wait.ring(Side::Items, count, || true);
     }
 
     fn may_push(&self) -> bool {
-        self.room > 0 || self.ring.is_granted(self.ring.next_block(self.next)) || self.is_closed()
+        self.entry < self.end || self.ring.is_granted(self.ring.next_block(self.place())) || self.is_closed()
     }
 
     fn strategy(&self) -> &W {
@@ -98,7 +105,7 @@ impl<T: Send, W: Wait> Producer<T, W> {
     }
 }
 
-// SAFETY: `room` entries from `next` on are the producer's (S1), to the end of the block, and next to each other.
+// SAFETY: the entries from `entry` to `end` are the producer's (S1), and next to each other.
 unsafe impl<T: Send, W: Wait> Write for Producer<T, W> {
     type Item = T;
 
@@ -108,11 +115,11 @@ unsafe impl<T: Send, W: Wait> Write for Producer<T, W> {
         if self.ring.ends.consumer_gone() {
             return Err(TryPushError::Closed(()));
         }
-        if self.room == 0 && !self.enter() {
+        if self.entry == self.end && !self.enter() {
             return Err(TryPushError::Full(()));
         }
-        let count = count.min(self.room);
-        for entry in (self.next.entry..self.next.entry + count).step_by(Ring::<T, W>::PER_LINE) {
+        let count = count.min(self.end - self.entry);
+        for entry in (self.entry..self.entry + count).step_by(Ring::<T, W>::PER_LINE) {
             self.ring.ask_to_write(entry);
         }
         Ok(count)
@@ -121,13 +128,13 @@ unsafe impl<T: Send, W: Wait> Write for Producer<T, W> {
     #[inline(always)]
     unsafe fn write(&mut self, offset: usize, value: T) {
         // SAFETY: by the caller's promise the entry is ours (S1).
-        unsafe { self.ring.write(self.next.entry + offset, value) };
+        unsafe { self.ring.write(self.entry + offset, value) };
     }
 
     #[cfg(not(loom))]
     #[inline]
     unsafe fn entries(&self, count: usize) -> *mut MaybeUninit<T> {
-        self.ring.memory(self.next.entry..self.next.entry + count, Access::Write)
+        self.ring.memory(self.entry..self.entry + count, Access::Write)
     }
 
     #[inline(always)]
@@ -136,7 +143,18 @@ unsafe impl<T: Send, W: Wait> Write for Producer<T, W> {
     }
 }
 
+/// The block after `place`, which is at its block's end, if that is free.
+///
+/// By value, so that the producer's fields can live in registers (see [`Held`]).
+#[cold]
+#[inline(never)]
+fn enter<T, W: Wait>(ring: &Ring<T, W>, place: Place) -> Option<Place> {
+    let next = ring.next_block(place);
+    ring.is_granted(next).then_some(next)
+}
+
 impl<T: Send, W: Wait> Drop for Producer<T, W> {
+    #[inline]
     fn drop(&mut self) {
         self.ring.ends.leave_producer();
         self.ring.wait.ring_all();

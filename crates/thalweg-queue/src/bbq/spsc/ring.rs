@@ -6,6 +6,7 @@ use crate::edges::edge;
 use crate::ends::Ends;
 #[cfg(not(loom))]
 use crate::grant;
+use crate::lines::Lines;
 use crate::prefetch;
 use crate::wait::Wait;
 use alloc::boxed::Box;
@@ -30,12 +31,20 @@ pub(super) struct Place {
     pub(super) block: usize,
 }
 
+impl Place {
+    /// What is to be added to an entry of the block for its position. Wraps.
+    #[inline(always)]
+    pub(super) fn base(&self) -> u64 {
+        self.position.wrapping_sub(self.entry as u64)
+    }
+}
+
 /// What both sides share. Invariants S1 to S3 are in the module's documentation.
 #[derive(Debug)]
 pub(super) struct Ring<T, W: Wait> {
     layout: Layout,
     cursors: Box<[Cursors]>,
-    entries: Box<[Slot<MaybeUninit<T>>]>,
+    entries: Lines<T>,
     pub(super) ends: Ends,
     pub(super) wait: W,
     /// Where the consumer stopped, once it is gone: the entry, and its position.
@@ -77,7 +86,7 @@ impl<T, W: Wait> Ring<T, W> {
         let ring = Self {
             layout,
             cursors: cursors.collect(),
-            entries: (0..layout.capacity()).map(|_| Slot::new(MaybeUninit::uninit())).collect(),
+            entries: Lines::new(layout.capacity()),
             ends: Ends::new(),
             wait,
             stopped: [AtomicU64::new(place.entry as u64), AtomicU64::new(place.position)],
@@ -103,12 +112,32 @@ impl<T, W: Wait> Ring<T, W> {
         Place { position: place.position, entry: block * self.layout.entries, block }
     }
 
+    /// The cursors of `block`, which is one of the ring.
+    #[inline(always)]
+    fn cursors(&self, block: usize) -> &Cursors {
+        debug_assert!(block < self.cursors.len());
+        // SAFETY: blocks come from the first place and from `next_block`, which stays below their number.
+        unsafe { self.cursors.get_unchecked(block) }
+    }
+
+    /// The entry number `entry`.
+    ///
+    /// # Safety
+    ///
+    /// It is below the capacity.
+    #[inline(always)]
+    unsafe fn entry(&self, entry: usize) -> &Slot<MaybeUninit<T>> {
+        debug_assert!(entry < self.entries.len());
+        // SAFETY: the caller's promise.
+        unsafe { self.entries.get_unchecked(entry) }
+    }
+
     /// Whether the producer may fill the block that starts at `place`.
     #[inline]
     pub(super) fn is_granted(&self, place: Place) -> bool {
         // (spsc.1) Acquire, pairs with (spsc.2): what was in the block has been read. Relaxed would overwrite an entry that is
         // being read.
-        self.cursors[place.block].granted.load(edge("spsc.1", Acquire)) == place.position
+        self.cursors(place.block).granted.load(edge("spsc.1", Acquire)) == place.position
     }
 
     /// Gives the block back that ends at `place`. Only the consumer may.
@@ -116,7 +145,7 @@ impl<T, W: Wait> Ring<T, W> {
     pub(super) fn grant(&self, place: Place) {
         let next_round = place.position.wrapping_add((self.layout.capacity() - self.layout.entries) as u64);
         // (spsc.2) Release, pairs with (spsc.1).
-        self.cursors[place.block].granted.store(next_round, edge("spsc.2", Release));
+        self.cursors(place.block).granted.store(next_round, edge("spsc.2", Release));
     }
 
     /// Lets the consumer see everything before `end`, which lies in `block` or at its end. Only the producer may, and only
@@ -125,14 +154,14 @@ impl<T, W: Wait> Ring<T, W> {
     pub(super) fn commit(&self, block: usize, end: u64) {
         // (spsc.3) Release, pairs with (spsc.4): the entries are written before they can be seen. Relaxed would hand out an
         // unwritten entry.
-        self.cursors[block].committed.store(end, edge("spsc.3", Release));
+        self.cursors(block).committed.store(end, edge("spsc.3", Release));
     }
 
     /// How many items are committed from `place` to the end of its block.
     #[inline]
     pub(super) fn committed(&self, place: Place) -> usize {
         // (spsc.4) Acquire, pairs with (spsc.3).
-        let committed = self.cursors[place.block].committed.load(edge("spsc.4", Acquire));
+        let committed = self.cursors(place.block).committed.load(edge("spsc.4", Acquire));
         // In an earlier round the cursor is behind (S2).
         (committed.wrapping_sub(place.position) as i64).max(0) as usize
     }
@@ -163,10 +192,8 @@ impl<T, W: Wait> Ring<T, W> {
     /// The caller is the producer and owns the entry (S1).
     #[inline(always)]
     pub(super) unsafe fn write(&self, entry: usize, value: T) {
-        self.entries[entry].with_mut(|slot| {
-            // SAFETY: the entry is the caller's alone.
-            unsafe { (*slot).write(value) };
-        });
+        // SAFETY: the entry is the caller's alone, so it is one of the ring.
+        unsafe { self.entry(entry).with_mut(|slot| (*slot).write(value)) };
     }
 
     /// Moves the item out of `entry`.
@@ -176,8 +203,8 @@ impl<T, W: Wait> Ring<T, W> {
     /// The caller is the consumer, owns the entry (S1), and moves it out once.
     #[inline(always)]
     pub(super) unsafe fn read(&self, entry: usize) -> T {
-        // SAFETY: written, and the caller's alone.
-        self.entries[entry].with(|slot| unsafe { (*slot).assume_init_read() })
+        // SAFETY: written, and the caller's alone, so it is one of the ring.
+        unsafe { self.entry(entry).with(|slot| (*slot).assume_init_read()) }
     }
 
     /// Entries as memory, for grants and slices. An engine sees the range as touched.

@@ -1,0 +1,51 @@
+//! A handle's share in what both ends own.
+
+use core::fmt;
+use core::marker::PhantomData;
+use core::ops::Deref;
+use core::ptr::NonNull;
+use thalweg_sync::sync::Arc;
+
+/// An [`Arc`] that can be dropped without its own address.
+///
+/// Dropping an `Arc` hands its address to code that is not inlined. A handle that has one inside must then lie in memory, and every
+/// push and pop of a loop goes through a store of the position and a load of what was just stored, which takes longer than the
+/// rest. With this inside, and with cold paths that take the handle's position by value, a handle that is local to a loop lives in
+/// registers.
+pub(crate) struct Held<T>(NonNull<T>, PhantomData<Arc<T>>);
+
+// SAFETY: it is an `Arc` in another form.
+unsafe impl<T: Send + Sync> Send for Held<T> {}
+// SAFETY: as above.
+unsafe impl<T: Send + Sync> Sync for Held<T> {}
+
+impl<T> Held<T> {
+    pub(crate) fn new(shared: Arc<T>) -> Self {
+        // SAFETY: the pointer to a value is never null.
+        Self(unsafe { NonNull::new_unchecked(Arc::into_raw(shared).cast_mut()) }, PhantomData)
+    }
+}
+
+impl<T> Deref for Held<T> {
+    type Target = T;
+
+    #[inline(always)]
+    fn deref(&self) -> &T {
+        // SAFETY: one strong count is ours, so the value lives as long as we do.
+        unsafe { self.0.as_ref() }
+    }
+}
+
+impl<T> Drop for Held<T> {
+    #[inline(always)]
+    fn drop(&mut self) {
+        // SAFETY: the pointer is that of `new`, whose count is given back once.
+        drop(unsafe { Arc::from_raw(self.0.as_ptr().cast_const()) });
+    }
+}
+
+impl<T: fmt::Debug> fmt::Debug for Held<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        (**self).fmt(f)
+    }
+}
