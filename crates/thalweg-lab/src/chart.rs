@@ -2,6 +2,7 @@
 
 use std::fmt::Write;
 
+use crate::curves;
 use crate::harness::Role;
 use crate::records::{Record, base, panels};
 use crate::table::figure;
@@ -11,7 +12,7 @@ const BARS: f64 = 480.0;
 const FIGURES: f64 = 190.0;
 const ROW: f64 = 22.0;
 const HEAD: f64 = 46.0;
-const WIDTH: f64 = LABELS + BARS + FIGURES;
+pub(crate) const WIDTH: f64 = LABELS + BARS + FIGURES;
 
 /// One panel for each workload and unit, below each other, with `caption` at the foot.
 pub fn render(records: &[Record], caption: &str) -> String {
@@ -28,10 +29,13 @@ pub fn render(records: &[Record], caption: &str) -> String {
         width = WIDTH,
         height = height
     );
-    let foot = format!("{caption}. Bars: medians; lines: least to greatest; dashed: what ratios refer to.");
+    let foot = format!("{caption}. Bars, marks: medians; thin lines: least to greatest; dashed: what ratios refer to.");
     let mut top = 0.0;
     for panel in &panels {
-        draw_panel(&mut svg, panel, top);
+        match panel[0].at {
+            Some(at) => curves::draw(&mut svg, panel, at.axis, top),
+            None => draw_panel(&mut svg, panel, top),
+        }
         top += panel_height(panel);
     }
     line(
@@ -43,6 +47,9 @@ pub fn render(records: &[Record], caption: &str) -> String {
 }
 
 fn panel_height(panel: &[&Record]) -> f64 {
+    if panel[0].at.is_some() {
+        return curves::HEIGHT;
+    }
     HEAD + ROW * panel.len() as f64
 }
 
@@ -122,11 +129,11 @@ impl Scale {
     }
 }
 
-fn line(svg: &mut String, text: std::fmt::Arguments<'_>) {
+pub(crate) fn line(svg: &mut String, text: std::fmt::Arguments<'_>) {
     writeln!(svg, "{text}").expect("a String takes everything");
 }
 
-fn escape(text: &str) -> String {
+pub(crate) fn escape(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
 }
 

@@ -5,7 +5,7 @@ use std::io::Write;
 use serde_json::Value;
 
 use crate::machine::{self, Timing};
-use crate::records::{Record, Spread};
+use crate::records::{At, Record, Spread};
 
 pub use thalweg::BoxError;
 
@@ -62,12 +62,34 @@ pub struct Group {
     pub ideal_from: Option<&'static str>,
     /// One line for each contender that cannot take part here.
     pub absent: Vec<String>,
+    /// Set if the figures of a run are points of a curve.
+    pub sweep: Option<Sweep>,
+}
+
+/// What the figures of a run are, if they are one quantity at several points: `units` then names the points.
+#[derive(Clone, Copy, Debug)]
+pub struct Sweep {
+    /// What the points are: entries, nanoseconds of work.
+    pub axis: &'static str,
+    /// The unit of every figure.
+    pub unit: &'static str,
 }
 
 impl Group {
     /// A group without derived rows, in which everybody can take part.
     pub fn new(workload: &'static str, units: &'static [&'static str], contenders: Vec<Contender>) -> Self {
-        Self { workload, units, contenders, ideal_from: None, absent: Vec::new() }
+        Self { workload, units, contenders, ideal_from: None, absent: Vec::new(), sweep: None }
+    }
+
+    /// A group whose runs give one figure in `unit` for each of `points` along `axis`.
+    pub fn sweep(
+        workload: &'static str,
+        axis: &'static str,
+        unit: &'static str,
+        points: &'static [&'static str],
+        contenders: Vec<Contender>,
+    ) -> Self {
+        Self { sweep: Some(Sweep { axis, unit }), ..Self::new(workload, points, contenders) }
     }
 }
 
@@ -174,7 +196,7 @@ fn measure_group(
     progress: &mut dyn Write,
     outcome: &mut Outcome,
 ) -> Result<(), BoxError> {
-    let Group { workload, units, contenders, ideal_from, .. } = group;
+    let Group { workload, units, contenders, ideal_from, sweep, .. } = group;
     let mut field: Vec<(Contender, Vec<Sample>)> = contenders.into_iter().map(|c| (c, Vec::new())).collect();
     for round in 0..=effort.runs {
         match round {
@@ -204,7 +226,8 @@ fn measure_group(
                 workload,
                 contender: contender.name.clone(),
                 role: contender.role,
-                unit,
+                unit: sweep.map_or(unit, |sweep| sweep.unit),
+                at: sweep.map(|sweep| At { axis: sweep.axis, point: unit }),
                 spread: Spread::of(samples.iter().map(|sample| sample.figures[at]).collect()),
                 world: "native",
                 cpus: cpus.as_ref().map(|cpus| Spread::of(cpus.clone()).median),

@@ -17,6 +17,7 @@
 
 pub mod chart;
 mod cli;
+mod curves;
 pub mod harness;
 pub mod machine;
 pub mod ours;

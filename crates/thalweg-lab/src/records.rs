@@ -41,6 +41,15 @@ pub fn quantile(sorted: &[u64], q: f64) -> f64 {
     sorted.get(rank.saturating_sub(1)).map_or(f64::NAN, |&value| value as f64)
 }
 
+/// A point of a curve.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct At {
+    /// What the points are.
+    pub axis: &'static str,
+    /// This one.
+    pub point: &'static str,
+}
+
 /// One contender's figures in one unit.
 #[derive(Clone, Debug, Serialize)]
 pub struct Record {
@@ -55,6 +64,9 @@ pub struct Record {
     pub role: Role,
     /// The unit of `median`, `min` and `max`.
     pub unit: &'static str,
+    /// Which point of a curve it is, if it is one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub at: Option<At>,
     /// The figures.
     #[serde(flatten)]
     pub spread: Spread,
@@ -89,6 +101,23 @@ pub fn panels(records: &[Record]) -> Vec<Vec<&Record>> {
     panels
 }
 
+/// A panel of curves: its points in order, and each contender with its records.
+pub fn curves<'a>(panel: &[&'a Record]) -> (Vec<&'static str>, Vec<(&'a str, Vec<&'a Record>)>) {
+    let mut points = Vec::new();
+    let mut lines: Vec<(&str, Vec<&Record>)> = Vec::new();
+    for &record in panel {
+        let point = record.at.map_or("", |at| at.point);
+        if !points.contains(&point) {
+            points.push(point);
+        }
+        match lines.iter_mut().find(|(name, _)| *name == record.contender) {
+            Some((_, line)) => line.push(record),
+            None => lines.push((&record.contender, vec![record])),
+        }
+    }
+    (points, lines)
+}
+
 /// What the ratios of a panel refer to: the best peer, or the best of all where there is none.
 pub fn base<'a>(panel: &[&'a Record]) -> Option<&'a Record> {
     let best = |role: Option<Role>| {
@@ -109,6 +138,7 @@ pub(crate) mod tests {
             contender: contender.into(),
             role,
             unit: "ns/msg",
+            at: None,
             spread: Spread { median, min: median * 0.5, max: median * 2.0, runs: 5 },
             world: "native",
             cpus: Some(1.0),

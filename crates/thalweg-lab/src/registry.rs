@@ -27,4 +27,9 @@ pub static EXPERIMENTS: &[Experiment] = &[
     queues::growth::EXPERIMENT,
     queues::stealing::EXPERIMENT,
     queues::pool::EXPERIMENT,
+    queues::figures::ff_sizes::EXPERIMENT,
+    queues::figures::ff_robustness::EXPERIMENT,
+    queues::figures::ff_caches::EXPERIMENT,
+    queues::figures::bbq_shape::EXPERIMENT,
+    queues::figures::bbq_modes::EXPERIMENT,
 ];

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use crate::records::{Record, Spread, base, panels};
+use crate::records::{At, Record, Spread, base, curves, panels};
 
 /// One table for each workload and unit: median, range, ratio to the base, CPUs used.
 pub fn render(records: &[Record]) -> String {
@@ -10,6 +10,9 @@ pub fn render(records: &[Record]) -> String {
 }
 
 fn table(panel: &[&Record]) -> String {
+    if let Some(At { axis, .. }) = panel.first().and_then(|record| record.at) {
+        return sweep(panel, axis);
+    }
     let Some(base) = base(panel) else { return String::new() };
     let head = panel[0];
     let mut text =
@@ -42,6 +45,31 @@ fn table(panel: &[&Record]) -> String {
     text
 }
 
+/// Medians along an axis: a row for each contender, a column for each point.
+fn sweep(panel: &[&Record], axis: &str) -> String {
+    let head = panel[0];
+    let (points, lines) = curves(panel);
+    let mut rows: Vec<Vec<String>> = vec![[axis].iter().chain(&points).map(|cell| cell.to_string()).collect()];
+    for (name, line) in lines {
+        let at = |point: &&str| line.iter().find(|record| record.at.is_some_and(|at| at.point == *point));
+        let cell = |point| at(point).map_or("-".into(), |record| figure(record.spread.median));
+        rows.push([name.to_string()].into_iter().chain(points.iter().map(cell)).collect());
+    }
+    let widths: Vec<usize> = (0..=points.len())
+        .map(|column| rows.iter().map(|row| row[column].chars().count()).max().unwrap_or(0))
+        .collect();
+    let mut text =
+        format!("{}: {} ({}, median of {} runs)\n", head.experiment, head.workload, head.unit, head.spread.runs);
+    for row in rows {
+        let mut line = format!("  {:<width$}", row[0], width = widths[0]);
+        for (cell, width) in row.iter().zip(&widths).skip(1) {
+            write!(line, "  {cell:>width$}").expect("a String takes everything");
+        }
+        writeln!(text, "{}", line.trim_end()).expect("a String takes everything");
+    }
+    text
+}
+
 /// Three significant digits, or all of the integer part.
 pub(crate) fn figure(value: f64) -> String {
     match value.abs() {
@@ -68,6 +96,22 @@ test/table: toy (ns/msg, median of 5 runs)
   thalweg    2.00 (1.00 - 4.00)  0.050  1.00
   crossbeam  40.0 (20.0 - 80.0)   1.00  1.00
   ratio: to crossbeam; lower is better
+";
+        assert_eq!(render(&records), expected);
+    }
+
+    #[test]
+    fn a_sweep_has_a_column_for_each_point() {
+        let point = |name, point, median| Record {
+            at: Some(At { axis: "entries", point }),
+            ..record(name, Role::Ours, median)
+        };
+        let records = [point("thalweg", "64", 2.0), point("thalweg", "128", 1.0), point("rtrb", "128", 10.0)];
+        let expected = "\
+test/table: toy (ns/msg, median of 5 runs)
+  entries    64   128
+  thalweg  2.00  1.00
+  rtrb        -  10.0
 ";
         assert_eq!(render(&records), expected);
     }

@@ -4,7 +4,7 @@ use std::num::NonZeroU64;
 use std::sync::Arc;
 
 use super::one_to_one::{Ends, Slices};
-use thalweg_queue::{Spin, bbq, chunk_ring, fast_forward};
+use thalweg_queue::{Spin, bbq, chunk_ring, fast_forward, lamport, locked};
 
 /// Contenders whose ends push and pop by methods: `Name: ends, how they are built, push, pop`.
 macro_rules! ends {
@@ -74,6 +74,27 @@ ends! {
         |capacity| fast_forward::with_wait(capacity, Spin).expect("the capacity is possible");
         |tx, value| tx.try_push(item(value)).is_ok();
         |rx| rx.try_pop().ok().map(NonZeroU64::get);
+
+    /// FastForward, whose consumer keeps a distance as the paper has it.
+    FastForwardSlip: fast_forward::Producer<NonZeroU64, Spin>, fast_forward::Consumer<NonZeroU64, Spin>;
+        |capacity| {
+            let (tx, rx) = fast_forward::with_wait(capacity, Spin).expect("the capacity is possible");
+            (tx, rx.with_slip(fast_forward::Slip::default()))
+        };
+        |tx, value| tx.try_push(item(value)).is_ok();
+        |rx| rx.try_pop().ok().map(NonZeroU64::get);
+
+    /// Lamport's queue, as printed.
+    Lamport: lamport::Producer<u64, lamport::Plain>, lamport::Consumer<u64, lamport::Plain>;
+        |capacity| lamport::plain(capacity).expect("the capacity is possible");
+        |tx, value| tx.try_push(value).is_ok();
+        |rx| rx.try_pop().ok();
+
+    /// A ring behind a lock.
+    Locked: locked::Producer<u64>, locked::Consumer<u64>;
+        |capacity| locked::locked(capacity).expect("the capacity is possible");
+        |tx, value| tx.try_push(value).is_ok();
+        |rx| rx.try_pop().ok();
 
     /// BBQ for one and one.
     Spsc: bbq::spsc::Producer<u64>, bbq::spsc::Consumer<u64>;

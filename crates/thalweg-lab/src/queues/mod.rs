@@ -2,6 +2,7 @@
 
 pub mod batch;
 mod contenders;
+pub mod figures;
 pub mod growth;
 pub mod item;
 pub mod latency;

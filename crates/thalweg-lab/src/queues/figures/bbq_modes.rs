@@ -1,0 +1,166 @@
+//! `bbq/figure2.7`: what FAA is worth, with one to eight producers.
+//!
+//! The paper compares FAA with CAS of the same machine; here a push is FAA in both, and a pop is CAS in BBQ and FAA in FAAQ.
+
+use std::thread;
+
+use serde_json::json;
+use thalweg_queue::{faaq, tube};
+
+use super::super::stamps::Clock;
+use crate::harness::Role::*;
+use crate::harness::{BoxError, Contender, Effort, Experiment, Group, Sample};
+use crate::machine::{Timing, timed};
+
+/// The entry for the registry.
+pub const EXPERIMENT: Experiment = Experiment {
+    name: "bbq/figure2.7",
+    what: "the thesis' Figure 2.7: one to eight producers and a consumer, entries taken by FAA or by CAS",
+    plan,
+};
+
+const PRODUCERS: [usize; 4] = [1, 2, 4, 8];
+const POINTS: &[&str] = &["1", "2", "4", "8"];
+const SHAPE: (usize, usize) = (8, 512);
+
+fn plan(effort: &Effort) -> Result<Vec<Group>, BoxError> {
+    let items = effort.messages(1_000_000);
+    let contenders =
+        vec![contender::<Cas>("thalweg-bbq, pop by CAS", items), contender::<Faa>("thalweg-faaq, pop by FAA", items)];
+    Ok(vec![Group::sweep("an item, one consumer", "producers", "ns/item", POINTS, contenders)])
+}
+
+fn contender<Q: Queue<Shape = (usize, usize)>>(name: &str, items: u64) -> Contender {
+    let params = json!({ "items": items, "shape": SHAPE, "waits": "yields", "threads": "on all CPUs" });
+    Contender::new(Ours, name, params, move || {
+        let figure = |producers| {
+            let (timing, _) = Many { producers, items, clock: None }.run::<Q>(SHAPE)?;
+            Ok(timing.nanos_per(items))
+        };
+        Ok(Sample { figures: PRODUCERS.into_iter().map(figure).collect::<Result<_, BoxError>>()?, cpus: None })
+    })
+}
+
+/// A queue for many producers.
+pub(super) trait Queue: 'static {
+    /// What it is built by.
+    type Shape: Copy;
+    /// A writing end.
+    type Tx: Clone + Send;
+    /// The reading end.
+    type Rx: Send;
+
+    /// A queue of that shape.
+    fn build(shape: Self::Shape) -> (Self::Tx, Self::Rx);
+
+    /// Pushes, or says that it cannot now.
+    fn push(tx: &Self::Tx, value: u64) -> bool;
+
+    /// Pops, if there is something that can be popped now.
+    fn pop(rx: &Self::Rx) -> Option<u64>;
+}
+
+macro_rules! tubes {
+    ($($(#[$doc:meta])* $Name:ident: $Tube:ident;)+) => {
+        $(
+            $(#[$doc])*
+            struct $Name;
+
+            impl Queue for $Name {
+                type Shape = (usize, usize);
+                type Tx = tube::Producer<faaq::$Tube<u64>>;
+                type Rx = tube::Consumer<faaq::$Tube<u64>>;
+
+                fn build((blocks, entries): (usize, usize)) -> (Self::Tx, Self::Rx) {
+                    tube::queue(faaq::$Tube::new(blocks, entries).expect("the shape is possible"))
+                }
+
+                fn push(tx: &Self::Tx, value: u64) -> bool {
+                    tx.try_push(value).is_ok()
+                }
+
+                fn pop(rx: &Self::Rx) -> Option<u64> {
+                    rx.try_pop().ok()
+                }
+            }
+        )+
+    };
+}
+
+tubes! {
+    /// BBQ as a tube.
+    Cas: Bbq;
+    /// FAAQ.
+    Faa: Faaq;
+}
+
+/// So many producers, which yield when the queue is full, and one consumer, which yields when it is empty.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Many {
+    pub(super) producers: usize,
+    /// Of all producers.
+    pub(super) items: u64,
+    /// Items are the times at which they were pushed, if there is one; else numbers.
+    pub(super) clock: Option<Clock>,
+}
+
+impl Many {
+    /// The time for all items and, with a clock, the mean of the nanoseconds that each was in the queue.
+    pub(super) fn run<Q: Queue>(self, shape: Q::Shape) -> Result<(Timing, Option<f64>), BoxError> {
+        let Many { producers, items, clock } = self;
+        let (tx, rx) = Q::build(shape);
+        let share =
+            |producer: usize| items / producers as u64 + u64::from((producer as u64) < items % producers as u64);
+        let ((sent, received, delays), timing) = timed(|| {
+            thread::scope(|scope| {
+                let producers: Vec<_> = (0..producers)
+                    .map(|producer| {
+                        let tx = tx.clone();
+                        scope.spawn(move || {
+                            let mut sum = 0_u64;
+                            for number in 1..=share(producer) {
+                                let value = clock.map_or(number, |clock| clock.now());
+                                sum = sum.wrapping_add(value);
+                                while !Q::push(&tx, value) {
+                                    thread::yield_now();
+                                }
+                            }
+                            sum
+                        })
+                    })
+                    .collect();
+                let (mut received, mut delays) = (0_u64, 0_u64);
+                for _ in 0..items {
+                    let value = loop {
+                        match Q::pop(&rx) {
+                            Some(value) => break value,
+                            None => thread::yield_now(),
+                        }
+                    };
+                    received = received.wrapping_add(value);
+                    delays += clock.map_or(0, |clock| clock.now().saturating_sub(value));
+                }
+                let sent = producers.into_iter().map(|producer| producer.join().expect("producers do not panic"));
+                (sent.fold(0, u64::wrapping_add), received, delays)
+            })
+        });
+        if sent != received {
+            return Err(format!("the sum is {received}, not {sent}").into());
+        }
+        Ok((timing, clock.map(|clock| clock.nanos(delays) as f64 / items as f64)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::harness::{Effort, measure};
+
+    #[test]
+    fn every_shape_delivers_every_item() {
+        for experiment in [super::EXPERIMENT, super::super::bbq_shape::EXPERIMENT] {
+            let outcome = measure(&experiment, &Effort::TINY, &mut Vec::new()).unwrap();
+            assert_eq!(outcome.failures, [""; 0]);
+            assert!(!outcome.records.is_empty() && outcome.records.iter().all(|record| record.at.is_some()));
+        }
+    }
+}
