@@ -3,6 +3,7 @@
 mod point;
 mod queues;
 mod streams;
+mod vl;
 
 use std::error::Error;
 use std::path::{Path, PathBuf};
@@ -95,6 +96,11 @@ const EXPERIMENTS: [Experiment; 7] = [
     },
 ];
 
+/// All of them.
+fn experiments() -> impl Iterator<Item = &'static Experiment> {
+    EXPERIMENTS.iter().chain(&vl::EXPERIMENTS)
+}
+
 /// Runs the command. `args` are the arguments after `sim`.
 pub(crate) fn run(args: Vec<String>) -> Outcome {
     let command = match Arguments::try_parse_from(args) {
@@ -103,9 +109,9 @@ pub(crate) fn run(args: Vec<String>) -> Outcome {
     };
     match command {
         Command::List => {
-            let width = EXPERIMENTS.iter().map(|experiment| experiment.name.len()).max().unwrap_or(0);
+            let width = experiments().map(|experiment| experiment.name.len()).max().unwrap_or(0);
             let line = |experiment: &Experiment| format!("{:width$}  {}\n", experiment.name, experiment.what);
-            emit(&EXPERIMENTS.iter().map(line).collect::<String>())?;
+            emit(&experiments().map(line).collect::<String>())?;
         }
         Command::Machines { name: None } => {
             let mut lines = String::new();
@@ -159,9 +165,9 @@ fn place(on: &str) -> Result<(Machine, usize), Box<dyn Error>> {
 fn select(names: &[String]) -> Result<Vec<&'static Experiment>, Box<dyn Error>> {
     let mut selected: Vec<&Experiment> = Vec::new();
     for name in names {
-        let matching: Vec<_> = EXPERIMENTS.iter().filter(|one| name == "all" || one.name == name).collect();
+        let matching: Vec<_> = experiments().filter(|one| name == "all" || one.name == name).collect();
         if matching.is_empty() {
-            let known: Vec<_> = EXPERIMENTS.iter().map(|experiment| experiment.name).collect();
+            let known: Vec<_> = experiments().map(|experiment| experiment.name).collect();
             return Err(format!("there is no experiment {name:?}; there are {} and `all`", known.join(", ")).into());
         }
         for experiment in matching {
@@ -182,6 +188,7 @@ fn run_all(
     json: Option<&Path>,
 ) -> Result<(), Box<dyn Error>> {
     let mut text = String::new();
+    let mut done = Vec::new();
     for experiment in experiments {
         let points = (experiment.plan)(machine, threads);
         let measured = measure(machine, &points, seeds)?;
@@ -193,6 +200,10 @@ fn run_all(
             }
             None => text += &point::table(experiment.name, machine, threads, &points, &measured, lines),
         }
+        done.push((points, measured));
+    }
+    if json.is_none() {
+        text += &vl::beside_the_paper(&done);
     }
     match json {
         Some(path) if path != Path::new("-") => {

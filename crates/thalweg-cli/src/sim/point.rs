@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 use serde_json::{Value, json};
-use thalweg_sim::{Failure, Machine, Report, Simulation};
+use thalweg_sim::{Device, Failure, Machine, Report, Simulation};
 
 use super::Run;
 
@@ -36,6 +36,8 @@ pub(super) struct Point {
     pub(super) threads: usize,
     /// How many messages go through in all: what the counts are divided by.
     pub(super) messages: u64,
+    /// The machine's message device, if it needs one.
+    pub(super) device: Option<Device>,
     pub(super) client: Client,
 }
 
@@ -62,11 +64,16 @@ impl Point {
     }
 
     pub(super) fn run(&self, machine: &Machine, seed: u64) -> Result<Run, Failure> {
-        Simulation::new(machine.clone()).threads(self.threads).seed(seed).stack_bytes(1 << 20).try_run(&self.client)
+        let simulation = Simulation::new(machine.clone()).threads(self.threads).seed(seed).stack_bytes(1 << 20);
+        let simulation = match &self.device {
+            Some(device) => simulation.device(device.clone()),
+            None => simulation,
+        };
+        simulation.try_run(&self.client)
     }
 
     /// The figures of all seeds, by unit.
-    fn figures(&self, runs: &[Run]) -> [(&'static str, Spread); 4] {
+    fn figures(&self, runs: &[Run]) -> [(&'static str, Spread); 6] {
         let each = |n: u64| n as f64 / self.messages as f64;
         let spread = |of: &dyn Fn(&Run) -> f64| Spread::of(runs.iter().map(of).collect());
         [
@@ -74,6 +81,8 @@ impl Point {
             ("misses/msg", spread(&|(_, report)| each(report.counts.misses()))),
             ("invalidations/msg", spread(&|(_, report)| each(report.counts.invalidations))),
             ("memory/msg", spread(&|(_, report)| each(report.counts.memory_transactions()))),
+            ("snoops/msg", spread(&|(_, report)| each(report.counts.snoops()))),
+            ("upgrades/msg", spread(&|(_, report)| each(report.counts.upgrades.total()))),
         ]
     }
 
@@ -143,7 +152,7 @@ pub(super) fn table(
                 point.workload, point.contender, "", "Mmsg/s", "range", "ns", "misses", "inval.", "memory"
             );
         }
-        let [(_, nanos), (_, misses), (_, invalidations), (_, memory)] = point.figures(runs);
+        let [(_, nanos), (_, misses), (_, invalidations), (_, memory), ..] = point.figures(runs);
         let rate = |nanos: f64| 1000.0 / nanos;
         text += &format!(
             "{:>16}{:>10.2}{:>18}{:>10.1}{:>10.2}{:>10.2}{:>10.2}\n",

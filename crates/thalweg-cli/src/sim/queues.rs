@@ -120,7 +120,7 @@ fn point(
         "at": label,
     });
     let client = Box::new(move || traffic(make, &producers, &consumers, messages));
-    Point { workload, contender, label, params, threads, messages, client }
+    Point { workload, contender, label, params, threads, messages, device: None, client }
 }
 
 /// One to one: the producer on the first hardware thread, the consumer near and far.

@@ -30,6 +30,7 @@ fn points(
             params: json!({ "messages": messages, "workers": workers, "work_cycles": cycles }),
             threads,
             messages,
+            device: None,
             client: Box::new(move || {
                 let before = time::now();
                 run(Scheme::default().workers(workers), messages);
