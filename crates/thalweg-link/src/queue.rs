@@ -321,6 +321,7 @@ impl<T: Item> Consumer<T> {
         if self.asked.is_none() {
             self.ask();
         }
+        let mut tries = 0;
         loop {
             let patience = self.endpoint.patience();
             let mut looks = 0;
@@ -339,6 +340,11 @@ impl<T: Item> Consumer<T> {
             }
             if let Some(item) = self.take() {
                 return Ok(item);
+            }
+            if self.is_closed() {
+                // The last lines are on their way, to this end or to another.
+                tries += 1;
+                spin::pause(tries);
             }
             self.ask();
         }

@@ -272,3 +272,21 @@ impl Work {
         self.shared.held[exchange.sqi].fetch_sub(1, Release);
     }
 }
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_that_has_come_is_not_asked_for_again() {
+        let exchange = Exchange { line: Line::new(), door: CachePadded(AtomicU64::new(IDLE)), sqi: 0 };
+        exchange.line.store(CONTROL, u64::MAX, Relaxed);
+        exchange.fetch();
+        assert_eq!(exchange.door.load(Relaxed), IDLE, "it would be overwritten");
+        exchange.line.store(CONTROL, 0, Relaxed);
+        exchange.fetch();
+        assert_eq!(exchange.door.load(Relaxed), ASKED);
+        exchange.leave();
+        assert_eq!(exchange.door.load(Relaxed), GONE);
+    }
+}
