@@ -30,9 +30,11 @@ fn run<W: Wait>((producers, consumers): Ends<Item, W>, each: usize, leave: &[usi
                 scope.spawn(move || {
                     let mut popped = Vec::new();
                     while leave.is_none_or(|pops| popped.len() < pops) {
+                        // Before the pop: else the last one could leave its rings in between.
+                        let more_may_leave = here.load(Ordering::Acquire) > 0;
                         match rx.pop() {
                             Ok(item) => popped.push(item),
-                            Err(_) if leave.is_none() && here.load(Ordering::Acquire) > 0 => thread::yield_now(),
+                            Err(_) if leave.is_none() && more_may_leave => thread::yield_now(),
                             Err(_) => break,
                         }
                     }

@@ -106,6 +106,28 @@ fn watched<R>(engine: &dyn engine::Engine, mut attempt: impl FnMut() -> Option<R
     }
 }
 
+/// Pauses so many times, and keeps the time slice: to let others get on who are busy in the same place. A pause is 5 to 40 ns.
+///
+/// To an engine that has time it is time; to a checker, and under loom, it is nothing.
+///
+/// ```
+/// thalweg_sync::spin::relax(3);
+/// ```
+#[inline]
+pub fn relax(pauses: u32) {
+    /// Cycles of a pause.
+    #[cfg(not(loom))]
+    const PAUSE: u64 = 32;
+    #[cfg(not(loom))]
+    if let Some(engine) = engine::current() {
+        engine.work(PAUSE * u64::from(pauses));
+    } else {
+        (0..pauses).for_each(|_| core::hint::spin_loop());
+    }
+    #[cfg(loom)]
+    let _ = pauses;
+}
+
 /// One step of back-off, the `tries`-th in a row (from 1): pauses at first, then gives up the time slice.
 ///
 /// For loops that cannot be written with [`until`], because each round writes. Under an engine it lets others run.

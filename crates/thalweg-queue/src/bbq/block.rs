@@ -1,59 +1,72 @@
-//! One block: its entries, and the cursors that say who may touch which. All unsafe code of the queue is here.
+//! One block: its entries, and the cursors and marks that say who may touch which. All unsafe code of the queue is here.
 
 use super::cursor::{Cursor, Head, Layout};
+use super::marks::{self, Mark, Marks};
 use crate::edges::edge;
 use crate::prefetch;
 use alloc::boxed::Box;
 use core::mem::MaybeUninit;
 use core::ops::Range;
 use thalweg_sync::CachePadded;
-use thalweg_sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
-use thalweg_sync::atomic::{AtomicBool, AtomicU64};
+use thalweg_sync::atomic::Ordering::{Acquire, Relaxed, Release};
+use thalweg_sync::atomic::{AtomicU32, AtomicU64};
 use thalweg_sync::cell::Slot;
+use thalweg_sync::spin;
 
-/// A block. Invariants I1 to I4 are in the module's documentation.
+/// A block. Invariants I1 to I6 are in the module's documentation.
 #[derive(Debug)]
 pub(super) struct Block<T> {
     producers: CachePadded<ProducerCursors>,
     consumers: CachePadded<ConsumerCursors>,
+    /// Which entries are written: set by producers.
+    written: Marks,
+    /// Which entries are read: set by consumers.
+    read: Marks,
     entries: Box<[Slot<MaybeUninit<T>>]>,
 }
 
-/// Written by producers; consumers read them once per entry.
+/// What producers look at.
 #[derive(Debug)]
 struct ProducerCursors {
-    /// The next entry to give to a producer.
+    /// The next entry to give to a producer. A consumer reads it when it finds no item.
     allocated: AtomicU64,
-    /// How many entries are written.
-    committed: AtomicU64,
-    /// All entries before it are written, as a producer has seen. Kept only while it is `wanted`, and else out of date.
-    ready: AtomicU64,
-    /// A consumer has found entries that it could not take since a later push was half-way. False when a round begins.
-    wanted: AtomicBool,
+    /// The end of the last round that consumers have reserved to its end. They write it once a round: producers that find the queue
+    /// full look here again and again, and leave the consumers' own line alone.
+    drained: AtomicU64,
 }
 
-/// Written by consumers; producers read them once per block.
+/// What consumers look at, and nobody else.
 #[derive(Debug)]
 struct ConsumerCursors {
     /// The next entry to give to a consumer.
     reserved: AtomicU64,
-    /// How many entries are read.
-    consumed: AtomicU64,
+    /// Every entry before it is written, as a consumer has seen.
+    known: AtomicU64,
+    /// Twice as many pauses as are made before the next look at the producers' marks.
+    slip: AtomicU32,
+}
+
+/// Entries of one block, in one round, that belong to the caller: to a producer until it commits them, or to a consumer until it gives
+/// them back.
+#[derive(Debug)]
+pub(super) struct Claim {
+    pub(super) offsets: Range<usize>,
+    mark: Mark,
 }
 
 /// What [`Block::allocate`] found.
 pub(super) enum Allocate {
-    /// The entries at these offsets, at least one, are the caller's to write and commit.
-    Entries(Range<usize>),
-    /// The block has no entry left in this round.
+    /// The caller's, to write and commit.
+    Entries(Claim),
+    /// The block has no entry left in the round it is in.
     Done,
-    /// The block is in another round: the head was out of date.
-    Moved,
+    /// Another producer was faster.
+    Contended,
 }
 
 /// What [`Block::room`] found.
 pub(super) enum Room {
-    /// Everything is consumed: the round can begin, or has begun.
+    /// Everything is read: the round can begin, or has begun.
     Free,
     /// Entries of the last round are waiting for a consumer.
     Full,
@@ -63,16 +76,23 @@ pub(super) enum Room {
 
 /// What [`Block::look`] found.
 pub(super) enum Look {
-    /// The entries at these offsets, at least one, are committed and not reserved yet.
-    Entries(Range<usize>),
+    /// Entries up to this offset, at least one, are committed, and the first was not reserved.
+    Items(Found),
     /// Every entry that was allocated is reserved.
     Empty,
-    /// Some entry is allocated and not committed, and no later one can be told to have every one before it committed.
+    /// The next entry is allocated and not committed.
     Busy,
     /// Every entry of this round is reserved.
     Done,
     /// The block is in another round: the head was out of date.
     Moved,
+}
+
+/// How far entries are committed.
+pub(super) struct Found {
+    end: usize,
+    /// A producer is about to commit the next one.
+    few: bool,
 }
 
 /// Whether producers have begun a round of a block.
@@ -86,89 +106,87 @@ pub(super) enum Begun {
 }
 
 impl<T> Block<T> {
-    /// How many entries ahead a producer asks for: three lines, and at least one entry.
-    const AHEAD: usize = 192usize.div_ceil(if size_of::<T>() == 0 { 1 } else { size_of::<T>() });
+    /// How many entries make a line.
+    const PER_LINE: usize = {
+        let size = if size_of::<T>() == 0 { 1 } else { size_of::<T>() };
+        if size >= 64 { 1 } else { 64 / size }
+    };
 
-    /// A block whose cursors are all at `cursor`.
-    pub(super) fn new(layout: &Layout, cursor: Cursor) -> Self {
-        let at = || AtomicU64::new(cursor.0);
+    /// How many entries ahead either side asks for lines: eight lines, as in the queue for one and one.
+    const AHEAD: usize = 8 * Self::PER_LINE;
+
+    /// How many marks ahead: half a line for who goes one by one, two lines for who takes many.
+    const MARKS_AHEAD: [usize; 2] = [marks::PER_LINE / 2, 2 * marks::PER_LINE];
+
+    /// The greatest slip: 15 pauses are a fraction of a microsecond. A model has no time.
+    const MOST_SLIP: u32 = if cfg!(loom) { 0 } else { 31 };
+
+    /// A block whose cursors are all at `cursor`. The next round to be filled, or the one that is open, is that of `head`.
+    pub(super) fn new(layout: &Layout, head: Head, cursor: Cursor) -> Self {
+        let end = layout.end(head.last_round(layout));
+        let at = |cursor: Cursor| AtomicU64::new(cursor.0);
+        let marks = || Marks::new(layout.entries, Mark::of(layout.is_odd(end)));
         Self {
-            producers: CachePadded(ProducerCursors {
-                allocated: at(),
-                committed: at(),
-                ready: at(),
-                wanted: AtomicBool::new(false),
+            producers: CachePadded(ProducerCursors { allocated: at(cursor), drained: at(end) }),
+            consumers: CachePadded(ConsumerCursors {
+                reserved: at(cursor),
+                known: at(cursor),
+                slip: AtomicU32::new(0),
             }),
-            consumers: CachePadded(ConsumerCursors { reserved: at(), consumed: at() }),
+            written: marks(),
+            read: marks(),
             entries: (0..layout.entries).map(|_| Slot::new(MaybeUninit::uninit())).collect(),
         }
     }
 
-    /// Takes the next entry to write, in the round of `head`.
     #[inline(always)]
-    pub(super) fn allocate(&self, layout: &Layout, head: Head) -> Allocate {
-        match self.allocation(layout, head) {
-            Allocate::Entries(_) => {}
-            other => return other,
-        }
-        // (bbq.1) Acquire, pairs with (bbq.5): the consumers of the last round have read the entry before we write it.
-        // Relaxed would overwrite an entry that is being read. Release, pairs with (bbq.2): who finds the block
-        // done also sees what we popped before, else it could call a queue full that never was.
-        //
-        // The round may have changed since we looked: then this is an entry of the later round, every bit as good.
-        let offset = layout.offset(Cursor(self.producers.allocated.fetch_add(1, edge("bbq.1", AcqRel))));
-        if offset < layout.entries { Allocate::Entries(offset..offset + 1) } else { Allocate::Done }
+    fn claim(layout: &Layout, first: Cursor, count: usize) -> Claim {
+        let offset = layout.offset(first);
+        Claim { offsets: offset..offset + count, mark: Mark::of(layout.is_odd(first)) }
     }
 
-    /// Takes up to `count` entries to write, in the round of `head`.
+    /// Takes up to `count` entries to write, of whatever round the block is in.
     ///
-    /// By an exact exchange: adding more than one would let every thread run that far past the end (errata C3).
-    #[inline]
-    pub(super) fn allocate_many(&self, layout: &Layout, head: Head, count: usize) -> Allocate {
-        // Relaxed: what counts is that it is still so when the exchange succeeds; `allocation` looks again before a refusal.
-        let mut allocated = self.producers.allocated.load(Relaxed);
-        loop {
-            if !layout.in_round(Cursor(allocated), head) || layout.offset(Cursor(allocated)) >= layout.entries {
-                return match self.allocation(layout, head) {
-                    // It changed between the two looks.
-                    Allocate::Entries(_) => Allocate::Moved,
-                    other => other,
-                };
-            }
-            let offset = layout.offset(Cursor(allocated));
-            let count = count.min(layout.entries - offset);
-            // (bbq.19) Release, pairs with (bbq.2), as (bbq.1). Unlike there the round is the head's for certain, and whoever
-            // sees the head comes after the consumers of the last round, by (bbq.12).
-            let order = edge("bbq.19", Release);
-            match self.producers.allocated.compare_exchange_weak(allocated, allocated + count as u64, order, Relaxed) {
-                Ok(_) => return Allocate::Entries(offset..offset + count),
-                Err(now) => allocated = now,
-            }
+    /// That is the round of the head, or a later one if the head is out of date: the block before is done then, so these are the
+    /// entries to fill next all the same.
+    ///
+    /// By an exact exchange, unlike the paper's `fetch_add`: it never runs past the end (errata C3), and who loses knows that
+    /// there is another producer at work, and lets it.
+    #[inline(always)]
+    pub(super) fn allocate(&self, layout: &Layout, count: usize) -> Allocate {
+        let allocated = self.allocated_by();
+        let left = layout.entries - layout.offset(allocated);
+        if left == 0 {
+            return Allocate::Done;
+        }
+        let count = count.min(left);
+        // (bbq.1) Release, pairs with (bbq.2): who finds the block done also sees what we popped before, else it could call a
+        // queue full that never was. Failure is Relaxed: the caller looks again.
+        let order = edge("bbq.1", Release);
+        match self.producers.allocated.compare_exchange(allocated.0, allocated.0 + count as u64, order, Relaxed) {
+            Ok(_) => Allocate::Entries(Self::claim(layout, allocated, count)),
+            Err(_) => Allocate::Contended,
         }
     }
 
-    /// What `allocate` would find. Writes nothing.
-    ///
-    /// It looks before `allocate` adds, so each thread runs past the end at most once a round.
     #[inline(always)]
-    pub(super) fn allocation(&self, layout: &Layout, head: Head) -> Allocate {
-        // (bbq.2) Acquire, pairs with (bbq.1), and with (bbq.5): who sees a later round also sees the head that led
-        // to it, so looking again is enough.
-        let allocated = Cursor(self.producers.allocated.load(edge("bbq.2", Acquire)));
-        if !layout.in_round(allocated, head) {
-            Allocate::Moved
-        } else if layout.offset(allocated) < layout.entries {
-            Allocate::Entries(layout.offset(allocated)..layout.entries)
-        } else {
-            Allocate::Done
-        }
+    fn allocated_by(&self) -> Cursor {
+        // (bbq.2) Acquire, pairs with (bbq.1), and with (bbq.5): the consumers of the last round have read the entry before we
+        // write it. Relaxed would overwrite an entry that is being read.
+        Cursor(self.producers.allocated.load(edge("bbq.2", Acquire)))
+    }
+
+    /// Whether every entry of the round of `head` is allocated, and no later round has begun. Writes nothing.
+    #[inline(always)]
+    pub(super) fn is_allocated(&self, layout: &Layout, head: Head) -> bool {
+        self.allocated_by() == layout.end(head)
     }
 
     /// Writes the entry at `offset`. Consumers see it after [`commit`](Self::commit).
     ///
     /// # Safety
     ///
-    /// [`allocate`](Self::allocate) returned the offset, and it has not been committed since.
+    /// It is of a claim from [`allocate`](Self::allocate) that is not committed yet.
     #[inline(always)]
     pub(super) unsafe fn write(&self, offset: usize, value: T) {
         // Else the producer waits at each line until the consumers' core gives it up, and both sides work in one line.
@@ -176,102 +194,119 @@ impl<T> Block<T> {
             prefetch::for_write(later);
         }
         self.entries[offset].with_mut(|entry| {
-            // SAFETY: the offset is ours alone (I2): its consumer of the last round is done, as (bbq.1) saw, and
+            // SAFETY: the offset is ours alone (I2): its consumer of the last round is done, as (bbq.2) saw, and
             // none of this round gets it before (bbq.3). Moving the value runs no user code, so nothing can come
             // between the two.
             unsafe { (*entry).write(value) };
         });
     }
 
-    /// Lets consumers see `count` more entries.
+    /// Copies `values` into the entries from `offset` on.
     ///
     /// # Safety
     ///
-    /// The caller has written as many that it allocated, and counts each once.
-    #[inline(always)]
-    pub(super) unsafe fn commit(&self, count: usize) {
-        // (bbq.3) Release, pairs with (bbq.7): who reads this count or a later one (a chain of `fetch_add` is one
-        // release sequence) sees the write above. Relaxed would hand out an unwritten entry. Acquire, for `tell`: it passes on
-        // what was committed before.
-        let before = self.producers.committed.fetch_add(count as u64, edge("bbq.3", AcqRel));
-        // Relaxed: a hint. Who misses it leaves it to the next commit.
-        if self.producers.wanted.load(Relaxed) {
-            self.tell(Cursor(before + count as u64));
+    /// As [`write`](Self::write), for as many entries.
+    #[inline]
+    pub(super) unsafe fn write_all(&self, offset: usize, values: &[T])
+    where
+        T: Copy,
+    {
+        #[cfg(not(loom))]
+        {
+            self.ask_to_write(offset..offset + values.len());
+            let entries = self.memory(offset..offset + values.len(), thalweg_sync::hint::Access::Write);
+            // SAFETY: the entries are ours alone, as in `write`, and as many as the values.
+            unsafe { core::ptr::copy_nonoverlapping(values.as_ptr(), entries.cast(), values.len()) };
+        }
+        #[cfg(loom)]
+        for (offset, &value) in (offset..).zip(values) {
+            // SAFETY: the caller's promise.
+            unsafe { self.write(offset, value) };
         }
     }
 
-    /// Tells consumers that everything before `committed` is written, if no push is half-way.
+    /// Lets consumers see the entries of `claim`.
     ///
-    /// A consumer can see this by itself only between two pushes. While producers are busy it may never get to, and would find
-    /// nothing to take until the block is full.
-    #[cold]
-    fn tell(&self, committed: Cursor) {
-        // Relaxed: our commit put us after every allocation that led to it, so this reads at least those. If it reads exactly as
-        // many, they are the first entries of the block and all are committed.
-        if Cursor(self.producers.allocated.load(Relaxed)) != committed {
-            return;
+    /// # Safety
+    ///
+    /// They were allocated, and all are written.
+    #[inline(always)]
+    pub(super) unsafe fn commit(&self, claim: &Claim) {
+        // (bbq.3) Release, pairs with (bbq.7): who sees the mark sees the entry. Relaxed would hand out an unwritten entry.
+        Self::mark(&self.written, claim, edge("bbq.3", Release));
+    }
+
+    #[inline(always)]
+    fn mark(marks: &Marks, claim: &Claim, order: core::sync::atomic::Ordering) {
+        let Range { start, end } = claim.offsets;
+        if let Some(later) = marks.line(end + Self::MARKS_AHEAD[usize::from(end - start > 1)]) {
+            prefetch::for_write(later);
         }
-        let mut ready = self.producers.ready.load(Relaxed);
-        while Cursor(ready).is_before(committed) {
-            // (bbq.20) Release, pairs with (bbq.21): what was committed before comes along, by (bbq.3).
-            match self.producers.ready.compare_exchange_weak(ready, committed.0, edge("bbq.20", Release), Relaxed) {
-                Ok(_) => return,
-                Err(now) => ready = now,
-            }
+        match end - start {
+            1 => marks.set(start, claim.mark, order),
+            _ => marks.set_all(start..end, claim.mark, order),
         }
     }
 
     /// Whether the round of `head` can begin. Writes nothing.
-    #[inline]
     pub(super) fn room(&self, layout: &Layout, head: Head) -> Room {
-        let end = layout.end(head.last_round(layout));
+        let last = layout.end(head.last_round(layout));
+        // Relaxed: the pops that came before this push are seen by (bbq.2). If it is out of date, the queue was full a moment ago.
+        if Cursor(self.producers.drained.load(Relaxed)).is_before(last) {
+            return Room::Full;
+        }
         // (bbq.4) Acquire, pairs with (bbq.9): everything was read, and (bbq.5) passes that on to the writers.
         // Relaxed would let them overwrite what is being read.
-        let consumed = Cursor(self.consumers.consumed.load(edge("bbq.4", Acquire)));
-        if !consumed.is_before(end) {
+        if self.read.all_are(Mark::of(layout.is_odd(last)), layout.entries, edge("bbq.4", Acquire)) {
             return Room::Free;
         }
-        // Relaxed: it only tells two reasons for the same refusal apart.
-        let reserved = Cursor(self.consumers.reserved.load(Relaxed));
-        if reserved.is_before(end) { Room::Full } else { Room::Busy }
+        // Marks of the round of `head` look like missing ones. Relaxed: who has seen one of them by (bbq.4) sees that round begun.
+        match self.producers.allocated.load(Relaxed) == last.0 {
+            true => Room::Busy,
+            false => Room::Free,
+        }
     }
 
-    /// Begins the round of `head` for producers, or finishes what another producer has begun. Only after
-    /// [`room`](Self::room) was `Free`.
+    /// Begins the round of `head` for producers, unless somebody has. Only after [`room`](Self::room) was `Free`.
     ///
     /// An exact exchange does what the paper's MAX is for, and stays right when the round wraps.
     pub(super) fn begin(&self, layout: &Layout, head: Head) {
-        let last = head.last_round(layout);
-        let start = layout.start(head).0;
+        self.ask_to_write(0..1);
+        let last = layout.end(head.last_round(layout)).0;
+        // (bbq.5) Release, pairs with (bbq.2) and (bbq.11). Failure is Relaxed: somebody else has done it, and it comes before
+        // what we do next by coherence.
+        let order = edge("bbq.5", Release);
+        let _ = self.producers.allocated.compare_exchange(last, layout.start(head).0, order, Relaxed);
+    }
+
+    /// Asks for what [`room`](Self::room) and [`begin`](Self::begin) will look at, if consumers have left.
+    pub(super) fn ask_for_room(&self, layout: &Layout, head: Head) {
         // Relaxed: a hint.
-        self.producers.wanted.store(false, Relaxed);
-        // Relaxed: a hint too; before anything is told of this round, nothing is. Kept in step so that it never falls half of all
-        // rounds behind.
-        self.producers.ready.store(start, Relaxed);
-        // First `committed`, then `allocated`: the other way round, a commit of the new round could be counted in
-        // the old one and wiped out. Failure is Relaxed: somebody else has done it, and it comes before what we do
-        // next by coherence.
-        //
-        // (bbq.6) Release, pairs with (bbq.7): a consumer that sees the later round sees that this one was consumed, so
-        // looking again is enough.
-        let _ = self.producers.committed.compare_exchange(layout.end(last).0, start, edge("bbq.6", Release), Relaxed);
-        // Relaxed: only whether it is still the last round matters.
-        let mut allocated = self.producers.allocated.load(Relaxed);
-        while layout.in_round(Cursor(allocated), last) {
-            // (bbq.5) Release, pairs with (bbq.1) and (bbq.2).
-            match self.producers.allocated.compare_exchange(allocated, start, edge("bbq.5", Release), Relaxed) {
-                Ok(_) => break,
-                // Another producer ran past the end meanwhile, or began the round.
-                Err(now) => allocated = now,
-            }
+        let drained = Cursor(self.producers.drained.load(Relaxed));
+        if !drained.is_before(layout.end(head.last_round(layout))) {
+            (0..layout.entries)
+                .step_by(marks::PER_LINE)
+                .filter_map(|entry| self.read.line(entry))
+                .for_each(prefetch::for_read);
         }
     }
 
-    /// Looks for an entry to read, in the round of `head`. Writes nothing.
+    /// How many entries can be reserved from which cursor on, of whatever round the block is in, by what consumers have seen.
+    ///
+    /// As in [`allocate`](Self::allocate), a head that is out of date leads to the oldest items all the same.
     #[inline(always)]
-    pub(super) fn look(&self, layout: &Layout, head: Head) -> Look {
+    pub(super) fn ready(&self) -> (Cursor, usize) {
+        // Relaxed: it decides nothing before the exchange confirms it.
+        let reserved = self.consumers.reserved.load(Relaxed);
+        // (bbq.21) Acquire, pairs with (bbq.20): the entries are written. Relaxed would hand out unwritten ones.
+        let known = self.consumers.known.load(edge("bbq.21", Acquire));
+        (Cursor(reserved), (known.wrapping_sub(reserved) as i64).max(0) as usize)
+    }
+
+    /// Looks for entries to read, in the round of `head`: `want` of them, or up to the end of a line of marks. Writes nothing.
+    pub(super) fn look(&self, layout: &Layout, head: Head, want: usize) -> Look {
         // (bbq.8) Acquire, pairs with (bbq.18), and with (bbq.10): who sees a later round also sees the head that
-        // led to it, so looking again is enough.
+        // led to it, so looking again is enough; and all marks are of this round or the last.
         let reserved = Cursor(self.consumers.reserved.load(edge("bbq.8", Acquire)));
         if !layout.in_round(reserved, head) {
             return Look::Moved;
@@ -280,87 +315,155 @@ impl<T> Block<T> {
         if offset == layout.entries {
             return Look::Done;
         }
-        // (bbq.7) Acquire, pairs with (bbq.3) and (bbq.6).
-        let committed = Cursor(self.producers.committed.load(edge("bbq.7", Acquire)));
-        if !layout.in_round(committed, head) {
-            return Look::Moved;
+        // Beyond the line a producer may be at work: each look there takes the line away from it.
+        let line = (offset / marks::PER_LINE + 1) * marks::PER_LINE;
+        let most = layout.entries.min(line.max(offset.saturating_add(want)));
+        // (bbq.7) Acquire, pairs with (bbq.3).
+        let mark = Mark::of(layout.is_odd(reserved));
+        let end = self.written.first_other(mark, offset, most, edge("bbq.7", Acquire));
+        if end > offset {
+            return Look::Items(Found { end, few: end < most });
         }
-        let mut count = layout.offset(committed);
-        if count < layout.entries {
-            // Relaxed: (bbq.7) put us after every allocation that led to `committed`, so this reads at least those.
-            // If it reads exactly as many, they are the first `count` entries and all are committed; a newer number
-            // only refuses.
-            let allocated = Cursor(self.producers.allocated.load(Relaxed));
-            // Also if nothing is left to reserve: behind a push that is half-way to the block's last entry, pushes
-            // into the next block may have ended, so the queue need not be empty.
-            if allocated != committed {
-                count = self.ready(layout, head);
-                if offset >= count {
-                    return Look::Busy;
-                }
-            }
-        }
-        if offset < count { Look::Entries(offset..count) } else { Look::Empty }
-    }
-
-    /// Asks producers to tell what is written, in this round: a consumer found [`Look::Busy`].
-    #[cold]
-    pub(super) fn want(&self) {
-        // Relaxed: a hint. Looked at first, so that waiting consumers do not write to the producers' line.
-        if !self.producers.wanted.load(Relaxed) {
-            self.producers.wanted.store(true, Relaxed);
+        // Relaxed: by (bbq.8) this reads at least what was allocated when the entries before were reserved.
+        let allocated = Cursor(self.producers.allocated.load(Relaxed));
+        if !layout.in_round(allocated, head) {
+            Look::Moved
+        } else if allocated == reserved {
+            Look::Empty
+        } else {
+            Look::Busy
         }
     }
 
-    /// How many entries of the round of `head` are told to be written, while a push is half-way.
-    #[cold]
-    fn ready(&self, layout: &Layout, head: Head) -> usize {
-        // (bbq.21) Acquire, pairs with (bbq.20): the entries are written. Relaxed would hand out unwritten ones.
-        let ready = Cursor(self.producers.ready.load(edge("bbq.21", Acquire)));
-        if layout.in_round(ready, head) { layout.offset(ready) } else { 0 }
+    /// Lets all consumers know what [`look`](Self::look) has found.
+    ///
+    /// It may come late and put `known` back, even into the last round: what it says was true, and whoever finds nothing by it
+    /// looks again.
+    pub(super) fn know(&self, layout: &Layout, head: Head, found: &Found) {
+        let known = layout.start(head).0 + found.end as u64;
+        // (bbq.20) Release, pairs with (bbq.21): passes on what (bbq.7) saw.
+        self.consumers.known.store(known, edge("bbq.20", Release));
+        let slip = self.consumers.slip.load(Relaxed);
+        self.set_slip(slip, if found.few { (2 * slip + 1).min(Self::MOST_SLIP) } else { slip / 2 });
     }
 
-    /// Takes `count` entries from `offset` on to read, in the round of `head`. False if the first has gone to another consumer.
+    /// Waits a little before a look, if the last ones found few entries.
+    ///
+    /// Consumers that are as fast as producers else look for every item, and each time take the lines away in which the producer
+    /// allocates and marks. After a look that found nothing they do not wait, so an item that comes alone is not held up.
+    pub(super) fn wait_to_look(&self) {
+        // Relaxed, here and below: it decides nothing but time.
+        spin::relax(self.consumers.slip.load(Relaxed) / 2);
+    }
+
+    /// The next look does not wait: this one found nothing.
+    pub(super) fn end_slip(&self) {
+        self.set_slip(self.consumers.slip.load(Relaxed), 0);
+    }
+
+    fn set_slip(&self, before: u32, now: u32) {
+        if before != now {
+            self.consumers.slip.store(now, Relaxed);
+        }
+    }
+
+    /// Takes `count` entries from `reserved` on to read. None if the first has gone to another consumer.
     #[inline(always)]
-    pub(super) fn reserve(&self, layout: &Layout, head: Head, offset: usize, count: usize) -> bool {
-        let reserved = layout.start(head).0 + offset as u64;
+    pub(super) fn reserve(&self, layout: &Layout, reserved: Cursor, count: usize) -> Option<Claim> {
+        let next = reserved.0 + count as u64;
         // (bbq.18) Release, pairs with (bbq.8): who finds the entry taken also sees what we pushed before, else it
-        // could call a queue empty that never was. Failure is Relaxed: (bbq.8) looks again.
-        let order = edge("bbq.18", Release);
-        self.consumers.reserved.compare_exchange(reserved, reserved + count as u64, order, Relaxed).is_ok()
+        // could call a queue empty that never was. Failure is Relaxed: the caller looks again.
+        self.consumers.reserved.compare_exchange(reserved.0, next, edge("bbq.18", Release), Relaxed).ok()?;
+        let claim = Self::claim(layout, reserved, count);
+        if claim.offsets.end == layout.entries {
+            self.drain(layout, Cursor(next));
+        }
+        Some(claim)
+    }
+
+    /// Tells producers that the round that ends at `end` is reserved to its end.
+    ///
+    /// Whoever reserved the last entry tells, and whoever enters the next block, so that no pop there comes before. An exact
+    /// exchange: one that comes a round late does nothing.
+    #[cold]
+    pub(super) fn drain(&self, layout: &Layout, end: Cursor) {
+        let before = end.0.wrapping_sub(layout.round_step());
+        // Relaxed: see `room`.
+        let _ = self.producers.drained.compare_exchange(before, end.0, Relaxed, Relaxed);
     }
 
     /// Moves the value out of the entry at `offset`. Its place is given back by [`consume`](Self::consume).
     ///
     /// # Safety
     ///
-    /// [`look`](Self::look) returned the offset, [`reserve`](Self::reserve) has taken it, and its value has not been moved out.
+    /// It is of a claim from [`reserve`](Self::reserve), and its value has not been moved out.
     #[inline(always)]
     pub(super) unsafe fn read(&self, offset: usize) -> T {
-        // SAFETY: the offset is ours alone (I2), and its value is written, as (bbq.7) or (bbq.21) saw. Nobody writes it before
+        // SAFETY: the offset is ours alone (I2), and its value is written, as (bbq.21) saw. Nobody writes it before
         // (bbq.9).
         self.entries[offset].with(|entry| unsafe { (*entry).assume_init_read() })
     }
 
-    /// Gives the places of `count` entries back.
+    /// Moves as many values from `offset` on into `into`, which has nothing to drop.
     ///
     /// # Safety
     ///
-    /// The caller has moved the values out of as many that it reserved, and counts each once.
+    /// As [`read`](Self::read), for each of them.
+    #[cfg(not(loom))]
+    #[inline]
+    pub(super) unsafe fn read_all(&self, offset: usize, into: &mut [T]) {
+        debug_assert!(!core::mem::needs_drop::<T>());
+        let entries = self.memory(offset..offset + into.len(), thalweg_sync::hint::Access::Read);
+        // SAFETY: the entries are ours alone and written, as in `read`, and as many as the places.
+        unsafe { core::ptr::copy_nonoverlapping(entries.cast_const().cast(), into.as_mut_ptr(), into.len()) };
+    }
+
+    /// Entries as memory. An engine sees the range as touched.
+    #[cfg(not(loom))]
+    #[inline]
+    #[track_caller]
+    fn memory(&self, offsets: Range<usize>, access: thalweg_sync::hint::Access) -> *mut MaybeUninit<T> {
+        let slots = &self.entries[offsets];
+        thalweg_sync::hint::touch(slots.as_ptr().cast(), size_of_val(slots), access);
+        // A slot is transparent, and shared writing through this pointer is what it is for.
+        slots.as_ptr().cast::<MaybeUninit<T>>().cast_mut()
+    }
+
+    /// Asks for the lines that come [`AHEAD`](Self::AHEAD) of `offsets`, to write them; at the start of a block, for those before too.
+    #[inline]
+    fn ask_to_write(&self, offsets: Range<usize>) {
+        let from = if offsets.start == 0 { 0 } else { offsets.start + Self::AHEAD };
+        let lines = (from..offsets.end + Self::AHEAD).step_by(Self::PER_LINE);
+        lines.map_while(|entry| self.entries.get(entry)).for_each(prefetch::for_write);
+    }
+
+    /// Asks for the lines that come [`AHEAD`](Self::AHEAD) of `offsets`, to read them. Only such as are written: one that a
+    /// producer still writes would be taken away from it.
     #[inline(always)]
-    pub(super) unsafe fn consume(&self, count: usize) {
+    pub(super) fn ask_to_read(&self, offsets: &Range<usize>, known: usize) {
+        let lines = (offsets.start + Self::AHEAD..known.min(offsets.end + Self::AHEAD)).step_by(Self::PER_LINE);
+        lines.map_while(|entry| self.entries.get(entry)).for_each(prefetch::for_read);
+    }
+
+    /// Gives the places of the entries of `claim` back.
+    ///
+    /// # Safety
+    ///
+    /// They were reserved, and all values are moved out.
+    #[inline(always)]
+    pub(super) unsafe fn consume(&self, claim: &Claim) {
         // (bbq.9) Release, pairs with (bbq.4): the reads come before the entries' next writes.
-        self.consumers.consumed.fetch_add(count as u64, edge("bbq.9", Release));
+        Self::mark(&self.read, claim, edge("bbq.9", Release));
     }
 
     /// Whether producers have begun the round of `head`. Writes nothing.
     #[inline]
     pub(super) fn begun(&self, layout: &Layout, head: Head) -> Begun {
-        // (bbq.11) Acquire, pairs with (bbq.6): as (bbq.8).
-        let committed = Cursor(self.producers.committed.load(edge("bbq.11", Acquire)));
-        if layout.in_round(committed, head) {
+        // (bbq.11) Acquire, pairs with (bbq.5): as (bbq.8).
+        let allocated = Cursor(self.producers.allocated.load(edge("bbq.11", Acquire)));
+        if layout.in_round(allocated, head) {
             Begun::Yes
-        } else if committed.is_before(layout.start(head)) {
+        } else if allocated.is_before(layout.start(head)) {
             Begun::No
         } else {
             Begun::Moved
@@ -371,19 +474,15 @@ impl<T> Block<T> {
     /// and the block before was [`Look::Done`].
     pub(super) fn enter(&self, layout: &Layout, head: Head) {
         let end = layout.end(head.last_round(layout)).0;
-        let start = layout.start(head).0;
-        // Either may come first: consumers reserve here only after they have seen the head, which moves after both.
-        // Relaxed: (bbq.10) and the head pass it on, and an exchange leaves the release sequences of (bbq.9)
-        // unbroken.
-        let _ = self.consumers.consumed.compare_exchange(end, start, Relaxed, Relaxed);
         // (bbq.10) Release, pairs with (bbq.8).
-        let _ = self.consumers.reserved.compare_exchange(end, start, edge("bbq.10", Release), Relaxed);
+        let order = edge("bbq.10", Release);
+        let _ = self.consumers.reserved.compare_exchange(end, layout.start(head).0, order, Relaxed);
     }
 
-    /// How many entries of the round of `head` are committed, now or lately.
-    pub(super) fn committed(&self, layout: &Layout, head: Head) -> usize {
+    /// How many entries of the round of `head` are allocated, now or lately.
+    pub(super) fn allocated(&self, layout: &Layout, head: Head) -> usize {
         // Acquire: see `Shared::len`.
-        layout.passed(Cursor(self.producers.committed.load(Acquire)), head)
+        layout.passed(Cursor(self.producers.allocated.load(Acquire)), head)
     }
 
     /// How many entries of the round of `head` are reserved, now or lately.
@@ -397,38 +496,38 @@ impl<T> Block<T> {
 mod tests {
     use super::*;
 
-    /// Pushes that are half-way all the time, as with one producer that never rests and consumers that are slow to look: what
-    /// is committed is delivered though the block is never still.
+    /// Pushes that are half-way all the time, as with producers that never rest: what is committed in front of them is delivered.
     #[test]
     fn what_is_committed_is_delivered_while_a_push_is_half_way() {
         const ENTRIES: usize = 64;
         let layout = Layout::new(2, ENTRIES, size_of::<usize>()).unwrap();
         let head = Head(0);
-        let block = Block::new(&layout, layout.start(head));
-        let allocate = || assert!(matches!(block.allocate(&layout, head), Allocate::Entries(_)));
-        allocate();
-        let mut delivered = 0;
+        let block = Block::new(&layout, head, layout.start(head));
+        let allocate = || match block.allocate(&layout, 1) {
+            Allocate::Entries(claim) => claim,
+            _ => panic!("no entry"),
+        };
+        let mut claim = allocate();
         for number in 0..ENTRIES - 1 {
+            let next = allocate();
+            assert!(matches!(block.look(&layout, head, 1), Look::Busy));
             // SAFETY: allocated in the step before.
             unsafe {
                 block.write(number, number);
-                block.commit(1);
+                block.commit(&claim);
             }
-            allocate();
-            match block.look(&layout, head) {
-                Look::Entries(offsets) => {
-                    assert!(block.reserve(&layout, head, offsets.start, offsets.len()));
-                    for offset in offsets {
-                        assert_eq!(offset, delivered);
-                        // SAFETY: reserved above.
-                        assert_eq!(unsafe { block.read(offset) }, delivered);
-                        delivered += 1;
-                    }
-                }
-                Look::Busy => block.want(),
-                _ => panic!("neither an item nor busy"),
+            claim = next;
+            let Look::Items(found) = block.look(&layout, head, 1) else { panic!("{number} is not delivered") };
+            block.know(&layout, head, &found);
+            let (reserved, ready) = block.ready();
+            assert_eq!(ready, 1);
+            let item = block.reserve(&layout, reserved, 1).unwrap();
+            assert_eq!(item.offsets, number..number + 1);
+            // SAFETY: reserved above.
+            unsafe {
+                assert_eq!(block.read(number), number);
+                block.consume(&item);
             }
-            assert!(delivered + 1 >= number, "{delivered} of {number} delivered");
         }
     }
 }

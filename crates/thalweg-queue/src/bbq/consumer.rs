@@ -1,6 +1,6 @@
 //! The reading end of the shared queue.
 
-use super::shared::{Items, Pop, Shared};
+use super::shared::{Items, Shared};
 use crate::TryPopError;
 use crate::wait::{Wait, Yield};
 use alloc::vec::Vec;
@@ -28,7 +28,13 @@ impl<T: Send, W: Wait> Consumer<T, W> {
     /// - `Closed`: every producer is gone and the queue is drained.
     #[inline]
     pub fn try_pop(&self) -> Result<T, TryPopError> {
-        self.try_pop_numbered().map(|(_, value)| value)
+        match self.shared.pop() {
+            // A producer may have pushed after our look and before it left, so look again before saying `Closed`.
+            Err(TryPopError::Empty) if self.shared.producers_gone() => {
+                self.shared.pop().map_err(|_| TryPopError::Closed)
+            }
+            result => result,
+        }
     }
 
     /// Pops the oldest item and its position in the queue's order.
@@ -49,10 +55,10 @@ impl<T: Send, W: Wait> Consumer<T, W> {
     /// ```
     #[inline]
     pub fn try_pop_numbered(&self) -> Result<(u64, T), TryPopError> {
-        match self.shared.pop() {
+        match self.shared.pop_numbered() {
             // A producer may have pushed after our look and before it left, so look again before saying `Closed`.
             Err(TryPopError::Empty) if self.shared.producers_gone() => {
-                self.shared.pop().map_err(|_| TryPopError::Closed)
+                self.shared.pop_numbered().map_err(|_| TryPopError::Closed)
             }
             result => result,
         }
@@ -68,8 +74,12 @@ impl<T: Send, W: Wait> Consumer<T, W> {
     /// Moves what is there into `into`, from the first place on, dropping what was in those places. Returns how many: at least
     /// one, unless `into` is empty. Otherwise as [`try_pop_many`](Self::try_pop_many).
     pub fn try_pop_slice(&self, into: &mut [T]) -> Result<usize, TryPopError> {
-        self.pop_batch(into.len(), |done, items| {
-            for (place, item) in into[done..].iter_mut().zip(items) {
+        self.pop_batch(into.len(), |done, mut items| {
+            #[cfg(not(loom))]
+            if !core::mem::needs_drop::<T>() {
+                return items.copy_into(&mut into[done..]);
+            }
+            for (place, item) in into[done..].iter_mut().zip(items.by_ref()) {
                 *place = item;
             }
         })
@@ -102,7 +112,7 @@ impl<T: Send, W: Wait> Consumer<T, W> {
     }
 
     fn may_pop(&self) -> bool {
-        !matches!(self.shared.look(), Pop::Empty | Pop::Busy(_)) || self.shared.producers_gone()
+        self.shared.may_pop() || self.shared.producers_gone()
     }
 
     fn strategy(&self) -> &W {
@@ -145,7 +155,7 @@ impl<T: Send, W: Wait> Drop for Consumer<T, W> {
         // by `Shared`.
         if self.shared.handles.consumers.fetch_sub(1, AcqRel) == 1 {
             self.shared.wait.ring_all();
-            while let Ok((_, item)) = self.shared.pop() {
+            while let Ok(item) = self.shared.pop() {
                 drop(item);
             }
         }

@@ -58,6 +58,8 @@ pub(super) struct Layout {
     pub(super) entries: usize,
     index_bits: u32,
     offset_bits: u32,
+    /// The bits of the offset.
+    offset_mask: u64,
 }
 
 impl Layout {
@@ -73,7 +75,8 @@ impl Layout {
         let index_bits = blocks.trailing_zeros();
         let offset_bits = usize::BITS - (entries + MAX_THREADS).leading_zeros();
         // The index shares its word with the round too: the larger of the two fields limits the round.
-        Ok(Self { blocks, entries, index_bits, offset_bits: offset_bits.max(index_bits) })
+        let offset_bits = offset_bits.max(index_bits);
+        Ok(Self { blocks, entries, index_bits, offset_bits, offset_mask: (1 << offset_bits) - 1 })
     }
 
     /// How many entries all blocks have.
@@ -109,7 +112,19 @@ impl Layout {
     /// The offset in the block.
     #[inline(always)]
     pub(super) fn offset(&self, cursor: Cursor) -> usize {
-        (cursor.0 & ((1 << self.offset_bits) - 1)) as usize
+        (cursor.0 & self.offset_mask) as usize
+    }
+
+    /// Whether the round of `cursor` is odd.
+    #[inline(always)]
+    pub(super) fn is_odd(&self, cursor: Cursor) -> bool {
+        cursor.0 & self.round_step() != 0
+    }
+
+    /// How far apart the same offsets of two rounds are.
+    #[inline(always)]
+    pub(super) fn round_step(&self) -> u64 {
+        self.offset_mask + 1
     }
 
     /// How many entries of the block at `head` the cursor has passed.
@@ -122,6 +137,14 @@ impl Layout {
         } else {
             self.entries
         }
+    }
+
+    /// The position in the queue's order of the entry at `cursor`. `head` is that of its block, or one that is some rounds out of date.
+    #[inline(always)]
+    pub(super) fn position_of(&self, cursor: Cursor, head: Head) -> u64 {
+        let rounds = cursor.0.wrapping_sub(self.start(head).0) >> self.offset_bits;
+        let head = Head(head.0.wrapping_add(rounds << self.index_bits));
+        self.position(head, self.offset(cursor))
     }
 
     /// The position in the queue's order of the entry at `offset` of the block at `head`, from 0.

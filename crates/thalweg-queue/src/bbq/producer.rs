@@ -49,10 +49,8 @@ impl<T: Send, W: Wait> Producer<T, W> {
         let mut pushed = 0;
         while pushed < values.len() {
             let result = self.shared.push_batch(values.len() - pushed, |block, offsets| {
-                for (offset, &value) in offsets.zip(&values[pushed..]) {
-                    // SAFETY: `push_batch` has allocated the offset.
-                    unsafe { block.write(offset, value) };
-                }
+                // SAFETY: `push_batch` has allocated the offsets.
+                unsafe { block.write_all(offsets.start, &values[pushed..pushed + offsets.len()]) };
             });
             match result {
                 Ok(count) => pushed += count,

@@ -1,7 +1,7 @@
 //! Many producers, many consumers: the walk from block to block.
 
-use super::block::{Allocate, Begun, Block, Look, Room};
-use super::cursor::{Head, Layout};
+use super::block::{Allocate, Begun, Block, Claim, Look, Room};
+use super::cursor::{Cursor, Head, Layout};
 use super::{Consumer, Producer};
 use crate::edges::edge;
 use crate::wait::{Side, Wait, Yield};
@@ -11,6 +11,7 @@ use core::ops::Range;
 use thalweg_sync::CachePadded;
 use thalweg_sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use thalweg_sync::atomic::{AtomicU64, AtomicUsize};
+use thalweg_sync::spin;
 use thalweg_sync::sync::Arc;
 
 /// Both ends of a queue.
@@ -120,15 +121,26 @@ pub(super) struct Handles {
     pub(super) consumers: AtomicUsize,
 }
 
-/// What a pop can do next.
-pub(super) enum Pop {
-    /// Reserve these entries, or the first of them.
-    Reserve(Head, Range<usize>),
-    /// Enter the block after this one.
-    Enter(Head),
-    Empty,
-    /// The block of this head is.
-    Busy(Head),
+/// Entries to read and consume.
+struct Reserved<'a, T> {
+    /// The head that led to them: theirs, or one that is out of date.
+    head: Head,
+    block: &'a Block<T>,
+    first: Cursor,
+    claim: Claim,
+    /// Up to where entries are known to be written.
+    known: usize,
+}
+
+/// Leaves the block alone for a while, after another thread was faster: the more often in a row, the longer.
+///
+/// Two threads of one side that take turns entry by entry move three lines each time, which costs ten times as much as an operation.
+/// So one of them stands back for as long as the other needs for some fifty operations.
+#[cold]
+#[inline(never)]
+fn stand_back(times: &mut u32) {
+    spin::relax(64 << *times);
+    *times = (*times + 1).min(2);
 }
 
 impl<T, W: Wait> Shared<T, W> {
@@ -138,8 +150,9 @@ impl<T, W: Wait> Shared<T, W> {
             // In ring order from the first block, which is open; the others have just ended their last round.
             let in_ring_order = (0..layout.blocks).map(|step| {
                 let cursor = if step == 0 { layout.start(at) } else { layout.end(at.last_round(&layout)) };
+                let block = Block::new(&layout, at, cursor);
                 at = at.next();
-                Block::new(&layout, cursor)
+                block
             });
             in_ring_order.collect()
         };
@@ -174,13 +187,12 @@ impl<T, W: Wait> Shared<T, W> {
 
     #[inline(always)]
     pub(super) fn push(&self, value: T) -> Result<(), TryPushError<T>> {
-        match self.allocate(|block, head| block.allocate(&self.layout, head)) {
-            Ok((head, offsets)) => {
-                let block = self.block(head);
+        match self.allocate(1) {
+            Ok((block, claim)) => {
                 // SAFETY: allocated a moment ago, written and committed here.
                 unsafe {
-                    block.write(offsets.start, value);
-                    block.commit(1);
+                    block.write(claim.offsets.start, value);
+                    block.commit(&claim);
                 }
                 self.wait.ring(Side::Items, 1, || true);
                 Ok(())
@@ -190,122 +202,158 @@ impl<T, W: Wait> Shared<T, W> {
     }
 
     /// Pushes up to `count` values, at least one. `write` gets as many places and fills them; it must not panic.
+    #[inline]
     pub(super) fn push_batch(
         &self,
         count: usize,
         write: impl FnOnce(&Block<T>, Range<usize>),
     ) -> Result<usize, TryPushError<()>> {
-        let (head, offsets) = self.allocate(|block, head| block.allocate_many(&self.layout, head, count))?;
-        let count = offsets.len();
-        write(self.block(head), offsets);
+        let (block, claim) = self.allocate(count)?;
+        let count = claim.offsets.len();
+        write(block, claim.offsets.clone());
         // SAFETY: allocated above, and written.
-        unsafe { self.block(head).commit(count) };
+        unsafe { block.commit(&claim) };
         self.wait.ring(Side::Items, count, || true);
         Ok(count)
     }
 
-    /// Entries to write and commit, taken by `take` from the block in use. Its head is one of a round that has begun.
+    /// Up to `count` entries to write and commit.
     #[inline(always)]
-    fn allocate(&self, take: impl Fn(&Block<T>, Head) -> Allocate) -> Result<(Head, Range<usize>), TryPushError<()>> {
+    fn allocate(&self, count: usize) -> Result<(&Block<T>, Claim), TryPushError<()>> {
         if self.consumers_gone() {
             return Err(TryPushError::Closed(()));
         }
+        let mut times = 0;
         loop {
             let head = self.phead();
-            match take(self.block(head), head) {
-                Allocate::Entries(offsets) => return Ok((head, offsets)),
-                Allocate::Moved => {}
-                Allocate::Done => match self.block(head.next()).room(&self.layout, head.next()) {
-                    Room::Free => self.begin(head),
-                    Room::Full => return Err(TryPushError::Full(())),
-                    Room::Busy => return Err(TryPushError::Busy(())),
-                },
+            let block = self.block(head);
+            match block.allocate(&self.layout, count) {
+                Allocate::Entries(claim) => return Ok((block, claim)),
+                Allocate::Contended => stand_back(&mut times),
+                Allocate::Done => self.leave(head)?,
             }
         }
+    }
+
+    /// Moves the producers on from the block at `head`, if it is still the one in use. Else says why they have to stay.
+    #[inline(never)]
+    fn leave(&self, head: Head) -> Result<(), TryPushError<()>> {
+        if !self.block(head).is_allocated(&self.layout, head) {
+            return Ok(());
+        }
+        let (next, after) = (head.next(), head.next().next());
+        match self.block(next).room(&self.layout, next) {
+            Room::Full => return Err(TryPushError::Full(())),
+            Room::Busy => return Err(TryPushError::Busy(())),
+            Room::Free => self.block(next).begin(&self.layout, next),
+        }
+        self.block(after).ask_for_room(&self.layout, after);
+        // The head last: ahead of the block's cursor it would let producers skip the block.
+        //
+        // (bbq.13) Release, pairs with (bbq.12). Failure is Relaxed: somebody else has moved it.
+        let _ = self.phead.compare_exchange(head.0, next.0, edge("bbq.13", Release), Relaxed);
+        Ok(())
     }
 
     /// Whether a push would do anything but refuse for want of room. Writes nothing.
     pub(super) fn may_push(&self) -> bool {
         let head = self.phead();
-        match self.block(head).allocation(&self.layout, head) {
-            Allocate::Entries(_) | Allocate::Moved => true,
-            Allocate::Done => matches!(self.block(head.next()).room(&self.layout, head.next()), Room::Free),
-        }
-    }
-
-    /// Moves the producers on from the block at `head`.
-    #[cold]
-    fn begin(&self, head: Head) {
-        self.block(head.next()).begin(&self.layout, head.next());
-        // The head last: ahead of the block's cursors it would let producers skip the block.
-        //
-        // (bbq.13) Release, pairs with (bbq.12). Failure is Relaxed: somebody else has moved it.
-        let _ = self.phead.compare_exchange(head.0, head.next().0, edge("bbq.13", Release), Relaxed);
+        !self.block(head).is_allocated(&self.layout, head)
+            || matches!(self.block(head.next()).room(&self.layout, head.next()), Room::Free)
     }
 
     #[inline(always)]
-    pub(super) fn pop(&self) -> Result<(u64, T), TryPopError> {
-        let (head, offsets) = self.reserve(1)?;
-        let block = self.block(head);
+    pub(super) fn pop(&self) -> Result<T, TryPopError> {
+        self.reserve(1).map(|reserved| self.take(&reserved))
+    }
+
+    /// As [`pop`](Self::pop), with the position.
+    #[inline(always)]
+    pub(super) fn pop_numbered(&self) -> Result<(u64, T), TryPopError> {
+        let reserved = self.reserve(1)?;
+        let item = self.take(&reserved);
+        Ok((self.layout.position_of(reserved.first, reserved.head), item))
+    }
+
+    /// The one item of `reserved`.
+    #[inline(always)]
+    fn take(&self, reserved: &Reserved<'_, T>) -> T {
+        let Reserved { block, claim, known, .. } = reserved;
+        block.ask_to_read(&claim.offsets, *known);
         // SAFETY: reserved a moment ago, moved out and consumed here.
-        let value = unsafe {
-            let value = block.read(offsets.start);
-            block.consume(1);
-            value
+        let item = unsafe {
+            let item = block.read(claim.offsets.start);
+            block.consume(claim);
+            item
         };
         self.wait.ring(Side::Room, 1, || self.may_push());
-        Ok((self.layout.position(head, offsets.start), value))
+        item
     }
 
     /// Pops up to `count` items, at least one, all of one block.
+    #[inline]
     pub(super) fn pop_batch(&self, count: usize) -> Result<Items<'_, T, W>, TryPopError> {
-        let (head, offsets) = self.reserve(count)?;
-        Ok(Items { queue: self, block: self.block(head), count: offsets.len(), left: offsets })
+        let Reserved { block, claim, known, .. } = self.reserve(count)?;
+        block.ask_to_read(&claim.offsets, known);
+        Ok(Items { queue: self, block, left: claim.offsets.clone(), claim })
     }
 
     /// Up to `count` entries to read and consume.
     #[inline(always)]
-    fn reserve(&self, count: usize) -> Result<(Head, Range<usize>), TryPopError> {
+    fn reserve(&self, count: usize) -> Result<Reserved<'_, T>, TryPopError> {
+        let mut times = 0;
         loop {
-            match self.look() {
-                Pop::Reserve(head, ready) => {
-                    let count = ready.len().min(count);
-                    if self.block(head).reserve(&self.layout, head, ready.start, count) {
-                        return Ok((head, ready.start..ready.start + count));
-                    }
-                }
-                Pop::Enter(head) => self.enter(head),
-                Pop::Empty => return Err(TryPopError::Empty),
-                Pop::Busy(head) => {
-                    self.block(head).want();
-                    return Err(TryPopError::Busy);
-                }
+            let head = self.chead();
+            let block = self.block(head);
+            let (first, ready) = block.ready();
+            if ready == 0 {
+                self.find(head, count)?;
+            } else if let Some(claim) = block.reserve(&self.layout, first, count.min(ready)) {
+                let known = claim.offsets.start + ready;
+                return Ok(Reserved { head, block, first, claim, known });
+            } else {
+                stand_back(&mut times);
             }
         }
     }
 
-    /// What a pop can do. Writes nothing; looks again when the head was out of date, which means that others got on.
-    #[inline(always)]
-    pub(super) fn look(&self) -> Pop {
-        loop {
-            let head = self.chead();
-            match self.block(head).look(&self.layout, head) {
-                Look::Entries(offsets) => return Pop::Reserve(head, offsets),
-                Look::Empty => return Pop::Empty,
-                Look::Busy => return Pop::Busy(head),
-                Look::Moved => {}
-                Look::Done => match self.block(head.next()).begun(&self.layout, head.next()) {
-                    Begun::Yes => return Pop::Enter(head),
-                    Begun::No => return Pop::Empty,
-                    Begun::Moved => {}
-                },
+    /// Finds items to reserve in the block at `head`, or moves the consumers on, or sees that others did. Else says why there is
+    /// nothing to reserve.
+    #[inline(never)]
+    fn find(&self, head: Head, want: usize) -> Result<(), TryPopError> {
+        let block = self.block(head);
+        block.wait_to_look();
+        match block.look(&self.layout, head, want) {
+            Look::Items(found) => block.know(&self.layout, head, &found),
+            Look::Moved => {}
+            Look::Empty => {
+                block.end_slip();
+                return Err(TryPopError::Empty);
             }
+            Look::Busy => return Err(TryPopError::Busy),
+            Look::Done => match self.block(head.next()).begun(&self.layout, head.next()) {
+                Begun::Yes => self.enter(head),
+                Begun::No => return Err(TryPopError::Empty),
+                Begun::Moved => {}
+            },
+        }
+        Ok(())
+    }
+
+    /// Whether a pop would do anything but refuse. Writes nothing.
+    pub(super) fn may_pop(&self) -> bool {
+        let head = self.chead();
+        match self.block(head).look(&self.layout, head, 1) {
+            Look::Items(_) | Look::Moved => true,
+            Look::Empty | Look::Busy => false,
+            Look::Done => !matches!(self.block(head.next()).begun(&self.layout, head.next()), Begun::No),
         }
     }
 
     /// Moves the consumers on from the block at `head`.
     #[cold]
     fn enter(&self, head: Head) {
+        self.block(head).drain(&self.layout, self.layout.end(head));
         self.block(head.next()).enter(&self.layout, head.next());
         // (bbq.15) Release, pairs with (bbq.14). Failure is Relaxed: somebody else has moved it.
         let _ = self.chead.compare_exchange(head.0, head.next().0, edge("bbq.15", Release), Relaxed);
@@ -323,13 +371,13 @@ impl<T, W: Wait> Shared<T, W> {
     }
 
     pub(super) fn len(&self) -> usize {
-        // The consumers' side first: a count of commits read after it is not below it. Acquire keeps the order.
+        // The consumers' side first: what is allocated, read after it, is not below it. Acquire keeps the order.
         let chead = self.chead();
         let reserved = self.block(chead).reserved(&self.layout, chead) as i64;
         let phead = self.phead();
-        let committed = self.block(phead).committed(&self.layout, phead) as i64;
+        let allocated = self.block(phead).allocated(&self.layout, phead) as i64;
         let blocks = phead.0.wrapping_sub(chead.0) as i64;
-        let length = blocks.saturating_mul(self.layout.entries as i64) + committed - reserved;
+        let length = blocks.saturating_mul(self.layout.entries as i64) + allocated - reserved;
         length.clamp(0, self.layout.capacity() as i64) as usize
     }
 }
@@ -338,8 +386,19 @@ impl<T, W: Wait> Shared<T, W> {
 pub(super) struct Items<'a, T, W: Wait> {
     queue: &'a Shared<T, W>,
     block: &'a Block<T>,
+    claim: Claim,
     left: Range<usize>,
-    count: usize,
+}
+
+#[cfg(not(loom))]
+impl<T, W: Wait> Items<'_, T, W> {
+    /// Moves what is left into the first places of `into`, which has as many and nothing to drop.
+    #[inline]
+    pub(super) fn copy_into(&mut self, into: &mut [T]) {
+        let left = core::mem::replace(&mut self.left, 0..0);
+        // SAFETY: reserved when this was made, and each offset comes once.
+        unsafe { self.block.read_all(left.start, &mut into[..left.len()]) };
+    }
 }
 
 impl<T, W: Wait> Iterator for Items<'_, T, W> {
@@ -365,9 +424,10 @@ impl<T, W: Wait> Drop for Items<'_, T, W> {
         struct Consume<'a, 'b, T, W: Wait>(&'a mut Items<'b, T, W>);
         impl<T, W: Wait> Drop for Consume<'_, '_, T, W> {
             fn drop(&mut self) {
-                let Items { queue, block, count, .. } = *self.0;
+                let Items { queue, block, ref claim, .. } = *self.0;
+                let count = claim.offsets.len();
                 // SAFETY: they were reserved when this was made, and all of them are moved out.
-                unsafe { block.consume(count) };
+                unsafe { block.consume(claim) };
                 queue.wait.ring(Side::Room, count, || queue.may_push());
             }
         }
@@ -379,7 +439,7 @@ impl<T, W: Wait> Drop for Items<'_, T, W> {
 impl<T, W: Wait> Drop for Shared<T, W> {
     /// Drops what was pushed while the last consumer left.
     fn drop(&mut self) {
-        while let Ok((_, item)) = self.pop() {
+        while let Ok(item) = self.pop() {
             drop(item);
         }
     }

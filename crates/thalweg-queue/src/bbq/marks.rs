@@ -1,0 +1,109 @@
+//! Marks: one byte for each entry of a block, by which the users of the entries say that they are done with them.
+
+use alloc::boxed::Box;
+use core::ops::Range;
+use thalweg_sync::atomic::{AtomicU8, Ordering};
+
+/// What says in which round an entry was marked: the lowest bit of the round.
+///
+/// Each entry is marked once in each round, so a mark is of this round or of the last one, one bit tells them apart, and none
+/// is ever cleared.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Mark(u8);
+
+impl Mark {
+    /// The mark of a round that is odd, or of one that is not.
+    #[inline(always)]
+    pub(super) fn of(odd: bool) -> Self {
+        Self(u8::from(odd))
+    }
+}
+
+/// How many marks share a line. Fewer in a model, to which each is an object.
+pub(super) const PER_LINE: usize = if cfg!(loom) { 2 } else { 64 };
+
+/// A line of marks.
+#[derive(Debug)]
+#[repr(align(64))]
+struct Line([AtomicU8; PER_LINE]);
+
+/// The marks of one block that one side sets.
+#[derive(Debug)]
+pub(super) struct Marks(Box<[Line]>);
+
+impl Marks {
+    /// Marks for `entries` entries, each `mark`.
+    pub(super) fn new(entries: usize, mark: Mark) -> Self {
+        let line = |_| Line(core::array::from_fn(|_| AtomicU8::new(mark.0)));
+        Self((0..entries.div_ceil(PER_LINE)).map(line).collect())
+    }
+
+    #[inline(always)]
+    fn at(&self, entry: usize) -> &AtomicU8 {
+        &self.0[entry / PER_LINE].0[entry % PER_LINE]
+    }
+
+    /// The line in which the mark of `entry` is, for a prefetch.
+    #[inline(always)]
+    pub(super) fn line(&self, entry: usize) -> Option<&impl Sized> {
+        self.0.get(entry / PER_LINE)
+    }
+
+    #[inline(always)]
+    pub(super) fn get(&self, entry: usize, order: Ordering) -> Mark {
+        Mark(self.at(entry).load(order))
+    }
+
+    #[inline(always)]
+    pub(super) fn set(&self, entry: usize, mark: Mark, order: Ordering) {
+        self.at(entry).store(mark.0, order);
+    }
+
+    /// Marks all of `entries`, the first one last: who goes by them in order sees all or none.
+    #[inline]
+    pub(super) fn set_all(&self, entries: Range<usize>, mark: Mark, order: Ordering) {
+        entries.rev().for_each(|entry| self.set(entry, mark, order));
+    }
+
+    /// The first entry from `start` on, before `end`, that has another mark; `end` if there is none.
+    #[inline]
+    pub(super) fn first_other(&self, mark: Mark, start: usize, end: usize, order: Ordering) -> usize {
+        (start..end).find(|&entry| self.get(entry, order) != mark).unwrap_or(end)
+    }
+
+    /// Whether all of the first `entries` have this mark. Looks at the last one first, as the one that most likely has not.
+    pub(super) fn all_are(&self, mark: Mark, entries: usize, order: Ordering) -> bool {
+        self.get(entries - 1, order) == mark
+            && self.0.iter().enumerate().rev().all(|(number, line)| {
+                let marks = line.0.iter().take(entries - number * PER_LINE);
+                // Without a branch for each: the lines' transfers overlap.
+                marks.fold(0, |differ, other| differ | (other.load(order) ^ mark.0)) == 0
+            })
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+    use Ordering::Relaxed;
+
+    #[test]
+    fn marks_of_every_place_count() {
+        let (last, this) = (Mark::of(false), Mark::of(true));
+        for entries in [1, 2, 63, 64, 65, 200] {
+            let marks = Marks::new(entries, last);
+            assert!(marks.all_are(last, entries, Relaxed));
+            for entry in 0..entries {
+                assert_eq!(marks.first_other(this, 0, entries, Relaxed), entry);
+                assert!(!marks.all_are(this, entries, Relaxed));
+                marks.set(entry, this, Relaxed);
+                assert!(!marks.all_are(last, entries, Relaxed));
+            }
+            assert!(marks.all_are(this, entries, Relaxed));
+            assert_eq!(marks.first_other(this, 0, entries, Relaxed), entries);
+            marks.set_all(entries / 2..entries, last, Relaxed);
+            assert_eq!(marks.first_other(this, 0, entries, Relaxed), entries / 2);
+            assert_eq!(marks.first_other(last, entries / 2, entries, Relaxed), entries);
+        }
+    }
+}
