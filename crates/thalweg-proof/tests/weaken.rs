@@ -27,5 +27,8 @@ fn labels_of_the_small_rings_are_needed() {
 #[test]
 fn an_unknown_queue_is_named_with_the_known_ones() {
     let error = weaken("mpsc", Duration::from_secs(1), |_| {}).unwrap_err();
-    assert_eq!(error, "there are no clients of `mpsc`; there are of: bbq drop_old ff lamport chunk_ring bwos cnq");
+    assert_eq!(
+        error,
+        "there are no clients of `mpsc`; there are of: bbq drop_old bytes ff lamport chunk_ring bwos cnq"
+    );
 }

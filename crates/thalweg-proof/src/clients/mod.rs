@@ -2,6 +2,7 @@
 
 mod bbq;
 mod bwos;
+mod bytes;
 mod chunk_ring;
 mod cnq;
 mod drop_old;
@@ -44,6 +45,14 @@ pub(crate) const ALL: &[Client] = &[
     drop_old::HANDED,
     drop_old::BEGUN,
     drop_old::LATE,
+    bytes::ONE_TO_ONE,
+    bytes::AGED,
+    bytes::END,
+    bytes::ROLES,
+    bytes::TWO_OVER_THE_EDGE,
+    bytes::TWO_PRODUCERS,
+    bytes::TWO_CONSUMERS,
+    bytes::OVERTAKEN,
     fast_forward::FIRST_LINE,
     fast_forward::WRAP,
     fast_forward::FULL,

@@ -60,6 +60,7 @@
 //! - **I6** `drained` reaches the end of a round after `reserved` has, and before any item of the next block is reserved.
 
 mod block;
+pub mod bytes;
 mod consumer;
 mod cursor;
 pub mod drop_old;

@@ -1,0 +1,181 @@
+//! Grants: messages, to be written or read where they are.
+
+use super::super::place::Place;
+use super::memory::{Header, granules};
+use super::ring::Ring;
+use super::{Consumer, Producer};
+use crate::wait::Wait;
+use core::fmt;
+use core::mem::ManuallyDrop;
+use core::ops::{Deref, DerefMut};
+use thalweg_sync::hint::Access;
+
+/// A message to be written in place. Made by [`Producer::reserve`].
+///
+/// Dropped without [`commit`](Self::commit), it leaves no message.
+#[must_use = "nothing is pushed until it is committed"]
+pub struct WriteGrant<'a, W: Wait> {
+    ring: &'a Ring<W>,
+    place: Place,
+    bytes: usize,
+}
+
+/// A grant taken apart, to be carried through code that knows no lifetimes. See [`WriteGrant::into_raw`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(C)]
+pub struct RawGrant {
+    place: u64,
+    bytes: usize,
+}
+
+impl<'a, W: Wait> WriteGrant<'a, W> {
+    /// For `bytes` bytes from `place` on, which are allocated.
+    pub(super) fn new(ring: &'a Ring<W>, place: Place, bytes: usize) -> Self {
+        Self { ring, place, bytes }
+    }
+
+    fn memory(&self, access: Access) -> *mut u8 {
+        let first = self.ring.granule(self.place);
+        self.ring.memory.bytes(first..first + granules(self.bytes), self.bytes, access)
+    }
+
+    /// Pushes the message.
+    pub fn commit(self) {
+        let bytes = self.bytes;
+        self.commit_first(bytes);
+    }
+
+    /// Pushes the first `bytes` bytes as the message.
+    ///
+    /// ```
+    /// let (tx, rx) = thalweg_queue::bbq::bytes::bytes(2, 256)?;
+    /// let mut grant = tx.reserve(100)?;
+    /// grant[..3].copy_from_slice(b"abc");
+    /// grant.commit_first(3);
+    /// assert_eq!(&*rx.readable()?, b"abc");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Panics
+    ///
+    /// If there are not so many; then there is no message.
+    pub fn commit_first(self, bytes: usize) {
+        assert!(bytes <= self.bytes, "{bytes} bytes are more than the {} that are reserved", self.bytes);
+        let this = ManuallyDrop::new(self);
+        let (all, first) = (granules(this.bytes), granules(bytes));
+        if first < all {
+            this.ring.memory.note(this.ring.granule(this.place) + first, Header::Skip(all - first));
+        }
+        this.ring.commit(this.place, Header::Message(bytes), all);
+    }
+
+    /// The grant as numbers. It stays open until [`Producer::grant_from_raw`] has made it a grant again.
+    pub fn into_raw(self) -> RawGrant {
+        let this = ManuallyDrop::new(self);
+        RawGrant { place: this.place.0, bytes: this.bytes }
+    }
+}
+
+impl<W: Wait> Producer<W> {
+    /// The grant that `raw` was.
+    ///
+    /// # Safety
+    ///
+    /// It is of this queue, from [`WriteGrant::into_raw`], and no other grant was made of it.
+    pub unsafe fn grant_from_raw(&self, raw: RawGrant) -> WriteGrant<'_, W> {
+        WriteGrant::new(&self.ring, Place(raw.place), raw.bytes)
+    }
+}
+
+impl<W: Wait> Consumer<W> {
+    /// The grant that `raw` was.
+    ///
+    /// # Safety
+    ///
+    /// It is of this queue, from [`ReadGrant::into_raw`], and no other grant was made of it.
+    pub unsafe fn grant_from_raw(&self, raw: RawGrant) -> ReadGrant<'_, W> {
+        ReadGrant::new(&self.ring, Place(raw.place), raw.bytes)
+    }
+}
+
+impl<W: Wait> Deref for WriteGrant<'_, W> {
+    type Target = [u8];
+
+    fn deref(&self) -> &[u8] {
+        // SAFETY: the granules are the grant's alone (V2), live as long as its ring, and were zero at first.
+        unsafe { core::slice::from_raw_parts(self.memory(Access::Read), self.bytes) }
+    }
+}
+
+impl<W: Wait> DerefMut for WriteGrant<'_, W> {
+    fn deref_mut(&mut self) -> &mut [u8] {
+        // SAFETY: as in `deref`, and the grant is borrowed exclusively.
+        unsafe { core::slice::from_raw_parts_mut(self.memory(Access::Write), self.bytes) }
+    }
+}
+
+impl<W: Wait> Drop for WriteGrant<'_, W> {
+    fn drop(&mut self) {
+        let count = granules(self.bytes);
+        self.ring.commit(self.place, Header::Skip(count), count);
+    }
+}
+
+/// A message to be read in place. Made by [`Consumer::readable`]. Dropped, it gives its memory back.
+pub struct ReadGrant<'a, W: Wait> {
+    ring: &'a Ring<W>,
+    place: Place,
+    bytes: usize,
+}
+
+impl<'a, W: Wait> ReadGrant<'a, W> {
+    /// For the message of `bytes` bytes at `place`, which is taken.
+    pub(super) fn new(ring: &'a Ring<W>, place: Place, bytes: usize) -> Self {
+        Self { ring, place, bytes }
+    }
+
+    fn memory(&self, access: Access) -> *mut u8 {
+        let first = self.ring.granule(self.place);
+        self.ring.memory.bytes(first..first + granules(self.bytes), self.bytes, access)
+    }
+
+    /// The grant as numbers. It stays open until [`Consumer::grant_from_raw`] has made it a grant again.
+    pub fn into_raw(self) -> RawGrant {
+        let this = ManuallyDrop::new(self);
+        RawGrant { place: this.place.0, bytes: this.bytes }
+    }
+}
+
+impl<W: Wait> Deref for ReadGrant<'_, W> {
+    type Target = [u8];
+
+    fn deref(&self) -> &[u8] {
+        // SAFETY: the granules are the grant's alone (V2), and live as long as its ring.
+        unsafe { core::slice::from_raw_parts(self.memory(Access::Read), self.bytes) }
+    }
+}
+
+impl<W: Wait> DerefMut for ReadGrant<'_, W> {
+    fn deref_mut(&mut self) -> &mut [u8] {
+        // SAFETY: as in `deref`, and the grant is borrowed exclusively.
+        unsafe { core::slice::from_raw_parts_mut(self.memory(Access::Write), self.bytes) }
+    }
+}
+
+impl<W: Wait> Drop for ReadGrant<'_, W> {
+    fn drop(&mut self) {
+        self.ring.consume(self.place, granules(self.bytes));
+    }
+}
+
+impl<W: Wait> fmt::Debug for WriteGrant<'_, W> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("WriteGrant").field("bytes", &self.bytes).finish_non_exhaustive()
+    }
+}
+
+impl<W: Wait> fmt::Debug for ReadGrant<'_, W> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ReadGrant").field("bytes", &self.bytes).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,154 @@
+//! Where messages are: granules of bytes, and what starts at each. All unsafe code on messages that is not a grant's.
+
+use alloc::boxed::Box;
+#[cfg(loom)]
+use alloc::vec::Vec;
+#[cfg(not(loom))]
+use core::ops::Range;
+use thalweg_sync::atomic::AtomicU32;
+use thalweg_sync::atomic::Ordering::Relaxed;
+use thalweg_sync::cell::Slot;
+#[cfg(not(loom))]
+use thalweg_sync::hint::{Access, touch};
+
+/// Messages start at multiples of so many bytes, and an empty one takes as many.
+pub(super) const GRANULE: usize = 16;
+
+/// How many granules a message of `bytes` bytes takes.
+#[inline(always)]
+pub(super) const fn granules(bytes: usize) -> usize {
+    if bytes == 0 { 1 } else { bytes.div_ceil(GRANULE) }
+}
+
+#[derive(Debug)]
+#[repr(C, align(16))]
+struct Granule([u8; GRANULE]);
+
+/// What starts at a granule.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Header {
+    /// A message of so many bytes.
+    Message(usize),
+    /// So many granules without a message.
+    Skip(usize),
+}
+
+impl Header {
+    /// Set in a header of granules without a message.
+    const SKIP: u32 = 1 << 31;
+
+    #[inline(always)]
+    fn pack(self) -> u32 {
+        match self {
+            Self::Message(bytes) => bytes as u32,
+            Self::Skip(granules) => granules as u32 | Self::SKIP,
+        }
+    }
+
+    #[inline(always)]
+    fn unpack(bits: u32) -> Self {
+        let number = (bits & !Self::SKIP) as usize;
+        if bits & Self::SKIP == 0 { Self::Message(number) } else { Self::Skip(number) }
+    }
+
+    /// How many granules it stands for.
+    #[inline(always)]
+    pub(super) fn granules(self) -> usize {
+        match self {
+            Self::Message(bytes) => granules(bytes),
+            Self::Skip(granules) => granules,
+        }
+    }
+}
+
+/// The memory of all blocks.
+///
+/// Headers have a place of their own, one for each granule: a consumer that was overtaken may read one that is being written. Beside
+/// the bytes of messages, which are no atomics, that would be a data race.
+#[derive(Debug)]
+pub(super) struct Memory {
+    headers: Box<[AtomicU32]>,
+    granules: Box<[Slot<Granule>]>,
+}
+
+impl Memory {
+    /// So many granules, all zero.
+    pub(super) fn new(granules: usize) -> Self {
+        Self {
+            headers: (0..granules).map(|_| AtomicU32::new(0)).collect(),
+            granules: (0..granules).map(|_| Slot::new(Granule([0; GRANULE]))).collect(),
+        }
+    }
+
+    /// What starts at `granule`, which may be out of date if that was taken meanwhile.
+    #[inline(always)]
+    pub(super) fn header(&self, granule: usize) -> Header {
+        // Relaxed: (bytes.9) orders it, unless it is out of date, and then what was read is not used (V3).
+        Header::unpack(self.headers[granule].load(Relaxed))
+    }
+
+    /// Notes what starts at `granule`.
+    #[inline(always)]
+    pub(super) fn note(&self, granule: usize, header: Header) {
+        // Relaxed: consumers read it after (bytes.8).
+        self.headers[granule].store(header.pack(), Relaxed);
+    }
+
+    /// The granules as memory. An engine sees `bytes` bytes as touched.
+    #[cfg(not(loom))]
+    #[inline]
+    #[track_caller]
+    pub(super) fn bytes(&self, granules: Range<usize>, bytes: usize, access: Access) -> *mut u8 {
+        let slots = &self.granules[granules];
+        touch(slots.as_ptr().cast(), bytes, access);
+        // A slot is transparent, and shared writing through this pointer is what it is for.
+        slots.as_ptr().cast::<u8>().cast_mut()
+    }
+
+    /// Copies `message` to the granules from `granule` on.
+    ///
+    /// # Safety
+    ///
+    /// The caller has allocated as many as it takes, and not committed them (V2).
+    #[inline]
+    pub(super) unsafe fn write(&self, granule: usize, message: &[u8]) {
+        #[cfg(not(loom))]
+        {
+            let to = self.bytes(granule..granule + granules(message.len()), message.len(), Access::Write);
+            // SAFETY: the granules are the caller's alone, and have room for the message.
+            unsafe { core::ptr::copy_nonoverlapping(message.as_ptr(), to, message.len()) };
+        }
+        #[cfg(loom)]
+        for (slot, part) in self.granules[granule..].iter().zip(message.chunks(GRANULE)) {
+            // SAFETY: the granules are the caller's alone.
+            slot.with_mut(|to| unsafe { (&mut (*to).0)[..part.len()].copy_from_slice(part) });
+        }
+    }
+
+    /// Copies the message of `bytes` bytes from `granule` on to the end of `into`.
+    ///
+    /// # Safety
+    ///
+    /// The caller has taken it, and not given it back (V2).
+    #[cfg(loom)]
+    pub(super) unsafe fn read(&self, granule: usize, bytes: usize, into: &mut Vec<u8>) {
+        let end = into.len() + bytes;
+        for slot in &self.granules[granule..granule + granules(bytes)] {
+            // SAFETY: nobody writes the granules meanwhile.
+            slot.with(|from| unsafe { into.extend_from_slice(&(&(*from).0)[..GRANULE.min(end - into.len())]) });
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn headers_say_what_was_noted() {
+        for header in [Header::Message(0), Header::Message(1 << 30), Header::Skip(1), Header::Skip(1 << 26)] {
+            assert_eq!(Header::unpack(header.pack()), header);
+        }
+        assert_eq!([0, 1, 16, 17, 4096].map(granules), [1, 1, 1, 2, 256]);
+    }
+}

@@ -1,0 +1,135 @@
+//! BBQ for messages of any size: bytes, written and read in place.
+//!
+//! | | |
+//! |---|---|
+//! | order | FIFO, linearizable, refusals one by one ([crate page](crate#what-is-promised)) |
+//! | who | any number of producers and consumers; handles are `Clone` and their methods take `&self` |
+//! | items | messages of 0 bytes up to a block's; each starts at a multiple of 16 and lies in one piece |
+//! | progress | deadlock-free, not lock-free: `Busy` while another operation on the block is half-way |
+//! | cost | a push: one `fetch_add` to allocate, one to commit, whatever the size. A pop: one compare-and-exchange and one `fetch_add` |
+//!
+//! ```
+//! # #[cfg(not(loom))] {
+//! use thalweg_queue::bbq::bytes;
+//!
+//! let (tx, rx) = bytes::bytes(4, 1024)?;
+//! let mut grant = tx.reserve(5)?; // these five bytes are in the queue already
+//! grant.copy_from_slice(b"hello");
+//! grant.commit();
+//! tx.try_push(b"")?;
+//!
+//! assert_eq!(&*rx.readable()?, b"hello"); // read in place, and given back when it is dropped
+//! assert_eq!(&*rx.readable()?, b"");
+//! # }
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! From J. Wang et al., *BBQ: A Block-based Bounded Queue for Exchanging Data and Profiling*, USENIX ATC 2022, and section 2.4.4 of
+//! the thesis: cursors count space instead of entries, here in granules of 16 bytes, and whoever goes over the edge of a block makes
+//! what is left of it an entry without a message. Different from the paper:
+//!
+//! - Sizes are in a table of their own, a word of four bytes for each granule, not in front of the message. A consumer that was
+//!   overtaken may read a size while its place is written again; as an atomic it is out of date, and not taken; among the bytes of a
+//!   message it would be a data race.
+//! - A consumer that takes the rest of a block adds its size to `consumed`. As printed it sets `consumed` to the end, and so frees the
+//!   block under those who are still reading in it (errata E6).
+//! - An empty message is a message: the rest of a block has a mark of its own, not size zero.
+//! - A message that does not fit ends the block only when the next one can be begun. As printed each attempt on a full queue throws the
+//!   rest of a block away, where smaller messages would still fit.
+//! - One cursor says what consumers take next, a block and an offset in one word, in place of a head and a `reserved` for each
+//!   block; producers reset `consumed` when they begin a block.
+//! - Rounds begin by an exact exchange instead of MAX, so they may wrap; consumers ask producers to tell how far everything is
+//!   committed, as in [`bbq::shared`](super::shared()).
+//!
+//! # Grants
+//!
+//! [`Producer::reserve`] gives the bytes of a message to be written, [`Consumer::readable`] those of the oldest one to be read. A
+//! message that is written shorter than it was reserved is committed by [`WriteGrant::commit_first`]. A write grant that is dropped,
+//! also by a panic, leaves no message. A thread may have several grants; what is behind a write grant is not seen before it ends, and
+//! a block with a read grant is not written again. One that is leaked (`mem::forget`) stops the queue for good when its turn comes.
+//!
+//! # What the answers mean
+//!
+//! Each takes effect at one instant between call and return:
+//!
+//! | answer | at that instant |
+//! |---|---|
+//! | a push: `Ok` | the message is at the end of the queue; with a grant, that is its place, and it can be popped when it is committed |
+//! | a push: `Full` | it did not fit into the rest of the open block, and a message of the next block, or the mark at its end, is waiting for a pop to begin |
+//! | a push: `Busy` | the same, but all messages of the next block are taken, and some are still being read |
+//! | a push: `TooLarge` | it never fits: it has more bytes than a block |
+//! | a pop: `Ok` | the message was at the front |
+//! | a pop: `Empty` | no message was in the queue |
+//! | a pop: `Busy` | a push into the oldest block was half-way, and no message was told to be before it |
+//! | either: `Closed` | no handle of the other side is left, and for a pop no message |
+//!
+//! # Invariants
+//!
+//! - **V1** `consumed ≤ committed ≤ allocated`, in one round of a block, in granules; only `allocated` may run past the end, by a
+//!   message per thread. A round begins when the one before is fully consumed. Counts are reset before `allocated`, and `phead` moves
+//!   after all three.
+//! - **V2** A granule goes once to a producer, whose `fetch_add` returned it, and after its commit once to a consumer, whose exchange
+//!   moved `next` past it; both only together with the whole message. Until the commit, or until it is given back, it is theirs alone.
+//! - **V3** `next` is the start of a message, or of the rest of a block, or of a block. It moves only by an exchange from the very place
+//!   at which a header was read, and each place is left once; a block is written again only after it was left. So an exchange that
+//!   succeeds has read the right header.
+//! - **V4** Of the producers that go over the edge of a block, one began before it: that one passes over the rest.
+//! - **V5** `ready`, in its round, points: every granule before it is committed.
+
+mod consumer;
+mod error;
+#[cfg(not(loom))]
+mod grant;
+mod memory;
+mod producer;
+mod ring;
+
+pub use consumer::Consumer;
+pub use error::{PushBytesError, PushBytesTimeoutError};
+#[cfg(not(loom))]
+pub use grant::{RawGrant, ReadGrant, WriteGrant};
+pub use producer::Producer;
+
+use crate::wait::{Wait, Yield};
+use crate::{BuildError, TryPopError};
+use ring::Ring;
+use thalweg_sync::sync::Arc;
+
+/// Both ends of a queue.
+pub type Ends<W = Yield> = (Producer<W>, Consumer<W>);
+
+/// A queue of `blocks` blocks of `block_bytes` bytes each, rounded up to a multiple of 16.
+///
+/// `blocks` must be a power of two and at least 2, `block_bytes` at least 1 and at most 1 GiB: that of the largest message. On average
+/// half a message is left over at the end of each block, so a block should have room for several.
+///
+/// Memory: the blocks, four bytes for each 16 of them, and 256 bytes per block.
+pub fn bytes(blocks: usize, block_bytes: usize) -> Result<Ends, BuildError> {
+    with_wait(blocks, block_bytes, Yield)
+}
+
+/// As [`bytes()`], with ends that [wait](crate::wait) by `wait`.
+///
+/// ```
+/// use thalweg_queue::{Park, bbq::bytes};
+///
+/// let (tx, rx) = bytes::with_wait(2, 64, Park::new())?;
+/// let consumer = std::thread::spawn(move || {
+///     let mut message = Vec::new();
+///     rx.pop(&mut message).map(|_| message) // sleeps until the push
+/// });
+/// tx.push(b"hello")?;
+/// assert_eq!(consumer.join().unwrap()?, b"hello");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn with_wait<W: Wait>(blocks: usize, block_bytes: usize, wait: W) -> Result<Ends<W>, BuildError> {
+    bytes_from(0, blocks, block_bytes, wait)
+}
+
+/// As [`with_wait`], but the count of blocks starts at `head` instead of 0: a queue that is old already, so that tests reach the
+/// wrap of its counters.
+#[doc(hidden)]
+pub fn bytes_from<W: Wait>(head: u64, blocks: usize, block_bytes: usize, wait: W) -> Result<Ends<W>, BuildError> {
+    let ring = Arc::new(Ring::new(head, blocks, block_bytes, wait)?);
+    Ok((Producer::new(ring.clone()), Consumer::new(ring)))
+}

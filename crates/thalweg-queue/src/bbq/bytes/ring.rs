@@ -1,0 +1,402 @@
+//! The cursors of the blocks, and the walk from block to block.
+
+use super::super::handles::Handles;
+use super::super::place::{Place, Shape};
+use super::memory::{GRANULE, Header, Memory, granules};
+use super::{PushBytesError, TryPopError};
+use crate::BuildError;
+use crate::edges::edge;
+use crate::wait::{Side, Wait};
+use alloc::boxed::Box;
+use thalweg_sync::CachePadded;
+use thalweg_sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
+use thalweg_sync::atomic::{AtomicBool, AtomicU64};
+
+/// What all ends share. Invariants V1 to V5 are in the module's documentation.
+#[derive(Debug)]
+pub(super) struct Ring<W: Wait> {
+    pub(super) shape: Shape,
+    blocks: Box<[Block]>,
+    pub(super) memory: Memory,
+    /// The block that producers fill: at times behind, never ahead.
+    phead: CachePadded<AtomicU64>,
+    /// The next granule to give to a consumer.
+    next: CachePadded<AtomicU64>,
+    pub(super) handles: CachePadded<Handles>,
+    pub(super) wait: W,
+}
+
+/// The cursors of a block, in granules.
+#[derive(Debug)]
+struct Block {
+    producers: CachePadded<Producers>,
+    /// How many granules were given back by consumers. Producers read it once per block, and begin its rounds.
+    consumed: CachePadded<AtomicU64>,
+}
+
+/// Written by producers; consumers read them once per message.
+#[derive(Debug)]
+struct Producers {
+    /// The next granule to give to a producer.
+    allocated: AtomicU64,
+    /// How many granules are written, or passed over.
+    committed: AtomicU64,
+    /// All granules before it are written, as a producer has seen. Kept only while it is `wanted`, and else out of date.
+    ready: AtomicU64,
+    /// A consumer has found messages that it could not take since a later push was half-way. False when a round begins.
+    wanted: AtomicBool,
+}
+
+/// Whether a block can be begun.
+enum Room {
+    /// Everything is given back: the round can begin, or has begun.
+    Free,
+    /// Messages of the last round are waiting for a consumer.
+    Full,
+    /// Every message of the last round has its consumer, and some are still reading.
+    Busy,
+}
+
+/// What [`Ring::look`] found.
+enum Look {
+    /// This starts there, and can be taken.
+    Start(Place, Header),
+    /// Nothing is there.
+    Empty,
+    /// A granule of the block of this place is allocated and not committed, and no message can be told to have all before it
+    /// committed.
+    Busy(Place),
+}
+
+impl<W: Wait> Ring<W> {
+    /// An empty ring that starts at the block number `head`.
+    pub(super) fn new(head: u64, blocks: usize, block_bytes: usize, wait: W) -> Result<Self, BuildError> {
+        let memory = isize::MAX as usize / 2 / blocks.max(1);
+        BuildError::check("block_bytes", block_bytes, 1, memory.min(1 << 30))?;
+        let entries = granules(block_bytes);
+        let shape = Shape::new(blocks, entries, entries)?;
+        let first = shape.block(head);
+        let blocks = (0..blocks).map(|index| {
+            // In ring order from the first block, which is open; the others have just ended their last round.
+            let ahead = index.wrapping_sub(shape.index(first)) & (blocks - 1);
+            let at = match ahead {
+                0 => first,
+                _ => shape.end(shape.before(shape.after(first, ahead), blocks)),
+            };
+            let cursor = || AtomicU64::new(at.0);
+            let (allocated, committed, ready) = (cursor(), cursor(), cursor());
+            let producers = CachePadded(Producers { allocated, committed, ready, wanted: AtomicBool::new(false) });
+            Block { producers, consumed: CachePadded(cursor()) }
+        });
+        Ok(Self {
+            shape,
+            blocks: blocks.collect(),
+            memory: Memory::new(shape.capacity()),
+            phead: CachePadded(AtomicU64::new(first.0)),
+            next: CachePadded(AtomicU64::new(first.0)),
+            handles: CachePadded(Handles::new()),
+            wait,
+        })
+    }
+
+    #[inline(always)]
+    fn block(&self, place: Place) -> &Block {
+        &self.blocks[self.shape.index(place)]
+    }
+
+    /// Which granule of the memory `place` is.
+    #[inline(always)]
+    pub(super) fn granule(&self, place: Place) -> usize {
+        self.shape.index(place) * self.shape.entries + self.shape.offset(place)
+    }
+
+    /// How many bytes the largest message has.
+    pub(super) fn max_message(&self) -> usize {
+        self.shape.entries * GRANULE
+    }
+
+    #[inline(always)]
+    fn phead(&self) -> Place {
+        // (bytes.1) Acquire, pairs with (bytes.2): who sees the head sees its block begun. Relaxed would look again and again until
+        // it does.
+        Place(self.phead.load(edge("bytes.1", Acquire)))
+    }
+
+    #[inline(always)]
+    fn allocated(&self, place: Place) -> Place {
+        // (bytes.3) Acquire, pairs with (bytes.7), and with (bytes.4): who sees a later round also sees the head that led to it, so
+        // looking again is enough.
+        Place(self.block(place).producers.allocated.load(edge("bytes.3", Acquire)))
+    }
+
+    /// How many granules are left in the block of an allocation.
+    #[inline(always)]
+    fn free(&self, allocated: Place) -> usize {
+        self.shape.entries.saturating_sub(self.shape.offset(allocated))
+    }
+
+    /// Granules for a message of `bytes` bytes, to be written and committed.
+    #[inline]
+    pub(super) fn allocate(&self, bytes: usize) -> Result<Place, PushBytesError> {
+        if self.handles.consumers_gone() {
+            return Err(PushBytesError::Closed);
+        }
+        if bytes > self.max_message() {
+            return Err(PushBytesError::TooLarge { bytes, max: self.max_message() });
+        }
+        let count = granules(bytes);
+        loop {
+            let head = self.phead();
+            // It looks before it adds, so each thread runs past the end at most once a round.
+            let allocated = self.allocated(head);
+            if !self.shape.in_one_block(allocated, head) {
+                continue;
+            }
+            let free = self.free(allocated);
+            // What does not fit ends the block. Not before there is another one: smaller messages may still fit.
+            if count > free {
+                match self.room(self.shape.after(head, 1)) {
+                    Room::Free if free > 0 => {}
+                    Room::Free => {
+                        self.begin(head);
+                        continue;
+                    }
+                    Room::Full if self.pass_over() => continue,
+                    Room::Full => return Err(PushBytesError::Full),
+                    Room::Busy => return Err(PushBytesError::Busy),
+                }
+            }
+            // (bytes.7) Acquire, pairs with (bytes.4): the consumers of the last round have read the granules before we write them.
+            // Release, pairs with (bytes.3): who finds the block done also sees what we popped before, else it could call a queue
+            // full that never was.
+            //
+            // The round may have changed since we looked: then these are granules of the later round, every bit as good.
+            let order = edge("bytes.7", AcqRel);
+            let place = Place(self.block(head).producers.allocated.fetch_add(count as u64, order));
+            match self.free(place) {
+                free if count <= free => return Ok(place),
+                0 => {}
+                // We are the one that went over the edge (V4): what is left is no message.
+                free => {
+                    self.commit(place, Header::Skip(free), free);
+                    while self.pass_over() {}
+                }
+            }
+        }
+    }
+
+    /// Lets consumers see what starts at `place`, which is written, and what else there is in the next `count` granules.
+    #[inline]
+    pub(super) fn commit(&self, place: Place, header: Header, count: usize) {
+        let producers = &self.block(place).producers;
+        self.memory.note(self.granule(place), header);
+        let count = count as u64;
+        // (bytes.8) Release, pairs with (bytes.9): who reads this count or a later one (a chain of `fetch_add` is one release
+        // sequence) sees the message and its header. Acquire, for `tell`: it passes on what was committed before.
+        let before = producers.committed.fetch_add(count, edge("bytes.8", AcqRel));
+        // Relaxed: a hint. Who misses it leaves it to the next commit.
+        if producers.wanted.load(Relaxed) {
+            self.tell(Place(before + count));
+        }
+        self.wait.ring(Side::Items, 1, || true);
+    }
+
+    /// Tells consumers that everything before `committed` is written, if no push is half-way.
+    #[cold]
+    fn tell(&self, committed: Place) {
+        let producers = &self.block(committed).producers;
+        // Relaxed: our commit put us after every allocation that led to it, so this reads at least those. If it reads exactly as
+        // many, they are the first granules of the block and all are committed.
+        if Place(producers.allocated.load(Relaxed)) != committed {
+            return;
+        }
+        let mut ready = producers.ready.load(Relaxed);
+        while Place(ready).is_before(committed) {
+            // (bytes.10) Release, pairs with (bytes.11): what was committed before comes along, by (bytes.8).
+            match producers.ready.compare_exchange_weak(ready, committed.0, edge("bytes.10", Release), Relaxed) {
+                Ok(_) => return,
+                Err(now) => ready = now,
+            }
+        }
+    }
+
+    /// Whether the round of the block at `start` can begin. Writes nothing.
+    #[inline]
+    fn room(&self, start: Place) -> Room {
+        let last = self.shape.before(start, self.shape.blocks);
+        // (bytes.12) Acquire, pairs with (bytes.16): everything was read, and (bytes.4) passes that on to the writers.
+        let consumed = Place(self.block(start).consumed.load(edge("bytes.12", Acquire)));
+        if !consumed.is_before(self.shape.end(last)) {
+            return Room::Free;
+        }
+        // Relaxed: it only tells two reasons for the same refusal apart.
+        let next = Place(self.next.load(Relaxed));
+        if next.is_before(self.shape.after(last, 1)) { Room::Full } else { Room::Busy }
+    }
+
+    /// Whether a message of `bytes` bytes would find its granules, or be refused for ever. Writes nothing.
+    pub(super) fn may_push(&self, bytes: usize) -> bool {
+        let head = self.phead();
+        let allocated = self.allocated(head);
+        !self.shape.in_one_block(allocated, head)
+            || granules(bytes) <= self.free(allocated)
+            || matches!(self.room(self.shape.after(head, 1)), Room::Free)
+            || matches!(self.look(), Look::Start(_, Header::Skip(_)))
+            || self.handles.consumers_gone()
+    }
+
+    /// Begins the round of the block after the one at `head`, or finishes what another producer has begun. Only after
+    /// [`room`](Self::room) was `Free`, and when the block at `head` is allocated to its end.
+    #[cold]
+    fn begin(&self, head: Place) {
+        let start = self.shape.after(head, 1);
+        let last = self.shape.before(start, self.shape.blocks);
+        let end = self.shape.end(last);
+        let Block { producers, consumed } = self.block(start);
+        // Relaxed: hints. Before anything is told of this round, nothing is.
+        producers.wanted.store(false, Relaxed);
+        producers.ready.store(start.0, Relaxed);
+        // First the counts, then `allocated`: the other way round, one of the new round could be counted in the old one and wiped out.
+        // Failure is Relaxed: somebody else has done it, and it comes before what we do next by coherence.
+        //
+        // Relaxed: what consumers add comes after (bytes.4), and an exchange leaves the release sequences of (bytes.16) unbroken.
+        let _ = consumed.compare_exchange(end.0, start.0, Relaxed, Relaxed);
+        // (bytes.13) Release, pairs with (bytes.9): a consumer that sees the later round also sees that this one was taken, so
+        // looking again is enough.
+        let _ = producers.committed.compare_exchange(end.0, start.0, edge("bytes.13", Release), Relaxed);
+        // Relaxed: only whether it is still the last round matters.
+        let mut allocated = producers.allocated.load(Relaxed);
+        while self.shape.in_one_block(Place(allocated), last) {
+            // (bytes.4) Release, pairs with (bytes.3) and (bytes.7).
+            match producers.allocated.compare_exchange(allocated, start.0, edge("bytes.4", Release), Relaxed) {
+                Ok(_) => break,
+                // Another producer ran past the end meanwhile, or began the round.
+                Err(now) => allocated = now,
+            }
+        }
+        // The head last: ahead of the block's cursors it would let producers skip the block.
+        //
+        // (bytes.2) Release, pairs with (bytes.1). Failure is Relaxed: somebody else has moved it.
+        let _ = self.phead.compare_exchange(head.0, start.0, edge("bytes.2", Release), Relaxed);
+    }
+
+    /// Takes the oldest message: where it is, and how many bytes it has. To be given back by [`consume`](Self::consume).
+    #[inline]
+    pub(super) fn take(&self) -> Result<(Place, usize), TryPopError> {
+        loop {
+            match self.look() {
+                Look::Start(place, header) if self.leave(place, header.granules()) => match header {
+                    Header::Message(bytes) => {
+                        let forward = Place(place.0 + header.granules() as u64);
+                        // What is behind it may be out of date, and is looked at again.
+                        if self.shape.offset(forward) < self.shape.entries
+                            && let Header::Skip(_) = self.memory.header(self.granule(forward))
+                        {
+                            while self.pass_over() {}
+                        }
+                        return Ok((place, bytes));
+                    }
+                    Header::Skip(count) => self.consume(place, count),
+                },
+                Look::Start(..) => {}
+                Look::Empty => return Err(TryPopError::Empty),
+                Look::Busy(place) => {
+                    let wanted = &self.block(place).producers.wanted;
+                    // Relaxed: a hint. Looked at first, so that waiting consumers do not write to the producers' line.
+                    if !wanted.load(Relaxed) {
+                        wanted.store(true, Relaxed);
+                    }
+                    return Err(TryPopError::Busy);
+                }
+            }
+        }
+    }
+
+    /// Moves on from what starts at `place` and has `count` granules. False if somebody else has.
+    ///
+    /// The count may be out of date, and then somebody else has (V3).
+    #[inline(always)]
+    fn leave(&self, place: Place, count: usize) -> bool {
+        let forward = self.shape.forward(place, count);
+        // (bytes.15) Release, pairs with (bytes.14). Failure is Relaxed: we look again.
+        self.next.compare_exchange(place.0, forward.0, edge("bytes.15", Release), Relaxed).is_ok()
+    }
+
+    /// Takes the granules without a message at the front, if there are such. True if there were: then it is worthwhile to look again.
+    ///
+    /// Not left to the next pop: a block in which nothing else is left can be begun at once.
+    #[cold]
+    fn pass_over(&self) -> bool {
+        match self.look() {
+            Look::Start(place, header @ Header::Skip(count)) => {
+                if self.leave(place, header.granules()) {
+                    // Added, not set: others may still be reading in this block (errata E6).
+                    self.consume(place, count);
+                }
+                true
+            }
+            _ => false,
+        }
+    }
+
+    /// What a pop can do. Writes nothing; looks again when `next` was out of date, which means that others got on.
+    #[inline]
+    fn look(&self) -> Look {
+        loop {
+            // (bytes.14) Acquire, pairs with (bytes.15): who finds that messages were taken also sees what those who took them had
+            // seen and pushed before, else it could call a queue empty that never was.
+            let next = Place(self.next.load(edge("bytes.14", Acquire)));
+            let producers = &self.block(next).producers;
+            // (bytes.9) Acquire, pairs with (bytes.8) and (bytes.13).
+            let committed = Place(producers.committed.load(edge("bytes.9", Acquire)));
+            if !self.shape.in_one_block(committed, next) {
+                // Before its round, the block was not begun, and there is nothing behind it.
+                if committed.is_before(next) {
+                    return Look::Empty;
+                }
+                continue;
+            }
+            let mut count = self.shape.offset(committed);
+            if count < self.shape.entries {
+                // Relaxed: (bytes.9) put us after every allocation that led to `committed`, so this reads at least those. If it
+                // reads exactly as many, they are the first `count` granules and all are committed; a newer number only refuses.
+                //
+                // Also if nothing is left to take: behind a push that is half-way to the block's last granule, pushes into the
+                // next block may have ended.
+                if Place(producers.allocated.load(Relaxed)) != committed {
+                    count = self.ready(next);
+                    if self.shape.offset(next) >= count {
+                        return Look::Busy(next);
+                    }
+                }
+            }
+            if self.shape.offset(next) >= count {
+                return Look::Empty;
+            }
+            return Look::Start(next, self.memory.header(self.granule(next)));
+        }
+    }
+
+    /// Whether a pop would do anything but find nothing. Writes nothing.
+    pub(super) fn may_pop(&self) -> bool {
+        matches!(self.look(), Look::Start(..)) || self.handles.producers_gone()
+    }
+
+    /// How many granules of the block of `place` are told to be written, while a push is half-way.
+    #[cold]
+    fn ready(&self, place: Place) -> usize {
+        // (bytes.11) Acquire, pairs with (bytes.10): they are written. Relaxed would hand out unwritten ones.
+        let ready = Place(self.block(place).producers.ready.load(edge("bytes.11", Acquire)));
+        if self.shape.in_one_block(ready, place) { self.shape.offset(ready) } else { 0 }
+    }
+
+    /// Gives back `count` granules from `place` on, which were taken.
+    #[inline]
+    pub(super) fn consume(&self, place: Place, count: usize) {
+        // (bytes.16) Release, pairs with (bytes.12): the reads come before the granules' next writes.
+        let before = self.block(place).consumed.fetch_add(count as u64, edge("bytes.16", Release));
+        if self.shape.offset(Place(before)) + count == self.shape.entries {
+            self.wait.ring(Side::Room, self.shape.entries, || true);
+        }
+    }
+}
