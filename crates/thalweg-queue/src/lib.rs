@@ -9,7 +9,8 @@
 //! | many threads that take, work and push in the order of what they took; windows that slide | [`ticketed`](mod@ticketed) | order does not matter: its reservations cost more than a push and a pop |
 //! | few threads on each side, all busy, and one number divides the other | [`mesh`](mod@mesh) | the order between producers matters, or items should go to whoever is free |
 //! | any number of either, or items of any kind | [`bbq::shared`], or [`bbq::with_capacity`] to have the block count chosen | a thread may be killed or suspended for ever in the middle of a call: others would wait for it |
-//! | the same, and what is old may be lost: traces, samples, state to be shown | [`bbq::drop_old`](mod@bbq::drop_old): never full, as a push overwrites the oldest block | every item counts, or items own something: they are bytes |
+//! | any number of either, and messages of any size, to be written and read in place | [`bbq::bytes`](mod@bbq::bytes) | all have one size, or own something: they are bytes |
+//! | any number of either, and what is old may be lost: traces, samples, state to be shown | [`bbq::drop_old`](mod@bbq::drop_old): never full, as a push overwrites the oldest block | every item counts, or items own something: they are bytes |
 //! | many of either, and order matters little | [`cnq::cnq()`]: k-FIFO, and threads meet once per capsule instead of once per item | a reader relies on FIFO, or consumers pause without [`flush`](cnq::Consumer::flush) |
 //! | to choose the algorithm, or to build on its steps | [`tube`]: rings as DPDK has them, SCQD, [`faaq`] | you do not know why |
 //! | tasks of one worker, which others may take: it pushes and pops, they steal | [`bwos::lifo()`] for what was pushed last, [`bwos::fifo()`] for what was pushed first | nobody steals: a `Vec` does; or a task must be seen by others the moment it is pushed |

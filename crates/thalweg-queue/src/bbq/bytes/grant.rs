@@ -20,12 +20,24 @@ pub struct WriteGrant<'a, W: Wait> {
     bytes: usize,
 }
 
-/// A grant taken apart, to be carried through code that knows no lifetimes. See [`WriteGrant::into_raw`].
+/// A grant taken apart, to be carried through code that knows no lifetimes: two numbers, of which the second is the size. See
+/// [`WriteGrant::into_raw`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[repr(C)]
 pub struct RawGrant {
     place: u64,
     bytes: usize,
+}
+
+impl From<RawGrant> for (u64, usize) {
+    fn from(raw: RawGrant) -> Self {
+        (raw.place, raw.bytes)
+    }
+}
+
+impl From<(u64, usize)> for RawGrant {
+    fn from((place, bytes): (u64, usize)) -> Self {
+        Self { place, bytes }
+    }
 }
 
 impl<'a, W: Wait> WriteGrant<'a, W> {
