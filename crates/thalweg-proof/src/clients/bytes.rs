@@ -21,7 +21,7 @@ impl Tx for Producer {
         let mut message = [0; 32];
         message[..8].copy_from_slice(&number.to_le_bytes());
         message[8..16].copy_from_slice(&complement.to_le_bytes());
-        let bytes = if number % 2 == 0 { 16 } else { 32 };
+        let bytes = if number.is_multiple_of(2) { 16 } else { 32 };
         self.0.try_push(&message[..bytes]).map_err(|refused| match refused {
             PushBytesError::Full => TryPushError::Full(item),
             PushBytesError::Busy => TryPushError::Busy(item),
@@ -36,7 +36,7 @@ impl Rx for Consumer {
         let bytes = self.0.try_pop(&mut message)?;
         let word = |at: usize| u64::from_le_bytes(message[at..at + 8].try_into().expect("eight bytes"));
         let item = Pair([word(0), word(8)]);
-        assert_eq!(bytes, if item.number() % 2 == 0 { 16 } else { 32 }, "a frame of another message");
+        assert_eq!(bytes, if item.number().is_multiple_of(2) { 16 } else { 32 }, "a frame of another message");
         Ok(item)
     }
 }
