@@ -182,6 +182,10 @@ unsafe impl Engine for World {
         }
     }
 
+    fn choose(&self, of: usize, _at: Site) -> usize {
+        self.state().schedule.random().below(of as u64) as usize
+    }
+
     fn yield_now(&self, at: Site) {
         if let Err(ending) = self.point(Action::Yield, at, true) {
             self.end(ending);

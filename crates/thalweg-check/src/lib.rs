@@ -1,4 +1,4 @@
-//! Engines that watch thalweg's concurrent code.
+//! Engines that watch concurrent code: every execution of a small client, or many schedules of a large one.
 //!
 //! Code that goes through [`thalweg_sync`] can be run by an engine instead of the machine. This crate has two. Both
 //! run a *client*: an ordinary closure that starts threads.
@@ -8,63 +8,155 @@
 //! | a proof for a small client, orderings included | [`Check`] | every execution that Rust's memory model allows, each once |
 //! | evidence for a large one | [`Fuzz`] | one sequentially consistent schedule per seed |
 //!
-//! # The model checker
+//! # The first check, in ten minutes
 //!
-//! A spin lock: broken, repaired, and weakened as far as it goes.
+//! The code under test takes its atomics, cells and waiting from the facade; natively that is the standard library,
+//! inlined. The checker is for tests only:
+//!
+//! ```toml
+//! [dependencies]
+//! thalweg-sync = "0.1"
+//!
+//! [dev-dependencies]
+//! thalweg-check = "0.1"
+//! ```
+//!
+//! A spin lock goes into `src/lib.rs`. Its orderings are parameters here, so that they can be tried; a lock of yours
+//! would have them in place.
 //!
 //! ```
-//! use thalweg_check::{Check, Rule};
-//! use thalweg_sync::atomic::{AtomicBool, Ordering::{self, *}};
-//! use thalweg_sync::{cell::Slot, spin, sync::Arc, thread};
+//! use thalweg_sync::atomic::{AtomicBool, Ordering, Ordering::Relaxed};
+//! use thalweg_sync::{cell::Slot, spin};
 //!
-//! struct Counter {
+//! /// A number that one thread at a time can change.
+//! pub struct Locked {
 //!     taken: AtomicBool,
-//!     count: Slot<u32>,
+//!     number: Slot<u32>, // an `UnsafeCell` whose accesses are watched
 //! }
 //!
-//! /// Two threads count under the lock, with these orderings to take it and to give it back.
+//! // SAFETY: `number` is accessed only by who has set `taken`.
+//! unsafe impl Sync for Locked {}
+//!
+//! impl Locked {
+//!     pub fn new() -> Self {
+//!         Self { taken: AtomicBool::new(false), number: Slot::new(0) }
+//!     }
+//!
+//!     pub fn add(&self, take: Ordering, give_back: Ordering) -> u32 {
+//!         // Waiting is `spin::until`: the attempt is repeated when something that it read has changed.
+//!         spin::until(|| self.taken.compare_exchange(false, true, take, Relaxed).ok());
+//!         // SAFETY: we have set `taken`.
+//!         let number = self.number.with_mut(|number| unsafe {
+//!             *number += 1;
+//!             *number
+//!         });
+//!         self.taken.store(false, give_back);
+//!         number
+//!     }
+//! }
+//! ```
+//!
+//! And the check into `tests/lock.rs`. All that a client uses is made inside it, as each execution begins anew.
+//!
+//! ```
+//! # use thalweg_sync::atomic::AtomicBool;
+//! # use thalweg_sync::{cell::Slot, spin};
+//! # pub struct Locked { taken: AtomicBool, number: Slot<u32> }
+//! # unsafe impl Sync for Locked {}
+//! # impl Locked {
+//! #     pub fn new() -> Self { Self { taken: AtomicBool::new(false), number: Slot::new(0) } }
+//! #     pub fn add(&self, take: Ordering, give_back: Ordering) -> u32 {
+//! #         spin::until(|| self.taken.compare_exchange(false, true, take, Ordering::Relaxed).ok());
+//! #         let number = self.number.with_mut(|number| unsafe { *number += 1; *number });
+//! #         self.taken.store(false, give_back);
+//! #         number
+//! #     }
+//! # }
+//! # /*
+//! use my_lock::Locked; // your crate
+//! # */
+//! use thalweg_check::{Check, Rule};
+//! use thalweg_sync::atomic::Ordering::{self, *};
+//! use thalweg_sync::{sync::Arc, thread};
+//!
+//! /// Two threads add under the lock, with these orderings to take it and to give it back.
 //! fn client(take: Ordering, give_back: Ordering) -> impl Fn() + Send + Sync {
 //!     move || {
-//!         let shared = Arc::new(Counter { taken: AtomicBool::new(false), count: Slot::new(0) });
-//!         let threads = [(); 2].map(|()| {
-//!             let shared = shared.clone();
-//!             thread::spawn(move || {
-//!                 spin::until(|| shared.taken.compare_exchange(false, true, take, Relaxed).ok());
-//!                 // SAFETY: we have the lock.
-//!                 shared.count.with_mut(|count| unsafe { *count += 1 });
-//!                 shared.taken.store(false, give_back);
-//!             })
+//!         let locked = Arc::new(Locked::new());
+//!         let other = thread::spawn({
+//!             let locked = locked.clone();
+//!             move || locked.add(take, give_back)
 //!         });
-//!         threads.into_iter().for_each(|thread| thread.join().unwrap());
-//!         // SAFETY: the threads have ended.
-//!         assert_eq!(shared.count.with(|count| unsafe { *count }), 2);
+//!         let here = locked.add(take, give_back);
+//!         assert_eq!(here + other.join().unwrap(), 1 + 2);
 //!     }
 //! }
 //!
-//! // Broken: nothing orders the two counts. `check` would panic with what is an error here; print it and see.
-//! let violation = Check::new().run(client(Relaxed, Relaxed)).unwrap_err();
-//! assert!(matches!(violation.rule(), Rule::Race { .. }));
-//! // Repaired: every execution is right, and there are two, however long a thread waits.
-//! let explored = Check::new().check(client(SeqCst, SeqCst));
-//! assert_eq!(explored.complete, 2);
-//! // Weakened as far as it goes: these will do, and with less it is broken again.
-//! Check::new().check(client(Acquire, Release));
-//! assert!(Check::new().run(client(Relaxed, Release)).is_err());
-//! assert!(Check::new().run(client(Acquire, Relaxed)).is_err());
+//! # /*
+//! #[test]
+//! # */
+//! fn the_lock_excludes() {
+//!     // Broken: nothing orders the two additions. `check` in place of `run` would panic and print it.
+//!     let violation = Check::new().run(client(Relaxed, Relaxed)).unwrap_err();
+//!     println!("{violation}");
+//!     assert!(matches!(violation.rule(), Rule::Race { .. }));
+//!     // Repaired: every execution is right. There are two, as either thread may be first, however long the other waits.
+//!     let explored = Check::new().check(client(SeqCst, SeqCst));
+//!     assert_eq!(explored.complete, 2);
+//!     // Weakened as far as it goes: this will do, and with less it is broken again.
+//!     Check::new().check(client(Acquire, Release));
+//!     assert!(Check::new().run(client(Relaxed, Release)).is_err());
+//!     assert!(Check::new().run(client(Acquire, Relaxed)).is_err());
+//! }
+//! # the_lock_excludes();
 //! ```
 //!
-//! All of it is made inside the client, so that each execution begins anew. A client is small: a few operations per
-//! thread, as executions multiply.
+//! `cargo test -- --nocapture` shows what is broken: the two accesses, every event of the execution with what it read
+//! and from where, and a line of text by which [`Check::replay`] runs it alone, under a debugger.
+//!
+//! ```text
+//! data race: thread 0 writes at src/lib.rs:22:34, thread 1 writes at src/lib.rs:22:34, and nothing orders the two
+//! after 0 complete executions, in this one:
+//! thread 0
+//!   0.0    start thread 1                                 relaxed  tests/lock.rs:10:21
+//!   0.1    update reads #0 = 0 from initial               relaxed  src/lib.rs:20:35
+//!   0.2    update writes #0 := 1                          relaxed  src/lib.rs:20:35
+//!   0.3    write #0 := 0                                  relaxed  src/lib.rs:26:20
+//! thread 1, started by 0.0
+//!   1.0    update reads #0 = 0 from 0.3                   relaxed  src/lib.rs:20:35
+//!   1.1    update writes #0 := 1                          relaxed  src/lib.rs:20:35
+//! #0 is first used at src/lib.rs:20:35; mo: initial < 0.2 < 0.3 < 1.1
+//! to run it alone: Check::replay("-,i,w1,w2;0.3,w3", client)
+//! ```
+//!
+//! # The model checker
+//!
+//! A client is small: a few operations per thread, as executions multiply. Try a few operations and then drain; threads
+//! that wait for each other have a hundred times as many executions, and find no more.
+//!
+//! | you want | take |
+//! |---|---|
+//! | to say what a result has to be | assertions in the client; [`Check::on_complete`] for the whole execution |
+//! | a queue, a stack, a deque to be linearizable | [`Check::linearizable`] with a specification from [`history`] |
+//! | input that may be anything | [`choose`]; [`assume`] gives up what is of no interest |
+//! | to know how long it will take | [`Check::estimate`], [`Check::on_progress`] |
+//! | all cores | [`Check::threads`] |
+//! | use after free, double free, leaks | [`Heap`] as the program's allocator, [`Check::leaks`] |
+//! | a weak compare-exchange that fails without a reason | [`Check::spurious`] |
+//! | a few lines of a litmus test instead of Rust | [`litmus`] |
+//! | a picture | [`ExecutionGraph::dot`] |
 //!
 //! - Two executions differ in an event, in what a read reads, in the modification order of two writes, or in who drops
-//!   an `Arc` last; so three threads that add to a counter have 6. An execution counts as complete when every thread has ended.
-//! - A failing compare-exchange may read an old value, and a weak one may fail without a reason
-//!   ([`Check::spurious`]).
-//! - [`spin::until`](thalweg_sync::spin::until) is explored once per outcome. Any other loop that waits has no end, and
-//!   is reported at [`Check::max_events`].
-//! - A violation prints the execution, event by event, and a line of text by which [`Check::replay`] runs it alone.
-//! - Memory that is accessed after it was freed, freed twice, or not freed is seen if [`Heap`] is the program's
-//!   allocator.
+//!   an `Arc` last; so three threads that add to a counter have 6. An execution counts as complete when every thread has
+//!   ended.
+//! - A failing compare-exchange may read an old value.
+//! - [`spin::until`](thalweg_sync::spin::until) is explored once per outcome, and so are locks, condition variables and
+//!   `park`. One that nobody ends is a violation. Any other loop that waits has no end, and is reported at
+//!   [`Check::max_events`]; one without any operation of the facade hangs.
+//! - A `wait_timeout` or `park_timeout` may be over at any time.
+//! - A client that depends on anything but its reads (a static, a clock, the order of a hash map) is found out where
+//!   executions begin alike, and reported with what it did both times.
+//! - Memory: a stack of graphs, at most one per event. Histories that were met are kept.
 //! - The order on `SeqCst` events is that of RC11, or of C++20: [`ScAxiom`].
 //! - Not explored: load buffering, which RC11 forbids; accesses of mixed size.
 //!
@@ -144,6 +236,6 @@ pub use failure::{Action, Cause, Failure, Reason, Step, Waiting};
 pub use fuzz::{Fuzz, Summary, replay};
 pub use model::{
     Check, Estimate, Event, EventId, EventKind, ExecutionGraph, Explored, Heap, Mark, Memory, Progress, Rule, ScAxiom,
-    Violation, Wait, assume, mark,
+    Violation, Wait, assume, choose, mark,
 };
 pub use schedule::Strategy;

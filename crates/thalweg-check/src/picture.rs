@@ -118,6 +118,7 @@ fn label(event: &Event<'_>) -> String {
         EventKind::Fence => format!("F.{order}"),
         EventKind::Spawn { thread } => format!("start {thread}"),
         EventKind::Join { thread } => format!("join {thread}"),
+        EventKind::Choose { of } => format!("{} of {of}", event.value()),
         EventKind::Release { last: true } => "last handle".to_owned(),
         EventKind::Release { last: false } => "a handle".to_owned(),
         EventKind::Mark(mark) => format!("{mark:?} {:x}", event.value()),

@@ -22,10 +22,12 @@
 //! | waiting, [`spin::until`](crate::spin::until) | [`Engine::watch`], [`Engine::wait`], [`Engine::unwatch`] | when to try again |
 //! | sleeping, [`park`](crate::park) | [`Engine::park`], [`Engine::unpark`] | when to wake |
 //! | threads | [`Engine::spawn`], [`Engine::join`], [`Engine::yield_now`], [`Engine::pin`] | who runs, and where |
+//! | one of several, [`Condvar::notify_one`](crate::sync::Condvar::notify_one) | [`Engine::choose`] | which |
 //! | time and work | [`Engine::now`], [`Engine::work`] | what time it is |
 //! | instructions for a message device, [`link`](crate::link) | [`Engine::link`] | whether there is one, and what it does |
 //!
-//! Locks need no events of their own: in this world a [`Mutex`](crate::sync::Mutex) is an atomic flag and a wait.
+//! Locks need no events of their own: in this world a [`Mutex`](crate::sync::Mutex) is an atomic flag and a wait, and a
+//! [`Condvar`](crate::sync::Condvar) a list of tokens.
 //!
 //! # Three kinds of engine behind one hook
 //!
@@ -172,6 +174,12 @@ pub unsafe trait Engine {
 
     /// Wakes whoever sleeps on `token`, now or at its next [`park`](Self::park).
     fn unpark(&self, token: usize, at: Site);
+
+    /// One of `of` possibilities, of which the client may not depend on any: a number below `of`.
+    fn choose(&self, of: usize, at: Site) -> usize {
+        let _ = (of, at);
+        0
+    }
 
     /// Lets others run.
     fn yield_now(&self, at: Site);

@@ -45,7 +45,7 @@
 //! | an atomic, a fence | [`atomic`]; [`fence`] where one side runs often and the other rarely |
 //! | memory that a protocol hands from thread to thread | [`cell::Slot`] |
 //! | to wait for something that others do | [`spin::until`], [`spin::hold`]; [`spin::briefly`], then `park::Parker` to sleep |
-//! | a lock, shared ownership | [`sync`] |
+//! | a lock, a condition variable, shared ownership | [`sync`] |
 //! | threads, pinning | `thread` |
 //! | the clock | `time` |
 //! | no false sharing | [`CachePadded`] |

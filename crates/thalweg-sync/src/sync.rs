@@ -1,7 +1,8 @@
 //! Locks and shared ownership.
 //!
-//! [`Arc`], [`Weak`] and [`Mutex`] are the standard library's. With the feature `instrument` they are wrapped, so that
-//! an engine sees handles that are dropped, and threads that wait. Under loom they are loom's, and there is no `Weak`.
+//! [`Arc`], [`Weak`], [`Mutex`] and [`Condvar`] are the standard library's. With the feature `instrument` they are
+//! wrapped, so that an engine sees handles that are dropped, and threads that wait. Under loom they are loom's: there is
+//! no `Weak`, no `Condvar::wait_while`, and no time is ever over in `Condvar::wait_timeout`.
 //! [`OnceLock`] is the standard library's in every world, and no engine sees it.
 //!
 //! ```
@@ -29,6 +30,10 @@ pub use loom::sync::Arc;
 pub use std::sync::{LockResult, OnceLock, PoisonError, TryLockError, TryLockResult};
 
 #[cfg(all(feature = "instrument", not(loom)))]
+mod condvar;
+#[cfg(all(feature = "instrument", not(loom)))]
+pub use condvar::{Condvar, WaitTimeoutResult};
+#[cfg(all(feature = "instrument", not(loom)))]
 mod mutex;
 #[cfg(all(feature = "instrument", not(loom)))]
 pub use mutex::{Mutex, MutexGuard};
@@ -53,3 +58,19 @@ pub type Mutex<T> = loom::sync::Mutex<T>;
 /// Access to what a [`Mutex`] protects, until dropped.
 #[cfg(loom)]
 pub type MutexGuard<'a, T> = loom::sync::MutexGuard<'a, T>;
+
+/// Waits for what a [`Mutex`] protects to change: [`std::sync::Condvar`].
+#[cfg(all(feature = "std", not(feature = "instrument"), not(loom)))]
+pub type Condvar = std::sync::Condvar;
+
+/// Whether a wait ended because its time was over.
+#[cfg(all(feature = "std", not(feature = "instrument"), not(loom)))]
+pub type WaitTimeoutResult = std::sync::WaitTimeoutResult;
+
+/// Waits for what a [`Mutex`] protects to change: loom's.
+#[cfg(loom)]
+pub type Condvar = loom::sync::Condvar;
+
+/// Whether a wait ended because its time was over; under loom none does.
+#[cfg(loom)]
+pub type WaitTimeoutResult = loom::sync::WaitTimeoutResult;

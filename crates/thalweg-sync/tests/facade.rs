@@ -9,7 +9,7 @@ use thalweg_sync::atomic::{
 };
 use thalweg_sync::cell::Slot;
 use thalweg_sync::park::Parker;
-use thalweg_sync::sync::{Arc, Mutex};
+use thalweg_sync::sync::{Arc, Condvar, Mutex};
 use thalweg_sync::time::{self, Duration};
 use thalweg_sync::{spin, thread};
 
@@ -151,6 +151,43 @@ fn locks_exclude_and_are_poisoned() {
     }));
     assert!(total.lock().is_err() && total.try_lock().is_err() && total.is_poisoned());
     assert_eq!(total.into_inner().unwrap_err().into_inner(), 4000);
+}
+
+#[test]
+fn a_notification_wakes_and_a_time_is_over() {
+    let (turn, changed) = (Mutex::new(0), Condvar::new());
+    thread::scope(|scope| {
+        for me in 0..3 {
+            let (turn, changed) = (&turn, &changed);
+            scope.spawn(move || {
+                let mut guard = changed.wait_while(turn.lock().unwrap(), |turn| *turn != me).unwrap();
+                *guard += 1;
+                changed.notify_all();
+            });
+        }
+        let mut guard = turn.lock().unwrap();
+        while *guard < 3 {
+            guard = changed.wait(guard).unwrap();
+        }
+    });
+    changed.notify_one();
+    let start = time::now();
+    let (guard, result) = changed.wait_timeout(turn.lock().unwrap(), Duration::from_millis(20)).unwrap();
+    // It may return early, but then it says so.
+    assert!(!result.timed_out() || start.elapsed() >= Duration::from_millis(20));
+    assert_eq!(*guard, 3);
+    drop(guard);
+
+    let poisoned = catch_unwind(AssertUnwindSafe(|| {
+        let _guard = turn.lock().unwrap();
+        std::panic::resume_unwind(Box::new(()));
+    }));
+    assert!(poisoned.is_err());
+    let guard = turn.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+    assert!(
+        changed.wait_timeout(guard, Duration::from_millis(1)).is_err(),
+        "a wait takes a poisoned lock as `lock` does"
+    );
 }
 
 #[test]

@@ -7,7 +7,7 @@ use thalweg_sync::atomic::Ordering::{self, AcqRel, Acquire, Relaxed, Release};
 use thalweg_sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, fence};
 use thalweg_sync::cell::Slot;
 use thalweg_sync::park::Parker;
-use thalweg_sync::sync::{Arc, Mutex};
+use thalweg_sync::sync::{Arc, Condvar, Mutex};
 use thalweg_sync::time::Duration;
 use thalweg_sync::{model, spin, thread};
 
@@ -148,6 +148,42 @@ fn locks_exclude() {
         other.join().unwrap();
         assert_eq!(*total.lock().unwrap(), 2);
     });
+}
+
+/// A flag is set and notified; `again`: who waits looks at it under the lock.
+fn notified(again: bool) {
+    model(move || {
+        let shared = Arc::new((Mutex::new(false), Condvar::new()));
+        let other = thread::spawn({
+            let shared = shared.clone();
+            move || {
+                *shared.0.lock().unwrap() = true;
+                shared.1.notify_one();
+            }
+        });
+        let mut guard = shared.0.lock().unwrap();
+        if again {
+            while !*guard {
+                guard = shared.1.wait(guard).unwrap();
+            }
+        } else {
+            guard = shared.1.wait(guard).unwrap();
+        }
+        assert!(*guard);
+        drop(guard);
+        other.join().unwrap();
+    });
+}
+
+#[test]
+fn a_notification_wakes() {
+    notified(true);
+}
+
+#[test]
+#[should_panic(expected = "deadlock")]
+fn canary_a_notification_that_comes_first_is_lost() {
+    notified(false);
 }
 
 #[test]

@@ -173,6 +173,14 @@ unsafe impl Engine for Run {
         // The token itself is an atomic, and who parks awaits its value.
     }
 
+    fn choose(&self, of: usize, at: Site) -> usize {
+        let _engine = engine_side();
+        if self.is_passive() {
+            return 0;
+        }
+        self.choose_event(of as u32, at).unwrap_or_else(|ending| self.end(ending)) as usize
+    }
+
     fn yield_now(&self, _at: Site) {
         let _engine = engine_side();
         if !self.is_passive()
@@ -326,6 +334,20 @@ impl Run {
         }
         drop(state);
         self.diverges(id, &kind, access.at())
+    }
+
+    fn choose_event(&self, of: u32, at: Site) -> Result<u64, Ending> {
+        if let Some(id) = self.recorded() {
+            // Of the value it is the graph that has it, not the client.
+            let value = self.state().explorer.graph.node(id).value;
+            return self.plain(Kind::Choose { of }, value, at).map(|_| value);
+        }
+        self.reach_new()?;
+        let mut state = self.state();
+        state.thread_mut().done += 1;
+        let thread = state.current;
+        let id = state.explorer.add_choice(thread, of, at);
+        Ok(state.explorer.graph.node(id).value)
     }
 
     /// Waits until what the guide wants the next read to read was executed.

@@ -50,6 +50,8 @@ pub(super) enum Work {
     Back { write: EventId, read: EventId, spurious: bool },
     /// Let `drop` be the drop of the last handle instead of `added` (T7).
     Last { drop: EventId, added: EventId },
+    /// Let `choice` be `value`.
+    Choose { choice: EventId, value: u64 },
 }
 
 impl Work {
@@ -59,6 +61,7 @@ impl Work {
             Self::Read { read, .. } => read,
             Self::Write { write, .. } | Self::Back { write, .. } => write,
             Self::Last { added, .. } => added,
+            Self::Choose { choice, .. } => choice,
         }
     }
 }
@@ -150,6 +153,16 @@ impl Explorer {
         let id = self.graph.add(thread, kind, super::graph::NOWHERE, value, EventId::INIT, at);
         self.graph.settle(id);
         id
+    }
+
+    /// Adds a choice between the numbers below `of`. It is 0, for now.
+    pub(crate) fn add_choice(&mut self, thread: u32, of: u32, at: Site) -> EventId {
+        let choice = self.add_plain(thread, Kind::Choose { of }, 0, at);
+        match self.guide.as_ref().and_then(|guide| guide.chosen(choice)) {
+            Some(value) => self.graph.node_mut(choice).value = value.min(u64::from(of) - 1),
+            None => self.work.extend((1..u64::from(of)).rev().map(|value| Work::Choose { choice, value })),
+        }
+        choice
     }
 
     /// Adds the drop of a handle; of a last one, after all of `others`.
@@ -320,6 +333,8 @@ impl Explorer {
             // Added after the last one it would be that itself. A last one comes after the others, or one of those is
             // deleted, and not maximal.
             Kind::Release { last: false } => return node.last.is_init() || graph.node(node.last).stamp > node.stamp,
+            // As a read, it was the first to be tried.
+            Kind::Choose { .. } => return node.value == 0,
             _ => return true,
         };
         (from.is_init() || counts(from))
@@ -367,6 +382,11 @@ impl Explorer {
                 self.drop_last(drop, added);
                 Some(true)
             }
+            Work::Choose { choice, value } => {
+                self.graph.cut(self.graph.node(choice).stamp as usize + 1);
+                self.graph.node_mut(choice).value = value;
+                Some(true)
+            }
         }
     }
 
@@ -404,6 +424,7 @@ impl Explorer {
             Work::Write { write, .. } => (1, write),
             Work::Back { read, .. } => (2, read),
             Work::Last { drop, .. } => (3, drop),
+            Work::Choose { choice, .. } => (4, choice),
         };
         (sort, self.graph.node(event).stamp)
     }

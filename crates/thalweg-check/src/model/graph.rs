@@ -63,6 +63,10 @@ pub(crate) enum Kind {
     },
     /// A marker that the client set.
     Mark(super::Mark),
+    /// One of so many possibilities; the event's value is which.
+    Choose {
+        of: u32,
+    },
     /// A handle of an `Arc` is dropped.
     Release {
         /// It is the last one, so what comes before the other drops comes before this.
@@ -77,7 +81,7 @@ impl Kind {
             Self::Read { success, exclusive: true, .. } => success,
             Self::Read { failure, .. } => failure,
             Self::Write { order, .. } | Self::Fence(order) => order,
-            Self::Spawn { .. } | Self::Join { .. } | Self::Mark(_) | Self::Release { .. } => Ordering::Relaxed,
+            _ => Ordering::Relaxed,
         }
     }
 }
@@ -318,7 +322,7 @@ impl Graph {
                     }
                 }
             }
-            Kind::Spawn { .. } | Kind::Mark(_) => {}
+            Kind::Spawn { .. } | Kind::Mark(_) | Kind::Choose { .. } => {}
         }
         let node = self.node_mut(id);
         (node.hb, node.pending, node.message, node.fence) = (hb, pending, message, fence);
@@ -365,7 +369,7 @@ impl Graph {
                         self.node_mut(other).last = EventId::INIT;
                     }
                 }
-                Kind::Fence(_) | Kind::Join { .. } | Kind::Mark(_) | Kind::Release { last: false } => {}
+                _ => {}
             }
             self.lines[id.thread as usize].nodes.pop();
         }
@@ -383,8 +387,10 @@ impl Graph {
             line.nodes.len().hash(&mut hasher);
             for node in &line.nodes {
                 (std::mem::discriminant(&node.kind), node.rf, node.place, node.last).hash(&mut hasher);
-                if let Kind::Read { exclusive, spurious, .. } = node.kind {
-                    (exclusive, spurious).hash(&mut hasher);
+                match node.kind {
+                    Kind::Read { exclusive, spurious, .. } => (exclusive, spurious).hash(&mut hasher),
+                    Kind::Choose { .. } => node.value.hash(&mut hasher),
+                    _ => {}
                 }
             }
         }

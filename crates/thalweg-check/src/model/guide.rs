@@ -2,8 +2,8 @@
 //!
 //! Threads are separated by `;`, their events by `,`. A read is what it reads from (`i`: the initial value, `2.5`:
 //! event 5 of thread 2), with `!` if it failed without a reason; a write is `w` and its place in modification order; the
-//! drop of a last handle is `l` and the other drops, joined by `+`; anything else is `-`, and the events behind the last
-//! that matters are left out.
+//! drop of a last handle is `l` and the other drops, joined by `+`; a choice is `c` and the number; anything else is `-`,
+//! and the events behind the last that matters are left out.
 
 use super::graph::{EventId, Graph, Kind};
 use std::fmt::Write;
@@ -14,6 +14,7 @@ enum Choice {
     Read { from: EventId, spurious: bool },
     Write { place: u32 },
     Last { others: Vec<EventId> },
+    Chosen { value: u64 },
     Nothing,
 }
 
@@ -31,6 +32,7 @@ impl Guide {
                 Kind::Read { spurious, .. } => Choice::Read { from: node.rf, spurious },
                 Kind::Write { .. } => Choice::Write { place: node.place },
                 Kind::Release { last: true } if !node.others.is_empty() => Choice::Last { others: node.others.clone() },
+                Kind::Choose { .. } => Choice::Chosen { value: node.value },
                 _ => Choice::Nothing,
             }
         };
@@ -43,6 +45,14 @@ impl Guide {
     fn choice(&self, id: EventId) -> &Choice {
         let thread = self.threads.get(id.thread as usize);
         thread.and_then(|choices| choices.get(id.index as usize)).unwrap_or(&Choice::Nothing)
+    }
+
+    /// What the choice `id` is to be.
+    pub(crate) fn chosen(&self, id: EventId) -> Option<u64> {
+        match self.choice(id) {
+            &Choice::Chosen { value } => Some(value),
+            _ => None,
+        }
     }
 
     /// After which other drops the drop `id` is to come, as the last one.
@@ -83,6 +93,7 @@ impl Guide {
                 match choice {
                     Choice::Nothing => text.push('-'),
                     Choice::Write { place } => write!(text, "w{place}").expect("a string takes all"),
+                    Choice::Chosen { value } => write!(text, "c{value}").expect("a string takes all"),
                     Choice::Last { others } => {
                         let others = others.iter().map(EventId::to_string).collect::<Vec<_>>();
                         write!(text, "l{}", others.join("+")).expect("a string takes all");
@@ -113,7 +124,7 @@ impl Guide {
 fn choice(item: &str) -> Result<Choice, String> {
     let error = || {
         format!(
-            "{item:?} is no choice: `i` or `2.5` for a read, `w3` for a write, `l1.2` for the drop of a last handle, `-` for anything else"
+            "{item:?} is no choice: `i` or `2.5` for a read, `w3` for a write, `l1.2` for the drop of a last handle, `c1` for a choice, `-` for anything else"
         )
     };
     if item == "-" {
@@ -121,6 +132,9 @@ fn choice(item: &str) -> Result<Choice, String> {
     }
     if let Some(place) = item.strip_prefix('w') {
         return Ok(Choice::Write { place: place.parse().map_err(|_| error())? });
+    }
+    if let Some(value) = item.strip_prefix('c') {
+        return Ok(Choice::Chosen { value: value.parse().map_err(|_| error())? });
     }
     if let Some(others) = item.strip_prefix('l') {
         return Ok(Choice::Last { others: others.split('+').map(event).collect::<Option<_>>().ok_or_else(error)? });
@@ -143,7 +157,7 @@ mod tests {
 
     #[test]
     fn text_is_read_as_it_was_written() {
-        for text in ["", "i,-,w1", ";i!,2.5,w3;;1.0", "-,i", "l1.2+3.0;l2.1"] {
+        for text in ["", "i,-,w1", ";i!,2.5,w3;;1.0", "-,i", "l1.2+3.0;l2.1", "c0,c12"] {
             assert_eq!(Guide::from_text(text).unwrap().to_text(), text);
         }
         assert_eq!(Guide::from_text(" i ").unwrap().to_text(), "i");
@@ -151,7 +165,7 @@ mod tests {
 
     #[test]
     fn what_is_no_choice_is_named() {
-        for item in ["x", "w", "1", "1.", ".1", "w-1", "i!!", "l", "l1", "l1.2+"] {
+        for item in ["x", "w", "1", "1.", ".1", "w-1", "i!!", "l", "l1", "l1.2+", "c", "c-1"] {
             assert!(Guide::from_text(&format!("i,{item}")).unwrap_err().contains(&format!("{item:?}")));
         }
     }

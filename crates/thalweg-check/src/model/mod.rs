@@ -56,5 +56,5 @@ pub use estimate::Estimate;
 pub use graph::{EventId, ExecutionGraph};
 pub use heap::Heap;
 pub use report::{Rule, Violation, Wait};
-pub use run::{assume, mark};
+pub use run::{assume, choose, mark};
 pub use view::{Event, EventKind, Mark};

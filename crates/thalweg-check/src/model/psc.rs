@@ -130,7 +130,8 @@ struct Points<'a> {
 impl<'a> Points<'a> {
     fn of(graph: &'a Graph) -> Self {
         let is_point = |id: &EventId| {
-            !graph.is_exclusive_write(*id) && !matches!(graph.node(*id).kind, Kind::Mark(_) | Kind::Release { .. })
+            let silent = matches!(graph.node(*id).kind, Kind::Mark(_) | Kind::Release { .. } | Kind::Choose { .. });
+            !silent && !graph.is_exclusive_write(*id)
         };
         let ids: Vec<_> = graph.order.iter().copied().filter(is_point).collect();
         // By stamp: the point that a node belongs to.

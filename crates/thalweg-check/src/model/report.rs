@@ -240,9 +240,16 @@ impl fmt::Display for Violation {
             write_both(f, &self.graph, *event, [expected, found])?;
         }
         writeln!(f, "after {} complete executions, in this one:", self.complete)?;
-        write!(f, "{}to run it alone: Check::replay({:?}, client)", self.graph, self.replay())
+        write!(f, "{}", self.graph)?;
+        match self.replay() {
+            short if short.len() <= REPLAY => write!(f, "to run it alone: Check::replay({short:?}, client)"),
+            _ => write!(f, "to run it alone: Check::replay(violation.replay(), client)"),
+        }
     }
 }
+
+/// How long the text may be by which an execution is run alone, to be shown.
+const REPLAY: usize = 4000;
 
 /// How many events of a thread are shown from its beginning, and how many from its end.
 const SHOWN: usize = 50;
@@ -271,7 +278,11 @@ impl fmt::Display for ExecutionGraph {
                 continue;
             }
             write!(f, "{} is first used at {}; mo: initial", name(location), self.location_site(location))?;
-            self.modification_order(location).iter().try_for_each(|write| write!(f, " < {write}"))?;
+            let order = self.modification_order(location);
+            order.iter().take(SHOWN).try_for_each(|write| write!(f, " < {write}"))?;
+            if let more @ 1.. = order.len().saturating_sub(SHOWN) {
+                write!(f, " < ... {more} more")?;
+            }
             writeln!(f)?;
         }
         Ok(())
@@ -328,6 +339,7 @@ fn describe(graph: &ExecutionGraph, event: &Event<'_>) -> String {
         EventKind::Join { thread } => format!("join thread {thread}"),
         EventKind::Release { last: false } => "drop a handle".to_owned(),
         EventKind::Release { .. } => "drop the last handle".to_owned(),
+        EventKind::Choose { of } => format!("choose {value} of {of}"),
         EventKind::Mark(mark) => format!("mark {mark:?} {value}"),
     }
 }
@@ -357,6 +369,7 @@ impl Kind {
             (Kind::Spawn { child }, Kind::Spawn { child: other })
             | (Kind::Join { child }, Kind::Join { child: other }) => child == other,
             (Kind::Mark(mark), Kind::Mark(other)) => mark == other,
+            (Kind::Choose { of }, Kind::Choose { of: other }) => of == other,
             (Kind::Release { last }, Kind::Release { last: other }) => last == other,
             _ => false,
         }
@@ -370,6 +383,7 @@ impl Kind {
             Kind::Spawn { .. } => "the start of a thread".to_owned(),
             Kind::Join { child } => format!("a join of thread {child}"),
             Kind::Mark(mark) => format!("the mark {mark:?}"),
+            Kind::Choose { of } => format!("a choice of {of}"),
             Kind::Release { last: false } => "the drop of a handle".to_owned(),
             Kind::Release { .. } => "the drop of the last handle".to_owned(),
         }

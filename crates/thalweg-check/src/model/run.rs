@@ -113,6 +113,28 @@ pub fn assume(condition: bool) {
     }
 }
 
+/// A number below `of`: the client goes on with each of them, in executions of its own.
+///
+/// For input that may be anything: how many to push, which of two to try.
+///
+/// Outside of a [`Check`](super::Check) it is 0.
+///
+/// # Panics
+///
+/// If `of` is 0.
+#[track_caller]
+pub fn choose(of: usize) -> usize {
+    assert!(of > 0, "there is nothing to choose from");
+    match current::CURRENT.get() {
+        Some(run) if of > 1 => {
+            // SAFETY: as in `assume`.
+            let run = unsafe { run.as_ref() };
+            thalweg_sync::engine::Engine::choose(run, of, Location::caller())
+        }
+        _ => 0,
+    }
+}
+
 /// Puts a marker into the program order of the calling thread: an event that orders nothing, and that
 /// [`ExecutionGraph`](super::ExecutionGraph) shows, `payload` as its value. Specifications tell by it when an operation
 /// began and ended, and what it was.

@@ -45,6 +45,11 @@ pub enum EventKind {
         /// It was the last handle.
         last: bool,
     },
+    /// Takes one of several possibilities; which is the event's [`value`](Event::value).
+    Choose {
+        /// How many there are.
+        of: u32,
+    },
     /// A marker of the client; its payload is the event's [`value`](Event::value).
     Mark(Mark),
 }
@@ -71,6 +76,7 @@ impl<'a> Event<'a> {
             Kind::Spawn { child } => EventKind::Spawn { thread: child },
             Kind::Join { child } => EventKind::Join { thread: child },
             Kind::Mark(mark) => EventKind::Mark(mark),
+            Kind::Choose { of } => EventKind::Choose { of },
             Kind::Release { last } => EventKind::Release { last },
         }
     }
@@ -86,7 +92,7 @@ impl<'a> Event<'a> {
         self.graph.node(self.id).kind.order()
     }
 
-    /// What it read or wrote, as a bit pattern; the payload of a marker; 0 for a fence and the like.
+    /// What it read or wrote, as a bit pattern; the payload of a marker; what was chosen; 0 for a fence and the like.
     pub fn value(&self) -> u64 {
         self.graph.node(self.id).value
     }

@@ -20,8 +20,9 @@ pub struct Mutex<T: ?Sized> {
 /// Access to what a [`Mutex`] protects, until dropped.
 pub struct MutexGuard<'a, T: ?Sized> {
     inner: ManuallyDrop<std::sync::MutexGuard<'a, T>>,
-    /// The flag, if an engine ran when the lock was taken.
-    taken: Option<&'a AtomicBool>,
+    mutex: &'a Mutex<T>,
+    /// An engine ran when the lock was taken, so the flag is set.
+    watched: bool,
 }
 
 impl<T> Mutex<T> {
@@ -40,34 +41,31 @@ impl<T: ?Sized> Mutex<T> {
     /// Waits for the lock, and takes it. Poisoned if a thread panicked while it had the lock.
     #[track_caller]
     pub fn lock(&self) -> LockResult<MutexGuard<'_, T>> {
-        let taken = engine::current().map(|_| {
+        let watched = engine::current().is_some();
+        if watched {
             spin::until(|| self.take().then_some(()));
-            &self.taken
-        });
-        guard(self.inner.lock(), taken)
+        }
+        guarded(self, self.inner.lock(), watched)
     }
 
     /// Takes the lock if nobody has it.
     #[track_caller]
     pub fn try_lock(&self) -> TryLockResult<MutexGuard<'_, T>> {
-        let taken = match engine::current() {
-            Some(_) if !self.take() => return Err(TryLockError::WouldBlock),
-            Some(_) => Some(&self.taken),
-            None => None,
-        };
-        match self.inner.try_lock() {
-            Ok(inner) => Ok(MutexGuard { inner: ManuallyDrop::new(inner), taken }),
-            Err(TryLockError::Poisoned(poisoned)) => Err(TryLockError::Poisoned(PoisonError::new(MutexGuard {
-                inner: ManuallyDrop::new(poisoned.into_inner()),
-                taken,
-            }))),
-            Err(TryLockError::WouldBlock) => {
-                if let Some(taken) = taken {
-                    taken.store(false, Ordering::Release);
-                }
-                Err(TryLockError::WouldBlock)
-            }
+        let watched = engine::current().is_some();
+        if watched && !self.take() {
+            return Err(TryLockError::WouldBlock);
         }
+        let inner = match self.inner.try_lock() {
+            Ok(inner) => Ok(inner),
+            Err(TryLockError::Poisoned(poisoned)) => Err(poisoned),
+            Err(TryLockError::WouldBlock) => {
+                if watched {
+                    self.taken.store(false, Ordering::Release);
+                }
+                return Err(TryLockError::WouldBlock);
+            }
+        };
+        guarded(self, inner, watched).map_err(TryLockError::Poisoned)
     }
 
     /// Exclusive access, checked by the compiler.
@@ -87,13 +85,29 @@ impl<T: ?Sized> Mutex<T> {
     }
 }
 
-fn guard<'a, T: ?Sized>(
+pub(super) fn guarded<'a, T: ?Sized>(
+    mutex: &'a Mutex<T>,
     inner: LockResult<std::sync::MutexGuard<'a, T>>,
-    taken: Option<&'a AtomicBool>,
+    watched: bool,
 ) -> LockResult<MutexGuard<'a, T>> {
+    let guard = |inner| MutexGuard { inner: ManuallyDrop::new(inner), mutex, watched };
     match inner {
-        Ok(inner) => Ok(MutexGuard { inner: ManuallyDrop::new(inner), taken }),
-        Err(poisoned) => Err(PoisonError::new(MutexGuard { inner: ManuallyDrop::new(poisoned.into_inner()), taken })),
+        Ok(inner) => Ok(guard(inner)),
+        Err(poisoned) => Err(PoisonError::new(guard(poisoned.into_inner()))),
+    }
+}
+
+impl<'a, T: ?Sized> MutexGuard<'a, T> {
+    /// The lock that is taken.
+    pub(super) fn mutex(&self) -> &'a Mutex<T> {
+        self.mutex
+    }
+
+    /// The lock that is taken, and the standard library's guard of what is inside, for a thread that no engine runs.
+    pub(super) fn into_native(self) -> (&'a Mutex<T>, std::sync::MutexGuard<'a, T>) {
+        let mut this = ManuallyDrop::new(self);
+        // SAFETY: taken once, as `this` is neither used nor dropped any more.
+        (this.mutex, unsafe { ManuallyDrop::take(&mut this.inner) })
     }
 }
 
@@ -102,9 +116,9 @@ impl<T: ?Sized> Drop for MutexGuard<'_, T> {
         // SAFETY: dropped here only, and not used afterwards. It goes first, so that the next owner of the flag finds
         // it open.
         unsafe { ManuallyDrop::drop(&mut self.inner) };
-        if let Some(taken) = self.taken {
+        if self.watched {
             // Release, pairs with the Acquire in `take`.
-            taken.store(false, Ordering::Release);
+            self.mutex.taken.store(false, Ordering::Release);
         }
     }
 }
