@@ -23,7 +23,7 @@ enum Step {
 }
 
 const LOCATIONS: usize = 2;
-const PROGRAMS: usize = 300;
+const PROGRAMS: usize = if cfg!(debug_assertions) { 150 } else { 4000 };
 
 #[derive(Clone, Debug)]
 struct Program {

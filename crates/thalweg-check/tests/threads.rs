@@ -111,14 +111,14 @@ fn a_bound_on_executions_is_kept() {
 
 #[test]
 fn a_panic_of_the_engine_s_user_is_passed_on() {
-    let told = std::panic::catch_unwind(|| on(3).on_progress(|_| panic!("enough")).check(long));
+    let told = std::panic::catch_unwind(|| on(3).on_progress(|_| panic!("enough")).check(adds::<4>));
     assert_eq!(told.unwrap_err().downcast_ref::<&str>(), Some(&"enough"));
 }
 
-/// 8! / 2^4 executions.
-fn long() {
+/// So many threads add twice: with 3, 6! / 2^3 = 90 executions, with 4, 2520.
+fn adds<const THREADS: usize>() {
     let counter = Arc::new(AtomicU64::new(0));
-    let threads = [(); 4].map(|()| {
+    let threads = [(); THREADS].map(|()| {
         let counter = counter.clone();
         thread::spawn(move || {
             counter.fetch_add(1, Relaxed);
@@ -130,8 +130,8 @@ fn long() {
 
 #[test]
 fn walks_estimate_how_many_executions_there_are() {
-    let estimate = Check::new().estimate(Duration::from_secs(1), long).unwrap();
-    assert!((0.3..3.0).contains(&(estimate.complete / 2520.0)), "{estimate:?}");
+    let estimate = Check::new().estimate(Duration::from_secs(1), adds::<3>).unwrap();
+    assert!((30.0..270.0).contains(&estimate.complete), "{estimate:?}");
     assert!(estimate.walks > 5 && estimate.error < 0.8, "{estimate:?}");
     assert!(Check::new().estimate(Duration::from_millis(50), || panic!("in each walk")).is_none());
 }
@@ -162,6 +162,6 @@ fn progress_is_told_with_an_estimate() {
         threads.into_iter().for_each(|thread| thread.join().unwrap());
     });
     let told = told.load(std::sync::atomic::Ordering::Relaxed);
-    assert!((3..=18).contains(&told), "{told}");
+    assert!((1..=18).contains(&told), "{told}");
     assert!(estimated.load(std::sync::atomic::Ordering::Relaxed) > 0);
 }

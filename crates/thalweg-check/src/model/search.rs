@@ -240,7 +240,7 @@ impl Check {
     ///     });
     /// });
     /// // There are 4! = 24.
-    /// assert!((12.0..48.0).contains(&estimate.expect("nothing is wrong").complete));
+    /// assert!((6.0..96.0).contains(&estimate.expect("nothing is wrong").complete));
     /// ```
     pub fn estimate(&self, time: Duration, client: impl Fn() + Send + Sync + 'static) -> Option<Estimate> {
         let search = Search::new(self, None, &client);
