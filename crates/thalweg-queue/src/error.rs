@@ -247,6 +247,17 @@ impl BuildError {
     }
 }
 
+impl BuildError {
+    /// What was refused of `entries` a block, said of the `capacity` that `blocks` of them were to have.
+    pub(crate) fn of_capacity(self, capacity: usize, blocks: usize) -> Self {
+        match self {
+            Self::TooSmall { min, .. } => Self::TooSmall { parameter: "capacity", value: capacity, min },
+            Self::TooLarge { max, .. } => Self::TooLarge { parameter: "capacity", value: capacity, max: max * blocks },
+            other => other,
+        }
+    }
+}
+
 impl fmt::Display for BuildError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match *self {

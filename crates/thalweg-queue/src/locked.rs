@@ -214,13 +214,18 @@ impl<T: Send, W: Wait> Clone for Consumer<T, W> {
 
 impl<T: Send, W: Wait> Drop for Consumer<T, W> {
     fn drop(&mut self) {
-        let left = {
+        let last = {
             let mut ring = self.shared.lock();
             ring.consumers -= 1;
-            if ring.consumers > 0 { VecDeque::new() } else { core::mem::take(&mut ring.items) }
+            ring.consumers == 0
         };
         self.shared.wait.ring_all();
-        drop(left); // after the lock (K1)
+        if last {
+            // One by one, and after the lock (K1): should a destructor panic, the rest is dropped with the ring.
+            while let Ok(item) = self.try_pop() {
+                drop(item);
+            }
+        }
     }
 }
 

@@ -121,8 +121,10 @@ impl<T, const ADD: bool> Blocks<T, ADD> {
     /// A tube with room for `capacity` items for certain, in a number of blocks as
     /// [`heuristic_blocks`](crate::bbq::heuristic_blocks) has it.
     pub fn with_room(capacity: usize) -> Result<Self, BuildError> {
+        BuildError::check("capacity", capacity, 1, isize::MAX as usize)?;
         let blocks = crate::bbq::heuristic_blocks(capacity);
-        Self::new(blocks, capacity.saturating_sub(1).div_ceil(blocks - 1).max(1))
+        Self::new(blocks, (capacity - 1).div_ceil(blocks - 1).max(1))
+            .map_err(|refused| refused.of_capacity(capacity, blocks - 1))
     }
 
     /// As [`new`](Self::new), with the first block at `head`: tests start near the wrap.

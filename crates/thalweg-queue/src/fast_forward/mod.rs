@@ -414,6 +414,15 @@ impl<T, W: Wait, S: Entry<T>> Consumer<T, W, S> {
         }
     }
 
+    /// How many items are pushed and not popped: at least so many, as pushes go on. Looks at as many slots: for a report, not for
+    /// each pop.
+    pub fn len(&self) -> usize {
+        let slots = self.ring.slots();
+        // A whole round of filled slots ends where the taken ones begin that are not emptied yet.
+        let taken = (self.tail + slots - self.uncleared) % slots;
+        (0..slots - taken).take_while(|n| self.ring.slot((self.tail + n) % slots).is_filled()).count()
+    }
+
     /// Whether there is nothing to pop now. "No" stays true until the next pop; "yes" may be outdated at once.
     pub fn is_empty(&self) -> bool {
         !self.ring.slot(self.tail).is_filled()

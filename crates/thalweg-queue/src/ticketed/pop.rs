@@ -4,6 +4,7 @@ use super::ring::{Owned, Span};
 use super::ticket::Ticket;
 use crate::wait::{Side, Wait};
 use crate::{PopError, TryPopError, Yield};
+use alloc::vec::Vec;
 use core::fmt;
 use thalweg_sync::atomic::Ordering::Relaxed;
 use thalweg_sync::sync::Arc;
@@ -72,6 +73,33 @@ impl<T: Send, W: Wait> Consumer<T, W> {
         }
     }
 
+    /// Pops what is there, up to `limit` items, onto the end of `into`. Returns how many: at least one, unless `limit` is zero.
+    ///
+    /// They are reserved at once, so they stood one behind the other in the queue; their ticket is consumed.
+    pub fn try_pop_many(&self, into: &mut Vec<T>, limit: usize) -> Result<usize, TryPopError> {
+        self.pop_some(limit, |items| {
+            let before = into.len();
+            into.extend(items);
+            into.len() - before
+        })
+    }
+
+    /// Moves what is there into `into`, from the first place on, dropping what was in those places. Returns how many: at least
+    /// one, unless `into` is empty. Otherwise as [`try_pop_many`](Self::try_pop_many).
+    pub fn try_pop_slice(&self, into: &mut [T]) -> Result<usize, TryPopError> {
+        self.pop_some(into.len(), |items| into.iter_mut().zip(items).map(|(place, item)| *place = item).count())
+    }
+
+    /// Hands what is there, up to `limit` items, to `take`, which says how many there were: none if all were holes.
+    fn pop_some(&self, limit: usize, mut take: impl FnMut(&mut Take<'_, T, W>) -> usize) -> Result<usize, TryPopError> {
+        let mut popped = 0;
+        while limit > 0 && popped == 0 {
+            let span = self.ring.reserve_some(limit.min(self.capacity()) as u64)?;
+            popped = take(&mut Take { ring: &self.ring, span, next: span.from, ticket: Some(self.ticket(span)) });
+        }
+        Ok(popped)
+    }
+
     fn may_pop(&self) -> bool {
         self.ring.may_reserve(1, 1)
     }
@@ -138,7 +166,7 @@ impl<T: Send + Sync + Copy, W: Wait> Consumer<T, W> {
     }
 }
 
-crate::wait::consumer!(shared Consumer[T: Send]);
+crate::wait::consumer!(shared batches Consumer[T: Send]);
 
 impl<T: Send, W: Wait> Clone for Consumer<T, W> {
     fn clone(&self) -> Self {

@@ -4,6 +4,7 @@ use super::ring::{Owned, Span};
 use super::ticket::Ticket;
 use crate::wait::{Side, Wait};
 use crate::{PushError, TryPushError, Yield};
+use alloc::vec::Vec;
 use core::fmt;
 use thalweg_sync::atomic::Ordering::Relaxed;
 use thalweg_sync::sync::Arc;
@@ -91,10 +92,48 @@ impl<T: Send, W: Wait> Producer<T, W> {
                 let _ = grant.push(value);
                 Ok(())
             }
-            Err(TryPushError::Full(())) => Err(TryPushError::Full(value)),
-            Err(TryPushError::Busy(())) => Err(TryPushError::Busy(value)),
-            Err(TryPushError::Closed(())) => Err(TryPushError::Closed(value)),
+            Err(refused) => Err(refused.with_value(value)),
         }
+    }
+
+    /// Copies as many of `values` as there is room for, from the first on. Returns how many: at least one, unless there are none.
+    ///
+    /// They are reserved at once, so they stand one behind the other in the queue.
+    ///
+    /// ```
+    /// let (tx, rx) = thalweg_queue::ticketed::ticketed(4)?;
+    /// assert_eq!(tx.try_push_slice(&[1, 2, 3, 4, 5])?, 4);
+    /// assert_eq!(rx.try_iter().sum::<u32>(), 10);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn try_push_slice(&self, values: &[T]) -> Result<usize, TryPushError<()>>
+    where
+        T: Copy,
+    {
+        self.push_some(values.len(), &mut values.iter().copied())
+    }
+
+    /// Moves as many of `values` as there is room for into the queue, from the first on. Returns how many: at least one, unless
+    /// there are none. Otherwise as [`try_push_slice`](Self::try_push_slice).
+    pub fn try_push_many(&self, values: &mut Vec<T>) -> Result<usize, TryPushError<()>> {
+        let mut left = core::mem::take(values).into_iter();
+        let result = self.push_some(left.len(), &mut left);
+        *values = left.collect();
+        result
+    }
+
+    /// Pushes up to `count` values, of which there are as many.
+    fn push_some(&self, count: usize, values: &mut impl Iterator<Item = T>) -> Result<usize, TryPushError<()>> {
+        if count == 0 {
+            return Ok(0);
+        }
+        let span = self.ring.allocate_some(count.min(self.capacity()) as u64)?;
+        let mut grant = Grant { ring: &self.ring, span, next: span.from };
+        let room = grant.remaining();
+        for value in values.take(room) {
+            let _ = grant.push(value);
+        }
+        Ok(room)
     }
 
     fn may_push(&self) -> bool {
@@ -132,7 +171,7 @@ impl<T: Send, W: Wait> Producer<T, W> {
     }
 }
 
-crate::wait::producer!(shared Producer[T: Send]);
+crate::wait::producer!(shared batches Producer[T: Send]);
 
 impl<T: Send, W: Wait> Clone for Producer<T, W> {
     fn clone(&self) -> Self {

@@ -98,6 +98,22 @@ impl<T, W: Wait> Ring<T, W> {
         }
     }
 
+    /// Reserves entries to write, as many as there is room for, up to `most`, at least one.
+    pub(super) fn allocate_some(&self, most: u64) -> Result<Span, TryPushError<()>> {
+        if self.consumers_gone() {
+            return Err(TryPushError::Closed(()));
+        }
+        loop {
+            let Span { from, to } = self.room(1)?;
+            // What is consumed only grows, so there is room for one still.
+            let to = (self.consumed.passed() + self.capacity()).min(from + most).max(to);
+            // (ticketed.8) as above.
+            if self.allocated.compare_exchange(from, to, edge("ticketed.8", Release), Relaxed).is_ok() {
+                return Ok(Span { from, to });
+            }
+        }
+    }
+
     /// Whether `allocate` would do anything but refuse for want of room.
     pub(super) fn may_allocate(&self, count: u64) -> bool {
         self.room(count).is_ok() || self.consumers_gone()
@@ -167,6 +183,29 @@ impl<T, W: Wait> Ring<T, W> {
                 return Err(TryPopError::Busy);
             }
             // (ticketed.10) Release, pairs with (ticketed.9). Failure is Relaxed: it looks again.
+            if self.reserved.compare_exchange(from, to, edge("ticketed.10", Release), Relaxed).is_ok() {
+                return Ok(Span { from, to });
+            }
+        }
+    }
+
+    /// Reserves entries to read, as many as there are, up to `most`, at least one.
+    pub(super) fn reserve_some(&self, most: u64) -> Result<Span, TryPopError> {
+        loop {
+            let from = match self.items(1) {
+                Ok(from) => from,
+                Err(refused) if !self.producers_gone() => return Err(refused),
+                // Everything is committed now; look again before saying `Closed`.
+                Err(_) => self.items(1).map_err(|_| TryPopError::Closed)?,
+            };
+            let to = self.committed.passed().min(from + most);
+            // Tickets that are out take up words of their counters until they are served.
+            let words = self.desk.counters.iter().map(|counter| counter.passed() + counter.positions());
+            let to = words.fold(to, u64::min);
+            if to <= from {
+                return Err(TryPopError::Busy);
+            }
+            // (ticketed.10) as above.
             if self.reserved.compare_exchange(from, to, edge("ticketed.10", Release), Relaxed).is_ok() {
                 return Ok(Span { from, to });
             }

@@ -302,14 +302,14 @@ macro_rules! consumer {
         [$($receiver:tt)+] $this:ident
     ) => {
         impl<$($bounds)+, W: $crate::wait::Wait> $Handle<$($before,)+ W, $($after),*> {
-            /// Pops the oldest item, waiting while there is none.
+            /// Pops, waiting while there is nothing.
             #[inline]
             pub fn pop($($receiver)+) -> Result<$T, $crate::PopError> {
                 let mut end = $this;
                 $crate::Pop::pop(&mut end)
             }
 
-            /// Pops the oldest item, waiting while there is none, but no longer than `timeout`.
+            /// Pops, waiting while there is nothing, but no longer than `timeout`.
             #[cfg(feature = "std")]
             pub fn pop_timeout(
                 $($receiver)+,
@@ -319,7 +319,7 @@ macro_rules! consumer {
                 $crate::Pop::pop_timeout(&mut end, timeout)
             }
 
-            /// Pops the oldest item, waiting while there is none, and what else is there, up to `limit` items, onto the
+            /// Pops one item, waiting while there is nothing, and what else is there, up to `limit` items, onto the
             /// end of `into`. Returns how many: at least one, unless `limit` is zero.
             pub fn pop_many(
                 $($receiver)+,
@@ -343,7 +343,7 @@ macro_rules! consumer {
 
         #[cfg(feature = "std")]
         impl<$($bounds)+> $Handle<$($before,)+ $crate::Park, $($after),*> {
-            /// Pops the oldest item, pending while there is none. Dropped before it is ready, it has popped nothing.
+            /// Pops, pending while there is nothing. Dropped before it is ready, it has popped nothing.
             pub fn pop_async($($receiver)+) -> impl Future<Output = Result<$T, $crate::PopError>> {
                 $crate::wait::Popping::new($this)
             }

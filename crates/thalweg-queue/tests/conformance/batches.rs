@@ -1,43 +1,25 @@
 //! The promises of batches: as many as fit, in order, and what does not fit stays with the caller.
 
-use crate::queue::{Ledger, Queue, Token};
+use crate::queue::{Ledger, Queue, Token, often};
 use std::collections::VecDeque;
 use std::num::NonZeroU64;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use thalweg_queue::{Pop, PopError, Push, TryPopError, TryPushError, bbq, fast_forward};
+use thalweg_queue::{Pop, PopError, Push, TryPopError, TryPushError};
 use thalweg_sync::thread;
 
-/// A queue whose ends are [`Push`] and [`Pop`].
-pub(crate) trait Batches: Queue<Tx: Push<Item = Token>, Rx: Pop<Item = Token>> {}
-
-impl<Q: Queue<Tx: Push<Item = Token>, Rx: Pop<Item = Token>>> Batches for Q {}
-
-/// One module per queue, each with every test of this file.
 macro_rules! promises {
-    ($($name:ident: $queue:expr,)+) => {
-        $(mod $name {
-            use super::*;
-            $crate::batches::tests!($queue; batches_of_every_size, what_does_not_fit_stays, batches_between_threads,
-                closed_batches_stay, a_panic_while_a_batch_is_taken);
-        })+
+    ($($queues:tt)+) => {
+        $crate::each! { batches [batches_of_every_size, what_does_not_fit_stays, batches_between_threads, closed_batches_stay, a_panic_while_a_batch_is_taken, iterators_push_and_pop, an_iterator_that_panics_stops_nobody] $($queues)+ }
     };
 }
-macro_rules! tests {
-    ($queue:expr; $($test:ident),+) => {
-        $(#[test]
-        fn $test() {
-            $crate::batches::$test($queue);
-        })+
-    };
-}
-pub(crate) use {promises, tests};
+pub(crate) use promises;
 
 fn numbers(tokens: &[Token]) -> impl Iterator<Item = usize> {
     tokens.iter().map(Token::number)
 }
 
-pub(crate) fn batches_of_every_size(queue: impl Batches) {
-    const TOKENS: usize = 4_000;
+pub(crate) fn batches_of_every_size(queue: impl Queue) {
+    const TOKENS: usize = often(4_000);
     let ledger = Ledger::new(TOKENS);
     let (mut tx, mut rx) = queue.build();
     let mut model = VecDeque::new();
@@ -86,7 +68,7 @@ pub(crate) fn batches_of_every_size(queue: impl Batches) {
     ledger.assert_balanced(TOKENS);
 }
 
-pub(crate) fn what_does_not_fit_stays(queue: impl Batches) {
+pub(crate) fn what_does_not_fit_stays(queue: impl Queue) {
     let size = 3 * queue.most();
     let ledger = Ledger::new(size + 1);
     let (mut tx, mut rx) = queue.build();
@@ -104,8 +86,8 @@ pub(crate) fn what_does_not_fit_stays(queue: impl Batches) {
     ledger.assert_balanced(size + 1);
 }
 
-pub(crate) fn batches_between_threads(queue: impl Batches) {
-    const TOKENS: usize = 20_000;
+pub(crate) fn batches_between_threads(queue: impl Queue) {
+    const TOKENS: usize = often(5_000);
     let ledger = Ledger::new(TOKENS);
     let (mut tx, mut rx) = queue.build();
     thread::scope(|scope| {
@@ -133,7 +115,7 @@ pub(crate) fn batches_between_threads(queue: impl Batches) {
     ledger.assert_balanced(TOKENS);
 }
 
-pub(crate) fn closed_batches_stay(queue: impl Batches) {
+pub(crate) fn closed_batches_stay(queue: impl Queue) {
     let ledger = Ledger::new(3);
     let (mut tx, rx) = queue.build();
     drop(rx);
@@ -145,7 +127,7 @@ pub(crate) fn closed_batches_stay(queue: impl Batches) {
     ledger.assert_balanced(3);
 }
 
-pub(crate) fn a_panic_while_a_batch_is_taken(queue: impl Batches) {
+pub(crate) fn a_panic_while_a_batch_is_taken(queue: impl Queue) {
     let size = queue.least().min(3);
     let ledger = Ledger::new(2 * size + queue.most() + 1);
     let (mut tx, mut rx) = queue.build();
@@ -169,8 +151,43 @@ pub(crate) fn a_panic_while_a_batch_is_taken(queue: impl Batches) {
     ledger.assert_balanced(next);
 }
 
-/// Slices of every length through a queue of `u64`.
-fn through_slices<P, C>((mut tx, mut rx): (P, C))
+pub(crate) fn iterators_push_and_pop(queue: impl Queue) {
+    let tokens = often(500);
+    let ledger = Ledger::new(tokens + 2);
+    let (mut tx, mut rx) = queue.build();
+    assert!(Pop::try_iter(&mut rx).next().is_none());
+    thread::scope(|scope| {
+        let ledger = &ledger;
+        scope.spawn(move || {
+            assert_eq!(tx.push_all(ledger.tokens(0..tokens)).unwrap(), tokens);
+        });
+        assert!(Pop::iter(&mut rx).map(|token| token.number()).eq(0..tokens), "to the end, and in order");
+    });
+    // What is refused comes back, and the rest is not asked for.
+    let (mut tx, rx) = queue.build();
+    drop(rx);
+    let mut rest = ledger.tokens(tokens..tokens + 2).into_iter();
+    assert_eq!(tx.push_all(&mut rest).unwrap_err().0.number(), tokens);
+    assert_eq!(rest.len(), 1);
+    drop(rest);
+    ledger.assert_balanced(tokens + 2);
+}
+
+pub(crate) fn an_iterator_that_panics_stops_nobody(queue: impl Queue) {
+    let ledger = Ledger::new(3);
+    let (mut tx, mut rx) = queue.build();
+    let values = (0..2).map(|number| if number == 0 { ledger.token(0) } else { panic!("at the second") });
+    assert!(catch_unwind(AssertUnwindSafe(|| tx.push_all(values))).is_err());
+    assert_eq!(rx.pop().unwrap().number(), 0);
+    for number in 1..3 {
+        tx.push(ledger.token(number)).unwrap();
+        assert_eq!(rx.pop().unwrap().number(), number);
+    }
+    ledger.assert_balanced(3);
+}
+
+/// Slices of every length through a queue of numbers.
+pub(crate) fn through_slices<P, C>((mut tx, mut rx): (P, C))
 where
     P: Push<Item: Copy + From<NonZeroU64>>,
     C: Pop<Item = P::Item>,
@@ -194,13 +211,4 @@ where
         assert_eq!(popped, pushed);
     }
     assert!(popped > 100, "{popped}: every ring went round");
-}
-
-#[test]
-fn slices_of_every_length() {
-    through_slices(fast_forward::<NonZeroU64>(61).unwrap());
-    for (blocks, entries) in [(2, 1), (2, 40), (4, 33), (8, 64)] {
-        through_slices(bbq::shared::<NonZeroU64>(blocks, entries).unwrap());
-        through_slices(bbq::spsc::<u64>(blocks, entries).unwrap());
-    }
 }

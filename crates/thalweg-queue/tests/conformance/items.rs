@@ -1,44 +1,57 @@
-//! Items of every size and alignment, for the queues that carry any item.
+//! Items of every size and alignment, for the queues that carry any item; words of every kind.
 
+use crate::one_by_one;
+use std::fmt::Debug;
 use std::num::{NonZeroU64, NonZeroUsize};
 use std::ptr::NonNull;
+use thalweg_queue::chunk_ring::{self, Most};
 use thalweg_queue::fast_forward::Word;
-use thalweg_queue::{BuildError, bbq, chunk_ring, fast_forward};
+use thalweg_queue::tube::{self, ring, scqd::Scqd};
+use thalweg_queue::{Pop, Push, Yield, bbq, bwos, cnq, faaq, fast_forward, lamport, locked, ticketed};
 use thalweg_sync::sync::Arc;
 
-/// Sends `items` through a queue of every small shape and returns them.
-fn through_bbq<T: Send + Clone + PartialEq + std::fmt::Debug>(items: &[T]) {
-    for (blocks, entries) in [(2, 1), (2, 3), (4, 2)] {
-        let (tx, rx) = bbq::shared(blocks, entries).unwrap();
-        for item in items {
-            tx.push(item.clone()).unwrap();
-            tx.push(item.clone()).unwrap();
-            assert_eq!(tx.len(), 2);
-            assert_eq!(rx.pop().as_ref(), Ok(item));
-            assert_eq!(rx.pop().as_ref(), Ok(item));
-            assert!(rx.is_empty());
+/// Sends `items` through a queue with room for three, in steps of one to three.
+fn through<T: Clone + PartialEq + Debug>(items: &[T], (mut tx, mut rx): (impl Push<Item = T>, impl Pop<Item = T>)) {
+    for item in items {
+        for step in 1..=3 {
+            (0..step).for_each(|_| tx.try_push(item.clone()).map_err(|_| "no room").unwrap());
+            (0..step).for_each(|_| assert_eq!(rx.try_pop().as_ref(), Ok(item)));
+            assert!(rx.try_pop().is_err());
         }
     }
 }
 
-/// The same through the chunk ring, in steps of one to three, so that it grows.
-fn through_chunk_ring<T: Send + Clone + PartialEq + std::fmt::Debug>(items: &[T]) {
+/// The same through every queue that carries any item.
+fn through_all<T: Send + Clone + PartialEq + Debug>(items: &[T]) {
+    through(items, fast_forward::in_place(3).unwrap());
+    for (blocks, entries) in [(4, 1), (2, 3), (4, 2)] {
+        through(items, bbq::shared(blocks, entries).unwrap());
+        through(items, bbq::spsc(blocks, entries).unwrap());
+        through(items, faaq::shared(blocks, entries).unwrap());
+    }
     for (chunk, most) in [(1, 9), (3, 20), (64, 64)] {
-        let (mut tx, mut rx) = chunk_ring::with_chunks(chunk, 2, chunk_ring::Most::Entries(most)).unwrap();
-        for item in items {
-            for step in 1..=3 {
-                (0..step).for_each(|_| tx.push(item.clone()).unwrap());
-                assert_eq!((tx.len(), rx.len()), (step, step));
-                (0..step).for_each(|_| assert_eq!(rx.pop().as_ref(), Ok(item)));
-            }
-        }
+        through(items, chunk_ring::with_chunks(chunk, 2, Most::Entries(most)).unwrap());
+    }
+    through(items, one_by_one(8, Yield).unwrap());
+    through(items, lamport::plain(3).unwrap());
+    through(items, lamport::cached(3).unwrap());
+    through(items, ticketed::ticketed(4).unwrap());
+    through(items, locked::locked(3).unwrap());
+    through(items, tube::queue(ring::Mt::new(3).unwrap()));
+    through(items, tube::queue(ring::Rts::new(8).unwrap()));
+    through(items, tube::queue(ring::Hts::new(3).unwrap()));
+    through(items, tube::queue(Scqd::new(3).unwrap()));
+    through(items, cnq::cnq(64, 16).unwrap());
+    let (mut owner, _) = bwos::fifo(4, 2).unwrap();
+    for item in items {
+        (0..3).for_each(|_| owner.push(item.clone()).unwrap());
+        (0..3).for_each(|_| assert_eq!(owner.pop().as_ref(), Some(item)));
     }
 }
 
 #[test]
 fn zero_sized() {
-    through_bbq(&[(); 20]);
-    through_chunk_ring(&[(); 20]);
+    through_all(&[(); 20]);
 }
 
 #[test]
@@ -46,24 +59,14 @@ fn over_aligned() {
     #[derive(Clone, Copy, PartialEq, Debug)]
     #[repr(align(512))]
     struct Wide(u8);
-    let (tx, rx) = bbq::shared(2, 2).unwrap();
-    for number in 0..20 {
-        tx.push(Wide(number)).unwrap();
-        let popped = rx.pop().unwrap();
-        assert_eq!(popped.0, number);
-    }
-    through_bbq(&[Wide(1), Wide(2)]);
-    through_chunk_ring(&[Wide(1), Wide(2)]);
+    through_all(&[0, 1, 2, 3, 4, 5, 6].map(Wide));
 }
 
 #[test]
 fn odd_sizes() {
-    through_bbq(&[[1_u8, 2, 3], [4, 5, 6]]);
-    through_bbq(&[[7_u64; 100], [8; 100]]);
-    through_bbq(&["a".to_owned(), "b".to_owned()]);
-    through_chunk_ring(&[[1_u8, 2, 3], [4, 5, 6]]);
-    through_chunk_ring(&[[7_u64; 100], [8; 100]]);
-    through_chunk_ring(&["a".to_owned(), "b".to_owned()]);
+    through_all(&[[1_u8, 2, 3], [4, 5, 6], [7, 8, 9]]);
+    through_all(&[[7_u64; 100], [8; 100]]);
+    through_all(&["a".to_owned(), "b".to_owned()]);
 }
 
 #[test]
@@ -107,28 +110,77 @@ impl Word for Address {
     }
 }
 
-#[test]
-fn wrong_shapes_are_named() {
-    let text = |error: BuildError| error.to_string();
-    assert_eq!(text(bbq::shared::<u8>(3, 1).unwrap_err()), "blocks must be a power of two, not 3; 4 is the next");
-    assert_eq!(text(bbq::shared::<u8>(1, 1).unwrap_err()), "blocks must be at least 2, not 1");
-    assert_eq!(text(bbq::shared::<u8>(2, 0).unwrap_err()), "entries must be at least 1, not 0");
-    assert_eq!(text(fast_forward::<Box<u8>>(0).unwrap_err()), "capacity must be at least 1, not 0");
-    assert!(text(fast_forward::<Box<u8>>(usize::MAX).unwrap_err()).starts_with("capacity must be at most "));
-    assert!(bbq::with_capacity::<u8>(0).is_err());
+/// What the two ends say of a queue's length.
+macro_rules! length_is {
+    ($length:expr, $tx:expr, $rx:expr) => {
+        assert_eq!(($tx.len(), $rx.len()), ($length, $length));
+        assert_eq!(($tx.is_empty(), $rx.is_empty()), ($length == 0, $length == 0));
+    };
 }
 
 #[test]
 fn length_counts_what_waits() {
-    let (tx, rx) = bbq::shared(4, 3).unwrap();
-    for waiting in 1..=12 {
-        tx.try_push(waiting).unwrap();
-        assert_eq!((tx.len(), rx.len()), (waiting, waiting));
+    macro_rules! check {
+        ($($room:literal: $ends:expr,)+) => {
+            $({
+                #[allow(unused_mut, reason = "some handles are shared")]
+                let (mut tx, mut rx) = $ends.unwrap();
+                for _ in 0..3 {
+                    for waiting in 1..=$room {
+                        tx.try_push(waiting).unwrap();
+                        length_is!(waiting, tx, rx);
+                    }
+                    for waiting in (0..$room).rev() {
+                        rx.try_pop().unwrap();
+                        length_is!(waiting, tx, rx);
+                    }
+                }
+            })+
+        };
     }
-    assert!(tx.try_push(13).is_err());
-    for waiting in (0..12).rev() {
-        rx.try_pop().unwrap();
-        assert_eq!((tx.len(), rx.len()), (waiting, waiting));
+    check! {
+        12: bbq::shared::<usize>(4, 3),
+        12: faaq::shared::<usize>(4, 3),
+        12: chunk_ring::with_chunks::<usize>(3, 6, Most::Entries(15)),
+        12: one_by_one::<usize, _>(16, Yield),
+        12: lamport::plain::<usize>(12),
+        12: lamport::cached::<usize>(12),
+        16: ticketed::ticketed::<usize>(16),
+        12: locked::locked::<usize>(12),
+        12: Scqd::<usize>::new(12).map(tube::queue),
+        12: ring::Mt::<usize>::new(12).map(tube::queue),
+        12: ring::Rts::<usize>::new(12).map(tube::queue),
+        12: ring::Hts::<usize>::new(12).map(tube::queue),
+        12: cnq::over::<usize, _>(Scqd::new(4).unwrap(), 4, 3, 12),
     }
-    assert!(tx.is_empty() && rx.is_empty());
+}
+
+/// FastForward's and the one-to-one BBQ's producers know no length; their consumers look.
+#[test]
+fn consumers_count_what_waits() {
+    macro_rules! check {
+        ($($ends:expr,)+) => {
+            $({
+                let (mut tx, mut rx) = $ends.unwrap();
+                for round in 0..40_usize {
+                    for waiting in 1..=5 {
+                        tx.try_push(Box::new(round)).unwrap();
+                        assert_eq!((rx.len(), rx.is_empty()), (waiting, false));
+                    }
+                    for waiting in (0..5).rev() {
+                        rx.try_pop().unwrap();
+                        assert_eq!((rx.len(), rx.is_empty()), (waiting, waiting == 0));
+                    }
+                }
+            })+
+        };
+    }
+    check! {
+        fast_forward(5),
+        fast_forward(61),
+        fast_forward::in_place(5),
+        bbq::spsc(2, 5),
+        bbq::spsc(8, 1),
+        bbq::spsc::spsc_from(u64::MAX - 5, 4, 3, Yield),
+    }
 }

@@ -1,12 +1,10 @@
-//! A queue, its two ends and the tokens that travel.
+//! What a queue is to the suite: how it is built, what it has room for, and the tokens that travel.
 
-use std::marker::PhantomData;
 use std::ptr::NonNull;
-use thalweg_queue::chunk_ring::{self, Most};
-use thalweg_queue::fast_forward::{self, Slip, Word};
-use thalweg_queue::lamport::{self, Cached, Plain};
+use thalweg_queue::fast_forward::{self, Entry, Word};
+use thalweg_queue::tube::{self, Tube};
 use thalweg_queue::wait::Wait;
-use thalweg_queue::{PopError, PushError, TryPopError, TryPushError, Yield, bbq, locked, mesh, ticketed};
+use thalweg_queue::{BuildError, Pop, Push, TryPopError, bbq, chunk_ring, cnq, lamport, locked, mesh, ticketed};
 use thalweg_sync::atomic::{AtomicU32, Ordering};
 use thalweg_sync::sync::Arc;
 
@@ -24,6 +22,11 @@ impl Ledger {
         Token(Box::new(Inside { number, ledger: self.clone(), panics: false }))
     }
 
+    /// Tokens to be made once.
+    pub(crate) fn tokens(&self, numbers: std::ops::Range<usize>) -> Vec<Token> {
+        numbers.map(|number| self.token(number)).collect()
+    }
+
     pub(crate) fn drops(&self, number: usize) -> u32 {
         self.0[number].load(Ordering::Relaxed)
     }
@@ -34,6 +37,16 @@ impl Ledger {
         for number in 0..self.0.len() {
             assert_eq!(self.drops(number), u32::from(number < made), "drops of token {number}");
         }
+    }
+
+    /// How many tokens were dropped, each once at most.
+    #[track_caller]
+    pub(crate) fn dropped(&self) -> usize {
+        let drops = (0..self.0.len()).map(|number| {
+            assert!(self.drops(number) <= 1, "token {number} dropped twice");
+            self.drops(number) as usize
+        });
+        drops.sum()
     }
 }
 
@@ -75,9 +88,14 @@ impl Word for Token {
     }
 }
 
+/// How often a test repeats what it does `times` natively: Miri is some hundred times slower.
+pub(crate) const fn often(times: usize) -> usize {
+    if cfg!(miri) { times.div_ceil(50) } else { times }
+}
+
 /// A queue of a certain shape.
 pub(crate) trait Queue: Copy + Send + Sync {
-    type Tx: Tx;
+    type Tx: Push<Item = Token> + Send;
     type Rx: Rx;
 
     fn build(self) -> (Self::Tx, Self::Rx);
@@ -87,29 +105,14 @@ pub(crate) trait Queue: Copy + Send + Sync {
 
     /// With this many, it is refused.
     fn most(self) -> usize;
-}
 
-/// A writing end.
-pub(crate) trait Tx: Send {
-    fn try_push(&mut self, token: Token) -> Result<(), TryPushError<Token>>;
-    fn push(&mut self, token: Token) -> Result<(), PushError<Token>>;
-    fn is_closed(&self) -> bool;
-    fn capacity(&self) -> usize;
+    /// The position of the first item, where items are numbered.
+    fn first(self) -> u64;
 }
 
 /// A reading end.
-pub(crate) trait Rx: Send {
-    fn try_pop(&mut self) -> Result<Token, TryPopError>;
-    fn pop(&mut self) -> Result<Token, PopError>;
-    fn is_closed(&self) -> bool;
+pub(crate) trait Rx: Pop<Item = Token> + Send {
     fn is_empty(&self) -> bool;
-    fn capacity(&self) -> usize;
-}
-
-/// A queue for many on either side, whose items are numbered.
-pub(crate) trait Many: Queue<Tx: Clone, Rx: Clone + Numbered> {
-    /// The position of the first item.
-    fn first(self) -> u64;
 }
 
 /// A reading end that numbers items.
@@ -118,404 +121,97 @@ pub(crate) trait Numbered: Rx {
 }
 
 macro_rules! ends {
-    (<$($parameter:ident: $bound:ident),*> $tx:ty, $rx:ty) => {
-        impl<$($parameter: $bound),*> Tx for $tx {
-            fn try_push(&mut self, token: Token) -> Result<(), TryPushError<Token>> {
-                <$tx>::try_push(self, token)
-            }
-            fn push(&mut self, token: Token) -> Result<(), PushError<Token>> {
-                <$tx>::push(self, token)
-            }
-            fn is_closed(&self) -> bool {
-                <$tx>::is_closed(self)
-            }
-            fn capacity(&self) -> usize {
-                <$tx>::capacity(self)
-            }
-        }
-
-        impl<$($parameter: $bound),*> Rx for $rx {
-            fn try_pop(&mut self) -> Result<Token, TryPopError> {
-                <$rx>::try_pop(self)
-            }
-            fn pop(&mut self) -> Result<Token, PopError> {
-                <$rx>::pop(self)
-            }
-            fn is_closed(&self) -> bool {
-                <$rx>::is_closed(self)
-            }
+    ($(<$($parameter:ident: $bound:path),*> $rx:ty;)+) => {
+        $(impl<$($parameter: $bound),*> Rx for $rx {
             fn is_empty(&self) -> bool {
                 <$rx>::is_empty(self)
             }
-            fn capacity(&self) -> usize {
-                <$rx>::capacity(self)
+        })+
+    };
+}
+
+ends! {
+    <W: Wait, S: Entry<Token>> fast_forward::Consumer<Token, W, S>;
+    <W: Wait> bbq::Consumer<Token, W>;
+    <W: Wait> bbq::spsc::Consumer<Token, W>;
+    <W: Wait> chunk_ring::Consumer<Token, W>;
+    <W: Wait, L: lamport::Look> lamport::Consumer<Token, L, W>;
+    <W: Wait> mesh::Consumer<Token, W>;
+    <W: Wait> ticketed::Consumer<Token, W>;
+    <W: Wait> locked::Consumer<Token, W>;
+    <W: Wait, Q: Tube<Item = Token>> tube::Consumer<Q, W>;
+    <W: Wait, Q: Tube<Item = u32>> cnq::Consumer<Token, Q, W>;
+}
+
+macro_rules! numbered {
+    ($($queue:ident),+) => {
+        $(impl<W: Wait> Numbered for $queue::Consumer<Token, W> {
+            fn try_pop_numbered(&self) -> Result<(u64, Token), TryPopError> {
+                self.try_pop_numbered()
             }
-        }
-    };
-    ($tx:ty, $rx:ty) => {
-        ends!(<> $tx, $rx);
+        })+
     };
 }
+numbered! { bbq, ticketed, locked }
 
-ends!(<W: Wait> fast_forward::Producer<Token, W>, fast_forward::Consumer<Token, W>);
-ends!(<W: Wait> bbq::Producer<Token, W>, bbq::Consumer<Token, W>);
-ends!(<W: Wait> chunk_ring::Producer<Token, W>, chunk_ring::Consumer<Token, W>);
-ends!(<W: Wait> bbq::spsc::Producer<Token, W>, bbq::spsc::Consumer<Token, W>);
-ends!(lamport::Producer<Token, Plain>, lamport::Consumer<Token, Plain>);
-ends!(lamport::Producer<Token, Cached>, lamport::Consumer<Token, Cached>);
-ends!(<W: Wait> mesh::Producer<Token, W>, mesh::Consumer<Token, W>);
-ends!(<W: Wait> ticketed::Producer<Token, W>, ticketed::Consumer<Token, W>);
-ends!(locked::Producer<Token>, locked::Consumer<Token>);
-
-pub(crate) struct FastForward<W = Yield> {
-    capacity: usize,
-    slip: bool,
-    wait: PhantomData<fn() -> W>,
-}
-
-impl<W> Copy for FastForward<W> {}
-impl<W> Clone for FastForward<W> {
-    fn clone(&self) -> Self {
-        *self
-    }
-}
-
-impl FastForward {
-    pub(crate) fn new(capacity: usize) -> Self {
-        Self { capacity, slip: false, wait: PhantomData }
-    }
-
-    pub(crate) fn slip(self) -> Self {
-        Self { slip: true, ..self }
-    }
-
-    /// The same queue with another way to wait.
-    pub(crate) fn waiting<W: Wait>(self) -> FastForward<W> {
-        FastForward { capacity: self.capacity, slip: self.slip, wait: PhantomData }
-    }
-}
-
-impl<W: Wait> Queue for FastForward<W> {
-    type Tx = fast_forward::Producer<Token, W>;
-    type Rx = fast_forward::Consumer<Token, W>;
-
-    fn build(self) -> (Self::Tx, Self::Rx) {
-        let (tx, rx) = fast_forward::with_wait(self.capacity, W::default()).unwrap();
-        (tx, if self.slip { rx.with_slip(Slip::default()) } else { rx })
-    }
-
-    fn least(self) -> usize {
-        self.capacity
-    }
-
-    fn most(self) -> usize {
-        self.capacity + 15
-    }
-}
-
-pub(crate) struct Bbq<W = Yield> {
-    blocks: usize,
-    entries: usize,
-    head: u64,
-    wait: PhantomData<fn() -> W>,
-}
-
-impl<W> Copy for Bbq<W> {}
-impl<W> Clone for Bbq<W> {
-    fn clone(&self) -> Self {
-        *self
-    }
-}
-
-impl Bbq {
-    pub(crate) fn new(blocks: usize, entries: usize) -> Self {
-        Self { blocks, entries, head: 0, wait: PhantomData }
-    }
-
-    pub(crate) fn from(self, head: u64) -> Self {
-        Self { head, ..self }
-    }
-
-    /// The same queue with another way to wait.
-    pub(crate) fn waiting<W: Wait>(self) -> Bbq<W> {
-        Bbq { blocks: self.blocks, entries: self.entries, head: self.head, wait: PhantomData }
-    }
-}
-
-impl<W: Wait> Queue for Bbq<W> {
-    type Tx = bbq::Producer<Token, W>;
-    type Rx = bbq::Consumer<Token, W>;
-
-    fn build(self) -> (Self::Tx, Self::Rx) {
-        bbq::shared_from(self.head, self.blocks, self.entries, W::default()).unwrap()
-    }
-
-    fn least(self) -> usize {
-        (self.blocks - 1) * self.entries + 1
-    }
-
-    fn most(self) -> usize {
-        self.blocks * self.entries
-    }
-}
-
-impl<W: Wait> Many for Bbq<W> {
-    fn first(self) -> u64 {
-        self.head.wrapping_mul(self.entries as u64)
-    }
-}
-
-impl<W: Wait> Numbered for bbq::Consumer<Token, W> {
-    fn try_pop_numbered(&self) -> Result<(u64, Token), TryPopError> {
-        self.try_pop_numbered()
-    }
-}
-
-pub(crate) struct ChunkRing<W = Yield> {
-    chunk: usize,
-    first: usize,
+/// A queue by how it is built, and what it has room for.
+#[derive(Clone, Copy)]
+pub(crate) struct Of<F> {
+    least: usize,
     most: usize,
-    wait: PhantomData<fn() -> W>,
+    first: u64,
+    build: F,
 }
 
-impl<W> Copy for ChunkRing<W> {}
-impl<W> Clone for ChunkRing<W> {
-    fn clone(&self) -> Self {
-        *self
-    }
-}
+impl<P, C, F> Queue for Of<F>
+where
+    P: Push<Item = Token> + Send,
+    C: Rx,
+    F: Fn() -> Result<(P, C), BuildError> + Copy + Send + Sync,
+{
+    type Tx = P;
+    type Rx = C;
 
-impl ChunkRing {
-    pub(crate) fn new(chunk: usize, first: usize, most: usize) -> Self {
-        Self { chunk, first, most, wait: PhantomData }
-    }
-
-    /// The same queue with another way to wait.
-    pub(crate) fn waiting<W: Wait>(self) -> ChunkRing<W> {
-        ChunkRing { chunk: self.chunk, first: self.first, most: self.most, wait: PhantomData }
-    }
-}
-
-impl<W: Wait> Queue for ChunkRing<W> {
-    type Tx = chunk_ring::Producer<Token, W>;
-    type Rx = chunk_ring::Consumer<Token, W>;
-
-    fn build(self) -> (Self::Tx, Self::Rx) {
-        chunk_ring::with_wait(self.chunk, self.first, Most::Entries(self.most), W::default()).unwrap()
+    fn build(self) -> (P, C) {
+        (self.build)().unwrap()
     }
 
     fn least(self) -> usize {
-        self.most - self.chunk
+        self.least
     }
 
     fn most(self) -> usize {
         self.most
     }
-}
 
-/// A mesh of one by one, so that all is in order.
-pub(crate) struct Mesh<W = Yield> {
-    entries: usize,
-    wait: PhantomData<fn() -> W>,
-}
-
-impl<W> Copy for Mesh<W> {}
-impl<W> Clone for Mesh<W> {
-    fn clone(&self) -> Self {
-        *self
-    }
-}
-
-impl Mesh {
-    pub(crate) fn new(entries: usize) -> Self {
-        Self { entries, wait: PhantomData }
-    }
-
-    /// The same queue with another way to wait.
-    pub(crate) fn waiting<W: Wait>(self) -> Mesh<W> {
-        Mesh { entries: self.entries, wait: PhantomData }
-    }
-}
-
-impl<W: Wait> Queue for Mesh<W> {
-    type Tx = mesh::Producer<Token, W>;
-    type Rx = mesh::Consumer<Token, W>;
-
-    fn build(self) -> (Self::Tx, Self::Rx) {
-        let (mut tx, mut rx) = mesh::with_wait(1, 1, self.entries, self.entries, W::default()).unwrap();
-        (tx.remove(0), rx.remove(0))
-    }
-
-    fn least(self) -> usize {
-        // Chunks are an eighth of the ring, and two at least.
-        self.entries - (self.entries / 8).max(1)
-    }
-
-    fn most(self) -> usize {
-        self.entries
-    }
-}
-
-#[derive(Clone, Copy)]
-pub(crate) struct LamportPlain(pub(crate) usize);
-
-impl Queue for LamportPlain {
-    type Tx = lamport::Producer<Token, Plain>;
-    type Rx = lamport::Consumer<Token, Plain>;
-
-    fn build(self) -> (Self::Tx, Self::Rx) {
-        lamport::plain(self.0).unwrap()
-    }
-
-    fn least(self) -> usize {
-        self.0
-    }
-
-    fn most(self) -> usize {
-        self.0
-    }
-}
-
-#[derive(Clone, Copy)]
-pub(crate) struct LamportCached(pub(crate) usize);
-
-impl Queue for LamportCached {
-    type Tx = lamport::Producer<Token, Cached>;
-    type Rx = lamport::Consumer<Token, Cached>;
-
-    fn build(self) -> (Self::Tx, Self::Rx) {
-        lamport::cached(self.0).unwrap()
-    }
-
-    fn least(self) -> usize {
-        self.0
-    }
-
-    fn most(self) -> usize {
-        self.0
-    }
-}
-
-#[derive(Clone, Copy)]
-pub(crate) struct Locked(pub(crate) usize);
-
-impl Queue for Locked {
-    type Tx = locked::Producer<Token>;
-    type Rx = locked::Consumer<Token>;
-
-    fn build(self) -> (Self::Tx, Self::Rx) {
-        locked::locked(self.0).unwrap()
-    }
-
-    fn least(self) -> usize {
-        self.0
-    }
-
-    fn most(self) -> usize {
-        self.0
-    }
-}
-
-impl Many for Locked {
     fn first(self) -> u64 {
-        0
+        self.first
     }
 }
 
-impl Numbered for locked::Consumer<Token> {
-    fn try_pop_numbered(&self) -> Result<(u64, Token), TryPopError> {
-        self.try_pop_numbered()
-    }
+/// A queue that takes between `least` and `most` items before it is full.
+pub(crate) fn between<F>(least: usize, most: usize, build: F) -> Of<F> {
+    Of { least, most, first: 0, build }
 }
 
-/// BBQ for one producer and one consumer.
-pub(crate) struct Spsc<W = Yield>(Bbq<W>);
-
-impl<W> Copy for Spsc<W> {}
-impl<W> Clone for Spsc<W> {
-    fn clone(&self) -> Self {
-        *self
-    }
+/// A queue that takes exactly `room` items.
+pub(crate) fn exactly<F>(room: usize, build: F) -> Of<F> {
+    between(room, room, build)
 }
 
-impl<W> Spsc<W> {
-    pub(crate) fn new(shape: Bbq<W>) -> Self {
-        Self(shape)
-    }
-
-    /// The same queue with another way to wait.
-    pub(crate) fn waiting<V: Wait>(self) -> Spsc<V> {
-        let Bbq { blocks, entries, head, .. } = self.0;
-        Spsc(Bbq { blocks, entries, head, wait: PhantomData })
-    }
+/// A queue of `blocks` blocks with `entries` entries, which are used again whole.
+pub(crate) fn blocks<F>(blocks: usize, entries: usize, build: F) -> Of<F> {
+    between((blocks - 1) * entries + 1, blocks * entries, build)
 }
 
-impl<W: Wait> Queue for Spsc<W> {
-    type Tx = bbq::spsc::Producer<Token, W>;
-    type Rx = bbq::spsc::Consumer<Token, W>;
-
-    fn build(self) -> (Self::Tx, Self::Rx) {
-        bbq::spsc::spsc_from(self.0.head, self.0.blocks, self.0.entries, W::default()).unwrap()
-    }
-
-    fn least(self) -> usize {
-        self.0.least()
-    }
-
-    fn most(self) -> usize {
-        self.0.most()
-    }
+/// FastForward for `capacity` items: the consumer may hold back a line of slots, and there are spare ones to make up for that.
+pub(crate) fn slots<F>(capacity: usize, build: F) -> Of<F> {
+    between(capacity, capacity + 15, build)
 }
 
-/// With a counter, so that tickets are issued; each pop consumes its own.
-pub(crate) struct Ticketed<W = Yield> {
-    capacity: usize,
-    wait: PhantomData<fn() -> W>,
-}
-
-impl<W> Copy for Ticketed<W> {}
-impl<W> Clone for Ticketed<W> {
-    fn clone(&self) -> Self {
-        *self
-    }
-}
-
-impl Ticketed {
-    pub(crate) fn new(capacity: usize) -> Self {
-        Self { capacity, wait: PhantomData }
-    }
-
-    /// The same queue with another way to wait.
-    pub(crate) fn waiting<W: Wait>(self) -> Ticketed<W> {
-        Ticketed { capacity: self.capacity, wait: PhantomData }
-    }
-}
-
-impl<W: Wait> Queue for Ticketed<W> {
-    type Tx = ticketed::Producer<Token, W>;
-    type Rx = ticketed::Consumer<Token, W>;
-
-    fn build(self) -> (Self::Tx, Self::Rx) {
-        ticketed::with_wait(self.capacity, 1, W::default()).unwrap()
-    }
-
-    fn least(self) -> usize {
-        self.capacity
-    }
-
-    fn most(self) -> usize {
-        self.capacity
-    }
-}
-
-impl<W: Wait> Many for Ticketed<W> {
-    fn first(self) -> u64 {
-        0
-    }
-}
-
-impl<W: Wait> Numbered for ticketed::Consumer<Token, W> {
-    fn try_pop_numbered(&self) -> Result<(u64, Token), TryPopError> {
-        self.try_pop_numbered()
+impl<F> Of<F> {
+    /// Whose items are numbered from `first` on.
+    pub(crate) fn numbered_from(self, first: u64) -> Self {
+        Self { first, ..self }
     }
 }

@@ -118,6 +118,20 @@ impl<T: Send, W: Wait> Consumer<T, W> {
         &self.ring.wait
     }
 
+    /// How many items are pushed and not popped: at least so many, as pushes go on. Looks at a line of each block that is in use.
+    pub fn len(&self) -> usize {
+        let mut len = self.ring.committed(self.next);
+        let mut block = Place { position: self.next.position.wrapping_add(self.left as u64), ..self.next };
+        let mut left = self.left;
+        while len < self.capacity() && left == len {
+            block = self.ring.next_block(block);
+            len += self.ring.committed(block);
+            left += self.ring.block_entries();
+            block.position = block.position.wrapping_add(self.ring.block_entries() as u64);
+        }
+        len
+    }
+
     /// Whether there is nothing to pop now. "No" stays true until the next pop; "yes" may be outdated at once.
     pub fn is_empty(&self) -> bool {
         self.at.ready() == 0 && self.ring.committed(self.at.place()) == 0

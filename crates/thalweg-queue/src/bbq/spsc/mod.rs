@@ -99,7 +99,7 @@ pub fn spsc<T: Send>(blocks: usize, entries: usize) -> Result<Ends<T>, BuildErro
 /// ```
 pub fn with_capacity<T: Send>(capacity: usize) -> Result<Ends<T>, BuildError> {
     let blocks = heuristic_blocks(capacity);
-    spsc(blocks, capacity.div_ceil(blocks))
+    spsc(blocks, capacity.div_ceil(blocks)).map_err(|refused| refused.of_capacity(capacity, blocks))
 }
 
 /// As [`spsc`], with ends that [wait](crate::wait) by `wait`.

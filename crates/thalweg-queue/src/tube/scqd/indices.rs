@@ -150,6 +150,17 @@ impl Indices {
         self.threshold.load(SeqCst) >= 0
     }
 
+    /// Whether there is an index whose ticket no dequeuer has drawn, or will be when an enqueuer that has drawn one puts it there.
+    ///
+    /// More exact than the threshold, which says no only after some have looked in vain. The head first: it is not behind what was
+    /// read when the tail is read, so then every ticket of the tail's was drawn.
+    pub(super) fn is_waiting(&self) -> bool {
+        self.may_dequeue() && {
+            let head = self.head.load(SeqCst);
+            head < self.tail.load(SeqCst)
+        }
+    }
+
     /// Takes the index of `ticket`, or sees to it that nobody puts one there any more.
     #[inline(always)]
     fn take(&self, ticket: u64) -> Option<usize> {

@@ -114,11 +114,11 @@ unsafe impl<T: Send> Tube for Scqd<T> {
     }
 
     fn can_allocate(&self) -> Result<(), AllocateError> {
-        if self.free.may_dequeue() { Ok(()) } else { Err(AllocateError::Full) }
+        if self.free.is_waiting() { Ok(()) } else { Err(AllocateError::Full) }
     }
 
     fn can_reserve(&self) -> Result<(), ReserveError> {
-        if self.filled.may_dequeue() { Ok(()) } else { Err(ReserveError::Empty) }
+        if self.filled.is_waiting() { Ok(()) } else { Err(ReserveError::Empty) }
     }
 
     fn capacity(&self) -> usize {
