@@ -4,7 +4,9 @@
 //!
 //! | you have | take | not when |
 //! |---|---|---|
-//! | one producer, one consumer, items of one word: a `Box`, an `Arc`, a reference, a number that is not zero | [`fast_forward()`] | items are larger: box them, or take `bbq` |
+//! | one producer, one consumer, items of one word: a `Box`, an `Arc`, a reference, a number that is not zero | [`fast_forward()`] | items are larger: see the next two |
+//! | one producer, one consumer, items of any kind, many at a time | [`bbq::spsc()`](bbq::spsc()) | the last free entries count: blocks are given back whole |
+//! | one producer, one consumer, large items to be filled where they lie | [`fast_forward::in_place()`] | items are small and come in batches |
 //! | one producer, one consumer, bursts far above the usual | [`chunk_ring()`]: it grows and shrinks | the size never changes and is small |
 //! | many threads that take, work and push in the order of what they took; windows that slide | [`ticketed`](mod@ticketed) | order does not matter: its reservations cost more than a push and a pop |
 //! | few threads on each side, all busy, and one number divides the other | [`mesh`](mod@mesh) | the order between producers matters, or items should go to whoever is free |
@@ -15,7 +17,7 @@
 //! | to choose the algorithm, or to build on its steps | [`tube`]: rings as DPDK has them, SCQD, [`faaq`] | you do not know why |
 //! | tasks of one worker, which others may take: it pushes and pops, they steal | [`bwos::lifo()`] for what was pushed last, [`bwos::fifo()`] for what was pushed first | nobody steals: a `Vec` does; or a task must be seen by others the moment it is pushed |
 //!
-//! [`lamport`] and `locked` are baselines: what the others are compared with.
+//! [`lamport`] and [`locked`] are baselines: what the others are compared with.
 //!
 //! ```
 //! use thalweg_queue::bbq;
@@ -48,12 +50,38 @@
 //! | `push_timeout`, `pop_timeout` | the same, for some time; the errors tell `Timeout` and `Closed` apart |
 //! | `push_async`, `pop_async` | the same as futures, with `Park`: any executor, and they may be dropped at any time |
 //! | `try_pop_many`, `pop_many`, `pop_many_async` | what is there, up to a limit; the last two wait for the first item |
+//! | `try_pop_slice` | the same into places that are there already |
+//! | `try_push_slice`, `try_push_many`, `push_many` | as many as there is room for, copied from a slice or moved from a vector; the last waits until all are pushed |
+//! | `push_all`, `iter`, `try_iter` | from an iterator; as an iterator, to the end or as far as there are items |
+//! | `reserve` and `commit`, `readable` and `release`, `peek` | writing and reading [in place](grant), where the queue allows it |
 //! | dropping a side | dropping the last producer closes the queue, and consumers drain what is left before they see `Closed`. Dropping the last consumer makes pushes fail with the value given back, and drops what is in the queue |
 //! | `is_closed` | whether the other side is gone |
 //! | `capacity` | how many items fit; each queue says how exact that is |
 //! | `Clone` | a handle that can be cloned may be many; one that cannot takes `&mut self`, so that the compiler counts to one |
 //!
 //! Code for any queue takes them from the traits [`Push`] and [`Pop`].
+//!
+//! # What each queue offers
+//!
+//! Every queue pushes and pops one at a time and in batches, [waits](wait) by any strategy, with timeouts and as futures, and says
+//! its `capacity` and `is_closed`. ([`bwos`] is apart: its owner and its thieves never wait.) They differ in this:
+//!
+//! | queue | a batch costs | in place | `peek` | `len` | other |
+//! |---|---|---|---|---|---|
+//! | [`fast_forward()`] | a store per item, a look at the other side per line | | | the consumer's, by looking at each slot | [slip](fast_forward::Slip) |
+//! | [`fast_forward::in_place()`] | the same | one item | yes | the same | slip |
+//! | [`bbq::spsc()`](bbq::spsc()) | one store per block | to the end of the block | yes | the consumer's | |
+//! | [`bbq::shared`] | as one item, per block | | | yes | positions |
+//! | [`chunk_ring()`] | one store per chunk | to the end of the chunk | yes | yes | grows, shrinks |
+//! | [`mesh`](mod@mesh) | one store per chunk; a run goes to one ring | to the end of the chunk | of the next ring | yes | |
+//! | [`ticketed`](mod@ticketed) | one reservation | `reserve`, in the order of reservations | [windows](ticketed::Consumer::window) | yes | tickets, positions |
+//! | [`cnq`](cnq::cnq()) | as many single items | | | yes | [`flush`](cnq::Consumer::flush) |
+//! | [`tube::queue`] | as many single items | by the [three phases](tube::Tube) | | yes | |
+//! | [`lamport`] | one store per round of the ring | to the end of the ring | yes | yes | |
+//! | [`locked`] | as many single items | | | yes | positions |
+//! | [`bwos`] | one exchange for thieves; for the owner as many single items, which cost no atomic operation | | | yes | [policies](bwos::Policy) |
+//!
+//! Nobody can peek at a queue for many: another consumer may take the item meanwhile.
 //!
 //! What a producer did before a push is visible to the consumer after the pop of that item.
 //!
@@ -75,7 +103,9 @@
 //! - Closing when a handle is leaked: `mem::forget` keeps a side alive for ever.
 //! - Fairness between the threads of one side.
 //!
-//! Without the default feature `std` the crate is `no_std` with `alloc`; waiting then never gives up the time slice, and there
+//! # Features
+//!
+//! `stream` makes async ends streams and sinks of the crate `futures`. Without the default feature `std` the crate is `no_std` with `alloc`; waiting then never gives up the time slice, and there
 //! are no timeouts and no `Park`.
 //! The feature `instrument` lets an engine watch every access ([`thalweg_sync`]).
 #![cfg_attr(not(feature = "std"), no_std)]
@@ -110,6 +140,11 @@ mod slip;
 pub mod ticketed;
 pub mod tube;
 pub mod wait;
+
+/// The example of the README runs.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;
 
 pub use chunk_ring::chunk_ring;
 pub use error::{BuildError, PopError, PopTimeoutError, PushError, PushTimeoutError, TryPopError, TryPushError};

@@ -21,6 +21,9 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
+//! Exactly `capacity` items fit. `Full`, `Empty` and `Closed` are true of the whole queue at one instant, as everything happens under
+//! the lock; nothing is ever `Busy`.
+//!
 //! Needs the feature `std`, which has the lock.
 //!
 //! # Invariants

@@ -49,6 +49,18 @@
 //! ring that is to hold `n` items for certain is built for `n` and a chunk more; chunks are an eighth of the capacity and
 //! 64 KiB at most, unless chosen.
 //!
+//! # What the answers mean
+//!
+//! Each takes effect at one instant between call and return:
+//!
+//! | answer | at that instant |
+//! |---|---|
+//! | `try_push`: `Full` | at least `capacity` less the largest chunk are waiting, or there is no memory for another chunk |
+//! | `try_pop`: `Empty` | no item is in the queue |
+//! | either: `Closed` | the other end is gone, and for `try_pop` no item is left |
+//!
+//! Neither is ever `Busy`.
+//!
 //! # Invariants
 //!
 //! - **R1** The chunks of the ring are linked in a loop. From the producer's chunk on they are: free ones, then the consumer's,

@@ -40,6 +40,18 @@
 //! it holds back, so up to two lines more items may fit. `Full` means that `capacity` items or more are waiting. Any capacity will do; 512
 //! to 4096 is where throughput is best.
 //!
+//! # What the answers mean
+//!
+//! Each takes effect at one instant between call and return:
+//!
+//! | answer | at that instant |
+//! |---|---|
+//! | `try_push`: `Full` | at least `capacity` items are in the queue |
+//! | `try_pop`: `Empty` | no item is in the queue |
+//! | either: `Closed` | the other end is gone, and for `try_pop` no item is left |
+//!
+//! Neither is ever `Busy`: nobody can be half-way between the two ends.
+//!
 //! # Payloads wider than a word
 //!
 //! A `Box` or an `Arc` carries one by reference: the allocator's work for each item, and the lines of the payload travel apart from

@@ -32,7 +32,19 @@
 //!
 //! # Capacity
 //!
-//! Exactly `capacity` items fit: `Full` means that so many are waiting.
+//! Exactly `capacity` items fit.
+//!
+//! # What the answers mean
+//!
+//! Each takes effect at one instant between call and return:
+//!
+//! | answer | at that instant |
+//! |---|---|
+//! | `try_push`: `Full` | `capacity` items are in the queue |
+//! | `try_pop`: `Empty` | no item is in the queue |
+//! | either: `Closed` | the other end is gone, and for `try_pop` no item is left |
+//!
+//! Neither is ever `Busy`.
 //!
 //! # Invariants
 //!

@@ -39,6 +39,17 @@
 //! keeps what is in its rings to itself. [`bbq`](mod@crate::bbq) gives each item to whoever comes first, in one order for all.
 //! Under [`Park`](crate::Park) a push wakes every consumer that sleeps, as the mesh has one list of them.
 //!
+//! # What the answers mean
+//!
+//! | answer | means |
+//! |---|---|
+//! | `try_push`: `Full` | each ring of this producer was full, one after the other; rings of other producers may have room |
+//! | `try_pop`: `Empty` | each ring of this consumer was empty, one after the other; rings of other consumers may have items |
+//! | `try_push`: `Closed` | every consumer is gone |
+//! | `try_pop`: `Closed` | every producer that has a ring to this consumer is gone, its rings are drained, and no ring that another consumer left was there to go on with |
+//!
+//! `Full` and `Empty` are not linearizable, as the rings are not seen at one instant. Neither is ever `Busy`.
+//!
 //! # Leaving
 //!
 //! - A producer that leaves closes its rings; what is in them is popped as before. A consumer sees `Closed` when all of its

@@ -59,6 +59,18 @@
 //! `capacity` entries, a power of two, reserved and committed ones together. Tickets that are out may span as many positions:
 //! pops are `Busy` beyond that.
 //!
+//! # What the answers mean
+//!
+//! Of `count` entries, which is 1 where no count is said:
+//!
+//! | answer | at one instant between call and return |
+//! |---|---|
+//! | push: `Full` | more than `capacity - count` entries are reserved for pushes, ended or not, and not reserved for pops |
+//! | push: `Busy` | there is room but for pops that have begun and not ended; or it is not the ticket's turn |
+//! | pop: `Empty` | fewer than `count` entries are reserved for pushes and not for pops |
+//! | pop: `Busy` | else there are too few that are committed, as pushes have not ended; or so many tickets are out that those at the front have to be served first |
+//! | either: `Closed` | no handle of the other side is left, and for a pop no item |
+//!
 //! # Deadlocks
 //!
 //! [`Producer::reserve_in_turn`] waits for its turn first and for room then, so that room is never held by a ticket that waits for

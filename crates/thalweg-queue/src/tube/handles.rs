@@ -75,6 +75,8 @@ impl<Q: Tube, W: Wait> Shared<Q, W> {
                 // SAFETY: allocated from this tube a moment ago.
                 unsafe { self.tube.produce(entry, item) };
                 self.wait.ring(Side::Items, 1, || true);
+                // Some tubes were `Busy` for other producers with us.
+                self.wait.ring(Side::Room, 1, || self.tube.can_allocate().is_ok());
                 Ok(())
             }
             Err(AllocateError::Full) => Err(TryPushError::Full(item)),
@@ -89,6 +91,8 @@ impl<Q: Tube, W: Wait> Shared<Q, W> {
                 // SAFETY: reserved from this tube a moment ago.
                 let item = unsafe { self.tube.consume(entry) };
                 self.wait.ring(Side::Room, 1, || self.tube.can_allocate().is_ok());
+                // Some tubes were `Busy` for other consumers with us.
+                self.wait.ring(Side::Items, 1, || self.tube.can_reserve().is_ok());
                 Ok(item)
             }
             Err(ReserveError::Empty) => Err(TryPopError::Empty),

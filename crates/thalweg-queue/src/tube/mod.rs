@@ -22,6 +22,14 @@
 //!
 //! Each is a queue of its own with [`queue`], which speaks the words of this crate.
 //!
+//! What its answers mean, at one instant between call and return:
+//!
+//! | tube | `Full` | `Empty` | `Busy` |
+//! |---|---|---|---|
+//! | the rings | `capacity` entries are allocated and not reserved | none is allocated and not reserved | neither: threads that are half-way, on either side, have what there is. [`Rts`](ring::Rts): or an eighth of the capacity is half-way on this side. [`Hts`](ring::Hts): or any entry is |
+//! | [`Scqd`](scqd::Scqd) | all entries are filled, or half-way | none is filled | never |
+//! | [`Faaq`](crate::faaq::Faaq), [`Bbq`](crate::faaq::Bbq) | as in [`bbq`](crate::bbq#what-the-answers-mean) | the same | the same; and consumers of `Faaq` that drew a ticket too late wait for others in that position |
+//!
 //! ```
 //! use thalweg_queue::tube::{queue, scqd::Scqd};
 //!

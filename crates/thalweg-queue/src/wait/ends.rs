@@ -147,6 +147,33 @@ pub trait Push {
     {
         Pushing::new(self, value)
     }
+
+    /// This end as a sink of the crate `futures`.
+    ///
+    /// ```
+    /// use futures_executor::{block_on, block_on_stream};
+    /// use std::pin::Pin;
+    /// use thalweg_queue::{Park, Pop, Push, bbq};
+    ///
+    /// let (tx, rx) = bbq::with_wait(2, 8, Park::new())?;
+    /// let mut sink = tx.into_sink();
+    /// block_on(async {
+    ///     use futures_sink::Sink;
+    ///     std::future::poll_fn(|cx| Pin::new(&mut sink).poll_ready(cx)).await?;
+    ///     Pin::new(&mut sink).start_send(7)?;
+    ///     std::future::poll_fn(|cx| Pin::new(&mut sink).poll_flush(cx)).await
+    /// })?;
+    /// drop(sink);
+    /// assert!(block_on_stream(rx.into_stream()).eq([7]));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[cfg(feature = "stream")]
+    fn into_sink(self) -> super::ItemSink<Self>
+    where
+        Self: Push<Wait = Park> + Sized,
+    {
+        super::ItemSink::new(self)
+    }
 }
 
 /// A reading end of any queue.
@@ -296,6 +323,15 @@ pub trait Pop {
         Self: Pop<Wait = Park> + Sized,
     {
         PoppingMany::new(self, into, limit)
+    }
+
+    /// This end as a stream of the crate `futures`; see [`Push::into_sink`] for an example.
+    #[cfg(feature = "stream")]
+    fn into_stream(self) -> super::ItemStream<Self>
+    where
+        Self: Pop<Wait = Park> + Sized,
+    {
+        super::ItemStream::new(self)
     }
 }
 

@@ -10,7 +10,7 @@ use core::pin::Pin;
 use core::task::{Context, Poll};
 
 /// One end that may be pending: the end itself, and its place on the list.
-struct Pending<E> {
+pub(super) struct Pending<E> {
     end: E,
     side: Side,
     /// Where it is on the list, or was before it was woken.
@@ -20,8 +20,13 @@ struct Pending<E> {
 }
 
 impl<E> Pending<E> {
+    /// `end`, which has not waited yet.
+    pub(super) fn new(end: E, side: Side, strategy: fn(&E) -> &Park) -> Self {
+        Self { end, side, place: None, strategy }
+    }
+
     /// Tries; if that gives nothing, leaves the waker and tries again.
-    fn poll<R>(&mut self, cx: &mut Context<'_>, mut attempt: impl FnMut(&mut E) -> Option<R>) -> Poll<R> {
+    pub(super) fn poll<R>(&mut self, cx: &mut Context<'_>, mut attempt: impl FnMut(&mut E) -> Option<R>) -> Poll<R> {
         if let Some(result) = attempt(&mut self.end) {
             return Poll::Ready(result);
         }
@@ -36,7 +41,7 @@ impl<E> Pending<E> {
 
     /// It got what it waited for. If it had to wait, and there is `more`, the next one is woken: others may have had only
     /// this one to wake.
-    fn over(&mut self, more: impl FnOnce(&E) -> bool) {
+    pub(super) fn over(&mut self, more: impl FnOnce(&E) -> bool) {
         if let Some(place) = self.place.take() {
             let strategy = (self.strategy)(&self.end);
             strategy.delist(self.side, place);
@@ -71,7 +76,7 @@ impl<E: Push> Unpin for Pushing<E> {}
 
 impl<E: Push<Wait = Park>> Pushing<E> {
     pub(crate) fn new(end: E, value: E::Item) -> Self {
-        Self { pending: Pending { end, side: Side::Room, place: None, strategy: E::strategy }, value: Some(value) }
+        Self { pending: Pending::new(end, Side::Room, E::strategy), value: Some(value) }
     }
 }
 
@@ -107,7 +112,7 @@ impl<E: Pop> Unpin for Popping<E> {}
 
 impl<E: Pop<Wait = Park>> Popping<E> {
     pub(crate) fn new(end: E) -> Self {
-        Self { pending: Pending { end, side: Side::Items, place: None, strategy: E::strategy } }
+        Self { pending: Pending::new(end, Side::Items, E::strategy) }
     }
 }
 
@@ -142,7 +147,7 @@ impl<E: Pop> Unpin for PoppingMany<'_, E> {}
 
 impl<'a, E: Pop<Wait = Park>> PoppingMany<'a, E> {
     pub(crate) fn new(end: E, into: &'a mut Vec<E::Item>, limit: usize) -> Self {
-        Self { pending: Pending { end, side: Side::Items, place: None, strategy: E::strategy }, into, limit }
+        Self { pending: Pending::new(end, Side::Items, E::strategy), into, limit }
     }
 }
 

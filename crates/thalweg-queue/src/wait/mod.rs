@@ -48,6 +48,8 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
+//! The feature `stream` makes ends streams and sinks of the crate `futures`: [`Pop::into_stream`] and [`Push::into_sink`].
+//!
 //! # What is promised
 //!
 //! - No wake-up is lost: while there is an item, no consumer sleeps unless another that was woken for it is on its way;
@@ -69,7 +71,7 @@
 //!    and must say yes to the pop that was the last one missing.
 //! 3. Where the last handle of a side leaves, after that can be seen: `wait.ring_all()`.
 //! 4. Each handle gets `try_push`, `is_closed`, `capacity`, and for the crate `may_push` and `strategy` ([`Push`] says what
-//!    they mean). Then one line, `crate::wait::producer!(exclusive Producer[T: Send])` (`shared` where the methods take
+//!    they mean; a `may_push` that says yes where there is no room keeps an end awake). Then one line, `crate::wait::producer!(exclusive Producer[T: Send])` (`shared` where the methods take
 //!    `&self`), gives it `push`, `push_timeout`, `push_async` and [`Push`]. Consumers likewise, with [`Pop`].
 //!
 //! # Invariants
@@ -87,6 +89,8 @@ mod iter;
 mod methods;
 #[cfg(feature = "std")]
 mod park;
+#[cfg(feature = "stream")]
+mod stream;
 
 pub use ends::{Pop, Push};
 #[cfg(feature = "std")]
@@ -95,6 +99,8 @@ pub use iter::{Iter, TryIter};
 pub(crate) use methods::{consumer, producer};
 #[cfg(feature = "std")]
 pub use park::Park;
+#[cfg(feature = "stream")]
+pub use stream::{ItemSink, ItemStream};
 
 use thalweg_sync::spin;
 

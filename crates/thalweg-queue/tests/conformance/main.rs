@@ -38,6 +38,7 @@ use std::num::NonZeroU64;
 use thalweg_queue::chunk_ring::Most;
 use thalweg_queue::fast_forward::Slip;
 use thalweg_queue::tube::{self, Tube, ring, scqd::Scqd};
+use thalweg_queue::wait::Wait;
 use thalweg_queue::{
     BuildError, Park, Spin, Yield, bbq, chunk_ring, cnq, faaq, fast_forward, lamport, locked, mesh, ticketed,
 };
@@ -59,11 +60,11 @@ fn tube<Q: Tube>(tube: Result<Q, BuildError>) -> Result<tube::Ends<Q>, BuildErro
     tube.map(tube::queue)
 }
 
+/// The only two ends of a mesh.
+type OneByOne<T, W> = (mesh::Producer<T, W>, mesh::Consumer<T, W>);
+
 /// A mesh of one by one, so that all is in order.
-fn one_by_one<T: Send, W: thalweg_queue::wait::Wait>(
-    entries: usize,
-    wait: W,
-) -> Result<(mesh::Producer<T, W>, mesh::Consumer<T, W>), BuildError> {
+fn one_by_one<T: Send, W: Wait>(entries: usize, wait: W) -> Result<OneByOne<T, W>, BuildError> {
     let (mut tx, mut rx) = mesh::with_wait(1, 1, entries, entries, wait)?;
     Ok((tx.remove(0), rx.remove(0)))
 }

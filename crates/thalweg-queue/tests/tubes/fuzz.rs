@@ -3,7 +3,7 @@
 use thalweg_check::Fuzz;
 use thalweg_queue::faaq::{Bbq, Faaq};
 use thalweg_queue::tube::{self, Tube, queue, ring, scqd::Scqd};
-use thalweg_queue::{TryPopError, TryPushError};
+use thalweg_queue::{Park, TryPopError, TryPushError};
 use thalweg_sync::{spin, thread};
 
 /// Three producers and three consumers: each item comes out once, and each consumer has each producer's items in order.
@@ -103,4 +103,34 @@ fn faaq_is_neither_full_nor_empty() {
     neither_full_nor_empty(|| Faaq::new(4, 1).unwrap());
     neither_full_nor_empty(|| Faaq::new(2, 3).unwrap());
     neither_full_nor_empty(|| Bbq::new(2, 3).unwrap());
+}
+
+/// Two of a side that sleep, and nobody of the other side who moves meanwhile: an end that was refused as `Busy` is woken by the one
+/// that was half-way, or sleeps for ever, which the fuzzer reports.
+fn ends_wake_their_own_side<Q: Tube<Item = usize> + 'static>(make: impl Fn() -> Q + Sync) {
+    Fuzz::new().seeds(0..150).run(|| {
+        let (tx, rx) = tube::with_wait(make(), Park::new());
+        thread::scope(|scope| {
+            for number in 1..=2 {
+                let tx = tx.clone();
+                scope.spawn(move || tx.push(number).unwrap());
+            }
+        });
+        let popped: usize = thread::scope(|scope| {
+            let consumers = [rx.clone(), rx.clone()].map(|rx| scope.spawn(move || rx.pop().unwrap()));
+            consumers.into_iter().map(|consumer| consumer.join().unwrap()).sum()
+        });
+        assert_eq!(popped, 3);
+        drop((tx, rx));
+    });
+}
+
+#[test]
+fn sleeping_ends_are_woken() {
+    ends_wake_their_own_side(|| ring::Mt::new(4).unwrap());
+    ends_wake_their_own_side(|| ring::Rts::new(4).unwrap());
+    ends_wake_their_own_side(|| ring::Hts::new(4).unwrap());
+    ends_wake_their_own_side(|| Scqd::new(4).unwrap());
+    ends_wake_their_own_side(|| Faaq::new(2, 4).unwrap());
+    ends_wake_their_own_side(|| Bbq::new(2, 4).unwrap());
 }

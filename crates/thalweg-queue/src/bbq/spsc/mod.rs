@@ -57,6 +57,19 @@
 //! `blocks * entries` items fit; blocks are given back whole, so `Full` means that at least `(blocks - 1) * entries + 1` are
 //! waiting.
 //!
+//! # What the answers mean
+//!
+//! Each takes effect at one instant between call and return:
+//!
+//! | answer | at that instant |
+//! |---|---|
+//! | `try_push`: `Full` | at least `(blocks - 1) * entries + 1` items are in the queue: the next block is not read to its end |
+//! | `try_pop`: `Empty` | no item is in the queue: what is committed is popped |
+//! | either: `Closed` | the other end is gone, and for `try_pop` no item is left |
+//!
+//! Neither is ever `Busy`. Items are there when their push, or the commit of their grant, has returned; a grant that is not
+//! committed holds nothing back that was pushed before.
+//!
 //! # Invariants
 //!
 //! - **S1** The producer owns the entries from its position up to the end of its block, from the moment it has seen the block
