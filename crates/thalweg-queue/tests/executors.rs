@@ -3,7 +3,7 @@
 
 use futures_executor::{LocalPool, block_on};
 use std::future::{Future, poll_fn};
-use std::pin::{Pin, pin};
+use std::pin::Pin;
 use std::task::{Context, Poll};
 use thalweg_queue::{Park, Pop, PopError, Push, bbq, chunk_ring, cnq, fast_forward, lamport, ticketed};
 use thalweg_sync::thread;
@@ -105,6 +105,7 @@ mod stream {
     use super::*;
     use futures_core::Stream;
     use futures_sink::Sink;
+    use std::pin::pin;
     use thalweg_queue::PushError;
     use thalweg_sync::sync::Arc;
 
