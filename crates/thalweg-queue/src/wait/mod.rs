@@ -48,7 +48,8 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! The feature `stream` makes ends streams and sinks of the crate `futures`: [`Pop::into_stream`] and [`Push::into_sink`].
+//! The feature `stream` makes ends streams and sinks of the crate `futures`: `into_stream` and `into_sink` of the two
+//! traits.
 //!
 //! # What is promised
 //!
