@@ -34,6 +34,7 @@
 mod batch;
 #[cfg(not(loom))]
 mod read;
+#[cfg_attr(loom, allow(unreachable_pub, reason = "models have no grants, which show these traits"))]
 mod run;
 #[cfg(not(loom))]
 mod write;
