@@ -431,7 +431,11 @@ impl<T, W: Wait, S: Entry<T>> Consumer<T, W, S> {
     pub fn len(&self) -> usize {
         let slots = self.ring.slots();
         // A whole round of filled slots ends where the taken ones begin that are not emptied yet.
-        let taken = (self.tail + slots - self.uncleared) % slots;
+        let taken = match self.tail % LINE {
+            0 if self.cleared => 0,
+            0 => LINE,
+            taken => taken,
+        };
         (0..slots - taken).take_while(|n| self.ring.slot((self.tail + n) % slots).is_filled()).count()
     }
 

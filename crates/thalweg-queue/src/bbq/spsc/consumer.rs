@@ -120,16 +120,19 @@ impl<T: Send, W: Wait> Consumer<T, W> {
 
     /// How many items are pushed and not popped: at least so many, as pushes go on. Looks at a line of each block that is in use.
     pub fn len(&self) -> usize {
-        let mut len = self.ring.committed(self.next);
-        let mut block = Place { position: self.next.position.wrapping_add(self.left as u64), ..self.next };
-        let mut left = self.left;
-        while len < self.capacity() && left == len {
-            block = self.ring.next_block(block);
-            len += self.ring.committed(block);
-            left += self.ring.block_entries();
-            block.position = block.position.wrapping_add(self.ring.block_entries() as u64);
+        let mut place = self.at.place();
+        let mut left = self.at.end - self.at.entry;
+        let mut len = 0;
+        loop {
+            let committed = self.ring.committed(place);
+            len += committed;
+            if committed < left || len >= self.capacity() {
+                return len;
+            }
+            // The block is filled to its end.
+            place = self.ring.next_block(Place { position: place.position.wrapping_add(left as u64), ..place });
+            left = self.ring.block_entries();
         }
-        len
     }
 
     /// Whether there is nothing to pop now. "No" stays true until the next pop; "yes" may be outdated at once.
