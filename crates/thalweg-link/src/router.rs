@@ -226,7 +226,7 @@ impl Work {
                 _ => {}
             }
         }
-        if self.shared.joined.load(Acquire) != self.met {
+        if self.shared.joined.load(Acquire) > self.met {
             return Some(Task::Meet);
         }
         (exchanges == 0 && self.shared.users.load(Acquire) == 0).then_some(Task::End)

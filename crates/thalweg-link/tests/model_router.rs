@@ -1,0 +1,42 @@
+//! The routing thread and its exchanges, in the executions that loom's bounds allow.
+//!
+//! Two items through a router with one slot: the smallest run in which a line is used again, and may be refused.
+#![cfg(loom)]
+#![allow(missing_docs)]
+
+use thalweg_link::{Limits, Supervisor};
+use thalweg_sync::{model_bounded, thread};
+
+/// Switches away from a thread that could go on: none, which leaves every wait, and every value that a load may see.
+const PREEMPTIONS: usize = 0;
+
+#[test]
+fn items_arrive_whole_and_in_order_and_then_the_end() {
+    model_bounded(PREEMPTIONS, || {
+        let supervisor = Supervisor::software(Limits { links: 1, entries: 1 }).unwrap();
+        let channel = supervisor.open("a").unwrap();
+        let (mut tx, mut rx) = (channel.producer::<[u64; 2]>().unwrap(), channel.consumer::<[u64; 2]>().unwrap());
+        let producer = thread::spawn(move || {
+            tx.push([1, 11]).unwrap();
+            tx.push([2, 22]).unwrap();
+        });
+        assert_eq!(rx.pop(), Ok([1, 11]));
+        assert_eq!(rx.pop(), Ok([2, 22]));
+        assert!(rx.pop().is_err());
+        producer.join().unwrap();
+    });
+}
+
+#[test]
+fn a_consumer_that_has_asked_and_leaves_gives_back() {
+    model_bounded(PREEMPTIONS, || {
+        let supervisor = Supervisor::software(Limits { links: 1, entries: 1 }).unwrap();
+        let channel = supervisor.open("a").unwrap();
+        let (mut tx, mut rx) = (channel.producer::<u64>().unwrap(), channel.consumer::<u64>().unwrap());
+        let mut leaver = rx.clone();
+        let leaving = thread::spawn(move || leaver.try_pop().ok());
+        tx.push(7).unwrap();
+        let there = leaving.join().unwrap();
+        assert_eq!(there.or_else(|| rx.pop().ok()), Some(7));
+    });
+}
