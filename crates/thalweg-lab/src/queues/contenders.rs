@@ -193,6 +193,42 @@ impl Slices for Bbq {
     }
 }
 
+/// kanal, which takes out what is there at once, and puts in one by one.
+#[derive(Debug)]
+pub(super) struct KanalBatches;
+
+impl Ends for KanalBatches {
+    type Tx = kanal::Sender<u64>;
+    type Rx = (kanal::Receiver<u64>, std::collections::VecDeque<u64>, Vec<u64>);
+
+    fn build(capacity: usize) -> (Self::Tx, Self::Rx) {
+        let (tx, rx) = kanal::bounded(capacity);
+        (tx, (rx, Default::default(), Vec::with_capacity(capacity)))
+    }
+
+    fn push(tx: &mut Self::Tx, value: u64) -> bool {
+        Kanal::push(tx, value)
+    }
+
+    fn pop((rx, left, drained): &mut Self::Rx) -> Option<u64> {
+        if left.is_empty() && rx.drain_into(drained).is_ok() {
+            left.extend(drained.drain(..));
+        }
+        left.pop_front()
+    }
+}
+
+impl Slices for KanalBatches {
+    fn push_slice(tx: &mut Self::Tx, values: &[u64]) -> usize {
+        values.iter().take_while(|&&value| Self::push(tx, value)).count()
+    }
+
+    fn pop_slice(rx: &mut Self::Rx, into: &mut [u64]) -> usize {
+        let popped = std::iter::from_fn(|| Self::pop(rx));
+        into.iter_mut().zip(popped).map(|(place, value)| *place = value).count()
+    }
+}
+
 impl Slices for Rtrb {
     #[inline]
     fn push_slice(tx: &mut Self::Tx, values: &[u64]) -> usize {

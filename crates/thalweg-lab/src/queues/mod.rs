@@ -2,15 +2,18 @@
 
 pub mod batch;
 mod contenders;
+pub mod failed;
 pub mod figures;
 pub mod growth;
 pub mod item;
 pub mod latency;
 mod limits;
 mod one_to_one;
+pub mod oversubscribed;
 pub mod pool;
 pub mod rtt;
 pub mod shared;
+pub mod shared_batch;
 mod stamps;
 pub mod stealing;
 pub mod unbalanced;
