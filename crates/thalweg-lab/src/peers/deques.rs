@@ -158,6 +158,34 @@ plain! {
     /// A stack: `Vec`.
     PlainVec(Vec<u64>), Vec::with_capacity(CAPACITY), push, pop
 }
+/// A `Vec` whose length is in memory after each operation, as it is where anybody may look at it in between. Without that, the
+/// compiler turns a loop of pops into one over a slice.
+#[derive(Debug)]
+pub struct SeenVec(Vec<u64>);
+
+impl Deque for SeenVec {
+    type Owner = Self;
+    type Thief = ();
+    const BATCHES: bool = false;
+
+    fn build() -> (Self, ()) {
+        (Self(Vec::with_capacity(CAPACITY)), ())
+    }
+}
+
+impl Owner for SeenVec {
+    #[inline]
+    fn push(&mut self, item: u64) -> bool {
+        std::hint::black_box(&mut self.0).push(item);
+        true
+    }
+
+    #[inline]
+    fn pop(&mut self) -> Option<u64> {
+        std::hint::black_box(&mut self.0).pop()
+    }
+}
+
 plain! {
     /// A stack: `VecDeque`, used at one end.
     PlainStack(VecDeque<u64>), VecDeque::with_capacity(CAPACITY), push_back, pop_back

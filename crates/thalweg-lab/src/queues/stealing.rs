@@ -4,7 +4,7 @@ use serde_json::json;
 use thalweg_queue::bwos;
 
 use crate::harness::{BoxError, Contender, Effort, Experiment, Group, Role};
-use crate::peers::deques::{CrossbeamFifo, CrossbeamLifo, PlainQueue, PlainStack, PlainVec, St3Fifo, St3Lifo};
+use crate::peers::deques::{CrossbeamFifo, CrossbeamLifo, PlainQueue, PlainStack, PlainVec, SeenVec, St3Fifo, St3Lifo};
 use crate::workloads::stealing::{CAPACITY, Deque, Owner, Stealing, Thief};
 
 /// The entry in the registry.
@@ -30,6 +30,7 @@ fn plan(effort: &Effort) -> Result<Vec<Group>, BoxError> {
         contenders.extend(contender::<St3Lifo>(Role::Peer, "st3", stealing));
         if percent == 0 {
             contenders.extend(contender::<PlainVec>(Role::Bound, "Vec", stealing));
+            contenders.extend(contender::<SeenVec>(Role::Bound, "Vec, length in memory", stealing));
             contenders.extend(contender::<PlainStack>(Role::Bound, "VecDeque", stealing));
         }
         Group::new(workload, UNITS, contenders)

@@ -1,11 +1,12 @@
-//! `bbq/figure2.7`: what FAA is worth, with one to eight producers.
+//! `bbq/figure2.7`: what FAA is worth, and what a consumer costs the producers in drop-old mode, with one to eight producers.
 //!
 //! The paper compares FAA with CAS of the same machine; here a push is FAA in both, and a pop is CAS in BBQ and FAA in FAAQ.
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
 use serde_json::json;
-use thalweg_queue::{faaq, tube};
+use thalweg_queue::{TryPopError, bbq, faaq, tube};
 
 use super::super::stamps::Clock;
 use crate::harness::Role::*;
@@ -15,7 +16,7 @@ use crate::machine::{Timing, timed};
 /// The entry for the registry.
 pub const EXPERIMENT: Experiment = Experiment {
     name: "bbq/figure2.7",
-    what: "the thesis' Figure 2.7: one to eight producers and a consumer, entries taken by FAA or by CAS",
+    what: "the thesis' Figure 2.7: one to eight producers, a consumer; pops by FAA or CAS; drop-old mode with and without a consumer",
     plan,
 };
 
@@ -27,18 +28,85 @@ fn plan(effort: &Effort) -> Result<Vec<Group>, BoxError> {
     let items = effort.messages(1_000_000);
     let contenders =
         vec![contender::<Cas>("thalweg-bbq, pop by CAS", items), contender::<Faa>("thalweg-faaq, pop by FAA", items)];
-    Ok(vec![Group::sweep("an item, one consumer", "producers", "ns/item", POINTS, contenders)])
+    let consumed = vec![Contender::new(Ours, "thalweg-bbq, drop-old", params(items), move || {
+        let figures = PRODUCERS.into_iter().map(|producers| Ok(drop_old(producers, items, true)?.1));
+        Ok(Sample { figures: figures.collect::<Result<_, BoxError>>()?, cpus: None })
+    })];
+    let overwriting = [("thalweg-bbq, drop-old", true), ("thalweg-bbq, drop-old, nobody pops", false)];
+    let overwriting = overwriting.map(|(name, consumes)| {
+        Contender::new(Ours, name, params(items), move || {
+            let figure = |producers| Ok(drop_old(producers, items, consumes)?.0.nanos_per(items));
+            Ok(Sample { figures: PRODUCERS.into_iter().map(figure).collect::<Result<_, BoxError>>()?, cpus: None })
+        })
+    });
+    Ok(vec![
+        Group::sweep("an item, one consumer", "producers", "ns/item", POINTS, contenders),
+        Group::sweep("a push in drop-old mode", "producers", "ns/item", POINTS, overwriting.into()),
+        Group::sweep("lost in drop-old mode, one consumer", "producers", "% of items", POINTS, consumed),
+    ])
+}
+
+fn params(items: u64) -> serde_json::Value {
+    json!({ "items": items, "shape": SHAPE, "waits": "yields", "threads": "on all CPUs" })
 }
 
 fn contender<Q: Queue<Shape = (usize, usize)>>(name: &str, items: u64) -> Contender {
-    let params = json!({ "items": items, "shape": SHAPE, "waits": "yields", "threads": "on all CPUs" });
-    Contender::new(Ours, name, params, move || {
+    Contender::new(Ours, name, params(items), move || {
         let figure = |producers| {
             let (timing, _) = Many { producers, items, clock: None }.run::<Q>(SHAPE)?;
             Ok(timing.nanos_per(items))
         };
         Ok(Sample { figures: PRODUCERS.into_iter().map(figure).collect::<Result<_, BoxError>>()?, cpus: None })
     })
+}
+
+/// The time in which so many producers push all items into a queue that overwrites, and the percentage that nobody popped.
+fn drop_old(producers: usize, items: u64, consumes: bool) -> Result<(Timing, f64), BoxError> {
+    let (tx, rx) = bbq::drop_old::drop_old::<u64>(SHAPE.0, SHAPE.1)?;
+    let done = AtomicBool::new(false);
+    let share = |producer: usize| items / producers as u64 + u64::from((producer as u64) < items % producers as u64);
+    let (timing, popped) = thread::scope(|scope| {
+        let consumer = scope.spawn(|| {
+            let (mut popped, mut next) = (0_u64, 0);
+            // Without a consumer that pops, what is left at the end is popped all the same, to be counted.
+            while !consumes && !done.load(Ordering::Acquire) {
+                thread::park();
+            }
+            loop {
+                match rx.try_pop_numbered() {
+                    Ok((position, _)) if position < next => {
+                        return Err(format!("position {position} came twice or late"));
+                    }
+                    Ok((position, _)) => (popped, next) = (popped + 1, position + 1),
+                    Err(TryPopError::Closed) => return Ok(popped),
+                    Err(_) => thread::yield_now(),
+                }
+            }
+        });
+        let ((), timing) = timed(|| {
+            thread::scope(|scope| {
+                for producer in 0..producers {
+                    let tx = tx.clone();
+                    scope.spawn(move || {
+                        for number in 1..=share(producer) {
+                            while tx.try_push(number).is_err() {
+                                thread::yield_now();
+                            }
+                        }
+                    });
+                }
+            });
+        });
+        drop(tx);
+        done.store(true, Ordering::Release);
+        consumer.thread().unpark();
+        (timing, consumer.join().expect("the consumer does not panic"))
+    });
+    let (popped, dropped) = (popped?, rx.dropped());
+    if popped + dropped != items {
+        return Err(format!("{popped} popped and {dropped} overwritten are not {items}").into());
+    }
+    Ok((timing, 100.0 * dropped as f64 / items as f64))
 }
 
 /// A queue for many producers.
