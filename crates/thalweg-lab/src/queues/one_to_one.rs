@@ -154,7 +154,8 @@ impl Received {
     }
 }
 
-/// Runs both sides on a CPU each. What `produce` returns is kept until the consumer is done.
+/// Runs both sides on a CPU each, in threads of their own: whoever calls this stays where it may run, and so may its later
+/// threads. What `produce` returns is kept until the consumer is done.
 pub(super) fn between<R: Send>(
     items: u64,
     produce: impl FnOnce() -> R + Send,
@@ -167,8 +168,12 @@ pub(super) fn between<R: Send>(
                 Placement::TwoCpus.pin(0, 2);
                 produce()
             });
-            Placement::TwoCpus.pin(1, 2);
-            consume(&mut received);
+            let consumer = scope.spawn(|| {
+                Placement::TwoCpus.pin(1, 2);
+                consume(&mut received);
+            });
+            // A panic of either ends the run as an error.
+            consumer.join().expect("the consumer does not panic");
             drop(producer.join());
         });
     });

@@ -9,7 +9,7 @@ use super::limits;
 use super::one_to_one::{CAPACITY, Ends, Received, between, params};
 use crate::harness::Role::{self, *};
 use crate::harness::{BoxError, Contender, Effort, Experiment, Group, Sample};
-use crate::machine::{Placement, timed};
+use crate::machine::timed;
 
 /// The entry for the registry.
 pub const EXPERIMENT: Experiment = Experiment {
@@ -93,7 +93,6 @@ fn work(mut state: u64, value: u64, steps: u32) -> u64 {
 
 /// Nanoseconds that one step takes.
 fn step_nanos() -> f64 {
-    Placement::TwoCpus.pin(1, 2);
     let steps = 20;
     let best = (0..3).map(|_| alone(50_000, steps) - alone(50_000, 0)).fold(f64::INFINITY, f64::min);
     (best / f64::from(steps)).max(0.05)

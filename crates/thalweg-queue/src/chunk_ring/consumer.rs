@@ -149,6 +149,12 @@ impl<T: Send, W: Wait> Consumer<T, W> {
             let found = pushed - self.at.popped();
             if found == 0 {
                 self.at.slip.found_none();
+                if self.at.index < self.at.len {
+                    // So that the item's line comes along with the count that tells of it, and not after it.
+                    //
+                    // SAFETY: the chunk is alive until we leave it (R1), and the index is below its length.
+                    prefetch::for_read(unsafe { self.at.chunk.entry(self.at.index) });
+                }
                 return Err(if closed { TryPopError::Closed } else { TryPopError::Empty });
             }
             self.at.slip.found(found < Self::AHEAD as u64);

@@ -192,19 +192,25 @@ unsafe impl<T: Send, W: Wait> Read for Consumer<T, W> {
 /// How many items are committed from `place` to the end of its block, after so many `pauses`; and, if there are none, whether the
 /// producer is gone.
 ///
-/// By value, so that the consumer's fields can live in registers (see [`Held`]).
-#[inline(never)]
+/// Inlined, and after a look in vain it asks for the line of the next item: so that comes along with the cursor that tells of it,
+/// and not after it. Of a round trip over two queues, the two save a quarter.
+#[inline(always)]
 fn look<T, W: Wait>(ring: &Ring<T, W>, place: Place, pauses: u32) -> (usize, bool) {
     Slip::pause(pauses);
     let ready = ring.committed(place);
-    if ready == 0 && ring.ends.producer_gone() {
-        // The producer may have pushed after our look and before it left.
-        return (ring.committed(place), true);
+    if ready == 0 {
+        ring.ask_to_read(place.entry);
+        if ring.ends.producer_gone() {
+            // The producer may have pushed after our look and before it left.
+            return (ring.committed(place), true);
+        }
     }
     (ready, false)
 }
 
 /// Gives back the block that ends at `place`.
+///
+/// By value, so that the consumer's fields can live in registers (see [`Held`]).
 #[cold]
 #[inline(never)]
 fn give_back<T, W: Wait>(ring: &Ring<T, W>, place: Place) {
