@@ -1,8 +1,12 @@
 //! `thalweg sim`: experiments on modelled machines.
 
+mod calibrate;
+mod danbi;
+mod example;
 mod point;
 mod queues;
 mod streams;
+mod thesis;
 mod vl;
 
 use std::error::Error;
@@ -10,13 +14,11 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
-use thalweg_sim::{Failure, Heap, Machine, Report};
-use thalweg_sync::sync::Mutex;
-use thalweg_sync::thread;
+use thalweg_sim::{Failure, Heap, Machine, draw, in_parallel};
 
 use crate::Outcome;
 use crate::terminal::emit;
-use point::{Figures, Point};
+use point::{Point, Run};
 
 /// Numbers that do not depend on the host.
 #[global_allocator]
@@ -39,16 +41,31 @@ enum Command {
         /// A machine's name, or a machine file
         name: Option<String>,
     },
-    /// Runs experiments and prints a table for each
+    /// Fits a machine file to the machine at hand, and says how far the model is off there
     ///
-    /// The same command gives the same numbers everywhere. Exit status: 0 if all went well, 2 if not.
+    /// Builds and runs the native measurements (crate thalweg-micro, without engines; some fifteen seconds, on a machine
+    /// that does nothing else), then the same functions on the model.
+    Calibrate {
+        /// Takes native figures that `micro` printed earlier instead of measuring
+        #[arg(long, value_name = "FILE")]
+        native: Option<PathBuf>,
+        /// Writes the machine file there instead of printing it
+        #[arg(long, value_name = "FILE")]
+        out: Option<PathBuf>,
+    },
+    /// Runs experiments, or a program of yours, and prints a table for each
+    ///
+    /// A program is an example or a binary of the package around here whose `main` is `thalweg_sim::main`; it is built
+    /// and run on 1, 2, 4 ... threads. The same command gives the same numbers everywhere. Exit status: 0 if all went
+    /// well, 2 if not.
     #[command(after_help = "\
 Examples:
   thalweg sim run sim/bbq --on x86-88t
   thalweg sim run sim/farm --on arm-96t:32 --lines
-  thalweg sim run sim/lamport --on my-machine.toml --json -")]
+  thalweg sim run sim/lamport --on my-machine.toml --json -
+  thalweg sim run wide --on x86-88t:64 --trace wide.json")]
     Run {
-        /// A name from `sim list`, or `all`
+        /// A name from `sim list`, `all`, or the name of one program of yours
         #[arg(required = true, value_name = "NAME")]
         names: Vec<String>,
         /// The machine: a name from `sim machines` or a file ending in .toml, and how many of its threads to use
@@ -63,6 +80,12 @@ Examples:
         /// Writes a line of JSON for each point; `-` is the standard output, instead of the tables
         #[arg(long, value_name = "FILE")]
         json: Option<PathBuf>,
+        /// Draws the curves
+        #[arg(long, value_name = "FILE")]
+        svg: Option<PathBuf>,
+        /// Writes who did what when, at the last point of the last experiment, for <https://ui.perfetto.dev>
+        #[arg(long, value_name = "FILE")]
+        trace: Option<PathBuf>,
     },
 }
 
@@ -74,7 +97,7 @@ struct Experiment {
     plan: fn(&Machine, usize) -> Vec<Point>,
 }
 
-const EXPERIMENTS: [Experiment; 7] = [
+const EXPERIMENTS: [Experiment; 12] = [
     Experiment { name: "sim/bbq", what: "BBQ: one to one, then n to n, n to one, one to n", plan: queues::on_bbq },
     Experiment { name: "sim/locked", what: "a ring behind a lock: as sim/bbq", plan: queues::on_locked },
     Experiment {
@@ -93,6 +116,15 @@ const EXPERIMENTS: [Experiment; 7] = [
         name: "sim/farm",
         what: "streams: a source, a parallel kernel of 20000 cycles, a sink",
         plan: streams::farm,
+    },
+    Experiment { name: "thesis/2.8", what: "Figure 2.8: bounded queues, one to one", plan: thesis::figure_2_8 },
+    Experiment { name: "thesis/2.9", what: "Figure 2.9: many to one and one to many", plan: thesis::figure_2_9 },
+    Experiment { name: "thesis/3.7", what: "Figure 3.7: the four tubes as FIFO queues", plan: thesis::figure_3_7 },
+    Experiment { name: "thesis/3.10", what: "Figure 3.10: CNQ beside FIFO queues", plan: thesis::figure_3_10 },
+    Experiment {
+        name: "danbi/scaling",
+        what: "DANBI's Figures 3 and 4: three graphs on 1 to 40 cores, four configurations",
+        plan: danbi::scaling,
     },
 ];
 
@@ -125,10 +157,18 @@ pub(crate) fn run(args: Vec<String>) -> Outcome {
             let machine = machine(&name)?;
             emit(&format!("{}: {}\n\n{}\n", machine.name(), machine.about(), machine.calibration().trim()))?;
         }
-        Command::Run { names, on, seeds, lines, json } => {
-            let experiments = select(&names)?;
-            let (machine, threads) = place(&on)?;
-            run_all(&experiments, &machine, threads, seeds, lines, json.as_deref())?;
+        Command::Calibrate { native, out } => emit(&calibrate::calibrate(native.as_deref(), out.as_deref())?)?,
+        Command::Run { names, on, seeds, lines, json, svg, trace } => {
+            let (json, svg, trace) = (json.as_deref(), svg.as_deref(), trace.as_deref());
+            let experiments = match select(&names) {
+                Ok(experiments) => experiments,
+                Err(error) => return own_program(&names, &on, seeds, lines, [json, svg, trace], error),
+            };
+            let (machine, threads) = Machine::part(&on)?;
+            if threads < 2 {
+                return Err(format!("--on {on}: an experiment needs 2 threads at least").into());
+            }
+            run_all(&experiments, &machine, threads, seeds, lines, Files { json, svg, trace })?;
         }
     }
     Ok(ExitCode::SUCCESS)
@@ -140,26 +180,30 @@ fn machine(name: &str) -> Result<Machine, Box<dyn Error>> {
     Ok(machine?)
 }
 
-/// What `MACHINE[:THREADS]` means.
-fn place(on: &str) -> Result<(Machine, usize), Box<dyn Error>> {
-    let (name, threads) = match on.rsplit_once(':') {
-        Some((name, threads)) => (name, Some(threads)),
-        None => (on, None),
+/// Runs the one program that `names` means, if it is none of the experiments; `error` says that it is none.
+fn own_program(
+    names: &[String],
+    on: &str,
+    seeds: u64,
+    lines: bool,
+    [json, svg, trace]: [Option<&Path>; 3],
+    error: Box<dyn Error>,
+) -> Outcome {
+    let [name] = names else { return Err(error) };
+    let programs = example::find(name);
+    let [program] = programs.as_slice() else {
+        let also = match programs.len() {
+            0 => "and no example or binary of that name in the package around here",
+            _ => "and more than one package around here has an example or binary of that name",
+        };
+        return Err(format!("{error}; {also}").into());
     };
-    let machine = machine(name)?;
-    let most = machine.threads();
-    let threads = match threads {
-        None => most,
-        Some(text) => match text.parse() {
-            Ok(threads) if (2..=most).contains(&threads) => threads,
-            _ => {
-                return Err(
-                    format!("--on {on}: THREADS must be from 2 to {most}, which {name} has, not {text:?}").into()
-                );
-            }
-        },
-    };
-    Ok((machine, threads))
+    if lines {
+        return Err("--lines is for experiments; a program's own table has its lines anyway".into());
+    }
+    // Before the build: a wrong machine is better learnt at once.
+    Machine::part(on)?;
+    example::run(program, &example::Options { on, seeds, json, svg, trace })
 }
 
 fn select(names: &[String]) -> Result<Vec<&'static Experiment>, Box<dyn Error>> {
@@ -179,67 +223,81 @@ fn select(names: &[String]) -> Result<Vec<&'static Experiment>, Box<dyn Error>> 
     Ok(selected)
 }
 
+/// What stands below an experiment's table: a paper's figures beside ours.
+fn summary(name: &str, points: &[Point], measured: &[Vec<Run>]) -> String {
+    match name {
+        "danbi/scaling" => danbi::summary(points, measured),
+        "thesis/2.8" => thesis::summary(thesis::SAYS_2_8, points, measured),
+        "thesis/2.9" => thesis::summary(thesis::SAYS_2_9, points, measured),
+        "thesis/3.7" => thesis::summary(thesis::SAYS_3_7, points, measured),
+        "thesis/3.10" => thesis::summary(thesis::SAYS_3_10, points, measured),
+        _ => String::new(),
+    }
+}
+
+/// Where to write.
+#[derive(Clone, Copy)]
+struct Files<'a> {
+    json: Option<&'a Path>,
+    svg: Option<&'a Path>,
+    trace: Option<&'a Path>,
+}
+
 fn run_all(
     experiments: &[&Experiment],
     machine: &Machine,
     threads: usize,
     seeds: u64,
     lines: bool,
-    json: Option<&Path>,
+    files: Files<'_>,
 ) -> Result<(), Box<dyn Error>> {
     let mut text = String::new();
-    let mut done = Vec::new();
+    let (mut plots, mut done) = (Vec::new(), Vec::new());
     for experiment in experiments {
         let points = (experiment.plan)(machine, threads);
         let measured = measure(machine, &points, seeds)?;
-        match json {
+        match files.json {
             Some(_) => {
                 for (point, runs) in points.iter().zip(&measured) {
-                    text += &point.records(experiment.name, machine, runs)?;
+                    text += &point.records(experiment.name, machine, runs);
                 }
             }
-            None => text += &point::table(experiment.name, machine, threads, &points, &measured, lines),
+            None => {
+                text += &point::table(experiment.name, machine, threads, &points, &measured, lines);
+                text += &summary(experiment.name, &points, &measured);
+            }
         }
+        plots.extend(point::plots(experiment.name, &points, &measured));
         done.push((points, measured));
     }
-    if json.is_none() {
+    if files.json.is_none() {
         text += &vl::beside_the_paper(&done);
     }
-    match json {
-        Some(path) if path != Path::new("-") => {
-            std::fs::write(path, text).map_err(|error| format!("cannot write {}: {error}", path.display()))?;
-        }
+    let write = |path: &Path, text: &str| {
+        std::fs::write(path, text).map_err(|error| format!("cannot write {}: {error}", path.display()))
+    };
+    if let Some(path) = files.svg {
+        write(path, &draw(&plots, &format!("{}, simulated", machine.about())))?;
+    }
+    if let (Some(path), Some(point)) = (files.trace, done.last().and_then(|(points, _)| points.last())) {
+        write(path, &point.trace(machine)?)?;
+    }
+    match files.json {
+        Some(path) if path != Path::new("-") => write(path, &text)?,
         _ => emit(&text)?,
     }
     Ok(())
 }
 
-/// What a point gave with one seed.
-type Run = (Figures, Report);
-
 /// Runs every point with every seed, several at a time: simulations do not share anything.
 fn measure(machine: &Machine, points: &[Point], seeds: u64) -> Result<Vec<Vec<Run>>, Box<dyn Error>> {
-    let tasks: Vec<(usize, u64)> =
-        (0..points.len()).rev().flat_map(|point| (0..seeds).map(move |seed| (point, seed))).collect();
-    let tasks = Mutex::new(tasks);
-    let results = Mutex::new(Vec::new());
-    let next = || tasks.lock().expect("no worker panics here").pop();
-    thread::scope(|scope| {
-        for _ in 0..thread::available_parallelism() {
-            scope.spawn(|| {
-                while let Some((point, seed)) = next() {
-                    let result: Result<Run, Failure> = points[point].run(machine, seed);
-                    results.lock().expect("no worker panics here").push((point, seed, result));
-                }
-            });
-        }
-    });
-    let mut results = results.into_inner().expect("no worker panicked");
-    results.sort_by_key(|&(point, seed, _)| (point, seed));
+    let seeds = seeds as usize;
+    let results: Vec<Result<Run, Failure>> =
+        in_parallel(points.len() * seeds, |run| points[run / seeds].run(machine, (run % seeds) as u64));
     let mut measured: Vec<Vec<Run>> = points.iter().map(|_| Vec::new()).collect();
-    for (point, seed, result) in results {
-        let run = result.map_err(|failure| format!("{}, seed {seed}: {failure}", points[point].title()))?;
-        measured[point].push(run);
+    for (run, result) in results.into_iter().enumerate() {
+        let (point, seed) = (run / seeds, run % seeds);
+        measured[point].push(result.map_err(|failure| format!("{}, seed {seed}: {failure}", points[point].title()))?);
     }
     Ok(measured)
 }

@@ -48,7 +48,13 @@ fn what_is_not_there_is_named_with_what_is() {
     for (line, words) in [
         ("run sim/nothing --on x86-88t", ["sim/nothing", "sim/bbq"]),
         ("run sim/bbq --on vax", ["vax", "arm-96t"]),
-        ("run sim/bbq --on vl-16:17", ["17", "from 2 to 16"]),
+        ("run sim/bbq --on vl-16:17", ["17", "from 1 to 16"]),
+        ("run sim/bbq --on vl-16:1", ["vl-16:1", "2 threads"]),
+        ("run sim/bbq --on vl-16:many", ["many", "from 1 to 16"]),
+        ("run no-such-graph --on vl-16", ["no-such-graph", "no example or binary"]),
+        ("run sim/bbq sim/nothing --on vl-16", ["sim/nothing", "sim/bbq"]),
+        ("calibrate --native none.json", ["none.json", "cannot read"]),
+        ("calibrate --native Cargo.toml", ["Cargo.toml", "not what `micro` prints"]),
         ("run sim/bbq --on none.toml", ["none.toml", "cannot read"]),
     ] {
         let ran = sim(line);

@@ -4,6 +4,7 @@ use crate::counts::Cost;
 use crate::prefetch::Wish;
 use crate::protocol::Source;
 use crate::threads::{NOBODY, State, Status};
+use crate::trace::What;
 use thalweg_sync::engine::Site;
 
 /// What an access does.
@@ -38,7 +39,7 @@ impl State {
     /// is anything else; then nothing has happened. Nothing here may depend on a host address: what is quick decides
     /// who is ahead of whom.
     #[inline(always)]
-    pub(crate) fn quick(&mut self, line: u32, kind: Kind) -> bool {
+    pub(crate) fn quick(&mut self, line: u32, kind: Kind, at: Site) -> bool {
         let watched = self.is_watched(line);
         let thread = &mut self.threads[self.current];
         if thread.clock > self.horizon {
@@ -57,6 +58,9 @@ impl State {
         thread.times.accesses += 1;
         self.counts.accesses += 1;
         self.counts.l1_hits += 1;
+        if self.notes.hits {
+            self.misses.count_hit(at);
+        }
         if write {
             self.note_change()
         } else {
@@ -99,6 +103,12 @@ impl State {
                 };
                 let transfer = crate::protocol::Transfer { source, invalidated: None, written_back: 0 };
                 self.counts.transfer(&transfer, true);
+                if source == Source::Sibling {
+                    let cost = Cost::of(&transfer, latency);
+                    self.misses.count(line, &mut self.protocol.user(core, line).heat, at, cost);
+                } else if self.notes.hits {
+                    self.misses.count_hit(at);
+                }
                 let latency =
                     if thread.taxed { latency + latency * self.machine.cost.smt_percent / 100 } else { latency };
                 (source, clock, latency)
@@ -120,8 +130,7 @@ impl State {
                     latency -= self.machine.contention.overlap.min(latency / 2);
                 }
                 self.counts.transfer(&transfer, true);
-                let invalidations = transfer.invalidated.map_or(0, |(count, _)| count.into());
-                let cost = Cost { misses: 1, invalidations, cycles: start + latency - clock };
+                let cost = Cost::of(&transfer, start + latency - clock);
                 self.misses.count(line, &mut self.protocol.user(core, line).heat, at, cost);
                 (transfer.source, start, latency)
             }
@@ -130,6 +139,11 @@ impl State {
             self.device_missed(line);
         }
         let done = self.finish(line, kind, source, start, latency);
+        if self.notes.trace.is_some() {
+            let since = self.threads[self.current].in_line.map_or(clock, |(_, since)| since);
+            let until = self.threads[self.current].clock;
+            self.trace(self.current, since, until, What::Line { line, site: at, in_line: start.saturating_sub(since) });
+        }
         self.threads[self.current].times.accesses += 1;
         if write {
             self.note_change();

@@ -141,19 +141,67 @@ const HOT: u32 = 32;
 /// No number.
 const NONE: u32 = u32::MAX;
 
-/// What the misses from one place in the source cost.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Cost {
-    pub(crate) misses: u64,
-    pub(crate) invalidations: u64,
-    pub(crate) cycles: u64,
+/// What accesses from one place in the source, or to one line, moved, and how long threads waited for it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize)]
+#[non_exhaustive]
+pub struct Cost {
+    /// Accesses that the core's own caches answered; 0 unless [asked for](crate::Simulation::count_hits).
+    pub hits: u64,
+    /// Accesses that they could not answer: the sum of the next four.
+    pub misses: u64,
+    /// Of these, answered by a last-level cache.
+    pub last_level: u64,
+    /// Answered by another core's cache.
+    pub transfers: u64,
+    /// The line was there, but others had it too and it was to be written.
+    pub upgrades: u64,
+    /// Answered by memory.
+    pub memory_reads: u64,
+    /// Lines written back to memory to make room.
+    pub memory_writes: u64,
+    /// Copies that others lost.
+    pub invalidations: u64,
+    /// Nanoseconds that threads waited.
+    pub nanos: u64,
 }
 
 impl Cost {
-    pub(crate) fn add(&mut self, other: Cost) {
+    /// Transfers of lines from and to memory.
+    pub fn memory_transactions(&self) -> u64 {
+        self.memory_reads + self.memory_writes
+    }
+
+    /// Requests that another core's cache had to answer or obey.
+    pub fn snoops(&self) -> u64 {
+        self.transfers + self.invalidations
+    }
+
+    /// What a miss cost: until it is reported, `nanos` is in cycles.
+    pub(crate) fn of(transfer: &Transfer, cycles: u64) -> Self {
+        let is = |yes: bool| u64::from(yes);
+        Self {
+            hits: 0,
+            misses: 1,
+            last_level: is(matches!(transfer.source, Source::Llc(_))),
+            transfers: is(matches!(transfer.source, Source::Cache(_) | Source::Sibling)),
+            upgrades: is(matches!(transfer.source, Source::Upgrade(_))),
+            memory_reads: is(matches!(transfer.source, Source::Memory(_))),
+            memory_writes: transfer.written_back.into(),
+            invalidations: transfer.invalidated.map_or(0, |(count, _)| count.into()),
+            nanos: cycles,
+        }
+    }
+
+    pub(crate) fn add(&mut self, other: &Cost) {
+        self.hits += other.hits;
         self.misses += other.misses;
+        self.last_level += other.last_level;
+        self.transfers += other.transfers;
+        self.upgrades += other.upgrades;
+        self.memory_reads += other.memory_reads;
+        self.memory_writes += other.memory_writes;
         self.invalidations += other.invalidations;
-        self.cycles += other.cycles;
+        self.nanos += other.nanos;
     }
 }
 
@@ -209,10 +257,17 @@ impl Misses {
         number
     }
 
+    /// A hit at `site`.
+    #[inline]
+    pub(crate) fn count_hit(&mut self, site: Site) {
+        let number = self.number(site);
+        self.sites[number as usize].1.hits += 1;
+    }
+
     /// A miss of `line` at `site`.
     pub(crate) fn count(&mut self, line: u32, heat: &mut Heat, site: Site, cost: Cost) {
         let number = self.number(site);
-        self.sites[number as usize].1.add(cost);
+        self.sites[number as usize].1.add(&cost);
         if heat.hot == NONE {
             heat.misses += 1;
             if heat.misses < HOT {
@@ -223,7 +278,7 @@ impl Misses {
         }
         let sites = &mut self.hot[heat.hot as usize].sites;
         match sites.iter_mut().find(|(other, _)| *other == number) {
-            Some((_, sum)) => sum.add(cost),
+            Some((_, sum)) => sum.add(&cost),
             None => sites.push((number, cost)),
         }
     }

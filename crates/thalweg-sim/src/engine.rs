@@ -177,6 +177,14 @@ unsafe impl Engine for World {
         thread.clock += if thread.taxed { cycles + cycles * percent / 100 } else { cycles };
     }
 
+    fn task(&self, name: &str) {
+        self.state().task(name);
+    }
+
+    fn task_end(&self) {
+        self.state().task_end();
+    }
+
     fn parallelism(&self) -> usize {
         self.state().parallelism
     }

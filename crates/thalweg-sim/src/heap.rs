@@ -51,7 +51,7 @@ pub(crate) fn watched<R>(world: &World, run: impl FnOnce() -> R) -> R {
 }
 
 /// Tells the simulation, if one runs on this thread.
-fn tell(what: impl FnOnce(&World)) {
+pub(crate) fn tell(what: impl FnOnce(&World)) {
     if let Some(world) = WORLD.get() {
         // SAFETY: `watched` takes the pointer away before its borrow of the world ends.
         what(unsafe { world.as_ref() });

@@ -194,6 +194,15 @@ pub enum MachineError {
         /// What it has to be.
         must: String,
     },
+    /// A part of a machine that is no number of its threads.
+    NoSuchPart {
+        /// The machine.
+        machine: String,
+        /// What was asked for.
+        asked: String,
+        /// How many threads there are.
+        threads: usize,
+    },
     /// More threads than the machine has.
     TooManyThreads {
         /// The machine.
@@ -215,6 +224,10 @@ impl fmt::Display for MachineError {
             Self::Unreadable { path, error } => write!(f, "cannot read the machine file {path}: {error}"),
             Self::Malformed { file, message } => write!(f, "{file} is not a machine file: {}", message.trim_end()),
             Self::Impossible { file, key, value, must } => write!(f, "{file}: {key} must be {must}, not {value}"),
+            Self::NoSuchPart { machine, asked, threads } => write!(
+                f,
+                "{machine}:{asked}: after the colon goes a number of threads from 1 to {threads}, which {machine} has, not {asked:?}"
+            ),
             Self::TooManyThreads { machine, asked, threads } => write!(
                 f,
                 "{machine} has {threads} hardware threads, not {asked}; ask for 1 to {threads}, or take a larger machine"
@@ -267,6 +280,31 @@ impl Machine {
         let text =
             std::fs::read_to_string(path).map_err(|error| MachineError::Unreadable { path: file.clone(), error })?;
         Self::parse(&text, &file)
+    }
+
+    /// The machine, and how many of its threads, that `MACHINE[:THREADS]` means: a name or a file ending in `.toml`, and
+    /// all threads if it does not say. Errors as [`named`](Self::named) and [`from_file`](Self::from_file) do, and with
+    /// a number of threads that the machine does not have.
+    ///
+    /// ```
+    /// let (machine, threads) = thalweg_sim::Machine::part("x86-88t:64")?;
+    /// assert_eq!((machine.threads(), threads), (88, 64));
+    /// # Ok::<(), thalweg_sim::MachineError>(())
+    /// ```
+    pub fn part(part: &str) -> Result<(Self, usize), MachineError> {
+        let (name, threads) = match part.rsplit_once(':') {
+            Some((name, threads)) => (name, Some(threads)),
+            None => (part, None),
+        };
+        let machine = if name.ends_with(".toml") { Self::from_file(name) } else { Self::named(name) }?;
+        let most = machine.threads();
+        match threads.map(|text| (text, text.parse())) {
+            None => Ok((machine, most)),
+            Some((_, Ok(threads))) if (1..=most).contains(&threads) => Ok((machine, threads)),
+            Some((text, _)) => {
+                Err(MachineError::NoSuchPart { machine: name.to_owned(), asked: text.to_owned(), threads: most })
+            }
+        }
     }
 
     /// The machine that `text` describes; `file` names it in errors.

@@ -3,6 +3,7 @@
 use crate::failure::Reason;
 use crate::prefetch::Streams;
 use crate::threads::{NOBODY, Place, State, Status, Thread, Times};
+use crate::trace::What;
 use crate::waits::PATIENCE;
 use crate::world::Fiber;
 use std::collections::VecDeque;
@@ -39,6 +40,7 @@ impl State {
             answer: None,
             pushed: None,
             impatience: 0,
+            doing: Vec::new(),
             times: Times { started: time + jitter, ..Times::default() },
         });
         self.assign(thread, place);
@@ -88,9 +90,15 @@ impl State {
         let slice = self.machine.cycles(self.machine.os.time_slice);
         self.places[place].running = Some(thread);
         let other = &mut self.threads[thread];
-        other.clock = other.clock.max(time);
-        self.places[place].slice_end = other.clock + slice;
-        self.agenda.set(place, other.clock);
+        let (wanted, since) = (other.clock, other.clock.max(time));
+        other.clock = since;
+        other.times.wanting += since - wanted;
+        self.places[place].since = since;
+        self.places[place].slice_end = since + slice;
+        self.agenda.set(place, since);
+        if since > wanted {
+            self.trace(thread, wanted, since, What::Wanted);
+        }
         self.crowd(place);
         self.look_ahead();
     }
@@ -100,6 +108,7 @@ impl State {
         let place = self.threads[thread].place;
         debug_assert_eq!(self.places[place].running, Some(thread));
         self.places[place].running = None;
+        self.trace(thread, self.places[place].since, self.threads[thread].clock, What::Had { place });
         self.agenda.clear(place);
         self.device_left(thread, time);
         self.crowd(place);

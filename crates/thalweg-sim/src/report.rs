@@ -1,8 +1,12 @@
 //! What a run tells.
 
 use crate::counts::{Cost, Counts};
+use crate::notes::Latencies;
+use crate::source::Sources;
 use crate::threads::State;
+use crate::trace::Trace;
 use serde::Serialize;
+use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::fmt;
 
@@ -39,10 +43,19 @@ pub struct Report {
     pub counts: Counts,
     /// The threads of the program, in the order in which they were started.
     pub per_thread: Vec<ThreadReport>,
+    /// What threads said they do, the longest first: of a graph, its kernels.
+    pub tasks: Vec<TaskReport>,
+    /// How long messages took that carried a [`Stamp`](crate::Stamp).
+    pub latencies: Option<Latencies>,
     /// The places in the source whose misses cost most, the worst first.
     pub sites: Vec<SiteReport>,
+    /// The same by what was accessed there, the fields of a queue, say: all places together.
+    pub fields: Vec<FieldReport>,
     /// The lines that were missed most, the worst first.
     pub lines: Vec<LineReport>,
+    /// What happened when, if [asked for](crate::Simulation::trace).
+    #[serde(skip)]
+    pub trace: Option<Trace>,
 }
 
 /// What a thread did.
@@ -59,8 +72,22 @@ pub struct ThreadReport {
     pub spinning: u64,
     /// Nanoseconds in which it was parked, joined or slept.
     pub off: u64,
+    /// Nanoseconds in which it was ready, and others had its hardware thread.
+    pub wanting: u64,
     /// Its accesses to lines.
     pub accesses: u64,
+}
+
+/// What was done under a name.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
+pub struct TaskReport {
+    /// The name.
+    pub name: String,
+    /// How many times.
+    pub times: u64,
+    /// How long in all, in nanoseconds, without other tasks within it.
+    pub nanos: u64,
 }
 
 /// What the misses from one place in the source cost.
@@ -69,12 +96,20 @@ pub struct ThreadReport {
 pub struct SiteReport {
     /// File, line and column.
     pub site: String,
-    /// Accesses that a private cache could not answer.
-    pub misses: u64,
-    /// Copies that others lost by them.
-    pub invalidations: u64,
-    /// Nanoseconds that threads waited for them.
-    pub nanos: u64,
+    /// What they cost.
+    #[serde(flatten)]
+    pub cost: Cost,
+}
+
+/// What the misses of one field cost.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
+pub struct FieldReport {
+    /// The file, and what is accessed there, if the file could be read; else the file and the line.
+    pub name: String,
+    /// What they cost.
+    #[serde(flatten)]
+    pub cost: Cost,
 }
 
 /// What the misses of one line cost.
@@ -83,37 +118,53 @@ pub struct SiteReport {
 pub struct LineReport {
     /// The number of the line, in the order of the run.
     pub line: u32,
-    /// Accesses that a private cache could not answer.
-    pub misses: u64,
-    /// Copies that were lost.
-    pub invalidations: u64,
-    /// Nanoseconds that threads waited for it.
-    pub nanos: u64,
+    /// What was accessed there, as in [`FieldReport`], the worst first.
+    pub fields: Vec<String>,
+    /// What they cost.
+    #[serde(flatten)]
+    pub cost: Cost,
     /// Where it was missed, the worst first.
     pub sites: Vec<SiteReport>,
 }
 
 impl Report {
-    pub(crate) fn new(state: &State, seed: u64) -> Self {
+    pub(crate) fn new(state: &mut State, seed: u64) -> Self {
+        let notes = std::mem::take(&mut state.notes);
+        let state = &*state;
         let machine = &state.machine;
         let nanos = |cycles| machine.nanos(cycles);
-        let sites = &state.misses.sites;
-        let site_of = |number: u32| sites[number as usize].0.to_string();
+        let mut sources = Sources::default();
+        let names: Vec<String> = state.misses.sites.iter().map(|(site, _)| sources.name(site)).collect();
+        let sites = || state.misses.sites.iter().enumerate().map(|(number, (_, cost))| (number as u32, *cost));
+        let site_of = |number: u32| state.misses.sites[number as usize].0.to_string();
+        let name_of = |number: u32| names[number as usize].clone();
+        let by_site = |costs: &mut dyn Iterator<Item = (u32, Cost)>| -> Vec<SiteReport> {
+            summed(costs.map(|(number, cost)| (site_of(number), cost)), &nanos)
+                .into_iter()
+                .map(|(site, cost)| SiteReport { site, cost })
+                .collect()
+        };
         let mut lines: Vec<_> = (state.misses.hot.iter())
             .map(|hot| {
-                let mut sum = Cost::default();
-                hot.sites.iter().for_each(|(_, cost)| sum.add(*cost));
+                let mut cost = Cost::default();
+                hot.sites.iter().for_each(|(_, part)| cost.add(part));
+                cost.nanos = nanos(cost.nanos);
+                let fields = summed(hot.sites.iter().map(|&(number, cost)| (name_of(number), cost)), &nanos);
                 LineReport {
                     line: hot.line,
-                    misses: sum.misses,
-                    invalidations: sum.invalidations,
-                    nanos: nanos(sum.cycles),
-                    sites: by_site(hot.sites.iter().map(|&(number, cost)| (site_of(number), cost)), &nanos),
+                    fields: fields.into_iter().map(|(name, _)| name).collect(),
+                    cost,
+                    sites: by_site(&mut hot.sites.iter().copied()),
                 }
             })
             .collect();
-        lines.sort_by_key(|line| (std::cmp::Reverse(line.nanos), line.line));
+        lines.sort_by_key(|line| (Reverse(line.cost.nanos), line.line));
         lines.truncate(TOP);
+        let mut tasks: Vec<_> = (notes.tasks.iter())
+            .map(|task| TaskReport { name: task.name.clone(), times: task.times, nanos: nanos(task.cycles) })
+            .collect();
+        tasks.sort_by_key(|task| Reverse(task.nanos));
+        let fields = summed(sites().map(|(number, cost)| (name_of(number), cost)), &nanos);
         Self {
             machine: machine.name().to_owned(),
             threads: state.parallelism,
@@ -129,11 +180,18 @@ impl Report {
                     stalled: nanos(thread.times.stalled),
                     spinning: nanos(thread.times.spinning),
                     off: nanos(thread.times.off),
+                    wanting: nanos(thread.times.wanting),
                     accesses: thread.times.accesses,
                 })
                 .collect(),
-            sites: by_site(sites.iter().map(|(site, cost)| (site.to_string(), *cost)), &nanos),
+            tasks,
+            latencies: Latencies::of(notes.latencies, nanos),
+            sites: by_site(&mut sites()),
+            fields: fields.into_iter().map(|(name, cost)| FieldReport { name, cost }).collect(),
             lines,
+            trace: notes
+                .trace
+                .map(|trace| trace.finish(machine, notes.tasks.into_iter().map(|task| task.name).collect())),
         }
     }
 
@@ -143,22 +201,17 @@ impl Report {
     }
 }
 
-/// Costs by place in the source, the worst first. One place may have several numbers: generic code has a copy each.
-fn by_site(costs: impl Iterator<Item = (String, Cost)>, nanos: &dyn Fn(u64) -> u64) -> Vec<SiteReport> {
+/// Costs by name, the worst first, no more than [`TOP`]. One place may have several numbers: generic code has a copy
+/// each.
+fn summed(costs: impl Iterator<Item = (String, Cost)>, nanos: &dyn Fn(u64) -> u64) -> Vec<(String, Cost)> {
     let mut sums: BTreeMap<String, Cost> = BTreeMap::new();
-    costs.for_each(|(site, cost)| sums.entry(site).or_default().add(cost));
-    let mut reports: Vec<_> = (sums.into_iter())
-        .map(|(site, cost)| SiteReport {
-            site,
-            misses: cost.misses,
-            invalidations: cost.invalidations,
-            nanos: nanos(cost.cycles),
-        })
-        .collect();
-    // Stable: places with equal costs stay in the order of their names.
-    reports.sort_by_key(|site| std::cmp::Reverse((site.nanos, site.misses)));
-    reports.truncate(TOP);
-    reports
+    costs.for_each(|(name, cost)| sums.entry(name).or_default().add(&cost));
+    let mut sums: Vec<_> = sums.into_iter().filter(|(_, cost)| cost.misses > 0 || cost.hits > 0).collect();
+    sums.iter_mut().for_each(|(_, cost)| cost.nanos = nanos(cost.nanos));
+    // Stable: equal costs stay in the order of their names.
+    sums.sort_by_key(|(_, cost)| Reverse((cost.nanos, cost.misses)));
+    sums.truncate(TOP);
+    sums
 }
 
 impl fmt::Display for Report {
@@ -208,19 +261,30 @@ impl fmt::Display for Report {
         ] {
             writeln!(f, "{name:24}{n:>14}{:>10}", part(n))?;
         }
-        if !self.sites.is_empty() {
-            writeln!(f, "\n{:>12}{:>12}{:>14}  misses by place in the source", "misses", "invalidated", "ns")?;
+        for TaskReport { name, times, nanos } in self.tasks.iter().take(8) {
+            writeln!(f, "  {name:22}{nanos:>14}{:>10}  in {times} activations", part(*nanos))?;
         }
-        for SiteReport { site, misses, invalidations, nanos } in self.sites.iter().take(8) {
-            writeln!(f, "{misses:>12}{invalidations:>12}{nanos:>14}  {site}")?;
+        if let Some(Latencies { count, p50, p90, p99, p999, max, .. }) = self.latencies {
+            writeln!(f, "\nlatency of {count} messages, ns: p50 {p50}, p90 {p90}, p99 {p99}, p99.9 {p999}, max {max}")?;
+        }
+        let head = format!("{:>12}{:>12}{:>12}{:>12}{:>14}", "misses", "transfers", "upgrades", "invalidated", "ns");
+        let row = |cost: &Cost| {
+            let Cost { misses, transfers, upgrades, invalidations, nanos, .. } = cost;
+            format!("{misses:>12}{transfers:>12}{upgrades:>12}{invalidations:>12}{nanos:>14}")
+        };
+        if !self.fields.is_empty() {
+            writeln!(f, "\n{head}  what was missed")?;
+        }
+        for FieldReport { name, cost } in self.fields.iter().take(8) {
+            writeln!(f, "{}  {name}", row(cost))?;
         }
         if !self.lines.is_empty() {
-            writeln!(f, "\n{:>12}{:>12}{:>14}  contended lines", "misses", "invalidated", "ns")?;
+            writeln!(f, "\n{head}  contended lines")?;
         }
-        for line in self.lines.iter().take(5) {
-            let LineReport { line, misses, invalidations, nanos, sites } = line;
+        for LineReport { line, fields, cost, sites, .. } in self.lines.iter().take(5) {
             let sites: Vec<_> = sites.iter().take(3).map(|site| site.site.as_str()).collect();
-            writeln!(f, "{misses:>12}{invalidations:>12}{nanos:>14}  line {line}: {}", sites.join(", "))?;
+            let fields: Vec<_> = fields.iter().take(3).map(String::as_str).collect();
+            writeln!(f, "{}  line {line}: {} ({})", row(cost), fields.join(", "), sites.join(", "))?;
         }
         Ok(())
     }

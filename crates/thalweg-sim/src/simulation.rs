@@ -5,6 +5,7 @@ use crate::failure::Failure;
 use crate::machine::{Machine, MachineError};
 use crate::report::Report;
 use crate::threads::State;
+use crate::trace::Recorder;
 use crate::world::World;
 
 /// A run of a client on a machine.
@@ -23,7 +24,7 @@ use crate::world::World;
 ///     assert_eq!(total.load(Ordering::Relaxed), 160_000);
 /// });
 /// // One line, which eight cores take from each other.
-/// assert!(report.lines[0].misses > 100);
+/// assert!(report.lines[0].cost.misses > 100);
 /// println!("{report}");
 /// # Ok::<(), thalweg_sim::MachineError>(())
 /// ```
@@ -36,13 +37,25 @@ pub struct Simulation {
     limit: u64,
     stack_bytes: usize,
     device: Option<Device>,
+    hits: bool,
+    trace: usize,
 }
 
 impl Simulation {
     /// A run on all hardware threads of `machine`, with seed 0, at most a minute of simulated time.
     pub fn new(machine: Machine) -> Self {
         let threads = machine.threads();
-        Self { machine, threads, seed: 0, jitter: 500, limit: 60_000_000_000, stack_bytes: 256 << 10, device: None }
+        Self {
+            machine,
+            threads,
+            seed: 0,
+            jitter: 500,
+            limit: 60_000_000_000,
+            stack_bytes: 256 << 10,
+            hits: false,
+            trace: 0,
+            device: None,
+        }
     }
 
     /// How many hardware threads the program may use: the first of the machine, first each core's first. What
@@ -104,6 +117,18 @@ impl Simulation {
         self
     }
 
+    /// Counts hits by place in the source too, which makes the simulator a little slower.
+    pub fn count_hits(mut self, yes: bool) -> Self {
+        self.hits = yes;
+        self
+    }
+
+    /// Notes up to `events` events for the report's [`Trace`](crate::Trace); 0 is none. An event takes 64 bytes.
+    pub fn trace(mut self, events: usize) -> Self {
+        self.trace = events;
+        self
+    }
+
     /// Runs `client` as the first thread, and everything that it starts, to the end.
     ///
     /// # Panics
@@ -131,12 +156,14 @@ impl Simulation {
             let mut state =
                 State::new(self.machine.clone(), self.threads, self.seed, cycles(self.limit), cycles(self.jitter));
             state.port = self.device.as_ref().map(|device| Port::new(device, threads));
+            state.notes.hits = self.hits;
+            state.notes.trace = (self.trace > 0).then(|| Recorder::new(self.trace));
             let mut returned = None;
             let body = Box::new(|| returned = Some(client()));
             let mut state = World::new(state, self.stack_bytes).run(body);
             match (state.failure.take(), returned) {
                 (Some(failure), _) => Err(failure),
-                (None, Some(value)) => Ok((value, Report::new(&state, self.seed))),
+                (None, Some(value)) => Ok((value, Report::new(&mut state, self.seed))),
                 (None, None) => unreachable!("a run without a failure comes to its end"),
             }
         };

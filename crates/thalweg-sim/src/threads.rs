@@ -15,6 +15,7 @@ use crate::fabric::Fabric;
 use crate::failure::{Failure, Reason, Waiting};
 use crate::machine::Machine;
 use crate::names::Names;
+use crate::notes::{Doing, Notes};
 use crate::prefetch::Streams;
 use crate::protocol::Protocol;
 use crate::world::{Fiber, Wake};
@@ -117,6 +118,8 @@ pub(crate) struct Thread {
     pub(crate) pushed: Option<usize>,
     /// For destructors that wait while it unwinds.
     pub(crate) impatience: u32,
+    /// What it says that it does, the innermost last.
+    pub(crate) doing: Vec<Doing>,
     pub(crate) times: Times,
 }
 
@@ -127,6 +130,8 @@ pub(crate) struct Times {
     pub(crate) stalled: u64,
     pub(crate) spinning: u64,
     pub(crate) off: u64,
+    /// It was ready, and others had its hardware thread.
+    pub(crate) wanting: u64,
     pub(crate) accesses: u64,
 }
 
@@ -136,6 +141,8 @@ pub(crate) struct Place {
     pub(crate) running: Option<usize>,
     pub(crate) queue: VecDeque<usize>,
     pub(crate) slice_end: u64,
+    /// Since when that thread runs.
+    pub(crate) since: u64,
 }
 
 /// Everything about a run but the stacks.
@@ -159,6 +166,7 @@ pub(crate) struct State {
     pub(crate) port: Option<Port>,
     pub(crate) counts: Counts,
     pub(crate) misses: Misses,
+    pub(crate) notes: Notes,
     /// Numbers the writes that are no plain hits.
     pub(crate) writes: u64,
     /// How many reads of attempts and sleepers depend on lines with these low bits: a write to one is no plain hit.
@@ -206,6 +214,7 @@ impl State {
             port: None,
             counts: Counts::default(),
             misses: Misses::new(),
+            notes: Notes::default(),
             writes: 0,
             watched: vec![0; WATCHED].into_boxed_slice().try_into().expect("as many as were made"),
             sleepers: HashMap::new(),

@@ -11,6 +11,7 @@
 
 use crate::failure::Reason;
 use crate::threads::{Attempt, State, Status, WATCHED};
+use crate::trace::What;
 use std::cmp::Reverse;
 use thalweg_sync::engine::Site;
 
@@ -43,7 +44,7 @@ impl State {
 
     /// A thread that waits goes on, not before `time`.
     pub(crate) fn wake(&mut self, thread: usize, time: u64) {
-        let Status::Waits { reason, .. } = self.threads[thread].status else { return };
+        let Status::Waits { reason, at } = self.threads[thread].status else { return };
         self.threads[thread].ticket += 1;
         self.threads[thread].status = Status::Ready;
         let spins = reason == Reason::Spin;
@@ -51,8 +52,10 @@ impl State {
         let other = &mut self.threads[thread];
         let passed = time.saturating_sub(other.clock);
         *(if spins { &mut other.times.spinning } else { &mut other.times.off }) += passed;
+        let before = other.clock;
         other.clock = other.clock.max(time);
         let (place, clock) = (other.place, other.clock);
+        self.trace(thread, before, clock, What::Wait { reason, site: at });
         if self.places[place].running == Some(thread) {
             self.agenda.set(place, clock);
             self.look_ahead();

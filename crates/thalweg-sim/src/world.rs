@@ -160,6 +160,10 @@ impl World {
             let mut state = self.state();
             let nanos = state.machine.nanos(state.threads[thread].clock);
             state.fail(Failure::Panic { thread, message: message(&*panic), nanos });
+        } else {
+            // Its end is an event: others get its hardware thread, and come home from their joins. If the run is given
+            // up meanwhile, it has ended anyway.
+            let _ = self.turn();
         }
     }
 
@@ -181,7 +185,7 @@ impl World {
         let line = {
             let mut state = self.state();
             let line = state.line(address);
-            if !self.is_ending() && state.quick(line, kind) {
+            if !self.is_ending() && state.quick(line, kind, at) {
                 return Ok(());
             }
             line

@@ -25,6 +25,7 @@
 //! | one of several, [`Condvar::notify_one`](crate::sync::Condvar::notify_one) | [`Engine::choose`] | which |
 //! | time and work | [`Engine::now`], [`Engine::work`] | what time it is |
 //! | instructions for a message device, [`link`](crate::link) | [`Engine::link`] | whether there is one, and what it does |
+//! | what a thread does, [`hint::task`](crate::hint::task) | [`Engine::task`], [`Engine::task_end`] | nothing |
 //!
 //! Locks need no events of their own: in this world a [`Mutex`](crate::sync::Mutex) is an atomic flag and a wait, and a
 //! [`Condvar`](crate::sync::Condvar) a list of tokens.
@@ -58,6 +59,10 @@ use crate::link::Target;
 use alloc::boxed::Box;
 use core::panic::Location;
 use core::sync::atomic::Ordering;
+
+/// True if this build can run under an engine: it has the feature `instrument`. Natively it is a little slower then, so
+/// measurements refuse such a build.
+pub const IS_COMPILED_IN: bool = cfg!(all(feature = "instrument", not(loom)));
 
 /// A place in the source: where the client called the facade.
 pub type Site = &'static Location<'static>;
@@ -196,6 +201,14 @@ pub unsafe trait Engine {
 
     /// About `cycles` cycles of work that touches no shared memory.
     fn work(&self, cycles: u64);
+
+    /// What the thread does from now on has this name, until [`task_end`](Self::task_end). Tasks nest.
+    fn task(&self, name: &str) {
+        let _ = name;
+    }
+
+    /// The innermost task ends; also when it unwinds.
+    fn task_end(&self) {}
 
     /// How many threads run at once; at least 1.
     fn parallelism(&self) -> usize;

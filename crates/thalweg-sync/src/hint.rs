@@ -38,3 +38,33 @@ pub fn work(cycles: u64) {
         engine.work(cycles);
     }
 }
+
+/// Says that the calling thread does what is called `name`, until the guard is dropped: a kernel's activation, say. Tasks
+/// nest.
+///
+/// ```
+/// let _task = thalweg_sync::hint::task("parse");
+/// ```
+#[inline(always)]
+pub fn task(name: &str) -> Task {
+    if let Some(engine) = engine::current() {
+        engine.task(name);
+    }
+    Task { _on_its_thread: core::marker::PhantomData }
+}
+
+/// A task that goes on; see [`task`].
+#[derive(Debug)]
+#[must_use = "the task ends when this is dropped"]
+pub struct Task {
+    _on_its_thread: core::marker::PhantomData<*const ()>,
+}
+
+impl Drop for Task {
+    #[inline(always)]
+    fn drop(&mut self) {
+        if let Some(engine) = engine::current() {
+            engine.task_end();
+        }
+    }
+}

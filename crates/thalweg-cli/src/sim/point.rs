@@ -1,10 +1,10 @@
 //! A point of a curve: what runs, and what came of it.
 
-use serde::Serialize;
 use serde_json::{Value, json};
-use thalweg_sim::{Device, Failure, Machine, Report, Simulation};
+use thalweg_sim::{Curve, Device, Failure, Machine, Plot, Record, Report, Simulation, Spread};
 
-use super::Run;
+/// What a point gave with one seed.
+pub(super) type Run = (Figures, Report);
 
 /// What a run measured itself.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -41,41 +41,32 @@ pub(super) struct Point {
     pub(super) client: Client,
 }
 
-/// A line of JSON, as the lab's.
-#[derive(Serialize)]
-struct Record<'a> {
-    experiment: &'a str,
-    workload: &'a str,
-    contender: &'a str,
-    unit: &'a str,
-    median: f64,
-    min: f64,
-    max: f64,
-    runs: usize,
-    world: &'a str,
-    cpus: Option<f64>,
-    params: Value,
-    machine: &'a str,
-}
-
 impl Point {
     pub(super) fn title(&self) -> String {
         format!("{}, {}, {}", self.workload, self.contender, self.label)
     }
 
     pub(super) fn run(&self, machine: &Machine, seed: u64) -> Result<Run, Failure> {
-        let simulation = Simulation::new(machine.clone()).threads(self.threads).seed(seed).stack_bytes(1 << 20);
-        let simulation = match &self.device {
+        self.simulation(machine).seed(seed).try_run(&self.client)
+    }
+
+    fn simulation(&self, machine: &Machine) -> Simulation {
+        let simulation = Simulation::new(machine.clone()).threads(self.threads).stack_bytes(1 << 20);
+        match &self.device {
             Some(device) => simulation.device(device.clone()),
             None => simulation,
-        };
-        simulation.try_run(&self.client)
+        }
+    }
+
+    /// Nanoseconds for a message.
+    pub(super) fn nanos(&self, runs: &[Run]) -> Spread {
+        self.figures(runs)[0].1
     }
 
     /// The figures of all seeds, by unit.
     fn figures(&self, runs: &[Run]) -> [(&'static str, Spread); 6] {
         let each = |n: u64| n as f64 / self.messages as f64;
-        let spread = |of: &dyn Fn(&Run) -> f64| Spread::of(runs.iter().map(of).collect());
+        let spread = |of: &dyn Fn(&Run) -> f64| Spread::of(runs.iter().map(of));
         [
             ("ns/msg", spread(&|(figures, _)| figures.nanos_per_message())),
             ("misses/msg", spread(&|(_, report)| each(report.counts.misses()))),
@@ -87,48 +78,50 @@ impl Point {
     }
 
     /// A line of JSON for each unit.
-    pub(super) fn records(&self, experiment: &str, machine: &Machine, runs: &[Run]) -> serde_json::Result<String> {
-        let mut lines = String::new();
-        for (unit, Spread { median, min, max }) in self.figures(runs) {
-            let mut params = self.params.clone();
-            params["threads"] = json!(self.threads);
-            let record = Record {
-                experiment,
-                workload: self.workload,
-                contender: self.contender,
-                unit,
-                median,
-                min,
-                max,
-                runs: runs.len(),
-                world: machine.name(),
-                cpus: None,
-                params,
-                machine: machine.about(),
-            };
-            lines += &serde_json::to_string(&record)?;
-            lines.push('\n');
+    pub(super) fn records(&self, experiment: &str, machine: &Machine, runs: &[Run]) -> String {
+        let mut params = self.params.clone();
+        params["threads"] = json!(self.threads);
+        let record = |(unit, spread)| Record {
+            experiment,
+            workload: self.workload,
+            contender: self.contender,
+            unit,
+            spread,
+            runs: runs.len(),
+            params: params.clone(),
+            machine,
+        };
+        self.figures(runs).map(|figure| record(figure).to_json()).concat()
+    }
+
+    /// Runs it once more, with seed 0, and tells what happened when.
+    pub(super) fn trace(&self, machine: &Machine) -> Result<String, Failure> {
+        let (_, report) = self.simulation(machine).trace(EVENTS).try_run(&self.client)?;
+        Ok(report.trace.expect("it was asked for").to_json())
+    }
+}
+
+/// How many events a trace has room for.
+const EVENTS: usize = 500_000;
+
+/// A picture of each workload, with a curve for each contender.
+pub(super) fn plots(experiment: &str, points: &[Point], measured: &[Vec<Run>]) -> Vec<Plot> {
+    let mut plots: Vec<Plot> = Vec::new();
+    for (point, runs) in points.iter().zip(measured) {
+        let title = format!("{experiment}: {}", point.workload);
+        if plots.last().is_none_or(|plot| plot.title != title) {
+            let (across, unit) = ("as in the table".to_owned(), "million messages a second".to_owned());
+            plots.push(Plot { title, across, unit, curves: Vec::new() });
         }
-        Ok(lines)
+        let curves = &mut plots.last_mut().expect("one was just made").curves;
+        if curves.last().is_none_or(|curve| curve.name != point.contender) {
+            curves.push(Curve { name: point.contender.to_owned(), dashed: false, points: Vec::new() });
+        }
+        let curve = &mut curves.last_mut().expect("one was just made").points;
+        let [(_, nanos), ..] = point.figures(runs);
+        curve.push((curve.len() as f64, point.label.clone(), nanos.inverted(|nanos| 1000.0 / nanos)));
     }
-}
-
-/// The middle of some figures, and their range.
-#[derive(Clone, Copy, Debug, PartialEq)]
-struct Spread {
-    median: f64,
-    min: f64,
-    max: f64,
-}
-
-impl Spread {
-    /// The spread of at least one figure.
-    fn of(mut figures: Vec<f64>) -> Self {
-        figures.sort_by(f64::total_cmp);
-        let runs = figures.len();
-        let median = (figures[(runs - 1) / 2] + figures[runs / 2]) / 2.0;
-        Self { median, min: figures[0], max: figures[runs - 1] }
-    }
+    plots
 }
 
 /// The points of an experiment, curve by curve.
@@ -180,19 +173,8 @@ pub(super) fn table(
 fn contended(report: &Report) -> String {
     let mut text = format!("{:>16}{:>10}{:>14}  contended lines, with seed 0\n", "", "misses", "ns waited");
     for line in report.lines.iter().take(5) {
-        let sites: Vec<_> = line.sites.iter().take(3).map(|site| format!("{} ({})", site.site, site.misses)).collect();
-        text += &format!("{:>16}{:>10}{:>14}  {}\n", "", line.misses, line.nanos, sites.join(", "));
+        let fields: Vec<_> = line.fields.iter().take(3).map(String::as_str).collect();
+        text += &format!("{:>16}{:>10}{:>14}  {}\n", "", line.cost.misses, line.cost.nanos, fields.join(", "));
     }
     text
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_middle_and_the_range() {
-        assert_eq!(Spread::of(vec![3.0, 1.0, 2.0]), Spread { median: 2.0, min: 1.0, max: 3.0 });
-        assert_eq!(Spread::of(vec![4.0, 1.0]).median, 2.5);
-    }
 }

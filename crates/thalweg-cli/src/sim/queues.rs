@@ -13,16 +13,16 @@ use thalweg_sync::{CachePadded, spin, thread, time};
 use super::point::{Figures, Point};
 
 /// Messages that a queue holds.
-const CAPACITY: usize = 4096;
+pub(super) const CAPACITY: usize = 4096;
 /// Messages of a point with one thread on a side; with more, each has fewer.
-const MESSAGES: u64 = if cfg!(test) { 6_000 } else { 40_000 };
+const MESSAGES: u64 = if cfg!(test) { 2_000 } else { 40_000 };
 
-type Item = NonZero<u64>;
+pub(super) type Item = NonZero<u64>;
 /// Pushes, or pops, whatever the queue.
-type Sending = Box<dyn FnMut(Item) + Send>;
-type Receiving = Box<dyn FnMut() -> Option<Item> + Send>;
+pub(super) type Sending = Box<dyn FnMut(Item) + Send>;
+pub(super) type Receiving = Box<dyn FnMut() -> Option<Item> + Send>;
 /// Makes a queue with so many producers and consumers.
-type Make = fn(usize, usize) -> (Vec<Sending>, Vec<Receiving>);
+pub(super) type Make = fn(usize, usize) -> (Vec<Sending>, Vec<Receiving>);
 
 fn sending(mut tx: impl Push<Item = Item> + Send + 'static) -> Sending {
     Box::new(move |item| tx.push(item).expect("the consumers stay until the end"))
@@ -33,21 +33,21 @@ fn receiving(mut rx: impl Pop<Item = Item> + Send + 'static) -> Receiving {
 }
 
 /// The ends of a queue that has one of each.
-fn single(
+pub(super) fn single(
     tx: impl Push<Item = Item> + Send + 'static,
     rx: impl Pop<Item = Item> + Send + 'static,
 ) -> (Vec<Sending>, Vec<Receiving>) {
     (vec![sending(tx)], vec![receiving(rx)])
 }
 
-const RIGHT: &str = "the capacity is one that the queue can have";
+pub(super) const RIGHT: &str = "the capacity is one that the queue can have";
 
-fn make_bbq(producers: usize, consumers: usize) -> (Vec<Sending>, Vec<Receiving>) {
+pub(super) fn make_bbq(producers: usize, consumers: usize) -> (Vec<Sending>, Vec<Receiving>) {
     let (tx, rx) = bbq::with_capacity(CAPACITY).expect(RIGHT);
     ((0..producers).map(|_| sending(tx.clone())).collect(), (0..consumers).map(|_| receiving(rx.clone())).collect())
 }
 
-fn make_locked(producers: usize, consumers: usize) -> (Vec<Sending>, Vec<Receiving>) {
+pub(super) fn make_locked(producers: usize, consumers: usize) -> (Vec<Sending>, Vec<Receiving>) {
     let (tx, rx) = locked::locked::<Item>(CAPACITY).expect(RIGHT);
     let push = |tx: locked::Producer<Item>| -> Sending { Box::new(move |item| tx.push(item).expect("they stay")) };
     let pop = |rx: locked::Consumer<Item>| -> Receiving { Box::new(move || rx.pop().ok()) };
@@ -104,7 +104,7 @@ fn traffic(make: Make, producers: &[usize], consumers: &[usize], messages: u64) 
     })
 }
 
-fn point(
+pub(super) fn point(
     workload: &'static str,
     contender: &'static str,
     label: String,
@@ -114,7 +114,28 @@ fn point(
     consumers: Vec<usize>,
 ) -> Point {
     let many = producers.len().max(consumers.len()) as u64;
-    let messages = (MESSAGES / many.min(8)).max(500 * many) / producers.len() as u64 * producers.len() as u64;
+    scaled_point(
+        workload,
+        contender,
+        label,
+        threads,
+        make,
+        (producers, consumers),
+        (MESSAGES / many.min(8)).max(500 * many),
+    )
+}
+
+/// As [`point`], with about so many messages.
+pub(super) fn scaled_point(
+    workload: &'static str,
+    contender: &'static str,
+    label: String,
+    threads: usize,
+    make: Make,
+    (producers, consumers): (Vec<usize>, Vec<usize>),
+    messages: u64,
+) -> Point {
+    let messages = messages / producers.len() as u64 * producers.len() as u64;
     let params = json!({
         "capacity": CAPACITY, "messages": messages, "producers": producers.len(), "consumers": consumers.len(),
         "at": label,
@@ -132,7 +153,7 @@ fn by_distance(contender: &'static str, make: Make, machine: &Machine, threads: 
 }
 
 /// 1, 2, 3, 4, 6, 8, 12 … up to `most`, and that too.
-fn steps(most: usize) -> Vec<usize> {
+pub(super) fn steps(most: usize) -> Vec<usize> {
     let doubled = std::iter::successors(Some(1), |n| Some(n * 2)).take_while(|&n| n <= most);
     let mut steps: Vec<usize> = doubled.flat_map(|n| [n, n + n / 2]).filter(|&n| n <= most).collect();
     steps.push(most);

@@ -7,6 +7,7 @@ use crate::run::{Cx, Outcome, Why};
 use crate::scheme::Event;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use thalweg_sync::atomic::Ordering::*;
+use thalweg_sync::hint;
 use thalweg_sync::time::{Instant, now};
 
 /// An activation shorter than this is timed one time in [`STRIDE`].
@@ -103,7 +104,10 @@ impl Worker<'_> {
         let timed = self.timing.get() || count.is_multiple_of(stride);
         let (outer, helped) = (self.timing.replace(timed), self.helped_time.replace(0));
         let start = if timed { now() } else { Instant::default() };
-        let result = catch_unwind(AssertUnwindSafe(|| self.bodies.activate(kernel, &cx)));
+        let result = {
+            let _task = hint::task(&self.core.kernels[kernel].name);
+            catch_unwind(AssertUnwindSafe(|| self.bodies.activate(kernel, &cx)))
+        };
         if timed {
             let end = now();
             let whole = end.since(start).as_nanos() as u64;

@@ -1,0 +1,332 @@
+//! `thalweg sim calibrate`: a machine file for the machine at hand, and how far the model is off there.
+//!
+//! The figures come from a build without engines, which Cargo makes and runs; the same functions then run here on the
+//! model. Latencies are read off the figures, or searched for until the model takes as long; the queues are predictions.
+
+use std::collections::BTreeMap;
+use std::error::Error;
+use std::fmt::Write;
+use std::path::Path;
+use std::process::Command;
+
+use serde_json::Value;
+use thalweg_micro::{ALL, Micro, Place};
+use thalweg_sim::{Failure, Machine, Simulation, Spread};
+
+/// A cache: KiB and ways.
+type Cache = (u64, u64);
+
+/// What the native build found out.
+#[derive(Clone, Debug, PartialEq)]
+struct Native {
+    processor: String,
+    cores: u64,
+    smt: u64,
+    cycle_nanos: f64,
+    caches: [Cache; 3],
+    /// Nanoseconds of each run, by the name of the measurement.
+    figures: BTreeMap<String, Spread>,
+}
+
+/// Builds the native measurements and runs them, or reads what they gave another time.
+fn native(from: Option<&Path>) -> Result<Native, Box<dyn Error>> {
+    if let Some(path) = from {
+        let text = std::fs::read_to_string(path).map_err(|error| format!("cannot read {}: {error}", path.display()))?;
+        return parse(&text).ok_or_else(|| format!("{} is not what `micro` prints", path.display()).into());
+    }
+    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    let arguments = ["run", "--release", "--quiet", "--package", "thalweg-micro", "--bin", "micro"];
+    let output = Command::new(cargo).args(arguments).stderr(std::process::Stdio::inherit()).output();
+    let output = output.map_err(|error| format!("cannot run cargo: {error}"))?;
+    if !output.status.success() {
+        return Err("the native measurements failed; calibrating needs a checkout of thalweg and two CPUs".into());
+    }
+    parse(&String::from_utf8_lossy(&output.stdout)).ok_or_else(|| "the native measurements printed nonsense".into())
+}
+
+fn parse(text: &str) -> Option<Native> {
+    let mut lines = text.lines().map(|line| serde_json::from_str::<Value>(line).ok());
+    let head = lines.next()??;
+    let cache = |name: &str| Some((head[name]["kib"].as_u64()?, head[name]["ways"].as_u64()?));
+    let mut figures = BTreeMap::new();
+    for line in lines {
+        let line = line?;
+        let nanos: Option<Vec<f64>> = line["nanos"].as_array()?.iter().map(Value::as_f64).collect();
+        figures.insert(line["name"].as_str()?.to_owned(), Spread::of(nanos.filter(|nanos| !nanos.is_empty())?));
+    }
+    let smt = head["smt"].as_u64()?.max(1);
+    let native = Native {
+        processor: head["processor"].as_str()?.to_owned(),
+        cores: (head["cpus"].as_u64()? / smt).max(2),
+        smt,
+        cycle_nanos: head["cycle_nanos"].as_f64()?,
+        caches: [cache("l1")?, cache("l2")?, cache("llc")?],
+        figures,
+    };
+    ALL.iter().all(|micro| native.figures.contains_key(micro.name)).then_some(native)
+}
+
+/// What is fitted, in cycles.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Fit {
+    l1: u64,
+    l2: u64,
+    llc: u64,
+    memory: u64,
+    /// A line from another core's cache; asking the others to give it up is taken for four fifths of that.
+    cache: u64,
+    rmw: u64,
+    hold: u64,
+}
+
+impl Native {
+    fn cycles(&self, name: &str) -> f64 {
+        self.figures[name].median / self.cycle_nanos
+    }
+
+    fn place(&self) -> Place {
+        let bytes = |(kib, _): Cache| (kib as usize) << 10;
+        Place { cpus: [0, 1], l1: bytes(self.caches[0]), l2: bytes(self.caches[1]) }
+    }
+
+    /// The machine file with these latencies.
+    fn file(&self, fit: &Fit) -> String {
+        let Self { processor, cores, smt, .. } = self;
+        let Fit { l1, l2, llc, memory, cache, rmw, hold } = fit;
+        let mhz = (1000.0 / self.cycle_nanos).round() as u64;
+        let upgrade = cache * 4 / 5;
+        // The model's caches have a whole number of sets.
+        let [l1_size, l2_size, llc_size] = self.caches.map(|(kib, ways)| {
+            let kib = kib.clamp(1, 1 << 20);
+            let ways = (1..=ways.clamp(1, 64)).rev().find(|ways| (kib * 16).is_multiple_of(*ways)).unwrap_or(1);
+            format!("{{ kib = {kib}, ways = {ways} }}")
+        });
+        let processor = processor.replace(['"', '\\'], "");
+        format!(
+            r#"name = "here"
+about = "{processor}, as it was measured"
+calibration = """
+Measured on it, by `cargo sim calibrate`: the clock rate, from a chain of multiplications; L1, L2, last level and memory, from chains of
+dependent loads; the read-modify-write, from additions to a word of one's own.
+Fitted: the transfer between caches, until a word goes there and back as quickly as measured (an upgrade is taken for four fifths of it);
+contention.hold, until two threads add to a word as quickly as measured.
+From the system: sizes and ways of the caches. Guesses: everything else."""
+store_buffer = 56
+prefetch = "stride"
+
+[cores]
+mhz = {mhz}
+sockets = 1
+dies = 1
+per_die = {cores}
+per_cluster = 1
+smt = {smt}
+
+[cache]
+l1 = {l1_size}
+l2 = {l2_size}
+llc = {llc_size}
+llc_takes = "victims"
+
+[latency]
+l1 = {l1}
+l2 = {l2}
+same_die = {{ llc = {llc}, cache = {cache}, upgrade = {upgrade}, memory = {memory} }}
+
+[cost]
+access = 1
+rmw = {rmw}
+fence = 33
+pause = 140
+sharer = 4
+smt_percent = 60
+
+[contention]
+hold = {hold}
+overlap = 30
+near_first = 0
+
+[interconnect]
+die = 1
+link = 0
+memory = 4
+clean = 12
+
+[os]
+spawn = 12000
+switch = 1500
+park = 1500
+unpark = 1500
+wake = 3000
+yields = 400
+time_slice = 3000000
+"#
+        )
+    }
+
+    fn machine(&self, fit: &Fit) -> Result<Machine, Box<dyn Error>> {
+        Ok(Machine::parse(&self.file(fit), "the fitted machine")?)
+    }
+
+    fn simulate(&self, fit: &Fit, name: &str) -> Result<f64, Box<dyn Error>> {
+        let micro = ALL.iter().find(|micro| micro.name == name).expect("the name of a measurement");
+        Ok(simulate(&self.machine(fit)?, &self.place(), micro)?)
+    }
+
+    /// Reads off what can be, and searches for the rest.
+    fn fit(&self) -> Result<Fit, Box<dyn Error>> {
+        // A load in the model is its latency and one step of code.
+        let load = |name: &str| (self.cycles(name).round() as u64).saturating_sub(1);
+        let l1 = load("load/l1").max(1);
+        let l2 = load("load/l2").max(l1 + 1);
+        let llc = load("load/llc").max(l2 + 1);
+        let memory = load("load/memory").max(llc + 1);
+        let rmw = load("add/1").saturating_sub(l1);
+        let mut fit = Fit { l1, l2, llc, memory, cache: 2 * (l2 + 1), rmw, hold: 40 };
+        fit.cache = self.search(l2 * 5 / 4 + 2, 4000, "line/round-trip", |cache| Fit { cache, ..fit })?;
+        fit.hold = self.search(0, 4000, "add/2", |hold| Fit { hold, ..fit })?;
+        Ok(fit)
+    }
+
+    /// The value from `low` to `high` with which the model comes nearest to a measurement.
+    fn search(&self, low: u64, high: u64, name: &str, with: impl Fn(u64) -> Fit) -> Result<u64, Box<dyn Error>> {
+        let wanted = self.figures[name].median;
+        let is = |value: u64| self.simulate(&with(value), name);
+        // More takes longer, or (a line that is kept for longer moves less often) the other way round.
+        let rises = is(high)? > is(low)?;
+        let (mut low, mut high) = (low, high);
+        while high - low > 1 {
+            let middle = low.midpoint(high);
+            if (is(middle)? < wanted) == rises { low = middle } else { high = middle }
+        }
+        let miss = |value: u64| Ok::<f64, Box<dyn Error>>((is(value)? - wanted).abs());
+        Ok(if miss(low)? <= miss(high)? { low } else { high })
+    }
+}
+
+/// Nanoseconds for a round on a modelled machine.
+fn simulate(machine: &Machine, place: &Place, micro: &Micro) -> Result<f64, Failure> {
+    let simulation = Simulation::new(machine.clone()).threads(2).stack_bytes(1 << 20);
+    let rounds = micro.rounds.1 / if cfg!(test) { 50 } else { 1 };
+    simulation.try_run(|| micro.run(place, rounds)).map(|(nanos, _)| nanos)
+}
+
+/// Off by no more than this is a match.
+const MATCH: f64 = 0.25;
+
+/// A row of the comparison: a name, native, simulated.
+type Row = (&'static str, Spread, f64);
+
+/// Fits the model and writes its file to `out`. Returns what is to be printed.
+pub(super) fn calibrate(from: Option<&Path>, out: Option<&Path>) -> Result<String, Box<dyn Error>> {
+    let native = native(from)?;
+    let fit = native.fit()?;
+    let machine = native.machine(&fit)?;
+    let mut rows: Vec<Row> = Vec::new();
+    for micro in ALL.iter().filter(|micro| !micro.native_only) {
+        rows.push((micro.name, native.figures[micro.name], simulate(&machine, &native.place(), micro)?));
+    }
+    let mut text = compare(&rows);
+    let file = native.file(&fit);
+    match out {
+        Some(path) => {
+            std::fs::write(path, file).map_err(|error| format!("cannot write {}: {error}", path.display()))?;
+            let _ = writeln!(text, "\nThe machine: {}", path.display());
+        }
+        None => text += &format!("\n{file}"),
+    }
+    Ok(text)
+}
+
+fn compare(rows: &[Row]) -> String {
+    let mut text = format!("{:22}{:>10}{:>20}{:>12}{:>8}\n", "ns", "native", "range", "simulated", "ratio");
+    for &(name, native, simulated) in rows {
+        let ratio = simulated / native.median;
+        let known = !name.starts_with("queue/") && !["exchange/2", "exchange/1", "stream/lines"].contains(&name);
+        let near = (1.0 / (1.0 + MATCH)..=1.0 + MATCH).contains(&ratio);
+        let note = match (known, near) {
+            (true, true) => "fitted",
+            (true, false) => "fitted, as near as it comes",
+            (false, true) => "predicted",
+            (false, false) => "predicted, off by more than 25 %",
+        };
+        let range = format!("{:.2} to {:.2}", native.min, native.max);
+        let _ = writeln!(text, "{name:22}{:>10.2}{range:>20}{simulated:>12.2}{ratio:>8.2}  {note}", native.median);
+    }
+    let order = |key: fn(&Row) -> f64| {
+        let mut queues: Vec<&Row> = rows.iter().filter(|row| row.0.starts_with("queue/")).collect();
+        queues.sort_by(|a, b| key(a).total_cmp(&key(b)));
+        queues.iter().map(|row| row.0.trim_start_matches("queue/")).collect::<Vec<_>>().join(" < ")
+    };
+    let (is, says) = (order(|row| row.1.median), order(|row| row.2));
+    let same = if is == says { "the same order" } else { "another order" };
+    let _ = writeln!(text, "\nqueues, native:    {is}\nqueues, simulated: {says}: {same}");
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A native machine that is itself a model, so that what should come out is known.
+    fn known() -> (Native, Fit) {
+        let fit = Fit { l1: 5, l2: 15, llc: 70, memory: 250, cache: 140, rmw: 17, hold: 60 };
+        let mut native = Native {
+            processor: "a \"model\"".into(),
+            cores: 2,
+            smt: 1,
+            cycle_nanos: 0.4,
+            caches: [(32, 8), (256, 8), (4096, 16)],
+            figures: BTreeMap::new(),
+        };
+        let machine = native.machine(&fit).unwrap();
+        for micro in &ALL {
+            let run = || simulate(&machine, &native.place(), micro).unwrap();
+            let nanos = if micro.native_only { 251.0 * native.cycle_nanos } else { run() };
+            // A number that JSON gives back as it was.
+            native.figures.insert(micro.name.to_owned(), Spread::of([(nanos * 1024.0).round() / 1024.0]));
+        }
+        (native, fit)
+    }
+
+    #[test]
+    fn a_known_machine_is_found_again() {
+        let (native, truth) = known();
+        let fit = native.fit().unwrap();
+        let near = |is: u64, should: u64| is.abs_diff(should) * 20 <= should + 20;
+        assert!(near(fit.l1, truth.l1) && near(fit.l2, truth.l2) && near(fit.llc, truth.llc), "{fit:?}");
+        assert!(near(fit.memory, truth.memory) && near(fit.rmw, truth.rmw) && near(fit.cache, truth.cache), "{fit:?}");
+        let add = native.simulate(&fit, "add/2").unwrap();
+        assert!((add / native.figures["add/2"].median - 1.0).abs() < 0.1, "{add} for {:?}", native.figures["add/2"]);
+    }
+
+    #[test]
+    fn what_is_off_is_said() {
+        let row = |name, native, simulated| (name, Spread::of([native]), simulated);
+        let text = compare(&[row("load/l1", 1.0, 1.0), row("queue/bbq", 10.0, 12.0), row("queue/lamport", 8.0, 16.0)]);
+        let line = |name: &str| text.lines().find(|line| line.starts_with(name)).unwrap();
+        assert!(line("load/l1").ends_with("fitted"));
+        assert!(line("queue/bbq").ends_with("predicted"));
+        assert!(line("queue/lamport").ends_with("off by more than 25 %"));
+        assert!(
+            text.contains("native:    lamport < bbq\n") && text.contains("simulated: bbq < lamport: another order")
+        );
+    }
+
+    #[test]
+    fn figures_are_read_back_or_refused() {
+        let (native, _) = known();
+        let cache = |(kib, ways): Cache| serde_json::json!({ "kib": kib, "ways": ways });
+        let mut text = serde_json::json!({
+            "processor": native.processor, "cpus": 2, "smt": 1, "cycle_nanos": 0.4,
+            "l1": cache(native.caches[0]), "l2": cache(native.caches[1]), "llc": cache(native.caches[2]),
+        })
+        .to_string();
+        for (name, spread) in &native.figures {
+            text += &format!("\n{}", serde_json::json!({ "name": name, "nanos": [spread.median] }));
+        }
+        assert_eq!(parse(&text).unwrap(), native);
+        assert_eq!(parse(text.rsplit_once('\n').unwrap().0), None, "a measurement is missing");
+        assert_eq!(parse("load/l1 1.0"), None);
+    }
+}

@@ -1,0 +1,192 @@
+//! A program's own command line: how does it scale?
+
+use crate::machine::Machine;
+use crate::scaling::Study;
+use std::error::Error;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+const USAGE: &str = "\
+Runs this program on 1, 2, 4 ... hardware threads of a modelled machine, and says how it scales and what stops it.
+
+  --on MACHINE[:THREADS]  the machine, a name or a file ending in .toml; and up to how many of its threads
+  --seeds N               how many seeds each point is run with [default: 3]
+  --json FILE             a line of JSON for each point; `-` is the standard output, instead of the table
+  --svg FILE              the curve as a picture
+  --trace FILE            who did what when with all threads, for https://ui.perfetto.dev
+
+Exit status: 0 if all went well, 2 if not.";
+
+/// How many events a trace has room for: a file of some 100 MB.
+const EVENTS: usize = 500_000;
+
+/// What was asked for.
+#[derive(Debug, PartialEq)]
+struct Asked {
+    machine: Machine,
+    threads: usize,
+    seeds: u64,
+    json: Option<PathBuf>,
+    svg: Option<PathBuf>,
+    trace: Option<PathBuf>,
+}
+
+/// The `main` of a program that is to be run on modelled machines: reads the command line, and runs `program` as a
+/// [`Study`]. `program` says how much it did, in messages, say.
+///
+/// ```no_run
+/// use std::process::ExitCode;
+/// use thalweg_sync::{hint, thread};
+///
+/// // What is allocated lies on the modelled machine as it would there.
+/// #[global_allocator]
+/// static HEAP: thalweg_sim::Heap = thalweg_sim::Heap;
+///
+/// fn main() -> ExitCode {
+///     thalweg_sim::main(|| {
+///         thread::scope(|scope| {
+///             for _ in 0..thread::available_parallelism() {
+///                 scope.spawn(|| hint::work(1_000_000));
+///             }
+///         });
+///         thread::available_parallelism() as u64
+///     })
+/// }
+/// ```
+///
+/// `cargo run --release -- --on x86-88t:64`. `--help` says what else there is.
+pub fn main(program: impl Fn() -> u64 + Sync) -> ExitCode {
+    let mut arguments = std::env::args();
+    let name = arguments.next().unwrap_or_default();
+    let name = Path::new(&name).file_stem().map_or_else(String::new, |name| name.to_string_lossy().into_owned());
+    match answer(&name, arguments, program) {
+        Ok(text) => match std::io::stdout().lock().write_all(text.as_bytes()) {
+            Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => trouble(&error),
+            _ => ExitCode::SUCCESS,
+        },
+        Err(error) => trouble(&*error),
+    }
+}
+
+fn trouble(error: &dyn Error) -> ExitCode {
+    eprintln!("error: {error}");
+    ExitCode::from(2)
+}
+
+/// Does what `arguments` say; what is to be printed.
+fn answer(
+    name: &str,
+    arguments: impl Iterator<Item = String>,
+    program: impl Fn() -> u64 + Sync,
+) -> Result<String, Box<dyn Error>> {
+    let Some(asked) = parse(arguments)? else { return Ok(format!("{name}: {USAGE}\n")) };
+    let events = if asked.trace.is_some() { EVENTS } else { 0 };
+    let scaling =
+        Study::new(asked.machine).threads(asked.threads).seeds(asked.seeds).trace(events).run(name, program)?;
+    let write = |path: &Path, text: String| {
+        std::fs::write(path, text).map_err(|error| format!("cannot write {}: {error}", path.display()))
+    };
+    if let Some(path) = &asked.svg {
+        write(path, scaling.to_svg())?;
+    }
+    if let (Some(path), Some(trace)) = (&asked.trace, &scaling.largest_report().trace) {
+        write(path, trace.to_json())?;
+        if trace.lost() > 0 {
+            eprintln!("{}: the first {} events; {} more had no room", path.display(), trace.events(), trace.lost());
+        }
+    }
+    match asked.json {
+        Some(path) if path == Path::new("-") => Ok(scaling.to_json()),
+        Some(path) => {
+            write(&path, scaling.to_json())?;
+            Ok(scaling.to_string())
+        }
+        None => Ok(scaling.to_string()),
+    }
+}
+
+/// `None`: help was asked for.
+fn parse(mut arguments: impl Iterator<Item = String>) -> Result<Option<Asked>, Box<dyn Error>> {
+    let (mut on, mut seeds) = (None, 3);
+    let (mut json, mut svg, mut trace) = (None, None, None);
+    while let Some(argument) = arguments.next() {
+        let (option, mut value) = match argument.split_once('=') {
+            Some((option, value)) => (option.to_owned(), Some(value.to_owned())),
+            None => (argument, None),
+        };
+        if option == "--help" || option == "-h" {
+            return Ok(None);
+        }
+        let known = ["--on", "--seeds", "--json", "--svg", "--trace"];
+        if !known.contains(&option.as_str()) {
+            return Err(format!("there is no option {option:?}; there are {} and --help", known.join(", ")).into());
+        }
+        let Some(value) = value.take().or_else(|| arguments.next()) else {
+            return Err(format!("{option} needs a value; see --help").into());
+        };
+        match option.as_str() {
+            "--on" => on = Some(value),
+            "--seeds" => {
+                seeds = (value.parse().ok().filter(|seeds| (1..=1000).contains(seeds)))
+                    .ok_or_else(|| format!("--seeds must be from 1 to 1000, not {value:?}"))?;
+            }
+            "--json" => json = Some(PathBuf::from(value)),
+            "--svg" => svg = Some(PathBuf::from(value)),
+            _ => trace = Some(PathBuf::from(value)),
+        }
+    }
+    let Some(on) = on else {
+        let names: Vec<_> = Machine::names().collect();
+        return Err(format!(
+            "say on which machine: --on MACHINE[:THREADS]; there are {}, and files ending in .toml",
+            names.join(", ")
+        )
+        .into());
+    };
+    let (machine, threads) = Machine::part(&on)?;
+    Ok(Some(Asked { machine, threads, seeds, json, svg, trace }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parsed(line: &str) -> Result<Option<Asked>, String> {
+        parse(line.split_whitespace().map(str::to_owned)).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn options_come_in_two_forms() {
+        let asked = parsed("--on=vl-16:4 --seeds 7 --json - --svg a.svg --trace=b.json").unwrap().unwrap();
+        assert_eq!((asked.machine.name(), asked.threads, asked.seeds), ("vl-16", 4, 7));
+        assert_eq!(asked.json, Some(PathBuf::from("-")));
+        assert_eq!((asked.svg, asked.trace), (Some("a.svg".into()), Some("b.json".into())));
+        assert_eq!(parsed("--on x86-40").unwrap().unwrap().threads, 40);
+        assert_eq!(parsed("--on x86-40 --help"), Ok(None));
+    }
+
+    #[test]
+    fn what_is_wrong_is_said() {
+        for (line, words) in [
+            ("", ["--on MACHINE", "arm-160"]),
+            ("--on vax", ["vax", "arm-160"]),
+            ("--on vl-16:17", ["from 1 to 16", "17"]),
+            ("--on vl-16:0", ["from 1 to 16", "0"]),
+            ("--on vl-16:many", ["from 1 to 16", "many"]),
+            ("--on none.toml:8", ["none.toml", "cannot read"]),
+            ("--on vl-16 --seeds 0", ["--seeds", "0"]),
+            ("--on vl-16 --fast", ["--fast", "--trace"]),
+            ("--on", ["--on", "value"]),
+        ] {
+            let error = parsed(line).unwrap_err();
+            assert!(words.iter().all(|word| error.contains(word)), "{line}: {error}");
+        }
+    }
+
+    #[test]
+    fn help_runs_nothing() {
+        let text = answer("mine", ["--help".to_owned()].into_iter(), || unreachable!("only help")).unwrap();
+        assert!(text.starts_with("mine: Runs this program"));
+    }
+}

@@ -1,0 +1,170 @@
+//! What a run notes beside its counts: what threads said they do, and how long messages took.
+
+use crate::threads::State;
+use crate::trace::{Event, Recorder, What};
+use serde::Serialize;
+use std::collections::HashMap;
+
+/// What the client named, and how often and how long it was done.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Task {
+    pub(crate) name: String,
+    pub(crate) times: u64,
+    pub(crate) cycles: u64,
+}
+
+/// A task that goes on.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Doing {
+    name: u32,
+    began: u64,
+    /// Of tasks within it.
+    nested: u64,
+}
+
+/// The notes of a run.
+#[derive(Debug, Default)]
+pub(crate) struct Notes {
+    /// Plain hits are counted by place, too.
+    pub(crate) hits: bool,
+    pub(crate) trace: Option<Recorder>,
+    /// In the order in which they were first named.
+    pub(crate) tasks: Vec<Task>,
+    /// By name. Never iterated.
+    numbers: HashMap<String, u32>,
+    /// In cycles.
+    pub(crate) latencies: Vec<u64>,
+}
+
+impl State {
+    /// The current thread did `what` from `begin` to `end`.
+    #[inline]
+    pub(crate) fn trace(&mut self, thread: usize, begin: u64, end: u64, what: What) {
+        if let Some(trace) = &mut self.notes.trace {
+            trace.add(Event { thread, begin, end, what });
+        }
+    }
+
+    pub(crate) fn task(&mut self, name: &str) {
+        let notes = &mut self.notes;
+        let number = match notes.numbers.get(name) {
+            Some(&number) => number,
+            None => {
+                let number = notes.tasks.len() as u32;
+                notes.tasks.push(Task { name: name.to_owned(), ..Task::default() });
+                notes.numbers.insert(name.to_owned(), number);
+                number
+            }
+        };
+        let thread = self.thread();
+        thread.doing.push(Doing { name: number, began: thread.clock, nested: 0 });
+    }
+
+    pub(crate) fn task_end(&mut self) {
+        let current = self.current;
+        let thread = self.thread();
+        let clock = thread.clock;
+        let Some(Doing { name, began, nested }) = thread.doing.pop() else { return };
+        let whole = clock - began;
+        if let Some(outer) = thread.doing.last_mut() {
+            outer.nested += whole;
+        }
+        let task = &mut self.notes.tasks[name as usize];
+        task.times += 1;
+        task.cycles += whole - nested;
+        self.trace(current, began, clock, What::Task { name });
+    }
+}
+
+/// How long messages took, in nanoseconds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
+#[non_exhaustive]
+pub struct Latencies {
+    /// How many arrived.
+    pub count: u64,
+    /// The quickest.
+    pub min: u64,
+    /// Half of them took no longer.
+    pub p50: u64,
+    /// Nine in ten took no longer.
+    pub p90: u64,
+    /// 99 in a hundred took no longer.
+    pub p99: u64,
+    /// 999 in a thousand took no longer.
+    pub p999: u64,
+    /// The slowest.
+    pub max: u64,
+}
+
+impl Latencies {
+    /// `None` if there are none. The value below which a share lies is the nearest rank's.
+    pub(crate) fn of(mut cycles: Vec<u64>, nanos: impl Fn(u64) -> u64) -> Option<Self> {
+        cycles.sort_unstable();
+        let (&min, &max) = (cycles.first()?, cycles.last()?);
+        let rank = |thousandths: usize| nanos(cycles[(cycles.len() * thousandths).div_ceil(1000) - 1]);
+        Some(Self {
+            count: cycles.len() as u64,
+            min: nanos(min),
+            p50: rank(500),
+            p90: rank(900),
+            p99: rank(990),
+            p999: rank(999),
+            max: nanos(max),
+        })
+    }
+}
+
+/// A moment of a run, to be sent along with a message. Taking it and [arriving](Self::arrived) cost no simulated time.
+///
+/// ```
+/// use thalweg_sim::{Machine, Simulation, Stamp};
+/// use thalweg_sync::hint;
+///
+/// let report = Simulation::new(Machine::named("vl-16")?).run(|| {
+///     for cycles in [2_000, 4_000, 200_000] {
+///         let sent = Stamp::now();
+///         hint::work(cycles);
+///         sent.arrived();
+///     }
+/// });
+/// let latencies = report.latencies.unwrap();
+/// assert_eq!((latencies.count, latencies.p50, latencies.max), (3, 2_000, 100_000)); // at 2 GHz
+/// # Ok::<(), thalweg_sim::MachineError>(())
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Stamp(u64);
+
+impl Stamp {
+    /// This moment, by the clock of the running thread. Outside of a simulation a stamp means nothing.
+    pub fn now() -> Self {
+        let mut clock = 0;
+        crate::heap::tell(|world| clock = world.state().thread().clock);
+        Self(clock)
+    }
+
+    /// What was sent then arrives now: one more of the run's [`Latencies`].
+    pub fn arrived(self) {
+        crate::heap::tell(|world| {
+            let mut state = world.state();
+            let passed = state.thread().clock.saturating_sub(self.0);
+            state.notes.latencies.push(passed);
+        });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn shares_are_nearest_ranks() {
+        let all = Latencies::of((1..=1000).rev().collect(), |cycles| cycles * 2).unwrap();
+        assert_eq!(
+            (all.count, all.min, all.p50, all.p90, all.p99, all.p999, all.max),
+            (1000, 2, 1000, 1800, 1980, 1998, 2000)
+        );
+        let one = Latencies::of(vec![7], |cycles| cycles).unwrap();
+        assert_eq!((one.min, one.p50, one.p999, one.max), (7, 7, 7, 7));
+        assert_eq!(Latencies::of(Vec::new(), |cycles| cycles), None);
+    }
+}
