@@ -9,6 +9,10 @@
 //! | E2 | a consumer with a head that is a lap behind compares versions with it, and the same |
 //! | E3 | a consumer of a queue that overwrites compares offsets of two rounds and calls it empty with seven items in it |
 //! | E7 | a put is refused and has happened all the same |
+//! | E8 | consumers wait for a producer that does nothing |
+//! | E9 | a capsule that was closed is opened by its late reset: items overtake more than k others |
+//! | E10 | a late store erases that a capsule is finished: consumers wait for ever |
+//! | T-B1 | a thief takes a block that the owner has taken over for an exhausted one, and passes by what is put there then |
 #![cfg(not(loom))]
 
 mod bbq;
@@ -16,6 +20,8 @@ mod capsule;
 mod drop_old;
 mod lock;
 mod ring;
+mod stealing;
+mod window;
 
 use thalweg_check::{Check, Rule, Violation};
 
