@@ -58,6 +58,7 @@ Examples:
   cargo proof --all --except bbq/late bwos
   cargo proof --weaken ff
   cargo proof --throughput
+  cargo proof --weaken ff --from-sc
   cargo proof --litmus crates/thalweg-check/tests/litmus/rc11.litmus
 
 Exit status: 0 if everything holds, 1 if something fails, 2 if there was trouble."
@@ -94,7 +95,10 @@ pub(crate) struct Proof {
     /// Shows all of an execution that fails, not only the end of the threads involved
     #[arg(long)]
     pub(crate) verbose: bool,
-    /// How long one client, litmus test or comparison may take
+    /// Begins with every label sequentially consistent, and makes as many weaker as pass together
+    #[arg(long, requires = "weaken")]
+    pub(crate) from_sc: bool,
+    /// How long one client, litmus test, label or comparison may take
     #[arg(long, value_name = "N", default_value_t = 300, value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) seconds: u64,
 }

@@ -33,7 +33,12 @@ pub(crate) fn run(args: &Proof) -> Outcome {
     }
     if let Some(queue) = &args.weaken {
         let progress = spinner();
-        let found = weaken::weaken(queue, time, |what| step(&progress, what));
+        let tell = |what: &str| step(&progress, what);
+        let found = if args.from_sc {
+            weaken::descend(queue, time, tell).map(|found| found.to_string())
+        } else {
+            weaken::weaken(queue, time, tell).map(|found| found.to_string())
+        };
         progress.finish_and_clear();
         emit(&format!("{}\n", found?))?;
         return Ok(ExitCode::SUCCESS);

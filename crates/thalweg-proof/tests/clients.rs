@@ -48,7 +48,7 @@ fn clients_notice_missing_edges() {
         ("ff/1p1c", "ff.3"),
         ("ff/1p1c", "ff.4"),
         ("lamport/plain", "lamport.4"),
-        ("chunk_ring/fixed", "ring.4"),
+        ("chunk_ring/fixed", "chunk.4"),
         ("bwos/again-1-fifo", "bwos.2"),
         ("bwos/reuse-lifo", "bwos.4"),
     ] {

@@ -2,7 +2,8 @@
 //!
 //! Every ordering that carries an edge goes through `edge` with the edge's name, so that a test can weaken one edge
 //! and see its client fail, and a search can find the weakest orderings that still hold. In an ordinary build `edge` is
-//! its second argument; with the feature `instrument`, or under loom, it looks into a table.
+//! its second argument; with the feature `instrument`, or under loom, it looks into a table. Fences go through `fenced`,
+//! and two steps of which one has to come first through `in_order`: the table can swap them.
 
 use thalweg_sync::atomic::Ordering;
 
@@ -20,8 +21,16 @@ pub(crate) fn fenced(_name: &'static str, fence: impl FnOnce()) {
     fence();
 }
 
+/// Does `first`, then `second`: no table in this build.
+#[cfg(not(any(loom, feature = "instrument")))]
+#[inline(always)]
+pub(crate) fn in_order(_name: &'static str, first: impl FnOnce(), second: impl FnOnce()) {
+    first();
+    second();
+}
+
 #[cfg(any(loom, feature = "instrument"))]
-pub(crate) use table::{edge, fenced};
+pub(crate) use table::{edge, fenced, in_order};
 
 /// The table behind `edge`.
 #[cfg(any(loom, feature = "instrument"))]
@@ -40,6 +49,10 @@ pub mod table {
         Ordering(Ordering),
         /// A fence.
         Fence,
+        /// Two steps, as they stand.
+        InOrder,
+        /// The same, the second one first.
+        Swapped,
     }
 
     impl Strength {
@@ -54,7 +67,8 @@ pub mod table {
                 Self::Ordering(AcqRel) => &[Self::Ordering(Acquire), Self::Ordering(Release)],
                 Self::Ordering(Acquire | Release) => &[Self::Ordering(Relaxed)],
                 Self::Fence => &[Self::Ordering(Relaxed)],
-                Self::Ordering(_) => &[],
+                Self::InOrder => &[Self::Swapped],
+                Self::Ordering(_) | Self::Swapped => &[],
             }
         }
     }
@@ -110,7 +124,7 @@ pub mod table {
     pub(crate) fn edge(name: &'static str, ordering: Ordering) -> Ordering {
         match strength(name, Strength::Ordering(ordering)) {
             Strength::Ordering(ordering) => ordering,
-            Strength::Fence => ordering,
+            Strength::Fence | Strength::InOrder | Strength::Swapped => ordering,
         }
     }
 
@@ -118,6 +132,17 @@ pub mod table {
     pub(crate) fn fenced(name: &'static str, fence: impl FnOnce()) {
         if strength(name, Strength::Fence) == Strength::Fence {
             fence();
+        }
+    }
+
+    #[inline]
+    pub(crate) fn in_order(name: &'static str, first: impl FnOnce(), second: impl FnOnce()) {
+        if strength(name, Strength::InOrder) == Strength::InOrder {
+            first();
+            second();
+        } else {
+            second();
+            first();
         }
     }
 
@@ -137,7 +162,7 @@ pub mod table {
         TABLE.set(table);
     }
 
-    /// Runs `client` on this thread with the edge `name` Relaxed, or without its fence.
+    /// Runs `client` on this thread with the edge `name` Relaxed, without its fence, or with its two steps swapped.
     pub fn weakened(name: &'static str, client: impl FnOnce()) {
         /// Restores the edge, also when the client panics, as it should.
         struct Restore;

@@ -141,10 +141,10 @@ macro_rules! canaries {
 }
 
 canaries! {
-    canary_publish: "ring.1", "Causality violation", order_is_kept(2),
-    canary_pushed: "ring.2", "Causality violation", order_is_kept(2),
-    canary_leave: "ring.3", "Causality violation", order_is_kept(2),
-    canary_left: "ring.4", "Causality violation", order_is_kept(2),
+    canary_publish: "chunk.1", "Causality violation", order_is_kept(2),
+    canary_pushed: "chunk.2", "Causality violation", order_is_kept(2),
+    canary_leave: "chunk.3", "Causality violation", order_is_kept(2),
+    canary_left: "chunk.4", "Causality violation", order_is_kept(2),
     canary_producer_leaves: "ends.1", "left == right", the_end_comes_last(),
     canary_producer_gone: "ends.2", "left == right", the_end_comes_last(),
 }

@@ -3,7 +3,7 @@
 use super::block::{Allocate, Begun, Block, Claim, Look, Room};
 use super::cursor::{Cursor, Head, Layout};
 use super::{Consumer, Producer};
-use crate::edges::edge;
+use crate::edges::{edge, in_order};
 use crate::wait::{Side, Wait, Yield};
 use crate::{BuildError, TryPopError, TryPushError};
 use alloc::boxed::Box;
@@ -354,9 +354,13 @@ impl<T, W: Wait> Shared<T, W> {
     #[cold]
     fn enter(&self, head: Head) {
         self.block(head).drain(&self.layout, self.layout.end(head));
-        self.block(head.next()).enter(&self.layout, head.next());
-        // (bbq.15) Release, pairs with (bbq.14). Failure is Relaxed: somebody else has moved it.
-        let _ = self.chead.compare_exchange(head.0, head.next().0, edge("bbq.15", Release), Relaxed);
+        let next = || self.block(head.next()).enter(&self.layout, head.next());
+        let moves = || {
+            // (bbq.15) Release, pairs with (bbq.14). Failure is Relaxed: somebody else has moved it.
+            let _ = self.chead.compare_exchange(head.0, head.next().0, edge("bbq.15", Release), Relaxed);
+        };
+        // (bbq.25) The head last: whoever sees it reserves in the new round.
+        in_order("bbq.25", next, moves);
     }
 
     pub(super) fn producers_gone(&self) -> bool {

@@ -148,7 +148,7 @@ impl<T> Chunk<T> {
     /// The chunk is alive.
     #[inline(always)]
     pub(super) unsafe fn next(self) -> Self {
-        // Relaxed: the producer reads what it wrote itself; the consumer reads only after (ring.2) has shown it an entry
+        // Relaxed: the producer reads what it wrote itself; the consumer reads only after (chunk.2) has shown it an entry
         // behind this chunk, which was published after the link was written (R3).
         //
         // SAFETY: by the caller's promise.

@@ -79,7 +79,7 @@ impl<T> Reader<T> {
     unsafe fn read(&self, offset: usize) -> T {
         // SAFETY: the chunk is alive until we leave it (R1); by the caller's promise the index is below its length.
         let entry = unsafe { self.chunk.entry(self.index + offset) };
-        // SAFETY: the entry is the consumer's (R2): written, as (ring.2) saw, and not written again before (ring.3). By the
+        // SAFETY: the entry is the consumer's (R2): written, as (chunk.2) saw, and not written again before (chunk.3). By the
         // caller's promise it is read once.
         entry.with(|entry| unsafe { (*entry).assume_init_read() })
     }
@@ -97,7 +97,7 @@ impl<T> Reader<T> {
 /// By value, so that a consumer's fields can live in registers (see [`Held`]).
 #[inline(never)]
 fn step<T, W: Wait>(shared: &Shared<T, W>, chunk: Chunk<T>, left: u64) -> (Chunk<T>, usize) {
-    // SAFETY: the chunk is alive until (ring.3), and the next one until we leave that (R1).
+    // SAFETY: the chunk is alive until (chunk.3), and the next one until we leave that (R1).
     let next = unsafe { (chunk.next(), chunk.next().len()) };
     shared.leave(left);
     shared.wait.ring(Side::Room, 1, || true);

@@ -203,8 +203,8 @@ unsafe impl<T: Send, W: Wait> Write for Producer<T, W> {
         // SAFETY: the chunk is alive while it is in the ring (R1); by the caller's promise the index is below its length.
         let entry = unsafe { self.chunk.entry(self.index + offset) };
         entry.with_mut(|entry| {
-            // SAFETY: the entry is the producer's (R2): the consumer has left the chunk, as (ring.4) saw, and does not
-            // read the entry before (ring.1).
+            // SAFETY: the entry is the producer's (R2): the consumer has left the chunk, as (chunk.4) saw, and does not
+            // read the entry before (chunk.1).
             unsafe { (*entry).write(value) };
         });
     }

@@ -58,37 +58,37 @@ impl<T, W> Shared<T, W> {
     /// Hands out the first `pushed` items.
     #[inline(always)]
     pub(super) fn publish(&self, pushed: u64) {
-        // (ring.1) Release, pairs with (ring.2): the entries, the chunks they are in and the links to these are written
+        // (chunk.1) Release, pairs with (chunk.2): the entries, the chunks they are in and the links to these are written
         // before the count. Relaxed would hand out an unwritten entry.
-        self.producer.pushed.store(pushed, edge("ring.1", Release));
+        self.producer.pushed.store(pushed, edge("chunk.1", Release));
     }
 
     /// How many items were pushed.
     #[inline(always)]
     pub(super) fn pushed(&self) -> u64 {
-        // (ring.2) Acquire, pairs with (ring.1).
-        self.producer.pushed.load(edge("ring.2", Acquire))
+        // (chunk.2) Acquire, pairs with (chunk.1).
+        self.producer.pushed.load(edge("chunk.2", Acquire))
     }
 
     /// Gives up every chunk before the consumer's `left`-th.
     #[inline(always)]
     pub(super) fn leave(&self, left: u64) {
-        // (ring.3) Release, pairs with (ring.4): the entries of those chunks and their links are read before the count.
+        // (chunk.3) Release, pairs with (chunk.4): the entries of those chunks and their links are read before the count.
         // Relaxed would let the producer write, relink or free what is being read.
-        self.consumer.left.store(left, edge("ring.3", Release));
+        self.consumer.left.store(left, edge("chunk.3", Release));
     }
 
     /// How many chunks the consumer has left.
     #[inline(always)]
     pub(super) fn left(&self) -> u64 {
-        // (ring.4) Acquire, pairs with (ring.3).
-        self.consumer.left.load(edge("ring.4", Acquire))
+        // (chunk.4) Acquire, pairs with (chunk.3).
+        self.consumer.left.load(edge("chunk.4", Acquire))
     }
 
     /// Notes how many items were popped.
     #[inline(always)]
     pub(super) fn note_popped(&self, popped: u64) {
-        // Relaxed: a number to look at; chunks change hands by (ring.3).
+        // Relaxed: a number to look at; chunks change hands by (chunk.3).
         self.consumer.popped.store(popped, Relaxed);
     }
 

@@ -212,7 +212,7 @@ impl<T> Size<T> {
         if used + 2 > self.chunks() {
             return false;
         }
-        // SAFETY: the ring's chunks are alive (R1). The two behind the producer's are free, as (ring.4) saw, so their links
+        // SAFETY: the ring's chunks are alive (R1). The two behind the producer's are free, as (chunk.4) saw, so their links
         // are the producer's, and the consumer comes to them only by the links that change here (R3).
         let (out, entries) = unsafe {
             let (first, second) = (chunk.next(), chunk.next().next());

@@ -4,7 +4,7 @@ use super::capsule::Capsule;
 use super::numbers::Numbers;
 use super::set::Set;
 use super::word::Number;
-use crate::edges::edge;
+use crate::edges::{edge, in_order};
 use crate::tube::{AllocateError, ReserveError, Tube};
 use crate::wait::{Side, Wait};
 use alloc::boxed::Box;
@@ -86,12 +86,18 @@ impl<T: Send, Q: Tube<Item = u32>, W: Wait> Shared<T, Q, W> {
         };
         // SAFETY: the capsule was free, so nobody else has a right to it (C1), and nothing in it is published.
         unsafe { self.capsules[capsule].write(0, value) };
-        let number = self.numbers.register(capsule, |number| {
-            self.drive_out(number.before(self.numbers.window));
-            self.capsules[capsule].begin(number);
-        });
+        let mut number = None;
+        let register = || {
+            number = Some(self.numbers.register(capsule, |number| {
+                self.drive_out(number.before(self.numbers.window));
+                self.capsules[capsule].begin(number);
+            }));
+        };
         // SAFETY: allocated from this tube above.
-        unsafe { self.tube.produce(entry, capsule as u32) };
+        let produce = || unsafe { self.tube.produce(entry, capsule as u32) };
+        // (cnq.22) The other way round, a consumer could hold the capsule before it has its number.
+        in_order("cnq.22", register, produce);
+        let number = number.expect("it was registered");
         // The tube may have been `Busy` with us.
         self.wait.ring(Side::Room, 1, || true);
         Ok(Open { capsule, number, filled: 1 })
@@ -190,8 +196,8 @@ impl<T: Send, Q: Tube<Item = u32>, W: Wait> Shared<T, Q, W> {
 
     /// Leaves a capsule that everything is taken from.
     pub(super) fn finish(&self, held: Held) {
-        self.numbers.finish(held.number, held.capsule);
-        self.leave(held.capsule);
+        // (cnq.21) In this order, an unfinished number has its capsule to itself (C5).
+        in_order("cnq.21", || self.numbers.finish(held.number, held.capsule), || self.leave(held.capsule));
         self.ring_consumers();
     }
 

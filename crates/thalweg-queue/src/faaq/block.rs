@@ -1,7 +1,7 @@
 //! One block: its entries, and the cursors that say who may touch which.
 
 use super::word::{Cursor, Head, Layout};
-use crate::edges::edge;
+use crate::edges::{edge, in_order};
 use crate::prefetch;
 use crate::tube::{AllocateError, ReserveError};
 use alloc::boxed::Box;
@@ -134,13 +134,16 @@ impl<T> Block<T> {
     pub(super) fn begin(&self, layout: &Layout, head: Head) {
         let last = head.last_round(layout);
         let start = layout.start(head).0;
-        // First `committed`, then `allocated`: the other way round, a commit of the new round could be counted in the old
-        // one and wiped out. Failure is Relaxed: somebody else has done it.
-        //
-        // (faaq.6) Release, pairs with (faaq.7): who sees the later round sees that this one was consumed.
-        let _ = self.producers.committed.compare_exchange(layout.end(last).0, start, edge("faaq.6", Release), Relaxed);
+        let commits = || {
+            // (faaq.6) Release, pairs with (faaq.7): who sees the later round sees that this one was consumed. Failure is
+            // Relaxed: somebody else has done it.
+            let end = layout.end(last).0;
+            let _ = self.producers.committed.compare_exchange(end, start, edge("faaq.6", Release), Relaxed);
+        };
         // (faaq.5) Release, pairs with (faaq.1) and (faaq.2).
-        begin_round(layout, &self.producers.allocated, last, start, edge("faaq.5", Release));
+        let allocations = || begin_round(layout, &self.producers.allocated, last, start, edge("faaq.5", Release));
+        // (faaq.19) The other way round, a commit of the new round could be counted in the old one and wiped out.
+        in_order("faaq.19", commits, allocations);
     }
 
     /// Takes the next entry to read, in the round of `head`; by FAA where that is possible, if `ADD`.
@@ -277,10 +280,14 @@ impl<T> Block<T> {
     pub(super) fn enter(&self, layout: &Layout, head: Head) {
         let last = head.last_round(layout);
         let start = layout.start(head).0;
-        // Relaxed: (faaq.10) and the head pass it on, and an exchange leaves the release sequences of (faaq.9) unbroken.
-        let _ = self.consumers.consumed.compare_exchange(layout.end(last).0, start, Relaxed, Relaxed);
+        let consumed = || {
+            // Relaxed: (faaq.10) and the head pass it on, and an exchange leaves the release sequences of (faaq.9) unbroken.
+            let _ = self.consumers.consumed.compare_exchange(layout.end(last).0, start, Relaxed, Relaxed);
+        };
         // (faaq.10) Release, pairs with (faaq.8), and with (faaq.18) for a ticket that is drawn late.
-        begin_round(layout, &self.consumers.reserved, last, start, edge("faaq.10", Release));
+        let reserved = || begin_round(layout, &self.consumers.reserved, last, start, edge("faaq.10", Release));
+        // (faaq.21) The other way round, who draws a ticket late could be counted in the old round and wiped out.
+        in_order("faaq.21", consumed, reserved);
     }
 
     /// How many entries of the round of `head` are committed, now or lately.

@@ -54,7 +54,7 @@ mod block;
 mod word;
 
 use crate::BuildError;
-use crate::edges::edge;
+use crate::edges::{edge, in_order};
 use crate::tube::{self, AllocateError, Consumer, Producer, ReserveError, Tube};
 use alloc::boxed::Box;
 use block::{Allocate, Block, Reserve};
@@ -180,11 +180,13 @@ impl<T, const ADD: bool> Blocks<T, ADD> {
     /// Moves the producers on from the block at `head`.
     #[cold]
     fn begin(&self, head: Head) {
-        self.block(head.next()).begin(&self.layout, head.next());
-        // The head last: ahead of the block's cursors it would let producers skip the block.
-        //
-        // (faaq.13) Release, pairs with (faaq.12). Failure is Relaxed: somebody else has moved it.
-        let _ = self.phead.compare_exchange(head.0, head.next().0, edge("faaq.13", Release), Relaxed);
+        let next = || self.block(head.next()).begin(&self.layout, head.next());
+        let moves = || {
+            // (faaq.13) Release, pairs with (faaq.12). Failure is Relaxed: somebody else has moved it.
+            let _ = self.phead.compare_exchange(head.0, head.next().0, edge("faaq.13", Release), Relaxed);
+        };
+        // (faaq.20) The head last: ahead of the block's cursors it would let producers skip the block.
+        in_order("faaq.20", next, moves);
     }
 
     /// Moves the consumers on from the block at `head`, which is sealed, if producers have begun the next. Says whether
@@ -194,9 +196,13 @@ impl<T, const ADD: bool> Blocks<T, ADD> {
         match self.block(head.next()).is_begun(&self.layout, head.next()) {
             Ok(false) => return false,
             Ok(true) => {
-                self.block(head.next()).enter(&self.layout, head.next());
-                // (faaq.15) Release, pairs with (faaq.14). Failure is Relaxed: somebody else has moved it.
-                let _ = self.chead.compare_exchange(head.0, head.next().0, edge("faaq.15", Release), Relaxed);
+                let next = || self.block(head.next()).enter(&self.layout, head.next());
+                let moves = || {
+                    // (faaq.15) Release, pairs with (faaq.14). Failure is Relaxed: somebody else has moved it.
+                    let _ = self.chead.compare_exchange(head.0, head.next().0, edge("faaq.15", Release), Relaxed);
+                };
+                // (faaq.22) The head last: whoever sees it reserves in the new round.
+                in_order("faaq.22", next, moves);
             }
             Err(()) => {}
         }

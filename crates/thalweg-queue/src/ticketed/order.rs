@@ -1,6 +1,6 @@
 //! Ending in any order, taking effect in order.
 
-use crate::edges::edge;
+use crate::edges::{edge, fenced};
 use alloc::boxed::Box;
 use thalweg_sync::CachePadded;
 use thalweg_sync::atomic::AtomicU64;
@@ -110,7 +110,8 @@ impl Order {
         // Of those who end spans, the one whose fence comes last sees what all the others have written. So it passes
         // everything that is ready, whatever the others may have missed. Without the fences two neighbours could each miss the
         // other's word: the first leaves the second to itself, the second finds the first in front of it, and both go.
-        fence(SeqCst);
+        // (ticketed.13) pairs with itself.
+        fenced("ticketed.13", || fence(SeqCst));
         self.pass();
     }
 

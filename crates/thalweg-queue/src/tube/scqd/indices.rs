@@ -95,23 +95,25 @@ impl Indices {
     #[inline]
     pub(super) fn enqueue(&self, index: usize) {
         loop {
-            // SeqCst, as the paper has it for heads and tails: the tail's move comes before (S2) looks at the head.
-            let ticket = self.tail.fetch_add(1, SeqCst);
+            // (scqd.3) SeqCst, as the paper has it for heads, tails and the threshold: the tail's move comes before (S2)
+            // looks at the head.
+            let ticket = self.tail.fetch_add(1, edge("scqd.3", SeqCst));
             let cycle = ticket >> self.bits;
             let slot = self.slot(ticket);
-            let mut word = Word(slot.load(Acquire));
+            // (scqd.4) Acquire, pairs with (scqd.7): who finds a slot passed knows of the head that led to it.
+            let mut word = Word(slot.load(edge("scqd.4", Acquire)));
             while self.cycle(word) < cycle
                 && self.index(word) == self.mask()
-                && (self.is_safe(word) || self.head.load(SeqCst) <= ticket)
+                && (self.is_safe(word) || self.head.load(edge("scqd.5", SeqCst)) <= ticket)
             {
                 let filled = self.word(cycle, true, index as u64);
                 // (scqd.1) Release, pairs with (scqd.2): what the holder did to the entry comes before. Relaxed would
                 // hand out an unwritten item, or room for one that is still being read.
-                match slot.compare_exchange(word.0, filled.0, edge("scqd.1", AcqRel), Acquire) {
+                match slot.compare_exchange(word.0, filled.0, edge("scqd.1", AcqRel), edge("scqd.4", Acquire)) {
                     Ok(_) => {
-                        // After the slot (S3). Most often it is there already, and the line stays shared.
-                        if self.threshold.load(SeqCst) != self.top() {
-                            self.threshold.store(self.top(), SeqCst);
+                        // (scqd.6) After the slot (S3). Most often it is there already, and the line stays shared.
+                        if self.threshold.load(edge("scqd.6", SeqCst)) != self.top() {
+                            self.threshold.store(self.top(), edge("scqd.6", SeqCst));
                         }
                         return;
                     }
@@ -128,17 +130,18 @@ impl Indices {
             return None;
         }
         loop {
-            let ticket = self.head.fetch_add(1, SeqCst);
+            // (scqd.8) As (scqd.3).
+            let ticket = self.head.fetch_add(1, edge("scqd.8", SeqCst));
             if let Some(index) = self.take(ticket) {
                 return Some(index);
             }
-            let tail = self.tail.load(SeqCst);
+            let tail = self.tail.load(edge("scqd.9", SeqCst));
             if tail <= ticket + 1 {
                 self.catch_up(tail, ticket + 1);
-                self.threshold.fetch_sub(1, SeqCst);
+                self.threshold.fetch_sub(1, edge("scqd.10", SeqCst));
                 return None;
             }
-            if self.threshold.fetch_sub(1, SeqCst) <= 0 {
+            if self.threshold.fetch_sub(1, edge("scqd.10", SeqCst)) <= 0 {
                 return None;
             }
         }
@@ -147,7 +150,7 @@ impl Indices {
     /// Whether there may be an index.
     #[inline(always)]
     pub(super) fn may_dequeue(&self) -> bool {
-        self.threshold.load(SeqCst) >= 0
+        self.threshold.load(edge("scqd.11", SeqCst)) >= 0
     }
 
     /// Whether there is an index whose ticket no dequeuer has drawn, or will be when an enqueuer that has drawn one puts it there.
@@ -185,7 +188,8 @@ impl Indices {
                 // An index of an earlier cycle: its dequeuer is on the way.
                 self.word(self.cycle(word), false, self.index(word))
             };
-            match slot.compare_exchange(word.0, passed.0, AcqRel, Relaxed) {
+            // (scqd.7) Release, pairs with (scqd.4).
+            match slot.compare_exchange(word.0, passed.0, edge("scqd.7", AcqRel), Relaxed) {
                 Ok(_) => return None,
                 Err(now) => word = Word(now),
             }
@@ -195,7 +199,7 @@ impl Indices {
     /// Moves the tail up to the head, so that enqueuers need not draw a ticket for each slot that was passed.
     #[cold]
     fn catch_up(&self, mut tail: u64, mut head: u64) {
-        while tail < head && self.tail.compare_exchange(tail, head, SeqCst, Relaxed).is_err() {
+        while tail < head && self.tail.compare_exchange(tail, head, edge("scqd.12", SeqCst), Relaxed).is_err() {
             head = self.head.load(SeqCst);
             tail = self.tail.load(SeqCst);
         }

@@ -1,0 +1,178 @@
+//! The clients of a queue, and what they say of changed orderings.
+
+use super::Fate;
+use crate::{Client, Setup, clients};
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+use std::time::Duration;
+use thalweg_check::{Rule, Violation};
+use thalweg_queue::edges::table::{Strength, Table};
+use thalweg_sync::atomic::Ordering::{AcqRel, Relaxed, SeqCst};
+use thalweg_sync::time::now;
+
+/// Labels and what they are made; others are as in the source.
+pub(super) type Assignment = BTreeMap<&'static str, Strength>;
+
+/// A client, and what a survey says of it.
+#[derive(Debug)]
+struct Surveyed {
+    client: &'static Client,
+    /// The labels that it meets.
+    met: BTreeSet<&'static str>,
+    duration: Duration,
+}
+
+/// A search over the clients of one queue.
+#[derive(Debug)]
+pub(super) struct Search {
+    setup: Setup,
+    /// How long one assignment may take.
+    each: Duration,
+    /// The cheapest first.
+    clients: Vec<Surveyed>,
+    source: Assignment,
+    /// How many were run, the survey's not among them.
+    pub(super) executions: u64,
+    /// What was found to fail.
+    bad: Vec<Assignment>,
+    /// Labels of which one alone was tried, and not all clients ended.
+    pub(super) unknown: BTreeSet<&'static str>,
+}
+
+impl Search {
+    /// Runs every client of `queue` as it is, for at most `each`, and notes the labels that it meets.
+    pub(super) fn survey(queue: &str, each: Duration, progress: &mut impl FnMut(&str)) -> Result<Self, String> {
+        let setup = Setup::default();
+        let (mut surveyed, mut source) = (Vec::new(), Assignment::new());
+        for client in clients().iter().filter(|client| client.queue() == queue) {
+            progress(client.name);
+            let table = Arc::new(Table::survey());
+            let explored = client.check(&setup.clone().max_time(Some(each)).table(table.clone()));
+            let explored = explored.map_err(|violation| format!("{} fails as it is: {violation}", client.name))?;
+            let met = table.met();
+            surveyed.push(Surveyed { client, met: met.keys().copied().collect(), duration: explored.duration });
+            source.extend(met);
+        }
+        if surveyed.is_empty() {
+            let mut queues = clients().iter().map(Client::queue).collect::<Vec<_>>();
+            queues.dedup();
+            return Err(format!("there are no clients of `{queue}`; there are of: {}", queues.join(" ")));
+        }
+        surveyed.sort_by_key(|surveyed| surveyed.duration);
+        Ok(Self { setup, each, clients: surveyed, source, executions: 0, bad: Vec::new(), unknown: BTreeSet::new() })
+    }
+
+    /// Every label that a client meets, as the source has it, in the order of their numbers.
+    pub(super) fn labels(&self) -> Vec<(&'static str, Strength)> {
+        let mut labels = self.source.iter().map(|(label, strength)| (*label, *strength)).collect::<Vec<_>>();
+        labels.sort_by_key(|(label, _)| number(label));
+        labels
+    }
+
+    /// Runs the clients that meet one of the replaced labels.
+    pub(super) fn fate(&mut self, replaced: &Assignment) -> Fate {
+        let table = replaced.iter().fold(Table::new(), |table, (label, strength)| table.with(label, *strength));
+        let (table, start) = (Arc::new(table), now());
+        let mut fate = Fate::Survived;
+        for surveyed in &self.clients {
+            if surveyed.met.iter().all(|label| !replaced.contains_key(label)) {
+                continue;
+            }
+            let left = self.each.saturating_sub(start.elapsed());
+            if left.is_zero() {
+                return Fate::Unknown;
+            }
+            match surveyed.client.check(&self.setup.clone().max_time(Some(left)).table(table.clone())) {
+                Err(violation) => {
+                    self.executions += violation.complete() + 1;
+                    self.bad.push(replaced.clone());
+                    return Fate::Killed { client: surveyed.client.name, by: rule(&violation) };
+                }
+                Ok(explored) => {
+                    self.executions += explored.complete;
+                    if explored.bounded {
+                        fate = Fate::Unknown;
+                    }
+                }
+            }
+        }
+        fate
+    }
+
+    /// Whether every client passes. Without running them, if something stronger fails.
+    fn passes(&mut self, replaced: &Assignment) -> Fate {
+        let strength = |all: &Assignment, label| all.get(label).or(self.source.get(label)).copied();
+        let is_weaker = |bad: &Assignment| {
+            self.source.keys().all(|label| match (strength(replaced, label), strength(bad, label)) {
+                (Some(replaced), Some(bad)) => is_at_most(replaced, bad),
+                _ => false,
+            })
+        };
+        if self.bad.iter().any(is_weaker) {
+            return Fate::Killed { client: "", by: "as something stronger" };
+        }
+        self.fate(replaced)
+    }
+
+    /// As many of `more` as pass together on top of `base`.
+    pub(super) fn most(
+        &mut self,
+        base: &Assignment,
+        more: &[(&'static str, Strength)],
+    ) -> Vec<(&'static str, Strength)> {
+        let with = |some: &[(&'static str, Strength)]| {
+            let mut all = base.clone();
+            all.extend(some.iter().copied());
+            all
+        };
+        if more.is_empty() {
+            return Vec::new();
+        }
+        let fate = self.passes(&with(more));
+        if fate == Fate::Survived {
+            return more.to_vec();
+        }
+        if let [(label, _)] = more {
+            if fate == Fate::Unknown {
+                self.unknown.insert(label);
+            }
+            return Vec::new();
+        }
+        let (left, right) = more.split_at(more.len() / 2);
+        let mut taken = self.most(base, left);
+        let rest = self.most(&with(&taken), right);
+        taken.extend(rest);
+        taken
+    }
+}
+
+/// Whether `one` is as strong as `other`, or weaker.
+fn is_at_most(one: Strength, other: Strength) -> bool {
+    use Strength::{Fence, InOrder, Ordering, Swapped};
+    match (one, other) {
+        (one, other) if one == other => true,
+        (Ordering(Relaxed), Ordering(_) | Fence) | (Swapped, InOrder) => true,
+        (Ordering(one), Ordering(AcqRel)) => one != SeqCst,
+        (Ordering(_), Ordering(SeqCst)) => true,
+        _ => false,
+    }
+}
+
+/// Labels with numbers come in the order of the numbers.
+fn number(label: &str) -> (String, u32) {
+    let (queue, number) = label.split_once('.').unwrap_or((label, ""));
+    (queue.to_owned(), number.parse().unwrap_or(u32::MAX))
+}
+
+/// What went wrong, in a word or two.
+fn rule(violation: &Violation) -> &'static str {
+    match violation.rule() {
+        Rule::Panic { .. } => "assertion",
+        Rule::Specification { .. } => "history",
+        Rule::Race { .. } => "data race",
+        Rule::WaitsForever { .. } => "waits for ever",
+        Rule::Unbounded { .. } => "unbounded loop",
+        Rule::Uninitialised { .. } => "uninitialised",
+        _ => "other",
+    }
+}

@@ -1,0 +1,75 @@
+//! What was found, as text.
+
+use super::{Descended, Fate, Trial, Weakened};
+use std::fmt;
+use thalweg_queue::edges::table::Strength;
+use thalweg_sync::atomic::Ordering;
+
+pub(super) fn name(strength: Strength) -> &'static str {
+    match strength {
+        Strength::Ordering(Ordering::Relaxed) => "relaxed",
+        Strength::Ordering(Ordering::Acquire) => "acquire",
+        Strength::Ordering(Ordering::Release) => "release",
+        Strength::Ordering(Ordering::AcqRel) => "acq-rel",
+        Strength::Ordering(_) => "seq-cst",
+        Strength::Fence => "fence",
+        Strength::InOrder => "in order",
+        Strength::Swapped => "swapped",
+    }
+}
+
+impl fmt::Display for Fate {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Killed { client, by } => write!(f, "{client} ({by})"),
+            Self::Survived => f.write_str("nobody"),
+            Self::Unknown => f.write_str("unknown: not all clients ended"),
+        }
+    }
+}
+
+/// A table with a line for each label and notch, then what can be weaker together.
+impl fmt::Display for Weakened {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(
+            f,
+            "{:<12} {:<8} {:<8} {:<34} {:>10} {:>9}",
+            "label", "before", "tried", "killed by", "executions", "time"
+        )?;
+        for trial in &self.trials {
+            let Trial { label, before, tried, fate, executions, duration } = trial;
+            let (before, tried, fate) = (name(*before), name(*tried), fate.to_string());
+            let seconds = duration.as_secs_f64();
+            writeln!(f, "{label:<12} {before:<8} {tried:<8} {fate:<34} {executions:>10} {seconds:>7.2} s")?;
+        }
+        if self.after.is_empty() {
+            return write!(f, "no label can be weaker");
+        }
+        write!(f, "can be weaker together:")?;
+        self.after.iter().try_for_each(|(label, strength)| write!(f, " {label} ({})", name(*strength)))
+    }
+}
+
+/// How many of these there are, in the columns of Table 4.2 of the thesis, and fences.
+fn counts<'a>(strengths: impl Iterator<Item = &'a Strength> + Clone) -> [usize; 6] {
+    ["seq-cst", "acq-rel", "acquire", "release", "relaxed", "fence"]
+        .map(|kind| strengths.clone().filter(|strength| name(**strength) == kind).count())
+}
+
+/// The labels that it ends with other than the source, then a table as Table 4.2 of the thesis.
+impl fmt::Display for Descended {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "{:<12} {:<8} {:<8}", "label", "source", "after")?;
+        for (label, after) in &self.after {
+            let unknown = if self.unknown.contains(label) { "unknown: not all clients ended" } else { "" };
+            writeln!(f, "{label:<12} {:<8} {:<8} {unknown}", name(self.source[label]), name(*after))?;
+        }
+        let columns = ["#SEQ", "#A-R", "#ACQ", "#REL", "#RLX", "#FNC"];
+        writeln!(f, "{:<10} {}", "", columns.map(|column| format!("{column:>5}")).join(""))?;
+        for (row, strengths) in [("source", &self.source), ("after", &self.after)] {
+            let counts = counts(strengths.values()).map(|count| format!("{count:>5}")).join("");
+            writeln!(f, "{row:<10} {counts}")?;
+        }
+        write!(f, "{} executions, {:.1} s", self.executions, self.duration.as_secs_f64())
+    }
+}
