@@ -25,7 +25,8 @@ use std::sync::Arc;
 use std::time::Duration;
 use thalweg_check::history::{Recorder, Specification};
 use thalweg_check::{Check, Explored, Memory, Progress, Violation};
-use thalweg_queue::edges::table::{self, Table};
+use thalweg_queue::edges::table::{self, Strength, Table};
+use thalweg_sync::atomic::Ordering;
 
 /// A small program that uses a queue.
 #[derive(Clone, Copy, Debug)]
@@ -109,6 +110,25 @@ impl Setup {
     pub fn table(mut self, table: Arc<Table>) -> Self {
         self.table = Some(table);
         self
+    }
+
+    /// Without these fences, whatever the table says of them.
+    fn without(&self, fences: &[&str]) -> Self {
+        let none = Strength::Ordering(Ordering::Relaxed);
+        let base = self.table.clone().unwrap_or_default();
+        let table = fences.iter().fold(Table::over(base), |table, fence| table.with(fence, none));
+        self.clone().table(Arc::new(table))
+    }
+
+    /// Runs a client that asserts what it wants.
+    fn asserting(&self, client: impl Fn() + Send + Sync + 'static) -> Result<Explored, Box<Violation>> {
+        let table = self.table.clone();
+        let client = move || {
+            // As below.
+            table::install(table.clone());
+            client();
+        };
+        self.check.run(client).map_err(Box::new)
     }
 
     /// Runs a client that records what it does.

@@ -77,6 +77,8 @@ pub mod table {
     #[derive(Debug, Default)]
     pub struct Table {
         replaced: BTreeMap<String, Strength>,
+        /// What says of the edges that this one does not replace. None: the source.
+        base: Option<Arc<Table>>,
         /// What was asked for, as the source has it. None: not noted.
         met: Option<Mutex<BTreeMap<&'static str, Strength>>>,
     }
@@ -90,6 +92,11 @@ pub mod table {
         /// Everything as in the source; notes which edges are met.
         pub fn survey() -> Self {
             Self { met: Some(Mutex::default()), ..Self::default() }
+        }
+
+        /// Everything as in `base`.
+        pub fn over(base: Arc<Self>) -> Self {
+            Self { base: Some(base), ..Self::default() }
         }
 
         /// With the edge `name` as `strength`.
@@ -108,7 +115,8 @@ pub mod table {
             if let Some(met) = &self.met {
                 met.lock().unwrap_or_else(PoisonError::into_inner).insert(name, source);
             }
-            self.replaced.get(name).copied().unwrap_or(source)
+            let base = self.base.as_ref().map_or(source, |base| base.strength(name, source));
+            self.replaced.get(name).copied().unwrap_or(base)
         }
     }
 

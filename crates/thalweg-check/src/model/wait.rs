@@ -100,10 +100,9 @@ impl Run {
             return;
         }
         state.thread_mut().status = Status::Stuck;
-        if !self.ending.get() {
-            let thread = state.current;
-            state.break_rule(Rule::WaitsWhileUnwinding { thread });
-        }
+        // Also if the execution is over: the OS thread counts the panic for good, so nothing can be run on it any more.
+        let thread = state.current;
+        state.break_rule(Rule::WaitsWhileUnwinding { thread });
         drop(state);
         let _ = self.switch();
         unreachable!("a stuck thread is never resumed");

@@ -41,8 +41,14 @@ pub(super) const ROLES_2: Client =
 pub(super) const END: Client =
     Client { name: "bbq/end", what: "the producer leaves two items behind; the end comes after them", run: end };
 
-pub(super) const FULL: Client =
-    Client { name: "bbq/full", what: "two threads push into a queue that is never full, one pops before", run: full };
+pub(super) const FULL: Client = Client {
+    name: "bbq/full",
+    what: "two threads push into a queue that is never full, one pops before",
+    run: |setup| full(setup, push_one),
+};
+
+pub(super) const FULL_MANY: Client =
+    Client { name: "bbq/full-many", what: "the same with batches of one", run: |setup| full(setup, push_batch) };
 
 pub(super) const LATE: Client = Client {
     name: "bbq/late",
@@ -54,6 +60,12 @@ pub(super) const TWO_PRODUCERS_1: Client = Client {
     name: "bbq/2p1c-1",
     what: "two producers with one attempt that may stop half-way, a consumer with two; blocks of 1",
     run: |setup| shared(setup, 1, 0, [1, 1], [2, 0]),
+};
+
+pub(super) const TWO_PRODUCERS_2: Client = Client {
+    name: "bbq/2p1c-2",
+    what: "the same with blocks of 2: what the producer that commits last tells of both pushes",
+    run: |setup| shared(setup, 2, 0, [1, 1], [2, 0]),
 };
 
 pub(super) const TWO_CONSUMERS_1: Client = Client {
@@ -91,6 +103,11 @@ fn queue(head: u64, entries: usize) -> (Producer, Consumer) {
 
 fn push_one(log: &mut Log<Queue<u64>>, tx: &Producer, number: u64) -> bool {
     push(log, number, || tx.try_push(Pair::new(number)))
+}
+
+/// As `push_one`, by an exchange instead of an addition.
+fn push_batch(log: &mut Log<Queue<u64>>, tx: &Producer, number: u64) -> bool {
+    push(log, number, || tx.try_push_slice(&[Pair::new(number)]).map(|count| assert_eq!(count, 1)))
 }
 
 fn pop_one(log: &mut Log<Queue<u64>>, rx: &Consumer) -> Result<u64, TryPopError> {
@@ -214,19 +231,19 @@ fn laps(setup: &Setup) -> Result<Explored, Box<Violation>> {
 
 /// Three of four entries are taken, the last of one block and the first of the other; both threads push, and one of
 /// them pops before. Nobody may see the queue full.
-fn full(setup: &Setup) -> Result<Explored, Box<Violation>> {
-    setup.linearizable(window(2), |recorder| {
+fn full(setup: &Setup, push: fn(&mut Log<Queue<u64>>, &Producer, u64) -> bool) -> Result<Explored, Box<Violation>> {
+    setup.linearizable(window(2), move |recorder| {
         let (tx, rx) = queue(0, 2);
         let mut log = recorder.log(0);
-        let mut pushed = (0..4).filter(|&number| push_one(&mut log, &tx, number)).count() as u64;
+        let mut pushed = (0..4).filter(|&number| push(&mut log, &tx, number)).count() as u64;
         let mut popped = (0..3).filter(|_| pop_one(&mut log, &rx).is_ok()).count() as u64;
-        pushed += u64::from(push_one(&mut log, &tx, 4));
+        pushed += u64::from(push(&mut log, &tx, 4));
         let other = thread::spawn({
             let (tx, mut log) = (tx.clone(), recorder.log(1));
-            move || u64::from(push_one(&mut log, &tx, 6))
+            move || u64::from(push(&mut log, &tx, 6))
         });
         popped += u64::from(pop_one(&mut log, &rx).is_ok());
-        pushed += u64::from(push_one(&mut log, &tx, 5)) + other.join().unwrap();
+        pushed += u64::from(push(&mut log, &tx, 5)) + other.join().unwrap();
         assert_eq!(popped + drain(&mut log, &rx), pushed);
     })
 }

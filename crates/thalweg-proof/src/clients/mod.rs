@@ -9,13 +9,36 @@ mod drop_old;
 mod ends;
 mod fast_forward;
 mod lamport;
+mod mesh;
+mod spsc;
+mod ticketed;
+mod tubes;
+mod waiting;
 
 use crate::Client;
 use thalweg_check::history::{Log, Queue};
 use thalweg_queue::{TryPopError, TryPushError};
 
-/// All clients, the cheaper of a queue first.
-pub(crate) const ALL: &[Client] = &[
+/// All clients.
+pub(crate) const ALL: &[Client] = &concat::<{ count(LISTS) }>(LISTS);
+
+/// The clients by queue, the cheaper first.
+const LISTS: &[&[Client]] = &[
+    FIRST,
+    spsc::CLIENTS,
+    tubes::MT,
+    tubes::RTS,
+    tubes::HTS,
+    tubes::SCQD,
+    tubes::BLOCKS,
+    tubes::FAAQ,
+    ticketed::CLIENTS,
+    mesh::CLIENTS,
+    waiting::CLIENTS,
+];
+
+/// The clients that come one by one.
+const FIRST: &[Client] = &[
     bbq::ONE_TO_ONE_1,
     bbq::ONE_TO_ONE_2,
     bbq::AGED,
@@ -23,8 +46,10 @@ pub(crate) const ALL: &[Client] = &[
     bbq::ROLES_2,
     bbq::END,
     bbq::FULL,
+    bbq::FULL_MANY,
     bbq::LATE,
     bbq::TWO_PRODUCERS_1,
+    bbq::TWO_PRODUCERS_2,
     bbq::TWO_CONSUMERS_1,
     bbq::TWO_TO_TWO_1,
     bbq::TWO_TO_TWO_2,
@@ -97,7 +122,33 @@ pub(crate) const ALL: &[Client] = &[
     cnq::TWO_PRODUCERS,
     cnq::TWO_CONSUMERS,
     cnq::WINDOW,
+    cnq::C4,
+    cnq::C5,
+    cnq::C6,
 ];
+
+const fn count(lists: &[&[Client]]) -> usize {
+    let (mut at, mut count) = (0, 0);
+    while at < lists.len() {
+        count += lists[at].len();
+        at += 1;
+    }
+    count
+}
+
+const fn concat<const COUNT: usize>(lists: &[&[Client]]) -> [Client; COUNT] {
+    let mut all = [lists[0][0]; COUNT];
+    let (mut list, mut at, mut to) = (0, 0, 0);
+    while to < COUNT {
+        if at < lists[list].len() {
+            all[to] = lists[list][at];
+            (at, to) = (at + 1, to + 1);
+        } else {
+            (list, at) = (list + 1, 0);
+        }
+    }
+    all
+}
 
 /// A payload of two words: half of one would be noticed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

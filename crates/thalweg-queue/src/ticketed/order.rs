@@ -117,8 +117,9 @@ impl Order {
 
     /// Passes the spans at the front that have ended, and notes whose turn it is then.
     fn pass(&self) {
-        // Relaxed: an old position is corrected by the exchange below.
-        let mut at = self.passed.load(Relaxed);
+        // An old position is corrected by the exchange below. Acquire here and there, as (ticketed.2): if others have passed the
+        // spans before, it is we who tell the next one that it is its turn, and what was done in them has to come along.
+        let mut at = self.passed();
         loop {
             // (ticketed.4) Acquire, pairs with (ticketed.3); (ticketed.1) passes it on.
             let word = Word(self.word(at).load(edge("ticketed.4", Acquire)));
@@ -130,9 +131,10 @@ impl Order {
                 }
                 return;
             };
-            // (ticketed.1) Release, pairs with (ticketed.2); later exchanges continue its release sequence. Failure is Relaxed:
+            // (ticketed.1) Release, pairs with (ticketed.2); later exchanges continue its release sequence. If it fails,
             // somebody else has passed the span.
-            at = match self.passed.compare_exchange(at, end, edge("ticketed.1", Release), Relaxed) {
+            let orders = [edge("ticketed.1", Release), edge("ticketed.2", Acquire)];
+            at = match self.passed.compare_exchange(at, end, orders[0], orders[1]) {
                 Ok(_) => end,
                 Err(now) => now,
             };

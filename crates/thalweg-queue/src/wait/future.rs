@@ -1,6 +1,6 @@
 //! Pushing and popping as futures.
 
-use super::park::Place;
+use super::park::{Place, Sleeper};
 use super::{Park, Pop, Push, Side, Wait};
 use crate::{PopError, PushError, TryPopError, TryPushError};
 use alloc::vec::Vec;
@@ -31,7 +31,7 @@ impl<E> Pending<E> {
             return Poll::Ready(result);
         }
         // Whose place is not new has looked since it got there.
-        if (self.strategy)(&self.end).enlist(self.side, &mut self.place, cx.waker())
+        if (self.strategy)(&self.end).enlist(self.side, &mut self.place, Sleeper::Task(cx.waker().clone()))
             && let Some(result) = attempt(&mut self.end)
         {
             return Poll::Ready(result);

@@ -1,6 +1,6 @@
 //! Sleeping until the other end rings.
 //!
-//! Threads and futures are on the same list: what wakes a thread is a [`Waker`] too.
+//! Threads and futures are on the same list.
 
 use super::{Deadline, Side, Wait};
 use crate::edges::fenced;
@@ -40,8 +40,26 @@ struct List {
 
 #[derive(Debug)]
 struct Waiters {
-    list: VecDeque<(Place, Waker)>,
+    list: VecDeque<(Place, Sleeper)>,
     next: u64,
+}
+
+/// Who is to be woken.
+///
+/// A thread could be a [`Waker`] too; but then it would be in the standard library's `Arc`, at which engines do not look.
+#[derive(Clone, Debug)]
+pub(super) enum Sleeper {
+    Thread(Unparker),
+    Task(Waker),
+}
+
+impl Sleeper {
+    fn wake(self) {
+        match self {
+            Self::Thread(thread) => thread.unpark(),
+            Self::Task(waker) => waker.wake(),
+        }
+    }
 }
 
 /// A waiter's place on a list: no two are the same.
@@ -69,20 +87,19 @@ impl Park {
         }
     }
 
-    /// Puts `waker` on the list, or in the place that it had there and has not been woken from. True if it is a new place:
+    /// Puts `sleeper` on the list, or in the place that it had there and has not been woken from. True if it is a new place:
     /// then what it waits for has to be looked at once more (P1).
-    pub(super) fn enlist(&self, side: Side, place: &mut Option<Place>, waker: &Waker) -> bool {
-        // Cloned and dropped outside of the lock, since both are somebody else's code.
-        let mut waker = waker.clone();
+    pub(super) fn enlist(&self, side: Side, place: &mut Option<Place>, mut sleeper: Sleeper) -> bool {
         let list = self.list(side);
         let mut waiters = list.lock();
         if let Some((_, old)) = waiters.list.iter_mut().find(|(other, _)| Some(*other) == *place) {
-            core::mem::swap(old, &mut waker);
+            // Dropped after the lock, since that is somebody else's code.
+            core::mem::swap(old, &mut sleeper);
             return false;
         }
         let new = Place(waiters.next);
         waiters.next += 1;
-        waiters.list.push_back((new, waker));
+        waiters.list.push_back((new, sleeper));
         list.note(&waiters);
         drop(waiters);
         *place = Some(new);
@@ -107,11 +124,10 @@ impl Park {
     #[cold]
     fn sleep(&self, side: Side, deadline: Option<Deadline>, mut ready: impl FnMut() -> bool) -> bool {
         let parker = Parker::new();
-        let waker = Waker::from(alloc::sync::Arc::new(Thread(parker.unparker())));
         let mut place = None;
         loop {
             // A place that was woken from is a new one the next time, so this looks again after every wake-up.
-            if self.enlist(side, &mut place, &waker) && ready() {
+            if self.enlist(side, &mut place, Sleeper::Thread(parker.unparker())) && ready() {
                 // If somebody took it off the list meanwhile, the caller is about to try what it was woken for.
                 place.map(|place| self.delist(side, place));
                 return true;
@@ -181,23 +197,9 @@ impl List {
             self.note(&waiters);
             drop(waiters);
             match first {
-                Some((_, waker)) => waker.wake(),
+                Some((_, sleeper)) => sleeper.wake(),
                 None => break,
             }
         }
-    }
-}
-
-/// A thread as a waker.
-#[derive(Debug)]
-struct Thread(Unparker);
-
-impl alloc::task::Wake for Thread {
-    fn wake(self: alloc::sync::Arc<Self>) {
-        self.0.unpark();
-    }
-
-    fn wake_by_ref(self: &alloc::sync::Arc<Self>) {
-        self.0.unpark();
     }
 }

@@ -1,0 +1,133 @@
+//! The mesh: rings, and the list of those that consumers have left. The rings have clients of their own; these are about
+//! who reads which.
+//!
+//! There is no order between rings, so the clients ask that each item comes out once.
+
+use super::Pair;
+use super::ends::{Outcome, Rx, Tx};
+use crate::{Client, Setup};
+use thalweg_check::history::{KFifo, Queue};
+use thalweg_queue::mesh::{self, Consumer, Producer};
+use thalweg_queue::{TryPopError, TryPushError};
+use thalweg_sync::thread;
+
+impl Tx for Producer<Pair> {
+    fn try_push(&mut self, item: Pair) -> Result<(), TryPushError<Pair>> {
+        Self::try_push(self, item)
+    }
+}
+
+impl Rx for Consumer<Pair> {
+    /// `Empty` is not one instant for all rings.
+    fn try_pop(&mut self) -> Result<Pair, TryPopError> {
+        Self::try_pop(self).map_err(|refused| match refused {
+            TryPopError::Empty => TryPopError::Busy,
+            other => other,
+        })
+    }
+}
+
+pub(super) const CLIENTS: &[Client] = &[
+    Client {
+        name: "mesh/1x2",
+        what: "a producer with two attempts, and two consumers with one: a ring for each",
+        run: |setup| meet(setup, [2], [1, 1]),
+    },
+    Client {
+        name: "mesh/2x1",
+        what: "two producers with one attempt, and a consumer with two",
+        run: |setup| meet(setup, [1, 1], [2]),
+    },
+    Client {
+        name: "mesh/left",
+        what: "a consumer leaves while the producer pushes into its ring: another one goes on with it",
+        run: left::<2>,
+    },
+    Client { name: "mesh/left-2", what: "two of three consumers leave", run: left::<3> },
+    Client { name: "mesh/end", what: "the producer leaves two items behind; the end comes after them", run: end },
+];
+
+/// Any item of the queue may be next, and refusals say nothing.
+fn any() -> KFifo<u64> {
+    KFifo::new(usize::MAX, 1, usize::MAX)
+}
+
+fn handles<const PRODUCERS: usize, const CONSUMERS: usize>()
+-> ([Producer<Pair>; PRODUCERS], [Consumer<Pair>; CONSUMERS]) {
+    let (producers, consumers) = mesh::mesh(PRODUCERS, CONSUMERS, 2, 4).expect("rings are a mesh");
+    let (Ok(producers), Ok(consumers)) = (producers.try_into(), consumers.try_into()) else {
+        panic!("as many as asked for")
+    };
+    (producers, consumers)
+}
+
+fn meet<const PRODUCERS: usize, const CONSUMERS: usize>(
+    setup: &Setup,
+    pushes: [u64; PRODUCERS],
+    pops: [u64; CONSUMERS],
+) -> Outcome {
+    setup.linearizable(any(), move |recorder| {
+        let (producers, consumers) = handles::<PRODUCERS, CONSUMERS>();
+        let mut me = 0;
+        let producers = producers.map(|mut tx| {
+            me += 1;
+            let (mut log, first, attempts) = (recorder.log(me), 10 * me as u64, pushes[me - 1]);
+            thread::spawn(move || (tx.push_some(&mut log, first, attempts), tx))
+        });
+        me = 0;
+        let consumers = consumers.map(|mut rx| {
+            me += 1;
+            let (mut log, attempts) = (recorder.log(PRODUCERS + me), pops[me - 1]);
+            thread::spawn(move || (rx.pop_some(&mut log, attempts), rx))
+        });
+        let producers = producers.map(|thread| thread.join().unwrap());
+        let pushed: u64 = producers.iter().map(|(pushed, _)| pushed).sum();
+        let mut log = recorder.log(0);
+        let popped = consumers.map(|thread| {
+            let (popped, mut rx) = thread.join().unwrap();
+            popped + rx.drain(&mut log)
+        });
+        assert_eq!(popped.into_iter().sum::<u64>(), pushed);
+    })
+}
+
+/// All consumers but the first one leave after an attempt each.
+fn left<const CONSUMERS: usize>(setup: &Setup) -> Outcome {
+    setup.linearizable(any(), |recorder| {
+        let ([mut tx], consumers) = handles::<1, CONSUMERS>();
+        let mut log = recorder.log(1);
+        let producer = thread::spawn(move || (tx.push_some(&mut log, 0, 2), tx));
+        let mut consumers = consumers.into_iter();
+        let mut stays = consumers.next().expect("there are some");
+        let leaving: Vec<_> = (2..)
+            .zip(consumers)
+            .map(|(me, mut rx)| {
+                let mut log = recorder.log(me);
+                thread::spawn(move || rx.pop_some(&mut log, 1))
+            })
+            .collect();
+        let mut log = recorder.log(0);
+        let mut popped = stays.pop_some(&mut log, 1);
+        popped += leaving.into_iter().map(|thread| thread.join().unwrap()).sum::<u64>();
+        let (pushed, _tx) = producer.join().unwrap();
+        assert_eq!(popped + stays.drain(&mut log), pushed);
+    })
+}
+
+fn end(setup: &Setup) -> Outcome {
+    setup.linearizable(any(), |recorder| {
+        let ([mut tx], [mut one, mut other]) = handles::<1, 2>();
+        let mut log = recorder.log(1);
+        let producer = thread::spawn(move || {
+            let pushed = tx.push_some(&mut log, 0, 2);
+            log.call(|| drop(tx), |()| Queue::Left);
+            pushed
+        });
+        let mut log = recorder.log(0);
+        let mut popped = one.pop_some(&mut log, 2);
+        let pushed = producer.join().unwrap();
+        popped += one.drain(&mut log) + other.drain(&mut log);
+        assert_eq!(popped, pushed);
+        assert_eq!([one.try_pop(), other.try_pop()], [Err(TryPopError::Closed); 2]);
+    })
+}

@@ -1,0 +1,222 @@
+//! The tubes, as queues. Two entries are the smallest ring in which a thread is half-way while another one goes on; two
+//! blocks of one are the smallest of which one is full while the other is being read.
+
+use super::Pair;
+use super::ends::{self, Rx, Tx};
+use crate::Client;
+use std::mem::ManuallyDrop;
+use thalweg_check::history::Bounded;
+use thalweg_queue::faaq::{Bbq, Faaq};
+use thalweg_queue::tube::ring::{Hts, Mt, Rts};
+use thalweg_queue::tube::scqd::Scqd;
+use thalweg_queue::tube::{self, Consumer, Producer, Tube};
+use thalweg_queue::{TryPopError, TryPushError};
+
+/// A handle that is not dropped when its execution is given up: the last one would empty the tube, and in one whose threads wait
+/// for each other, wait for those that were given up, too.
+#[derive(Clone)]
+struct Kept<H>(ManuallyDrop<H>);
+
+impl<H> Drop for Kept<H> {
+    fn drop(&mut self) {
+        if !std::thread::panicking() {
+            // SAFETY: dropped here only.
+            unsafe { ManuallyDrop::drop(&mut self.0) };
+        }
+    }
+}
+
+impl<Q: Tube<Item = Pair> + 'static> Tx for Kept<Producer<Q>> {
+    fn try_push(&mut self, item: Pair) -> Result<(), TryPushError<Pair>> {
+        self.0.try_push(item)
+    }
+}
+
+impl<Q: Tube<Item = Pair> + 'static> Rx for Kept<Consumer<Q>> {
+    fn try_pop(&mut self) -> Result<Pair, TryPopError> {
+        self.0.try_pop()
+    }
+}
+
+type Ends<Q> = (Kept<Producer<Q>>, Kept<Consumer<Q>>);
+
+fn queue<Q: Tube<Item = Pair>>(tube: Q) -> Ends<Q> {
+    let (tx, rx) = tube::queue(tube);
+    (Kept(ManuallyDrop::new(tx)), Kept(ManuallyDrop::new(rx)))
+}
+
+fn mt() -> Ends<Mt<Pair>> {
+    queue(Mt::new(2).expect("two entries are a tube"))
+}
+
+/// Across the wrap of the positions.
+fn old_mt() -> Ends<Mt<Pair>> {
+    queue(Mt::starting_at(u32::MAX - 1, 2).expect("two entries are a tube"))
+}
+
+/// One at a time may be half-way on a side.
+fn rts() -> Ends<Rts<Pair>> {
+    queue(Rts::new(2).expect("two entries are a tube"))
+}
+
+/// Two may be half-way on a side.
+fn wide_rts() -> Ends<Rts<Pair>> {
+    queue(Rts::new(16).expect("entries are a tube"))
+}
+
+fn hts() -> Ends<Hts<Pair>> {
+    queue(Hts::new(2).expect("two entries are a tube"))
+}
+
+fn scqd() -> Ends<Scqd<Pair>> {
+    queue(Scqd::new(1).expect("an entry is a tube"))
+}
+
+fn blocks() -> Ends<Bbq<Pair>> {
+    queue(Bbq::new(2, 1).expect("two blocks are a tube"))
+}
+
+/// A block is also used while it is half full.
+fn blocks_of_2() -> Ends<Bbq<Pair>> {
+    queue(Bbq::new(2, 2).expect("two blocks are a tube"))
+}
+
+fn faaq() -> Ends<Faaq<Pair>> {
+    queue(Faaq::new(2, 1).expect("two blocks are a tube"))
+}
+
+fn faaq_of_2() -> Ends<Faaq<Pair>> {
+    queue(Faaq::new(2, 2).expect("two blocks are a tube"))
+}
+
+/// Two items fit.
+fn two() -> Bounded<u64> {
+    Bounded::new(2, 2)
+}
+
+/// One item fits. It takes its room while it is on its way out, too.
+fn one() -> Bounded<u64> {
+    Bounded::new(1, 1)
+}
+
+/// Sixteen items fit.
+fn sixteen() -> Bounded<u64> {
+    Bounded::new(16, 16)
+}
+
+/// Two blocks of two: full with three or four items.
+fn three_or_four() -> Bounded<u64> {
+    Bounded::new(3, 4)
+}
+
+/// The clients that every tube has, and its own.
+macro_rules! tube {
+    ($name:literal, $make:ident, $object:ident $(, $own:literal, $what:literal, $run:expr)*) => {
+        &[
+            Client {
+                name: concat!($name, "/1p1c"),
+                what: "one producer, one consumer, four attempts each: the ring goes round twice",
+                run: |setup| ends::between(setup, $object(), $make, [4, 4]),
+            },
+            Client {
+                name: concat!($name, "/roles"),
+                what: "two threads that push one and pop one each",
+                run: |setup| ends::roles(setup, $object(), $make),
+            },
+            Client {
+                name: concat!($name, "/end"),
+                what: "the producer leaves two items behind; the end comes after them",
+                run: |setup| ends::end(setup, $object(), $make),
+            },
+            Client {
+                name: concat!($name, "/2p1c"),
+                what: "two producers with one attempt that may stop half-way, a consumer with two",
+                run: |setup| ends::shared(setup, $object(), $make, 0, [1, 1], [2]),
+            },
+            Client {
+                name: concat!($name, "/1p2c"),
+                what: "an item in the queue, one producer with two attempts, two consumers with one",
+                run: |setup| ends::shared(setup, $object(), $make, 1, [2], [1, 1]),
+            },
+            Client {
+                name: concat!($name, "/2p2c"),
+                what: "two producers and two consumers, one attempt each",
+                run: |setup| ends::shared(setup, $object(), $make, 0, [1, 1], [1, 1]),
+            },
+            $(Client { name: concat!($name, "/", $own), what: $what, run: $run },)*
+        ]
+    };
+}
+
+pub(super) const MT: &[Client] = tube!(
+    "mt",
+    mt,
+    two,
+    "1p1c-old",
+    "one producer, one consumer, three attempts each, across the wrap of the positions",
+    |setup| ends::between(setup, two(), old_mt, [3, 3])
+);
+
+pub(super) const RTS: &[Client] = tube!(
+    "rts",
+    rts,
+    two,
+    "2p1c-wide",
+    "two producers, both of which may be half-way, with one attempt, a consumer with two",
+    |setup| ends::shared(setup, sixteen(), wide_rts, 0, [1, 1], [2]),
+    "2c-wide",
+    "two items in the queue, two consumers, both of which may be half-way",
+    |setup| ends::shared(setup, sixteen(), wide_rts, 2, [], [1, 1])
+);
+
+pub(super) const HTS: &[Client] = tube!("hts", hts, two);
+
+/// One entry: three of the four atomic words of the rings that it has are SeqCst, which makes executions dear.
+pub(super) const SCQD: &[Client] = &[
+    Client {
+        name: "scqd/1p1c",
+        what: "one producer, one consumer, two attempts each, room for one",
+        run: |setup| ends::between(setup, one(), scqd, [2, 2]),
+    },
+    Client {
+        name: "scqd/roles",
+        what: "two threads that push one and pop one each",
+        run: |setup| ends::roles(setup, one(), scqd),
+    },
+    Client {
+        name: "scqd/end",
+        what: "the producer leaves two items behind; the end comes after them",
+        run: |setup| ends::end(setup, one(), scqd),
+    },
+    Client {
+        name: "scqd/2p1c",
+        what: "two producers and a consumer, one attempt each",
+        run: |setup| ends::shared(setup, one(), scqd, 0, [1, 1], [1]),
+    },
+    Client {
+        name: "scqd/1p2c",
+        what: "an item in the queue, one producer and two consumers, one attempt each",
+        run: |setup| ends::shared(setup, one(), scqd, 1, [1], [1, 1]),
+    },
+];
+
+pub(super) const BLOCKS: &[Client] = tube!(
+    "bbq_tube",
+    blocks,
+    two,
+    "2p1c-2",
+    "two producers with one attempt, a consumer with two, blocks of 2",
+    |setup| ends::shared(setup, three_or_four(), blocks_of_2, 0, [1, 1], [2])
+);
+
+pub(super) const FAAQ: &[Client] = tube!(
+    "faaq",
+    faaq,
+    two,
+    "3c",
+    "two items in the queue, three consumers with one attempt each: more tickets than items",
+    |setup| ends::shared(setup, two(), faaq, 2, [], [1, 1, 1]),
+    "2c-2",
+    "a block of 2 is full, two consumers with two attempts: tickets by addition",
+    |setup| ends::shared(setup, three_or_four(), faaq_of_2, 2, [], [2, 2])
+);

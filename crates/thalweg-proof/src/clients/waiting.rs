@@ -1,0 +1,110 @@
+//! Ends that sleep. A wake-up that is lost leaves a thread that waits for ever in some execution, which the checker reports.
+//! Here clients wait, so they are as small as can be.
+
+use crate::Client;
+use thalweg_queue::bbq::{self, spsc};
+use thalweg_queue::{Park, PopError};
+use thalweg_sync::thread;
+
+pub(super) const CLIENTS: &[Client] = &[
+    Client {
+        name: "wait/push",
+        what: "a push wakes the consumer, which may be asleep; one and one",
+        run: |setup| setup.asserting(push),
+    },
+    Client {
+        name: "wait/pop",
+        what: "a pop wakes the producer, which may be asleep as the queue was full; one and one",
+        run: |setup| setup.asserting(pop),
+    },
+    Client {
+        name: "wait/end",
+        what: "the last producer leaves; a consumer that may be asleep sees the end",
+        run: |setup| setup.asserting(end),
+    },
+    Client {
+        name: "wait/half-way",
+        what: "two producers, one of which may be half-way when the other one ends; the consumer wants both items",
+        run: |setup| setup.asserting(half_way),
+    },
+    Client {
+        name: "wait/2c",
+        what: "two consumers, which may be asleep, and an item for each",
+        run: |setup| setup.asserting(two_consumers),
+    },
+    Client {
+        name: "wait/roles",
+        what: "two threads that push one and then wait for one; the queue holds one or two",
+        run: |setup| setup.asserting(roles),
+    },
+];
+
+fn queue() -> bbq::Ends<u64, Park> {
+    bbq::with_wait(2, 1, Park::new()).expect("two blocks are a queue")
+}
+
+fn push() {
+    let (mut tx, mut rx) = spsc::with_wait(2, 1, Park::new()).expect("two blocks are a queue");
+    let producer = thread::spawn(move || {
+        tx.push(7).unwrap();
+        // Not dropped before the item is popped: that would wake the consumer, too.
+        tx
+    });
+    assert_eq!(rx.pop(), Ok(7));
+    drop(producer.join().unwrap());
+}
+
+fn pop() {
+    let (mut tx, mut rx) = spsc::with_wait(2, 1, Park::new()).expect("two blocks are a queue");
+    (0..2).for_each(|number| tx.try_push(number).expect("there is room"));
+    let producer = thread::spawn(move || {
+        tx.push(2).unwrap();
+        tx
+    });
+    assert_eq!(rx.try_pop(), Ok(0));
+    drop(producer.join().unwrap());
+    assert_eq!([rx.try_pop(), rx.try_pop()], [Ok(1), Ok(2)]);
+}
+
+fn end() {
+    let (tx, rx) = queue();
+    let producer = thread::spawn(move || drop(tx));
+    assert_eq!(rx.pop(), Err(PopError));
+    producer.join().unwrap();
+}
+
+fn half_way() {
+    let (tx, rx) = bbq::with_wait::<u64, _>(2, 2, Park::new()).expect("two blocks are a queue");
+    let other = tx.clone();
+    let producer = thread::spawn(move || {
+        other.try_push(1).expect("there is room");
+        other
+    });
+    let second = tx.clone();
+    let second = thread::spawn(move || {
+        second.try_push(2).expect("there is room");
+        second
+    });
+    assert_eq!(rx.pop().unwrap() + rx.pop().unwrap(), 3);
+    drop((producer.join().unwrap(), second.join().unwrap(), tx));
+}
+
+fn two_consumers() {
+    let (tx, rx) = bbq::with_wait::<u64, _>(2, 2, Park::new()).expect("two blocks are a queue");
+    let consumers = [rx.clone(), rx.clone()].map(|rx| thread::spawn(move || rx.pop().unwrap()));
+    (1..3).for_each(|number| tx.try_push(number).expect("there is room"));
+    assert_eq!(consumers.map(|thread| thread.join().unwrap()).into_iter().sum::<u64>(), 3);
+}
+
+fn roles() {
+    let (tx, rx) = queue();
+    let other = thread::spawn({
+        let (tx, rx) = (tx.clone(), rx.clone());
+        move || {
+            tx.push(1).unwrap();
+            rx.pop().unwrap()
+        }
+    });
+    tx.push(2).unwrap();
+    assert_eq!(rx.pop().unwrap() + other.join().unwrap(), 3);
+}
