@@ -4,26 +4,29 @@
 //! `Full` and `Empty` are not linearizable, so they are recorded as `Busy`; that nothing is left behind is asserted.
 
 use super::Pair;
-use super::ends::{self, Outcome, Rx, Tx};
+use super::ends::{self, Kept, Outcome, Rx, Tx};
 use crate::{Client, Setup};
 use thalweg_check::history::KFifo;
 use thalweg_queue::cnq::{self, Consumer, Producer};
-use thalweg_queue::tube::ring::Hts;
+use thalweg_queue::tube::Tube;
+use thalweg_queue::tube::ring::{Hts, Mt};
 use thalweg_queue::{TryPopError, TryPushError};
+use thalweg_sync::atomic::{AtomicBool, Ordering::Relaxed};
+use thalweg_sync::sync::Arc;
 use thalweg_sync::thread;
 
-impl Tx for Producer<Pair, Hts<u32>> {
+impl<Q: Tube<Item = u32> + 'static> Tx for Kept<Producer<Pair, Q>> {
     fn try_push(&mut self, item: Pair) -> Result<(), TryPushError<Pair>> {
-        Self::try_push(self, item).map_err(|refused| match refused {
+        (**self).try_push(item).map_err(|refused| match refused {
             TryPushError::Full(item) => TryPushError::Busy(item),
             other => other,
         })
     }
 }
 
-impl Rx for Consumer<Pair, Hts<u32>> {
+impl<Q: Tube<Item = u32> + 'static> Rx for Kept<Consumer<Pair, Q>> {
     fn try_pop(&mut self) -> Result<Pair, TryPopError> {
-        Self::try_pop(self).map_err(|refused| match refused {
+        (**self).try_pop().map_err(|refused| match refused {
             TryPopError::Empty => TryPopError::Busy,
             other => other,
         })
@@ -36,11 +39,15 @@ fn order(entries: usize, k: usize) -> KFifo<u64> {
     KFifo::new((2 * window - 2) * entries + 1, 1, usize::MAX)
 }
 
-fn queue(capsules: usize, entries: usize, k: usize) -> impl Fn() -> cnq::Ends<Pair, Hts<u32>> {
-    move || {
-        let tube = Hts::new(capsules).expect("a tube for capsules");
-        cnq::over(tube, capsules, entries, k).expect("two capsules are a queue")
-    }
+type Ends<Q> = (Kept<Producer<Pair, Q>>, Kept<Consumer<Pair, Q>>);
+
+fn over<Q: Tube<Item = u32>>(tube: Q, capsules: usize, entries: usize, k: usize) -> Ends<Q> {
+    let (tx, rx) = cnq::over(tube, capsules, entries, k).expect("two capsules are a queue");
+    (Kept::new(tx), Kept::new(rx))
+}
+
+fn queue(capsules: usize, entries: usize, k: usize) -> impl Fn() -> Ends<Hts<u32>> {
+    move || over(Hts::new(capsules).expect("a tube for capsules"), capsules, entries, k)
 }
 
 pub(super) const ONE_TO_ONE: Client = Client {
@@ -71,6 +78,48 @@ pub(super) const END: Client = Client {
     name: "cnq/end",
     what: "the producer leaves two items behind; the end comes after them",
     run: |setup| ends::end(setup, order(2, 2), queue(2, 2, 2)),
+};
+
+pub(super) const END_1: Client = Client {
+    name: "cnq/end-1",
+    what: "the same with capsules of 1, so that no push goes on in one",
+    run: |setup| ends::end(setup, order(1, 2), queue(2, 1, 2)),
+};
+
+pub(super) const BEGUN: Client = Client {
+    name: "cnq/begun",
+    what: "two producers begin capsules at once in a window of one: what the first pushes then comes last (errata E9)",
+    run: begun,
+};
+
+pub(super) const WAITS: Client = Client {
+    name: "cnq/waits",
+    what: "in a window of one, who pops from a capsule comes after those who popped from the one before",
+    run: |setup| setup.asserting(waits),
+};
+
+pub(super) const WAITS_BARE: Client = Client {
+    name: "cnq/waits-bare",
+    what: "the same without the fences, which only a close needs",
+    run: |setup| setup.without(FENCES).asserting(waits),
+};
+
+pub(super) const SHARED_CLOSED: Client = Client {
+    name: "cnq/shared-closed",
+    what: "a capsule is closed while its producer and its consumer are in it",
+    run: shared_closed,
+};
+
+pub(super) const SHARED_BARE: Client = Client {
+    name: "cnq/shared-bare",
+    what: "a producer pushes two items into the capsule that a consumer pops from; without the fences",
+    run: |setup| shared_bare(setup, false),
+};
+
+pub(super) const ENDED_BARE: Client = Client {
+    name: "cnq/ended-bare",
+    what: "the same with one item, after which the producer gives the capsule up",
+    run: |setup| shared_bare(setup, true),
 };
 
 pub(super) const ROLES: Client = Client {
@@ -164,5 +213,90 @@ fn fragment(setup: &Setup) -> Outcome {
         let mut popped = rx.pop_some(&mut log, 2);
         popped += giver.join().unwrap();
         assert_eq!(popped + rx.drain(&mut log), pushed);
+    })
+}
+
+/// The light fences of producers and consumers and the heavy one of those who close a capsule under its producer. For the
+/// checker all three are SeqCst, and order more than what they are there for; for the processor a light one is none. Where nobody
+/// closes, the queue has to be right without.
+const FENCES: &[&str] = &["cnq.18", "cnq.19", "cnq.20"];
+
+/// The later of two new capsules closes the earlier one, whoever is first.
+fn begun(setup: &Setup) -> Outcome {
+    setup.linearizable(order(3, 1), |recorder| {
+        // A tube that is not busy when two are half-way.
+        let (mut one, mut rx) = over(Mt::new(3).expect("a tube for capsules"), 3, 3, 1);
+        let mut other = one.clone();
+        let mut log = recorder.log(1);
+        let producer = thread::spawn(move || (one.push_some(&mut log, 0, 1), one));
+        let mut log = recorder.log(0);
+        let mut pushed = other.push_some(&mut log, 10, 1);
+        let (others, mut one) = producer.join().unwrap();
+        pushed += others + one.push_some(&mut log, 1, 1);
+        assert_eq!(rx.drain(&mut log), pushed);
+    })
+}
+
+/// Two items in a capsule, one in the next.
+fn waits() {
+    let (mut tx, mut rx) = queue(3, 2, 1)();
+    (0..3).for_each(|number| tx.try_push(Pair::new(number)).expect("there is room"));
+    let mut other = rx.clone();
+    assert_eq!(rx.try_pop().map(Pair::number), Ok(0));
+    let about_to = Arc::new(AtomicBool::new(false));
+    let first = thread::spawn({
+        let about_to = about_to.clone();
+        move || {
+            // Relaxed: the pops are what orders it.
+            about_to.store(true, Relaxed);
+            assert_eq!(rx.try_pop().map(Pair::number), Ok(1));
+            rx
+        }
+    });
+    for _ in 0..2 {
+        if let Ok(item) = other.try_pop() {
+            assert_eq!(item.number(), 2);
+            assert!(about_to.load(Relaxed), "before the pop that it waits for");
+        }
+    }
+    drop((first.join().unwrap(), tx));
+}
+
+/// Nothing but the capsule tells the consumer of the item, and another producer closes it.
+fn shared_closed(setup: &Setup) -> Outcome {
+    setup.linearizable(order(3, 1), |recorder| {
+        let (mut tx, mut rx) = queue(3, 3, 1)();
+        let mut log = recorder.log(0);
+        let mut pushed = tx.push_some(&mut log, 0, 1);
+        let mut popped = rx.pop_some(&mut log, 1);
+        let (mut other, mut other_log) = (tx.clone(), recorder.log(1));
+        let other = thread::spawn(move || other.push_some(&mut other_log, 10, 1));
+        let mut consumer = recorder.log(2);
+        let consumer = thread::spawn(move || (rx.pop_some(&mut consumer, 1), rx));
+        pushed += tx.push_some(&mut log, 1, 1) + other.join().unwrap();
+        let (others, mut rx) = consumer.join().unwrap();
+        popped += others + rx.drain(&mut log);
+        assert_eq!(popped, pushed);
+    })
+}
+
+/// A producer and a consumer in one capsule, which nobody else closes. The producer may end it.
+fn shared_bare(setup: &Setup, ends: bool) -> Outcome {
+    setup.without(FENCES).linearizable(order(3, 6), move |recorder| {
+        let (mut tx, mut rx) = queue(2, 3, 6)();
+        let mut log = recorder.log(0);
+        let mut pushed = tx.push_some(&mut log, 0, 1);
+        let mut popped = rx.pop_some(&mut log, 1);
+        let mut consumer = recorder.log(1);
+        let consumer = thread::spawn(move || (rx.pop_some(&mut consumer, 2), rx));
+        if ends {
+            pushed += tx.push_some(&mut log, 1, 1);
+            tx.flush();
+        } else {
+            pushed += tx.push_some(&mut log, 1, 2);
+        }
+        let (others, mut rx) = consumer.join().unwrap();
+        popped += others + rx.drain(&mut log);
+        assert_eq!(popped, pushed);
     })
 }

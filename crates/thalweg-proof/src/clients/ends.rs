@@ -2,6 +2,8 @@
 
 use super::{Pair, pop, push};
 use crate::Setup;
+use std::mem::ManuallyDrop;
+use std::ops::{Deref, DerefMut};
 use thalweg_check::history::{Log, Queue, Specification};
 use thalweg_check::{Explored, Violation};
 use thalweg_queue::{TryPopError, TryPushError};
@@ -42,6 +44,39 @@ pub(super) trait Rx: Send + Sized + 'static {
             popped += 1;
         }
         popped
+    }
+}
+
+/// A handle that is not dropped when its execution is given up. For those that may wait when they are dropped, as for others
+/// that were given up, too.
+#[derive(Clone)]
+pub(super) struct Kept<H>(ManuallyDrop<H>);
+
+impl<H> Kept<H> {
+    pub(super) fn new(handle: H) -> Self {
+        Self(ManuallyDrop::new(handle))
+    }
+}
+
+impl<H> Deref for Kept<H> {
+    type Target = H;
+    fn deref(&self) -> &H {
+        &self.0
+    }
+}
+
+impl<H> DerefMut for Kept<H> {
+    fn deref_mut(&mut self) -> &mut H {
+        &mut self.0
+    }
+}
+
+impl<H> Drop for Kept<H> {
+    fn drop(&mut self) {
+        if !std::thread::panicking() {
+            // SAFETY: dropped here only.
+            unsafe { ManuallyDrop::drop(&mut self.0) };
+        }
     }
 }
 
@@ -198,5 +233,41 @@ pub(super) fn roles<P: Tx + Clone, C: Rx + Clone>(
         let pushed = tx.push_some(&mut log, 20, 1);
         let [others_pushed, others_popped] = other.join().unwrap();
         assert_eq!(popped + others_popped + rx.drain(&mut log), pushed + others_pushed);
+    })
+}
+
+/// A thread pushes, pops and pushes; another one pushes. In a queue for two, nobody may find it full.
+pub(super) fn room<P: Tx + Clone, C: Rx + Clone>(
+    setup: &Setup,
+    specification: impl Object,
+    build: impl Fn() -> (P, C) + Send + Sync + 'static,
+) -> Outcome {
+    setup.linearizable(specification, move |recorder| {
+        let (mut tx, mut rx) = build();
+        let (mut other, mut log) = (tx.clone(), recorder.log(1));
+        let other = thread::spawn(move || other.push_some(&mut log, 10, 1));
+        let mut log = recorder.log(0);
+        let mut pushed = tx.push_some(&mut log, 0, 1);
+        let popped = rx.pop_some(&mut log, 1);
+        pushed += tx.push_some(&mut log, 1, 1) + other.join().unwrap();
+        assert_eq!(popped + rx.drain(&mut log), pushed);
+    })
+}
+
+/// With an item in the queue, a thread pushes and pops; another one pops. Nobody may find it empty.
+pub(super) fn item<P: Tx + Clone, C: Rx + Clone>(
+    setup: &Setup,
+    specification: impl Object,
+    build: impl Fn() -> (P, C) + Send + Sync + 'static,
+) -> Outcome {
+    setup.linearizable(specification, move |recorder| {
+        let (mut tx, mut rx) = build();
+        let mut log = recorder.log(0);
+        let mut pushed = tx.push_some(&mut log, 0, 1);
+        let (mut other, mut other_log) = (rx.clone(), recorder.log(1));
+        let other = thread::spawn(move || other.pop_some(&mut other_log, 1));
+        pushed += tx.push_some(&mut log, 1, 1);
+        let popped = rx.pop_some(&mut log, 1) + other.join().unwrap();
+        assert_eq!(popped + rx.drain(&mut log), pushed);
     })
 }

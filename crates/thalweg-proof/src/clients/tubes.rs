@@ -2,9 +2,8 @@
 //! blocks of one are the smallest of which one is full while the other is being read.
 
 use super::Pair;
-use super::ends::{self, Rx, Tx};
+use super::ends::{self, Kept, Rx, Tx};
 use crate::Client;
-use std::mem::ManuallyDrop;
 use thalweg_check::history::Bounded;
 use thalweg_queue::faaq::{Bbq, Faaq};
 use thalweg_queue::tube::ring::{Hts, Mt, Rts};
@@ -12,29 +11,15 @@ use thalweg_queue::tube::scqd::Scqd;
 use thalweg_queue::tube::{self, Consumer, Producer, Tube};
 use thalweg_queue::{TryPopError, TryPushError};
 
-/// A handle that is not dropped when its execution is given up: the last one would empty the tube, and in one whose threads wait
-/// for each other, wait for those that were given up, too.
-#[derive(Clone)]
-struct Kept<H>(ManuallyDrop<H>);
-
-impl<H> Drop for Kept<H> {
-    fn drop(&mut self) {
-        if !std::thread::panicking() {
-            // SAFETY: dropped here only.
-            unsafe { ManuallyDrop::drop(&mut self.0) };
-        }
-    }
-}
-
 impl<Q: Tube<Item = Pair> + 'static> Tx for Kept<Producer<Q>> {
     fn try_push(&mut self, item: Pair) -> Result<(), TryPushError<Pair>> {
-        self.0.try_push(item)
+        (**self).try_push(item)
     }
 }
 
 impl<Q: Tube<Item = Pair> + 'static> Rx for Kept<Consumer<Q>> {
     fn try_pop(&mut self) -> Result<Pair, TryPopError> {
-        self.0.try_pop()
+        (**self).try_pop()
     }
 }
 
@@ -42,7 +27,7 @@ type Ends<Q> = (Kept<Producer<Q>>, Kept<Consumer<Q>>);
 
 fn queue<Q: Tube<Item = Pair>>(tube: Q) -> Ends<Q> {
     let (tx, rx) = tube::queue(tube);
-    (Kept(ManuallyDrop::new(tx)), Kept(ManuallyDrop::new(rx)))
+    (Kept::new(tx), Kept::new(rx))
 }
 
 fn mt() -> Ends<Mt<Pair>> {
@@ -124,6 +109,16 @@ macro_rules! tube {
                 run: |setup| ends::roles(setup, $object(), $make),
             },
             Client {
+                name: concat!($name, "/room"),
+                what: "a thread pushes, pops and pushes while another one pushes: nobody may find it full (C1)",
+                run: |setup| ends::room(setup, $object(), $make),
+            },
+            Client {
+                name: concat!($name, "/item"),
+                what: "an item in the queue, a thread pushes and pops while another one pops: nobody may find it empty (C1)",
+                run: |setup| ends::item(setup, $object(), $make),
+            },
+            Client {
                 name: concat!($name, "/end"),
                 what: "the producer leaves two items behind; the end comes after them",
                 run: |setup| ends::end(setup, $object(), $make),
@@ -184,19 +179,14 @@ pub(super) const SCQD: &[Client] = &[
         run: |setup| ends::roles(setup, one(), scqd),
     },
     Client {
-        name: "scqd/end",
-        what: "the producer leaves two items behind; the end comes after them",
-        run: |setup| ends::end(setup, one(), scqd),
-    },
-    Client {
         name: "scqd/2p1c",
         what: "two producers and a consumer, one attempt each",
         run: |setup| ends::shared(setup, one(), scqd, 0, [1, 1], [1]),
     },
     Client {
-        name: "scqd/1p2c",
-        what: "an item in the queue, one producer and two consumers, one attempt each",
-        run: |setup| ends::shared(setup, one(), scqd, 1, [1], [1, 1]),
+        name: "scqd/2c",
+        what: "an item in the queue, two consumers with one attempt each",
+        run: |setup| ends::shared(setup, one(), scqd, 1, [], [1, 1]),
     },
 ];
 

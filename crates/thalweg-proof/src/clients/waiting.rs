@@ -1,6 +1,7 @@
 //! Ends that sleep. A wake-up that is lost leaves a thread that waits for ever in some execution, which the checker reports.
 //! Here clients wait, so they are as small as can be.
 
+use super::ends::Kept;
 use crate::Client;
 use thalweg_queue::bbq::{self, spsc};
 use thalweg_queue::{Park, PopError};
@@ -39,12 +40,24 @@ pub(super) const CLIENTS: &[Client] = &[
     },
 ];
 
-fn queue() -> bbq::Ends<u64, Park> {
-    bbq::with_wait(2, 1, Park::new()).expect("two blocks are a queue")
+type Producer = Kept<bbq::Producer<u64, Park>>;
+type Consumer = Kept<bbq::Consumer<u64, Park>>;
+
+/// Handles that are not dropped when an execution is given up, as they would ring those who were given up, too.
+fn queue(entries: usize) -> (Producer, Consumer) {
+    let (tx, rx) = bbq::with_wait(2, entries, Park::new()).expect("two blocks are a queue");
+    (Kept::new(tx), Kept::new(rx))
+}
+
+type Single = (Kept<spsc::Producer<u64, Park>>, Kept<spsc::Consumer<u64, Park>>);
+
+fn one_to_one() -> Single {
+    let (tx, rx) = spsc::with_wait(2, 1, Park::new()).expect("two blocks are a queue");
+    (Kept::new(tx), Kept::new(rx))
 }
 
 fn push() {
-    let (mut tx, mut rx) = spsc::with_wait(2, 1, Park::new()).expect("two blocks are a queue");
+    let (mut tx, mut rx) = one_to_one();
     let producer = thread::spawn(move || {
         tx.push(7).unwrap();
         // Not dropped before the item is popped: that would wake the consumer, too.
@@ -55,7 +68,7 @@ fn push() {
 }
 
 fn pop() {
-    let (mut tx, mut rx) = spsc::with_wait(2, 1, Park::new()).expect("two blocks are a queue");
+    let (mut tx, mut rx) = one_to_one();
     (0..2).for_each(|number| tx.try_push(number).expect("there is room"));
     let producer = thread::spawn(move || {
         tx.push(2).unwrap();
@@ -67,14 +80,14 @@ fn pop() {
 }
 
 fn end() {
-    let (tx, rx) = queue();
+    let (tx, rx) = queue(1);
     let producer = thread::spawn(move || drop(tx));
     assert_eq!(rx.pop(), Err(PopError));
     producer.join().unwrap();
 }
 
 fn half_way() {
-    let (tx, rx) = bbq::with_wait::<u64, _>(2, 2, Park::new()).expect("two blocks are a queue");
+    let (tx, rx) = queue(2);
     let other = tx.clone();
     let producer = thread::spawn(move || {
         other.try_push(1).expect("there is room");
@@ -90,14 +103,14 @@ fn half_way() {
 }
 
 fn two_consumers() {
-    let (tx, rx) = bbq::with_wait::<u64, _>(2, 2, Park::new()).expect("two blocks are a queue");
+    let (tx, rx) = queue(2);
     let consumers = [rx.clone(), rx.clone()].map(|rx| thread::spawn(move || rx.pop().unwrap()));
     (1..3).for_each(|number| tx.try_push(number).expect("there is room"));
     assert_eq!(consumers.map(|thread| thread.join().unwrap()).into_iter().sum::<u64>(), 3);
 }
 
 fn roles() {
-    let (tx, rx) = queue();
+    let (tx, rx) = queue(1);
     let other = thread::spawn({
         let (tx, rx) = (tx.clone(), rx.clone());
         move || {
