@@ -8,14 +8,33 @@ use thalweg_queue::edges::table::{Strength, Table};
 use thalweg_sync::atomic::Ordering;
 
 /// Clients that take longer than this test has.
-const LONG: [&str; 3] = ["drop_old/late", "bwos/thesis-lifo", "bwos/thesis-fifo"];
+const LONG: [&str; 18] = [
+    "drop_old/late",
+    "bbq/late",
+    "bwos/thesis-lifo",
+    "bwos/thesis-fifo",
+    "cnq/2p1c",
+    "cnq-more/c4",
+    "cnq-more/c5",
+    "cnq-more/c6",
+    "cnq-more/shared-closed",
+    "rts/2p2c",
+    "hts/1p2c",
+    "hts/2p2c",
+    "bbq_tube/late",
+    "faaq/late",
+    "faaq/2p2c",
+    "faaq/3c",
+    "wait/half-way",
+    "wait/2c",
+];
 
 /// In release builds, all executions of all clients that are not long.
 #[test]
 fn every_client_passes() {
     let time = |name| match (cfg!(debug_assertions), LONG.contains(&name)) {
-        (true, _) => Some(Duration::from_millis(100)),
-        (false, true) => Some(Duration::from_secs(2)),
+        (true, _) => Some(Duration::from_millis(30)),
+        (false, true) => Some(Duration::from_secs(1)),
         (false, false) => None,
     };
     for setup in [Setup::default(), Setup::default().interleaved()] {
@@ -23,7 +42,8 @@ fn every_client_passes() {
             let time = time(client.name);
             match client.check(&setup.clone().max_time(time)) {
                 Ok(explored) => {
-                    assert!(explored.complete > 0 && (time.is_some() || !explored.bounded), "{}", client.name);
+                    let some = explored.complete + explored.blocked > 0;
+                    assert!(some && (time.is_some() || !explored.bounded), "{}", client.name);
                 }
                 Err(violation) => panic!("{}: {violation}", client.name),
             }
@@ -49,6 +69,15 @@ fn clients_notice_missing_edges() {
         ("ff/1p1c", "ff.4"),
         ("lamport/plain", "lamport.4"),
         ("chunk_ring/fixed", "chunk.4"),
+        ("spsc/1p1c-1", "spsc.2"),
+        ("mt/roles", "ring.3"),
+        ("rts/roles", "ring.4"),
+        ("hts/item", "ring.4"),
+        ("faaq/1p1c", "faaq.3"),
+        ("scqd/1p1c", "scqd.1"),
+        ("ticketed/turns", "ticketed.2"),
+        ("bbq/2p1c-2", "bbq.21"),
+        ("cnq/shared-bare", "cnq.10"),
         ("bwos/again-1-fifo", "bwos.2"),
         ("bwos/reuse-lifo", "bwos.4"),
     ] {
@@ -65,4 +94,19 @@ fn the_end_is_an_end() {
     let client = named("bbq/end").unwrap();
     let plain = client.check(&Setup::default()).unwrap().complete;
     assert_eq!(client.check(&Setup::default().table(Arc::new(table))).unwrap().complete, plain);
+}
+
+#[test]
+fn clients_notice_a_lost_wake_up() {
+    for edge in ["wait.1", "wait.2"] {
+        let table = Table::new().with(edge, Strength::Ordering(Ordering::Relaxed));
+        let violation = named("wait/push").unwrap().check(&Setup::default().table(Arc::new(table))).unwrap_err();
+        assert!(violation.to_string().contains("a wait never ends"), "without {edge}: {violation}");
+    }
+}
+
+#[test]
+fn clients_notice_steps_in_the_wrong_order() {
+    let table = Table::new().with("bbq.25", Strength::Swapped);
+    assert!(named("bbq/laps").unwrap().check(&Setup::default().table(Arc::new(table))).is_err());
 }

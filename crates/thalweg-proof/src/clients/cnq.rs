@@ -105,7 +105,7 @@ pub(super) const WAITS_BARE: Client = Client {
 };
 
 pub(super) const SHARED_CLOSED: Client = Client {
-    name: "cnq/shared-closed",
+    name: "cnq-more/shared-closed",
     what: "a capsule is closed while its producer and its consumer are in it",
     run: shared_closed,
 };
@@ -149,19 +149,19 @@ pub(super) const WINDOW: Client = Client {
 /// The thesis' clients for two capsules of one entry, capacity and k of 2 (Table 3.1). Each end leaves when it has done its
 /// part.
 pub(super) const C4: Client = Client {
-    name: "cnq/c4",
+    name: "cnq-more/c4",
     what: "Table 3.1: two producers with two attempts and one, one consumer with three",
     run: |setup| ends::shared(setup, order(1, 2), queue(2, 1, 2), 0, [2, 1], [3]),
 };
 
 pub(super) const C5: Client = Client {
-    name: "cnq/c5",
+    name: "cnq-more/c5",
     what: "Table 3.1: one producer with three attempts, two consumers with two and one",
     run: |setup| ends::shared(setup, order(1, 2), queue(2, 1, 2), 0, [3], [2, 1]),
 };
 
 pub(super) const C6: Client = Client {
-    name: "cnq/c6",
+    name: "cnq-more/c6",
     what: "Table 3.1: two producers with two attempts and one, two consumers with two and one",
     run: |setup| ends::shared(setup, order(1, 2), queue(2, 1, 2), 0, [2, 1], [2, 1]),
 };

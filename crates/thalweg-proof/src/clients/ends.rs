@@ -271,3 +271,47 @@ pub(super) fn item<P: Tx + Clone, C: Rx + Clone>(
         assert_eq!(popped + rx.drain(&mut log), pushed);
     })
 }
+
+/// A consumer with one attempt while a thread pushes and pops the ring round.
+pub(super) fn laps<P: Tx + Clone, C: Rx + Clone>(
+    setup: &Setup,
+    specification: impl Object,
+    build: impl Fn() -> (P, C) + Send + Sync + 'static,
+) -> Outcome {
+    setup.linearizable(specification, move |recorder| {
+        let (mut tx, mut rx) = build();
+        let mut log = recorder.log(0);
+        let mut pushed = tx.push_some(&mut log, 0, 1);
+        let (mut other, mut other_log) = (rx.clone(), recorder.log(1));
+        let other = thread::spawn(move || other.pop_some(&mut other_log, 1));
+        let mut popped = 0;
+        for number in 1..4 {
+            pushed += tx.push_some(&mut log, number, 1);
+            popped += rx.pop_some(&mut log, 1);
+        }
+        popped += other.join().unwrap();
+        assert_eq!(popped + rx.drain(&mut log), pushed);
+    })
+}
+
+/// A producer with one attempt, which may look in one round and allocate in the next, while a thread fills and empties the
+/// ring.
+pub(super) fn late<P: Tx + Clone, C: Rx + Clone>(
+    setup: &Setup,
+    specification: impl Object,
+    build: impl Fn() -> (P, C) + Send + Sync + 'static,
+) -> Outcome {
+    setup.linearizable(specification, move |recorder| {
+        let (mut tx, mut rx) = build();
+        let (mut other, mut log) = (tx.clone(), recorder.log(1));
+        let other = thread::spawn(move || other.push_some(&mut log, 10, 1));
+        let mut log = recorder.log(0);
+        let (mut pushed, mut popped) = (0, 0);
+        for number in 0..2 {
+            pushed += tx.push_some(&mut log, number, 1);
+            popped += rx.pop_some(&mut log, 1);
+        }
+        pushed += tx.push_some(&mut log, 2, 1) + other.join().unwrap();
+        assert_eq!(popped + rx.drain(&mut log), pushed);
+    })
+}

@@ -4,7 +4,7 @@
 use super::Pair;
 use super::ends::{self, Kept, Rx, Tx};
 use crate::Client;
-use thalweg_check::history::Bounded;
+use thalweg_check::history::{Bounded, Queue, Specification};
 use thalweg_queue::faaq::{Bbq, Faaq};
 use thalweg_queue::tube::ring::{Hts, Mt, Rts};
 use thalweg_queue::tube::scqd::Scqd;
@@ -79,9 +79,25 @@ fn two() -> Bounded<u64> {
     Bounded::new(2, 2)
 }
 
-/// One item fits. It takes its room while it is on its way out, too.
-fn one() -> Bounded<u64> {
-    Bounded::new(1, 1)
+/// One item fits. `Full` says only that the entry is taken, maybe by a push or a pop that is half-way: the queue may be empty
+/// then, too.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+struct Taken(Bounded<u64>);
+
+fn one() -> Taken {
+    Taken(Bounded::new(1, 1))
+}
+
+impl Specification for Taken {
+    type Operation = Queue<u64>;
+
+    fn apply(&mut self, operation: &Queue<u64>) -> bool {
+        *operation == Queue::Full || self.0.apply(operation)
+    }
+
+    fn is_refusal(&self, operation: &Queue<u64>) -> bool {
+        self.0.is_refusal(operation)
+    }
 }
 
 /// Sixteen items fit.
@@ -194,6 +210,12 @@ pub(super) const BLOCKS: &[Client] = tube!(
     "bbq_tube",
     blocks,
     two,
+    "laps",
+    "a consumer with one attempt while another thread pushes and pops the ring round",
+    |setup| ends::laps(setup, two(), blocks),
+    "late",
+    "a producer with one attempt while another thread fills and empties the ring",
+    |setup| ends::late(setup, two(), blocks),
     "2p1c-2",
     "two producers with one attempt, a consumer with two, blocks of 2",
     |setup| ends::shared(setup, three_or_four(), blocks_of_2, 0, [1, 1], [2])
@@ -203,6 +225,12 @@ pub(super) const FAAQ: &[Client] = tube!(
     "faaq",
     faaq,
     two,
+    "laps",
+    "a consumer with one attempt while another thread pushes and pops the ring round",
+    |setup| ends::laps(setup, two(), faaq),
+    "late",
+    "a producer with one attempt while another thread fills and empties the ring",
+    |setup| ends::late(setup, two(), faaq),
     "3c",
     "two items in the queue, three consumers with one attempt each: more tickets than items",
     |setup| ends::shared(setup, two(), faaq, 2, [], [1, 1, 1]),

@@ -11,7 +11,7 @@
 use crate::edges::edge;
 use core::fmt::Debug;
 use thalweg_sync::atomic::AtomicU64;
-use thalweg_sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
+use thalweg_sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use thalweg_sync::spin;
 
 /// What a side found when it tried to take a position.
@@ -213,9 +213,9 @@ impl Side for RtsSide {
             if next.high == head.high {
                 next.position = head.position;
             }
-            // (ring.4) Release, pairs with (ring.3) and (ring.5); a chain of exchanges is one release sequence. Acquire
-            // on either way out: as (ring.5).
-            match self.tail.compare_exchange(tail, next.word(), edge("ring.4", AcqRel), edge("ring.5", Acquire)) {
+            // (ring.4) Release, pairs with (ring.3) and (ring.5); a chain of exchanges is one release sequence. Counts do not
+            // come again, so it finds the very write that (ring.5) has seen, here or in the round before.
+            match self.tail.compare_exchange(tail, next.word(), edge("ring.4", Release), edge("ring.5", Acquire)) {
                 Ok(_) => return,
                 Err(now) => tail = now,
             }
