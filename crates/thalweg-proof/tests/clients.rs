@@ -76,7 +76,6 @@ fn clients_notice_missing_edges() {
         ("faaq/1p1c", "faaq.3"),
         ("scqd/1p1c", "scqd.1"),
         ("ticketed/turns", "ticketed.2"),
-        ("bbq/2p1c-2", "bbq.21"),
         ("cnq/shared-bare", "cnq.10"),
         ("bwos/again-1-fifo", "bwos.2"),
         ("bwos/reuse-lifo", "bwos.4"),
@@ -106,7 +105,8 @@ fn clients_notice_a_lost_wake_up() {
 }
 
 #[test]
+#[cfg_attr(debug_assertions, ignore = "takes long in debug builds")]
 fn clients_notice_steps_in_the_wrong_order() {
-    let table = Table::new().with("bbq.25", Strength::Swapped);
-    assert!(named("bbq/laps").unwrap().check(&Setup::default().table(Arc::new(table))).is_err());
+    let table = Table::new().with("faaq.20", Strength::Swapped);
+    assert!(named("faaq/room").unwrap().check(&Setup::default().table(Arc::new(table))).is_err());
 }
