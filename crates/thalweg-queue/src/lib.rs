@@ -64,7 +64,8 @@
 //! # What each queue offers
 //!
 //! Every queue pushes and pops one at a time and in batches, [waits](wait) by any strategy, with timeouts and as futures, and says
-//! its `capacity` and `is_closed`. ([`bwos`] is apart: its owner and its thieves never wait.) They differ in this:
+//! its `capacity` and `is_closed`. Two are apart: the owner and the thieves of [`bwos`] never wait, and
+//! [`bbq::bytes`](mod@bbq::bytes) has messages of any length, one by one, and words of its own. They differ in this:
 //!
 //! | queue | a batch costs | in place | `peek` | `len` | other |
 //! |---|---|---|---|---|---|
@@ -72,6 +73,8 @@
 //! | [`fast_forward::in_place()`] | the same | one item | yes | the same | slip |
 //! | [`bbq::spsc()`](bbq::spsc()) | one store per block | to the end of the block | yes | the consumer's | |
 //! | [`bbq::shared`] | as one item, per block | | | yes | positions |
+//! | [`bbq::drop_old`](mod@bbq::drop_old) | as many single items | | | yes | positions, and how many were dropped |
+//! | [`bbq::bytes`](mod@bbq::bytes) | no batches | one message | | | |
 //! | [`chunk_ring()`] | one store per chunk | to the end of the chunk | yes | yes | grows, shrinks |
 //! | [`mesh`](mod@mesh) | one store per chunk; a run goes to one ring | to the end of the chunk | of the next ring | yes | |
 //! | [`ticketed`](mod@ticketed) | one reservation | `reserve`, in the order of reservations | [windows](ticketed::Consumer::window) | yes | tickets, positions |
