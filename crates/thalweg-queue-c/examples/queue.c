@@ -208,11 +208,64 @@ static void stolen_from(void)
     printf("bwos: 1000 tasks, each done once\n");
 }
 
+/* Messages of any size, written and read where they are. */
+
+static void in_place(void)
+{
+    thalweg_bytes_producer *producer;
+    thalweg_bytes_consumer *consumer;
+    CHECK(thalweg_bytes_new(4, 1024, THALWEG_WAIT_PARK, &producer, &consumer, NULL, 0) == THALWEG_STATUS_OK);
+    size_t sent = 0;
+    for (int line = 0; line < 8; line++) {
+        void *bytes;
+        thalweg_bytes_grant grant;
+        CHECK(thalweg_bytes_reserve(producer, 100, &bytes, &grant) == THALWEG_STATUS_OK);
+        int length = snprintf((char *)bytes, 100, "line %d of %s", line, line % 2 == 0 ? "eight" : "them all");
+        CHECK(thalweg_bytes_commit(producer, grant, (size_t)length) == THALWEG_STATUS_OK); /* the rest goes back */
+        sent += (size_t)length;
+    }
+    CHECK(thalweg_bytes_push(producer, "", 0) == THALWEG_STATUS_OK); /* an empty message is one */
+    thalweg_bytes_producer_free(producer);
+    size_t received = 0, messages = 0, size;
+    const void *bytes;
+    thalweg_bytes_grant grant;
+    while (thalweg_bytes_read(consumer, &bytes, &size, &grant) == THALWEG_STATUS_OK) {
+        CHECK(size == 0 || memcmp(bytes, "line ", 5) == 0);
+        received += size;
+        messages++;
+        CHECK(thalweg_bytes_release(consumer, grant) == THALWEG_STATUS_OK);
+    }
+    CHECK(received == sent);
+    thalweg_bytes_consumer_free(consumer);
+    printf("bytes: %zu messages in place\n", messages);
+}
+
+/* A trace that nobody reads in time: the newest entries are kept. */
+
+static void overwritten(void)
+{
+    thalweg_records_producer *producer;
+    thalweg_records_consumer *consumer;
+    CHECK(thalweg_records_new_drop_old(sizeof(uint64_t), 4, 16, THALWEG_WAIT_YIELD, &producer, &consumer, NULL, 0) ==
+          THALWEG_STATUS_OK);
+    for (uint64_t sample = 0; sample < 1000; sample++) {
+        CHECK(thalweg_records_try_push(producer, &sample) == THALWEG_STATUS_OK); /* never full */
+    }
+    uint64_t oldest;
+    CHECK(thalweg_records_try_pop(consumer, &oldest) == THALWEG_STATUS_OK);
+    CHECK(oldest == thalweg_records_consumer_dropped(consumer));
+    printf("drop-old: %u of 1000 samples kept\n", (unsigned)(1000 - oldest));
+    thalweg_records_producer_free(producer);
+    thalweg_records_consumer_free(consumer);
+}
+
 int main(void)
 {
     one_to_one();
     many_to_many();
     copied();
+    in_place();
+    overwritten();
     stolen_from();
 
     /* A refusal says why. */

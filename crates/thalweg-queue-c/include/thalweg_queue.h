@@ -3,7 +3,8 @@
  *
  *   thalweg_spsc_*     pointers, one producer and one consumer
  *   thalweg_bbq_*      pointers, any number of either
- *   thalweg_records_*  byte entries of one size, any number of either
+ *   thalweg_records_*  byte entries of one size, any number of either; also in drop-old mode
+ *   thalweg_bytes_*    byte messages of any size, written and read in place, any number of either
  *   thalweg_bwos_*     pointers, one owner, any number of thieves
  *
  * Handles. A `_new` or `_clone` function makes them, the `_free` function of their type frees them, once; all other arguments stay the
@@ -16,6 +17,9 @@
  * Items. A pointer that was pushed belongs to the queue until it is popped; the queue never looks at what it points to and never
  * frees it. What the pushing thread did before the push is visible to the popping thread after the pop. A push while the last
  * consumer is being freed may answer OK and be forgotten.
+ *
+ * Grants. A message that is written or read in place has a grant, which is ended once, by the function that its own one names, with
+ * the handle that gave it or a clone. Its bytes are the caller's until then. One that is never ended stops the queue.
  *
  * Errors. A refusal takes nothing: what was to be pushed is still the caller's. A function that builds a queue writes the reason to
  * `error`, as text that ends with a NUL and is cut if it does not fit; with OK the text is empty. If memory runs out, the process ends
@@ -75,6 +79,12 @@ typedef struct thalweg_bwos_owner thalweg_bwos_owner;
 // A thief of a work-stealing queue. One thread at a time uses it; clone it for each thread that steals.
 typedef struct thalweg_bwos_thief thalweg_bwos_thief;
 
+// A reading end of a queue of byte messages. Shared: any number of threads may use it at the same time.
+typedef struct thalweg_bytes_consumer thalweg_bytes_consumer;
+
+// A writing end of a queue of byte messages. Shared: any number of threads may use it at the same time.
+typedef struct thalweg_bytes_producer thalweg_bytes_producer;
+
 // A reading end of a queue of byte entries. Shared: any number of threads may use it at the same time.
 typedef struct thalweg_records_consumer thalweg_records_consumer;
 
@@ -86,6 +96,13 @@ typedef struct thalweg_spsc_consumer thalweg_spsc_consumer;
 
 // The writing end of a queue for one producer and one consumer. One thread at a time uses it; it may move between threads.
 typedef struct thalweg_spsc_producer thalweg_spsc_producer;
+
+// A message that is being written or read in place. To be ended once, with the handle that gave it or a clone of that; what is in it
+// concerns nobody else.
+typedef struct {
+  uint64_t place;
+  size_t size;
+} thalweg_bytes_grant;
 
 #ifdef __cplusplus
 extern "C" {
@@ -290,6 +307,20 @@ thalweg_status thalweg_records_new(size_t entry_size,
                                    char *error,
                                    size_t error_size);
 
+// As `thalweg_records_new`, in drop-old mode: a push overwrites the oldest block instead of answering FULL, and what was overwritten is
+// passed over and counted.
+//
+// For traces and samples. The newest `(blocks - 1) * entries` entries are kept. A push answers BUSY while another one, begun a whole
+// round ago, is half-way. Every byte of an entry has to be written, its padding too. What waits waits for that, and for entries to pop.
+thalweg_status thalweg_records_new_drop_old(size_t entry_size,
+                                            size_t blocks,
+                                            size_t entries,
+                                            uint32_t wait,
+                                            thalweg_records_producer **producer,
+                                            thalweg_records_consumer **consumer,
+                                            char *error,
+                                            size_t error_size);
+
 // Another writing end of the same queue, for the caller to free. The queue closes when the last one is freed. NULL for NULL.
 thalweg_records_producer *thalweg_records_producer_clone(const thalweg_records_producer *producer);
 
@@ -372,9 +403,112 @@ size_t thalweg_records_consumer_len(const thalweg_records_consumer *consumer);
 // 0 for NULL.
 size_t thalweg_records_consumer_capacity(const thalweg_records_consumer *consumer);
 
+// How many entries all consumers of the queue have found overwritten and passed over, so far. 0 for a queue that is not in drop-old
+// mode, and for NULL.
+uint64_t thalweg_records_consumer_dropped(const thalweg_records_consumer *consumer);
+
 // Frees a reading end. With the last one the queue closes: pushes get CLOSED from then on, and what is in the queue is discarded.
 // Nothing for NULL.
 void thalweg_records_consumer_free(thalweg_records_consumer *consumer);
+
+// A queue of `blocks` blocks of `block_bytes` bytes each, rounded up to a multiple of 16, for any number of producers and consumers: the
+// block-based bounded queue with variable-sized entries, in retry-new mode.
+//
+// A message has at most as many bytes as a block, lies in one piece, and starts at a multiple of 16. `blocks` is a power of two and at
+// least 2. `wait` is a `thalweg_wait`. OK: the caller owns both handles and frees each. INVALID: nothing is written but the reason, to
+// `error`, a buffer of `error_size` bytes, which may be NULL.
+thalweg_status thalweg_bytes_new(size_t blocks,
+                                 size_t block_bytes,
+                                 uint32_t wait,
+                                 thalweg_bytes_producer **producer,
+                                 thalweg_bytes_consumer **consumer,
+                                 char *error,
+                                 size_t error_size);
+
+// Another writing end of the same queue, for the caller to free. The queue closes when the last one is freed. NULL for NULL.
+thalweg_bytes_producer *thalweg_bytes_producer_clone(const thalweg_bytes_producer *producer);
+
+// Copies the message of `size` bytes at `from` into the queue now, or answers FULL, BUSY, CLOSED, or INVALID if it never fits. Never
+// waits.
+thalweg_status thalweg_bytes_try_push(const thalweg_bytes_producer *producer,
+                                      const void *from,
+                                      size_t size);
+
+// Copies the message of `size` bytes at `from` into the queue, waiting while it is full. OK, or CLOSED when every consumer is gone, or
+// INVALID if it never fits.
+thalweg_status thalweg_bytes_push(const thalweg_bytes_producer *producer,
+                                  const void *from,
+                                  size_t size);
+
+// As `thalweg_bytes_push`, but answers TIMEOUT after `nanoseconds`.
+thalweg_status thalweg_bytes_push_timeout(const thalweg_bytes_producer *producer,
+                                          const void *from,
+                                          size_t size,
+                                          uint64_t nanoseconds);
+
+// Reserves a message of `size` bytes now, or answers as `thalweg_bytes_try_push`. OK: `bytes` gets where it is to be written, `grant`
+// what `thalweg_bytes_commit` or `thalweg_bytes_abandon` asks for.
+//
+// Its place in the order of the queue is taken, and consumers wait for it: write it soon. The bytes are at first what was there before.
+thalweg_status thalweg_bytes_try_reserve(const thalweg_bytes_producer *producer,
+                                         size_t size,
+                                         void **bytes,
+                                         thalweg_bytes_grant *grant);
+
+// As `thalweg_bytes_try_reserve`, waiting while the queue is full.
+thalweg_status thalweg_bytes_reserve(const thalweg_bytes_producer *producer,
+                                     size_t size,
+                                     void **bytes,
+                                     thalweg_bytes_grant *grant);
+
+// Pushes the first `size` bytes of what was reserved as the message. INVALID if there are not so many: then the grant is still open.
+thalweg_status thalweg_bytes_commit(const thalweg_bytes_producer *producer,
+                                    thalweg_bytes_grant grant,
+                                    size_t size);
+
+// Gives back what was reserved: there is no message.
+thalweg_status thalweg_bytes_abandon(const thalweg_bytes_producer *producer, thalweg_bytes_grant grant);
+
+// How many bytes the largest message may have. 0 for NULL.
+size_t thalweg_bytes_producer_max_message(const thalweg_bytes_producer *producer);
+
+// Whether every consumer is gone. Then it stays so. True for NULL.
+bool thalweg_bytes_producer_is_closed(const thalweg_bytes_producer *producer);
+
+// Frees a writing end, none of whose grants is open. The last one closes the queue: consumers read what is left and then get CLOSED.
+// Nothing for NULL.
+void thalweg_bytes_producer_free(thalweg_bytes_producer *producer);
+
+// Another reading end of the same queue, for the caller to free. NULL for NULL.
+thalweg_bytes_consumer *thalweg_bytes_consumer_clone(const thalweg_bytes_consumer *consumer);
+
+// Takes the oldest message from the queue now, to be read in place, or answers EMPTY, BUSY or CLOSED. OK: `bytes` gets where it is,
+// `size` how many bytes it has, `grant` what `thalweg_bytes_release` asks for. Never waits.
+//
+// Its memory is used again only after the release.
+thalweg_status thalweg_bytes_try_read(const thalweg_bytes_consumer *consumer,
+                                      const void **bytes,
+                                      size_t *size,
+                                      thalweg_bytes_grant *grant);
+
+// As `thalweg_bytes_try_read`, waiting while the queue is empty. OK, or CLOSED when every producer is gone and nothing is left.
+thalweg_status thalweg_bytes_read(const thalweg_bytes_consumer *consumer,
+                                  const void **bytes,
+                                  size_t *size,
+                                  thalweg_bytes_grant *grant);
+
+// Gives the memory of a message back that was read.
+thalweg_status thalweg_bytes_release(const thalweg_bytes_consumer *consumer, thalweg_bytes_grant grant);
+
+// How many bytes the largest message may have. 0 for NULL.
+size_t thalweg_bytes_consumer_max_message(const thalweg_bytes_consumer *consumer);
+
+// Whether every producer is gone. Then it stays so; messages may still be left. True for NULL.
+bool thalweg_bytes_consumer_is_closed(const thalweg_bytes_consumer *consumer);
+
+// Frees a reading end, none of whose grants is open. With the last one the queue closes: pushes get CLOSED from then on. Nothing for
+// NULL.
+void thalweg_bytes_consumer_free(thalweg_bytes_consumer *consumer);
 
 // A work-stealing stack of `blocks` blocks with `entries` pointers each: the owner pops what it pushed last.
 //

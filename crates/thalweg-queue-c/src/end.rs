@@ -6,6 +6,7 @@
 use crate::entry::Entry;
 use crate::status::Status;
 use std::time::Duration;
+use thalweg_queue::bbq::drop_old::{self, Plain};
 use thalweg_queue::wait::Wait;
 use thalweg_queue::{Pop, Push, bbq};
 
@@ -95,40 +96,48 @@ pub(crate) trait SharedProducer<E: Entry>: Send + Sync {
     fn another(&self) -> Box<dyn SharedProducer<E>>;
 }
 
-impl<E: Entry + 'static, W: Wait + 'static> SharedProducer<E> for bbq::Producer<E, W> {
-    #[inline]
-    fn try_push(&self, entry: E) -> Status {
-        self.try_push(entry).map_err(Status::from).into()
-    }
+/// The methods of a handle that is shared, as a trait.
+macro_rules! shared_producer {
+    ($Producer:ty, $($bound:tt)+) => {
+        impl<E: $($bound)+ + 'static, W: Wait + 'static> SharedProducer<E> for $Producer {
+            #[inline]
+            fn try_push(&self, entry: E) -> Status {
+                self.try_push(entry).map_err(Status::from).into()
+            }
 
-    fn push(&self, entry: E) -> Status {
-        self.push(entry).map_err(Status::from).into()
-    }
+            fn push(&self, entry: E) -> Status {
+                self.push(entry).map_err(Status::from).into()
+            }
 
-    fn push_timeout(&self, entry: E, timeout: Duration) -> Status {
-        self.push_timeout(entry, timeout).map_err(Status::from).into()
-    }
+            fn push_timeout(&self, entry: E, timeout: Duration) -> Status {
+                self.push_timeout(entry, timeout).map_err(Status::from).into()
+            }
 
-    fn try_push_many(&self, entries: &[E]) -> Result<usize, Status> {
-        Ok(self.try_push_slice(entries)?)
-    }
+            fn try_push_many(&self, entries: &[E]) -> Result<usize, Status> {
+                Ok(self.try_push_slice(entries)?)
+            }
 
-    fn is_closed(&self) -> bool {
-        self.is_closed()
-    }
+            fn is_closed(&self) -> bool {
+                self.is_closed()
+            }
 
-    fn capacity(&self) -> usize {
-        self.capacity()
-    }
+            fn capacity(&self) -> usize {
+                self.capacity()
+            }
 
-    fn len(&self) -> usize {
-        self.len()
-    }
+            fn len(&self) -> usize {
+                self.len()
+            }
 
-    fn another(&self) -> Box<dyn SharedProducer<E>> {
-        Box::new(self.clone())
-    }
+            fn another(&self) -> Box<dyn SharedProducer<E>> {
+                Box::new(self.clone())
+            }
+        }
+    };
 }
+
+shared_producer!(bbq::Producer<E, W>, Entry);
+shared_producer!(drop_old::Producer<E, W>, Entry + Plain);
 
 /// A reading end that any number of threads use at the same time, and that can be doubled.
 pub(crate) trait SharedConsumer<E: Entry>: Send + Sync {
@@ -142,37 +151,45 @@ pub(crate) trait SharedConsumer<E: Entry>: Send + Sync {
     fn another(&self) -> Box<dyn SharedConsumer<E>>;
 }
 
-impl<E: Entry + 'static, W: Wait + 'static> SharedConsumer<E> for bbq::Consumer<E, W> {
-    #[inline]
-    fn try_pop(&self) -> Result<E, Status> {
-        Ok(self.try_pop()?)
-    }
+/// As `shared_producer`.
+macro_rules! shared_consumer {
+    ($Consumer:ty, $($bound:tt)+) => {
+        impl<E: $($bound)+ + 'static, W: Wait + 'static> SharedConsumer<E> for $Consumer {
+            #[inline]
+            fn try_pop(&self) -> Result<E, Status> {
+                Ok(self.try_pop()?)
+            }
 
-    fn pop(&self) -> Result<E, Status> {
-        Ok(self.pop()?)
-    }
+            fn pop(&self) -> Result<E, Status> {
+                Ok(self.pop()?)
+            }
 
-    fn pop_timeout(&self, timeout: Duration) -> Result<E, Status> {
-        Ok(self.pop_timeout(timeout)?)
-    }
+            fn pop_timeout(&self, timeout: Duration) -> Result<E, Status> {
+                Ok(self.pop_timeout(timeout)?)
+            }
 
-    fn try_pop_many(&self, places: &mut [E]) -> Result<usize, Status> {
-        Ok(self.try_pop_slice(places)?)
-    }
+            fn try_pop_many(&self, places: &mut [E]) -> Result<usize, Status> {
+                Ok(self.try_pop_slice(places)?)
+            }
 
-    fn is_closed(&self) -> bool {
-        self.is_closed()
-    }
+            fn is_closed(&self) -> bool {
+                self.is_closed()
+            }
 
-    fn capacity(&self) -> usize {
-        self.capacity()
-    }
+            fn capacity(&self) -> usize {
+                self.capacity()
+            }
 
-    fn len(&self) -> usize {
-        self.len()
-    }
+            fn len(&self) -> usize {
+                self.len()
+            }
 
-    fn another(&self) -> Box<dyn SharedConsumer<E>> {
-        Box::new(self.clone())
-    }
+            fn another(&self) -> Box<dyn SharedConsumer<E>> {
+                Box::new(self.clone())
+            }
+        }
+    };
 }
+
+shared_consumer!(bbq::Consumer<E, W>, Entry);
+shared_consumer!(drop_old::Consumer<E, W>, Entry + Plain);

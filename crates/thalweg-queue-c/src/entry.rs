@@ -3,6 +3,7 @@
 use std::ffi::c_void;
 use std::mem::MaybeUninit;
 use std::ptr::NonNull;
+use thalweg_queue::bbq::drop_old::Plain;
 use thalweg_queue::fast_forward::Word;
 
 /// A pointer of the caller's. It has no meaning to the queues.
@@ -46,17 +47,27 @@ impl Word for Item {
 #[repr(transparent)]
 pub(crate) struct Record<const SIZE: usize>([MaybeUninit<u8>; SIZE]);
 
+/// `SIZE` bytes of the caller's, each of which was written (H5): they may be copied while they are overwritten.
+#[derive(Clone, Copy)]
+#[repr(transparent)]
+pub(crate) struct Bytes<const SIZE: usize>([u8; SIZE]);
+
+// SAFETY: bytes, and nothing besides.
+unsafe impl<const SIZE: usize> Plain for Bytes<SIZE> {}
+
 /// Something whose bytes may be taken from the caller's memory and put there.
 ///
 /// # Safety
 ///
-/// Any bytes are a valid value, also those that were never written.
+/// Any bytes are a valid value, also those that were never written, unless H5 says that they were.
 pub(crate) unsafe trait Entry: Copy + Send {}
 
 // SAFETY: a `MaybeUninit` takes any bytes.
 unsafe impl Entry for Item {}
 // SAFETY: a `MaybeUninit` takes any bytes.
 unsafe impl<const SIZE: usize> Entry for Record<SIZE> {}
+// SAFETY: any bytes that were written are bytes (H5).
+unsafe impl<const SIZE: usize> Entry for Bytes<SIZE> {}
 
 /// The `count` entries at `entries`, or none if they would not fit into the address space.
 ///

@@ -4,7 +4,8 @@
 //! |---|---|---|
 //! | one producer, one consumer: [`fast_forward`](thalweg_queue::fast_forward()), or [`bbq::spsc`](thalweg_queue::bbq::spsc()) | [`spsc`] | pointers, not null |
 //! | many to many, retry-new: [`bbq`](mod@thalweg_queue::bbq) | [`bbq`] | pointers |
-//! | the same | [`records`] | byte entries of one size, copied in and out |
+//! | the same, and in drop-old mode | [`records`] | byte entries of one size, copied in and out |
+//! | many to many, retry-new: [`bbq::bytes`](mod@thalweg_queue::bbq::bytes) | [`bytes`] | byte messages of any size, written and read in place |
 //! | one owner and thieves: [`bwos`](mod@thalweg_queue::bwos) | [`bwos`] | pointers |
 //!
 //! `include/thalweg_queue.h` is generated from this crate; a test compares the two. Order, progress, and what each answer means are
@@ -22,6 +23,8 @@
 //! - **H3** Memory for entries is valid for as many entries as the call says, is not accessed by others during the call, and may
 //!   have any alignment if it is a record's.
 //! - **H4** A pointer in a queue of the family `spsc` is not null.
+//! - **H5** Every byte of an entry of a queue in drop-old mode was written, its padding too.
+//! - **H6** A grant is one that the queue of the handle has given, and is ended once.
 //!
 //! # Panics
 //!
@@ -36,6 +39,7 @@ pub mod bbq;
 mod border;
 mod build;
 pub mod bwos;
+pub mod bytes;
 mod end;
 mod entry;
 pub mod records;

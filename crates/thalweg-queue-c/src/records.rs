@@ -7,12 +7,12 @@
 use crate::border::{counted, free, hand_out, opaque};
 use crate::build::{Refusal, build, with_wait};
 use crate::end::{SharedConsumer, SharedProducer};
-use crate::entry::{Record, entries, places};
+use crate::entry::{Bytes, Record, entries, places};
 use crate::status::Status;
 use std::ffi::{c_char, c_void};
 use std::slice;
 use std::time::Duration;
-use thalweg_queue::bbq;
+use thalweg_queue::bbq::{self, drop_old};
 use thalweg_queue::wait;
 
 /// The largest entry in bytes. Larger messages travel as pointers.
@@ -54,61 +54,69 @@ trait Writer: Send + Sync {
     fn another(&self) -> Box<dyn Writer>;
 }
 
-impl<const SIZE: usize, W: wait::Wait + 'static> Writer for bbq::Producer<Record<SIZE>, W> {
-    unsafe fn try_push(&self, entry: *const c_void) -> Status {
-        let entry = entry.cast::<Record<SIZE>>();
-        if entry.is_null() {
-            return Status::Invalid;
+/// The ends of one mode, with the entries that it takes.
+macro_rules! writer {
+    ($queue:ident, $Entry:ident) => {
+        impl<const SIZE: usize, W: wait::Wait + 'static> Writer for $queue::Producer<$Entry<SIZE>, W> {
+            unsafe fn try_push(&self, entry: *const c_void) -> Status {
+                let entry = entry.cast::<$Entry<SIZE>>();
+                if entry.is_null() {
+                    return Status::Invalid;
+                }
+                // SAFETY: not null, and otherwise H3; a record has no alignment.
+                let entry = unsafe { &*entry };
+                if SIZE <= BY_VALUE {
+                    SharedProducer::try_push(self, *entry)
+                } else {
+                    SharedProducer::try_push_many(self, slice::from_ref(entry)).into()
+                }
+            }
+
+            unsafe fn push(&self, entry: *const c_void, timeout: Option<Duration>) -> Status {
+                // SAFETY: by the caller's promise.
+                match unsafe { Writer::try_push(self, entry) } {
+                    Status::Full | Status::Busy => {}
+                    done => return done,
+                }
+                // SAFETY: H3; not null, or it would have been refused above.
+                let entry = unsafe { *entry.cast::<$Entry<SIZE>>() };
+                match timeout {
+                    Some(timeout) => SharedProducer::push_timeout(self, entry, timeout),
+                    None => SharedProducer::push(self, entry),
+                }
+            }
+
+            unsafe fn try_push_many(&self, from: *const c_void, count: usize) -> Result<usize, Status> {
+                // SAFETY: by the caller's promise.
+                let entries = unsafe { entries(from.cast::<$Entry<SIZE>>(), count) }.ok_or(Status::Invalid)?;
+                SharedProducer::try_push_many(self, entries)
+            }
+
+            fn entry_size(&self) -> usize {
+                SIZE
+            }
+
+            fn is_closed(&self) -> bool {
+                self.is_closed()
+            }
+
+            fn capacity(&self) -> usize {
+                self.capacity()
+            }
+
+            fn len(&self) -> usize {
+                self.len()
+            }
+
+            fn another(&self) -> Box<dyn Writer> {
+                Box::new(self.clone())
+            }
         }
-        // SAFETY: not null, and otherwise H3; a record has no alignment.
-        let entry = unsafe { &*entry };
-        if SIZE <= BY_VALUE {
-            SharedProducer::try_push(self, *entry)
-        } else {
-            SharedProducer::try_push_many(self, slice::from_ref(entry)).into()
-        }
-    }
-
-    unsafe fn push(&self, entry: *const c_void, timeout: Option<Duration>) -> Status {
-        // SAFETY: by the caller's promise.
-        match unsafe { Writer::try_push(self, entry) } {
-            Status::Full | Status::Busy => {}
-            done => return done,
-        }
-        // SAFETY: H3; not null, or it would have been refused above.
-        let entry = unsafe { *entry.cast::<Record<SIZE>>() };
-        match timeout {
-            Some(timeout) => SharedProducer::push_timeout(self, entry, timeout),
-            None => SharedProducer::push(self, entry),
-        }
-    }
-
-    unsafe fn try_push_many(&self, from: *const c_void, count: usize) -> Result<usize, Status> {
-        // SAFETY: by the caller's promise.
-        let entries = unsafe { entries(from.cast::<Record<SIZE>>(), count) }.ok_or(Status::Invalid)?;
-        SharedProducer::try_push_many(self, entries)
-    }
-
-    fn entry_size(&self) -> usize {
-        SIZE
-    }
-
-    fn is_closed(&self) -> bool {
-        self.is_closed()
-    }
-
-    fn capacity(&self) -> usize {
-        self.capacity()
-    }
-
-    fn len(&self) -> usize {
-        self.len()
-    }
-
-    fn another(&self) -> Box<dyn Writer> {
-        Box::new(self.clone())
-    }
+    };
 }
+
+writer!(bbq, Record);
+writer!(drop_old, Bytes);
 
 /// A reading end for entries of any size.
 trait Reader: Send + Sync {
@@ -132,67 +140,103 @@ trait Reader: Send + Sync {
     fn capacity(&self) -> usize;
     fn len(&self) -> usize;
     fn another(&self) -> Box<dyn Reader>;
+    /// How many entries were overwritten and passed over.
+    fn dropped(&self) -> u64;
 }
 
-impl<const SIZE: usize, W: wait::Wait + 'static> Reader for bbq::Consumer<Record<SIZE>, W> {
-    unsafe fn try_pop(&self, entry: *mut c_void) -> Status {
-        // SAFETY: by the caller's promise.
-        let Some(place) = (unsafe { places(entry.cast::<Record<SIZE>>(), 1) }) else { return Status::Invalid };
-        if SIZE <= BY_VALUE {
-            SharedConsumer::try_pop(self).map(|entry| place[0] = entry).into()
-        } else {
-            SharedConsumer::try_pop_many(self, place).into()
+/// The ends of one mode, with the entries that it takes.
+macro_rules! reader {
+    ($queue:ident, $Entry:ident, $dropped:expr) => {
+        impl<const SIZE: usize, W: wait::Wait + 'static> Reader for $queue::Consumer<$Entry<SIZE>, W> {
+            unsafe fn try_pop(&self, entry: *mut c_void) -> Status {
+                // SAFETY: by the caller's promise.
+                let Some(place) = (unsafe { places(entry.cast::<$Entry<SIZE>>(), 1) }) else { return Status::Invalid };
+                if SIZE <= BY_VALUE {
+                    SharedConsumer::try_pop(self).map(|entry| place[0] = entry).into()
+                } else {
+                    SharedConsumer::try_pop_many(self, place).into()
+                }
+            }
+
+            unsafe fn pop(&self, entry: *mut c_void, timeout: Option<Duration>) -> Status {
+                // SAFETY: by the caller's promise.
+                match unsafe { Reader::try_pop(self, entry) } {
+                    Status::Empty | Status::Busy => {}
+                    done => return done,
+                }
+                let popped = match timeout {
+                    Some(timeout) => SharedConsumer::pop_timeout(self, timeout),
+                    None => SharedConsumer::pop(self),
+                };
+                // SAFETY: H3; not null, or it would have been refused above.
+                popped.map(|popped| unsafe { entry.cast::<$Entry<SIZE>>().write(popped) }).into()
+            }
+
+            unsafe fn try_pop_many(&self, to: *mut c_void, count: usize) -> Result<usize, Status> {
+                // SAFETY: by the caller's promise.
+                let places = unsafe { places(to.cast::<$Entry<SIZE>>(), count) }.ok_or(Status::Invalid)?;
+                SharedConsumer::try_pop_many(self, places)
+            }
+
+            fn entry_size(&self) -> usize {
+                SIZE
+            }
+
+            fn is_closed(&self) -> bool {
+                self.is_closed()
+            }
+
+            fn capacity(&self) -> usize {
+                self.capacity()
+            }
+
+            fn len(&self) -> usize {
+                self.len()
+            }
+
+            fn another(&self) -> Box<dyn Reader> {
+                Box::new(self.clone())
+            }
+
+            fn dropped(&self) -> u64 {
+                $dropped(self)
+            }
         }
-    }
-
-    unsafe fn pop(&self, entry: *mut c_void, timeout: Option<Duration>) -> Status {
-        // SAFETY: by the caller's promise.
-        match unsafe { Reader::try_pop(self, entry) } {
-            Status::Empty | Status::Busy => {}
-            done => return done,
-        }
-        let popped = match timeout {
-            Some(timeout) => SharedConsumer::pop_timeout(self, timeout),
-            None => SharedConsumer::pop(self),
-        };
-        // SAFETY: H3; not null, or it would have been refused above.
-        popped.map(|popped| unsafe { entry.cast::<Record<SIZE>>().write(popped) }).into()
-    }
-
-    unsafe fn try_pop_many(&self, to: *mut c_void, count: usize) -> Result<usize, Status> {
-        // SAFETY: by the caller's promise.
-        let places = unsafe { places(to.cast::<Record<SIZE>>(), count) }.ok_or(Status::Invalid)?;
-        SharedConsumer::try_pop_many(self, places)
-    }
-
-    fn entry_size(&self) -> usize {
-        SIZE
-    }
-
-    fn is_closed(&self) -> bool {
-        self.is_closed()
-    }
-
-    fn capacity(&self) -> usize {
-        self.capacity()
-    }
-
-    fn len(&self) -> usize {
-        self.len()
-    }
-
-    fn another(&self) -> Box<dyn Reader> {
-        Box::new(self.clone())
-    }
+    };
 }
 
-/// Both ends of a queue of entries of `SIZE` bytes.
-fn sized<const SIZE: usize, W: wait::Wait + 'static>(
-    blocks: usize,
-    entries: usize,
-) -> Result<(RecordsProducer, RecordsConsumer), Refusal> {
+reader!(bbq, Record, |_: &Self| 0);
+reader!(drop_old, Bytes, |this: &Self| this.dropped());
+
+/// Both ends of a queue in one of the modes.
+type Ends = Result<(RecordsProducer, RecordsConsumer), Refusal>;
+
+fn retry_new<const SIZE: usize, W: wait::Wait + 'static>(blocks: usize, entries: usize) -> Ends {
     let (tx, rx) = bbq::with_wait::<Record<SIZE>, W>(blocks, entries, W::default())?;
     Ok((RecordsProducer(Box::new(tx)), RecordsConsumer(Box::new(rx))))
+}
+
+fn overwriting<const SIZE: usize, W: wait::Wait + 'static>(blocks: usize, entries: usize) -> Ends {
+    let (tx, rx) = drop_old::with_wait::<Bytes<SIZE>, W>(blocks, entries, W::default())?;
+    Ok((RecordsProducer(Box::new(tx)), RecordsConsumer(Box::new(rx))))
+}
+
+/// `$make` for entries of `$size` bytes.
+macro_rules! of_size {
+    ($size:expr, $make:ident::<$W:ident>($blocks:expr, $entries:expr)) => {
+        match $size {
+            1 => $make::<1, $W>($blocks, $entries),
+            2 => $make::<2, $W>($blocks, $entries),
+            4 => $make::<4, $W>($blocks, $entries),
+            8 => $make::<8, $W>($blocks, $entries),
+            16 => $make::<16, $W>($blocks, $entries),
+            32 => $make::<32, $W>($blocks, $entries),
+            64 => $make::<64, $W>($blocks, $entries),
+            128 => $make::<128, $W>($blocks, $entries),
+            MAX_ENTRY_SIZE => $make::<MAX_ENTRY_SIZE, $W>($blocks, $entries),
+            size => Err(Refusal::EntrySize(size)),
+        }
+    };
 }
 
 /// A queue of `blocks` blocks with `entries` entries of `entry_size` bytes each, for any number of producers and consumers: the
@@ -215,20 +259,39 @@ pub unsafe extern "C" fn thalweg_records_new(
 ) -> Status {
     // SAFETY: the caller's promise about the places for results.
     unsafe {
-        build((producer, "producer"), (consumer, "consumer"), (error, error_size), || {
-            with_wait!(wait, W => match entry_size {
-                1 => sized::<1, W>(blocks, entries),
-                2 => sized::<2, W>(blocks, entries),
-                4 => sized::<4, W>(blocks, entries),
-                8 => sized::<8, W>(blocks, entries),
-                16 => sized::<16, W>(blocks, entries),
-                32 => sized::<32, W>(blocks, entries),
-                64 => sized::<64, W>(blocks, entries),
-                128 => sized::<128, W>(blocks, entries),
-                MAX_ENTRY_SIZE => sized::<MAX_ENTRY_SIZE, W>(blocks, entries),
-                _ => Err(Refusal::EntrySize(entry_size)),
-            })
-        })
+        build(
+            (producer, "producer"),
+            (consumer, "consumer"),
+            (error, error_size),
+            || with_wait!(wait, W => of_size!(entry_size, retry_new::<W>(blocks, entries))),
+        )
+    }
+}
+
+/// As `thalweg_records_new`, in drop-old mode: a push overwrites the oldest block instead of answering FULL, and what was overwritten is
+/// passed over and counted.
+///
+/// For traces and samples. The newest `(blocks - 1) * entries` entries are kept. A push answers BUSY while another one, begun a whole
+/// round ago, is half-way. Every byte of an entry has to be written, its padding too. What waits waits for that, and for entries to pop.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn thalweg_records_new_drop_old(
+    entry_size: usize,
+    blocks: usize,
+    entries: usize,
+    wait: u32,
+    producer: *mut *mut RecordsProducer,
+    consumer: *mut *mut RecordsConsumer,
+    error: *mut c_char,
+    error_size: usize,
+) -> Status {
+    // SAFETY: the caller's promise about the places for results.
+    unsafe {
+        build(
+            (producer, "producer"),
+            (consumer, "consumer"),
+            (error, error_size),
+            || with_wait!(wait, W => of_size!(entry_size, overwriting::<W>(blocks, entries))),
+        )
     }
 }
 
@@ -407,6 +470,14 @@ pub unsafe extern "C" fn thalweg_records_consumer_len(consumer: *const RecordsCo
 pub unsafe extern "C" fn thalweg_records_consumer_capacity(consumer: *const RecordsConsumer) -> usize {
     // SAFETY: H1, H2.
     unsafe { consumer.as_ref() }.map_or(0, |consumer| consumer.0.capacity())
+}
+
+/// How many entries all consumers of the queue have found overwritten and passed over, so far. 0 for a queue that is not in drop-old
+/// mode, and for NULL.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn thalweg_records_consumer_dropped(consumer: *const RecordsConsumer) -> u64 {
+    // SAFETY: H1, H2.
+    unsafe { consumer.as_ref() }.map_or(0, |consumer| consumer.0.dropped())
 }
 
 /// Frees a reading end. With the last one the queue closes: pushes get CLOSED from then on, and what is in the queue is discarded.

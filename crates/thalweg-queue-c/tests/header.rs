@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// In the order in which a reader wants them.
-const SOURCES: [&str; 6] = ["status", "build", "spsc", "bbq", "records", "bwos"];
+const SOURCES: [&str; 7] = ["status", "build", "spsc", "bbq", "records", "bytes", "bwos"];
 
 fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))

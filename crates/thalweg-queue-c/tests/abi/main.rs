@@ -10,6 +10,7 @@ macro_rules! c {
 
 mod build;
 mod bwos;
+mod bytes;
 mod misuse;
 mod pointers;
 mod records;

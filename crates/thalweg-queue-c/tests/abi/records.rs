@@ -115,3 +115,30 @@ fn threads_wait_and_lose_nothing() {
         c!(thalweg_records_consumer_free(rest.get()));
     }
 }
+
+/// Nobody reads: the newest entries are there, the others are counted.
+#[test]
+fn old_entries_are_overwritten() {
+    for (size, wait) in SIZES.into_iter().flat_map(|size| WAITS.map(|wait| (size, wait))) {
+        let (mut tx, mut rx) = (null_mut(), null_mut());
+        assert_eq!(c!(thalweg_records_new_drop_old(size, 2, 4, wait, &mut tx, &mut rx, null_mut(), 0)), Ok);
+        let entries = bytes(19 * size);
+        for entry in entries[..9 * size].chunks(size) {
+            assert_eq!(c!(thalweg_records_try_push(tx, entry.as_ptr().cast())), Ok);
+        }
+        let mut pushed = 0;
+        let many = entries[9 * size..].as_ptr().cast();
+        assert_eq!((c!(thalweg_records_try_push_many(tx, many, 10, &mut pushed)), pushed), (Ok, 10));
+        let mut entry = vec![0xAA; size];
+        for expected in entries[12 * size..].chunks(size) {
+            assert_eq!(c!(thalweg_records_try_pop(rx, entry.as_mut_ptr().cast())), Ok);
+            assert_eq!(entry, expected);
+        }
+        assert_eq!(c!(thalweg_records_consumer_dropped(rx)), 12);
+        assert_eq!(c!(thalweg_records_pop_timeout(rx, entry.as_mut_ptr().cast(), 1000)), Timeout);
+        c!(thalweg_records_producer_free(tx));
+        assert_eq!(c!(thalweg_records_pop(rx, entry.as_mut_ptr().cast())), Closed);
+        c!(thalweg_records_consumer_free(rx));
+        assert_eq!(c!(thalweg_records_consumer_dropped(null_mut())), 0);
+    }
+}

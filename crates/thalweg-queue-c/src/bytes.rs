@@ -1,0 +1,439 @@
+//! Many producers, many consumers, byte messages of any size, in place: `thalweg_bytes_*`.
+
+use crate::border::{free, hand_out, opaque};
+use crate::build::{build, with_wait};
+use crate::status::Status;
+use std::ffi::{c_char, c_void};
+use std::mem::ManuallyDrop;
+use std::slice;
+use std::time::Duration;
+use thalweg_queue::bbq::bytes::{self, PushBytesError, PushBytesTimeoutError, RawGrant};
+use thalweg_queue::wait::Wait;
+
+/// A writing end of a queue of byte messages. Shared: any number of threads may use it at the same time.
+pub struct BytesProducer(Box<dyn Writer>);
+
+/// A reading end of a queue of byte messages. Shared: any number of threads may use it at the same time.
+pub struct BytesConsumer(Box<dyn Reader>);
+
+opaque!(BytesProducer, BytesConsumer);
+
+/// A message that is being written or read in place. To be ended once, with the handle that gave it or a clone of that; what is in it
+/// concerns nobody else.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct BytesGrant {
+    place: u64,
+    size: usize,
+}
+
+impl From<RawGrant> for BytesGrant {
+    fn from(raw: RawGrant) -> Self {
+        let (place, size) = raw.into();
+        Self { place, size }
+    }
+}
+
+impl From<BytesGrant> for RawGrant {
+    fn from(grant: BytesGrant) -> Self {
+        (grant.place, grant.size).into()
+    }
+}
+
+/// A writing end with any way of waiting.
+trait Writer: Send + Sync {
+    fn try_push(&self, message: &[u8]) -> Status;
+    fn push(&self, message: &[u8], timeout: Option<Duration>) -> Status;
+    /// The grant, and where its bytes are.
+    fn reserve(&self, size: usize, wait: bool) -> Result<(BytesGrant, *mut u8), Status>;
+    /// # Safety
+    ///
+    /// H6.
+    unsafe fn end(&self, grant: BytesGrant, commit: Option<usize>) -> Status;
+    fn is_closed(&self) -> bool;
+    fn max_message(&self) -> usize;
+    fn another(&self) -> Box<dyn Writer>;
+}
+
+fn status(refused: PushBytesError) -> Status {
+    match refused {
+        PushBytesError::Full => Status::Full,
+        PushBytesError::Busy => Status::Busy,
+        PushBytesError::Closed => Status::Closed,
+        _ => Status::Invalid,
+    }
+}
+
+impl<W: Wait + 'static> Writer for bytes::Producer<W> {
+    fn try_push(&self, message: &[u8]) -> Status {
+        self.try_push(message).map_err(status).into()
+    }
+
+    fn push(&self, message: &[u8], timeout: Option<Duration>) -> Status {
+        match timeout {
+            None => self.push(message).map_err(status).into(),
+            Some(timeout) => match self.push_timeout(message, timeout) {
+                Ok(()) => Status::Ok,
+                Err(PushBytesTimeoutError::Refused(refused)) => status(refused),
+                Err(_) => Status::Timeout,
+            },
+        }
+    }
+
+    fn reserve(&self, size: usize, wait: bool) -> Result<(BytesGrant, *mut u8), Status> {
+        let mut grant = if wait { self.wait_reserve(size) } else { self.reserve(size) }.map_err(status)?;
+        let bytes = grant.as_mut_ptr();
+        Ok((grant.into_raw().into(), bytes))
+    }
+
+    unsafe fn end(&self, grant: BytesGrant, commit: Option<usize>) -> Status {
+        // SAFETY: by the caller's promise.
+        let grant = ManuallyDrop::new(unsafe { self.grant_from_raw(grant.into()) });
+        match commit {
+            Some(size) if size > grant.len() => Status::Invalid,
+            Some(size) => {
+                ManuallyDrop::into_inner(grant).commit_first(size);
+                Status::Ok
+            }
+            None => {
+                drop(ManuallyDrop::into_inner(grant));
+                Status::Ok
+            }
+        }
+    }
+
+    fn is_closed(&self) -> bool {
+        self.is_closed()
+    }
+
+    fn max_message(&self) -> usize {
+        self.max_message()
+    }
+
+    fn another(&self) -> Box<dyn Writer> {
+        Box::new(self.clone())
+    }
+}
+
+/// A reading end with any way of waiting.
+trait Reader: Send + Sync {
+    /// The grant, and where its bytes are.
+    fn read(&self, wait: bool) -> Result<(BytesGrant, *const u8), Status>;
+    /// # Safety
+    ///
+    /// H6.
+    unsafe fn end(&self, grant: BytesGrant);
+    fn is_closed(&self) -> bool;
+    fn max_message(&self) -> usize;
+    fn another(&self) -> Box<dyn Reader>;
+}
+
+impl<W: Wait + 'static> Reader for bytes::Consumer<W> {
+    fn read(&self, wait: bool) -> Result<(BytesGrant, *const u8), Status> {
+        let grant =
+            if wait { self.wait_readable().map_err(Status::from)? } else { self.readable().map_err(Status::from)? };
+        let bytes = grant.as_ptr();
+        Ok((grant.into_raw().into(), bytes))
+    }
+
+    unsafe fn end(&self, grant: BytesGrant) {
+        // SAFETY: by the caller's promise.
+        drop(unsafe { self.grant_from_raw(grant.into()) });
+    }
+
+    fn is_closed(&self) -> bool {
+        self.is_closed()
+    }
+
+    fn max_message(&self) -> usize {
+        self.max_message()
+    }
+
+    fn another(&self) -> Box<dyn Reader> {
+        Box::new(self.clone())
+    }
+}
+
+/// The `size` bytes at `message`, or none if they would not fit into the address space.
+///
+/// # Safety
+///
+/// As H3, for as long as the slice lives.
+unsafe fn message<'a>(message: *const c_void, size: usize) -> Option<&'a [u8]> {
+    if size == 0 {
+        return Some(&[]);
+    }
+    let fits = !message.is_null() && size <= isize::MAX as usize;
+    // SAFETY: not null, not too long, and otherwise by the caller's promise.
+    fits.then(|| unsafe { slice::from_raw_parts(message.cast(), size) })
+}
+
+/// A queue of `blocks` blocks of `block_bytes` bytes each, rounded up to a multiple of 16, for any number of producers and consumers: the
+/// block-based bounded queue with variable-sized entries, in retry-new mode.
+///
+/// A message has at most as many bytes as a block, lies in one piece, and starts at a multiple of 16. `blocks` is a power of two and at
+/// least 2. `wait` is a `thalweg_wait`. OK: the caller owns both handles and frees each. INVALID: nothing is written but the reason, to
+/// `error`, a buffer of `error_size` bytes, which may be NULL.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn thalweg_bytes_new(
+    blocks: usize,
+    block_bytes: usize,
+    wait: u32,
+    producer: *mut *mut BytesProducer,
+    consumer: *mut *mut BytesConsumer,
+    error: *mut c_char,
+    error_size: usize,
+) -> Status {
+    // SAFETY: the caller's promise about the places for results.
+    unsafe {
+        build((producer, "producer"), (consumer, "consumer"), (error, error_size), || {
+            with_wait!(wait, W => {
+                let (tx, rx) = bytes::with_wait(blocks, block_bytes, W::default())?;
+                Ok((BytesProducer(Box::new(tx)), BytesConsumer(Box::new(rx))))
+            })
+        })
+    }
+}
+
+/// Another writing end of the same queue, for the caller to free. The queue closes when the last one is freed. NULL for NULL.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn thalweg_bytes_producer_clone(producer: *const BytesProducer) -> *mut BytesProducer {
+    // SAFETY: H1, H2.
+    unsafe { producer.as_ref() }.map_or(std::ptr::null_mut(), |producer| hand_out(BytesProducer(producer.0.another())))
+}
+
+/// Copies the message of `size` bytes at `from` into the queue now, or answers FULL, BUSY, CLOSED, or INVALID if it never fits. Never
+/// waits.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn thalweg_bytes_try_push(
+    producer: *const BytesProducer,
+    from: *const c_void,
+    size: usize,
+) -> Status {
+    // SAFETY: H1, H2, H3.
+    match unsafe { (producer.as_ref(), message(from, size)) } {
+        (Some(producer), Some(message)) => producer.0.try_push(message),
+        _ => Status::Invalid,
+    }
+}
+
+/// Copies the message of `size` bytes at `from` into the queue, waiting while it is full. OK, or CLOSED when every consumer is gone, or
+/// INVALID if it never fits.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn thalweg_bytes_push(
+    producer: *const BytesProducer,
+    from: *const c_void,
+    size: usize,
+) -> Status {
+    // SAFETY: H1, H2, H3.
+    match unsafe { (producer.as_ref(), message(from, size)) } {
+        (Some(producer), Some(message)) => producer.0.push(message, None),
+        _ => Status::Invalid,
+    }
+}
+
+/// As `thalweg_bytes_push`, but answers TIMEOUT after `nanoseconds`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn thalweg_bytes_push_timeout(
+    producer: *const BytesProducer,
+    from: *const c_void,
+    size: usize,
+    nanoseconds: u64,
+) -> Status {
+    // SAFETY: H1, H2, H3.
+    match unsafe { (producer.as_ref(), message(from, size)) } {
+        (Some(producer), Some(message)) => producer.0.push(message, Some(Duration::from_nanos(nanoseconds))),
+        _ => Status::Invalid,
+    }
+}
+
+/// Reserves a message of `size` bytes now, or answers as `thalweg_bytes_try_push`. OK: `bytes` gets where it is to be written, `grant`
+/// what `thalweg_bytes_commit` or `thalweg_bytes_abandon` asks for.
+///
+/// Its place in the order of the queue is taken, and consumers wait for it: write it soon. The bytes are at first what was there before.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn thalweg_bytes_try_reserve(
+    producer: *const BytesProducer,
+    size: usize,
+    bytes: *mut *mut c_void,
+    grant: *mut BytesGrant,
+) -> Status {
+    // SAFETY: H1, H2, H3.
+    unsafe { reserved(producer, bytes, grant, |writer| writer.reserve(size, false)) }
+}
+
+/// As `thalweg_bytes_try_reserve`, waiting while the queue is full.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn thalweg_bytes_reserve(
+    producer: *const BytesProducer,
+    size: usize,
+    bytes: *mut *mut c_void,
+    grant: *mut BytesGrant,
+) -> Status {
+    // SAFETY: H1, H2, H3.
+    unsafe { reserved(producer, bytes, grant, |writer| writer.reserve(size, true)) }
+}
+
+/// # Safety
+///
+/// H1, H2; `bytes` and `place` are null or valid for a write.
+unsafe fn reserved(
+    producer: *const BytesProducer,
+    bytes: *mut *mut c_void,
+    place: *mut BytesGrant,
+    reserve: impl FnOnce(&dyn Writer) -> Result<(BytesGrant, *mut u8), Status>,
+) -> Status {
+    // SAFETY: H1, H2.
+    let Some(producer) = (unsafe { producer.as_ref() }) else { return Status::Invalid };
+    if bytes.is_null() || place.is_null() {
+        return Status::Invalid;
+    }
+    match reserve(&*producer.0) {
+        Ok((grant, memory)) => {
+            // SAFETY: not null, and so valid by the caller's promise.
+            unsafe {
+                bytes.write(memory.cast());
+                place.write(grant);
+            }
+            Status::Ok
+        }
+        Err(refused) => refused,
+    }
+}
+
+/// Pushes the first `size` bytes of what was reserved as the message. INVALID if there are not so many: then the grant is still open.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn thalweg_bytes_commit(
+    producer: *const BytesProducer,
+    grant: BytesGrant,
+    size: usize,
+) -> Status {
+    // SAFETY: H1, H2, H6.
+    unsafe { producer.as_ref().map_or(Status::Invalid, |producer| producer.0.end(grant, Some(size))) }
+}
+
+/// Gives back what was reserved: there is no message.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn thalweg_bytes_abandon(producer: *const BytesProducer, grant: BytesGrant) -> Status {
+    // SAFETY: H1, H2, H6.
+    unsafe { producer.as_ref().map_or(Status::Invalid, |producer| producer.0.end(grant, None)) }
+}
+
+/// How many bytes the largest message may have. 0 for NULL.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn thalweg_bytes_producer_max_message(producer: *const BytesProducer) -> usize {
+    // SAFETY: H1, H2.
+    unsafe { producer.as_ref() }.map_or(0, |producer| producer.0.max_message())
+}
+
+/// Whether every consumer is gone. Then it stays so. True for NULL.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn thalweg_bytes_producer_is_closed(producer: *const BytesProducer) -> bool {
+    // SAFETY: H1, H2.
+    unsafe { producer.as_ref() }.is_none_or(|producer| producer.0.is_closed())
+}
+
+/// Frees a writing end, none of whose grants is open. The last one closes the queue: consumers read what is left and then get CLOSED.
+/// Nothing for NULL.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn thalweg_bytes_producer_free(producer: *mut BytesProducer) {
+    // SAFETY: H1: made by `build` or a clone, and freed once.
+    unsafe { free(producer) }
+}
+
+/// Another reading end of the same queue, for the caller to free. NULL for NULL.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn thalweg_bytes_consumer_clone(consumer: *const BytesConsumer) -> *mut BytesConsumer {
+    // SAFETY: H1, H2.
+    unsafe { consumer.as_ref() }.map_or(std::ptr::null_mut(), |consumer| hand_out(BytesConsumer(consumer.0.another())))
+}
+
+/// Takes the oldest message from the queue now, to be read in place, or answers EMPTY, BUSY or CLOSED. OK: `bytes` gets where it is,
+/// `size` how many bytes it has, `grant` what `thalweg_bytes_release` asks for. Never waits.
+///
+/// Its memory is used again only after the release.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn thalweg_bytes_try_read(
+    consumer: *const BytesConsumer,
+    bytes: *mut *const c_void,
+    size: *mut usize,
+    grant: *mut BytesGrant,
+) -> Status {
+    // SAFETY: H1, H2, H3.
+    unsafe { read(consumer, bytes, size, grant, false) }
+}
+
+/// As `thalweg_bytes_try_read`, waiting while the queue is empty. OK, or CLOSED when every producer is gone and nothing is left.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn thalweg_bytes_read(
+    consumer: *const BytesConsumer,
+    bytes: *mut *const c_void,
+    size: *mut usize,
+    grant: *mut BytesGrant,
+) -> Status {
+    // SAFETY: H1, H2, H3.
+    unsafe { read(consumer, bytes, size, grant, true) }
+}
+
+/// # Safety
+///
+/// H1, H2; `bytes`, `size` and `place` are null or valid for a write.
+unsafe fn read(
+    consumer: *const BytesConsumer,
+    bytes: *mut *const c_void,
+    size: *mut usize,
+    place: *mut BytesGrant,
+    wait: bool,
+) -> Status {
+    // SAFETY: H1, H2.
+    let Some(consumer) = (unsafe { consumer.as_ref() }) else { return Status::Invalid };
+    if bytes.is_null() || size.is_null() || place.is_null() {
+        return Status::Invalid;
+    }
+    match consumer.0.read(wait) {
+        Ok((grant, memory)) => {
+            // SAFETY: not null, and so valid by the caller's promise.
+            unsafe {
+                bytes.write(memory.cast());
+                size.write(grant.size);
+                place.write(grant);
+            }
+            Status::Ok
+        }
+        Err(refused) => refused,
+    }
+}
+
+/// Gives the memory of a message back that was read.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn thalweg_bytes_release(consumer: *const BytesConsumer, grant: BytesGrant) -> Status {
+    // SAFETY: H1, H2, H6.
+    unsafe {
+        consumer.as_ref().map_or(Status::Invalid, |consumer| {
+            consumer.0.end(grant);
+            Status::Ok
+        })
+    }
+}
+
+/// How many bytes the largest message may have. 0 for NULL.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn thalweg_bytes_consumer_max_message(consumer: *const BytesConsumer) -> usize {
+    // SAFETY: H1, H2.
+    unsafe { consumer.as_ref() }.map_or(0, |consumer| consumer.0.max_message())
+}
+
+/// Whether every producer is gone. Then it stays so; messages may still be left. True for NULL.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn thalweg_bytes_consumer_is_closed(consumer: *const BytesConsumer) -> bool {
+    // SAFETY: H1, H2.
+    unsafe { consumer.as_ref() }.is_none_or(|consumer| consumer.0.is_closed())
+}
+
+/// Frees a reading end, none of whose grants is open. With the last one the queue closes: pushes get CLOSED from then on. Nothing for
+/// NULL.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn thalweg_bytes_consumer_free(consumer: *mut BytesConsumer) {
+    // SAFETY: H1: made by `build` or a clone, and freed once.
+    unsafe { free(consumer) }
+}
