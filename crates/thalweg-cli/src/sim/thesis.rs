@@ -10,6 +10,9 @@ use super::queues::{
     CAPACITY, Item, Make, RIGHT, Receiving, Sending, make_bbq, make_locked, point, scaled_point, single, steps,
 };
 
+/// Messages of a point with one thread on a side; with more, each has fewer.
+const MESSAGES: u64 = if cfg!(test) { 800 } else { 8_000 };
+
 /// The ends of a queue that is a tube.
 fn over<Q: Tube<Item = Item> + 'static>(tube: Q, producers: usize, consumers: usize) -> (Vec<Sending>, Vec<Receiving>) {
     let (tx, rx) = tube::queue(tube);
@@ -54,7 +57,7 @@ fn many(contenders: &[(&'static str, Make)], workloads: &[&'static str], threads
                     _ => (format!("{n}P{n}C"), (0..n).map(|i| 2 * i).collect(), (0..n).map(|i| 2 * i + 1).collect()),
                 };
                 // Where a contender collapses, a message costs hundreds of accesses.
-                let messages = (8_000 / (n as u64).min(8)).max(100 * n as u64);
+                let messages = (MESSAGES / (n as u64).min(8)).max(100 * n as u64);
                 points.push(scaled_point(workload, name, label, threads, make, (producers, consumers), messages));
             }
         }
