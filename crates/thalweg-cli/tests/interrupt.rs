@@ -1,6 +1,6 @@
 //! Interrupts, as Ctrl-C sends them: the first one stops a run in good order, the second one ends it at once.
 //!
-//! Nothing here is timed. The child reads from a pipe that holds less than what is written into it, so it has started
+//! No result depends on time. The child reads from a pipe that holds less than what is written into it, so it has started
 //! when the writing is done; and it waits at the pipe until more comes or an interrupt ends it.
 #![cfg(target_os = "linux")]
 
@@ -36,6 +36,22 @@ fn told(stderr: &mut BufReader<ChildStderr>) -> String {
     let mut line = String::new();
     stderr.read_line(&mut line).unwrap();
     line
+}
+
+/// Waits until every thread of the child sleeps, so that the one that reads is at an empty pipe and not between two reads.
+fn wait_until_it_waits(child: &Child) {
+    let threads = format!("/proc/{}/task", child.id());
+    let sleeps = |stat: &str| stat.rsplit(") ").next().is_some_and(|rest| rest.starts_with('S'));
+    let at_rest = || {
+        let mut tasks = fs::read_dir(&threads).unwrap();
+        // One that has just ended cannot be read: look again.
+        tasks.all(|task| fs::read_to_string(task.unwrap().path().join("stat")).is_ok_and(|stat| sleeps(&stat)))
+    };
+    let mut looks = 0;
+    while looks < 3 {
+        thread::sleep(Duration::from_millis(10));
+        looks = if at_rest() { looks + 1 } else { 0 };
+    }
 }
 
 fn capture(dir: &Path) -> Vec<u8> {
@@ -97,9 +113,10 @@ fn the_second_interrupt_does_not_wait() {
     let mut child = thalweg(dir.path(), "run frames --input /dev/stdin --output out.pcap");
     let (mut stdin, mut stderr) = (child.stdin.take().unwrap(), BufReader::new(child.stderr.take().unwrap()));
     stdin.write_all(&capture[..capture.len() / 2]).unwrap();
+    // `stdin` stays open: the run waits for more, and an interrupt cannot end it before more comes.
+    wait_until_it_waits(&child);
     interrupt(&child);
     assert!(told(&mut stderr).contains("interrupted"));
-    // `stdin` is open: the run waits for more.
     interrupt(&child);
     // Half a minute to die in: a child that waits for its input would wait for ever.
     let ended = (0..3_000).any(|_| {
