@@ -6,6 +6,7 @@
 
 use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
+use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Child, ChildStderr, Command, Stdio};
 
@@ -16,14 +17,18 @@ use thalweg_sync::time::Duration;
 const FRAMES: usize = 20_000;
 
 fn thalweg(dir: &Path, line: &str) -> Child {
-    Command::new(env!("CARGO_BIN_EXE_thalweg"))
-        .args(line.split(' '))
-        .current_dir(dir)
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap()
+    let mut command = Command::new(env!("CARGO_BIN_EXE_thalweg"));
+    command.args(line.split(' ')).current_dir(dir);
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    // Where these tests run in the background of a script, interrupts are ignored, and children inherit that.
+    let as_at_a_terminal = || {
+        // SAFETY: `signal` with `SIG_DFL` runs no code of ours when an interrupt comes.
+        unsafe { libc::signal(libc::SIGINT, libc::SIG_DFL) };
+        Ok(())
+    };
+    // SAFETY: between fork and exec, `signal` is one of the functions that may be called.
+    unsafe { command.pre_exec(as_at_a_terminal) };
+    command.spawn().unwrap()
 }
 
 fn interrupt(child: &Child) {
