@@ -1,6 +1,6 @@
 //! The same clients on the device, on the ideal one, and on the routing thread.
 #![cfg(not(loom))]
-#![allow(missing_docs)]
+#![allow(missing_docs, reason = "nobody but the test uses what is here")]
 
 use thalweg_link::{Limits, LinkError, Supervisor};
 use thalweg_queue::{BuildError, Pop, PopError, Push, TryPopError, TryPushError};

@@ -2,7 +2,7 @@
 //!
 //! Two items through a router with one slot: the smallest run in which a line is used again, and may be refused.
 #![cfg(loom)]
-#![allow(missing_docs)]
+#![allow(missing_docs, reason = "nobody but the test uses what is here")]
 
 use thalweg_link::{Limits, Supervisor};
 use thalweg_sync::{model_bounded, thread};

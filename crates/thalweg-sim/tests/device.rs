@@ -1,6 +1,6 @@
 //! The message device as the threads of a machine see it.
 #![cfg(not(loom))]
-#![allow(missing_docs)]
+#![allow(missing_docs, reason = "nobody but the test uses what is here")]
 
 use std::pin::pin;
 use thalweg_sim::{Credits, Device, Heap, Machine, Report, Routing, Simulation};
