@@ -232,6 +232,11 @@ pub enum BuildError {
         /// What was asked for.
         value: usize,
     },
+    /// The allocator has not so much memory.
+    OutOfMemory {
+        /// How many bytes it was asked for at once.
+        bytes: usize,
+    },
 }
 
 impl BuildError {
@@ -270,6 +275,7 @@ impl fmt::Display for BuildError {
                     None => Ok(()),
                 }
             }
+            Self::OutOfMemory { bytes } => write!(f, "there is no memory for {bytes} bytes: ask for a smaller queue"),
         }
     }
 }

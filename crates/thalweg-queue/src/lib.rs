@@ -137,6 +137,7 @@ pub mod lamport;
 mod lines;
 #[cfg(feature = "std")]
 pub mod locked;
+mod memory;
 pub mod mesh;
 mod prefetch;
 mod slip;

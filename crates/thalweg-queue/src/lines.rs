@@ -1,6 +1,7 @@
 //! Entries that begin with a cache line.
 
-use alloc::alloc::{Layout, alloc, dealloc, handle_alloc_error};
+use crate::BuildError;
+use alloc::alloc::{Layout, alloc, dealloc};
 use alloc::boxed::Box;
 use core::fmt;
 use core::mem::MaybeUninit;
@@ -21,27 +22,24 @@ unsafe impl<T> Sync for Lines<T> where Box<[Slot<MaybeUninit<T>>]>: Sync {}
 
 impl<T> Lines<T> {
     /// `count` entries without items. Their memory is not touched, unless a model wants to see them.
-    ///
-    /// # Panics
-    ///
-    /// If they are more bytes than the address space has.
-    pub(crate) fn new(count: usize) -> Self {
-        let layout = Self::layout(count);
+    pub(crate) fn new(count: usize) -> Result<Self, BuildError> {
+        let bytes = count.saturating_mul(size_of::<Slot<MaybeUninit<T>>>());
+        let layout = Self::layout(count).ok_or(BuildError::OutOfMemory { bytes })?;
         let first = match layout.size() {
             0 => NonNull::dangling(),
             // SAFETY: the layout has a size.
-            _ => NonNull::new(unsafe { alloc(layout) }).unwrap_or_else(|| handle_alloc_error(layout)).cast(),
+            _ => NonNull::new(unsafe { alloc(layout) }).ok_or(BuildError::OutOfMemory { bytes })?.cast(),
         };
         for entry in 0..count {
             // SAFETY: the memory is ours and has room for so many entries, or they have no size.
             unsafe { first.add(entry).write(Slot::new(MaybeUninit::uninit())) };
         }
-        Self { entries: NonNull::slice_from_raw_parts(first, count) }
+        Ok(Self { entries: NonNull::slice_from_raw_parts(first, count) })
     }
 
-    fn layout(count: usize) -> Layout {
-        let entries = Layout::array::<Slot<MaybeUninit<T>>>(count).and_then(|entries| entries.align_to(64));
-        entries.expect("the size was checked")
+    /// `None` if they are more bytes than the address space has.
+    fn layout(count: usize) -> Option<Layout> {
+        Layout::array::<Slot<MaybeUninit<T>>>(count).and_then(|entries| entries.align_to(64)).ok()
     }
 }
 
@@ -58,7 +56,7 @@ impl<T> Deref for Lines<T> {
 impl<T> Drop for Lines<T> {
     /// Gives the memory back. What is in the entries is not dropped.
     fn drop(&mut self) {
-        let layout = Self::layout(self.len());
+        let layout = Self::layout(self.len()).expect("it was allocated with this layout");
         // SAFETY: the entries are ours, and from an allocation with this layout if it has a size.
         unsafe {
             self.entries.as_ptr().drop_in_place();
@@ -82,16 +80,16 @@ mod tests {
     #[test]
     fn the_first_entry_begins_a_line() {
         // Many, of which some would not by chance.
-        let all: alloc::vec::Vec<_> = (1..64).map(Lines::<u64>::new).collect();
+        let all: alloc::vec::Vec<_> = (1..64).map(|count| Lines::<u64>::new(count).unwrap()).collect();
         assert!(all.iter().all(|lines| lines.as_ptr().addr().is_multiple_of(64)));
-        assert_eq!(Lines::<[u8; 3]>::new(100).as_ptr().addr() % 64, 0);
-        assert_eq!(Lines::<()>::new(5).len(), 5);
+        assert_eq!(Lines::<[u8; 3]>::new(100).unwrap().as_ptr().addr() % 64, 0);
+        assert_eq!(Lines::<()>::new(5).unwrap().len(), 5);
     }
 
     #[test]
     fn greater_alignments_are_kept() {
         #[repr(align(256))]
         struct Wide(#[allow(dead_code, reason = "it is there for its size")] u8);
-        assert_eq!(Lines::<Wide>::new(2).as_ptr().addr() % 256, 0);
+        assert_eq!(Lines::<Wide>::new(2).unwrap().as_ptr().addr() % 256, 0);
     }
 }

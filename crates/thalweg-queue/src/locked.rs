@@ -33,7 +33,7 @@
 //! - **K2** The ring never holds more than `capacity` items, for which it has room from the start.
 
 use crate::wait::{Side, Wait};
-use crate::{BuildError, TryPopError, TryPushError, Yield};
+use crate::{BuildError, TryPopError, TryPushError, Yield, memory};
 use alloc::collections::VecDeque;
 use core::fmt;
 use thalweg_sync::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -51,7 +51,7 @@ pub type Ends<T, W = Yield> = (Producer<T, W>, Consumer<T, W>);
 /// As [`locked`], with ends that [wait](crate::wait) by `wait`.
 pub fn with_wait<T: Send, W: Wait>(capacity: usize, wait: W) -> Result<Ends<T, W>, BuildError> {
     BuildError::check("capacity", capacity, 1, isize::MAX as usize / size_of::<T>().max(1))?;
-    let ring = Ring { items: VecDeque::with_capacity(capacity), popped: 0, producers: 1, consumers: 1 };
+    let ring = Ring { items: memory::room(capacity)?.into(), popped: 0, producers: 1, consumers: 1 };
     let shared = Arc::new(Shared { ring: Mutex::new(ring), capacity, wait });
     Ok((Producer { shared: shared.clone() }, Consumer { shared }))
 }

@@ -3,7 +3,7 @@
 use super::cursor::{Cursor, Head, Layout};
 use super::marks::{self, Mark, Marks};
 use crate::edges::edge;
-use crate::prefetch;
+use crate::{BuildError, memory, prefetch};
 use alloc::boxed::Box;
 use core::mem::MaybeUninit;
 use core::ops::Range;
@@ -122,21 +122,21 @@ impl<T> Block<T> {
     const MOST_SLIP: u32 = if cfg!(loom) { 0 } else { 31 };
 
     /// A block whose cursors are all at `cursor`. The next round to be filled, or the one that is open, is that of `head`.
-    pub(super) fn new(layout: &Layout, head: Head, cursor: Cursor) -> Self {
+    pub(super) fn new(layout: &Layout, head: Head, cursor: Cursor) -> Result<Self, BuildError> {
         let end = layout.end(head.last_round(layout));
         let at = |cursor: Cursor| AtomicU64::new(cursor.0);
         let marks = || Marks::new(layout.entries, Mark::of(layout.is_odd(end)));
-        Self {
+        Ok(Self {
             producers: CachePadded(ProducerCursors { allocated: at(cursor), drained: at(end) }),
             consumers: CachePadded(ConsumerCursors {
                 reserved: at(cursor),
                 known: at(cursor),
                 slip: AtomicU32::new(0),
             }),
-            written: marks(),
-            read: marks(),
-            entries: (0..layout.entries).map(|_| Slot::new(MaybeUninit::uninit())).collect(),
-        }
+            written: marks()?,
+            read: marks()?,
+            entries: memory::boxed((0..layout.entries).map(|_| Slot::new(MaybeUninit::uninit())))?,
+        })
     }
 
     #[inline(always)]
@@ -502,7 +502,7 @@ mod tests {
         const ENTRIES: usize = 64;
         let layout = Layout::new(2, ENTRIES, size_of::<usize>()).unwrap();
         let head = Head(0);
-        let block = Block::new(&layout, head, layout.start(head));
+        let block = Block::new(&layout, head, layout.start(head)).unwrap();
         let allocate = || match block.allocate(&layout, 1) {
             Allocate::Entries(claim) => claim,
             _ => panic!("no entry"),

@@ -1,5 +1,6 @@
 //! Marks: one byte for each entry of a block, by which the users of the entries say that they are done with them.
 
+use crate::{BuildError, memory};
 use alloc::boxed::Box;
 use core::ops::Range;
 use thalweg_sync::atomic::{AtomicU8, Ordering};
@@ -33,9 +34,9 @@ pub(super) struct Marks(Box<[Line]>);
 
 impl Marks {
     /// Marks for `entries` entries, each `mark`.
-    pub(super) fn new(entries: usize, mark: Mark) -> Self {
+    pub(super) fn new(entries: usize, mark: Mark) -> Result<Self, BuildError> {
         let line = |_| Line(core::array::from_fn(|_| AtomicU8::new(mark.0)));
-        Self((0..entries.div_ceil(PER_LINE)).map(line).collect())
+        memory::boxed((0..entries.div_ceil(PER_LINE)).map(line)).map(Self)
     }
 
     #[inline(always)]
@@ -91,7 +92,7 @@ mod tests {
     fn marks_of_every_place_count() {
         let (last, this) = (Mark::of(false), Mark::of(true));
         for entries in [1, 2, 63, 64, 65, 200] {
-            let marks = Marks::new(entries, last);
+            let marks = Marks::new(entries, last).unwrap();
             assert!(marks.all_are(last, entries, Relaxed));
             for entry in 0..entries {
                 assert_eq!(marks.first_other(this, 0, entries, Relaxed), entry);

@@ -5,7 +5,7 @@ use super::cursor::{Cursor, Head, Layout};
 use super::{Consumer, Producer};
 use crate::edges::{edge, in_order};
 use crate::wait::{Side, Wait, Yield};
-use crate::{BuildError, TryPopError, TryPushError};
+use crate::{BuildError, TryPopError, TryPushError, memory};
 use alloc::boxed::Box;
 use core::ops::Range;
 use thalweg_sync::CachePadded;
@@ -97,7 +97,7 @@ pub fn shared_from<T: Send, W: Wait>(
     entries: usize,
     wait: W,
 ) -> Result<Ends<T, W>, BuildError> {
-    let shared = Arc::new(Shared::new(Head(head), Layout::new(blocks, entries, size_of::<T>())?, wait));
+    let shared = Arc::new(Shared::new(Head(head), Layout::new(blocks, entries, size_of::<T>())?, wait)?);
     Ok((Producer::new(shared.clone()), Consumer::new(shared)))
 }
 
@@ -144,8 +144,8 @@ fn stand_back(times: &mut u32) {
 }
 
 impl<T, W: Wait> Shared<T, W> {
-    fn new(head: Head, layout: Layout, wait: W) -> Self {
-        let mut blocks: Box<[Block<T>]> = {
+    fn new(head: Head, layout: Layout, wait: W) -> Result<Self, BuildError> {
+        let mut blocks = {
             let mut at = head;
             // In ring order from the first block, which is open; the others have just ended their last round.
             let in_ring_order = (0..layout.blocks).map(|step| {
@@ -154,17 +154,17 @@ impl<T, W: Wait> Shared<T, W> {
                 at = at.next();
                 block
             });
-            in_ring_order.collect()
+            memory::try_boxed(in_ring_order)?
         };
         blocks.rotate_right(layout.index(head));
-        Self {
+        Ok(Self {
             layout,
             blocks,
             phead: CachePadded(AtomicU64::new(head.0)),
             chead: CachePadded(AtomicU64::new(head.0)),
             handles: CachePadded(Handles { producers: AtomicUsize::new(1), consumers: AtomicUsize::new(1) }),
             wait,
-        }
+        })
     }
 
     #[inline(always)]

@@ -1,7 +1,7 @@
 //! Blocks: the words that say who may touch which entry. All unsafe code of the queue is here, but for two calls.
 
-use crate::BuildError;
 use crate::edges::edge;
+use crate::{BuildError, memory};
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 use core::fmt;
@@ -92,8 +92,8 @@ impl<T> Blocks<T> {
         let block = || Block { granted: AtomicU64::new(Grant::NONE.0), read: AtomicUsize::new(0) };
         let gate = Gate { oldest: AtomicUsize::new(0), closed: AtomicBool::new(false) };
         Ok(Self {
-            blocks: (0..blocks).map(|_| CachePadded(block())).collect(),
-            entries: (0..blocks * per_block).map(|_| Slot::new(MaybeUninit::uninit())).collect(),
+            blocks: memory::boxed((0..blocks).map(|_| CachePadded(block())))?,
+            entries: memory::boxed((0..blocks * per_block).map(|_| Slot::new(MaybeUninit::uninit())))?,
             per_block,
             gate: CachePadded(gate),
         })

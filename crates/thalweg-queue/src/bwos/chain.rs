@@ -1,7 +1,7 @@
 //! The owner's book: which blocks are in use and in which order, and what was granted of them. Thieves never see it.
 
 use super::block::{Blocks, Hold};
-use crate::BuildError;
+use crate::{BuildError, memory};
 use alloc::boxed::Box;
 use core::fmt;
 use thalweg_sync::sync::Arc;
@@ -38,7 +38,7 @@ pub(super) enum NoRoom {
 impl<T> Chain<T> {
     pub(super) fn new(blocks: usize, entries: usize) -> Result<Self, BuildError> {
         let blocks = Arc::new(Blocks::new(blocks, entries)?);
-        let links = (0..blocks.count()).map(|block| Link { block, granted: None, taken: 0 }).collect();
+        let links = memory::boxed((0..blocks.count()).map(|block| Link { block, granted: None, taken: 0 }))?;
         Ok(Self { blocks, links, first: 0, used: 0 })
     }
 

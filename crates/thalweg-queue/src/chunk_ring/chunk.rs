@@ -180,6 +180,36 @@ impl<T> Chunk<T> {
     }
 }
 
+/// The chunks of a ring that nobody uses any more. Frees them when it is dropped.
+pub(super) struct Free<T>(Chunk<T>);
+
+impl<T> Free<T> {
+    /// The chunks of the loop that `chunk` is in.
+    ///
+    /// # Safety
+    ///
+    /// They are alive, and nobody uses them after this is dropped.
+    pub(super) unsafe fn new(chunk: Chunk<T>) -> Self {
+        Self(chunk)
+    }
+}
+
+impl<T> Drop for Free<T> {
+    fn drop(&mut self) {
+        let mut chunk = self.0;
+        loop {
+            // SAFETY: by the promise to `new` all are alive; each is freed once, after its link was read.
+            let next = unsafe { chunk.next() };
+            // SAFETY: as above.
+            unsafe { chunk.free() };
+            if next.as_word() == self.0.as_word() {
+                return;
+            }
+            chunk = next;
+        }
+    }
+}
+
 /// How many entries lie on a line; at least one.
 pub(super) const fn per_line<T>() -> usize {
     match size_of::<T>() {

@@ -124,7 +124,7 @@ pub fn with_wait<T: Send, W: Wait>(chunk: usize, first: usize, most: Most, wait:
 pub type Ends<T, W> = (Producer<T, W>, Consumer<T, W>);
 
 fn build<T: Send, W: Wait>(limits: Limits, wait: W) -> Result<Ends<T, W>, BuildError> {
-    let (size, chunk) = Size::new(limits);
+    let (size, chunk) = Size::new(limits)?;
     let shared = Arc::new(Shared::new(chunk, limits.capacity(), wait));
     let producer = Producer::new(shared.clone(), chunk, size);
     Ok((producer, Consumer::new(shared, chunk)))

@@ -1,6 +1,6 @@
 //! What the two ends share: how much is pushed, and which chunks are left.
 
-use super::chunk::{Chunk, Header};
+use super::chunk::{Chunk, Free, Header};
 use crate::edges::edge;
 use crate::ends::Ends;
 use core::ptr::null_mut;
@@ -109,28 +109,12 @@ impl<T, W> Shared<T, W> {
 impl<T, W> Drop for Shared<T, W> {
     /// Drops what was pushed while the consumer left, and frees the chunks.
     fn drop(&mut self) {
-        /// Frees every chunk of the ring, also when an item's destructor panics.
-        struct Free<T>(Chunk<T>);
-        impl<T> Drop for Free<T> {
-            fn drop(&mut self) {
-                let mut chunk = self.0;
-                loop {
-                    // SAFETY: both ends are gone, so the ring is ours, whole and linked in a loop (R1); each chunk is
-                    // freed once, after its link was read.
-                    let next = unsafe { chunk.next() };
-                    // SAFETY: as above.
-                    unsafe { chunk.free() };
-                    if next.as_word() == self.0.as_word() {
-                        return;
-                    }
-                    chunk = next;
-                }
-            }
-        }
         // Relaxed: both ends are gone, and the `Arc` puts us after all they did.
         let word = self.consumer.front.swap(null_mut(), Relaxed);
         let Some(mut chunk) = Chunk::from_word(word) else { return };
-        let _free = Free(chunk);
+        // SAFETY: both ends are gone, so the ring is ours, whole and linked in a loop (R1). Freed also when an item's destructor
+        // panics.
+        let _free = unsafe { Free::new(chunk) };
         let mut index = self.consumer.index.load(Relaxed);
         for _ in self.popped()..self.pushed() {
             // SAFETY: the ring is ours, and what lies between the last pop and the last push is written and not read

@@ -1,8 +1,7 @@
 //! How large the ring is, may become and should be.
 
-use super::chunk::Chunk;
+use super::chunk::{Chunk, Free};
 use crate::BuildError;
-use alloc::alloc::{Layout, handle_alloc_error};
 
 /// The most that a ring may grow to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -95,11 +94,15 @@ pub(super) struct Size<T> {
 
 impl<T> Size<T> {
     /// A new ring, and one of its chunks.
-    pub(super) fn new(limits: Limits) -> (Self, Chunk<T>) {
+    pub(super) fn new(limits: Limits) -> Result<(Self, Chunk<T>), BuildError> {
         let mut growth = Growth { chunks: 0, entries: 0, bytes: 0, grown: 0, shrunk: 0 };
         let mut ring: Option<Chunk<T>> = None;
         for entries in limits.first_chunks() {
-            let chunk = Chunk::allocate(entries).unwrap_or_else(|| handle_alloc_error(Layout::new::<T>()));
+            let Some(chunk) = Chunk::allocate(entries) else {
+                // SAFETY: those that are there are alive and linked in a loop, and nobody else has them.
+                drop(ring.map(|chunk| unsafe { Free::new(chunk) }));
+                return Err(BuildError::OutOfMemory { bytes: Chunk::<T>::bytes(entries).unwrap_or(usize::MAX) });
+            };
             if let Some(last) = ring {
                 // SAFETY: both chunks are alive, and nobody else has them yet.
                 unsafe {
@@ -113,7 +116,7 @@ impl<T> Size<T> {
             growth.bytes += Chunk::<T>::bytes(entries).unwrap_or(0);
         }
         let ring = ring.expect("there are two chunks at least");
-        (Self { limits, growth, spare: None, usage: Usage::default(), surplus: 0, no_memory: false }, ring)
+        Ok((Self { limits, growth, spare: None, usage: Usage::default(), surplus: 0, no_memory: false }, ring))
     }
 
     pub(super) fn growth(&self) -> Growth {

@@ -3,6 +3,7 @@
 
 use super::word::{Count, Limit, Number, State};
 use crate::edges::{edge, fenced};
+use crate::{BuildError, memory};
 use alloc::boxed::Box;
 use core::mem::MaybeUninit;
 use thalweg_sync::CachePadded;
@@ -58,13 +59,13 @@ pub(super) struct Sight {
 }
 
 impl<T> Capsule<T> {
-    pub(super) fn new(entries: usize) -> Self {
+    pub(super) fn new(entries: usize) -> Result<Self, BuildError> {
         let none = || AtomicU64::new(Count::new(Number::new(0), 0).0);
-        Self {
+        Ok(Self {
             producer: CachePadded(ProducerWords { filled: none(), limit: none() }),
             consumer: CachePadded(ConsumerWords { taken: none(), half: AtomicBool::new(false) }),
-            entries: (0..entries).map(|_| Slot::new(MaybeUninit::uninit())).collect(),
-        }
+            entries: memory::boxed((0..entries).map(|_| Slot::new(MaybeUninit::uninit())))?,
+        })
     }
 
     /// Writes `number` into a capsule that nobody else can find: open, with one entry filled.

@@ -220,6 +220,6 @@ fn build<T: Send, Q: Tube<Item = u32>, W: Wait>(
     BuildError::check("k", k, 1, capsules * entries)?;
     BuildError::check("the tube's capacity", tube.capacity(), capsules, usize::MAX)?;
     thalweg_sync::fence::prepare();
-    let shared = Arc::new(Shared::new(number, tube, capsules, entries, k, wait));
+    let shared = Arc::new(Shared::new(number, tube, capsules, entries, k, wait)?);
     Ok((Producer::new(shared.clone()), Consumer::new(shared)))
 }

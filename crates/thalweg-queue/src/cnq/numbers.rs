@@ -2,6 +2,7 @@
 
 use super::word::{Number, Seat};
 use crate::edges::edge;
+use crate::{BuildError, memory};
 use alloc::boxed::Box;
 use thalweg_sync::CachePadded;
 use thalweg_sync::atomic::AtomicU64;
@@ -21,7 +22,7 @@ pub(super) struct Numbers {
 
 impl Numbers {
     /// An order for at most `capsules` unfinished capsules, beginning at number `first`.
-    pub(super) fn new(first: u64, window: u64, capsules: usize) -> Self {
+    pub(super) fn new(first: u64, window: u64, capsules: usize) -> Result<Self, BuildError> {
         // In front of the oldest unfinished number nothing is looked up; from it on, at most `window` are finished and
         // the others have a capsule each. So the seat of a new number is always over (C5).
         let seats = (window as usize + capsules + 1).next_power_of_two();
@@ -30,12 +31,12 @@ impl Numbers {
             let back = Number::new(first).before(1).before(at as u64).seat(seats) as u64 + 1;
             Seat::new(Number::new(first).before(back), 0).finished()
         };
-        Self {
-            seats: (0..seats).map(|at| AtomicU64::new(over(at).0)).collect(),
+        Ok(Self {
+            seats: memory::boxed((0..seats).map(|at| AtomicU64::new(over(at).0)))?,
             next: CachePadded(AtomicU64::new(first)),
             finished: CachePadded(AtomicU64::new(first)),
             window,
-        }
+        })
     }
 
     #[inline(always)]

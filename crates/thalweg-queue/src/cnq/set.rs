@@ -1,6 +1,7 @@
 //! A set of capsules that threads put into and take from: the free ones, and those that wait for a consumer.
 
 use crate::edges::edge;
+use crate::{BuildError, memory};
 use alloc::boxed::Box;
 use thalweg_sync::atomic::AtomicU64;
 use thalweg_sync::atomic::Ordering::{Acquire, Relaxed, Release};
@@ -11,13 +12,13 @@ pub(super) struct Set(Box<[AtomicU64]>);
 
 impl Set {
     /// A set for the capsules below `capsules`, with all of them or without any.
-    pub(super) fn new(capsules: usize, full: bool) -> Self {
+    pub(super) fn new(capsules: usize, full: bool) -> Result<Self, BuildError> {
         let word = |first: usize| match capsules - first {
             _ if !full => 0,
             64.. => u64::MAX,
             some => (1 << some) - 1,
         };
-        Self((0..capsules).step_by(64).map(|first| AtomicU64::new(word(first))).collect())
+        memory::boxed((0..capsules).step_by(64).map(|first| AtomicU64::new(word(first)))).map(Self)
     }
 
     /// Puts `capsule` in. It must not be in the set.
@@ -69,13 +70,13 @@ mod tests {
     #[test]
     fn has_each_once() {
         for capsules in [1, 2, 63, 64, 65, 128, 200] {
-            let set = Set::new(capsules, true);
+            let set = Set::new(capsules, true).unwrap();
             assert!((0..capsules).all(|expected| set.take_any() == Some(expected)));
             assert!(set.is_empty() && set.take_any().is_none());
             set.put(capsules - 1);
             assert_eq!(set.iter().collect::<alloc::vec::Vec<_>>(), [capsules - 1]);
             assert!(set.take(capsules - 1) && !set.take(capsules - 1));
-            assert!(Set::new(capsules, false).is_empty());
+            assert!(Set::new(capsules, false).unwrap().is_empty());
         }
     }
 }

@@ -7,6 +7,7 @@ use super::word::Number;
 use crate::edges::{edge, in_order};
 use crate::tube::{AllocateError, ReserveError, Tube};
 use crate::wait::{Side, Wait};
+use crate::{BuildError, memory};
 use alloc::boxed::Box;
 use thalweg_sync::CachePadded;
 use thalweg_sync::atomic::AtomicUsize;
@@ -57,19 +58,26 @@ pub(super) struct Held {
 }
 
 impl<T: Send, Q: Tube<Item = u32>, W: Wait> Shared<T, Q, W> {
-    pub(super) fn new(number: u64, tube: Q, capsules: usize, entries: usize, k: usize, wait: W) -> Self {
+    pub(super) fn new(
+        number: u64,
+        tube: Q,
+        capsules: usize,
+        entries: usize,
+        k: usize,
+        wait: W,
+    ) -> Result<Self, BuildError> {
         let window = k.div_ceil(2 * entries) as u64;
-        Self {
-            capsules: (0..capsules).map(|_| Capsule::new(entries)).collect(),
+        Ok(Self {
+            capsules: memory::try_boxed((0..capsules).map(|_| Capsule::new(entries)))?,
             entries: entries as u32,
             k,
             tube,
-            free: Set::new(capsules, true),
-            fragments: Set::new(capsules, false),
-            numbers: Numbers::new(number, window, capsules),
+            free: Set::new(capsules, true)?,
+            fragments: Set::new(capsules, false)?,
+            numbers: Numbers::new(number, window, capsules)?,
             handles: CachePadded(Handles { producers: AtomicUsize::new(1), consumers: AtomicUsize::new(1) }),
             wait,
-        }
+        })
     }
 
     /// Begins a capsule with `value` in it. As an error: why not, and the value.

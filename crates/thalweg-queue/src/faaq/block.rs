@@ -2,8 +2,8 @@
 
 use super::word::{Cursor, Head, Layout};
 use crate::edges::{edge, in_order};
-use crate::prefetch;
 use crate::tube::{AllocateError, ReserveError};
+use crate::{BuildError, memory, prefetch};
 use alloc::boxed::Box;
 use core::mem::MaybeUninit;
 use thalweg_sync::atomic::AtomicU64;
@@ -64,13 +64,13 @@ impl<T> Block<T> {
     const AHEAD: usize = 192usize.div_ceil(if size_of::<T>() == 0 { 1 } else { size_of::<T>() });
 
     /// A block whose cursors are all at `cursor`.
-    pub(super) fn new(layout: &Layout, cursor: Cursor) -> Self {
+    pub(super) fn new(layout: &Layout, cursor: Cursor) -> Result<Self, BuildError> {
         let at = || AtomicU64::new(cursor.0);
-        Self {
+        Ok(Self {
             producers: CachePadded(ProducerCursors { allocated: at(), committed: at() }),
             consumers: CachePadded(ConsumerCursors { reserved: at(), consumed: at() }),
-            entries: (0..layout.entries).map(|_| Slot::new(MaybeUninit::uninit())).collect(),
-        }
+            entries: memory::boxed((0..layout.entries).map(|_| Slot::new(MaybeUninit::uninit())))?,
+        })
     }
 
     /// What [`allocate`](Self::allocate) would find. Writes nothing.

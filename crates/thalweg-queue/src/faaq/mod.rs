@@ -53,9 +53,9 @@
 mod block;
 mod word;
 
-use crate::BuildError;
 use crate::edges::{edge, in_order};
 use crate::tube::{self, AllocateError, Consumer, Producer, ReserveError, Tube};
+use crate::{BuildError, memory};
 use alloc::boxed::Box;
 use block::{Allocate, Block, Reserve};
 use core::fmt;
@@ -132,7 +132,7 @@ impl<T, const ADD: bool> Blocks<T, ADD> {
     pub fn starting_at(head: u64, blocks: usize, entries: usize) -> Result<Self, BuildError> {
         let layout = Layout::new(blocks, entries, size_of::<T>())?;
         let head = Head(head);
-        let mut ring: Box<[Block<T>]> = {
+        let mut ring = {
             let mut at = head;
             // In ring order from the first block, which is open; the others have just ended their last round.
             let in_ring_order = (0..blocks).map(|step| {
@@ -144,7 +144,7 @@ impl<T, const ADD: bool> Blocks<T, ADD> {
                 at = at.next();
                 block
             });
-            in_ring_order.collect()
+            memory::try_boxed(in_ring_order)?
         };
         ring.rotate_right(layout.index(head));
         Ok(Self {

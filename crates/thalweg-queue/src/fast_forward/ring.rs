@@ -1,9 +1,8 @@
 //! The ring of slots, and the two flags that say who has left.
 
 use super::Entry;
-use crate::BuildError;
 use crate::ends::Ends;
-use crate::prefetch;
+use crate::{BuildError, memory, prefetch};
 use alloc::boxed::Box;
 use core::marker::PhantomData;
 
@@ -48,7 +47,7 @@ impl<T, W, S: Entry<T>> Ring<T, W, S> {
         // slots does not end where it begins.
         let lines = (capacity + LINE).div_ceil(LINE).max(2);
         Ok(Self {
-            lines: (0..lines).map(|_| Line(core::array::from_fn(|_| S::vacant()))).collect(),
+            lines: memory::boxed((0..lines).map(|_| Line(core::array::from_fn(|_| S::vacant()))))?,
             capacity,
             ends: Ends::new(),
             wait,

@@ -1,10 +1,10 @@
 //! The slots and the two indices. All unsafe code of the queue is here.
 
-use crate::BuildError;
 use crate::edges::edge;
 use crate::ends::Ends;
 #[cfg(not(loom))]
 use crate::grant;
+use crate::{BuildError, memory};
 use alloc::boxed::Box;
 use core::mem::MaybeUninit;
 use thalweg_sync::CachePadded;
@@ -32,7 +32,7 @@ impl<T, W> Ring<T, W> {
         let most = isize::MAX as usize / size_of::<Slot<T>>().max(1) - 1;
         BuildError::check("capacity", capacity, 1, most)?;
         Ok(Self {
-            slots: (0..=capacity).map(|_| Slot::new(MaybeUninit::uninit())).collect(),
+            slots: memory::boxed((0..capacity + 1).map(|_| Slot::new(MaybeUninit::uninit())))?,
             head: CachePadded(AtomicUsize::new(0)),
             tail: CachePadded(AtomicUsize::new(0)),
             ends: Ends::new(),

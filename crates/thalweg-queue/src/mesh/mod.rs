@@ -72,7 +72,7 @@ pub use consumer::{BURST, Consumer};
 pub use producer::Producer;
 
 use crate::wait::Wait;
-use crate::{BuildError, Yield, bbq, chunk_ring};
+use crate::{BuildError, Yield, bbq, chunk_ring, memory};
 use alloc::vec::Vec;
 use thalweg_sync::sync::Arc;
 
@@ -107,8 +107,8 @@ pub fn with_wait<T: Send, W: Wait>(
     let wait = Arc::new(wait);
     // Room for all rings, also while the oldest block is being read.
     let (leave, left) = bbq::shared(2, rings)?;
-    let mut writing: Vec<_> = (0..producers).map(|_| Vec::with_capacity(rings / producers)).collect();
-    let mut reading: Vec<_> = (0..consumers).map(|_| Vec::with_capacity(rings / consumers)).collect();
+    let mut writing = memory::try_boxed((0..producers).map(|_| memory::room(rings / producers)))?.into_vec();
+    let mut reading = memory::try_boxed((0..consumers).map(|_| memory::room(rings / consumers)))?.into_vec();
     for ring in 0..rings {
         let (tx, rx) = chunk_ring::chunk_ring(first, chunk_ring::Most::Entries(most))?;
         writing[ring % producers].push(tx);

@@ -1,6 +1,7 @@
 //! Ending in any order, taking effect in order.
 
 use crate::edges::{edge, fenced};
+use crate::{BuildError, memory};
 use alloc::boxed::Box;
 use thalweg_sync::CachePadded;
 use thalweg_sync::atomic::AtomicU64;
@@ -52,11 +53,11 @@ impl Word {
 
 impl Order {
     /// At position 0. `positions` is a power of two: so many are in use at once.
-    pub(super) fn new(positions: usize, turns: bool) -> Self {
-        let words: Box<[AtomicU64]> = (0..positions).map(|_| AtomicU64::new(0)).collect();
+    pub(super) fn new(positions: usize, turns: bool) -> Result<Self, BuildError> {
+        let words = memory::boxed((0..positions).map(|_| AtomicU64::new(0)))?;
         words[0].store(Word::turn(0).0, Relaxed);
         // Sixteen words are two lines: neighbours do not share one, nor a pair that is fetched together.
-        Self { passed: CachePadded(AtomicU64::new(0)), words, spread: positions.ilog2().min(4), turns }
+        Ok(Self { passed: CachePadded(AtomicU64::new(0)), words, spread: positions.ilog2().min(4), turns })
     }
 
     /// How many positions may be in use at once.

@@ -4,7 +4,7 @@ use super::order::Order;
 use super::ticket::Desk;
 use crate::edges::edge;
 use crate::wait::{Side, Wait};
-use crate::{BuildError, TryPopError, TryPushError};
+use crate::{BuildError, TryPopError, TryPushError, memory};
 use alloc::boxed::Box;
 use core::mem::MaybeUninit;
 use thalweg_sync::CachePadded;
@@ -50,14 +50,14 @@ impl<T, W: Wait> Ring<T, W> {
         }
         BuildError::check("counters", counters, 0, u64::BITS as usize)?;
         Ok(Self {
-            entries: (0..capacity).map(|_| Slot::new(MaybeUninit::uninit())).collect(),
+            entries: memory::boxed((0..capacity).map(|_| Slot::new(MaybeUninit::uninit())))?,
             allocated: CachePadded(AtomicU64::new(0)),
             reserved: CachePadded(AtomicU64::new(0)),
-            committed: Order::new(capacity, false),
-            consumed: Order::new(capacity, false),
+            committed: Order::new(capacity, false)?,
+            consumed: Order::new(capacity, false)?,
             holes: AtomicBool::new(false),
             handles: CachePadded(Handles { producers: AtomicUsize::new(1), consumers: AtomicUsize::new(1) }),
-            desk: Desk { counters: (0..counters).map(|_| Order::new(capacity, true)).collect(), wait },
+            desk: Desk { counters: memory::try_boxed((0..counters).map(|_| Order::new(capacity, true)))?, wait },
         })
     }
 

@@ -1,5 +1,6 @@
 //! Where messages are: granules of bytes, and what starts at each. All unsafe code on messages that is not a grant's.
 
+use crate::{BuildError, memory};
 use alloc::boxed::Box;
 #[cfg(loom)]
 use alloc::vec::Vec;
@@ -73,11 +74,11 @@ pub(super) struct Memory {
 
 impl Memory {
     /// So many granules, all zero.
-    pub(super) fn new(granules: usize) -> Self {
-        Self {
-            headers: (0..granules).map(|_| AtomicU32::new(0)).collect(),
-            granules: (0..granules).map(|_| Slot::new(Granule([0; GRANULE]))).collect(),
-        }
+    pub(super) fn new(granules: usize) -> Result<Self, BuildError> {
+        Ok(Self {
+            headers: memory::boxed((0..granules).map(|_| AtomicU32::new(0)))?,
+            granules: memory::boxed((0..granules).map(|_| Slot::new(Granule([0; GRANULE]))))?,
+        })
     }
 
     /// What starts at `granule`, which may be out of date if that was taken meanwhile.

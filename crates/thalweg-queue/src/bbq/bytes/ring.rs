@@ -4,9 +4,9 @@ use super::super::handles::Handles;
 use super::super::place::{Place, Shape};
 use super::memory::{GRANULE, Header, Memory, granules};
 use super::{PushBytesError, TryPopError};
-use crate::BuildError;
 use crate::edges::edge;
 use crate::wait::{Side, Wait};
+use crate::{BuildError, memory};
 use alloc::boxed::Box;
 use thalweg_sync::CachePadded;
 use thalweg_sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
@@ -90,8 +90,8 @@ impl<W: Wait> Ring<W> {
         });
         Ok(Self {
             shape,
-            blocks: blocks.collect(),
-            memory: Memory::new(shape.capacity()),
+            blocks: memory::boxed(blocks)?,
+            memory: Memory::new(shape.capacity())?,
             phead: CachePadded(AtomicU64::new(first.0)),
             next: CachePadded(AtomicU64::new(first.0)),
             handles: CachePadded(Handles::new()),

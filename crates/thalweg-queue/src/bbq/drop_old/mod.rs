@@ -100,7 +100,7 @@ pub fn drop_old<T: Plain>(blocks: usize, entries: usize) -> Result<Ends<T>, Buil
 /// ```
 pub fn with_capacity<T: Plain>(capacity: usize) -> Result<Ends<T>, BuildError> {
     let blocks = heuristic_blocks(capacity);
-    drop_old(blocks, capacity.div_ceil(blocks))
+    drop_old(blocks, capacity.div_ceil(blocks)).map_err(|refused| refused.of_capacity(capacity, blocks))
 }
 
 /// As [`drop_old()`], with ends that [wait](crate::wait) by `wait`: consumers for items, and producers that were answered `Busy`.

@@ -5,7 +5,7 @@ use super::super::place::{Place, Shape};
 use super::super::plain::{self, Plain};
 use crate::edges::{edge, fenced};
 use crate::wait::{Side, Wait};
-use crate::{BuildError, TryPopError, TryPushError};
+use crate::{BuildError, TryPopError, TryPushError, memory};
 use alloc::boxed::Box;
 use core::marker::PhantomData;
 use core::mem::MaybeUninit;
@@ -87,8 +87,8 @@ impl<T: Plain, W: Wait> Ring<T, W> {
         });
         Ok(Self {
             shape,
-            blocks: blocks.collect(),
-            words: (0..shape.capacity() * Self::WORDS).map(|_| AtomicU64::new(0)).collect(),
+            blocks: memory::boxed(blocks)?,
+            words: memory::boxed((0..shape.capacity() * Self::WORDS).map(|_| AtomicU64::new(0)))?,
             phead: CachePadded(AtomicU64::new(first.0)),
             taken: CachePadded(Taken { next: AtomicU64::new(first.0), dropped: AtomicU64::new(0) }),
             handles: CachePadded(Handles::new()),

@@ -1,14 +1,13 @@
 //! The ring of entries, and the two cursors of each block. All unsafe code on entries is here.
 
 use super::super::cursor::Layout;
-use crate::BuildError;
 use crate::edges::edge;
 use crate::ends::Ends;
 #[cfg(not(loom))]
 use crate::grant;
 use crate::lines::Lines;
-use crate::prefetch;
 use crate::wait::Wait;
+use crate::{BuildError, memory, prefetch};
 use alloc::boxed::Box;
 use core::mem::MaybeUninit;
 #[cfg(not(loom))]
@@ -85,8 +84,8 @@ impl<T, W: Wait> Ring<T, W> {
         let place = Place { position: head.wrapping_mul(entries as u64), entry: first * entries, block: first };
         let ring = Self {
             layout,
-            cursors: cursors.collect(),
-            entries: Lines::new(layout.capacity()),
+            cursors: memory::boxed(cursors)?,
+            entries: Lines::new(layout.capacity())?,
             ends: Ends::new(),
             wait,
             stopped: [AtomicU64::new(place.entry as u64), AtomicU64::new(place.position)],

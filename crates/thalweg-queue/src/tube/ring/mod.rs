@@ -35,7 +35,7 @@
 mod side;
 
 use super::{AllocateError, ReserveError, Tube};
-use crate::BuildError;
+use crate::{BuildError, memory};
 use alloc::boxed::Box;
 use core::fmt;
 use core::mem::MaybeUninit;
@@ -96,7 +96,7 @@ impl<T, S: Side> Ring<T, S> {
         Ok(Self {
             producers: CachePadded(S::new(position, capacity as u32)),
             consumers: CachePadded(S::new(position, capacity as u32)),
-            slots: (0..slots).map(|_| Slot::new(MaybeUninit::uninit())).collect(),
+            slots: memory::boxed((0..slots).map(|_| Slot::new(MaybeUninit::uninit())))?,
             capacity: capacity as u32,
         })
     }

@@ -1,6 +1,7 @@
 //! SCQ: a queue of small numbers that is never full.
 
 use crate::edges::edge;
+use crate::{BuildError, memory};
 use alloc::boxed::Box;
 use thalweg_sync::CachePadded;
 use thalweg_sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, SeqCst};
@@ -29,28 +30,28 @@ pub(super) struct Indices {
 
 impl Indices {
     /// A queue for the indices below `capacity`, without any.
-    pub(super) fn empty(capacity: usize) -> Self {
+    pub(super) fn empty(capacity: usize) -> Result<Self, BuildError> {
         let half = capacity.next_power_of_two();
         let bits = (2 * half).trailing_zeros();
         let mask = 2 * half as u64 - 1;
         // Cycle 0 is before every ticket's, as tickets begin in cycle 1.
         let unused = 1 << bits | mask;
-        Self {
+        Ok(Self {
             threshold: CachePadded(AtomicI64::new(-1)),
             head: CachePadded(AtomicU64::new(2 * half as u64)),
             tail: CachePadded(AtomicU64::new(2 * half as u64)),
-            slots: (0..2 * half).map(|_| AtomicU64::new(unused)).collect(),
+            slots: memory::boxed((0..2 * half).map(|_| AtomicU64::new(unused)))?,
             bits,
-        }
+        })
     }
 
     /// A queue with the indices below `capacity`, in order.
-    pub(super) fn full(capacity: usize) -> Self {
-        let queue = Self::empty(capacity);
+    pub(super) fn full(capacity: usize) -> Result<Self, BuildError> {
+        let queue = Self::empty(capacity)?;
         for index in 0..capacity {
             queue.enqueue(index);
         }
-        queue
+        Ok(queue)
     }
 
     /// The most tickets that dequeuers can draw in vain while an index is in the queue: 2n slots from the last to the
@@ -225,7 +226,7 @@ mod tests {
     #[test]
     fn the_threshold_is_three_times_the_capacity() {
         for capacity in [1, 2, 4, 64] {
-            let queue = Indices::empty(capacity);
+            let queue = Indices::empty(capacity).unwrap();
             queue.enqueue(0);
             assert_eq!(queue.dequeue(), Some(0));
             let vain = (0..).take_while(|_| queue.may_dequeue() && queue.dequeue().is_none()).count();
@@ -237,7 +238,7 @@ mod tests {
     #[test]
     fn an_index_behind_holes_is_found() {
         for capacity in [1, 2, 8] {
-            let queue = Indices::full(capacity);
+            let queue = Indices::full(capacity).unwrap();
             for lap in 0..20 * capacity {
                 for index in 0..capacity {
                     assert_eq!(queue.dequeue(), Some(index));

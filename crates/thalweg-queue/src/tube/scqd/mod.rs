@@ -32,7 +32,7 @@
 mod indices;
 
 use super::{AllocateError, ReserveError, Tube};
-use crate::BuildError;
+use crate::{BuildError, memory};
 use alloc::boxed::Box;
 use core::fmt;
 use core::mem::MaybeUninit;
@@ -75,9 +75,9 @@ impl<T> Scqd<T> {
         BuildError::check("capacity", capacity, 1, 1 << 30)?;
         BuildError::check("capacity", capacity, 1, isize::MAX as usize / size_of::<T>().max(1))?;
         Ok(Self {
-            free: Indices::full(capacity),
-            filled: Indices::empty(capacity),
-            items: (0..capacity).map(|_| Slot::new(MaybeUninit::uninit())).collect(),
+            free: Indices::full(capacity)?,
+            filled: Indices::empty(capacity)?,
+            items: memory::boxed((0..capacity).map(|_| Slot::new(MaybeUninit::uninit())))?,
         })
     }
 }
