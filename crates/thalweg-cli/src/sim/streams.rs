@@ -96,18 +96,18 @@ mod tests {
         assert_eq!(four, nanos(2));
     }
 
-    /// CPUs that `stage`, of 20 000 cycles, keeps busy on eight hardware threads when nobody says how many workers there are.
-    fn cpus(build: fn(&mut Graph<'static>) -> Node<u64, u64>) -> f64 {
+    /// CPUs that a stage keeps busy on so many hardware threads when nobody says how many workers there are.
+    fn cpus(threads: usize, messages: u64, build: fn(&mut Graph<'static>) -> Node<u64, u64>) -> f64 {
         let client = move || {
             let mut graph = Graph::new();
-            let numbers = graph.source(0..20_000_u64);
+            let numbers = graph.source(0..messages);
             let stage = build(&mut graph);
             let sink = graph.sink(|_: u64| ());
             graph += numbers >> stage >> sink;
             graph.run(Scheme::default()).expect("the graph runs to its end");
         };
         let machine = Machine::named("x86-88t").unwrap();
-        let report = thalweg_sim::Simulation::new(machine).threads(8).stack_bytes(1 << 20).run(client);
+        let report = thalweg_sim::Simulation::new(machine).threads(threads).stack_bytes(1 << 20).run(client);
         let busy: u64 = report.per_thread.iter().map(|thread| thread.ended - thread.started - thread.off).sum();
         busy as f64 / report.nanos as f64
     }
@@ -119,9 +119,12 @@ mod tests {
             x
         }
         // Nearly all the work is in one kernel that only one worker may run.
-        let alone = cpus(|graph| graph.map(costly));
+        let alone = cpus(8, 20_000, |graph| graph.map(costly));
         assert!(alone < 1.1, "{alone} CPUs for one sequential kernel");
-        let spread = cpus(|graph| graph.parallel(|x: u64, out: &mut Output<u64>| out.push(costly(x))));
-        assert!(spread > 6.0, "{spread} CPUs for one parallel kernel");
+        let spread = |graph: &mut Graph<'static>| graph.parallel(|x: u64, out: &mut Output<u64>| out.push(costly(x)));
+        let few = cpus(8, 20_000, spread);
+        assert!(few > 6.0, "{few} of 8 CPUs for one parallel kernel");
+        let many = cpus(88, 200_000, spread);
+        assert!(many > 40.0, "{many} of 88 CPUs for one parallel kernel");
     }
 }

@@ -1,8 +1,11 @@
 //! How many workers a graph is worth, found by trying.
 //!
 //! A second worker makes a cheap short pipeline slower, since its blocks change cores, and a costly one twice as fast. So the first
-//! worker now and then compares: how much work was done in a millisecond with this many workers, and with one more or one fewer. Work is
-//! what the same messages cost when one worker did them all, so a source that runs ahead into empty queues does not count as a gain.
+//! worker now and then compares: how much work was done in a millisecond with this many workers, and with more or fewer. Work is
+//! what the same messages cost with the fewer workers of the two, so a source that runs ahead into empty queues does not count as a gain.
+//!
+//! What a graph does in its first moments tells nothing: memory is touched for the first time, and blocks are small. So a second worker
+//! is called first, and whether it helps is judged once both have worked for a while, by sending it away again for a millisecond.
 
 use crate::run::State;
 use crate::run::worker::Worker;
@@ -15,12 +18,15 @@ use thalweg_sync::sync::Mutex;
 const TRIAL: u64 = 1_000_000;
 /// How long a changed number of workers runs before it is measured: a thread has to start, and blocks have to spread.
 const SETTLE: u64 = 300_000;
-/// How long it holds that more workers are no gain: the graph may only just have begun. Doubles up to [`HOLD`].
+/// How long it holds that more workers are no gain, or a small one: the graph may only just have begun, and a millisecond may mislead.
+/// Doubles up to [`HOLD`].
 const DOUBT: u64 = 5_000_000;
-/// How long it holds that they are one.
+/// How long it holds that they are a clear gain.
 const HOLD: u64 = 50_000_000;
-/// The gain that a further worker must bring.
-const WORTH: f64 = 1.08;
+/// The gain that twice as many workers must bring, as a share of what they would bring at best.
+const WORTH: f64 = 0.08;
+/// The share that is a clear gain.
+const CLEAR: f64 = 0.25;
 /// A worker that is busy for less of its time than this needs no help.
 const BUSY: f64 = 0.6;
 /// A block that takes longer than this is worth spreading at once.
@@ -54,14 +60,25 @@ impl Bench {
     }
 }
 
+/// What was done in a phase.
+#[derive(Debug, Default)]
+struct Sample {
+    workers: usize,
+    nanos: u64,
+    /// Messages and nanoseconds per kernel.
+    done: Vec<(u64, u64)>,
+}
+
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Phase {
+    /// The first moments of the run.
+    Begin,
     /// Measuring the present number.
     Base,
-    /// One more, or one fewer: not measured yet.
-    Settle { base: f64, from: usize },
-    /// Measuring that.
-    Trial { base: f64, from: usize },
+    /// More, or fewer: not measured yet.
+    Settle,
+    /// Measuring that, to compare it with the sample kept.
+    Trial,
     /// Going on with what was found.
     Hold,
 }
@@ -75,35 +92,31 @@ pub(crate) struct Elastic<'a> {
     until: u64,
     /// Messages and nanoseconds per kernel at the start of the phase.
     start: Vec<(u64, u64)>,
-    /// What a message costs per kernel when one worker does all, in nanoseconds.
-    cost: Vec<f64>,
-    /// Trial downwards next time.
+    /// The other side of the comparison.
+    base: Sample,
+    /// Try fewer next.
     down: bool,
-    /// How long the next "no gain" holds.
+    /// How long the next verdict holds if it is not a clear gain.
     doubt: u64,
 }
 
 impl<'a> Elastic<'a> {
     pub(crate) fn new(worker: &Worker<'_>, hire: &'a dyn Fn(usize)) -> Self {
         let most = worker.core.rows.len();
-        let kernels = worker.core.kernels.len();
         let target = worker.core.target.load(Relaxed);
         let mut elastic = Self {
             hire,
             hired: 1,
             most,
-            phase: if target < most { Phase::Base } else { Phase::Hold },
+            phase: Phase::Begin,
             since: 0,
-            until: 0,
-            start: vec![(0, 0); kernels],
-            cost: vec![0.0; kernels],
-            down: false,
+            until: if target < most { 0 } else { u64::MAX },
+            start: Vec::new(),
+            base: Sample::default(),
+            down: true,
             doubt: DOUBT,
         };
         elastic.hire_up_to(target);
-        if target == most {
-            elastic.until = u64::MAX;
-        }
         elastic
     }
 
@@ -135,26 +148,18 @@ impl<'a> Elastic<'a> {
         self.phase = phase;
         self.since = clock;
         self.until = clock + length;
-        for kernel in 0..self.start.len() {
-            self.start[kernel] = Self::totals(worker, kernel);
-        }
+        self.start.clear();
+        self.start.extend((0..worker.core.kernels.len()).map(|kernel| Self::totals(worker, kernel)));
     }
 
-    /// Work done since the start of the phase, per worker-nanosecond of one worker.
-    fn rate(&mut self, worker: &Worker<'_>, clock: u64, learn: bool) -> f64 {
-        let mut work = 0.0;
-        for kernel in 0..self.start.len() {
-            let (messages, busy) = Self::totals(worker, kernel);
-            let (messages, busy) = (messages - self.start[kernel].0, busy.saturating_sub(self.start[kernel].1));
-            if messages == 0 {
-                continue;
-            }
-            if learn || self.cost[kernel] == 0.0 {
-                self.cost[kernel] = busy as f64 / messages as f64;
-            }
-            work += self.cost[kernel] * messages as f64;
-        }
-        work / (clock - self.since).max(1) as f64
+    /// What was done since the phase began.
+    fn sample(&self, worker: &Worker<'_>, clock: u64, workers: usize) -> Sample {
+        let since = |(kernel, &(messages, busy)): (usize, &(u64, u64))| {
+            let (messages_now, busy_now) = Self::totals(worker, kernel);
+            (messages_now - messages, busy_now.saturating_sub(busy))
+        };
+        let done = self.start.iter().enumerate().map(since).collect();
+        Sample { workers, nanos: (clock - self.since).max(1), done }
     }
 
     fn set_target(&mut self, worker: &Worker<'_>, target: usize) {
@@ -165,51 +170,114 @@ impl<'a> Elastic<'a> {
         worker.core.control.bell.ring_all();
     }
 
+    /// Changes the number of workers, and measures once that has settled.
+    fn try_with(&mut self, worker: &Worker<'_>, clock: u64, target: usize, base: Sample) {
+        self.base = base;
+        self.set_target(worker, target);
+        self.begin(worker, clock, Phase::Settle, SETTLE);
+    }
+
     fn turn(&mut self, worker: &Worker<'_>, clock: u64) {
         let target = worker.core.target.load(Relaxed);
         if self.since == 0 {
             // A kernel that was declared parallel is likely worth spreading, and so is one that takes long: do not wait to try.
             let eager = |state: &State| state.parallel || state.block_time.load(Relaxed) > LONG;
             let long = worker.core.kernels.iter().any(|state| eager(state));
-            self.begin(worker, clock, Phase::Base, if long { TRIAL / 20 } else { TRIAL / 4 });
+            self.begin(worker, clock, Phase::Begin, if long { TRIAL / 20 } else { TRIAL / 4 });
             return;
         }
+        let sample = self.sample(worker, clock, target);
         match self.phase {
-            Phase::Base => {
-                let base = self.rate(worker, clock, target == 1);
-                let down = self.down && target > 1;
-                let next = if down { target - 1 } else { (target * 2).min(self.most) };
-                self.down = !down;
-                if next == target || (next > target && base < BUSY * target as f64 && target == 1) {
-                    self.begin(worker, clock, Phase::Hold, self.doubt);
-                    return;
-                }
-                self.set_target(worker, next);
-                self.begin(worker, clock, Phase::Settle { base, from: target }, SETTLE);
-            }
-            Phase::Settle { base, from } => self.begin(worker, clock, Phase::Trial { base, from }, TRIAL),
-            Phase::Trial { base, from } => {
-                let trial = self.rate(worker, clock, target == 1);
-                let (more, fewer) = if target > from { (trial, base) } else { (base, trial) };
-                let keep_more = more > fewer * WORTH;
-                let best = if keep_more { target.max(from) } else { target.min(from) };
-                if best != target {
-                    self.set_target(worker, best);
-                }
-                let climbing = keep_more && target > from && target < self.most;
-                self.down = keep_more && !climbing;
-                let length = if keep_more { HOLD } else { self.doubt };
-                self.doubt = if keep_more { DOUBT } else { (self.doubt * 2).min(HOLD) };
-                let (phase, length) = if climbing { (Phase::Base, TRIAL) } else { (Phase::Hold, length) };
-                self.begin(worker, clock, phase, length);
-            }
+            Phase::Begin if sample.is_idle() => self.begin(worker, clock, Phase::Hold, self.doubt),
+            Phase::Begin => self.try_with(worker, clock, target + 1, Sample::default()),
+            // Nothing to compare with yet.
+            Phase::Settle if self.base.workers == 0 => self.begin(worker, clock, Phase::Base, TRIAL),
+            Phase::Settle => self.begin(worker, clock, Phase::Trial, TRIAL),
             Phase::Hold => self.begin(worker, clock, Phase::Base, TRIAL),
+            Phase::Base => {
+                let down = self.down && target > 1;
+                let next = if down { target - (target / 4).max(1) } else { (target * 2).min(self.most) };
+                self.down = !down;
+                if next == target || (next > target && sample.is_idle()) {
+                    self.begin(worker, clock, Phase::Hold, self.doubt);
+                } else {
+                    self.try_with(worker, clock, next, sample);
+                }
+            }
+            Phase::Trial => self.judge(worker, clock, sample),
         }
+    }
+
+    fn judge(&mut self, worker: &Worker<'_>, clock: u64, trial: Sample) {
+        let climbed = trial.workers > self.base.workers;
+        let base = std::mem::take(&mut self.base);
+        let (fewer, more) = if climbed { (base, trial) } else { (trial, base) };
+        // 1 if each further worker brings as much as those that there were.
+        let share = (more.gain_over(&fewer) - 1.0) / (more.workers as f64 / fewer.workers as f64 - 1.0);
+        let keep_more = share > WORTH;
+        if keep_more && more.workers < self.most && (climbed || fewer.workers == 1) {
+            let next = (more.workers * 2).min(self.most);
+            self.try_with(worker, clock, next, more);
+            return;
+        }
+        if keep_more != climbed {
+            self.set_target(worker, if keep_more { more.workers } else { fewer.workers });
+        }
+        self.down = keep_more;
+        let length = if share > CLEAR { HOLD } else { self.doubt };
+        self.doubt = if share > CLEAR { DOUBT } else { (self.doubt * 2).min(HOLD) };
+        self.begin(worker, clock, Phase::Hold, length);
+    }
+}
+
+impl Sample {
+    /// Whether a single worker had time to spare.
+    fn is_idle(&self) -> bool {
+        let busy: u64 = self.done.iter().map(|&(_, busy)| busy).sum();
+        self.workers == 1 && (busy as f64) < BUSY * self.nanos as f64
+    }
+
+    /// How much more work was done per nanosecond than in `fewer`, if each message costs what it cost there.
+    fn gain_over(&self, fewer: &Self) -> f64 {
+        let (mut ours, mut theirs) = (0.0, 0.0);
+        for (&(messages, busy), &(messages_there, busy_there)) in self.done.iter().zip(&fewer.done) {
+            let cost = if messages_there > 0 {
+                busy_there as f64 / messages_there as f64
+            } else {
+                busy as f64 / messages.max(1) as f64
+            };
+            ours += cost * messages as f64;
+            theirs += cost * messages_there as f64;
+        }
+        (ours / self.nanos as f64) / (theirs / fewer.nanos as f64).max(f64::MIN_POSITIVE)
     }
 }
 
 impl fmt::Debug for Elastic<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Elastic").field("phase", &self.phase).field("hired", &self.hired).finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn work_counts_at_the_price_of_fewer_workers() {
+        let one = Sample { workers: 1, nanos: 1000, done: vec![(100, 500), (100, 500)] };
+        let gain = |done: &[(u64, u64)]| Sample { workers: 2, nanos: 1000, done: done.to_vec() }.gain_over(&one);
+        assert_eq!(gain(&[(200, 1000), (200, 1000)]), 2.0);
+        // Busier with the same messages, since their lines now come from the other core.
+        assert_eq!(gain(&[(100, 1000), (100, 1000)]), 1.0);
+        // The source ran ahead by a tenth.
+        assert_eq!(gain(&[(110, 550), (90, 450)]), 1.0);
+    }
+
+    #[test]
+    fn a_kernel_that_did_nothing_with_fewer_workers_counts_at_its_own_price() {
+        let one = Sample { workers: 1, nanos: 1000, done: vec![(10, 1000), (0, 0)] };
+        let two = Sample { workers: 2, nanos: 1000, done: vec![(10, 1000), (5, 500)] };
+        assert_eq!(two.gain_over(&one), 1.5);
     }
 }
