@@ -2,7 +2,8 @@
 //!
 //! A second worker makes a cheap short pipeline slower, since its blocks change cores, and a costly one twice as fast. So the first
 //! worker now and then compares: how much work was done in a millisecond with this many workers, and with more or fewer. Work is
-//! what the same messages cost with the fewer workers of the two, so a source that runs ahead into empty queues does not count as a gain.
+//! counted in messages, each at what one has cost its kernel so far, so a source that runs ahead into empty queues hardly counts as a
+//! gain. (What they cost within the millisecond would be a guess: of the short activations one in sixteen is timed.)
 //!
 //! What a graph does in its first moments tells nothing: memory is touched for the first time, and blocks are small. So a second worker
 //! is called first, and whether it helps is judged once both have worked for a while, by sending it away again for a millisecond.
@@ -27,8 +28,8 @@ const HOLD: u64 = 50_000_000;
 const WORTH: f64 = 0.08;
 /// The share that is a clear gain.
 const CLEAR: f64 = 0.25;
-/// A worker that is busy for less of its time than this needs no help.
-const BUSY: f64 = 0.6;
+/// A worker that has nothing to do for more of its time than this needs no help.
+const IDLE: f64 = 0.4;
 /// A block that takes longer than this is worth spreading at once.
 const LONG: u64 = 50_000;
 
@@ -65,8 +66,10 @@ impl Bench {
 struct Sample {
     workers: usize,
     nanos: u64,
-    /// Messages and nanoseconds per kernel.
-    done: Vec<(u64, u64)>,
+    /// Nanoseconds in which the first worker looked for work or slept.
+    idle: u64,
+    /// Messages per kernel.
+    messages: Vec<u64>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -88,10 +91,11 @@ pub(crate) struct Elastic<'a> {
     hired: usize,
     most: usize,
     phase: Phase,
-    since: u64,
     until: u64,
-    /// Messages and nanoseconds per kernel at the start of the phase.
-    start: Vec<(u64, u64)>,
+    /// All that was done before the phase.
+    start: Sample,
+    /// What was done in it, once it is over.
+    sample: Sample,
     /// The other side of the comparison.
     base: Sample,
     /// Try fewer next.
@@ -109,9 +113,9 @@ impl<'a> Elastic<'a> {
             hired: 1,
             most,
             phase: Phase::Begin,
-            since: 0,
             until: if target < most { 0 } else { u64::MAX },
-            start: Vec::new(),
+            start: Sample::default(),
+            sample: Sample::default(),
             base: Sample::default(),
             down: true,
             doubt: DOUBT,
@@ -127,6 +131,7 @@ impl<'a> Elastic<'a> {
         }
     }
 
+    /// Messages of a kernel since the run began, and the nanoseconds they took.
     fn totals(worker: &Worker<'_>, kernel: usize) -> (u64, u64) {
         let stats = worker.core.rows.iter().map(|row| &row.kernels[kernel]);
         let sent: u64 =
@@ -146,20 +151,8 @@ impl<'a> Elastic<'a> {
 
     fn begin(&mut self, worker: &Worker<'_>, clock: u64, phase: Phase, length: u64) {
         self.phase = phase;
-        self.since = clock;
         self.until = clock + length;
-        self.start.clear();
-        self.start.extend((0..worker.core.kernels.len()).map(|kernel| Self::totals(worker, kernel)));
-    }
-
-    /// What was done since the phase began.
-    fn sample(&self, worker: &Worker<'_>, clock: u64, workers: usize) -> Sample {
-        let since = |(kernel, &(messages, busy)): (usize, &(u64, u64))| {
-            let (messages_now, busy_now) = Self::totals(worker, kernel);
-            (messages_now - messages, busy_now.saturating_sub(busy))
-        };
-        let done = self.start.iter().enumerate().map(since).collect();
-        Sample { workers, nanos: (clock - self.since).max(1), done }
+        self.start.take(worker, clock);
     }
 
     fn set_target(&mut self, worker: &Worker<'_>, target: usize) {
@@ -171,25 +164,25 @@ impl<'a> Elastic<'a> {
     }
 
     /// Changes the number of workers, and measures once that has settled.
-    fn try_with(&mut self, worker: &Worker<'_>, clock: u64, target: usize, base: Sample) {
-        self.base = base;
+    fn try_with(&mut self, worker: &Worker<'_>, clock: u64, target: usize) {
         self.set_target(worker, target);
         self.begin(worker, clock, Phase::Settle, SETTLE);
     }
 
     fn turn(&mut self, worker: &Worker<'_>, clock: u64) {
         let target = worker.core.target.load(Relaxed);
-        if self.since == 0 {
+        if self.start.nanos == 0 {
             // A kernel that was declared parallel is likely worth spreading, and so is one that takes long: do not wait to try.
             let eager = |state: &State| state.parallel || state.block_time.load(Relaxed) > LONG;
             let long = worker.core.kernels.iter().any(|state| eager(state));
             self.begin(worker, clock, Phase::Begin, if long { TRIAL / 20 } else { TRIAL / 4 });
             return;
         }
-        let sample = self.sample(worker, clock, target);
+        self.sample.take(worker, clock);
+        self.sample.subtract(&self.start, target);
         match self.phase {
-            Phase::Begin if sample.is_idle() => self.begin(worker, clock, Phase::Hold, self.doubt),
-            Phase::Begin => self.try_with(worker, clock, target + 1, Sample::default()),
+            Phase::Begin if self.sample.is_idle() => self.begin(worker, clock, Phase::Hold, self.doubt),
+            Phase::Begin => self.try_with(worker, clock, target + 1),
             // Nothing to compare with yet.
             Phase::Settle if self.base.workers == 0 => self.begin(worker, clock, Phase::Base, TRIAL),
             Phase::Settle => self.begin(worker, clock, Phase::Trial, TRIAL),
@@ -198,30 +191,37 @@ impl<'a> Elastic<'a> {
                 let down = self.down && target > 1;
                 let next = if down { target - (target / 4).max(1) } else { (target * 2).min(self.most) };
                 self.down = !down;
-                if next == target || (next > target && sample.is_idle()) {
+                if next == target || (next > target && self.sample.is_idle()) {
                     self.begin(worker, clock, Phase::Hold, self.doubt);
                 } else {
-                    self.try_with(worker, clock, next, sample);
+                    std::mem::swap(&mut self.base, &mut self.sample);
+                    self.try_with(worker, clock, next);
                 }
             }
-            Phase::Trial => self.judge(worker, clock, sample),
+            Phase::Trial => self.judge(worker, clock),
         }
     }
 
-    fn judge(&mut self, worker: &Worker<'_>, clock: u64, trial: Sample) {
-        let climbed = trial.workers > self.base.workers;
-        let base = std::mem::take(&mut self.base);
-        let (fewer, more) = if climbed { (base, trial) } else { (trial, base) };
+    fn judge(&mut self, worker: &Worker<'_>, clock: u64) {
+        let climbed = self.sample.workers > self.base.workers;
+        if climbed {
+            std::mem::swap(&mut self.base, &mut self.sample);
+        }
+        let (fewer, more) = (&self.sample, &self.base);
+        let gain = more.gain_over(fewer, |kernel| {
+            let (messages, busy) = Self::totals(worker, kernel);
+            busy as f64 / messages.max(1) as f64
+        });
         // 1 if each further worker brings as much as those that there were.
-        let share = (more.gain_over(&fewer) - 1.0) / (more.workers as f64 / fewer.workers as f64 - 1.0);
+        let share = (gain - 1.0) / (more.workers as f64 / fewer.workers as f64 - 1.0);
         let keep_more = share > WORTH;
-        if keep_more && more.workers < self.most && (climbed || fewer.workers == 1) {
-            let next = (more.workers * 2).min(self.most);
-            self.try_with(worker, clock, next, more);
+        let (few, many) = (fewer.workers, more.workers);
+        if keep_more && many < self.most && (climbed || few == 1) {
+            self.try_with(worker, clock, (many * 2).min(self.most));
             return;
         }
         if keep_more != climbed {
-            self.set_target(worker, if keep_more { more.workers } else { fewer.workers });
+            self.set_target(worker, if keep_more { many } else { few });
         }
         self.down = keep_more;
         let length = if share > CLEAR { HOLD } else { self.doubt };
@@ -231,25 +231,34 @@ impl<'a> Elastic<'a> {
 }
 
 impl Sample {
-    /// Whether a single worker had time to spare.
-    fn is_idle(&self) -> bool {
-        let busy: u64 = self.done.iter().map(|&(_, busy)| busy).sum();
-        self.workers == 1 && (busy as f64) < BUSY * self.nanos as f64
+    /// All that was done until now.
+    fn take(&mut self, worker: &Worker<'_>, clock: u64) {
+        self.nanos = clock;
+        self.idle = worker.row.worker.idle.get();
+        self.messages.clear();
+        self.messages.extend((0..worker.core.kernels.len()).map(|kernel| Elastic::totals(worker, kernel).0));
     }
 
-    /// How much more work was done per nanosecond than in `fewer`, if each message costs what it cost there.
-    fn gain_over(&self, fewer: &Self) -> f64 {
-        let (mut ours, mut theirs) = (0.0, 0.0);
-        for (&(messages, busy), &(messages_there, busy_there)) in self.done.iter().zip(&fewer.done) {
-            let cost = if messages_there > 0 {
-                busy_there as f64 / messages_there as f64
-            } else {
-                busy as f64 / messages.max(1) as f64
-            };
-            ours += cost * messages as f64;
-            theirs += cost * messages_there as f64;
-        }
-        (ours / self.nanos as f64) / (theirs / fewer.nanos as f64).max(f64::MIN_POSITIVE)
+    /// Leaves what `workers` workers did since `start`.
+    fn subtract(&mut self, start: &Self, workers: usize) {
+        self.workers = workers;
+        self.nanos = (self.nanos - start.nanos).max(1);
+        self.idle -= start.idle;
+        self.messages.iter_mut().zip(&start.messages).for_each(|(now, then)| *now -= then);
+    }
+
+    /// Whether a single worker had time to spare.
+    fn is_idle(&self) -> bool {
+        self.workers == 1 && self.idle as f64 > IDLE * self.nanos as f64
+    }
+
+    /// How much more work was done per nanosecond than in `fewer`, if a message costs each kernel its `price`.
+    fn gain_over(&self, fewer: &Self, price: impl Fn(usize) -> f64) -> f64 {
+        let rate = |sample: &Self| {
+            let work = |(kernel, &messages): (usize, &u64)| messages as f64 * price(kernel);
+            sample.messages.iter().enumerate().map(work).sum::<f64>() / sample.nanos as f64
+        };
+        rate(self) / rate(fewer).max(f64::MIN_POSITIVE)
     }
 }
 
@@ -264,20 +273,23 @@ mod tests {
     use super::*;
 
     #[test]
-    fn work_counts_at_the_price_of_fewer_workers() {
-        let one = Sample { workers: 1, nanos: 1000, done: vec![(100, 500), (100, 500)] };
-        let gain = |done: &[(u64, u64)]| Sample { workers: 2, nanos: 1000, done: done.to_vec() }.gain_over(&one);
-        assert_eq!(gain(&[(200, 1000), (200, 1000)]), 2.0);
-        // Busier with the same messages, since their lines now come from the other core.
-        assert_eq!(gain(&[(100, 1000), (100, 1000)]), 1.0);
-        // The source ran ahead by a tenth.
-        assert_eq!(gain(&[(110, 550), (90, 450)]), 1.0);
+    fn a_source_that_runs_ahead_is_no_gain() {
+        let sample = |workers, messages: &[u64]| Sample { workers, nanos: 1000, idle: 0, messages: messages.to_vec() };
+        let one = sample(1, &[100, 100]);
+        let percent = |messages: &[u64], prices: &[f64]| {
+            let gain = sample(2, messages).gain_over(&one, |kernel| prices[kernel]);
+            (gain * 100.0).round() as u64
+        };
+        assert_eq!(percent(&[200, 200], &[5.0, 5.0]), 200);
+        assert_eq!(percent(&[150, 100], &[1.0, 99.0]), 101, "the source ran ahead");
+        assert_eq!(percent(&[100, 150], &[1.0, 99.0]), 150);
     }
 
     #[test]
-    fn a_kernel_that_did_nothing_with_fewer_workers_counts_at_its_own_price() {
-        let one = Sample { workers: 1, nanos: 1000, done: vec![(10, 1000), (0, 0)] };
-        let two = Sample { workers: 2, nanos: 1000, done: vec![(10, 1000), (5, 500)] };
-        assert_eq!(two.gain_over(&one), 1.5);
+    fn only_a_single_worker_is_idle() {
+        let sample = |workers, idle| Sample { workers, nanos: 1000, idle, messages: Vec::new() };
+        assert!(sample(1, 500).is_idle());
+        assert!(!sample(1, 300).is_idle());
+        assert!(!sample(2, 500).is_idle());
     }
 }

@@ -27,6 +27,8 @@ pub(crate) struct WorkerStats {
     pub(crate) polls: Counter,
     pub(crate) yields: Counter,
     pub(crate) sleeps: Counter,
+    /// Nanoseconds of looking around and sleeping.
+    pub(crate) idle: Counter,
 }
 
 /// One worker's counters.

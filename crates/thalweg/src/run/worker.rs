@@ -10,7 +10,7 @@ use std::fmt;
 use thalweg_sync::atomic::Ordering::*;
 use thalweg_sync::park::Parker;
 use thalweg_sync::thread;
-use thalweg_sync::time::{Duration, now};
+use thalweg_sync::time::{Duration, Instant, now};
 
 /// The longest a worker sleeps while a polled source has nothing.
 const POLL_AGAIN: Duration = Duration::from_millis(1);
@@ -120,17 +120,26 @@ impl<'a> Worker<'a> {
     /// Looks around for a while if that paid off lately, then sleeps.
     fn idle(&self, may_run: impl Fn(usize) -> bool) {
         let ready = || (0..self.core.kernels.len()).any(|k| may_run(k) && self.core.is_ready(self.bodies, k));
-        if self.spin.get() > 0 {
-            let start = now();
-            while start.elapsed().as_nanos() < u128::from(self.spin.get()) {
-                if ready() || self.core.is_over() {
-                    return;
-                }
-                thalweg_sync::spin::pause(1);
-            }
-            self.spin.set(self.spin.get() / 2);
+        let start = now();
+        if !self.look_around(start, ready) {
+            self.sleep(ready);
         }
-        self.sleep(ready);
+        self.row.worker.idle.add(start.elapsed().as_nanos() as u64);
+    }
+
+    /// True if there is something to do before sleep is worth it.
+    fn look_around(&self, start: Instant, ready: impl Fn() -> bool) -> bool {
+        if self.spin.get() == 0 {
+            return false;
+        }
+        while start.elapsed().as_nanos() < u128::from(self.spin.get()) {
+            if ready() || self.core.is_over() {
+                return true;
+            }
+            thalweg_sync::spin::pause(1);
+        }
+        self.spin.set(self.spin.get() / 2);
+        false
     }
 
     fn sleep(&self, ready: impl Fn() -> bool) {
