@@ -54,6 +54,16 @@ pub(super) struct Claim {
     mark: Mark,
 }
 
+impl Claim {
+    /// The first `count` of the entries, which the rest is without.
+    #[cfg(not(loom))]
+    pub(super) fn split_off(&mut self, count: usize) -> Self {
+        let Range { start, .. } = self.offsets;
+        self.offsets.start += count;
+        Self { offsets: start..start + count, mark: self.mark }
+    }
+}
+
 /// What [`Block::allocate`] found.
 pub(super) enum Allocate {
     /// The caller's, to write and commit.
@@ -78,6 +88,8 @@ pub(super) enum Room {
 pub(super) enum Look {
     /// Entries up to this offset, at least one, are committed, and the first was not reserved.
     Items(Found),
+    /// So many entries from this one on, at least one, were given up, and the first was not reserved.
+    Holes(Cursor, usize),
     /// Every entry that was allocated is reserved.
     Empty,
     /// The next entry is allocated and not committed.
@@ -236,6 +248,17 @@ impl<T> Block<T> {
         Self::mark(&self.written, claim, edge("bbq.3", Release));
     }
 
+    /// Lets consumers pass over the entries of `claim`, in which there is nothing.
+    ///
+    /// # Safety
+    ///
+    /// They were allocated, and not committed.
+    #[cfg(not(loom))]
+    pub(super) unsafe fn give_up(&self, claim: &Claim) {
+        // (bbq.26) Release, pairs with (bbq.27): what was written here and dropped again comes before the next round's writes.
+        self.written.set_all(claim.offsets.clone(), claim.mark.hole(), edge("bbq.26", Release));
+    }
+
     #[inline(always)]
     fn mark(marks: &Marks, claim: &Claim, order: core::sync::atomic::Ordering) {
         let Range { start, end } = claim.offsets;
@@ -323,6 +346,11 @@ impl<T> Block<T> {
         let end = self.written.first_other(mark, offset, most, edge("bbq.7", Acquire));
         if end > offset {
             return Look::Items(Found { end, few: end < most });
+        }
+        // (bbq.27) Acquire, pairs with (bbq.26), and passes it on by (bbq.9).
+        let holes = self.written.first_other(mark.hole(), offset, most, edge("bbq.27", Acquire)) - offset;
+        if holes > 0 {
+            return Look::Holes(reserved, holes);
         }
         // Relaxed: by (bbq.8) this reads at least what was allocated when the entries before were reserved.
         let allocated = Cursor(self.producers.allocated.load(Relaxed));
@@ -422,7 +450,7 @@ impl<T> Block<T> {
     #[cfg(not(loom))]
     #[inline]
     #[track_caller]
-    fn memory(&self, offsets: Range<usize>, access: thalweg_sync::hint::Access) -> *mut MaybeUninit<T> {
+    pub(super) fn memory(&self, offsets: Range<usize>, access: thalweg_sync::hint::Access) -> *mut MaybeUninit<T> {
         let slots = &self.entries[offsets];
         thalweg_sync::hint::touch(slots.as_ptr().cast(), size_of_val(slots), access);
         // A slot is transparent, and shared writing through this pointer is what it is for.

@@ -13,7 +13,7 @@ use thalweg_sync::sync::Arc;
 ///
 /// A handle that is leaked (`mem::forget`) counts as alive for ever.
 pub struct Consumer<T: Send, W: Wait = Yield> {
-    shared: Arc<Shared<T, W>>,
+    pub(super) shared: Arc<Shared<T, W>>,
 }
 
 impl<T: Send, W: Wait> Consumer<T, W> {
@@ -28,18 +28,13 @@ impl<T: Send, W: Wait> Consumer<T, W> {
     /// - `Closed`: every producer is gone and the queue is drained.
     #[inline]
     pub fn try_pop(&self) -> Result<T, TryPopError> {
-        match self.shared.pop() {
-            // A producer may have pushed after our look and before it left, so look again before saying `Closed`.
-            Err(TryPopError::Empty) if self.shared.producers_gone() => {
-                self.shared.pop().map_err(|_| TryPopError::Closed)
-            }
-            result => result,
-        }
+        self.last_look(|| self.shared.pop())
     }
 
     /// Pops the oldest item and its position in the queue's order.
     ///
-    /// Positions count from 0 without gaps: the n-th item to be pushed has position n, whoever pops it. Whoever
+    /// Positions count from 0 without gaps, but for entries that were reserved and not pushed: the n-th item has position n, whoever
+    /// pops it. Whoever
     /// pops draws a ticket, so to say, by which results can be put in order again. A position is a `u64` and wraps
     /// at its end.
     ///
@@ -55,11 +50,14 @@ impl<T: Send, W: Wait> Consumer<T, W> {
     /// ```
     #[inline]
     pub fn try_pop_numbered(&self) -> Result<(u64, T), TryPopError> {
-        match self.shared.pop_numbered() {
-            // A producer may have pushed after our look and before it left, so look again before saying `Closed`.
-            Err(TryPopError::Empty) if self.shared.producers_gone() => {
-                self.shared.pop_numbered().map_err(|_| TryPopError::Closed)
-            }
+        self.last_look(|| self.shared.pop_numbered())
+    }
+
+    /// Pops by `pop`. A producer may have pushed after it looked and before it left, so it looks again before this says `Closed`.
+    #[inline(always)]
+    pub(super) fn last_look<R>(&self, pop: impl Fn() -> Result<R, TryPopError>) -> Result<R, TryPopError> {
+        match pop() {
+            Err(TryPopError::Empty) if self.shared.producers_gone() => pop().map_err(|_| TryPopError::Closed),
             result => result,
         }
     }
@@ -89,23 +87,14 @@ impl<T: Send, W: Wait> Consumer<T, W> {
     fn pop_batch(&self, limit: usize, mut take: impl FnMut(usize, Items<'_, T, W>)) -> Result<usize, TryPopError> {
         let mut popped = 0;
         while popped < limit {
-            match self.shared.pop_batch(limit - popped) {
+            match self.last_look(|| self.shared.pop_batch(limit - popped)) {
                 Ok(items) => {
                     let count = items.len();
                     take(popped, items);
                     popped += count;
                 }
-                Err(_) if popped > 0 => break,
-                // A producer may have pushed after our look and before it left.
-                Err(TryPopError::Empty) if self.shared.producers_gone() => match self.shared.pop_batch(limit) {
-                    Ok(items) => {
-                        let count = items.len();
-                        take(0, items);
-                        popped += count;
-                    }
-                    Err(_) => return Err(TryPopError::Closed),
-                },
-                Err(refused) => return Err(refused),
+                Err(refused) if popped == 0 => return Err(refused),
+                Err(_) => break,
             }
         }
         Ok(popped)

@@ -8,7 +8,7 @@ use thalweg_sync::atomic::{AtomicU8, Ordering};
 /// What says in which round an entry was marked: the lowest bit of the round.
 ///
 /// Each entry is marked once in each round, so a mark is of this round or of the last one, one bit tells them apart, and none
-/// is ever cleared.
+/// is ever cleared. The bit above says that the entry is a hole.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Mark(u8);
 
@@ -17,6 +17,12 @@ impl Mark {
     #[inline(always)]
     pub(super) fn of(odd: bool) -> Self {
         Self(u8::from(odd))
+    }
+
+    /// The mark of the same round for an entry without an item.
+    #[inline(always)]
+    pub(super) fn hole(self) -> Self {
+        Self(self.0 | 2)
     }
 }
 

@@ -13,7 +13,7 @@ use thalweg_sync::sync::Arc;
 ///
 /// A handle that is leaked (`mem::forget`) counts as alive for ever.
 pub struct Producer<T: Send, W: Wait = Yield> {
-    shared: Arc<Shared<T, W>>,
+    pub(super) shared: Arc<Shared<T, W>>,
 }
 
 impl<T: Send, W: Wait> Producer<T, W> {

@@ -219,7 +219,7 @@ impl<T, W: Wait> Shared<T, W> {
 
     /// Up to `count` entries to write and commit.
     #[inline(always)]
-    fn allocate(&self, count: usize) -> Result<(&Block<T>, Claim), TryPushError<()>> {
+    pub(super) fn allocate(&self, count: usize) -> Result<(&Block<T>, Claim), TryPushError<()>> {
         if self.consumers_gone() {
             return Err(TryPushError::Closed(()));
         }
@@ -325,6 +325,7 @@ impl<T, W: Wait> Shared<T, W> {
         block.wait_to_look();
         match block.look(&self.layout, head, want) {
             Look::Items(found) => block.know(&self.layout, head, &found),
+            Look::Holes(first, count) => self.pass_over(block, first, count),
             Look::Moved => {}
             Look::Empty => {
                 block.end_slip();
@@ -340,11 +341,21 @@ impl<T, W: Wait> Shared<T, W> {
         Ok(())
     }
 
+    /// Gives entries back in which there is nothing, unless another consumer does.
+    #[cold]
+    fn pass_over(&self, block: &Block<T>, first: Cursor, count: usize) {
+        if let Some(claim) = block.reserve(&self.layout, first, count) {
+            // SAFETY: reserved a moment ago, and nothing is in them.
+            unsafe { block.consume(&claim) };
+            self.wait.ring(Side::Room, count, || self.may_push());
+        }
+    }
+
     /// Whether a pop would do anything but refuse. Writes nothing.
     pub(super) fn may_pop(&self) -> bool {
         let head = self.chead();
         match self.block(head).look(&self.layout, head, 1) {
-            Look::Items(_) | Look::Moved => true,
+            Look::Items(_) | Look::Holes(..) | Look::Moved => true,
             Look::Empty | Look::Busy => false,
             Look::Done => !matches!(self.block(head.next()).begun(&self.layout, head.next()), Begun::No),
         }
@@ -402,6 +413,13 @@ impl<T, W: Wait> Items<'_, T, W> {
         let left = core::mem::replace(&mut self.left, 0..0);
         // SAFETY: reserved when this was made, and each offset comes once.
         unsafe { self.block.read_all(left.start, &mut into[..left.len()]) };
+    }
+
+    /// What is left, as memory.
+    #[inline]
+    #[track_caller]
+    pub(super) fn memory(&self, access: thalweg_sync::hint::Access) -> *mut T {
+        self.block.memory(self.left.clone(), access).cast()
     }
 }
 

@@ -496,7 +496,7 @@ crate::wait::consumer!(exclusive batches (Consumer [T] [S] T [T, S: Entry<T>]));
 #[cfg(not(loom))]
 impl<T, W: Wait> Producer<T, W, InPlace<T>> {
     /// Gives one entry to be written in place, whatever `count` says: no two lie next to each other.
-    pub fn reserve(&mut self, count: usize) -> Result<crate::grant::WriteGrant<'_, Self>, TryPushError<()>> {
+    pub fn reserve(&mut self, count: usize) -> Result<crate::grant::WriteGrant<&mut Self>, TryPushError<()>> {
         crate::grant::WriteGrant::new(self, count)
     }
 }

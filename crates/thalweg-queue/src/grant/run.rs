@@ -42,6 +42,31 @@ pub unsafe trait Write {
     unsafe fn commit(&mut self, count: usize);
 }
 
+// SAFETY: as the end itself.
+unsafe impl<E: Write> Write for &mut E {
+    type Item = E::Item;
+
+    fn room(&mut self, count: usize) -> Result<usize, TryPushError<()>> {
+        (**self).room(count)
+    }
+
+    unsafe fn write(&mut self, offset: usize, value: E::Item) {
+        // SAFETY: the caller's promise, here and below.
+        unsafe { (**self).write(offset, value) };
+    }
+
+    #[cfg(not(loom))]
+    unsafe fn entries(&self, count: usize) -> *mut MaybeUninit<E::Item> {
+        // SAFETY: as above.
+        unsafe { (**self).entries(count) }
+    }
+
+    unsafe fn commit(&mut self, count: usize) {
+        // SAFETY: as above.
+        unsafe { (**self).commit(count) };
+    }
+}
+
 /// A reading end whose next items lie next to each other.
 ///
 /// # Safety

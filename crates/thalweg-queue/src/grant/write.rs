@@ -11,15 +11,15 @@ use core::ops::{Deref, DerefMut};
 /// It is filled from its first entry on, as a vector is; [`commit`](Self::commit) pushes what was written. Dropped instead, it
 /// drops what was written, and nothing is pushed; so does a panic in whatever fills it.
 #[must_use = "nothing is pushed until it is committed"]
-pub struct WriteGrant<'a, E: Write> {
-    end: &'a mut E,
+pub struct WriteGrant<E: Write> {
+    end: E,
     count: usize,
     written: usize,
 }
 
-impl<'a, E: Write> WriteGrant<'a, E> {
+impl<E: Write> WriteGrant<E> {
     /// Up to `count` entries of `end`, at least one.
-    pub(crate) fn new(end: &'a mut E, count: usize) -> Result<Self, TryPushError<()>> {
+    pub(crate) fn new(mut end: E, count: usize) -> Result<Self, TryPushError<()>> {
         let count = end.room(count.max(1))?;
         Ok(Self { end, count, written: 0 })
     }
@@ -93,8 +93,8 @@ impl<'a, E: Write> WriteGrant<'a, E> {
     /// Pushes what is written. Returns how many items.
     pub fn commit(self) -> usize {
         let this = ManuallyDrop::new(self);
-        // SAFETY: a wrapper that is not dropped does not use its reference again.
-        let end = unsafe { core::ptr::read(&this.end) };
+        // SAFETY: a wrapper that is not dropped does not use its end again.
+        let mut end = unsafe { core::ptr::read(&this.end) };
         if this.written > 0 {
             // SAFETY: `room` counted at least so many, and they are written.
             unsafe { end.commit(this.written) };
@@ -103,7 +103,7 @@ impl<'a, E: Write> WriteGrant<'a, E> {
     }
 }
 
-impl<E: Write> Deref for WriteGrant<'_, E> {
+impl<E: Write> Deref for WriteGrant<E> {
     type Target = [E::Item];
 
     /// What is written.
@@ -113,14 +113,14 @@ impl<E: Write> Deref for WriteGrant<'_, E> {
     }
 }
 
-impl<E: Write> DerefMut for WriteGrant<'_, E> {
+impl<E: Write> DerefMut for WriteGrant<E> {
     fn deref_mut(&mut self) -> &mut [E::Item] {
         // SAFETY: as in `deref`, and the grant is borrowed exclusively.
         unsafe { core::slice::from_raw_parts_mut(self.entries().cast(), self.written) }
     }
 }
 
-impl<E: Write> Drop for WriteGrant<'_, E> {
+impl<E: Write> Drop for WriteGrant<E> {
     fn drop(&mut self) {
         let written: *mut [E::Item] = &mut **self;
         self.written = 0;
@@ -129,7 +129,7 @@ impl<E: Write> Drop for WriteGrant<'_, E> {
     }
 }
 
-impl<E: Write> fmt::Debug for WriteGrant<'_, E> {
+impl<E: Write> fmt::Debug for WriteGrant<E> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("WriteGrant").field("capacity", &self.count).field("written", &self.written).finish()
     }

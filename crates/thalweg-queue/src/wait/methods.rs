@@ -92,7 +92,7 @@ macro_rules! producer {
             pub fn reserve(
                 &mut self,
                 count: usize,
-            ) -> Result<$crate::grant::WriteGrant<'_, Self>, $crate::TryPushError<()>> {
+            ) -> Result<$crate::grant::WriteGrant<&mut Self>, $crate::TryPushError<()>> {
                 $crate::grant::WriteGrant::new(self, count)
             }
         }

@@ -1,0 +1,136 @@
+//! Grants of the shared queue: entries that are written, or items that are read, where they are.
+
+use super::block::{Block, Claim};
+use super::shared::{Items, Shared};
+use super::{Consumer, Producer};
+use crate::grant::{Write, WriteGrant};
+use crate::wait::{Side, Wait};
+use crate::{TryPopError, TryPushError};
+use core::fmt;
+use core::mem::MaybeUninit;
+use core::ops::{Deref, DerefMut};
+use thalweg_sync::hint::Access;
+
+/// Entries of one block that a [`WriteGrant`] writes. Those that it does not push are passed over by consumers.
+pub struct Claimed<'a, T: Send, W: Wait> {
+    shared: &'a Shared<T, W>,
+    block: &'a Block<T>,
+    /// What is not committed.
+    claim: Claim,
+}
+
+// SAFETY: the claim is ours alone until it is committed (I2), and its entries lie next to each other.
+unsafe impl<T: Send, W: Wait> Write for Claimed<'_, T, W> {
+    type Item = T;
+
+    fn room(&mut self, count: usize) -> Result<usize, TryPushError<()>> {
+        Ok(count.min(self.claim.offsets.len()))
+    }
+
+    unsafe fn write(&mut self, offset: usize, value: T) {
+        // SAFETY: by the caller's promise the entry is in the claim.
+        unsafe { self.block.write(self.claim.offsets.start + offset, value) };
+    }
+
+    unsafe fn entries(&self, count: usize) -> *mut MaybeUninit<T> {
+        let start = self.claim.offsets.start;
+        self.block.memory(start..start + count, Access::Write)
+    }
+
+    unsafe fn commit(&mut self, count: usize) {
+        let written = self.claim.split_off(count);
+        // SAFETY: allocated when this was made, and by the caller's promise written.
+        unsafe { self.block.commit(&written) };
+        self.shared.wait.ring(Side::Items, count, || true);
+    }
+}
+
+impl<T: Send, W: Wait> Drop for Claimed<'_, T, W> {
+    /// Leaves the rest as holes: what is behind it was waiting for it.
+    fn drop(&mut self) {
+        let count = self.claim.offsets.len();
+        if count > 0 {
+            // SAFETY: allocated when this was made, and not committed.
+            unsafe { self.block.give_up(&self.claim) };
+            self.shared.wait.ring(Side::Items, count, || true);
+        }
+    }
+}
+
+/// Items to be read in place. Made by [`Consumer::readable`].
+///
+/// They are taken: no other consumer sees them. When this is dropped, they are, and their entries are given back.
+pub struct ReadGrant<'a, T: Send, W: Wait>(Items<'a, T, W>);
+
+impl<T: Send, W: Wait> Deref for ReadGrant<'_, T, W> {
+    type Target = [T];
+
+    fn deref(&self) -> &[T] {
+        // SAFETY: the items are the grant's alone until it is dropped (I2), and none is moved out before.
+        unsafe { core::slice::from_raw_parts(self.0.memory(Access::Read).cast_const(), self.0.len()) }
+    }
+}
+
+impl<T: Send, W: Wait> DerefMut for ReadGrant<'_, T, W> {
+    fn deref_mut(&mut self) -> &mut [T] {
+        // SAFETY: as in `deref`, and the grant is borrowed exclusively.
+        unsafe { core::slice::from_raw_parts_mut(self.0.memory(Access::Write), self.0.len()) }
+    }
+}
+
+impl<T: Send, W: Wait> Producer<T, W> {
+    /// Gives up to `count` entries, at least one, to be written in place: what is left of the block, at most. The reasons why not
+    /// are those of [`try_push`](Self::try_push).
+    ///
+    /// Their place in the order of the queue is taken: what is pushed behind them is popped after them, so write them soon.
+    /// Entries that are given up, as the grant is dropped or less is committed, are holes, which a consumer passes over. Until
+    /// then they count as items, and [positions](Consumer::try_pop_numbered) have a gap there. A grant that is leaked
+    /// (`mem::forget`) stops the queue for good when its turn comes.
+    ///
+    /// ```
+    /// let (tx, rx) = thalweg_queue::bbq::shared(2, 8)?;
+    /// let mut grant = tx.reserve(3)?; // these entries are in the queue already
+    /// grant.extend(["to", "be"]);
+    /// tx.push("not")?;
+    /// assert!(rx.try_pop().is_err()); // it waits for the grant
+    /// assert_eq!(grant.commit(), 2); // the third is passed over
+    /// drop(tx);
+    /// assert!(rx.iter().eq(["to", "be", "not"]));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn reserve(&self, count: usize) -> Result<WriteGrant<Claimed<'_, T, W>>, TryPushError<()>> {
+        let (block, claim) = self.shared.allocate(count.max(1))?;
+        WriteGrant::new(Claimed { shared: &self.shared, block, claim }, count)
+    }
+}
+
+impl<T: Send, W: Wait> Consumer<T, W> {
+    /// Takes up to `count` items, at least one, to be read in place: what is there, to the end of the block at most. The reasons
+    /// why not are those of [`try_pop`](Self::try_pop).
+    ///
+    /// ```
+    /// let (tx, rx) = thalweg_queue::bbq::shared(2, 8)?;
+    /// tx.push_all([3, 1, 2])?;
+    /// let mut numbers = rx.readable(8)?;
+    /// numbers.sort();
+    /// assert_eq!(numbers[..], [1, 2, 3]);
+    /// drop(numbers); // gives the entries back
+    /// assert!(rx.is_empty());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn readable(&self, count: usize) -> Result<ReadGrant<'_, T, W>, TryPopError> {
+        self.last_look(|| self.shared.pop_batch(count.max(1))).map(ReadGrant)
+    }
+}
+
+impl<T: Send, W: Wait> fmt::Debug for Claimed<'_, T, W> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Claimed").field("entries", &self.claim.offsets.len()).finish_non_exhaustive()
+    }
+}
+
+impl<T: Send, W: Wait> fmt::Debug for ReadGrant<'_, T, W> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ReadGrant").field("count", &self.0.len()).finish_non_exhaustive()
+    }
+}
