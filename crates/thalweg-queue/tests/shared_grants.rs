@@ -207,38 +207,40 @@ fn under_the_fuzzer() {
 /// A consumer that sleeps is woken for holes: nobody else could give their room back.
 #[test]
 fn holes_wake_a_consumer() {
-    let (tx, rx) = bbq::with_wait(2, 4, Park::new()).unwrap();
-    let consumer = thread::spawn(move || rx.pop());
-    for _ in 0..10 {
-        while let Ok(grant) = tx.reserve(4) {
+    Fuzz::new().seeds(0..300).run(|| {
+        let (tx, rx) = bbq::with_wait(2, 1, Park::new()).unwrap();
+        let consumer = thread::spawn(move || rx.pop());
+        while let Ok(grant) = tx.reserve(1) {
             drop(grant);
         }
-    }
-    tx.push('x').unwrap();
-    assert_eq!(consumer.join().unwrap(), Ok('x'));
+        tx.push('x').unwrap();
+        assert_eq!(consumer.join().unwrap(), Ok('x'));
+    });
 }
 
-/// Every execution of a producer that gives up what it has written, pushes and goes round, beside a consumer: the entry is not
-/// written again while what was in it is being dropped.
+/// Every execution of a producer that gives up what it has written, beside a thread that passes over it and goes round: the entry is
+/// not written again while what was in it is being dropped.
 #[test]
 fn holes_under_the_checker() {
     Check::new().check(|| {
         let (tx, rx) = bbq::shared::<Box<u32>>(2, 1).unwrap();
-        let producer = thread::spawn(move || {
-            let mut pushed = 0;
-            if let Ok(mut grant) = tx.reserve(1) {
-                grant.push(Box::new(7)).unwrap();
+        let gives_up = thread::spawn({
+            let tx = tx.clone();
+            move || {
+                if let Ok(mut grant) = tx.reserve(1) {
+                    grant.push(Box::new(7)).unwrap();
+                }
             }
-            for number in 0..2 {
-                pushed += u32::from(tx.try_push(Box::new(number)).is_ok());
-            }
-            pushed
         });
-        let mut popped = 0;
-        let mut pop = || rx.try_pop().map(|item| popped += u32::from(*item < 7));
-        let _ = pop();
-        let pushed = producer.join().unwrap();
+        let mut expected = 0;
+        let mut next = 0;
+        let mut pop = || rx.try_pop().map(|item| assert_eq!(std::mem::replace(&mut expected, *item + 1), *item));
+        for _ in 0..2 {
+            let _ = pop();
+            next += u32::from(tx.try_push(Box::new(next)).is_ok());
+        }
+        gives_up.join().unwrap();
         while pop().is_ok() {}
-        assert_eq!(popped, pushed);
+        assert_eq!(expected, next);
     });
 }
