@@ -11,7 +11,7 @@ use thalweg_sync::time::Duration;
 
 /// Shapes, and the number of the first block: 43 bits are left for it in small blocks.
 const SHAPES: [(usize, usize, u64); 6] =
-    [(2, 1, 0), (2, 4, 0), (4, 3, 0), (8, 16, 0), (4, 3, (1 << 43) - 9), (2, 1, (1 << 43) - 2)];
+    [(2, 1, 0), (2, 4, 0), (4, 3, 0), (2, 300, 0), (4, 3, (1 << 43) - 9), (2, 1, (1 << 43) - 2)];
 
 /// Random numbers that are the same in each run.
 struct Dice(u64);
@@ -32,10 +32,14 @@ fn one_thread_sees_what_it_must() {
         let mut dice = Dice(head);
         let (mut pushed, mut next, mut dropped) = (0_u64, 0, 0);
         for _ in 0..200 {
-            for _ in 0..dice.below(2 * blocks_ * entries_) {
-                tx.try_push(pushed).unwrap();
-                pushed += 1;
+            let more = dice.below(2 * blocks_ * entries_);
+            if dice.below(2) == 0 {
+                let numbers: Vec<_> = (pushed..pushed + more).collect();
+                assert_eq!(tx.try_push_slice(&numbers), Ok(more as usize));
+            } else {
+                (pushed..pushed + more).for_each(|number| tx.try_push(number).unwrap());
             }
+            pushed += more;
             // What was pushed last lies in the open block.
             let open = pushed.saturating_sub(1) / entries_;
             let oldest = (open + 1).saturating_sub(blocks_) * entries_;
@@ -43,7 +47,13 @@ fn one_thread_sees_what_it_must() {
             for _ in 0..dice.below(blocks_ * entries_ + 2) {
                 dropped += oldest.saturating_sub(next);
                 next = next.max(oldest);
-                if next < pushed {
+                if next < pushed && dice.below(2) == 0 {
+                    let (limit, mut popped) = (1 + dice.below(300), Vec::new());
+                    let end = pushed.min(next + limit);
+                    assert_eq!(rx.try_pop_many(&mut popped, limit as usize), Ok((end - next) as usize));
+                    assert!(popped.into_iter().eq(next..end));
+                    next = end;
+                } else if next < pushed {
                     assert_eq!(rx.try_pop(), Ok(next));
                     next += 1;
                 } else {
@@ -107,7 +117,18 @@ fn many<const WORDS: usize, W: Wait>(
     let lists: Vec<Popped> = thread::scope(|scope| {
         for producer in 0..producers {
             let tx = tx.clone();
-            scope.spawn(move || (0..each).for_each(|number| tx.push(Item::new(producer, number)).unwrap()));
+            scope.spawn(move || {
+                // Every other one pushes in batches.
+                let size = if producer % 2 == 0 { 1 } else { 3 };
+                let numbers: Vec<_> = (0..each).collect();
+                for numbers in numbers.chunks(size) {
+                    let mut items: Vec<_> = numbers.iter().map(|&number| Item::new(producer, number)).collect();
+                    match size {
+                        1 => tx.push(items[0]).unwrap(),
+                        _ => tx.push_many(&mut items).unwrap(),
+                    }
+                }
+            });
         }
         drop(tx);
         let consumers: Vec<_> =

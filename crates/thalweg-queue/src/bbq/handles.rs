@@ -1,5 +1,6 @@
 //! How many handles of each kind a queue has.
 
+use crate::TryPopError;
 use crate::edges::edge;
 use thalweg_sync::atomic::AtomicUsize;
 use thalweg_sync::atomic::Ordering::{Acquire, Relaxed, Release};
@@ -44,6 +45,15 @@ impl Handles {
         // (handles.2) Acquire, pairs with (handles.1): everything they pushed is visible. Relaxed could report the end before the
         // last items.
         self.producers.load(edge("handles.2", Acquire)) == 0
+    }
+
+    /// Pops by `pop`. A producer may have pushed after it looked and before it left, so it looks again before this says `Closed`.
+    #[inline(always)]
+    pub(super) fn last_look<R>(&self, mut pop: impl FnMut() -> Result<R, TryPopError>) -> Result<R, TryPopError> {
+        match pop() {
+            Err(TryPopError::Empty) if self.producers_gone() => pop().map_err(|_| TryPopError::Closed),
+            result => result,
+        }
     }
 
     pub(super) fn consumers_gone(&self) -> bool {

@@ -168,6 +168,24 @@ impl<E: Pop<Wait = Park>> Future for PoppingMany<'_, E> {
     }
 }
 
+/// `attempt`, made until it gives something, pending in between with the others that wait on `side`; and when it did, the next one is
+/// woken if there is `more`.
+pub(crate) fn until<R>(
+    strategy: &Park,
+    side: Side,
+    mut attempt: impl FnMut() -> Option<R>,
+    more: impl Fn() -> bool,
+) -> impl Future<Output = R> {
+    let mut pending = Pending::new(strategy, side, |strategy| strategy);
+    core::future::poll_fn(move |cx| {
+        let result = pending.poll(cx, |_| attempt());
+        if result.is_ready() {
+            pending.over(|_| more());
+        }
+        result
+    })
+}
+
 impl<E: Push> fmt::Debug for Pushing<E> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Pushing").finish_non_exhaustive()

@@ -95,6 +95,8 @@ mod stream;
 
 pub use ends::{Pop, Push};
 #[cfg(feature = "std")]
+pub(crate) use future::until;
+#[cfg(feature = "std")]
 pub use future::{Popping, PoppingMany, Pushing};
 pub use iter::{Iter, TryIter};
 pub(crate) use methods::{consumer, producer};

@@ -1,10 +1,9 @@
 //! The reading end.
 
-#[cfg(not(loom))]
-use super::grant::ReadGrant;
-#[cfg(loom)]
-use super::memory::granules;
-use super::ring::Ring;
+use super::memory::GRANULE;
+use super::mode::{DropOld, Messages, Mode, RetryNew};
+#[cfg(feature = "std")]
+use crate::wait::{self, Park};
 use crate::wait::{Deadline, Side, Wait, Yield};
 use crate::{PopError, PopTimeoutError, TryPopError};
 use alloc::vec::Vec;
@@ -16,12 +15,12 @@ use thalweg_sync::time::{self, Duration};
 /// A reading end. Clones read from the same queue; when the last one is dropped, pushes fail from then on.
 ///
 /// A handle that is leaked (`mem::forget`) counts as alive for ever.
-pub struct Consumer<W: Wait = Yield> {
-    pub(super) ring: Arc<Ring<W>>,
+pub struct Consumer<W: Wait = Yield, M: Mode = RetryNew> {
+    pub(super) ring: Arc<M::Ring<W>>,
 }
 
-impl<W: Wait> Consumer<W> {
-    pub(super) fn new(ring: Arc<Ring<W>>) -> Self {
+impl<W: Wait, M: Mode> Consumer<W, M> {
+    pub(super) fn new(ring: Arc<M::Ring<W>>) -> Self {
         Self { ring }
     }
 
@@ -32,20 +31,37 @@ impl<W: Wait> Consumer<W> {
     /// - `Closed`: every producer is gone and the queue is drained.
     #[inline]
     pub fn try_pop(&self, into: &mut Vec<u8>) -> Result<usize, TryPopError> {
-        #[cfg(not(loom))]
-        {
-            let message = self.readable()?;
-            into.extend_from_slice(&message);
-            Ok(message.len())
-        }
-        #[cfg(loom)]
-        {
-            let (place, bytes) = self.take()?;
-            // SAFETY: taken a moment ago, and given back below (V2).
-            unsafe { self.ring.memory.read(self.ring.granule(place), bytes, into) };
-            self.ring.consume(place, granules(bytes));
-            Ok(bytes)
-        }
+        let before = into.len();
+        let bytes = self.pop_to(|bytes| {
+            into.reserve(bytes);
+            into.spare_capacity_mut().as_mut_ptr().cast()
+        })?;
+        // SAFETY: so many were reserved last, and are written.
+        unsafe { into.set_len(before + bytes) };
+        Ok(bytes)
+    }
+
+    /// Pops the oldest message to the start of `into`, otherwise as [`try_pop`](Self::try_pop).
+    ///
+    /// # Panics
+    ///
+    /// If `into` has no room for [the largest message](Self::max_message).
+    pub fn try_pop_slice(&self, into: &mut [u8]) -> Result<usize, TryPopError> {
+        let (room, max) = (into.len(), self.max_message());
+        assert!(room >= max, "{room} bytes have no room for the largest message, of {max}");
+        self.pop_to(|_| into.as_mut_ptr())
+    }
+
+    /// Pops to where `room` says, which is asked for memory for so many bytes, and has it.
+    #[inline]
+    fn pop_to(&self, mut room: impl FnMut(usize) -> *mut u8) -> Result<usize, TryPopError> {
+        // SAFETY: both callers answer with so much.
+        self.last_look(|| unsafe { self.ring.pop(&mut room) })
+    }
+
+    #[inline]
+    pub(super) fn last_look<R>(&self, pop: impl FnMut() -> Result<R, TryPopError>) -> Result<R, TryPopError> {
+        self.ring.common().handles.last_look(pop)
     }
 
     /// Pops the oldest message to the end of `into`, waiting while there is none. Returns how many bytes it has.
@@ -59,86 +75,103 @@ impl<W: Wait> Consumer<W> {
         self.wait_for(Some(time::now().after(timeout)), || self.try_pop(into))
     }
 
-    /// Pops the oldest message, to be read in place. Its granules are given back when the grant is dropped.
-    #[cfg(not(loom))]
-    #[inline]
-    pub fn readable(&self) -> Result<ReadGrant<'_, W>, TryPopError> {
-        let (place, bytes) = self.take()?;
-        Ok(ReadGrant::new(&self.ring, place, bytes))
-    }
-
-    /// As [`readable`](Self::readable), waiting while there is nothing.
-    #[cfg(not(loom))]
-    pub fn wait_readable(&self) -> Result<ReadGrant<'_, W>, PopError> {
-        self.wait_for(None, || self.readable()).map_err(|_| PopError)
-    }
-
-    #[inline]
-    fn take(&self) -> Result<(super::super::place::Place, usize), TryPopError> {
-        match self.ring.take() {
-            // A producer may have pushed after our look and before it left, so look again before saying `Closed`.
-            Err(TryPopError::Empty) if self.ring.handles.producers_gone() => {
-                self.ring.take().map_err(|_| TryPopError::Closed)
-            }
-            result => result,
-        }
-    }
-
-    fn wait_for<R>(
+    pub(super) fn wait_for<R>(
         &self,
         deadline: Option<Deadline>,
         mut pop: impl FnMut() -> Result<R, TryPopError>,
     ) -> Result<R, PopTimeoutError> {
+        let wait = self.ring.common().wait;
         loop {
             match pop() {
                 Ok(done) => {
                     // Several pushes may have woken this thread alone.
-                    self.ring.wait.ring(Side::Items, 1, || self.ring.may_pop());
+                    wait.ring(Side::Items, 1, || self.ring.may_pop());
                     return Ok(done);
                 }
                 Err(TryPopError::Closed) => return Err(PopTimeoutError::Closed),
                 Err(TryPopError::Empty | TryPopError::Busy) => {}
             }
-            if !self.ring.wait.wait(Side::Items, deadline, || self.ring.may_pop()) {
+            if !wait.wait(Side::Items, deadline, || self.ring.may_pop()) {
                 return Err(PopTimeoutError::Timeout);
             }
         }
     }
 
+    /// How many bytes the messages take that are pushed and not popped, lately: each rounded up to a multiple of 16, and what is left
+    /// over at the ends of blocks. Exact when nobody else uses the queue.
+    pub fn len(&self) -> usize {
+        self.ring.len() * GRANULE
+    }
+
+    /// Whether `len` is zero.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
     /// How many bytes the largest message may have: those of a block.
     pub fn max_message(&self) -> usize {
-        self.ring.max_message()
+        self.ring.common().shape.entries * GRANULE
     }
 
     /// How many bytes all blocks have.
     pub fn capacity(&self) -> usize {
-        self.ring.shape.blocks * self.ring.max_message()
+        self.ring.common().shape.capacity() * GRANULE
     }
 
     /// Whether every producer is gone. Then it stays so; messages may still be left.
     pub fn is_closed(&self) -> bool {
-        self.ring.handles.producers_gone()
+        self.ring.common().handles.producers_gone()
     }
 }
 
-impl<W: Wait> Clone for Consumer<W> {
+impl<W: Wait> Consumer<W, DropOld> {
+    /// How many bytes all consumers together have found overwritten and passed over, so far: messages as in [`len`](Self::len). What is
+    /// overwritten is counted when a consumer comes to it, not before.
+    pub fn dropped(&self) -> u64 {
+        self.ring.cursors.dropped() * GRANULE as u64
+    }
+}
+
+#[cfg(feature = "std")]
+impl<M: Mode> Consumer<Park, M> {
+    /// Pops the oldest message to the end of `into`, pending while there is none. Dropped before it is ready, it has popped nothing.
+    pub fn pop_async(&self, into: &mut Vec<u8>) -> impl Future<Output = Result<usize, PopError>> {
+        self.pending_for(|| self.try_pop(into))
+    }
+
+    pub(super) fn pending_for<R>(
+        &self,
+        mut pop: impl FnMut() -> Result<R, TryPopError>,
+    ) -> impl Future<Output = Result<R, PopError>> {
+        let attempt = move || match pop() {
+            Ok(done) => Some(Ok(done)),
+            Err(TryPopError::Closed) => Some(Err(PopError)),
+            Err(TryPopError::Empty | TryPopError::Busy) => None,
+        };
+        wait::until(self.ring.common().wait, Side::Items, attempt, || self.ring.may_pop())
+    }
+}
+
+impl<W: Wait, M: Mode> Clone for Consumer<W, M> {
     fn clone(&self) -> Self {
-        self.ring.handles.add_consumer();
+        self.ring.common().handles.add_consumer();
         Self { ring: self.ring.clone() }
     }
 }
 
-impl<W: Wait> Drop for Consumer<W> {
+impl<W: Wait, M: Mode> Drop for Consumer<W, M> {
     fn drop(&mut self) {
-        if self.ring.handles.leave_consumer() {
-            self.ring.wait.ring_all();
+        let common = self.ring.common();
+        if common.handles.leave_consumer() {
+            common.wait.ring_all();
         }
     }
 }
 
-impl<W: Wait> fmt::Debug for Consumer<W> {
+impl<W: Wait, M: Mode> fmt::Debug for Consumer<W, M> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Consumer")
+            .field("len", &self.len())
             .field("capacity", &self.capacity())
             .field("closed", &self.is_closed())
             .finish_non_exhaustive()

@@ -2,9 +2,13 @@
 
 use super::super::place::Place;
 use super::memory::{Header, granules};
+use super::producer::never_late;
 use super::ring::Ring;
-use super::{Consumer, Producer};
+use super::{Consumer, Producer, PushBytesError};
+#[cfg(feature = "std")]
+use crate::wait::Park;
 use crate::wait::Wait;
+use crate::{PopError, TryPopError};
 use core::fmt;
 use core::mem::ManuallyDrop;
 use core::ops::{Deref, DerefMut};
@@ -76,7 +80,7 @@ impl<'a, W: Wait> WriteGrant<'a, W> {
         let this = ManuallyDrop::new(self);
         let (all, first) = (granules(this.bytes), granules(bytes));
         if first < all {
-            this.ring.memory.note(this.ring.granule(this.place) + first, Header::Skip(all - first));
+            this.ring.memory.headers.note(this.ring.granule(this.place) + first, Header::Skip(all - first));
         }
         this.ring.commit(this.place, Header::Message(bytes), all);
     }
@@ -89,6 +93,20 @@ impl<'a, W: Wait> WriteGrant<'a, W> {
 }
 
 impl<W: Wait> Producer<W> {
+    /// Reserves a message of `bytes` bytes, to be written in place, or says why not.
+    ///
+    /// Its place in the order of the queue is taken: consumers wait for it, so write it soon. What the bytes are at first is not said.
+    #[inline]
+    pub fn reserve(&self, bytes: usize) -> Result<WriteGrant<'_, W>, PushBytesError> {
+        let place = self.ring.allocate(bytes)?;
+        Ok(WriteGrant::new(&self.ring, place, bytes))
+    }
+
+    /// As [`reserve`](Self::reserve), waiting while there is no room. Refuses with `Closed` or `TooLarge`.
+    pub fn wait_reserve(&self, bytes: usize) -> Result<WriteGrant<'_, W>, PushBytesError> {
+        self.wait_for(bytes, None, || self.reserve(bytes)).map_err(never_late)
+    }
+
     /// The grant that `raw` was.
     ///
     /// # Safety
@@ -99,7 +117,35 @@ impl<W: Wait> Producer<W> {
     }
 }
 
+#[cfg(feature = "std")]
+impl Producer<Park> {
+    /// As [`reserve`](Self::reserve), pending while there is no room. Dropped before it is ready, it has reserved nothing.
+    pub fn reserve_async(&self, bytes: usize) -> impl Future<Output = Result<WriteGrant<'_, Park>, PushBytesError>> {
+        self.pending_for(move || self.reserve(bytes))
+    }
+}
+
+#[cfg(feature = "std")]
+impl Consumer<Park> {
+    /// As [`readable`](Self::readable), pending while there is nothing. Dropped before it is ready, it has taken nothing.
+    pub fn readable_async(&self) -> impl Future<Output = Result<ReadGrant<'_, Park>, PopError>> {
+        self.pending_for(|| self.readable())
+    }
+}
+
 impl<W: Wait> Consumer<W> {
+    /// Pops the oldest message, to be read in place. Its granules are given back when the grant is dropped.
+    #[inline]
+    pub fn readable(&self) -> Result<ReadGrant<'_, W>, TryPopError> {
+        let (place, bytes) = self.last_look(|| self.ring.take())?;
+        Ok(ReadGrant::new(&self.ring, place, bytes))
+    }
+
+    /// As [`readable`](Self::readable), waiting while there is nothing.
+    pub fn wait_readable(&self) -> Result<ReadGrant<'_, W>, PopError> {
+        self.wait_for(None, || self.readable()).map_err(|_| PopError)
+    }
+
     /// The grant that `raw` was.
     ///
     /// # Safety

@@ -2,8 +2,6 @@
 
 use crate::{BuildError, memory};
 use alloc::boxed::Box;
-#[cfg(loom)]
-use alloc::vec::Vec;
 #[cfg(not(loom))]
 use core::ops::Range;
 use thalweg_sync::atomic::AtomicU32;
@@ -62,13 +60,38 @@ impl Header {
     }
 }
 
-/// The memory of all blocks.
+/// What starts at each granule.
 ///
-/// Headers have a place of their own, one for each granule: a consumer that was overtaken may read one that is being written. Beside
-/// the bytes of messages, which are no atomics, that would be a data race.
+/// They have a place of their own, as a consumer that was overtaken may read one that is being written. Beside the bytes of messages,
+/// which are no atomics, that would be a data race.
+#[derive(Debug)]
+pub(super) struct Headers(Box<[AtomicU32]>);
+
+impl Headers {
+    /// For so many granules: an empty message at each.
+    pub(super) fn new(granules: usize) -> Result<Self, BuildError> {
+        memory::boxed((0..granules).map(|_| AtomicU32::new(0))).map(Self)
+    }
+
+    /// What starts at `granule`, which may be out of date if that was taken meanwhile.
+    #[inline(always)]
+    pub(super) fn get(&self, granule: usize) -> Header {
+        // Relaxed: (bytes.9) or (drop_old.9) orders it, unless it is out of date, and then what was read is not used (V3, D2).
+        Header::unpack(self.0[granule].load(Relaxed))
+    }
+
+    /// Notes what starts at `granule`.
+    #[inline(always)]
+    pub(super) fn note(&self, granule: usize, header: Header) {
+        // Relaxed: consumers read it after (bytes.8) or (drop_old.8).
+        self.0[granule].store(header.pack(), Relaxed);
+    }
+}
+
+/// The memory of all blocks.
 #[derive(Debug)]
 pub(super) struct Memory {
-    headers: Box<[AtomicU32]>,
+    pub(super) headers: Headers,
     granules: Box<[Slot<Granule>]>,
 }
 
@@ -76,23 +99,9 @@ impl Memory {
     /// So many granules, all zero.
     pub(super) fn new(granules: usize) -> Result<Self, BuildError> {
         Ok(Self {
-            headers: memory::boxed((0..granules).map(|_| AtomicU32::new(0)))?,
+            headers: Headers::new(granules)?,
             granules: memory::boxed((0..granules).map(|_| Slot::new(Granule([0; GRANULE]))))?,
         })
-    }
-
-    /// What starts at `granule`, which may be out of date if that was taken meanwhile.
-    #[inline(always)]
-    pub(super) fn header(&self, granule: usize) -> Header {
-        // Relaxed: (bytes.9) orders it, unless it is out of date, and then what was read is not used (V3).
-        Header::unpack(self.headers[granule].load(Relaxed))
-    }
-
-    /// Notes what starts at `granule`.
-    #[inline(always)]
-    pub(super) fn note(&self, granule: usize, header: Header) {
-        // Relaxed: consumers read it after (bytes.8).
-        self.headers[granule].store(header.pack(), Relaxed);
     }
 
     /// The granules as memory. An engine sees `bytes` bytes as touched.
@@ -126,17 +135,24 @@ impl Memory {
         }
     }
 
-    /// Copies the message of `bytes` bytes from `granule` on to the end of `into`.
+    /// Copies the message of `bytes` bytes from `granule` on to `to`.
     ///
     /// # Safety
     ///
-    /// The caller has taken it, and not given it back (V2).
-    #[cfg(loom)]
-    pub(super) unsafe fn read(&self, granule: usize, bytes: usize, into: &mut Vec<u8>) {
-        let end = into.len() + bytes;
-        for slot in &self.granules[granule..granule + granules(bytes)] {
-            // SAFETY: nobody writes the granules meanwhile.
-            slot.with(|from| unsafe { into.extend_from_slice(&(&(*from).0)[..GRANULE.min(end - into.len())]) });
+    /// The caller has taken it, and not given it back (V2); at `to` is room for so many bytes.
+    #[inline]
+    pub(super) unsafe fn read(&self, granule: usize, bytes: usize, to: *mut u8) {
+        #[cfg(not(loom))]
+        {
+            let from = self.bytes(granule..granule + granules(bytes), bytes, Access::Read);
+            // SAFETY: nobody writes the granules meanwhile, and by the caller's promise there is room.
+            unsafe { core::ptr::copy_nonoverlapping(from.cast_const(), to, bytes) };
+        }
+        #[cfg(loom)]
+        for (number, slot) in self.granules[granule..granule + bytes.div_ceil(GRANULE)].iter().enumerate() {
+            let count = GRANULE.min(bytes - number * GRANULE);
+            // SAFETY: as above.
+            slot.with(|from| unsafe { to.add(number * GRANULE).copy_from_nonoverlapping((*from).0.as_ptr(), count) });
         }
     }
 }

@@ -65,6 +65,8 @@
 //!
 //! # Invariants
 //!
+//! They are those of a queue that refuses what is new ([`RetryNew`]); for one that drops what is old, see [`drop_old()`].
+//!
 //! - **V1** `consumed ≤ committed ≤ allocated`, in one round of a block, in granules; only `allocated` may run past the end, by a
 //!   message per thread. A round begins when the one before is fully consumed. Counts are reset before `allocated`, and `phead` moves
 //!   after all three.
@@ -81,6 +83,8 @@ mod error;
 #[cfg(not(loom))]
 mod grant;
 mod memory;
+mod mode;
+mod overwriting;
 mod producer;
 mod ring;
 
@@ -88,15 +92,17 @@ pub use consumer::Consumer;
 pub use error::{PushBytesError, PushBytesTimeoutError};
 #[cfg(not(loom))]
 pub use grant::{RawGrant, ReadGrant, WriteGrant};
+pub use mode::{DropOld, Mode, RetryNew};
 pub use producer::Producer;
 
 use crate::wait::{Wait, Yield};
 use crate::{BuildError, TryPopError};
+use overwriting::Overwriting;
 use ring::Ring;
 use thalweg_sync::sync::Arc;
 
 /// Both ends of a queue.
-pub type Ends<W = Yield> = (Producer<W>, Consumer<W>);
+pub type Ends<W = Yield, M = RetryNew> = (Producer<W, M>, Consumer<W, M>);
 
 /// A queue of `blocks` blocks of `block_bytes` bytes each, rounded up to a multiple of 16.
 ///
@@ -124,6 +130,44 @@ pub fn bytes(blocks: usize, block_bytes: usize) -> Result<Ends, BuildError> {
 /// ```
 pub fn with_wait<W: Wait>(blocks: usize, block_bytes: usize, wait: W) -> Result<Ends<W>, BuildError> {
     bytes_from(0, blocks, block_bytes, wait)
+}
+
+/// A queue of messages that overwrites its oldest block when there is no other: traces, log lines. As [`bytes()`], and what
+/// [`drop_old`](super::drop_old) says of items holds for messages. Nothing is written or read in place, as a message is copied while
+/// it may be overwritten.
+///
+/// ```
+/// use thalweg_queue::bbq::bytes;
+///
+/// let (tx, rx) = bytes::drop_old(4, 256)?;
+/// for line in 0..1000 {
+///     tx.try_push(format!("line {line}").as_bytes())?; // nobody reads, and it is never full
+/// }
+/// let mut oldest = Vec::new();
+/// rx.try_pop(&mut oldest)?;
+/// assert_eq!(oldest, b"line 944"); // 16 lines to a block, and the last block has 8
+/// assert_eq!(rx.dropped(), 944 * 16);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn drop_old(blocks: usize, block_bytes: usize) -> Result<Ends<Yield, DropOld>, BuildError> {
+    drop_old_with_wait(blocks, block_bytes, Yield)
+}
+
+/// As [`drop_old()`], with ends that [wait](crate::wait) by `wait`: consumers for messages, and producers that were answered `Busy`.
+pub fn drop_old_with_wait<W: Wait>(blocks: usize, block_bytes: usize, wait: W) -> Result<Ends<W, DropOld>, BuildError> {
+    drop_old_from(0, blocks, block_bytes, wait)
+}
+
+/// As [`drop_old_with_wait`], but the count of blocks starts at `head` instead of 0.
+#[doc(hidden)]
+pub fn drop_old_from<W: Wait>(
+    head: u64,
+    blocks: usize,
+    block_bytes: usize,
+    wait: W,
+) -> Result<Ends<W, DropOld>, BuildError> {
+    let ring = Arc::new(Overwriting::new(head, blocks, block_bytes, wait)?);
+    Ok((Producer::new(ring.clone()), Consumer::new(ring)))
 }
 
 /// As [`with_wait`], but the count of blocks starts at `head` instead of 0: a queue that is old already, so that tests reach the

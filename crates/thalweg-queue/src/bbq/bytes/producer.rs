@@ -1,10 +1,10 @@
 //! The writing end.
 
-#[cfg(not(loom))]
-use super::grant::WriteGrant;
-use super::memory::{Header, granules};
-use super::ring::Ring;
+use super::memory::GRANULE;
+use super::mode::{Messages, Mode, RetryNew};
 use super::{PushBytesError, PushBytesTimeoutError};
+#[cfg(feature = "std")]
+use crate::wait::{self, Park};
 use crate::wait::{Deadline, Side, Wait, Yield};
 use core::fmt;
 use thalweg_sync::sync::Arc;
@@ -14,23 +14,19 @@ use thalweg_sync::time::{self, Duration};
 /// A writing end. Clones write to the same queue; dropping the last one closes it, and consumers drain what is left.
 ///
 /// A handle that is leaked (`mem::forget`) counts as alive for ever.
-pub struct Producer<W: Wait = Yield> {
-    pub(super) ring: Arc<Ring<W>>,
+pub struct Producer<W: Wait = Yield, M: Mode = RetryNew> {
+    pub(super) ring: Arc<M::Ring<W>>,
 }
 
-impl<W: Wait> Producer<W> {
-    pub(super) fn new(ring: Arc<Ring<W>>) -> Self {
+impl<W: Wait, M: Mode> Producer<W, M> {
+    pub(super) fn new(ring: Arc<M::Ring<W>>) -> Self {
         Self { ring }
     }
 
     /// Pushes a copy of `message`, or says why not.
     #[inline]
     pub fn try_push(&self, message: &[u8]) -> Result<(), PushBytesError> {
-        let place = self.ring.allocate(message.len())?;
-        // SAFETY: allocated a moment ago, for so many bytes, and committed below (V2).
-        unsafe { self.ring.memory.write(self.ring.granule(place), message) };
-        self.ring.commit(place, Header::Message(message.len()), granules(message.len()));
-        Ok(())
+        self.ring.push(message)
     }
 
     /// Pushes a copy of `message`, waiting while there is no room. Refuses with `Closed` or `TooLarge`.
@@ -44,86 +40,114 @@ impl<W: Wait> Producer<W> {
         self.wait_for(message.len(), Some(time::now().after(timeout)), || self.try_push(message))
     }
 
-    /// Reserves a message of `bytes` bytes, to be written in place, or says why not.
-    ///
-    /// Its place in the order of the queue is taken: consumers wait for it, so write it soon. What the bytes are at first is not said.
-    #[cfg(not(loom))]
-    #[inline]
-    pub fn reserve(&self, bytes: usize) -> Result<WriteGrant<'_, W>, PushBytesError> {
-        let place = self.ring.allocate(bytes)?;
-        Ok(WriteGrant::new(&self.ring, place, bytes))
-    }
-
-    /// As [`reserve`](Self::reserve), waiting while there is no room. Refuses with `Closed` or `TooLarge`.
-    #[cfg(not(loom))]
-    pub fn wait_reserve(&self, bytes: usize) -> Result<WriteGrant<'_, W>, PushBytesError> {
-        self.wait_for(bytes, None, || self.reserve(bytes)).map_err(never_late)
-    }
-
-    fn wait_for<R>(
+    pub(super) fn wait_for<R>(
         &self,
         bytes: usize,
         deadline: Option<Deadline>,
         mut push: impl FnMut() -> Result<R, PushBytesError>,
     ) -> Result<R, PushBytesTimeoutError> {
+        let wait = self.ring.common().wait;
         loop {
             match push() {
                 Ok(done) => {
                     // A consumer that gave a block back may have woken this thread alone.
-                    self.ring.wait.ring(Side::Room, 1, || self.ring.may_push(0));
+                    wait.ring(Side::Room, 1, || self.ring.may_push(0));
                     return Ok(done);
                 }
                 Err(PushBytesError::Full | PushBytesError::Busy) => {}
                 Err(refused) => return Err(PushBytesTimeoutError::Refused(refused)),
             }
-            if !self.ring.wait.wait(Side::Room, deadline, || self.ring.may_push(bytes)) {
+            if !wait.wait(Side::Room, deadline, || self.ring.may_push(bytes)) {
                 return Err(PushBytesTimeoutError::Timeout);
             }
         }
     }
 
+    /// How many bytes the messages take that are pushed and not popped, lately: each rounded up to a multiple of 16, and what is left
+    /// over at the ends of blocks. Exact when nobody else uses the queue.
+    pub fn len(&self) -> usize {
+        self.ring.len() * GRANULE
+    }
+
+    /// Whether `len` is zero.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
     /// How many bytes the largest message may have: those of a block.
     pub fn max_message(&self) -> usize {
-        self.ring.max_message()
+        self.ring.common().shape.entries * GRANULE
     }
 
     /// How many bytes all blocks have.
     pub fn capacity(&self) -> usize {
-        self.ring.shape.blocks * self.ring.max_message()
+        self.ring.common().shape.capacity() * GRANULE
     }
 
     /// Whether every consumer is gone. Then it stays so, and every push is refused.
     pub fn is_closed(&self) -> bool {
-        self.ring.handles.consumers_gone()
+        self.ring.common().handles.consumers_gone()
+    }
+}
+
+#[cfg(feature = "std")]
+impl<M: Mode> Producer<Park, M> {
+    /// Pushes a copy of `message`, pending while there is no room. Dropped before it is ready, it has pushed nothing.
+    ///
+    /// ```
+    /// use futures_executor::block_on;
+    /// use thalweg_queue::{Park, bbq::bytes};
+    ///
+    /// let (tx, rx) = bytes::with_wait(2, 64, Park::new())?;
+    /// block_on(tx.push_async(b"hello"))?;
+    /// let mut message = Vec::new();
+    /// assert_eq!(block_on(rx.pop_async(&mut message)), Ok(5));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn push_async(&self, message: &[u8]) -> impl Future<Output = Result<(), PushBytesError>> {
+        self.pending_for(|| self.try_push(message))
+    }
+
+    pub(super) fn pending_for<R>(
+        &self,
+        mut push: impl FnMut() -> Result<R, PushBytesError>,
+    ) -> impl Future<Output = Result<R, PushBytesError>> {
+        let attempt = move || match push() {
+            Err(PushBytesError::Full | PushBytesError::Busy) => None,
+            done => Some(done),
+        };
+        wait::until(self.ring.common().wait, Side::Room, attempt, || self.ring.may_push(0))
     }
 }
 
 /// Without a deadline there is no timeout.
-fn never_late(refused: PushBytesTimeoutError) -> PushBytesError {
+pub(super) fn never_late(refused: PushBytesTimeoutError) -> PushBytesError {
     match refused {
         PushBytesTimeoutError::Refused(refused) => refused,
         PushBytesTimeoutError::Timeout => PushBytesError::Full,
     }
 }
 
-impl<W: Wait> Clone for Producer<W> {
+impl<W: Wait, M: Mode> Clone for Producer<W, M> {
     fn clone(&self) -> Self {
-        self.ring.handles.add_producer();
+        self.ring.common().handles.add_producer();
         Self { ring: self.ring.clone() }
     }
 }
 
-impl<W: Wait> Drop for Producer<W> {
+impl<W: Wait, M: Mode> Drop for Producer<W, M> {
     fn drop(&mut self) {
-        if self.ring.handles.leave_producer() {
-            self.ring.wait.ring_all();
+        let common = self.ring.common();
+        if common.handles.leave_producer() {
+            common.wait.ring_all();
         }
     }
 }
 
-impl<W: Wait> fmt::Debug for Producer<W> {
+impl<W: Wait, M: Mode> fmt::Debug for Producer<W, M> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Producer")
+            .field("len", &self.len())
             .field("capacity", &self.capacity())
             .field("closed", &self.is_closed())
             .finish_non_exhaustive()

@@ -3,6 +3,7 @@
 use super::super::handles::Handles;
 use super::super::place::{Place, Shape};
 use super::memory::{GRANULE, Header, Memory, granules};
+use super::mode::{Common, Messages};
 use super::{PushBytesError, TryPopError};
 use crate::edges::edge;
 use crate::wait::{Side, Wait};
@@ -14,7 +15,7 @@ use thalweg_sync::atomic::{AtomicBool, AtomicU64};
 
 /// What all ends share. Invariants V1 to V5 are in the module's documentation.
 #[derive(Debug)]
-pub(super) struct Ring<W: Wait> {
+pub struct Ring<W: Wait> {
     pub(super) shape: Shape,
     blocks: Box<[Block]>,
     pub(super) memory: Memory,
@@ -189,7 +190,7 @@ impl<W: Wait> Ring<W> {
     #[inline]
     pub(super) fn commit(&self, place: Place, header: Header, count: usize) {
         let producers = &self.block(place).producers;
-        self.memory.note(self.granule(place), header);
+        self.memory.headers.note(self.granule(place), header);
         let count = count as u64;
         // (bytes.8) Release, pairs with (bytes.9): who reads this count or a later one (a chain of `fetch_add` is one release
         // sequence) sees the message and its header. Acquire, for `tell`: it passes on what was committed before.
@@ -232,17 +233,6 @@ impl<W: Wait> Ring<W> {
         // Relaxed: it only tells two reasons for the same refusal apart.
         let next = Place(self.next.load(Relaxed));
         if next.is_before(self.shape.after(last, 1)) { Room::Full } else { Room::Busy }
-    }
-
-    /// Whether a message of `bytes` bytes would find its granules, or be refused for ever. Writes nothing.
-    pub(super) fn may_push(&self, bytes: usize) -> bool {
-        let head = self.phead();
-        let allocated = self.allocated(head);
-        !self.shape.in_one_block(allocated, head)
-            || granules(bytes) <= self.free(allocated)
-            || matches!(self.room(self.shape.after(head, 1)), Room::Free)
-            || matches!(self.look(), Look::Start(_, Header::Skip(_)))
-            || self.handles.consumers_gone()
     }
 
     /// Begins the round of the block after the one at `head`, or finishes what another producer has begun. Only after
@@ -290,7 +280,7 @@ impl<W: Wait> Ring<W> {
                         let forward = Place(place.0 + header.granules() as u64);
                         // What is behind it may be out of date, and is looked at again.
                         if self.shape.offset(forward) < self.shape.entries
-                            && let Header::Skip(_) = self.memory.header(self.granule(forward))
+                            && let Header::Skip(_) = self.memory.headers.get(self.granule(forward))
                         {
                             while self.pass_over() {}
                         }
@@ -373,13 +363,8 @@ impl<W: Wait> Ring<W> {
             if self.shape.offset(next) >= count {
                 return Look::Empty;
             }
-            return Look::Start(next, self.memory.header(self.granule(next)));
+            return Look::Start(next, self.memory.headers.get(self.granule(next)));
         }
-    }
-
-    /// Whether a pop would do anything but find nothing. Writes nothing.
-    pub(super) fn may_pop(&self) -> bool {
-        matches!(self.look(), Look::Start(..)) || self.handles.producers_gone()
     }
 
     /// How many granules of the block of `place` are told to be written, while a push is half-way.
@@ -398,5 +383,62 @@ impl<W: Wait> Ring<W> {
         if self.shape.offset(Place(before)) + count == self.shape.entries {
             self.wait.ring(Side::Room, self.shape.entries, || true);
         }
+    }
+}
+
+impl<W: Wait> Messages<W> for Ring<W> {
+    #[inline]
+    fn push(&self, message: &[u8]) -> Result<(), PushBytesError> {
+        let place = self.allocate(message.len())?;
+        // SAFETY: allocated a moment ago, for so many bytes, and committed below (V2).
+        unsafe { self.memory.write(self.granule(place), message) };
+        self.commit(place, Header::Message(message.len()), granules(message.len()));
+        Ok(())
+    }
+
+    fn may_push(&self, bytes: usize) -> bool {
+        let head = self.phead();
+        let allocated = self.allocated(head);
+        !self.shape.in_one_block(allocated, head)
+            || granules(bytes) <= self.free(allocated)
+            || matches!(self.room(self.shape.after(head, 1)), Room::Free)
+            || matches!(self.look(), Look::Start(_, Header::Skip(_)))
+            || self.handles.consumers_gone()
+    }
+
+    #[inline]
+    unsafe fn pop(&self, mut room: impl FnMut(usize) -> *mut u8) -> Result<usize, TryPopError> {
+        /// Gives the message back, also if there is no room.
+        struct Taken<'a, W: Wait>(&'a Ring<W>, Place, usize);
+        impl<W: Wait> Drop for Taken<'_, W> {
+            fn drop(&mut self) {
+                self.0.consume(self.1, granules(self.2));
+            }
+        }
+        let (place, bytes) = self.take()?;
+        let _taken = Taken(self, place, bytes);
+        // SAFETY: taken a moment ago, and given back below (V2); by the caller's promise there is room.
+        unsafe { self.memory.read(self.granule(place), bytes, room(bytes)) };
+        Ok(bytes)
+    }
+
+    fn may_pop(&self) -> bool {
+        matches!(self.look(), Look::Start(..)) || self.handles.producers_gone()
+    }
+
+    fn len(&self) -> usize {
+        // The consumers' side first: what is allocated, read after it, is not below it. Acquire keeps the order.
+        let next = Place(self.next.load(Acquire));
+        let head = self.phead();
+        let allocated = self.allocated(head);
+        if !self.shape.in_one_block(allocated, head) || allocated.is_before(next) {
+            return 0;
+        }
+        let end = self.shape.forward(head, self.shape.offset(allocated).min(self.shape.entries));
+        (self.shape.distance(next, end) as usize).min(self.shape.capacity())
+    }
+
+    fn common(&self) -> Common<'_, W> {
+        Common { shape: &self.shape, handles: &self.handles, wait: &self.wait }
     }
 }

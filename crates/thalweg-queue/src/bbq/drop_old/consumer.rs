@@ -4,6 +4,7 @@ use super::Plain;
 use super::ring::Ring;
 use crate::TryPopError;
 use crate::wait::{Wait, Yield};
+use alloc::vec::Vec;
 use core::fmt;
 use thalweg_sync::sync::Arc;
 
@@ -38,33 +39,54 @@ impl<T: Plain, W: Wait> Consumer<T, W> {
     /// Positions wrap when the number of blocks does, which has at least 32 bits: 43 in blocks of less than 2^20 entries.
     #[inline]
     pub fn try_pop_numbered(&self) -> Result<(u64, T), TryPopError> {
-        let popped = match self.ring.pop() {
-            // A producer may have pushed after our look and before it left, so look again before saying `Closed`.
-            Err(TryPopError::Empty) if self.ring.handles.producers_gone() => {
-                self.ring.pop().map_err(|_| TryPopError::Closed)
+        let (place, value) = self.ring.cursors.handles.last_look(|| self.ring.pop())?;
+        Ok((self.ring.cursors.shape.position(place), value))
+    }
+
+    /// Pops what is there, up to `limit` items, onto the end of `into`. Returns how many: at least one, unless `limit` is zero.
+    ///
+    /// Of one block up to 1024 bytes of items are popped at once, and others pop or overwrite between.
+    pub fn try_pop_many(&self, into: &mut Vec<T>, limit: usize) -> Result<usize, TryPopError> {
+        self.pop_batch(limit, |_, items| into.extend_from_slice(items))
+    }
+
+    /// Moves what is there into `into`, from the first place on. Returns how many: at least one, unless `into` is empty. Otherwise as
+    /// [`try_pop_many`](Self::try_pop_many).
+    pub fn try_pop_slice(&self, into: &mut [T]) -> Result<usize, TryPopError> {
+        self.pop_batch(into.len(), |done, items| into[done..done + items.len()].copy_from_slice(items))
+    }
+
+    /// Hands up to `limit` items to `take`, some at a time, with the count of those that came before.
+    fn pop_batch(&self, limit: usize, mut take: impl FnMut(usize, &[T])) -> Result<usize, TryPopError> {
+        let mut popped = 0;
+        while popped < limit {
+            let pop = || self.ring.pop_batch(limit - popped, |items| take(popped, items));
+            match self.ring.cursors.handles.last_look(pop) {
+                Ok(count) => popped += count,
+                Err(refused) if popped == 0 => return Err(refused),
+                Err(_) => break,
             }
-            result => result,
-        };
-        popped.map(|(place, value)| (self.ring.shape.position(place), value))
+        }
+        Ok(popped)
     }
 
     /// How many items all consumers together have found overwritten and passed over, so far. What is overwritten is counted when a
     /// consumer comes to it, not before.
     pub fn dropped(&self) -> u64 {
-        self.ring.dropped()
+        self.ring.cursors.dropped()
     }
 
     fn may_pop(&self) -> bool {
-        self.ring.may_pop() || self.ring.handles.producers_gone()
+        self.ring.cursors.may_pop() || self.ring.cursors.handles.producers_gone()
     }
 
     fn strategy(&self) -> &W {
-        &self.ring.wait
+        &self.ring.cursors.wait
     }
 
     /// How many items are pushed, and neither popped nor overwritten, lately. Exact when nobody else uses the queue.
     pub fn len(&self) -> usize {
-        self.ring.len()
+        self.ring.cursors.len()
     }
 
     /// Whether `len` is zero.
@@ -74,26 +96,26 @@ impl<T: Plain, W: Wait> Consumer<T, W> {
 
     /// How many entries all blocks have. As few as `capacity - entries` items are kept, as blocks are overwritten whole.
     pub fn capacity(&self) -> usize {
-        self.ring.shape.capacity()
+        self.ring.cursors.shape.capacity()
     }
 
     /// Whether every producer is gone. Then it stays so; items may still be left.
     pub fn is_closed(&self) -> bool {
-        self.ring.handles.producers_gone()
+        self.ring.cursors.handles.producers_gone()
     }
 }
 
 impl<T: Plain, W: Wait> Clone for Consumer<T, W> {
     fn clone(&self) -> Self {
-        self.ring.handles.add_consumer();
+        self.ring.cursors.handles.add_consumer();
         Self { ring: self.ring.clone() }
     }
 }
 
 impl<T: Plain, W: Wait> Drop for Consumer<T, W> {
     fn drop(&mut self) {
-        if self.ring.handles.leave_consumer() {
-            self.ring.wait.ring_all();
+        if self.ring.cursors.handles.leave_consumer() {
+            self.ring.cursors.wait.ring_all();
         }
     }
 }
@@ -108,4 +130,4 @@ impl<T: Plain, W: Wait> fmt::Debug for Consumer<T, W> {
     }
 }
 
-crate::wait::consumer!(shared Consumer[T: Plain]);
+crate::wait::consumer!(shared batches Consumer[T: Plain]);

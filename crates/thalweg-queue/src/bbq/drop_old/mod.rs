@@ -7,7 +7,7 @@
 //! | items | [`Plain`]: nothing but bytes, as they are read while they may be overwritten |
 //! | kept | the newest `(blocks - 1) * entries` items, and those behind them in the block that is being filled; what is older goes by whole blocks |
 //! | progress | a push never waits for a consumer. `Busy` while a push that a whole round has overtaken is half-way |
-//! | cost | a push: two `fetch_add`. A pop: two or three loads of cursors and one compare-and-exchange |
+//! | cost | a push: two `fetch_add`. A pop: two or three loads of cursors and one compare-and-exchange. A batch: the same, per block |
 //!
 //! For what is of no use any more when it is old: traces, samples, state that is shown. Producers never look at a cursor that
 //! consumers write, so whoever reads does not slow down who writes.
@@ -35,6 +35,7 @@
 //!   overrun by several rounds goes to the next block though older ones survive.
 //! - A consumer reads, looks whether the entry was overwritten meanwhile, and then takes it. As printed it takes it first: with
 //!   several consumers an item could be lost that was never too old, as another consumer takes a later one in between.
+//! - Several items, of one block, are allocated by one compare-and-exchange, and taken by one.
 //! - Rounds begin by an exact exchange instead of MAX, so they may wrap.
 //! - Consumers ask producers to tell how far everything is committed, as in [`bbq::shared`](super::shared()).
 //!
@@ -65,6 +66,7 @@
 //! - **D4** `ready`, in its round, points: every entry before it is committed.
 
 mod consumer;
+pub(super) mod cursors;
 mod producer;
 mod ring;
 

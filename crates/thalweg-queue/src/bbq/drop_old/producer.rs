@@ -4,6 +4,7 @@ use super::Plain;
 use super::ring::Ring;
 use crate::TryPushError;
 use crate::wait::{Wait, Yield};
+use alloc::vec::Vec;
 use core::fmt;
 use thalweg_sync::sync::Arc;
 
@@ -30,17 +31,46 @@ impl<T: Plain, W: Wait> Producer<T, W> {
         self.ring.push(&value).map_err(|refused| refused.with_value(value))
     }
 
+    /// Copies as many of `values` as it can, from the first on. Returns how many: all of them, unless it is refused on the way.
+    ///
+    /// Those of one block stand one behind the other in the queue; between blocks others may come in.
+    ///
+    /// ```
+    /// let (tx, rx) = thalweg_queue::bbq::drop_old::drop_old(2, 4)?;
+    /// assert_eq!(tx.try_push_slice(&[1, 2, 3, 4, 5, 6, 7, 8, 9]), Ok(9)); // the first block is overwritten
+    /// let mut left = Vec::new();
+    /// assert_eq!(rx.try_pop_many(&mut left, 10), Ok(5));
+    /// assert_eq!(left, [5, 6, 7, 8, 9]);
+    /// # Ok::<(), thalweg_queue::BuildError>(())
+    /// ```
+    pub fn try_push_slice(&self, values: &[T]) -> Result<usize, TryPushError<()>> {
+        let mut left = values;
+        while !left.is_empty() {
+            match self.ring.push_batch(left) {
+                Ok(count) => left = &left[count..],
+                Err(refused) if left.len() == values.len() => return Err(refused),
+                Err(_) => break,
+            }
+        }
+        Ok(values.len() - left.len())
+    }
+
+    /// Moves as many of `values` as it can into the queue. Otherwise as [`try_push_slice`](Self::try_push_slice).
+    pub fn try_push_many(&self, values: &mut Vec<T>) -> Result<usize, TryPushError<()>> {
+        self.try_push_slice(values).inspect(|&count| drop(values.drain(..count)))
+    }
+
     fn may_push(&self) -> bool {
-        self.ring.may_push() || self.ring.handles.consumers_gone()
+        self.ring.cursors.may_push(1) || self.ring.cursors.handles.consumers_gone()
     }
 
     fn strategy(&self) -> &W {
-        &self.ring.wait
+        &self.ring.cursors.wait
     }
 
     /// How many items are pushed, and neither popped nor overwritten, lately. Exact when nobody else uses the queue.
     pub fn len(&self) -> usize {
-        self.ring.len()
+        self.ring.cursors.len()
     }
 
     /// Whether `len` is zero.
@@ -50,26 +80,26 @@ impl<T: Plain, W: Wait> Producer<T, W> {
 
     /// How many entries all blocks have. As few as `capacity - entries` items are kept, as blocks are overwritten whole.
     pub fn capacity(&self) -> usize {
-        self.ring.shape.capacity()
+        self.ring.cursors.shape.capacity()
     }
 
     /// Whether every consumer is gone. Then it stays so, and every push is refused.
     pub fn is_closed(&self) -> bool {
-        self.ring.handles.consumers_gone()
+        self.ring.cursors.handles.consumers_gone()
     }
 }
 
 impl<T: Plain, W: Wait> Clone for Producer<T, W> {
     fn clone(&self) -> Self {
-        self.ring.handles.add_producer();
+        self.ring.cursors.handles.add_producer();
         Self { ring: self.ring.clone() }
     }
 }
 
 impl<T: Plain, W: Wait> Drop for Producer<T, W> {
     fn drop(&mut self) {
-        if self.ring.handles.leave_producer() {
-            self.ring.wait.ring_all();
+        if self.ring.cursors.handles.leave_producer() {
+            self.ring.cursors.wait.ring_all();
         }
     }
 }
@@ -80,4 +110,4 @@ impl<T: Plain, W: Wait> fmt::Debug for Producer<T, W> {
     }
 }
 
-crate::wait::producer!(shared Producer[T: Plain]);
+crate::wait::producer!(shared batches Producer[T: Plain]);

@@ -1,0 +1,113 @@
+//! The ring in drop-old mode: messages in words, which are read while they may be overwritten.
+
+use super::super::drop_old::cursors::Cursors;
+use super::memory::{GRANULE, Header, Headers, granules};
+use super::mode::{Common, Messages};
+use super::{PushBytesError, TryPopError};
+use crate::wait::Wait;
+use crate::{BuildError, TryPushError, memory};
+use alloc::boxed::Box;
+use thalweg_sync::atomic::AtomicU64;
+use thalweg_sync::atomic::Ordering::Relaxed;
+
+/// How many bytes a word has.
+const WORD: usize = size_of::<u64>();
+
+/// What all ends share. Invariants D1 to D4 of [`drop_old`](mod@super::super::drop_old) hold, where an entry is a granule, and what
+/// is noted at one and the bytes in it are its words.
+#[derive(Debug)]
+pub struct Overwriting<W: Wait> {
+    pub(super) cursors: Cursors<W>,
+    headers: Headers,
+    /// The bytes of all blocks.
+    words: Box<[AtomicU64]>,
+}
+
+impl<W: Wait> Overwriting<W> {
+    /// An empty ring that starts at the block number `head`.
+    pub(super) fn new(head: u64, blocks: usize, block_bytes: usize, wait: W) -> Result<Self, BuildError> {
+        let memory = isize::MAX as usize / 2 / blocks.max(1);
+        BuildError::check("block_bytes", block_bytes, 1, memory.min(1 << 30))?;
+        let cursors = Cursors::new(head, blocks, granules(block_bytes), wait)?;
+        let capacity = cursors.shape.capacity();
+        let words = memory::boxed((0..capacity * (GRANULE / WORD)).map(|_| AtomicU64::new(0)))?;
+        Ok(Self { headers: Headers::new(capacity)?, cursors, words })
+    }
+
+    /// The words of a message of `bytes` bytes at `granule`.
+    #[inline(always)]
+    fn words(&self, granule: usize, bytes: usize) -> &[AtomicU64] {
+        &self.words[granule * (GRANULE / WORD)..][..bytes.div_ceil(WORD)]
+    }
+}
+
+impl<W: Wait> Messages<W> for Overwriting<W> {
+    fn push(&self, message: &[u8]) -> Result<(), PushBytesError> {
+        let (bytes, max) = (message.len(), self.cursors.shape.entries * GRANULE);
+        if bytes > max {
+            return Err(PushBytesError::TooLarge { bytes, max });
+        }
+        let count = granules(bytes);
+        let skip = |place, rest| self.headers.note(self.cursors.unit(place), Header::Skip(rest));
+        let (place, _) = self.cursors.allocate((count, count), skip).map_err(|refused| match refused {
+            TryPushError::Full(()) => PushBytesError::Full,
+            TryPushError::Busy(()) => PushBytesError::Busy,
+            TryPushError::Closed(()) => PushBytesError::Closed,
+        })?;
+        self.cursors.before_writing();
+        let granule = self.cursors.unit(place);
+        self.headers.note(granule, Header::Message(bytes));
+        for (word, part) in self.words(granule, bytes).iter().zip(message.chunks(WORD)) {
+            let mut whole = [0; WORD];
+            whole[..part.len()].copy_from_slice(part);
+            // Relaxed: what orders the words is the business of the cursors.
+            word.store(u64::from_ne_bytes(whole), Relaxed);
+        }
+        self.cursors.commit(place, count);
+        Ok(())
+    }
+
+    fn may_push(&self, bytes: usize) -> bool {
+        self.cursors.may_push(granules(bytes)) || self.cursors.handles.consumers_gone()
+    }
+
+    unsafe fn pop(&self, mut room: impl FnMut(usize) -> *mut u8) -> Result<usize, TryPopError> {
+        loop {
+            let (_, message) = self.cursors.pop(|place, there| {
+                let granule = self.cursors.unit(place);
+                let header = self.headers.get(granule);
+                match header {
+                    // Messages are committed whole, so it is of a later round.
+                    _ if header.granules() > there => None,
+                    Header::Skip(rest) => Some((rest, None)),
+                    Header::Message(bytes) => {
+                        let to = room(bytes);
+                        for (number, word) in self.words(granule, bytes).iter().enumerate() {
+                            let part = word.load(Relaxed).to_ne_bytes();
+                            let from = number * WORD;
+                            let count = WORD.min(bytes - from);
+                            // SAFETY: by the caller's promise there is memory for `bytes` bytes.
+                            unsafe { core::ptr::copy_nonoverlapping(part.as_ptr(), to.add(from), count) };
+                        }
+                        Some((header.granules(), Some(bytes)))
+                    }
+                }
+            })?;
+            if let Some(bytes) = message {
+                return Ok(bytes);
+            }
+        }
+    }
+
+    fn may_pop(&self) -> bool {
+        self.cursors.may_pop() || self.cursors.handles.producers_gone()
+    }
+
+    fn len(&self) -> usize {
+        self.cursors.len()
+    }
+
+    fn common(&self) -> Common<'_, W> {
+        Common { shape: &self.cursors.shape, handles: &self.cursors.handles, wait: &self.cursors.wait }
+    }
+}
