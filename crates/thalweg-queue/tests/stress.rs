@@ -10,6 +10,7 @@
 #![cfg(not(any(loom, miri)))]
 
 use std::num::NonZeroU64;
+use thalweg_queue::bbq::{bytes, drop_old};
 use thalweg_queue::chunk_ring::Most;
 use thalweg_queue::tube::{self, ring, scqd::Scqd};
 use thalweg_queue::{Pop, Push, bbq, bwos, chunk_ring, cnq, faaq, fast_forward, lamport, locked, mesh, ticketed};
@@ -179,6 +180,80 @@ macro_rules! stealing {
     }};
 }
 
+/// Two producers and two consumers of messages, whose length changes with the number in them.
+fn messages() {
+    let each = items() / 2;
+    let (tx, rx) = bytes::bytes(8, 1 << 14).unwrap();
+    report("bbq::bytes", 2 * each, || {
+        let seen = thread::scope(|scope| {
+            for producer in 0..2 {
+                let tx = tx.clone();
+                scope.spawn(move || {
+                    let mut message = [0; 64];
+                    for number in producer << PRODUCER..(producer << PRODUCER) + each {
+                        message[..8].copy_from_slice(&number.to_ne_bytes());
+                        tx.push(&message[..8 + (number % 57) as usize]).unwrap();
+                    }
+                });
+            }
+            drop(tx);
+            let popping = [rx.clone(), rx].map(|rx| {
+                scope.spawn(move || {
+                    let mut next = [0; 2];
+                    let mut sums = Sums::default();
+                    while let Ok(message) = rx.wait_readable() {
+                        let number = u64::from_ne_bytes(message[..8].try_into().unwrap());
+                        assert_eq!(message.len(), 8 + (number % 57) as usize);
+                        let next = &mut next[(number >> PRODUCER) as usize];
+                        assert!(number >= *next, "{number:x} after {next:x}");
+                        *next = number + 1;
+                        sums.add(number);
+                    }
+                    sums
+                })
+            });
+            popping.map(|consumer| consumer.join().unwrap()).into_iter().fold(Sums::default(), Sums::join)
+        });
+        let pushed = (0..2).map(|producer| Sums::of(producer << PRODUCER..(producer << PRODUCER) + each));
+        assert_eq!(seen, pushed.fold(Sums::default(), Sums::join));
+    });
+}
+
+/// Two producers that overwrite what two consumers are too slow for: items are whole and in order, and none is missing in the count.
+fn overwritten() {
+    let each = items() / 2;
+    let (tx, rx) = drop_old::with_capacity::<[u64; 3]>(CAPACITY).unwrap();
+    report("bbq::drop_old", 2 * each, || {
+        let popped: u64 = thread::scope(|scope| {
+            for producer in 0..2 {
+                let tx = tx.clone();
+                scope.spawn(move || {
+                    for number in producer << PRODUCER..(producer << PRODUCER) + each {
+                        tx.push([number, mixed(number), !number]).unwrap();
+                    }
+                });
+            }
+            drop(tx);
+            let popping = [rx.clone(), rx.clone()].map(|rx| {
+                scope.spawn(move || {
+                    let mut next = [0; 2];
+                    let mut popped = 0;
+                    while let Ok([number, bits, not]) = rx.pop() {
+                        assert_eq!((bits, not), (mixed(number), !number), "torn");
+                        let next = &mut next[(number >> PRODUCER) as usize];
+                        assert!(number >= *next, "{number:x} after {next:x}");
+                        *next = number + 1;
+                        popped += 1;
+                    }
+                    popped
+                })
+            });
+            popping.map(|consumer| consumer.join().unwrap()).into_iter().sum()
+        });
+        assert_eq!(popped + rx.dropped(), 2 * each);
+    });
+}
+
 /// Tests by name, all left out unless asked for.
 macro_rules! runs {
     ($($name:ident: $run:expr,)+) => {
@@ -213,6 +288,8 @@ runs! {
         many("mesh", true, producers, consumers);
     },
     bbq_two_and_two: two_and_two("bbq", true, bbq::with_capacity(CAPACITY).unwrap()),
+    bytes_two_and_two: messages(),
+    drop_old_two_and_two: overwritten(),
     ticketed_two_and_two: two_and_two("ticketed", true, ticketed::ticketed(CAPACITY).unwrap()),
     locked_two_and_two: two_and_two("locked", true, locked::locked(CAPACITY).unwrap()),
     mt_two_and_two: two_and_two("ring::Mt", true, tube::queue(ring::Mt::new(CAPACITY).unwrap())),
