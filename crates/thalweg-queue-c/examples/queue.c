@@ -259,6 +259,29 @@ static void overwritten(void)
     thalweg_records_consumer_free(consumer);
 }
 
+/* The same with lines of any length. */
+
+static void overwritten_lines(void)
+{
+    thalweg_bytes_producer *producer;
+    thalweg_bytes_consumer *consumer;
+    char line[256];
+    size_t size, kept = 0;
+    CHECK(thalweg_bytes_new_drop_old(4, sizeof line, THALWEG_WAIT_YIELD, &producer, &consumer, NULL, 0) ==
+          THALWEG_STATUS_OK);
+    for (int number = 0; number < 1000; number++) {
+        int length = snprintf(line, sizeof line, "%d", number);
+        CHECK(thalweg_bytes_try_push(producer, line, (size_t)length) == THALWEG_STATUS_OK); /* never full */
+    }
+    while (thalweg_bytes_try_pop(consumer, line, sizeof line, &size) == THALWEG_STATUS_OK) {
+        kept++;
+    }
+    CHECK(size == 0 && memcmp(line, "999", 3) == 0);
+    printf("drop-old: %zu of 1000 lines kept\n", kept);
+    thalweg_bytes_producer_free(producer);
+    thalweg_bytes_consumer_free(consumer);
+}
+
 int main(void)
 {
     one_to_one();
@@ -266,6 +289,7 @@ int main(void)
     copied();
     in_place();
     overwritten();
+    overwritten_lines();
     stolen_from();
 
     /* A refusal says why. */

@@ -4,7 +4,7 @@
  *   thalweg_spsc_*     pointers, one producer and one consumer
  *   thalweg_bbq_*      pointers, any number of either
  *   thalweg_records_*  byte entries of one size, any number of either; also in drop-old mode
- *   thalweg_bytes_*    byte messages of any size, written and read in place, any number of either
+ *   thalweg_bytes_*    byte messages of any size, written and read in place, any number of either; also in drop-old mode, copied
  *   thalweg_bwos_*     pointers, one owner, any number of thieves
  *
  * Handles. A `_new` or `_clone` function makes them, the `_free` function of their type frees them, once; all other arguments stay the
@@ -425,6 +425,18 @@ thalweg_status thalweg_bytes_new(size_t blocks,
                                  char *error,
                                  size_t error_size);
 
+// As `thalweg_bytes_new`, but in drop-old mode: a push that finds no room overwrites the oldest block, so it is never FULL, and pops
+// pass over what was overwritten. For traces, log lines and the like.
+//
+// Messages are copied in and out: reserving and reading in place are INVALID.
+thalweg_status thalweg_bytes_new_drop_old(size_t blocks,
+                                          size_t block_bytes,
+                                          uint32_t wait,
+                                          thalweg_bytes_producer **producer,
+                                          thalweg_bytes_consumer **consumer,
+                                          char *error,
+                                          size_t error_size);
+
 // Another writing end of the same queue, for the caller to free. The queue closes when the last one is freed. NULL for NULL.
 thalweg_bytes_producer *thalweg_bytes_producer_clone(const thalweg_bytes_producer *producer);
 
@@ -472,6 +484,10 @@ thalweg_status thalweg_bytes_abandon(const thalweg_bytes_producer *producer, tha
 // How many bytes the largest message may have. 0 for NULL.
 size_t thalweg_bytes_producer_max_message(const thalweg_bytes_producer *producer);
 
+// How many bytes the messages take that are pushed and not popped, lately: each rounded up to a multiple of 16, and what is left over
+// at the ends of blocks. Exact when nobody else uses the queue. 0 for NULL.
+size_t thalweg_bytes_producer_len(const thalweg_bytes_producer *producer);
+
 // Whether every consumer is gone. Then it stays so. True for NULL.
 bool thalweg_bytes_producer_is_closed(const thalweg_bytes_producer *producer);
 
@@ -481,6 +497,29 @@ void thalweg_bytes_producer_free(thalweg_bytes_producer *producer);
 
 // Another reading end of the same queue, for the caller to free. NULL for NULL.
 thalweg_bytes_consumer *thalweg_bytes_consumer_clone(const thalweg_bytes_consumer *consumer);
+
+// Copies the oldest message to `to`, writes how many bytes it has to `size`, and takes it from the queue now, or answers EMPTY, BUSY or
+// CLOSED. Never waits.
+//
+// `room` says how many bytes fit at `to`: not fewer than the largest message has (`thalweg_bytes_consumer_max_message`), or it is
+// INVALID.
+thalweg_status thalweg_bytes_try_pop(const thalweg_bytes_consumer *consumer,
+                                     void *to,
+                                     size_t room,
+                                     size_t *size);
+
+// As `thalweg_bytes_try_pop`, waiting while the queue is empty. OK, or CLOSED when every producer is gone and nothing is left.
+thalweg_status thalweg_bytes_pop(const thalweg_bytes_consumer *consumer,
+                                 void *to,
+                                 size_t room,
+                                 size_t *size);
+
+// As `thalweg_bytes_pop`, but answers TIMEOUT after `nanoseconds`.
+thalweg_status thalweg_bytes_pop_timeout(const thalweg_bytes_consumer *consumer,
+                                         void *to,
+                                         size_t room,
+                                         size_t *size,
+                                         uint64_t nanoseconds);
 
 // Takes the oldest message from the queue now, to be read in place, or answers EMPTY, BUSY or CLOSED. OK: `bytes` gets where it is,
 // `size` how many bytes it has, `grant` what `thalweg_bytes_release` asks for. Never waits.
@@ -502,6 +541,14 @@ thalweg_status thalweg_bytes_release(const thalweg_bytes_consumer *consumer, tha
 
 // How many bytes the largest message may have. 0 for NULL.
 size_t thalweg_bytes_consumer_max_message(const thalweg_bytes_consumer *consumer);
+
+// How many bytes the messages take that are pushed and not popped, lately: each rounded up to a multiple of 16, and what is left over
+// at the ends of blocks. Exact when nobody else uses the queue. 0 for NULL.
+size_t thalweg_bytes_consumer_len(const thalweg_bytes_consumer *consumer);
+
+// How many bytes, as in `thalweg_bytes_consumer_len`, all consumers of the queue have found overwritten and passed over, so far. 0 for
+// a queue that is not in drop-old mode, and for NULL.
+uint64_t thalweg_bytes_consumer_dropped(const thalweg_bytes_consumer *consumer);
 
 // Whether every producer is gone. Then it stays so; messages may still be left. True for NULL.
 bool thalweg_bytes_consumer_is_closed(const thalweg_bytes_consumer *consumer);

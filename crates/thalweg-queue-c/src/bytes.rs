@@ -1,13 +1,14 @@
-//! Many producers, many consumers, byte messages of any size, in place: `thalweg_bytes_*`.
+//! Many producers, many consumers, byte messages of any size, copied or in place: `thalweg_bytes_*`.
 
-use crate::border::{free, hand_out, opaque};
+use crate::border::{counted, free, hand_out, opaque};
 use crate::build::{build, with_wait};
+use crate::entry::{Bytes, places};
 use crate::status::Status;
 use std::ffi::{c_char, c_void};
 use std::mem::ManuallyDrop;
 use std::slice;
 use std::time::Duration;
-use thalweg_queue::bbq::bytes::{self, PushBytesError, PushBytesTimeoutError, RawGrant};
+use thalweg_queue::bbq::bytes::{self, DropOld, Mode, PushBytesError, PushBytesTimeoutError, RawGrant, RetryNew};
 use thalweg_queue::wait::Wait;
 
 /// A writing end of a queue of byte messages. Shared: any number of threads may use it at the same time.
@@ -41,18 +42,28 @@ impl From<BytesGrant> for RawGrant {
 }
 
 /// A writing end with any way of waiting.
-trait Writer: Send + Sync {
+trait Writer: WriteInPlace + Send + Sync {
     fn try_push(&self, message: &[u8]) -> Status;
     fn push(&self, message: &[u8], timeout: Option<Duration>) -> Status;
+    fn is_closed(&self) -> bool;
+    fn len(&self) -> usize;
+    fn max_message(&self) -> usize;
+    fn another(&self) -> Box<dyn Writer>;
+}
+
+/// What a writing end can do in place: nothing, if what is there may be overwritten.
+trait WriteInPlace {
     /// The grant, and where its bytes are.
-    fn reserve(&self, size: usize, wait: bool) -> Result<(BytesGrant, *mut u8), Status>;
+    fn reserve(&self, _size: usize, _wait: bool) -> Result<(BytesGrant, *mut u8), Status> {
+        Err(Status::Invalid)
+    }
+
     /// # Safety
     ///
     /// H6.
-    unsafe fn end(&self, grant: BytesGrant, commit: Option<usize>) -> Status;
-    fn is_closed(&self) -> bool;
-    fn max_message(&self) -> usize;
-    fn another(&self) -> Box<dyn Writer>;
+    unsafe fn end(&self, _grant: BytesGrant, _commit: Option<usize>) -> Status {
+        Status::Invalid
+    }
 }
 
 fn status(refused: PushBytesError) -> Status {
@@ -64,7 +75,10 @@ fn status(refused: PushBytesError) -> Status {
     }
 }
 
-impl<W: Wait + 'static> Writer for bytes::Producer<W> {
+impl<W: Wait + 'static, M: Mode> Writer for bytes::Producer<W, M>
+where
+    Self: WriteInPlace,
+{
     fn try_push(&self, message: &[u8]) -> Status {
         self.try_push(message).map_err(status).into()
     }
@@ -80,6 +94,26 @@ impl<W: Wait + 'static> Writer for bytes::Producer<W> {
         }
     }
 
+    fn is_closed(&self) -> bool {
+        self.is_closed()
+    }
+
+    fn len(&self) -> usize {
+        self.len()
+    }
+
+    fn max_message(&self) -> usize {
+        self.max_message()
+    }
+
+    fn another(&self) -> Box<dyn Writer> {
+        Box::new(self.clone())
+    }
+}
+
+impl<W: Wait> WriteInPlace for bytes::Producer<W, DropOld> {}
+
+impl<W: Wait> WriteInPlace for bytes::Producer<W, RetryNew> {
     fn reserve(&self, size: usize, wait: bool) -> Result<(BytesGrant, *mut u8), Status> {
         let mut grant = if wait { self.wait_reserve(size) } else { self.reserve(size) }.map_err(status)?;
         let bytes = grant.as_mut_ptr();
@@ -101,48 +135,65 @@ impl<W: Wait + 'static> Writer for bytes::Producer<W> {
             }
         }
     }
+}
 
-    fn is_closed(&self) -> bool {
-        self.is_closed()
-    }
-
-    fn max_message(&self) -> usize {
-        self.max_message()
-    }
-
-    fn another(&self) -> Box<dyn Writer> {
-        Box::new(self.clone())
-    }
+/// How long a pop waits.
+#[derive(Clone, Copy)]
+enum Until {
+    Now,
+    Later(Duration),
+    Closed,
 }
 
 /// A reading end with any way of waiting.
-trait Reader: Send + Sync {
-    /// The grant, and where its bytes are.
-    fn read(&self, wait: bool) -> Result<(BytesGrant, *const u8), Status>;
-    /// # Safety
-    ///
-    /// H6.
-    unsafe fn end(&self, grant: BytesGrant);
+trait Reader: ReadInPlace + Send + Sync {
+    fn pop(&self, into: &mut [u8], until: Until) -> Result<usize, Status>;
     fn is_closed(&self) -> bool;
+    fn len(&self) -> usize;
     fn max_message(&self) -> usize;
     fn another(&self) -> Box<dyn Reader>;
 }
 
-impl<W: Wait + 'static> Reader for bytes::Consumer<W> {
-    fn read(&self, wait: bool) -> Result<(BytesGrant, *const u8), Status> {
-        let grant =
-            if wait { self.wait_readable().map_err(Status::from)? } else { self.readable().map_err(Status::from)? };
-        let bytes = grant.as_ptr();
-        Ok((grant.into_raw().into(), bytes))
+/// What a reading end can do in place: nothing, if what is there may be overwritten; but then it counts what is.
+trait ReadInPlace {
+    /// The grant, and where its bytes are.
+    fn read(&self, _wait: bool) -> Result<(BytesGrant, *const u8), Status> {
+        Err(Status::Invalid)
     }
 
-    unsafe fn end(&self, grant: BytesGrant) {
-        // SAFETY: by the caller's promise.
-        drop(unsafe { self.grant_from_raw(grant.into()) });
+    /// # Safety
+    ///
+    /// H6.
+    unsafe fn end(&self, _grant: BytesGrant) -> Status {
+        Status::Invalid
+    }
+
+    fn dropped(&self) -> u64 {
+        0
+    }
+}
+
+impl<W: Wait + 'static, M: Mode> Reader for bytes::Consumer<W, M>
+where
+    Self: ReadInPlace,
+{
+    fn pop(&self, into: &mut [u8], until: Until) -> Result<usize, Status> {
+        if into.len() < self.max_message() {
+            return Err(Status::Invalid);
+        }
+        match until {
+            Until::Now => Ok(self.try_pop_slice(into)?),
+            Until::Later(timeout) => Ok(self.pop_slice_timeout(into, timeout)?),
+            Until::Closed => Ok(self.pop_slice(into)?),
+        }
     }
 
     fn is_closed(&self) -> bool {
         self.is_closed()
+    }
+
+    fn len(&self) -> usize {
+        self.len()
     }
 
     fn max_message(&self) -> usize {
@@ -151,6 +202,27 @@ impl<W: Wait + 'static> Reader for bytes::Consumer<W> {
 
     fn another(&self) -> Box<dyn Reader> {
         Box::new(self.clone())
+    }
+}
+
+impl<W: Wait> ReadInPlace for bytes::Consumer<W, DropOld> {
+    fn dropped(&self) -> u64 {
+        self.dropped()
+    }
+}
+
+impl<W: Wait> ReadInPlace for bytes::Consumer<W, RetryNew> {
+    fn read(&self, wait: bool) -> Result<(BytesGrant, *const u8), Status> {
+        let grant =
+            if wait { self.wait_readable().map_err(Status::from)? } else { self.readable().map_err(Status::from)? };
+        let bytes = grant.as_ptr();
+        Ok((grant.into_raw().into(), bytes))
+    }
+
+    unsafe fn end(&self, grant: BytesGrant) -> Status {
+        // SAFETY: by the caller's promise.
+        drop(unsafe { self.grant_from_raw(grant.into()) });
+        Status::Ok
     }
 }
 
@@ -189,6 +261,31 @@ pub unsafe extern "C" fn thalweg_bytes_new(
         build((producer, "producer"), (consumer, "consumer"), (error, error_size), || {
             with_wait!(wait, W => {
                 let (tx, rx) = bytes::with_wait(blocks, block_bytes, W::default())?;
+                Ok((BytesProducer(Box::new(tx)), BytesConsumer(Box::new(rx))))
+            })
+        })
+    }
+}
+
+/// As `thalweg_bytes_new`, but in drop-old mode: a push that finds no room overwrites the oldest block, so it is never FULL, and pops
+/// pass over what was overwritten. For traces, log lines and the like.
+///
+/// Messages are copied in and out: reserving and reading in place are INVALID.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn thalweg_bytes_new_drop_old(
+    blocks: usize,
+    block_bytes: usize,
+    wait: u32,
+    producer: *mut *mut BytesProducer,
+    consumer: *mut *mut BytesConsumer,
+    error: *mut c_char,
+    error_size: usize,
+) -> Status {
+    // SAFETY: the caller's promise about the places for results.
+    unsafe {
+        build((producer, "producer"), (consumer, "consumer"), (error, error_size), || {
+            with_wait!(wait, W => {
+                let (tx, rx) = bytes::drop_old_with_wait(blocks, block_bytes, W::default())?;
                 Ok((BytesProducer(Box::new(tx)), BytesConsumer(Box::new(rx))))
             })
         })
@@ -326,6 +423,14 @@ pub unsafe extern "C" fn thalweg_bytes_producer_max_message(producer: *const Byt
     unsafe { producer.as_ref() }.map_or(0, |producer| producer.0.max_message())
 }
 
+/// How many bytes the messages take that are pushed and not popped, lately: each rounded up to a multiple of 16, and what is left over
+/// at the ends of blocks. Exact when nobody else uses the queue. 0 for NULL.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn thalweg_bytes_producer_len(producer: *const BytesProducer) -> usize {
+    // SAFETY: H1, H2.
+    unsafe { producer.as_ref() }.map_or(0, |producer| producer.0.len())
+}
+
 /// Whether every consumer is gone. Then it stays so. True for NULL.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn thalweg_bytes_producer_is_closed(producer: *const BytesProducer) -> bool {
@@ -346,6 +451,67 @@ pub unsafe extern "C" fn thalweg_bytes_producer_free(producer: *mut BytesProduce
 pub unsafe extern "C" fn thalweg_bytes_consumer_clone(consumer: *const BytesConsumer) -> *mut BytesConsumer {
     // SAFETY: H1, H2.
     unsafe { consumer.as_ref() }.map_or(std::ptr::null_mut(), |consumer| hand_out(BytesConsumer(consumer.0.another())))
+}
+
+/// Copies the oldest message to `to`, writes how many bytes it has to `size`, and takes it from the queue now, or answers EMPTY, BUSY or
+/// CLOSED. Never waits.
+///
+/// `room` says how many bytes fit at `to`: not fewer than the largest message has (`thalweg_bytes_consumer_max_message`), or it is
+/// INVALID.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn thalweg_bytes_try_pop(
+    consumer: *const BytesConsumer,
+    to: *mut c_void,
+    room: usize,
+    size: *mut usize,
+) -> Status {
+    // SAFETY: H1, H2, H3.
+    unsafe { pop(consumer, (to, room), size, Until::Now) }
+}
+
+/// As `thalweg_bytes_try_pop`, waiting while the queue is empty. OK, or CLOSED when every producer is gone and nothing is left.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn thalweg_bytes_pop(
+    consumer: *const BytesConsumer,
+    to: *mut c_void,
+    room: usize,
+    size: *mut usize,
+) -> Status {
+    // SAFETY: H1, H2, H3.
+    unsafe { pop(consumer, (to, room), size, Until::Closed) }
+}
+
+/// As `thalweg_bytes_pop`, but answers TIMEOUT after `nanoseconds`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn thalweg_bytes_pop_timeout(
+    consumer: *const BytesConsumer,
+    to: *mut c_void,
+    room: usize,
+    size: *mut usize,
+    nanoseconds: u64,
+) -> Status {
+    // SAFETY: H1, H2, H3.
+    unsafe { pop(consumer, (to, room), size, Until::Later(Duration::from_nanos(nanoseconds))) }
+}
+
+/// # Safety
+///
+/// H1, H2, H3; `size` is null or valid for a write.
+unsafe fn pop(
+    consumer: *const BytesConsumer,
+    (to, room): (*mut c_void, usize),
+    size: *mut usize,
+    until: Until,
+) -> Status {
+    // SAFETY: H1, H2, H3.
+    let (consumer, into) = unsafe { (consumer.as_ref(), places(to.cast::<Bytes<1>>(), room)) };
+    // SAFETY: H3.
+    unsafe {
+        counted(size, || match (consumer, into) {
+            (Some(consumer), Some(into)) => consumer.0.pop(Bytes::as_bytes(into), until),
+            _ => Err(Status::Invalid),
+        })
+    }
 }
 
 /// Takes the oldest message from the queue now, to be read in place, or answers EMPTY, BUSY or CLOSED. OK: `bytes` gets where it is,
@@ -408,12 +574,7 @@ unsafe fn read(
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn thalweg_bytes_release(consumer: *const BytesConsumer, grant: BytesGrant) -> Status {
     // SAFETY: H1, H2, H6.
-    unsafe {
-        consumer.as_ref().map_or(Status::Invalid, |consumer| {
-            consumer.0.end(grant);
-            Status::Ok
-        })
-    }
+    unsafe { consumer.as_ref().map_or(Status::Invalid, |consumer| consumer.0.end(grant)) }
 }
 
 /// How many bytes the largest message may have. 0 for NULL.
@@ -421,6 +582,22 @@ pub unsafe extern "C" fn thalweg_bytes_release(consumer: *const BytesConsumer, g
 pub unsafe extern "C" fn thalweg_bytes_consumer_max_message(consumer: *const BytesConsumer) -> usize {
     // SAFETY: H1, H2.
     unsafe { consumer.as_ref() }.map_or(0, |consumer| consumer.0.max_message())
+}
+
+/// How many bytes the messages take that are pushed and not popped, lately: each rounded up to a multiple of 16, and what is left over
+/// at the ends of blocks. Exact when nobody else uses the queue. 0 for NULL.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn thalweg_bytes_consumer_len(consumer: *const BytesConsumer) -> usize {
+    // SAFETY: H1, H2.
+    unsafe { consumer.as_ref() }.map_or(0, |consumer| consumer.0.len())
+}
+
+/// How many bytes, as in `thalweg_bytes_consumer_len`, all consumers of the queue have found overwritten and passed over, so far. 0 for
+/// a queue that is not in drop-old mode, and for NULL.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn thalweg_bytes_consumer_dropped(consumer: *const BytesConsumer) -> u64 {
+    // SAFETY: H1, H2.
+    unsafe { consumer.as_ref() }.map_or(0, |consumer| consumer.0.dropped())
 }
 
 /// Whether every producer is gone. Then it stays so; messages may still be left. True for NULL.

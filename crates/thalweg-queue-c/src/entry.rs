@@ -52,6 +52,14 @@ pub(crate) struct Record<const SIZE: usize>([MaybeUninit<u8>; SIZE]);
 #[repr(transparent)]
 pub(crate) struct Bytes<const SIZE: usize>([u8; SIZE]);
 
+impl Bytes<1> {
+    /// An array of them.
+    pub(crate) fn as_bytes(all: &mut [Self]) -> &mut [u8] {
+        // SAFETY: transparent, each one byte.
+        unsafe { &mut *(std::ptr::from_mut(all) as *mut [u8]) }
+    }
+}
+
 // SAFETY: bytes, and nothing besides.
 unsafe impl<const SIZE: usize> Plain for Bytes<SIZE> {}
 

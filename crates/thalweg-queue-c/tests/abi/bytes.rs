@@ -100,6 +100,53 @@ fn threads_wait_and_lose_nothing() {
 }
 
 #[test]
+fn messages_are_copied_out() {
+    for (tx, rx) in queues() {
+        let (mut out, mut size) = ([7_u8; 66], 99);
+        let to = out.as_mut_ptr().cast::<c_void>();
+        assert_eq!((c!(thalweg_bytes_try_pop(rx, to, 64, &mut size)), size), (Empty, 0));
+        assert_eq!(c!(thalweg_bytes_pop_timeout(rx, to, 64, &mut size, 1000)), Timeout);
+        assert_eq!(push(tx, b"one"), Ok);
+        assert_eq!(push(tx, &[2; 64]), Ok);
+        assert_eq!((c!(thalweg_bytes_producer_len(tx)), c!(thalweg_bytes_consumer_len(rx))), (128, 128));
+        assert_eq!((c!(thalweg_bytes_try_pop(rx, to, 63, &mut size)), size), (Invalid, 0));
+        assert_eq!(c!(thalweg_bytes_pop(rx, null_mut(), 64, &mut size)), Invalid);
+        assert_eq!((c!(thalweg_bytes_try_pop(rx, to, 65, &mut size)), size), (Ok, 3));
+        assert_eq!((&out[..3], &out[64..]), (&b"one"[..], &[7; 2][..]));
+        assert_eq!((c!(thalweg_bytes_pop_timeout(rx, to, 64, &mut size, 1000)), size), (Ok, 64));
+        assert_eq!((&out[..64], &out[64..]), (&[2; 64][..], &[7; 2][..]));
+        assert_eq!(c!(thalweg_bytes_consumer_dropped(rx)), 0);
+        c!(thalweg_bytes_producer_free(tx));
+        assert_eq!(c!(thalweg_bytes_pop(rx, to, 64, &mut size)), Closed);
+        c!(thalweg_bytes_consumer_free(rx));
+    }
+}
+
+/// Nobody reads: the newest messages are there, the others are counted, and nothing is written or read in place.
+#[test]
+fn old_messages_are_overwritten() {
+    for wait in WAITS {
+        let (mut tx, mut rx) = (null_mut(), null_mut());
+        assert_eq!(c!(thalweg_bytes_new_drop_old(2, 64, wait, &mut tx, &mut rx, null_mut(), 0)), Ok);
+        for number in 0..9 {
+            assert_eq!(push(tx, &[number; 20]), Ok);
+        }
+        let (mut bytes, mut grant) = (null_mut(), std::mem::MaybeUninit::uninit());
+        assert_eq!(c!(thalweg_bytes_try_reserve(tx, 1, &mut bytes, grant.as_mut_ptr())), Invalid);
+        assert_eq!(read(rx, true).err(), Some(Invalid));
+        let (mut out, mut size) = ([0_u8; 64], 0);
+        for number in 6..9 {
+            let to = out.as_mut_ptr().cast::<c_void>();
+            assert_eq!((c!(thalweg_bytes_pop(rx, to, 64, &mut size)), size), (Ok, 20));
+            assert_eq!(out[..20], [number; 20]);
+        }
+        assert_eq!(c!(thalweg_bytes_consumer_dropped(rx)), 6 * 32);
+        c!(thalweg_bytes_producer_free(tx));
+        c!(thalweg_bytes_consumer_free(rx));
+    }
+}
+
+#[test]
 fn null_is_refused() {
     let (mut bytes, mut grant) = (null_mut(), std::mem::MaybeUninit::uninit());
     assert_eq!(push(null(), b"nowhere"), Invalid);

@@ -108,6 +108,21 @@ impl<W: Wait, M: Mode> Consumer<W, M> {
         self.len() == 0
     }
 
+    /// Pops the oldest message to the start of `into`, waiting while there is none. Returns how many bytes it has.
+    ///
+    /// # Panics
+    ///
+    /// As [`try_pop_slice`](Self::try_pop_slice).
+    pub fn pop_slice(&self, into: &mut [u8]) -> Result<usize, PopError> {
+        self.wait_for(None, || self.try_pop_slice(into)).map_err(|_| PopError)
+    }
+
+    /// As [`pop_slice`](Self::pop_slice), but no longer than `timeout`.
+    #[cfg(feature = "std")]
+    pub fn pop_slice_timeout(&self, into: &mut [u8], timeout: Duration) -> Result<usize, PopTimeoutError> {
+        self.wait_for(Some(time::now().after(timeout)), || self.try_pop_slice(into))
+    }
+
     /// How many bytes the largest message may have: those of a block.
     pub fn max_message(&self) -> usize {
         self.ring.common().shape.entries * GRANULE
