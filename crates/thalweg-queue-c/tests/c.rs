@@ -13,6 +13,7 @@ bbq: 10000 items, each once
 records: 16 of 20 structs of 16 bytes
 bytes: 9 messages in place
 drop-old: 56 of 1000 samples kept
+drop-old: 56 of 1000 lines kept
 bwos: 1000 tasks, each done once
 refused: blocks must be a power of two, not 12; 16 is the next
 ";
