@@ -9,221 +9,204 @@
 //! ```
 //!
 //! C++20 (`[atomics.order]`) has `rf | co | fr` in the place of `scb`, and besides orders events of `SC` by
-//! `po | po;hb;po`. In both a read-modify-write is one event; in the graph it is two nodes, which are one point here.
-//! Markers of the client and drops of handles are no events of the model and no points.
+//! `po | po;hb;po`. In both a read-modify-write is one event; in the graph it is two nodes, which are one point here, named by
+//! the first. Markers of the client and drops of handles are no events of the model and no points.
+//!
+//! Only events of `SC` are nodes of the relation whose cycles are looked for; what leads from one to another is found from
+//! clocks and places, not by composing relations over all events:
+//!
+//! - **S1** Between fences `psc_base` is part of `psc_F`: `scb` is part of `hb | eco`, and a fence has no location.
+//! - **S2** In one location `eco` compares places. A write at place `p` comes before every other access at a later place and before
+//!   the reads of `p`; a read of `p` before every other access at a later place. So of all accesses after a fence the first of each
+//!   sort matters, and of those before a fence the last.
+//! - **S3** From a fence `f` to an access `e`: what `f` happens before, or `f`, comes in po before `e`, or is an access to the
+//!   location of `e`. The part `po≠loc;hb;po≠loc` of `scb` adds nothing, for its last step is po. Likewise from an access to a
+//!   fence.
 
 use super::ScAxiom;
-use super::graph::{EventId, Graph, Kind};
+use super::graph::{EventId, Graph, Kind, NOWHERE};
 use std::sync::atomic::Ordering;
-
-/// A relation between points, as a matrix of bits.
-#[derive(Clone)]
-struct Relation {
-    /// Words per row.
-    width: usize,
-    bits: Vec<u64>,
-}
-
-impl Relation {
-    fn empty(points: usize) -> Self {
-        let width = points.div_ceil(64);
-        Self { width, bits: vec![0; width * points] }
-    }
-
-    fn points(&self) -> usize {
-        self.bits.len().checked_div(self.width).unwrap_or(0)
-    }
-
-    fn row(&self, from: usize) -> &[u64] {
-        &self.bits[from * self.width..(from + 1) * self.width]
-    }
-
-    fn has(&self, from: usize, to: usize) -> bool {
-        self.row(from)[to / 64] >> (to % 64) & 1 == 1
-    }
-
-    fn insert(&mut self, from: usize, to: usize) {
-        self.bits[from * self.width + to / 64] |= 1 << (to % 64);
-    }
-
-    fn insert_row(&mut self, from: usize, row: &[u64]) {
-        let own = &mut self.bits[from * self.width..(from + 1) * self.width];
-        own.iter_mut().zip(row).for_each(|(own, theirs)| *own |= theirs);
-    }
-
-    fn unite(&mut self, other: &Self) {
-        self.bits.iter_mut().zip(&other.bits).for_each(|(own, theirs)| *own |= theirs);
-    }
-
-    /// First `self`, then `other`.
-    fn then(&self, other: &Self) -> Self {
-        let mut result = Self::empty(self.points());
-        for from in 0..self.points() {
-            for middle in members(self.row(from)) {
-                result.insert_row(from, other.row(middle));
-            }
-        }
-        result
-    }
-
-    /// `self`, or nothing.
-    fn or_stay(&self) -> Self {
-        let mut result = self.clone();
-        (0..self.points()).for_each(|point| result.insert(point, point));
-        result
-    }
-
-    /// Only what begins at a point that `from` accepts and ends at one that `to` accepts.
-    fn between(&self, from: impl Fn(usize) -> bool, to: impl Fn(usize) -> bool) -> Self {
-        let mut result = Self::empty(self.points());
-        for start in (0..self.points()).filter(|&start| from(start)) {
-            members(self.row(start)).filter(|&end| to(end)).for_each(|end| result.insert(start, end));
-        }
-        result
-    }
-
-    fn closure(mut self) -> Self {
-        for middle in 0..self.points() {
-            let through = self.row(middle).to_vec();
-            for from in 0..self.points() {
-                if self.has(from, middle) {
-                    self.insert_row(from, &through);
-                }
-            }
-        }
-        self
-    }
-}
-
-fn members(row: &[u64]) -> impl Iterator<Item = usize> + '_ {
-    row.iter().enumerate().flat_map(|(word, &bits)| {
-        let mut left = bits;
-        std::iter::from_fn(move || {
-            let bit = (left != 0).then(|| left.trailing_zeros() as usize)?;
-            left &= left - 1;
-            Some(word * 64 + bit)
-        })
-    })
-}
 
 /// Whether the sequentially consistent events of `graph` can be put in an order.
 pub(super) fn is_ordered(graph: &Graph, axiom: ScAxiom) -> bool {
-    let sc = |id: &EventId| graph.node(*id).kind.order() == Ordering::SeqCst;
-    // A cycle has at least two points, and a read-modify-write is one.
-    if graph.order.iter().filter(|id| sc(id) && !graph.is_exclusive_write(**id)).count() < 2 {
-        return true;
-    }
-    Points::of(graph).are_ordered(axiom)
+    let is_point = |id: &EventId| graph.node(*id).kind.order() == Ordering::SeqCst && !graph.is_exclusive_write(*id);
+    let points: Vec<_> = graph.order.iter().copied().filter(is_point).collect();
+    // A cycle has at least two points.
+    points.len() < 2 || Points::of(graph, axiom, points).are_ordered()
 }
+
+/// The accesses to a location that a fence happens before, or that happen before it.
+#[derive(Clone, Copy)]
+struct Reach {
+    /// The first places that are written and read after the fence.
+    after: [u32; 2],
+    /// The last places that are written and read before the fence, each plus one.
+    before: [u32; 2],
+}
+
+const NOTHING: Reach = Reach { after: [u32::MAX; 2], before: [0; 2] };
 
 struct Points<'a> {
     graph: &'a Graph,
-    /// Each point's first node.
-    ids: Vec<EventId>,
-    po: Relation,
-    rf: Relation,
-    co: Relation,
-    fr: Relation,
-    hb: Relation,
+    axiom: ScAxiom,
+    points: Vec<EventId>,
+    /// By point and location; empty for what is no fence.
+    reach: Vec<Vec<Reach>>,
 }
 
 impl<'a> Points<'a> {
-    fn of(graph: &'a Graph) -> Self {
-        let is_point = |id: &EventId| {
-            let silent = matches!(graph.node(*id).kind, Kind::Mark(_) | Kind::Release { .. } | Kind::Choose { .. });
-            !silent && !graph.is_exclusive_write(*id)
+    fn of(graph: &'a Graph, axiom: ScAxiom, points: Vec<EventId>) -> Self {
+        let is_fence = |id: &EventId| graph.node(*id).loc == NOWHERE;
+        let reach = match points.iter().filter(|id| is_fence(id)).count() {
+            0 | 1 => vec![Vec::new(); points.len()],
+            _ => points.iter().map(|id| if is_fence(id) { reach(graph, *id) } else { Vec::new() }).collect(),
         };
-        let ids: Vec<_> = graph.order.iter().copied().filter(is_point).collect();
-        // By stamp: the point that a node belongs to.
-        let mut point_at = vec![usize::MAX; graph.order.len()];
-        for (point, &id) in ids.iter().enumerate() {
-            point_at[graph.node(id).stamp as usize] = point;
-        }
-        let point = |id: EventId| {
-            let first = if graph.is_exclusive_write(id) { EventId { index: id.index - 1, ..id } } else { id };
-            point_at[graph.node(first).stamp as usize]
-        };
-        let mut points = Self {
-            graph,
-            po: Relation::empty(ids.len()),
-            rf: Relation::empty(ids.len()),
-            co: Relation::empty(ids.len()),
-            fr: Relation::empty(ids.len()),
-            hb: Relation::empty(ids.len()),
-            ids,
-        };
-        for (to, &id) in points.ids.iter().enumerate() {
-            let hb = &graph.node(id).hb;
-            for (from, &other) in points.ids.iter().enumerate() {
-                if from != to && other.index < hb.get(other.thread) {
-                    points.hb.insert(from, to);
-                }
-                if other.thread == id.thread && other.index < id.index {
-                    points.po.insert(from, to);
-                }
-            }
-        }
-        for location in &graph.locations {
-            for (place, &write) in location.co.iter().enumerate() {
-                location.co[place + 1..].iter().for_each(|&later| points.co.insert(point(write), point(later)));
-            }
-            for &read in &location.reads {
-                let source = graph.node(read).rf;
-                if !source.is_init() {
-                    points.rf.insert(point(source), point(read));
-                }
-                for &later in &location.co[graph.place(source)..] {
-                    // A read-modify-write does not come before its own write.
-                    if point(later) != point(read) {
-                        points.fr.insert(point(read), point(later));
-                    }
-                }
-            }
-        }
-        points
+        Self { graph, axiom, points, reach }
     }
 
-    fn are_ordered(&self, axiom: ScAxiom) -> bool {
-        let node = |point: usize| self.graph.node(self.ids[point]);
-        let is_sc = |point: usize| node(point).kind.order() == Ordering::SeqCst;
-        let is_fence = |point: usize| is_sc(point) && matches!(node(point).kind, Kind::Fence(_));
-        let loc = |point: usize| Some(node(point).loc).filter(|&loc| loc != super::graph::NOWHERE);
-        let same_loc = |a: usize, b: usize| loc(a).is_some() && loc(a) == loc(b);
-
-        let mut scb = self.co.clone();
-        scb.unite(&self.fr);
-        let mut eco = scb.clone();
-        eco.unite(&self.rf);
-        match axiom {
-            ScAxiom::Cxx20 => scb.unite(&self.rf),
-            ScAxiom::Rc11 => {
-                scb.unite(&self.po);
-                let mut elsewhere = Relation::empty(self.ids.len());
-                for from in 0..self.ids.len() {
-                    members(self.po.row(from))
-                        .filter(|&to| !same_loc(from, to))
-                        .for_each(|to| elsewhere.insert(from, to));
-                    members(self.hb.row(from)).filter(|&to| same_loc(from, to)).for_each(|to| scb.insert(from, to));
+    /// Whether there is no cycle: what nothing left comes before is taken away, until nothing is left.
+    fn are_ordered(&self) -> bool {
+        let count = self.points.len();
+        let mut edges: Vec<Vec<usize>> = vec![Vec::new(); count];
+        let mut incoming = vec![0; count];
+        for (from, edges) in edges.iter_mut().enumerate() {
+            edges.extend((0..count).filter(|&to| from != to && self.has(from, to)));
+            edges.iter().for_each(|&to| incoming[to] += 1);
+        }
+        let mut first: Vec<_> = (0..count).filter(|&point| incoming[point] == 0).collect();
+        let mut taken = 0;
+        while let Some(point) = first.pop() {
+            taken += 1;
+            for &to in &edges[point] {
+                incoming[to] -= 1;
+                if incoming[to] == 0 {
+                    first.push(to);
                 }
-                scb.unite(&elsewhere.then(&self.hb).then(&elsewhere));
             }
         }
-        let hb_or_stay = self.hb.or_stay();
-        let stay = Relation::empty(self.ids.len()).or_stay();
-        let mut left = hb_or_stay.between(is_fence, |_| true);
-        left.unite(&stay.between(is_sc, is_sc));
-        let mut right = hb_or_stay.between(|_| true, is_fence);
-        right.unite(&stay.between(is_sc, is_sc));
-        let mut psc = left.then(&scb).then(&right);
-        if axiom == ScAxiom::Cxx20 {
-            let mut strong = self.po.then(&self.hb).then(&self.po);
-            strong.unite(&self.po);
-            psc.unite(&strong.between(is_sc, is_sc));
-        }
-        let mut fences = self.hb.then(&eco.closure()).then(&self.hb);
-        fences.unite(&self.hb);
-        psc.unite(&fences.between(is_fence, is_fence));
-        let psc = psc.closure();
-        (0..self.ids.len()).all(|point| !psc.has(point, point))
+        taken == count
     }
+
+    /// Whether `psc` leads from one point to another.
+    fn has(&self, from: usize, to: usize) -> bool {
+        let ends = [self.points[from], self.points[to]];
+        let [one, other] = ends;
+        match ends.map(|id| self.graph.node(id).loc != NOWHERE) {
+            [false, false] => self.is_before(one, other) || self.crosses(from, to),
+            [false, true] => {
+                self.is_strong(one, other)
+                    || self.accesses(other).any(|a| a != other && self.is_before(one, a) && self.is_scb_at(a, other))
+            }
+            [true, false] => {
+                self.is_strong(one, other)
+                    || self.accesses(one).any(|b| b != one && self.is_before(b, other) && self.is_scb_at(one, b))
+            }
+            [true, true] => {
+                self.is_strong(one, other)
+                    || self.graph.node(one).loc == self.graph.node(other).loc && self.is_scb_at(one, other)
+            }
+        }
+    }
+
+    /// `hb`, without staying.
+    fn is_before(&self, one: EventId, other: EventId) -> bool {
+        one != other && one.index < self.graph.node(other).hb.get(one.thread)
+    }
+
+    /// `hb;eco;hb` between two fences (S2).
+    fn crosses(&self, from: usize, to: usize) -> bool {
+        self.reach[from].iter().zip(&self.reach[to]).any(|(from, to)| {
+            let ([write, read], [last_write, last_read]) = (from.after, to.before);
+            write != u32::MAX && (write + 1 < last_write || write < last_read)
+                || read != u32::MAX && read + 1 < last_write.max(last_read)
+        })
+    }
+
+    /// The part of `scb` within a location, between two points of one.
+    fn is_scb_at(&self, one: EventId, other: EventId) -> bool {
+        let ([read, written], [other_read, other_written]) = (self.places(one), self.places(other));
+        let is_older = |place: Option<usize>| place.is_some() && other_written > place;
+        is_older(written)
+            || is_older(read)
+            || match self.axiom {
+                ScAxiom::Rc11 => self.is_before(one, other),
+                ScAxiom::Cxx20 => written.is_some() && written == other_read,
+            }
+    }
+
+    /// What of the order goes by program order: of RC11 `po | po≠loc;hb;po≠loc`, behind a fence also `hb;po`, before one `po;hb`;
+    /// of C++20 `po | po;hb;po`.
+    fn is_strong(&self, one: EventId, other: EventId) -> bool {
+        if one.thread == other.thread && one.index < other.index {
+            return true;
+        }
+        let [own, others] = [one, other].map(|id| self.graph.node(id).loc);
+        let (next, last) = match self.axiom {
+            ScAxiom::Cxx20 => (self.after(one, |_| true), self.until(other, |_| true)),
+            ScAxiom::Rc11 if own == NOWHERE => (Some(one), self.until(other, |_| true)),
+            ScAxiom::Rc11 if others == NOWHERE => (self.after(one, |_| true), Some(other)),
+            ScAxiom::Rc11 => (self.after(one, |loc| loc != own), self.until(other, |loc| loc != others)),
+        };
+        matches!((next, last), (Some(next), Some(last)) if self.is_before(next, last))
+    }
+
+    /// The first point in po after `id` with such a location.
+    fn after(&self, id: EventId, is_meant: impl Fn(u32) -> bool) -> Option<EventId> {
+        let mut later = (id.index + 1..self.graph.len(id.thread)).map(|index| EventId { index, ..id });
+        later.find(|&id| self.is_point(id) && is_meant(self.graph.node(id).loc))
+    }
+
+    /// The last point in po before `id` with such a location.
+    fn until(&self, id: EventId, is_meant: impl Fn(u32) -> bool) -> Option<EventId> {
+        let mut earlier = (0..id.index).rev().map(|index| EventId { index, ..id });
+        earlier.find(|&id| self.is_point(id) && is_meant(self.graph.node(id).loc))
+    }
+
+    fn is_point(&self, id: EventId) -> bool {
+        let silent = matches!(self.graph.node(id).kind, Kind::Mark(_) | Kind::Release { .. } | Kind::Choose { .. });
+        !silent && !self.graph.is_exclusive_write(id)
+    }
+
+    /// The points of the location of `id`.
+    fn accesses(&self, id: EventId) -> impl Iterator<Item = EventId> + use<'_, 'a> {
+        let location = &self.graph.locations[self.graph.node(id).loc as usize];
+        let writes = location.co.iter().copied().filter(|&write| self.is_point(write));
+        writes.chain(location.reads.iter().copied())
+    }
+
+    /// The place that an access reads, and the one that it writes.
+    fn places(&self, id: EventId) -> [Option<usize>; 2] {
+        let node = self.graph.node(id);
+        match node.kind {
+            Kind::Read { exclusive, .. } => {
+                let own = EventId { index: id.index + 1, ..id };
+                let writes = exclusive && own.index < self.graph.len(id.thread);
+                [Some(self.graph.place(node.rf)), writes.then(|| self.graph.place(own))]
+            }
+            _ => [None, Some(self.graph.place(id))],
+        }
+    }
+}
+
+/// What the fence `fence` reaches of each location.
+///
+/// The two nodes of a read-modify-write count apart. That adds nothing: from its read to its own write there is po.
+fn reach(graph: &Graph, fence: EventId) -> Vec<Reach> {
+    let mut reach = vec![NOTHING; graph.locations.len()];
+    let hb = &graph.node(fence).hb;
+    for &id in &graph.order {
+        let node = graph.node(id);
+        let (sort, place) = match node.kind {
+            Kind::Write { .. } => (0, node.place),
+            Kind::Read { .. } => (1, graph.place(node.rf) as u32),
+            _ => continue,
+        };
+        let reach = &mut reach[node.loc as usize];
+        if id.index < hb.get(id.thread) {
+            reach.before[sort] = reach.before[sort].max(place + 1);
+        } else if fence.index < node.hb.get(fence.thread) {
+            reach.after[sort] = reach.after[sort].min(place);
+        }
+    }
+    reach
 }
