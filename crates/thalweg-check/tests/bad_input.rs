@@ -98,6 +98,25 @@ fn a_thread_local() {
     assert!(text.contains("a write relaxed at") && text.contains("Load acquire at"), "{text}");
 }
 
+/// With one execution nothing is replayed but for this; and what differs may come last.
+#[test]
+fn a_difference_that_no_later_execution_meets() {
+    for [first, later] in [[0, 1], [1, 0]] {
+        let runs = std::sync::atomic::AtomicU64::new(0);
+        let violation = finds(move || {
+            let is_first = runs.fetch_add(1, std::sync::atomic::Ordering::Relaxed) == 0;
+            let counter = AtomicU64::new(0);
+            (0..if is_first { first } else { later }).for_each(|_| counter.store(1, Relaxed));
+        });
+        let text = violation.to_string();
+        assert!(matches!(violation.rule(), Rule::Nondeterministic { .. }), "{text}");
+        assert!(
+            text.contains(if first == 0 { "was not there, and now is" } else { "the end of the thread" }),
+            "{text}"
+        );
+    }
+}
+
 /// Asserts when it is dropped.
 struct Asserts(bool);
 

@@ -6,6 +6,9 @@ use std::collections::HashSet;
 use std::hash::Hash;
 use std::sync::{Mutex, PoisonError};
 
+/// How many histories are remembered, so as not to be searched again. Then memory begins anew.
+const REMEMBERED: usize = 10_000;
+
 impl Check {
     /// Runs every execution of `client`, and checks that what it records is linearizable to `specification`.
     ///
@@ -79,9 +82,14 @@ impl Check {
         let recorded = recorder.clone();
         let check = self.clone().on_complete(move |graph| {
             let history = recorded.history_of(graph);
-            if met.lock().unwrap_or_else(PoisonError::into_inner).insert(history.calls().to_vec())
-                && let Err(error) = judge(&history)
-            {
+            let is_new = {
+                let mut met = met.lock().unwrap_or_else(PoisonError::into_inner);
+                if met.len() >= REMEMBERED {
+                    met.clear();
+                }
+                met.insert(history.calls().to_vec())
+            };
+            if is_new && let Err(error) = judge(&history) {
                 panic!("{error}");
             }
         });

@@ -122,6 +122,7 @@ impl<'a> Search<'a> {
             if self.is_enough(&outcome) {
                 return None;
             }
+            let outcome = self.again(run, counts, outcome);
             counts.threads = counts.threads.max(run.state().explorer.graph.threads());
             let rule = match outcome {
                 Outcome::Complete => {
@@ -153,6 +154,22 @@ impl<'a> Search<'a> {
             if self.alone || !self.pool.goes_on(ticket) || !run.state().explorer.advance() {
                 return None;
             }
+        }
+    }
+
+    /// Runs an execution again, now and then: the same choices have to lead to the same events. What a search meets next
+    /// begins as this one did, but its end is not looked at again, and the end of the last one of all never.
+    fn again(&self, run: &Run, counts: &Counts, outcome: Outcome) -> Outcome {
+        let before = counts.complete + counts.blocked + 1;
+        if !matches!(outcome, Outcome::Complete | Outcome::Blocked) || !before.is_power_of_two() || self.alone {
+            return outcome;
+        }
+        let events = run.state().explorer.graph.order.len();
+        let again = run.execute(self.client);
+        let state = run.state();
+        match state.explorer.graph.order.get(events) {
+            Some(&more) => Outcome::Broken(state.surplus(more)),
+            None => again,
         }
     }
 

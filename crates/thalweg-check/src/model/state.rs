@@ -216,4 +216,11 @@ impl State {
         let node = self.explorer.graph.node(recorded);
         Rule::Nondeterministic { event: recorded, expected: format!("{} at {}", node.kind.describe(), node.at), found }
     }
+
+    /// The event `more` was not there when the same choices were made before.
+    pub(super) fn surplus(&self, more: EventId) -> Rule {
+        let node = self.explorer.graph.node(more);
+        let found = format!("{} at {}", node.kind.describe(), node.at);
+        Rule::Nondeterministic { event: more, expected: "not there".to_owned(), found }
+    }
 }
