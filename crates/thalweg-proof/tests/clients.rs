@@ -8,15 +8,16 @@ use thalweg_queue::edges::table::{Strength, Table};
 use thalweg_sync::atomic::Ordering;
 
 /// Clients that take longer than this test has.
-const LONG: [&str; 18] = [
+const LONG: [&str; 19] = [
     "drop_old/late",
     "bbq/late",
     "bwos/thesis-lifo",
     "bwos/thesis-fifo",
     "cnq/2p1c",
-    "cnq-more/c4",
-    "cnq-more/c5",
-    "cnq-more/c6",
+    "cnq-thesis/c3",
+    "cnq-thesis/c4",
+    "cnq-thesis/c5",
+    "cnq-thesis/c6",
     "cnq-more/shared-closed",
     "rts/2p2c",
     "hts/1p2c",

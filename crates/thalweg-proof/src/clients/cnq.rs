@@ -15,18 +15,18 @@ use thalweg_sync::atomic::{AtomicBool, Ordering::Relaxed};
 use thalweg_sync::sync::Arc;
 use thalweg_sync::thread;
 
-impl<Q: Tube<Item = u32> + 'static> Tx for Kept<Producer<Pair, Q>> {
+impl<Q: Tube<Item = u32> + 'static> Tx for Producer<Pair, Q> {
     fn try_push(&mut self, item: Pair) -> Result<(), TryPushError<Pair>> {
-        (**self).try_push(item).map_err(|refused| match refused {
+        Self::try_push(self, item).map_err(|refused| match refused {
             TryPushError::Full(item) => TryPushError::Busy(item),
             other => other,
         })
     }
 }
 
-impl<Q: Tube<Item = u32> + 'static> Rx for Kept<Consumer<Pair, Q>> {
+impl<Q: Tube<Item = u32> + 'static> Rx for Consumer<Pair, Q> {
     fn try_pop(&mut self) -> Result<Pair, TryPopError> {
-        (**self).try_pop().map_err(|refused| match refused {
+        Self::try_pop(self).map_err(|refused| match refused {
             TryPopError::Empty => TryPopError::Busy,
             other => other,
         })
@@ -39,14 +39,11 @@ fn order(entries: usize, k: usize) -> KFifo<u64> {
     KFifo::new((2 * window - 2) * entries + 1, 1, usize::MAX)
 }
 
-type Ends<Q> = (Kept<Producer<Pair, Q>>, Kept<Consumer<Pair, Q>>);
-
-fn over<Q: Tube<Item = u32>>(tube: Q, capsules: usize, entries: usize, k: usize) -> Ends<Q> {
-    let (tx, rx) = cnq::over(tube, capsules, entries, k).expect("two capsules are a queue");
-    (Kept::new(tx), Kept::new(rx))
+fn over<Q: Tube<Item = u32>>(tube: Q, capsules: usize, entries: usize, k: usize) -> cnq::Ends<Pair, Q> {
+    cnq::over(tube, capsules, entries, k).expect("two capsules are a queue")
 }
 
-fn queue(capsules: usize, entries: usize, k: usize) -> impl Fn() -> Ends<Hts<u32>> {
+fn queue(capsules: usize, entries: usize, k: usize) -> impl Fn() -> cnq::Ends<Pair, Hts<u32>> {
     move || over(Hts::new(capsules).expect("a tube for capsules"), capsules, entries, k)
 }
 
@@ -146,31 +143,73 @@ pub(super) const WINDOW: Client = Client {
     run: |setup| ends::shared(setup, order(1, 3), queue(4, 1, 3), 2, [1, 1], []),
 };
 
-/// The thesis' clients for two capsules of one entry, capacity and k of 2 (Table 3.1). Each end leaves when it has done its
-/// part.
-pub(super) const C4: Client = Client {
-    name: "cnq-more/c4",
-    what: "Table 3.1: two producers with two attempts and one, one consumer with three",
-    run: |setup| ends::shared(setup, order(1, 2), queue(2, 1, 2), 0, [2, 1], [3]),
-};
-
-pub(super) const C5: Client = Client {
-    name: "cnq-more/c5",
-    what: "Table 3.1: one producer with three attempts, two consumers with two and one",
-    run: |setup| ends::shared(setup, order(1, 2), queue(2, 1, 2), 0, [3], [2, 1]),
-};
-
-pub(super) const C6: Client = Client {
-    name: "cnq-more/c6",
-    what: "Table 3.1: two producers with two attempts and one, two consumers with two and one",
-    run: |setup| ends::shared(setup, order(1, 2), queue(2, 1, 2), 0, [2, 1], [2, 1]),
-};
+/// The thesis' clients (Table 3.1): capsules of one entry.
+pub(super) const THESIS: &[Client] = &[
+    Client {
+        name: "cnq-thesis/c1",
+        what: "Table 3.1: one capsule; two producers with two attempts and one, one consumer with three",
+        run: |setup| thesis(setup, 1, [2, 1], [3]),
+    },
+    Client {
+        name: "cnq-thesis/c2",
+        what: "Table 3.1: one capsule; one producer with three attempts, two consumers with two and one",
+        run: |setup| thesis(setup, 1, [3], [2, 1]),
+    },
+    Client {
+        name: "cnq-thesis/c3",
+        what: "Table 3.1: one capsule; two producers with two attempts and one, two consumers with two and one",
+        run: |setup| thesis(setup, 1, [2, 1], [2, 1]),
+    },
+    Client { name: "cnq-thesis/c4", what: "as c1 with two capsules", run: |setup| thesis(setup, 2, [2, 1], [3]) },
+    Client { name: "cnq-thesis/c5", what: "as c2 with two capsules", run: |setup| thesis(setup, 2, [3], [2, 1]) },
+    Client { name: "cnq-thesis/c6", what: "as c3 with two capsules", run: |setup| thesis(setup, 2, [2, 1], [2, 1]) },
+];
 
 pub(super) const FRAGMENT: Client = Client {
     name: "cnq/fragment",
     what: "a consumer leaves with items in its capsule while another one looks for them",
     run: fragment,
 };
+
+/// Each end gives up its capsule when it has done its part, as unregistering does there; handles live on, for the thesis counts
+/// none. What was pushed comes out once.
+fn thesis<const PRODUCERS: usize, const CONSUMERS: usize>(
+    setup: &Setup,
+    capsules: usize,
+    pushes: [u64; PRODUCERS],
+    pops: [u64; CONSUMERS],
+) -> Outcome {
+    setup.asserting(move || {
+        let tube = Hts::new(capsules).expect("a tube for capsules");
+        let (tx, mut rx) = cnq::starting_at(0, tube, capsules, 1, capsules).expect("a capsule is a queue");
+        // All handles are there before any thread is: their numbers are nobody's choice.
+        let writers: [_; PRODUCERS] = std::array::from_fn(|me| (tx.clone(), me as u64, pushes[me]));
+        let readers: [_; CONSUMERS] = std::array::from_fn(|me| (rx.clone(), pops[me]));
+        let producers = writers.map(|(mut tx, me, attempts)| {
+            thread::spawn(move || {
+                let numbers = (0..attempts).map(|attempt| 10 * me + attempt);
+                let pushed = numbers.filter(|&number| tx.try_push(Pair::new(number)).is_ok()).collect::<Vec<_>>();
+                tx.flush();
+                (pushed, tx)
+            })
+        });
+        let consumers = readers.map(|(mut rx, attempts)| {
+            thread::spawn(move || {
+                let popped = (0..attempts).filter_map(|_| rx.try_pop().ok()).map(Pair::number).collect::<Vec<_>>();
+                rx.flush();
+                (popped, rx)
+            })
+        });
+        let producers = producers.map(|thread| thread.join().unwrap());
+        let consumers = consumers.map(|thread| thread.join().unwrap());
+        let mut pushed = producers.iter().flat_map(|(pushed, _)| pushed).copied().collect::<Vec<_>>();
+        let mut popped = consumers.iter().flat_map(|(popped, _)| popped).copied().collect::<Vec<_>>();
+        popped.extend(std::iter::from_fn(|| rx.try_pop().ok()).map(Pair::number));
+        pushed.sort_unstable();
+        popped.sort_unstable();
+        assert_eq!(popped, pushed, "each item comes out once");
+    })
+}
 
 /// One producer has popped its item and pauses; the other one needs its capsule to be finished, not left.
 fn idle(setup: &Setup) -> Outcome {
@@ -224,8 +263,9 @@ const FENCES: &[&str] = &["cnq.18", "cnq.19", "cnq.20"];
 /// The later of two new capsules closes the earlier one, whoever is first.
 fn begun(setup: &Setup) -> Outcome {
     setup.linearizable(order(3, 1), |recorder| {
-        // A tube that is not busy when two are half-way.
-        let (mut one, mut rx) = over(Mt::new(3).expect("a tube for capsules"), 3, 3, 1);
+        // A tube that is not busy when two are half-way, and so waits.
+        let (one, rx) = over(Mt::new(3).expect("a tube for capsules"), 3, 3, 1);
+        let (mut one, mut rx) = (Kept::new(one), Kept::new(rx));
         let mut other = one.clone();
         let mut log = recorder.log(1);
         let producer = thread::spawn(move || (one.push_some(&mut log, 0, 1), one));

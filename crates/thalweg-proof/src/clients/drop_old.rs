@@ -1,12 +1,12 @@
 //! BBQ in drop-old mode. Two blocks of one entry: every push after the second overwrites one. In each execution an item is popped,
 //! or counted as dropped.
 
-use super::ends::Outcome;
+use super::ends::{self, Outcome, Rx, Tx};
 use super::{Pair, pop, push};
 use crate::{Client, Setup};
 use thalweg_check::history::{DropOld, Log, Queue};
-use thalweg_queue::TryPopError;
 use thalweg_queue::bbq::drop_old::{self, Plain};
+use thalweg_queue::{TryPopError, TryPushError};
 use thalweg_sync::thread;
 
 // SAFETY: two numbers.
@@ -14,6 +14,22 @@ unsafe impl Plain for Pair {}
 
 type Producer = drop_old::Producer<Pair>;
 type Consumer = drop_old::Consumer<Pair>;
+
+impl Tx for Producer {
+    fn try_push(&mut self, item: Pair) -> Result<(), TryPushError<Pair>> {
+        Self::try_push(self, item)
+    }
+}
+
+impl Rx for Consumer {
+    fn try_pop(&mut self) -> Result<Pair, TryPopError> {
+        Self::try_pop(self)
+    }
+
+    fn dropped(&self) -> u64 {
+        Self::dropped(self)
+    }
+}
 
 pub(super) const LAP_1: Client = Client {
     name: "drop_old/lap-1",
@@ -60,25 +76,25 @@ pub(super) const END: Client =
 pub(super) const OVERTAKEN: Client = Client {
     name: "drop_old/overtaken",
     what: "two producers, one with two attempts and one with one that may be overtaken by a round; blocks of 1",
-    run: |setup| shared(setup, 1, 0, [2, 1], [0, 0]),
+    run: |setup| ends::shared(setup, window([2, 1]), || queue([2, 1], 0), 0, [2, 1], []),
 };
 
 pub(super) const TWO_PRODUCERS: Client = Client {
     name: "drop_old/2p1c",
     what: "two producers and a consumer with one attempt each; blocks of 1",
-    run: |setup| shared(setup, 1, 0, [1, 1], [1, 0]),
+    run: |setup| ends::shared(setup, window([2, 1]), || queue([2, 1], 0), 0, [1, 1], [1]),
 };
 
 pub(super) const TOLD: Client = Client {
     name: "drop_old/told",
     what: "blocks of 3: two producers with one attempt, a consumer with two, which is told of what is committed",
-    run: |setup| shared(setup, 3, 0, [1, 1], [2, 0]),
+    run: |setup| ends::shared(setup, window([2, 3]), || queue([2, 3], 0), 0, [1, 1], [2]),
 };
 
 pub(super) const TWO_CONSUMERS: Client = Client {
     name: "drop_old/1p2c",
     what: "an item in the queue, a producer with two attempts, two consumers with one; blocks of 1",
-    run: |setup| shared(setup, 1, 1, [2, 0], [1, 1]),
+    run: |setup| ends::shared(setup, window([2, 1]), || queue([2, 1], 0), 1, [2], [1, 1]),
 };
 
 pub(super) const JUMP: Client = Client {
@@ -186,29 +202,6 @@ fn end(setup: &Setup) -> Outcome {
         let pushed = producer.join().unwrap();
         settle(&mut log, &rx, pushed, popped);
         assert_eq!(pop_one(&mut log, &rx), Err(TryPopError::Closed));
-    })
-}
-
-/// `before` items are in the queue; producers and consumers have these numbers of attempts, each in its own thread.
-fn shared(setup: &Setup, entries: usize, before: u64, pushes: [u64; 2], pops: [u64; 2]) -> Outcome {
-    setup.linearizable(window([2, entries]), move |recorder| {
-        let (tx, rx) = queue([2, entries], 0);
-        let mut log = recorder.log(0);
-        push_some(&mut log, &tx, 0, before);
-        let producers = [0, 1].map(|me| {
-            let (tx, mut log, attempts) = (tx.clone(), recorder.log(1 + me), pushes[me]);
-            (attempts > 0).then(|| thread::spawn(move || push_some(&mut log, &tx, 10 * (1 + me as u64), attempts)))
-        });
-        let consumers = [0, 1].map(|me| {
-            let (rx, mut log, attempts) = (rx.clone(), recorder.log(3 + me), pops[me]);
-            (attempts > 0).then(|| thread::spawn(move || pop_some(&mut log, &rx, attempts)))
-        });
-        let ended = |threads: [Option<thread::JoinHandle<u64>>; 2]| {
-            threads.into_iter().flatten().map(|thread| thread.join().unwrap()).sum::<u64>()
-        };
-        let pushed = before + ended(producers);
-        let popped = ended(consumers);
-        settle(&mut log, &rx, pushed, popped);
     })
 }
 

@@ -37,13 +37,18 @@ pub(super) trait Rx: Send + Sized + 'static {
         (0..count).filter(|_| self.pop_one(log).is_ok()).count() as u64
     }
 
-    /// Pops what is left. Returns how many came out.
+    /// How many items were dropped, as newer ones needed their place.
+    fn dropped(&self) -> u64 {
+        0
+    }
+
+    /// Pops what is left. Returns how many came out, those that never will included.
     fn drain(&mut self, log: &mut Log<Queue<u64>>) -> u64 {
         let mut popped = 0;
         while self.pop_one(log).is_ok() {
             popped += 1;
         }
-        popped
+        popped + self.dropped()
     }
 }
 
@@ -77,6 +82,18 @@ impl<H> Drop for Kept<H> {
             // SAFETY: dropped here only.
             unsafe { ManuallyDrop::drop(&mut self.0) };
         }
+    }
+}
+
+impl<H: Tx> Tx for Kept<H> {
+    fn try_push(&mut self, item: Pair) -> Result<(), TryPushError<Pair>> {
+        (**self).try_push(item)
+    }
+}
+
+impl<H: Rx> Rx for Kept<H> {
+    fn try_pop(&mut self) -> Result<Pair, TryPopError> {
+        (**self).try_pop()
     }
 }
 
@@ -202,12 +219,15 @@ pub(super) fn shared<P: Tx + Clone, C: Rx + Clone, const PRODUCERS: usize, const
         let (mut tx, mut rx) = build();
         let mut log = recorder.log(0);
         let before = tx.push_some(&mut log, 0, before);
-        let producers: [_; PRODUCERS] = std::array::from_fn(|me| {
-            let (mut tx, mut log, attempts) = (tx.clone(), recorder.log(1 + me), pushes[me]);
-            thread::spawn(move || tx.push_some(&mut log, 10 * (1 + me as u64), attempts))
+        // All handles are there before any thread is: their numbers are nobody's choice.
+        let writers: [_; PRODUCERS] = std::array::from_fn(|me| (tx.clone(), 1 + me, pushes[me]));
+        let readers: [_; CONSUMERS] = std::array::from_fn(|me| (rx.clone(), 1 + PRODUCERS + me, pops[me]));
+        let producers = writers.map(|(mut tx, me, attempts)| {
+            let mut log = recorder.log(me);
+            thread::spawn(move || tx.push_some(&mut log, 10 * me as u64, attempts))
         });
-        let consumers: [_; CONSUMERS] = std::array::from_fn(|me| {
-            let (mut rx, mut log, attempts) = (rx.clone(), recorder.log(1 + PRODUCERS + me), pops[me]);
+        let consumers = readers.map(|(mut rx, me, attempts)| {
+            let mut log = recorder.log(me);
             thread::spawn(move || rx.pop_some(&mut log, attempts))
         });
         let pushed: u64 = producers.into_iter().map(|thread| thread.join().unwrap()).sum();

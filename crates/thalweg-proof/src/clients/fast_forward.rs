@@ -1,12 +1,12 @@
 //! FastForward. The smallest ring has two lines of eight slots. It is brought to the slot in question before the
 //! threads start, so that they need few operations.
 
-use super::{Pair, pop, push};
+use super::Pair;
+use super::ends::{self, Outcome, Rx, Tx};
 use crate::{Client, Setup};
-use thalweg_check::history::{Bounded, Log, Queue};
-use thalweg_check::{Explored, Violation};
-use thalweg_queue::fast_forward::{self, Consumer, Producer, fast_forward};
-use thalweg_queue::{TryPopError, TryPushError};
+use thalweg_check::history::Bounded;
+use thalweg_queue::fast_forward::{self, Consumer, InPlace, Producer};
+use thalweg_queue::{TryPopError, TryPushError, Yield};
 use thalweg_sync::cell::Slot;
 use thalweg_sync::thread;
 
@@ -30,84 +30,114 @@ impl Item {
     }
 }
 
-pub(super) const FIRST_LINE: Client = Client {
-    name: "ff/1p1c",
-    what: "one producer with five attempts, one consumer with five, in a fresh ring",
-    run: |setup| between(setup, 0, 0, 5, 5),
-};
+/// Items behind pointers.
+impl Tx for Producer<Box<Item>> {
+    fn try_push(&mut self, item: Pair) -> Result<(), TryPushError<Pair>> {
+        Self::try_push(self, Item::new(item.number())).map_err(|refused| match refused {
+            TryPushError::Full(_) => TryPushError::Full(item),
+            TryPushError::Busy(_) => TryPushError::Busy(item),
+            TryPushError::Closed(_) => TryPushError::Closed(item),
+        })
+    }
+}
 
-pub(super) const WRAP: Client = Client {
-    name: "ff/wrap",
-    what: "the same at the end of a ring that was used twice: lines are emptied, slots used a third time",
-    run: |setup| between(setup, 30, 0, 5, 5),
-};
+impl Rx for Consumer<Box<Item>> {
+    fn try_pop(&mut self) -> Result<Pair, TryPopError> {
+        Self::try_pop(self).map(|item| Pair::new(item.number()))
+    }
+}
 
-pub(super) const FULL: Client = Client {
-    name: "ff/full",
-    what: "a full ring: two attempts to push while the consumer empties a line",
-    run: |setup| between(setup, 5, 16, 2, 4),
-};
+/// Items in the slots.
+impl Tx for Producer<Pair, Yield, InPlace<Pair>> {
+    fn try_push(&mut self, item: Pair) -> Result<(), TryPushError<Pair>> {
+        Self::try_push(self, item)
+    }
+}
 
-pub(super) const END: Client =
-    Client { name: "ff/end", what: "the producer leaves two items behind; the end comes after them", run: end };
+impl Rx for Consumer<Pair, Yield, InPlace<Pair>> {
+    fn try_pop(&mut self) -> Result<Pair, TryPopError> {
+        Self::try_pop(self)
+    }
+}
+
+fn words() -> fast_forward::Ends<Box<Item>> {
+    fast_forward::fast_forward(1).expect("one item is a queue")
+}
+
+fn places() -> fast_forward::Ends<Pair, Yield, InPlace<Pair>> {
+    fast_forward::in_place(1).expect("one item is a queue")
+}
+
+pub(super) const CLIENTS: &[Client] = &[
+    Client {
+        name: "ff/1p1c",
+        what: "one producer with five attempts, one consumer with five, in a fresh ring",
+        run: |setup| ends::between(setup, window(), used(words, 0), [5, 5]),
+    },
+    Client {
+        name: "ff/wrap",
+        what: "the same at the end of a ring that was used twice: lines are emptied, slots used a third time",
+        run: |setup| ends::between(setup, window(), used(words, 30), [5, 5]),
+    },
+    Client {
+        name: "ff/full",
+        what: "a full ring: two attempts to push while the consumer empties a line",
+        run: |setup| full(setup, used(words, 5)),
+    },
+    Client {
+        name: "ff/end",
+        what: "the producer leaves two items behind; the end comes after them",
+        run: |setup| ends::end(setup, window(), used(words, 7)),
+    },
+    Client {
+        name: "ff/in-place",
+        what: "items in the slots: five attempts each in a fresh ring",
+        run: |setup| ends::between(setup, window(), used(places, 0), [5, 5]),
+    },
+    Client {
+        name: "ff/in-place-wrap",
+        what: "the same at the end of a ring that was used twice",
+        run: |setup| ends::between(setup, window(), used(places, 30), [5, 5]),
+    },
+    Client {
+        name: "ff/in-place-full",
+        what: "items in the slots of a full ring, of which the consumer empties a line",
+        run: |setup| full(setup, used(places, 5)),
+    },
+    Client {
+        name: "ff/in-place-end",
+        what: "items in the slots: the producer leaves two behind, and the end comes after them",
+        run: |setup| ends::end(setup, window(), used(places, 7)),
+    },
+];
 
 /// A ring of 16 slots is full with 1 (the capacity that was asked for) to 16 items.
 fn window() -> Bounded<u64> {
     Bounded::new(1, 16)
 }
 
-fn push_one(log: &mut Log<Queue<u64>>, tx: &mut Producer<Box<Item>>, number: u64) -> bool {
-    push(log, number, || tx.try_push(Item::new(number)))
-}
-
-fn pop_one(log: &mut Log<Queue<u64>>, rx: &mut Consumer<Box<Item>>) -> Result<u64, TryPopError> {
-    pop(log, |item: &u64| *item, || rx.try_pop().map(|item| item.number()))
-}
-
-/// A ring in which `used` items have come and gone and as many as fit of `inside` are.
-fn ring(log: &mut Log<Queue<u64>>, used: u64, inside: u64) -> (fast_forward::Ends<Box<Item>>, u64) {
-    let (mut tx, mut rx) = fast_forward(1).expect("one item is a queue");
-    for _ in 0..used {
-        let pushed: Result<(), TryPushError<_>> = tx.try_push(Item::new(0));
-        assert!(pushed.is_ok() && rx.try_pop().is_ok(), "one item always fits");
+/// A ring in which so many items have come and gone.
+fn used<P: Tx, C: Rx>(build: fn() -> (P, C), items: u64) -> impl Fn() -> (P, C) {
+    move || {
+        let (mut tx, mut rx) = build();
+        for number in 0..items {
+            assert!(tx.try_push(Pair::new(number)).is_ok() && rx.try_pop().is_ok(), "one item always fits");
+        }
+        (tx, rx)
     }
-    let inside = (0..inside).take_while(|&number| push_one(log, &mut tx, number)).count() as u64;
-    ((tx, rx), inside)
 }
 
-fn between(setup: &Setup, used: u64, inside: u64, pushes: u64, pops: u64) -> Result<Explored, Box<Violation>> {
+/// The ring is full. Two attempts to push, four to pop.
+fn full<P: Tx, C: Rx>(setup: &Setup, build: impl Fn() -> (P, C) + Send + Sync + 'static) -> Outcome {
     setup.linearizable(window(), move |recorder| {
         let mut log = recorder.log(0);
-        let ((mut tx, mut rx), inside) = ring(&mut log, used, inside);
+        let (mut tx, mut rx) = build();
+        let inside = tx.push_some(&mut log, 0, 16);
         let mut producer = recorder.log(1);
-        let producer = thread::spawn(move || {
-            // The handle comes back, so that nothing closes.
-            ((0..pushes).filter(|number| push_one(&mut producer, &mut tx, 100 + number)).count() as u64, tx)
-        });
-        let mut popped = (0..pops).filter(|_| pop_one(&mut log, &mut rx).is_ok()).count() as u64;
+        // The handle comes back, so that nothing closes.
+        let producer = thread::spawn(move || (tx.push_some(&mut producer, 100, 2), tx));
+        let popped = rx.pop_some(&mut log, 4);
         let (pushed, _tx) = producer.join().unwrap();
-        while pop_one(&mut log, &mut rx).is_ok() {
-            popped += 1;
-        }
-        assert_eq!(popped, inside + pushed);
-    })
-}
-
-fn end(setup: &Setup) -> Result<Explored, Box<Violation>> {
-    setup.linearizable(window(), |recorder| {
-        let mut log = recorder.log(0);
-        let ((mut tx, mut rx), _) = ring(&mut log, 7, 0);
-        let mut producer = recorder.log(1);
-        let producer = thread::spawn(move || {
-            push_one(&mut producer, &mut tx, 0);
-            push_one(&mut producer, &mut tx, 1);
-            producer.call(|| drop(tx), |()| Queue::Left);
-        });
-        for _ in 0..3 {
-            let _ = pop_one(&mut log, &mut rx);
-        }
-        producer.join().unwrap();
-        while pop_one(&mut log, &mut rx).is_ok() {}
-        assert_eq!(pop_one(&mut log, &mut rx), Err(TryPopError::Closed));
+        assert_eq!(popped + rx.drain(&mut log), inside + pushed);
     })
 }

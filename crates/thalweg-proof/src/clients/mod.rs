@@ -25,6 +25,9 @@ pub(crate) const ALL: &[Client] = &concat::<{ count(LISTS) }>(LISTS);
 /// The clients by queue, the cheaper first.
 const LISTS: &[&[Client]] = &[
     FIRST,
+    fast_forward::CLIENTS,
+    SECOND,
+    cnq::THESIS,
     spsc::CLIENTS,
     tubes::MT,
     tubes::RTS,
@@ -78,10 +81,10 @@ const FIRST: &[Client] = &[
     bytes::TWO_PRODUCERS,
     bytes::TWO_CONSUMERS,
     bytes::OVERTAKEN,
-    fast_forward::FIRST_LINE,
-    fast_forward::WRAP,
-    fast_forward::FULL,
-    fast_forward::END,
+];
+
+/// As `FIRST`.
+const SECOND: &[Client] = &[
     lamport::PLAIN,
     lamport::CACHED,
     lamport::SWAP,
@@ -129,9 +132,6 @@ const FIRST: &[Client] = &[
     cnq::SHARED_BARE,
     cnq::ENDED_BARE,
     cnq::SHARED_CLOSED,
-    cnq::C4,
-    cnq::C5,
-    cnq::C6,
 ];
 
 const fn count(lists: &[&[Client]]) -> usize {

@@ -11,15 +11,15 @@ use thalweg_queue::tube::scqd::Scqd;
 use thalweg_queue::tube::{self, Consumer, Producer, Tube};
 use thalweg_queue::{TryPopError, TryPushError};
 
-impl<Q: Tube<Item = Pair> + 'static> Tx for Kept<Producer<Q>> {
+impl<Q: Tube<Item = Pair> + 'static> Tx for Producer<Q> {
     fn try_push(&mut self, item: Pair) -> Result<(), TryPushError<Pair>> {
-        (**self).try_push(item)
+        Self::try_push(self, item)
     }
 }
 
-impl<Q: Tube<Item = Pair> + 'static> Rx for Kept<Consumer<Q>> {
+impl<Q: Tube<Item = Pair> + 'static> Rx for Consumer<Q> {
     fn try_pop(&mut self) -> Result<Pair, TryPopError> {
-        (**self).try_pop()
+        Self::try_pop(self)
     }
 }
 

@@ -190,13 +190,14 @@ pub fn with_wait<T: Send, Q: Tube<Item = u32>, W: Wait>(
     k: usize,
     wait: W,
 ) -> Result<Ends<T, Q, W>, BuildError> {
+    BuildError::check("capsules", capsules, 2, MAX_ENTRIES)?;
     build(0, tube, (capsules, entries, k), wait)
 }
 
 /// The two ends of a queue.
 pub type Ends<T, Q, W = Yield> = (Producer<T, Q, W>, Consumer<T, Q, W>);
 
-/// As [`over`], with the first capsule at `number`: tests start near the wrap.
+/// As [`over`], with the first capsule at `number`: tests start near the wrap. One capsule will do, as in the thesis' clients.
 #[doc(hidden)]
 pub fn starting_at<T: Send, Q: Tube<Item = u32>>(
     number: u64,
@@ -214,7 +215,7 @@ fn build<T: Send, Q: Tube<Item = u32>, W: Wait>(
     (capsules, entries, k): (usize, usize, usize),
     wait: W,
 ) -> Result<Ends<T, Q, W>, BuildError> {
-    BuildError::check("capsules", capsules, 2, MAX_ENTRIES)?;
+    BuildError::check("capsules", capsules, 1, MAX_ENTRIES)?;
     let memory = isize::MAX as usize / size_of::<T>().max(1) / capsules;
     BuildError::check("entries", entries, 1, memory.min(MAX_ENTRIES))?;
     BuildError::check("k", k, 1, capsules * entries)?;
