@@ -86,11 +86,12 @@ pub(crate) struct Proof {
     /// Compares the executions a second with loom's: the experiment `check/throughput`
     #[arg(long, conflicts_with_all = ["list", "litmus", "weaken"])]
     pub(crate) throughput: bool,
-    /// Writes what `--throughput` found to a file, as JSON; `-` is standard output
+    /// Writes what `--throughput` found to a file, a line of JSON for each client and checker as the lab does; `-` is standard
+    /// output
     #[arg(long, value_name = "FILE", requires = "throughput")]
     pub(crate) json: Option<PathBuf>,
     /// How many threads explore a client [default: one for each core]
-    #[arg(long, value_name = "N", conflicts_with_all = ["list", "litmus", "weaken", "throughput"])]
+    #[arg(long, value_name = "N", conflicts_with_all = ["list", "litmus", "throughput"])]
     pub(crate) jobs: Option<NonZeroUsize>,
     /// Shows all of an execution that fails, not only the end of the threads involved
     #[arg(long)]

@@ -34,10 +34,11 @@ pub(crate) fn run(args: &Proof) -> Outcome {
     if let Some(queue) = &args.weaken {
         let progress = spinner();
         let tell = |what: &str| step(&progress, what);
+        let setup = Setup::default().threads(jobs(args));
         let found = if args.from_sc {
-            weaken::descend(queue, time, tell).map(|found| found.to_string())
+            weaken::descend(queue, &setup, time, tell).map(|found| found.to_string())
         } else {
-            weaken::weaken(queue, time, tell).map(|found| found.to_string())
+            weaken::weaken(queue, &setup, time, tell).map(|found| found.to_string())
         };
         progress.finish_and_clear();
         emit(&format!("{}\n", found?))?;
@@ -49,6 +50,24 @@ pub(crate) fn run(args: &Proof) -> Outcome {
     }
     let holds = if args.litmus.is_empty() { prove(args, time)? } else { run_litmus(args, time)? };
     Ok(if holds { ExitCode::SUCCESS } else { ExitCode::from(FAILS) })
+}
+
+/// How many threads explore a client.
+fn jobs(args: &Proof) -> NonZeroUsize {
+    let cores = NonZeroUsize::new(thalweg_sync::thread::available_parallelism());
+    args.jobs.or(cores).unwrap_or(NonZeroUsize::MIN)
+}
+
+/// Begins to look anew for the most memory that the process has. Nothing where the system cannot.
+fn forget_peak() {
+    let _ = std::fs::write("/proc/self/clear_refs", "5");
+}
+
+/// The most memory that the process had since [`forget_peak`], in MiB. None where the system does not say.
+fn peak_mib() -> Option<u64> {
+    let status = std::fs::read_to_string("/proc/self/status").ok()?;
+    let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
+    Some(peak.trim().strip_suffix(" kB")?.parse::<u64>().ok()?.div_ceil(1024))
 }
 
 /// The clients by these names, of clients or queues.
@@ -69,28 +88,30 @@ fn prove(args: &Proof, time: Duration) -> Result<bool, Box<dyn std::error::Error
         let is_left_out = |client: &&Client| except.iter().any(|other| other.name == client.name);
         chosen = clients().iter().filter(|client| !is_left_out(client)).collect();
     }
-    let cores = NonZeroUsize::new(thalweg_sync::thread::available_parallelism());
-    let jobs = args.jobs.or(cores).unwrap_or(NonZeroUsize::MIN);
     let progress = spinner();
     let mut holds = true;
     let mut brief = false;
-    emit(&format!("{:16} {:>12} {:>9} {:>13} {:>10}\n", "client", "executions", "blocked", "events", "time"))?;
+    let columns = ["executions", "blocked", "events", "time", "MiB"];
+    let [executions, blocked, events, duration, memory] = columns;
+    emit(&format!("{:16} {executions:>12} {blocked:>9} {events:>13} {duration:>10} {memory:>5}\n", "client"))?;
     for client in chosen {
         step(&progress, client.name);
         let (shown, name) = (progress.clone(), client.name);
-        let setup = Setup::default().max_time(Some(time)).threads(jobs);
+        let setup = Setup::default().max_time(Some(time)).threads(jobs(args));
+        forget_peak();
         let result = client.check(&setup.on_progress(move |far| shown.set_message(format!("{name}: {far}"))));
         let line = match result {
             Ok(explored) => {
                 let bound = if explored.bounded { "  not all: out of time" } else { "" };
                 holds &= !explored.bounded;
                 format!(
-                    "{:16} {:>12} {:>9} {:>13} {:>8.2} s{bound}\n",
+                    "{:16} {:>12} {:>9} {:>13} {:>8.2} s {:>5}{bound}\n",
                     client.name,
                     explored.complete,
                     explored.blocked,
                     explored.events,
-                    explored.duration.as_secs_f64()
+                    explored.duration.as_secs_f64(),
+                    peak_mib().map_or("-".to_owned(), |mib| mib.to_string())
                 )
             }
             Err(violation) => {
@@ -121,7 +142,7 @@ fn compare(args: &Proof, time: Duration) -> Result<(), Box<dyn std::error::Error
     let Some(file) = &args.json else {
         return Ok(emit(&throughput::Table(&found).to_string())?);
     };
-    let text = format!("{:#}\n", as_json(&found));
+    let text = records(&found).map(|record| format!("{record}\n")).collect::<String>();
     match file.as_os_str() == "-" {
         true => emit(&text)?,
         false => std::fs::write(file, text).map_err(|error| format!("cannot write {}: {error}", file.display()))?,
@@ -129,26 +150,41 @@ fn compare(args: &Proof, time: Duration) -> Result<(), Box<dyn std::error::Error
     Ok(())
 }
 
-fn as_json(found: &[Comparison]) -> serde_json::Value {
-    let pace = |pace: &throughput::Pace| {
+/// The lab's records: one for each client and checker.
+fn records(found: &[Comparison]) -> impl Iterator<Item = serde_json::Value> + '_ {
+    let info = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+    let model = info.lines().find(|line| line.starts_with("model name")).and_then(|line| line.split_once(": "));
+    let machine = format!(
+        "{}, {} CPUs, {} {}",
+        model.map_or("unknown processor", |(_, model)| model.trim()),
+        thalweg_sync::thread::available_parallelism(),
+        std::env::consts::OS,
+        std::env::consts::ARCH
+    );
+    let both = |comparison| [("thalweg-check", comparison, false), ("loom", comparison, true)];
+    found.iter().flat_map(both).map(move |(contender, comparison, is_loom): (_, &Comparison, _)| {
+        let pace = if is_loom { &comparison.loom } else { &comparison.ours };
+        let [median, min, max] = pace.micros();
         serde_json::json!({
-            "executions": pace.executions,
-            "distinct": pace.distinct,
-            "seconds": pace.duration.as_secs_f64(),
-            "distinct_per_second": pace.rate(),
-            "out_of_time": pace.bounded,
+            "experiment": throughput::NAME,
+            "workload": comparison.client,
+            "contender": contender,
+            "unit": "us/execution",
+            "median": median,
+            "min": min,
+            "max": max,
+            "runs": pace.runs,
+            "world": "native",
+            "cpus": null,
+            "params": {
+                "what": comparison.what,
+                "executions": pace.executions,
+                "distinct": pace.distinct,
+                "out_of_time": pace.bounded,
+            },
+            "machine": machine,
         })
-    };
-    let client = |comparison: &Comparison| {
-        serde_json::json!({
-            "client": comparison.client,
-            "what": comparison.what,
-            "thalweg-check": pace(&comparison.ours),
-            "loom": pace(&comparison.loom),
-            "ratio": comparison.ratio(),
-        })
-    };
-    serde_json::json!({ "experiment": "check/throughput", "clients": found.iter().map(client).collect::<Vec<_>>() })
+    })
 }
 
 /// Runs all litmus tests of some files. A line for each, then the sum; returns whether all pass.

@@ -49,6 +49,9 @@ enum Command {
 
 const TROUBLE: u8 = 2;
 
+/// The experiment that is not built in, as it needs the instrumented build, and what runs it.
+const ELSEWHERE: (&str, &str) = ("check/throughput", "cargo proof --throughput");
+
 /// Runs the lab. `args` are the arguments after `lab`.
 ///
 /// Tables go to the standard output, progress and failures to the standard error.
@@ -92,7 +95,9 @@ fn execute(command: Command, out: &mut dyn Write, progress: &mut dyn Write) -> R
 fn list() -> String {
     let width = EXPERIMENTS.iter().map(|experiment| experiment.name.len()).max().unwrap_or(0);
     let line = |experiment: &Experiment| format!("{:width$}  {}\n", experiment.name, experiment.what);
-    EXPERIMENTS.iter().map(line).collect()
+    let (name, command) = ELSEWHERE;
+    let elsewhere = format!("{name:width$}  different executions a second, this checker's and loom's: `{command}`\n");
+    EXPERIMENTS.iter().map(line).chain([elsewhere]).collect()
 }
 
 /// The experiments that `names` mean, each once, in the order of the names.
@@ -103,6 +108,9 @@ fn select<'a>(known: &'a [Experiment], names: &[String]) -> Result<Vec<&'a Exper
         let fits =
             |experiment: &&Experiment| name == "all" || experiment.name == name || experiment.name.starts_with(&family);
         let matching: Vec<&Experiment> = known.iter().filter(fits).collect();
+        if matching.is_empty() && (name == ELSEWHERE.0 || ELSEWHERE.0.starts_with(&family)) {
+            return Err(format!("{} needs the instrumented build: `{}` runs it", ELSEWHERE.0, ELSEWHERE.1).into());
+        }
         if matching.is_empty() {
             let names: Vec<&str> = known.iter().map(|experiment| experiment.name).collect();
             return Err(format!(
@@ -192,6 +200,15 @@ mod tests {
         assert_eq!(names(&["streams/"]).unwrap().len(), names(&["streams"]).unwrap().len());
         assert_eq!(names(&["streams/farm", "streams/"]).unwrap()[0], "streams/farm");
         assert_eq!(names(&["streams/farm", "streams/farm"]).unwrap().len(), 1);
+    }
+
+    #[test]
+    fn the_experiment_of_another_build_is_listed_and_says_what_runs_it() {
+        assert!(list().contains("check/throughput") && list().contains("`cargo proof --throughput`"));
+        for name in ["check/throughput", "check/", "check"] {
+            let error = names(&[name]).unwrap_err();
+            assert_eq!(error, "check/throughput needs the instrumented build: `cargo proof --throughput` runs it");
+        }
     }
 
     #[test]

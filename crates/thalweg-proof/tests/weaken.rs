@@ -1,12 +1,19 @@
 //! The search for the weakest orderings.
 #![cfg(not(loom))]
 
+use std::num::NonZeroUsize;
 use std::time::Duration;
+use thalweg_proof::Setup;
 use thalweg_proof::weaken::{Fate, descend, weaken};
+
+/// On two threads: what is found does not depend on how many there are.
+fn setup() -> Setup {
+    Setup::default().threads(NonZeroUsize::new(2).unwrap())
+}
 
 #[test]
 fn labels_of_fast_forward_are_needed() {
-    let found = weaken("ff", Duration::from_secs(20), |_| {}).unwrap();
+    let found = weaken("ff", &setup(), Duration::from_secs(20), |_| {}).unwrap();
     let fate = |label: &str| &found.trials.iter().find(|trial| trial.label == label).unwrap().fate;
     for label in ["ff.1", "ff.2", "ff.3", "ff.4", "ends.1", "ends.2"] {
         assert!(matches!(fate(label), Fate::Killed { .. }), "{label}\n{found}");
@@ -18,7 +25,7 @@ fn labels_of_fast_forward_are_needed() {
 fn labels_of_the_small_rings_are_needed() {
     // The second takes long in debug builds.
     for queue in ["lamport", "chunk_ring"].into_iter().take(if cfg!(debug_assertions) { 1 } else { 2 }) {
-        let found = weaken(queue, Duration::from_secs(20), |_| {}).unwrap();
+        let found = weaken(queue, &setup(), Duration::from_secs(20), |_| {}).unwrap();
         assert!(found.trials.len() == 6 && found.after.is_empty(), "{found}");
         assert!(found.trials.iter().all(|trial| matches!(trial.fate, Fate::Killed { .. })), "{found}");
     }
@@ -29,7 +36,7 @@ fn labels_of_the_small_rings_are_needed() {
 fn a_descent_ends_at_the_source() {
     // The others take long in debug builds.
     for queue in ["ff", "lamport", "spsc"].into_iter().take(if cfg!(debug_assertions) { 1 } else { 3 }) {
-        let found = descend(queue, Duration::from_secs(20), |_| {}).unwrap();
+        let found = descend(queue, &setup(), Duration::from_secs(20), |_| {}).unwrap();
         assert!(found.after == found.source && found.unknown.is_empty(), "{found}");
         assert!(found.to_string().contains("#SEQ"), "{found}");
     }
@@ -37,7 +44,7 @@ fn a_descent_ends_at_the_source() {
 
 #[test]
 fn an_unknown_queue_is_named_with_the_known_ones() {
-    let error = weaken("mpsc", Duration::from_secs(1), |_| {}).unwrap_err();
+    let error = weaken("mpsc", &setup(), Duration::from_secs(1), |_| {}).unwrap_err();
     assert!(error.starts_with("there are no clients of `mpsc`; there are of: bbq "), "{error}");
     assert!(error.ends_with(" wait"), "{error}");
 }

@@ -19,6 +19,9 @@ use std::time::Duration;
 use thalweg_check::Check;
 use thalweg_sync::time::now;
 
+/// The experiment's name.
+pub const NAME: &str = "check/throughput";
+
 /// What a checker did with a client.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Pace {
@@ -26,8 +29,12 @@ pub struct Pace {
     pub executions: u64,
     /// How many of them are different.
     pub distinct: u64,
-    /// How long it took.
+    /// How long it took; the median of the runs.
     pub duration: Duration,
+    /// How long the shortest and the longest run took.
+    pub range: [Duration; 2],
+    /// How often it was run.
+    pub runs: usize,
     /// The time was over first.
     pub bounded: bool,
 }
@@ -36,6 +43,12 @@ impl Pace {
     /// Different executions a second.
     pub fn rate(&self) -> f64 {
         self.distinct as f64 / self.duration.as_secs_f64().max(1e-9)
+    }
+
+    /// How many microseconds a different execution takes: in the median run, in the shortest and in the longest run.
+    pub fn micros(&self) -> [f64; 3] {
+        let [shortest, longest] = self.range;
+        [self.duration, shortest, longest].map(|time| time.as_secs_f64() * 1e6 / self.distinct.max(1) as f64)
     }
 }
 
@@ -125,23 +138,25 @@ impl Met {
 
     fn pace(&self, duration: Duration, bounded: bool) -> Pace {
         let met = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        Pace { executions: met.0, distinct: met.1.len() as u64, duration, bounded }
+        Pace { executions: met.0, distinct: met.1.len() as u64, duration, range: [duration; 2], runs: 1, bounded }
     }
 }
 
 /// What is over sooner is run again, or the time would be that of starting.
 const AT_LEAST: Duration = Duration::from_millis(500);
 
-/// The mean of as many runs as there are in `AT_LEAST`.
+/// The median of as many runs as there are in `AT_LEAST`.
 fn again(mut run: impl FnMut() -> Pace) -> Pace {
-    let mut first = run();
-    let (mut runs, mut whole) = (1, first.duration);
-    while whole < AT_LEAST && !first.bounded {
-        whole += run().duration;
-        runs += 1;
+    let mut pace = run();
+    let mut times = vec![pace.duration];
+    while times.iter().sum::<Duration>() < AT_LEAST && !pace.bounded {
+        times.push(run().duration);
     }
-    first.duration = whole / runs;
-    first
+    times.sort_unstable();
+    pace.duration = times[times.len() / 2];
+    pace.range = [times[0], times[times.len() - 1]];
+    pace.runs = times.len();
+    pace
 }
 
 fn run_ours(time: Duration, client: impl Fn(&dyn Fn(Notes)) + Copy + Send + Sync + 'static) -> Pace {
@@ -181,7 +196,7 @@ impl fmt::Display for Table<'_> {
         )?;
         for comparison in self.0 {
             for (checker, pace) in [("thalweg-check", &comparison.ours), ("loom", &comparison.loom)] {
-                let Pace { executions, distinct, duration, bounded } = pace;
+                let Pace { executions, distinct, duration, bounded, .. } = pace;
                 let (seconds, rate) = (duration.as_secs_f64(), pace.rate());
                 write!(
                     f,

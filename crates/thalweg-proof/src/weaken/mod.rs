@@ -27,6 +27,7 @@ use thalweg_queue::edges::table::Strength;
 use thalweg_sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release, SeqCst};
 use thalweg_sync::time::now;
 
+use crate::Setup;
 use search::{Assignment, Search};
 
 /// What came of weakening something.
@@ -87,13 +88,13 @@ pub struct Descended {
 }
 
 /// Looks for the weakest orderings of `queue`, from those of the source on, with at most `each` for what is tried of a
-/// label, all its clients together. `progress` is told what is tried.
+/// label, all its clients together. Clients are run as `setup` says. `progress` is told what is tried.
 ///
 /// # Errors
 ///
 /// If there are no clients of that queue, or one fails with the orderings of the source.
-pub fn weaken(queue: &str, each: Duration, mut progress: impl FnMut(&str)) -> Result<Weakened, String> {
-    let mut search = Search::survey(queue, each, &mut progress)?;
+pub fn weaken(queue: &str, setup: &Setup, each: Duration, mut progress: impl FnMut(&str)) -> Result<Weakened, String> {
+    let mut search = Search::survey(queue, setup, each, &mut progress)?;
     let mut trials = Vec::new();
     for (label, before) in search.labels() {
         for &tried in before.weaker() {
@@ -128,9 +129,14 @@ pub fn weaken(queue: &str, each: Duration, mut progress: impl FnMut(&str)) -> Re
 /// # Errors
 ///
 /// As [`weaken`]; and if a client fails with every label `SeqCst`.
-pub fn descend(queue: &str, each: Duration, mut progress: impl FnMut(&str)) -> Result<Descended, String> {
+pub fn descend(
+    queue: &str,
+    setup: &Setup,
+    each: Duration,
+    mut progress: impl FnMut(&str),
+) -> Result<Descended, String> {
     let start = now();
-    let mut search = Search::survey(queue, each, &mut progress)?;
+    let mut search = Search::survey(queue, setup, each, &mut progress)?;
     let is_ordering = |strength: Strength| matches!(strength, Strength::Ordering(_) | Strength::Fence);
     let source: Assignment = search.labels().into_iter().filter(|(_, strength)| is_ordering(*strength)).collect();
     let strongest = |strength| if strength == Strength::Fence { strength } else { Strength::Ordering(SeqCst) };

@@ -41,8 +41,12 @@ pub(super) struct Search {
 
 impl Search {
     /// Runs every client of `queue` as it is, for at most `each`, and notes the labels that it meets.
-    pub(super) fn survey(queue: &str, each: Duration, progress: &mut impl FnMut(&str)) -> Result<Self, String> {
-        let setup = Setup::default();
+    pub(super) fn survey(
+        queue: &str,
+        setup: &Setup,
+        each: Duration,
+        progress: &mut impl FnMut(&str),
+    ) -> Result<Self, String> {
         let (mut surveyed, mut source) = (Vec::new(), Assignment::new());
         for client in clients().iter().filter(|client| client.queue() == queue) {
             progress(client.name);
@@ -59,6 +63,7 @@ impl Search {
             return Err(format!("there are no clients of `{queue}`; there are of: {}", queues.join(" ")));
         }
         surveyed.sort_by_key(|surveyed| surveyed.duration);
+        let setup = setup.clone();
         Ok(Self { setup, each, clients: surveyed, source, executions: 0, bad: Vec::new(), unknown: BTreeSet::new() })
     }
 
