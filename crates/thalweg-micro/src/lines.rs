@@ -80,21 +80,39 @@ pub(crate) fn memory(place: &Place, rounds: u64) -> f64 {
     chase(place, 512 << 20, rounds)
 }
 
-pub(crate) fn round_trip(place: &Place, rounds: u64) -> f64 {
-    let word = CachePadded(AtomicU64::new(0));
-    let go = |turn: u64| {
-        spin::hold(|| (word.load(Acquire) == turn).then_some(()));
-        word.store(turn + 1, Release);
+pub(crate) fn pause(place: &Place, rounds: u64) -> f64 {
+    on_first(place, || {
+        let start = time::now();
+        (0..rounds).for_each(|_| spin::relax(1));
+        each(start, rounds)
+    })
+}
+
+/// A number goes there in one word and back in another, which may be the same.
+fn ball(place: &Place, rounds: u64, there: &AtomicU64, back: &AtomicU64) -> f64 {
+    let go = |from: &AtomicU64, to: &AtomicU64, turn: u64| {
+        spin::hold(|| (from.load(Acquire) == turn).then_some(()));
+        to.store(turn + 1, Release);
     };
     between(
         place,
-        || (0..rounds).for_each(|round| go(2 * round)),
+        || (0..rounds).for_each(|round| go(back, there, 2 * round)),
         || {
             let start = time::now();
-            (0..rounds).for_each(|round| go(2 * round + 1));
+            (0..rounds).for_each(|round| go(there, back, 2 * round + 1));
             each(start, rounds)
         },
     )
+}
+
+pub(crate) fn round_trip(place: &Place, rounds: u64) -> f64 {
+    let word = CachePadded(AtomicU64::new(0));
+    ball(place, rounds, &word, &word)
+}
+
+pub(crate) fn each_way(place: &Place, rounds: u64) -> f64 {
+    let [there, back] = [CachePadded(AtomicU64::new(0)), CachePadded(AtomicU64::new(0))];
+    ball(place, rounds, &there, &back)
 }
 
 fn alone(place: &Place, rounds: u64, change: impl Fn(&AtomicU64) + Sync) -> f64 {

@@ -1,9 +1,9 @@
 //! What an access does to the machine, and how long it takes.
 
 use crate::counts::Cost;
-use crate::prefetch::Wish;
+use crate::prefetch::{EACH_TIME, Wish};
 use crate::protocol::Source;
-use crate::threads::{NOBODY, State, Status};
+use crate::threads::{NOBODY, State, Status, Thread, WATCHED};
 use crate::trace::What;
 use thalweg_sync::engine::Site;
 
@@ -27,6 +27,35 @@ pub(crate) enum Step {
     InLine,
 }
 
+impl Thread {
+    /// It waited so many cycles for a load. What follows, up to `window` accesses that its own cache answers, was done meanwhile.
+    fn waited(&mut self, cycles: u64, window: u32) {
+        (self.credit, self.behind_load) = (if window > 0 { cycles } else { 0 }, window);
+    }
+
+    /// True if one of its last loads was from `line`, as is this one.
+    #[inline(always)]
+    fn has_just_loaded(&mut self, line: u32) -> bool {
+        let has = self.loaded.contains(&line);
+        if !has {
+            self.loaded = [line, self.loaded[0], self.loaded[1], self.loaded[2]];
+        }
+        has
+    }
+
+    /// What is left of the cycles of an access.
+    #[inline]
+    fn done_meanwhile(&mut self, cycles: u64) -> u64 {
+        let meanwhile = cycles.min(self.credit);
+        self.credit -= meanwhile;
+        self.behind_load = self.behind_load.saturating_sub(1);
+        if self.behind_load == 0 {
+            self.credit = 0;
+        }
+        cycles - meanwhile
+    }
+}
+
 impl State {
     /// The line at a host address, which the current thread accesses.
     #[inline(always)]
@@ -48,13 +77,25 @@ impl State {
         let write = kind != Kind::Load;
         // A write that somebody may wait for, or that comes behind others in the store buffer; a line that was fetched
         // ahead, and may not be there yet.
-        if if write { watched || thread.stores_done > thread.clock } else { thread.streams.has(line) } {
+        if (write && (watched || thread.stores_done > thread.clock)) || thread.streams.has(line) {
             return false;
         }
         if !self.protocol.hit(thread.core, line, write) {
             return false;
         }
-        thread.clock += self.hit_costs[usize::from(thread.taxed)][kind as usize];
+        let costs = &self.hit_costs[usize::from(thread.taxed)];
+        let mut cost = costs[kind as usize];
+        if kind == Kind::Load {
+            if thread.has_just_loaded(line) {
+                cost = costs[3];
+            }
+        } else if kind == Kind::ReadModifyWrite {
+            thread.credit = 0;
+        }
+        if thread.credit > 0 {
+            cost = thread.done_meanwhile(cost);
+        }
+        thread.clock += cost;
         thread.times.accesses += 1;
         self.counts.accesses += 1;
         self.counts.l1_hits += 1;
@@ -86,7 +127,7 @@ impl State {
     /// An access by the current thread, whose turn it is.
     pub(crate) fn step(&mut self, line: u32, kind: Kind, at: Site) -> Step {
         let thread = &mut self.threads[self.current];
-        let (core, die, clock) = (thread.core, thread.die, thread.clock);
+        let (core, die, clock, taxed) = (thread.core, thread.die, thread.clock, thread.taxed);
         if kind == Kind::ReadModifyWrite && thread.stores_done > clock {
             self.drain();
             return Step::Later;
@@ -94,7 +135,11 @@ impl State {
         let write = kind != Kind::Load;
         // From here on the directory knows the line.
         self.protocol.user(core, line);
-        let (source, start, latency) = match self.protocol.local(core, line, write) {
+        let near = match self.protocol.local(core, line, write) {
+            None if self.still_has(core, line, write) => Some(Source::L1),
+            near => near,
+        };
+        let (source, start, latency) = match near {
             Some(source) => {
                 let latency = match source {
                     Source::L1 => self.machine.latency.l1,
@@ -109,19 +154,24 @@ impl State {
                 } else if self.notes.hits {
                     self.misses.count_hit(at);
                 }
-                let latency =
-                    if thread.taxed { latency + latency * self.machine.cost.smt_percent / 100 } else { latency };
+                let latency = if taxed { latency + latency * self.machine.cost.smt_percent / 100 } else { latency };
                 (source, clock, latency)
             }
             None => {
                 let background = kind == Kind::Store && self.machine.store_buffer > 0;
+                let free = self.free(core, line, write);
+                let owned = self.protocol.is_owned(line);
                 let traffic = self.protocol.user(core, line);
                 let taken = traffic.first != NOBODY && traffic.first != self.current as u32;
-                if !background && (traffic.busy > clock || taken) {
-                    self.line_up(line);
+                if !background && (free > clock || taken) {
+                    self.line_up(line, write);
                     return Step::InLine;
                 }
-                let begin = clock.max(traffic.busy);
+                let traffic = self.protocol.user(core, line);
+                let begin = clock.max(free);
+                if background && begin > clock {
+                    (traffic.loser, traffic.lost, traffic.owned) = (traffic.holder, begin, owned);
+                }
                 let transfer = self.protocol.access(core, line, write);
                 let home = self.protocol.home(line);
                 let (start, mut latency) = self.fabric.carry(&self.machine, die, home, &transfer, begin);
@@ -177,15 +227,23 @@ impl State {
                 if matches!(source, Source::Cache(_)) { done } else { start + self.machine.interconnect.clean }
             }
             Kind::ReadModifyWrite => {
+                if let Some((ready, _)) = thread.streams.used(line, thread.times.accesses) {
+                    done = done.max(ready);
+                    self.counts.prefetches_used += 1;
+                }
                 done += cost.rmw;
                 thread.clock = done;
-                done + self.machine.contention.hold
+                done
             }
             Kind::Store if self.machine.store_buffer == 0 => {
                 thread.clock = done;
                 done
             }
             Kind::Store => {
+                if let Some((ready, _)) = thread.streams.used(line, thread.times.accesses) {
+                    done = done.max(ready);
+                    self.counts.prefetches_used += 1;
+                }
                 // Stores become visible in order, so this one not before the one before it.
                 while thread.stores.front().is_some_and(|&other| other <= thread.clock) {
                     thread.stores.pop_front();
@@ -207,6 +265,14 @@ impl State {
         };
         let passed = thread.clock - before;
         thread.clock += cost.access;
+        match kind {
+            Kind::Load if global => thread.waited(passed, self.machine.window),
+            Kind::Load | Kind::Store => thread.clock = before + thread.done_meanwhile(passed + cost.access),
+            Kind::ReadModifyWrite => thread.credit = 0,
+        }
+        if kind == Kind::Load {
+            thread.has_just_loaded(line);
+        }
         let stalled = passed.saturating_sub(self.machine.latency.l1);
         thread.times.stalled += stalled;
         if global {
@@ -214,6 +280,8 @@ impl State {
             let core = thread.core;
             let traffic = self.protocol.user(core, line);
             traffic.busy = traffic.busy.max(busy);
+            let hold = if kind == Kind::ReadModifyWrite { self.machine.contention.hold } else { 0 };
+            (traffic.holder, traffic.kept) = (core as u32, done + hold);
         }
         done
     }
@@ -232,44 +300,86 @@ impl State {
     fn prefetch(&mut self, line: u32, missed: bool) {
         let kind = self.machine.prefetch;
         let thread = &mut self.threads[self.current];
-        let wish = if let Some((ready, wish)) = thread.streams.used(line) {
-            thread.clock = thread.clock.max(ready);
+        let accesses = thread.times.accesses;
+        let stream = if let Some((ready, stream)) = thread.streams.used(line, accesses) {
+            if ready > thread.clock {
+                thread.waited(ready - thread.clock, self.machine.window);
+                thread.clock = ready;
+            }
             self.counts.prefetches_used += 1;
-            wish
+            stream
         } else if missed {
-            thread.streams.missed(line, kind)
+            thread.streams.missed(line, kind, accesses)
         } else {
             None
         };
-        if let Some(wish) = wish {
+        let Some(stream) = stream else { return };
+        for _ in 0..EACH_TIME {
+            let (window, streams) = (self.machine.window, &mut self.threads[self.current].streams);
+            // A page that nobody has touched has no home yet.
+            let Some(wish) = streams.next(stream, window, |line| self.protocol.knows(line)) else { break };
             self.fetch(wish);
         }
     }
 
     fn fetch(&mut self, wish: Wish) {
+        if let Some(ready) = self.fetch_line(wish.line, false) {
+            self.thread().streams.fetched(wish, ready);
+        }
+    }
+
+    /// The program asks for a line.
+    pub(crate) fn ask(&mut self, line: u32, write: bool) {
+        self.thread().clock += 1;
+        if let Some(ready) = self.fetch_line(line, write) {
+            let clock = self.thread().clock;
+            self.thread().streams.asked(line, ready, clock);
+        }
+    }
+
+    /// Fetches a line that nobody has on its way, and the core does not have. Returns when it is there.
+    fn fetch_line(&mut self, line: u32, write: bool) -> Option<u64> {
         let thread = &self.threads[self.current];
         let (core, die, clock) = (thread.core, thread.die, thread.clock);
-        let traffic = self.protocol.user(core, wish.line);
-        let begin = clock.max(traffic.busy);
-        if traffic.first != NOBODY || self.protocol.is_near(core, wish.line) {
-            return;
+        let first = self.protocol.user(core, line).first;
+        let free = self.free(core, line, write);
+        let has = if write { self.protocol.owns(core, line) } else { self.protocol.is_near(core, line) };
+        if first != NOBODY || free > clock || has {
+            return None;
         }
-        let transfer = self.protocol.access(core, wish.line, false);
-        let home = self.protocol.home(wish.line);
-        let (start, latency) = self.fabric.carry(&self.machine, die, home, &transfer, begin);
-        let traffic = self.protocol.user(core, wish.line);
-        let cache = matches!(transfer.source, Source::Cache(_));
-        traffic.busy = start + if cache { latency } else { self.machine.interconnect.clean };
+        let transfer = self.protocol.access(core, line, write);
+        let home = self.protocol.home(line);
+        let (start, latency) = self.fabric.carry(&self.machine, die, home, &transfer, clock);
+        let shared = matches!(transfer.source, Source::Llc(_) | Source::Memory(_)) && !write;
+        let ready = start + latency;
+        let traffic = self.protocol.user(core, line);
+        traffic.busy = if shared { start + self.machine.interconnect.clean } else { ready };
+        (traffic.holder, traffic.kept) = (core as u32, ready);
         self.counts.prefetches += 1;
         self.counts.transfer(&transfer, false);
-        self.threads[self.current].streams.fetched(wish, start + latency);
+        Some(ready)
     }
 
     // The line for a line: first come, first served. The first goes on when the line is free, the others when the one
     // before them is done.
 
+    /// True if `core` has `line` for some time yet, though a store in another core's buffer has asked for it.
+    fn still_has(&mut self, core: usize, line: u32, write: bool) -> bool {
+        let clock = self.thread().clock;
+        let traffic = self.protocol.user(core, line);
+        traffic.loser == core as u32 && clock <= traffic.lost && (traffic.owned || !write)
+    }
+
+    /// From when on `core`, which has to ask for `line`, can have it.
+    fn free(&mut self, core: usize, line: u32, write: bool) -> u64 {
+        // Taken from others, or else shared with them.
+        let takes = write || self.protocol.is_owned(line);
+        let traffic = self.protocol.user(core, line);
+        if takes && traffic.holder != core as u32 { traffic.busy.max(traffic.kept) } else { traffic.busy }
+    }
+
     /// The current thread stands in line, unless it does already; if it is the first, until the line is free.
-    fn line_up(&mut self, line: u32) {
+    fn line_up(&mut self, line: u32, write: bool) {
         let current = self.current;
         let (core, clock, place) = {
             let thread = self.thread();
@@ -285,10 +395,11 @@ impl State {
             } else {
                 self.threads[last as usize].behind = current as u32;
             }
+            // Who has the line must not run ahead of who waits for it.
+            self.watched[line as usize % WATCHED] += 1;
         }
-        let traffic = self.protocol.user(core, line);
-        if traffic.first == current as u32 {
-            let free = traffic.busy;
+        if self.protocol.user(core, line).first == current as u32 {
+            let free = self.free(core, line, write);
             let thread = self.thread();
             thread.clock = clock.max(free);
             let clock = thread.clock;
@@ -305,6 +416,7 @@ impl State {
         let waited = start.saturating_sub(since);
         self.thread().times.stalled += waited;
         self.counts.cycles_in_line += waited;
+        self.watched[line as usize % WATCHED] -= 1;
         let mut next = std::mem::replace(&mut self.thread().behind, NOBODY);
         let near = self.protocol.user(core, line).near;
         if next != NOBODY && near < self.machine.contention.near_first {

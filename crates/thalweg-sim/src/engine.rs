@@ -29,6 +29,15 @@ unsafe impl Engine for World {
             _ => Kind::ReadModifyWrite,
         };
         let ending = self.access(access.address(), kind, access.at());
+        // Compared first: by compare-and-exchange, if there is no instruction of its own.
+        if !matches!(
+            access.operation(),
+            Operation::Load | Operation::Store(_) | Operation::Swap(_) | Operation::Add(_) | Operation::Sub(_)
+        ) {
+            let mut state = self.state();
+            let cost = state.machine.cost.exchange;
+            state.thread().clock += cost;
+        }
         // Also at the end: a lock that is given back must be.
         let result = access.perform();
         if let Err(ending) = ending {
@@ -56,6 +65,18 @@ unsafe impl Engine for World {
 
     fn touch(&self, span: &Span) {
         self.slot_begin(span);
+    }
+
+    fn prefetch(&self, address: usize, access: Access) {
+        if let Err(ending) = self.turn() {
+            self.end(ending);
+            return;
+        }
+        if !std::thread::panicking() {
+            let mut state = self.state();
+            let line = state.line(address);
+            state.ask(line, access == Access::Write);
+        }
     }
 
     fn retire(&self, address: usize, _bytes: usize) {
@@ -175,6 +196,11 @@ unsafe impl Engine for World {
         let percent = state.machine.cost.smt_percent;
         let thread = state.thread();
         thread.clock += if thread.taxed { cycles + cycles * percent / 100 } else { cycles };
+    }
+
+    fn relax(&self, pauses: u32) {
+        let pause = self.state().machine.cost.pause;
+        self.work(pause * u64::from(pauses));
     }
 
     fn task(&self, name: &str) {

@@ -8,12 +8,12 @@
 //! |---|---|
 //! | `name`, `about`, `calibration` | what it is; where the numbers are from, and which are guesses |
 //! | `cores` | clock; how many sockets, dies in a socket, cores on a die, cores that share an L2, hardware threads of a core |
-//! | `cache` | size and ways of `l1`, `l2` (may be missing) and `llc`, which each die has; whether the last level takes what is read or only what others lose |
+//! | `cache` | size and ways of `l1`, `l2` (may be missing) and `llc`, which each die has; whether the last level takes what is read or only what others lose; whether a reader of a line that another core has modified takes it over (`migratory`), or shares it |
 //! | `latency` | `l1`, `l2`, a `sibling`'s cache; then, for each distance there is, `llc`, `cache`, `upgrade`, `memory` |
-//! | `cost` | what operations cost beside the access: each access, a read-modify-write, a fence, a pause, each invalidated sharer; what a busy SMT sibling adds, in percent |
-//! | `contention` | how long a new owner keeps a contended line, how much of a queued request's way overlaps with its wait, how many times in a row the neighbours go first |
+//! | `cost` | what operations cost beside the access: each access, a read-modify-write, what a compare-and-exchange costs more, a fence, a pause, each invalidated sharer; what a busy SMT sibling adds, in percent |
+//! | `contention` | how long a core keeps a line that came to it, how much of a queued request's way overlaps with its wait, how many times in a row the neighbours go first |
 //! | `interconnect` | how long a transfer occupies the die's network, the link to other dies, the memory |
-//! | `store_buffer`, `prefetch` | how many stores wait for their line; `none`, `next-line` or `stride` |
+//! | `store_buffer`, `prefetch`, `window` | how many stores wait for their line; `none`, `next-line` or `stride`; how many accesses behind a waiting load are done meanwhile (0: in order) |
 //! | `os` | starting a thread, switching, parking, unparking, waking, yielding, the time slice |
 
 use crate::protocol::{Caches, Geometry, MAX_CLUSTERS, MAX_DIES};
@@ -48,6 +48,8 @@ pub struct Machine {
     /// Stores that a thread may have under way; with 0 it waits for each.
     pub(crate) store_buffer: u32,
     pub(crate) prefetch: Prefetch,
+    /// Accesses that a thread may have under way behind one that waits for its line.
+    pub(crate) window: u32,
     pub(crate) os: Os,
 }
 
@@ -69,6 +71,7 @@ pub(crate) struct Cache {
     l2: Option<Size>,
     llc: Size,
     llc_takes: Takes,
+    migratory: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
@@ -113,6 +116,7 @@ pub(crate) struct Distant {
 pub(crate) struct Cost {
     pub(crate) access: u64,
     pub(crate) rmw: u64,
+    pub(crate) exchange: u64,
     pub(crate) fence: u64,
     pub(crate) pause: u64,
     pub(crate) sharer: u64,
@@ -377,6 +381,7 @@ impl Machine {
             l2: self.cache.l2.map(Size::geometry),
             llc: self.cache.llc.geometry(),
             victims: self.cache.llc_takes == Takes::Victims,
+            migratory: self.cache.migratory,
         }
     }
 

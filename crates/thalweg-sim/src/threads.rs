@@ -33,8 +33,15 @@ pub(crate) const WATCHED: usize = 4096;
 /// What the engine keeps with each line.
 #[derive(Clone, Debug)]
 pub(crate) struct Traffic {
-    /// Until when it is on its way, or its new owner keeps it.
+    /// Until when it is on its way.
     pub(crate) busy: u64,
+    /// The core that it came to last, and until when that keeps it: what was under way there when it came is done first.
+    pub(crate) holder: u32,
+    pub(crate) kept: u64,
+    /// The core that a store in somebody's buffer takes it from, when it does, and whether that core may write it until then.
+    pub(crate) loser: u32,
+    pub(crate) lost: u64,
+    pub(crate) owned: bool,
     /// The number of the last write that was no plain hit.
     pub(crate) written: u64,
     /// The threads in line for it: the first and the last.
@@ -49,7 +56,20 @@ pub(crate) struct Traffic {
 
 impl Default for Traffic {
     fn default() -> Self {
-        Self { busy: 0, written: 0, first: NOBODY, last: NOBODY, near: 0, slept_on: false, heat: Heat::default() }
+        Self {
+            busy: 0,
+            holder: NOBODY,
+            kept: 0,
+            loser: NOBODY,
+            lost: 0,
+            owned: false,
+            written: 0,
+            first: NOBODY,
+            last: NOBODY,
+            near: 0,
+            slept_on: false,
+            heat: Heat::default(),
+        }
     }
 }
 
@@ -102,6 +122,11 @@ pub(crate) struct Thread {
     /// When the last one will.
     pub(crate) stores_done: u64,
     pub(crate) streams: Streams,
+    /// What it did while it waited for a load: how many cycles it waited, how many accesses these may be spent on.
+    pub(crate) credit: u64,
+    pub(crate) behind_load: u32,
+    /// The lines of its last loads.
+    pub(crate) loaded: [u32; 4],
     pub(crate) attempts: Vec<Attempt>,
     /// The lines that its attempts read, and whether they are counted in [`State::watched`].
     pub(crate) reads: Vec<(u32, bool)>,
@@ -154,8 +179,8 @@ pub(crate) struct State {
     pub(crate) places: Vec<Place>,
     pub(crate) current: usize,
     pub(crate) agenda: Agenda,
-    /// What an access that hits costs, by [`Kind`]: alone on the core, and with a busy neighbour.
-    pub(crate) hit_costs: [[u64; 3]; 2],
+    /// What an access that hits costs; see [`hit_costs`].
+    pub(crate) hit_costs: [[u64; 4]; 2],
     /// Up to when the current thread may go on by itself as long as its own cache answers.
     pub(crate) horizon: u64,
     lookahead: u64,
@@ -188,10 +213,11 @@ pub(crate) struct State {
     pub(crate) failure: Option<Failure>,
 }
 
-/// What an access that hits costs, by [`Kind`]: alone on the core, and with a busy neighbour.
-fn hit_costs(machine: &Machine) -> [[u64; 3]; 2] {
+/// What an access that hits costs, by [`Kind`], and a load from one of the lines that were loaded last, whose address
+/// is not likely to depend on a load: alone on the core, and with a busy neighbour.
+fn hit_costs(machine: &Machine) -> [[u64; 4]; 2] {
     let (l1, cost) = (machine.latency.l1, &machine.cost);
-    let alone = [l1, 1, l1 + cost.rmw].map(|cycles| cycles + cost.access);
+    let alone = [l1, 1, l1 + cost.rmw, if machine.window > 0 { 1 } else { l1 }].map(|cycles| cycles + cost.access);
     [alone, alone.map(|cycles| cycles + cycles * cost.smt_percent / 100)]
 }
 

@@ -26,6 +26,7 @@ impl State {
         let place = self.threads[thread].place;
         self.threads[thread].status = Status::Waits { reason, at };
         self.threads[thread].ticket += 1;
+        self.threads[thread].credit = 0;
         if let Some(deadline) = deadline {
             self.timers.push(Reverse((deadline, thread, self.threads[thread].ticket)));
             self.set_timer();
@@ -50,6 +51,9 @@ impl State {
         let spins = reason == Reason::Spin;
         let time = if spins { time } else { time + self.wake_up() };
         let other = &mut self.threads[thread];
+        let period = self.machine.cost.pause.max(1);
+        // It looks once for each pause.
+        let time = if spins { other.clock + time.saturating_sub(other.clock).next_multiple_of(period) } else { time };
         let passed = time.saturating_sub(other.clock);
         *(if spins { &mut other.times.spinning } else { &mut other.times.off }) += passed;
         let before = other.clock;

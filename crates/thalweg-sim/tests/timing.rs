@@ -78,9 +78,9 @@ fn memory_is_nearer_to_who_touched_it_first() {
 }
 
 /// A word goes back and forth between two hardware threads; cycles for one way.
-fn ping_pong(one: usize, other: usize) -> f64 {
+fn ping_pong(machine: &Machine, one: usize, other: usize) -> f64 {
     const ROUNDS: u64 = 500;
-    let (nanos, _) = time_of(&machine("x86-88t"), move || {
+    let (nanos, _) = time_of(machine, move || {
         let ball = CachePadded(AtomicU64::new(0));
         let taken = OnceLock::new();
         thread::scope(|scope| {
@@ -107,11 +107,13 @@ fn ping_pong(one: usize, other: usize) -> f64 {
 
 #[test]
 fn a_word_crosses_in_a_transfer_and_an_upgrade() {
-    let (near, far) = (ping_pong(1, 2), ping_pong(1, 23));
+    // Each looks all the time.
+    let machine = with(&[("migratory = true", "migratory = false"), ("pause = 140", "pause = 1")]);
+    let (near, far) = (ping_pong(&machine, 1, 2), ping_pong(&machine, 1, 23));
     // The reader takes the line from the writer's cache, then asks the writer, who still shares it, to give it up.
     assert!((130.0..130.0 + 90.0 + 40.0).contains(&near), "{near}");
     assert!((390.0..390.0 + 330.0 + 40.0).contains(&far), "{far}");
-    let siblings = ping_pong(1, 45);
+    let siblings = ping_pong(&machine, 1, 45);
     assert!(siblings < 130.0, "two threads of one core share its cache: {siblings}");
 }
 
@@ -210,7 +212,7 @@ fn a_busy_sibling_slows_its_core_down() {
                         thread::pin_current(cpu).unwrap();
                         let own = AtomicU64::new(0);
                         let before = time::now();
-                        (0..20_000).for_each(|_| _ = own.load(Relaxed));
+                        (0..200_000).for_each(|_| _ = own.load(Relaxed));
                         if me == 1 {
                             let _ = taken.set(before.elapsed().as_nanos() as u64);
                         }
@@ -252,4 +254,132 @@ fn neighbours_go_first_where_the_machine_says_so() {
     let (fair, biased) = (far(0), far(6));
     assert!(fair > 0.2, "{fair} of the transfers cross sockets");
     assert!(biased < fair * 0.7, "{biased} of the transfers cross sockets, {fair} without the bias");
+}
+
+/// `x86-88t` with other values.
+fn with(changes: &[(&str, &str)]) -> Machine {
+    let mut text = include_str!("../machines/x86-88t.toml").to_owned();
+    for (from, to) in changes {
+        assert_eq!(text.matches(from).count(), 1, "{from}");
+        text = text.replace(from, to);
+    }
+    Machine::parse(&text, "x86-88t.toml").unwrap()
+}
+
+#[test]
+fn a_window_lets_a_stream_and_what_follows_a_miss_go_on() {
+    // All lines of pages that are in memory, eight words each.
+    let stream = |machine: &Machine| {
+        let (nanos, _) = time_of(machine, || {
+            let words: Vec<_> = (0..8 * 64 * 20).map(|_| AtomicU64::new(0)).collect();
+            let before = time::now();
+            words.iter().for_each(|word| _ = word.load(Relaxed));
+            before.elapsed().as_nanos() as u64
+        });
+        cycles(nanos) / (64.0 * 20.0)
+    };
+    let [wide, narrow, none] =
+        [32, 16, 0].map(|window| stream(&with(&[("window = 18", &format!("window = {window}"))])));
+    // A line of memory in 260 cycles: four, two, one under way at once.
+    assert_near("four lines", wide, 65.0, 15.0);
+    assert_near("two lines", narrow, 130.0, 10.0);
+    assert_near("one line", none, 260.0, 10.0);
+    let behind = |machine: &Machine| {
+        let (nanos, _) = time_of(machine, || {
+            let (hot, cold) = (CachePadded(AtomicU64::new(0)), lines(64 * 50));
+            let before = time::now();
+            for page in 0..50 {
+                _ = cold[page * 64 + page * 7 % 64].0.load(Relaxed);
+                (0..20).for_each(|_| hot.store(1, Relaxed));
+            }
+            before.elapsed().as_nanos() as u64
+        });
+        cycles(nanos) / 50.0
+    };
+    assert_near("a miss, and twenty stores behind it", behind(&with(&[])), 261.0 + 4.0, 4.0);
+    assert_near("in order", behind(&with(&[("window = 18", "window = 0")])), 261.0 + 40.0, 4.0);
+}
+
+#[test]
+fn a_chain_of_misses_does_not_overlap() {
+    assert_near("a chain in the last level", chase(&machine("x86-88t"), 60_000, 1), 68.0 + 1.0, 5.0);
+}
+
+#[test]
+fn a_reader_that_takes_the_line_over_needs_one_transfer_less() {
+    let way =
+        |migratory: &str| ping_pong(&with(&[("migratory = true", migratory), ("pause = 140", "pause = 1")]), 1, 2);
+    let (migratory, shared) = (way("migratory = true"), way("migratory = false"));
+    assert_near("with the line", migratory, 130.0, 10.0);
+    assert_near("and the right to write it", shared - migratory, 90.0, 10.0);
+}
+
+#[test]
+fn a_line_that_was_asked_for_is_there_when_it_is_used() {
+    use thalweg_sync::hint::{Access, prefetch, work};
+    let loads = |ahead: usize, cycles_of_work| {
+        let (nanos, counts) = time_of(&with(&[]), move || {
+            let cells = lines(64 * 50);
+            let cell = |page: usize| &cells[page * 64 + page * 7 % 64].0;
+            let before = time::now();
+            for page in 0..50 {
+                if ahead > 0 && page + ahead < 50 {
+                    prefetch(cell(page + ahead), Access::Write);
+                }
+                work(cycles_of_work);
+                _ = cell(page).fetch_add(1, Relaxed);
+            }
+            before.elapsed().as_nanos() as u64
+        });
+        (cycles(nanos) / 50.0, counts.prefetches)
+    };
+    let [(off, none), (late, asked), (early, _)] = [loads(0, 50), loads(1, 50), loads(1, 200)];
+    assert_eq!((none, asked), (0, 49));
+    assert_near("not asked for", off, 50.0 + 260.0 + 19.0, 4.0);
+    // Two rounds take as long as a line that is asked for in the one and used in the other.
+    assert_near("on its way", late, (260.0 + 20.0) / 2.0, 6.0);
+    assert_near("there", early, 200.0 + 25.0, 6.0);
+}
+
+#[test]
+fn a_pause_and_an_exchange_take_what_the_machine_says() {
+    let each = |body: fn(&AtomicU64)| {
+        let (nanos, _) = time_of(&with(&[]), move || {
+            let word = AtomicU64::new(0);
+            let before = time::now();
+            (0..1000).for_each(|_| body(&word));
+            before.elapsed().as_nanos() as u64
+        });
+        cycles(nanos) / 1000.0
+    };
+    assert_near("a pause", each(|_| spin::relax(1)), 140.0, 3.0);
+    let add = each(|word| _ = word.fetch_add(1, Relaxed));
+    assert_near("an addition", add, 5.0 + 18.0 + 1.0, 3.0);
+    assert_near("an exchange", each(|word| _ = word.compare_exchange(1, 2, Relaxed, Relaxed)), add + 9.0, 3.0);
+}
+
+#[test]
+fn an_owner_keeps_a_contended_line_for_as_long_as_the_machine_says() {
+    let additions = |hold: u64| {
+        let machine = with(&[("hold = 85", &format!("hold = {hold}"))]);
+        let report = Simulation::new(machine).jitter(0).run(|| {
+            let (word, ready) = (CachePadded(AtomicU64::new(0)), CachePadded(AtomicU64::new(0)));
+            thread::scope(|scope| {
+                for _ in 0..2 {
+                    scope.spawn(|| {
+                        ready.fetch_add(1, AcqRel);
+                        spin::until(|| (ready.load(Acquire) == 2).then_some(()));
+                        (0..2000).for_each(|_| _ = word.fetch_add(1, AcqRel));
+                    });
+                }
+            });
+        });
+        let line = report.lines.iter().max_by_key(|line| line.cost.misses).unwrap();
+        4000.0 / line.cost.misses as f64
+    };
+    // One when the line comes, and those that take 24 cycles each meanwhile.
+    for (hold, each) in [(0, 1.0), (48, 3.0), (96, 5.0)] {
+        let is = additions(hold);
+        assert!((is - each).abs() <= 1.0, "{is} additions a transfer for {hold} cycles");
+    }
 }

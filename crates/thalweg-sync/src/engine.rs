@@ -149,6 +149,11 @@ pub unsafe trait Engine {
     /// (`get_mut`, `into_inner`).
     fn touch(&self, span: &Span);
 
+    /// The line at `address` was asked for, to be read or written later. Changes nothing but time; by itself nothing at all.
+    fn prefetch(&self, address: usize, access: crate::hint::Access) {
+        let _ = (address, access);
+    }
+
     /// An atomic or a slot ends its life at this address. Also moved objects end their life only where they are
     /// dropped.
     fn retire(&self, address: usize, bytes: usize);
@@ -201,6 +206,11 @@ pub unsafe trait Engine {
 
     /// About `cycles` cycles of work that touches no shared memory.
     fn work(&self, cycles: u64);
+
+    /// So many pauses of a loop that waits; by itself, work of 32 cycles each.
+    fn relax(&self, pauses: u32) {
+        self.work(32 * u64::from(pauses));
+    }
 
     /// What the thread does from now on has this name, until [`task_end`](Self::task_end). Tasks nest.
     fn task(&self, name: &str) {

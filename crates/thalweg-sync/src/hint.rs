@@ -31,6 +31,21 @@ pub fn touch(address: *const u8, bytes: usize, access: Access) {
     }
 }
 
+/// Says that the line at `address` was asked for, which will be read or written later.
+///
+/// ```
+/// use thalweg_sync::hint::{Access, prefetch};
+///
+/// let next = 7_u64;
+/// prefetch(&raw const next, Access::Write); // beside the instruction that does it
+/// ```
+#[inline(always)]
+pub fn prefetch<T>(address: *const T, access: Access) {
+    if let Some(engine) = engine::current() {
+        engine.prefetch(address.addr(), access);
+    }
+}
+
 /// Says that about `cycles` cycles of work were done that touch no shared memory.
 #[inline(always)]
 pub fn work(cycles: u64) {

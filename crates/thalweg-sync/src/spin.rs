@@ -115,12 +115,9 @@ fn watched<R>(engine: &dyn engine::Engine, mut attempt: impl FnMut() -> Option<R
 /// ```
 #[inline]
 pub fn relax(pauses: u32) {
-    /// Cycles of a pause.
-    #[cfg(not(loom))]
-    const PAUSE: u64 = 32;
     #[cfg(not(loom))]
     if let Some(engine) = engine::current() {
-        engine.work(PAUSE * u64::from(pauses));
+        engine.relax(pauses);
     } else {
         (0..pauses).for_each(|_| core::hint::spin_loop());
     }

@@ -97,9 +97,15 @@ impl<T: Default> Directory<T> {
     /// Makes sure that `line` exists; if not, its page comes to the memory of `die`.
     #[inline]
     pub(crate) fn visit(&mut self, line: u32, die: usize) {
-        if !matches!(self.pages.get((line / PAGE) as usize), Some(Some(_))) {
+        if !self.knows(line) {
             self.first_touch((line / PAGE) as usize, die);
         }
+    }
+
+    /// True if the page of `line` has been visited.
+    #[inline]
+    pub(crate) fn knows(&self, line: u32) -> bool {
+        matches!(self.pages.get((line / PAGE) as usize), Some(Some(_)))
     }
 
     #[cold]

@@ -103,6 +103,8 @@ pub(crate) struct Caches {
     pub(crate) llc: Geometry,
     /// The last-level cache takes what private caches lose, and not what they read.
     pub(crate) victims: bool,
+    /// Who reads a line that another cluster has modified takes it over, with the right to write it.
+    pub(crate) migratory: bool,
 }
 
 /// All caches, and the directory. `T` is what the user keeps with each line.
@@ -110,6 +112,7 @@ pub(crate) struct Caches {
 pub(crate) struct Protocol<T = (), O = ()> {
     topology: Lookup,
     victims: bool,
+    migratory: bool,
     l1: Vec<Tags>,
     /// Empty if the machine has no second-level caches.
     l2: Vec<Tags>,
@@ -126,6 +129,7 @@ impl<T: Default, O: Observer> Protocol<T, O> {
         Self {
             topology: Lookup::of(&topology),
             victims: caches.victims,
+            migratory: caches.migratory,
             l1: vec![tags(caches.l1); topology.all_cores()],
             l2: caches.l2.map_or_else(Vec::new, |l2| vec![tags(l2); topology.all_clusters()]),
             llc: vec![tags(caches.llc); topology.all_dies()],
@@ -174,6 +178,21 @@ impl<T: Default, O: Observer> Protocol<T, O> {
     /// True if the cluster of `core`, which has touched `line` before, has it now.
     pub(crate) fn is_near(&self, core: usize, line: u32) -> bool {
         self.directory.get(line).sharers.contains(self.topology.cluster_of_core(core))
+    }
+
+    /// True if the page of `line` was touched before.
+    pub(crate) fn knows(&self, line: u32) -> bool {
+        self.directory.knows(line)
+    }
+
+    /// True if the cluster of `core` owns `line`, which was touched before.
+    pub(crate) fn owns(&self, core: usize, line: u32) -> bool {
+        self.directory.get(line).owner() == Some(self.topology.cluster_of_core(core))
+    }
+
+    /// True if a cluster owns `line`, which was touched before.
+    pub(crate) fn is_owned(&self, line: u32) -> bool {
+        self.directory.get(line).owner().is_some()
     }
 
     /// An access by `core`.
@@ -234,9 +253,17 @@ impl<T: Default, O: Observer> Protocol<T, O> {
         let die = self.topology.die_of_core(core);
         let (source, from, state) = match self.directory.get(line).owner() {
             Some(owner) => {
-                let from = self.share(owner, line);
                 let distance = self.topology.distance(die, self.topology.die_of_cluster(owner));
-                (Source::Cache(distance), from, State::Shared)
+                let (from, modified) = self.share(owner, line);
+                // Whoever reads what another has written is likely to write it next.
+                let state = if self.migratory && modified {
+                    self.invalidate_all_but(core, line);
+                    self.directory.get_mut(line).sharers = Clusters::default();
+                    State::Exclusive
+                } else {
+                    State::Shared
+                };
+                (Source::Cache(distance), from, state)
             }
             None => {
                 let (source, from) = self.nearest(die, line);
@@ -344,8 +371,9 @@ impl<T: Default, O: Observer> Protocol<T, O> {
         (Place::L2(cluster), self.l2[cluster].state(line) == Some(State::Modified))
     }
 
-    /// The owner of `line` gives up its right to write. What it has modified goes to its last-level cache.
-    fn share(&mut self, owner: usize, line: u32) -> Place {
+    /// The owner of `line` gives up its right to write. What it has modified goes to its last-level cache. Returns where the
+    /// value is, and whether it was modified.
+    fn share(&mut self, owner: usize, line: u32) -> (Place, bool) {
         let (from, modified) = self.settle(owner, line);
         for core in self.topology.cores_of_cluster(owner) {
             self.l1[core].change(line, State::Shared);
@@ -359,7 +387,7 @@ impl<T: Default, O: Observer> Protocol<T, O> {
             self.observer.moved(line, from, Place::Llc(die));
             self.keep_copy(die, line, true);
         }
-        from
+        (from, modified)
     }
 
     /// Moves the value of `line` to where `core` will use it.

@@ -28,7 +28,7 @@ const PAIRS: Topology = Topology { cluster: 2, ..SMALL };
 
 fn caches(l2: bool, victims: bool) -> Caches {
     let l2 = l2.then_some(Geometry { sets: 2, ways: 3 });
-    Caches { l1: Geometry { sets: 2, ways: 1 }, l2, llc: Geometry { sets: 3, ways: 4 }, victims }
+    Caches { l1: Geometry { sets: 2, ways: 1 }, l2, llc: Geometry { sets: 3, ways: 4 }, victims, migratory: false }
 }
 
 /// Caches that never evict in these tests.
@@ -36,7 +36,7 @@ fn roomy(topology: Topology) -> Machine {
     let geometry = Geometry { sets: 16, ways: 8 };
     Protocol::new(
         topology,
-        Caches { l1: geometry, l2: Some(geometry), llc: geometry, victims: false },
+        Caches { l1: geometry, l2: Some(geometry), llc: geometry, victims: false, migratory: false },
         Values::default(),
     )
 }
@@ -140,6 +140,16 @@ fn a_modified_line_is_forwarded_from_wherever_it_is() {
 }
 
 #[test]
+fn a_modified_line_moves_to_its_reader_where_it_is_migratory() {
+    let mut machine = roomy(SMALL);
+    machine.migratory = true;
+    assert_eq!(after(&mut machine, &[(0, WRITE), (1, READ)]).source, Source::Cache(Die));
+    assert_eq!(after(&mut machine, &[(1, WRITE)]).source, Source::L1, "it came with the right to write");
+    assert_eq!(after(&mut machine, &[(0, READ)]).source, Source::Cache(Die));
+    assert_eq!(after(&mut machine, &[(2, READ), (0, READ)]).source, Source::L1, "nobody has written: now it is shared");
+}
+
+#[test]
 fn what_was_modified_and_read_is_in_the_last_level() {
     assert_eq!(after(&mut roomy(SMALL), &[(0, WRITE), (1, READ), (2, READ)]).source, Source::Llc(Die));
     assert_eq!(after(&mut roomy(SMALL), &[(0, WRITE), (1, READ), (12, READ)]).source, Source::Llc(System));
@@ -180,7 +190,8 @@ fn what_has_no_room_goes_down_and_comes_back() {
     let l2 = Some(Geometry { sets: 1, ways: 2 });
     for victims in [false, true] {
         let llc = Geometry { sets: 1, ways: 1 };
-        let mut machine: Machine = Protocol::new(SMALL, Caches { l1, l2, llc, victims }, Values::default());
+        let mut machine: Machine =
+            Protocol::new(SMALL, Caches { l1, l2, llc, victims, migratory: false }, Values::default());
         machine.write(0, 0, 7);
         machine.write(0, 1, 8);
         assert_eq!(machine.access(0, 0, READ).source, Source::L2);
@@ -198,8 +209,11 @@ fn what_has_no_room_goes_down_and_comes_back() {
 #[test]
 fn what_memory_lacks_is_written_back_once() {
     let one = Geometry { sets: 1, ways: 1 };
-    let mut machine: Machine =
-        Protocol::new(SMALL, Caches { l1: one, l2: None, llc: one, victims: true }, Values::default());
+    let mut machine: Machine = Protocol::new(
+        SMALL,
+        Caches { l1: one, l2: None, llc: one, victims: true, migratory: false },
+        Values::default(),
+    );
     machine.write(0, 0, 1);
     assert_eq!(machine.write(0, 1, 2).written_back, 0, "line 0 is in the last level");
     assert_eq!(machine.write(0, 2, 3).written_back, 1, "line 1 takes its place there");
@@ -211,7 +225,8 @@ fn what_memory_lacks_is_written_back_once() {
 #[test]
 fn an_old_value_is_not_written_back() {
     let (l1, llc) = (Geometry { sets: 1, ways: 1 }, Geometry { sets: 1, ways: 2 });
-    let mut machine: Machine = Protocol::new(SMALL, Caches { l1, l2: None, llc, victims: true }, Values::default());
+    let caches = Caches { l1, l2: None, llc, victims: true, migratory: false };
+    let mut machine: Machine = Protocol::new(SMALL, caches, Values::default());
     machine.write(0, 0, 1);
     machine.write(0, 1, 2);
     assert_eq!(machine.write(1, 0, 3).source, Source::Llc(Die), "where line 1 had driven it");
@@ -260,11 +275,11 @@ fn traffic(topology: Topology, caches: Caches, seed: u64) {
 #[test]
 fn random_traffic_reads_what_was_written_last() {
     for topology in [SMALL, PAIRS, Topology { cluster: 4, smt: 2, ..SMALL }] {
-        for victims in [false, true] {
+        for (victims, migratory) in [(false, false), (true, false), (false, true), (true, true)] {
             for seed in 0..4 {
-                traffic(topology, caches(true, victims), seed);
+                traffic(topology, Caches { migratory, ..caches(true, victims) }, seed);
                 if topology.cluster == 1 {
-                    traffic(topology, caches(false, victims), seed);
+                    traffic(topology, Caches { migratory, ..caches(false, victims) }, seed);
                 }
             }
         }
