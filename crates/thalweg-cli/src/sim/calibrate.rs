@@ -302,7 +302,8 @@ mod tests {
             migratory: true,
             rmw: 17,
             exchange: 4,
-            pause: 100,
+            // Short: how long a transfer takes shows only to the next look.
+            pause: 10,
             hold: 60,
             window: 30,
         };
