@@ -29,14 +29,14 @@
 //!
 //! | part | how |
 //! |---|---|
-//! | cores | in order, one access at a time; SMT threads share a first-level cache and slow each other down; clusters share a second level |
+//! | cores | in order, but what follows a load that waits, within a window, is done meanwhile; SMT threads share a first-level cache and slow each other down; clusters share a second level |
 //! | caches | sets and ways, LRU; MESI between clusters, by an exact directory; a last level for each die that takes what is read, or what others lose |
-//! | contended lines | who asks first is served first; a new owner keeps the line for some cycles |
+//! | contended lines | who asks first is served first; who has done an atomic operation on a line keeps it for some cycles |
 //! | wires | a transfer occupies the network of its die, the link to others, the memory |
 //! | stores | wait for their line in a store buffer, in order, while the thread goes on; read-modify-writes and sequentially consistent operations wait for them |
-//! | prefetching | the next line, or strides, within a page |
+//! | prefetching | the next line, or strides, within a page; streams as far ahead as the window reaches; lines that the program asks for ([`thalweg_sync::hint::prefetch`]) |
 //! | memory | pages belong to the die that touches them first |
-//! | waiting | `spin::until` sleeps until a line that the attempt read is written; what else it depends on is polled |
+//! | waiting | `spin::until` sleeps until a line that the attempt read is written, and looks at its next pause; what else it depends on is polled |
 //! | a message device | if a run has one: Virtual-Link's routing device, or CAF's queues, cycle by cycle ([`Device`]) |
 //! | the system | threads share hardware threads by time slices; starting, parking, waking, switching and yielding take their time |
 //!
@@ -54,7 +54,8 @@
 //! # What is not
 //!
 //! - Values are sequentially consistent: the machine models time, not weak memory.
-//! - Loads do not overlap: code that waits for several independent misses at once looks slower than it is.
+//! - Misses overlap only in streams and where the program asks for lines ahead: the machine does not see whether an address depends on a
+//!   load before. Code that waits for several other independent misses at once looks slower than it is.
 //! - Instructions are not counted. One access costs one step, however much is computed between two.
 //! - Atomics are done in the core's own cache, never at the last level.
 //! - What does not go through the facade costs nothing: plain memory that nobody announced, other libraries' atomics,
