@@ -1,12 +1,17 @@
 //! `thalweg sim`: experiments on modelled machines.
 
+mod blq;
+mod bwos;
 mod calibrate;
 mod danbi;
 mod example;
+mod experiment;
+mod ff;
 mod point;
 mod queues;
 mod streams;
 mod thesis;
+mod ticket_ring;
 mod vl;
 
 use std::error::Error;
@@ -18,6 +23,7 @@ use thalweg_sim::{Failure, Heap, Machine, draw, in_parallel};
 
 use crate::Outcome;
 use crate::terminal::emit;
+use experiment::{Experiment, Setting};
 use point::{Point, Run};
 
 /// Numbers that do not depend on the host.
@@ -71,9 +77,12 @@ Examples:
         /// The machine: a name from `sim machines` or a file ending in .toml, and how many of its threads to use
         #[arg(long, value_name = "MACHINE[:THREADS]")]
         on: String,
-        /// How many seeds each point is run with; the tables show the middle one and the range
-        #[arg(long, default_value_t = 3, value_parser = clap::value_parser!(u64).range(1..=1000))]
-        seeds: u64,
+        /// How many seeds each point is run with, 3 by default; the tables show the middle one and the range
+        #[arg(long, value_parser = clap::value_parser!(u64).range(1..=1000))]
+        seeds: Option<u64>,
+        /// An eighth of the messages, and one seed unless --seeds is given: figures to look at, not to quote
+        #[arg(long)]
+        quick: bool,
         /// Tells for the largest point of each curve which lines were contended
         #[arg(long)]
         lines: bool,
@@ -89,48 +98,19 @@ Examples:
     },
 }
 
-/// One entry of the registry.
-struct Experiment {
-    name: &'static str,
-    what: &'static str,
-    /// The points on a machine of which so many threads are used.
-    plan: fn(&Machine, usize) -> Vec<Point>,
-}
-
-const EXPERIMENTS: [Experiment; 12] = [
-    Experiment { name: "sim/bbq", what: "BBQ: one to one, then n to n, n to one, one to n", plan: queues::on_bbq },
-    Experiment { name: "sim/locked", what: "a ring behind a lock: as sim/bbq", plan: queues::on_locked },
-    Experiment {
-        name: "sim/fast-forward",
-        what: "FastForward: one to one, by distance",
-        plan: queues::on_fast_forward,
-    },
-    Experiment {
-        name: "sim/lamport",
-        what: "Lamport's ring, plain and cached: one to one, by distance",
-        plan: queues::on_lamport,
-    },
-    Experiment { name: "sim/chunk-ring", what: "the chunk ring: one to one, by distance", plan: queues::on_chunk_ring },
-    Experiment { name: "sim/chain", what: "streams: a source, six stages of 200 cycles, a sink", plan: streams::chain },
-    Experiment {
-        name: "sim/farm",
-        what: "streams: a source, a parallel kernel of 20000 cycles, a sink",
-        plan: streams::farm,
-    },
-    Experiment { name: "thesis/2.8", what: "Figure 2.8: bounded queues, one to one", plan: thesis::figure_2_8 },
-    Experiment { name: "thesis/2.9", what: "Figure 2.9: many to one and one to many", plan: thesis::figure_2_9 },
-    Experiment { name: "thesis/3.7", what: "Figure 3.7: the four tubes as FIFO queues", plan: thesis::figure_3_7 },
-    Experiment { name: "thesis/3.10", what: "Figure 3.10: CNQ beside FIFO queues", plan: thesis::figure_3_10 },
-    Experiment {
-        name: "danbi/scaling",
-        what: "DANBI's Figures 3 and 4: three graphs on 1 to 40 cores, four configurations",
-        plan: danbi::scaling,
-    },
-];
-
 /// All of them.
 fn experiments() -> impl Iterator<Item = &'static Experiment> {
-    EXPERIMENTS.iter().chain(&vl::EXPERIMENTS)
+    let parts: [&[Experiment]; 8] = [
+        &queues::EXPERIMENTS,
+        &streams::EXPERIMENTS,
+        &ff::EXPERIMENTS,
+        &thesis::EXPERIMENTS,
+        &bwos::EXPERIMENTS,
+        &danbi::EXPERIMENTS,
+        &blq::EXPERIMENTS,
+        &vl::EXPERIMENTS,
+    ];
+    parts.into_iter().flatten()
 }
 
 /// Runs the command. `args` are the arguments after `sim`.
@@ -158,17 +138,24 @@ pub(crate) fn run(args: Vec<String>) -> Outcome {
             emit(&format!("{}: {}\n\n{}\n", machine.name(), machine.about(), machine.calibration().trim()))?;
         }
         Command::Calibrate { native, out } => emit(&calibrate::calibrate(native.as_deref(), out.as_deref())?)?,
-        Command::Run { names, on, seeds, lines, json, svg, trace } => {
+        Command::Run { names, on, seeds, quick, lines, json, svg, trace } => {
+            let seeds = seeds.unwrap_or(if quick { 1 } else { 3 });
             let (json, svg, trace) = (json.as_deref(), svg.as_deref(), trace.as_deref());
             let experiments = match select(&names) {
                 Ok(experiments) => experiments,
-                Err(error) => return own_program(&names, &on, seeds, lines, [json, svg, trace], error),
+                Err(error) => return own_program(&names, &on, seeds, lines || quick, [json, svg, trace], error),
             };
             let (machine, threads) = Machine::part(&on)?;
             if threads < 2 {
                 return Err(format!("--on {on}: an experiment needs 2 threads at least").into());
             }
-            run_all(&experiments, &machine, threads, seeds, lines, Files { json, svg, trace })?;
+            run_all(
+                &experiments,
+                &Setting { machine: &machine, threads, quick },
+                seeds,
+                lines,
+                Files { json, svg, trace },
+            )?;
         }
     }
     Ok(ExitCode::SUCCESS)
@@ -185,7 +172,7 @@ fn own_program(
     names: &[String],
     on: &str,
     seeds: u64,
-    lines: bool,
+    for_experiments: bool,
     [json, svg, trace]: [Option<&Path>; 3],
     error: Box<dyn Error>,
 ) -> Outcome {
@@ -198,8 +185,8 @@ fn own_program(
         };
         return Err(format!("{error}; {also}").into());
     };
-    if lines {
-        return Err("--lines is for experiments; a program's own table has its lines anyway".into());
+    if for_experiments {
+        return Err("--lines and --quick are for experiments; a program's own table has its lines anyway".into());
     }
     // Before the build: a wrong machine is better learnt at once.
     Machine::part(on)?;
@@ -223,18 +210,6 @@ fn select(names: &[String]) -> Result<Vec<&'static Experiment>, Box<dyn Error>> 
     Ok(selected)
 }
 
-/// What stands below an experiment's table: a paper's figures beside ours.
-fn summary(name: &str, points: &[Point], measured: &[Vec<Run>]) -> String {
-    match name {
-        "danbi/scaling" => danbi::summary(points, measured),
-        "thesis/2.8" => thesis::summary(thesis::SAYS_2_8, points, measured),
-        "thesis/2.9" => thesis::summary(thesis::SAYS_2_9, points, measured),
-        "thesis/3.7" => thesis::summary(thesis::SAYS_3_7, points, measured),
-        "thesis/3.10" => thesis::summary(thesis::SAYS_3_10, points, measured),
-        _ => String::new(),
-    }
-}
-
 /// Where to write.
 #[derive(Clone, Copy)]
 struct Files<'a> {
@@ -245,16 +220,16 @@ struct Files<'a> {
 
 fn run_all(
     experiments: &[&Experiment],
-    machine: &Machine,
-    threads: usize,
+    setting: &Setting<'_>,
     seeds: u64,
     lines: bool,
     files: Files<'_>,
 ) -> Result<(), Box<dyn Error>> {
+    let machine = setting.machine;
     let mut text = String::new();
     let (mut plots, mut done) = (Vec::new(), Vec::new());
     for experiment in experiments {
-        let points = (experiment.plan)(machine, threads);
+        let points = (experiment.plan)(setting);
         let measured = measure(machine, &points, seeds)?;
         match files.json {
             Some(_) => {
@@ -263,11 +238,11 @@ fn run_all(
                 }
             }
             None => {
-                text += &point::table(experiment.name, machine, threads, &points, &measured, lines);
-                text += &summary(experiment.name, &points, &measured);
+                text += &point::table(experiment.name, setting, &points, &measured, lines);
+                text += &(experiment.paper)(&points, &measured);
             }
         }
-        plots.extend(point::plots(experiment.name, &points, &measured));
+        plots.extend(point::plots(experiment, &points, &measured));
         done.push((points, measured));
     }
     if files.json.is_none() {

@@ -18,12 +18,12 @@ fn sim(line: &str) -> Ran {
 
 #[test]
 fn two_processes_print_the_same_numbers() {
-    let line = "run sim/fast-forward --on x86-88t:23 --seeds 2 --json -";
+    let line = "run sim/fast-forward --on x86-88t:23 --quick --seeds 2 --json -";
     let (one, other) = (sim(line), sim(line));
     assert_eq!((one.status, one.stderr.as_str()), (0, ""));
     assert_eq!(one.stdout, other.stdout);
-    // Two distances, in four units.
-    assert_eq!(one.stdout.lines().count(), 8);
+    // Two distances, in ten units.
+    assert_eq!(one.stdout.lines().count(), 20);
     assert!(one.stdout.lines().all(|line| line.starts_with('{') && line.contains("\"world\":\"x86-88t\"")));
 }
 
@@ -40,7 +40,10 @@ fn a_table_has_a_row_for_each_point_and_names_the_lines() {
 fn machines_and_experiments_are_listed() {
     assert!(sim("machines").stdout.contains("x86-88t     88 threads"));
     assert!(sim("machines vl-16").stdout.contains("Guesses"));
-    assert!(sim("list").stdout.contains("sim/bbq"));
+    let list = sim("list").stdout;
+    assert!(
+        ["sim/bbq", "danbi/scaling", "thesis/4.11", "ff/figure8", "blq/schemes"].iter().all(|name| list.contains(name))
+    );
 }
 
 #[test]

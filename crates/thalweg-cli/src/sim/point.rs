@@ -1,28 +1,74 @@
 //! A point of a curve: what runs, and what came of it.
 
 use serde_json::{Value, json};
-use thalweg_sim::{Curve, Device, Failure, Machine, Plot, Record, Report, Simulation, Spread};
+use thalweg_sim::{Curve, Device, Failure, Latencies, Machine, Plot, Record, Report, Simulation, Spread};
+use thalweg_sync::atomic::AtomicUsize;
+use thalweg_sync::atomic::Ordering::{AcqRel, Acquire};
+use thalweg_sync::{CachePadded, spin, thread, time};
+
+use super::experiment::{Experiment, Panel, Setting};
 
 /// What a point gave with one seed.
 pub(super) type Run = (Figures, Report);
 
 /// What a run measured itself.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub(super) struct Figures {
     /// Messages that went through in the time that was measured.
     pub(super) messages: u64,
     /// That time.
     pub(super) nanos: u64,
+    /// What else it measured, by unit.
+    pub(super) more: Vec<(&'static str, f64)>,
 }
 
 impl Figures {
+    pub(super) fn new(messages: u64, nanos: u64) -> Self {
+        Self { messages, nanos, more: Vec::new() }
+    }
+
+    /// The figures of `run`, which lets so many messages through.
+    pub(super) fn timed(messages: u64, run: impl FnOnce()) -> Self {
+        let before = time::now();
+        run();
+        Self::new(messages, before.elapsed().as_nanos() as u64)
+    }
+
     fn nanos_per_message(&self) -> f64 {
         self.nanos as f64 / self.messages.max(1) as f64
     }
 }
 
+/// What a thread does, once all are there.
+pub(super) type Role<'a> = Box<dyn FnOnce() + Send + 'a>;
+
+/// Runs each role on its hardware thread, from the moment when all are there. The time ends when the first role does.
+pub(super) fn together(messages: u64, roles: Vec<(usize, Role<'_>)>) -> Figures {
+    let count = roles.len();
+    let ready = CachePadded(AtomicUsize::new(0));
+    let nanos = thread::scope(|scope| {
+        let mut threads: Vec<_> = (roles.into_iter())
+            .map(|(cpu, role)| {
+                let ready = &ready;
+                scope.spawn(move || {
+                    thread::pin_current(cpu).expect("the machine has this thread");
+                    ready.fetch_add(1, AcqRel);
+                    spin::until(|| (ready.load(Acquire) == count).then_some(()));
+                    let began = time::now();
+                    role();
+                    began.elapsed().as_nanos() as u64
+                })
+            })
+            .collect();
+        let first = threads.remove(0).join().expect("no role panics");
+        threads.into_iter().for_each(|thread| _ = thread.join().expect("no role panics"));
+        first
+    });
+    Figures::new(messages, nanos)
+}
+
 /// What a simulation runs, on so many hardware threads.
-type Client = Box<dyn Fn() -> Figures + Send + Sync>;
+pub(super) type Client = Box<dyn Fn() -> Figures + Send + Sync>;
 
 /// One point of a curve.
 pub(super) struct Point {
@@ -64,17 +110,36 @@ impl Point {
     }
 
     /// The figures of all seeds, by unit.
-    fn figures(&self, runs: &[Run]) -> [(&'static str, Spread); 6] {
+    fn figures(&self, runs: &[Run]) -> Vec<(&'static str, Spread)> {
         let each = |n: u64| n as f64 / self.messages as f64;
         let spread = |of: &dyn Fn(&Run) -> f64| Spread::of(runs.iter().map(of));
-        [
+        let mut figures = vec![
             ("ns/msg", spread(&|(figures, _)| figures.nanos_per_message())),
-            ("misses/msg", spread(&|(_, report)| each(report.counts.misses()))),
+            (MISSES, spread(&|(_, report)| each(report.counts.misses()))),
             ("invalidations/msg", spread(&|(_, report)| each(report.counts.invalidations))),
             ("memory/msg", spread(&|(_, report)| each(report.counts.memory_transactions()))),
             ("snoops/msg", spread(&|(_, report)| each(report.counts.snoops()))),
             ("upgrades/msg", spread(&|(_, report)| each(report.counts.upgrades.total()))),
-        ]
+            (L1_MISSES, spread(&|(_, report)| each(report.counts.accesses - report.counts.l1_hits))),
+        ];
+        if runs.iter().all(|(_, report)| report.latencies.is_some()) {
+            let latency = |of: fn(&Latencies) -> u64| {
+                spread(&|(_, report)| report.latencies.as_ref().map_or(0.0, |latencies| of(latencies) as f64))
+            };
+            figures.push((LATENCY, latency(|latencies| latencies.p50)));
+            figures.push(("ns, latency p99", latency(|latencies| latencies.p99)));
+        }
+        if let Some(((first, _), _)) = runs.split_first() {
+            for (at, &(unit, _)) in first.more.iter().enumerate() {
+                figures.push((unit, spread(&|(figures, _)| figures.more[at].1)));
+            }
+        }
+        figures
+    }
+
+    /// The middle figure of that unit, if the point has it.
+    pub(super) fn figure(&self, runs: &[Run], unit: &str) -> Option<f64> {
+        self.figures(runs).into_iter().find(|figure| figure.0 == unit).map(|figure| figure.1.median)
     }
 
     /// A line of JSON for each unit.
@@ -91,7 +156,7 @@ impl Point {
             params: params.clone(),
             machine,
         };
-        self.figures(runs).map(|figure| record(figure).to_json()).concat()
+        self.figures(runs).into_iter().map(|figure| record(figure).to_json()).collect()
     }
 
     /// Runs it once more, with seed 0, and tells what happened when.
@@ -104,35 +169,58 @@ impl Point {
 /// How many events a trace has room for.
 const EVENTS: usize = 500_000;
 
-/// A picture of each workload, with a curve for each contender.
-pub(super) fn plots(experiment: &str, points: &[Point], measured: &[Vec<Run>]) -> Vec<Plot> {
+/// Units by which entries find their figures.
+pub(super) const MISSES: &str = "misses/msg";
+pub(super) const L1_MISSES: &str = "first-level misses/msg";
+pub(super) const LATENCY: &str = "ns, latency p50";
+
+/// A picture of each workload and panel, with a curve for each contender.
+pub(super) fn plots(experiment: &Experiment, points: &[Point], measured: &[Vec<Run>]) -> Vec<Plot> {
     let mut plots: Vec<Plot> = Vec::new();
-    for (point, runs) in points.iter().zip(measured) {
-        let title = format!("{experiment}: {}", point.workload);
-        if plots.last().is_none_or(|plot| plot.title != title) {
-            let (across, unit) = ("as in the table".to_owned(), "million messages a second".to_owned());
-            plots.push(Plot { title, across, unit, curves: Vec::new() });
+    let mut from = 0;
+    for workload in points.chunk_by(|one, next| one.workload == next.workload) {
+        let of = from..from + workload.len();
+        from = of.end;
+        for &panel in experiment.panels {
+            let title = format!("{}: {}", experiment.name, workload[0].workload);
+            let unit = match panel {
+                Panel::Rate => "million messages a second",
+                Panel::Of(unit) => unit,
+            };
+            let mut curves: Vec<Curve> = Vec::new();
+            for (point, runs) in workload.iter().zip(&measured[of.clone()]) {
+                let figures = point.figures(runs);
+                let figure = match panel {
+                    Panel::Rate => Some(figures[0].1.inverted(|nanos| 1000.0 / nanos)),
+                    Panel::Of(unit) => figures.iter().find(|figure| figure.0 == unit).map(|figure| figure.1),
+                };
+                let Some(figure) = figure else { continue };
+                if curves.last().is_none_or(|curve| curve.name != point.contender) {
+                    curves.push(Curve { name: point.contender.to_owned(), dashed: false, points: Vec::new() });
+                }
+                let curve = &mut curves.last_mut().expect("one was just made").points;
+                curve.push((curve.len() as f64, point.label.clone(), figure));
+            }
+            if !curves.is_empty() {
+                plots.push(Plot { title, across: "as in the table".to_owned(), unit: unit.to_owned(), curves });
+            }
         }
-        let curves = &mut plots.last_mut().expect("one was just made").curves;
-        if curves.last().is_none_or(|curve| curve.name != point.contender) {
-            curves.push(Curve { name: point.contender.to_owned(), dashed: false, points: Vec::new() });
-        }
-        let curve = &mut curves.last_mut().expect("one was just made").points;
-        let [(_, nanos), ..] = point.figures(runs);
-        curve.push((curve.len() as f64, point.label.clone(), nanos.inverted(|nanos| 1000.0 / nanos)));
     }
     plots
 }
 
+/// How many of a point's figures every point has; four of them are columns of the table, and what is behind them.
+const COLUMNS: usize = 6;
+
 /// The points of an experiment, curve by curve.
 pub(super) fn table(
     experiment: &str,
-    machine: &Machine,
-    threads: usize,
+    setting: &Setting<'_>,
     points: &[Point],
     measured: &[Vec<Run>],
     lines: bool,
 ) -> String {
+    let (machine, threads) = (setting.machine, setting.threads);
     let runs = measured.first().map_or(0, Vec::len);
     let mut text =
         format!("{experiment} on {}, {threads} of {} threads, {runs} seeds\n", machine.name(), machine.threads());
@@ -141,14 +229,17 @@ pub(super) fn table(
         if curve != (point.workload, point.contender) {
             curve = (point.workload, point.contender);
             text += &format!(
-                "\n{}, {}\n{:>16}{:>10}{:>18}{:>10}{:>10}{:>10}{:>10}\n",
+                "\n{}, {}\n{:>16}{:>10}{:>18}{:>10}{:>10}{:>10}{:>10}",
                 point.workload, point.contender, "", "Mmsg/s", "range", "ns", "misses", "inval.", "memory"
             );
+            point.figures(runs).iter().skip(COLUMNS).for_each(|(unit, _)| text += &format!("  {unit}"));
+            text.push('\n');
         }
-        let [(_, nanos), (_, misses), (_, invalidations), (_, memory), ..] = point.figures(runs);
+        let figures = point.figures(runs);
+        let [nanos, misses, invalidations, memory] = [0, 1, 2, 3].map(|column| figures[column].1);
         let rate = |nanos: f64| 1000.0 / nanos;
         text += &format!(
-            "{:>16}{:>10.2}{:>18}{:>10.1}{:>10.2}{:>10.2}{:>10.2}\n",
+            "{:>16}{:>10.2}{:>18}{:>10.1}{:>10.2}{:>10.2}{:>10.2}",
             point.label,
             rate(nanos.median),
             format!("{:.2} to {:.2}", rate(nanos.max), rate(nanos.min)),
@@ -157,6 +248,10 @@ pub(super) fn table(
             invalidations.median,
             memory.median
         );
+        for (unit, figure) in &figures[COLUMNS..] {
+            text += &format!("{:>1$.2}", figure.median, unit.len() + 2);
+        }
+        text.push('\n');
         let last = points.get(i + 1).is_none_or(|next| (next.workload, next.contender) != curve);
         if lines
             && last

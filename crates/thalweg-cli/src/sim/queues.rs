@@ -1,28 +1,94 @@
 //! Queues alone: how many messages go through in a second, as threads are added and as they are farther apart.
 
 use std::num::NonZero;
+use std::sync::{Arc, OnceLock};
 
 use serde_json::json;
 use thalweg_queue::chunk_ring::Most;
 use thalweg_queue::{Pop, Push, bbq, chunk_ring, fast_forward, lamport, locked};
-use thalweg_sim::Machine;
+use thalweg_sim::Stamp;
 use thalweg_sync::atomic::{AtomicU64, AtomicUsize, Ordering::*};
 use thalweg_sync::time::Instant;
 use thalweg_sync::{CachePadded, spin, thread, time};
 
+use super::experiment::{Experiment, Setting};
 use super::point::{Figures, Point};
 
 /// Messages that a queue holds.
 pub(super) const CAPACITY: usize = 4096;
 /// Messages of a point with one thread on a side; with more, each has fewer.
-const MESSAGES: u64 = if cfg!(test) { 2_000 } else { 40_000 };
+const MESSAGES: u64 = 40_000;
+
+pub(super) const EXPERIMENTS: [Experiment; 5] = [
+    Experiment::new("sim/bbq", "BBQ: one to one, then n to n, n to one, one to n", on_bbq),
+    Experiment::new("sim/locked", "a ring behind a lock: as sim/bbq", on_locked),
+    Experiment::new("sim/fast-forward", "FastForward: one to one, by distance", on_fast_forward),
+    Experiment::new("sim/lamport", "Lamport's ring, plain and cached: one to one, by distance", on_lamport),
+    Experiment::new("sim/chunk-ring", "the chunk ring: one to one, by distance", on_chunk_ring),
+];
 
 pub(super) type Item = NonZero<u64>;
 /// Pushes, or pops, whatever the queue.
 pub(super) type Sending = Box<dyn FnMut(Item) + Send>;
 pub(super) type Receiving = Box<dyn FnMut() -> Option<Item> + Send>;
-/// Makes a queue with so many producers and consumers.
-pub(super) type Make = fn(usize, usize) -> (Vec<Sending>, Vec<Receiving>);
+/// The ends of a queue with so many producers and consumers.
+pub(super) type Ends = (Vec<Sending>, Vec<Receiving>);
+
+/// A queue that takes part.
+#[derive(Clone)]
+pub(super) struct Contender {
+    pub(super) name: &'static str,
+    pub(super) capacity: usize,
+    make: Arc<dyn Fn(usize, usize) -> Ends + Send + Sync>,
+}
+
+impl Contender {
+    pub(super) fn new(
+        name: &'static str,
+        capacity: usize,
+        make: impl Fn(usize, usize) -> Ends + Send + Sync + 'static,
+    ) -> Self {
+        Self { name, capacity, make: Arc::new(make) }
+    }
+
+    /// One to one.
+    fn single<T, R>(name: &'static str, make: fn(usize) -> (T, R)) -> Self
+    where
+        T: Push<Item = Item> + Send + 'static,
+        R: Pop<Item = Item> + Send + 'static,
+    {
+        Self::new(name, CAPACITY, move |_, _| {
+            let (tx, rx) = make(CAPACITY);
+            single(tx, rx)
+        })
+    }
+
+    pub(super) fn bbq(name: &'static str, capacity: usize) -> Self {
+        Self::new(name, capacity, move |producers, consumers| {
+            let (tx, rx) = bbq::with_capacity(capacity).expect(RIGHT);
+            cloned(&tx, &rx, producers, consumers)
+        })
+    }
+
+    pub(super) fn locked() -> Self {
+        Self::new("locked", CAPACITY, |producers, consumers| {
+            let (tx, rx) = locked::locked::<Item>(CAPACITY).expect(RIGHT);
+            let push =
+                |tx: locked::Producer<Item>| -> Sending { Box::new(move |item| tx.push(item).expect("they stay")) };
+            let pop = |rx: locked::Consumer<Item>| -> Receiving { Box::new(move || rx.pop().ok()) };
+            ((0..producers).map(|_| push(tx.clone())).collect(), (0..consumers).map(|_| pop(rx.clone())).collect())
+        })
+    }
+}
+
+/// Clones of two handles.
+pub(super) fn cloned<T, R>(tx: &T, rx: &R, producers: usize, consumers: usize) -> Ends
+where
+    T: Push<Item = Item> + Clone + Send + 'static,
+    R: Pop<Item = Item> + Clone + Send + 'static,
+{
+    ((0..producers).map(|_| sending(tx.clone())).collect(), (0..consumers).map(|_| receiving(rx.clone())).collect())
+}
 
 fn sending(mut tx: impl Push<Item = Item> + Send + 'static) -> Sending {
     Box::new(move |item| tx.push(item).expect("the consumers stay until the end"))
@@ -33,31 +99,19 @@ fn receiving(mut rx: impl Pop<Item = Item> + Send + 'static) -> Receiving {
 }
 
 /// The ends of a queue that has one of each.
-pub(super) fn single(
-    tx: impl Push<Item = Item> + Send + 'static,
-    rx: impl Pop<Item = Item> + Send + 'static,
-) -> (Vec<Sending>, Vec<Receiving>) {
+pub(super) fn single(tx: impl Push<Item = Item> + Send + 'static, rx: impl Pop<Item = Item> + Send + 'static) -> Ends {
     (vec![sending(tx)], vec![receiving(rx)])
 }
 
+/// By how much the rates of the threads of one side differ.
+pub(super) const UNFAIR: &str = "fastest over slowest";
+
 pub(super) const RIGHT: &str = "the capacity is one that the queue can have";
-
-pub(super) fn make_bbq(producers: usize, consumers: usize) -> (Vec<Sending>, Vec<Receiving>) {
-    let (tx, rx) = bbq::with_capacity(CAPACITY).expect(RIGHT);
-    ((0..producers).map(|_| sending(tx.clone())).collect(), (0..consumers).map(|_| receiving(rx.clone())).collect())
-}
-
-pub(super) fn make_locked(producers: usize, consumers: usize) -> (Vec<Sending>, Vec<Receiving>) {
-    let (tx, rx) = locked::locked::<Item>(CAPACITY).expect(RIGHT);
-    let push = |tx: locked::Producer<Item>| -> Sending { Box::new(move |item| tx.push(item).expect("they stay")) };
-    let pop = |rx: locked::Consumer<Item>| -> Receiving { Box::new(move || rx.pop().ok()) };
-    ((0..producers).map(|_| push(tx.clone())).collect(), (0..consumers).map(|_| pop(rx.clone())).collect())
-}
 
 /// Runs messages through a queue between threads on these hardware threads. Messages that fill the queue for the first
 /// time are not measured.
-fn traffic(make: Make, producers: &[usize], consumers: &[usize], messages: u64) -> Figures {
-    let (sending, receiving) = make(producers.len(), consumers.len());
+fn traffic(contender: &Contender, producers: &[usize], consumers: &[usize], messages: u64) -> Figures {
+    let (sending, receiving) = (contender.make)(producers.len(), consumers.len());
     let threads = producers.len() + consumers.len();
     let ready = CachePadded(AtomicUsize::new(0));
     let go = CachePadded(AtomicU64::new(0));
@@ -71,21 +125,31 @@ fn traffic(make: Make, producers: &[usize], consumers: &[usize], messages: u64) 
     };
     let each = messages / producers.len() as u64;
     let warm = each * producers.len() as u64 / 4 / consumers.len() as u64;
+    // When each message was sent. On the host: a stamp is nothing that the machine has.
+    let sent: Vec<OnceLock<Stamp>> =
+        std::iter::repeat_with(OnceLock::new).take(each as usize * producers.len()).collect();
     thread::scope(|scope| {
-        for (mut push, &cpu) in sending.into_iter().zip(producers) {
-            let start = &start;
-            scope.spawn(move || {
-                start(cpu);
-                (1..=each).for_each(|n| push(NonZero::new(n).expect("from 1")));
-            });
-        }
+        let (start, sent) = (&start, &sent);
+        let producers: Vec<_> = (sending.into_iter().zip(producers).enumerate())
+            .map(|(number, (mut push, &cpu))| {
+                scope.spawn(move || {
+                    start(cpu);
+                    let began = time::now();
+                    for n in number as u64 * each..(number as u64 + 1) * each {
+                        _ = sent[n as usize].set(Stamp::now());
+                        push(NonZero::new(n + 1).expect("from 1"));
+                    }
+                    began.elapsed().as_nanos() as f64
+                })
+            })
+            .collect();
         let consumers: Vec<_> = (receiving.into_iter().zip(consumers))
             .map(|(mut pop, &cpu)| {
-                let start = &start;
                 scope.spawn(move || {
                     start(cpu);
                     let (mut count, mut began) = (0, time::now());
-                    while pop().is_some() {
+                    while let Some(n) = pop() {
+                        sent[n.get() as usize - 1].get().expect("it was sent").arrived();
                         count += 1;
                         if count == warm {
                             began = time::now();
@@ -95,61 +159,53 @@ fn traffic(make: Make, producers: &[usize], consumers: &[usize], messages: u64) 
                 })
             })
             .collect();
+        let took: Vec<f64> =
+            producers.into_iter().map(|producer| producer.join().expect("no producer panics")).collect();
         let parts: Vec<(u64, u64, Instant, Instant)> =
             consumers.into_iter().map(|consumer| consumer.join().expect("no consumer panics")).collect();
-        assert_eq!(parts.iter().map(|part| part.0).sum::<u64>(), each * producers.len() as u64, "a message was lost");
+        assert_eq!(parts.iter().map(|part| part.0).sum::<u64>(), each * took.len() as u64, "a message was lost");
         let began = parts.iter().map(|part| part.2).min().expect("there is a consumer");
         let ended = parts.iter().map(|part| part.3).max().expect("there is a consumer");
-        Figures { messages: parts.iter().map(|part| part.1).sum(), nanos: ended.since(began).as_nanos() as u64 }
+        let nanos = ended.since(began).as_nanos() as u64;
+        // Producers have as much to do each, so the quickest has the highest rate; consumers as long.
+        let unfair = apart(took.iter().copied()).max(apart(parts.iter().map(|part| part.0 as f64)));
+        Figures { more: vec![(UNFAIR, unfair)], ..Figures::new(parts.iter().map(|part| part.1).sum(), nanos) }
     })
 }
 
-pub(super) fn point(
-    workload: &'static str,
-    contender: &'static str,
-    label: String,
-    threads: usize,
-    make: Make,
-    producers: Vec<usize>,
-    consumers: Vec<usize>,
-) -> Point {
-    let many = producers.len().max(consumers.len()) as u64;
-    scaled_point(
-        workload,
-        contender,
-        label,
-        threads,
-        make,
-        (producers, consumers),
-        (MESSAGES / many.min(8)).max(500 * many),
-    )
+/// The largest over the smallest, which counts as one at least.
+fn apart(figures: impl Iterator<Item = f64>) -> f64 {
+    let (least, most) = figures.fold((f64::INFINITY, 1.0), |(least, most), one| (one.min(least), one.max(most)));
+    most / least.max(1.0)
 }
 
-/// As [`point`], with about so many messages.
-pub(super) fn scaled_point(
+/// A point at which messages go from threads on some hardware threads to threads on others.
+pub(super) fn point(
+    setting: &Setting<'_>,
     workload: &'static str,
-    contender: &'static str,
+    contender: &Contender,
     label: String,
-    threads: usize,
-    make: Make,
     (producers, consumers): (Vec<usize>, Vec<usize>),
     messages: u64,
 ) -> Point {
     let messages = messages / producers.len() as u64 * producers.len() as u64;
     let params = json!({
-        "capacity": CAPACITY, "messages": messages, "producers": producers.len(), "consumers": consumers.len(),
-        "at": label,
+        "capacity": contender.capacity, "messages": messages, "producers": producers.len(),
+        "consumers": consumers.len(), "at": label,
     });
-    let client = Box::new(move || traffic(make, &producers, &consumers, messages));
-    Point { workload, contender, label, params, threads, messages, device: None, client }
+    let (name, contender) = (contender.name, contender.clone());
+    let client = Box::new(move || traffic(&contender, &producers, &consumers, messages));
+    Point { workload, contender: name, label, params, threads: setting.threads, messages, device: None, client }
 }
 
 /// One to one: the producer on the first hardware thread, the consumer near and far.
-fn by_distance(contender: &'static str, make: Make, machine: &Machine, threads: usize) -> Vec<Point> {
-    (machine.neighbours().into_iter())
-        .filter(|&(_, cpu)| cpu < threads)
-        .map(|(name, cpu)| point("1P1C", contender, name.to_owned(), threads, make, vec![0], vec![cpu]))
-        .collect()
+fn by_distance(contender: &Contender, setting: &Setting<'_>) -> Vec<Point> {
+    let near = setting.machine.neighbours().into_iter().filter(|&(_, cpu)| cpu < setting.threads);
+    near.map(|(name, cpu)| {
+        let sides = (vec![0], vec![cpu]);
+        point(setting, "1P1C", contender, name.to_owned(), sides, setting.part(MESSAGES, 1))
+    })
+    .collect()
 }
 
 /// 1, 2, 3, 4, 6, 8, 12 … up to `most`, and that too.
@@ -162,64 +218,62 @@ pub(super) fn steps(most: usize) -> Vec<usize> {
     steps
 }
 
-/// The curves of a queue for many: threads are placed as in the block-based queues' experiments, the lone side first,
-/// or both sides one by one.
-fn curves(contender: &'static str, make: Make, machine: &Machine, threads: usize) -> Vec<Point> {
-    let mut points = by_distance(contender, make, machine, threads);
-    for n in steps(threads / 2) {
-        let (producers, consumers) = ((0..n).map(|i| 2 * i).collect(), (0..n).map(|i| 2 * i + 1).collect());
-        points.push(point("NPNC", contender, format!("{n}P{n}C"), threads, make, producers, consumers));
+/// `n` threads on each side that has many, placed as in the block-based queues' experiments: the lone side first, or both
+/// sides one by one. With more threads than the machine has, they share. A workload begins with what has many.
+pub(super) fn sides(workload: &str, n: usize, threads: usize) -> (String, (Vec<usize>, Vec<usize>)) {
+    let on = |cpus: Vec<usize>| cpus.into_iter().map(|cpu| cpu % threads).collect();
+    match &workload[..4] {
+        "NP1C" => (format!("{n}P1C"), (on((1..=n).collect()), vec![0])),
+        "1PNC" => (format!("1P{n}C"), (vec![0], on((1..=n).collect()))),
+        _ => (format!("{n}P{n}C"), (on((0..n).map(|i| 2 * i).collect()), on((0..n).map(|i| 2 * i + 1).collect()))),
     }
-    for n in steps(threads - 1) {
-        points.push(point("NP1C", contender, format!("{n}P1C"), threads, make, (1..=n).collect(), vec![0]));
-    }
-    for n in steps(threads - 1) {
-        points.push(point("1PNC", contender, format!("1P{n}C"), threads, make, vec![0], (1..=n).collect()));
+}
+
+/// How many threads a side can have, if each has a hardware thread.
+pub(super) fn most(workload: &str, threads: usize) -> usize {
+    if workload.starts_with("NPNC") { threads / 2 } else { threads - 1 }
+}
+
+/// The curves of a queue for many.
+fn curves(contender: &Contender, setting: &Setting<'_>) -> Vec<Point> {
+    let mut points = by_distance(contender, setting);
+    for workload in ["NPNC", "NP1C", "1PNC"] {
+        for n in steps(most(workload, setting.threads)) {
+            let (label, sides) = sides(workload, n, setting.threads);
+            let messages = (setting.part(MESSAGES, 1) / n.min(8) as u64).max(setting.part(500, 1) * n as u64);
+            points.push(point(setting, workload, contender, label, sides, messages));
+        }
     }
     points
 }
 
-pub(super) fn on_bbq(machine: &Machine, threads: usize) -> Vec<Point> {
-    curves("bbq", make_bbq, machine, threads)
+fn on_bbq(setting: &Setting<'_>) -> Vec<Point> {
+    curves(&Contender::bbq("bbq", CAPACITY), setting)
 }
 
-pub(super) fn on_locked(machine: &Machine, threads: usize) -> Vec<Point> {
-    curves("locked", make_locked, machine, threads)
+fn on_locked(setting: &Setting<'_>) -> Vec<Point> {
+    curves(&Contender::locked(), setting)
 }
 
-pub(super) fn on_fast_forward(machine: &Machine, threads: usize) -> Vec<Point> {
-    let make: Make = |_, _| {
-        let (tx, rx) = fast_forward(CAPACITY).expect(RIGHT);
-        single(tx, rx)
-    };
-    by_distance("fast-forward", make, machine, threads)
+fn on_fast_forward(setting: &Setting<'_>) -> Vec<Point> {
+    by_distance(&Contender::single("fast-forward", |capacity| fast_forward(capacity).expect(RIGHT)), setting)
 }
 
-pub(super) fn on_lamport(machine: &Machine, threads: usize) -> Vec<Point> {
-    let plain: Make = |_, _| {
-        let (mut tx, mut rx) = lamport::plain::<Item>(CAPACITY).expect(RIGHT);
-        (vec![Box::new(move |item| tx.push(item).expect("it stays"))], vec![Box::new(move || rx.pop().ok())])
-    };
-    let cached: Make = |_, _| {
-        let (mut tx, mut rx) = lamport::cached::<Item>(CAPACITY).expect(RIGHT);
-        (vec![Box::new(move |item| tx.push(item).expect("it stays"))], vec![Box::new(move || rx.pop().ok())])
-    };
-    let mut points = by_distance("lamport", plain, machine, threads);
-    points.extend(by_distance("lamport-cached", cached, machine, threads));
-    points
+fn on_lamport(setting: &Setting<'_>) -> Vec<Point> {
+    let plain = Contender::single("lamport", |capacity| lamport::plain(capacity).expect(RIGHT));
+    let cached = Contender::single("lamport-cached", |capacity| lamport::cached(capacity).expect(RIGHT));
+    [plain, cached].iter().flat_map(|contender| by_distance(contender, setting)).collect()
 }
 
-pub(super) fn on_chunk_ring(machine: &Machine, threads: usize) -> Vec<Point> {
-    let make: Make = |_, _| {
-        let (tx, rx) = chunk_ring(CAPACITY, Most::Entries(CAPACITY)).expect(RIGHT);
-        single(tx, rx)
-    };
-    by_distance("chunk-ring", make, machine, threads)
+fn on_chunk_ring(setting: &Setting<'_>) -> Vec<Point> {
+    let make = |capacity| chunk_ring(capacity, Most::Entries(capacity)).expect(RIGHT);
+    by_distance(&Contender::single("chunk-ring", make), setting)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use thalweg_sim::Machine;
 
     #[test]
     fn steps_reach_the_end_once() {
@@ -232,7 +286,7 @@ mod tests {
     fn every_queue_delivers_on_a_small_part_of_a_machine() {
         let machine = Machine::named("x86-88t").unwrap();
         for plan in [on_bbq, on_locked, on_fast_forward, on_lamport, on_chunk_ring] {
-            for point in plan(&machine, 3) {
+            for point in plan(&Setting::of(&machine, 3)) {
                 let (figures, report) = point.run(&machine, 0).unwrap_or_else(|failure| panic!("{failure}"));
                 assert!(figures.messages > 0 && figures.nanos > 0, "{}", point.title());
                 assert_eq!(point.run(&machine, 0).unwrap().1, report, "{}: the same again", point.title());

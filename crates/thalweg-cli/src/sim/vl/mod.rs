@@ -9,27 +9,21 @@ mod patterns;
 pub(super) use figures::beside_the_paper;
 
 use serde_json::{Value, json};
-use thalweg_sim::Machine;
 
-use super::Experiment;
+use super::experiment::{Experiment, Setting};
 use super::point::{Figures, Point};
 use net::{Contender, Net};
 
 pub(super) const EXPERIMENTS: [Experiment; 8] = [
-    Experiment { name: "vl/ping-pong", what: "Virtual-Link: two threads, seven balls there and back", plan: ping_pong },
-    Experiment { name: "vl/halo", what: "Virtual-Link: 16 threads exchange with their neighbours", plan: halo },
-    Experiment { name: "vl/sweep", what: "Virtual-Link: waves through a grid of 16 threads", plan: sweep },
-    Experiment { name: "vl/incast", what: "Virtual-Link: 15 threads send to one", plan: incast },
-    Experiment { name: "vl/fir", what: "Virtual-Link: a chain of 32 threads, two to a core", plan: fir },
-    Experiment { name: "vl/bitonic", what: "Virtual-Link: a master and 1 to 15 workers sort", plan: bitonic },
-    Experiment { name: "vl/pipeline", what: "Virtual-Link: packets through four stages and back", plan: pipeline },
-    Experiment { name: "vl/stream", what: "Virtual-Link: STREAM beside ping-pong", plan: stream },
+    Experiment::new("vl/ping-pong", "Virtual-Link: two threads, seven balls there and back", ping_pong),
+    Experiment::new("vl/halo", "Virtual-Link: 16 threads exchange with their neighbours", halo),
+    Experiment::new("vl/sweep", "Virtual-Link: waves through a grid of 16 threads", sweep),
+    Experiment::new("vl/incast", "Virtual-Link: 15 threads send to one", incast),
+    Experiment::new("vl/fir", "Virtual-Link: a chain of 32 threads, two to a core", fir),
+    Experiment::new("vl/bitonic", "Virtual-Link: a master and 1 to 15 workers sort", bitonic),
+    Experiment::new("vl/pipeline", "Virtual-Link: packets through four stages and back", pipeline),
+    Experiment::new("vl/stream", "Virtual-Link: STREAM beside ping-pong", stream),
 ];
-
-/// Repetitions, fewer in tests.
-const fn times(full: u64, test: u64) -> u64 {
-    if cfg!(test) { test } else { full }
-}
 
 /// What a thread of halo, sweep and incast computes at a time, in cycles, and what that is. The paper's programs sleep for
 /// 1000 ns, and the system's timers add 50 µs unless told otherwise; later ones spin for 1000 ns.
@@ -62,10 +56,12 @@ fn points(
         .collect()
 }
 
-fn ping_pong(_machine: &Machine, threads: usize) -> Vec<Point> {
-    let rounds = times(500, 20);
+fn ping_pong(setting: &Setting<'_>) -> Vec<Point> {
+    let rounds = setting.part(500, 20);
     let params = json!({ "messages": 14 * rounds, "burst": 7 });
-    points("ping-pong", "2 threads", threads, (false, false), &params, move |net| patterns::ping_pong(net, rounds))
+    points("ping-pong", "2 threads", setting.threads, (false, false), &params, move |net| {
+        patterns::ping_pong(net, rounds)
+    })
 }
 
 /// The points of a benchmark in which threads compute, for each amount of work.
@@ -91,46 +87,49 @@ fn by_contender(mut points: Vec<Point>) -> Vec<Point> {
     points
 }
 
-fn halo(_machine: &Machine, threads: usize) -> Vec<Point> {
-    let iterations = times(40, 3);
-    with_work("halo", threads, (false, true), iterations, iterations * patterns::CHANNELS, patterns::halo)
+fn halo(setting: &Setting<'_>) -> Vec<Point> {
+    let iterations = setting.part(40, 3);
+    with_work("halo", setting.threads, (false, true), iterations, iterations * patterns::CHANNELS, patterns::halo)
 }
 
-fn sweep(_machine: &Machine, threads: usize) -> Vec<Point> {
-    let iterations = times(10, 2);
-    with_work("sweep", threads, (false, true), iterations, 2 * iterations * patterns::CHANNELS, patterns::sweep)
+fn sweep(setting: &Setting<'_>) -> Vec<Point> {
+    let iterations = setting.part(10, 2);
+    with_work("sweep", setting.threads, (false, true), iterations, 2 * iterations * patterns::CHANNELS, patterns::sweep)
 }
 
-fn incast(_machine: &Machine, threads: usize) -> Vec<Point> {
-    let iterations = times(200, 10);
-    with_work("incast", threads, (true, true), iterations, 15 * iterations, patterns::incast)
+fn incast(setting: &Setting<'_>) -> Vec<Point> {
+    let iterations = setting.part(200, 10);
+    with_work("incast", setting.threads, (true, true), iterations, 15 * iterations, patterns::incast)
 }
 
-fn fir(_machine: &Machine, threads: usize) -> Vec<Point> {
-    let samples = times(1400, 70);
+fn fir(setting: &Setting<'_>) -> Vec<Point> {
+    let samples = setting.part(1400, 70);
     let params = json!({ "messages": 31 * samples, "stages": 32 });
-    points("fir", "32 threads", threads, (false, false), &params, move |net| patterns::fir(net, samples))
+    points("fir", "32 threads", setting.threads, (false, false), &params, move |net| patterns::fir(net, samples))
 }
 
-fn bitonic(_machine: &Machine, threads: usize) -> Vec<Point> {
-    let blocks = if cfg!(test) { 4 } else { 32 };
+fn bitonic(setting: &Setting<'_>) -> Vec<Point> {
+    let blocks = setting.part(32, 4) as usize;
     let of = |workers: usize| {
         let params = json!({ "messages": patterns::messages_of_bitonic(blocks), "workers": workers, "blocks": blocks });
         let run = move |net: &Net| patterns::bitonic(net, blocks, workers);
-        points("bitonic", &format!("{workers} workers"), threads, (true, true), &params, run)
+        points("bitonic", &format!("{workers} workers"), setting.threads, (true, true), &params, run)
     };
-    let most = threads.saturating_sub(1).max(1);
+    let most = setting.threads.saturating_sub(1).max(1);
     by_contender([1, 3, 7, 15].into_iter().filter(|&workers| workers <= most).flat_map(of).collect())
 }
 
-fn pipeline(_machine: &Machine, threads: usize) -> Vec<Point> {
-    let packets = times(3000, 150);
+fn pipeline(setting: &Setting<'_>) -> Vec<Point> {
+    let packets = setting.part(3000, 150);
     let params = json!({ "messages": 5 * packets, "pool": 56 });
-    points("pipeline", "10 threads", threads, (true, false), &params, move |net| patterns::pipeline(net, packets))
+    points("pipeline", "10 threads", setting.threads, (true, false), &params, move |net| {
+        patterns::pipeline(net, packets)
+    })
 }
 
-fn stream(_machine: &Machine, threads: usize) -> Vec<Point> {
-    let lines = times(3 * 4096, 3 * 256);
+fn stream(setting: &Setting<'_>) -> Vec<Point> {
+    let lines = 3 * setting.part(4096, 256);
+    let threads = setting.threads;
     let workers = threads.saturating_sub(2).clamp(1, 8) as u64;
     let params = json!({ "messages": 2 * workers * lines, "lines": lines });
     let mut points = points("stream", "and ping-pong", threads, (false, false), &params, move |net| {
@@ -155,12 +154,13 @@ fn stream(_machine: &Machine, threads: usize) -> Vec<Point> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use thalweg_sim::Machine;
 
     #[test]
     fn every_contender_carries_every_benchmark_and_the_same_way_twice() {
         let machine = Machine::named("vl-16").unwrap();
         for experiment in &EXPERIMENTS {
-            for point in (experiment.plan)(&machine, 16) {
+            for point in (experiment.plan)(&Setting::of(&machine, 16)) {
                 let (figures, report) =
                     point.run(&machine, 0).unwrap_or_else(|failure| panic!("{}: {failure}", point.title()));
                 assert!(figures.nanos > 0 && figures.messages == point.messages, "{}", point.title());
@@ -176,7 +176,7 @@ mod tests {
     #[test]
     fn virtual_link_is_ten_times_as_fast_in_ping_pong_and_snoops_less() {
         let machine = Machine::named("vl-16").unwrap();
-        let points = ping_pong(&machine, 16);
+        let points = ping_pong(&Setting::of(&machine, 16));
         let run = |name: &str| {
             let point = points.iter().find(|point| point.contender == name).unwrap();
             point.run(&machine, 0).unwrap_or_else(|failure| panic!("{failure}"))

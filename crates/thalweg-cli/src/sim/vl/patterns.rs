@@ -11,42 +11,18 @@ pub(super) use pipeline::pipeline;
 
 use thalweg_sync::atomic::AtomicUsize;
 use thalweg_sync::atomic::Ordering::{AcqRel, Acquire};
-use thalweg_sync::{CachePadded, hint, spin, thread, time};
+use thalweg_sync::{CachePadded, hint, thread};
 
-use super::super::point::Figures;
+use super::super::point::{self, Figures, Role};
 use super::net::{Message, MessageReceiver, MessageSender, Net, Receiver, Sender};
 
 /// Words that a channel holds where it is not said otherwise: Boost's in the paper's programs.
 const CAPACITY: usize = 512;
 
-/// What a thread does, once all are there.
-type Role<'a> = Box<dyn FnOnce() + Send + 'a>;
-
-/// Runs each role on a hardware thread of its own (or of its neighbours', if there are more roles than hardware threads),
-/// from the moment when all are there. The time ends when the first role does.
+/// Runs each role on a hardware thread of its own, or of its neighbours', if there are more roles than hardware threads.
 fn together(messages: u64, roles: Vec<Role<'_>>) -> Figures {
     let cpus = thread::available_parallelism();
-    let count = roles.len();
-    let ready = CachePadded(AtomicUsize::new(0));
-    let nanos = thread::scope(|scope| {
-        let mut threads: Vec<_> = (roles.into_iter().enumerate())
-            .map(|(number, role)| {
-                let ready = &ready;
-                scope.spawn(move || {
-                    thread::pin_current(number % cpus).expect("the machine has this thread");
-                    ready.fetch_add(1, AcqRel);
-                    spin::until(|| (ready.load(Acquire) == count).then_some(()));
-                    let began = time::now();
-                    role();
-                    began.elapsed().as_nanos() as u64
-                })
-            })
-            .collect();
-        let first = threads.remove(0).join().expect("no role panics");
-        threads.into_iter().for_each(|thread| _ = thread.join().expect("no role panics"));
-        first
-    });
-    Figures { messages, nanos }
+    point::together(messages, roles.into_iter().enumerate().map(|(number, role)| (number % cpus, role)).collect())
 }
 
 /// The only end of a side.

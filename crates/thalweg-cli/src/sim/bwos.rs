@@ -1,0 +1,433 @@
+//! Work-stealing queues: the thesis' Figures 4.1, 4.9, 4.10 and 4.11.
+
+use serde_json::json;
+use thalweg_queue::bbq;
+use thalweg_queue::bwos::{self, BestOf, Last, Near, Policy, Pool, Probabilistic, Random, Sequential};
+use thalweg_sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release, SeqCst};
+use thalweg_sync::atomic::{AtomicU64, fence};
+use thalweg_sync::sync::Arc;
+use thalweg_sync::{CachePadded, hint, spin, time};
+
+use super::experiment::{Experiment, Panel, Setting};
+use super::point::{Figures, Point, Role, Run, together};
+use super::queues::RIGHT;
+
+pub(super) const EXPERIMENTS: [Experiment; 4] = [
+    Experiment::new(
+        "thesis/4.1",
+        "Figure 4.1a to c: what synchronisation and thieves cost the owner of an ABP queue",
+        figure_4_1,
+    )
+    .panels(&[Panel::Rate])
+    .paper(|points, measured| beside(SAYS_4_1, points, measured)),
+    Experiment::new("thesis/4.9", "Figure 4.9: LIFO queues, by how much is stolen", figure_4_9)
+        .paper(|points, measured| beside(SAYS_4_9, points, measured)),
+    Experiment::new("thesis/4.10", "Figure 4.10: FIFO queues, by how much is stolen", figure_4_10)
+        .paper(|points, measured| beside(SAYS_4_10, points, measured)),
+    Experiment::new("thesis/4.11", "Figure 4.11: a pool of eight queues on two sockets, by policy", figure_4_11)
+        .paper(|points, measured| beside(SAYS_4_11, points, measured)),
+];
+
+const SAYS_4_1: &str = "alone, less than 0.19 of a plain stack's rate; with 1 % stolen 17.8 % less in the same node, 25.2 % from the other";
+const SAYS_4_9: &str = "bwos 4.55 times abp (opt) with nothing stolen, 12.59 times with 10 %; 20 % stolen costs bwos 0.53 %, abp 71.9 %;\n\
+                        weak barriers make abp 1.65 times as fast";
+const SAYS_4_10: &str = "bwos 8.9 times bbq with nothing stolen, 11.2 times with 10 %; 20 % stolen costs bwos 9.35 %";
+const SAYS_4_11: &str = "bwos over abp 4.69 times with a factor of 0 %, up to 7.90 times with more; numa up to 2.21 times the other policies;\n\
+                         probabilistic numa 1.34 times numa with 100 %";
+
+/// Entries of each queue, in eight blocks.
+const CAPACITY: usize = if cfg!(test) { 512 } else { 8192 };
+const BLOCKS: usize = 8;
+/// How much is to be stolen, in percent.
+const STOLEN: [u64; 5] = [0, 1, 5, 10, 20];
+const STOLEN_UNIT: &str = "% stolen";
+
+/// The owner's end.
+trait Owner: Send {
+    /// Whether there was room.
+    fn push(&mut self, item: u64) -> bool;
+    fn pop(&mut self) -> Option<u64>;
+}
+
+type Steal = Box<dyn FnMut() -> Option<u64> + Send>;
+type Ends = (Box<dyn Owner>, Steal);
+type Contender = (&'static str, fn() -> Ends);
+
+macro_rules! owner {
+    ($($owner:ty),+) => {
+        $(impl Owner for $owner {
+            fn push(&mut self, item: u64) -> bool {
+                <$owner>::push(self, item).is_ok()
+            }
+            fn pop(&mut self) -> Option<u64> {
+                <$owner>::pop(self)
+            }
+        })+
+    };
+}
+owner!(bwos::lifo::Owner<u64>, bwos::fifo::Owner<u64>);
+
+const LIFO: Contender = ("bwos", || {
+    let (owner, stealer) = bwos::lifo(BLOCKS, CAPACITY / BLOCKS).expect(RIGHT);
+    (Box::new(owner), Box::new(move || stealer.steal().ok()))
+});
+const FIFO: Contender = ("bwos", || {
+    let (owner, stealer) = bwos::fifo(BLOCKS, CAPACITY / BLOCKS).expect(RIGHT);
+    (Box::new(owner), Box::new(move || stealer.steal().ok()))
+});
+const ABP: Contender = ("abp (opt)", abp::<false>);
+const ABP_SC: Contender = ("abp (sc)", abp::<true>);
+const BBQ: Contender = ("bbq", || {
+    let (tx, rx) = bbq::with_capacity::<u64>(CAPACITY).expect(RIGHT);
+    let thief = rx.clone();
+    (Box::new(Shared(tx, rx)), Box::new(move || thief.try_pop().ok()))
+});
+/// The upper bound: memory that nobody else has. Nothing can be stolen.
+const PLAIN: Contender = ("a plain stack", || (Box::new(Plain(Vec::with_capacity(CAPACITY))), Box::new(|| None)));
+
+struct Plain(Vec<u64>);
+
+impl Owner for Plain {
+    fn push(&mut self, item: u64) -> bool {
+        let room = self.0.len() < CAPACITY;
+        if room {
+            self.0.push(item);
+            hint::touch(&raw const self.0[self.0.len() - 1] as *const u8, 8, hint::Access::Write);
+        }
+        room
+    }
+
+    fn pop(&mut self) -> Option<u64> {
+        self.0.last().inspect(|last| hint::touch(std::ptr::from_ref(*last).cast(), 8, hint::Access::Read));
+        self.0.pop()
+    }
+}
+
+/// A queue for many, of which the owner has both ends.
+struct Shared(bbq::Producer<u64>, bbq::Consumer<u64>);
+
+impl Owner for Shared {
+    fn push(&mut self, item: u64) -> bool {
+        self.0.try_push(item).is_ok()
+    }
+    fn pop(&mut self) -> Option<u64> {
+        self.1.try_pop().ok()
+    }
+}
+
+/// The queue of Arora, Blumofe and Plaxton as Chase and Lev have it, in a ring that does not grow, with the orderings of
+/// Le, Pop, Cohen and Zappa Nardelli, or all sequentially consistent.
+struct Abp {
+    top: CachePadded<AtomicU64>,
+    bottom: CachePadded<AtomicU64>,
+    ring: Box<[AtomicU64]>,
+}
+
+struct AbpOwner<const SC: bool>(Arc<Abp>);
+
+fn abp<const SC: bool>() -> Ends {
+    let zero = || CachePadded(AtomicU64::new(0));
+    let ring = (0..CAPACITY).map(|_| AtomicU64::new(0)).collect();
+    let queue = Arc::new(Abp { top: zero(), bottom: zero(), ring });
+    let thief = queue.clone();
+    (Box::new(AbpOwner::<SC>(queue)), Box::new(move || thief.steal::<SC>()))
+}
+
+impl Abp {
+    fn at(&self, position: u64) -> &AtomicU64 {
+        &self.ring[position as usize % CAPACITY]
+    }
+
+    fn steal<const SC: bool>(&self) -> Option<u64> {
+        let top = self.top.load(if SC { SeqCst } else { Acquire });
+        if !SC {
+            fence(SeqCst);
+        }
+        if top >= self.bottom.load(if SC { SeqCst } else { Acquire }) {
+            return None;
+        }
+        let item = self.at(top).load(if SC { SeqCst } else { Relaxed });
+        self.top.compare_exchange(top, top + 1, SeqCst, Relaxed).ok().map(|_| item)
+    }
+}
+
+impl<const SC: bool> Owner for AbpOwner<SC> {
+    fn push(&mut self, item: u64) -> bool {
+        let queue = &*self.0;
+        let bottom = queue.bottom.load(if SC { SeqCst } else { Relaxed });
+        if bottom - queue.top.load(if SC { SeqCst } else { Acquire }) >= CAPACITY as u64 {
+            return false;
+        }
+        queue.at(bottom).store(item, if SC { SeqCst } else { Relaxed });
+        queue.bottom.store(bottom + 1, if SC { SeqCst } else { Release });
+        true
+    }
+
+    fn pop(&mut self) -> Option<u64> {
+        let queue = &*self.0;
+        let (read, write) = if SC { (SeqCst, SeqCst) } else { (Relaxed, Relaxed) };
+        let bottom = queue.bottom.load(read);
+        // Below the first position there is nothing: positions are not negative.
+        let last = bottom.checked_sub(1)?;
+        queue.bottom.store(last, write);
+        if !SC {
+            fence(SeqCst);
+        }
+        let top = queue.top.load(read);
+        if top > last {
+            queue.bottom.store(bottom, write);
+            return None;
+        }
+        let item = queue.at(last).load(read);
+        if top < last {
+            return Some(item);
+        }
+        let won = queue.top.compare_exchange(top, top + 1, SeqCst, Relaxed).is_ok();
+        queue.bottom.store(bottom, write);
+        won.then_some(item)
+    }
+}
+
+/// The owner fills its queue and empties it, again and again; a thief takes so many percent of what is put, if it can.
+fn owner_and_thief(make: fn() -> Ends, rounds: u64, percent: u64, thief_at: usize) -> Figures {
+    let (mut owner, mut steal) = make();
+    // What was put, lately, and more than all at the end.
+    let put = CachePadded(AtomicU64::new(0));
+    let [stolen, operations, nanos] = [0, 0, 0].map(AtomicU64::new);
+    let own: Role<'_> = Box::new(|| {
+        // Once for the caches.
+        round(&mut *owner, |_| ());
+        let began = time::now();
+        let all: u64 = (0..rounds)
+            .map(|round| round * CAPACITY as u64)
+            .map(|before| self::round(&mut *owner, |count| put.store(before + count, Relaxed)))
+            .sum();
+        nanos.store(began.elapsed().as_nanos() as u64, Relaxed);
+        operations.store(all, Relaxed);
+        put.store(u64::MAX, Release);
+    });
+    let thief: Role<'_> = Box::new(|| {
+        let mut count = 0;
+        while percent > 0 {
+            let put = spin::until(|| Some(put.load(Acquire)).filter(|put| 100 * count < percent.saturating_mul(*put)));
+            if put == u64::MAX {
+                break;
+            }
+            count += u64::from(steal().is_some());
+        }
+        stolen.store(count, Relaxed);
+    });
+    together(1, vec![(0, own), (thief_at, thief)]);
+    let [stolen, operations, nanos] = [&stolen, &operations, &nanos].map(|count| count.load(Relaxed));
+    let share = 100.0 * stolen as f64 / (rounds * CAPACITY as u64) as f64;
+    Figures { more: vec![(STOLEN_UNIT, share)], ..Figures::new(operations + stolen, nanos) }
+}
+
+/// Puts until it is full, and takes until it is empty. Says now and then how much was put; gives how many items were put
+/// and taken.
+fn round(owner: &mut dyn Owner, mut tell: impl FnMut(u64)) -> u64 {
+    let put = (0_u64..)
+        .take_while(|&item| {
+            if item.is_multiple_of(128) {
+                tell(item);
+            }
+            owner.push(item)
+        })
+        .count();
+    let taken = std::iter::from_fn(|| owner.pop()).count();
+    (put + taken) as u64
+}
+
+/// A point at which one owner works, and perhaps a thief.
+fn stolen_from(
+    setting: &Setting<'_>,
+    (workload, thief_at): (&'static str, usize),
+    (contender, make): Contender,
+    percent: u64,
+) -> Point {
+    let rounds = setting.part(8, 1);
+    let params = json!({ "rounds": rounds, "capacity": CAPACITY, "blocks": BLOCKS, "to be stolen, %": percent, "thief on": thief_at });
+    Point {
+        workload,
+        contender,
+        label: format!("{percent} % to be stolen"),
+        params,
+        threads: setting.threads,
+        messages: 2 * rounds * CAPACITY as u64,
+        device: None,
+        client: Box::new(move || owner_and_thief(make, rounds, percent, thief_at)),
+    }
+}
+
+fn curves(setting: &Setting<'_>, workload: (&'static str, usize), contenders: &[Contender]) -> Vec<Point> {
+    (contenders.iter())
+        .flat_map(|&contender| STOLEN.map(|percent| stolen_from(setting, workload, contender, percent)))
+        .collect()
+}
+
+fn figure_4_1(setting: &Setting<'_>) -> Vec<Point> {
+    let alone = [PLAIN, ABP, ABP_SC, LIFO].map(|contender| stolen_from(setting, ("alone", 1), contender, 0));
+    let far = setting.machine.neighbours().last().map_or(1, |&(_, cpu)| cpu);
+    let places = [("a thief on the same die", 1), ("a thief on another socket", far)];
+    let stolen =
+        places.into_iter().filter(|(_, cpu)| *cpu < setting.threads).flat_map(|place| curves(setting, place, &[ABP]));
+    alone.into_iter().chain(stolen).collect()
+}
+
+fn figure_4_9(setting: &Setting<'_>) -> Vec<Point> {
+    curves(setting, ("LIFO", 1), &[LIFO, ABP, ABP_SC])
+}
+
+fn figure_4_10(setting: &Setting<'_>) -> Vec<Point> {
+    curves(setting, ("FIFO", 1), &[FIFO, BBQ])
+}
+
+const WORKERS: usize = 8;
+
+/// Makes the eight owners, each with what steals from the others.
+type Crew = fn(&[usize]) -> Vec<Ends>;
+
+fn crew<P: Policy + 'static>(nodes: &[usize], policy: fn() -> P) -> Vec<Ends> {
+    let queues = (0..WORKERS).map(|_| bwos::lifo::<u64>(BLOCKS, CAPACITY / BLOCKS).expect(RIGHT));
+    let (owners, stealers): (Vec<_>, Vec<_>) = queues.unzip();
+    let pool = Pool::new(stealers).with_nodes(nodes.iter().copied());
+    (owners.into_iter().enumerate())
+        .map(|(own, owner)| -> Ends {
+            let mut thief = pool.thief(own, policy());
+            (Box::new(owner), Box::new(move || thief.try_steal().ok()))
+        })
+        .collect()
+}
+
+/// ABP queues under the policy that served them best in the thesis, best of two.
+fn abp_crew(_: &[usize]) -> Vec<Ends> {
+    let zero = || CachePadded(AtomicU64::new(0));
+    let ring = || (0..CAPACITY).map(|_| AtomicU64::new(0)).collect();
+    let all: Vec<Arc<Abp>> =
+        (0..WORKERS).map(|_| Arc::new(Abp { top: zero(), bottom: zero(), ring: ring() })).collect();
+    (0..WORKERS)
+        .map(|own| -> Ends {
+            let (all, mut rng) = (all.clone(), bwos::Rng::new(own as u64));
+            let owner = AbpOwner::<false>(all[own].clone());
+            let length = |queue: &Abp| queue.bottom.load(Relaxed).saturating_sub(queue.top.load(Relaxed));
+            let steal = move || {
+                let [one, other] = [(); 2].map(|()| &all[(own + 1 + rng.below(WORKERS - 1)) % WORKERS]);
+                if length(one) >= length(other) { one.steal::<false>() } else { other.steal::<false>() }
+            };
+            (Box::new(owner), Box::new(steal))
+        })
+        .collect()
+}
+
+fn figure_4_11(setting: &Setting<'_>) -> Vec<Point> {
+    let crews: [(&str, Crew); 9] = [
+        ("bwos, random", |nodes| crew(nodes, || Random)),
+        ("bwos, sequential", |nodes| crew(nodes, || Sequential)),
+        ("bwos, last", |nodes| crew(nodes, || Last::new(Random))),
+        ("bwos, best of two", |nodes| crew(nodes, || BestOf(2))),
+        ("bwos, best of many", |nodes| crew(nodes, || BestOf(WORKERS / 2))),
+        ("bwos, numa", |nodes| crew(nodes, || Near(Random))),
+        ("bwos, probabilistic", |nodes| crew(nodes, || Probabilistic::new(Random))),
+        ("bwos, probabilistic numa", |nodes| crew(nodes, || Probabilistic::new(Near(Random)))),
+        ("abp, best of two", abp_crew),
+    ];
+    let far = setting.machine.neighbours().last().map_or(0, |&(_, cpu)| cpu);
+    // Half of the workers on each of two sockets, as far as there are hardware threads.
+    let place = move |worker: usize, threads: usize| {
+        if worker < WORKERS / 2 { worker % threads } else { (far + worker - WORKERS / 2) % threads }
+    };
+    let rounds = setting.part(4, 1);
+    let mut points = Vec::new();
+    for (contender, make) in crews {
+        for factor in [0, 1, 10, 100] {
+            let attempts = CAPACITY * factor / 100;
+            let threads = setting.threads;
+            points.push(Point {
+                workload: "pool",
+                contender,
+                label: format!("balancing factor {factor} %"),
+                params: json!({ "rounds": rounds, "capacity": CAPACITY, "workers": WORKERS, "attempts": attempts }),
+                threads,
+                messages: rounds * (2 * WORKERS * CAPACITY) as u64,
+                device: None,
+                client: Box::new(move || balance(make, rounds, attempts, |worker| place(worker, threads))),
+            });
+        }
+    }
+    points
+}
+
+/// Each worker fills its queue, empties it, and then tries to steal so often.
+fn balance(make: Crew, rounds: u64, attempts: usize, place: impl Fn(usize) -> usize) -> Figures {
+    let nodes: Vec<usize> = (0..WORKERS).map(|worker| usize::from(worker >= WORKERS / 2)).collect();
+    let operations = AtomicU64::new(0);
+    let role = |(mut owner, mut steal): Ends| -> Role<'_> {
+        let operations = &operations;
+        Box::new(move || {
+            let mut own = 0;
+            for _ in 0..rounds {
+                own += round(&mut *owner, |_| ());
+                own += (0..attempts).filter(|_| steal().is_some()).count() as u64;
+            }
+            operations.fetch_add(own, AcqRel);
+        })
+    };
+    let roles = make(&nodes).into_iter().enumerate().map(|(worker, ends)| (place(worker), role(ends))).collect();
+    let figures = together(1, roles);
+    Figures { messages: operations.load(Relaxed), ..figures }
+}
+
+/// The rate of each contender over the first one of the workload, point by point.
+fn beside(says: &str, points: &[Point], measured: &[Vec<Run>]) -> String {
+    let mut text = String::from("rate over the first contender's at the same point, and over its own at the first\n");
+    let rate = |at: usize| 1.0 / points[at].nanos(&measured[at]).median;
+    let mut from = 0;
+    for workload in points.chunk_by(|one, next| one.workload == next.workload) {
+        for (offset, point) in workload.iter().enumerate() {
+            let at = from + offset;
+            let first = (0..workload.len()).map(|other| from + other).find(|&other| points[other].label == point.label);
+            let own =
+                (0..workload.len()).map(|other| from + other).find(|&other| points[other].contender == point.contender);
+            let over = |other: Option<usize>| rate(at) / rate(other.expect("it is one of them itself"));
+            let name = format!("{}, {}", point.workload, point.contender);
+            text += &format!("{name:44}{:24}{:>8.2}{:>8.2}", point.label, over(first), over(own));
+            if let Some(share) = point.figure(&measured[at], STOLEN_UNIT) {
+                text += &format!("{share:>8.1} % stolen");
+            }
+            text.push('\n');
+        }
+        from += workload.len();
+    }
+    text + "The thesis: " + says + "\n\n"
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use thalweg_sim::Machine;
+
+    #[test]
+    fn every_figure_runs_and_thieves_come_when_they_are_to() {
+        let machine = Machine::named("x86-88t").unwrap();
+        for experiment in &EXPERIMENTS {
+            let points = (experiment.plan)(&Setting::of(&machine, 23));
+            let run = |point: &Point| vec![point.run(&machine, 0).unwrap_or_else(|e| panic!("{}: {e}", point.title()))];
+            let measured: Vec<Vec<Run>> = points.iter().map(run).collect();
+            for (point, runs) in points.iter().zip(&measured) {
+                if let Some(share) = point.figure(runs, STOLEN_UNIT) {
+                    assert_eq!(share > 0.0, !point.label.starts_with("0 %"), "{}: {share} % stolen", point.title());
+                }
+            }
+            assert!((experiment.paper)(&points, &measured).contains("The thesis: "));
+            assert_eq!(run(&points[0]), measured[0], "{}: the same again", experiment.name);
+        }
+    }
+
+    #[test]
+    fn abp_gives_each_item_once() {
+        let ((mut owner, mut steal), mut taken) = (abp::<false>(), Vec::new());
+        assert!((0..5).all(|item| owner.push(item)));
+        taken.extend([steal(), owner.pop(), steal(), owner.pop(), owner.pop(), owner.pop(), steal()]);
+        assert_eq!(taken, [Some(0), Some(4), Some(1), Some(3), Some(2), None, None]);
+    }
+}

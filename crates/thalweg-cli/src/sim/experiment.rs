@@ -1,0 +1,70 @@
+//! What an entry of the registry is: a plan, what is drawn of it, and what a paper says beside.
+
+use thalweg_sim::Machine;
+
+use super::point::{Point, Run};
+
+/// One entry of the registry.
+pub(super) struct Experiment {
+    pub(super) name: &'static str,
+    pub(super) what: &'static str,
+    pub(super) plan: fn(&Setting<'_>) -> Vec<Point>,
+    pub(super) panels: &'static [Panel],
+    /// What stands below the table: a paper's values beside ours.
+    pub(super) paper: fn(&[Point], &[Vec<Run>]) -> String,
+}
+
+impl Experiment {
+    pub(super) const fn new(name: &'static str, what: &'static str, plan: fn(&Setting<'_>) -> Vec<Point>) -> Self {
+        Self { name, what, plan, panels: &[Panel::Rate], paper: |_, _| String::new() }
+    }
+
+    /// What is drawn of each workload, if it is not the rate alone.
+    pub(super) const fn panels(self, panels: &'static [Panel]) -> Self {
+        Self { panels, ..self }
+    }
+
+    pub(super) const fn paper(self, paper: fn(&[Point], &[Vec<Run>]) -> String) -> Self {
+        Self { paper, ..self }
+    }
+}
+
+/// Where a plan's points are to run, and how much of them.
+#[derive(Clone, Copy)]
+pub(super) struct Setting<'a> {
+    pub(super) machine: &'a Machine,
+    /// How many of its hardware threads.
+    pub(super) threads: usize,
+    /// An eighth of the messages.
+    pub(super) quick: bool,
+}
+
+impl Setting<'_> {
+    /// So many messages, or repetitions, of a run that is long enough for its figures to count; fewer in a quick one, and
+    /// far fewer in tests, but not below `least`.
+    pub(super) fn part(&self, full: u64, least: u64) -> u64 {
+        let share = if cfg!(test) {
+            50
+        } else if self.quick {
+            8
+        } else {
+            1
+        };
+        (full / share).max(least)
+    }
+
+    /// The first hardware threads, one by one, as a unit test wants them.
+    #[cfg(test)]
+    pub(super) fn of(machine: &Machine, threads: usize) -> Setting<'_> {
+        Setting { machine, threads, quick: true }
+    }
+}
+
+/// What a picture shows of each point.
+#[derive(Clone, Copy)]
+pub(super) enum Panel {
+    /// Million messages a second.
+    Rate,
+    /// The figure with this unit.
+    Of(&'static str),
+}
