@@ -208,11 +208,10 @@ fn owner_and_thief(make: fn() -> Ends, rounds: u64, percent: u64, thief_at: usiz
     });
     let thief: Role<'_> = Box::new(|| {
         let mut count = 0;
-        while percent > 0 {
-            let put = spin::until(|| Some(put.load(Acquire)).filter(|put| 100 * count < percent.saturating_mul(*put)));
-            if put == u64::MAX {
-                break;
-            }
+        let due = |count: u64| {
+            spin::until(|| Some(put.load(Acquire)).filter(|put| 100 * count < percent.saturating_mul(*put)))
+        };
+        while percent > 0 && due(count) < u64::MAX {
             count += u64::from(steal().is_some());
         }
         stolen.store(count, Relaxed);
