@@ -5,6 +5,7 @@ use std::fmt::Write;
 use crate::curves;
 use crate::harness::Role;
 use crate::records::{Record, base, panels};
+use crate::scale::Scale;
 use crate::table::figure;
 
 const LABELS: f64 = 190.0;
@@ -56,16 +57,17 @@ fn panel_height(panel: &[&Record]) -> f64 {
 fn draw_panel(svg: &mut String, panel: &[&Record], top: f64) {
     let head = panel[0];
     let scale = Scale::over(panel);
+    let x = |value: f64| LABELS + BARS * scale.share(value);
     let note = if scale.logarithmic { ", logarithmic axis" } else { "" };
     let title = format!("{}: {} ({}{note})", head.experiment, head.workload, head.unit);
     line(svg, format_args!(r#"<text x="8" y="{}" font-weight="bold">{}</text>"#, top + 18.0, escape(&title)));
     if let Some(base) = base(panel) {
-        let x = scale.x(base.spread.median);
+        let base = x(base.spread.median);
         let (from, to) = (top + HEAD - 8.0, top + panel_height(panel) - 4.0);
         line(
             svg,
             format_args!(
-                r##"<line x1="{x:.1}" x2="{x:.1}" y1="{from}" y2="{to}" stroke="#999" stroke-dasharray="3 3"/>"##
+                r##"<line x1="{base:.1}" x2="{base:.1}" y1="{from}" y2="{to}" stroke="#999" stroke-dasharray="3 3"/>"##
             ),
         );
     }
@@ -76,7 +78,7 @@ fn draw_panel(svg: &mut String, panel: &[&Record], top: f64) {
             Role::Peer => "#c9cdd2",
             Role::Bound => "#eceef0",
         };
-        let [median, min, max] = [record.spread.median, record.spread.min, record.spread.max].map(|v| scale.x(v));
+        let [median, min, max] = [record.spread.median, record.spread.min, record.spread.max].map(x);
         line(
             svg,
             format_args!(
@@ -98,34 +100,6 @@ fn draw_panel(svg: &mut String, panel: &[&Record], top: f64) {
         let spread = record.spread;
         let text = format!("{} ({} - {})", figure(spread.median), figure(spread.min), figure(spread.max));
         line(svg, format_args!(r#"<text x="{}" y="{}">{text}</text>"#, LABELS + BARS + 8.0, middle + 4.0));
-    }
-}
-
-/// From figures to positions. Logarithmic where a linear axis would hide the small ones.
-struct Scale {
-    low: f64,
-    high: f64,
-    logarithmic: bool,
-}
-
-impl Scale {
-    fn over(panel: &[&Record]) -> Self {
-        let finite = |pick: fn(&Record) -> f64| panel.iter().map(move |record| pick(record)).filter(|v| v.is_finite());
-        let high = finite(|record| record.spread.max).fold(0.0, f64::max);
-        let low = finite(|record| record.spread.min).fold(high, f64::min);
-        if low > 0.0 && high / low > 30.0 {
-            Self { low: 10_f64.powf(low.log10().floor()), high, logarithmic: true }
-        } else {
-            Self { low: 0.0, high: if high > 0.0 { high } else { 1.0 }, logarithmic: false }
-        }
-    }
-
-    fn x(&self, value: f64) -> f64 {
-        let share = match self.logarithmic {
-            true => (value / self.low).log10() / (self.high / self.low).log10(),
-            false => value / self.high,
-        };
-        LABELS + BARS * if share.is_finite() { share.clamp(0.0, 1.0) } else { 0.0 }
     }
 }
 
@@ -151,16 +125,6 @@ mod tests {
         assert!(svg.starts_with("<svg ") && svg.ends_with("</svg>\n"));
         // Linear: the longest range ends at the right edge, and a bar's length is its median's share of it.
         assert!(svg.contains("width=\"240.0\""), "4 of 8 is half of the axis");
-    }
-
-    #[test]
-    fn wide_ranges_take_a_logarithmic_axis() {
-        let records = [record("thalweg", Role::Ours, 1.0), record("slow", Role::Peer, 1000.0)];
-        let panel: Vec<&Record> = records.iter().collect();
-        let scale = Scale::over(&panel);
-        assert!(scale.logarithmic);
-        assert_eq!(scale.x(scale.low), LABELS);
-        assert_eq!(scale.x(2000.0), LABELS + BARS);
     }
 
     #[test]

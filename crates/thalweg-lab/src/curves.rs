@@ -5,6 +5,7 @@ use std::fmt::Write;
 use crate::chart::{WIDTH, escape, line};
 use crate::harness::Role;
 use crate::records::{Record, curves};
+use crate::scale::Scale;
 use crate::table::figure;
 
 /// Of a panel.
@@ -25,8 +26,9 @@ pub(crate) fn draw(svg: &mut String, panel: &[&Record], axis: &str, top: f64) {
     let note = if scale.logarithmic { ", logarithmic axis" } else { "" };
     let title = format!("{}: {} ({}{note})", head.experiment, head.workload, head.unit);
     line(svg, format_args!(r#"<text x="8" y="{}" font-weight="bold">{}</text>"#, top + 18.0, escape(&title)));
+    let height = |value: f64| top + BELOW - (BELOW - ABOVE) * scale.share(value);
     for value in scale.ticks() {
-        let y = top + scale.y(value);
+        let y = height(value);
         line(svg, format_args!(r##"<line x1="{LEFT}" x2="{RIGHT}" y1="{y:.1}" y2="{y:.1}" stroke="#ddd"/>"##));
         let text = figure(value);
         line(svg, format_args!(r#"<text x="{}" y="{:.1}" text-anchor="end">{text}</text>"#, LEFT - 6.0, y + 4.0));
@@ -46,8 +48,7 @@ pub(crate) fn draw(svg: &mut String, panel: &[&Record], axis: &str, top: f64) {
         for (at, point) in points.iter().enumerate() {
             let found = curve.iter().find(|record| record.at.is_some_and(|at| at.point == *point));
             let Some(record) = found.filter(|record| record.spread.median.is_finite()) else { continue };
-            let [median, min, max] =
-                [record.spread.median, record.spread.min, record.spread.max].map(|value| top + scale.y(value));
+            let [median, min, max] = [record.spread.median, record.spread.min, record.spread.max].map(height);
             let x = x(at);
             write!(path, "{x:.1},{median:.1} ").expect("a String takes everything");
             line(svg, format_args!(r#"<line x1="{x:.1}" x2="{x:.1}" y1="{min:.1}" y2="{max:.1}" stroke="{colour}"/>"#));
@@ -72,46 +73,6 @@ pub(crate) fn draw(svg: &mut String, panel: &[&Record], axis: &str, top: f64) {
     }
 }
 
-/// From figures to heights. Logarithmic where a linear axis would hide the small ones.
-struct Scale {
-    low: f64,
-    high: f64,
-    logarithmic: bool,
-}
-
-impl Scale {
-    fn over(panel: &[&Record]) -> Self {
-        let finite = |pick: fn(&Record) -> f64| panel.iter().map(move |record| pick(record)).filter(|v| v.is_finite());
-        let high = finite(|record| record.spread.max).fold(0.0, f64::max);
-        let low = finite(|record| record.spread.min).fold(high, f64::min);
-        if low > 0.0 && high / low > 30.0 {
-            Self { low: 10_f64.powf(low.log10().floor()), high, logarithmic: true }
-        } else {
-            Self { low: 0.0, high: if high > 0.0 { high } else { 1.0 }, logarithmic: false }
-        }
-    }
-
-    fn y(&self, value: f64) -> f64 {
-        let share = match self.logarithmic {
-            true => (value / self.low).log10() / (self.high / self.low).log10(),
-            false => value / self.high,
-        };
-        BELOW - (BELOW - ABOVE) * if share.is_finite() { share.clamp(0.0, 1.0) } else { 0.0 }
-    }
-
-    /// Round values within the scale, four to ten of them if it is linear.
-    fn ticks(&self) -> Vec<f64> {
-        if self.logarithmic {
-            let powers = std::iter::successors(Some(self.low), |value| Some(value * 10.0));
-            return powers.take_while(|&value| value <= self.high).collect();
-        }
-        let rough = 10_f64.powf(self.high.log10().floor());
-        let step = [0.1, 0.2, 0.5, 1.0].map(|part| part * rough).into_iter().find(|step| self.high / step <= 10.0);
-        let step = step.unwrap_or(rough);
-        (0..=10).map(|count| f64::from(count) * step).take_while(|&value| value <= self.high * 1.001).collect()
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -130,15 +91,6 @@ mod tests {
         assert_eq!(svg.matches("<circle").count(), 3);
         assert_eq!(svg.matches("<polyline").count(), 2);
         assert!(svg.contains("a&lt;b") && svg.contains("entries &amp; more") && !svg.contains("a<b"));
-    }
-
-    #[test]
-    fn ticks_are_round_and_within_the_scale() {
-        let linear = Scale { low: 0.0, high: 47.0, logarithmic: false };
-        assert_eq!(linear.ticks(), [0.0, 5.0, 10.0, 15.0, 20.0, 25.0, 30.0, 35.0, 40.0, 45.0]);
-        let logarithmic = Scale { low: 1.0, high: 250.0, logarithmic: true };
-        assert_eq!(logarithmic.ticks(), [1.0, 10.0, 100.0]);
-        assert_eq!((linear.y(0.0), linear.y(47.0)), (BELOW, ABOVE));
     }
 
     #[test]

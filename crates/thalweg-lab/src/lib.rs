@@ -25,6 +25,7 @@ pub mod peers;
 pub mod queues;
 pub mod records;
 pub mod registry;
+mod scale;
 pub mod streams;
 pub mod table;
 pub mod workloads;
