@@ -149,7 +149,7 @@ impl Memory {
             unsafe { core::ptr::copy_nonoverlapping(from.cast_const(), to, bytes) };
         }
         #[cfg(loom)]
-        for (number, slot) in self.granules[granule..granule + bytes.div_ceil(GRANULE)].iter().enumerate() {
+        for (number, slot) in self.granules[granule..granule + granules(bytes)].iter().enumerate() {
             let count = GRANULE.min(bytes - number * GRANULE);
             // SAFETY: as above.
             slot.with(|from| unsafe { to.add(number * GRANULE).copy_from_nonoverlapping((*from).0.as_ptr(), count) });
