@@ -37,6 +37,7 @@ fn plan(effort: &Effort) -> Result<Vec<Group>, BoxError> {
             per_item(Bound, "prefetched", params(items, capacity), items, stream(true)),
             through::<Rtrb>(Peer, "rtrb", items, capacity, size),
             through::<Ringbuf>(Peer, "ringbuf", items, capacity, size),
+            through::<Disruptor>(Peer, "disruptor", items, capacity, size),
         ];
         Group::new(workload, &["ns/item"], contenders)
     });

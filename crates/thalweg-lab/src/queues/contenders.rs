@@ -4,7 +4,8 @@ use std::num::NonZeroU64;
 use std::sync::Arc;
 
 use super::one_to_one::{Ends, Slices};
-use thalweg_queue::{Spin, bbq, chunk_ring, fast_forward, lamport, locked};
+use thalweg_queue::tube::scqd::Scqd;
+use thalweg_queue::{Spin, bbq, chunk_ring, cnq, fast_forward, lamport, locked};
 
 /// Contenders whose ends push and pop by methods: `Name: ends, how they are built, push, pop`.
 macro_rules! ends {
@@ -111,6 +112,22 @@ ends! {
     /// BBQ for many and many.
     Bbq: bbq::Producer<u64>, bbq::Consumer<u64>;
         |capacity| bbq::with_capacity(capacity).expect("the capacity is possible");
+        |tx, value| tx.try_push(value).is_ok();
+        |rx| rx.try_pop().ok();
+
+    /// CNQ, 1024-FIFO, in the shape that it has by itself.
+    Cnq: cnq::Producer<u64>, cnq::Consumer<u64>;
+        |capacity| cnq::cnq(capacity, capacity.min(1024)).expect("the capacity is possible");
+        |tx, value| tx.try_push(value).is_ok();
+        |rx| rx.try_pop().ok();
+
+    /// The same in capsules of 256 entries: for few producers.
+    CnqWide: cnq::Producer<u64>, cnq::Consumer<u64>;
+        |capacity| {
+            let capsules = (capacity / 256).max(2);
+            let tube = Scqd::new(capsules).expect("the capacity is possible");
+            cnq::over(tube, capsules, capacity / capsules, capacity.min(1024)).expect("the capacity is possible")
+        };
         |tx, value| tx.try_push(value).is_ok();
         |rx| rx.try_pop().ok();
 
@@ -238,6 +255,51 @@ impl Slices for Rtrb {
     #[inline]
     fn pop_slice(rx: &mut Self::Rx, into: &mut [u64]) -> usize {
         rx.pop_partial_slice(into).0.len()
+    }
+}
+
+/// The ring of the LMAX disruptor, whose consumer polls. Its events stay in place, so both ends copy.
+#[derive(Debug)]
+pub(super) struct Disruptor;
+
+/// A number in the disruptor's ring.
+#[derive(Debug, Default)]
+pub(super) struct Event(u64);
+
+impl Ends for Disruptor {
+    type Tx = disruptor::SingleProducer<Event, disruptor::SingleConsumerBarrier>;
+    type Rx = disruptor::EventPoller<Event, disruptor::SingleProducerBarrier>;
+
+    fn build(capacity: usize) -> (Self::Tx, Self::Rx) {
+        let (rx, ring) =
+            disruptor::build_single_producer(capacity, Event::default, disruptor::BusySpin).new_event_poller();
+        (ring.build(), rx)
+    }
+
+    fn push(tx: &mut Self::Tx, value: u64) -> bool {
+        disruptor::Producer::try_publish(tx, |event| event.0 = value).is_ok()
+    }
+
+    fn pop(rx: &mut Self::Rx) -> Option<u64> {
+        let mut events = rx.take(1).ok()?;
+        (&mut events).next().map(|event| event.0)
+    }
+}
+
+impl Slices for Disruptor {
+    /// All or nothing: it has no call that pushes as many as there is room for.
+    #[inline]
+    fn push_slice(tx: &mut Self::Tx, values: &[u64]) -> usize {
+        let published = disruptor::Producer::try_batch_publish(tx, values.len(), |events| {
+            events.zip(values).for_each(|(event, &value)| event.0 = value);
+        });
+        published.map_or(0, |_| values.len())
+    }
+
+    #[inline]
+    fn pop_slice(rx: &mut Self::Rx, into: &mut [u64]) -> usize {
+        let Ok(mut events) = rx.take(into.len() as u64) else { return 0 };
+        into.iter_mut().zip(&mut events).map(|(place, event)| *place = event.0).count()
     }
 }
 

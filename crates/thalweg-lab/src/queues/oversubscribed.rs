@@ -1,4 +1,4 @@
-//! `queues/oversubscribed`: queues for many with more threads than CPUs, which give up their time slice when they cannot get on.
+//! `queues/oversubscribed`: queues for many with more threads than CPUs, which give up their time slice or sleep when they cannot get on.
 
 use std::thread;
 
@@ -6,6 +6,7 @@ use serde_json::json;
 
 use super::contenders::*;
 use super::one_to_one::{CAPACITY, Ends};
+use super::wait::{self, Sleeping};
 use crate::harness::Role::{self, *};
 use crate::harness::{BoxError, Contender, Effort, Experiment, Group, Sample};
 use crate::machine::timed;
@@ -14,7 +15,7 @@ use crate::peers::Checked;
 /// The entry for the registry.
 pub const EXPERIMENT: Experiment = Experiment {
     name: "queues/oversubscribed",
-    what: "2P2C, 4P1C, 1P4C and 4P4C on two CPUs, u64 one by one, threads that yield when the queue is full or empty",
+    what: "2P2C, 4P1C, 1P4C and 4P4C on two CPUs, u64 one by one, threads that yield or sleep when the queue is full or empty",
     plan,
 };
 
@@ -23,22 +24,43 @@ trait Many: Ends<Tx: Clone, Rx: Clone> {}
 impl<Q: Ends<Tx: Clone, Rx: Clone>> Many for Q {}
 
 fn plan(effort: &Effort) -> Result<Vec<Group>, BoxError> {
-    let items = effort.messages(4_000_000);
-    let shapes = [("2P2C", 2, 2), ("4P1C", 4, 1), ("1P4C", 1, 4), ("4P4C", 4, 4)];
-    let groups = shapes.map(|(name, producers, consumers)| {
+    let (items, slow) = (effort.messages(4_000_000), effort.messages(1_000_000));
+    let shapes = [
+        ("1P1C, yielding", "1P1C, sleeping", 1, 1),
+        ("2P2C, yielding", "2P2C, sleeping", 2, 2),
+        ("4P1C, yielding", "4P1C, sleeping", 4, 1),
+        ("1P4C, yielding", "1P4C, sleeping", 1, 4),
+        ("4P4C, yielding", "4P4C, sleeping", 4, 4),
+    ];
+    let yielding = shapes.map(|(name, _, producers, consumers)| {
         let shape = Shape { producers, consumers, items };
+        let few = Shape { items: slow, ..shape };
         let contenders = vec![
-            through::<Bbq>(Ours, "thalweg-bbq", shape),
-            through::<ArrayQueue>(Peer, "crossbeam-array-queue", shape),
-            through::<CrossbeamChannel>(Peer, "crossbeam-channel", shape),
-            through::<ConcurrentQueue>(Peer, "concurrent-queue", shape),
-            through::<Crossfire>(Peer, "crossfire", shape),
-            through::<Kanal>(Peer, "kanal", shape),
-            through::<Flume>(Peer, "flume", shape),
+            yields::<Bbq>(Ours, "thalweg-bbq", shape),
+            yields::<Cnq>(Ours, "thalweg-cnq, k 1024", shape),
+            yields::<CnqWide>(Ours, "thalweg-cnq, k 1024, capsules of 256", shape),
+            yields::<ArrayQueue>(Peer, "crossbeam-array-queue", shape),
+            yields::<CrossbeamChannel>(Peer, "crossbeam-channel", shape),
+            yields::<ConcurrentQueue>(Peer, "concurrent-queue", shape),
+            yields::<Crossfire>(Peer, "crossfire", shape),
+            yields::<Kanal>(Peer, "kanal", few),
+            yields::<Flume>(Peer, "flume", few),
         ];
         Group::new(name, &["ns/item"], contenders)
     });
-    Ok(groups.into())
+    let sleeping = shapes.map(|(_, name, producers, consumers)| {
+        let shape = Shape { producers, consumers, items };
+        let few = Shape { items: slow, ..shape };
+        let contenders = vec![
+            sleeps::<wait::Bbq>(Ours, "thalweg-bbq", shape),
+            sleeps::<wait::CrossbeamChannel>(Peer, "crossbeam-channel", shape),
+            sleeps::<wait::Crossfire>(Peer, "crossfire", few),
+            sleeps::<wait::Kanal>(Peer, "kanal", few),
+            sleeps::<wait::Flume>(Peer, "flume", few),
+        ];
+        Group::new(name, &["ns/item"], contenders)
+    });
+    Ok(yielding.into_iter().chain(sleeping).collect())
 }
 
 #[derive(Clone, Copy)]
@@ -48,43 +70,61 @@ struct Shape {
     items: u64,
 }
 
-fn through<Q: Many>(role: Role, name: &str, shape: Shape) -> Contender {
+fn yields<Q: Many>(role: Role, name: &str, shape: Shape) -> Contender {
+    contender(role, name, shape, "yields", move || {
+        let push = |tx: &mut Q::Tx, value| {
+            while !Q::push(tx, value) {
+                thread::yield_now();
+            }
+        };
+        let pop = |rx: &mut Q::Rx| loop {
+            match Q::pop(rx) {
+                Some(value) => return value,
+                None => thread::yield_now(),
+            }
+        };
+        run(shape, Q::build(CAPACITY), push, pop)
+    })
+}
+
+fn sleeps<Q: Sleeping<Tx: Clone, Rx: Clone>>(role: Role, name: &str, shape: Shape) -> Contender {
+    let pop = |rx: &mut Q::Rx| Q::receive(rx).expect("a producer is left");
+    contender(role, name, shape, "sleeps", move || run(shape, Q::build(), Q::send, pop))
+}
+
+fn contender(
+    role: Role,
+    name: &str,
+    shape: Shape,
+    waits: &str,
+    run: impl Fn() -> Checked + Send + 'static,
+) -> Contender {
     let Shape { producers, consumers, items } = shape;
     let params = json!({
-        "items": items, "capacity": CAPACITY, "producers": producers, "consumers": consumers, "waits": "yields",
+        "items": items, "capacity": CAPACITY, "producers": producers, "consumers": consumers, "waits": waits,
     });
-    Contender::new(role, name, params, move || Ok(Sample::nanos_per(run::<Q>(shape)?, items)))
+    Contender::new(role, name, params, move || Ok(Sample::nanos_per(run()?, items)))
 }
 
 /// Each producer pushes the numbers from 1 on. That each came once is checked by count and sum.
-fn run<Q: Many>(shape: Shape) -> Checked {
+fn run<Tx: Clone + Send, Rx: Clone + Send>(
+    shape: Shape,
+    (tx, rx): (Tx, Rx),
+    push: impl Fn(&mut Tx, u64) + Sync,
+    pop: impl Fn(&mut Rx) -> u64 + Sync,
+) -> Checked {
     let Shape { producers, consumers, items } = shape;
     let share = |of: u64, me: u64| items / of + u64::from(me < items % of);
-    let (tx, rx) = Q::build(CAPACITY);
+    let (push, pop) = (&push, &pop);
     let (popped, timing) = timed(|| {
         thread::scope(|scope| {
             for me in 0..producers {
                 let mut tx = tx.clone();
-                scope.spawn(move || {
-                    for value in 1..=share(producers, me) {
-                        while !Q::push(&mut tx, value) {
-                            thread::yield_now();
-                        }
-                    }
-                });
+                scope.spawn(move || (1..=share(producers, me)).for_each(|value| push(&mut tx, value)));
             }
             let consume = |me| {
                 let mut rx = rx.clone();
-                scope.spawn(move || {
-                    (0..share(consumers, me)).fold(0_u64, |sum, _| {
-                        loop {
-                            match Q::pop(&mut rx) {
-                                Some(value) => return sum + value,
-                                None => thread::yield_now(),
-                            }
-                        }
-                    })
-                })
+                scope.spawn(move || (0..share(consumers, me)).map(|_| pop(&mut rx)).sum::<u64>())
             };
             let consumers: Vec<_> = (0..consumers).map(consume).collect();
             consumers.into_iter().map(|consumer| consumer.join().expect("no consumer panics")).sum::<u64>()

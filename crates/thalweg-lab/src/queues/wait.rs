@@ -40,12 +40,20 @@ fn plan(effort: &Effort) -> Result<Vec<Group>, BoxError> {
     Ok(vec![Group::new("one item a millisecond", UNITS, contenders)])
 }
 
-/// A queue whose consumer sleeps.
-trait Sleeping: 'static {
+/// A queue whose ends sleep when they have to wait.
+pub(super) trait Sleeping: 'static {
+    /// A writing end.
     type Tx: Send;
+    /// A reading end.
     type Rx: Send;
+
+    /// A queue for [`CAPACITY`] items.
     fn build() -> (Self::Tx, Self::Rx);
+
+    /// Pushes `value` when there is room.
     fn send(tx: &mut Self::Tx, value: u64);
+
+    /// Pops an item when there is one. None if there will be none.
     fn receive(rx: &mut Self::Rx) -> Option<u64>;
 }
 
@@ -53,7 +61,7 @@ trait Sleeping: 'static {
 macro_rules! sleeping {
     ($($Name:ident: $Tx:ty, $Rx:ty; $build:expr; |$tx:ident, $value:ident| $send:expr; |$rx:ident| $receive:expr;)+) => {
         $(
-            struct $Name;
+            pub(super) struct $Name;
 
             impl Sleeping for $Name {
                 type Tx = $Tx;

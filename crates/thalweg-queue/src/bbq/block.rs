@@ -102,7 +102,8 @@ pub(super) enum Look {
 
 /// How far entries are committed.
 pub(super) struct Found {
-    end: usize,
+    start: usize,
+    pub(super) end: usize,
     /// A producer is about to commit the next one.
     few: bool,
 }
@@ -126,6 +127,12 @@ impl<T> Block<T> {
 
     /// How many entries ahead either side asks for lines: eight lines, as in the queue for one and one.
     const AHEAD: usize = 8 * Self::PER_LINE;
+
+    /// How many entries ahead of a batch either side asks for lines: sixteen lines.
+    const RUN_AHEAD: usize = 2 * Self::AHEAD;
+
+    /// How many marks a consumer that takes many looks at beyond those that it wants: four lines.
+    const LOOK_AHEAD: usize = 4 * marks::PER_LINE;
 
     /// How many marks ahead: half a line for who goes one by one, two lines for who takes many.
     const MARKS_AHEAD: [usize; 2] = [marks::PER_LINE / 2, 2 * marks::PER_LINE];
@@ -225,7 +232,6 @@ impl<T> Block<T> {
     {
         #[cfg(not(loom))]
         {
-            self.ask_to_write(offset..offset + values.len());
             let entries = self.memory(offset..offset + values.len(), thalweg_sync::hint::Access::Write);
             // SAFETY: the entries are ours alone, as in `write`, and as many as the values.
             unsafe { core::ptr::copy_nonoverlapping(values.as_ptr(), entries.cast(), values.len()) };
@@ -246,6 +252,10 @@ impl<T> Block<T> {
     pub(super) unsafe fn commit(&self, claim: &Claim) {
         // (bbq.3) Release, pairs with (bbq.7): who sees the mark sees the entry. Relaxed would hand out an unwritten entry.
         Self::mark(&self.written, claim, edge("bbq.3", Release));
+        let Range { start, end } = claim.offsets;
+        if end - start > 1 {
+            self.ask_to_write(end.max(start + Self::RUN_AHEAD)..end + Self::RUN_AHEAD);
+        }
     }
 
     /// Lets consumers pass over the entries of `claim`, in which there is nothing.
@@ -294,7 +304,7 @@ impl<T> Block<T> {
     ///
     /// An exact exchange does what the paper's MAX is for, and stays right when the round wraps.
     pub(super) fn begin(&self, layout: &Layout, head: Head) {
-        self.ask_to_write(0..1);
+        self.ask_to_write(0..Self::RUN_AHEAD);
         let last = layout.end(head.last_round(layout)).0;
         // (bbq.5) Release, pairs with (bbq.2) and (bbq.11). Failure is Relaxed: somebody else has done it, and it comes before
         // what we do next by coherence.
@@ -341,11 +351,13 @@ impl<T> Block<T> {
         // Beyond the line a producer may be at work: each look there takes the line away from it.
         let line = (offset / marks::PER_LINE + 1) * marks::PER_LINE;
         let most = layout.entries.min(line.max(offset.saturating_add(want)));
+        // Who takes many looks further, as long as lines are marked to their end, and touches one such line all the same.
+        let further = if want > 1 { layout.entries.min(most + Self::LOOK_AHEAD) } else { most };
         // (bbq.7) Acquire, pairs with (bbq.3).
         let mark = Mark::of(layout.is_odd(reserved));
-        let end = self.written.first_other(mark, offset, most, edge("bbq.7", Acquire));
+        let end = self.written.first_other(mark, offset, further, edge("bbq.7", Acquire));
         if end > offset {
-            return Look::Items(Found { end, few: end < most });
+            return Look::Items(Found { start: offset, end, few: end < most });
         }
         // (bbq.27) Acquire, pairs with (bbq.26), and passes it on by (bbq.9).
         let holes = self.written.first_other(mark.hole(), offset, most, edge("bbq.27", Acquire)) - offset;
@@ -363,11 +375,25 @@ impl<T> Block<T> {
         }
     }
 
+    /// Asks for what [`begun`](Self::begun) and [`look`](Self::look) will look at.
+    pub(super) fn ask_to_enter(&self) {
+        prefetch::for_read(&self.producers.allocated);
+        (0..2).filter_map(|line| self.written.line(line * marks::PER_LINE)).for_each(prefetch::for_read);
+    }
+
+    /// Asks for the lines of the items that come after those of `claim`, up to `known`. Those before them were asked for earlier.
+    #[inline(always)]
+    pub(super) fn ask_ahead(&self, claim: &Claim, known: usize) {
+        let Range { start, end } = claim.offsets;
+        self.ask_to_read(end.max(start + Self::RUN_AHEAD)..known.min(end + Self::RUN_AHEAD));
+    }
+
     /// Lets all consumers know what [`look`](Self::look) has found.
     ///
     /// It may come late and put `known` back, even into the last round: what it says was true, and whoever finds nothing by it
     /// looks again.
     pub(super) fn know(&self, layout: &Layout, head: Head, found: &Found) {
+        self.ask_to_read(found.start..found.end.min(found.start + Self::RUN_AHEAD));
         let known = layout.start(head).0 + found.end as u64;
         // (bbq.20) Release, pairs with (bbq.21): passes on what (bbq.7) saw.
         self.consumers.known.store(known, edge("bbq.20", Release));
@@ -457,20 +483,19 @@ impl<T> Block<T> {
         slots.as_ptr().cast::<MaybeUninit<T>>().cast_mut()
     }
 
-    /// Asks for the lines that come [`AHEAD`](Self::AHEAD) of `offsets`, to write them; at the start of a block, for those before too.
-    #[inline]
+    /// Asks for the lines of `offsets`, to write them.
+    #[inline(always)]
     fn ask_to_write(&self, offsets: Range<usize>) {
-        let from = if offsets.start == 0 { 0 } else { offsets.start + Self::AHEAD };
-        let lines = (from..offsets.end + Self::AHEAD).step_by(Self::PER_LINE);
-        lines.map_while(|entry| self.entries.get(entry)).for_each(prefetch::for_write);
+        let lines = (offsets.start..offsets.end.min(self.entries.len())).step_by(Self::PER_LINE);
+        lines.filter_map(|entry| self.entries.get(entry)).for_each(prefetch::for_write);
     }
 
-    /// Asks for the lines that come [`AHEAD`](Self::AHEAD) of `offsets`, to read them. Only such as are written: one that a
-    /// producer still writes would be taken away from it.
+    /// Asks for the lines of `offsets`, to read them. Only such as are written: one that a producer still writes would be taken away from
+    /// it.
     #[inline(always)]
-    pub(super) fn ask_to_read(&self, offsets: &Range<usize>, known: usize) {
-        let lines = (offsets.start + Self::AHEAD..known.min(offsets.end + Self::AHEAD)).step_by(Self::PER_LINE);
-        lines.map_while(|entry| self.entries.get(entry)).for_each(prefetch::for_read);
+    fn ask_to_read(&self, offsets: Range<usize>) {
+        let lines = offsets.step_by(Self::PER_LINE);
+        lines.filter_map(|entry| self.entries.get(entry)).for_each(prefetch::for_read);
     }
 
     /// Gives the places of the entries of `claim` back.

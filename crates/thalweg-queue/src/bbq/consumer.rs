@@ -1,6 +1,6 @@
 //! The reading end of the shared queue.
 
-use super::shared::{Items, Shared};
+use super::shared::Shared;
 use crate::TryPopError;
 use crate::wait::{Wait, Yield};
 use alloc::vec::Vec;
@@ -55,7 +55,7 @@ impl<T: Send, W: Wait> Consumer<T, W> {
 
     /// Pops by `pop`. A producer may have pushed after it looked and before it left, so it looks again before this says `Closed`.
     #[inline(always)]
-    pub(super) fn last_look<R>(&self, pop: impl Fn() -> Result<R, TryPopError>) -> Result<R, TryPopError> {
+    pub(super) fn last_look<R>(&self, mut pop: impl FnMut() -> Result<R, TryPopError>) -> Result<R, TryPopError> {
         match pop() {
             Err(TryPopError::Empty) if self.shared.producers_gone() => pop().map_err(|_| TryPopError::Closed),
             result => result,
@@ -66,33 +66,39 @@ impl<T: Send, W: Wait> Consumer<T, W> {
     ///
     /// Those of one block stood one behind the other in the queue; between blocks others may have popped.
     pub fn try_pop_many(&self, into: &mut Vec<T>, limit: usize) -> Result<usize, TryPopError> {
-        self.pop_batch(limit, |_, items| into.extend(items))
+        self.pop_all(limit, |done| {
+            let items = self.shared.pop_batch(limit - done)?;
+            let count = items.len();
+            into.extend(items);
+            Ok(count)
+        })
     }
 
     /// Moves what is there into `into`, from the first place on, dropping what was in those places. Returns how many: at least
     /// one, unless `into` is empty. Otherwise as [`try_pop_many`](Self::try_pop_many).
     pub fn try_pop_slice(&self, into: &mut [T]) -> Result<usize, TryPopError> {
-        self.pop_batch(into.len(), |done, mut items| {
+        self.pop_all(into.len(), |done| {
             #[cfg(not(loom))]
             if !core::mem::needs_drop::<T>() {
-                return items.copy_into(&mut into[done..]);
+                return self.shared.pop_into(&mut into[done..]);
             }
-            for (place, item) in into[done..].iter_mut().zip(items.by_ref()) {
-                *place = item;
-            }
+            let places = into[done..].iter_mut();
+            let items = self.shared.pop_batch(places.len())?;
+            Ok(places.zip(items).map(|(place, item)| *place = item).count())
         })
     }
 
-    /// Hands up to `limit` items to `take`, block by block, with the count of those that came before.
-    fn pop_batch(&self, limit: usize, mut take: impl FnMut(usize, Items<'_, T, W>)) -> Result<usize, TryPopError> {
+    /// Pops up to `limit` items by `pop`, which is told how many there are already and pops one or more of one block.
+    #[inline]
+    fn pop_all(
+        &self,
+        limit: usize,
+        mut pop: impl FnMut(usize) -> Result<usize, TryPopError>,
+    ) -> Result<usize, TryPopError> {
         let mut popped = 0;
         while popped < limit {
-            match self.last_look(|| self.shared.pop_batch(limit - popped)) {
-                Ok(items) => {
-                    let count = items.len();
-                    take(popped, items);
-                    popped += count;
-                }
+            match self.last_look(|| pop(popped)) {
+                Ok(count) => popped += count,
                 Err(refused) if popped == 0 => return Err(refused),
                 Err(_) => break,
             }

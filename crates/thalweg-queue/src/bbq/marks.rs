@@ -66,26 +66,63 @@ impl Marks {
         self.at(entry).store(mark.0, order);
     }
 
+    /// The marks of `entries`, line by line.
+    #[inline(always)]
+    fn lines(&self, entries: Range<usize>) -> impl DoubleEndedIterator<Item = &[AtomicU8]> {
+        let Range { start, end } = entries;
+        let lines = self.0[..end.div_ceil(PER_LINE)].iter().enumerate().skip(start / PER_LINE);
+        lines.map(move |(number, line)| {
+            let first = number * PER_LINE;
+            &line.0[start.saturating_sub(first)..(end - first).min(PER_LINE)]
+        })
+    }
+
     /// Marks all of `entries`, the first one last: who goes by them in order sees all or none.
     #[inline]
     pub(super) fn set_all(&self, entries: Range<usize>, mark: Mark, order: Ordering) {
-        entries.rev().for_each(|entry| self.set(entry, mark, order));
+        for line in self.lines(entries).rev() {
+            // By eights: a core does more than one such store in a cycle.
+            let eights = line.rchunks_exact(8);
+            let first = eights.remainder();
+            for eight in eights {
+                eight.iter().rev().for_each(|each| each.store(mark.0, order));
+            }
+            first.iter().rev().for_each(|each| each.store(mark.0, order));
+        }
     }
 
     /// The first entry from `start` on, before `end`, that has another mark; `end` if there is none.
     #[inline]
     pub(super) fn first_other(&self, mark: Mark, start: usize, end: usize, order: Ordering) -> usize {
-        (start..end).find(|&entry| self.get(entry, order) != mark).unwrap_or(end)
+        let mut at = start;
+        for line in self.lines(start..end) {
+            // If the last of many is marked, so are most likely all.
+            let last = line.len() >= 8 && line.last().is_some_and(|last| last.load(order) == mark.0);
+            if last && Self::are(line, mark, order) {
+                at += line.len();
+            } else {
+                let same = line.iter().take_while(|each| each.load(order) == mark.0).count();
+                at += same;
+                if same < line.len() {
+                    break;
+                }
+            }
+        }
+        at
+    }
+
+    /// Whether all of `marks` are `mark`. Without a branch for each: so the lines' transfers overlap.
+    #[inline(always)]
+    fn are(marks: &[AtomicU8], mark: Mark, order: Ordering) -> bool {
+        let differ = |marks: &[AtomicU8]| marks.iter().fold(0, |differ, other| differ | (other.load(order) ^ mark.0));
+        // By eights, as `set_all`.
+        let eights = marks.chunks_exact(8);
+        differ(eights.remainder()) | eights.fold(0, |all, eight| all | differ(eight)) == 0
     }
 
     /// Whether all of the first `entries` have this mark. Looks at the last one first, as the one that most likely has not.
     pub(super) fn all_are(&self, mark: Mark, entries: usize, order: Ordering) -> bool {
-        self.get(entries - 1, order) == mark
-            && self.0.iter().enumerate().rev().all(|(number, line)| {
-                let marks = line.0.iter().take(entries - number * PER_LINE);
-                // Without a branch for each: the lines' transfers overlap.
-                marks.fold(0, |differ, other| differ | (other.load(order) ^ mark.0)) == 0
-            })
+        self.get(entries - 1, order) == mark && self.lines(0..entries).rev().all(|line| Self::are(line, mark, order))
     }
 }
 
@@ -108,6 +145,12 @@ mod tests {
             }
             assert!(marks.all_are(this, entries, Relaxed));
             assert_eq!(marks.first_other(this, 0, entries, Relaxed), entries);
+            for hole in [0, entries / 2, entries - 1] {
+                marks.set(hole, this.hole(), Relaxed);
+                assert!(!marks.all_are(this, entries, Relaxed));
+                assert_eq!(marks.first_other(this, 0, entries, Relaxed), hole);
+                marks.set(hole, this, Relaxed);
+            }
             marks.set_all(entries / 2..entries, last, Relaxed);
             assert_eq!(marks.first_other(this, 0, entries, Relaxed), entries / 2);
             assert_eq!(marks.first_other(last, entries / 2, entries, Relaxed), entries);

@@ -278,8 +278,7 @@ impl<T, W: Wait> Shared<T, W> {
     /// The one item of `reserved`.
     #[inline(always)]
     fn take(&self, reserved: &Reserved<'_, T>) -> T {
-        let Reserved { block, claim, known, .. } = reserved;
-        block.ask_to_read(&claim.offsets, *known);
+        let Reserved { block, claim, .. } = reserved;
         // SAFETY: reserved a moment ago, moved out and consumed here.
         let item = unsafe {
             let item = block.read(claim.offsets.start);
@@ -290,11 +289,27 @@ impl<T, W: Wait> Shared<T, W> {
         item
     }
 
+    /// Moves up to as many items as `into` has places into its first ones, which have nothing to drop: at least one, all of one block.
+    #[cfg(not(loom))]
+    #[inline]
+    pub(super) fn pop_into(&self, into: &mut [T]) -> Result<usize, TryPopError> {
+        let Reserved { block, claim, known, .. } = self.reserve(into.len())?;
+        let count = claim.offsets.len();
+        // SAFETY: reserved a moment ago, moved out and consumed here.
+        unsafe {
+            block.read_all(claim.offsets.start, &mut into[..count]);
+            block.consume(&claim);
+        }
+        block.ask_ahead(&claim, known);
+        self.wait.ring(Side::Room, count, || self.may_push());
+        Ok(count)
+    }
+
     /// Pops up to `count` items, at least one, all of one block.
     #[inline]
     pub(super) fn pop_batch(&self, count: usize) -> Result<Items<'_, T, W>, TryPopError> {
         let Reserved { block, claim, known, .. } = self.reserve(count)?;
-        block.ask_to_read(&claim.offsets, known);
+        block.ask_ahead(&claim, known);
         Ok(Items { queue: self, block, left: claim.offsets.clone(), claim })
     }
 
@@ -324,7 +339,12 @@ impl<T, W: Wait> Shared<T, W> {
         let block = self.block(head);
         block.wait_to_look();
         match block.look(&self.layout, head, want) {
-            Look::Items(found) => block.know(&self.layout, head, &found),
+            Look::Items(found) => {
+                block.know(&self.layout, head, &found);
+                if found.end == self.layout.entries {
+                    self.block(head.next()).ask_to_enter();
+                }
+            }
             Look::Holes(first, count) => self.pass_over(block, first, count),
             Look::Moved => {}
             Look::Empty => {
@@ -407,14 +427,6 @@ pub(super) struct Items<'a, T, W: Wait> {
 
 #[cfg(not(loom))]
 impl<T, W: Wait> Items<'_, T, W> {
-    /// Moves what is left into the first places of `into`, which has as many and nothing to drop.
-    #[inline]
-    pub(super) fn copy_into(&mut self, into: &mut [T]) {
-        let left = core::mem::replace(&mut self.left, 0..0);
-        // SAFETY: reserved when this was made, and each offset comes once.
-        unsafe { self.block.read_all(left.start, &mut into[..left.len()]) };
-    }
-
     /// What is left, as memory.
     #[inline]
     #[track_caller]

@@ -277,9 +277,8 @@ impl<P: Policy> Policy for Probabilistic<P> {
         }
     }
 
-    /// More than the policy inside would: each try looks at one block only.
     fn tries(&self, victims: &Victims<'_>) -> usize {
-        4 * self.policy.tries(victims)
+        self.policy.tries(victims)
     }
 
     fn stole(&mut self, victim: usize) {

@@ -3,30 +3,24 @@
 
 use super::word::{Count, Limit, Number, State};
 use crate::edges::{edge, fenced};
-use crate::{BuildError, memory};
-use alloc::boxed::Box;
-use core::mem::MaybeUninit;
+use crate::lines::Lines;
+use crate::{BuildError, prefetch};
+use core::ops::Range;
 use thalweg_sync::CachePadded;
 use thalweg_sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
 use thalweg_sync::atomic::{AtomicBool, AtomicU64};
-use thalweg_sync::cell::Slot;
 use thalweg_sync::fence::{heavy, light};
 
 /// A capsule. Invariants C1 to C6 are in the module's documentation.
 #[derive(Debug)]
 pub(super) struct Capsule<T> {
-    producer: CachePadded<ProducerWords>,
+    /// A [`Count`]: how many entries are written. The last one counts only if the limit agrees. Written by the producer.
+    filled: CachePadded<AtomicU64>,
+    /// A [`Limit`]. Written by who closes the capsule, and apart: the producer looks here at every push, and would wait for the line if
+    /// consumers had taken it away to look at `filled`.
+    limit: CachePadded<AtomicU64>,
     consumer: CachePadded<ConsumerWords>,
-    entries: Box<[Slot<MaybeUninit<T>>]>,
-}
-
-/// Written by the producer, and by who closes the capsule.
-#[derive(Debug)]
-struct ProducerWords {
-    /// A [`Count`]: how many entries are written. The last one counts only if the limit agrees.
-    filled: AtomicU64,
-    /// A [`Limit`].
-    limit: AtomicU64,
+    entries: Lines<T>,
 }
 
 /// Written by the consumer.
@@ -62,17 +56,38 @@ impl<T> Capsule<T> {
     pub(super) fn new(entries: usize) -> Result<Self, BuildError> {
         let none = || AtomicU64::new(Count::new(Number::new(0), 0).0);
         Ok(Self {
-            producer: CachePadded(ProducerWords { filled: none(), limit: none() }),
+            filled: CachePadded(none()),
+            limit: CachePadded(none()),
             consumer: CachePadded(ConsumerWords { taken: none(), half: AtomicBool::new(false) }),
-            entries: memory::boxed((0..entries).map(|_| Slot::new(MaybeUninit::uninit())))?,
+            entries: Lines::new(entries)?,
         })
+    }
+
+    /// How many entries make a line.
+    const PER_LINE: usize = {
+        let size = if size_of::<T>() == 0 { 1 } else { size_of::<T>() };
+        if size >= 64 { 1 } else { 64 / size }
+    };
+
+    /// How many entries ahead the producer asks for lines: eight lines.
+    const AHEAD: usize = 8 * Self::PER_LINE;
+
+    /// Asks for the lines that [`begin`](Self::begin) and the first pushes write, which are at a consumer's core: all at once, while
+    /// the capsule gets its number.
+    #[inline]
+    pub(super) fn ask_to_begin(&self) {
+        prefetch::for_write(&*self.filled);
+        prefetch::for_write(&*self.limit);
+        prefetch::for_write(&*self.consumer);
+        let lines = (0..Self::AHEAD).step_by(Self::PER_LINE);
+        lines.filter_map(|entry| self.entries.get(entry)).for_each(prefetch::for_write);
     }
 
     /// Writes `number` into a capsule that nobody else can find: open, with one entry filled.
     pub(super) fn begin(&self, number: Number) {
         // Relaxed: (cnq.4) and the tube pass it on. Who still looks for an earlier number finds another one (C2).
-        self.producer.filled.store(Count::new(number, 1).0, Relaxed);
-        self.producer.limit.store(Limit::new(number, State::Open).0, Relaxed);
+        self.filled.store(Count::new(number, 1).0, Relaxed);
+        self.limit.store(Limit::new(number, State::Open).0, Relaxed);
         self.consumer.taken.store(Count::new(number, 0).0, Relaxed);
     }
 
@@ -83,6 +98,12 @@ impl<T> Capsule<T> {
     /// The caller is the capsule's producer, and `index` entries are published.
     #[inline(always)]
     pub(super) unsafe fn write(&self, index: u32, value: T) {
+        let index_ahead = index as usize + Self::AHEAD;
+        if index_ahead.is_multiple_of(Self::PER_LINE)
+            && let Some(later) = self.entries.get(index_ahead)
+        {
+            prefetch::for_write(later);
+        }
         // SAFETY: only the producer touches entries that are not published (C1), and it is not elsewhere.
         self.entries[index as usize].with_mut(|entry| unsafe { (*entry).write(value) });
     }
@@ -102,12 +123,12 @@ impl<T> Capsule<T> {
     pub(super) fn publish(&self, number: Number, index: u32) -> Publish {
         // (cnq.9) Release, pairs with (cnq.10): who sees the count sees the entry. Relaxed would hand out an unwritten
         // one.
-        self.producer.filled.store(Count::new(number, index + 1).0, edge("cnq.9", Release));
+        self.filled.store(Count::new(number, index + 1).0, edge("cnq.9", Release));
         // (cnq.18) pairs with (cnq.19): either our look at the limit finds the request, or the
         // closer's look at `filled` finds this entry. Without it an entry could count for us and not for the limit.
         fenced("cnq.18", light);
         // Relaxed: if it is open, that is all there is to know.
-        if self.producer.limit.load(Relaxed) == Limit::new(number, State::Open).0 {
+        if self.limit.load(Relaxed) == Limit::new(number, State::Open).0 {
             return Publish::Open;
         }
         self.publish_late(number, index)
@@ -119,7 +140,7 @@ impl<T> Capsule<T> {
         let requested = Limit::new(number, State::Requested).0;
         let closed = Limit::new(number, State::Closed(index + 1)).0;
         // (cnq.11) Release, pairs with (cnq.12): as (cnq.9), for who looks at the limit alone.
-        match self.producer.limit.compare_exchange(requested, closed, edge("cnq.11", AcqRel), Acquire) {
+        match self.limit.compare_exchange(requested, closed, edge("cnq.11", AcqRel), Acquire) {
             Ok(_) => Publish::Last,
             Err(limit) => match Limit(limit).state() {
                 State::Closed(limit) if limit <= index => Publish::Refused,
@@ -130,10 +151,10 @@ impl<T> Capsule<T> {
 
     /// Ends the capsule after `filled` entries; as the producer, when it has published that many and will not go on.
     pub(super) fn end(&self, number: Number, filled: u32) {
-        let mut limit = self.producer.limit.load(Relaxed);
+        let mut limit = self.limit.load(Relaxed);
         while !matches!(Limit(limit).state(), State::Closed(_)) {
             let closed = Limit::new(number, State::Closed(filled)).0;
-            match self.producer.limit.compare_exchange(limit, closed, edge("cnq.11", AcqRel), Relaxed) {
+            match self.limit.compare_exchange(limit, closed, edge("cnq.11", AcqRel), Relaxed) {
                 Ok(_) => return,
                 Err(now) => limit = now,
             }
@@ -146,7 +167,7 @@ impl<T> Capsule<T> {
     pub(super) fn close(&self, number: Number) -> Option<u32> {
         loop {
             // (cnq.12) Acquire, pairs with (cnq.11): the entries up to the limit are written.
-            let limit = Limit(self.producer.limit.load(edge("cnq.12", Acquire)));
+            let limit = Limit(self.limit.load(edge("cnq.12", Acquire)));
             if limit.number() != number {
                 return None;
             }
@@ -154,18 +175,18 @@ impl<T> Capsule<T> {
                 State::Closed(limit) => return Some(limit),
                 State::Open => {
                     let requested = Limit::new(number, State::Requested).0;
-                    let _ = self.producer.limit.compare_exchange(limit.0, requested, AcqRel, Relaxed);
+                    let _ = self.limit.compare_exchange(limit.0, requested, AcqRel, Relaxed);
                 }
                 State::Requested => {
                     // (cnq.19) pairs with (cnq.18) and (cnq.20). Also if another closer has made the request: its fence may be
                     // still to come.
                     fenced("cnq.19", heavy);
-                    let filled = Count(self.producer.filled.load(edge("cnq.10", Acquire)));
+                    let filled = Count(self.filled.load(edge("cnq.10", Acquire)));
                     if filled.number() != number {
                         return None;
                     }
                     let closed = Limit::new(number, State::Closed(filled.count())).0;
-                    let _ = self.producer.limit.compare_exchange(limit.0, closed, edge("cnq.11", AcqRel), Relaxed);
+                    let _ = self.limit.compare_exchange(limit.0, closed, edge("cnq.11", AcqRel), Relaxed);
                 }
             }
         }
@@ -175,18 +196,18 @@ impl<T> Capsule<T> {
     #[inline]
     pub(super) fn is_full(&self, number: Number) -> bool {
         // Acquire: entries that were published come before what the caller does because the capsule is full.
-        self.producer.filled.load(edge("cnq.10", Acquire)) == Count::new(number, self.entries.len() as u32).0
+        self.filled.load(edge("cnq.10", Acquire)) == Count::new(number, self.entries.len() as u32).0
     }
 
     /// Looks for entries, as the consumer.
     #[inline]
     pub(super) fn look(&self, number: Number) -> Sight {
         // (cnq.10) Acquire, pairs with (cnq.9).
-        let filled = Count(self.producer.filled.load(edge("cnq.10", Acquire))).count();
+        let filled = Count(self.filled.load(edge("cnq.10", Acquire))).count();
         // (cnq.20) pairs with (cnq.19). If the limit is still open after this, a closer's look at `filled` finds at least what we found, so
         // the limit will be no lower. Without it we could take an entry that the producer then takes back.
         fenced("cnq.20", light);
-        let limit = Limit(self.producer.limit.load(edge("cnq.12", Acquire)));
+        let limit = Limit(self.limit.load(edge("cnq.12", Acquire)));
         match limit.state() {
             State::Open => Sight { filled, last: filled as usize == self.entries.len() },
             State::Closed(limit) => Sight { filled: limit, last: true },
@@ -198,11 +219,18 @@ impl<T> Capsule<T> {
         }
     }
 
+    /// Asks for the lines of `entries`, which are filled, to read them; of the first eight.
+    #[inline]
+    pub(super) fn ask_to_read(&self, entries: Range<u32>) {
+        let lines = (entries.start as usize..entries.end as usize).step_by(Self::PER_LINE).take(8);
+        lines.filter_map(|entry| self.entries.get(entry)).for_each(prefetch::for_read);
+    }
+
     /// The number of the capsule, as its consumer.
     #[inline]
     pub(super) fn number(&self) -> Number {
         // Relaxed: whoever handed the capsule to us knew the number.
-        Count(self.producer.filled.load(Relaxed)).number()
+        Count(self.filled.load(Relaxed)).number()
     }
 
     /// Reads the entry at `index` and notes that it is taken.
@@ -230,17 +258,17 @@ impl<T> Capsule<T> {
     /// How many entries are filled and not taken under this number, lately.
     pub(super) fn waiting(&self, number: Number) -> u32 {
         let Some(taken) = self.taken(number) else { return 0 };
-        let limit = Limit(self.producer.limit.load(edge("cnq.12", Acquire)));
+        let limit = Limit(self.limit.load(edge("cnq.12", Acquire)));
         let filled = match limit.state() {
             State::Closed(limit) => limit,
-            _ => Count(self.producer.filled.load(edge("cnq.10", Acquire))).count(),
+            _ => Count(self.filled.load(edge("cnq.10", Acquire))).count(),
         };
         if limit.number() == number { filled.saturating_sub(taken) } else { 0 }
     }
 
     /// Whether everything that will ever count under this number is taken. Writes nothing.
     pub(super) fn is_over(&self, number: Number) -> bool {
-        let limit = Limit(self.producer.limit.load(edge("cnq.12", Acquire)));
+        let limit = Limit(self.limit.load(edge("cnq.12", Acquire)));
         let filled = match limit.state() {
             State::Closed(limit) => limit,
             State::Open if self.is_full(number) => self.entries.len() as u32,

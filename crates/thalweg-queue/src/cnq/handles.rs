@@ -4,12 +4,16 @@ use super::DefaultTube;
 use super::capsule::Publish;
 use super::shared::{Held, Open, Shared};
 use crate::edges::edge;
+use crate::slip::Slip;
 use crate::tube::{AllocateError, ReserveError, Tube};
 use crate::wait::{Wait, Yield};
 use crate::{TryPopError, TryPushError};
 use core::fmt;
 use thalweg_sync::atomic::Ordering::{AcqRel, Relaxed, Release};
 use thalweg_sync::sync::Arc;
+
+/// A look into a capsule that finds fewer entries than this came too soon.
+const FEW: u32 = 32;
 
 /// A writing end, with the capsule that it fills. Clones write to the same queue; dropping the last one closes it, and
 /// consumers drain what is left.
@@ -178,11 +182,13 @@ impl<T: Send, Q: Tube<Item = u32>, W: Wait> fmt::Debug for Producer<T, Q, W> {
 pub struct Consumer<T: Send, Q: Tube<Item = u32> = DefaultTube, W: Wait = Yield> {
     shared: Arc<Shared<T, Q, W>>,
     held: Option<Held>,
+    /// How long to wait before a look into our capsule, if the last looks found few entries.
+    slip: Slip,
 }
 
 impl<T: Send, Q: Tube<Item = u32>, W: Wait> Consumer<T, Q, W> {
     pub(super) fn new(shared: Arc<Shared<T, Q, W>>) -> Self {
-        Self { shared, held: None }
+        Self { shared, held: None, slip: Slip::default() }
     }
 
     /// Pops one of the k oldest items, or says why not. `Empty`, `Busy` and `Closed` as in the table of the
@@ -241,7 +247,15 @@ impl<T: Send, Q: Tube<Item = u32>, W: Wait> Consumer<T, Q, W> {
         loop {
             let mut blocked = false;
             if let Some(held) = &mut self.held {
-                let sight = self.shared.capsules[held.capsule].look(held.number);
+                let capsule = &self.shared.capsules[held.capsule];
+                Slip::pause(self.slip.pauses());
+                let sight = capsule.look(held.number);
+                if held.taken < sight.filled {
+                    self.slip.found(!sight.last && sight.filled - held.taken < FEW);
+                    capsule.ask_to_read(held.taken..sight.filled);
+                } else {
+                    self.slip.found_none();
+                }
                 if held.taken == sight.filled {
                     if sight.last {
                         self.finish();

@@ -2,7 +2,7 @@
 
 use super::word::{Number, Seat};
 use crate::edges::edge;
-use crate::{BuildError, memory};
+use crate::{BuildError, memory, prefetch};
 use alloc::boxed::Box;
 use thalweg_sync::CachePadded;
 use thalweg_sync::atomic::AtomicU64;
@@ -11,7 +11,7 @@ use thalweg_sync::atomic::Ordering::{AcqRel, Acquire, Relaxed};
 /// Seats in a ring. A number's seat says which capsule has it.
 #[derive(Debug)]
 pub(super) struct Numbers {
-    seats: Box<[AtomicU64]>,
+    seats: Box<[CachePadded<AtomicU64>]>,
     /// The next number to give. May lag behind the seats by one; whoever finds it so moves it.
     next: CachePadded<AtomicU64>,
     /// Everything in the capsules before this number is taken. May lag; whoever needs it moves it.
@@ -32,7 +32,7 @@ impl Numbers {
             Seat::new(Number::new(first).before(back), 0).finished()
         };
         Ok(Self {
-            seats: memory::boxed((0..seats).map(|at| AtomicU64::new(over(at).0)))?,
+            seats: memory::boxed((0..seats).map(|at| CachePadded(AtomicU64::new(over(at).0))))?,
             next: CachePadded(AtomicU64::new(first)),
             finished: CachePadded(AtomicU64::new(first)),
             window,
@@ -80,6 +80,8 @@ impl Numbers {
             let taken = Seat::new(number, capsule).0;
             if self.seat(number).compare_exchange(seat.0, taken, edge("cnq.4", AcqRel), Relaxed).is_ok() {
                 let _ = self.next.compare_exchange(next, next.wrapping_add(1), edge("cnq.4", AcqRel), Relaxed);
+                // Consumers wrote there last, long ago: the line comes while this capsule is filled.
+                prefetch::for_write(self.seat(number.next()));
                 return number;
             }
         }

@@ -84,6 +84,7 @@ impl<T: Send, Q: Tube<Item = u32>, W: Wait> Shared<T, Q, W> {
     #[inline]
     pub(super) fn begin(&self, value: T) -> Result<Open, (AllocateError, T)> {
         let Some(capsule) = self.free.take_any() else { return Err((AllocateError::Full, value)) };
+        self.capsules[capsule].ask_to_begin();
         let entry = match self.tube.allocate() {
             Ok(entry) => entry,
             Err(_) => {

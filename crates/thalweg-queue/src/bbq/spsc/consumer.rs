@@ -110,6 +110,16 @@ impl<T: Send, W: Wait> Consumer<T, W> {
         }
     }
 
+    /// Asks for the last `count` items, or fewer, of those that lie ahead: the ones before them were asked for earlier.
+    ///
+    /// Only what is committed: a line that the producer still writes would be taken away from it.
+    #[inline(always)]
+    fn ask_ahead(&self, count: usize) {
+        let ahead = Ring::<T, W>::RUN_AHEAD;
+        let (from, to) = (self.at.entry + ahead.saturating_sub(count), self.at.entry + ahead);
+        self.ring.ask_to_read_run(from..to.min(self.at.ready));
+    }
+
     fn may_pop(&self) -> bool {
         !self.is_empty() || self.is_closed()
     }
@@ -157,18 +167,13 @@ impl<T: Send, W: Wait> Consumer<T, W> {
 unsafe impl<T: Send, W: Wait> Read for Consumer<T, W> {
     type Item = T;
 
-    /// To the end of the block at most. Asks for the lines behind them.
+    /// To the end of the block at most.
     #[inline]
     fn ready(&mut self, count: usize) -> Result<usize, TryPopError> {
         if self.at.ready() == 0 {
             self.look()?;
         }
-        let count = count.min(self.at.ready());
-        let lines = self.at.ready().saturating_sub(Ring::<T, W>::AHEAD).min(count);
-        for entry in (self.at.entry..self.at.entry + lines).step_by(Ring::<T, W>::PER_LINE) {
-            self.ring.ask_to_read(entry + Ring::<T, W>::AHEAD);
-        }
-        Ok(count)
+        Ok(count.min(self.at.ready()))
     }
 
     #[inline(always)]
@@ -183,9 +188,17 @@ unsafe impl<T: Send, W: Wait> Read for Consumer<T, W> {
         self.ring.memory(self.at.entry..self.at.entry + count, access).cast()
     }
 
+    /// Then asks for the lines that come next.
     #[inline(always)]
     unsafe fn release(&mut self, count: usize) {
         Consumer::release(self, count);
+        if self.at.end - self.at.entry == self.ring.block_entries() {
+            // A new block: what is in it is to come along too.
+            self.at.ready = self.at.entry + self.ring.committed(self.at.place());
+            self.ask_ahead(Ring::<T, W>::RUN_AHEAD);
+        } else {
+            self.ask_ahead(count);
+        }
     }
 }
 
@@ -195,6 +208,7 @@ unsafe impl<T: Send, W: Wait> Read for Consumer<T, W> {
 /// Inlined, and after a look in vain it asks for the line of the next item: so that comes along with the cursor that tells of it,
 /// and not after it. Of a round trip over two queues, the two save a quarter.
 #[inline(always)]
+
 fn look<T, W: Wait>(ring: &Ring<T, W>, place: Place, pauses: u32) -> (usize, bool) {
     Slip::pause(pauses);
     let ready = ring.committed(place);

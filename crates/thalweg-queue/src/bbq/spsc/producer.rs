@@ -85,6 +85,16 @@ impl<T: Send, W: Wait> Producer<T, W> {
         self.ring.wait.ring(Side::Items, count, || true);
     }
 
+    /// Asks for the last `count` entries, or fewer, of those that lie ahead in the block: the ones before them were asked for earlier.
+    ///
+    /// Only in the block, which is the producer's: lines of the next one the consumer may still be reading.
+    #[inline(always)]
+    fn ask_ahead(&self, count: usize) {
+        let ahead = Ring::<T, W>::RUN_AHEAD;
+        let (from, to) = (self.entry + ahead.saturating_sub(count), self.entry + ahead);
+        self.ring.ask_to_write_run(from..to.min(self.end));
+    }
+
     fn may_push(&self) -> bool {
         self.entry < self.end || self.ring.is_granted(self.ring.next_block(self.place())) || self.is_closed()
     }
@@ -109,20 +119,19 @@ impl<T: Send, W: Wait> Producer<T, W> {
 unsafe impl<T: Send, W: Wait> Write for Producer<T, W> {
     type Item = T;
 
-    /// To the end of the block at most. Asks for the lines behind them.
+    /// To the end of the block at most.
     #[inline]
     fn room(&mut self, count: usize) -> Result<usize, TryPushError<()>> {
         if self.ring.ends.consumer_gone() {
             return Err(TryPushError::Closed(()));
         }
-        if self.entry == self.end && !self.enter() {
-            return Err(TryPushError::Full(()));
+        if self.entry == self.end {
+            if !self.enter() {
+                return Err(TryPushError::Full(()));
+            }
+            self.ask_ahead(Ring::<T, W>::RUN_AHEAD);
         }
-        let count = count.min(self.end - self.entry);
-        for entry in (self.entry..self.entry + count).step_by(Ring::<T, W>::PER_LINE) {
-            self.ring.ask_to_write(entry);
-        }
-        Ok(count)
+        Ok(count.min(self.end - self.entry))
     }
 
     #[inline(always)]
@@ -137,9 +146,11 @@ unsafe impl<T: Send, W: Wait> Write for Producer<T, W> {
         self.ring.memory(self.entry..self.entry + count, Access::Write)
     }
 
+    /// Then asks for the lines that come next.
     #[inline(always)]
     unsafe fn commit(&mut self, count: usize) {
         Producer::commit(self, count);
+        self.ask_ahead(count);
     }
 }
 

@@ -10,7 +10,6 @@ use crate::wait::Wait;
 use crate::{BuildError, memory, prefetch};
 use alloc::boxed::Box;
 use core::mem::MaybeUninit;
-#[cfg(not(loom))]
 use core::ops::Range;
 use thalweg_sync::CachePadded;
 use thalweg_sync::atomic::AtomicU64;
@@ -69,6 +68,10 @@ impl<T, W: Wait> Ring<T, W> {
     /// How many entries ahead each side asks for lines: eight lines. With four the two sides still meet in one line, and
     /// with sixteen the lines are gone again before they are used.
     pub(super) const AHEAD: usize = 8 * Self::PER_LINE;
+
+    /// How many entries ahead of a run, a slice or a grant, each side asks for lines: sixteen lines, which come while the caller is busy
+    /// with the items of that run.
+    pub(super) const RUN_AHEAD: usize = 2 * Self::AHEAD;
 
     /// An empty ring, and where both sides start: at the block number `head`.
     pub(super) fn new(head: u64, blocks: usize, entries: usize, wait: W) -> Result<(Self, Place), BuildError> {
@@ -174,6 +177,18 @@ impl<T, W: Wait> Ring<T, W> {
         if let Some(later) = self.entries.get(ahead) {
             prefetch::for_write(later);
         }
+    }
+
+    /// Asks for the lines of `entries`, which are the producer's, to write them.
+    #[inline(always)]
+    pub(super) fn ask_to_write_run(&self, entries: Range<usize>) {
+        entries.step_by(Self::PER_LINE).filter_map(|entry| self.entries.get(entry)).for_each(prefetch::for_write);
+    }
+
+    /// Asks for the lines of `entries`, which are committed, to read them.
+    #[inline(always)]
+    pub(super) fn ask_to_read_run(&self, entries: Range<usize>) {
+        entries.step_by(Self::PER_LINE).filter_map(|entry| self.entries.get(entry)).for_each(prefetch::for_read);
     }
 
     /// Asks for the line of `entry`, to read it.
