@@ -22,7 +22,8 @@
 //! - A mark may also say that an entry is a hole: reserved to be [written in place](Producer::reserve), and given up. Consumers look
 //!   for holes only where they find no item.
 //! - What a consumer has seen committed is noted for all of them (`known`), so that they look at the producers' lines once for many
-//!   items; and while the ends are close together they look a fraction of a microsecond less often.
+//!   items; and while the ends are close together they look a fraction of a microsecond less often. Who takes a batch looks up to
+//!   four lines of marks further, as long as lines are marked to their end.
 //! - Producers allocate by compare-and-exchange, never past the end of a block (errata C3), and whoever loses an exchange stands back
 //!   for about a microsecond: two threads that take turns entry by entry take several times as long for each as one alone.
 //! - That a block is reserved to its end is noted for producers (`drained`), who ask for it over and over while the queue is full.

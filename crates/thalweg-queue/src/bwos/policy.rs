@@ -277,8 +277,9 @@ impl<P: Policy> Policy for Probabilistic<P> {
         }
     }
 
+    /// More than the policy inside would: each try looks at one block only.
     fn tries(&self, victims: &Victims<'_>) -> usize {
-        self.policy.tries(victims)
+        4 * self.policy.tries(victims)
     }
 
     fn stole(&mut self, victim: usize) {

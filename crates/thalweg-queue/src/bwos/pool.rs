@@ -139,12 +139,14 @@ impl<T: Send, P: Policy> Thief<T, P> {
         })
     }
 
-    /// Steals an item from one queue: the first that the policy chooses and accepts. An error says nothing of the others.
+    /// Steals an item from one queue: the first that the policy chooses and accepts, in as many choices as there are other queues.
+    /// An error says nothing of the others.
     ///
     /// For a worker that has something else to do meanwhile. Before it sleeps, it has to ask [`steal`](Self::steal).
     #[inline]
     pub fn try_steal(&mut self) -> Result<T, StealError> {
-        for attempt in 0..self.policy.tries(&Victims::new(&self.others, &self.near, &*self.members)) {
+        // A policy may try more often: that is for who has nothing else to do.
+        for attempt in 0..self.others.len() {
             let Some((victim, block)) = self.choose(attempt) else { continue };
             let stealer = &self.members.stealers[victim];
             let stolen = block.map_or_else(|| stealer.steal(), |block| stealer.steal_in(block));

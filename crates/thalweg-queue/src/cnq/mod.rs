@@ -75,6 +75,7 @@
 //!   so that nothing late can undo it. As printed it waits for the producer, and an idle one stops all consumers.
 //! - A consumer that finds its capsule empty puts it among the fragments, open as it is, and looks for another. A
 //!   capsule is closed by consumers only when its number holds up the window.
+//! - A consumer that found few entries waits a fraction of a microsecond before it looks again, and not after it found none.
 //! - D is rounded up, not down, so that it is never zero.
 //! - `Closed`, `Full`, `Empty` and `Busy` are told apart; handles close and hand over by being dropped.
 //!
@@ -117,7 +118,8 @@ pub type DefaultTube = Scqd<u32>;
 ///
 /// `k` is at least 1 and at most `capacity`. Larger ones are faster: a capsule has about k / 16 entries (at most 128), and
 /// eight producers can fill capsules without driving each other out. See the [module](self) for what else counts as
-/// taken room, and [`over`] to choose the shape.
+/// taken room, and [`over`] to choose the shape: with few producers larger capsules are faster, as a step to another one moves some ten
+/// lines between cores.
 ///
 /// ```
 /// let (mut tx, mut rx) = thalweg_queue::cnq::cnq(4096, 1024)?;
