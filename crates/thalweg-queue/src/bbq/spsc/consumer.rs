@@ -208,7 +208,6 @@ unsafe impl<T: Send, W: Wait> Read for Consumer<T, W> {
 /// Inlined, and after a look in vain it asks for the line of the next item: so that comes along with the cursor that tells of it,
 /// and not after it. Of a round trip over two queues, the two save a quarter.
 #[inline(always)]
-
 fn look<T, W: Wait>(ring: &Ring<T, W>, place: Place, pauses: u32) -> (usize, bool) {
     Slip::pause(pauses);
     let ready = ring.committed(place);
