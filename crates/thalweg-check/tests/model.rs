@@ -2,9 +2,9 @@
 #![cfg(not(loom))]
 
 use thalweg_check::Check;
-use thalweg_sync::atomic::AtomicU64;
-use thalweg_sync::atomic::Ordering::{Acquire, Relaxed, Release};
-use thalweg_sync::sync::Arc;
+use thalweg_sync::atomic::Ordering::{Acquire, Relaxed, Release, SeqCst};
+use thalweg_sync::atomic::{AtomicU64, fence};
+use thalweg_sync::sync::{Arc, Mutex};
 use thalweg_sync::thread;
 
 /// Runs each body in a thread of its own, on four atomics that hold 0.
@@ -132,4 +132,71 @@ fn more_threads() {
         ),
         24
     );
+}
+
+/// Takes a lock when it is dropped.
+struct Takes(Arc<Mutex<u64>>);
+
+impl Drop for Takes {
+    fn drop(&mut self) {
+        *self.0.lock().unwrap() += 1;
+    }
+}
+
+/// When a beginning is given up, a thread that was about to take a lock has not taken it.
+#[test]
+fn a_lock_that_was_about_to_be_taken_is_free() {
+    let explored = Check::new().check(|| {
+        let (lock, counter) = (Arc::new(Mutex::new(0)), Arc::new(AtomicU64::new(0)));
+        let adders = [0, 1].map(|_| {
+            let (takes, counter) = (Takes(lock.clone()), counter.clone());
+            thread::spawn(move || {
+                counter.fetch_add(1, Relaxed);
+                drop(takes);
+            })
+        });
+        let last = thread::spawn(move || *lock.lock().unwrap() += 1);
+        adders.into_iter().for_each(|adder| adder.join().unwrap());
+        last.join().unwrap();
+    });
+    assert!(explored.complete > 0 && explored.dropped > 0, "{explored}");
+}
+
+/// What comes after one fence is read before another one: that orders them, though nothing synchronises. If it did not, the
+/// last two reads could both miss.
+#[test]
+fn fences_are_ordered_by_a_relaxed_write_that_is_read() {
+    Check::new().check(|| {
+        let [one, two, passed, told] = std::array::from_fn(|_| Arc::new(AtomicU64::new(0)));
+        let first = thread::spawn({
+            let (one, passed) = (one.clone(), passed.clone());
+            move || {
+                one.store(1, Relaxed);
+                fence(SeqCst);
+                passed.store(1, Release);
+            }
+        });
+        let between = thread::spawn({
+            let told = told.clone();
+            move || {
+                let seen = passed.load(Acquire);
+                told.store(1, Relaxed);
+                seen
+            }
+        });
+        let last = thread::spawn({
+            let two = two.clone();
+            move || {
+                let seen = told.load(Relaxed);
+                fence(SeqCst);
+                (seen, two.load(Relaxed))
+            }
+        });
+        two.store(1, Relaxed);
+        fence(SeqCst);
+        let missed = one.load(Relaxed) == 0;
+        first.join().unwrap();
+        let (passed, (told, other)) = (between.join().unwrap(), last.join().unwrap());
+        assert!(!(missed && passed == 1 && told == 1 && other == 0), "the fences have no order");
+    });
 }

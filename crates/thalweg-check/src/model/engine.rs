@@ -1,7 +1,7 @@
 //! The checker as an [`Engine`]: what each operation of the facade is in a graph.
 
 use super::explore::writes;
-use super::graph::{EventId, Kind, Location};
+use super::graph::{EventId, Kind, Location, acquires};
 use super::heap::engine_side;
 use super::report::Rule;
 use super::run::{Ending, Run};
@@ -31,8 +31,11 @@ unsafe impl Engine for Run {
             _ => self.read(access),
         });
         result.unwrap_or_else(|ending| {
-            // A lock that is given back must be, also when its owner ends here.
-            let _ = access.perform();
+            // A lock that is given back must be, also when its owner ends here; one that would be taken is not, for
+            // nobody would give it back.
+            if !acquires(access.ordering()) {
+                let _ = access.perform();
+            }
             self.end(ending)
         })
     }
