@@ -4,6 +4,7 @@ use crate::report::Report;
 use std::any::Any;
 use std::error::Error as StdError;
 use std::fmt;
+use std::panic::Location;
 
 /// The error of a kernel: whatever it returns.
 pub type BoxError = Box<dyn StdError + Send + Sync>;
@@ -49,7 +50,8 @@ impl<V, E: Into<BoxError>> Verdict for std::result::Result<V, E> {
 }
 
 /// Why a graph did not run, or not to its end.
-#[derive(Debug)]
+///
+/// `Debug` writes the same text as `Display`, since it is what `fn main() -> thalweg::Result<()>` prints.
 #[non_exhaustive]
 pub enum Error {
     /// The graph cannot work; nothing ran. Every reason found.
@@ -86,9 +88,12 @@ pub struct Refusal {
 
 /// A kernel that failed.
 #[derive(Debug)]
+#[non_exhaustive]
 pub struct Failure {
     /// Its name.
     pub kernel: String,
+    /// Where it was made.
+    pub place: &'static Location<'static>,
     /// How.
     pub cause: Cause,
 }
@@ -105,9 +110,12 @@ pub enum Cause {
 
 /// A kernel that could not go on.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Wait {
     /// Its name.
     pub kernel: String,
+    /// Where it was made.
+    pub place: &'static Location<'static>,
     /// The port it waits at.
     pub port: String,
     /// What it waits for, with the amounts involved.
@@ -144,18 +152,27 @@ impl fmt::Display for Error {
                     if index > 0 {
                         f.write_str("\n")?;
                     }
+                    write!(f, "kernel {} ({}) ", failure.kernel, failure.place)?;
                     match &failure.cause {
-                        Cause::Error(error) => write!(f, "kernel {} failed: {error}", failure.kernel)?,
-                        Cause::Panic(text) => write!(f, "kernel {} panicked: {text}", failure.kernel)?,
+                        Cause::Error(error) => write!(f, "failed: {error}")?,
+                        Cause::Panic(text) => write!(f, "panicked: {text}")?,
                     }
                 }
                 Ok(())
             }
             Self::Stalled { waits, .. } => {
                 f.write_str("the run cannot go on:")?;
-                waits.iter().try_for_each(|wait| write!(f, "\n  {} at {}: {}", wait.kernel, wait.port, wait.reason))
+                (waits.iter()).try_for_each(|wait| {
+                    write!(f, "\n  {} ({}) at {}: {}", wait.kernel, wait.place, wait.port, wait.reason)
+                })
             }
         }
+    }
+}
+
+impl fmt::Debug for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
     }
 }
 

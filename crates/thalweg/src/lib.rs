@@ -26,14 +26,21 @@
 //!
 //! | you have | write |
 //! |---|---|
-//! | an iterator that does not wait | [`Graph::source`], [`Graph::source_with`] |
-//! | an iterator that waits for input | [`Graph::source_blocking`] |
+//! | an iterator that does not wait (numbers, a vector, the lines of a file) | [`Graph::source`], [`Graph::source_with`] |
+//! | an iterator that waits for somebody (a socket, a terminal) | [`Graph::source_blocking`] |
 //! | messages from other threads | [`Graph::inlet`] |
 //! | a step with state | [`Graph::sequential`], [`Graph::map`], [`Graph::update`] |
 //! | a step without state, to spread over cores | [`Graph::parallel`], [`Graph::parallel_map`] |
 //! | a step that looks at neighbours | [`Graph::window`], [`Graph::parallel_window`] |
 //! | several inputs or outputs | [`Kernel`] and [`Graph::add`] |
 //! | a plain chain | [`Graph::stream`] |
+//! | a cycle | [`Gives::feedback`] on the edge that goes back |
+//! | a bound on what an edge holds | [`Gives::capacity`], [`Gives::fixed`] |
+//! | names in reports and errors | [`Graph::name`] |
+//! | another number of workers, or another scheme | [`Scheme::workers`], [`Scheme::named`] |
+//!
+//! What a kernel borrows is declared before the graph, and is yours again when the graph is dropped. The columns of the report are the
+//! fields of [`KernelReport`] and [`EdgeReport`].
 //!
 //! # What is promised
 //!

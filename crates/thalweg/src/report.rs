@@ -80,7 +80,9 @@ pub struct EdgeReport {
     pub to: String,
     /// Indices into [`Report::kernels`].
     pub ends: (usize, usize),
-    /// Messages it carried.
+    /// The kernel takes windows.
+    pub windowed: bool,
+    /// Messages it carried. Before a window those count that windows have popped: the last ones, which fill no window, do not.
     pub messages: u64,
     /// Times it grew.
     pub grown: u64,
@@ -117,6 +119,7 @@ impl Report {
                 from: core.kernels[edge.plan.from].name.clone(),
                 to: core.kernels[edge.plan.to].name.clone(),
                 ends: (edge.plan.from, edge.plan.to),
+                windowed: edge.plan.window.is_some(),
                 messages: edge.sent_messages(),
                 grown: edge.gauge.grown.get(),
                 peak: edge.gauge.peak.get(),
@@ -292,6 +295,12 @@ impl fmt::Display for Report {
             ]
         });
         table(f, &["edge", "messages", "mean", "peak", "grown"], edges)?;
+        if self.edges.iter().any(|edge| edge.windowed) {
+            writeln!(
+                f,
+                "before a window, messages are those that windows have popped; the last ones, which fill none, do not count"
+            )?;
+        }
         write!(f, "{} polls, {} yields, {} sleeps", self.polls, self.yields, self.sleeps)?;
         if self.dropped > 0 {
             write!(f, ", {} messages dropped by kernels that finished early", self.dropped)?;

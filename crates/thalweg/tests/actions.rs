@@ -94,7 +94,14 @@ fn polls_yields_and_sleeps_are_counted() {
             graph.run(scheme(name, 2)).unwrap()
         });
         assert!(report.sleeps > 0, "{name} sleeps while nothing comes");
-        assert_eq!(report.yields > 0, yields, "{name}: {} yields", report.yields);
+        // Any worker yields after many attempts in vain: then whoever has the kernel does not run.
+        let rarely = report.yields <= report.polls / 16;
+        assert!(
+            if yields { report.yields > 0 } else { rarely },
+            "{name}: {} yields, {} polls",
+            report.yields,
+            report.polls
+        );
         if yields {
             assert!(report.polls > report.yields, "{name}: {} polls, {} yields", report.polls, report.yields);
         }

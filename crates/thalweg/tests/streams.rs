@@ -51,11 +51,14 @@ fn every_message_is_dropped_once_when_a_kernel_panics() {
 fn an_error_stops_the_run_and_names_the_kernel() {
     let mut graph = Graph::new();
     let numbers = graph.source(0_u64..);
+    let line = line!() + 1;
     let check = graph.sink(|x: u64| if x == 1000 { Err("a thousand is too much") } else { Ok(()) });
     graph.name(check, "check");
     graph += numbers >> check;
     let error = graph.run(Scheme::default()).unwrap_err();
-    assert_eq!(error.to_string(), "kernel check failed: a thousand is too much");
+    let text = format!("kernel check ({}:{line}:23) failed: a thousand is too much", file!());
+    assert_eq!(error.to_string(), text);
+    assert_eq!(format!("{error:?}"), text, "what `main` prints if it returns the error");
 }
 
 #[test]

@@ -41,7 +41,7 @@ impl Graph<'_> {
                     _ => refuse(
                         index,
                         format!(
-                            "{count} edges leave its output {name}; a Kernel with several outputs can copy messages"
+                            "{count} edges leave its output {name}; give Graph::add a Kernel that has an output for each and copies messages"
                         ),
                     ),
                 }
@@ -81,10 +81,11 @@ impl Graph<'_> {
                 refuse(
                     to,
                     format!(
-                        "its window of {} messages is larger than the {} that {} may hold",
+                        "its window of {} messages is larger than the {} that {} may hold; let it hold {} or more, or do without .capacity() and .fixed()",
                         window.peek,
                         capacity.most,
-                        names()
+                        names(),
+                        window.peek
                     ),
                 );
             }

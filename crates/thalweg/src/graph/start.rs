@@ -195,6 +195,7 @@ impl Graph<'_> {
             let ordered = parallel(kernel) && outputs.iter().any(|&edge| !edges[edge].plan.many_senders);
             CachePadded(State {
                 name: definition.name.clone(),
+                place: definition.place,
                 inputs: ports(kernel, false),
                 outputs,
                 input_names: definition.inputs.iter().map(|port| port.name.clone()).collect(),

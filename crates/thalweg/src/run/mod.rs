@@ -27,6 +27,7 @@ use crate::run::control::Control;
 use crate::run::stats::Row;
 use crate::scheme::Scheme;
 use std::fmt;
+use std::panic::Location;
 use thalweg_sync::CachePadded;
 use thalweg_sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Counter, Ordering::*};
 use thalweg_sync::sync::{Arc, Mutex};
@@ -60,6 +61,7 @@ pub(crate) struct Outcome {
 #[derive(Debug)]
 pub(crate) struct State {
     pub(crate) name: String,
+    pub(crate) place: &'static Location<'static>,
     pub(crate) inputs: Vec<usize>,
     pub(crate) outputs: Vec<usize>,
     pub(crate) input_names: Vec<String>,
@@ -247,7 +249,8 @@ impl Core {
 
     pub(crate) fn fail(&self, kernel: usize, cause: crate::error::Cause) {
         let mut failures = self.failures.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
-        failures.push(Failure { kernel: self.kernels[kernel].name.clone(), cause });
+        let State { name, place, .. } = &*self.kernels[kernel];
+        failures.push(Failure { kernel: name.clone(), place, cause });
         drop(failures);
         self.control.cancel();
         self.bench.call();

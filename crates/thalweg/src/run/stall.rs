@@ -48,7 +48,7 @@ impl Core {
                 let port = state.input_names.first().cloned().unwrap_or_else(|| "source".to_owned());
                 (port, "waits for messages that cannot come any more".to_owned())
             };
-            waits.push(Wait { kernel: state.name.clone(), port, reason });
+            waits.push(Wait { kernel: state.name.clone(), place: state.place, port, reason });
         }
         *self.waits.lock().unwrap_or_else(|poisoned| poisoned.into_inner()) = waits;
         self.end();
