@@ -220,7 +220,10 @@ fn a_run_that_cannot_go_on_is_an_error_that_says_why() {
         let error = graph.run(Scheme::default().workers(workers)).unwrap_err();
         let text = error.to_string();
         assert!(matches!(error, Error::Stalled { .. }), "{text}");
-        assert!(text.contains("careless at right") && text.contains("left has ended"), "{text}");
+        assert!(
+            text.contains("careless (") && text.contains(") at right") && text.contains("left has ended"),
+            "{text}"
+        );
     }
 }
 
