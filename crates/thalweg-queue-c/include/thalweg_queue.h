@@ -3,7 +3,7 @@
  *
  *   thalweg_spsc_*     pointers, one producer and one consumer
  *   thalweg_bbq_*      pointers, any number of either
- *   thalweg_records_*  byte entries of one size, any number of either; also in drop-old mode
+ *   thalweg_records_*  byte entries of one size, copied or in place, any number of either; also in drop-old mode, copied
  *   thalweg_bytes_*    byte messages of any size, written and read in place, any number of either; also in drop-old mode, copied
  *   thalweg_bwos_*     pointers, one owner, any number of thieves
  *
@@ -18,8 +18,8 @@
  * frees it. What the pushing thread did before the push is visible to the popping thread after the pop. A push while the last
  * consumer is being freed may answer OK and be forgotten.
  *
- * Grants. A message that is written or read in place has a grant, which is ended once, by the function that its own one names, with
- * the handle that gave it or a clone. Its bytes are the caller's until then. One that is never ended stops the queue.
+ * Grants. What is written or read in place has a grant, which is ended once, by the function that its own one names, with the handle
+ * that gave it or a clone. Its bytes are the caller's until then. One that is never ended stops the queue.
  *
  * Errors. A refusal takes nothing: what was to be pushed is still the caller's. A function that builds a queue writes the reason to
  * `error`, as text that ends with a NUL and is cut if it does not fit; with OK the text is empty. If memory runs out, the process ends
@@ -96,6 +96,13 @@ typedef struct thalweg_spsc_consumer thalweg_spsc_consumer;
 
 // The writing end of a queue for one producer and one consumer. One thread at a time uses it; it may move between threads.
 typedef struct thalweg_spsc_producer thalweg_spsc_producer;
+
+// Entries that are being written or read in place. To be ended once, with the handle that gave it or a clone of that; what is in it
+// concerns nobody else.
+typedef struct {
+  uint64_t place;
+  size_t count;
+} thalweg_records_grant;
 
 // A message that is being written or read in place. To be ended once, with the handle that gave it or a clone of that; what is in it
 // concerns nobody else.
@@ -346,6 +353,22 @@ thalweg_status thalweg_records_try_push_many(const thalweg_records_producer *pro
                                              size_t count,
                                              size_t *pushed);
 
+// Reserves up to `count` entries, at least one, to be written in place, or answers FULL, BUSY or CLOSED. OK: `entries` gets where they
+// are, `granted` how many, `grant` what `thalweg_records_commit` asks for. Never waits. INVALID in drop-old mode.
+//
+// Their place in the order of the queue is taken, and consumers wait for them: write them soon.
+thalweg_status thalweg_records_try_reserve(const thalweg_records_producer *producer,
+                                           size_t count,
+                                           void **entries,
+                                           size_t *granted,
+                                           thalweg_records_grant *grant);
+
+// Pushes the first `count` of the entries that were reserved, which are written; consumers pass over the others. INVALID if there are
+// not so many: then the grant is still open.
+thalweg_status thalweg_records_commit(const thalweg_records_producer *producer,
+                                      thalweg_records_grant grant,
+                                      size_t count);
+
 // How many bytes an entry has. 0 for NULL.
 size_t thalweg_records_producer_entry_size(const thalweg_records_producer *producer);
 
@@ -389,6 +412,20 @@ thalweg_status thalweg_records_try_pop_many(const thalweg_records_consumer *cons
                                             void *to,
                                             size_t count,
                                             size_t *popped);
+
+// Takes up to `count` entries from the queue, at least one, the oldest first, to be read in place, or answers EMPTY, BUSY or CLOSED. OK:
+// `entries` gets where they are, `taken` how many, `grant` what `thalweg_records_release` asks for. Never waits. INVALID in drop-old
+// mode.
+//
+// Their memory is used again only after the release.
+thalweg_status thalweg_records_try_read(const thalweg_records_consumer *consumer,
+                                        size_t count,
+                                        void **entries,
+                                        size_t *taken,
+                                        thalweg_records_grant *grant);
+
+// Gives the memory of entries back that were read.
+thalweg_status thalweg_records_release(const thalweg_records_consumer *consumer, thalweg_records_grant grant);
 
 // How many bytes an entry has. 0 for NULL.
 size_t thalweg_records_consumer_entry_size(const thalweg_records_consumer *consumer);

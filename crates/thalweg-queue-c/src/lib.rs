@@ -4,7 +4,7 @@
 //! |---|---|---|
 //! | one producer, one consumer: [`fast_forward`](thalweg_queue::fast_forward()), or [`bbq::spsc`](thalweg_queue::bbq::spsc()) | [`spsc`] | pointers, not null |
 //! | many to many, retry-new: [`bbq`](mod@thalweg_queue::bbq) | [`bbq`] | pointers |
-//! | the same, and in drop-old mode | [`records`] | byte entries of one size, copied in and out |
+//! | the same, and in drop-old mode | [`records`] | byte entries of one size, copied in and out; in place where nothing is overwritten |
 //! | many to many, retry-new: [`bbq::bytes`](mod@thalweg_queue::bbq::bytes) | [`bytes`] | byte messages of any size, copied, or written and read in place |
 //! | the same, in drop-old mode | [`bytes`] | byte messages of any size, copied |
 //! | one owner and thieves: [`bwos`](mod@thalweg_queue::bwos) | [`bwos`] | pointers |

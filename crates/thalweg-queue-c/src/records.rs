@@ -12,7 +12,7 @@ use crate::status::Status;
 use std::ffi::{c_char, c_void};
 use std::slice;
 use std::time::Duration;
-use thalweg_queue::bbq::{self, drop_old};
+use thalweg_queue::bbq::{self, RawGrant, drop_old};
 use thalweg_queue::wait;
 
 /// The largest entry in bytes. Larger messages travel as pointers.
@@ -30,8 +30,85 @@ pub struct RecordsConsumer(Box<dyn Reader>);
 
 opaque!(RecordsProducer, RecordsConsumer);
 
+/// Entries that are being written or read in place. To be ended once, with the handle that gave it or a clone of that; what is in it
+/// concerns nobody else.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RecordsGrant {
+    place: u64,
+    count: usize,
+}
+
+impl From<RawGrant> for RecordsGrant {
+    fn from(raw: RawGrant) -> Self {
+        let (place, count) = raw.into();
+        Self { place, count }
+    }
+}
+
+impl From<RecordsGrant> for RawGrant {
+    fn from(grant: RecordsGrant) -> Self {
+        (grant.place, grant.count).into()
+    }
+}
+
+/// What an end can do in place: nothing, if what is there may be overwritten.
+trait InPlace {
+    /// Up to `count` entries to write or to read: the grant, and where they are.
+    fn open(&self, _count: usize) -> Result<(RecordsGrant, *mut c_void), Status> {
+        Err(Status::Invalid)
+    }
+
+    /// Ends the grant: pushes the first `count` entries, or gives all back that were read.
+    ///
+    /// # Safety
+    ///
+    /// H6; those that are pushed are written.
+    unsafe fn end(&self, _grant: RecordsGrant, _count: usize) -> Status {
+        Status::Invalid
+    }
+}
+
+impl<const SIZE: usize, W: wait::Wait> InPlace for drop_old::Producer<Bytes<SIZE>, W> {}
+impl<const SIZE: usize, W: wait::Wait> InPlace for drop_old::Consumer<Bytes<SIZE>, W> {}
+
+impl<const SIZE: usize, W: wait::Wait> InPlace for bbq::Producer<Record<SIZE>, W> {
+    fn open(&self, count: usize) -> Result<(RecordsGrant, *mut c_void), Status> {
+        let mut grant = self.reserve(count)?;
+        let entries = grant.uninit().as_mut_ptr();
+        Ok((grant.into_raw().into(), entries.cast()))
+    }
+
+    unsafe fn end(&self, grant: RecordsGrant, count: usize) -> Status {
+        if count > grant.count {
+            return Status::Invalid;
+        }
+        // SAFETY: by the caller's promise, and a record takes any bytes.
+        unsafe {
+            let mut grant = self.grant_from_raw(grant.into());
+            grant.assume_written(count);
+            grant.commit();
+        }
+        Status::Ok
+    }
+}
+
+impl<const SIZE: usize, W: wait::Wait> InPlace for bbq::Consumer<Record<SIZE>, W> {
+    fn open(&self, count: usize) -> Result<(RecordsGrant, *mut c_void), Status> {
+        let mut grant = self.readable(count)?;
+        let entries = grant.as_mut_ptr();
+        Ok((grant.into_raw().into(), entries.cast()))
+    }
+
+    unsafe fn end(&self, grant: RecordsGrant, _count: usize) -> Status {
+        // SAFETY: by the caller's promise.
+        drop(unsafe { self.grant_from_raw(grant.into()) });
+        Status::Ok
+    }
+}
+
 /// A writing end for entries of any size.
-trait Writer: Send + Sync {
+trait Writer: InPlace + Send + Sync {
     /// # Safety
     ///
     /// H3, for one entry.
@@ -119,7 +196,7 @@ writer!(bbq, Record);
 writer!(drop_old, Bytes);
 
 /// A reading end for entries of any size.
-trait Reader: Send + Sync {
+trait Reader: InPlace + Send + Sync {
     /// # Safety
     ///
     /// H3, for one entry.
@@ -350,6 +427,63 @@ pub unsafe extern "C" fn thalweg_records_try_push_many(
     unsafe { counted(pushed, || producer.ok_or(Status::Invalid)?.0.try_push_many(from, count)) }
 }
 
+/// Reserves up to `count` entries, at least one, to be written in place, or answers FULL, BUSY or CLOSED. OK: `entries` gets where they
+/// are, `granted` how many, `grant` what `thalweg_records_commit` asks for. Never waits. INVALID in drop-old mode.
+///
+/// Their place in the order of the queue is taken, and consumers wait for them: write them soon.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn thalweg_records_try_reserve(
+    producer: *const RecordsProducer,
+    count: usize,
+    entries: *mut *mut c_void,
+    granted: *mut usize,
+    grant: *mut RecordsGrant,
+) -> Status {
+    // SAFETY: H1, H2.
+    let Some(producer) = (unsafe { producer.as_ref() }) else { return Status::Invalid };
+    // SAFETY: H3.
+    unsafe { opened(&*producer.0, count, entries, granted, grant) }
+}
+
+/// Pushes the first `count` of the entries that were reserved, which are written; consumers pass over the others. INVALID if there are
+/// not so many: then the grant is still open.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn thalweg_records_commit(
+    producer: *const RecordsProducer,
+    grant: RecordsGrant,
+    count: usize,
+) -> Status {
+    // SAFETY: H1, H2, H6.
+    unsafe { producer.as_ref().map_or(Status::Invalid, |producer| producer.0.end(grant, count)) }
+}
+
+/// # Safety
+///
+/// `entries`, `granted` and `place` are null or valid for a write.
+unsafe fn opened<E: InPlace + ?Sized>(
+    end: &E,
+    count: usize,
+    entries: *mut *mut c_void,
+    granted: *mut usize,
+    place: *mut RecordsGrant,
+) -> Status {
+    if entries.is_null() || granted.is_null() || place.is_null() {
+        return Status::Invalid;
+    }
+    match end.open(count) {
+        Ok((grant, memory)) => {
+            // SAFETY: not null, and so valid by the caller's promise.
+            unsafe {
+                entries.write(memory);
+                granted.write(grant.count);
+                place.write(grant);
+            }
+            Status::Ok
+        }
+        Err(refused) => refused,
+    }
+}
+
 /// How many bytes an entry has. 0 for NULL.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn thalweg_records_producer_entry_size(producer: *const RecordsProducer) -> usize {
@@ -441,6 +575,32 @@ pub unsafe extern "C" fn thalweg_records_try_pop_many(
     let consumer = unsafe { consumer.as_ref() };
     // SAFETY: H3.
     unsafe { counted(popped, || consumer.ok_or(Status::Invalid)?.0.try_pop_many(to, count)) }
+}
+
+/// Takes up to `count` entries from the queue, at least one, the oldest first, to be read in place, or answers EMPTY, BUSY or CLOSED. OK:
+/// `entries` gets where they are, `taken` how many, `grant` what `thalweg_records_release` asks for. Never waits. INVALID in drop-old
+/// mode.
+///
+/// Their memory is used again only after the release.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn thalweg_records_try_read(
+    consumer: *const RecordsConsumer,
+    count: usize,
+    entries: *mut *mut c_void,
+    taken: *mut usize,
+    grant: *mut RecordsGrant,
+) -> Status {
+    // SAFETY: H1, H2.
+    let Some(consumer) = (unsafe { consumer.as_ref() }) else { return Status::Invalid };
+    // SAFETY: H3.
+    unsafe { opened(&*consumer.0, count, entries, taken, grant) }
+}
+
+/// Gives the memory of entries back that were read.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn thalweg_records_release(consumer: *const RecordsConsumer, grant: RecordsGrant) -> Status {
+    // SAFETY: H1, H2, H6.
+    unsafe { consumer.as_ref().map_or(Status::Invalid, |consumer| consumer.0.end(grant, 0)) }
 }
 
 /// How many bytes an entry has. 0 for NULL.

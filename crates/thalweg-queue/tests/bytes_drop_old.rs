@@ -45,7 +45,8 @@ fn one_thread_sees_what_it_must() {
         let mut model = VecDeque::new();
         let mut end = 0;
         let mut number = 0;
-        for _ in 0..5_000 {
+        // Miri is slow.
+        for _ in 0..if cfg!(miri) { 150 } else { 5_000 } {
             state ^= state << 13;
             state ^= state >> 7;
             state ^= state << 17;
@@ -77,7 +78,7 @@ fn one_thread_sees_what_it_must() {
             }
             assert!(rx.len() / 16 >= model.iter().map(|(_, message)| granules(message.len())).sum());
         }
-        assert!(rx.dropped() > 0);
+        assert!(rx.dropped() > 0 || cfg!(miri));
     }
 }
 

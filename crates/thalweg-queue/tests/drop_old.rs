@@ -31,7 +31,8 @@ fn one_thread_sees_what_it_must() {
         let (tx, rx) = drop_old_from(head, blocks, entries, Yield).unwrap();
         let mut dice = Dice(head);
         let (mut pushed, mut next, mut dropped) = (0_u64, 0, 0);
-        for _ in 0..200 {
+        // Miri is slow.
+        for _ in 0..if cfg!(miri) { 10 } else { 200 } {
             let more = dice.below(2 * blocks_ * entries_);
             if dice.below(2) == 0 {
                 let numbers: Vec<_> = (pushed..pushed + more).collect();
@@ -62,7 +63,7 @@ fn one_thread_sees_what_it_must() {
                 assert_eq!(rx.dropped(), dropped);
             }
         }
-        assert!(dropped > 0 && pushed > 100);
+        assert!(dropped > 0 && pushed > 100 || cfg!(miri));
     }
 }
 

@@ -1,8 +1,10 @@
 //! Batches, and the one-to-one form of BBQ, under loom.
 #![cfg(loom)]
 
+#[macro_use]
+mod support;
+
 use std::mem::ManuallyDrop;
-use thalweg_queue::edges::table::weakened;
 use thalweg_queue::{TryPopError, TryPushError, bbq};
 use thalweg_sync::model_bounded;
 use thalweg_sync::sync::Arc;
@@ -149,16 +151,6 @@ fn spsc_the_consumer_leaves() {
     });
 }
 
-/// Tests by name: `client` passes.
-macro_rules! models {
-    ($($name:ident: $client:expr,)+) => {
-        $(#[test]
-        fn $name() {
-            $client;
-        })+
-    };
-}
-
 models! {
     batches_1: batches_keep_order(1),
     batches_2: batches_keep_order(2),
@@ -168,17 +160,6 @@ models! {
     spsc_2: spsc_keeps_order(2),
     spsc_batches: spsc_batches_keep_order(),
     spsc_leaving: spsc_the_consumer_leaves(),
-}
-
-/// Tests by name: `client` fails as `expected` when `edge` is Relaxed.
-macro_rules! canaries {
-    ($($name:ident: $edge:literal, $expected:literal, $client:expr,)+) => {
-        $(#[test]
-        #[should_panic(expected = $expected)]
-        fn $name() {
-            weakened($edge, || $client);
-        })+
-    };
 }
 
 canaries! {

@@ -4,7 +4,9 @@
 //! blocks are also used while they are half full.
 #![cfg(loom)]
 
-use thalweg_queue::edges::table::weakened;
+#[macro_use]
+mod support;
+
 use thalweg_queue::{TryPopError, TryPushError, Yield, bbq};
 use thalweg_sync::model_bounded;
 use thalweg_sync::sync::Arc;
@@ -273,16 +275,6 @@ fn the_consumer_leaves(entries: usize) {
     });
 }
 
-/// Tests by name: `client` passes.
-macro_rules! models {
-    ($($name:ident: $client:expr,)+) => {
-        $(#[test]
-        fn $name() {
-            $client;
-        })+
-    };
-}
-
 models! {
     order_1: order_is_kept(1, 0),
     order_2: order_is_kept(2, 0),
@@ -303,17 +295,6 @@ models! {
     known: known_to_another(),
     leaving_1: the_consumer_leaves(1),
     leaving_2: the_consumer_leaves(2),
-}
-
-/// Tests by name: `client` fails as `expected` when `edge` is Relaxed.
-macro_rules! canaries {
-    ($($name:ident: $edge:literal, $expected:literal, $client:expr,)+) => {
-        $(#[test]
-        #[should_panic(expected = $expected)]
-        fn $name() {
-            weakened($edge, || $client);
-        })+
-    };
 }
 
 canaries! {

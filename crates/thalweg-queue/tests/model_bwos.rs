@@ -4,8 +4,10 @@
 //! meet in a block, and leave something in it.
 #![cfg(loom)]
 
+#[macro_use]
+mod support;
+
 use thalweg_queue::bwos::{self, StealError, Stealer};
-use thalweg_queue::edges::table::weakened;
 use thalweg_sync::model_bounded;
 use thalweg_sync::sync::Arc;
 use thalweg_sync::thread;
@@ -256,16 +258,6 @@ fn what_was_shared_before_is_found<O: Owner>() {
     });
 }
 
-/// Tests by name: `client` passes.
-macro_rules! models {
-    ($($name:ident: $client:expr,)+) => {
-        $(#[test]
-        fn $name() {
-            $client;
-        })+
-    };
-}
-
 models! {
     thesis_lifo: thesis_client::<Lifo>(),
     thesis_fifo: thesis_client::<Fifo>(),
@@ -287,17 +279,6 @@ models! {
     leaving_fifo: all_leave::<Fifo>(),
     found_lifo: what_was_shared_before_is_found::<Lifo>(),
     found_fifo: what_was_shared_before_is_found::<Fifo>(),
-}
-
-/// Tests by name: `client` fails as `expected` when `edge` is Relaxed.
-macro_rules! canaries {
-    ($($name:ident: $edge:literal, $expected:literal, $client:expr,)+) => {
-        $(#[test]
-        #[should_panic(expected = $expected)]
-        fn $name() {
-            weakened($edge, || $client);
-        })+
-    };
 }
 
 canaries! {

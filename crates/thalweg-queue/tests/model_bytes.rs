@@ -3,8 +3,10 @@
 //! Two blocks of two granules; messages of one and of two, so that they go over the edge of a block.
 #![cfg(loom)]
 
+#[macro_use]
+mod support;
+
 use thalweg_queue::bbq::bytes::{Consumer, Producer, bytes, bytes_from};
-use thalweg_queue::edges::table::weakened;
 use thalweg_queue::{TryPopError, Yield};
 use thalweg_sync::{model_bounded, thread};
 
@@ -115,16 +117,6 @@ fn the_end_comes_last() {
     });
 }
 
-/// Tests by name: `client` passes.
-macro_rules! models {
-    ($($name:ident: $client:expr,)+) => {
-        $(#[test]
-        fn $name() {
-            $client;
-        })+
-    };
-}
-
 models! {
     order: order_is_kept(0),
     order_across_the_wrap: order_is_kept(u64::MAX),
@@ -132,17 +124,6 @@ models! {
     consumers: two_consumers(),
     roles: roles_switch(),
     end: the_end_comes_last(),
-}
-
-/// Tests by name: `client` fails as `expected` when `edge` is Relaxed.
-macro_rules! canaries {
-    ($($name:ident: $edge:literal, $expected:literal, $client:expr,)+) => {
-        $(#[test]
-        #[should_panic(expected = $expected)]
-        fn $name() {
-            weakened($edge, || $client);
-        })+
-    };
 }
 
 canaries! {

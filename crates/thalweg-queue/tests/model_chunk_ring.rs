@@ -4,11 +4,11 @@
 //! two, so that a chunk is linked in while the consumer is in any other.
 #![cfg(loom)]
 
+#[macro_use]
 mod support;
 
 use support::Leaked;
 use thalweg_queue::chunk_ring::{Consumer, Most, Producer, with_chunks};
-use thalweg_queue::edges::table::weakened;
 use thalweg_queue::{TryPopError, TryPushError};
 use thalweg_sync::model_bounded;
 use thalweg_sync::sync::Arc;
@@ -110,16 +110,6 @@ fn the_consumer_leaves() {
     });
 }
 
-/// Tests by name: `client` passes.
-macro_rules! models {
-    ($($name:ident: $client:expr,)+) => {
-        $(#[test]
-        fn $name() {
-            $client;
-        })+
-    };
-}
-
 models! {
     order_fixed: order_is_kept(2),
     order_grows_by_one: order_is_kept(3),
@@ -127,17 +117,6 @@ models! {
     shrinking: chunks_are_freed_behind_the_consumer(),
     end: the_end_comes_last(),
     leaving: the_consumer_leaves(),
-}
-
-/// Tests by name: `client` fails as `expected` when `edge` is Relaxed.
-macro_rules! canaries {
-    ($($name:ident: $edge:literal, $expected:literal, $client:expr,)+) => {
-        $(#[test]
-        #[should_panic(expected = $expected)]
-        fn $name() {
-            weakened($edge, || $client);
-        })+
-    };
 }
 
 canaries! {

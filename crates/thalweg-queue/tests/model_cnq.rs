@@ -6,10 +6,11 @@
 //! one for each way in which a capsule is closed, given back and finished.
 #![cfg(loom)]
 
+#[macro_use]
 mod support;
 
 use support::Leaked;
-use thalweg_queue::edges::table::{Strength, Table, install, weakened};
+use thalweg_queue::edges::table::{Strength, Table, install};
 use thalweg_queue::tube::ring::{Hts, Mt};
 use thalweg_queue::{TryPopError, TryPushError, cnq};
 use thalweg_sync::atomic::{AtomicBool, Ordering};
@@ -326,16 +327,6 @@ fn the_consumer_leaves() {
     });
 }
 
-/// Tests by name: `client` passes.
-macro_rules! models {
-    ($($name:ident: $client:expr,)+) => {
-        $(#[test]
-        fn $name() {
-            $client;
-        })+
-    };
-}
-
 models! {
     order_1: order_is_kept(1, 3),
     order_2: order_is_kept(2, 3),
@@ -356,17 +347,6 @@ models! {
     again: capsules_are_used_again(),
     end: the_end_comes_last(),
     leaving: the_consumer_leaves(),
-}
-
-/// Tests by name: `client` fails as `expected` when `edge` is Relaxed.
-macro_rules! canaries {
-    ($($name:ident: $edge:literal, $expected:literal, $client:expr,)+) => {
-        $(#[test]
-        #[should_panic(expected = $expected)]
-        fn $name() {
-            weakened($edge, || $client);
-        })+
-    };
 }
 
 canaries! {

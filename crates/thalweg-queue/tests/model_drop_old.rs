@@ -3,8 +3,10 @@
 //! Two blocks of one entry: from the third push on, each overwrites a block.
 #![cfg(loom)]
 
+#[macro_use]
+mod support;
+
 use thalweg_queue::bbq::drop_old::{self, Consumer, Plain, Producer, drop_old};
-use thalweg_queue::edges::table::weakened;
 use thalweg_queue::{TryPopError, Yield};
 use thalweg_sync::{model_bounded, thread};
 
@@ -165,16 +167,6 @@ fn the_end_comes_last() {
     });
 }
 
-/// Tests by name: `client` passes.
-macro_rules! models {
-    ($($name:ident: $client:expr,)+) => {
-        $(#[test]
-        fn $name() {
-            $client;
-        })+
-    };
-}
-
 models! {
     lap_1: a_lap(1, 0, 4),
     lap_2: a_lap(2, 0, 6),
@@ -183,17 +175,6 @@ models! {
     producers: two_producers(),
     roles: roles_switch(),
     end: the_end_comes_last(),
-}
-
-/// Tests by name: `client` fails as `expected` when `edge` is Relaxed, or without its fence.
-macro_rules! canaries {
-    ($($name:ident: $edge:literal, $expected:literal, $client:expr,)+) => {
-        $(#[test]
-        #[should_panic(expected = $expected)]
-        fn $name() {
-            weakened($edge, || $client);
-        })+
-    };
 }
 
 canaries! {

@@ -3,10 +3,10 @@
 //! In a model a line has two slots, so the smallest ring has two lines of two.
 #![cfg(loom)]
 
+#[macro_use]
 mod support;
 
 use support::Leaked;
-use thalweg_queue::edges::table::weakened;
 use thalweg_queue::fast_forward::{self, Ends, Entry, InPlace};
 use thalweg_queue::{TryPopError, Yield};
 use thalweg_sync::cell::Slot;
@@ -133,16 +133,6 @@ fn the_consumer_leaves<S: Entry<Box<Item>> + Send + Sync + 'static>(build: fn() 
     });
 }
 
-/// Tests by name: `client` passes.
-macro_rules! models {
-    ($($name:ident: $client:expr,)+) => {
-        $(#[test]
-        fn $name() {
-            $client;
-        })+
-    };
-}
-
 models! {
     model_order: order_is_kept(words),
     model_refusals: nothing_is_lost_between_refusals(words),
@@ -152,17 +142,6 @@ models! {
     in_place_refusals: nothing_is_lost_between_refusals(in_place),
     in_place_end: the_end_comes_last(in_place),
     in_place_leaving: the_consumer_leaves(in_place),
-}
-
-/// Tests by name: `client` fails as `expected` when `edge` is Relaxed.
-macro_rules! canaries {
-    ($($name:ident: $edge:literal, $expected:literal, $client:expr,)+) => {
-        $(#[test]
-        #[should_panic(expected = $expected)]
-        fn $name() {
-            weakened($edge, || $client);
-        })+
-    };
 }
 
 canaries! {

@@ -3,10 +3,10 @@
 //! Two entries are the smallest queue in which two reservations of a side are out at once; each entry is used twice.
 #![cfg(loom)]
 
+#[macro_use]
 mod support;
 
 use support::Leaked;
-use thalweg_queue::edges::table::weakened;
 use thalweg_queue::ticketed::{ticketed, with_counters};
 use thalweg_queue::{TryPopError, TryPushError};
 use thalweg_sync::sync::Arc;
@@ -244,16 +244,6 @@ fn the_end_comes_last() {
     });
 }
 
-/// Tests by name: `client` passes.
-macro_rules! models {
-    ($($name:ident: $client:expr,)+) => {
-        $(#[test]
-        fn $name() {
-            $client;
-        })+
-    };
-}
-
 models! {
     order: order_is_kept(),
     ends: ends_are_passed(),
@@ -267,17 +257,6 @@ models! {
     open_grant: an_open_grant_is_busy(),
     roles: roles_switch(),
     end: the_end_comes_last(),
-}
-
-/// Tests by name: `client` fails as `expected` when `edge` is Relaxed.
-macro_rules! canaries {
-    ($($name:ident: $edge:literal, $expected:literal, $client:expr,)+) => {
-        $(#[test]
-        #[should_panic(expected = $expected)]
-        fn $name() {
-            weakened($edge, || $client);
-        })+
-    };
 }
 
 canaries! {

@@ -4,10 +4,10 @@
 //! executions, so clients try a few times and drain the queue at the end.
 #![cfg(loom)]
 
+#[macro_use]
 mod support;
 
 use support::Leaked;
-use thalweg_queue::edges::table::weakened;
 use thalweg_queue::tube::{Consumer, Producer, Tube, queue, ring, scqd::Scqd};
 use thalweg_queue::{TryPopError, TryPushError};
 use thalweg_sync::sync::Arc;
@@ -162,16 +162,6 @@ fn single_scqd() -> Scqd<Item> {
     Scqd::new(1).unwrap()
 }
 
-/// Tests by name: `client` passes.
-macro_rules! models {
-    ($($name:ident: $client:expr,)+) => {
-        $(#[test]
-        fn $name() {
-            $client;
-        })+
-    };
-}
-
 models! {
     mt_order: order_is_kept(mt),
     mt_producers: two_producers(mt),
@@ -194,17 +184,6 @@ models! {
     scqd_consumers: two_consumers(scqd),
     scqd_roles: roles_switch(scqd),
     scqd_leaving: the_consumer_leaves(single_scqd),
-}
-
-/// Tests by name: `client` fails as `expected` when `edge` is Relaxed.
-macro_rules! canaries {
-    ($($name:ident: $edge:literal, $expected:literal, $client:expr,)+) => {
-        $(#[test]
-        #[should_panic(expected = $expected)]
-        fn $name() {
-            weakened($edge, || $client);
-        })+
-    };
 }
 
 // RTS has no canary for what `Mt` and it have in common: in a ring small enough for loom its own tail carries the same.

@@ -116,6 +116,36 @@ fn threads_wait_and_lose_nothing() {
     }
 }
 
+#[test]
+fn entries_are_written_and_read_in_place() {
+    for (size, tx, rx) in records() {
+        let (mut memory, mut count, mut grant) = (null_mut(), 0, std::mem::MaybeUninit::uninit());
+        let mut open = |write: bool, wanted| {
+            let status = match write {
+                true => c!(thalweg_records_try_reserve(tx, wanted, &mut memory, &mut count, grant.as_mut_ptr())),
+                false => c!(thalweg_records_try_read(rx, wanted, &mut memory, &mut count, grant.as_mut_ptr())),
+            };
+            (status == Ok).then(|| (memory.cast::<u8>(), count, c!(grant.assume_init()))).ok_or(status)
+        };
+        for round in 0..10 {
+            let (entries, count, grant) = open(true, 3).unwrap();
+            c!(entries.write_bytes(round, count * size));
+            assert_eq!(c!(thalweg_records_commit(tx, grant, count + 1)), thalweg_queue_c::Status::Invalid);
+            assert_eq!(open(false, 1).err(), Some(thalweg_queue_c::Status::Busy));
+            assert_eq!(c!(thalweg_records_commit(tx, grant, 1)), Ok);
+            let (entries, read, grant) = open(false, 100).unwrap();
+            assert_eq!(read, 1, "the others are passed over");
+            // SAFETY: so many bytes are there until the release.
+            assert_eq!(unsafe { std::slice::from_raw_parts(entries, size) }, vec![round; size]);
+            assert_eq!(c!(thalweg_records_release(rx, grant)), Ok);
+            assert_eq!(open(false, 1).err(), Some(Empty));
+        }
+        c!(thalweg_records_consumer_free(rx));
+        assert_eq!(open(true, 1).err(), Some(Closed));
+        c!(thalweg_records_producer_free(tx));
+    }
+}
+
 /// Nobody reads: the newest entries are there, the others are counted.
 #[test]
 fn old_entries_are_overwritten() {

@@ -62,6 +62,19 @@ impl Claim {
         self.offsets.start += count;
         Self { offsets: start..start + count, mark: self.mark }
     }
+
+    /// Where the entries begin and in which round, as a number of 32 bits and one.
+    #[cfg(not(loom))]
+    pub(super) fn place(&self) -> u64 {
+        (self.offsets.start as u64) << 1 | u64::from(self.mark == Mark::of(true))
+    }
+
+    /// The `count` entries at a [`place`](Self::place).
+    #[cfg(not(loom))]
+    pub(super) fn at(place: u64, count: usize) -> Self {
+        let start = (place >> 1) as usize;
+        Self { offsets: start..start + count, mark: Mark::of(place & 1 == 1) }
+    }
 }
 
 /// What [`Block::allocate`] found.

@@ -2,12 +2,12 @@
 
 use super::block::{Block, Claim};
 use super::shared::{Items, Shared};
-use super::{Consumer, Producer};
+use super::{Consumer, Producer, RawGrant};
 use crate::grant::{Write, WriteGrant};
 use crate::wait::{Side, Wait};
 use crate::{TryPopError, TryPushError};
 use core::fmt;
-use core::mem::MaybeUninit;
+use core::mem::{ManuallyDrop, MaybeUninit};
 use core::ops::{Deref, DerefMut};
 use thalweg_sync::hint::Access;
 
@@ -62,6 +62,21 @@ impl<T: Send, W: Wait> Drop for Claimed<'_, T, W> {
 /// They are taken: no other consumer sees them. When this is dropped, they are, and their entries are given back.
 pub struct ReadGrant<'a, T: Send, W: Wait>(Items<'a, T, W>);
 
+impl<T: Send, W: Wait> WriteGrant<Claimed<'_, T, W>> {
+    /// The grant as numbers. It stays open until [`Producer::grant_from_raw`] has made it a grant again, in which nothing is written.
+    pub fn into_raw(self) -> RawGrant {
+        let claimed = ManuallyDrop::new(self.into_end());
+        claimed.shared.raw_of(claimed.block, &claimed.claim)
+    }
+}
+
+impl<T: Send, W: Wait> ReadGrant<'_, T, W> {
+    /// The grant as numbers. It stays open until [`Consumer::grant_from_raw`] has made it a grant again.
+    pub fn into_raw(self) -> RawGrant {
+        self.0.into_raw()
+    }
+}
+
 impl<T: Send, W: Wait> Deref for ReadGrant<'_, T, W> {
     type Target = [T];
 
@@ -102,6 +117,18 @@ impl<T: Send, W: Wait> Producer<T, W> {
         let (block, claim) = self.shared.allocate(count.max(1))?;
         WriteGrant::new(Claimed { shared: &self.shared, block, claim }, count)
     }
+
+    /// The grant that `raw` was.
+    ///
+    /// # Safety
+    ///
+    /// It is of this queue, from [`WriteGrant::into_raw`], and no other grant was made of it.
+    pub unsafe fn grant_from_raw(&self, raw: RawGrant) -> WriteGrant<Claimed<'_, T, W>> {
+        let (block, claim) = self.shared.claim_of(raw);
+        let count = claim.offsets.len();
+        let grant = WriteGrant::new(Claimed { shared: &self.shared, block, claim }, count);
+        grant.unwrap_or_else(|_| unreachable!("what is claimed is there"))
+    }
 }
 
 impl<T: Send, W: Wait> Consumer<T, W> {
@@ -120,6 +147,15 @@ impl<T: Send, W: Wait> Consumer<T, W> {
     /// ```
     pub fn readable(&self, count: usize) -> Result<ReadGrant<'_, T, W>, TryPopError> {
         self.last_look(|| self.shared.pop_batch(count.max(1))).map(ReadGrant)
+    }
+
+    /// The grant that `raw` was.
+    ///
+    /// # Safety
+    ///
+    /// It is of this queue, from [`ReadGrant::into_raw`], and no other grant was made of it.
+    pub unsafe fn grant_from_raw(&self, raw: RawGrant) -> ReadGrant<'_, T, W> {
+        ReadGrant(Items::new(&self.shared, self.shared.claim_of(raw)))
     }
 }
 

@@ -81,6 +81,8 @@ mod producer;
 mod shared;
 pub mod spsc;
 
+#[cfg(not(loom))]
+pub use bytes::RawGrant;
 pub use consumer::Consumer;
 #[cfg(not(loom))]
 pub use grant::{Claimed, ReadGrant};

@@ -1,5 +1,7 @@
 //! Many producers, many consumers: the walk from block to block.
 
+#[cfg(not(loom))]
+use super::RawGrant;
 use super::block::{Allocate, Begun, Block, Claim, Look, Room};
 use super::cursor::{Cursor, Head, Layout};
 use super::{Consumer, Producer};
@@ -170,6 +172,21 @@ impl<T, W: Wait> Shared<T, W> {
     #[inline(always)]
     fn block(&self, head: Head) -> &Block<T> {
         &self.blocks[self.layout.index(head)]
+    }
+
+    /// A claim in `block`, which is of this queue, as two numbers: the first has the block in its upper 31 bits.
+    #[cfg(not(loom))]
+    pub(super) fn raw_of(&self, block: &Block<T>, claim: &Claim) -> RawGrant {
+        let bytes = core::ptr::from_ref(block).addr() - self.blocks.as_ptr().addr();
+        let index = (bytes / size_of::<Block<T>>()) as u64;
+        RawGrant::from((index << 33 | claim.place(), claim.offsets.len()))
+    }
+
+    /// The claim that [`raw_of`](Self::raw_of) took apart, and its block.
+    #[cfg(not(loom))]
+    pub(super) fn claim_of(&self, raw: RawGrant) -> (&Block<T>, Claim) {
+        let (place, count) = raw.into();
+        (&self.blocks[(place >> 33) as usize], Claim::at(place & ((1 << 33) - 1), count))
     }
 
     #[inline(always)]
@@ -426,7 +443,18 @@ pub(super) struct Items<'a, T, W: Wait> {
 }
 
 #[cfg(not(loom))]
-impl<T, W: Wait> Items<'_, T, W> {
+impl<'a, T, W: Wait> Items<'a, T, W> {
+    /// For items that are reserved.
+    pub(super) fn new(queue: &'a Shared<T, W>, (block, claim): (&'a Block<T>, Claim)) -> Self {
+        Items { queue, block, left: claim.offsets.clone(), claim }
+    }
+
+    /// As two numbers, none of the items being dropped.
+    pub(super) fn into_raw(self) -> RawGrant {
+        let this = core::mem::ManuallyDrop::new(self);
+        this.queue.raw_of(this.block, &this.claim)
+    }
+
     /// What is left, as memory.
     #[inline]
     #[track_caller]

@@ -92,14 +92,20 @@ impl<E: Write> WriteGrant<E> {
 
     /// Pushes what is written. Returns how many items.
     pub fn commit(self) -> usize {
+        let written = self.written;
+        let mut end = self.into_end();
+        if written > 0 {
+            // SAFETY: `room` counted at least so many, and they are written.
+            unsafe { end.commit(written) };
+        }
+        written
+    }
+
+    /// The end, and nothing pushed. What is written is not dropped.
+    pub(crate) fn into_end(self) -> E {
         let this = ManuallyDrop::new(self);
         // SAFETY: a wrapper that is not dropped does not use its end again.
-        let mut end = unsafe { core::ptr::read(&this.end) };
-        if this.written > 0 {
-            // SAFETY: `room` counted at least so many, and they are written.
-            unsafe { end.commit(this.written) };
-        }
-        this.written
+        unsafe { core::ptr::read(&this.end) }
     }
 }
 

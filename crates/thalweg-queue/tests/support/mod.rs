@@ -1,8 +1,31 @@
-//! Handles that stay out of a panic.
+//! What the models share: tests by name, and handles that stay out of a panic.
+
+/// Tests by name: `client` passes.
+#[allow(unused_macros, reason = "each test crate uses what it needs")]
+macro_rules! models {
+    ($($name:ident: $client:expr,)+) => {
+        $(#[test]
+        fn $name() {
+            $client;
+        })+
+    };
+}
+
+/// Tests by name: `client` fails as `expected` when `edge` is Relaxed, or without its fence, or with its steps swapped.
+#[allow(unused_macros, reason = "as above")]
+macro_rules! canaries {
+    ($($name:ident: $edge:literal, $expected:literal, $client:expr,)+) => {
+        $(#[test]
+        #[should_panic(expected = $expected)]
+        fn $name() {
+            thalweg_queue::edges::table::weakened($edge, || $client);
+        })+
+    };
+}
 
 /// A handle that is not dropped when its client panics: its destructor would touch what the model has just found to be
 /// raced for, and panic again.
-#[allow(dead_code, reason = "each test crate uses what it needs")]
+#[allow(dead_code, reason = "as above")]
 pub(crate) struct Leaked<T>(core::mem::ManuallyDrop<T>);
 
 #[allow(dead_code, reason = "as above")]
