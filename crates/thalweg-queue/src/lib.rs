@@ -4,7 +4,7 @@
 //!
 //! | you have | take | not when |
 //! |---|---|---|
-//! | one producer, one consumer, items of one word: a `Box`, an `Arc`, a reference, a number that is not zero | [`fast_forward()`] | items are larger: see the next two |
+//! | one producer, one consumer, items of one word: a `Box`, an `Arc`, a reference, a number that is not zero (`NonZeroU64`); the shortest way from one to the other, with [`Spin`] | [`fast_forward()`] | items are larger: see the next two |
 //! | one producer, one consumer, items of any kind, many at a time | [`bbq::spsc()`](bbq::spsc()) | the last free entries count: blocks are given back whole |
 //! | one producer, one consumer, large items to be filled where they lie | [`fast_forward::in_place()`] | items are small and come in batches |
 //! | one producer, one consumer, bursts far above the usual | [`chunk_ring()`]: it grows and shrinks | the size never changes and is small |
@@ -15,7 +15,7 @@
 //! | any number of either, and what is old may be lost: traces, samples, state to be shown | [`bbq::drop_old`](mod@bbq::drop_old), and [`bbq::bytes::drop_old()`] for messages of any size: never full, as a push overwrites the oldest block | every item counts, or items own something: they are bytes |
 //! | many of either, and order matters little | [`cnq::cnq()`]: k-FIFO, and threads meet once per capsule instead of once per item | a reader relies on FIFO, or consumers pause without [`flush`](cnq::Consumer::flush) |
 //! | to choose the algorithm, or to build on its steps | [`tube`]: rings as DPDK has them, SCQD, [`faaq`] | you do not know why |
-//! | tasks of one worker, which others may take: it pushes and pops, they steal | [`bwos::lifo()`] for what was pushed last, [`bwos::fifo()`] for what was pushed first | nobody steals: a `Vec` does; or a task must be seen by others the moment it is pushed |
+//! | tasks of one worker, which others may take: it pushes and pops, they steal | [`bwos::lifo()`] for what was pushed last, [`bwos::fifo()`] for what was pushed first | nobody steals: a `Vec` does; or a task must be seen by others the moment it is pushed: they see whole blocks, and what `share` hands over |
 //!
 //! [`lamport`] and [`locked`] are baselines: what the others are compared with.
 //!
@@ -46,9 +46,9 @@
 //! | word | meaning |
 //! |---|---|
 //! | `try_push`, `try_pop` | now or not at all. [`TryPushError`] gives the value back and tells `Full`, `Busy` and `Closed` apart; [`TryPopError`] tells `Empty`, `Busy` and `Closed` apart |
-//! | `push`, `pop` | the same, waiting while the queue is full or empty. How is a type, chosen when the queue is built: [`Spin`], [`Yield`] (the default) or `Park`, which sleeps; see [`wait`] |
+//! | `push`, `pop` | the same, waiting while the queue is full or empty. How is a type, chosen when the queue is built (`with_wait(…, Park::new())`, in most modules): [`Spin`], [`Yield`] (the default) or `Park`, which sleeps; see [`wait`] |
 //! | `push_timeout`, `pop_timeout` | the same, for some time; the errors tell `Timeout` and `Closed` apart |
-//! | `push_async`, `pop_async` | the same as futures, with `Park`: any executor, and they may be dropped at any time |
+//! | `push_async`, `pop_async` | the same as futures, of a queue that was built with `Park`: any executor, and they may be dropped at any time |
 //! | `try_pop_many`, `pop_many`, `pop_many_async` | what is there, up to a limit; the last two wait for the first item |
 //! | `try_pop_slice` | the same into places that are there already |
 //! | `try_push_slice`, `try_push_many`, `push_many` | as many as there is room for, copied from a slice or moved from a vector; the last waits until all are pushed |
