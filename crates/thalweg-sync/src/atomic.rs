@@ -29,7 +29,11 @@ pub use core::sync::atomic::Ordering;
 pub fn fence(order: Ordering) {
     match engine::current() {
         None => world::fence(order),
-        Some(engine) => engine.fence(order, core::panic::Location::caller()),
+        Some(engine) => {
+            let is_one = order != Ordering::Relaxed || engine.takes_any_ordering();
+            assert!(is_one, "there is no such thing as a relaxed fence");
+            engine.fence(order, core::panic::Location::caller());
+        }
     }
 }
 
@@ -51,8 +55,14 @@ unsafe fn intercept(
 ) -> Option<Result<u64, u64>> {
     let engine = engine::current()?;
     let at = core::panic::Location::caller();
+    let operation = operation();
+    if let Some(refusal) = operation.refusal(success, failure)
+        && !engine.takes_any_ordering()
+    {
+        panic!("{refusal}");
+    }
     // SAFETY: the caller's promise; the borrow of the atomic lasts for this call.
-    let access = unsafe { Atomic::new(address, word, operation(), success, failure, at) };
+    let access = unsafe { Atomic::new(address, word, operation, success, failure, at) };
     Some(engine.atomic(&access))
 }
 

@@ -136,6 +136,12 @@ pub unsafe trait Engine {
     /// A weak compare-exchange may fail though the value is the expected one.
     fn atomic(&self, access: &Atomic<'_>) -> Result<u64, u64>;
 
+    /// Whether an access may have an ordering that there is natively not: an acquire store is a relaxed one, a relaxed fence
+    /// none, and so on. For tools that try out orderings; otherwise such an access panics, as it does natively.
+    fn takes_any_ordering(&self) -> bool {
+        false
+    }
+
     /// A fence.
     fn fence(&self, ordering: Ordering, at: Site);
 

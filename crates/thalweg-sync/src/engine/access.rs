@@ -82,6 +82,27 @@ pub enum Operation {
     },
 }
 
+impl Operation {
+    /// What is wrong with these orderings: a load releases nothing, a store acquires nothing, and a compare-exchange that
+    /// fails is a load. In the words of the standard library.
+    #[allow(dead_code, reason = "built without the feature `instrument`, nothing is intercepted")]
+    pub(crate) fn refusal(self, success: Ordering, failure: Ordering) -> Option<&'static str> {
+        Some(match (self, success, failure) {
+            (Self::Load, Ordering::Release, _) => "there is no such thing as a release load",
+            (Self::Load, Ordering::AcqRel, _) => "there is no such thing as an acquire-release load",
+            (Self::Store(_), Ordering::Acquire, _) => "there is no such thing as an acquire store",
+            (Self::Store(_), Ordering::AcqRel, _) => "there is no such thing as an acquire-release store",
+            (Self::CompareExchange { .. }, _, Ordering::Release) => {
+                "there is no such thing as a release failure ordering"
+            }
+            (Self::CompareExchange { .. }, _, Ordering::AcqRel) => {
+                "there is no such thing as an acquire-release failure ordering"
+            }
+            _ => return None,
+        })
+    }
+}
+
 /// An atomic access that is about to happen.
 #[derive(Clone, Copy, Debug)]
 pub struct Atomic<'a> {
