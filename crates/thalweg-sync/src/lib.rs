@@ -9,8 +9,9 @@
 //! | watched | feature `instrument`, then an engine | runs it natively, or under whichever engine runs on the thread: [`engine`] |
 //! | modelled | `RUSTFLAGS="--cfg loom"` | tries all executions of small clients, up to loom's bounds: [`model`] |
 //!
-//! Engines are crates of their own. `thalweg-check` has a schedule fuzzer: hundreds of threads, sequentially
-//! consistent, a failure replays by its seed.
+//! Engines are crates of their own. `thalweg-check` has two: a model checker, which runs every execution of a small client
+//! that weak memory allows, orderings included, without loom's bounds; and a schedule fuzzer, for hundreds of threads,
+//! sequentially consistent. Both replay what they found.
 //!
 //! # The smallest example
 //!
