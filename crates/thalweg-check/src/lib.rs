@@ -18,7 +18,7 @@
 //! thalweg-sync = "0.1"
 //!
 //! [dev-dependencies]
-//! thalweg-check = "0.1"
+//! thalweg-check = "0.1" # from a checkout: { path = "../thalweg/crates/thalweg-check" }, and so for the other
 //! ```
 //!
 //! A spin lock goes into `src/lib.rs`. Its orderings are parameters here, so that they can be tried; a lock of yours
@@ -43,7 +43,8 @@
 //!     }
 //!
 //!     pub fn add(&self, take: Ordering, give_back: Ordering) -> u32 {
-//!         // Waiting is `spin::until`: the attempt is repeated when something that it read has changed.
+//!         // Waiting is `spin::until`: the attempt is repeated when something that it read has changed. So it writes
+//!         // nothing when it gives `None`: not `(!self.taken.swap(true, take)).then_some(())`.
 //!         spin::until(|| self.taken.compare_exchange(false, true, take, Relaxed).ok());
 //!         // SAFETY: we have set `taken`.
 //!         let number = self.number.with_mut(|number| unsafe {
@@ -112,7 +113,8 @@
 //! ```
 //!
 //! `cargo test -- --nocapture` shows what is broken: the two accesses, every event of the execution with what it read
-//! and from where, and a line of text by which [`Check::replay`] runs it alone, under a debugger.
+//! and from where, and a line of text by which [`Check::replay`] runs it alone: to see what the client prints in it, or
+//! under a debugger.
 //!
 //! ```text
 //! data race: thread 0 writes at src/lib.rs:22:34, thread 1 writes at src/lib.rs:22:34, and nothing orders the two
@@ -126,10 +128,14 @@
 //!   1.0    update reads #0 = 0 from 0.3                   relaxed  src/lib.rs:20:35
 //!   1.1    update writes #0 := 1                          relaxed  src/lib.rs:20:35
 //! #0 is first used at src/lib.rs:20:35; mo: initial < 0.2 < 0.3 < 1.1
-//! to run it alone: Check::replay("-,i,w1,w2;0.3,w3", client)
+//! to run it alone, with the same options, and with `-- --nocapture` to see what it prints: Check::new().replay("-,i,w1,w2;0.3,w3", client)
 //! ```
 //!
 //! # The model checker
+//!
+//! It sees what goes through [`thalweg_sync`], and nothing else: to it, a thread, an atomic or an `UnsafeCell` of the
+//! standard library is not there. A client with those alone would have one execution, whatever it does; one without any
+//! thread or access that is seen is therefore a violation, unless [`Check::sequential`] says that it is meant to be so.
 //!
 //! A client is small: a few operations per thread, as executions multiply. Try a few operations and then drain; threads
 //! that wait for each other have a hundred times as many executions, and find no more.
@@ -149,9 +155,13 @@
 //! - Two executions differ in an event, in what a read reads, in the modification order of two writes, or in who drops
 //!   an `Arc` last; so three threads that add to a counter have 6. An execution counts as complete when every thread has
 //!   ended.
+//! - [`Explored::blocked`] counts the executions that end before, with a thread that waits and has not seen the newest
+//!   value (another execution is that in which it has) or whose [`assume`] was wrong; [`Explored::dropped`] the beginnings
+//!   that the memory model turned out to forbid. Both are work, and say nothing about the client.
 //! - A failing compare-exchange may read an old value.
 //! - [`spin::until`](thalweg_sync::spin::until) is explored once per outcome, and so are locks, condition variables and
-//!   `park`. One that nobody ends is a violation. Any other loop that waits has no end, and is reported at
+//!   `park`. One that nobody ends is a violation. So is an attempt that writes and fails over and over. Any other loop that
+//!   waits has no end: one that reads the same a hundred times in a row is reported then, others are at
 //!   [`Check::max_events`]; one without any operation of the facade hangs.
 //! - A `wait_timeout` or `park_timeout` may be over at any time.
 //! - A client that depends on anything but its reads (a static, a clock, the order of a hash map) is found out where

@@ -4,9 +4,10 @@
 
 use std::cell::Cell;
 use std::process::Command;
-use thalweg_check::{Check, Rule, Violation};
-use thalweg_sync::atomic::AtomicU64;
-use thalweg_sync::atomic::Ordering::{Acquire, Relaxed, Release};
+use thalweg_check::{Check, Fuzz, Rule, Violation, assume};
+use thalweg_sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release, SeqCst};
+use thalweg_sync::atomic::{AtomicBool, AtomicU64, fence};
+use thalweg_sync::cell::Slot;
 use thalweg_sync::sync::Arc;
 use thalweg_sync::{spin, thread};
 
@@ -29,32 +30,169 @@ fn with_flag(body: impl Fn(&AtomicU64)) {
 
 #[test]
 fn no_threads() {
-    let explored = Check::new().check(|| {
-        AtomicU64::new(0).store(1, Relaxed);
-    });
+    let client = || AtomicU64::new(0).store(1, Relaxed);
+    let violation = Check::new().run(client).unwrap_err();
+    assert!(matches!(violation.rule(), Rule::NothingShared { threads: 1 }));
+    let text = violation.to_string();
+    assert!(text.contains("started no thread through `thalweg_sync::thread`") && text.lines().count() == 1, "{text}");
+    let explored = Check::new().sequential(true).check(client);
     assert_eq!((explored.complete, explored.threads), (1, 1));
-    assert!(explored.to_string().contains("started no thread through `thalweg_sync::thread`"), "{explored}");
     let explored = Check::new().check(|| with_flag(|_| {}));
     assert_eq!((explored.complete, explored.threads), (3, 2));
-    assert!(!explored.to_string().contains("started no thread"), "{explored}");
+}
+
+#[test]
+fn threads_that_share_nothing_that_is_seen() {
+    let client = || {
+        let native = std::sync::Arc::new(std::sync::atomic::AtomicU64::new(0));
+        let other = thread::spawn({
+            let native = native.clone();
+            move || native.fetch_add(1, Relaxed)
+        });
+        native.fetch_add(1, Relaxed);
+        other.join().unwrap();
+    };
+    let violation = Check::new().run(client).unwrap_err();
+    assert!(matches!(violation.rule(), Rule::NothingShared { threads: 2 }), "{violation}");
+    assert!(violation.to_string().contains("the client has 2 threads, and none of them"), "{violation}");
+    assert_eq!(Check::new().sequential(true).check(client).complete, 1);
+    // A slot is enough.
+    Check::new().check(|| {
+        let slot = Arc::new(Slot::new(0));
+        let other = thread::spawn({
+            let slot = slot.clone();
+            // SAFETY: the other thread waits for the end of this one.
+            move || slot.with_mut(|n| unsafe { *n += 1 })
+        });
+        other.join().unwrap();
+    });
 }
 
 #[test]
 fn a_loop_without_a_bound() {
     let polls = finds(|| with_flag(|flag| while flag.load(Relaxed) < 2 {}));
-    assert!(matches!(polls.rule(), Rule::Unbounded { thread: 0, limit: 200 }));
+    assert!(matches!(polls.rule(), Rule::Polls { reads: 50, .. }), "{polls}");
     let text = polls.to_string();
+    assert!(
+        text.contains("a loop that waits: thread 0 at ") && text.contains("It should be a `spin::until`"),
+        "{text}"
+    );
+    assert!(polls.brief().to_string().lines().count() < 12, "{}", polls.brief());
+    let polls = finds(|| with_flag(|flag| while flag.load(Relaxed) + flag.load(Acquire) < 9 {}));
+    assert!(matches!(polls.rule(), Rule::Polls { .. }), "two reads: {polls}");
+    let exchanges = finds(|| with_flag(|flag| while flag.compare_exchange(5, 6, Relaxed, Relaxed).is_err() {}));
+    assert!(matches!(exchanges.rule(), Rule::Polls { .. }), "a failed exchange reads: {exchanges}");
+
+    let adds = finds(|| with_flag(|flag| while flag.fetch_add(1, Relaxed) < 1000 {}));
+    assert!(matches!(adds.rule(), Rule::Unbounded { thread: 0, limit: 200 }));
+    let text = adds.to_string();
     assert!(text.contains("more than 200 events, the last by thread 0"), "{text}");
     assert!(text.contains("should be a `spin::until`") && text.contains("needs a bound (`assume`)"), "{text}");
-    assert!(text.contains("more ...") && text.lines().count() < 130, "the table is cut: {text}");
-    assert!(polls.brief().to_string().lines().count() < 12, "{}", polls.brief());
+}
 
-    let writes = finds(|| {
+#[test]
+fn a_loop_that_has_an_end_is_none_that_waits() {
+    let client = || {
         with_flag(|flag| {
-            spin::until(|| (flag.fetch_add(1, Relaxed) > 1000).then_some(()));
+            let sum = (0..99).map(|_| flag.load(SeqCst)).sum::<u64>();
+            flag.fetch_or(0, Relaxed);
+            assume(sum == 0);
         });
+    };
+    Check::new().check(client);
+    assert!(matches!(finds(client).rule(), Rule::Polls { reads: 50, .. }), "a lower limit");
+}
+
+/// A lock that is taken by a swap, also while somebody else has it.
+#[test]
+fn an_attempt_that_writes_and_fails() {
+    fn lock(gives_back: bool) {
+        let (locked, number) = (Arc::new(AtomicBool::new(false)), Arc::new(Slot::new(0)));
+        let add = {
+            let (locked, number) = (locked.clone(), number.clone());
+            move || {
+                spin::until(|| (!locked.swap(true, Acquire)).then_some(()));
+                // SAFETY: we have set `locked`.
+                number.with_mut(|number| unsafe { *number += 1 });
+                locked.store(!gives_back, Release);
+            }
+        };
+        let other = thread::spawn(add.clone());
+        add();
+        other.join().unwrap();
+    }
+    for gives_back in [true, false] {
+        let violation = Check::new().run(move || lock(gives_back)).unwrap_err();
+        let Rule::WaitWrites { wait, write, tries: 100 } = violation.rule() else { panic!("{violation}") };
+        assert_eq!(violation.graph().event(wait.reads[0].0).value(), 1);
+        let text = violation.to_string();
+        assert!(text.contains(&format!("each wrote at {write}")), "{text}");
+        assert!(text.contains(&format!("at {} failed, the last having read 1 in ", wait.at)), "{text}");
+        assert!(text.contains("Use `compare_exchange` there, or load first"), "{text}");
+        assert!(violation.brief().to_string().contains("each wrote at"), "{}", violation.brief());
+        Check::new().replay(&violation.replay(), move || lock(gives_back)).unwrap_err();
+    }
+    // One that helps before it fails may write, as long as it succeeds some time.
+    with_check(|flag| {
+        spin::until(|| (flag.fetch_add(1, Relaxed) > 20).then_some(()));
     });
-    assert!(matches!(writes.rule(), Rule::Unbounded { .. }), "an attempt that writes is repeated: {writes}");
+}
+
+fn with_check(body: impl Fn(&AtomicU64) + Send + Sync + 'static) {
+    Check::new().check(move || with_flag(&body));
+}
+
+#[test]
+fn orderings_that_there_are_not() {
+    type Access = fn(&AtomicU64);
+    let accesses: [(&str, Access); 8] = [
+        ("a release load", |n| {
+            let _ = n.load(Release);
+        }),
+        ("an acquire-release load", |n| {
+            let _ = n.load(AcqRel);
+        }),
+        ("an acquire store", |n| n.store(1, Acquire)),
+        ("an acquire-release store", |n| n.store(1, AcqRel)),
+        ("a release failure ordering", |n| {
+            let _ = n.compare_exchange(0, 1, Release, Release);
+        }),
+        ("an acquire-release failure ordering", |n| {
+            let _ = n.compare_exchange_weak(0, 1, Release, AcqRel);
+        }),
+        ("a release load", |n| {
+            let _ = n.fetch_update(Relaxed, Release, Some);
+        }),
+        ("a relaxed fence", |_| fence(Relaxed)),
+    ];
+    for (what, access) in accesses {
+        let native = std::panic::catch_unwind(|| access(&AtomicU64::new(0))).expect_err("natively too");
+        let native = native.downcast_ref::<&str>().map(|text| text.to_string());
+        let native = native.expect("the standard library says it in so many words");
+        assert_eq!(native, format!("there is no such thing as {what}"));
+        let checked = finds(move || with_flag(access));
+        assert!(matches!(checked.rule(), Rule::Panic { message, .. } if *message == native), "{what}: {checked}");
+        let fuzzed = std::panic::catch_unwind(|| Fuzz::new().seeds(0..1).run(move || with_flag(access)));
+        let fuzzed = *fuzzed.expect_err("the fuzzer too").downcast::<String>().unwrap();
+        assert!(fuzzed.contains(&native), "{what}: {fuzzed}");
+    }
+}
+
+#[test]
+fn a_check_panics_where_it_is_called() {
+    use std::sync::Mutex;
+    static LINES: Mutex<Vec<(String, u32)>> = Mutex::new(Vec::new());
+    let before = std::panic::take_hook();
+    std::panic::set_hook(Box::new(move |panic| {
+        let place = panic.location().map(|at| (at.file().to_owned(), at.line()));
+        LINES.lock().unwrap().extend(place);
+        before(panic);
+    }));
+    let line = line!() + 1;
+    let result = std::panic::catch_unwind(|| Check::new().check(|| {}));
+    assert!(result.is_err());
+    let lines = LINES.lock().unwrap();
+    assert!(lines.iter().any(|(file, at)| file.ends_with("bad_input.rs") && *at == line), "{lines:?}");
 }
 
 #[test]

@@ -16,7 +16,7 @@ const HOUR: Duration = Duration::from_secs(3600);
 fn outcomes<T: Ord + Send + 'static>(client: impl Fn() -> T + Send + Sync + 'static) -> BTreeSet<T> {
     let met = std::sync::Arc::new(std::sync::Mutex::new(BTreeSet::new()));
     let seen = met.clone();
-    Check::new().check(move || {
+    Check::new().sequential(true).check(move || {
         let outcome = client();
         seen.lock().unwrap().insert(outcome);
     });

@@ -17,7 +17,7 @@ fn finds(client: impl Fn() + Send + Sync + 'static) -> Violation {
 }
 
 fn passes(client: impl Fn() + Send + Sync + 'static) {
-    assert!(Check::new().leaks(true).check(client).complete > 0);
+    assert!(Check::new().sequential(true).leaks(true).check(client).complete > 0);
 }
 
 /// An object with a count of its owners, made and dropped by hand.

@@ -109,6 +109,8 @@ impl Setup {
     /// With the orderings of `table` for the queue's labels.
     pub fn table(mut self, table: Arc<Table>) -> Self {
         self.table = Some(table);
+        // A label that is `AcqRel` may be one of a load or of a store.
+        self.check = self.check.any_ordering(true);
         self
     }
 

@@ -23,6 +23,7 @@ impl Violation {
         let (named, with_writers) = match self.rule() {
             Rule::Race { threads, .. } => (threads.to_vec(), false),
             Rule::DroppedInUse { dropper, user: (user, _) } => (vec![*dropper, *user], false),
+            Rule::WaitWrites { wait, .. } => (vec![wait.thread], true),
             Rule::WaitsForever { waits } => (waits.iter().map(|wait| wait.thread).collect(), true),
             Rule::Panic { thread, .. } | Rule::Uninitialised { thread, .. } | Rule::UseAfterFree { thread, .. } => {
                 (vec![*thread], true)
@@ -30,10 +31,12 @@ impl Violation {
             Rule::Unbounded { thread, .. }
             | Rule::WaitsWhileUnwinding { thread }
             | Rule::UnseenOperations { thread } => (vec![*thread], false),
-            Rule::Nondeterministic { event, .. } => (vec![event.thread], false),
-            Rule::Specification { .. } | Rule::FreedTwice | Rule::Leaks { .. } | Rule::Survives { .. } => {
-                (Vec::new(), false)
-            }
+            Rule::Polls { read: event, .. } | Rule::Nondeterministic { event, .. } => (vec![event.thread], false),
+            Rule::Specification { .. }
+            | Rule::FreedTwice
+            | Rule::Leaks { .. }
+            | Rule::Survives { .. }
+            | Rule::NothingShared { .. } => (Vec::new(), false),
         };
         let graph = self.graph();
         let mut involved = named.iter().copied().collect::<BTreeSet<_>>();

@@ -66,6 +66,7 @@ pub struct Check {
     pub(super) max_executions: Option<u64>,
     pub(super) max_time: Option<Duration>,
     pub(super) leaks: bool,
+    pub(super) sequential: bool,
     pub(super) threads: usize,
     pub(super) hook: Option<Hook>,
     pub(super) watcher: Option<Watcher>,
@@ -107,7 +108,7 @@ pub struct Explored {
     pub dropped: u64,
     /// The events of the complete executions together.
     pub events: u64,
-    /// The most threads that an execution had, the client's own one included. With 1 there is nothing to explore.
+    /// The most threads that an execution had, the client's own one included.
     pub threads: u32,
     /// How long it took.
     pub duration: Duration,
@@ -119,12 +120,6 @@ impl fmt::Display for Explored {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { complete, blocked, events, duration, .. } = self;
         write!(f, "{complete} executions, {blocked} blocked, {events} events, {:.3} s", duration.as_secs_f64())?;
-        if self.threads == 1 {
-            write!(
-                f,
-                ", and the client started no thread through `thalweg_sync::thread`, so there was nothing to explore"
-            )?;
-        }
         if self.bounded {
             write!(f, ", and a bound was reached: there may be more")?;
         }
@@ -149,10 +144,11 @@ impl Check {
     pub fn new() -> Self {
         Self {
             rules: Rules { memory: Memory::default(), axiom: ScAxiom::default(), spurious: false },
-            limits: Limits { events: 10_000, stack_bytes: 256 << 10 },
+            limits: Limits { events: 10_000, stack_bytes: 256 << 10, any_ordering: false },
             max_executions: None,
             max_time: None,
             leaks: false,
+            sequential: false,
             threads: 1,
             hook: None,
             watcher: None,
@@ -171,7 +167,9 @@ impl Check {
         self
     }
 
-    /// How many events an execution may have. One with more is a violation, as it probably has a loop without end.
+    /// How many events an execution may have. One with more is a violation, as it probably has a loop without end; so is
+    /// one in which a thread does the same so often in a row as a hundredth of this, at least 50: reads what it has just
+    /// read, or tries an attempt of a wait that writes and fails.
     pub fn max_events(mut self, events: usize) -> Self {
         self.limits.events = events;
         self
@@ -203,6 +201,27 @@ impl Check {
     /// A check with it, if [`Heap`](super::Heap) is not the program's allocator.
     pub fn leaks(mut self, leaks: bool) -> Self {
         self.leaks = leaks;
+        self
+    }
+
+    /// Whether the client may be sequential: start no thread, or none that uses anything of the facade. Otherwise that is
+    /// a violation, as threads, atomics and cells of the standard library are not seen, and nothing is checked.
+    ///
+    /// ```
+    /// use thalweg_check::{Check, choose};
+    ///
+    /// let explored = Check::new().sequential(true).check(|| assert!(choose(3) < 3));
+    /// assert_eq!(explored.complete, 3);
+    /// ```
+    pub fn sequential(mut self, sequential: bool) -> Self {
+        self.sequential = sequential;
+        self
+    }
+
+    /// Whether an access may have an ordering that there is natively not, as an acquire store, which then is a relaxed one;
+    /// otherwise it panics, as it does natively. For tools that try out orderings.
+    pub fn any_ordering(mut self, any: bool) -> Self {
+        self.limits.any_ordering = any;
         self
     }
 
@@ -249,8 +268,12 @@ impl Check {
     /// # Panics
     ///
     /// With the first [`Violation`].
+    #[track_caller]
     pub fn check(&self, client: impl Fn() + Send + Sync + 'static) -> Explored {
-        self.run(client).unwrap_or_else(|violation| panic!("{violation}"))
+        match self.run(client) {
+            Ok(explored) => explored,
+            Err(violation) => panic!("{violation}"),
+        }
     }
 
     /// Runs one execution of `client` only: the one that a [`Violation`] of the same client showed, as

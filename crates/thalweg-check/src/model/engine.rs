@@ -40,6 +40,10 @@ unsafe impl Engine for Run {
         })
     }
 
+    fn takes_any_ordering(&self) -> bool {
+        self.limits.any_ordering
+    }
+
     fn fence(&self, ordering: Ordering, at: Site) {
         let _engine = engine_side();
         if !self.is_passive()
@@ -146,10 +150,10 @@ unsafe impl Engine for Run {
             let mut state = self.state();
             let thread = state.thread_mut();
             thread.retries = 0;
-            if let Some(inner) = thread.attempts.pop()
-                && let Some(outer) = thread.attempts.last_mut()
-            {
-                outer.clock |= inner.clock;
+            let inner = thread.attempts.pop();
+            match thread.attempts.last_mut() {
+                Some(outer) => outer.clock |= inner.is_some_and(|inner| inner.clock),
+                None => thread.vain.succeeds(),
             }
         }
     }
@@ -308,7 +312,9 @@ impl Run {
             let node = state.explorer.graph.node(id);
             (node.value, matches!(node.kind, Kind::Read { exclusive: true, .. }))
         };
-        if exclusive {
+        if !exclusive {
+            self.polls(id)?;
+        } else {
             let new = access.next(value).expect("an exclusive read is followed by a write");
             self.write_half(access, new, recorded.is_some())?;
         }

@@ -26,6 +26,8 @@ pub(crate) struct Counts {
     pub(crate) events: u64,
     /// The most threads that an execution had.
     pub(crate) threads: u32,
+    /// Some execution had an access to an atomic or a slot.
+    pub(crate) accesses: bool,
 }
 
 impl Counts {
@@ -35,6 +37,7 @@ impl Counts {
         self.dropped += other.dropped;
         self.events += other.events;
         self.threads = self.threads.max(other.threads);
+        self.accesses |= other.accesses;
     }
 }
 

@@ -69,6 +69,25 @@ pub enum Rule {
         /// The waits. None: a thread waits for the end of another that waits for its.
         waits: Vec<Wait>,
     },
+    /// An attempt of [`spin::until`](thalweg_sync::spin::until) that gives `None` wrote, over and over: what it is tried
+    /// again for may be its own write, so this wait has no end that could be explored.
+    WaitWrites {
+        /// The wait, and what its last attempt read.
+        wait: Wait,
+        /// Where the attempt writes.
+        write: Site,
+        /// How many attempts did.
+        tries: u32,
+    },
+    /// A loop reads the same over and over, and does nothing else.
+    Polls {
+        /// The last read.
+        read: EventId,
+        /// Where.
+        at: Site,
+        /// How many reads in a row read what was read before.
+        reads: u32,
+    },
     /// A thread that unwinds waits, so nobody can go on.
     WaitsWhileUnwinding {
         /// The thread.
@@ -99,6 +118,12 @@ pub enum Rule {
         is: u64,
         /// Where it is first used.
         at: Site,
+    },
+    /// The client has no threads that the checker sees, or they use nothing that it sees: there was nothing to explore.
+    /// Not with [`Check::sequential`](super::Check::sequential).
+    NothingShared {
+        /// The most threads that an execution had, the client's own one included.
+        threads: u32,
     },
     /// A panic was caught after its unwinding had done operations, which are not in the graph.
     UnseenOperations {
@@ -176,6 +201,25 @@ impl fmt::Display for Rule {
                 }
                 Ok(())
             }
+            Self::WaitWrites { wait: Wait { thread, at, reads }, write, tries } => {
+                write!(
+                    f,
+                    "{tries} attempts in a row of the wait of thread {thread} at {at} failed, the last having read"
+                )?;
+                reads.iter().try_for_each(|(read, value)| write!(f, " {value} in {read}"))?;
+                write!(
+                    f,
+                    ", and each wrote at {write}: an attempt of `spin::until` must write nothing when it gives `None`, \
+                     or waiting has no end. Use `compare_exchange` there, or load first"
+                )
+            }
+            Self::Polls { read, at, reads } => write!(
+                f,
+                "a loop that waits: thread {} at {at} has read the same {reads} times in a row, and did nothing else. \
+                 It should be a `spin::until`, which is explored once per outcome; if the loop has an end, raise \
+                 `Check::max_events`",
+                read.thread
+            ),
             Self::WaitsWhileUnwinding { thread } => {
                 write!(f, "thread {thread} waits while it unwinds from a panic; catch the panic before waiting")
             }
@@ -189,6 +233,18 @@ impl fmt::Display for Rule {
                 "the client is not deterministic: after the same choices event {event} was {expected}, and now is \
                  {found}. It may depend on only what it reads through the facade: no clock, no address, no hash \
                  order, nothing that survives an execution"
+            ),
+            Self::NothingShared { threads: 1 } => write!(
+                f,
+                "nothing is checked: the client started no thread through `thalweg_sync::thread`, so there is one \
+                 execution for each of its choices. What it does with `std::thread`, `std::sync` and `UnsafeCell` is \
+                 not seen. If it is meant to be so: `Check::sequential`"
+            ),
+            Self::NothingShared { threads } => write!(
+                f,
+                "nothing is checked: the client has {threads} threads, and none of them accesses an atomic, a lock or a \
+                 slot of `thalweg_sync`. Those of `std::sync` and `UnsafeCell` are not seen. If it is meant to be so: \
+                 `Check::sequential`"
             ),
             Self::UnseenOperations { thread } => write!(
                 f,
@@ -235,15 +291,19 @@ impl std::error::Error for Violation {}
 
 impl fmt::Display for Violation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Rule::NothingShared { .. } = self.rule {
+            return write!(f, "{}", self.rule);
+        }
         writeln!(f, "{}", self.rule)?;
         if let Rule::Nondeterministic { event, expected, found } = &self.rule {
             write_both(f, &self.graph, *event, [expected, found])?;
         }
         writeln!(f, "after {} complete executions, in this one:", self.complete)?;
         write!(f, "{}", self.graph)?;
+        write!(f, "to run it alone, with the same options, and with `-- --nocapture` to see what it prints: ")?;
         match self.replay() {
-            short if short.len() <= REPLAY => write!(f, "to run it alone: Check::replay({short:?}, client)"),
-            _ => write!(f, "to run it alone: Check::replay(violation.replay(), client)"),
+            short if short.len() <= REPLAY => write!(f, "Check::new().replay({short:?}, client)"),
+            _ => write!(f, "Check::new().replay(&violation.replay(), client)"),
         }
     }
 }

@@ -24,6 +24,7 @@ use super::report::Rule;
 use super::slots::Slots;
 use super::state::{State, Status, Thread};
 use super::view::Mark;
+use super::wait::Vain;
 use corosensei::stack::DefaultStack;
 use corosensei::{Coroutine, CoroutineResult, Yielder};
 use std::cell::{Cell, RefCell, RefMut};
@@ -50,6 +51,14 @@ pub(super) type Fiber = Coroutine<Wake, (), (), DefaultStack>;
 pub(crate) struct Limits {
     pub(crate) events: usize,
     pub(crate) stack_bytes: usize,
+    pub(crate) any_ordering: bool,
+}
+
+impl Limits {
+    /// How often a thread may do the same in a row before it is taken to wait in a way that has no end.
+    pub(super) fn in_vain(&self) -> u32 {
+        (self.events / 100).max(50) as u32
+    }
 }
 
 /// How an execution ended.
@@ -305,6 +314,7 @@ impl Run {
             done: 0,
             attempts: Vec::new(),
             retries: 0,
+            vain: Vain::default(),
             clock: 0,
         });
         state.started.push(thread);

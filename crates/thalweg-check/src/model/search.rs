@@ -73,7 +73,10 @@ impl<'a> Search<'a> {
             }
         });
         let (duration, bounded) = (self.start.elapsed(), self.bounded.into_inner());
-        let Counts { complete, blocked, dropped, events, threads } = self.pool.result()?;
+        let Counts { complete, blocked, dropped, events, threads, accesses } = self.pool.result()?;
+        if (threads < 2 || !accesses) && !(self.check.sequential || self.alone || bounded) {
+            return Err(Violation { rule: Rule::NothingShared { threads }, graph: Box::default(), complete });
+        }
         Ok(Explored { complete, blocked, dropped, events, threads, duration, bounded })
     }
 
@@ -124,6 +127,7 @@ impl<'a> Search<'a> {
             }
             let outcome = self.again(run, counts, outcome);
             counts.threads = counts.threads.max(run.state().explorer.graph.threads());
+            counts.accesses |= run.state().has_accesses();
             let rule = match outcome {
                 Outcome::Complete => {
                     counts.complete += 1;

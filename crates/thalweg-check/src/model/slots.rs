@@ -32,11 +32,18 @@ struct History {
 #[derive(Debug, Default)]
 pub(crate) struct Slots {
     histories: ByAddress<History>,
+    used: bool,
 }
 
 impl Slots {
     pub(crate) fn reset(&mut self) {
         self.histories.clear();
+        self.used = false;
+    }
+
+    /// Whether there was an access in this execution.
+    pub(crate) fn is_used(&self) -> bool {
+        self.used
     }
 
     /// Begins an access by `thread`, before which everything in `before` happens. An error is what it races with.
@@ -45,6 +52,7 @@ impl Slots {
             return Ok(());
         }
         self.check(span, thread, before)?;
+        self.used = true;
         let write = span.access == Access::Write;
         let history = self.histories.entry(span.address).or_default();
         history.bytes = history.bytes.max(span.bytes);

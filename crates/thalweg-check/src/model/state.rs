@@ -7,6 +7,7 @@ use super::places::{ByAddress, Places};
 use super::report::Rule;
 use super::run::{Fiber, Outcome, Wake};
 use super::slots::Slots;
+use super::wait::Vain;
 use corosensei::Yielder;
 use corosensei::stack::DefaultStack;
 use std::ptr::NonNull;
@@ -48,6 +49,7 @@ pub(crate) struct Thread {
     /// The attempts it is in, the innermost last.
     pub(crate) attempts: Vec<Attempt>,
     pub(crate) retries: u32,
+    pub(crate) vain: Vain,
     /// Its clock, in nanoseconds. Nobody else's.
     pub(crate) clock: u64,
 }
@@ -119,6 +121,11 @@ impl State {
             done => Some(EventId { thread: self.current, index: done - 1 }),
         };
         last.map_or_else(Clock::default, |last| graph.node(last).hb.clone())
+    }
+
+    /// Whether the execution has an access to an atomic or to a slot.
+    pub(crate) fn has_accesses(&self) -> bool {
+        !self.explorer.graph.locations.is_empty() || self.slots.is_used()
     }
 
     pub(super) fn recorded(&self) -> Option<EventId> {

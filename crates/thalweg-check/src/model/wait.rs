@@ -4,7 +4,7 @@
 //! it read revisits the read, as it would any other. So of a wait each execution has one attempt, the one that
 //! succeeds, and there are finitely many. An attempt that wrote, or looked at the clock, is repeated for real.
 
-use super::graph::{EventId, Kind};
+use super::graph::{EventId, Graph, Kind};
 use super::report::{Rule, Wait};
 use super::run::{Ending, Run};
 use super::state::{State, Status};
@@ -13,6 +13,19 @@ use thalweg_sync::engine::{Operation, Site};
 
 /// How often a wait may be tried again in one execution though nothing that it read can have changed.
 const RETRIES: u32 = 1000;
+
+/// Of how many reads the body of a loop may be that is found to wait.
+const READS: usize = 4;
+
+/// What a thread did over and over, in vain.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Vain {
+    /// The wait whose attempts failed and wrote, and how many in a row.
+    wait: Option<(Site, u32)>,
+    /// How many reads in a row, up to the event before `end`, read what the one before read, the second one before, ….
+    same: [u32; READS],
+    end: u32,
+}
 
 /// The read of who parks.
 const AWAITS_TOKEN: Kind = Kind::Read {
@@ -38,6 +51,18 @@ impl Run {
         }
         let thread = state.current;
         let mut events = (attempt.first..state.thread().done).map(|index| EventId { thread, index });
+        let writes = |kind| matches!(kind, Kind::Read { exclusive: true, .. } | Kind::Write { exclusive: false, .. });
+        let written = events.clone().map(|id| state.explorer.graph.node(id)).find(|node| writes(node.kind));
+        if let Some(write) = written.map(|node| node.at)
+            && !attempt.clock
+        {
+            let tries = state.thread_mut().vain.tries_again(at);
+            if tries >= self.limits.in_vain() {
+                let rule = Rule::WaitWrites { wait: state.wait_of(attempt.first, at), write, tries };
+                drop(state);
+                return self.fail(rule);
+            }
+        }
         let only_reads = events.clone().all(|id| {
             let kind = state.explorer.graph.node(id).kind;
             matches!(kind, Kind::Read { exclusive: false, .. } | Kind::Fence(_) | Kind::Release { last: false })
@@ -51,6 +76,21 @@ impl Run {
         state.thread_mut().status = Status::Awaits { first: attempt.first, at };
         drop(state);
         self.switch()
+    }
+
+    /// The running thread has read, by the event `read`. A loop that polls what does not change is found out.
+    pub(super) fn polls(&self, read: EventId) -> Result<(), Ending> {
+        let (reads, at) = {
+            let mut state = self.state();
+            let mut vain = state.thread().vain;
+            let reads = vain.reads_again(&state.explorer.graph, read);
+            state.thread_mut().vain = vain;
+            (reads, state.explorer.graph.node(read).at)
+        };
+        if reads >= self.limits.in_vain() {
+            self.fail(Rule::Polls { read, at, reads })?;
+        }
+        Ok(())
     }
 
     /// Awaits that the flag at `token` is set.
@@ -123,7 +163,47 @@ impl Run {
     }
 }
 
+impl Vain {
+    /// An attempt of the wait `at` failed and wrote. How many in a row did.
+    fn tries_again(&mut self, at: Site) -> u32 {
+        let before = self.wait.filter(|&(wait, _)| wait == at).map_or(0, |(_, tries)| tries);
+        self.wait = Some((at, before + 1));
+        before + 1
+    }
+
+    /// The outermost attempt succeeded.
+    pub(super) fn succeeds(&mut self) {
+        self.wait = None;
+    }
+
+    /// How many reads in a row, up to `read`, read the same again: from the same writes, in a loop of a few reads.
+    fn reads_again(&mut self, graph: &Graph, read: EventId) -> u32 {
+        if self.end != read.index {
+            self.same = [0; READS];
+        }
+        self.end = read.index + 1;
+        let node = graph.node(read);
+        for (count, distance) in self.same.iter_mut().zip(1..) {
+            let is_same = read.index.checked_sub(distance).is_some_and(|index| {
+                let before = graph.node(EventId { index, ..read });
+                matches!(before.kind, Kind::Read { exclusive: false, .. })
+                    && (before.loc, before.rf, before.at) == (node.loc, node.rf, node.at)
+            });
+            *count = if is_same { *count + 1 } else { 0 };
+        }
+        self.same.into_iter().max().unwrap_or_default()
+    }
+}
+
 impl State {
+    /// The running thread's wait `at`, whose last attempt read from event `first` on.
+    fn wait_of(&self, first: u32, at: Site) -> Wait {
+        let (thread, graph) = (self.current, &self.explorer.graph);
+        let events = (first..self.thread().done).map(|index| EventId { thread, index });
+        let reads = events.filter(|&id| matches!(graph.node(id).kind, Kind::Read { .. }));
+        Wait { thread, at, reads: reads.map(|read| (read, graph.node(read).value)).collect() }
+    }
+
     /// Nobody can go on. If every wait has seen the newest values, nothing will change them: the threads would wait for
     /// ever. Otherwise somebody has not looked yet, and another execution shows what happens when it does.
     pub(super) fn waits_for_ever(&self) -> Option<Rule> {

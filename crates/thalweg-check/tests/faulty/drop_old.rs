@@ -122,7 +122,7 @@ impl Bbq {
 
 /// Eight are put in, two taken, three put in: five of the first four and of the second are left. One thread is enough.
 fn overrun(fault: Fault) -> Result<Explored, Box<Violation>> {
-    let check = Check::new().memory(Memory::Sc).max_events(1000);
+    let check = Check::new().memory(Memory::Sc).max_events(1000).sequential(true);
     let client = move |recorder: &Recorder<Queue<u64>>| {
         let queue = Bbq::new(fault);
         let mut log = recorder.log(0);
