@@ -117,17 +117,20 @@
 //! under a debugger.
 //!
 //! ```text
-//! data race: thread 0 writes at src/lib.rs:22:34, thread 1 writes at src/lib.rs:22:34, and nothing orders the two
+//! data race: thread 0 writes at src/lib.rs:23:34, thread 1 writes at src/lib.rs:23:34, and nothing orders the two
+//! 1.0 reads from 0.3, which makes no happens-before edge: 0.3 is relaxed, 1.0 is relaxed
 //! after 0 complete executions, in this one:
 //! thread 0
-//!   0.0    start thread 1                                 relaxed  tests/lock.rs:10:21
-//!   0.1    update reads #0 = 0 from initial               relaxed  src/lib.rs:20:35
-//!   0.2    update writes #0 := 1                          relaxed  src/lib.rs:20:35
-//!   0.3    write #0 := 0                                  relaxed  src/lib.rs:26:20
+//!   0.0    start thread 1                                 sync     tests/lock.rs:10:21
+//!   0.1    update reads #0 = 0 from initial               relaxed  src/lib.rs:21:35
+//!   0.2    update writes #0 := 1                          relaxed  src/lib.rs:21:35
+//!   >>>>   write of the slot, races with thread 1                  src/lib.rs:23:34
+//!   0.3    write #0 := 0                                  relaxed  src/lib.rs:27:20
 //! thread 1, started by 0.0
-//!   1.0    update reads #0 = 0 from 0.3                   relaxed  src/lib.rs:20:35
-//!   1.1    update writes #0 := 1                          relaxed  src/lib.rs:20:35
-//! #0 is first used at src/lib.rs:20:35; mo: initial < 0.2 < 0.3 < 1.1
+//!   1.0    update reads #0 = 0 from 0.3                   relaxed  src/lib.rs:21:35
+//!   1.1    update writes #0 := 1                          relaxed  src/lib.rs:21:35
+//!   >>>>   write of the slot, races with thread 0                  src/lib.rs:23:34
+//! #0 is first used at src/lib.rs:21:35; its values in modification order: initial < 0.2 < 0.3 < 1.1
 //! to run it alone, with the same options, and with `-- --nocapture` to see what it prints: Check::new().replay("-,i,w1,w2;0.3,w3", client)
 //! ```
 //!

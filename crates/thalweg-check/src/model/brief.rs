@@ -1,6 +1,7 @@
 //! A violation in a few lines: what is wrong, and the last events of the threads that it is about.
 
-use super::report::{Rule, Violation, line};
+use super::report::{Rule, Violation};
+use super::table::line;
 use super::view::EventKind;
 use std::collections::BTreeSet;
 use std::fmt;

@@ -69,7 +69,8 @@ unsafe impl Engine for Run {
             drop(state);
             race.or_else(|race| {
                 let writes = [race.write, span.access == Access::Write];
-                self.fail(Rule::Race { threads: [race.thread, thread], writes, sites: [race.at, span.at] })
+                let after = [race.since, before.get(thread)];
+                self.fail(Rule::Race { threads: [race.thread, thread], writes, sites: [race.at, span.at], after })
             })
         });
         if let Err(ending) = result {

@@ -185,6 +185,12 @@ impl Graph {
         if place == 0 { EventId::INIT } else { self.locations[loc as usize].co[place - 1] }
     }
 
+    /// Whether what comes before the write `id` is visible to who acquires it: by its ordering, or by a fence before it.
+    pub(crate) fn is_released(&self, id: EventId) -> bool {
+        let node = self.node(id);
+        releases(node.kind.order()) || node.fence > 0
+    }
+
     /// What the write `id` of `loc` wrote.
     pub(crate) fn written(&self, loc: u32, id: EventId) -> u64 {
         if id.is_init() { self.locations[loc as usize].init } else { self.node(id).value }

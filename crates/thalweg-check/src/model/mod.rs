@@ -25,7 +25,7 @@
 //! | [`abort`] | a panic that ends the process |
 //! | [`wait`] | awaits, and waits that never end |
 //! | [`slots`], [`heap`] | races on plain memory; use after free, leaks |
-//! | [`view`], [`report`], [`brief`], [`guide`] | an execution as its reader sees it; running it alone |
+//! | [`view`], [`report`], [`table`], [`brief`], [`guide`] | an execution as its reader sees it; running it alone |
 
 mod abort;
 mod brief;
@@ -48,6 +48,7 @@ mod run;
 mod search;
 mod slots;
 mod state;
+mod table;
 mod view;
 mod wait;
 

@@ -1,10 +1,9 @@
-//! What went wrong in an execution, and the execution as a table.
+//! What went wrong in an execution.
 
 use super::graph::{EventId, ExecutionGraph, Kind};
 use super::guide::Guide;
-use super::view::{Event, EventKind};
+use super::table::{missing_edge, order_name, write_both, write_broken};
 use std::fmt;
-use std::sync::atomic::Ordering;
 use thalweg_sync::engine::Site;
 
 /// What a client did wrong.
@@ -33,6 +32,8 @@ pub enum Rule {
         writes: [bool; 2],
         /// Where.
         sites: [Site; 2],
+        /// How many events the two had executed before.
+        after: [u32; 2],
     },
     /// A slot of `MaybeUninit` was read that nobody has written where it is.
     Uninitialised {
@@ -163,7 +164,9 @@ impl fmt::Display for Rule {
         match self {
             Self::Panic { thread, message } => write!(f, "thread {thread} panicked: {message}"),
             Self::Specification { message } => write!(f, "the execution does not meet its specification: {message}"),
-            Self::Race { threads: [first, second], writes: [first_writes, second_writes], sites: [one, two] } => {
+            Self::Race {
+                threads: [first, second], writes: [first_writes, second_writes], sites: [one, two], ..
+            } => {
                 let verb = |writes: &bool| if *writes { "writes" } else { "reads" };
                 write!(
                     f,
@@ -295,11 +298,14 @@ impl fmt::Display for Violation {
             return write!(f, "{}", self.rule);
         }
         writeln!(f, "{}", self.rule)?;
+        if let Some(missing) = missing_edge(&self.graph, &self.rule) {
+            writeln!(f, "{missing}")?;
+        }
         if let Rule::Nondeterministic { event, expected, found } = &self.rule {
             write_both(f, &self.graph, *event, [expected, found])?;
         }
         writeln!(f, "after {} complete executions, in this one:", self.complete)?;
-        write!(f, "{}", self.graph)?;
+        write_broken(f, &self.graph, &self.rule)?;
         write!(f, "to run it alone, with the same options, and with `-- --nocapture` to see what it prints: ")?;
         match self.replay() {
             short if short.len() <= REPLAY => write!(f, "Check::new().replay({short:?}, client)"),
@@ -310,109 +316,6 @@ impl fmt::Display for Violation {
 
 /// How long the text may be by which an execution is run alone, to be shown.
 const REPLAY: usize = 4000;
-
-/// How many events of a thread are shown from its beginning, and how many from its end.
-const SHOWN: usize = 50;
-
-/// The events, thread by thread in program order, with what reads read and where writes stand; then modification order.
-impl fmt::Display for ExecutionGraph {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for thread in 0..self.threads() {
-            match self.lines[thread as usize].parent {
-                Some(parent) => writeln!(f, "thread {thread}, started by {parent}")?,
-                None => writeln!(f, "thread {thread}")?,
-            }
-            let count = self.thread(thread).len();
-            for (place, event) in self.thread(thread).enumerate() {
-                if count > 2 * SHOWN && place >= SHOWN && place < count - SHOWN {
-                    if place == SHOWN {
-                        writeln!(f, "  ... {} more ...", count - 2 * SHOWN)?;
-                    }
-                    continue;
-                }
-                writeln!(f, "{}", line(self, &event))?;
-            }
-        }
-        for location in 0..self.locations() {
-            if self.modification_order(location).is_empty() && self.locations[location].reads.is_empty() {
-                continue;
-            }
-            write!(f, "{} is first used at {}; mo: initial", name(location), self.location_site(location))?;
-            let order = self.modification_order(location);
-            order.iter().take(SHOWN).try_for_each(|write| write!(f, " < {write}"))?;
-            if let more @ 1.. = order.len().saturating_sub(SHOWN) {
-                write!(f, " < ... {more} more")?;
-            }
-            writeln!(f)?;
-        }
-        Ok(())
-    }
-}
-
-/// What a thread that is not deterministic did the two times.
-fn write_both(
-    f: &mut fmt::Formatter<'_>,
-    graph: &ExecutionGraph,
-    event: EventId,
-    [expected, found]: [&String; 2],
-) -> fmt::Result {
-    for (time, what) in [("one time", expected), ("another time", found)] {
-        writeln!(f, "thread {} {time}:", event.thread)?;
-        let before = graph.thread(event.thread).take(event.index as usize);
-        for same in before.skip((event.index as usize).saturating_sub(SHOWN)) {
-            writeln!(f, "{}", line(graph, &same))?;
-        }
-        writeln!(f, "  {:<6} {what}", event.to_string())?;
-    }
-    Ok(())
-}
-
-/// A line of the table.
-pub(super) fn line(graph: &ExecutionGraph, event: &Event<'_>) -> String {
-    let what = describe(graph, event);
-    let (id, order) = (event.id().to_string(), order_name(event.ordering()));
-    match event.kind() {
-        // A destructor does not know who called it.
-        EventKind::Release { .. } => format!("  {id:<6} {what}"),
-        _ => format!("  {id:<6} {what:<46} {order:<8} {}", event.site()),
-    }
-}
-
-/// The name of a location: `#0`, `#1`, …
-fn name(location: usize) -> String {
-    format!("#{location}")
-}
-
-fn describe(graph: &ExecutionGraph, event: &Event<'_>) -> String {
-    let location = event.location().map(name).unwrap_or_default();
-    let value = event.value();
-    match event.kind() {
-        EventKind::Read { exclusive } => {
-            let from = graph.node(event.id()).rf;
-            let what = if exclusive { "update reads" } else { "read" };
-            format!("{what} {location} = {value} from {from}")
-        }
-        EventKind::Write { exclusive: true } => format!("update writes {location} := {value}"),
-        EventKind::Write { .. } => format!("write {location} := {value}"),
-        EventKind::Fence => "fence".to_owned(),
-        EventKind::Spawn { thread } => format!("start thread {thread}"),
-        EventKind::Join { thread } => format!("join thread {thread}"),
-        EventKind::Release { last: false } => "drop a handle".to_owned(),
-        EventKind::Release { .. } => "drop the last handle".to_owned(),
-        EventKind::Choose { of } => format!("choose {value} of {of}"),
-        EventKind::Mark(mark) => format!("mark {mark:?} {value}"),
-    }
-}
-
-fn order_name(order: Ordering) -> &'static str {
-    match order {
-        Ordering::Relaxed => "relaxed",
-        Ordering::Acquire => "acquire",
-        Ordering::Release => "release",
-        Ordering::AcqRel => "acq-rel",
-        _ => "seq-cst",
-    }
-}
 
 impl Kind {
     /// Whether the client asks for the same.

@@ -13,6 +13,8 @@ use thalweg_sync::hint::Access;
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Past {
     pub(crate) thread: u32,
+    /// How many events the thread had executed when the access began.
+    pub(crate) since: u32,
     /// How many events the thread had executed when the access ended; it comes before the next one. `OPEN` if it
     /// has not ended.
     time: u32,
@@ -59,7 +61,7 @@ impl Slots {
         history.written |= write;
         // What happens before this access and is not stronger need not be kept: who races with it races with this one.
         history.past.retain(|past| past.time == OPEN || !(is_ordered(past, thread, before) && (write || !past.write)));
-        history.past.push(Past { thread, time: OPEN, write, at: span.at });
+        history.past.push(Past { thread, since: before.get(thread), time: OPEN, write, at: span.at });
         Ok(())
     }
 
