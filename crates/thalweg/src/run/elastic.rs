@@ -173,9 +173,12 @@ impl<'a> Elastic<'a> {
         let target = worker.core.target.load(Relaxed);
         if self.start.nanos == 0 {
             // A kernel that was declared parallel is likely worth spreading, and so is one that takes long: do not wait to try.
-            let eager = |state: &State| state.parallel || state.block_time.load(Relaxed) > LONG;
-            let long = worker.core.kernels.iter().any(|state| eager(state));
-            self.begin(worker, clock, Phase::Begin, if long { TRIAL / 20 } else { TRIAL / 4 });
+            let any = |what: &dyn Fn(&State) -> bool| worker.core.kernels.iter().any(|state| what(state));
+            let parallel = any(&|state| state.parallel);
+            let eager = parallel || any(&|state| state.block_time.load(Relaxed) > LONG);
+            // A declaration is believed for a while: in a short run the millisecond without the second worker would show.
+            self.down = !parallel;
+            self.begin(worker, clock, Phase::Begin, if eager { TRIAL / 20 } else { TRIAL / 4 });
             return;
         }
         self.sample.take(worker, clock);
@@ -191,7 +194,9 @@ impl<'a> Elastic<'a> {
                 let down = self.down && target > 1;
                 let next = if down { target - (target / 4).max(1) } else { (target * 2).min(self.most) };
                 self.down = !down;
-                if next == target || (next > target && self.sample.is_idle()) {
+                if next == target {
+                    self.begin(worker, clock, Phase::Hold, HOLD);
+                } else if next > target && self.sample.is_idle() {
                     self.begin(worker, clock, Phase::Hold, self.doubt);
                 } else {
                     std::mem::swap(&mut self.base, &mut self.sample);
