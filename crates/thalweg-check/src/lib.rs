@@ -152,6 +152,7 @@
 //! | all cores | [`Check::threads`] |
 //! | use after free, double free, leaks | [`Heap`] as the program's allocator, [`Check::leaks`] |
 //! | a weak compare-exchange that fails without a reason | [`Check::spurious`] |
+//! | a destructor that waits or wakes, in executions that are given up | [`Kept`] |
 //! | a few lines of a litmus test instead of Rust | [`litmus`] |
 //! | a picture | [`ExecutionGraph::dot`] |
 //!
@@ -248,7 +249,7 @@ mod world;
 pub use failure::{Action, Cause, Failure, Reason, Step, Waiting};
 pub use fuzz::{Fuzz, Summary, replay};
 pub use model::{
-    Check, Estimate, Event, EventId, EventKind, ExecutionGraph, Explored, Heap, Mark, Memory, Progress, Rule, ScAxiom,
-    Violation, Wait, assume, choose, mark,
+    Check, Estimate, Event, EventId, EventKind, ExecutionGraph, Explored, Heap, Kept, Mark, Memory, Progress, Rule,
+    ScAxiom, Violation, Wait, assume, choose, mark,
 };
 pub use schedule::Strategy;

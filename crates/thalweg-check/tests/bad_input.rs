@@ -4,7 +4,8 @@
 
 use std::cell::Cell;
 use std::process::Command;
-use thalweg_check::{Check, Fuzz, Rule, Violation, assume};
+use std::sync::atomic::AtomicUsize;
+use thalweg_check::{Check, Fuzz, Kept, Rule, Violation, assume};
 use thalweg_sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release, SeqCst};
 use thalweg_sync::atomic::{AtomicBool, AtomicU64, fence};
 use thalweg_sync::cell::Slot;
@@ -208,6 +209,18 @@ fn a_static() {
     assert!(text.contains("began with 5, and now begins with 6") && text.contains("no statics"), "{text}");
 }
 
+#[test]
+fn what_was_made_outside() {
+    let turns = std::sync::Arc::new(AtomicU64::new(5));
+    let violation = finds(move || {
+        with_flag(|_| {
+            turns.fetch_add(1, Relaxed);
+        });
+    });
+    assert!(matches!(violation.rule(), Rule::Survives { was: 5, is: 6, .. }), "{violation}");
+    assert!(violation.to_string().contains("what was made outside and moved in"), "{violation}");
+}
+
 std::thread_local! {
     static RUNS: Cell<u64> = const { Cell::new(0) };
 }
@@ -272,6 +285,67 @@ fn a_panic_in_a_destructor() {
     });
     assert!(matches!(violation.rule(), Rule::Panic { thread: 1, .. }));
     assert!(violation.to_string().starts_with("thread 1 panicked: not empty"), "{violation}");
+}
+
+/// Waits, when it is dropped, for a flag; if it is told to. Counts its drops.
+struct Patient {
+    flags: Arc<[AtomicBool; 2]>,
+    waits: bool,
+    drops: std::sync::Arc<AtomicUsize>,
+}
+
+impl Drop for Patient {
+    fn drop(&mut self) {
+        if self.waits {
+            spin::until(|| self.flags[1].load(Acquire).then_some(()));
+        }
+        self.drops.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+    }
+}
+
+/// In one of two executions the other thread never sees the first flag, so that it never sets the second.
+fn with_patient<T>(waits: bool, keep: fn(Patient) -> T) -> (Result<[u64; 2], Violation>, usize)
+where
+    T: Send + 'static,
+{
+    let count = std::sync::Arc::new(AtomicUsize::new(0));
+    let drops = count.clone();
+    let explored = Check::new().run(move || {
+        let flags = Arc::new([false, false].map(AtomicBool::new));
+        let patient = keep(Patient { flags: flags.clone(), waits, drops: drops.clone() });
+        let other = thread::spawn({
+            let flags = flags.clone();
+            move || {
+                spin::until(|| flags[0].load(Relaxed).then_some(()));
+                flags[1].store(true, Release);
+            }
+        });
+        flags[0].store(true, Relaxed);
+        other.join().unwrap();
+        drop(patient);
+    });
+    let drops = count.load(std::sync::atomic::Ordering::Relaxed);
+    (explored.map(|explored| [explored.complete, explored.blocked]), drops)
+}
+
+#[test]
+fn a_destructor_that_waits_for_who_is_given_up() {
+    let (result, _) = with_patient(true, |patient| patient);
+    let violation = result.unwrap_err();
+    assert!(matches!(violation.rule(), Rule::WaitsWhileUnwinding { .. }), "{violation}");
+    assert!(violation.to_string().contains("goes into a `Kept`"), "{violation}");
+    let (result, drops) = with_patient(true, Kept::new);
+    assert_eq!(result.unwrap(), [1, 1]);
+    assert_eq!(drops, 2, "what waits for ever is left; an execution is run again after the first and the second");
+}
+
+#[test]
+fn what_is_kept_is_dropped_once_in_each_execution() {
+    let (result, without) = with_patient(false, |patient| patient);
+    assert_eq!(result.unwrap(), [1, 1]);
+    let (result, kept) = with_patient(false, Kept::new);
+    assert_eq!(result.unwrap(), [1, 1]);
+    assert_eq!((without, kept), (4, 4), "two executions, each run again");
 }
 
 const ENDS: &str = "THALWEG_TEST_ENDS_THE_PROCESS";

@@ -51,6 +51,8 @@ fn a_race_stands_where_it_is() {
     );
     assert!(text.contains("; its values in modification order: initial < 0.1\n"), "{text}");
     assert!(!violation.graph().to_string().contains(">>>>"), "the graph alone has events only");
+    let hint = "to run it alone, with the same options, and with `-- --nocapture` to see what it prints: ";
+    assert!(text.ends_with(&format!("{hint}Check::new().replay({:?}, client)", violation.replay())), "{text}");
 }
 
 #[test]

@@ -21,7 +21,7 @@
 //! | [`estimate`] | how many executions there are, before all are run |
 //! | [`graph`], [`clock`] | events, orders, clocks; G1 to G4 |
 //! | [`consistency`], [`psc`] | the axioms; C1 to C3 |
-//! | [`run`], [`state`], [`engine`], [`places`] | one execution: coroutines, replay, the facade's operations; R1 to R5 |
+//! | [`run`], [`state`], [`engine`], [`places`], [`kept`] | one execution: coroutines, replay, the facade's operations; R1 to R6 |
 //! | [`abort`] | a panic that ends the process |
 //! | [`wait`] | awaits, and waits that never end |
 //! | [`slots`], [`heap`] | races on plain memory; use after free, leaks |
@@ -38,6 +38,7 @@ mod explore;
 mod graph;
 mod guide;
 mod heap;
+mod kept;
 mod places;
 mod pool;
 mod psc;
@@ -56,6 +57,7 @@ pub use check::{Check, Explored, Memory, Progress, ScAxiom};
 pub use estimate::Estimate;
 pub use graph::{EventId, ExecutionGraph};
 pub use heap::Heap;
+pub use kept::Kept;
 pub use report::{Rule, Violation, Wait};
 pub use run::{assume, choose, mark};
 pub use view::{Event, EventKind, Mark};

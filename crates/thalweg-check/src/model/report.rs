@@ -181,7 +181,7 @@ impl fmt::Display for Rule {
             Self::Survives { was, is, at } => write!(
                 f,
                 "the atomic first used at {at} began with {was}, and now begins with {is}: what a client uses must be \
-                 made anew in each execution, so it may have no statics"
+                 made in it, anew in each execution, so it may have no statics, nor what was made outside and moved in"
             ),
             Self::UseAfterFree { thread, at } => {
                 write!(f, "use after free: thread {thread} at {at} accesses memory that was freed")
@@ -224,7 +224,11 @@ impl fmt::Display for Rule {
                 read.thread
             ),
             Self::WaitsWhileUnwinding { thread } => {
-                write!(f, "thread {thread} waits while it unwinds from a panic; catch the panic before waiting")
+                write!(
+                    f,
+                    "thread {thread} waits while it unwinds, and nobody will go on: a value whose destructor may wait \
+                     goes into a `Kept`; a panic is caught before waiting"
+                )
             }
             Self::Unbounded { thread, limit } => write!(
                 f,

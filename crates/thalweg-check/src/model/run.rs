@@ -14,11 +14,13 @@
 //!   act on memory, which holds the newest value of each location. After a race or the like memory may be
 //!   inconsistent, so nothing is unwound.
 //! - **R5** A thread that cannot be unwound, because a destructor waits for what never comes, is left as it is.
+//! - **R6** What is [`Kept`](super::Kept) is dropped when every thread of an execution that was given up is unwound.
 
 use super::abort::unwinding;
 use super::explore::Explorer;
 use super::graph::{EventId, Kind};
 use super::heap::{Blocks, client_side, engine_side};
+use super::kept::Keeps;
 use super::places::{ByAddress, Places};
 use super::report::Rule;
 use super::slots::Slots;
@@ -80,6 +82,8 @@ pub(crate) struct Run {
     /// The execution is over (R4).
     pub(super) ending: Cell<bool>,
     blocks: Blocks,
+    /// What threads that were unwound have left (R6).
+    pub(super) keeps: RefCell<Keeps>,
     /// An operation was done while its thread unwound, and is not in the graph.
     unseen: Cell<bool>,
 }
@@ -109,9 +113,7 @@ pub fn assume(condition: bool) {
     if condition {
         return;
     }
-    let run = current::CURRENT.get().expect("an assumption is wrong, and no `Check` runs here that could drop it");
-    // SAFETY: `enter` keeps the run alive as long as the pointer is set.
-    let run = unsafe { run.as_ref() };
+    let run = current_run().expect("an assumption is wrong, and no `Check` runs here that could drop it");
     let _engine = engine_side();
     if !run.is_passive() {
         run.state().thread_mut().status = Status::Assumes;
@@ -134,12 +136,8 @@ pub fn assume(condition: bool) {
 #[track_caller]
 pub fn choose(of: usize) -> usize {
     assert!(of > 0, "there is nothing to choose from");
-    match current::CURRENT.get() {
-        Some(run) if of > 1 => {
-            // SAFETY: as in `assume`.
-            let run = unsafe { run.as_ref() };
-            thalweg_sync::engine::Engine::choose(run, of, Location::caller())
-        }
+    match current_run() {
+        Some(run) if of > 1 => thalweg_sync::engine::Engine::choose(run, of, Location::caller()),
         _ => 0,
     }
 }
@@ -151,15 +149,20 @@ pub fn choose(of: usize) -> usize {
 /// Does nothing outside of a [`Check`](super::Check).
 #[track_caller]
 pub fn mark(mark: Mark, payload: u64) {
-    let Some(run) = current::CURRENT.get() else { return };
-    // SAFETY: as in `assume`.
-    let run = unsafe { run.as_ref() };
+    let Some(run) = current_run() else { return };
     let _engine = engine_side();
     if !run.is_passive()
         && let Err(ending) = run.plain(Kind::Mark(mark), payload, Location::caller())
     {
         run.end(ending);
     }
+}
+
+/// The run on this OS thread, if there is one.
+pub(super) fn current_run() -> Option<&'static Run> {
+    // SAFETY: `enter` keeps the run alive as long as the pointer is set; the reference is used for one call, within
+    // `enter`.
+    current::CURRENT.get().map(|run| unsafe { run.as_ref() })
 }
 
 impl Run {
@@ -183,6 +186,7 @@ impl Run {
             limits,
             ending: Cell::new(false),
             blocks: Blocks::default(),
+            keeps: RefCell::default(),
             unseen: Cell::new(false),
         }
     }
@@ -277,6 +281,20 @@ impl Run {
                 std::mem::forget(state.of_mut(thread).fiber.take());
             }
         }
+        if unwinds {
+            self.drop_kept();
+        } else {
+            std::mem::forget(self.keeps.take());
+        }
+    }
+
+    /// A stack for a thread.
+    pub(super) fn another_stack(&self) -> DefaultStack {
+        let used = self.state().stacks.pop();
+        used.unwrap_or_else(|| {
+            DefaultStack::new(self.limits.stack_bytes)
+                .unwrap_or_else(|error| panic!("no memory for the stack of a thread: {error}"))
+        })
     }
 
     // What threads do.
@@ -287,11 +305,7 @@ impl Run {
     ///
     /// What `body` borrows outlives the thread, or the execution.
     pub(crate) unsafe fn start<'a>(&self, thread: u32, body: Box<dyn FnOnce() + 'a>) {
-        let mut state = self.state();
-        let stack = state.stacks.pop().unwrap_or_else(|| {
-            DefaultStack::new(self.limits.stack_bytes)
-                .unwrap_or_else(|error| panic!("no memory for the stack of thread {thread}: {error}"))
-        });
+        let stack = self.another_stack();
         // SAFETY: only the lifetime changes; the caller answers for it.
         let body = unsafe { std::mem::transmute::<Box<dyn FnOnce() + 'a>, Box<dyn FnOnce()>>(body) };
         let run = NonNull::from(self);
@@ -300,6 +314,7 @@ impl Run {
             unsafe { run.as_ref() }.body(thread, yielder, wake, body);
         });
         let place = thread as usize;
+        let mut state = self.state();
         if state.threads.len() <= place {
             state.threads.resize_with(place + 1, || None);
         }

@@ -36,6 +36,8 @@ pub(crate) enum Status {
     Ended,
     /// See R5.
     Stuck,
+    /// Nothing: it has ended, and what was kept is dropped in its place (R6).
+    Keeps,
 }
 
 pub(crate) struct Thread {
@@ -149,7 +151,7 @@ impl State {
             Status::Source(event) => self.is_done(event),
             Status::Joins(child) => self.has_ended(child),
             Status::New | Status::Half => self.adding,
-            Status::Awaits { .. } | Status::Assumes | Status::Ended | Status::Stuck => false,
+            Status::Awaits { .. } | Status::Assumes | Status::Ended | Status::Stuck | Status::Keeps => false,
         }
     }
 

@@ -132,9 +132,14 @@ impl Run {
         Ok(())
     }
 
-    /// A destructor waits while its thread unwinds: nothing will come (R5).
+    /// A destructor waits while its thread unwinds, or after: nothing will come (R5, R6).
     pub(crate) fn wait_while_passive(&self) {
         let mut state = self.state();
+        if state.thread().status == Status::Keeps && !std::thread::panicking() {
+            drop(state);
+            let _ = self.switch();
+            unreachable!("a destructor that waits for ever is never resumed");
+        }
         state.thread_mut().retries += 1;
         if state.thread().retries < RETRIES {
             return;
