@@ -125,6 +125,7 @@ pub mod bbq;
 pub mod bwos;
 pub mod chunk_ring;
 pub mod cnq;
+mod cursor;
 #[cfg(not(any(loom, feature = "instrument")))]
 mod edges;
 #[cfg(any(loom, feature = "instrument"))]

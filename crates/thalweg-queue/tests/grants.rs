@@ -1,7 +1,10 @@
 //! Grants of the one-to-one queue: partial commit, partial release, and whatever interrupts them.
 #![cfg(not(loom))]
 
+mod support;
+
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use support::Bomb;
 use thalweg_queue::{TryPopError, TryPushError, bbq};
 use thalweg_sync::sync::Arc;
 use thalweg_sync::thread;
@@ -101,15 +104,6 @@ fn a_panic_while_a_grant_is_filled_pushes_nothing() {
     for _ in 0..20 {
         tx.try_push(counted.clone()).unwrap();
         rx.try_pop().unwrap();
-    }
-}
-
-/// Panics when it is dropped, if it is told to.
-struct Bomb(bool, #[allow(dead_code, reason = "counted")] Arc<()>);
-
-impl Drop for Bomb {
-    fn drop(&mut self) {
-        assert!(!self.0, "boom");
     }
 }
 

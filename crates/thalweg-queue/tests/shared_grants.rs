@@ -1,8 +1,11 @@
 //! Grants of the queue for many: what is committed is pushed, what is given up is passed over, whoever else is at work.
 #![cfg(not(loom))]
 
+mod support;
+
 use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use support::Bomb;
 use thalweg_check::{Check, Fuzz};
 use thalweg_queue::{Park, TryPopError, TryPushError, bbq};
 use thalweg_sync::sync::Arc;
@@ -102,15 +105,6 @@ fn full_and_closed_are_told() {
     assert_eq!(tx.reserve(1).err(), Some(TryPushError::Closed(())));
 }
 
-/// Panics when it is dropped, if it is told to.
-struct Bomb(bool, #[allow(dead_code, reason = "counted")] Arc<()>);
-
-impl Drop for Bomb {
-    fn drop(&mut self) {
-        assert!(!self.0, "boom");
-    }
-}
-
 #[test]
 fn panics_leave_a_queue_that_works() {
     let counted = Arc::new(());
@@ -192,10 +186,12 @@ fn between_threads(blocks: usize, entries: usize, each: u64) {
     assert!(all.into_iter().eq(0..2 * each));
 }
 
+/// As many as show a fault that is there, and no more: where the machine is busy, four threads that hand on single items take a time slice
+/// for each.
 #[test]
 fn threads_push_in_grants() {
-    between_threads(2, 1, 5_000);
-    between_threads(4, 50, 20_000);
+    between_threads(2, 1, 500);
+    between_threads(4, 50, 5_000);
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! One block: its entries, and the cursors and marks that say who may touch which. All unsafe code of the queue is here.
 
-use super::cursor::{Cursor, Head, Layout};
 use super::marks::{self, Mark, Marks};
+use crate::cursor::{Cursor, Head, Layout};
 use crate::edges::edge;
 use crate::{BuildError, memory, prefetch};
 use alloc::boxed::Box;

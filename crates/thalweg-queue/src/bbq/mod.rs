@@ -69,7 +69,6 @@
 mod block;
 pub mod bytes;
 mod consumer;
-mod cursor;
 pub mod drop_old;
 #[cfg(not(loom))]
 mod grant;

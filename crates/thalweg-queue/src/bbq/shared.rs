@@ -3,8 +3,8 @@
 #[cfg(not(loom))]
 use super::RawGrant;
 use super::block::{Allocate, Begun, Block, Claim, Look, Room};
-use super::cursor::{Cursor, Head, Layout};
 use super::{Consumer, Producer};
+use crate::cursor::{Cursor, Head, Layout};
 use crate::edges::{edge, in_order};
 use crate::wait::{Side, Wait, Yield};
 use crate::{BuildError, TryPopError, TryPushError, memory};

@@ -1,6 +1,6 @@
 //! One block: its entries, and the cursors that say who may touch which.
 
-use super::word::{Cursor, Head, Layout};
+use crate::cursor::{Cursor, Head, Layout};
 use crate::edges::{edge, in_order};
 use crate::tube::{AllocateError, ReserveError};
 use crate::{BuildError, memory, prefetch};

@@ -51,8 +51,8 @@
 //!   additions and by the next round.
 
 mod block;
-mod word;
 
+use crate::cursor::{Head, Layout};
 use crate::edges::{edge, in_order};
 use crate::tube::{self, AllocateError, Consumer, Producer, ReserveError, Tube};
 use crate::{BuildError, memory};
@@ -62,7 +62,6 @@ use core::fmt;
 use thalweg_sync::CachePadded;
 use thalweg_sync::atomic::AtomicU64;
 use thalweg_sync::atomic::Ordering::{Acquire, Relaxed, Release};
-use word::{Head, Layout};
 
 /// A ring of blocks as a tube; named [`Faaq`] and [`Bbq`].
 pub struct Blocks<T, const ADD: bool> {

@@ -1,4 +1,4 @@
-//! What the models share: tests by name, and handles that stay out of a panic.
+//! What tests share: models by name, handles that stay out of a panic, and values that make one.
 
 /// Tests by name: `client` passes.
 #[allow(unused_macros, reason = "each test crate uses what it needs")]
@@ -54,5 +54,15 @@ impl<T> Drop for Leaked<T> {
             // SAFETY: dropped here only, and not used afterwards.
             unsafe { core::mem::ManuallyDrop::drop(&mut self.0) };
         }
+    }
+}
+
+/// Panics when it is dropped, if it is told to; and is counted.
+#[allow(dead_code, reason = "as above, and the second field is there to be counted")]
+pub(crate) struct Bomb(pub(crate) bool, pub(crate) thalweg_sync::sync::Arc<()>);
+
+impl Drop for Bomb {
+    fn drop(&mut self) {
+        assert!(!self.0, "boom");
     }
 }

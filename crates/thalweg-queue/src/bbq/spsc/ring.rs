@@ -1,6 +1,6 @@
 //! The ring of entries, and the two cursors of each block. All unsafe code on entries is here.
 
-use super::super::cursor::Layout;
+use crate::cursor::Layout;
 use crate::edges::edge;
 use crate::ends::Ends;
 #[cfg(not(loom))]

@@ -1,28 +1,34 @@
-//! Packed words: a position in one block, and which block.
+//! Packed words of the queues whose blocks have cursors of their own, BBQ and FAAQ: a position in one block, and which block.
 
 use crate::BuildError;
 
-/// How many threads may be inside `try_push` of one queue at once. Each can move `allocated` past the end of a
-/// block by one (it looks before it adds), so the offset has room for that many.
+/// How many threads may be inside a push, or inside a pop, of one queue at once. Where a cursor moves by `fetch_add`, each can move it
+/// past the end of a block by one (it looks before it adds), so the offset has room for that many.
 const MAX_THREADS: usize = 1 << 20;
 
 /// A position in one block, or a count of entries of one block, of one round. One word, so that one `fetch_add`
 /// moves it.
 ///
-/// | 63 ..= bits                  | bits - 1 ..= 0                                         |
-/// |------------------------------|--------------------------------------------------------|
-/// | round, the paper's version   | offset; `allocated` alone may run past the end         |
+/// | 63 ..= bits + 1            | bits                           | bits - 1 ..= 0                                     |
+/// |----------------------------|--------------------------------|----------------------------------------------------|
+/// | round, the paper's version | sealed: `reserved` of FAAQ only | offset; where a `fetch_add` moves it, past the end |
 ///
 /// How many bits the offset has depends on the block size, see [`Layout`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) struct Cursor(pub(super) u64);
+pub(crate) struct Cursor(pub(crate) u64);
 
 impl Cursor {
     /// Whether `self` comes before `other`. Right across the wrap of the round, as cursors are never half of all
     /// rounds apart.
     #[inline(always)]
-    pub(super) fn is_before(self, other: Self) -> bool {
+    pub(crate) fn is_before(self, other: Self) -> bool {
         (other.0.wrapping_sub(self.0) as i64) > 0
+    }
+
+    /// One further.
+    #[inline(always)]
+    pub(crate) fn next(self) -> Self {
+        Self(self.0 + 1)
     }
 }
 
@@ -33,38 +39,39 @@ impl Cursor {
 /// |-------------------------------------------------|------------------------|
 /// | round; its low bits are the round of a `Cursor` | index of the block     |
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) struct Head(pub(super) u64);
+pub(crate) struct Head(pub(crate) u64);
 
 impl Head {
     /// The block after this one.
     #[inline(always)]
-    pub(super) fn next(self) -> Self {
+    pub(crate) fn next(self) -> Self {
         Self(self.0.wrapping_add(1))
     }
 
     /// The same block one round earlier.
     #[inline(always)]
-    pub(super) fn last_round(self, layout: &Layout) -> Self {
+    pub(crate) fn last_round(self, layout: &Layout) -> Self {
         Self(self.0.wrapping_sub(layout.blocks as u64))
     }
 }
 
 /// The shape of the ring, and with it the places of the fields in the packed words.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Layout {
+pub(crate) struct Layout {
     /// How many blocks: a power of two, at least two.
-    pub(super) blocks: usize,
+    pub(crate) blocks: usize,
     /// How many entries a block has: at least one.
-    pub(super) entries: usize,
+    pub(crate) entries: usize,
     index_bits: u32,
-    offset_bits: u32,
+    /// How many bits the offset and the seal have.
+    round_bits: u32,
     /// The bits of the offset.
     offset_mask: u64,
 }
 
 impl Layout {
     /// Checks the shape of a ring of entries of `entry_size` bytes.
-    pub(super) fn new(blocks: usize, entries: usize, entry_size: usize) -> Result<Self, BuildError> {
+    pub(crate) fn new(blocks: usize, entries: usize, entry_size: usize) -> Result<Self, BuildError> {
         // With one block the next block would be the one that is being filled.
         BuildError::check("blocks", blocks, 2, 1 << 31)?;
         if !blocks.is_power_of_two() {
@@ -76,60 +83,84 @@ impl Layout {
         let offset_bits = usize::BITS - (entries + MAX_THREADS).leading_zeros();
         // The index shares its word with the round too: the larger of the two fields limits the round.
         let offset_bits = offset_bits.max(index_bits);
-        Ok(Self { blocks, entries, index_bits, offset_bits, offset_mask: (1 << offset_bits) - 1 })
+        Ok(Self { blocks, entries, index_bits, round_bits: offset_bits + 1, offset_mask: (1 << offset_bits) - 1 })
     }
 
     /// How many entries all blocks have.
     #[inline(always)]
-    pub(super) fn capacity(&self) -> usize {
+    pub(crate) fn capacity(&self) -> usize {
         self.blocks * self.entries
     }
 
     /// The start of the block at `head`, in the round of `head`.
     #[inline(always)]
-    pub(super) fn start(&self, head: Head) -> Cursor {
-        Cursor(head.0 >> self.index_bits << self.offset_bits)
+    pub(crate) fn start(&self, head: Head) -> Cursor {
+        Cursor(head.0 >> self.index_bits << self.round_bits)
     }
 
     /// The end of the block at `head`, in the round of `head`.
     #[inline(always)]
-    pub(super) fn end(&self, head: Head) -> Cursor {
+    pub(crate) fn end(&self, head: Head) -> Cursor {
         Cursor(self.start(head).0 + self.entries as u64)
     }
 
     /// Which block `head` is.
     #[inline(always)]
-    pub(super) fn index(&self, head: Head) -> usize {
+    pub(crate) fn index(&self, head: Head) -> usize {
         head.0 as usize & (self.blocks - 1)
+    }
+
+    /// Whether two cursors belong to the same round.
+    #[inline(always)]
+    pub(crate) fn same_round(&self, one: Cursor, other: Cursor) -> bool {
+        one.0 >> self.round_bits == other.0 >> self.round_bits
     }
 
     /// Whether `cursor` belongs to the round of `head`.
     #[inline(always)]
-    pub(super) fn in_round(&self, cursor: Cursor, head: Head) -> bool {
-        cursor.0 >> self.offset_bits == self.start(head).0 >> self.offset_bits
+    pub(crate) fn in_round(&self, cursor: Cursor, head: Head) -> bool {
+        self.same_round(cursor, self.start(head))
     }
 
-    /// The offset in the block.
+    /// The offset in the block, or past its end.
     #[inline(always)]
-    pub(super) fn offset(&self, cursor: Cursor) -> usize {
+    pub(crate) fn offset(&self, cursor: Cursor) -> usize {
         (cursor.0 & self.offset_mask) as usize
+    }
+
+    /// Whether the cursor is at the end of the block or past it.
+    #[inline(always)]
+    pub(crate) fn at_end(&self, cursor: Cursor) -> bool {
+        self.offset(cursor) >= self.entries
+    }
+
+    /// The same cursor, sealed.
+    #[inline(always)]
+    pub(crate) fn sealed(&self, cursor: Cursor) -> Cursor {
+        Cursor(cursor.0 | (self.offset_mask + 1))
+    }
+
+    /// Whether the cursor is sealed.
+    #[inline(always)]
+    pub(crate) fn is_sealed(&self, cursor: Cursor) -> bool {
+        self.sealed(cursor) == cursor
     }
 
     /// Whether the round of `cursor` is odd.
     #[inline(always)]
-    pub(super) fn is_odd(&self, cursor: Cursor) -> bool {
+    pub(crate) fn is_odd(&self, cursor: Cursor) -> bool {
         cursor.0 & self.round_step() != 0
     }
 
     /// How far apart the same offsets of two rounds are.
     #[inline(always)]
-    pub(super) fn round_step(&self) -> u64 {
-        self.offset_mask + 1
+    pub(crate) fn round_step(&self) -> u64 {
+        1 << self.round_bits
     }
 
     /// How many entries of the block at `head` the cursor has passed.
     #[inline]
-    pub(super) fn passed(&self, cursor: Cursor, head: Head) -> usize {
+    pub(crate) fn passed(&self, cursor: Cursor, head: Head) -> usize {
         if self.in_round(cursor, head) {
             self.offset(cursor).min(self.entries)
         } else if cursor.is_before(self.start(head)) {
@@ -141,15 +172,15 @@ impl Layout {
 
     /// The position in the queue's order of the entry at `cursor`. `head` is that of its block, or one that is some rounds out of date.
     #[inline(always)]
-    pub(super) fn position_of(&self, cursor: Cursor, head: Head) -> u64 {
-        let rounds = cursor.0.wrapping_sub(self.start(head).0) >> self.offset_bits;
+    pub(crate) fn position_of(&self, cursor: Cursor, head: Head) -> u64 {
+        let rounds = cursor.0.wrapping_sub(self.start(head).0) >> self.round_bits;
         let head = Head(head.0.wrapping_add(rounds << self.index_bits));
         self.position(head, self.offset(cursor))
     }
 
     /// The position in the queue's order of the entry at `offset` of the block at `head`, from 0.
     #[inline(always)]
-    pub(super) fn position(&self, head: Head, offset: usize) -> u64 {
+    pub(crate) fn position(&self, head: Head, offset: usize) -> u64 {
         head.0.wrapping_mul(self.entries as u64).wrapping_add(offset as u64)
     }
 }
@@ -163,12 +194,15 @@ mod tests {
     }
 
     #[test]
-    fn offset_has_room_for_every_thread() {
+    fn offset_and_seal_do_not_touch_the_round() {
         for entries in [1, 2, 3, 4096, 1 << 30] {
             let layout = layout(2, entries);
             let past_the_end = Cursor(layout.end(Head(6)).0 + MAX_THREADS as u64);
-            assert!(layout.in_round(past_the_end, Head(6)));
-            assert_eq!(layout.offset(past_the_end), entries + MAX_THREADS);
+            for cursor in [past_the_end, layout.sealed(past_the_end)] {
+                assert!(layout.in_round(cursor, Head(6)) && layout.at_end(cursor));
+                assert_eq!(layout.offset(cursor), entries + MAX_THREADS);
+            }
+            assert!(layout.is_sealed(layout.sealed(past_the_end)) && !layout.is_sealed(past_the_end));
         }
     }
 
@@ -177,13 +211,13 @@ mod tests {
         for (blocks, entries) in [(2, 1), (4, 3), (1 << 24, 1)] {
             let layout = layout(blocks, entries);
             // The last block of the last round, by the bits of the round in a cursor and by those of the head.
-            let rounds = 1_u64 << (64 - layout.offset_bits);
+            let rounds = 1_u64 << (64 - layout.round_bits);
             for last in [rounds.wrapping_mul(blocks as u64).wrapping_sub(1), u64::MAX] {
                 let last = Head(last);
                 assert_eq!(layout.index(last), blocks - 1);
                 assert_eq!(layout.index(last.next()), 0);
                 assert_eq!(layout.start(last.next()), Cursor(0));
-                assert_eq!(layout.start(last).0 >> layout.offset_bits, rounds - 1);
+                assert_eq!(layout.start(last).0 >> layout.round_bits, rounds - 1);
                 assert_eq!(layout.start(last.next().last_round(&layout)), layout.start(last));
             }
         }
