@@ -32,6 +32,11 @@ use thalweg_sync::sync::Arc;
 /// assert_eq!(rx.pop()?.0[0], 7);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not one word that is never null",
+    label = "FastForward needs a `Word`: a `Box`, an `Arc`, a reference, a `NonZeroU64`",
+    note = "for items of any kind: `bbq::spsc`, or `fast_forward::in_place` for large ones"
+)]
 pub trait Word: Sized {
     /// The value as a word. Whatever the value owns is owned by the word from now on.
     fn into_word(self) -> NonNull<()>;

@@ -2,7 +2,7 @@
 
 use super::{Deadline, Iter, Side, TryIter, Wait};
 #[cfg(feature = "std")]
-use super::{Park, Popping, PoppingMany, Pushing};
+use super::{Popping, PoppingMany, Pushing, Sleep};
 use crate::{PopError, PopTimeoutError, PushError, PushTimeoutError, TryPopError, TryPushError};
 use alloc::vec::Vec;
 #[cfg(feature = "std")]
@@ -143,7 +143,7 @@ pub trait Push {
     #[cfg(feature = "std")]
     fn push_async(&mut self, value: Self::Item) -> Pushing<&mut Self>
     where
-        Self: Push<Wait = Park> + Sized,
+        Self: Push<Wait: Sleep> + Sized,
     {
         Pushing::new(self, value)
     }
@@ -170,7 +170,7 @@ pub trait Push {
     #[cfg(feature = "stream")]
     fn into_sink(self) -> super::ItemSink<Self>
     where
-        Self: Push<Wait = Park> + Sized,
+        Self: Push<Wait: Sleep> + Sized,
     {
         super::ItemSink::new(self)
     }
@@ -311,7 +311,7 @@ pub trait Pop {
     #[cfg(feature = "std")]
     fn pop_async(&mut self) -> Popping<&mut Self>
     where
-        Self: Pop<Wait = Park> + Sized,
+        Self: Pop<Wait: Sleep> + Sized,
     {
         Popping::new(self)
     }
@@ -320,7 +320,7 @@ pub trait Pop {
     #[cfg(feature = "std")]
     fn pop_many_async<'a>(&'a mut self, into: &'a mut Vec<Self::Item>, limit: usize) -> PoppingMany<'a, &'a mut Self>
     where
-        Self: Pop<Wait = Park> + Sized,
+        Self: Pop<Wait: Sleep> + Sized,
     {
         PoppingMany::new(self, into, limit)
     }
@@ -329,7 +329,7 @@ pub trait Pop {
     #[cfg(feature = "stream")]
     fn into_stream(self) -> super::ItemStream<Self>
     where
-        Self: Pop<Wait = Park> + Sized,
+        Self: Pop<Wait: Sleep> + Sized,
     {
         super::ItemStream::new(self)
     }

@@ -1,7 +1,7 @@
 //! Pushing and popping as futures.
 
 use super::park::{Place, Sleeper};
-use super::{Park, Pop, Push, Side, Wait};
+use super::{Park, Pop, Push, Side, Sleep, Wait};
 use crate::{PopError, PushError, TryPopError, TryPushError};
 use alloc::vec::Vec;
 use core::fmt;
@@ -74,13 +74,13 @@ pub struct Pushing<E: Push> {
 // Nothing is pinned inside: the value is moved, and the end is used as it is.
 impl<E: Push> Unpin for Pushing<E> {}
 
-impl<E: Push<Wait = Park>> Pushing<E> {
+impl<E: Push<Wait: Sleep>> Pushing<E> {
     pub(crate) fn new(end: E, value: E::Item) -> Self {
-        Self { pending: Pending::new(end, Side::Room, E::strategy), value: Some(value) }
+        Self { pending: Pending::new(end, Side::Room, |end| end.strategy().park()), value: Some(value) }
     }
 }
 
-impl<E: Push<Wait = Park>> Future for Pushing<E> {
+impl<E: Push<Wait: Sleep>> Future for Pushing<E> {
     type Output = Result<(), PushError<E::Item>>;
 
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
@@ -110,13 +110,13 @@ pub struct Popping<E: Pop> {
 
 impl<E: Pop> Unpin for Popping<E> {}
 
-impl<E: Pop<Wait = Park>> Popping<E> {
+impl<E: Pop<Wait: Sleep>> Popping<E> {
     pub(crate) fn new(end: E) -> Self {
-        Self { pending: Pending::new(end, Side::Items, E::strategy) }
+        Self { pending: Pending::new(end, Side::Items, |end| end.strategy().park()) }
     }
 }
 
-impl<E: Pop<Wait = Park>> Future for Popping<E> {
+impl<E: Pop<Wait: Sleep>> Future for Popping<E> {
     type Output = Result<E::Item, PopError>;
 
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
@@ -145,13 +145,13 @@ pub struct PoppingMany<'a, E: Pop> {
 
 impl<E: Pop> Unpin for PoppingMany<'_, E> {}
 
-impl<'a, E: Pop<Wait = Park>> PoppingMany<'a, E> {
+impl<'a, E: Pop<Wait: Sleep>> PoppingMany<'a, E> {
     pub(crate) fn new(end: E, into: &'a mut Vec<E::Item>, limit: usize) -> Self {
-        Self { pending: Pending::new(end, Side::Items, E::strategy), into, limit }
+        Self { pending: Pending::new(end, Side::Items, |end| end.strategy().park()), into, limit }
     }
 }
 
-impl<E: Pop<Wait = Park>> Future for PoppingMany<'_, E> {
+impl<E: Pop<Wait: Sleep>> Future for PoppingMany<'_, E> {
     type Output = Result<usize, PopError>;
 
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {

@@ -136,12 +136,13 @@ macro_rules! producer {
                 let mut end = $this;
                 $crate::Push::push_all(&mut end, values)
             }
-        }
 
-        #[cfg(feature = "std")]
-        impl<$($bounds)+> $Handle<$($before,)+ $crate::Park, $($after),*> {
             /// Pushes, pending while there is no room. Dropped before it is ready, it has pushed nothing.
-            pub fn push_async($($receiver)+, value: $T) -> impl Future<Output = Result<(), $crate::PushError<$T>>> {
+            #[cfg(feature = "std")]
+            pub fn push_async($($receiver)+, value: $T) -> impl Future<Output = Result<(), $crate::PushError<$T>>>
+            where
+                W: $crate::wait::Sleep,
+            {
                 $crate::wait::Pushing::new($this, value)
             }
         }
@@ -339,22 +340,27 @@ macro_rules! consumer {
             pub fn try_iter($($receiver)+) -> impl Iterator<Item = $T> {
                 $crate::wait::TryIter::new($this)
             }
-        }
 
-        #[cfg(feature = "std")]
-        impl<$($bounds)+> $Handle<$($before,)+ $crate::Park, $($after),*> {
             /// Pops, pending while there is nothing. Dropped before it is ready, it has popped nothing.
-            pub fn pop_async($($receiver)+) -> impl Future<Output = Result<$T, $crate::PopError>> {
+            #[cfg(feature = "std")]
+            pub fn pop_async($($receiver)+) -> impl Future<Output = Result<$T, $crate::PopError>>
+            where
+                W: $crate::wait::Sleep,
+            {
                 $crate::wait::Popping::new($this)
             }
 
             /// As [`pop_many`](Self::pop_many), pending while there is nothing. Dropped before it is ready, it has popped
             /// nothing.
+            #[cfg(feature = "std")]
             pub fn pop_many_async(
                 $($receiver)+,
                 into: &mut alloc::vec::Vec<$T>,
                 limit: usize,
-            ) -> impl Future<Output = Result<usize, $crate::PopError>> {
+            ) -> impl Future<Output = Result<usize, $crate::PopError>>
+            where
+                W: $crate::wait::Sleep,
+            {
                 $crate::wait::PoppingMany::new($this, into, limit)
             }
         }

@@ -101,7 +101,7 @@ pub use future::{Popping, PoppingMany, Pushing};
 pub use iter::{Iter, TryIter};
 pub(crate) use methods::{consumer, producer};
 #[cfg(feature = "std")]
-pub use park::Park;
+pub use park::{Park, Sleep};
 #[cfg(feature = "stream")]
 pub use stream::{ItemSink, ItemStream};
 

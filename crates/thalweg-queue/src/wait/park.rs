@@ -30,6 +30,24 @@ pub struct Park {
     items: List,
 }
 
+/// A strategy by which `async` ends can wait: [`Park`], and no other.
+#[diagnostic::on_unimplemented(
+    message = "a queue with `async` ends is built with `Park`",
+    label = "the ends of this one wait by `{Self}`",
+    note = "most modules have `with_wait(..., Park::new())`"
+)]
+pub trait Sleep: Wait {
+    /// The list of those who wait.
+    #[doc(hidden)]
+    fn park(&self) -> &Park;
+}
+
+impl Sleep for Park {
+    fn park(&self) -> &Park {
+        self
+    }
+}
+
 /// Who waits on one side, in the order of arrival.
 #[derive(Debug)]
 struct List {

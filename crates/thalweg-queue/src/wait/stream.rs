@@ -1,7 +1,7 @@
 //! Ends as the streams and sinks of the crate `futures`.
 
 use super::future::Pending;
-use super::{Park, Pop, Push, Side};
+use super::{Pop, Push, Side, Sleep};
 use crate::{PushError, TryPopError, TryPushError};
 use core::fmt;
 use core::pin::Pin;
@@ -21,13 +21,13 @@ pub struct ItemStream<E: Pop> {
 // Nothing is pinned inside: the end is used as it is.
 impl<E: Pop> Unpin for ItemStream<E> {}
 
-impl<E: Pop<Wait = Park>> ItemStream<E> {
+impl<E: Pop<Wait: Sleep>> ItemStream<E> {
     pub(super) fn new(end: E) -> Self {
-        Self { pending: Pending::new(end, Side::Items, E::strategy) }
+        Self { pending: Pending::new(end, Side::Items, |end| end.strategy().park()) }
     }
 }
 
-impl<E: Pop<Wait = Park>> Stream for ItemStream<E> {
+impl<E: Pop<Wait: Sleep>> Stream for ItemStream<E> {
     type Item = E::Item;
 
     fn poll_next(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<E::Item>> {
@@ -57,9 +57,9 @@ pub struct ItemSink<E: Push> {
 // Nothing is pinned inside: the value is moved, and the end is used as it is.
 impl<E: Push> Unpin for ItemSink<E> {}
 
-impl<E: Push<Wait = Park>> ItemSink<E> {
+impl<E: Push<Wait: Sleep>> ItemSink<E> {
     pub(super) fn new(end: E) -> Self {
-        Self { pending: Pending::new(end, Side::Room, E::strategy), value: None }
+        Self { pending: Pending::new(end, Side::Room, |end| end.strategy().park()), value: None }
     }
 
     /// Pushes the value that it keeps.
@@ -83,7 +83,7 @@ impl<E: Push<Wait = Park>> ItemSink<E> {
     }
 }
 
-impl<E: Push<Wait = Park>> Sink<E::Item> for ItemSink<E> {
+impl<E: Push<Wait: Sleep>> Sink<E::Item> for ItemSink<E> {
     type Error = PushError<E::Item>;
 
     fn poll_ready(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Result<(), Self::Error>> {
