@@ -186,12 +186,10 @@ fn between_threads(blocks: usize, entries: usize, each: u64) {
     assert!(all.into_iter().eq(0..2 * each));
 }
 
-/// As many as show a fault that is there, and no more: where the machine is busy, four threads that hand on single items take a time slice
-/// for each.
 #[test]
 fn threads_push_in_grants() {
-    between_threads(2, 1, 500);
-    between_threads(4, 50, 5_000);
+    between_threads(2, 1, 5_000);
+    between_threads(4, 50, 20_000);
 }
 
 #[test]
