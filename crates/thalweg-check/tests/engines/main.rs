@@ -1,0 +1,18 @@
+//! The fuzzer and the checker: counts, findings, reports, and what they refuse. Programs of their own are tests that see the heap
+//! (`model_heap.rs`), known bugs (`faulty`) and the second oracle (`oracle`).
+#![cfg(not(loom))]
+
+mod bad_input;
+mod condvar;
+mod finds;
+mod handles;
+mod history;
+mod litmus;
+mod litmus_text;
+mod model;
+mod model_finds;
+mod operations;
+mod picture;
+mod reports;
+mod runs;
+mod threads;

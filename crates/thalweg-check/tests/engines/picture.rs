@@ -1,0 +1,42 @@
+//! Pictures of executions.
+
+use thalweg_check::Check;
+use thalweg_sync::atomic::{AtomicU64, Ordering::Relaxed, Ordering::Release};
+use thalweg_sync::thread;
+
+#[test]
+fn every_relation_is_drawn() {
+    // Reads the initial value although the writer has come first in its own thread, and updates once.
+    let violation = Check::new().run(|| {
+        let x = AtomicU64::new(5);
+        let read = thread::scope(|scope| {
+            let writer = scope.spawn(|| {
+                x.store(6, Release);
+                x.fetch_add(1, Relaxed);
+            });
+            let read = x.load(Relaxed);
+            writer.join().unwrap();
+            read
+        });
+        assert_ne!(read, 5);
+    });
+    let dot = violation.unwrap_err().graph().dot();
+    for wanted in [
+        "label=\"thread 1\"",
+        "[label=\"W.rel #0 = 6\"]",
+        "[label=\"UR.rlx #0 = 6\"]",
+        "[label=\"UW.rlx #0 = 7\"]",
+        "e1_0 -> e1_1 -> e1_2",
+        "e1_0 -> e1_1 [label=rf ",
+        "e1_0 -> e1_2 [label=mo ",
+        "init0 [label=\"#0 = 5\"]",
+        "init0 -> e0_1 [label=rf ",
+        "e0_1 -> e1_0 [label=fr ",
+        "e0_0 -> e1_0 [color=grey",
+        "e1_2 -> e0_2 [color=grey",
+    ] {
+        assert!(dot.contains(wanted), "without {wanted}:\n{dot}");
+    }
+    assert!(!dot.contains("e1_1 -> e1_2 [label=fr"), "an update is not before itself:\n{dot}");
+    assert_eq!(dot.matches('{').count(), dot.matches('}').count());
+}

@@ -1,0 +1,19 @@
+//! The queues under loom: small clients, explored up to a bound, and canaries that show that the model is awake. One program, since
+//! each one more is linked anew, and takes longer to build than to run.
+#![cfg(loom)]
+
+#[macro_use]
+mod support;
+
+mod batches;
+mod bbq;
+mod bwos;
+mod bytes;
+mod chunk_ring;
+mod cnq;
+mod drop_old;
+mod fast_forward;
+mod lamport;
+mod ticketed;
+mod tubes;
+mod waiting;

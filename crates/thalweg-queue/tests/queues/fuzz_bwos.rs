@@ -1,0 +1,134 @@
+//! Work stealing with more threads than a model can take, in schedules drawn by seed; overlapping use of an entry is
+//! reported.
+
+use thalweg_check::Fuzz;
+use thalweg_queue::bwos::{self, Pool, Probabilistic, Random, Rng, StealError, Stealer};
+use thalweg_sync::sync::Arc;
+use thalweg_sync::{spin, thread};
+
+type Item = Box<usize>;
+
+/// Steals until the queue is drained, `most` at a time.
+fn drain(thief: &Stealer<Item>, most: usize) -> Vec<usize> {
+    let (mut stolen, mut batch) = (Vec::new(), Vec::new());
+    let mut tries = 0;
+    loop {
+        match thief.steal_into(&mut batch, most) {
+            Ok(_) => stolen.extend(batch.drain(..).map(|item| *item)),
+            Err(StealError::Closed) => return stolen,
+            Err(StealError::Empty | StealError::Busy) => {
+                tries += 1;
+                spin::pause(tries);
+            }
+        }
+    }
+}
+
+/// The owner pushes, pops and shares at random; three thieves steal one, two or a block.
+macro_rules! everything_is_taken_once {
+    ($order:ident, $sorted:literal) => {
+        #[test]
+        fn $order() {
+            const ITEMS: usize = 24;
+            for (blocks, entries) in [(2, 1), (2, 3), (3, 2)] {
+                Fuzz::new().seeds(0..300).run(move || {
+                    let (mut owner, thief) = bwos::$order::<Item>(blocks, entries).unwrap();
+                    let mut taken: Vec<usize> = thread::scope(|scope| {
+                        let thieves = [1, 2, usize::MAX].map(|most| (thief.clone(), most));
+                        let thieves = thieves.map(|(thief, most)| scope.spawn(move || drain(&thief, most)));
+                        let mut rng = Rng::new((blocks * entries) as u64);
+                        let mut popped = Vec::new();
+                        for number in 0..ITEMS {
+                            let mut item = Box::new(number);
+                            while let Err(refused) = owner.push(item) {
+                                item = refused.into_inner();
+                                assert_eq!(*item, number);
+                                popped.extend(owner.pop().map(|item| *item));
+                                spin::pause(1);
+                            }
+                            match rng.below(4) {
+                                0 => owner.share(),
+                                1 => popped.extend(owner.pop().map(|item| *item)),
+                                _ => {}
+                            }
+                        }
+                        assert!(!$sorted || popped.is_sorted(), "{popped:?}");
+                        drop(owner);
+                        popped.extend(thieves.into_iter().flat_map(|thief| thief.join().unwrap()));
+                        popped
+                    });
+                    taken.sort_unstable();
+                    assert!(taken.into_iter().eq(0..ITEMS));
+                });
+            }
+        }
+    };
+}
+everything_is_taken_once!(lifo, false);
+everything_is_taken_once!(fifo, true);
+
+/// Owner and thieves leave when they like. What is left is dropped once.
+#[test]
+fn what_is_left_is_dropped_once() {
+    Fuzz::new().seeds(0..500).run(|| {
+        let counted = Arc::new(());
+        let (mut owner, thief) = bwos::fifo(2, 2).unwrap();
+        thread::scope(|scope| {
+            for steals in 0..3 {
+                let thief = thief.clone();
+                scope.spawn(move || (0..steals).for_each(|_| drop(thief.steal())));
+            }
+            drop(thief);
+            for _ in 0..6 {
+                drop(owner.push(counted.clone()));
+            }
+            drop(owner.pop());
+            drop(owner);
+        });
+        assert_eq!(Arc::strong_count(&counted), 1);
+    });
+}
+
+/// Tasks make tasks on three workers that steal from each other. A worker that finds nothing stops for good, but only
+/// after it has shared what it had: so no task is left, whoever is last.
+#[test]
+fn a_pool_runs_every_task() {
+    const DEPTH: usize = 5;
+    Fuzz::new().seeds(0..200).run(|| {
+        let queues: Vec<_> = (0..3).map(|_| bwos::lifo::<Item>(4, 2).unwrap()).collect();
+        let (mut owners, stealers): (Vec<_>, Vec<_>) = queues.into_iter().unzip();
+        let pool = Pool::new(stealers);
+        owners[0].push(Box::new(DEPTH)).unwrap();
+        let run: usize = thread::scope(|scope| {
+            let workers = owners.into_iter().enumerate().map(|(number, mut owner)| {
+                let mut thief = pool.thief(number, Probabilistic::new(Random));
+                scope.spawn(move || {
+                    let mut run = 0;
+                    loop {
+                        let task = match owner.pop() {
+                            Some(task) => task,
+                            None => match thief.steal() {
+                                Ok(task) => task,
+                                Err(StealError::Busy) => {
+                                    spin::pause(1);
+                                    continue;
+                                }
+                                Err(StealError::Empty | StealError::Closed) => return run,
+                            },
+                        };
+                        run += 1;
+                        for _ in 0..2 {
+                            if *task > 0 && owner.push(Box::new(*task - 1)).is_err() {
+                                run += (1 << *task) - 1; // no room: done here, with all that it would have made
+                            }
+                        }
+                        owner.share();
+                    }
+                })
+            });
+            let workers: Vec<_> = workers.collect();
+            workers.into_iter().map(|worker| worker.join().unwrap()).sum()
+        });
+        assert_eq!(run, (1 << (DEPTH + 1)) - 1);
+    });
+}

@@ -1,0 +1,19 @@
+//! What single queues promise beyond what every queue does (`conformance`), natively and in schedules drawn by seed.
+#![cfg(not(loom))]
+
+mod bwos;
+mod bwos_pool;
+mod bytes;
+mod bytes_drop_old;
+mod drop_old;
+mod executors;
+mod fuzz;
+mod fuzz_bwos;
+mod fuzz_waiting;
+mod grants;
+mod latency;
+mod mesh;
+mod shared_grants;
+mod slip;
+mod support;
+mod ticketed;

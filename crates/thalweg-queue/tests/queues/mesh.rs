@@ -1,0 +1,171 @@
+//! What only a mesh does: rings between pairs, sweeps, and rings that are left behind.
+
+use thalweg_check::Fuzz;
+use thalweg_queue::mesh::{BURST, Ends, mesh, with_wait};
+use thalweg_queue::wait::Wait;
+use thalweg_queue::{Park, TryPopError, TryPushError, Yield};
+use thalweg_sync::atomic::{AtomicUsize, Ordering};
+use thalweg_sync::sync::Arc;
+use thalweg_sync::thread;
+
+/// An item: who pushed it, and its number there.
+type Item = (usize, usize);
+
+/// Runs a mesh: each producer pushes `each` items, and each consumer pops to the end, but for the first ones: of these,
+/// consumer `c` leaves after `leave[c]` pops, and those who stay go on until that has happened. Returns what each consumer
+/// popped, in its order.
+fn run<W: Wait>((producers, consumers): Ends<Item, W>, each: usize, leave: &[usize]) -> Vec<Vec<Item>> {
+    let here = AtomicUsize::new(leave.len());
+    let here = &here;
+    thread::scope(|scope| {
+        for (producer, mut tx) in producers.into_iter().enumerate() {
+            scope.spawn(move || (0..each).for_each(|number| tx.push((producer, number)).unwrap()));
+        }
+        let consumers: Vec<_> = consumers
+            .into_iter()
+            .enumerate()
+            .map(|(consumer, mut rx)| {
+                let leave = leave.get(consumer).copied();
+                scope.spawn(move || {
+                    let mut popped = Vec::new();
+                    while leave.is_none_or(|pops| popped.len() < pops) {
+                        // Before the pop: else the last one could leave its rings in between.
+                        let more_may_leave = here.load(Ordering::Acquire) > 0;
+                        match rx.pop() {
+                            Ok(item) => popped.push(item),
+                            Err(_) if leave.is_none() && more_may_leave => thread::yield_now(),
+                            Err(_) => break,
+                        }
+                    }
+                    drop(rx);
+                    here.fetch_sub(usize::from(leave.is_some()), Ordering::Release);
+                    popped
+                })
+            })
+            .collect();
+        consumers.into_iter().map(|consumer| consumer.join().unwrap()).collect()
+    })
+}
+
+/// Every item was popped once. Where nobody left, each consumer got those of each producer in order.
+#[track_caller]
+fn check(popped: Vec<Vec<Item>>, producers: usize, each: usize, leave: &[usize]) {
+    for items in &popped {
+        for producer in 0..producers {
+            let in_order = items.iter().filter(|item| item.0 == producer).is_sorted();
+            assert!(in_order || !leave.is_empty(), "out of order from producer {producer}");
+        }
+    }
+    let mut all = popped.concat();
+    all.sort_unstable();
+    assert_eq!(all.len(), producers * each);
+    assert!(all.into_iter().eq((0..producers).flat_map(|producer| (0..each).map(move |number| (producer, number)))));
+}
+
+#[test]
+fn every_shape_delivers_each_item_once() {
+    for (producers, consumers) in [(1, 1), (1, 3), (3, 1), (2, 2), (2, 4), (4, 2), (3, 2), (4, 3)] {
+        check(run(mesh(producers, consumers, 4, 16).unwrap(), 2_000, &[]), producers, 2_000, &[]);
+        let park = with_wait(producers, consumers, 4, 4, Park::new()).unwrap();
+        check(run(park, 300, &[]), producers, 300, &[]);
+    }
+}
+
+#[test]
+fn rings_are_as_many_as_the_least_common_multiple() {
+    for (producers, consumers, rings) in [(1, 1, 1), (2, 2, 2), (2, 4, 4), (4, 3, 12), (6, 4, 12)] {
+        let (tx, rx) = mesh::<u8>(producers, consumers, 2, 2).unwrap();
+        assert!(tx.iter().all(|tx| tx.rings() == rings / producers));
+        assert!(rx.iter().all(|rx| rx.rings() == rings / consumers));
+    }
+    assert!(mesh::<u8>(0, 1, 2, 2).is_err());
+    assert!(mesh::<u8>(1, 0, 2, 2).is_err());
+    assert!(mesh::<u8>(1, 1, 1, 2).is_err());
+    assert!(mesh::<u8>(65_535, 65_536, 2, 2).is_err());
+}
+
+#[test]
+fn a_sweep_is_fair() {
+    const RINGS: usize = 3;
+    let (mut tx, mut rx) = mesh(RINGS, 1, 64, 64).unwrap();
+    let mut waits = [0; RINGS];
+    for turn in 0..3_000 {
+        for (number, tx) in tx.iter_mut().enumerate() {
+            while tx.try_push(number).is_ok() {}
+        }
+        let popped = rx[0].try_pop().unwrap();
+        for (number, wait) in waits.iter_mut().enumerate() {
+            *wait = if number == popped { 0 } else { *wait + 1 };
+            assert!(*wait <= RINGS * BURST, "ring {number} waits for {wait} pops at turn {turn}");
+        }
+    }
+}
+
+#[test]
+fn pushes_go_round_and_past_full_rings() {
+    let (mut tx, mut rx) = mesh(1, 2, 2, 2).unwrap();
+    (0..4).for_each(|number| tx[0].try_push(number).unwrap());
+    assert_eq!(tx[0].try_push(4), Err(TryPushError::Full(4)));
+    assert_eq!([rx[0].try_pop(), rx[0].try_pop()], [Ok(0), Ok(2)]);
+    // Two chunks of one: popping the second one gave the first one back.
+    tx[0].try_push(4).unwrap();
+    assert_eq!(tx[0].try_push(5), Err(TryPushError::Full(5)));
+    assert_eq!([rx[1].try_pop(), rx[1].try_pop(), rx[1].try_pop()], [Ok(1), Ok(3), Err(TryPopError::Empty)]);
+    assert_eq!(rx[0].try_pop(), Ok(4));
+}
+
+#[test]
+fn what_a_consumer_leaves_is_popped_by_another() {
+    let (mut tx, mut rx) = mesh(1, 2, 8, 8).unwrap();
+    (0..8).for_each(|number| tx[0].try_push(number).unwrap());
+    let other = rx.pop().unwrap();
+    drop(other);
+    assert!(!tx[0].is_closed());
+    assert_eq!(rx[0].rings(), 1);
+    let mut popped: Vec<usize> = std::iter::from_fn(|| rx[0].try_pop().ok()).collect();
+    assert_eq!(rx[0].rings(), 2);
+    popped.sort_unstable();
+    assert_eq!(popped, [0, 1, 2, 3, 4, 5, 6, 7]);
+    // Its ring goes on.
+    (8..10).for_each(|number| tx[0].try_push(number).unwrap());
+    assert!(rx[0].try_pop().is_ok() && rx[0].try_pop().is_ok());
+    drop(tx);
+    assert_eq!(rx[0].try_pop(), Err(TryPopError::Closed));
+}
+
+#[test]
+fn the_last_consumer_drops_what_is_left() {
+    let counted = Arc::new(());
+    let (mut tx, rx) = mesh(2, 2, 8, 8).unwrap();
+    for tx in &mut tx {
+        (0..5).for_each(|_| tx.try_push(counted.clone()).unwrap());
+    }
+    assert_eq!(Arc::strong_count(&counted), 11);
+    drop(rx);
+    assert_eq!(Arc::strong_count(&counted), 1);
+    for tx in &mut tx {
+        assert!(tx.is_closed());
+        assert!(matches!(tx.try_push(counted.clone()), Err(TryPushError::Closed(_))));
+    }
+    assert_eq!(Arc::strong_count(&counted), 1);
+}
+
+#[test]
+fn consumers_leave_while_items_flow() {
+    for round in 0..20 {
+        let leave = [round, 7 * round, 100];
+        check(run(mesh(2, 4, 4, 16).unwrap(), 1_000, &leave), 2, 1_000, &leave);
+        check(run(with_wait(4, 4, 2, 2, Park::new()).unwrap(), 100, &leave), 4, 100, &leave);
+    }
+}
+
+/// As above in schedules drawn by seed, with ends that sleep: a wake-up that is lost is a deadlock.
+#[test]
+fn fuzzed_meshes_deliver_each_item_once() {
+    for (producers, consumers, leave) in [(2, 1, &[] as &[usize]), (2, 2, &[2]), (1, 3, &[0, 1]), (3, 2, &[1])] {
+        Fuzz::new().seeds(0..100).run(|| {
+            check(run(with_wait(producers, consumers, 2, 2, Yield).unwrap(), 6, leave), producers, 6, leave);
+            check(run(with_wait(producers, consumers, 2, 2, Park::new()).unwrap(), 6, leave), producers, 6, leave);
+        });
+    }
+}

@@ -1,0 +1,253 @@
+//! The five actions on a blocked operation, and what no scheme may do: exceed a capacity, run a sequential kernel twice at once, or reorder an edge.
+
+use crate::common::{SOON, toil, within};
+use std::collections::HashSet;
+use std::thread::{ThreadId, current};
+use thalweg::Report;
+use thalweg::prelude::*;
+use thalweg_sync::atomic::{AtomicBool, AtomicU64, Ordering::*};
+use thalweg_sync::sync::Mutex;
+use thalweg_sync::thread;
+use thalweg_sync::time::Duration;
+
+/// What a scheme does besides trying and sleeping.
+struct Traits {
+    name: &'static str,
+    yields: bool,
+    grows: bool,
+    helps: bool,
+}
+
+const fn row(name: &'static str, yields: bool, grows: bool, helps: bool) -> Traits {
+    Traits { name, yields, grows, helps }
+}
+
+const SCHEMES: [Traits; 11] = [
+    row("depth_first", false, false, false),
+    row("raft", true, false, false),
+    row("pw", true, false, false),
+    row("pw_dyn", true, true, false),
+    row("mix", true, false, true),
+    row("mix_dyn", true, true, true),
+    row("one_shot", false, false, true),
+    row("random", false, false, false),
+    row("qes", false, false, false),
+    row("qes_pss", false, false, false),
+    row("qes_pss_prs", false, false, false),
+];
+
+fn scheme(name: &str, workers: usize) -> Scheme {
+    Scheme::named(name).unwrap().workers(workers)
+}
+
+#[test]
+fn the_table_has_every_scheme() {
+    assert!(Scheme::names().eq(SCHEMES.iter().map(|scheme| scheme.name)));
+}
+
+/// Each message becomes forty, into an edge that holds eight at first.
+fn flood(scheme: Scheme) -> Report {
+    let mut seen = 0;
+    let mut graph = Graph::new();
+    let numbers = graph.source(0..2000_u64);
+    let spread = graph.sequential(|x, out: &mut Output<u64>| (0..40).for_each(|i| out.push(x + i)));
+    let sink = graph.sink(|_: u64| seen += 1);
+    graph += numbers >> spread.capacity(8, 64) >> sink;
+    let report = graph.run(scheme).unwrap();
+    drop(graph);
+    assert_eq!(seen, 80_000);
+    report
+}
+
+#[test]
+fn only_some_schemes_grow_an_edge_or_help_its_consumer() {
+    for Traits { name, grows, helps, .. } in SCHEMES {
+        let report = within(SOON, move || flood(scheme(name, 1)));
+        let grown: u64 = report.edges.iter().map(|edge| edge.grown).sum();
+        let helped: u64 = report.kernels.iter().map(|kernel| kernel.helps).sum();
+        assert_eq!(grown > 0, grows, "{name}: grown {grown} times");
+        assert_eq!(helped > 0, helps, "{name}: helped {helped} times");
+        // From 8 to 64 there are three steps.
+        assert!(report.edges[1].grown <= 3, "{name}: {}", report.edges[1].grown);
+        let full: u64 = report.kernels.iter().map(|kernel| kernel.blocked_full).sum();
+        // Not so if the consumer is next anyway.
+        assert!(full > 0 || !name.starts_with("pw"), "{name}: nobody noticed that the edge was full");
+    }
+}
+
+#[test]
+fn polls_yields_and_sleeps_are_counted() {
+    for Traits { name, yields, .. } in SCHEMES {
+        let report = within(SOON, move || {
+            let mut graph = Graph::new();
+            let (source, inlet) = graph.inlet::<u64>(4).unwrap();
+            let sink = graph.sink(drop::<u64>);
+            graph += source >> sink;
+            thread::spawn(move || {
+                for x in 0..5 {
+                    thread::sleep(Duration::from_millis(5));
+                    inlet.push(x).unwrap();
+                }
+            });
+            graph.run(scheme(name, 2)).unwrap()
+        });
+        assert!(report.sleeps > 0, "{name} sleeps while nothing comes");
+        // Any worker yields after many attempts in vain: then whoever has the kernel does not run.
+        let rarely = report.yields <= report.polls / 16;
+        assert!(
+            if yields { report.yields > 0 } else { rarely },
+            "{name}: {} yields, {} polls",
+            report.yields,
+            report.polls
+        );
+        if yields {
+            assert!(report.polls > report.yields, "{name}: {} polls, {} yields", report.polls, report.yields);
+        }
+    }
+}
+
+#[test]
+fn an_edge_holds_no_more_than_it_may() {
+    for Traits { name, grows, .. } in SCHEMES {
+        for (first, most) in [(1, 1), (8, 8), (8, 32), (10, 100)] {
+            for workers in [1, 3] {
+                let (held, peak) = (AtomicU64::new(0), AtomicU64::new(0));
+                let mut graph = Graph::new();
+                let numbers = graph.source(0..3000_u64);
+                let count_in = graph.sequential(|x: u64, out: &mut Output<u64>| {
+                    peak.fetch_max(held.fetch_add(1, AcqRel) + 1, AcqRel);
+                    out.push(x);
+                });
+                let count_out = graph.sink(|_: u64| {
+                    held.fetch_sub(1, AcqRel);
+                    toil(20);
+                });
+                graph += numbers >> count_in.capacity(first, most) >> count_out;
+                let report = graph.run(scheme(name, workers)).unwrap();
+                drop(graph);
+                let limit = if grows { most } else { first } as u64;
+                // Besides what the edge holds, half of it can be in the hands of either end: a block is at most that long.
+                let blocks = (first as u64).div_ceil(2);
+                let peak = peak.load(Acquire);
+                assert!(
+                    peak <= limit + 2 * blocks + 1,
+                    "{name} with {workers} workers: {peak} messages between the ends of an edge of {first} to {most}"
+                );
+                let edge = &report.edges[1];
+                assert!(edge.peak <= limit + blocks, "{name}: peak {} in an edge of {first} to {most}", edge.peak);
+            }
+        }
+    }
+}
+
+#[test]
+fn a_message_that_becomes_many_goes_through() {
+    for Traits { name, .. } in SCHEMES {
+        within(SOON, move || {
+            let mut seen = 0;
+            let mut graph = Graph::new();
+            let numbers = graph.source(0..5_u64);
+            let many = graph.sequential(|_, out: &mut Output<u64>| (0..1000).for_each(|x| out.push(x)));
+            let more = graph.parallel(|x, out: &mut Output<u64>| (0..3).for_each(|i| out.push(x + i)));
+            let sink = graph.sink(|_: u64| seen += 1);
+            graph += numbers.fixed(1) >> many.fixed(1) >> more.fixed(1) >> sink;
+            graph.run(scheme(name, 2)).unwrap();
+            drop(graph);
+            assert_eq!(seen, 15_000, "{name}");
+        });
+    }
+}
+
+/// Fails if two threads are in it at once.
+#[derive(Default)]
+struct Alone {
+    taken: AtomicBool,
+    threads: Mutex<HashSet<ThreadId>>,
+}
+
+impl Alone {
+    fn work<R>(&self, body: impl FnOnce() -> R) -> R {
+        assert!(!self.taken.swap(true, AcqRel), "a sequential kernel runs on two workers at once");
+        let result = body();
+        self.taken.store(false, Release);
+        result
+    }
+
+    fn note(&self) {
+        self.threads.lock().unwrap().insert(current().id());
+    }
+}
+
+#[test]
+fn a_sequential_kernel_runs_on_one_worker_at_a_time_and_in_order() {
+    for Traits { name, helps, .. } in SCHEMES {
+        let alone: [Alone; 4] = Default::default();
+        let mut last = [0_u64; 2];
+        let [before, after] = &mut last;
+        let mut graph = Graph::new();
+        let numbers = graph.source((1..).take_while(|&x| alone[0].work(|| toil(20) > 0 && x <= 4000)));
+        let one = graph.sequential(|x: u64, out: &mut Output<u64>| {
+            alone[1].work(|| {
+                assert_eq!(x, *before + 1, "{name}");
+                *before = x;
+                toil(20);
+                out.push(x);
+            });
+        });
+        let two = graph.map(|x| alone[2].work(|| (toil(20), x).1));
+        let sink = graph.sink(|x: u64| {
+            alone[3].work(|| {
+                assert_eq!(x, *after + 1, "{name}");
+                *after = x;
+            });
+        });
+        graph += numbers.fixed(4) >> one.fixed(4) >> two.fixed(4) >> sink;
+        let report = graph.run(scheme(name, 4)).unwrap_or_else(|error| panic!("{name}: {error}"));
+        drop(graph);
+        assert_eq!(last, [4000, 4000], "{name}");
+        let helped: u64 = report.kernels.iter().map(|kernel| kernel.helps).sum();
+        assert!(!helps || helped > 0, "{name} was to help, or the test shows little");
+    }
+}
+
+#[test]
+fn raft_has_a_thread_for_each_kernel() {
+    let alone: [Alone; 4] = Default::default();
+    let mut graph = Graph::new();
+    let numbers = graph.source((0..2000_u64).inspect(|_| alone[0].note()));
+    let one = graph.map(|x: u64| (alone[1].note(), x).1);
+    let many = graph.parallel_map(|x: u64| (alone[2].note(), toil(200), x).2);
+    let sink = graph.sink(|_: u64| alone[3].note());
+    graph += numbers >> one >> many * 4 >> sink;
+    // The number of workers is not what is asked for: the graph decides.
+    let report = graph.run(scheme("raft", 1)).unwrap();
+    assert_eq!(report.workers, 7);
+    drop(graph);
+    let threads = alone.map(|kernel| kernel.threads.into_inner().unwrap());
+    for (index, count) in [(0, 1), (1, 1), (3, 1)] {
+        assert_eq!(threads[index].len(), count, "kernel {index}");
+    }
+    assert!((1..=4).contains(&threads[2].len()), "{}", threads[2].len());
+    let together: HashSet<_> = threads.iter().flatten().collect();
+    assert_eq!(together.len(), threads.iter().map(HashSet::len).sum::<usize>(), "no thread runs two kernels");
+}
+
+#[test]
+fn hints_are_never_wrong() {
+    for Traits { name, .. } in SCHEMES {
+        for hints in [[0.0, 0.0], [4.0, 0.5], [0.5, 4.0], [100.0, 1000.0]] {
+            within(SOON, move || {
+                let mut seen = Vec::new();
+                let mut graph = Graph::new();
+                let numbers = graph.source(0..500_u64);
+                let one = graph.parallel_map(|x: u64| x + 1);
+                let two = graph.map(|x: u64| x * 2);
+                let sink = graph.sink(|x: u64| seen.push(x));
+                graph += numbers * hints[0] >> one * hints[1] >> two * hints[0] >> sink * hints[1];
+                graph.run(scheme(name, 2)).unwrap();
+                drop(graph);
+                assert!(seen.iter().copied().eq((0..500).map(|x| (x + 1) * 2)), "{name} with {hints:?}");
+            });
+        }
+    }
+}

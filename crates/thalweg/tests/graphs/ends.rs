@@ -1,0 +1,318 @@
+//! Runs that end by a failure, or because a kernel has had enough: the cause is named, every message is dropped once, no thread is left, and the graph
+//! runs again.
+
+use crate::common::{Crew, Ledger, SOON, Token, within};
+use thalweg::prelude::*;
+use thalweg::{Cause, End, Error};
+use thalweg_sync::sync::Arc;
+
+const COUNT: u64 = 2000;
+/// The message that a kernel does not survive.
+const UNLUCKY: u64 = 700;
+
+/// The kernel that fails.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    Source,
+    Fresh,
+    Poll,
+    Blocking,
+    Sequential,
+    Map,
+    Parallel,
+    Window,
+    ParallelWindow,
+    Ported,
+    Chain,
+    Spread,
+    Sink,
+    ParallelSink,
+    ForEach,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum How {
+    Panics,
+    Errs,
+}
+
+const KINDS: [(Kind, &[How]); 15] = [
+    (Kind::Source, &[How::Panics]),
+    (Kind::Fresh, &[How::Panics]),
+    (Kind::Poll, &[How::Panics, How::Errs]),
+    (Kind::Blocking, &[How::Panics]),
+    (Kind::Sequential, &[How::Panics, How::Errs]),
+    (Kind::Map, &[How::Panics]),
+    (Kind::Parallel, &[How::Panics, How::Errs]),
+    (Kind::Window, &[How::Panics, How::Errs]),
+    (Kind::ParallelWindow, &[How::Panics, How::Errs]),
+    (Kind::Ported, &[How::Panics, How::Errs]),
+    (Kind::Chain, &[How::Panics]),
+    (Kind::Spread, &[How::Panics]),
+    (Kind::Sink, &[How::Panics, How::Errs]),
+    (Kind::ParallelSink, &[How::Panics, How::Errs]),
+    (Kind::ForEach, &[How::Panics]),
+];
+
+/// Fails at the unlucky message.
+fn check(how: How, value: u64) -> Result<(), &'static str> {
+    match how {
+        _ if value != UNLUCKY => Ok(()),
+        How::Panics => panic!("unlucky"),
+        How::Errs => Err("unlucky"),
+    }
+}
+
+/// Passes tokens on, or fails.
+struct Ported(How);
+
+#[derive(Clone)]
+struct PortedPorts {
+    input: In<Token>,
+    output: Out<Token>,
+}
+
+impl Kernel for Ported {
+    type Ports = PortedPorts;
+    fn ports(&mut self, bind: &mut Binder<'_>) -> PortedPorts {
+        PortedPorts { input: bind.input("in"), output: bind.output("out") }
+    }
+    fn run(&mut self, ports: &PortedPorts, io: &mut Io<'_>) -> Result<Flow, BoxError> {
+        while let Some(token) = io.pop(ports.input) {
+            check(self.0, token.value)?;
+            io.push(ports.output, token);
+        }
+        Ok(Flow::More)
+    }
+}
+
+/// source >> before >> the kernel that fails >> after >> sink, or as much of it as there can be.
+fn build(graph: &mut Graph<'static>, kind: Kind, how: How, ledger: &Arc<Ledger>) {
+    let fails = move |value: u64| check(how, value).expect("only panics where nothing else is possible");
+    let numbers = {
+        let ledger = ledger.clone();
+        move |fails_here: bool| {
+            let ledger = ledger.clone();
+            (0..COUNT).map(move |x| {
+                if fails_here {
+                    fails(x);
+                }
+                Token::of(&ledger, x)
+            })
+        }
+    };
+    let bad_source = match kind {
+        Kind::Source => Some(graph.source(numbers(true))),
+        Kind::Fresh => {
+            let mut runs = 0;
+            let numbers = numbers.clone();
+            Some(graph.source_with(move || {
+                runs += 1;
+                numbers(runs == 1)
+            }))
+        }
+        Kind::Poll => {
+            let (mut next, ledger) = (0, ledger.clone());
+            Some(graph.poll_source(move |out: &mut Output<Token>| {
+                next += 1;
+                check(how, next)?;
+                out.push(Token::of(&ledger, next));
+                Ok::<_, &str>(if next < COUNT { Flow::More } else { Flow::Done })
+            }))
+        }
+        Kind::Blocking => Some(graph.source_blocking(numbers(true), 64).unwrap()),
+        Kind::ForEach => {
+            graph.stream(numbers(false)).for_each(move |token| fails(token.value));
+            return;
+        }
+        _ => None,
+    };
+    if let Some(source) = bad_source {
+        graph.name(source, "bad");
+        graph.from(source).map(|token| token).sink(drop::<Token>);
+        return;
+    }
+    let source = graph.source(numbers(false));
+    let before = graph.map(|token: Token| token);
+    if matches!(kind, Kind::Sink | Kind::ParallelSink) {
+        let sink = match kind {
+            Kind::Sink => graph.sink(move |token: Token| check(how, token.value)),
+            _ => graph.parallel_sink(move |token: Token| check(how, token.value)),
+        };
+        graph.name(sink, "bad");
+        *graph += source >> before >> sink;
+        return;
+    }
+    let pass = move |token: Token, out: &mut Output<Token>| {
+        check(how, token.value)?;
+        out.push(token);
+        Ok::<_, &str>(())
+    };
+    let look = move |window: &[Token], out: &mut Output<Token>| {
+        check(how, window[0].value)?;
+        out.push(window[2].clone());
+        Ok::<_, &str>(())
+    };
+    let after = graph.parallel_map(|token: Token| token);
+    let sink = graph.sink(drop::<Token>);
+    let bad = match kind {
+        Kind::Sequential => graph.sequential(pass),
+        Kind::Parallel => graph.parallel(pass),
+        Kind::Window => graph.window(3, 1, look),
+        Kind::ParallelWindow => graph.parallel_window(3, 1, look),
+        Kind::Map => graph.map(move |token: Token| {
+            fails(token.value);
+            token
+        }),
+        Kind::Ported => {
+            let ports = graph.add(Ported(how));
+            graph.name(ports.input, "bad");
+            *graph += source >> before >> ports.input;
+            *graph += ports.output >> after >> sink;
+            return;
+        }
+        Kind::Chain => {
+            let path = source >> before;
+            let path = graph.from(path).map(|t| t).inspect(move |t| fails(t.value)).filter(|t| t.value % 2 == 0).path();
+            *graph += path >> after >> sink;
+            return;
+        }
+        _ => {
+            let path = source >> before;
+            let path = graph.from(path).inspect(move |t| fails(t.value)).flat_map(|t| [t.clone(), t]).path();
+            *graph += path >> after >> sink;
+            return;
+        }
+    };
+    graph.name(bad, "bad");
+    *graph += source >> before >> bad >> after >> sink;
+}
+
+/// The name of the kernel that fails.
+fn culprit(kind: Kind) -> &'static str {
+    match kind {
+        Kind::ForEach => "chain-0",
+        // Made when the chain is ended: after the source, the kernel before, the one after and the sink.
+        Kind::Chain | Kind::Spread => "chain-4",
+        _ => "bad",
+    }
+}
+
+fn fail_and_run_again(kind: Kind, how: How, scheme: Scheme) {
+    let crew = Crew::gather();
+    let ledger = Ledger::new(8 * COUNT as usize);
+    let mut graph = Graph::new();
+    build(&mut graph, kind, how, &ledger);
+    let error = graph.run(scheme).unwrap_err();
+    let Error::Failed { failures, report } = &error else { panic!("{error}") };
+    assert_eq!(report.end, End::Cancelled);
+    assert_eq!(failures.len(), 1, "{error}");
+    assert_eq!(failures[0].kernel, culprit(kind));
+    match (&failures[0].cause, how) {
+        (Cause::Panic(text), How::Panics) => assert!(text.starts_with("unlucky"), "{text}"),
+        (Cause::Error(text), How::Errs) => assert_eq!(text.to_string(), "unlucky"),
+        // The iterator's panic happened on another thread.
+        (Cause::Error(text), How::Panics) if kind == Kind::Blocking => assert!(text.to_string().contains("unlucky")),
+        (other, _) => panic!("{other:?}"),
+    }
+    // What was not taken by the failed run is still to come.
+    let report = graph.run(scheme).unwrap_or_else(|error| panic!("again: {error}"));
+    assert_eq!(report.end, End::Complete);
+    assert_eq!(report.dropped, 0);
+    drop(graph);
+    crew.shrinks_to(1);
+    ledger.is_settled();
+}
+
+#[test]
+fn a_failure_is_named_and_drops_every_message_once() {
+    for (kind, hows) in KINDS {
+        for &how in hows {
+            for (index, name) in Scheme::names().enumerate() {
+                let scheme = Scheme::named(name).unwrap().workers(index % 3 + 1);
+                println!("{kind:?} {how:?} {scheme:?}");
+                within(SOON, move || fail_and_run_again(kind, how, scheme));
+            }
+        }
+    }
+}
+
+#[test]
+fn every_kernel_that_fails_is_named() {
+    // Both fail at their first message, and neither can stop the other in time: each waits for both to be there.
+    let mut graph = Graph::new();
+    let meet = Arc::new(thalweg_sync::atomic::AtomicU32::new(0));
+    for name in ["one", "other"] {
+        let meet = meet.clone();
+        let source = graph.source(0..10);
+        let sink = graph.sink(move |_: u32| {
+            meet.fetch_add(1, thalweg_sync::atomic::Ordering::AcqRel);
+            while meet.load(thalweg_sync::atomic::Ordering::Acquire) < 2 {
+                thalweg_sync::thread::yield_now();
+            }
+            Err::<(), _>("both")
+        });
+        graph.name(sink, name);
+        graph += source >> sink;
+    }
+    let error = within(SOON, move || graph.run(Scheme::named("random").unwrap().workers(2)).unwrap_err());
+    let Error::Failed { failures, .. } = &error else { panic!("{error}") };
+    let mut names: Vec<_> = failures.iter().map(|failure| failure.kernel.as_str()).collect();
+    names.sort_unstable();
+    assert_eq!(names, ["one", "other"]);
+}
+
+/// Takes so many, then has had enough.
+struct First(u64);
+
+impl Kernel for First {
+    type Ports = PortedPorts;
+    fn ports(&mut self, bind: &mut Binder<'_>) -> PortedPorts {
+        PortedPorts { input: bind.input("in"), output: bind.output("out") }
+    }
+    fn run(&mut self, ports: &PortedPorts, io: &mut Io<'_>) -> Result<Flow, BoxError> {
+        while self.0 > 0 {
+            let Some(token) = io.pop(ports.input) else { return Ok(Flow::More) };
+            io.push(ports.output, token);
+            self.0 -= 1;
+        }
+        Ok(Flow::Done)
+    }
+}
+
+fn finish_early(scheme: Scheme, capacity: Option<usize>) {
+    let crew = Crew::gather();
+    let ledger = Ledger::new(4_000_000);
+    let (mut seen, made) = (Vec::new(), ledger.clone());
+    let mut graph = Graph::new();
+    // It would never end by itself.
+    let endless = graph.source((0..).map(move |x| Token::of(&made, x))).into_path();
+    let before = graph.parallel_map(|token: Token| token);
+    let first = graph.add(First(1000));
+    let sink = graph.sink(|token: Token| seen.push(token.value));
+    graph.name(first.input, "first");
+    match capacity {
+        Some(most) => graph += endless.fixed(most) >> before.fixed(most) >> first.input,
+        None => graph += endless >> before >> first.input,
+    }
+    graph += first.output >> sink;
+    let report = graph.run(scheme).unwrap_or_else(|error| panic!("{error}"));
+    assert_eq!(report.end, End::Complete);
+    drop(graph);
+    assert_eq!(seen, (0..1000).collect::<Vec<_>>());
+    assert_eq!(report.kernel("first").unwrap().messages_in, 1000);
+    assert_eq!(report.dropped, ledger.made() as u64 - 1000, "every message was processed or is counted as dropped");
+    ledger.is_settled();
+    crew.shrinks_to(1);
+}
+
+#[test]
+fn a_kernel_that_finishes_early_hangs_up() {
+    for (index, name) in Scheme::names().enumerate() {
+        for capacity in [None, Some(1), Some(100)] {
+            let scheme = Scheme::named(name).unwrap().workers(index % 3 + 1);
+            println!("{scheme:?} {capacity:?}");
+            within(SOON, move || finish_early(scheme, capacity));
+        }
+    }
+}
