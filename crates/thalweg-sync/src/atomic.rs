@@ -338,6 +338,17 @@ impl<T> Default for AtomicPtr<T> {
     }
 }
 
+/// A number that no other call in this process gives. For identities: nothing may depend on which number it is, so no engine sees it.
+///
+/// ```
+/// assert_ne!(thalweg_sync::atomic::unique(), thalweg_sync::atomic::unique());
+/// ```
+pub fn unique() -> u64 {
+    static NEXT: core::sync::atomic::AtomicU64 = core::sync::atomic::AtomicU64::new(1);
+    // Relaxed: the numbers differ by the one order of updates of this place.
+    NEXT.fetch_add(1, Ordering::Relaxed)
+}
+
 /// A statistic: one thread adds, any thread may read a recent value.
 ///
 /// No engine sees it, so it must never decide anything.

@@ -24,6 +24,8 @@ use thalweg_sync::sync::Mutex;
 const FIRST_BLOCKS: usize = 16;
 /// Blocks it may grow to unless its capacity is given.
 const MOST_BLOCKS: usize = 256;
+/// Ends of activations that a block which is not full may wait for: a kernel that gives rarely must not hold it back.
+const MOST_KEPT: u32 = 4;
 /// The longest queue of pointers; what exceeds it waits in the spill.
 const MOST_SLOTS: usize = 4096;
 
@@ -53,6 +55,8 @@ enum Queue {
 struct Tx {
     /// A block that is not full yet, kept from one activation to the next.
     open: Option<Block>,
+    /// How many blocks had been sent when it was first kept with something in it, and at the ends of how many activations it was.
+    kept: (u64, u32),
     /// Lays windows out contiguously, on a windowed edge.
     assembler: Option<Box<dyn Assemble>>,
 }
@@ -140,7 +144,7 @@ impl Edge {
             plan,
             queue,
             slots,
-            tx: CachePadded(Slot::new(Tx { open: None, assembler })),
+            tx: CachePadded(Slot::new(Tx { open: None, kept: (0, 0), assembler })),
             rx: CachePadded(Slot::new(Rx { current: None })),
             sent: CachePadded::default(),
             taken: CachePadded::default(),
@@ -233,6 +237,24 @@ impl Edge {
     pub(crate) unsafe fn take_open(&self) -> Option<Block> {
         // SAFETY: E1, by the caller.
         self.tx.with_mut(|tx| unsafe { (*tx).open.take() })
+    }
+
+    /// Whether the open block may wait for the end of another activation: [`MOST_KEPT`] in all.
+    ///
+    /// # Safety
+    ///
+    /// E1.
+    pub(crate) unsafe fn may_stay_open(&self) -> bool {
+        self.tx.with_mut(|tx| {
+            // SAFETY: E1, by the caller.
+            let tx = unsafe { &mut *tx };
+            if tx.open.as_ref().is_none_or(|block| block.unread() == 0) {
+                return true;
+            }
+            let sent = self.sent.blocks.load(Relaxed);
+            tx.kept = if tx.kept.0 == sent { (sent, tx.kept.1 + 1) } else { (sent, 1) };
+            tx.kept.1 < MOST_KEPT
+        })
     }
 
     /// Leaves a block open for the next activation.

@@ -32,6 +32,7 @@
 //! | a step with state | [`Graph::sequential`], [`Graph::map`], [`Graph::update`] |
 //! | a step without state, to spread over cores | [`Graph::parallel`], [`Graph::parallel_map`] |
 //! | a step that looks at neighbours | [`Graph::window`], [`Graph::parallel_window`] |
+//! | the same messages for several steps | [`Graph::tee`] |
 //! | several inputs or outputs | [`Kernel`] and [`Graph::add`] |
 //! | a plain chain | [`Graph::stream`] |
 //! | a cycle | [`Gives::feedback`] on the edge that goes back |
@@ -47,12 +48,14 @@
 //! - Messages leave every kernel in order, parallel ones too, so results do not depend on the number of workers. Unless an edge is
 //!   [`unordered`](Gives::unordered), or a kernel with several inputs decides by what came first.
 //! - Every message is processed, or dropped once if the run is cancelled. A run that cannot go on is an error, not a hang.
-//! - A block of messages is handed on when it is full or its kernel's activation ends; a trickle is not held back. Idle workers sleep.
+//! - A block of messages is handed on when it is full, when its kernel finds no more input, or after a few activations. So neither a trickle nor a
+//!   rare result among much input is held back. Idle workers sleep.
 //! - A kernel's panic or error stops the run and is returned from it with the kernel's name.
 //!
 //! # What is not
 //!
 //! - A kernel is not interrupted: one that does not return is waited for.
+//! - Nobody is served in turn: beside a source that always has something, another may wait long for one of few workers.
 //! - Capacity is counted by the block: an edge may hold up to one block more (at most half of its first capacity), and each end has one in
 //!   hand. What a single message makes of itself goes through even if it is more.
 //! - Which worker runs what, and how many messages make a block.

@@ -314,7 +314,7 @@ impl<T> Drop for Unread<'_, T> {
 
 /// Rewrites the messages of a block where they are: `T` in, `U` of the same layout out, at most one for each.
 ///
-/// Dropping it, also by a panic, leaves the block with what was written; the rest is dropped.
+/// Dropping it, also by a panic or in a run that is cancelled, leaves the block with what was written; the rest is dropped.
 pub(crate) struct InPlace<'a, T, U> {
     read: *mut T,
     end: *mut T,
@@ -387,7 +387,7 @@ impl<T, U> Drop for InPlace<'_, T, U> {
         let first = self.block.first();
         let written = entries_between(self.block.entry::<U>(first), self.write);
         let rest = ptr::slice_from_raw_parts_mut(self.read, entries_between(self.read, self.end));
-        // SAFETY: `first..first+written` holds `U`s; the rest is dropped here, and only reached after a panic.
+        // SAFETY: `first..first+written` holds `U`s; the rest is dropped here, after a panic or once the run is cancelled.
         unsafe {
             self.block.set_range(first, first + written);
             self.block.retype::<U>();

@@ -61,3 +61,16 @@ where
         }
     }
 }
+
+/// Starts a thread that ends before the scope does. Here no system refuses one.
+///
+/// # Errors
+///
+/// None: they are those of the native world.
+pub fn try_spawn<'scope, F>(scope: &'scope Scope<'scope, '_>, body: F) -> std::io::Result<()>
+where
+    F: FnOnce() + Send + 'scope,
+{
+    scope.spawn(body);
+    Ok(())
+}

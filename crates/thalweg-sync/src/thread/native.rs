@@ -32,3 +32,15 @@ where
 {
     std::thread::scope(body)
 }
+
+/// Starts a thread that ends before the scope does.
+///
+/// # Errors
+///
+/// If the system gives no more threads.
+pub fn try_spawn<'scope, F>(scope: &'scope Scope<'scope, '_>, body: F) -> std::io::Result<()>
+where
+    F: FnOnce() + Send + 'scope,
+{
+    std::thread::Builder::new().spawn_scoped(scope, body).map(drop)
+}

@@ -186,3 +186,17 @@ where
         Ok(value) => value,
     }
 }
+
+/// Starts a thread that ends before the scope does. Here no system refuses one.
+///
+/// # Errors
+///
+/// None: they are those of the native world.
+#[track_caller]
+pub fn try_spawn<'scope, F>(scope: &'scope Scope<'scope, '_>, body: F) -> std::io::Result<()>
+where
+    F: FnOnce() + Send + 'scope,
+{
+    scope.spawn(body);
+    Ok(())
+}

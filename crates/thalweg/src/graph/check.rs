@@ -1,7 +1,7 @@
 //! What a graph must be before it runs, and its cycles.
 
 use crate::error::Refusal;
-use crate::graph::{Capacity, Graph, Link};
+use crate::graph::{Capacity, Graph, Link, PortRef};
 
 impl Graph<'_> {
     /// Every reason why this graph cannot work.
@@ -12,11 +12,23 @@ impl Graph<'_> {
             let kernel = format!("{} ({})", definition.name, definition.place);
             refusals.push(Refusal { kernel, reason });
         };
+        let id = self.control.graph;
+        let is = |end: PortRef, kernel: usize, port: usize| (end.graph, end.kernel, end.port) == (id, kernel, port);
+        for link in &self.foreign {
+            // One whose ends are both elsewhere was refused when it was added.
+            if let Some(own) = [link.from, link.to].into_iter().find(|end| end.graph == id) {
+                refuse(
+                    own.kernel,
+                    "it is connected to a kernel of another graph; make both with the same one".to_owned(),
+                );
+            }
+        }
         for (index, kernel) in self.kernels.iter().enumerate() {
             for (port, input) in kernel.inputs.iter().enumerate() {
                 let count = self.links.iter().filter(|link| (link.to.kernel, link.to.port) == (index, port)).count();
                 let (name, message) = (&input.name, input.message);
                 match count {
+                    0 if self.foreign.iter().any(|link| is(link.to, index, port)) => {}
                     0 => refuse(
                         index,
                         format!("nothing leads to its input {name}; connect something that gives {message}"),
@@ -33,6 +45,7 @@ impl Graph<'_> {
                     self.links.iter().filter(|link| (link.from.kernel, link.from.port) == (index, port)).count();
                 let (name, message) = (&output.name, output.message);
                 match count {
+                    0 if self.foreign.iter().any(|link| is(link.from, index, port)) => {}
                     0 => refuse(
                         index,
                         format!("its output {name} leads nowhere; connect something that takes {message}"),
@@ -40,9 +53,7 @@ impl Graph<'_> {
                     1 => {}
                     _ => refuse(
                         index,
-                        format!(
-                            "{count} edges leave its output {name}; give Graph::add a Kernel that has an output for each and copies messages"
-                        ),
+                        format!("{count} edges leave its output {name}; Graph::tee gives each message to several"),
                     ),
                 }
             }

@@ -9,14 +9,15 @@ use crate::error::{Error, Refusal, Result, Verdict};
 use crate::kernel::each;
 use crate::kernel::fused::{Fused, Identity, Map, Update};
 use crate::kernel::inlet::{self, Inlet};
-use crate::kernel::ported::{Binder, Kernel, PortName, WithPorts};
+use crate::kernel::ported::{Binder, Kernel, Out, PortName, Portless, WithPorts};
 use crate::kernel::source;
+use crate::kernel::tee::Tee;
 use crate::kernel::windowed::Windowed;
 use crate::kernel::{Body, Flow, Outside};
 use crate::output::Output;
 use crate::run::control::{Control, Stopper};
 use crate::window::{Assemble, Windows};
-use path::{Handle, Node, Sink, Source};
+use path::{End, Gives, Handle, Node, Sink, Source};
 use std::fmt;
 use std::marker::PhantomData;
 use std::panic::Location;
@@ -44,8 +45,8 @@ pub(crate) struct EdgeSpec {
 #[doc(hidden)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PortRef {
-    /// The address of the graph's control: graphs that live at the same time differ.
-    pub(crate) graph: usize,
+    /// The graph's number, `Control::graph`.
+    pub(crate) graph: u64,
     pub(crate) kernel: usize,
     pub(crate) port: usize,
 }
@@ -138,7 +139,9 @@ pub(crate) struct Definition<'env> {
 pub struct Graph<'env> {
     pub(crate) kernels: Vec<Definition<'env>>,
     pub(crate) links: Vec<Link>,
-    pub(crate) refusals: Vec<Refusal>,
+    /// Connections with kernels of other graphs; with them the graph does not run.
+    foreign: Vec<Link>,
+    refusals: Vec<Refusal>,
     groups: usize,
     pub(crate) control: Arc<Control>,
 }
@@ -153,7 +156,7 @@ impl<'env> Graph<'env> {
     /// An empty graph.
     pub fn new() -> Self {
         let control = Arc::new(Control::default());
-        Self { kernels: Vec::new(), links: Vec::new(), refusals: Vec::new(), groups: 0, control }
+        Self { kernels: Vec::new(), links: Vec::new(), foreign: Vec::new(), refusals: Vec::new(), groups: 0, control }
     }
 
     // ---- sources ----
@@ -292,6 +295,25 @@ impl<'env> Graph<'env> {
     /// A kernel that sees a sliding window: `peek` messages as one slice, `pop` of which leave before the next.
     ///
     /// Messages at the end of the stream that do not fill a window are dropped.
+    ///
+    /// ```
+    /// use thalweg::prelude::*;
+    /// let (mut before, mut rises) = (0, Vec::new());
+    /// let mut graph = Graph::new();
+    /// let numbers = graph.source([5, 1, 4, 2, 8, 3]);
+    /// // Two at a time, without overlap; the sum of the pair before is state.
+    /// let rise = graph.window(2, 2, |pair: &[i32], out: &mut Output<i32>| {
+    ///     let sum = pair[0] + pair[1];
+    ///     out.push(sum - before);
+    ///     before = sum;
+    /// });
+    /// let collect = graph.sink(|rise: i32| rises.push(rise));
+    /// graph += numbers >> rise >> collect;
+    /// graph.run(Scheme::default())?;
+    /// drop(graph);
+    /// assert_eq!(rises, [6, 0, 5]);
+    /// # Ok::<(), thalweg::Error>(())
+    /// ```
     #[track_caller]
     pub fn window<T, U, R>(
         &mut self,
@@ -368,13 +390,46 @@ impl<'env> Graph<'env> {
     where
         K: Kernel<Ports: 'env> + 'env,
     {
+        // There before it names its ports: should that panic, no other kernel gets the number that the handles made so far carry.
+        let made = self.add_kernel("kernel", Body::Ported(Slot::new(Box::new(Portless))), &[], &[], None);
         let (mut inputs, mut outputs) = (Vec::new(), Vec::new());
-        let mut binder =
-            Binder { graph: self.id(), kernel: self.kernels.len(), inputs: &mut inputs, outputs: &mut outputs };
+        let mut binder = Binder { graph: made.graph, kernel: made.kernel, inputs: &mut inputs, outputs: &mut outputs };
         let ports = kernel.ports(&mut binder);
-        let body = Body::Ported(Slot::new(Box::new(WithPorts { kernel, ports: ports.clone() })));
-        self.add_kernel("kernel", body, &inputs, &outputs, None);
+        let definition = &mut self.kernels[made.kernel];
+        (definition.inputs, definition.outputs) = (inputs, outputs);
+        definition.body = Body::Ported(Slot::new(Box::new(WithPorts { kernel, ports: ports.clone() })));
         ports
+    }
+
+    /// Gives each message of a source, or of a path that begins with one, to `N` kernels: one output port for each.
+    ///
+    /// Copies are clones, made one message at a time on one worker; wrap what is large in an [`Arc`](std::sync::Arc). Nobody gets ahead by more
+    /// than its edge holds: where one consumer takes nothing more before the other has gone on, as with a window beside a plain edge, give the
+    /// plain edge room ([`capacity`](path::Gives::capacity)).
+    ///
+    /// ```
+    /// use thalweg::prelude::*;
+    /// let (mut sum, mut most) = (0, 0);
+    /// let mut graph = Graph::new();
+    /// let numbers = graph.source([3, 9, 4_u64]);
+    /// let [left, right] = graph.tee(numbers);
+    /// let add = graph.sink(|x| sum += x);
+    /// let keep = graph.sink(|x| most = most.max(x));
+    /// graph += left >> add;
+    /// graph += right >> keep;
+    /// graph.run(Scheme::default())?;
+    /// drop(graph);
+    /// assert_eq!((sum, most), (16, 9));
+    /// # Ok::<(), thalweg::Error>(())
+    /// ```
+    #[track_caller]
+    pub fn tee<T, const N: usize>(&mut self, from: impl Gives<Message = T, Head = End>) -> [Out<T>; N]
+    where
+        T: Clone + Send + 'env,
+    {
+        let (input, copies) = self.add(Tee::<T, N>(PhantomData));
+        *self += from.into_path() >> input;
+        copies
     }
 
     // ---- names, control ----
@@ -384,6 +439,11 @@ impl<'env> Graph<'env> {
         let port = kernel.kernel();
         if port.graph == self.id() {
             name.clone_into(&mut self.kernels[port.kernel].name);
+        } else {
+            self.refusals.push(Refusal {
+                kernel: name.to_owned(),
+                reason: "the kernel that was given this name belongs to another graph; name it there".to_owned(),
+            });
         }
     }
 
@@ -394,8 +454,8 @@ impl<'env> Graph<'env> {
 
     // ---- inside ----
 
-    fn id(&self) -> usize {
-        Arc::as_ptr(&self.control).addr()
+    fn id(&self) -> u64 {
+        self.control.graph
     }
 
     #[track_caller]
@@ -445,15 +505,13 @@ impl<'env> Graph<'env> {
     pub(crate) fn add_path(&mut self, links: Vec<Link>, hints: &[(PortRef, f32)], groups: &[Vec<PortRef>]) {
         let id = self.id();
         for link in links {
-            if link.from.graph != id || link.to.graph != id {
-                let here = if link.from.graph == id { link.from } else { link.to };
-                let name = self.kernels.get(here.kernel).map_or("a kernel", |kernel| &kernel.name).to_owned();
-                self.refusals.push(Refusal {
-                    kernel: name,
-                    reason: "it is connected to a kernel of another graph; make both with the same one".to_owned(),
-                });
-            } else {
-                self.links.push(link);
+            match (link.from.graph == id, link.to.graph == id) {
+                (true, true) => self.links.push(link),
+                (false, false) => self.refusals.push(Refusal {
+                    kernel: "a path".to_owned(),
+                    reason: "both ends of one of its edges belong to another graph; add it there".to_owned(),
+                }),
+                _ => self.foreign.push(link),
             }
         }
         for &(port, hint) in hints.iter().filter(|(port, _)| port.graph == id) {

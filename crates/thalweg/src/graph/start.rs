@@ -128,13 +128,17 @@ impl Graph<'_> {
             let hire = |index: usize| {
                 core.control.bell.join();
                 let home = thread::current_cpu();
-                scope.spawn(move || {
+                let started = thread::try_spawn(scope, move || {
                     match home {
                         Some(home) if pins.is_empty() => thread::move_away_from(home, index),
                         _ => pin(index),
                     }
                     Worker::new(core, bodies, index).work(None);
                 });
+                if started.is_err() {
+                    core.control.bell.leave();
+                }
+                started.is_ok()
             };
             pin(0);
             Worker::new(core, bodies, 0).work(Some(&hire));
@@ -214,6 +218,7 @@ impl Graph<'_> {
                 pending: AtomicBool::new(false),
                 ask_at: AtomicU64::new(0),
                 block_time: AtomicU64::new(0),
+                said_done: AtomicBool::new(false),
                 give_len: AtomicU32::new(FIRST_LEN),
             })
         });

@@ -16,14 +16,16 @@ const STRETCH: usize = 8;
 /// In stretches: where the compiler knows that there is room for a few messages more than a kernel gives, nothing is left of the checks of a push.
 #[inline(always)]
 fn each<T, U, R: Verdict>(
+    cx: &Cx<'_>,
     block: &mut Block,
     output: &mut Output<U>,
     mut kernel: impl FnMut(T, &mut Output<U>) -> R,
 ) -> Result<(), BoxError> {
+    let slow = cx.takes_long();
     // SAFETY: an edge into this kernel carries `T` (B1).
     let mut unread = unsafe { Unread::<T>::new(block) };
     loop {
-        while unread.left() >= STRETCH && output.room() > STRETCH {
+        while !slow && unread.left() >= STRETCH && output.room() > STRETCH {
             for _ in 0..STRETCH {
                 // SAFETY: as many are left.
                 kernel(unsafe { unread.next_unchecked() }, output).into_result()?;
@@ -34,7 +36,7 @@ fn each<T, U, R: Verdict>(
         }
         let Some(message) = unread.next() else { return Ok(()) };
         kernel(message, output).into_result()?;
-        if output.should_stop() {
+        if output.should_stop() || slow && cx.is_cancelled() {
             return Ok(());
         }
     }
@@ -53,7 +55,7 @@ where
         // SAFETY: O1: dropped at the end of this function.
         let mut output = unsafe { Output::open(&mut core) };
         // Through a closure of our own: passed as `&mut F`, the kernel is called for each message instead of inlined.
-        resident(&mut self.0, |kernel| each(&mut block, &mut output, |message, output| kernel(message, output)))?;
+        resident(&mut self.0, |kernel| each(cx, &mut block, &mut output, |message, output| kernel(message, output)))?;
         drop(output);
         Ok(Some(block))
     }
@@ -71,7 +73,7 @@ where
         let mut core = Core::new(cx, 0, Some(chain));
         // SAFETY: O1: dropped at the end of this function.
         let mut output = unsafe { Output::open(&mut core) };
-        each(block, &mut output, |message, output| (self.0)(message, output))
+        each(cx, block, &mut output, |message, output| (self.0)(message, output))
     }
 }
 
@@ -83,11 +85,15 @@ where
     F: Fn(T) -> R + Send + Sync,
     R: Verdict,
 {
-    fn run(&self, _cx: &Cx<'_>, block: &mut Block, _chain: &mut Chain) -> Result<(), BoxError> {
+    fn run(&self, cx: &Cx<'_>, block: &mut Block, _chain: &mut Chain) -> Result<(), BoxError> {
+        let slow = cx.takes_long();
         // SAFETY: an edge into this kernel carries `T` (B1).
         let mut unread = unsafe { Unread::<T>::new(block) };
         while let Some(message) = unread.next() {
             (self.0)(message).into_result()?;
+            if slow && cx.is_cancelled() {
+                break;
+            }
         }
         Ok(())
     }
@@ -101,12 +107,16 @@ where
     F: FnMut(T) -> R + Send,
     R: Verdict,
 {
-    fn run(&mut self, _cx: &Cx<'_>, mut block: Block) -> Result<Option<Block>, BoxError> {
+    fn run(&mut self, cx: &Cx<'_>, mut block: Block) -> Result<Option<Block>, BoxError> {
+        let slow = cx.takes_long();
         // SAFETY: an edge into this kernel carries `T` (B1).
         let mut unread = unsafe { Unread::<T>::new(&mut block) };
         resident(&mut self.0, |kernel| {
             while let Some(message) = unread.next() {
                 kernel(message).into_result()?;
+                if slow && cx.is_cancelled() {
+                    break;
+                }
             }
             Ok::<(), BoxError>(())
         })?;

@@ -227,13 +227,15 @@ impl<S: Stage<T>, T> Work for Fused<S, T> {
     fn run(&mut self, cx: &Cx<'_>, mut block: Block) -> Result<Option<Block>, BoxError> {
         let mut core = Core::new(cx, 0, None);
         let stage = &mut self.0;
+        let slow = cx.takes_long();
+        let goes_on = || !(slow && cx.is_cancelled());
         if S::AT_MOST_ONE && InPlace::<T, S::Out>::FITS {
             // SAFETY: an edge into this kernel carries `T` (B1), and the layouts agree.
             let mut place = unsafe { InPlace::<T, S::Out>::new(&mut block) };
             if S::IN_PLACE {
-                while place.alter(|message| stage.alter(message)) {}
+                while place.alter(|message| stage.alter(message)) && goes_on() {}
             } else {
-                while place.step(|message| stage.one(message)) {}
+                while place.step(|message| stage.one(message)) && goes_on() {}
             }
             drop(place);
             return Ok(hand_on_or_copy::<S::Out>(&mut core, block, S::ONE));
@@ -243,8 +245,8 @@ impl<S: Stage<T>, T> Work for Fused<S, T> {
         // SAFETY: an edge into this kernel carries `T` (B1).
         let mut unread = unsafe { Unread::<T>::new(&mut block) };
         if S::ONE {
-            while unread.left() > 0 {
-                output.fill(unread.left(), || {
+            while unread.left() > 0 && goes_on() {
+                output.fill(if slow { 1 } else { unread.left() }, || {
                     let message = unread.next().expect("no more are asked for than are left");
                     Some(stage.one(message).expect("this stage gives one for one"))
                 });
@@ -255,7 +257,7 @@ impl<S: Stage<T>, T> Work for Fused<S, T> {
         } else {
             while let Some(message) = unread.next() {
                 stage.each(message, &mut |message| output.push(message));
-                if output.should_stop() {
+                if output.should_stop() || !goes_on() {
                     break;
                 }
             }

@@ -151,6 +151,9 @@ impl Drop for RingOnDrop {
 pub(crate) struct Arrivals<T: Send> {
     queue: bbq::Consumer<T>,
     waiters: Arc<Waiters>,
+    /// Once the run was asked to stop: how many of those that had arrived by then are still to be given. Who goes on pushing must not keep
+    /// the run from ending.
+    rest: Option<usize>,
 }
 
 /// An inlet for `capacity` messages and the source behind it.
@@ -161,7 +164,7 @@ pub(crate) fn inlet<T: Send>(
     let (tx, rx) = bbq::with_capacity(capacity)?;
     let waiters = Arc::new(Waiters::default());
     let inlet = Inlet { queue: tx, waiters: waiters.clone(), ring: RingOnDrop(control.clone()) };
-    Ok((inlet, Arrivals { queue: rx, waiters }))
+    Ok((inlet, Arrivals { queue: rx, waiters, rest: None }))
 }
 
 impl<T: Send> Arrivals<T> {
@@ -174,7 +177,14 @@ impl<T: Send> Arrivals<T> {
         let mut core = Core::new(cx, 0, None);
         // SAFETY: O1: dropped at the end of this function.
         let mut output = unsafe { Output::open(&mut core) };
-        let most = cx.edge(cx.outputs()[0]).block_len();
+        let mut most = cx.edge(cx.outputs()[0]).block_len();
+        if cx.is_draining() {
+            let rest = *self.rest.get_or_insert_with(|| self.queue.len());
+            if rest == 0 {
+                return Ok(Flow::Pending);
+            }
+            most = most.min(rest);
+        }
         let mut flow = Flow::More;
         let mut given = 0;
         while given < most {
@@ -196,6 +206,7 @@ impl<T: Send> Arrivals<T> {
         if given > 0 {
             self.waiters.wake_all();
         }
+        self.rest = self.rest.map(|rest| rest - given);
         Ok(flow)
     }
 
@@ -224,6 +235,10 @@ impl<T: Send> Drop for Watch<T> {
 }
 
 impl<T: Send> Source for Arrivals<T> {
+    fn begin(&mut self) {
+        self.rest = None;
+    }
+
     fn give(&mut self, cx: &Cx<'_>) -> Result<Flow, BoxError> {
         self.give_each(cx, Ok)
     }
@@ -257,6 +272,7 @@ where
     I::Item: Send + 'static,
 {
     fn begin(&mut self) {
+        self.arrivals.begin();
         let (Some(mut iterator), Some(inlet)) = (self.iterator.take(), self.inlet.take()) else { return };
         // Nobody joins it: it may wait for input that never comes. It ends with its next item once the graph is gone.
         let _detached = thread::spawn(move || {

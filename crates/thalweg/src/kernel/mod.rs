@@ -15,6 +15,7 @@ pub(crate) mod ported;
 pub(crate) mod reorder;
 mod resident;
 pub(crate) mod source;
+pub(crate) mod tee;
 pub(crate) mod windowed;
 
 use crate::block::{Block, Chain};
@@ -84,6 +85,9 @@ impl fmt::Debug for Body<'_> {
 pub(crate) fn drive_source(source: &mut dyn Source, cx: &Cx<'_>) -> Result<Outcome, BoxError> {
     let mut blocks = 0;
     cx.flush_outputs();
+    if cx.has_said_done() {
+        return Ok(cx.end_activation(Why::Done, 0, 0));
+    }
     let why = loop {
         if let Some(edge) = cx.blocked_output() {
             break Why::Full(edge);

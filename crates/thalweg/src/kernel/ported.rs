@@ -9,19 +9,37 @@ use std::fmt;
 use std::marker::PhantomData;
 
 /// An input port of a [`Kernel`]: a handle, cheap to copy.
+///
+/// It gives messages of exactly this type, so none that live longer than those that come:
+///
+/// ```compile_fail
+/// use thalweg::prelude::*;
+/// fn longer<'a>(port: In<&'a str>) -> In<&'static str> {
+///     port
+/// }
+/// ```
 pub struct In<T> {
-    pub(crate) graph: usize,
+    pub(crate) graph: u64,
     pub(crate) kernel: usize,
     pub(crate) port: usize,
-    types: PhantomData<fn(T)>,
+    types: PhantomData<fn(T) -> T>,
 }
 
 /// An output port of a [`Kernel`]: a handle, cheap to copy.
+///
+/// It takes messages of exactly this type, so none that live shorter than the edge says:
+///
+/// ```compile_fail
+/// use thalweg::prelude::*;
+/// fn shorter<'a>(port: Out<&'static str>) -> Out<&'a str> {
+///     port
+/// }
+/// ```
 pub struct Out<T> {
-    pub(crate) graph: usize,
+    pub(crate) graph: u64,
     pub(crate) kernel: usize,
     pub(crate) port: usize,
-    types: PhantomData<fn() -> T>,
+    types: PhantomData<fn(T) -> T>,
 }
 
 macro_rules! handle {
@@ -97,7 +115,8 @@ pub trait Kernel: Send {
 
     /// One activation: takes what it can, gives what comes of it, and returns when it finds no more.
     ///
-    /// Once all inputs have ended and are empty it is called a last time, so that it can give what it held back.
+    /// Once all inputs have ended and are empty it is called again, so that it can give what it held back; until it gives nothing, or says
+    /// [`Flow::Done`].
     ///
     /// # Errors
     ///
@@ -115,7 +134,7 @@ pub(crate) struct PortName {
 /// Names the ports of a [`Kernel`].
 #[derive(Debug)]
 pub struct Binder<'a> {
-    pub(crate) graph: usize,
+    pub(crate) graph: u64,
     pub(crate) kernel: usize,
     pub(crate) inputs: &'a mut Vec<PortName>,
     pub(crate) outputs: &'a mut Vec<PortName>,
@@ -181,8 +200,20 @@ impl<'a> Io<'a> {
         self.outputs.iter().any(|port| port.core.is_full())
     }
 
+    /// Refuses ports of other kernels: the type of a handle is that of the messages only where the handle was made (B1).
+    #[track_caller]
+    fn check(&self, graph: u64, kernel: usize) {
+        let (own_graph, own) = (self.cx.worker.core.control.graph, self.cx.kernel);
+        assert!(
+            kernel == own && graph == own_graph,
+            "a port of another kernel; use those that this kernel's `ports` gave"
+        );
+    }
+
     /// Brings at least `count` messages together in the block at `port`, if there are so many.
+    #[track_caller]
     fn gather<T>(&mut self, port: In<T>, count: usize) -> bool {
+        self.check(port.graph, port.kernel);
         let cx = self.cx;
         if self.output_is_full() {
             return false;
@@ -214,11 +245,17 @@ impl<'a> Io<'a> {
     }
 
     /// Whether at least `count` messages are there to be taken now. Zero counts as one. It stays so until the next [`push`](Self::push).
+    ///
+    /// # Panics
+    ///
+    /// This and the other methods, if the port is another kernel's.
+    #[track_caller]
     pub fn has<T: Send>(&mut self, port: In<T>, count: usize) -> bool {
         self.gather(port, count)
     }
 
     /// Takes the next message.
+    #[track_caller]
     pub fn pop<T: Send>(&mut self, port: In<T>) -> Option<T> {
         if !self.gather(port, 1) {
             return None;
@@ -235,6 +272,7 @@ impl<'a> Io<'a> {
     }
 
     /// The next `count` messages as one slice, without taking them; `None` if there are not so many now.
+    #[track_caller]
     pub fn peek<T: Send>(&mut self, port: In<T>, count: usize) -> Option<&[T]> {
         if !self.gather(port, count) {
             return None;
@@ -244,13 +282,17 @@ impl<'a> Io<'a> {
         Some(unsafe { &block.messages::<T>()[..count] })
     }
 
-    /// Drops the next `count` messages, or as many as there are in one piece. Returns how many.
+    /// Drops the next `count` messages, or as many as there are now. Returns how many.
+    #[track_caller]
     pub fn skip<T: Send>(&mut self, port: In<T>, count: usize) -> usize {
+        self.check(port.graph, port.kernel);
         (0..count).take_while(|_| self.pop(port).is_some()).count()
     }
 
     /// Whether the input has ended: nothing is left and nothing will come.
+    #[track_caller]
     pub fn is_ended<T: Send>(&mut self, port: In<T>) -> bool {
+        self.check(port.graph, port.kernel);
         let input = &self.inputs[port.port];
         let edge = self.cx.edge(input.edge);
         // Closed first: see E4.
@@ -258,7 +300,9 @@ impl<'a> Io<'a> {
     }
 
     /// Gives a message to the stream. It never waits.
+    #[track_caller]
     pub fn push<T: Send>(&mut self, port: Out<T>, message: T) {
+        self.check(port.graph, port.kernel);
         let output = &mut self.outputs[port.port];
         self.pushed = true;
         if output.cur.is_null() {
@@ -279,7 +323,9 @@ impl<'a> Io<'a> {
     }
 
     /// Whether the edge behind `port` is full for now; pushing is still possible.
+    #[track_caller]
     pub fn is_full<T: Send>(&self, port: Out<T>) -> bool {
+        self.check(port.graph, port.kernel);
         self.outputs[port.port].core.is_full()
     }
 }
@@ -344,6 +390,15 @@ pub(crate) trait Ported: Send {
     fn run(&mut self, io: &mut Io<'_>) -> Result<Flow, BoxError>;
 }
 
+/// Stands for a kernel that has not named its ports.
+pub(crate) struct Portless;
+
+impl Ported for Portless {
+    fn run(&mut self, _io: &mut Io<'_>) -> Result<Flow, BoxError> {
+        Ok(Flow::Done)
+    }
+}
+
 pub(crate) struct WithPorts<K: Kernel> {
     pub(crate) kernel: K,
     pub(crate) ports: K::Ports,
@@ -358,28 +413,37 @@ impl<K: Kernel> Ported for WithPorts<K> {
 /// One activation of a kernel with ports.
 pub(crate) fn drive_ported(kernel: &mut dyn Ported, cx: &Cx<'_>) -> Result<Outcome, BoxError> {
     cx.flush_outputs();
+    if cx.has_said_done() {
+        return Ok(cx.end_activation(Why::Done, 0, 0));
+    }
     if let Some(edge) = cx.blocked_output() {
         return Ok(cx.end_activation(Why::Full(edge), 0, 0));
     }
-    if cx.is_cancelled() || cx.outputs_hung_up() {
+    // One without inputs is a source: it stops here.
+    let generates = cx.inputs().is_empty();
+    if cx.is_cancelled() || cx.outputs_hung_up() || generates && cx.is_draining() {
         return Ok(cx.end_activation(Why::Done, 0, 0));
     }
     // Before the kernel looks: what changes meanwhile makes it worth another activation.
     let signature = cx.signature();
-    let ended = cx.inputs().iter().all(|&edge| cx.edge(edge).is_closed() && !cx.edge(edge).has_input());
+    let ended = !generates && cx.inputs().iter().all(|&edge| cx.edge(edge).is_closed() && !cx.edge(edge).has_input());
     let mut io = Io::new(cx);
     let flow = kernel.run(&mut io)?;
     let (messages, blocks, pushed) = (io.messages, io.blocks, io.pushed);
     let full = io.outputs.iter().position(|port| port.core.is_full());
     drop(io);
     let idle = messages == 0 && !pushed;
+    if idle && !generates {
+        cx.wait_for_change(signature);
+    }
     let why = match flow {
         Flow::Done => Why::Done,
-        _ if ended && idle => Why::Done,
+        // Who has input no more and nothing to give is over, unless it waits for something else.
+        Flow::More if ended && idle => Why::Done,
+        Flow::Pending if ended && idle && cx.is_draining() => Why::Done,
         _ if full.is_some() => Why::Full(cx.outputs()[full.unwrap_or(0)]),
         Flow::Pending => Why::Pending,
         Flow::More if idle => {
-            cx.wait_for_change(signature);
             let emptiest = cx.inputs().iter().min_by(|&&a, &&b| cx.edge(a).fill().total_cmp(&cx.edge(b).fill()));
             emptiest.map_or(Why::More, |&edge| Why::Empty(edge))
         }

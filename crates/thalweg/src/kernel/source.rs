@@ -20,6 +20,10 @@ fn give_block<I: Iterator>(cx: &Cx<'_>, iterator: &mut I) -> Flow {
             return Flow::Done;
         }
         left -= stretch;
+        // After each block, so that no more than a block comes on top of what the edge may hold.
+        if output.should_stop() {
+            break;
+        }
     }
     Flow::More
 }
@@ -77,20 +81,20 @@ where
 /// `None` after a panic.
 pub(crate) struct Fused<I, F>(pub(crate) Option<(I, F)>);
 
-/// Items between two looks at whether the run was stopped.
-const FUSED_STEP: usize = 16 * 1024;
+/// Steps of a source that a fused chain takes between two looks at whether the run was stopped: a look costs more than a cheap item.
+const FUSED_GIVES: u32 = 4;
 
 impl<I, F> Source for Fused<I, F>
 where
     I: Iterator + Send,
     F: FnMut(I::Item) + Send,
 {
-    fn give(&mut self, _cx: &Cx<'_>) -> Result<Flow, BoxError> {
+    fn give(&mut self, cx: &Cx<'_>) -> Result<Flow, BoxError> {
         // Locals can live in registers; behind `self` each item would cost loads and stores.
         let Some((mut iterator, mut each)) = self.0.take() else { return Ok(Flow::Done) };
         let Some(mut item) = iterator.next() else { return Ok(Flow::Done) };
         // In this order every way out of the loop comes after a call of `each`: what it writes can stay in a register until then.
-        for _ in 1..FUSED_STEP {
+        for _ in 1..cx.give_len() * FUSED_GIVES {
             each(item);
             item = match iterator.next() {
                 Some(next) => next,

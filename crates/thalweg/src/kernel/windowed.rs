@@ -19,11 +19,13 @@ impl<F, T, U> Windowed<F, T, U> {
     /// Runs `kernel` over the windows of `block` until there is none or the output is full.
     #[inline(always)]
     fn slide<R: Verdict>(
+        cx: &Cx<'_>,
         (peek, pop): (usize, usize),
         block: &mut Block,
         output: &mut Output<U>,
         mut kernel: impl FnMut(&[T], &mut Output<U>) -> R,
     ) -> Result<(), BoxError> {
+        let slow = cx.takes_long();
         while block.unread() >= peek {
             // SAFETY: an edge into this kernel carries `T` (B1).
             let verdict = kernel(unsafe { &block.messages::<T>()[..peek] }, output);
@@ -37,7 +39,7 @@ impl<F, T, U> Windowed<F, T, U> {
                 }
             }
             verdict.into_result()?;
-            if output.should_stop() {
+            if output.should_stop() || slow && cx.is_cancelled() {
                 break;
             }
         }
@@ -57,7 +59,7 @@ where
         let mut core = Core::new(cx, 0, None);
         // SAFETY: O1: dropped at the end of this function.
         let mut output = unsafe { Output::open(&mut core) };
-        Self::slide((self.peek, self.pop), &mut block, &mut output, &mut self.kernel)?;
+        Self::slide(cx, (self.peek, self.pop), &mut block, &mut output, &mut self.kernel)?;
         drop(output);
         Ok(Some(block))
     }
@@ -73,7 +75,7 @@ where
         // SAFETY: O1: dropped at the end of this function.
         let mut output = unsafe { Output::open(&mut core) };
         while block.unread() > 0 {
-            Self::slide((self.peek, self.pop), block, &mut output, &self.kernel)?;
+            Self::slide(cx, (self.peek, self.pop), block, &mut output, &self.kernel)?;
             if cx.is_cancelled() {
                 break;
             }

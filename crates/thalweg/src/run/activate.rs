@@ -23,7 +23,7 @@ const SOURCE_GIVE: u64 = 10_000;
 const MOST_GIVEN: u64 = 4096;
 /// Bytes of messages in a block, at most.
 pub(crate) const MOST_BYTES: usize = 16 * 1024;
-/// How long a source that had nothing is left alone, in nanoseconds: doubles from the first to the second.
+/// How long a kernel that had nothing is left alone, in nanoseconds: doubles from the first to the second.
 const ASK_AGAIN: (u64, u64) = (20_000, 1_000_000);
 
 impl Worker<'_> {
@@ -142,7 +142,7 @@ impl Worker<'_> {
         let state = &self.core.kernels[kernel];
         let why = outcome.map_or(Why::Done, |outcome| outcome.why);
         let over = why == Why::Done && outcome.is_some() && !self.core.control.is_cancelled();
-        if state.source && !self.bodies.source_waits_outside(kernel) {
+        if state.ported || state.source && !self.bodies.source_waits_outside(kernel) {
             self.note_pending(kernel, why, outcome.is_some_and(|outcome| outcome.blocks > 0) || emitted.is_some());
         }
         if state.parallel {
@@ -152,8 +152,11 @@ impl Worker<'_> {
             }
         } else {
             if over {
-                self.drop_input(kernel);
-                self.core.finish(kernel);
+                // What it did not take has destructors, which are somebody else's code.
+                match catch_unwind(AssertUnwindSafe(|| self.drop_input(kernel))) {
+                    Ok(()) => self.core.finish(kernel),
+                    Err(payload) => self.core.fail(kernel, Cause::from_panic(payload)),
+                }
             }
             // U1. Release: the next holder sees the kernel and its edges as this activation left them.
             state.claimed.store(false, Release);

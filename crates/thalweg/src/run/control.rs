@@ -2,7 +2,7 @@
 
 use crate::run::bell::Bell;
 use std::fmt;
-use thalweg_sync::atomic::{AtomicU8, AtomicU64, Ordering::*};
+use thalweg_sync::atomic::{AtomicU8, AtomicU64, Ordering::*, unique};
 use thalweg_sync::sync::Arc;
 use thalweg_sync::time::{Duration, now};
 
@@ -11,12 +11,20 @@ const DRAIN: u8 = 1;
 const CANCEL: u8 = 2;
 
 /// Shared by a graph, its stoppers and its inlets; lives across runs.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Control {
+    /// The graph's number. Handles carry it, and may outlive the graph: it is never given again.
+    pub(crate) graph: u64,
     pub(crate) bell: Bell,
     wish: AtomicU8,
     /// When draining turns into cancelling, in nanoseconds of the clock; zero for never.
     deadline: AtomicU64,
+}
+
+impl Default for Control {
+    fn default() -> Self {
+        Self { graph: unique(), bell: Bell::default(), wish: AtomicU8::new(RUN), deadline: AtomicU64::new(0) }
+    }
 }
 
 impl Control {

@@ -8,8 +8,10 @@ use thalweg_sync::atomic::Ordering::*;
 
 /// Helps within helps; deeper ones could overflow the stack.
 const MOST_HELPS: u32 = 32;
-/// A block that takes longer than this is worth waking another worker for.
+/// A block that takes longer than this, in nanoseconds, is worth waking another worker for, and worth handing on half full.
 const WORTH_WAKING: u64 = 20_000;
+/// A block that takes longer than this is not finished once the run is cancelled.
+const TOO_LONG: u64 = 1_000_000;
 
 /// The context of one activation.
 #[derive(Clone, Copy, Debug)]
@@ -49,6 +51,17 @@ impl<'a> Cx<'a> {
     pub(crate) fn gives_slowly(&self) -> bool {
         let time = self.state().block_time.load(Relaxed);
         time == 0 || time > WORTH_WAKING * 2
+    }
+
+    /// A block of this kernel takes long, or nothing is known of it: between two messages it looks whether the run was cancelled.
+    pub(crate) fn takes_long(&self) -> bool {
+        let time = self.state().block_time.load(Relaxed);
+        time == 0 || time > TOO_LONG
+    }
+
+    /// The kernel has said that it is done; only what it gave is still to be handed on.
+    pub(crate) fn has_said_done(&self) -> bool {
+        self.state().said_done.load(Relaxed)
     }
 
     /// Blocks an activation of a parallel kernel may take: its messages are worth spreading, so fewer.
@@ -200,22 +213,27 @@ impl<'a> Cx<'a> {
         reorder.is_some_and(|reorder| self.worker.core.reorder_is_full(self.kernel, reorder))
     }
 
-    /// The end of an activation of a sequential kernel: partial blocks are handed on, unless the kernel is certain to run again at once.
+    /// The end of an activation of a sequential kernel: partial blocks are handed on, unless the kernel is fast and certain to run again at
+    /// once; and then too if they have waited through a few activations, since what it gives may be rare.
     pub(crate) fn end_activation(&self, why: Why, blocks: u32, messages: u64) -> Outcome {
+        let state = self.state();
         let goes_on = why == Why::More
-            && (self.state().source && !self.gives_slowly()
-                || self.inputs().iter().any(|&edge| self.edge(edge).has_input()))
+            && (state.source && !self.gives_slowly()
+                || (1..=WORTH_WAKING).contains(&state.block_time.load(Relaxed))
+                    && self.inputs().iter().any(|&edge| self.edge(edge).has_input()))
             && !self.is_draining();
-        if !goes_on {
-            for &edge in self.outputs() {
-                // SAFETY: E1: this worker holds the kernel's claim.
-                let open = unsafe { self.edge(edge).take_open() };
-                match open {
-                    // SAFETY: as above.
-                    Some(block) if block.unread() > 0 => unsafe { self.hand_on(edge, block) },
-                    Some(block) => self.close_block(block),
-                    None => {}
-                }
+        for &edge in self.outputs() {
+            // SAFETY: E1: this worker holds the kernel's claim.
+            if goes_on && unsafe { self.edge(edge).may_stay_open() } {
+                continue;
+            }
+            // SAFETY: as above.
+            let open = unsafe { self.edge(edge).take_open() };
+            match open {
+                // SAFETY: as above.
+                Some(block) if block.unread() > 0 => unsafe { self.hand_on(edge, block) },
+                Some(block) => self.close_block(block),
+                None => {}
             }
         }
         let mut why = why;
@@ -223,6 +241,7 @@ impl<'a> Cx<'a> {
             self.flush_outputs();
             let blocked = |&&edge: &&usize| self.edge(edge).has_spill() && !self.edge(edge).is_hung_up();
             if let Some(&edge) = self.outputs().iter().find(blocked) {
+                state.said_done.store(true, Relaxed);
                 why = Why::Full(edge);
             }
         }

@@ -87,7 +87,7 @@ enum Phase {
 }
 
 pub(crate) struct Elastic<'a> {
-    hire: &'a dyn Fn(usize),
+    hire: &'a dyn Fn(usize) -> bool,
     hired: usize,
     most: usize,
     phase: Phase,
@@ -105,7 +105,7 @@ pub(crate) struct Elastic<'a> {
 }
 
 impl<'a> Elastic<'a> {
-    pub(crate) fn new(worker: &Worker<'_>, hire: &'a dyn Fn(usize)) -> Self {
+    pub(crate) fn new(worker: &Worker<'_>, hire: &'a dyn Fn(usize) -> bool) -> Self {
         let most = worker.core.rows.len();
         let target = worker.core.target.load(Relaxed);
         let mut elastic = Self {
@@ -124,9 +124,13 @@ impl<'a> Elastic<'a> {
         elastic
     }
 
+    /// A system that gives no more threads is not asked again.
     fn hire_up_to(&mut self, count: usize) {
-        while self.hired < count {
-            (self.hire)(self.hired);
+        while self.hired < count.min(self.most) {
+            if !(self.hire)(self.hired) {
+                self.most = self.hired;
+                return;
+            }
             self.hired += 1;
         }
     }
@@ -138,6 +142,13 @@ impl<'a> Elastic<'a> {
             worker.core.kernels[kernel].outputs.iter().map(|&edge| worker.core.edges[edge].sent_messages()).sum();
         let (messages, busy) = stats.fold((0, 0), |(m, b), stats| (m + stats.messages.get(), b + stats.busy.get()));
         (if worker.core.kernels[kernel].source { sent } else { messages }, busy)
+    }
+
+    /// Nanoseconds that a block of a kernel took so far, on the average: a single one may have been interrupted.
+    fn block_cost(worker: &Worker<'_>, kernel: usize) -> u64 {
+        let stats = worker.core.rows.iter().map(|row| &row.kernels[kernel]);
+        let (blocks, busy) = stats.fold((0, 0), |(b, t), stats| (b + stats.blocks.get(), t + stats.busy.get()));
+        busy.checked_div(blocks).unwrap_or(0)
     }
 
     /// Looks whether it is time to compare. Costs nothing unless the last activation was timed.
@@ -157,7 +168,7 @@ impl<'a> Elastic<'a> {
 
     fn set_target(&mut self, worker: &Worker<'_>, target: usize) {
         self.hire_up_to(target);
-        worker.core.target.store(target, Release);
+        worker.core.target.store(target.min(self.most), Release);
         worker.core.bench.call();
         // Who should sit out now may be asleep; who was called back should find what there is.
         worker.core.control.bell.ring_all();
@@ -171,6 +182,14 @@ impl<'a> Elastic<'a> {
 
     fn turn(&mut self, worker: &Worker<'_>, clock: u64) {
         let target = worker.core.target.load(Relaxed);
+        if (0..worker.core.kernels.len()).any(|kernel| Self::block_cost(worker, kernel) >= TRIAL) {
+            // A trial would be over with the first block. Who is not needed finds nothing, and sleeps.
+            if target < self.most {
+                self.set_target(worker, self.most);
+            }
+            self.begin(worker, clock, Phase::Hold, HOLD);
+            return;
+        }
         if self.start.nanos == 0 {
             // A kernel that was declared parallel is likely worth spreading, and so is one that takes long: do not wait to try.
             let any = |what: &dyn Fn(&State) -> bool| worker.core.kernels.iter().any(|state| what(state));

@@ -79,11 +79,13 @@ pub(crate) struct State {
     pub(crate) in_flight: AtomicUsize,
     /// The edges' signature at the last activation that found nothing to do; zero if there is none.
     pub(crate) seen: AtomicU64,
-    /// A source that has nothing now, and when it may be asked again.
+    /// A source, or a kernel with several ports, that has nothing now, and when it may be asked again.
     pub(crate) pending: AtomicBool,
     pub(crate) ask_at: AtomicU64,
     /// Nanoseconds one block takes, as last measured.
     pub(crate) block_time: AtomicU64,
+    /// It has said that it is done, and what it gave has not found room yet: it is not called again.
+    pub(crate) said_done: AtomicBool,
     /// Messages that a source made of an iterator gives before it looks up.
     pub(crate) give_len: AtomicU32,
 }
@@ -158,10 +160,17 @@ impl Core {
         }
         if state.ported {
             let seen = state.seen.load(Relaxed);
-            if seen != 0 && seen == self.signature(kernel) {
-                return Some(Why::Empty(state.inputs.first().copied().unwrap_or(usize::MAX)));
+            let unchanged = seen != 0 && seen == self.signature(kernel);
+            let generates = state.inputs.is_empty();
+            if !unchanged && !generates {
+                return None;
             }
-            return None;
+            if state.pending.load(Relaxed) {
+                let stops = generates && self.control.is_draining();
+                let later = thalweg_sync::time::now().as_nanos() < state.ask_at.load(Relaxed);
+                return (later && !stops).then_some(Why::Pending);
+            }
+            return state.inputs.first().filter(|_| unchanged).map(|&edge| Why::Empty(edge));
         }
         let input = state.inputs[0];
         let edge = &self.edges[input];
@@ -215,9 +224,9 @@ impl Core {
         self.bench.call();
     }
 
-    /// Whether some source said that it has nothing now and can only be asked again.
-    pub(crate) fn polled_source(&self) -> bool {
-        self.kernels.iter().any(|state| state.source && state.pending.load(Relaxed) && !state.done.load(Relaxed))
+    /// Whether some kernel said that it has nothing now and can only be asked again.
+    pub(crate) fn is_polled(&self) -> bool {
+        self.kernels.iter().any(|state| state.pending.load(Relaxed) && !state.done.load(Relaxed))
     }
 
     pub(crate) fn is_over(&self) -> bool {

@@ -8,14 +8,21 @@ impl Core {
     /// Whether somebody outside, or time, can make a kernel ready.
     pub(crate) fn waits_outside(&self, bodies: &dyn Bodies) -> bool {
         self.kernels.iter().enumerate().any(|(kernel, state)| {
-            state.source
-                && !state.done.load(Acquire)
-                && (state.pending.load(Relaxed) || bodies.source_waits_outside(kernel))
+            !state.done.load(Acquire) && (state.pending.load(Relaxed) || bodies.source_waits_outside(kernel))
         })
     }
 
-    /// Called by a worker when all are asleep and it found nothing: notes who waits for what, and ends the run.
+    /// Called by a worker when all are asleep and it found nothing: lets full edges grow, if they may; else notes who waits for what, and
+    /// ends the run.
     pub(crate) fn stall(&self, bodies: &dyn Bodies) {
+        let mut grown = false;
+        for edge in &self.edges {
+            grown |= edge.is_full() && edge.grow();
+        }
+        if grown {
+            self.control.bell.ring_all();
+            return;
+        }
         let mut waits = Vec::new();
         for (kernel, state) in self.kernels.iter().enumerate() {
             if state.done.load(Acquire) {

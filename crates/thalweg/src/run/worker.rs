@@ -12,7 +12,7 @@ use thalweg_sync::park::Parker;
 use thalweg_sync::thread;
 use thalweg_sync::time::{Duration, Instant, now};
 
-/// The longest a worker sleeps while a polled source has nothing.
+/// The longest a worker sleeps while a kernel that can only be asked has nothing.
 const POLL_AGAIN: Duration = Duration::from_millis(1);
 /// Attempts in a row that did nothing, beyond two per kernel, before a worker gives up its time slice.
 const IN_VAIN: usize = 64;
@@ -69,8 +69,9 @@ impl<'a> Worker<'a> {
         x.wrapping_mul(0x2545_F491_4F6C_DD1D)
     }
 
-    /// Works until the run is over. The caller has joined the bell for this worker. `hire` starts another worker; only the first worker has it.
-    pub(crate) fn work(&self, hire: Option<&dyn Fn(usize)>) {
+    /// Works until the run is over. The caller has joined the bell for this worker. `hire` starts another worker, unless the
+    /// system refuses; only the first worker has it.
+    pub(crate) fn work(&self, hire: Option<&dyn Fn(usize) -> bool>) {
         let view = View::new(self);
         let mut elastic = hire.map(|hire| Elastic::new(self, hire));
         let mut policy = self.core.scheme.policy(&Setup { view: &view });
@@ -158,7 +159,7 @@ impl<'a> Worker<'a> {
             return;
         }
         self.row.worker.sleeps.add(1);
-        let polled = self.core.polled_source();
+        let polled = self.core.is_polled();
         let limit = match (self.core.control.time_left(), polled) {
             (Some(left), true) => Some(left.min(POLL_AGAIN)),
             (Some(left), false) => Some(left),

@@ -141,6 +141,23 @@ fn an_edge_holds_no_more_than_it_may() {
 }
 
 #[test]
+fn an_edge_behind_a_source_holds_no_more_either() {
+    for Traits { name, .. } in SCHEMES {
+        for first in [1, 8] {
+            let mut graph = Graph::new();
+            let numbers = graph.source(0..3000_u64);
+            let sink = graph.sink(|_: u64| {
+                toil(20);
+            });
+            graph += numbers.fixed(first) >> sink;
+            let report = graph.run(scheme(name, 2)).unwrap();
+            let (peak, most) = (report.edges[0].peak, (first + first.div_ceil(2)) as u64);
+            assert!(peak <= most, "{name}: peak {peak} in an edge of {first}");
+        }
+    }
+}
+
+#[test]
 fn a_message_that_becomes_many_goes_through() {
     for Traits { name, .. } in SCHEMES {
         within(SOON, move || {

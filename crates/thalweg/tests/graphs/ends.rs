@@ -4,6 +4,7 @@
 use crate::common::{Crew, Ledger, SOON, Token, within};
 use thalweg::prelude::*;
 use thalweg::{Cause, End, Error};
+use thalweg_sync::atomic::{AtomicBool, Ordering::*};
 use thalweg_sync::sync::Arc;
 
 const COUNT: u64 = 2000;
@@ -314,5 +315,42 @@ fn a_kernel_that_finishes_early_hangs_up() {
             println!("{scheme:?} {capacity:?}");
             within(SOON, move || finish_early(scheme, capacity));
         }
+    }
+}
+
+/// The first one dropped panics.
+struct Bomb(Arc<AtomicBool>);
+
+impl Drop for Bomb {
+    fn drop(&mut self) {
+        assert!(!self.0.swap(false, AcqRel), "boom");
+    }
+}
+
+/// Leaves its input as it is.
+struct Leaves;
+
+impl Kernel for Leaves {
+    type Ports = In<Bomb>;
+    fn ports(&mut self, bind: &mut Binder<'_>) -> In<Bomb> {
+        bind.input("in")
+    }
+    fn run(&mut self, port: &In<Bomb>, io: &mut Io<'_>) -> std::result::Result<Flow, BoxError> {
+        Ok(if io.has(*port, 1) { Flow::Done } else { Flow::More })
+    }
+}
+
+#[test]
+fn a_destructor_that_panics_fails_the_run() {
+    for workers in [1, 2] {
+        within(SOON, move || {
+            let armed = Arc::new(AtomicBool::new(true));
+            let mut graph = Graph::new();
+            let bombs = graph.source((0..100).map(|_| Bomb(armed.clone())));
+            let leaves = graph.add(Leaves);
+            graph += bombs >> leaves;
+            let error = graph.run(Scheme::default().workers(workers)).unwrap_err();
+            assert!(matches!(error, Error::Failed { .. }) && error.to_string().contains("boom"), "{error}");
+        });
     }
 }

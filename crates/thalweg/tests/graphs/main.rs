@@ -8,6 +8,7 @@ mod ends;
 mod fuzz;
 mod inlets;
 mod policies;
+mod ports;
 mod random_graphs;
 mod reports;
 mod stops;

@@ -4,7 +4,7 @@ use crate::common::{Crew, Ledger, SOON, Token, within};
 use thalweg::End;
 use thalweg::prelude::*;
 use thalweg_sync::atomic::{AtomicBool, AtomicU64, Ordering::*};
-use thalweg_sync::sync::{Arc, Mutex};
+use thalweg_sync::sync::{Arc, Mutex, OnceLock};
 use thalweg_sync::thread;
 use thalweg_sync::time::{Duration, now};
 
@@ -239,4 +239,115 @@ fn a_chain_in_one_kernel_can_be_stopped() {
         assert_eq!(disturb(&mut graph, Scheme::default(), &seen, Stopper::stop).end, End::Stopped);
         assert_eq!(disturb(&mut graph, Scheme::default(), &seen, Stopper::cancel).end, End::Cancelled);
     });
+}
+
+/// Messages are long until it is known that they are short.
+#[test]
+fn a_cancelled_kernel_does_not_go_on_to_its_next_message() {
+    fn third(stopper: &Stopper, seen: &AtomicU64) {
+        if seen.fetch_add(1, AcqRel) == 2 {
+            stopper.cancel();
+        }
+    }
+    type Build = for<'a> fn(&mut Graph<'a>, &'a Stopper, &'a AtomicU64);
+    let kinds: [(&str, Build); 6] = [
+        ("sink", |graph, stopper, seen| {
+            let sink = graph.sink(move |_: u64| third(stopper, seen));
+            let numbers = graph.source(0..1000);
+            *graph += numbers >> sink;
+        }),
+        ("sequential", |graph, stopper, seen| {
+            let kernel = graph.sequential(move |x: u64, out: &mut Output<u64>| {
+                third(stopper, seen);
+                out.push(x);
+            });
+            let (numbers, sink) = (graph.source(0..1000), graph.sink(|_| ()));
+            *graph += numbers >> kernel >> sink;
+        }),
+        ("in place", |graph, stopper, seen| {
+            let kernel = graph.update(move |_: &mut u64| third(stopper, seen));
+            let (numbers, sink) = (graph.source(0..1000), graph.sink(|_| ()));
+            *graph += numbers >> kernel >> sink;
+        }),
+        ("one for one", |graph, stopper, seen| {
+            let kernel = graph.map(move |x: u64| {
+                third(stopper, seen);
+                [x; 2]
+            });
+            let (numbers, sink) = (graph.source(0..1000), graph.sink(|_| ()));
+            *graph += numbers >> kernel >> sink;
+        }),
+        ("window", |graph, stopper, seen| {
+            let kernel = graph.window(1, 1, move |_: &[u64], out: &mut Output<u64>| {
+                third(stopper, seen);
+                out.push(0);
+            });
+            let (numbers, sink) = (graph.source(0..1000), graph.sink(|_| ()));
+            *graph += numbers >> kernel >> sink;
+        }),
+        ("parallel sink", |graph, stopper, seen| {
+            let sink = graph.parallel_sink(move |_: u64| third(stopper, seen));
+            let numbers = graph.source(0..1000);
+            *graph += numbers >> sink;
+        }),
+    ];
+    for (kind, build) in kinds {
+        let seen = AtomicU64::new(0);
+        // Declared before the graph, which may borrow it then; it is the graph's own.
+        let stopper = OnceLock::new();
+        let mut graph = Graph::new();
+        let stopper = stopper.get_or_init(|| graph.stopper());
+        build(&mut graph, stopper, &seen);
+        assert_eq!(graph.run(Scheme::default().workers(1)).unwrap().end, End::Cancelled, "{kind}");
+        drop(graph);
+        assert_eq!(seen.load(Acquire), 3, "{kind}");
+    }
+}
+
+#[test]
+fn a_run_stops_although_somebody_goes_on_pushing() {
+    for workers in [1, 2] {
+        within(SOON, move || {
+            let (seen, over) = (AtomicU64::new(0), AtomicBool::new(false));
+            let mut graph = Graph::new();
+            let (numbers, inlet) = graph.inlet(64).unwrap();
+            let sink = graph.sink(|_: u64| {
+                seen.fetch_add(1, AcqRel);
+            });
+            graph += numbers >> sink;
+            let over = &over;
+            let report = thread::scope(|scope| {
+                scope.spawn(move || {
+                    while !over.load(Acquire) {
+                        let _ = inlet.try_push(1);
+                    }
+                });
+                let report = disturb(&mut graph, Scheme::default().workers(workers), &seen, Stopper::stop);
+                over.store(true, Release);
+                report
+            });
+            assert_eq!(report.end, End::Stopped);
+        });
+    }
+}
+
+/// What a kernel gives once in a long while arrives although its input never ends: the sink waits for it to stop the run.
+#[test]
+fn a_rare_result_is_not_held_back() {
+    for name in ["depth_first", "random", "pw"] {
+        within(SOON, move || {
+            let mut graph = Graph::new();
+            let stopper = graph.stopper();
+            let numbers = graph.source(0_u64..);
+            let find = graph.sequential(|x, out: &mut Output<u64>| {
+                crate::common::toil(20_000);
+                if x == 100 {
+                    out.push(x);
+                }
+            });
+            let sink = graph.sink(move |_: u64| stopper.cancel());
+            graph += numbers >> find >> sink;
+            assert_eq!(graph.run(Scheme::named(name).unwrap().workers(2)).unwrap().end, End::Cancelled);
+        });
+    }
 }

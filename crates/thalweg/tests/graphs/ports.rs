@@ -1,0 +1,313 @@
+//! Kernels with several ports: whose ports they use, when they are asked again, and what a run does that cannot go on without more room.
+
+use crate::common::{SOON, within};
+use thalweg::prelude::*;
+use thalweg::{End, Error};
+use thalweg_sync::atomic::{AtomicU64, Ordering::*};
+use thalweg_sync::sync::{Arc, Mutex};
+use thalweg_sync::thread;
+use thalweg_sync::time::Duration;
+
+/// Adds up, and gives the sum at the end.
+struct Sum(u64);
+
+impl Kernel for Sum {
+    type Ports = (In<u64>, Out<u64>);
+    fn ports(&mut self, bind: &mut Binder<'_>) -> Self::Ports {
+        (bind.input("in"), bind.output("sum"))
+    }
+    fn run(&mut self, &(input, sum): &Self::Ports, io: &mut Io<'_>) -> Result<Flow, BoxError> {
+        while let Some(x) = io.pop(input) {
+            self.0 += x;
+        }
+        if !io.is_ended(input) {
+            return Ok(Flow::More);
+        }
+        io.push(sum, self.0);
+        Ok(Flow::Done)
+    }
+}
+
+/// Takes from a port that it was given, which is another kernel's.
+struct Thief {
+    stolen: In<String>,
+}
+
+impl Kernel for Thief {
+    type Ports = In<u64>;
+    fn ports(&mut self, bind: &mut Binder<'_>) -> In<u64> {
+        bind.input("own")
+    }
+    fn run(&mut self, own: &In<u64>, io: &mut Io<'_>) -> Result<Flow, BoxError> {
+        while io.has(*own, 1) {
+            io.pop(self.stolen);
+        }
+        Ok(Flow::More)
+    }
+}
+
+/// Takes words.
+struct Words;
+
+impl Kernel for Words {
+    type Ports = In<String>;
+    fn ports(&mut self, bind: &mut Binder<'_>) -> In<String> {
+        bind.input("words")
+    }
+    fn run(&mut self, words: &In<String>, io: &mut Io<'_>) -> Result<Flow, BoxError> {
+        while io.pop(*words).is_some() {}
+        Ok(Flow::More)
+    }
+}
+
+#[test]
+fn a_port_of_another_kernel_is_refused() {
+    within(SOON, || {
+        let mut graph = Graph::new();
+        let stolen = graph.add(Words);
+        let thief = graph.add(Thief { stolen });
+        let (words, numbers) = (graph.source(["a".to_owned()]), graph.source(1..9_u64));
+        graph += words >> stolen;
+        graph += numbers >> thief;
+        let error = graph.run(Scheme::default().workers(1)).unwrap_err();
+        assert!(error.to_string().contains("a port of another kernel"), "{error}");
+    });
+}
+
+#[test]
+fn a_handle_that_outlives_its_graph_is_refused() {
+    let mut stale = None;
+    // The allocator gives the same places again and again.
+    for _ in 0..20 {
+        let mut graph = Graph::new();
+        let numbers = graph.source(0..5_u64);
+        let Some(old) = stale.replace(graph.sink(|_: u64| ())) else { continue };
+        graph += numbers >> old;
+        let error = graph.run(Scheme::default().workers(1)).unwrap_err().to_string();
+        assert!(error.contains("source-0 (") && error.contains("another graph"), "{error}");
+        // The source, whose edge is refused, and the new sink, to which nothing leads.
+        assert_eq!(error.lines().count(), 3, "{error}");
+    }
+}
+
+#[test]
+fn a_name_for_a_kernel_of_another_graph_is_refused() {
+    let (mut graph, mut other) = (Graph::new(), Graph::new());
+    let foreign = other.sink(|_: u64| ());
+    graph.name(foreign, "end");
+    let error = graph.run(Scheme::default()).unwrap_err().to_string();
+    assert!(error.contains("end: ") && error.contains("another graph"), "{error}");
+}
+
+#[test]
+fn ports_that_were_never_named_belong_to_nobody() {
+    struct Fails(Arc<Mutex<Option<In<u64>>>>);
+    impl Kernel for Fails {
+        type Ports = ();
+        fn ports(&mut self, bind: &mut Binder<'_>) {
+            *self.0.lock().unwrap() = Some(bind.input("in"));
+            panic!("no ports");
+        }
+        fn run(&mut self, (): &(), _io: &mut Io<'_>) -> Result<Flow, BoxError> {
+            Ok(Flow::Done)
+        }
+    }
+    let kept = Arc::new(Mutex::new(None));
+    let mut graph = Graph::new();
+    let theirs = kept.clone();
+    let failed = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| graph.add(Fails(theirs))));
+    assert!(failed.is_err());
+    let early = kept.lock().unwrap().take().unwrap();
+    // Without its place being taken, this kernel would have the same number, and words would be read as numbers.
+    let words = graph.add(Words);
+    let (source, numbers) = (graph.source(["a".to_owned()]), graph.source(0..3_u64));
+    graph += source >> words;
+    graph += numbers >> early;
+    assert!(matches!(graph.run(Scheme::default().workers(1)), Err(Error::Refused(_))));
+}
+
+/// Gives `left` numbers, but says a few times before each that it has none.
+struct Hesitant {
+    left: u64,
+    asked: Arc<AtomicU64>,
+}
+
+impl Kernel for Hesitant {
+    type Ports = Out<u64>;
+    fn ports(&mut self, bind: &mut Binder<'_>) -> Out<u64> {
+        bind.output("out")
+    }
+    fn run(&mut self, out: &Out<u64>, io: &mut Io<'_>) -> Result<Flow, BoxError> {
+        if self.left == 0 {
+            return Ok(Flow::Done);
+        }
+        if self.asked.fetch_add(1, AcqRel) % 3 != 2 {
+            return Ok(Flow::Pending);
+        }
+        io.push(*out, self.left);
+        self.left -= 1;
+        Ok(Flow::More)
+    }
+}
+
+#[test]
+fn a_kernel_without_inputs_may_have_nothing_for_now() {
+    for workers in [1, 2] {
+        within(SOON, move || {
+            let mut seen = Vec::new();
+            let mut graph = Graph::new();
+            let numbers = graph.add(Hesitant { left: 4, asked: Arc::default() });
+            let collect = graph.sink(|x: u64| seen.push(x));
+            graph += numbers >> collect;
+            graph.run(Scheme::default().workers(workers)).unwrap();
+            drop(graph);
+            assert_eq!(seen, [4, 3, 2, 1]);
+        });
+    }
+}
+
+#[test]
+fn a_kernel_without_inputs_stops_when_it_is_asked_to() {
+    for workers in [1, 2] {
+        within(SOON, move || {
+            let mut graph = Graph::new();
+            let stopper = graph.stopper();
+            let numbers = graph.add(Hesitant { left: u64::MAX, asked: Arc::default() });
+            let sink = graph.sink(move |_: u64| stopper.stop());
+            graph += numbers >> sink;
+            assert_eq!(graph.run(Scheme::default().workers(workers)).unwrap().end, End::Stopped);
+        });
+    }
+}
+
+/// Takes what there is, and says that it has nothing now.
+struct Polls(Arc<AtomicU64>);
+
+impl Kernel for Polls {
+    type Ports = In<u64>;
+    fn ports(&mut self, bind: &mut Binder<'_>) -> In<u64> {
+        bind.input("in")
+    }
+    fn run(&mut self, input: &In<u64>, io: &mut Io<'_>) -> Result<Flow, BoxError> {
+        self.0.fetch_add(1, AcqRel);
+        while io.pop(*input).is_some() {}
+        Ok(if io.is_ended(*input) { Flow::Done } else { Flow::Pending })
+    }
+}
+
+#[test]
+fn a_kernel_that_has_nothing_now_is_left_alone_for_a_while() {
+    within(SOON, || {
+        let asked = Arc::new(AtomicU64::new(0));
+        let mut graph = Graph::new();
+        let (numbers, inlet) = graph.inlet(8).unwrap();
+        let polls = graph.add(Polls(asked.clone()));
+        graph += numbers >> polls;
+        let pusher = thread::spawn(move || {
+            inlet.push(1).unwrap();
+            thread::sleep(Duration::from_millis(100));
+        });
+        graph.run(Scheme::default().workers(1)).unwrap();
+        pusher.join().unwrap();
+        // About once a millisecond. A machine that stops for a while only makes it less.
+        let asked = asked.load(Acquire);
+        assert!((2..2000).contains(&asked), "asked {asked} times in 100 ms");
+    });
+}
+
+#[test]
+fn who_is_done_is_not_called_again() {
+    for (name, workers) in [("depth_first", 1), ("depth_first", 2), ("random", 2), ("mix", 2)] {
+        within(SOON, move || {
+            let mut count = 0;
+            let mut graph = Graph::new();
+            let mut all = Some((0..20_000_u64).collect::<Vec<_>>());
+            // More than the edge may hold, in one call.
+            let source = graph.poll_source(move |out: &mut Output<u64>| {
+                all.take().expect("called again after Done").into_iter().for_each(|x| out.push(x));
+                Flow::Done
+            });
+            let sink = graph.sink(|x: u64| {
+                assert_eq!(x, count);
+                count += 1;
+            });
+            graph += source.fixed(4) >> sink;
+            graph.run(Scheme::named(name).unwrap().workers(workers)).unwrap();
+            drop(graph);
+            assert_eq!(count, 20_000);
+        });
+    }
+}
+
+/// Takes a sum of a window, and then as many numbers as there are in one.
+struct Pairs(usize, u64);
+
+impl Kernel for Pairs {
+    type Ports = (In<u64>, In<u64>);
+    fn ports(&mut self, bind: &mut Binder<'_>) -> Self::Ports {
+        (bind.input("sums"), bind.input("numbers"))
+    }
+    fn run(&mut self, &(sums, numbers): &Self::Ports, io: &mut Io<'_>) -> Result<Flow, BoxError> {
+        while self.0 > 0 || io.has(sums, 1) {
+            if self.0 == 0 {
+                (self.0, self.1) = (1000, io.pop(sums).expect("it has one"));
+            }
+            while self.0 > 0 {
+                let Some(x) = io.pop(numbers) else { return Ok(Flow::More) };
+                self.0 -= 1;
+                self.1 -= x;
+            }
+            assert_eq!(self.1, 0);
+        }
+        Ok(Flow::More)
+    }
+}
+
+#[test]
+fn an_edge_grows_before_a_run_is_given_up() {
+    for workers in [1, 2] {
+        within(SOON, move || {
+            let mut graph = Graph::new();
+            let numbers = graph.source(0..5000_u64);
+            let [left, right] = graph.tee(numbers);
+            let sums = graph.window(1000, 1000, |window: &[u64], out: &mut Output<u64>| out.push(window.iter().sum()));
+            let pairs = graph.add(Pairs(0, 0));
+            graph += left >> sums >> pairs.0;
+            graph += right >> pairs.1;
+            graph.run(Scheme::default().workers(workers)).unwrap();
+        });
+    }
+}
+
+#[test]
+fn copies_are_whole_and_in_order() {
+    for scheme in Scheme::names() {
+        within(SOON, move || {
+            let mut seen = [Vec::new(), Vec::new(), Vec::new()];
+            let mut graph = Graph::new();
+            let words = graph.source((0..500).map(|x: u32| x.to_string()));
+            let copies: [Out<String>; 3] = graph.tee(words);
+            for (copy, seen) in copies.into_iter().zip(&mut seen) {
+                let sink = graph.sink(|word: String| seen.push(word));
+                graph += copy >> sink;
+            }
+            graph.run(Scheme::named(scheme).unwrap().workers(2)).unwrap();
+            drop(graph);
+            assert!(seen.iter().all(|words| words.iter().map(|word| word.parse::<u32>().unwrap()).eq(0..500)));
+        });
+    }
+}
+
+#[test]
+fn a_kernel_gives_its_rest_when_its_input_has_ended() {
+    let mut sums = Vec::new();
+    let mut graph = Graph::new();
+    let numbers = graph.source(1..=100_u64);
+    let (input, sum) = graph.add(Sum(0));
+    let collect = graph.sink(|sum: u64| sums.push(sum));
+    graph += numbers >> input;
+    graph += sum >> collect;
+    graph.run(Scheme::default()).unwrap();
+    drop(graph);
+    assert_eq!(sums, [5050]);
+}
