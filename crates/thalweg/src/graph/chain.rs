@@ -19,7 +19,8 @@ use thalweg_sync::cell::Slot;
 pub trait Pending<'env> {
     /// What it will give.
     type Item: Send + 'env;
-    /// Makes it a kernel, if it is one, and gives the path so far.
+    /// Makes it a kernel, if it is one, and gives the path so far. The kernel's place is the caller's.
+    #[track_caller]
     fn settle(self, graph: &mut Graph<'env>) -> Path<End, Tail<Self::Item>>;
 }
 
@@ -29,7 +30,6 @@ pub struct FromIter<I>(I);
 
 impl<'env, I: Iterator<Item: Send + 'env> + Send + 'env> Pending<'env> for FromIter<I> {
     type Item = I::Item;
-    #[track_caller]
     fn settle(self, graph: &mut Graph<'env>) -> Path<End, Tail<I::Item>> {
         graph.source(self.0).into_path()
     }
@@ -57,7 +57,6 @@ macro_rules! stages_settle {
             $stage<S, F>: Stage<T, Out: 'env> + 'env,
         {
             type Item = <$stage<S, F> as Stage<T>>::Out;
-            #[track_caller]
             fn settle(self, graph: &mut Graph<'env>) -> Path<End, Tail<Self::Item>> {
                 let body = Body::Sequential(Slot::new(Box::new(Fused(self.stages, PhantomData::<fn(T)>))));
                 let node: Node<T, Self::Item> = graph.add_node("chain", body, None);
@@ -91,7 +90,7 @@ stages_settle!(Inspect);
 /// assert_eq!(sum, 5 + 17 + 37 + 65 + 101);
 /// # Ok::<(), thalweg::Error>(())
 /// ```
-#[must_use = "a chain is added to the graph by its end: .sink(..), .for_each(..) or .end()"]
+#[must_use = "a chain is added to the graph by its end: .sink(..), .for_each(..) or .into(..)"]
 pub struct Chain<'g, 'env, P> {
     graph: &'g mut Graph<'env>,
     pending: P,
@@ -220,13 +219,22 @@ impl<'g, 'env, T: Send + 'env, S> Chain<'g, 'env, After<T, S>> {
 /// A chain behind a kernel that gives messages of type `T`.
 type Behind<'g, 'env, T> = Chain<'g, 'env, After<T, Identity>>;
 
-impl<'g, 'env, P: Pending<'env>> Chain<'g, 'env, P> {
-    fn follow<R, T>(self, next: impl FnOnce(&mut Graph<'env>) -> R) -> Behind<'g, 'env, T>
+impl<'g, 'env, T> Behind<'g, 'env, T> {
+    fn follow<R, U>(self, next: R) -> Behind<'g, 'env, U>
     where
-        R: Takes<P::Item, Tail = Tail<T>>,
+        R: Takes<T, Tail = Tail<U>>,
     {
+        let path = self.pending.path >> next;
+        Chain { graph: self.graph, pending: After { path, stages: Identity } }
+    }
+}
+
+// What makes a kernel here is tracked and calls what makes it directly: a closure in between would be the place that reports name.
+impl<'g, 'env, P: Pending<'env>> Chain<'g, 'env, P> {
+    /// Holds nothing back any more.
+    #[track_caller]
+    fn settle(self) -> Behind<'g, 'env, P::Item> {
         let path = self.pending.settle(self.graph);
-        let path = path >> next(self.graph);
         Chain { graph: self.graph, pending: After { path, stages: Identity } }
     }
 
@@ -236,7 +244,7 @@ impl<'g, 'env, P: Pending<'env>> Chain<'g, 'env, P> {
     where
         R: Takes<P::Item, Tail = Tail<T>>,
     {
-        self.follow(|_| next)
+        self.settle().follow(next)
     }
 
     /// Goes on with a kernel; see [`Graph::sequential`].
@@ -246,7 +254,9 @@ impl<'g, 'env, P: Pending<'env>> Chain<'g, 'env, P> {
         U: Send + 'env,
         R: Verdict<Value = ()> + 'env,
     {
-        self.follow(|graph| graph.sequential(kernel))
+        let chain = self.settle();
+        let node: Node<P::Item, U> = chain.graph.sequential(kernel);
+        chain.follow(node)
     }
 
     /// Goes on with a kernel on many workers; see [`Graph::parallel`].
@@ -259,7 +269,9 @@ impl<'g, 'env, P: Pending<'env>> Chain<'g, 'env, P> {
         U: Send + 'env,
         R: Verdict<Value = ()> + 'env,
     {
-        self.follow(|graph| graph.parallel(kernel))
+        let chain = self.settle();
+        let node: Node<P::Item, U> = chain.graph.parallel(kernel);
+        chain.follow(node)
     }
 
     /// Goes on with a kernel that sees a sliding window; see [`Graph::window`].
@@ -275,7 +287,9 @@ impl<'g, 'env, P: Pending<'env>> Chain<'g, 'env, P> {
         U: Send + 'env,
         R: Verdict<Value = ()> + 'env,
     {
-        self.follow(|graph| graph.window(peek, pop, kernel))
+        let chain = self.settle();
+        let node: Node<P::Item, U> = chain.graph.window(peek, pop, kernel);
+        chain.follow(node)
     }
 
     /// Goes on with a kernel that sees a sliding window, on many workers; see [`Graph::parallel_window`].
@@ -291,7 +305,9 @@ impl<'g, 'env, P: Pending<'env>> Chain<'g, 'env, P> {
         U: Send + 'env,
         R: Verdict<Value = ()> + 'env,
     {
-        self.follow(|graph| graph.parallel_window(peek, pop, kernel))
+        let chain = self.settle();
+        let node: Node<P::Item, U> = chain.graph.parallel_window(peek, pop, kernel);
+        chain.follow(node)
     }
 
     /// Ends the chain with a kernel; see [`Graph::sink`].

@@ -176,3 +176,23 @@ fn an_error_brings_the_report_so_far() {
     assert_eq!(report.kernels.len(), 2);
     assert!(report.kernels[0].messages_out >= 500);
 }
+
+#[test]
+fn kernels_of_a_chain_are_reported_where_the_chain_is_written() {
+    let pass = |x: u64, out: &mut Output<u64>| out.push(x);
+    let first = |window: &[u64], out: &mut Output<u64>| out.push(window[0]);
+    let mut graph = Graph::new();
+    let node = graph.sequential(pass);
+    let chain = graph.stream(0..3_u64).sequential(pass).map(|x| x + 1).parallel(pass).map(|x| x + 1);
+    let chain = chain.window(2, 1, first).map(|x| x + 1).parallel_window(2, 1, first).map(|x| x + 1);
+    // Without an end nothing is connected, and each kernel is told.
+    let _ = chain.then(node).map(|x: u64| x + 1).path();
+    let Err(Error::Refused(refusals)) = graph.run(Scheme::default()) else { panic!("it runs") };
+    let place = format!(" ({}:", file!());
+    let mut names: Vec<_> = refusals.iter().map(|refusal| refusal.kernel.split(&place).next().unwrap()).collect();
+    names.dedup();
+    // A place elsewhere would be left of the text.
+    let mut expected = vec!["sequential-0", "source-1", "sequential-2", "chain-3", "parallel-4", "chain-5"];
+    expected.extend(["window-6", "chain-7", "window-8", "chain-9", "chain-10"]);
+    assert_eq!(names, expected);
+}
