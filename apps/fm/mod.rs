@@ -91,7 +91,7 @@ pub fn run(config: &Config, watch: &dyn Watch) -> Result<Summary> {
         )));
     }
     let mut sound = samples::create(output, (samples.rate / STEP as u32).max(1), expected)?;
-    let mut damage = None;
+    let (mut damage, mut refused) = (None, None);
     let (mut count, mut written) = (0, 0);
     let mut progress = Steps::new(watch);
     let input_filter = LowPass::input();
@@ -110,7 +110,10 @@ pub fn run(config: &Config, watch: &dyn Watch) -> Result<Summary> {
     let equalize = graph.add(Equalize);
     let sink = graph.sink(|sample: f32| {
         written += 1;
-        sound.write_sample(sample).map_err(samples::io_error)
+        sound.write_sample(sample).map_err(|error| {
+            refused = Some(samples::io_error(error));
+            "the sound cannot be written"
+        })
     });
     graph.name(source, "samples");
     graph.name(low_pass, "low-pass");
@@ -128,9 +131,14 @@ pub fn run(config: &Config, watch: &dyn Watch) -> Result<Summary> {
     }
     graph += equalize.sound >> sink;
     watch.started(graph.stopper());
-    let report = graph.run(config.scheme)?;
+    let ran = graph.run(config.scheme);
     drop(graph);
 
+    // The graph knows the kernel, the user the file.
+    if let Some(error) = refused {
+        return Err(Error::file("write", output, error));
+    }
+    let report = ran?;
     sound.finalize().map_err(|error| Error::file("write", output, samples::io_error(error)))?;
     match damage {
         Some(error) => Err(Error::file("read all of", input, error)),

@@ -143,7 +143,7 @@ impl Application<'_> {
 /// is no error but in [`Summary::damage`].
 pub fn run(config: &Config, watch: &dyn Watch) -> Result<Summary> {
     let (mut capture, mut output) = open(config)?;
-    let mut damage = None;
+    let (mut damage, mut refused) = (None, None);
     let mut application = Application { rules: &config.rules, counts: Counts::default() };
     // As many batches as were under way at the same time; the edges bound that.
     let free = Mutex::new(Vec::new());
@@ -159,16 +159,24 @@ pub fn run(config: &Config, watch: &dyn Watch) -> Result<Summary> {
     let write = graph.sink(|batch: Batch| {
         let written = batch.write_to(&mut output);
         lock().push(batch);
-        written
+        written.map_err(|error| {
+            refused = Some(error);
+            "the output cannot be written"
+        })
     });
     graph.name(read, "input");
     graph.name(apply, "application");
     graph.name(write, "output");
     graph += read.fixed(BATCHES) >> apply.fixed(BATCHES) >> write;
     watch.started(graph.stopper());
-    let report = graph.run(config.scheme)?;
+    let ran = graph.run(config.scheme);
     drop(graph);
 
+    // The graph knows the kernel, the user the file.
+    if let Some(error) = refused {
+        return Err(Error::file("write", &config.output, error));
+    }
+    let report = ran?;
     finish(config, output)?;
     Ok(Summary { counts: application.counts, damage, report })
 }

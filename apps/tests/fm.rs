@@ -100,3 +100,19 @@ fn bad_input_is_refused_before_anything_is_written() {
     assert!(fs::read(path("whole")).unwrap() == whole);
     assert!(matches!(run(&Config::new(path("missing"), path("sound")), &()), Err(Error::File { .. })));
 }
+
+#[test]
+#[cfg(target_os = "linux")]
+fn an_output_that_is_full_is_an_error() {
+    let dir = tempfile::tempdir().unwrap();
+    let input = dir.path().join("signal.wav");
+    // Little sound waits in the buffer for the end, more than 8 KiB of it does not fit.
+    for samples in [1_000, 12_000] {
+        synthetic::signal(samples, &input).unwrap();
+        let error = run(&Config::new(&input, "/dev/full"), &()).unwrap_err();
+        let told = error.to_string();
+        assert!(told.starts_with("cannot write /dev/full: "), "{told}");
+        let Error::File { error, .. } = error else { panic!("{told}") };
+        assert_eq!(error.kind(), std::io::ErrorKind::StorageFull);
+    }
+}
