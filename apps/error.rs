@@ -6,6 +6,9 @@ use std::path::{Path, PathBuf};
 
 /// Why an application did not run, or not to the end. `Display` names the value or file, and the way out if there is
 /// one.
+///
+/// It has the text of the cause too, so there is no [`source`](std::error::Error::source): who prints that as well would
+/// print it twice. The cause is in the fields.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum Error {
@@ -40,15 +43,7 @@ impl fmt::Display for Error {
     }
 }
 
-impl std::error::Error for Error {
-    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        match self {
-            Error::Refused(_) => None,
-            Error::File { error, .. } => Some(error),
-            Error::Graph(error) => error.source(),
-        }
-    }
-}
+impl std::error::Error for Error {}
 
 impl From<thalweg::Error> for Error {
     fn from(error: thalweg::Error) -> Self {
@@ -67,5 +62,28 @@ pub(crate) fn must_differ(input: &Path, output: &Path) -> Result<()> {
         }
         // An output that does not exist yet is not the input.
         Ok(false) | Err(_) => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use thalweg::{Graph, Scheme};
+
+    use super::*;
+
+    #[test]
+    fn whoever_prints_an_error_with_its_causes_prints_each_text_once() {
+        let mut graph = Graph::new();
+        let bytes = graph.source([1_u8]);
+        let sink = graph.sink(|_: u8| Err::<(), _>("on fire"));
+        graph += bytes >> sink;
+        let of_a_kernel = Error::from(graph.run(Scheme::default()).unwrap_err());
+        let of_a_file = Error::file("open", Path::new("capture"), io::Error::other("on fire"));
+        for error in [of_a_kernel, of_a_file] {
+            let causes =
+                std::iter::successors(Some(&error as &(dyn std::error::Error + 'static)), |&cause| cause.source());
+            let told: String = causes.map(|cause| cause.to_string()).collect();
+            assert_eq!(told.matches("on fire").count(), 1, "{told}");
+        }
     }
 }

@@ -52,6 +52,9 @@ impl<V, E: Into<BoxError>> Verdict for std::result::Result<V, E> {
 /// Why a graph did not run, or not to its end.
 ///
 /// `Debug` writes the same text as `Display`, since it is what `fn main() -> thalweg::Result<()>` prints.
+///
+/// The text has the causes in it, so there is no [`source`](StdError::source): who prints that too would print them twice. What a kernel
+/// returned is in [`Failure::cause`].
 #[non_exhaustive]
 pub enum Error {
     /// The graph cannot work; nothing ran. Every reason found.
@@ -176,14 +179,4 @@ impl fmt::Debug for Error {
     }
 }
 
-impl StdError for Error {
-    fn source(&self) -> Option<&(dyn StdError + 'static)> {
-        match self {
-            Self::Failed { failures, .. } => failures.iter().find_map(|failure| match &failure.cause {
-                Cause::Error(error) => Some(&**error as &(dyn StdError + 'static)),
-                Cause::Panic(_) => None,
-            }),
-            _ => None,
-        }
-    }
-}
+impl StdError for Error {}

@@ -62,6 +62,20 @@ fn an_error_stops_the_run_and_names_the_kernel() {
 }
 
 #[test]
+fn whoever_prints_an_error_with_its_causes_prints_each_text_once() {
+    let mut graph = Graph::new();
+    let numbers = graph.source(0..10_u64);
+    let check = graph.sink(|x: u64| if x == 5 { Err("five is too much") } else { Ok(()) });
+    graph += numbers >> check;
+    let error = graph.run(Scheme::default()).unwrap_err();
+    let causes = std::iter::successors(Some(&error as &(dyn std::error::Error + 'static)), |&cause| cause.source());
+    let told: String = causes.map(|cause| cause.to_string()).collect();
+    assert_eq!(told.matches("five is too much").count(), 1, "{told}");
+    let Error::Failed { failures, .. } = &error else { panic!("{error}") };
+    assert!(matches!(&failures[0].cause, Cause::Error(cause) if cause.to_string() == "five is too much"));
+}
+
+#[test]
 fn windows_are_whole_and_in_order() {
     for workers in [1, 3] {
         let mut sums = Vec::new();
