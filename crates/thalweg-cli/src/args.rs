@@ -107,6 +107,7 @@ pub(crate) struct Proof {
 #[derive(Debug, Args)]
 #[command(
     arg_required_else_help = true,
+    args_conflicts_with_subcommands = true,
     after_help = "\
 Each application has its own --help with examples, such as `thalweg run search --help`.
 
@@ -138,10 +139,11 @@ pub(crate) struct Running {
     /// The scheme that decides which kernel runs next; `thalweg schemes` lists them
     #[arg(long, value_name = "NAME")]
     pub(crate) scheme: Option<String>,
-    /// How many workers run the kernels [default: one for each core]
+    /// How many workers run the kernels; not with `raft` [default: one for each core; the default scheme takes as many of
+    /// them as help]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub(crate) workers: Option<u16>,
-    /// Keeps each worker on a core of its own
+    /// Keeps each worker on a core of its own, if there are as many cores as workers
     #[arg(long)]
     pub(crate) pinned: bool,
     /// How the report is printed. As `json` or `dot`, standard output has nothing else
@@ -187,9 +189,20 @@ pub(crate) struct Search {
     pub(crate) running: Running,
 }
 
-/// What makes no sense for a capture that is made up.
-const FORWARDING: [&str; 7] =
-    ["input", "keep", "drop", "rewrite_src", "rewrite_dst", "rewrite_src_mac", "rewrite_dst_mac"];
+/// What makes no sense for a capture that is made up: nothing is forwarded, no graph runs.
+const FORWARDING: [&str; 11] = [
+    "input",
+    "keep",
+    "drop",
+    "rewrite_src",
+    "rewrite_dst",
+    "rewrite_src_mac",
+    "rewrite_dst_mac",
+    "scheme",
+    "workers",
+    "pinned",
+    "report",
+];
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
@@ -256,7 +269,7 @@ pub(crate) struct Fm {
     #[arg(long, value_name = "FILE")]
     pub(crate) output: PathBuf,
     /// Makes up a signal of N samples instead of receiving one
-    #[arg(long, value_name = "N", conflicts_with_all = ["input", "raw_rate"])]
+    #[arg(long, value_name = "N", conflicts_with_all = ["input", "raw_rate", "scheme", "workers", "pinned", "report"])]
     pub(crate) generate: Option<u64>,
     #[command(flatten)]
     pub(crate) running: Running,

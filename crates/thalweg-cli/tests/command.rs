@@ -86,6 +86,7 @@ fn bad_values_are_refused_by_name_before_anything_runs() {
     for (line, told) in [
         ("run search --term fish --input docs --scheme nonsense", "nonsense"),
         ("run search --term fish --input docs --workers 0", "1..=1024"),
+        ("run search --term fish --input docs --scheme raft --workers 1", "leave out --workers"),
         ("run search --term fish --input docs --count --report json", "--report"),
         ("run search --term fish", "--input"),
         ("run frames --input b.txt --output out", "not a capture file"),
@@ -93,7 +94,16 @@ fn bad_values_are_refused_by_name_before_anything_runs() {
         ("run frames --input b.txt --output out --keep udpp", "udpp"),
         ("run frames --input b.txt --output out --rewrite-src 1.2.3.4", "OLD=NEW"),
         ("run frames --generate 3 --input b.txt --output out", "--generate"),
+        ("run frames --generate 3 --output out --scheme nonsense", "cannot be used with"),
+        ("run frames --generate 3 --output out --workers 9", "cannot be used with"),
+        ("run frames --generate 3 --output out --pinned", "cannot be used with"),
+        ("run frames --generate 3 --output out --report json", "cannot be used with"),
         ("run fm --input b.txt --output out", "--raw-rate"),
+        ("run fm --generate 3 --output out --scheme nonsense", "cannot be used with"),
+        ("run fm --generate 3 --output out --workers 9", "cannot be used with"),
+        ("run fm --generate 3 --output out --pinned", "cannot be used with"),
+        ("run fm --generate 3 --output out --report json", "cannot be used with"),
+        ("run --list search --term fish --input docs", "cannot be used with"),
         ("run nonsense", "nonsense"),
     ] {
         let ran = run(top.path(), line);
@@ -138,6 +148,10 @@ fn the_lists_name_what_there_is() {
     assert!(["search ", "frames ", "fm "].iter().all(|app| ran.stdout.contains(app)), "{}", ran.stdout);
     let ran = run(here, "schemes");
     assert!(ran.status == 0 && ran.stdout.lines().count() > 1, "{}", ran.stdout);
+    // The default scheme has fewer workers if they help no more, and who asks for too many is not pinned.
+    let help = run(here, "run search --help").stdout;
+    assert!(help.contains("the default scheme takes as many of them as help"), "{help}");
+    assert!(help.contains("if there are as many cores as workers"), "{help}");
     for help in ["--help", "run --help", "run search --help", "run frames --help", "run fm --help"] {
         assert!(run(here, help).stdout.contains("thalweg run"), "{help}");
     }

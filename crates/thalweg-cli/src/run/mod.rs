@@ -5,6 +5,7 @@ mod frames;
 mod search;
 mod session;
 
+use std::error::Error;
 use std::process::ExitCode;
 
 use clap::CommandFactory;
@@ -35,14 +36,23 @@ fn list() -> Outcome {
     Ok(ExitCode::SUCCESS)
 }
 
+/// The scheme that has a thread for each kernel, whatever number of workers it is given.
+const THREAD_PER_KERNEL: &str = "raft";
+
 impl Running {
     /// The scheme that was asked for.
-    fn scheme(&self) -> Result<Scheme, thalweg::Error> {
+    fn scheme(&self) -> Result<Scheme, Box<dyn Error>> {
         let mut scheme = match &self.scheme {
             Some(name) => Scheme::named(name)?,
             None => Scheme::default(),
         };
         if let Some(workers) = self.workers {
+            if scheme.name() == THREAD_PER_KERNEL {
+                return Err(format!(
+                    "the scheme {THREAD_PER_KERNEL} has a thread for each kernel, not {workers} workers; leave out --workers, or take another scheme"
+                )
+                .into());
+            }
             scheme = scheme.workers(usize::from(workers));
         }
         Ok(scheme.pinned(self.pinned))
