@@ -25,7 +25,7 @@ use crate::error::must_differ;
 use crate::until_error::UntilError;
 use crate::watch::Steps;
 use crate::{Error, Result, Watch};
-use ports::{Duplicate, Equalize};
+use ports::{Equalize, FILTERS};
 use radio::{LowPass, STEP, TAPS};
 
 /// What to receive.
@@ -106,7 +106,7 @@ pub fn run(config: &Config, watch: &dyn Watch) -> Result<Summary> {
         graph.parallel_window(TAPS, STEP, |window: &[f32], out: &mut Output<f32>| out.push(input_filter.apply(window)));
     let demodulate =
         graph.parallel_window(2, 1, |window: &[f32], out: &mut Output<f32>| out.push(radio::demodulate(window)));
-    let duplicate = graph.add(Duplicate);
+    let copies: [Out<f32>; FILTERS] = graph.tee(source >> low_pass >> demodulate);
     let equalize = graph.add(Equalize);
     let sink = graph.sink(|sample: f32| {
         written += 1;
@@ -118,16 +118,15 @@ pub fn run(config: &Config, watch: &dyn Watch) -> Result<Summary> {
     graph.name(source, "samples");
     graph.name(low_pass, "low-pass");
     graph.name(demodulate, "demodulate");
-    graph.name(duplicate.samples, "duplicate");
+    graph.name(copies[0], "duplicate");
     graph.name(equalize.sound, "equalize");
     graph.name(sink, "sound");
-    graph += source >> low_pass >> demodulate >> duplicate.samples;
-    for (index, filter) in filters.iter().enumerate() {
+    for (index, (copy, filter)) in copies.into_iter().zip(&filters).enumerate() {
         let edge =
             graph.parallel_window(TAPS, 1, |window: &[f32], out: &mut Output<f32>| out.push(filter.apply(window)));
         let side = if index % 2 == 0 { "upper" } else { "lower" };
         graph.name(edge, &format!("low-pass {} {side}", index / 2 + 1));
-        graph += duplicate.copies[index] >> edge >> equalize.filtered[index];
+        graph += copy >> edge >> equalize.filtered[index];
     }
     graph += equalize.sound >> sink;
     watch.started(graph.stopper());

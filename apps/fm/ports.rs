@@ -1,40 +1,11 @@
-//! The two kernels of the radio with several ports.
+//! The kernel of the radio with several inputs.
 
 use thalweg::prelude::*;
 
 use super::radio::{self, BANDS};
 
-/// The filters between the two.
-const FILTERS: usize = 2 * BANDS;
-
-/// Gives every sample to each of the filters.
-#[derive(Debug)]
-pub(super) struct Duplicate;
-
-/// The ports of [`Duplicate`].
-#[derive(Clone, Copy, Debug)]
-pub(super) struct DuplicatePorts {
-    pub(super) samples: In<f32>,
-    pub(super) copies: [Out<f32>; FILTERS],
-}
-
-impl Kernel for Duplicate {
-    type Ports = DuplicatePorts;
-
-    fn ports(&mut self, bind: &mut Binder<'_>) -> DuplicatePorts {
-        let samples = bind.input("samples");
-        DuplicatePorts { samples, copies: std::array::from_fn(|filter| bind.output(&format!("copy {filter}"))) }
-    }
-
-    fn run(&mut self, ports: &DuplicatePorts, io: &mut Io<'_>) -> Result<Flow, BoxError> {
-        while let Some(sample) = io.pop(ports.samples) {
-            for copy in ports.copies {
-                io.push(copy, sample);
-            }
-        }
-        Ok(Flow::More)
-    }
-}
+/// The filters before it.
+pub(super) const FILTERS: usize = 2 * BANDS;
 
 /// Takes a sample from each of the filters and gives one of sound.
 #[derive(Debug)]

@@ -1,6 +1,6 @@
 //! Inlets: messages from other threads arrive in their order, the last drop ends the stream, and nobody waits for room that never comes.
 
-use crate::common::{Crew, Ledger, SOON, Token, within};
+use crate::common::{Crew, Ledger, SOON, Token, toil, within};
 use thalweg::prelude::*;
 use thalweg::{Closed, End, TryPushError};
 use thalweg_sync::atomic::{AtomicU64, Ordering::*};
@@ -85,7 +85,7 @@ fn who_waits_for_room_goes_on_when_there_is_some() {
             let (source, inlet) = graph.inlet::<Token>(2).unwrap();
             // Slow, so that the pushers do wait.
             let sink = graph.sink(|_: Token| {
-                common::toil(200);
+                toil(200);
                 arrived.fetch_add(1, AcqRel);
             });
             graph += source.fixed(1) >> sink;

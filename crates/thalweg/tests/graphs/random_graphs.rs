@@ -4,7 +4,6 @@ use crate::common::{SOON, within};
 use proptest::collection::vec;
 use proptest::prelude::*;
 use thalweg::prelude::*;
-use thalweg_sync::time::Duration;
 
 /// One kernel or a few, put behind one open stream, or two.
 #[derive(Clone, Copy, Debug)]
