@@ -166,6 +166,30 @@ fn build<T: Send, W: Wait, S: Entry<T>>(capacity: usize, wait: W) -> Result<Ends
 /// let second = tx.clone();
 /// # Ok::<(), thalweg_queue::BuildError>(())
 /// ```
+///
+/// Both ends agree on how long items live:
+///
+/// ```
+/// static KEPT: String = String::new();
+/// let (tx, mut rx) = thalweg_queue::fast_forward::<&'static String>(8)?;
+/// {
+///     let mut tx: thalweg_queue::fast_forward::Producer<&String> = tx;
+///     tx.push(&KEPT).unwrap();
+/// }
+/// assert!(rx.pop().unwrap().is_empty());
+/// # Ok::<(), thalweg_queue::BuildError>(())
+/// ```
+///
+/// ```compile_fail,E0597
+/// let (tx, mut rx) = thalweg_queue::fast_forward::<&'static String>(8)?;
+/// {
+///     let gone = String::new();
+///     let mut tx: thalweg_queue::fast_forward::Producer<&String> = tx;
+///     tx.push(&gone).unwrap();
+/// }
+/// assert!(rx.pop().unwrap().is_empty());
+/// # Ok::<(), thalweg_queue::BuildError>(())
+/// ```
 // On lines of its own: every push writes here, and what lies beside it may be read by other threads.
 #[repr(align(128))]
 pub struct Producer<T, W: Wait = Yield, S: Entry<T> = AsWord> {

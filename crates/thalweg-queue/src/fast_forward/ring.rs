@@ -30,7 +30,9 @@ pub(super) struct Ring<T, W, S: Entry<T>> {
     pub(super) capacity: usize,
     pub(super) ends: Ends,
     pub(super) wait: W,
-    _items: PhantomData<T>,
+    /// Invariant in `T`, as a cell is: a word knows no lifetime, so neither end may take the items for shorter lived ones than the
+    /// other does.
+    _items: PhantomData<fn(T) -> T>,
 }
 
 // SAFETY: the ring hands each item from one thread to another (F1, F2), which `T: Send` allows, and never shares one.
