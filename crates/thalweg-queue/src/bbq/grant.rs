@@ -7,6 +7,7 @@ use crate::grant::{Write, WriteGrant};
 use crate::wait::{Side, Wait};
 use crate::{TryPopError, TryPushError};
 use core::fmt;
+use core::marker::PhantomData;
 use core::mem::{ManuallyDrop, MaybeUninit};
 use core::ops::{Deref, DerefMut};
 use thalweg_sync::hint::Access;
@@ -60,7 +61,29 @@ impl<T: Send, W: Wait> Drop for Claimed<'_, T, W> {
 /// Items to be read in place. Made by [`Consumer::readable`].
 ///
 /// They are taken: no other consumer sees them. When this is dropped, they are, and their entries are given back.
-pub struct ReadGrant<'a, T: Send, W: Wait>(Items<'a, T, W>);
+///
+/// Threads may share it if they may share the items:
+///
+/// ```
+/// let (tx, rx) = thalweg_queue::bbq::shared::<u64>(2, 8)?;
+/// tx.push(7).unwrap();
+/// let grant = rx.readable(1).unwrap();
+/// std::thread::scope(|scope| scope.spawn(|| assert_eq!(grant[0], 7)).join().unwrap());
+/// # Ok::<(), thalweg_queue::BuildError>(())
+/// ```
+///
+/// ```compile_fail,E0277
+/// let (tx, rx) = thalweg_queue::bbq::shared::<std::cell::Cell<u64>>(2, 8)?;
+/// tx.push(std::cell::Cell::new(7)).unwrap();
+/// let grant = rx.readable(1).unwrap();
+/// std::thread::scope(|scope| scope.spawn(|| assert_eq!(grant[0].get(), 7)).join().unwrap());
+/// # Ok::<(), thalweg_queue::BuildError>(())
+/// ```
+pub struct ReadGrant<'a, T: Send, W: Wait> {
+    items: Items<'a, T, W>,
+    /// It lends the items, so only items that are `Sync` let it be: the queue alone would be for any.
+    _items: PhantomData<T>,
+}
 
 impl<T: Send, W: Wait> WriteGrant<Claimed<'_, T, W>> {
     /// The grant as numbers. It stays open until [`Producer::grant_from_raw`] has made it a grant again, in which nothing is written.
@@ -70,10 +93,14 @@ impl<T: Send, W: Wait> WriteGrant<Claimed<'_, T, W>> {
     }
 }
 
-impl<T: Send, W: Wait> ReadGrant<'_, T, W> {
+impl<'a, T: Send, W: Wait> ReadGrant<'a, T, W> {
+    fn new(items: Items<'a, T, W>) -> Self {
+        Self { items, _items: PhantomData }
+    }
+
     /// The grant as numbers. It stays open until [`Consumer::grant_from_raw`] has made it a grant again.
     pub fn into_raw(self) -> RawGrant {
-        self.0.into_raw()
+        self.items.into_raw()
     }
 }
 
@@ -82,14 +109,14 @@ impl<T: Send, W: Wait> Deref for ReadGrant<'_, T, W> {
 
     fn deref(&self) -> &[T] {
         // SAFETY: the items are the grant's alone until it is dropped (I2), and none is moved out before.
-        unsafe { core::slice::from_raw_parts(self.0.memory(Access::Read).cast_const(), self.0.len()) }
+        unsafe { core::slice::from_raw_parts(self.items.memory(Access::Read).cast_const(), self.items.len()) }
     }
 }
 
 impl<T: Send, W: Wait> DerefMut for ReadGrant<'_, T, W> {
     fn deref_mut(&mut self) -> &mut [T] {
         // SAFETY: as in `deref`, and the grant is borrowed exclusively.
-        unsafe { core::slice::from_raw_parts_mut(self.0.memory(Access::Write), self.0.len()) }
+        unsafe { core::slice::from_raw_parts_mut(self.items.memory(Access::Write), self.items.len()) }
     }
 }
 
@@ -146,7 +173,7 @@ impl<T: Send, W: Wait> Consumer<T, W> {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn readable(&self, count: usize) -> Result<ReadGrant<'_, T, W>, TryPopError> {
-        self.last_look(|| self.shared.pop_batch(count.max(1))).map(ReadGrant)
+        self.last_look(|| self.shared.pop_batch(count.max(1))).map(ReadGrant::new)
     }
 
     /// The grant that `raw` was.
@@ -155,7 +182,7 @@ impl<T: Send, W: Wait> Consumer<T, W> {
     ///
     /// It is of this queue, from [`ReadGrant::into_raw`], and no other grant was made of it.
     pub unsafe fn grant_from_raw(&self, raw: RawGrant) -> ReadGrant<'_, T, W> {
-        ReadGrant(Items::new(&self.shared, self.shared.claim_of(raw)))
+        ReadGrant::new(Items::new(&self.shared, self.shared.claim_of(raw)))
     }
 }
 
@@ -167,6 +194,6 @@ impl<T: Send, W: Wait> fmt::Debug for Claimed<'_, T, W> {
 
 impl<T: Send, W: Wait> fmt::Debug for ReadGrant<'_, T, W> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("ReadGrant").field("count", &self.0.len()).finish_non_exhaustive()
+        f.debug_struct("ReadGrant").field("count", &self.items.len()).finish_non_exhaustive()
     }
 }

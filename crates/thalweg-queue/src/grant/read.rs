@@ -3,22 +3,43 @@
 use super::Read;
 use crate::TryPopError;
 use core::fmt;
+use core::marker::PhantomData;
 use core::ops::{Deref, DerefMut};
 use thalweg_sync::hint::Access;
 
 /// Items to be read in place. Made by the `readable` of a consumer.
 ///
 /// [`release`](Self::release) drops the first of them and gives their entries back. What is not released stays in the queue.
+///
+/// Threads may share it if they may share the items:
+///
+/// ```
+/// let (mut tx, mut rx) = thalweg_queue::bbq::spsc::<u64>(2, 8)?;
+/// tx.push(7).unwrap();
+/// let grant = rx.readable(1).unwrap();
+/// std::thread::scope(|scope| scope.spawn(|| assert_eq!(grant[0], 7)).join().unwrap());
+/// # Ok::<(), thalweg_queue::BuildError>(())
+/// ```
+///
+/// ```compile_fail,E0277
+/// let (mut tx, mut rx) = thalweg_queue::bbq::spsc::<std::cell::Cell<u64>>(2, 8)?;
+/// tx.push(std::cell::Cell::new(7)).unwrap();
+/// let grant = rx.readable(1).unwrap();
+/// std::thread::scope(|scope| scope.spawn(|| assert_eq!(grant[0].get(), 7)).join().unwrap());
+/// # Ok::<(), thalweg_queue::BuildError>(())
+/// ```
 pub struct ReadGrant<'a, E: Read> {
     end: &'a mut E,
     count: usize,
+    /// It lends the items, so only items that are `Sync` let it be: the end alone would be for any.
+    _items: PhantomData<E::Item>,
 }
 
 impl<'a, E: Read> ReadGrant<'a, E> {
     /// Up to `count` items of `end`, at least one.
     pub(crate) fn new(end: &'a mut E, count: usize) -> Result<Self, TryPopError> {
         let count = end.ready(count.max(1))?;
-        Ok(Self { end, count })
+        Ok(Self { end, count, _items: PhantomData })
     }
 
     fn items(&self, access: Access) -> *mut E::Item {

@@ -3,6 +3,7 @@
 use super::Write;
 use crate::TryPushError;
 use core::fmt;
+use core::marker::PhantomData;
 use core::mem::{ManuallyDrop, MaybeUninit};
 use core::ops::{Deref, DerefMut};
 
@@ -10,18 +11,38 @@ use core::ops::{Deref, DerefMut};
 ///
 /// It is filled from its first entry on, as a vector is; [`commit`](Self::commit) pushes what was written. Dropped instead, it
 /// drops what was written, and nothing is pushed; so does a panic in whatever fills it.
+///
+/// Threads may share it if they may share the items:
+///
+/// ```
+/// let (mut tx, _rx) = thalweg_queue::bbq::spsc::<u64>(2, 8)?;
+/// let mut grant = tx.reserve(1).unwrap();
+/// grant.push(7).unwrap();
+/// std::thread::scope(|scope| scope.spawn(|| assert_eq!(grant[0], 7)).join().unwrap());
+/// # Ok::<(), thalweg_queue::BuildError>(())
+/// ```
+///
+/// ```compile_fail,E0277
+/// let (mut tx, _rx) = thalweg_queue::bbq::spsc::<std::cell::Cell<u64>>(2, 8)?;
+/// let mut grant = tx.reserve(1).unwrap();
+/// grant.push(std::cell::Cell::new(7)).unwrap();
+/// std::thread::scope(|scope| scope.spawn(|| assert_eq!(grant[0].get(), 7)).join().unwrap());
+/// # Ok::<(), thalweg_queue::BuildError>(())
+/// ```
 #[must_use = "nothing is pushed until it is committed"]
 pub struct WriteGrant<E: Write> {
     end: E,
     count: usize,
     written: usize,
+    /// It lends the items, so only items that are `Sync` let it be: the end alone would be for any.
+    _items: PhantomData<E::Item>,
 }
 
 impl<E: Write> WriteGrant<E> {
     /// Up to `count` entries of `end`, at least one.
     pub(crate) fn new(mut end: E, count: usize) -> Result<Self, TryPushError<()>> {
         let count = end.room(count.max(1))?;
-        Ok(Self { end, count, written: 0 })
+        Ok(Self { end, count, written: 0, _items: PhantomData })
     }
 
     fn entries(&self) -> *mut MaybeUninit<E::Item> {
