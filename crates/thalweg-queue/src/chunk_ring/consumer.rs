@@ -64,8 +64,10 @@ impl<T> Reader<T> {
         if self.index == self.len {
             self.before += self.len as u64;
             self.left += 1;
-            (self.chunk, self.len) = step(shared, self.chunk, self.left);
-            self.index = 0;
+            // SAFETY: the chunk is alive until (chunk.3), and the next one until we leave that (R1).
+            let (chunk, len) = unsafe { (self.chunk.next(), self.chunk.next().len()) };
+            (self.chunk, self.len, self.index) = (chunk, len, 0);
+            give_up(shared, self.left);
         }
         (self.len - self.index).min((self.pushed - self.popped()) as usize)
     }
@@ -92,21 +94,18 @@ impl<T> Reader<T> {
     }
 }
 
-/// Gives up the chunk that was read and returns the next one and its length. Only when there is an item in that.
+/// Gives up every chunk before the consumer's `left`-th, and rings: the consumer is in that one by now (P3 of [`crate::wait`]).
 ///
 /// By value, so that a consumer's fields can live in registers (see [`Held`]).
 #[inline(never)]
-fn step<T, W: Wait>(shared: &Shared<T, W>, chunk: Chunk<T>, left: u64) -> (Chunk<T>, usize) {
-    // SAFETY: the chunk is alive until (chunk.3), and the next one until we leave that (R1).
-    let next = unsafe { (chunk.next(), chunk.next().len()) };
+fn give_up<T, W: Wait>(shared: &Shared<T, W>, left: u64) {
     shared.leave(left);
     shared.wait.ring(Side::Room, 1, || true);
-    next
 }
 
 /// How many items are pushed after so many pauses; and, if they are all popped, whether the producer is gone.
 ///
-/// By value, as [`step`].
+/// By value, as [`give_up`].
 #[inline(never)]
 fn look<T, W: Wait>(shared: &Shared<T, W>, popped: u64, pauses: u32) -> (u64, bool) {
     Slip::pause(pauses);
@@ -264,16 +263,16 @@ impl<T: Send, W: Wait> Drop for Consumer<T, W> {
 #[cold]
 #[inline(never)]
 fn leave<T: Send, W: Wait>(shared: &Shared<T, W>, at: Reader<T>) {
-    /// Says where the consumer was, also when an item's destructor panics; what is left is dropped with the queue.
+    /// Says where the consumer was, also when a waker or an item's destructor panics; what is left is dropped with the queue.
     struct Front<'a, T: Send, W: Wait>(&'a Shared<T, W>, Reader<T>);
     impl<T: Send, W: Wait> Drop for Front<'_, T, W> {
         fn drop(&mut self) {
             self.0.note_front(self.1.chunk, self.1.index);
         }
     }
+    let mut front = Front(shared, at);
     shared.ends.leave_consumer();
     shared.wait.ring_all();
-    let mut front = Front(shared, at);
     loop {
         front.1.pushed = shared.pushed();
         if front.1.popped() == front.1.pushed {

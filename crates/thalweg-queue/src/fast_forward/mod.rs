@@ -70,7 +70,7 @@
 //! - **F2** The producer fills a slot only after it has seen it, or a later slot of the same line, empty in this
 //!   round; the consumer takes a slot only after it has seen it filled.
 //! - **F3** Taken slots that are not yet empty all lie in one line: the consumer's current one or, if it has taken nothing of
-//!   that, the one before. There are none when the consumer is gone, nor when it drops an item while it goes.
+//!   that, the one before. There are none when the consumer is gone, nor when it rings or drops an item while it goes.
 
 mod entry;
 mod ring;
@@ -418,8 +418,8 @@ impl<T, W: Wait, S: Entry<T>> Consumer<T, W, S> {
     fn clear(&mut self) {
         if self.tail.is_multiple_of(LINE) && !self.cleared {
             self.ring.clear_line_before(self.tail);
-            self.ring.wait.ring(Side::Room, LINE, || true);
             self.cleared = true;
+            self.ring.wait.ring(Side::Room, LINE, || true);
         }
     }
 
@@ -493,13 +493,14 @@ impl<T, W: Wait, S: Entry<T>> Drop for Consumer<T, W, S> {
 #[inline(never)]
 fn leave<T, W: Wait, S: Entry<T>>(ring: &Ring<T, W, S>, mut tail: usize, cleared: bool) {
     ring.ends.leave_consumer();
-    ring.wait.ring_all();
-    // First what is taken, and each slot before its item's destructor runs: that may panic, and the ring drops what it finds (F3).
+    // What is taken before a waker runs, and each slot before its item's destructor: either may panic, and the ring drops what it
+    // finds (F3).
     if !tail.is_multiple_of(LINE) {
         (tail - tail % LINE..tail).for_each(|slot| ring.slot(slot).clear());
     } else if !cleared {
         ring.clear_line_before(tail);
     }
+    ring.wait.ring_all();
     // SAFETY: for the only consumer; what it had taken is emptied, and so is each slot here before the next one is taken.
     while let Some(item) = unsafe { ring.slot(tail).take() } {
         ring.slot(tail).clear();

@@ -67,8 +67,11 @@ impl<T: Send, W: Wait> Consumer<T, W> {
     pub fn try_pop_numbered(&self) -> Result<(u64, T), TryPopError> {
         loop {
             let mut take = self.try_reserve(1)?;
-            if let Some(item) = take.next() {
-                return Ok((take.span.from, item));
+            let (position, item) = (take.span.from, take.next());
+            // Before the item is on its way out: this rings, and a waker that panics is to drop it.
+            drop(take);
+            if let Some(item) = item {
+                return Ok((position, item));
             }
         }
     }

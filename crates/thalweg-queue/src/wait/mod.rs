@@ -70,7 +70,7 @@
 //!    room back, `wait.ring(Side::Room, how_many, || ...)`, where the closure says whether a push could use the room: it is
 //!    asked only if somebody waits, and keeps a producer asleep until a whole block is free, say. It may err towards yes,
 //!    and must say yes to the pop that was the last one missing.
-//! 3. Where the last handle of a side leaves, after that can be seen: `wait.ring_all()`.
+//! 3. Where the last handle of a side leaves, after that can be seen: `wait.ring_all()`. Here and there, ringing comes last (P3).
 //! 4. Each handle gets `try_push`, `is_closed`, `capacity`, and for the crate `may_push` and `strategy` ([`Push`] says what
 //!    they mean; a `may_push` that says yes where there is no room keeps an end awake). Then one line, `crate::wait::producer!(exclusive Producer[T: Send])` (`shared` where the methods take
 //!    `&self`), gives it `push`, `push_timeout`, `push_async` and [`Push`]. Consumers likewise, with [`Pop`].
@@ -82,6 +82,8 @@
 //!   [`light`](thalweg_sync::fence::light) in between. So one of the two sees the other.
 //! - **P2** Who takes a waiter off the list wakes it. A waiter that finds itself taken off, and leaves without having tried
 //!   since, takes the next one off.
+//! - **P3** Ringing comes last. It runs wakers, which are somebody else's code and may panic: so before an end rings, it has written
+//!   all that safety relies on: its own fields, what it shares and, when it leaves, where it was.
 
 mod ends;
 #[cfg(feature = "std")]

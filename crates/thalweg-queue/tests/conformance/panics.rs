@@ -1,12 +1,18 @@
 //! What a panic in somebody else's code leaves behind: a queue that goes on, and each item dropped once.
 
+use crate::one_by_one;
 use crate::queue::{Ledger, Queue, Token};
+use std::collections::VecDeque;
 use std::future::Future;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::pin;
 use std::sync::Arc; // what a waker is made of
 use std::task::{Context, Wake, Waker};
-use thalweg_queue::{Park, Pop, Push, TryPushError, bbq, fast_forward};
+use thalweg_queue::chunk_ring::Most;
+use thalweg_queue::tube::{self, ring, scqd::Scqd};
+use thalweg_queue::{
+    Park, Pop, Push, TryPushError, bbq, chunk_ring, cnq, faaq, fast_forward, lamport, locked, ticketed,
+};
 
 macro_rules! promises {
     ($($queues:tt)+) => {
@@ -85,4 +91,106 @@ fn a_waker_that_panics_loses_nothing() {
     check(tx, rx);
     let (tx, rx) = bbq::with_wait(2, 2, Park::new()).unwrap();
     check(tx, rx);
+}
+
+/// `$check`, given what builds a queue, for each kind of queue with sleeping ends.
+macro_rules! each_kind {
+    ($check:ident) => {
+        $check(|| fast_forward::with_wait(1, Park::new()).unwrap());
+        $check(|| fast_forward::in_place_with_wait(1, Park::new()).unwrap());
+        $check(|| bbq::spsc::with_wait(2, 1, Park::new()).unwrap());
+        $check(|| bbq::spsc::with_wait(2, 3, Park::new()).unwrap());
+        $check(|| chunk_ring::with_wait(1, 5, Most::Entries(5), Park::new()).unwrap());
+        $check(|| chunk_ring::with_wait(2, 3, Most::Entries(7), Park::new()).unwrap());
+        $check(|| lamport::with_wait::<_, lamport::Plain, _>(4, Park::new()).unwrap());
+        $check(|| lamport::with_wait::<_, lamport::Cached, _>(4, Park::new()).unwrap());
+        $check(|| one_by_one(5, Park::new()).unwrap());
+        $check(|| bbq::with_wait(2, 3, Park::new()).unwrap());
+        $check(|| ticketed::with_wait(4, 1, Park::new()).unwrap());
+        $check(|| locked::with_wait(4, Park::new()).unwrap());
+        $check(|| tube::with_wait(ring::Rts::new(4).unwrap(), Park::new()));
+        $check(|| tube::with_wait(Scqd::new(4).unwrap(), Park::new()));
+        $check(|| tube::with_wait(faaq::Faaq::new(2, 3).unwrap(), Park::new()));
+    };
+}
+
+/// Pushes tokens until there is no room. Returns the numbers of those that were pushed.
+fn fill(tx: &mut impl Push<Item = Token>, ledger: &Ledger, made: &mut usize) -> Vec<usize> {
+    let mut pushed = Vec::new();
+    loop {
+        let token = ledger.token(*made);
+        *made += 1;
+        match tx.try_push(token) {
+            Ok(()) => pushed.push(*made - 1),
+            Err(_) => return pushed,
+        }
+    }
+}
+
+/// The waker of a pending push panics in a pop: the pop may lose its item, and both ends go on.
+#[test]
+fn a_waker_that_panics_in_a_pop_loses_nothing_else() {
+    fn check<P, C>(build: impl Fn() -> (P, C))
+    where
+        P: Push<Item = Token, Wait = Park>,
+        C: Pop<Item = Token, Wait = Park>,
+    {
+        let ledger = Ledger::new(200);
+        let (mut tx, mut rx) = build();
+        let mut made = 0;
+        let mut model = VecDeque::from(fill(&mut tx, &ledger, &mut made));
+        {
+            let waker = Waker::from(Arc::new(Bomb));
+            let mut pushing = pin!(tx.push_async(ledger.token(made)));
+            made += 1;
+            assert!(pushing.as_mut().poll(&mut Context::from_waker(&waker)).is_pending());
+            while let Ok(popped) = catch_unwind(AssertUnwindSafe(|| rx.try_pop())) {
+                assert_eq!(Some(popped.unwrap().number()), model.pop_front());
+            }
+        }
+        // The pop may have had its item when it rang.
+        if model.front().is_some_and(|&number| ledger.drops(number) == 1) {
+            model.pop_front();
+        }
+        for _ in 0..3 {
+            model.extend(fill(&mut tx, &ledger, &mut made));
+            while let Ok(token) = rx.try_pop() {
+                assert_eq!(Some(token.number()), model.pop_front());
+            }
+            assert!(model.is_empty(), "{model:?} are lost");
+        }
+        drop((tx, rx));
+        ledger.assert_balanced(made);
+    }
+    each_kind! { check }
+}
+
+/// The waker of a pending push panics while the consumer leaves, wherever that is: each item is dropped once.
+#[test]
+fn a_waker_that_panics_while_the_consumer_leaves_loses_nothing() {
+    fn check<P, C>(build: impl Fn() -> (P, C))
+    where
+        P: Push<Item = Token, Wait = Park>,
+        C: Pop<Item = Token, Wait = Park>,
+    {
+        for popped in 0..=10 {
+            let ledger = Ledger::new(100);
+            let (mut tx, mut rx) = build();
+            let mut made = 0;
+            fill(&mut tx, &ledger, &mut made);
+            (0..popped).for_each(|_| drop(rx.try_pop()));
+            fill(&mut tx, &ledger, &mut made);
+            {
+                let waker = Waker::from(Arc::new(Bomb));
+                let mut pushing = pin!(tx.push_async(ledger.token(made)));
+                made += 1;
+                assert!(pushing.as_mut().poll(&mut Context::from_waker(&waker)).is_pending());
+                assert!(catch_unwind(AssertUnwindSafe(|| drop(rx))).is_err());
+            }
+            drop(tx);
+            ledger.assert_balanced(made);
+        }
+    }
+    each_kind! { check }
+    check(|| cnq::with_wait(Scqd::new(4).unwrap(), 4, 2, 8, Park::new()).unwrap());
 }

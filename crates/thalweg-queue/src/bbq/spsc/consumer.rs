@@ -53,14 +53,14 @@ impl Reader {
         self.ready - self.entry
     }
 
-    /// Gives the block back, which is over, and goes on to the next one.
+    /// Goes on to the next block from the one that is over. Returns where that ends: it is to be given back, when this is done.
     #[inline(always)]
-    fn leave_block<T, W: Wait>(&mut self, ring: &Ring<T, W>) {
-        let place = self.place();
-        give_back(ring, place);
-        let next = ring.next_block(place);
+    fn leave_block<T, W: Wait>(&mut self, ring: &Ring<T, W>) -> Place {
+        let over = self.place();
+        let next = ring.next_block(over);
         (self.entry, self.ready, self.end) = (next.entry, next.entry, next.entry + ring.block_entries());
         (self.base, self.block) = (next.base(), next.block);
+        over
     }
 }
 
@@ -106,7 +106,8 @@ impl<T: Send, W: Wait> Consumer<T, W> {
     fn release(&mut self, count: usize) {
         self.at.entry += count;
         if self.at.entry == self.at.end {
-            self.at.leave_block(&self.ring);
+            let over = self.at.leave_block(&self.ring);
+            give_back(&self.ring, over);
         }
     }
 
@@ -221,7 +222,7 @@ fn look<T, W: Wait>(ring: &Ring<T, W>, place: Place, pauses: u32) -> (usize, boo
     (ready, false)
 }
 
-/// Gives back the block that ends at `place`.
+/// Gives back the block that ends at `place`, and rings: the consumer has gone on by now (P3 of [`crate::wait`]).
 ///
 /// By value, so that the consumer's fields can live in registers (see [`Held`]).
 #[cold]
@@ -243,8 +244,9 @@ impl<T: Send, W: Wait> Drop for Consumer<T, W> {
 #[inline(never)]
 fn leave<T, W: Wait>(ring: &Ring<T, W>, mut at: Reader) {
     ring.ends.leave_consumer();
-    ring.wait.ring_all();
+    // Noted before a waker runs, and below before an item's destructor does: either may panic, and the ring drops what is left.
     ring.stop(at.place());
+    ring.wait.ring_all();
     loop {
         let ready = ring.committed(at.place());
         if ready == 0 {
@@ -255,9 +257,10 @@ fn leave<T, W: Wait>(ring: &Ring<T, W>, mut at: Reader) {
             let item = unsafe { ring.read(at.entry) };
             at.entry += 1;
             if at.entry == at.end {
-                at.leave_block(ring);
+                // Nobody waits for it: all were woken above, and who comes later sees that the consumer is gone.
+                let over = at.leave_block(ring);
+                ring.grant(over);
             }
-            // Noted before the item's destructor runs: it may panic, and the ring drops what is left.
             ring.stop(at.place());
             drop(item);
         }
