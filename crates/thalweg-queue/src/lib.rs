@@ -108,7 +108,8 @@
 //! - Wait-freedom of `bbq`: its operations are short, but one that is interrupted half-way makes others `Busy`.
 //! - Closing when a handle is leaked: `mem::forget` keeps a side alive for ever.
 //! - Dropping every item when two destructors panic: what the first panic leaves is dropped with the last handle; what a second one leaves
-//!   then is leaked, as a third one would end the process.
+//!   then is leaked, as a third one would end the process. The items of one grant, and those that a [`bwos`] still has when its last handle
+//!   is dropped, are dropped as a slice is: there the second panic ends the process.
 //! - Fairness between the threads of one side.
 //!
 //! # Features

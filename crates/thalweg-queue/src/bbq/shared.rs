@@ -482,10 +482,11 @@ impl<T, W: Wait> ExactSizeIterator for Items<'_, T, W> {}
 
 impl<T, W: Wait> Drop for Items<'_, T, W> {
     fn drop(&mut self) {
-        /// Gives the places back, also if the drop of an item panics.
+        /// Drops the rest and gives the places back; goes on with the next item when a destructor panics.
         struct Consume<'a, 'b, T, W: Wait>(&'a mut Items<'b, T, W>);
         impl<T, W: Wait> Drop for Consume<'_, '_, T, W> {
             fn drop(&mut self) {
+                self.0.by_ref().for_each(drop);
                 let Items { queue, block, ref claim, .. } = *self.0;
                 let count = claim.offsets.len();
                 // SAFETY: they were reserved when this was made, and all of them are moved out.

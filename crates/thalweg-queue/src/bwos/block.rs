@@ -250,16 +250,30 @@ impl<T> Blocks<T> {
         // (bwos.3) Release, pairs with (bwos.4). A chain of `fetch_add` is one release sequence.
         self.blocks[block].read.fetch_add(count, edge("bwos.3", Release));
     }
-}
 
-impl<T> Drop for Blocks<T> {
-    /// Drops what nobody took. The owner has granted all it had.
-    fn drop(&mut self) {
+    /// Takes and drops what is granted, one by one.
+    fn drop_items(&self) {
         for block in 0..self.count() {
             while let Ok(item) = self.steal(block) {
                 drop(item);
             }
         }
+    }
+}
+
+impl<T> Drop for Blocks<T> {
+    /// Drops what nobody took. The owner has granted all it had.
+    fn drop(&mut self) {
+        /// Goes on with the next item when a destructor panics: nobody comes after the last handle.
+        struct Rest<'a, T>(&'a Blocks<T>);
+        impl<T> Drop for Rest<'_, T> {
+            fn drop(&mut self) {
+                self.0.drop_items();
+            }
+        }
+        let rest = Rest(self);
+        rest.0.drop_items();
+        core::mem::forget(rest);
     }
 }
 

@@ -1,7 +1,9 @@
 //! What the work-stealing queues promise. Both orders run the same tests; the reference is a list.
 
+use crate::support::Bomb;
 use std::collections::VecDeque;
 use std::fmt::Debug;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use thalweg_queue::bwos::{self, Rng, StealError, Stealer};
 use thalweg_queue::{BuildError, TryPushError};
 use thalweg_sync::atomic::{AtomicU32, AtomicUsize, Ordering};
@@ -319,6 +321,24 @@ fn what_nobody_took_is_dropped_once<O: Owner<Token>>() {
             ledger.assert_dropped(30);
         }
     }
+}
+
+#[test]
+fn a_destructor_that_panics_in_the_last_handle_stops_no_other() {
+    fn check<O: Owner<Bomb>>() {
+        for bomb in 0..12 {
+            let counted = Arc::new(());
+            let (mut owner, thief) = O::build(4, 4).unwrap();
+            for number in 0..12 {
+                owner.push(Bomb(number == bomb, counted.clone())).map_err(|_| "no room").unwrap();
+            }
+            drop(owner);
+            assert!(catch_unwind(AssertUnwindSafe(|| drop(thief))).is_err());
+            assert_eq!(Arc::strong_count(&counted), 1, "the others are dropped all the same");
+        }
+    }
+    check::<bwos::fifo::Owner<Bomb>>();
+    check::<bwos::lifo::Owner<Bomb>>();
 }
 
 /// The owner and three thieves at full speed. Everything is taken once; the owner's order holds.

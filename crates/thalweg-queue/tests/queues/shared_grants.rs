@@ -125,6 +125,22 @@ fn panics_leave_a_queue_that_works() {
     }
 }
 
+#[test]
+fn a_destructor_that_panics_in_a_grant_stops_no_other() {
+    let counted = Arc::new(());
+    let (tx, rx) = bbq::shared(2, 3).unwrap();
+    for round in 0..6 {
+        for number in 0..3 {
+            tx.try_push(Bomb(number == round % 3, counted.clone())).map_err(|_| "no room").unwrap();
+        }
+        let grant = rx.readable(3).unwrap();
+        assert_eq!(grant.len(), 3);
+        assert!(catch_unwind(AssertUnwindSafe(|| drop(grant))).is_err());
+        assert_eq!(Arc::strong_count(&counted), 1, "the others are dropped all the same");
+        assert_eq!(rx.try_pop().err(), Some(TryPopError::Empty));
+    }
+}
+
 /// Pushes `numbers` in grants of changing size, some of which are given up, some in part.
 fn write(tx: &bbq::Producer<Box<u64>, Park>, numbers: std::ops::Range<u64>) {
     let mut numbers = numbers.peekable();
