@@ -28,6 +28,9 @@ impl<T> Entry<T> for InPlace<T> {}
 pub(super) mod private {
     /// What both kinds of slots do. Invariants F1 to F3 are in the module's documentation.
     pub trait Entry<T> {
+        /// An item as it lies in the slot: its word, or itself.
+        type Raw;
+
         /// An empty slot.
         fn vacant() -> Self;
 
@@ -43,16 +46,25 @@ pub(super) mod private {
         /// Fills it. Only the producer may, after [`is_empty`](Self::is_empty).
         fn fill(&self, item: T);
 
-        /// The item, if there is one. The slot stays filled until [`clear`](Self::clear).
+        /// What it is filled with, if it is. The slot stays filled until [`clear`](Self::clear). Runs no code of the item.
         ///
         /// # Safety
         ///
         /// Only the consumer calls this, and on a slot that it has taken once only after clearing it.
-        unsafe fn take(&self) -> Option<T>;
+        unsafe fn take(&self) -> Option<Self::Raw>;
+
+        /// The item. That may be its own code, which may panic: who calls this has noted that the slot is taken.
+        ///
+        /// # Safety
+        ///
+        /// [`take`](Self::take) returned it, and no item was made of it before.
+        unsafe fn item(raw: Self::Raw) -> T;
     }
 }
 
 impl<T: Word> private::Entry<T> for AsWord {
+    type Raw = NonNull<()>;
+
     fn vacant() -> Self {
         Self(AtomicPtr::new(null_mut()))
     }
@@ -85,16 +97,22 @@ impl<T: Word> private::Entry<T> for AsWord {
     }
 
     #[inline(always)]
-    unsafe fn take(&self) -> Option<T> {
+    unsafe fn take(&self) -> Option<NonNull<()>> {
         // (ff.4) Acquire, pairs with (ff.3).
-        let word = NonNull::new(self.0.load(edge("ff.4", Acquire)))?;
+        NonNull::new(self.0.load(edge("ff.4", Acquire)))
+    }
+
+    #[inline(always)]
+    unsafe fn item(raw: NonNull<()>) -> T {
         // SAFETY: only `fill` stores anything but null, so the word is one of `into_word`; by F1 and the caller's
         // promise it is turned back once.
-        Some(unsafe { T::from_word(word) })
+        unsafe { T::from_word(raw) }
     }
 }
 
 impl<T> private::Entry<T> for InPlace<T> {
+    type Raw = T;
+
     fn vacant() -> Self {
         Self { filled: AtomicBool::new(false), item: Slot::new(MaybeUninit::uninit()) }
     }
@@ -129,6 +147,11 @@ impl<T> private::Entry<T> for InPlace<T> {
     unsafe fn take(&self) -> Option<T> {
         // SAFETY: seen filled, and by the caller's promise taken once.
         self.see().then(|| unsafe { self.read() })
+    }
+
+    #[inline(always)]
+    unsafe fn item(raw: T) -> T {
+        raw
     }
 }
 

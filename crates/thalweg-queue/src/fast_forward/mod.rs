@@ -395,9 +395,10 @@ impl<T, W: Wait, S: Entry<T>> Consumer<T, W, S> {
     fn take(&mut self) -> Option<T> {
         self.clear();
         // SAFETY: `&mut` of the only consumer; `tail` was emptied after it was taken last, one round ago (F3).
-        let item = unsafe { self.ring.slot(self.tail).take() }?;
+        let raw = unsafe { self.ring.slot(self.tail).take() }?;
         self.advance();
-        Some(item)
+        // SAFETY: taken above.
+        Some(unsafe { S::item(raw) })
     }
 
     /// Goes on to the next slot.
@@ -493,8 +494,8 @@ impl<T, W: Wait, S: Entry<T>> Drop for Consumer<T, W, S> {
 #[inline(never)]
 fn leave<T, W: Wait, S: Entry<T>>(ring: &Ring<T, W, S>, mut tail: usize, cleared: bool) {
     ring.ends.leave_consumer();
-    // What is taken before a waker runs, and each slot before its item's destructor: either may panic, and the ring drops what it
-    // finds (F3).
+    // What is taken before a waker runs, and each slot before its item's own code: either may panic, and the ring drops what it finds
+    // (F3).
     if !tail.is_multiple_of(LINE) {
         (tail - tail % LINE..tail).for_each(|slot| ring.slot(slot).clear());
     } else if !cleared {
@@ -502,10 +503,11 @@ fn leave<T, W: Wait, S: Entry<T>>(ring: &Ring<T, W, S>, mut tail: usize, cleared
     }
     ring.wait.ring_all();
     // SAFETY: for the only consumer; what it had taken is emptied, and so is each slot here before the next one is taken.
-    while let Some(item) = unsafe { ring.slot(tail).take() } {
+    while let Some(raw) = unsafe { ring.slot(tail).take() } {
         ring.slot(tail).clear();
         tail = ring.wrapped(tail + 1);
-        drop(item);
+        // SAFETY: taken above.
+        drop(unsafe { S::item(raw) });
     }
 }
 

@@ -94,7 +94,7 @@ impl<T, W, S: Entry<T>> Drop for Ring<T, W, S> {
         for slot in 0..self.slots() {
             // SAFETY: both sides are gone, so this is the only access. The consumer cleared whatever it took (F3),
             // so what is left in a slot was taken by nobody.
-            drop(unsafe { self.slot(slot).take() });
+            drop(unsafe { self.slot(slot).take().map(|raw| S::item(raw)) });
         }
     }
 }

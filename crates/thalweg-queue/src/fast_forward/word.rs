@@ -41,7 +41,7 @@ pub trait Word: Sized {
     /// The value as a word. Whatever the value owns is owned by the word from now on.
     fn into_word(self) -> NonNull<()>;
 
-    /// The value back.
+    /// The value back. If this panics, the word is not turned back again.
     ///
     /// # Safety
     ///

@@ -6,9 +6,11 @@ use std::collections::VecDeque;
 use std::future::Future;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::pin;
+use std::ptr::NonNull;
 use std::sync::Arc; // what a waker is made of
 use std::task::{Context, Wake, Waker};
 use thalweg_queue::chunk_ring::Most;
+use thalweg_queue::fast_forward::Word;
 use thalweg_queue::tube::{self, ring, scqd::Scqd};
 use thalweg_queue::{
     Park, Pop, Push, TryPushError, bbq, chunk_ring, cnq, faaq, fast_forward, lamport, locked, ticketed,
@@ -193,4 +195,42 @@ fn a_waker_that_panics_while_the_consumer_leaves_loses_nothing() {
     }
     each_kind! { check }
     check(|| cnq::with_wait(Scqd::new(4).unwrap(), 4, 2, 8, Park::new()).unwrap());
+}
+
+/// A word that panics when it is turned back, if it is told to.
+struct Picky(Box<(Token, bool)>);
+
+impl Word for Picky {
+    fn into_word(self) -> NonNull<()> {
+        self.0.into_word()
+    }
+
+    unsafe fn from_word(word: NonNull<()>) -> Self {
+        // SAFETY: the word came from such a box, by the caller's promise.
+        let inside: Box<(Token, bool)> = unsafe { Box::from_word(word) };
+        assert!(!inside.1, "told to panic");
+        Self(inside)
+    }
+}
+
+#[test]
+fn a_word_that_panics_is_turned_back_once() {
+    for bomb in 0..4 {
+        for leaves in [false, true] {
+            let ledger = Ledger::new(4);
+            let (mut tx, mut rx) = fast_forward(4).unwrap();
+            for number in 0..4 {
+                tx.try_push(Picky(Box::new((ledger.token(number), number == bomb)))).unwrap();
+            }
+            for number in (0..4).filter(|_| !leaves) {
+                match catch_unwind(AssertUnwindSafe(|| rx.try_pop())) {
+                    Ok(popped) => assert_eq!(popped.unwrap().0.0.number(), number),
+                    Err(_) => assert_eq!(number, bomb),
+                }
+            }
+            assert_eq!(catch_unwind(AssertUnwindSafe(|| drop(rx))).is_err(), leaves);
+            drop(tx);
+            ledger.assert_balanced(4);
+        }
+    }
 }
