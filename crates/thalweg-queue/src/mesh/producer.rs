@@ -97,11 +97,12 @@ unsafe impl<T: Send, W: Wait> Write for Producer<T, W> {
             match self.rings[self.next].room(count) {
                 Ok(count) => return Ok(count),
                 Err(TryPushError::Closed(())) => {
-                    // The ring behind it takes its place (M2).
-                    self.rings.remove(self.next);
+                    // The ring behind it takes its place (M2). It is dropped after that: items that are left in it may panic.
+                    let closed = self.rings.remove(self.next);
                     if self.next == self.rings.len() {
                         self.next = 0;
                     }
+                    drop(closed);
                 }
                 Err(TryPushError::Full(()) | TryPushError::Busy(())) => self.advance(),
             }

@@ -67,9 +67,18 @@ impl<'a, W: Wait> Ticket<'a, W> {
     ///
     /// As [`is_turn`](Self::is_turn).
     pub fn consume(&self, counter: usize) {
+        self.serve(counter);
+        self.ring();
+    }
+
+    /// Serves the ticket at `counter`, and rings nobody.
+    fn serve(&self, counter: usize) {
         self.counter(counter).end(self.span.from, self.span.to);
         self.served.set(self.served.get() | 1 << counter);
-        // Others wait for their turn, or for words of the counter to issue tickets with.
+    }
+
+    /// Others wait for their turn, or for words of the counters to issue tickets with.
+    fn ring(&self) {
         self.desk.wait.ring(Side::Room, usize::MAX, || true);
         self.desk.wait.ring(Side::Items, usize::MAX, || true);
     }
@@ -77,10 +86,15 @@ impl<'a, W: Wait> Ticket<'a, W> {
 
 impl<W: Wait> Drop for Ticket<'_, W> {
     fn drop(&mut self) {
+        let before = self.served.get();
         for counter in 0..self.desk.counters.len() {
-            if self.served.get() & 1 << counter == 0 {
-                self.consume(counter);
+            if before & 1 << counter == 0 {
+                self.serve(counter);
             }
+        }
+        // Once, when all are served (P3 of [`crate::wait`]).
+        if self.served.get() != before {
+            self.ring();
         }
     }
 }

@@ -1,5 +1,7 @@
 //! What only a mesh does: rings between pairs, sweeps, and rings that are left behind.
 
+use crate::support::Bomb;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use thalweg_check::Fuzz;
 use thalweg_queue::mesh::{BURST, Ends, mesh, with_wait};
 use thalweg_queue::wait::Wait;
@@ -147,6 +149,22 @@ fn the_last_consumer_drops_what_is_left() {
         assert!(tx.is_closed());
         assert!(matches!(tx.try_push(counted.clone()), Err(TryPushError::Closed(_))));
     }
+    assert_eq!(Arc::strong_count(&counted), 1);
+}
+
+/// What the last consumer's panic left in a ring panics in the push that finds the ring closed; the next push goes on from there.
+#[test]
+fn a_producer_survives_what_is_left_in_its_rings() {
+    let counted = Arc::new(());
+    let (mut tx, rx) = mesh(1, 2, 4, 8).unwrap();
+    let bomb = |armed| Bomb(armed, counted.clone());
+    for number in 0..5 {
+        // Both are in the second ring, which the producer is at in the end.
+        tx[0].try_push(bomb(number % 2 == 1)).unwrap();
+    }
+    assert!(catch_unwind(AssertUnwindSafe(|| drop(rx))).is_err());
+    assert!(catch_unwind(AssertUnwindSafe(|| tx[0].try_push(bomb(false)))).is_err());
+    assert!(matches!(tx[0].try_push(bomb(false)), Err(TryPushError::Closed(_))));
     assert_eq!(Arc::strong_count(&counted), 1);
 }
 

@@ -1,6 +1,8 @@
 //! What only the ticketed queue does: reservations, windows, holes and tickets.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::pin::pin;
+use std::task::{Context, Wake, Waker};
 use thalweg_check::Fuzz;
 use thalweg_queue::ticketed::{self, Take, Ticket, ticketed, with_counters};
 use thalweg_queue::{Park, PopError, TryPopError, TryPushError};
@@ -168,6 +170,31 @@ fn tickets_are_served_in_order_at_each_counter() {
         tx.try_push(number).unwrap();
         let mut take = rx.try_reserve(1).unwrap();
         assert!(take.next().is_some() && take.ticket().is_turn(0) && take.ticket().is_turn(1));
+    }
+}
+
+/// The waker of a pending pop panics in the drop of a ticket: the ticket is served at every counter, so others are issued.
+#[test]
+fn a_waker_that_panics_leaves_no_counter_out() {
+    struct Panics;
+    impl Wake for Panics {
+        // What a waker is made of.
+        fn wake(self: std::sync::Arc<Self>) {
+            panic!("told to panic");
+        }
+    }
+    let (tx, rx) = ticketed::with_wait(2, 3, Park::new()).unwrap();
+    tx.try_push(0).unwrap();
+    let ticket = rx.try_reserve(1).unwrap().commit();
+    {
+        let waker = Waker::from(std::sync::Arc::new(Panics));
+        let mut popping = pin!(rx.pop_async());
+        assert!(popping.as_mut().poll(&mut Context::from_waker(&waker)).is_pending());
+        assert!(catch_unwind(AssertUnwindSafe(|| drop(ticket))).is_err());
+    }
+    for number in 1..20 {
+        tx.try_push(number).unwrap();
+        assert_eq!(rx.try_pop(), Ok(number));
     }
 }
 
