@@ -36,9 +36,6 @@ fn list() -> Outcome {
     Ok(ExitCode::SUCCESS)
 }
 
-/// The scheme that has a thread for each kernel, whatever number of workers it is given.
-const THREAD_PER_KERNEL: &str = "raft";
-
 impl Running {
     /// The scheme that was asked for.
     fn scheme(&self) -> Result<Scheme, Box<dyn Error>> {
@@ -47,9 +44,10 @@ impl Running {
             None => Scheme::default(),
         };
         if let Some(workers) = self.workers {
-            if scheme.name() == THREAD_PER_KERNEL {
+            if scheme.chooses_workers() {
                 return Err(format!(
-                    "the scheme {THREAD_PER_KERNEL} has a thread for each kernel, not {workers} workers; leave out --workers, or take another scheme"
+                    "the scheme {} has a thread for each kernel, not {workers} workers; leave out --workers, or take another scheme",
+                    scheme.name()
                 )
                 .into());
             }

@@ -277,13 +277,25 @@ impl Scheme {
         self.entry.about
     }
 
-    /// Runs with exactly `workers` workers; zero means one. More than there are cores works, but gains nothing.
+    /// Runs with exactly `workers` workers; zero means one. More than there are cores works, but gains nothing. Of a scheme that
+    /// [chooses itself](Self::chooses_workers) it changes nothing.
     ///
     /// Without this the number respects affinity masks and cgroup quotas, and the default scheme uses no more of them than help.
     #[must_use]
     pub fn workers(mut self, workers: usize) -> Self {
         self.workers = Some(workers.max(1));
         self
+    }
+
+    /// Whether the graph alone says how many workers there are: one for each kernel, or as many as its hint says.
+    ///
+    /// ```
+    /// use thalweg::Scheme;
+    /// assert!(Scheme::named("raft")?.chooses_workers() && !Scheme::default().chooses_workers());
+    /// # Ok::<(), thalweg::Error>(())
+    /// ```
+    pub fn chooses_workers(&self) -> bool {
+        self.entry.threads == Threads::PerKernel
     }
 
     /// Binds each worker to a core of its own, if there are as many cores as workers and the system can do it.
