@@ -3,9 +3,12 @@
 
 use std::sync::Arc;
 use std::time::Duration;
+use thalweg_check::Check;
 use thalweg_proof::{Setup, clients, named};
+use thalweg_queue::bbq;
 use thalweg_queue::edges::table::{Strength, Table};
 use thalweg_sync::atomic::Ordering;
+use thalweg_sync::thread;
 
 /// Clients that take longer than this test has.
 const LONG: [&str; 19] = [
@@ -85,6 +88,20 @@ fn clients_notice_missing_edges() {
         let violation = named(client).unwrap().check(&Setup::default().table(Arc::new(table))).unwrap_err();
         assert!(violation.to_string().contains("data race"), "{client} without {edge}: {violation}");
     }
+}
+
+/// Items that are pushed as one piece of memory are popped from their slots.
+#[test]
+fn a_batch_is_popped_one_by_one() {
+    let explored = Check::new().check(|| {
+        let (tx, rx) = bbq::shared(2, 2).unwrap();
+        // Not dropped before the push, which would be refused.
+        let other = thread::spawn(move || ([rx.try_pop().ok(), rx.try_pop().ok()], rx));
+        assert_eq!(tx.try_push_slice(&[0_u64, 1]), Ok(2));
+        let (popped, _rx) = other.join().unwrap();
+        assert!([[None; 2], [Some(0), None], [None, Some(0)], [Some(0), Some(1)]].contains(&popped), "{popped:?}");
+    });
+    assert!(explored.complete > 1, "{explored}");
 }
 
 #[test]

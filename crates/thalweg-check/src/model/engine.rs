@@ -61,7 +61,7 @@ unsafe impl Engine for Run {
         let result = self.step().and_then(|()| self.check_alive(span.address, span.at)).and_then(|()| {
             let mut state = self.state();
             let (thread, before) = (state.current, state.now());
-            if span.may_be_uninit && span.access == Access::Read && !state.slots.is_written(span.address) {
+            if span.may_be_uninit && span.access == Access::Read && !state.slots.is_written(span) {
                 drop(state);
                 return self.fail(Rule::Uninitialised { thread, at: span.at });
             }
@@ -106,7 +106,7 @@ unsafe impl Engine for Run {
             let mut state = self.state();
             let user = if self.is_passive() { None } else { state.user(address, bytes) };
             state.places.forget(address);
-            state.slots.forget(address);
+            state.slots.forget(address, bytes);
             user
         };
         if let Some(user) = user {

@@ -3,6 +3,10 @@
 //! Slots are no events of the graph: a race ends the search, and without races a read finds what memory holds. Each
 //! access is compared with the earlier ones in the order of execution, which respects happens-before; so of two
 //! accesses that race, the one that is executed later finds the other.
+//!
+//! Accesses that begin at the same byte have one history. Most memory is always accessed as the same piece, and then an
+//! access is compared with one history only. Where pieces of different extent have bytes in common, as a slot and the
+//! batch that it is part of, an access is compared with all histories that have bytes of its own.
 
 use super::clock::Clock;
 use super::places::ByAddress;
@@ -18,16 +22,22 @@ pub(crate) struct Past {
     /// How many events the thread had executed when the access ended; it comes before the next one. `OPEN` if it
     /// has not ended.
     time: u32,
+    bytes: usize,
     pub(crate) write: bool,
     pub(crate) at: Site,
 }
 
 const OPEN: u32 = u32::MAX;
 
+/// The accesses that begin at one address.
 #[derive(Debug, Default)]
 struct History {
+    /// Of the longest of them.
     bytes: usize,
-    written: bool,
+    /// Of the longest that writes.
+    written: usize,
+    /// Another history has some of the bytes.
+    shared: bool,
     past: Vec<Past>,
 }
 
@@ -56,13 +66,34 @@ impl Slots {
         self.check(span, thread, before)?;
         self.used = true;
         let write = span.access == Access::Write;
+        let history = self.make_room(span);
+        if write {
+            history.written = history.written.max(span.bytes);
+        }
+        // What happens before this access, and is neither stronger nor longer, need not be kept: who races with it races
+        // with this one.
+        let covers = |past: &Past| (write || !past.write) && past.bytes <= span.bytes;
+        history.past.retain(|past| past.time == OPEN || !(is_ordered(past, thread, before) && covers(past)));
+        let since = before.get(thread);
+        history.past.push(Past { thread, since, time: OPEN, bytes: span.bytes, write, at: span.at });
+        Ok(())
+    }
+
+    /// The history of what begins where `span` does, as long as `span` at least.
+    fn make_room(&mut self, span: &Span) -> &mut History {
+        let grows = self.histories.get(&span.address).is_none_or(|history| history.bytes < span.bytes);
+        let mut shared = false;
+        if grows {
+            for (&address, other) in &mut self.histories {
+                if address != span.address && overlaps(span, address, other.bytes) {
+                    (other.shared, shared) = (true, true);
+                }
+            }
+        }
         let history = self.histories.entry(span.address).or_default();
         history.bytes = history.bytes.max(span.bytes);
-        history.written |= write;
-        // What happens before this access and is not stronger need not be kept: who races with it races with this one.
-        history.past.retain(|past| past.time == OPEN || !(is_ordered(past, thread, before) && (write || !past.write)));
-        history.past.push(Past { thread, since: before.get(thread), time: OPEN, write, at: span.at });
-        Ok(())
+        history.shared |= shared;
+        history
     }
 
     /// Ends the access that `thread` has begun, `done` events into its execution.
@@ -79,34 +110,58 @@ impl Slots {
 
     /// Compares an access with the earlier ones.
     pub(crate) fn check(&self, span: &Span, thread: u32, before: &Clock) -> Result<(), Past> {
-        match self.histories.get(&span.address) {
-            Some(history) if history.bytes >= span.bytes => find(history, span, thread, before),
-            // Another view of the memory.
+        let race = match self.histories.get(&span.address) {
+            Some(history) if history.bytes >= span.bytes && !history.shared => {
+                history.race(span.address, span, thread, before)
+            }
+            // The order of addresses says nothing, and differs from run to run.
             _ => (self.histories.iter())
                 .filter(|(address, history)| overlaps(span, **address, history.bytes))
-                .try_for_each(|(_, history)| find(history, span, thread, before)),
+                .filter_map(|(&address, history)| history.race(address, span, thread, before))
+                .min_by_key(|past| (past.thread, past.since, past.at)),
+        };
+        race.map_or(Ok(()), Err)
+    }
+
+    /// Whether all bytes of `span` were written in this execution.
+    pub(crate) fn is_written(&self, span: &Span) -> bool {
+        if self.histories.get(&span.address).is_some_and(|history| history.written >= span.bytes) {
+            return true;
+        }
+        // As a part of more, or in parts.
+        let (mut written, end) = (span.address, span.address.saturating_add(span.bytes));
+        while written < end {
+            let ends = self.histories.iter().filter(|(start, _)| **start <= written);
+            match ends.map(|(start, history)| start.saturating_add(history.written)).max() {
+                Some(further) if further > written => written = further,
+                _ => return false,
+            }
+        }
+        true
+    }
+
+    /// The object of `bytes` bytes at `address` is gone: what comes there is another one.
+    pub(crate) fn forget(&mut self, address: usize, bytes: usize) {
+        let shared = self.histories.remove(&address).is_some_and(|history| history.shared);
+        if shared {
+            self.histories.retain(|&start, _| start < address || start >= address.saturating_add(bytes));
         }
     }
+}
 
-    /// Whether the slot at `address` was written in this execution.
-    pub(crate) fn is_written(&self, address: usize) -> bool {
-        self.histories.get(&address).is_some_and(|history| history.written)
-    }
-
-    /// The memory at `address` is another object's from now on.
-    pub(crate) fn forget(&mut self, address: usize) {
-        self.histories.remove(&address);
+impl History {
+    /// One of these accesses, which begin at `address`, that races with `span`.
+    fn race(&self, address: usize, span: &Span, thread: u32, before: &Clock) -> Option<Past> {
+        let write = span.access == Access::Write;
+        let races = |past: &&Past| {
+            (write || past.write) && !is_ordered(past, thread, before) && overlaps(span, address, past.bytes)
+        };
+        self.past.iter().find(races).copied()
     }
 }
 
 fn overlaps(span: &Span, address: usize, bytes: usize) -> bool {
     span.address < address.saturating_add(bytes) && address < span.address.saturating_add(span.bytes)
-}
-
-fn find(history: &History, span: &Span, thread: u32, before: &Clock) -> Result<(), Past> {
-    let write = span.access == Access::Write;
-    let races = |past: &&Past| (write || past.write) && !is_ordered(past, thread, before);
-    history.past.iter().find(races).map_or(Ok(()), |&past| Err(past))
 }
 
 /// Whether `past` comes before what `thread` does with `before` before it.
@@ -165,5 +220,71 @@ mod tests {
         let mut both = knows(1, 1);
         both.raise(2, 1);
         assert!(slots.check(&span(64, 8, Access::Write), 3, &both).is_ok());
+    }
+    /// Two slots of 8 bytes, and the 16 of both.
+    fn both(access: Access) -> Span {
+        span(64, 16, access)
+    }
+
+    #[test]
+    fn a_slot_races_with_the_batch_that_it_is_part_of() {
+        for first in [64, 72] {
+            let mut slots = Slots::default();
+            for (known, thread) in [(both(Access::Read), 1), (span(first, 8, Access::Read), 1)] {
+                slots.begin(&known, thread, &Clock::default()).unwrap();
+                slots.end(&known, thread, 0);
+            }
+            // Both have a history by now, and what is compared is in the other one's.
+            slots.begin(&both(Access::Write), 2, &knows(1, 1)).unwrap();
+            slots.end(&both(Access::Write), 2, 0);
+            assert!(slots.check(&span(first, 8, Access::Read), 1, &Clock::default()).is_err(), "{first}");
+            assert!(slots.check(&span(first, 8, Access::Read), 1, &knows(2, 1)).is_ok(), "{first}");
+            assert!(slots.check(&span(80, 8, Access::Read), 1, &Clock::default()).is_ok());
+        }
+    }
+
+    #[test]
+    fn an_access_has_its_own_extent() {
+        let mut slots = Slots::default();
+        let part = span(64, 8, Access::Write);
+        slots.begin(&part, 1, &Clock::default()).unwrap();
+        slots.end(&part, 1, 0);
+        // A longer one that begins there.
+        slots.begin(&both(Access::Read), 2, &knows(1, 1)).unwrap();
+        slots.end(&both(Access::Read), 2, 0);
+        let behind = span(72, 8, Access::Write);
+        assert!(slots.check(&behind, 3, &knows(2, 1)).is_ok(), "thread 1 wrote the bytes before");
+        assert!(slots.check(&behind, 3, &Clock::default()).is_err(), "thread 2 read these too");
+        // A shorter one does not stand for it.
+        slots.begin(&span(64, 8, Access::Read), 2, &knows(1, 1)).unwrap();
+        assert!(slots.check(&behind, 3, &Clock::default()).is_err());
+    }
+
+    #[test]
+    fn bytes_are_written_in_parts_or_as_a_part_of_more() {
+        let mut slots = Slots::default();
+        slots.begin(&both(Access::Write), 1, &Clock::default()).unwrap();
+        for (address, bytes, is_written) in
+            [(64, 16, true), (64, 8, true), (72, 8, true), (72, 9, false), (60, 8, false)]
+        {
+            assert_eq!(slots.is_written(&span(address, bytes, Access::Read)), is_written, "{bytes} at {address}");
+        }
+        slots.begin(&span(80, 8, Access::Read), 1, &Clock::default()).unwrap();
+        assert!(!slots.is_written(&span(72, 16, Access::Read)), "half of it was read only");
+        slots.begin(&span(80, 8, Access::Write), 1, &Clock::default()).unwrap();
+        assert!(slots.is_written(&span(72, 16, Access::Read)));
+        assert!(slots.is_written(&span(200, 0, Access::Read)), "nothing needs no writing");
+    }
+
+    #[test]
+    fn what_comes_to_the_place_of_an_object_is_another_one() {
+        let mut slots = Slots::default();
+        for known in [both(Access::Write), span(72, 8, Access::Write)] {
+            slots.begin(&known, 1, &Clock::default()).unwrap();
+            slots.end(&known, 1, 0);
+        }
+        slots.forget(64, 16);
+        assert!(slots.check(&span(72, 8, Access::Read), 2, &Clock::default()).is_ok());
+        assert!(!slots.is_written(&span(72, 8, Access::Read)));
     }
 }

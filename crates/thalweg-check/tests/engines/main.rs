@@ -4,6 +4,7 @@
 
 mod bad_input;
 mod condvar;
+mod extents;
 mod finds;
 mod handles;
 mod history;
