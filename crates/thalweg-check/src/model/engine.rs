@@ -150,11 +150,14 @@ unsafe impl Engine for Run {
         if !self.is_passive() {
             let mut state = self.state();
             let thread = state.thread_mut();
-            thread.retries = 0;
             let inner = thread.attempts.pop();
             match thread.attempts.last_mut() {
                 Some(outer) => outer.clock |= inner.is_some_and(|inner| inner.clock),
-                None => thread.vain.succeeds(),
+                // Not when an inner one succeeds: a timed wait with a lock in it has one in each attempt.
+                None => {
+                    thread.retries = 0;
+                    thread.vain.succeeds();
+                }
             }
         }
     }

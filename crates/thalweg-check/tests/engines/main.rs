@@ -17,3 +17,4 @@ mod picture;
 mod reports;
 mod runs;
 mod threads;
+mod waits;
