@@ -165,8 +165,8 @@
 //! - A failing compare-exchange may read an old value.
 //! - [`spin::until`](thalweg_sync::spin::until) is explored once per outcome, and so are locks, condition variables and
 //!   `park`. One that nobody ends is a violation. So is an attempt that writes and fails over and over. Any other loop that
-//!   waits has no end: one that reads the same a hundred times in a row is reported then, others are at
-//!   [`Check::max_events`]; one without any operation of the facade hangs.
+//!   waits has no end: one that reads the same a hundred times in a row ([`Check::max_repeats`]) is reported then, others
+//!   are at [`Check::max_events`]; one without any operation of the facade hangs.
 //! - A `wait_timeout` or `park_timeout` may be over at any time.
 //! - A client that depends on anything but its reads (a static, a clock, the order of a hash map) is found out where
 //!   executions begin alike, and reported with what it did both times.

@@ -144,7 +144,7 @@ impl Check {
     pub fn new() -> Self {
         Self {
             rules: Rules { memory: Memory::default(), axiom: ScAxiom::default(), spurious: false },
-            limits: Limits { events: 10_000, stack_bytes: 256 << 10, any_ordering: false },
+            limits: Limits { events: 10_000, repeats: None, stack_bytes: 256 << 10, any_ordering: false },
             max_executions: None,
             max_time: None,
             leaks: false,
@@ -167,11 +167,34 @@ impl Check {
         self
     }
 
-    /// How many events an execution may have. One with more is a violation, as it probably has a loop without end; so is
-    /// one in which a thread does the same so often in a row as a hundredth of this, at least 50: reads what it has just
-    /// read, or tries an attempt of a wait that writes and fails.
+    /// How many events an execution may have. One with more is a violation, as it probably has a loop without end.
     pub fn max_events(mut self, events: usize) -> Self {
         self.limits.events = events;
+        self
+    }
+
+    /// How often in a row a thread may do the same before it is a violation, as it is taken to wait in a way that has no
+    /// end: reads what it has just read, or tries an attempt of a wait that writes and fails. Unless set, a hundredth of
+    /// [`max_events`](Self::max_events), at least 50; 0 counts as 1.
+    ///
+    /// For loops that have an end and are longer.
+    ///
+    /// ```
+    /// use thalweg_check::{Check, Rule};
+    /// use thalweg_sync::atomic::{AtomicBool, Ordering::Relaxed};
+    ///
+    /// let client = || {
+    ///     let stops = AtomicBool::new(false);
+    ///     for _ in 0..128 {
+    ///         assert!(!stops.load(Relaxed));
+    ///     }
+    /// };
+    /// let check = Check::new().sequential(true);
+    /// assert!(matches!(check.run(client).unwrap_err().rule(), Rule::Polls { .. }));
+    /// check.max_repeats(128).check(client);
+    /// ```
+    pub fn max_repeats(mut self, repeats: u32) -> Self {
+        self.limits.repeats = Some(repeats.max(1));
         self
     }
 

@@ -220,7 +220,7 @@ impl fmt::Display for Rule {
                 f,
                 "a loop that waits: thread {} at {at} has read the same {reads} times in a row, and did nothing else. \
                  It should be a `spin::until`, which is explored once per outcome; if the loop has an end, raise \
-                 `Check::max_events`",
+                 `Check::max_repeats`",
                 read.thread
             ),
             Self::WaitsWhileUnwinding { thread } => {

@@ -52,6 +52,7 @@ pub(super) type Fiber = Coroutine<Wake, (), (), DefaultStack>;
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Limits {
     pub(crate) events: usize,
+    pub(crate) repeats: Option<u32>,
     pub(crate) stack_bytes: usize,
     pub(crate) any_ordering: bool,
 }
@@ -59,7 +60,7 @@ pub(crate) struct Limits {
 impl Limits {
     /// How often a thread may do the same in a row before it is taken to wait in a way that has no end.
     pub(super) fn in_vain(&self) -> u32 {
-        (self.events / 100).max(50) as u32
+        self.repeats.unwrap_or_else(|| (self.events / 100).max(50) as u32)
     }
 }
 

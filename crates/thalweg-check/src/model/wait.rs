@@ -181,7 +181,8 @@ impl Vain {
         self.wait = None;
     }
 
-    /// How many reads in a row, up to `read`, read the same again: from the same writes, in a loop of a few reads.
+    /// How many reads in a row, up to `read`, read the same again: from the same writes, in a loop of a few reads. A failed
+    /// exchange is not the same as one that expected another value.
     fn reads_again(&mut self, graph: &Graph, read: EventId) -> u32 {
         if self.end != read.index {
             self.same = [0; READS];
@@ -192,6 +193,7 @@ impl Vain {
             let is_same = read.index.checked_sub(distance).is_some_and(|index| {
                 let before = graph.node(EventId { index, ..read });
                 matches!(before.kind, Kind::Read { exclusive: false, .. })
+                    && before.kind.is_like(&node.kind)
                     && (before.loc, before.rf, before.at) == (node.loc, node.rf, node.at)
             });
             *count = if is_same { *count + 1 } else { 0 };
