@@ -2,7 +2,8 @@
 
 use crate::failure::{Action, Cause, Reason};
 use crate::memory::Watch;
-use crate::world::{Ending, World};
+use crate::world::{Ending, World, message};
+use std::any::Any;
 use std::sync::atomic::Ordering;
 use thalweg_sync::engine::{Atomic, Engine, Operation, Site, Span, ThreadId};
 use thalweg_sync::hint::Access;
@@ -214,6 +215,14 @@ unsafe impl Engine for World {
         }
         if let Err(ending) = result {
             self.end(ending);
+        }
+    }
+
+    fn panicked(&self, panic: &(dyn Any + Send)) {
+        if !self.is_unwinding() && !self.is_ending() {
+            let thread = self.state().current();
+            // Resumed when the threads that it started are unwound (W3), it goes on to unwind.
+            let _ = self.fail(Cause::Panic { thread, message: message(panic) });
         }
     }
 

@@ -24,7 +24,7 @@ pub struct Failure {
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum Cause {
-    /// A thread ended by a panic.
+    /// A thread, or the closure of a [`scope`](thalweg_sync::thread::scope), ended by a panic.
     Panic {
         /// Which one; 0 is the client itself.
         thread: usize,

@@ -202,7 +202,7 @@
 //!
 //! | failure | means |
 //! |---|---|
-//! | panic | a thread ended by a panic; also one that somebody would have joined |
+//! | panic | a thread, or the closure of a scope, ended by a panic; also one that somebody would have joined |
 //! | deadlock | nobody can go on: a lost wake-up, a lock cycle, a wait for what never comes. Exact, no timeout |
 //! | overlapping access | two threads are inside the same [`Slot`](thalweg_sync::cell::Slot), one of them to write; or one drops it meanwhile |
 //! | step limit | a livelock |

@@ -22,6 +22,7 @@
 //! | waiting, [`spin::until`](crate::spin::until) | [`Engine::watch`], [`Engine::wait`], [`Engine::unwatch`] | when to try again |
 //! | sleeping, [`park`](crate::park) | [`Engine::park`], [`Engine::unpark`] | when to wake |
 //! | threads | [`Engine::spawn`], [`Engine::join`], [`Engine::yield_now`], [`Engine::pin`] | who runs, and where |
+//! | a panic in a [`scope`](crate::thread::scope) | [`Engine::panicked`] | to end the run |
 //! | one of several, [`Condvar::notify_one`](crate::sync::Condvar::notify_one) | [`Engine::choose`] | which |
 //! | time and work | [`Engine::now`], [`Engine::work`] | what time it is |
 //! | instructions for a message device, [`link`](crate::link) | [`Engine::link`] | whether there is one, and what it does |
@@ -57,6 +58,7 @@ pub use access::{Atomic, Operation, Span, Word};
 
 use crate::link::Target;
 use alloc::boxed::Box;
+use core::any::Any;
 use core::panic::Location;
 use core::sync::atomic::Ordering;
 
@@ -206,6 +208,13 @@ pub unsafe trait Engine {
     /// Waits until `thread` has ended. Everything that it did is visible afterwards. Threads may be joined more than
     /// once.
     fn join(&self, thread: ThreadId, at: Site);
+
+    /// The closure of a [`scope`](crate::thread::scope) has ended by `panic`, which goes on when the threads of the scope
+    /// have ended. They may wait for what the closure does not do any more: an engine for which a panic is the end of the
+    /// run ends it here, or another end would be reported. By itself nothing.
+    fn panicked(&self, panic: &(dyn Any + Send)) {
+        let _ = panic;
+    }
 
     /// Nanoseconds since the start of the run. Never runs backwards.
     fn now(&self, at: Site) -> u64;

@@ -6,6 +6,8 @@ use super::heap::engine_side;
 use super::report::Rule;
 use super::run::{Ending, Run};
 use super::state::{Attempt, State, Status};
+use crate::world::message;
+use std::any::Any;
 use std::panic::Location as Here;
 use std::sync::atomic::Ordering;
 use thalweg_sync::engine::{Atomic, Engine, Operation, Site, Span, ThreadId, Word};
@@ -223,6 +225,15 @@ unsafe impl Engine for Run {
             }
         } else if let Err(ending) = self.join_thread(child, at) {
             self.end(ending);
+        }
+    }
+
+    fn panicked(&self, panic: &(dyn Any + Send)) {
+        let _engine = engine_side();
+        if !self.is_passive() {
+            let thread = self.state().current;
+            // Resumed when the threads that it started are unwound (R4), it goes on with its panic.
+            let _ = self.fail(Rule::Panic { thread, message: message(panic) });
         }
     }
 

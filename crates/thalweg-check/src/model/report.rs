@@ -10,7 +10,8 @@ use thalweg_sync::engine::Site;
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum Rule {
-    /// A thread ended by a panic: an assertion of the client, say.
+    /// A thread, or the closure of a [`scope`](thalweg_sync::thread::scope), ended by a panic: an assertion of the client,
+    /// say.
     Panic {
         /// Which one; 0 is the client itself.
         thread: u32,

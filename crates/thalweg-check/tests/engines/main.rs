@@ -16,5 +16,6 @@ mod operations;
 mod picture;
 mod reports;
 mod runs;
+mod scopes;
 mod threads;
 mod waits;

@@ -161,6 +161,8 @@ impl<'scope> Scope<'scope, '_> {
 
 /// Runs `body`, and returns when all threads that it started in its scope have ended; as [`std::thread::scope`].
 ///
+/// Under an engine a panic in `body` ends the run, like one that ends a thread.
+///
 /// # Panics
 ///
 /// If `body` panics, or a thread that nobody joined.
@@ -171,6 +173,11 @@ where
 {
     let scope = Scope { threads: Mutex::new(Vec::new()), _scope: PhantomData, _env: PhantomData };
     let result = catch_unwind(AssertUnwindSafe(|| body(&scope)));
+    if let Err(panic) = &result
+        && let Some(engine) = engine::current()
+    {
+        engine.panicked(&**panic);
+    }
     let mut panicked = false;
     // A thread may start others while we wait, so the list is looked at until it stays empty.
     loop {
