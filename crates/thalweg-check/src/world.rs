@@ -252,7 +252,11 @@ impl World {
         self.state().threads[thread].yielder = Some(NonNull::from(yielder));
         let result = catch_unwind(AssertUnwindSafe(|| match wake {
             Wake::Go => body(),
-            Wake::End => drop(body),
+            Wake::End => {
+                // It goes as it would if the thread had begun: an operation in a destructor does not end the thread (W3).
+                let _body = body;
+                resume_unwind(Box::new(End))
+            }
         }));
         if let Err(panic) = result
             && !panic.is::<End>()

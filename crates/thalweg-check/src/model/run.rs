@@ -343,7 +343,11 @@ impl Run {
             let _client = client_side();
             match wake {
                 Wake::Go => body(),
-                Wake::End => drop(body),
+                Wake::End => {
+                    // It goes as it would if the thread had begun: destructors ask whether they unwind, and a `Kept` does.
+                    let _body = body;
+                    resume_unwind(Box::new(End))
+                }
             }
         }));
         if let Err(panic) = result

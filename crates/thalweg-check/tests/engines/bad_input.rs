@@ -347,6 +347,33 @@ fn what_is_kept_is_dropped_once_in_each_execution() {
     assert_eq!((without, kept), (4, 4), "two executions, each run again");
 }
 
+/// Notes when it is dropped.
+struct Noted(std::sync::Arc<std::sync::Mutex<Vec<&'static str>>>, &'static str);
+
+impl Drop for Noted {
+    fn drop(&mut self) {
+        self.0.lock().unwrap().push(self.1);
+    }
+}
+
+#[test]
+fn what_a_thread_that_never_ran_keeps() {
+    let notes = std::sync::Arc::new(std::sync::Mutex::new(Vec::new()));
+    let noted = notes.clone();
+    let violation = finds(move || {
+        let _early = Noted(noted.clone(), "a thread's");
+        let late = Kept::new(Noted(noted.clone(), "kept"));
+        thread::spawn(move || drop(late));
+        // The checker lets nobody else run meanwhile, and gives the execution up.
+        loop {
+            thread::yield_now();
+        }
+    });
+    assert!(matches!(violation.rule(), Rule::Unbounded { thread: 0, .. }), "{violation}");
+    let notes = notes.lock().unwrap();
+    assert!(!notes.is_empty() && notes.chunks(2).all(|notes| notes == ["a thread's", "kept"]), "{notes:?}");
+}
+
 const ENDS: &str = "THALWEG_TEST_ENDS_THE_PROCESS";
 
 /// One that panics while its thread is unwound cannot be survived; the process says why it ends.

@@ -185,6 +185,35 @@ fn a_thread_that_never_ran_is_dropped_too() {
     assert_eq!(Arc::strong_count(&shared), 1);
 }
 
+/// Does two operations when it is dropped.
+struct Twice(Arc<AtomicU32>);
+
+impl Drop for Twice {
+    fn drop(&mut self) {
+        self.0.fetch_add(1, Relaxed);
+        self.0.fetch_add(1, Relaxed);
+    }
+}
+
+#[test]
+fn what_a_thread_that_never_ran_owns_is_dropped_to_the_end() {
+    for seed in 0..20 {
+        let operations = Arc::new(AtomicU32::new(0));
+        let client = || {
+            let twice = Twice(operations.clone());
+            thread::spawn(move || {
+                let (_twice, never) = (twice, AtomicBool::new(false));
+                spin::until(|| never.load(Acquire).then_some(()));
+            });
+            panic!("at once");
+        };
+        let fuzz = Fuzz::new().strategy(Strategy::Walk { stay: 255 }).seeds(seed..seed + 1);
+        let failure = fuzz.check(client).unwrap_err();
+        assert!(matches!(failure.cause, Cause::Panic { thread: 0, .. }), "{failure}");
+        assert_eq!(operations.load(Relaxed), 2, "seed {seed}");
+    }
+}
+
 #[test]
 fn a_panic_that_is_caught_is_survived() {
     Fuzz::new().seeds(0..100).run(|| {
