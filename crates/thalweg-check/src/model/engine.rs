@@ -26,6 +26,7 @@ unsafe impl Engine for Run {
     fn atomic(&self, access: &Atomic<'_>) -> Read {
         let _engine = engine_side();
         if self.is_passive() {
+            self.step_while_passive();
             return access.perform();
         }
         let result = self.check_alive(access.address(), access.at()).and_then(|()| match access.operation() {
@@ -196,9 +197,9 @@ unsafe impl Engine for Run {
 
     fn yield_now(&self, _at: Site) {
         let _engine = engine_side();
-        if !self.is_passive()
-            && let Err(ending) = self.step()
-        {
+        if self.is_passive() {
+            self.step_while_passive();
+        } else if let Err(ending) = self.step() {
             self.end(ending);
         }
     }
@@ -240,6 +241,7 @@ unsafe impl Engine for Run {
     fn now(&self, _at: Site) -> u64 {
         let _engine = engine_side();
         if self.is_passive() {
+            self.step_while_passive();
             return 0;
         }
         let mut state = self.state();

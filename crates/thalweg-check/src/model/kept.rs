@@ -16,7 +16,7 @@ use std::ptr::NonNull;
 /// An execution that is given up, as a thread in it waits or as the memory model forbids it, unwinds its threads one by
 /// one. A destructor that waits for another thread, or wakes one, then meets threads that will never go on: that of a
 /// handle, say, which drains its queue. What is in a `Kept` is dropped when all of them are gone. If its destructor waits
-/// even then, it is left as it is, with what it owns.
+/// for ever even then, it is left as it is, with what it owns.
 ///
 /// Where nothing unwinds, and outside of a [`Check`](super::Check), it is dropped as it would be without.
 ///
@@ -114,6 +114,12 @@ impl Run {
                 run.state().of_mut(0).yielder = Some(NonNull::from(yielder));
                 let next = || run.keeps.borrow_mut().pop_front();
                 while let Some(value) = next() {
+                    // Each has the patience that the first one has.
+                    {
+                        let mut state = run.state();
+                        let thread = state.of_mut(0);
+                        (thread.retries, thread.passive_steps) = (0, 0);
+                    }
                     // What a destructor says of an execution that was given up says nothing of the client.
                     let _ = catch_unwind(AssertUnwindSafe(|| {
                         let _client = client_side();

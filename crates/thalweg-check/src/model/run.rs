@@ -62,6 +62,11 @@ impl Limits {
     pub(super) fn in_vain(&self) -> u32 {
         self.repeats.unwrap_or_else(|| (self.events / 100).max(50) as u32)
     }
+
+    /// How many steps an execution may have that may be no events, so that a loop without events ends too.
+    pub(super) fn steps(&self) -> usize {
+        self.events.saturating_mul(64)
+    }
 }
 
 /// How an execution ended.
@@ -330,6 +335,7 @@ impl Run {
             done: 0,
             attempts: Vec::new(),
             retries: 0,
+            passive_steps: 0,
             vain: Vain::default(),
             clock: 0,
         });
@@ -420,14 +426,14 @@ impl Run {
         Ok(())
     }
 
-    /// Counts a step that may be no event, so that a loop without events ends too.
+    /// Counts a step that may be no event.
     pub(crate) fn step(&self) -> Result<(), Ending> {
         let steps = {
             let mut state = self.state();
             state.steps += 1;
             state.steps
         };
-        if steps > self.limits.events.saturating_mul(64) {
+        if steps > self.limits.steps() {
             let rule = self.state().unbounded(self.limits.events);
             self.fail(rule)?;
         }

@@ -51,6 +51,8 @@ pub(crate) struct Thread {
     /// The attempts it is in, the innermost last.
     pub(crate) attempts: Vec<Attempt>,
     pub(crate) retries: u32,
+    /// What it has done while it unwound, or after.
+    pub(crate) passive_steps: usize,
     pub(crate) vain: Vain,
     /// Its clock, in nanoseconds. Nobody else's.
     pub(crate) clock: u64,

@@ -132,25 +132,44 @@ impl Run {
         Ok(())
     }
 
-    /// A destructor waits while its thread unwinds, or after: nothing will come (R5, R6).
+    /// A destructor waits while its thread unwinds, or after. Nobody else goes on, but what it does itself may end it.
     pub(crate) fn wait_while_passive(&self) {
+        let retries = {
+            let mut state = self.state();
+            state.thread_mut().retries += 1;
+            state.thread().retries
+        };
+        if retries >= RETRIES {
+            self.wait_for_ever();
+        }
+    }
+
+    /// A destructor does something while its thread unwinds, or after: counted, for it may wait in a loop of its own.
+    pub(crate) fn step_while_passive(&self) {
+        let (steps, runs) = {
+            let mut state = self.state();
+            let thread = state.thread_mut();
+            thread.passive_steps += 1;
+            (thread.passive_steps, thread.yielder.is_some())
+        };
+        // Between executions no thread runs, and a hook may do as much as it likes.
+        if runs && steps > self.limits.steps() {
+            self.wait_for_ever();
+        }
+    }
+
+    /// A destructor waits for what never comes: its thread stops here (R5, R6).
+    fn wait_for_ever(&self) {
         let mut state = self.state();
-        if state.thread().status == Status::Keeps && !std::thread::panicking() {
-            drop(state);
-            let _ = self.switch();
-            unreachable!("a destructor that waits for ever is never resumed");
+        if state.thread().status != Status::Keeps || std::thread::panicking() {
+            state.thread_mut().status = Status::Stuck;
+            // Also if the execution is over: the OS thread counts the panic for good, so nothing can be run on it any more.
+            let thread = state.current;
+            state.break_rule(Rule::WaitsWhileUnwinding { thread });
         }
-        state.thread_mut().retries += 1;
-        if state.thread().retries < RETRIES {
-            return;
-        }
-        state.thread_mut().status = Status::Stuck;
-        // Also if the execution is over: the OS thread counts the panic for good, so nothing can be run on it any more.
-        let thread = state.current;
-        state.break_rule(Rule::WaitsWhileUnwinding { thread });
         drop(state);
         let _ = self.switch();
-        unreachable!("a stuck thread is never resumed");
+        unreachable!("a thread that waits for ever is never resumed");
     }
 
     /// Whether the running thread has tried too often what cannot change.

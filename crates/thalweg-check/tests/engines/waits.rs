@@ -1,8 +1,10 @@
 //! Waits that are tried again, and when that is given up.
+#![allow(clippy::disallowed_types, reason = "what a test notes about a run must be no part of it")]
 
-use thalweg_check::{Check, Rule};
+use std::sync::atomic::AtomicUsize;
+use thalweg_check::{Check, Kept, Rule, Violation};
 use thalweg_sync::atomic::AtomicU64;
-use thalweg_sync::atomic::Ordering::Relaxed;
+use thalweg_sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use thalweg_sync::sync::{Arc, Mutex};
 use thalweg_sync::time::{self, Duration};
 use thalweg_sync::{spin, thread};
@@ -54,4 +56,75 @@ fn exchanges_that_expect_something_else_each_time() {
         let number = AtomicU64::new(0);
         assert!((1..150).all(|expected| number.compare_exchange(expected, 0, Relaxed, Relaxed).is_err()));
     });
+}
+
+/// What a destructor may wait for: the first number is raised by who has it, the second then by another thread.
+type Numbers = Arc<[AtomicU64; 2]>;
+
+/// Drops what may wait, and counts how often that came to its end.
+struct Drops {
+    numbers: Numbers,
+    wait: fn(&AtomicU64),
+    ends: std::sync::Arc<AtomicUsize>,
+}
+
+impl Drop for Drops {
+    fn drop(&mut self) {
+        (self.wait)(&self.numbers[1]);
+        self.ends.fetch_add(1, Relaxed);
+    }
+}
+
+/// In one of two executions the other thread never sees the first number, so it is given up. How often the destructor came to
+/// its end, of four times: each execution is run again.
+fn with_destructor<T: Send + 'static>(wait: fn(&AtomicU64), keep: fn(Drops) -> T) -> Result<usize, Violation> {
+    let count = std::sync::Arc::new(AtomicUsize::new(0));
+    let ends = count.clone();
+    let explored = Check::new().max_events(100).run(move || {
+        let numbers: Numbers = Arc::new([0, 0].map(AtomicU64::new));
+        let kept = keep(Drops { numbers: numbers.clone(), wait, ends: ends.clone() });
+        let other = thread::spawn({
+            let numbers = numbers.clone();
+            move || {
+                spin::until(|| (numbers[0].load(Relaxed) > 0).then_some(()));
+                numbers[1].store(1, Release);
+            }
+        });
+        numbers[0].store(1, Relaxed);
+        other.join().unwrap();
+        drop(kept);
+    })?;
+    assert_eq!([explored.complete, explored.blocked], [1, 1]);
+    Ok(count.load(Relaxed))
+}
+
+/// A destructor that drains a queue fails as often as there are items, and is done.
+#[test]
+fn a_destructor_that_ends_its_wait_itself() {
+    let drain = |number: &AtomicU64| spin::until(|| (number.fetch_add(1, Relaxed) > 3).then_some(()));
+    assert_eq!(with_destructor(drain, Kept::new).unwrap(), 4);
+    assert_eq!(with_destructor(drain, |drops| drops).unwrap(), 4);
+}
+
+#[test]
+fn a_destructor_that_waits_in_a_loop_of_its_own() {
+    let yields = |number: &AtomicU64| {
+        while number.load(Acquire) == 0 {
+            thread::yield_now();
+        }
+    };
+    let polls = |number: &AtomicU64| while number.load(Acquire) == 0 {};
+    let relaxes = |number: &AtomicU64| {
+        let mut tries = 0;
+        while number.load(Acquire) == 0 {
+            tries += 1;
+            spin::pause(tries);
+        }
+    };
+    let waits: [fn(&AtomicU64); 3] = [yields, polls, relaxes];
+    for wait in waits {
+        assert_eq!(with_destructor(wait, Kept::new).unwrap(), 2, "what waits for ever is left");
+        let violation = with_destructor(wait, |drops| drops).unwrap_err();
+        assert!(matches!(violation.rule(), Rule::WaitsWhileUnwinding { thread: 0 }), "{violation}");
+    }
 }
