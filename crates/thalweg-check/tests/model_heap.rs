@@ -1,6 +1,7 @@
 //! What the checker finds when it sees the heap.
 #![cfg(not(loom))]
 
+use std::alloc::{GlobalAlloc, Layout, System};
 use std::mem::ManuallyDrop;
 use thalweg_check::{Check, Heap, Rule, Violation};
 use thalweg_sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
@@ -127,4 +128,36 @@ fn a_leak_in_some_executions() {
     let violation = finds(|| replace(false));
     assert!(matches!(violation.rule(), Rule::Leaks { blocks: 1, bytes: 8 }), "{violation}");
     passes(|| replace(true));
+}
+
+/// Has memory for who wants it zeroed.
+struct Zeroed;
+
+// SAFETY: memory comes from the system's allocator and goes back to it.
+unsafe impl GlobalAlloc for Zeroed {
+    unsafe fn alloc(&self, _: Layout) -> *mut u8 {
+        std::ptr::null_mut()
+    }
+
+    unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
+        // SAFETY: the caller's promise.
+        unsafe { System.alloc_zeroed(layout) }
+    }
+
+    unsafe fn dealloc(&self, block: *mut u8, layout: Layout) {
+        // SAFETY: the caller's promise; the block is from `alloc_zeroed`.
+        unsafe { System.dealloc(block, layout) };
+    }
+}
+
+#[test]
+fn the_allocator_below_is_asked_for_zeroes() {
+    let (heap, layout) = (Heap::over(Zeroed), Layout::new::<[u64; 8]>());
+    // SAFETY: the layout has a size.
+    let block = unsafe { heap.alloc_zeroed(layout) };
+    assert!(!block.is_null());
+    // SAFETY: the block is all zeroes, which are numbers.
+    assert_eq!(unsafe { block.cast::<[u64; 8]>().read() }, [0; 8]);
+    // SAFETY: it goes back once.
+    unsafe { heap.dealloc(block, layout) };
 }

@@ -19,16 +19,16 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
-use thalweg_sim::{Failure, Heap, Machine, draw, in_parallel};
+use thalweg_sim::{Failure, Machine, draw, in_parallel};
 
 use crate::Outcome;
 use crate::terminal::emit;
 use experiment::{Experiment, Setting};
 use point::{Point, Run};
 
-/// Numbers that do not depend on the host.
+/// Numbers that do not depend on the host; and the checker sees what its clients free.
 #[global_allocator]
-static HEAP: Heap = Heap;
+static HEAP: thalweg_check::Heap<thalweg_sim::Heap> = thalweg_check::Heap::over(thalweg_sim::Heap);
 
 /// Runs queues and streams on a modelled machine of many cores.
 #[derive(Debug, Parser)]

@@ -3,12 +3,15 @@
 
 use std::sync::Arc;
 use std::time::Duration;
-use thalweg_check::Check;
+use thalweg_check::{Check, Heap};
 use thalweg_proof::{Setup, clients, named};
 use thalweg_queue::bbq;
 use thalweg_queue::edges::table::{Strength, Table};
 use thalweg_sync::atomic::Ordering;
 use thalweg_sync::thread;
+
+#[global_allocator]
+static HEAP: Heap = Heap::new();
 
 /// Clients that take longer than this test has.
 const LONG: [&str; 19] = [

@@ -3,8 +3,12 @@
 
 use std::num::NonZeroUsize;
 use std::time::Duration;
+use thalweg_check::Heap;
 use thalweg_proof::Setup;
 use thalweg_proof::weaken::{Fate, descend, weaken};
+
+#[global_allocator]
+static HEAP: Heap = Heap::new();
 
 /// What is found is found in a second or two; a shared machine may take its time.
 const LIMIT: Duration = Duration::from_secs(200);

@@ -160,12 +160,9 @@ fn blocks() -> Option<&'static Blocks> {
     BLOCKS.get().map(|blocks| unsafe { blocks.as_ref() })
 }
 
-// SAFETY: every block is from `A`, and goes back to it at most once: at once, or, if it is in `freed`, when the execution
-// is over. Until then it is not given out again.
-unsafe impl<A: GlobalAlloc + 'static> GlobalAlloc for Heap<A> {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        // SAFETY: the caller's promise.
-        let block = unsafe { self.0.alloc(layout) };
+impl<A: GlobalAlloc + 'static> Heap<A> {
+    /// Notes `block`, which is given out, if the client asked for it (H1).
+    fn note(&self, block: *mut u8, layout: Layout) {
         if CLIENT.get()
             && !block.is_null()
             && let Some(blocks) = blocks()
@@ -180,6 +177,23 @@ unsafe impl<A: GlobalAlloc + 'static> GlobalAlloc for Heap<A> {
             }
             blocks.live.borrow_mut().insert(block.expose_provenance(), layout);
         }
+    }
+}
+
+// SAFETY: every block is from `A`, and goes back to it at most once: at once, or, if it is in `freed`, when the execution
+// is over. Until then it is not given out again.
+unsafe impl<A: GlobalAlloc + 'static> GlobalAlloc for Heap<A> {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        // SAFETY: the caller's promise.
+        let block = unsafe { self.0.alloc(layout) };
+        self.note(block, layout);
+        block
+    }
+
+    unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
+        // SAFETY: the caller's promise.
+        let block = unsafe { self.0.alloc_zeroed(layout) };
+        self.note(block, layout);
         block
     }
 
