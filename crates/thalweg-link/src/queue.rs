@@ -104,6 +104,14 @@ impl<T: Item> Producer<T> {
         self.mark();
     }
 
+    /// Takes the item that was added last out of the line, as it was not sent: nobody may have it who comes later.
+    fn take_back(&mut self) {
+        self.filled -= 1;
+        if self.filled > 0 {
+            self.mark();
+        }
+    }
+
     /// Writes the control region.
     fn mark(&self) {
         let line = self.endpoint.line();
@@ -146,10 +154,7 @@ impl<T: Item> Producer<T> {
         if self.send() {
             return Ok(());
         }
-        self.filled -= 1;
-        if self.filled > 0 {
-            self.mark();
-        }
+        self.take_back();
         Err(TryPushError::Full(value))
     }
 
@@ -159,7 +164,7 @@ impl<T: Item> Producer<T> {
         if self.send_waiting() {
             return Ok(());
         }
-        self.filled -= 1;
+        self.take_back();
         Err(PushError(value))
     }
 
@@ -167,7 +172,7 @@ impl<T: Item> Producer<T> {
     pub fn collect(&mut self, value: T) -> Result<(), PushError<T>> {
         self.add(&value);
         if self.filled == T::PER_LINE && !self.send_waiting() {
-            self.filled -= 1;
+            self.take_back();
             return Err(PushError(value));
         }
         Ok(())

@@ -3,7 +3,7 @@
 #![allow(missing_docs, reason = "nobody but the test uses what is here")]
 
 use thalweg_link::{Limits, LinkError, Supervisor};
-use thalweg_queue::{BuildError, Pop, PopError, Push, TryPopError, TryPushError};
+use thalweg_queue::{BuildError, Pop, PopError, Push, PushError, TryPopError, TryPushError};
 use thalweg_sim::{Device, Heap, Machine, Routing, Simulation};
 use thalweg_sync::{hint, thread};
 
@@ -78,6 +78,28 @@ fn a_full_device_gives_the_item_back() {
         drop(rx);
         assert_eq!(tx.try_push([2; 7]), Err(TryPushError::Closed([2; 7])));
         assert!(tx.push([3; 7]).is_err());
+    });
+}
+
+/// What a closed channel has refused is not in the line when somebody opens a reading end again.
+#[test]
+fn an_item_that_was_given_back_is_not_sent() {
+    everywhere(|supervisor| {
+        let channel = supervisor.open("a").unwrap();
+        let (mut tx, rx) = (channel.producer::<u64>().unwrap(), channel.consumer::<u64>().unwrap());
+        tx.collect(0).unwrap();
+        drop(rx);
+        assert_eq!(tx.push(7), Err(PushError(7)));
+        let mut rx = channel.consumer::<u64>().unwrap();
+        tx.flush().unwrap();
+        assert_eq!(rx.pop(), Ok(0));
+        drop(rx);
+        (0..6).for_each(|n| tx.collect(n).unwrap());
+        assert_eq!(tx.collect(7), Err(PushError(7)), "the line would be full");
+        let mut rx = channel.consumer::<u64>().unwrap();
+        drop(tx);
+        assert!((0..6).all(|n| rx.pop() == Ok(n)));
+        assert_eq!(rx.pop(), Err(PopError));
     });
 }
 
