@@ -5,6 +5,10 @@
 //! loom's. So the same methods exist in every world, except that under loom `new` is not `const` and there is no
 //! `get_mut` (a `load` through `&mut self` does).
 //!
+//! Integers and `bool` have all read-modify-write operations. Not there: arithmetic on pointers (`fetch_ptr_add` and the
+//! like), newer names for [`fetch_update`](AtomicU64::fetch_update), and what gives the memory away (`as_ptr`, `from_ptr`,
+//! `from_mut`), as no engine sees what is then done to it.
+//!
 //! ```
 //! use thalweg_sync::atomic::{AtomicU64, Ordering};
 //!
@@ -273,6 +277,8 @@ macro_rules! integer {
                 fetch_sub Sub,
                 /// Keeps the bits that `value` has. Returns the value before.
                 fetch_and And,
+                /// Keeps the bits that `value` has, and flips all. Returns the value before.
+                fetch_nand Nand,
                 /// Sets the bits that `value` has. Returns the value before.
                 fetch_or Or,
                 /// Flips the bits that `value` has. Returns the value before.
@@ -313,10 +319,20 @@ impl AtomicBool {
     fetch! { bool, u64::from;
         /// Logical and with `value`. Returns the value before.
         fetch_and And,
+        /// Not both, this and `value`. Returns the value before.
+        fetch_nand Nand,
         /// Logical or with `value`. Returns the value before.
         fetch_or Or,
         /// Logical exclusive or with `value`. Returns the value before.
         fetch_xor Xor
+    }
+
+    /// Logical not. Returns the value before.
+    #[inline(always)]
+    #[track_caller]
+    pub fn fetch_not(&self, order: Ordering) -> bool {
+        // As in the standard library. Loom has no other.
+        self.fetch_xor(true, order)
     }
 }
 

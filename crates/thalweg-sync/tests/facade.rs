@@ -36,6 +36,8 @@ macro_rules! integers {
         assert_eq!(number.fetch_max(9, Relaxed), 6);
         assert_eq!(number.fetch_min($value::MIN, Relaxed), 9);
         assert_eq!(number.swap(1, Relaxed), $value::MIN);
+        assert_eq!(number.fetch_nand(3, AcqRel), 1);
+        assert_eq!(number.swap(1, Relaxed), !1);
         assert_eq!(number.compare_exchange(2, 3, Relaxed, Relaxed), Err(1));
         assert_eq!(number.compare_exchange(1, 2, AcqRel, Acquire), Ok(1));
         assert_eq!(number.fetch_update(Relaxed, Relaxed, |n| n.checked_add(1)), Ok(2));
@@ -61,6 +63,8 @@ fn flags_and_pointers_do_what_the_standard_librarys_do() {
     assert!(!flag.fetch_or(true, Relaxed));
     assert!(flag.fetch_xor(true, Relaxed));
     assert!(!flag.fetch_and(true, Relaxed));
+    assert!(!flag.fetch_nand(true, Relaxed));
+    assert!(flag.fetch_not(Relaxed));
     while flag.compare_exchange_weak(false, true, AcqRel, Acquire).is_err() {}
     assert!(flag.into_inner());
 

@@ -35,7 +35,11 @@ impl Word {
 
     /// `value` without the bits that the type does not have.
     const fn truncate(self, value: u64) -> u64 {
-        value & (u64::MAX >> (64 - 8 * self.bytes()))
+        let bits = match self {
+            Word::Bool => 1,
+            _ => 8 * self.bytes(),
+        };
+        value & (u64::MAX >> (64 - bits))
     }
 
     /// A number that compares like the value does.
@@ -63,6 +67,8 @@ pub enum Operation {
     Sub(u64),
     /// Reads, and writes the bits that both have.
     And(u64),
+    /// Reads, and writes the bits that not both have.
+    Nand(u64),
     /// Reads, and writes the bits that either has.
     Or(u64),
     /// Reads, and writes the bits that differ.
@@ -177,6 +183,7 @@ impl<'a> Atomic<'a> {
             Operation::Add(n) => Some(word.truncate(read.wrapping_add(n))),
             Operation::Sub(n) => Some(word.truncate(read.wrapping_sub(n))),
             Operation::And(n) => Some(read & n),
+            Operation::Nand(n) => Some(word.truncate(!(read & n))),
             Operation::Or(n) => Some(read | n),
             Operation::Xor(n) => Some(read ^ n),
             Operation::Max(n) => Some(if word.rank(n) > word.rank(read) { n } else { read }),
@@ -276,6 +283,13 @@ mod tests {
         assert_eq!(next(Word::U8, Operation::Add(2), 255), Some(1));
         assert_eq!(next(Word::I16, Operation::Sub(1), 0), Some(0xffff));
         assert_eq!(next(Word::U64, Operation::Sub(1), 0), Some(u64::MAX));
+    }
+
+    #[test]
+    fn inverted_bits_stay_in_the_word() {
+        assert_eq!(next(Word::I8, Operation::Nand(3), 6), Some(0xfd));
+        assert_eq!(next(Word::U64, Operation::Nand(1), 1), Some(u64::MAX - 1));
+        assert_eq!([0, 1].map(|read| next(Word::Bool, Operation::Nand(1), read)), [Some(1), Some(0)]);
     }
 
     #[test]
