@@ -69,8 +69,8 @@
 //! 2. After each push has made its items visible, `wait.ring(Side::Items, how_many, || true)`. After each pop has given
 //!    room back, `wait.ring(Side::Room, how_many, || ...)`, where the closure says whether a push could use the room: it is
 //!    asked only if somebody waits, and keeps a producer asleep until a whole block is free, say. It may err towards yes,
-//!    and must say yes to the pop that was the last one missing.
-//! 3. Where the last handle of a side leaves, after that can be seen: `wait.ring_all()`. Here and there, ringing comes last (P3).
+//!    and must say yes to the pop that was the last one missing: of several at once, to the one whose fence comes last (P3).
+//! 3. Where the last handle of a side leaves, after that can be seen: `wait.ring_all()`. Here and there, ringing comes last (P4).
 //! 4. Each handle gets `try_push`, `is_closed`, `capacity`, and for the crate `may_push` and `strategy` ([`Push`] says what
 //!    they mean; a `may_push` that says yes where there is no room keeps an end awake). Then one line, `crate::wait::producer!(exclusive Producer[T: Send])` (`shared` where the methods take
 //!    `&self`), gives it `push`, `push_timeout`, `push_async` and [`Push`]. Consumers likewise, with [`Pop`].
@@ -82,7 +82,10 @@
 //!   [`light`](thalweg_sync::fence::light) in between. So one of the two sees the other.
 //! - **P2** Who takes a waiter off the list wakes it. A waiter that finds itself taken off, and leaves without having tried
 //!   since, takes the next one off.
-//! - **P3** Ringing comes last. It runs wakers, which are somebody else's code and may panic: so before an end rings, it has written
+//! - **P3** Who has seen by the length that somebody waits puts a full fence before it looks whether it is worthwhile. Those
+//!   whose length was read too early were seen by the waiter's last look; the others all have that fence. So if what is
+//!   waited for was done by several, one of them, or the waiter, sees all of it.
+//! - **P4** Ringing comes last. It runs wakers, which are somebody else's code and may panic: so before an end rings, it has written
 //!   all that safety relies on: its own fields, what it shares and, when it leaves, where it was.
 
 mod ends;

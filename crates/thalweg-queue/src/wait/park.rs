@@ -6,7 +6,8 @@ use super::{Deadline, Side, Wait};
 use crate::edges::fenced;
 use alloc::collections::VecDeque;
 use core::task::Waker;
-use thalweg_sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use thalweg_sync::atomic::Ordering::{Relaxed, SeqCst};
+use thalweg_sync::atomic::{self, AtomicUsize};
 use thalweg_sync::park::{Parker, Unparker};
 use thalweg_sync::sync::{Mutex, MutexGuard};
 use thalweg_sync::{CachePadded, fence, spin, time};
@@ -171,8 +172,14 @@ impl Wait for Park {
         fenced("wait.2", fence::light);
         let list = self.list(side);
         // Relaxed: the fence orders it.
-        if list.length.load(Relaxed) != 0 && worthwhile() {
-            list.wake(count);
+        if list.length.load(Relaxed) != 0 {
+            // (wait.3) Between what we made visible and our look at what others did, pairs with itself: of those who ring, the
+            // one whose fence comes last sees what all of them did (P3). A light fence orders nothing between two of them, so
+            // without it each of two consumers that free a block together could find it taken by the other.
+            fenced("wait.3", || atomic::fence(SeqCst));
+            if worthwhile() {
+                list.wake(count);
+            }
         }
     }
 

@@ -1,8 +1,22 @@
 //! Ends that sleep, under loom: a wake-up that is lost is a deadlock in some execution.
 
-use thalweg_queue::edges::table::weakened;
+use crate::support::Leaked;
+use std::sync::Arc; // what a waker is made of
+use std::task::{Context, Wake, Waker};
+use thalweg_queue::edges::table::{Strength, Table, install, weakened};
 use thalweg_queue::{Park, bbq, fast_forward};
+use thalweg_sync::atomic::{AtomicBool, Ordering};
 use thalweg_sync::thread;
+
+/// A waker that notes that it was woken.
+struct Note(AtomicBool);
+
+impl Wake for Note {
+    fn wake(self: Arc<Self>) {
+        // Relaxed: read after the threads are joined.
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
 
 /// One item for one consumer that may be asleep. The smallest client in which a push and a sleeper miss each other.
 fn a_push_wakes() {
@@ -58,6 +72,28 @@ fn a_push_that_was_half_way_wakes() {
     });
 }
 
+/// Two consumers give back one half of a block each, with a producer that waits for it since before: whoever comes last rings.
+fn the_second_half_wakes() {
+    thalweg_sync::model_bounded(2, || {
+        let (tx, rx) = bbq::with_wait::<u32, _>(2, 2, Park::new()).unwrap();
+        let (tx, rx) = (Leaked::new(tx), Leaked::new(rx));
+        (0..4).for_each(|number| tx.try_push(number).unwrap());
+        let note = Arc::new(Note(AtomicBool::new(false)));
+        let waker = Waker::from(note.clone());
+        let mut pushing = Box::pin(tx.push_async(4));
+        assert!(pushing.as_mut().poll(&mut Context::from_waker(&waker)).is_pending());
+        let other = Leaked::new(rx.clone());
+        let half = thread::spawn(move || {
+            other.try_pop().unwrap();
+            other
+        });
+        rx.try_pop().unwrap();
+        drop(half.join().unwrap());
+        drop(pushing);
+        assert!(note.0.load(Ordering::Relaxed), "the producer sleeps beside a free block");
+    });
+}
+
 #[test]
 fn model_push() {
     a_push_wakes();
@@ -88,4 +124,21 @@ fn canary_sleeper() {
 #[should_panic(expected = "deadlock")]
 fn canary_ringer() {
     weakened("wait.2", a_push_wakes);
+}
+
+/// For the processor a light fence is none, so here too.
+#[test]
+fn model_halves() {
+    weakened("wait.2", the_second_half_wakes);
+}
+
+#[test]
+#[should_panic(expected = "the producer sleeps beside a free block")]
+fn canary_halves() {
+    // Within `weakened`, which puts the table back.
+    weakened("wait.2", || {
+        let none = Strength::Ordering(Ordering::Relaxed);
+        install(Some(Arc::new(Table::new().with("wait.2", none).with("wait.3", none))));
+        the_second_half_wakes();
+    });
 }
