@@ -217,27 +217,35 @@ impl<T> Block<T> {
 
     /// Settles a ticket that was drawn after its round was over: the entry may not be written yet.
     ///
-    /// Either the entry becomes readable, then it is ours; or nobody has drawn a ticket after ours, then we give it back.
-    /// Those who have are settling theirs.
+    /// Either the entry becomes readable, then it is ours; or nobody holds a ticket after ours, then we give it back. Those
+    /// who do are settling theirs, or have their entries.
     #[cold]
     fn settle(&self, layout: &Layout, ticket: Cursor) -> Reserve {
+        spin::until(|| self.try_settle(layout, ticket))
+    }
+
+    /// One attempt to [`settle`](Self::settle).
+    fn try_settle(&self, layout: &Layout, ticket: Cursor) -> Option<Reserve> {
         let offset = layout.offset(ticket);
-        spin::until(|| {
-            let committed = Cursor(self.producers.committed.load(edge("faaq.7", Acquire)));
-            // The round cannot end without us, and (faaq.10) put us after its beginning.
-            let count = layout.offset(committed);
-            let is_whole = || Cursor(self.producers.allocated.load(Relaxed)) == committed;
-            if layout.same_round(committed, ticket) && offset < count && (count == layout.entries || is_whole()) {
-                return Some(Reserve::Entry(offset));
+        let committed = Cursor(self.producers.committed.load(edge("faaq.7", Acquire)));
+        // The round cannot end without us, and (faaq.10) put us after its beginning.
+        let count = layout.offset(committed);
+        let is_whole = || Cursor(self.producers.allocated.load(Relaxed)) == committed;
+        if layout.same_round(committed, ticket) && offset < count && (count == layout.entries || is_whole()) {
+            return Some(Reserve::Entry(offset));
+        }
+        // It fails if the block is sealed: then the entry is readable (Q5), and the Acquire lets us see it.
+        let give_back =
+            |from: Cursor| self.consumers.reserved.compare_exchange(from.0, ticket.0, edge("faaq.18", AcqRel), Acquire);
+        match give_back(ticket.next()) {
+            Ok(_) => Some(Reserve::Again),
+            // Overdrawn: the tickets after the last one are void, and nobody gives them back but us (Q4). The round is still
+            // ours, as above, and while we have the last ticket the word does not come back before the end.
+            Err(now) if offset + 1 == layout.entries && !layout.is_sealed(Cursor(now)) => {
+                give_back(Cursor(now)).is_ok().then_some(Reserve::Again)
             }
-            // It fails if the block is sealed: then the entry is readable (Q5), and the Acquire lets us see it.
-            let next = ticket.next().0;
-            self.consumers
-                .reserved
-                .compare_exchange(next, ticket.0, edge("faaq.18", AcqRel), Acquire)
-                .is_ok()
-                .then_some(Reserve::Again)
-        })
+            Err(_) => None,
+        }
     }
 
     /// Sees to it that no ticket of this round is given back any more, after every entry has one.
@@ -312,6 +320,65 @@ fn begin_round(layout: &Layout, word: &AtomicU64, last: Head, start: u64, order:
             Ok(_) => break,
             // Somebody ran past the end meanwhile, or began the round.
             Err(now) => cursor = now,
+        }
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+
+    const ENTRIES: usize = 2;
+
+    /// A block of which one entry is written and read, and the next one not written; no values, since only the cursors count.
+    fn half_full() -> (Layout, Head, Block<usize>) {
+        let layout = Layout::new(2, ENTRIES, size_of::<usize>()).unwrap();
+        let head = Head(2);
+        let block = Block::new(&layout, layout.start(head)).unwrap();
+        push(&block, &layout, head, 0);
+        pop(&block, &layout, head, 0);
+        (layout, head, block)
+    }
+
+    fn push(block: &Block<usize>, layout: &Layout, head: Head, entry: usize) {
+        assert!(matches!(block.allocate(layout, head), Allocate::Entry(offset) if offset == entry));
+        block.commit();
+    }
+
+    fn pop(block: &Block<usize>, layout: &Layout, head: Head, entry: usize) {
+        assert!(matches!(block.reserve::<true>(layout, head), Reserve::Entry(offset) if offset == entry));
+        block.consume();
+    }
+
+    /// As two consumers do that saw the block filled, and come to add when it is in its next round: the last ticket, which is
+    /// returned, and a void one.
+    fn overdraw(block: &Block<usize>, layout: &Layout) -> Cursor {
+        let [last, void] = [(); 2].map(|()| Cursor(block.consumers.reserved.fetch_add(1, AcqRel)));
+        assert!(layout.offset(last) == ENTRIES - 1 && layout.at_end(void));
+        last
+    }
+
+    #[test]
+    fn the_last_ticket_takes_void_ones_back() {
+        let (layout, head, block) = half_full();
+        let last = overdraw(&block, &layout);
+        assert!(matches!(block.reserve::<true>(&layout, head), Reserve::None(ReserveError::Empty)));
+        assert!(matches!(block.try_settle(&layout, last), Some(Reserve::Again)), "nobody else will write the entry");
+        push(&block, &layout, head, ENTRIES - 1);
+        pop(&block, &layout, head, ENTRIES - 1);
+        assert!(matches!(block.reserve::<true>(&layout, head), Reserve::Done));
+    }
+
+    #[test]
+    fn the_last_ticket_of_an_overdrawn_block_is_good() {
+        for sealed in [false, true] {
+            let (layout, head, block) = half_full();
+            let last = overdraw(&block, &layout);
+            push(&block, &layout, head, ENTRIES - 1);
+            if sealed {
+                assert!(matches!(block.reserve::<true>(&layout, head), Reserve::Done));
+            }
+            assert!(matches!(block.try_settle(&layout, last), Some(Reserve::Entry(offset)) if offset == ENTRIES - 1));
         }
     }
 }

@@ -30,9 +30,13 @@
 //! ([`bbq`](crate::bbq)). The thesis leaves open what happens when a consumer looks at a filled block, and by the time it
 //! adds, the block is empty and in its next round: its ticket is for an entry that may not be written. Here:
 //!
-//! - The consumer waits until the entry is readable, which makes it its own, or until no later ticket is out, which lets it
-//!   give its ticket back. It waits only for others in the same position. So a ticket never outlives its call, and an
-//!   order is never broken by somebody who keeps one.
+//! - The consumer waits until the entry is readable, which makes it its own, or until nobody has a later ticket, which lets
+//!   it give its ticket back. It waits for others in the same position, and, if somebody has taken a later entry meanwhile,
+//!   until the producers of the block that are half-way have ended. So a ticket never outlives its call, and an order is
+//!   never broken by somebody who keeps one.
+//! - A ticket past the end is void, and who has drawn it looks again. It stays in the word, which is *overdrawn* then, and
+//!   means what the end means. If the block is still being filled, who has the last ticket before the end gives it back
+//!   together with all void ones.
 //! - Before consumers leave a block they seal it: one bit in the word of the tickets, after which none is given back. Else
 //!   the last ticket could be given back when everybody has moved on.
 //! - Comparisons are by `≥`, as the word may be ahead of what is committed.
@@ -45,8 +49,9 @@
 //!   it is read only after it and, unless the block is filled, every entry before it are committed.
 //! - **Q3** A round begins for producers when the one before is fully consumed, and for consumers when producers have begun
 //!   it and the block before is sealed. `committed` is reset before `allocated`, `consumed` before the consumers' head.
-//! - **Q4** `reserved` is past `committed` only by tickets that were drawn too late, and whoever drew one is still settling
-//!   it: so the round cannot end meanwhile.
+//! - **Q4** `reserved` is past `committed` only by tickets that were drawn too late. Whoever drew one before the end is still
+//!   settling it, so the round cannot end meanwhile, and the word cannot fall below that ticket but by its return. Those past
+//!   the end are void: nobody has them, and they go with the last ticket when that is given back, or with the round.
 //! - **Q5** A block is sealed only when all its entries are committed and have tickets, and a sealed word changes only by
 //!   additions and by the next round.
 

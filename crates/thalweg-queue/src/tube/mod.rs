@@ -17,8 +17,8 @@
 //! | [`ring::Rts`] | FIFO; `Busy` while the oldest is half-way | a thread stopped half-way hides what is behind it, and nobody spins | two CAS each |
 //! | [`ring::Hts`] | FIFO | one thread at a time on each side, others are `Busy` | one CAS each |
 //! | [`scqd::Scqd`] | FIFO by the time of `produce` | nobody waits for anybody | two FAA and two CAS each |
-//! | [`faaq::Faaq`](crate::faaq::Faaq) | FIFO | a thread stopped half-way makes its block `Busy`, and nobody spins | two FAA each |
-//! | [`faaq::Bbq`](crate::faaq::Bbq) | FIFO | the same | two FAA for a push, a CAS and a FAA for a pop |
+//! | [`faaq::Faaq`](crate::faaq::Faaq) | FIFO | a thread stopped half-way makes its block `Busy`, and nobody spins but who drew a ticket too late | two FAA each |
+//! | [`faaq::Bbq`](crate::faaq::Bbq) | FIFO | the same, and nobody spins | two FAA for a push, a CAS and a FAA for a pop |
 //!
 //! Each is a queue of its own with [`queue`], which speaks the words of this crate.
 //!
@@ -28,7 +28,7 @@
 //! |---|---|---|---|
 //! | the rings | `capacity` entries are allocated and not reserved | none is allocated and not reserved | neither: threads that are half-way, on either side, have what there is. [`Rts`](ring::Rts): or an eighth of the capacity is half-way on this side. [`Hts`](ring::Hts): or any entry is |
 //! | [`Scqd`](scqd::Scqd) | all entries are filled, or half-way | none is filled | never |
-//! | [`Faaq`](crate::faaq::Faaq), [`Bbq`](crate::faaq::Bbq) | as in [`bbq`](crate::bbq#what-the-answers-mean) | the same | the same; and consumers of `Faaq` that drew a ticket too late wait for others in that position |
+//! | [`Faaq`](crate::faaq::Faaq), [`Bbq`](crate::faaq::Bbq) | as in [`bbq`](crate::bbq#what-the-answers-mean) | the same | the same; and consumers of `Faaq` that drew a ticket too late wait, see [there](crate::faaq) |
 //!
 //! ```
 //! use thalweg_queue::tube::{queue, scqd::Scqd};
