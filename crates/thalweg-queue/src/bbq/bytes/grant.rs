@@ -176,6 +176,8 @@ impl<W: Wait> Drop for WriteGrant<'_, W> {
     fn drop(&mut self) {
         let count = granules(self.bytes);
         self.ring.commit(self.place, Header::Skip(count), count);
+        // Not left to the next pop: a producer may sleep until the block is free, and consumers are told of messages only.
+        while self.ring.pass_over() {}
     }
 }
 

@@ -316,7 +316,7 @@ impl<W: Wait> Ring<W> {
     ///
     /// Not left to the next pop: a block in which nothing else is left can be begun at once.
     #[cold]
-    fn pass_over(&self) -> bool {
+    pub(super) fn pass_over(&self) -> bool {
         match self.look() {
             Look::Start(place, header @ Header::Skip(count)) => {
                 if self.leave(place, header.granules()) {
