@@ -90,6 +90,9 @@ impl<T: Send, Q: Tube<Item = u32>, W: Wait> Shared<T, Q, W> {
             Err(_) => {
                 // It has room for every capsule, so somebody is half-way.
                 self.free.put(capsule);
+                // Who looked meanwhile found no capsule, and may sleep since; the one that was half-way may have ended and rung
+                // before. If it has not, it rings when it does.
+                self.wait.ring(Side::Room, 1, || self.can_begin());
                 return Err((AllocateError::Busy, value));
             }
         };

@@ -6,6 +6,7 @@ mod fuzz;
 mod history;
 mod order;
 mod pauses;
+mod waiting;
 
 use thalweg_queue::tube::{ring, scqd::Scqd};
 
