@@ -94,7 +94,7 @@ impl<T> Reader<T> {
     }
 }
 
-/// Gives up every chunk before the consumer's `left`-th, and rings: the consumer is in that one by now (P3 of [`crate::wait`]).
+/// Gives up every chunk before the consumer's `left`-th, and rings: the consumer is in that one by now (P4 of [`crate::wait`]).
 ///
 /// By value, so that a consumer's fields can live in registers (see [`Held`]).
 #[inline(never)]

@@ -6,7 +6,7 @@ use super::shared::{Held, Open, Shared};
 use crate::edges::edge;
 use crate::slip::Slip;
 use crate::tube::{AllocateError, ReserveError, Tube};
-use crate::wait::{Wait, Yield};
+use crate::wait::{Wait, Yield, both};
 use crate::{TryPopError, TryPushError};
 use core::fmt;
 use thalweg_sync::atomic::Ordering::{AcqRel, Relaxed, Release};
@@ -78,10 +78,14 @@ impl<T: Send, Q: Tube<Item = u32>, W: Wait> Producer<T, Q, W> {
     fn begin(&mut self, value: T) -> Result<(), TryPushError<T>> {
         match self.shared.begin(value) {
             Ok(open) => {
-                self.open = Some(open);
-                if open.filled == self.shared.entries {
-                    self.leave();
-                }
+                let is_full = open.filled == self.shared.entries;
+                self.open = (!is_full).then_some(open);
+                let leave = || {
+                    if is_full {
+                        self.shared.leave(open.capsule);
+                    }
+                };
+                both(|| self.shared.begun(), leave);
                 Ok(())
             }
             Err((AllocateError::Full, value)) => Err(TryPushError::Full(value)),
@@ -118,9 +122,8 @@ impl<T: Send, Q: Tube<Item = u32>, W: Wait> Producer<T, Q, W> {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn flush(&mut self) {
-        if let Some(open) = self.open {
-            self.shared.capsules[open.capsule].end(open.number, open.filled);
-            self.leave();
+        if let Some(open) = self.open.take() {
+            self.shared.give_up(open);
         }
     }
 
@@ -161,11 +164,19 @@ impl<T: Send, Q: Tube<Item = u32>, W: Wait> Clone for Producer<T, Q, W> {
 
 impl<T: Send, Q: Tube<Item = u32>, W: Wait> Drop for Producer<T, Q, W> {
     fn drop(&mut self) {
-        self.flush();
-        // (cnq.17) Release, pairs with (cnq.16): what was pushed comes before the count.
-        if self.shared.handles.producers.fetch_sub(1, edge("cnq.17", Release)) == 1 {
-            self.shared.wait.ring_all();
-        }
+        let open = self.open.take();
+        let flush = || {
+            if let Some(open) = open {
+                self.shared.give_up(open);
+            }
+        };
+        let leave = || {
+            // (cnq.17) Release, pairs with (cnq.16): what was pushed comes before the count.
+            if self.shared.handles.producers.fetch_sub(1, edge("cnq.17", Release)) == 1 {
+                self.shared.wait.ring_all();
+            }
+        };
+        both(flush, leave);
     }
 }
 
@@ -279,7 +290,13 @@ impl<T: Send, Q: Tube<Item = u32>, W: Wait> Consumer<T, Q, W> {
             }
             match self.shared.draw() {
                 Ok(capsule) => {
-                    self.exchange(capsule);
+                    let before = self.held.replace(capsule);
+                    let give_back = || {
+                        if let Some(held) = before {
+                            self.shared.give_back(held);
+                        }
+                    };
+                    both(|| self.shared.drawn(), give_back);
                     // What its producer pushed before it began this capsule is visible now, and goes first: one consumer
                     // gets each producer's items in order.
                     if let Some(older) = self.shared.adopt(Some(capsule.number)) {
@@ -366,11 +383,23 @@ impl<T: Send, Q: Tube<Item = u32>, W: Wait> Clone for Consumer<T, Q, W> {
 
 impl<T: Send, Q: Tube<Item = u32>, W: Wait> Drop for Consumer<T, Q, W> {
     fn drop(&mut self) {
-        self.flush();
-        // AcqRel: the consumer that leaves last comes after the others, so it finds what they have given back. What is
-        // left after its last look is dropped by `Shared`.
-        if self.shared.handles.consumers.fetch_sub(1, AcqRel) == 1 {
-            self.shared.wait.ring_all();
+        let held = self.held.take();
+        let mut last = false;
+        let flush = || {
+            if let Some(held) = held {
+                self.shared.give_back(held);
+            }
+        };
+        let leave = || {
+            // AcqRel: the consumer that leaves last comes after the others, so it finds what they have given back. What is
+            // left after its last look is dropped by `Shared`.
+            last = self.shared.handles.consumers.fetch_sub(1, AcqRel) == 1;
+            if last {
+                self.shared.wait.ring_all();
+            }
+        };
+        both(flush, leave);
+        if last {
             while let Ok(value) = self.search() {
                 drop(value);
                 while let Some(value) = self.take() {

@@ -6,7 +6,7 @@ use super::set::Set;
 use super::word::Number;
 use crate::edges::{edge, in_order};
 use crate::tube::{AllocateError, ReserveError, Tube};
-use crate::wait::{Side, Wait};
+use crate::wait::{Side, Wait, both};
 use crate::{BuildError, memory};
 use alloc::boxed::Box;
 use thalweg_sync::CachePadded;
@@ -80,7 +80,7 @@ impl<T: Send, Q: Tube<Item = u32>, W: Wait> Shared<T, Q, W> {
         })
     }
 
-    /// Begins a capsule with `value` in it. As an error: why not, and the value.
+    /// Begins a capsule with `value` in it; [`begun`](Self::begun) has to follow. As an error: why not, and the value.
     #[inline]
     pub(super) fn begin(&self, value: T) -> Result<Open, (AllocateError, T)> {
         let Some(capsule) = self.free.take_any() else { return Err((AllocateError::Full, value)) };
@@ -110,9 +110,14 @@ impl<T: Send, Q: Tube<Item = u32>, W: Wait> Shared<T, Q, W> {
         // (cnq.22) The other way round, a consumer could hold the capsule before it has its number.
         in_order("cnq.22", register, produce);
         let number = number.expect("it was registered");
-        // The tube may have been `Busy` with us.
-        self.wait.ring(Side::Room, 1, || true);
         Ok(Open { capsule, number, filled: 1 })
+    }
+
+    /// The tube may have been `Busy` with who began a capsule. Not rung by [`begin`](Self::begin), since a waker may panic, and
+    /// the capsule has to be in somebody's hands then.
+    #[inline]
+    pub(super) fn begun(&self) {
+        self.wait.ring(Side::Room, 1, || true);
     }
 
     /// Sees to it that nothing more is filled under this number (C3).
@@ -131,6 +136,12 @@ impl<T: Send, Q: Tube<Item = u32>, W: Wait> Shared<T, Q, W> {
         !self.free.is_empty() && self.tube.can_allocate().is_ok()
     }
 
+    /// Gives a capsule up that is not full, as its producer.
+    pub(super) fn give_up(&self, open: Open) {
+        self.capsules[open.capsule].end(open.number, open.filled);
+        self.leave(open.capsule);
+    }
+
     /// Leaves a capsule, as its producer or its consumer.
     pub(super) fn leave(&self, capsule: usize) {
         if self.capsules[capsule].leave() {
@@ -139,16 +150,20 @@ impl<T: Send, Q: Tube<Item = u32>, W: Wait> Shared<T, Q, W> {
         }
     }
 
-    /// Takes the next capsule out of the tube.
+    /// Takes the next capsule out of the tube; [`drawn`](Self::drawn) has to follow.
     #[inline]
     pub(super) fn draw(&self) -> Result<Held, ReserveError> {
         let entry = self.tube.reserve()?;
         // SAFETY: reserved from this tube a moment ago.
         let capsule = unsafe { self.tube.consume(entry) };
-        // The tube may have been `Busy` with us, for either side.
-        self.wait.ring(Side::Room, 1, || true);
-        self.wait.ring(Side::Items, usize::MAX, || true);
         Ok(self.hold(capsule as usize))
+    }
+
+    /// The tube may have been `Busy` with who drew a capsule, for either side. Not rung by [`draw`](Self::draw), as in
+    /// [`begun`](Self::begun).
+    #[inline]
+    pub(super) fn drawn(&self) {
+        both(|| self.wait.ring(Side::Room, 1, || true), || self.ring_consumers());
     }
 
     /// Takes the oldest fragment that there is something to do with, if it is older than the capsule `before`.
@@ -209,8 +224,9 @@ impl<T: Send, Q: Tube<Item = u32>, W: Wait> Shared<T, Q, W> {
     /// Leaves a capsule that everything is taken from.
     pub(super) fn finish(&self, held: Held) {
         // (cnq.21) In this order, an unfinished number has its capsule to itself (C5).
-        in_order("cnq.21", || self.numbers.finish(held.number, held.capsule), || self.leave(held.capsule));
-        self.ring_consumers();
+        let finish =
+            || in_order("cnq.21", || self.numbers.finish(held.number, held.capsule), || self.leave(held.capsule));
+        both(finish, || self.ring_consumers());
     }
 
     /// Finishes the oldest number if everything in it is taken, whoever keeps its capsule. True if it did, or if somebody

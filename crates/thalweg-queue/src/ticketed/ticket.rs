@@ -3,7 +3,7 @@
 use super::order::Order;
 use super::ring::Span;
 use crate::Yield;
-use crate::wait::{Side, Wait};
+use crate::wait::{Side, Wait, both};
 use alloc::boxed::Box;
 use core::cell::Cell;
 use core::fmt;
@@ -71,29 +71,28 @@ impl<'a, W: Wait> Ticket<'a, W> {
         self.ring();
     }
 
-    /// Serves the ticket at `counter`, and rings nobody.
     fn serve(&self, counter: usize) {
         self.counter(counter).end(self.span.from, self.span.to);
         self.served.set(self.served.get() | 1 << counter);
     }
 
-    /// Others wait for their turn, or for words of the counters to issue tickets with.
+    /// Others wait for their turn, or for words of a counter to issue tickets with.
     fn ring(&self) {
-        self.desk.wait.ring(Side::Room, usize::MAX, || true);
-        self.desk.wait.ring(Side::Items, usize::MAX, || true);
+        let wait = &self.desk.wait;
+        both(|| wait.ring(Side::Room, usize::MAX, || true), || wait.ring(Side::Items, usize::MAX, || true));
     }
 }
 
 impl<W: Wait> Drop for Ticket<'_, W> {
     fn drop(&mut self) {
-        let before = self.served.get();
+        let served = self.served.get();
         for counter in 0..self.desk.counters.len() {
-            if before & 1 << counter == 0 {
+            if served & 1 << counter == 0 {
                 self.serve(counter);
             }
         }
-        // Once, when all are served (P3 of [`crate::wait`]).
-        if self.served.get() != before {
+        // At the end, and once: a waker may panic, and the ticket is served everywhere then.
+        if self.served.get() != served {
             self.ring();
         }
     }

@@ -2,7 +2,7 @@
 
 use super::{AllocateError, ReserveError, Tube};
 use crate::edges::edge;
-use crate::wait::{Side, Wait, Yield};
+use crate::wait::{Side, Wait, Yield, both};
 use crate::{TryPopError, TryPushError};
 use core::fmt;
 use thalweg_sync::CachePadded;
@@ -74,9 +74,11 @@ impl<Q: Tube, W: Wait> Shared<Q, W> {
             Ok(entry) => {
                 // SAFETY: allocated from this tube a moment ago.
                 unsafe { self.tube.produce(entry, item) };
-                self.wait.ring(Side::Items, 1, || true);
-                // Some tubes were `Busy` for other producers with us.
-                self.wait.ring(Side::Room, 1, || self.tube.can_allocate().is_ok());
+                both(
+                    || self.wait.ring(Side::Items, 1, || true),
+                    // Some tubes were `Busy` for other producers with us.
+                    || self.wait.ring(Side::Room, 1, || self.tube.can_allocate().is_ok()),
+                );
                 Ok(())
             }
             Err(AllocateError::Full) => Err(TryPushError::Full(item)),
@@ -90,9 +92,11 @@ impl<Q: Tube, W: Wait> Shared<Q, W> {
             Ok(entry) => {
                 // SAFETY: reserved from this tube a moment ago.
                 let item = unsafe { self.tube.consume(entry) };
-                self.wait.ring(Side::Room, 1, || self.tube.can_allocate().is_ok());
-                // Some tubes were `Busy` for other consumers with us.
-                self.wait.ring(Side::Items, 1, || self.tube.can_reserve().is_ok());
+                both(
+                    || self.wait.ring(Side::Room, 1, || self.tube.can_allocate().is_ok()),
+                    // Some tubes were `Busy` for other consumers with us.
+                    || self.wait.ring(Side::Items, 1, || self.tube.can_reserve().is_ok()),
+                );
                 Ok(item)
             }
             Err(ReserveError::Empty) => Err(TryPopError::Empty),

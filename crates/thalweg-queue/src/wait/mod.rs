@@ -62,6 +62,9 @@
 //!
 //! A thread that goes to sleep allocates; so may a future that becomes pending.
 //!
+//! A waker that panics does so in the operation that rang, whose work is done: what is pushed is pushed, and what is popped is
+//! dropped. The others are woken all the same. A second one that panics meanwhile ends the process, as a second destructor does.
+//!
 //! # How a queue adopts it
 //!
 //! 1. What both ends share has a field `wait: W`, and the handles a parameter `W: Wait = Yield`. The constructor gets a
@@ -80,8 +83,8 @@
 //! - **P1** A waiter is on the list before it looks for the last time, with [`heavy`](thalweg_sync::fence::heavy) in between;
 //!   who makes something visible does so before it looks at the list's length, with
 //!   [`light`](thalweg_sync::fence::light) in between. So one of the two sees the other.
-//! - **P2** Who takes a waiter off the list wakes it. A waiter that finds itself taken off, and leaves without having tried
-//!   since, takes the next one off.
+//! - **P2** Who takes a waiter off the list wakes it, and who is to wake several goes on when a waker panics. A waiter that
+//!   finds itself taken off, and leaves without having tried since, takes the next one off.
 //! - **P3** Who has seen by the length that somebody waits puts a full fence before it looks whether it is worthwhile. Those
 //!   whose length was read too early were seen by the waiter's last look; the others all have that fence. So if what is
 //!   waited for was done by several, one of them, or the waiter, sees all of it.
@@ -151,6 +154,22 @@ pub trait Wait: sealed::Sealed + Default + core::fmt::Debug + Send + Sync {
 
     /// Waits until `ready`, but no longer than to the deadline. Returns the last answer of `ready`, which writes nothing.
     fn wait(&self, side: Side, deadline: Option<Deadline>, ready: impl FnMut() -> bool) -> bool;
+}
+
+/// Does `first`, then `second`, also if `first` panics: it may ring, and so run a waker.
+#[inline(always)]
+pub(crate) fn both(first: impl FnOnce(), second: impl FnOnce()) {
+    struct Then<F: FnOnce()>(Option<F>);
+    impl<F: FnOnce()> Drop for Then<F> {
+        #[inline(always)]
+        fn drop(&mut self) {
+            if let Some(second) = self.0.take() {
+                second();
+            }
+        }
+    }
+    let _second = Then(Some(second));
+    first();
 }
 
 mod sealed {

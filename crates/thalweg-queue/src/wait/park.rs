@@ -2,7 +2,7 @@
 //!
 //! Threads and futures are on the same list.
 
-use super::{Deadline, Side, Wait};
+use super::{Deadline, Side, Wait, both};
 use crate::edges::fenced;
 use alloc::collections::VecDeque;
 use core::task::Waker;
@@ -184,8 +184,7 @@ impl Wait for Park {
     }
 
     fn ring_all(&self) {
-        self.ring(Side::Room, usize::MAX, || true);
-        self.ring(Side::Items, usize::MAX, || true);
+        both(|| self.ring(Side::Room, usize::MAX, || true), || self.ring(Side::Items, usize::MAX, || true));
     }
 
     fn wait(&self, side: Side, deadline: Option<Deadline>, mut ready: impl FnMut() -> bool) -> bool {
@@ -214,17 +213,39 @@ impl List {
     /// Wakes up to `count` of those who are on the list now, the one that waits longest first.
     #[cold]
     fn wake(&self, count: usize) {
-        let end = self.lock().next;
-        for _ in 0..count {
-            let mut waiters = self.lock();
-            let before_end = waiters.list.front().is_some_and(|&(Place(number), _)| number < end);
-            let first = if before_end { waiters.list.pop_front() } else { None };
-            self.note(&waiters);
-            drop(waiters);
-            match first {
-                Some((_, sleeper)) => sleeper.wake(),
-                None => break,
+        /// Those who are left to wake. Dropped when a waker panics, it goes on with them (P2).
+        struct Rest<'a> {
+            list: &'a List,
+            count: usize,
+            end: u64,
+        }
+        impl Rest<'_> {
+            fn wake(&mut self) {
+                while let Some(count) = self.count.checked_sub(1) {
+                    self.count = count;
+                    match self.list.first(self.end) {
+                        Some(sleeper) => sleeper.wake(),
+                        None => self.count = 0,
+                    }
+                }
             }
         }
+        impl Drop for Rest<'_> {
+            fn drop(&mut self) {
+                self.wake();
+            }
+        }
+        let end = self.lock().next;
+        Rest { list: self, count, end }.wake();
+    }
+
+    /// Takes off who waits longest, if that one came before the place `end`.
+    fn first(&self, end: u64) -> Option<Sleeper> {
+        let mut waiters = self.lock();
+        let before_end = waiters.list.front().is_some_and(|&(Place(number), _)| number < end);
+        let first = if before_end { waiters.list.pop_front() } else { None };
+        self.note(&waiters);
+        drop(waiters);
+        first.map(|(_, sleeper)| sleeper)
     }
 }

@@ -1,14 +1,13 @@
 //! What the queue of byte messages promises: framing, order, once, room, grants.
 
+use crate::support::Note;
 use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::Arc; // what a waker is made of
-use std::task::{Context, Poll, Wake, Waker};
+use std::task::{Context, Poll};
 use thalweg_check::Fuzz;
 use thalweg_queue::bbq::bytes::{self, Consumer, Producer, PushBytesError, PushBytesTimeoutError, bytes, bytes_from};
 use thalweg_queue::wait::Wait;
 use thalweg_queue::{BuildError, Park, PopError, PopTimeoutError, TryPopError, Yield};
-use thalweg_sync::atomic::{AtomicBool, Ordering::Relaxed};
 use thalweg_sync::thread;
 use thalweg_sync::time::Duration;
 
@@ -268,32 +267,22 @@ fn a_panic_leaves_no_message() {
     assert_eq!(pop(&rx), Err(TryPopError::Empty));
 }
 
-/// Notes that it was woken.
-#[derive(Default)]
-struct Note(AtomicBool);
-
-impl Wake for Note {
-    fn wake(self: Arc<Self>) {
-        self.0.store(true, Relaxed);
-    }
-}
-
 /// A producer sleeps until the oldest block is free, and what frees it is no pop: grants are dropped in which there is nothing.
 #[test]
 fn a_dropped_grant_makes_room() {
     let (tx, rx) = bytes::with_wait(2, 32, Park::new()).unwrap();
     let block = [tx.reserve(16).unwrap(), tx.reserve(16).unwrap()];
     (0..2).for_each(|number| tx.try_push(&[number]).unwrap());
-    let note = Arc::new(Note::default());
-    let waker = Waker::from(note.clone());
+    let note = Note::default();
+    let waker = note.waker();
     let mut pushing = Box::pin(tx.push_async(&[2]));
     let cx = &mut Context::from_waker(&waker);
     assert!(pushing.as_mut().poll(cx).is_pending());
     let [first, second] = block;
     drop(first);
-    assert!(!note.0.load(Relaxed), "half of the block is still being written");
+    assert!(!note.was_woken(), "half of the block is still being written");
     drop(second);
-    assert!(note.0.load(Relaxed), "the producer sleeps beside a free block");
+    assert!(note.was_woken(), "the producer sleeps beside a free block");
     assert_eq!(pushing.as_mut().poll(cx), Poll::Ready(Ok(())));
     (0..3).for_each(|number| assert_eq!(pop(&rx), Ok(vec![number])));
 }

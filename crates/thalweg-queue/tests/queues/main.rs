@@ -17,3 +17,4 @@ mod shared_grants;
 mod slip;
 mod support;
 mod ticketed;
+mod wakers;

@@ -1,5 +1,7 @@
-//! A value that makes a panic.
+//! A value that makes a panic, and wakers that note and that panic.
 
+use std::task::{Wake, Waker};
+use thalweg_sync::atomic::{AtomicBool, Ordering::Relaxed};
 use thalweg_sync::sync::Arc;
 
 /// Panics when it is dropped, if it is told to; and is counted.
@@ -10,4 +12,40 @@ impl Drop for Bomb {
     fn drop(&mut self) {
         assert!(!self.0, "boom");
     }
+}
+
+/// Whether its waker was called.
+#[derive(Clone, Default)]
+pub(crate) struct Note(std::sync::Arc<Flag>);
+
+#[derive(Default)]
+struct Flag(AtomicBool);
+
+impl Wake for Flag {
+    fn wake(self: std::sync::Arc<Self>) {
+        self.0.store(true, Relaxed);
+    }
+}
+
+impl Note {
+    pub(crate) fn waker(&self) -> Waker {
+        Waker::from(self.0.clone())
+    }
+
+    pub(crate) fn was_woken(&self) -> bool {
+        self.0.0.load(Relaxed)
+    }
+}
+
+struct Fuse;
+
+impl Wake for Fuse {
+    fn wake(self: std::sync::Arc<Self>) {
+        panic!("told to panic");
+    }
+}
+
+/// A waker that panics.
+pub(crate) fn fuse() -> Waker {
+    Waker::from(std::sync::Arc::new(Fuse))
 }

@@ -7,7 +7,7 @@ use super::ring::Ring;
 use super::{Consumer, Producer, PushBytesError};
 #[cfg(feature = "std")]
 use crate::wait::Park;
-use crate::wait::Wait;
+use crate::wait::{Wait, both};
 use crate::{PopError, TryPopError};
 use core::fmt;
 use core::mem::ManuallyDrop;
@@ -175,9 +175,9 @@ impl<W: Wait> DerefMut for WriteGrant<'_, W> {
 impl<W: Wait> Drop for WriteGrant<'_, W> {
     fn drop(&mut self) {
         let count = granules(self.bytes);
-        self.ring.commit(self.place, Header::Skip(count), count);
         // Not left to the next pop: a producer may sleep until the block is free, and consumers are told of messages only.
-        while self.ring.pass_over() {}
+        let pass_over = || while self.ring.pass_over() {};
+        both(|| self.ring.commit(self.place, Header::Skip(count), count), pass_over);
     }
 }
 

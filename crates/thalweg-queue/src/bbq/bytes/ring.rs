@@ -282,7 +282,10 @@ impl<W: Wait> Ring<W> {
                         if self.shape.offset(forward) < self.shape.entries
                             && let Header::Skip(_) = self.memory.headers.get(self.granule(forward))
                         {
+                            // Given back if a waker panics: nobody would else.
+                            let taken = Taken(self, place, bytes);
                             while self.pass_over() {}
+                            core::mem::forget(taken);
                         }
                         return Ok((place, bytes));
                     }
@@ -386,6 +389,15 @@ impl<W: Wait> Ring<W> {
     }
 }
 
+/// A message of so many bytes, which is given back when this is dropped.
+struct Taken<'a, W: Wait>(&'a Ring<W>, Place, usize);
+
+impl<W: Wait> Drop for Taken<'_, W> {
+    fn drop(&mut self) {
+        self.0.consume(self.1, granules(self.2));
+    }
+}
+
 impl<W: Wait> Messages<W> for Ring<W> {
     #[inline]
     fn push(&self, message: &[u8]) -> Result<(), PushBytesError> {
@@ -408,14 +420,8 @@ impl<W: Wait> Messages<W> for Ring<W> {
 
     #[inline]
     unsafe fn pop(&self, mut room: impl FnMut(usize) -> *mut u8) -> Result<usize, TryPopError> {
-        /// Gives the message back, also if there is no room.
-        struct Taken<'a, W: Wait>(&'a Ring<W>, Place, usize);
-        impl<W: Wait> Drop for Taken<'_, W> {
-            fn drop(&mut self) {
-                self.0.consume(self.1, granules(self.2));
-            }
-        }
         let (place, bytes) = self.take()?;
+        // Given back also if there is no room.
         let _taken = Taken(self, place, bytes);
         // SAFETY: taken a moment ago, and given back below (V2); by the caller's promise there is room.
         unsafe { self.memory.read(self.granule(place), bytes, room(bytes)) };

@@ -4,7 +4,7 @@
 use super::super::handles::Handles;
 use super::super::place::{Place, Shape};
 use crate::edges::{edge, fenced};
-use crate::wait::{Side, Wait};
+use crate::wait::{Side, Wait, both};
 use crate::{BuildError, TryPopError, TryPushError, memory};
 use alloc::boxed::Box;
 use thalweg_sync::CachePadded;
@@ -184,11 +184,13 @@ impl<W: Wait> Cursors<W> {
         if block.wanted.load(Relaxed) {
             self.tell(Place(before.0 + count as u64));
         }
-        self.wait.ring(Side::Items, count, || true);
-        if self.shape.offset(before) + count == self.shape.entries {
-            // Producers that are a round ahead may have waited for this one.
-            self.wait.ring(Side::Room, usize::MAX, || true);
-        }
+        let room = || {
+            if self.shape.offset(before) + count == self.shape.entries {
+                // Producers that are a round ahead may have waited for this one.
+                self.wait.ring(Side::Room, usize::MAX, || true);
+            }
+        };
+        both(|| self.wait.ring(Side::Items, count, || true), room);
     }
 
     /// Tells consumers that everything before `committed` is written, if no push is half-way.

@@ -222,7 +222,7 @@ fn look<T, W: Wait>(ring: &Ring<T, W>, place: Place, pauses: u32) -> (usize, boo
     (ready, false)
 }
 
-/// Gives back the block that ends at `place`, and rings: the consumer has gone on by now (P3 of [`crate::wait`]).
+/// Gives back the block that ends at `place`, and rings: the consumer has gone on by now (P4 of [`crate::wait`]).
 ///
 /// By value, so that the consumer's fields can live in registers (see [`Held`]).
 #[cold]

@@ -1,0 +1,112 @@
+//! Wakers that panic: the others are woken all the same, and nothing that a queue had in its hands is lost to it.
+
+use crate::support::{Note, fuse};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::pin::Pin;
+use std::task::{Context, Poll, Waker};
+use thalweg_queue::bbq::bytes;
+use thalweg_queue::tube::scqd::Scqd;
+use thalweg_queue::{Park, PopError, TryPopError, bbq, cnq, mesh, ticketed};
+
+fn poll<F: Future>(future: &mut Pin<Box<F>>, waker: &Waker) -> Poll<F::Output> {
+    future.as_mut().poll(&mut Context::from_waker(waker))
+}
+
+/// Does `body`, which calls a waker that panics.
+#[track_caller]
+fn panics<R>(body: impl FnOnce() -> R) {
+    assert!(catch_unwind(AssertUnwindSafe(body)).is_err(), "the waker was not called");
+}
+
+#[test]
+fn the_others_of_a_side_are_woken() {
+    let (tx, rx) = bbq::with_wait::<u32, _>(2, 2, Park::new()).unwrap();
+    let other = rx.clone();
+    let (mut first, mut second) = (Box::pin(rx.pop_async()), Box::pin(other.pop_async()));
+    let note = Note::default();
+    assert!(poll(&mut first, &fuse()).is_pending());
+    assert!(poll(&mut second, &note.waker()).is_pending());
+    panics(|| drop(tx));
+    assert!(note.was_woken(), "the second one sleeps beside the end");
+    assert_eq!(poll(&mut second, &note.waker()), Poll::Ready(Err(PopError)));
+}
+
+/// An end of a mesh that leaves rings both sides.
+#[test]
+fn the_other_side_is_woken() {
+    let (mut tx, mut rx) = mesh::with_wait::<u32, _>(2, 2, 2, 2, Park::new()).unwrap();
+    let leaves = tx.pop().unwrap();
+    while tx[0].try_push(0).is_ok() {}
+    let mut pushing = Box::pin(tx[0].push_async(0));
+    let mut popping = Box::pin(rx[1].pop_async());
+    let note = Note::default();
+    assert!(poll(&mut pushing, &fuse()).is_pending());
+    assert!(poll(&mut popping, &note.waker()).is_pending());
+    panics(|| drop(leaves));
+    assert!(note.was_woken(), "the consumer sleeps beside the end");
+    assert_eq!(poll(&mut popping, &note.waker()), Poll::Ready(Err(PopError)));
+}
+
+/// A ticket that is dropped rings who waits for items, and is served at every counter.
+#[test]
+fn a_ticket_is_served_everywhere() {
+    let (tx, rx) = ticketed::with_wait::<u32, _>(4, 2, Park::new()).unwrap();
+    tx.try_push(1).unwrap();
+    let ticket = rx.try_reserve(1).unwrap().commit();
+    let mut popping = Box::pin(rx.pop_async());
+    assert!(poll(&mut popping, &fuse()).is_pending());
+    panics(|| drop(ticket));
+    drop(popping);
+    tx.try_push(2).unwrap();
+    let ticket = rx.try_reserve(1).unwrap().commit();
+    assert!((0..2).all(|counter| ticket.is_turn(counter)));
+}
+
+/// A pop that takes a message passes over a block without any behind it, and so rings with the message in its hands.
+#[test]
+fn the_room_of_a_message_is_given_back() {
+    let (tx, rx) = bytes::with_wait(2, 32, Park::new()).unwrap();
+    tx.try_push(&[0; 16]).unwrap();
+    let empty = [tx.reserve(16).unwrap(), tx.reserve(32).unwrap()];
+    let mut pushing = Box::pin(tx.push_async(&[1; 32]));
+    assert!(poll(&mut pushing, &fuse()).is_pending());
+    drop(empty);
+    let mut message = Vec::new();
+    panics(|| rx.try_pop(&mut message));
+    drop(pushing);
+    for number in [2, 3] {
+        assert_eq!(tx.try_push(&[number; 32]), Ok(()), "a block is not free");
+    }
+    assert_eq!([rx.try_pop(&mut message), rx.try_pop(&mut message)], [Ok(32), Ok(32)]);
+    assert_eq!(message, [[2_u8; 32], [3; 32]].concat());
+}
+
+/// A consumer that draws a capsule rings, since the tube may have been `Busy` with it.
+#[test]
+fn a_capsule_that_was_drawn_is_kept() {
+    let (mut tx, mut rx) = cnq::with_wait(Scqd::new(2).unwrap(), 2, 1, 2, Park::new()).unwrap();
+    let mut late = tx.clone();
+    (0..2).for_each(|number| tx.try_push(number).unwrap());
+    let mut pushing = Box::pin(late.push_async(2));
+    assert!(poll(&mut pushing, &fuse()).is_pending());
+    panics(|| rx.try_pop());
+    drop(pushing);
+    assert_eq!([rx.try_pop(), rx.try_pop(), rx.try_pop()], [Ok(0), Ok(1), Err(TryPopError::Empty)]);
+}
+
+/// A consumer that leaves rings when it gives its capsule back, and has left all the same.
+#[test]
+fn a_consumer_that_leaves_is_gone() {
+    let (mut tx, mut rx) = cnq::with_wait(Scqd::new(4).unwrap(), 4, 4, 16, Park::new()).unwrap();
+    let mut other = rx.clone();
+    (0..2).for_each(|number| tx.try_push(number).unwrap());
+    assert_eq!(rx.try_pop(), Ok(0));
+    let mut popping = Box::pin(other.pop_async());
+    assert!(poll(&mut popping, &fuse()).is_pending());
+    panics(|| drop(rx));
+    drop(popping);
+    assert_eq!(other.try_pop(), Ok(1));
+    assert!(!tx.is_closed());
+    drop(other);
+    assert!(tx.is_closed());
+}
