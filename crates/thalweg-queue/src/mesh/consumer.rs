@@ -46,13 +46,34 @@ impl<T: Send, W: Wait> Consumer<T, W> {
     /// - `Closed`: every producer that has a ring to this consumer is gone, its rings are drained, and no ring that another
     ///   consumer left was there to go on with.
     pub fn try_pop(&mut self) -> Result<T, TryPopError> {
-        self.ready(1)?;
+        self.find(1)?;
         // SAFETY: the item is ready in the present ring, and moved out once, as the end moves past it.
         unsafe {
             let item = self.read(0);
             self.release(1);
             Ok(item)
         }
+    }
+
+    /// As [`ready`](Read::ready), and rings nobody: the room that it makes when it goes on to a ring's next chunk is to be told of.
+    fn find(&mut self, count: usize) -> Result<usize, TryPopError> {
+        if self.at == 0 && self.burst == BURST {
+            // At the start of each round.
+            self.take_over();
+        }
+        loop {
+            if let Some(count) = self.sweep(count) {
+                return Ok(count);
+            }
+            if !self.take_over() {
+                return Err(if self.rings.is_empty() { TryPopError::Closed } else { TryPopError::Empty });
+            }
+        }
+    }
+
+    /// There may be room for producers. Only one of them can use it, but they wait on one list: all look.
+    fn ring_producers(&self) {
+        self.bell.0.ring(Side::Room, self.producers, || true);
     }
 
     /// How many items can be read in the next ring that has one, up to `count` and to the end of the burst.
@@ -130,18 +151,10 @@ unsafe impl<T: Send, W: Wait> Read for Consumer<T, W> {
 
     /// In the next ring that has items, to the end of its chunk and of the burst at most.
     fn ready(&mut self, count: usize) -> Result<usize, TryPopError> {
-        if self.at == 0 && self.burst == BURST {
-            // At the start of each round.
-            self.take_over();
-        }
-        loop {
-            if let Some(count) = self.sweep(count) {
-                return Ok(count);
-            }
-            if !self.take_over() {
-                return Err(if self.rings.is_empty() { TryPopError::Closed } else { TryPopError::Empty });
-            }
-        }
+        let count = self.find(count)?;
+        // Not left to `release`: who looks at an item may leave it where it is.
+        self.ring_producers();
+        Ok(count)
     }
 
     unsafe fn read(&mut self, offset: usize) -> T {
@@ -162,8 +175,7 @@ unsafe impl<T: Send, W: Wait> Read for Consumer<T, W> {
         if self.burst == 0 {
             self.advance();
         }
-        // Only one of them can use the room, but they wait on one list: all look.
-        self.bell.0.ring(Side::Room, self.producers, || true);
+        self.ring_producers();
     }
 }
 

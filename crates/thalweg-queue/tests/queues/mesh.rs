@@ -1,7 +1,8 @@
 //! What only a mesh does: rings between pairs, sweeps, and rings that are left behind.
 
-use crate::support::Bomb;
+use crate::support::{Bomb, Note};
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::task::{Context, Poll};
 use thalweg_check::Fuzz;
 use thalweg_queue::mesh::{BURST, Ends, mesh, with_wait};
 use thalweg_queue::wait::Wait;
@@ -114,6 +115,31 @@ fn pushes_go_round_and_past_full_rings() {
     assert_eq!(tx[0].try_push(5), Err(TryPushError::Full(5)));
     assert_eq!([rx[1].try_pop(), rx[1].try_pop(), rx[1].try_pop()], [Ok(1), Ok(3), Err(TryPopError::Empty)]);
     assert_eq!(rx[0].try_pop(), Ok(4));
+}
+
+/// A consumer that looks at the first item of a chunk has left the one before: a producer that sleeps is told, whether the item is
+/// popped or not.
+#[test]
+fn a_look_makes_room() {
+    for grants in [false, true] {
+        let (mut tx, mut rx) = with_wait(1, 1, 2, 2, Park::new()).unwrap();
+        let (tx, rx) = (&mut tx[0], &mut rx[0]);
+        (0..2).for_each(|number| tx.try_push(number).unwrap());
+        assert_eq!(rx.try_pop(), Ok(0));
+        let note = Note::default();
+        let waker = note.waker();
+        let mut pushing = Box::pin(tx.push_async(2));
+        let cx = &mut Context::from_waker(&waker);
+        assert!(pushing.as_mut().poll(cx).is_pending());
+        match grants {
+            false => assert_eq!(rx.peek(), Ok(&1)),
+            true => assert_eq!(rx.readable(1).unwrap()[..], [1]),
+        }
+        assert!(note.was_woken(), "the producer sleeps beside a free chunk");
+        assert_eq!(pushing.as_mut().poll(cx), Poll::Ready(Ok(())));
+        drop(pushing);
+        assert_eq!([rx.try_pop(), rx.try_pop()], [Ok(1), Ok(2)]);
+    }
 }
 
 #[test]
