@@ -41,7 +41,7 @@ unsafe impl<T: Plain, const N: usize> Plain for [T; N] {}
 unsafe impl<T: Plain> Plain for Wrapping<T> {}
 
 /// Declares a struct of [`Plain`] fields, which is `Clone`, `Copy`, `repr(C)` and itself [`Plain`]. One that would have padding does
-/// not compile: put larger fields first, and make the rest explicit.
+/// not compile: put larger fields first, and make the rest explicit. Nor does one of which a field is configured out.
 ///
 /// ```
 /// thalweg_queue::plain_struct! {
@@ -66,6 +66,12 @@ unsafe impl<T: Plain> Plain for Wrapping<T> {}
 /// }
 /// ```
 ///
+/// ```compile_fail,E0026
+/// thalweg_queue::plain_struct! {
+///     struct Shorter { #[cfg(any())] left_out: [u8; 7], kind: u8, nanoseconds: u64 }
+/// }
+/// ```
+///
 /// ```compile_fail,E0277
 /// thalweg_queue::plain_struct! {
 ///     struct Borrowed { name: &'static str }
@@ -80,10 +86,16 @@ macro_rules! plain_struct {
         $visibility struct $Name {
             $($(#[$inner])* $field_visibility $field: $Type,)+
         }
-        const _: () = assert!(
-            ::core::mem::size_of::<$Name>() == 0 $(+ ::core::mem::size_of::<$Type>())+,
-            concat!(stringify!($Name), " has padding between or behind its fields")
-        );
+        const _: () = {
+            // Each field is there: one that is configured out would stand in the sum for padding.
+            fn _all(it: &$Name) {
+                let $Name { $($field: _),+ } = it;
+            }
+            assert!(
+                ::core::mem::size_of::<$Name>() == 0 $(+ ::core::mem::size_of::<$Type>())+,
+                concat!(stringify!($Name), " has padding between or behind its fields")
+            );
+        };
         // SAFETY: its fields are plain, and the sum of their sizes leaves no padding.
         unsafe impl $crate::bbq::drop_old::Plain for $Name where $($Type: $crate::bbq::drop_old::Plain),+ {}
     };
