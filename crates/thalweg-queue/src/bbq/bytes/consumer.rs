@@ -3,7 +3,7 @@
 use super::memory::GRANULE;
 use super::mode::{DropOld, Messages, Mode, RetryNew};
 #[cfg(feature = "std")]
-use crate::wait::{self, Park};
+use crate::wait::{self, Sleep};
 use crate::wait::{Deadline, Side, Wait, Yield};
 use crate::{PopError, PopTimeoutError, TryPopError};
 use alloc::vec::Vec;
@@ -148,22 +148,28 @@ impl<W: Wait> Consumer<W, DropOld> {
 }
 
 #[cfg(feature = "std")]
-impl<M: Mode> Consumer<Park, M> {
+impl<W: Wait, M: Mode> Consumer<W, M> {
     /// Pops the oldest message to the end of `into`, pending while there is none. Dropped before it is ready, it has popped nothing.
-    pub fn pop_async(&self, into: &mut Vec<u8>) -> impl Future<Output = Result<usize, PopError>> {
+    pub fn pop_async(&self, into: &mut Vec<u8>) -> impl Future<Output = Result<usize, PopError>>
+    where
+        W: Sleep,
+    {
         self.pending_for(|| self.try_pop(into))
     }
 
     pub(super) fn pending_for<R>(
         &self,
         mut pop: impl FnMut() -> Result<R, TryPopError>,
-    ) -> impl Future<Output = Result<R, PopError>> {
+    ) -> impl Future<Output = Result<R, PopError>>
+    where
+        W: Sleep,
+    {
         let attempt = move || match pop() {
             Ok(done) => Some(Ok(done)),
             Err(TryPopError::Closed) => Some(Err(PopError)),
             Err(TryPopError::Empty | TryPopError::Busy) => None,
         };
-        wait::until(self.ring.common().wait, Side::Items, attempt, || self.ring.may_pop())
+        wait::until(self.ring.common().wait.park(), Side::Items, attempt, || self.ring.may_pop())
     }
 }
 

@@ -6,7 +6,7 @@ use super::producer::never_late;
 use super::ring::Ring;
 use super::{Consumer, Producer, PushBytesError};
 #[cfg(feature = "std")]
-use crate::wait::Park;
+use crate::wait::Sleep;
 use crate::wait::{Wait, both};
 use crate::{PopError, TryPopError};
 use core::fmt;
@@ -118,17 +118,23 @@ impl<W: Wait> Producer<W> {
 }
 
 #[cfg(feature = "std")]
-impl Producer<Park> {
+impl<W: Wait> Producer<W> {
     /// As [`reserve`](Self::reserve), pending while there is no room. Dropped before it is ready, it has reserved nothing.
-    pub fn reserve_async(&self, bytes: usize) -> impl Future<Output = Result<WriteGrant<'_, Park>, PushBytesError>> {
+    pub fn reserve_async(&self, bytes: usize) -> impl Future<Output = Result<WriteGrant<'_, W>, PushBytesError>>
+    where
+        W: Sleep,
+    {
         self.pending_for(move || self.reserve(bytes))
     }
 }
 
 #[cfg(feature = "std")]
-impl Consumer<Park> {
+impl<W: Wait> Consumer<W> {
     /// As [`readable`](Self::readable), pending while there is nothing. Dropped before it is ready, it has taken nothing.
-    pub fn readable_async(&self) -> impl Future<Output = Result<ReadGrant<'_, Park>, PopError>> {
+    pub fn readable_async(&self) -> impl Future<Output = Result<ReadGrant<'_, W>, PopError>>
+    where
+        W: Sleep,
+    {
         self.pending_for(|| self.readable())
     }
 }

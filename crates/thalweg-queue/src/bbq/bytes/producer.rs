@@ -4,7 +4,7 @@ use super::memory::GRANULE;
 use super::mode::{Messages, Mode, RetryNew};
 use super::{PushBytesError, PushBytesTimeoutError};
 #[cfg(feature = "std")]
-use crate::wait::{self, Park};
+use crate::wait::{self, Sleep};
 use crate::wait::{Deadline, Side, Wait, Yield};
 use core::fmt;
 use thalweg_sync::sync::Arc;
@@ -91,7 +91,7 @@ impl<W: Wait, M: Mode> Producer<W, M> {
 }
 
 #[cfg(feature = "std")]
-impl<M: Mode> Producer<Park, M> {
+impl<W: Wait, M: Mode> Producer<W, M> {
     /// Pushes a copy of `message`, pending while there is no room. Dropped before it is ready, it has pushed nothing.
     ///
     /// ```
@@ -104,19 +104,33 @@ impl<M: Mode> Producer<Park, M> {
     /// assert_eq!(block_on(rx.pop_async(&mut message)), Ok(5));
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    pub fn push_async(&self, message: &[u8]) -> impl Future<Output = Result<(), PushBytesError>> {
+    ///
+    /// Without [`Park`](crate::Park) it is refused, and the compiler says what to take:
+    ///
+    /// ```compile_fail,E0277
+    /// let (tx, _rx) = thalweg_queue::bbq::bytes::bytes(2, 64)?;
+    /// let _ = tx.push_async(b"hello");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn push_async(&self, message: &[u8]) -> impl Future<Output = Result<(), PushBytesError>>
+    where
+        W: Sleep,
+    {
         self.pending_for(|| self.try_push(message))
     }
 
     pub(super) fn pending_for<R>(
         &self,
         mut push: impl FnMut() -> Result<R, PushBytesError>,
-    ) -> impl Future<Output = Result<R, PushBytesError>> {
+    ) -> impl Future<Output = Result<R, PushBytesError>>
+    where
+        W: Sleep,
+    {
         let attempt = move || match push() {
             Err(PushBytesError::Full | PushBytesError::Busy) => None,
             done => Some(done),
         };
-        wait::until(self.ring.common().wait, Side::Room, attempt, || self.ring.may_push(0))
+        wait::until(self.ring.common().wait.park(), Side::Room, attempt, || self.ring.may_push(0))
     }
 }
 
