@@ -101,7 +101,8 @@
 //! - No item is lost or dropped twice, whoever leaves first. An item whose push races with the last consumer's
 //!   leaving may be accepted; then it is dropped with the queue.
 //! - No wake-up is lost, and an end that sleeps or is pending uses no processor time.
-//! - Nothing is allocated after a queue is built, but for the growth of a `chunk_ring` and for an end that goes to sleep.
+//! - Nothing is allocated after a queue is built, but for the growth of a `chunk_ring`, for an end that goes to sleep, and for the
+//!   list of a [`mesh`] consumer that takes over the rings of another.
 //!
 //! # What is not
 //!
