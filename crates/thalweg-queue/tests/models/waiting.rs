@@ -82,7 +82,7 @@ fn the_second_half_wakes() {
         let waker = Waker::from(note.clone());
         let mut pushing = Box::pin(tx.push_async(4));
         assert!(pushing.as_mut().poll(&mut Context::from_waker(&waker)).is_pending());
-        let other = Leaked::new(rx.clone());
+        let other = Leaked::new((*rx).clone());
         let half = thread::spawn(move || {
             other.try_pop().unwrap();
             other
