@@ -11,6 +11,7 @@
 
 use crate::block::Block;
 use crate::graph::Capacity;
+use crate::run::activate::MOST_BYTES;
 use crate::window::Assemble;
 use std::collections::VecDeque;
 use std::fmt;
@@ -297,7 +298,8 @@ impl Edge {
         if by_messages == usize::MAX {
             self.sent.credit.store(taken + limit as u64, Relaxed);
         }
-        self.spilled.load(Relaxed) > 0
+        // Beyond its slots (see `stretch`) some of it is in the spill by rights.
+        self.spilled.load(Relaxed) > 0 && limit <= self.slots
             || sent >= taken + limit as u64
             || (by_messages != usize::MAX && self.messages() >= by_messages)
     }
@@ -318,6 +320,21 @@ impl Edge {
             self.gauge.grown.add(1);
         }
         grown
+    }
+
+    /// Raises the limit when nobody can go on else: beyond the most blocks too, unless a capacity was given, for blocks may be short. An
+    /// edge holds no more than its most blocks would if they were full.
+    pub(crate) fn stretch(&self) -> bool {
+        if self.grow() {
+            return true;
+        }
+        let holds = self.messages().saturating_mul(self.plan.message_bytes.max(1));
+        if self.plan.capacity.is_some() || holds >= MOST_BLOCKS * MOST_BYTES {
+            return false;
+        }
+        self.limit_blocks.store(self.limit_blocks.load(Relaxed) * 2, Relaxed);
+        self.gauge.grown.add(1);
+        true
     }
 
     pub(crate) fn block_len(&self) -> usize {
@@ -425,6 +442,11 @@ impl Edge {
     pub(crate) fn can_flush(&self) -> bool {
         let spilled = self.spilled.load(Relaxed);
         spilled > 0 && self.backlog() < (self.slots / 2 + spilled) as u64
+    }
+
+    /// Something waits in the spill, and there is no room for it yet.
+    pub(crate) fn is_stuck(&self) -> bool {
+        self.has_spill() && !self.can_flush() && !self.is_hung_up()
     }
 
     pub(crate) fn has_spill(&self) -> bool {

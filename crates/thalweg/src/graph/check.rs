@@ -75,6 +75,15 @@ impl Graph<'_> {
 
     fn check_link(&self, link: &Link, refuse: &mut impl FnMut(usize, String)) {
         let (from, to) = (link.from.kernel, link.to.kernel);
+        for (kernel, has) in [
+            (from, link.from.port < self.kernels[from].outputs.len()),
+            (to, link.to.port < self.kernels[to].inputs.len()),
+        ] {
+            if !has {
+                refuse(kernel, "an edge is at a port that it does not have, as its `ports` panicked".to_owned());
+                return;
+            }
+        }
         let names = || format!("the edge {} >> {}", self.kernels[from].name, self.kernels[to].name);
         let unusable = |capacity: &Capacity| capacity.first == 0 || capacity.first > capacity.most;
         if let Some(capacity) = link.spec.capacity.filter(unusable) {

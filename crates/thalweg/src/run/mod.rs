@@ -147,6 +147,15 @@ impl Core {
                 return Some(Why::Full(edge));
             }
         }
+        // Before a source is asked whether it has anything: what waits in the spill is on its way.
+        if state.outputs.iter().any(|&edge| self.edges[edge].can_flush()) {
+            return None;
+        }
+        // All that is left of a kernel that is over.
+        let stuck = || state.outputs.iter().copied().find(|&edge| self.edges[edge].is_stuck()).map(Why::Full);
+        if state.said_done.load(Relaxed) {
+            return stuck();
+        }
         if state.source {
             if self.control.is_draining() || bodies.source_has_input(kernel) {
                 let asked = state.pending.load(Relaxed);
@@ -154,9 +163,6 @@ impl Core {
                 return if later && !self.control.is_draining() { Some(Why::Pending) } else { None };
             }
             return Some(Why::Pending);
-        }
-        if state.outputs.iter().any(|&edge| self.edges[edge].can_flush()) {
-            return None;
         }
         if state.ported {
             let seen = state.seen.load(Relaxed);
@@ -180,7 +186,7 @@ impl Core {
         }
         if edge.is_closed() && !edge.has_input() {
             // Others are still at it: the last of them finishes the kernel.
-            return if state.in_flight.load(Acquire) > 0 { Some(Why::Waiting) } else { None };
+            return if state.in_flight.load(Acquire) > 0 { Some(Why::Waiting) } else { stuck() };
         }
         Some(Why::Empty(input))
     }

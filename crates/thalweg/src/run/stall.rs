@@ -17,7 +17,7 @@ impl Core {
     pub(crate) fn stall(&self, bodies: &dyn Bodies) {
         let mut grown = false;
         for edge in &self.edges {
-            grown |= edge.is_full() && edge.grow();
+            grown |= edge.is_full() && edge.stretch();
         }
         if grown {
             self.control.bell.ring_all();
