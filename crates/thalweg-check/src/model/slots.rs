@@ -221,6 +221,7 @@ mod tests {
         both.raise(2, 1);
         assert!(slots.check(&span(64, 8, Access::Write), 3, &both).is_ok());
     }
+
     /// Two slots of 8 bytes, and the 16 of both.
     fn both(access: Access) -> Span {
         span(64, 16, access)

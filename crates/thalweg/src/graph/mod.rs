@@ -403,9 +403,9 @@ impl<'env> Graph<'env> {
 
     /// Gives each message of a source, or of a path that begins with one, to `N` kernels: one output port for each.
     ///
-    /// Copies are clones, made one message at a time on one worker; wrap what is large in an [`Arc`](std::sync::Arc). Nobody gets ahead by more
-    /// than its edge holds: where one consumer takes nothing more before the other has gone on, as with a window beside a plain edge, give the
-    /// plain edge room ([`capacity`](path::Gives::capacity)).
+    /// Copies are clones, made one message at a time on one worker; wrap what is large in an [`Arc`](std::sync::Arc). Where one consumer takes
+    /// nothing more before another has gone on, as with a window beside a plain edge, the edge grows, unless its capacity was given: then give it
+    /// room for what has to wait.
     ///
     /// ```
     /// use thalweg::prelude::*;
