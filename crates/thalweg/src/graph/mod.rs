@@ -186,6 +186,31 @@ impl<'env> Graph<'env> {
     ///
     /// [`Flow::More`]: ask again soon. [`Flow::Pending`]: nothing now. [`Flow::Done`]: finished. What it gives in one call is handed on before
     /// the next call that gives nothing, so a trickle is never held back.
+    ///
+    /// ```
+    /// use thalweg::prelude::*;
+    /// use std::sync::mpsc;
+    ///
+    /// let (sender, receiver) = mpsc::channel();
+    /// std::thread::spawn(move || (1..=3_u64).for_each(|n| sender.send(n).unwrap()));
+    ///
+    /// let mut sum = 0;
+    /// let mut graph = Graph::new();
+    /// let numbers = graph.poll_source(move |out: &mut Output<u64>| match receiver.try_recv() {
+    ///     Ok(number) => {
+    ///         out.push(number);
+    ///         Flow::More
+    ///     }
+    ///     Err(mpsc::TryRecvError::Empty) => Flow::Pending,
+    ///     Err(mpsc::TryRecvError::Disconnected) => Flow::Done,
+    /// });
+    /// let add = graph.sink(|n: u64| sum += n);
+    /// graph += numbers >> add;
+    /// graph.run(Scheme::default())?;
+    /// drop(graph);
+    /// assert_eq!(sum, 6);
+    /// # Ok::<(), thalweg::Error>(())
+    /// ```
     #[track_caller]
     pub fn poll_source<T, R>(&mut self, give: impl FnMut(&mut Output<T>) -> R + Send + 'env) -> Source<T>
     where
@@ -196,6 +221,23 @@ impl<'env> Graph<'env> {
     }
 
     /// A source that other threads push into while the graph runs. It ends when the last [`Inlet`] is dropped.
+    ///
+    /// ```
+    /// use thalweg::prelude::*;
+    /// let mut sum = 0;
+    /// let mut graph = Graph::new();
+    /// let (numbers, inlet) = graph.inlet::<u64>(1024)?;
+    /// let add = graph.sink(|n: u64| sum += n);
+    /// graph += numbers >> add;
+    ///
+    /// // `inlet` moves into the thread, and is dropped at its end: so the run ends.
+    /// let pusher = std::thread::spawn(move || (1..=100).try_for_each(|n| inlet.push(n)));
+    /// graph.run(Scheme::default())?;
+    /// pusher.join().unwrap()?;
+    /// drop(graph);
+    /// assert_eq!(sum, 5050);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     ///
     /// # Errors
     ///
@@ -216,6 +258,21 @@ impl<'env> Graph<'env> {
     ///
     /// The iterator runs on a thread of its own, up to `capacity` messages ahead; each message is handed on as soon as it is there. The
     /// thread starts with the first run, and nobody waits for it: stopping the graph does not wait for input.
+    ///
+    /// ```no_run
+    /// use thalweg::prelude::*;
+    /// use std::io::{self, BufRead, BufReader};
+    ///
+    /// let mut lines = 0;
+    /// let mut graph = Graph::new();
+    /// let typed = graph.source_blocking(BufReader::new(io::stdin()).lines().map_while(Result::ok), 64)?;
+    /// let count = graph.sink(|_: String| lines += 1);
+    /// graph += typed >> count;
+    /// graph.run(Scheme::default())?;
+    /// drop(graph);
+    /// println!("{lines} lines");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     ///
     /// # Errors
     ///
@@ -276,6 +333,20 @@ impl<'env> Graph<'env> {
     }
 
     /// A kernel that changes each message where it is, on one worker at a time. The block is passed on as it is, so large messages are never copied.
+    ///
+    /// ```
+    /// use thalweg::prelude::*;
+    /// let mut sums = Vec::new();
+    /// let mut graph = Graph::new();
+    /// let images = graph.source_with(|| (0..3_u64).map(|n| [n; 512]));
+    /// let brighten = graph.update(|image: &mut [u64; 512]| image.iter_mut().for_each(|pixel| *pixel += 1));
+    /// let sum = graph.sink(|image: [u64; 512]| sums.push(image.iter().sum::<u64>()));
+    /// graph += images >> brighten >> sum;
+    /// graph.run(Scheme::default())?;
+    /// drop(graph);
+    /// assert_eq!(sums, [512, 1024, 1536]);
+    /// # Ok::<(), thalweg::Error>(())
+    /// ```
     #[track_caller]
     pub fn update<T: Send + 'env>(&mut self, change: impl FnMut(&mut T) + Send + 'env) -> Node<T, T> {
         let body = Body::Sequential(Slot::new(Box::new(Fused(Update(Identity, change), PhantomData::<fn(T)>))));

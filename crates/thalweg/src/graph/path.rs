@@ -238,6 +238,47 @@ pub trait Gives: Sized {
 
     /// The edge that leaves here closes a cycle. It ends when nothing is left in the cycle and nothing more comes into it; it holds
     /// any number of messages unless its capacity is given.
+    ///
+    /// ```
+    /// use thalweg::prelude::*;
+    ///
+    /// /// Halves numbers until they are odd: what is still even goes round.
+    /// struct Halve;
+    /// #[derive(Clone)]
+    /// struct Ports { fresh: In<u64>, again: In<u64>, odd: Out<u64>, even: Out<u64> }
+    ///
+    /// impl Kernel for Halve {
+    ///     type Ports = Ports;
+    ///     fn ports(&mut self, bind: &mut Binder<'_>) -> Ports {
+    ///         Ports {
+    ///             fresh: bind.input("fresh"),
+    ///             again: bind.input("again"),
+    ///             odd: bind.output("odd"),
+    ///             even: bind.output("even"),
+    ///         }
+    ///     }
+    ///     fn run(&mut self, ports: &Ports, io: &mut Io<'_>) -> Result<Flow, BoxError> {
+    ///         while let Some(n) = io.pop(ports.again).or_else(|| io.pop(ports.fresh)) {
+    ///             if n % 2 == 0 { io.push(ports.even, n / 2) } else { io.push(ports.odd, n) }
+    ///         }
+    ///         Ok(Flow::More)
+    ///     }
+    /// }
+    ///
+    /// let mut odd = Vec::new();
+    /// let mut graph = Graph::new();
+    /// let numbers = graph.source([12, 7, 80]);
+    /// let halve = graph.add(Halve);
+    /// let collect = graph.sink(|n: u64| odd.push(n));
+    /// graph += numbers >> halve.fresh;
+    /// graph += halve.even.feedback() >> halve.again;
+    /// graph += halve.odd >> collect;
+    /// graph.run(Scheme::default())?;
+    /// drop(graph);
+    /// odd.sort();
+    /// assert_eq!(odd, [3, 5, 7]);
+    /// # Ok::<(), thalweg::Error>(())
+    /// ```
     fn feedback(self) -> Path<Self::Head, Tail<Self::Message>> {
         self.into_path().with(|spec| spec.feedback = true)
     }
