@@ -25,6 +25,8 @@ use thalweg_sync::sync::Mutex;
 const FIRST_BLOCKS: usize = 16;
 /// Blocks it may grow to unless its capacity is given.
 const MOST_BLOCKS: usize = 256;
+/// What a block takes beside its messages: a header of a line, and what is left of the last line.
+const BLOCK_BYTES: usize = 128;
 /// Ends of activations that a block which is not full may wait for: a kernel that gives rarely must not hold it back.
 const MOST_KEPT: u32 = 4;
 /// The longest queue of pointers; what exceeds it waits in the spill.
@@ -254,7 +256,12 @@ impl Edge {
             }
             let sent = self.sent.blocks.load(Relaxed);
             tx.kept = if tx.kept.0 == sent { (sent, tx.kept.1 + 1) } else { (sent, 1) };
-            tx.kept.1 < MOST_KEPT
+            let stays = tx.kept.1 < MOST_KEPT;
+            if !stays {
+                // It goes now. On a windowed edge that may not count as sent yet.
+                tx.kept.1 = 0;
+            }
+            stays
         })
     }
 
@@ -308,7 +315,8 @@ impl Edge {
     pub(crate) fn grow(&self) -> bool {
         let doubled = |limit: &AtomicUsize, most: usize| {
             let now = limit.load(Relaxed);
-            let next = now.saturating_mul(2).min(most);
+            // It may be beyond the most already: see `stretch`.
+            let next = now.saturating_mul(2).min(most).max(now);
             limit.store(next, Relaxed);
             next > now
         };
@@ -322,17 +330,24 @@ impl Edge {
         grown
     }
 
-    /// Raises the limit when nobody can go on else: beyond the most blocks too, unless a capacity was given, for blocks may be short. An
-    /// edge holds no more than its most blocks would if they were full.
+    /// Raises the limit when nobody can go on else: beyond the most blocks too, for blocks may be short. An edge holds no more messages than its
+    /// capacity says, or if none was given no more memory than its most blocks would if they were full.
     pub(crate) fn stretch(&self) -> bool {
         if self.grow() {
             return true;
         }
-        let holds = self.messages().saturating_mul(self.plan.message_bytes.max(1));
-        if self.plan.capacity.is_some() || holds >= MOST_BLOCKS * MOST_BYTES {
+        let messages = self.messages();
+        let has_room = match self.plan.capacity {
+            Some(_) => messages < self.limit_messages.load(Relaxed),
+            None => {
+                let blocks = self.backlog() as usize * BLOCK_BYTES;
+                messages.saturating_mul(self.plan.message_bytes).saturating_add(blocks) < MOST_BLOCKS * MOST_BYTES
+            }
+        };
+        if !has_room {
             return false;
         }
-        self.limit_blocks.store(self.limit_blocks.load(Relaxed) * 2, Relaxed);
+        self.limit_blocks.store(self.limit_blocks.load(Relaxed).saturating_mul(2), Relaxed);
         self.gauge.grown.add(1);
         true
     }

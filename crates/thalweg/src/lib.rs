@@ -49,7 +49,7 @@
 //!   [`unordered`](Gives::unordered), or a kernel with several inputs decides by what came first.
 //! - Every message is processed, or dropped once if the run is cancelled. A run that cannot go on is an error, not a hang.
 //! - A block of messages is handed on when it is full, when its kernel finds no more input, or after a few activations. So neither a trickle nor a
-//!   rare result among much input is held back. Idle workers sleep.
+//!   rare result among much input is held back. (A filter in the iterator of a source is part of the source.) Idle workers sleep.
 //! - A kernel's panic or error stops the run and is returned from it with the kernel's name.
 //!
 //! # What is not

@@ -184,8 +184,8 @@ impl<'env> Graph<'env> {
 
     /// A source that is asked again and again, and gives any number of messages each time.
     ///
-    /// [`Flow::More`]: ask again soon. [`Flow::Pending`]: nothing now. [`Flow::Done`]: finished. What it gives in one call is handed on before
-    /// the next call that gives nothing, so a trickle is never held back.
+    /// [`Flow::More`]: ask again soon. [`Flow::Pending`]: nothing now. [`Flow::Done`]: finished. What it gave is handed on
+    /// when a call says `Pending`, or after a few calls, so a trickle is never held back.
     ///
     /// ```
     /// use thalweg::prelude::*;

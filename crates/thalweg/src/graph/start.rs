@@ -1,7 +1,7 @@
 //! From a graph to a run, and back.
 
 use crate::edge::{Edge, Plan};
-use crate::error::{BoxError, Error, Result};
+use crate::error::{BoxError, Cause, Error, Result};
 use crate::graph::{Definition, Graph};
 use crate::kernel::reorder::Reorder;
 use crate::kernel::{Body, drive_parallel, drive_sequential, drive_source, ported};
@@ -135,8 +135,13 @@ impl Graph<'_> {
                     }
                     Worker::new(core, bodies, index).work(None);
                 });
-                if started.is_err() {
+                if let Err(error) = &started {
                     core.control.bell.leave();
+                    if core.scheme.is_restricted() {
+                        // Some kernel would never run.
+                        let cause = format!("the system gives no thread for worker {index}: {error}");
+                        core.fail(index.min(core.kernels.len() - 1), Cause::Error(cause.into()));
+                    }
                 }
                 started.is_ok()
             };

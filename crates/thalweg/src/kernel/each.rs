@@ -22,10 +22,11 @@ fn each<T, U, R: Verdict>(
     mut kernel: impl FnMut(T, &mut Output<U>) -> R,
 ) -> Result<(), BoxError> {
     let slow = cx.takes_long();
+    let stretch = if slow { usize::MAX } else { STRETCH };
     // SAFETY: an edge into this kernel carries `T` (B1).
     let mut unread = unsafe { Unread::<T>::new(block) };
     loop {
-        while !slow && unread.left() >= STRETCH && output.room() > STRETCH {
+        while unread.left() >= stretch && output.room() > STRETCH {
             for _ in 0..STRETCH {
                 // SAFETY: as many are left.
                 kernel(unsafe { unread.next_unchecked() }, output).into_result()?;
@@ -40,6 +41,27 @@ fn each<T, U, R: Verdict>(
             return Ok(());
         }
     }
+}
+
+/// Takes the messages of `block` one by one, until it is empty or the run is cancelled: for the end of a stream.
+///
+/// The messages of a fast kernel are taken in a loop with nothing else in it.
+#[inline(always)]
+fn each_last<T, R: Verdict>(cx: &Cx<'_>, block: &mut Block, mut kernel: impl FnMut(T) -> R) -> Result<(), BoxError> {
+    let slow = cx.takes_long();
+    let stretch = if slow { 1 } else { usize::MAX };
+    // SAFETY: an edge into this kernel carries `T` (B1).
+    let mut unread = unsafe { Unread::<T>::new(block) };
+    while unread.left() > 0 {
+        for _ in 0..unread.left().min(stretch) {
+            // SAFETY: as many are left.
+            kernel(unsafe { unread.next_unchecked() }).into_result()?;
+        }
+        if slow && cx.is_cancelled() {
+            break;
+        }
+    }
+    Ok(())
 }
 
 /// `FnMut(T, &mut Output<U>)`.
@@ -86,16 +108,7 @@ where
     R: Verdict,
 {
     fn run(&self, cx: &Cx<'_>, block: &mut Block, _chain: &mut Chain) -> Result<(), BoxError> {
-        let slow = cx.takes_long();
-        // SAFETY: an edge into this kernel carries `T` (B1).
-        let mut unread = unsafe { Unread::<T>::new(block) };
-        while let Some(message) = unread.next() {
-            (self.0)(message).into_result()?;
-            if slow && cx.is_cancelled() {
-                break;
-            }
-        }
-        Ok(())
+        each_last(cx, block, |message| (self.0)(message))
     }
 }
 
@@ -108,19 +121,8 @@ where
     R: Verdict,
 {
     fn run(&mut self, cx: &Cx<'_>, mut block: Block) -> Result<Option<Block>, BoxError> {
-        let slow = cx.takes_long();
-        // SAFETY: an edge into this kernel carries `T` (B1).
-        let mut unread = unsafe { Unread::<T>::new(&mut block) };
-        resident(&mut self.0, |kernel| {
-            while let Some(message) = unread.next() {
-                kernel(message).into_result()?;
-                if slow && cx.is_cancelled() {
-                    break;
-                }
-            }
-            Ok::<(), BoxError>(())
-        })?;
-        drop(unread);
+        // Through a closure of our own, as in `Sequential`.
+        resident(&mut self.0, |kernel| each_last(cx, &mut block, |message| kernel(message)))?;
         Ok(Some(block))
     }
 }

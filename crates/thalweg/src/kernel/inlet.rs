@@ -179,7 +179,11 @@ impl<T: Send> Arrivals<T> {
         let mut output = unsafe { Output::open(&mut core) };
         let mut most = cx.edge(cx.outputs()[0]).block_len();
         if cx.is_draining() {
-            let rest = *self.rest.get_or_insert_with(|| self.queue.len());
+            let rest = *self.rest.get_or_insert_with(|| {
+                // Pairs with the release in `Control::raise`: what was pushed before the wish to stop counts.
+                fence(Acquire);
+                self.queue.len()
+            });
             if rest == 0 {
                 return Ok(Flow::Pending);
             }

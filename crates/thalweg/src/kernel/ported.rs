@@ -115,8 +115,8 @@ pub trait Kernel: Send {
 
     /// One activation: takes what it can, gives what comes of it, and returns when it finds no more.
     ///
-    /// Once all inputs have ended and are empty it is called again, so that it can give what it held back; until it gives nothing, or says
-    /// [`Flow::Done`].
+    /// Once all inputs have ended and are empty it is called again, so that it can give what it held back; until it says [`Flow::More`] and gives
+    /// nothing, or says [`Flow::Done`].
     ///
     /// # Errors
     ///
@@ -160,6 +160,8 @@ impl Binder<'_> {
 /// is `None`. So a loop over what there is ends by itself. Whether more will come is another question: [`is_ended`](Self::is_ended).
 pub struct Io<'a> {
     cx: &'a Cx<'a>,
+    /// The graph and the kernel that ports have to be of.
+    own: (u64, usize),
     inputs: Vec<Input>,
     outputs: Vec<Port>,
     blocks: u32,
@@ -193,7 +195,8 @@ impl<'a> Io<'a> {
                 close: nothing_open,
             })
             .collect();
-        Self { cx, inputs, outputs, blocks: 0, messages: 0, pushed: false }
+        let own = (cx.worker.core.control.graph, cx.kernel);
+        Self { cx, own, inputs, outputs, blocks: 0, messages: 0, pushed: false }
     }
 
     fn output_is_full(&self) -> bool {
@@ -203,11 +206,7 @@ impl<'a> Io<'a> {
     /// Refuses ports of other kernels: the type of a handle is that of the messages only where the handle was made (B1).
     #[track_caller]
     fn check(&self, graph: u64, kernel: usize) {
-        let (own_graph, own) = (self.cx.worker.core.control.graph, self.cx.kernel);
-        assert!(
-            kernel == own && graph == own_graph,
-            "a port of another kernel; use those that this kernel's `ports` gave"
-        );
+        assert!((graph, kernel) == self.own, "a port of another kernel; use those that this kernel's `ports` gave");
     }
 
     /// Brings at least `count` messages together in the block at `port`, if there are so many.
@@ -433,8 +432,9 @@ pub(crate) fn drive_ported(kernel: &mut dyn Ported, cx: &Cx<'_>) -> Result<Outco
     let full = io.outputs.iter().position(|port| port.core.is_full());
     drop(io);
     let idle = messages == 0 && !pushed;
-    if idle && !generates {
-        cx.wait_for_change(signature);
+    if !generates {
+        // What it takes of a block that it has in hand changes no edge, so after that it is worth another activation whatever they say.
+        cx.wait_for_change(if idle { Some(signature) } else { None });
     }
     let why = match flow {
         Flow::Done => Why::Done,

@@ -109,9 +109,9 @@ impl<'a> Cx<'a> {
         self.worker.core.signature(self.kernel)
     }
 
-    /// This kernel is not worth another activation until its edges change from `signature`.
-    pub(crate) fn wait_for_change(&self, signature: u64) {
-        self.state().seen.store(signature, Relaxed);
+    /// This kernel is not worth another activation until its edges change from `signature`; or it is at any time.
+    pub(crate) fn wait_for_change(&self, signature: Option<u64>) {
+        self.state().seen.store(signature.unwrap_or(0), Relaxed);
     }
 
     /// The actions on a full edge: grow it, or run its consumer here. True if there is room now.
@@ -222,11 +222,14 @@ impl<'a> Cx<'a> {
                 || (1..=WORTH_WAKING).contains(&state.block_time.load(Relaxed))
                     && self.inputs().iter().any(|&edge| self.edge(edge).has_input()))
             && !self.is_draining();
-        for &edge in self.outputs() {
-            // SAFETY: E1: this worker holds the kernel's claim.
-            if goes_on && unsafe { self.edge(edge).may_stay_open() } {
-                continue;
-            }
+        // All or none: a block that goes may fill its edge, and then the kernel would not be called to hand on the others.
+        let stay = goes_on
+            && self.outputs().iter().fold(true, |stay, &edge| {
+                // SAFETY: E1: this worker holds the kernel's claim.
+                let may = unsafe { self.edge(edge).may_stay_open() };
+                may && stay
+            });
+        for &edge in self.outputs().iter().filter(|_| !stay) {
             // SAFETY: as above.
             let open = unsafe { self.edge(edge).take_open() };
             match open {

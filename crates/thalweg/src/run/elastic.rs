@@ -182,7 +182,12 @@ impl<'a> Elastic<'a> {
 
     fn turn(&mut self, worker: &Worker<'_>, clock: u64) {
         let target = worker.core.target.load(Relaxed);
-        if (0..worker.core.kernels.len()).any(|kernel| Self::block_cost(worker, kernel) >= TRIAL) {
+        // A source gives on one worker whatever their number.
+        let is_slow = |kernel: usize| {
+            let state = &worker.core.kernels[kernel];
+            !state.source && state.block_time.load(Relaxed) >= TRIAL && Self::block_cost(worker, kernel) >= TRIAL
+        };
+        if (0..worker.core.kernels.len()).any(is_slow) {
             // A trial would be over with the first block. Who is not needed finds nothing, and sleeps.
             if target < self.most {
                 self.set_target(worker, self.most);

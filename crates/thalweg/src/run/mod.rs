@@ -141,15 +141,12 @@ impl Core {
         if hung_up {
             return None;
         }
-        if let Some(&edge) = state.outputs.iter().find(|&&edge| self.edges[edge].is_full()) {
-            // What waits in the spill can move on as soon as there is room in the queue.
-            if !self.edges[edge].can_flush() {
-                return Some(Why::Full(edge));
-            }
-        }
-        // Before a source is asked whether it has anything: what waits in the spill is on its way.
+        // What waits in a spill moves on as soon as its queue has room, whatever else is full, and whether or not a source has anything.
         if state.outputs.iter().any(|&edge| self.edges[edge].can_flush()) {
             return None;
+        }
+        if let Some(&edge) = state.outputs.iter().find(|&&edge| self.edges[edge].is_full()) {
+            return Some(Why::Full(edge));
         }
         // All that is left of a kernel that is over.
         let stuck = || state.outputs.iter().copied().find(|&edge| self.edges[edge].is_stuck()).map(Why::Full);

@@ -1,4 +1,4 @@
-//! A run that cannot go on: every worker asleep, kernels left, and nobody outside who could change that.
+//! A run that cannot go on: every worker asleep, kernels left, and nobody outside who could change that; or a part of it.
 
 use crate::error::Wait;
 use crate::run::{Bodies, Core, Why};
@@ -12,16 +12,35 @@ impl Core {
         })
     }
 
-    /// Called by a worker when all are asleep and it found nothing: lets full edges grow, if they may; else notes who waits for what, and
-    /// ends the run.
-    pub(crate) fn stall(&self, bodies: &dyn Bodies) {
+    /// Whether somebody outside, or time, can still make `kernel` ready: it, one whose messages it waits for, or one that has to make room for
+    /// what it gives. `seen` are the kernels that were asked.
+    fn has_hope(&self, bodies: &dyn Bodies, kernel: usize, seen: &mut [bool]) -> bool {
+        let state = &self.kernels[kernel];
+        if std::mem::replace(&mut seen[kernel], true) || state.done.load(Acquire) {
+            return false;
+        }
+        let mut full = state.outputs.iter().map(|&edge| &self.edges[edge]).filter(|edge| edge.is_full()).peekable();
+        if full.peek().is_some() {
+            return full.any(|edge| self.has_hope(bodies, edge.plan.to, seen));
+        }
+        state.pending.load(Relaxed)
+            || bodies.source_waits_outside(kernel)
+            || state.inputs.iter().any(|&edge| self.has_hope(bodies, self.edges[edge].plan.from, seen))
+    }
+
+    /// Called by a worker when all are asleep and it found nothing: lets full edges grow that nobody will make room on, if they may. If there
+    /// are none, and nothing comes from `outside` either, it notes who waits for what, and ends the run. True if it did one of these.
+    pub(crate) fn stall(&self, bodies: &dyn Bodies, outside: bool) -> bool {
         let mut grown = false;
-        for edge in &self.edges {
-            grown |= edge.is_full() && edge.stretch();
+        for edge in self.edges.iter().filter(|edge| edge.is_full()) {
+            grown |= !self.has_hope(bodies, edge.plan.to, &mut vec![false; self.kernels.len()]) && edge.stretch();
         }
         if grown {
             self.control.bell.ring_all();
-            return;
+            return true;
+        }
+        if outside {
+            return false;
         }
         let mut waits = Vec::new();
         for (kernel, state) in self.kernels.iter().enumerate() {
@@ -59,5 +78,6 @@ impl Core {
         }
         *self.waits.lock().unwrap_or_else(|poisoned| poisoned.into_inner()) = waits;
         self.end();
+        true
     }
 }

@@ -152,9 +152,10 @@ impl<'a> Worker<'a> {
             self.get_up();
             return;
         }
-        let alone = night.is_some() && !self.core.waits_outside(self.bodies);
-        if alone && bell.all_asleep() == night && !self.core.is_over() {
-            self.core.stall(self.bodies);
+        // Before the second look at the night: who comes from outside meanwhile rings.
+        let outside = night.is_some() && self.core.waits_outside(self.bodies);
+        let alone = night.is_some() && bell.all_asleep() == night && !self.core.is_over();
+        if alone && self.core.stall(self.bodies, outside) {
             self.get_up();
             return;
         }

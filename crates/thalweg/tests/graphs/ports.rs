@@ -279,6 +279,111 @@ fn an_edge_grows_before_a_run_is_given_up() {
     }
 }
 
+/// Each message travels alone, so an edge has to hold more blocks than it ever has of full ones; and the source waits for time.
+#[test]
+fn an_edge_grows_for_messages_that_come_one_by_one() {
+    for flow in [Flow::Pending, Flow::More] {
+        within(SOON, move || {
+            let mut graph = Graph::new();
+            let mut next = 0..2000_u64;
+            let numbers = graph.poll_source(move |out: &mut Output<u64>| {
+                thread::sleep(Duration::from_micros(50));
+                next.next().map_or(Flow::Done, |x| {
+                    out.push(x);
+                    flow
+                })
+            });
+            let [left, right] = graph.tee(numbers);
+            let sums = graph.window(1000, 1000, |window: &[u64], out: &mut Output<u64>| out.push(window.iter().sum()));
+            let pairs = graph.add(Pairs(0, 0));
+            graph += left >> sums >> pairs.0;
+            graph += right >> pairs.1;
+            graph.run(Scheme::default().workers(1)).unwrap();
+        });
+    }
+}
+
+/// For each number one on its first output and a thousand on its second.
+struct Spread;
+
+impl Kernel for Spread {
+    type Ports = (In<u64>, Out<u64>, Out<u64>);
+    fn ports(&mut self, bind: &mut Binder<'_>) -> Self::Ports {
+        (bind.input("in"), bind.output("few"), bind.output("many"))
+    }
+    fn run(&mut self, &(input, few, many): &Self::Ports, io: &mut Io<'_>) -> Result<Flow, BoxError> {
+        while let Some(x) = io.pop(input) {
+            io.push(few, x);
+            (0..1000).for_each(|_| io.push(many, x));
+        }
+        Ok(Flow::More)
+    }
+}
+
+/// Takes a thousand from one input, then one from the other.
+struct Gather(usize);
+
+impl Kernel for Gather {
+    type Ports = (In<u64>, In<u64>);
+    fn ports(&mut self, bind: &mut Binder<'_>) -> Self::Ports {
+        (bind.input("few"), bind.input("many"))
+    }
+    fn run(&mut self, &(few, many): &Self::Ports, io: &mut Io<'_>) -> Result<Flow, BoxError> {
+        loop {
+            let taken = if self.0 < 1000 { io.pop(many) } else { io.pop(few) };
+            if taken.is_none() {
+                return Ok(Flow::More);
+            }
+            self.0 = (self.0 + 1) % 1001;
+        }
+    }
+}
+
+#[test]
+fn what_waits_for_room_goes_on_though_another_output_is_full() {
+    within(SOON, || {
+        let mut graph = Graph::new();
+        let numbers = graph.source(0..3_u64);
+        let (input, few, many) = graph.add(Spread);
+        let (few_end, many_end) = graph.add(Gather(0));
+        graph += numbers >> input;
+        graph += few.fixed(1) >> few_end;
+        graph += many.fixed(1) >> many_end;
+        let report = graph.run(Scheme::default()).unwrap();
+        assert_eq!(report.dropped, 0);
+    });
+}
+
+/// Has nothing to say every other time, and takes one message the next.
+struct EverySecond(u64);
+
+impl Kernel for EverySecond {
+    type Ports = In<u64>;
+    fn ports(&mut self, bind: &mut Binder<'_>) -> In<u64> {
+        bind.input("in")
+    }
+    fn run(&mut self, &input: &In<u64>, io: &mut Io<'_>) -> Result<Flow, BoxError> {
+        self.0 += 1;
+        if !self.0.is_multiple_of(2) {
+            return Ok(Flow::Pending);
+        }
+        io.pop(input);
+        Ok(if io.is_ended(input) { Flow::Done } else { Flow::More })
+    }
+}
+
+#[test]
+fn who_takes_a_block_in_parts_is_asked_again() {
+    within(SOON, || {
+        let mut graph = Graph::new();
+        let numbers = graph.source(0..4_u64);
+        let input = graph.add(EverySecond(0));
+        graph += numbers >> input;
+        let report = graph.run(Scheme::default().workers(1)).unwrap();
+        assert_eq!(report.dropped, 0);
+    });
+}
+
 #[test]
 fn copies_are_whole_and_in_order() {
     for scheme in Scheme::names() {
