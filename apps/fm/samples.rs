@@ -28,7 +28,14 @@ pub(super) struct Samples {
 /// Opens `path`: a WAV file with one channel, or raw samples if `raw_rate` says how many there are in a second.
 pub(super) fn open(path: &Path, raw_rate: Option<u32>) -> Result<Samples, Error> {
     let file = File::open(path).map_err(|error| Error::file("open", path, error))?;
-    let bytes = file.metadata().map_err(|error| Error::file("open", path, error))?.len();
+    let metadata = file.metadata().map_err(|error| Error::file("open", path, error))?;
+    if !metadata.is_file() {
+        return Err(Error::Refused(format!(
+            "{} is not a regular file; it has to be, as its length is asked for before it is read",
+            path.display()
+        )));
+    }
+    let bytes = metadata.len();
     match raw_rate {
         Some(rate) => raw(path, file, bytes, rate),
         None => wav(path, file, bytes),

@@ -151,7 +151,10 @@ impl Searcher<'_> {
 
     /// Adds to `counted` what is in `stretch`, up to the first error.
     fn count(&self, stretch: &Stretch, counted: &mut Counted) -> io::Result<()> {
-        let mut chunks = Chunks::new(stretch.open(&self.term)?);
+        // A stream may never end, nor fill a chunk; a stretch of a file does soon.
+        let is_stream = !matches!(stretch.kind, Kind::File { .. });
+        let stopper = is_stream.then_some(&self.stopper);
+        let mut chunks = Chunks::new(UntilStopped { input: stretch.open(&self.term)?, stopper });
         while let Some(chunk) = chunks.next(&self.term, &self.pool) {
             let chunk = chunk?;
             let bytes = chunk.text().len() as u64;
@@ -159,12 +162,23 @@ impl Searcher<'_> {
             counted.bytes += bytes;
             self.pool.give(chunk);
             self.watch.read(bytes);
-            // A stream may never end; a stretch of a file does soon.
-            if !matches!(stretch.kind, Kind::File { .. }) && self.stopper.is_stopping() {
-                break;
-            }
         }
         Ok(())
+    }
+}
+
+/// An input that ends when the run is stopped.
+struct UntilStopped<'a, R> {
+    input: R,
+    stopper: Option<&'a Stopper>,
+}
+
+impl<R: io::Read> io::Read for UntilStopped<'_, R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        if self.stopper.is_some_and(Stopper::is_stopping) {
+            return Ok(0);
+        }
+        self.input.read(buffer)
     }
 }
 

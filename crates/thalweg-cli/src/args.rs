@@ -94,12 +94,12 @@ pub(crate) struct Proof {
     #[arg(long, value_name = "N", conflicts_with_all = ["list", "litmus", "throughput"])]
     pub(crate) jobs: Option<NonZeroUsize>,
     /// Shows all of an execution that fails, not only the end of the threads involved
-    #[arg(long)]
+    #[arg(long, conflicts_with_all = ["list", "litmus", "weaken", "throughput"])]
     pub(crate) verbose: bool,
     /// Begins with every label sequentially consistent, and makes as many weaker as pass together
     #[arg(long, requires = "weaken")]
     pub(crate) from_sc: bool,
-    /// How long one client, litmus test, label or comparison may take
+    /// How long one client, litmus test, label or comparison may take; with --throughput 30 at most
     #[arg(long, value_name = "N", default_value_t = 300, value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) seconds: u64,
 }

@@ -136,6 +136,10 @@ fn prove(args: &Proof, time: Duration) -> Result<bool, Box<dyn std::error::Error
 fn compare(args: &Proof, time: Duration) -> Result<(), Box<dyn std::error::Error>> {
     // Half a minute is enough to tell, and more than loom's clients here take, if they end at all.
     let each = time.min(Duration::from_secs(30));
+    // Better to learn of a wrong path before than after.
+    if let Some(file) = args.json.as_ref().filter(|file| file.as_os_str() != "-") {
+        std::fs::File::create(file).map_err(|error| format!("cannot write {}: {error}", file.display()))?;
+    }
     let progress = spinner();
     let found = throughput::compare(each, |what| step(&progress, what));
     progress.finish_and_clear();

@@ -225,6 +225,10 @@ fn run_all(
     lines: bool,
     files: Files<'_>,
 ) -> Result<(), Box<dyn Error>> {
+    // Better to learn of a wrong path before the runs than after them.
+    for path in [files.json.filter(|path| *path != Path::new("-")), files.svg, files.trace].into_iter().flatten() {
+        std::fs::File::create(path).map_err(|error| format!("cannot write {}: {error}", path.display()))?;
+    }
     let machine = setting.machine;
     let mut text = String::new();
     let (mut plots, mut done) = (Vec::new(), Vec::new());

@@ -94,7 +94,8 @@ impl Group {
 }
 
 /// What a contender's figures are compared as.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Role {
     /// thalweg.
     Ours,
@@ -216,6 +217,11 @@ fn measure_group(
                 false
             }
         });
+        // Back and forth, so that nobody has the same one before it in every round.
+        field.reverse();
+    }
+    if effort.runs % 2 == 0 {
+        field.reverse();
     }
     let first = outcome.records.len();
     for (contender, samples) in field {
@@ -279,7 +285,7 @@ mod tests {
             group.ideal_from = Some("a");
             Ok(vec![group])
         });
-        assert_eq!(*CALLS.lock().unwrap(), ["a", "b", "a", "b", "a", "b", "a", "b"]);
+        assert_eq!(*CALLS.lock().unwrap(), ["a", "b", "b", "a", "a", "b", "b", "a"]);
         // The first call was the warm-up and does not count: 2, 3, 4 remain.
         assert_eq!(outcome.records[0].spread, Spread { median: 3.0, min: 2.0, max: 4.0, runs: 3 });
         let ideal = &outcome.records[2];

@@ -56,7 +56,8 @@ fn read(clock: rustix::time::ClockId) -> Duration {
 pub fn cpus() -> &'static [usize] {
     static CPUS: OnceLock<Vec<usize>> = OnceLock::new();
     CPUS.get_or_init(|| match thread::current_affinity() {
-        Ok(allowed) => allowed.cpus().collect(),
+        // No more than a quota on processor time allows: with fewer, the others would be throttled in turn.
+        Ok(allowed) => allowed.cpus().take(thread::available_parallelism()).collect(),
         Err(_) => (0..thread::available_parallelism()).collect(),
     })
 }

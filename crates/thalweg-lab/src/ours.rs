@@ -62,7 +62,7 @@ impl Setting {
 pub fn params(setting: Setting, mut params: Value) -> Value {
     params["scheme"] = json!(setting.scheme.unwrap_or("default"));
     params["threads"] = setting.workers.map_or(json!("default"), |workers| json!(format!("{workers}, pinned")));
-    params["capacity"] = json!("default");
+    params["capacity"] = json!("16 blocks of at most 16 KiB, 256 where the scheme grows edges");
     params
 }
 

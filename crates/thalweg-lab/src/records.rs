@@ -60,7 +60,6 @@ pub struct Record {
     /// Who ran; our own begin with `thalweg`.
     pub contender: String,
     /// What the figures count as.
-    #[serde(skip)]
     pub role: Role,
     /// The unit of `median`, `min` and `max`.
     pub unit: &'static str,
@@ -169,7 +168,7 @@ pub(crate) mod tests {
         let line = record("thalweg", Role::Ours, 2.0).to_json();
         assert_eq!(
             line,
-            r#"{"experiment":"test/table","workload":"toy","contender":"thalweg","unit":"ns/msg","median":2.0,"min":1.0,"max":4.0,"runs":5,"world":"native","cpus":1.0,"params":{"messages":7},"machine":"abacus"}"#
+            r#"{"experiment":"test/table","workload":"toy","contender":"thalweg","role":"ours","unit":"ns/msg","median":2.0,"min":1.0,"max":4.0,"runs":5,"world":"native","cpus":1.0,"params":{"messages":7},"machine":"abacus"}"#
         );
     }
 

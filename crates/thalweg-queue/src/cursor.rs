@@ -155,7 +155,8 @@ impl Layout {
     /// How far apart the same offsets of two rounds are.
     #[inline(always)]
     pub(crate) fn round_step(&self) -> u64 {
-        1 << self.round_bits
+        // From the mask, which is at hand: a sealed cursor's bit is the one between.
+        (self.offset_mask + 1) << 1
     }
 
     /// How many entries of the block at `head` the cursor has passed.

@@ -108,8 +108,8 @@
 //!
 //! - Wait-freedom of `bbq`: its operations are short, but one that is interrupted half-way makes others `Busy`.
 //! - Closing when a handle is leaked: `mem::forget` keeps a side alive for ever.
-//! - Dropping every item when two destructors panic: what the first panic leaves is dropped with the last handle; what a second one leaves
-//!   then is leaked, as a third one would end the process. The items of one grant, and those that a [`bwos`] still has when its last handle
+//! - Dropping every item when a destructor panics while the last handle is dropped: what is still in the queue then, since it was pushed while the
+//!   last consumer left, or left there by an earlier panic, is leaked. The items of one grant, and those that a [`bwos`] still has when its last handle
 //!   is dropped, are dropped as a slice is: there the second panic ends the process.
 //! - Fairness between the threads of one side.
 //!
@@ -142,6 +142,7 @@ pub mod fast_forward;
 pub mod grant;
 mod held;
 pub mod lamport;
+mod left;
 mod lines;
 #[cfg(feature = "std")]
 pub mod locked;

@@ -302,13 +302,16 @@ impl Edge {
         }
         let taken = self.taken.blocks.load(Relaxed);
         let by_messages = self.limit_messages.load(Relaxed);
-        if by_messages == usize::MAX {
+        // Its blocks were short then, and may be long now.
+        let stretched = limit > MOST_BLOCKS && self.plan.capacity.is_none();
+        if by_messages == usize::MAX && !stretched {
             self.sent.credit.store(taken + limit as u64, Relaxed);
         }
         // Beyond its slots (see `stretch`) some of it is in the spill by rights.
         self.spilled.load(Relaxed) > 0 && limit <= self.slots
             || sent >= taken + limit as u64
             || (by_messages != usize::MAX && self.messages() >= by_messages)
+            || stretched && !self.has_room()
     }
 
     /// Raises the limit, up to the most the edge may hold. False if it is there already.
@@ -316,8 +319,10 @@ impl Edge {
         let doubled = |limit: &AtomicUsize, most: usize| {
             let now = limit.load(Relaxed);
             // It may be beyond the most already: see `stretch`.
-            let next = now.saturating_mul(2).min(most).max(now);
-            limit.store(next, Relaxed);
+            let next = now.saturating_mul(2).min(most);
+            if next > now {
+                limit.store(next, Relaxed);
+            }
             next > now
         };
         let grown = match self.plan.capacity {
@@ -330,21 +335,25 @@ impl Edge {
         grown
     }
 
-    /// Raises the limit when nobody can go on else: beyond the most blocks too, for blocks may be short. An edge holds no more messages than its
-    /// capacity says, or if none was given no more memory than its most blocks would if they were full.
-    pub(crate) fn stretch(&self) -> bool {
-        if self.grow() {
-            return true;
-        }
+    /// Whether it holds fewer messages than its capacity says; or if none was given, fewer bytes of messages and headers than its most blocks do
+    /// when they are full.
+    fn has_room(&self) -> bool {
         let messages = self.messages();
-        let has_room = match self.plan.capacity {
+        match self.plan.capacity {
             Some(_) => messages < self.limit_messages.load(Relaxed),
             None => {
                 let blocks = self.backlog() as usize * BLOCK_BYTES;
                 messages.saturating_mul(self.plan.message_bytes).saturating_add(blocks) < MOST_BLOCKS * MOST_BYTES
             }
-        };
-        if !has_room {
+        }
+    }
+
+    /// Raises the limit when nobody can go on else: beyond the most blocks too, as long as it [has room](Self::has_room), for blocks may be short.
+    pub(crate) fn stretch(&self) -> bool {
+        if self.grow() {
+            return true;
+        }
+        if !self.has_room() {
             return false;
         }
         self.limit_blocks.store(self.limit_blocks.load(Relaxed).saturating_mul(2), Relaxed);

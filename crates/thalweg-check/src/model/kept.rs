@@ -18,6 +18,8 @@ use std::ptr::NonNull;
 /// handle, say, which drains its queue. What is in a `Kept` is dropped when all of them are gone. If its destructor waits
 /// for ever even then, it is left as it is, with what it owns.
 ///
+/// A panic that the client catches keeps what it unwinds too, to the end of the execution.
+///
 /// Where nothing unwinds, and outside of a [`Check`](super::Check), it is dropped as it would be without.
 ///
 /// ```

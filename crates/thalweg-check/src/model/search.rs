@@ -214,8 +214,10 @@ impl<'a> Search<'a> {
             return Some(Rule::Leaks { blocks, bytes });
         }
         let hook = self.check.hook.as_ref()?;
-        let state = run.state();
-        let result = catch_unwind(AssertUnwindSafe(|| hook(&state.explorer.graph)));
+        // Out of the state meanwhile: what the hook does with the facade is counted there.
+        let graph = std::mem::take(&mut run.state().explorer.graph);
+        let result = catch_unwind(AssertUnwindSafe(|| hook(&graph)));
+        run.state().explorer.graph = graph;
         result.err().map(|panic| Rule::Specification { message: crate::world::message(&*panic) })
     }
 

@@ -44,7 +44,7 @@ impl Run {
         if attempt.clock {
             // The time that it waits for comes.
             let thread = state.thread_mut();
-            thread.clock += 1_000 << thread.retries.min(40);
+            thread.clock = thread.clock.saturating_add(1_000 << thread.retries.min(40));
             if let Some(outer) = thread.attempts.last_mut() {
                 outer.clock = true;
             }
@@ -179,7 +179,7 @@ impl Run {
             state.thread_mut().retries += 1;
             state.thread().retries
         };
-        if retries > RETRIES {
+        if retries > RETRIES.max(self.limits.repeats.unwrap_or(0)) {
             let rule = self.state().unbounded(self.limits.events);
             self.fail(rule)?;
         }

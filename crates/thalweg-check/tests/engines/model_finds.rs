@@ -560,3 +560,26 @@ fn markers_stand_in_program_order() {
     let refused = Check::new().on_complete(|_| panic!("not as specified")).run(|| {});
     assert!(matches!(refused.unwrap_err().rule(), Rule::Specification { message } if message == "not as specified"));
 }
+
+/// Between executions the facade does what it says, and is watched by nobody.
+#[test]
+fn a_hook_may_use_the_facade() {
+    let explored = Check::new()
+        .on_complete(|_| {
+            let (turns, sum) = (AtomicU64::new(1), Mutex::new(1));
+            turns.fetch_add(1, Relaxed);
+            thread::yield_now();
+            *sum.lock().unwrap() += turns.load(Relaxed);
+            assert_eq!(*sum.lock().unwrap(), 3);
+        })
+        .check(|| {
+            let cell = Arc::new(AtomicU64::new(0));
+            let other = thread::spawn({
+                let cell = cell.clone();
+                move || cell.store(1, Relaxed)
+            });
+            cell.load(Relaxed);
+            other.join().unwrap();
+        });
+    assert_eq!(explored.complete, 2);
+}

@@ -22,7 +22,7 @@ pub(super) fn run(args: Fm) -> Outcome {
     let mut config = Config::new(&input, &args.output);
     config.raw_rate = args.raw_rate;
     config.scheme = args.running.scheme()?;
-    let session = Session::new(fs::metadata(&input).ok().map(|metadata| metadata.len()))?;
+    let session = Session::new(fs::metadata(&input).ok().filter(fs::Metadata::is_file).map(|metadata| metadata.len()))?;
     let received = fm::run(&config, &session)?;
     session.clear();
 

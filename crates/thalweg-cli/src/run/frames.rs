@@ -29,7 +29,7 @@ pub(super) fn run(args: Frames) -> Outcome {
             destination_mac: args.rewrite_dst_mac,
         },
     };
-    let session = Session::new(fs::metadata(&input).ok().map(|metadata| metadata.len()))?;
+    let session = Session::new(fs::metadata(&input).ok().filter(fs::Metadata::is_file).map(|metadata| metadata.len()))?;
     let forwarded = frames::run(&config, &session)?;
     session.clear();
 

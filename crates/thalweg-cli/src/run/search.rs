@@ -40,7 +40,8 @@ fn text(found: &Summary) -> String {
         "{} matches in {} of {} files, {} in {seconds:.3} s ({}/s)",
         HumanCount(found.matches),
         HumanCount(found.files_with_matches),
-        HumanCount(found.files),
+        // A file that was not read to its end counts if something was found in it.
+        HumanCount(found.files.max(found.files_with_matches)),
         DecimalBytes(found.bytes),
         DecimalBytes((found.bytes as f64 / seconds) as u64),
     );

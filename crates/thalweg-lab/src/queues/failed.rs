@@ -18,6 +18,7 @@ fn plan(effort: &Effort) -> Result<Vec<Group>, BoxError> {
     let contenders = vec![
         alone::<Spsc>(Ours, "thalweg-bbq-spsc", rounds),
         alone::<Bbq>(Ours, "thalweg-bbq", rounds),
+        alone::<Rtrb>(Peer, "rtrb", rounds),
         alone::<ArrayQueue>(Peer, "crossbeam-array-queue", rounds),
         alone::<CrossbeamChannel>(Peer, "crossbeam-channel", rounds),
         alone::<ConcurrentQueue>(Peer, "concurrent-queue", rounds),

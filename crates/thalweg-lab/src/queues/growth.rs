@@ -174,20 +174,20 @@ const CAPACITY: usize = 4096;
 /// One producer, one consumer, item by item.
 fn steady(items: u64) -> Vec<Contender> {
     let ours = |name: &str, first, most| {
-        rate(Role::Ours, name, items, move || {
+        rate(Role::Ours, name, items, most, move || {
             let (tx, rx) = chunk_ring::chunk_ring(first, Most::Entries(most)).expect("the sizes are right");
             (End(tx), End(rx))
         })
     };
     vec![
         ours("thalweg-queue chunk_ring, fixed", CAPACITY, CAPACITY),
-        ours("thalweg-queue chunk_ring, may grow to 65536", CAPACITY, 16 * CAPACITY),
+        ours("thalweg-queue chunk_ring, grows to 65536 when full", CAPACITY, 16 * CAPACITY),
         ours("thalweg-queue chunk_ring, from 64 to 4096", FIRST, CAPACITY),
-        rate(Role::Ours, "thalweg-queue lamport, cached", items, || {
+        rate(Role::Ours, "thalweg-queue lamport, cached", items, CAPACITY, || {
             let (tx, rx) = lamport::cached(CAPACITY).expect("the size is right");
             (End(tx), End(rx))
         }),
-        rate(Role::Peer, "rtrb", items, || rtrb::RingBuffer::new(CAPACITY)),
+        rate(Role::Peer, "rtrb", items, CAPACITY, || rtrb::RingBuffer::new(CAPACITY)),
     ]
 }
 
@@ -234,10 +234,11 @@ fn rate<T: Tx + 'static, R: Rx + 'static>(
     role: Role,
     name: &str,
     items: u64,
+    capacity: usize,
     build: impl Fn() -> (T, R) + Send + 'static,
 ) -> Contender {
     let params =
-        json!({ "items": items, "capacity": CAPACITY, "threads": Placement::TwoCpus.word(), "waiting": "spinning" });
+        json!({ "items": items, "capacity": capacity, "threads": Placement::TwoCpus.word(), "waiting": "spinning" });
     Contender::new(role, name, params, move || {
         let (mut tx, mut rx) = build();
         let (sum, timing) = timed(|| {

@@ -54,7 +54,7 @@ fn plan(effort: &Effort) -> Result<Vec<Group>, BoxError> {
         let contenders = vec![
             sleeps::<wait::Bbq>(Ours, "thalweg-bbq", shape),
             sleeps::<wait::CrossbeamChannel>(Peer, "crossbeam-channel", shape),
-            sleeps::<wait::Crossfire>(Peer, "crossfire", few),
+            sleeps::<wait::Crossfire>(Peer, "crossfire", shape),
             sleeps::<wait::Kanal>(Peer, "kanal", few),
             sleeps::<wait::Flume>(Peer, "flume", few),
         ];

@@ -114,7 +114,10 @@ fn run<O: Owner>(work: Balancing, workers: Vec<(O, impl FnMut() -> Option<u64> +
         })
     });
     let (mut pushed, mut taken, mut stolen) = (Tally::default(), Tally::default(), 0);
+    // What was done in the time: what is left in the queues is taken after it.
+    let mut done = 0;
     for (tally, workers) in ended {
+        done += tally.pushed.count + tally.popped.count + tally.stolen.count;
         pushed.join(tally.pushed);
         taken.join(tally.popped);
         taken.join(tally.stolen);
@@ -128,7 +131,7 @@ fn run<O: Owner>(work: Balancing, workers: Vec<(O, impl FnMut() -> Option<u64> +
     if pushed != taken {
         return Err(format!("{taken:?} taken, but {pushed:?} pushed").into());
     }
-    let mut sample = Sample::nanos_per(timing, pushed.count + taken.count);
+    let mut sample = Sample::nanos_per(timing, done);
     let attempts = work.rounds * (WORKERS * work.attempts) as u64;
     sample.figures.push(attempts.max(1) as f64 / stolen.max(1) as f64);
     Ok(sample)

@@ -19,7 +19,7 @@ const BLOCKS: usize = 8;
 /// What a thief asks for at once: as much as crossbeam-deque gives at most.
 const BATCH: usize = 32;
 const ROUNDS: u64 = 800;
-const UNITS: &[&str] = &["ns per operation", "% of items left to the owner"];
+const UNITS: &[&str] = &["ns per operation", "% of items stolen"];
 
 fn plan(effort: &Effort) -> Result<Vec<Group>, BoxError> {
     let stealing = |percent| Stealing { rounds: effort.messages(16 * ROUNDS) / 16, percent, batch: 1 };

@@ -90,7 +90,7 @@ impl Stealing {
             return Err(format!("{taken:?} taken, but {:?} pushed", all.pushed).into());
         }
         let mut sample = Sample::nanos_per(timing, 2 * all.pushed.count);
-        sample.figures.push(left);
+        sample.figures.push(100.0 - left);
         Ok(sample)
     }
 

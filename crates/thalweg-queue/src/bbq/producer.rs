@@ -3,6 +3,7 @@
 use super::shared::Shared;
 use crate::TryPushError;
 use crate::edges::edge;
+use crate::left::Left;
 use crate::wait::{Wait, Yield};
 use alloc::vec::Vec;
 use core::fmt;
@@ -64,19 +65,18 @@ impl<T: Send, W: Wait> Producer<T, W> {
     /// Moves as many of `values` as there is room for into the queue, from the first on. Returns how many: at least one, unless
     /// there are none. Otherwise as [`try_push_slice`](Self::try_push_slice).
     pub fn try_push_many(&self, values: &mut Vec<T>) -> Result<usize, TryPushError<()>> {
-        let mut left = core::mem::take(values).into_iter();
+        let mut left = Left::new(values);
         let mut pushed = 0;
         let mut result = Ok(());
-        while left.len() > 0 && result.is_ok() {
-            let batch = self.shared.push_batch(left.len(), |block, offsets| {
-                for (offset, value) in offsets.zip(left.by_ref()) {
+        while left.rest.len() > 0 && result.is_ok() {
+            let batch = self.shared.push_batch(left.rest.len(), |block, offsets| {
+                for (offset, value) in offsets.zip(left.rest.by_ref()) {
                     // SAFETY: `push_batch` has allocated the offset.
                     unsafe { block.write(offset, value) };
                 }
             });
             result = batch.map(|count| pushed += count);
         }
-        *values = left.collect();
         if pushed == 0 { result.map(|()| 0) } else { Ok(pushed) }
     }
 

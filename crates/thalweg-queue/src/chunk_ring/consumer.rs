@@ -166,6 +166,11 @@ impl<T: Send, W: Wait> Consumer<T, W> {
         self.shared.pushed() != self.at.popped() || self.shared.ends.producer_gone()
     }
 
+    /// Whether the next item is the first of its chunk: then the look that found it has left the chunk before, if there was one, which is room.
+    pub(crate) fn is_at_start(&self) -> bool {
+        self.at.index == 0
+    }
+
     fn strategy(&self) -> &W {
         &self.shared.wait
     }

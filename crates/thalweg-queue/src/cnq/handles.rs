@@ -85,7 +85,8 @@ impl<T: Send, Q: Tube<Item = u32>, W: Wait> Producer<T, Q, W> {
                         self.shared.leave(open.capsule);
                     }
                 };
-                both(|| self.shared.begun(), leave);
+                // Consumers too: a waker that panics here keeps `try_push` from it.
+                both(|| self.shared.begun(), || both(leave, || self.shared.ring_consumers()));
                 Ok(())
             }
             Err((AllocateError::Full, value)) => Err(TryPushError::Full(value)),

@@ -83,6 +83,7 @@ pub use word::Word;
 
 use crate::grant::{Read, Write};
 use crate::held::Held;
+use crate::left::Left;
 use crate::wait::{Side, Wait, Yield};
 use crate::{BuildError, TryPopError, TryPushError};
 use alloc::vec::Vec;
@@ -200,6 +201,20 @@ pub struct Producer<T, W: Wait = Yield, S: Entry<T> = AsWord> {
     free: usize,
 }
 
+/// What a batch has filled: noted and told of also if an item's own code panics, on its way into a slot.
+struct Filled<'a, T, W: Wait, S: Entry<T>> {
+    ring: &'a Ring<T, W, S>,
+    head: &'a mut usize,
+    count: usize,
+}
+
+impl<T, W: Wait, S: Entry<T>> Drop for Filled<'_, T, W, S> {
+    fn drop(&mut self) {
+        *self.head += self.count;
+        self.ring.wait.ring(Side::Items, 1, || true);
+    }
+}
+
 impl<T, W: Wait, S: Entry<T>> Producer<T, W, S> {
     /// Pushes, or says why not and gives the value back. Never `Busy`.
     #[inline]
@@ -236,10 +251,8 @@ impl<T, W: Wait, S: Entry<T>> Producer<T, W, S> {
     /// Moves as many of `values` as there is room for into the queue, from the first on. Returns how many: at least one, unless
     /// there are none.
     pub fn try_push_many(&mut self, values: &mut Vec<T>) -> Result<usize, TryPushError<()>> {
-        let mut left = core::mem::take(values).into_iter();
-        let result = self.push_batch(left.len(), || left.next());
-        *values = left.collect();
-        result
+        let mut left = Left::new(values);
+        self.push_batch(left.rest.len(), || left.rest.next())
     }
 
     /// Pushes up to `count` values, of which `next` gives as many: a line at a time.
@@ -251,17 +264,24 @@ impl<T, W: Wait, S: Entry<T>> Producer<T, W, S> {
         let mut pushed = 0;
         while pushed < count {
             let now = self.free().min(count - pushed);
-            for slot in self.head..self.head + now {
-                match next() {
-                    Some(value) => self.ring.slot(slot).fill(value),
-                    None => unreachable!("there are `count` values"),
-                }
-            }
             if now == 0 {
                 break;
             }
-            self.head += now;
-            pushed += now;
+            let first = self.head;
+            let mut filled = Filled { ring: &self.ring, head: &mut self.head, count: 0 };
+            while filled.count < now
+                && let Some(value) = next()
+            {
+                filled.ring.slot(first + filled.count).fill(value);
+                filled.count += 1;
+            }
+            *filled.head = first + filled.count;
+            pushed += filled.count;
+            let is_whole = filled.count == now;
+            core::mem::forget(filled);
+            if !is_whole {
+                break;
+            }
         }
         if pushed == 0 && count > 0 {
             return Err(TryPushError::Full(()));

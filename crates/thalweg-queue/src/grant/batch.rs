@@ -1,6 +1,7 @@
 //! Batches over runs of entries: as many as fit, or as are there, with one update of a cursor for each run.
 
 use super::{Read, Write};
+use crate::left::Left;
 use crate::{TryPopError, TryPushError};
 use alloc::vec::Vec;
 
@@ -35,18 +36,18 @@ pub(crate) fn push_slice<E: Write<Item: Copy>>(end: &mut E, values: &[E::Item]) 
 
 /// Moves as many of `values` as there is room for into the queue. Returns how many: at least one, unless there are none.
 pub(crate) fn push_many<E: Write>(end: &mut E, values: &mut Vec<E::Item>) -> Result<usize, TryPushError<()>> {
-    let mut left = core::mem::take(values).into_iter();
+    let mut left = Left::new(values);
     let mut pushed = 0;
     let mut result = Ok(());
-    while left.len() > 0 {
-        let count = match end.room(left.len()) {
+    while left.rest.len() > 0 {
+        let count = match end.room(left.rest.len()) {
             Ok(count) => count,
             Err(refused) => {
                 result = Err(refused);
                 break;
             }
         };
-        for (offset, value) in (0..count).zip(left.by_ref()) {
+        for (offset, value) in (0..count).zip(left.rest.by_ref()) {
             // SAFETY: `room` counted it.
             unsafe { end.write(offset, value) };
         }
@@ -54,7 +55,6 @@ pub(crate) fn push_many<E: Write>(end: &mut E, values: &mut Vec<E::Item>) -> Res
         unsafe { end.commit(count) };
         pushed += count;
     }
-    *values = left.collect();
     if pushed == 0 { result.map(|()| 0) } else { Ok(pushed) }
 }
 

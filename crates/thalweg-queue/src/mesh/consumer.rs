@@ -47,15 +47,25 @@ impl<T: Send, W: Wait> Consumer<T, W> {
     ///   consumer left was there to go on with.
     pub fn try_pop(&mut self) -> Result<T, TryPopError> {
         self.find(1)?;
+        let made_room = self.has_made_room();
         // SAFETY: the item is ready in the present ring, and moved out once, as the end moves past it.
-        unsafe {
+        let item = unsafe {
             let item = self.read(0);
             self.release(1);
-            Ok(item)
+            item
+        };
+        if made_room {
+            self.ring_producers();
         }
+        Ok(item)
     }
 
-    /// As [`ready`](Read::ready), and rings nobody: the room that it makes when it goes on to a ring's next chunk is to be told of.
+    /// Whether the last look went on to a ring's next chunk, which makes room, or may have.
+    fn has_made_room(&self) -> bool {
+        self.rings[self.at].is_at_start()
+    }
+
+    /// As [`ready`](Read::ready), and rings nobody: the room that it makes is to be told of.
     fn find(&mut self, count: usize) -> Result<usize, TryPopError> {
         if self.at == 0 && self.burst == BURST {
             // At the start of each round.
@@ -153,7 +163,9 @@ unsafe impl<T: Send, W: Wait> Read for Consumer<T, W> {
     fn ready(&mut self, count: usize) -> Result<usize, TryPopError> {
         let count = self.find(count)?;
         // Not left to `release`: who looks at an item may leave it where it is.
-        self.ring_producers();
+        if self.has_made_room() {
+            self.ring_producers();
+        }
         Ok(count)
     }
 
@@ -175,7 +187,6 @@ unsafe impl<T: Send, W: Wait> Read for Consumer<T, W> {
         if self.burst == 0 {
             self.advance();
         }
-        self.ring_producers();
     }
 }
 

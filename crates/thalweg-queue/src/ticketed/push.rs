@@ -2,6 +2,7 @@
 
 use super::ring::{Owned, Span};
 use super::ticket::Ticket;
+use crate::left::Left;
 use crate::wait::{Side, Wait};
 use crate::{PushError, TryPushError, Yield};
 use alloc::vec::Vec;
@@ -116,10 +117,8 @@ impl<T: Send, W: Wait> Producer<T, W> {
     /// Moves as many of `values` as there is room for into the queue, from the first on. Returns how many: at least one, unless
     /// there are none. Otherwise as [`try_push_slice`](Self::try_push_slice).
     pub fn try_push_many(&self, values: &mut Vec<T>) -> Result<usize, TryPushError<()>> {
-        let mut left = core::mem::take(values).into_iter();
-        let result = self.push_some(left.len(), &mut left);
-        *values = left.collect();
-        result
+        let mut left = Left::new(values);
+        self.push_some(left.rest.len(), &mut left.rest)
     }
 
     /// Pushes up to `count` values, of which there are as many.

@@ -3,6 +3,7 @@
 use super::{Deadline, Iter, Side, TryIter, Wait};
 #[cfg(feature = "std")]
 use super::{Popping, PoppingMany, Pushing, Sleep};
+use crate::left::Left;
 use crate::{PopError, PopTimeoutError, PushError, PushTimeoutError, TryPopError, TryPushError};
 use alloc::vec::Vec;
 #[cfg(feature = "std")]
@@ -70,14 +71,13 @@ pub trait Push {
     /// there are none.
     fn try_push_many(&mut self, values: &mut Vec<Self::Item>) -> Result<usize, TryPushError<()>> {
         let mut pushed = 0;
-        let mut left = core::mem::take(values).into_iter();
-        while let Some(value) = left.next() {
+        let mut left = Left::new(values);
+        for value in left.rest.by_ref() {
             match self.try_push(value) {
                 Ok(()) => pushed += 1,
                 Err(refused) => {
                     let (reason, value) = refused.split();
-                    values.push(value);
-                    values.extend(left);
+                    left.refused = Some(value);
                     return if pushed == 0 { Err(reason) } else { Ok(pushed) };
                 }
             }

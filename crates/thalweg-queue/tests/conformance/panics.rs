@@ -234,3 +234,69 @@ fn a_word_that_panics_is_turned_back_once() {
         }
     }
 }
+
+/// The waker of a pending pop panics in a batch: what was not pushed stays the caller's.
+#[test]
+fn a_waker_that_panics_in_a_batch_leaves_the_rest() {
+    fn check<P, C>(build: impl Fn() -> (P, C))
+    where
+        P: Push<Item = Token, Wait = Park>,
+        C: Pop<Item = Token, Wait = Park>,
+    {
+        let ledger = Ledger::new(100);
+        let (mut tx, mut rx) = build();
+        let mut values: Vec<_> = (0..100).map(|number| ledger.token(number)).collect();
+        {
+            let waker = Waker::from(Arc::new(Bomb));
+            let mut popping = pin!(rx.pop_async());
+            assert!(popping.as_mut().poll(&mut Context::from_waker(&waker)).is_pending());
+            assert!(catch_unwind(AssertUnwindSafe(|| tx.try_push_many(&mut values))).is_err());
+        }
+        let mut pushed = 0;
+        while let Ok(token) = rx.try_pop() {
+            assert_eq!(token.number(), pushed);
+            pushed += 1;
+        }
+        assert!(pushed > 0);
+        assert!(
+            values.iter().map(Token::number).eq(pushed..100),
+            "{pushed} were pushed, and {} are left",
+            values.len()
+        );
+        drop((tx, rx, values));
+        ledger.assert_balanced(100);
+    }
+    each_kind! { check }
+}
+
+/// A word that panics when it is made, if it is told to.
+struct Reluctant(Box<(Token, bool)>);
+
+impl Word for Reluctant {
+    fn into_word(self) -> NonNull<()> {
+        assert!(!self.0.1, "told to panic");
+        self.0.into_word()
+    }
+
+    unsafe fn from_word(word: NonNull<()>) -> Self {
+        // SAFETY: the word came from such a box, by the caller's promise.
+        Self(unsafe { Box::from_word(word) })
+    }
+}
+
+#[test]
+fn a_word_that_panics_in_a_batch_is_the_only_one_lost() {
+    for bomb in 0..12 {
+        let ledger = Ledger::new(13);
+        let (mut tx, mut rx) = fast_forward(32).unwrap();
+        let word = |number| Reluctant(Box::new((ledger.token(number), number == bomb)));
+        let mut values: Vec<_> = (0..12).map(word).collect();
+        assert!(catch_unwind(AssertUnwindSafe(|| tx.try_push_many(&mut values))).is_err());
+        tx.try_push_many(&mut values).unwrap();
+        tx.try_push(Reluctant(Box::new((ledger.token(12), false)))).unwrap_or_else(|_| panic!("there is room"));
+        let popped = rx.try_iter().map(|word| word.0.0.number());
+        assert!(popped.eq((0..13).filter(|&number| number != bomb)), "{bomb}");
+        drop((tx, rx));
+        ledger.assert_balanced(13);
+    }
+}

@@ -217,8 +217,8 @@ pub trait Gives: Sized {
     /// As a path.
     fn into_path(self) -> Path<Self::Head, Tail<Self::Message>>;
 
-    /// The edge that leaves here holds `first` messages, and may grow to `most` if the scheme grows edges, or if the
-    /// run could not go on otherwise.
+    /// The edge that leaves here holds `first` messages, and may grow to `most` if the scheme grows edges, or if it leads to a kernel with several
+    /// inputs and nobody has anything to do otherwise.
     ///
     /// Counted by the block: the edge may hold up to one block more, at most half of `first`, and each end has one in hand. What a single
     /// message makes of itself is never held back.

@@ -47,7 +47,11 @@ fn each<T, U, R: Verdict>(
 ///
 /// The messages of a fast kernel are taken in a loop with nothing else in it.
 #[inline(always)]
-fn each_last<T, R: Verdict>(cx: &Cx<'_>, block: &mut Block, mut kernel: impl FnMut(T) -> R) -> Result<(), BoxError> {
+fn each_last<T, V>(
+    cx: &Cx<'_>,
+    block: &mut Block,
+    mut kernel: impl FnMut(T) -> Result<V, BoxError>,
+) -> Result<(), BoxError> {
     let slow = cx.takes_long();
     let stretch = if slow { 1 } else { usize::MAX };
     // SAFETY: an edge into this kernel carries `T` (B1).
@@ -55,7 +59,7 @@ fn each_last<T, R: Verdict>(cx: &Cx<'_>, block: &mut Block, mut kernel: impl FnM
     while unread.left() > 0 {
         for _ in 0..unread.left().min(stretch) {
             // SAFETY: as many are left.
-            kernel(unsafe { unread.next_unchecked() }).into_result()?;
+            kernel(unsafe { unread.next_unchecked() })?;
         }
         if slow && cx.is_cancelled() {
             break;
@@ -108,7 +112,7 @@ where
     R: Verdict,
 {
     fn run(&self, cx: &Cx<'_>, block: &mut Block, _chain: &mut Chain) -> Result<(), BoxError> {
-        each_last(cx, block, |message| (self.0)(message))
+        each_last(cx, block, |message| (self.0)(message).into_result())
     }
 }
 
@@ -122,7 +126,7 @@ where
 {
     fn run(&mut self, cx: &Cx<'_>, mut block: Block) -> Result<Option<Block>, BoxError> {
         // Through a closure of our own, as in `Sequential`.
-        resident(&mut self.0, |kernel| each_last(cx, &mut block, |message| kernel(message)))?;
+        resident(&mut self.0, |kernel| each_last(cx, &mut block, |message| kernel(message).into_result()))?;
         Ok(Some(block))
     }
 }

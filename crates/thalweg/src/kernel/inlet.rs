@@ -197,6 +197,8 @@ impl<T: Send> Arrivals<T> {
                     output.push(accept(message)?);
                     given += 1;
                 }
+                // Somebody is half-way with a push; behind it may be some that were whole before the wish to stop.
+                Err(TryPopError::Busy) if self.rest.is_some() => break,
                 Err(TryPopError::Empty | TryPopError::Busy) => {
                     flow = Flow::Pending;
                     break;

@@ -6,6 +6,7 @@ use crate::kernel::{Flow, Source};
 use crate::output::{Core, Output};
 use crate::run::Cx;
 use std::marker::PhantomData;
+use std::ops::ControlFlow;
 
 /// Gives some of what `iterator` has.
 #[inline(always)]
@@ -92,17 +93,15 @@ where
     fn give(&mut self, cx: &Cx<'_>) -> Result<Flow, BoxError> {
         // Locals can live in registers; behind `self` each item would cost loads and stores.
         let Some((mut iterator, mut each)) = self.0.take() else { return Ok(Flow::Done) };
-        let Some(mut item) = iterator.next() else { return Ok(Flow::Done) };
-        // In this order every way out of the loop comes after a call of `each`: what it writes can stay in a register until then.
         let most = if cx.takes_long() { 1 } else { cx.give_len() * FUSED_GIVES };
-        for _ in 1..most {
+        // The iterator's own loop: a range makes vector instructions of it, which a loop over `next` is not.
+        let result = iterator.try_fold(most, |left, item| {
             each(item);
-            item = match iterator.next() {
-                Some(next) => next,
-                None => return Ok(Flow::Done),
-            };
+            if left > 1 { ControlFlow::Continue(left - 1) } else { ControlFlow::Break(()) }
+        });
+        if result.is_continue() {
+            return Ok(Flow::Done);
         }
-        each(item);
         self.0 = Some((iterator, each));
         Ok(Flow::More)
     }

@@ -151,10 +151,12 @@ impl Worker<'_> {
                 self.core.finish(kernel);
             }
         } else {
-            if over {
+            let said_done = outcome.is_some() && state.said_done.load(Relaxed) && !self.core.control.is_cancelled();
+            if over || said_done {
                 // What it did not take has destructors, which are somebody else's code.
                 match catch_unwind(AssertUnwindSafe(|| self.drop_input(kernel))) {
-                    Ok(()) => self.core.finish(kernel),
+                    Ok(()) if over => self.core.finish(kernel),
+                    Ok(()) => self.core.close_early(kernel),
                     Err(payload) => self.core.fail(kernel, Cause::from_panic(payload)),
                 }
             }
@@ -217,7 +219,10 @@ impl Worker<'_> {
             (now.saturating_sub(last) + ASK_AGAIN.0).saturating_mul(2).clamp(ASK_AGAIN.0, ASK_AGAIN.1)
         };
         state.ask_at.store(now + again, Relaxed);
-        state.pending.store(true, Relaxed);
+        if !state.pending.swap(true, Relaxed) {
+            // Who sleeps without a limit must not go on so: this worker may be busy elsewhere when it is time to ask again.
+            self.core.control.bell.ring();
+        }
     }
 
     /// Sets the length of blocks by what a message costs here.

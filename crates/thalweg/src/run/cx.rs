@@ -97,7 +97,7 @@ impl<'a> Cx<'a> {
 
     /// An output edge that is full, and that the scheme's actions did not make room on.
     pub(crate) fn blocked_output(&self) -> Option<usize> {
-        self.full_output().filter(|&edge| !self.make_room(edge))
+        self.outputs().iter().copied().find(|&edge| self.edge(edge).is_full() && !self.make_room(edge))
     }
 
     /// Nobody takes from any output any more.
@@ -218,12 +218,14 @@ impl<'a> Cx<'a> {
     pub(crate) fn end_activation(&self, why: Why, blocks: u32, messages: u64) -> Outcome {
         let state = self.state();
         let goes_on = why == Why::More
-            && (state.source && !self.gives_slowly()
+            // An inlet may have given all there is without a look at whether there is more.
+            && (state.source && !self.gives_slowly() && self.worker.bodies.source_has_input(self.kernel)
                 || (1..=WORTH_WAKING).contains(&state.block_time.load(Relaxed))
                     && self.inputs().iter().any(|&edge| self.edge(edge).has_input()))
             && !self.is_draining();
-        // All or none: a block that goes may fill its edge, and then the kernel would not be called to hand on the others.
+        // All or none: a block that goes may fill its edge, and a kernel is not called to hand on the others while an output is full.
         let stay = goes_on
+            && self.full_output().is_none()
             && self.outputs().iter().fold(true, |stay, &edge| {
                 // SAFETY: E1: this worker holds the kernel's claim.
                 let may = unsafe { self.edge(edge).may_stay_open() };

@@ -209,14 +209,31 @@ impl Core {
         for &edge in &state.inputs {
             self.edges[edge].hang_up();
         }
-        for &edge in &state.outputs {
-            self.edges[edge].close();
-            if let Some(component) = self.kernels[self.edges[edge].plan.to].component {
-                self.check_drained(component);
-            }
-        }
+        state.outputs.iter().for_each(|&edge| self.close(edge));
         if self.live.fetch_sub(1, AcqRel) == 1 {
             self.end();
+        } else if self.scheme.is_restricted() {
+            // Whose input has ended may sleep, and nobody else may run it.
+            self.control.bell.ring_all();
+        }
+    }
+
+    fn close(&self, edge: usize) {
+        self.edges[edge].close();
+        if let Some(component) = self.kernels[self.edges[edge].plan.to].component {
+            self.check_drained(component);
+        }
+    }
+
+    /// `kernel` has said that it is done, and some of what it gave has no room yet. Its other outputs end: who has to make the room may wait for that.
+    pub(crate) fn close_early(&self, kernel: usize) {
+        for &edge in &self.kernels[kernel].outputs {
+            if !self.edges[edge].has_spill() && !self.edges[edge].is_closed() {
+                self.close(edge);
+            }
+        }
+        if self.scheme.is_restricted() {
+            self.control.bell.ring_all();
         }
     }
 

@@ -12,28 +12,15 @@ impl Core {
         })
     }
 
-    /// Whether somebody outside, or time, can still make `kernel` ready: it, one whose messages it waits for, or one that has to make room for
-    /// what it gives. `seen` are the kernels that were asked.
-    fn has_hope(&self, bodies: &dyn Bodies, kernel: usize, seen: &mut [bool]) -> bool {
-        let state = &self.kernels[kernel];
-        if std::mem::replace(&mut seen[kernel], true) || state.done.load(Acquire) {
-            return false;
-        }
-        let mut full = state.outputs.iter().map(|&edge| &self.edges[edge]).filter(|edge| edge.is_full()).peekable();
-        if full.peek().is_some() {
-            return full.any(|edge| self.has_hope(bodies, edge.plan.to, seen));
-        }
-        state.pending.load(Relaxed)
-            || bodies.source_waits_outside(kernel)
-            || state.inputs.iter().any(|&edge| self.has_hope(bodies, self.edges[edge].plan.from, seen))
-    }
-
-    /// Called by a worker when all are asleep and it found nothing: lets full edges grow that nobody will make room on, if they may. If there
-    /// are none, and nothing comes from `outside` either, it notes who waits for what, and ends the run. True if it did one of these.
+    /// Called by a worker when all are asleep and it found nothing: lets full edges grow, if they may. If there are none, and nothing comes from
+    /// `outside` either, it notes who waits for what, and ends the run. True if it did one of these.
+    ///
+    /// Only edges into a kernel with several inputs, which waits for another of them: what that one brings may have to come through here.
+    /// Every other kernel that does not take from a full edge waits for room of its own, for time, or for ever.
     pub(crate) fn stall(&self, bodies: &dyn Bodies, outside: bool) -> bool {
         let mut grown = false;
-        for edge in self.edges.iter().filter(|edge| edge.is_full()) {
-            grown |= !self.has_hope(bodies, edge.plan.to, &mut vec![false; self.kernels.len()]) && edge.stretch();
+        for edge in self.edges.iter().filter(|edge| self.kernels[edge.plan.to].inputs.len() > 1) {
+            grown |= edge.is_full() && edge.stretch();
         }
         if grown {
             self.control.bell.ring_all();
@@ -48,9 +35,9 @@ impl Core {
                 continue;
             }
             let why = self.look(bodies, kernel).unwrap_or(Why::More);
-            let full = state.outputs.iter().enumerate().find(|&(_, &edge)| self.edges[edge].is_full());
+            let full = state.outputs.iter().enumerate().find(|&(_, &edge)| why == Why::Full(edge));
             let holding = state.inputs.iter().enumerate().find(|&(_, &edge)| self.edges[edge].has_input());
-            let (port, reason) = if let (Why::Full(_), Some((port, &edge))) = (why, full) {
+            let (port, reason) = if let Some((port, &edge)) = full {
                 let edge = &self.edges[edge];
                 let consumer = &self.kernels[edge.plan.to].name;
                 let reason = format!(

@@ -156,3 +156,25 @@ fn an_inlet_survives_its_graphs_failure() {
         assert_eq!(seen, [0, 1, 2, 3, 10]);
     });
 }
+
+/// What an inlet gives in its last activation is handed on, also if it is as much as one may give.
+#[test]
+fn nothing_stays_behind_in_an_inlet_that_is_kept() {
+    within(SOON, || {
+        for count in (1..=1400_u64).step_by(3) {
+            let mut seen = 0;
+            let mut graph = Graph::new();
+            let stopper = graph.stopper();
+            let (numbers, inlet) = graph.inlet(2048).unwrap();
+            (0..count).for_each(|x| inlet.push(x).unwrap());
+            let sink = graph.sink(move |_: u64| {
+                seen += 1;
+                if seen == count {
+                    stopper.stop();
+                }
+            });
+            graph += numbers >> sink;
+            assert_eq!(graph.run(Scheme::named("one_shot").unwrap().workers(1)).unwrap().end, End::Stopped);
+        }
+    });
+}

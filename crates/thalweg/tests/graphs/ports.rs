@@ -285,13 +285,10 @@ fn an_edge_grows_for_messages_that_come_one_by_one() {
     for flow in [Flow::Pending, Flow::More] {
         within(SOON, move || {
             let mut graph = Graph::new();
-            let mut next = 0..2000_u64;
-            let numbers = graph.poll_source(move |out: &mut Output<u64>| {
-                thread::sleep(Duration::from_micros(50));
-                next.next().map_or(Flow::Done, |x| {
-                    out.push(x);
-                    flow
-                })
+            let mut give = one_by_one(2000);
+            let numbers = graph.poll_source(move |out: &mut Output<u64>| match give(out) {
+                Flow::More => flow,
+                over => over,
             });
             let [left, right] = graph.tee(numbers);
             let sums = graph.window(1000, 1000, |window: &[u64], out: &mut Output<u64>| out.push(window.iter().sum()));
@@ -301,6 +298,99 @@ fn an_edge_grows_for_messages_that_come_one_by_one() {
             graph.run(Scheme::default().workers(1)).unwrap();
         });
     }
+}
+
+/// Takes a sum of a window, then as many numbers, so often; the third input brings nothing. Says `waits` while it waits.
+struct Rounds {
+    left: usize,
+    numbers: usize,
+    waits: Flow,
+}
+
+impl Kernel for Rounds {
+    type Ports = (In<u64>, In<u64>, In<u64>);
+    fn ports(&mut self, bind: &mut Binder<'_>) -> Self::Ports {
+        (bind.input("sums"), bind.input("numbers"), bind.input("nothing"))
+    }
+    fn run(&mut self, &(sums, numbers, _): &Self::Ports, io: &mut Io<'_>) -> Result<Flow, BoxError> {
+        loop {
+            while self.numbers > 0 {
+                if io.pop(numbers).is_none() {
+                    return Ok(self.waits);
+                }
+                self.numbers -= 1;
+            }
+            if self.left == 0 {
+                return Ok(Flow::Done);
+            }
+            if io.pop(sums).is_none() {
+                return Ok(self.waits);
+            }
+            (self.left, self.numbers) = (self.left - 1, 1000);
+        }
+    }
+}
+
+/// Gives numbers one by one, each in a block of its own.
+fn one_by_one(count: u64) -> impl FnMut(&mut Output<u64>) -> Flow + Send {
+    let mut next = 0..count;
+    move |out: &mut Output<u64>| {
+        thread::sleep(Duration::from_micros(50));
+        next.next().map_or(Flow::Done, |x| {
+            out.push(x);
+            Flow::More
+        })
+    }
+}
+
+#[test]
+fn an_edge_grows_beside_an_inlet_that_nobody_uses() {
+    for waits in [Flow::More, Flow::Pending] {
+        within(SOON, move || {
+            let mut graph = Graph::new();
+            let numbers = graph.poll_source(one_by_one(2000));
+            let (nothing, _inlet) = graph.inlet(8).unwrap();
+            let [left, right] = graph.tee(numbers);
+            let sums = graph.window(1000, 1000, |window: &[u64], out: &mut Output<u64>| out.push(window.iter().sum()));
+            let rounds = graph.add(Rounds { left: 2, numbers: 0, waits });
+            graph += left >> sums >> rounds.0;
+            graph += right >> rounds.1;
+            graph += nothing >> rounds.2;
+            graph.run(Scheme::default().workers(1)).unwrap();
+        });
+    }
+}
+
+/// Takes one message, and only then those of its other input.
+struct First(bool);
+
+impl Kernel for First {
+    type Ports = (In<u64>, In<u64>);
+    fn ports(&mut self, bind: &mut Binder<'_>) -> Self::Ports {
+        (bind.input("one"), bind.input("rest"))
+    }
+    fn run(&mut self, &(one, rest): &Self::Ports, io: &mut Io<'_>) -> Result<Flow, BoxError> {
+        self.0 |= io.pop(one).is_some();
+        while self.0 && io.pop(rest).is_some() {}
+        Ok(Flow::More)
+    }
+}
+
+/// The tee is done while most of what it gave waits for room; the other branch has to end first.
+#[test]
+fn an_output_ends_though_another_has_no_room() {
+    within(SOON, || {
+        let mut graph = Graph::new();
+        let numbers = graph.poll_source(one_by_one(2000));
+        let [left, right] = graph.tee(numbers);
+        let (input, sum) = graph.add(Sum(0));
+        let (one, rest) = graph.add(First(false));
+        graph += left >> input;
+        graph += sum >> one;
+        graph += right >> rest;
+        let report = graph.run(Scheme::default().workers(1)).unwrap();
+        assert_eq!(report.dropped, 0);
+    });
 }
 
 /// For each number one on its first output and a thousand on its second.
