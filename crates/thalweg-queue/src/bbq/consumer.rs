@@ -107,7 +107,7 @@ impl<T: Send, W: Wait> Consumer<T, W> {
     }
 
     fn may_pop(&self) -> bool {
-        self.shared.may_pop() || self.shared.producers_gone()
+        self.shared.may_pop()
     }
 
     fn strategy(&self) -> &W {

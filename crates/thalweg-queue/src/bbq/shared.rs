@@ -388,13 +388,18 @@ impl<T, W: Wait> Shared<T, W> {
         }
     }
 
-    /// Whether a pop would do anything but refuse. Writes nothing.
+    /// Whether a pop would find an item, or the end. Writes nothing.
     pub(super) fn may_pop(&self) -> bool {
         let head = self.chead();
         match self.block(head).look(&self.layout, head, 1) {
             Look::Items(_) | Look::Holes(..) | Look::Moved => true,
-            Look::Empty | Look::Busy => false,
-            Look::Done => !matches!(self.block(head.next()).begun(&self.layout, head.next()), Begun::No),
+            Look::Empty => self.producers_gone(),
+            // Whoever is half-way rings when it ends. A grant that is leaked never does: then nobody will find the end.
+            Look::Busy => false,
+            Look::Done => {
+                let next = head.next();
+                !matches!(self.block(next).begun(&self.layout, next), Begun::No) || self.producers_gone()
+            }
         }
     }
 

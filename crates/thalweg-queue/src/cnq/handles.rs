@@ -286,6 +286,8 @@ impl<T: Send, Q: Tube<Item = u32>, W: Wait> Consumer<T, Q, W> {
                 self.exchange(fragment);
                 continue;
             }
+            // What waits in a fragment that nobody may adopt is held up as well.
+            blocked = blocked || self.shared.is_held_up();
             if blocked && self.shared.unblock() {
                 continue;
             }

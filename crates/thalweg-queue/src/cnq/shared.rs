@@ -139,7 +139,8 @@ impl<T: Send, Q: Tube<Item = u32>, W: Wait> Shared<T, Q, W> {
     /// Gives a capsule up that is not full, as its producer.
     pub(super) fn give_up(&self, open: Open) {
         self.capsules[open.capsule].end(open.number, open.filled);
-        self.leave(open.capsule);
+        // It may be over now, and only a consumer that sleeps can leave it.
+        both(|| self.leave(open.capsule), || self.ring_consumers());
     }
 
     /// Leaves a capsule, as its producer or its consumer.
@@ -194,6 +195,11 @@ impl<T: Send, Q: Tube<Item = u32>, W: Wait> Shared<T, Q, W> {
                     && self.numbers.is_in_window(number)
         };
         fragments.filter(is_worth).min_by_key(|&capsule| age(capsule))
+    }
+
+    /// Whether a fragment has entries, lately: if it cannot be adopted, older ones hold it up.
+    pub(super) fn is_held_up(&self) -> bool {
+        self.fragments.iter().any(|at| self.capsules[at].waiting(self.capsules[at].number()) > 0)
     }
 
     /// A right to `capsule` that the caller has just got.
@@ -263,7 +269,7 @@ impl<T: Send, Q: Tube<Item = u32>, W: Wait> Shared<T, Q, W> {
         };
         self.fragment(None).is_some()
             || self.tube.can_reserve().is_ok()
-            || blocked && {
+            || (blocked || self.is_held_up()) && {
                 let oldest = self.numbers.oldest();
                 self.numbers.unfinished(oldest).is_some_and(|at| self.capsules[at].waiting(oldest) == 0)
             }

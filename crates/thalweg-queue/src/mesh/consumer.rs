@@ -149,7 +149,8 @@ impl<T: Send, W: Wait> Consumer<T, W> {
         self.rings.iter().map(chunk_ring::Consumer::capacity).sum()
     }
 
-    /// Whether every producer that has a ring to it is gone; items may still be left.
+    /// Whether every producer that has a ring to it is gone; items may still be left. It may be open again once it goes on with a ring that another
+    /// consumer left.
     pub fn is_closed(&self) -> bool {
         self.rings.iter().all(chunk_ring::Consumer::is_closed)
     }

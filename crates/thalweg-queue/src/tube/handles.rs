@@ -94,13 +94,22 @@ impl<Q: Tube, W: Wait> Shared<Q, W> {
                 let item = unsafe { self.tube.consume(entry) };
                 both(
                     || self.wait.ring(Side::Room, 1, || self.tube.can_allocate().is_ok()),
-                    // Some tubes were `Busy` for other consumers with us.
-                    || self.wait.ring(Side::Items, 1, || self.tube.can_reserve().is_ok()),
+                    // Some tubes were `Busy` for other consumers with us: for an item, or for the end.
+                    || self.wait.ring(Side::Items, 1, || self.may_pop()),
                 );
                 Ok(item)
             }
             Err(ReserveError::Empty) => Err(TryPopError::Empty),
             Err(ReserveError::Busy) => Err(TryPopError::Busy),
+        }
+    }
+
+    /// Whether a pop would find an item, or the end.
+    fn may_pop(&self) -> bool {
+        match self.tube.can_reserve() {
+            Ok(()) => true,
+            Err(ReserveError::Empty) => self.producers_gone(),
+            Err(ReserveError::Busy) => false,
         }
     }
 
@@ -152,7 +161,7 @@ impl<Q: Tube, W: Wait> Producer<Q, W> {
         &self.shared.wait
     }
 
-    /// How many items wait, lately. Exact when nobody else uses the queue.
+    /// How many items wait, lately. Exact when nobody else uses the queue, but over `Scqd`, which may say more than there are.
     pub fn len(&self) -> usize {
         self.shared.tube.len()
     }
@@ -220,18 +229,14 @@ impl<Q: Tube, W: Wait> Consumer<Q, W> {
     }
 
     fn may_pop(&self) -> bool {
-        match self.shared.tube.can_reserve() {
-            Ok(()) => true,
-            Err(ReserveError::Empty) => self.shared.producers_gone(),
-            Err(ReserveError::Busy) => false,
-        }
+        self.shared.may_pop()
     }
 
     fn strategy(&self) -> &W {
         &self.shared.wait
     }
 
-    /// How many items wait, lately. Exact when nobody else uses the queue.
+    /// How many items wait, lately. Exact when nobody else uses the queue, but over `Scqd`, which may say more than there are.
     pub fn len(&self) -> usize {
         self.shared.tube.len()
     }

@@ -102,7 +102,8 @@ pub unsafe trait Tube: Send + Sync + fmt::Debug {
     /// How many items fit for certain when nobody is half-way.
     fn capacity(&self) -> usize;
 
-    /// How many items are produced and not reserved, lately. Exact when nobody else uses the tube.
+    /// How many items are produced and not reserved, lately. Exact when nobody else uses the tube, but of `Scqd`, where a ticket that was passed over may
+    /// count; zero is exact there too.
     fn len(&self) -> usize;
 
     /// Whether `len` is zero.

@@ -367,7 +367,11 @@ fn pop_later<P: Pop + ?Sized>(end: &mut P, deadline: Option<Deadline>) -> Result
                 end.strategy().ring(Side::Items, 1, || end.may_pop());
                 return Ok(item);
             }
-            Err(TryPopError::Closed) => return Err(PopTimeoutError::Closed),
+            Err(TryPopError::Closed) => {
+                // The last item may have been half-way when the others looked: one was woken for the end, and wakes the next.
+                end.strategy().ring(Side::Items, 1, || true);
+                return Err(PopTimeoutError::Closed);
+            }
             Err(TryPopError::Empty | TryPopError::Busy) => {}
         }
     }

@@ -1,6 +1,7 @@
 //! Handles that pause, leave and come back: who holds what, and that nobody is stopped by it.
 
 use crate::scqd;
+use thalweg_queue::tube::Tube;
 use thalweg_queue::{TryPopError, TryPushError, cnq};
 use thalweg_sync::thread;
 
@@ -88,6 +89,32 @@ fn an_idle_consumer_with_nothing_in_hand_stops_nobody() {
         drop(tx);
         assert_eq!(rx.try_pop(), Err(TryPopError::Closed));
     }
+}
+
+/// A fragment that is out of the window is held up by a capsule of which all is taken, though its consumer does not say so.
+#[test]
+fn an_idle_consumer_holds_up_no_fragment() {
+    // D = 1, capsules of four.
+    let (mut tx, mut idle) = cnq::over(scqd(8), 8, 4, 4).unwrap();
+    let (mut other_tx, mut gives_back, mut rx) = (tx.clone(), idle.clone(), idle.clone());
+    tx.try_push(0).unwrap();
+    tx.try_push(1).unwrap();
+    assert_eq!(idle.try_pop(), Ok(0));
+    other_tx.try_push(2).unwrap();
+    assert_eq!(gives_back.try_pop(), Err(TryPopError::Busy));
+    gives_back.flush();
+    assert_eq!(idle.try_pop(), Ok(1));
+    assert_eq!(rx.try_pop(), Ok(2));
+}
+
+/// What is in a tube is taken for capsules, so there must be nothing.
+#[test]
+fn a_tube_with_something_in_it_is_refused() {
+    let tube = scqd(8);
+    let entry = tube.allocate().unwrap();
+    // SAFETY: allocated from this tube a moment ago.
+    unsafe { tube.produce(entry, 3) };
+    assert!(cnq::over::<u32, _>(tube, 8, 4, 4).is_err());
 }
 
 /// What a consumer has in hand goes to others when it flushes or leaves, and the window waits for it until then.

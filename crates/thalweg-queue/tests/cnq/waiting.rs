@@ -112,3 +112,19 @@ fn a_capsule_that_is_put_back_is_room() {
     assert_eq!(woken.poll(), Poll::Ready(Ok(())));
     assert_eq!([rx.try_pop(), rx.try_pop()], [Ok(0), Ok(1)]);
 }
+
+/// Only its consumer can leave a capsule that its producer gave up: it must not sleep then.
+#[test]
+fn who_gives_a_capsule_up_wakes_its_consumer() {
+    let (mut tx, mut rx) = cnq::with_wait(Hts::new(2).unwrap(), 2, 4, 4, Park::new()).unwrap();
+    let mut other = tx.clone();
+    tx.try_push(0).unwrap();
+    assert_eq!(rx.try_pop(), Ok(0));
+    other.try_push(1).unwrap();
+    assert_eq!(rx.try_pop(), Ok(1));
+    let note = Arc::new(Note::default());
+    let mut popping = Box::pin(rx.pop_async());
+    assert!(popping.as_mut().poll(&mut Context::from_waker(&Waker::from(note.clone()))).is_pending());
+    other.flush();
+    assert!(note.0.load(Relaxed), "the consumer sleeps with the capsule");
+}

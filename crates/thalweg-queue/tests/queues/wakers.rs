@@ -6,7 +6,7 @@ use std::pin::Pin;
 use std::task::{Context, Poll, Waker};
 use thalweg_queue::bbq::bytes;
 use thalweg_queue::tube::scqd::Scqd;
-use thalweg_queue::{Park, PopError, TryPopError, bbq, cnq, mesh, ticketed};
+use thalweg_queue::{Park, PopError, PopTimeoutError, TryPopError, bbq, cnq, mesh, ticketed};
 
 fn poll<F: Future>(future: &mut Pin<Box<F>>, waker: &Waker) -> Poll<F::Output> {
     future.as_mut().poll(&mut Context::from_waker(waker))
@@ -109,4 +109,18 @@ fn a_consumer_that_leaves_is_gone() {
     assert!(!tx.is_closed());
     drop(other);
     assert!(tx.is_closed());
+}
+
+/// A push that is half-way for ever, as its grant was leaked, and nobody else who could push: a wait ends at its deadline.
+#[test]
+fn a_leaked_grant_lets_a_wait_end() {
+    let time = thalweg_sync::time::Duration::from_millis(1);
+    let (tx, rx) = bbq::with_wait::<u32, _>(2, 2, Park::new()).unwrap();
+    std::mem::forget(tx.reserve(1).unwrap());
+    drop(tx);
+    assert_eq!(rx.pop_timeout(time), Err(PopTimeoutError::Timeout));
+    let (tx, rx) = bytes::with_wait(2, 64, Park::new()).unwrap();
+    std::mem::forget(tx.reserve(8).unwrap());
+    drop(tx);
+    assert_eq!(rx.pop_timeout(&mut Vec::new(), time), Err(PopTimeoutError::Timeout));
 }

@@ -429,7 +429,12 @@ impl<W: Wait> Messages<W> for Ring<W> {
     }
 
     fn may_pop(&self) -> bool {
-        matches!(self.look(), Look::Start(..)) || self.handles.producers_gone()
+        match self.look() {
+            Look::Start(..) => true,
+            Look::Empty => self.handles.producers_gone(),
+            // As in the form for items: a grant that is leaked is half-way for ever.
+            Look::Busy(_) => false,
+        }
     }
 
     fn len(&self) -> usize {

@@ -17,6 +17,9 @@ use thalweg_sync::atomic::{AtomicI64, AtomicU64};
 #[derive(Clone, Copy, PartialEq, Eq)]
 struct Word(u64);
 
+/// How many threads may be inside `dequeue` of one queue at once, or n if that is more.
+const THREADS: i64 = 1 << 10;
+
 /// A ring of 2n slots for the n indices `0..n`.
 #[derive(Debug)]
 pub(super) struct Indices {
@@ -54,10 +57,11 @@ impl Indices {
         Ok(queue)
     }
 
-    /// The most tickets that dequeuers can draw in vain while an index is in the queue: 2n slots from the last to the
-    /// first ticket of a ring that is full of holes, and n - 1 dequeuers that have drawn theirs before.
+    /// The most tickets that dequeuers can draw in vain, or count late, while an index is in the queue: 2n slots from the last to the
+    /// first ticket of a ring that is full of holes, and one for each other dequeuer that has drawn its own before.
     fn top(&self) -> i64 {
-        3 * (self.slots.len() as i64 / 2) - 1
+        let half = self.slots.len() as i64 / 2;
+        2 * half + half.max(THREADS) - 1
     }
 
     fn mask(&self) -> u64 {
@@ -221,17 +225,33 @@ impl Indices {
 mod tests {
     use super::*;
 
-    /// After the last index, an empty queue draws 3n tickets in vain before it says so at once (E12: the printed
-    /// threshold takes n for twice the capacity).
+    /// After the last index, an empty queue draws so many tickets in vain before it says so at once: 3n, but for small queues (E12: the
+    /// printed threshold takes n for twice the capacity).
     #[test]
-    fn the_threshold_is_three_times_the_capacity() {
-        for capacity in [1, 2, 4, 64] {
+    fn the_threshold_is_for_the_capacity_and_the_threads() {
+        for capacity in [1, 2, 64, 2048] {
             let queue = Indices::empty(capacity).unwrap();
             queue.enqueue(0);
             assert_eq!(queue.dequeue(), Some(0));
             let vain = (0..).take_while(|_| queue.may_dequeue() && queue.dequeue().is_none()).count();
-            assert_eq!(vain, 3 * capacity);
+            assert_eq!(vain, 2 * capacity + capacity.max(1024));
         }
+    }
+
+    /// More dequeuers than the queue has places, which have looked in vain, and count that late.
+    #[test]
+    fn who_counts_late_hides_no_index() {
+        let queue = Indices::empty(1).unwrap();
+        queue.enqueue(0);
+        assert_eq!(queue.dequeue(), Some(0));
+        for _ in 0..3 {
+            let ticket = queue.head.fetch_add(1, SeqCst);
+            assert_eq!(queue.take(ticket), None);
+            queue.catch_up(queue.tail.load(SeqCst), ticket + 1);
+        }
+        queue.enqueue(0);
+        queue.threshold.fetch_sub(3, SeqCst);
+        assert_eq!(queue.dequeue(), Some(0));
     }
 
     /// With a ring full of holes, as dequeuers make them, the threshold suffices to find the one index.
