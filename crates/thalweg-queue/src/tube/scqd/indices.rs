@@ -4,8 +4,8 @@ use crate::edges::edge;
 use crate::{BuildError, memory};
 use alloc::boxed::Box;
 use thalweg_sync::CachePadded;
+use thalweg_sync::atomic::AtomicU64;
 use thalweg_sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, SeqCst};
-use thalweg_sync::atomic::{AtomicI64, AtomicU64};
 
 /// A slot of the ring.
 ///
@@ -17,14 +17,15 @@ use thalweg_sync::atomic::{AtomicI64, AtomicU64};
 #[derive(Clone, Copy, PartialEq, Eq)]
 struct Word(u64);
 
-/// How many threads may be inside `dequeue` of one queue at once, or n if that is more.
-const THREADS: i64 = 1 << 10;
+/// The bits of the threshold that count.
+const COUNT: u64 = u32::MAX as u64;
 
 /// A ring of 2n slots for the n indices `0..n`.
 #[derive(Debug)]
 pub(super) struct Indices {
-    /// How often dequeuers may still find nothing before the queue is known to be empty. Negative: it is.
-    threshold: CachePadded<AtomicI64>,
+    /// How often dequeuers may still find nothing before the queue is known to be empty; zero: it is. Above [`COUNT`], how often this was set to
+    /// its top. It changes by exchanges of the whole word only (S3).
+    threshold: CachePadded<AtomicU64>,
     head: CachePadded<AtomicU64>,
     tail: CachePadded<AtomicU64>,
     slots: Box<[AtomicU64]>,
@@ -40,7 +41,7 @@ impl Indices {
         // Cycle 0 is before every ticket's, as tickets begin in cycle 1.
         let unused = 1 << bits | mask;
         Ok(Self {
-            threshold: CachePadded(AtomicI64::new(-1)),
+            threshold: CachePadded(AtomicU64::new(0)),
             head: CachePadded(AtomicU64::new(2 * half as u64)),
             tail: CachePadded(AtomicU64::new(2 * half as u64)),
             slots: memory::boxed((0..2 * half).map(|_| AtomicU64::new(unused)))?,
@@ -57,11 +58,10 @@ impl Indices {
         Ok(queue)
     }
 
-    /// The most tickets that dequeuers can draw in vain, or count late, while an index is in the queue: 2n slots from the last to the
-    /// first ticket of a ring that is full of holes, and one for each other dequeuer that has drawn its own before.
-    fn top(&self) -> i64 {
-        let half = self.slots.len() as i64 / 2;
-        2 * half + half.max(THREADS) - 1
+    /// One more than the tickets that dequeuers can draw in vain while an index is in the queue: 2n slots from the last to the first ticket of a
+    /// ring that is full of holes, and n - 1 more, of which this form needs one (S3).
+    fn top(&self) -> u64 {
+        3 * (self.slots.len() as u64 / 2)
     }
 
     fn mask(&self) -> u64 {
@@ -116,11 +116,7 @@ impl Indices {
                 // hand out an unwritten item, or room for one that is still being read.
                 match slot.compare_exchange(word.0, filled.0, edge("scqd.1", AcqRel), edge("scqd.4", Acquire)) {
                     Ok(_) => {
-                        // (scqd.6) After the slot (S3). Most often it is there already, and the line stays shared.
-                        if self.threshold.load(edge("scqd.6", SeqCst)) != self.top() {
-                            self.threshold.store(self.top(), edge("scqd.6", SeqCst));
-                        }
-                        return;
+                        return self.set_to_top();
                     }
                     Err(now) => word = Word(now),
                 }
@@ -128,25 +124,46 @@ impl Indices {
         }
     }
 
+    /// Allows dequeuers as many looks in vain as there can be while an index is in the queue.
+    #[inline(always)]
+    fn set_to_top(&self) {
+        // (scqd.6) After the slot (S3). Most often it is there already, and the line stays shared.
+        let mut now = self.threshold.load(edge("scqd.6", SeqCst));
+        while now & COUNT != self.top() {
+            let top = (now | COUNT).wrapping_add(1) | self.top();
+            match self.threshold.compare_exchange(now, top, edge("scqd.6", SeqCst), edge("scqd.6", SeqCst)) {
+                Ok(_) => return,
+                Err(changed) => now = changed,
+            }
+        }
+    }
+
+    /// Counts a look in vain, unless somebody changed the threshold since it was `before`, which was read before the ticket was drawn (S3).
+    fn count(&self, before: u64) {
+        // (scqd.10) SeqCst, as the paper has it. Failure is Relaxed: another look was counted, or an index came.
+        let _ = self.threshold.compare_exchange(before, before - 1, edge("scqd.10", SeqCst), Relaxed);
+    }
+
     /// Takes the index at the front.
     #[inline]
     pub(super) fn dequeue(&self) -> Option<usize> {
-        if !self.may_dequeue() {
-            return None;
-        }
         loop {
+            let threshold = self.threshold.load(edge("scqd.11", SeqCst));
+            if threshold & COUNT == 0 {
+                return None;
+            }
             // (scqd.8) As (scqd.3).
             let ticket = self.head.fetch_add(1, edge("scqd.8", SeqCst));
             if let Some(index) = self.take(ticket) {
                 return Some(index);
             }
             let tail = self.tail.load(edge("scqd.9", SeqCst));
-            if tail <= ticket + 1 {
+            let is_last = tail <= ticket + 1;
+            if is_last {
                 self.catch_up(tail, ticket + 1);
-                self.threshold.fetch_sub(1, edge("scqd.10", SeqCst));
-                return None;
             }
-            if self.threshold.fetch_sub(1, edge("scqd.10", SeqCst)) <= 0 {
+            self.count(threshold);
+            if is_last {
                 return None;
             }
         }
@@ -155,7 +172,7 @@ impl Indices {
     /// Whether there may be an index.
     #[inline(always)]
     pub(super) fn may_dequeue(&self) -> bool {
-        self.threshold.load(edge("scqd.11", SeqCst)) >= 0
+        self.threshold.load(edge("scqd.11", SeqCst)) & COUNT != 0
     }
 
     /// Whether there is an index whose ticket no dequeuer has drawn, or will be when an enqueuer that has drawn one puts it there.
@@ -225,16 +242,16 @@ impl Indices {
 mod tests {
     use super::*;
 
-    /// After the last index, an empty queue draws so many tickets in vain before it says so at once: 3n, but for small queues (E12: the
-    /// printed threshold takes n for twice the capacity).
+    /// After the last index, an empty queue draws 3n tickets in vain before it says so at once (E12: the printed
+    /// threshold takes n for twice the capacity).
     #[test]
-    fn the_threshold_is_for_the_capacity_and_the_threads() {
-        for capacity in [1, 2, 64, 2048] {
+    fn the_threshold_is_three_times_the_capacity() {
+        for capacity in [1, 2, 4, 64] {
             let queue = Indices::empty(capacity).unwrap();
             queue.enqueue(0);
             assert_eq!(queue.dequeue(), Some(0));
             let vain = (0..).take_while(|_| queue.may_dequeue() && queue.dequeue().is_none()).count();
-            assert_eq!(vain, 2 * capacity + capacity.max(1024));
+            assert_eq!(vain, 3 * capacity);
         }
     }
 
@@ -244,14 +261,23 @@ mod tests {
         let queue = Indices::empty(1).unwrap();
         queue.enqueue(0);
         assert_eq!(queue.dequeue(), Some(0));
-        for _ in 0..3 {
-            let ticket = queue.head.fetch_add(1, SeqCst);
-            assert_eq!(queue.take(ticket), None);
-            queue.catch_up(queue.tail.load(SeqCst), ticket + 1);
+        for reset in [false, true] {
+            let late = [0; 3].map(|_| {
+                let before = queue.threshold.load(SeqCst);
+                let ticket = queue.head.fetch_add(1, SeqCst);
+                assert_eq!(queue.take(ticket), None);
+                queue.catch_up(queue.tail.load(SeqCst), ticket + 1);
+                before
+            });
+            if reset {
+                while queue.may_dequeue() {
+                    assert_eq!(queue.dequeue(), None);
+                }
+            }
+            queue.enqueue(0);
+            late.into_iter().for_each(|before| queue.count(before));
+            assert_eq!(queue.dequeue(), Some(0));
         }
-        queue.enqueue(0);
-        queue.threshold.fetch_sub(3, SeqCst);
-        assert_eq!(queue.dequeue(), Some(0));
     }
 
     /// With a ring full of holes, as dequeuers make them, the threshold suffices to find the one index.

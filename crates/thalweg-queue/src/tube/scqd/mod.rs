@@ -3,7 +3,7 @@
 //! | | |
 //! |---|---|
 //! | order | FIFO by the time of `produce`: an entry that is allocated and not produced holds nobody up |
-//! | who | up to 1024 threads on either side, or as many as the capacity if that is more; items of any kind; with a capacity below the number of threads, slow |
+//! | who | any number of threads on either side, items of any kind; with a capacity below the number of threads, slow |
 //! | room | exactly the capacity that was asked for |
 //! | progress | lock-free. Never `Busy`: an entry that is half-way counts as taken on both sides |
 //! | cost | push and pop: two FAA and two CAS each, half of them on lines of the other side |
@@ -14,9 +14,10 @@
 //! From R. Nikolaev, *A Scalable, Portable, and Memory-Efficient Lock-Free FIFO Queue*, DISC 2019, sections 5 and 6, and
 //! the thesis, sections 2.2 and 3.7.2. Different from there:
 //!
-//! - The threshold of a queue of n indices, whose ring has 2n slots, is 3n - 1, which holds for up to n threads; with a smaller n the third
-//!   part stands for 1024 threads. The thesis prints "3n - 1 with n twice the
+//! - The threshold of a queue of n indices, whose ring has 2n slots, is 3n - 1. The thesis prints "3n - 1 with n twice the
 //!   capacity", with which a pop from an empty queue tries twice as often before it says so.
+//! - As published that holds for up to n threads: of more, each of which draws a ticket in vain and subtracts late, an index that came meanwhile
+//!   is hidden for good. Here the subtraction is an exchange of what was read before the ticket was drawn.
 //! - A slot whose index was not yet fetched when its dequeuer came is invalidated at once; the authors' code spins for a
 //!   while first.
 //!
@@ -28,8 +29,9 @@
 //!   before t's, it holds no index, and no dequeuer can have passed it (*safe*, or `head` is not beyond t). It can be
 //!   emptied only by the dequeuer with ticket t.
 //! - **S3** While an index is in a queue, the threshold is not negative: it is set to its top after the index was
-//!   written; of the tickets that dequeuers draw after that one in 2n finds an index, and each of them has drawn at most one before that
-//!   it counts later.
+//!   written, and among 2n tickets that dequeuers draw after that, one finds an index. Who has drawn its own before and counts it after
+//!   exchanges what it read before: that fails if the threshold was set meanwhile, as the word then has another number, and if it was at its
+//!   top all the time, one of them succeeds.
 
 mod indices;
 
