@@ -238,7 +238,8 @@ unsafe impl Engine for World {
     }
 
     fn work(&self, cycles: u64) {
-        self.state().clock += cycles;
+        let mut state = self.state();
+        state.clock = state.clock.saturating_add(cycles);
     }
 
     fn parallelism(&self) -> usize {
@@ -268,7 +269,7 @@ impl World {
         let deadline = watch.clock.then(|| {
             let impatience = (*state.impatience()).min(20);
             *state.impatience() += 1;
-            state.clock + (IMPATIENT_NANOS << impatience)
+            state.clock.saturating_add(IMPATIENT_NANOS << impatience)
         });
         drop(state);
         self.block(Reason::Spin, deadline, at)

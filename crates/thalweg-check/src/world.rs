@@ -329,7 +329,7 @@ impl World {
     fn wait_while_unwinding(&self, reason: Reason, at: Site) {
         let mut state = self.state();
         let current = state.current;
-        state.clock += 1_000_000_000;
+        state.clock = state.clock.saturating_add(1_000_000_000);
         state.threads[current].impatience += 1;
         if state.threads[current].impatience < 64 {
             return;
@@ -452,7 +452,7 @@ impl State {
 
     fn step(&mut self, action: Action, at: Site) {
         self.steps += 1;
-        self.clock += STEP_NANOS;
+        self.clock = self.clock.saturating_add(STEP_NANOS);
         let thread = self.current;
         if self.trace.len() == TRACE {
             self.trace.pop_front();

@@ -101,7 +101,8 @@ pub(crate) struct Gauge {
     pub(crate) sum: Counter,
     pub(crate) peak: Counter,
     pub(crate) grown: Counter,
-    pub(crate) lost: Counter,
+    /// By several at once on an unordered edge, so no `Counter`.
+    pub(crate) lost: AtomicU64,
 }
 
 pub(crate) struct Edge {
@@ -186,7 +187,7 @@ impl Edge {
             return 0;
         }
         if self.taken.closed.load(Relaxed) {
-            self.gauge.lost.add(messages);
+            self.gauge.lost.fetch_add(messages, Relaxed);
             return 0;
         }
         let refused = if self.spilled.load(Acquire) > 0 { Some(block) } else { self.try_queue(block) };
@@ -455,7 +456,7 @@ impl Edge {
 
     /// Messages that nobody took because the taker had hung up: those that found it so, and those that were on their way.
     pub(crate) fn lost(&self) -> u64 {
-        self.gauge.lost.get() + if self.is_hung_up() { self.messages() as u64 } else { 0 }
+        self.gauge.lost.load(Relaxed) + if self.is_hung_up() { self.messages() as u64 } else { 0 }
     }
 
     pub(crate) fn taken_blocks(&self) -> u64 {

@@ -13,7 +13,7 @@ use std::ptr;
 ///
 /// Cost: a write, a step and a count per message; about 30 ns per block.
 ///
-/// **O2** There is always room for one more message at `cur`: a block that becomes full is handed on at once, and the next one opened. So a
+/// **O2** There is always room for one more message at `cur`: when a block becomes full, the next one is opened and the full one handed on. So a
 /// message is written before anything is checked, and the compiler can finish computing it where it is computed.
 pub struct Output<T> {
     cur: *mut T,
@@ -33,6 +33,8 @@ pub(crate) struct Core {
     /// Where finished blocks go; null if they are handed on at once.
     chain: *mut Chain,
     block: Option<Block>,
+    /// A full block on its way out.
+    filled: Option<Block>,
     full: bool,
 }
 
@@ -45,6 +47,7 @@ impl Core {
             port,
             chain: chain.map_or(ptr::null_mut(), ptr::from_mut),
             block: None,
+            filled: None,
             full: false,
         }
     }
@@ -150,6 +153,8 @@ impl<T> Output<T> {
         // SAFETY: O1, and `cur` is one past the last written entry.
         let (cur, end) = unsafe { next_block::<T>(self.core, self.cur) };
         (self.cur, self.room, self.turned) = (cur, entries_between(cur, end), true);
+        // SAFETY: O1. After the step, since it may run a message's code, which may panic, and the kernel may go on all the same.
+        unsafe { hand_on_filled(self.core) };
     }
 
     /// Says after a change of block whether the kernel should stop.
@@ -230,9 +235,19 @@ pub(crate) unsafe fn next_block<T>(core: *mut Core, cur: *mut T) -> (*mut T, *mu
     if let Some(mut block) = core.block.take() {
         // SAFETY: `cur` belongs to this block.
         unsafe { seal(&mut block, cur) };
-        core.hand_on(block);
+        core.filled = Some(block);
     }
     core.room::<T>()
+}
+
+/// Hands on the block that [`next_block`] went on from.
+#[inline(never)]
+pub(crate) unsafe fn hand_on_filled(core: *mut Core) {
+    // SAFETY: O1.
+    let core = unsafe { &mut *core };
+    if let Some(block) = core.filled.take() {
+        core.hand_on(block);
+    }
 }
 
 #[inline(never)]

@@ -134,7 +134,7 @@ impl Report {
             polls: over_workers(&|row| row.worker.polls.get()),
             yields: over_workers(&|row| row.worker.yields.get()),
             sleeps: over_workers(&|row| row.worker.sleeps.get()),
-            dropped: core.lost.get() + core.edges.iter().map(Edge::lost).sum::<u64>(),
+            dropped: over_workers(&|row| row.worker.lost.get()) + core.edges.iter().map(Edge::lost).sum::<u64>(),
             kernels: kernels.collect(),
             edges: edges.collect(),
         }

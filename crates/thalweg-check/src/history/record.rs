@@ -162,14 +162,17 @@ impl<O> Log<O> {
             let begin = now();
             let result = operation();
             let end = now();
-            shared.with_logs(|logs| logs[self.thread].push((describe(&result), begin, end)));
+            // Not under the lock: it is somebody else's code.
+            let described = describe(&result);
+            shared.with_logs(|logs| logs[self.thread].push((described, begin, end)));
             return result;
         }
         // A call's name is the same in every execution in which its thread did the same.
         let name = (self.thread as u64) << 32 | shared.with_logs(|logs| logs[self.thread].len()) as u64;
         mark(Mark::Begin, name);
         let result = operation();
-        shared.with_logs(|logs| logs[self.thread].push((describe(&result), 0, 0)));
+        let described = describe(&result);
+        shared.with_logs(|logs| logs[self.thread].push((described, 0, 0)));
         mark(Mark::End, name);
         result
     }

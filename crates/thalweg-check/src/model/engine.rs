@@ -244,6 +244,10 @@ unsafe impl Engine for Run {
             self.step_while_passive();
             return 0;
         }
+        // Counted: the clock stands still for who looks at it in a loop.
+        if let Err(ending) = self.step() {
+            self.end(ending);
+        }
         let mut state = self.state();
         let thread = state.thread_mut();
         if let Some(attempt) = thread.attempts.last_mut() {
@@ -255,7 +259,9 @@ unsafe impl Engine for Run {
     fn work(&self, cycles: u64) {
         let _engine = engine_side();
         if !self.is_passive() {
-            self.state().thread_mut().clock += cycles;
+            let mut state = self.state();
+            let thread = state.thread_mut();
+            thread.clock = thread.clock.saturating_add(cycles);
         }
     }
 
@@ -427,7 +433,13 @@ impl Run {
         let again = recorded.map(|id| self.state().explorer.graph.node(id).kind);
         let child = match again {
             Some(Kind::Spawn { child }) => child,
-            _ => self.state().free_thread(),
+            // It diverges, as `plain` will find.
+            Some(_) => self.state().free_thread(),
+            None => {
+                // Only then: another thread that waits for its turn to spawn would take the same number.
+                self.reach_new()?;
+                self.state().free_thread()
+            }
         };
         let id = self.plain(Kind::Spawn { child }, 0, at)?;
         // SAFETY: the body is 'static.

@@ -147,19 +147,22 @@ impl<'a> Points<'a> {
             ScAxiom::Rc11 if others == NOWHERE => (self.after(one, |_| true), Some(other)),
             ScAxiom::Rc11 => (self.after(one, |loc| loc != own), self.until(other, |loc| loc != others)),
         };
-        matches!((next, last), (Some(next), Some(last)) if self.is_before(next, last))
+        matches!((next, last), (Some(next), Some(last)) if next == last || self.is_before(next, last))
     }
 
-    /// The first point in po after `id` with such a location.
+    /// The first point in po after `id` with such a location; behind all of them the end of the thread, which a join comes after.
     fn after(&self, id: EventId, is_meant: impl Fn(u32) -> bool) -> Option<EventId> {
-        let mut later = (id.index + 1..self.graph.len(id.thread)).map(|index| EventId { index, ..id });
-        later.find(|&id| self.is_point(id) && is_meant(self.graph.node(id).loc))
+        let count = self.graph.len(id.thread);
+        let mut later = (id.index + 1..count).map(|index| EventId { index, ..id });
+        let found = later.find(|&id| self.is_point(id) && is_meant(self.graph.node(id).loc));
+        found.or(Some(EventId { index: count, ..id }))
     }
 
-    /// The last point in po before `id` with such a location.
+    /// The last point in po before `id` with such a location; before all of them what started the thread.
     fn until(&self, id: EventId, is_meant: impl Fn(u32) -> bool) -> Option<EventId> {
         let mut earlier = (0..id.index).rev().map(|index| EventId { index, ..id });
-        earlier.find(|&id| self.is_point(id) && is_meant(self.graph.node(id).loc))
+        let found = earlier.find(|&id| self.is_point(id) && is_meant(self.graph.node(id).loc));
+        found.or(self.graph.lines[id.thread as usize].parent)
     }
 
     fn is_point(&self, id: EventId) -> bool {

@@ -1,7 +1,7 @@
 //! What the checker finds: each client has one mistake, and next to it stands the form without.
 
 use std::mem::MaybeUninit;
-use thalweg_check::{Check, EventKind, Explored, Mark, Memory, Rule, Violation, Wait, assume, mark};
+use thalweg_check::{Check, EventKind, Explored, Mark, Memory, Rule, ScAxiom, Violation, Wait, assume, mark};
 use thalweg_sync::atomic::Ordering::{self, AcqRel, Acquire, Relaxed, Release, SeqCst};
 use thalweg_sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, Counter, fence};
 use thalweg_sync::cell::Slot;
@@ -582,4 +582,50 @@ fn a_hook_may_use_the_facade() {
             other.join().unwrap();
         });
     assert_eq!(explored.complete, 2);
+}
+
+/// Two threads that spawn at once start two threads, in whatever order the executions come.
+#[test]
+fn who_spawns_beside_another_starts_its_own() {
+    let explored = Check::new().check(|| {
+        let (flag, first, second) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicU64::new(0)), AtomicU64::new(0));
+        let second = Arc::new(second);
+        let spawner = thread::spawn({
+            let (flag, first) = (flag.clone(), first.clone());
+            move || {
+                flag.store(true, Relaxed);
+                thread::spawn(move || first.store(1, Relaxed)).join().unwrap();
+            }
+        });
+        flag.load(Relaxed);
+        let other = thread::spawn({
+            let second = second.clone();
+            move || second.store(1, Relaxed)
+        });
+        spawner.join().unwrap();
+        other.join().unwrap();
+        assert_eq!((first.load(Relaxed), second.load(Relaxed)), (1, 1));
+    });
+    assert_eq!(explored.complete, 2);
+}
+
+/// What a thread does first comes after what its parent did before it, also in the order of all that is sequentially consistent.
+#[test]
+fn the_order_of_everything_goes_through_starts_of_threads() {
+    for axiom in [ScAxiom::Rc11, ScAxiom::Cxx20] {
+        Check::new().sc(axiom).check(|| {
+            let (x, y) = (Arc::new(AtomicU64::new(0)), Arc::new(AtomicU64::new(0)));
+            let first = thread::spawn({
+                let (x, y) = (x.clone(), y.clone());
+                move || {
+                    y.store(1, SeqCst);
+                    x.load(SeqCst)
+                }
+            });
+            x.store(1, SeqCst);
+            let second = thread::spawn(move || y.load(SeqCst));
+            let read = [first.join().unwrap(), second.join().unwrap()];
+            assert_ne!(read, [0, 0]);
+        });
+    }
 }

@@ -57,9 +57,12 @@ impl Graph<'_> {
                     ),
                 }
             }
-            if let Some(window) = kernel.window.as_ref().filter(|window| window.peek == 0 || window.pop == 0) {
+            // A block counts its messages in 32 bits.
+            let usable = |count: usize| (1..1 << 31).contains(&count);
+            if let Some(window) = kernel.window.as_ref().filter(|window| !usable(window.peek) || !usable(window.pop)) {
                 let (peek, pop) = (window.peek, window.pop);
-                refuse(index, format!("a window of {peek} messages that pops {pop}; both must be at least 1"));
+                let bounds = "both must be at least 1, and less than 2^31";
+                refuse(index, format!("a window of {peek} messages that pops {pop}; {bounds}"));
             }
         }
         for link in &self.links {

@@ -175,7 +175,11 @@ impl Graph<'_> {
             };
             // The cost of a message is not known yet, so blocks are short at first: few but costly messages are spread and not held back.
             let block_len = match window {
-                Some(window) => (window.peek.max(window.pop) * 2) as u32,
+                Some(window) => {
+                    // What lies between two windows is passed over, wherever blocks end.
+                    let pop = window.pop.min((MOST_BYTES / link.bytes.max(1)).max(1));
+                    u32::try_from(window.peek.max(pop).saturating_mul(2)).unwrap_or(u32::MAX)
+                }
                 None if parallel(to) => 1,
                 None => FIRST_LEN.min((MOST_BYTES / link.bytes.max(1)).max(1) as u32),
             };
@@ -251,7 +255,6 @@ impl Graph<'_> {
             waits: Mutex::new(Vec::new()),
             ended: AtomicBool::new(false),
             bench: Default::default(),
-            lost: Counter::new(),
         }
     }
 

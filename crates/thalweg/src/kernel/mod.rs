@@ -96,12 +96,14 @@ pub(crate) fn drive_source(source: &mut dyn Source, cx: &Cx<'_>) -> Result<Outco
             break Why::Done;
         }
         // A source that is fed from outside gives what has arrived; any other stops here.
-        if cx.is_draining() && !cx.waits_outside() {
+        // Asked before it gives: what had arrived when the wish to stop came is still to be given.
+        let draining = cx.is_draining();
+        if draining && !cx.waits_outside() {
             break Why::Done;
         }
         match source.give(cx)? {
             Flow::More => {}
-            Flow::Pending if cx.is_draining() => break Why::Done,
+            Flow::Pending if draining => break Why::Done,
             Flow::Pending => break Why::Pending,
             Flow::Done => break Why::Done,
         }

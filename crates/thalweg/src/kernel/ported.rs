@@ -3,7 +3,7 @@
 use crate::block::{Block, stride};
 use crate::error::BoxError;
 use crate::kernel::Flow;
-use crate::output::{Core, end_output, next_block};
+use crate::output::{Core, end_output, hand_on_filled, next_block};
 use crate::run::{Cx, Outcome, Why};
 use std::fmt;
 use std::marker::PhantomData;
@@ -230,7 +230,7 @@ impl<'a> Io<'a> {
             self.blocks += 1;
             input.taken += 1;
             input.block = Some(match input.block.take() {
-                Some(block) if block.unread() > 0 => join::<T>(cx, input.edge, block, next, count),
+                Some(block) if block.unread() > 0 => join::<T>(cx, input.edge, block, next),
                 Some(empty) => {
                     cx.close_block(empty);
                     cx.settle(input.edge);
@@ -318,6 +318,8 @@ impl<'a> Io<'a> {
             // SAFETY: O1: the core lives as long as this `Io`, and the port was bound to messages of type `T`.
             let (cur, end) = unsafe { next_block::<T>(&mut output.core, output.cur.cast()) };
             (output.cur, output.end) = (cur.cast(), end.cast());
+            // SAFETY: O1. After the step, as in `Output::turn`.
+            unsafe { hand_on_filled(&mut output.core) };
         }
     }
 
@@ -334,10 +336,11 @@ unsafe fn close_port<T>(core: *mut Core, cur: *mut u8) {
     unsafe { end_output::<T>(core, cur.cast()) }
 }
 
-/// The messages of two blocks in one, with room for `count`.
-fn join<T>(cx: &Cx<'_>, edge: usize, mut first: Block, mut second: Block, count: usize) -> Block {
+/// The messages of two blocks in one.
+fn join<T>(cx: &Cx<'_>, edge: usize, mut first: Block, mut second: Block) -> Block {
     let total = first.unread() + second.unread();
-    let mut joined = cx.open_block::<T>(total.max(count));
+    assert!(u32::try_from(total).is_ok(), "fewer than 2^32 messages can be brought together");
+    let mut joined = cx.open_block::<T>(total);
     let mut len = 0;
     for block in [&mut first, &mut second] {
         let (from, end) = (block.first(), block.end());

@@ -113,7 +113,8 @@ impl Worker<'_> {
             let whole = end.since(start).as_nanos() as u64;
             let own = whole.saturating_sub(self.helped_time.get());
             self.helped_time.set(helped + whole);
-            let weight = if outer { 1 } else { stride };
+            // Those that are timed only for the sake of the one around them are stood for by those that are timed anyway.
+            let weight = if count.is_multiple_of(stride) { stride } else { 0 };
             stats.timed.add(1);
             stats.busy.add(own * weight);
             if let Ok(Ok(outcome)) = &result {
@@ -196,7 +197,7 @@ impl Worker<'_> {
             self.core.edges[edge].hang_up();
             // SAFETY: E2: the claim of the kernel that takes from this edge is still held.
             while let Some(block) = unsafe { self.core.edges[edge].take() } {
-                self.core.lost.add(self.core.edges[edge].messages_of(&block));
+                self.row.worker.lost.add(self.core.edges[edge].messages_of(&block));
                 cx.close_block(block);
                 cx.settle(edge);
             }
@@ -260,7 +261,7 @@ fn next_length(edge: &Edge, wished: u64) -> u32 {
     let mut length = wished.min(now * 4).min(most);
     if let Some((peek, pop)) = edge.plan.window {
         // Enough windows in a block that the messages which two blocks share are few.
-        length = length.max((peek.saturating_sub(pop)) as u64 * 2).max(pop as u64);
+        length = length.max((peek.saturating_sub(pop)) as u64 * 2).max((pop as u64).min(most));
     }
     // Small changes are not worth a change.
     if length.abs_diff(now) * 4 <= now && length < most { now as u32 } else { length as u32 }

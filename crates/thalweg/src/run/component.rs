@@ -43,6 +43,11 @@ impl Census {
         // In this order (U3): closed, then empty, then nothing inside.
         outside_is_over() && self.inside.load(Acquire) == 0 && !self.drained.swap(true, AcqRel)
     }
+
+    /// Notes the end of a component that still counts something. True for one caller only.
+    pub(crate) fn end(&self) -> bool {
+        !self.drained.swap(true, AcqRel)
+    }
 }
 
 #[cfg(all(test, loom))]

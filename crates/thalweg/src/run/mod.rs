@@ -29,7 +29,7 @@ use crate::scheme::Scheme;
 use std::fmt;
 use std::panic::Location;
 use thalweg_sync::CachePadded;
-use thalweg_sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Counter, Ordering::*};
+use thalweg_sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering::*};
 use thalweg_sync::sync::{Arc, Mutex};
 
 /// Why an activation ended.
@@ -120,8 +120,6 @@ pub(crate) struct Core {
     /// Workers beyond this number sit on the bench.
     pub(crate) target: AtomicUsize,
     pub(crate) bench: elastic::Bench,
-    /// Messages dropped because their consumer had finished early.
-    pub(crate) lost: Counter,
 }
 
 impl Core {

@@ -12,6 +12,23 @@ impl Core {
         })
     }
 
+    /// Ends cycles of which only what nobody will take is counted: what was sent to a kernel that had finished lies in its edge for ever. True if there
+    /// was one. Nobody else is awake.
+    fn end_forgotten(&self) -> bool {
+        let rests = |edge: usize| self.edges[edge].is_hung_up() || !self.edges[edge].has_input();
+        let mut ended = false;
+        for (number, component) in self.components.iter().enumerate() {
+            let mut inside = (0..self.edges.len()).filter(|&edge| self.edges[edge].plan.component == Some(number));
+            let outside_is_over =
+                component.from_outside.iter().all(|&edge| self.edges[edge].is_closed() && rests(edge));
+            if outside_is_over && inside.all(rests) && component.census.end() {
+                component.feedback.iter().for_each(|&edge| self.edges[edge].close());
+                ended = true;
+            }
+        }
+        ended
+    }
+
     /// Called by a worker when all are asleep and it found nothing: lets full edges grow, if they may. If there are none, and nothing comes from
     /// `outside` either, it notes who waits for what, and ends the run. True if it did one of these.
     ///
@@ -28,6 +45,10 @@ impl Core {
         }
         if outside {
             return false;
+        }
+        if self.end_forgotten() {
+            self.control.bell.ring_all();
+            return true;
         }
         let mut waits = Vec::new();
         for (kernel, state) in self.kernels.iter().enumerate() {

@@ -29,6 +29,8 @@ pub(crate) struct WorkerStats {
     pub(crate) sleeps: Counter,
     /// Nanoseconds of looking around and sleeping.
     pub(crate) idle: Counter,
+    /// Messages dropped because their consumer had finished early.
+    pub(crate) lost: Counter,
 }
 
 /// One worker's counters.

@@ -1,6 +1,7 @@
 //! Kernels with several ports: whose ports they use, when they are asked again, and what a run does that cannot go on without more room.
 
 use crate::common::{SOON, within};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use thalweg::prelude::*;
 use thalweg::{End, Error};
 use thalweg_sync::atomic::{AtomicU64, Ordering::*};
@@ -442,6 +443,88 @@ fn what_waits_for_room_goes_on_though_another_output_is_full() {
         let report = graph.run(Scheme::default()).unwrap();
         assert_eq!(report.dropped, 0);
     });
+}
+
+/// Sends a hundred to one side for each it gets, one to the other, and takes back what comes.
+struct Hub;
+
+impl Kernel for Hub {
+    type Ports = (In<u64>, [In<u64>; 2], [Out<u64>; 2]);
+    fn ports(&mut self, bind: &mut Binder<'_>) -> Self::Ports {
+        let back = [bind.input("back"), bind.input("other back")];
+        (bind.input("in"), back, [bind.output("many"), bind.output("one")])
+    }
+    fn run(&mut self, &(input, back, [many, one]): &Self::Ports, io: &mut Io<'_>) -> Result<Flow, BoxError> {
+        while let Some(x) = io.pop(input) {
+            (0..100).for_each(|_| io.push(many, x));
+            io.push(one, x);
+        }
+        for port in back {
+            while io.pop(port).is_some() {}
+        }
+        Ok(Flow::More)
+    }
+}
+
+/// Takes one message, and is done.
+struct Once;
+
+impl Kernel for Once {
+    type Ports = (In<u64>, Out<u64>);
+    fn ports(&mut self, bind: &mut Binder<'_>) -> Self::Ports {
+        (bind.input("in"), bind.output("out"))
+    }
+    fn run(&mut self, &(input, _): &Self::Ports, io: &mut Io<'_>) -> Result<Flow, BoxError> {
+        Ok(if io.pop(input).is_some() { Flow::Done } else { Flow::More })
+    }
+}
+
+/// What waits for room on the way to a kernel that is done is nobody's; the cycle ends without it.
+#[test]
+fn a_cycle_ends_though_one_of_its_kernels_ended_early() {
+    for workers in [1, 2] {
+        within(SOON, move || {
+            let mut graph = Graph::new();
+            let numbers = graph.source(0..3_u64);
+            let (input, [back, other_back], [many, one]) = graph.add(Hub);
+            let (taken, given) = graph.add(Once);
+            let nothing = graph.sequential(|_: u64, _: &mut Output<u64>| ());
+            graph += numbers >> input;
+            graph += many.fixed(2) >> taken;
+            graph += given.feedback() >> back;
+            graph += one >> nothing.feedback() >> other_back;
+            graph.run(Scheme::default().workers(workers)).unwrap();
+        });
+    }
+}
+
+/// Panics the first time that one is cloned.
+struct Fragile(Arc<AtomicU64>);
+
+impl Clone for Fragile {
+    fn clone(&self) -> Self {
+        assert!(self.0.fetch_add(1, AcqRel) > 0, "not ready yet");
+        Self(self.0.clone())
+    }
+}
+
+/// A push may run a message's code, as a window clones. A kernel that catches its panic can go on pushing.
+#[test]
+fn a_kernel_may_catch_a_panic_of_a_push() {
+    let (clones, mut caught) = (Arc::new(AtomicU64::new(0)), 0);
+    let mut graph = Graph::new();
+    let numbers = graph.source(0..5000_u64);
+    let push = graph.sequential(|_: u64, out: &mut Output<Fragile>| {
+        let message = Fragile(clones.clone());
+        caught += u32::from(catch_unwind(AssertUnwindSafe(|| out.push(message))).is_err());
+    });
+    let pairs = graph.window(2, 1, |_: &[Fragile], out: &mut Output<u64>| out.push(1));
+    let sink = graph.sink(drop::<u64>);
+    graph += numbers >> push >> pairs >> sink;
+    graph.run(Scheme::default().workers(1)).unwrap();
+    drop(graph);
+    assert!(clones.load(Acquire) > 1);
+    assert_eq!(caught, 1);
 }
 
 /// Has nothing to say every other time, and takes one message the next.
