@@ -382,7 +382,7 @@ size_t thalweg_records_producer_len(const thalweg_records_producer *producer);
 // 0 for NULL.
 size_t thalweg_records_producer_capacity(const thalweg_records_producer *producer);
 
-// Frees a writing end. The last one closes the queue: consumers pop what is left and then get CLOSED. Nothing for NULL.
+// Frees a writing end, none of whose grants is open. The last one closes the queue: consumers pop what is left and then get CLOSED. Nothing for NULL.
 void thalweg_records_producer_free(thalweg_records_producer *producer);
 
 // Another reading end of the same queue, for the caller to free. NULL for NULL.
@@ -444,7 +444,7 @@ size_t thalweg_records_consumer_capacity(const thalweg_records_consumer *consume
 // mode, and for NULL.
 uint64_t thalweg_records_consumer_dropped(const thalweg_records_consumer *consumer);
 
-// Frees a reading end. With the last one the queue closes: pushes get CLOSED from then on, and what is in the queue is discarded.
+// Frees a reading end, none of whose grants is open. With the last one the queue closes: pushes get CLOSED from then on, and what is in the queue is discarded.
 // Nothing for NULL.
 void thalweg_records_consumer_free(thalweg_records_consumer *consumer);
 

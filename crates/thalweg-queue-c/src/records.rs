@@ -513,7 +513,7 @@ pub unsafe extern "C" fn thalweg_records_producer_capacity(producer: *const Reco
     unsafe { producer.as_ref() }.map_or(0, |producer| producer.0.capacity())
 }
 
-/// Frees a writing end. The last one closes the queue: consumers pop what is left and then get CLOSED. Nothing for NULL.
+/// Frees a writing end, none of whose grants is open. The last one closes the queue: consumers pop what is left and then get CLOSED. Nothing for NULL.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn thalweg_records_producer_free(producer: *mut RecordsProducer) {
     // SAFETY: H1: made by `build` or a clone, and freed once.
@@ -640,7 +640,7 @@ pub unsafe extern "C" fn thalweg_records_consumer_dropped(consumer: *const Recor
     unsafe { consumer.as_ref() }.map_or(0, |consumer| consumer.0.dropped())
 }
 
-/// Frees a reading end. With the last one the queue closes: pushes get CLOSED from then on, and what is in the queue is discarded.
+/// Frees a reading end, none of whose grants is open. With the last one the queue closes: pushes get CLOSED from then on, and what is in the queue is discarded.
 /// Nothing for NULL.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn thalweg_records_consumer_free(consumer: *mut RecordsConsumer) {

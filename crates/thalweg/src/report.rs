@@ -82,7 +82,8 @@ pub struct EdgeReport {
     pub ends: (usize, usize),
     /// The kernel takes windows.
     pub windowed: bool,
-    /// Messages it carried. Before a window those count that windows have popped: the last ones, which fill no window, do not.
+    /// Messages it carried. Before a window those count that windows have popped: the last ones, which fill no window, do not; a window that pops more
+    /// than it sees counts in full, also where the stream ends before.
     pub messages: u64,
     /// Times it grew.
     pub grown: u64,

@@ -32,7 +32,8 @@ pub enum ScAxiom {
     /// `psc` of RC11 as printed (PLDI 2017).
     #[default]
     Rc11,
-    /// `[atomics.order]` of C++20, to which Rust's documentation refers. Forbids slightly more.
+    /// `[atomics.order]` of C++20, to which Rust's documentation refers, but with coherence-ordered before taken without its closure: so it allows more
+    /// than the text where reads are `SeqCst` and writes are not. Forbids slightly more than the other.
     Cxx20,
 }
 
