@@ -18,7 +18,7 @@ use crate::scheme::View;
 use crate::window::Assemble;
 use std::mem;
 use thalweg_sync::CachePadded;
-use thalweg_sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Counter};
+use thalweg_sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize};
 use thalweg_sync::sync::Mutex;
 use thalweg_sync::thread;
 use thalweg_sync::time::now;
