@@ -29,15 +29,24 @@ impl Core {
         ended
     }
 
+    /// Has every kernel that found nothing to do asked once more before a run is given up. True unless nothing has come of that.
+    fn ask_again(&self) -> bool {
+        let all =
+            (0..self.kernels.len()).fold(1_u64, |sum, kernel| sum.rotate_left(9).wrapping_add(self.signature(kernel)));
+        self.kernels.iter().for_each(|state| state.seen.store(0, Relaxed));
+        self.stalled_at.swap(all, AcqRel) != all
+    }
+
     /// Called by a worker when all are asleep and it found nothing: lets full edges grow, if they may. If there are none, and nothing comes from
     /// `outside` either, it notes who waits for what, and ends the run. True if it did one of these.
     ///
-    /// Only edges into a kernel with several inputs, which waits for another of them: what that one brings may have to come through here.
-    /// Every other kernel that does not take from a full edge waits for room of its own, for time, or for ever.
+    /// While somebody outside may come, only edges into a kernel with several inputs grow, which waits for another of them: what that one brings
+    /// may have to come through here. Every other kernel that does not take from a full edge then waits for room of its own, or for time.
     pub(crate) fn stall(&self, bodies: &dyn Bodies, outside: bool) -> bool {
         let mut grown = false;
-        for edge in self.edges.iter().filter(|edge| self.kernels[edge.plan.to].inputs.len() > 1) {
-            grown |= edge.is_full() && edge.stretch();
+        for edge in &self.edges {
+            let may = !outside || self.kernels[edge.plan.to].inputs.len() > 1;
+            grown |= may && edge.is_full() && edge.stretch();
         }
         if grown {
             self.control.bell.ring_all();
@@ -46,7 +55,7 @@ impl Core {
         if outside {
             return false;
         }
-        if self.end_forgotten() {
+        if self.end_forgotten() || self.ask_again() {
             self.control.bell.ring_all();
             return true;
         }
