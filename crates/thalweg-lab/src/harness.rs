@@ -220,7 +220,7 @@ fn measure_group(
         // Back and forth, so that nobody has the same one before it in every round.
         field.reverse();
     }
-    if effort.runs % 2 == 0 {
+    if effort.runs.is_multiple_of(2) {
         field.reverse();
     }
     let first = outcome.records.len();
