@@ -244,7 +244,6 @@ impl Graph<'_> {
         Core {
             live: AtomicUsize::new(kernels.len()),
             rows: (0..crew.0).map(|_| Row::new(kernels.len())).collect(),
-            stalled_at: AtomicU64::new(0),
             target: AtomicUsize::new(crew.1),
             kernels,
             edges,

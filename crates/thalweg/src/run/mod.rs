@@ -117,8 +117,6 @@ pub(crate) struct Core {
     pub(crate) live: AtomicUsize,
     /// The run is over, for whatever reason.
     pub(crate) ended: AtomicBool,
-    /// What the edges were like when the run was about to be given up.
-    pub(crate) stalled_at: AtomicU64,
     /// Workers beyond this number sit on the bench.
     pub(crate) target: AtomicUsize,
     pub(crate) bench: elastic::Bench,

@@ -29,20 +29,19 @@ impl Core {
         ended
     }
 
-    /// Has every kernel that found nothing to do asked once more before a run is given up. True unless nothing has come of that.
-    fn ask_again(&self) -> bool {
-        let all =
-            (0..self.kernels.len()).fold(1_u64, |sum, kernel| sum.rotate_left(9).wrapping_add(self.signature(kernel)));
-        self.kernels.iter().for_each(|state| state.seen.store(0, Relaxed));
-        self.stalled_at.swap(all, AcqRel) != all
-    }
-
     /// Called by a worker when all are asleep and it found nothing: lets full edges grow, if they may. If there are none, and nothing comes from
     /// `outside` either, it notes who waits for what, and ends the run. True if it did one of these.
     ///
     /// While somebody outside may come, only edges into a kernel with several inputs grow, which waits for another of them: what that one brings
     /// may have to come through here. Every other kernel that does not take from a full edge then waits for room of its own, or for time.
-    pub(crate) fn stall(&self, bodies: &dyn Bodies, outside: bool) -> bool {
+    ///
+    /// Several workers may come to this at once. One after the other judges, and only while all are still asleep as in `night`: for the second one
+    /// an edge that the first has let grow is not full any more, and the kernel that goes on by that has not run yet.
+    pub(crate) fn stall(&self, bodies: &dyn Bodies, outside: bool, night: u64) -> bool {
+        let mut waits = self.waits.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        if self.control.bell.all_asleep() != Some(night) || self.is_over() {
+            return false;
+        }
         let mut grown = false;
         for edge in &self.edges {
             let may = !outside || self.kernels[edge.plan.to].inputs.len() > 1;
@@ -55,11 +54,10 @@ impl Core {
         if outside {
             return false;
         }
-        if self.end_forgotten() || self.ask_again() {
+        if self.end_forgotten() {
             self.control.bell.ring_all();
             return true;
         }
-        let mut waits = Vec::new();
         for (kernel, state) in self.kernels.iter().enumerate() {
             if state.done.load(Acquire) {
                 continue;
@@ -93,7 +91,6 @@ impl Core {
             };
             waits.push(Wait { kernel: state.name.clone(), place: state.place, port, reason });
         }
-        *self.waits.lock().unwrap_or_else(|poisoned| poisoned.into_inner()) = waits;
         self.end();
         true
     }

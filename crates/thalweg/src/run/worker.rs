@@ -154,8 +154,7 @@ impl<'a> Worker<'a> {
         }
         // Before the second look at the night: who comes from outside meanwhile rings.
         let outside = night.is_some() && self.core.waits_outside(self.bodies);
-        let alone = night.is_some() && bell.all_asleep() == night && !self.core.is_over();
-        if alone && self.core.stall(self.bodies, outside) {
+        if night.is_some_and(|night| self.core.stall(self.bodies, outside, night)) {
             self.get_up();
             return;
         }

@@ -280,6 +280,23 @@ fn an_edge_grows_before_a_run_is_given_up() {
     }
 }
 
+/// Several workers find at the same time that nobody can go on: what one of them does about it is not the others' reason to give up.
+#[test]
+fn many_workers_do_not_give_up_what_one_of_them_mends() {
+    within(SOON, || {
+        for _ in 0..20 {
+            let mut graph = Graph::new();
+            let numbers = graph.source(0..5000_u64);
+            let [left, right] = graph.tee(numbers);
+            let sums = graph.window(1000, 1000, |window: &[u64], out: &mut Output<u64>| out.push(window.iter().sum()));
+            let pairs = graph.add(Pairs(0, 0));
+            graph += left >> sums >> pairs.0;
+            graph += right.capacity(2, 2048) >> pairs.1;
+            graph.run(Scheme::default().workers(8)).unwrap();
+        }
+    });
+}
+
 /// Each message travels alone, so an edge has to hold more blocks than it ever has of full ones; and the source waits for time.
 #[test]
 fn an_edge_grows_for_messages_that_come_one_by_one() {
