@@ -4,6 +4,7 @@ use crate::access::Kind;
 use crate::device::Issued;
 use crate::failure::Reason;
 use crate::threads::Status;
+use crate::waits::PATIENCE;
 use crate::world::World;
 use std::sync::atomic::Ordering;
 use thalweg_sync::engine::{Atomic, Engine, LinkOperation, Operation, Site, Span, ThreadId};
@@ -103,7 +104,10 @@ unsafe impl Engine for World {
                     self.state().unread(reads);
                     result
                 }
-                None => self.give_way_if_impatient(),
+                None => {
+                    let tries = self.state().thread().tries;
+                    self.give_way_if_impatient(tries)
+                }
             }
         };
         if let Err(ending) = result {
@@ -141,13 +145,12 @@ unsafe impl Engine for World {
     }
 
     fn yield_now(&self, _at: Site) {
-        if !self.is_ending() {
-            self.state().note_change();
-            self.state().pause();
-        }
-        if let Err(ending) = self.give_way_if_impatient() {
-            self.end(ending);
-        }
+        // The time slice is given up at once, whatever came before.
+        self.back_off(PATIENCE + 1);
+    }
+
+    fn pause(&self, tries: u32, _at: Site) {
+        self.back_off(tries);
     }
 
     fn spawn(&self, body: Box<dyn FnOnce() + Send>, _at: Site) -> ThreadId {
@@ -256,11 +259,23 @@ unsafe impl Engine for World {
 }
 
 impl World {
-    /// After a step of back-off: whoever waits for the hardware thread gets it, if pausing was of no use.
-    fn give_way_if_impatient(&self) -> Result<(), crate::world::Ending> {
+    /// A step of back-off, the `tries`-th in a row, as the client counts them: not one of an attempt's.
+    fn back_off(&self, tries: u32) {
+        if !self.is_ending() {
+            let mut state = self.state();
+            state.note_change();
+            state.pause(tries);
+        }
+        if let Err(ending) = self.give_way_if_impatient(tries) {
+            self.end(ending);
+        }
+    }
+
+    /// After the `tries`-th step of back-off in a row: whoever waits for the hardware thread gets it, if pausing was of no use.
+    fn give_way_if_impatient(&self, tries: u32) -> Result<(), crate::world::Ending> {
         let gives_way = !std::thread::panicking() && !self.is_ending() && {
             let mut state = self.state();
-            let gives_way = state.is_wanted() && state.is_out_of_patience();
+            let gives_way = tries > PATIENCE && state.is_wanted();
             if gives_way {
                 state.give_way();
             }

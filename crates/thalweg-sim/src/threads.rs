@@ -130,7 +130,7 @@ pub(crate) struct Thread {
     pub(crate) attempts: Vec<Attempt>,
     /// The lines that its attempts read, and whether they are counted in [`State::watched`].
     pub(crate) reads: Vec<(u32, bool)>,
-    /// Attempts, and yields, in a row.
+    /// Attempts in a row that failed and were tried again after a pause.
     pub(crate) tries: u32,
     /// The access that it was about to do when it was switched away from. The scheduler does it when it is the
     /// thread's turn: a thread that has to wait for its turn, then in line, is resumed only once.

@@ -15,7 +15,8 @@ use crate::trace::What;
 use std::cmp::Reverse;
 use thalweg_sync::engine::Site;
 
-/// How many attempts of `spin::until` only pause; the others give up the time slice.
+/// After how many attempts of `spin::until` in a row, or calls of `spin::pause` as the caller counts them, a thread only
+/// pauses; after the others it gives up the time slice.
 pub(crate) const PATIENCE: u32 = 64;
 
 impl State {
@@ -167,7 +168,8 @@ impl State {
         self.unread(attempt.reads);
         if !sleeps {
             self.counts.polls += 1;
-            self.pause();
+            self.threads[thread].tries = self.threads[thread].tries.saturating_add(1);
+            self.pause(self.threads[thread].tries);
             return None;
         }
         self.counts.sleeps += 1;
@@ -199,20 +201,13 @@ impl State {
         }
     }
 
-    /// One step of back-off of the current thread.
-    pub(crate) fn pause(&mut self) {
-        let yields = self.machine.cycles(self.machine.os.yields);
-        let pause = self.machine.cost.pause;
+    /// The current thread's `tries`-th step of back-off in a row.
+    pub(crate) fn pause(&mut self, tries: u32) {
+        let passed =
+            if tries <= PATIENCE { self.machine.cost.pause } else { self.machine.cycles(self.machine.os.yields) };
         let thread = self.thread();
-        thread.tries = thread.tries.saturating_add(1);
-        let passed = if thread.tries <= PATIENCE { pause } else { yields };
         thread.clock += passed;
         thread.times.spinning += passed;
-    }
-
-    /// True if the current thread would give up its time slice now instead of pausing.
-    pub(crate) fn is_out_of_patience(&mut self) -> bool {
-        self.thread().tries > PATIENCE
     }
 
     // Tokens.

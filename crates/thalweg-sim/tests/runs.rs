@@ -276,6 +276,18 @@ fn locks_exclude() {
 }
 
 #[test]
+fn a_yield_lets_the_next_one_run() {
+    Simulation::new(machine("vl-16")).threads(1).run(|| {
+        let done = AtomicBool::new(false);
+        thread::scope(|scope| {
+            scope.spawn(|| done.store(true, Relaxed));
+            thread::yield_now();
+            assert!(done.load(Relaxed));
+        });
+    });
+}
+
+#[test]
 fn a_deadlock_says_who_waits_where() {
     let lonely = || {
         let never = AtomicBool::new(false);

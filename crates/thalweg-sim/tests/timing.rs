@@ -359,6 +359,22 @@ fn a_pause_and_an_exchange_take_what_the_machine_says() {
     assert_near("an exchange", each(|word| _ = word.compare_exchange(1, 2, Relaxed, Relaxed)), add + 9.0, 3.0);
 }
 
+/// Each wait begins anew, and a time slice is given up whenever the program says so.
+#[test]
+fn a_pause_is_one_up_to_the_64th_in_a_row() {
+    let each = |body: fn(u32)| {
+        let (nanos, _) = time_of(&with(&[]), move || {
+            let before = time::now();
+            (1..=1000).for_each(body);
+            before.elapsed().as_nanos() as u64
+        });
+        cycles(nanos) / 1000.0
+    };
+    assert_near("the first of a row", each(|_| spin::pause(1)), 140.0, 3.0);
+    assert_near("a yield", each(|_| thread::yield_now()), 1200.0, 3.0);
+    assert_near("pauses in a row", each(spin::pause), 0.064 * 140.0 + 0.936 * 1200.0, 3.0);
+}
+
 #[test]
 fn an_owner_keeps_a_contended_line_for_as_long_as_the_machine_says() {
     let additions = |hold: u64| {

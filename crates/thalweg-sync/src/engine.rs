@@ -21,7 +21,7 @@
 //! | end of a handle's life, [`Arc`](crate::sync::Arc) | [`Engine::release`] | what comes before the object's end |
 //! | waiting, [`spin::until`](crate::spin::until) | [`Engine::watch`], [`Engine::wait`], [`Engine::unwatch`] | when to try again |
 //! | sleeping, [`park`](crate::park) | [`Engine::park`], [`Engine::unpark`] | when to wake |
-//! | threads | [`Engine::spawn`], [`Engine::join`], [`Engine::yield_now`], [`Engine::pin`] | who runs, and where |
+//! | threads | [`Engine::spawn`], [`Engine::join`], [`Engine::yield_now`], [`Engine::pause`], [`Engine::pin`] | who runs, and where |
 //! | a panic in a [`scope`](crate::thread::scope) | [`Engine::panicked`] | to end the run |
 //! | one of several, [`Condvar::notify_one`](crate::sync::Condvar::notify_one) | [`Engine::choose`] | which |
 //! | time and work | [`Engine::now`], [`Engine::work`] | what time it is |
@@ -201,6 +201,13 @@ pub unsafe trait Engine {
 
     /// Lets others run.
     fn yield_now(&self, at: Site);
+
+    /// A step of back-off, the `tries`-th in a row: [`spin::pause`](crate::spin::pause). An engine that has time tells a
+    /// pause from a time slice given up; by itself it lets others run.
+    fn pause(&self, tries: u32, at: Site) {
+        let _ = tries;
+        self.yield_now(at);
+    }
 
     /// Starts a thread. Everything before is visible to it.
     fn spawn(&self, body: Box<dyn FnOnce() + Send>, at: Site) -> ThreadId;

@@ -127,7 +127,8 @@ pub fn relax(pauses: u32) {
 
 /// One step of back-off, the `tries`-th in a row (from 1): pauses at first, then gives up the time slice.
 ///
-/// For loops that cannot be written with [`until`], because each round writes. Under an engine it lets others run.
+/// For loops that cannot be written with [`until`], because each round writes. Under an engine it lets others run; to one
+/// that has time, `tries` says how long it takes.
 #[inline]
 #[track_caller]
 pub fn pause(tries: u32) {
@@ -138,7 +139,7 @@ pub fn pause(tries: u32) {
     }
     #[cfg(not(loom))]
     if let Some(engine) = engine::current() {
-        engine.yield_now(core::panic::Location::caller());
+        engine.pause(tries, core::panic::Location::caller());
     } else if tries < YIELD_FROM {
         core::hint::spin_loop();
     } else {
