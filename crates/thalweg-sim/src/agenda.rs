@@ -15,6 +15,8 @@ const NEVER: u64 = u64::MAX;
 const PLACE_BITS: u32 = 12;
 /// How many places there may be.
 pub(crate) const MAX_PLACES: usize = 1 << PLACE_BITS;
+/// The latest time that a key has room for: 17 days at 3 GHz.
+pub(crate) const LATEST: u64 = u64::MAX >> PLACE_BITS;
 
 /// A time and a place in one word, so that one comparison orders both.
 ///

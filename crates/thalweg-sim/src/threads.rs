@@ -8,7 +8,7 @@
 //! - **T3** A ready thread without its hardware thread is in that one's queue, and in no other.
 
 use crate::access::{Kind, Step};
-use crate::agenda::Agenda;
+use crate::agenda::{Agenda, LATEST};
 use crate::counts::{Counts, Heat, Misses};
 use crate::device::Port;
 use crate::fabric::Fabric;
@@ -250,7 +250,8 @@ impl State {
             queued: 0,
             random: seed,
             jitter,
-            limit,
+            // So that a deadline at the end of time is never reached.
+            limit: limit.min(LATEST - 1),
             failure: None,
             machine,
         }
@@ -276,6 +277,9 @@ impl State {
         loop {
             let (time, place) = self.agenda.first()?;
             if time > self.limit {
+                if place == self.places.len() && self.forget_timers() {
+                    continue;
+                }
                 self.fail(Failure::TimeLimit { nanos: self.machine.nanos(self.limit) });
                 return None;
             }
@@ -323,6 +327,18 @@ impl State {
             }
         }
         self.set_timer();
+    }
+
+    /// Forgets the first deadlines as far as nobody waits for them any more. True if there was one.
+    fn forget_timers(&mut self) -> bool {
+        let before = self.timers.len();
+        while let Some(&Reverse((_, thread, ticket))) = self.timers.peek()
+            && self.threads[thread].ticket != ticket
+        {
+            self.timers.pop();
+        }
+        self.set_timer();
+        self.timers.len() < before
     }
 
     pub(crate) fn set_timer(&mut self) {

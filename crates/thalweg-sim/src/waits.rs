@@ -9,6 +9,7 @@
 //!   sleeps on, counts as watched, and writes to it take the long way;
 //! - a line that the reader's cache has lost meanwhile counts as written.
 
+use crate::agenda::LATEST;
 use crate::failure::Reason;
 use crate::threads::{Attempt, State, Status, WATCHED};
 use crate::trace::What;
@@ -29,7 +30,7 @@ impl State {
         self.threads[thread].ticket += 1;
         self.threads[thread].credit = 0;
         if let Some(deadline) = deadline {
-            self.timers.push(Reverse((deadline, thread, self.threads[thread].ticket)));
+            self.timers.push(Reverse((deadline.min(LATEST), thread, self.threads[thread].ticket)));
             self.set_timer();
         }
         if reason != Reason::Spin {

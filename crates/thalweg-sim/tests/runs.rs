@@ -287,6 +287,35 @@ fn a_yield_lets_the_next_one_run() {
     });
 }
 
+/// A deadline that nobody waits for any more ends no run, neither one that is done nor one that stands still.
+#[test]
+fn who_was_woken_before_its_deadline_has_none() {
+    // The second is later than any time that the machine has.
+    for hours in [1, 24 * 365] {
+        let timeout = Duration::from_secs(3600 * hours);
+        let woken = move || {
+            let parker = Parker::new();
+            let unparker = parker.unparker();
+            let other = thread::spawn(move || {
+                thread::sleep(Duration::from_micros(100));
+                unparker.unpark();
+            });
+            assert!(parker.park_timeout(timeout));
+            other.join().unwrap();
+        };
+        Simulation::new(machine("vl-16")).run(woken);
+        let lonely = move || {
+            woken();
+            Parker::new().park();
+        };
+        let failure = Simulation::new(machine("vl-16")).try_run(lonely).unwrap_err();
+        assert!(matches!(failure, Failure::Deadlock { .. }), "{failure}");
+        let patient = move || assert!(!Parker::new().park_timeout(timeout));
+        let failure = Simulation::new(machine("vl-16")).try_run(patient).unwrap_err();
+        assert!(matches!(failure, Failure::TimeLimit { .. }), "{failure}");
+    }
+}
+
 #[test]
 fn a_deadlock_says_who_waits_where() {
     let lonely = || {
