@@ -181,6 +181,30 @@ fn a_line_that_is_not_pushable_any_more_stays_with_the_device() {
     assert_eq!(lost(|_| {}), 0, "if nothing happens, the line comes");
 }
 
+/// What was asked for into a line that is no more does not come into the one that lies there next.
+#[test]
+fn a_request_ends_with_its_line() {
+    let report = run(routing(), 1, || {
+        let queues = [queue(0), queue(1)];
+        // One variable, so both lines are in one place.
+        for target in queues {
+            let line = pin!(Line::new());
+            link::select(line.as_ref());
+            assert!(link::fetch(target));
+            if target == queues[1] {
+                for (target, come) in [(queues[0], 0), (queues[1], 2)] {
+                    send(target, 1 + target.sqi() as u64);
+                    hint::work(1000);
+                    assert_eq!(line.load(LAST, Acquire), come);
+                }
+            }
+        }
+        assert_eq!(receive(queues[0]), 1, "it is still there");
+    });
+    let device = report.counts.device;
+    assert_eq!((device.injections, device.injections_rejected), (2, 1));
+}
+
 /// A consumer that waits loses its hardware thread to another one, asks again when it is back, and gets its line.
 #[test]
 fn who_shares_a_core_asks_again() {

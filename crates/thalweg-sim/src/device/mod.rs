@@ -21,7 +21,8 @@
 //!   overtakes it.
 //! - **V3** An open queue always has its reserved slots: what others hold cannot stop it for ever.
 //! - **V4** A line is injected only where somebody asked, and only while the asking core's first-level cache has the line
-//!   and its flag "pushable" is set; each injection, context switch and eviction clears the flag.
+//!   and its flag "pushable" is set; each injection, context switch and eviction clears the flag. The flag is that of the
+//!   last request for the line: one that is left over from what lay there before, or from another queue, finds none.
 
 mod caf;
 mod ideal;
@@ -31,12 +32,15 @@ mod vlrd;
 
 pub(crate) use port::{Issued, Port};
 
+use thalweg_sync::link;
+
 /// What 64 bytes a line holds.
 pub(crate) type Data = [u64; 8];
 
-/// Where a consumer wants a line.
+/// Where a consumer wants a line, and of which queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Target {
+    pub(crate) queue: link::Target,
     /// The hardware thread that asked.
     pub(crate) place: usize,
     /// The line as the machine knows it, and as the host does.

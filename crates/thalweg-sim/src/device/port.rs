@@ -21,9 +21,10 @@ struct Selected {
 }
 
 /// A line into which a thread wants something written.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug)]
 struct Asked {
-    place: usize,
+    /// The last request. The device may still hold others for the same line, of a thread that has forgotten them.
+    target: Target,
     thread: usize,
     /// The flag in the cache's tag. False: it was lost, and who asked does not know yet.
     pushable: bool,
@@ -112,7 +113,7 @@ impl Port {
     fn left(&mut self, thread: usize, place: usize) -> Vec<u32> {
         let mut lost = Vec::new();
         for (&line, asked) in &mut self.asked {
-            if *asked == (Asked { place, thread, pushable: true }) {
+            if asked.pushable && (asked.target.place, asked.thread) == (place, thread) {
                 asked.pushable = false;
                 lost.push(line);
             }
@@ -122,8 +123,8 @@ impl Port {
         lost
     }
 
-    fn is_pushable(&self, place: usize, line: u32) -> bool {
-        self.asked.get(&line).is_some_and(|asked| asked.place == place && asked.pushable)
+    fn is_pushable(&self, target: Target) -> bool {
+        self.asked.get(&target.line).is_some_and(|asked| asked.target == target && asked.pushable)
     }
 
     fn open(&mut self, target: link::Target) -> bool {
@@ -207,8 +208,9 @@ impl State {
             LinkOperation::Fetch { target } => {
                 let Some(Selected { line, address }) = port.selected[place].take() else { return Issued::Done(None) };
                 self.counts.device.fetches += 1;
-                port.asked.insert(line, Asked { place, thread, pushable: true });
-                (Packet::Fetch { sqi: target.sqi(), target: Target { place, line, address } }, target)
+                let wanted = Target { queue: target, place, line, address };
+                port.asked.insert(line, Asked { target: wanted, thread, pushable: true });
+                (Packet::Fetch { sqi: target.sqi(), target: wanted }, target)
             }
             _ => {
                 if let Kind::Ideal(_) = port.kind {
@@ -382,10 +384,10 @@ impl State {
 
     /// A line at the cache of who asked for it. False if the cache rejects it.
     fn inject(&mut self, target: Target, data: Data, time: u64) -> bool {
-        let Target { place, line, address } = target;
+        let Target { place, line, address, .. } = target;
         let core = self.machine.topology().core_of_thread(place);
         let port = self.port.as_mut().expect("it injects");
-        let pushable = port.is_pushable(place, line);
+        let pushable = port.is_pushable(target);
         let accepted = pushable && self.protocol.hit(core, line, true);
         if accepted {
             port.asked.remove(&line);
@@ -417,7 +419,7 @@ impl State {
         let place = self.threads[thread].place;
         if let Some(port) = &mut self.port {
             port.selected[place] = None;
-            if port.asked.values().any(|asked| (asked.place, asked.thread) == (place, thread)) {
+            if port.asked.values().any(|asked| (asked.target.place, asked.thread) == (place, thread)) {
                 port.at(time, Event::Left { thread, place });
                 self.set_device_time();
             }
@@ -430,7 +432,7 @@ impl State {
         let place = self.threads[self.current].place;
         if let Some(port) = &mut self.port
             && let Some(asked) = port.asked.get_mut(&line)
-            && asked.place == place
+            && asked.target.place == place
         {
             asked.pushable = false;
         }

@@ -6,9 +6,10 @@ use super::lists::{Link, List};
 use super::vlrd::{Injection, Packet, Vlrd};
 use super::{Credits, Routing, Target};
 use std::collections::{HashMap, VecDeque};
+use thalweg_sync::link;
 
 fn target(number: u32) -> Target {
-    Target { place: 0, line: number, address: 0 }
+    Target { queue: link::Target::new(0, 0).unwrap(), place: 0, line: number, address: 0 }
 }
 
 fn push(sqi: usize, number: u64) -> Packet {
