@@ -14,7 +14,25 @@ use thalweg_sync::atomic::Ordering::Relaxed;
 pub(crate) enum Carrier {
     /// The device of an engine's machine.
     Hardware,
-    Software(Arc<Router>),
+    Software(Arc<Lease>),
+}
+
+/// The router works as long as there is one: the supervisor, its channels and their ends share it, as each of them may
+/// make an end.
+#[derive(Debug)]
+pub(crate) struct Lease(Arc<Router>);
+
+impl Lease {
+    /// The one that a router begins with.
+    pub(crate) fn of(router: Arc<Router>) -> Arc<Self> {
+        Arc::new(Self(router))
+    }
+}
+
+impl Drop for Lease {
+    fn drop(&mut self) {
+        self.0.leave();
+    }
 }
 
 /// One end of a channel, for one thread.
@@ -28,8 +46,8 @@ impl Endpoint {
     pub(crate) fn new(carrier: &Carrier, target: Target) -> Self {
         match carrier {
             Carrier::Hardware => Self::Hardware { target, line: Box::pin(Line::new()) },
-            Carrier::Software(router) => {
-                let sqi = target.sqi();
+            Carrier::Software(lease) => {
+                let (router, sqi) = (&lease.0, target.sqi());
                 Self::Software { router: router.clone(), sqi, exchange: router.join(sqi) }
             }
         }
@@ -55,20 +73,21 @@ impl Endpoint {
         }
     }
 
-    /// Asks for a line, unless one has come.
+    /// Asks for a line, unless one has come. False if the request was not made: the device had no room for it, or the
+    /// thread lost its core on the way. Then nothing may come, and nobody says so.
     #[inline]
-    pub(crate) fn fetch(&self) {
+    pub(crate) fn fetch(&self) -> bool {
         match self {
             Self::Hardware { target, line } => {
                 link::select(line.as_ref());
                 // Relaxed: only whether something has come. If it comes from here on, the line is selected no more, and
                 // the fetch fails: a request must not be made for a line that holds something.
-                if Control::of(line.load(CONTROL, Relaxed)).is_none() {
-                    // If there is no room for the request, an older one may still be there; else it is made later.
-                    let _ = link::fetch(*target);
-                }
+                Control::of(line.load(CONTROL, Relaxed)).is_some() || link::fetch(*target)
             }
-            Self::Software { exchange, .. } => exchange.fetch(),
+            Self::Software { exchange, .. } => {
+                exchange.fetch();
+                true
+            }
         }
     }
 

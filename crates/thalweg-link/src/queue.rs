@@ -250,7 +250,7 @@ pub struct Consumer<T: Item> {
     number: usize,
     /// Items of the line that were taken.
     taken: usize,
-    /// Looks at an empty line since it was asked for; `None`: it was not.
+    /// Looks at an empty line since it was asked for; `None`: it was not, or in vain.
     asked: Option<u32>,
     _items: PhantomData<T>,
 }
@@ -290,8 +290,7 @@ impl<T: Item> Consumer<T> {
     }
 
     fn ask(&mut self) {
-        self.asked = Some(0);
-        self.endpoint.fetch();
+        self.asked = self.endpoint.fetch().then_some(0);
     }
 
     /// Whether nothing comes any more. Only right if no producer is left.
@@ -328,7 +327,8 @@ impl<T: Item> Consumer<T> {
         }
         let mut tries = 0;
         loop {
-            let patience = self.endpoint.patience();
+            // Who has asked in vain waits for nothing.
+            let patience = if self.asked.is_some() { self.endpoint.patience() } else { 0 };
             let mut looks = 0;
             // True: something has come. False: ask again, or see whether this is the end.
             let come = spin::until(|| {
@@ -346,8 +346,8 @@ impl<T: Item> Consumer<T> {
             if let Some(item) = self.take() {
                 return Ok(item);
             }
-            if self.is_closed() {
-                // The last lines are on their way, to this end or to another.
+            if self.asked.is_none() || self.is_closed() {
+                // Others have all room for requests; or the last lines are on their way, to this end or to another.
                 tries += 1;
                 spin::pause(tries);
             }

@@ -105,7 +105,7 @@ pub(crate) struct Router {
     new: Mutex<Vec<Arc<Exchange>>>,
     /// How many exchanges there ever were.
     joined: CachePadded<AtomicUsize>,
-    /// Handles that may still make exchanges, and exchanges that are not gone.
+    /// One for all who may still make exchanges ([`Lease`](crate::endpoint::Lease)), and exchanges that are not gone.
     users: CachePadded<AtomicUsize>,
     held: Vec<CachePadded<AtomicU64>>,
 }

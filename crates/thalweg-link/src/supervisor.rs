@@ -7,7 +7,7 @@ use thalweg_queue::BuildError;
 use thalweg_sync::link::{self, Target};
 use thalweg_sync::sync::{Arc, Mutex, PoisonError};
 
-use crate::endpoint::Carrier;
+use crate::endpoint::{Carrier, Lease};
 use crate::item::Item;
 use crate::queue::{Consumer, Producer, Shared};
 use crate::router::{Limits, Router};
@@ -69,11 +69,11 @@ impl Supervisor {
     }
 
     /// Channels on a thread that does what the device does. It spins, so it wants a core of its own; it ends when the
-    /// supervisor and all ends are gone.
+    /// supervisor, all channels and all ends are gone.
     ///
     /// `BuildError` if there is not a line for each channel, or no channel.
     pub fn software(limits: Limits) -> Result<Self, BuildError> {
-        let carrier = Carrier::Software(Router::start(limits)?);
+        let carrier = Carrier::Software(Lease::of(Router::start(limits)?));
         Ok(Self { carrier, devices: limits.links, names: Mutex::default() })
     }
 
@@ -97,14 +97,6 @@ impl Supervisor {
         let channel = Channel { carrier: self.carrier.clone(), shared: Arc::new(Shared::new(target)) };
         names.insert(name.to_owned(), channel.clone());
         Ok(channel)
-    }
-}
-
-impl Drop for Supervisor {
-    fn drop(&mut self) {
-        if let Carrier::Software(router) = &self.carrier {
-            router.leave();
-        }
     }
 }
 

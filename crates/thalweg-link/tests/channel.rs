@@ -5,6 +5,7 @@
 use thalweg_link::{Limits, LinkError, Supervisor};
 use thalweg_queue::{BuildError, Pop, PopError, Push, PushError, TryPopError, TryPushError};
 use thalweg_sim::{Device, Heap, Machine, Routing, Simulation};
+use thalweg_sync::time::Duration;
 use thalweg_sync::{hint, thread};
 
 #[global_allocator]
@@ -165,6 +166,39 @@ fn names_are_channels() {
     assert_eq!(Supervisor::hardware(1).open("a").err(), Some(LinkError::NoDevice));
     let few = Supervisor::software(Limits { links: 3, entries: 2 }).err();
     assert_eq!(few, Some(BuildError::TooLarge { parameter: "links", value: 3, max: 2 }));
+}
+
+/// The routing thread works while somebody may make an end, and ends then: a run ends only when all its threads have.
+#[test]
+fn a_channel_may_outlive_its_supervisor() {
+    Simulation::new(Machine::named("vl-16").unwrap()).limit(1_000_000_000).run(|| {
+        let channel = Supervisor::software(Limits::default()).unwrap().open("a").unwrap();
+        thread::sleep(Duration::from_micros(50));
+        let (mut tx, mut rx) = (channel.producer::<u64>().unwrap(), channel.consumer::<u64>().unwrap());
+        tx.push(7).unwrap();
+        assert_eq!(rx.pop(), Ok(7));
+    });
+}
+
+/// A device that has room for one request: who was refused while another one's was there has it later.
+#[test]
+fn who_has_asked_in_vain_asks_again() {
+    let device = Device::VirtualLink(Routing { entries: 1, links: 1, ..Default::default() });
+    on(device, 4, |supervisor| {
+        let channel = supervisor.open("a").unwrap();
+        let (mut tx, mut first) = (channel.producer::<u64>().unwrap(), channel.consumer::<u64>().unwrap());
+        let mut second = first.clone();
+        assert_eq!(first.try_pop(), Err(TryPopError::Empty), "it has asked");
+        thread::scope(|scope| {
+            let second = scope.spawn(move || second.pop());
+            // No sleep, in which the first one's request would be lost.
+            hint::work(100_000);
+            tx.push(1).unwrap();
+            tx.push(2).unwrap();
+            assert_eq!(second.join().unwrap(), Ok(2));
+        });
+        assert_eq!(first.pop(), Ok(1));
+    });
 }
 
 /// Three threads on one core: every wait is a context switch, which forgets requests.
