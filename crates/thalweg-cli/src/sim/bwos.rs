@@ -252,7 +252,8 @@ fn stolen_from(
         label: format!("{percent} % to be stolen"),
         params,
         threads: setting.threads,
-        messages: 2 * rounds * CAPACITY as u64,
+        // The counts are of the whole run, with the round that is not timed.
+        messages: 2 * (rounds + 1) * CAPACITY as u64,
         device: None,
         client: Box::new(move || owner_and_thief(make, rounds, percent, thief_at)),
     }
@@ -420,6 +421,16 @@ mod tests {
             assert!((experiment.paper)(&points, &measured).contains("The thesis: "));
             assert_eq!(run(&points[0]), measured[0], "{}: the same again", experiment.name);
         }
+    }
+
+    /// A plain stack has one access for each item that is put or taken.
+    #[test]
+    fn counts_are_divided_by_all_that_went_through() {
+        let machine = Machine::named("x86-88t").unwrap();
+        let point = stolen_from(&Setting::of(&machine, 2), ("alone", 1), PLAIN, 0);
+        let (_, report) = point.run(&machine, 0).unwrap_or_else(|failure| panic!("{failure}"));
+        let accesses = report.counts.accesses as f64 / point.messages as f64;
+        assert!((1.0..1.1).contains(&accesses), "{accesses} accesses for each");
     }
 
     #[test]
