@@ -123,6 +123,25 @@ fn nothing_is_pushed_that_was_not_selected() {
 }
 
 #[test]
+fn there_is_one_ideal_device_and_one_of_caf() {
+    for device in [Device::Ideal, Device::Caf(Credits::default())] {
+        run(device, 1, || {
+            queue(0);
+            let (other, closed) = (Target::new(1, 0).unwrap(), Target::new(0, 9).unwrap());
+            assert!(!link::open(other), "its queues would be the first one's");
+            let line = pin!(Line::new());
+            for target in [other, closed] {
+                link::select(line.as_ref());
+                assert!(!link::push(target));
+                link::select(line.as_ref());
+                assert!(!link::fetch(target));
+                assert!(!link::enqueue(target, 1) && link::dequeue(target).is_none());
+            }
+        });
+    }
+}
+
+#[test]
 fn a_full_device_refuses_and_the_line_stays() {
     let device = Device::VirtualLink(Routing { entries: 8, ..Default::default() });
     let report = run(device, 1, || {

@@ -128,7 +128,7 @@ pub fn push(target: Target) -> bool {
 
 /// `vl_fetch`: asks the device to write the next line of the queue into the selected line, now or later. True if the
 /// request is registered. Whatever it returns, a line may come until a context switch or an eviction; then the
-/// request is as good as forgotten, and the thread asks again.
+/// request is as good as forgotten, and the thread asks again. Of several requests for one line the last counts.
 #[must_use]
 #[track_caller]
 pub fn fetch(target: Target) -> bool {

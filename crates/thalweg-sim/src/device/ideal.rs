@@ -16,6 +16,10 @@ impl Ideal {
         }
     }
 
+    pub(crate) fn is_open(&self, sqi: usize) -> bool {
+        sqi < self.queues.len()
+    }
+
     pub(crate) fn holds(&self, sqi: usize) -> usize {
         self.queues.get(sqi).map_or(0, |(lines, _)| lines.len())
     }

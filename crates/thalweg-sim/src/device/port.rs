@@ -127,6 +127,20 @@ impl Port {
         self.asked.get(&target.line).is_some_and(|asked| asked.target == target && asked.pushable)
     }
 
+    /// False if there is no device of that number. The routing devices see to that themselves.
+    fn has(&self, operation: LinkOperation) -> bool {
+        let target = match operation {
+            LinkOperation::Select { .. } => return true,
+            LinkOperation::Push { target }
+            | LinkOperation::Fetch { target }
+            | LinkOperation::Open { target }
+            | LinkOperation::Holds { target }
+            | LinkOperation::Enqueue { target, .. }
+            | LinkOperation::Dequeue { target } => target,
+        };
+        target.device() == 0 || matches!(self.kind, Kind::Routing(_))
+    }
+
     fn open(&mut self, target: link::Target) -> bool {
         let (device, sqi) = (target.device(), target.sqi());
         match &mut self.kind {
@@ -179,7 +193,8 @@ impl State {
     pub(crate) fn issue(&mut self, operation: LinkOperation) -> Issued {
         let (thread, place, die) = (self.current, self.thread().place, self.thread().die);
         let core = self.thread().core;
-        if self.port.is_none() {
+        let Some(port) = &self.port else { return Issued::Done(None) };
+        if !port.has(operation) {
             return Issued::Done(None);
         }
         self.note_change();
@@ -234,6 +249,10 @@ impl State {
                 self.stall()
             }
             Kind::Ideal(ideal) => {
+                if !ideal.is_open(target.sqi()) {
+                    self.threads[thread].pushed = None;
+                    return Issued::Done(None);
+                }
                 match packet {
                     Packet::Push { sqi, data } => ideal.push(sqi, data),
                     Packet::Fetch { sqi, target } => ideal.fetch(sqi, target),
