@@ -13,7 +13,11 @@ pub(crate) struct Slots {
 }
 
 impl Slots {
+    /// How many a [`Link`] tells apart.
+    const MOST: usize = 1 << 16;
+
     pub(crate) fn new(slots: usize) -> Self {
+        assert!(slots <= Self::MOST, "{slots} entries are more than the {} that a link has room for", Self::MOST);
         Self { valid: vec![false; slots], next: 0, free: slots }
     }
 
@@ -87,6 +91,12 @@ impl List {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    #[should_panic(expected = "65537 entries are more than")]
+    fn slots_have_numbers_of_their_own() {
+        Slots::new(65_537);
+    }
 
     #[test]
     fn slots_are_taken_in_turn() {

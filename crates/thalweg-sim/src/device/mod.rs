@@ -73,7 +73,7 @@ pub struct Routing {
     pub devices: usize,
     /// Rows of each device's linkTab: queues that can be open.
     pub links: usize,
-    /// Slots of prodBuf and of consBuf, each.
+    /// Slots of prodBuf and of consBuf, each; at most 65,536, or the run panics.
     pub entries: usize,
     /// Slots of each buffer that belong to each open queue. With 0, one queue can take all slots, and a chain of
     /// stages may stand still for ever.
