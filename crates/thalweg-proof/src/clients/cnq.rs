@@ -4,8 +4,9 @@
 //! `Full` and `Empty` are not linearizable, so they are recorded as `Busy`; that nothing is left behind is asserted.
 
 use super::Pair;
-use super::ends::{self, Kept, Outcome, Rx, Tx};
+use super::ends::{self, Outcome, Rx, Tx};
 use crate::{Client, Setup};
+use thalweg_check::Kept;
 use thalweg_check::history::KFifo;
 use thalweg_queue::cnq::{self, Consumer, Producer};
 use thalweg_queue::tube::Tube;

@@ -2,10 +2,8 @@
 
 use super::{Pair, pop, push};
 use crate::Setup;
-use std::mem::ManuallyDrop;
-use std::ops::{Deref, DerefMut};
 use thalweg_check::history::{Log, Queue, Specification};
-use thalweg_check::{Explored, Violation};
+use thalweg_check::{Explored, Kept, Violation};
 use thalweg_queue::{TryPopError, TryPushError};
 use thalweg_sync::thread;
 
@@ -52,38 +50,8 @@ pub(super) trait Rx: Send + Sized + 'static {
     }
 }
 
-/// A handle that is not dropped when its execution is given up. For those that may wait when they are dropped, as for others
-/// that were given up, too.
-#[derive(Clone)]
-pub(super) struct Kept<H>(ManuallyDrop<H>);
-
-impl<H> Kept<H> {
-    pub(super) fn new(handle: H) -> Self {
-        Self(ManuallyDrop::new(handle))
-    }
-}
-
-impl<H> Deref for Kept<H> {
-    type Target = H;
-    fn deref(&self) -> &H {
-        &self.0
-    }
-}
-
-impl<H> DerefMut for Kept<H> {
-    fn deref_mut(&mut self) -> &mut H {
-        &mut self.0
-    }
-}
-
-impl<H> Drop for Kept<H> {
-    fn drop(&mut self) {
-        if !std::thread::panicking() {
-            // SAFETY: dropped here only.
-            unsafe { ManuallyDrop::drop(&mut self.0) };
-        }
-    }
-}
+// Handles that may wait when they are dropped, or wake others, are `Kept`: an execution that is given up drops them when all of
+// its threads are gone, so that nothing of it is left.
 
 impl<H: Tx> Tx for Kept<H> {
     fn try_push(&mut self, item: Pair) -> Result<(), TryPushError<Pair>> {

@@ -2,8 +2,9 @@
 //! blocks of one are the smallest of which one is full while the other is being read.
 
 use super::Pair;
-use super::ends::{self, Kept, Rx, Tx};
+use super::ends::{self, Rx, Tx};
 use crate::Client;
+use thalweg_check::Kept;
 use thalweg_check::history::{Bounded, Queue, Specification};
 use thalweg_queue::faaq::{Bbq, Faaq};
 use thalweg_queue::tube::ring::{Hts, Mt, Rts};
@@ -25,7 +26,7 @@ impl<Q: Tube<Item = Pair> + 'static> Rx for Consumer<Q> {
 
 type Ends<Q> = (Kept<Producer<Q>>, Kept<Consumer<Q>>);
 
-fn queue<Q: Tube<Item = Pair>>(tube: Q) -> Ends<Q> {
+fn queue<Q: Tube<Item = Pair> + 'static>(tube: Q) -> Ends<Q> {
     let (tx, rx) = tube::queue(tube);
     (Kept::new(tx), Kept::new(rx))
 }

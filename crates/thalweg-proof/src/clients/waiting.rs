@@ -1,8 +1,8 @@
 //! Ends that sleep. A wake-up that is lost leaves a thread that waits for ever in some execution, which the checker reports.
 //! Here clients wait, so they are as small as can be.
 
-use super::ends::Kept;
 use crate::Client;
+use thalweg_check::Kept;
 use thalweg_queue::bbq::{self, spsc};
 use thalweg_queue::{Park, PopError};
 use thalweg_sync::thread;
@@ -43,7 +43,7 @@ pub(super) const CLIENTS: &[Client] = &[
 type Producer = Kept<bbq::Producer<u64, Park>>;
 type Consumer = Kept<bbq::Consumer<u64, Park>>;
 
-/// Handles that are not dropped when an execution is given up, as they would ring those who were given up, too.
+/// Handles that are dropped after those whom they would ring, when an execution is given up.
 fn queue(entries: usize) -> (Producer, Consumer) {
     let (tx, rx) = bbq::with_wait(2, entries, Park::new()).expect("two blocks are a queue");
     (Kept::new(tx), Kept::new(rx))
