@@ -212,6 +212,9 @@ impl Check {
     }
 
     /// Whether a weak compare-exchange may fail though it read the value that it expected.
+    ///
+    /// An execution in which one does so over and over, as often as [`max_repeats`](Self::max_repeats) says, is given up: it would have
+    /// no end. A loop around it has as many executions as that, so set it low.
     pub fn spurious(mut self, spurious: bool) -> Self {
         self.rules.spurious = spurious;
         self

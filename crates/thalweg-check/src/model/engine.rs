@@ -438,7 +438,7 @@ impl Run {
             None => {
                 // Only then: another thread that waits for its turn to spawn would take the same number.
                 self.reach_new()?;
-                self.state().free_thread()
+                self.state().another_thread()
             }
         };
         let id = self.plain(Kind::Spawn { child }, 0, at)?;
@@ -559,9 +559,20 @@ impl State {
         self.thread_mut().done += 1;
     }
 
-    /// The number of a thread that is to be started.
+    /// The number of the thread that the running one starts by its next event: the guide's, or the lowest that is free.
+    fn another_thread(&self) -> u32 {
+        let Some(guide) = &self.explorer.guide else { return self.free_thread() };
+        let id = EventId { thread: self.current, index: self.thread().done };
+        let wanted = guide.started(id).filter(|&child| self.is_free(child));
+        wanted.or_else(|| (1..).find(|&child| self.is_free(child) && !guide.starts(child))).expect("threads are few")
+    }
+
+    /// The lowest number that no thread has.
     fn free_thread(&self) -> u32 {
-        let lines = &self.explorer.graph.lines;
-        (1..).zip(lines.iter().skip(1)).find(|(_, line)| line.parent.is_none()).map_or(lines.len(), |(n, _)| n) as u32
+        (1..).find(|&child| self.is_free(child)).expect("threads are few")
+    }
+
+    fn is_free(&self, child: u32) -> bool {
+        self.explorer.graph.lines.get(child as usize).is_none_or(|line| line.parent.is_none())
     }
 }

@@ -2,8 +2,13 @@
 //!
 //! Threads are separated by `;`, their events by `,`. A read is what it reads from (`i`: the initial value, `2.5`:
 //! event 5 of thread 2), with `!` if it failed without a reason; a write is `w` and its place in modification order; the
-//! drop of a last handle is `l` and the other drops, joined by `+`; a choice is `c` and the number; anything else is `-`,
-//! and the events behind the last that matters are left out.
+//! drop of a last handle is `l` and the other drops, joined by `+`; a choice is `c` and the number; the start of a thread is
+//! `s` and its number, if that is not told by the place; anything else is `-`, and the events behind the last that matters are
+//! left out.
+//!
+//! A thread has the lowest number that is free when it starts, and the run of one execution alone adds events in another order
+//! than the search: so where several threads start others, who is first may differ. Told by the place are 1, 2, … of the threads
+//! that thread 0 starts in this order.
 
 use super::graph::{EventId, Graph, Kind};
 use std::fmt::Write;
@@ -15,6 +20,7 @@ enum Choice {
     Write { place: u32 },
     Last { others: Vec<EventId> },
     Chosen { value: u64 },
+    Started { child: u32 },
     Nothing,
 }
 
@@ -26,13 +32,20 @@ pub(crate) struct Guide {
 
 impl Guide {
     pub(crate) fn of(graph: &Graph) -> Self {
-        let choice = |id| {
+        // The next thread whose number is told by the place of its start.
+        let mut next = 1;
+        let mut choice = |id: EventId| {
             let node = graph.node(id);
             match node.kind {
                 Kind::Read { spurious, .. } => Choice::Read { from: node.rf, spurious },
                 Kind::Write { .. } => Choice::Write { place: node.place },
                 Kind::Release { last: true } if !node.others.is_empty() => Choice::Last { others: node.others.clone() },
                 Kind::Choose { .. } => Choice::Chosen { value: node.value },
+                Kind::Spawn { child } if id.thread == 0 && child == next => {
+                    next += 1;
+                    Choice::Nothing
+                }
+                Kind::Spawn { child } => Choice::Started { child },
                 _ => Choice::Nothing,
             }
         };
@@ -53,6 +66,19 @@ impl Guide {
             &Choice::Chosen { value } => Some(value),
             _ => None,
         }
+    }
+
+    /// The number of the thread that the event `id` is to start.
+    pub(crate) fn started(&self, id: EventId) -> Option<u32> {
+        match self.choice(id) {
+            &Choice::Started { child } => Some(child),
+            _ => None,
+        }
+    }
+
+    /// Whether some event is to start a thread of this number.
+    pub(crate) fn starts(&self, child: u32) -> bool {
+        self.threads.iter().flatten().any(|choice| *choice == Choice::Started { child })
     }
 
     /// After which other drops the drop `id` is to come, as the last one.
@@ -94,6 +120,7 @@ impl Guide {
                     Choice::Nothing => text.push('-'),
                     Choice::Write { place } => write!(text, "w{place}").expect("a string takes all"),
                     Choice::Chosen { value } => write!(text, "c{value}").expect("a string takes all"),
+                    Choice::Started { child } => write!(text, "s{child}").expect("a string takes all"),
                     Choice::Last { others } => {
                         let others = others.iter().map(EventId::to_string).collect::<Vec<_>>();
                         write!(text, "l{}", others.join("+")).expect("a string takes all");
@@ -116,6 +143,14 @@ impl Guide {
 
     /// Reads what [`to_text`](Self::to_text) wrote. An error is what was not understood.
     pub(crate) fn from_text(text: &str) -> Result<Self, String> {
+        let threads = text.trim().split(';').count() as u32;
+        let choice = |item: &str| match choice(item)? {
+            // Every thread has a part of the text, and the first is started by nobody.
+            Choice::Started { child } if child == 0 || child >= threads => {
+                Err(format!("{item:?} starts thread {child}, and there are {threads}"))
+            }
+            other => Ok(other),
+        };
         let thread = |line: &str| line.split(',').filter(|item| !item.is_empty()).map(choice).collect();
         Ok(Self { threads: text.trim().split(';').map(thread).collect::<Result<_, _>>()? })
     }
@@ -124,7 +159,7 @@ impl Guide {
 fn choice(item: &str) -> Result<Choice, String> {
     let error = || {
         format!(
-            "{item:?} is no choice: `i` or `2.5` for a read, `w3` for a write, `l1.2` for the drop of a last handle, `c1` for a choice, `-` for anything else"
+            "{item:?} is no choice: `i` or `2.5` for a read, `w3` for a write, `l1.2` for the drop of a last handle, `c1` for a choice, `s2` for the start of a thread, `-` for anything else"
         )
     };
     if item == "-" {
@@ -135,6 +170,9 @@ fn choice(item: &str) -> Result<Choice, String> {
     }
     if let Some(value) = item.strip_prefix('c') {
         return Ok(Choice::Chosen { value: value.parse().map_err(|_| error())? });
+    }
+    if let Some(child) = item.strip_prefix('s') {
+        return Ok(Choice::Started { child: child.parse().map_err(|_| error())? });
     }
     if let Some(others) = item.strip_prefix('l') {
         return Ok(Choice::Last { others: others.split('+').map(event).collect::<Option<_>>().ok_or_else(error)? });
@@ -157,7 +195,7 @@ mod tests {
 
     #[test]
     fn text_is_read_as_it_was_written() {
-        for text in ["", "i,-,w1", ";i!,2.5,w3;;1.0", "-,i", "l1.2+3.0;l2.1", "c0,c12"] {
+        for text in ["", "i,-,w1", ";i!,2.5,w3;;1.0", "-,i", "l1.2+3.0;l2.1", "c0,c12", "-,i;s3,-,w1;-,s2;"] {
             assert_eq!(Guide::from_text(text).unwrap().to_text(), text);
         }
         assert_eq!(Guide::from_text(" i ").unwrap().to_text(), "i");
@@ -165,7 +203,7 @@ mod tests {
 
     #[test]
     fn what_is_no_choice_is_named() {
-        for item in ["x", "w", "1", "1.", ".1", "w-1", "i!!", "l", "l1", "l1.2+", "c", "c-1"] {
+        for item in ["x", "w", "1", "1.", ".1", "w-1", "i!!", "l", "l1", "l1.2+", "c", "c-1", "s", "s0", "s1"] {
             assert!(Guide::from_text(&format!("i,{item}")).unwrap_err().contains(&format!("{item:?}")));
         }
     }

@@ -1,7 +1,7 @@
 //! What the checker finds: each client has one mistake, and next to it stands the form without.
 
 use std::mem::MaybeUninit;
-use thalweg_check::{Check, EventKind, Explored, Mark, Memory, Rule, ScAxiom, Violation, Wait, assume, mark};
+use thalweg_check::{Check, EventKind, Explored, Mark, Memory, Rule, ScAxiom, Violation, Wait, assume, choose, mark};
 use thalweg_sync::atomic::Ordering::{self, AcqRel, Acquire, Relaxed, Release, SeqCst};
 use thalweg_sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, Counter, fence};
 use thalweg_sync::cell::Slot;
@@ -445,6 +445,34 @@ fn an_execution_is_run_alone() {
     assert_eq!(again.replay(), violation.replay());
     assert!(violation.to_string().contains(&format!("Check::new().replay({:?}, client)", violation.replay())));
     assert!(std::panic::catch_unwind(move || Check::new().replay("i,x", client)).is_err(), "no such text");
+}
+
+/// Run alone, the second thread starts one before the first does: that one is the fourth thread all the same.
+#[test]
+fn an_execution_is_replayed_whose_threads_start_others() {
+    let client = || {
+        let flag = Arc::new(AtomicU64::new(0));
+        let reader = thread::spawn({
+            let flag = flag.clone();
+            move || {
+                let seen = flag.load(Relaxed);
+                thread::spawn(|| ()).join().unwrap();
+                seen
+            }
+        });
+        let writer = thread::spawn({
+            let flag = flag.clone();
+            move || {
+                flag.store(1, Relaxed);
+                thread::spawn(|| choose(2)).join().unwrap()
+            }
+        });
+        assert_ne!((reader.join().unwrap(), writer.join().unwrap()), (1, 1), "the outcome that we want to see");
+    };
+    let violation = finds(client);
+    assert!(violation.replay().ends_with(",s4;;c1"), "{}", violation.replay());
+    let again = Check::new().replay(&violation.replay(), client).unwrap_err();
+    assert_eq!(again.replay(), violation.replay());
 }
 
 #[test]

@@ -50,6 +50,25 @@ fn a_loop_that_reads_the_same_and_has_an_end() {
     assert_eq!(check.max_repeats(150).check(client).complete, 1);
 }
 
+/// A weak exchange may fail without a reason, but not for ever.
+#[test]
+fn a_loop_that_fails_without_a_reason() {
+    let explored = |looks: bool| {
+        let explored = Check::new().spurious(true).max_repeats(3).check(move || {
+            let word = AtomicU64::new(0);
+            thread::scope(|scope| {
+                scope.spawn(|| {
+                    let is_taken = || looks && word.load(Relaxed) > 0;
+                    while is_taken() || word.compare_exchange_weak(0, 1, Relaxed, Relaxed).is_err() {}
+                });
+            });
+        });
+        [explored.complete, explored.blocked]
+    };
+    assert_eq!(explored(false), [4, 1], "it fails up to three times; the fourth time is given up");
+    assert_eq!(explored(true), [2, 1], "the look in the third round is the third read that is as the one two before");
+}
+
 #[test]
 fn exchanges_that_expect_something_else_each_time() {
     Check::new().sequential(true).check(|| {
