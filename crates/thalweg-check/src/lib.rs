@@ -153,6 +153,7 @@
 //! | use after free, double free, leaks | [`Heap`] as the program's allocator, [`Check::leaks`] |
 //! | a weak compare-exchange that fails without a reason | [`Check::spurious`] |
 //! | a destructor that waits or wakes, in executions that are given up | [`Kept`] |
+//! | to run alone the execution in which something is wrong | [`Check::replay`], [`Check::replay_linearizable`] |
 //! | a few lines of a litmus test instead of Rust | [`litmus`] |
 //! | a picture | [`ExecutionGraph::dot`] |
 //!

@@ -1,7 +1,7 @@
 //! Linearizability of every execution.
 
 use super::{Call, History, NotLinearizable, Recorder, Specification};
-use crate::model::{Check, Explored, Violation};
+use crate::model::{Check, Explored, Replay, Violation};
 use std::collections::HashSet;
 use std::hash::Hash;
 use std::sync::{Mutex, PoisonError};
@@ -48,7 +48,8 @@ impl Check {
         S: Specification + Send + Sync + 'static,
         S::Operation: Clone + Eq + Hash + Send + 'static,
     {
-        self.with_histories(client, move |history| history.linearize(specification.clone()).map(drop))
+        let judge = move |history: &History<S::Operation>| history.linearize(specification.clone()).map(drop);
+        self.with_histories(Replay::Linearizable, None, client, judge)
     }
 
     /// As [`linearizable`](Self::linearizable), with each refusal judged apart; see [`History::linearize_apart`].
@@ -68,12 +69,88 @@ impl Check {
         S: Specification + Send + Sync + 'static,
         S::Operation: Clone + Eq + Hash + Send + 'static,
     {
-        self.with_histories(client, move |history| history.linearize_apart(specification.clone()))
+        let judge = move |history: &History<S::Operation>| history.linearize_apart(specification.clone());
+        self.with_histories(Replay::Apart, None, client, judge)
+    }
+
+    /// Runs one execution of `client` only: the one of a [`Violation`] that [`linearizable`](Self::linearizable) found, as
+    /// [`Violation::replay`] wrote it; [`replay`](Self::replay) for a client that records a history.
+    ///
+    /// ```
+    /// use thalweg_check::{Check, history::{Bounded, Queue, Recorder}};
+    /// use thalweg_sync::{sync::Mutex, thread};
+    ///
+    /// /// The second item takes the place of the first.
+    /// fn client(recorder: &Recorder<Queue<usize>>) {
+    ///     let place = Mutex::new(None);
+    ///     thread::scope(|scope| {
+    ///         for me in 0..2 {
+    ///             let (mut log, place) = (recorder.log(me), &place);
+    ///             scope.spawn(move || log.call(|| *place.lock().unwrap() = Some(me), |()| Queue::Pushed(me)));
+    ///         }
+    ///     });
+    ///     let mut log = recorder.log(2);
+    ///     for _ in 0..2 {
+    ///         log.call(|| place.lock().unwrap().take(), |item| item.map_or(Queue::Empty, Queue::Popped));
+    ///     }
+    /// }
+    /// let queue = Bounded::<usize>::new(2, 2);
+    /// let violation = Check::new().linearizable(queue.clone(), client).unwrap_err();
+    /// let again = Check::new().replay_linearizable(&violation.replay(), queue, client).unwrap_err();
+    /// assert_eq!(again.rule().to_string(), violation.rule().to_string());
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// With the violation, if it is still there.
+    ///
+    /// # Panics
+    ///
+    /// If `execution` is no such text.
+    #[allow(clippy::result_large_err, reason = "made once, to be looked at")]
+    pub fn replay_linearizable<S>(
+        &self,
+        execution: &str,
+        specification: S,
+        client: impl Fn(&Recorder<S::Operation>) + Send + Sync + 'static,
+    ) -> Result<Explored, Violation>
+    where
+        S: Specification + Send + Sync + 'static,
+        S::Operation: Clone + Eq + Hash + Send + 'static,
+    {
+        let judge = move |history: &History<S::Operation>| history.linearize(specification.clone()).map(drop);
+        self.with_histories(Replay::Linearizable, Some(execution), client, judge)
+    }
+
+    /// As [`replay_linearizable`](Self::replay_linearizable), for [`linearizable_apart`](Self::linearizable_apart).
+    ///
+    /// # Errors
+    ///
+    /// With the violation, if it is still there.
+    ///
+    /// # Panics
+    ///
+    /// If `execution` is no such text.
+    #[allow(clippy::result_large_err, reason = "made once, to be looked at")]
+    pub fn replay_linearizable_apart<S>(
+        &self,
+        execution: &str,
+        specification: S,
+        client: impl Fn(&Recorder<S::Operation>) + Send + Sync + 'static,
+    ) -> Result<Explored, Violation>
+    where
+        S: Specification + Send + Sync + 'static,
+        S::Operation: Clone + Eq + Hash + Send + 'static,
+    {
+        let judge = move |history: &History<S::Operation>| history.linearize_apart(specification.clone());
+        self.with_histories(Replay::Apart, Some(execution), client, judge)
     }
 
     #[allow(clippy::result_large_err, reason = "made once, to be looked at")]
     fn with_histories<O: Clone + Eq + Hash + Send + 'static>(
         &self,
+        replay: Replay,
+        execution: Option<&str>,
         client: impl Fn(&Recorder<O>) + Send + Sync + 'static,
         judge: impl Fn(&History<O>) -> Result<(), Box<NotLinearizable>> + Send + Sync + 'static,
     ) -> Result<Explored, Violation> {
@@ -96,6 +173,11 @@ impl Check {
             }
             met.insert(history.calls().to_vec());
         });
-        check.run(move || client(&recorder))
+        let client = move || client(&recorder);
+        let result = match execution {
+            None => check.run(client),
+            Some(execution) => check.replay(execution, client),
+        };
+        result.map_err(|violation| Violation { replay, ..violation })
     }
 }

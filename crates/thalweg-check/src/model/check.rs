@@ -304,7 +304,8 @@ impl Check {
     }
 
     /// Runs one execution of `client` only: the one that a [`Violation`] of the same client showed, as
-    /// [`Violation::replay`] wrote it. For a look with a debugger.
+    /// [`Violation::replay`] wrote it. For a look with a debugger. For a client that records a history:
+    /// [`replay_linearizable`](Self::replay_linearizable).
     ///
     /// # Errors
     ///

@@ -58,6 +58,7 @@ pub use estimate::Estimate;
 pub use graph::{EventId, ExecutionGraph};
 pub use heap::Heap;
 pub use kept::Kept;
+pub(crate) use report::Replay;
 pub use report::{Rule, Violation, Wait};
 pub use run::{assume, choose, mark};
 pub use view::{Event, EventKind, Mark};

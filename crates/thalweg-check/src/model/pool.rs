@@ -206,7 +206,7 @@ impl Shared {
 
 #[cfg(test)]
 mod tests {
-    use super::super::report::Rule;
+    use super::super::report::{Replay, Rule};
     use super::super::{Memory, ScAxiom};
     use super::*;
     use crate::model::explore::Rules;
@@ -220,7 +220,7 @@ mod tests {
     }
 
     fn violation() -> Violation {
-        Violation { rule: Rule::FreedTwice, graph: Box::default(), complete: 0 }
+        Violation { rule: Rule::FreedTwice, graph: Box::default(), complete: 0, replay: Replay::Plain }
     }
 
     /// A pool whose only part was taken, with two more behind it, the second given first.

@@ -271,6 +271,18 @@ pub struct Violation {
     pub(crate) rule: Rule,
     pub(crate) graph: Box<ExecutionGraph>,
     pub(crate) complete: u64,
+    pub(crate) replay: Replay,
+}
+
+/// How a violation is run alone.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Replay {
+    /// [`Check::replay`](super::Check::replay).
+    Plain,
+    /// [`Check::replay_linearizable`](super::Check::replay_linearizable).
+    Linearizable,
+    /// [`Check::replay_linearizable_apart`](super::Check::replay_linearizable_apart).
+    Apart,
 }
 
 impl Violation {
@@ -284,7 +296,8 @@ impl Violation {
         &self.graph
     }
 
-    /// The execution as a line of text: [`Check::replay`](super::Check::replay) runs it alone.
+    /// The execution as a line of text: [`Check::replay`](super::Check::replay) runs it alone, or, if
+    /// [`Check::linearizable`](super::Check::linearizable) found it, [`Check::replay_linearizable`](super::Check::replay_linearizable).
     pub fn replay(&self) -> String {
         Guide::of(&self.graph).to_text()
     }
@@ -312,9 +325,14 @@ impl fmt::Display for Violation {
         writeln!(f, "after {} complete executions, in this one:", self.complete)?;
         write_broken(f, &self.graph, &self.rule)?;
         write!(f, "to run it alone, with the same options, and with `-- --nocapture` to see what it prints: ")?;
+        let (method, arguments) = match self.replay {
+            Replay::Plain => ("replay", "client"),
+            Replay::Linearizable => ("replay_linearizable", "specification, client"),
+            Replay::Apart => ("replay_linearizable_apart", "specification, client"),
+        };
         match self.replay() {
-            short if short.len() <= REPLAY => write!(f, "Check::new().replay({short:?}, client)"),
-            _ => write!(f, "Check::new().replay(&violation.replay(), client)"),
+            short if short.len() <= REPLAY => write!(f, "Check::new().{method}({short:?}, {arguments})"),
+            _ => write!(f, "Check::new().{method}(&violation.replay(), {arguments})"),
         }
     }
 }

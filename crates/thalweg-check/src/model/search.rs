@@ -5,7 +5,7 @@ use super::estimate::{Estimate, estimate};
 use super::explore::Explorer;
 use super::guide::Guide;
 use super::pool::{Counts, Pool};
-use super::report::{Rule, Violation};
+use super::report::{Replay, Rule, Violation};
 use super::run::{Outcome, Run};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -75,7 +75,8 @@ impl<'a> Search<'a> {
         let (duration, bounded) = (self.start.elapsed(), self.bounded.into_inner());
         let Counts { complete, blocked, dropped, events, threads, accesses } = self.pool.result()?;
         if (threads < 2 || !accesses) && !(self.check.sequential || self.alone || bounded) {
-            return Err(Violation { rule: Rule::NothingShared { threads }, graph: Box::default(), complete });
+            let rule = Rule::NothingShared { threads };
+            return Err(Violation { rule, graph: Box::default(), complete, replay: Replay::Plain });
         }
         Ok(Explored { complete, blocked, dropped, events, threads, duration, bounded })
     }
@@ -146,7 +147,7 @@ impl<'a> Search<'a> {
             };
             if let Some(rule) = rule {
                 let graph = Box::new(run.state().explorer.graph.clone());
-                return Some(Violation { rule, graph, complete: counts.complete });
+                return Some(Violation { rule, graph, complete: counts.complete, replay: Replay::Plain });
             }
             if self.pool.wants() {
                 let part = run.state().explorer.split();

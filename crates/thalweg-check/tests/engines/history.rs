@@ -331,7 +331,7 @@ fn the_checker_orders_calls_by_what_happens_before() {
 
 #[test]
 fn the_checker_finds_a_history_that_is_not_linearizable() {
-    let violation = Check::new().linearizable(Bounded::new(1, 1), |recorder| {
+    let client = |recorder: &Recorder<Queue<u64>>| {
         let place = (AtomicU64::new(0), AtomicU64::new(0));
         thread::scope(|scope| {
             let (mut log, place) = (recorder.log(1), &place);
@@ -343,7 +343,20 @@ fn the_checker_finds_a_history_that_is_not_linearizable() {
                 recorder.log(0).call(|| (), |()| Empty);
             }
         });
-    });
-    let text = violation.unwrap_err().to_string();
+    };
+    let (check, queue) = (Check::new(), Bounded::<u64>::new(1, 1));
+    let violation = check.linearizable(queue.clone(), client).unwrap_err();
+    let (text, execution) = (violation.to_string(), violation.replay());
     assert!(text.contains("not linearizable") && text.contains("#1   thread 0   Empty"), "{text}");
+    // It says how to run it alone, and so it is found again.
+    assert!(
+        text.ends_with(&format!("Check::new().replay_linearizable({execution:?}, specification, client)")),
+        "{text}"
+    );
+    let again = check.replay_linearizable(&execution, queue.clone(), client).unwrap_err();
+    assert_eq!(again.rule().to_string(), violation.rule().to_string());
+    let apart = check.linearizable_apart(queue.clone(), client).unwrap_err();
+    assert!(apart.to_string().contains("Check::new().replay_linearizable_apart("), "{apart}");
+    let again = check.replay_linearizable_apart(&apart.replay(), queue, client).unwrap_err();
+    assert_eq!(again.rule().to_string(), apart.rule().to_string());
 }
