@@ -20,6 +20,7 @@ pub enum Strategy {
     /// Guarantees of Finding Bugs*, ASPLOS 2010, §3. Different from the paper: `k` is not measured, but drawn from
     /// the powers of two from 16 to 8192, so that a seed says it all; and a thread falls below the others when it
     /// yields, or has run 2000 steps in a row, so that code which retries until another thread has gone on gets there.
+    /// Every 16 384 steps whoever is first falls too, as threads that wake each other never run long in a row.
     Pct {
         /// How many accesses change a priority: the depth of the bug, less one.
         changes: u32,
@@ -28,6 +29,10 @@ pub enum Strategy {
 
 /// A thread that has run so many steps in a row probably waits for somebody, and falls below the others.
 const FAIR: u32 = 2000;
+
+/// After so many steps, and again after as many, the first thread falls below the others. More than there are before the last
+/// change of PCT, so that what it promises stays.
+const LONG: u64 = 1 << 14;
 
 /// A seeded source of numbers (SplitMix64).
 #[derive(Debug)]
@@ -136,7 +141,15 @@ impl Schedule {
                         priorities[current] = *lowest;
                     }
                 }
-                let chosen = *ready.iter().max_by_key(|&&thread| priorities[thread]).expect("somebody is ready");
+                let first = |priorities: &[i64]| {
+                    *ready.iter().max_by_key(|&&thread| priorities[thread]).expect("somebody is ready")
+                };
+                if accesses.is_multiple_of(LONG) {
+                    let falls = first(priorities);
+                    *lowest -= 1;
+                    priorities[falls] = *lowest;
+                }
+                let chosen = first(priorities);
                 *last = if chosen == last.0 { (chosen, (last.1 + 1).min(FAIR)) } else { (chosen, 0) };
                 chosen
             }
@@ -165,6 +178,22 @@ mod tests {
         };
         assert!((0..20).all(|seed| draw(seed) == draw(seed)));
         assert!((0..20).any(|seed| draw(seed) != draw(seed + 1)));
+    }
+
+    /// Thread 0 and thread 1 wake each other and sleep, over and over, and so they wait for thread 2.
+    #[test]
+    fn pct_lets_nobody_starve_behind_two_that_wake_each_other() {
+        for seed in 0..20 {
+            let mut schedule = Schedule::new(Strategy::Pct { changes: 0 }, seed);
+            (0..3).for_each(|_| schedule.started());
+            let mut awake = 0;
+            let runs = (0..3 * LONG).any(|_| {
+                let chosen = schedule.choose(&[awake, 2], None);
+                awake = 1 - awake;
+                chosen == 2
+            });
+            assert!(runs, "seed {seed}");
+        }
     }
 
     #[test]
