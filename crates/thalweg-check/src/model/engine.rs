@@ -1,5 +1,6 @@
 //! The checker as an [`Engine`]: what each operation of the facade is in a graph.
 
+use super::clock::Clock;
 use super::explore::writes;
 use super::graph::{EventId, Kind, Location, acquires};
 use super::heap::engine_side;
@@ -33,6 +34,7 @@ unsafe impl Engine for Run {
             Operation::Store(value) => self.write(access, value).map(|()| Ok(value)),
             _ => self.read(access),
         });
+        let result = result.and_then(|done| self.check_exclusive(access, done.is_ok()).map(|()| done));
         result.unwrap_or_else(|ending| {
             // A lock that is given back must be, also when its owner ends here; one that would be taken is not, for
             // nobody would give it back.
@@ -97,6 +99,9 @@ unsafe impl Engine for Run {
         }
         self.slot_begin(span);
         self.slot_end(span);
+        if let Err(ending) = self.check_atomic(span) {
+            self.end(ending);
+        }
         if span.access == Access::Write {
             // An atomic that is written by other means begins anew.
             self.state().places.forget(span.address);
@@ -280,6 +285,53 @@ impl Run {
             self.fail(Rule::UseAfterFree { thread, at })?;
         }
         Ok(())
+    }
+
+    /// What is done to the atomic at `span` by other means (`get_mut`, `into_inner`) races with accesses to it that are not
+    /// ordered before.
+    fn check_atomic(&self, span: &Span) -> Result<(), Ending> {
+        let race = {
+            let state = self.state();
+            let (thread, before) = (state.current, state.now());
+            state.atomic_user(span, &before).map(|user| {
+                let node = state.explorer.graph.node(user);
+                let writes = matches!(node.kind, Kind::Write { .. } | Kind::Read { exclusive: true, .. });
+                Rule::Race {
+                    threads: [user.thread, thread],
+                    writes: [writes, span.access == Access::Write],
+                    sites: [node.at, span.at],
+                    after: [user.index, before.get(thread)],
+                }
+            })
+        };
+        race.map_or(Ok(()), |race| self.fail(race))
+    }
+
+    /// An access to an atomic, just executed, races with what was done to it by other means if that is not ordered before. Now,
+    /// as the access itself may be what orders the two.
+    fn check_exclusive(&self, access: &Atomic<'_>, succeeds: bool) -> Result<(), Ending> {
+        let race = {
+            let state = self.state();
+            if !state.slots.is_known(access.address()) {
+                return Ok(());
+            }
+            let write = succeeds && access.operation() != Operation::Load;
+            let span = Span {
+                address: access.address(),
+                bytes: access.word().bytes(),
+                access: if write { Access::Write } else { Access::Read },
+                may_be_uninit: false,
+                at: access.at(),
+            };
+            let thread = state.current;
+            state.slots.exclusive(&span, thread, &state.now()).map(|past| Rule::Race {
+                threads: [past.thread, thread],
+                writes: [past.write, write],
+                sites: [past.at, span.at],
+                after: [past.since, state.thread().done - 1],
+            })
+        };
+        race.map_or(Ok(()), |race| self.fail(race))
     }
 
     fn write(&self, access: &Atomic<'_>, value: u64) -> Result<(), Ending> {
@@ -497,11 +549,16 @@ impl State {
         if let Err(past) = self.slots.check(&whole, self.current, &before) {
             return Some((past.thread, past.at));
         }
-        let location = &self.explorer.graph.locations[self.places.find(address)? as usize];
-        let mut users = location.co.iter().chain(&location.reads).copied();
-        users
-            .find(|&user| self.is_done(user) && user.index >= before.get(user.thread))
-            .map(|user| (user.thread, self.explorer.graph.node(user).at))
+        self.atomic_user(&whole, &before).map(|user| (user.thread, self.explorer.graph.node(user).at))
+    }
+
+    /// An access to the atomic that begins where `span` does, which conflicts with `span` and is not in `before`.
+    fn atomic_user(&self, span: &Span, before: &Clock) -> Option<EventId> {
+        let location = &self.explorer.graph.locations[self.places.find(span.address)? as usize];
+        // Reads conflict with what writes only.
+        let reads: &[EventId] = if span.access == Access::Write { &location.reads } else { &[] };
+        let mut users = location.co.iter().chain(reads).copied();
+        users.find(|&user| self.is_done(user) && user.index >= before.get(user.thread))
     }
 
     /// The location of a new event.

@@ -25,7 +25,7 @@ pub enum Rule {
         message: String,
     },
     /// Two accesses to a [`Slot`](thalweg_sync::cell::Slot), or to memory that was announced, one of them writing,
-    /// and neither happens before the other.
+    /// and neither happens before the other. Or one to an atomic, and a `get_mut` of it by another thread.
     Race {
         /// The threads.
         threads: [u32; 2],

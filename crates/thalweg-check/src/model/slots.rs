@@ -7,6 +7,9 @@
 //! Accesses that begin at the same byte have one history. Most memory is always accessed as the same piece, and then an
 //! access is compared with one history only. Where pieces of different extent have bytes in common, as a slot and the
 //! batch that it is part of, an access is compared with all histories that have bytes of its own.
+//!
+//! What has an atomic to itself (`get_mut`, `into_inner`) is an access of this kind too. Atomic accesses are compared with those
+//! at their place, and those with the atomic accesses that are events.
 
 use super::clock::Clock;
 use super::places::ByAddress;
@@ -123,6 +126,18 @@ impl Slots {
         race.map_or(Ok(()), Err)
     }
 
+    /// Whether some access began at `address`.
+    pub(crate) fn is_known(&self, address: usize) -> bool {
+        self.histories.contains_key(&address)
+    }
+
+    /// What was done to an atomic by other means that races with `span`, an atomic access to it. Of the same extent, so that
+    /// memory which was something else before is seldom taken for it.
+    pub(crate) fn exclusive(&self, span: &Span, thread: u32, before: &Clock) -> Option<Past> {
+        let past = &self.histories.get(&span.address)?.past;
+        past.iter().find(|past| past.bytes == span.bytes && races(past, span, thread, before)).copied()
+    }
+
     /// Whether all bytes of `span` were written in this execution.
     pub(crate) fn is_written(&self, span: &Span) -> bool {
         if self.histories.get(&span.address).is_some_and(|history| history.written >= span.bytes) {
@@ -142,8 +157,9 @@ impl Slots {
 
     /// The object of `bytes` bytes at `address` is gone: what comes there is another one.
     pub(crate) fn forget(&mut self, address: usize, bytes: usize) {
-        let shared = self.histories.remove(&address).is_some_and(|history| history.shared);
-        if shared {
+        let whole = self.histories.remove(&address);
+        // Otherwise there are no parts: they would share bytes with the whole.
+        if whole.is_none_or(|whole| whole.shared || whole.bytes < bytes) {
             self.histories.retain(|&start, _| start < address || start >= address.saturating_add(bytes));
         }
     }
@@ -152,12 +168,14 @@ impl Slots {
 impl History {
     /// One of these accesses, which begin at `address`, that races with `span`.
     fn race(&self, address: usize, span: &Span, thread: u32, before: &Clock) -> Option<Past> {
-        let write = span.access == Access::Write;
-        let races = |past: &&Past| {
-            (write || past.write) && !is_ordered(past, thread, before) && overlaps(span, address, past.bytes)
-        };
+        let races = |past: &&Past| overlaps(span, address, past.bytes) && races(past, span, thread, before);
         self.past.iter().find(races).copied()
     }
+}
+
+/// Whether `past`, with which `span` has bytes in common, races with it.
+fn races(past: &Past, span: &Span, thread: u32, before: &Clock) -> bool {
+    (span.access == Access::Write || past.write) && !is_ordered(past, thread, before)
 }
 
 fn overlaps(span: &Span, address: usize, bytes: usize) -> bool {
@@ -287,5 +305,21 @@ mod tests {
         slots.forget(64, 16);
         assert!(slots.check(&span(72, 8, Access::Read), 2, &Clock::default()).is_ok());
         assert!(!slots.is_written(&span(72, 8, Access::Read)));
+    }
+
+    #[test]
+    fn an_object_goes_with_its_parts() {
+        for parts in [&[72][..], &[64, 72]] {
+            let mut slots = Slots::default();
+            for &address in parts.iter().chain(&[80]) {
+                let known = span(address, 8, Access::Write);
+                slots.begin(&known, 1, &Clock::default()).unwrap();
+                slots.end(&known, 1, 0);
+            }
+            slots.forget(64, 16);
+            assert!(!slots.is_written(&span(72, 8, Access::Read)), "{parts:?}");
+            assert!(slots.check(&both(Access::Write), 2, &Clock::default()).is_ok(), "{parts:?}");
+            assert!(slots.is_written(&span(80, 8, Access::Read)), "that is another object's");
+        }
     }
 }

@@ -32,9 +32,15 @@ impl fmt::Display for ExecutionGraph {
 /// The table of an execution that breaks `rule`: the accesses that race stand in it, though they are no events.
 pub(super) fn write_broken(f: &mut fmt::Formatter<'_>, graph: &ExecutionGraph, rule: &Rule) -> fmt::Result {
     let Rule::Race { threads, writes, sites, after } = rule else { return write_table(f, graph, &[]) };
+    // An access to an atomic is an event, and what it races with is a `get_mut` or the like.
+    let is_event = |this: usize| {
+        let event = graph.thread(threads[this]).nth(after[this] as usize);
+        event.is_some_and(|event| event.site() == sites[this])
+    };
+    let object = if is_event(0) || is_event(1) { "atomic" } else { "slot" };
     let note = |this: usize| {
         let what = if writes[this] { "write" } else { "read" };
-        let what = format!("{what} of the slot, races with thread {}", threads[1 - this]);
+        let what = format!("{what} of the {object}, races with thread {}", threads[1 - this]);
         Note {
             thread: threads[this],
             after: after[this],
