@@ -173,7 +173,8 @@
 //!   executions begin alike, and reported with what it did both times.
 //! - Memory: a stack of graphs, at most one per event. Histories that were met are kept.
 //! - The order on `SeqCst` events is that of RC11, or of C++20: [`ScAxiom`].
-//! - Not explored: load buffering, which RC11 forbids; accesses of mixed size.
+//! - Not explored: load buffering, which RC11 forbids; accesses of mixed size; what `Arc::strong_count`, `get_mut` and
+//!   `try_unwrap` could find: they count the handles that are left at that moment.
 //!
 //! # The schedule fuzzer
 //!

@@ -49,8 +49,8 @@
 //!
 //! # What an engine does not see
 //!
-//! How many handles an `Arc` has, and `Weak` and `OnceLock` at all. [`Counter`](crate::atomic::Counter) is no event
-//! either; it must never decide anything.
+//! How many handles an `Arc` has, by which `get_mut` and `try_unwrap` decide, and `Weak` and `OnceLock` at all.
+//! [`Counter`](crate::atomic::Counter) is no event either; it must never decide anything.
 
 mod access;
 

@@ -35,6 +35,9 @@ impl<T> Arc<T> {
     }
 
     /// The object, if this is the last handle; otherwise the handle.
+    ///
+    /// Under an engine nothing may depend on which: it is decided by [`strong_count`](Self::strong_count), which a checker does not
+    /// explore. A success is seen, as that of [`into_inner`](Self::into_inner).
     pub fn try_unwrap(this: Self) -> Result<T, Self> {
         if Inner::strong_count(&this.0) > 1 {
             return Err(this);
@@ -90,6 +93,10 @@ impl<T: ?Sized> Arc<T> {
     }
 
     /// The object, if this is the only handle.
+    ///
+    /// Under an engine nothing may depend on whether it is, as with [`strong_count`](Self::strong_count); and no engine sees that what
+    /// was done with the other handles comes before: a checker may report a race that there is not. [`into_inner`](Self::into_inner)
+    /// is seen.
     pub fn get_mut(this: &mut Self) -> Option<&mut T> {
         Inner::get_mut(&mut this.0)
     }
