@@ -86,6 +86,12 @@ impl Setup {
         self
     }
 
+    /// Stops after so many executions: what is left is not explored.
+    pub fn max_executions(mut self, executions: Option<u64>) -> Self {
+        self.check = self.check.max_executions(executions);
+        self
+    }
+
     /// On so many OS threads.
     pub fn threads(mut self, threads: NonZeroUsize) -> Self {
         self.check = self.check.threads(threads);

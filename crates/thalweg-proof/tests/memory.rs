@@ -4,7 +4,6 @@
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
-use std::time::Duration;
 use thalweg_check::Heap;
 use thalweg_proof::{Setup, named};
 
@@ -42,18 +41,18 @@ static HEAP: Heap<Counted> = Heap::over(Counted);
 #[test]
 fn executions_that_are_given_up_leave_nothing() {
     for name in ["faaq/3c", "wait/half-way", "wait/2c"] {
-        let run = |millis| {
-            let setup = Setup::default().max_time(Some(Duration::from_millis(millis)));
+        let run = |executions| {
+            let setup = Setup::default().max_executions(Some(executions));
             named(name)
                 .expect("it is in the list")
                 .check(&setup)
                 .unwrap_or_else(|violation| panic!("{name}: {violation}"))
         };
         // For what is made once per process.
-        run(50);
+        run(100);
         let before = BYTES.load(Relaxed);
         MOST.store(before, Relaxed);
-        let explored = run(500);
+        let explored = run(3000);
         assert!(explored.blocked + explored.dropped > 0, "{name}: nothing was given up in {explored}");
         let left = BYTES.load(Relaxed).saturating_sub(before);
         assert!(left < 64 << 10, "{name}: {left} bytes are left of {explored}");

@@ -88,6 +88,7 @@ mod plot;
 mod prefetch;
 mod protocol;
 mod record;
+mod pulse;
 mod report;
 mod scaling;
 mod simulation;

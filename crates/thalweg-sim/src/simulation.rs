@@ -3,10 +3,12 @@
 use crate::device::{Device, Port};
 use crate::failure::Failure;
 use crate::machine::{Machine, MachineError};
+use crate::pulse::{Pulse, SILENCE, silent};
 use crate::report::Report;
 use crate::threads::State;
 use crate::trace::Recorder;
 use crate::world::World;
+use std::sync::{Arc, mpsc};
 
 /// A run of a client on a machine.
 ///
@@ -143,6 +145,9 @@ impl Simulation {
 
     /// As [`run`](Self::run), but gives what `client` returns, or the failure. Errors also if the machine has fewer
     /// threads than were asked for.
+    ///
+    /// A client that waits by other means than the facade's never ends. After ten seconds in which the simulator has seen nothing of it,
+    /// standard error says so, and in which thread.
     pub fn try_run<R: Send>(&self, client: impl FnOnce() -> R + Send) -> Result<(R, Report), Failure> {
         let threads = self.machine.threads();
         if !(1..=threads).contains(&self.threads) {
@@ -152,7 +157,10 @@ impl Simulation {
         let cycles = |nanos| self.machine.cycles(nanos);
         // A thread of its own: a coroutine that is stuck while it unwinds leaves the thread's panic count wrong for
         // good.
+        let pulse = Arc::new(Pulse::default());
+        let (running, ended) = mpsc::channel();
         let run = || {
+            let _running = running;
             let mut state =
                 State::new(self.machine.clone(), self.threads, self.seed, cycles(self.limit), cycles(self.jitter));
             state.port = self.device.as_ref().map(|device| Port::new(device, threads));
@@ -160,13 +168,18 @@ impl Simulation {
             state.notes.trace = (self.trace > 0).then(|| Recorder::new(self.trace));
             let mut returned = None;
             let body = Box::new(|| returned = Some(client()));
-            let mut state = World::new(state, self.stack_bytes).run(body);
+            let mut state = World::new(state, self.stack_bytes, pulse.clone()).run(body);
             match (state.failure.take(), returned) {
                 (Some(failure), _) => Err(failure),
                 (None, Some(value)) => Ok((value, Report::new(&mut state, self.seed))),
                 (None, None) => unreachable!("a run without a failure comes to its end"),
             }
         };
-        std::thread::scope(|scope| scope.spawn(run).join()).unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+        let result = std::thread::scope(|scope| {
+            let run = scope.spawn(run);
+            pulse.watch(&ended, SILENCE, |thread| eprintln!("{}", silent(thread)));
+            run.join()
+        });
+        result.unwrap_or_else(|panic| std::panic::resume_unwind(panic))
     }
 }

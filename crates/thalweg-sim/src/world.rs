@@ -15,6 +15,7 @@ use crate::access::Kind;
 use crate::failure::{Failure, Reason, Waiting};
 use crate::heap;
 use crate::names::LINE;
+use crate::pulse::Pulse;
 use crate::stack::{self, Stack};
 use crate::threads::{State, Status};
 use corosensei::{Coroutine, CoroutineResult, Yielder};
@@ -22,6 +23,7 @@ use std::any::Any;
 use std::cell::{Cell, RefCell, RefMut};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::ptr::NonNull;
+use std::sync::Arc;
 use thalweg_sync::engine::Site;
 
 /// Why a thread is resumed.
@@ -48,11 +50,12 @@ pub(crate) struct World {
     stack_bytes: usize,
     /// The run is being given up (W3).
     ending: Cell<bool>,
+    pulse: Arc<Pulse>,
 }
 
 impl World {
-    pub(crate) fn new(state: State, stack_bytes: usize) -> Self {
-        Self { state: RefCell::new(state), stack_bytes, ending: Cell::new(false) }
+    pub(crate) fn new(state: State, stack_bytes: usize, pulse: Arc<Pulse>) -> Self {
+        Self { state: RefCell::new(state), stack_bytes, ending: Cell::new(false), pulse }
     }
 
     /// Runs `client` as thread 0, and everything that it starts, to the end.
@@ -71,9 +74,10 @@ impl World {
         self.state.into_inner()
     }
 
-    /// The state, for a moment that contains no switch (W1).
+    /// The state, for a moment that contains no switch (W1). Every hook comes here.
     #[inline(always)]
     pub(crate) fn state(&self) -> RefMut<'_, State> {
+        self.pulse.beat();
         self.state.borrow_mut()
     }
 
@@ -96,6 +100,7 @@ impl World {
     }
 
     fn resume(&self, thread: usize, wake: Wake) {
+        self.pulse.turn(thread);
         let mut fiber = {
             let mut state = self.state();
             state.current = thread;

@@ -138,8 +138,8 @@ fn push_and_pop(tx: &bbq::Producer<Item>, rx: &bbq::Consumer<Item>, number: usiz
 
 /// One item is in the queue. A thread pushes one and pops one, three times over, so that the ring goes round;
 /// another pops one meanwhile. There is always something for it: `Empty` would be wrong (errata E1 and E2).
-fn empty_is_true(entries: usize, laps: usize) {
-    model_bounded(2, move || {
+fn empty_is_true(entries: usize, laps: usize, preemptions: usize) {
+    model_bounded(preemptions, move || {
         let (tx, rx) = bbq::shared::<Item>(2, entries).unwrap();
         tx.push(Arc::new(0)).unwrap();
         let other = rx.clone();
@@ -281,14 +281,16 @@ models! {
     two_consumers_2: two_consumers(2),
     roles_1: roles_switch(1),
     roles_2: roles_switch(2),
-    empty_1: empty_is_true(1, 4),
-    empty_2: empty_is_true(2, 4),
+    empty_1: empty_is_true(1, 4, 1),
+    empty_2: empty_is_true(2, 4, 1),
+    long_empty_1: empty_is_true(1, 4, 2),
+    long_empty_2: empty_is_true(2, 4, 2),
     full: full_is_true(),
     helping: a_push_moves_the_head_for_another(),
     late: an_allocation_comes_late(),
-    end_1: the_end_comes_last(1),
+    long_end_1: the_end_comes_last(1),
     end_2: the_end_comes_last(2),
-    known: known_to_another(),
+    long_known: known_to_another(),
     leaving_1: the_consumer_leaves(1),
     leaving_2: the_consumer_leaves(2),
 }
@@ -302,12 +304,12 @@ canaries! {
     canary_7: "bbq.7", "Causality violation", order_is_kept(1, 0),
     canary_8: "bbq.8", "with an item in the queue", roles_switch(1),
     canary_9: "bbq.9", "Causality violation", order_is_kept(1, 0),
-    canary_10: "bbq.10", "exceeded maximum number of branches", empty_is_true(1, 4),
-    canary_11: "bbq.11", "exceeded maximum number of branches", empty_is_true(1, 4),
+    canary_10: "bbq.10", "exceeded maximum number of branches", empty_is_true(1, 4, 2),
+    canary_11: "bbq.11", "exceeded maximum number of branches", empty_is_true(1, 4, 2),
     canary_12: "bbq.12", "exceeded maximum number of branches", two_producers(1),
     canary_13: "bbq.13", "exceeded maximum number of branches", two_producers(1),
-    canary_14: "bbq.14", "exceeded maximum number of branches", empty_is_true(1, 4),
-    canary_15: "bbq.15", "exceeded maximum number of branches", empty_is_true(1, 4),
+    canary_14: "bbq.14", "exceeded maximum number of branches", empty_is_true(1, 4, 2),
+    canary_15: "bbq.15", "exceeded maximum number of branches", empty_is_true(1, 4, 2),
     canary_16: "bbq.16", "left == right", the_end_comes_last(1),
     canary_17: "bbq.17", "left == right", the_end_comes_last(1),
     canary_18: "bbq.18", "with an item in the queue", roles_switch(1),

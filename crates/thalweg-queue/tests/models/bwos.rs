@@ -255,7 +255,7 @@ fn what_was_shared_before_is_found<O: Owner>() {
 }
 
 models! {
-    thesis_lifo: thesis_client::<Lifo>(),
+    long_thesis_lifo: thesis_client::<Lifo>(),
     thesis_fifo: thesis_client::<Fifo>(),
     again_1_lifo: a_block_is_taken_over_and_granted_again::<Lifo>(1),
     again_1_fifo: a_block_is_taken_over_and_granted_again::<Fifo>(1),

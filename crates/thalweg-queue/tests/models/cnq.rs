@@ -332,7 +332,7 @@ models! {
     c2_one_capsule_at_a_time: two_consumers(2, 2, 2),
     c3_one_capsule_at_a_time: two_and_two(2),
     c4_two_capsules: two_producers(3, 1, 3),
-    c5_two_capsules: two_consumers(3, 1, 3),
+    long_c5_two_capsules: two_consumers(3, 1, 3),
     c6_two_capsules: two_and_two(1),
     closing: a_capsule_is_closed_under_its_producer(),
     closing_a_new_one: a_new_capsule_is_closed(),
