@@ -42,6 +42,10 @@ impl Core {
         if self.control.bell.all_asleep() != Some(night) || self.is_over() {
             return false;
         }
+        // Who may run some kernels only has looked at those; another one may lie down just now, and has not looked at its own yet.
+        if self.scheme.is_restricted() && (0..self.kernels.len()).any(|kernel| self.is_ready(bodies, kernel)) {
+            return false;
+        }
         let mut grown = false;
         for edge in &self.edges {
             let may = !outside || self.kernels[edge.plan.to].inputs.len() > 1;

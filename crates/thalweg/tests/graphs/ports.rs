@@ -297,6 +297,25 @@ fn many_workers_do_not_give_up_what_one_of_them_mends() {
     });
 }
 
+/// Each worker has a kernel of its own and sees that it has nothing to do: that is no reason to give up while another one has.
+#[test]
+fn a_worker_with_nothing_to_do_does_not_give_up_for_others() {
+    within(SOON, || {
+        for _ in 0..40 {
+            let mut graph = Graph::new();
+            let numbers = graph.source(0..100_u64);
+            let [a, b, c, d] =
+                std::array::from_fn(|_| graph.sequential(|x: u64, out: &mut Output<u64>| out.push(x + 1)));
+            let mut sum = 0;
+            let add = graph.sink(|x: u64| sum += x);
+            graph += numbers.fixed(1) >> a.fixed(1) >> b.fixed(1) >> c.fixed(1) >> d.fixed(1) >> add;
+            graph.run(Scheme::named("raft").unwrap()).unwrap();
+            drop(graph);
+            assert_eq!(sum, (4..104).sum::<u64>());
+        }
+    });
+}
+
 /// Each message travels alone, so an edge has to hold more blocks than it ever has of full ones; and the source waits for time.
 #[test]
 fn an_edge_grows_for_messages_that_come_one_by_one() {
