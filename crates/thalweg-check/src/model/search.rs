@@ -255,7 +255,7 @@ impl Check {
     /// use thalweg_check::Check;
     /// use thalweg_sync::{atomic::{AtomicU64, Ordering::Relaxed}, thread};
     ///
-    /// let estimate = Check::new().estimate(std::time::Duration::from_millis(200), || {
+    /// let estimate = Check::new().estimate(std::time::Duration::from_secs(2), || {
     ///     let counter = AtomicU64::new(0);
     ///     thread::scope(|scope| {
     ///         for _ in 0..4 {
