@@ -2,7 +2,6 @@
 #![allow(clippy::disallowed_types, reason = "what a test notes about a run must be no part of it")]
 
 use std::num::NonZeroUsize;
-use std::sync::atomic::AtomicUsize;
 use std::time::{Duration, Instant};
 use thalweg_check::history::{Bounded, Queue};
 use thalweg_check::{Check, Explored, Progress, assume};

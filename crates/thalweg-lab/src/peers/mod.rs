@@ -2,6 +2,7 @@
 
 pub mod crossbeam;
 pub mod deques;
+pub mod dpdk;
 pub mod iterators;
 pub mod plain;
 pub mod rayon;

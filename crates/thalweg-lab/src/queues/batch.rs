@@ -7,6 +7,8 @@ use super::limits;
 use super::one_to_one::{CAPACITY, Slices, in_slices, params, per_item};
 use crate::harness::Role::{self, *};
 use crate::harness::{BoxError, Contender, Effort, Experiment, Group};
+#[cfg(thalweg_dpdk)]
+use crate::peers::dpdk;
 
 /// The entry for the registry.
 pub const EXPERIMENT: Experiment = Experiment {
@@ -30,7 +32,8 @@ fn plan(effort: &Effort) -> Result<Vec<Group>, BoxError> {
     ];
     let groups = groups.map(|(workload, size, capacity)| {
         let stream = move |prefetched| move || limits::stream(items, capacity, prefetched);
-        let contenders = vec![
+        #[cfg_attr(not(thalweg_dpdk), expect(unused_mut, reason = "one more with DPDK"))]
+        let mut contenders = vec![
             through::<Spsc>(Ours, "thalweg-bbq-spsc", items, capacity, size),
             through::<Bbq>(Ours, "thalweg-bbq", items, capacity, size),
             per_item(Bound, "plain", params(items, capacity), items, stream(false)),
@@ -39,6 +42,8 @@ fn plan(effort: &Effort) -> Result<Vec<Group>, BoxError> {
             through::<Ringbuf>(Peer, "ringbuf", items, capacity, size),
             through::<Disruptor>(Peer, "disruptor", items, capacity, size),
         ];
+        #[cfg(thalweg_dpdk)]
+        contenders.push(through::<Dpdk<{ dpdk::mode::SINGLE }>>(Peer, "dpdk rte_ring, sp/sc", items, capacity, size));
         Group::new(workload, &["ns/item"], contenders)
     });
     Ok(groups.into())

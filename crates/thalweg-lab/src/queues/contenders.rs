@@ -314,3 +314,43 @@ impl Slices for Ringbuf {
         ringbuf::traits::Consumer::pop_slice(rx, into)
     }
 }
+
+/// DPDK's ring in one of its modes.
+#[cfg(thalweg_dpdk)]
+#[derive(Debug)]
+pub(super) struct Dpdk<const MODE: i32>;
+
+#[cfg(thalweg_dpdk)]
+impl<const MODE: i32> Ends for Dpdk<MODE> {
+    type Tx = Arc<crate::peers::dpdk::Ring<MODE>>;
+    type Rx = Arc<crate::peers::dpdk::Ring<MODE>>;
+
+    /// For one item less than the others: one entry stays free, and twice the memory would make another ring of it.
+    fn build(capacity: usize) -> (Self::Tx, Self::Rx) {
+        twice(crate::peers::dpdk::Ring::new(capacity))
+    }
+
+    #[inline(always)]
+    fn push(tx: &mut Self::Tx, value: u64) -> bool {
+        tx.push(&[value]) == 1
+    }
+
+    #[inline(always)]
+    fn pop(rx: &mut Self::Rx) -> Option<u64> {
+        let mut value = 0;
+        (rx.pop(std::slice::from_mut(&mut value)) == 1).then_some(value)
+    }
+}
+
+#[cfg(thalweg_dpdk)]
+impl<const MODE: i32> Slices for Dpdk<MODE> {
+    #[inline]
+    fn push_slice(tx: &mut Self::Tx, values: &[u64]) -> usize {
+        tx.push(values)
+    }
+
+    #[inline]
+    fn pop_slice(rx: &mut Self::Rx, into: &mut [u64]) -> usize {
+        rx.pop(into)
+    }
+}

@@ -6,6 +6,7 @@ use super::contenders::*;
 use super::one_to_one::{CAPACITY, Slices, in_slices, one_by_one, params, per_item};
 use crate::harness::Role::{self, *};
 use crate::harness::{BoxError, Contender, Effort, Experiment, Group};
+use crate::peers::dpdk;
 
 /// The entry for the registry.
 pub const EXPERIMENT: Experiment = Experiment {
@@ -21,7 +22,8 @@ fn plan(effort: &Effort) -> Result<Vec<Group>, BoxError> {
     let single = |name, items, run: fn(u64, usize) -> _| {
         per_item(Peer, name, params(items, CAPACITY), items, move || run(items, CAPACITY))
     };
-    let contenders = vec![
+    #[cfg_attr(not(thalweg_dpdk), expect(unused_mut, reason = "one more with DPDK"))]
+    let mut contenders = vec![
         through::<Bbq>(Ours, "thalweg-bbq", items),
         through::<KanalBatches>(Peer, "kanal", slow),
         single("crossbeam-array-queue", slow, one_by_one::<ArrayQueue>),
@@ -29,7 +31,15 @@ fn plan(effort: &Effort) -> Result<Vec<Group>, BoxError> {
         single("concurrent-queue", slow, one_by_one::<ConcurrentQueue>),
         single("crossfire", slow, one_by_one::<Crossfire>),
     ];
-    Ok(vec![Group::new("batches of 32", &["ns/item"], contenders)])
+    #[cfg(thalweg_dpdk)]
+    contenders.extend([
+        through::<Dpdk<{ dpdk::mode::MULTI }>>(Peer, "dpdk rte_ring, mp/mc", items),
+        through::<Dpdk<{ dpdk::mode::HTS }>>(Peer, "dpdk rte_ring, hts", items),
+        through::<Dpdk<{ dpdk::mode::RTS }>>(Peer, "dpdk rte_ring, rts", items),
+    ]);
+    let mut group = Group::new("batches of 32", &["ns/item"], contenders);
+    group.absent.extend(dpdk::ABSENT.map(String::from));
+    Ok(vec![group])
 }
 
 fn through<Q: Slices>(role: Role, name: &str, items: u64) -> Contender {

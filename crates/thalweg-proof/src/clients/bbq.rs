@@ -74,6 +74,12 @@ pub(super) const LATE: Client = Client {
     run: |setup| ends::late(setup, window(1), queue(0, 1)),
 };
 
+pub(super) const HOLES: Client = Client {
+    name: "bbq/holes",
+    what: "a thread gives up the entry it has written, another passes over it and writes there in the next round; blocks of 1",
+    run: holes,
+};
+
 pub(super) const TWO_PRODUCERS_1: Client = Client {
     name: "bbq/2p1c-1",
     what: "two producers with one attempt that may stop half-way, a consumer with two; blocks of 1",
@@ -144,5 +150,35 @@ fn full(setup: &Setup, push: fn(&mut Log<Queue<u64>>, &Producer, u64) -> bool) -
         popped += rx.pop_some(&mut log, 1);
         pushed += u64::from(push(&mut log, &tx, 5)) + other.join().unwrap();
         assert_eq!(popped + rx.drain(&mut log), pushed);
+    })
+}
+
+/// What is given up is in no history, though it takes room and may stand before items: here the items that are pushed are those that
+/// are popped, in order, and nobody writes where somebody else does.
+fn holes(setup: &Setup) -> Outcome {
+    setup.asserting(|| {
+        let (tx, rx) = queue(0, 1)();
+        let gives_up = thread::spawn({
+            let tx = tx.clone();
+            move || {
+                if let Ok(mut grant) = tx.reserve(1) {
+                    grant.push(Pair::new(7)).expect("the grant has an entry");
+                }
+            }
+        });
+        let (mut pushed, mut popped) = (0, 0);
+        let mut pop = || {
+            rx.try_pop().map(|item| {
+                assert_eq!(item.number(), popped);
+                popped += 1;
+            })
+        };
+        for _ in 0..2 {
+            let _ = pop();
+            pushed += u64::from(tx.try_push(Pair::new(pushed)).is_ok());
+        }
+        gives_up.join().unwrap();
+        while pop().is_ok() {}
+        assert_eq!(popped, pushed);
     })
 }

@@ -1,28 +1,32 @@
-//! BBQ for byte messages. Two blocks of two granules; messages of one and of two, so that they go over the edge of a block.
+//! BBQ for byte messages, in both modes. Two blocks of two granules; messages of one and of two, so that they go over the edge of a
+//! block.
 
 use super::ends::{self, Outcome, Rx, Tx};
 use super::{Pair, pop, push};
 use crate::{Client, Setup};
-use thalweg_check::history::{Bounded, Log, Queue};
-use thalweg_queue::bbq::bytes::{self, PushBytesError};
-use thalweg_queue::{TryPopError, TryPushError};
+use thalweg_check::history::{Bounded, DropOld, Log, Queue};
+use thalweg_queue::bbq::bytes::{self, Mode, PushBytesError, RetryNew};
+use thalweg_queue::{TryPopError, TryPushError, Yield};
 use thalweg_sync::thread;
 
-/// Even numbers travel in messages of one granule, odd ones in messages of two.
 #[derive(Clone)]
-struct Producer(bytes::Producer);
+struct Producer<M: Mode = RetryNew>(bytes::Producer<Yield, M>);
 
 #[derive(Clone)]
-struct Consumer(bytes::Consumer);
+struct Consumer<M: Mode = RetryNew>(bytes::Consumer<Yield, M>);
 
-impl Tx for Producer {
+/// How long the message of a number is: of an even one a granule, of an odd one two, as few words as that needs.
+fn bytes_of(number: u64) -> usize {
+    if number.is_multiple_of(2) { 16 } else { 17 }
+}
+
+impl<M: Mode> Tx for Producer<M> {
     fn try_push(&mut self, item: Pair) -> Result<(), TryPushError<Pair>> {
         let Pair([number, complement]) = item;
         let mut message = [0; 32];
         message[..8].copy_from_slice(&number.to_le_bytes());
         message[8..16].copy_from_slice(&complement.to_le_bytes());
-        let bytes = if number.is_multiple_of(2) { 16 } else { 32 };
-        self.0.try_push(&message[..bytes]).map_err(|refused| match refused {
+        self.0.try_push(&message[..bytes_of(number)]).map_err(|refused| match refused {
             PushBytesError::Full => TryPushError::Full(item),
             PushBytesError::Busy => TryPushError::Busy(item),
             _ => TryPushError::Closed(item),
@@ -30,13 +34,13 @@ impl Tx for Producer {
     }
 }
 
-impl Rx for Consumer {
+impl<M: Mode> Rx for Consumer<M> {
     fn try_pop(&mut self) -> Result<Pair, TryPopError> {
         let mut message = Vec::new();
         let bytes = self.0.try_pop(&mut message)?;
         let word = |at: usize| u64::from_le_bytes(message[at..at + 8].try_into().expect("eight bytes"));
         let item = Pair([word(0), word(8)]);
-        assert_eq!(bytes, if item.number().is_multiple_of(2) { 16 } else { 32 }, "a frame of another message");
+        assert_eq!(bytes, bytes_of(item.number()), "a frame of another message");
         Ok(item)
     }
 }
@@ -89,6 +93,24 @@ pub(super) const OVERTAKEN: Client = Client {
     run: overtaken,
 };
 
+pub(super) const LAP: Client = Client {
+    name: "bytes/lap",
+    what: "in drop-old mode: a producer with three attempts, a consumer with one: a lap while it reads",
+    run: |setup| overwritten(setup, [3, 0], [1, 0]),
+};
+
+pub(super) const LAP_TWO_PRODUCERS: Client = Client {
+    name: "bytes/lap-2p",
+    what: "in drop-old mode: two producers with two attempts and one, one of which begins the other's round",
+    run: |setup| overwritten(setup, [2, 1], [0, 0]),
+};
+
+pub(super) const LAP_TWO_CONSUMERS: Client = Client {
+    name: "bytes/lap-2c",
+    what: "in drop-old mode: a producer with two attempts, two consumers with one",
+    run: |setup| overwritten(setup, [2, 0], [1, 1]),
+};
+
 /// A message of one granule in a block can keep the other from being begun; four such are the most.
 fn window() -> Bounded<u64> {
     Bounded::new(1, 4)
@@ -103,7 +125,7 @@ fn aged() -> (Producer, Consumer) {
 }
 
 fn from(head: u64) -> (Producer, Consumer) {
-    let (tx, rx) = bytes::bytes_from(head, 2, 32, thalweg_queue::Yield).expect("two blocks are a queue");
+    let (tx, rx) = bytes::bytes_from(head, 2, 32, Yield).expect("two blocks are a queue");
     (Producer(tx), Consumer(rx))
 }
 
@@ -137,6 +159,28 @@ fn overtaken(setup: &Setup) -> Outcome {
         }
         popped += other.join().unwrap();
         assert_eq!(popped + rx.drain(&mut log), pushed);
+    })
+}
+
+/// Up to two threads that push so many messages each, beside up to two that try to pop as many.
+///
+/// Of the newest messages one is kept for certain: it may have a block for itself.
+fn overwritten(setup: &Setup, pushes: [u64; 2], pops: [u64; 2]) -> Outcome {
+    setup.linearizable(DropOld::new(1, 4), move |recorder| {
+        let (tx, rx) = bytes::drop_old_from(0, 2, 32, Yield).expect("two blocks are a queue");
+        let (tx, mut rx) = (Producer(tx), Consumer(rx));
+        let handles = [1, 2].map(|me| (tx.clone(), rx.clone(), recorder.log(me), recorder.log(me + 2)));
+        let (mut producers, mut consumers) = (Vec::new(), Vec::new());
+        for (me, (mut tx, mut rx, mut pushed, mut popped)) in handles.into_iter().enumerate() {
+            let (first, pushes, pops) = (10 * me as u64, pushes[me], pops[me]);
+            producers.extend((pushes > 0).then(|| thread::spawn(move || tx.push_some(&mut pushed, first, pushes))));
+            consumers.extend((pops > 0).then(|| thread::spawn(move || rx.pop_some(&mut popped, pops))));
+        }
+        let pushed: u64 = producers.into_iter().map(|thread| thread.join().unwrap()).sum();
+        let mut popped: u64 = consumers.into_iter().map(|thread| thread.join().unwrap()).sum();
+        popped += rx.drain(&mut recorder.log(0));
+        // What is dropped is counted in bytes, of whole granules.
+        assert!(popped <= pushed && popped + rx.0.dropped() / 16 >= pushed);
     })
 }
 

@@ -51,6 +51,7 @@ const FIRST: &[Client] = &[
     bbq::FULL,
     bbq::FULL_MANY,
     bbq::LATE,
+    bbq::HOLES,
     bbq::TWO_PRODUCERS_1,
     bbq::TWO_PRODUCERS_2,
     bbq::TWO_CONSUMERS_1,
@@ -81,6 +82,9 @@ const FIRST: &[Client] = &[
     bytes::TWO_PRODUCERS,
     bytes::TWO_CONSUMERS,
     bytes::OVERTAKEN,
+    bytes::LAP,
+    bytes::LAP_TWO_PRODUCERS,
+    bytes::LAP_TWO_CONSUMERS,
 ];
 
 /// As `FIRST`.

@@ -1,0 +1,80 @@
+//! DPDK's `rte_ring`, if the lab was built with the feature `dpdk` on a machine that has it.
+
+/// Why the peer is absent, if it is.
+pub const ABSENT: Option<&str> = if cfg!(thalweg_dpdk) {
+    None
+} else if cfg!(feature = "dpdk") {
+    Some("DPDK's rte_ring is left out: its headers, pkg-config or a C compiler were not found when the lab was built")
+} else {
+    Some("DPDK's rte_ring is left out: build with --features thalweg-lab/dpdk (needs libdpdk-dev and a C compiler)")
+};
+
+/// How the threads of one side go about one ring.
+pub mod mode {
+    /// One producer, one consumer.
+    pub const SINGLE: i32 = 0;
+    /// Many: each waits for those before it.
+    pub const MULTI: i32 = 1;
+    /// Many, one at a time.
+    pub const HTS: i32 = 2;
+    /// Many: the last one of those that are at work tells for all.
+    pub const RTS: i32 = 3;
+}
+
+#[cfg(thalweg_dpdk)]
+pub use bridge::Ring;
+
+#[cfg(thalweg_dpdk)]
+mod bridge {
+    use std::ptr::NonNull;
+
+    /// `struct rte_ring`, which only the bridge looks into.
+    #[repr(C)]
+    struct RteRing([u8; 0]);
+
+    unsafe extern "C" {
+        fn thalweg_dpdk_ring(count: u32, mode: i32) -> *mut RteRing;
+        fn thalweg_dpdk_push(ring: *mut RteRing, values: *const u64, count: u32) -> u32;
+        fn thalweg_dpdk_pop(ring: *mut RteRing, into: *mut u64, count: u32) -> u32;
+        fn thalweg_dpdk_free(ring: *mut RteRing);
+    }
+
+    /// A ring of numbers.
+    #[derive(Debug)]
+    pub struct Ring<const MODE: i32>(NonNull<RteRing>);
+
+    // SAFETY: the ring is made for many threads; with one thread on each side, who builds it keeps to that.
+    unsafe impl<const MODE: i32> Send for Ring<MODE> {}
+    // SAFETY: as above.
+    unsafe impl<const MODE: i32> Sync for Ring<MODE> {}
+
+    impl<const MODE: i32> Ring<MODE> {
+        /// A ring of `count` entries, a power of two, one of which is never used.
+        pub fn new(count: usize) -> Self {
+            // SAFETY: the mode is one of those the bridge knows; a wrong count gives null.
+            let ring = unsafe { thalweg_dpdk_ring(count as u32, MODE) };
+            Self(NonNull::new(ring).expect("a power of two, and memory for it"))
+        }
+
+        /// Pushes as many of `values` as there is room for. Returns how many.
+        #[inline(always)]
+        pub fn push(&self, values: &[u64]) -> usize {
+            // SAFETY: the ring is alive, and the bridge reads as many values as there are.
+            unsafe { thalweg_dpdk_push(self.0.as_ptr(), values.as_ptr(), values.len() as u32) as usize }
+        }
+
+        /// Pops as many values as there are, or as there are places for. Returns how many.
+        #[inline(always)]
+        pub fn pop(&self, into: &mut [u64]) -> usize {
+            // SAFETY: the ring is alive, and the bridge writes as many values as there are places.
+            unsafe { thalweg_dpdk_pop(self.0.as_ptr(), into.as_mut_ptr(), into.len() as u32) as usize }
+        }
+    }
+
+    impl<const MODE: i32> Drop for Ring<MODE> {
+        fn drop(&mut self) {
+            // SAFETY: from the bridge, and nobody uses it any more.
+            unsafe { thalweg_dpdk_free(self.0.as_ptr()) };
+        }
+    }
+}
