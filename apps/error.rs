@@ -56,13 +56,13 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 /// Refuses to write over what is to be read.
 pub(crate) fn must_differ(input: &Path, output: &Path) -> Result<()> {
-    match same_file::is_same_file(input, output) {
-        Ok(true) => {
-            Err(Error::Refused(format!("{} is both input and output; choose another output", output.display())))
-        }
-        // An output that does not exist yet is not the input.
-        Ok(false) | Err(_) => Ok(()),
+    // To compare files is to open them: a pipe would wait for its other end, or lose it. An output that does not exist
+    // yet is not the input.
+    let is_file = |path: &Path| path.metadata().is_ok_and(|metadata| metadata.is_file());
+    if is_file(input) && is_file(output) && same_file::is_same_file(input, output).unwrap_or(false) {
+        return Err(Error::Refused(format!("{} is both input and output; choose another output", output.display())));
     }
+    Ok(())
 }
 
 #[cfg(test)]

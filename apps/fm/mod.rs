@@ -31,11 +31,13 @@ use radio::{LowPass, STEP, TAPS};
 /// What to receive.
 #[derive(Clone, Debug)]
 pub struct Config {
-    /// A WAV file with one channel, or raw little-endian `f32` samples.
+    /// A WAV file with one channel, of `f32` or of integers of 8, 16, 24 or 32 bits, or raw little-endian `f32`
+    /// samples. A regular file.
     pub input: PathBuf,
     /// For raw samples, how many there are in a second. `None` for a WAV file.
     pub raw_rate: Option<u32>,
-    /// The WAV file to write: one channel of `f32`, a fifth of the samples in a second. Replaced if it exists.
+    /// The WAV file to write: one channel of `f32`, a fifth of the samples in a second. Replaced if it exists. Not a
+    /// pipe, as the header is written last.
     pub output: PathBuf,
     /// How the graph runs.
     pub scheme: Scheme,
@@ -77,7 +79,8 @@ pub struct Summary {
 /// # Errors
 ///
 /// [`Error::Refused`] if the input is not as [`Config::input`] says, too short for one sample of sound, or also the
-/// output, before anything is written; [`Error::File`] if one of them cannot be opened, read or written.
+/// output, or if the output is a pipe, before anything is written; [`Error::File`] if one of them cannot be opened,
+/// read or written.
 pub fn run(config: &Config, watch: &dyn Watch) -> Result<Summary> {
     let Config { input, output, .. } = config;
     must_differ(input, output)?;

@@ -1,15 +1,13 @@
 //! Samples from and to files: WAV, and raw little-endian `f32`.
 
 use std::fs::File;
-use std::io::{self, BufReader, BufWriter, Read};
+use std::io::{self, BufReader, BufWriter, Read, Seek, SeekFrom};
 use std::path::Path;
 
 use hound::{SampleFormat, WavReader, WavSpec, WavWriter};
 
 use crate::Error;
 
-/// The least that comes before the samples of a WAV file.
-const WAV_HEADER: u64 = 44;
 /// A WAV file counts its bytes in 32 bits.
 const LONGEST_WAV: u64 = u32::MAX as u64 - 1_024;
 
@@ -27,14 +25,15 @@ pub(super) struct Samples {
 
 /// Opens `path`: a WAV file with one channel, or raw samples if `raw_rate` says how many there are in a second.
 pub(super) fn open(path: &Path, raw_rate: Option<u32>) -> Result<Samples, Error> {
-    let file = File::open(path).map_err(|error| Error::file("open", path, error))?;
-    let metadata = file.metadata().map_err(|error| Error::file("open", path, error))?;
+    // Asked before it is opened: a pipe would wait for its writer, or lose it.
+    let metadata = path.metadata().map_err(|error| Error::file("open", path, error))?;
     if !metadata.is_file() {
         return Err(Error::Refused(format!(
             "{} is not a regular file; it has to be, as its length is asked for before it is read",
             path.display()
         )));
     }
+    let file = File::open(path).map_err(|error| Error::file("open", path, error))?;
     let bytes = metadata.len();
     match raw_rate {
         Some(rate) => raw(path, file, bytes, rate),
@@ -43,13 +42,19 @@ pub(super) fn open(path: &Path, raw_rate: Option<u32>) -> Result<Samples, Error>
 }
 
 fn raw(path: &Path, file: File, bytes: u64, rate: u32) -> Result<Samples, Error> {
+    let (mut file, mut start) = (BufReader::new(file), Vec::new());
+    let read = file.by_ref().take(12).read_to_end(&mut start);
+    read.and_then(|_| file.rewind()).map_err(|error| Error::file("read", path, error))?;
+    if start.starts_with(b"RIFF") && start.get(8..) == Some(&b"WAVE"[..]) {
+        return Err(Error::Refused(format!("{} is a WAV file; leave out --raw-rate", path.display())));
+    }
     if !bytes.is_multiple_of(4) {
         let path = path.display();
         return Err(Error::Refused(format!(
-            "{path} has {bytes} bytes, and raw samples are 4 bytes each; is it a WAV file?"
+            "{path} has {bytes} bytes, and raw samples are 4 bytes each; is it cut off, or of another format?"
         )));
     }
-    let (mut file, count) = (BufReader::new(file), bytes / 4);
+    let count = bytes / 4;
     let values = (0..count).map(move |_| {
         let mut sample = [0; 4];
         file.read_exact(&mut sample).map(|()| f32::from_le_bytes(sample))
@@ -59,21 +64,37 @@ fn raw(path: &Path, file: File, bytes: u64, rate: u32) -> Result<Samples, Error>
 
 fn wav(path: &Path, file: File, bytes: u64) -> Result<Samples, Error> {
     let name = path.display();
-    let reader = WavReader::new(BufReader::new(file)).map_err(|error| {
+    let refused = |error: hound::Error| {
         Error::Refused(format!("{name} is not a WAV file that can be read ({error}); raw f32 samples need --raw-rate"))
-    })?;
+    };
+    let reader = WavReader::new(BufReader::new(file)).map_err(refused)?;
     let WavSpec { channels, sample_rate: rate, bits_per_sample: bits, sample_format } = reader.spec();
     if channels != 1 {
         return Err(Error::Refused(format!(
             "{name} has {channels} channels; the radio receives one, `sox IN -c 1 OUT` mixes them"
         )));
     }
-    let (count, bytes_each) = (u64::from(reader.len()), u64::from(bits).div_ceil(8));
-    if bytes < WAV_HEADER + count * bytes_each {
+    // Not all that has a header can be read, and hound says so at the first sample only.
+    if !matches!((sample_format, bits), (SampleFormat::Float, 32) | (SampleFormat::Int, 8 | 16 | 24 | 32)) {
+        return Err(Error::Refused(format!(
+            "{name} has {bits}-bit {sample_format:?} samples; `sox IN -e floating-point -b 32 OUT` converts them"
+        )));
+    }
+    let (count, bytes_each) = (u64::from(reader.len()), u64::from(bits / 8));
+    let mut file = reader.into_inner();
+    let (start, length) = data(&mut file).map_err(|error| Error::file("read", path, error))?;
+    if bytes < start + length {
         return Err(Error::Refused(format!(
             "{name} is cut off: it has {bytes} bytes, too few for the {count} samples in its header"
         )));
     }
+    if length != count * bytes_each {
+        return Err(Error::Refused(format!(
+            "{name} has samples of {bits} bits in {} bytes; `sox IN -e floating-point -b 32 OUT` converts them",
+            length / count.max(1)
+        )));
+    }
+    let reader = WavReader::new(file).map_err(refused)?;
     let values: Box<dyn Iterator<Item = io::Result<f32>> + Send> = match sample_format {
         SampleFormat::Float => Box::new(reader.into_samples::<f32>().map(|sample| sample.map_err(io_error))),
         SampleFormat::Int => {
@@ -85,6 +106,16 @@ fn wav(path: &Path, file: File, bytes: u64) -> Result<Samples, Error> {
         }
     };
     Ok(Samples { rate, count, bytes: bytes_each, values })
+}
+
+/// Where the samples of a WAV file start and how many bytes they have. `file` stands at the first one, behind that
+/// length, and goes back to its start.
+fn data(file: &mut BufReader<File>) -> io::Result<(u64, u64)> {
+    let (start, mut length) = (file.stream_position()?, [0; 4]);
+    file.seek(SeekFrom::Start(start - 4))?;
+    file.read_exact(&mut length)?;
+    file.rewind()?;
+    Ok((start, u64::from(u32::from_le_bytes(length))))
 }
 
 /// A WAV file of one channel of `f32` samples, being written.
@@ -100,7 +131,14 @@ pub(super) fn create(path: &Path, rate: u32, count: u64) -> Result<Sound, Error>
         )));
     }
     let spec = WavSpec { channels: 1, sample_rate: rate, bits_per_sample: 32, sample_format: SampleFormat::Float };
-    WavWriter::create(path, spec).map_err(|error| Error::file("create", path, io_error(error)))
+    let mut file = File::create(path).map_err(|error| Error::file("create", path, error))?;
+    if file.stream_position().is_err() {
+        let path = path.display();
+        return Err(Error::Refused(format!(
+            "{path} is a pipe or the like, and a WAV file's header is written last; choose a regular file"
+        )));
+    }
+    WavWriter::new(BufWriter::new(file), spec).map_err(|error| Error::file("write", path, io_error(error)))
 }
 
 /// The I/O error in an error of hound, or one that carries its text.

@@ -24,7 +24,8 @@ pub fn samples(samples: u64) -> impl Iterator<Item = f32> {
 ///
 /// # Errors
 ///
-/// [`Error::File`] if `path` cannot be written, [`Error::Refused`] for more samples than a WAV file can have.
+/// [`Error::File`] if `path` cannot be written, [`Error::Refused`] if it is a pipe, and for more samples than a WAV
+/// file can have.
 pub fn signal(samples: u64, path: &Path) -> Result<()> {
     let mut file = samples::create(path, RATE, samples)?;
     let mut write = || {

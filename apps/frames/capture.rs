@@ -22,9 +22,9 @@ const BLOCK_HEADER: usize = 8;
 /// A block type that reads the same in both byte orders.
 const SECTION: [u8; 4] = [0x0a, 0x0d, 0x0d, 0x0a];
 /// The block type of a frame with its time.
-const ENHANCED: u32 = 6;
+const ENHANCED: usize = 6;
 /// The block type that carried packets before the enhanced packet block did.
-const OBSOLETE_PACKET: u32 = 2;
+const OBSOLETE_PACKET: usize = 2;
 /// The link type of Ethernet.
 const ETHERNET: i32 = 1;
 /// Where an enhanced and a simple packet block keep their frames.
@@ -109,7 +109,7 @@ impl Batch {
 pub struct Damage {
     /// The byte of the file at which the bad record starts.
     pub position: u64,
-    /// How many records before it are good.
+    /// How many records before it are good. The header of a pcap file is one, and so is each block of a pcapng file.
     pub records: u64,
     /// What is wrong.
     pub reason: String,
@@ -133,8 +133,16 @@ enum Format {
     },
     Pcapng {
         big_endian: bool,
-        link_types: Vec<i32>,
+        interfaces: Vec<Interface>,
     },
+}
+
+/// What a capture says of an interface.
+#[derive(Clone, Copy, Debug)]
+struct Interface {
+    link_type: i32,
+    /// No frame of it is recorded with more bytes than these; 0 says that there is no such limit.
+    longest: usize,
 }
 
 /// Why there is no record.
@@ -160,16 +168,16 @@ impl Format {
         match self {
             Self::Unknown => self.first(bytes),
             Self::Pcap { big_endian } => pcap(bytes, *big_endian),
-            Self::Pcapng { big_endian, link_types } => block(bytes, big_endian, link_types),
+            Self::Pcapng { big_endian, interfaces } => block(bytes, big_endian, interfaces),
         }
     }
 
     /// The first record, which says what the format is.
     fn first(&mut self, bytes: &mut [u8]) -> Parsed {
         if at_least(bytes, 4)?[..4] == SECTION {
-            let (mut big_endian, mut link_types) = (false, Vec::new());
-            let parsed = block(bytes, &mut big_endian, &mut link_types)?;
-            *self = Self::Pcapng { big_endian, link_types };
+            let (mut big_endian, mut interfaces) = (false, Vec::new());
+            let parsed = block(bytes, &mut big_endian, &mut interfaces)?;
+            *self = Self::Pcapng { big_endian, interfaces };
             return Ok(parsed);
         }
         if let Err(Nom::Error(_)) = parse_pcap_header(&bytes[..4]) {
@@ -195,7 +203,7 @@ fn pcap(bytes: &mut [u8], big_endian: bool) -> Parsed {
     Ok((RECORD_HEADER + length, Some(RECORD_HEADER..RECORD_HEADER + length)))
 }
 
-fn block(bytes: &mut [u8], big_endian: &mut bool, link_types: &mut Vec<i32>) -> Parsed {
+fn block(bytes: &mut [u8], big_endian: &mut bool, interfaces: &mut Vec<Interface>) -> Parsed {
     let bytes = at_least(bytes, BLOCK_HEADER)?;
     let starts_section = bytes.starts_with(&SECTION);
     if starts_section {
@@ -217,27 +225,33 @@ fn block(bytes: &mut [u8], big_endian: &mut bool, link_types: &mut Vec<i32>) -> 
     if again != length {
         return Err(Lack::Sense(format!("a block begins with the length {length} and ends with the length {again}")));
     }
-    if word(bytes, 0, big_endian) == ENHANCED as usize {
-        return Ok((length, Some(enhanced(bytes, big_endian, link_types)?)));
+    match word(bytes, 0, big_endian) {
+        ENHANCED => return Ok((length, Some(enhanced(bytes, big_endian, interfaces)?))),
+        // The parser reads the type of a block that it does not know in one byte order only.
+        OBSOLETE_PACKET => {
+            return Err(Lack::Sense("an obsolete packet block (type 2); `editcap -F pcapng` converts it".into()));
+        }
+        _ => {}
     }
     let parse = if big_endian { parse_block_be } else { parse_block_le };
     let (_, block) = parse(bytes).map_err(|error| format!("a malformed block ({})", parser_reason(&error)))?;
     let frame = match block {
         Block::InterfaceDescription(interface) => {
-            link_types.push(interface.linktype.0);
+            interfaces.push(Interface { link_type: interface.linktype.0, longest: interface.snaplen as usize });
             None
         }
         Block::SimplePacket(packet) => {
-            ethernet(link_types, 0)?;
-            Some(SIMPLE_FRAME..SIMPLE_FRAME + packet.data.len().min(packet.origlen as usize))
-        }
-        Block::Unknown(block) if block.block_type == OBSOLETE_PACKET => {
-            return Err(Lack::Sense("an obsolete packet block (type 2); `editcap -F pcapng` converts it".into()));
+            // The block has no length of what was recorded, so what is padding follows from the other lengths.
+            let room = match ethernet(interfaces, 0)?.longest {
+                0 => packet.data.len(),
+                longest => packet.data.len().min(longest),
+            };
+            Some(SIMPLE_FRAME..SIMPLE_FRAME + room.min(packet.origlen as usize))
         }
         _ => None,
     };
     if starts_section {
-        link_types.clear();
+        interfaces.clear();
         // Frames may be left out, so the length of the section is not known any more. All ones says that.
         bytes[16..24].fill(0xff);
     }
@@ -245,13 +259,13 @@ fn block(bytes: &mut [u8], big_endian: &mut bool, link_types: &mut Vec<i32>) -> 
 }
 
 /// The frame of an enhanced packet block. Found without the parser, which would make a list of the options behind it.
-fn enhanced(bytes: &[u8], big_endian: bool, link_types: &[i32]) -> Result<Range<usize>, String> {
+fn enhanced(bytes: &[u8], big_endian: bool, interfaces: &[Interface]) -> Result<Range<usize>, String> {
     let room = bytes.len().checked_sub(ENHANCED_FRAME + 4).ok_or("a malformed block (too short for a frame)")?;
     let length = word(bytes, 20, big_endian);
     if length > room {
         return Err(format!("a malformed block (a frame of {length} bytes where {room} have room)"));
     }
-    ethernet(link_types, word(bytes, 8, big_endian))?;
+    ethernet(interfaces, word(bytes, 8, big_endian))?;
     Ok(ENHANCED_FRAME..ENHANCED_FRAME + length)
 }
 
@@ -267,6 +281,8 @@ pub struct Capture<R> {
     /// The batch that was read to find the format.
     first: Option<Batch>,
     damage: Option<Damage>,
+    /// Whether nothing else is wrong than that the file ends too early.
+    cut_off: bool,
     ended: bool,
 }
 
@@ -275,7 +291,8 @@ impl<R: Read> Capture<R> {
     ///
     /// # Errors
     ///
-    /// If this is not a capture file, or not one of Ethernet frames.
+    /// If this is not a capture file, or not one of Ethernet frames, or corrupt before its first frame. One that is cut
+    /// off there can be read up to where it ends.
     pub fn open(input: R) -> Result<Self, Damage> {
         let mut capture = Self {
             input,
@@ -285,10 +302,13 @@ impl<R: Read> Capture<R> {
             rest: Vec::new(),
             first: None,
             damage: None,
+            cut_off: false,
             ended: false,
         };
         capture.first = capture.read(Batch::default());
-        match capture.damage.take_if(|damage| damage.records == 0) {
+        let has_frame = capture.first.iter().flat_map(Batch::records).any(|record| record.frame.is_some());
+        let is_usable = has_frame || capture.cut_off;
+        match capture.damage.take_if(|damage| damage.records == 0 || !is_usable) {
             None => Ok(capture),
             Some(damage) => Err(damage),
         }
@@ -328,6 +348,7 @@ impl<R: Read> Capture<R> {
                 Err(Lack::Sense(reason)) => break Some(reason),
                 Err(Lack::Bytes(_)) if at_end && filled == start && self.records > 0 => break None,
                 Err(Lack::Bytes(length)) if at_end => {
+                    self.cut_off = true;
                     break Some(format!("the file ends after {} of the {length} bytes of a record", filled - start));
                 }
                 // What is there goes on its way before more is waited for.
@@ -362,16 +383,19 @@ fn file_header(bytes: &[u8]) -> Result<PcapHeader, String> {
             header.magic_number
         ));
     }
-    // The upper bits say whether frames end with their check sequence.
-    ethernet(&[header.network.0 & 0x0fff_ffff], 0)?;
+    // The upper half says whether frames end with their check sequence, and how long that is.
+    ethernet(&[Interface { link_type: header.network.0 & 0xffff, longest: 0 }], 0)?;
     Ok(header)
 }
 
-fn ethernet(link_types: &[i32], interface: usize) -> Result<(), String> {
-    match link_types.get(interface) {
-        Some(&ETHERNET) => Ok(()),
-        Some(other) => Err(format!("frames of link type {other}; only Ethernet, 1, can be filtered and rewritten")),
-        None => Err(format!("a frame of interface {interface}, and {} are described", link_types.len())),
+/// The interface with that number, if it is an Ethernet.
+fn ethernet(interfaces: &[Interface], number: usize) -> Result<Interface, String> {
+    match interfaces.get(number) {
+        Some(interface) if interface.link_type == ETHERNET => Ok(*interface),
+        Some(Interface { link_type, .. }) => {
+            Err(format!("frames of link type {link_type}; only Ethernet, 1, can be filtered and rewritten"))
+        }
+        None => Err(format!("a frame of interface {number}, and {} are described", interfaces.len())),
     }
 }
 

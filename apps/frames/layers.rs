@@ -34,10 +34,14 @@ pub(super) struct Network {
     pub(super) source: usize,
     /// The length of an address: 4 or 16.
     pub(super) address_len: usize,
-    /// The protocol behind the header and its extensions.
+    /// The protocol behind the header and its extensions; of a later fragment, what its fragment header names.
     pub(super) protocol: u8,
     /// Where that protocol's header starts. `None` in all fragments but the first, and if it is cut off.
     pub(super) transport: Option<usize>,
+    /// Where the packet ends. Behind it are padding and the frame's check sequence.
+    pub(super) end: usize,
+    /// Whether an IPv6 routing header names nodes still to be visited, so that the destination is not the final one.
+    pub(super) routed: bool,
 }
 
 impl Layers {
@@ -71,12 +75,22 @@ impl Network {
     /// The ports of TCP and UDP: source, destination.
     pub(super) fn ports(&self, frame: &[u8]) -> Option<(u16, u16)> {
         let at = self.transport.filter(|_| matches!(self.protocol, TCP | UDP))?;
-        Some((half(frame, at)?, half(frame, at + 2)?))
+        let packet = &frame[..self.end];
+        Some((half(packet, at)?, half(packet, at + 2)?))
     }
 }
 
 fn half(frame: &[u8], at: usize) -> Option<u16> {
     Some(u16::from_be_bytes(frame.get(at..at + 2)?.try_into().ok()?))
+}
+
+/// Where `length` bytes from `start` on end, or the frame before that. A packet whose length is 0 is too long for the
+/// field: a jumbogram, or one that the network card is to cut.
+fn end_of(frame: &[u8], start: usize, length: [u8; 2]) -> usize {
+    match usize::from(u16::from_be_bytes(length)) {
+        0 => frame.len(),
+        length => frame.len().min(start + length),
+    }
 }
 
 fn ipv4(frame: &[u8], start: usize) -> Option<Network> {
@@ -86,8 +100,9 @@ fn ipv4(frame: &[u8], start: usize) -> Option<Network> {
         return None;
     }
     let first_fragment = u16::from_be_bytes([header[6], header[7]]) & 0x1fff == 0;
-    let transport = (first_fragment && start + len <= frame.len()).then_some(start + len);
-    Some(Network { start, source: start + 12, address_len: 4, protocol: header[9], transport })
+    let end = end_of(frame, start, [header[2], header[3]]);
+    let transport = (first_fragment && start + len <= end).then_some(start + len);
+    Some(Network { start, source: start + 12, address_len: 4, protocol: header[9], transport, end, routed: false })
 }
 
 fn ipv6(frame: &[u8], start: usize) -> Option<Network> {
@@ -95,13 +110,19 @@ fn ipv6(frame: &[u8], start: usize) -> Option<Network> {
     if header[0] >> 4 != 6 {
         return None;
     }
-    let (mut protocol, mut at, mut first_fragment) = (header[6], start + 40, true);
-    // Extension headers (RFC 8200, section 4), as long as they are all there.
-    while let Some(extension) = frame.get(at..at + 8) {
+    let end = end_of(frame, start + 40, [header[4], header[5]]);
+    let (mut protocol, mut at) = (header[6], start + 40);
+    let (mut first_fragment, mut routed) = (true, false);
+    // Extension headers (RFC 8200, section 4), as long as they are all there. In a later fragment none follow.
+    while first_fragment && let Some(extension) = frame[..end].get(at..at + 8) {
         let len = match protocol {
-            0 | 43 | 60 => 8 * (usize::from(extension[1]) + 1),
+            0 | 60 => 8 * (usize::from(extension[1]) + 1),
+            43 => {
+                routed |= extension[3] != 0;
+                8 * (usize::from(extension[1]) + 1)
+            }
             44 => {
-                first_fragment &= u16::from_be_bytes([extension[2], extension[3]]) & 0xfff8 == 0;
+                first_fragment = u16::from_be_bytes([extension[2], extension[3]]) & 0xfff8 == 0;
                 8
             }
             51 => 4 * (usize::from(extension[1]) + 2),
@@ -110,8 +131,8 @@ fn ipv6(frame: &[u8], start: usize) -> Option<Network> {
         protocol = extension[0];
         at += len;
     }
-    let transport = (first_fragment && at <= frame.len()).then_some(at);
-    Some(Network { start, source: start + 8, address_len: 16, protocol, transport })
+    let transport = (first_fragment && at <= end).then_some(at);
+    Some(Network { start, source: start + 8, address_len: 16, protocol, transport, end, routed })
 }
 
 #[cfg(test)]
@@ -132,7 +153,7 @@ mod tests {
             if let Some(network) = layers.network {
                 network.addresses(&frame);
                 network.ports(&frame);
-                assert!(network.transport.is_none_or(|at| at <= frame.len()));
+                assert!(network.transport.is_none_or(|at| at <= network.end && network.end <= frame.len()));
             }
         }
     }
@@ -153,5 +174,34 @@ mod tests {
         let offset_field = frame.len() - 8 - 6;
         frame[offset_field + 1] = 8; // a later fragment
         assert_eq!(Layers::of(&frame).network.unwrap().transport, None);
+    }
+
+    /// What is behind the header of a later fragment is data, whatever it looks like.
+    #[test]
+    fn a_later_fragment_is_of_the_protocol_that_its_header_names() {
+        let mut frame = [&[0_u8; 12][..], &[0x86, 0xdd, 0x60, 0, 0, 0, 0, 24, 44, 64], &[1; 32]].concat();
+        frame.extend([60, 0, 0, 8, 0, 0, 0, 9]); // destination options next, but not in this one
+        frame.extend([TCP, 0, 0, 0, 0, 0, 0, 0]);
+        frame.extend([0; 8]);
+        let network = Layers::of(&frame).network.unwrap();
+        assert_eq!((network.protocol, network.transport), (60, None));
+    }
+
+    #[test]
+    fn a_packet_ends_where_its_length_says() {
+        let mut frame = [&[0; 12][..], &[8, 0, 0x45, 0, 0, 22, 0, 0, 0, 0, 64, UDP], &[0; 10], &[1; 26]].concat();
+        let ports = |frame: &[u8]| Layers::of(frame).network.unwrap().ports(frame);
+        assert_eq!(ports(&frame), None, "of two bytes, there is no port in the padding");
+        frame[17] = 24;
+        assert_eq!(ports(&frame), Some((0x101, 0x101)));
+        frame[17] = 0;
+        assert_eq!(Layers::of(&frame).network.unwrap().end, frame.len());
+
+        let mut frame = [&[0; 12][..], &[0x86, 0xdd, 0x60, 0, 0, 0, 0, 2, UDP, 64], &[1; 40]].concat();
+        assert_eq!(ports(&frame), None);
+        frame[19] = 4;
+        assert_eq!(ports(&frame), Some((0x101, 0x101)));
+        frame[19] = 0;
+        assert_eq!(Layers::of(&frame).network.unwrap().end, frame.len());
     }
 }

@@ -10,7 +10,8 @@
 //! ([`reference()`]) writes.
 //!
 //! A message is a [`Batch`]: what one read gives, most often some hundred frames, in a buffer that goes round. A
-//! frame is not copied and nothing is allocated for it; a slow input is not held back, as a read gives what is there.
+//! frame is not copied and nothing is allocated for it; a slow input is not held back, as a read gives what is there,
+//! and no batch stays in the buffer of the output.
 //!
 //! From J. Giacomoni et al., *FastForward for Efficient Pipeline Parallelism*, PPoPP 2008, §2.2 and §5.7.
 
@@ -23,7 +24,7 @@ mod rewrite;
 pub mod synthetic;
 
 use std::fs::File;
-use std::io::{self, BufWriter};
+use std::io::{self, BufWriter, Write};
 use std::path::PathBuf;
 
 use thalweg::prelude::*;
@@ -138,9 +139,9 @@ impl Application<'_> {
 ///
 /// # Errors
 ///
-/// [`Error::Refused`] if the input is no capture of Ethernet frames or also the output, before anything is written;
-/// [`Error::File`] if one of them cannot be opened or written. A capture that turns out to be cut off or corrupt later
-/// is no error but in [`Summary::damage`].
+/// [`Error::Refused`] if the input is no capture of Ethernet frames, corrupt before the first of them, or also the
+/// output, before anything is written; [`Error::File`] if one of them cannot be opened or written. A capture that turns
+/// out to be cut off, or to be corrupt later, is no error but in [`Summary::damage`].
 pub fn run(config: &Config, watch: &dyn Watch) -> Result<Summary> {
     let (mut capture, mut output) = open(config)?;
     let (mut damage, mut refused) = (None, None);
@@ -157,7 +158,7 @@ pub fn run(config: &Config, watch: &dyn Watch) -> Result<Summary> {
         application.apply(batch);
     });
     let write = graph.sink(|batch: Batch| {
-        let written = batch.write_to(&mut output);
+        let written = batch.write_to(&mut output).and_then(|()| output.flush());
         lock().push(batch);
         written.map_err(|error| {
             refused = Some(error);
@@ -199,7 +200,8 @@ pub fn reference(config: &Config) -> Result<(Counts, Option<Damage>)> {
             }
         }
         application.apply(&mut batch);
-        batch.write_to(&mut output).map_err(|error| Error::file("write", &config.output, error))?;
+        let written = batch.write_to(&mut output).and_then(|()| output.flush());
+        written.map_err(|error| Error::file("write", &config.output, error))?;
     }
     finish(config, output)?;
     Ok((application.counts, damage))

@@ -16,7 +16,8 @@ const DCCP: u8 = 33;
 ///
 /// The IPv4 header's checksum and those of TCP, UDP, UDP-Lite, DCCP and ICMPv6 change by the difference ([RFC 1624]),
 /// so they are as right or as wrong as before, in frames that were cut off too. An absent UDP checksum stays absent.
-/// ARP, the inside of tunnels and packets quoted in ICMP errors keep the old address.
+/// ARP, the inside of tunnels and packets quoted in ICMP errors keep the old address, and so do IPv6 routing headers.
+/// While such a header names nodes still to be visited, the destination is the next of them, which no checksum covers.
 ///
 /// [RFC 1624]: https://www.rfc-editor.org/rfc/rfc1624
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -83,6 +84,8 @@ fn hex_byte(text: &str) -> Option<u8> {
 }
 
 /// What to put in place of what. Of several replacements for a field, the first whose old address is there is used.
+///
+/// If a frame was captured with its check sequence, that stays as it is and fits the old addresses only.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Rewrite {
     /// For the source address of the IPv4 or IPv6 header.
@@ -122,12 +125,16 @@ fn readdress(frame: &mut [u8], network: &Network, at: usize, rules: &[Readdress]
     if network.address_len == 4 {
         adjust(frame, network.start + 10, old, new);
     }
-    if let Some(transport) = network.transport {
+    // The pseudo header has the final destination (RFC 8200, section 8.1).
+    let is_covered = at == network.source || !network.routed;
+    if let Some(transport) = network.transport.filter(|_| is_covered) {
+        let packet = &mut frame[..network.end];
         match network.protocol {
-            TCP => adjust(frame, transport + 16, old, new),
-            UDP => adjust_udp(frame, transport + 6, old, new),
-            UDP_LITE | DCCP => adjust(frame, transport + 6, old, new),
-            ICMPV6 => adjust(frame, transport + 2, old, new),
+            TCP => adjust(packet, transport + 16, old, new),
+            UDP => adjust_udp(packet, transport + 6, old, new),
+            UDP_LITE => adjust_nonzero(packet, transport + 6, old, new),
+            DCCP => adjust(packet, transport + 6, old, new),
+            ICMPV6 => adjust(packet, transport + 2, old, new),
             _ => {}
         }
     }
@@ -135,21 +142,27 @@ fn readdress(frame: &mut [u8], network: &Network, at: usize, rules: &[Readdress]
 }
 
 /// Changes the checksum at `at`, if it was not cut off.
-fn adjust(frame: &mut [u8], at: usize, old: &[u8], new: &[u8]) {
-    if let Some(field) = frame.get_mut(at..at + 2) {
+fn adjust(packet: &mut [u8], at: usize, old: &[u8], new: &[u8]) {
+    if let Some(field) = packet.get_mut(at..at + 2) {
         let checksum = u16::from_be_bytes([field[0], field[1]]);
         field.copy_from_slice(&checksum::replace(checksum, old, new).to_be_bytes());
     }
 }
 
-/// As [`adjust`], where 0 means that there is no checksum, and a checksum of 0 is sent as all ones (RFC 768).
-fn adjust_udp(frame: &mut [u8], at: usize, old: &[u8], new: &[u8]) {
-    if frame.get(at..at + 2).is_none_or(|field| field == [0, 0]) {
-        return;
+/// As [`adjust`], where a checksum of 0 is sent as all ones (RFC 768; RFC 3828, section 3.1).
+fn adjust_nonzero(packet: &mut [u8], at: usize, old: &[u8], new: &[u8]) {
+    adjust(packet, at, old, new);
+    if let Some(field) = packet.get_mut(at..at + 2)
+        && field == [0, 0]
+    {
+        field.fill(0xff);
     }
-    adjust(frame, at, old, new);
-    if frame[at..at + 2] == [0, 0] {
-        frame[at..at + 2].fill(0xff);
+}
+
+/// As [`adjust_nonzero`], where 0 means that there is no checksum.
+fn adjust_udp(packet: &mut [u8], at: usize, old: &[u8], new: &[u8]) {
+    if packet.get(at..at + 2).is_some_and(|field| field != [0, 0]) {
+        adjust_nonzero(packet, at, old, new);
     }
 }
 
@@ -219,6 +232,89 @@ mod tests {
         let mut expected = synthetic::udp6(0xabcd, 53, b"odd");
         expected[6..12].copy_from_slice(&[0x02, 0x11, 0x22, 0x33, 0x44, 0x55]);
         assert_eq!(frame, expected);
+    }
+
+    /// A packet of IPv6 in a frame, from fd00::1 to the first of `hosts` in fd00::, with these extension headers, the
+    /// first of the kind `next`. Its checksum, at `at` in `segment`, is right for the last of `hosts`.
+    fn over_ipv6(hosts: [u8; 2], next: u8, extensions: &[u8], protocol: u8, at: usize, segment: &[u8]) -> Vec<u8> {
+        let address = |host: u8| [&[0xfd_u8][..], &[0; 14], &[host]].concat();
+        let [host, last] = hosts;
+        let mut segment = segment.to_vec();
+        segment[at..at + 2].fill(0);
+        let pseudo = [address(1), address(last), vec![0, protocol, 0, segment.len() as u8], segment.clone()].concat();
+        let checksum = match checksum::of(&pseudo) {
+            0 if matches!(protocol, UDP | UDP_LITE) => 0xffff,
+            checksum => checksum,
+        };
+        segment[at..at + 2].copy_from_slice(&checksum.to_be_bytes());
+        let length = (extensions.len() + segment.len()) as u8;
+        let header = [&[0_u8; 12][..], &[0x86, 0xdd, 0x60, 0, 0, 0, 0, length, next, 64]].concat();
+        [header, address(1), address(host), extensions.to_vec(), segment].concat()
+    }
+
+    /// New addresses for the source fd00::1 and for the destination fd00::9.
+    fn both_ends() -> [Rewrite; 2] {
+        let source = vec!["fd00::1=fd00::77".parse().unwrap()];
+        let destination = vec!["fd00::9=fd00::99".parse().unwrap()];
+        [Rewrite { source, ..Rewrite::default() }, Rewrite { destination, ..Rewrite::default() }]
+    }
+
+    #[test]
+    fn every_checksum_over_the_addresses_follows_them() {
+        let mut random = fastrand::Rng::with_seed(12);
+        let [_, destination] = both_ends();
+        for (protocol, at) in [(TCP, 16), (UDP, 6), (UDP_LITE, 6), (DCCP, 6), (ICMPV6, 2)] {
+            for _ in 0..1_000 {
+                let segment: Vec<u8> = (0..random.usize(20..30)).map(|_| random.u8(..)).collect();
+                let mut frame = over_ipv6([9, 9], protocol, &[], protocol, at, &segment);
+                assert!(rewrite(&destination, &mut frame));
+                assert_eq!(frame, over_ipv6([0x99, 0x99], protocol, &[], protocol, at, &segment), "{protocol}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_checksum_that_becomes_zero_is_sent_as_ones_where_zero_is_not_allowed() {
+        let [_, destination] = both_ends();
+        for (protocol, expected) in [(UDP, [0xff_u8; 2]), (UDP_LITE, [0xff; 2]), (DCCP, [0; 2])] {
+            // What makes the sum all ones, so that its complement is zero.
+            let empty = over_ipv6([0x99, 0x99], protocol, &[], protocol, 6, &[0; 10]);
+            let segment = [&[0_u8; 8][..], &empty[60..62]].concat();
+            let mut frame = over_ipv6([9, 9], protocol, &[], protocol, 6, &segment);
+            assert!(rewrite(&destination, &mut frame));
+            assert_eq!(frame[60..62], expected, "{protocol}");
+        }
+    }
+
+    #[test]
+    fn a_destination_that_is_not_the_final_one_is_not_in_the_checksum() {
+        let [source, destination] = both_ends();
+        let frame = |hosts: [u8; 2], left: u8| {
+            let routing = [&[TCP, 2, 0, left, 0, 0, 0, 0][..], &[0xfd; 16]].concat();
+            over_ipv6(hosts, 43, &routing, TCP, 16, &[7; 20])
+        };
+        let mut on_its_way = frame([9, 5], 1);
+        assert!(rewrite(&destination, &mut on_its_way));
+        assert_eq!(on_its_way, frame([0x99, 5], 1));
+        let mut arrived = frame([9, 9], 0);
+        assert!(rewrite(&destination, &mut arrived));
+        assert_eq!(arrived, frame([0x99, 0x99], 0));
+
+        // Of the source there is only one.
+        let (mut from_elsewhere, before) = (frame([9, 5], 1), frame([9, 5], 1));
+        assert!(rewrite(&source, &mut from_elsewhere));
+        assert_ne!(from_elsewhere[94..96], before[94..96]);
+    }
+
+    #[test]
+    fn what_is_behind_the_packet_stays_as_it_is() {
+        let rules = Rewrite { source: vec!["10.0.0.1=10.9.9.9".parse().unwrap()], ..Rewrite::default() };
+        // The first fragment ends before the checksum of TCP, and the frame is filled up.
+        let whole = synthetic::tcp([10, 0, 0, 1], [10, 0, 0, 2], 1, 2, b"");
+        let mut frame = [&whole[..14 + 20 + 8], &[0xee; 18]].concat();
+        (frame[17], frame[20]) = (28, 0x20);
+        assert!(rewrite(&rules, &mut frame));
+        assert_eq!(frame[14 + 20 + 8..], [0xee; 18]);
     }
 
     #[test]

@@ -4,7 +4,7 @@
 //! files >> search (on all cores) >> tally
 //! ```
 //!
-//! The count is that of `LC_ALL=C grep -raoF WORD PATH... | wc -l`: bytes are compared, matches do not overlap, hidden
+//! The count is that of `LC_ALL=C grep -rahoF WORD PATH... | wc -l`: bytes are compared, matches do not overlap, hidden
 //! and binary files are searched, links inside directories are not followed.
 //!
 //! A message is a stretch of a file, not its text: whoever searches it opens and reads it too, so several files, and
@@ -31,7 +31,6 @@ pub use files::Unreadable;
 
 use crate::{Error, Result, Watch};
 use chunks::{Chunks, Pool};
-use files::Kind;
 use stretch::Stretch;
 use tally::{Counted, Tally};
 
@@ -67,7 +66,7 @@ impl Config {
 pub struct Summary {
     /// Matches that do not overlap.
     pub matches: u64,
-    /// Files read.
+    /// Files read to their end.
     pub files: u64,
     /// Files with a match.
     pub files_with_matches: u64,
@@ -139,22 +138,25 @@ impl Searcher<'_> {
         match stretch {
             Ok(stretch) => {
                 let (path, is_last) = (stretch.path.clone(), stretch.is_last());
-                let mut counted = Counted { path, matches: 0, bytes: 0, result: Ok(()), is_last };
+                let mut counted = Counted { path, matches: 0, bytes: 0, result: Ok(()), stopped: false, is_last };
                 counted.result = self.count(&stretch, &mut counted);
                 counted
             }
             Err(Unreadable { path, error }) => {
-                Counted { path: path.into(), matches: 0, bytes: 0, result: Err(error), is_last: true }
+                Counted { path: path.into(), matches: 0, bytes: 0, result: Err(error), stopped: false, is_last: true }
             }
         }
     }
 
     /// Adds to `counted` what is in `stretch`, up to the first error.
     fn count(&self, stretch: &Stretch, counted: &mut Counted) -> io::Result<()> {
-        // A stream may never end, nor fill a chunk; a stretch of a file does soon.
-        let is_stream = !matches!(stretch.kind, Kind::File { .. });
-        let stopper = is_stream.then_some(&self.stopper);
-        let mut chunks = Chunks::new(UntilStopped { input: stretch.open(&self.term)?, stopper });
+        // Many stretches may have waited until now, and to open a pipe is to wait for its writer.
+        if self.stopper.is_stopping() {
+            counted.stopped = true;
+            return Ok(());
+        }
+        let input = stretch.open(&self.term)?;
+        let mut chunks = Chunks::new(UntilStopped { input, stopper: &self.stopper, stopped: &mut counted.stopped });
         while let Some(chunk) = chunks.next(&self.term, &self.pool) {
             let chunk = chunk?;
             let bytes = chunk.text().len() as u64;
@@ -167,15 +169,18 @@ impl Searcher<'_> {
     }
 }
 
-/// An input that ends when the run is stopped.
+/// An input that ends when the run is stopped: a stream may never end, nor fill a chunk, and files there are that grow.
 struct UntilStopped<'a, R> {
     input: R,
-    stopper: Option<&'a Stopper>,
+    stopper: &'a Stopper,
+    /// Whether that is why it ended.
+    stopped: &'a mut bool,
 }
 
 impl<R: io::Read> io::Read for UntilStopped<'_, R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        if self.stopper.is_some_and(Stopper::is_stopping) {
+        if self.stopper.is_stopping() {
+            *self.stopped = true;
             return Ok(0);
         }
         self.input.read(buffer)
@@ -222,5 +227,31 @@ mod tests {
             }
         }
         assert_eq!((matches, searcher.pool.buffers()), (40_000, 1));
+    }
+
+    /// Stops the run as soon as something is read.
+    struct EnoughSeen(Stopper);
+
+    impl Watch for EnoughSeen {
+        fn read(&self, _bytes: u64) {
+            self.0.stop();
+        }
+    }
+
+    #[test]
+    fn nothing_more_is_read_nor_opened_once_the_run_is_stopped() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        std::fs::write(file.path(), b"a word and another word\n".repeat(1_000)).unwrap();
+        let found = files::files(vec![file.path().to_owned()]).next().unwrap().unwrap();
+        let stretch = stretch::stretches(found, 100_000).next().unwrap();
+        let stopper = Graph::new().stopper();
+        let watch = EnoughSeen(stopper.clone());
+        let searcher = Searcher { term: Term::new(b"word"), pool: Pool::new(64), stopper, watch: &watch };
+        let counted = searcher.search(Ok(stretch.clone()));
+        assert!(counted.stopped && counted.matches > 0 && counted.bytes <= 64, "{counted:?}");
+        // To open it now would be an error.
+        drop(file);
+        let counted = searcher.search(Ok(stretch));
+        assert!(counted.stopped && counted.result.is_ok() && counted.bytes == 0, "{counted:?}");
     }
 }

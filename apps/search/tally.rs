@@ -18,6 +18,8 @@ pub(super) struct Counted {
     pub(super) bytes: u64,
     /// Whether all of it could be read.
     pub(super) result: io::Result<()>,
+    /// Whether the run was stopped before all of it was read.
+    pub(super) stopped: bool,
     /// Whether the file ends with it.
     pub(super) is_last: bool,
 }
@@ -43,6 +45,8 @@ struct Open {
     matches: u64,
     /// The first one.
     error: Option<io::Error>,
+    /// Whether the run was stopped in the middle of it.
+    stopped: bool,
 }
 
 impl Tally {
@@ -61,20 +65,21 @@ impl Tally {
     }
 
     pub(super) fn add(&mut self, counted: Counted) {
-        let Counted { path, matches, bytes, result, is_last } = counted;
+        let Counted { path, matches, bytes, result, stopped, is_last } = counted;
         self.bytes += bytes;
-        let open = self.open.get_or_insert(Open { path, matches: 0, error: None });
+        let open = self.open.get_or_insert(Open { path, matches: 0, error: None, stopped: false });
         open.matches += matches;
         open.error = open.error.take().or(result.err());
+        open.stopped |= stopped;
         if is_last {
-            self.files += u64::from(open.error.is_none());
+            self.files += u64::from(open.error.is_none() && !open.stopped);
             self.close();
         }
     }
 
     /// Adds up a file, of which there is no more.
     fn close(&mut self) {
-        let Some(Open { path, matches, error }) = self.open.take() else { return };
+        let Some(Open { path, matches, error, .. }) = self.open.take() else { return };
         self.matches += matches;
         if matches > 0 {
             self.files_with_matches += 1;
@@ -115,7 +120,7 @@ mod tests {
     use super::*;
 
     fn counted(name: &str, matches: u64, result: io::Result<()>, is_last: bool) -> Counted {
-        Counted { path: Path::new(name).into(), matches, bytes: 10, result, is_last }
+        Counted { path: Path::new(name).into(), matches, bytes: 10, result, stopped: false, is_last }
     }
 
     #[test]
@@ -145,9 +150,11 @@ mod tests {
     fn a_file_that_was_begun_counts_as_far_as_it_was_searched() {
         let mut tally = Tally::new(3);
         tally.add(counted("whole", 1, Ok(()), true));
-        tally.add(counted("half", 2, Ok(()), false));
+        tally.add(Counted { stopped: true, ..counted("half", 1, Ok(()), false) });
+        tally.add(counted("half", 1, Ok(()), true));
+        tally.add(counted("quarter", 1, Ok(()), false));
         tally.close();
-        assert_eq!(tally.top, [("half".into(), 2), ("whole".into(), 1)]);
-        assert_eq!((tally.matches, tally.files, tally.files_with_matches), (3, 1, 2));
+        assert_eq!(tally.top, [("half".into(), 2), ("whole".into(), 1), ("quarter".into(), 1)]);
+        assert_eq!((tally.matches, tally.files, tally.files_with_matches), (4, 1, 3));
     }
 }

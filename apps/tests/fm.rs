@@ -65,6 +65,45 @@ fn raw_samples_and_integers_are_read_too() {
     }
 }
 
+const INT: u8 = 1;
+const FLOAT: u8 = 3;
+
+/// A WAV file of 1,000 samples of `valid` bits in `bytes` bytes.
+fn extensible(valid: u16, bytes: u16, format: u8) -> Vec<u8> {
+    let (half, word) = (u16::to_le_bytes, u32::to_le_bytes);
+    let samples = vec![0_u8; 1_000 * usize::from(bytes)];
+    let (rate, per_second) = (word(8_000), word(8_000 * u32::from(bytes)));
+    let sub_format = [format, 0, 0, 0, 0, 0, 0x10, 0, 0x80, 0, 0, 0xaa, 0, 0x38, 0x9b, 0x71];
+    let header = [&half(0xfffe)[..], &half(1), &rate, &per_second, &half(bytes), &half(8 * bytes)].concat();
+    let extension = [&half(22)[..], &half(valid), &[0; 4], &sub_format].concat();
+    let length = word(samples.len() as u32);
+    let chunks = [&b"WAVEfmt "[..], &word(40), &header, &extension, b"data", &length, &samples].concat();
+    [&b"RIFF"[..], &word(chunks.len() as u32), &chunks].concat()
+}
+
+#[test]
+#[cfg(unix)]
+fn pipes_are_refused_and_not_waited_for() {
+    let dir = tempfile::tempdir().unwrap();
+    let (pipe, file) = (dir.path().join("pipe"), dir.path().join("file"));
+    if !std::process::Command::new("mkfifo").arg(&pipe).status().is_ok_and(|status| status.success()) {
+        eprintln!("skipped: there is no mkfifo on this machine");
+        return;
+    }
+    let refused = |result: Result<(), Error>| match result {
+        Err(Error::Refused(reason)) => assert!(reason.contains("regular file"), "{reason}"),
+        other => panic!("{other:?}"),
+    };
+    refused(run(&Config::new(&pipe, &file), &()).map(drop));
+    assert!(!file.exists());
+
+    synthetic::signal(2_000, &file).unwrap();
+    // With both ends at hand, nobody waits for the other one.
+    let _both_ends = fs::OpenOptions::new().read(true).write(true).open(&pipe).unwrap();
+    refused(run(&Config::new(&file, &pipe), &()).map(drop));
+    refused(synthetic::signal(10, &pipe));
+}
+
 #[test]
 fn bad_input_is_refused_before_anything_is_written() {
     let dir = tempfile::tempdir().unwrap();
@@ -87,14 +126,27 @@ fn bad_input_is_refused_before_anything_is_written() {
 
     synthetic::signal(2_000, &path("whole")).unwrap();
     let whole = fs::read(path("whole")).unwrap();
-    fs::write(path("cut"), &whole[..whole.len() - 100]).unwrap();
-    refused("cut", None, "cut off");
+    for bytes in [1, 24, 100] {
+        fs::write(path("cut"), &whole[..whole.len() - bytes]).unwrap();
+        refused("cut", None, "cut off");
+    }
+    refused("whole", Some(8_000), "leave out --raw-rate");
 
     let spec = WavSpec { channels: 2, sample_rate: 8_000, bits_per_sample: 16, sample_format: SampleFormat::Int };
     let mut writer = WavWriter::create(path("stereo"), spec).unwrap();
     (0..2_000).for_each(|_| writer.write_sample(0_i16).unwrap());
     writer.finalize().unwrap();
     refused("stereo", None, "2 channels");
+
+    for (valid, bytes, format, told) in [
+        (64, 8, FLOAT, "64-bit Float"),
+        (12, 2, INT, "12-bit Int"),
+        (200, 2, INT, "200-bit Int"),
+        (24, 4, INT, "24 bits in 4 bytes"),
+    ] {
+        fs::write(path("extensible"), extensible(valid, bytes, format)).unwrap();
+        refused("extensible", None, told);
+    }
 
     assert!(matches!(run(&Config::new(path("whole"), path("whole")), &()), Err(Error::Refused(_))));
     assert!(fs::read(path("whole")).unwrap() == whole);

@@ -7,6 +7,8 @@ use std::path::{Path, PathBuf};
 use thalweg::Scheme;
 use thalweg_apps::Error;
 use thalweg_apps::frames::{Batch, Capture, Config, Record, Rewrite, Rules, reference, run, synthetic};
+#[cfg(unix)]
+use thalweg_sync::thread;
 
 fn rules(keep: &[&str], drop: &[&str]) -> Rules {
     let filters = |texts: &[&str]| texts.iter().map(|text| text.parse().unwrap()).collect();
@@ -295,12 +297,15 @@ fn corrupt_records_are_refused_with_place_and_reason() {
     let mut other_link = header.clone();
     other_link[20] = 113;
     let section = &pcapng()[..28];
+    let mark = 0x1a2b_3c4d_u32.to_be_bytes();
+    let big_endian_section = block(true, 0x0a0d_0d0a, &[&mark[..], &[0, 1, 0, 0], &[0xff; 8]].concat());
     let with_block = |kind, content: &[u8]| [section, &block(false, kind, content)].concat();
     for (capture, told) in [
         (b"GIF89a and so on, no capture at all".to_vec(), "not a capture file"),
         (other_link, "link type 113"),
         (record(300_000), "300000 bytes"),
         (with_block(2, &[0; 20]), "editcap"),
+        ([big_endian_section, block(true, 2, &[0; 20])].concat(), "editcap"),
         (with_block(6, &[0; 20]), "interface 0"),
         (with_block(3, &[0; 4]), "interface 0"),
         // A new section has its own interfaces.
@@ -317,6 +322,100 @@ fn corrupt_records_are_refused_with_place_and_reason() {
     }
     let place = Place::with(&big_endian);
     assert!(forward(&place, &place.config()) == big_endian);
+}
+
+#[test]
+fn what_is_no_capture_of_ethernet_frames_leaves_no_output() {
+    let interface = |link_type: u8| block(false, 1, &[link_type, 0, 0, 0, 0, 0, 0, 0]);
+    let simple = block(false, 3, &[&8_u32.to_le_bytes()[..], b"no frame"].concat());
+    let place = Place::with(&[&pcapng()[..28], &interface(113), &simple].concat());
+    match run(&place.config(), &()) {
+        Err(Error::Refused(reason)) => assert!(reason.contains("link type 113"), "{reason}"),
+        other => panic!("{other:?}"),
+    }
+    assert!(!place.path("out").exists());
+
+    // Behind a frame of an Ethernet, it is where the output ends.
+    let before = [&pcapng()[..28], &interface(1), &interface(113), &simple].concat();
+    let of_the_second = block(false, 6, &[&1_u32.to_le_bytes()[..], &[0; 16]].concat());
+    let place = Place::with(&[&before[..], &of_the_second].concat());
+    assert!(forward(&place, &place.config()) == before);
+    let damage = run(&place.config(), &()).unwrap().damage.unwrap();
+    assert!(damage.reason.contains("link type 113") && damage.records == 4, "{damage}");
+}
+
+#[test]
+fn a_simple_packet_ends_where_the_interface_cuts_it() {
+    let interface = block(false, 1, &[1, 0, 0, 0, 45, 0, 0, 0]);
+    let simple = |original: u32| block(false, 3, &[&original.to_le_bytes()[..], &[7; 48]].concat());
+    let capture = [&pcapng()[..28], &interface, &simple(100), &simple(47), &simple(44)].concat();
+    let lengths = each_record(&capture[..], |record| record.frame.map(<[u8]>::len));
+    assert_eq!(lengths, [None, None, Some(45), Some(45), Some(44)]);
+}
+
+/// Of micro- and nanoseconds, in both byte orders, without and with a frame check sequence.
+#[test]
+fn every_file_header_is_understood() {
+    let little = made_up(0);
+    let mut big = little.clone();
+    for field in [4..6, 6..8, 16..20, 20..24] {
+        big[field].reverse();
+    }
+    let frame = synthetic::udp([10, 0, 0, 1], [10, 0, 0, 2], 4_000, 53, b"x");
+    let length = frame.len() as u32;
+    for magic in [0xa1b2_c3d4_u32, 0xa1b2_3c4d] {
+        for (mut header, magic, length, upper) in [
+            (little.clone(), magic.to_le_bytes(), length.to_le_bytes(), 23),
+            (big.clone(), magic.to_be_bytes(), length.to_be_bytes(), 20),
+        ] {
+            header[..4].copy_from_slice(&magic);
+            for check_sequence in [0, 0x44] {
+                header[upper] = check_sequence;
+                let capture = [&header[..], &[0; 8], &length, &length, &frame].concat();
+                let place = Place::with(&capture);
+                assert!(forward(&place, &place.config()) == capture);
+                let frames = each_record(&capture[..], |record| record.frame.map(<[u8]>::to_vec));
+                assert_eq!(frames, [None, Some(frame.clone())]);
+            }
+        }
+    }
+}
+
+/// The sequential program gives all that it has got before it waits for more.
+#[test]
+#[cfg(unix)]
+fn pipes_are_read_and_written_as_they_come() {
+    use std::io::Write;
+
+    let place = Place(tempfile::tempdir().unwrap());
+    let config = place.config();
+    let made = std::process::Command::new("mkfifo").args([&config.input, &config.output]).status();
+    if !made.is_ok_and(|status| status.success()) {
+        eprintln!("skipped: there is no mkfifo on this machine");
+        return;
+    }
+    // Small enough for every pipe.
+    let capture = pcapng();
+    let (first, second) = capture.split_at(boundaries(&capture)[4]);
+    thread::scope(|scope| {
+        let sequential = scope.spawn(|| reference(&config).unwrap());
+        let mut input = fs::OpenOptions::new().write(true).open(&config.input).unwrap();
+        input.write_all(first).unwrap();
+        let mut output = fs::File::open(&config.output).unwrap();
+        let mut forwarded = vec![0; first.len()];
+        output.read_exact(&mut forwarded).unwrap();
+        input.write_all(second).unwrap();
+        drop(input);
+        output.read_to_end(&mut forwarded).unwrap();
+        assert!(forwarded == capture);
+        assert_eq!(sequential.join().unwrap().1, None);
+    });
+    thread::scope(|scope| {
+        let streamed = scope.spawn(|| run(&config, &()).unwrap());
+        fs::write(&config.input, &capture).unwrap();
+        assert!(fs::read(&config.output).unwrap() == capture);
+        assert_eq!(streamed.join().unwrap().damage, None);
+    });
 }
 
 #[test]
@@ -339,7 +438,7 @@ fn the_input_is_never_the_output() {
 #[test]
 #[cfg(target_os = "linux")]
 fn an_output_that_is_full_is_an_error() {
-    // Some frames wait in the buffer for the end, many do not fit.
+    // One frame waits in the buffer until it is flushed, many do not fit.
     for frames in [1, 5_000] {
         let place = Place::with(&made_up(frames));
         let config = Config::new(place.path("in"), "/dev/full");

@@ -39,6 +39,7 @@ fn tree() -> tempfile::TempDir {
     write("dir with space/-v", b"-v -vv");
     #[cfg(unix)]
     {
+        write("line\nfeed", b"needle aa");
         std::os::unix::fs::symlink("overlaps", top.path().join("link")).unwrap();
         std::os::unix::fs::symlink("..", top.path().join("dir with space/loop")).unwrap();
     }
@@ -128,7 +129,7 @@ fn equals_grep() {
     ];
     for term in TERMS {
         let mut grep = Command::new("grep");
-        grep.env("LC_ALL", "C").arg("-raoF").arg("-e").arg(std::ffi::OsStr::from_bytes(term)).args(&paths);
+        grep.env("LC_ALL", "C").arg("-rahoF").arg("-e").arg(std::ffi::OsStr::from_bytes(term)).args(&paths);
         let output = grep.output().unwrap();
         let lines = output.stdout.iter().filter(|&&byte| byte == b'\n').count() as u64;
         let inputs: Vec<&Path> = paths.iter().map(PathBuf::as_path).collect();

@@ -170,7 +170,7 @@ Examples:
   thalweg run search --term ERROR --input /var/log --count
   zcat big.gz | thalweg run search --term ERROR --input -
 
-The count is that of `LC_ALL=C grep -raoF WORD PATH... | wc -l`: matches do not overlap, hidden and binary files are
+The count is that of `LC_ALL=C grep -rahoF WORD PATH... | wc -l`: matches do not overlap, hidden and binary files are
 searched, links inside directories are not followed.
 
 Exit status: 0 if something was found, 1 if not, 2 if a file could not be read or something else went wrong,
@@ -215,8 +215,13 @@ Words for --keep and --drop: ip, ip6, arp, vlan, tcp, udp, icmp, port N, src A[/
 joined by `and`. A frame goes on if one --keep holds (or there is none) and no --drop does.
 
 Reads pcap and pcapng, of Ethernet frames, and writes the same format: what is not rewritten stays as it is, byte by
-byte. Checksums of IPv4, TCP, UDP, UDP-Lite, DCCP and ICMPv6 follow a rewritten address. From a capture that is cut off
-or corrupt, all frames before that are written, and the exit status is 2.")]
+byte, but for the lengths of pcapng sections, which become unknown (-1). Checksums of IPv4, TCP, UDP, UDP-Lite, DCCP and
+ICMPv6 follow a rewritten address; a check sequence that was captured at the end of a frame does not.
+
+From a capture that is cut off or corrupt, all frames before that are written, and the exit status is 2. Where it is
+corrupt is told in bytes and records; the header of a pcap file is record 1, and in pcapng each block is a record.
+
+Both files can be pipes, but the output not standard output, which has the summary.")]
 pub(crate) struct Frames {
     /// The capture to read
     #[arg(long, value_name = "FILE", required_unless_present = "generate")]
@@ -257,7 +262,9 @@ Examples:
   thalweg run fm --input samples.f32 --raw-rate 250000 --output sound.wav
 
 This is FMRadio of the StreamIt benchmarks: its filters are made for its own rate, 250 MHz, whatever the file's, and the
-sound is a WAV file of f32 that is not scaled to -1 ... 1. It has a fifth of the samples.")]
+sound is a WAV file of f32 that is not scaled to -1 ... 1. It has a fifth of the samples.
+
+Neither file can be a pipe: the length of the input is asked for first, and the header of the output is written last.")]
 pub(crate) struct Fm {
     /// The samples: a WAV file with one channel, or raw ones with --raw-rate
     #[arg(long, value_name = "FILE", required_unless_present = "generate")]

@@ -93,12 +93,18 @@ fn bad_values_are_refused_by_name_before_anything_runs() {
         ("run frames --input missing --output out", "missing"),
         ("run frames --input b.txt --output out --keep udpp", "udpp"),
         ("run frames --input b.txt --output out --rewrite-src 1.2.3.4", "OLD=NEW"),
+        ("run frames --input - --output out", "/dev/stdin"),
+        ("run frames --input b.txt --output -", "`-`"),
+        ("run frames --generate 3 --output -", "`-`"),
         ("run frames --generate 3 --input b.txt --output out", "--generate"),
         ("run frames --generate 3 --output out --scheme nonsense", "cannot be used with"),
         ("run frames --generate 3 --output out --workers 9", "cannot be used with"),
         ("run frames --generate 3 --output out --pinned", "cannot be used with"),
         ("run frames --generate 3 --output out --report json", "cannot be used with"),
         ("run fm --input b.txt --output out", "--raw-rate"),
+        ("run fm --input - --output out", "/dev/stdin"),
+        ("run fm --input b.txt --output -", "`-`"),
+        ("run fm --generate 3 --output -", "`-`"),
         ("run fm --generate 3 --output out --scheme nonsense", "cannot be used with"),
         ("run fm --generate 3 --output out --workers 9", "cannot be used with"),
         ("run fm --generate 3 --output out --pinned", "cannot be used with"),
@@ -110,6 +116,7 @@ fn bad_values_are_refused_by_name_before_anything_runs() {
         assert_eq!(ran.status, 2, "{line}");
         assert!(ran.stderr.contains(told), "{line}: {}", ran.stderr);
         assert!(ran.stdout.is_empty() && !top.path().join("out").exists(), "{line}");
+        assert!(!top.path().join("-").exists(), "{line}");
     }
     let ran =
         thalweg().args(["run", "search", "--term", "", "--input", "docs"]).current_dir(top.path()).output().unwrap();
@@ -131,6 +138,38 @@ fn frames_go_from_generate_to_a_rewritten_capture() {
     let ran = run(top.path(), "run frames --input cut.pcap --output out.pcap");
     assert_eq!(ran.status, 2);
     assert!(ran.stdout.starts_with("499 of 499") && ran.stderr.contains("record 501"), "{}{}", ran.stdout, ran.stderr);
+}
+
+/// The summary would go over what was written, or behind it.
+#[test]
+#[cfg(target_os = "linux")]
+fn standard_output_is_no_output() {
+    let top = tree();
+    assert_eq!(run(top.path(), "run frames --generate 3 --output in.pcap").status, 0);
+    assert_eq!(run(top.path(), "run fm --generate 2000 --output in.wav").status, 0);
+    for line in [
+        "run frames --generate 3 --output",
+        "run frames --input in.pcap --output",
+        "run fm --generate 3 --output",
+        "run fm --input in.wav --output",
+    ] {
+        let ran = run(top.path(), &format!("{line} /dev/stdout"));
+        assert!(ran.status == 2 && ran.stdout.is_empty(), "{line}: {}", ran.stdout);
+        assert!(ran.stderr.contains("/dev/stdout is standard output"), "{line}: {}", ran.stderr);
+        // By its own name too.
+        let file = fs::File::create(top.path().join("same")).unwrap();
+        let args = format!("{line} same");
+        let ran: Ran = thalweg().args(args.split(' ')).current_dir(top.path()).stdout(file).output().unwrap().into();
+        assert!(ran.status == 2 && ran.stderr.contains("same is standard output"), "{line}: {}", ran.stderr);
+        assert!(fs::read(top.path().join("same")).unwrap().is_empty(), "{line}");
+    }
+    // What is lost anyway may have both.
+    let null = thalweg()
+        .args(["run", "frames", "--input", "in.pcap", "--output", "/dev/null"])
+        .current_dir(top.path())
+        .stdout(Stdio::null())
+        .status();
+    assert!(null.unwrap().success());
 }
 
 #[test]

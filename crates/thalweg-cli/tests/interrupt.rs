@@ -5,7 +5,8 @@
 #![cfg(target_os = "linux")]
 
 use std::fs;
-use std::io::{BufRead, BufReader, Read, Write};
+use std::io::{self, BufRead, BufReader, Read, Write};
+use std::os::fd::AsRawFd;
 use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Child, ChildStderr, Command, Stdio};
@@ -17,6 +18,10 @@ use thalweg_sync::time::Duration;
 const FRAMES: usize = 20_000;
 
 fn thalweg(dir: &Path, line: &str) -> Child {
+    command(dir, line).spawn().unwrap()
+}
+
+fn command(dir: &Path, line: &str) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_thalweg"));
     command.args(line.split(' ')).current_dir(dir);
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
@@ -28,7 +33,7 @@ fn thalweg(dir: &Path, line: &str) -> Child {
     };
     // SAFETY: between fork and exec, `signal` is one of the functions that may be called.
     unsafe { command.pre_exec(as_at_a_terminal) };
-    command.spawn().unwrap()
+    command
 }
 
 fn interrupt(child: &Child) {
@@ -132,6 +137,32 @@ fn the_second_interrupt_does_not_wait() {
     let output = child.wait_with_output().unwrap();
     assert!(ended && output.stdout.is_empty());
     assert_eq!(output.status.code(), Some(130));
+}
+
+#[test]
+fn an_interrupt_that_nobody_hears_of_ends_the_run_too() {
+    let dir = tempfile::tempdir().unwrap();
+    let (heard, mut told) = io::pipe().unwrap();
+    // SAFETY: it only asks how much fits the pipe, which is open.
+    let room = unsafe { libc::fcntl(told.as_raw_fd(), libc::F_GETPIPE_SZ) };
+    told.write_all(&vec![b'.'; usize::try_from(room).unwrap()]).unwrap();
+    let mut child = command(dir.path(), "run search --term fish --input - --count").stderr(told).spawn().unwrap();
+    let mut stdin = child.stdin.take().unwrap();
+    stdin.write_all(&b"fish\n".repeat(100_000)).unwrap();
+    wait_until_it_waits(&child);
+    interrupt(&child);
+    // One thread still waits for input, another one for room in standard error.
+    wait_until_it_waits(&child);
+    drop(stdin);
+    // Half a minute to end in. If it does not, it may tell after all, so that the test ends.
+    let ended = (0..3_000).any(|_| {
+        thread::sleep(Duration::from_millis(10));
+        child.try_wait().unwrap().is_some()
+    });
+    drop(heard);
+    let output = child.wait_with_output().unwrap();
+    assert!(ended, "the run waits for who reads standard error");
+    assert_eq!((output.status.code(), output.stdout), (Some(130), b"100000\n".to_vec()));
 }
 
 #[test]

@@ -57,7 +57,8 @@
 //!
 //! - The same names with the same meaning in every world. Code that stays within the common subset (under loom: no
 //!   `const fn new`, no `get_mut` of atomics, no handles from `thread::scope`, no `Weak`; under loom and with
-//!   `instrument`: no `Arc<dyn Trait>`, no `self: Arc<Self>`) builds in all of them.
+//!   `instrument`: no `Arc<dyn Trait>`, no `self: Arc<Self>`, and of the types of [`sync`] and `thread` no methods
+//!   but those that their pages have with `instrument`) builds in all of them.
 //! - Natively, nothing is added: the types are transparent, the functions are inlined, the hook is known to be empty
 //!   when compiling.
 //! - With `instrument` and no engine, behaviour is native; each access costs a thread-local load and a branch more.

@@ -12,6 +12,7 @@ use crate::args::Fm;
 use crate::terminal::emit;
 
 pub(super) fn run(args: Fm) -> Outcome {
+    super::check_files(args.input.as_deref(), &args.output)?;
     let output = args.output.display();
     let Some(input) = args.input else {
         let count = args.generate.unwrap_or(0);

@@ -14,6 +14,7 @@ use crate::terminal::{complain, emit};
 use crate::{Outcome, TROUBLE};
 
 pub(super) fn run(args: Frames) -> Outcome {
+    super::check_files(args.input.as_deref(), &args.output)?;
     let Some(input) = args.input else {
         return generate(args.generate.unwrap_or(0), &args.output);
     };
@@ -45,7 +46,8 @@ pub(super) fn run(args: Frames) -> Outcome {
     Ok(session.status(match forwarded.damage {
         None => ExitCode::SUCCESS,
         Some(damage) => {
-            complain(&format!("{} is damaged {damage}; what is before that is written", input.display()));
+            let input = input.display();
+            complain(&format!("{input} cannot be forwarded further: {damage}; what is before that is written"));
             ExitCode::from(TROUBLE)
         }
     }))

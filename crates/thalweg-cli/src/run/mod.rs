@@ -6,6 +6,7 @@ mod search;
 mod session;
 
 use std::error::Error;
+use std::path::Path;
 use std::process::ExitCode;
 
 use clap::CommandFactory;
@@ -34,6 +35,37 @@ fn list() -> Outcome {
         .collect();
     emit(&lines.concat())?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// Refuses `-`, and an output that is standard output, where the summary would go over or behind what was written.
+fn check_files(input: Option<&Path>, output: &Path) -> Result<(), String> {
+    if input.is_some_and(|input| input.as_os_str() == "-") {
+        return Err("the input `-` is not understood here; use /dev/stdin, or ./- for a file of that name".into());
+    }
+    if output.as_os_str() == "-" {
+        return Err("the output `-` is not understood here; choose a file, or ./- for one of that name".into());
+    }
+    if is_standard_output(output) {
+        return Err(format!("{} is standard output, which has the summary; choose another file", output.display()));
+    }
+    Ok(())
+}
+
+/// Whether what is said would be in the middle of `path`. Not in a device that keeps nothing, such as /dev/null.
+#[cfg(unix)]
+fn is_standard_output(path: &Path) -> bool {
+    use std::fs::metadata;
+    use std::io::{IsTerminal, stdout};
+    use std::os::unix::fs::{FileTypeExt, MetadataExt};
+
+    let (Ok(file), Ok(standard)) = (metadata(path), metadata("/dev/stdout")) else { return false };
+    (file.dev(), file.ino()) == (standard.dev(), standard.ino())
+        && (!file.file_type().is_char_device() || stdout().is_terminal())
+}
+
+#[cfg(not(unix))]
+fn is_standard_output(_path: &Path) -> bool {
+    false
 }
 
 impl Running {

@@ -41,12 +41,21 @@ impl Session {
 
     /// Takes the bar off the screen; the run is over.
     pub(super) fn clear(&self) {
-        self.bar.finish_and_clear();
+        if !self.bar.is_finished() {
+            self.bar.finish_and_clear();
+        }
     }
 
     /// The exit status: `otherwise`, unless there was an interrupt.
     pub(super) fn status(&self, otherwise: ExitCode) -> ExitCode {
         if lock(&self.interrupts).seen { ExitCode::from(INTERRUPTED) } else { otherwise }
+    }
+}
+
+/// After a run that failed nobody else does it, and the reason comes next.
+impl Drop for Session {
+    fn drop(&mut self) {
+        self.clear();
     }
 }
 
@@ -78,7 +87,8 @@ fn interrupt(bar: &ProgressBar, interrupts: &Mutex<Interrupts>) {
     if let Some(stopper) = &interrupts.stopper {
         stopper.stop();
     }
-    bar.suspend(|| {
-        complain("interrupted: no more is read, what was read is finished; a second interrupt ends at once")
-    });
+    // Where nobody reads standard error, telling waits; with a lock in hand, the run would too.
+    drop(interrupts);
+    let tell = || complain("interrupted: no more is read, what was read is finished; a second interrupt ends at once");
+    if bar.is_hidden() { tell() } else { bar.suspend(tell) }
 }

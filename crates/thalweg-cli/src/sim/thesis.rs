@@ -117,10 +117,11 @@ fn many(
                 let (label, sides) = sides(workload, n, setting.threads);
                 // Where a contender collapses, a message costs hundreds of accesses, and with more threads than there are hardware
                 // threads, time slices.
-                let messages = match n < setting.threads {
-                    true => (setting.part(MESSAGES, 1) / n.min(8) as u64).max(setting.part(100, 20) * n as u64),
-                    false => setting.part(20, 4) * n as u64,
-                };
+                let each = if n < setting.threads { setting.part(100, 20) } else { setting.part(20, 4) };
+                // Four times what fits: the quarter that is not measured fills the queue. Quick runs do not get that far.
+                let fills = setting.part(4 * contender.capacity as u64, 1);
+                let few = setting.part(MESSAGES, 1) / n.min(8) as u64;
+                let messages = (each * n as u64).max(fills).max(few);
                 points.push(point(setting, workload, contender, label, sides, messages));
             }
         }

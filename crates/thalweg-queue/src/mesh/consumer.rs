@@ -122,7 +122,7 @@ impl<T: Send, W: Wait> Consumer<T, W> {
     }
 
     fn may_pop(&self) -> bool {
-        self.rings.is_empty() || self.rings.iter().any(Pop::may_pop) || !self.left.is_empty()
+        self.rings.is_empty() || self.rings.iter().any(Pop::may_pop) || Pop::may_pop(&self.left)
     }
 
     fn strategy(&self) -> &W {
@@ -208,5 +208,16 @@ impl<T: Send, W: Wait> Drop for Consumer<T, W> {
 impl<T: Send, W: Wait> fmt::Debug for Consumer<T, W> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Consumer").field("rings", &self.rings).finish_non_exhaustive()
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    #[test]
+    fn a_ring_that_is_half_way_keeps_nobody_awake() {
+        let (_tx, rx) = crate::mesh::mesh::<u32>(2, 2, 2, 2).unwrap();
+        let leaving = rx[0].leave.reserve(1).unwrap();
+        assert!(!rx[1].may_pop(), "it would look again and again");
+        drop(leaving);
     }
 }

@@ -45,13 +45,13 @@ impl<T: Send, W: Wait> Consumer<T, W> {
             match self.try_reserve(count) {
                 Ok(take) => return Ok(take),
                 Err(TryPopError::Closed) => return Err(PopError),
-                Err(TryPopError::Empty | TryPopError::Busy) => self.wait(count as u64, count as u64),
+                Err(TryPopError::Empty | TryPopError::Busy) => self.wait(count as u64, count as u64, true),
             }
         }
     }
 
-    fn wait(&self, look: u64, count: u64) {
-        self.ring.desk.wait.wait(Side::Items, None, || self.ring.may_reserve(look, count));
+    fn wait(&self, look: u64, count: u64, fewer: bool) {
+        self.ring.desk.wait.wait(Side::Items, None, || self.ring.may_reserve(look, count, fewer));
     }
 
     fn ticket(&self, span: Span) -> Ticket<'_, W> {
@@ -104,7 +104,7 @@ impl<T: Send, W: Wait> Consumer<T, W> {
     }
 
     fn may_pop(&self) -> bool {
-        self.ring.may_reserve(1, 1)
+        self.ring.may_reserve(1, 1, true)
     }
 
     fn strategy(&self) -> &W {
@@ -163,7 +163,7 @@ impl<T: Send + Sync + Copy, W: Wait> Consumer<T, W> {
             match self.try_window(peek, pop) {
                 Ok(window) => return Ok(window),
                 Err(TryPopError::Closed) => return Err(PopError),
-                Err(TryPopError::Empty | TryPopError::Busy) => self.wait(peek as u64, pop as u64),
+                Err(TryPopError::Empty | TryPopError::Busy) => self.wait(peek as u64, pop as u64, false),
             }
         }
     }

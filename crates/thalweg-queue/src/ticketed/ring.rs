@@ -212,11 +212,19 @@ impl<T, W: Wait> Ring<T, W> {
         }
     }
 
-    /// Whether `reserve` would do anything but find too little.
-    pub(super) fn may_reserve(&self, look: u64, count: u64) -> bool {
+    /// Whether `reserve` would do anything but find too little, or too many tickets out.
+    pub(super) fn may_reserve(&self, look: u64, count: u64, fewer: bool) -> bool {
+        let have_words =
+            |to: u64| self.desk.counters.iter().all(|counter| to <= counter.passed() + counter.positions());
         match self.items(look) {
-            Ok(from) => self.desk.counters.iter().all(|counter| from + count <= counter.passed() + counter.positions()),
-            Err(_) => self.producers_gone(),
+            Ok(from) => have_words(from + count),
+            Err(_) if !self.producers_gone() => false,
+            Err(_) => {
+                // (ticketed.9) again.
+                let from = self.reserved.load(edge("ticketed.9", Acquire));
+                let left = self.committed.passed().saturating_sub(from);
+                left == 0 || !fewer || have_words(from + left.min(count))
+            }
         }
     }
 
@@ -317,5 +325,23 @@ impl<T, W: Wait> core::ops::Deref for Owned<T, W> {
 impl<T, W: Wait> Drop for Owned<T, W> {
     fn drop(&mut self) {
         self.0.drain();
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use crate::TryPopError;
+
+    #[test]
+    fn tickets_that_are_out_keep_nobody_awake_at_the_end() {
+        let (tx, rx) = crate::ticketed::with_counters(4, 1).unwrap();
+        (0..4).for_each(|number| tx.try_push(number).unwrap());
+        let ticket = rx.try_reserve(4).unwrap().commit();
+        tx.try_push(4).unwrap();
+        drop(tx);
+        assert_eq!(rx.try_reserve(2).err(), Some(TryPopError::Busy));
+        assert!(!rx.ring.may_reserve(2, 2, true), "it would try again and again");
+        drop(ticket);
+        assert!(rx.ring.may_reserve(2, 2, true) && rx.try_reserve(2).is_ok());
     }
 }

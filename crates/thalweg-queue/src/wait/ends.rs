@@ -1,6 +1,6 @@
 //! The two ends of a queue, as traits: for code that works on any queue, and what waiting needs to know of one.
 
-use super::{Deadline, Iter, Side, TryIter, Wait};
+use super::{Deadline, Iter, Side, TryIter, Wait, is_over, or_hand_on};
 #[cfg(feature = "std")]
 use super::{Popping, PoppingMany, Pushing, Sleep};
 use crate::left::Left;
@@ -89,7 +89,7 @@ pub trait Push {
     /// that are left stay where they are.
     fn push_many(&mut self, values: &mut Vec<Self::Item>) -> Result<(), PushError<()>> {
         while !values.is_empty() {
-            match self.try_push_many(values) {
+            match or_hand_on(self, next_push, |end| end.try_push_many(values)) {
                 Ok(_) => {}
                 Err(TryPushError::Closed(())) => return Err(PushError(())),
                 Err(TryPushError::Full(()) | TryPushError::Busy(())) => {
@@ -211,7 +211,8 @@ pub trait Pop {
     /// Whether a `try_pop` now would do anything but find no item to take; so it is true of a closed queue. Writes nothing.
     fn may_pop(&self) -> bool;
 
-    /// Whether every producer is gone. Then it stays so; items may still be left.
+    /// Whether every producer is gone; items may still be left. Then it stays so, but in a [mesh](crate::mesh), where a consumer may
+    /// go on with what another has left.
     fn is_closed(&self) -> bool;
 
     /// How many items the queue holds; each says how exact that is.
@@ -335,6 +336,16 @@ pub trait Pop {
     }
 }
 
+/// Wakes the next one that waits for room.
+fn next_push<P: Push + ?Sized>(end: &P) {
+    end.strategy().ring(Side::Room, 1, || true);
+}
+
+/// Wakes the next one that waits for items.
+fn next_pop<P: Pop + ?Sized>(end: &P) {
+    end.strategy().ring(Side::Items, 1, || true);
+}
+
 /// A push that was refused for want of room.
 #[cold]
 fn push_later<P: Push + ?Sized>(
@@ -343,7 +354,7 @@ fn push_later<P: Push + ?Sized>(
     deadline: Option<Deadline>,
 ) -> Result<(), PushTimeoutError<P::Item>> {
     while end.strategy().wait(Side::Room, deadline, || end.may_push()) {
-        match end.try_push(value) {
+        match or_hand_on(end, next_push, |end| end.try_push(value)) {
             Ok(()) => {
                 // Several pops may have made room and woken this thread alone.
                 end.strategy().ring(Side::Room, 1, || end.may_push());
@@ -351,6 +362,10 @@ fn push_later<P: Push + ?Sized>(
             }
             Err(TryPushError::Closed(value)) => return Err(PushTimeoutError::Closed(value)),
             Err(TryPushError::Full(refused) | TryPushError::Busy(refused)) => value = refused,
+        }
+        // The wait goes by what looks likely, at once if it does.
+        if deadline.is_some_and(is_over) {
+            break;
         }
     }
     Err(PushTimeoutError::Timeout(value))
@@ -360,7 +375,7 @@ fn push_later<P: Push + ?Sized>(
 #[cold]
 fn pop_later<P: Pop + ?Sized>(end: &mut P, deadline: Option<Deadline>) -> Result<P::Item, PopTimeoutError> {
     while end.strategy().wait(Side::Items, deadline, || end.may_pop()) {
-        match end.try_pop() {
+        match or_hand_on(end, next_pop, |end| end.try_pop()) {
             Ok(item) => {
                 // Several pushes may have woken this thread alone: the items behind one that was half-way come into
                 // sight with it.
@@ -373,6 +388,10 @@ fn pop_later<P: Pop + ?Sized>(end: &mut P, deadline: Option<Deadline>) -> Result
                 return Err(PopTimeoutError::Closed);
             }
             Err(TryPopError::Empty | TryPopError::Busy) => {}
+        }
+        // As in `push_later`.
+        if deadline.is_some_and(is_over) {
+            break;
         }
     }
     Err(PopTimeoutError::Timeout)

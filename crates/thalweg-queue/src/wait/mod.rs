@@ -31,7 +31,9 @@
 //! threads, so either end may be either, and they need no particular executor. A pending one uses no processor time.
 //!
 //! They can be dropped at any time: one that popped an item has returned it, one that did not has left the queue as it was,
-//! and if it was woken for an item it wakes the next in line. A `push_async` that is dropped drops its value unpushed.
+//! and if it was woken for an item it wakes the next in line. A `push_async` that is dropped drops its value unpushed. One that is kept
+//! and not polled any more, or leaked, stays in line: if others wait on the same side, a wake-up that was meant for them may be on
+//! its way to it.
 //!
 //! ```
 //! use std::future::Future;
@@ -125,12 +127,12 @@ pub type Deadline = thalweg_sync::time::Instant;
 pub enum Deadline {}
 
 #[cfg(feature = "std")]
-fn is_over(deadline: Deadline) -> bool {
+pub(crate) fn is_over(deadline: Deadline) -> bool {
     thalweg_sync::time::now() >= deadline
 }
 
 #[cfg(not(feature = "std"))]
-fn is_over(deadline: Deadline) -> bool {
+pub(crate) fn is_over(deadline: Deadline) -> bool {
     match deadline {}
 }
 
@@ -170,6 +172,21 @@ pub(crate) fn both(first: impl FnOnce(), second: impl FnOnce()) {
     }
     let _second = Then(Some(second));
     first();
+}
+
+/// Makes an attempt of an end that was woken. If it unwinds, by a waker of the other side, the next one is woken: this one may have
+/// been woken for more than it took (P2).
+pub(crate) fn or_hand_on<E: ?Sized, R>(end: &mut E, hand_on: fn(&E), attempt: impl FnOnce(&mut E) -> R) -> R {
+    struct HandOn<'a, E: ?Sized>(&'a mut E, fn(&E));
+    impl<E: ?Sized> Drop for HandOn<'_, E> {
+        fn drop(&mut self) {
+            (self.1)(self.0);
+        }
+    }
+    let guard = HandOn(end, hand_on);
+    let result = attempt(&mut *guard.0);
+    core::mem::forget(guard);
+    result
 }
 
 mod sealed {

@@ -12,7 +12,9 @@ use futures_sink::Sink;
 /// The items of a queue as a stream, which ends when every producer is gone and the queue is drained. Made by
 /// [`Pop::into_stream`].
 ///
-/// It takes an item only to hand it on, so one that is dropped has lost none.
+/// It takes an item only to hand it on, so one that is dropped has lost none. One that was pending stays in line until it is polled
+/// again or dropped, also when the future of its `next` is dropped. So do not put it aside while other consumers wait: a wake-up may
+/// be on its way to it. [`pop_async`](Pop::pop_async), dropped, leaves the line.
 #[must_use = "a stream does nothing until it is polled"]
 pub struct ItemStream<E: Pop> {
     pending: Pending<E>,
@@ -47,7 +49,7 @@ impl<E: Pop<Wait: Sleep>> Stream for ItemStream<E> {
 /// A writing end as a sink. Made by [`Push::into_sink`].
 ///
 /// It keeps the last item that it was given until there is room for it, which `flush` waits for; dropped before, it drops that item
-/// unpushed. `close` flushes; the queue is closed when the sink is dropped.
+/// unpushed. `close` flushes; the queue is closed when the sink is dropped. One that was pending stays in line, as an [`ItemStream`] does.
 #[must_use = "a sink does nothing until it is polled"]
 pub struct ItemSink<E: Push> {
     pending: Pending<E>,

@@ -6,7 +6,7 @@ use std::pin::pin;
 use std::sync::Arc; // what a waker is made of
 use std::task::{Context, Poll, Wake, Waker};
 use thalweg_check::Fuzz;
-use thalweg_queue::{Park, PopTimeoutError, PushTimeoutError, bbq, fast_forward};
+use thalweg_queue::{Park, Pop, PopTimeoutError, PushTimeoutError, TryPopError, bbq, fast_forward};
 use thalweg_sync::park::{Parker, Unparker};
 
 use thalweg_sync::thread;
@@ -190,4 +190,37 @@ fn timeouts_lose_nothing() {
         popped.sort_unstable();
         assert!(popped.into_iter().eq(0..8));
     });
+}
+
+/// An end that seems to have something to pop, and never has.
+struct Liar(Park);
+
+impl Pop for Liar {
+    type Item = ();
+    type Wait = Park;
+
+    fn try_pop(&mut self) -> Result<(), TryPopError> {
+        Err(TryPopError::Busy)
+    }
+
+    fn may_pop(&self) -> bool {
+        true
+    }
+
+    fn is_closed(&self) -> bool {
+        false
+    }
+
+    fn capacity(&self) -> usize {
+        1
+    }
+
+    fn strategy(&self) -> &Park {
+        &self.0
+    }
+}
+
+#[test]
+fn a_wait_ends_at_its_deadline_whatever_the_looks_of_it() {
+    assert_eq!(Liar(Park::new()).pop_timeout(Duration::from_millis(1)), Err(PopTimeoutError::Timeout));
 }

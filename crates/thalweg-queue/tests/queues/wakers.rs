@@ -4,9 +4,11 @@ use crate::support::{Note, fuse};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::Pin;
 use std::task::{Context, Poll, Waker};
+use thalweg_check::Fuzz;
 use thalweg_queue::bbq::bytes;
 use thalweg_queue::tube::scqd::Scqd;
 use thalweg_queue::{Park, PopError, PopTimeoutError, TryPopError, bbq, cnq, mesh, ticketed};
+use thalweg_sync::thread;
 
 fn poll<F: Future>(future: &mut Pin<Box<F>>, waker: &Waker) -> Poll<F::Output> {
     future.as_mut().poll(&mut Context::from_waker(waker))
@@ -45,6 +47,25 @@ fn the_other_side_is_woken() {
     panics(|| drop(leaves));
     assert!(note.was_woken(), "the consumer sleeps beside the end");
     assert_eq!(poll(&mut popping, &note.waker()), Poll::Ready(Err(PopError)));
+}
+
+/// A consumer is woken for two items and takes one. A producer's waker ends its pop; the consumer that sleeps beside the other item is
+/// woken all the same.
+#[test]
+fn who_is_interrupted_hands_its_wake_up_on() {
+    Fuzz::new().seeds(0..300).run(|| {
+        let (tx, rx) = bbq::with_wait(2, 1, Park::new()).unwrap();
+        let pop =
+            |rx: bbq::Consumer<u32, Park>| thread::spawn(move || catch_unwind(AssertUnwindSafe(|| rx.pop())).is_ok());
+        let consumers = [rx.clone(), rx].map(pop);
+        let mut grant = tx.reserve(1).unwrap();
+        tx.try_push(1).unwrap();
+        let mut pushing = Box::pin(tx.push_async(2));
+        assert!(poll(&mut pushing, &fuse()).is_pending());
+        grant.push(0).unwrap();
+        grant.commit();
+        consumers.into_iter().for_each(|consumer| _ = consumer.join().unwrap());
+    });
 }
 
 /// A ticket that is dropped rings who waits for items, and is served at every counter.

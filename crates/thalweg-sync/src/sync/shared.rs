@@ -39,10 +39,12 @@ impl<T> Arc<T> {
     /// Under an engine nothing may depend on which: it is decided by [`strong_count`](Self::strong_count), which a checker does not
     /// explore. A success is seen, as that of [`into_inner`](Self::into_inner).
     pub fn try_unwrap(this: Self) -> Result<T, Self> {
-        if Inner::strong_count(&this.0) > 1 {
-            return Err(this);
+        let inner = this.into_std();
+        if Inner::strong_count(&inner) == 1 {
+            announce(&inner);
         }
-        Self::into_inner(this).ok_or_else(|| unreachable!("nobody else has a handle that could be cloned"))
+        // Without an engine, somebody may just have made a handle of a weak one.
+        Inner::try_unwrap(inner).map_err(Self::of)
     }
 
     /// The handle as a pointer; [`from_raw`](Self::from_raw) makes it a handle again.

@@ -4,7 +4,7 @@ use super::memory::GRANULE;
 use super::mode::{DropOld, Messages, Mode, RetryNew};
 #[cfg(feature = "std")]
 use crate::wait::{self, Sleep};
-use crate::wait::{Deadline, Side, Wait, Yield};
+use crate::wait::{Deadline, Side, Wait, Yield, is_over, or_hand_on};
 use crate::{PopError, PopTimeoutError, TryPopError};
 use alloc::vec::Vec;
 use core::fmt;
@@ -82,7 +82,7 @@ impl<W: Wait, M: Mode> Consumer<W, M> {
     ) -> Result<R, PopTimeoutError> {
         let wait = self.ring.common().wait;
         loop {
-            match pop() {
+            match or_hand_on(&mut &*wait, |wait| wait.ring(Side::Items, 1, || true), |_| pop()) {
                 Ok(done) => {
                     // Several pushes may have woken this thread alone.
                     wait.ring(Side::Items, 1, || self.ring.may_pop());
@@ -91,7 +91,7 @@ impl<W: Wait, M: Mode> Consumer<W, M> {
                 Err(TryPopError::Closed) => return Err(PopTimeoutError::Closed),
                 Err(TryPopError::Empty | TryPopError::Busy) => {}
             }
-            if !wait.wait(Side::Items, deadline, || self.ring.may_pop()) {
+            if deadline.is_some_and(is_over) || !wait.wait(Side::Items, deadline, || self.ring.may_pop()) {
                 return Err(PopTimeoutError::Timeout);
             }
         }

@@ -5,7 +5,7 @@ use super::mode::{Messages, Mode, RetryNew};
 use super::{PushBytesError, PushBytesTimeoutError};
 #[cfg(feature = "std")]
 use crate::wait::{self, Sleep};
-use crate::wait::{Deadline, Side, Wait, Yield};
+use crate::wait::{Deadline, Side, Wait, Yield, is_over, or_hand_on};
 use core::fmt;
 use thalweg_sync::sync::Arc;
 #[cfg(feature = "std")]
@@ -48,7 +48,7 @@ impl<W: Wait, M: Mode> Producer<W, M> {
     ) -> Result<R, PushBytesTimeoutError> {
         let wait = self.ring.common().wait;
         loop {
-            match push() {
+            match or_hand_on(&mut &*wait, |wait| wait.ring(Side::Room, 1, || true), |_| push()) {
                 Ok(done) => {
                     // A consumer that gave a block back may have woken this thread alone.
                     wait.ring(Side::Room, 1, || self.ring.may_push(0));
@@ -57,7 +57,7 @@ impl<W: Wait, M: Mode> Producer<W, M> {
                 Err(PushBytesError::Full | PushBytesError::Busy) => {}
                 Err(refused) => return Err(PushBytesTimeoutError::Refused(refused)),
             }
-            if !wait.wait(Side::Room, deadline, || self.ring.may_push(bytes)) {
+            if deadline.is_some_and(is_over) || !wait.wait(Side::Room, deadline, || self.ring.may_push(bytes)) {
                 return Err(PushBytesTimeoutError::Timeout);
             }
         }
