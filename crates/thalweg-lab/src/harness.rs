@@ -54,12 +54,12 @@ pub struct Experiment {
 pub struct Group {
     /// The workload, as a heading.
     pub workload: &'static str,
-    /// The unit of each figure that a run gives. Lower is better in all of them.
+    /// The unit of each figure that a run gives. Lower is better, but where [`compares`](crate::records::compares) says otherwise.
     pub units: &'static [&'static str],
     /// Who takes part, in the order of the table.
     pub contenders: Vec<Contender>,
-    /// Adds a row `ideal`: the figures of this contender divided by the number of CPUs.
-    pub ideal_from: Option<&'static str>,
+    /// Adds a row `ideal`: the figures of this contender divided by the number of CPUs, or by that of workers if there are fewer.
+    pub ideal_from: Option<(&'static str, usize)>,
     /// One line for each contender that cannot take part here.
     pub absent: Vec<String>,
     /// Set if the figures of a run are points of a curve.
@@ -227,6 +227,11 @@ fn measure_group(
     for (contender, samples) in field {
         let cpus: Option<Vec<f64>> = samples.iter().map(|sample| sample.cpus).collect();
         for (at, unit) in units.iter().enumerate() {
+            let spread = Spread::of(samples.iter().map(|sample| sample.figures[at]).collect());
+            // A point of a curve that cannot be.
+            if spread.median.is_nan() {
+                continue;
+            }
             outcome.records.push(Record {
                 experiment,
                 workload,
@@ -234,7 +239,7 @@ fn measure_group(
                 role: contender.role,
                 unit: sweep.map_or(unit, |sweep| sweep.unit),
                 at: sweep.map(|sweep| At { axis: sweep.axis, point: unit }),
-                spread: Spread::of(samples.iter().map(|sample| sample.figures[at]).collect()),
+                spread,
                 world: "native",
                 cpus: cpus.as_ref().map(|cpus| Spread::of(cpus.clone()).median),
                 params: contender.params.clone(),
@@ -242,8 +247,8 @@ fn measure_group(
             });
         }
     }
-    if let Some(from) = ideal_from {
-        let cpus = machine::cpus().len() as f64;
+    if let Some((from, workers)) = ideal_from {
+        let cpus = machine::cpus().len().min(workers) as f64;
         let ideal = outcome.records[first..].iter().filter(|record| record.contender == from).map(|record| Record {
             contender: "ideal".into(),
             role: Role::Bound,
@@ -282,14 +287,26 @@ mod tests {
                 })
             };
             let mut group = Group::new("turns", &["calls"], vec![contender("a"), contender("b")]);
-            group.ideal_from = Some("a");
+            group.ideal_from = Some(("a", 1));
             Ok(vec![group])
         });
         assert_eq!(*CALLS.lock().unwrap(), ["a", "b", "b", "a", "a", "b", "b", "a"]);
         // The first call was the warm-up and does not count: 2, 3, 4 remain.
         assert_eq!(outcome.records[0].spread, Spread { median: 3.0, min: 2.0, max: 4.0, runs: 3 });
         let ideal = &outcome.records[2];
-        assert_eq!((ideal.contender.as_str(), ideal.spread.median), ("ideal", 3.0 / machine::cpus().len() as f64));
+        assert_eq!((ideal.contender.as_str(), ideal.spread.median), ("ideal", 3.0), "a worker uses one CPU");
+    }
+
+    #[test]
+    fn a_point_that_cannot_be_leaves_no_record() {
+        let outcome = experiment(|_| {
+            let run = || Ok(Sample { figures: vec![1.0, f64::NAN, 3.0], cpus: None });
+            let contender = Contender::new(Role::Ours, "curve", Value::Null, run);
+            Ok(vec![Group::sweep("points", "entries", "ns", &["2", "4", "8"], vec![contender])])
+        });
+        let points: Vec<_> = outcome.records.iter().map(|record| record.at.map(|at| at.point)).collect();
+        assert_eq!(points, [Some("2"), Some("8")]);
+        assert_eq!(outcome.failures, [""; 0]);
     }
 
     #[test]

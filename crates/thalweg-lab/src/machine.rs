@@ -2,6 +2,7 @@
 
 use std::hint::black_box;
 use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use thalweg_sync::thread;
@@ -34,6 +35,35 @@ pub fn timed<R>(work: impl FnOnce() -> R) -> (R, Timing) {
     let result = black_box(work());
     let wall = wall.elapsed();
     (result, Timing { wall, cpu: cpu_time().saturating_sub(cpu) })
+}
+
+/// Where threads wait until the clock starts: what it takes to start and to pin them is no part of what is measured.
+#[derive(Debug, Default)]
+pub struct Start {
+    ready: AtomicUsize,
+    open: AtomicBool,
+}
+
+impl Start {
+    /// Of a thread that is ready: comes back when the clock runs.
+    pub fn wait(&self) {
+        self.ready.fetch_add(1, Ordering::Release);
+        // Not asleep: waking up would be in the figures.
+        while !self.open.load(Ordering::Acquire) {
+            std::thread::yield_now();
+        }
+    }
+
+    /// Of who measures: waits until so many `threads` are ready, and runs `work`, which ends when they have, against the clock.
+    pub fn timed<R>(&self, threads: usize, work: impl FnOnce() -> R) -> (R, Timing) {
+        while self.ready.load(Ordering::Acquire) < threads {
+            std::thread::yield_now();
+        }
+        timed(|| {
+            self.open.store(true, Ordering::Release);
+            work()
+        })
+    }
 }
 
 fn cpu_time() -> Duration {
@@ -129,6 +159,22 @@ mod tests {
         });
         // Other tests run in this process too, so only the lower bound is certain.
         assert!(worked.cpu >= Duration::from_millis(20));
+    }
+
+    #[test]
+    fn threads_start_together_and_only_then() {
+        let (start, started) = (Start::default(), AtomicUsize::new(0));
+        std::thread::scope(|scope| {
+            let threads = [(); 3].map(|()| {
+                scope.spawn(|| {
+                    start.wait();
+                    started.fetch_add(1, Ordering::Relaxed);
+                })
+            });
+            assert_eq!(started.load(Ordering::Relaxed), 0);
+            start.timed(3, || threads.into_iter().for_each(|thread| thread.join().unwrap()));
+        });
+        assert_eq!(started.into_inner(), 3);
     }
 
     #[test]

@@ -117,8 +117,16 @@ pub fn curves<'a>(panel: &[&'a Record]) -> (Vec<&'static str>, Vec<(&'a str, Vec
     (points, lines)
 }
 
-/// What the ratios of a panel refer to: the best peer, or the best of all where there is none.
+/// Whether less is better in `unit`, so that ratios say something. A share of the items says what a run was, not how good.
+pub fn compares(unit: &str) -> bool {
+    !unit.starts_with("% of items")
+}
+
+/// What the ratios of a panel refer to: the best peer, or the best of all where there is none. None where nothing compares.
 pub fn base<'a>(panel: &[&'a Record]) -> Option<&'a Record> {
+    if panel.iter().any(|record| !compares(record.unit)) {
+        return None;
+    }
     let best = |role: Option<Role>| {
         let fits = panel.iter().copied().filter(|record| role.is_none_or(|role| record.role == role));
         fits.min_by(|a, b| a.spread.median.total_cmp(&b.spread.median))
@@ -182,5 +190,7 @@ pub(crate) mod tests {
         assert_eq!(base(&panels[0]).unwrap().contender, "quick");
         assert_eq!(base(&panels[0][..2]).unwrap().contender, "thalweg");
         assert!(base(&[]).is_none());
+        let share = Record { unit: "% of items stolen", ..record("quick", Role::Peer, 2.0) };
+        assert!(base(&[&share]).is_none());
     }
 }

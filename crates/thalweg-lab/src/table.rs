@@ -13,7 +13,7 @@ fn table(panel: &[&Record]) -> String {
     if let Some(At { axis, .. }) = panel.first().and_then(|record| record.at) {
         return sweep(panel, axis);
     }
-    let Some(base) = base(panel) else { return String::new() };
+    let base = base(panel);
     let head = panel[0];
     let mut text =
         format!("{}: {} ({}, median of {} runs)\n", head.experiment, head.workload, head.unit, head.spread.runs);
@@ -24,7 +24,7 @@ fn table(panel: &[&Record]) -> String {
             [
                 record.contender.clone(),
                 format!("{} ({} - {})", figure(median), figure(min), figure(max)),
-                figure(median / base.spread.median),
+                base.map_or("-".into(), |base| figure(median / base.spread.median)),
                 record.cpus.map_or("-".into(), |cpus| format!("{cpus:.2}")),
             ]
         })
@@ -41,7 +41,11 @@ fn table(panel: &[&Record]) -> String {
         let line = format!("  {contender:<w0$}  {spread:>w1$}  {ratio:>w2$}  {cpus:>w3$}");
         writeln!(text, "{}", line.trim_end()).expect("a String takes everything");
     }
-    writeln!(text, "  ratio: to {}; lower is better", base.contender).expect("a String takes everything");
+    let last = match base {
+        Some(base) => writeln!(text, "  ratio: to {}; lower is better", base.contender),
+        None => writeln!(text, "  no ratio: this says what the runs were, not how good"),
+    };
+    last.expect("a String takes everything");
     text
 }
 
@@ -98,6 +102,18 @@ test/table: toy (ns/msg, median of 5 runs)
   ratio: to crossbeam; lower is better
 ";
         assert_eq!(render(&records), expected);
+    }
+
+    #[test]
+    fn shares_of_the_items_have_no_ratio() {
+        let record = Record { unit: "% of items stolen", ..record("thalweg", Role::Ours, 2.0) };
+        let expected = "\
+test/table: toy (% of items stolen, median of 5 runs)
+  contender  median (min - max)  ratio  CPUs
+  thalweg    2.00 (1.00 - 4.00)      -  1.00
+  no ratio: this says what the runs were, not how good
+";
+        assert_eq!(render(&[record]), expected);
     }
 
     #[test]

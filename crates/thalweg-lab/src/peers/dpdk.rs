@@ -6,7 +6,10 @@ pub const ABSENT: Option<&str> = if cfg!(thalweg_dpdk) {
 } else if cfg!(feature = "dpdk") {
     Some("DPDK's rte_ring is left out: its headers, pkg-config or a C compiler were not found when the lab was built")
 } else {
-    Some("DPDK's rte_ring is left out: build with --features thalweg-lab/dpdk (needs libdpdk-dev and a C compiler)")
+    Some(concat!(
+        "DPDK's rte_ring is left out: with libdpdk-dev, pkg-config and a C compiler there, run ",
+        "`cargo run --release -p thalweg-cli --features lab,thalweg-lab/dpdk -- lab run queues/1p1c-batch queues/shared-batch`"
+    ))
 };
 
 /// How the threads of one side go about one ring.

@@ -2,7 +2,7 @@
 
 use std::thread;
 
-use rtrb::{Consumer, PopError, Producer, PushError, RingBuffer};
+use rtrb::{Consumer, Producer, PushError, RingBuffer};
 
 use crate::machine::{Placement, timed};
 use crate::peers::{CAPACITY, Checked};
@@ -52,12 +52,13 @@ fn push(tx: &mut Producer<u64>, mut v: u64) {
 #[inline]
 fn pop(rx: &mut Consumer<u64>) -> Option<u64> {
     loop {
-        // Whether the producer is gone must be read first: it may push and leave between the two looks.
-        let last_look = rx.is_empty() && rx.is_abandoned();
-        match rx.pop() {
-            Ok(v) => return Some(v),
-            Err(PopError::Empty) if last_look => return None,
-            Err(PopError::Empty) => thread::yield_now(),
+        if let Ok(v) = rx.pop() {
+            return Some(v);
         }
+        if rx.is_abandoned() {
+            // It may have pushed and left after that look.
+            return rx.pop().ok();
+        }
+        thread::yield_now();
     }
 }

@@ -1,6 +1,6 @@
 //! oneTBB's `parallel_pipeline`, if the lab was built with the feature `tbb` on a machine that has it.
 
-/// Batches in flight, TBB's tokens.
+/// Batches or messages in flight, TBB's tokens.
 pub const TOKENS: usize = 64;
 
 /// Why the peer is absent, if it is.
@@ -9,7 +9,10 @@ pub const ABSENT: Option<&str> = if cfg!(thalweg_tbb) {
 } else if cfg!(feature = "tbb") {
     Some("oneTBB is left out: its headers or a C++ compiler were not found when the lab was built")
 } else {
-    Some("oneTBB is left out: build with --features thalweg-lab/tbb (needs its headers and a C++ compiler)")
+    Some(concat!(
+        "oneTBB is left out: with its headers and a C++ compiler there, run ",
+        "`cargo run --release -p thalweg-cli --features lab,thalweg-lab/tbb -- lab run streams/pipe3`"
+    ))
 };
 
 #[cfg(thalweg_tbb)]
@@ -26,7 +29,7 @@ mod bridge {
         fn thalweg_tbb_pipe3(messages: u64, batch: usize, tokens: usize, check: *mut Check);
     }
 
-    /// The chain of one light stage in batches of `batch` messages.
+    /// The chain of one light stage in batches of `batch` messages, or message by message if that is one.
     pub fn chain(chain: Chain, batch: usize) -> Checked {
         if chain.stages != 1 {
             return Err(format!("this contender has one stage, not {}", chain.stages).into());

@@ -1,6 +1,6 @@
 //! Timely dataflow: the same pipeline in every worker, each over its share of the source.
 
-use std::cell::RefCell;
+use std::cell::Cell;
 use std::rc::Rc;
 
 use timely::WorkerConfig;
@@ -22,20 +22,25 @@ pub fn chain(chain: Chain, workers: usize) -> Checked {
         let guards = timely::execute(config, move |worker| {
             let share = |at: usize| chain.messages * at as u64 / worker.peers() as u64;
             let part = share(worker.index())..share(worker.index() + 1);
-            let check = Rc::new(RefCell::new(chain.check(part.clone())));
+            let check = Rc::new(Cell::new(chain.check(part.clone())));
             let sink = Rc::clone(&check);
             let probe = worker.dataflow::<u64, _, _>(|scope| {
                 let mut stream = Chain::source(part).to_stream(scope);
                 for _ in 0..chain.stages {
                     stream = stream.map_in_place(|v| *v = Chain::stage(*v));
                 }
-                let sum = move |v: &u64| sink.borrow_mut().add(*v);
-                stream.inspect(sum).probe().0
+                // On a copy, which can live in registers for as long as the batch.
+                let sum = move |_: &u64, batch: &Vec<u64>| {
+                    let mut check = sink.get();
+                    batch.iter().for_each(|&v| check.add(v));
+                    sink.set(check);
+                };
+                stream.inspect_batch(sum).probe().0
             });
             while !probe.done() {
                 worker.step();
             }
-            *check.borrow()
+            check.get()
         })?;
         Ok(guards.join().into_iter().collect::<Result<_, _>>()?)
     });

@@ -7,7 +7,6 @@ use super::limits;
 use super::one_to_one::{CAPACITY, Slices, in_slices, params, per_item};
 use crate::harness::Role::{self, *};
 use crate::harness::{BoxError, Contender, Effort, Experiment, Group};
-#[cfg(thalweg_dpdk)]
 use crate::peers::dpdk;
 
 /// The entry for the registry.
@@ -30,7 +29,7 @@ fn plan(effort: &Effort) -> Result<Vec<Group>, BoxError> {
         ("slices of 32, 32768 entries", 32, LARGE),
         ("slices of 128, 32768 entries", 128, LARGE),
     ];
-    let groups = groups.map(|(workload, size, capacity)| {
+    let mut groups = groups.map(|(workload, size, capacity)| {
         let stream = move |prefetched| move || limits::stream(items, capacity, prefetched);
         #[cfg_attr(not(thalweg_dpdk), expect(unused_mut, reason = "one more with DPDK"))]
         let mut contenders = vec![
@@ -46,11 +45,12 @@ fn plan(effort: &Effort) -> Result<Vec<Group>, BoxError> {
         contenders.push(through::<Dpdk<{ dpdk::mode::SINGLE }>>(Peer, "dpdk rte_ring, sp/sc", items, capacity, size));
         Group::new(workload, &["ns/item"], contenders)
     });
+    groups[0].absent.extend(dpdk::ABSENT.map(String::from));
     Ok(groups.into())
 }
 
 fn through<Q: Slices>(role: Role, name: &str, items: u64, capacity: usize, size: usize) -> Contender {
-    let mut given = params(items, capacity);
+    let mut given = params(items, Q::room(capacity));
     given["slice"] = json!(size);
     per_item(role, name, given, items, move || in_slices::<Q>(items, capacity, size))
 }

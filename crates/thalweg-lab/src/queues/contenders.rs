@@ -52,7 +52,7 @@ macro_rules! each_queue {
             $make::<CrossbeamChannel>(Peer, "crossbeam-channel", false, $($more),*),
             $make::<ConcurrentQueue>(Peer, "concurrent-queue", false, $($more),*),
             $make::<Thingbuf>(Peer, "thingbuf", false, $($more),*),
-            $make::<Crossfire>(Peer, "crossfire", false, $($more),*),
+            $make::<CrossfireSpsc>(Peer, "crossfire-spsc", false, $($more),*),
             $make::<Kanal>(Peer, "kanal", false, $($more),*),
             $make::<Flume>(Peer, "flume", false, $($more),*),
         ]
@@ -88,6 +88,12 @@ ends! {
     /// Lamport's queue, as printed.
     Lamport: lamport::Producer<u64, lamport::Plain>, lamport::Consumer<u64, lamport::Plain>;
         |capacity| lamport::plain(capacity).expect("the capacity is possible");
+        |tx, value| tx.try_push(value).is_ok();
+        |rx| rx.try_pop().ok();
+
+    /// The same with cached indices.
+    LamportCached: lamport::Producer<u64, lamport::Cached>, lamport::Consumer<u64, lamport::Cached>;
+        |capacity| lamport::cached(capacity).expect("the capacity is possible");
         |tx, value| tx.try_push(value).is_ok();
         |rx| rx.try_pop().ok();
 
@@ -179,11 +185,41 @@ ends! {
         |tx, value| tx.push(value).is_ok();
         |rx| rx.pop();
 
-    /// A channel of several flavours, here many to many.
+    /// A channel of several flavours, here one to one.
+    CrossfireSpsc: crossfire::Tx<crossfire::spsc::Array<u64>>, crossfire::Rx<crossfire::spsc::Array<u64>>;
+        |capacity| crossfire::spsc::bounded_blocking(capacity);
+        |tx, value| tx.try_send(value).is_ok();
+        |rx| rx.try_recv().ok();
+
+    /// The same, many to many.
     Crossfire: crossfire::MTx<crossfire::mpmc::Array<u64>>, crossfire::MRx<crossfire::mpmc::Array<u64>>;
         |capacity| crossfire::mpmc::bounded_blocking(capacity);
         |tx, value| tx.try_send(value).is_ok();
         |rx| rx.try_recv().ok();
+}
+
+/// The ring of chunks, with a `PART`th of its entries at first.
+#[derive(Debug)]
+pub(super) struct ChunkRingFrom<const PART: usize>;
+
+impl<const PART: usize> Ends for ChunkRingFrom<PART> {
+    type Tx = <ChunkRing as Ends>::Tx;
+    type Rx = <ChunkRing as Ends>::Rx;
+
+    fn build(capacity: usize) -> (Self::Tx, Self::Rx) {
+        let most = chunk_ring::Most::Entries(capacity);
+        chunk_ring::chunk_ring(capacity / PART, most).expect("the capacity is possible")
+    }
+
+    #[inline(always)]
+    fn push(tx: &mut Self::Tx, value: u64) -> bool {
+        ChunkRing::push(tx, value)
+    }
+
+    #[inline(always)]
+    fn pop(rx: &mut Self::Rx) -> Option<u64> {
+        ChunkRing::pop(rx)
+    }
 }
 
 impl Slices for Spsc {
@@ -216,22 +252,27 @@ pub(super) struct KanalBatches;
 
 impl Ends for KanalBatches {
     type Tx = kanal::Sender<u64>;
-    type Rx = (kanal::Receiver<u64>, std::collections::VecDeque<u64>, Vec<u64>);
+    /// What was taken out, and how many of that are popped.
+    type Rx = (kanal::Receiver<u64>, Vec<u64>, usize);
 
     fn build(capacity: usize) -> (Self::Tx, Self::Rx) {
         let (tx, rx) = kanal::bounded(capacity);
-        (tx, (rx, Default::default(), Vec::with_capacity(capacity)))
+        (tx, (rx, Vec::with_capacity(capacity), 0))
     }
 
     fn push(tx: &mut Self::Tx, value: u64) -> bool {
         Kanal::push(tx, value)
     }
 
-    fn pop((rx, left, drained): &mut Self::Rx) -> Option<u64> {
-        if left.is_empty() && rx.drain_into(drained).is_ok() {
-            left.extend(drained.drain(..));
+    fn pop((rx, drained, popped): &mut Self::Rx) -> Option<u64> {
+        if *popped == drained.len() {
+            drained.clear();
+            *popped = 0;
+            rx.drain_into(drained).ok()?;
         }
-        left.pop_front()
+        let value = *drained.get(*popped)?;
+        *popped += 1;
+        Some(value)
     }
 }
 
@@ -325,9 +366,13 @@ impl<const MODE: i32> Ends for Dpdk<MODE> {
     type Tx = Arc<crate::peers::dpdk::Ring<MODE>>;
     type Rx = Arc<crate::peers::dpdk::Ring<MODE>>;
 
-    /// For one item less than the others: one entry stays free, and twice the memory would make another ring of it.
     fn build(capacity: usize) -> (Self::Tx, Self::Rx) {
         twice(crate::peers::dpdk::Ring::new(capacity))
+    }
+
+    /// One less than the others: one entry stays free, and twice the memory would make another ring of it.
+    fn room(capacity: usize) -> usize {
+        capacity - 1
     }
 
     #[inline(always)]

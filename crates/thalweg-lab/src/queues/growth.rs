@@ -1,15 +1,15 @@
 //! `queues/growth`: what it costs that a ring grows. Figure 6 of BLQ, and the rate of a ring that may grow and does not.
 
 use std::mem::MaybeUninit;
-use std::thread;
 use std::time::{Duration, Instant};
 
 use serde_json::json;
 use thalweg_queue::chunk_ring::{self, Most};
-use thalweg_queue::{Pop, Push, lamport};
 
+use super::contenders::{ChunkRing, ChunkRingFrom, LamportCached, Rtrb};
+use super::one_to_one::{CAPACITY, Ends, one_by_one, params, per_item};
 use crate::harness::{BoxError, Contender, Effort, Experiment, Group, Role, Sample};
-use crate::machine::{Placement, timed};
+use crate::machine::Placement;
 
 /// The entry in the registry.
 pub const EXPERIMENT: Experiment = Experiment {
@@ -51,7 +51,7 @@ trait Growing<T> {
 fn doubling<T: Copy + PartialEq + Send + 'static>(rings: usize, item: fn(usize) -> T) -> Vec<Contender> {
     vec![
         one::<T, Ours<T, FIRST>>(Role::Ours, "thalweg-queue chunk_ring", rings, item),
-        one::<T, Ours<T, LAST>>(Role::Bound, "the same push without growing", rings, item),
+        one::<T, Ours<T, LAST>>(Role::Bound, "thalweg-queue chunk_ring, without growing", rings, item),
         one::<T, Copying<T>>(Role::Peer, "copying", rings, item),
         one::<T, std::collections::VecDeque<T>>(Role::Peer, "VecDeque", rings, item),
     ]
@@ -120,6 +120,7 @@ impl<T: Send, const AT_FIRST: usize> Growing<T> for Ours<T, AT_FIRST> {
 /// What growing by copying takes at least: new memory, two copies, the old memory given back. It is no queue between threads: there
 /// are no lines that both ends share, and no lock that keeps the consumer away meanwhile.
 struct Copying<T> {
+    /// A power of two of them.
     items: Box<[MaybeUninit<T>]>,
     head: usize,
     len: usize,
@@ -141,7 +142,7 @@ impl<T: Copy> Growing<T> for Copying<T> {
             (self.items, self.head) = (items, 0);
         }
         let size = self.items.len();
-        self.items[(self.head + self.len) % size].write(item);
+        self.items[(self.head + self.len) & (size - 1)].write(item);
         self.len += 1;
     }
 
@@ -149,7 +150,7 @@ impl<T: Copy> Growing<T> for Copying<T> {
         self.len = self.len.checked_sub(1)?;
         // SAFETY: the `len` items from `head` on are written.
         let item = unsafe { self.items[self.head].assume_init() };
-        self.head = (self.head + 1) % self.items.len();
+        self.head = (self.head + 1) & (self.items.len() - 1);
         Some(item)
     }
 }
@@ -169,102 +170,22 @@ impl<T> Growing<T> for std::collections::VecDeque<T> {
     }
 }
 
-const CAPACITY: usize = 4096;
-
 /// One producer, one consumer, item by item.
 fn steady(items: u64) -> Vec<Contender> {
-    let ours = |name: &str, first, most| {
-        rate(Role::Ours, name, items, most, move || {
-            let (tx, rx) = chunk_ring::chunk_ring(first, Most::Entries(most)).expect("the sizes are right");
-            (End(tx), End(rx))
-        })
-    };
     vec![
-        ours("thalweg-queue chunk_ring, fixed", CAPACITY, CAPACITY),
-        ours("thalweg-queue chunk_ring, grows to 65536 when full", CAPACITY, 16 * CAPACITY),
-        ours("thalweg-queue chunk_ring, from 64 to 4096", FIRST, CAPACITY),
-        rate(Role::Ours, "thalweg-queue lamport, cached", items, CAPACITY, || {
-            let (tx, rx) = lamport::cached(CAPACITY).expect("the size is right");
-            (End(tx), End(rx))
-        }),
-        rate(Role::Peer, "rtrb", items, CAPACITY, || rtrb::RingBuffer::new(CAPACITY)),
+        steadily::<ChunkRing>(Role::Ours, "thalweg-queue chunk_ring, fixed", items, CAPACITY),
+        steadily::<ChunkRingFrom<16>>(
+            Role::Ours,
+            "thalweg-queue chunk_ring, grows to 65536 when full",
+            items,
+            16 * CAPACITY,
+        ),
+        steadily::<ChunkRingFrom<64>>(Role::Ours, "thalweg-queue chunk_ring, from 64 to 4096", items, CAPACITY),
+        steadily::<LamportCached>(Role::Ours, "thalweg-lamport, cached", items, CAPACITY),
+        steadily::<Rtrb>(Role::Peer, "rtrb", items, CAPACITY),
     ]
 }
 
-/// Ends that try.
-trait Tx: Send {
-    fn push(&mut self, item: u64) -> bool;
-}
-trait Rx: Send {
-    fn pop(&mut self) -> Option<u64>;
-}
-
-/// An end of ours.
-struct End<E>(E);
-
-impl<E: Push<Item = u64> + Send> Tx for End<E> {
-    #[inline(always)]
-    fn push(&mut self, item: u64) -> bool {
-        self.0.try_push(item).is_ok()
-    }
-}
-
-impl<E: Pop<Item = u64> + Send> Rx for End<E> {
-    #[inline(always)]
-    fn pop(&mut self) -> Option<u64> {
-        self.0.try_pop().ok()
-    }
-}
-
-impl Tx for rtrb::Producer<u64> {
-    #[inline(always)]
-    fn push(&mut self, item: u64) -> bool {
-        rtrb::Producer::push(self, item).is_ok()
-    }
-}
-
-impl Rx for rtrb::Consumer<u64> {
-    #[inline(always)]
-    fn pop(&mut self) -> Option<u64> {
-        rtrb::Consumer::pop(self).ok()
-    }
-}
-
-fn rate<T: Tx + 'static, R: Rx + 'static>(
-    role: Role,
-    name: &str,
-    items: u64,
-    capacity: usize,
-    build: impl Fn() -> (T, R) + Send + 'static,
-) -> Contender {
-    let params =
-        json!({ "items": items, "capacity": capacity, "threads": Placement::TwoCpus.word(), "waiting": "spinning" });
-    Contender::new(role, name, params, move || {
-        let (mut tx, mut rx) = build();
-        let (sum, timing) = timed(|| {
-            thread::scope(|scope| {
-                scope.spawn(move || {
-                    Placement::TwoCpus.pin(0, 2);
-                    for item in 0..items {
-                        while !tx.push(item) {
-                            std::hint::spin_loop();
-                        }
-                    }
-                });
-                Placement::TwoCpus.pin(1, 2);
-                let mut sum = 0_u64;
-                for _ in 0..items {
-                    sum = sum.wrapping_mul(31).wrapping_add(loop {
-                        match rx.pop() {
-                            Some(item) => break item,
-                            None => std::hint::spin_loop(),
-                        }
-                    });
-                }
-                sum
-            })
-        });
-        let right = (0..items).fold(0_u64, |sum, item| sum.wrapping_mul(31).wrapping_add(item));
-        if sum == right { Ok(Sample::nanos_per(timing, items)) } else { Err("items are lost or out of order".into()) }
-    })
+fn steadily<Q: Ends>(role: Role, name: &str, items: u64, capacity: usize) -> Contender {
+    per_item(role, name, params(items, capacity), items, move || one_by_one::<Q>(items, capacity))
 }

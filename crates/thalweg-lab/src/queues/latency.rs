@@ -5,7 +5,8 @@ use std::hint::spin_loop;
 use serde_json::json;
 
 use super::contenders::*;
-use super::one_to_one::{CAPACITY, Ends, params};
+use super::crew::Crew;
+use super::one_to_one::{CAPACITY, Ends, params, pop, push};
 use super::stamps::{Clock, Stamps};
 use crate::harness::Role;
 use crate::harness::{BoxError, Contender, Effort, Experiment, Group, Sample};
@@ -51,9 +52,12 @@ impl Sending {
         let (mut tx, mut rx) = Q::build(CAPACITY);
         let items = self.bursts * self.burst;
         let mut arrived = Stamps::with_capacity(items);
+        let (producers, consumers) = (Crew::of(1), Crew::of(1));
         let (sent, timing) = timed(|| {
             std::thread::scope(|scope| {
+                let member = consumers.member();
                 let producer = scope.spawn(|| {
+                    let _member = producers.member();
                     Placement::TwoCpus.pin(0, 2);
                     let mut sum = 0_u64;
                     let start = clock.now();
@@ -63,8 +67,8 @@ impl Sending {
                         }
                         for _ in 0..self.burst {
                             let stamp = clock.now();
-                            while !Q::push(&mut tx, stamp) {
-                                spin_loop();
+                            if !push::<Q>(&mut tx, stamp, &consumers) {
+                                return (sum, tx);
                             }
                             sum = sum.wrapping_add(stamp);
                         }
@@ -73,11 +77,10 @@ impl Sending {
                 });
                 Placement::TwoCpus.pin(1, 2);
                 while arrived.count() < items {
-                    match Q::pop(&mut rx) {
-                        Some(stamp) => arrived.take(stamp, clock.now()),
-                        None => spin_loop(),
-                    }
+                    let Some(stamp) = pop::<Q>(&mut rx, &producers) else { break };
+                    arrived.take(stamp, clock.now());
                 }
+                drop(member);
                 producer.join().expect("the producer does not panic").0
             })
         });

@@ -36,7 +36,7 @@ fn run<const PREFETCHED: bool>(items: u64, capacity: usize) -> Checked {
     let spans = move || (0..items).step_by(block).map(move |first| (first, items.min(first + block as u64)));
     between(
         items,
-        move || {
+        move |_| {
             for (first, end) in spans() {
                 while read.load(Acquire) + (capacity as u64) < end {
                     spin_loop();
@@ -53,7 +53,7 @@ fn run<const PREFETCHED: bool>(items: u64, capacity: usize) -> Checked {
                 written.store(end, Release);
             }
         },
-        move |received| {
+        move |received, _| {
             for (first, end) in spans() {
                 while written.load(Acquire) < end {
                     spin_loop();
@@ -75,7 +75,7 @@ pub(super) fn two_lines(trips: u64) -> Checked {
     let (there, back) = (&there, &back);
     between(
         trips,
-        move || {
+        move |_| {
             for trip in 1..=trips {
                 while there.load(Acquire) != trip {
                     spin_loop();
@@ -83,7 +83,7 @@ pub(super) fn two_lines(trips: u64) -> Checked {
                 back.store(trip, Release);
             }
         },
-        move |received| {
+        move |received, _| {
             for trip in 1..=trips {
                 there.store(trip, Release);
                 while back.load(Acquire) != trip {

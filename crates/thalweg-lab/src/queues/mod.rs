@@ -2,6 +2,7 @@
 
 pub mod batch;
 mod contenders;
+mod crew;
 pub mod failed;
 pub mod figures;
 pub mod growth;

@@ -1,12 +1,17 @@
 //! The loops of the experiments with one producer and one consumer: every contender runs these.
 
 use std::hint::spin_loop;
+use std::num::NonZeroUsize;
+use std::sync::atomic::AtomicU64;
+use std::sync::atomic::Ordering::{Acquire, Release};
 use std::thread;
 
 use serde_json::{Value, json};
+use thalweg_sync::CachePadded;
 
+use super::crew::{Crew, until};
 use crate::harness::{Contender, Role, Sample};
-use crate::machine::{Placement, Timing, timed};
+use crate::machine::{Placement, Start};
 use crate::peers::Checked;
 
 /// Entries of every queue, but where an experiment says otherwise: 32 KiB of items.
@@ -21,6 +26,11 @@ pub(super) trait Ends: 'static {
 
     /// A queue for `capacity` items.
     fn build(capacity: usize) -> (Self::Tx, Self::Rx);
+
+    /// How many items a queue holds that was built for so many.
+    fn room(capacity: usize) -> usize {
+        capacity
+    }
 
     /// Pushes `value`, or says that there is no room.
     fn push(tx: &mut Self::Tx, value: u64) -> bool;
@@ -38,25 +48,35 @@ pub(super) trait Slices: Ends {
     fn pop_slice(rx: &mut Self::Rx, into: &mut [u64]) -> usize;
 }
 
+/// Pushes when there is room. False if there is none, and no consumer left.
+#[inline(always)]
+pub(super) fn push<Q: Ends>(tx: &mut Q::Tx, value: u64, consumers: &Crew) -> bool {
+    consumers.until(|| Q::push(tx, value).then_some(()), spin_loop).is_some()
+}
+
+/// Pops when there is something. None if there is nothing, and no producer left.
+#[inline(always)]
+pub(super) fn pop<Q: Ends>(rx: &mut Q::Rx, producers: &Crew) -> Option<u64> {
+    producers.until(|| Q::pop(rx), spin_loop)
+}
+
 /// Numbers from 1 to `items` go through a queue, one by one; producer and consumer each have a CPU and spin with a pause.
 pub(super) fn one_by_one<Q: Ends>(items: u64, capacity: usize) -> Checked {
     let (mut tx, mut rx) = Q::build(capacity);
     between(
         items,
-        move || {
+        move |consumers| {
             for value in 1..=items {
-                while !Q::push(&mut tx, value) {
-                    spin_loop();
+                if !push::<Q>(&mut tx, value, consumers) {
+                    break;
                 }
             }
             tx
         },
-        move |received: &mut Received| {
+        move |received, producers| {
             while received.count < items {
-                match Q::pop(&mut rx) {
-                    Some(value) => received.take(value),
-                    None => spin_loop(),
-                }
+                let Some(value) = pop::<Q>(&mut rx, producers) else { break };
+                received.take(value);
             }
         },
     )
@@ -67,7 +87,7 @@ pub(super) fn in_slices<Q: Slices>(items: u64, capacity: usize, size: usize) -> 
     let (mut tx, mut rx) = Q::build(capacity);
     between(
         items,
-        move || {
+        move |consumers| {
             let mut values = vec![0; size];
             let mut next = 1;
             while next <= items {
@@ -75,22 +95,20 @@ pub(super) fn in_slices<Q: Slices>(items: u64, capacity: usize, size: usize) -> 
                 values[..count].iter_mut().zip(next..).for_each(|(value, number)| *value = number);
                 let mut left = &values[..count];
                 while !left.is_empty() {
-                    match Q::push_slice(&mut tx, left) {
-                        0 => spin_loop(),
-                        pushed => left = &left[pushed..],
-                    }
+                    let pushed = consumers.until(|| NonZeroUsize::new(Q::push_slice(&mut tx, left)), spin_loop);
+                    let Some(pushed) = pushed else { return tx };
+                    left = &left[pushed.get()..];
                 }
                 next += count as u64;
             }
             tx
         },
-        move |received: &mut Received| {
+        move |received, producers| {
             let mut values = vec![0; size];
             while received.count < items {
-                match Q::pop_slice(&mut rx, &mut values) {
-                    0 => spin_loop(),
-                    popped => values[..popped].iter().for_each(|&value| received.take(value)),
-                }
+                let popped = producers.until(|| NonZeroUsize::new(Q::pop_slice(&mut rx, &mut values)), spin_loop);
+                let Some(popped) = popped else { break };
+                values[..popped.get()].iter().for_each(|&value| received.take(value));
             }
         },
     )
@@ -100,34 +118,42 @@ pub(super) fn in_slices<Q: Slices>(items: u64, capacity: usize, size: usize) -> 
 pub(super) fn there_and_back<Q: Ends>(trips: u64) -> Checked {
     let (mut ask, mut asked) = Q::build(CAPACITY);
     let (mut answer, mut answered) = Q::build(CAPACITY);
+    let (asks, answers) = (&Sent::default(), &Sent::default());
     between(
         trips,
-        move || {
-            for _ in 0..trips {
-                let value = until(|| Q::pop(&mut asked));
-                while !Q::push(&mut answer, value) {
-                    spin_loop();
+        move |consumers| {
+            for trip in 1..=trips {
+                let lost = || consumers.gone() || answers.lost(trip - 1, asks, trip);
+                let Some(value) = until(|| Q::pop(&mut asked), spin_loop, lost) else { break };
+                if !push::<Q>(&mut answer, value, consumers) {
+                    break;
                 }
             }
             answer
         },
-        move |received: &mut Received| {
+        move |received, producers| {
             for trip in 1..=trips {
-                while !Q::push(&mut ask, trip) {
-                    spin_loop();
+                if !push::<Q>(&mut ask, trip, producers) {
+                    break;
                 }
-                received.take(until(|| Q::pop(&mut answered)));
+                let lost = || producers.gone() || asks.lost(trip, answers, trip);
+                let Some(value) = until(|| Q::pop(&mut answered), spin_loop, lost) else { break };
+                received.take(value);
             }
         },
     )
 }
 
-fn until<R>(mut attempt: impl FnMut() -> Option<R>) -> R {
-    loop {
-        match attempt() {
-            Some(result) => return result,
-            None => spin_loop(),
-        }
+/// How many numbers a side of a round trip has sent. Only who waits for long says so: when one is lost, both wait, and nobody leaves.
+#[derive(Debug, Default)]
+struct Sent(CachePadded<AtomicU64>);
+
+impl Sent {
+    /// Says that `sent` are on their way from here. True if `wanted` are from there.
+    fn lost(&self, sent: u64, theirs: &Self, wanted: u64) -> bool {
+        // With Release, so that whoever sees it finds them in the queue.
+        self.0.store(sent, Release);
+        theirs.0.load(Acquire) >= wanted
     }
 }
 
@@ -155,27 +181,32 @@ impl Received {
 }
 
 /// Runs both sides on a CPU each, in threads of their own: whoever calls this stays where it may run, and so may its later
-/// threads. What `produce` returns is kept until the consumer is done.
+/// threads. What `produce` returns is kept until the consumer is done. Each side is told of the other, so as not to wait for nobody.
 pub(super) fn between<R: Send>(
     items: u64,
-    produce: impl FnOnce() -> R + Send,
-    consume: impl FnOnce(&mut Received) + Send,
+    produce: impl FnOnce(&Crew) -> R + Send,
+    consume: impl FnOnce(&mut Received, &Crew) + Send,
 ) -> Checked {
     let mut received = Received::default();
-    let (_, timing): ((), Timing) = timed(|| {
-        thread::scope(|scope| {
-            let producer = scope.spawn(|| {
-                Placement::TwoCpus.pin(0, 2);
-                produce()
-            });
-            let consumer = scope.spawn(|| {
-                Placement::TwoCpus.pin(1, 2);
-                consume(&mut received);
-            });
+    let (producers, consumers, start) = (Crew::of(1), Crew::of(1), Start::default());
+    let ((), timing) = thread::scope(|scope| {
+        let producer = scope.spawn(|| {
+            let _member = producers.member();
+            Placement::TwoCpus.pin(0, 2);
+            start.wait();
+            produce(&consumers)
+        });
+        let consumer = scope.spawn(|| {
+            let _member = consumers.member();
+            Placement::TwoCpus.pin(1, 2);
+            start.wait();
+            consume(&mut received, &producers);
+        });
+        start.timed(2, || {
             // A panic of either ends the run as an error.
             consumer.join().expect("the consumer does not panic");
-            drop(producer.join());
-        });
+            drop(producer.join().expect("the producer does not panic"));
+        })
     });
     let sum = (items as u128 * (items as u128 + 1) / 2) as u64;
     if (received.count, received.sum, received.unordered) != (items, sum, 0) {
@@ -244,5 +275,61 @@ mod tests {
             }
         }
         assert!(one_by_one::<Swaps>(2, 2).is_err());
+    }
+
+    const LOST: u8 = 0;
+    const ENDS_PRODUCER: u8 = 1;
+    const ENDS_CONSUMER: u8 = 2;
+
+    /// Item number 3 is lost, or its producer or consumer panics.
+    struct Third<const FATE: u8>;
+
+    impl<const FATE: u8> Ends for Third<FATE> {
+        type Tx = std::sync::mpsc::SyncSender<u64>;
+        type Rx = std::sync::mpsc::Receiver<u64>;
+
+        fn build(capacity: usize) -> (Self::Tx, Self::Rx) {
+            std::sync::mpsc::sync_channel(capacity)
+        }
+
+        fn push(tx: &mut Self::Tx, value: u64) -> bool {
+            assert!(FATE != ENDS_PRODUCER || value != 3, "the third is pushed");
+            (FATE == LOST && value == 3) || tx.try_send(value).is_ok()
+        }
+
+        fn pop(rx: &mut Self::Rx) -> Option<u64> {
+            let value = rx.try_recv().ok()?;
+            assert!(FATE != ENDS_CONSUMER || value != 3, "the third is popped");
+            Some(value)
+        }
+    }
+
+    impl<const FATE: u8> Slices for Third<FATE> {
+        fn push_slice(tx: &mut Self::Tx, values: &[u64]) -> usize {
+            values.iter().take_while(|&&value| Self::push(tx, value)).count()
+        }
+
+        fn pop_slice(rx: &mut Self::Rx, into: &mut [u64]) -> usize {
+            into.iter_mut().map_while(|place| Self::pop(rx).map(|value| *place = value)).count()
+        }
+    }
+
+    #[test]
+    fn a_lost_item_is_an_error_and_hangs_nobody() {
+        let lost =
+            [one_by_one::<Third<LOST>>(9, 4), in_slices::<Third<LOST>>(9, 4, 2), there_and_back::<Third<LOST>>(9)];
+        for run in lost {
+            let error = run.unwrap_err().to_string();
+            assert!(error.ends_with("instead of the numbers from 1 to 9"), "{error}");
+        }
+    }
+
+    #[test]
+    fn a_panic_of_one_side_ends_the_other() {
+        // More items than entries: the producer would wait for room.
+        assert!(std::panic::catch_unwind(|| one_by_one::<Third<ENDS_PRODUCER>>(9, 4)).is_err());
+        assert!(std::panic::catch_unwind(|| one_by_one::<Third<ENDS_CONSUMER>>(9, 4)).is_err());
+        assert!(std::panic::catch_unwind(|| there_and_back::<Third<ENDS_PRODUCER>>(9)).is_err());
+        assert!(std::panic::catch_unwind(|| there_and_back::<Third<ENDS_CONSUMER>>(9)).is_err());
     }
 }

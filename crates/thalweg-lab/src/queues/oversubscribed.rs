@@ -5,11 +5,12 @@ use std::thread;
 use serde_json::json;
 
 use super::contenders::*;
+use super::crew::Crew;
 use super::one_to_one::{CAPACITY, Ends};
 use super::wait::{self, Sleeping};
 use crate::harness::Role::{self, *};
 use crate::harness::{BoxError, Contender, Effort, Experiment, Group, Sample};
-use crate::machine::timed;
+use crate::machine::Start;
 use crate::peers::Checked;
 
 /// The entry for the registry.
@@ -72,24 +73,24 @@ struct Shape {
 
 fn yields<Q: Many>(role: Role, name: &str, shape: Shape) -> Contender {
     contender(role, name, shape, "yields", move || {
-        let push = |tx: &mut Q::Tx, value| {
-            while !Q::push(tx, value) {
-                thread::yield_now();
-            }
+        let push = |tx: &mut Q::Tx, value: u64, consumers: &Crew| {
+            consumers.until(|| Q::push(tx, value).then_some(()), thread::yield_now).is_some()
         };
-        let pop = |rx: &mut Q::Rx| loop {
-            match Q::pop(rx) {
-                Some(value) => return value,
-                None => thread::yield_now(),
-            }
-        };
-        run(shape, Q::build(CAPACITY), push, pop)
+        let pop = |rx: &mut Q::Rx, producers: &Crew| producers.until(|| Q::pop(rx), thread::yield_now);
+        let (tx, rx) = Q::build(CAPACITY);
+        let mut left = rx.clone();
+        run(shape, (tx, rx), push, pop, || std::iter::from_fn(|| Q::pop(&mut left)).sum::<u64>())
     })
 }
 
 fn sleeps<Q: Sleeping<Tx: Clone, Rx: Clone>>(role: Role, name: &str, shape: Shape) -> Contender {
-    let pop = |rx: &mut Q::Rx| Q::receive(rx).expect("a producer is left");
-    contender(role, name, shape, "sleeps", move || run(shape, Q::build(), Q::send, pop))
+    contender(role, name, shape, "sleeps", move || {
+        let push = |tx: &mut Q::Tx, value: u64, _: &Crew| {
+            Q::send(tx, value);
+            true
+        };
+        run(shape, Q::build(), push, |rx: &mut Q::Rx, _: &Crew| Q::receive(rx), || 0)
+    })
 }
 
 fn contender(
@@ -102,37 +103,88 @@ fn contender(
     let Shape { producers, consumers, items } = shape;
     let params = json!({
         "items": items, "capacity": CAPACITY, "producers": producers, "consumers": consumers, "waits": waits,
+        "threads": "placed by the system",
     });
     Contender::new(role, name, params, move || Ok(Sample::nanos_per(run()?, items)))
 }
 
-/// Each producer pushes the numbers from 1 on. That each came once is checked by count and sum.
+/// Each producer pushes the numbers from 1 on. That each came once is checked by their sum. A consumer that finds nothing when no producer
+/// is left may find nothing because another one holds what is there: so `left` pops that when all are done.
 fn run<Tx: Clone + Send, Rx: Clone + Send>(
     shape: Shape,
     (tx, rx): (Tx, Rx),
-    push: impl Fn(&mut Tx, u64) + Sync,
-    pop: impl Fn(&mut Rx) -> u64 + Sync,
+    push: impl Fn(&mut Tx, u64, &Crew) -> bool + Sync,
+    pop: impl Fn(&mut Rx, &Crew) -> Option<u64> + Sync,
+    left: impl FnOnce() -> u64,
 ) -> Checked {
     let Shape { producers, consumers, items } = shape;
     let share = |of: u64, me: u64| items / of + u64::from(me < items % of);
-    let (push, pop) = (&push, &pop);
-    let (popped, timing) = timed(|| {
-        thread::scope(|scope| {
-            for me in 0..producers {
-                let mut tx = tx.clone();
-                scope.spawn(move || (1..=share(producers, me)).for_each(|value| push(&mut tx, value)));
-            }
-            let consume = |me| {
-                let mut rx = rx.clone();
-                scope.spawn(move || (0..share(consumers, me)).map(|_| pop(&mut rx)).sum::<u64>())
-            };
-            let consumers: Vec<_> = (0..consumers).map(consume).collect();
-            consumers.into_iter().map(|consumer| consumer.join().expect("no consumer panics")).sum::<u64>()
+    let crews = (Crew::of(producers as usize), Crew::of(consumers as usize));
+    let start = Start::default();
+    let (push, pop, start, (pushing, popping)) = (&push, &pop, &start, (&crews.0, &crews.1));
+    let (popped, timing) = thread::scope(|scope| {
+        let produce = |me| {
+            let mut tx = tx.clone();
+            scope.spawn(move || {
+                let _member = pushing.member();
+                start.wait();
+                for value in 1..=share(producers, me) {
+                    if !push(&mut tx, value, popping) {
+                        break;
+                    }
+                }
+            })
+        };
+        let consume = |me| {
+            let mut rx = rx.clone();
+            scope.spawn(move || {
+                let _member = popping.member();
+                start.wait();
+                (0..share(consumers, me)).map_while(|_| pop(&mut rx, pushing)).sum::<u64>()
+            })
+        };
+        let pushes: Vec<_> = (0..producers).map(produce).collect();
+        let pops: Vec<_> = (0..consumers).map(consume).collect();
+        // The threads have ends of their own. These would keep the others from seeing that a side has left.
+        drop((tx, rx));
+        start.timed(pushes.len() + pops.len(), || {
+            let popped = pops.into_iter().map(|thread| thread.join().expect("no consumer panics")).sum::<u64>();
+            pushes.into_iter().for_each(|thread| thread.join().expect("no producer panics"));
+            popped + left()
         })
     });
     let pushed: u64 = (0..producers).map(|me| share(producers, me)).map(|each| each * (each + 1) / 2).sum();
     match popped == pushed {
         true => Ok(timing),
         false => Err(format!("the sum of what was popped is {popped}, not {pushed}").into()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crossbeam_channel::{Receiver, Sender, bounded};
+
+    use super::*;
+
+    const SHAPE: Shape = Shape { producers: 2, consumers: 2, items: 20 };
+
+    #[test]
+    fn an_item_lost_between_threads_that_yield_is_an_error() {
+        let push = |tx: &mut Sender<u64>, value: u64, consumers: &Crew| {
+            value == 3 || consumers.until(|| tx.try_send(value).ok(), thread::yield_now).is_some()
+        };
+        let pop = |rx: &mut Receiver<u64>, producers: &Crew| producers.until(|| rx.try_recv().ok(), thread::yield_now);
+        let (tx, rx) = bounded(4);
+        let left = rx.clone();
+        let error = run(SHAPE, (tx, rx), push, pop, || left.try_iter().sum::<u64>()).unwrap_err();
+        assert_eq!(error.to_string(), "the sum of what was popped is 104, not 110");
+    }
+
+    #[test]
+    fn an_item_lost_between_threads_that_sleep_is_an_error() {
+        let push = |tx: &mut Sender<u64>, value: u64, _: &Crew| value == 3 || tx.send(value).is_ok();
+        let pop = |rx: &mut Receiver<u64>, _: &Crew| rx.recv().ok();
+        let error = run(SHAPE, bounded(4), push, pop, || 0).unwrap_err();
+        assert_eq!(error.to_string(), "the sum of what was popped is 104, not 110");
     }
 }

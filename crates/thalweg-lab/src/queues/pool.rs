@@ -8,7 +8,8 @@ use thalweg_queue::bwos::{self, BestOf, Last, Near, Policy, Pool, Probabilistic,
 
 use crate::harness::{BoxError, Contender, Effort, Experiment, Group, Role, Sample};
 use crate::machine::{Placement, timed};
-use crate::workloads::stealing::{CAPACITY, Owner, Tally};
+use crate::peers::deques::CrossbeamFifo;
+use crate::workloads::stealing::{CAPACITY, Deque, Owner, Tally};
 
 /// The entry in the registry.
 pub const EXPERIMENT: Experiment = Experiment {
@@ -46,9 +47,10 @@ struct Balancing {
 }
 
 fn contenders(work: Balancing, lifo: bool) -> Vec<Contender> {
-    let new = |role, name: &str, run: Box<dyn Fn() -> Result<Sample, BoxError> + Send>| {
+    let new = |role: Role, name: &str, run: Box<dyn Fn() -> Result<Sample, BoxError> + Send>| {
+        let capacity = if role == Role::Peer { CrossbeamFifo::capacity() } else { json!(CAPACITY) };
         let params = json!({
-            "rounds": work.rounds, "attempts": work.attempts, "capacity": CAPACITY,
+            "rounds": work.rounds, "attempts": work.attempts, "capacity": capacity,
             "workers": WORKERS, "threads": format!("2, {}", Placement::TwoCpus.word()), "nodes": "one for each CPU",
         });
         Contender::new(role, name, params, run)

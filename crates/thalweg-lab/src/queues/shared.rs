@@ -30,6 +30,7 @@ fn plan(effort: &Effort) -> Result<Vec<Group>, BoxError> {
         trip::<ArrayQueue>(Peer, "crossbeam-array-queue", trips),
         trip::<CrossbeamChannel>(Peer, "crossbeam-channel", trips),
         trip::<ConcurrentQueue>(Peer, "concurrent-queue", trips),
+        trip::<Crossfire>(Peer, "crossfire", trips),
         trip::<Thingbuf>(Peer, "thingbuf", trips),
     ];
     Ok(vec![

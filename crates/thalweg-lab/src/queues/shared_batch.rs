@@ -43,7 +43,7 @@ fn plan(effort: &Effort) -> Result<Vec<Group>, BoxError> {
 }
 
 fn through<Q: Slices>(role: Role, name: &str, items: u64) -> Contender {
-    let mut given = params(items, CAPACITY);
+    let mut given = params(items, Q::room(CAPACITY));
     given["slice"] = json!(BATCH);
     per_item(role, name, given, items, move || in_slices::<Q>(items, CAPACITY, BATCH))
 }

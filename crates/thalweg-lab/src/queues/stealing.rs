@@ -64,7 +64,7 @@ fn contender<D: Deque>(role: Role, name: &str, stealing: Stealing) -> Vec<Conten
     let contender = |(batch, word)| {
         let stealing = Stealing { batch, ..stealing };
         let params = json!({
-            "rounds": stealing.rounds, "capacity": CAPACITY, "percent": stealing.percent, "batch": batch,
+            "rounds": stealing.rounds, "capacity": D::capacity(), "percent": stealing.percent, "batch": batch,
             "threads": "owner and thief pinned to a CPU each",
         });
         Contender::new(role, format!("{name}{word}"), params, move || stealing.run::<D>())

@@ -32,7 +32,7 @@ fn plan(effort: &Effort) -> Result<Vec<Group>, BoxError> {
         contender::<Bbq>(Ours, "thalweg-bbq", items),
         contender::<CrossbeamChannel>(Peer, "crossbeam-channel", items),
         contender::<SyncChannel>(Peer, "std-sync-channel", items),
-        contender::<Crossfire>(Peer, "crossfire", items),
+        contender::<CrossfireSpsc>(Peer, "crossfire-spsc", items),
         contender::<Kanal>(Peer, "kanal", items),
         contender::<Flume>(Peer, "flume", items),
         contender::<Thingbuf>(Peer, "thingbuf", items),
@@ -114,6 +114,10 @@ sleeping! {
         crossfire::mpmc::bounded_blocking(CAPACITY);
         |tx, value| tx.send(value).is_ok();
         |rx| rx.recv().ok();
+    CrossfireSpsc: crossfire::Tx<crossfire::spsc::Array<u64>>, crossfire::Rx<crossfire::spsc::Array<u64>>;
+        crossfire::spsc::bounded_blocking(CAPACITY);
+        |tx, value| tx.send(value).is_ok();
+        |rx| rx.recv().ok();
     Kanal: kanal::Sender<u64>, kanal::Receiver<u64>;
         kanal::bounded(CAPACITY);
         |tx, value| tx.send(value).is_ok();
@@ -152,7 +156,9 @@ fn run<Q: Sleeping>(items: u64) -> Result<Sample, BoxError> {
                     Q::send(&mut tx, stamp);
                     sum = sum.wrapping_add(stamp);
                 }
-                (sum, tx)
+                // Or a consumer that lacks an item would sleep for ever.
+                drop(tx);
+                sum
             });
             Placement::TwoCpus.pin(1, 2);
             let before = thread_time();
@@ -161,7 +167,7 @@ fn run<Q: Sleeping>(items: u64) -> Result<Sample, BoxError> {
                 arrived.take(stamp, clock.now());
             }
             let used = thread_time() - before;
-            (producer.join().expect("the producer does not panic").0, used)
+            (producer.join().expect("the producer does not panic"), used)
         })
     });
     let delays = arrived.delays(sent, &clock)?;
@@ -187,5 +193,17 @@ mod tests {
         let outcome = measure(&EXPERIMENT, &Effort::TINY, &mut Vec::new()).unwrap();
         assert_eq!(outcome.failures, [""; 0]);
         assert!(outcome.records.len() >= 10 * UNITS.len());
+    }
+
+    sleeping! {
+        Forgets: crossbeam_channel::Sender<u64>, crossbeam_channel::Receiver<u64>;
+            crossbeam_channel::bounded(CAPACITY);
+            |tx, value| tx.capacity().is_some() && value > 0;
+            |rx| rx.recv().ok();
+    }
+
+    #[test]
+    fn a_consumer_whose_items_are_lost_does_not_sleep_for_ever() {
+        assert!(run::<Forgets>(2).is_err());
     }
 }

@@ -29,7 +29,7 @@ fn plan(effort: &Effort) -> Result<Vec<Group>, BoxError> {
         for setting in [Setting::DEFAULT, Setting::workers(1), Setting::workers(2)] {
             contenders.push(ours::on_chain(name, chain, style, setting));
         }
-        let bound = if style == Style::Push { "halves-apart" } else { "halves-apart-map" };
+        let bound = if style == Style::Push { "thalweg-halves-apart" } else { "thalweg-halves-apart-map" };
         let given = json!({ "messages": n, "threads": "a graph of one worker on each of two CPUs" });
         contenders.push(on_chain(Bound, bound, given, chain, move |chain| ours::halves(chain, style)));
     }

@@ -38,6 +38,6 @@ fn plan(effort: &Effort) -> Result<Vec<Group>, BoxError> {
         per_message(Peer, "crossbeam-unordered", channels, n, move || crossbeam::farm(farm, &right)),
     ];
     let mut group = Group::new("1:4:1, 0.8 us of work", &["ns/msg"], contenders);
-    group.ideal_from = Some("sequential");
+    group.ideal_from = Some(("sequential", Farm::WORKERS));
     Ok(vec![group])
 }

@@ -40,6 +40,6 @@ fn plan(effort: &Effort) -> Result<Vec<Group>, BoxError> {
     }
     let mut group = Group::new("32 filters of 16 taps", &["ns/msg"], contenders);
     // The faster of the two ways to do it on one core.
-    group.ideal_from = Some("sequential-vec256");
+    group.ideal_from = Some(("sequential-vec256", chain.stages));
     Ok(vec![group])
 }

@@ -6,6 +6,7 @@ use std::hint;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
 
+use serde_json::{Value, json};
 use thalweg_sync::CachePadded;
 
 use crate::harness::{BoxError, Sample};
@@ -25,6 +26,11 @@ pub trait Deque: 'static {
 
     /// A queue for [`CAPACITY`] items, if it has a bound.
     fn build() -> (Self::Owner, Self::Thief);
+
+    /// What it has room for, as a record says it.
+    fn capacity() -> Value {
+        json!(CAPACITY)
+    }
 }
 
 /// The owner's end of a queue.

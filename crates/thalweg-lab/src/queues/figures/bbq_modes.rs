@@ -2,16 +2,16 @@
 //!
 //! The paper compares FAA with CAS of the same machine; here a push is FAA in both, and a pop is CAS in BBQ and FAA in FAAQ.
 
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
 use serde_json::json;
 use thalweg_queue::{TryPopError, bbq, faaq, tube};
 
+use super::super::crew::Crew;
 use super::super::stamps::Clock;
 use crate::harness::Role::*;
 use crate::harness::{BoxError, Contender, Effort, Experiment, Group, Sample};
-use crate::machine::{Timing, timed};
+use crate::machine::{Start, Timing};
 
 /// The entry for the registry.
 pub const EXPERIMENT: Experiment = Experiment {
@@ -63,44 +63,46 @@ fn contender<Q: Queue<Shape = (usize, usize)>>(name: &str, items: u64) -> Conten
 /// The time in which so many producers push all items into a queue that overwrites, and the percentage that nobody popped.
 fn drop_old(producers: usize, items: u64, consumes: bool) -> Result<(Timing, f64), BoxError> {
     let (tx, rx) = bbq::drop_old::drop_old::<u64>(SHAPE.0, SHAPE.1)?;
-    let done = AtomicBool::new(false);
     let share = |producer: usize| items / producers as u64 + u64::from((producer as u64) < items % producers as u64);
+    let drain = || -> Result<u64, String> {
+        let (mut popped, mut next) = (0, 0);
+        loop {
+            match rx.try_pop_numbered() {
+                Ok((position, _)) if position < next => return Err(format!("position {position} came twice or late")),
+                Ok((position, _)) => (popped, next) = (popped + 1, position + 1),
+                Err(TryPopError::Closed) => return Ok(popped),
+                Err(_) => thread::yield_now(),
+            }
+        }
+    };
+    let start = Start::default();
+    let (drain, start) = (&drain, &start);
     let (timing, popped) = thread::scope(|scope| {
-        let consumer = scope.spawn(|| {
-            let (mut popped, mut next) = (0_u64, 0);
-            // Without a consumer that pops, what is left at the end is popped all the same, to be counted.
-            while !consumes && !done.load(Ordering::Acquire) {
-                thread::park();
-            }
-            loop {
-                match rx.try_pop_numbered() {
-                    Ok((position, _)) if position < next => {
-                        return Err(format!("position {position} came twice or late"));
-                    }
-                    Ok((position, _)) => (popped, next) = (popped + 1, position + 1),
-                    Err(TryPopError::Closed) => return Ok(popped),
-                    Err(_) => thread::yield_now(),
-                }
-            }
+        let consumer = consumes.then(|| {
+            scope.spawn(move || {
+                start.wait();
+                drain()
+            })
         });
-        let ((), timing) = timed(|| {
-            thread::scope(|scope| {
-                for producer in 0..producers {
-                    let tx = tx.clone();
-                    scope.spawn(move || {
-                        for number in 1..=share(producer) {
-                            while tx.try_push(number).is_err() {
-                                thread::yield_now();
-                            }
-                        }
-                    });
+        let produce = |producer| {
+            let tx = tx.clone();
+            scope.spawn(move || {
+                start.wait();
+                for number in 1..=share(producer) {
+                    while tx.try_push(number).is_err() {
+                        thread::yield_now();
+                    }
                 }
-            });
+            })
+        };
+        let threads: Vec<_> = (0..producers).map(produce).collect();
+        let ((), timing) = start.timed(producers + usize::from(consumes), || {
+            threads.into_iter().for_each(|thread| thread.join().expect("producers do not panic"));
         });
         drop(tx);
-        done.store(true, Ordering::Release);
-        consumer.thread().unpark();
-        (timing, consumer.join().expect("the consumer does not panic"))
+        // Without a consumer that pops, what is left at the end is popped all the same, to be counted.
+        let popped = consumer.map_or_else(drain, |thread| thread.join().expect("the consumer does not panic"));
+        (timing, popped)
     });
     let (popped, dropped) = (popped?, rx.dropped());
     if popped + dropped != items {
@@ -179,36 +181,37 @@ impl Many {
         let (tx, rx) = Q::build(shape);
         let share =
             |producer: usize| items / producers as u64 + u64::from((producer as u64) < items % producers as u64);
-        let ((sent, received, delays), timing) = timed(|| {
-            thread::scope(|scope| {
-                let producers: Vec<_> = (0..producers)
-                    .map(|producer| {
-                        let tx = tx.clone();
-                        scope.spawn(move || {
-                            let mut sum = 0_u64;
-                            for number in 1..=share(producer) {
-                                let value = clock.map_or(number, |clock| clock.now());
-                                sum = sum.wrapping_add(value);
-                                while !Q::push(&tx, value) {
-                                    thread::yield_now();
-                                }
-                            }
-                            sum
-                        })
-                    })
-                    .collect();
+        let crews = (Crew::of(producers), Crew::of(1));
+        let start = Start::default();
+        let (start, (pushing, popping)) = (&start, (&crews.0, &crews.1));
+        let ((sent, received, delays), timing) = thread::scope(|scope| {
+            let produce = |producer| {
+                let tx = tx.clone();
+                scope.spawn(move || {
+                    let _member = pushing.member();
+                    start.wait();
+                    let mut sum = 0_u64;
+                    for number in 1..=share(producer) {
+                        let value = clock.map_or(number, |clock| clock.now());
+                        sum = sum.wrapping_add(value);
+                        if popping.until(|| Q::push(&tx, value).then_some(()), thread::yield_now).is_none() {
+                            break;
+                        }
+                    }
+                    sum
+                })
+            };
+            let threads: Vec<_> = (0..producers).map(produce).collect();
+            start.timed(producers, || {
+                let member = popping.member();
                 let (mut received, mut delays) = (0_u64, 0_u64);
                 for _ in 0..items {
-                    let value = loop {
-                        match Q::pop(&rx) {
-                            Some(value) => break value,
-                            None => thread::yield_now(),
-                        }
-                    };
+                    let Some(value) = pushing.until(|| Q::pop(&rx), thread::yield_now) else { break };
                     received = received.wrapping_add(value);
                     delays += clock.map_or(0, |clock| clock.now().saturating_sub(value));
                 }
-                let sent = producers.into_iter().map(|producer| producer.join().expect("producers do not panic"));
+                drop(member);
+                let sent = threads.into_iter().map(|thread| thread.join().expect("producers do not panic"));
                 (sent.fold(0, u64::wrapping_add), received, delays)
             })
         });
@@ -221,7 +224,37 @@ impl Many {
 
 #[cfg(test)]
 mod tests {
+    use crossbeam_channel::{Receiver, Sender, bounded};
+
+    use super::{Many, Queue};
     use crate::harness::{Effort, measure};
+
+    /// Loses each third item.
+    struct Loses;
+
+    impl Queue for Loses {
+        type Shape = usize;
+        type Tx = Sender<u64>;
+        type Rx = Receiver<u64>;
+
+        fn build(capacity: usize) -> (Self::Tx, Self::Rx) {
+            bounded(capacity)
+        }
+
+        fn push(tx: &Self::Tx, value: u64) -> bool {
+            value.is_multiple_of(3) || tx.try_send(value).is_ok()
+        }
+
+        fn pop(rx: &Self::Rx) -> Option<u64> {
+            rx.try_recv().ok()
+        }
+    }
+
+    #[test]
+    fn a_lost_item_is_an_error() {
+        let error = Many { producers: 2, items: 10, clock: None }.run::<Loses>(2).unwrap_err();
+        assert_eq!(error.to_string(), "the sum is 24, not 30");
+    }
 
     #[test]
     fn every_shape_delivers_every_item() {

@@ -8,7 +8,7 @@ use serde_json::json;
 use super::super::contenders::*;
 use super::super::limits;
 use super::super::one_to_one::Ends;
-use super::super::stamps::Clock;
+use super::super::stamps::{Clock, touched};
 use super::ff_robustness::unbalanced;
 use super::looped::{Looped, Watch, stages};
 use crate::harness::Role::{self, *};
@@ -30,7 +30,7 @@ fn plan(effort: &Effort) -> Result<Vec<Group>, BoxError> {
     let contenders = vec![
         contender::<FastForward>(Ours, "thalweg-fast-forward", iterations),
         contender::<FastForwardSlip>(Ours, "thalweg-fast-forward, slip", iterations),
-        contender::<Lamport>(Peer, "lamport", iterations),
+        contender::<Lamport>(Ours, "thalweg-lamport", iterations),
     ];
     let points = &POINTS[..2 * stages()];
     Ok(vec![Group::sweep("stages of 100 ns, 37.6 ns apart", "stage", "% of operations that wait", points, contenders)])
@@ -57,13 +57,16 @@ fn contender<Q: Ends>(role: Role, name: &str, iterations: u64) -> Contender {
 }
 
 /// How many ticks each operation took.
-#[derive(Default)]
 struct Times {
     taken: Vec<u64>,
     handed_on: Vec<u64>,
 }
 
 impl Watch for Times {
+    fn of(iterations: u64) -> Self {
+        Self { taken: touched(iterations), handed_on: touched(iterations) }
+    }
+
     fn note(&mut self, ticks: u64, push: bool) {
         if push { self.handed_on.push(ticks) } else { self.taken.push(ticks) }
     }

@@ -39,7 +39,7 @@ fn plan(effort: &Effort) -> Result<Vec<Group>, BoxError> {
         let contenders = vec![
             contender::<FastForward>(Ours, "thalweg-fast-forward", noise, entries, iterations),
             contender::<FastForwardSlip>(Ours, "thalweg-fast-forward, slip", noise, entries, iterations),
-            contender::<Lamport>(Peer, "lamport", noise, entries, iterations),
+            contender::<Lamport>(Ours, "thalweg-lamport", noise, entries, iterations),
         ];
         Group::sweep(workload, "ns of work of each stage", "ns/operation", POINTS, contenders)
     };

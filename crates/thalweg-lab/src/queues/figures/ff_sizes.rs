@@ -25,9 +25,9 @@ fn plan(effort: &Effort) -> Result<Vec<Group>, BoxError> {
         let contenders = vec![
             contender::<FastForward>(Ours, "thalweg-fast-forward", entries, iterations),
             contender::<Fenced<FastForward>>(Ours, "thalweg-fast-forward, fenced", entries, iterations),
-            contender::<Lamport>(Peer, "lamport", entries, iterations),
-            contender::<Fenced<Lamport>>(Peer, "lamport, fenced", entries, iterations),
-            contender::<Locked>(Peer, "locked", entries, iterations),
+            contender::<Lamport>(Ours, "thalweg-lamport", entries, iterations),
+            contender::<Fenced<Lamport>>(Ours, "thalweg-lamport, fenced", entries, iterations),
+            contender::<Locked>(Ours, "thalweg-locked", entries, iterations),
         ];
         Group::sweep(workload, "ns of work of each stage", "ns/operation", POINTS, contenders)
     };

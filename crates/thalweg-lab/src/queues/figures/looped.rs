@@ -4,10 +4,11 @@ use std::hint::spin_loop;
 
 use thalweg_sync::thread;
 
+use super::super::crew::Crew;
 use super::super::one_to_one::Ends;
 use super::super::stamps::Clock;
 use crate::harness::BoxError;
-use crate::machine::{cpus, timed};
+use crate::machine::{Start, cpus, timed};
 
 /// Stages: three, each on a CPU, or two where there are no more CPUs.
 pub(super) fn stages() -> usize {
@@ -29,7 +30,9 @@ pub(super) struct Looped {
 }
 
 /// What a stage sees of its operations.
-pub(super) trait Watch: Default + Send {
+pub(super) trait Watch: Send {
+    /// Room for what so many iterations show.
+    fn of(iterations: u64) -> Self;
     /// A stage took an item, or handed it on, in so many ticks.
     fn note(&mut self, ticks: u64, push: bool);
     /// Whether to look at the clock at all.
@@ -38,6 +41,7 @@ pub(super) trait Watch: Default + Send {
 
 /// Nobody looks.
 impl Watch for () {
+    fn of(_iterations: u64) -> Self {}
     fn note(&mut self, _ticks: u64, _push: bool) {}
     const WATCHES: bool = false;
 }
@@ -56,7 +60,7 @@ impl Looped {
     /// As [`cost`](Self::cost), and what each stage saw.
     pub(super) fn run<Q: Ends, W: Watch>(&self, clock: &Clock) -> Result<(f64, Vec<W>), BoxError> {
         let stages = self.work.len();
-        let items = self.entries as u64 - MISSING;
+        let items = self.items();
         let work: Vec<Vec<u64>> =
             self.work.iter().map(|work| work.iter().map(|&nanos| clock.ticks(nanos)).collect()).collect();
         let work_alone = work.iter().map(|work| alone(clock, work)).fold(0.0, f64::max);
@@ -68,74 +72,95 @@ impl Looped {
         }
         // Stage n reads queue n and writes the next one.
         writing.rotate_left(1);
-        let (seen, timing) = timed(|| {
-            std::thread::scope(|scope| {
-                let ends = reading.drain(..).zip(writing.drain(..)).zip(&work).enumerate();
-                let stages = ends.map(|(stage, ((mut rx, mut tx), work))| {
-                    scope.spawn(move || {
-                        // A container may refuse: the run is still right, only its spread is wider.
-                        let _ = thread::pin_current(cpus()[stage % cpus().len()]);
-                        let seen = turn::<Q, W>(clock, &mut rx, &mut tx, work, self.iterations, items);
-                        (seen, rx, tx)
-                    })
-                });
-                let stages: Vec<_> = stages.collect();
-                stages.into_iter().map(|stage| stage.join().expect("stages do not panic")).collect::<Vec<_>>()
+        let crews: Vec<Crew> = (0..stages).map(|_| Crew::of(1)).collect();
+        let (crews, start) = (&crews, &Start::default());
+        let (ended, timing) = std::thread::scope(|scope| {
+            let ends = reading.drain(..).zip(writing.drain(..)).zip(&work).enumerate();
+            let threads = ends.map(|(stage, ((mut rx, mut tx), work))| {
+                scope.spawn(move || {
+                    let _member = crews[stage].member();
+                    let (before, behind) = (&crews[(stage + stages - 1) % stages], &crews[(stage + 1) % stages]);
+                    // A container may refuse: the run is still right, only its spread is wider.
+                    let _ = thread::pin_current(cpus()[stage % cpus().len()]);
+                    let mut seen = W::of(self.iterations);
+                    start.wait();
+                    let ended = self.turn::<Q, W>(clock, (&mut rx, before), (&mut tx, behind), work, &mut seen);
+                    (ended.map(|()| seen), rx, tx)
+                })
+            });
+            let threads: Vec<_> = threads.collect();
+            start.timed(stages, || {
+                threads.into_iter().map(|thread| thread.join().expect("stages do not panic")).collect::<Vec<_>>()
             })
         });
-        let seen: Result<Vec<W>, String> = seen.into_iter().map(|(seen, _, _)| seen).collect();
+        let (mut seen, mut errors) = (Vec::new(), Vec::new());
+        for (ended, _, _) in ended {
+            match ended {
+                Ok(stage) => seen.push(stage),
+                Err(error) => errors.push(error),
+            }
+        }
+        if !errors.is_empty() {
+            return Err(errors.join("; ").into());
+        }
         // What the stages wait at the start, one after the other, is no operation's.
         let slipped = self.work.iter().map(|work| 2_000.0 + 48.0 * work[0]).sum::<f64>() / self.iterations as f64;
-        Ok(((timing.nanos_per(self.iterations) - work_alone - slipped) / 2.0, seen?))
+        Ok(((timing.nanos_per(self.iterations) - work_alone - slipped) / 2.0, seen))
     }
-}
 
-/// One stage. An error if an item is not the one that belongs there.
-fn turn<Q: Ends, W: Watch>(
-    clock: &Clock,
-    rx: &mut Q::Rx,
-    tx: &mut Q::Tx,
-    work: &[u64],
-    iterations: u64,
-    items: u64,
-) -> Result<W, String> {
-    let mut seen = W::default();
-    let (mut expected, mut at) = (0, 0);
-    for iteration in 0..iterations {
-        let item = loop {
-            let before = if W::WATCHES { clock.now() } else { 0 };
-            match Q::pop(rx) {
-                Some(item) => {
-                    if W::WATCHES {
-                        seen.note(clock.now() - before, false);
-                    }
-                    break item;
-                }
-                None => spin_loop(),
-            }
-        };
-        expected = if expected == items { 1 } else { expected + 1 };
-        if item != expected {
-            return Err(format!("item {item} came in the place of {expected}"));
-        }
-        if iteration == 0 {
-            // Stages start slipped.
-            wait(clock, clock.ticks(2_000.0) + 48 * work[0]);
-        }
-        wait(clock, work[at]);
-        at = if at + 1 == work.len() { 0 } else { at + 1 };
-        loop {
-            let before = if W::WATCHES { clock.now() } else { 0 };
-            if Q::push(tx, item) {
-                if W::WATCHES {
-                    seen.note(clock.now() - before, true);
-                }
-                break;
-            }
-            spin_loop();
-        }
+    /// Items that go round.
+    fn items(&self) -> u64 {
+        self.entries as u64 - MISSING
     }
-    Ok(seen)
+
+    /// One stage, between the ends of its queues, each with the crew of the stage at its other end. An error if an item is not the one that
+    /// belongs there, or if that stage has left.
+    fn turn<Q: Ends, W: Watch>(
+        &self,
+        clock: &Clock,
+        (rx, before): (&mut Q::Rx, &Crew),
+        (tx, behind): (&mut Q::Tx, &Crew),
+        work: &[u64],
+        seen: &mut W,
+    ) -> Result<(), String> {
+        let items = self.items();
+        let now = || if W::WATCHES { clock.now() } else { 0 };
+        let (mut expected, mut at) = (0, 0);
+        for iteration in 0..self.iterations {
+            expected = if expected == items { 1 } else { expected + 1 };
+            let taken = before.until(
+                || {
+                    let start = now();
+                    let item = Q::pop(rx)?;
+                    seen.note(now() - start, false);
+                    Some(item)
+                },
+                spin_loop,
+            );
+            match taken {
+                Some(item) if item == expected => {}
+                Some(item) => return Err(format!("item {item} came in the place of {expected}")),
+                None => return Err(format!("item {expected} did not come")),
+            }
+            if iteration == 0 {
+                // Stages start slipped.
+                wait(clock, clock.ticks(2_000.0) + 48 * work[0]);
+            }
+            wait(clock, work[at]);
+            at = if at + 1 == work.len() { 0 } else { at + 1 };
+            let handed_on = behind.until(
+                || {
+                    let start = now();
+                    Q::push(tx, expected).then(|| seen.note(now() - start, true))
+                },
+                spin_loop,
+            );
+            if handed_on.is_none() {
+                return Err(format!("nobody took item {expected}"));
+            }
+        }
+        Ok(())
+    }
 }
 
 /// Works for so many ticks, which is to look at the clock, as in the paper. Not at all for none.
@@ -152,4 +177,40 @@ fn alone(clock: &Clock, work: &[u64]) -> f64 {
     const TIMES: u64 = 4_000;
     let (_, timing) = timed(|| (0..TIMES).for_each(|time| wait(clock, work[time as usize % work.len()])));
     timing.nanos_per(TIMES)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+
+    use super::*;
+
+    /// Loses number 3.
+    struct Loses;
+
+    impl Ends for Loses {
+        /// And whether it was pushed before: the first queue is filled with it.
+        type Tx = (SyncSender<u64>, bool);
+        type Rx = Receiver<u64>;
+
+        fn build(capacity: usize) -> (Self::Tx, Self::Rx) {
+            let (tx, rx) = sync_channel(capacity);
+            ((tx, false), rx)
+        }
+
+        fn push((tx, seen): &mut Self::Tx, value: u64) -> bool {
+            let lost = value == 3 && std::mem::replace(seen, true);
+            lost || tx.try_send(value).is_ok()
+        }
+
+        fn pop(rx: &mut Self::Rx) -> Option<u64> {
+            rx.try_recv().ok()
+        }
+    }
+
+    #[test]
+    fn a_lost_item_stops_all_stages() {
+        let error = Looped::balanced(20, 40, 0.0).cost::<Loses>(&Clock::new()).unwrap_err().to_string();
+        assert!(error.contains("in the place of 3") || error.contains("item 3 did not come"), "{error}");
+    }
 }
