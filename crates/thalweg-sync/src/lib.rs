@@ -73,7 +73,8 @@
 //! - loom is bounded (five threads, recent stores) and reads `SeqCst` accesses as `AcqRel`; use `fence(SeqCst)` where
 //!   that matters.
 //!
-//! Without the default feature `std` the crate is `no_std` (with `alloc`), and has no threads, no clock and no locks.
+//! Without the default feature `std` the crate is `no_std` (with `alloc`), and has no threads, no clock and no locks. The target has
+//! atomics of 64 bits.
 //!
 //! [loom]: https://docs.rs/loom
 #![cfg_attr(not(feature = "std"), no_std)]

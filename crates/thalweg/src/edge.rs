@@ -17,7 +17,7 @@ use std::collections::VecDeque;
 use std::fmt;
 use thalweg_queue::{bbq, fast_forward};
 use thalweg_sync::CachePadded;
-use thalweg_sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Counter, Ordering::*};
+use thalweg_sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Counter, Ordering::*, fence};
 use thalweg_sync::cell::Slot;
 use thalweg_sync::sync::Mutex;
 
@@ -100,8 +100,9 @@ pub(crate) struct Gauge {
     pub(crate) samples: Counter,
     pub(crate) sum: Counter,
     pub(crate) peak: Counter,
-    pub(crate) grown: Counter,
-    /// By several at once on an unordered edge, so no `Counter`.
+    /// By several at once behind a parallel kernel, so no `Counter`.
+    pub(crate) grown: AtomicU64,
+    /// As `grown`, on an unordered edge.
     pub(crate) lost: AtomicU64,
 }
 
@@ -317,23 +318,21 @@ impl Edge {
 
     /// Raises the limit, up to the most the edge may hold. False if it is there already.
     pub(crate) fn grow(&self) -> bool {
-        let doubled = |limit: &AtomicUsize, most: usize| {
-            let now = limit.load(Relaxed);
-            // It may be beyond the most already: see `stretch`.
-            let next = now.saturating_mul(2).min(most);
-            if next > now {
-                limit.store(next, Relaxed);
-            }
-            next > now
+        let (limit, most) = match self.plan.capacity {
+            None => (&self.limit_blocks, MOST_BLOCKS),
+            Some(capacity) => (&self.limit_messages, capacity.most),
         };
-        let grown = match self.plan.capacity {
-            None => doubled(&self.limit_blocks, MOST_BLOCKS),
-            Some(capacity) => doubled(&self.limit_messages, capacity.most),
-        };
-        if grown {
-            self.gauge.grown.add(1);
+        let now = limit.load(Relaxed);
+        // It may be beyond the most already: see `stretch`.
+        let next = now.saturating_mul(2).min(most);
+        if next <= now {
+            return false;
         }
-        grown
+        // Several workers of a parallel kernel may come here at once: one of them takes the step, and all have the room.
+        if limit.compare_exchange(now, next, Relaxed, Relaxed).is_ok() {
+            self.gauge.grown.fetch_add(1, Relaxed);
+        }
+        true
     }
 
     /// Whether it holds fewer messages than its capacity says; or if none was given, fewer bytes of messages and headers than its most blocks do
@@ -358,7 +357,7 @@ impl Edge {
             return false;
         }
         self.limit_blocks.store(self.limit_blocks.load(Relaxed).saturating_mul(2), Relaxed);
-        self.gauge.grown.add(1);
+        self.gauge.grown.fetch_add(1, Relaxed);
         true
     }
 
@@ -373,6 +372,13 @@ impl Edge {
             Some(capacity) => u32::try_from(capacity.first.div_ceil(2)).unwrap_or(u32::MAX),
         };
         self.block_len.store(messages.clamp(1, most), Relaxed);
+    }
+
+    /// Whether a kernel may send a block of so many messages as it is, instead of filling blocks of this edge's length with them.
+    pub(crate) fn takes_whole(&self, messages: usize) -> bool {
+        // Lengths follow measurements, and those vary; a capacity is a promise.
+        let slack = if self.plan.capacity.is_some() { 1 } else { 2 };
+        messages <= self.block_len().saturating_mul(slack)
     }
 
     // ---- the taking side ----
@@ -401,6 +407,8 @@ impl Edge {
     pub(crate) fn take_shared(&self) -> Option<(u64, Block)> {
         let Queue::Shared { rx, .. } = &self.queue else { unreachable!("an edge with several takers is shared") };
         let (ticket, block) = rx.try_pop_numbered().ok()?;
+        // (9) Acquire, pairs with the release of the pops before this one (bbq.18, bbq.10): see (7) of the reorder ring.
+        fence(Acquire);
         self.taken.count(self.messages_of(&block), self.plan.many_takers);
         Some((ticket, block))
     }

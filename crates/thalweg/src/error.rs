@@ -4,7 +4,7 @@ use crate::report::Report;
 use std::any::Any;
 use std::error::Error as StdError;
 use std::fmt;
-use std::panic::Location;
+use std::panic::{AssertUnwindSafe, Location, catch_unwind};
 
 /// The error of a kernel: whatever it returns.
 pub type BoxError = Box<dyn StdError + Send + Sync>;
@@ -131,7 +131,11 @@ impl Cause {
             Ok(text) => *text,
             Err(payload) => match payload.downcast::<&'static str>() {
                 Ok(text) => (*text).to_owned(),
-                Err(_) => "a panic without a message".to_owned(),
+                Err(payload) => {
+                    // Its destructor is somebody else's code: should that panic as well, the worker goes on all the same.
+                    std::mem::forget(catch_unwind(AssertUnwindSafe(|| drop(payload))));
+                    "a panic without a message".to_owned()
+                }
             },
         };
         Self::Panic(text)

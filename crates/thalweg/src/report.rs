@@ -3,6 +3,7 @@
 use crate::edge::Edge;
 use crate::run::Core;
 use std::fmt::{self, Write};
+use thalweg_sync::atomic::Ordering::Relaxed;
 use thalweg_sync::time::Duration;
 
 /// How a run ended.
@@ -12,7 +13,7 @@ pub enum End {
     Complete,
     /// It was stopped: the sources stopped early, what they had given was processed.
     Stopped,
-    /// It was cancelled, by a stopper or by a failure: what was in the graph was dropped.
+    /// It was cancelled, by a stopper or by a failure, or could not go on: what was in the graph was dropped.
     Cancelled,
 }
 
@@ -122,7 +123,7 @@ impl Report {
                 ends: (edge.plan.from, edge.plan.to),
                 windowed: edge.plan.window.is_some(),
                 messages: edge.sent_messages(),
-                grown: edge.gauge.grown.get(),
+                grown: edge.gauge.grown.load(Relaxed),
                 peak: edge.gauge.peak.get(),
                 mean: edge.gauge.sum.get() as f64 / samples.max(1) as f64,
             }

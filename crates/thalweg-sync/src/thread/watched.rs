@@ -19,19 +19,19 @@ enum Started {
 }
 
 impl Started {
-    /// Starts `body`.
+    /// Starts `body`. An error if no engine runs here and the system gives no more threads.
     ///
     /// # Safety
     ///
     /// What `body` borrows lives until the thread has ended.
     #[track_caller]
-    unsafe fn spawn<'a>(body: Box<dyn FnOnce() + Send + 'a>) -> Self {
+    unsafe fn spawn<'a>(body: Box<dyn FnOnce() + Send + 'a>) -> std::io::Result<Self> {
         // SAFETY: only the lifetime changes; the caller answers for it.
         let body = unsafe { core::mem::transmute::<Box<dyn FnOnce() + Send + 'a>, Box<dyn FnOnce() + Send>>(body) };
-        match engine::current() {
+        Ok(match engine::current() {
             Some(engine) => Self::Watched(engine.spawn(body, Location::caller())),
-            None => Self::Native(Mutex::new(Some(std::thread::spawn(body)))),
-        }
+            None => Self::Native(Mutex::new(Some(std::thread::Builder::new().spawn(body)?))),
+        })
     }
 
     /// Waits until the thread has ended. The panic that ended it goes to whoever waits first.
@@ -104,7 +104,7 @@ where
     let (run, returned) = returning(body);
     // SAFETY: it borrows nothing: `F` and `T` are `'static`.
     let thread = unsafe { Started::spawn(Box::new(run)) };
-    JoinHandle { thread, returned }
+    JoinHandle { thread: thread.expect("the system gives no more threads"), returned }
 }
 
 /// Starts threads that may borrow, as [`std::thread::Scope`].
@@ -151,11 +151,20 @@ impl<'scope> Scope<'scope, '_> {
         F: FnOnce() -> T + Send + 'scope,
         T: Send + 'scope,
     {
+        self.try_spawn(body).expect("the system gives no more threads")
+    }
+
+    #[track_caller]
+    fn try_spawn<F, T>(&'scope self, body: F) -> std::io::Result<ScopedJoinHandle<'scope, T>>
+    where
+        F: FnOnce() -> T + Send + 'scope,
+        T: Send + 'scope,
+    {
         let (run, returned) = returning(body);
         // SAFETY: `scope` waits for every thread in `threads` before it returns or unwinds, and 'scope outlives that.
-        let thread = Arc::new(unsafe { Started::spawn(Box::new(run)) });
+        let thread = Arc::new(unsafe { Started::spawn(Box::new(run)) }?);
         self.threads.lock().unwrap_or_else(PoisonError::into_inner).push(thread.clone());
-        ScopedJoinHandle { thread, returned, _scope: PhantomData }
+        Ok(ScopedJoinHandle { thread, returned, _scope: PhantomData })
     }
 }
 
@@ -194,16 +203,15 @@ where
     }
 }
 
-/// Starts a thread that ends before the scope does. Here no system refuses one.
+/// Starts a thread that ends before the scope does.
 ///
 /// # Errors
 ///
-/// None: they are those of the native world.
+/// If the system gives no more threads. An engine gives as many as it is asked for.
 #[track_caller]
 pub fn try_spawn<'scope, F>(scope: &'scope Scope<'scope, '_>, body: F) -> std::io::Result<()>
 where
     F: FnOnce() + Send + 'scope,
 {
-    scope.spawn(body);
-    Ok(())
+    scope.try_spawn(body).map(drop)
 }

@@ -150,7 +150,9 @@ impl Graph<'_> {
     /// For each kernel the number of the cycle that it belongs to, and how many there are.
     pub(crate) fn components(&self) -> (Vec<Option<usize>>, usize) {
         let count = self.kernels.len();
-        let reach: Vec<Vec<bool>> = (0..count).map(|kernel| self.reachable(kernel)).collect();
+        let mut next = vec![Vec::new(); count];
+        self.links.iter().for_each(|link| next[link.from.kernel].push(link.to.kernel));
+        let reach: Vec<Vec<bool>> = (0..count).map(|kernel| reachable(&next, kernel)).collect();
         let mut component = vec![None; count];
         let mut found = 0;
         for kernel in 0..count {
@@ -167,18 +169,19 @@ impl Graph<'_> {
         }
         (component, found)
     }
+}
 
-    fn reachable(&self, from: usize) -> Vec<bool> {
-        let mut seen = vec![false; self.kernels.len()];
-        let mut left = vec![from];
-        while let Some(kernel) = left.pop() {
-            for link in self.links.iter().filter(|link| link.from.kernel == kernel) {
-                if !seen[link.to.kernel] {
-                    seen[link.to.kernel] = true;
-                    left.push(link.to.kernel);
-                }
+/// Which kernels a message can come to from one, by the kernels that are `next` to each.
+fn reachable(next: &[Vec<usize>], from: usize) -> Vec<bool> {
+    let mut seen = vec![false; next.len()];
+    let mut left = vec![from];
+    while let Some(kernel) = left.pop() {
+        for &to in &next[kernel] {
+            if !seen[to] {
+                seen[to] = true;
+                left.push(to);
             }
         }
-        seen
     }
+    seen
 }

@@ -321,7 +321,7 @@ impl<'env> Graph<'env> {
     }
 
     /// A kernel that gives one message for each, on one worker at a time. Faster than [`sequential`](Self::sequential): nothing is checked per message, and if
-    /// both types have the same layout a block is changed where it is and passed on.
+    /// both types have the same layout a block is changed where it is and passed on, unless the next edge wants shorter ones.
     #[track_caller]
     pub fn map<T, U>(&mut self, change: impl FnMut(T) -> U + Send + 'env) -> Node<T, U>
     where
@@ -332,7 +332,8 @@ impl<'env> Graph<'env> {
         self.add_node("map", body, None)
     }
 
-    /// A kernel that changes each message where it is, on one worker at a time. The block is passed on as it is, so large messages are never copied.
+    /// A kernel that changes each message where it is, on one worker at a time. The block is passed on as it is, unless the next edge wants shorter
+    /// ones; a message of more than 8 KiB is alone in its block, so it is never copied.
     ///
     /// ```
     /// use thalweg::prelude::*;

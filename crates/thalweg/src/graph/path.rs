@@ -237,7 +237,8 @@ pub trait Gives: Sized {
     }
 
     /// The edge that leaves here closes a cycle. It ends when nothing is left in the cycle and nothing more comes into it; it holds
-    /// any number of messages unless its capacity is given.
+    /// any number of messages unless its capacity is given. What a kernel of the cycle keeps to itself does not count: given into the cycle after
+    /// its end, it may be dropped.
     ///
     /// ```
     /// use thalweg::prelude::*;

@@ -9,6 +9,7 @@ use crate::pool::Store;
 use crate::report::{End, Report};
 use crate::run::activate::MOST_BYTES;
 use crate::run::component::{Census, Component};
+use crate::run::elastic::Crew;
 use crate::run::stats::Row;
 use crate::run::worker::Worker;
 use crate::run::{Bodies, Core, Cx, Outcome, State};
@@ -17,6 +18,7 @@ use crate::scheme::Scheme;
 use crate::scheme::View;
 use crate::window::Assemble;
 use std::mem;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use thalweg_sync::CachePadded;
 use thalweg_sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize};
 use thalweg_sync::sync::Mutex;
@@ -61,6 +63,51 @@ impl Bodies for Kernels<'_, '_> {
     }
 }
 
+/// Where workers get their threads.
+#[derive(Clone, Copy)]
+struct Office<'scope, 'env> {
+    scope: &'scope thread::Scope<'scope, 'env>,
+    core: &'scope Core,
+    bodies: &'scope dyn Bodies,
+    /// The CPU of each worker, if they are pinned.
+    pins: &'scope [usize],
+    /// The CPUs that the caller of `run` may use.
+    before: Option<&'scope thread::Affinity>,
+}
+
+impl Office<'_, '_> {
+    fn pin(self, worker: usize) {
+        if let (Some(all), Some(&cpu)) = (self.before, self.pins.get(worker)) {
+            // A new thread inherits the pin of the one that started it, so it asks for all first.
+            // A system that cannot pin runs unpinned: the promise is "if the system can do it".
+            let _ = all.restore().and_then(|()| thread::pin_current(cpu));
+        }
+    }
+
+    /// Starts a worker. False if the system gives no thread.
+    fn hire(self, worker: usize) -> bool {
+        let core = self.core;
+        core.control.bell.join();
+        let home = thread::current_cpu();
+        let started = thread::try_spawn(self.scope, move || {
+            match home {
+                Some(home) if self.pins.is_empty() => thread::move_away_from(home, worker),
+                _ => self.pin(worker),
+            }
+            Worker::new(core, self.bodies, worker).work(&|other| self.hire(other));
+        });
+        if let Err(error) = &started {
+            core.control.bell.leave();
+            if core.scheme.is_restricted() {
+                // Some kernel would never run.
+                let cause = format!("the system gives no thread for worker {worker}: {error}");
+                core.fail(worker.min(core.kernels.len() - 1), Cause::Error(cause.into()));
+            }
+        }
+        started.is_ok()
+    }
+}
+
 impl Graph<'_> {
     /// Runs the graph until its sources have ended and everything is processed, and says what happened.
     ///
@@ -88,7 +135,9 @@ impl Graph<'_> {
             self.work(&core);
         }
         let wall = start.elapsed();
-        let end = if self.control.is_cancelled() {
+        let failures = mem::take(&mut *core.failures.lock().unwrap_or_else(|poisoned| poisoned.into_inner()));
+        let waits = mem::take(&mut *core.waits.lock().unwrap_or_else(|poisoned| poisoned.into_inner()));
+        let end = if self.control.is_cancelled() || !waits.is_empty() {
             End::Cancelled
         } else if self.control.is_draining() {
             End::Stopped
@@ -97,11 +146,15 @@ impl Graph<'_> {
         };
         self.control.reset();
         let report = Report::new(&core, wall, end);
-        let failures = mem::take(&mut *core.failures.lock().unwrap_or_else(|poisoned| poisoned.into_inner()));
-        let waits = mem::take(&mut *core.waits.lock().unwrap_or_else(|poisoned| poisoned.into_inner()));
-        drop(core);
+        // Messages that are left may panic when they are dropped.
+        let dropped = catch_unwind(AssertUnwindSafe(|| drop(core)));
         if !failures.is_empty() {
+            // The causes are worth more; what the other panic carries may panic as well.
+            mem::forget(dropped);
             return Err(Error::Failed { failures, report: Box::new(report) });
+        }
+        if let Err(payload) = dropped {
+            resume_unwind(payload);
         }
         if !waits.is_empty() {
             return Err(Error::Stalled { waits, report: Box::new(report) });
@@ -115,38 +168,11 @@ impl Graph<'_> {
         let before = core.scheme.is_pinned().then(thread::current_affinity).and_then(Result::ok);
         let pins: Vec<_> = before.iter().flat_map(|affinity| affinity.cpus()).collect();
         let pins = if pins.len() >= core.rows.len() { pins } else { Vec::new() };
-        let (pins, before) = (&pins, &before);
-        let pin = move |index: usize| {
-            if let (Some(all), Some(&cpu)) = (before, pins.get(index)) {
-                // A new thread inherits the pin of the one that started it, so it asks for all first.
-                // A system that cannot pin runs unpinned: the promise is "if the system can do it".
-                let _ = all.restore().and_then(|()| thread::pin_current(cpu));
-            }
-        };
         core.control.bell.join();
         thread::scope(|scope| {
-            let hire = |index: usize| {
-                core.control.bell.join();
-                let home = thread::current_cpu();
-                let started = thread::try_spawn(scope, move || {
-                    match home {
-                        Some(home) if pins.is_empty() => thread::move_away_from(home, index),
-                        _ => pin(index),
-                    }
-                    Worker::new(core, bodies, index).work(None);
-                });
-                if let Err(error) = &started {
-                    core.control.bell.leave();
-                    if core.scheme.is_restricted() {
-                        // Some kernel would never run.
-                        let cause = format!("the system gives no thread for worker {index}: {error}");
-                        core.fail(index.min(core.kernels.len() - 1), Cause::Error(cause.into()));
-                    }
-                }
-                started.is_ok()
-            };
-            pin(0);
-            Worker::new(core, bodies, 0).work(Some(&hire));
+            let office = Office { scope, core, bodies, pins: &pins, before: before.as_ref() };
+            office.pin(0);
+            Worker::new(core, bodies, 0).work(&|index| office.hire(index));
         });
         if let Some(before) = before {
             // The calling thread gets back what it had.
@@ -245,6 +271,7 @@ impl Graph<'_> {
             live: AtomicUsize::new(kernels.len()),
             rows: (0..crew.0).map(|_| Row::new(kernels.len())).collect(),
             target: AtomicUsize::new(crew.1),
+            crew: Mutex::new(Crew::new(crew.0)),
             kernels,
             edges,
             components,

@@ -229,7 +229,10 @@ impl<S: Stage<T>, T> Work for Fused<S, T> {
         let stage = &mut self.0;
         let slow = cx.takes_long();
         let goes_on = || !(slow && cx.is_cancelled());
-        if S::AT_MOST_ONE && InPlace::<T, S::Out>::FITS {
+        let edge = cx.edge(cx.outputs()[0]);
+        // What is in the open block would come on top of a capacity.
+        let whole = edge.takes_whole(block.unread()) && !(edge.plan.capacity.is_some() && core.resume());
+        if S::AT_MOST_ONE && InPlace::<T, S::Out>::FITS && whole {
             // SAFETY: an edge into this kernel carries `T` (B1), and the layouts agree.
             let mut place = unsafe { InPlace::<T, S::Out>::new(&mut block) };
             // Loops of their own: a look after each message would cost as much as a cheap stage.

@@ -43,8 +43,9 @@ impl Reorder {
 
     /// Whether tickets up to `drawn`, and one more from each of `workers`, would not fit (R1).
     pub(crate) fn is_full(&self, drawn: u64, workers: usize) -> bool {
-        // (7) Acquire, pairs with (8): who draws a ticket after this finds its slot emptied from the round before. Relaxed could let
-        //     the emptying wipe out what is stored next. An old `front` only makes this say "full" too early.
+        // (7) Acquire, pairs with (8): who draws a ticket after this, or after somebody whose pop came behind such a look (9), finds its slot
+        //     emptied from the round before. Relaxed could let the emptying wipe out what is stored next. An old `front` only makes this say
+        //     "full" too early; the ticket that is drawn then may be one that only the others' fresher looks made room for, hence (9).
         drawn + workers as u64 >= self.front.load(Acquire) + self.slots.len() as u64
     }
 

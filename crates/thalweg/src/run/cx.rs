@@ -6,8 +6,10 @@ use crate::run::worker::Worker;
 use crate::run::{Outcome, State, Why};
 use thalweg_sync::atomic::Ordering::*;
 
-/// Helps within helps; deeper ones could overflow the stack.
+/// Helps within helps, and the bytes of a message times their number; deeper ones could overflow the stack, on which a help has several copies of a
+/// message if nothing is optimised.
 const MOST_HELPS: u32 = 32;
+const MOST_HELP_BYTES: usize = 64 << 10;
 /// A block that takes longer than this, in nanoseconds, is worth waking another worker for, and worth handing on half full.
 const WORTH_WAKING: u64 = 20_000;
 /// A block that takes longer than this is not finished once the run is cancelled.
@@ -69,8 +71,14 @@ impl<'a> Cx<'a> {
         1
     }
 
+    /// Whether the run is cancelled; cancels it when the time for draining is over, for the workers may all be busy then.
     pub(crate) fn is_cancelled(&self) -> bool {
-        self.worker.core.control.is_cancelled()
+        let control = &self.worker.core.control;
+        if !control.is_draining() {
+            return false;
+        }
+        control.time_left();
+        control.is_cancelled()
     }
 
     pub(crate) fn is_draining(&self) -> bool {
@@ -121,7 +129,9 @@ impl<'a> Cx<'a> {
         if on_full.grow && self.edge(edge).grow() {
             return true;
         }
-        if on_full.help && worker.depth.get() < MOST_HELPS {
+        let depth = worker.depth.get();
+        let bytes = self.edge(edge).plan.message_bytes.saturating_mul(depth as usize);
+        if on_full.help && depth < MOST_HELPS && bytes <= MOST_HELP_BYTES {
             let consumer = self.edge(edge).plan.to;
             if worker.help(consumer) {
                 return !self.edge(edge).is_full();

@@ -7,6 +7,9 @@
 //!
 //! What a graph does in its first moments tells nothing: memory is touched for the first time, and blocks are small. So a second worker
 //! is called first, and whether it helps is judged once both have worked for a while, by sending it away again for a millisecond.
+//!
+//! While the first worker is at a message that takes long, it compares nothing. So where a kernel is parallel, the second one is there from the
+//! start, and [watches](watch) for a while before it sleeps on the bench.
 
 use crate::run::State;
 use crate::run::worker::Worker;
@@ -14,6 +17,7 @@ use std::fmt;
 use thalweg_sync::atomic::Ordering::*;
 use thalweg_sync::park::{Parker, Unparker};
 use thalweg_sync::sync::Mutex;
+use thalweg_sync::time::Duration;
 
 /// How long one side of a comparison takes, in nanoseconds.
 const TRIAL: u64 = 1_000_000;
@@ -32,6 +36,10 @@ const CLEAR: f64 = 0.25;
 const IDLE: f64 = 0.4;
 /// A block that takes longer than this is worth spreading at once.
 const LONG: u64 = 50_000;
+/// How long the second worker waits before it looks what the first is at: doubles from the first to the second.
+const WATCH: (Duration, Duration) = (Duration::from_millis(1), Duration::from_millis(128));
+/// Looks that found the first worker further than before, after which it sleeps.
+const LOOKS: u32 = 8;
 
 /// Where workers sit that are not needed now.
 #[derive(Debug, Default)]
@@ -41,7 +49,7 @@ pub(crate) struct Bench {
 
 impl Bench {
     /// Sits until `over`. Who changes what `over` looks at calls [`call`](Self::call) after that.
-    pub(crate) fn wait(&self, _worker: usize, parker: &Parker, over: impl Fn() -> bool) {
+    pub(crate) fn wait(&self, parker: &Parker, over: impl Fn() -> bool) {
         loop {
             let mut seats = self.seats.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
             // Under the lock: `call` comes after the change, so it finds the seat taken or we see the change.
@@ -54,10 +62,82 @@ impl Bench {
         }
     }
 
+    /// As [`wait`](Self::wait), but no longer than `limit`. False if that is why it ended; then a seat is left behind, of which `parker` may
+    /// still get a token.
+    fn wait_at_most(&self, parker: &Parker, limit: Duration, over: impl Fn() -> bool) -> bool {
+        let mut seats = self.seats.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        if over() {
+            return true;
+        }
+        seats.push(parker.unparker());
+        drop(seats);
+        parker.park_timeout(limit) && over()
+    }
+
     /// Calls everybody back to look again.
     pub(crate) fn call(&self) {
         let mut seats = self.seats.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
         seats.drain(..).for_each(|seat| seat.unpark());
+    }
+}
+
+/// The workers that have a thread.
+#[derive(Debug)]
+pub(crate) struct Crew {
+    hired: usize,
+    most: usize,
+}
+
+impl Crew {
+    /// The caller of `run`, and at most so many with it.
+    pub(crate) fn new(most: usize) -> Self {
+        Self { hired: 1, most }
+    }
+
+    /// Returns how many there may be at most: a system that gives no more threads is not asked again.
+    fn hire_up_to(&mut self, count: usize, hire: &dyn Fn(usize) -> bool) -> usize {
+        while self.hired < count.min(self.most) {
+            if hire(self.hired) {
+                self.hired += 1;
+            } else {
+                self.most = self.hired;
+            }
+        }
+        self.most
+    }
+}
+
+/// Lets `target` workers work, as far as there are threads. Returns how many there may be at most.
+fn set_target(worker: &Worker<'_>, target: usize, hire: &dyn Fn(usize) -> bool) -> usize {
+    let core = worker.core;
+    let most = core.crew.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).hire_up_to(target, hire);
+    core.target.store(target.min(most), Release);
+    core.bench.call();
+    // Who should sit out now may be asleep; who was called back should find what there is.
+    core.control.bell.ring_all();
+    most
+}
+
+/// The second worker, which is not needed now, looks now and then whether the first is still at what it was at while there is more to do. Then it
+/// calls everybody: who is not needed finds nothing, and sleeps. Returns when it has, when it is `over`, or when all goes well.
+pub(crate) fn watch(worker: &Worker<'_>, hire: &dyn Fn(usize) -> bool, over: impl Fn() -> bool) {
+    let core = worker.core;
+    let activations = || core.rows[0].kernels.iter().map(|stats| stats.activations.get()).sum::<u64>();
+    // Of its own: a token that comes late must wake nobody from another sleep.
+    let parker = Parker::new();
+    let (mut limit, mut before, mut looks) = (WATCH.0, activations(), 0);
+    while looks < LOOKS && !core.bench.wait_at_most(&parker, limit, &over) {
+        let now = activations();
+        if now != before {
+            looks += 1;
+        } else if (0..core.kernels.len()).any(|kernel| core.is_ready(worker.bodies, kernel)) {
+            set_target(worker, core.rows.len(), hire);
+            return;
+        } else if core.control.bell.all_asleep().is_some() {
+            return;
+        }
+        before = now;
+        limit = (limit * 2).min(WATCH.1);
     }
 }
 
@@ -88,7 +168,6 @@ enum Phase {
 
 pub(crate) struct Elastic<'a> {
     hire: &'a dyn Fn(usize) -> bool,
-    hired: usize,
     most: usize,
     phase: Phase,
     until: u64,
@@ -106,11 +185,13 @@ pub(crate) struct Elastic<'a> {
 
 impl<'a> Elastic<'a> {
     pub(crate) fn new(worker: &Worker<'_>, hire: &'a dyn Fn(usize) -> bool) -> Self {
-        let most = worker.core.rows.len();
-        let target = worker.core.target.load(Relaxed);
-        let mut elastic = Self {
+        let core = worker.core;
+        let target = core.target.load(Relaxed);
+        let watched = target < core.rows.len() && core.kernels.iter().any(|state| state.parallel);
+        let first = target + usize::from(watched);
+        let most = core.crew.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).hire_up_to(first, hire);
+        Self {
             hire,
-            hired: 1,
             most,
             phase: Phase::Begin,
             until: if target < most { 0 } else { u64::MAX },
@@ -119,19 +200,6 @@ impl<'a> Elastic<'a> {
             base: Sample::default(),
             down: true,
             doubt: DOUBT,
-        };
-        elastic.hire_up_to(target);
-        elastic
-    }
-
-    /// A system that gives no more threads is not asked again.
-    fn hire_up_to(&mut self, count: usize) {
-        while self.hired < count.min(self.most) {
-            if !(self.hire)(self.hired) {
-                self.most = self.hired;
-                return;
-            }
-            self.hired += 1;
         }
     }
 
@@ -167,11 +235,7 @@ impl<'a> Elastic<'a> {
     }
 
     fn set_target(&mut self, worker: &Worker<'_>, target: usize) {
-        self.hire_up_to(target);
-        worker.core.target.store(target.min(self.most), Release);
-        worker.core.bench.call();
-        // Who should sit out now may be asleep; who was called back should find what there is.
-        worker.core.control.bell.ring_all();
+        self.most = set_target(worker, target, self.hire);
     }
 
     /// Changes the number of workers, and measures once that has settled.
@@ -293,7 +357,7 @@ impl Sample {
 
 impl fmt::Debug for Elastic<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Elastic").field("phase", &self.phase).field("hired", &self.hired).finish_non_exhaustive()
+        f.debug_struct("Elastic").field("phase", &self.phase).field("most", &self.most).finish_non_exhaustive()
     }
 }
 

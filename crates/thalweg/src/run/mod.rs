@@ -119,6 +119,7 @@ pub(crate) struct Core {
     pub(crate) ended: AtomicBool,
     /// Workers beyond this number sit on the bench.
     pub(crate) target: AtomicUsize,
+    pub(crate) crew: Mutex<elastic::Crew>,
     pub(crate) bench: elastic::Bench,
 }
 
@@ -137,7 +138,9 @@ impl Core {
         let state = &self.kernels[kernel];
         let hung_up = !state.outputs.is_empty() && state.outputs.iter().all(|&edge| self.edges[edge].is_hung_up());
         if hung_up {
-            return None;
+            // Others are still at it, and whoever looks once they are done finishes the kernel.
+            let others = state.parallel && state.in_flight.load(Acquire) > 0;
+            return others.then_some(Why::Waiting);
         }
         // What waits in a spill moves on as soon as its queue has room, whatever else is full, and whether or not a source has anything.
         if state.outputs.iter().any(|&edge| self.edges[edge].can_flush()) {
@@ -242,9 +245,10 @@ impl Core {
         self.bench.call();
     }
 
-    /// Whether some kernel said that it has nothing now and can only be asked again.
-    pub(crate) fn is_polled(&self) -> bool {
-        self.kernels.iter().any(|state| state.pending.load(Relaxed) && !state.done.load(Relaxed))
+    /// Whether `kernel` said that it has nothing now and can only be asked again.
+    pub(crate) fn is_polled(&self, kernel: usize) -> bool {
+        let state = &self.kernels[kernel];
+        state.pending.load(Relaxed) && !state.done.load(Relaxed)
     }
 
     pub(crate) fn is_over(&self) -> bool {

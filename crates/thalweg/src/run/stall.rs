@@ -5,10 +5,12 @@ use crate::run::{Bodies, Core, Why};
 use thalweg_sync::atomic::Ordering::*;
 
 impl Core {
-    /// Whether somebody outside, or time, can make a kernel ready.
+    /// Whether somebody outside, or time, can make a kernel ready: one that waits for them, and not for room.
     pub(crate) fn waits_outside(&self, bodies: &dyn Bodies) -> bool {
         self.kernels.iter().enumerate().any(|(kernel, state)| {
-            !state.done.load(Acquire) && (state.pending.load(Relaxed) || bodies.source_waits_outside(kernel))
+            !state.done.load(Acquire)
+                && (state.pending.load(Relaxed) || bodies.source_waits_outside(kernel))
+                && !matches!(self.look(bodies, kernel), Some(Why::Full(_)))
         })
     }
 

@@ -1,7 +1,7 @@
 //! A worker: asks its policy, activates kernels, sleeps when there is nothing.
 
 use crate::pool::Pool;
-use crate::run::elastic::Elastic;
+use crate::run::elastic::{self, Elastic};
 use crate::run::stats::Row;
 use crate::run::{Bodies, Core};
 use crate::scheme::{Choice, Event, Setup, View};
@@ -70,16 +70,17 @@ impl<'a> Worker<'a> {
     }
 
     /// Works until the run is over. The caller has joined the bell for this worker. `hire` starts another worker, unless the
-    /// system refuses; only the first worker has it.
-    pub(crate) fn work(&self, hire: Option<&dyn Fn(usize) -> bool>) {
+    /// system refuses.
+    pub(crate) fn work(&self, hire: &dyn Fn(usize) -> bool) {
         let view = View::new(self);
-        let mut elastic = hire.map(|hire| Elastic::new(self, hire));
+        // The first one decides how many there are.
+        let mut elastic = (self.index == 0).then(|| Elastic::new(self, hire));
         let mut policy = self.core.scheme.policy(&Setup { view: &view });
         let mut choice = policy.first(&view);
         let mut in_vain = 0;
         while !self.core.is_over() {
             if self.index >= self.core.target.load(Relaxed) {
-                self.sit_out();
+                self.sit_out(hire);
                 choice = policy.first(&view);
                 continue;
             }
@@ -120,10 +121,12 @@ impl<'a> Worker<'a> {
 
     /// Looks around for a while if that paid off lately, then sleeps.
     fn idle(&self, may_run: impl Fn(usize) -> bool) {
-        let ready = || (0..self.core.kernels.len()).any(|k| may_run(k) && self.core.is_ready(self.bodies, k));
+        let any =
+            |what: &dyn Fn(usize) -> bool| (0..self.core.kernels.len()).any(|kernel| may_run(kernel) && what(kernel));
+        let ready = || any(&|kernel| self.core.is_ready(self.bodies, kernel));
         let start = now();
         if !self.look_around(start, ready) {
-            self.sleep(ready);
+            self.sleep(ready, || any(&|kernel| self.core.is_polled(kernel)));
         }
         self.row.worker.idle.add(start.elapsed().as_nanos() as u64);
     }
@@ -143,7 +146,8 @@ impl<'a> Worker<'a> {
         false
     }
 
-    fn sleep(&self, ready: impl Fn() -> bool) {
+    /// Sleeps until it is woken; while a kernel that it may run is `polled`, until that is to be asked again.
+    fn sleep(&self, ready: impl Fn() -> bool, polled: impl Fn() -> bool) {
         let bell = &self.core.control.bell;
         bell.lie_down(self.index, self.parker.unparker());
         // W1: from here on, who makes a kernel ready sees this worker on the list.
@@ -159,8 +163,7 @@ impl<'a> Worker<'a> {
             return;
         }
         self.row.worker.sleeps.add(1);
-        let polled = self.core.is_polled();
-        let limit = match (self.core.control.time_left(), polled) {
+        let limit = match (self.core.control.time_left(), polled()) {
             (Some(left), true) => Some(left.min(POLL_AGAIN)),
             (Some(left), false) => Some(left),
             (None, true) => Some(POLL_AGAIN),
@@ -192,14 +195,16 @@ impl<'a> Worker<'a> {
     }
 
     /// Sits on the bench while the run goes better with fewer workers.
-    fn sit_out(&self) {
+    fn sit_out(&self, hire: &dyn Fn(usize) -> bool) {
         let bell = &self.core.control.bell;
         bell.leave();
         // What this worker made ready is for others to find now (W2).
         bell.ring();
-        self.core
-            .bench
-            .wait(self.index, &self.parker, || self.index < self.core.target.load(Acquire) || self.core.is_over());
+        let over = || self.index < self.core.target.load(Acquire) || self.core.is_over();
+        if self.index == 1 {
+            elastic::watch(self, hire, over);
+        }
+        self.core.bench.wait(&self.parker, over);
         bell.join();
     }
 }

@@ -157,6 +157,46 @@ fn an_edge_behind_a_source_holds_no_more_either() {
     }
 }
 
+/// A kernel that changes a block where it is would pass on as much as came in.
+#[test]
+fn an_edge_behind_a_kernel_that_works_in_place_holds_no_more_either() {
+    for Traits { name, .. } in SCHEMES {
+        for first in [1, 8] {
+            let mut graph = Graph::new();
+            let numbers = graph.source(0..3000_u64);
+            let one = graph.map(|x: u64| x + 1);
+            let two = graph.update(|x: &mut u64| *x += 1);
+            let sink = graph.sink(|_: u64| {
+                toil(20);
+            });
+            let path = graph.from(numbers >> one.fixed(first) >> two.fixed(first)).filter(|x| x % 3 > 0).path();
+            graph += path.fixed(first) >> sink;
+            let report = graph.run(scheme(name, 2)).unwrap();
+            let most = (first + first.div_ceil(2)) as u64;
+            for edge in &report.edges[1..] {
+                assert!(edge.peak <= most, "{name}: peak {} from {} in an edge of {first}", edge.peak, edge.from);
+            }
+            assert_eq!(report.kernels.last().unwrap().messages_out, 2000, "{name}");
+        }
+    }
+}
+
+/// The next kernel says how long blocks are, also to one that would pass them on as they are.
+#[test]
+fn a_kernel_that_works_in_place_hands_a_parallel_one_short_blocks() {
+    let mut graph = Graph::new();
+    let numbers = graph.source(0..16_u64);
+    let next = graph.map(|x: u64| x + 1);
+    let work = graph.parallel_sink(|_: u64| ());
+    graph.name(work, "work");
+    graph += numbers >> next >> work;
+    let report = graph.run(scheme("depth_first", 1)).unwrap();
+    let work = report.kernel("work").unwrap();
+    assert_eq!(work.messages_in, 16);
+    // Before it is known what a message costs, each is a block, and a block is an activation.
+    assert!(work.activations >= 16, "{} activations", work.activations);
+}
+
 #[test]
 fn a_message_that_becomes_many_goes_through() {
     for Traits { name, .. } in SCHEMES {

@@ -6,6 +6,8 @@ use thalweg::prelude::*;
 use thalweg::{Cause, End, Error};
 use thalweg_sync::atomic::{AtomicBool, Ordering::*};
 use thalweg_sync::sync::Arc;
+use thalweg_sync::thread;
+use thalweg_sync::time::Duration;
 
 const COUNT: u64 = 2000;
 /// The message that a kernel does not survive.
@@ -315,6 +317,112 @@ fn a_kernel_that_finishes_early_hangs_up() {
             println!("{scheme:?} {capacity:?}");
             within(SOON, move || finish_early(scheme, capacity));
         }
+    }
+}
+
+fn wait_for(flag: &AtomicBool) {
+    while !flag.load(Acquire) {
+        thread::yield_now();
+    }
+}
+
+/// Takes one message, and is done once another one is being made.
+struct Enough<'a> {
+    begun: &'a AtomicBool,
+    over: &'a AtomicBool,
+}
+
+impl Kernel for Enough<'_> {
+    type Ports = In<u64>;
+    fn ports(&mut self, bind: &mut Binder<'_>) -> In<u64> {
+        bind.input("in")
+    }
+    fn run(&mut self, port: &In<u64>, io: &mut Io<'_>) -> Result<Flow, BoxError> {
+        if io.pop(*port).is_none() {
+            return Ok(Flow::More);
+        }
+        wait_for(self.begun);
+        self.over.store(true, Release);
+        Ok(Flow::Done)
+    }
+}
+
+/// Who has nothing to do but to wait for what nobody takes any more tries a few times, and sleeps.
+#[test]
+fn nobody_is_busy_while_a_result_is_made_that_nobody_takes() {
+    let report = within(SOON, || {
+        let (begun, over) = (AtomicBool::new(false), AtomicBool::new(false));
+        let mut graph = Graph::new();
+        let numbers = graph.source(0..2_u64);
+        let make = graph.parallel(|x: u64, out: &mut Output<u64>| {
+            if x == 1 {
+                begun.store(true, Release);
+                wait_for(&over);
+                thread::sleep(Duration::from_millis(50));
+            }
+            out.push(x);
+        });
+        let enough = graph.add(Enough { begun: &begun, over: &over });
+        graph.name(make, "make");
+        graph += numbers >> make.unordered() >> enough;
+        graph.run(Scheme::named("pw").unwrap().workers(2)).unwrap()
+    });
+    let activations = report.kernel("make").unwrap().activations;
+    assert!(activations < 50, "{activations} activations for two messages");
+}
+
+/// Messages that wait for each other, as those that take long do: the default calls the other workers though its first one is not back from its
+/// first message.
+#[test]
+fn a_long_first_message_does_not_keep_the_others_from_work() {
+    if thread::available_parallelism() == 1 {
+        return;
+    }
+    within(SOON, || {
+        let begun = [false, false].map(AtomicBool::new);
+        let mut sum = 0;
+        let mut graph = Graph::new();
+        let numbers = graph.source(0..2_usize);
+        let meet = graph.parallel(|x: usize, out: &mut Output<usize>| {
+            begun[x].store(true, Release);
+            wait_for(&begun[1 - x]);
+            out.push(x);
+        });
+        let add = graph.sink(|x: usize| sum += x);
+        graph += numbers >> meet >> add;
+        graph.run(Scheme::default()).unwrap();
+        drop(graph);
+        assert_eq!(sum, 1);
+    });
+}
+
+/// Panics again when somebody drops what it panicked with.
+struct Grenade;
+
+impl Drop for Grenade {
+    fn drop(&mut self) {
+        panic!("boom");
+    }
+}
+
+#[test]
+fn what_a_kernel_panics_with_may_panic_itself() {
+    for workers in [1, 2] {
+        within(SOON, move || {
+            let mut graph = Graph::new();
+            let numbers = graph.source(0..10_u64);
+            let sink = graph.sink(|x: u64| {
+                if x == 3 {
+                    std::panic::panic_any(Grenade);
+                }
+            });
+            graph.name(sink, "bad");
+            graph += numbers >> sink;
+            let error = graph.run(Scheme::named("random").unwrap().workers(workers)).unwrap_err();
+            let Error::Failed { failures, .. } = &error else { panic!("{error}") };
+            assert_eq!((failures.len(), failures[0].kernel.as_str()), (1, "bad"));
+            assert!(matches!(&failures[0].cause, Cause::Panic(text) if text == "a panic without a message"), "{error}");
+        });
     }
 }
 

@@ -398,6 +398,44 @@ fn an_edge_grows_beside_an_inlet_that_nobody_uses() {
     }
 }
 
+/// Takes pairs, and does not end when one side does.
+struct Careless;
+
+impl Kernel for Careless {
+    type Ports = (In<u64>, In<u64>);
+    fn ports(&mut self, bind: &mut Binder<'_>) -> Self::Ports {
+        (bind.input("left"), bind.input("right"))
+    }
+    fn run(&mut self, &(left, right): &Self::Ports, io: &mut Io<'_>) -> Result<Flow, BoxError> {
+        while io.has(left, 1) && io.has(right, 1) {
+            io.skip(left, 1);
+            io.skip(right, 1);
+        }
+        Ok(Flow::More)
+    }
+}
+
+/// What somebody outside might still push would wait behind what nobody takes.
+#[test]
+fn a_run_is_given_up_though_an_inlet_is_open_if_its_edge_has_no_room() {
+    for (name, workers) in [("depth_first", 1), ("depth_first", 2), ("raft", 2), ("mix_dyn", 2)] {
+        within(SOON, move || {
+            let mut graph = Graph::new();
+            let few = graph.source(0..10_u64);
+            let (many, inlet) = graph.inlet(1024).unwrap();
+            (0..100).for_each(|x| inlet.push(x).unwrap());
+            let (left, right) = graph.add(Careless);
+            graph += few >> left;
+            graph += many.fixed(8) >> right;
+            let error = graph.run(Scheme::named(name).unwrap().workers(workers)).unwrap_err();
+            drop(inlet);
+            let Error::Stalled { waits, report } = &error else { panic!("{name}: {error}") };
+            assert!(waits.iter().any(|wait| wait.port == "right"), "{name}: {error}");
+            assert_eq!(report.end, End::Cancelled, "{name}: what was in the graph was dropped");
+        });
+    }
+}
+
 /// Takes one message, and only then those of its other input.
 struct First(bool);
 

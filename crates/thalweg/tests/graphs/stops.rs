@@ -192,6 +192,23 @@ fn a_deadline_turns_stopping_into_cancelling() {
     }
 }
 
+/// The only worker has more messages in hand when the time is over.
+#[test]
+fn a_deadline_is_seen_between_two_messages() {
+    let seen = AtomicU64::new(0);
+    let mut graph = Graph::new();
+    let (stopper, count) = (graph.stopper(), &seen);
+    let numbers = graph.source(0..1000_u64);
+    let sink = graph.sink(move |_: u64| {
+        count.fetch_add(1, AcqRel);
+        stopper.stop_within(Duration::ZERO);
+    });
+    graph += numbers >> sink;
+    assert_eq!(graph.run(Scheme::default().workers(1)).unwrap().end, End::Cancelled);
+    drop(graph);
+    assert_eq!(seen.load(Acquire), 1);
+}
+
 #[test]
 fn a_deadline_that_is_kept_cancels_nothing() {
     within(SOON, || {
