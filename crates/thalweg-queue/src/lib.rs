@@ -50,7 +50,7 @@
 //! | `push_timeout`, `pop_timeout` | the same, for some time; the errors tell `Timeout` and `Closed` apart |
 //! | `push_async`, `pop_async` | the same as futures, of a queue that was built with `Park`: any executor, and they may be dropped at any time |
 //! | `try_pop_many`, `pop_many`, `pop_many_async` | what is there, up to a limit; the last two wait for the first item |
-//! | `try_pop_slice` | the same into places that are there already |
+//! | `try_pop_slice` | the same into places that are there already; of [`bbq::drop_old`](mod@bbq::drop_old) and [`bbq::bytes`](mod@bbq::bytes) also `try_pop_uninit`, into memory that was never written |
 //! | `try_push_slice`, `try_push_many`, `push_many` | as many as there is room for, copied from a slice or moved from a vector; the last waits until all are pushed |
 //! | `push_all`, `iter`, `try_iter` | from an iterator; as an iterator, to the end or as far as there are items |
 //! | `reserve` and `commit`, `readable` and `release`, `peek` | writing and reading [in place](grant), where the queue allows it |
@@ -116,7 +116,7 @@
 //! # Features
 //!
 //! `stream` makes async ends streams and sinks of the crate `futures`. Without the default feature `std` the crate is `no_std` with `alloc`; waiting then never gives up the time slice, and there
-//! are no timeouts and no `Park`.
+//! are no timeouts, no `Park` and no [`locked`]. The target has atomics of 64 bits.
 //! The feature `instrument` lets an engine watch every access ([`thalweg_sync`]).
 #![cfg_attr(not(feature = "std"), no_std)]
 #![cfg_attr(

@@ -4,7 +4,7 @@
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::ptr::null_mut;
 use thalweg_queue::chunk_ring::{Most, Producer, chunk_ring, with_chunks};
-use thalweg_queue::{TryPopError, TryPushError};
+use thalweg_queue::{Push, TryPopError, TryPushError};
 use thalweg_sync::atomic::{AtomicUsize, Ordering};
 
 /// Refuses whatever has exactly this size: the tests run side by side, and each has a size of its own.
@@ -65,8 +65,11 @@ fn bytes_are_a_limit_too() {
         pushed += 1;
         assert!(tx.growth().bytes <= MOST);
     }
-    assert!(tx.growth().bytes > MOST - 200, "{:?}", tx.growth());
-    assert!(pushed as usize <= tx.capacity());
+    // Full: not one more entry would fit with its header, and every one that there is holds an item.
+    assert!(tx.growth().bytes + 64 + 8 > MOST, "{:?}", tx.growth());
+    assert_eq!(pushed as usize, tx.growth().entries);
+    // The headers make them fewer than one chunk would have.
+    assert!(tx.growth().entries < tx.capacity() - 64, "{:?}", tx.growth());
     // Headers are what is not entries: a line each.
     assert_eq!(tx.growth().bytes, 8 * tx.growth().entries + 64 * tx.growth().chunks);
 }
@@ -81,6 +84,7 @@ fn without_memory_it_is_full() {
     for _ in 0..3 {
         assert_eq!(tx.try_push(7), Err(TryPushError::Full(7)));
     }
+    assert!(!Push::may_push(&tx), "an end that waits would try again and again");
     // It goes on with what it has,
     for number in 0..=ENTRIES as u64 / 2 {
         assert_eq!(rx.try_pop(), Ok(number));
@@ -162,4 +166,8 @@ fn wrong_sizes_are_named() {
     assert!(text(16, Most::Bytes(128)).starts_with("most bytes must be at least "));
     assert!(text(usize::MAX, Most::Entries(usize::MAX)).starts_with("first must be at most "));
     assert!(with_chunks::<u64>(0, 2, Most::Entries(8)).is_err());
+    // So many chunks that nobody has the time to count them one by one.
+    let first = 1 << (usize::BITS - 14);
+    let refusal = with_chunks::<u8>(1, first, Most::Bytes(4096)).unwrap_err();
+    assert_eq!(refusal.to_string(), format!("most bytes must be at least {}, not 4096", 65 * first));
 }

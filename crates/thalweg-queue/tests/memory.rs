@@ -98,6 +98,15 @@ fn the_refusal_says_how_much() {
     assert_eq!(refusal.err().unwrap().to_string(), text);
 }
 
+/// A ring of many chunks asks for the memory of all before it takes the first one: each of them alone would be given.
+#[test]
+fn chunks_are_refused_as_a_whole() {
+    LEFT.set(0);
+    let refusal = chunk_ring::chunk_ring::<u64>(1 << 20, Most::Entries(1 << 20));
+    LEFT.set(usize::MAX);
+    assert!(matches!(refusal, Err(BuildError::OutOfMemory { bytes }) if bytes >= 8 << 20), "{:?}", refusal.map(drop));
+}
+
 /// More than half of the address space is beyond what a queue can have, and so is what does not fit into a number.
 #[test]
 fn sizes_that_overflow_are_refused() {

@@ -162,6 +162,9 @@ impl<T: Send, W: Wait> Consumer<T, W> {
     /// Takes up to `count` items, at least one, to be read in place: what is there, to the end of the block at most. The reasons
     /// why not are those of [`try_pop`](Self::try_pop).
     ///
+    /// Their block is not filled again before the grant is dropped. One that is leaked (`mem::forget`) stops the producers for good
+    /// when the block's turn comes.
+    ///
     /// ```
     /// let (tx, rx) = thalweg_queue::bbq::shared(2, 8)?;
     /// tx.push_all([3, 1, 2])?;

@@ -37,7 +37,7 @@ pub(super) struct Shape {
 
 impl Shape {
     /// A ring of `blocks` blocks of `entries` entries, of which a push takes up to `most` at once. Refuses a wrong number of blocks;
-    /// the product of the other two is below 2^38.
+    /// the other two are below 2^38.
     pub(super) fn new(blocks: usize, entries: usize, most: usize) -> Result<Self, BuildError> {
         let bits = u64::BITS - (entries as u64 + THREADS * most as u64).leading_zeros();
         // With one block the next one would be the one that is being filled. Sixteen rounds at least are told apart.
@@ -98,7 +98,8 @@ impl Shape {
     /// The offset in the block.
     #[inline(always)]
     pub(super) fn offset(&self, place: Place) -> usize {
-        (place.0 & ((1 << self.bits) - 1)) as usize
+        // Where a `usize` has 32 bits, an offset that ran far past the end must not come out as one before it.
+        usize::try_from(place.0 & ((1 << self.bits) - 1)).unwrap_or(usize::MAX)
     }
 
     /// Whether two places lie in one block, in one round.

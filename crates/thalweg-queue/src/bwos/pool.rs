@@ -116,7 +116,8 @@ impl<T: Send, P: Policy> Thief<T, P> {
     ///
     /// - `Empty`: every other queue was tried, each of its blocks looked at. What was granted before the call, and was not
     ///   taken by others or by its owner, would have been found. So a worker that has announced that it will sleep, and
-    ///   finds nothing then, may sleep.
+    ///   finds nothing then, may sleep: with a `fence(SeqCst)` between the two, and another one in owners, between what
+    ///   grants and the look at who has announced.
     /// - `Busy`: nothing found, and somebody came first where something was.
     /// - `Closed`: all other owners are gone and nothing is left; also if there is no other queue.
     #[inline]

@@ -49,13 +49,17 @@
 //! ring that is to hold `n` items for certain is built for `n` and a chunk more; chunks are an eighth of the capacity and
 //! 64 KiB at most, unless chosen.
 //!
+//! Under [`Most::Bytes`], `capacity` is what the bytes would hold in one chunk. Each chunk takes a line more than its entries, so a ring of
+//! many has fewer of them: `Full` means that the bytes are used up, and that the [entries](Growth::entries) that it has come to, without
+//! those of the largest chunk, are waiting.
+//!
 //! # What the answers mean
 //!
 //! Each takes effect at one instant between call and return:
 //!
 //! | answer | at that instant |
 //! |---|---|
-//! | `try_push`: `Full` | at least `capacity` less the largest chunk are waiting, or there is no memory for another chunk |
+//! | `try_push`: `Full` | the ring may not grow, or there is no memory for another chunk; and at least its entries less the largest chunk are waiting |
 //! | `try_pop`: `Empty` | no item is in the queue |
 //! | either: `Closed` | the other end is gone, and for `try_pop` no item is left |
 //!

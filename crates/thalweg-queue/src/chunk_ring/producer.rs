@@ -61,7 +61,7 @@ impl<T: Send, W: Wait> Producer<T, W> {
     /// Pushes, or says why not and gives the value back. Never `Busy`.
     ///
     /// Links another chunk in when the ring is full and may grow. `Full` means that it may not, or that there is no
-    /// memory; then at least `capacity` without the largest chunk are waiting, if there was memory.
+    /// memory; then at least its [entries](Growth::entries) without the largest chunk are waiting.
     #[inline]
     pub fn try_push(&mut self, value: T) -> Result<(), TryPushError<T>> {
         if self.shared.ends.consumer_gone() {
@@ -167,7 +167,8 @@ impl<T: Send, W: Wait> Producer<T, W> {
     }
 
     /// The most entries that the ring may come to have. As few as `capacity` without the largest chunk may fill it, as
-    /// chunks are reused whole.
+    /// chunks are reused whole; fewer under [`Most::Bytes`](super::Most::Bytes), where a ring of many chunks does not come to so many
+    /// entries.
     pub fn capacity(&self) -> usize {
         self.shared.capacity
     }

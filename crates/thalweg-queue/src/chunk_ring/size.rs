@@ -1,7 +1,7 @@
 //! How large the ring is, may become and should be.
 
 use super::chunk::{Chunk, Free};
-use crate::BuildError;
+use crate::{BuildError, memory};
 
 /// The most that a ring may grow to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -59,8 +59,7 @@ impl Limits {
         match most {
             Most::Entries(entries) => BuildError::check("most entries", entries, first, usize::MAX)?,
             Most::Bytes(bytes) => {
-                let least = limits.first_chunks().map(|entries| Chunk::<T>::bytes(entries).unwrap_or(usize::MAX));
-                BuildError::check("most bytes", bytes, least.fold(0, usize::saturating_add), usize::MAX)?;
+                BuildError::check("most bytes", bytes, limits.first_bytes::<T>(), usize::MAX)?;
             }
         }
         Ok(limits)
@@ -71,10 +70,22 @@ impl Limits {
         self.most_entries
     }
 
+    /// How many chunks there are at the start.
+    fn chunks(&self) -> usize {
+        self.first.div_ceil(self.chunk).max(2)
+    }
+
     /// The entries of each chunk at the start.
     fn first_chunks(&self) -> impl Iterator<Item = usize> + use<> {
-        let (first, chunks) = (self.first, self.first.div_ceil(self.chunk).max(2));
+        let (first, chunks) = (self.first, self.chunks());
         (0..chunks).map(move |chunk| first / chunks + usize::from(chunk < first % chunks))
+    }
+
+    /// The bytes of all chunks at the start. Not counted one by one: there may be more than anybody has time for.
+    fn first_bytes<T>(&self) -> usize {
+        let (chunks, larger) = (self.chunks(), self.first % self.chunks());
+        let bytes = |entries, count| Chunk::<T>::bytes(entries).unwrap_or(usize::MAX).saturating_mul(count);
+        bytes(self.first / chunks, chunks - larger).saturating_add(bytes(self.first / chunks + 1, larger))
     }
 }
 
@@ -93,8 +104,17 @@ pub(super) struct Size<T> {
 }
 
 impl<T> Size<T> {
+    /// The memory of a ring of so many bytes, or more, is asked for as a whole first.
+    const LARGE: usize = 1 << 20;
+
     /// A new ring, and one of its chunks.
     pub(super) fn new(limits: Limits) -> Result<(Self, Chunk<T>), BuildError> {
+        let bytes = limits.first_bytes::<T>();
+        if bytes >= Self::LARGE {
+            // In small pieces, some systems give more memory than there is, and end the program when it is used. The compiler is not to
+            // leave out what is given back at once.
+            drop(core::hint::black_box(memory::room::<u8>(bytes)?));
+        }
         let mut growth = Growth { chunks: 0, entries: 0, bytes: 0, grown: 0, shrunk: 0 };
         let mut ring: Option<Chunk<T>> = None;
         for entries in limits.first_chunks() {

@@ -48,9 +48,9 @@
 //!
 //! A producer keeps its capsule open, and a consumer keeps the one it pops from. Items pushed are there at once, so a
 //! producer that pauses hides nothing, but it may keep one capsule from being used again until it pushes, is
-//! dropped, or calls [`Producer::flush`]; so there should be more capsules than producers that pause without it. A consumer
-//! that pauses keeps up to one capsule of items from the others until it pops, is dropped, or calls
-//! [`Consumer::flush`].
+//! dropped, or calls [`Producer::flush`]. A consumer that pauses keeps up to one capsule of items from the others until it pops, is
+//! dropped, or calls [`Consumer::flush`]; until then they get no further than the window that begins with it. A capsule of which nothing
+//! is left does not stop them, but is not used again before. So there should be more capsules than ends that pause without `flush`.
 //!
 //! # Shape
 //!

@@ -151,7 +151,7 @@ impl<T> Block<T> {
     pub(super) fn reserve<const ADD: bool>(&self, layout: &Layout, head: Head) -> Reserve {
         // (faaq.8) Acquire, pairs with (faaq.18) and (faaq.10).
         let reserved = Cursor(self.consumers.reserved.load(edge("faaq.8", Acquire)));
-        let committed = match self.look(layout, head, reserved) {
+        let committed = match self.look::<ADD>(layout, head, reserved) {
             Reserve::Entry(committed) => committed,
             Reserve::Done => return self.seal(layout, reserved),
             other => return other,
@@ -180,7 +180,7 @@ impl<T> Block<T> {
     /// What a consumer that has read `reserved` can do. Writes nothing. `Entry` has the number of entries that are
     /// committed.
     #[inline(always)]
-    fn look(&self, layout: &Layout, head: Head, reserved: Cursor) -> Reserve {
+    fn look<const ADD: bool>(&self, layout: &Layout, head: Head, reserved: Cursor) -> Reserve {
         if !layout.in_round(reserved, head) {
             return Reserve::Again;
         }
@@ -202,17 +202,26 @@ impl<T> Block<T> {
         let allocated = Cursor(self.producers.allocated.load(Relaxed));
         if allocated != committed {
             Reserve::None(ReserveError::Busy)
-        } else if layout.offset(reserved) >= count {
-            // Past it if tickets were drawn too late (Q4): `==` would hand out an entry that is not written (E4).
-            Reserve::None(ReserveError::Empty)
-        } else {
+        } else if layout.offset(reserved) < count {
+            // `reserved` is past the count if tickets were drawn too late (Q4): `!=` would hand out an entry that is not written (E4).
             Reserve::Entry(count)
+        } else if ADD && count > 0 && self.is_being_read(committed) {
+            // One of the tickets may have been drawn too late and be given back: then its entry was there all the time.
+            Reserve::None(ReserveError::Busy)
+        } else {
+            Reserve::None(ReserveError::Empty)
         }
     }
 
+    /// Whether fewer entries are read than are `committed`.
+    fn is_being_read(&self, committed: Cursor) -> bool {
+        // Relaxed: the number alone decides. If later entries make it up, theirs are later tickets, and none before is given back.
+        Cursor(self.consumers.consumed.load(Relaxed)) != committed
+    }
+
     /// What [`reserve`](Self::reserve) would find. Writes nothing.
-    pub(super) fn reservation(&self, layout: &Layout, head: Head) -> Reserve {
-        self.look(layout, head, Cursor(self.consumers.reserved.load(edge("faaq.8", Acquire))))
+    pub(super) fn reservation<const ADD: bool>(&self, layout: &Layout, head: Head) -> Reserve {
+        self.look::<ADD>(layout, head, Cursor(self.consumers.reserved.load(edge("faaq.8", Acquire))))
     }
 
     /// Settles a ticket that was drawn after its round was over: the entry may not be written yet.
@@ -367,6 +376,23 @@ mod tests {
         push(&block, &layout, head, ENTRIES - 1);
         pop(&block, &layout, head, ENTRIES - 1);
         assert!(matches!(block.reserve::<true>(&layout, head), Reserve::Done));
+    }
+
+    /// An item under a ticket that was drawn too late is in the queue, whether its holder takes it or gives it back.
+    #[test]
+    fn an_item_under_a_late_ticket_is_there() {
+        let layout = Layout::new(2, ENTRIES, size_of::<usize>()).unwrap();
+        let head = Head(2);
+        let block = Block::<usize>::new(&layout, layout.start(head)).unwrap();
+        let late = Cursor(block.consumers.reserved.fetch_add(1, AcqRel));
+        assert!(matches!(block.reserve::<true>(&layout, head), Reserve::None(ReserveError::Empty)));
+        // Its holder has seen that nothing is there, and stops before it gives the ticket back.
+        push(&block, &layout, head, 0);
+        assert!(matches!(block.reserve::<true>(&layout, head), Reserve::None(ReserveError::Busy)));
+        assert!(matches!(block.reservation::<true>(&layout, head), Reserve::None(ReserveError::Busy)));
+        assert!(block.consumers.reserved.compare_exchange(late.next().0, late.0, AcqRel, Acquire).is_ok());
+        pop(&block, &layout, head, 0);
+        assert!(matches!(block.reserve::<true>(&layout, head), Reserve::None(ReserveError::Empty)));
     }
 
     #[test]

@@ -40,6 +40,8 @@
 //! - Before consumers leave a block they seal it: one bit in the word of the tickets, after which none is given back. Else
 //!   the last ticket could be given back when everybody has moved on.
 //! - Comparisons are by `≥`, as the word may be ahead of what is committed.
+//! - In a block that is still being filled `Empty` asks that every entry that has a ticket is read, too: a late ticket may cover an item
+//!   and then be given back. Else the answer is `Busy`.
 //!
 //! # Invariants, per round of a block
 //!
@@ -278,7 +280,7 @@ unsafe impl<T: Send, const ADD: bool> Tube for Blocks<T, ADD> {
 
     fn can_reserve(&self) -> Result<(), ReserveError> {
         let head = self.chead();
-        match self.block(head).reservation(&self.layout, head) {
+        match self.block(head).reservation::<ADD>(&self.layout, head) {
             Reserve::Entry(_) | Reserve::Again => Ok(()),
             Reserve::None(why) => Err(why),
             Reserve::Done => match self.block(head.next()).is_begun(&self.layout, head.next()) {

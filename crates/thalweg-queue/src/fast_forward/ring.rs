@@ -43,7 +43,8 @@ unsafe impl<T: Send, W: Send, S: Entry<T>> Send for Ring<T, W, S> {}
 impl<T, W, S: Entry<T>> Ring<T, W, S> {
     /// An empty ring for `capacity` items, whose ends wait by `wait`.
     pub(super) fn new(capacity: usize, wait: W) -> Result<Self, BuildError> {
-        let most = isize::MAX as usize / size_of::<Line<S>>() - 2;
+        // Two lines come on top.
+        let most = (isize::MAX as usize / size_of::<Line<S>>()).saturating_sub(2) * LINE;
         BuildError::check("capacity", capacity, 1, most)?;
         // The consumer may hold back the emptying of a line; it comes on top. Two lines at least, so that a line of taken
         // slots does not end where it begins.

@@ -11,7 +11,7 @@ use thalweg_sync::hint::Access;
 /// # Safety
 ///
 /// After [`room`](Self::room) has returned a count, as many entries from the next one on are the end's alone, until some of them are
-/// committed: those that are left then still are.
+/// committed.
 pub unsafe trait Write {
     /// What is pushed.
     type Item;
@@ -72,7 +72,7 @@ unsafe impl<E: Write> Write for &mut E {
 /// # Safety
 ///
 /// After [`ready`](Self::ready) has returned a count, as many entries from the next one on are the end's alone and hold items, until
-/// some of them are released: those that are left then still do.
+/// some of them are released.
 pub unsafe trait Read {
     /// What is popped.
     type Item;

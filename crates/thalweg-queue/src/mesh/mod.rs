@@ -102,7 +102,7 @@ pub fn with_wait<T: Send, W: Wait>(
 ) -> Result<Ends<T, W>, BuildError> {
     const MOST: usize = 1 << 16;
     BuildError::check("producers", producers, 1, MOST)?;
-    BuildError::check("consumers", consumers, 1, MOST * gcd(producers, consumers) / producers)?;
+    BuildError::check("consumers", consumers, 1, MOST / (producers / gcd(producers, consumers)))?;
     let rings = producers / gcd(producers, consumers) * consumers;
     let wait = Arc::new(wait);
     // Room for all rings, also while the oldest block is being read.

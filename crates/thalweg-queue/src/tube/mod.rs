@@ -20,7 +20,8 @@
 //! | [`faaq::Faaq`](crate::faaq::Faaq) | FIFO | a thread stopped half-way makes its block `Busy`, and nobody spins but who drew a ticket too late | two FAA each |
 //! | [`faaq::Bbq`](crate::faaq::Bbq) | FIFO | the same, and nobody spins | two FAA for a push, a CAS and a FAA for a pop |
 //!
-//! Each is a queue of its own with [`queue`], which speaks the words of this crate.
+//! Each is a queue of its own with [`queue`], which speaks the words of this crate. Its ends also drop what is left; a tube alone
+//! leaks the items that are in it when it is dropped.
 //!
 //! What its answers mean, at one instant between call and return:
 //!
@@ -28,7 +29,7 @@
 //! |---|---|---|---|
 //! | the rings | `capacity` entries are allocated and not reserved | none is allocated and not reserved | neither: threads that are half-way, on either side, have what there is. [`Rts`](ring::Rts): or an eighth of the capacity is half-way on this side. [`Hts`](ring::Hts): or any entry is |
 //! | [`Scqd`](scqd::Scqd) | all entries are filled, or half-way | none is filled | never |
-//! | [`Faaq`](crate::faaq::Faaq), [`Bbq`](crate::faaq::Bbq) | as in [`bbq`](crate::bbq#what-the-answers-mean) | the same | the same; and consumers of `Faaq` that drew a ticket too late wait, see [there](crate::faaq) |
+//! | [`Faaq`](crate::faaq::Faaq), [`Bbq`](crate::faaq::Bbq) | as in [`bbq`](crate::bbq#what-the-answers-mean) | the same | the same; of `Faaq` also where all items of a block have consumers, some of which are half-way, and who drew a ticket too late waits, see [there](crate::faaq) |
 //!
 //! ```
 //! use thalweg_queue::tube::{queue, scqd::Scqd};

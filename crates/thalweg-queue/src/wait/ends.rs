@@ -68,7 +68,7 @@ pub trait Push {
     }
 
     /// Moves as many of `values` as there is room for into the queue, from the first on. Returns how many: at least one, unless
-    /// there are none.
+    /// there are none. The vector keeps its memory.
     fn try_push_many(&mut self, values: &mut Vec<Self::Item>) -> Result<usize, TryPushError<()>> {
         let mut pushed = 0;
         let mut left = Left::new(values);
@@ -241,7 +241,9 @@ pub trait Pop {
         }
     }
 
-    /// Pops what is there, up to `limit` items, onto the end of `into`. Returns how many, at least one.
+    /// Pops what is there, up to `limit` items, onto the end of `into`. Returns how many: at least one, unless `limit` is zero.
+    ///
+    /// What is pushed meanwhile is popped too: while producers keep up, only the limit ends it.
     fn try_pop_many(&mut self, into: &mut Vec<Self::Item>, limit: usize) -> Result<usize, TryPopError> {
         let before = into.len();
         while into.len() - before < limit {

@@ -18,8 +18,8 @@ impl Random {
 }
 
 /// Handles of one queue take turns at random on one thread, pause, flush, come and go. Returns how often an item was
-/// popped with each number of older ones in the queue; checks that all come out once, and that items are refused or
-/// missing only as promised.
+/// popped with each number of older ones in the queue; checks that all come out once, that items are refused or
+/// missing only as promised, and that none is overtaken more often than it may overtake.
 fn ranks<Q: Tube<Item = u32> + 'static>(
     tube: Q,
     shape: (usize, usize, usize),
@@ -33,12 +33,18 @@ fn ranks<Q: Tube<Item = u32> + 'static>(
     let mut producers: Vec<_> = (0..handles).map(|_| tx.clone()).collect();
     let mut consumers: Vec<_> = (0..handles).map(|_| rx.clone()).collect();
     drop(tx);
+    let bound = (2 * k.div_ceil(2 * entries) - 2) * entries;
+    // Each with how many have overtaken it.
     let mut waiting = VecDeque::new();
     let mut ranks = vec![0; capsules * entries];
-    let mut popped = |waiting: &mut VecDeque<usize>, number: usize| {
-        let rank = waiting.iter().position(|&other| other == number).expect("popped once, after it was pushed");
+    let mut popped = |waiting: &mut VecDeque<(usize, usize)>, number: usize| {
+        let rank = waiting.iter().position(|&(other, _)| other == number).expect("popped once, after it was pushed");
         waiting.remove(rank);
         ranks[rank] += 1;
+        for (older, overtaken) in waiting.iter_mut().take(rank) {
+            *overtaken += 1;
+            assert!(*overtaken <= bound, "{overtaken} items have overtaken item {older}, k = {k}");
+        }
     };
     for number in 0..STEPS {
         let (who, burst) = (random.below(handles), 1 + random.below(2 * entries));
@@ -51,7 +57,7 @@ fn ranks<Q: Tube<Item = u32> + 'static>(
                 for burst in 0..burst {
                     let number = number * 1000 + burst;
                     match producers[who].try_push(number) {
-                        Ok(()) => waiting.push_back(number),
+                        Ok(()) => waiting.push_back((number, 0)),
                         Err(TryPushError::Full(refused)) => assert_eq!(refused, number),
                         Err(other) => panic!("{other:?} with nobody half-way"),
                     }

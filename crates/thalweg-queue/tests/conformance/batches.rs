@@ -9,7 +9,7 @@ use thalweg_sync::thread;
 
 macro_rules! promises {
     ($($queues:tt)+) => {
-        $crate::each! { batches [batches_of_every_size, what_does_not_fit_stays, batches_between_threads, closed_batches_stay, a_panic_while_a_batch_is_taken, iterators_push_and_pop, an_iterator_that_panics_stops_nobody] $($queues)+ }
+        $crate::each! { batches [batches_of_every_size, what_does_not_fit_stays, a_batch_keeps_its_memory, batches_between_threads, closed_batches_stay, a_panic_while_a_batch_is_taken, iterators_push_and_pop, an_iterator_that_panics_stops_nobody] $($queues)+ }
     };
 }
 pub(crate) use promises;
@@ -84,6 +84,20 @@ pub(crate) fn what_does_not_fit_stays(queue: impl Queue) {
     assert_eq!((places[0].number(), ledger.drops(size)), (0, 1));
     drop((batch, places, tx, rx));
     ledger.assert_balanced(size + 1);
+}
+
+/// What does not fit moves to the front of the caller's vector: nothing is allocated for it, and nothing is given back.
+pub(crate) fn a_batch_keeps_its_memory(queue: impl Queue) {
+    let size = queue.most() + 1;
+    let ledger = Ledger::new(size);
+    let (mut tx, rx) = queue.build();
+    let mut batch = ledger.tokens(0..size);
+    let memory = (batch.as_ptr(), batch.capacity());
+    let pushed = Push::try_push_many(&mut tx, &mut batch).unwrap();
+    assert!(numbers(&batch).eq(pushed..size));
+    assert_eq!((batch.as_ptr(), batch.capacity()), memory, "{pushed} of {size} were pushed");
+    drop((batch, tx, rx));
+    ledger.assert_balanced(size);
 }
 
 pub(crate) fn batches_between_threads(queue: impl Queue) {

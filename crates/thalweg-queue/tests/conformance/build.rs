@@ -43,6 +43,10 @@ fn capacities() {
     limits("capacity", 2, |capacity| cnq::cnq::<Item>(capacity, 1));
     limits("first", 2, |first| chunk_ring::chunk_ring::<Item>(first, Most::Entries(usize::MAX)));
     limits("first", 2, |first| one_by_one::<Item, _>(first, Yield));
+    // As many words as there are in all lines of the address space but two.
+    let most = (isize::MAX as usize / 64 - 2) * (64 / size_of::<usize>());
+    let text = format!("capacity must be at most {most}, not {}", usize::MAX);
+    assert_eq!(refusal(fast_forward::<Box<Item>>(usize::MAX)), text);
     // Nothing takes no memory, but the words beside it do.
     limits("capacity", 1, fast_forward::in_place::<()>);
     limits("capacity", 1, ticketed::ticketed::<()>);

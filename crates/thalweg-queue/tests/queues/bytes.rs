@@ -287,6 +287,24 @@ fn a_dropped_grant_makes_room() {
     (0..3).for_each(|number| assert_eq!(pop(&rx), Ok(vec![number])));
 }
 
+/// A block of two granules gets free, and four producers wait for it: the two that are first do not fit into it together, and of the
+/// others one does.
+#[test]
+fn every_producer_whose_message_fits_is_woken() {
+    let (tx, rx) = bytes::with_wait(2, 32, Park::new()).unwrap();
+    (0..4).for_each(|number| tx.try_push(&[number]).unwrap());
+    let messages: [&[u8]; 4] = [&[4; 16], &[5; 32], &[6; 32], &[7; 16]];
+    let mut waiting = messages.map(|message| (Box::pin(tx.push_async(message)), Note::default()));
+    for (pushing, note) in &mut waiting {
+        assert!(pushing.as_mut().poll(&mut Context::from_waker(&note.waker())).is_pending());
+    }
+    (0..2).for_each(|number| assert_eq!(pop(&rx), Ok(vec![number])));
+    let pushed = waiting.each_mut().map(|(pushing, note)| {
+        note.was_woken() && pushing.as_mut().poll(&mut Context::from_waker(&note.waker())).is_ready()
+    });
+    assert_eq!(pushed, [true, false, false, true]);
+}
+
 #[test]
 fn raw_grants_come_back() {
     let (tx, rx) = bytes(2, 64).unwrap();
@@ -355,4 +373,7 @@ fn wrong_sizes_are_named() {
         shape(1 << 14, 1 << 30),
         Err(BuildError::TooLarge { parameter: "blocks", value: 1 << 14, max: 1 << 13 })
     );
+    let many = BuildError::TooLarge { parameter: "blocks", value: usize::MAX, max: 1 << 31 };
+    assert_eq!(shape(usize::MAX, 64), Err(many));
+    assert_eq!(bytes::drop_old(usize::MAX, 64).err(), Some(many));
 }

@@ -2,8 +2,9 @@
 //! counted.
 
 use std::collections::VecDeque;
+use std::mem::MaybeUninit;
 use thalweg_check::Fuzz;
-use thalweg_queue::bbq::bytes::{self, Consumer, DropOld, Producer, PushBytesError};
+use thalweg_queue::bbq::bytes::{self, Consumer, DropOld, Mode, Producer, PushBytesError};
 use thalweg_queue::wait::Wait;
 use thalweg_queue::{Park, PopError, PopTimeoutError, TryPopError, Yield};
 use thalweg_sync::thread;
@@ -103,6 +104,31 @@ fn sizes_are_told() {
 fn a_short_slice_is_refused() {
     let (_tx, rx) = bytes::drop_old(2, 64).unwrap();
     let _ = rx.try_pop_slice(&mut [0; 63]);
+}
+
+/// What is behind a message is left as it is.
+fn popped_to_memory<M: Mode>((tx, rx): bytes::Ends<Yield, M>) {
+    let mut memory = [MaybeUninit::uninit(); 70];
+    memory[33..].fill(MaybeUninit::new(7));
+    assert_eq!(rx.try_pop_uninit(&mut memory), Err(TryPopError::Empty));
+    assert_eq!(rx.pop_uninit_timeout(&mut memory, Duration::from_millis(1)), Err(PopTimeoutError::Timeout));
+    tx.try_push(&message(0, 1, 33)).unwrap();
+    assert_eq!(rx.try_pop_uninit(&mut memory), Ok(33));
+    // SAFETY: the first ones were written by the pop, the others above.
+    let held = memory.map(|byte| unsafe { byte.assume_init() });
+    assert_eq!((&held[..33], &held[33..]), (&message(0, 1, 33)[..], &[7; 37][..]));
+    tx.try_push(b"").unwrap();
+    assert_eq!(rx.pop_uninit(&mut memory), Ok(0));
+    tx.try_push(&[1; 64]).unwrap();
+    assert_eq!(rx.pop_uninit_timeout(&mut memory, Duration::from_millis(1)), Ok(64));
+    drop(tx);
+    assert_eq!(rx.pop_uninit(&mut memory), Err(PopError));
+}
+
+#[test]
+fn memory_need_not_hold_anything() {
+    popped_to_memory(bytes::bytes(2, 64).unwrap());
+    popped_to_memory(bytes::drop_old(2, 64).unwrap());
 }
 
 /// Pops until the queue is closed: each producer's numbers rise. Returns how many there were.

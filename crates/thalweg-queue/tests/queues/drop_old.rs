@@ -1,6 +1,7 @@
 //! What a queue that overwrites its oldest items promises: order, nothing twice, nothing torn, the newest kept, what is lost counted.
 
 use std::collections::BTreeMap;
+use std::mem::MaybeUninit;
 use thalweg_check::Fuzz;
 use thalweg_queue::bbq::drop_old::{self, Consumer, Plain, Producer, drop_old, drop_old_from};
 use thalweg_queue::wait::Wait;
@@ -266,6 +267,21 @@ fn batches_and_any_size() {
     survives(core::array::from_fn(|item| core::array::from_fn::<u8, 61, _>(|byte| (item * 61 + byte) as u8)));
 }
 
+/// Several batches, of two blocks; the places behind them are left as they are.
+#[test]
+fn places_need_not_hold_anything() {
+    let (tx, rx) = drop_old(2, 300).unwrap();
+    let mut places = [MaybeUninit::uninit(); 600];
+    places[500..].fill(MaybeUninit::new(u64::MAX));
+    assert_eq!(rx.try_pop_uninit(&mut places), Err(TryPopError::Empty));
+    (0..500).for_each(|number| tx.try_push(number).unwrap());
+    assert_eq!(rx.try_pop_uninit(&mut []), Ok(0));
+    assert_eq!(rx.try_pop_uninit(&mut places), Ok(500));
+    // SAFETY: the first ones were written by the pop, the others above.
+    let places = places.map(|place| unsafe { place.assume_init() });
+    assert!(places.into_iter().eq((0..500).chain([u64::MAX; 100])));
+}
+
 #[test]
 fn wrong_shapes_are_named() {
     let shape = |blocks, entries| drop_old::<[u64; 2]>(blocks, entries).map(|(tx, _)| tx.capacity());
@@ -273,5 +289,8 @@ fn wrong_shapes_are_named() {
     assert_eq!(shape(1, 8), Err(BuildError::TooSmall { parameter: "blocks", value: 1, min: 2 }));
     assert_eq!(shape(12, 8), Err(BuildError::NotPowerOfTwo { parameter: "blocks", value: 12 }));
     assert_eq!(shape(2, 0), Err(BuildError::TooSmall { parameter: "entries", value: 0, min: 1 }));
-    assert!(matches!(shape(1 << 40, 1 << 30), Err(BuildError::TooLarge { parameter: "entries", .. })));
+    assert_eq!(shape(2, 1 << 40), Err(BuildError::TooLarge { parameter: "entries", value: 1 << 40, max: 1 << 31 }));
+    for blocks in [1 << 40, usize::MAX] {
+        assert_eq!(shape(blocks, 8), Err(BuildError::TooLarge { parameter: "blocks", value: blocks, max: 1 << 31 }));
+    }
 }

@@ -8,6 +8,7 @@ use crate::wait::{Deadline, Side, Wait, Yield, is_over, or_hand_on};
 use crate::{PopError, PopTimeoutError, TryPopError};
 use alloc::vec::Vec;
 use core::fmt;
+use core::mem::MaybeUninit;
 use thalweg_sync::sync::Arc;
 #[cfg(feature = "std")]
 use thalweg_sync::time::{self, Duration};
@@ -47,9 +48,33 @@ impl<W: Wait, M: Mode> Consumer<W, M> {
     ///
     /// If `into` has no room for [the largest message](Self::max_message).
     pub fn try_pop_slice(&self, into: &mut [u8]) -> Result<usize, TryPopError> {
+        // SAFETY: the same layout, and only bytes that were written are copied there.
+        self.try_pop_uninit(unsafe { &mut *(core::ptr::from_mut(into) as *mut [MaybeUninit<u8>]) })
+    }
+
+    /// Pops the oldest message to the start of `into`, which need not hold anything before: so many bytes of it are written then.
+    /// Otherwise as [`try_pop`](Self::try_pop).
+    ///
+    /// ```
+    /// use std::mem::MaybeUninit;
+    ///
+    /// let (tx, rx) = thalweg_queue::bbq::bytes::bytes(2, 64)?;
+    /// tx.try_push(b"hello")?;
+    /// let mut memory = [MaybeUninit::<u8>::uninit(); 64];
+    /// let bytes = rx.try_pop_uninit(&mut memory)?;
+    /// // SAFETY: so many are written.
+    /// let message = memory[..bytes].iter().map(|byte| unsafe { byte.assume_init() });
+    /// assert!(message.eq(*b"hello"));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Panics
+    ///
+    /// As [`try_pop_slice`](Self::try_pop_slice).
+    pub fn try_pop_uninit(&self, into: &mut [MaybeUninit<u8>]) -> Result<usize, TryPopError> {
         let (room, max) = (into.len(), self.max_message());
         assert!(room >= max, "{room} bytes have no room for the largest message, of {max}");
-        self.pop_to(|_| into.as_mut_ptr())
+        self.pop_to(|_| into.as_mut_ptr().cast())
     }
 
     /// Pops to where `room` says, which is asked for memory for so many bytes, and has it.
@@ -121,6 +146,25 @@ impl<W: Wait, M: Mode> Consumer<W, M> {
     #[cfg(feature = "std")]
     pub fn pop_slice_timeout(&self, into: &mut [u8], timeout: Duration) -> Result<usize, PopTimeoutError> {
         self.wait_for(Some(time::now().after(timeout)), || self.try_pop_slice(into))
+    }
+
+    /// As [`try_pop_uninit`](Self::try_pop_uninit), waiting while there is no message.
+    ///
+    /// # Panics
+    ///
+    /// As [`try_pop_slice`](Self::try_pop_slice).
+    pub fn pop_uninit(&self, into: &mut [MaybeUninit<u8>]) -> Result<usize, PopError> {
+        self.wait_for(None, || self.try_pop_uninit(into)).map_err(|_| PopError)
+    }
+
+    /// As [`pop_uninit`](Self::pop_uninit), but no longer than `timeout`.
+    #[cfg(feature = "std")]
+    pub fn pop_uninit_timeout(
+        &self,
+        into: &mut [MaybeUninit<u8>],
+        timeout: Duration,
+    ) -> Result<usize, PopTimeoutError> {
+        self.wait_for(Some(time::now().after(timeout)), || self.try_pop_uninit(into))
     }
 
     /// How many bytes the largest message may have: those of a block.

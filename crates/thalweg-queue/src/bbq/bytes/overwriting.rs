@@ -26,7 +26,9 @@ pub struct Overwriting<W: Wait> {
 impl<W: Wait> Overwriting<W> {
     /// An empty ring that starts at the block number `head`.
     pub(super) fn new(head: u64, blocks: usize, block_bytes: usize, wait: W) -> Result<Self, BuildError> {
-        let memory = isize::MAX as usize / 2 / blocks.max(1);
+        // As in the form that refuses what is new.
+        BuildError::check("blocks", blocks, 2, 1 << 31)?;
+        let memory = isize::MAX as usize / 2 / blocks;
         BuildError::check("block_bytes", block_bytes, 1, memory.min(1 << 30))?;
         let cursors = Cursors::new(head, blocks, granules(block_bytes), wait)?;
         let capacity = cursors.shape.capacity();

@@ -72,7 +72,9 @@ enum Look {
 impl<W: Wait> Ring<W> {
     /// An empty ring that starts at the block number `head`.
     pub(super) fn new(head: u64, blocks: usize, block_bytes: usize, wait: W) -> Result<Self, BuildError> {
-        let memory = isize::MAX as usize / 2 / blocks.max(1);
+        // Else an absurd number of blocks would be said of their size, for which it leaves no memory.
+        BuildError::check("blocks", blocks, 2, 1 << 31)?;
+        let memory = isize::MAX as usize / 2 / blocks;
         BuildError::check("block_bytes", block_bytes, 1, memory.min(1 << 30))?;
         let entries = granules(block_bytes);
         let shape = Shape::new(blocks, entries, entries)?;
@@ -294,10 +296,10 @@ impl<W: Wait> Ring<W> {
                 Look::Start(..) => {}
                 Look::Empty => return Err(TryPopError::Empty),
                 Look::Busy(place) => {
-                    let wanted = &self.block(place).producers.wanted;
-                    // Relaxed: a hint. Looked at first, so that waiting consumers do not write to the producers' line.
-                    if !wanted.load(Relaxed) {
-                        wanted.store(true, Relaxed);
+                    // Looked at first, so that waiting consumers do not write to the producers' line.
+                    if !self.is_wanted(place) {
+                        // Relaxed: a hint.
+                        self.block(place).producers.wanted.store(true, Relaxed);
                     }
                     return Err(TryPopError::Busy);
                 }
@@ -370,6 +372,12 @@ impl<W: Wait> Ring<W> {
         }
     }
 
+    /// Whether producers were asked to tell what is written in the block of `place`.
+    fn is_wanted(&self, place: Place) -> bool {
+        // Relaxed: a hint.
+        self.block(place).producers.wanted.load(Relaxed)
+    }
+
     /// How many granules of the block of `place` are told to be written, while a push is half-way.
     #[cold]
     fn ready(&self, place: Place) -> usize {
@@ -384,7 +392,8 @@ impl<W: Wait> Ring<W> {
         // (bytes.16) Release, pairs with (bytes.12): the reads come before the granules' next writes.
         let before = self.block(place).consumed.fetch_add(count as u64, edge("bytes.16", Release));
         if self.shape.offset(Place(before)) + count == self.shape.entries {
-            self.wait.ring(Side::Room, self.shape.entries, || true);
+            // All of them: behind one that was woken, and then did not fit, one with a shorter message may fit.
+            self.wait.ring(Side::Room, usize::MAX, || true);
         }
     }
 }
@@ -411,10 +420,15 @@ impl<W: Wait> Messages<W> for Ring<W> {
     fn may_push(&self, bytes: usize) -> bool {
         let head = self.phead();
         let allocated = self.allocated(head);
+        let may_begin = || match self.room(self.shape.after(head, 1)) {
+            Room::Free => true,
+            // The push takes away what is no message, and looks again.
+            Room::Full => matches!(self.look(), Look::Start(_, Header::Skip(_))),
+            Room::Busy => false,
+        };
         !self.shape.in_one_block(allocated, head)
             || granules(bytes) <= self.free(allocated)
-            || matches!(self.room(self.shape.after(head, 1)), Room::Free)
-            || matches!(self.look(), Look::Start(_, Header::Skip(_)))
+            || may_begin()
             || self.handles.consumers_gone()
     }
 
@@ -432,8 +446,9 @@ impl<W: Wait> Messages<W> for Ring<W> {
         match self.look() {
             Look::Start(..) => true,
             Look::Empty => self.handles.producers_gone(),
-            // As in the form for items: a grant that is leaked is half-way for ever.
-            Look::Busy(_) => false,
+            // Once in a round it is worthwhile: the pop asks to be told what is written, without which a wait could last until
+            // the block is full. Then as in the form for items: a grant that is leaked is half-way for ever.
+            Look::Busy(place) => !self.is_wanted(place),
         }
     }
 
@@ -451,5 +466,56 @@ impl<W: Wait> Messages<W> for Ring<W> {
 
     fn common(&self) -> Common<'_, W> {
         Common { shape: &self.shape, handles: &self.handles, wait: &self.wait }
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+    use crate::Yield;
+
+    /// One producer that never rests, and a consumer that waits: it pops, and so asks to be told what is written, only when that is
+    /// said to be worthwhile.
+    #[test]
+    fn who_waits_is_told_of_what_is_committed() {
+        let ring = Ring::new(0, 2, 64 * GRANULE, Yield).unwrap();
+        let mut delivered = 0;
+        let mut half_way = ring.allocate(1).unwrap();
+        for number in 1..64 {
+            ring.commit(half_way, Header::Message(1), 1);
+            half_way = ring.allocate(1).unwrap();
+            while ring.may_pop() {
+                if let Ok((place, bytes)) = ring.take() {
+                    ring.consume(place, granules(bytes));
+                    delivered += 1;
+                }
+            }
+            assert!(delivered + 1 >= number, "{delivered} of {number} delivered");
+        }
+    }
+
+    /// A message of the next block is still being read, and at the front is what a dropped grant has left: to take that away makes no
+    /// room, so a producer that waits has nothing to do until the reader is done.
+    #[test]
+    fn who_waits_for_a_reader_has_nothing_to_do() {
+        let ring = Ring::new(0, 2, 3 * GRANULE, Yield).unwrap();
+        (0..3).for_each(|number| ring.push(&[number]).unwrap());
+        let [first, second, third] = [(); 3].map(|()| ring.take().unwrap());
+        [second, third].into_iter().for_each(|(place, bytes)| ring.consume(place, granules(bytes)));
+        // A message that is told of, before one that is given up while another one is half-way: so nobody passes over it.
+        let told = ring.allocate(1).unwrap();
+        assert_eq!(ring.take(), Err(TryPopError::Busy));
+        ring.commit(told, Header::Message(1), 1);
+        let [given_up, half_way] = [(); 2].map(|()| ring.allocate(1).unwrap());
+        ring.commit(given_up, Header::Skip(1), 1);
+        assert!(!ring.pass_over());
+        let (place, bytes) = ring.take().unwrap();
+        ring.consume(place, granules(bytes));
+        ring.commit(half_way, Header::Message(1), 1);
+        assert!(matches!(ring.look(), Look::Start(_, Header::Skip(1))));
+        assert_eq!(ring.allocate(1), Err(PushBytesError::Busy));
+        assert!(!ring.may_push(1), "it would try again and again");
+        ring.consume(first.0, granules(first.1));
+        assert!(ring.may_push(1) && ring.allocate(1).is_ok());
     }
 }

@@ -6,6 +6,7 @@ use crate::TryPopError;
 use crate::wait::{Wait, Yield};
 use alloc::vec::Vec;
 use core::fmt;
+use core::mem::MaybeUninit;
 use thalweg_sync::sync::Arc;
 
 /// A reading end. Clones read from the same queue; when the last one is dropped, pushes fail from then on.
@@ -54,6 +55,29 @@ impl<T: Plain, W: Wait> Consumer<T, W> {
     /// [`try_pop_many`](Self::try_pop_many).
     pub fn try_pop_slice(&self, into: &mut [T]) -> Result<usize, TryPopError> {
         self.pop_batch(into.len(), |done, items| into[done..done + items.len()].copy_from_slice(items))
+    }
+
+    /// Copies what is there into `into`, which need not hold anything before, from the first place on. Returns how many places are
+    /// written: at least one, unless `into` is empty. Otherwise as [`try_pop_many`](Self::try_pop_many).
+    ///
+    /// ```
+    /// use std::mem::MaybeUninit;
+    ///
+    /// let (tx, rx) = thalweg_queue::bbq::drop_old::drop_old(2, 4)?;
+    /// assert_eq!(tx.try_push_slice(&[1, 2, 3]), Ok(3));
+    /// let mut places = [MaybeUninit::<i32>::uninit(); 8];
+    /// assert_eq!(rx.try_pop_uninit(&mut places), Ok(3));
+    /// // SAFETY: so many are written.
+    /// let popped = places[..3].iter().map(|place| unsafe { place.assume_init() });
+    /// assert!(popped.eq([1, 2, 3]));
+    /// # Ok::<(), thalweg_queue::BuildError>(())
+    /// ```
+    pub fn try_pop_uninit(&self, into: &mut [MaybeUninit<T>]) -> Result<usize, TryPopError> {
+        self.pop_batch(into.len(), |done, items| {
+            for (place, &item) in into[done..].iter_mut().zip(items) {
+                place.write(item);
+            }
+        })
     }
 
     /// Hands up to `limit` items to `take`, some at a time, with the count of those that came before.

@@ -333,16 +333,27 @@ impl<W: Wait> Cursors<W> {
 
     /// Whether a pop would do anything but find nothing. Writes nothing.
     pub(in super::super) fn may_pop(&self) -> bool {
-        matches!(self.look(), Look::Units(..) | Look::Overrun(..))
+        match self.look() {
+            Look::Units(..) | Look::Overrun(..) => true,
+            Look::Empty => false,
+            // The pop asks to be told what is written. Without that a wait could last until the block is full.
+            Look::Busy(place) => !self.is_wanted(place),
+        }
+    }
+
+    /// Whether producers were asked to tell what is written in the block of `place`.
+    fn is_wanted(&self, place: Place) -> bool {
+        // Relaxed: a hint.
+        self.block(place).wanted.load(Relaxed)
     }
 
     /// Asks producers to tell what is written in the block of `place`.
     #[cold]
     fn want(&self, place: Place) {
-        let wanted = &self.block(place).wanted;
-        // Relaxed: a hint. Looked at first, so that waiting consumers do not write to the producers' line.
-        if !wanted.load(Relaxed) {
-            wanted.store(true, Relaxed);
+        // Looked at first, so that waiting consumers do not write to the producers' line.
+        if !self.is_wanted(place) {
+            // Relaxed: a hint.
+            self.block(place).wanted.store(true, Relaxed);
         }
     }
 

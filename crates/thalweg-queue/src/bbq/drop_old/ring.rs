@@ -37,7 +37,9 @@ impl<T: Plain, W: Wait> Ring<T, W> {
 
     /// An empty ring that starts at the block number `head`.
     pub(super) fn new(head: u64, blocks: usize, entries: usize, wait: W) -> Result<Self, BuildError> {
-        let memory = isize::MAX as usize / (8 * Self::WORDS.max(1)) / blocks.max(1);
+        // Else an absurd number of blocks would be said of the entries, for which it leaves no memory.
+        BuildError::check("blocks", blocks, 2, 1 << 31)?;
+        let memory = isize::MAX as usize / (8 * Self::WORDS.max(1)) / blocks;
         BuildError::check("entries", entries, 1, memory.min(1 << 31))?;
         let cursors = Cursors::new(head, blocks, entries, wait)?;
         let words = memory::boxed((0..cursors.shape.capacity() * Self::WORDS).map(|_| AtomicU64::new(0)))?;
@@ -134,6 +136,25 @@ mod tests {
         }
     }
 
+    /// The same with a consumer that waits: it pops, and so asks to be told, only when that is said to be worthwhile.
+    #[test]
+    fn who_waits_is_told_of_what_is_committed() {
+        let ring = Ring::new(0, 2, 64, Yield).unwrap();
+        let mut delivered = 0;
+        let mut half_way = begun(&ring, 0);
+        for number in 1..64 {
+            ring.cursors.commit(half_way, 1);
+            half_way = begun(&ring, number);
+            while ring.cursors.may_pop() {
+                if let Ok((_, value)) = ring.pop() {
+                    assert_eq!(value, delivered);
+                    delivered += 1;
+                }
+            }
+            assert!(delivered + 1 >= number, "{delivered} of {number} delivered");
+        }
+    }
+
     /// Half of a push, then a whole round of others: they wait for it, and a consumer does not call the queue empty.
     #[test]
     fn a_push_that_was_overtaken_keeps_others_busy() {
@@ -143,8 +164,8 @@ mod tests {
             ring.push(&number).unwrap();
         }
         assert_eq!(ring.push(&4), Err(TryPushError::Busy(())));
-        assert!(!ring.cursors.may_push(1) && !ring.cursors.may_pop());
         assert!(matches!(ring.pop(), Err(TryPopError::Busy)));
+        assert!(!ring.cursors.may_push(1) && !ring.cursors.may_pop());
         ring.cursors.commit(late, 1);
         assert!(ring.cursors.may_push(1));
         ring.push(&4).unwrap();

@@ -16,6 +16,9 @@
 //! | [`Rts`] (relaxed tail sync) | whoever hands on last moves it to the head: a count says who that is | what comes behind stays hidden, nobody spins; `Busy` after an eighth of the capacity |
 //! | [`Hts`] (head and tail sync) | with the head, in one word | all others are `Busy` |
 //!
+//! Positions have 32 bits and wrap. In `Rts` and `Hts` a thread would have to stop between a look at its side and its exchange for exactly
+//! 2^32 operations to be misled.
+//!
 //! `Mt` is the mode most programs run and the one that suffers most when there are more threads than cores: a thread that
 //! is preempted half-way is waited for by all of its side. It is here as the baseline it is in the thesis.
 //!
