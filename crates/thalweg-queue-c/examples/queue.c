@@ -74,6 +74,46 @@ static void one_to_one(void)
     printf("spsc: %d messages in order\n", expected);
 }
 
+/* The same with structs that are copied. */
+
+struct trade {
+    uint64_t price;
+    uint32_t amount;
+    char symbol[4];
+};
+
+static void *send_trades(void *argument)
+{
+    thalweg_spsc_records_producer *producer = (thalweg_spsc_records_producer *)argument;
+    struct trade trade = {1000, 0, {'A', 'B', 'C', 0}};
+    for (int amount = 0; amount < MESSAGES; amount++) {
+        trade.amount = (uint32_t)amount;
+        CHECK(thalweg_spsc_records_push(producer, &trade) == THALWEG_STATUS_OK); /* waits while the queue is full */
+    }
+    thalweg_spsc_records_producer_free(producer);
+    return NULL;
+}
+
+static void one_to_one_copied(void)
+{
+    thalweg_spsc_records_producer *producer;
+    thalweg_spsc_records_consumer *consumer;
+    CHECK(thalweg_spsc_records_new_blocks(sizeof(struct trade), 4, 128, THALWEG_WAIT_YIELD, &producer, &consumer, NULL,
+                                          0) == THALWEG_STATUS_OK);
+    pthread_t sender = start(send_trades, producer);
+    int expected = 0;
+    struct trade trade;
+    thalweg_status status;
+    while ((status = thalweg_spsc_records_pop(consumer, &trade)) == THALWEG_STATUS_OK) {
+        CHECK(trade.amount == (uint32_t)expected && strcmp(trade.symbol, "ABC") == 0);
+        expected++;
+    }
+    CHECK(status == THALWEG_STATUS_CLOSED && expected == MESSAGES);
+    pthread_join(sender, NULL);
+    thalweg_spsc_records_consumer_free(consumer);
+    printf("spsc: %d structs in order\n", expected);
+}
+
 /* Two producers, two consumers, on the same handles. Waiting threads sleep. */
 
 enum { EACH = 5000 };
@@ -133,12 +173,6 @@ static void many_to_many(void)
 }
 
 /* Structs that are copied, in batches. */
-
-struct trade {
-    uint64_t price;
-    uint32_t amount;
-    char symbol[4];
-};
 
 static void copied(void)
 {
@@ -206,6 +240,34 @@ static void stolen_from(void)
         CHECK(done[i] == 1);
     }
     printf("bwos: 1000 tasks, each done once\n");
+}
+
+/* The same with tasks that are structs. */
+
+struct range {
+    uint32_t from, to;
+};
+
+static void ranges_stolen(void)
+{
+    thalweg_bwos_records_owner *owner;
+    thalweg_bwos_records_thief *thief;
+    CHECK(thalweg_bwos_records_new_lifo(sizeof(struct range), 2, 8, &owner, &thief, NULL, 0) == THALWEG_STATUS_OK);
+    for (uint32_t i = 0; i < 8; i++) {
+        struct range range = {i * 100, i * 100 + 100};
+        CHECK(thalweg_bwos_records_push(owner, &range) == THALWEG_STATUS_OK);
+    }
+    struct range newest, oldest[7];
+    CHECK(thalweg_bwos_records_pop(owner, &newest) == THALWEG_STATUS_OK && newest.from == 700);
+    CHECK(thalweg_bwos_records_share(owner) == THALWEG_STATUS_OK); /* or go on to another block */
+    size_t stolen;
+    CHECK(thalweg_bwos_records_steal_many(thief, oldest, 6, &stolen) == THALWEG_STATUS_OK && stolen == 6);
+    CHECK(oldest[0].from == 0 && oldest[5].to == 600);
+    thalweg_bwos_records_owner_free(owner);
+    CHECK(thalweg_bwos_records_steal(thief, &oldest[6]) == THALWEG_STATUS_OK && oldest[6].to == 700);
+    CHECK(thalweg_bwos_records_steal(thief, &oldest[6]) == THALWEG_STATUS_CLOSED);
+    thalweg_bwos_records_thief_free(thief);
+    printf("bwos: %d of 8 structs stolen\n", (int)stolen);
 }
 
 /* Messages of any size, written and read where they are. */
@@ -285,12 +347,14 @@ static void overwritten_lines(void)
 int main(void)
 {
     one_to_one();
+    one_to_one_copied();
     many_to_many();
     copied();
     in_place();
     overwritten();
     overwritten_lines();
     stolen_from();
+    ranges_stolen();
 
     /* A refusal says why. */
     thalweg_bbq_producer *producer = NULL;

@@ -1,11 +1,13 @@
 /*
  * Queues for handing messages between threads, from C and C++.
  *
- *   thalweg_spsc_*     pointers, one producer and one consumer
- *   thalweg_bbq_*      pointers, any number of either
- *   thalweg_records_*  byte entries of one size, copied or in place, any number of either; also in drop-old mode, copied
- *   thalweg_bytes_*    byte messages of any size, written and read in place, any number of either; also in drop-old mode, copied
- *   thalweg_bwos_*     pointers, one owner, any number of thieves
+ *   thalweg_spsc_*          pointers, one producer and one consumer
+ *   thalweg_spsc_records_*  byte entries of one size, copied, one producer and one consumer
+ *   thalweg_bbq_*           pointers, any number of either
+ *   thalweg_records_*       byte entries of one size, copied or in place, any number of either; also in drop-old mode, copied
+ *   thalweg_bytes_*         byte messages of any size, written and read in place, any number of either; also in drop-old mode, copied
+ *   thalweg_bwos_*          pointers, one owner, any number of thieves
+ *   thalweg_bwos_records_*  byte entries of one size, copied, one owner, any number of thieves
  *
  * Handles. A `_new` or `_clone` function makes them, the `_free` function of their type frees them, once; all other arguments stay the
  * caller's. A handle keeps its queue alive, in any order of freeing. NULL is refused with THALWEG_STATUS_INVALID, or as a function
@@ -16,14 +18,14 @@
  *
  * Items. A pointer that was pushed belongs to the queue until it is popped; the queue never looks at what it points to and never
  * frees it. What the pushing thread did before the push is visible to the popping thread after the pop. A push while the last
- * consumer is being freed may answer OK and be forgotten.
+ * consumer is being freed may answer OK and be forgotten. Memory to pop to need not have been written before.
  *
  * Grants. What is written or read in place has a grant, which is ended once, by the function that its own one names, with the handle
  * that gave it or a clone. Its bytes are the caller's until then. One that is never ended stops the queue.
  *
  * Errors. A refusal takes nothing: what was to be pushed is still the caller's. A function that builds a queue writes the reason to
- * `error`, as text that ends with a NUL and is cut if it does not fit; with OK the text is empty. If memory runs out, the process ends
- * with a message. No unwinding leaves the library.
+ * `error`, as text that ends with a NUL and is cut if it does not fit; with OK the text is empty. A queue that there is no memory for is
+ * refused so too, as INVALID; if memory runs out elsewhere, the process ends with a message. No unwinding leaves the library.
  *
  * Link with the static library and the system's threads, loader and math libraries (`-pthread -ldl -lm` on Linux), or with the shared one.
  */
@@ -76,6 +78,12 @@ typedef struct thalweg_bbq_producer thalweg_bbq_producer;
 // The owner of a work-stealing queue: pushes and pops. One thread at a time uses it; it may move between threads.
 typedef struct thalweg_bwos_owner thalweg_bwos_owner;
 
+// The owner of a work-stealing queue of byte entries: pushes and pops. One thread at a time uses it; it may move between threads.
+typedef struct thalweg_bwos_records_owner thalweg_bwos_records_owner;
+
+// A thief of a work-stealing queue of byte entries. One thread at a time uses it; clone it for each thread that steals.
+typedef struct thalweg_bwos_records_thief thalweg_bwos_records_thief;
+
 // A thief of a work-stealing queue. One thread at a time uses it; clone it for each thread that steals.
 typedef struct thalweg_bwos_thief thalweg_bwos_thief;
 
@@ -96,6 +104,14 @@ typedef struct thalweg_spsc_consumer thalweg_spsc_consumer;
 
 // The writing end of a queue for one producer and one consumer. One thread at a time uses it; it may move between threads.
 typedef struct thalweg_spsc_producer thalweg_spsc_producer;
+
+// The reading end of a queue of byte entries for one producer and one consumer. One thread at a time uses it; it may move between
+// threads.
+typedef struct thalweg_spsc_records_consumer thalweg_spsc_records_consumer;
+
+// The writing end of a queue of byte entries for one producer and one consumer. One thread at a time uses it; it may move between
+// threads.
+typedef struct thalweg_spsc_records_producer thalweg_spsc_records_producer;
 
 // Entries that are being written or read in place. To be ended once, with the handle that gave it or a clone of that; what is in it
 // concerns nobody else.
@@ -202,6 +218,105 @@ size_t thalweg_spsc_consumer_capacity(const thalweg_spsc_consumer *consumer);
 // Frees the reading end, which closes the queue: pushes get CLOSED from then on. What is in the queue is forgotten, not freed:
 // free the producer first and pop until CLOSED if the items own something. Nothing for NULL.
 void thalweg_spsc_consumer_free(thalweg_spsc_consumer *consumer);
+
+// A queue for `capacity` entries of `entry_size` bytes each, one producer and one consumer: FastForward, with the entries in its
+// slots.
+//
+// Entries are copied in and out and may stand at any address. `entry_size` is a power of two from 1 to 256: round up, or send
+// pointers to what is larger. At least `capacity` entries fit, and up to 32 more. `wait` is a `thalweg_wait`. OK: the caller owns
+// both handles and frees each. INVALID: nothing is written but the reason, to `error`, a buffer of `error_size` bytes, which may be
+// NULL.
+thalweg_status thalweg_spsc_records_new(size_t entry_size,
+                                        size_t capacity,
+                                        uint32_t wait,
+                                        thalweg_spsc_records_producer **producer,
+                                        thalweg_spsc_records_consumer **consumer,
+                                        char *error,
+                                        size_t error_size);
+
+// A queue of `blocks` blocks with `entries` entries of `entry_size` bytes each, for one producer and one consumer: the block-based
+// queue, better for batches and for small entries. Same handles and functions as `thalweg_spsc_records_new`.
+//
+// `blocks` is a power of two and at least 2, `entries` at least 1. Blocks are given back whole, so FULL means that at least
+// `(blocks - 1) * entries + 1` entries are in the queue.
+thalweg_status thalweg_spsc_records_new_blocks(size_t entry_size,
+                                               size_t blocks,
+                                               size_t entries,
+                                               uint32_t wait,
+                                               thalweg_spsc_records_producer **producer,
+                                               thalweg_spsc_records_consumer **consumer,
+                                               char *error,
+                                               size_t error_size);
+
+// Copies the entry at `entry` into the queue now, or answers FULL or CLOSED. Never waits.
+thalweg_status thalweg_spsc_records_try_push(thalweg_spsc_records_producer *producer, const void *entry);
+
+// Copies the entry at `entry` into the queue, waiting while it is full. OK, or CLOSED when the consumer is gone.
+thalweg_status thalweg_spsc_records_push(thalweg_spsc_records_producer *producer,
+                                         const void *entry);
+
+// As `thalweg_spsc_records_push`, but answers TIMEOUT after `nanoseconds`.
+thalweg_status thalweg_spsc_records_push_timeout(thalweg_spsc_records_producer *producer,
+                                                 const void *entry,
+                                                 uint64_t nanoseconds);
+
+// Copies as many of the `count` entries at `from` as there is room for into the queue, from the first on, and writes how many to
+// `pushed`.
+//
+// OK: at least one, unless `count` is 0. Otherwise none, and `pushed` gets 0: FULL or CLOSED.
+thalweg_status thalweg_spsc_records_try_push_many(thalweg_spsc_records_producer *producer,
+                                                  const void *from,
+                                                  size_t count,
+                                                  size_t *pushed);
+
+// How many bytes an entry has. 0 for NULL.
+size_t thalweg_spsc_records_producer_entry_size(const thalweg_spsc_records_producer *producer);
+
+// Whether the consumer is gone. Then it stays so. True for NULL.
+bool thalweg_spsc_records_producer_is_closed(const thalweg_spsc_records_producer *producer);
+
+// How many entries the queue has room for. 0 for NULL.
+size_t thalweg_spsc_records_producer_capacity(const thalweg_spsc_records_producer *producer);
+
+// Frees the writing end, which closes the queue: the consumer pops what is left and then gets CLOSED. Nothing for NULL.
+void thalweg_spsc_records_producer_free(thalweg_spsc_records_producer *producer);
+
+// Copies the oldest entry to `entry` and takes it from the queue now, or answers EMPTY or CLOSED.
+//
+// Never waits. `entry` is written only with OK.
+thalweg_status thalweg_spsc_records_try_pop(thalweg_spsc_records_consumer *consumer, void *entry);
+
+// Copies the oldest entry to `entry` and takes it from the queue, waiting while it is empty. OK, or CLOSED when the producer is gone
+// and nothing is left.
+thalweg_status thalweg_spsc_records_pop(thalweg_spsc_records_consumer *consumer,
+                                        void *entry);
+
+// As `thalweg_spsc_records_pop`, but answers TIMEOUT after `nanoseconds`.
+thalweg_status thalweg_spsc_records_pop_timeout(thalweg_spsc_records_consumer *consumer,
+                                                void *entry,
+                                                uint64_t nanoseconds);
+
+// Copies what is there, up to `count` entries, the oldest first, to `to`, takes it from the queue, and writes how many to
+// `popped`.
+//
+// OK: at least one, unless `count` is 0. Otherwise none, and `popped` gets 0: EMPTY or CLOSED.
+thalweg_status thalweg_spsc_records_try_pop_many(thalweg_spsc_records_consumer *consumer,
+                                                 void *to,
+                                                 size_t count,
+                                                 size_t *popped);
+
+// How many bytes an entry has. 0 for NULL.
+size_t thalweg_spsc_records_consumer_entry_size(const thalweg_spsc_records_consumer *consumer);
+
+// Whether the producer is gone. Then it stays so; entries may still be left. True for NULL.
+bool thalweg_spsc_records_consumer_is_closed(const thalweg_spsc_records_consumer *consumer);
+
+// How many entries the queue has room for. 0 for NULL.
+size_t thalweg_spsc_records_consumer_capacity(const thalweg_spsc_records_consumer *consumer);
+
+// Frees the reading end, which closes the queue: pushes get CLOSED from then on, and what is in the queue is discarded. Nothing for
+// NULL.
+void thalweg_spsc_records_consumer_free(thalweg_spsc_records_consumer *consumer);
 
 // A queue of `blocks` blocks with `entries` pointers each, for any number of producers and consumers: the block-based bounded queue
 // in retry-new mode.
@@ -479,6 +594,8 @@ thalweg_bytes_producer *thalweg_bytes_producer_clone(const thalweg_bytes_produce
 
 // Copies the message of `size` bytes at `from` into the queue now, or answers FULL, BUSY, CLOSED, or INVALID if it never fits. Never
 // waits.
+//
+// Every byte of it has to be written, its padding too.
 thalweg_status thalweg_bytes_try_push(const thalweg_bytes_producer *producer,
                                       const void *from,
                                       size_t size);
@@ -667,6 +784,89 @@ bool thalweg_bwos_thief_is_closed(const thalweg_bwos_thief *thief);
 // Frees a thief. When it was the last handle, what is in the queue is forgotten, not freed: free the owner first and steal until
 // CLOSED if the items own something. Nothing for NULL.
 void thalweg_bwos_thief_free(thalweg_bwos_thief *thief);
+
+// A work-stealing stack of `blocks` blocks with `entries` entries of `entry_size` bytes each: the owner pops what it pushed last.
+//
+// Entries are copied in and out and may stand at any address. `entry_size` is a power of two from 1 to 256: round up, or push
+// pointers to what is larger. At least 2 blocks, at least 1 entry; 8 blocks of 64 cost the owner nothing. OK: the caller owns both
+// handles and frees each. INVALID: nothing is written but the reason, to `error`, a buffer of `error_size` bytes, which may be NULL.
+//
+// Thieves see what the owner has left behind in other blocks, and what it has shared. No function of this family waits.
+thalweg_status thalweg_bwos_records_new_lifo(size_t entry_size,
+                                             size_t blocks,
+                                             size_t entries,
+                                             thalweg_bwos_records_owner **owner,
+                                             thalweg_bwos_records_thief **thief,
+                                             char *error,
+                                             size_t error_size);
+
+// As `thalweg_bwos_records_new_lifo`, but a queue: the owner pops what it pushed first.
+thalweg_status thalweg_bwos_records_new_fifo(size_t entry_size,
+                                             size_t blocks,
+                                             size_t entries,
+                                             thalweg_bwos_records_owner **owner,
+                                             thalweg_bwos_records_thief **thief,
+                                             char *error,
+                                             size_t error_size);
+
+// Copies the entry at `entry` into the queue.
+//
+// FULL: every block holds an entry; do the task now. BUSY: thieves are still reading in the only free blocks. Never CLOSED.
+thalweg_status thalweg_bwos_records_push(thalweg_bwos_records_owner *owner,
+                                         const void *entry);
+
+// Copies to `entry` what was pushed last (LIFO) or first (FIFO), of what thieves have left, and takes it from the queue. EMPTY if
+// they have left nothing.
+//
+// `entry` is written only with OK.
+thalweg_status thalweg_bwos_records_pop(thalweg_bwos_records_owner *owner,
+                                        void *entry);
+
+// Lets thieves take everything that is in the queue now. For before a task that is long or waits. INVALID for NULL, else OK.
+thalweg_status thalweg_bwos_records_share(thalweg_bwos_records_owner *owner);
+
+// How many bytes an entry has. 0 for NULL.
+size_t thalweg_bwos_records_owner_entry_size(const thalweg_bwos_records_owner *owner);
+
+// How many entries are left, now or lately. Exact when nobody steals. 0 for NULL.
+size_t thalweg_bwos_records_owner_len(const thalweg_bwos_records_owner *owner);
+
+// How many entries all blocks have. Thieves can leave gaps: only `blocks` entries are certain to fit. 0 for NULL.
+size_t thalweg_bwos_records_owner_capacity(const thalweg_bwos_records_owner *owner);
+
+// Frees the owner, which leaves all entries to the thieves and closes the queue. Nothing for NULL.
+void thalweg_bwos_records_owner_free(thalweg_bwos_records_owner *owner);
+
+// Another thief of the same queue, for the caller to free. NULL for NULL.
+thalweg_bwos_records_thief *thalweg_bwos_records_thief_clone(const thalweg_bwos_records_thief *thief);
+
+// Steals an entry, from the oldest block that is known to have one: copies it to `entry` and takes it from the queue.
+//
+// EMPTY: nothing is granted; the owner may still hold entries. BUSY: others came first. CLOSED: the owner is gone and nothing is left.
+// `entry` is written only with OK.
+thalweg_status thalweg_bwos_records_steal(thalweg_bwos_records_thief *thief,
+                                          void *entry);
+
+// Steals up to `count` entries of one block, the oldest first: copies them to `to`, takes them from the queue, and writes how many to
+// `stolen`. A whole block costs hardly more than one entry.
+//
+// OK: at least one, unless `count` is 0. Otherwise none, and `stolen` gets 0: EMPTY, BUSY or CLOSED, as for one.
+thalweg_status thalweg_bwos_records_steal_many(thalweg_bwos_records_thief *thief,
+                                               void *to,
+                                               size_t count,
+                                               size_t *stolen);
+
+// How many bytes an entry has. 0 for NULL.
+size_t thalweg_bwos_records_thief_entry_size(const thalweg_bwos_records_thief *thief);
+
+// How many entries are granted, now or lately: what thieves could take. 0 for NULL.
+size_t thalweg_bwos_records_thief_len(const thalweg_bwos_records_thief *thief);
+
+// Whether the owner is gone. Then it stays so; entries may still be left. True for NULL.
+bool thalweg_bwos_records_thief_is_closed(const thalweg_bwos_records_thief *thief);
+
+// Frees a thief. With the last handle, what is in the queue is discarded. Nothing for NULL.
+void thalweg_bwos_records_thief_free(thalweg_bwos_records_thief *thief);
 
 #ifdef __cplusplus
 }  // extern "C"

@@ -72,7 +72,7 @@ impl Display for Refusal {
             Self::Shape(error) => error.fmt(f),
             Self::Wait(number) => write!(f, "wait must be 0 (yield), 1 (spin) or 2 (park), not {number}"),
             Self::EntrySize(size) => {
-                write!(f, "entry_size must be a power of two from 1 to {}, not {size}", crate::records::MAX_ENTRY_SIZE)
+                write!(f, "entry_size must be a power of two from 1 to {}, not {size}", crate::copied::MAX_ENTRY_SIZE)
             }
             Self::NoPlaceFor(handle) => write!(f, "{handle} must not be NULL: a handle is written there"),
         }

@@ -2,10 +2,11 @@
 
 use crate::border::{counted, free, hand_out, into_place, opaque};
 use crate::build::{Refusal, build};
+use crate::end::Thief;
 use crate::entry::{Item, places};
 use crate::status::Status;
 use std::ffi::{c_char, c_void};
-use thalweg_queue::bwos::{self, Stealer};
+use thalweg_queue::bwos;
 
 /// The owner of a work-stealing queue: pushes and pops. One thread at a time uses it; it may move between threads.
 pub struct BwosOwner(Order);
@@ -16,19 +17,9 @@ enum Order {
 }
 
 /// A thief of a work-stealing queue. One thread at a time uses it; clone it for each thread that steals.
-pub struct BwosThief {
-    stealer: Stealer<Item>,
-    /// Where a batch stands before it is in the caller's memory. Kept, so that only the first ones allocate.
-    batch: Vec<Item>,
-}
+pub struct BwosThief(Thief<Item>);
 
 opaque!(BwosOwner, BwosThief);
-
-impl BwosThief {
-    fn new(stealer: Stealer<Item>) -> Self {
-        Self { stealer, batch: Vec::new() }
-    }
-}
 
 /// A work-stealing stack of `blocks` blocks with `entries` pointers each: the owner pops what it pushed last.
 ///
@@ -49,7 +40,7 @@ pub unsafe extern "C" fn thalweg_bwos_new_lifo(
     unsafe {
         build((owner, "owner"), (thief, "thief"), (error, error_size), || {
             let (owner, stealer) = bwos::lifo(blocks, entries).map_err(Refusal::from)?;
-            Ok((BwosOwner(Order::Lifo(owner)), BwosThief::new(stealer)))
+            Ok((BwosOwner(Order::Lifo(owner)), BwosThief(Thief::new(stealer))))
         })
     }
 }
@@ -68,7 +59,7 @@ pub unsafe extern "C" fn thalweg_bwos_new_fifo(
     unsafe {
         build((owner, "owner"), (thief, "thief"), (error, error_size), || {
             let (owner, stealer) = bwos::fifo(blocks, entries).map_err(Refusal::from)?;
-            Ok((BwosOwner(Order::Fifo(owner)), BwosThief::new(stealer)))
+            Ok((BwosOwner(Order::Fifo(owner)), BwosThief(Thief::new(stealer))))
         })
     }
 }
@@ -147,7 +138,7 @@ pub unsafe extern "C" fn thalweg_bwos_owner_free(owner: *mut BwosOwner) {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn thalweg_bwos_thief_clone(thief: *const BwosThief) -> *mut BwosThief {
     // SAFETY: H1, H2.
-    unsafe { thief.as_ref() }.map_or(std::ptr::null_mut(), |thief| hand_out(BwosThief::new(thief.stealer.clone())))
+    unsafe { thief.as_ref() }.map_or(std::ptr::null_mut(), |thief| hand_out(BwosThief(thief.0.another())))
 }
 
 /// Steals an item into `item`, from the oldest block that is known to have one.
@@ -159,7 +150,7 @@ pub unsafe extern "C" fn thalweg_bwos_steal(thief: *mut BwosThief, item: *mut *m
     // SAFETY: H1, H2.
     let Some(thief) = (unsafe { thief.as_mut() }) else { return Status::Invalid };
     // SAFETY: H3.
-    unsafe { into_place(item, || Ok(thief.stealer.steal()?)) }
+    unsafe { into_place(item, || Ok(thief.0.stealer.steal()?)) }
 }
 
 /// Steals up to `count` items of one block, the oldest first, to `items`, and writes how many to `stolen`. A whole block costs hardly
@@ -177,12 +168,9 @@ pub unsafe extern "C" fn thalweg_bwos_steal_many(
     let (thief, items) = unsafe { (thief.as_mut(), places(items.cast::<Item>(), count)) };
     // SAFETY: H3.
     unsafe {
-        counted(stolen, || {
-            let (Some(thief), Some(items)) = (thief, items) else { return Err(Status::Invalid) };
-            thief.batch.clear();
-            let stolen = thief.stealer.steal_into(&mut thief.batch, items.len())?;
-            items[..stolen].copy_from_slice(&thief.batch);
-            Ok(stolen)
+        counted(stolen, || match (thief, items) {
+            (Some(thief), Some(items)) => thief.0.steal_many(items),
+            _ => Err(Status::Invalid),
         })
     }
 }
@@ -191,14 +179,14 @@ pub unsafe extern "C" fn thalweg_bwos_steal_many(
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn thalweg_bwos_thief_len(thief: *const BwosThief) -> usize {
     // SAFETY: H1, H2.
-    unsafe { thief.as_ref() }.map_or(0, |thief| thief.stealer.len())
+    unsafe { thief.as_ref() }.map_or(0, |thief| thief.0.stealer.len())
 }
 
 /// Whether the owner is gone. Then it stays so; items may still be left. True for NULL.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn thalweg_bwos_thief_is_closed(thief: *const BwosThief) -> bool {
     // SAFETY: H1, H2.
-    unsafe { thief.as_ref() }.is_none_or(|thief| thief.stealer.is_closed())
+    unsafe { thief.as_ref() }.is_none_or(|thief| thief.0.stealer.is_closed())
 }
 
 /// Frees a thief. When it was the last handle, what is in the queue is forgotten, not freed: free the owner first and steal until

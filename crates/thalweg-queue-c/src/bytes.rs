@@ -2,10 +2,10 @@
 
 use crate::border::{counted, free, hand_out, opaque};
 use crate::build::{build, with_wait};
-use crate::entry::{Bytes, places};
+use crate::entry::places;
 use crate::status::Status;
 use std::ffi::{c_char, c_void};
-use std::mem::ManuallyDrop;
+use std::mem::{ManuallyDrop, MaybeUninit};
 use std::slice;
 use std::time::Duration;
 use thalweg_queue::bbq::bytes::{self, DropOld, Mode, PushBytesError, PushBytesTimeoutError, RawGrant, RetryNew};
@@ -147,7 +147,7 @@ enum Until {
 
 /// A reading end with any way of waiting.
 trait Reader: ReadInPlace + Send + Sync {
-    fn pop(&self, into: &mut [u8], until: Until) -> Result<usize, Status>;
+    fn pop(&self, into: &mut [MaybeUninit<u8>], until: Until) -> Result<usize, Status>;
     fn is_closed(&self) -> bool;
     fn len(&self) -> usize;
     fn max_message(&self) -> usize;
@@ -177,14 +177,14 @@ impl<W: Wait + 'static, M: Mode> Reader for bytes::Consumer<W, M>
 where
     Self: ReadInPlace,
 {
-    fn pop(&self, into: &mut [u8], until: Until) -> Result<usize, Status> {
+    fn pop(&self, into: &mut [MaybeUninit<u8>], until: Until) -> Result<usize, Status> {
         if into.len() < self.max_message() {
             return Err(Status::Invalid);
         }
         match until {
-            Until::Now => Ok(self.try_pop_slice(into)?),
-            Until::Later(timeout) => Ok(self.pop_slice_timeout(into, timeout)?),
-            Until::Closed => Ok(self.pop_slice(into)?),
+            Until::Now => Ok(self.try_pop_uninit(into)?),
+            Until::Later(timeout) => Ok(self.pop_uninit_timeout(into, timeout)?),
+            Until::Closed => Ok(self.pop_uninit(into)?),
         }
     }
 
@@ -230,7 +230,7 @@ impl<W: Wait> ReadInPlace for bytes::Consumer<W, RetryNew> {
 ///
 /// # Safety
 ///
-/// As H3, for as long as the slice lives.
+/// As H3 and H5, for as long as the slice lives.
 unsafe fn message<'a>(message: *const c_void, size: usize) -> Option<&'a [u8]> {
     if size == 0 {
         return Some(&[]);
@@ -301,13 +301,15 @@ pub unsafe extern "C" fn thalweg_bytes_producer_clone(producer: *const BytesProd
 
 /// Copies the message of `size` bytes at `from` into the queue now, or answers FULL, BUSY, CLOSED, or INVALID if it never fits. Never
 /// waits.
+///
+/// Every byte of it has to be written, its padding too.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn thalweg_bytes_try_push(
     producer: *const BytesProducer,
     from: *const c_void,
     size: usize,
 ) -> Status {
-    // SAFETY: H1, H2, H3.
+    // SAFETY: H1, H2, H3, H5.
     match unsafe { (producer.as_ref(), message(from, size)) } {
         (Some(producer), Some(message)) => producer.0.try_push(message),
         _ => Status::Invalid,
@@ -322,7 +324,7 @@ pub unsafe extern "C" fn thalweg_bytes_push(
     from: *const c_void,
     size: usize,
 ) -> Status {
-    // SAFETY: H1, H2, H3.
+    // SAFETY: H1, H2, H3, H5.
     match unsafe { (producer.as_ref(), message(from, size)) } {
         (Some(producer), Some(message)) => producer.0.push(message, None),
         _ => Status::Invalid,
@@ -337,7 +339,7 @@ pub unsafe extern "C" fn thalweg_bytes_push_timeout(
     size: usize,
     nanoseconds: u64,
 ) -> Status {
-    // SAFETY: H1, H2, H3.
+    // SAFETY: H1, H2, H3, H5.
     match unsafe { (producer.as_ref(), message(from, size)) } {
         (Some(producer), Some(message)) => producer.0.push(message, Some(Duration::from_nanos(nanoseconds))),
         _ => Status::Invalid,
@@ -504,11 +506,11 @@ unsafe fn pop(
     until: Until,
 ) -> Status {
     // SAFETY: H1, H2, H3.
-    let (consumer, into) = unsafe { (consumer.as_ref(), places(to.cast::<Bytes<1>>(), room)) };
+    let (consumer, into) = unsafe { (consumer.as_ref(), places(to.cast::<u8>(), room)) };
     // SAFETY: H3.
     unsafe {
         counted(size, || match (consumer, into) {
-            (Some(consumer), Some(into)) => consumer.0.pop(Bytes::as_bytes(into), until),
+            (Some(consumer), Some(into)) => consumer.0.pop(into, until),
             _ => Err(Status::Invalid),
         })
     }

@@ -1,12 +1,14 @@
 //! Ends of queues whose type is chosen at run time: by the queue, the way of waiting, and the size of an entry.
 //!
 //! The traits can be made into objects. Their implementations are the methods of [`Push`] and [`Pop`], with a [`Status`] for every
-//! error. A handle in C is a box with such an object in it.
+//! error. A handle in C is a box with such an object in it. What is popped goes into memory that was perhaps never written.
 
-use crate::entry::Entry;
+use crate::entry::{AnyBytes, Bytes, Entry};
 use crate::status::Status;
+use std::mem::MaybeUninit;
 use std::time::Duration;
-use thalweg_queue::bbq::drop_old::{self, Plain};
+use thalweg_queue::bbq::drop_old;
+use thalweg_queue::bwos::Stealer;
 use thalweg_queue::wait::Wait;
 use thalweg_queue::{Pop, Push, bbq};
 
@@ -52,12 +54,12 @@ pub(crate) trait Consumer<E: Entry>: Send {
     fn try_pop(&mut self) -> Result<E, Status>;
     fn pop(&mut self) -> Result<E, Status>;
     fn pop_timeout(&mut self, timeout: Duration) -> Result<E, Status>;
-    fn try_pop_many(&mut self, places: &mut [E]) -> Result<usize, Status>;
+    fn try_pop_many(&mut self, places: &mut [MaybeUninit<E>]) -> Result<usize, Status>;
     fn is_closed(&self) -> bool;
     fn capacity(&self) -> usize;
 }
 
-impl<E: Entry, P: Pop<Item = E> + Send> Consumer<E> for P {
+impl<E: AnyBytes, P: Pop<Item = E> + Send> Consumer<E> for P {
     #[inline]
     fn try_pop(&mut self) -> Result<E, Status> {
         Ok(Pop::try_pop(self)?)
@@ -71,8 +73,36 @@ impl<E: Entry, P: Pop<Item = E> + Send> Consumer<E> for P {
         Ok(Pop::pop_timeout(self, timeout)?)
     }
 
-    fn try_pop_many(&mut self, places: &mut [E]) -> Result<usize, Status> {
-        Ok(Pop::try_pop_slice(self, places)?)
+    fn try_pop_many(&mut self, places: &mut [MaybeUninit<E>]) -> Result<usize, Status> {
+        Ok(Pop::try_pop_slice(self, E::in_memory(places))?)
+    }
+
+    fn is_closed(&self) -> bool {
+        Pop::is_closed(self)
+    }
+
+    fn capacity(&self) -> usize {
+        Pop::capacity(self)
+    }
+}
+
+/// The memory that a batch goes to does not hold [`Bytes`] before: those were written (H5).
+impl<const SIZE: usize, W: Wait> Consumer<Bytes<SIZE>> for &drop_old::Consumer<Bytes<SIZE>, W> {
+    #[inline]
+    fn try_pop(&mut self) -> Result<Bytes<SIZE>, Status> {
+        Ok(Pop::try_pop(self)?)
+    }
+
+    fn pop(&mut self) -> Result<Bytes<SIZE>, Status> {
+        Ok(Pop::pop(self)?)
+    }
+
+    fn pop_timeout(&mut self, timeout: Duration) -> Result<Bytes<SIZE>, Status> {
+        Ok(Pop::pop_timeout(self, timeout)?)
+    }
+
+    fn try_pop_many(&mut self, places: &mut [MaybeUninit<Bytes<SIZE>>]) -> Result<usize, Status> {
+        Ok(self.try_pop_uninit(places)?)
     }
 
     fn is_closed(&self) -> bool {
@@ -96,100 +126,110 @@ pub(crate) trait SharedProducer<E: Entry>: Send + Sync {
     fn another(&self) -> Box<dyn SharedProducer<E>>;
 }
 
-/// The methods of a handle that is shared, as a trait.
-macro_rules! shared_producer {
-    ($Producer:ty, $($bound:tt)+) => {
-        impl<E: $($bound)+ + 'static, W: Wait + 'static> SharedProducer<E> for $Producer {
-            #[inline]
-            fn try_push(&self, entry: E) -> Status {
-                self.try_push(entry).map_err(Status::from).into()
-            }
+impl<E: Entry + 'static, W: Wait + 'static> SharedProducer<E> for bbq::Producer<E, W> {
+    #[inline]
+    fn try_push(&self, entry: E) -> Status {
+        self.try_push(entry).map_err(Status::from).into()
+    }
 
-            fn push(&self, entry: E) -> Status {
-                self.push(entry).map_err(Status::from).into()
-            }
+    fn push(&self, entry: E) -> Status {
+        self.push(entry).map_err(Status::from).into()
+    }
 
-            fn push_timeout(&self, entry: E, timeout: Duration) -> Status {
-                self.push_timeout(entry, timeout).map_err(Status::from).into()
-            }
+    fn push_timeout(&self, entry: E, timeout: Duration) -> Status {
+        self.push_timeout(entry, timeout).map_err(Status::from).into()
+    }
 
-            fn try_push_many(&self, entries: &[E]) -> Result<usize, Status> {
-                Ok(self.try_push_slice(entries)?)
-            }
+    fn try_push_many(&self, entries: &[E]) -> Result<usize, Status> {
+        Ok(self.try_push_slice(entries)?)
+    }
 
-            fn is_closed(&self) -> bool {
-                self.is_closed()
-            }
+    fn is_closed(&self) -> bool {
+        self.is_closed()
+    }
 
-            fn capacity(&self) -> usize {
-                self.capacity()
-            }
+    fn capacity(&self) -> usize {
+        self.capacity()
+    }
 
-            fn len(&self) -> usize {
-                self.len()
-            }
+    fn len(&self) -> usize {
+        self.len()
+    }
 
-            fn another(&self) -> Box<dyn SharedProducer<E>> {
-                Box::new(self.clone())
-            }
-        }
-    };
+    fn another(&self) -> Box<dyn SharedProducer<E>> {
+        Box::new(self.clone())
+    }
 }
-
-shared_producer!(bbq::Producer<E, W>, Entry);
-shared_producer!(drop_old::Producer<E, W>, Entry + Plain);
 
 /// A reading end that any number of threads use at the same time, and that can be doubled.
 pub(crate) trait SharedConsumer<E: Entry>: Send + Sync {
     fn try_pop(&self) -> Result<E, Status>;
     fn pop(&self) -> Result<E, Status>;
     fn pop_timeout(&self, timeout: Duration) -> Result<E, Status>;
-    fn try_pop_many(&self, places: &mut [E]) -> Result<usize, Status>;
+    fn try_pop_many(&self, places: &mut [MaybeUninit<E>]) -> Result<usize, Status>;
     fn is_closed(&self) -> bool;
     fn capacity(&self) -> usize;
     fn len(&self) -> usize;
     fn another(&self) -> Box<dyn SharedConsumer<E>>;
 }
 
-/// As `shared_producer`.
-macro_rules! shared_consumer {
-    ($Consumer:ty, $($bound:tt)+) => {
-        impl<E: $($bound)+ + 'static, W: Wait + 'static> SharedConsumer<E> for $Consumer {
-            #[inline]
-            fn try_pop(&self) -> Result<E, Status> {
-                Ok(self.try_pop()?)
-            }
+impl<E: AnyBytes + 'static, W: Wait + 'static> SharedConsumer<E> for bbq::Consumer<E, W> {
+    #[inline]
+    fn try_pop(&self) -> Result<E, Status> {
+        Ok(self.try_pop()?)
+    }
 
-            fn pop(&self) -> Result<E, Status> {
-                Ok(self.pop()?)
-            }
+    fn pop(&self) -> Result<E, Status> {
+        Ok(self.pop()?)
+    }
 
-            fn pop_timeout(&self, timeout: Duration) -> Result<E, Status> {
-                Ok(self.pop_timeout(timeout)?)
-            }
+    fn pop_timeout(&self, timeout: Duration) -> Result<E, Status> {
+        Ok(self.pop_timeout(timeout)?)
+    }
 
-            fn try_pop_many(&self, places: &mut [E]) -> Result<usize, Status> {
-                Ok(self.try_pop_slice(places)?)
-            }
+    fn try_pop_many(&self, places: &mut [MaybeUninit<E>]) -> Result<usize, Status> {
+        Ok(self.try_pop_slice(E::in_memory(places))?)
+    }
 
-            fn is_closed(&self) -> bool {
-                self.is_closed()
-            }
+    fn is_closed(&self) -> bool {
+        self.is_closed()
+    }
 
-            fn capacity(&self) -> usize {
-                self.capacity()
-            }
+    fn capacity(&self) -> usize {
+        self.capacity()
+    }
 
-            fn len(&self) -> usize {
-                self.len()
-            }
+    fn len(&self) -> usize {
+        self.len()
+    }
 
-            fn another(&self) -> Box<dyn SharedConsumer<E>> {
-                Box::new(self.clone())
-            }
-        }
-    };
+    fn another(&self) -> Box<dyn SharedConsumer<E>> {
+        Box::new(self.clone())
+    }
 }
 
-shared_consumer!(bbq::Consumer<E, W>, Entry);
-shared_consumer!(drop_old::Consumer<E, W>, Entry + Plain);
+/// A thief, and where a batch stands before it is in the caller's memory. That is kept, so that only the first batches allocate.
+pub(crate) struct Thief<E: Entry> {
+    pub(crate) stealer: Stealer<E>,
+    batch: Vec<E>,
+}
+
+impl<E: Entry> Thief<E> {
+    pub(crate) fn new(stealer: Stealer<E>) -> Self {
+        Self { stealer, batch: Vec::new() }
+    }
+
+    pub(crate) fn another(&self) -> Self {
+        Self::new(self.stealer.clone())
+    }
+
+    /// Steals up to as many entries of one block as there are places, the oldest first. Returns how many.
+    pub(crate) fn steal_many(&mut self, places: &mut [MaybeUninit<E>]) -> Result<usize, Status> {
+        self.batch.clear();
+        let stolen = self.stealer.steal_into(&mut self.batch, places.len())?;
+        for (place, &entry) in places.iter_mut().zip(&self.batch) {
+            place.write(entry);
+        }
+        Ok(stolen)
+    }
+}

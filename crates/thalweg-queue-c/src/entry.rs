@@ -52,18 +52,10 @@ pub(crate) struct Record<const SIZE: usize>([MaybeUninit<u8>; SIZE]);
 #[repr(transparent)]
 pub(crate) struct Bytes<const SIZE: usize>([u8; SIZE]);
 
-impl Bytes<1> {
-    /// An array of them.
-    pub(crate) fn as_bytes(all: &mut [Self]) -> &mut [u8] {
-        // SAFETY: transparent, each one byte.
-        unsafe { &mut *(std::ptr::from_mut(all) as *mut [u8]) }
-    }
-}
-
 // SAFETY: bytes, and nothing besides.
 unsafe impl<const SIZE: usize> Plain for Bytes<SIZE> {}
 
-/// Something whose bytes may be taken from the caller's memory and put there.
+/// Something whose bytes may be taken from the caller's memory.
 ///
 /// # Safety
 ///
@@ -77,6 +69,24 @@ unsafe impl<const SIZE: usize> Entry for Record<SIZE> {}
 // SAFETY: any bytes that were written are bytes (H5).
 unsafe impl<const SIZE: usize> Entry for Bytes<SIZE> {}
 
+/// An entry that is never looked at: memory for entries may be taken for entries before anything was written to it.
+///
+/// # Safety
+///
+/// Any bytes are a valid value, also those that were never written.
+pub(crate) unsafe trait AnyBytes: Entry {
+    /// Memory for entries, as entries.
+    fn in_memory(places: &mut [MaybeUninit<Self>]) -> &mut [Self] {
+        // SAFETY: the same layout; any bytes are a value, and any value may stand in the memory.
+        unsafe { &mut *(std::ptr::from_mut(places) as *mut [Self]) }
+    }
+}
+
+// SAFETY: a `MaybeUninit` takes any bytes.
+unsafe impl AnyBytes for Item {}
+// SAFETY: a `MaybeUninit` takes any bytes.
+unsafe impl<const SIZE: usize> AnyBytes for Record<SIZE> {}
+
 /// The `count` entries at `entries`, or none if they would not fit into the address space.
 ///
 /// # Safety
@@ -87,20 +97,20 @@ pub(crate) unsafe fn entries<'a, E: Entry>(entries: *const E, count: usize) -> O
         return Some(&[]);
     }
     let fits = !entries.is_null() && entries.is_aligned() && count <= isize::MAX as usize / size_of::<E>();
-    // SAFETY: not null, not too long, and otherwise by the caller's promise; any bytes will do.
+    // SAFETY: not null, not too long, and otherwise by the caller's promise, which makes any bytes that are there a value.
     fits.then(|| unsafe { std::slice::from_raw_parts(entries, count) })
 }
 
-/// As [`entries`], to be written.
+/// The memory for `count` values at `places`, which was perhaps never written, or none if they would not fit into the address space.
 ///
 /// # Safety
 ///
 /// As H3, for as long as the slice lives.
-pub(crate) unsafe fn places<'a, E: Entry>(places: *mut E, count: usize) -> Option<&'a mut [E]> {
+pub(crate) unsafe fn places<'a, T>(places: *mut T, count: usize) -> Option<&'a mut [MaybeUninit<T>]> {
     if count == 0 {
         return Some(&mut []);
     }
-    let fits = !places.is_null() && places.is_aligned() && count <= isize::MAX as usize / size_of::<E>();
-    // SAFETY: not null, not too long, and otherwise by the caller's promise; any bytes will do.
-    fits.then(|| unsafe { std::slice::from_raw_parts_mut(places, count) })
+    let fits = !places.is_null() && places.is_aligned() && count <= isize::MAX as usize / size_of::<T>();
+    // SAFETY: not null, not too long, and otherwise by the caller's promise; a `MaybeUninit` takes any bytes.
+    fits.then(|| unsafe { std::slice::from_raw_parts_mut(places.cast(), count) })
 }

@@ -1,26 +1,16 @@
 //! Many producers, many consumers, byte entries of one size: `thalweg_records_*`.
 //!
-//! The queue is [`bbq`]. An entry is copied once on its way in, from the caller's memory to its place in a block, and once on its way
-//! out. The size is a parameter of the entry's type, so there is one queue for each power of two; the functions find the right one
-//! through a table of methods.
+//! The queue is [`bbq`]; in its retry-new mode, entries are written and read in place, too.
 
 use crate::border::{counted, free, hand_out, opaque};
 use crate::build::{Refusal, build, with_wait};
-use crate::end::{SharedConsumer, SharedProducer};
-use crate::entry::{Bytes, Record, entries, places};
+use crate::copied::{self, of_size};
+use crate::entry::{Bytes, Record};
 use crate::status::Status;
 use std::ffi::{c_char, c_void};
-use std::slice;
 use std::time::Duration;
 use thalweg_queue::bbq::{self, RawGrant, drop_old};
 use thalweg_queue::wait;
-
-/// The largest entry in bytes. Larger messages travel as pointers.
-pub(crate) const MAX_ENTRY_SIZE: usize = 256;
-
-/// Entries up to this size are pushed and popped by value, in registers. A larger one is treated as a batch of one, which is copied
-/// straight to or from its place.
-const BY_VALUE: usize = 16;
 
 /// A writing end of a queue of byte entries. Shared: any number of threads may use it at the same time.
 pub struct RecordsProducer(Box<dyn Writer>);
@@ -136,37 +126,21 @@ macro_rules! writer {
     ($queue:ident, $Entry:ident) => {
         impl<const SIZE: usize, W: wait::Wait + 'static> Writer for $queue::Producer<$Entry<SIZE>, W> {
             unsafe fn try_push(&self, entry: *const c_void) -> Status {
-                let entry = entry.cast::<$Entry<SIZE>>();
-                if entry.is_null() {
-                    return Status::Invalid;
-                }
-                // SAFETY: not null, and otherwise H3; a record has no alignment.
-                let entry = unsafe { &*entry };
-                if SIZE <= BY_VALUE {
-                    SharedProducer::try_push(self, *entry)
-                } else {
-                    SharedProducer::try_push_many(self, slice::from_ref(entry)).into()
-                }
+                let mut end = self;
+                // SAFETY: by the caller's promise.
+                unsafe { copied::try_push::<$Entry<SIZE>>(&mut end, entry) }
             }
 
             unsafe fn push(&self, entry: *const c_void, timeout: Option<Duration>) -> Status {
+                let mut end = self;
                 // SAFETY: by the caller's promise.
-                match unsafe { Writer::try_push(self, entry) } {
-                    Status::Full | Status::Busy => {}
-                    done => return done,
-                }
-                // SAFETY: H3; not null, or it would have been refused above.
-                let entry = unsafe { *entry.cast::<$Entry<SIZE>>() };
-                match timeout {
-                    Some(timeout) => SharedProducer::push_timeout(self, entry, timeout),
-                    None => SharedProducer::push(self, entry),
-                }
+                unsafe { copied::push::<$Entry<SIZE>>(&mut end, entry, timeout) }
             }
 
             unsafe fn try_push_many(&self, from: *const c_void, count: usize) -> Result<usize, Status> {
+                let mut end = self;
                 // SAFETY: by the caller's promise.
-                let entries = unsafe { entries(from.cast::<$Entry<SIZE>>(), count) }.ok_or(Status::Invalid)?;
-                SharedProducer::try_push_many(self, entries)
+                unsafe { copied::try_push_many::<$Entry<SIZE>>(&mut end, from, count) }
             }
 
             fn entry_size(&self) -> usize {
@@ -226,33 +200,21 @@ macro_rules! reader {
     ($queue:ident, $Entry:ident, $dropped:expr) => {
         impl<const SIZE: usize, W: wait::Wait + 'static> Reader for $queue::Consumer<$Entry<SIZE>, W> {
             unsafe fn try_pop(&self, entry: *mut c_void) -> Status {
+                let mut end = self;
                 // SAFETY: by the caller's promise.
-                let Some(place) = (unsafe { places(entry.cast::<$Entry<SIZE>>(), 1) }) else { return Status::Invalid };
-                if SIZE <= BY_VALUE {
-                    SharedConsumer::try_pop(self).map(|entry| place[0] = entry).into()
-                } else {
-                    SharedConsumer::try_pop_many(self, place).into()
-                }
+                unsafe { copied::try_pop::<$Entry<SIZE>>(&mut end, entry) }
             }
 
             unsafe fn pop(&self, entry: *mut c_void, timeout: Option<Duration>) -> Status {
+                let mut end = self;
                 // SAFETY: by the caller's promise.
-                match unsafe { Reader::try_pop(self, entry) } {
-                    Status::Empty | Status::Busy => {}
-                    done => return done,
-                }
-                let popped = match timeout {
-                    Some(timeout) => SharedConsumer::pop_timeout(self, timeout),
-                    None => SharedConsumer::pop(self),
-                };
-                // SAFETY: H3; not null, or it would have been refused above.
-                popped.map(|popped| unsafe { entry.cast::<$Entry<SIZE>>().write(popped) }).into()
+                unsafe { copied::pop::<$Entry<SIZE>>(&mut end, entry, timeout) }
             }
 
             unsafe fn try_pop_many(&self, to: *mut c_void, count: usize) -> Result<usize, Status> {
+                let mut end = self;
                 // SAFETY: by the caller's promise.
-                let places = unsafe { places(to.cast::<$Entry<SIZE>>(), count) }.ok_or(Status::Invalid)?;
-                SharedConsumer::try_pop_many(self, places)
+                unsafe { copied::try_pop_many::<$Entry<SIZE>>(&mut end, to, count) }
             }
 
             fn entry_size(&self) -> usize {
@@ -296,24 +258,6 @@ fn retry_new<const SIZE: usize, W: wait::Wait + 'static>(blocks: usize, entries:
 fn overwriting<const SIZE: usize, W: wait::Wait + 'static>(blocks: usize, entries: usize) -> Ends {
     let (tx, rx) = drop_old::with_wait::<Bytes<SIZE>, W>(blocks, entries, W::default())?;
     Ok((RecordsProducer(Box::new(tx)), RecordsConsumer(Box::new(rx))))
-}
-
-/// `$make` for entries of `$size` bytes.
-macro_rules! of_size {
-    ($size:expr, $make:ident::<$W:ident>($blocks:expr, $entries:expr)) => {
-        match $size {
-            1 => $make::<1, $W>($blocks, $entries),
-            2 => $make::<2, $W>($blocks, $entries),
-            4 => $make::<4, $W>($blocks, $entries),
-            8 => $make::<8, $W>($blocks, $entries),
-            16 => $make::<16, $W>($blocks, $entries),
-            32 => $make::<32, $W>($blocks, $entries),
-            64 => $make::<64, $W>($blocks, $entries),
-            128 => $make::<128, $W>($blocks, $entries),
-            MAX_ENTRY_SIZE => $make::<MAX_ENTRY_SIZE, $W>($blocks, $entries),
-            size => Err(Refusal::EntrySize(size)),
-        }
-    };
 }
 
 /// A queue of `blocks` blocks with `entries` entries of `entry_size` bytes each, for any number of producers and consumers: the

@@ -9,12 +9,14 @@ use std::process::{Command, Stdio};
 /// What the example prints.
 const OUTPUT: &str = "\
 spsc: 10000 messages in order
+spsc: 10000 structs in order
 bbq: 10000 items, each once
 records: 16 of 20 structs of 16 bytes
 bytes: 9 messages in place
 drop-old: 56 of 1000 samples kept
 drop-old: 56 of 1000 lines kept
 bwos: 1000 tasks, each done once
+bwos: 6 of 8 structs stolen
 refused: blocks must be a power of two, not 12; 16 is the next
 ";
 

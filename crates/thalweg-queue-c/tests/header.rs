@@ -6,7 +6,8 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// In the order in which a reader wants them.
-const SOURCES: [&str; 7] = ["status", "build", "spsc", "bbq", "records", "bytes", "bwos"];
+const SOURCES: [&str; 9] =
+    ["status", "build", "spsc", "spsc_records", "bbq", "records", "bytes", "bwos", "bwos_records"];
 
 fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))

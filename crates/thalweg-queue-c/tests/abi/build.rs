@@ -5,8 +5,10 @@ use std::ptr::null_mut;
 use thalweg_queue_c::Status;
 use thalweg_queue_c::bbq::*;
 use thalweg_queue_c::bwos::*;
+use thalweg_queue_c::bwos_records::*;
 use thalweg_queue_c::records::*;
 use thalweg_queue_c::spsc::*;
+use thalweg_queue_c::spsc_records::*;
 
 /// Runs `make` with a buffer of `size` bytes, and returns its answer and the text, after a look at the bytes behind.
 fn with_buffer(size: usize, make: impl FnOnce(*mut c_char, usize) -> Status) -> (Status, String) {
@@ -63,6 +65,46 @@ fn refusals_name_the_parameter() {
         "entries must be at least 1, not 0",
     ];
     let all: Vec<_> = refusals.into_iter().chain(of_bbq).chain(of_records).chain(of_bwos).collect();
+    assert_eq!(all.len(), expected.len());
+    for ((status, text), expected) in all.into_iter().zip(expected) {
+        assert_eq!((status, text.as_str()), (Status::Invalid, expected));
+    }
+}
+
+#[test]
+fn refusals_of_queues_of_bytes_name_the_parameter() {
+    let (mut tx, mut rx) = (null_mut(), null_mut());
+    let refusals = [
+        with_buffer(128, |text, size| c!(thalweg_spsc_records_new(0, 8, 0, &mut tx, &mut rx, text, size))),
+        with_buffer(128, |text, size| c!(thalweg_spsc_records_new(8, 0, 0, &mut tx, &mut rx, text, size))),
+        with_buffer(128, |text, size| c!(thalweg_spsc_records_new(8, 8, 3, &mut tx, &mut rx, text, size))),
+        with_buffer(128, |text, size| c!(thalweg_spsc_records_new(8, 8, 0, null_mut(), &mut rx, text, size))),
+        with_buffer(128, |text, size| c!(thalweg_spsc_records_new_blocks(24, 2, 8, 0, &mut tx, &mut rx, text, size))),
+        with_buffer(128, |text, size| c!(thalweg_spsc_records_new_blocks(8, 3, 8, 0, &mut tx, &mut rx, text, size))),
+    ];
+    assert!(tx.is_null() && rx.is_null());
+    let (mut owner, mut thief) = (null_mut(), null_mut());
+    let of_bwos = [
+        with_buffer(128, |text, size| c!(thalweg_bwos_records_new_lifo(512, 2, 8, &mut owner, &mut thief, text, size))),
+        with_buffer(128, |text, size| c!(thalweg_bwos_records_new_lifo(8, 1, 8, &mut owner, &mut thief, text, size))),
+        with_buffer(128, |text, size| c!(thalweg_bwos_records_new_fifo(8, 2, 0, &mut owner, &mut thief, text, size))),
+        with_buffer(128, |text, size| c!(thalweg_bwos_records_new_fifo(8, 2, 8, &mut owner, null_mut(), text, size))),
+    ];
+    assert!(owner.is_null() && thief.is_null());
+
+    let expected = [
+        "entry_size must be a power of two from 1 to 256, not 0",
+        "capacity must be at least 1, not 0",
+        "wait must be 0 (yield), 1 (spin) or 2 (park), not 3",
+        "producer must not be NULL: a handle is written there",
+        "entry_size must be a power of two from 1 to 256, not 24",
+        "blocks must be a power of two, not 3; 4 is the next",
+        "entry_size must be a power of two from 1 to 256, not 512",
+        "blocks must be at least 2, not 1",
+        "entries must be at least 1, not 0",
+        "thief must not be NULL: a handle is written there",
+    ];
+    let all: Vec<_> = refusals.into_iter().chain(of_bwos).collect();
     assert_eq!(all.len(), expected.len());
     for ((status, text), expected) in all.into_iter().zip(expected) {
         assert_eq!((status, text.as_str()), (Status::Invalid, expected));

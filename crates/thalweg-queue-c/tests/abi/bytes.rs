@@ -154,9 +154,27 @@ fn null_is_refused() {
     assert_eq!(read(null(), false).err(), Some(Invalid));
     assert!(c!(thalweg_bytes_producer_clone(null())).is_null() && c!(thalweg_bytes_consumer_clone(null())).is_null());
     assert!(c!(thalweg_bytes_producer_is_closed(null())) && c!(thalweg_bytes_consumer_is_closed(null())));
+    let (mut out, mut size) = ([0_u8; 64], 9);
+    let to = out.as_mut_ptr().cast::<c_void>();
+    assert_eq!((c!(thalweg_bytes_pop(null(), to, 64, &mut size)), size), (Invalid, 0));
+    let sizes = [
+        c!(thalweg_bytes_producer_max_message(null())),
+        c!(thalweg_bytes_consumer_max_message(null())),
+        c!(thalweg_bytes_producer_len(null())),
+        c!(thalweg_bytes_consumer_len(null())),
+    ];
+    assert_eq!((sizes, c!(thalweg_bytes_consumer_dropped(null()))), ([0; 4], 0));
     for (tx, rx) in queues() {
         assert_eq!(c!(thalweg_bytes_reserve(tx, 1, null_mut(), grant.as_mut_ptr())), Invalid);
         assert_eq!(c!(thalweg_bytes_try_read(rx, null_mut(), null_mut(), null_mut())), Invalid);
+        // A grant that was not ended is open still.
+        assert_eq!(c!(thalweg_bytes_reserve(tx, 1, &mut bytes, grant.as_mut_ptr())), Ok);
+        let open = c!(grant.assume_init());
+        assert_eq!(c!(thalweg_bytes_commit(null(), open, 1)), Invalid);
+        assert_eq!(c!(thalweg_bytes_abandon(null(), open)), Invalid);
+        assert_eq!(c!(thalweg_bytes_release(null(), open)), Invalid);
+        assert_eq!(read(rx, false).err(), Some(Busy));
+        assert_eq!(c!(thalweg_bytes_abandon(tx, open)), Ok);
         c!(thalweg_bytes_producer_free(tx));
         c!(thalweg_bytes_consumer_free(rx));
     }

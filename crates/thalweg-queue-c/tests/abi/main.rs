@@ -10,16 +10,26 @@ macro_rules! c {
 
 mod build;
 mod bwos;
+mod bwos_records;
 mod bytes;
 mod misuse;
 mod pointers;
 mod records;
+mod spsc_records;
 
 use std::ffi::c_void;
 use thalweg_queue_c::Wait;
 
 /// All ways of waiting, as they come in from C.
 const WAITS: [u32; 3] = [Wait::Yield as u32, Wait::Spin as u32, Wait::Park as u32];
+
+/// All sizes of an entry of bytes.
+const SIZES: [usize; 9] = [1, 2, 4, 8, 16, 32, 64, 128, 256];
+
+/// Bytes in which no two neighbours are equal, and entry differs from entry.
+fn pattern(length: usize) -> Vec<u8> {
+    (0..length).map(|at| (at * 7 + at / 251) as u8).collect()
+}
 
 /// A pointer that nobody follows.
 fn item(number: usize) -> *mut c_void {

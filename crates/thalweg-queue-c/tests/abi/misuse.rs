@@ -6,8 +6,10 @@ use std::ptr::{null, null_mut};
 use thalweg_queue_c::Status::{self, Closed, Invalid, Ok};
 use thalweg_queue_c::bbq::*;
 use thalweg_queue_c::bwos::*;
+use thalweg_queue_c::bwos_records::*;
 use thalweg_queue_c::records::*;
 use thalweg_queue_c::spsc::*;
+use thalweg_queue_c::spsc_records::*;
 
 fn all_invalid(statuses: &[Status]) {
     for (at, status) in statuses.iter().enumerate() {
@@ -103,6 +105,54 @@ fn no_handle_is_refused() {
 }
 
 #[test]
+fn no_handle_is_refused_by_queues_of_bytes() {
+    let mut counts = [9; 3];
+    let [a, b, c] = counts.each_mut();
+    let mut bytes = [7_u8; 8];
+    let entry = [1_u8; 8];
+    let (from, to) = (entry.as_ptr().cast(), bytes.as_mut_ptr().cast());
+    all_invalid(&[
+        c!(thalweg_spsc_records_try_push(null_mut(), from)),
+        c!(thalweg_spsc_records_push(null_mut(), from)),
+        c!(thalweg_spsc_records_push_timeout(null_mut(), from, 0)),
+        c!(thalweg_spsc_records_try_push_many(null_mut(), from, 1, a)),
+        c!(thalweg_spsc_records_try_pop(null_mut(), to)),
+        c!(thalweg_spsc_records_pop(null_mut(), to)),
+        c!(thalweg_spsc_records_pop_timeout(null_mut(), to, 0)),
+        c!(thalweg_spsc_records_try_pop_many(null_mut(), to, 1, b)),
+        c!(thalweg_bwos_records_push(null_mut(), from)),
+        c!(thalweg_bwos_records_pop(null_mut(), to)),
+        c!(thalweg_bwos_records_share(null_mut())),
+        c!(thalweg_bwos_records_steal(null_mut(), to)),
+        c!(thalweg_bwos_records_steal_many(null_mut(), to, 1, c)),
+    ]);
+    assert_eq!((bytes, counts), ([7; 8], [0; 3]));
+    let sizes = [
+        c!(thalweg_spsc_records_producer_entry_size(null())),
+        c!(thalweg_spsc_records_consumer_entry_size(null())),
+        c!(thalweg_spsc_records_producer_capacity(null())),
+        c!(thalweg_spsc_records_consumer_capacity(null())),
+        c!(thalweg_bwos_records_owner_entry_size(null())),
+        c!(thalweg_bwos_records_owner_len(null())),
+        c!(thalweg_bwos_records_owner_capacity(null())),
+        c!(thalweg_bwos_records_thief_entry_size(null())),
+        c!(thalweg_bwos_records_thief_len(null())),
+    ];
+    assert_eq!(sizes, [0; 9]);
+    let closed = [
+        c!(thalweg_spsc_records_producer_is_closed(null())),
+        c!(thalweg_spsc_records_consumer_is_closed(null())),
+        c!(thalweg_bwos_records_thief_is_closed(null())),
+    ];
+    assert_eq!(closed, [true; 3]);
+    assert!(c!(thalweg_bwos_records_thief_clone(null())).is_null());
+    c!(thalweg_spsc_records_producer_free(null_mut()));
+    c!(thalweg_spsc_records_consumer_free(null_mut()));
+    c!(thalweg_bwos_records_owner_free(null_mut()));
+    c!(thalweg_bwos_records_thief_free(null_mut()));
+}
+
+#[test]
 fn no_place_is_refused_and_takes_nothing() {
     let (mut tx, mut rx) = (null_mut(), null_mut());
     assert_eq!(c!(thalweg_spsc_new(8, 0, &mut tx, &mut rx, null_mut(), 0)), Ok);
@@ -159,6 +209,100 @@ fn no_place_is_refused_and_takes_nothing() {
     assert_eq!((c!(thalweg_bwos_steal(thief, &mut places[0])), places), (Ok, [item(8)]));
     c!(thalweg_bwos_owner_free(owner));
     c!(thalweg_bwos_thief_free(thief));
+}
+
+#[test]
+fn no_place_for_a_copy_is_refused_and_takes_nothing() {
+    let mut count = 9;
+    // Of those that are copied by value, and of the others.
+    for size in [8, 32] {
+        let (entry, mut popped) = ([7_u8; 32], [0_u8; 32]);
+        let (from, to) = (entry.as_ptr().cast(), popped.as_mut_ptr().cast());
+        let (mut tx, mut rx) = (null_mut(), null_mut());
+        assert_eq!(c!(thalweg_spsc_records_new(size, 8, 0, &mut tx, &mut rx, null_mut(), 0)), Ok);
+        assert_eq!(c!(thalweg_spsc_records_push(tx, from)), Ok);
+        all_invalid(&[
+            c!(thalweg_spsc_records_try_pop(rx, null_mut())),
+            c!(thalweg_spsc_records_pop(rx, null_mut())),
+            c!(thalweg_spsc_records_pop_timeout(rx, null_mut(), 0)),
+            c!(thalweg_spsc_records_try_pop_many(rx, null_mut(), 1, &mut count)),
+            c!(thalweg_spsc_records_try_pop_many(rx, to, 1, null_mut())),
+            c!(thalweg_spsc_records_try_pop_many(rx, to, usize::MAX, &mut count)),
+            c!(thalweg_spsc_records_try_push(tx, null())),
+            c!(thalweg_spsc_records_push(tx, null())),
+            c!(thalweg_spsc_records_push_timeout(tx, null(), 0)),
+            c!(thalweg_spsc_records_try_push_many(tx, null(), 1, &mut count)),
+            c!(thalweg_spsc_records_try_push_many(tx, from, 1, null_mut())),
+            c!(thalweg_spsc_records_try_push_many(tx, from, usize::MAX, &mut count)),
+        ]);
+        assert_eq!(count, 0);
+        c!(thalweg_spsc_records_producer_free(tx));
+        assert_eq!(c!(thalweg_spsc_records_try_pop(rx, to)), Ok);
+        assert_eq!(c!(thalweg_spsc_records_try_pop(rx, to)), Closed);
+        c!(thalweg_spsc_records_consumer_free(rx));
+        assert_eq!(popped[..size], entry[..size]);
+
+        popped.fill(0);
+        let to = popped.as_mut_ptr().cast();
+        let (mut owner, mut thief) = (null_mut(), null_mut());
+        assert_eq!(c!(thalweg_bwos_records_new_fifo(size, 2, 4, &mut owner, &mut thief, null_mut(), 0)), Ok);
+        assert_eq!(c!(thalweg_bwos_records_push(owner, from)), Ok);
+        all_invalid(&[c!(thalweg_bwos_records_push(owner, null())), c!(thalweg_bwos_records_pop(owner, null_mut()))]);
+        assert_eq!(c!(thalweg_bwos_records_share(owner)), Ok);
+        all_invalid(&[
+            c!(thalweg_bwos_records_steal(thief, null_mut())),
+            c!(thalweg_bwos_records_steal_many(thief, null_mut(), 1, &mut count)),
+            c!(thalweg_bwos_records_steal_many(thief, to, 1, null_mut())),
+            c!(thalweg_bwos_records_steal_many(thief, to, usize::MAX, &mut count)),
+        ]);
+        c!(thalweg_bwos_records_owner_free(owner));
+        assert_eq!(c!(thalweg_bwos_records_steal(thief, to)), Ok);
+        assert_eq!(c!(thalweg_bwos_records_steal(thief, to)), Closed);
+        c!(thalweg_bwos_records_thief_free(thief));
+        assert_eq!(popped[..size], entry[..size]);
+    }
+}
+
+/// Neither reserves nor takes anything, and leaves a grant open that was to be ended.
+#[test]
+fn grants_without_a_handle_or_a_place_are_refused() {
+    let (mut tx, mut rx) = (null_mut(), null_mut());
+    assert_eq!(c!(thalweg_records_new(8, 2, 4, 0, &mut tx, &mut rx, null_mut(), 0)), Ok);
+    let (mut memory, mut count, mut grant) = (null_mut(), 0, std::mem::MaybeUninit::uninit());
+    all_invalid(&[
+        c!(thalweg_records_try_reserve(null(), 1, &mut memory, &mut count, grant.as_mut_ptr())),
+        c!(thalweg_records_try_reserve(tx, 1, null_mut(), &mut count, grant.as_mut_ptr())),
+        c!(thalweg_records_try_reserve(tx, 1, &mut memory, null_mut(), grant.as_mut_ptr())),
+        c!(thalweg_records_try_reserve(tx, 1, &mut memory, &mut count, null_mut())),
+    ]);
+    assert_eq!(c!(thalweg_records_producer_len(tx)), 0);
+    assert_eq!(c!(thalweg_records_try_reserve(tx, 1, &mut memory, &mut count, grant.as_mut_ptr())), Ok);
+    c!(memory.cast::<u8>().write_bytes(7, 8));
+    let open = c!(grant.assume_init());
+    all_invalid(&[c!(thalweg_records_commit(null(), open, 1)), c!(thalweg_records_release(null(), open))]);
+    assert_eq!(c!(thalweg_records_commit(tx, open, 1)), Ok);
+    all_invalid(&[
+        c!(thalweg_records_try_read(null(), 1, &mut memory, &mut count, grant.as_mut_ptr())),
+        c!(thalweg_records_try_read(rx, 1, null_mut(), &mut count, grant.as_mut_ptr())),
+        c!(thalweg_records_try_read(rx, 1, &mut memory, null_mut(), grant.as_mut_ptr())),
+        c!(thalweg_records_try_read(rx, 1, &mut memory, &mut count, null_mut())),
+    ]);
+    let mut record = [0_u8; 8];
+    assert_eq!((c!(thalweg_records_try_pop(rx, record.as_mut_ptr().cast())), record), (Ok, [7; 8]));
+    c!(thalweg_records_producer_free(tx));
+    c!(thalweg_records_consumer_free(rx));
+
+    // What may be overwritten is neither written nor read in place.
+    let (mut tx, mut rx) = (null_mut(), null_mut());
+    assert_eq!(c!(thalweg_records_new_drop_old(8, 2, 4, 0, &mut tx, &mut rx, null_mut(), 0)), Ok);
+    assert_eq!(c!(thalweg_records_push(tx, record.as_ptr().cast())), Ok);
+    all_invalid(&[
+        c!(thalweg_records_try_reserve(tx, 1, &mut memory, &mut count, grant.as_mut_ptr())),
+        c!(thalweg_records_try_read(rx, 1, &mut memory, &mut count, grant.as_mut_ptr())),
+    ]);
+    assert_eq!((c!(thalweg_records_try_pop(rx, record.as_mut_ptr().cast())), record), (Ok, [7; 8]));
+    c!(thalweg_records_producer_free(tx));
+    c!(thalweg_records_consumer_free(rx));
 }
 
 #[test]

@@ -1,12 +1,11 @@
 //! Byte entries of one size.
 
-use crate::{Sent, WAITS};
+use crate::{SIZES, Sent, WAITS, pattern};
+use std::mem::MaybeUninit;
 use std::ptr::null_mut;
 use thalweg_queue_c::Status::{Closed, Empty, Full, Ok, Timeout};
 use thalweg_queue_c::records::*;
 use thalweg_sync::thread;
-
-const SIZES: [usize; 9] = [1, 2, 4, 8, 16, 32, 64, 128, 256];
 
 /// Queues for 8 entries, of each size, with every way of waiting.
 fn records() -> impl Iterator<Item = (usize, *mut RecordsProducer, *mut RecordsConsumer)> {
@@ -17,11 +16,6 @@ fn records() -> impl Iterator<Item = (usize, *mut RecordsProducer, *mut RecordsC
     })
 }
 
-/// Bytes in which no two neighbours are equal, and entry differs from entry.
-fn bytes(length: usize) -> Vec<u8> {
-    (0..length).map(|at| (at * 7 + at / 251) as u8).collect()
-}
-
 #[test]
 fn every_byte_arrives_from_any_address() {
     for (size, tx, rx) in records() {
@@ -29,7 +23,7 @@ fn every_byte_arrives_from_any_address() {
         assert_eq!(c!(thalweg_records_consumer_entry_size(rx)), size);
         assert_eq!(c!(thalweg_records_producer_capacity(tx)), 8);
         assert_eq!(c!(thalweg_records_consumer_capacity(rx)), 8);
-        let entries = bytes(9 * size + 1);
+        let entries = pattern(9 * size + 1);
         let entry = |number: usize| &entries[1 + number * size..][..size];
         for number in 0..8 {
             let pushed = match number % 3 {
@@ -70,7 +64,7 @@ fn every_byte_arrives_from_any_address() {
 #[test]
 fn batches_are_arrays() {
     for (size, tx, rx) in records() {
-        let entries = bytes(20 * size);
+        let entries = pattern(20 * size);
         let mut out = vec![0xAA; 20 * size];
         let (mut pushed, mut popped) = (0, 0);
         let (from, to) = (entries.as_ptr().cast(), out.as_mut_ptr().cast());
@@ -152,7 +146,7 @@ fn old_entries_are_overwritten() {
     for (size, wait) in SIZES.into_iter().flat_map(|size| WAITS.map(|wait| (size, wait))) {
         let (mut tx, mut rx) = (null_mut(), null_mut());
         assert_eq!(c!(thalweg_records_new_drop_old(size, 2, 4, wait, &mut tx, &mut rx, null_mut(), 0)), Ok);
-        let entries = bytes(19 * size);
+        let entries = pattern(19 * size);
         for entry in entries[..9 * size].chunks(size) {
             assert_eq!(c!(thalweg_records_try_push(tx, entry.as_ptr().cast())), Ok);
         }
@@ -170,5 +164,29 @@ fn old_entries_are_overwritten() {
         assert_eq!(c!(thalweg_records_pop(rx, entry.as_mut_ptr().cast())), Closed);
         c!(thalweg_records_consumer_free(rx));
         assert_eq!(c!(thalweg_records_consumer_dropped(null_mut())), 0);
+    }
+}
+
+/// The same as an array, to memory that was never written.
+#[test]
+fn what_is_left_is_popped_as_an_array() {
+    for size in SIZES {
+        let (mut tx, mut rx) = (null_mut(), null_mut());
+        assert_eq!(c!(thalweg_records_new_drop_old(size, 2, 200, 0, &mut tx, &mut rx, null_mut(), 0)), Ok);
+        let entries = pattern(500 * size);
+        let (mut pushed, mut popped) = (0, 0);
+        let from = entries.as_ptr().cast();
+        assert_eq!((c!(thalweg_records_try_push_many(tx, from, 500, &mut pushed)), pushed), (Ok, 500));
+        let mut memory = Box::<[u8]>::new_uninit_slice(301 * size);
+        memory[300 * size..].fill(MaybeUninit::new(0xAA));
+        let to = memory.as_mut_ptr().cast();
+        assert_eq!((c!(thalweg_records_try_pop_many(rx, to, 301, &mut popped)), popped), (Ok, 300));
+        assert_eq!((c!(thalweg_records_try_pop_many(rx, to, 301, &mut popped)), popped), (Empty, 0));
+        // SAFETY: the first entries were written by the pop, the last one above.
+        let memory = unsafe { memory.assume_init() };
+        assert_eq!(memory[..300 * size], entries[200 * size..]);
+        assert!(memory[300 * size..].iter().all(|&byte| byte == 0xAA));
+        c!(thalweg_records_producer_free(tx));
+        c!(thalweg_records_consumer_free(rx));
     }
 }
