@@ -19,33 +19,36 @@ const IMPATIENT_NANOS: u64 = 1_000;
 unsafe impl Engine for World {
     fn atomic(&self, access: &Atomic<'_>) -> Result<u64, u64> {
         let (address, operation) = (access.address(), access.operation());
-        let ending = self.point(Action::Atomic { address, operation, read: None }, access.at(), false);
-        let result = {
-            let mut state = self.state();
-            let before = access.peek();
-            let spurious = matches!(operation, Operation::CompareExchange { weak: true, .. })
-                && !self.is_ending()
-                && state.schedule.random().below(SPURIOUS) == 0;
-            let result = if spurious {
-                if let Some(watch) = state.watches().last_mut() {
-                    watch.restless = true;
-                }
-                Err(before)
-            } else {
-                access.perform()
-            };
-            if access.reads() {
-                state.note_read(before);
-                state.read(address);
+        if let Err(ending) = self.point(Action::Atomic { address, operation, read: None }, access.at(), false) {
+            // A lock that is given back must be, also when its owner ends here; one that would be taken is not, for nobody
+            // would give it back.
+            if access.ordering() != Ordering::Acquire {
+                let _ = access.perform();
             }
-            if access.peek() != before {
-                state.changed(address);
-            }
-            result
-        };
-        // Only now: a lock that is given back must be, also when its owner ends here.
-        if let Err(ending) = ending {
             self.end(ending);
+        }
+        let mut state = self.state();
+        let before = access.peek();
+        let spurious = matches!(operation, Operation::CompareExchange { weak: true, .. })
+            && !self.is_ending()
+            && state.schedule.random().below(SPURIOUS) == 0;
+        let result = if spurious {
+            if let Some(watch) = state.watches().last_mut() {
+                watch.restless = true;
+            }
+            Err(before)
+        } else {
+            access.perform()
+        };
+        if access.reads() {
+            // What a destructor does while its thread unwinds is no step.
+            if !self.is_unwinding() {
+                state.note_read(before);
+            }
+            state.read(address);
+        }
+        if access.peek() != before {
+            state.changed(address);
         }
         result
     }

@@ -95,7 +95,8 @@ impl Fuzz {
     ///
     /// # Panics
     ///
-    /// With the [`Failure`], if there is one; it says how to run it again. If `THALWEG_SEED` is not a number.
+    /// With the [`Failure`], if there is one; it says how to run it again. If `THALWEG_SEED` is not a number, or there are
+    /// no seeds.
     pub fn run(&self, client: impl Fn() + Sync) {
         let mut fuzz = self.clone();
         if let Ok(seed) = std::env::var(SEED) {
@@ -115,7 +116,16 @@ impl Fuzz {
     }
 
     /// Runs `client` once for each seed, until one fails.
+    ///
+    /// # Panics
+    ///
+    /// If there are no seeds: nothing would be run.
     pub fn check(&self, client: impl Fn() + Sync) -> Result<Summary, Failure> {
+        assert!(
+            !self.seeds.is_empty(),
+            "there are no seeds in {:?}, so nothing would be run: `Fuzz::seeds` takes a range such as 0..1000",
+            self.seeds
+        );
         // A thread of its own: a coroutine that is stuck while it unwinds leaves the thread's panic count wrong for
         // good.
         let search = || {

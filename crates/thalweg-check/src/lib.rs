@@ -114,7 +114,8 @@
 //!
 //! `cargo test -- --nocapture` shows what is broken: the two accesses, every event of the execution with what it read
 //! and from where, and a line of text by which [`Check::replay`] runs it alone: to see what the client prints in it, or
-//! under a debugger.
+//! under a debugger. An atomic has the name of the field or variable that it is first called on; names are read from the source
+//! when the report is printed, so where the source is not there, it has a number only.
 //!
 //! ```text
 //! data race: thread 0 writes at src/lib.rs:23:34, thread 1 writes at src/lib.rs:23:34, and nothing orders the two
@@ -122,15 +123,15 @@
 //! after 0 complete executions, in this one:
 //! thread 0
 //!   0.0    start thread 1                                 sync     tests/lock.rs:10:21
-//!   0.1    update reads #0 = 0 from initial               relaxed  src/lib.rs:21:35
-//!   0.2    update writes #0 := 1                          relaxed  src/lib.rs:21:35
+//!   0.1    update reads taken#0 = 0 from initial          relaxed  src/lib.rs:21:35
+//!   0.2    update writes taken#0 := 1                     relaxed  src/lib.rs:21:35
 //!   >>>>   write of the slot, races with thread 1                  src/lib.rs:23:34
-//!   0.3    write #0 := 0                                  relaxed  src/lib.rs:27:20
+//!   0.3    write taken#0 := 0                             relaxed  src/lib.rs:27:20
 //! thread 1, started by 0.0
-//!   1.0    update reads #0 = 0 from 0.3                   relaxed  src/lib.rs:21:35
-//!   1.1    update writes #0 := 1                          relaxed  src/lib.rs:21:35
+//!   1.0    update reads taken#0 = 0 from 0.3              relaxed  src/lib.rs:21:35
+//!   1.1    update writes taken#0 := 1                     relaxed  src/lib.rs:21:35
 //!   >>>>   write of the slot, races with thread 0                  src/lib.rs:23:34
-//! #0 is first used at src/lib.rs:21:35; its values in modification order: initial < 0.2 < 0.3 < 1.1
+//! taken#0 is first used at src/lib.rs:21:35; its values in modification order: initial < 0.2 < 0.3 < 1.1
 //! to run it alone, with the same options, and with `-- --nocapture` to see what it prints: Check::new().replay("-,i,w1,w2;0.3,w3", client)
 //! ```
 //!
@@ -171,7 +172,7 @@
 //! - A `wait_timeout` or `park_timeout` may be over at any time.
 //! - A client that depends on anything but its reads (a static, a clock, the order of a hash map) is found out where
 //!   executions begin alike, and reported with what it did both times.
-//! - Memory: a stack of graphs, at most one per event. Histories that were met are kept.
+//! - Memory: a stack of graphs, at most one per event; and up to ten thousand histories that were met.
 //! - The order on `SeqCst` events is that of RC11, or of C++20: [`ScAxiom`].
 //! - Not explored: load buffering, which RC11 forbids; accesses of mixed size; what `Arc::strong_count`, `get_mut` and
 //!   `try_unwrap` could find: they count the handles that are left at that moment.

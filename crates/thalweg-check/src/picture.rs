@@ -1,6 +1,6 @@
 //! Executions as pictures.
 
-use crate::model::{Event, EventKind, ExecutionGraph};
+use crate::model::{Event, EventKind, ExecutionGraph, Names};
 use std::fmt::Write;
 use std::sync::atomic::Ordering;
 
@@ -15,7 +15,8 @@ impl ExecutionGraph {
     /// | from-read to the next write, labelled `fr` | red, dashed |
     /// | start and end of threads | grey |
     ///
-    /// A read-modify-write is two events. `dot -Tsvg` makes an image of it.
+    /// A read-modify-write is two events. Locations have the names that they have in the source, if it is there, and their
+    /// numbers. `dot -Tsvg` makes an image of it.
     ///
     /// ```
     /// use thalweg_check::Check;
@@ -26,11 +27,12 @@ impl ExecutionGraph {
     /// assert!(picture.starts_with("digraph execution {"));
     /// ```
     pub fn dot(&self) -> String {
+        let names = Names::of(self);
         let mut dot = String::from("digraph execution {\n  node [shape=plaintext fontname=monospace];\n");
         for thread in 0..self.threads() {
             let _ = writeln!(dot, "  subgraph cluster_{thread} {{\n    label=\"thread {thread}\";");
             for event in self.thread(thread) {
-                let _ = writeln!(dot, "    {} [label=\"{}\"];", node(&event), escape(&label(&event)));
+                let _ = writeln!(dot, "    {} [label=\"{}\"];", node(&event), escape(&label(&event, &names)));
             }
             let ids = self.thread(thread).map(|event| node(&event)).collect::<Vec<_>>();
             if ids.len() > 1 {
@@ -39,7 +41,7 @@ impl ExecutionGraph {
             dot += "  }\n";
         }
         for event in self.events() {
-            self.edges_from(&mut dot, &event);
+            self.edges_from(&mut dot, &event, &names);
         }
         for location in 0..self.locations() {
             for pair in self.modification_order(location).windows(2) {
@@ -51,7 +53,7 @@ impl ExecutionGraph {
     }
 
     /// The edges that `event` has besides program order and modification order.
-    fn edges_from(&self, dot: &mut String, event: &Event<'_>) {
+    fn edges_from(&self, dot: &mut String, event: &Event<'_>, names: &Names) {
         match event.kind() {
             EventKind::Read { .. } => {
                 let location = event.location().unwrap_or_default();
@@ -62,7 +64,8 @@ impl ExecutionGraph {
                         writes.iter().position(|&other| other == write).map_or(0, |place| place + 1)
                     }
                     None => {
-                        let _ = writeln!(dot, "  init{location} [label=\"#{location} = {}\"];", self.initial(location));
+                        let (name, value) = (names.get(location), self.initial(location));
+                        let _ = writeln!(dot, "  init{location} [label=\"{name} = {value}\"];");
                         edge(dot, &format!("init{location}"), &node(event), "label=rf color=forestgreen");
                         0
                     }
@@ -97,8 +100,8 @@ fn node(event: &Event<'_>) -> String {
     format!("e{}_{}", event.id().thread, event.id().index)
 }
 
-/// What an event does, in a few letters: `W.rel #0 = 1`.
-fn label(event: &Event<'_>) -> String {
+/// What an event does, in a few letters: `W.rel flag#0 = 1`.
+fn label(event: &Event<'_>, names: &Names) -> String {
     let order = match event.ordering() {
         Ordering::Relaxed => "rlx",
         Ordering::Acquire => "acq",
@@ -107,7 +110,7 @@ fn label(event: &Event<'_>) -> String {
         _ => "sc",
     };
     let access = |letter: &str| {
-        let location = event.location().map_or(String::new(), |location| format!(" #{location}"));
+        let location = event.location().map_or(String::new(), |location| format!(" {}", names.get(location)));
         format!("{letter}.{order}{location} = {}", event.value())
     };
     match event.kind() {

@@ -279,8 +279,13 @@ impl World {
         if self.ending.get() {
             return Err(Ending(()));
         }
+        // A thread that is started is there already; all else is done when the thread that does it goes on.
+        let is_done = matches!(action, Action::Spawn { .. });
         let mut state = self.state();
-        state.step(action, at);
+        state.arrives();
+        if is_done {
+            state.step(action, at);
+        }
         if state.steps > self.limits.steps {
             state.fail(Cause::StepLimit { limit: self.limits.steps });
         }
@@ -291,12 +296,19 @@ impl World {
             }
             let next = state.choose(!yields);
             if next == Some(current) {
+                if !is_done {
+                    state.step(action, at);
+                }
                 return Ok(());
             }
             state.next = next;
         }
         drop(state);
-        self.switch()
+        self.switch()?;
+        if !is_done {
+            self.state().step(action, at);
+        }
+        Ok(())
     }
 
     /// The running thread waits until it is woken, or until the clock shows `deadline`.
@@ -438,7 +450,7 @@ impl State {
         woken
     }
 
-    /// The last step turned out to have read `value`.
+    /// The last step, which is the running thread's, turned out to have read `value`.
     pub(crate) fn note_read(&mut self, value: u64) {
         if let Some(Step { action: Action::Atomic { read, .. }, .. }) = self.trace.back_mut() {
             *read = Some(value);
@@ -450,9 +462,14 @@ impl State {
         self.failure.get_or_insert(cause);
     }
 
-    fn step(&mut self, action: Action, at: Site) {
+    /// The running thread comes to a step.
+    fn arrives(&mut self) {
         self.steps += 1;
         self.clock = self.clock.saturating_add(STEP_NANOS);
+    }
+
+    /// The running thread does a step now.
+    fn step(&mut self, action: Action, at: Site) {
         let thread = self.current;
         if self.trace.len() == TRACE {
             self.trace.pop_front();

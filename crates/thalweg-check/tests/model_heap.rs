@@ -3,12 +3,13 @@
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::mem::ManuallyDrop;
+use thalweg_check::history::{Bounded, Queue};
 use thalweg_check::{Check, Heap, Rule, Violation};
 use thalweg_sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
 use thalweg_sync::atomic::{AtomicPtr, AtomicU64, AtomicUsize, fence};
 use thalweg_sync::cell::Slot;
 use thalweg_sync::sync::Arc;
-use thalweg_sync::thread;
+use thalweg_sync::{spin, thread};
 
 #[global_allocator]
 static HEAP: Heap = Heap::new();
@@ -98,6 +99,63 @@ fn a_block_that_is_freed_twice() {
     }
     assert!(matches!(finds(|| drops(2)).rule(), Rule::FreedTwice));
     passes(|| drops(1));
+}
+
+/// An item and its old place. Whoever has both drops it twice.
+struct Moved {
+    place: ManuallyDrop<Box<u64>>,
+    is_out: bool,
+}
+
+impl Drop for Moved {
+    fn drop(&mut self) {
+        if !self.is_out {
+            // SAFETY: it is still in its place, unless the thread that takes it out is unwound in between.
+            unsafe { ManuallyDrop::drop(&mut self.place) };
+        }
+    }
+}
+
+/// A thread that waits for ever is unwound when the execution is given up. What it then drops twice says nothing of the
+/// client, whose waits do not unwind.
+#[test]
+fn what_is_unwound_in_between() {
+    let explored = Check::new().leaks(true).check(|| {
+        let turn = Arc::new(AtomicU64::new(0));
+        let taker = thread::spawn({
+            let turn = turn.clone();
+            move || {
+                let mut moved = Moved { place: ManuallyDrop::new(Box::new(7)), is_out: false };
+                // SAFETY: one of the two is dropped: `is_out` says which.
+                let item = unsafe { std::ptr::read(&*moved.place) };
+                spin::until(|| (turn.load(Acquire) == 1).then_some(()));
+                moved.is_out = true;
+                assert_eq!(*item, 7);
+            }
+        });
+        turn.store(1, Release);
+        taker.join().unwrap();
+    });
+    assert_eq!((explored.complete, explored.blocked), (1, 1));
+}
+
+/// What a history has recorded is the checker's, though the client's threads have made it. The second execution has
+/// more calls, and each has memory of its own.
+#[test]
+fn a_history_is_no_leak() {
+    let result = Check::new().leaks(true).linearizable(Bounded::new(32, 32), |recorder| {
+        let more = Arc::new(AtomicU64::new(0));
+        let other = thread::spawn({
+            let more = more.clone();
+            move || more.store(20, Relaxed)
+        });
+        let mut log = recorder.log(0);
+        for item in 0..=more.load(Relaxed) {
+            log.call(|| (), |()| Queue::Pushed(item.to_string()));
+        }
+        other.join().unwrap();
+    });
+    assert_eq!(result.unwrap_or_else(|violation| panic!("{violation}")).complete, 2);
 }
 
 #[test]

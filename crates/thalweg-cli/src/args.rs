@@ -74,6 +74,15 @@ pub(crate) struct Proof {
     /// But for these clients, or those of these queues
     #[arg(long, value_name = "NAME", num_args = 1.., requires = "all")]
     pub(crate) except: Vec<String>,
+    /// Runs one execution of one client alone, for a look with a debugger; a client that fails prints it
+    #[arg(
+        long,
+        value_name = "EXECUTION",
+        allow_hyphen_values = true,
+        requires = "names",
+        conflicts_with_all = ["all", "list", "litmus", "weaken", "throughput", "jobs"]
+    )]
+    pub(crate) replay: Option<String>,
     /// Lists the clients, one on a line
     #[arg(long)]
     pub(crate) list: bool,

@@ -5,8 +5,8 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use indicatif::ProgressBar;
-use thalweg_check::Check;
 use thalweg_check::litmus::{self, Scoreboard};
+use thalweg_check::{Check, Rule, Violation};
 use thalweg_proof::throughput::{self, Comparison};
 use thalweg_proof::{Client, Setup, clients, weaken};
 
@@ -80,6 +80,14 @@ fn named<'a>(names: &'a [String]) -> impl Iterator<Item = Result<Vec<&'static Cl
     })
 }
 
+/// A failing client: what is wrong, and the command that runs the execution alone.
+fn failure(client: &Client, violation: &Violation, verbose: bool) -> String {
+    let shown = if verbose { violation.to_string() } else { violation.brief().to_string() };
+    // Quoted, as it has semicolons in it.
+    let again = format!("cargo proof {} --replay '{}'", client.name, violation.replay());
+    format!("{:16} fails: {shown}\nthis execution alone: {again}\n", client.name)
+}
+
 /// Runs clients by their names, all of a queue, or all. A line for each; returns whether all hold.
 fn prove(args: &Proof, time: Duration) -> Result<bool, Box<dyn std::error::Error>> {
     let mut chosen: Vec<&Client> = named(&args.names).collect::<Result<Vec<_>, _>>()?.concat();
@@ -87,6 +95,14 @@ fn prove(args: &Proof, time: Duration) -> Result<bool, Box<dyn std::error::Error
         let except = named(&args.except).collect::<Result<Vec<_>, _>>()?.concat();
         let is_left_out = |client: &&Client| except.iter().any(|other| other.name == client.name);
         chosen = clients().iter().filter(|client| !is_left_out(client)).collect();
+    }
+    if chosen.is_empty() {
+        let way_out = "name some, or queues, or take `--all`; `cargo proof --list` has them all";
+        return Err(format!("there is no client to prove: {way_out}").into());
+    }
+    if args.replay.is_some() && chosen.len() != 1 {
+        let names = chosen.iter().map(|client| client.name).collect::<Vec<_>>().join(" ");
+        return Err(format!("--replay runs an execution of one client, and here are {}: {names}", chosen.len()).into());
     }
     let progress = spinner();
     let mut holds = true;
@@ -97,7 +113,11 @@ fn prove(args: &Proof, time: Duration) -> Result<bool, Box<dyn std::error::Error
     for client in chosen {
         step(&progress, client.name);
         let (shown, name) = (progress.clone(), client.name);
-        let setup = Setup::default().max_time(Some(time)).threads(jobs(args));
+        let setup = match &args.replay {
+            // However long somebody looks at it.
+            Some(execution) => Setup::default().replay(execution),
+            None => Setup::default().max_time(Some(time)).threads(jobs(args)),
+        };
         forget_peak();
         let result = client.check(&setup.on_progress(move |far| shown.set_message(format!("{name}: {far}"))));
         let line = match result {
@@ -114,20 +134,21 @@ fn prove(args: &Proof, time: Duration) -> Result<bool, Box<dyn std::error::Error
                     peak_mib().map_or("-".to_owned(), |mib| mib.to_string())
                 )
             }
+            Err(violation) if matches!(violation.rule(), Rule::NoSuchExecution { .. }) => {
+                progress.finish_and_clear();
+                return Err(format!("{}: {violation}", client.name).into());
+            }
             Err(violation) => {
                 holds = false;
                 brief |= !args.verbose;
-                match args.verbose {
-                    true => format!("{:16} fails: {violation}\n", client.name),
-                    false => format!("{:16} fails: {}\n", client.name, violation.brief()),
-                }
+                failure(client, &violation, args.verbose)
             }
         };
         progress.suspend(|| emit(&line))?;
     }
     progress.finish_and_clear();
     if brief {
-        emit("`--verbose` shows whole executions, and how to run one alone.\n")?;
+        emit("`--verbose` shows whole executions.\n")?;
     }
     Ok(holds)
 }
@@ -217,4 +238,63 @@ fn run_litmus(args: &Proof, time: Duration) -> Result<bool, Box<dyn std::error::
 fn step(progress: &ProgressBar, what: &str) {
     progress.set_message(what.to_owned());
     progress.tick();
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::args::{Command, Thalweg};
+    use clap::Parser;
+    use std::sync::Arc;
+    use thalweg_queue::edges::table::{Strength, Table};
+    use thalweg_sync::atomic::Ordering::Relaxed;
+
+    /// What `thalweg proof` with these words does.
+    fn proof(words: &[&str]) -> Result<bool, String> {
+        let mut line = vec!["thalweg", "proof"];
+        line.extend(words);
+        let Command::Proof(args) = Thalweg::try_parse_from(line).map_err(|error| error.to_string())?.command else {
+            panic!("it is a proof")
+        };
+        prove(&args, Duration::from_secs(1)).map_err(|error| error.to_string())
+    }
+
+    /// A script whose list of names has come out empty is told so.
+    #[test]
+    fn who_proves_nothing_is_told() {
+        let error = proof(&["--jobs", "1"]).unwrap_err();
+        assert!(error.contains("--all"), "{error}");
+    }
+
+    #[test]
+    fn one_execution_of_one_client_is_replayed() {
+        assert_eq!(proof(&["ff/end", "--replay", ""]), Ok(true));
+        for (words, told) in [
+            (["ff", "--replay", "-"], "an execution of one client, and here are 8: ff/1p1c "),
+            (["ff/end", "--replay", "-,x"], "\"x\" is no choice: "),
+            (["ff/end", "--replay", "c7"], "ff/end: the text is of no execution of this client: it has `c7`"),
+            (["--all", "--replay", "-"], "cannot be used with"),
+            (["--list", "--replay", "-"], "cannot be used with"),
+            (["--jobs=2", "--replay", "-"], "cannot be used with"),
+            (["--seconds=9", "--replay", "-"], "required arguments"),
+        ] {
+            let error = proof(&words).unwrap_err();
+            assert!(error.contains(told), "{words:?}: {error}");
+        }
+    }
+
+    /// What a failing client prints is a command that is understood; with the orderings of the source it does not fail.
+    #[test]
+    fn a_failing_client_names_the_execution() {
+        let client = thalweg_proof::named("lamport/plain").unwrap();
+        let table = Table::new().with("lamport.4", Strength::Ordering(Relaxed));
+        let violation = client.check(&Setup::default().table(Arc::new(table))).unwrap_err();
+        for verbose in [false, true] {
+            let text = failure(client, &violation, verbose);
+            let command = text.lines().last().unwrap().strip_prefix("this execution alone: cargo proof ").unwrap();
+            let words = command.split(' ').map(|word| word.trim_matches('\'')).collect::<Vec<_>>();
+            assert_eq!(words, ["lamport/plain", "--replay", violation.replay().as_str()]);
+            assert_eq!(proof(&words), Ok(true));
+        }
+    }
 }

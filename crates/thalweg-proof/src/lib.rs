@@ -70,12 +70,13 @@ pub struct Setup {
     check: Check,
     table: Option<Arc<Table>>,
     interleaved: bool,
+    replay: Option<Arc<str>>,
 }
 
 impl Default for Setup {
     /// All executions under RC11, with the orderings of the source.
     fn default() -> Self {
-        Self { check: Check::new().max_events(1000), table: None, interleaved: false }
+        Self { check: Check::new().max_events(1000), table: None, interleaved: false, replay: None }
     }
 }
 
@@ -112,6 +113,27 @@ impl Setup {
         self
     }
 
+    /// One execution alone: the one of a [`Violation`] of the client in the same setup, as [`Violation::replay`] wrote it. For a
+    /// look with a debugger.
+    ///
+    /// A text that is of no execution of the client is a violation, too: [`Rule::NoSuchExecution`].
+    ///
+    /// ```
+    /// use thalweg_check::Rule;
+    /// use thalweg_proof::{Setup, named};
+    ///
+    /// let client = named("ff/end").expect("it is in the list");
+    /// assert_eq!(client.check(&Setup::default().replay("")).map(|explored| explored.complete).ok(), Some(1));
+    /// let violation = client.check(&Setup::default().replay("c7")).unwrap_err();
+    /// assert!(matches!(violation.rule(), Rule::NoSuchExecution { .. }));
+    /// ```
+    ///
+    /// [`Rule::NoSuchExecution`]: thalweg_check::Rule::NoSuchExecution
+    pub fn replay(mut self, execution: &str) -> Self {
+        self.replay = Some(execution.into());
+        self
+    }
+
     /// With the orderings of `table` for the queue's labels.
     pub fn table(mut self, table: Arc<Table>) -> Self {
         self.table = Some(table);
@@ -136,7 +158,11 @@ impl Setup {
             table::install(table.clone());
             client();
         };
-        self.check.run(client).map_err(Box::new)
+        let result = match &self.replay {
+            None => self.check.run(client),
+            Some(execution) => self.check.replay(execution, client),
+        };
+        result.map_err(Box::new)
     }
 
     /// Runs a client that records what it does.
@@ -155,9 +181,11 @@ impl Setup {
             table::install(table.clone());
             client(recorder);
         };
-        let result = match self.interleaved {
-            true => self.check.linearizable(specification, client),
-            false => self.check.linearizable_apart(specification, client),
+        let result = match (self.interleaved, &self.replay) {
+            (true, None) => self.check.linearizable(specification, client),
+            (true, Some(execution)) => self.check.replay_linearizable(execution, specification, client),
+            (false, None) => self.check.linearizable_apart(specification, client),
+            (false, Some(execution)) => self.check.replay_linearizable_apart(execution, specification, client),
         };
         result.map_err(Box::new)
     }

@@ -1,10 +1,11 @@
 //! Every client passes, and what is broken is found.
 #![cfg(not(loom))]
 
+use std::mem::discriminant;
 use std::sync::Arc;
 use std::time::Duration;
-use thalweg_check::{Check, Heap};
-use thalweg_proof::{Setup, clients, named};
+use thalweg_check::{Check, Heap, Rule};
+use thalweg_proof::{Setup, clients, named, throughput};
 use thalweg_queue::bbq;
 use thalweg_queue::edges::table::{Strength, Table};
 use thalweg_sync::atomic::Ordering;
@@ -13,10 +14,12 @@ use thalweg_sync::thread;
 #[global_allocator]
 static HEAP: Heap = Heap::new();
 
-/// Clients that take longer than this test has.
-const LONG: [&str; 19] = [
+/// Clients that take longer than this test has, or have no known end.
+const LONG: [&str; 23] = [
     "drop_old/late",
     "bbq/late",
+    "bbq/laps",
+    "bytes/lap-2p",
     "bwos/thesis-lifo",
     "bwos/thesis-fifo",
     "cnq/2p1c",
@@ -29,7 +32,9 @@ const LONG: [&str; 19] = [
     "hts/1p2c",
     "hts/2p2c",
     "bbq_tube/late",
+    "bbq_tube/laps",
     "faaq/late",
+    "faaq/laps",
     "faaq/2p2c",
     "faaq/3c",
     "wait/half-way",
@@ -63,6 +68,36 @@ fn names_are_unique() {
     for client in clients() {
         assert_eq!(named(client.name).unwrap().what, client.what);
         assert_eq!(clients().iter().filter(|other| other.name == client.name).count(), 1, "{}", client.name);
+    }
+    // A long one by another name would run as long as it takes.
+    assert!(LONG.iter().all(|name| named(name).is_some()));
+}
+
+/// With a history, and with assertions only; in the setup in which it went wrong, and in the right one.
+#[test]
+fn an_execution_of_a_client_is_run_alone() {
+    for (client, edge) in [("lamport/plain", "lamport.4"), ("wait/push", "wait.1")] {
+        let client = named(client).unwrap();
+        let table = Table::new().with(edge, Strength::Ordering(Ordering::Relaxed));
+        let weak = Setup::default().table(Arc::new(table));
+        let violation = client.check(&weak).unwrap_err();
+        let again = client.check(&weak.replay(&violation.replay())).unwrap_err();
+        assert_eq!(discriminant(again.rule()), discriminant(violation.rule()), "{again}");
+        match client.check(&Setup::default().replay(&violation.replay())) {
+            Ok(explored) => assert!(explored.complete + explored.blocked <= 1, "{explored}"),
+            Err(other) => assert!(matches!(other.rule(), Rule::NoSuchExecution { .. }), "{}: {other}", client.name),
+        }
+    }
+}
+
+/// Chunks are freed: what the tables of orderings say of that has a name of its own.
+#[test]
+fn a_chunk_that_is_freed_too_early_is_dropped_in_use() {
+    for edge in ["chunk.3", "chunk.4"] {
+        let table = Table::new().with(edge, Strength::Ordering(Ordering::Relaxed));
+        let setup = Setup::default().table(Arc::new(table));
+        let violation = named("chunk_ring/shrinks").unwrap().check(&setup).unwrap_err();
+        assert!(matches!(violation.rule(), Rule::DroppedInUse { .. }), "without {edge}: {violation}");
     }
 }
 
@@ -116,6 +151,18 @@ fn the_end_is_an_end() {
     let client = named("bbq/end").unwrap();
     let plain = client.check(&Setup::default()).unwrap().complete;
     assert_eq!(client.check(&Setup::default().table(Arc::new(table))).unwrap().complete, plain);
+}
+
+/// An execution that is run again, to see whether it is the same, does not count as one that was found twice.
+#[test]
+fn executions_beside_loom_s_are_counted_once() {
+    let found = throughput::compare(Duration::ZERO, |_| {});
+    assert_eq!(found.len(), 5);
+    for comparison in &found {
+        assert_eq!((comparison.ours.executions, comparison.ours.distinct), (1, 1), "{comparison:?}");
+        assert!(comparison.loom.executions > 0, "{comparison:?}");
+    }
+    assert_eq!(throughput::Table(&found).to_string().lines().count(), 1 + 2 * found.len());
 }
 
 #[test]

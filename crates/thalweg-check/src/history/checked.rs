@@ -102,11 +102,7 @@ impl Check {
     ///
     /// # Errors
     ///
-    /// With the violation, if it is still there.
-    ///
-    /// # Panics
-    ///
-    /// If `execution` is no such text.
+    /// With the violation, if it is still there; or as [`replay`](Self::replay) says.
     #[allow(clippy::result_large_err, reason = "made once, to be looked at")]
     pub fn replay_linearizable<S>(
         &self,
@@ -126,11 +122,7 @@ impl Check {
     ///
     /// # Errors
     ///
-    /// With the violation, if it is still there.
-    ///
-    /// # Panics
-    ///
-    /// If `execution` is no such text.
+    /// With the violation, if it is still there; or as [`replay`](Self::replay) says.
     #[allow(clippy::result_large_err, reason = "made once, to be looked at")]
     pub fn replay_linearizable_apart<S>(
         &self,
@@ -158,7 +150,7 @@ impl Check {
         let met = Mutex::new(HashSet::<Vec<Call<O>>>::new());
         let recorded = recorder.clone();
         let check = self.clone().on_complete(move |graph| {
-            let history = recorded.history_of(graph);
+            let history = recorded.take_history_of(graph);
             let lock = || met.lock().unwrap_or_else(PoisonError::into_inner);
             if lock().contains(history.calls()) {
                 return;

@@ -1,8 +1,8 @@
 //! Recording operations while they run.
 
 use super::History;
-use crate::model::{EventId, EventKind, ExecutionGraph, Mark, mark};
-use std::collections::HashMap;
+use crate::model::{EventId, EventKind, ExecutionGraph, Mark, engine_side, mark};
+use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::ThreadId;
 use thalweg_sync::atomic::{AtomicU64, Ordering};
@@ -46,6 +46,8 @@ impl<O> Shared<O> {
     /// Calls `body` with the logs of this execution. The checker runs all threads of one on one OS thread, and other
     /// executions on others at the same time.
     fn with_logs<R>(&self, body: impl FnOnce(&mut Logs<O>) -> R) -> R {
+        // The memory of a log is not the client's.
+        let _engine = engine_side();
         let execution = self.clock.is_none().then(|| std::thread::current().id());
         body(self.logs.lock().unwrap_or_else(PoisonError::into_inner).entry(execution).or_default())
     }
@@ -73,6 +75,9 @@ impl<O> Recorder<O> {
     }
 
     /// The log of one thread. Each thread has a number of its own; asked for again, the log is empty.
+    ///
+    /// In an execution of [`Check::linearizable`](crate::Check::linearizable) one that was asked for twice is a
+    /// violation.
     pub fn log(&self, thread: usize) -> Log<O> {
         self.shared.with_logs(|logs| {
             if logs.len() <= thread {
@@ -94,9 +99,19 @@ impl<O: Clone> Recorder<O> {
         })
     }
 
-    /// What was recorded in an execution: a call comes before another if its end happens before the other's beginning.
-    pub(super) fn history_of(&self, graph: &ExecutionGraph) -> History<O> {
-        self.shared.with_logs(|logs| Self::ordered(logs, graph))
+    /// Takes what was recorded in an execution: a call comes before another if its end happens before the other's
+    /// beginning.
+    ///
+    /// # Panics
+    ///
+    /// If a log was asked for twice.
+    pub(super) fn take_history_of(&self, graph: &ExecutionGraph) -> History<O> {
+        self.shared.with_logs(|logs| {
+            let history = Self::ordered(logs, graph);
+            // What operations have in memory is no leak of the client.
+            logs.iter_mut().for_each(Vec::clear);
+            history
+        })
     }
 
     fn ordered(logs: &Logs<O>, graph: &ExecutionGraph) -> History<O> {
@@ -115,6 +130,16 @@ impl<O: Clone> Recorder<O> {
                     _ => {}
                 }
             }
+        }
+        // A log that was asked for again is empty, and names calls as before.
+        let mut names = HashSet::new();
+        for &(log, place, ..) in &calls {
+            let is_there = logs.get(log).is_some_and(|log| place < log.len());
+            assert!(
+                is_there && names.insert((log, place)),
+                "`Recorder::log({log})` was called twice in an execution, and the second call has emptied the log: \
+                 give each thread a number of its own, and keep its log"
+            );
         }
         let before = |first: usize, second: usize| graph.happens_before(calls[first].3, calls[second].2);
         let mut history = History::new();

@@ -48,6 +48,9 @@ impl Entry {
 /// The values of one entry: for each key its lines, with their numbers.
 pub(super) type Fields = BTreeMap<String, Vec<(usize, String)>>;
 
+/// How many elements an array may have. Each is a location, of which each execution has one.
+const ELEMENTS: usize = 4096;
+
 const KEYS: &str = "name source tags init plain T0 T1 … forbidden executions also race error enumerated confirmed \
                     distinct outcomes note";
 
@@ -163,6 +166,20 @@ fn program(line: usize, fields: &Fields) -> Result<Program, ParseError> {
         }
         threads.push(Thread { registers: body.registers, body: statements, spawned: false, joined: false });
     }
+    // Who is started by nobody runs from the beginning, and so do those that it starts.
+    let runs = |mut thread: usize| {
+        (0..count).any(|_| match starters[thread] {
+            Some(starter) => {
+                thread = starter;
+                false
+            }
+            None => true,
+        })
+    };
+    if let Some(number) = (0..count).find(|&number| !runs(number)) {
+        let what = format!("T{number} is started only by itself, or by threads that it starts");
+        return Err(ParseError::new(line, what, "start it from a thread that no `spawn` names, or from one of those"));
+    }
     for (number, thread) in threads.iter_mut().enumerate() {
         thread.spawned = starters[number].is_some();
         thread.joined = joiners[number].is_some();
@@ -182,8 +199,9 @@ fn declare(line: usize, item: &str, plain: bool, locations: &mut Vec<Location>) 
     let (base, length) = match name.strip_suffix(']').and_then(|name| name.split_once('[')) {
         None => (name, None),
         Some((base, length)) => {
-            let length = length.parse::<usize>().ok().filter(|&length| length > 0);
-            (base, Some(length.ok_or_else(|| wrong("the length of an array is a number from 1"))?))
+            let length = length.parse::<usize>().ok().filter(|length| (1..=ELEMENTS).contains(length));
+            let way_out = format!("the length of an array is a number from 1 to {ELEMENTS}");
+            (base, Some(length.ok_or_else(|| wrong(&way_out))?))
         }
     };
     let good = base.starts_with(|c: char| c.is_ascii_lowercase())

@@ -65,9 +65,10 @@
 //!
 //! `loc` is a name or `name[expr]`; `val`, `old`, `new`, `n`, `a`, `b` are numbers, registers, or expressions in
 //! brackets. Expressions, loosest first: `||`, `&&`, `== != < <= > >=`, `+ - ^`, `* %`, unary `- !`, brackets; over
-//! registers and numbers only. Names are lower-case letters, digits and `_`. A thread is joined by one other at most; if
-//! some thread starts it, by that one. The failure order of a `cas` is written
-//! as any order; what is release in it counts for nothing.
+//! registers and numbers only. Names are lower-case letters, digits and `_`. A thread is started once, so by no `spawn` inside
+//! a `repeat`. It is joined by one other at most; if some thread starts it, by that one. The failure order of a `cas` is
+//! written as any order; what is release in it counts for nothing. An array has at most 4096 elements, a `repeat` something to
+//! repeat, and a thread at most a million rounds of its loops.
 //!
 //! # What is counted
 //!
@@ -132,7 +133,7 @@ impl<'a, I: Iterator<Item = &'a str>> Reads for I {
     }
 }
 
-/// Reads all entries of `text`. Errors name `file`.
+/// Reads all entries of `text`. Errors name `file`; a text without entries is one, as nothing would be tested.
 pub fn read(file: &str, text: &str) -> Result<Vec<Entry>, ParseError> {
     entries(text).map_err(|error| ParseError { file: file.to_owned(), ..error })
 }
@@ -179,6 +180,9 @@ fn entries(text: &str) -> Result<Vec<Entry>, ParseError> {
             return Err(ParseError::new(number, format!("a second `{key}`"), "a blank line begins the next entry"));
         }
         last = Some(key.to_owned());
+    }
+    if entries.is_empty() {
+        return Err(ParseError::new(1, "there is no litmus test", "begin one with `name: …`"));
     }
     Ok(entries)
 }

@@ -131,6 +131,10 @@ impl Body<'_> {
             "return" => Statement::Return,
             "break" if loops > 0 => Statement::Break,
             "break" => return Err(ParseError::new(line, "`break` outside `repeat`", "use `return` to end the thread")),
+            "spawn" if loops > 0 => {
+                let way_out = "give each thread a `spawn` of its own, outside: it is started once";
+                return Err(ParseError::new(line, "`spawn` inside `repeat`", way_out));
+            }
             "spawn" => {
                 let thread = self.thread()?;
                 self.spawns.push(thread);
@@ -164,7 +168,12 @@ impl Body<'_> {
                 } else {
                     (None, Expression::Number(1), self.operand()?)
                 };
-                Statement::Repeat { register, from, to, body: self.braces(loops + 1)? }
+                let body = self.braces(loops + 1)?;
+                if body.is_empty() {
+                    let way_out = "write what is repeated between its brackets";
+                    return Err(ParseError::new(line, "`repeat` of nothing", way_out));
+                }
+                Statement::Repeat { register, from, to, body }
             }
             _ => {
                 self.tokens.symbol("=")?;

@@ -259,17 +259,22 @@ impl Thread {
     ///
     /// # Panics
     ///
-    /// If a register is read that was never set, an index is outside its array, or `%` divides by 0.
+    /// If a register is read that was never set, an index is outside its array, `%` divides by 0, or its loops have more than a
+    /// million rounds together: what has no events in them, no machine sees.
     pub fn run<M: Machine>(&self, registers: &mut [Register], machine: &mut M) -> Result<(), M::Stop> {
-        Run { names: &self.registers, registers, machine }.block(&self.body).map(drop)
+        Run { names: &self.registers, registers, machine, rounds: 0 }.block(&self.body).map(drop)
     }
 }
+
+/// How many rounds a thread may do, of all its loops together.
+const ROUNDS: u32 = 1_000_000;
 
 /// A thread that runs.
 struct Run<'a, M> {
     names: &'a [String],
     registers: &'a mut [Register],
     machine: &'a mut M,
+    rounds: u32,
 }
 
 impl<M: Machine> Run<'_, M> {
@@ -307,6 +312,8 @@ impl<M: Machine> Run<'_, M> {
             }
             Statement::Repeat { register, from, to, body } => {
                 for turn in self.value(from)..=self.value(to) {
+                    self.rounds += 1;
+                    assert!(self.rounds <= ROUNDS, "more than {ROUNDS} rounds of `repeat`: write a loop with fewer");
                     if let Some(register) = register {
                         self.registers[*register] = Some(turn);
                     }

@@ -3,9 +3,11 @@
 use super::Outcomes;
 use super::program::{Machine, Order, Program, Register, Update};
 use crate::model::{Check, Explored, Violation, assume};
+use std::collections::HashMap;
 use std::convert::Infallible;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread::ThreadId;
 use thalweg_sync::atomic::{AtomicI64, fence};
 use thalweg_sync::cell::Slot;
 use thalweg_sync::thread::{self, Scope, ScopedJoinHandle};
@@ -38,19 +40,21 @@ impl Program {
     /// With the first race, or assertion that fails.
     #[allow(clippy::result_large_err, reason = "made once, to be looked at")]
     pub fn explore(&self, check: &Check, manner: Manner) -> Result<Found, Violation> {
-        let last = Arc::new(Mutex::new(Vec::new()));
+        // By OS thread: a check on several runs an execution on each at the same time.
+        let last = Arc::new(Mutex::new(HashMap::<ThreadId, Vec<Register>>::new()));
         let outcomes = Arc::new(Mutex::new(Outcomes::new()));
         let check = {
             let (last, outcomes) = (last.clone(), outcomes.clone());
             check.clone().on_complete(move |_| {
-                let valuation = lock(&last).clone();
+                let valuation = lock(&last).get(&std::thread::current().id()).cloned();
+                let valuation = valuation.expect("the execution that has ended here has left its values");
                 *lock(&outcomes).entry(valuation).or_default() += 1;
             })
         };
         let program = self.clone();
         let explored = check.run(move || {
             let valuation = execute(&program, manner);
-            *lock(&last) = valuation;
+            lock(&last).insert(std::thread::current().id(), valuation);
         })?;
         let outcomes = lock(&outcomes).clone();
         Ok(Found { explored, outcomes })
@@ -85,7 +89,8 @@ fn execute(program: &Program, manner: Manner) -> Vec<Register> {
         registers: Mutex::new(program.threads.iter().map(|thread| vec![None; thread.registers.len()]).collect()),
     };
     thread::scope(|scope| {
-        let handles = Arc::new(Mutex::new((0..program.threads.len()).map(|_| None).collect::<Vec<_>>()));
+        let handles = (0..program.threads.len()).map(|_| Started::Not).collect::<Vec<_>>();
+        let handles = Arc::new(Mutex::new(handles));
         for thread in program.order(manner) {
             start(scope, &world, &handles, thread);
         }
@@ -135,8 +140,15 @@ impl Cell {
     }
 }
 
-/// The threads that were started and not joined.
-type Handles<'scope> = Arc<Mutex<Vec<Option<ScopedJoinHandle<'scope, ()>>>>>;
+/// How far a thread of the program is.
+enum Started<'scope> {
+    Not,
+    Runs(ScopedJoinHandle<'scope, ()>),
+    Joined,
+}
+
+/// The threads of the program.
+type Handles<'scope> = Arc<Mutex<Vec<Started<'scope>>>>;
 
 fn start<'scope>(
     scope: &'scope Scope<'scope, '_>,
@@ -151,7 +163,7 @@ fn start<'scope>(
         let Ok(()) = body.run(&mut registers, &mut hardware);
         lock(&world.registers)[thread] = registers;
     });
-    lock(handles)[thread] = Some(handle);
+    lock(handles)[thread] = Started::Runs(handle);
 }
 
 /// The facade, as a machine for one thread.
@@ -205,9 +217,12 @@ impl Machine for Hardware<'_, '_> {
     }
 
     fn join(&mut self, thread: usize) -> Result<(), Infallible> {
-        let handle = lock(&self.handles)[thread].take();
-        if let Some(handle) = handle {
-            handle.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+        let before = std::mem::replace(&mut lock(&self.handles)[thread], Started::Joined);
+        match before {
+            Started::Runs(handle) => handle.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)),
+            Started::Joined => {}
+            // Only this thread would have started it, so it waits for ever.
+            Started::Not => assume(false),
         }
         Ok(())
     }

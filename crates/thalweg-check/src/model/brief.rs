@@ -1,5 +1,6 @@
 //! A violation in a few lines: what is wrong, and the last events of the threads that it is about.
 
+use super::names::Names;
 use super::report::{Rule, Violation};
 use super::table::line;
 use super::view::EventKind;
@@ -37,7 +38,8 @@ impl Violation {
             | Rule::FreedTwice
             | Rule::Leaks { .. }
             | Rule::Survives { .. }
-            | Rule::NothingShared { .. } => (Vec::new(), false),
+            | Rule::NothingShared { .. }
+            | Rule::NoSuchExecution { .. } => (Vec::new(), false),
         };
         let graph = self.graph();
         let mut involved = named.iter().copied().collect::<BTreeSet<_>>();
@@ -54,6 +56,7 @@ impl Violation {
 impl fmt::Display for Brief<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (violation, graph) = (self.0, self.0.graph());
+        let names = Names::of(graph);
         write!(f, "{}", violation.rule())?;
         for thread in violation.involved() {
             let count = graph.thread(thread).len();
@@ -64,7 +67,7 @@ impl fmt::Display for Brief<'_> {
             }
             // What is marked is a history, which a specification shows as calls.
             let events = graph.thread(thread).skip(before).filter(|event| !matches!(event.kind(), EventKind::Mark(_)));
-            let lines = events.map(|event| line(graph, &event)).collect::<Vec<_>>();
+            let lines = events.map(|event| line(graph, &names, &event)).collect::<Vec<_>>();
             write!(f, "{}", lines.join("\n"))?;
         }
         Ok(())

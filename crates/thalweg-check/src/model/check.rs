@@ -4,7 +4,7 @@ use super::estimate::Estimate;
 use super::explore::Rules;
 use super::graph::ExecutionGraph;
 use super::guide::Guide;
-use super::report::Violation;
+use super::report::{Replay, Rule, Violation};
 use super::run::Limits;
 use super::search::Search;
 use std::fmt;
@@ -309,13 +309,15 @@ impl Check {
     ///
     /// # Errors
     ///
-    /// With the violation, if it is still there.
-    ///
-    /// # Panics
-    ///
-    /// If `execution` is no such text.
+    /// With the violation, if it is still there; with [`Rule::NoSuchExecution`] if `execution` is no such text, or the client
+    /// does not do that, or not any more.
     pub fn replay(&self, execution: &str, client: impl Fn() + Send + Sync + 'static) -> Result<Explored, Violation> {
-        let guide = Guide::from_text(execution).unwrap_or_else(|error| panic!("{error}"));
-        Search::new(self, Some(guide), &client).run()
+        match Guide::from_text(execution) {
+            Ok(guide) => Search::new(self, Some(guide), &client).run(),
+            Err(why) => {
+                let rule = Rule::NoSuchExecution { why };
+                Err(Violation { rule, graph: Box::default(), complete: 0, replay: Replay::Plain })
+            }
+        }
     }
 }

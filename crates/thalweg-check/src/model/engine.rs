@@ -349,7 +349,7 @@ impl Run {
             drop(state);
             self.diverges(id, &kind, access.at())?;
         }
-        self.reach_new()?;
+        self.reach_new_access()?;
         let mut state = self.state();
         let (thread, loc) = (state.current, state.find_or_add(access));
         let id = state.explorer.add_write(thread, loc, access.ordering(), value, access.at());
@@ -372,7 +372,7 @@ impl Run {
                 id
             }
             None => {
-                self.reach_new()?;
+                self.reach_new_access()?;
                 self.reach_guided_source()?;
                 let mut state = self.state();
                 let (thread, loc) = (state.current, state.find_or_add(access));
@@ -426,7 +426,7 @@ impl Run {
             let value = self.state().explorer.graph.node(id).value;
             return self.plain(Kind::Choose { of }, value, at).map(|_| value);
         }
-        self.reach_new()?;
+        self.reach_new_access()?;
         let mut state = self.state();
         state.thread_mut().done += 1;
         let thread = state.current;
@@ -488,8 +488,11 @@ impl Run {
             // It diverges, as `plain` will find.
             Some(_) => self.state().free_thread(),
             None => {
-                // Only then: another thread that waits for its turn to spawn would take the same number.
-                self.reach_new()?;
+                // Only then: another thread that waits for its turn to spawn would take the same number. A guide may not say what
+                // the client itself starts, so that is not late.
+                let is_client = self.state().current == 0;
+                let reached = if is_client { self.reach_new() } else { self.reach_new_access() };
+                reached?;
                 self.state().another_thread()
             }
         };
@@ -521,7 +524,7 @@ impl Run {
                 self.plain(Kind::Release { last: is_last() }, 0, at)?
             }
             None => {
-                self.reach_new()?;
+                self.reach_new_access()?;
                 self.reach_guided_others()?;
                 let last = is_last();
                 let mut state = self.state();

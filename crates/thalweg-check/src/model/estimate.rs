@@ -7,7 +7,7 @@
 //! strays far less. Here a node is a choice with its graph, and its kind the number of choices before it, what sort of
 //! choice it is, and how many events it keeps.
 
-use super::explore::Explorer;
+use super::explore::{Explorer, Work};
 use super::run::{Outcome, Run};
 use std::collections::BTreeMap;
 use std::fmt;
@@ -78,6 +78,15 @@ impl Kinds {
     /// Adds the choices that are left in the explorer, `weight` times each.
     fn add(&mut self, choices: u32, explorer: &mut Explorer, weight: f64, random: &mut Random) {
         for item in explorer.leave_work() {
+            let (item, weight) = match item {
+                // One of the values stands for all of them.
+                Work::Choose { choice, from, end } => {
+                    let count = f64::from(end - from);
+                    let from = from + (random.next() * count) as u32;
+                    (Work::Choose { choice, from, end: from + 1 }, weight * count)
+                }
+                item => (item, weight),
+            };
             let (sort, kept) = explorer.kind_of(item);
             let kind = (choices, kept, sort);
             match self.0.get_mut(&kind) {

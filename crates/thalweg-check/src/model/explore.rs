@@ -50,8 +50,8 @@ pub(super) enum Work {
     Back { write: EventId, read: EventId, spurious: bool },
     /// Let `drop` be the drop of the last handle instead of `added` (T7).
     Last { drop: EventId, added: EventId },
-    /// Let `choice` be `value`.
-    Choose { choice: EventId, value: u64 },
+    /// Let `choice` be `from`, and later each of the values up to `end`, without it: there may be very many.
+    Choose { choice: EventId, from: u32, end: u32 },
 }
 
 impl Work {
@@ -160,7 +160,8 @@ impl Explorer {
         let choice = self.add_plain(thread, Kind::Choose { of }, 0, at);
         match self.guide.as_ref().and_then(|guide| guide.chosen(choice)) {
             Some(value) => self.graph.node_mut(choice).value = value.min(u64::from(of) - 1),
-            None => self.work.extend((1..u64::from(of)).rev().map(|value| Work::Choose { choice, value })),
+            None if of > 1 => self.work.push(Work::Choose { choice, from: 1, end: of }),
+            None => {}
         }
         choice
     }
@@ -211,11 +212,17 @@ impl Explorer {
         let read = self.graph.add(thread, kind, loc, 0, EventId::INIT, at);
         // Reading the initial value adds nothing to the clocks, so they are those of what comes before the read.
         self.graph.settle(read);
-        if let Some((from, spurious)) = self.guide.as_ref().and_then(|guide| guide.read(read)) {
-            self.assign(read, from, spurious);
-            return read;
-        }
         let floor = self.graph.floor(loc, &self.graph.node(read).hb, read);
+        if let Some((from, spurious)) = self.guide.as_ref().and_then(|guide| guide.read(read)) {
+            let is_there = from.is_init() || self.graph.locations[loc as usize].co.contains(&from);
+            let succeeds = || writes(operation, self.graph.written(loc, from));
+            let may_fail = || self.rules.spurious && is_weak(operation) && succeeds();
+            // Otherwise it is the guide of another execution, and the read gets what it gets without one (`misfit`).
+            if is_there && self.graph.place(from) >= floor && (!spurious || may_fail()) {
+                self.assign(read, from, spurious);
+                return read;
+            }
+        }
         let newest = self.graph.locations[loc as usize].co.len();
         for place in floor..=newest {
             let from = self.graph.at_place(loc, place);
@@ -245,11 +252,12 @@ impl Explorer {
         let kind = Kind::Write { order, exclusive: false };
         let write = self.graph.add(thread, kind, loc, value, EventId::INIT, at);
         self.graph.settle(write);
-        if let Some(place) = self.guided_place(write) {
+        let floor = self.graph.floor(loc, &self.graph.node(write).hb, write);
+        let may_stand = |&place: &usize| place >= floor && self.graph.may_follow(loc, place);
+        if let Some(place) = self.guided_place(write).filter(may_stand) {
             self.graph.insert(write, place);
             return write;
         }
-        let floor = self.graph.floor(loc, &self.graph.node(write).hb, write);
         let newest = self.graph.locations[loc as usize].co.len();
         for place in floor..newest {
             if self.graph.may_follow(loc, place) {
@@ -268,11 +276,11 @@ impl Explorer {
         let (loc, from) = (self.graph.node(read).loc, self.graph.node(read).rf);
         let write = self.graph.add(thread, Kind::Write { order, exclusive: true }, loc, value, EventId::INIT, at);
         self.graph.settle(write);
-        if let Some(place) = self.guided_place(write) {
+        let place = self.graph.place(from);
+        if self.guided_place(write) == Some(place) {
             self.graph.insert(write, place);
             return true;
         }
-        let place = self.graph.place(from);
         let has_place = self.graph.may_follow(loc, place);
         self.graph.insert(write, place);
         self.push_revisits(write);
@@ -286,6 +294,13 @@ impl Explorer {
         let place = guide.place(write)?;
         let others = &self.graph.locations[self.graph.node(write).loc as usize].co;
         Some(others.iter().filter(|&&other| guide.place(other).is_some_and(|other| other < place)).count())
+    }
+
+    /// Why the guide is of no execution of the client, if so; `is_over`: the graph has all events of its own.
+    pub(crate) fn misfit(&self, is_over: bool) -> Option<String> {
+        let differs = self.guide.as_ref()?.misfit(&self.graph, is_over);
+        let is_consistent = || self.graph.is_consistent(self.rules.memory, self.rules.axiom);
+        differs.or_else(|| (!is_consistent()).then(|| "the memory model forbids it".to_owned()))
     }
 
     /// Finds the reads that the new write `write` revisits.
@@ -382,9 +397,13 @@ impl Explorer {
                 self.drop_last(drop, added);
                 Some(true)
             }
-            Work::Choose { choice, value } => {
+            Work::Choose { choice, from, end } => {
                 self.graph.cut(self.graph.node(choice).stamp as usize + 1);
-                self.graph.node_mut(choice).value = value;
+                self.graph.node_mut(choice).value = from.into();
+                if from + 1 < end {
+                    // Below what this value leads to, so it is taken after all of that.
+                    self.work.push(Work::Choose { choice, from: from + 1, end });
+                }
                 Some(true)
             }
         }

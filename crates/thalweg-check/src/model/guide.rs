@@ -9,9 +9,13 @@
 //! A thread has the lowest number that is free when it starts, and the run of one execution alone adds events in another order
 //! than the search: so where several threads start others, who is first may differ. Told by the place are 1, 2, … of the threads
 //! that thread 0 starts in this order.
+//!
+//! What the text does not have comes last (`State::gives_way`), for it was not there when the execution went wrong. A choice that the
+//! execution does not have is not taken: the event is what it is without a guide, and what is found then counts for nothing
+//! ([`Guide::misfit`]). So a text may say anything, as it is typed by hand, or older than the client.
 
 use super::graph::{EventId, Graph, Kind};
-use std::fmt::Write;
+use std::fmt;
 
 /// What is to be chosen for an event.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -22,6 +26,38 @@ enum Choice {
     Chosen { value: u64 },
     Started { child: u32 },
     Nothing,
+}
+
+impl Choice {
+    /// Whether it is the same. Not where a write stands: that depends on how many writes there are.
+    fn is_like(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Write { .. }, Self::Write { .. }) => true,
+            (Self::Last { others }, Self::Last { others: more }) => {
+                others.len() == more.len() && others.iter().all(|other| more.contains(other))
+            }
+            _ => self == other,
+        }
+    }
+}
+
+impl fmt::Display for Choice {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Nothing => write!(f, "-"),
+            Self::Write { place } => write!(f, "w{place}"),
+            Self::Chosen { value } => write!(f, "c{value}"),
+            Self::Started { child } => write!(f, "s{child}"),
+            Self::Last { others } => {
+                let others = others.iter().map(EventId::to_string).collect::<Vec<_>>();
+                write!(f, "l{}", others.join("+"))
+            }
+            Self::Read { from, spurious } => {
+                let from = if from.is_init() { "i".to_owned() } else { from.to_string() };
+                write!(f, "{from}{}", if *spurious { "!" } else { "" })
+            }
+        }
+    }
 }
 
 /// The choices that lead to one execution.
@@ -55,9 +91,44 @@ impl Guide {
         Self { threads }
     }
 
+    /// What is said of the events of `thread`, up to the last one that matters.
+    fn part(&self, thread: u32) -> &[Choice] {
+        let Some(choices) = self.threads.get(thread as usize) else { return &[] };
+        let count = choices.iter().rposition(|choice| *choice != Choice::Nothing).map_or(0, |last| last + 1);
+        &choices[..count]
+    }
+
+    /// Of how many events of `thread` something is said.
+    pub(crate) fn len(&self, thread: u32) -> u32 {
+        self.part(thread).len() as u32
+    }
+
     fn choice(&self, id: EventId) -> &Choice {
-        let thread = self.threads.get(id.thread as usize);
-        thread.and_then(|choices| choices.get(id.index as usize)).unwrap_or(&Choice::Nothing)
+        self.part(id.thread).get(id.index as usize).unwrap_or(&Choice::Nothing)
+    }
+
+    /// How the execution `graph` is another one than that of the text; if it is over, also by what it does not have.
+    pub(crate) fn misfit(&self, graph: &Graph, is_over: bool) -> Option<String> {
+        let own = Self::of(graph);
+        let differs = |id: &&EventId| id.index < self.len(id.thread) && !self.choice(**id).is_like(own.choice(**id));
+        if let Some(&id) = graph.order.iter().find(differs) {
+            let (node, text) = (graph.node(id), self.choice(id));
+            let found = format!("{} at {}", node.kind.describe(), node.at);
+            return Some(format!("it has `{text}` for event {id}, which is `{}`: {found}", own.choice(id)));
+        }
+        for location in &graph.locations {
+            let places = location.co.iter().filter_map(|&write| self.place(write)).collect::<Vec<_>>();
+            if !places.is_sorted_by(|one, other| one < other) {
+                let at = location.at;
+                return Some(format!("the writes to the atomic first used at {at} cannot stand in its order"));
+            }
+        }
+        let missing = |thread| {
+            let index = graph.len(thread);
+            (is_over && index < self.len(thread)).then_some(EventId { thread, index })
+        };
+        let id = (0..self.threads.len() as u32).find_map(missing)?;
+        Some(format!("it has `{}` for event {id}, which is not there", self.choice(id)))
     }
 
     /// What the choice `id` is to be.
@@ -106,39 +177,8 @@ impl Guide {
     }
 
     pub(crate) fn to_text(&self) -> String {
-        let mut text = String::new();
-        for (number, choices) in self.threads.iter().enumerate() {
-            if number > 0 {
-                text.push(';');
-            }
-            let count = choices.iter().rposition(|choice| *choice != Choice::Nothing).map_or(0, |last| last + 1);
-            for (index, choice) in choices[..count].iter().enumerate() {
-                if index > 0 {
-                    text.push(',');
-                }
-                match choice {
-                    Choice::Nothing => text.push('-'),
-                    Choice::Write { place } => write!(text, "w{place}").expect("a string takes all"),
-                    Choice::Chosen { value } => write!(text, "c{value}").expect("a string takes all"),
-                    Choice::Started { child } => write!(text, "s{child}").expect("a string takes all"),
-                    Choice::Last { others } => {
-                        let others = others.iter().map(EventId::to_string).collect::<Vec<_>>();
-                        write!(text, "l{}", others.join("+")).expect("a string takes all");
-                    }
-                    Choice::Read { from, spurious } => {
-                        if from.is_init() {
-                            text.push('i');
-                        } else {
-                            write!(text, "{from}").expect("a string takes all");
-                        }
-                        if *spurious {
-                            text.push('!');
-                        }
-                    }
-                }
-            }
-        }
-        text
+        let line = |thread| self.part(thread).iter().map(Choice::to_string).collect::<Vec<_>>().join(",");
+        (0..self.threads.len() as u32).map(line).collect::<Vec<_>>().join(";")
     }
 
     /// Reads what [`to_text`](Self::to_text) wrote. An error is what was not understood.

@@ -25,7 +25,7 @@
 //! | [`abort`] | a panic that ends the process |
 //! | [`wait`] | awaits, and waits that never end |
 //! | [`slots`], [`heap`] | races on plain memory; use after free, leaks |
-//! | [`view`], [`report`], [`table`], [`brief`], [`guide`] | an execution as its reader sees it; running it alone |
+//! | [`view`], [`report`], [`table`], [`names`], [`brief`], [`guide`] | an execution as its reader sees it; running it alone |
 
 mod abort;
 mod brief;
@@ -39,6 +39,7 @@ mod graph;
 mod guide;
 mod heap;
 mod kept;
+mod names;
 mod places;
 mod pool;
 mod psc;
@@ -57,7 +58,9 @@ pub use check::{Check, Explored, Memory, Progress, ScAxiom};
 pub use estimate::Estimate;
 pub use graph::{EventId, ExecutionGraph};
 pub use heap::Heap;
+pub(crate) use heap::engine_side;
 pub use kept::Kept;
+pub(crate) use names::Names;
 pub(crate) use report::Replay;
 pub use report::{Rule, Violation, Wait};
 pub use run::{assume, choose, mark};

@@ -127,6 +127,12 @@ pub enum Rule {
         /// The most threads that an execution had, the client's own one included.
         threads: u32,
     },
+    /// The text that [`Check::replay`](super::Check::replay) was given is of no execution of the client: it is of another one, or
+    /// of what the client was before, or no such text.
+    NoSuchExecution {
+        /// How that was found.
+        why: String,
+    },
     /// A panic was caught after its unwinding had done operations, which are not in the graph.
     UnseenOperations {
         /// The thread.
@@ -156,6 +162,7 @@ impl Rule {
                 | Self::UseAfterFree { .. }
                 | Self::Survives { .. }
                 | Self::Nondeterministic { .. }
+                | Self::NoSuchExecution { .. }
         )
     }
 }
@@ -254,6 +261,7 @@ impl fmt::Display for Rule {
                  slot of `thalweg_sync`. Those of `std::sync` and `UnsafeCell` are not seen. If it is meant to be so: \
                  `Check::sequential`"
             ),
+            Self::NoSuchExecution { why } => write!(f, "the text is of no execution of this client: {why}"),
             Self::UnseenOperations { thread } => write!(
                 f,
                 "thread {thread} caught a panic whose destructors used atomics: such operations are not checked, so \
@@ -312,7 +320,7 @@ impl std::error::Error for Violation {}
 
 impl fmt::Display for Violation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if let Rule::NothingShared { .. } = self.rule {
+        if let Rule::NothingShared { .. } | Rule::NoSuchExecution { .. } = self.rule {
             return write!(f, "{}", self.rule);
         }
         writeln!(f, "{}", self.rule)?;

@@ -349,3 +349,15 @@ fn each_drop_may_be_the_last_that_comes_before_no_other() {
     assert!(graph.graph.node(first).last == second && graph.graph.node(third).last == second);
     assert!(!graph.advance(), "that was the only other one");
 }
+
+#[test]
+fn what_is_to_be_chosen_from_takes_no_room() {
+    let mut graph = empty();
+    let choice = graph.add_choice(0, 1000, Here::caller());
+    for value in 1..1000 {
+        assert_eq!(graph.work(), 1);
+        assert!(graph.advance());
+        assert_eq!(graph.graph.node(choice).value, value, "in this order");
+    }
+    assert!(!graph.advance(), "each once");
+}

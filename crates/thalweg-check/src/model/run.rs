@@ -138,10 +138,11 @@ pub fn assume(condition: bool) {
 ///
 /// # Panics
 ///
-/// If `of` is 0.
+/// If `of` is 0, or 2^32 and more.
 #[track_caller]
 pub fn choose(of: usize) -> usize {
     assert!(of > 0, "there is nothing to choose from");
+    assert!(u32::try_from(of).is_ok(), "{of} are too many to choose from: each has an execution of its own");
     match current_run() {
         Some(run) if of > 1 => thalweg_sync::engine::Engine::choose(run, of, Location::caller()),
         _ => 0,
@@ -232,8 +233,11 @@ impl Run {
         self.state().begin_to_add();
         while self.resume_next() {}
         let outcome = self.state().outcome();
+        // Not what is freed when threads are unwound in the middle of something: an item may be in two places then.
+        let mut freed_twice = self.blocks.is_freed_twice();
         self.end_all(!matches!(&outcome, Outcome::Broken(rule) if rule.leaves_ruins()));
-        let later = self.state().broken.take().or_else(|| self.blocks.is_freed_twice().then_some(Rule::FreedTwice));
+        freed_twice |= matches!(outcome, Outcome::Complete) && self.blocks.is_freed_twice();
+        let later = self.state().broken.take().or_else(|| freed_twice.then_some(Rule::FreedTwice));
         match (outcome, later) {
             (Outcome::Broken(rule), _) | (_, Some(rule)) => Outcome::Broken(rule),
             (outcome, None) => outcome,
@@ -413,6 +417,17 @@ impl Run {
         if events >= self.limits.events {
             let rule = self.state().unbounded(self.limits.events);
             self.fail(rule)?;
+        }
+        Ok(())
+    }
+
+    /// As [`reach_new`](Self::reach_new), for an event that others may depend on. If the guide does not have it, it was not there
+    /// when the execution went wrong, and must not take the place of what was: it comes last.
+    pub(crate) fn reach_new_access(&self) -> Result<(), Ending> {
+        self.reach_new()?;
+        if self.state().gives_way() {
+            self.state().thread_mut().status = Status::Late;
+            self.switch()?;
         }
         Ok(())
     }

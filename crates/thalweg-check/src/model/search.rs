@@ -149,7 +149,7 @@ impl<'a> Search<'a> {
                 let graph = Box::new(run.state().explorer.graph.clone());
                 return Some(Violation { rule, graph, complete: counts.complete, replay: Replay::Plain });
             }
-            if self.pool.wants() {
+            if !self.alone && self.pool.wants() {
                 let part = run.state().explorer.split();
                 part.into_iter().for_each(|part| self.pool.give(ticket, part));
             }
@@ -209,17 +209,22 @@ impl<'a> Search<'a> {
 
     /// Whether a complete execution meets its specification.
     fn judge(&self, run: &Run) -> Option<Rule> {
+        if let Some(hook) = &self.check.hook {
+            // Out of the state meanwhile: what the hook does with the facade is counted there.
+            let graph = std::mem::take(&mut run.state().explorer.graph);
+            let result = catch_unwind(AssertUnwindSafe(|| hook(&graph)));
+            run.state().explorer.graph = graph;
+            if let Err(panic) = result {
+                return Some(Rule::Specification { message: crate::world::message(&*panic) });
+            }
+        }
+        // After the hook, which may give back what the client has left for it: a history.
         if self.check.leaks
             && let (blocks @ 1.., bytes) = run.blocks().leaked()
         {
             return Some(Rule::Leaks { blocks, bytes });
         }
-        let hook = self.check.hook.as_ref()?;
-        // Out of the state meanwhile: what the hook does with the facade is counted there.
-        let graph = std::mem::take(&mut run.state().explorer.graph);
-        let result = catch_unwind(AssertUnwindSafe(|| hook(&graph)));
-        run.state().explorer.graph = graph;
-        result.err().map(|panic| Rule::Specification { message: crate::world::message(&*panic) })
+        None
     }
 
     /// Tells how it goes, now and then.

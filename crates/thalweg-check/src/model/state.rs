@@ -3,6 +3,7 @@
 use super::clock::Clock;
 use super::explore::Explorer;
 use super::graph::EventId;
+use super::guide::Guide;
 use super::places::{ByAddress, Places};
 use super::report::Rule;
 use super::run::{Fiber, Outcome, Wake};
@@ -24,6 +25,8 @@ pub(crate) enum Status {
     Half,
     /// Add an event.
     New,
+    /// Add an event that the guide does not have.
+    Late,
     /// Go on when that thread has ended.
     Joins(u32),
     /// Nothing in this execution: its attempt failed, which read from `first` on.
@@ -152,7 +155,7 @@ impl State {
             Status::Ready => true,
             Status::Source(event) => self.is_done(event),
             Status::Joins(child) => self.has_ended(child),
-            Status::New | Status::Half => self.adding,
+            Status::New | Status::Half | Status::Late => self.adding,
             Status::Awaits { .. } | Status::Assumes | Status::Ended | Status::Stuck | Status::Keeps => false,
         }
     }
@@ -169,7 +172,20 @@ impl State {
             return None;
         }
         let half = if self.adding { self.first(|status| status == Status::Half) } else { None };
-        half.or_else(|| self.first(|status| self.can_go_on(status)))
+        half.or_else(|| self.first(|status| status != Status::Late && self.can_go_on(status)))
+            .or_else(|| self.first(|status| self.can_go_on(status)))
+    }
+
+    /// Whether the running thread's next event is none of the guide's, and another thread goes first: one that has not come to an
+    /// event of that sort, or a lower one.
+    pub(super) fn gives_way(&self) -> bool {
+        let is_through = |guide: &Guide| self.thread().done >= guide.len(self.current);
+        self.explorer.guide.as_ref().is_some_and(is_through)
+            && (0..).zip(&self.threads).any(|(thread, other)| {
+                let status = other.as_ref().map(|other| other.status).filter(|_| thread != self.current);
+                let goes_first = |status| status != Status::Late || thread < self.current;
+                status.is_some_and(|status| goes_first(status) && self.can_go_on(status))
+            })
     }
 
     /// Whether a thread before the running one can go on: then that one is next (T1).
@@ -199,6 +215,9 @@ impl State {
     }
 
     pub(super) fn outcome(&mut self) -> Outcome {
+        if let Some(why) = self.explorer.misfit(self.broken.is_none()) {
+            return Outcome::Broken(Rule::NoSuchExecution { why });
+        }
         if let Some(rule) = self.broken.take() {
             return Outcome::Broken(rule);
         }

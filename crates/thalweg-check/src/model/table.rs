@@ -2,6 +2,7 @@
 //! then modification order.
 
 use super::graph::{EventId, ExecutionGraph, acquires};
+use super::names::Names;
 use super::report::Rule;
 use super::view::{Event, EventKind};
 use std::fmt;
@@ -71,13 +72,14 @@ pub(super) fn missing_edge(graph: &ExecutionGraph, rule: &Rule) -> Option<String
 }
 
 fn write_table(f: &mut fmt::Formatter<'_>, graph: &ExecutionGraph, notes: &[Note]) -> fmt::Result {
+    let names = Names::of(graph);
     for thread in 0..graph.threads() {
         match graph.lines[thread as usize].parent {
             Some(parent) => writeln!(f, "thread {thread}, started by {parent}")?,
             None => writeln!(f, "thread {thread}")?,
         }
         let notes = notes.iter().filter(|note| note.thread == thread).collect::<Vec<_>>();
-        let rows = rows(graph, thread, &notes);
+        let rows = rows(graph, &names, thread, &notes);
         let count = rows.len();
         for (place, row) in rows.iter().enumerate() {
             if count > 2 * SHOWN && place >= SHOWN && place < count - SHOWN {
@@ -93,7 +95,7 @@ fn write_table(f: &mut fmt::Formatter<'_>, graph: &ExecutionGraph, notes: &[Note
         if graph.modification_order(location).is_empty() && graph.locations[location].reads.is_empty() {
             continue;
         }
-        write!(f, "{} is first used at {}", name(location), graph.location_site(location))?;
+        write!(f, "{} is first used at {}", names.get(location), graph.location_site(location))?;
         write!(f, "; its values in modification order: initial")?;
         let order = graph.modification_order(location);
         order.iter().take(SHOWN).try_for_each(|write| write!(f, " < {write}"))?;
@@ -106,7 +108,7 @@ fn write_table(f: &mut fmt::Formatter<'_>, graph: &ExecutionGraph, notes: &[Note
 }
 
 /// The lines of a thread. The rounds of a loop that do the same are one.
-fn rows(graph: &ExecutionGraph, thread: u32, notes: &[&Note]) -> Vec<String> {
+fn rows(graph: &ExecutionGraph, names: &Names, thread: u32, notes: &[&Note]) -> Vec<String> {
     let count = graph.len(thread) as usize;
     let mut rows = Vec::new();
     let mut folded = 0..0;
@@ -120,7 +122,7 @@ fn rows(graph: &ExecutionGraph, thread: u32, notes: &[&Note]) -> Vec<String> {
             let end = notes.iter().map(|note| note.after as usize).find(|&after| after > place).unwrap_or(count);
             folded = rounds(graph, thread, place, end);
         }
-        rows.push(line(graph, &event));
+        rows.push(line(graph, names, &event));
         if place + 1 == folded.start && !folded.is_empty() {
             let last = EventId { thread, index: folded.end as u32 - 1 };
             rows.push(format!("  ...    and so on, to {last}: {} events more", folded.len()));
@@ -157,11 +159,12 @@ pub(super) fn write_both(
     event: EventId,
     [expected, found]: [&String; 2],
 ) -> fmt::Result {
+    let names = Names::of(graph);
     for (time, what) in [("one time", expected), ("another time", found)] {
         writeln!(f, "thread {} {time}:", event.thread)?;
         let before = graph.thread(event.thread).take(event.index as usize);
         for same in before.skip((event.index as usize).saturating_sub(SHOWN)) {
-            writeln!(f, "{}", line(graph, &same))?;
+            writeln!(f, "{}", line(graph, &names, &same))?;
         }
         writeln!(f, "  {:<6} {what}", event.to_string())?;
     }
@@ -169,8 +172,8 @@ pub(super) fn write_both(
 }
 
 /// A line of the table.
-pub(super) fn line(graph: &ExecutionGraph, event: &Event<'_>) -> String {
-    let what = describe(graph, event);
+pub(super) fn line(graph: &ExecutionGraph, names: &Names, event: &Event<'_>) -> String {
+    let what = describe(graph, names, event);
     let id = event.id().to_string();
     let order = match event.kind() {
         // What a thread did before the start of another one, that one sees; and so at its end.
@@ -185,13 +188,8 @@ pub(super) fn line(graph: &ExecutionGraph, event: &Event<'_>) -> String {
     }
 }
 
-/// The name of a location: `#0`, `#1`, …
-fn name(location: usize) -> String {
-    format!("#{location}")
-}
-
-fn describe(graph: &ExecutionGraph, event: &Event<'_>) -> String {
-    let location = event.location().map(name).unwrap_or_default();
+fn describe(graph: &ExecutionGraph, names: &Names, event: &Event<'_>) -> String {
+    let location = event.location().map_or("", |location| names.get(location));
     let value = event.value();
     match event.kind() {
         EventKind::Read { exclusive } => {

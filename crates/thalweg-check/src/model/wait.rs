@@ -119,7 +119,7 @@ impl Run {
                 id
             }
             None => {
-                self.reach_new()?;
+                self.reach_new_access()?;
                 self.reach_guided_source()?;
                 let mut state = self.state();
                 let Some(loc) = state.places.find(token) else { return Ok(()) };

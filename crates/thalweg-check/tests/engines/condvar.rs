@@ -181,4 +181,5 @@ fn every_choice_is_explored_once() {
     let violation = Check::new().run(client).unwrap_err();
     assert!(Check::new().replay(&violation.replay(), client).is_err());
     assert!(violation.to_string().contains("choose 2 of 4"), "{violation}");
+    assert!(std::panic::catch_unwind(|| choose(usize::MAX)).is_err(), "more than can be counted");
 }

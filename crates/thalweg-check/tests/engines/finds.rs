@@ -5,6 +5,7 @@ use thalweg_check::{Action, Cause, Failure, Fuzz, Reason, Strategy};
 use thalweg_sync::atomic::Ordering::{Acquire, Relaxed, Release, SeqCst};
 use thalweg_sync::atomic::{AtomicBool, AtomicU64};
 use thalweg_sync::cell::Slot;
+use thalweg_sync::engine::Operation;
 use thalweg_sync::park::Parker;
 use thalweg_sync::sync::{Arc, Mutex};
 use thalweg_sync::{spin, thread};
@@ -265,4 +266,41 @@ fn the_trace_tells_the_last_steps() {
     assert!(atomics >= 5, "two loads, two stores and the last look: {failure}");
     let text = failure.to_string();
     assert!(text.contains("thread 1: Load of atomic #") && text.contains("read 0"), "{text}");
+}
+
+/// Looks at another number when it is dropped.
+struct Looks<'a>(&'a AtomicU64);
+
+impl Drop for Looks<'_> {
+    fn drop(&mut self) {
+        let _ = self.0.load(Relaxed);
+    }
+}
+
+/// Steps stand in the order in which they were done, each with what it read itself.
+#[test]
+fn the_trace_tells_what_was_read() {
+    let client = || {
+        let other = AtomicU64::new(77);
+        let _looks = Looks(&other);
+        count(|counter| counter.store(counter.load(Relaxed) + 1, Relaxed));
+    };
+    let mut failures = 0;
+    for seed in 0..200 {
+        let fuzz = Fuzz::new().strategy(Strategy::Walk { stay: 0 }).seeds(seed..seed + 1);
+        let Err(failure) = fuzz.check(client) else { continue };
+        failures += 1;
+        let mut value = 0;
+        for step in &failure.trace {
+            match step.action {
+                Action::Atomic { operation: Operation::Store(new), read, .. } => {
+                    assert_eq!(read, None, "{failure}");
+                    value = new;
+                }
+                Action::Atomic { read, .. } => assert_eq!(read, Some(value), "{failure}"),
+                _ => {}
+            }
+        }
+    }
+    assert!(failures > 10, "{failures} of 200");
 }

@@ -329,6 +329,22 @@ fn the_checker_orders_calls_by_what_happens_before() {
     assert_eq!(one_place(true).complete, 4);
 }
 
+/// The second call of `log` empties the log, so that what was recorded before would be taken for what comes after.
+#[test]
+fn a_log_is_asked_for_once() {
+    for calls in [[1, 1], [1, 0], [2, 1]] {
+        let check = Check::new().sequential(true);
+        let result = check.linearizable(Bounded::new(4, 4), move |recorder| {
+            for count in calls {
+                let mut log = recorder.log(3);
+                (0..count).for_each(|item| log.call(|| (), |()| Pushed(item)));
+            }
+        });
+        let text = result.expect_err("calls are lost").to_string();
+        assert!(text.contains("`Recorder::log(3)` was called twice in an execution"), "{text}");
+    }
+}
+
 #[test]
 fn the_checker_finds_a_history_that_is_not_linearizable() {
     let client = |recorder: &Recorder<Queue<u64>>| {

@@ -1,5 +1,6 @@
 //! The engine against the published programs: counts, outcomes, races, failed assertions.
 
+use std::num::NonZeroUsize;
 use thalweg_check::litmus::{Manner, Scoreboard, read};
 use thalweg_check::{Check, ScAxiom};
 
@@ -33,6 +34,34 @@ fn the_definition_of_the_sc_order_is_the_one_that_was_asked_for() {
         let found = program.explore(&Check::new().sc(axiom), Manner::default()).unwrap();
         assert_eq!(found.explored.complete, count, "{name}, {axiom:?}");
     }
+}
+
+/// Each execution has its own final values, on however many threads they are explored.
+#[test]
+fn outcomes_do_not_mix() {
+    let text = "name: t\ninit: x=0 y=0\nT0: W x 1 rlx ; a = R y rlx ; b = R x rlx\n\
+                T1: W y 1 rlx ; W x 2 rlx ; a = R y rlx\nT2: W y 2 rlx ; a = R x rlx ; b = R y rlx";
+    let program = &read("t", text).unwrap_or_else(|error| panic!("{error}"))[0].program;
+    let on = |threads| {
+        let check = Check::new().threads(NonZeroUsize::new(threads).unwrap());
+        program.explore(&check, Manner::default()).unwrap().outcomes
+    };
+    let alone = on(1);
+    for _ in 0..5 {
+        assert_eq!(on(3), alone);
+    }
+}
+
+/// A thread that nobody has started does not finish, so who joins it is blocked.
+#[test]
+fn a_join_of_a_thread_that_was_not_started() {
+    let text = "name: t\ninit: x=0 y=0\nT0: a = R x rlx ; if a == 1 { spawn T1 } ; join T1 ; join T1\n\
+                T1: W y 1 rlx\nT2: W x 1 rlx\nexecutions: 1\noutcomes: (T0.a x y) 1,1,1";
+    let entry = &read("t", text).unwrap_or_else(|error| panic!("{error}"))[0];
+    let found = entry.program.explore(&Check::new(), Manner::default()).unwrap().explored;
+    assert_eq!((found.complete, found.blocked), (1, 1));
+    let verdict = entry.judge(&Check::new());
+    assert!(verdict.passed(), "{verdict}");
 }
 
 /// A test that is wrong in any of its statements does not pass.
@@ -69,4 +98,7 @@ fn what_is_not_as_stated_is_reported() {
     let failing = read("t", "name: t\ninit: x=0\nT0: a = R x rlx ; assert a == 1\nexecutions: 1").unwrap();
     let verdict = failing[0].judge(&Check::new()).to_string();
     assert!(verdict.contains("failed assertion of T0"), "{verdict}");
+    let endless = read("t", "name: t\nT0: repeat 1000000000000000000 { a = 1 }\nexecutions: 1").unwrap();
+    let verdict = endless[0].judge(&Check::new().sequential(true)).to_string();
+    assert!(verdict.contains("more than 1000000 rounds of `repeat`"), "{verdict}");
 }

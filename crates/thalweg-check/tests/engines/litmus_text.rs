@@ -179,6 +179,12 @@ fn mistakes_are_named_with_the_line_and_a_way_out() {
         (with("spawn T5"), "bad:6: there is no thread `T5`; threads are T0 to T1"),
         (with("join x"), "bad:6: there is no thread `x`"),
         (with("spawn T0 ; spawn T0"), "bad:6: T0 is started twice"),
+        (with("repeat 2 { spawn T0 }"), "bad:6: `spawn` inside `repeat`; give each thread a `spawn` of its own"),
+        (with("spawn T1"), "bad:2: T1 is started only by itself, or by threads that it starts; start it from a thread"),
+        (
+            with("spawn T2\nT2: spawn T3\nT3: spawn T1"),
+            "bad:2: T1 is started only by itself, or by threads that it starts",
+        ),
         (with("r = cas x 0 1 rlx"), "bad:6: found the end; here comes the ordering of a read-modify-write"),
         (with("r = 99999999999999999999"), "bad:6: `99999999999999999999` is too large"),
         (with("W x 1 rlx\nT3: W x 1 rlx"), "bad:2: T2 is missing; number the threads from T0"),
@@ -194,6 +200,13 @@ fn mistakes_are_named_with_the_line_and_a_way_out() {
         ("name: t\ninit: x=0 x[2]=0\nT0: F sc".to_owned(), "bad:2: `x[2]=0` declares nothing; the name is taken"),
         ("name: t\nT0: F sc\n\nname: t\nT0: F sc".to_owned(), "bad:4: `t` is there already"),
         ("name: t\nT0: F sc\nname: u".to_owned(), "bad:3: a second `name`; a blank line begins the next entry"),
+        (with("repeat 2 { }"), "bad:6: `repeat` of nothing; write what is repeated"),
+        (
+            "name: t\ninit: a[4097]=0\nT0: F sc".to_owned(),
+            "bad:2: `a[4097]=0` declares nothing; the length of an array is a number from 1 to 4096",
+        ),
+        (String::new(), "bad:1: there is no litmus test; begin one with `name: …`"),
+        ("# name: t\n\n".to_owned(), "bad:1: there is no litmus test"),
         ("name t".to_owned(), "bad:1: no key in `name t`; write `key: value`"),
     ] {
         let error = read("bad", &text).unwrap_err().to_string();

@@ -15,6 +15,7 @@ mod model;
 mod model_finds;
 mod operations;
 mod picture;
+mod replays;
 mod reports;
 mod runs;
 mod scopes;

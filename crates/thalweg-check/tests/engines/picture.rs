@@ -23,13 +23,13 @@ fn every_relation_is_drawn() {
     let dot = violation.unwrap_err().graph().dot();
     for wanted in [
         "label=\"thread 1\"",
-        "[label=\"W.rel #0 = 6\"]",
-        "[label=\"UR.rlx #0 = 6\"]",
-        "[label=\"UW.rlx #0 = 7\"]",
+        "[label=\"W.rel x#0 = 6\"]",
+        "[label=\"UR.rlx x#0 = 6\"]",
+        "[label=\"UW.rlx x#0 = 7\"]",
         "e1_0 -> e1_1 -> e1_2",
         "e1_0 -> e1_1 [label=rf ",
         "e1_0 -> e1_2 [label=mo ",
-        "init0 [label=\"#0 = 5\"]",
+        "init0 [label=\"x#0 = 5\"]",
         "init0 -> e0_1 [label=rf ",
         "e0_1 -> e1_0 [label=fr ",
         "e0_0 -> e1_0 [color=grey",

@@ -45,10 +45,11 @@ fn a_race_stands_where_it_is() {
         place(&format!(">>>> write of the slot, races with thread 1 {write}"))
     );
     assert_eq!(
-        place("1.0 read #0 = 1 from 0.1 acquire") + 1,
+        place("1.0 read shared.1#0 = 1 from 0.1 acquire") + 1,
         place(&format!(">>>> read of the slot, races with thread 0 {read}"))
     );
-    assert!(text.contains("; its values in modification order: initial < 0.1\n"), "{text}");
+    let first = place("shared.1#0 is first used at ");
+    assert!(lines[first].ends_with("; its values in modification order: initial < 0.1"), "{text}");
     assert!(!violation.graph().to_string().contains(">>>>"), "the graph alone has events only");
     let hint = "to run it alone, with the same options, and with `-- --nocapture` to see what it prints: ";
     assert!(text.ends_with(&format!("{hint}Check::new().replay({:?}, client)", violation.replay())), "{text}");
@@ -100,7 +101,7 @@ fn what_is_repeated_is_shown_once() {
     assert!(text.lines().count() < 20, "{text}");
     assert!(text.contains("\n  ...    and so on, to 1."), "{text}");
     assert_eq!(
-        (text.matches("read #0 = 1 from 1.0").count(), text.matches("read #1 = 0 from initial").count()),
+        (text.matches("read flags#0 = 1 from 1.0").count(), text.matches("read flags#1 = 0 from initial").count()),
         (1, 1),
         "{text}"
     );
@@ -125,5 +126,5 @@ fn what_is_repeated_is_shown_once() {
         other.join().unwrap();
     });
     let text = counts.unwrap_err().to_string();
-    assert!(!text.contains("and so on") && text.contains("update writes #0 := 30"), "{text}");
+    assert!(!text.contains("and so on") && text.contains("update writes number#0 := 30"), "{text}");
 }

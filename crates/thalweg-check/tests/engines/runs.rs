@@ -214,6 +214,35 @@ fn what_a_thread_that_never_ran_owns_is_dropped_to_the_end() {
     }
 }
 
+/// Takes a lock when it is dropped, and counts how often it got it.
+struct Takes<'a>(Arc<Mutex<u32>>, &'a std::sync::atomic::AtomicU32);
+
+impl Drop for Takes<'_> {
+    fn drop(&mut self) {
+        *self.0.lock().unwrap_or_else(|poisoned| poisoned.into_inner()) += 1;
+        self.1.fetch_add(1, Relaxed);
+    }
+}
+
+/// When a run is given up, a thread that was about to take a lock has not taken it.
+#[test]
+fn a_lock_that_was_about_to_be_taken_is_free() {
+    for seed in 0..60 {
+        let taken = std::sync::atomic::AtomicU32::new(0);
+        let client = || {
+            let lock = Arc::new(Mutex::new(0));
+            let _takes = Takes(lock.clone(), &taken);
+            let adder = thread::spawn(move || *lock.lock().unwrap_or_else(|poisoned| poisoned.into_inner()) += 1);
+            let fails = thread::spawn(|| panic!("on purpose"));
+            let _ = (adder.join(), fails.join());
+        };
+        let fuzz = Fuzz::new().strategy(Strategy::Walk { stay: 0 }).seeds(seed..seed + 1);
+        let failure = fuzz.check(client).unwrap_err();
+        assert!(matches!(failure.cause, Cause::Panic { thread: 2, .. }), "{failure}");
+        assert_eq!(taken.load(Relaxed), 1, "seed {seed}");
+    }
+}
+
 #[test]
 fn a_panic_that_is_caught_is_survived() {
     Fuzz::new().seeds(0..100).run(|| {
@@ -379,4 +408,14 @@ fn no_policy_starves_the_thread_that_another_polls_for() {
 fn every_seed_is_run() {
     let summary = Fuzz::new().seeds(7..19).check(|| ()).unwrap();
     assert_eq!(summary.executions, 12);
+}
+
+#[test]
+fn no_seeds_are_no_evidence() {
+    let runs: [fn(); 2] = [|| _ = Fuzz::new().seeds(7..7).check(|| ()), || replay(u64::MAX, || ())];
+    for run in runs {
+        let panic = catch_unwind(run).expect_err("nothing is run");
+        let text = panic.downcast_ref::<String>().unwrap();
+        assert!(text.starts_with("there are no seeds in ") && text.contains("`Fuzz::seeds` takes a range"), "{text}");
+    }
 }

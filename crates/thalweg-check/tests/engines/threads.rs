@@ -78,6 +78,22 @@ fn the_violation_is_the_one_that_one_thread_finds() {
     }
 }
 
+/// Also when the text says nothing of what there is to choose, and others have nothing to do.
+#[test]
+#[allow(clippy::disallowed_methods, reason = "it is the checker that waits, not the client")]
+fn one_execution_is_run_alone_on_any_number_of_threads() {
+    let runs = std::sync::Arc::new(std::sync::atomic::AtomicUsize::new(0));
+    let counted = runs.clone();
+    let explored = on(3).replay("", move || {
+        counted.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+        adds::<2>();
+        // The others are there by now, or the test sees nothing.
+        std::thread::sleep(Duration::from_millis(100));
+    });
+    assert_eq!(explored.unwrap().complete, 1);
+    assert_eq!(runs.load(std::sync::atomic::Ordering::Relaxed), 1);
+}
+
 #[test]
 fn histories_do_not_mix() {
     let check = |threads| {

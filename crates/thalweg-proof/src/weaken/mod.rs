@@ -5,7 +5,8 @@
 //!
 //! **[`weaken`]**, from the orderings of the source, says of each label which client kills its weakening.
 //!
-//! 1. A survey runs every client and notes which labels it meets.
+//! 1. A survey runs every client and notes which labels it meets. One that does not end in its time may meet any, also some
+//!    that nobody has noted.
 //! 2. Each label is made one notch weaker, alone; the clients that meet it are run, the cheapest first, until one fails.
 //!    The notches of a fence: no fence; of two steps in order: the other way round.
 //! 3. The labels that nobody missed are weakened together, as many as pass, by bisection; and again a notch further.
@@ -70,6 +71,8 @@ pub struct Weakened {
     pub trials: Vec<Trial>,
     /// Labels that can be weaker, all together.
     pub after: Assignment,
+    /// Clients that did not end in the survey. Labels that only these meet may be missing.
+    pub unended: Vec<&'static str>,
 }
 
 /// What a search from sequential consistency found.
@@ -81,6 +84,8 @@ pub struct Descended {
     pub after: Assignment,
     /// Labels that could be weaker for all that is known: clients did not end in time.
     pub unknown: Vec<&'static str>,
+    /// Clients that did not end in the survey. Labels that only these meet may be missing.
+    pub unended: Vec<&'static str>,
     /// How many executions it took.
     pub executions: u64,
     /// How long it took.
@@ -120,7 +125,7 @@ pub fn weaken(queue: &str, setup: &Setup, each: Duration, mut progress: impl FnM
         after.extend(taken.iter().copied());
         open = taken.iter().filter_map(|&(label, strength)| Some((label, *strength.weaker().first()?))).collect();
     }
-    Ok(Weakened { trials, after })
+    Ok(Weakened { trials, after, unended: search.unended() })
 }
 
 /// Looks for the weakest orderings of `queue`, from sequential consistency on; otherwise as [`weaken`]. Steps in order stay
@@ -158,5 +163,6 @@ pub fn descend(
         after.extend(taken);
     }
     let unknown = source.keys().copied().filter(|label| search.unknown.contains(label)).collect();
-    Ok(Descended { source, after, unknown, executions: search.executions, duration: start.elapsed() })
+    let unended = search.unended();
+    Ok(Descended { source, after, unknown, unended, executions: search.executions, duration: start.elapsed() })
 }

@@ -17,8 +17,8 @@ pub(super) type Assignment = BTreeMap<&'static str, Strength>;
 #[derive(Debug)]
 struct Surveyed {
     client: &'static Client,
-    /// The labels that it meets.
-    met: BTreeSet<&'static str>,
+    /// The labels that it meets. None: it did not end in its time, so it may meet any.
+    met: Option<BTreeSet<&'static str>>,
     duration: Duration,
 }
 
@@ -54,7 +54,8 @@ impl Search {
             let explored = client.check(&setup.clone().max_time(Some(each)).table(table.clone()));
             let explored = explored.map_err(|violation| format!("{} fails as it is: {violation}", client.name))?;
             let met = table.met();
-            surveyed.push(Surveyed { client, met: met.keys().copied().collect(), duration: explored.duration });
+            let labels = (!explored.bounded).then(|| met.keys().copied().collect());
+            surveyed.push(Surveyed { client, met: labels, duration: explored.duration });
             source.extend(met);
         }
         if surveyed.is_empty() {
@@ -67,6 +68,12 @@ impl Search {
         Ok(Self { setup, each, clients: surveyed, source, executions: 0, bad: Vec::new(), unknown: BTreeSet::new() })
     }
 
+    /// The clients that the survey did not see to their end.
+    pub(super) fn unended(&self) -> Vec<&'static str> {
+        let unended = self.clients.iter().filter(|surveyed| surveyed.met.is_none());
+        unended.map(|surveyed| surveyed.client.name).collect()
+    }
+
     /// Every label that a client meets, as the source has it, in the order of their numbers.
     pub(super) fn labels(&self) -> Vec<(&'static str, Strength)> {
         let mut labels = self.source.iter().map(|(label, strength)| (*label, *strength)).collect::<Vec<_>>();
@@ -74,13 +81,14 @@ impl Search {
         labels
     }
 
-    /// Runs the clients that meet one of the replaced labels.
+    /// Runs the clients that meet one of the replaced labels, or may.
     pub(super) fn fate(&mut self, replaced: &Assignment) -> Fate {
         let table = replaced.iter().fold(Table::new(), |table, (label, strength)| table.with(label, *strength));
         let (table, start) = (Arc::new(table), now());
         let mut fate = Fate::Survived;
         for surveyed in &self.clients {
-            if surveyed.met.iter().all(|label| !replaced.contains_key(label)) {
+            let misses = |met: &BTreeSet<&'static str>| met.iter().all(|label| !replaced.contains_key(label));
+            if surveyed.met.as_ref().is_some_and(misses) {
                 continue;
             }
             let left = self.each.saturating_sub(start.elapsed());
@@ -178,6 +186,9 @@ fn rule(violation: &Violation) -> &'static str {
         Rule::WaitsForever { .. } => "waits for ever",
         Rule::Unbounded { .. } => "unbounded loop",
         Rule::Uninitialised { .. } => "uninitialised",
+        Rule::UseAfterFree { .. } => "use after free",
+        Rule::FreedTwice => "double free",
+        Rule::DroppedInUse { .. } => "dropped in use",
         _ => "other",
     }
 }

@@ -33,20 +33,30 @@ impl fmt::Display for Weakened {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(
             f,
-            "{:<12} {:<8} {:<8} {:<34} {:>10} {:>9}",
+            "{:<12} {:<8} {:<8} {:<36} {:>10} {:>9}",
             "label", "before", "tried", "killed by", "executions", "time"
         )?;
         for trial in &self.trials {
             let Trial { label, before, tried, fate, executions, duration } = trial;
             let (before, tried, fate) = (name(*before), name(*tried), fate.to_string());
             let seconds = duration.as_secs_f64();
-            writeln!(f, "{label:<12} {before:<8} {tried:<8} {fate:<34} {executions:>10} {seconds:>7.2} s")?;
+            writeln!(f, "{label:<12} {before:<8} {tried:<8} {fate:<36} {executions:>10} {seconds:>7.2} s")?;
         }
         if self.after.is_empty() {
-            return write!(f, "no label can be weaker");
+            write!(f, "no label can be weaker")?;
+        } else {
+            write!(f, "can be weaker together:")?;
+            self.after.iter().try_for_each(|(label, strength)| write!(f, " {label} ({})", name(*strength)))?;
         }
-        write!(f, "can be weaker together:")?;
-        self.after.iter().try_for_each(|(label, strength)| write!(f, " {label} ({})", name(*strength)))
+        write_unended(f, &self.unended)
+    }
+}
+
+/// What a table may not have.
+fn write_unended(f: &mut fmt::Formatter<'_>, unended: &[&str]) -> fmt::Result {
+    match unended {
+        [] => Ok(()),
+        _ => write!(f, "\nnot run to their end: {}; there may be labels that only these meet", unended.join(" ")),
     }
 }
 
@@ -70,6 +80,7 @@ impl fmt::Display for Descended {
             let counts = counts(strengths.values()).map(|count| format!("{count:>5}")).join("");
             writeln!(f, "{row:<10} {counts}")?;
         }
-        write!(f, "{} executions, {:.1} s", self.executions, self.duration.as_secs_f64())
+        write!(f, "{} executions, {:.1} s", self.executions, self.duration.as_secs_f64())?;
+        write_unended(f, &self.unended)
     }
 }
