@@ -22,7 +22,7 @@ use clap::{Parser, Subcommand};
 use thalweg_sim::{Failure, Machine, draw, in_parallel};
 
 use crate::Outcome;
-use crate::terminal::emit;
+use crate::terminal::{complain, emit, spinner};
 use experiment::{Experiment, Setting};
 use point::{Point, Run};
 
@@ -80,13 +80,16 @@ Examples:
         /// How many seeds each point is run with, 3 by default; the tables show the middle one and the range
         #[arg(long, value_parser = clap::value_parser!(u64).range(1..=1000))]
         seeds: Option<u64>,
+        /// After how many simulated seconds a run of your own program is given up, 60 by default
+        #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
+        limit: Option<u64>,
         /// An eighth of the messages, and one seed unless --seeds is given: figures to look at, not to quote
         #[arg(long)]
         quick: bool,
         /// Tells for the largest point of each curve which lines were contended
         #[arg(long)]
         lines: bool,
-        /// Writes a line of JSON for each point; `-` is the standard output, instead of the tables
+        /// Writes a line of JSON for each point, beside the tables; `-` is the standard output, instead of the tables
         #[arg(long, value_name = "FILE")]
         json: Option<PathBuf>,
         /// Draws the curves
@@ -138,13 +141,24 @@ pub(crate) fn run(args: Vec<String>) -> Outcome {
             emit(&format!("{}: {}\n\n{}\n", machine.name(), machine.about(), machine.calibration().trim()))?;
         }
         Command::Calibrate { native, out } => emit(&calibrate::calibrate(native.as_deref(), out.as_deref())?)?,
-        Command::Run { names, on, seeds, quick, lines, json, svg, trace } => {
+        Command::Run { names, on, seeds, limit, quick, lines, json, svg, trace } => {
             let seeds = seeds.unwrap_or(if quick { 1 } else { 3 });
             let (json, svg, trace) = (json.as_deref(), svg.as_deref(), trace.as_deref());
+            for (option, path) in [("--svg", svg), ("--trace", trace)] {
+                if path == Some(Path::new("-")) {
+                    return Err(format!("{option} -: only --json can go to the standard output; choose a file").into());
+                }
+            }
             let experiments = match select(&names) {
                 Ok(experiments) => experiments,
-                Err(error) => return own_program(&names, &on, seeds, lines || quick, [json, svg, trace], error),
+                Err(error) => {
+                    let options = example::Options { on: &on, seeds, limit, json, svg, trace };
+                    return own_program(&names, &options, lines || quick, error);
+                }
             };
+            if limit.is_some() {
+                return Err("--limit is for a program of yours; an experiment's runs are short enough".into());
+            }
             let (machine, threads) = Machine::part(&on)?;
             if threads < 2 {
                 return Err(format!("--on {on}: an experiment needs 2 threads at least").into());
@@ -170,10 +184,8 @@ fn machine(name: &str) -> Result<Machine, Box<dyn Error>> {
 /// Runs the one program that `names` means, if it is none of the experiments; `error` says that it is none.
 fn own_program(
     names: &[String],
-    on: &str,
-    seeds: u64,
+    options: &example::Options<'_>,
     for_experiments: bool,
-    [json, svg, trace]: [Option<&Path>; 3],
     error: Box<dyn Error>,
 ) -> Outcome {
     let [name] = names else { return Err(error) };
@@ -189,8 +201,8 @@ fn own_program(
         return Err("--lines and --quick are for experiments; a program's own table has its lines anyway".into());
     }
     // Before the build: a wrong machine is better learnt at once.
-    Machine::part(on)?;
-    example::run(program, &example::Options { on, seeds, json, svg, trace })
+    Machine::part(options.on)?;
+    example::run(program, options)
 }
 
 fn select(names: &[String]) -> Result<Vec<&'static Experiment>, Box<dyn Error>> {
@@ -230,49 +242,63 @@ fn run_all(
         std::fs::File::create(path).map_err(|error| format!("cannot write {}: {error}", path.display()))?;
     }
     let machine = setting.machine;
-    let mut text = String::new();
+    let only_json = files.json == Some(Path::new("-"));
+    let mut records = String::new();
     let (mut plots, mut done) = (Vec::new(), Vec::new());
     for experiment in experiments {
         let points = (experiment.plan)(setting);
-        let measured = measure(machine, &points, seeds)?;
-        match files.json {
-            Some(_) => {
-                for (point, runs) in points.iter().zip(&measured) {
-                    text += &point.records(experiment.name, machine, runs);
-                }
+        let measured = measure(experiment.name, machine, &points, seeds)?;
+        let lines_of = |(point, runs): (&Point, &Vec<Run>)| point.records(experiment.name, machine, runs);
+        let of_this: String = points.iter().zip(&measured).map(lines_of).collect();
+        // As each is done: an experiment that fails, or an interrupt, does not take the others' tables with it.
+        emit(&match only_json {
+            true => of_this.clone(),
+            false => {
+                let table = point::table(experiment.name, setting, &points, &measured, lines);
+                table + &(experiment.paper)(&points, &measured)
             }
-            None => {
-                text += &point::table(experiment.name, setting, &points, &measured, lines);
-                text += &(experiment.paper)(&points, &measured);
-            }
-        }
+        })?;
+        records += &of_this;
         plots.extend(point::plots(experiment, &points, &measured));
         done.push((points, measured));
     }
-    if files.json.is_none() {
-        text += &vl::beside_the_paper(&done);
+    if !only_json {
+        emit(&vl::beside_the_paper(&done))?;
     }
     let write = |path: &Path, text: &str| {
         std::fs::write(path, text).map_err(|error| format!("cannot write {}: {error}", path.display()))
     };
+    if let Some(path) = files.json.filter(|_| !only_json) {
+        write(path, &records)?;
+    }
     if let Some(path) = files.svg {
         write(path, &draw(&plots, &format!("{}, simulated", machine.about())))?;
     }
     if let (Some(path), Some(point)) = (files.trace, done.last().and_then(|(points, _)| points.last())) {
-        write(path, &point.trace(machine)?)?;
-    }
-    match files.json {
-        Some(path) if path != Path::new("-") => write(path, &text)?,
-        _ => emit(&text)?,
+        let trace = point.trace(machine)?;
+        write(path, &trace.to_json())?;
+        if trace.lost() > 0 {
+            let (path, first, more) = (path.display(), trace.events(), trace.lost());
+            complain(&format!("{path}: the first {first} events; {more} more had no room"));
+        }
     }
     Ok(())
 }
 
 /// Runs every point with every seed, several at a time: simulations do not share anything.
-fn measure(machine: &Machine, points: &[Point], seeds: u64) -> Result<Vec<Vec<Run>>, Box<dyn Error>> {
+fn measure(name: &str, machine: &Machine, points: &[Point], seeds: u64) -> Result<Vec<Vec<Run>>, Box<dyn Error>> {
     let seeds = seeds as usize;
-    let results: Vec<Result<Run, Failure>> =
-        in_parallel(points.len() * seeds, |run| points[run / seeds].run(machine, (run % seeds) as u64));
+    let (progress, all) = (spinner(), points.len() * seeds);
+    progress.set_length(all as u64);
+    let tell = || progress.set_message(format!("{name}: {} of {all} runs", progress.position()));
+    tell();
+    let results: Vec<Result<Run, Failure>> = in_parallel(all, |run| {
+        let result = points[run / seeds].run(machine, (run % seeds) as u64);
+        progress.inc(1);
+        tell();
+        result
+    });
+    progress.finish_and_clear();
     let mut measured: Vec<Vec<Run>> = points.iter().map(|_| Vec::new()).collect();
     for (run, result) in results.into_iter().enumerate() {
         let (point, seed) = (run / seeds, run % seeds);

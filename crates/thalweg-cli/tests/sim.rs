@@ -59,6 +59,11 @@ fn what_is_not_there_is_named_with_what_is() {
         ("calibrate --native none.json", ["none.json", "cannot read"]),
         ("calibrate --native Cargo.toml", ["Cargo.toml", "not what `micro` prints"]),
         ("run sim/bbq --on none.toml", ["none.toml", "cannot read"]),
+        ("run sim/bbq --on vl-16 --svg -", ["--svg -", "choose a file"]),
+        ("run wide --on vl-16 --trace -", ["--trace -", "choose a file"]),
+        ("run sim/bbq --on vl-16 --limit 9", ["--limit", "a program of yours"]),
+        ("run sim/bbq --on vl-16 --svg no-such-directory/a.svg", ["no-such-directory/a.svg", "cannot write"]),
+        ("calibrate --native Cargo.toml --out no-such-directory/a.toml", ["no-such-directory/a.toml", "cannot write"]),
     ] {
         let ran = sim(line);
         assert_eq!((ran.status, ran.stdout.as_str()), (2, ""));

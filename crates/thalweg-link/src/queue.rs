@@ -4,8 +4,8 @@
 //!
 //! - **Q1** An end's line is its own, but while it is pushed, and while it is asked for and empty.
 //! - **Q2** A consumer asks only for an empty line: what has come is never overwritten.
-//! - **Q3** A producer's lines are all taken when it leaves. So who sees that no producer is left, then that the device
-//!   holds nothing, then that its own line is empty, has seen the end.
+//! - **Q3** A producer's lines are all taken when it leaves, unless it panics. So who sees that no producer is left, then
+//!   that the device holds nothing, then that its own line is empty, has seen the end of what nobody has received.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -199,7 +199,7 @@ impl<T: Item> Clone for Producer<T> {
 }
 
 impl<T: Item> Drop for Producer<T> {
-    /// Sends what was collected, waiting for room.
+    /// Sends what was collected, waiting for room; while the thread panics, nothing.
     fn drop(&mut self) {
         if !std::thread::panicking() {
             let _ = self.flush();
@@ -242,7 +242,8 @@ impl<T: Item> Push for Producer<T> {
 
 /// A reading end. [`Clone::clone`] makes another.
 ///
-/// One that has asked for a line, and found none, keeps what comes: it pops again, or is dropped and gives it back.
+/// One that has asked for a line, and found none, keeps what comes: it pops again, or is dropped and gives it back. The
+/// others do not wait for that when they look for the end: who pops until the end loses nothing.
 pub struct Consumer<T: Item> {
     carrier: Carrier,
     shared: Arc<Shared>,
@@ -378,7 +379,8 @@ impl<T: Item> Clone for Consumer<T> {
 }
 
 impl<T: Item> Drop for Consumer<T> {
-    /// What is in the line, and was not taken, goes to the end of the queue, if somebody is left to take it.
+    /// What is in the line, and was not taken, goes to the end of the queue, if somebody is left to take it: it waits for
+    /// room. While the thread panics, it is lost.
     fn drop(&mut self) {
         self.endpoint.leave();
         self.shared.consumers.leave(self.number);

@@ -209,7 +209,7 @@ impl State {
             self.prefetch(line, source != Source::L1);
         }
         if self.threads[self.current].in_line.is_some() {
-            self.next_in_line(line, start);
+            self.next_in_line(line, clock);
         }
         Step::Done
     }
@@ -409,11 +409,11 @@ impl State {
         }
     }
 
-    /// The current thread, the first in line for `line`, got it at `start`.
-    fn next_in_line(&mut self, line: u32, start: u64) {
+    /// The current thread, the first in line for `line`, had its turn at `time`: what it waited for wires after that is a part of its transfer.
+    fn next_in_line(&mut self, line: u32, time: u64) {
         let (core, die) = (self.thread().core, self.thread().die);
         let (_, since) = self.thread().in_line.take().expect("it is in line");
-        let waited = start.saturating_sub(since);
+        let waited = time.saturating_sub(since);
         self.thread().times.stalled += waited;
         self.counts.cycles_in_line += waited;
         self.watched[line as usize % WATCHED] -= 1;

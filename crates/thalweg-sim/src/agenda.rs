@@ -35,9 +35,9 @@ impl Agenda {
         Self { leaves, keys: vec![NEVER; 2 * leaves] }
     }
 
-    /// `place` goes on at `time`.
+    /// `place` goes on at `time`, or at the end of time.
     pub(crate) fn set(&mut self, place: usize, time: u64) {
-        self.change(place, key(time, place));
+        self.change(place, key(time.min(LATEST), place));
     }
 
     /// `place` does not go on by itself.
@@ -94,6 +94,8 @@ mod tests {
         assert_eq!(agenda.first(), Some((10, 4)));
         agenda.set(4, 40);
         assert_eq!((agenda.first(), agenda.earliest()), (Some((20, 3)), 20));
+        (0..5).for_each(|place| agenda.set(place, LATEST + 1 + place as u64));
+        assert_eq!(agenda.first(), Some((LATEST, 0)), "no time is later, and none becomes an early one");
     }
 
     #[test]

@@ -12,6 +12,7 @@ Runs this program on 1, 2, 4 ... hardware threads of a modelled machine, and say
 
   --on MACHINE[:THREADS]  the machine, a name or a file ending in .toml; and up to how many of its threads
   --seeds N               how many seeds each point is run with [default: 3]
+  --limit SECONDS         after how much simulated time a run is given up [default: 60]
   --json FILE             a line of JSON for each point; `-` is the standard output, instead of the table
   --svg FILE              the curve as a picture
   --trace FILE            who did what when with all threads, for https://ui.perfetto.dev
@@ -27,6 +28,8 @@ struct Asked {
     machine: Machine,
     threads: usize,
     seeds: u64,
+    /// In simulated seconds.
+    limit: u64,
     json: Option<PathBuf>,
     svg: Option<PathBuf>,
     trace: Option<PathBuf>,
@@ -81,12 +84,17 @@ fn answer(
     program: impl Fn() -> u64 + Sync,
 ) -> Result<String, Box<dyn Error>> {
     let Some(asked) = parse(arguments)? else { return Ok(format!("{name}: {USAGE}\n")) };
-    let events = if asked.trace.is_some() { EVENTS } else { 0 };
-    let scaling =
-        Study::new(asked.machine).threads(asked.threads).seeds(asked.seeds).trace(events).run(name, program)?;
     let write = |path: &Path, text: String| {
         std::fs::write(path, text).map_err(|error| format!("cannot write {}: {error}", path.display()))
     };
+    // Better to learn of a wrong path before the runs than after them.
+    let json = asked.json.as_deref().filter(|path| *path != Path::new("-"));
+    for path in [json, asked.svg.as_deref(), asked.trace.as_deref()].into_iter().flatten() {
+        write(path, String::new())?;
+    }
+    let events = if asked.trace.is_some() { EVENTS } else { 0 };
+    let study = Study::new(asked.machine).threads(asked.threads).seeds(asked.seeds);
+    let scaling = study.limit(asked.limit * 1_000_000_000).trace(events).run(name, program)?;
     if let Some(path) = &asked.svg {
         write(path, scaling.to_svg())?;
     }
@@ -108,7 +116,7 @@ fn answer(
 
 /// `None`: help was asked for.
 fn parse(mut arguments: impl Iterator<Item = String>) -> Result<Option<Asked>, Box<dyn Error>> {
-    let (mut on, mut seeds) = (None, 3);
+    let (mut on, mut seeds, mut limit) = (None, 3, 60);
     let (mut json, mut svg, mut trace) = (None, None, None);
     while let Some(argument) = arguments.next() {
         let (option, mut value) = match argument.split_once('=') {
@@ -118,7 +126,7 @@ fn parse(mut arguments: impl Iterator<Item = String>) -> Result<Option<Asked>, B
         if option == "--help" || option == "-h" {
             return Ok(None);
         }
-        let known = ["--on", "--seeds", "--json", "--svg", "--trace"];
+        let known = ["--on", "--seeds", "--limit", "--json", "--svg", "--trace"];
         if !known.contains(&option.as_str()) {
             return Err(format!("there is no option {option:?}; there are {} and --help", known.join(", ")).into());
         }
@@ -131,7 +139,14 @@ fn parse(mut arguments: impl Iterator<Item = String>) -> Result<Option<Asked>, B
                 seeds = (value.parse().ok().filter(|seeds| (1..=1000).contains(seeds)))
                     .ok_or_else(|| format!("--seeds must be from 1 to 1000, not {value:?}"))?;
             }
+            "--limit" => {
+                limit = (value.parse().ok().filter(|limit| (1..=1_000_000).contains(limit)))
+                    .ok_or_else(|| format!("--limit must be from 1 to 1000000 seconds, not {value:?}"))?;
+            }
             "--json" => json = Some(PathBuf::from(value)),
+            option if value == "-" => {
+                return Err(format!("{option} -: only --json can go to the standard output; choose a file").into());
+            }
             "--svg" => svg = Some(PathBuf::from(value)),
             _ => trace = Some(PathBuf::from(value)),
         }
@@ -145,7 +160,7 @@ fn parse(mut arguments: impl Iterator<Item = String>) -> Result<Option<Asked>, B
         .into());
     };
     let (machine, threads) = Machine::part(&on)?;
-    Ok(Some(Asked { machine, threads, seeds, json, svg, trace }))
+    Ok(Some(Asked { machine, threads, seeds, limit, json, svg, trace }))
 }
 
 #[cfg(test)]
@@ -158,8 +173,9 @@ mod tests {
 
     #[test]
     fn options_come_in_two_forms() {
-        let asked = parsed("--on=vl-16:4 --seeds 7 --json - --svg a.svg --trace=b.json").unwrap().unwrap();
-        assert_eq!((asked.machine.name(), asked.threads, asked.seeds), ("vl-16", 4, 7));
+        let line = "--on=vl-16:4 --seeds 7 --limit 90 --json - --svg a.svg --trace=b.json";
+        let asked = parsed(line).unwrap().unwrap();
+        assert_eq!((asked.machine.name(), asked.threads, asked.seeds, asked.limit), ("vl-16", 4, 7, 90));
         assert_eq!(asked.json, Some(PathBuf::from("-")));
         assert_eq!((asked.svg, asked.trace), (Some("a.svg".into()), Some("b.json".into())));
         assert_eq!(parsed("--on x86-40").unwrap().unwrap().threads, 40);
@@ -175,12 +191,24 @@ mod tests {
             ("--on vl-16:0", ["from 1 to 16", "0"]),
             ("--on vl-16:many", ["from 1 to 16", "many"]),
             ("--on none.toml:8", ["none.toml", "cannot read"]),
+            ("--on a:none.toml", ["a:none.toml", "cannot read"]),
             ("--on vl-16 --seeds 0", ["--seeds", "0"]),
+            ("--on vl-16 --limit 0", ["--limit", "1000000 seconds"]),
+            ("--on vl-16 --svg -", ["--svg -", "choose a file"]),
             ("--on vl-16 --fast", ["--fast", "--trace"]),
             ("--on", ["--on", "value"]),
         ] {
             let error = parsed(line).unwrap_err();
             assert!(words.iter().all(|word| error.contains(word)), "{line}: {error}");
+        }
+    }
+
+    #[test]
+    fn a_wrong_path_is_told_before_anything_runs() {
+        for option in ["--json", "--svg", "--trace"] {
+            let line = ["--on", "vl-16", option, "no-such-directory/file"].map(str::to_owned);
+            let error = answer("mine", line.into_iter(), || unreachable!("it is not written")).unwrap_err();
+            assert!(error.to_string().contains("cannot write no-such-directory/file"), "{error}");
         }
     }
 

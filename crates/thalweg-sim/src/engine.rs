@@ -1,11 +1,13 @@
 //! The machine as an [`Engine`]: every access takes its time, then it happens in the client's own memory.
 
 use crate::access::Kind;
+use crate::agenda::LATEST;
 use crate::device::Issued;
 use crate::failure::Reason;
 use crate::threads::Status;
 use crate::waits::PATIENCE;
 use crate::world::World;
+use std::any::Any;
 use std::sync::atomic::Ordering;
 use thalweg_sync::engine::{Atomic, Engine, LinkOperation, Operation, Site, Span, ThreadId};
 use thalweg_sync::hint::Access;
@@ -184,6 +186,10 @@ unsafe impl Engine for World {
         }
     }
 
+    fn panicked(&self, panic: &(dyn Any + Send)) {
+        self.fails_by(panic);
+    }
+
     fn now(&self, _at: Site) -> u64 {
         let mut state = self.state();
         state.note_change();
@@ -198,7 +204,10 @@ unsafe impl Engine for World {
         let mut state = self.state();
         let percent = state.machine.cost.smt_percent;
         let thread = state.thread();
-        thread.clock += if thread.taxed { cycles + cycles * percent / 100 } else { cycles };
+        // Nothing is later than the end of time.
+        let cycles = cycles.min(LATEST);
+        let cycles = if thread.taxed { cycles + cycles * percent / 100 } else { cycles };
+        thread.clock = thread.clock.max((thread.clock + cycles).min(LATEST));
     }
 
     fn relax(&self, pauses: u32) {
@@ -220,7 +229,8 @@ unsafe impl Engine for World {
 
     fn pin(&self, cpu: usize) {
         let result = self.turn();
-        let switches = result.is_ok() && !self.is_ending() && {
+        // Who unwinds stays where it is (W2).
+        let switches = result.is_ok() && !self.is_ending() && !std::thread::panicking() && {
             let mut state = self.state();
             let place = cpu % state.parallelism;
             state.pin(place)

@@ -36,6 +36,11 @@ pub enum Failure {
         /// Who waits, and where.
         waiting: Waiting,
     },
+    /// The program has used all lines that there are numbers for: 64 GiB of memory.
+    OutOfMemory {
+        /// When, in nanoseconds.
+        nanos: u64,
+    },
 }
 
 /// A thread that waits.
@@ -89,11 +94,17 @@ impl fmt::Display for Failure {
             }
             Self::TimeLimit { nanos } => write!(
                 f,
-                "the simulation went on for more than {nanos} ns of simulated time; if that is no livelock, raise its limit"
+                "the simulation went on for more than {nanos} ns of simulated time; if that is no livelock, raise its limit \
+                 (Simulation::limit, Study::limit, or --limit of a program of yours)"
             ),
             Self::WaitsWhileUnwinding { waiting } => {
                 write!(f, "a destructor waits while its thread unwinds, which nobody can end: {waiting}")
             }
+            Self::OutOfMemory { nanos } => write!(
+                f,
+                "the program has used 64 GiB of memory after {nanos} ns of simulated time, and there is no more; what one core \
+                 allocates and another frees is not used again by the first: let it do less"
+            ),
         }
     }
 }

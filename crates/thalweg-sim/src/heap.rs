@@ -58,6 +58,13 @@ pub(crate) fn tell(what: impl FnOnce(&World)) {
     }
 }
 
+/// Tells of an allocation, unless the system had no memory.
+fn allocated(memory: *mut u8, layout: Layout) {
+    if !memory.is_null() {
+        tell(|world| world.allocated(memory.addr(), layout.size()));
+    }
+}
+
 /// The layout that is asked of the system: on lines of its own. The same for the same `layout`.
 fn on_lines(layout: Layout) -> Layout {
     layout.align_to(LINE).unwrap_or(layout)
@@ -73,14 +80,14 @@ unsafe impl GlobalAlloc for Heap {
         if !IN_USE.load(Ordering::Relaxed) {
             IN_USE.store(true, Ordering::Relaxed);
         }
-        tell(|world| world.allocated(memory.addr(), layout.size()));
+        allocated(memory, layout);
         memory
     }
 
     unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
         // SAFETY: the caller's promise; the size stays.
         let memory = unsafe { System.alloc_zeroed(on_lines(layout)) };
-        tell(|world| world.allocated(memory.addr(), layout.size()));
+        allocated(memory, layout);
         memory
     }
 

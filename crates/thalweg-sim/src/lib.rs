@@ -46,7 +46,8 @@
 //! # What is promised
 //!
 //! - The same program, machine and seed give the same [`Report`], on any host, if the program uses [`Heap`]. Who goes
-//!   next is decided by the smallest clock, then by the hardware thread's number; host addresses decide nothing.
+//!   next is decided by the smallest clock, then by the hardware thread's number; host addresses decide nothing. Only what
+//!   places in the source are called depends on where the sources were when it was built, and whether they are there still.
 //! - A thread is ahead of another by no more than a message between their caches takes, and only while its own cache
 //!   answers.
 //! - A deadlock, a lost wake-up among them, is reported as soon as nobody can go on, with who waits where.
@@ -60,7 +61,8 @@
 //! - Atomics are done in the core's own cache, never at the last level.
 //! - What does not go through the facade costs nothing: plain memory that nobody announced, other libraries' atomics,
 //!   system calls. A wait for something outside hangs.
-//! - Thread-locals belong to the one OS thread, so all threads of a run share them.
+//! - Thread-locals belong to the one OS thread, so all threads of a run share them. Statics belong to the process, so all
+//!   its runs share them, and a [`Study`] has several at a time: what one leaves there is another's.
 //! - The latencies of the [machines](Machine) are what their files say; each says which were measured by whom and which
 //!   are guesses. Ratios and shapes carry over to hardware, nanoseconds do not.
 #![cfg(not(loom))]

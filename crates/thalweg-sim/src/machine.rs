@@ -251,6 +251,21 @@ impl std::error::Error for MachineError {
 
 /// How many hardware threads a machine may have.
 const MAX_THREADS: usize = 2048;
+/// The longest that anything may take, in cycles, and the longest time of the operating system: beyond any machine, and
+/// short enough that clocks do not overflow.
+const MOST_CYCLES: u64 = 1_000_000_000;
+const MOST_NANOS: u64 = 1_000_000_000_000;
+/// The keys of [`Distant`], by distance.
+const DISTANT_KEYS: [[&str; 4]; 3] = [
+    ["latency.same_die.llc", "latency.same_die.cache", "latency.same_die.upgrade", "latency.same_die.memory"],
+    ["latency.other_die.llc", "latency.other_die.cache", "latency.other_die.upgrade", "latency.other_die.memory"],
+    [
+        "latency.other_socket.llc",
+        "latency.other_socket.cache",
+        "latency.other_socket.upgrade",
+        "latency.other_socket.memory",
+    ],
+];
 
 /// The machine files that come with this crate.
 const KNOWN: [(&str, &str); 6] = [
@@ -297,8 +312,9 @@ impl Machine {
     /// ```
     pub fn part(part: &str) -> Result<(Self, usize), MachineError> {
         let (name, threads) = match part.rsplit_once(':') {
-            Some((name, threads)) => (name, Some(threads)),
-            None => (part, None),
+            // Else the colon is one in the name of a file.
+            Some((name, threads)) if !threads.ends_with(".toml") => (name, Some(threads)),
+            _ => (part, None),
         };
         let machine = if name.ends_with(".toml") { Self::from_file(name) } else { Self::named(name) }?;
         let most = machine.threads();
@@ -498,27 +514,51 @@ impl Machine {
         if self.cores.sockets > 1 && latency.other_socket.is_none() {
             return missing("other_socket");
         }
-        let near = &latency.same_die;
-        for (key, value) in [
-            ("latency.same_die.llc", near.llc),
-            ("latency.same_die.cache", near.cache),
-            ("latency.same_die.upgrade", near.upgrade),
-            ("latency.same_die.memory", near.memory),
-        ] {
-            let private = latency.l1.max(latency.l2);
-            if value <= private {
-                let must = format!("more than the private caches' {private}");
-                return Err(MachineError::Impossible { file: file.to_owned(), key, value, must });
+        let private = latency.l1.max(latency.l2);
+        let tables = [Some(&latency.same_die), latency.other_die.as_ref(), latency.other_socket.as_ref()];
+        for (table, keys) in tables.into_iter().zip(DISTANT_KEYS) {
+            let Some(&Distant { llc, cache, upgrade, memory }) = table else { continue };
+            for (key, value) in keys.into_iter().zip([llc, cache, upgrade, memory]) {
+                if value <= private || value > MOST_CYCLES {
+                    let must = format!("more than the private caches' {private}, and at most {MOST_CYCLES}");
+                    return Err(MachineError::Impossible { file: file.to_owned(), key, value, must });
+                }
             }
         }
-        for (key, value) in [("os.time_slice", self.os.time_slice), ("cost.pause", self.cost.pause)] {
-            if value == 0 {
-                return Err(MachineError::Impossible {
-                    file: file.to_owned(),
-                    key,
-                    value,
-                    must: "at least 1".to_owned(),
-                });
+        self.check_costs(file)
+    }
+
+    fn check_costs(&self, file: &str) -> Result<(), MachineError> {
+        let Self { latency, cost, contention, interconnect, os, .. } = self;
+        // An access takes time, and so does waiting: else a loop would have no end.
+        for (key, value, least, most) in [
+            ("latency.l1", latency.l1, 1, MOST_CYCLES),
+            ("latency.l2", latency.l2, 0, MOST_CYCLES),
+            ("latency.sibling", latency.sibling, 0, MOST_CYCLES),
+            ("cost.access", cost.access, 0, MOST_CYCLES),
+            ("cost.rmw", cost.rmw, 0, MOST_CYCLES),
+            ("cost.exchange", cost.exchange, 0, MOST_CYCLES),
+            ("cost.fence", cost.fence, 0, MOST_CYCLES),
+            ("cost.pause", cost.pause, 1, MOST_CYCLES),
+            ("cost.sharer", cost.sharer, 0, MOST_CYCLES),
+            ("cost.smt_percent", cost.smt_percent, 0, 1000),
+            ("contention.hold", contention.hold, 0, MOST_CYCLES),
+            ("contention.overlap", contention.overlap, 0, MOST_CYCLES),
+            ("interconnect.die", interconnect.die, 0, MOST_CYCLES),
+            ("interconnect.link", interconnect.link, 0, MOST_CYCLES),
+            ("interconnect.memory", interconnect.memory, 0, MOST_CYCLES),
+            ("interconnect.clean", interconnect.clean, 0, MOST_CYCLES),
+            ("os.spawn", os.spawn, 0, MOST_NANOS),
+            ("os.switch", os.switch, 0, MOST_NANOS),
+            ("os.park", os.park, 0, MOST_NANOS),
+            ("os.unpark", os.unpark, 0, MOST_NANOS),
+            ("os.wake", os.wake, 0, MOST_NANOS),
+            ("os.yields", os.yields, 0, MOST_NANOS),
+            ("os.time_slice", os.time_slice, 1, MOST_NANOS),
+        ] {
+            if !(least..=most).contains(&value) {
+                let must = format!("from {least} to {most}");
+                return Err(MachineError::Impossible { file: file.to_owned(), key, value, must });
             }
         }
         Ok(())
@@ -574,6 +614,18 @@ mod tests {
         assert!(refused.contains("cache.l1.kib") && refused.contains("33"), "{refused}");
         let refused = refusal("sockets = 2", "sockets = -2");
         assert!(refused.contains("-2"), "{refused}");
+        for (from, to, words) in [
+            ("llc = 330", "llc = 3", "latency.other_socket.llc must be more than the private caches' 14"),
+            ("memory = 420", "memory = 9000000000000000000", "latency.other_socket.memory must be more than"),
+            ("l1 = 5", "l1 = 0", "latency.l1 must be from 1 to 1000000000, not 0"),
+            ("pause = 140", "pause = 0", "cost.pause must be from 1 to 1000000000, not 0"),
+            ("hold = 85", "hold = 9000000000000000000", "contention.hold must be from 0 to 1000000000"),
+            ("time_slice = 3000000", "time_slice = 0", "os.time_slice must be from 1 to 1000000000000, not 0"),
+            ("spawn = 12000", "spawn = 9000000000000000000", "os.spawn must be from 0 to 1000000000000"),
+        ] {
+            let refused = refusal(from, to);
+            assert!(refused.contains(words), "{to}: {refused}");
+        }
     }
 
     #[test]

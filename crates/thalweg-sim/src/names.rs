@@ -10,10 +10,11 @@
 //!   order of the first access.
 //!
 //! For the second kind, and if the program does not use [`Heap`](crate::Heap), which objects share a line is the host's
-//! choice.
+//! choice. A new stack has lines of its own, also where the host gives it the memory of one that is gone.
 
 use crate::protocol::{MAX_LINES, PAGE};
 use std::collections::{BTreeMap, HashMap};
+use std::ops::Range;
 
 /// The size of a line, in bytes: of the host's, and of every machine's.
 pub(crate) const LINE: usize = 64;
@@ -48,10 +49,12 @@ pub(crate) struct Names {
     quick: Box<[(usize, u32)]>,
     /// By host address.
     blocks: BTreeMap<usize, Block>,
-    /// By host line. Never iterated.
+    /// By host line. Never iterated, but to forget some.
     stray: HashMap<usize, u32>,
     arenas: Vec<Arena>,
     next_page: u32,
+    /// All pages were given out, and some again.
+    exhausted: bool,
 }
 
 impl Names {
@@ -62,7 +65,13 @@ impl Names {
             stray: HashMap::new(),
             arenas: vec![Arena::default(); cores],
             next_page: 0,
+            exhausted: false,
         }
+    }
+
+    /// True if there were not enough lines. Then some are two things at once, and the run is worth nothing.
+    pub(crate) fn are_exhausted(&self) -> bool {
+        self.exhausted
     }
 
     /// The line at a host address, if it was found lately.
@@ -84,7 +93,8 @@ impl Names {
         let host = address / LINE;
         let block = self.blocks.range(..=address).next_back();
         let line = match block.filter(|(base, block)| address - *base < block.bytes) {
-            Some((base, block)) => block.first + (host - base / LINE) as u32,
+            // The remainder: a block that is larger than all there is has fewer lines than it should have.
+            Some((base, block)) => block.first + (host - base / LINE) as u32 % MAX_LINES,
             None => match self.stray.get(&host) {
                 Some(&line) => line,
                 None => {
@@ -121,6 +131,20 @@ impl Names {
         }
     }
 
+    /// A stack comes into this part of the host's memory. Whether another one was there before is the host's choice, so
+    /// it gets none of its lines.
+    pub(crate) fn vacated(&mut self, memory: Range<usize>) {
+        let (lines, before) = (memory.start / LINE..memory.end.div_ceil(LINE), self.stray.len());
+        if lines.len() < before {
+            lines.for_each(|host| _ = self.stray.remove(&host));
+        } else {
+            self.stray.retain(|host, _| !lines.contains(host));
+        }
+        if self.stray.len() < before {
+            self.forget(memory.start, memory.len());
+        }
+    }
+
     /// Lines that were never used, side by side.
     fn place(&mut self, core: usize, lines: u32) -> u32 {
         if lines > PAGE {
@@ -138,8 +162,12 @@ impl Names {
 
     fn pages(&mut self, pages: u32) -> u32 {
         let first = self.next_page;
+        if pages > MAX_LINES / PAGE - first {
+            // An allocator must not panic. Who runs the threads looks, and gives up.
+            self.exhausted = true;
+            return 0;
+        }
         self.next_page += pages;
-        assert!(self.next_page <= MAX_LINES / PAGE, "the simulated program has used all {MAX_LINES} lines of memory");
         first * PAGE
     }
 
@@ -161,7 +189,7 @@ impl Names {
 
 /// A number of lines as blocks have it: exact when small, then a power of two, then whole pages.
 fn round(lines: usize) -> u32 {
-    let lines = u32::try_from(lines).unwrap_or(MAX_LINES);
+    let lines = u32::try_from(lines).unwrap_or(MAX_LINES).min(MAX_LINES);
     match lines {
         0..=8 => lines,
         9..=PAGE => lines.next_power_of_two(),
@@ -212,5 +240,32 @@ mod tests {
         names.allocated(BASE - 64, 1 << 21, 0);
         assert_eq!(names.line(BASE, 0), names.line(BASE - 64, 0) + 1);
         assert_eq!(names.blocks.len(), 1);
+    }
+
+    /// Whether the host puts a stack where another one was is its own affair.
+    #[test]
+    fn a_new_stack_has_lines_of_its_own() {
+        let mut names = Names::new(1);
+        let addresses = [BASE, BASE + 4096, BASE + 8192];
+        let old = addresses.map(|address| names.line(address, 0));
+        names.vacated(BASE..BASE + 8192);
+        let new = addresses.map(|address| names.line(address, 0));
+        assert!(new[0] > old[2] && new[1] > old[2], "{old:?}, {new:?}");
+        assert_eq!(new[2], old[2], "it lies behind");
+        // A range of fewer lines than there are.
+        names.vacated(BASE + 8192..BASE + 8192 + 64);
+        assert!(names.line(BASE + 8192, 0) > new[1]);
+        assert_eq!([0, 1].map(|i| names.line(addresses[i], 0)), new[..2]);
+    }
+
+    #[test]
+    fn lines_come_to_an_end_without_a_panic() {
+        let all = MAX_LINES as usize * LINE;
+        let mut names = Names::new(1);
+        names.allocated(BASE, all, 0);
+        assert!(!names.are_exhausted());
+        names.allocated(BASE + all, 2 * all, 0);
+        assert!(names.are_exhausted());
+        assert!([0, all, 2 * all - 1].iter().all(|at| names.line(BASE + all + at, 0) < MAX_LINES));
     }
 }

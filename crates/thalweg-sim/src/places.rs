@@ -121,12 +121,12 @@ impl State {
     pub(crate) fn next_on(&mut self, place: usize, time: u64) {
         let mut next = self.places[place].queue.pop_front();
         if next.is_none() && self.queued > 0 && place < self.parallelism {
-            // An idle place takes from the longest queue what may move.
-            let from = (0..self.parallelism).max_by_key(|&other| self.places[other].queue.len());
-            next = from.and_then(|from| {
-                let movable = self.places[from].queue.iter().position(|&thread| !self.threads[thread].pinned)?;
-                self.places[from].queue.remove(movable)
-            });
+            // An idle place takes the first that may move, where most of them wait.
+            let movable = |thread: &usize| !self.threads[*thread].pinned;
+            let waiting = |other: &usize| self.places[*other].queue.iter().filter(|thread| movable(thread)).count();
+            let from = (0..self.parallelism).max_by_key(waiting);
+            let first = from.and_then(|from| Some((from, self.places[from].queue.iter().position(movable)?)));
+            next = first.and_then(|(from, first)| self.places[from].queue.remove(first));
             if let Some(thread) = next {
                 self.assign(thread, place);
             }

@@ -36,13 +36,15 @@ pub struct Study {
     machine: Machine,
     threads: usize,
     seeds: u64,
+    limit: u64,
     trace: usize,
 }
 
 impl Study {
-    /// A study of up to all threads of `machine`, each point with three seeds.
+    /// A study of up to all threads of `machine`, each point with three seeds, each run of a minute of simulated time at
+    /// most.
     pub fn new(machine: Machine) -> Self {
-        Self { threads: machine.threads(), machine, seeds: 3, trace: 0 }
+        Self { threads: machine.threads(), machine, seeds: 3, limit: 60_000_000_000, trace: 0 }
     }
 
     /// Up to how many hardware threads.
@@ -54,6 +56,12 @@ impl Study {
     /// With how many seeds each point is run; at least 1.
     pub fn seeds(mut self, seeds: u64) -> Self {
         self.seeds = seeds.max(1);
+        self
+    }
+
+    /// After how many nanoseconds of simulated time a run is given up.
+    pub fn limit(mut self, nanos: u64) -> Self {
+        self.limit = nanos;
         self
     }
 
@@ -81,14 +89,15 @@ impl Study {
             let (threads, seed) = runs[run];
             let events = if threads == self.threads && seed == 0 { self.trace } else { 0 };
             let simulation = Simulation::new(self.machine.clone()).threads(threads).seed(seed).trace(events);
-            simulation.stack_bytes(1 << 20).try_run(&program)
+            simulation.limit(self.limit).stack_bytes(1 << 20).try_run(&program)
         });
-        let mut points: Vec<ScalingPoint> =
-            steps.iter().map(|&threads| ScalingPoint { threads, messages: 0, reports: Vec::new() }).collect();
+        let point = |&threads: &usize| ScalingPoint { threads, messages: 0, reports: Vec::new(), done: Vec::new() };
+        let mut points: Vec<ScalingPoint> = steps.iter().map(point).collect();
         for (result, (threads, _)) in results.into_iter().zip(&runs) {
             let (messages, report) = result?;
             let point = points.iter_mut().find(|point| point.threads == *threads).expect("a step for every run");
-            point.messages = messages;
+            point.done.push(messages);
+            point.messages = point.done[0];
             point.reports.push(report);
         }
         Ok(Scaling { name: name.to_owned(), machine: self.machine.clone(), points })
@@ -130,17 +139,19 @@ pub fn in_parallel<R: Send>(count: usize, one: impl Fn(usize) -> R + Sync) -> Ve
 pub struct ScalingPoint {
     /// How many hardware threads.
     pub threads: usize,
-    /// How much was done.
+    /// How much was done, with seed 0.
     pub messages: u64,
     /// What each seed gave.
     pub reports: Vec<Report>,
+    /// How much was done with each.
+    done: Vec<u64>,
 }
 
 impl ScalingPoint {
     /// Nanoseconds for a message.
     pub fn nanos(&self) -> Spread {
-        let each = |report: &Report| report.nanos as f64 / self.messages.max(1) as f64;
-        Spread::of(self.reports.iter().map(each))
+        let each = |(report, &done): (&Report, &u64)| report.nanos as f64 / done.max(1) as f64;
+        Spread::of(self.reports.iter().zip(&self.done).map(each))
     }
 
     /// Where the time of the hardware threads went: the shares, in order, of working, waiting for memory, spinning, and
@@ -324,12 +335,29 @@ impl Scaling {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use thalweg_sync::{thread, time};
 
     #[test]
     fn steps_are_powers_of_two_and_the_end() {
         assert_eq!(steps(1), [1]);
         assert_eq!(steps(8), [1, 2, 4, 8]);
         assert_eq!(steps(11), [1, 2, 4, 8, 11]);
+    }
+
+    /// Of a program that goes on for a time, each run has a number of messages of its own.
+    #[test]
+    fn each_run_is_measured_by_what_it_did_itself() {
+        let nanoseconds = || {
+            let began = time::now();
+            thread::sleep(time::Duration::from_micros(1));
+            began.elapsed().as_nanos() as u64
+        };
+        let study = Study::new(Machine::named("vl-16").unwrap()).threads(1).seeds(4);
+        let scaling = study.run("nanoseconds", nanoseconds).unwrap();
+        let point = &scaling.points[0];
+        assert!(point.done.windows(2).any(|pair| pair[0].abs_diff(pair[1]) > 50), "seeds differ: {:?}", point.done);
+        let Spread { min, max, .. } = point.nanos();
+        assert!(1.0 <= min && max < 1.02, "a message is a nanosecond: {min} to {max}");
     }
 
     #[test]

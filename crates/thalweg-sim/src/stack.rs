@@ -1,13 +1,20 @@
 //! The stacks of simulated threads.
 
-use corosensei::stack::DefaultStack;
+use corosensei::stack::{DefaultStack, MIN_STACK_SIZE, Stack as _};
+use std::ops::Range;
 
 /// A stack for `thread`, of at least `bytes` bytes.
 pub(crate) fn new(bytes: usize, thread: usize) -> Stack {
-    let memory = DefaultStack::new(bytes + system::REACH).unwrap_or_else(|error| {
+    let bytes = bytes.max(MIN_STACK_SIZE).saturating_add(system::REACH);
+    let memory = DefaultStack::new(bytes).unwrap_or_else(|error| {
         panic!("no memory for the stack of thread {thread}: {error}; use fewer threads or smaller stacks")
     });
     system::from(memory, thread)
+}
+
+/// Where a stack is in the host's memory.
+pub(crate) fn range(stack: &Stack) -> Range<usize> {
+    stack.limit().get()..stack.base().get()
 }
 
 pub(crate) use system::Stack;
@@ -36,7 +43,7 @@ mod system {
     }
 
     // SAFETY: it is the lower part of `memory`, so it has that one's guard page; its base is as aligned, for `offset` is
-    // a multiple of 64; it is not smaller than was asked for, for `REACH` was added.
+    // a multiple of 64; it is not smaller than was asked for, nor than `MIN_STACK_SIZE`, for `REACH` was added.
     unsafe impl corosensei::stack::Stack for Stack {
         fn base(&self) -> StackPointer {
             let base = self.memory.base().get() - self.offset;
@@ -58,5 +65,20 @@ mod system {
 
     pub(super) fn from(memory: DefaultStack, _thread: usize) -> Stack {
         memory
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// However little was asked for, and however far below the end of its memory it begins.
+    #[test]
+    fn a_stack_is_never_smaller_than_a_coroutine_needs() {
+        for thread in 0..30 {
+            let bytes = range(&new(0, thread)).len();
+            // With its guard page, which is no smaller than that either.
+            assert!(bytes >= 2 * MIN_STACK_SIZE, "{bytes} bytes for thread {thread}");
+        }
     }
 }

@@ -85,6 +85,10 @@ impl World {
 
     fn next_to_run(&self) -> Option<usize> {
         let mut state = self.state();
+        if state.names.are_exhausted() {
+            let nanos = state.machine.nanos(state.latest());
+            state.fail(Failure::OutOfMemory { nanos });
+        }
         if state.failure.is_some() {
             return None;
         }
@@ -141,6 +145,8 @@ impl World {
         let mut state = self.state();
         let thread = state.threads.len();
         let stack = stack::new(self.stack_bytes, thread);
+        // The host may have put it where another thread's was, or not.
+        state.names.vacated(stack::range(&stack));
         // SAFETY: only the lifetime changes; the caller answers for it.
         let body = unsafe { std::mem::transmute::<Box<dyn FnOnce() + 'a>, Box<dyn FnOnce()>>(body) };
         let world = NonNull::from(self);
@@ -159,17 +165,23 @@ impl World {
             Wake::Go => body(),
             Wake::End => drop(body),
         }));
-        if let Err(panic) = result
-            && !panic.is::<End>()
-        {
-            let mut state = self.state();
-            let nanos = state.machine.nanos(state.threads[thread].clock);
-            state.fail(Failure::Panic { thread, message: message(&*panic), nanos });
-        } else {
+        match result {
+            Err(panic) if !panic.is::<End>() => self.fails_by(&*panic),
             // Its end is an event: others get its hardware thread, and come home from their joins. If the run is given
             // up meanwhile, it has ended anyway.
-            let _ = self.turn();
+            _ => _ = self.turn(),
         }
+    }
+
+    /// A panic of the running thread is the end of the run, unless it is how threads are unwound (W3).
+    pub(crate) fn fails_by(&self, panic: &(dyn Any + Send)) {
+        if panic.is::<End>() {
+            return;
+        }
+        let mut state = self.state();
+        let thread = state.current;
+        let nanos = state.machine.nanos(state.threads[thread].clock);
+        state.fail(Failure::Panic { thread, message: message(panic), nanos });
     }
 
     /// True if the running thread can neither be switched away from nor unwound: it does what it does at once.

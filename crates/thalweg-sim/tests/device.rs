@@ -161,7 +161,7 @@ fn a_full_device_refuses_and_the_line_stays() {
     assert_eq!((report.counts.device.pushes, report.counts.device.pushes_refused), (8, 1));
 }
 
-/// Three ways to lose the flag: a context switch, an eviction, another core's write.
+/// Four ways to lose the flag: a context switch, a migration, an eviction, another core's write.
 #[test]
 fn a_line_that_is_not_pushable_any_more_stays_with_the_device() {
     let lost = |lose: fn(&Line)| {
@@ -184,6 +184,7 @@ fn a_line_that_is_not_pushable_any_more_stays_with_the_device() {
         report.counts.device.injections_rejected
     };
     assert_eq!(lost(|_| thread::sleep(Duration::from_micros(2))), 1);
+    assert_eq!(lost(|_| thread::pin_current(1).unwrap()), 1);
     // Two ways of 256 sets: three other lines of the same set, then the line again.
     let evict = |line: &Line| {
         let far = vec![0_u8; 1 << 20];

@@ -287,6 +287,31 @@ fn a_yield_lets_the_next_one_run() {
     });
 }
 
+/// More wait on the second hardware thread, but those must stay there.
+#[test]
+fn an_idle_hardware_thread_takes_who_may_move() {
+    const MILLI: u64 = 2_000_000;
+    Simulation::new(machine("vl-16")).threads(3).run(|| {
+        let stay = |cpu: usize, millis: u64| {
+            thread::pin_current(cpu).unwrap();
+            thalweg_sync::hint::work(millis * MILLI);
+        };
+        let begin = time::now();
+        stay(0, 0);
+        thread::scope(|scope| {
+            for millis in [300, 1, 1] {
+                scope.spawn(move || stay(1, millis));
+                thread::sleep(Duration::from_millis(1));
+            }
+            scope.spawn(|| thalweg_sync::hint::work(20 * MILLI));
+            let waits = scope.spawn(time::now);
+            thalweg_sync::hint::work(200 * MILLI);
+            let waited = waits.join().unwrap().since(begin);
+            assert!(waited < Duration::from_millis(100), "{waited:?}");
+        });
+    });
+}
+
 /// A deadline that nobody waits for any more ends no run, neither one that is done nor one that stands still.
 #[test]
 fn who_was_woken_before_its_deadline_has_none() {
@@ -351,8 +376,9 @@ fn a_panic_ends_the_run_and_leaks_nothing() {
                 let _held = alive.clone();
                 while rx.pop().is_ok() {}
             });
-            let tx = tx; // gone when this unwinds, so that the consumer comes home
             (0..10).for_each(|_| tx.push(alive.clone()).unwrap());
+            // The consumer, which is unwound where it stands, has nothing in hand by then.
+            thread::sleep(Duration::from_micros(50));
             panic!("on purpose");
         });
     };
@@ -361,6 +387,61 @@ fn a_panic_ends_the_run_and_leaks_nothing() {
     assert_eq!(std::sync::Arc::strong_count(&alive), 1);
     let caught = catch_unwind(AssertUnwindSafe(|| Simulation::new(machine("vl-16")).run(|| panic!("again"))));
     assert!(caught.is_err());
+}
+
+/// Those who wait for what the panicking thread does not do any more are not what went wrong.
+#[test]
+fn a_panic_in_a_scope_is_told_though_others_wait() {
+    let client = || {
+        let never = AtomicBool::new(false);
+        thread::scope(|scope| {
+            scope.spawn(|| spin::until(|| never.load(Acquire).then_some(())));
+            thread::sleep(Duration::from_micros(50));
+            panic!("on purpose");
+        });
+    };
+    let failure = Simulation::new(machine("vl-16")).try_run(client).unwrap_err();
+    assert!(matches!(&failure, Failure::Panic { thread: 0, message, .. } if message == "on purpose"), "{failure}");
+}
+
+/// Nobody else may run meanwhile: to the standard library they would all be panicking.
+#[test]
+fn who_unwinds_keeps_its_hardware_thread() {
+    struct Pins;
+    impl Drop for Pins {
+        fn drop(&mut self) {
+            thread::pin_current(1).unwrap();
+        }
+    }
+    let client = || {
+        let never = AtomicBool::new(false);
+        thread::scope(|scope| {
+            scope.spawn(|| spin::until(|| never.load(Acquire).then_some(())));
+            let _pins = Pins;
+            panic!("on purpose");
+        });
+    };
+    let failure = Simulation::new(machine("vl-16")).threads(2).try_run(client).unwrap_err();
+    assert!(matches!(&failure, Failure::Panic { thread: 0, message, .. } if message == "on purpose"), "{failure}");
+}
+
+#[test]
+fn work_has_an_end_in_time() {
+    let busy = || thalweg_sync::hint::work(u64::MAX);
+    for name in ["vl-16", "x86-88t"] {
+        let failure = Simulation::new(machine(name)).try_run(busy).unwrap_err();
+        assert!(matches!(failure, Failure::TimeLimit { .. }), "{failure}");
+    }
+}
+
+#[test]
+fn memory_that_there_is_not_is_refused_as_natively() {
+    Simulation::new(machine("vl-16")).run(|| {
+        let mut bytes = Vec::<u8>::new();
+        assert!(bytes.try_reserve_exact(isize::MAX as usize / 2).is_err());
+        bytes.push(1);
+        assert_eq!(bytes, [1]);
+    });
 }
 
 #[test]

@@ -241,6 +241,11 @@ type Row = (&'static str, Spread, f64);
 
 /// Fits the model and writes its file to `out`. Returns what is to be printed.
 pub(super) fn calibrate(from: Option<&Path>, out: Option<&Path>) -> Result<String, Box<dyn Error>> {
+    if let Some(path) = out {
+        // Better to learn of a wrong path now. What is there stays until there is something better.
+        let opened = std::fs::OpenOptions::new().append(true).create(true).open(path);
+        opened.map_err(|error| format!("cannot write {}: {error}", path.display()))?;
+    }
     let native = native(from)?;
     let fit = native.fit()?;
     let machine = native.machine(&fit)?;

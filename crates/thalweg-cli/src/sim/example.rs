@@ -56,6 +56,8 @@ fn named(metadata: &Value, name: &str) -> Vec<Program> {
 pub(super) struct Options<'a> {
     pub(super) on: &'a str,
     pub(super) seeds: u64,
+    /// In simulated seconds.
+    pub(super) limit: Option<u64>,
     pub(super) json: Option<&'a Path>,
     pub(super) svg: Option<&'a Path>,
     pub(super) trace: Option<&'a Path>,
@@ -69,6 +71,9 @@ pub(super) fn run(program: &Program, options: &Options<'_>) -> Outcome {
         command.args(["--features", &program.features.join(",")]);
     }
     command.args(["--", "--on", options.on, "--seeds", &options.seeds.to_string()]);
+    if let Some(seconds) = options.limit {
+        command.args(["--limit", &seconds.to_string()]);
+    }
     for (option, file) in [("--json", options.json), ("--svg", options.svg), ("--trace", options.trace)] {
         if let Some(file) = file {
             command.arg(option).arg(file);

@@ -1,7 +1,7 @@
 //! A point of a curve: what runs, and what came of it.
 
 use serde_json::{Value, json};
-use thalweg_sim::{Curve, Device, Failure, Latencies, Machine, Plot, Record, Report, Simulation, Spread};
+use thalweg_sim::{Curve, Device, Failure, Latencies, Machine, Plot, Record, Report, Simulation, Spread, Trace};
 use thalweg_sync::atomic::AtomicUsize;
 use thalweg_sync::atomic::Ordering::{AcqRel, Acquire};
 use thalweg_sync::{CachePadded, spin, thread, time};
@@ -160,9 +160,9 @@ impl Point {
     }
 
     /// Runs it once more, with seed 0, and tells what happened when.
-    pub(super) fn trace(&self, machine: &Machine) -> Result<String, Failure> {
+    pub(super) fn trace(&self, machine: &Machine) -> Result<Trace, Failure> {
         let (_, report) = self.simulation(machine).trace(EVENTS).try_run(&self.client)?;
-        Ok(report.trace.expect("it was asked for").to_json())
+        Ok(report.trace.expect("it was asked for"))
     }
 }
 
@@ -223,13 +223,13 @@ pub(super) fn table(
     let (machine, threads) = (setting.machine, setting.threads);
     let runs = measured.first().map_or(0, Vec::len);
     let mut text =
-        format!("{experiment} on {}, {threads} of {} threads, {runs} seeds\n", machine.name(), machine.threads());
+        format!("{experiment} on {}, {threads} of {} threads, seeds: {runs}\n", machine.name(), machine.threads());
     let mut curve = ("", "");
     for (i, (point, runs)) in points.iter().zip(measured).enumerate() {
         if curve != (point.workload, point.contender) {
             curve = (point.workload, point.contender);
             text += &format!(
-                "\n{}, {}\n{:>16}{:>10}{:>18}{:>10}{:>10}{:>10}{:>10}",
+                "\n{}, {}\n{:>18}{:>10}{:>22}{:>10}{:>10}{:>10}{:>10}",
                 point.workload, point.contender, "", "Mmsg/s", "range", "ns", "misses", "inval.", "memory"
             );
             point.figures(runs).iter().skip(COLUMNS).for_each(|(unit, _)| text += &format!("  {unit}"));
@@ -239,7 +239,7 @@ pub(super) fn table(
         let [nanos, misses, invalidations, memory] = [0, 1, 2, 3].map(|column| figures[column].1);
         let rate = |nanos: f64| 1000.0 / nanos;
         text += &format!(
-            "{:>16}{:>10.2}{:>18}{:>10.1}{:>10.2}{:>10.2}{:>10.2}",
+            "{:>18}{:>10.2}{:>22}{:>10.1}{:>10.2}{:>10.2}{:>10.2}",
             point.label,
             rate(nanos.median),
             format!("{:.2} to {:.2}", rate(nanos.max), rate(nanos.min)),
@@ -266,10 +266,10 @@ pub(super) fn table(
 
 /// The five lines that were missed most in a run.
 fn contended(report: &Report) -> String {
-    let mut text = format!("{:>16}{:>10}{:>14}  contended lines, with seed 0\n", "", "misses", "ns waited");
+    let mut text = format!("{:>18}{:>10}{:>14}  contended lines, with seed 0\n", "", "misses", "ns waited");
     for line in report.lines.iter().take(5) {
         let fields: Vec<_> = line.fields.iter().take(3).map(String::as_str).collect();
-        text += &format!("{:>16}{:>10}{:>14}  {}\n", "", line.cost.misses, line.cost.nanos, fields.join(", "));
+        text += &format!("{:>18}{:>10}{:>14}  {}\n", "", line.cost.misses, line.cost.nanos, fields.join(", "));
     }
     text
 }

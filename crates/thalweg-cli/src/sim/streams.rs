@@ -194,6 +194,19 @@ mod tests {
     }
 
     #[test]
+    fn the_default_spreads_a_few_long_messages_at_once() {
+        // 10 ms each: one after the other on each core, or all at once.
+        let stage = |graph: &mut Graph<'static>| {
+            graph.parallel(|x: u64, out: &mut Output<u64>| {
+                hint::work(20_000_000);
+                out.push(x);
+            })
+        };
+        let few = cpus(8, 8, stage);
+        assert!(few > 6.0, "{few} of 8 CPUs for eight long messages");
+    }
+
+    #[test]
     fn the_default_takes_as_many_cores_as_help() {
         fn costly(x: u64) -> u64 {
             hint::work(20_000);

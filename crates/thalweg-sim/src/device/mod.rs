@@ -75,8 +75,8 @@ pub struct Routing {
     pub links: usize,
     /// Slots of prodBuf and of consBuf, each; at most 65,536, or the run panics.
     pub entries: usize,
-    /// Slots of each buffer that belong to each open queue. With 0, one queue can take all slots, and a chain of
-    /// stages may stand still for ever.
+    /// Slots of each buffer that belong to each open queue; while others have so many that these are not free, no queue is
+    /// opened. With 0, one queue can take all slots, and a chain of stages may stand still for ever.
     pub reserve: usize,
     /// Slots of each buffer that a queue may have at most.
     pub quota: Option<usize>,

@@ -103,6 +103,20 @@ fn a_queue_cannot_take_what_is_reserved_for_others() {
     assert!(!Vlrd::new(&routing).cycle(Some(push(0, 0))).taken, "it is not open");
 }
 
+/// Else it would not have its reserved slot, and the one that has them all may wait for it.
+#[test]
+fn a_queue_is_not_opened_while_others_have_all_slots() {
+    let mut device = opened(Routing { entries: 4, ..Default::default() }, 1);
+    assert_eq!((0..9).filter(|&n| device.cycle(Some(push(0, n))).taken).count(), 4);
+    assert!(!device.open(1), "nothing is left to reserve");
+    let sent = (0..8).find_map(|cycle| device.cycle((cycle == 0).then_some(fetch(0, 1))).sent).unwrap();
+    let answer = Packet::Answer { slot: sent.slot, accepted: true };
+    (0..4).for_each(|cycle| _ = device.cycle((cycle == 0).then_some(answer)));
+    assert!(device.open(1));
+    assert!(!device.cycle(Some(push(0, 9))).taken, "the free slot is the other's");
+    assert!(device.cycle(Some(push(1, 0))).taken);
+}
+
 #[test]
 fn a_rejected_line_is_the_first_again() {
     let mut device = opened(Routing::default(), 1);

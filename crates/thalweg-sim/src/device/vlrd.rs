@@ -97,7 +97,7 @@ struct Shares {
     used: Vec<Option<usize>>,
     reserve: usize,
     quota: usize,
-    /// Reserved slots that their queues have not taken.
+    /// Reserved slots that their queues have not taken: never more than are free.
     owed: usize,
 }
 
@@ -110,6 +110,11 @@ impl Shares {
             quota: routing.quota.unwrap_or(usize::MAX),
             owed: 0,
         }
+    }
+
+    /// True if what has to be reserved for another queue is free.
+    fn has_room(&self) -> bool {
+        self.slots.free() - self.owed >= self.reserve
     }
 
     fn open(&mut self, sqi: usize) {
@@ -178,7 +183,6 @@ struct Decision {
 #[derive(Clone, Debug)]
 pub(crate) struct Vlrd {
     in_order: bool,
-    reserve_for: usize,
     link_tab: Vec<Row>,
     prod_buf: Vec<Option<ProdSlot>>,
     cons_buf: Vec<Option<ConsSlot>>,
@@ -198,7 +202,6 @@ impl Vlrd {
     pub(crate) fn new(routing: &Routing) -> Self {
         Self {
             in_order: routing.in_order,
-            reserve_for: routing.entries.checked_div(routing.reserve).unwrap_or(usize::MAX),
             link_tab: vec![Row::default(); routing.links],
             prod_buf: vec![None; routing.entries],
             cons_buf: vec![None; routing.entries],
@@ -213,10 +216,11 @@ impl Vlrd {
         }
     }
 
-    /// Sets up a row of linkTab. False if there is none of that number, or no slots to reserve for it.
+    /// Sets up a row of linkTab. False if there is none of that number, or too few slots are free now to reserve some for
+    /// it: a queue without its own could stand behind those that have them.
     pub(crate) fn open(&mut self, sqi: usize) -> bool {
         let Some(&used) = self.prod.used.get(sqi) else { return false };
-        if used.is_none() && self.prod.used.iter().flatten().count() >= self.reserve_for {
+        if used.is_none() && !(self.prod.has_room() && self.cons.has_room()) {
             return false;
         }
         self.prod.open(sqi);

@@ -334,20 +334,21 @@ impl<T: Default, O: Observer> Protocol<T, O> {
         invalidated
     }
 
-    /// The nearest place that has the value of `line`, which nobody owns.
+    /// The nearest place that has the value of `line`, which nobody owns: of a last-level copy and a private cache at one distance, the copy.
     fn nearest(&mut self, die: usize, line: u32) -> (Source, Place) {
         let topology = &self.topology;
         let entry = self.directory.get(line);
         let copies = (0..topology.all_dies()).filter(|&other| entry.has_copy(other));
-        if let Some((distance, other)) = copies.map(|other| (topology.distance(die, other), other)).min() {
-            self.llc[other].touch(line);
-            return (Source::Llc(distance), Place::Llc(other));
-        }
+        let copy = copies.map(|other| (topology.distance(die, other), other)).min();
         let sharers = entry.sharers.iter();
-        let nearest = sharers.map(|cluster| (topology.distance(die, topology.die_of_cluster(cluster)), cluster)).min();
-        match nearest {
-            Some((distance, cluster)) => (Source::Cache(distance), self.place_in(cluster)),
-            None => (Source::Memory(topology.distance(die, self.directory.home(line))), Place::Memory),
+        let sharer = sharers.map(|cluster| (topology.distance(die, topology.die_of_cluster(cluster)), cluster)).min();
+        match (copy, sharer) {
+            (Some((distance, other)), sharer) if sharer.is_none_or(|(sharers, _)| distance <= sharers) => {
+                self.llc[other].touch(line);
+                (Source::Llc(distance), Place::Llc(other))
+            }
+            (_, Some((distance, cluster))) => (Source::Cache(distance), self.place_in(cluster)),
+            _ => (Source::Memory(topology.distance(die, self.directory.home(line))), Place::Memory),
         }
     }
 

@@ -207,6 +207,20 @@ fn what_has_no_room_goes_down_and_comes_back() {
 }
 
 #[test]
+fn a_near_private_cache_goes_before_a_far_copy() {
+    let mut machine: Machine = Protocol::new(SMALL, caches(true, true), Values::default());
+    // The fourth line of a set of three ways sends the first to the last level of its die.
+    for line in [0, 2, 4, 6] {
+        machine.access(0, line, READ);
+    }
+    assert_eq!(machine.access(4, 0, READ).source, Source::Llc(Socket));
+    assert_eq!(machine.access(5, 0, READ).source, Source::Cache(Die), "its owner");
+    // Two of die 1 share it, and die 0 has a copy.
+    assert_eq!(machine.access(6, 0, READ).source, Source::Cache(Die));
+    machine.check();
+}
+
+#[test]
 fn what_memory_lacks_is_written_back_once() {
     let one = Geometry { sets: 1, ways: 1 };
     let mut machine: Machine = Protocol::new(
