@@ -18,3 +18,8 @@ mod watch;
 
 pub use error::{Error, Result};
 pub use watch::Watch;
+
+/// The program on the front page of the repository runs.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

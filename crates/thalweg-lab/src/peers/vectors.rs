@@ -13,15 +13,27 @@ use crate::machine::{Placement, timed};
 use crate::peers::Checked;
 use crate::workloads::{Chain, Digest, Farm, FirChain};
 
-/// Messages in a vector.
+/// Messages in a small vector.
 pub const BATCH: usize = 256;
-/// Vectors in a channel.
+/// Small vectors in a channel.
 pub const IN_FLIGHT: usize = 64;
 
+/// How messages travel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Batches {
+    /// Messages in a vector.
+    pub size: usize,
+    /// Vectors in a channel.
+    pub in_flight: usize,
+}
+
+/// Small vectors; and vectors of as many words as a block of ours holds at most, as many of them as an edge of ours has blocks.
+pub const BOTH: [Batches; 2] = [Batches { size: BATCH, in_flight: IN_FLIGHT }, Batches { size: 2048, in_flight: 16 }];
+
 /// Parameters for a record.
-pub fn params(messages: u64, placement: Placement) -> serde_json::Value {
+pub fn params(messages: u64, batches: Batches, placement: Placement) -> serde_json::Value {
     serde_json::json!({
-        "messages": messages, "batch": BATCH, "capacity": BATCH * IN_FLIGHT,
+        "messages": messages, "batch": batches.size, "capacity": batches.size * batches.in_flight,
         "waits": "crossbeam-channel", "threads": placement.word(),
     })
 }
@@ -31,17 +43,18 @@ fn pipeline<T: Copy + Send>(
     source: impl Iterator<Item = T> + Send,
     stages: Vec<impl FnMut(&mut [T]) + Send>,
     mut sink: impl FnMut(&[T]),
+    batches: Batches,
     placement: Placement,
 ) {
     let threads = stages.len() + 2;
     thread::scope(|scope| {
-        let (tx, mut rx) = bounded(IN_FLIGHT);
+        let (tx, mut rx) = bounded(batches.in_flight);
         scope.spawn(move || {
             placement.pin(0, threads);
-            send_batches(source, &tx);
+            send_batches(source, &tx, batches.size);
         });
         for (at, mut stage) in stages.into_iter().enumerate() {
-            let (tx, next) = bounded::<Vec<T>>(IN_FLIGHT);
+            let (tx, next) = bounded::<Vec<T>>(batches.in_flight);
             let input: Receiver<Vec<T>> = std::mem::replace(&mut rx, next);
             scope.spawn(move || {
                 placement.pin(at + 1, threads);
@@ -60,10 +73,10 @@ fn pipeline<T: Copy + Send>(
     });
 }
 
-fn send_batches<T>(mut source: impl Iterator<Item = T>, tx: &Sender<Vec<T>>) {
+fn send_batches<T>(mut source: impl Iterator<Item = T>, tx: &Sender<Vec<T>>, size: usize) {
     loop {
-        let mut batch = Vec::with_capacity(BATCH);
-        batch.extend(source.by_ref().take(BATCH));
+        let mut batch = Vec::with_capacity(size);
+        batch.extend(source.by_ref().take(size));
         if batch.is_empty() || tx.send(batch).is_err() {
             return;
         }
@@ -71,12 +84,12 @@ fn send_batches<T>(mut source: impl Iterator<Item = T>, tx: &Sender<Vec<T>>) {
 }
 
 /// The chain of light stages.
-pub fn chain(chain: Chain, placement: Placement) -> Checked {
+pub fn chain(chain: Chain, batches: Batches, placement: Placement) -> Checked {
     let (check, timing) = timed(|| {
         let mut check = chain.check(0..chain.messages);
         let stage = |batch: &mut [u64]| batch.iter_mut().for_each(|v| *v = Chain::stage(*v));
         let sink = |batch: &[u64]| batch.iter().for_each(|&v| check.add(v));
-        pipeline(Chain::source(0..chain.messages), vec![stage; chain.stages], sink, placement);
+        pipeline(Chain::source(0..chain.messages), vec![stage; chain.stages], sink, batches, placement);
         check
     });
     chain.verify(&[check])?;
@@ -84,7 +97,7 @@ pub fn chain(chain: Chain, placement: Placement) -> Checked {
 }
 
 /// The chain of filters.
-pub fn fir(chain: FirChain, placement: Placement, right: &Digest) -> Checked {
+pub fn fir(chain: FirChain, batches: Batches, placement: Placement, right: &Digest) -> Checked {
     let (digest, timing) = timed(|| {
         let mut digest = Digest::default();
         let stages = chain
@@ -92,7 +105,7 @@ pub fn fir(chain: FirChain, placement: Placement, right: &Digest) -> Checked {
             .into_iter()
             .map(|mut fir| move |batch: &mut [f64]| batch.iter_mut().for_each(|sample| *sample = fir.step(*sample)));
         let sink = |batch: &[f64]| batch.iter().for_each(|sample| digest.add(sample.to_bits()));
-        pipeline(chain.source(), stages.collect(), sink, placement);
+        pipeline(chain.source(), stages.collect(), sink, batches, placement);
         digest
     });
     digest.verify(right, true)?;

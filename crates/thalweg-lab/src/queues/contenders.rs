@@ -191,6 +191,12 @@ ends! {
         |tx, value| tx.try_send(value).is_ok();
         |rx| rx.try_recv().ok();
 
+    /// The same, many to one.
+    CrossfireMpsc: crossfire::MTx<crossfire::mpsc::Array<u64>>, crossfire::Rx<crossfire::mpsc::Array<u64>>;
+        |capacity| crossfire::mpsc::bounded_blocking(capacity);
+        |tx, value| tx.try_send(value).is_ok();
+        |rx| rx.try_recv().ok();
+
     /// The same, many to many.
     Crossfire: crossfire::MTx<crossfire::mpmc::Array<u64>>, crossfire::MRx<crossfire::mpmc::Array<u64>>;
         |capacity| crossfire::mpmc::bounded_blocking(capacity);

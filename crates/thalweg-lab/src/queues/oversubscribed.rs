@@ -36,7 +36,7 @@ fn plan(effort: &Effort) -> Result<Vec<Group>, BoxError> {
     let yielding = shapes.map(|(name, _, producers, consumers)| {
         let shape = Shape { producers, consumers, items };
         let few = Shape { items: slow, ..shape };
-        let contenders = vec![
+        let mut contenders = vec![
             yields::<Bbq>(Ours, "thalweg-bbq", shape),
             yields::<Cnq>(Ours, "thalweg-cnq, k 1024", shape),
             yields::<CnqWide>(Ours, "thalweg-cnq, k 1024, capsules of 256", shape),
@@ -47,18 +47,24 @@ fn plan(effort: &Effort) -> Result<Vec<Group>, BoxError> {
             yields::<Kanal>(Peer, "kanal", few),
             yields::<Flume>(Peer, "flume", few),
         ];
+        if producers > 1 && consumers == 1 {
+            contenders.push(yields_to_one::<CrossfireMpsc>(Peer, "crossfire-mpsc", shape));
+        }
         Group::new(name, &["ns/item"], contenders)
     });
     let sleeping = shapes.map(|(_, name, producers, consumers)| {
         let shape = Shape { producers, consumers, items };
         let few = Shape { items: slow, ..shape };
-        let contenders = vec![
+        let mut contenders = vec![
             sleeps::<wait::Bbq>(Ours, "thalweg-bbq", shape),
             sleeps::<wait::CrossbeamChannel>(Peer, "crossbeam-channel", shape),
             sleeps::<wait::Crossfire>(Peer, "crossfire", shape),
             sleeps::<wait::Kanal>(Peer, "kanal", few),
             sleeps::<wait::Flume>(Peer, "flume", few),
         ];
+        if producers > 1 && consumers == 1 {
+            contenders.push(sleeps_for_one::<wait::CrossfireMpsc>(Peer, "crossfire-mpsc", shape));
+        }
         Group::new(name, &["ns/item"], contenders)
     });
     Ok(yielding.into_iter().chain(sleeping).collect())
@@ -71,25 +77,52 @@ struct Shape {
     items: u64,
 }
 
+fn push_or_yield<Q: Ends>(tx: &mut Q::Tx, value: u64, consumers: &Crew) -> bool {
+    consumers.until(|| Q::push(tx, value).then_some(()), thread::yield_now).is_some()
+}
+
+fn pop_or_yield<Q: Ends>(rx: &mut Q::Rx, producers: &Crew) -> Option<u64> {
+    producers.until(|| Q::pop(rx), thread::yield_now)
+}
+
 fn yields<Q: Many>(role: Role, name: &str, shape: Shape) -> Contender {
     contender(role, name, shape, "yields", move || {
-        let push = |tx: &mut Q::Tx, value: u64, consumers: &Crew| {
-            consumers.until(|| Q::push(tx, value).then_some(()), thread::yield_now).is_some()
-        };
-        let pop = |rx: &mut Q::Rx, producers: &Crew| producers.until(|| Q::pop(rx), thread::yield_now);
         let (tx, rx) = Q::build(CAPACITY);
         let mut left = rx.clone();
-        run(shape, (tx, rx), push, pop, || std::iter::from_fn(|| Q::pop(&mut left)).sum::<u64>())
+        let left = || std::iter::from_fn(|| Q::pop(&mut left)).sum::<u64>();
+        run(shape, (tx, vec![rx; shape.consumers as usize]), push_or_yield::<Q>, pop_or_yield::<Q>, left)
     })
+}
+
+/// As [`yields`], where the consumer's end cannot be two: it leaves nothing that another one would find.
+fn yields_to_one<Q: Ends<Tx: Clone>>(role: Role, name: &str, shape: Shape) -> Contender {
+    contender(role, name, shape, "yields", move || {
+        let (tx, rx) = Q::build(CAPACITY);
+        run(shape, (tx, vec![rx]), push_or_yield::<Q>, pop_or_yield::<Q>, || 0)
+    })
+}
+
+fn send<Q: Sleeping>(tx: &mut Q::Tx, value: u64, _: &Crew) -> bool {
+    Q::send(tx, value);
+    true
+}
+
+fn receive<Q: Sleeping>(rx: &mut Q::Rx, _: &Crew) -> Option<u64> {
+    Q::receive(rx)
 }
 
 fn sleeps<Q: Sleeping<Tx: Clone, Rx: Clone>>(role: Role, name: &str, shape: Shape) -> Contender {
     contender(role, name, shape, "sleeps", move || {
-        let push = |tx: &mut Q::Tx, value: u64, _: &Crew| {
-            Q::send(tx, value);
-            true
-        };
-        run(shape, Q::build(), push, |rx: &mut Q::Rx, _: &Crew| Q::receive(rx), || 0)
+        let (tx, rx) = Q::build();
+        run(shape, (tx, vec![rx; shape.consumers as usize]), send::<Q>, receive::<Q>, || 0)
+    })
+}
+
+/// As [`sleeps`], where the consumer's end cannot be two.
+fn sleeps_for_one<Q: Sleeping<Tx: Clone>>(role: Role, name: &str, shape: Shape) -> Contender {
+    contender(role, name, shape, "sleeps", move || {
+        let (tx, rx) = Q::build();
+        run(shape, (tx, vec![rx]), send::<Q>, receive::<Q>, || 0)
     })
 }
 
@@ -108,11 +141,12 @@ fn contender(
     Contender::new(role, name, params, move || Ok(Sample::nanos_per(run()?, items)))
 }
 
-/// Each producer pushes the numbers from 1 on. That each came once is checked by their sum. A consumer that finds nothing when no producer
-/// is left may find nothing because another one holds what is there: so `left` pops that when all are done.
-fn run<Tx: Clone + Send, Rx: Clone + Send>(
+/// Each producer pushes the numbers from 1 on; each consumer has an end of its own. That each number came once is checked by their sum. A
+/// consumer that finds nothing when no producer is left may find nothing because another one holds what is there: so `left` pops that
+/// when all are done.
+fn run<Tx: Clone + Send, Rx: Send>(
     shape: Shape,
-    (tx, rx): (Tx, Rx),
+    (tx, rxs): (Tx, Vec<Rx>),
     push: impl Fn(&mut Tx, u64, &Crew) -> bool + Sync,
     pop: impl Fn(&mut Rx, &Crew) -> Option<u64> + Sync,
     left: impl FnOnce() -> u64,
@@ -135,8 +169,7 @@ fn run<Tx: Clone + Send, Rx: Clone + Send>(
                 }
             })
         };
-        let consume = |me| {
-            let mut rx = rx.clone();
+        let consume = |(me, mut rx): (u64, Rx)| {
             scope.spawn(move || {
                 let _member = popping.member();
                 start.wait();
@@ -144,9 +177,9 @@ fn run<Tx: Clone + Send, Rx: Clone + Send>(
             })
         };
         let pushes: Vec<_> = (0..producers).map(produce).collect();
-        let pops: Vec<_> = (0..consumers).map(consume).collect();
-        // The threads have ends of their own. These would keep the others from seeing that a side has left.
-        drop((tx, rx));
+        let pops: Vec<_> = (0..consumers).zip(rxs).map(consume).collect();
+        // The threads have ends of their own. This one would keep the others from seeing that the producers have left.
+        drop(tx);
         start.timed(pushes.len() + pops.len(), || {
             let popped = pops.into_iter().map(|thread| thread.join().expect("no consumer panics")).sum::<u64>();
             pushes.into_iter().for_each(|thread| thread.join().expect("no producer panics"));
@@ -176,7 +209,7 @@ mod tests {
         let pop = |rx: &mut Receiver<u64>, producers: &Crew| producers.until(|| rx.try_recv().ok(), thread::yield_now);
         let (tx, rx) = bounded(4);
         let left = rx.clone();
-        let error = run(SHAPE, (tx, rx), push, pop, || left.try_iter().sum::<u64>()).unwrap_err();
+        let error = run(SHAPE, (tx, vec![rx; 2]), push, pop, || left.try_iter().sum::<u64>()).unwrap_err();
         assert_eq!(error.to_string(), "the sum of what was popped is 104, not 110");
     }
 
@@ -184,7 +217,8 @@ mod tests {
     fn an_item_lost_between_threads_that_sleep_is_an_error() {
         let push = |tx: &mut Sender<u64>, value: u64, _: &Crew| value == 3 || tx.send(value).is_ok();
         let pop = |rx: &mut Receiver<u64>, _: &Crew| rx.recv().ok();
-        let error = run(SHAPE, bounded(4), push, pop, || 0).unwrap_err();
+        let (tx, rx) = bounded(4);
+        let error = run(SHAPE, (tx, vec![rx; 2]), push, pop, || 0).unwrap_err();
         assert_eq!(error.to_string(), "the sum of what was popped is 104, not 110");
     }
 }

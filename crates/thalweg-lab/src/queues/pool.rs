@@ -1,13 +1,12 @@
 //! A pool of queues: from whom to steal. The shape of Figure 4.11 of the thesis.
 
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
 use serde_json::json;
 use thalweg_queue::bwos::{self, BestOf, Last, Near, Policy, Pool, Probabilistic, Random, Rng, Sequential, Stealer};
 
 use crate::harness::{BoxError, Contender, Effort, Experiment, Group, Role, Sample};
-use crate::machine::{Placement, timed};
+use crate::machine::{Placement, Start};
 use crate::peers::deques::CrossbeamFifo;
 use crate::workloads::stealing::{CAPACITY, Deque, Owner, Tally};
 
@@ -87,31 +86,27 @@ fn contenders(work: Balancing, lifo: bool) -> Vec<Contender> {
 }
 
 /// Runs all workers. Gives nanoseconds for each item that was put in, taken out or stolen, and how many attempts to
-/// steal there were for each item stolen.
+/// steal there were for each item stolen: no figure where nobody tries.
 ///
 /// Each CPU has one thread, which does the work of its workers in turn: while one fills its queue, another's is full, so
 /// about half of all queues have something, as if all workers ran at once.
 fn run<O: Owner>(work: Balancing, workers: Vec<(O, impl FnMut() -> Option<u64> + Send)>) -> Result<Sample, BoxError> {
-    let ready = AtomicUsize::new(0);
+    let start = &Start::default();
     let mut threads: Vec<Vec<_>> = vec![Vec::new(), Vec::new()];
     for (number, worker) in workers.into_iter().enumerate() {
         threads[2 * number / WORKERS].push(worker);
     }
-    let (ended, timing) = timed(|| {
-        thread::scope(|scope| {
-            let ready = &ready;
-            let threads = threads.into_iter().enumerate().map(|(thread, mut workers)| {
-                scope.spawn(move || {
-                    Placement::TwoCpus.pin(thread, 2);
-                    ready.fetch_add(1, Ordering::AcqRel);
-                    while ready.load(Ordering::Acquire) < 2 {
-                        thread::yield_now();
-                    }
-                    let tally = take_turns(work, (thread as u64) << 40, &mut workers);
-                    (tally, workers)
-                })
-            });
-            let threads: Vec<_> = threads.collect();
+    let (ended, timing) = thread::scope(|scope| {
+        let threads = threads.into_iter().enumerate().map(|(thread, mut workers)| {
+            scope.spawn(move || {
+                Placement::TwoCpus.pin(thread, 2);
+                start.wait();
+                let tally = take_turns(work, (thread as u64) << 40, &mut workers);
+                (tally, workers)
+            })
+        });
+        let threads: Vec<_> = threads.collect();
+        start.timed(threads.len(), || {
             threads.into_iter().map(|thread| thread.join().expect("workers do not panic")).collect::<Vec<_>>()
         })
     });
@@ -135,7 +130,7 @@ fn run<O: Owner>(work: Balancing, workers: Vec<(O, impl FnMut() -> Option<u64> +
     }
     let mut sample = Sample::nanos_per(timing, done);
     let attempts = work.rounds * (WORKERS * work.attempts) as u64;
-    sample.figures.push(attempts.max(1) as f64 / stolen.max(1) as f64);
+    sample.figures.push(if attempts == 0 { f64::NAN } else { attempts as f64 / stolen.max(1) as f64 });
     Ok(sample)
 }
 
@@ -209,4 +204,16 @@ fn crossbeam(work: Balancing, lifo: bool) -> Result<Sample, BoxError> {
         (owner, steal)
     };
     run(work, owners.into_iter().enumerate().map(worker).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn attempts_for_an_item_are_told_where_somebody_tries() {
+        let nobody = Balancing { rounds: 1, attempts: 0 };
+        assert!(crossbeam(nobody, true).unwrap().figures[1].is_nan());
+        assert!(crossbeam(Balancing { attempts: 10, ..nobody }, true).unwrap().figures[1] >= 1.0);
+    }
 }

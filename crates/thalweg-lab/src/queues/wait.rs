@@ -114,6 +114,10 @@ sleeping! {
         crossfire::mpmc::bounded_blocking(CAPACITY);
         |tx, value| tx.send(value).is_ok();
         |rx| rx.recv().ok();
+    CrossfireMpsc: crossfire::MTx<crossfire::mpsc::Array<u64>>, crossfire::Rx<crossfire::mpsc::Array<u64>>;
+        crossfire::mpsc::bounded_blocking(CAPACITY);
+        |tx, value| tx.send(value).is_ok();
+        |rx| rx.recv().ok();
     CrossfireSpsc: crossfire::Tx<crossfire::spsc::Array<u64>>, crossfire::Rx<crossfire::spsc::Array<u64>>;
         crossfire::spsc::bounded_blocking(CAPACITY);
         |tx, value| tx.send(value).is_ok();

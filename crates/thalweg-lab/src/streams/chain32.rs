@@ -36,8 +36,11 @@ fn plan(effort: &Effort) -> Result<Vec<Group>, BoxError> {
     contenders.push(on_chain(Bound, "plain-loop", params(n, 1), chain, plain::chain));
     contenders.push(on_chain(Peer, "dyn-iterator", params(n, 1), chain, iterators::boxed));
     for (placement, cpus) in [(OneCpu, "1cpu"), (TwoCpus, "2cpus")] {
-        let vectors = move |chain| vectors::chain(chain, placement);
-        contenders.push(on_chain(Peer, format!("vec256-{cpus}"), vectors::params(n, placement), chain, vectors));
+        for batches in vectors::BOTH {
+            let name = format!("vec{}-{cpus}", batches.size);
+            let vectors = move |chain| vectors::chain(chain, batches, placement);
+            contenders.push(on_chain(Peer, name, vectors::params(n, batches, placement), chain, vectors));
+        }
         let rings = move |chain| rtrb::chain(chain, placement);
         let given = item_params(n, "yields", placement.word());
         contenders.push(on_chain(Peer, format!("rtrb-{cpus}"), given, chain, rings));

@@ -35,8 +35,11 @@ fn plan(effort: &Effort) -> Result<Vec<Group>, BoxError> {
     let in_batches = move || plain::fir_in_batches(chain, vectors::BATCH, &right);
     contenders.push(per_message(Bound, "sequential-vec256", batched, n, in_batches));
     for (placement, cpus) in [(OneCpu, "1cpu"), (TwoCpus, "2cpus")] {
-        let run = move || vectors::fir(chain, placement, &right);
-        contenders.push(per_message(Peer, format!("vec256-{cpus}"), vectors::params(n, placement), n, run));
+        for batches in vectors::BOTH {
+            let name = format!("vec{}-{cpus}", batches.size);
+            let run = move || vectors::fir(chain, batches, placement, &right);
+            contenders.push(per_message(Peer, name, vectors::params(n, batches, placement), n, run));
+        }
     }
     let mut group = Group::new("32 filters of 16 taps", &["ns/msg"], contenders);
     // The faster of the two ways to do it on one core.

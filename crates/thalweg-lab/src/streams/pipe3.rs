@@ -10,7 +10,7 @@ use crate::workloads::Chain;
 /// The entry for the registry.
 pub const EXPERIMENT: Experiment = Experiment {
     name: "streams/pipe3",
-    what: "generate >> v*3+1 >> sum over u64, handed on one by one; the bar is vectors of 256 over a channel",
+    what: "generate >> v*3+1 >> sum over u64, handed on one by one; the bar is vectors over a channel",
     plan,
 };
 
@@ -28,9 +28,11 @@ fn plan(effort: &Effort) -> Result<Vec<Group>, BoxError> {
     contenders.push(on_chain(Bound, "plain-loop", params(n, 1), chain, peers::plain::chain));
     contenders.push(on_chain(Bound, "rayon", params(n, "one for each CPU"), chain, peers::rayon::chain));
     for (placement, cpus) in [(OneCpu, "1cpu"), (TwoCpus, "2cpus")] {
-        let name = format!("vec256-{cpus}");
-        let vectors = move |chain| vectors::chain(chain, placement);
-        contenders.push(on_chain(Peer, name, vectors::params(n, placement), chain, vectors));
+        for batches in vectors::BOTH {
+            let name = format!("vec{}-{cpus}", batches.size);
+            let vectors = move |chain| vectors::chain(chain, batches, placement);
+            contenders.push(on_chain(Peer, name, vectors::params(n, batches, placement), chain, vectors));
+        }
     }
     for (placement, cpus) in [(OneCpu, "1cpu"), (TwoCpus, "2cpus")] {
         let rings = move |chain| peers::rtrb::chain(chain, placement);

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use thalweg_sync::CachePadded;
 
 use crate::harness::{BoxError, Sample};
-use crate::machine::{Placement, timed};
+use crate::machine::{Placement, Start};
 
 /// How many items the owner puts in before it takes them out.
 pub const CAPACITY: usize = 8192;
@@ -60,17 +60,19 @@ pub struct Stealing {
 
 impl Stealing {
     /// Runs the owner on one CPU and the thief on another. Gives nanoseconds for each operation (each item is put in
-    /// once and taken out once), and the percentage of the items that the owner took out.
+    /// once and taken out once), and the percentage of the items that the owner did not take out.
     pub fn run<D: Deque>(self) -> Result<Sample, BoxError> {
         let (mut owner, mut thief) = D::build();
         // Apart from the owner's end, which may lie on this stack and is written all the time.
         let shared = CachePadded((AtomicU64::new(0), AtomicBool::new(false)));
         let (allowed, done) = &shared.0;
+        let (start, thieves) = (&Start::default(), usize::from(self.percent > 0));
         let (mut all, stolen, timing) = thread::scope(|scope| {
-            let stealing = (self.percent > 0).then(|| {
+            let stealing = (thieves > 0).then(|| {
                 scope.spawn(move || {
                     Placement::TwoCpus.pin(1, 2);
                     let mut stolen = Tally::default();
+                    start.wait();
                     while !done.load(Ordering::Acquire) {
                         let left = allowed.load(Ordering::Relaxed) - stolen.count;
                         let most = self.batch.min(left as usize);
@@ -81,9 +83,10 @@ impl Stealing {
                     stolen
                 })
             });
+            let over = Over(done);
             Placement::TwoCpus.pin(0, 2);
-            let (popped, timing) = timed(|| self.own(&mut owner, allowed));
-            done.store(true, Ordering::Release);
+            let (popped, timing) = start.timed(thieves, || self.own(&mut owner, allowed));
+            drop(over);
             (popped, stealing.map(|thief| thief.join().expect("the thief does not panic")).unwrap_or_default(), timing)
         });
         let left = 100.0 * all.popped.count as f64 / all.pushed.count.max(1) as f64;
@@ -120,6 +123,15 @@ impl Stealing {
     }
 }
 
+/// Tells the thief, when it is dropped, that there will be no more: by a panic of the owner too.
+struct Over<'a>(&'a AtomicBool);
+
+impl Drop for Over<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Release);
+    }
+}
+
 /// What the owner did.
 struct Owned {
     pushed: Tally,
@@ -147,5 +159,40 @@ impl Tally {
     pub fn add(&mut self, item: u64) {
         self.count += 1;
         self.sum = self.sum.wrapping_add(item);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Panics as soon as it has something to do.
+    struct Breaks;
+
+    impl Deque for Breaks {
+        type Owner = Self;
+        type Thief = ();
+        const BATCHES: bool = false;
+
+        fn build() -> (Self, ()) {
+            (Self, ())
+        }
+    }
+
+    impl Owner for Breaks {
+        fn push(&mut self, _item: u64) -> bool {
+            panic!("there is no queue")
+        }
+
+        fn pop(&mut self) -> Option<u64> {
+            None
+        }
+    }
+
+    #[test]
+    fn a_panic_of_the_owner_ends_the_thief() {
+        let stealing = Stealing { rounds: 1, percent: 10, batch: 1 };
+        // On a thread of its own, which is pinned.
+        assert!(thread::spawn(move || stealing.run::<Breaks>()).join().is_err());
     }
 }

@@ -38,10 +38,20 @@ fn processor() -> String {
     name.map_or("unknown processor", |(_, name)| name.trim()).to_owned()
 }
 
-/// Threads of a core, as the system counts them for the first CPU: `0,4` or `0-1` are two.
-fn smt() -> usize {
-    let list = std::fs::read_to_string("/sys/devices/system/cpu/cpu0/topology/thread_siblings_list");
-    list.map_or(1, |list| list.trim().split([',', '-']).count())
+/// The CPUs that are threads of the same core as `cpu`, itself among them. Where the system does not say, it alone.
+fn siblings(cpu: usize) -> Vec<usize> {
+    let list = std::fs::read_to_string(format!("/sys/devices/system/cpu/cpu{cpu}/topology/thread_siblings_list"));
+    list.map_or_else(|_| vec![cpu], |list| numbers(&list))
+}
+
+/// The numbers of a list as the system writes it: `0,4` and `0-1` are two.
+fn numbers(list: &str) -> Vec<usize> {
+    let number = |text: &str| text.trim().parse::<usize>().ok();
+    let span = |part: &str| {
+        let (first, last) = part.split_once('-').unwrap_or((part, part));
+        Some(number(first)?..=number(last)?)
+    };
+    list.split(',').filter_map(span).flatten().collect()
 }
 
 fn main() -> ExitCode {
@@ -60,15 +70,21 @@ fn main() -> ExitCode {
         }
     };
     let cpus: Vec<usize> = thread::current_affinity().map_or_else(|_| vec![0, 1], |cpus| cpus.cpus().collect());
-    let &[one, other, ..] = cpus.as_slice() else {
+    let &[one, next, ..] = cpus.as_slice() else {
         eprintln!("error: two CPUs are needed, and this process may use {}", cpus.len());
         return ExitCode::from(2);
     };
+    let siblings = siblings(one);
+    let apart = cpus.iter().copied().find(|cpu| *cpu != one && !siblings.contains(cpu));
+    let other = apart.unwrap_or(next);
+    if apart.is_none() {
+        eprintln!("warning: CPUs {one} and {other} are threads of one core; lines between cores are not measured");
+    }
     let [l1, l2, llc] = caches();
     let place = Place { cpus: [one, other], l1: l1.kib << 10, l2: l2.kib << 10 };
     let cache = |cache: Cache| json!({ "kib": cache.kib, "ways": cache.ways });
     let head = json!({
-        "processor": processor(), "cpus": cpus.len(), "smt": smt(), "cycle_nanos": cycles_nanos(),
+        "processor": processor(), "cpus": cpus.len(), "smt": siblings.len().max(1), "cycle_nanos": cycles_nanos(),
         "l1": cache(l1), "l2": cache(l2), "llc": cache(llc),
     });
     println!("{head}");
@@ -91,4 +107,17 @@ fn main() -> ExitCode {
         println!("{}", json!({ "name": micro.name, "what": micro.what, "nanos": nanos }));
     }
     ExitCode::SUCCESS
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lists_of_cpus_have_numbers_and_spans() {
+        assert_eq!(numbers("0,4\n"), [0, 4]);
+        assert_eq!(numbers("0-3\n"), [0, 1, 2, 3]);
+        assert_eq!(numbers("0-1,8-9"), [0, 1, 8, 9]);
+        assert_eq!(numbers(""), [0; 0]);
+    }
 }
