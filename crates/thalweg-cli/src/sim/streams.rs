@@ -195,7 +195,7 @@ mod tests {
 
     #[test]
     fn the_default_spreads_a_few_long_messages_at_once() {
-        // 10 ms each: one after the other on each core, or all at once.
+        // All at once; with the first one alone it would be four.
         let stage = |graph: &mut Graph<'static>| {
             graph.parallel(|x: u64, out: &mut Output<u64>| {
                 hint::work(20_000_000);
@@ -203,7 +203,7 @@ mod tests {
             })
         };
         let few = cpus(8, 8, stage);
-        assert!(few > 6.0, "{few} of 8 CPUs for eight long messages");
+        assert!(few > 5.0, "{few} of 8 CPUs for eight long messages");
     }
 
     #[test]
