@@ -91,14 +91,21 @@ where
     F: FnMut(I::Item) + Send,
 {
     fn give(&mut self, cx: &Cx<'_>) -> Result<Flow, BoxError> {
+        let rest = if cx.takes_long() { 0 } else { cx.give_len() * FUSED_GIVES };
         // Locals can live in registers; behind `self` each item would cost loads and stores.
         let Some((mut iterator, mut each)) = self.0.take() else { return Ok(Flow::Done) };
-        let most = if cx.takes_long() { 1 } else { cx.give_len() * FUSED_GIVES };
+        // The first one by itself, right before the loop: what `each` writes behind references was written then in any case, and the loop may
+        // keep it in registers.
+        let Some(first) = iterator.next() else { return Ok(Flow::Done) };
+        each(first);
         // The iterator's own loop: a range makes vector instructions of it, which a loop over `next` is not.
-        let result = iterator.try_fold(most, |left, item| {
-            each(item);
-            if left > 1 { ControlFlow::Continue(left - 1) } else { ControlFlow::Break(()) }
-        });
+        let result = match rest {
+            0 => ControlFlow::Break(()),
+            _ => iterator.try_fold(rest, |left, item| {
+                each(item);
+                if left > 1 { ControlFlow::Continue(left - 1) } else { ControlFlow::Break(()) }
+            }),
+        };
         if result.is_continue() {
             return Ok(Flow::Done);
         }
