@@ -178,20 +178,23 @@ impl<T> Output<T> {
     /// `next` gave as many as that.
     #[inline(always)]
     pub(crate) fn fill(&mut self, count: usize, mut next: impl FnMut() -> Option<T>) -> bool {
-        let count = count.min(self.room);
-        let mut whole = true;
-        for _ in 0..count {
-            let Some(message) = next() else {
-                whole = false;
-                break;
-            };
-            // SAFETY: `count` entries are left in the open block.
+        let mut left = count.min(self.room);
+        let Some(mut message) = (if left > 0 { next() } else { None }) else { return left == 0 };
+        // The next message is asked for at the end of a round: a loop that writes before it may end can be made of vector instructions.
+        let whole = loop {
+            // SAFETY: `left` entries are free in the open block.
             unsafe {
                 self.cur.write(message);
                 self.cur = self.cur.byte_add(stride::<T>());
             }
             self.room -= 1;
-        }
+            left -= 1;
+            if left == 0 {
+                break true;
+            }
+            let Some(another) = next() else { break false };
+            message = another;
+        };
         if self.room == 0 {
             self.turn();
         }
