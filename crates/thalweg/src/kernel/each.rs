@@ -10,15 +10,20 @@ use std::marker::PhantomData;
 
 /// Messages that are taken without a look at whether there is another one.
 const STRETCH: usize = 8;
+/// A kernel with more state than this, in bytes, does not take its messages in stretches.
+const MUCH_STATE: usize = 64;
 
 /// Takes the messages of `block` one by one, until it is empty or the output is full.
 ///
-/// In stretches: where the compiler knows that there is room for a few messages more than a kernel gives, nothing is left of the checks of a push.
+/// With `stretches`: where the compiler knows that there is room for a few messages more than a kernel gives, nothing is left of the checks of a
+/// push. But the kernel is then called from two places, and a large one is inlined only where it is called from a single one; not inlined, its
+/// state goes through memory at each message.
 #[inline(always)]
 fn each<T, U, R: Verdict>(
     cx: &Cx<'_>,
     block: &mut Block,
     output: &mut Output<U>,
+    stretches: bool,
     mut kernel: impl FnMut(T, &mut Output<U>) -> R,
 ) -> Result<(), BoxError> {
     let slow = cx.takes_long();
@@ -26,7 +31,7 @@ fn each<T, U, R: Verdict>(
     // SAFETY: an edge into this kernel carries `T` (B1).
     let mut unread = unsafe { Unread::<T>::new(block) };
     loop {
-        while unread.left() >= stretch && output.room() > STRETCH {
+        while stretches && unread.left() >= stretch && output.room() > STRETCH {
             for _ in 0..STRETCH {
                 // SAFETY: as many are left.
                 kernel(unsafe { unread.next_unchecked() }, output).into_result()?;
@@ -81,7 +86,10 @@ where
         // SAFETY: O1: dropped at the end of this function.
         let mut output = unsafe { Output::open(&mut core) };
         // Through a closure of our own: passed as `&mut F`, the kernel is called for each message instead of inlined.
-        resident(&mut self.0, |kernel| each(cx, &mut block, &mut output, |message, output| kernel(message, output)))?;
+        let stretches = const { size_of::<F>() <= MUCH_STATE };
+        resident(&mut self.0, |kernel| {
+            each(cx, &mut block, &mut output, stretches, |message, output| kernel(message, output))
+        })?;
         drop(output);
         Ok(Some(block))
     }
@@ -99,7 +107,7 @@ where
         let mut core = Core::new(cx, 0, Some(chain));
         // SAFETY: O1: dropped at the end of this function.
         let mut output = unsafe { Output::open(&mut core) };
-        each(cx, block, &mut output, |message, output| (self.0)(message, output))
+        each(cx, block, &mut output, true, |message, output| (self.0)(message, output))
     }
 }
 
