@@ -7,6 +7,7 @@ use std::process::ExitCode;
 use clap::{Parser, Subcommand};
 
 use crate::harness::{BoxError, Effort, Experiment, measure};
+use crate::peers::optional::{self, Optional, State};
 use crate::records::Record;
 use crate::registry::EXPERIMENTS;
 use crate::{chart, machine, table};
@@ -97,7 +98,23 @@ fn list() -> String {
     let line = |experiment: &Experiment| format!("{:width$}  {}\n", experiment.name, experiment.what);
     let (name, command) = ELSEWHERE;
     let elsewhere = format!("{name:width$}  different executions a second, this checker's and loom's: `{command}`\n");
-    EXPERIMENTS.iter().map(line).chain([elsewhere]).collect()
+    EXPERIMENTS.iter().map(line).chain([elsewhere, optional_peers()]).collect()
+}
+
+/// The peers that take another build, what each needs, and the command.
+fn optional_peers() -> String {
+    let line = |peer: &Optional| {
+        let Optional { feature, what, packages, experiments, state } = peer;
+        let state = match state {
+            State::BuiltIn => "built in",
+            State::NotFound => "asked for, and not found when this was built",
+            State::NotAsked => "not in this build",
+        };
+        format!("  {feature:<4}  {what}, in {}; needs {packages} ({state})\n", experiments.join(" "))
+    };
+    let lines: String = optional::ALL.iter().map(line).collect();
+    let command = optional::command(&optional::ALL, "NAME...");
+    format!("\npeers in C and C++, each a feature of the lab:\n{lines}  all of them: `{command}`\n")
 }
 
 /// The experiments that `names` mean, each once, in the order of the names.
@@ -209,6 +226,16 @@ mod tests {
             let error = names(&[name]).unwrap_err();
             assert_eq!(error, "check/throughput needs the instrumented build: `cargo proof --throughput` runs it");
         }
+    }
+
+    #[test]
+    fn the_list_says_how_to_build_peers_in() {
+        let list = list();
+        for peer in optional::ALL {
+            assert!(list.contains(&format!("needs {}", peer.packages)), "{list}");
+        }
+        let features = "--features lab,thalweg-lab/tbb,thalweg-lab/cpp,thalweg-lab/dpdk -- lab run NAME...`";
+        assert!(list.contains(features), "{list}");
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! What an experiment needs from the machine: its CPUs, pinning, CPU time, and a line that describes it.
 
+use std::collections::{HashMap, HashSet};
 use std::hint::black_box;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -80,16 +81,56 @@ fn read(clock: rustix::time::ClockId) -> Duration {
     Duration::new(time.tv_sec as u64, time.tv_nsec as u32)
 }
 
-/// The CPUs this process may use, lowest number first. Never empty.
+/// The CPUs this process may use, one of each core first, lowest number first. Never empty.
 ///
 /// Looked up once, so that a thread which is pinned already does not shrink the answer.
 pub fn cpus() -> &'static [usize] {
     static CPUS: OnceLock<Vec<usize>> = OnceLock::new();
-    CPUS.get_or_init(|| match thread::current_affinity() {
+    CPUS.get_or_init(|| {
+        let count = thread::available_parallelism();
+        let allowed = thread::current_affinity().map_or_else(|_| (0..count).collect(), |set| set.cpus().collect());
+        let mut cpus = cores_first(allowed, core);
         // No more than a quota on processor time allows: with fewer, the others would be throttled in turn.
-        Ok(allowed) => allowed.cpus().take(thread::available_parallelism()).collect(),
-        Err(_) => (0..thread::available_parallelism()).collect(),
+        cpus.truncate(count);
+        cpus
     })
+}
+
+/// The core that `cpu` is a thread of, by the list of its threads; where the system does not say, the CPU alone.
+fn core(cpu: usize) -> String {
+    let path = format!("/sys/devices/system/cpu/cpu{cpu}/topology/thread_siblings_list");
+    std::fs::read_to_string(path).unwrap_or_else(|_| cpu.to_string())
+}
+
+/// Two pinned threads should share no core while there is another: first one CPU of each core, then the second ones, and so on.
+fn cores_first(cpus: Vec<usize>, core: impl Fn(usize) -> String) -> Vec<usize> {
+    let mut seen: HashMap<String, usize> = HashMap::new();
+    let turn = |cpu| {
+        let turn = seen.entry(core(cpu)).or_default();
+        *turn += 1;
+        (*turn, cpu)
+    };
+    let mut turns: Vec<(usize, usize)> = cpus.into_iter().map(turn).collect();
+    turns.sort_unstable();
+    turns.into_iter().map(|(_, cpu)| cpu).collect()
+}
+
+/// How many cores [`cpus`] are threads of.
+fn cores() -> usize {
+    cpus().iter().map(|&cpu| core(cpu)).collect::<HashSet<_>>().len()
+}
+
+/// Keeps the calling thread, and those that it starts from now on, to the first `count` of [`cpus`].
+pub fn keep_to(count: usize) {
+    #[cfg(target_os = "linux")]
+    {
+        let mut set = rustix::thread::CpuSet::new();
+        cpus().iter().take(count).for_each(|&cpu| set.set(cpu));
+        // A container may refuse, as in `pin`.
+        let _ = rustix::thread::sched_setaffinity(None, &set);
+    }
+    #[cfg(not(target_os = "linux"))]
+    let _ = count;
 }
 
 /// Where the threads of a contender go.
@@ -97,7 +138,7 @@ pub fn cpus() -> &'static [usize] {
 pub enum Placement {
     /// All on the first CPU.
     OneCpu,
-    /// In contiguous halves on the first two CPUs, so that a chain crosses between them once.
+    /// In contiguous halves on the first two CPUs, of two cores if there are, so that a chain crosses between them once.
     TwoCpus,
 }
 
@@ -117,7 +158,8 @@ impl Placement {
     pub fn word(self) -> &'static str {
         match self {
             Placement::OneCpu => "pinned to one CPU",
-            Placement::TwoCpus if cpus().len() > 1 => "pinned in halves to two CPUs",
+            Placement::TwoCpus if cores() > 1 => "pinned in halves to two CPUs",
+            Placement::TwoCpus if cpus().len() > 1 => "pinned in halves to two threads of one core",
             Placement::TwoCpus => "pinned to the only CPU",
         }
     }
@@ -132,9 +174,10 @@ pub fn describe() -> &'static str {
         let model = info.lines().find(|line| line.starts_with("model name")).and_then(|line| line.split_once(": "));
         let load = read("/proc/loadavg");
         format!(
-            "{}, {} CPUs, load {}, {} {}, {}",
+            "{}, {} CPUs of {} cores, load {}, {} {}, {}",
             model.map_or("unknown processor", |(_, model)| model.trim()),
             cpus().len(),
+            cores(),
             load.split(' ').next().filter(|load| !load.is_empty()).unwrap_or("unknown"),
             std::env::consts::OS,
             std::env::consts::ARCH,
@@ -182,6 +225,30 @@ mod tests {
         let timing = Timing { wall: Duration::from_nanos(1000), cpu: Duration::from_nanos(1500) };
         assert_eq!(timing.nanos_per(500), 2.0);
         assert!((timing.cpus() - 1.5).abs() < 1e-9);
+    }
+
+    #[test]
+    fn one_thread_of_each_core_comes_first() {
+        let pairs = |cpu: usize| (cpu / 2).to_string();
+        assert_eq!(cores_first(vec![0, 1, 2, 3], pairs), [0, 2, 1, 3], "0 and 1 are threads of one core");
+        assert_eq!(cores_first(vec![1, 4, 5], pairs), [1, 4, 5]);
+        assert_eq!(cores_first(vec![0, 1, 2, 3], |cpu| (cpu % 2).to_string()), [0, 1, 2, 3]);
+        assert_eq!(cores_first(vec![0, 1], |_| "0-1".into()), [0, 1], "there is no other core");
+        assert!(cores() >= 1);
+    }
+
+    #[test]
+    fn who_is_kept_to_a_number_of_cpus_has_those() {
+        let kept = |count| {
+            std::thread::spawn(move || {
+                keep_to(count);
+                thread::current_affinity().map(|set| set.cpus().collect::<Vec<_>>())
+            })
+        };
+        let Ok(one) = kept(1).join().unwrap() else { return };
+        assert_eq!(one, cpus()[..1]);
+        let two = kept(2).join().unwrap().unwrap();
+        assert!(two.len() == cpus().len().min(2) && two.iter().all(|cpu| cpus()[..two.len()].contains(cpu)));
     }
 
     #[test]

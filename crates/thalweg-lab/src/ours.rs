@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use thalweg::prelude::*;
 
 use crate::harness::{BoxError, Contender, Role, Sample};
-use crate::machine::{Placement, timed};
+use crate::machine::{Placement, Start, keep_to, timed};
 use crate::peers::{CAPACITY, Checked};
 use crate::workloads::{Chain, Check, Digest, Farm, Fir, FirChain, Stamped, Text, Trickle, Trickled};
 
@@ -37,6 +37,7 @@ impl Setting {
         Setting { counted: false, ..self }
     }
 
+    /// The scheme, for a graph that the calling thread runs.
     fn build(self) -> Result<Scheme, BoxError> {
         let scheme = match self.scheme {
             Some(name) => Scheme::named(name)?,
@@ -44,7 +45,11 @@ impl Setting {
         };
         let scheme = scheme.counted(self.counted);
         Ok(match self.workers {
-            Some(workers) => scheme.workers(workers).pinned(true),
+            Some(workers) => {
+                // To the CPUs that the peers are pinned to: by itself a graph takes those with the lowest numbers.
+                keep_to(workers);
+                scheme.workers(workers).pinned(true)
+            }
             None => scheme,
         })
     }
@@ -135,14 +140,17 @@ pub fn on_chain(name: &str, workload: Chain, style: Style, setting: Setting) -> 
 /// have to give.
 pub fn halves(chain: Chain, style: Style) -> Checked {
     let halfway = chain.messages / 2;
-    let half = |cpu: usize, part: std::ops::Range<u64>| -> Result<Check, BoxError> {
-        Placement::TwoCpus.pin(cpu, 2);
-        run_chain(chain, part, style, Scheme::default().workers(1))
-    };
-    let (checks, timing) = timed(|| -> Result<_, BoxError> {
-        std::thread::scope(|scope| {
-            let first = scope.spawn(|| half(0, 0..halfway).map_err(|error| error.to_string()));
-            let second = half(1, halfway..chain.messages)?;
+    let half = |part: std::ops::Range<u64>| run_chain(chain, part, style, Scheme::default().workers(1));
+    let start = Start::default();
+    let (checks, timing) = std::thread::scope(|scope| {
+        let first = scope.spawn(|| {
+            Placement::TwoCpus.pin(0, 2);
+            start.wait();
+            half(0..halfway).map_err(|error| error.to_string())
+        });
+        Placement::TwoCpus.pin(1, 2);
+        start.timed(1, || -> Result<_, BoxError> {
+            let second = half(halfway..chain.messages)?;
             Ok([first.join().expect("a graph's failure is an error, not a panic")?, second])
         })
     });

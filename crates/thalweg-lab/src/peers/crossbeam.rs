@@ -6,7 +6,7 @@ use std::time::Duration;
 use crossbeam_channel::{Receiver, Sender, bounded};
 
 use crate::harness::BoxError;
-use crate::machine::{Placement, timed};
+use crate::machine::{Placement, Start, timed};
 use crate::peers::{CAPACITY, Checked};
 use crate::workloads::{Chain, Digest, Farm, Stamped, Text, Trickle, Trickled};
 
@@ -22,22 +22,25 @@ fn forward<T, U>(input: Receiver<T>, tx: Sender<U>, mut stage: impl FnMut(T) -> 
 /// The chain of light stages.
 pub fn chain(chain: Chain, placement: Placement) -> Checked {
     let threads = chain.stages + 2;
-    let (check, timing) = timed(|| {
-        thread::scope(|scope| {
-            let (tx, mut rx) = bounded(CAPACITY);
+    let start = &Start::default();
+    let (check, timing) = thread::scope(|scope| {
+        let (tx, mut rx) = bounded(CAPACITY);
+        scope.spawn(move || {
+            placement.pin(0, threads);
+            start.wait();
+            Chain::source(0..chain.messages).all(|v| tx.send(v).is_ok())
+        });
+        for at in 1..=chain.stages {
+            let (tx, next) = bounded(CAPACITY);
+            let input = std::mem::replace(&mut rx, next);
             scope.spawn(move || {
-                placement.pin(0, threads);
-                Chain::source(0..chain.messages).all(|v| tx.send(v).is_ok())
+                placement.pin(at, threads);
+                start.wait();
+                forward(input, tx, Chain::stage);
             });
-            for at in 1..=chain.stages {
-                let (tx, next) = bounded(CAPACITY);
-                let input = std::mem::replace(&mut rx, next);
-                scope.spawn(move || {
-                    placement.pin(at, threads);
-                    forward(input, tx, Chain::stage);
-                });
-            }
-            placement.pin(threads - 1, threads);
+        }
+        placement.pin(threads - 1, threads);
+        start.timed(threads - 1, || {
             let mut check = chain.check(0..chain.messages);
             rx.into_iter().for_each(|v| check.add(v));
             check
@@ -49,18 +52,23 @@ pub fn chain(chain: Chain, placement: Placement) -> Checked {
 
 /// The farm; results leave in any order.
 pub fn farm(farm: Farm, right: &Digest) -> Checked {
-    let (digest, timing) = timed(|| {
-        thread::scope(|scope| -> Digest {
-            let (work, todo) = bounded(CAPACITY);
-            let (results, done) = bounded(CAPACITY);
-            scope.spawn(move || (0..farm.messages).all(|v| work.send(v).is_ok()));
-            for _ in 0..Farm::WORKERS {
-                let (todo, results) = (todo.clone(), results.clone());
-                scope.spawn(move || forward(todo, results, Farm::work));
-            }
-            drop((todo, results));
-            done.into_iter().collect()
-        })
+    let start = &Start::default();
+    let (digest, timing) = thread::scope(|scope| {
+        let (work, todo) = bounded(CAPACITY);
+        let (results, done) = bounded(CAPACITY);
+        scope.spawn(move || {
+            start.wait();
+            (0..farm.messages).all(|v| work.send(v).is_ok())
+        });
+        for _ in 0..Farm::WORKERS {
+            let (todo, results) = (todo.clone(), results.clone());
+            scope.spawn(move || {
+                start.wait();
+                forward(todo, results, Farm::work);
+            });
+        }
+        drop((todo, results));
+        start.timed(Farm::WORKERS + 1, || done.into_iter().collect::<Digest>())
     });
     digest.verify(right, false)?;
     Ok(timing)
@@ -68,19 +76,24 @@ pub fn farm(farm: Farm, right: &Digest) -> Checked {
 
 /// The search: one thread hands out chunks, one for each CPU counts, this one adds up.
 pub fn search(text: &Text, workers: usize) -> Checked {
-    let (matches, timing) = timed(|| {
-        thread::scope(|scope| {
-            let (work, todo) = bounded(CAPACITY);
-            let (results, done) = bounded(CAPACITY);
-            scope.spawn(move || text.chunks().all(|chunk| work.send(chunk).is_ok()));
-            for _ in 0..workers {
-                let (todo, results) = (todo.clone(), results.clone());
-                let finder = Text::finder();
-                scope.spawn(move || forward(todo, results, |chunk| Text::count(&finder, chunk)));
-            }
-            drop((todo, results));
-            done.into_iter().sum::<u64>()
-        })
+    let start = &Start::default();
+    let (matches, timing) = thread::scope(|scope| {
+        let (work, todo) = bounded(CAPACITY);
+        let (results, done) = bounded(CAPACITY);
+        scope.spawn(move || {
+            start.wait();
+            text.chunks().all(|chunk| work.send(chunk).is_ok())
+        });
+        for _ in 0..workers {
+            let (todo, results) = (todo.clone(), results.clone());
+            let finder = Text::finder();
+            scope.spawn(move || {
+                start.wait();
+                forward(todo, results, |chunk| Text::count(&finder, chunk));
+            });
+        }
+        drop((todo, results));
+        start.timed(workers + 1, || done.into_iter().sum::<u64>())
     });
     text.verify(matches)?;
     Ok(timing)

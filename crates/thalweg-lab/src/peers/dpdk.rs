@@ -1,15 +1,14 @@
 //! DPDK's `rte_ring`, if the lab was built with the feature `dpdk` on a machine that has it.
 
-/// Why the peer is absent, if it is.
-pub const ABSENT: Option<&str> = if cfg!(thalweg_dpdk) {
-    None
-} else if cfg!(feature = "dpdk") {
-    Some("DPDK's rte_ring is left out: its headers, pkg-config or a C compiler were not found when the lab was built")
-} else {
-    Some(concat!(
-        "DPDK's rte_ring is left out: with libdpdk-dev, pkg-config and a C compiler there, run ",
-        "`cargo run --release -p thalweg-cli --features lab,thalweg-lab/dpdk -- lab run queues/1p1c-batch queues/shared-batch`"
-    ))
+use super::optional::{Optional, State};
+
+/// The feature, and whether it is there.
+pub const PEER: Optional = Optional {
+    feature: "dpdk",
+    what: "DPDK's rte_ring",
+    packages: "gcc pkg-config libdpdk-dev",
+    experiments: &["queues/1p1c-batch", "queues/shared-batch"],
+    state: State::of(cfg!(thalweg_dpdk), cfg!(feature = "dpdk")),
 };
 
 /// How the threads of one side go about one ring.

@@ -1,9 +1,11 @@
 //! What thalweg is compared with. One file for each crate or technique; what they compute is in [`workloads`](crate::workloads).
 
+pub mod cpp;
 pub mod crossbeam;
 pub mod deques;
 pub mod dpdk;
 pub mod iterators;
+pub mod optional;
 pub mod plain;
 pub mod rayon;
 pub mod rtrb;

@@ -4,31 +4,34 @@ use std::thread;
 
 use rtrb::{Consumer, Producer, PushError, RingBuffer};
 
-use crate::machine::{Placement, timed};
+use crate::machine::{Placement, Start};
 use crate::peers::{CAPACITY, Checked};
 use crate::workloads::Chain;
 
 /// The chain of light stages.
 pub fn chain(chain: Chain, placement: Placement) -> Checked {
     let threads = chain.stages + 2;
-    let (check, timing) = timed(|| {
-        thread::scope(|scope| {
-            let (mut tx, mut rx) = RingBuffer::new(CAPACITY);
+    let start = &Start::default();
+    let (check, timing) = thread::scope(|scope| {
+        let (mut tx, mut rx) = RingBuffer::new(CAPACITY);
+        scope.spawn(move || {
+            placement.pin(0, threads);
+            start.wait();
+            Chain::source(0..chain.messages).for_each(|v| push(&mut tx, v));
+        });
+        for at in 1..=chain.stages {
+            let (mut tx, next) = RingBuffer::new(CAPACITY);
+            let mut input = std::mem::replace(&mut rx, next);
             scope.spawn(move || {
-                placement.pin(0, threads);
-                Chain::source(0..chain.messages).for_each(|v| push(&mut tx, v));
+                placement.pin(at, threads);
+                start.wait();
+                while let Some(v) = pop(&mut input) {
+                    push(&mut tx, Chain::stage(v));
+                }
             });
-            for at in 1..=chain.stages {
-                let (mut tx, next) = RingBuffer::new(CAPACITY);
-                let mut input = std::mem::replace(&mut rx, next);
-                scope.spawn(move || {
-                    placement.pin(at, threads);
-                    while let Some(v) = pop(&mut input) {
-                        push(&mut tx, Chain::stage(v));
-                    }
-                });
-            }
-            placement.pin(threads - 1, threads);
+        }
+        placement.pin(threads - 1, threads);
+        start.timed(threads - 1, || {
             let mut check = chain.check(0..chain.messages);
             while let Some(v) = pop(&mut rx) {
                 check.add(v);

@@ -1,44 +1,53 @@
-//! oneTBB's `parallel_pipeline`, if the lab was built with the feature `tbb` on a machine that has it.
+//! oneTBB's `parallel_pipeline` and flow graph, if the lab was built with the feature `tbb` on a machine that has it.
 
-/// Batches or messages in flight, TBB's tokens.
-pub const TOKENS: usize = 64;
+use super::optional::{Optional, State};
 
-/// Why the peer is absent, if it is.
-pub const ABSENT: Option<&str> = if cfg!(thalweg_tbb) {
-    None
-} else if cfg!(feature = "tbb") {
-    Some("oneTBB is left out: its headers or a C++ compiler were not found when the lab was built")
-} else {
-    Some(concat!(
-        "oneTBB is left out: with its headers and a C++ compiler there, run ",
-        "`cargo run --release -p thalweg-cli --features lab,thalweg-lab/tbb -- lab run streams/pipe3`"
-    ))
+/// The feature, and whether it is there.
+pub const PEER: Optional = Optional {
+    feature: "tbb",
+    what: "oneTBB's pipeline and flow graph",
+    packages: "g++ libtbb-dev",
+    experiments: &["streams/pipe3", "streams/chain32"],
+    state: State::of(cfg!(thalweg_tbb), cfg!(feature = "tbb")),
 };
 
 #[cfg(thalweg_tbb)]
-pub use bridge::chain;
+pub use bridge::contenders;
 
 #[cfg(thalweg_tbb)]
 mod bridge {
-    use super::TOKENS;
+    use serde_json::json;
+
+    use crate::harness::{Contender, Role, Sample};
     use crate::machine::timed;
-    use crate::peers::Checked;
+    use crate::peers::vectors::{BATCH, IN_FLIGHT};
+    use crate::peers::{CAPACITY, Checked};
     use crate::workloads::{Chain, Check};
 
     unsafe extern "C" {
-        fn thalweg_tbb_pipe3(messages: u64, batch: usize, tokens: usize, check: *mut Check);
+        fn thalweg_tbb_chain(graph: bool, messages: u64, stages: usize, batch: usize, tokens: usize, check: *mut Check);
     }
 
-    /// The chain of one light stage in batches of `batch` messages, or message by message if that is one.
-    pub fn chain(chain: Chain, batch: usize) -> Checked {
-        if chain.stages != 1 {
-            return Err(format!("this contender has one stage, not {}", chain.stages).into());
-        }
+    /// A chain of serial stages, as a pipeline and as a flow graph: `slow` message by message, `fast` over batches. In flight is what the
+    /// channels and rings of other peers hold.
+    pub fn contenders(fast: Chain, slow: Chain) -> Vec<Contender> {
+        let forms = [("tbb", false), ("tbb-flow", true)];
+        let sizes = [("", 1, CAPACITY, slow), ("-vec256", BATCH, IN_FLIGHT, fast)];
+        let contender = |(name, graph): (&str, bool), (suffix, batch, tokens, chain): (&str, usize, usize, Chain)| {
+            let given = json!({ "messages": chain.messages, "batch": batch, "tokens": tokens, "threads": "oneTBB's" });
+            Contender::new(Role::Peer, format!("{name}{suffix}"), given, move || {
+                Ok(Sample::nanos_per(run(chain, graph, batch, tokens)?, chain.handovers()))
+            })
+        };
+        forms.into_iter().flat_map(|form| sizes.map(|size| contender(form, size))).collect()
+    }
+
+    fn run(chain: Chain, graph: bool, batch: usize, tokens: usize) -> Checked {
         let (check, timing) = timed(|| {
             let mut check = chain.check(0..chain.messages);
             // SAFETY: the bridge uses `check` only while the call lasts, and nothing else points to it; both sides declare
             // the same four 64-bit fields. It does not unwind: the function is `noexcept`.
-            unsafe { thalweg_tbb_pipe3(chain.messages, batch, TOKENS, &raw mut check) };
+            unsafe { thalweg_tbb_chain(graph, chain.messages, chain.stages, batch, tokens, &raw mut check) };
             check
         });
         chain.verify(&[check])?;

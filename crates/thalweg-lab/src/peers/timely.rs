@@ -2,6 +2,7 @@
 
 use std::cell::Cell;
 use std::rc::Rc;
+use std::sync::Arc;
 
 use timely::WorkerConfig;
 use timely::communication::Config as Communication;
@@ -9,41 +10,42 @@ use timely::dataflow::operators::vec::{Map, ToStream};
 use timely::dataflow::operators::{Inspect, Probe};
 use timely::execute::Config;
 
-use crate::harness::BoxError;
-use crate::machine::timed;
+use crate::machine::Start;
 use crate::peers::Checked;
-use crate::workloads::{Chain, Check};
+use crate::workloads::Chain;
 
 /// The chain of light stages, changing messages in place.
 pub fn chain(chain: Chain, workers: usize) -> Checked {
-    let (checks, timing) = timed(|| -> Result<Vec<Check>, BoxError> {
-        let communication = if workers == 1 { Communication::Thread } else { Communication::Process(workers) };
-        let config = Config { communication, worker: WorkerConfig::default() };
-        let guards = timely::execute(config, move |worker| {
-            let share = |at: usize| chain.messages * at as u64 / worker.peers() as u64;
-            let part = share(worker.index())..share(worker.index() + 1);
-            let check = Rc::new(Cell::new(chain.check(part.clone())));
-            let sink = Rc::clone(&check);
-            let probe = worker.dataflow::<u64, _, _>(|scope| {
-                let mut stream = Chain::source(part).to_stream(scope);
-                for _ in 0..chain.stages {
-                    stream = stream.map_in_place(|v| *v = Chain::stage(*v));
-                }
-                // On a copy, which can live in registers for as long as the batch.
-                let sum = move |_: &u64, batch: &Vec<u64>| {
-                    let mut check = sink.get();
-                    batch.iter().for_each(|&v| check.add(v));
-                    sink.set(check);
-                };
-                stream.inspect_batch(sum).probe().0
-            });
-            while !probe.done() {
-                worker.step();
+    let communication = if workers == 1 { Communication::Thread } else { Communication::Process(workers) };
+    let config = Config { communication, worker: WorkerConfig::default() };
+    let start = Arc::new(Start::default());
+    let begin = start.clone();
+    let guards = timely::execute(config, move |worker| {
+        begin.wait();
+        let share = |at: usize| chain.messages * at as u64 / worker.peers() as u64;
+        let part = share(worker.index())..share(worker.index() + 1);
+        let check = Rc::new(Cell::new(chain.check(part.clone())));
+        let sink = Rc::clone(&check);
+        let probe = worker.dataflow::<u64, _, _>(|scope| {
+            let mut stream = Chain::source(part).to_stream(scope);
+            for _ in 0..chain.stages {
+                stream = stream.map_in_place(|v| *v = Chain::stage(*v));
             }
-            check.get()
-        })?;
-        Ok(guards.join().into_iter().collect::<Result<_, _>>()?)
-    });
-    chain.verify(&checks?)?;
+            // On a copy, which can live in registers for as long as the batch.
+            let sum = move |_: &u64, batch: &Vec<u64>| {
+                let mut check = sink.get();
+                batch.iter().for_each(|&v| check.add(v));
+                sink.set(check);
+            };
+            stream.inspect_batch(sum).probe().0
+        });
+        while !probe.done() {
+            worker.step();
+        }
+        check.get()
+    })?;
+    let (joined, timing) = start.timed(workers, || guards.join());
+    let checks: Vec<_> = joined.into_iter().collect::<Result<_, _>>()?;
+    chain.verify(&checks)?;
     Ok(timing)
 }

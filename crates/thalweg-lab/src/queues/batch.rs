@@ -3,11 +3,13 @@
 use serde_json::json;
 
 use super::contenders::*;
+#[cfg(thalweg_cpp)]
+use super::cpp;
 use super::limits;
 use super::one_to_one::{CAPACITY, Slices, in_slices, params, per_item};
 use crate::harness::Role::{self, *};
 use crate::harness::{BoxError, Contender, Effort, Experiment, Group};
-use crate::peers::dpdk;
+use crate::peers::{self, dpdk};
 
 /// The entry for the registry.
 pub const EXPERIMENT: Experiment = Experiment {
@@ -31,7 +33,7 @@ fn plan(effort: &Effort) -> Result<Vec<Group>, BoxError> {
     ];
     let mut groups = groups.map(|(workload, size, capacity)| {
         let stream = move |prefetched| move || limits::stream(items, capacity, prefetched);
-        #[cfg_attr(not(thalweg_dpdk), expect(unused_mut, reason = "one more with DPDK"))]
+        #[cfg_attr(not(any(thalweg_dpdk, thalweg_cpp)), expect(unused_mut, reason = "more with DPDK and C++"))]
         let mut contenders = vec![
             through::<Spsc>(Ours, "thalweg-bbq-spsc", items, capacity, size),
             through::<Bbq>(Ours, "thalweg-bbq", items, capacity, size),
@@ -43,9 +45,13 @@ fn plan(effort: &Effort) -> Result<Vec<Group>, BoxError> {
         ];
         #[cfg(thalweg_dpdk)]
         contenders.push(through::<Dpdk<{ dpdk::mode::SINGLE }>>(Peer, "dpdk rte_ring, sp/sc", items, capacity, size));
+        #[cfg(thalweg_cpp)]
+        contenders.push(cpp::boost_slices(items, capacity, size));
+        #[cfg(thalweg_cpp)]
+        contenders.push(cpp::moodycamel_slices(items / 4, capacity, size));
         Group::new(workload, &["ns/item"], contenders)
     });
-    groups[0].absent.extend(dpdk::ABSENT.map(String::from));
+    groups[0].absent.extend([dpdk::PEER, peers::cpp::PEER].iter().filter_map(|peer| peer.absent()));
     Ok(groups.into())
 }
 

@@ -1,10 +1,13 @@
 //! `queues/1p1c-item`: what it costs to hand one number to another core.
 
 use super::contenders::*;
+#[cfg(thalweg_cpp)]
+use super::cpp;
 use super::limits;
 use super::one_to_one::{CAPACITY, Ends, one_by_one, params, per_item, there_and_back};
 use crate::harness::Role::{self, *};
 use crate::harness::{BoxError, Contender, Effort, Experiment, Group};
+use crate::peers;
 
 /// The entry for the registry.
 pub const EXPERIMENT: Experiment = Experiment {
@@ -16,10 +19,14 @@ pub const EXPERIMENT: Experiment = Experiment {
 fn plan(effort: &Effort) -> Result<Vec<Group>, BoxError> {
     let (items, slow) = (effort.messages(40_000_000), effort.messages(4_000_000));
     let mut contenders = each_queue!(contender(items, slow));
+    #[cfg(thalweg_cpp)]
+    contenders.extend(cpp::item(items, slow));
     let limit = |prefetched| move || limits::stream(items, CAPACITY, prefetched);
     contenders.push(per_item(Bound, "plain", params(items, CAPACITY), items, limit(false)));
     contenders.push(per_item(Bound, "prefetched", params(items, CAPACITY), items, limit(true)));
-    Ok(vec![Group::new("1p1c, item by item", &["ns/item"], contenders)])
+    let mut group = Group::new("1p1c, item by item", &["ns/item"], contenders);
+    group.absent.extend(peers::cpp::PEER.absent());
+    Ok(vec![group])
 }
 
 fn contender<Q: Ends>(role: Role, name: &str, fast: bool, items: u64, slow: u64) -> Contender {

@@ -2,6 +2,8 @@
 
 pub mod batch;
 mod contenders;
+#[cfg(thalweg_cpp)]
+mod cpp;
 mod crew;
 pub mod failed;
 pub mod figures;
@@ -19,3 +21,6 @@ mod stamps;
 pub mod stealing;
 pub mod unbalanced;
 pub mod wait;
+
+#[cfg(thalweg_cpp)]
+pub(crate) use one_to_one::Received;

@@ -159,7 +159,8 @@ impl Sent {
 
 /// What a consumer has seen: that every number came once and in order is checked by their count, sum and order.
 #[derive(Debug, Default)]
-pub(super) struct Received {
+#[repr(C)]
+pub(crate) struct Received {
     count: u64,
     sum: u64,
     unordered: u64,
@@ -170,6 +171,18 @@ impl Received {
     #[inline(always)]
     pub(super) fn count(&self) -> u64 {
         self.count
+    }
+
+    /// Their sum.
+    #[cfg(thalweg_cpp)]
+    pub(super) fn sum(&self) -> u64 {
+        self.sum
+    }
+
+    /// True if they were the numbers from 1 on.
+    #[cfg(all(test, thalweg_cpp))]
+    pub(super) fn is_ordered(&self) -> bool {
+        self.unordered == 0
     }
 
     #[inline(always)]

@@ -5,13 +5,17 @@ use std::thread;
 use serde_json::json;
 
 use super::contenders::*;
+#[cfg(thalweg_cpp)]
+use super::cpp;
 use super::crew::Crew;
+#[cfg(thalweg_cpp)]
+use super::one_to_one::Received;
 use super::one_to_one::{CAPACITY, Ends};
 use super::wait::{self, Sleeping};
 use crate::harness::Role::{self, *};
 use crate::harness::{BoxError, Contender, Effort, Experiment, Group, Sample};
 use crate::machine::Start;
-use crate::peers::Checked;
+use crate::peers::{self, Checked};
 
 /// The entry for the registry.
 pub const EXPERIMENT: Experiment = Experiment {
@@ -33,7 +37,7 @@ fn plan(effort: &Effort) -> Result<Vec<Group>, BoxError> {
         ("1P4C, yielding", "1P4C, sleeping", 1, 4),
         ("4P4C, yielding", "4P4C, sleeping", 4, 4),
     ];
-    let yielding = shapes.map(|(name, _, producers, consumers)| {
+    let mut yielding = shapes.map(|(name, _, producers, consumers)| {
         let shape = Shape { producers, consumers, items };
         let few = Shape { items: slow, ..shape };
         let mut contenders = vec![
@@ -50,6 +54,8 @@ fn plan(effort: &Effort) -> Result<Vec<Group>, BoxError> {
         if producers > 1 && consumers == 1 {
             contenders.push(yields_to_one::<CrossfireMpsc>(Peer, "crossfire-mpsc", shape));
         }
+        #[cfg(thalweg_cpp)]
+        contenders.extend(cpp::SHARED.map(|(name, kind)| yields_in_cpp(name, kind, few)));
         Group::new(name, &["ns/item"], contenders)
     });
     let sleeping = shapes.map(|(_, name, producers, consumers)| {
@@ -67,6 +73,7 @@ fn plan(effort: &Effort) -> Result<Vec<Group>, BoxError> {
         }
         Group::new(name, &["ns/item"], contenders)
     });
+    yielding[0].absent.extend(peers::cpp::PEER.absent());
     Ok(yielding.into_iter().chain(sleeping).collect())
 }
 
@@ -90,7 +97,7 @@ fn yields<Q: Many>(role: Role, name: &str, shape: Shape) -> Contender {
         let (tx, rx) = Q::build(CAPACITY);
         let mut left = rx.clone();
         let left = || std::iter::from_fn(|| Q::pop(&mut left)).sum::<u64>();
-        run(shape, (tx, vec![rx; shape.consumers as usize]), push_or_yield::<Q>, pop_or_yield::<Q>, left)
+        run(shape, ends(shape, tx, rx), pushes(push_or_yield::<Q>), pops(pop_or_yield::<Q>), left)
     })
 }
 
@@ -98,7 +105,30 @@ fn yields<Q: Many>(role: Role, name: &str, shape: Shape) -> Contender {
 fn yields_to_one<Q: Ends<Tx: Clone>>(role: Role, name: &str, shape: Shape) -> Contender {
     contender(role, name, shape, "yields", move || {
         let (tx, rx) = Q::build(CAPACITY);
-        run(shape, (tx, vec![rx]), push_or_yield::<Q>, pop_or_yield::<Q>, || 0)
+        let ends = (vec![tx; shape.producers as usize], vec![rx]);
+        run(shape, ends, pushes(push_or_yield::<Q>), pops(pop_or_yield::<Q>), || 0)
+    })
+}
+
+/// As [`yields`], with the loops in C++: a call returns when the queue refuses once.
+#[cfg(thalweg_cpp)]
+fn yields_in_cpp(name: &str, kind: peers::cpp::Kind, shape: Shape) -> Contender {
+    contender(Peer, name, shape, "yields", move || {
+        // One more to look for what is left.
+        let (txs, mut rxs) = peers::cpp::ends(kind, CAPACITY, shape.producers as usize, shape.consumers as usize + 1);
+        let mut left = rxs.pop().expect("one for each consumer, and one");
+        let left = || {
+            let mut received = Received::default();
+            left.pop(&mut received, u64::MAX, 1);
+            received.sum()
+        };
+        let produce = |mut tx, share, consumers: &Crew| cpp::push_all(&mut tx, share, 1, consumers, thread::yield_now);
+        let consume = |mut rx, share, producers: &Crew| {
+            let mut received = Received::default();
+            cpp::pop_all(&mut rx, &mut received, share, 1, producers, thread::yield_now);
+            received.sum()
+        };
+        run(shape, (txs, rxs), produce, consume, left)
     })
 }
 
@@ -114,7 +144,7 @@ fn receive<Q: Sleeping>(rx: &mut Q::Rx, _: &Crew) -> Option<u64> {
 fn sleeps<Q: Sleeping<Tx: Clone, Rx: Clone>>(role: Role, name: &str, shape: Shape) -> Contender {
     contender(role, name, shape, "sleeps", move || {
         let (tx, rx) = Q::build();
-        run(shape, (tx, vec![rx; shape.consumers as usize]), send::<Q>, receive::<Q>, || 0)
+        run(shape, ends(shape, tx, rx), pushes(send::<Q>), pops(receive::<Q>), || 0)
     })
 }
 
@@ -122,7 +152,8 @@ fn sleeps<Q: Sleeping<Tx: Clone, Rx: Clone>>(role: Role, name: &str, shape: Shap
 fn sleeps_for_one<Q: Sleeping<Tx: Clone>>(role: Role, name: &str, shape: Shape) -> Contender {
     contender(role, name, shape, "sleeps", move || {
         let (tx, rx) = Q::build();
-        run(shape, (tx, vec![rx]), send::<Q>, receive::<Q>, || 0)
+        let ends = (vec![tx; shape.producers as usize], vec![rx]);
+        run(shape, ends, pushes(send::<Q>), pops(receive::<Q>), || 0)
     })
 }
 
@@ -141,45 +172,59 @@ fn contender(
     Contender::new(role, name, params, move || Ok(Sample::nanos_per(run()?, items)))
 }
 
-/// Each producer pushes the numbers from 1 on; each consumer has an end of its own. That each number came once is checked by their sum. A
+/// As many ends as threads.
+fn ends<Tx: Clone, Rx: Clone>(shape: Shape, tx: Tx, rx: Rx) -> (Vec<Tx>, Vec<Rx>) {
+    (vec![tx; shape.producers as usize], vec![rx; shape.consumers as usize])
+}
+
+/// A producer's loop over its share, one by one.
+fn pushes<Tx>(push: impl Fn(&mut Tx, u64, &Crew) -> bool) -> impl Fn(Tx, u64, &Crew) {
+    move |mut tx, share, consumers| {
+        for value in 1..=share {
+            if !push(&mut tx, value, consumers) {
+                break;
+            }
+        }
+    }
+}
+
+/// A consumer's loop over its share, one by one, and the sum of what it popped.
+fn pops<Rx>(pop: impl Fn(&mut Rx, &Crew) -> Option<u64>) -> impl Fn(Rx, u64, &Crew) -> u64 {
+    move |mut rx, share, producers| (0..share).map_while(|_| pop(&mut rx, producers)).sum()
+}
+
+/// Each producer pushes the numbers from 1 on, and every thread has an end of its own. That each number came once is checked by their sum. A
 /// consumer that finds nothing when no producer is left may find nothing because another one holds what is there: so `left` pops that
 /// when all are done.
-fn run<Tx: Clone + Send, Rx: Send>(
+fn run<Tx: Send, Rx: Send>(
     shape: Shape,
-    (tx, rxs): (Tx, Vec<Rx>),
-    push: impl Fn(&mut Tx, u64, &Crew) -> bool + Sync,
-    pop: impl Fn(&mut Rx, &Crew) -> Option<u64> + Sync,
+    (txs, rxs): (Vec<Tx>, Vec<Rx>),
+    produce: impl Fn(Tx, u64, &Crew) + Sync,
+    consume: impl Fn(Rx, u64, &Crew) -> u64 + Sync,
     left: impl FnOnce() -> u64,
 ) -> Checked {
     let Shape { producers, consumers, items } = shape;
     let share = |of: u64, me: u64| items / of + u64::from(me < items % of);
     let crews = (Crew::of(producers as usize), Crew::of(consumers as usize));
     let start = Start::default();
-    let (push, pop, start, (pushing, popping)) = (&push, &pop, &start, (&crews.0, &crews.1));
+    let (produce, consume, start, (pushing, popping)) = (&produce, &consume, &start, (&crews.0, &crews.1));
     let (popped, timing) = thread::scope(|scope| {
-        let produce = |me| {
-            let mut tx = tx.clone();
+        let producer = |(me, tx): (u64, Tx)| {
             scope.spawn(move || {
                 let _member = pushing.member();
                 start.wait();
-                for value in 1..=share(producers, me) {
-                    if !push(&mut tx, value, popping) {
-                        break;
-                    }
-                }
+                produce(tx, share(producers, me), popping);
             })
         };
-        let consume = |(me, mut rx): (u64, Rx)| {
+        let consumer = |(me, rx): (u64, Rx)| {
             scope.spawn(move || {
                 let _member = popping.member();
                 start.wait();
-                (0..share(consumers, me)).map_while(|_| pop(&mut rx, pushing)).sum::<u64>()
+                consume(rx, share(consumers, me), pushing)
             })
         };
-        let pushes: Vec<_> = (0..producers).map(produce).collect();
-        let pops: Vec<_> = (0..consumers).zip(rxs).map(consume).collect();
-        // The threads have ends of their own. This one would keep the others from seeing that the producers have left.
-        drop(tx);
+        let pushes: Vec<_> = (0..producers).zip(txs).map(producer).collect();
+        let pops: Vec<_> = (0..consumers).zip(rxs).map(consumer).collect();
         start.timed(pushes.len() + pops.len(), || {
             let popped = pops.into_iter().map(|thread| thread.join().expect("no consumer panics")).sum::<u64>();
             pushes.into_iter().for_each(|thread| thread.join().expect("no producer panics"));
@@ -209,7 +254,8 @@ mod tests {
         let pop = |rx: &mut Receiver<u64>, producers: &Crew| producers.until(|| rx.try_recv().ok(), thread::yield_now);
         let (tx, rx) = bounded(4);
         let left = rx.clone();
-        let error = run(SHAPE, (tx, vec![rx; 2]), push, pop, || left.try_iter().sum::<u64>()).unwrap_err();
+        let error =
+            run(SHAPE, ends(SHAPE, tx, rx), pushes(push), pops(pop), || left.try_iter().sum::<u64>()).unwrap_err();
         assert_eq!(error.to_string(), "the sum of what was popped is 104, not 110");
     }
 
@@ -218,7 +264,7 @@ mod tests {
         let push = |tx: &mut Sender<u64>, value: u64, _: &Crew| value == 3 || tx.send(value).is_ok();
         let pop = |rx: &mut Receiver<u64>, _: &Crew| rx.recv().ok();
         let (tx, rx) = bounded(4);
-        let error = run(SHAPE, (tx, vec![rx; 2]), push, pop, || 0).unwrap_err();
+        let error = run(SHAPE, ends(SHAPE, tx, rx), pushes(push), pops(pop), || 0).unwrap_err();
         assert_eq!(error.to_string(), "the sum of what was popped is 104, not 110");
     }
 }

@@ -1,10 +1,13 @@
 //! `queues/1p1c-rtt`: what it costs to ask another core and to be answered.
 
 use super::contenders::*;
+#[cfg(thalweg_cpp)]
+use super::cpp;
 use super::limits;
 use super::one_to_one::{CAPACITY, Ends, params, per_item, there_and_back};
 use crate::harness::Role::{self, *};
 use crate::harness::{BoxError, Contender, Effort, Experiment, Group};
+use crate::peers;
 
 /// The entry for the registry.
 pub const EXPERIMENT: Experiment = Experiment {
@@ -16,8 +19,12 @@ pub const EXPERIMENT: Experiment = Experiment {
 fn plan(effort: &Effort) -> Result<Vec<Group>, BoxError> {
     let trips = effort.messages(400_000);
     let mut contenders = each_queue!(trip(trips));
+    #[cfg(thalweg_cpp)]
+    contenders.extend(cpp::rtt((trips / 4).max(1)));
     contenders.push(per_item(Bound, "two-lines", params(trips, 1), trips, move || limits::two_lines(trips)));
-    Ok(vec![Group::new("round trip over two queues", &["ns/trip"], contenders)])
+    let mut group = Group::new("round trip over two queues", &["ns/trip"], contenders);
+    group.absent.extend(peers::cpp::PEER.absent());
+    Ok(vec![group])
 }
 
 /// A round trip over two queues `Q`. The queues that are slow make fewer.

@@ -1,9 +1,12 @@
 //! `queues/shared-1p1c`: what a queue for many costs where one and one use it.
 
 use super::contenders::*;
+#[cfg(thalweg_cpp)]
+use super::cpp;
 use super::item::{through, trip};
 use crate::harness::Role::*;
 use crate::harness::{BoxError, Effort, Experiment, Group};
+use crate::peers;
 
 /// The entry for the registry.
 pub const EXPERIMENT: Experiment = Experiment {
@@ -15,7 +18,8 @@ pub const EXPERIMENT: Experiment = Experiment {
 fn plan(effort: &Effort) -> Result<Vec<Group>, BoxError> {
     let (items, slow) = (effort.messages(10_000_000), effort.messages(4_000_000));
     let trips = effort.messages(400_000);
-    let stream = vec![
+    #[cfg_attr(not(thalweg_cpp), expect(unused_mut, reason = "more with C++"))]
+    let mut stream = vec![
         through::<Bbq>(Ours, "thalweg-bbq", items),
         through::<ArrayQueue>(Peer, "crossbeam-array-queue", items),
         through::<CrossbeamChannel>(Peer, "crossbeam-channel", items),
@@ -25,7 +29,8 @@ fn plan(effort: &Effort) -> Result<Vec<Group>, BoxError> {
         through::<Kanal>(Peer, "kanal", slow),
         through::<Flume>(Peer, "flume", slow),
     ];
-    let answers = vec![
+    #[cfg_attr(not(thalweg_cpp), expect(unused_mut, reason = "more with C++"))]
+    let mut answers = vec![
         trip::<Bbq>(Ours, "thalweg-bbq", trips),
         trip::<ArrayQueue>(Peer, "crossbeam-array-queue", trips),
         trip::<CrossbeamChannel>(Peer, "crossbeam-channel", trips),
@@ -33,8 +38,12 @@ fn plan(effort: &Effort) -> Result<Vec<Group>, BoxError> {
         trip::<Crossfire>(Peer, "crossfire", trips),
         trip::<Thingbuf>(Peer, "thingbuf", trips),
     ];
-    Ok(vec![
-        Group::new("1p1c, item by item", &["ns/item"], stream),
-        Group::new("round trip over two queues", &["ns/trip"], answers),
-    ])
+    #[cfg(thalweg_cpp)]
+    {
+        stream.extend(cpp::shared(slow / 4));
+        answers.extend(cpp::trips(&cpp::SHARED, trips / 4));
+    }
+    let mut stream = Group::new("1p1c, item by item", &["ns/item"], stream);
+    stream.absent.extend(peers::cpp::PEER.absent());
+    Ok(vec![stream, Group::new("round trip over two queues", &["ns/trip"], answers)])
 }

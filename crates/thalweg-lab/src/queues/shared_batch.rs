@@ -3,10 +3,12 @@
 use serde_json::json;
 
 use super::contenders::*;
+#[cfg(thalweg_cpp)]
+use super::cpp;
 use super::one_to_one::{CAPACITY, Slices, in_slices, one_by_one, params, per_item};
 use crate::harness::Role::{self, *};
 use crate::harness::{BoxError, Contender, Effort, Experiment, Group};
-use crate::peers::dpdk;
+use crate::peers::{self, dpdk};
 
 /// The entry for the registry.
 pub const EXPERIMENT: Experiment = Experiment {
@@ -22,7 +24,7 @@ fn plan(effort: &Effort) -> Result<Vec<Group>, BoxError> {
     let single = |name, items, run: fn(u64, usize) -> _| {
         per_item(Peer, name, params(items, CAPACITY), items, move || run(items, CAPACITY))
     };
-    #[cfg_attr(not(thalweg_dpdk), expect(unused_mut, reason = "one more with DPDK"))]
+    #[cfg_attr(not(any(thalweg_dpdk, thalweg_cpp)), expect(unused_mut, reason = "more with DPDK and C++"))]
     let mut contenders = vec![
         through::<Bbq>(Ours, "thalweg-bbq", items),
         through::<KanalBatches>(Peer, "kanal", slow),
@@ -37,8 +39,10 @@ fn plan(effort: &Effort) -> Result<Vec<Group>, BoxError> {
         through::<Dpdk<{ dpdk::mode::HTS }>>(Peer, "dpdk rte_ring, hts", items),
         through::<Dpdk<{ dpdk::mode::RTS }>>(Peer, "dpdk rte_ring, rts", items),
     ]);
+    #[cfg(thalweg_cpp)]
+    contenders.push(cpp::moodycamel_slices(slow, CAPACITY, BATCH));
     let mut group = Group::new("batches of 32", &["ns/item"], contenders);
-    group.absent.extend(dpdk::ABSENT.map(String::from));
+    group.absent.extend([dpdk::PEER, peers::cpp::PEER].iter().filter_map(|peer| peer.absent()));
     Ok(vec![group])
 }
 

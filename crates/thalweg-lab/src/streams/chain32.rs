@@ -6,7 +6,7 @@ use super::{on_chain, params};
 use crate::harness::{BoxError, Effort, Experiment, Group, Role::*};
 use crate::machine::Placement::{OneCpu, TwoCpus};
 use crate::ours::{self, Setting, Style};
-use crate::peers::{item_params, iterators, plain, rtrb, timely, vectors};
+use crate::peers::{item_params, iterators, plain, rtrb, tbb, timely, vectors};
 use crate::workloads::Chain;
 
 /// The entry for the registry.
@@ -49,5 +49,9 @@ fn plan(effort: &Effort) -> Result<Vec<Group>, BoxError> {
         let dataflow = move |chain| timely::chain(chain, workers);
         contenders.push(on_chain(Peer, format!("timely-{workers}w"), params(n, workers), chain, dataflow));
     }
-    Ok(vec![Group::new("32 light stages", &["ns/msg/hop"], contenders)])
+    #[cfg(thalweg_tbb)]
+    contenders.extend(tbb::contenders(chain, Chain { messages: effort.messages(400_000), ..chain }));
+    let mut group = Group::new("32 light stages", &["ns/msg/hop"], contenders);
+    group.absent.extend(tbb::PEER.absent());
+    Ok(vec![group])
 }

@@ -50,11 +50,8 @@ fn plan(effort: &Effort) -> Result<Vec<Group>, BoxError> {
         contenders.push(on_chain(Peer, format!("tokio-{workers}w"), given, slow, tasks));
     }
     #[cfg(thalweg_tbb)]
-    for (name, batch, chain) in [("tbb", 1, slow), ("tbb-vec256", 256, chain)] {
-        let given = serde_json::json!({ "messages": chain.messages, "batch": batch, "tokens": tbb::TOKENS });
-        contenders.push(on_chain(Peer, name, given, chain, move |chain| tbb::chain(chain, batch)));
-    }
+    contenders.extend(tbb::contenders(chain, slow));
     let mut group = Group::new("generate >> v*3+1 >> sum", &["ns/msg/hop"], contenders);
-    group.absent.extend(tbb::ABSENT.map(String::from));
+    group.absent.extend(tbb::PEER.absent());
     Ok(vec![group])
 }
