@@ -179,9 +179,12 @@ pub fn fir(chain: FirChain, style: Style, setting: Setting, right: &Digest) -> C
         let mut digest = Digest::default();
         let mut graph = Graph::new();
         let source = graph.source(chain.source());
-        let filter = |mut fir: Fir| move |sample: f64| fir.step(sample);
-        let stages: Vec<Node<f64, f64>> =
-            chain.filters().into_iter().map(|fir| style.stage(&mut graph, filter(fir))).collect();
+        // A closure for each style: one for both is called from two places, and then not inlined.
+        let stage = |mut fir: Fir| match style {
+            Style::Push => graph.sequential(move |sample, out: &mut Output<f64>| out.push(fir.step(sample))),
+            Style::Map => graph.map(move |sample| fir.step(sample)),
+        };
+        let stages: Vec<Node<f64, f64>> = chain.filters().into_iter().map(stage).collect();
         let sink = graph.sink(|sample: f64| digest.add(sample.to_bits()));
         connect(&mut graph, source, &stages, sink);
         graph.run(scheme)?;
