@@ -15,7 +15,8 @@ use thalweg_sync::thread;
 static HEAP: Heap = Heap::new();
 
 /// Clients that take longer than this test has, or have no known end.
-const LONG: [&str; 23] = [
+const LONG: [&str; 24] = [
+    "drop_old/lap-twice",
     "drop_old/late",
     "bbq/late",
     "bbq/laps",

@@ -146,6 +146,7 @@ mod left;
 mod lines;
 #[cfg(feature = "std")]
 pub mod locked;
+mod marks;
 mod memory;
 pub mod mesh;
 mod prefetch;

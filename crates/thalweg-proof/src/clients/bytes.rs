@@ -87,6 +87,12 @@ pub(super) const TWO_CONSUMERS: Client = Client {
     run: |setup| ends::shared(setup, window(), queue, 2, [1], [1, 1]),
 };
 
+pub(super) const TAKEN: Client = Client {
+    name: "bytes/taken",
+    what: "two messages in the queue, two consumers with one attempt each: nobody is half-way, and neither is refused",
+    run: taken,
+};
+
 pub(super) const OVERTAKEN: Client = Client {
     name: "bytes/overtaken",
     what: "a consumer with one attempt while another thread pushes and pops the ring round",
@@ -140,6 +146,19 @@ fn edge(setup: &Setup) -> Outcome {
         });
         pushed += others.map(|other| other.join().unwrap()).iter().sum::<u64>();
         assert_eq!(rx.drain(&mut log), pushed);
+    })
+}
+
+fn taken(setup: &Setup) -> Outcome {
+    setup.asserting(|| {
+        let (mut tx, mut rx) = queue();
+        for number in [0, 2] {
+            assert!(tx.try_push(Pair::new(number)).is_ok());
+        }
+        let mut other = rx.clone();
+        let other = thread::spawn(move || other.try_pop().map(Pair::number));
+        let popped = [rx.try_pop().map(Pair::number), other.join().unwrap()];
+        assert!([[Ok(0), Ok(2)], [Ok(2), Ok(0)]].contains(&popped), "{popped:?}");
     })
 }
 

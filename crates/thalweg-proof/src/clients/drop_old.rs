@@ -85,9 +85,9 @@ pub(super) const TWO_PRODUCERS: Client = Client {
     run: |setup| ends::shared(setup, window([2, 1]), || queue([2, 1], 0), 0, [1, 1], [1]),
 };
 
-pub(super) const TOLD: Client = Client {
-    name: "drop_old/told",
-    what: "blocks of 3: two producers with one attempt, a consumer with two, which is told of what is committed",
+pub(super) const HALF_WAY: Client = Client {
+    name: "drop_old/half-way",
+    what: "blocks of 3: two producers with one attempt, a consumer with two, which takes what is in front of a push that is half-way",
     run: |setup| ends::shared(setup, window([2, 3]), || queue([2, 3], 0), 0, [1, 1], [2]),
 };
 

@@ -1,8 +1,8 @@
 //! One block: its entries, and the cursors and marks that say who may touch which. All unsafe code of the queue is here.
 
-use super::marks::{self, Mark, Marks};
 use crate::cursor::{Cursor, Head, Layout};
 use crate::edges::edge;
+use crate::marks::{self, Mark, Marks};
 use crate::{BuildError, memory, prefetch};
 use alloc::boxed::Box;
 use core::mem::MaybeUninit;

@@ -73,7 +73,6 @@ pub mod drop_old;
 #[cfg(not(loom))]
 mod grant;
 mod handles;
-mod marks;
 mod place;
 mod plain;
 mod producer;

@@ -1,6 +1,7 @@
 //! Packed words of the modes in which one cursor serves all consumers: a place in the order of the whole queue.
 
 use crate::BuildError;
+use crate::marks::Mark;
 
 /// How many threads may be inside a push of one queue at once. Each can move `allocated` past the end of a block once (it looks
 /// before it adds), so the offset has room for that.
@@ -102,6 +103,12 @@ impl Shape {
         usize::try_from(place.0 & ((1 << self.bits) - 1)).unwrap_or(usize::MAX)
     }
 
+    /// What marks the entries of the block of `place`, in its round.
+    #[inline(always)]
+    pub(super) fn mark(&self, place: Place) -> Mark {
+        Mark::of((place.0 >> self.bits) & self.blocks as u64 != 0)
+    }
+
     /// Whether two places lie in one block, in one round.
     #[inline(always)]
     pub(super) fn in_one_block(&self, a: Place, b: Place) -> bool {
@@ -147,6 +154,19 @@ mod tests {
             assert_eq!(shape.forward(last, entries), first);
             assert_eq!(shape.distance(last, Place(1)), entries as u64 + 1);
             assert_eq!(shape.distance(Place(last.0 + 1), first), entries as u64 - 1);
+        }
+    }
+
+    #[test]
+    fn rounds_of_a_block_have_two_marks_in_turn() {
+        for blocks in [2, 8, 1 << 20] {
+            let shape = Shape::new(blocks, 3, 1).unwrap();
+            for number in [0, 1, blocks as u64 - 1, u64::MAX] {
+                let place = shape.block(number);
+                assert_ne!(shape.mark(place), shape.mark(shape.after(place, blocks)));
+                assert_eq!(shape.mark(place), shape.mark(shape.before(place, 2 * blocks)));
+                assert_eq!(shape.mark(place), shape.mark(shape.end(place)));
+            }
         }
     }
 

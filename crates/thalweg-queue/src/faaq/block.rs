@@ -1,7 +1,8 @@
-//! One block: its entries, and the cursors that say who may touch which.
+//! One block: its entries, and the cursors and marks that say who may touch which.
 
 use crate::cursor::{Cursor, Head, Layout};
 use crate::edges::{edge, in_order};
+use crate::marks::{self, Mark, Marks};
 use crate::tube::{AllocateError, ReserveError};
 use crate::{BuildError, memory, prefetch};
 use alloc::boxed::Box;
@@ -11,21 +12,15 @@ use thalweg_sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
 use thalweg_sync::cell::Slot;
 use thalweg_sync::{CachePadded, spin};
 
-/// A block. Invariants Q1 to Q5 are in the module's documentation.
+/// A block. Invariants Q1 to Q6 are in the module's documentation.
 #[derive(Debug)]
 pub(super) struct Block<T> {
-    producers: CachePadded<ProducerCursors>,
+    /// The next entry to give to a producer. A consumer reads it when it finds no item.
+    allocated: CachePadded<AtomicU64>,
     consumers: CachePadded<ConsumerCursors>,
+    /// Which entries are written: set by producers.
+    written: Marks,
     pub(super) entries: Box<[Slot<MaybeUninit<T>>]>,
-}
-
-/// Written by producers; consumers read them once per entry.
-#[derive(Debug)]
-struct ProducerCursors {
-    /// The next entry to give to a producer.
-    allocated: AtomicU64,
-    /// How many entries are written.
-    committed: AtomicU64,
 }
 
 /// Written by consumers; producers read them once per block.
@@ -35,12 +30,14 @@ struct ConsumerCursors {
     reserved: AtomicU64,
     /// How many entries are read.
     consumed: AtomicU64,
+    /// Every entry before it is written, as a consumer has seen.
+    known: AtomicU64,
 }
 
 /// What [`Block::allocate`] found.
 pub(super) enum Allocate {
-    /// The entry at this offset is the caller's to write and commit.
-    Entry(usize),
+    /// The entry at this offset is the caller's to write, and to mark with this when it is.
+    Entry(usize, Mark),
     /// The block has no entry left in this round.
     Done,
     /// The head was out of date.
@@ -63,41 +60,54 @@ impl<T> Block<T> {
     /// How many entries ahead a producer asks for: three lines, and at least one entry.
     const AHEAD: usize = 192usize.div_ceil(if size_of::<T>() == 0 { 1 } else { size_of::<T>() });
 
-    /// A block whose cursors are all at `cursor`.
-    pub(super) fn new(layout: &Layout, cursor: Cursor) -> Result<Self, BuildError> {
+    /// A block whose cursors are all at `cursor`. The next round to be filled, or the one that is open, is that of `head`.
+    pub(super) fn new(layout: &Layout, head: Head, cursor: Cursor) -> Result<Self, BuildError> {
         let at = || AtomicU64::new(cursor.0);
+        let last = Self::mark_of(layout, layout.start(head.last_round(layout)));
         Ok(Self {
-            producers: CachePadded(ProducerCursors { allocated: at(), committed: at() }),
-            consumers: CachePadded(ConsumerCursors { reserved: at(), consumed: at() }),
+            allocated: CachePadded(at()),
+            consumers: CachePadded(ConsumerCursors { reserved: at(), consumed: at(), known: at() }),
+            written: Marks::new(layout.entries, last)?,
             entries: memory::boxed((0..layout.entries).map(|_| Slot::new(MaybeUninit::uninit())))?,
         })
+    }
+
+    /// What marks the entries of the round of `cursor`.
+    #[inline(always)]
+    fn mark_of(layout: &Layout, cursor: Cursor) -> Mark {
+        Mark::of(layout.is_odd(cursor))
     }
 
     /// What [`allocate`](Self::allocate) would find. Writes nothing.
     #[inline(always)]
     pub(super) fn allocation(&self, layout: &Layout, head: Head) -> Allocate {
         // (faaq.2) Acquire, pairs with (faaq.1) and (faaq.5): who sees a later round also sees the head that led to it.
-        let allocated = Cursor(self.producers.allocated.load(edge("faaq.2", Acquire)));
+        let allocated = Cursor(self.allocated.load(edge("faaq.2", Acquire)));
         if !layout.in_round(allocated, head) {
             Allocate::Moved
         } else if layout.at_end(allocated) {
             Allocate::Done
         } else {
-            Allocate::Entry(layout.offset(allocated))
+            Self::entry(layout, allocated)
         }
+    }
+
+    #[inline(always)]
+    fn entry(layout: &Layout, allocated: Cursor) -> Allocate {
+        Allocate::Entry(layout.offset(allocated), Self::mark_of(layout, allocated))
     }
 
     /// Takes the next entry to write, in the round of `head` or, if that is over meanwhile, a later one.
     #[inline(always)]
     pub(super) fn allocate(&self, layout: &Layout, head: Head) -> Allocate {
         match self.allocation(layout, head) {
-            Allocate::Entry(_) => {}
+            Allocate::Entry(..) => {}
             other => return other,
         }
         // (faaq.1) Acquire, pairs with (faaq.5): the entry was read before we write it. Release, pairs with (faaq.2): who
         // finds the block done also sees what we popped before.
-        let offset = layout.offset(Cursor(self.producers.allocated.fetch_add(1, edge("faaq.1", AcqRel))));
-        if offset < layout.entries { Allocate::Entry(offset) } else { Allocate::Done }
+        let allocated = Cursor(self.allocated.fetch_add(1, edge("faaq.1", AcqRel)));
+        if layout.at_end(allocated) { Allocate::Done } else { Self::entry(layout, allocated) }
     }
 
     /// Asks for the entries that come to be written soon: else a producer waits at each line until the consumers' core
@@ -109,11 +119,14 @@ impl<T> Block<T> {
         }
     }
 
-    /// Lets consumers see an entry that is written.
+    /// Lets consumers see the entry at `offset`, which is written, by its mark.
     #[inline(always)]
-    pub(super) fn commit(&self) {
-        // (faaq.3) Release, pairs with (faaq.7): who reads this count or a later one sees the entry.
-        self.producers.committed.fetch_add(1, edge("faaq.3", Release));
+    pub(super) fn commit(&self, offset: usize, mark: Mark) {
+        if let Some(later) = self.written.line(offset + marks::PER_LINE / 2) {
+            prefetch::for_write(later);
+        }
+        // (faaq.3) Release, pairs with (faaq.7): who sees the mark sees the entry.
+        self.written.set(offset, mark, edge("faaq.3", Release));
     }
 
     /// Whether the round of `head` can begin for producers, or why not. Writes nothing.
@@ -130,20 +143,10 @@ impl<T> Block<T> {
         Err(if reserved.is_before(end) { AllocateError::Full } else { AllocateError::Busy })
     }
 
-    /// Begins the round of `head` for producers, or finishes what another has begun. Only after [`room`](Self::room).
+    /// Begins the round of `head` for producers, unless another has. Only after [`room`](Self::room).
     pub(super) fn begin(&self, layout: &Layout, head: Head) {
-        let last = head.last_round(layout);
-        let start = layout.start(head).0;
-        let commits = || {
-            // (faaq.6) Release, pairs with (faaq.7): who sees the later round sees that this one was consumed. Failure is
-            // Relaxed: somebody else has done it.
-            let end = layout.end(last).0;
-            let _ = self.producers.committed.compare_exchange(end, start, edge("faaq.6", Release), Relaxed);
-        };
-        // (faaq.5) Release, pairs with (faaq.1) and (faaq.2).
-        let allocations = || begin_round(layout, &self.producers.allocated, last, start, edge("faaq.5", Release));
-        // (faaq.19) The other way round, a commit of the new round could be counted in the old one and wiped out.
-        in_order("faaq.19", commits, allocations);
+        // (faaq.5) Release, pairs with (faaq.1), (faaq.2) and (faaq.11).
+        begin_round(layout, &self.allocated, head, edge("faaq.5", Release));
     }
 
     /// Takes the next entry to read, in the round of `head`; by FAA where that is possible, if `ADD`.
@@ -151,12 +154,21 @@ impl<T> Block<T> {
     pub(super) fn reserve<const ADD: bool>(&self, layout: &Layout, head: Head) -> Reserve {
         // (faaq.8) Acquire, pairs with (faaq.18) and (faaq.10).
         let reserved = Cursor(self.consumers.reserved.load(edge("faaq.8", Acquire)));
-        let committed = match self.look::<ADD>(layout, head, reserved) {
-            Reserve::Entry(committed) => committed,
+        let known = self.known(layout, reserved);
+        let written = match self.look::<ADD>(layout, head, reserved, known) {
+            Reserve::Entry(written) => written,
             Reserve::Done => return self.seal(layout, reserved),
             other => return other,
         };
-        if ADD && committed == layout.entries {
+        if written > known {
+            // It may come late and put `known` back, even into the last round: what it says was true, and whoever finds nothing by it
+            // looks again.
+            //
+            // (faaq.6) Release, pairs with (faaq.19): passes on what (faaq.7) saw.
+            let offset = layout.offset(reserved) as u64;
+            self.consumers.known.store(reserved.0 - offset + written as u64, edge("faaq.6", Release));
+        }
+        if ADD && written == layout.entries {
             // All entries are committed, so there is nothing that an addition could run into, unless the round is over
             // before it comes (Q4).
             let ticket = Cursor(self.consumers.reserved.fetch_add(1, edge("faaq.18", AcqRel)));
@@ -177,35 +189,52 @@ impl<T> Block<T> {
         }
     }
 
-    /// What a consumer that has read `reserved` can do. Writes nothing. `Entry` has the number of entries that are
-    /// committed.
+    /// How many entries of the round of `reserved` are known to be written, with all before them.
     #[inline(always)]
-    fn look<const ADD: bool>(&self, layout: &Layout, head: Head, reserved: Cursor) -> Reserve {
+    fn known(&self, layout: &Layout, reserved: Cursor) -> usize {
+        // (faaq.19) Acquire, pairs with (faaq.6): the entries are written.
+        let known = Cursor(self.consumers.known.load(edge("faaq.19", Acquire)));
+        if layout.same_round(known, reserved) { layout.offset(known) } else { 0 }
+    }
+
+    /// What a consumer that has read `reserved` can do, where `known` entries are known to be written. Writes nothing. `Entry` has a
+    /// number of entries that are committed with all before them: if `ADD`, that of the block if all of its entries are.
+    #[inline(always)]
+    fn look<const ADD: bool>(&self, layout: &Layout, head: Head, reserved: Cursor, known: usize) -> Reserve {
         if !layout.in_round(reserved, head) {
             return Reserve::Again;
         }
         if layout.is_sealed(reserved) {
             return Reserve::Done;
         }
-        // (faaq.7) Acquire, pairs with (faaq.3) and (faaq.6).
-        let committed = Cursor(self.producers.committed.load(edge("faaq.7", Acquire)));
-        if !layout.in_round(committed, head) {
+        let offset = layout.offset(reserved);
+        if offset < known {
+            return Reserve::Entry(known);
+        }
+        // Beyond the line a producer may be at work: each look there takes the line away from it. An addition is worth that, and goes on
+        // only as long as lines are marked to their end.
+        let line = (offset / marks::PER_LINE + 1) * marks::PER_LINE;
+        let most = if ADD { layout.entries } else { line.min(layout.entries) };
+        // From `known` on, as `reserved` is past an entry that is not written if tickets were drawn too late (Q4).
+        //
+        // (faaq.7) Acquire, pairs with (faaq.3). All marks are of this round or the last, by (faaq.8), unless the round is over.
+        let mark = Self::mark_of(layout, reserved);
+        let written = self.written.first_other(mark, known, most, edge("faaq.7", Acquire));
+        if offset < written {
+            return Reserve::Entry(written);
+        }
+        if written == layout.entries {
+            return Reserve::Done;
+        }
+        // Relaxed: by (faaq.8) this reads at least what was allocated when the entries before were reserved; and who has taken a mark
+        // of a later round for a missing one has seen that round begun, by (faaq.7).
+        let allocated = Cursor(self.allocated.load(Relaxed));
+        if !layout.in_round(allocated, head) {
             // Producers may be a round ahead before any consumer has left this one.
-            return if layout.at_end(reserved) { Reserve::Done } else { Reserve::Again };
-        }
-        let count = layout.offset(committed);
-        if count == layout.entries {
-            return if layout.at_end(reserved) { Reserve::Done } else { Reserve::Entry(count) };
-        }
-        // Relaxed: (faaq.7) put us after every allocation that led to `committed`, so this reads at least those. If it reads
-        // exactly as many, they are the first `count` entries; a newer number only refuses.
-        let allocated = Cursor(self.producers.allocated.load(Relaxed));
-        if allocated != committed {
+            if layout.at_end(reserved) { Reserve::Done } else { Reserve::Again }
+        } else if offset < layout.offset(allocated) || layout.at_end(allocated) {
             Reserve::None(ReserveError::Busy)
-        } else if layout.offset(reserved) < count {
-            // `reserved` is past the count if tickets were drawn too late (Q4): `!=` would hand out an entry that is not written (E4).
-            Reserve::Entry(count)
-        } else if ADD && count > 0 && self.is_being_read(committed) {
+        } else if ADD && self.is_being_read(allocated) {
             // One of the tickets may have been drawn too late and be given back: then its entry was there all the time.
             Reserve::None(ReserveError::Busy)
         } else {
@@ -213,15 +242,16 @@ impl<T> Block<T> {
         }
     }
 
-    /// Whether fewer entries are read than are `committed`.
-    fn is_being_read(&self, committed: Cursor) -> bool {
+    /// Whether fewer entries are read than are `allocated`.
+    fn is_being_read(&self, allocated: Cursor) -> bool {
         // Relaxed: the number alone decides. If later entries make it up, theirs are later tickets, and none before is given back.
-        Cursor(self.consumers.consumed.load(Relaxed)) != committed
+        Cursor(self.consumers.consumed.load(Relaxed)) != allocated
     }
 
     /// What [`reserve`](Self::reserve) would find. Writes nothing.
     pub(super) fn reservation<const ADD: bool>(&self, layout: &Layout, head: Head) -> Reserve {
-        self.look::<ADD>(layout, head, Cursor(self.consumers.reserved.load(edge("faaq.8", Acquire))))
+        let reserved = Cursor(self.consumers.reserved.load(edge("faaq.8", Acquire)));
+        self.look::<ADD>(layout, head, reserved, self.known(layout, reserved))
     }
 
     /// Settles a ticket that was drawn after its round was over: the entry may not be written yet.
@@ -236,11 +266,9 @@ impl<T> Block<T> {
     /// One attempt to [`settle`](Self::settle).
     fn try_settle(&self, layout: &Layout, ticket: Cursor) -> Option<Reserve> {
         let offset = layout.offset(ticket);
-        let committed = Cursor(self.producers.committed.load(edge("faaq.7", Acquire)));
-        // The round cannot end without us, and (faaq.10) put us after its beginning.
-        let count = layout.offset(committed);
-        let is_whole = || Cursor(self.producers.allocated.load(Relaxed)) == committed;
-        if layout.same_round(committed, ticket) && offset < count && (count == layout.entries || is_whole()) {
+        // The round cannot end without us, and (faaq.10) put us after its beginning: all marks are of it or the last one.
+        let mark = Self::mark_of(layout, ticket);
+        if self.written.first_other(mark, 0, offset + 1, edge("faaq.7", Acquire)) > offset {
             return Some(Reserve::Entry(offset));
         }
         // It fails if the block is sealed: then the entry is readable (Q5), and the Acquire lets us see it.
@@ -281,11 +309,11 @@ impl<T> Block<T> {
     /// Whether producers have begun the round of `head`; as an error, that they have begun a later one. Writes nothing.
     #[inline]
     pub(super) fn is_begun(&self, layout: &Layout, head: Head) -> Result<bool, ()> {
-        // (faaq.11) Acquire, pairs with (faaq.6): as (faaq.8).
-        let committed = Cursor(self.producers.committed.load(edge("faaq.11", Acquire)));
-        if layout.in_round(committed, head) {
+        // (faaq.11) Acquire, pairs with (faaq.5): as (faaq.8).
+        let allocated = Cursor(self.allocated.load(edge("faaq.11", Acquire)));
+        if layout.in_round(allocated, head) {
             Ok(true)
-        } else if committed.is_before(layout.start(head)) {
+        } else if allocated.is_before(layout.start(head)) {
             Ok(false)
         } else {
             Err(())
@@ -295,22 +323,27 @@ impl<T> Block<T> {
     /// Begins the round of `head` for consumers, unless somebody has. Only after producers have begun it and the block
     /// before is sealed.
     pub(super) fn enter(&self, layout: &Layout, head: Head) {
-        let last = head.last_round(layout);
-        let start = layout.start(head).0;
         let consumed = || {
             // Relaxed: (faaq.10) and the head pass it on, and an exchange leaves the release sequences of (faaq.9) unbroken.
-            let _ = self.consumers.consumed.compare_exchange(layout.end(last).0, start, Relaxed, Relaxed);
+            let end = layout.end(head.last_round(layout)).0;
+            let _ = self.consumers.consumed.compare_exchange(end, layout.start(head).0, Relaxed, Relaxed);
         };
         // (faaq.10) Release, pairs with (faaq.8), and with (faaq.18) for a ticket that is drawn late.
-        let reserved = || begin_round(layout, &self.consumers.reserved, last, start, edge("faaq.10", Release));
+        let reserved = || begin_round(layout, &self.consumers.reserved, head, edge("faaq.10", Release));
         // (faaq.21) The other way round, who draws a ticket late could be counted in the old round and wiped out.
         in_order("faaq.21", consumed, reserved);
     }
 
-    /// How many entries of the round of `head` are committed, now or lately.
+    /// How many entries of the round of `head` are committed with all before them, now or lately.
     pub(super) fn committed(&self, layout: &Layout, head: Head) -> usize {
         // Acquire: see `len`.
-        layout.passed(Cursor(self.producers.committed.load(Acquire)), head)
+        let allocated = Cursor(self.allocated.load(Acquire));
+        let most = layout.passed(allocated, head);
+        if !layout.in_round(allocated, head) {
+            return most;
+        }
+        let known = self.known(layout, allocated).min(most);
+        self.written.first_other(Self::mark_of(layout, allocated), known, most, Acquire)
     }
 
     /// How many entries of the round of `head` are reserved, now or lately.
@@ -320,12 +353,13 @@ impl<T> Block<T> {
     }
 }
 
-/// Moves a cursor that may have run past the end from round `last` to `start`.
-fn begin_round(layout: &Layout, word: &AtomicU64, last: Head, start: u64, order: thalweg_sync::atomic::Ordering) {
+/// Moves a cursor that may have run past the end of the last round to the start of the round of `head`.
+fn begin_round(layout: &Layout, word: &AtomicU64, head: Head, order: thalweg_sync::atomic::Ordering) {
+    let last = head.last_round(layout);
     // Relaxed: only whether it is still the last round matters.
     let mut cursor = word.load(Relaxed);
     while layout.in_round(Cursor(cursor), last) {
-        match word.compare_exchange(cursor, start, order, Relaxed) {
+        match word.compare_exchange(cursor, layout.start(head).0, order, Relaxed) {
             Ok(_) => break,
             // Somebody ran past the end meanwhile, or began the round.
             Err(now) => cursor = now,
@@ -343,15 +377,16 @@ mod tests {
     fn half_full() -> (Layout, Head, Block<usize>) {
         let layout = Layout::new(2, ENTRIES, size_of::<usize>()).unwrap();
         let head = Head(2);
-        let block = Block::new(&layout, layout.start(head)).unwrap();
+        let block = Block::new(&layout, head, layout.start(head)).unwrap();
         push(&block, &layout, head, 0);
         pop(&block, &layout, head, 0);
         (layout, head, block)
     }
 
     fn push(block: &Block<usize>, layout: &Layout, head: Head, entry: usize) {
-        assert!(matches!(block.allocate(layout, head), Allocate::Entry(offset) if offset == entry));
-        block.commit();
+        let Allocate::Entry(offset, mark) = block.allocate(layout, head) else { panic!("no entry") };
+        assert_eq!(offset, entry);
+        block.commit(offset, mark);
     }
 
     fn pop(block: &Block<usize>, layout: &Layout, head: Head, entry: usize) {
@@ -383,7 +418,7 @@ mod tests {
     fn an_item_under_a_late_ticket_is_there() {
         let layout = Layout::new(2, ENTRIES, size_of::<usize>()).unwrap();
         let head = Head(2);
-        let block = Block::<usize>::new(&layout, layout.start(head)).unwrap();
+        let block = Block::<usize>::new(&layout, head, layout.start(head)).unwrap();
         let late = Cursor(block.consumers.reserved.fetch_add(1, AcqRel));
         assert!(matches!(block.reserve::<true>(&layout, head), Reserve::None(ReserveError::Empty)));
         // Its holder has seen that nothing is there, and stops before it gives the ticket back.

@@ -4,9 +4,10 @@
 //! |---|---|
 //! | order | FIFO, linearizable |
 //! | who | any number of producers and consumers; items are any `T: Send` |
-//! | progress | deadlock-free, not lock-free: `Busy` while another operation on the block is half-way |
+//! | progress | deadlock-free, not lock-free: `Busy` while the oldest push, or a pop of the block that has to be free, is half-way |
 //! | room | `(blocks - 1) * entries + 1` items for certain, up to `blocks * entries` |
-//! | cost | two FAA each for a push and a pop; a pop from a block that is still being filled has a CAS for one of them |
+//! | cost | a FAA and a store for a push, two FAA for a pop; a pop from a block that is still being filled has a CAS for one of them |
+//! | delivered | an item that is committed, as soon as those before it are, however many pushes behind it are half-way |
 //!
 //! In BBQ, consumers of a block race for its next entry by CAS or MAX, and all but one lose. Once a block is filled to its
 //! end, there is nothing that an addition could run into: each consumer draws a ticket, and tickets past the end are void.
@@ -27,13 +28,14 @@
 //! ```
 //!
 //! From J. Wang, *Block-based queues* (thesis), section 3.7.4, and section 2.3 for BBQ, in this crate's form of it
-//! ([`bbq`](crate::bbq)). The thesis leaves open what happens when a consumer looks at a filled block, and by the time it
+//! ([`bbq`](crate::bbq)): commits are marked, a byte for each entry, and not counted, as a count tells consumers of an item only when
+//! no push behind it is half-way, or when the block is full. What is read is counted here, since a ticket says nothing of its
+//! neighbours, and allocation is by FAA. The thesis leaves open what happens when a consumer looks at a filled block, and by the time it
 //! adds, the block is empty and in its next round: its ticket is for an entry that may not be written. Here:
 //!
 //! - The consumer waits until the entry is readable, which makes it its own, or until nobody has a later ticket, which lets
-//!   it give its ticket back. It waits for others in the same position, and, if somebody has taken a later entry meanwhile,
-//!   until the producers of the block that are half-way have ended. So a ticket never outlives its call, and an order is
-//!   never broken by somebody who keeps one.
+//!   it give its ticket back. It waits for others in the same position and for nobody else. So a ticket never outlives its call,
+//!   and an order is never broken by somebody who keeps one.
 //! - A ticket past the end is void, and who has drawn it looks again. It stays in the word, which is *overdrawn* then, and
 //!   means what the end means. If the block is still being filled, who has the last ticket before the end gives it back
 //!   together with all void ones.
@@ -45,22 +47,23 @@
 //!
 //! # Invariants, per round of a block
 //!
-//! - **Q1** `consumed ≤ committed ≤ allocated`. Only `allocated` and `reserved` may run past the end, by at most one per
-//!   thread.
+//! - **Q1** `consumed ≤ allocated`. Only `allocated` and `reserved` may run past the end, by at most one per thread.
 //! - **Q2** An offset goes once to a producer, whose addition returned it, and once to a consumer who does not give it back;
-//!   it is read only after it and, unless the block is filled, every entry before it are committed.
+//!   it is read only after it and every entry before it are committed, which is when they have the mark of the round.
 //! - **Q3** A round begins for producers when the one before is fully consumed, and for consumers when producers have begun
-//!   it and the block before is sealed. `committed` is reset before `allocated`, `consumed` before the consumers' head.
-//! - **Q4** `reserved` is past `committed` only by tickets that were drawn too late. Whoever drew one before the end is still
+//!   it and the block before is sealed. `consumed` is reset before `reserved`, and both before the consumers' head.
+//! - **Q4** `reserved` is past an entry that is not committed only by tickets that were drawn too late. Whoever drew one before the end is still
 //!   settling it, so the round cannot end meanwhile, and the word cannot fall below that ticket but by its return. Those past
 //!   the end are void: nobody has them, and they go with the last ticket when that is given back, or with the round.
 //! - **Q5** A block is sealed only when all its entries are committed and have tickets, and a sealed word changes only by
 //!   additions and by the next round.
+//! - **Q6** `known`, in its round, points: every entry before it is committed.
 
 mod block;
 
 use crate::cursor::{Head, Layout};
 use crate::edges::{edge, in_order};
+use crate::marks::Mark;
 use crate::tube::{self, AllocateError, Consumer, Producer, ReserveError, Tube};
 use crate::{BuildError, memory};
 use alloc::boxed::Box;
@@ -102,10 +105,19 @@ pub type Faaq<T> = Blocks<T, true>;
 /// As a queue, take [`bbq`](crate::bbq), which numbers its items too.
 pub type Bbq<T> = Blocks<T, false>;
 
-/// An entry that a thread has in its hands.
+/// An entry that a producer has in its hands.
 #[derive(Debug)]
 #[must_use = "an entry that is not handed on stops the tube"]
-pub struct Entry {
+pub struct Allocated {
+    block: usize,
+    offset: usize,
+    mark: Mark,
+}
+
+/// An entry that a consumer has in its hands.
+#[derive(Debug)]
+#[must_use = "an entry that is not handed back stops the tube"]
+pub struct Reserved {
     block: usize,
     offset: usize,
 }
@@ -142,11 +154,8 @@ impl<T, const ADD: bool> Blocks<T, ADD> {
             let mut at = head;
             // In ring order from the first block, which is open; the others have just ended their last round.
             let in_ring_order = (0..blocks).map(|step| {
-                let last = at.last_round(&layout);
-                let block = match step {
-                    0 => Block::new(&layout, layout.start(at)),
-                    _ => Block::new(&layout, layout.end(last)),
-                };
+                let cursor = if step == 0 { layout.start(at) } else { layout.end(at.last_round(&layout)) };
+                let block = Block::new(&layout, at, cursor);
                 at = at.next();
                 block
             });
@@ -176,11 +185,6 @@ impl<T, const ADD: bool> Blocks<T, ADD> {
     fn chead(&self) -> Head {
         // (faaq.14) Acquire, pairs with (faaq.15): as (faaq.12), for a block that was entered.
         Head(self.chead.load(edge("faaq.14", Acquire)))
-    }
-
-    #[inline(always)]
-    fn entry(&self, head: Head, offset: usize) -> Entry {
-        Entry { block: self.layout.index(head), offset }
     }
 
     /// Moves the producers on from the block at `head`.
@@ -220,15 +224,17 @@ impl<T, const ADD: bool> Blocks<T, ADD> {
 // (faaq.1), order its holders.
 unsafe impl<T: Send, const ADD: bool> Tube for Blocks<T, ADD> {
     type Item = T;
-    type Allocated = Entry;
-    type Reserved = Entry;
+    type Allocated = Allocated;
+    type Reserved = Reserved;
 
     #[inline]
-    fn allocate(&self) -> Result<Entry, AllocateError> {
+    fn allocate(&self) -> Result<Allocated, AllocateError> {
         loop {
             let head = self.phead();
             match self.block(head).allocate(&self.layout, head) {
-                Allocate::Entry(offset) => return Ok(self.entry(head, offset)),
+                Allocate::Entry(offset, mark) => {
+                    return Ok(Allocated { block: self.layout.index(head), offset, mark });
+                }
                 Allocate::Moved => {}
                 Allocate::Done => {
                     self.block(head.next()).room(&self.layout, head.next())?;
@@ -239,20 +245,20 @@ unsafe impl<T: Send, const ADD: bool> Tube for Blocks<T, ADD> {
     }
 
     #[inline]
-    unsafe fn produce(&self, entry: Entry, item: T) {
+    unsafe fn produce(&self, entry: Allocated, item: T) {
         let block = &self.blocks[entry.block];
         block.ask_ahead(entry.offset);
         // SAFETY: the entry is the caller's alone (Q2). Moving the item runs no user code.
         block.entries[entry.offset].with_mut(|slot| unsafe { (*slot).write(item) });
-        block.commit();
+        block.commit(entry.offset, entry.mark);
     }
 
     #[inline]
-    fn reserve(&self) -> Result<Entry, ReserveError> {
+    fn reserve(&self) -> Result<Reserved, ReserveError> {
         loop {
             let head = self.chead();
             match self.block(head).reserve::<ADD>(&self.layout, head) {
-                Reserve::Entry(offset) => return Ok(self.entry(head, offset)),
+                Reserve::Entry(offset) => return Ok(Reserved { block: self.layout.index(head), offset }),
                 Reserve::None(why) => return Err(why),
                 Reserve::Again => {}
                 Reserve::Done if self.enter(head) => {}
@@ -262,7 +268,7 @@ unsafe impl<T: Send, const ADD: bool> Tube for Blocks<T, ADD> {
     }
 
     #[inline]
-    unsafe fn consume(&self, entry: Entry) -> T {
+    unsafe fn consume(&self, entry: Reserved) -> T {
         let block = &self.blocks[entry.block];
         // SAFETY: the entry is the caller's alone, and written (Q2). Nobody writes it before (faaq.9).
         let item = block.entries[entry.offset].with(|slot| unsafe { (*slot).assume_init_read() });
@@ -273,7 +279,7 @@ unsafe impl<T: Send, const ADD: bool> Tube for Blocks<T, ADD> {
     fn can_allocate(&self) -> Result<(), AllocateError> {
         let head = self.phead();
         match self.block(head).allocation(&self.layout, head) {
-            Allocate::Entry(_) | Allocate::Moved => Ok(()),
+            Allocate::Entry(..) | Allocate::Moved => Ok(()),
             Allocate::Done => self.block(head.next()).room(&self.layout, head.next()),
         }
     }
@@ -295,7 +301,7 @@ unsafe impl<T: Send, const ADD: bool> Tube for Blocks<T, ADD> {
     }
 
     fn len(&self) -> usize {
-        // The consumers' side first: a count of commits that is read after it is not below it.
+        // The consumers' side first: what is committed, read after it, is not below it.
         let chead = self.chead();
         let reserved = self.block(chead).reserved(&self.layout, chead) as i64;
         let phead = self.phead();

@@ -14,11 +14,15 @@
 //! | tube | order | progress | cost, push + pop |
 //! |---|---|---|---|
 //! | [`ring::Mt`] | FIFO | a thread stopped half-way stops its whole side, which spins | one CAS each, and a wait for those before |
-//! | [`ring::Rts`] | FIFO; `Busy` while the oldest is half-way | a thread stopped half-way hides what is behind it, and nobody spins | two CAS each |
+//! | [`ring::Rts`] | FIFO | a thread stopped half-way hides what came since nobody was half-way, and nobody spins | two CAS each |
 //! | [`ring::Hts`] | FIFO | one thread at a time on each side, others are `Busy` | one CAS each |
 //! | [`scqd::Scqd`] | FIFO by the time of `produce` | nobody waits for anybody | two FAA and two CAS each |
-//! | [`faaq::Faaq`](crate::faaq::Faaq) | FIFO | a thread stopped half-way makes its block `Busy`, and nobody spins but who drew a ticket too late | two FAA each |
-//! | [`faaq::Bbq`](crate::faaq::Bbq) | FIFO | the same, and nobody spins | two FAA for a push, a CAS and a FAA for a pop |
+//! | [`faaq::Faaq`](crate::faaq::Faaq) | FIFO | a thread stopped half-way holds up those behind it, who are `Busy`; nobody spins but who drew a ticket too late | a FAA for a push, two for a pop |
+//! | [`faaq::Bbq`](crate::faaq::Bbq) | FIFO | the same, and nobody spins | a FAA for a push, a CAS and a FAA for a pop |
+//!
+//! What is produced can be reserved as soon as what was allocated before it is produced too, and in `Scqd` at once: an entry behind it
+//! that is half-way holds nothing back. `Rts` is the exception: there it is delivered when no producer is half-way, which producers that
+//! never rest bring about only where they are refused, an eighth of the capacity after the last time.
 //!
 //! Each is a queue of its own with [`queue`], which speaks the words of this crate. Its ends also drop what is left; a tube alone
 //! leaks the items that are in it when it is dropped.

@@ -1,5 +1,6 @@
 //! What an entry that is half-way means to others, and that shapes are checked.
 
+use std::collections::VecDeque;
 use thalweg_queue::BuildError;
 use thalweg_queue::faaq::{Bbq, Faaq};
 use thalweg_queue::tube::{AllocateError, ReserveError, Tube, ring, scqd::Scqd};
@@ -58,6 +59,47 @@ fn half_way_is_busy_in_blocks() {
     for (blocks, entries) in [(2, 1), (2, 2), (4, 3)] {
         half_way_is_busy(&Faaq::new(blocks, entries).unwrap());
         half_way_is_busy(&Bbq::new(blocks, entries).unwrap());
+    }
+}
+
+/// Producers that are always half-way with something: whatever is produced in front of the first of them is there, and nothing behind
+/// it.
+fn what_is_produced_is_there<Q: Tube<Item = u32>>(tube: &Q, half_way: usize) {
+    let mut open = VecDeque::new();
+    for number in 0..200 {
+        while open.len() < half_way {
+            open.push_back(tube.allocate().unwrap());
+        }
+        // SAFETY: allocated from this tube above.
+        unsafe { tube.produce(open.pop_front().unwrap(), number) };
+        assert_eq!(tube.can_reserve(), Ok(()), "{number} is not delivered");
+        assert_eq!(pop(tube), Ok(number));
+        let nothing = if open.is_empty() { ReserveError::Empty } else { ReserveError::Busy };
+        assert_eq!(pop(tube), Err(nothing));
+        if number % 3 == 0 {
+            // The second of those that are half-way ends before the first.
+            while open.len() < 2 {
+                open.push_back(tube.allocate().unwrap());
+            }
+            let first = open.pop_front().unwrap();
+            // SAFETY: as above.
+            unsafe { tube.produce(open.pop_front().unwrap(), 1000) };
+            assert_eq!(pop(tube), Err(ReserveError::Busy));
+            assert_eq!(tube.can_reserve(), Err(ReserveError::Busy));
+            // SAFETY: as above.
+            unsafe { tube.produce(first, number) };
+            assert_eq!([pop(tube), pop(tube)], [Ok(number), Ok(1000)]);
+        }
+    }
+}
+
+#[test]
+fn what_is_produced_in_a_block_is_there() {
+    for (blocks, entries) in [(2, 3), (2, 64), (4, 100)] {
+        for half_way in 1..=3 {
+            what_is_produced_is_there(&Faaq::new(blocks, entries).unwrap(), half_way);
+            what_is_produced_is_there(&Bbq::new(blocks, entries).unwrap(), half_way);
+        }
     }
 }
 

@@ -12,6 +12,7 @@ use crate::{PopError, TryPopError};
 use core::fmt;
 use core::mem::ManuallyDrop;
 use core::ops::{Deref, DerefMut};
+use thalweg_sync::atomic::Ordering::Relaxed;
 use thalweg_sync::hint::Access;
 
 /// A message to be written in place. Made by [`Producer::reserve`].
@@ -80,9 +81,10 @@ impl<'a, W: Wait> WriteGrant<'a, W> {
         let this = ManuallyDrop::new(self);
         let (all, first) = (granules(this.bytes), granules(bytes));
         if first < all {
-            this.ring.memory.headers.note(this.ring.granule(this.place) + first, Header::Skip(all - first));
+            // Relaxed: nobody comes to it but by the message before it.
+            this.ring.memory.headers.note(this.ring.granule(this.place) + first, Header::Skip(all - first), Relaxed);
         }
-        this.ring.commit(this.place, Header::Message(bytes), all);
+        this.ring.commit(this.place, Header::Message(bytes));
     }
 
     /// The grant as numbers. It stays open until [`Producer::grant_from_raw`] has made it a grant again.
@@ -180,10 +182,10 @@ impl<W: Wait> DerefMut for WriteGrant<'_, W> {
 
 impl<W: Wait> Drop for WriteGrant<'_, W> {
     fn drop(&mut self) {
-        let count = granules(self.bytes);
+        let rest = Header::Skip(granules(self.bytes));
         // Not left to the next pop: a producer may sleep until the block is free, and consumers are told of messages only.
         let pass_over = || while self.ring.pass_over() {};
-        both(|| self.ring.commit(self.place, Header::Skip(count), count), pass_over);
+        both(|| self.ring.commit(self.place, rest), pass_over);
     }
 }
 

@@ -4,8 +4,7 @@ use crate::{BuildError, memory};
 use alloc::boxed::Box;
 #[cfg(not(loom))]
 use core::ops::Range;
-use thalweg_sync::atomic::AtomicU32;
-use thalweg_sync::atomic::Ordering::Relaxed;
+use thalweg_sync::atomic::{AtomicU32, Ordering};
 use thalweg_sync::cell::Slot;
 #[cfg(not(loom))]
 use thalweg_sync::hint::{Access, touch};
@@ -36,18 +35,20 @@ impl Header {
     /// Set in a header of granules without a message.
     const SKIP: u32 = 1 << 31;
 
+    /// As a number that is not zero.
     #[inline(always)]
     fn pack(self) -> u32 {
         match self {
-            Self::Message(bytes) => bytes as u32,
+            Self::Message(bytes) => bytes as u32 + 1,
             Self::Skip(granules) => granules as u32 | Self::SKIP,
         }
     }
 
+    /// What was packed. Zero is nothing.
     #[inline(always)]
-    fn unpack(bits: u32) -> Self {
+    fn unpack(bits: u32) -> Option<Self> {
         let number = (bits & !Self::SKIP) as usize;
-        if bits & Self::SKIP == 0 { Self::Message(number) } else { Self::Skip(number) }
+        if bits & Self::SKIP == 0 { number.checked_sub(1).map(Self::Message) } else { Some(Self::Skip(number)) }
     }
 
     /// How many granules it stands for.
@@ -68,23 +69,27 @@ impl Header {
 pub(super) struct Headers(Box<[AtomicU32]>);
 
 impl Headers {
-    /// For so many granules: an empty message at each.
+    /// For so many granules: nothing at any of them.
     pub(super) fn new(granules: usize) -> Result<Self, BuildError> {
         memory::boxed((0..granules).map(|_| AtomicU32::new(0))).map(Self)
     }
 
-    /// What starts at `granule`, which may be out of date if that was taken meanwhile.
+    /// What starts at `granule`, if something was noted there and not cleared. It may be out of date if that was taken meanwhile.
     #[inline(always)]
-    pub(super) fn get(&self, granule: usize) -> Header {
-        // Relaxed: (bytes.9) or (drop_old.9) orders it, unless it is out of date, and then what was read is not used (V3, D2).
-        Header::unpack(self.0[granule].load(Relaxed))
+    pub(super) fn get(&self, granule: usize, order: Ordering) -> Option<Header> {
+        Header::unpack(self.0[granule].load(order))
     }
 
     /// Notes what starts at `granule`.
     #[inline(always)]
-    pub(super) fn note(&self, granule: usize, header: Header) {
-        // Relaxed: consumers read it after (bytes.8) or (drop_old.8).
-        self.0[granule].store(header.pack(), Relaxed);
+    pub(super) fn note(&self, granule: usize, header: Header, order: Ordering) {
+        self.0[granule].store(header.pack(), order);
+    }
+
+    /// Notes that nothing starts at `granule`.
+    #[inline(always)]
+    pub(super) fn clear(&self, granule: usize, order: Ordering) {
+        self.0[granule].store(0, order);
     }
 }
 
@@ -164,8 +169,9 @@ mod tests {
     #[test]
     fn headers_say_what_was_noted() {
         for header in [Header::Message(0), Header::Message(1 << 30), Header::Skip(1), Header::Skip(1 << 26)] {
-            assert_eq!(Header::unpack(header.pack()), header);
+            assert_eq!(Header::unpack(header.pack()), Some(header));
         }
+        assert_eq!(Header::unpack(0), None);
         assert_eq!([0, 1, 16, 17, 4096].map(granules), [1, 1, 1, 2, 256]);
     }
 }

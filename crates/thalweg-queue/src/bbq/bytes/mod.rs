@@ -6,7 +6,8 @@
 //! | who | any number of producers and consumers; handles are `Clone` and their methods take `&self` |
 //! | items | messages of 0 bytes up to a block's; each starts at a multiple of 16 and lies in one piece |
 //! | progress | deadlock-free, not lock-free: `Busy` while another operation on the block is half-way |
-//! | cost | a push: one `fetch_add` to allocate, one to commit, whatever the size. A pop: one compare-and-exchange and one `fetch_add` |
+//! | cost | a push: one `fetch_add` to allocate, one store to commit, whatever the size. A pop: one compare-and-exchange and one `fetch_add`. Of [`drop_old()`]: a byte stored for each 16 of a message to commit it, and no `fetch_add` to pop |
+//! | delivered | a message that is committed, as soon as those before it are, however many pushes behind it are half-way |
 //!
 //! ```
 //! # #[cfg(not(loom))] {
@@ -31,6 +32,9 @@
 //! - Sizes are in a table of their own, a word of four bytes for each granule, not in front of the message. A consumer that was
 //!   overtaken may read a size while its place is written again; as an atomic it is out of date, and not taken; among the bytes of a
 //!   message it would be a data race.
+//! - The paper counts what is committed. A count tells a consumer that messages are committed only between two pushes, which while
+//!   several producers are busy may not be before the block is full. Here a message is committed by noting its size, as FastForward
+//!   does with an item: who gives its place back clears the size. So a consumer sees each message for itself.
 //! - A consumer that takes the rest of a block adds its size to `consumed`. As printed it sets `consumed` to the end, and so frees the
 //!   block under those who are still reading in it (errata E6).
 //! - An empty message is a message: the rest of a block has a mark of its own, not size zero.
@@ -38,8 +42,9 @@
 //!   rest of a block away, where smaller messages would still fit.
 //! - One cursor says what consumers take next, a block and an offset in one word, in place of a head and a `reserved` for each
 //!   block; producers reset `consumed` when they begin a block.
-//! - Rounds begin by an exact exchange instead of MAX, so they may wrap; consumers ask producers to tell how far everything is
-//!   committed, as in [`bbq::shared`](super::shared()).
+//! - Rounds begin by an exact exchange instead of MAX, so they may wrap.
+//! - In drop-old mode nobody clears sizes, as nobody may ever come to read them. There every granule has a mark, as every entry of
+//!   [`drop_old`](super::drop_old) has.
 //!
 //! # Grants
 //!
@@ -60,23 +65,23 @@
 //! | a push: `TooLarge` | it never fits: it has more bytes than a block |
 //! | a pop: `Ok` | the message was at the front |
 //! | a pop: `Empty` | no message was in the queue |
-//! | a pop: `Busy` | a push into the oldest block was half-way, and no message was told to be before it |
+//! | a pop: `Busy` | the oldest push was half-way; messages behind it, if any, wait for it |
 //! | either: `Closed` | no handle of the other side is left, and for a pop no message |
 //!
 //! # Invariants
 //!
 //! They are those of a queue that refuses what is new ([`RetryNew`]); for one that drops what is old, see [`drop_old()`].
 //!
-//! - **V1** `consumed ≤ committed ≤ allocated`, in one round of a block, in granules; only `allocated` may run past the end, by a
-//!   message per thread. A round begins when the one before is fully consumed. Counts are reset before `allocated`, and `phead` moves
-//!   after all three.
+//! - **V1** `consumed ≤ allocated`, in one round of a block, in granules; only `allocated` may run past the end, by a message per
+//!   thread. A round begins when the one before is fully consumed. `consumed` is reset before `allocated`, and `phead` moves after both.
 //! - **V2** A granule goes once to a producer, whose `fetch_add` returned it, and after its commit once to a consumer, whose exchange
 //!   moved `next` past it; both only together with the whole message. Until the commit, or until it is given back, it is theirs alone.
 //! - **V3** `next` is the start of a message, or of the rest of a block, or of a block. It moves only by an exchange from the very place
 //!   at which a header was read, and each place is left once; a block is written again only after it was left. So an exchange that
 //!   succeeds has read the right header.
 //! - **V4** Of the producers that go over the edge of a block, one began before it: that one passes over the rest.
-//! - **V5** `ready`, in its round, points: every granule before it is committed.
+//! - **V5** There is a header at the start of what is committed and not given back, and nowhere else: at the front none means
+//!   half-way. All are cleared before a round begins, and who sees it begun sees that.
 
 mod consumer;
 mod error;
@@ -109,7 +114,8 @@ pub type Ends<W = Yield, M = RetryNew> = (Producer<W, M>, Consumer<W, M>);
 /// `blocks` must be a power of two and at least 2, `block_bytes` at least 1 and at most 1 GiB: that of the largest message. On average
 /// half a message is left over at the end of each block, so a block should have room for several.
 ///
-/// Memory: the blocks, four bytes for each 16 of them, and 256 bytes per block.
+/// Memory: the blocks, four bytes for each 16 of them, and 256 bytes per block. Of [`drop_old()`]: one byte more for each 16, in
+/// lines of 64.
 pub fn bytes(blocks: usize, block_bytes: usize) -> Result<Ends, BuildError> {
     with_wait(blocks, block_bytes, Yield)
 }

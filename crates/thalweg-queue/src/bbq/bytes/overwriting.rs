@@ -50,7 +50,7 @@ impl<W: Wait> Messages<W> for Overwriting<W> {
             return Err(PushBytesError::TooLarge { bytes, max });
         }
         let count = granules(bytes);
-        let skip = |place, rest| self.headers.note(self.cursors.unit(place), Header::Skip(rest));
+        let skip = |place, rest| self.headers.note(self.cursors.unit(place), Header::Skip(rest), Relaxed);
         let (place, _) = self.cursors.allocate((count, count), skip).map_err(|refused| match refused {
             TryPushError::Full(()) => PushBytesError::Full,
             TryPushError::Busy(()) => PushBytesError::Busy,
@@ -58,7 +58,7 @@ impl<W: Wait> Messages<W> for Overwriting<W> {
         })?;
         self.cursors.before_writing();
         let granule = self.cursors.unit(place);
-        self.headers.note(granule, Header::Message(bytes));
+        self.headers.note(granule, Header::Message(bytes), Relaxed);
         for (word, part) in self.words(granule, bytes).iter().zip(message.chunks(WORD)) {
             let mut whole = [0; WORD];
             whole[..part.len()].copy_from_slice(part);
@@ -74,13 +74,15 @@ impl<W: Wait> Messages<W> for Overwriting<W> {
     }
 
     unsafe fn pop(&self, mut room: impl FnMut(usize) -> *mut u8) -> Result<usize, TryPopError> {
+        let shape = &self.cursors.shape;
         loop {
-            let (_, message) = self.cursors.pop(|place, there| {
+            let (_, message) = self.cursors.pop(1, |place, _| {
                 let granule = self.cursors.unit(place);
-                let header = self.headers.get(granule);
+                // Relaxed, as the words: a header is never cleared here, and one that is of a later round is found out with them.
+                let header = self.headers.get(granule, Relaxed)?;
                 match header {
-                    // Messages are committed whole, so it is of a later round.
-                    _ if header.granules() > there => None,
+                    // It goes over the edge of the block, so it is of a later round.
+                    _ if header.granules() > shape.entries - shape.offset(place) => None,
                     Header::Skip(rest) => Some((rest, None)),
                     Header::Message(bytes) => {
                         let to = room(bytes);
@@ -111,5 +113,47 @@ impl<W: Wait> Messages<W> for Overwriting<W> {
 
     fn common(&self) -> Common<'_, W> {
         Common { shape: &self.cursors.shape, handles: &self.cursors.handles, wait: &self.cursors.wait }
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+    use crate::Yield;
+    use crate::bbq::place::Place;
+
+    /// A push of a message of `bytes` bytes that is half-way, to be ended later.
+    fn begun(ring: &Overwriting<Yield>, bytes: usize) -> (Place, usize) {
+        let count = granules(bytes);
+        let skip = |place, rest| ring.headers.note(ring.cursors.unit(place), Header::Skip(rest), Relaxed);
+        let (place, _) = ring.cursors.allocate((count, count), skip).unwrap();
+        ring.headers.note(ring.cursors.unit(place), Header::Message(bytes), Relaxed);
+        (place, count)
+    }
+
+    fn pop(ring: &Overwriting<Yield>) -> Result<usize, TryPopError> {
+        let mut memory = [0; 64 * GRANULE];
+        // SAFETY: there is room for the largest message.
+        unsafe { ring.pop(|_| memory.as_mut_ptr()) }
+    }
+
+    /// As with items of one size: messages of one to four granules, some of which go over the edge of a block.
+    #[test]
+    fn what_is_committed_is_delivered_while_pushes_are_half_way() {
+        for half_way in 1..=3 {
+            let ring = Overwriting::new(0, 2, 64 * GRANULE, Yield).unwrap();
+            let mut open = alloc::collections::VecDeque::new();
+            for number in 0..200 {
+                while open.len() < half_way {
+                    open.push_back(begun(&ring, (number + open.len()) % 64));
+                }
+                let (place, count) = open.pop_front().unwrap();
+                ring.cursors.commit(place, count);
+                assert_eq!(pop(&ring), Ok(number % 64));
+                let nothing = if open.is_empty() { TryPopError::Empty } else { TryPopError::Busy };
+                assert_eq!(pop(&ring), Err(nothing));
+                assert!(!ring.may_pop());
+            }
+        }
     }
 }

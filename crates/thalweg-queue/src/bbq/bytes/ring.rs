@@ -10,8 +10,8 @@ use crate::wait::{Side, Wait};
 use crate::{BuildError, memory};
 use alloc::boxed::Box;
 use thalweg_sync::CachePadded;
+use thalweg_sync::atomic::AtomicU64;
 use thalweg_sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
-use thalweg_sync::atomic::{AtomicBool, AtomicU64};
 
 /// What all ends share. Invariants V1 to V5 are in the module's documentation.
 #[derive(Debug)]
@@ -30,22 +30,10 @@ pub struct Ring<W: Wait> {
 /// The cursors of a block, in granules.
 #[derive(Debug)]
 struct Block {
-    producers: CachePadded<Producers>,
+    /// The next granule to give to a producer. Consumers read it once per message.
+    allocated: CachePadded<AtomicU64>,
     /// How many granules were given back by consumers. Producers read it once per block, and begin its rounds.
     consumed: CachePadded<AtomicU64>,
-}
-
-/// Written by producers; consumers read them once per message.
-#[derive(Debug)]
-struct Producers {
-    /// The next granule to give to a producer.
-    allocated: AtomicU64,
-    /// How many granules are written, or passed over.
-    committed: AtomicU64,
-    /// All granules before it are written, as a producer has seen. Kept only while it is `wanted`, and else out of date.
-    ready: AtomicU64,
-    /// A consumer has found messages that it could not take since a later push was half-way. False when a round begins.
-    wanted: AtomicBool,
 }
 
 /// Whether a block can be begun.
@@ -64,9 +52,8 @@ enum Look {
     Start(Place, Header),
     /// Nothing is there.
     Empty,
-    /// A granule of the block of this place is allocated and not committed, and no message can be told to have all before it
-    /// committed.
-    Busy(Place),
+    /// What starts at the front is allocated and not committed.
+    Busy,
 }
 
 impl<W: Wait> Ring<W> {
@@ -86,10 +73,8 @@ impl<W: Wait> Ring<W> {
                 0 => first,
                 _ => shape.end(shape.before(shape.after(first, ahead), blocks)),
             };
-            let cursor = || AtomicU64::new(at.0);
-            let (allocated, committed, ready) = (cursor(), cursor(), cursor());
-            let producers = CachePadded(Producers { allocated, committed, ready, wanted: AtomicBool::new(false) });
-            Block { producers, consumed: CachePadded(cursor()) }
+            let cursor = || CachePadded(AtomicU64::new(at.0));
+            Block { allocated: cursor(), consumed: cursor() }
         });
         Ok(Self {
             shape,
@@ -128,8 +113,8 @@ impl<W: Wait> Ring<W> {
     #[inline(always)]
     fn allocated(&self, place: Place) -> Place {
         // (bytes.3) Acquire, pairs with (bytes.7), and with (bytes.4): who sees a later round also sees the head that led to it, so
-        // looking again is enough.
-        Place(self.block(place).producers.allocated.load(edge("bytes.3", Acquire)))
+        // looking again is enough; and sees no header of the round before (V5).
+        Place(self.block(place).allocated.load(edge("bytes.3", Acquire)))
     }
 
     /// How many granules are left in the block of an allocation.
@@ -175,52 +160,25 @@ impl<W: Wait> Ring<W> {
             //
             // The round may have changed since we looked: then these are granules of the later round, every bit as good.
             let order = edge("bytes.7", AcqRel);
-            let place = Place(self.block(head).producers.allocated.fetch_add(count as u64, order));
+            let place = Place(self.block(head).allocated.fetch_add(count as u64, order));
             match self.free(place) {
                 free if count <= free => return Ok(place),
                 0 => {}
                 // We are the one that went over the edge (V4): what is left is no message.
                 free => {
-                    self.commit(place, Header::Skip(free), free);
+                    self.commit(place, Header::Skip(free));
                     while self.pass_over() {}
                 }
             }
         }
     }
 
-    /// Lets consumers see what starts at `place`, which is written, and what else there is in the next `count` granules.
+    /// Lets consumers see what starts at `place`, which is written.
     #[inline]
-    pub(super) fn commit(&self, place: Place, header: Header, count: usize) {
-        let producers = &self.block(place).producers;
-        self.memory.headers.note(self.granule(place), header);
-        let count = count as u64;
-        // (bytes.8) Release, pairs with (bytes.9): who reads this count or a later one (a chain of `fetch_add` is one release
-        // sequence) sees the message and its header. Acquire, for `tell`: it passes on what was committed before.
-        let before = producers.committed.fetch_add(count, edge("bytes.8", AcqRel));
-        // Relaxed: a hint. Who misses it leaves it to the next commit.
-        if producers.wanted.load(Relaxed) {
-            self.tell(Place(before + count));
-        }
+    pub(super) fn commit(&self, place: Place, header: Header) {
+        // (bytes.8) Release, pairs with (bytes.9): who sees the header sees the message. Relaxed would hand out an unwritten one.
+        self.memory.headers.note(self.granule(place), header, edge("bytes.8", Release));
         self.wait.ring(Side::Items, 1, || true);
-    }
-
-    /// Tells consumers that everything before `committed` is written, if no push is half-way.
-    #[cold]
-    fn tell(&self, committed: Place) {
-        let producers = &self.block(committed).producers;
-        // Relaxed: our commit put us after every allocation that led to it, so this reads at least those. If it reads exactly as
-        // many, they are the first granules of the block and all are committed.
-        if Place(producers.allocated.load(Relaxed)) != committed {
-            return;
-        }
-        let mut ready = producers.ready.load(Relaxed);
-        while Place(ready).is_before(committed) {
-            // (bytes.10) Release, pairs with (bytes.11): what was committed before comes along, by (bytes.8).
-            match producers.ready.compare_exchange_weak(ready, committed.0, edge("bytes.10", Release), Relaxed) {
-                Ok(_) => return,
-                Err(now) => ready = now,
-            }
-        }
     }
 
     /// Whether the round of the block at `start` can begin. Writes nothing.
@@ -244,23 +202,17 @@ impl<W: Wait> Ring<W> {
         let start = self.shape.after(head, 1);
         let last = self.shape.before(start, self.shape.blocks);
         let end = self.shape.end(last);
-        let Block { producers, consumed } = self.block(start);
-        // Relaxed: hints. Before anything is told of this round, nothing is.
-        producers.wanted.store(false, Relaxed);
-        producers.ready.store(start.0, Relaxed);
-        // First the counts, then `allocated`: the other way round, one of the new round could be counted in the old one and wiped out.
+        let Block { allocated: word, consumed } = self.block(start);
+        // First the count, then `allocated`: the other way round, one of the new round could be counted in the old one and wiped out.
         // Failure is Relaxed: somebody else has done it, and it comes before what we do next by coherence.
         //
         // Relaxed: what consumers add comes after (bytes.4), and an exchange leaves the release sequences of (bytes.16) unbroken.
         let _ = consumed.compare_exchange(end.0, start.0, Relaxed, Relaxed);
-        // (bytes.13) Release, pairs with (bytes.9): a consumer that sees the later round also sees that this one was taken, so
-        // looking again is enough.
-        let _ = producers.committed.compare_exchange(end.0, start.0, edge("bytes.13", Release), Relaxed);
         // Relaxed: only whether it is still the last round matters.
-        let mut allocated = producers.allocated.load(Relaxed);
+        let mut allocated = word.load(Relaxed);
         while self.shape.in_one_block(Place(allocated), last) {
             // (bytes.4) Release, pairs with (bytes.3) and (bytes.7).
-            match producers.allocated.compare_exchange(allocated, start.0, edge("bytes.4", Release), Relaxed) {
+            match word.compare_exchange(allocated, start.0, edge("bytes.4", Release), Relaxed) {
                 Ok(_) => break,
                 // Another producer ran past the end meanwhile, or began the round.
                 Err(now) => allocated = now,
@@ -282,7 +234,7 @@ impl<W: Wait> Ring<W> {
                         let forward = Place(place.0 + header.granules() as u64);
                         // What is behind it may be out of date, and is looked at again.
                         if self.shape.offset(forward) < self.shape.entries
-                            && let Header::Skip(_) = self.memory.headers.get(self.granule(forward))
+                            && let Some(Header::Skip(_)) = self.memory.headers.get(self.granule(forward), Relaxed)
                         {
                             // Given back if a waker panics: nobody would else.
                             let taken = Taken(self, place, bytes);
@@ -295,14 +247,7 @@ impl<W: Wait> Ring<W> {
                 },
                 Look::Start(..) => {}
                 Look::Empty => return Err(TryPopError::Empty),
-                Look::Busy(place) => {
-                    // Looked at first, so that waiting consumers do not write to the producers' line.
-                    if !self.is_wanted(place) {
-                        // Relaxed: a hint.
-                        self.block(place).producers.wanted.store(true, Relaxed);
-                    }
-                    return Err(TryPopError::Busy);
-                }
+                Look::Busy => return Err(TryPopError::Busy),
             }
         }
     }
@@ -338,58 +283,45 @@ impl<W: Wait> Ring<W> {
     #[inline]
     fn look(&self) -> Look {
         loop {
-            // (bytes.14) Acquire, pairs with (bytes.15): who finds that messages were taken also sees what those who took them had
-            // seen and pushed before, else it could call a queue empty that never was.
-            let next = Place(self.next.load(edge("bytes.14", Acquire)));
-            let producers = &self.block(next).producers;
-            // (bytes.9) Acquire, pairs with (bytes.8) and (bytes.13).
-            let committed = Place(producers.committed.load(edge("bytes.9", Acquire)));
-            if !self.shape.in_one_block(committed, next) {
+            let next = self.next();
+            // Before the header: from here on none is of an earlier round (V5).
+            let allocated = self.allocated(next);
+            if !self.shape.in_one_block(allocated, next) {
                 // Before its round, the block was not begun, and there is nothing behind it.
-                if committed.is_before(next) {
+                if allocated.is_before(next) {
                     return Look::Empty;
                 }
                 continue;
             }
-            let mut count = self.shape.offset(committed);
-            if count < self.shape.entries {
-                // Relaxed: (bytes.9) put us after every allocation that led to `committed`, so this reads at least those. If it
-                // reads exactly as many, they are the first `count` granules and all are committed; a newer number only refuses.
-                //
-                // Also if nothing is left to take: behind a push that is half-way to the block's last granule, pushes into the
-                // next block may have ended.
-                if Place(producers.allocated.load(Relaxed)) != committed {
-                    count = self.ready(next);
-                    if self.shape.offset(next) >= count {
-                        return Look::Busy(next);
-                    }
-                }
-            }
-            if self.shape.offset(next) >= count {
+            if allocated == next {
                 return Look::Empty;
             }
-            return Look::Start(next, self.memory.headers.get(self.granule(next)));
+            // (bytes.9) Acquire, pairs with (bytes.8), and with (bytes.10).
+            if let Some(header) = self.memory.headers.get(self.granule(next), edge("bytes.9", Acquire)) {
+                return Look::Start(next, header);
+            }
+            // It may have been taken and cleared meanwhile.
+            if self.next() == next {
+                return Look::Busy;
+            }
         }
     }
 
-    /// Whether producers were asked to tell what is written in the block of `place`.
-    fn is_wanted(&self, place: Place) -> bool {
-        // Relaxed: a hint.
-        self.block(place).producers.wanted.load(Relaxed)
-    }
-
-    /// How many granules of the block of `place` are told to be written, while a push is half-way.
-    #[cold]
-    fn ready(&self, place: Place) -> usize {
-        // (bytes.11) Acquire, pairs with (bytes.10): they are written. Relaxed would hand out unwritten ones.
-        let ready = Place(self.block(place).producers.ready.load(edge("bytes.11", Acquire)));
-        if self.shape.in_one_block(ready, place) { self.shape.offset(ready) } else { 0 }
+    #[inline(always)]
+    fn next(&self) -> Place {
+        // (bytes.14) Acquire, pairs with (bytes.15): who finds that messages were taken also sees what those who took them had
+        // seen and pushed before, else it could call a queue empty that never was.
+        Place(self.next.load(edge("bytes.14", Acquire)))
     }
 
     /// Gives back `count` granules from `place` on, which were taken.
     #[inline]
     pub(super) fn consume(&self, place: Place, count: usize) {
-        // (bytes.16) Release, pairs with (bytes.12): the reads come before the granules' next writes.
+        // (bytes.10) Release, pairs with (bytes.9): who finds it cleared sees that it was taken. Relaxed would call the queue busy in
+        // which nobody is half-way.
+        self.memory.headers.clear(self.granule(place), edge("bytes.10", Release));
+        // (bytes.16) Release, pairs with (bytes.12): the reads come before the granules' next writes, and the clearing of the header
+        // before the next round (V5).
         let before = self.block(place).consumed.fetch_add(count as u64, edge("bytes.16", Release));
         if self.shape.offset(Place(before)) + count == self.shape.entries {
             // All of them: behind one that was woken, and then did not fit, one with a shorter message may fit.
@@ -413,7 +345,7 @@ impl<W: Wait> Messages<W> for Ring<W> {
         let place = self.allocate(message.len())?;
         // SAFETY: allocated a moment ago, for so many bytes, and committed below (V2).
         unsafe { self.memory.write(self.granule(place), message) };
-        self.commit(place, Header::Message(message.len()), granules(message.len()));
+        self.commit(place, Header::Message(message.len()));
         Ok(())
     }
 
@@ -446,9 +378,8 @@ impl<W: Wait> Messages<W> for Ring<W> {
         match self.look() {
             Look::Start(..) => true,
             Look::Empty => self.handles.producers_gone(),
-            // Once in a round it is worthwhile: the pop asks to be told what is written, without which a wait could last until
-            // the block is full. Then as in the form for items: a grant that is leaked is half-way for ever.
-            Look::Busy(place) => !self.is_wanted(place),
+            // Whoever is half-way rings when it ends. A grant that is leaked never does: then nobody will find the end.
+            Look::Busy => false,
         }
     }
 
@@ -474,26 +405,6 @@ mod tests {
     use super::*;
     use crate::Yield;
 
-    /// One producer that never rests, and a consumer that waits: it pops, and so asks to be told what is written, only when that is
-    /// said to be worthwhile.
-    #[test]
-    fn who_waits_is_told_of_what_is_committed() {
-        let ring = Ring::new(0, 2, 64 * GRANULE, Yield).unwrap();
-        let mut delivered = 0;
-        let mut half_way = ring.allocate(1).unwrap();
-        for number in 1..64 {
-            ring.commit(half_way, Header::Message(1), 1);
-            half_way = ring.allocate(1).unwrap();
-            while ring.may_pop() {
-                if let Ok((place, bytes)) = ring.take() {
-                    ring.consume(place, granules(bytes));
-                    delivered += 1;
-                }
-            }
-            assert!(delivered + 1 >= number, "{delivered} of {number} delivered");
-        }
-    }
-
     /// A message of the next block is still being read, and at the front is what a dropped grant has left: to take that away makes no
     /// room, so a producer that waits has nothing to do until the reader is done.
     #[test]
@@ -502,16 +413,10 @@ mod tests {
         (0..3).for_each(|number| ring.push(&[number]).unwrap());
         let [first, second, third] = [(); 3].map(|()| ring.take().unwrap());
         [second, third].into_iter().for_each(|(place, bytes)| ring.consume(place, granules(bytes)));
-        // A message that is told of, before one that is given up while another one is half-way: so nobody passes over it.
-        let told = ring.allocate(1).unwrap();
-        assert_eq!(ring.take(), Err(TryPopError::Busy));
-        ring.commit(told, Header::Message(1), 1);
-        let [given_up, half_way] = [(); 2].map(|()| ring.allocate(1).unwrap());
-        ring.commit(given_up, Header::Skip(1), 1);
-        assert!(!ring.pass_over());
-        let (place, bytes) = ring.take().unwrap();
-        ring.consume(place, granules(bytes));
-        ring.commit(half_way, Header::Message(1), 1);
+        let [given_up, other, last] = [(); 3].map(|()| ring.allocate(1).unwrap());
+        [other, last].into_iter().for_each(|place| ring.commit(place, Header::Message(1)));
+        // By who has not passed over it yet.
+        ring.commit(given_up, Header::Skip(1));
         assert!(matches!(ring.look(), Look::Start(_, Header::Skip(1))));
         assert_eq!(ring.allocate(1), Err(PushBytesError::Busy));
         assert!(!ring.may_push(1), "it would try again and again");

@@ -1,21 +1,22 @@
-//! The cursors of the blocks, and the walk from block to block. What is at the places that they point to, they do not know: items of
-//! one size, or messages, each of which takes one unit or more.
+//! The cursors and marks of the blocks, and the walk from block to block. What is at the places that they point to, they do not know:
+//! items of one size, or messages, each of which takes one unit or more.
 
 use super::super::handles::Handles;
 use super::super::place::{Place, Shape};
 use crate::edges::{edge, fenced};
+use crate::marks::{self, Marks};
 use crate::wait::{Side, Wait, both};
-use crate::{BuildError, TryPopError, TryPushError, memory};
+use crate::{BuildError, TryPopError, TryPushError, memory, prefetch};
 use alloc::boxed::Box;
 use thalweg_sync::CachePadded;
-use thalweg_sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
-use thalweg_sync::atomic::{AtomicBool, AtomicU64, fence};
+use thalweg_sync::atomic::Ordering::{Acquire, Relaxed, Release};
+use thalweg_sync::atomic::{AtomicU64, fence};
 
 /// What all ends share, but for the memory. Invariants D1 to D4 are in the module's documentation.
 #[derive(Debug)]
 pub(in super::super) struct Cursors<W: Wait> {
     pub(in super::super) shape: Shape,
-    blocks: Box<[CachePadded<Block>]>,
+    blocks: Box<[Block]>,
     /// The block that producers fill: at times behind, never ahead.
     phead: CachePadded<AtomicU64>,
     taken: CachePadded<Taken>,
@@ -23,17 +24,13 @@ pub(in super::super) struct Cursors<W: Wait> {
     pub(in super::super) wait: W,
 }
 
-/// The cursors of a block, in units. Written by producers; consumers read them once per item.
+/// What there is of a block, but for its memory. Written by producers.
 #[derive(Debug)]
 struct Block {
-    /// The next unit to give to a producer.
-    allocated: AtomicU64,
-    /// How many units are written.
-    committed: AtomicU64,
-    /// All units before it are written, as a producer has seen. Kept only while it is `wanted`, and else out of date.
-    ready: AtomicU64,
-    /// A consumer has found entries that it could not take since a later push was half-way. False when a round begins.
-    wanted: AtomicBool,
+    /// The next unit to give to a producer. Consumers read it twice per item.
+    allocated: CachePadded<AtomicU64>,
+    /// Which units are written.
+    written: Marks,
 }
 
 /// Written by consumers alone.
@@ -47,12 +44,12 @@ struct Taken {
 
 /// What [`Cursors::look`] found.
 pub(in super::super) enum Look {
-    /// So many units from there on are written, at least one.
+    /// So many units from there on are written, at least one: as many as were wanted, or all that are.
     Units(Place, usize),
     /// Nothing is there.
     Empty,
-    /// A unit of the block of this place is allocated and not committed, and none can be told to have all before it committed.
-    Busy(Place),
+    /// The next unit is allocated and not committed.
+    Busy,
     /// The block of the first place has been begun again, in the round of the second.
     Overrun(Place, Place),
 }
@@ -65,18 +62,14 @@ impl<W: Wait> Cursors<W> {
         let blocks = (0..blocks).map(|index| {
             // In ring order from the first block, which is open; the others have just ended their last round.
             let ahead = index.wrapping_sub(shape.index(first)) & (blocks - 1);
-            let at = match ahead {
-                0 => first,
-                _ => shape.end(shape.before(shape.after(first, ahead), blocks)),
-            };
-            let cursor = || AtomicU64::new(at.0);
-            let block =
-                Block { allocated: cursor(), committed: cursor(), ready: cursor(), wanted: AtomicBool::new(false) };
-            CachePadded(block)
+            let last = shape.before(shape.after(first, ahead), blocks);
+            let at = if ahead == 0 { first } else { shape.end(last) };
+            let written = Marks::new(entries, shape.mark(last))?;
+            Ok(Block { allocated: CachePadded(AtomicU64::new(at.0)), written })
         });
         Ok(Self {
             shape,
-            blocks: memory::boxed(blocks)?,
+            blocks: memory::try_boxed(blocks)?,
             phead: CachePadded(AtomicU64::new(first.0)),
             taken: CachePadded(Taken { next: AtomicU64::new(first.0), dropped: AtomicU64::new(0) }),
             handles: CachePadded(Handles::new()),
@@ -173,54 +166,34 @@ impl<W: Wait> Cursors<W> {
         fenced("drop_old.5", || fence(Release));
     }
 
-    /// Lets consumers see `count` units from `place` on.
+    /// Lets consumers see `count` units from `place` on, all or none.
     #[inline(always)]
     pub(in super::super) fn commit(&self, place: Place, count: usize) {
-        let block = self.block(place);
-        // (drop_old.8) Release, pairs with (drop_old.9): who reads this count or a later one (a chain of `fetch_add` is one release
-        // sequence) sees what was written. Acquire, for `tell`: it passes on what was committed before.
-        let before = Place(block.committed.fetch_add(count as u64, edge("drop_old.8", AcqRel)));
-        // Relaxed: a hint. Who misses it leaves it to the next commit.
-        if block.wanted.load(Relaxed) {
-            self.tell(Place(before.0 + count as u64));
+        let (written, first) = (&self.block(place).written, self.shape.offset(place));
+        if let Some(later) = written.line(first + count + marks::PER_LINE / 2) {
+            prefetch::for_write(later);
         }
-        let room = || {
-            if self.shape.offset(before) + count == self.shape.entries {
-                // Producers that are a round ahead may have waited for this one.
-                self.wait.ring(Side::Room, usize::MAX, || true);
-            }
-        };
+        // (drop_old.8) Release, pairs with (drop_old.9) and (drop_old.12): who sees the mark sees what was written.
+        let order = edge("drop_old.8", Release);
+        match count {
+            1 => written.set(first, self.shape.mark(place), order),
+            _ => written.set_all(first..first + count, self.shape.mark(place), order),
+        }
+        // Producers that are a round ahead may have waited for this one.
+        let room = || self.wait.ring(Side::Room, usize::MAX, || self.may_push(1));
         both(|| self.wait.ring(Side::Items, count, || true), room);
-    }
-
-    /// Tells consumers that everything before `committed` is written, if no push is half-way.
-    #[cold]
-    fn tell(&self, committed: Place) {
-        let block = self.block(committed);
-        // Relaxed: our commit put us after every allocation that led to it, so this reads at least those. If it reads exactly as
-        // many, they are the first entries of the block and all are committed.
-        if Place(block.allocated.load(Relaxed)) != committed {
-            return;
-        }
-        let mut ready = block.ready.load(Relaxed);
-        while Place(ready).is_before(committed) {
-            // (drop_old.10) Release, pairs with (drop_old.11): what was committed before comes along, by (drop_old.8).
-            let order = edge("drop_old.10", Release);
-            match block.ready.compare_exchange_weak(ready, committed.0, order, Relaxed) {
-                Ok(_) => return,
-                Err(now) => ready = now,
-            }
-        }
     }
 
     /// Whether the round of the block at `start` can begin, or has begun. Writes nothing.
     #[inline]
     fn may_begin(&self, start: Place) -> bool {
-        let end = self.shape.end(self.shape.before(start, self.shape.blocks));
+        let last = self.shape.before(start, self.shape.blocks);
         // (drop_old.12) Acquire, pairs with (drop_old.8): everybody has written who does so in the last round, and (drop_old.4)
         // passes that on to the writers of the next one (D2).
-        let committed = Place(self.block(start).committed.load(edge("drop_old.12", Acquire)));
-        !committed.is_before(end)
+        let Block { written, .. } = self.block(start);
+        written.all_are(self.shape.mark(last), self.shape.entries, edge("drop_old.12", Acquire))
+            // Marks of the round that begins look like missing ones.
+            || !self.shape.in_one_block(self.allocated(start), last)
     }
 
     /// Whether a push of `least` units would find them. Writes nothing.
@@ -239,15 +212,6 @@ impl<W: Wait> Cursors<W> {
         let start = self.shape.after(head, 1);
         let last = self.shape.before(start, self.shape.blocks);
         let block = self.block(start);
-        // Relaxed: hints. Before anything is told of this round, nothing is.
-        block.wanted.store(false, Relaxed);
-        block.ready.store(start.0, Relaxed);
-        // First `committed`, then `allocated`: the other way round, a commit of the new round could be counted in the old one and
-        // wiped out. Failure is Relaxed: somebody else has done it, and it comes before what we do next by coherence.
-        //
-        // (drop_old.13) Release, pairs with (drop_old.9): as (drop_old.4), for a consumer that sees the later round here.
-        let order = edge("drop_old.13", Release);
-        let _ = block.committed.compare_exchange(self.shape.end(last).0, start.0, order, Relaxed);
         // Relaxed: only whether it is still the last round matters.
         let mut allocated = block.allocated.load(Relaxed);
         while self.shape.in_one_block(Place(allocated), last) {
@@ -258,23 +222,24 @@ impl<W: Wait> Cursors<W> {
                 Err(now) => allocated = now,
             }
         }
-        // The head last: ahead of the block's cursors it would let producers skip the block.
+        // The head last: ahead of `allocated` it would let producers skip the block.
         //
         // (drop_old.2) Release, pairs with (drop_old.1). Failure is Relaxed: somebody else has moved it.
         let _ = self.phead.compare_exchange(head.0, start.0, edge("drop_old.2", Release), Relaxed);
     }
 
-    /// Takes what `copy` copies, of the oldest that survives: it gets the place of the first unit and how many are written, and says
-    /// how many it copied, or none if they were out of date. Returns their place and what else `copy` returned.
+    /// Takes what `copy` copies, of the oldest that survives: it gets the place of the first unit and how many are written, up to
+    /// `want`, and says how many it copied, or none if they were out of date. Returns their place and what else `copy` returned.
     ///
     /// What it copied may be torn. If it is returned, it was whole.
     #[inline(always)]
     pub(in super::super) fn pop<R>(
         &self,
+        want: usize,
         mut copy: impl FnMut(Place, usize) -> Option<(usize, R)>,
     ) -> Result<(Place, R), TryPopError> {
         loop {
-            match self.look() {
+            match self.look(want) {
                 Look::Units(place, count) => {
                     let copied = copy(place, count);
                     if self.is_current(place)
@@ -286,83 +251,49 @@ impl<W: Wait> Cursors<W> {
                 }
                 Look::Overrun(next, newer) => self.pass_over(next, newer),
                 Look::Empty => return Err(TryPopError::Empty),
-                Look::Busy(place) => {
-                    self.want(place);
-                    return Err(TryPopError::Busy);
-                }
+                Look::Busy => return Err(TryPopError::Busy),
             }
         }
     }
 
-    /// What a pop can do. Writes nothing.
+    /// What a pop of up to `want` units, at least one, can do. Writes nothing.
     #[inline(always)]
-    pub(in super::super) fn look(&self) -> Look {
+    pub(in super::super) fn look(&self, want: usize) -> Look {
         // (drop_old.14) Acquire, pairs with (drop_old.15): who finds that items were taken also sees what those who took them had
         // seen and pushed before, else it could call a queue empty that never was.
         let next = Place(self.taken.next.load(edge("drop_old.14", Acquire)));
-        // (drop_old.9) Acquire, pairs with (drop_old.8) and (drop_old.13).
-        let committed = Place(self.block(next).committed.load(edge("drop_old.9", Acquire)));
-        if !self.shape.in_one_block(committed, next) {
+        let overrun = |allocated: Place| {
             // Before its round, the block was not begun, and there is nothing behind it.
-            return if committed.is_before(next) { Look::Empty } else { Look::Overrun(next, committed) };
+            if allocated.is_before(next) { Look::Empty } else { Look::Overrun(next, allocated) }
+        };
+        // Before the marks: from here on they are of this round or the last (D2), or of a later one that is seen below.
+        let allocated = self.allocated(next);
+        if !self.shape.in_one_block(allocated, next) {
+            return overrun(allocated);
         }
-        let mut count = self.shape.offset(committed);
-        if count < self.shape.entries {
-            // (drop_old.9) put us after every allocation that led to `committed`, so this reads at least those. If it reads exactly
-            // as many, they are the first `count` entries and all are committed.
-            let allocated = self.allocated(next);
-            // Also if nothing is left to take: behind a push that is half-way to the block's last entry, pushes into the next
-            // block may have ended.
-            if allocated != committed {
-                if !self.shape.in_one_block(allocated, next) {
-                    // Of a block that is being begun, `allocated` is a step behind.
-                    let begins = allocated.is_before(next);
-                    return if begins { Look::Empty } else { Look::Overrun(next, allocated) };
-                }
-                count = self.ready(next);
-                if self.shape.offset(next) >= count {
-                    return Look::Busy(next);
-                }
-            }
+        let offset = self.shape.offset(next);
+        let most = self.shape.entries.min(offset.saturating_add(want));
+        // (drop_old.9) Acquire, pairs with (drop_old.8).
+        let order = edge("drop_old.9", Acquire);
+        let units = self.block(next).written.first_other(self.shape.mark(next), offset, most, order) - offset;
+        if units > 0 {
+            return Look::Units(next, units);
         }
-        match count.saturating_sub(self.shape.offset(next)) {
-            0 => Look::Empty,
-            units => Look::Units(next, units),
+        // Once more: a mark of the next round looks like a missing one, and who has seen one by (drop_old.9) sees that round begun.
+        let allocated = self.allocated(next);
+        if !self.shape.in_one_block(allocated, next) {
+            overrun(allocated)
+        } else if allocated == next {
+            Look::Empty
+        } else {
+            Look::Busy
         }
     }
 
     /// Whether a pop would do anything but find nothing. Writes nothing.
     pub(in super::super) fn may_pop(&self) -> bool {
-        match self.look() {
-            Look::Units(..) | Look::Overrun(..) => true,
-            Look::Empty => false,
-            // The pop asks to be told what is written. Without that a wait could last until the block is full.
-            Look::Busy(place) => !self.is_wanted(place),
-        }
-    }
-
-    /// Whether producers were asked to tell what is written in the block of `place`.
-    fn is_wanted(&self, place: Place) -> bool {
-        // Relaxed: a hint.
-        self.block(place).wanted.load(Relaxed)
-    }
-
-    /// Asks producers to tell what is written in the block of `place`.
-    #[cold]
-    fn want(&self, place: Place) {
-        // Looked at first, so that waiting consumers do not write to the producers' line.
-        if !self.is_wanted(place) {
-            // Relaxed: a hint.
-            self.block(place).wanted.store(true, Relaxed);
-        }
-    }
-
-    /// How many units of the block of `place` are told to be written, while a push is half-way.
-    #[cold]
-    fn ready(&self, place: Place) -> usize {
-        // (drop_old.11) Acquire, pairs with (drop_old.10): the entries are written. Relaxed would hand out unwritten ones.
-        let ready = Place(self.block(place).ready.load(edge("drop_old.11", Acquire)));
-        if self.shape.in_one_block(ready, place) { self.shape.offset(ready) } else { 0 }
+        // Whoever is half-way rings when it ends.
+        matches!(self.look(1), Look::Units(..) | Look::Overrun(..))
     }
 
     /// Whether what was read at `place` and behind it was of its round. If not, moves on.
@@ -396,7 +327,7 @@ impl<W: Wait> Cursors<W> {
         let (head, newer) = (self.phead(), self.shape.start(newer));
         let newest = if head.is_before(newer) { newer } else { head };
         let oldest = self.shape.before(newest, self.shape.blocks - 1);
-        // (drop_old.15), and (drop_old.3) or (drop_old.9) has shown us that block begun (D3). Failure is Relaxed: somebody else has
+        // (drop_old.15), and (drop_old.3) has shown us that block begun (D3). Failure is Relaxed: somebody else has
         // passed them over, or taken the item.
         let order = edge("drop_old.15", Release);
         if self.taken.next.compare_exchange(next.0, oldest.0, order, Relaxed).is_ok() {
@@ -413,15 +344,16 @@ impl<W: Wait> Cursors<W> {
 
     /// How many units are pushed, and neither popped nor overwritten, lately.
     pub(in super::super) fn len(&self) -> usize {
-        // The consumers' side first: a count of commits read after it is not below it. Acquire keeps the order.
+        // The consumers' side first: what is allocated, read after it, is not below it. Acquire keeps the order.
         let next = Place(self.taken.next.load(Acquire));
         let head = self.phead();
-        let committed = Place(self.block(head).committed.load(Acquire));
-        if !self.shape.in_one_block(committed, head) || committed.is_before(next) {
+        let allocated = self.allocated(head);
+        if !self.shape.in_one_block(allocated, head) || allocated.is_before(next) {
             return 0;
         }
+        let end = self.shape.forward(head, self.shape.offset(allocated).min(self.shape.entries));
         let oldest = self.shape.before(head, self.shape.blocks - 1);
         let next = if next.is_before(oldest) { oldest } else { next };
-        self.shape.distance(next, committed) as usize
+        self.shape.distance(next, end) as usize
     }
 }

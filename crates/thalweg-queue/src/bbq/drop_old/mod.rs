@@ -7,7 +7,8 @@
 //! | items | [`Plain`]: nothing but bytes, as they are read while they may be overwritten |
 //! | kept | the newest `(blocks - 1) * entries` items, and those behind them in the block that is being filled; what is older goes by whole blocks |
 //! | progress | a push never waits for a consumer. `Busy` while a push that a whole round has overtaken is half-way |
-//! | cost | a push: two `fetch_add`. A pop: two or three loads of cursors and one compare-and-exchange. A batch: the same, per block |
+//! | cost | a push: one `fetch_add` to allocate, one store to commit. A pop: three loads of cursors, one of a mark, and one compare-and-exchange. A batch: one exchange, and a store or a load of a mark for each item, for all its items in one block |
+//! | delivered | an item that is committed, as soon as those before it are, however many pushes behind it are half-way |
 //!
 //! For what is of no use any more when it is old: traces, samples, state that is shown. Producers never look at a cursor that
 //! consumers write, so whoever reads does not slow down who writes.
@@ -37,7 +38,8 @@
 //!   several consumers an item could be lost that was never too old, as another consumer takes a later one in between.
 //! - Several items, of one block, are allocated by one compare-and-exchange, and taken by one.
 //! - Rounds begin by an exact exchange instead of MAX, so they may wrap.
-//! - Consumers ask producers to tell how far everything is committed, as in [`bbq::shared`](super::shared()).
+//! - Entries are marked, a byte for each, and not counted, as in [`bbq::shared`](super::shared()): by counts, consumers may see what is
+//!   committed only when the block is full. Here there are no marks of what is read: nobody waits for that.
 //!
 //! # What the answers mean
 //!
@@ -49,7 +51,7 @@
 //! | `try_push`: `Busy` | a push into the oldest block, begun a round ago, has not ended |
 //! | `try_pop`: `Ok` | the item was the oldest that survived, or was so when it was read |
 //! | `try_pop`: `Empty` | no item was in the queue |
-//! | `try_pop`: `Busy` | a push into the block was half-way, and no item was told to be before it; items behind it, if any, wait for it |
+//! | `try_pop`: `Busy` | the oldest push was half-way; items behind it, if any, wait for it |
 //! | either: `Closed` | no handle of the other side is left, and for `try_pop` no item |
 //!
 //! `try_push` never answers `Full`. What was pushed was popped, or is left, or is in [`Consumer::dropped`]: nothing twice, and
@@ -57,13 +59,14 @@
 //!
 //! # Invariants
 //!
-//! - **D1** `committed ≤ allocated`, in one round of a block, which begins only when the one before is fully committed. `committed`
-//!   counts and `allocated` points, and may run past the end. `committed` is reset before `allocated`, and `phead` moves after both.
+//! - **D1** A round of a block begins only when every entry of the one before is committed. `allocated` may run past the end. `phead`
+//!   moves after it.
 //! - **D2** Whoever writes an entry comes after all who wrote it in the round before, and its writes come after `allocated` of its
 //!   round. So who has read a word of a later round also sees `allocated` there.
 //! - **D3** `next` is where consumers go on: all before it is popped or dropped. It moves only by an exchange from the very place that
 //!   was looked at: past one item that was read whole, or to the start of a block that was begun, when the blocks before are lost.
-//! - **D4** `ready`, in its round, points: every entry before it is committed.
+//! - **D4** The mark of an entry is that of the round from when it is committed, and until then that of the round before. Who sees
+//!   `allocated` of a round sees no older ones.
 
 mod consumer;
 pub(super) mod cursors;
@@ -88,7 +91,7 @@ pub type Ends<T, W = Yield> = (Producer<T, W>, Consumer<T, W>);
 /// `blocks` must be a power of two and at least 2, `entries` at least 1. More blocks lose less at a time; larger ones mean fewer
 /// steps to a next one. [`with_capacity`] chooses for you.
 ///
-/// Memory: the entries, in words of 8 bytes, and 128 bytes per block.
+/// Memory: the entries, in words of 8 bytes, a byte for each (in lines of 64), and some 256 bytes per block.
 pub fn drop_old<T: Plain>(blocks: usize, entries: usize) -> Result<Ends<T>, BuildError> {
     with_wait(blocks, entries, Yield)
 }

@@ -13,7 +13,7 @@
 //! | mode | how the tail moves | what a thread stopped half-way does to its side |
 //! |---|---|---|
 //! | [`Mt`] (`MP`/`MC`) | in the order of the tickets, each thread waiting for those before it | all others spin |
-//! | [`Rts`] (relaxed tail sync) | whoever hands on last moves it to the head: a count says who that is | what comes behind stays hidden, nobody spins; `Busy` after an eighth of the capacity |
+//! | [`Rts`] (relaxed tail sync) | whoever hands on last moves it to the head: a count says who that is | what came since nobody was half-way stays hidden, nobody spins; `Busy` after an eighth of the capacity |
 //! | [`Hts`] (head and tail sync) | with the head, in one word | all others are `Busy` |
 //!
 //! Positions have 32 bits and wrap. In `Rts` and `Hts` a thread would have to stop between a look at its side and its exchange for exactly

@@ -10,24 +10,24 @@ use thalweg_sync::atomic::{AtomicU8, Ordering};
 /// Each entry is marked once in each round, so a mark is of this round or of the last one, one bit tells them apart, and none
 /// is ever cleared. The bit above says that the entry is a hole.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) struct Mark(u8);
+pub(crate) struct Mark(u8);
 
 impl Mark {
     /// The mark of a round that is odd, or of one that is not.
     #[inline(always)]
-    pub(super) fn of(odd: bool) -> Self {
+    pub(crate) fn of(odd: bool) -> Self {
         Self(u8::from(odd))
     }
 
     /// The mark of the same round for an entry without an item.
     #[inline(always)]
-    pub(super) fn hole(self) -> Self {
+    pub(crate) fn hole(self) -> Self {
         Self(self.0 | 2)
     }
 }
 
 /// How many marks share a line. Fewer in a model, to which each is an object.
-pub(super) const PER_LINE: usize = if cfg!(loom) { 2 } else { 64 };
+pub(crate) const PER_LINE: usize = if cfg!(loom) { 2 } else { 64 };
 
 /// A line of marks.
 #[derive(Debug)]
@@ -36,11 +36,11 @@ struct Line([AtomicU8; PER_LINE]);
 
 /// The marks of one block that one side sets.
 #[derive(Debug)]
-pub(super) struct Marks(Box<[Line]>);
+pub(crate) struct Marks(Box<[Line]>);
 
 impl Marks {
     /// Marks for `entries` entries, each `mark`.
-    pub(super) fn new(entries: usize, mark: Mark) -> Result<Self, BuildError> {
+    pub(crate) fn new(entries: usize, mark: Mark) -> Result<Self, BuildError> {
         let line = |_| Line(core::array::from_fn(|_| AtomicU8::new(mark.0)));
         memory::boxed((0..entries.div_ceil(PER_LINE)).map(line)).map(Self)
     }
@@ -52,17 +52,17 @@ impl Marks {
 
     /// The line in which the mark of `entry` is, for a prefetch.
     #[inline(always)]
-    pub(super) fn line(&self, entry: usize) -> Option<&impl Sized> {
+    pub(crate) fn line(&self, entry: usize) -> Option<&impl Sized> {
         self.0.get(entry / PER_LINE)
     }
 
     #[inline(always)]
-    pub(super) fn get(&self, entry: usize, order: Ordering) -> Mark {
+    pub(crate) fn get(&self, entry: usize, order: Ordering) -> Mark {
         Mark(self.at(entry).load(order))
     }
 
     #[inline(always)]
-    pub(super) fn set(&self, entry: usize, mark: Mark, order: Ordering) {
+    pub(crate) fn set(&self, entry: usize, mark: Mark, order: Ordering) {
         self.at(entry).store(mark.0, order);
     }
 
@@ -79,7 +79,7 @@ impl Marks {
 
     /// Marks all of `entries`, the first one last: who goes by them in order sees all or none.
     #[inline]
-    pub(super) fn set_all(&self, entries: Range<usize>, mark: Mark, order: Ordering) {
+    pub(crate) fn set_all(&self, entries: Range<usize>, mark: Mark, order: Ordering) {
         for line in self.lines(entries).rev() {
             // By eights: a core does more than one such store in a cycle.
             let eights = line.rchunks_exact(8);
@@ -93,7 +93,7 @@ impl Marks {
 
     /// The first entry from `start` on, before `end`, that has another mark; `end` if there is none.
     #[inline]
-    pub(super) fn first_other(&self, mark: Mark, start: usize, end: usize, order: Ordering) -> usize {
+    pub(crate) fn first_other(&self, mark: Mark, start: usize, end: usize, order: Ordering) -> usize {
         let mut at = start;
         for line in self.lines(start..end) {
             // If the last of many is marked, so are most likely all.
@@ -121,7 +121,7 @@ impl Marks {
     }
 
     /// Whether all of the first `entries` have this mark. Looks at the last one first, as the one that most likely has not.
-    pub(super) fn all_are(&self, mark: Mark, entries: usize, order: Ordering) -> bool {
+    pub(crate) fn all_are(&self, mark: Mark, entries: usize, order: Ordering) -> bool {
         self.get(entries - 1, order) == mark && self.lines(0..entries).rev().all(|line| Self::are(line, mark, order))
     }
 }
