@@ -273,7 +273,8 @@ impl<T, P: Users, C: Users> Block<T, P, C> {
     pub(super) unsafe fn commit(&self, claim: &Claim) {
         if !P::MANY {
             let allocated = self.producers.allocated.load(Relaxed) + claim.offsets.len() as u64;
-            // (bbq.28) Release, pairs with (bbq.11): passes on what (bbq.5) does, as the exchanges of many do by themselves.
+            // (bbq.28) Release, pairs with (bbq.11): passes on what (bbq.5) does, as the exchanges of many do by themselves. Relaxed
+            // would look again and again.
             self.producers.allocated.store(allocated, edge("bbq.28", Release));
         }
         // (bbq.3) Release, pairs with (bbq.7): who sees the mark sees the entry. Relaxed would hand out an unwritten entry.
@@ -556,8 +557,8 @@ impl<T, P: Users, C: Users> Block<T, P, C> {
     /// Whether producers have begun the round of `head`. Writes nothing.
     #[inline]
     pub(super) fn begun(&self, layout: &Layout, head: Head) -> Begun {
-        // (bbq.11) Acquire, pairs with (bbq.5): as (bbq.8).
-        let allocated = Cursor(self.producers.allocated.load(edge("bbq.11", Acquire)));
+        // (bbq.11) Acquire, pairs with (bbq.5) and (bbq.28): as (bbq.8). One alone is never in a round that is over.
+        let allocated = Cursor(self.producers.allocated.load(among::<C>("bbq.11", Acquire)));
         if layout.in_round(allocated, head) {
             Begun::Yes
         } else if allocated.is_before(layout.start(head)) {

@@ -34,8 +34,8 @@ mod sealed {
     impl Sealed for super::Many {}
 }
 
-/// The ordering of an edge from one handle of a side to another one of the same side. One alone has no such edge: what it reads there,
-/// it has written itself.
+/// The ordering of an edge from one handle of a side to another one of the same side. One alone has no such edge: what the other one would
+/// tell, it has done itself.
 #[inline(always)]
 pub(super) fn among<U: Users>(name: &'static str, ordering: Ordering) -> Ordering {
     if U::MANY { edge(name, ordering) } else { Relaxed }
@@ -43,6 +43,7 @@ pub(super) fn among<U: Users>(name: &'static str, ordering: Ordering) -> Orderin
 
 /// Moves a word that one side writes from `from` to `to`, unless another handle of that side has.
 #[inline(always)]
+#[track_caller]
 pub(super) fn advance<U: Users>(word: &AtomicU64, from: u64, to: u64, ordering: Ordering) {
     if U::MANY {
         // An exact exchange does what the paper's MAX is for, and stays right when the round wraps. Failure is Relaxed: somebody else
