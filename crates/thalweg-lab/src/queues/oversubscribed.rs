@@ -48,7 +48,11 @@ fn plan(effort: &Effort) -> Result<Vec<Group>, BoxError> {
             yields::<Flume>(Peer, "flume", few),
         ];
         if producers > 1 && consumers == 1 {
+            contenders.insert(1, yields_to_one::<BbqMpsc>(Ours, "thalweg-bbq-mpsc", shape));
             contenders.push(yields_to_one::<CrossfireMpsc>(Peer, "crossfire-mpsc", shape));
+        }
+        if producers == 1 && consumers > 1 {
+            contenders.insert(1, yields_from_one::<BbqSpmc>(Ours, "thalweg-bbq-spmc", shape));
         }
         Group::new(name, &["ns/item"], contenders)
     });
@@ -63,7 +67,11 @@ fn plan(effort: &Effort) -> Result<Vec<Group>, BoxError> {
             sleeps::<wait::Flume>(Peer, "flume", few),
         ];
         if producers > 1 && consumers == 1 {
+            contenders.insert(1, sleeps_for_one::<wait::BbqMpsc>(Ours, "thalweg-bbq-mpsc", shape));
             contenders.push(sleeps_for_one::<wait::CrossfireMpsc>(Peer, "crossfire-mpsc", shape));
+        }
+        if producers == 1 && consumers > 1 {
+            contenders.insert(1, sleeps_from_one::<wait::BbqSpmc>(Ours, "thalweg-bbq-spmc", shape));
         }
         Group::new(name, &["ns/item"], contenders)
     });
@@ -77,6 +85,18 @@ struct Shape {
     items: u64,
 }
 
+impl Shape {
+    /// An end for each producer.
+    fn producers<Tx: Clone>(self, tx: Tx) -> Vec<Tx> {
+        vec![tx; self.producers as usize]
+    }
+
+    /// An end for each consumer.
+    fn consumers<Rx: Clone>(self, rx: Rx) -> Vec<Rx> {
+        vec![rx; self.consumers as usize]
+    }
+}
+
 fn push_or_yield<Q: Ends>(tx: &mut Q::Tx, value: u64, consumers: &Crew) -> bool {
     consumers.until(|| Q::push(tx, value).then_some(()), thread::yield_now).is_some()
 }
@@ -88,17 +108,29 @@ fn pop_or_yield<Q: Ends>(rx: &mut Q::Rx, producers: &Crew) -> Option<u64> {
 fn yields<Q: Many>(role: Role, name: &str, shape: Shape) -> Contender {
     contender(role, name, shape, "yields", move || {
         let (tx, rx) = Q::build(CAPACITY);
-        let mut left = rx.clone();
-        let left = || std::iter::from_fn(|| Q::pop(&mut left)).sum::<u64>();
-        run(shape, (tx, vec![rx; shape.consumers as usize]), push_or_yield::<Q>, pop_or_yield::<Q>, left)
+        yield_for::<Q>(shape, shape.producers(tx), rx)
     })
+}
+
+/// As [`yields`], where the producer's end cannot be two.
+fn yields_from_one<Q: Ends<Rx: Clone>>(role: Role, name: &str, shape: Shape) -> Contender {
+    contender(role, name, shape, "yields", move || {
+        let (tx, rx) = Q::build(CAPACITY);
+        yield_for::<Q>(shape, vec![tx], rx)
+    })
+}
+
+fn yield_for<Q: Ends<Rx: Clone>>(shape: Shape, txs: Vec<Q::Tx>, rx: Q::Rx) -> Checked {
+    let mut left = rx.clone();
+    let left = || std::iter::from_fn(|| Q::pop(&mut left)).sum::<u64>();
+    run(shape, (txs, shape.consumers(rx)), push_or_yield::<Q>, pop_or_yield::<Q>, left)
 }
 
 /// As [`yields`], where the consumer's end cannot be two: it leaves nothing that another one would find.
 fn yields_to_one<Q: Ends<Tx: Clone>>(role: Role, name: &str, shape: Shape) -> Contender {
     contender(role, name, shape, "yields", move || {
         let (tx, rx) = Q::build(CAPACITY);
-        run(shape, (tx, vec![rx]), push_or_yield::<Q>, pop_or_yield::<Q>, || 0)
+        run(shape, (shape.producers(tx), vec![rx]), push_or_yield::<Q>, pop_or_yield::<Q>, || 0)
     })
 }
 
@@ -114,7 +146,15 @@ fn receive<Q: Sleeping>(rx: &mut Q::Rx, _: &Crew) -> Option<u64> {
 fn sleeps<Q: Sleeping<Tx: Clone, Rx: Clone>>(role: Role, name: &str, shape: Shape) -> Contender {
     contender(role, name, shape, "sleeps", move || {
         let (tx, rx) = Q::build();
-        run(shape, (tx, vec![rx; shape.consumers as usize]), send::<Q>, receive::<Q>, || 0)
+        run(shape, (shape.producers(tx), shape.consumers(rx)), send::<Q>, receive::<Q>, || 0)
+    })
+}
+
+/// As [`sleeps`], where the producer's end cannot be two.
+fn sleeps_from_one<Q: Sleeping<Rx: Clone>>(role: Role, name: &str, shape: Shape) -> Contender {
+    contender(role, name, shape, "sleeps", move || {
+        let (tx, rx) = Q::build();
+        run(shape, (vec![tx], shape.consumers(rx)), send::<Q>, receive::<Q>, || 0)
     })
 }
 
@@ -122,7 +162,7 @@ fn sleeps<Q: Sleeping<Tx: Clone, Rx: Clone>>(role: Role, name: &str, shape: Shap
 fn sleeps_for_one<Q: Sleeping<Tx: Clone>>(role: Role, name: &str, shape: Shape) -> Contender {
     contender(role, name, shape, "sleeps", move || {
         let (tx, rx) = Q::build();
-        run(shape, (tx, vec![rx]), send::<Q>, receive::<Q>, || 0)
+        run(shape, (shape.producers(tx), vec![rx]), send::<Q>, receive::<Q>, || 0)
     })
 }
 
@@ -141,12 +181,12 @@ fn contender(
     Contender::new(role, name, params, move || Ok(Sample::nanos_per(run()?, items)))
 }
 
-/// Each producer pushes the numbers from 1 on; each consumer has an end of its own. That each number came once is checked by their sum. A
+/// Each producer pushes the numbers from 1 on; each thread has an end of its own. That each number came once is checked by their sum. A
 /// consumer that finds nothing when no producer is left may find nothing because another one holds what is there: so `left` pops that
 /// when all are done.
-fn run<Tx: Clone + Send, Rx: Send>(
+fn run<Tx: Send, Rx: Send>(
     shape: Shape,
-    (tx, rxs): (Tx, Vec<Rx>),
+    (txs, rxs): (Vec<Tx>, Vec<Rx>),
     push: impl Fn(&mut Tx, u64, &Crew) -> bool + Sync,
     pop: impl Fn(&mut Rx, &Crew) -> Option<u64> + Sync,
     left: impl FnOnce() -> u64,
@@ -157,8 +197,7 @@ fn run<Tx: Clone + Send, Rx: Send>(
     let start = Start::default();
     let (push, pop, start, (pushing, popping)) = (&push, &pop, &start, (&crews.0, &crews.1));
     let (popped, timing) = thread::scope(|scope| {
-        let produce = |me| {
-            let mut tx = tx.clone();
+        let produce = |(me, mut tx): (u64, Tx)| {
             scope.spawn(move || {
                 let _member = pushing.member();
                 start.wait();
@@ -176,10 +215,8 @@ fn run<Tx: Clone + Send, Rx: Send>(
                 (0..share(consumers, me)).map_while(|_| pop(&mut rx, pushing)).sum::<u64>()
             })
         };
-        let pushes: Vec<_> = (0..producers).map(produce).collect();
+        let pushes: Vec<_> = (0..producers).zip(txs).map(produce).collect();
         let pops: Vec<_> = (0..consumers).zip(rxs).map(consume).collect();
-        // The threads have ends of their own. This one would keep the others from seeing that the producers have left.
-        drop(tx);
         start.timed(pushes.len() + pops.len(), || {
             let popped = pops.into_iter().map(|thread| thread.join().expect("no consumer panics")).sum::<u64>();
             pushes.into_iter().for_each(|thread| thread.join().expect("no producer panics"));
@@ -209,7 +246,7 @@ mod tests {
         let pop = |rx: &mut Receiver<u64>, producers: &Crew| producers.until(|| rx.try_recv().ok(), thread::yield_now);
         let (tx, rx) = bounded(4);
         let left = rx.clone();
-        let error = run(SHAPE, (tx, vec![rx; 2]), push, pop, || left.try_iter().sum::<u64>()).unwrap_err();
+        let error = run(SHAPE, (vec![tx; 2], vec![rx; 2]), push, pop, || left.try_iter().sum::<u64>()).unwrap_err();
         assert_eq!(error.to_string(), "the sum of what was popped is 104, not 110");
     }
 
@@ -218,7 +255,7 @@ mod tests {
         let push = |tx: &mut Sender<u64>, value: u64, _: &Crew| value == 3 || tx.send(value).is_ok();
         let pop = |rx: &mut Receiver<u64>, _: &Crew| rx.recv().ok();
         let (tx, rx) = bounded(4);
-        let error = run(SHAPE, (tx, vec![rx; 2]), push, pop, || 0).unwrap_err();
+        let error = run(SHAPE, (vec![tx; 2], vec![rx; 2]), push, pop, || 0).unwrap_err();
         assert_eq!(error.to_string(), "the sum of what was popped is 104, not 110");
     }
 }
