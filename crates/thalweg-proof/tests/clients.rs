@@ -115,6 +115,9 @@ fn clients_notice_missing_edges() {
         ("lamport/plain", "lamport.4"),
         ("chunk_ring/fixed", "chunk.4"),
         ("spsc/1p1c-1", "spsc.2"),
+        ("mpsc/1p1c-1", "bbq.29"),
+        ("mpsc/1p1c-1", "bbq.30"),
+        ("spmc/1p1c-1", "bbq.4"),
         ("mt/roles", "ring.3"),
         ("rts/roles", "ring.4"),
         ("hts/item", "ring.4"),
@@ -173,6 +176,14 @@ fn clients_notice_a_lost_wake_up() {
         let violation = named("wait/push").unwrap().check(&Setup::default().table(Arc::new(table))).unwrap_err();
         assert!(violation.to_string().contains("a wait never ends"), "without {edge}: {violation}");
     }
+}
+
+/// A consumer that finds a block in a later round looks again, and must come upon the head that led there.
+#[test]
+fn clients_notice_a_look_without_end() {
+    let table = Table::new().with("bbq.28", Strength::Ordering(Ordering::Relaxed));
+    let violation = named("spmc/laps").unwrap().check(&Setup::default().table(Arc::new(table))).unwrap_err();
+    assert!(violation.to_string().contains("more than 1000 events"), "{violation}");
 }
 
 #[test]

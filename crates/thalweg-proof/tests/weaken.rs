@@ -66,7 +66,7 @@ fn a_client_that_did_not_end_may_meet_any_label() {
 
 #[test]
 fn an_unknown_queue_is_named_with_the_known_ones() {
-    let error = weaken("mpsc", &setup(), Duration::from_secs(1), |_| {}).unwrap_err();
-    assert!(error.starts_with("there are no clients of `mpsc`; there are of: bbq "), "{error}");
+    let error = weaken("deque", &setup(), Duration::from_secs(1), |_| {}).unwrap_err();
+    assert!(error.starts_with("there are no clients of `deque`; there are of: bbq "), "{error}");
     assert!(error.ends_with(" wait"), "{error}");
 }

@@ -10,7 +10,9 @@
 //! | one producer, one consumer, bursts far above the usual | [`chunk_ring()`]: it grows and shrinks | the size never changes and is small |
 //! | many threads that take, work and push in the order of what they took; windows that slide | [`ticketed`](mod@ticketed) | order does not matter: its reservations cost more than a push and a pop |
 //! | few threads on each side, all busy, and one number divides the other | [`mesh`](mod@mesh) | the order between producers matters, or items should go to whoever is free |
-//! | many on one side or on both, items of any kind | [`bbq::shared`], or [`bbq::with_capacity`] to have the block count chosen | a thread may be killed or suspended for ever in the middle of a call: others would wait for it |
+//! | many producers and one consumer, which may look at an item, or at several, before it takes them | [`bbq::mpsc()`](bbq::mpsc()) | the consumer may become two |
+//! | one producer and many consumers; what the producer reserves and gives up leaves no trace | [`bbq::spmc()`](bbq::spmc()) | the producer may become two |
+//! | many on both sides, items of any kind | [`bbq::shared`], or [`bbq::with_capacity`] to have the block count chosen | a thread may be killed or suspended for ever in the middle of a call: others would wait for it |
 //! | any number of either, and messages of any size, to be written and read in place | [`bbq::bytes`](mod@bbq::bytes) | all have one size, or own something: they are bytes |
 //! | any number of either, and what is old may be lost: traces, samples, state to be shown | [`bbq::drop_old`](mod@bbq::drop_old), and [`bbq::bytes::drop_old()`] for messages of any size: never full, as a push overwrites the oldest block | every item counts, or items own something: they are bytes |
 //! | many of either, and order matters little | [`cnq::cnq()`]: k-FIFO, and threads meet once per capsule instead of once per item | a reader relies on FIFO, or consumers pause without [`flush`](cnq::Consumer::flush) |
@@ -73,6 +75,8 @@
 //! | [`fast_forward::in_place()`] | the same | one item | yes | the same | slip |
 //! | [`bbq::spsc()`](bbq::spsc()) | one store per block | to the end of the block | yes | the consumer's | |
 //! | [`bbq::shared`] | as one item, per block | to the end of the block; what is given up is a hole | | yes | positions |
+//! | [`bbq::mpsc()`](bbq::mpsc()) | the same | the same; what is not released stays | yes | yes | positions |
+//! | [`bbq::spmc()`](bbq::spmc()) | the same | the same, without holes | | yes | positions |
 //! | [`bbq::drop_old`](mod@bbq::drop_old) | as one item, per block; popped, up to 1024 bytes at a time | | | yes | positions, and how many were dropped |
 //! | [`bbq::bytes`](mod@bbq::bytes) | no batches | one message; in drop-old mode copies only | | in bytes | how many bytes were dropped |
 //! | [`chunk_ring()`] | one store per chunk | to the end of the chunk | yes | yes | grows, shrinks |
@@ -84,7 +88,7 @@
 //! | [`locked`] | as many single items | | | yes | positions |
 //! | [`bwos`] | one exchange for thieves; for the owner as many single items, which cost no atomic operation | | | yes | [policies](bwos::Policy) |
 //!
-//! Nobody can peek at a queue for many: another consumer may take the item meanwhile. There, what is read in place is taken.
+//! Nobody can peek at a queue for many consumers: another one may take the item meanwhile. There, what is read in place is taken.
 //!
 //! A constructor refuses what it cannot build with a [`BuildError`], which names the parameter, its value and the limit, or the bytes
 //! that there is no memory for.

@@ -73,6 +73,8 @@ fn every_queue_is_refused_by_an_error() {
     refused(|| fast_forward::<NonZeroU64>(4096));
     refused(|| fast_forward::in_place::<u64>(4096));
     refused(|| bbq::shared::<u64>(4, 4096));
+    refused(|| bbq::mpsc::<u64>(4, 4096));
+    refused(|| bbq::spmc::<u64>(4, 4096));
     refused(|| bbq::spsc::<u64>(4, 4096));
     refused(|| bbq::drop_old::drop_old::<u64>(4, 4096));
     refused(|| bbq::bytes::bytes(4, 1 << 16));

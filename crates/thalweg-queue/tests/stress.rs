@@ -283,6 +283,14 @@ runs! {
     chunk_ring_fixed: one_and_one("chunk_ring, fixed", chunk_ring::chunk_ring::<u64>(CAPACITY, Most::Entries(CAPACITY)).unwrap()),
     chunk_ring_growing: one_and_one("chunk_ring, growing", chunk_ring::chunk_ring::<u64>(64, Most::Entries(1 << 20)).unwrap()),
     bbq_one_and_one: one_and_one("bbq, one and one", bbq::with_capacity::<u64>(CAPACITY).unwrap()),
+    bbq_two_to_one: {
+        let (tx, rx) = bbq::mpsc::with_capacity::<u64>(CAPACITY).unwrap();
+        many("bbq::mpsc", true, vec![tx.clone(), tx], vec![rx]);
+    },
+    bbq_one_to_two: {
+        let (tx, rx) = bbq::spmc::with_capacity::<u64>(CAPACITY).unwrap();
+        many("bbq::spmc", true, vec![tx], vec![rx.clone(), rx]);
+    },
     mesh_two_by_two: {
         let (producers, consumers) = mesh::mesh::<u64>(2, 2, CAPACITY, CAPACITY).unwrap();
         many("mesh", true, producers, consumers);

@@ -121,6 +121,18 @@ ends! {
         |tx, value| tx.try_push(value).is_ok();
         |rx| rx.try_pop().ok();
 
+    /// BBQ for many and one.
+    BbqMpsc: bbq::mpsc::Producer<u64>, bbq::mpsc::Consumer<u64>;
+        |capacity| bbq::mpsc::with_capacity(capacity).expect("the capacity is possible");
+        |tx, value| tx.try_push(value).is_ok();
+        |rx| rx.try_pop().ok();
+
+    /// BBQ for one and many.
+    BbqSpmc: bbq::spmc::Producer<u64>, bbq::spmc::Consumer<u64>;
+        |capacity| bbq::spmc::with_capacity(capacity).expect("the capacity is possible");
+        |tx, value| tx.try_push(value).is_ok();
+        |rx| rx.try_pop().ok();
+
     /// CNQ, 1024-FIFO, in the shape that it has by itself.
     Cnq: cnq::Producer<u64>, cnq::Consumer<u64>;
         |capacity| cnq::cnq(capacity, capacity.min(1024)).expect("the capacity is possible");

@@ -52,7 +52,11 @@ fn plan(effort: &Effort) -> Result<Vec<Group>, BoxError> {
             yields::<Flume>(Peer, "flume", few),
         ];
         if producers > 1 && consumers == 1 {
+            contenders.insert(1, yields_to_one::<BbqMpsc>(Ours, "thalweg-bbq-mpsc", shape));
             contenders.push(yields_to_one::<CrossfireMpsc>(Peer, "crossfire-mpsc", shape));
+        }
+        if producers == 1 && consumers > 1 {
+            contenders.insert(1, yields_from_one::<BbqSpmc>(Ours, "thalweg-bbq-spmc", shape));
         }
         #[cfg(thalweg_cpp)]
         contenders.extend(cpp::SHARED.map(|(name, kind)| yields_in_cpp(name, kind, few)));
@@ -69,7 +73,11 @@ fn plan(effort: &Effort) -> Result<Vec<Group>, BoxError> {
             sleeps::<wait::Flume>(Peer, "flume", few),
         ];
         if producers > 1 && consumers == 1 {
+            contenders.insert(1, sleeps_for_one::<wait::BbqMpsc>(Ours, "thalweg-bbq-mpsc", shape));
             contenders.push(sleeps_for_one::<wait::CrossfireMpsc>(Peer, "crossfire-mpsc", shape));
+        }
+        if producers == 1 && consumers > 1 {
+            contenders.insert(1, sleeps_from_one::<wait::BbqSpmc>(Ours, "thalweg-bbq-spmc", shape));
         }
         Group::new(name, &["ns/item"], contenders)
     });
@@ -84,6 +92,18 @@ struct Shape {
     items: u64,
 }
 
+impl Shape {
+    /// An end for each producer.
+    fn producers<Tx: Clone>(self, tx: Tx) -> Vec<Tx> {
+        vec![tx; self.producers as usize]
+    }
+
+    /// An end for each consumer.
+    fn consumers<Rx: Clone>(self, rx: Rx) -> Vec<Rx> {
+        vec![rx; self.consumers as usize]
+    }
+}
+
 fn push_or_yield<Q: Ends>(tx: &mut Q::Tx, value: u64, consumers: &Crew) -> bool {
     consumers.until(|| Q::push(tx, value).then_some(()), thread::yield_now).is_some()
 }
@@ -95,18 +115,29 @@ fn pop_or_yield<Q: Ends>(rx: &mut Q::Rx, producers: &Crew) -> Option<u64> {
 fn yields<Q: Many>(role: Role, name: &str, shape: Shape) -> Contender {
     contender(role, name, shape, "yields", move || {
         let (tx, rx) = Q::build(CAPACITY);
-        let mut left = rx.clone();
-        let left = || std::iter::from_fn(|| Q::pop(&mut left)).sum::<u64>();
-        run(shape, ends(shape, tx, rx), pushes(push_or_yield::<Q>), pops(pop_or_yield::<Q>), left)
+        yield_for::<Q>(shape, shape.producers(tx), rx)
     })
+}
+
+/// As [`yields`], where the producer's end cannot be two.
+fn yields_from_one<Q: Ends<Rx: Clone>>(role: Role, name: &str, shape: Shape) -> Contender {
+    contender(role, name, shape, "yields", move || {
+        let (tx, rx) = Q::build(CAPACITY);
+        yield_for::<Q>(shape, vec![tx], rx)
+    })
+}
+
+fn yield_for<Q: Ends<Rx: Clone>>(shape: Shape, txs: Vec<Q::Tx>, rx: Q::Rx) -> Checked {
+    let mut left = rx.clone();
+    let left = || std::iter::from_fn(|| Q::pop(&mut left)).sum::<u64>();
+    run(shape, (txs, shape.consumers(rx)), pushes(push_or_yield::<Q>), pops(pop_or_yield::<Q>), left)
 }
 
 /// As [`yields`], where the consumer's end cannot be two: it leaves nothing that another one would find.
 fn yields_to_one<Q: Ends<Tx: Clone>>(role: Role, name: &str, shape: Shape) -> Contender {
     contender(role, name, shape, "yields", move || {
         let (tx, rx) = Q::build(CAPACITY);
-        let ends = (vec![tx; shape.producers as usize], vec![rx]);
-        run(shape, ends, pushes(push_or_yield::<Q>), pops(pop_or_yield::<Q>), || 0)
+        run(shape, (shape.producers(tx), vec![rx]), pushes(push_or_yield::<Q>), pops(pop_or_yield::<Q>), || 0)
     })
 }
 
@@ -144,7 +175,15 @@ fn receive<Q: Sleeping>(rx: &mut Q::Rx, _: &Crew) -> Option<u64> {
 fn sleeps<Q: Sleeping<Tx: Clone, Rx: Clone>>(role: Role, name: &str, shape: Shape) -> Contender {
     contender(role, name, shape, "sleeps", move || {
         let (tx, rx) = Q::build();
-        run(shape, ends(shape, tx, rx), pushes(send::<Q>), pops(receive::<Q>), || 0)
+        run(shape, (shape.producers(tx), shape.consumers(rx)), pushes(send::<Q>), pops(receive::<Q>), || 0)
+    })
+}
+
+/// As [`sleeps`], where the producer's end cannot be two.
+fn sleeps_from_one<Q: Sleeping<Rx: Clone>>(role: Role, name: &str, shape: Shape) -> Contender {
+    contender(role, name, shape, "sleeps", move || {
+        let (tx, rx) = Q::build();
+        run(shape, (vec![tx], shape.consumers(rx)), pushes(send::<Q>), pops(receive::<Q>), || 0)
     })
 }
 
@@ -152,8 +191,7 @@ fn sleeps<Q: Sleeping<Tx: Clone, Rx: Clone>>(role: Role, name: &str, shape: Shap
 fn sleeps_for_one<Q: Sleeping<Tx: Clone>>(role: Role, name: &str, shape: Shape) -> Contender {
     contender(role, name, shape, "sleeps", move || {
         let (tx, rx) = Q::build();
-        let ends = (vec![tx; shape.producers as usize], vec![rx]);
-        run(shape, ends, pushes(send::<Q>), pops(receive::<Q>), || 0)
+        run(shape, (shape.producers(tx), vec![rx]), pushes(send::<Q>), pops(receive::<Q>), || 0)
     })
 }
 
@@ -170,11 +208,6 @@ fn contender(
         "threads": "placed by the system",
     });
     Contender::new(role, name, params, move || Ok(Sample::nanos_per(run()?, items)))
-}
-
-/// As many ends as threads.
-fn ends<Tx: Clone, Rx: Clone>(shape: Shape, tx: Tx, rx: Rx) -> (Vec<Tx>, Vec<Rx>) {
-    (vec![tx; shape.producers as usize], vec![rx; shape.consumers as usize])
 }
 
 /// A producer's loop over its share, one by one.
@@ -254,8 +287,8 @@ mod tests {
         let pop = |rx: &mut Receiver<u64>, producers: &Crew| producers.until(|| rx.try_recv().ok(), thread::yield_now);
         let (tx, rx) = bounded(4);
         let left = rx.clone();
-        let error =
-            run(SHAPE, ends(SHAPE, tx, rx), pushes(push), pops(pop), || left.try_iter().sum::<u64>()).unwrap_err();
+        let error = run(SHAPE, (vec![tx; 2], vec![rx; 2]), pushes(push), pops(pop), || left.try_iter().sum::<u64>())
+            .unwrap_err();
         assert_eq!(error.to_string(), "the sum of what was popped is 104, not 110");
     }
 
@@ -264,7 +297,7 @@ mod tests {
         let push = |tx: &mut Sender<u64>, value: u64, _: &Crew| value == 3 || tx.send(value).is_ok();
         let pop = |rx: &mut Receiver<u64>, _: &Crew| rx.recv().ok();
         let (tx, rx) = bounded(4);
-        let error = run(SHAPE, ends(SHAPE, tx, rx), pushes(push), pops(pop), || 0).unwrap_err();
+        let error = run(SHAPE, (vec![tx; 2], vec![rx; 2]), pushes(push), pops(pop), || 0).unwrap_err();
         assert_eq!(error.to_string(), "the sum of what was popped is 104, not 110");
     }
 }

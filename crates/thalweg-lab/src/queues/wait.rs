@@ -102,6 +102,14 @@ sleeping! {
         bbq::with_wait(8, CAPACITY / 8, Park::new()).expect(POSSIBLE);
         |tx, value| tx.push(value).is_ok();
         |rx| rx.pop().ok();
+    BbqMpsc: bbq::mpsc::Producer<u64, Park>, bbq::mpsc::Consumer<u64, Park>;
+        bbq::mpsc::with_wait(8, CAPACITY / 8, Park::new()).expect(POSSIBLE);
+        |tx, value| tx.push(value).is_ok();
+        |rx| rx.pop().ok();
+    BbqSpmc: bbq::spmc::Producer<u64, Park>, bbq::spmc::Consumer<u64, Park>;
+        bbq::spmc::with_wait(8, CAPACITY / 8, Park::new()).expect(POSSIBLE);
+        |tx, value| tx.push(value).is_ok();
+        |rx| rx.pop().ok();
     CrossbeamChannel: crossbeam_channel::Sender<u64>, crossbeam_channel::Receiver<u64>;
         crossbeam_channel::bounded(CAPACITY);
         |tx, value| tx.send(value).is_ok();

@@ -5,19 +5,20 @@ use super::ends::{self, Outcome, Rx, Tx};
 use super::{Pair, push};
 use crate::{Client, Setup};
 use thalweg_check::history::{Bounded, Log, Queue};
-use thalweg_queue::{TryPopError, TryPushError, bbq};
+use thalweg_queue::bbq::Users;
+use thalweg_queue::{TryPopError, TryPushError, Yield, bbq};
 use thalweg_sync::thread;
 
 type Producer = bbq::Producer<Pair>;
 type Consumer = bbq::Consumer<Pair>;
 
-impl Tx for Producer {
+impl<C: Users> Tx for bbq::Producer<Pair, Yield, C> {
     fn try_push(&mut self, item: Pair) -> Result<(), TryPushError<Pair>> {
         Self::try_push(self, item)
     }
 }
 
-impl Rx for Consumer {
+impl<P: Users> Rx for bbq::Consumer<Pair, Yield, P> {
     fn try_pop(&mut self) -> Result<Pair, TryPopError> {
         Self::try_pop(self)
     }
@@ -62,11 +63,14 @@ pub(super) const END: Client = Client {
 pub(super) const FULL: Client = Client {
     name: "bbq/full",
     what: "two threads push into a queue that is never full, one pops before",
-    run: |setup| full(setup, push_one),
+    run: |setup| full(setup, queue(0, 2), push_one),
 };
 
-pub(super) const FULL_MANY: Client =
-    Client { name: "bbq/full-many", what: "the same with batches of one", run: |setup| full(setup, push_batch) };
+pub(super) const FULL_MANY: Client = Client {
+    name: "bbq/full-many",
+    what: "the same with batches of one",
+    run: |setup| full(setup, queue(0, 2), push_batch),
+};
 
 pub(super) const LATE: Client = Client {
     name: "bbq/late",
@@ -77,7 +81,7 @@ pub(super) const LATE: Client = Client {
 pub(super) const HOLES: Client = Client {
     name: "bbq/holes",
     what: "a thread gives up the entry it has written, another passes over it and writes there in the next round; blocks of 1",
-    run: holes,
+    run: |setup| holes(setup, queue(0, 1)),
 };
 
 pub(super) const TWO_PRODUCERS_1: Client = Client {
@@ -117,15 +121,15 @@ pub(super) const LAPS: Client = Client {
 };
 
 /// `N` = 2 blocks of `S` entries are full with `(N - 1) * S + 1` to `N * S` items.
-fn window(entries: usize) -> Bounded<u64> {
+pub(super) fn window(entries: usize) -> Bounded<u64> {
     Bounded::new(entries + 1, 2 * entries)
 }
 
 fn queue(head: u64, entries: usize) -> impl Fn() -> (Producer, Consumer) {
-    move || bbq::shared_from(head, 2, entries, thalweg_queue::Yield).expect("two blocks are a queue")
+    move || bbq::shared_from(head, 2, entries, Yield).expect("two blocks are a queue")
 }
 
-fn push_one(log: &mut Log<Queue<u64>>, tx: &Producer, number: u64) -> bool {
+pub(super) fn push_one<C: Users>(log: &mut Log<Queue<u64>>, tx: &bbq::Producer<Pair, Yield, C>, number: u64) -> bool {
     push(log, number, || tx.try_push(Pair::new(number)))
 }
 
@@ -136,9 +140,13 @@ fn push_batch(log: &mut Log<Queue<u64>>, tx: &Producer, number: u64) -> bool {
 
 /// Three of four entries are taken, the last of one block and the first of the other; both threads push, and one of
 /// them pops before. Nobody may see the queue full.
-fn full(setup: &Setup, push: fn(&mut Log<Queue<u64>>, &Producer, u64) -> bool) -> Outcome {
+pub(super) fn full<P: Tx + Clone + Sync, C: Rx>(
+    setup: &Setup,
+    build: impl Fn() -> (P, C) + Send + Sync + 'static,
+    push: fn(&mut Log<Queue<u64>>, &P, u64) -> bool,
+) -> Outcome {
     setup.linearizable(window(2), move |recorder| {
-        let (tx, mut rx) = queue(0, 2)();
+        let (tx, mut rx) = build();
         let mut log = recorder.log(0);
         let mut pushed = (0..4).filter(|&number| push(&mut log, &tx, number)).count() as u64;
         let mut popped = rx.pop_some(&mut log, 3);
@@ -155,9 +163,12 @@ fn full(setup: &Setup, push: fn(&mut Log<Queue<u64>>, &Producer, u64) -> bool) -
 
 /// What is given up is in no history, though it takes room and may stand before items: here the items that are pushed are those that
 /// are popped, in order, and nobody writes where somebody else does.
-fn holes(setup: &Setup) -> Outcome {
-    setup.asserting(|| {
-        let (tx, rx) = queue(0, 1)();
+pub(super) fn holes<C: Users, R: Rx>(
+    setup: &Setup,
+    build: impl Fn() -> (bbq::Producer<Pair, Yield, C>, R) + Send + Sync + 'static,
+) -> Outcome {
+    setup.asserting(move || {
+        let (tx, mut rx) = build();
         let gives_up = thread::spawn({
             let tx = tx.clone();
             move || {

@@ -204,6 +204,52 @@ pub(super) fn shared<P: Tx + Clone, C: Rx + Clone, const PRODUCERS: usize, const
     })
 }
 
+/// As [`shared`], with one consumer, which is this thread.
+pub(super) fn to_one<P: Tx + Clone, C: Rx, const PRODUCERS: usize>(
+    setup: &Setup,
+    specification: impl Object,
+    build: impl Fn() -> (P, C) + Send + Sync + 'static,
+    pushes: [u64; PRODUCERS],
+    pops: u64,
+) -> Outcome {
+    setup.linearizable(specification, move |recorder| {
+        let (tx, mut rx) = build();
+        let writers: [_; PRODUCERS] = std::array::from_fn(|me| (tx.clone(), 1 + me, pushes[me]));
+        let producers = writers.map(|(mut tx, me, attempts)| {
+            let mut log = recorder.log(me);
+            thread::spawn(move || tx.push_some(&mut log, 10 * me as u64, attempts))
+        });
+        let mut log = recorder.log(0);
+        let popped = rx.pop_some(&mut log, pops);
+        let pushed: u64 = producers.into_iter().map(|thread| thread.join().unwrap()).sum();
+        assert_eq!(popped + rx.drain(&mut log), pushed);
+    })
+}
+
+/// As [`shared`], with one producer, which is this thread.
+pub(super) fn from_one<P: Tx, C: Rx + Clone, const CONSUMERS: usize>(
+    setup: &Setup,
+    specification: impl Object,
+    build: impl Fn() -> (P, C) + Send + Sync + 'static,
+    before: u64,
+    pushes: u64,
+    pops: [u64; CONSUMERS],
+) -> Outcome {
+    setup.linearizable(specification, move |recorder| {
+        let (mut tx, mut rx) = build();
+        let mut log = recorder.log(0);
+        let before = tx.push_some(&mut log, 0, before);
+        let readers: [_; CONSUMERS] = std::array::from_fn(|me| (rx.clone(), 1 + me, pops[me]));
+        let consumers = readers.map(|(mut rx, me, attempts)| {
+            let mut log = recorder.log(me);
+            thread::spawn(move || rx.pop_some(&mut log, attempts))
+        });
+        let pushed = tx.push_some(&mut log, 10, pushes);
+        let popped: u64 = consumers.into_iter().map(|thread| thread.join().unwrap()).sum();
+        assert_eq!(popped + rx.drain(&mut log), before + pushed);
+    })
+}
+
 /// Two threads that push one and pop one each.
 pub(super) fn roles<P: Tx + Clone, C: Rx + Clone>(
     setup: &Setup,
@@ -225,7 +271,7 @@ pub(super) fn roles<P: Tx + Clone, C: Rx + Clone>(
 }
 
 /// A thread pushes, pops and pushes; another one pushes. In a queue for two, nobody may find it full.
-pub(super) fn room<P: Tx + Clone, C: Rx + Clone>(
+pub(super) fn room<P: Tx + Clone, C: Rx>(
     setup: &Setup,
     specification: impl Object,
     build: impl Fn() -> (P, C) + Send + Sync + 'static,
@@ -243,7 +289,7 @@ pub(super) fn room<P: Tx + Clone, C: Rx + Clone>(
 }
 
 /// With an item in the queue, a thread pushes and pops; another one pops. Nobody may find it empty.
-pub(super) fn item<P: Tx + Clone, C: Rx + Clone>(
+pub(super) fn item<P: Tx, C: Rx + Clone>(
     setup: &Setup,
     specification: impl Object,
     build: impl Fn() -> (P, C) + Send + Sync + 'static,
@@ -282,9 +328,31 @@ pub(super) fn laps<P: Tx + Clone, C: Rx + Clone>(
     })
 }
 
+/// A consumer with one attempt while the producer's thread pops and pushes the ring round, whose two blocks of one are full before.
+pub(super) fn round<P: Tx, C: Rx + Clone>(
+    setup: &Setup,
+    specification: impl Object,
+    build: impl Fn() -> (P, C) + Send + Sync + 'static,
+) -> Outcome {
+    setup.linearizable(specification, move |recorder| {
+        let (mut tx, mut rx) = build();
+        let mut log = recorder.log(0);
+        let mut pushed = tx.push_some(&mut log, 0, 2);
+        let (mut other, mut other_log) = (rx.clone(), recorder.log(1));
+        let other = thread::spawn(move || other.pop_some(&mut other_log, 1));
+        let mut popped = 0;
+        for number in 2..4 {
+            popped += rx.pop_some(&mut log, 1);
+            pushed += tx.push_some(&mut log, number, 1);
+        }
+        popped += other.join().unwrap();
+        assert_eq!(popped + rx.drain(&mut log), pushed);
+    })
+}
+
 /// A producer with one attempt, which may look in one round and allocate in the next, while a thread fills and empties the
 /// ring.
-pub(super) fn late<P: Tx + Clone, C: Rx + Clone>(
+pub(super) fn late<P: Tx + Clone, C: Rx>(
     setup: &Setup,
     specification: impl Object,
     build: impl Fn() -> (P, C) + Send + Sync + 'static,

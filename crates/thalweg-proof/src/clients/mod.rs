@@ -10,6 +10,8 @@ mod ends;
 mod fast_forward;
 mod lamport;
 mod mesh;
+mod mpsc;
+mod spmc;
 mod spsc;
 mod ticketed;
 mod tubes;
@@ -29,6 +31,8 @@ const LISTS: &[&[Client]] = &[
     SECOND,
     cnq::THESIS,
     spsc::CLIENTS,
+    mpsc::CLIENTS,
+    spmc::CLIENTS,
     tubes::MT,
     tubes::RTS,
     tubes::HTS,

@@ -1,10 +1,12 @@
 //! One block: its entries, and the cursors and marks that say who may touch which. All unsafe code of the queue is here.
 
+use super::users::{Users, advance, among};
 use crate::cursor::{Cursor, Head, Layout};
 use crate::edges::edge;
 use crate::marks::{self, Mark, Marks};
 use crate::{BuildError, memory, prefetch};
 use alloc::boxed::Box;
+use core::marker::PhantomData;
 use core::mem::MaybeUninit;
 use core::ops::Range;
 use thalweg_sync::CachePadded;
@@ -13,16 +15,17 @@ use thalweg_sync::atomic::{AtomicU32, AtomicU64};
 use thalweg_sync::cell::Slot;
 use thalweg_sync::spin;
 
-/// A block. Invariants I1 to I6 are in the module's documentation.
+/// A block of a queue with `P` producers and `C` consumers. Invariants I1 to I7 are in the module's documentation.
 #[derive(Debug)]
-pub(super) struct Block<T> {
+pub(super) struct Block<T, P, C> {
     producers: CachePadded<ProducerCursors>,
     consumers: CachePadded<ConsumerCursors>,
     /// Which entries are written: set by producers.
     written: Marks,
-    /// Which entries are read: set by consumers.
+    /// Which entries are read: set by consumers. Empty where there is one, as it gives the block back whole.
     read: Marks,
     entries: Box<[Slot<MaybeUninit<T>>]>,
+    users: PhantomData<(P, C)>,
 }
 
 /// What producers look at.
@@ -30,8 +33,8 @@ pub(super) struct Block<T> {
 struct ProducerCursors {
     /// The next entry to give to a producer. A consumer reads it when it finds no item.
     allocated: AtomicU64,
-    /// The end of the last round that consumers have reserved to its end. They write it once a round: producers that find the queue
-    /// full look here again and again, and leave the consumers' own line alone.
+    /// The end of the last round that consumers have reserved to its end; that one alone has read to its end. They write it once a round:
+    /// producers that find the queue full look here again and again, and leave the consumers' own line alone.
     drained: AtomicU64,
 }
 
@@ -131,7 +134,7 @@ pub(super) enum Begun {
     Moved,
 }
 
-impl<T> Block<T> {
+impl<T, P: Users, C: Users> Block<T, P, C> {
     /// How many entries make a line.
     const PER_LINE: usize = {
         let size = if size_of::<T>() == 0 { 1 } else { size_of::<T>() };
@@ -157,7 +160,7 @@ impl<T> Block<T> {
     pub(super) fn new(layout: &Layout, head: Head, cursor: Cursor) -> Result<Self, BuildError> {
         let end = layout.end(head.last_round(layout));
         let at = |cursor: Cursor| AtomicU64::new(cursor.0);
-        let marks = || Marks::new(layout.entries, Mark::of(layout.is_odd(end)));
+        let marks = |entries| Marks::new(entries, Mark::of(layout.is_odd(end)));
         Ok(Self {
             producers: CachePadded(ProducerCursors { allocated: at(cursor), drained: at(end) }),
             consumers: CachePadded(ConsumerCursors {
@@ -165,9 +168,10 @@ impl<T> Block<T> {
                 known: at(cursor),
                 slip: AtomicU32::new(0),
             }),
-            written: marks()?,
-            read: marks()?,
+            written: marks(layout.entries)?,
+            read: marks(if C::MANY { layout.entries } else { 0 })?,
             entries: memory::boxed((0..layout.entries).map(|_| Slot::new(MaybeUninit::uninit())))?,
+            users: PhantomData,
         })
     }
 
@@ -192,6 +196,10 @@ impl<T> Block<T> {
             return Allocate::Done;
         }
         let count = count.min(left);
+        if !P::MANY {
+            // Nobody else allocates meanwhile (I7), so it is `commit` that moves the cursor: what is not committed holds nothing back.
+            return Allocate::Entries(Self::claim(layout, allocated, count));
+        }
         // (bbq.1) Release, pairs with (bbq.2): who finds the block done also sees what we popped before, else it could call a
         // queue full that never was. Failure is Relaxed: the caller looks again.
         let order = edge("bbq.1", Release);
@@ -205,7 +213,7 @@ impl<T> Block<T> {
     fn allocated_by(&self) -> Cursor {
         // (bbq.2) Acquire, pairs with (bbq.1), and with (bbq.5): the consumers of the last round have read the entry before we
         // write it. Relaxed would overwrite an entry that is being read.
-        Cursor(self.producers.allocated.load(edge("bbq.2", Acquire)))
+        Cursor(self.producers.allocated.load(among::<P>("bbq.2", Acquire)))
     }
 
     /// Whether every entry of the round of `head` is allocated, and no later round has begun. Writes nothing.
@@ -263,6 +271,12 @@ impl<T> Block<T> {
     /// They were allocated, and all are written.
     #[inline(always)]
     pub(super) unsafe fn commit(&self, claim: &Claim) {
+        if !P::MANY {
+            let allocated = self.producers.allocated.load(Relaxed) + claim.offsets.len() as u64;
+            // (bbq.28) Release, pairs with (bbq.11): passes on what (bbq.5) does, as the exchanges of many do by themselves. Relaxed
+            // would look again and again.
+            self.producers.allocated.store(allocated, edge("bbq.28", Release));
+        }
         // (bbq.3) Release, pairs with (bbq.7): who sees the mark sees the entry. Relaxed would hand out an unwritten entry.
         Self::mark(&self.written, claim, edge("bbq.3", Release));
         let Range { start, end } = claim.offsets;
@@ -275,7 +289,7 @@ impl<T> Block<T> {
     ///
     /// # Safety
     ///
-    /// They were allocated, and not committed.
+    /// They were allocated by one of many, and not committed.
     #[cfg(not(loom))]
     pub(super) unsafe fn give_up(&self, claim: &Claim) {
         // (bbq.26) Release, pairs with (bbq.27): what was written here and dropped again comes before the next round's writes.
@@ -297,6 +311,11 @@ impl<T> Block<T> {
     /// Whether the round of `head` can begin. Writes nothing.
     pub(super) fn room(&self, layout: &Layout, head: Head) -> Room {
         let last = layout.end(head.last_round(layout));
+        if !C::MANY {
+            // (bbq.30) Acquire, pairs with (bbq.29): everything was read, as (bbq.4).
+            let drained = Cursor(self.producers.drained.load(edge("bbq.30", Acquire)));
+            return if drained.is_before(last) { Room::Full } else { Room::Free };
+        }
         // Relaxed: the pops that came before this push are seen by (bbq.2). If it is out of date, the queue was full a moment ago.
         if Cursor(self.producers.drained.load(Relaxed)).is_before(last) {
             return Room::Full;
@@ -314,15 +333,11 @@ impl<T> Block<T> {
     }
 
     /// Begins the round of `head` for producers, unless somebody has. Only after [`room`](Self::room) was `Free`.
-    ///
-    /// An exact exchange does what the paper's MAX is for, and stays right when the round wraps.
     pub(super) fn begin(&self, layout: &Layout, head: Head) {
         self.ask_to_write(0..Self::RUN_AHEAD);
         let last = layout.end(head.last_round(layout)).0;
-        // (bbq.5) Release, pairs with (bbq.2) and (bbq.11). Failure is Relaxed: somebody else has done it, and it comes before
-        // what we do next by coherence.
-        let order = edge("bbq.5", Release);
-        let _ = self.producers.allocated.compare_exchange(last, layout.start(head).0, order, Relaxed);
+        // (bbq.5) Release, pairs with (bbq.2) and (bbq.11).
+        advance::<P>(&self.producers.allocated, last, layout.start(head).0, edge("bbq.5", Release));
     }
 
     /// Asks for what [`room`](Self::room) and [`begin`](Self::begin) will look at, if consumers have left.
@@ -345,7 +360,7 @@ impl<T> Block<T> {
         // Relaxed: it decides nothing before the exchange confirms it.
         let reserved = self.consumers.reserved.load(Relaxed);
         // (bbq.21) Acquire, pairs with (bbq.20): the entries are written. Relaxed would hand out unwritten ones.
-        let known = self.consumers.known.load(edge("bbq.21", Acquire));
+        let known = self.consumers.known.load(among::<C>("bbq.21", Acquire));
         (Cursor(reserved), (known.wrapping_sub(reserved) as i64).max(0) as usize)
     }
 
@@ -353,7 +368,7 @@ impl<T> Block<T> {
     pub(super) fn look(&self, layout: &Layout, head: Head, want: usize) -> Look {
         // (bbq.8) Acquire, pairs with (bbq.18), and with (bbq.10): who sees a later round also sees the head that
         // led to it, so looking again is enough; and all marks are of this round or the last.
-        let reserved = Cursor(self.consumers.reserved.load(edge("bbq.8", Acquire)));
+        let reserved = Cursor(self.consumers.reserved.load(among::<C>("bbq.8", Acquire)));
         if !layout.in_round(reserved, head) {
             return Look::Moved;
         }
@@ -372,16 +387,19 @@ impl<T> Block<T> {
         if end > offset {
             return Look::Items(Found { start: offset, end, few: end < most });
         }
-        // (bbq.27) Acquire, pairs with (bbq.26), and passes it on by (bbq.9).
-        let holes = self.written.first_other(mark.hole(), offset, most, edge("bbq.27", Acquire)) - offset;
-        if holes > 0 {
-            return Look::Holes(reserved, holes);
+        if P::MANY {
+            // (bbq.27) Acquire, pairs with (bbq.26), and passes it on by (bbq.9) or (bbq.29).
+            let holes = self.written.first_other(mark.hole(), offset, most, edge("bbq.27", Acquire)) - offset;
+            if holes > 0 {
+                return Look::Holes(reserved, holes);
+            }
         }
         // Relaxed: by (bbq.8) this reads at least what was allocated when the entries before were reserved.
         let allocated = Cursor(self.producers.allocated.load(Relaxed));
         if !layout.in_round(allocated, head) {
             Look::Moved
-        } else if allocated == reserved {
+        } else if allocated == reserved || !P::MANY {
+            // By one alone, nothing behind an entry is committed before it: without its mark, there is no item.
             Look::Empty
         } else {
             Look::Busy
@@ -409,7 +427,7 @@ impl<T> Block<T> {
         self.ask_to_read(found.start..found.end.min(found.start + Self::RUN_AHEAD));
         let known = layout.start(head).0 + found.end as u64;
         // (bbq.20) Release, pairs with (bbq.21): passes on what (bbq.7) saw.
-        self.consumers.known.store(known, edge("bbq.20", Release));
+        self.consumers.known.store(known, among::<C>("bbq.20", Release));
         let slip = self.consumers.slip.load(Relaxed);
         self.set_slip(slip, if found.few { (2 * slip + 1).min(Self::MOST_SLIP) } else { slip / 2 });
     }
@@ -437,6 +455,10 @@ impl<T> Block<T> {
     /// Takes `count` entries from `reserved` on to read. None if the first has gone to another consumer.
     #[inline(always)]
     pub(super) fn reserve(&self, layout: &Layout, reserved: Cursor, count: usize) -> Option<Claim> {
+        if !C::MANY {
+            // Nobody else reserves meanwhile (I7), so it is `consume` that moves the cursor.
+            return Some(Self::claim(layout, reserved, count));
+        }
         let next = reserved.0 + count as u64;
         // (bbq.18) Release, pairs with (bbq.8): who finds the entry taken also sees what we pushed before, else it
         // could call a queue empty that never was. Failure is Relaxed: the caller looks again.
@@ -450,8 +472,8 @@ impl<T> Block<T> {
 
     /// Tells producers that the round that ends at `end` is reserved to its end.
     ///
-    /// Whoever reserved the last entry tells, and whoever enters the next block, so that no pop there comes before. An exact
-    /// exchange: one that comes a round late does nothing.
+    /// Whoever of many reserved the last entry tells, and whoever enters the next block, so that no pop there comes before. An exact
+    /// exchange: one that comes a round late does nothing. One alone tells by [`consume`](Self::consume).
     #[cold]
     pub(super) fn drain(&self, layout: &Layout, end: Cursor) {
         let before = end.0.wrapping_sub(layout.round_step());
@@ -518,6 +540,16 @@ impl<T> Block<T> {
     /// They were reserved, and all values are moved out.
     #[inline(always)]
     pub(super) unsafe fn consume(&self, claim: &Claim) {
+        if !C::MANY {
+            let reserved = self.consumers.reserved.load(Relaxed) + claim.offsets.len() as u64;
+            // Relaxed: others look at it for nothing but `len`.
+            self.consumers.reserved.store(reserved, Relaxed);
+            if claim.offsets.end == self.entries.len() {
+                // (bbq.29) Release, pairs with (bbq.30): as (bbq.9), once for all the entries.
+                self.producers.drained.store(reserved, edge("bbq.29", Release));
+            }
+            return;
+        }
         // (bbq.9) Release, pairs with (bbq.4): the reads come before the entries' next writes.
         Self::mark(&self.read, claim, edge("bbq.9", Release));
     }
@@ -525,8 +557,8 @@ impl<T> Block<T> {
     /// Whether producers have begun the round of `head`. Writes nothing.
     #[inline]
     pub(super) fn begun(&self, layout: &Layout, head: Head) -> Begun {
-        // (bbq.11) Acquire, pairs with (bbq.5): as (bbq.8).
-        let allocated = Cursor(self.producers.allocated.load(edge("bbq.11", Acquire)));
+        // (bbq.11) Acquire, pairs with (bbq.5) and (bbq.28): as (bbq.8). One alone is never in a round that is over.
+        let allocated = Cursor(self.producers.allocated.load(among::<C>("bbq.11", Acquire)));
         if layout.in_round(allocated, head) {
             Begun::Yes
         } else if allocated.is_before(layout.start(head)) {
@@ -541,8 +573,7 @@ impl<T> Block<T> {
     pub(super) fn enter(&self, layout: &Layout, head: Head) {
         let end = layout.end(head.last_round(layout)).0;
         // (bbq.10) Release, pairs with (bbq.8).
-        let order = edge("bbq.10", Release);
-        let _ = self.consumers.reserved.compare_exchange(end, layout.start(head).0, order, Relaxed);
+        advance::<C>(&self.consumers.reserved, end, layout.start(head).0, among::<C>("bbq.10", Release));
     }
 
     /// How many entries of the round of `head` are allocated, now or lately.
@@ -560,6 +591,7 @@ impl<T> Block<T> {
 
 #[cfg(all(test, not(loom)))]
 mod tests {
+    use super::super::users::Many;
     use super::*;
 
     /// Pushes that are half-way all the time, as with producers that never rest: what is committed in front of them is delivered.
@@ -568,7 +600,7 @@ mod tests {
         const ENTRIES: usize = 64;
         let layout = Layout::new(2, ENTRIES, size_of::<usize>()).unwrap();
         let head = Head(0);
-        let block = Block::new(&layout, head, layout.start(head)).unwrap();
+        let block = Block::<_, Many, Many>::new(&layout, head, layout.start(head)).unwrap();
         let allocate = || match block.allocate(&layout, 1) {
             Allocate::Entries(claim) => claim,
             _ => panic!("no entry"),

@@ -1,34 +1,35 @@
-//! The reading end of the shared queue.
+//! The reading end where consumers may be many.
 
 use super::shared::Shared;
+use super::users::{Many, Users};
 use crate::TryPopError;
 use crate::wait::{Wait, Yield};
 use alloc::vec::Vec;
 use core::fmt;
-use thalweg_sync::atomic::Ordering::{AcqRel, Relaxed};
+use thalweg_sync::atomic::Ordering::Relaxed;
 use thalweg_sync::sync::Arc;
 
 /// A reading end. Clones read from the same queue; when the last one is dropped, pushes fail from then on and what
 /// is in the queue is dropped.
 ///
-/// A handle that is leaked (`mem::forget`) counts as alive for ever.
-pub struct Consumer<T: Send, W: Wait = Yield> {
-    pub(super) shared: Arc<Shared<T, W>>,
+/// `P` is how many producers there are. A handle that is leaked (`mem::forget`) counts as alive for ever.
+pub struct Consumer<T: Send, W: Wait = Yield, P: Users = Many> {
+    pub(super) shared: Arc<Shared<T, W, P, Many>>,
 }
 
-impl<T: Send, W: Wait> Consumer<T, W> {
-    pub(super) fn new(shared: Arc<Shared<T, W>>) -> Self {
+impl<T: Send, W: Wait, P: Users> Consumer<T, W, P> {
+    pub(super) fn new(shared: Arc<Shared<T, W, P, Many>>) -> Self {
         Self { shared }
     }
 
     /// Pops the oldest item, or says why not.
     ///
     /// - `Empty`: every item is taken.
-    /// - `Busy`: a push is half-way, and items behind it, if any, have to wait for it.
+    /// - `Busy`: a push is half-way, and items behind it, if any, have to wait for it. Never where there is one producer.
     /// - `Closed`: every producer is gone and the queue is drained.
     #[inline]
     pub fn try_pop(&self) -> Result<T, TryPopError> {
-        self.last_look(|| self.shared.pop())
+        self.shared.last_look(|| self.shared.pop())
     }
 
     /// Pops the oldest item and its position in the queue's order.
@@ -50,60 +51,20 @@ impl<T: Send, W: Wait> Consumer<T, W> {
     /// ```
     #[inline]
     pub fn try_pop_numbered(&self) -> Result<(u64, T), TryPopError> {
-        self.last_look(|| self.shared.pop_numbered())
-    }
-
-    /// Pops by `pop`. A producer may have pushed after it looked and before it left, so it looks again before this says `Closed`.
-    #[inline(always)]
-    pub(super) fn last_look<R>(&self, mut pop: impl FnMut() -> Result<R, TryPopError>) -> Result<R, TryPopError> {
-        match pop() {
-            Err(TryPopError::Empty) if self.shared.producers_gone() => pop().map_err(|_| TryPopError::Closed),
-            result => result,
-        }
+        self.shared.last_look(|| self.shared.pop_numbered())
     }
 
     /// Pops what is there, up to `limit` items, onto the end of `into`. Returns how many: at least one, unless `limit` is zero.
     ///
     /// Those of one block stood one behind the other in the queue; between blocks others may have popped.
     pub fn try_pop_many(&self, into: &mut Vec<T>, limit: usize) -> Result<usize, TryPopError> {
-        self.pop_all(limit, |done| {
-            let items = self.shared.pop_batch(limit - done)?;
-            let count = items.len();
-            into.extend(items);
-            Ok(count)
-        })
+        self.shared.pop_many(into, limit)
     }
 
     /// Moves what is there into `into`, from the first place on, dropping what was in those places. Returns how many: at least
     /// one, unless `into` is empty. Otherwise as [`try_pop_many`](Self::try_pop_many).
     pub fn try_pop_slice(&self, into: &mut [T]) -> Result<usize, TryPopError> {
-        self.pop_all(into.len(), |done| {
-            #[cfg(not(loom))]
-            if !core::mem::needs_drop::<T>() {
-                return self.shared.pop_into(&mut into[done..]);
-            }
-            let places = into[done..].iter_mut();
-            let items = self.shared.pop_batch(places.len())?;
-            Ok(places.zip(items).map(|(place, item)| *place = item).count())
-        })
-    }
-
-    /// Pops up to `limit` items by `pop`, which is told how many there are already and pops one or more of one block.
-    #[inline]
-    fn pop_all(
-        &self,
-        limit: usize,
-        mut pop: impl FnMut(usize) -> Result<usize, TryPopError>,
-    ) -> Result<usize, TryPopError> {
-        let mut popped = 0;
-        while popped < limit {
-            match self.last_look(|| pop(popped)) {
-                Ok(count) => popped += count,
-                Err(refused) if popped == 0 => return Err(refused),
-                Err(_) => break,
-            }
-        }
-        Ok(popped)
+        self.shared.pop_slice(into)
     }
 
     fn may_pop(&self) -> bool {
@@ -136,7 +97,7 @@ impl<T: Send, W: Wait> Consumer<T, W> {
     }
 }
 
-impl<T: Send, W: Wait> Clone for Consumer<T, W> {
+impl<T: Send, W: Wait, P: Users> Clone for Consumer<T, W, P> {
     fn clone(&self) -> Self {
         // Relaxed: this handle keeps the count above zero meanwhile.
         self.shared.handles.consumers.fetch_add(1, Relaxed);
@@ -144,23 +105,16 @@ impl<T: Send, W: Wait> Clone for Consumer<T, W> {
     }
 }
 
-impl<T: Send, W: Wait> Drop for Consumer<T, W> {
+impl<T: Send, W: Wait, P: Users> Drop for Consumer<T, W, P> {
     fn drop(&mut self) {
-        // AcqRel: the consumer that leaves last comes after the others. What is left after its last look is dropped
-        // by `Shared`.
-        if self.shared.handles.consumers.fetch_sub(1, AcqRel) == 1 {
-            self.shared.wait.ring_all();
-            while let Ok(item) = self.shared.pop() {
-                drop(item);
-            }
-        }
+        self.shared.leave_consumer();
     }
 }
 
-impl<T: Send, W: Wait> fmt::Debug for Consumer<T, W> {
+impl<T: Send, W: Wait, P: Users> fmt::Debug for Consumer<T, W, P> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Consumer").field("len", &self.len()).field("capacity", &self.capacity()).finish_non_exhaustive()
     }
 }
 
-crate::wait::consumer!(shared batches Consumer[T: Send]);
+crate::wait::consumer!(shared batches (Consumer [T] [P] T [T: Send, P: Users]));

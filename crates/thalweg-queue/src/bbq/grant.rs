@@ -1,7 +1,8 @@
-//! Grants of the shared queue: entries that are written, or items that are read, where they are.
+//! Grants of handles that may be many, and of one producer: entries that are written, or items that are read, where they are.
 
 use super::block::{Block, Claim};
 use super::shared::{Items, Shared};
+use super::users::{Many, Users};
 use super::{Consumer, Producer, RawGrant};
 use crate::grant::{Write, WriteGrant};
 use crate::wait::{Side, Wait};
@@ -12,16 +13,25 @@ use core::mem::{ManuallyDrop, MaybeUninit};
 use core::ops::{Deref, DerefMut};
 use thalweg_sync::hint::Access;
 
-/// Entries of one block that a [`WriteGrant`] writes. Those that it does not push are passed over by consumers.
-pub struct Claimed<'a, T: Send, W: Wait> {
-    shared: &'a Shared<T, W>,
-    block: &'a Block<T>,
+/// Entries of one block that a [`WriteGrant`] writes, where there are `C` consumers and `P` producers. Of one of many producers, those that
+/// it does not push are passed over by consumers; of one alone, they are the next to be written.
+pub struct Claimed<'a, T: Send, W: Wait, C: Users = Many, P: Users = Many> {
+    shared: &'a Shared<T, W, P, C>,
+    block: &'a Block<T, P, C>,
     /// What is not committed.
     claim: Claim,
 }
 
-// SAFETY: the claim is ours alone until it is committed (I2), and its entries lie next to each other.
-unsafe impl<T: Send, W: Wait> Write for Claimed<'_, T, W> {
+impl<'a, T: Send, W: Wait, P: Users, C: Users> Claimed<'a, T, W, C, P> {
+    /// Up to `count` entries, at least one.
+    pub(super) fn new(shared: &'a Shared<T, W, P, C>, count: usize) -> Result<WriteGrant<Self>, TryPushError<()>> {
+        let (block, claim) = shared.allocate(count.max(1))?;
+        WriteGrant::new(Self { shared, block, claim }, count)
+    }
+}
+
+// SAFETY: the claim is ours alone until it is committed (I2, I7), and its entries lie next to each other.
+unsafe impl<T: Send, W: Wait, P: Users, C: Users> Write for Claimed<'_, T, W, C, P> {
     type Item = T;
 
     fn room(&mut self, count: usize) -> Result<usize, TryPushError<()>> {
@@ -46,11 +56,11 @@ unsafe impl<T: Send, W: Wait> Write for Claimed<'_, T, W> {
     }
 }
 
-impl<T: Send, W: Wait> Drop for Claimed<'_, T, W> {
-    /// Leaves the rest as holes: what is behind it was waiting for it.
+impl<T: Send, W: Wait, P: Users, C: Users> Drop for Claimed<'_, T, W, C, P> {
+    /// Leaves the rest of what one of many has claimed as holes: what is behind it was waiting for it.
     fn drop(&mut self) {
         let count = self.claim.offsets.len();
-        if count > 0 {
+        if P::MANY && count > 0 {
             // SAFETY: allocated when this was made, and not committed.
             unsafe { self.block.give_up(&self.claim) };
             self.shared.wait.ring(Side::Items, count, || true);
@@ -79,13 +89,13 @@ impl<T: Send, W: Wait> Drop for Claimed<'_, T, W> {
 /// std::thread::scope(|scope| scope.spawn(|| assert_eq!(grant[0].get(), 7)).join().unwrap());
 /// # Ok::<(), thalweg_queue::BuildError>(())
 /// ```
-pub struct ReadGrant<'a, T: Send, W: Wait> {
-    items: Items<'a, T, W>,
+pub struct ReadGrant<'a, T: Send, W: Wait, P: Users = Many> {
+    items: Items<'a, T, W, P, Many>,
     /// It lends the items, so only items that are `Sync` let it be: the queue alone would be for any.
     _items: PhantomData<T>,
 }
 
-impl<T: Send, W: Wait> WriteGrant<Claimed<'_, T, W>> {
+impl<T: Send, W: Wait, C: Users> WriteGrant<Claimed<'_, T, W, C>> {
     /// The grant as numbers. It stays open until [`Producer::grant_from_raw`] has made it a grant again, in which nothing is written.
     pub fn into_raw(self) -> RawGrant {
         let claimed = ManuallyDrop::new(self.into_end());
@@ -93,8 +103,8 @@ impl<T: Send, W: Wait> WriteGrant<Claimed<'_, T, W>> {
     }
 }
 
-impl<'a, T: Send, W: Wait> ReadGrant<'a, T, W> {
-    fn new(items: Items<'a, T, W>) -> Self {
+impl<'a, T: Send, W: Wait, P: Users> ReadGrant<'a, T, W, P> {
+    fn new(items: Items<'a, T, W, P, Many>) -> Self {
         Self { items, _items: PhantomData }
     }
 
@@ -104,7 +114,7 @@ impl<'a, T: Send, W: Wait> ReadGrant<'a, T, W> {
     }
 }
 
-impl<T: Send, W: Wait> Deref for ReadGrant<'_, T, W> {
+impl<T: Send, W: Wait, P: Users> Deref for ReadGrant<'_, T, W, P> {
     type Target = [T];
 
     fn deref(&self) -> &[T] {
@@ -113,14 +123,14 @@ impl<T: Send, W: Wait> Deref for ReadGrant<'_, T, W> {
     }
 }
 
-impl<T: Send, W: Wait> DerefMut for ReadGrant<'_, T, W> {
+impl<T: Send, W: Wait, P: Users> DerefMut for ReadGrant<'_, T, W, P> {
     fn deref_mut(&mut self) -> &mut [T] {
         // SAFETY: as in `deref`, and the grant is borrowed exclusively.
         unsafe { core::slice::from_raw_parts_mut(self.items.memory(Access::Write), self.items.len()) }
     }
 }
 
-impl<T: Send, W: Wait> Producer<T, W> {
+impl<T: Send, W: Wait, C: Users> Producer<T, W, C> {
     /// Gives up to `count` entries, at least one, to be written in place: what is left of the block, at most. The reasons why not
     /// are those of [`try_push`](Self::try_push).
     ///
@@ -140,9 +150,8 @@ impl<T: Send, W: Wait> Producer<T, W> {
     /// assert!(rx.iter().eq(["to", "be", "not"]));
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    pub fn reserve(&self, count: usize) -> Result<WriteGrant<Claimed<'_, T, W>>, TryPushError<()>> {
-        let (block, claim) = self.shared.allocate(count.max(1))?;
-        WriteGrant::new(Claimed { shared: &self.shared, block, claim }, count)
+    pub fn reserve(&self, count: usize) -> Result<WriteGrant<Claimed<'_, T, W, C>>, TryPushError<()>> {
+        Claimed::new(&self.shared, count)
     }
 
     /// The grant that `raw` was.
@@ -150,7 +159,7 @@ impl<T: Send, W: Wait> Producer<T, W> {
     /// # Safety
     ///
     /// It is of this queue, from [`WriteGrant::into_raw`], and no other grant was made of it.
-    pub unsafe fn grant_from_raw(&self, raw: RawGrant) -> WriteGrant<Claimed<'_, T, W>> {
+    pub unsafe fn grant_from_raw(&self, raw: RawGrant) -> WriteGrant<Claimed<'_, T, W, C>> {
         let (block, claim) = self.shared.claim_of(raw);
         let count = claim.offsets.len();
         let grant = WriteGrant::new(Claimed { shared: &self.shared, block, claim }, count);
@@ -158,7 +167,7 @@ impl<T: Send, W: Wait> Producer<T, W> {
     }
 }
 
-impl<T: Send, W: Wait> Consumer<T, W> {
+impl<T: Send, W: Wait, P: Users> Consumer<T, W, P> {
     /// Takes up to `count` items, at least one, to be read in place: what is there, to the end of the block at most. The reasons
     /// why not are those of [`try_pop`](Self::try_pop).
     ///
@@ -175,8 +184,8 @@ impl<T: Send, W: Wait> Consumer<T, W> {
     /// assert!(rx.is_empty());
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    pub fn readable(&self, count: usize) -> Result<ReadGrant<'_, T, W>, TryPopError> {
-        self.last_look(|| self.shared.pop_batch(count.max(1))).map(ReadGrant::new)
+    pub fn readable(&self, count: usize) -> Result<ReadGrant<'_, T, W, P>, TryPopError> {
+        self.shared.last_look(|| self.shared.pop_batch(count.max(1))).map(ReadGrant::new)
     }
 
     /// The grant that `raw` was.
@@ -184,18 +193,18 @@ impl<T: Send, W: Wait> Consumer<T, W> {
     /// # Safety
     ///
     /// It is of this queue, from [`ReadGrant::into_raw`], and no other grant was made of it.
-    pub unsafe fn grant_from_raw(&self, raw: RawGrant) -> ReadGrant<'_, T, W> {
+    pub unsafe fn grant_from_raw(&self, raw: RawGrant) -> ReadGrant<'_, T, W, P> {
         ReadGrant::new(Items::new(&self.shared, self.shared.claim_of(raw)))
     }
 }
 
-impl<T: Send, W: Wait> fmt::Debug for Claimed<'_, T, W> {
+impl<T: Send, W: Wait, P: Users, C: Users> fmt::Debug for Claimed<'_, T, W, C, P> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Claimed").field("entries", &self.claim.offsets.len()).finish_non_exhaustive()
     }
 }
 
-impl<T: Send, W: Wait> fmt::Debug for ReadGrant<'_, T, W> {
+impl<T: Send, W: Wait, P: Users> fmt::Debug for ReadGrant<'_, T, W, P> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("ReadGrant").field("count", &self.items.len()).finish_non_exhaustive()
     }

@@ -3,7 +3,7 @@
 //! | | |
 //! |---|---|
 //! | order | FIFO, linearizable, refusals one by one ([crate page](crate#what-is-promised)) |
-//! | who | any number of producers and consumers; handles are `Clone` and their methods take `&self`. One of each: [`mod@spsc`] |
+//! | who | any number of producers and consumers; handles are `Clone` and their methods take `&self`. One consumer: [`mod@mpsc`]; one producer: [`mod@spmc`]; one of each: [`mod@spsc`] |
 //! | items | any `T: Send` |
 //! | progress | deadlock-free, not lock-free: `Busy` while another operation on the block is half-way |
 //! | cost | a push: one compare-and-exchange to allocate, one store to commit. A pop: the same, to reserve and to give back. A batch: one exchange and a store for each item, for all its items in one block |
@@ -33,10 +33,8 @@
 //!   may have ended.
 //! - Every block has the same round as the head; the blocks after the first start at the end of the round before
 //!   the first.
-//! - There are no types of their own for a single producer among many consumers, or the other way round. Their end could move its
-//!   cursor by a store in place of an exchange. On two CPUs that gains nothing for a single producer (one to four: 15 to 20 ns an
-//!   item, both ways) and costs a single consumer (two to one: 25 ns in place of 21; four to one: 26 in place of 23): one that
-//!   is faster only comes closer to the producers' lines.
+//! - Where a side is one handle, of [`mod@mpsc`] or [`mod@spmc`], that side has no exchanges and what else only contention needs; the other
+//!   side is as here, but for what it need not look for then.
 //! - Rounds begin by an exact compare-and-exchange instead of MAX, so they may wrap.
 //! - `Full` is told from `Busy` by whether a pop that has not begun is needed.
 //!
@@ -64,8 +62,13 @@
 //! - **I4** `written` of an entry has the mark of the round from when its producer commits it or gives it up, `read` from when its consumer gives it
 //!   back; until then, that of the round before.
 //! - **I5** `known`, in its round, points: every entry before it is committed.
-//! - **I6** `drained` reaches the end of a round after `reserved` has, and before any item of the next block is reserved.
+//! - **I6** `drained` reaches the end of a round after `reserved` has, and before any item of the next block is reserved. Of one consumer
+//!   alone, it does when all of the round is read, and stands for `read`.
+//! - **I7** The one handle of a side is used by one thread at a time: it is no clone, and its operations take `&mut`. So the entries up to the
+//!   end of the block are its own when it has looked, or those that it has seen committed, and it moves `allocated` when they are
+//!   written, or `reserved` when they are read.
 
+mod batch;
 mod block;
 pub mod bytes;
 mod consumer;
@@ -73,19 +76,25 @@ pub mod drop_old;
 #[cfg(not(loom))]
 mod grant;
 mod handles;
+pub mod mpsc;
 mod place;
 mod plain;
 mod producer;
 mod shared;
+pub mod spmc;
 pub mod spsc;
+mod users;
 
 #[cfg(not(loom))]
 pub use bytes::RawGrant;
 pub use consumer::Consumer;
 #[cfg(not(loom))]
 pub use grant::{Claimed, ReadGrant};
+pub use mpsc::mpsc;
 pub use producer::Producer;
 #[doc(hidden)]
 pub use shared::shared_from;
 pub use shared::{Ends, heuristic_blocks, shared, with_capacity, with_wait};
+pub use spmc::spmc;
 pub use spsc::spsc;
+pub use users::{Many, One, Users};

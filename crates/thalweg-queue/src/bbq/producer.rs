@@ -1,31 +1,30 @@
-//! The writing end of the shared queue.
+//! The writing end where producers may be many.
 
 use super::shared::Shared;
+use super::users::{Many, Users};
 use crate::TryPushError;
-use crate::edges::edge;
-use crate::left::Left;
 use crate::wait::{Wait, Yield};
 use alloc::vec::Vec;
 use core::fmt;
-use thalweg_sync::atomic::Ordering::{Relaxed, Release};
+use thalweg_sync::atomic::Ordering::Relaxed;
 use thalweg_sync::sync::Arc;
 
 /// A writing end. Clones write to the same queue; dropping the last one closes it, and consumers drain what is left.
 ///
-/// A handle that is leaked (`mem::forget`) counts as alive for ever.
-pub struct Producer<T: Send, W: Wait = Yield> {
-    pub(super) shared: Arc<Shared<T, W>>,
+/// `C` is how many consumers there are. A handle that is leaked (`mem::forget`) counts as alive for ever.
+pub struct Producer<T: Send, W: Wait = Yield, C: Users = Many> {
+    pub(super) shared: Arc<Shared<T, W, Many, C>>,
 }
 
-impl<T: Send, W: Wait> Producer<T, W> {
-    pub(super) fn new(shared: Arc<Shared<T, W>>) -> Self {
+impl<T: Send, W: Wait, C: Users> Producer<T, W, C> {
+    pub(super) fn new(shared: Arc<Shared<T, W, Many, C>>) -> Self {
         Self { shared }
     }
 
     /// Pushes, or says why not and gives the value back.
     ///
     /// - `Full`: at least `(blocks - 1) * entries + 1` pushed items are still waiting for a pop to begin.
-    /// - `Busy`: room depends only on pops that have begun and not ended.
+    /// - `Busy`: room depends only on pops that have begun and not ended. Never where there is one consumer.
     /// - `Closed`: every consumer is gone. A push while the last one leaves may still succeed; its item is dropped
     ///   with the queue.
     #[inline]
@@ -47,37 +46,13 @@ impl<T: Send, W: Wait> Producer<T, W> {
     where
         T: Copy,
     {
-        let mut pushed = 0;
-        while pushed < values.len() {
-            let result = self.shared.push_batch(values.len() - pushed, |block, offsets| {
-                // SAFETY: `push_batch` has allocated the offsets.
-                unsafe { block.write_all(offsets.start, &values[pushed..pushed + offsets.len()]) };
-            });
-            match result {
-                Ok(count) => pushed += count,
-                Err(refused) if pushed == 0 => return Err(refused),
-                Err(_) => break,
-            }
-        }
-        Ok(pushed)
+        self.shared.push_slice(values)
     }
 
     /// Moves as many of `values` as there is room for into the queue, from the first on. Returns how many: at least one, unless
     /// there are none. Otherwise as [`try_push_slice`](Self::try_push_slice).
     pub fn try_push_many(&self, values: &mut Vec<T>) -> Result<usize, TryPushError<()>> {
-        let mut left = Left::new(values);
-        let mut pushed = 0;
-        let mut result = Ok(());
-        while left.rest.len() > 0 && result.is_ok() {
-            let batch = self.shared.push_batch(left.rest.len(), |block, offsets| {
-                for (offset, value) in offsets.zip(left.rest.by_ref()) {
-                    // SAFETY: `push_batch` has allocated the offset.
-                    unsafe { block.write(offset, value) };
-                }
-            });
-            result = batch.map(|count| pushed += count);
-        }
-        if pushed == 0 { result.map(|()| 0) } else { Ok(pushed) }
+        self.shared.push_many(values)
     }
 
     fn may_push(&self) -> bool {
@@ -110,7 +85,7 @@ impl<T: Send, W: Wait> Producer<T, W> {
     }
 }
 
-impl<T: Send, W: Wait> Clone for Producer<T, W> {
+impl<T: Send, W: Wait, C: Users> Clone for Producer<T, W, C> {
     fn clone(&self) -> Self {
         // Relaxed: this handle keeps the count above zero meanwhile.
         self.shared.handles.producers.fetch_add(1, Relaxed);
@@ -118,19 +93,16 @@ impl<T: Send, W: Wait> Clone for Producer<T, W> {
     }
 }
 
-impl<T: Send, W: Wait> Drop for Producer<T, W> {
+impl<T: Send, W: Wait, C: Users> Drop for Producer<T, W, C> {
     fn drop(&mut self) {
-        // (bbq.17) Release, pairs with (bbq.16): what was pushed comes before the count.
-        if self.shared.handles.producers.fetch_sub(1, edge("bbq.17", Release)) == 1 {
-            self.shared.wait.ring_all();
-        }
+        self.shared.leave_producer();
     }
 }
 
-impl<T: Send, W: Wait> fmt::Debug for Producer<T, W> {
+impl<T: Send, W: Wait, C: Users> fmt::Debug for Producer<T, W, C> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Producer").field("len", &self.len()).field("capacity", &self.capacity()).finish_non_exhaustive()
     }
 }
 
-crate::wait::producer!(shared batches Producer[T: Send]);
+crate::wait::producer!(shared batches (Producer [T] [C] T [T: Send, C: Users]));

@@ -1,8 +1,9 @@
-//! Many producers, many consumers: the walk from block to block.
+//! The walk from block to block, for any number of producers and of consumers; and the queue for many of both.
 
 #[cfg(not(loom))]
 use super::RawGrant;
 use super::block::{Allocate, Begun, Block, Claim, Look, Room};
+use super::users::{Many, Users, advance, among};
 use super::{Consumer, Producer};
 use crate::cursor::{Cursor, Head, Layout};
 use crate::edges::{edge, in_order};
@@ -11,7 +12,7 @@ use crate::{BuildError, TryPopError, TryPushError, memory};
 use alloc::boxed::Box;
 use core::ops::Range;
 use thalweg_sync::CachePadded;
-use thalweg_sync::atomic::Ordering::{Acquire, Relaxed, Release};
+use thalweg_sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
 use thalweg_sync::atomic::{AtomicU64, AtomicUsize};
 use thalweg_sync::spin;
 use thalweg_sync::sync::Arc;
@@ -99,15 +100,15 @@ pub fn shared_from<T: Send, W: Wait>(
     entries: usize,
     wait: W,
 ) -> Result<Ends<T, W>, BuildError> {
-    let shared = Arc::new(Shared::new(Head(head), Layout::new(blocks, entries, size_of::<T>())?, wait)?);
+    let shared = Shared::build(head, blocks, entries, wait)?;
     Ok((Producer::new(shared.clone()), Consumer::new(shared)))
 }
 
-/// The queue. Both heads are the paper's cached heads: at times behind, never ahead of the block in use.
+/// A queue with `P` producers and `C` consumers. Both heads are the paper's cached heads: at times behind, never ahead of the block in use.
 #[derive(Debug)]
-pub(super) struct Shared<T, W: Wait> {
+pub(super) struct Shared<T, W: Wait, P: Users = Many, C: Users = Many> {
     pub(super) layout: Layout,
-    blocks: Box<[Block<T>]>,
+    blocks: Box<[Block<T, P, C>]>,
     /// The block that producers fill.
     phead: CachePadded<AtomicU64>,
     /// The block that consumers empty.
@@ -123,15 +124,18 @@ pub(super) struct Handles {
     pub(super) consumers: AtomicUsize,
 }
 
+/// A claim, and the block that it is in.
+pub(super) type Claims<'a, T, P, C> = (&'a Block<T, P, C>, Claim);
+
 /// Entries to read and consume.
-struct Reserved<'a, T> {
+pub(super) struct Reserved<'a, T, P, C> {
     /// The head that led to them: theirs, or one that is out of date.
     head: Head,
-    block: &'a Block<T>,
+    pub(super) block: &'a Block<T, P, C>,
     first: Cursor,
-    claim: Claim,
+    pub(super) claim: Claim,
     /// Up to where entries are known to be written.
-    known: usize,
+    pub(super) known: usize,
 }
 
 /// Leaves the block alone for a while, after another thread was faster: the more often in a row, the longer.
@@ -145,8 +149,10 @@ fn stand_back(times: &mut u32) {
     *times = (*times + 1).min(2);
 }
 
-impl<T, W: Wait> Shared<T, W> {
-    fn new(head: Head, layout: Layout, wait: W) -> Result<Self, BuildError> {
+impl<T, W: Wait, P: Users, C: Users> Shared<T, W, P, C> {
+    /// A queue whose count of blocks starts at `head`, with one handle of each kind.
+    pub(super) fn build(head: u64, blocks: usize, entries: usize, wait: W) -> Result<Arc<Self>, BuildError> {
+        let (head, layout) = (Head(head), Layout::new(blocks, entries, size_of::<T>())?);
         let mut blocks = {
             let mut at = head;
             // In ring order from the first block, which is open; the others have just ended their last round.
@@ -159,32 +165,32 @@ impl<T, W: Wait> Shared<T, W> {
             memory::try_boxed(in_ring_order)?
         };
         blocks.rotate_right(layout.index(head));
-        Ok(Self {
+        Ok(Arc::new(Self {
             layout,
             blocks,
             phead: CachePadded(AtomicU64::new(head.0)),
             chead: CachePadded(AtomicU64::new(head.0)),
             handles: CachePadded(Handles { producers: AtomicUsize::new(1), consumers: AtomicUsize::new(1) }),
             wait,
-        })
+        }))
     }
 
     #[inline(always)]
-    fn block(&self, head: Head) -> &Block<T> {
+    fn block(&self, head: Head) -> &Block<T, P, C> {
         &self.blocks[self.layout.index(head)]
     }
 
     /// A claim in `block`, which is of this queue, as two numbers: the first has the block in its upper 31 bits.
     #[cfg(not(loom))]
-    pub(super) fn raw_of(&self, block: &Block<T>, claim: &Claim) -> RawGrant {
+    pub(super) fn raw_of(&self, block: &Block<T, P, C>, claim: &Claim) -> RawGrant {
         let bytes = core::ptr::from_ref(block).addr() - self.blocks.as_ptr().addr();
-        let index = (bytes / size_of::<Block<T>>()) as u64;
+        let index = (bytes / size_of::<Block<T, P, C>>()) as u64;
         RawGrant::from((index << 33 | claim.place(), claim.offsets.len()))
     }
 
     /// The claim that [`raw_of`](Self::raw_of) took apart, and its block.
     #[cfg(not(loom))]
-    pub(super) fn claim_of(&self, raw: RawGrant) -> (&Block<T>, Claim) {
+    pub(super) fn claim_of(&self, raw: RawGrant) -> Claims<'_, T, P, C> {
         let (place, count) = raw.into();
         (&self.blocks[(place >> 33) as usize], Claim::at(place & ((1 << 33) - 1), count))
     }
@@ -193,13 +199,13 @@ impl<T, W: Wait> Shared<T, W> {
     fn phead(&self) -> Head {
         // (bbq.12) Acquire, pairs with (bbq.13): who sees the head sees its block begun. Relaxed would look again
         // and again until it does.
-        Head(self.phead.load(edge("bbq.12", Acquire)))
+        Head(self.phead.load(among::<P>("bbq.12", Acquire)))
     }
 
     #[inline(always)]
     fn chead(&self) -> Head {
         // (bbq.14) Acquire, pairs with (bbq.15): as (bbq.12), for a block that was entered.
-        Head(self.chead.load(edge("bbq.14", Acquire)))
+        Head(self.chead.load(among::<C>("bbq.14", Acquire)))
     }
 
     #[inline(always)]
@@ -223,7 +229,7 @@ impl<T, W: Wait> Shared<T, W> {
     pub(super) fn push_batch(
         &self,
         count: usize,
-        write: impl FnOnce(&Block<T>, Range<usize>),
+        write: impl FnOnce(&Block<T, P, C>, Range<usize>),
     ) -> Result<usize, TryPushError<()>> {
         let (block, claim) = self.allocate(count)?;
         let count = claim.offsets.len();
@@ -236,7 +242,7 @@ impl<T, W: Wait> Shared<T, W> {
 
     /// Up to `count` entries to write and commit.
     #[inline(always)]
-    pub(super) fn allocate(&self, count: usize) -> Result<(&Block<T>, Claim), TryPushError<()>> {
+    pub(super) fn allocate(&self, count: usize) -> Result<Claims<'_, T, P, C>, TryPushError<()>> {
         if self.consumers_gone() {
             return Err(TryPushError::Closed(()));
         }
@@ -267,8 +273,8 @@ impl<T, W: Wait> Shared<T, W> {
         self.block(after).ask_for_room(&self.layout, after);
         // The head last: ahead of the block's cursor it would let producers skip the block.
         //
-        // (bbq.13) Release, pairs with (bbq.12). Failure is Relaxed: somebody else has moved it.
-        let _ = self.phead.compare_exchange(head.0, next.0, edge("bbq.13", Release), Relaxed);
+        // (bbq.13) Release, pairs with (bbq.12).
+        advance::<P>(&self.phead, head.0, next.0, among::<P>("bbq.13", Release));
         Ok(())
     }
 
@@ -294,7 +300,7 @@ impl<T, W: Wait> Shared<T, W> {
 
     /// The one item of `reserved`.
     #[inline(always)]
-    fn take(&self, reserved: &Reserved<'_, T>) -> T {
+    fn take(&self, reserved: &Reserved<'_, T, P, C>) -> T {
         let Reserved { block, claim, .. } = reserved;
         // SAFETY: reserved a moment ago, moved out and consumed here.
         let item = unsafe {
@@ -324,7 +330,7 @@ impl<T, W: Wait> Shared<T, W> {
 
     /// Pops up to `count` items, at least one, all of one block.
     #[inline]
-    pub(super) fn pop_batch(&self, count: usize) -> Result<Items<'_, T, W>, TryPopError> {
+    pub(super) fn pop_batch(&self, count: usize) -> Result<Items<'_, T, W, P, C>, TryPopError> {
         let Reserved { block, claim, known, .. } = self.reserve(count)?;
         block.ask_ahead(&claim, known);
         Ok(Items { queue: self, block, left: claim.offsets.clone(), claim })
@@ -332,7 +338,7 @@ impl<T, W: Wait> Shared<T, W> {
 
     /// Up to `count` entries to read and consume.
     #[inline(always)]
-    fn reserve(&self, count: usize) -> Result<Reserved<'_, T>, TryPopError> {
+    pub(super) fn reserve(&self, count: usize) -> Result<Reserved<'_, T, P, C>, TryPopError> {
         let mut times = 0;
         loop {
             let head = self.chead();
@@ -380,7 +386,7 @@ impl<T, W: Wait> Shared<T, W> {
 
     /// Gives entries back in which there is nothing, unless another consumer does.
     #[cold]
-    fn pass_over(&self, block: &Block<T>, first: Cursor, count: usize) {
+    fn pass_over(&self, block: &Block<T, P, C>, first: Cursor, count: usize) {
         if let Some(claim) = block.reserve(&self.layout, first, count) {
             // SAFETY: reserved a moment ago, and nothing is in them.
             unsafe { block.consume(&claim) };
@@ -406,12 +412,12 @@ impl<T, W: Wait> Shared<T, W> {
     /// Moves the consumers on from the block at `head`.
     #[cold]
     fn enter(&self, head: Head) {
-        self.block(head).drain(&self.layout, self.layout.end(head));
+        if C::MANY {
+            self.block(head).drain(&self.layout, self.layout.end(head));
+        }
         let next = || self.block(head.next()).enter(&self.layout, head.next());
-        let moves = || {
-            // (bbq.15) Release, pairs with (bbq.14). Failure is Relaxed: somebody else has moved it.
-            let _ = self.chead.compare_exchange(head.0, head.next().0, edge("bbq.15", Release), Relaxed);
-        };
+        // (bbq.15) Release, pairs with (bbq.14).
+        let moves = || advance::<C>(&self.chead, head.0, head.next().0, among::<C>("bbq.15", Release));
         // (bbq.25) The head last: whoever sees it reserves in the new round.
         in_order("bbq.25", next, moves);
     }
@@ -427,6 +433,25 @@ impl<T, W: Wait> Shared<T, W> {
         self.handles.consumers.load(Relaxed) == 0
     }
 
+    /// A producer leaves; the last one closes the queue.
+    pub(super) fn leave_producer(&self) {
+        // (bbq.17) Release, pairs with (bbq.16): what was pushed comes before the count.
+        if self.handles.producers.fetch_sub(1, edge("bbq.17", Release)) == 1 {
+            self.wait.ring_all();
+        }
+    }
+
+    /// A consumer leaves; the last one closes the queue and drops what is in it.
+    pub(super) fn leave_consumer(&self) {
+        // AcqRel: the consumer that leaves last comes after the others. What is left after its last look is dropped with the queue.
+        if self.handles.consumers.fetch_sub(1, AcqRel) == 1 {
+            self.wait.ring_all();
+            while let Ok(item) = self.pop() {
+                drop(item);
+            }
+        }
+    }
+
     pub(super) fn len(&self) -> usize {
         // The consumers' side first: what is allocated, read after it, is not below it. Acquire keeps the order.
         let chead = self.chead();
@@ -440,17 +465,17 @@ impl<T, W: Wait> Shared<T, W> {
 }
 
 /// Items on their way out: reserved, and not consumed until this is dropped. Those that nobody takes are dropped with it.
-pub(super) struct Items<'a, T, W: Wait> {
-    queue: &'a Shared<T, W>,
-    block: &'a Block<T>,
+pub(super) struct Items<'a, T, W: Wait, P: Users, C: Users> {
+    queue: &'a Shared<T, W, P, C>,
+    block: &'a Block<T, P, C>,
     claim: Claim,
     left: Range<usize>,
 }
 
 #[cfg(not(loom))]
-impl<'a, T, W: Wait> Items<'a, T, W> {
+impl<'a, T, W: Wait, P: Users, C: Users> Items<'a, T, W, P, C> {
     /// For items that are reserved.
-    pub(super) fn new(queue: &'a Shared<T, W>, (block, claim): (&'a Block<T>, Claim)) -> Self {
+    pub(super) fn new(queue: &'a Shared<T, W, P, C>, (block, claim): Claims<'a, T, P, C>) -> Self {
         Items { queue, block, left: claim.offsets.clone(), claim }
     }
 
@@ -468,7 +493,7 @@ impl<'a, T, W: Wait> Items<'a, T, W> {
     }
 }
 
-impl<T, W: Wait> Iterator for Items<'_, T, W> {
+impl<T, W: Wait, P: Users, C: Users> Iterator for Items<'_, T, W, P, C> {
     type Item = T;
 
     #[inline(always)]
@@ -483,13 +508,13 @@ impl<T, W: Wait> Iterator for Items<'_, T, W> {
     }
 }
 
-impl<T, W: Wait> ExactSizeIterator for Items<'_, T, W> {}
+impl<T, W: Wait, P: Users, C: Users> ExactSizeIterator for Items<'_, T, W, P, C> {}
 
-impl<T, W: Wait> Drop for Items<'_, T, W> {
+impl<T, W: Wait, P: Users, C: Users> Drop for Items<'_, T, W, P, C> {
     fn drop(&mut self) {
         /// Drops the rest and gives the places back; goes on with the next item when a destructor panics.
-        struct Consume<'a, 'b, T, W: Wait>(&'a mut Items<'b, T, W>);
-        impl<T, W: Wait> Drop for Consume<'_, '_, T, W> {
+        struct Consume<'a, 'b, T, W: Wait, P: Users, C: Users>(&'a mut Items<'b, T, W, P, C>);
+        impl<T, W: Wait, P: Users, C: Users> Drop for Consume<'_, '_, T, W, P, C> {
             fn drop(&mut self) {
                 self.0.by_ref().for_each(drop);
                 let Items { queue, block, ref claim, .. } = *self.0;
@@ -504,7 +529,7 @@ impl<T, W: Wait> Drop for Items<'_, T, W> {
     }
 }
 
-impl<T, W: Wait> Drop for Shared<T, W> {
+impl<T, W: Wait, P: Users, C: Users> Drop for Shared<T, W, P, C> {
     /// Drops what was pushed while the last consumer left.
     fn drop(&mut self) {
         while let Ok(item) = self.pop() {

@@ -11,7 +11,8 @@
 //! The entries of a grant lie next to each other, so each queue says where its grants end before there is no more room, or no
 //! more items. The ends of queues for one producer and one consumer have them: [`bbq::spsc`](mod@crate::bbq::spsc),
 //! [`chunk_ring`](mod@crate::chunk_ring), [`lamport`](crate::lamport), [`fast_forward::in_place`](crate::fast_forward::in_place()),
-//! and a [`mesh`](mod@crate::mesh) of such. Of the queues for many, [`bbq::shared`](crate::bbq::shared()) has a [`WriteGrant`] too,
+//! and a [`mesh`](mod@crate::mesh) of such; so have the consumer of [`bbq::mpsc`](mod@crate::bbq::mpsc) and the producer of
+//! [`bbq::spmc`](mod@crate::bbq::spmc). Of the queues for many, [`bbq::shared`](crate::bbq::shared()) has a [`WriteGrant`] too,
 //! whose entries have their place in the order from the reservation on, and what it [reads](crate::bbq::ReadGrant) in place is taken;
 //! [`bbq::bytes`](mod@crate::bbq::bytes) and [`ticketed`](mod@crate::ticketed) have grants of their own.
 //!

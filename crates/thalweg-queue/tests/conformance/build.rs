@@ -39,6 +39,8 @@ fn capacities() {
     limits("capacity", 1, ring::Hts::<Item>::new);
     limits("capacity", 1, Scqd::<Item>::new);
     limits("capacity", 1, bbq::with_capacity::<Item>);
+    limits("capacity", 1, bbq::mpsc::with_capacity::<Item>);
+    limits("capacity", 1, bbq::spmc::with_capacity::<Item>);
     limits("capacity", 1, bbq::spsc::with_capacity::<Item>);
     limits("capacity", 2, |capacity| cnq::cnq::<Item>(capacity, 1));
     limits("first", 2, |first| chunk_ring::chunk_ring::<Item>(first, Most::Entries(usize::MAX)));
@@ -62,6 +64,7 @@ fn blocks_and_entries() {
             assert!(refusal($build(usize::MAX, 1)).starts_with("blocks must be at most "));)+
         };
     }
+    check!(bbq::mpsc::<Item>, bbq::spmc::<Item>);
     check!(bbq::shared::<Item>, bbq::spsc::<Item>, faaq::shared::<Item>, bwos::lifo::<Item>, bwos::fifo::<Item>);
     assert_eq!(refusal(bbq::shared::<Item>(3, 1)), "blocks must be a power of two, not 3; 4 is the next");
     assert_eq!(refusal(bbq::spsc::<Item>(12, 1)), "blocks must be a power of two, not 12; 16 is the next");

@@ -16,6 +16,22 @@ macro_rules! promises {
 }
 pub(crate) use promises;
 
+/// For queues of which the writing end alone is as these tests have it.
+macro_rules! write_promises {
+    ($($queues:tt)+) => {
+        $crate::each! { grants [a_panic_while_a_grant_is_filled] $($queues)+ }
+    };
+}
+pub(crate) use write_promises;
+
+/// For queues of which the reading end alone is.
+macro_rules! read_promises {
+    ($($queues:tt)+) => {
+        $crate::each! { grants [a_panic_while_items_are_released] $($queues)+ }
+    };
+}
+pub(crate) use read_promises;
+
 /// A writing end with grants.
 pub(crate) trait Reserve: Push<Item = Token> {
     /// Reserves `count` entries, writes what `values` gives, and commits if `commit` says so. Returns how many entries there were,
@@ -39,7 +55,14 @@ pub(crate) trait Readable: Pop<Item = Token> {
 
 macro_rules! ends {
     ($(<$($parameter:ident: $bound:path),*> $tx:ty, $rx:ty;)+) => {
-        $(impl<$($parameter: $bound),*> Reserve for $tx {
+        $(writes! { <$($parameter: $bound),*> $tx }
+        reads! { <$($parameter: $bound),*> $rx })+
+    };
+}
+
+macro_rules! writes {
+    (<$($parameter:ident: $bound:path),*> $tx:ty) => {
+        impl<$($parameter: $bound),*> Reserve for $tx {
             fn write(
                 &mut self,
                 count: usize,
@@ -56,7 +79,11 @@ macro_rules! ends {
                 Ok((capacity, written))
             }
         }
+    };
+}
 
+macro_rules! reads {
+    (<$($parameter:ident: $bound:path),*> $rx:ty) => {
         impl<$($parameter: $bound),*> Readable for $rx {
             fn read(&mut self, count: usize, look: impl FnOnce(&[Token]) -> usize) -> Result<usize, TryPopError> {
                 let grant = self.readable(count)?;
@@ -69,7 +96,7 @@ macro_rules! ends {
             fn peeked(&mut self) -> Result<usize, TryPopError> {
                 Ok(self.peek()?.number())
             }
-        })+
+        }
     };
 }
 
@@ -80,6 +107,8 @@ ends! {
     <W: Wait, L: lamport::Look> lamport::Producer<Token, L, W>, lamport::Consumer<Token, L, W>;
     <W: Wait> mesh::Producer<Token, W>, mesh::Consumer<Token, W>;
 }
+writes! { <W: Wait> bbq::spmc::Producer<Token, W> }
+reads! { <W: Wait> bbq::mpsc::Consumer<Token, W> }
 
 /// A queue whose ends have grants.
 pub(crate) trait Granting: Queue<Tx: Reserve, Rx: Readable> {}
@@ -140,7 +169,7 @@ pub(crate) fn grants_of_every_size(queue: impl Granting) {
     ledger.assert_balanced(tokens);
 }
 
-pub(crate) fn a_panic_while_a_grant_is_filled(queue: impl Granting) {
+pub(crate) fn a_panic_while_a_grant_is_filled(queue: impl Queue<Tx: Reserve>) {
     let ledger = Ledger::new(21);
     let (mut tx, mut rx) = queue.build();
     let values = (0..2).map(|number| if number == 0 { ledger.token(0) } else { panic!("at the second") });
@@ -157,7 +186,7 @@ pub(crate) fn a_panic_while_a_grant_is_filled(queue: impl Granting) {
     ledger.assert_balanced(21);
 }
 
-pub(crate) fn a_panic_while_items_are_released(queue: impl Granting) {
+pub(crate) fn a_panic_while_items_are_released(queue: impl Queue<Rx: Readable>) {
     let rounds = 3;
     let ledger = Ledger::new(rounds * queue.most());
     let (mut tx, mut rx) = queue.build();

@@ -26,6 +26,8 @@ fn through_all<T: Send + Clone + PartialEq + Debug>(items: &[T]) {
     through(items, fast_forward::in_place(3).unwrap());
     for (blocks, entries) in [(4, 1), (2, 3), (4, 2)] {
         through(items, bbq::shared(blocks, entries).unwrap());
+        through(items, bbq::mpsc(blocks, entries).unwrap());
+        through(items, bbq::spmc(blocks, entries).unwrap());
         through(items, bbq::spsc(blocks, entries).unwrap());
         through(items, faaq::shared(blocks, entries).unwrap());
     }
@@ -140,6 +142,8 @@ fn length_counts_what_waits() {
     }
     check! {
         12: bbq::shared::<usize>(4, 3),
+        12: bbq::mpsc::<usize>(4, 3),
+        12: bbq::spmc::<usize>(4, 3),
         12: faaq::shared::<usize>(4, 3),
         12: chunk_ring::with_chunks::<usize>(3, 6, Most::Entries(15)),
         12: one_by_one::<usize, _>(16, Yield),

@@ -1,6 +1,6 @@
 //! What every queue promises, written once.
 //!
-//! `queue.rs` says what a queue is; `single.rs` has the promises of every queue, `many.rs` those of queues with many producers and
+//! `queue.rs` says what a queue is; `single.rs` has the promises of every queue, `many.rs` those of queues with many producers or
 //! consumers, `batches.rs` what slices, vectors and iterators do, `grants.rs` what is written and read in place, `waiting.rs` what
 //! timeouts, sleeping and async ends promise, `panics.rs` what a panic in somebody else's code leaves behind, `build.rs` which
 //! sizes are refused, `items.rs` items of every size. A new queue is a line in each.
@@ -84,6 +84,16 @@ single::promises! {
     bbq_round_wraps: blocks(2, 3, || bbq::shared_from(ROUNDS * 2 - 3, 2, 3, Yield)),
     bbq_head_wraps: blocks(4, 2, || bbq::shared_from(u64::MAX - 5, 4, 2, Yield)),
     bbq_park: blocks(2, 3, || bbq::with_wait(2, 3, Park::new())),
+    bbq_mpsc_2x1: blocks(2, 1, || bbq::mpsc(2, 1)),
+    bbq_mpsc_8x3: blocks(8, 3, || bbq::mpsc(8, 3)),
+    bbq_mpsc_round_wraps: blocks(2, 3, || bbq::mpsc::mpsc_from(ROUNDS * 2 - 3, 2, 3, Yield)),
+    bbq_mpsc_head_wraps: blocks(4, 2, || bbq::mpsc::mpsc_from(u64::MAX - 5, 4, 2, Yield)),
+    bbq_mpsc_park: blocks(2, 3, || bbq::mpsc::with_wait(2, 3, Park::new())),
+    bbq_spmc_2x1: blocks(2, 1, || bbq::spmc(2, 1)),
+    bbq_spmc_8x3: blocks(8, 3, || bbq::spmc(8, 3)),
+    bbq_spmc_round_wraps: blocks(2, 3, || bbq::spmc::spmc_from(ROUNDS * 2 - 3, 2, 3, Yield)),
+    bbq_spmc_head_wraps: blocks(4, 2, || bbq::spmc::spmc_from(u64::MAX - 5, 4, 2, Yield)),
+    bbq_spmc_park: blocks(2, 3, || bbq::spmc::with_wait(2, 3, Park::new())),
     bbq_spsc_2x1: blocks(2, 1, || bbq::spsc(2, 1)),
     bbq_spsc_8x3: blocks(8, 3, || bbq::spsc(8, 3)),
     bbq_spsc_2x40: blocks(2, 40, || bbq::spsc(2, 40)),
@@ -172,6 +182,22 @@ many::numbered! {
     locked_61_numbered: exactly(61, || locked::locked(61)),
 }
 
+many::to_one! {
+    bbq_mpsc_2x1_to_one: blocks(2, 1, || bbq::mpsc(2, 1)),
+    bbq_mpsc_8x64_to_one: blocks(8, 64, || bbq::mpsc(8, 64)),
+    bbq_mpsc_park_to_one: blocks(2, 3, || bbq::mpsc::with_wait(2, 3, Park::new())),
+    bbq_mpsc_round_wraps_to_one: blocks(2, 3, || bbq::mpsc::mpsc_from(ROUNDS * 2 - 3, 2, 3, Yield))
+        .numbered_from((ROUNDS * 2 - 3) * 3),
+}
+
+many::from_one! {
+    bbq_spmc_2x1_from_one: blocks(2, 1, || bbq::spmc(2, 1)),
+    bbq_spmc_8x64_from_one: blocks(8, 64, || bbq::spmc(8, 64)),
+    bbq_spmc_park_from_one: blocks(2, 3, || bbq::spmc::with_wait(2, 3, Park::new())),
+    bbq_spmc_round_wraps_from_one: blocks(2, 3, || bbq::spmc::spmc_from(ROUNDS * 2 - 3, 2, 3, Yield))
+        .numbered_from((ROUNDS * 2 - 3) * 3),
+}
+
 many::loose! {
     cnq_8x2_loose: blocks(8, 2, || cnq::over(Scqd::new(8)?, 8, 2, 16)),
     cnq_64x16_loose: blocks(64, 16, || cnq::over(Scqd::new(64)?, 64, 16, 256)),
@@ -182,6 +208,8 @@ waiting::promises! {
     fast_forward_waiting: wait => slots(5, move || fast_forward::with_wait(5, wait())),
     fast_forward_in_place_waiting: wait => slots(5, move || fast_forward::in_place_with_wait(5, wait())),
     bbq_waiting: wait => blocks(2, 3, move || bbq::with_wait(2, 3, wait())),
+    bbq_mpsc_waiting: wait => blocks(2, 3, move || bbq::mpsc::with_wait(2, 3, wait())),
+    bbq_spmc_waiting: wait => blocks(2, 3, move || bbq::spmc::with_wait(2, 3, wait())),
     bbq_spsc_waiting: wait => blocks(2, 3, move || bbq::spsc::with_wait(2, 3, wait())),
     chunk_ring_fixed_waiting: wait => between(4, 5, move || chunk_ring::with_wait(1, 5, Most::Entries(5), wait())),
     chunk_ring_growing_waiting: wait => between(5, 7, move || chunk_ring::with_wait(2, 3, Most::Entries(7), wait())),
@@ -208,6 +236,10 @@ macro_rules! every_queue {
             bbq_2x1: blocks(2, 1, || bbq::shared(2, 1)),
             bbq_4x10: blocks(4, 10, || bbq::shared(4, 10)),
             bbq_round_wraps: blocks(2, 3, || bbq::shared_from(ROUNDS * 2 - 3, 2, 3, Yield)),
+            bbq_mpsc_2x1: blocks(2, 1, || bbq::mpsc(2, 1)),
+            bbq_mpsc_4x10: blocks(4, 10, || bbq::mpsc(4, 10)),
+            bbq_spmc_2x1: blocks(2, 1, || bbq::spmc(2, 1)),
+            bbq_spmc_4x10: blocks(4, 10, || bbq::spmc(4, 10)),
             bbq_spsc_2x1: blocks(2, 1, || bbq::spsc(2, 1)),
             bbq_spsc_4x10: blocks(4, 10, || bbq::spsc(4, 10)),
             chunk_ring_of_threes: between(37, 40, || chunk_ring::with_chunks(3, 7, Most::Entries(40))),
@@ -247,6 +279,16 @@ grants::promises! {
     mesh_grants: between(21, 24, || one_by_one(24, Yield)),
 }
 
+grants::write_promises! {
+    bbq_spmc_2x1_grants: blocks(2, 1, || bbq::spmc(2, 1)),
+    bbq_spmc_4x10_grants: blocks(4, 10, || bbq::spmc(4, 10)),
+}
+
+grants::read_promises! {
+    bbq_mpsc_2x1_grants: blocks(2, 1, || bbq::mpsc(2, 1)),
+    bbq_mpsc_4x10_grants: blocks(4, 10, || bbq::mpsc(4, 10)),
+}
+
 /// Items that are copied, in slices of every length.
 #[test]
 fn slices_of_every_length() {
@@ -255,6 +297,8 @@ fn slices_of_every_length() {
     through_slices(fast_forward::in_place::<u64>(61).unwrap());
     for (blocks, entries) in [(2, 1), (2, 40), (4, 33), (8, 64)] {
         through_slices(bbq::shared::<NonZeroU64>(blocks, entries).unwrap());
+        through_slices(bbq::mpsc::<u64>(blocks, entries).unwrap());
+        through_slices(bbq::spmc::<u64>(blocks, entries).unwrap());
         through_slices(bbq::spsc::<u64>(blocks, entries).unwrap());
         through_slices(faaq::shared::<u64>(blocks, entries).unwrap());
     }

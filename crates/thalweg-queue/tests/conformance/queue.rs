@@ -1,6 +1,7 @@
 //! What a queue is to the suite: how it is built, what it has room for, and the tokens that travel.
 
 use std::ptr::NonNull;
+use thalweg_queue::bbq::Users;
 use thalweg_queue::fast_forward::{self, Entry, Word};
 use thalweg_queue::tube::{self, Tube};
 use thalweg_queue::wait::Wait;
@@ -117,7 +118,7 @@ pub(crate) trait Rx: Pop<Item = Token> + Send {
 
 /// A reading end that numbers items.
 pub(crate) trait Numbered: Rx {
-    fn try_pop_numbered(&self) -> Result<(u64, Token), TryPopError>;
+    fn try_pop_numbered(&mut self) -> Result<(u64, Token), TryPopError>;
 }
 
 macro_rules! ends {
@@ -132,7 +133,8 @@ macro_rules! ends {
 
 ends! {
     <W: Wait, S: Entry<Token>> fast_forward::Consumer<Token, W, S>;
-    <W: Wait> bbq::Consumer<Token, W>;
+    <W: Wait, P: Users> bbq::Consumer<Token, W, P>;
+    <W: Wait> bbq::mpsc::Consumer<Token, W>;
     <W: Wait> bbq::spsc::Consumer<Token, W>;
     <W: Wait> chunk_ring::Consumer<Token, W>;
     <W: Wait, L: lamport::Look> lamport::Consumer<Token, L, W>;
@@ -144,15 +146,20 @@ ends! {
 }
 
 macro_rules! numbered {
-    ($($queue:ident),+) => {
-        $(impl<W: Wait> Numbered for $queue::Consumer<Token, W> {
-            fn try_pop_numbered(&self) -> Result<(u64, Token), TryPopError> {
-                self.try_pop_numbered()
+    ($(<$($parameter:ident: $bound:path),*> $rx:ty;)+) => {
+        $(impl<$($parameter: $bound),*> Numbered for $rx {
+            fn try_pop_numbered(&mut self) -> Result<(u64, Token), TryPopError> {
+                <$rx>::try_pop_numbered(self)
             }
         })+
     };
 }
-numbered! { bbq, ticketed, locked }
+numbered! {
+    <W: Wait, P: Users> bbq::Consumer<Token, W, P>;
+    <W: Wait> bbq::mpsc::Consumer<Token, W>;
+    <W: Wait> ticketed::Consumer<Token, W>;
+    <W: Wait> locked::Consumer<Token, W>;
+}
 
 /// A queue by how it is built, and what it has room for.
 #[derive(Clone, Copy)]

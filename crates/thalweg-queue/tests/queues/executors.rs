@@ -65,6 +65,8 @@ fn every_kind_of_queue() {
     one_and_one(fast_forward::with_wait(3, Park::new()).unwrap());
     one_and_one(fast_forward::in_place_with_wait(3, Park::new()).unwrap());
     one_and_one(bbq::with_wait(2, 2, Park::new()).unwrap());
+    one_and_one(bbq::mpsc::with_wait(2, 2, Park::new()).unwrap());
+    one_and_one(bbq::spmc::with_wait(2, 2, Park::new()).unwrap());
     one_and_one(bbq::spsc::with_wait(2, 2, Park::new()).unwrap());
     one_and_one(chunk_ring::with_wait(2, 4, chunk_ring::Most::Entries(9), Park::new()).unwrap());
     one_and_one(lamport::with_wait::<_, lamport::Cached, _>(2, Park::new()).unwrap());

@@ -2,44 +2,78 @@
 
 use thalweg_check::Fuzz;
 use thalweg_queue::chunk_ring::{self, Most};
-use thalweg_queue::{TryPopError, TryPushError, bbq, fast_forward};
+use thalweg_queue::{Pop, Push, TryPopError, TryPushError, bbq, fast_forward};
 use thalweg_sync::sync::Arc;
 use thalweg_sync::{spin, thread};
+
+/// Who pushed it, and as which of its items.
+type Item = Box<(usize, usize)>;
+
+/// Items with their positions.
+type Popped = Vec<(u64, (usize, usize))>;
+
+/// Producers push six items each while consumers drain the queue: each comes once, in its producer's order.
+fn delivers_each_item_once(
+    producers: Vec<impl Push<Item = Item> + Send>,
+    consumers: Vec<impl FnOnce() -> Popped + Send>,
+) {
+    const EACH: usize = 6;
+    let count = producers.len();
+    let mut popped: Popped = thread::scope(|scope| {
+        for (producer, mut tx) in producers.into_iter().enumerate() {
+            scope.spawn(move || (0..EACH).for_each(|number| tx.push(Box::new((producer, number))).unwrap()));
+        }
+        let consumers: Vec<_> = consumers.into_iter().map(|drain| scope.spawn(drain)).collect();
+        consumers.into_iter().flat_map(|consumer| consumer.join().unwrap()).collect()
+    });
+    popped.sort_unstable();
+    let mut next = vec![0; count];
+    for (expected, (position, (producer, number))) in popped.into_iter().enumerate() {
+        assert_eq!(position, expected as u64);
+        assert_eq!(number, next[producer]);
+        next[producer] += 1;
+    }
+    assert_eq!(next, vec![EACH; count]);
+}
 
 /// Three producers and three consumers on rings of two blocks; consumers come and go at different times.
 #[test]
 fn bbq_delivers_each_item_once() {
-    const EACH: usize = 6;
     for entries in [1, 2, 3] {
         Fuzz::new().seeds(0..300).run(|| {
-            let (tx, rx) = bbq::shared::<Box<(usize, usize)>>(2, entries).unwrap();
-            let mut popped: Vec<(u64, (usize, usize))> = thread::scope(|scope| {
-                for producer in 0..3 {
-                    let tx = tx.clone();
-                    scope.spawn(move || (0..EACH).for_each(|number| tx.push(Box::new((producer, number))).unwrap()));
-                }
-                drop(tx);
-                let consumers: Vec<_> = (0..3).map(|_| rx.clone()).map(|rx| scope.spawn(move || drain(&rx))).collect();
-                drop(rx);
-                consumers.into_iter().flat_map(|consumer| consumer.join().unwrap()).collect()
-            });
-            popped.sort_unstable();
-            let mut next = [0; 3];
-            for (expected, (position, (producer, number))) in popped.into_iter().enumerate() {
-                assert_eq!(position, expected as u64);
-                assert_eq!(number, next[producer]);
-                next[producer] += 1;
-            }
-            assert_eq!(next, [EACH; 3]);
+            let (tx, rx) = bbq::shared(2, entries).unwrap();
+            let drain = |rx: bbq::Consumer<_>| move || drain(|| rx.try_pop_numbered());
+            delivers_each_item_once(vec![tx; 3], vec![rx; 3].into_iter().map(drain).collect());
         });
     }
 }
 
-fn drain<T: Send>(rx: &bbq::Consumer<Box<T>>) -> Vec<(u64, T)> {
+#[test]
+fn mpsc_delivers_each_item_once() {
+    for entries in [1, 2, 3] {
+        Fuzz::new().seeds(0..300).run(|| {
+            let (tx, mut rx) = bbq::mpsc(2, entries).unwrap();
+            delivers_each_item_once(vec![tx; 3], vec![move || drain(|| rx.try_pop_numbered())]);
+        });
+    }
+}
+
+#[test]
+fn spmc_delivers_each_item_once() {
+    for entries in [1, 2, 3] {
+        Fuzz::new().seeds(0..300).run(|| {
+            let (tx, rx) = bbq::spmc(2, entries).unwrap();
+            let drain = |rx: bbq::spmc::Consumer<_>| move || drain(|| rx.try_pop_numbered());
+            delivers_each_item_once(vec![tx], vec![rx; 3].into_iter().map(drain).collect());
+        });
+    }
+}
+
+fn drain(mut pop: impl FnMut() -> Result<(u64, Item), TryPopError>) -> Popped {
     let mut popped = Vec::new();
     let mut tries = 0;
     loop {
-        match rx.try_pop_numbered() {
+        match pop() {
             Ok((position, item)) => popped.push((position, *item)),
             Err(TryPopError::Closed) => return popped,
             Err(TryPopError::Empty | TryPopError::Busy) => {
@@ -81,24 +115,110 @@ fn bbq_is_neither_full_nor_empty() {
     }
 }
 
-/// Consumers leave while producers push: each item is refused or dropped, once.
+/// Pushes. With room for it, only pops that are half-way may keep it waiting, where they may be.
+fn push_with_room(tx: &mut impl Push<Item = usize>, may_be_busy: bool) {
+    let mut tries = 0;
+    while let Err(refused) = tx.try_push(7) {
+        assert!(may_be_busy && matches!(refused, TryPushError::Busy(_)), "{refused:?} with room");
+        tries += 1;
+        spin::pause(tries);
+    }
+}
+
+/// Pops. With an item in the queue, only pushes that are half-way may keep it waiting, where they may be.
+fn pop_an_item(rx: &mut impl Pop<Item = usize>, may_be_busy: bool) {
+    let mut tries = 0;
+    while let Err(refused) = rx.try_pop() {
+        assert!(may_be_busy && refused == TryPopError::Busy, "{refused:?} with an item in the queue");
+        tries += 1;
+        spin::pause(tries);
+    }
+}
+
+/// The thread of the consumer puts one in and takes one out, over and over, while two others put one in: there is room for all.
 #[test]
-fn bbq_drops_what_is_left_once() {
+fn mpsc_is_neither_full_nor_empty() {
+    for (blocks, entries) in [(4, 1), (2, 2), (4, 3)] {
+        Fuzz::new().seeds(0..300).run(|| {
+            let (mut tx, mut rx) = bbq::mpsc(blocks, entries).unwrap();
+            thread::scope(|scope| {
+                for mut tx in [tx.clone(), tx.clone()] {
+                    scope.spawn(move || push_with_room(&mut tx, false));
+                }
+                for _ in 0..6 {
+                    push_with_room(&mut tx, false);
+                    pop_an_item(&mut rx, true);
+                }
+            });
+            assert_eq!(rx.len(), 2);
+        });
+    }
+}
+
+/// The thread of the producer puts one in and takes one out, over and over, while two others take one out: there is one for each.
+#[test]
+fn spmc_is_neither_full_nor_empty() {
+    for (blocks, entries) in [(4, 1), (2, 2), (4, 3)] {
+        Fuzz::new().seeds(0..300).run(|| {
+            let (mut tx, mut rx) = bbq::spmc(blocks, entries).unwrap();
+            (0..2).for_each(|_| push_with_room(&mut tx, false));
+            thread::scope(|scope| {
+                for mut rx in [rx.clone(), rx.clone()] {
+                    scope.spawn(move || pop_an_item(&mut rx, false));
+                }
+                for _ in 0..6 {
+                    push_with_room(&mut tx, true);
+                    pop_an_item(&mut rx, false);
+                }
+            });
+            assert_eq!(tx.len(), 0);
+        });
+    }
+}
+
+/// Consumers leave while producers push: each item is refused or dropped, once.
+fn drops_what_is_left_once<P, C>(build: impl Fn() -> (Vec<P>, Vec<C>) + Sync)
+where
+    P: Push<Item = Arc<()>> + Send,
+    C: Pop<Item = Arc<()>> + Send,
+{
     Fuzz::new().seeds(0..500).run(|| {
         let counted = Arc::new(());
-        let (tx, rx) = bbq::shared(2, 2).unwrap();
+        let (producers, consumers) = build();
         thread::scope(|scope| {
-            for _ in 0..3 {
-                let (tx, counted) = (tx.clone(), &counted);
+            for mut tx in producers {
+                let counted = &counted;
                 scope.spawn(move || while tx.push(counted.clone()).is_ok() {});
             }
-            for pops in 0..3 {
-                let rx = rx.clone();
+            for (pops, mut rx) in consumers.into_iter().enumerate() {
                 scope.spawn(move || (0..pops).for_each(|_| drop(rx.pop().unwrap())));
             }
-            drop((tx, rx));
         });
         assert_eq!(Arc::strong_count(&counted), 1);
+    });
+}
+
+#[test]
+fn bbq_drops_what_is_left_once() {
+    drops_what_is_left_once(|| {
+        let (tx, rx) = bbq::shared(2, 2).unwrap();
+        (vec![tx; 3], vec![rx; 3])
+    });
+}
+
+#[test]
+fn mpsc_drops_what_is_left_once() {
+    drops_what_is_left_once(|| {
+        let (tx, rx) = bbq::mpsc(2, 2).unwrap();
+        (vec![tx; 3], vec![rx])
+    });
+}
+
+#[test]
+fn spmc_drops_what_is_left_once() {
+    drops_what_is_left_once(|| {
+        let (tx, rx) = bbq::spmc(2, 2).unwrap();
+        (vec![tx], vec![rx; 3])
     });
 }
 

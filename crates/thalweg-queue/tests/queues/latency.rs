@@ -71,20 +71,37 @@ where
 /// between a look at the count and the look at the queue.
 const BOUND: usize = 3;
 
-#[test]
-fn bbq_delivers_from_a_block_that_is_being_filled() {
+/// What is committed is delivered, to each number of consumers that `build` is asked for.
+fn delivers_from_a_block_that_is_being_filled<P, C>(build: impl Fn(usize) -> (P, Vec<C>) + Sync)
+where
+    P: Push<Item = Box<usize>> + Send,
+    C: Pop<Item = Box<usize>> + Send,
+{
     for consumers in 1..=3 {
         for slow in [0, 3] {
-            let vain = most_pushes_in_vain(consumers, slow, 200, || {
-                let (tx, rx) = bbq::shared(2, ITEMS).unwrap();
-                (tx, vec![rx; consumers])
-            });
+            let vain = most_pushes_in_vain(consumers, slow, 200, || build(consumers));
             assert!(
                 vain <= BOUND,
                 "{consumers} consumers, a producer that pauses for {slow} looks: {vain} pushes in vain"
             );
         }
     }
+}
+
+#[test]
+fn bbq_delivers_from_a_block_that_is_being_filled() {
+    delivers_from_a_block_that_is_being_filled(|consumers| {
+        let (tx, rx) = bbq::shared(2, ITEMS).unwrap();
+        (tx, vec![rx; consumers])
+    });
+}
+
+#[test]
+fn spmc_delivers_from_a_block_that_is_being_filled() {
+    delivers_from_a_block_that_is_being_filled(|consumers| {
+        let (tx, rx) = bbq::spmc(2, ITEMS).unwrap();
+        (tx, vec![rx; consumers])
+    });
 }
 
 /// With one consumer there is nobody to be refused for: what was pushed before the look is there.
@@ -103,6 +120,7 @@ fn queues_for_one_and_one_deliver_at_once() {
     }
     check(|| fast_forward(ITEMS).unwrap());
     check(|| fast_forward::in_place(ITEMS).unwrap());
+    check(|| bbq::mpsc(2, ITEMS).unwrap());
     check(|| bbq::spsc(2, ITEMS).unwrap());
     check(|| chunk_ring::with_chunks(ITEMS, 2 * ITEMS, Most::Entries(2 * ITEMS)).unwrap());
     check(|| lamport::cached(ITEMS).unwrap());
@@ -114,6 +132,7 @@ fn a_grant_that_is_outstanding_holds_nothing_back() {
     macro_rules! check {
         ($($ends:expr,)+) => {
             $({
+                #[allow(unused_mut, reason = "some handles are shared")]
                 let (mut tx, mut rx) = $ends.unwrap();
                 for round in 0..20 {
                     tx.try_push(Box::new(round)).unwrap();
@@ -130,6 +149,7 @@ fn a_grant_that_is_outstanding_holds_nothing_back() {
     check! {
         fast_forward::in_place(8),
         bbq::spsc(2, 8),
+        bbq::spmc(2, 8),
         chunk_ring::with_chunks(4, 8, Most::Entries(16)),
         lamport::cached(8),
     }

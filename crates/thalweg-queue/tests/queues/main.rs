@@ -14,6 +14,7 @@ mod grants;
 mod latency;
 mod mesh;
 mod shared_grants;
+mod sided_grants;
 mod slip;
 mod support;
 mod ticketed;

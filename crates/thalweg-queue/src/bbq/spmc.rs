@@ -1,0 +1,225 @@
+//! BBQ for one producer and many consumers: pushes without a read-modify-write.
+//!
+//! | | |
+//! |---|---|
+//! | order | FIFO, linearizable, refusals one by one ([crate page](crate#what-is-promised)) |
+//! | who | one producer; any number of consumers, whose handles are `Clone` and take `&self` |
+//! | items | any `T: Send` |
+//! | progress | deadlock-free, not lock-free: a push is `Busy` while pops of the oldest block are half-way. A pop never is |
+//! | cost | a push: one store of the producer's own cursor, one store to commit. A pop: one compare-and-exchange to reserve, one store to give back |
+//!
+//! The queue of [`bbq::shared`](super::shared()), and its consumers. That there is one producer is known to the compiler, and both sides
+//! rely on it:
+//!
+//! - The rest of the block is the producer's own. So it takes nothing by an exchange, and a push takes its place in the order when it is
+//!   committed: there is nothing half-way in front of an item.
+//! - So what is [reserved](Producer::reserve) and not committed holds nothing back, leaves no hole behind, and may even be leaked.
+//! - Consumers that find an entry without its mark know that there is no item: they look for no holes and for no pushes that are half-way,
+//!   and answer `Empty`.
+//!
+//! ```
+//! use std::thread;
+//! use thalweg_queue::bbq;
+//!
+//! let (mut tx, rx) = bbq::spmc(4, 16)?;
+//! let workers = [(); 3].map(|()| {
+//!     let rx = rx.clone();
+//!     thread::spawn(move || rx.iter().sum::<u64>())
+//! });
+//! drop(rx);
+//! tx.push_all(1..=1000)?;
+//! drop(tx);
+//! assert_eq!(workers.map(|worker| worker.join().unwrap()).iter().sum::<u64>(), 500_500);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! # What the answers mean
+//!
+//! Each takes effect at one instant between call and return:
+//!
+//! | answer | at that instant |
+//! |---|---|
+//! | `try_push`: `Ok` | the item is at the end of the queue |
+//! | `try_push`: `Full` | at least `(blocks - 1) * entries + 1` items are in the queue: a block is reused only as a whole |
+//! | `try_push`: `Busy` | the oldest block is reserved to its end and some pops of it have not ended |
+//! | `try_pop`: `Ok` | the item was at the front |
+//! | `try_pop`: `Empty` | no item was in the queue |
+//! | either: `Closed` | no handle of the other side is left, and for `try_pop` no item |
+//!
+//! The invariants are those of the [module above](super#invariants-per-round-of-a-block).
+
+use super::heuristic_blocks;
+use super::shared::Shared;
+use super::users::{Many, One};
+#[cfg(not(loom))]
+use crate::grant::WriteGrant;
+use crate::wait::{Wait, Yield};
+use crate::{BuildError, TryPushError};
+use alloc::vec::Vec;
+use core::fmt;
+use thalweg_sync::sync::Arc;
+
+/// A reading end: one of many.
+pub type Consumer<T, W = Yield> = super::Consumer<T, W, One>;
+
+/// Both ends of a queue.
+pub type Ends<T, W = Yield> = (Producer<T, W>, Consumer<T, W>);
+
+/// Entries of one block that a [`WriteGrant`] of the one producer writes.
+#[cfg(not(loom))]
+pub type Claimed<'a, T, W> = super::Claimed<'a, T, W, Many, One>;
+
+/// A queue of `blocks` blocks with `entries` entries each, for one producer and many consumers.
+///
+/// `blocks` must be a power of two and at least 2, `entries` at least 1.
+///
+/// Memory: the entries, two bytes for each (in lines of 64), and some 400 bytes per block.
+pub fn spmc<T: Send>(blocks: usize, entries: usize) -> Result<Ends<T>, BuildError> {
+    with_wait(blocks, entries, Yield)
+}
+
+/// As [`spmc`], with at least `capacity` entries in a number of blocks chosen by [`heuristic_blocks`].
+///
+/// ```
+/// let (tx, _rx) = thalweg_queue::bbq::spmc::with_capacity::<u64>(4096)?;
+/// assert_eq!(tx.capacity(), 4096);
+/// # Ok::<(), thalweg_queue::BuildError>(())
+/// ```
+pub fn with_capacity<T: Send>(capacity: usize) -> Result<Ends<T>, BuildError> {
+    let blocks = heuristic_blocks(capacity);
+    spmc(blocks, capacity.div_ceil(blocks)).map_err(|refused| refused.of_capacity(capacity, blocks))
+}
+
+/// As [`spmc`], with ends that [wait](crate::wait) by `wait`.
+///
+/// ```
+/// use thalweg_queue::{Park, bbq};
+///
+/// let (mut tx, rx) = bbq::spmc::with_wait(2, 8, Park::new())?;
+/// let consumer = std::thread::spawn(move || rx.pop()); // sleeps until the push
+/// tx.push("hello")?;
+/// assert_eq!(consumer.join().unwrap(), Ok("hello"));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn with_wait<T: Send, W: Wait>(blocks: usize, entries: usize, wait: W) -> Result<Ends<T, W>, BuildError> {
+    spmc_from(0, blocks, entries, wait)
+}
+
+/// As [`with_wait`], but the count of blocks starts at `head` instead of 0, and positions at `head * entries`: a queue that is old
+/// already, so that tests reach the wrap of its counters.
+#[doc(hidden)]
+pub fn spmc_from<T: Send, W: Wait>(
+    head: u64,
+    blocks: usize,
+    entries: usize,
+    wait: W,
+) -> Result<Ends<T, W>, BuildError> {
+    let shared = Shared::build(head, blocks, entries, wait)?;
+    Ok((Producer { shared: shared.clone() }, Consumer::new(shared)))
+}
+
+/// The writing end. Dropping it closes the queue; the consumers drain what is left.
+///
+/// It moves between threads but cannot be cloned: "one producer" is checked by the compiler.
+///
+/// ```compile_fail,E0599
+/// let (tx, _rx) = thalweg_queue::bbq::spmc::<u64>(2, 8)?;
+/// let second = tx.clone();
+/// # Ok::<(), thalweg_queue::BuildError>(())
+/// ```
+pub struct Producer<T: Send, W: Wait = Yield> {
+    shared: Arc<Shared<T, W, One, Many>>,
+}
+
+impl<T: Send, W: Wait> Producer<T, W> {
+    /// Pushes, or says why not and gives the value back.
+    ///
+    /// - `Full`: at least `(blocks - 1) * entries + 1` items are still waiting for a pop to begin.
+    /// - `Busy`: room depends only on pops that have begun and not ended.
+    /// - `Closed`: every consumer is gone. A push while the last one leaves may still succeed; its item is dropped
+    ///   with the queue.
+    #[inline]
+    pub fn try_push(&mut self, value: T) -> Result<(), TryPushError<T>> {
+        self.shared.push(value)
+    }
+
+    /// Copies as many of `values` as there is room for, from the first on. Returns how many: at least one, unless there are none.
+    pub fn try_push_slice(&mut self, values: &[T]) -> Result<usize, TryPushError<()>>
+    where
+        T: Copy,
+    {
+        self.shared.push_slice(values)
+    }
+
+    /// Moves as many of `values` as there is room for into the queue, from the first on. Returns how many: at least one, unless
+    /// there are none.
+    pub fn try_push_many(&mut self, values: &mut Vec<T>) -> Result<usize, TryPushError<()>> {
+        self.shared.push_many(values)
+    }
+
+    /// Gives up to `count` entries, at least one, to be written in place: what is left of the block, at most. The reasons why not
+    /// are those of [`try_push`](Self::try_push).
+    ///
+    /// What is not committed is not in the queue: entries that are given up, as the grant is dropped or less is committed, are the
+    /// next to be written.
+    ///
+    /// ```
+    /// let (mut tx, rx) = thalweg_queue::bbq::spmc(2, 8)?;
+    /// let mut grant = tx.reserve(3)?;
+    /// grant.extend(["to", "be"]);
+    /// assert_eq!(grant.commit(), 2);
+    /// tx.push("not")?;
+    /// drop(tx);
+    /// assert_eq!(rx.try_pop_numbered()?, (0, "to"));
+    /// assert_eq!(rx.try_pop_numbered()?, (1, "be"));
+    /// assert_eq!(rx.try_pop_numbered()?, (2, "not"));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[cfg(not(loom))]
+    pub fn reserve(&mut self, count: usize) -> Result<WriteGrant<Claimed<'_, T, W>>, TryPushError<()>> {
+        Claimed::new(&self.shared, count)
+    }
+
+    fn may_push(&self) -> bool {
+        self.shared.may_push() || self.shared.consumers_gone()
+    }
+
+    fn strategy(&self) -> &W {
+        &self.shared.wait
+    }
+
+    /// How many items are pushed and not popped, lately. Exact when nobody else uses the queue.
+    pub fn len(&self) -> usize {
+        self.shared.len()
+    }
+
+    /// Whether `len` is zero.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// How many entries all blocks have. As few as `capacity - entries + 1` items may fill the queue, as blocks are
+    /// reused whole.
+    pub fn capacity(&self) -> usize {
+        self.shared.layout.capacity()
+    }
+
+    /// Whether every consumer is gone. Then it stays so, and every push is refused.
+    pub fn is_closed(&self) -> bool {
+        self.shared.consumers_gone()
+    }
+}
+
+impl<T: Send, W: Wait> Drop for Producer<T, W> {
+    fn drop(&mut self) {
+        self.shared.leave_producer();
+    }
+}
+
+impl<T: Send, W: Wait> fmt::Debug for Producer<T, W> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Producer").field("len", &self.len()).field("capacity", &self.capacity()).finish_non_exhaustive()
+    }
+}
+
+crate::wait::producer!(exclusive batches Producer[T: Send]);
