@@ -233,6 +233,8 @@ impl thalweg_queue::fast_forward::Word for Block {
 pub(crate) struct Chain {
     head: Option<NonNull<Header>>,
     tail: Option<NonNull<Header>>,
+    /// Messages that were pushed.
+    messages: usize,
 }
 
 // SAFETY: a chain owns its blocks, and those are `Send`.
@@ -240,6 +242,7 @@ unsafe impl Send for Chain {}
 
 impl Chain {
     pub(crate) fn push(&mut self, mut block: Block) {
+        self.messages += block.unread();
         block.header_mut().next = None;
         let header = block.into_raw();
         match self.tail {
@@ -259,6 +262,11 @@ impl Chain {
         Some(block)
     }
 
+    /// How many messages were pushed; zero for one that was made of a word.
+    pub(crate) fn messages(&self) -> usize {
+        self.messages
+    }
+
     /// The chain as one word; null if it is empty.
     pub(crate) fn into_word(mut self) -> *mut u8 {
         self.tail = None;
@@ -272,7 +280,7 @@ impl Chain {
     /// `word` must come from `into_word`, once.
     pub(crate) unsafe fn from_word(word: *mut u8) -> Self {
         let head = NonNull::new(word.cast::<Header>());
-        Self { head, tail: head }
+        Self { head, tail: head, messages: 0 }
     }
 }
 

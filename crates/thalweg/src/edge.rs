@@ -45,6 +45,8 @@ pub(crate) struct Plan {
     /// Several workers may push at once: an unordered parallel producer.
     pub(crate) many_senders: bool,
     pub(crate) message_bytes: usize,
+    /// Messages that a block of it may have, because of a capacity.
+    pub(crate) longest: usize,
     /// The strongly connected component whose inside this edge belongs to.
     pub(crate) component: Option<usize>,
 }
@@ -316,6 +318,13 @@ impl Edge {
             || stretched && !self.has_room()
     }
 
+    /// Whether so many messages more would be all that it may hold, if a capacity was given.
+    pub(crate) fn is_filled_by(&self, more: usize) -> bool {
+        self.plan.capacity.is_some()
+            && !self.is_hung_up()
+            && self.messages().saturating_add(more) >= self.limit_messages.load(Relaxed)
+    }
+
     /// Raises the limit, up to the most the edge may hold. False if it is there already.
     pub(crate) fn grow(&self) -> bool {
         let (limit, most) = match self.plan.capacity {
@@ -366,18 +375,14 @@ impl Edge {
     }
 
     pub(crate) fn set_block_len(&self, messages: u32) {
-        let most = match self.plan.capacity {
-            None => u32::MAX,
-            // Two blocks at least, so that both sides can work.
-            Some(capacity) => u32::try_from(capacity.first.div_ceil(2)).unwrap_or(u32::MAX),
-        };
-        self.block_len.store(messages.clamp(1, most), Relaxed);
+        let longest = u32::try_from(self.plan.longest).unwrap_or(u32::MAX);
+        self.block_len.store(messages.clamp(1, longest), Relaxed);
     }
 
     /// Whether a kernel may send a block of so many messages as it is, instead of filling blocks of this edge's length with them.
     pub(crate) fn takes_whole(&self, messages: usize) -> bool {
         // Lengths follow measurements, and those vary; a capacity is a promise.
-        let slack = if self.plan.capacity.is_some() { 1 } else { 2 };
+        let slack = if self.plan.longest < usize::MAX { 1 } else { 2 };
         messages <= self.block_len().saturating_mul(slack)
     }
 

@@ -56,8 +56,8 @@
 //!
 //! - A kernel is not interrupted: one that does not return is waited for.
 //! - Nobody is served in turn: beside a source that always has something, another may wait long for one of few workers.
-//! - Capacity is counted by the block: an edge may hold up to one block more (at most half of its first capacity), and each end has one in
-//!   hand. What a single message makes of itself goes through even if it is more.
+//! - Capacity is counted by the block: an edge may hold up to one block more (at most half of its first capacity), and each worker at its ends
+//!   has one in hand. What a single message makes of itself goes through even if it is more.
 //! - Which worker runs what, and how many messages make a block.
 
 mod block;

@@ -2,7 +2,7 @@
 
 use crate::edge::{Edge, Plan};
 use crate::error::{BoxError, Cause, Error, Result};
-use crate::graph::{Definition, Graph};
+use crate::graph::{Definition, Graph, Link};
 use crate::kernel::reorder::Reorder;
 use crate::kernel::{Body, drive_parallel, drive_sequential, drive_source, ported};
 use crate::pool::Store;
@@ -188,6 +188,12 @@ impl Graph<'_> {
         let edges = self.links.iter().map(|link| {
             let (from, to) = (link.from.kernel, link.to.kernel);
             let window = self.kernels[to].window.as_ref();
+            // Two blocks at least, so that both sides can work.
+            let half = |link: &Link| link.spec.capacity.map(|capacity| capacity.first.div_ceil(2));
+            // A parallel kernel takes whole blocks, so what it makes of one comes on top of what the edge behind it holds. A window gives one
+            // message for those that it pops.
+            let behind = self.links.iter().find(|next| parallel(to) && next.from.kernel == to).and_then(half);
+            let behind = behind.map(|most| most.saturating_mul(window.map_or(1, |window| window.pop)));
             let plan = Plan {
                 from,
                 to,
@@ -197,6 +203,7 @@ impl Graph<'_> {
                 many_takers: parallel(to),
                 many_senders: parallel(from) && link.spec.unordered,
                 message_bytes: link.bytes,
+                longest: half(link).into_iter().chain(behind).min().unwrap_or(usize::MAX),
                 component: component_of[from].filter(|_| component_of[from] == component_of[to]),
             };
             // The cost of a message is not known yet, so blocks are short at first: few but costly messages are spread and not held back.
@@ -232,6 +239,7 @@ impl Graph<'_> {
         let states = self.kernels.iter().enumerate().map(|(kernel, definition)| {
             let outputs = ports(kernel, true);
             let ordered = parallel(kernel) && outputs.iter().any(|&edge| !edges[edge].plan.many_senders);
+            let bounded = outputs.iter().any(|&edge| edges[edge].plan.capacity.is_some());
             CachePadded(State {
                 name: definition.name.clone(),
                 place: definition.place,
@@ -245,7 +253,7 @@ impl Graph<'_> {
                 hint: definition.hint,
                 group: definition.group,
                 component: component_of[kernel],
-                reorder: ordered.then(|| Reorder::new(tickets)),
+                reorder: ordered.then(|| Reorder::new(tickets, bounded)),
                 claimed: AtomicBool::new(false),
                 done: AtomicBool::new(false),
                 in_flight: AtomicUsize::new(0),

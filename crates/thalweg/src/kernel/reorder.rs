@@ -12,7 +12,7 @@
 use crate::block::{Block, Chain};
 use std::fmt;
 use thalweg_sync::CachePadded;
-use thalweg_sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, Ordering::*, fence};
+use thalweg_sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, AtomicUsize, Ordering::*, fence};
 
 /// Stands in a slot for "completed, and gave no output".
 static NOTHING: u8 = 0;
@@ -25,15 +25,18 @@ pub(crate) struct Reorder {
     slots: Box<[AtomicPtr<u8>]>,
     front: CachePadded<AtomicU64>,
     draining: CachePadded<AtomicBool>,
+    /// Messages that are finished and not handed on, if that matters to somebody.
+    waiting: Option<CachePadded<AtomicUsize>>,
 }
 
 impl Reorder {
-    /// With room for `slots` tickets.
-    pub(crate) fn new(slots: usize) -> Self {
+    /// With room for `slots` tickets. With `counts`, it knows how many messages [wait](Self::waiting).
+    pub(crate) fn new(slots: usize, counts: bool) -> Self {
         Self {
             slots: (0..slots).map(|_| AtomicPtr::new(std::ptr::null_mut())).collect(),
             front: CachePadded(AtomicU64::new(0)),
             draining: CachePadded(AtomicBool::new(false)),
+            waiting: counts.then(CachePadded::default),
         }
     }
 
@@ -54,8 +57,17 @@ impl Reorder {
         self.front.load(Relaxed)
     }
 
+    /// Messages that are finished and not handed on. A snapshot; as long as it is not zero, an activation is not over that will hand them on.
+    pub(crate) fn waiting(&self) -> usize {
+        // Relaxed, as wherever it changes: a bound for what may be drawn, which guards nothing.
+        self.waiting.as_ref().map_or(0, |waiting| waiting.load(Relaxed))
+    }
+
     /// Completes `ticket`, and hands on what is at the front.
     pub(crate) fn complete(&self, ticket: u64, chain: Chain, deliver: impl FnMut(Block)) {
+        if let Some(waiting) = &self.waiting {
+            waiting.fetch_add(chain.messages(), Relaxed);
+        }
         let word = chain.into_word();
         // (1) Release, pairs with (2): who takes the chain sees its blocks. Relaxed would hand out unwritten messages.
         self.slot(ticket).store(if word.is_null() { nothing() } else { word }, Release);
@@ -87,8 +99,14 @@ impl Reorder {
                 if word != nothing() {
                     // SAFETY: (1) stored a chain, and only the flag's holder takes it, once (R2).
                     let mut chain = unsafe { Chain::from_word(word) };
+                    let mut handed_on = 0;
                     while let Some(block) = chain.pop() {
+                        handed_on += block.unread();
                         deliver(block);
+                    }
+                    // Now that they count on their edge.
+                    if let Some(waiting) = &self.waiting {
+                        waiting.fetch_sub(handed_on, Relaxed);
                     }
                 }
             }
@@ -145,7 +163,7 @@ mod model {
     fn everything_is_handed_on_once_in_order_and_nothing_stays_behind() {
         model(|| {
             // A slot, so that loom reports two drainers at once (R2).
-            let shared = Arc::new((Reorder::new(4), Slot::new(Vec::new())));
+            let shared = Arc::new((Reorder::new(4, true), Slot::new(Vec::new())));
             let complete = |ticket: u64, shared: &(Reorder, Slot<Vec<u64>>)| {
                 let mut chain = Chain::default();
                 if ticket != 1 {
@@ -165,7 +183,7 @@ mod model {
             thread.join().unwrap();
             // SAFETY: nobody else is left.
             shared.1.with(|order| assert_eq!(unsafe { &*order }, &[0, 2]));
-            assert_eq!(shared.0.front(), 3);
+            assert_eq!((shared.0.front(), shared.0.waiting()), (3, 0));
         });
     }
 }

@@ -189,9 +189,13 @@ impl Core {
         Some(Why::Empty(input))
     }
 
+    /// Whether no more tickets are to be drawn: the ring has no room, or what waits in it is as much as the edge behind it may hold.
     pub(crate) fn reorder_is_full(&self, kernel: usize, reorder: &Reorder) -> bool {
-        let drawn = self.edges[self.kernels[kernel].inputs[0]].taken_blocks();
+        let state = &self.kernels[kernel];
+        let drawn = self.edges[state.inputs[0]].taken_blocks();
+        let waiting = reorder.waiting();
         reorder.is_full(drawn, self.rows.len())
+            || waiting > 0 && state.outputs.iter().any(|&edge| self.edges[edge].is_filled_by(waiting))
     }
 
     /// A number that changes whenever one of the kernel's edges does. Never zero.

@@ -462,3 +462,46 @@ fn a_destructor_that_panics_fails_the_run() {
         });
     }
 }
+
+/// Leaves its input as it is, for ever.
+struct Ignores;
+
+impl Kernel for Ignores {
+    type Ports = In<Bomb>;
+    fn ports(&mut self, bind: &mut Binder<'_>) -> In<Bomb> {
+        bind.input("in")
+    }
+    fn run(&mut self, _: &In<Bomb>, _: &mut Io<'_>) -> std::result::Result<Flow, BoxError> {
+        Ok(Flow::More)
+    }
+}
+
+/// What is left in the graph is dropped when the run is over, and that may panic too.
+#[test]
+fn a_failure_is_told_though_a_destructor_panics_after_it() {
+    for workers in [1, 2] {
+        within(SOON, move || {
+            let (armed, given) = (Arc::new(AtomicBool::new(true)), Arc::new(AtomicBool::new(false)));
+            let theirs = given.clone();
+            let mut graph = Graph::new();
+            let bombs = graph.source((0..100).map(move |number| {
+                theirs.store(number == 99, Release);
+                Bomb(armed.clone())
+            }));
+            let ignores = graph.add(Ignores);
+            let fails = graph.poll_source(
+                move |_: &mut Output<u64>| {
+                    if given.load(Acquire) { Err("enough") } else { Ok(Flow::Pending) }
+                },
+            );
+            let sink = graph.sink(drop::<u64>);
+            graph.name(fails, "bad");
+            graph += bombs >> ignores;
+            graph += fails >> sink;
+            let error = graph.run(Scheme::default().workers(workers)).unwrap_err();
+            let Error::Failed { failures, .. } = &error else { panic!("{error}") };
+            assert_eq!((failures.len(), failures[0].kernel.as_str()), (1, "bad"), "{error}");
+            assert!(error.to_string().ends_with("failed: enough"), "{error}");
+        });
+    }
+}

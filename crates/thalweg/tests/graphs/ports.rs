@@ -663,3 +663,36 @@ fn a_kernel_gives_its_rest_when_its_input_has_ended() {
     drop(graph);
     assert_eq!(sums, [5050]);
 }
+
+/// Takes all there is, and gives it back one by one, each time it is asked, once that is all.
+struct Later(Vec<u64>);
+
+impl Kernel for Later {
+    type Ports = (In<u64>, Out<u64>);
+    fn ports(&mut self, bind: &mut Binder<'_>) -> Self::Ports {
+        (bind.input("in"), bind.output("out"))
+    }
+    fn run(&mut self, &(input, output): &Self::Ports, io: &mut Io<'_>) -> Result<Flow, BoxError> {
+        while let Some(x) = io.pop(input) {
+            self.0.push(x);
+        }
+        if io.is_ended(input) {
+            self.0.pop().into_iter().for_each(|x| io.push(output, x));
+        }
+        Ok(Flow::More)
+    }
+}
+
+#[test]
+fn a_kernel_is_asked_until_it_gives_nothing_more() {
+    let mut seen = Vec::new();
+    let mut graph = Graph::new();
+    let numbers = graph.source(0..50_u64);
+    let (input, output) = graph.add(Later(Vec::new()));
+    let collect = graph.sink(|x: u64| seen.push(x));
+    graph += numbers >> input;
+    graph += output >> collect;
+    graph.run(Scheme::default()).unwrap();
+    drop(graph);
+    assert!(seen.iter().copied().eq((0..50).rev()), "{seen:?}");
+}

@@ -1,8 +1,12 @@
 //! Reports: the table, JSON that parses and adds up, a graph that Graphviz reads, and names.
 
+use crate::common::{SOON, toil, within};
 use serde_json::Value;
 use thalweg::prelude::*;
 use thalweg::{End, Error};
+use thalweg_check::Fuzz;
+use thalweg_sync::thread;
+use thalweg_sync::time::Duration;
 
 const NASTY: &str = "a \"quoted\" \\ name\nin two lines\t";
 
@@ -88,6 +92,55 @@ fn json_says_what_the_report_says() {
         assert!((json["mean"].as_f64().unwrap() - edge.mean).abs() < 0.06);
     }
     assert_eq!(kernels[2]["name"], NASTY, "what a name holds comes through");
+}
+
+/// Two workers poll a source, a step that takes its time, and a sink.
+#[test]
+fn who_finds_nothing_no_room_or_somebody_else_counts_it() {
+    let report = within(SOON, || {
+        let mut graph = Graph::new();
+        let numbers = graph.source(0..2000_u64);
+        let slow = graph.map(|x: u64| (toil(2000), x).1);
+        let sink = graph.sink(drop::<u64>);
+        graph.name(numbers, "numbers");
+        graph.name(slow, "slow");
+        graph.name(sink, "sink");
+        graph += numbers.fixed(4) >> slow.fixed(4) >> sink;
+        graph.run(Scheme::named("pw").unwrap().workers(2)).unwrap()
+    });
+    let kernel = |name| report.kernel(name).unwrap();
+    assert!(kernel("numbers").blocked_full > 0, "{report}");
+    assert!(kernel("sink").blocked_empty > 0, "{report}");
+    assert!(kernel("slow").blocked_busy > 0, "{report}");
+    // And only that: a source takes nothing, a sink gives nothing, and nobody waits for a ticket.
+    assert_eq!((kernel("numbers").blocked_empty, kernel("sink").blocked_full), (0, 0), "{report}");
+    assert!(report.kernels.iter().all(|kernel| kernel.blocked_ticket == 0), "{report}");
+}
+
+/// By the fuzzer's clock, which goes on by what kernels sleep, and a little by what a worker does.
+#[test]
+fn busy_time_is_the_time_in_a_kernel_however_short_and_whoever_runs_it() {
+    const EACH: u64 = 400;
+    Fuzz::new().seeds(0..1).stack_bytes(1 << 20).steps(10_000_000).run(|| {
+        // Under `mix` and `one_shot` a kernel runs within the one before it.
+        for (name, capacity) in [("depth_first", 4), ("depth_first", 1000), ("mix", 4), ("one_shot", 4)] {
+            let mut graph = Graph::new();
+            let numbers = graph.source(0..4000_u64);
+            let one = graph.map(|x: u64| {
+                thread::sleep(Duration::from_nanos(EACH));
+                x
+            });
+            let two = graph.sink(|_: u64| thread::sleep(Duration::from_nanos(2 * EACH)));
+            graph += numbers.fixed(capacity) >> one.fixed(capacity) >> two;
+            let report = graph.run(Scheme::named(name).unwrap().workers(1)).unwrap();
+            for (kernel, each) in report.kernels[1..].iter().zip([EACH, 2 * EACH]) {
+                let (busy, least) = (kernel.busy.as_nanos() as u64, each * 4000);
+                assert!(busy >= least * 9 / 10, "{name}: {busy} ns, not {least}\n{report}");
+            }
+            let busy: Duration = report.kernels.iter().map(|kernel| kernel.busy).sum();
+            assert!(busy <= report.wall * 11 / 10, "{name}: one worker was busy for {busy:?}\n{report}");
+        }
+    });
 }
 
 /// The text between the quotes that begin at the front, and what comes after them.

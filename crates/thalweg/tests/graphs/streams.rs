@@ -1,5 +1,6 @@
 //! What a graph promises, one test per promise.
 
+use std::fmt::Debug;
 use std::sync::Arc;
 use thalweg::prelude::*;
 use thalweg::{Cause, End, Error};
@@ -195,6 +196,78 @@ fn graphs_that_cannot_work_are_refused() {
         *graph += numbers.capacity(10, 5) >> sink;
     });
     assert!(capacity.contains("capacity 10 to 5"), "{capacity}");
+}
+
+/// Names, edges and amounts of a run.
+fn shape(mut graph: Graph<'_>) -> (Vec<(String, bool, u64, u64)>, Vec<((usize, usize), bool, u64)>) {
+    let report = graph.run(Scheme::default()).unwrap();
+    let kernels = report.kernels.iter();
+    let kernels = kernels.map(|kernel| (kernel.name.clone(), kernel.parallel, kernel.messages_in, kernel.messages_out));
+    let edges = report.edges.iter().map(|edge| (edge.ends, edge.windowed, edge.messages));
+    (kernels.collect(), edges.collect())
+}
+
+#[test]
+fn both_forms_build_the_same_graph() {
+    let pass = |x: u64, out: &mut Output<u64>| out.push(x);
+    let sum = |window: &[u64], out: &mut Output<u64>| out.push(window.iter().sum());
+    let mut graph = Graph::new();
+    let numbers = graph.source(0..100_u64);
+    let (one, two) = (graph.sequential(pass), graph.parallel(pass));
+    let (three, four) = (graph.window(3, 1, sum), graph.parallel_window(2, 2, sum));
+    let end = graph.sink(drop::<u64>);
+    graph += numbers >> one >> two >> three >> four >> end;
+    let written_with_arrows = shape(graph);
+    let mut graph = Graph::new();
+    let chain = graph.stream(0..100_u64).sequential(pass).parallel(pass).window(3, 1, sum).parallel_window(2, 2, sum);
+    chain.sink(drop::<u64>);
+    assert_eq!(shape(graph), written_with_arrows);
+}
+
+#[test]
+fn steps_on_one_handle_are_one_kernel() {
+    let pass = |x: u64, out: &mut Output<u64>| out.push(x);
+    let mut graph = Graph::new();
+    let chain = graph.stream(0..100_u64).map(|x| x + 1).filter(|x| x % 2 == 0).flat_map(|x| [x, x]).inspect(|_| ());
+    let chain = chain.sequential(pass).map(|x| x + 1).filter(|x| x % 3 == 0).flat_map(|x| [x, x]).inspect(|_| ());
+    chain.update(|x| *x += 1).sink(drop::<u64>);
+    let (kernels, edges) = shape(graph);
+    let names: Vec<_> = kernels.iter().map(|(name, ..)| name.as_str()).collect();
+    assert_eq!((names, edges.len()), (vec!["source-0", "sequential-1", "chain-2", "sink-3"], 3));
+}
+
+/// Through a kernel of each sort, and with neighbours.
+fn travel<T: Clone + Send + Sync + PartialEq + Debug + 'static>(make: fn(u64) -> T) {
+    for workers in [1, 2] {
+        let mut seen = Vec::new();
+        let mut graph = Graph::new();
+        let numbers = graph.source((0..300).map(make));
+        let one = graph.sequential(|message: T, out: &mut Output<T>| out.push(message));
+        let two = graph.parallel_map(|message: T| message);
+        let three = graph.window(2, 1, |pair: &[T], out: &mut Output<T>| out.push(pair[1].clone()));
+        let four = graph.map(|message: T| (message, 0_u8));
+        let five = graph.map(|(message, _): (T, u8)| message);
+        let [left, right] = graph.tee(numbers >> one >> two >> three >> four >> five);
+        let (sink, other) = (graph.sink(|message: T| seen.push(message)), graph.sink(drop::<T>));
+        graph += left >> sink;
+        graph += right >> other;
+        graph.run(Scheme::default().workers(workers)).unwrap();
+        drop(graph);
+        assert!(seen.iter().cloned().eq((1..300).map(make)), "{} with {workers} workers", std::any::type_name::<T>());
+    }
+}
+
+#[test]
+fn messages_of_any_size_and_alignment_travel() {
+    #[derive(Clone, Debug, PartialEq)]
+    #[repr(align(256))]
+    struct Wide(u64);
+    travel(|_| ());
+    travel(|x| [x as u8; 3]);
+    travel(|x| Some(Box::new(x)));
+    travel(Wide);
+    // More than a block has.
+    travel(|x| [x; 4000]);
 }
 
 /// Takes pairs, and does not end when one side does.
