@@ -242,6 +242,11 @@ unsafe impl Engine for World {
     }
 
     fn link(&self, operation: LinkOperation, at: Site) -> Option<u64> {
+        if let LinkOperation::Unmap { address } = operation {
+            // At once, as the end of an object's life: a destructor does it.
+            self.state().device_retired(address);
+            return None;
+        }
         if std::thread::panicking() {
             // Nothing may wait now, and a device answers later.
             return None;
