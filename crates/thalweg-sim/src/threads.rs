@@ -295,6 +295,9 @@ impl State {
             let thread = self.places[place].running.expect("a place on the agenda has a thread");
             self.current = thread;
             if let Some((line, kind, at)) = self.threads[thread].pending {
+                if self.threads[thread].in_line.is_none() && self.is_preempted() {
+                    continue;
+                }
                 match self.step(line, kind, at) {
                     Step::Done => self.threads[thread].pending = None,
                     Step::Later => {
@@ -352,20 +355,32 @@ impl State {
     /// The current thread goes on when its clock is the smallest. True if that is now.
     #[inline]
     pub(crate) fn in_turn(&mut self) -> bool {
-        let (place, clock) = (self.threads[self.current].place, self.threads[self.current].clock);
-        if clock >= self.places[place].slice_end && !self.places[place].queue.is_empty() {
-            self.counts.preemptions += 1;
-            self.give_way();
+        let thread = &self.threads[self.current];
+        let (place, clock) = (thread.place, thread.clock);
+        if !self.agenda.is_first(clock, place) || clock > self.limit {
+            self.agenda.set(place, clock);
             return false;
         }
-        if self.agenda.is_first(clock, place) && clock <= self.limit {
-            return true;
-        }
-        self.agenda.set(place, clock);
-        false
+        !self.is_preempted()
     }
 
-    /// The current thread goes to the end of its hardware thread's queue.
+    /// True if the current thread, whose turn it is, has had its time slice, and gives way to another.
+    #[inline]
+    fn is_preempted(&mut self) -> bool {
+        if self.queued == 0 {
+            return false;
+        }
+        let thread = &self.threads[self.current];
+        let place = &self.places[thread.place];
+        let preempted = thread.clock >= place.slice_end && !place.queue.is_empty();
+        if preempted {
+            self.counts.preemptions += 1;
+            self.give_way();
+        }
+        preempted
+    }
+
+    /// The current thread, whose turn it is, goes to the end of its hardware thread's queue.
     pub(crate) fn give_way(&mut self) {
         let (thread, place) = (self.current, self.threads[self.current].place);
         self.leave(thread, self.threads[thread].clock);

@@ -243,10 +243,11 @@ impl World {
         if self.is_ending() {
             return Err(Ending(()));
         }
-        if self.state().in_turn() {
-            return Ok(());
+        // Again when it is resumed: its time slice may be over by then.
+        while !self.state().in_turn() {
+            self.switch()?;
         }
-        self.switch()
+        Ok(())
     }
 
     /// Switches to the scheduler, until it resumes the running thread.
