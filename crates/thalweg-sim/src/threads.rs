@@ -54,6 +54,14 @@ pub(crate) struct Traffic {
     pub(crate) heat: Heat,
 }
 
+impl Traffic {
+    /// From when on `core`, which has to ask for the line, can have it: if it takes it from others, or else shares it with them.
+    #[inline]
+    pub(crate) fn free(&self, core: usize, takes: bool) -> u64 {
+        if takes && self.holder != core as u32 { self.busy.max(self.kept) } else { self.busy }
+    }
+}
+
 impl Default for Traffic {
     fn default() -> Self {
         Self {
@@ -101,7 +109,7 @@ pub(crate) struct Attempt {
 
 pub(crate) struct Thread {
     /// Absent while it runs, and when it has ended.
-    pub(crate) fiber: Option<Fiber>,
+    pub(crate) fiber: Option<Box<Fiber>>,
     /// Set when it first runs; alive until it ends.
     pub(crate) yielder: Option<NonNull<Yielder<Wake, ()>>>,
     pub(crate) status: Status,
@@ -283,12 +291,13 @@ impl State {
                 self.fail(Failure::TimeLimit { nanos: self.machine.nanos(self.limit) });
                 return None;
             }
-            self.agenda.clear(place);
             if place == self.places.len() {
+                self.agenda.clear(place);
                 self.ring(time);
                 continue;
             }
             if place > self.places.len() {
+                self.agenda.clear(place);
                 self.device_turn(time);
                 continue;
             }
@@ -298,15 +307,22 @@ impl State {
                 if self.threads[thread].in_line.is_none() && self.is_preempted() {
                     continue;
                 }
+                // It stays on the agenda meanwhile: most who have to wait in line are there again at once, with another time.
                 match self.step(line, kind, at) {
                     Step::Done => self.threads[thread].pending = None,
                     Step::Later => {
                         self.agenda.set(place, self.threads[thread].clock);
                         continue;
                     }
-                    Step::InLine => continue,
+                    Step::InLine => {
+                        if self.threads[thread].status == Status::InLine {
+                            self.agenda.clear(place);
+                        }
+                        continue;
+                    }
                 }
             }
+            self.agenda.clear(place);
             self.look_ahead();
             return Some(thread);
         }
