@@ -108,11 +108,14 @@ impl Endpoint {
         }
     }
 
-    /// From now on nothing comes any more.
+    /// From now on nothing comes any more. What has come is in the line.
     pub(crate) fn leave(&self) {
-        if let Self::Software { exchange, router, .. } = self {
-            exchange.leave();
-            router.leave();
+        match self {
+            Self::Hardware { line, .. } => link::unmap(line.as_ref()),
+            Self::Software { exchange, router, .. } => {
+                exchange.leave();
+                router.leave();
+            }
         }
     }
 }

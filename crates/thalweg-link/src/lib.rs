@@ -39,11 +39,11 @@
 //!
 //! # What is not promised
 //!
-//! - Order across a consumer that is dropped while others stay: what it had received goes to the end, and for that it
-//!   waits for room. So a thread that has several consumers of a channel empties one before it drops it.
-//! - What a consumer had received, and did not take, if it is dropped after the others were told the end, or while its
-//!   thread panics: the device does not know what is in a line. A consumer that pops until the end, as all should, has
-//!   nothing left. What a producer had collected when its thread panics is lost, too.
+//! - Order between lines across a consumer that is dropped: what it had received and not taken stays with the channel. The other
+//!   consumers take it, item after item, when they find their own line empty; so it may come behind later lines.
+//! - That the end comes while a consumer holds items: it is told when all were taken. So a thread that has several consumers of a
+//!   channel, and pops at one until the end, empties or drops the others first.
+//! - What a producer had collected when its thread panics.
 //! - `Full` means that the device had no room for this channel at that moment; how much there is depends on the others.
 //! - A name stays until the supervisor is gone, and so do lines that nobody has taken.
 #![cfg_attr(test, allow(clippy::disallowed_methods, reason = "tests run natively"))]

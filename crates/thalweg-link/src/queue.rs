@@ -4,9 +4,12 @@
 //!
 //! - **Q1** An end's line is its own, but while it is pushed, and while it is asked for and empty.
 //! - **Q2** A consumer asks only for an empty line: what has come is never overwritten.
-//! - **Q3** A producer's lines are all taken when it leaves, unless it panics. So who sees that no producer is left, then
-//!   that the device holds nothing, then that its own line is empty, has seen the end of what nobody has received.
+//! - **Q3** A producer's lines are all taken when it leaves, unless it panics. So when no producer is left, and then the
+//!   device holds nothing, everything that was sent is in the lines of consumers.
+//! - **Q4** A consumer's line is open, or it is empty, or it was left: under one lock it is moved from the first to the
+//!   others. So who sees there, after Q3, that no line was left and every open one is empty, has seen the end.
 
+use std::collections::VecDeque;
 use std::fmt;
 use std::marker::PhantomData;
 
@@ -16,7 +19,7 @@ use thalweg_sync::atomic::AtomicUsize;
 use thalweg_sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use thalweg_sync::link::Target;
 use thalweg_sync::spin;
-use thalweg_sync::sync::{Arc, Mutex, PoisonError};
+use thalweg_sync::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::control::{CONTROL, Control, get, put};
 use crate::endpoint::{Carrier, Endpoint};
@@ -29,17 +32,65 @@ pub(crate) struct Shared {
     target: Target,
     producers: Side,
     consumers: Side,
+    lines: Mutex<Lines>,
+}
+
+/// The lines of a channel's consumers (Q4).
+#[derive(Debug, Default)]
+struct Lines {
+    /// Of those that are there.
+    open: Vec<Arc<Endpoint>>,
+    /// Of those that have left and had not taken everything, the first first.
+    left: VecDeque<Received>,
+}
+
+/// A consumer's line, and how many of its items were taken.
+#[derive(Debug)]
+struct Received {
+    endpoint: Arc<Endpoint>,
+    taken: usize,
+}
+
+impl Received {
+    /// What the line says about itself; `None` if it is empty.
+    #[inline]
+    fn control(&self) -> Option<Control> {
+        // (link.10) Acquire, pairs with (link.9): a valid line is whole.
+        Control::of(self.endpoint.line().load(CONTROL, Acquire))
+    }
+
+    /// Takes an item. The line is empty after its last one.
+    #[inline]
+    fn take<T: Item>(&mut self) -> Option<T> {
+        let control = self.control()?;
+        let line = self.endpoint.line();
+        let item = get(line, self.taken);
+        self.taken += 1;
+        if self.taken * T::ELEMENTS == control.elements(T::SIZE) {
+            // Relaxed: the next request publishes it (link.5).
+            line.store(CONTROL, 0, Relaxed);
+            self.taken = 0;
+        }
+        Some(item)
+    }
 }
 
 /// The ends of one kind.
 #[derive(Debug)]
 struct Side {
-    /// Twice how many there are; odd: there was one.
+    /// How many there are, in steps of [`ONE`](Self::ONE), and two flags.
     count: CachePadded<AtomicUsize>,
     pages: Mutex<Pages>,
 }
 
 impl Side {
+    /// There was an end.
+    const EVER: usize = 1;
+    /// Of the producers: consumers have left lines, which are still to be received, as if a producer were about to send
+    /// them. In this word, because who waits for a line watches it.
+    const LEFT: usize = 2;
+    const ONE: usize = 4;
+
     fn new() -> Self {
         Self { count: CachePadded(AtomicUsize::new(0)), pages: Mutex::default() }
     }
@@ -47,8 +98,8 @@ impl Side {
     fn enter(&self) -> Option<usize> {
         let endpoint = self.pages.lock().unwrap_or_else(PoisonError::into_inner).map()?;
         // Relaxed: an end comes from one that is there, or from the channel itself.
-        if self.count.fetch_add(2, Relaxed) == 0 {
-            self.count.fetch_add(1, Relaxed);
+        if self.count.fetch_add(Self::ONE, Relaxed) == 0 {
+            self.count.fetch_add(Self::EVER, Relaxed);
         }
         Some(endpoint)
     }
@@ -56,20 +107,74 @@ impl Side {
     fn leave(&self, endpoint: usize) {
         self.pages.lock().unwrap_or_else(PoisonError::into_inner).unmap(endpoint);
         // (link.13) Release, pairs with (link.14): what an end did comes before its leaving.
-        self.count.fetch_sub(2, Release);
+        self.count.fetch_sub(Self::ONE, Release);
+    }
+
+    #[inline]
+    fn count(&self) -> usize {
+        // (link.14) Acquire, pairs with (link.13).
+        self.count.load(Acquire)
     }
 
     /// There were some, and all have left.
     #[inline]
     fn is_gone(&self) -> bool {
-        // (link.14) Acquire, pairs with (link.13).
-        self.count.load(Acquire) == 1
+        self.count() & !Self::LEFT == Self::EVER
+    }
+
+    /// Of the producers: there is something else to do than to wait for a line from one of them.
+    #[inline]
+    fn is_over(&self) -> bool {
+        let count = self.count();
+        count & Self::LEFT != 0 || count == Self::EVER
     }
 }
 
 impl Shared {
     pub(crate) fn new(target: Target) -> Self {
-        Self { target, producers: Side::new(), consumers: Side::new() }
+        Self { target, producers: Side::new(), consumers: Side::new(), lines: Mutex::default() }
+    }
+
+    fn lines(&self) -> MutexGuard<'_, Lines> {
+        // A panic elsewhere leaves the lists whole.
+        self.lines.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// A consumer leaves: nothing comes into its line any more, and what is there stays with the channel.
+    fn leave(&self, received: Received) {
+        let mut lines = self.lines();
+        lines.open.retain(|open| !Arc::ptr_eq(open, &received.endpoint));
+        if received.control().is_some() {
+            if lines.left.is_empty() {
+                // Relaxed: who sees it takes the lock.
+                self.producers.count.fetch_add(Side::LEFT, Relaxed);
+            }
+            lines.left.push_back(received);
+        }
+    }
+
+    /// Takes an item of a consumer that has left.
+    #[cold]
+    fn take_left<T: Item>(&self) -> Option<T> {
+        let mut lines = self.lines();
+        let first = lines.left.front_mut()?;
+        let item = first.take();
+        if first.taken == 0 {
+            lines.left.pop_front();
+            if lines.left.is_empty() {
+                // Relaxed: who sees it, and that no producer is left, takes the lock before it tells the end.
+                self.producers.count.fetch_sub(Side::LEFT, Relaxed);
+            }
+        }
+        item
+    }
+
+    /// Whether all has been received. Only right if no producer was left, and then the device held nothing (Q3, Q4).
+    fn is_drained(&self) -> bool {
+        let lines = self.lines();
+        // Relaxed: (link.12) has acquired that they are valid, so an empty one was emptied by its consumer.
+        let is_empty = |open: &Arc<Endpoint>| Control::of(open.line().load(CONTROL, Relaxed)).is_none();
+        lines.left.is_empty() && lines.open.iter().all(is_empty)
     }
 }
 
@@ -242,15 +347,14 @@ impl<T: Item> Push for Producer<T> {
 
 /// A reading end. [`Clone::clone`] makes another.
 ///
-/// One that has asked for a line, and found none, keeps what comes: it pops again, or is dropped and gives it back. The
-/// others do not wait for that when they look for the end: who pops until the end loses nothing.
+/// One that has asked for a line, and found none, keeps what comes: it pops again, or is dropped; then the others take what
+/// it had not taken. Nobody is told the end before: a thread that has several consumers of a channel, and pops at one of
+/// them until the end, drops or empties the others first, or it may wait for itself.
 pub struct Consumer<T: Item> {
     carrier: Carrier,
     shared: Arc<Shared>,
-    endpoint: Endpoint,
+    received: Received,
     number: usize,
-    /// Items of the line that were taken.
-    taken: usize,
     /// Looks at an empty line since it was asked for; `None`: it was not, or in vain.
     asked: Option<u32>,
     _items: PhantomData<T>,
@@ -264,8 +368,10 @@ impl<T: Item> Consumer<T> {
     pub(crate) fn new(carrier: Carrier, shared: Arc<Shared>) -> Result<Self, LinkError> {
         let number = shared.consumers.enter().ok_or(LinkError::TooManyEnds)?;
         let target = shared.target.endpoint(number).ok_or(LinkError::TooManyEnds)?;
-        let endpoint = Endpoint::new(&carrier, target);
-        Ok(Self { carrier, shared, endpoint, number, taken: 0, asked: None, _items: PhantomData })
+        let endpoint = Arc::new(Endpoint::new(&carrier, target));
+        shared.lines().open.push(endpoint.clone());
+        let received = Received { endpoint, taken: 0 };
+        Ok(Self { carrier, shared, received, number, asked: None, _items: PhantomData })
     }
 
     /// Another reading end of the channel. Errors if there are too many.
@@ -273,30 +379,23 @@ impl<T: Item> Consumer<T> {
         Self::new(self.carrier.clone(), self.shared.clone())
     }
 
-    /// Takes an item that has come. Asks for nothing.
+    /// Takes an item that has come. Asks for nothing, and does not look for what others have left.
     #[inline]
     pub fn take(&mut self) -> Option<T> {
-        let line = self.endpoint.line();
-        // (link.10) Acquire, pairs with (link.9): a valid line is whole.
-        let control = Control::of(line.load(CONTROL, Acquire))?;
-        let item = get(line, self.taken);
-        self.taken += 1;
-        if self.taken * T::ELEMENTS == control.elements(T::SIZE) {
-            // Relaxed: the next request publishes it (link.5).
-            line.store(CONTROL, 0, Relaxed);
-            self.taken = 0;
+        let item = self.received.take()?;
+        if self.received.taken == 0 {
             self.asked = None;
         }
         Some(item)
     }
 
     fn ask(&mut self) {
-        self.asked = self.endpoint.fetch().then_some(0);
+        self.asked = self.received.endpoint.fetch().then_some(0);
     }
 
     /// Whether nothing comes any more. Only right if no producer is left.
-    fn is_drained(&mut self) -> bool {
-        self.endpoint.holds() == 0 && Control::of(self.endpoint.line().load(CONTROL, Acquire)).is_none()
+    fn is_drained(&self) -> bool {
+        self.received.endpoint.holds() == 0 && self.shared.is_drained()
     }
 
     /// Takes an item that has come, or asks for a line.
@@ -304,7 +403,12 @@ impl<T: Item> Consumer<T> {
         if let Some(item) = self.take() {
             return Ok(item);
         }
-        let closed = self.is_closed();
+        let producers = self.shared.producers.count();
+        if producers & Side::LEFT != 0
+            && let Some(item) = self.shared.take_left()
+        {
+            return Ok(item);
+        }
         match &mut self.asked {
             Some(looks) if *looks < LOOKS => *looks += 1,
             _ => self.ask(),
@@ -312,8 +416,8 @@ impl<T: Item> Consumer<T> {
         if let Some(item) = self.take() {
             return Ok(item);
         }
-        if closed && self.is_drained() {
-            return self.take().ok_or(TryPopError::Closed);
+        if producers == Side::EVER && self.is_drained() {
+            return Err(TryPopError::Closed);
         }
         Err(TryPopError::Empty)
     }
@@ -329,26 +433,33 @@ impl<T: Item> Consumer<T> {
         let mut tries = 0;
         loop {
             // Who has asked in vain waits for nothing.
-            let patience = if self.asked.is_some() { self.endpoint.patience() } else { 0 };
+            let endpoint = &self.received.endpoint;
+            let patience = if self.asked.is_some() { endpoint.patience() } else { 0 };
             let mut looks = 0;
-            // True: something has come. False: ask again, or see whether this is the end.
+            // True: something has come. False: ask again, or see what others have left, and whether this is the end.
             let come = spin::until(|| {
                 looks += 1;
                 // Relaxed: `take` looks again.
-                if Control::of(self.endpoint.line().load(CONTROL, Relaxed)).is_some() {
+                if Control::of(endpoint.line().load(CONTROL, Relaxed)).is_some() {
                     Some(true)
                 } else {
-                    (looks > patience || self.is_closed()).then_some(false)
+                    (looks > patience || self.shared.producers.is_over()).then_some(false)
                 }
             });
-            if !come && self.is_closed() && self.is_drained() {
-                return self.take().ok_or(PopError);
+            let producers = if come { Side::ONE } else { self.shared.producers.count() };
+            if producers & Side::LEFT != 0
+                && let Some(item) = self.shared.take_left()
+            {
+                return Ok(item);
+            }
+            if producers == Side::EVER && self.is_drained() {
+                return Err(PopError);
             }
             if let Some(item) = self.take() {
                 return Ok(item);
             }
             if self.asked.is_none() || self.is_closed() {
-                // Others have all room for requests; or the last lines are on their way, to this end or to another.
+                // Others have all room for requests; or the last lines are on their way, to this end or to another, or there.
                 tries += 1;
                 spin::pause(tries);
             }
@@ -358,7 +469,7 @@ impl<T: Item> Consumer<T> {
 
     /// Asks for the next line already, so that it comes while the thread does something else.
     pub fn prefetch(&mut self) {
-        if self.asked.is_none() && self.taken == 0 {
+        if self.asked.is_none() && self.received.taken == 0 {
             self.ask();
         }
     }
@@ -379,23 +490,13 @@ impl<T: Item> Clone for Consumer<T> {
 }
 
 impl<T: Item> Drop for Consumer<T> {
-    /// What is in the line, and was not taken, goes to the end of the queue, if somebody is left to take it: it waits for
-    /// room. While the thread panics, it is lost.
+    /// What is in the line, and was not taken, stays with the channel, for any other consumer, or one that comes later. It
+    /// waits for nothing, and does the same while the thread panics.
     fn drop(&mut self) {
-        self.endpoint.leave();
+        let Received { endpoint, taken } = &self.received;
+        endpoint.leave();
+        self.shared.leave(Received { endpoint: endpoint.clone(), taken: *taken });
         self.shared.consumers.leave(self.number);
-        if std::thread::panicking() || self.shared.consumers.is_gone() {
-            return;
-        }
-        let mut back = Vec::new();
-        while let Some(item) = self.take() {
-            back.push(item);
-        }
-        if !back.is_empty()
-            && let Ok(mut producer) = Producer::new(self.carrier.clone(), self.shared.clone())
-        {
-            let _ = back.into_iter().try_for_each(|item| producer.collect(item));
-        }
     }
 }
 
@@ -443,7 +544,7 @@ impl<T: Item> fmt::Debug for Consumer<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Consumer")
             .field("target", &self.shared.target)
-            .field("taken", &self.taken)
+            .field("taken", &self.received.taken)
             .finish_non_exhaustive()
     }
 }

@@ -2,6 +2,8 @@
 #![cfg(not(loom))]
 #![allow(missing_docs, reason = "nobody but the test uses what is here")]
 
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+
 use thalweg_link::{Limits, LinkError, Supervisor};
 use thalweg_queue::{BuildError, Pop, PopError, Push, PushError, TryPopError, TryPushError};
 use thalweg_sim::{Device, Heap, Machine, Routing, Simulation};
@@ -144,9 +146,75 @@ fn a_consumer_that_leaves_gives_back() {
         assert_eq!(other.pop(), Ok(0));
         tx.push(3).unwrap();
         drop(other);
-        let mut rest = [rx.pop().unwrap(), rx.pop().unwrap(), rx.pop().unwrap()];
-        rest.sort_unstable();
-        assert_eq!(rest, [1, 2, 3], "in some order: what is given back is the last");
+        assert_eq!(rx.try_pop(), Ok(1), "before what comes later");
+        let rest = [rx.pop().unwrap(), rx.pop().unwrap()];
+        assert!([[2, 3], [3, 2]].contains(&rest), "{rest:?}");
+    });
+}
+
+/// What is in a consumer's line is not taken yet, whoever waits for the end: it comes from there, or from those who stay.
+#[test]
+fn nobody_is_told_the_end_while_somebody_has_items() {
+    everywhere(|supervisor| {
+        let channel = supervisor.open("a").unwrap();
+        let (mut tx, mut rx) = (channel.producer::<u16>().unwrap(), channel.consumer::<u16>().unwrap());
+        let mut other = rx.clone();
+        assert_eq!(other.try_pop(), Err(TryPopError::Empty));
+        (0..31).for_each(|n| tx.collect(n).unwrap());
+        assert_eq!(other.pop(), Ok(0));
+        drop(tx);
+        assert_eq!(rx.try_pop(), Err(TryPopError::Empty));
+        assert_eq!(other.pop(), Ok(1));
+        drop(other);
+        assert!((2..31).all(|n| rx.pop() == Ok(n)), "in the order of its line");
+        assert_eq!((rx.pop(), rx.try_pop()), (Err(PopError), Err(TryPopError::Closed)));
+    });
+}
+
+/// A consumer that leaves with items wakes who waits, also where nobody sends any more.
+#[test]
+fn who_waits_gets_what_is_left() {
+    fn client(supervisor: &Supervisor, closed: bool) {
+        let channel = supervisor.open("a").unwrap();
+        let (mut tx, mut rx) = (channel.producer::<u64>().unwrap(), channel.consumer::<u64>().unwrap());
+        let mut other = rx.clone();
+        assert_eq!(other.try_pop(), Err(TryPopError::Empty));
+        (0..7).for_each(|n| tx.collect(n).unwrap());
+        assert_eq!(other.pop(), Ok(0));
+        let tx = (!closed).then_some(tx);
+        thread::scope(|scope| {
+            let waits = scope.spawn(move || (1..7).all(|n| rx.pop() == Ok(n)));
+            thread::sleep(Duration::from_micros(50));
+            drop(other);
+            assert!(waits.join().unwrap());
+        });
+        drop(tx);
+    }
+    everywhere(|supervisor| client(supervisor, false));
+    everywhere(|supervisor| client(supervisor, true));
+}
+
+/// Neither the last one that leaves nor one that panics takes items with it.
+#[test]
+fn what_was_not_taken_stays_with_the_channel() {
+    everywhere(|supervisor| {
+        let channel = supervisor.open("a").unwrap();
+        let (mut tx, mut rx) = (channel.producer::<u64>().unwrap(), channel.consumer::<u64>().unwrap());
+        (0..7).for_each(|n| tx.collect(n).unwrap());
+        assert_eq!(rx.pop(), Ok(0));
+        let panics = AssertUnwindSafe(move || {
+            let _rx = rx;
+            resume_unwind(Box::new("with six items"));
+        });
+        assert!(catch_unwind(panics).is_err());
+        assert!(tx.is_closed());
+        drop(tx);
+        let mut rx = channel.consumer::<u64>().unwrap();
+        assert!(rx.is_closed() && (1..4).all(|n| rx.try_pop() == Ok(n)));
+        drop(rx);
+        let mut rx = channel.consumer::<u64>().unwrap();
+        assert!((4..7).all(|n| rx.pop() == Ok(n)));
+        assert_eq!(rx.pop(), Err(PopError));
     });
 }
 

@@ -2,7 +2,7 @@
 
 use crate::counts::Cost;
 use crate::prefetch::{EACH_TIME, Wish};
-use crate::protocol::Source;
+use crate::protocol::{Source, Transfer};
 use crate::threads::{NOBODY, State, Status, Thread, WATCHED};
 use crate::trace::What;
 use thalweg_sync::engine::Site;
@@ -126,65 +126,23 @@ impl State {
 
     /// An access by the current thread, whose turn it is.
     pub(crate) fn step(&mut self, line: u32, kind: Kind, at: Site) -> Step {
-        let thread = &mut self.threads[self.current];
-        let (core, die, clock, taxed) = (thread.core, thread.die, thread.clock, thread.taxed);
+        let thread = &self.threads[self.current];
+        let (core, clock) = (thread.core, thread.clock);
         if kind == Kind::ReadModifyWrite && thread.stores_done > clock {
             self.drain();
             return Step::Later;
         }
         let write = kind != Kind::Load;
-        // From here on the directory knows the line.
-        self.protocol.user(core, line);
+        self.protocol.visit(core, line);
         let near = match self.protocol.local(core, line, write) {
             None if self.still_has(core, line, write) => Some(Source::L1),
             near => near,
         };
-        let (source, start, latency) = match near {
-            Some(source) => {
-                let latency = match source {
-                    Source::L1 => self.machine.latency.l1,
-                    Source::L2 => self.machine.latency.l2,
-                    _ => self.machine.latency.sibling,
-                };
-                let transfer = crate::protocol::Transfer { source, invalidated: None, written_back: 0 };
-                self.counts.transfer(&transfer, true);
-                if source == Source::Sibling {
-                    let cost = Cost::of(&transfer, latency);
-                    self.misses.count(line, &mut self.protocol.user(core, line).heat, at, cost);
-                } else if self.notes.hits {
-                    self.misses.count_hit(at);
-                }
-                let latency = if taxed { latency + latency * self.machine.cost.smt_percent / 100 } else { latency };
-                (source, clock, latency)
-            }
-            None => {
-                let background = kind == Kind::Store && self.machine.store_buffer > 0;
-                let free = self.free(core, line, write);
-                let owned = self.protocol.is_owned(line);
-                let traffic = self.protocol.user(core, line);
-                let taken = traffic.first != NOBODY && traffic.first != self.current as u32;
-                if !background && (free > clock || taken) {
-                    self.line_up(line, write);
-                    return Step::InLine;
-                }
-                let traffic = self.protocol.user(core, line);
-                let begin = clock.max(free);
-                if background && begin > clock {
-                    (traffic.loser, traffic.lost, traffic.owned) = (traffic.holder, begin, owned);
-                }
-                let transfer = self.protocol.access(core, line, write);
-                let home = self.protocol.home(line);
-                let (start, mut latency) = self.fabric.carry(&self.machine, die, home, &transfer, begin);
-                if self.threads[self.current].in_line.is_some() {
-                    // Its request had come a part of the way already.
-                    latency -= self.machine.contention.overlap.min(latency / 2);
-                }
-                self.counts.transfer(&transfer, true);
-                let cost = Cost::of(&transfer, start + latency - clock);
-                self.misses.count(line, &mut self.protocol.user(core, line).heat, at, cost);
-                (transfer.source, start, latency)
-            }
+        let far = match near {
+            Some(source) => Some((source, clock, self.near(line, source, at))),
+            None => self.far(line, kind, at),
         };
+        let Some((source, start, latency)) = far else { return Step::InLine };
         if !matches!(source, Source::L1 | Source::Upgrade(_)) {
             self.device_missed(line);
         }
@@ -199,7 +157,7 @@ impl State {
             self.note_change();
             self.writes += 1;
             let number = self.writes;
-            let traffic = self.protocol.user(core, line);
+            let (traffic, _) = self.protocol.known(line);
             traffic.written = number;
             if std::mem::take(&mut traffic.slept_on) {
                 self.wake_sleepers(line, done);
@@ -212,6 +170,57 @@ impl State {
             self.next_in_line(line, clock);
         }
         Step::Done
+    }
+
+    /// An access that the core's own cluster answers. Returns how long that takes.
+    #[inline]
+    fn near(&mut self, line: u32, source: Source, at: Site) -> u64 {
+        let latency = match source {
+            Source::L1 => self.machine.latency.l1,
+            Source::L2 => self.machine.latency.l2,
+            _ => self.machine.latency.sibling,
+        };
+        let transfer = Transfer { source, invalidated: None, written_back: 0 };
+        self.counts.transfer(&transfer, true);
+        if source == Source::Sibling {
+            self.misses.count(line, &mut self.protocol.known(line).0.heat, at, Cost::of(&transfer, latency));
+        } else if self.notes.hits {
+            self.misses.count_hit(at);
+        }
+        let taxed = self.threads[self.current].taxed;
+        if taxed { latency + latency * self.machine.cost.smt_percent / 100 } else { latency }
+    }
+
+    /// An access that others have to answer: by whom, since when, and how long it takes. `None`: the thread is in line for it.
+    #[inline(never)]
+    fn far(&mut self, line: u32, kind: Kind, at: Site) -> Option<(Source, u64, u64)> {
+        let current = self.current as u32;
+        let thread = &self.threads[self.current];
+        let (core, die, clock, in_line) = (thread.core, thread.die, thread.clock, thread.in_line.is_some());
+        let write = kind != Kind::Load;
+        let background = kind == Kind::Store && self.machine.store_buffer > 0;
+        let (traffic, owned) = self.protocol.known(line);
+        let free = traffic.free(core, write || owned);
+        let taken = traffic.first != NOBODY && traffic.first != current;
+        if !background && (free > clock || taken) {
+            self.line_up(line, free);
+            return None;
+        }
+        let begin = clock.max(free);
+        if background && begin > clock {
+            (traffic.loser, traffic.lost, traffic.owned) = (traffic.holder, begin, owned);
+        }
+        let transfer = self.protocol.access(core, line, write);
+        let home = self.protocol.home(line);
+        let (start, mut latency) = self.fabric.carry(&self.machine, die, home, &transfer, begin);
+        if in_line {
+            // Its request had come a part of the way already.
+            latency -= self.machine.contention.overlap.min(latency / 2);
+        }
+        self.counts.transfer(&transfer, true);
+        let cost = Cost::of(&transfer, start + latency - clock);
+        self.misses.count(line, &mut self.protocol.known(line).0.heat, at, cost);
+        Some((transfer.source, start, latency))
     }
 
     /// Lets the time of an access pass. Returns when it is done.
@@ -278,7 +287,7 @@ impl State {
         if global {
             self.counts.cycles_in_transfer += stalled;
             let core = thread.core;
-            let traffic = self.protocol.user(core, line);
+            let (traffic, _) = self.protocol.known(line);
             traffic.busy = traffic.busy.max(busy);
             let hold = if kind == Kind::ReadModifyWrite { self.machine.contention.hold } else { 0 };
             (traffic.holder, traffic.kept) = (core as u32, done + hold);
@@ -341,8 +350,9 @@ impl State {
     fn fetch_line(&mut self, line: u32, write: bool) -> Option<u64> {
         let thread = &self.threads[self.current];
         let (core, die, clock) = (thread.core, thread.die, thread.clock);
-        let first = self.protocol.user(core, line).first;
-        let free = self.free(core, line, write);
+        self.protocol.visit(core, line);
+        let (traffic, owned) = self.protocol.known(line);
+        let (first, free) = (traffic.first, traffic.free(core, write || owned));
         let has = if write { self.protocol.owns(core, line) } else { self.protocol.is_near(core, line) };
         if first != NOBODY || free > clock || has {
             return None;
@@ -366,29 +376,18 @@ impl State {
     /// True if `core` has `line` for some time yet, though a store in another core's buffer has asked for it.
     fn still_has(&mut self, core: usize, line: u32, write: bool) -> bool {
         let clock = self.thread().clock;
-        let traffic = self.protocol.user(core, line);
+        let (traffic, _) = self.protocol.known(line);
         traffic.loser == core as u32 && clock <= traffic.lost && (traffic.owned || !write)
     }
 
-    /// From when on `core`, which has to ask for `line`, can have it.
-    fn free(&mut self, core: usize, line: u32, write: bool) -> u64 {
-        // Taken from others, or else shared with them.
-        let takes = write || self.protocol.is_owned(line);
-        let traffic = self.protocol.user(core, line);
-        if takes && traffic.holder != core as u32 { traffic.busy.max(traffic.kept) } else { traffic.busy }
-    }
-
-    /// The current thread stands in line, unless it does already; if it is the first, until the line is free.
-    fn line_up(&mut self, line: u32, write: bool) {
+    /// The current thread stands in line, unless it does already; if it is the first, until the line is `free`.
+    fn line_up(&mut self, line: u32, free: u64) {
         let current = self.current;
-        let (core, clock, place) = {
-            let thread = self.thread();
-            (thread.core, thread.clock, thread.place)
-        };
-        if self.threads[current].in_line.is_none() {
-            self.threads[current].in_line = Some((line, clock));
-            self.threads[current].behind = NOBODY;
-            let traffic = self.protocol.user(core, line);
+        let thread = &mut self.threads[current];
+        let (traffic, _) = self.protocol.known(line);
+        if thread.in_line.is_none() {
+            thread.in_line = Some((line, thread.clock));
+            thread.behind = NOBODY;
             let last = std::mem::replace(&mut traffic.last, current as u32);
             if last == NOBODY {
                 traffic.first = current as u32;
@@ -398,31 +397,29 @@ impl State {
             // Who has the line must not run ahead of who waits for it.
             self.watched[line as usize % WATCHED] += 1;
         }
-        if self.protocol.user(core, line).first == current as u32 {
-            let free = self.free(core, line, write);
-            let thread = self.thread();
-            thread.clock = clock.max(free);
-            let clock = thread.clock;
-            self.agenda.set(place, clock);
+        let thread = &mut self.threads[current];
+        if traffic.first == current as u32 {
+            thread.clock = thread.clock.max(free);
+            self.agenda.set(thread.place, thread.clock);
         } else {
-            self.threads[current].status = Status::InLine;
+            thread.status = Status::InLine;
         }
     }
 
     /// The current thread, the first in line for `line`, had its turn at `time`: what it waited for wires after that is a part of its transfer.
     fn next_in_line(&mut self, line: u32, time: u64) {
-        let (core, die) = (self.thread().core, self.thread().die);
+        let die = self.thread().die;
         let (_, since) = self.thread().in_line.take().expect("it is in line");
         let waited = time.saturating_sub(since);
         self.thread().times.stalled += waited;
         self.counts.cycles_in_line += waited;
         self.watched[line as usize % WATCHED] -= 1;
         let mut next = std::mem::replace(&mut self.thread().behind, NOBODY);
-        let near = self.protocol.user(core, line).near;
+        let near = self.protocol.known(line).0.near;
         if next != NOBODY && near < self.machine.contention.near_first {
             next = self.neighbour_first(line, next, die);
         }
-        let traffic = self.protocol.user(core, line);
+        let (traffic, _) = self.protocol.known(line);
         traffic.first = next;
         if next == NOBODY {
             traffic.last = NOBODY;
@@ -452,8 +449,7 @@ impl State {
         let behind = std::mem::replace(&mut self.threads[candidate as usize].behind, first);
         self.threads[before as usize].behind = behind;
         if behind == NOBODY {
-            let core = self.threads[candidate as usize].core;
-            self.protocol.user(core, line).last = before;
+            self.protocol.known(line).0.last = before;
         }
         candidate
     }

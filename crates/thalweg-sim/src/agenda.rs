@@ -47,15 +47,16 @@ impl Agenda {
 
     #[inline]
     fn change(&mut self, place: usize, key: u64) {
-        let mut node = self.leaves + place;
-        self.keys[node] = key;
+        let keys = self.keys.as_mut_slice();
+        let (mut node, mut smaller) = (self.leaves + place, key);
+        keys[node] = key;
         while node > 1 {
-            let smaller = self.keys[node].min(self.keys[node ^ 1]);
+            smaller = smaller.min(keys[node ^ 1]);
             node /= 2;
-            if self.keys[node] == smaller {
+            if keys[node] == smaller {
                 return;
             }
-            self.keys[node] = smaller;
+            keys[node] = smaller;
         }
     }
 

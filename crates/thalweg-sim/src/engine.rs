@@ -242,6 +242,11 @@ unsafe impl Engine for World {
     }
 
     fn link(&self, operation: LinkOperation, at: Site) -> Option<u64> {
+        if let LinkOperation::Unmap { address } = operation {
+            // At once, as the end of an object's life: a destructor does it.
+            self.state().device_retired(address);
+            return None;
+        }
         if std::thread::panicking() {
             // Nothing may wait now, and a device answers later.
             return None;
@@ -283,14 +288,15 @@ impl World {
 
     /// After the `tries`-th step of back-off in a row: whoever waits for the hardware thread gets it, if pausing was of no use.
     fn give_way_if_impatient(&self, tries: u32) -> Result<(), crate::world::Ending> {
-        let gives_way = !std::thread::panicking() && !self.is_ending() && {
+        self.turn()?;
+        let gives_way = tries > PATIENCE && !std::thread::panicking() && !self.is_ending() && {
             let mut state = self.state();
-            let gives_way = tries > PATIENCE && state.is_wanted();
+            let gives_way = state.is_wanted();
             if gives_way {
                 state.give_way();
             }
             gives_way
         };
-        if gives_way { self.switch() } else { self.turn() }
+        if gives_way { self.switch() } else { Ok(()) }
     }
 }

@@ -17,7 +17,7 @@ impl State {
         let place = (0..self.parallelism).min_by_key(|&place| load(&self.places[place])).expect("there is a place");
         let jitter = if thread == 0 { 0 } else { self.random(self.jitter + 1) };
         self.threads.push(Thread {
-            fiber: Some(fiber),
+            fiber: Some(Box::new(fiber)),
             yielder: None,
             status: Status::Ready,
             clock: time + jitter,

@@ -67,7 +67,12 @@ impl Streams {
 
     /// `line` is used for the first time since it was fetched, by a thread after so many accesses: when it is there, and which
     /// stream goes on.
+    #[inline]
     pub(crate) fn used(&mut self, line: u32, accesses: u64) -> Option<(u64, Option<usize>)> {
+        if self.has(line) { self.arrived(line, accesses) } else { None }
+    }
+
+    fn arrived(&mut self, line: u32, accesses: u64) -> Option<(u64, Option<usize>)> {
         for (number, stream) in self.streams.iter_mut().enumerate() {
             let Some(at) = stream.fetched.iter().position(|&(fetched, _)| fetched == line) else { continue };
             let ready = stream.fetched[at].1;

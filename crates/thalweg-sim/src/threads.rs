@@ -54,6 +54,14 @@ pub(crate) struct Traffic {
     pub(crate) heat: Heat,
 }
 
+impl Traffic {
+    /// From when on `core`, which has to ask for the line, can have it: if it takes it from others, or else shares it with them.
+    #[inline]
+    pub(crate) fn free(&self, core: usize, takes: bool) -> u64 {
+        if takes && self.holder != core as u32 { self.busy.max(self.kept) } else { self.busy }
+    }
+}
+
 impl Default for Traffic {
     fn default() -> Self {
         Self {
@@ -101,7 +109,7 @@ pub(crate) struct Attempt {
 
 pub(crate) struct Thread {
     /// Absent while it runs, and when it has ended.
-    pub(crate) fiber: Option<Fiber>,
+    pub(crate) fiber: Option<Box<Fiber>>,
     /// Set when it first runs; alive until it ends.
     pub(crate) yielder: Option<NonNull<Yielder<Wake, ()>>>,
     pub(crate) status: Status,
@@ -283,27 +291,38 @@ impl State {
                 self.fail(Failure::TimeLimit { nanos: self.machine.nanos(self.limit) });
                 return None;
             }
-            self.agenda.clear(place);
             if place == self.places.len() {
+                self.agenda.clear(place);
                 self.ring(time);
                 continue;
             }
             if place > self.places.len() {
+                self.agenda.clear(place);
                 self.device_turn(time);
                 continue;
             }
             let thread = self.places[place].running.expect("a place on the agenda has a thread");
             self.current = thread;
             if let Some((line, kind, at)) = self.threads[thread].pending {
+                if self.threads[thread].in_line.is_none() && self.is_preempted() {
+                    continue;
+                }
+                // It stays on the agenda meanwhile: most who have to wait in line are there again at once, with another time.
                 match self.step(line, kind, at) {
                     Step::Done => self.threads[thread].pending = None,
                     Step::Later => {
                         self.agenda.set(place, self.threads[thread].clock);
                         continue;
                     }
-                    Step::InLine => continue,
+                    Step::InLine => {
+                        if self.threads[thread].status == Status::InLine {
+                            self.agenda.clear(place);
+                        }
+                        continue;
+                    }
                 }
             }
+            self.agenda.clear(place);
             self.look_ahead();
             return Some(thread);
         }
@@ -352,20 +371,32 @@ impl State {
     /// The current thread goes on when its clock is the smallest. True if that is now.
     #[inline]
     pub(crate) fn in_turn(&mut self) -> bool {
-        let (place, clock) = (self.threads[self.current].place, self.threads[self.current].clock);
-        if clock >= self.places[place].slice_end && !self.places[place].queue.is_empty() {
-            self.counts.preemptions += 1;
-            self.give_way();
+        let thread = &self.threads[self.current];
+        let (place, clock) = (thread.place, thread.clock);
+        if !self.agenda.is_first(clock, place) || clock > self.limit {
+            self.agenda.set(place, clock);
             return false;
         }
-        if self.agenda.is_first(clock, place) && clock <= self.limit {
-            return true;
-        }
-        self.agenda.set(place, clock);
-        false
+        !self.is_preempted()
     }
 
-    /// The current thread goes to the end of its hardware thread's queue.
+    /// True if the current thread, whose turn it is, has had its time slice, and gives way to another.
+    #[inline]
+    fn is_preempted(&mut self) -> bool {
+        if self.queued == 0 {
+            return false;
+        }
+        let thread = &self.threads[self.current];
+        let place = &self.places[thread.place];
+        let preempted = thread.clock >= place.slice_end && !place.queue.is_empty();
+        if preempted {
+            self.counts.preemptions += 1;
+            self.give_way();
+        }
+        preempted
+    }
+
+    /// The current thread, whose turn it is, goes to the end of its hardware thread's queue.
     pub(crate) fn give_way(&mut self) {
         let (thread, place) = (self.current, self.threads[self.current].place);
         self.leave(thread, self.threads[thread].clock);

@@ -48,6 +48,8 @@ pub(crate) struct Ending(());
 pub(crate) struct World {
     state: RefCell<State>,
     stack_bytes: usize,
+    /// Who goes on when the running thread has switched away, or has ended.
+    next: Cell<Option<usize>>,
     /// The run is being given up (W3).
     ending: Cell<bool>,
     pulse: Arc<Pulse>,
@@ -55,7 +57,7 @@ pub(crate) struct World {
 
 impl World {
     pub(crate) fn new(state: State, stack_bytes: usize, pulse: Arc<Pulse>) -> Self {
-        Self { state: RefCell::new(state), stack_bytes, ending: Cell::new(false), pulse }
+        Self { state: RefCell::new(state), stack_bytes, next: Cell::new(None), ending: Cell::new(false), pulse }
     }
 
     /// Runs `client` as thread 0, and everything that it starts, to the end.
@@ -65,7 +67,8 @@ impl World {
             // SAFETY: the body runs in the loop below, or is dropped in `end_all`: within the borrow of `client`.
             unsafe { world.start(client) };
             heap::watched(world, || {
-                while let Some(thread) = world.next_to_run() {
+                world.next.set(world.next_to_run());
+                while let Some(thread) = world.next.take() {
                     world.resume(thread, Wake::Go);
                 }
                 world.end_all();
@@ -83,6 +86,7 @@ impl World {
 
     // What the scheduler does, between threads.
 
+    /// Who goes on; `None` at the end of the run. Called in the place of the running thread, which has said when it goes on.
     fn next_to_run(&self) -> Option<usize> {
         let mut state = self.state();
         if state.names.are_exhausted() {
@@ -112,7 +116,10 @@ impl World {
         };
         match fiber.resume(wake) {
             CoroutineResult::Yield(()) => self.state().threads[thread].fiber = Some(fiber),
-            CoroutineResult::Return(()) => self.state().ended(thread),
+            CoroutineResult::Return(()) => {
+                self.state().ended(thread);
+                self.next.set(self.next_to_run());
+            }
         }
     }
 
@@ -243,15 +250,25 @@ impl World {
         if self.is_ending() {
             return Err(Ending(()));
         }
-        if self.state().in_turn() {
-            return Ok(());
+        // Again when it is resumed: its time slice may be over by then.
+        while !self.state().in_turn() {
+            self.switch()?;
         }
-        self.switch()
+        Ok(())
     }
 
-    /// Switches to the scheduler, until it resumes the running thread.
+    /// The others go on, until it is the running thread's turn.
     pub(crate) fn switch(&self) -> Result<(), Ending> {
-        let yielder = self.state().thread().yielder.expect("a running thread has a yielder");
+        let (thread, yielder) = {
+            let mut state = self.state();
+            (state.current, state.thread().yielder.expect("a running thread has a yielder"))
+        };
+        // Chosen before the stack is left: often it is the same thread, which then stays where it is.
+        let next = self.next_to_run();
+        if next == Some(thread) {
+            return Ok(());
+        }
+        self.next.set(next);
         // SAFETY: it is the running thread's own, which lives until the thread ends.
         match unsafe { yielder.as_ref() }.suspend(()) {
             Wake::Go => Ok(()),

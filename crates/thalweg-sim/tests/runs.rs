@@ -287,6 +287,32 @@ fn a_yield_lets_the_next_one_run() {
     });
 }
 
+/// More wait on the second hardware thread, but those must stay there. The first does not give way meanwhile, though its time
+/// slice is over: it works without a look at anybody else.
+#[test]
+fn an_idle_hardware_thread_takes_who_may_move() {
+    const MILLI: u64 = 2_000_000;
+    Simulation::new(machine("vl-16")).threads(3).run(|| {
+        let stay = |cpu: usize, millis: u64| {
+            thread::pin_current(cpu).unwrap();
+            thalweg_sync::hint::work(millis * MILLI);
+        };
+        let begin = time::now();
+        stay(0, 0);
+        thread::scope(|scope| {
+            for millis in [300, 1, 1] {
+                scope.spawn(move || stay(1, millis));
+                thread::sleep(Duration::from_millis(1));
+            }
+            scope.spawn(|| thalweg_sync::hint::work(20 * MILLI));
+            let waits = scope.spawn(time::now);
+            thalweg_sync::hint::work(200 * MILLI);
+            let waited = waits.join().unwrap().since(begin);
+            assert!((20..30).contains(&waited.as_millis()), "{waited:?}");
+        });
+    });
+}
+
 /// A deadline that nobody waits for any more ends no run, neither one that is done nor one that stands still.
 #[test]
 fn who_was_woken_before_its_deadline_has_none() {

@@ -91,6 +91,11 @@ pub enum LinkOperation {
         /// The queue.
         target: Target,
     },
+    /// Nothing is written any more into the line at this address.
+    Unmap {
+        /// The address of a [`Line`](crate::link::Line).
+        address: usize,
+    },
     /// Opens a queue.
     Open {
         /// The queue.
@@ -131,7 +136,7 @@ pub enum LinkOperation {
 ///   gives up a run ends each thread only after the threads that it started, because those may borrow from its stack.
 /// - A body given to [`spawn`](Self::spawn) runs at most once.
 /// - [`link`](Self::link) writes to a selected line in a push that it accepts, and after a fetch; never after
-///   [`retire`](Self::retire) of the line's words.
+///   [`Unmap`](LinkOperation::Unmap) of the line, until it is selected again, or [`retire`](Self::retire) of its words.
 pub unsafe trait Engine {
     /// An atomic access. Returns what it read (anything for a store); `Err` is a compare-exchange that did not write.
     ///

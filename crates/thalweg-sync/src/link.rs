@@ -135,6 +135,13 @@ pub fn fetch(target: Target) -> bool {
     ask(LinkOperation::Fetch { target }, Location::caller()).is_some()
 }
 
+/// Ends the mapping of a line, as the system does: from now on a device writes nothing into it. What has come is there.
+#[track_caller]
+pub fn unmap(line: Pin<&Line>) {
+    let address = core::ptr::from_ref(line.get_ref()).addr();
+    ask(LinkOperation::Unmap { address }, Location::caller());
+}
+
 /// Opens a queue, as the system does when it is first mapped. False if there is no device, or none of that number, or it has
 /// no room for another queue.
 #[must_use]

@@ -130,7 +130,7 @@ impl Port {
     /// False if there is no device of that number. The routing devices see to that themselves.
     fn has(&self, operation: LinkOperation) -> bool {
         let target = match operation {
-            LinkOperation::Select { .. } => return true,
+            LinkOperation::Select { .. } | LinkOperation::Unmap { .. } => return true,
             LinkOperation::Push { target }
             | LinkOperation::Fetch { target }
             | LinkOperation::Open { target }
@@ -463,7 +463,7 @@ impl State {
         asked.is_some_and(|asked| !asked.pushable)
     }
 
-    /// The object at `address` is gone: nothing may be written there.
+    /// The object at `address` is gone, or unmapped: nothing may be written there.
     pub(crate) fn device_retired(&mut self, address: usize) {
         if let Some(port) = &mut self.port
             && !(port.asked.is_empty() && port.selected.iter().all(Option::is_none))

@@ -26,10 +26,16 @@ impl Clusters {
     }
 
     /// The members, ascending.
-    pub(crate) fn iter(self) -> impl Iterator<Item = usize> {
-        self.0.into_iter().enumerate().flat_map(|(word, bits)| {
-            std::iter::successors((bits != 0).then_some(bits), |bits| Some(bits & (bits - 1)).filter(|&rest| rest != 0))
-                .map(move |bits| word * 64 + bits.trailing_zeros() as usize)
+    #[inline]
+    pub(crate) fn iter(mut self) -> impl Iterator<Item = usize> {
+        let mut word = 0;
+        std::iter::from_fn(move || {
+            while self.0[word] == 0 && word + 1 < self.0.len() {
+                word += 1;
+            }
+            let bits = self.0[word];
+            self.0[word] &= bits.wrapping_sub(1);
+            (bits != 0).then(|| word * 64 + bits.trailing_zeros() as usize)
         })
     }
 }

@@ -146,11 +146,25 @@ impl<T: Default, O: Observer> Protocol<T, O> {
         if write { self.l1[core].touch_to_write(line) } else { self.l1[core].touch(line).is_some() }
     }
 
+    /// `core` touches `line`: from here on the directory knows it.
+    #[inline]
+    pub(crate) fn visit(&mut self, core: usize, line: u32) {
+        self.directory.visit(line, self.topology.die_of_core(core));
+    }
+
     /// What the user keeps with `line`, which `core` touches.
     #[inline]
     pub(crate) fn user(&mut self, core: usize, line: u32) -> &mut T {
-        self.directory.visit(line, self.topology.die_of_core(core));
+        self.visit(core, line);
         &mut self.directory.get_mut(line).user
+    }
+
+    /// What the user keeps with `line`, which was touched before, and whether a cluster owns it.
+    #[inline]
+    pub(crate) fn known(&mut self, line: u32) -> (&mut T, bool) {
+        let entry = self.directory.get_mut(line);
+        let owned = entry.owner().is_some();
+        (&mut entry.user, owned)
     }
 
     /// The die whose memory `line`, which was accessed, is in.
@@ -188,11 +202,6 @@ impl<T: Default, O: Observer> Protocol<T, O> {
     /// True if the cluster of `core` owns `line`, which was touched before.
     pub(crate) fn owns(&self, core: usize, line: u32) -> bool {
         self.directory.get(line).owner() == Some(self.topology.cluster_of_core(core))
-    }
-
-    /// True if a cluster owns `line`, which was touched before.
-    pub(crate) fn is_owned(&self, line: u32) -> bool {
-        self.directory.get(line).owner().is_some()
     }
 
     /// An access by `core`.
