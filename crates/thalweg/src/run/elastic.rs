@@ -21,6 +21,8 @@ use thalweg_sync::time::Duration;
 
 /// How long one side of a comparison takes, in nanoseconds.
 const TRIAL: u64 = 1_000_000;
+/// A comparison of which a side took longer was interrupted by the system, and tells nothing: that side begins again.
+const INTERRUPTED: u64 = 3 * TRIAL;
 /// How long a changed number of workers runs before it is measured: a thread has to start, and blocks have to spread.
 const SETTLE: u64 = 300_000;
 /// How long it holds that more workers are no gain, or a small one: the graph may only just have begun, and a millisecond may mislead.
@@ -278,6 +280,9 @@ impl<'a> Elastic<'a> {
             Phase::Settle if self.base.workers == 0 => self.begin(worker, clock, Phase::Base, TRIAL),
             Phase::Settle => self.begin(worker, clock, Phase::Trial, TRIAL),
             Phase::Hold => self.begin(worker, clock, Phase::Base, TRIAL),
+            Phase::Base | Phase::Trial if self.sample.nanos > INTERRUPTED => {
+                self.begin(worker, clock, self.phase, TRIAL);
+            }
             Phase::Base => {
                 let down = self.down && target > 1;
                 let next = if down { target - (target / 4).max(1) } else { (target * 2).min(self.most) };
@@ -296,6 +301,11 @@ impl<'a> Elastic<'a> {
     }
 
     fn judge(&mut self, worker: &Worker<'_>, clock: u64) {
+        if self.sample.workers == self.base.workers {
+            // Who watched called everybody meanwhile.
+            self.begin(worker, clock, Phase::Hold, self.doubt);
+            return;
+        }
         let climbed = self.sample.workers > self.base.workers;
         if climbed {
             std::mem::swap(&mut self.base, &mut self.sample);
