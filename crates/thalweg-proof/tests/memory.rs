@@ -36,11 +36,11 @@ unsafe impl GlobalAlloc for Counted {
 #[global_allocator]
 static HEAP: Heap<Counted> = Heap::over(Counted);
 
-/// Many executions of these three are given up, with handles that ring or drain when they are dropped. The only test here, as
+/// Many executions of these two are given up, with handles that ring or drain when they are dropped. The only test here, as
 /// it counts what the process has.
 #[test]
 fn executions_that_are_given_up_leave_nothing() {
-    for name in ["faaq/3c", "wait/half-way", "wait/2c"] {
+    for name in ["wait/half-way", "wait/2c"] {
         let run = |executions| {
             let setup = Setup::default().max_executions(Some(executions));
             named(name)
@@ -53,7 +53,7 @@ fn executions_that_are_given_up_leave_nothing() {
         let before = BYTES.load(Relaxed);
         MOST.store(before, Relaxed);
         let explored = run(800);
-        assert!(explored.blocked + explored.dropped > 0, "{name}: nothing was given up in {explored}");
+        assert!(explored.blocked > 0, "{name}: nothing was given up in {explored}");
         let left = BYTES.load(Relaxed).saturating_sub(before);
         assert!(left < 64 << 10, "{name}: {left} bytes are left of {explored}");
         let most = MOST.load(Relaxed) - before;

@@ -141,7 +141,13 @@ impl<O: Clone> Recorder<O> {
                  give each thread a number of its own, and keep its log"
             );
         }
-        let before = |first: usize, second: usize| graph.happens_before(calls[first].3, calls[second].2);
+        // Asked of each pair many times below, once for every execution.
+        let ends_before = |first: usize| {
+            let calls = &calls;
+            (0..calls.len()).map(move |second| graph.happens_before(calls[first].3, calls[second].2))
+        };
+        let known = (0..calls.len()).flat_map(ends_before).collect::<Vec<_>>();
+        let before = |first: usize, second: usize| known[first * calls.len() + second];
         let mut history = History::new();
         let mut numbers = vec![None; calls.len()];
         // Each round adds a call that comes after added ones only. There is one, as happens-before has no cycle.

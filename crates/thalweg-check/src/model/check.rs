@@ -105,7 +105,7 @@ pub struct Explored {
     pub complete: u64,
     /// Executions in which a wait had not seen the newest value, or an assumption was wrong.
     pub blocked: u64,
-    /// Beginnings that turned out not to be consistent.
+    /// Beginnings that turned out not to be consistent. They are not run.
     pub dropped: u64,
     /// The events of the complete executions together.
     pub events: u64,

@@ -10,18 +10,23 @@ const NEAR: usize = 6;
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Clock {
     near: [u32; NEAR],
-    /// The threads after the first `NEAR`.
-    far: Vec<u32>,
+    /// The threads after the first `NEAR`; none as long as it has no event of theirs. A pointer and no more, as graphs are copied all
+    /// the time, and have four clocks for each event.
+    #[allow(clippy::box_collection, reason = "a `Vec` takes three words")]
+    far: Option<Box<Vec<u32>>>,
 }
 
 impl Clock {
+    /// No event.
+    pub(crate) const EMPTY: &Self = &Self { near: [0; NEAR], far: None };
+
     /// How many events of `thread` it has.
     #[inline]
     pub(crate) fn get(&self, thread: u32) -> u32 {
         let thread = thread as usize;
         match self.near.get(thread) {
             Some(&count) => count,
-            None => self.far.get(thread - NEAR).copied().unwrap_or(0),
+            None => self.far.as_ref().and_then(|far| far.get(thread - NEAR)).copied().unwrap_or(0),
         }
     }
 
@@ -31,15 +36,19 @@ impl Clock {
         let thread = thread as usize;
         let own = match self.near.get_mut(thread) {
             Some(own) => own,
-            None => {
-                let place = thread - NEAR;
-                if self.far.len() <= place {
-                    self.far.resize(place + 1, 0);
-                }
-                &mut self.far[place]
-            }
+            None => self.far_mut(thread),
         };
         *own = (*own).max(count);
+    }
+
+    /// The number of a thread after the first `NEAR`.
+    #[cold]
+    fn far_mut(&mut self, thread: usize) -> &mut u32 {
+        let (far, place) = (self.far.get_or_insert_default(), thread - NEAR);
+        if far.len() <= place {
+            far.resize(place + 1, 0);
+        }
+        &mut far[place]
     }
 
     /// Adds every event of `other`.
@@ -48,11 +57,14 @@ impl Clock {
         for (own, theirs) in self.near.iter_mut().zip(&other.near) {
             *own = (*own).max(*theirs);
         }
-        if self.far.len() < other.far.len() {
-            self.far.resize(other.far.len(), 0);
-        }
-        for (own, theirs) in self.far.iter_mut().zip(&other.far) {
-            *own = (*own).max(*theirs);
+        if let Some(theirs) = &other.far {
+            let far = self.far.get_or_insert_default();
+            if far.len() < theirs.len() {
+                far.resize(theirs.len(), 0);
+            }
+            for (own, theirs) in far.iter_mut().zip(theirs.iter()) {
+                *own = (*own).max(*theirs);
+            }
         }
     }
 }

@@ -6,7 +6,10 @@
 //!   one that a read before it has read ([`Graph::floor`]); a write stands behind all of these.
 //! - **C2** Atomicity too: no write is put between a read-modify-write and what it reads.
 //! - **C3** An event that is added last, reads the newest write, or is the newest write of its location, breaks no
-//!   axiom: no edge leaves it. So only other choices have to be judged by [`Graph::is_consistent`].
+//!   axiom: no edge leaves it. So only other choices have to be judged.
+//! - **C4** What is judged was consistent without the event whose choice it is: a read; or a write, with its read if it is an exclusive
+//!   one, and with the read that it revisits. These are the last events of their threads, and nobody else reads the write. So what
+//!   leads away from them leads to a later place of their location: see [`Graph::stays_consistent`].
 
 use super::clock::Clock;
 use super::graph::{EventId, Graph, Kind};
@@ -19,7 +22,10 @@ impl Graph {
         let has = |id: EventId| id != without && id.index < before.get(id.thread);
         let location = &self.locations[loc as usize];
         let mut floor = location.co.iter().rposition(|&write| has(write)).map_or(0, |at| at + 1);
-        for &read in &location.reads {
+        for &read in location.reads.iter().rev() {
+            if floor == location.co.len() {
+                break;
+            }
             if has(read) {
                 floor = floor.max(self.place(self.node(read).rf));
             }
@@ -39,6 +45,15 @@ impl Graph {
             Memory::Sc => self.is_sequential(),
             Memory::Rc11 => psc::is_ordered(self, axiom),
         }
+    }
+
+    /// As [`is_consistent`](Self::is_consistent), of a graph in which `chosen` is the event whose choice it is (C4).
+    pub(crate) fn stays_consistent(&self, chosen: EventId, memory: Memory, axiom: ScAxiom) -> bool {
+        if memory == Memory::Rc11 && !psc::leads_on(self, chosen) {
+            debug_assert!(psc::is_ordered(self, axiom), "C4 is wrong:\n{self}");
+            return true;
+        }
+        self.is_consistent(memory, axiom)
     }
 
     /// Sequential consistency: po, rf, co and fr have no cycle together.

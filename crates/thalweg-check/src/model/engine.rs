@@ -1,8 +1,7 @@
 //! The checker as an [`Engine`]: what each operation of the facade is in a graph.
 
-use super::clock::Clock;
 use super::explore::writes;
-use super::graph::{EventId, Kind, Location, acquires};
+use super::graph::{EventId, Kind, Location, acquires, is_same_site};
 use super::heap::engine_side;
 use super::report::Rule;
 use super::run::{Ending, Run};
@@ -65,16 +64,18 @@ unsafe impl Engine for Run {
         }
         let result = self.step().and_then(|()| self.check_alive(span.address, span.at)).and_then(|()| {
             let mut state = self.state();
-            let (thread, before) = (state.current, state.now());
+            let next = state.next_event();
+            let thread = next.thread;
             if span.may_be_uninit && span.access == Access::Read && !state.slots.is_written(span) {
                 drop(state);
                 return self.fail(Rule::Uninitialised { thread, at: span.at });
             }
-            let race = state.slots.begin(span, thread, &before);
+            let State { explorer, slots, .. } = &mut *state;
+            let race = slots.begin(span, thread, explorer.graph.before(next));
             drop(state);
             race.or_else(|race| {
                 let writes = [race.write, span.access == Access::Write];
-                let after = [race.since, before.get(thread)];
+                let after = [race.since, next.index];
                 self.fail(Rule::Race { threads: [race.thread, thread], writes, sites: [race.at, span.at], after })
             })
         });
@@ -112,6 +113,10 @@ unsafe impl Engine for Run {
         let _engine = engine_side();
         let user = {
             let mut state = self.state();
+            if state.places.find(address).is_none() && !state.slots.may_have(address, bytes) {
+                // Nobody has used it, as most of a long array.
+                return;
+            }
             let user = if self.is_passive() { None } else { state.user(address, bytes) };
             state.places.forget(address);
             state.slots.forget(address, bytes);
@@ -292,15 +297,15 @@ impl Run {
     fn check_atomic(&self, span: &Span) -> Result<(), Ending> {
         let race = {
             let state = self.state();
-            let (thread, before) = (state.current, state.now());
-            state.atomic_user(span, &before).map(|user| {
+            let next = state.next_event();
+            state.atomic_user(span).map(|user| {
                 let node = state.explorer.graph.node(user);
                 let writes = matches!(node.kind, Kind::Write { .. } | Kind::Read { exclusive: true, .. });
                 Rule::Race {
-                    threads: [user.thread, thread],
+                    threads: [user.thread, next.thread],
                     writes: [writes, span.access == Access::Write],
                     sites: [node.at, span.at],
-                    after: [user.index, before.get(thread)],
+                    after: [user.index, next.index],
                 }
             })
         };
@@ -324,7 +329,7 @@ impl Run {
                 at: access.at(),
             };
             let thread = state.current;
-            state.slots.exclusive(&span, thread, &state.now()).map(|past| Rule::Race {
+            state.slots.exclusive(&span, thread, state.now()).map(|past| Rule::Race {
                 threads: [past.thread, thread],
                 writes: [past.write, write],
                 sites: [past.at, span.at],
@@ -340,7 +345,7 @@ impl Run {
             let mut state = self.state();
             let node = state.explorer.graph.node(id);
             let same_value = node.value == value || access.word() == Word::Pointer;
-            let is_same = node.kind.is_like(&kind) && node.at == access.at() && same_value;
+            let is_same = node.kind.is_like(&kind) && is_same_site(node.at, access.at()) && same_value;
             if is_same && state.find_again(id, access) {
                 state.explorer.graph.node_mut(id).value = value;
                 state.wrote(id, access);
@@ -358,28 +363,21 @@ impl Run {
     }
 
     fn read(&self, access: &Atomic<'_>) -> Result<Read, Ending> {
-        let kind = Kind::Read {
-            operation: access.operation(),
-            success: access.ordering(),
-            failure: access.failure_ordering(),
-            exclusive: false,
-            spurious: false,
-        };
-        let recorded = self.recorded();
-        let id = match recorded {
+        let orders = [access.ordering(), access.failure_ordering()];
+        let kind = Kind::read(access.operation(), access.word(), orders);
+        let (id, goes_on) = match self.recorded() {
             Some(id) => {
                 self.read_again(id, kind, access)?;
-                id
+                (id, true)
             }
             None => {
                 self.reach_new_access()?;
                 self.reach_guided_source()?;
                 let mut state = self.state();
                 let (thread, loc) = (state.current, state.find_or_add(access));
-                let orders = [access.ordering(), access.failure_ordering()];
-                let id = state.explorer.add_read(thread, loc, access.operation(), orders, access.at());
+                let id = state.explorer.add_read(thread, loc, kind, access.at());
                 state.thread_mut().done += 1;
-                id
+                (id, state.explorer.add_exclusive_write(id))
             }
         };
         let (value, exclusive) = {
@@ -390,8 +388,17 @@ impl Run {
         if !exclusive {
             self.polls(id)?;
         } else {
-            let new = access.next(value).expect("an exclusive read is followed by a write");
-            self.write_half(access, new, recorded.is_some())?;
+            let mut state = self.state();
+            let write = EventId { index: id.index + 1, ..id };
+            // Of a pointer it is another one in each execution.
+            state.explorer.graph.node_mut(write).value =
+                access.next(value).expect("an exclusive read is followed by a write");
+            state.wrote(write, access);
+            state.dead |= !goes_on;
+            drop(state);
+            if !goes_on {
+                self.switch()?;
+            }
         }
         let fails = !exclusive && access.operation() != Operation::Load;
         Ok(if fails { Err(value) } else { Ok(value) })
@@ -403,7 +410,8 @@ impl Run {
         self.reach(from)?;
         let mut state = self.state();
         let node = state.explorer.graph.node(id);
-        let is_same = (node.kind.is_like(&kind) || access.word() == Word::Pointer) && node.at == access.at();
+        let is_same =
+            (node.kind.is_like(&kind) || access.word() == Word::Pointer) && is_same_site(node.at, access.at());
         if is_same && state.find_again(id, access) {
             let value = state.explorer.graph.written(state.explorer.graph.node(id).loc, from);
             let node = state.explorer.graph.node_mut(id);
@@ -438,7 +446,7 @@ impl Run {
     pub(super) fn reach_guided_source(&self) -> Result<(), Ending> {
         let source = {
             let state = self.state();
-            let id = EventId { thread: state.current, index: state.thread().done };
+            let id = state.next_event();
             state.explorer.guide.as_ref().and_then(|guide| guide.read(id))
         };
         source.map_or(Ok(()), |(from, _)| self.reach(from))
@@ -448,36 +456,10 @@ impl Run {
     fn reach_guided_others(&self) -> Result<(), Ending> {
         let others = {
             let state = self.state();
-            let id = EventId { thread: state.current, index: state.thread().done };
+            let id = state.next_event();
             state.explorer.guide.as_ref().map(|guide| guide.others(id).to_vec())
         };
         others.into_iter().flatten().try_for_each(|other| self.reach(other))
-    }
-
-    /// Does the second half of a read-modify-write.
-    fn write_half(&self, access: &Atomic<'_>, value: u64, was_recorded: bool) -> Result<(), Ending> {
-        if let Some(id) = self.recorded() {
-            let mut state = self.state();
-            state.explorer.graph.node_mut(id).value = value;
-            state.wrote(id, access);
-            return Ok(());
-        }
-        if was_recorded {
-            // It was chosen anew what the first half reads. The write is the first event to be added (T1).
-            self.state().thread_mut().status = Status::Half;
-            self.switch()?;
-        }
-        let mut state = self.state();
-        let thread = state.current;
-        let goes_on = state.explorer.add_exclusive_write(thread, access.ordering(), value, access.at());
-        let id = EventId { thread, index: state.explorer.graph.len(thread) - 1 };
-        state.wrote(id, access);
-        if !goes_on {
-            state.dead = true;
-            drop(state);
-            self.switch()?;
-        }
-        Ok(())
     }
 
     fn spawn_thread(&self, body: Box<dyn FnOnce() + Send>, at: Site) -> Result<u32, Ending> {
@@ -547,21 +529,22 @@ impl Run {
 impl State {
     /// An access to the object at `address` that does not happen before what the running thread does next.
     fn user(&self, address: usize, bytes: usize) -> Option<(u32, Site)> {
-        let before = self.now();
         let whole = Span { address, bytes, access: Access::Write, may_be_uninit: false, at: Here::caller() };
-        if let Err(past) = self.slots.check(&whole, self.current, &before) {
+        if let Err(past) = self.slots.check(&whole, self.current, self.now()) {
             return Some((past.thread, past.at));
         }
-        self.atomic_user(&whole, &before).map(|user| (user.thread, self.explorer.graph.node(user).at))
+        self.atomic_user(&whole).map(|user| (user.thread, self.explorer.graph.node(user).at))
     }
 
-    /// An access to the atomic that begins where `span` does, which conflicts with `span` and is not in `before`.
-    fn atomic_user(&self, span: &Span, before: &Clock) -> Option<EventId> {
+    /// An access to the atomic that begins where `span` does, which conflicts with `span` and does not happen before what the
+    /// running thread does next.
+    fn atomic_user(&self, span: &Span) -> Option<EventId> {
+        let before = self.now();
         let location = &self.explorer.graph.locations[self.places.find(span.address)? as usize];
         // Reads conflict with what writes only.
         let reads: &[EventId] = if span.access == Access::Write { &location.reads } else { &[] };
         let mut users = location.co.iter().chain(reads).copied();
-        users.find(|&user| self.is_done(user) && user.index >= before.get(user.thread))
+        users.find(|&user| user.index >= before.get(user.thread) && self.is_done(user))
     }
 
     /// The location of a new event.
@@ -590,7 +573,7 @@ impl State {
         if loc == super::graph::NOWHERE {
             return false;
         }
-        if self.places.find(access.address()) == Some(loc) {
+        if self.places.is_at(loc, access.address()) {
             return true;
         }
         if self.places.is_bound(loc) {
@@ -622,7 +605,7 @@ impl State {
     /// The number of the thread that the running one starts by its next event: the guide's, or the lowest that is free.
     fn another_thread(&self) -> u32 {
         let Some(guide) = &self.explorer.guide else { return self.free_thread() };
-        let id = EventId { thread: self.current, index: self.thread().done };
+        let id = self.next_event();
         let wanted = guide.started(id).filter(|&child| self.is_free(child));
         wanted.or_else(|| (1..).find(|&child| self.is_free(child) && !guide.starts(child))).expect("threads are few")
     }

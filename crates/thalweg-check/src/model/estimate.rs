@@ -121,9 +121,8 @@ fn walk(run: &Run, root: Explorer, random: &mut Random, client: &dyn Fn()) -> Op
                 Outcome::Blocked | Outcome::Dropped => {}
             }
         }
-        if goes_on != Some(false) {
-            kinds.add(choices + 1, &mut run.state().explorer, weight, random);
-        }
+        // Also of a graph that goes no further: what cannot be written there may revisit.
+        kinds.add(choices + 1, &mut run.state().explorer, weight, random);
         next = kinds.0.pop_first();
     }
     Some(complete)

@@ -9,7 +9,8 @@
 //! # Invariants
 //!
 //! - **T1** Which event is added next is a function of the graph: the exclusive write that is missing, otherwise the
-//!   next event of the lowest thread that can go on. So what was visited can be told from the graph.
+//!   next event of the lowest thread that can go on. So what was visited can be told from the graph. That write follows from
+//!   the operation and what it reads, so it needs no execution.
 //! - **T2** A revisit of read `r` by write `w` keeps the events with stamps up to `r`'s and those before `w` in
 //!   po and rf, and deletes the others. It is done only if `r` and every deleted event are *maximal*
 //!   ([`Explorer::is_maximal`]): what they would be, were they added last to what is kept and came before them. Every
@@ -33,7 +34,7 @@
 //! recursion; a weak compare-exchange may have a third choice, to fail without a reason, which is never maximal.
 
 use super::clock::Clock;
-use super::graph::{EventId, Graph, Kind};
+use super::graph::{EventId, Graph, Kind, Line};
 use super::guide::Guide;
 use super::{Memory, ScAxiom};
 use std::sync::atomic::Ordering;
@@ -81,6 +82,8 @@ pub(crate) struct Explorer {
     pub(super) work: Vec<Work>,
     /// The graphs that led to this one, with their work.
     below: Vec<(Graph, Vec<Work>)>,
+    /// Graphs that are done with, and their empty work, for the memory that they have.
+    used: Vec<(Graph, Vec<Work>)>,
     rules: Rules,
     /// The one execution to run, if not all.
     pub(crate) guide: Option<Guide>,
@@ -112,11 +115,12 @@ impl Explorer {
     /// Begins with the graph without events. With a guide, there is one execution.
     pub(crate) fn new(rules: Rules, guide: Option<Guide>) -> Self {
         let graph = Graph { strong: rules.memory == Memory::Sc, ..Graph::default() };
-        Self { graph, work: Vec::new(), below: Vec::new(), rules, guide, dropped: 0 }
+        Self { graph, work: Vec::new(), below: Vec::new(), used: Vec::new(), rules, guide, dropped: 0 }
     }
 
-    fn is_consistent(&mut self) -> bool {
-        let consistent = self.graph.is_consistent(self.rules.memory, self.rules.axiom);
+    /// Whether the graph breaks no axiom, with this choice for `chosen` (C4).
+    fn is_consistent(&mut self, chosen: EventId) -> bool {
+        let consistent = self.graph.stays_consistent(chosen, self.rules.memory, self.rules.axiom);
         self.dropped += u64::from(!consistent);
         consistent
     }
@@ -199,20 +203,11 @@ impl Explorer {
         deleted.all(|&id| self.is_maximal(id, before, by))
     }
 
-    /// Adds a read. It reads the newest write, for now.
-    pub(crate) fn add_read(
-        &mut self,
-        thread: u32,
-        loc: u32,
-        operation: Operation,
-        [success, failure]: [Ordering; 2],
-        at: Site,
-    ) -> EventId {
-        let kind = Kind::Read { operation, success, failure, exclusive: false, spurious: false };
+    /// Adds a read, which is of this kind. It reads the newest write, for now.
+    pub(crate) fn add_read(&mut self, thread: u32, loc: u32, kind: Kind, at: Site) -> EventId {
+        let Kind::Read { operation, .. } = kind else { unreachable!("it is a read") };
         let read = self.graph.add(thread, kind, loc, 0, EventId::INIT, at);
-        // Reading the initial value adds nothing to the clocks, so they are those of what comes before the read.
-        self.graph.settle(read);
-        let floor = self.graph.floor(loc, &self.graph.node(read).hb, read);
+        let floor = self.graph.floor(loc, self.graph.before(read), read);
         if let Some((from, spurious)) = self.guide.as_ref().and_then(|guide| guide.read(read)) {
             let is_there = from.is_init() || self.graph.locations[loc as usize].co.contains(&from);
             let succeeds = || writes(operation, self.graph.written(loc, from));
@@ -242,8 +237,7 @@ impl Explorer {
     fn is_taken_for_good(&self, read: EventId, loc: u32, place: usize) -> bool {
         let next = self.graph.locations[loc as usize].co.get(place);
         next.is_some_and(|&next| {
-            let before = &self.graph.node(read).porf;
-            self.graph.is_exclusive_write(next) && next.index <= before.get(next.thread)
+            self.graph.is_exclusive_write(next) && next.index <= self.graph.porf_before(read).get(next.thread)
         })
     }
 
@@ -269,11 +263,13 @@ impl Explorer {
         write
     }
 
-    /// Adds the write of the exclusive read that is the last event of `thread`. False if the graph ends there: the write
-    /// has no place (T6), or an axiom is broken.
-    pub(crate) fn add_exclusive_write(&mut self, thread: u32, order: Ordering, value: u64, at: Site) -> bool {
-        let read = EventId { thread, index: self.graph.len(thread) - 1 };
-        let (loc, from) = (self.graph.node(read).loc, self.graph.node(read).rf);
+    /// Adds the write of `read`, which is the last event of its thread, if it is exclusive. False if the graph ends there: the
+    /// write has no place (T6), or an axiom is broken.
+    pub(crate) fn add_exclusive_write(&mut self, read: EventId) -> bool {
+        let node = self.graph.node(read);
+        let Kind::Read { operation, word, success: order, exclusive: true, .. } = node.kind else { return true };
+        let (thread, loc, from, at) = (read.thread, node.loc, node.rf, node.at);
+        let value = operation.next(word, node.value).expect("an exclusive read is followed by a write");
         let write = self.graph.add(thread, Kind::Write { order, exclusive: true }, loc, value, EventId::INIT, at);
         self.graph.settle(write);
         let place = self.graph.place(from);
@@ -284,8 +280,23 @@ impl Explorer {
         let has_place = self.graph.may_follow(loc, place);
         self.graph.insert(write, place);
         self.push_revisits(write);
+        if !has_place {
+            self.dropped += 1;
+            return false;
+        }
         let is_newest = place + 1 == self.graph.locations[loc as usize].co.len();
-        has_place && (is_newest || self.is_consistent())
+        is_newest || self.is_consistent(write)
+    }
+
+    /// Adds the exclusive write that is missing, if there is one; otherwise as
+    /// [`add_exclusive_write`](Self::add_exclusive_write).
+    fn add_missing_write(&mut self) -> bool {
+        let half = (0..).zip(&self.graph.lines).find_map(|(thread, line)| {
+            let index = line.nodes.len().checked_sub(1)?;
+            let is_half = matches!(line.nodes[index].kind, Kind::Read { exclusive: true, .. });
+            is_half.then_some(EventId { thread, index: index as u32 })
+        });
+        half.is_none_or(|read| self.add_exclusive_write(read))
     }
 
     /// Where the guide wants the new write `write` among those that are there.
@@ -307,13 +318,20 @@ impl Explorer {
     fn push_revisits(&mut self, write: EventId) {
         let node = self.graph.node(write);
         let (loc, value) = (node.loc, node.value);
+        // None of what comes before it; so when all threads have ended there are none, and nothing is looked at.
+        let beside = |(thread, line): (u32, &Line)| line.nodes.len() as u32 - node.porf.get(thread);
+        let mut left = (0..).zip(&self.graph.lines).map(beside).sum::<u32>();
         // From the newest on, for what is not maximal here is deleted by the revisit of any older read (T2).
         for stamp in (0..node.stamp).rev() {
+            if left == 0 {
+                break;
+            }
             let id = self.graph.order[stamp as usize];
             let other = self.graph.node(id);
             if id.index < node.porf.get(id.thread) {
                 continue;
             }
+            left -= 1;
             if !self.is_maximal(id, &node.porf, write) {
                 break;
             }
@@ -362,10 +380,9 @@ impl Explorer {
     pub(crate) fn advance(&mut self) -> bool {
         loop {
             let Some(work) = self.work.pop() else {
-                match self.below.pop() {
-                    Some(below) => (self.graph, self.work) = below,
-                    None => return false,
-                }
+                let Some((graph, work)) = self.below.pop() else { return false };
+                let graph = std::mem::replace(&mut self.graph, graph);
+                self.used.push((graph, std::mem::replace(&mut self.work, work)));
                 continue;
             };
             if self.take(work) == Some(true) {
@@ -381,13 +398,13 @@ impl Explorer {
             Work::Read { read, from, spurious } => {
                 self.graph.cut(self.graph.node(read).stamp as usize + 1);
                 self.assign(read, from, spurious);
-                Some(self.is_consistent())
+                Some(self.is_consistent(read) && self.add_exclusive_write(read))
             }
             Work::Write { write, place } => {
                 self.graph.cut(self.graph.node(write).stamp as usize + 1);
                 self.graph.remove(write);
                 self.graph.insert(write, place);
-                Some(self.is_consistent())
+                Some(self.is_consistent(write) && self.add_missing_write())
             }
             Work::Back { write, read, spurious } => {
                 self.revisit(write, read, spurious);
@@ -498,8 +515,9 @@ impl Explorer {
         for id in &self.graph.order[..=stamp] {
             keep.raise(id.thread, id.index + 1);
         }
-        let kept = self.graph.restricted(&keep);
+        let (mut kept, work) = self.used.pop().unwrap_or_default();
+        self.graph.restrict_to(&keep, &mut kept);
         let whole = std::mem::replace(&mut self.graph, kept);
-        self.below.push((whole, std::mem::take(&mut self.work)));
+        self.below.push((whole, std::mem::replace(&mut self.work, work)));
     }
 }

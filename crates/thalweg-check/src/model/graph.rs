@@ -5,14 +5,14 @@
 //! - **G1** `order` has every event once; an event's stamp is its place there. A thread's events have rising stamps.
 //! - **G2** A location's `co` has every write to it once, in modification order, without the initial value, which
 //!   stands before all. Place 0 is the initial value, place `n` is `co[n - 1]`; a write knows its place.
-//! - **G3** An exclusive read is directly followed in its thread by its exclusive write, except where exploration has
-//!   just chosen what the read reads: then it is the last event of its thread, and its write is added next.
+//! - **G3** An exclusive read is directly followed in its thread by its exclusive write, except while exploration chooses
+//!   what the read reads: then it is the last event of its thread, and its write is added next.
 //! - **G4** Clocks are right: see [`Graph::settle`]. They depend only on events that come before in po and rf, so
 //!   they stay right when a set of events that is closed under po and rf is cut out.
 
 use super::clock::Clock;
 use std::sync::atomic::Ordering;
-use thalweg_sync::engine::{Operation, Site};
+use thalweg_sync::engine::{Operation, Site, Word};
 
 /// An event's name: the thread, and how many events the thread had before it.
 ///
@@ -34,6 +34,12 @@ impl EventId {
     }
 }
 
+/// Whether two places in the source are the same. Nearly always they are one object, and texts need not be compared.
+#[inline]
+pub(crate) fn is_same_site(one: Site, other: Site) -> bool {
+    std::ptr::eq(one, other) || one == other
+}
+
 /// The mark of no location.
 pub(crate) const NOWHERE: u32 = u32::MAX;
 
@@ -42,6 +48,8 @@ pub(crate) const NOWHERE: u32 = u32::MAX;
 pub(crate) enum Kind {
     Read {
         operation: Operation,
+        /// The type of the atomic.
+        word: Word,
         success: Ordering,
         failure: Ordering,
         /// It is the first half of a read-modify-write that writes.
@@ -75,6 +83,11 @@ pub(crate) enum Kind {
 }
 
 impl Kind {
+    /// A read, of which is not said yet what it reads.
+    pub(crate) const fn read(operation: Operation, word: Word, [success, failure]: [Ordering; 2]) -> Self {
+        Self::Read { operation, word, success, failure, exclusive: false, spurious: false }
+    }
+
     /// The ordering; relaxed for what has none.
     pub(crate) fn order(&self) -> Ordering {
         match *self {
@@ -198,6 +211,27 @@ impl Graph {
 
     pub(crate) fn is_exclusive_write(&self, id: EventId) -> bool {
         matches!(self.node(id).kind, Kind::Write { exclusive: true, .. })
+    }
+
+    /// The event before `next` in its thread, or the start of the thread. There may be no `next` yet.
+    #[inline]
+    fn last_before(&self, next: EventId) -> Option<&Node> {
+        match next.index {
+            0 => self.lines[next.thread as usize].parent.map(|parent| self.node(parent)),
+            index => Some(self.node(EventId { index: index - 1, ..next })),
+        }
+    }
+
+    /// What happens before the event `next`, as far as its thread knows without it.
+    #[inline]
+    pub(crate) fn before(&self, next: EventId) -> &Clock {
+        self.last_before(next).map_or(Clock::EMPTY, |last| &last.hb)
+    }
+
+    /// As [`before`](Self::before), in po and rf.
+    #[inline]
+    pub(crate) fn porf_before(&self, next: EventId) -> &Clock {
+        self.last_before(next).map_or(Clock::EMPTY, |last| &last.porf)
     }
 
     /// A new event at the end of `thread`, its clocks not yet settled, and not yet in `co`.
@@ -403,38 +437,41 @@ impl Graph {
         hasher.finish()
     }
 
-    /// A copy that has of each thread only as many events as `keep` says, with new stamps in the same order.
-    pub(crate) fn restricted(&self, keep: &Clock) -> Graph {
+    /// Makes `copy`, whatever it was, a copy that has of each thread only as many events as `keep` says, with new stamps in the same
+    /// order. It keeps its memory.
+    pub(crate) fn restrict_to(&self, keep: &Clock, copy: &mut Graph) {
+        fn refill(events: &mut Vec<EventId>, from: &[EventId], kept: impl Fn(&EventId) -> bool) {
+            events.clear();
+            events.extend(from.iter().copied().filter(kept));
+        }
         let kept = |id: &EventId| id.index < keep.get(id.thread);
-        let mut graph = Graph {
-            lines: (0..)
-                .zip(&self.lines)
-                .map(|(thread, line)| Line {
-                    parent: line.parent.filter(kept),
-                    nodes: line.nodes[..(keep.get(thread) as usize).min(line.nodes.len())].to_vec(),
-                })
-                .collect(),
-            locations: (self.locations.iter())
-                .map(|location| Location {
-                    co: location.co.iter().copied().filter(kept).collect(),
-                    reads: location.reads.iter().copied().filter(kept).collect(),
-                    ..*location
-                })
-                .collect(),
-            order: self.order.iter().copied().filter(kept).collect(),
-            strong: self.strong,
-        };
-        for stamp in 0..graph.order.len() {
-            let id = graph.order[stamp];
-            let node = graph.node_mut(id);
+        copy.strong = self.strong;
+        copy.lines.resize_with(self.lines.len(), Line::default);
+        for ((thread, line), copy) in (0..).zip(&self.lines).zip(&mut copy.lines) {
+            copy.parent = line.parent.filter(kept);
+            copy.nodes.clear();
+            copy.nodes.extend_from_slice(&line.nodes[..(keep.get(thread) as usize).min(line.nodes.len())]);
+        }
+        let nothing = |location: &Location| Location { co: Vec::new(), reads: Vec::new(), ..*location };
+        copy.locations.truncate(self.locations.len());
+        let more = copy.locations.len()..;
+        copy.locations.extend(self.locations[more].iter().map(nothing));
+        for (location, copy) in self.locations.iter().zip(&mut copy.locations) {
+            (copy.init, copy.at) = (location.init, location.at);
+            refill(&mut copy.co, &location.co, kept);
+            refill(&mut copy.reads, &location.reads, kept);
+        }
+        refill(&mut copy.order, &self.order, kept);
+        for stamp in 0..copy.order.len() {
+            let id = copy.order[stamp];
+            let node = copy.node_mut(id);
             node.stamp = stamp as u32;
             if !kept(&node.last) {
                 node.last = EventId::INIT;
             }
         }
-        for loc in 0..graph.locations.len() {
-            graph.renumber(loc, 0);
+        for loc in 0..copy.locations.len() {
+            copy.renumber(loc, 0);
         }
-        graph
     }
 }

@@ -4,13 +4,15 @@
 //!
 //! - **H1** Blocks that the client allocates in an execution are known from then on, by `live` or `freed`. The
 //!   engine's own blocks, and those from outside, are not.
-//! - **H2** What the client frees is given back only when the execution is over. So within an execution no address is used
+//! - **H2** What the client frees is given out again only when the execution is over. So within an execution no address is used
 //!   twice, and an access to a freed one is a use after free, not one of the block's next owner.
 //! - **H3** The tables are touched with `CLIENT` off, so that their own memory is not the client's.
 
+use super::places::{AddressHasher, ByAddress};
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::{Cell, RefCell};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
+use std::hash::BuildHasherDefault;
 use std::ptr::NonNull;
 
 /// An allocator by which a [`Check`](super::Check) sees what its client allocates and frees.
@@ -65,10 +67,12 @@ type GiveBack = Box<dyn Fn(*mut u8, Layout)>;
 /// The blocks of an execution.
 #[derive(Default)]
 pub(crate) struct Blocks {
-    /// By address.
-    live: RefCell<BTreeMap<usize, Layout>>,
-    /// By address; to be given back (H2).
+    /// By address. Looked at whenever anything is freed.
+    live: RefCell<ByAddress<Layout>>,
+    /// By address (H2).
     freed: RefCell<BTreeMap<usize, Layout>>,
+    /// Blocks that executions before had, for those to come: every one asks for the same again.
+    spare: RefCell<HashMap<Layout, Vec<usize>, BuildHasherDefault<AddressHasher>>>,
     give_back: RefCell<Option<GiveBack>>,
     freed_twice: Cell<bool>,
     installed: Cell<bool>,
@@ -119,6 +123,10 @@ impl Blocks {
     /// Whether `address` is in a block that was freed in this execution.
     pub(crate) fn is_freed(&self, address: usize) -> bool {
         let freed = self.freed.borrow();
+        if freed.is_empty() {
+            // As nearly always, until the client is through.
+            return false;
+        }
         let block = freed.range(..=address).next_back();
         block.is_some_and(|(&start, layout)| address < start + layout.size())
     }
@@ -140,17 +148,28 @@ impl Blocks {
         self.live.borrow_mut().clear();
         self.freed_twice.set(false);
         let freed = std::mem::take(&mut *self.freed.borrow_mut());
-        if let Some(give_back) = &*self.give_back.borrow() {
-            freed
-                .into_iter()
-                .for_each(|(address, layout)| give_back(std::ptr::with_exposed_provenance_mut(address), layout));
-        }
+        let mut spare = self.spare.borrow_mut();
+        freed.into_iter().for_each(|(address, layout)| spare.entry(layout).or_default().push(address));
+    }
+
+    /// A block of an execution that is over.
+    fn again(&self, layout: Layout) -> Option<*mut u8> {
+        let _engine = engine_side();
+        let address = self.spare.borrow_mut().get_mut(&layout)?.pop()?;
+        Some(std::ptr::with_exposed_provenance_mut(address))
     }
 }
 
 impl Drop for Blocks {
     fn drop(&mut self) {
         self.end();
+        let _engine = engine_side();
+        if let Some(give_back) = &*self.give_back.borrow() {
+            for (layout, addresses) in self.spare.take() {
+                let blocks = addresses.into_iter().map(std::ptr::with_exposed_provenance_mut);
+                blocks.for_each(|block| give_back(block, layout));
+            }
+        }
     }
 }
 
@@ -180,12 +199,13 @@ impl<A: GlobalAlloc + 'static> Heap<A> {
     }
 }
 
-// SAFETY: every block is from `A`, and goes back to it at most once: at once, or, if it is in `freed`, when the execution
-// is over. Until then it is not given out again.
+// SAFETY: every block is from `A`, and goes back to it at most once: at once, or, if it was in `freed`, when the run is. It is
+// given out again, for the same layout, only when the execution is over in which it was freed.
 unsafe impl<A: GlobalAlloc + 'static> GlobalAlloc for Heap<A> {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        let used = if CLIENT.get() { blocks().and_then(|blocks| blocks.again(layout)) } else { None };
         // SAFETY: the caller's promise.
-        let block = unsafe { self.0.alloc(layout) };
+        let block = used.unwrap_or_else(|| unsafe { self.0.alloc(layout) });
         self.note(block, layout);
         block
     }

@@ -13,9 +13,8 @@ use std::ptr::NonNull;
 
 /// A value that is not dropped while its thread is unwound, but when all threads are.
 ///
-/// An execution that is given up, as a thread in it waits or as the memory model forbids it, unwinds its threads one by
-/// one. A destructor that waits for another thread, or wakes one, then meets threads that will never go on: that of a
-/// handle, say, which drains its queue. What is in a `Kept` is dropped when all of them are gone. If its destructor waits
+/// An execution that is given up, as a thread in it waits, unwinds its threads one by one. A destructor that waits for
+/// another thread, or wakes one, then meets threads that will never go on: that of a handle, say, which drains its queue. What is in a `Kept` is dropped when all of them are gone. If its destructor waits
 /// for ever even then, it is left as it is, with what it owns.
 ///
 /// A panic that the client catches keeps what it unwinds too, to the end of the execution.

@@ -4,7 +4,7 @@
 //! |---|---|
 //! | explores | all consistent graphs of events, reads-from and modification order, under RC11, RA or SC |
 //! | once | two complete executions differ in an event, in what a read reads, in the order of two writes, or in who drops an `Arc` last |
-//! | cost | one run of the client per execution, blocked or dropped beginning; memory: a stack of graphs, at most one per event |
+//! | cost | one run of the client per execution, complete or blocked; memory: a stack of graphs, at most one per event |
 //! | reports | panics, races on slots and of `get_mut` on atomics, uninitialised slots, objects dropped in use; with [`Heap`] use after free, double free, leaks; waits that never end, loops without end, clients that are not deterministic |
 //! | not explored | cycles in po and rf together (load buffering), which RC11 forbids; accesses of mixed size |
 //!

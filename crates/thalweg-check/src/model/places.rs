@@ -32,13 +32,15 @@ pub(crate) type ByAddress<V> = HashMap<usize, V, BuildHasherDefault<AddressHashe
 #[derive(Clone, Copy, Debug)]
 struct Place {
     bound: bool,
+    /// Where it is; 0 where it is not any more.
+    address: usize,
     /// What memory holds, unless the client has written it another way.
     held: u64,
     /// The write that wrote it.
     newest: EventId,
 }
 
-const UNBOUND: Place = Place { bound: false, held: 0, newest: EventId::INIT };
+const UNBOUND: Place = Place { bound: false, address: 0, held: 0, newest: EventId::INIT };
 
 #[derive(Debug, Default)]
 pub(crate) struct Places {
@@ -60,6 +62,11 @@ impl Places {
         self.by_address.get(&address).copied()
     }
 
+    /// Whether `loc` is at `address`: as [`find`](Self::find) would say.
+    pub(crate) fn is_at(&self, loc: u32, address: usize) -> bool {
+        self.places[loc as usize].address == address
+    }
+
     pub(crate) fn is_bound(&self, loc: u32) -> bool {
         self.places[loc as usize].bound
     }
@@ -75,13 +82,17 @@ impl Places {
 
     /// `loc` is at `address`, which holds its initial value.
     pub(crate) fn bind(&mut self, loc: u32, address: usize, initial: u64) {
+        // Another object may have been there.
+        self.forget(address);
         self.by_address.insert(address, loc);
-        self.places[loc as usize] = Place { bound: true, held: initial, newest: EventId::INIT };
+        self.places[loc as usize] = Place { bound: true, address, held: initial, newest: EventId::INIT };
     }
 
     /// The object at `address` is gone, or written by other means: what is found there next is another location.
-    pub(crate) fn forget(&mut self, address: usize) -> Option<u32> {
-        self.by_address.remove(&address)
+    pub(crate) fn forget(&mut self, address: usize) {
+        if let Some(loc) = self.by_address.remove(&address) {
+            self.places[loc as usize].address = 0;
+        }
     }
 
     /// What memory holds for `loc`, and the write it is from.

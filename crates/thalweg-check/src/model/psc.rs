@@ -24,6 +24,7 @@
 //!   fence.
 
 use super::ScAxiom;
+use super::clock::Clock;
 use super::graph::{EventId, Graph, Kind, NOWHERE};
 use std::sync::atomic::Ordering;
 
@@ -33,6 +34,28 @@ pub(super) fn is_ordered(graph: &Graph, axiom: ScAxiom) -> bool {
     let points: Vec<_> = graph.order.iter().copied().filter(is_point).collect();
     // A cycle has at least two points.
     points.len() < 2 || Points::of(graph, axiom, points).are_ordered()
+}
+
+/// Whether `psc` may lead on from `chosen` (C4): a later access to its location is an event of `SC`, or happens before a fence among
+/// those. There is seldom one, and to see that is far less than to look for cycles.
+pub(super) fn leads_on(graph: &Graph, chosen: EventId) -> bool {
+    let node = graph.node(chosen);
+    let location = &graph.locations[node.loc as usize];
+    let place = if matches!(node.kind, Kind::Read { .. }) { graph.place(node.rf) } else { node.place as usize };
+    if place == location.co.len() {
+        return false;
+    }
+    let mut before_fences = Clock::default();
+    for line in &graph.lines {
+        // What happens before an earlier one happens before the last one.
+        let last = line.nodes.iter().rfind(|node| matches!(node.kind, Kind::Fence(Ordering::SeqCst)));
+        last.into_iter().for_each(|fence| before_fences.join(&fence.hb));
+    }
+    let is_met =
+        |id: EventId| graph.node(id).kind.order() == Ordering::SeqCst || id.index < before_fences.get(id.thread);
+    let is_later = |read: EventId| graph.place(graph.node(read).rf) > place;
+    location.co[place..].iter().any(|&write| is_met(write))
+        || location.reads.iter().any(|&read| is_later(read) && is_met(read))
 }
 
 /// The accesses to a location that a fence happens before, or that happen before it.

@@ -350,6 +350,7 @@ const REPLAY: usize = 4000;
 
 impl Kind {
     /// Whether the client asks for the same.
+    #[inline]
     pub(crate) fn is_like(&self, other: &Kind) -> bool {
         match (*self, *other) {
             (

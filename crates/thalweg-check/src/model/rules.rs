@@ -6,7 +6,7 @@ use super::graph::{EventId, Kind, Location};
 use super::{Memory, ScAxiom};
 use std::panic::Location as Here;
 use std::sync::atomic::Ordering::{self, AcqRel, Acquire, Relaxed, Release, SeqCst};
-use thalweg_sync::engine::Operation;
+use thalweg_sync::engine::{Operation, Word};
 
 const X: u32 = 0;
 const Y: u32 = 1;
@@ -21,6 +21,10 @@ fn empty() -> Explorer {
         explorer.graph.locations.push(location);
     }
     explorer
+}
+
+fn kind(operation: Operation, order: Ordering) -> Kind {
+    Kind::read(operation, Word::U64, [order; 2])
 }
 
 fn id(thread: u32, index: u32) -> EventId {
@@ -39,17 +43,16 @@ impl Explorer {
 
     /// Reads from `from`, whatever the rules say.
     fn load(&mut self, thread: u32, loc: u32, order: Ordering, from: EventId) -> EventId {
-        let read = self.add_read(thread, loc, Operation::Load, [order; 2], Here::caller());
+        let read = self.add_read(thread, loc, kind(Operation::Load, order), Here::caller());
         self.assign(read, from, false);
         read
     }
 
     /// Adds 1 to what `from` wrote. Gives the write, and whether the graph goes on.
     fn increment(&mut self, thread: u32, loc: u32, order: Ordering, from: EventId) -> (EventId, bool) {
-        let read = self.add_read(thread, loc, Operation::Add(1), [order; 2], Here::caller());
+        let read = self.add_read(thread, loc, kind(Operation::Add(1), order), Here::caller());
         self.assign(read, from, false);
-        let value = self.graph.node(read).value + 1;
-        let goes_on = self.add_exclusive_write(thread, order, value, Here::caller());
+        let goes_on = self.add_exclusive_write(read);
         (id(thread, read.index + 1), goes_on)
     }
 
@@ -175,12 +178,12 @@ fn an_update_that_saw_another_does_not_take_its_place() {
     let mut graph = empty();
     let (update, _) = graph.increment(0, X, Release, EventId::INIT);
     let before = graph.work();
-    graph.add_read(1, X, Operation::Add(1), [Relaxed; 2], Here::caller());
+    graph.add_read(1, X, kind(Operation::Add(1), Relaxed), Here::caller());
     assert_eq!(graph.work() - before, 1, "it may read the initial value, and then revisit the other one");
     graph.graph.cut(2);
     graph.load(1, X, Acquire, update);
     let before = graph.work();
-    graph.add_read(1, X, Operation::Add(1), [Relaxed; 2], Here::caller());
+    graph.add_read(1, X, kind(Operation::Add(1), Relaxed), Here::caller());
     assert_eq!(graph.work() - before, 0, "it comes after the other one in any case");
 }
 
@@ -191,7 +194,7 @@ fn maximal_is_what_was_newest() {
     let newest = graph.load(1, X, Relaxed, first);
     let stale = graph.load(1, X, Relaxed, EventId::INIT);
     let weak = Operation::CompareExchange { expected: 1, new: 2, weak: true };
-    let fails = graph.add_read(2, X, weak, [Relaxed; 2], Here::caller());
+    let fails = graph.add_read(2, X, kind(weak, Relaxed), Here::caller());
     graph.assign(fails, first, true);
     let other = graph.store(1, Y, Relaxed, 1);
     let fence = graph.fence(1, SeqCst);

@@ -9,7 +9,7 @@
 //!   it; as a race ends the search, an access to plain memory finds the right value.
 //! - **R3** Only when every event is replayed, new ones are added, in the order of T1. A thread that meets its first new
 //!   event waits for that.
-//! - **R4** An execution that ends before its threads do, as it is blocked or was dropped, unwinds them, the last
+//! - **R4** An execution that ends before its threads do, as it is blocked or a rule is broken, unwinds them, the last
 //!   started first, so a thread ends after those it started, which may borrow from its stack. From then on operations
 //!   act on memory, which holds the newest value of each location. After a race or the like memory may be
 //!   inconsistent, so nothing is unwound.
@@ -18,7 +18,7 @@
 
 use super::abort::unwinding;
 use super::explore::Explorer;
-use super::graph::{EventId, Kind};
+use super::graph::{EventId, Kind, is_same_site};
 use super::heap::{Blocks, client_side, engine_side};
 use super::kept::Keeps;
 use super::places::{ByAddress, Places};
@@ -76,7 +76,7 @@ pub(crate) enum Outcome {
     Complete,
     /// Some thread waits.
     Blocked,
-    /// The graph breaks an axiom.
+    /// The graph breaks an axiom, as a guide wanted it.
     Dropped,
     Broken(Rule),
 }
@@ -460,7 +460,7 @@ impl Run {
         if let Some(id) = self.recorded() {
             let mut state = self.state();
             let node = state.explorer.graph.node(id);
-            if node.kind.is_like(&kind) && node.value == value && node.at == at {
+            if node.kind.is_like(&kind) && node.value == value && is_same_site(node.at, at) {
                 state.thread_mut().done += 1;
                 return Ok(id);
             }

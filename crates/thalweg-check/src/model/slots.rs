@@ -12,7 +12,7 @@
 //! at their place, and those with the atomic accesses that are events.
 
 use super::clock::Clock;
-use super::places::ByAddress;
+use std::ops::Range;
 use thalweg_sync::engine::{Site, Span};
 use thalweg_sync::hint::Access;
 
@@ -35,6 +35,7 @@ const OPEN: u32 = u32::MAX;
 /// The accesses that begin at one address.
 #[derive(Debug, Default)]
 struct History {
+    address: usize,
     /// Of the longest of them.
     bytes: usize,
     /// Of the longest that writes.
@@ -46,19 +47,60 @@ struct History {
 
 #[derive(Debug, Default)]
 pub(crate) struct Slots {
-    histories: ByAddress<History>,
+    /// By address.
+    histories: Vec<History>,
+    /// How many bytes the longest of them has.
+    longest: usize,
     used: bool,
+    /// Empty, from histories that are done with.
+    spare: Vec<Vec<Past>>,
 }
 
 impl Slots {
     pub(crate) fn reset(&mut self) {
-        self.histories.clear();
+        self.give_up(0..self.histories.len());
+        self.longest = 0;
         self.used = false;
+    }
+
+    /// Takes out the histories in `range`.
+    fn give_up(&mut self, range: Range<usize>) {
+        for mut history in self.histories.drain(range) {
+            history.past.clear();
+            self.spare.push(history.past);
+        }
     }
 
     /// Whether there was an access in this execution.
     pub(crate) fn is_used(&self) -> bool {
         self.used
+    }
+
+    /// How many histories begin before `address`.
+    fn before(&self, address: usize) -> usize {
+        self.histories.partition_point(|history| history.address < address)
+    }
+
+    /// Where the history is, or would be, that begins at `address`.
+    fn find(&self, address: usize) -> Result<usize, usize> {
+        let place = self.before(address);
+        let is_there = self.histories.get(place).is_some_and(|history| history.address == address);
+        if is_there { Ok(place) } else { Err(place) }
+    }
+
+    fn get(&self, address: usize) -> Option<&History> {
+        self.find(address).ok().map(|place| &self.histories[place])
+    }
+
+    /// Where the histories are that may have some of these bytes.
+    fn around(&self, address: usize, bytes: usize) -> Range<usize> {
+        let first = self.before(address.saturating_sub(self.longest));
+        first..self.before(address.saturating_add(bytes)).max(first)
+    }
+
+    /// Whether there may be accesses to these bytes.
+    pub(crate) fn may_have(&self, address: usize, bytes: usize) -> bool {
+        !self.around(address, bytes.max(1)).is_empty()
     }
 
     /// Begins an access by `thread`, before which everything in `before` happens. An error is what it races with.
@@ -84,16 +126,24 @@ impl Slots {
 
     /// The history of what begins where `span` does, as long as `span` at least.
     fn make_room(&mut self, span: &Span) -> &mut History {
-        let grows = self.histories.get(&span.address).is_none_or(|history| history.bytes < span.bytes);
+        let found = self.find(span.address);
+        let grows = found.is_err() || self.get(span.address).is_some_and(|history| history.bytes < span.bytes);
         let mut shared = false;
         if grows {
-            for (&address, other) in &mut self.histories {
-                if address != span.address && overlaps(span, address, other.bytes) {
+            let around = self.around(span.address, span.bytes);
+            for other in &mut self.histories[around] {
+                if other.address != span.address && overlaps(span, other.address, other.bytes) {
                     (other.shared, shared) = (true, true);
                 }
             }
         }
-        let history = self.histories.entry(span.address).or_default();
+        let place = found.unwrap_or_else(|place| {
+            let past = self.spare.pop().unwrap_or_default();
+            self.histories.insert(place, History { address: span.address, past, ..History::default() });
+            place
+        });
+        self.longest = self.longest.max(span.bytes);
+        let history = &mut self.histories[place];
         history.bytes = history.bytes.max(span.bytes);
         history.shared |= shared;
         history
@@ -102,25 +152,21 @@ impl Slots {
     /// Ends the access that `thread` has begun, `done` events into its execution.
     pub(crate) fn end(&mut self, span: &Span, thread: u32, done: u32) {
         let write = span.access == Access::Write;
-        let past = self.histories.get_mut(&span.address).and_then(|history| {
-            // Accesses nest, so the last one is meant.
-            history.past.iter_mut().rfind(|past| past.thread == thread && past.time == OPEN && past.write == write)
-        });
-        if let Some(past) = past {
+        let Ok(place) = self.find(span.address) else { return };
+        // Accesses nest, so the last one is meant.
+        let is_meant = |past: &&mut Past| past.thread == thread && past.time == OPEN && past.write == write;
+        if let Some(past) = self.histories[place].past.iter_mut().rfind(is_meant) {
             past.time = done;
         }
     }
 
     /// Compares an access with the earlier ones.
     pub(crate) fn check(&self, span: &Span, thread: u32, before: &Clock) -> Result<(), Past> {
-        let race = match self.histories.get(&span.address) {
-            Some(history) if history.bytes >= span.bytes && !history.shared => {
-                history.race(span.address, span, thread, before)
-            }
+        let race = match self.get(span.address) {
+            Some(history) if history.bytes >= span.bytes && !history.shared => history.race(span, thread, before),
             // The order of addresses says nothing, and differs from run to run.
-            _ => (self.histories.iter())
-                .filter(|(address, history)| overlaps(span, **address, history.bytes))
-                .filter_map(|(&address, history)| history.race(address, span, thread, before))
+            _ => (self.histories[self.around(span.address, span.bytes)].iter())
+                .filter_map(|history| history.race(span, thread, before))
                 .min_by_key(|past| (past.thread, past.since, past.at)),
         };
         race.map_or(Ok(()), Err)
@@ -128,26 +174,26 @@ impl Slots {
 
     /// Whether some access began at `address`.
     pub(crate) fn is_known(&self, address: usize) -> bool {
-        self.histories.contains_key(&address)
+        self.find(address).is_ok()
     }
 
     /// What was done to an atomic by other means that races with `span`, an atomic access to it. Of the same extent, so that
     /// memory which was something else before is seldom taken for it.
     pub(crate) fn exclusive(&self, span: &Span, thread: u32, before: &Clock) -> Option<Past> {
-        let past = &self.histories.get(&span.address)?.past;
+        let past = &self.get(span.address)?.past;
         past.iter().find(|past| past.bytes == span.bytes && races(past, span, thread, before)).copied()
     }
 
     /// Whether all bytes of `span` were written in this execution.
     pub(crate) fn is_written(&self, span: &Span) -> bool {
-        if self.histories.get(&span.address).is_some_and(|history| history.written >= span.bytes) {
+        if self.get(span.address).is_some_and(|history| history.written >= span.bytes) {
             return true;
         }
         // As a part of more, or in parts.
         let (mut written, end) = (span.address, span.address.saturating_add(span.bytes));
         while written < end {
-            let ends = self.histories.iter().filter(|(start, _)| **start <= written);
-            match ends.map(|(start, history)| start.saturating_add(history.written)).max() {
+            let begun = self.histories[..self.before(written + 1)].iter();
+            match begun.map(|history| history.address.saturating_add(history.written)).max() {
                 Some(further) if further > written => written = further,
                 _ => return false,
             }
@@ -157,18 +203,18 @@ impl Slots {
 
     /// The object of `bytes` bytes at `address` is gone: what comes there is another one.
     pub(crate) fn forget(&mut self, address: usize, bytes: usize) {
-        let whole = self.histories.remove(&address);
+        let whole = self.get(address);
         // Otherwise there are no parts: they would share bytes with the whole.
-        if whole.is_none_or(|whole| whole.shared || whole.bytes < bytes) {
-            self.histories.retain(|&start, _| start < address || start >= address.saturating_add(bytes));
-        }
+        let parts = whole.is_none_or(|whole| whole.shared || whole.bytes < bytes);
+        let end = if parts { address.saturating_add(bytes.max(1)) } else { address.saturating_add(1) };
+        self.give_up(self.before(address)..self.before(end));
     }
 }
 
 impl History {
-    /// One of these accesses, which begin at `address`, that races with `span`.
-    fn race(&self, address: usize, span: &Span, thread: u32, before: &Clock) -> Option<Past> {
-        let races = |past: &&Past| overlaps(span, address, past.bytes) && races(past, span, thread, before);
+    /// One of these accesses that races with `span`.
+    fn race(&self, span: &Span, thread: u32, before: &Clock) -> Option<Past> {
+        let races = |past: &&Past| overlaps(span, self.address, past.bytes) && races(past, span, thread, before);
         self.past.iter().find(races).copied()
     }
 }

@@ -21,8 +21,6 @@ pub(crate) enum Status {
     Ready,
     /// Go on when this event was executed.
     Source(EventId),
-    /// Add the write of its read-modify-write.
-    Half,
     /// Add an event.
     New,
     /// Add an event that the guide does not have.
@@ -79,7 +77,7 @@ pub(crate) struct State {
     pub(crate) current: u32,
     /// Everything is replayed (R3).
     pub(super) adding: bool,
-    /// The graph cannot be extended.
+    /// The graph cannot be extended: a guide has led to where nothing is.
     pub(crate) dead: bool,
     pub(super) broken: Option<Rule>,
     pub(crate) places: Places,
@@ -120,14 +118,14 @@ impl State {
         self.of_mut(self.current)
     }
 
+    /// The running thread's next event.
+    pub(crate) fn next_event(&self) -> EventId {
+        EventId { thread: self.current, index: self.thread().done }
+    }
+
     /// What happens before the running thread's next event.
-    pub(crate) fn now(&self) -> Clock {
-        let graph = &self.explorer.graph;
-        let last = match self.thread().done {
-            0 => graph.lines[self.current as usize].parent,
-            done => Some(EventId { thread: self.current, index: done - 1 }),
-        };
-        last.map_or_else(Clock::default, |last| graph.node(last).hb.clone())
+    pub(crate) fn now(&self) -> &Clock {
+        self.explorer.graph.before(self.next_event())
     }
 
     /// Whether the execution has an access to an atomic or to a slot.
@@ -136,7 +134,7 @@ impl State {
     }
 
     pub(super) fn recorded(&self) -> Option<EventId> {
-        let id = EventId { thread: self.current, index: self.thread().done };
+        let id = self.next_event();
         (id.index < self.explorer.graph.len(id.thread)).then_some(id)
     }
 
@@ -155,7 +153,7 @@ impl State {
             Status::Ready => true,
             Status::Source(event) => self.is_done(event),
             Status::Joins(child) => self.has_ended(child),
-            Status::New | Status::Half | Status::Late => self.adding,
+            Status::New | Status::Late => self.adding,
             Status::Awaits { .. } | Status::Assumes | Status::Ended | Status::Stuck | Status::Keeps => false,
         }
     }
@@ -171,8 +169,7 @@ impl State {
         if self.broken.is_some() || self.dead {
             return None;
         }
-        let half = if self.adding { self.first(|status| status == Status::Half) } else { None };
-        half.or_else(|| self.first(|status| status != Status::Late && self.can_go_on(status)))
+        self.first(|status| status != Status::Late && self.can_go_on(status))
             .or_else(|| self.first(|status| self.can_go_on(status)))
     }
 

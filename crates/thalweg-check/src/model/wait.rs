@@ -9,7 +9,7 @@ use super::report::{Rule, Wait};
 use super::run::{Ending, Run};
 use super::state::{State, Status};
 use std::sync::atomic::Ordering;
-use thalweg_sync::engine::{Operation, Site};
+use thalweg_sync::engine::{Operation, Site, Word};
 
 /// How often a wait may be tried again in one execution though nothing that it read can have changed.
 const RETRIES: u32 = 1000;
@@ -28,13 +28,7 @@ pub(crate) struct Vain {
 }
 
 /// The read of who parks.
-const AWAITS_TOKEN: Kind = Kind::Read {
-    operation: Operation::Load,
-    success: Ordering::Relaxed,
-    failure: Ordering::Relaxed,
-    exclusive: false,
-    spurious: false,
-};
+const AWAITS_TOKEN: Kind = Kind::read(Operation::Load, Word::Bool, [Ordering::Relaxed; 2]);
 
 impl Run {
     /// The innermost attempt failed.
@@ -124,8 +118,7 @@ impl Run {
                 let mut state = self.state();
                 let Some(loc) = state.places.find(token) else { return Ok(()) };
                 let thread = state.current;
-                let relaxed = [Ordering::Relaxed; 2];
-                let id = state.explorer.add_read(thread, loc, Operation::Load, relaxed, at);
+                let id = state.explorer.add_read(thread, loc, AWAITS_TOKEN, at);
                 state.thread_mut().done += 1;
                 id
             }
@@ -214,13 +207,16 @@ impl Vain {
             self.same = [0; READS];
         }
         self.end = read.index + 1;
-        let node = graph.node(read);
+        let (nodes, index) = (&graph.lines[read.thread as usize].nodes[..], read.index as usize);
+        let node = &nodes[index];
         for (count, distance) in self.same.iter_mut().zip(1..) {
-            let is_same = read.index.checked_sub(distance).is_some_and(|index| {
-                let before = graph.node(EventId { index, ..read });
-                matches!(before.kind, Kind::Read { exclusive: false, .. })
+            // In range if it is not below 0.
+            let is_same = nodes.get(index.wrapping_sub(distance)).is_some_and(|before| {
+                // What differs most often first, as every read comes here.
+                (before.loc, before.rf) == (node.loc, node.rf)
+                    && matches!(before.kind, Kind::Read { exclusive: false, .. })
                     && before.kind.is_like(&node.kind)
-                    && (before.loc, before.rf, before.at) == (node.loc, node.rf, node.at)
+                    && before.at == node.at
             });
             *count = if is_same { *count + 1 } else { 0 };
         }

@@ -1,6 +1,7 @@
 //! The checker's counts on programs whose number of executions is known.
+#![allow(clippy::disallowed_types, reason = "what a test notes about a run must be no part of it")]
 
-use thalweg_check::Check;
+use thalweg_check::{Check, Rule};
 use thalweg_sync::atomic::Ordering::{Acquire, Relaxed, Release, SeqCst};
 use thalweg_sync::atomic::{AtomicU64, fence};
 use thalweg_sync::sync::{Arc, Mutex};
@@ -133,32 +134,60 @@ fn more_threads() {
     );
 }
 
-/// Takes a lock when it is dropped.
-struct Takes(Arc<Mutex<u64>>);
+/// Takes a lock when it is dropped, and counts how often it got it.
+struct Takes(Arc<Mutex<u64>>, std::sync::Arc<std::sync::atomic::AtomicU64>);
 
 impl Drop for Takes {
     fn drop(&mut self) {
-        *self.0.lock().unwrap() += 1;
+        *self.0.lock().unwrap_or_else(|poisoned| poisoned.into_inner()) += 1;
+        self.1.fetch_add(1, Relaxed);
     }
 }
 
-/// When a beginning is given up, a thread that was about to take a lock has not taken it.
+/// When an execution is given up, a thread that was about to take a lock has not taken it.
 #[test]
 fn a_lock_that_was_about_to_be_taken_is_free() {
-    let explored = Check::new().check(|| {
-        let (lock, counter) = (Arc::new(Mutex::new(0)), Arc::new(AtomicU64::new(0)));
-        let adders = [0, 1].map(|_| {
-            let (takes, counter) = (Takes(lock.clone()), counter.clone());
-            thread::spawn(move || {
-                counter.fetch_add(1, Relaxed);
+    let taken = std::sync::Arc::new(std::sync::atomic::AtomicU64::new(0));
+    let counted = taken.clone();
+    let violation = Check::new().run(move || {
+        let [lock, flag] = [0, 0].map(|_| Arc::new(Mutex::new(0)));
+        let seen = Arc::new(AtomicU64::new(0));
+        counted.store(0, Relaxed);
+        let takes = Takes(lock.clone(), counted.clone());
+        let adder = thread::spawn({
+            let seen = seen.clone();
+            move || {
+                seen.store(1, Relaxed);
+                // Here it is in the execution that fails.
+                *flag.lock().unwrap() += 1;
                 drop(takes);
-            })
+            }
         });
         let last = thread::spawn(move || *lock.lock().unwrap() += 1);
-        adders.into_iter().for_each(|adder| adder.join().unwrap());
+        assert_eq!(seen.load(Relaxed), 0, "on purpose");
+        adder.join().unwrap();
         last.join().unwrap();
     });
-    assert!(explored.complete > 0 && explored.dropped > 0, "{explored}");
+    assert!(matches!(violation.unwrap_err().rule(), Rule::Panic { thread: 0, .. }));
+    assert_eq!(taken.load(Relaxed), 1, "in the execution that failed, which was the last");
+}
+
+/// A read-modify-write that reads what another one has read takes its place; with both there is no execution.
+#[test]
+fn a_beginning_that_goes_no_further_is_counted_and_not_run() {
+    fn add(atomics: &[AtomicU64; 4]) {
+        atomics[0].fetch_add(1, Relaxed);
+    }
+    static RUNS: std::sync::atomic::AtomicU64 = std::sync::atomic::AtomicU64::new(0);
+    let client = threads([add; 3]);
+    let explored = Check::new().check(move || {
+        RUNS.fetch_add(1, Relaxed);
+        client();
+    });
+    assert_eq!((explored.complete, explored.blocked), (6, 0));
+    assert!(explored.dropped > 0, "{explored:?}");
+    // The first, the second and the fourth are run again.
+    assert_eq!(RUNS.load(Relaxed), 6 + 3);
 }
 
 /// What comes after one fence is read before another one: that orders them, though nothing synchronises. If it did not, the

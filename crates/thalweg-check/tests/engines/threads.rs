@@ -125,7 +125,7 @@ fn a_bound_on_executions_is_kept() {
 
 #[test]
 fn a_panic_of_the_engine_s_user_is_passed_on() {
-    let told = std::panic::catch_unwind(|| on(3).on_progress(|_| panic!("enough")).check(adds::<4>));
+    let told = std::panic::catch_unwind(|| on(3).on_progress(|_| panic!("enough")).check(adds::<5>));
     assert_eq!(told.unwrap_err().downcast_ref::<&str>(), Some(&"enough"));
 }
 

@@ -89,6 +89,23 @@ pub enum Operation {
 }
 
 impl Operation {
+    /// What it writes to an atomic of type `word` from which it reads `read`; `None` if it then writes nothing.
+    pub fn next(self, word: Word, read: u64) -> Option<u64> {
+        match self {
+            Self::Load => None,
+            Self::Store(value) | Self::Swap(value) => Some(value),
+            Self::Add(n) => Some(word.truncate(read.wrapping_add(n))),
+            Self::Sub(n) => Some(word.truncate(read.wrapping_sub(n))),
+            Self::And(n) => Some(read & n),
+            Self::Nand(n) => Some(word.truncate(!(read & n))),
+            Self::Or(n) => Some(read | n),
+            Self::Xor(n) => Some(read ^ n),
+            Self::Max(n) => Some(if word.rank(n) > word.rank(read) { n } else { read }),
+            Self::Min(n) => Some(if word.rank(n) < word.rank(read) { n } else { read }),
+            Self::CompareExchange { expected, new, .. } => (read == expected).then_some(new),
+        }
+    }
+
     /// What is wrong with these orderings: a load releases nothing, a store acquires nothing, and a compare-exchange that
     /// fails is a load. In the words of the standard library.
     #[allow(dead_code, reason = "built without the feature `instrument`, nothing is intercepted")]
@@ -176,20 +193,7 @@ impl<'a> Atomic<'a> {
 
     /// What the operation writes when it reads `read`; `None` if it then writes nothing.
     pub fn next(&self, read: u64) -> Option<u64> {
-        let word = self.word;
-        match self.operation {
-            Operation::Load => None,
-            Operation::Store(value) | Operation::Swap(value) => Some(value),
-            Operation::Add(n) => Some(word.truncate(read.wrapping_add(n))),
-            Operation::Sub(n) => Some(word.truncate(read.wrapping_sub(n))),
-            Operation::And(n) => Some(read & n),
-            Operation::Nand(n) => Some(word.truncate(!(read & n))),
-            Operation::Or(n) => Some(read | n),
-            Operation::Xor(n) => Some(read ^ n),
-            Operation::Max(n) => Some(if word.rank(n) > word.rank(read) { n } else { read }),
-            Operation::Min(n) => Some(if word.rank(n) < word.rank(read) { n } else { read }),
-            Operation::CompareExchange { expected, new, .. } => (read == expected).then_some(new),
-        }
+        self.operation.next(self.word, read)
     }
 
     /// The value in memory.
