@@ -198,8 +198,13 @@ fn graphs_that_cannot_work_are_refused() {
     assert!(capacity.contains("capacity 10 to 5"), "{capacity}");
 }
 
+/// Name, whether parallel, and messages in and out.
+type KernelShape = (String, bool, u64, u64);
+/// Ends, whether windowed, and messages.
+type EdgeShape = ((usize, usize), bool, u64);
+
 /// Names, edges and amounts of a run.
-fn shape(mut graph: Graph<'_>) -> (Vec<(String, bool, u64, u64)>, Vec<((usize, usize), bool, u64)>) {
+fn shape(mut graph: Graph<'_>) -> (Vec<KernelShape>, Vec<EdgeShape>) {
     let report = graph.run(Scheme::default()).unwrap();
     let kernels = report.kernels.iter();
     let kernels = kernels.map(|kernel| (kernel.name.clone(), kernel.parallel, kernel.messages_in, kernel.messages_out));
