@@ -4,7 +4,7 @@ use std::io::{self, Write};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use clap::{Parser, Subcommand};
+use clap::{Parser, Subcommand, value_parser};
 
 use crate::harness::{BoxError, Effort, Experiment, measure};
 use crate::peers::optional::{self, Optional, State};
@@ -39,6 +39,9 @@ enum Command {
         /// Less work and fewer runs: under half a minute for each experiment
         #[arg(long)]
         quick: bool,
+        /// Measured runs of each contender, 5 at least; without it 7, and 5 with `--quick`. More runs tell contenders apart on a restless machine
+        #[arg(long, value_name = "N", value_parser = value_parser!(u16).range(5..=999))]
+        runs: Option<u16>,
         /// Writes a line of JSON for each contender; `-` is the standard output, instead of the tables
         #[arg(long, value_name = "FILE")]
         json: Option<PathBuf>,
@@ -85,9 +88,10 @@ fn execute(command: Command, out: &mut dyn Write, progress: &mut dyn Write) -> R
             write!(out, "{}", list())?;
             Ok(ExitCode::SUCCESS)
         }
-        Command::Run { names, quick, json, svg } => {
+        Command::Run { names, quick, runs, json, svg } => {
             let experiments = select(EXPERIMENTS, &names)?;
-            let effort = if quick { Effort::QUICK } else { Effort::FULL };
+            let mut effort = if quick { Effort::QUICK } else { Effort::FULL };
+            effort.runs = runs.map_or(effort.runs, usize::from);
             run_all(&experiments, &effort, json, svg, out, progress)
         }
     }
@@ -253,6 +257,14 @@ mod tests {
             assert!(list.lines().nth(at).unwrap().starts_with(experiment.name));
             assert!(EXPERIMENTS[..at].iter().all(|other| other.name != experiment.name));
         }
+    }
+
+    #[test]
+    fn a_median_has_five_runs_at_least() {
+        let parse = |runs: &str| Arguments::try_parse_from(["run", "streams/pipe3", "--runs", runs]);
+        let refused = parse("4").unwrap_err().to_string();
+        assert!(refused.contains("4 is not in 5..=999"), "{refused}");
+        assert!(matches!(parse("21").unwrap().command, Command::Run { runs: Some(21), .. }));
     }
 
     #[test]
