@@ -1,12 +1,13 @@
 //! How many workers a graph is worth, found by trying.
 //!
 //! A second worker makes a cheap short pipeline slower, since its blocks change cores, and a costly one twice as fast. So the first
-//! worker now and then compares: how much work was done in a millisecond with this many workers, and with more or fewer. Work is
+//! worker now and then compares: how much work was done in a short time with this many workers, and with more or fewer. It does so three
+//! times, back and forth, and the median counts: a system may take a CPU away for as long as one takes. Work is
 //! counted in messages, each at what one has cost its kernel so far, so a source that runs ahead into empty queues hardly counts as a
-//! gain. (What they cost within the millisecond would be a guess: of the short activations one in sixteen is timed.)
+//! gain. (What they cost within that time would be a guess: of the short activations one in sixteen is timed.)
 //!
 //! What a graph does in its first moments tells nothing: memory is touched for the first time, and blocks are small. So a second worker
-//! is called first, and whether it helps is judged once both have worked for a while, by sending it away again for a millisecond.
+//! is called first, and whether it helps is judged once both have worked for a while, by sending it away again.
 //!
 //! While the first worker is at a message that takes long, it compares nothing. So where a kernel is parallel, the second one is there from the
 //! start, and [watches](watch) for a while before it sleeps on the bench.
@@ -20,12 +21,12 @@ use thalweg_sync::sync::Mutex;
 use thalweg_sync::time::Duration;
 
 /// How long one side of a comparison takes, in nanoseconds.
-const TRIAL: u64 = 1_000_000;
-/// A comparison of which a side took longer was interrupted by the system, and tells nothing: that side begins again.
-const INTERRUPTED: u64 = 3 * TRIAL;
+const TRIAL: u64 = 400_000;
+/// How many comparisons, of which the median counts.
+const ROUNDS: usize = 3;
 /// How long a changed number of workers runs before it is measured: a thread has to start, and blocks have to spread.
 const SETTLE: u64 = 300_000;
-/// How long it holds that more workers are no gain, or a small one: the graph may only just have begun, and a millisecond may mislead.
+/// How long it holds that more workers are no gain, or a small one: the graph may only just have begun, and a short time may mislead.
 /// Doubles up to [`HOLD`].
 const DOUBT: u64 = 5_000_000;
 /// How long it holds that they are a clear gain.
@@ -38,6 +39,8 @@ const CLEAR: f64 = 0.25;
 const IDLE: f64 = 0.4;
 /// A block that takes longer than this is worth spreading at once.
 const LONG: u64 = 50_000;
+/// A block that takes longer than this outlasts a comparison.
+const SLOW: u64 = 1_000_000;
 /// How long the second worker waits before it looks what the first is at: doubles from the first to the second.
 const WATCH: (Duration, Duration) = (Duration::from_millis(1), Duration::from_millis(128));
 /// Looks that found the first worker further than before, after which it sleeps.
@@ -179,6 +182,10 @@ pub(crate) struct Elastic<'a> {
     sample: Sample,
     /// The other side of the comparison.
     base: Sample,
+    /// How many workers there were before the comparisons.
+    present: usize,
+    /// What each comparison so far says about the larger number.
+    gains: Vec<f64>,
     /// Try fewer next.
     down: bool,
     /// How long the next verdict holds if it is not a clear gain.
@@ -200,6 +207,8 @@ impl<'a> Elastic<'a> {
             start: Sample::default(),
             sample: Sample::default(),
             base: Sample::default(),
+            present: 0,
+            gains: Vec::with_capacity(ROUNDS),
             down: true,
             doubt: DOUBT,
         }
@@ -251,13 +260,14 @@ impl<'a> Elastic<'a> {
         // A source gives on one worker whatever their number.
         let is_slow = |kernel: usize| {
             let state = &worker.core.kernels[kernel];
-            !state.source && state.block_time.load(Relaxed) >= TRIAL && Self::block_cost(worker, kernel) >= TRIAL
+            !state.source && state.block_time.load(Relaxed) >= SLOW && Self::block_cost(worker, kernel) >= SLOW
         };
         if (0..worker.core.kernels.len()).any(is_slow) {
-            // A trial would be over with the first block. Who is not needed finds nothing, and sleeps.
+            // Who is not needed finds nothing, and sleeps.
             if target < self.most {
                 self.set_target(worker, self.most);
             }
+            self.gains.clear();
             self.begin(worker, clock, Phase::Hold, HOLD);
             return;
         }
@@ -266,9 +276,9 @@ impl<'a> Elastic<'a> {
             let any = |what: &dyn Fn(&State) -> bool| worker.core.kernels.iter().any(|state| what(state));
             let parallel = any(&|state| state.parallel);
             let eager = parallel || any(&|state| state.block_time.load(Relaxed) > LONG);
-            // A declaration is believed for a while: in a short run the millisecond without the second worker would show.
+            // A declaration is believed for a while: in a short run the time without the second worker would show.
             self.down = !parallel;
-            self.begin(worker, clock, Phase::Begin, if eager { TRIAL / 20 } else { TRIAL / 4 });
+            self.begin(worker, clock, Phase::Begin, if eager { TRIAL / 8 } else { TRIAL / 2 });
             return;
         }
         self.sample.take(worker, clock);
@@ -280,8 +290,10 @@ impl<'a> Elastic<'a> {
             Phase::Settle if self.base.workers == 0 => self.begin(worker, clock, Phase::Base, TRIAL),
             Phase::Settle => self.begin(worker, clock, Phase::Trial, TRIAL),
             Phase::Hold => self.begin(worker, clock, Phase::Base, TRIAL),
-            Phase::Base | Phase::Trial if self.sample.nanos > INTERRUPTED => {
-                self.begin(worker, clock, self.phase, TRIAL);
+            Phase::Base if !self.gains.is_empty() => {
+                let other = self.base.workers;
+                std::mem::swap(&mut self.base, &mut self.sample);
+                self.try_with(worker, clock, other);
             }
             Phase::Base => {
                 let down = self.down && target > 1;
@@ -292,39 +304,51 @@ impl<'a> Elastic<'a> {
                 } else if next > target && self.sample.is_idle() {
                     self.begin(worker, clock, Phase::Hold, self.doubt);
                 } else {
+                    self.present = target;
                     std::mem::swap(&mut self.base, &mut self.sample);
                     self.try_with(worker, clock, next);
                 }
             }
-            Phase::Trial => self.judge(worker, clock),
+            Phase::Trial => self.compare(worker, clock),
         }
     }
 
-    fn judge(&mut self, worker: &Worker<'_>, clock: u64) {
-        if self.sample.workers == self.base.workers {
+    /// One comparison is made: another one the other way round, from the number that there is now, or the verdict.
+    fn compare(&mut self, worker: &Worker<'_>, clock: u64) {
+        let (one, other) = (&self.base, &self.sample);
+        if one.workers == other.workers {
             // Who watched called everybody meanwhile.
+            self.gains.clear();
             self.begin(worker, clock, Phase::Hold, self.doubt);
             return;
         }
-        let climbed = self.sample.workers > self.base.workers;
-        if climbed {
-            std::mem::swap(&mut self.base, &mut self.sample);
-        }
-        let (fewer, more) = (&self.sample, &self.base);
-        let gain = more.gain_over(fewer, |kernel| {
+        let (fewer, more) = if one.workers < other.workers { (one, other) } else { (other, one) };
+        let (few, many) = (fewer.workers, more.workers);
+        self.gains.push(more.gain_over(fewer, |kernel| {
             let (messages, busy) = Self::totals(worker, kernel);
             busy as f64 / messages.max(1) as f64
-        });
-        // 1 if each further worker brings as much as those that there were.
-        let share = (gain - 1.0) / (more.workers as f64 / fewer.workers as f64 - 1.0);
-        let keep_more = share > WORTH;
-        let (few, many) = (fewer.workers, more.workers);
-        if keep_more && many < self.most && (climbed || few == 1) {
-            self.try_with(worker, clock, (many * 2).min(self.most));
-            return;
+        }));
+        if self.gains.len() < ROUNDS {
+            self.begin(worker, clock, Phase::Base, TRIAL);
+        } else {
+            self.judge(worker, clock, few, many);
         }
-        if keep_more != climbed {
-            self.set_target(worker, if keep_more { many } else { few });
+    }
+
+    fn judge(&mut self, worker: &Worker<'_>, clock: u64, few: usize, many: usize) {
+        self.gains.sort_by(f64::total_cmp);
+        let gain = self.gains[ROUNDS / 2];
+        self.gains.clear();
+        let climbed = many > self.present;
+        // 1 if each further worker brings as much as those that there were.
+        let share = (gain - 1.0) / (many as f64 / few as f64 - 1.0);
+        let keep_more = share > WORTH;
+        self.set_target(worker, if keep_more { many } else { few });
+        if keep_more && many < self.most && (climbed || few == 1) {
+            self.down = false;
+            self.begin(worker, clock, Phase::Settle, SETTLE);
+            self.base.workers = 0;
+            return;
         }
         self.down = keep_more;
         let length = if share > CLEAR { HOLD } else { self.doubt };
