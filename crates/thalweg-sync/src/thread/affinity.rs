@@ -86,16 +86,18 @@ pub fn current_cpu() -> Option<usize> {
     if engine::current().is_some() { None } else { system::cpu() }
 }
 
-/// Puts the calling thread on another hardware thread than `cpu`, the `steps`-th allowed one after it, and leaves it free to move.
+/// Puts the calling thread, if it runs on one of the hardware threads in `taken`, on the `steps`-th allowed one after it that is not, and
+/// leaves it free to move.
 ///
-/// For a thread that was just started: the system may leave it for milliseconds on the hardware thread of the one that started it. Does nothing
-/// where there is no other, or no pinning.
-pub fn move_away_from(cpu: usize, steps: usize) {
+/// For a thread that was just started or woken: the system may leave it for milliseconds on the hardware thread of the one that did so. Does
+/// nothing where there is no other, or no pinning.
+pub fn move_away_from(taken: &[usize], steps: usize) {
+    let Some(here) = current_cpu().filter(|here| taken.contains(here)) else { return };
     let Ok(allowed) = current_affinity() else { return };
-    let cpus: Vec<_> = allowed.cpus().collect();
-    let Some(place) = cpus.iter().position(|&other| other == cpu) else { return };
-    let other = cpus[(place + steps) % cpus.len()];
-    if other != cpu && pin_current(other).is_ok() {
+    let (before, after): (Vec<_>, Vec<_>) = allowed.cpus().partition(|&cpu| cpu <= here);
+    let others: Vec<_> = after.into_iter().chain(before).filter(|cpu| !taken.contains(cpu)).collect();
+    let other = steps.saturating_sub(1).checked_rem(others.len()).map(|step| others[step]);
+    if other.is_some_and(|other| pin_current(other).is_ok()) {
         // What is allowed was allowed a moment ago.
         let _ = allowed.restore();
     }
@@ -169,8 +171,11 @@ mod tests {
     fn a_thread_moves_away_and_stays_free() {
         let before = current_affinity().unwrap();
         let Some(here) = current_cpu() else { panic!("Linux tells") };
-        move_away_from(here, 1);
+        move_away_from(&[here], 1);
         assert_eq!(current_affinity().unwrap(), before);
+        let all: Vec<_> = before.cpus().collect();
+        move_away_from(&all, 1);
+        assert_eq!(current_affinity().unwrap(), before, "nowhere to go");
     }
 
     #[test]

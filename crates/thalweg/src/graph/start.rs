@@ -91,7 +91,7 @@ impl Office<'_, '_> {
         let home = thread::current_cpu();
         let started = thread::try_spawn(self.scope, move || {
             match home {
-                Some(home) if self.pins.is_empty() => thread::move_away_from(home, worker),
+                Some(home) if self.pins.is_empty() => thread::move_away_from(&[home], worker),
                 _ => self.pin(worker),
             }
             Worker::new(core, self.bodies, worker).work(&|other| self.hire(other));

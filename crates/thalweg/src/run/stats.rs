@@ -1,7 +1,7 @@
 //! What is counted while a graph runs.
 
 use thalweg_sync::CachePadded;
-use thalweg_sync::atomic::Counter;
+use thalweg_sync::atomic::{AtomicUsize, Counter};
 
 /// What one worker counts about one kernel. Only that worker writes it.
 #[derive(Debug, Default)]
@@ -31,6 +31,8 @@ pub(crate) struct WorkerStats {
     pub(crate) idle: Counter,
     /// Messages dropped because their consumer had finished early.
     pub(crate) lost: Counter,
+    /// One more than the number of the hardware thread it got up on; 0 while it sleeps, or where nobody knows.
+    pub(crate) place: AtomicUsize,
 }
 
 /// One worker's counters.

@@ -73,6 +73,7 @@ impl<'a> Worker<'a> {
     /// system refuses.
     pub(crate) fn work(&self, hire: &dyn Fn(usize) -> bool) {
         let view = View::new(self);
+        self.settle();
         // The first one decides how many there are.
         let mut elastic = (self.index == 0).then(|| Elastic::new(self, hire));
         let mut policy = self.core.scheme.policy(&Setup { view: &view });
@@ -114,6 +115,7 @@ impl<'a> Worker<'a> {
                 self.core.control.time_left();
             }
         }
+        self.row.worker.place.store(0, Relaxed);
         // A cancelled run reaches those on the bench through the workers that it woke.
         self.core.bench.call();
         self.core.control.bell.leave();
@@ -163,6 +165,7 @@ impl<'a> Worker<'a> {
             return;
         }
         self.row.worker.sleeps.add(1);
+        self.row.worker.place.store(0, Relaxed);
         let limit = match (self.core.control.time_left(), polled()) {
             (Some(left), true) => Some(left.min(POLL_AGAIN)),
             (Some(left), false) => Some(left),
@@ -174,12 +177,14 @@ impl<'a> Worker<'a> {
             None => self.parker.park(),
             Some(limit) => {
                 if !self.parker.park_timeout(limit) {
+                    self.settle();
                     self.get_up();
                     self.core.control.time_left();
                     return;
                 }
             }
         }
+        self.settle();
         // Woken soon: looking around a little longer would have spared the sleep.
         let slept = start.elapsed().as_nanos() as u64;
         let spin =
@@ -202,12 +207,26 @@ impl<'a> Worker<'a> {
         bell.ring();
         let over = || self.index < self.core.target.load(Acquire) || self.core.is_over();
         let has_worked = self.row.kernels.iter().any(|stats| stats.activations.get() > 0);
+        self.row.worker.place.store(0, Relaxed);
         // Only at the start: later a first worker that the system has stopped for a while would look like one at a long message.
         if self.index == 1 && !has_worked {
             elastic::watch(self, hire, over);
         }
         self.core.bench.wait(&self.parker, over);
+        self.settle();
         bell.join();
+    }
+
+    /// Goes to a hardware thread on which no other worker of this run works. A system may wake a thread on that of its waker, and leave it there
+    /// for milliseconds, although another one is idle: seen on virtual machines, where an idle CPU looks like one that its host has taken away.
+    fn settle(&self) {
+        let Some(here) = thread::current_cpu().filter(|_| !self.core.scheme.is_pinned()) else { return };
+        let places = || self.core.rows.iter().filter_map(|row| row.worker.place.load(Relaxed).checked_sub(1));
+        // Two that look at once may both go, or stay: it is worth time, not more.
+        if places().any(|place| place == here) {
+            thread::move_away_from(&places().collect::<Vec<_>>(), 1);
+        }
+        self.row.worker.place.store(thread::current_cpu().map_or(0, |cpu| cpu + 1), Relaxed);
     }
 }
 
