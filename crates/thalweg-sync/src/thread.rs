@@ -20,7 +20,7 @@ mod world;
 #[path = "thread/watched.rs"]
 mod world;
 
-pub use affinity::{Affinity, current_affinity, current_cpu, move_away_from, pin_current};
+pub use affinity::{Affinity, current_affinity, current_cpu, make_way, move_away_from, pin_current};
 pub use world::*;
 
 use crate::engine;

@@ -103,6 +103,14 @@ pub fn move_away_from(taken: &[usize], steps: usize) {
     }
 }
 
+/// Lets a thread run that was just started or woken, if the system has put it on the hardware thread of the caller, where it would wait until
+/// the caller's share of time is over. With [`move_away_from`] it then goes elsewhere. Nothing under an engine, which has no such habit.
+pub fn make_way() {
+    if engine::current().is_none() {
+        super::yield_now();
+    }
+}
+
 #[cfg(all(target_os = "linux", not(loom)))]
 mod system {
     use std::io;

@@ -96,6 +96,9 @@ impl Office<'_, '_> {
             }
             Worker::new(core, self.bodies, worker).work(&|other| self.hire(other));
         });
+        if self.pins.is_empty() {
+            thread::make_way();
+        }
         if let Err(error) = &started {
             core.control.bell.leave();
             if core.scheme.is_restricted() {

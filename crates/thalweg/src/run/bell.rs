@@ -86,12 +86,10 @@ impl Bell {
         self.sleeping.load(Relaxed) > 0
     }
 
-    /// Wakes a worker, the last that went to sleep; all of them if they are restricted.
+    /// Wakes a worker, the last that went to sleep; all of them if they are restricted. False if nobody slept.
     #[inline]
-    pub(crate) fn ring(&self) {
-        if self.has_sleepers() {
-            self.wake(false);
-        }
+    pub(crate) fn ring(&self) -> bool {
+        self.has_sleepers() && self.wake(false)
     }
 
     /// Wakes every worker.
@@ -102,9 +100,9 @@ impl Bell {
     }
 
     #[cold]
-    fn wake(&self, all: bool) {
+    fn wake(&self, all: bool) -> bool {
         let mut sleepers = self.lock();
-        let Some((_, last)) = sleepers.list.pop() else { return };
+        let Some((_, last)) = sleepers.list.pop() else { return false };
         // No allocation on the way of a lone message.
         let others = if all || sleepers.restricted { mem::take(&mut sleepers.list) } else { Vec::new() };
         sleepers.risen += 1 + others.len() as u64;
@@ -112,6 +110,7 @@ impl Bell {
         drop(sleepers);
         last.unpark();
         others.iter().for_each(|(_, unparker)| unparker.unpark());
+        true
     }
 }
 

@@ -160,8 +160,8 @@ impl<'a> Cx<'a> {
             // The first block is this worker's own to carry on; waking somebody for it would only move it to another core.
             let slow = self.worker.core.kernels[edge.plan.to].block_time.load(Relaxed) > WORTH_WAKING
                 || self.state().block_time.load(Relaxed) > WORTH_WAKING;
-            if slow || edge.backlog() > 1 {
-                bell.ring();
+            if (slow || edge.backlog() > 1) && bell.ring() {
+                self.worker.make_way();
             }
         }
     }
@@ -169,8 +169,8 @@ impl<'a> Cx<'a> {
     /// A block was taken: there is room for another. Wakes a worker that could fill it, if this kernel will be busy for a while.
     pub(crate) fn note_room(&self) {
         let slow = self.state().block_time.load(Relaxed) > WORTH_WAKING;
-        if slow {
-            self.worker.core.control.bell.ring();
+        if slow && self.worker.core.control.bell.ring() {
+            self.worker.make_way();
         }
     }
 

@@ -120,6 +120,7 @@ fn set_target(worker: &Worker<'_>, target: usize, hire: &dyn Fn(usize) -> bool) 
     core.bench.call();
     // Who should sit out now may be asleep; who was called back should find what there is.
     core.control.bell.ring_all();
+    worker.make_way();
     most
 }
 

@@ -217,6 +217,13 @@ impl<'a> Worker<'a> {
         bell.join();
     }
 
+    /// After another worker was called: see [`settle`](Self::settle).
+    pub(crate) fn make_way(&self) {
+        if !self.core.scheme.is_pinned() {
+            thread::make_way();
+        }
+    }
+
     /// Goes to a hardware thread on which no other worker of this run works. A system may wake a thread on that of its waker, and leave it there
     /// for milliseconds, although another one is idle: seen on virtual machines, where an idle CPU looks like one that its host has taken away.
     fn settle(&self) {
