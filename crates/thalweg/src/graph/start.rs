@@ -91,12 +91,12 @@ impl Office<'_, '_> {
         let home = thread::current_cpu();
         let started = thread::try_spawn(self.scope, move || {
             match home {
-                Some(home) if self.pins.is_empty() => thread::move_away_from(&[home], worker),
+                Some(home) if core.spread => thread::move_away_from(&[home], worker),
                 _ => self.pin(worker),
             }
             Worker::new(core, self.bodies, worker).work(&|other| self.hire(other));
         });
-        if self.pins.is_empty() {
+        if core.spread {
             thread::make_way();
         }
         if let Err(error) = &started {
@@ -281,6 +281,7 @@ impl Graph<'_> {
         Core {
             live: AtomicUsize::new(kernels.len()),
             rows: (0..crew.0).map(|_| Row::new(kernels.len())).collect(),
+            spread: !scheme.is_pinned() && crew.0 <= thread::available_parallelism(),
             target: AtomicUsize::new(crew.1),
             crew: Mutex::new(Crew::new(crew.0)),
             kernels,

@@ -29,8 +29,9 @@ const SETTLE: u64 = 300_000;
 /// How long it holds that more workers are no gain, or a small one: the graph may only just have begun, and a short time may mislead.
 /// Doubles up to [`HOLD`].
 const DOUBT: u64 = 5_000_000;
-/// How long it holds that they are a clear gain.
+/// How long it holds that they are a clear gain. Doubles up to [`SURE`].
 const HOLD: u64 = 50_000_000;
+const SURE: u64 = 400_000_000;
 /// The gain that twice as many workers must bring, as a share of what they would bring at best.
 const WORTH: f64 = 0.08;
 /// The share that is a clear gain.
@@ -191,6 +192,8 @@ pub(crate) struct Elastic<'a> {
     down: bool,
     /// How long the next verdict holds if it is not a clear gain.
     doubt: u64,
+    /// And if it is.
+    hold: u64,
 }
 
 impl<'a> Elastic<'a> {
@@ -212,6 +215,7 @@ impl<'a> Elastic<'a> {
             gains: Vec::with_capacity(ROUNDS),
             down: true,
             doubt: DOUBT,
+            hold: HOLD,
         }
     }
 
@@ -352,8 +356,10 @@ impl<'a> Elastic<'a> {
             return;
         }
         self.down = keep_more;
-        let length = if share > CLEAR { HOLD } else { self.doubt };
-        self.doubt = if share > CLEAR { DOUBT } else { (self.doubt * 2).min(HOLD) };
+        let clear = share > CLEAR;
+        let length = if clear { self.hold } else { self.doubt };
+        (self.doubt, self.hold) =
+            if clear { (DOUBT, (self.hold * 2).min(SURE)) } else { ((self.doubt * 2).min(HOLD), HOLD) };
         self.begin(worker, clock, Phase::Hold, length);
     }
 }

@@ -111,6 +111,8 @@ pub(crate) struct Core {
     pub(crate) control: Arc<Control>,
     pub(crate) scheme: Scheme,
     pub(crate) rows: Vec<Row>,
+    /// Workers look for a hardware thread of their own: they are not pinned, and there are enough.
+    pub(crate) spread: bool,
     pub(crate) failures: Mutex<Vec<Failure>>,
     pub(crate) waits: Mutex<Vec<crate::error::Wait>>,
     /// Kernels that are not done.

@@ -219,7 +219,7 @@ impl<'a> Worker<'a> {
 
     /// After another worker was called: see [`settle`](Self::settle).
     pub(crate) fn make_way(&self) {
-        if !self.core.scheme.is_pinned() {
+        if self.core.spread {
             thread::make_way();
         }
     }
@@ -227,7 +227,7 @@ impl<'a> Worker<'a> {
     /// Goes to a hardware thread on which no other worker of this run works. A system may wake a thread on that of its waker, and leave it there
     /// for milliseconds, although another one is idle: seen on virtual machines, where an idle CPU looks like one that its host has taken away.
     fn settle(&self) {
-        let Some(here) = thread::current_cpu().filter(|_| !self.core.scheme.is_pinned()) else { return };
+        let Some(here) = thread::current_cpu().filter(|_| self.core.spread) else { return };
         let places = || self.core.rows.iter().filter_map(|row| row.worker.place.load(Relaxed).checked_sub(1));
         // Two that look at once may both go, or stay: it is worth time, not more.
         if places().any(|place| place == here) {
