@@ -13,14 +13,14 @@ use crate::registry::EXPERIMENTS;
 use crate::{chart, machine, table};
 
 /// Measures thalweg against its peers, on this machine, in one run.
-#[derive(Parser)]
+#[derive(Debug, Parser)]
 #[command(name = "lab", bin_name = "thalweg lab", no_binary_name = true)]
 struct Arguments {
     #[command(subcommand)]
     command: Command,
 }
 
-#[derive(Subcommand)]
+#[derive(Debug, Subcommand)]
 enum Command {
     /// Lists the experiments
     List,
