@@ -6,6 +6,7 @@ use crate::edges::{edge, fenced};
 use crate::lines::Lines;
 use crate::{BuildError, prefetch};
 use core::ops::Range;
+use core::ptr::NonNull;
 use thalweg_sync::CachePadded;
 use thalweg_sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
 use thalweg_sync::atomic::{AtomicBool, AtomicU64};
@@ -31,6 +32,45 @@ struct ConsumerWords {
     /// Whether one of the two has left.
     half: AtomicBool,
 }
+
+/// Where a capsule is: its index for who passes it on, its address for who uses it. To find it by the index would cost as much as the rest
+/// of a push.
+#[derive(Debug)]
+pub(super) struct Place<T> {
+    pub(super) index: usize,
+    address: NonNull<Capsule<T>>,
+}
+
+impl<T> Place<T> {
+    /// The place of the capsule at `index`.
+    pub(super) fn new(capsules: &[Capsule<T>], index: usize) -> Self {
+        Self { index, address: NonNull::from(&capsules[index]) }
+    }
+
+    /// The capsule.
+    ///
+    /// # Safety
+    ///
+    /// The queue lives as long as the reference, and its capsules stay where they are.
+    #[inline(always)]
+    pub(super) unsafe fn capsule<'queue>(self) -> &'queue Capsule<T> {
+        // SAFETY: the caller's promise; only shared references to capsules exist.
+        unsafe { self.address.as_ref() }
+    }
+}
+
+impl<T> Clone for Place<T> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<T> Copy for Place<T> {}
+
+// SAFETY: as a shared reference, which is all it gives.
+unsafe impl<T> Send for Place<T> where Capsule<T>: Sync {}
+// SAFETY: as above.
+unsafe impl<T> Sync for Place<T> where Capsule<T>: Sync {}
 
 /// What became of an entry that was published.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

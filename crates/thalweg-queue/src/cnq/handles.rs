@@ -21,7 +21,7 @@ const FEW: u32 = 32;
 /// A handle that is leaked (`mem::forget`) counts as alive for ever.
 pub struct Producer<T: Send, Q: Tube<Item = u32> = DefaultTube, W: Wait = Yield> {
     shared: Arc<Shared<T, Q, W>>,
-    open: Option<Open>,
+    open: Option<Open<T>>,
 }
 
 impl<T: Send, Q: Tube<Item = u32>, W: Wait> Producer<T, Q, W> {
@@ -48,13 +48,14 @@ impl<T: Send, Q: Tube<Item = u32>, W: Wait> Producer<T, Q, W> {
             return Err(TryPushError::Closed(value));
         }
         if let Some(open) = &mut self.open {
-            let capsule = &self.shared.capsules[open.capsule];
+            // SAFETY: `shared` keeps the queue alive.
+            let capsule = unsafe { open.place.capsule() };
             // SAFETY: we are the capsule's producer (C1) and have published `filled` entries, fewer than there are.
             unsafe { capsule.write(open.filled, value) };
             match capsule.publish(open.number, open.filled) {
                 Publish::Open => {
                     open.filled += 1;
-                    if open.filled == self.shared.entries {
+                    if open.filled == open.entries {
                         self.leave();
                     }
                     return Ok(());
@@ -78,11 +79,11 @@ impl<T: Send, Q: Tube<Item = u32>, W: Wait> Producer<T, Q, W> {
     fn begin(&mut self, value: T) -> Result<(), TryPushError<T>> {
         match self.shared.begin(value) {
             Ok(open) => {
-                let is_full = open.filled == self.shared.entries;
+                let (is_full, capsule) = (open.filled == open.entries, open.place.index);
                 self.open = (!is_full).then_some(open);
                 let leave = || {
                     if is_full {
-                        self.shared.leave(open.capsule);
+                        self.shared.leave(capsule);
                     }
                 };
                 // Consumers too: a waker that panics here keeps `try_push` from it.
@@ -98,7 +99,7 @@ impl<T: Send, Q: Tube<Item = u32>, W: Wait> Producer<T, Q, W> {
     #[cold]
     fn leave(&mut self) {
         if let Some(open) = self.open.take() {
-            self.shared.leave(open.capsule);
+            self.shared.leave(open.place.index);
         }
     }
 
@@ -193,7 +194,7 @@ impl<T: Send, Q: Tube<Item = u32>, W: Wait> fmt::Debug for Producer<T, Q, W> {
 /// A handle that is leaked (`mem::forget`) counts as alive for ever, and what is left in its capsule stays there.
 pub struct Consumer<T: Send, Q: Tube<Item = u32> = DefaultTube, W: Wait = Yield> {
     shared: Arc<Shared<T, Q, W>>,
-    held: Option<Held>,
+    held: Option<Held<T>>,
     /// How long to wait before a look into our capsule, if the last looks found few entries.
     slip: Slip,
 }
@@ -217,8 +218,10 @@ impl<T: Send, Q: Tube<Item = u32>, W: Wait> Consumer<T, Q, W> {
     #[inline(always)]
     fn take(&mut self) -> Option<T> {
         let held = self.held.as_mut().filter(|held| held.taken < held.seen)?;
+        // SAFETY: `shared` keeps the queue alive.
+        let capsule = unsafe { held.place.capsule() };
         // SAFETY: we are the capsule's consumer (C1) and have taken `taken` entries. We saw more, in the window (C6).
-        let value = unsafe { self.shared.capsules[held.capsule].read(held.number, held.taken) };
+        let value = unsafe { capsule.read(held.number, held.taken) };
         held.taken += 1;
         if held.taken == held.seen {
             if held.last {
@@ -259,7 +262,7 @@ impl<T: Send, Q: Tube<Item = u32>, W: Wait> Consumer<T, Q, W> {
         loop {
             let mut blocked = false;
             if let Some(held) = &mut self.held {
-                let capsule = &self.shared.capsules[held.capsule];
+                let capsule = &self.shared.capsules[held.place.index];
                 Slip::pause(self.slip.pauses());
                 let sight = capsule.look(held.number);
                 if held.taken < sight.filled {
@@ -293,6 +296,7 @@ impl<T: Send, Q: Tube<Item = u32>, W: Wait> Consumer<T, Q, W> {
             }
             match self.shared.draw() {
                 Ok(capsule) => {
+                    let number = capsule.number;
                     let before = self.held.replace(capsule);
                     let give_back = || {
                         if let Some(held) = before {
@@ -302,7 +306,7 @@ impl<T: Send, Q: Tube<Item = u32>, W: Wait> Consumer<T, Q, W> {
                     both(|| self.shared.drawn(), give_back);
                     // What its producer pushed before it began this capsule is visible now, and goes first: one consumer
                     // gets each producer's items in order.
-                    if let Some(older) = self.shared.adopt(Some(capsule.number)) {
+                    if let Some(older) = self.shared.adopt(Some(number)) {
                         self.exchange(older);
                     }
                 }
@@ -314,15 +318,15 @@ impl<T: Send, Q: Tube<Item = u32>, W: Wait> Consumer<T, Q, W> {
     }
 
     /// Goes on with `next`, and gives the capsule that we have back.
-    fn exchange(&mut self, next: Held) {
+    fn exchange(&mut self, next: Held<T>) {
         if let Some(held) = self.held.replace(next) {
             self.shared.give_back(held);
         }
     }
 
     fn may_pop(&self) -> bool {
-        self.held.is_some_and(|held| held.taken < held.seen)
-            || self.shared.can_pop(self.held)
+        self.held.as_ref().is_some_and(|held| held.taken < held.seen)
+            || self.shared.can_pop(self.held.as_ref())
             || self.shared.producers_gone() && self.shared.is_drained()
     }
 

@@ -1,6 +1,6 @@
 //! What all handles of a queue share: capsules, their order, and who may have which.
 
-use super::capsule::Capsule;
+use super::capsule::{Capsule, Place};
 use super::numbers::Numbers;
 use super::set::Set;
 use super::word::Number;
@@ -37,18 +37,20 @@ pub(super) struct Handles {
 }
 
 /// A producer's right to a capsule.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Open {
-    pub(super) capsule: usize,
+#[derive(Debug)]
+pub(super) struct Open<T> {
+    pub(super) place: Place<T>,
     pub(super) number: Number,
     /// How many entries are published.
     pub(super) filled: u32,
+    /// How many the capsule has.
+    pub(super) entries: u32,
 }
 
 /// A consumer's right to a capsule.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Held {
-    pub(super) capsule: usize,
+#[derive(Debug)]
+pub(super) struct Held<T> {
+    pub(super) place: Place<T>,
     pub(super) number: Number,
     pub(super) taken: u32,
     /// How many entries may be taken, all in all: not more than `taken` unless the number is in the window (C6).
@@ -82,7 +84,7 @@ impl<T: Send, Q: Tube<Item = u32>, W: Wait> Shared<T, Q, W> {
 
     /// Begins a capsule with `value` in it; [`begun`](Self::begun) has to follow. As an error: why not, and the value.
     #[inline]
-    pub(super) fn begin(&self, value: T) -> Result<Open, (AllocateError, T)> {
+    pub(super) fn begin(&self, value: T) -> Result<Open<T>, (AllocateError, T)> {
         let Some(capsule) = self.free.take_any() else { return Err((AllocateError::Full, value)) };
         self.capsules[capsule].ask_to_begin();
         let entry = match self.tube.allocate() {
@@ -110,7 +112,8 @@ impl<T: Send, Q: Tube<Item = u32>, W: Wait> Shared<T, Q, W> {
         // (cnq.22) The other way round, a consumer could hold the capsule before it has its number.
         in_order("cnq.22", register, produce);
         let number = number.expect("it was registered");
-        Ok(Open { capsule, number, filled: 1 })
+        let place = Place::new(&self.capsules, capsule);
+        Ok(Open { place, number, filled: 1, entries: self.entries })
     }
 
     /// The tube may have been `Busy` with who began a capsule. Not rung by [`begin`](Self::begin), since a waker may panic, and
@@ -137,10 +140,10 @@ impl<T: Send, Q: Tube<Item = u32>, W: Wait> Shared<T, Q, W> {
     }
 
     /// Gives a capsule up that is not full, as its producer.
-    pub(super) fn give_up(&self, open: Open) {
-        self.capsules[open.capsule].end(open.number, open.filled);
+    pub(super) fn give_up(&self, open: Open<T>) {
+        self.capsules[open.place.index].end(open.number, open.filled);
         // It may be over now, and only a consumer that sleeps can leave it.
-        both(|| self.leave(open.capsule), || self.ring_consumers());
+        both(|| self.leave(open.place.index), || self.ring_consumers());
     }
 
     /// Leaves a capsule, as its producer or its consumer.
@@ -153,7 +156,7 @@ impl<T: Send, Q: Tube<Item = u32>, W: Wait> Shared<T, Q, W> {
 
     /// Takes the next capsule out of the tube; [`drawn`](Self::drawn) has to follow.
     #[inline]
-    pub(super) fn draw(&self) -> Result<Held, ReserveError> {
+    pub(super) fn draw(&self) -> Result<Held<T>, ReserveError> {
         let entry = self.tube.reserve()?;
         // SAFETY: reserved from this tube a moment ago.
         let capsule = unsafe { self.tube.consume(entry) };
@@ -169,7 +172,7 @@ impl<T: Send, Q: Tube<Item = u32>, W: Wait> Shared<T, Q, W> {
 
     /// Takes the oldest fragment that there is something to do with, if it is older than the capsule `before`.
     #[inline]
-    pub(super) fn adopt(&self, before: Option<Number>) -> Option<Held> {
+    pub(super) fn adopt(&self, before: Option<Number>) -> Option<Held<T>> {
         loop {
             let capsule = self.fragment(before)?;
             if self.fragments.take(capsule) {
@@ -203,19 +206,21 @@ impl<T: Send, Q: Tube<Item = u32>, W: Wait> Shared<T, Q, W> {
     }
 
     /// A right to `capsule` that the caller has just got.
-    fn hold(&self, capsule: usize) -> Held {
+    fn hold(&self, capsule: usize) -> Held<T> {
+        let place = Place::new(&self.capsules, capsule);
         let number = self.capsules[capsule].number();
         // The number is the capsule's as long as it has a consumer, so there is a count.
         let taken = self.capsules[capsule].taken(number).unwrap_or(0);
-        Held { capsule, number, taken, seen: taken, last: false }
+        Held { place, number, taken, seen: taken, last: false }
     }
 
     /// Gives a capsule back, for other consumers to adopt, or leaves it if it is over.
-    pub(super) fn give_back(&self, held: Held) {
-        if self.capsules[held.capsule].is_over(held.number) {
+    pub(super) fn give_back(&self, held: Held<T>) {
+        let Place { index, .. } = held.place;
+        if self.capsules[index].is_over(held.number) {
             self.finish(held);
         } else {
-            self.fragments.put(held.capsule);
+            self.fragments.put(index);
             self.ring_consumers();
         }
     }
@@ -228,10 +233,10 @@ impl<T: Send, Q: Tube<Item = u32>, W: Wait> Shared<T, Q, W> {
     }
 
     /// Leaves a capsule that everything is taken from.
-    pub(super) fn finish(&self, held: Held) {
+    pub(super) fn finish(&self, held: Held<T>) {
         // (cnq.21) In this order, an unfinished number has its capsule to itself (C5).
-        let finish =
-            || in_order("cnq.21", || self.numbers.finish(held.number, held.capsule), || self.leave(held.capsule));
+        let Place { index, .. } = held.place;
+        let finish = || in_order("cnq.21", || self.numbers.finish(held.number, index), || self.leave(index));
         both(finish, || self.ring_consumers());
     }
 
@@ -256,11 +261,11 @@ impl<T: Send, Q: Tube<Item = u32>, W: Wait> Shared<T, Q, W> {
     }
 
     /// What a consumer that holds `held` could do. Writes nothing.
-    pub(super) fn can_pop(&self, held: Option<Held>) -> bool {
+    pub(super) fn can_pop(&self, held: Option<&Held<T>>) -> bool {
         let blocked = match held {
-            Some(Held { capsule, number, .. }) => {
+            Some(&Held { place: Place { index, .. }, number, .. }) => {
                 let in_window = self.numbers.is_in_window(number);
-                if self.capsules[capsule].is_over(number) || in_window && self.capsules[capsule].waiting(number) > 0 {
+                if self.capsules[index].is_over(number) || in_window && self.capsules[index].waiting(number) > 0 {
                     return true;
                 }
                 !in_window
