@@ -61,6 +61,7 @@ fn a_client_that_did_not_end_may_meet_any_label() {
     assert!(found.after.is_empty() && count > 4, "{found}");
     assert_eq!(found.unended.len() as u64, count);
     let text = found.to_string();
+    assert!(text.contains("no label is known that could be weaker\nunknown, as not all clients ended: "), "{text}");
     assert!(text.contains("\nnot run to their end: ") && text.ends_with(" labels that only these meet"), "{text}");
 }
 

@@ -31,6 +31,7 @@ impl Violation {
                 (vec![*thread], true)
             }
             Rule::Unbounded { thread, .. }
+            | Rule::BlindWait { thread, .. }
             | Rule::WaitsWhileUnwinding { thread }
             | Rule::UnseenOperations { thread } => (vec![*thread], false),
             Rule::Polls { read: event, .. } | Rule::Nondeterministic { event, .. } => (vec![event.thread], false),

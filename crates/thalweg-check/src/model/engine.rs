@@ -352,7 +352,7 @@ impl Run {
                 return Ok(());
             }
             drop(state);
-            self.diverges(id, &kind, access.at())?;
+            self.diverges(id, &kind, value, access.at())?;
         }
         self.reach_new_access()?;
         let mut state = self.state();
@@ -425,7 +425,7 @@ impl Run {
             }
         }
         drop(state);
-        self.diverges(id, &kind, access.at())
+        self.diverges(id, &kind, 0, access.at())
     }
 
     fn choose_event(&self, of: u32, at: Site) -> Result<u64, Ending> {
@@ -602,17 +602,20 @@ impl State {
         self.thread_mut().done += 1;
     }
 
-    /// The number of the thread that the running one starts by its next event: the guide's, or the lowest that is free.
+    /// The number of the thread that the running one starts by its next event: the guide's, or the lowest above its own that is free, so that
+    /// the end of a scope finds who started others before those.
     fn another_thread(&self) -> u32 {
         let Some(guide) = &self.explorer.guide else { return self.free_thread() };
         let id = self.next_event();
         let wanted = guide.started(id).filter(|&child| self.is_free(child));
-        wanted.or_else(|| (1..).find(|&child| self.is_free(child) && !guide.starts(child))).expect("threads are few")
+        wanted
+            .or_else(|| (self.current + 1..).find(|&child| self.is_free(child) && !guide.starts(child)))
+            .expect("threads are few")
     }
 
-    /// The lowest number that no thread has.
+    /// The lowest number above the running thread's that no thread has.
     fn free_thread(&self) -> u32 {
-        (1..).find(|&child| self.is_free(child)).expect("threads are few")
+        (self.current + 1..).find(|&child| self.is_free(child)).expect("threads are few")
     }
 
     fn is_free(&self, child: u32) -> bool {

@@ -113,7 +113,7 @@ impl Guide {
         let differs = |id: &&EventId| id.index < self.len(id.thread) && !self.choice(**id).is_like(own.choice(**id));
         if let Some(&id) = graph.order.iter().find(differs) {
             let (node, text) = (graph.node(id), self.choice(id));
-            let found = format!("{} at {}", node.kind.describe(), node.at);
+            let found = format!("{} at {}", node.kind.describe(node.value), node.at);
             return Some(format!("it has `{text}` for event {id}, which is `{}`: {found}", own.choice(id)));
         }
         for location in &graph.locations {

@@ -90,6 +90,13 @@ pub enum Rule {
         /// How many reads in a row read what was read before.
         reads: u32,
     },
+    /// A wait was tried again over and over, and what its attempts read, if anything, cannot have changed.
+    BlindWait {
+        /// The thread that waits.
+        thread: u32,
+        /// How many times.
+        tries: u32,
+    },
     /// A thread that unwinds waits, so nobody can go on.
     WaitsWhileUnwinding {
         /// The thread.
@@ -243,6 +250,11 @@ impl fmt::Display for Rule {
                 "more than {limit} events, the last by thread {thread}: a loop that waits should be a `spin::until`, \
                  one that retries for ever needs a bound (`assume`), a large client `Check::max_events`"
             ),
+            Self::BlindWait { thread, tries } => write!(
+                f,
+                "thread {thread} tried a wait {tries} times, though it reads nothing through the facade that another thread may change: \
+                 what it waits for has to be an atomic, a lock or a slot of the facade"
+            ),
             Self::Nondeterministic { event, expected, found } => write!(
                 f,
                 "the client is not deterministic: after the same choices event {event} was {expected}, and now is \
@@ -370,14 +382,14 @@ impl Kind {
         }
     }
 
-    pub(crate) fn describe(&self) -> String {
+    pub(crate) fn describe(&self, value: u64) -> String {
         match *self {
             Kind::Read { operation, success, .. } => format!("{operation:?} {}", order_name(success)),
-            Kind::Write { order, .. } => format!("a write {}", order_name(order)),
+            Kind::Write { order, .. } => format!("a write {} of {value}", order_name(order)),
             Kind::Fence(order) => format!("a fence {}", order_name(order)),
             Kind::Spawn { .. } => "the start of a thread".to_owned(),
             Kind::Join { child } => format!("a join of thread {child}"),
-            Kind::Mark(mark) => format!("the mark {mark:?}"),
+            Kind::Mark(mark) => format!("the mark {mark:?} of {value}"),
             Kind::Choose { of } => format!("a choice of {of}"),
             Kind::Release { last: false } => "the drop of a handle".to_owned(),
             Kind::Release { .. } => "the drop of the last handle".to_owned(),

@@ -465,7 +465,7 @@ impl Run {
                 return Ok(id);
             }
             drop(state);
-            self.diverges(id, &kind, at)?;
+            self.diverges(id, &kind, value, at)?;
         }
         self.reach_new()?;
         let mut state = self.state();
@@ -475,8 +475,8 @@ impl Run {
     }
 
     /// The client did something else than the last time, after the same choices.
-    pub(crate) fn diverges(&self, recorded: EventId, found: &Kind, at: Site) -> Result<(), Ending> {
-        let rule = self.state().divergence(recorded, format!("{} at {at}", found.describe()));
+    pub(crate) fn diverges(&self, recorded: EventId, found: &Kind, value: u64, at: Site) -> Result<(), Ending> {
+        let rule = self.state().divergence(recorded, format!("{} at {at}", found.describe(value)));
         self.fail(rule)
     }
 

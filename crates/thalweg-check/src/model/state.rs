@@ -241,13 +241,14 @@ impl State {
 
     pub(crate) fn divergence(&self, recorded: EventId, found: String) -> Rule {
         let node = self.explorer.graph.node(recorded);
-        Rule::Nondeterministic { event: recorded, expected: format!("{} at {}", node.kind.describe(), node.at), found }
+        let expected = format!("{} at {}", node.kind.describe(node.value), node.at);
+        Rule::Nondeterministic { event: recorded, expected, found }
     }
 
     /// The event `more` was not there when the same choices were made before.
     pub(super) fn surplus(&self, more: EventId) -> Rule {
         let node = self.explorer.graph.node(more);
-        let found = format!("{} at {}", node.kind.describe(), node.at);
+        let found = format!("{} at {}", node.kind.describe(node.value), node.at);
         Rule::Nondeterministic { event: more, expected: "not there".to_owned(), found }
     }
 }

@@ -105,7 +105,7 @@ impl Run {
                 let loc = state.explorer.graph.node(id).loc;
                 if state.places.find(token) != Some(loc) || state.explorer.graph.node(id).at != at {
                     drop(state);
-                    return self.diverges(id, &AWAITS_TOKEN, at);
+                    return self.diverges(id, &AWAITS_TOKEN, 0, at);
                 }
                 let value = state.explorer.graph.written(loc, from);
                 state.explorer.graph.node_mut(id).value = value;
@@ -180,8 +180,8 @@ impl Run {
             state.thread().retries
         };
         if retries > RETRIES.max(self.limits.repeats.unwrap_or(0)) {
-            let rule = self.state().unbounded(self.limits.events);
-            self.fail(rule)?;
+            let thread = self.state().current;
+            self.fail(Rule::BlindWait { thread, tries: retries })?;
         }
         Ok(())
     }

@@ -246,7 +246,19 @@ fn a_thread_local() {
     let [one, another] = [one, another].map(|trace| trace.lines().skip(1).take(2).collect::<Vec<_>>());
     assert_eq!(one[0], another[0], "{text}");
     assert!(one[0].contains("start thread 1") && one[1] != another[1], "{text}");
-    assert!(text.contains("a write relaxed at") && text.contains("Load acquire at"), "{text}");
+    assert!(text.contains("a write relaxed of 7 at") && text.contains("Load acquire at"), "{text}");
+}
+
+/// The two differ in a value alone.
+#[test]
+fn another_value_in_the_same_place() {
+    let runs = std::sync::atomic::AtomicU64::new(3);
+    let violation = finds(move || {
+        let written = runs.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+        with_flag(|flag| flag.store(written, Relaxed));
+    });
+    let text = violation.to_string();
+    assert!(text.contains("was a write relaxed of 3 at") && text.contains("now is a write relaxed of 4 at"), "{text}");
 }
 
 /// With one execution nothing is replayed but for this; and what differs may come last.

@@ -309,7 +309,8 @@ fn a_loop_without_an_end() {
     });
     assert!(matches!(silent.unwrap_err().rule(), Rule::Unbounded { thread: 0, .. }), "a loop without events too");
     let blind = finds(|| spin::until(|| None));
-    assert!(matches!(blind.rule(), Rule::Unbounded { thread: 0, .. }), "a wait for what nobody sees too");
+    assert!(matches!(blind.rule(), Rule::BlindWait { thread: 0, tries: 1001 }), "{blind}");
+    assert!(blind.to_string().contains("tried a wait 1001 times"), "{blind}");
 }
 
 /// Announces its end by an atomic, or waits for one.

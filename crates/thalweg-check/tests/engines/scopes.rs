@@ -1,8 +1,8 @@
 //! A panic in the closure of a scope, which goes on when the scope's threads have ended.
 
 use thalweg_check::{Cause, Check, Fuzz, Rule};
-use thalweg_sync::atomic::AtomicBool;
-use thalweg_sync::atomic::Ordering::{Acquire, Relaxed, Release};
+use thalweg_sync::atomic::Ordering::{Acquire, Relaxed, Release, SeqCst};
+use thalweg_sync::atomic::{AtomicBool, AtomicU64, fence};
 use thalweg_sync::{spin, thread};
 
 /// Sets the flag when it is dropped.
@@ -33,6 +33,33 @@ fn the_checker_reports_the_panic() {
         let Rule::Panic { thread: 0, message } = violation.rule() else { panic!("{violation}") };
         assert_eq!(message, "nobody has set it");
     }
+}
+
+/// The scope waits for its threads in the same order in every execution, however far those came that others had started.
+#[test]
+fn threads_of_a_scope_may_start_others() {
+    let waits_itself = |joins: bool| {
+        move || {
+            let word = &AtomicU64::new(0);
+            thread::scope(|scope| {
+                let starts = scope.spawn(move || {
+                    word.load(Relaxed);
+                    let started = scope.spawn(|| fence(SeqCst));
+                    if joins {
+                        started.join().unwrap();
+                    }
+                });
+                let writers = [(); 2].map(|()| scope.spawn(|| word.store(1, Relaxed)));
+                if joins {
+                    starts.join().unwrap();
+                    writers.into_iter().for_each(|writer| writer.join().unwrap());
+                }
+            });
+        }
+    };
+    let found =
+        [true, false].map(|joins| Check::new().run(waits_itself(joins)).unwrap_or_else(|error| panic!("{error}")));
+    assert_eq!(found.map(|explored| explored.complete), [6, 6]);
 }
 
 #[test]

@@ -110,7 +110,7 @@ fn random_programs_are_judged_evenly() {
 }
 
 /// How many random programs of each shape.
-const PROGRAMS: u64 = if cfg!(debug_assertions) { 80 } else { 2000 };
+const PROGRAMS: u64 = if cfg!(debug_assertions) { 800 } else { 2000 };
 
 /// The engine has exactly the executions that the axioms allow, in every model and with the threads in both orders.
 #[test]

@@ -19,7 +19,8 @@ struct Surveyed {
     client: &'static Client,
     /// The labels that it meets. None: it did not end in its time, so it may meet any.
     met: Option<BTreeSet<&'static str>>,
-    duration: Duration,
+    /// How many events all its executions have together: what it costs, and the same every time.
+    events: u64,
 }
 
 /// A search over the clients of one queue.
@@ -55,7 +56,7 @@ impl Search {
             let explored = explored.map_err(|violation| format!("{} fails as it is: {violation}", client.name))?;
             let met = table.met();
             let labels = (!explored.bounded).then(|| met.keys().copied().collect());
-            surveyed.push(Surveyed { client, met: labels, duration: explored.duration });
+            surveyed.push(Surveyed { client, met: labels, events: explored.events });
             source.extend(met);
         }
         if surveyed.is_empty() {
@@ -63,7 +64,7 @@ impl Search {
             queues.dedup();
             return Err(format!("there are no clients of `{queue}`; there are of: {}", queues.join(" ")));
         }
-        surveyed.sort_by_key(|surveyed| surveyed.duration);
+        surveyed.sort_by_key(|surveyed| (surveyed.met.is_none(), surveyed.events));
         let setup = setup.clone();
         Ok(Self { setup, each, clients: surveyed, source, executions: 0, bad: Vec::new(), unknown: BTreeSet::new() })
     }
@@ -172,7 +173,7 @@ fn is_at_most(one: Strength, other: Strength) -> bool {
 }
 
 /// Labels with numbers come in the order of the numbers.
-fn number(label: &str) -> (String, u32) {
+pub(super) fn number(label: &str) -> (String, u32) {
     let (queue, number) = label.split_once('.').unwrap_or((label, ""));
     (queue.to_owned(), number.parse().unwrap_or(u32::MAX))
 }
@@ -184,7 +185,7 @@ fn rule(violation: &Violation) -> &'static str {
         Rule::Specification { .. } => "history",
         Rule::Race { .. } => "data race",
         Rule::WaitsForever { .. } => "waits for ever",
-        Rule::Unbounded { .. } => "unbounded loop",
+        Rule::Unbounded { .. } | Rule::BlindWait { .. } => "unbounded loop",
         Rule::Uninitialised { .. } => "uninitialised",
         Rule::UseAfterFree { .. } => "use after free",
         Rule::FreedTwice => "double free",

@@ -1,5 +1,6 @@
 //! What was found, as text.
 
+use super::search::number;
 use super::{Descended, Fate, Trial, Weakened};
 use std::fmt;
 use thalweg_queue::edges::table::Strength;
@@ -42,11 +43,18 @@ impl fmt::Display for Weakened {
             let seconds = duration.as_secs_f64();
             writeln!(f, "{label:<12} {before:<8} {tried:<8} {fate:<36} {executions:>10} {seconds:>7.2} s")?;
         }
-        if self.after.is_empty() {
-            write!(f, "no label can be weaker")?;
-        } else {
-            write!(f, "can be weaker together:")?;
-            self.after.iter().try_for_each(|(label, strength)| write!(f, " {label} ({})", name(*strength)))?;
+        let unknown = self.trials.iter().filter(|trial| trial.fate == Fate::Unknown).collect::<Vec<_>>();
+        match (self.after.is_empty(), unknown.is_empty()) {
+            (true, true) => write!(f, "no label can be weaker")?,
+            (true, false) => write!(f, "no label is known that could be weaker")?,
+            (false, _) => {
+                write!(f, "can be weaker together:")?;
+                self.after.iter().try_for_each(|(label, strength)| write!(f, " {label} ({})", name(*strength)))?;
+            }
+        }
+        if !unknown.is_empty() {
+            write!(f, "\nunknown, as not all clients ended:")?;
+            unknown.iter().try_for_each(|trial| write!(f, " {} ({})", trial.label, name(trial.tried)))?;
         }
         write_unended(f, &self.unended)
     }
@@ -70,7 +78,9 @@ fn counts<'a>(strengths: impl Iterator<Item = &'a Strength> + Clone) -> [usize; 
 impl fmt::Display for Descended {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "{:<12} {:<8} {:<8}", "label", "source", "after")?;
-        for (label, after) in &self.after {
+        let mut changed = self.after.iter().collect::<Vec<_>>();
+        changed.sort_by_key(|(label, _)| number(label));
+        for (label, after) in changed {
             let unknown = if self.unknown.contains(label) { "unknown: not all clients ended" } else { "" };
             writeln!(f, "{label:<12} {:<8} {:<8} {unknown}", name(self.source[label]), name(*after))?;
         }

@@ -34,6 +34,14 @@ impl Started {
         })
     }
 
+    /// Which thread of an engine's run it is. Those of the system have no order.
+    fn number(&self) -> u64 {
+        match self {
+            Self::Native(_) => 0,
+            Self::Watched(ThreadId(number)) => *number,
+        }
+    }
+
     /// Waits until the thread has ended. The panic that ended it goes to whoever waits first.
     #[track_caller]
     fn wait(&self) -> Result<()> {
@@ -154,6 +162,14 @@ impl<'scope> Scope<'scope, '_> {
         self.try_spawn(body).expect("the system gives no more threads")
     }
 
+    /// Takes the thread out that was started first. A thread has a smaller number than those that it starts, so what is waited for does not
+    /// depend on how far a thread came that nobody has waited for: an engine that replays an execution may run it earlier.
+    fn next(&self) -> Option<Arc<Started>> {
+        let mut threads = self.threads.lock().unwrap_or_else(PoisonError::into_inner);
+        let first = (0..threads.len()).min_by_key(|&at| threads[at].number())?;
+        Some(threads.swap_remove(first))
+    }
+
     #[track_caller]
     fn try_spawn<F, T>(&'scope self, body: F) -> std::io::Result<ScopedJoinHandle<'scope, T>>
     where
@@ -189,12 +205,8 @@ where
     }
     let mut panicked = false;
     // A thread may start others while we wait, so the list is looked at until it stays empty.
-    loop {
-        let next = scope.threads.lock().unwrap_or_else(PoisonError::into_inner).pop();
-        match next {
-            Some(thread) => panicked |= thread.wait().is_err(),
-            None => break,
-        }
+    while let Some(thread) = scope.next() {
+        panicked |= thread.wait().is_err();
     }
     match result {
         Err(panic) => resume_unwind(panic),
