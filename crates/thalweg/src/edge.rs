@@ -102,6 +102,8 @@ pub(crate) struct Gauge {
     pub(crate) samples: Counter,
     pub(crate) sum: Counter,
     pub(crate) peak: Counter,
+    /// Messages that were sent into a windowed edge.
+    pub(crate) given: Counter,
     /// By several at once behind a parallel kernel, so no `Counter`.
     pub(crate) grown: AtomicU64,
     /// As `grown`, on an unordered edge.
@@ -176,6 +178,7 @@ impl Edge {
         if self.plan.window.is_none() {
             return self.enter(block);
         }
+        self.gauge.given.add(block.unread() as u64);
         let block = self.tx.with_mut(|tx| {
             // SAFETY: E1, by the caller.
             let assembler = unsafe { (*tx).assembler.as_mut() };
@@ -453,8 +456,14 @@ impl Edge {
         self.sent.messages.load(Relaxed).saturating_sub(taken) as usize
     }
 
+    /// What was sent, as messages count where they are taken: on a windowed edge those that windows pop.
     pub(crate) fn sent_messages(&self) -> u64 {
         self.sent.messages.load(Relaxed)
+    }
+
+    /// Messages that the sending side gave.
+    pub(crate) fn given_messages(&self) -> u64 {
+        if self.plan.window.is_some() { self.gauge.given.get() } else { self.sent_messages() }
     }
 
     /// Something is on its way: in the queue, in the spill, or taken in part.

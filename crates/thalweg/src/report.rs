@@ -53,9 +53,9 @@ pub struct KernelReport {
     pub parallel: bool,
     /// Times it ran.
     pub activations: u64,
-    /// Messages it took.
+    /// Messages it took. Of a windowed edge those that windows have popped: the last ones, which fill no window, do not count.
     pub messages_in: u64,
-    /// Messages it gave. Into a windowed edge those count that windows have popped.
+    /// Messages it gave.
     pub messages_out: u64,
     /// Time in its code and its edges, over all workers. Short activations are timed now and then, and the rest is extrapolated.
     pub busy: Duration,
@@ -83,8 +83,7 @@ pub struct EdgeReport {
     pub ends: (usize, usize),
     /// The kernel takes windows.
     pub windowed: bool,
-    /// Messages it carried. Before a window those count that windows have popped: the last ones, which fill no window, do not; a window that pops more
-    /// than it sees counts in full, also where the stream ends before.
+    /// Messages it carried.
     pub messages: u64,
     /// Times it grew.
     pub grown: u64,
@@ -101,12 +100,14 @@ impl Report {
             let sum = |count: &dyn Fn(&crate::run::stats::KernelStats) -> u64| {
                 core.rows.iter().map(|row| count(&row.kernels[kernel])).sum::<u64>()
             };
+            // A window may pop more than there is.
+            let given = state.inputs.iter().map(|&edge| core.edges[edge].given_messages()).sum::<u64>();
             KernelReport {
                 name: state.name.clone(),
                 parallel: state.parallel,
                 activations: sum(&|stats| stats.activations.get()),
-                messages_in: sum(&|stats| stats.messages.get()),
-                messages_out: state.outputs.iter().map(|&edge| core.edges[edge].sent_messages()).sum(),
+                messages_in: sum(&|stats| stats.messages.get()).min(given),
+                messages_out: state.outputs.iter().map(|&edge| core.edges[edge].given_messages()).sum(),
                 busy: Duration::from_nanos(sum(&|stats| stats.busy.get())),
                 blocked_empty: sum(&|stats| stats.empty.get()),
                 blocked_full: sum(&|stats| stats.full.get()),
@@ -122,7 +123,7 @@ impl Report {
                 to: core.kernels[edge.plan.to].name.clone(),
                 ends: (edge.plan.from, edge.plan.to),
                 windowed: edge.plan.window.is_some(),
-                messages: edge.sent_messages(),
+                messages: edge.given_messages(),
                 grown: edge.gauge.grown.load(Relaxed),
                 peak: edge.gauge.peak.get(),
                 mean: edge.gauge.sum.get() as f64 / samples.max(1) as f64,
@@ -210,17 +211,23 @@ impl Report {
         let mut dot = String::from("digraph thalweg {\n  rankdir=LR;\n  node [shape=box];\n");
         for (index, kernel) in self.kernels.iter().enumerate() {
             let shape = if kernel.parallel { ", peripheries=2" } else { "" };
+            // A line feed in a name would begin another line, and what else is not printed has no form in Graphviz.
             let label = format!(
-                "{}\n{} in, {} out\n{} busy",
-                kernel.name,
+                "{}\n{} in, {} out\n{} activations, {} busy\nblocked {} empty, {} full, {} ticket\n{} helps",
+                kernel.name.replace(char::is_control, " "),
                 kernel.messages_in,
                 kernel.messages_out,
-                Time(kernel.busy)
+                kernel.activations,
+                Time(kernel.busy),
+                kernel.blocked_empty,
+                kernel.blocked_full,
+                kernel.blocked_ticket,
+                kernel.helps
             );
             let _ = writeln!(dot, "  k{index} [label={}{shape}];", Quoted(&label));
         }
         for edge in &self.edges {
-            let label = format!("{}\nmean {:.0}, peak {}", edge.messages, edge.mean, edge.peak);
+            let label = format!("{}\nmean {:.0}, peak {}, grown {}", edge.messages, edge.mean, edge.peak, edge.grown);
             let _ = writeln!(dot, "  k{} -> k{} [label={}];", edge.ends.0, edge.ends.1, Quoted(&label));
         }
         dot.push_str("}\n");
@@ -298,10 +305,7 @@ impl fmt::Display for Report {
         });
         table(f, &["edge", "messages", "mean", "peak", "grown"], edges)?;
         if self.edges.iter().any(|edge| edge.windowed) {
-            writeln!(
-                f,
-                "before a window, messages are those that windows have popped; the last ones, which fill none, do not count"
-            )?;
+            writeln!(f, "a kernel with windows takes what they pop, so not the last messages, which fill none")?;
         }
         write!(f, "{} polls, {} yields, {} sleeps", self.polls, self.yields, self.sleeps)?;
         if self.dropped > 0 {

@@ -43,6 +43,7 @@ mod names;
 mod places;
 mod pool;
 mod psc;
+mod pulse;
 mod report;
 #[cfg(test)]
 mod rules;

@@ -22,6 +22,7 @@ use super::graph::{EventId, Kind, is_same_site};
 use super::heap::{Blocks, client_side, engine_side};
 use super::kept::Keeps;
 use super::places::{ByAddress, Places};
+use super::pulse::Pulse;
 use super::report::Rule;
 use super::slots::Slots;
 use super::state::{State, Status, Thread};
@@ -32,6 +33,7 @@ use corosensei::{Coroutine, CoroutineResult, Yielder};
 use std::cell::{Cell, RefCell, RefMut};
 use std::panic::{AssertUnwindSafe, Location, catch_unwind, resume_unwind};
 use std::ptr::NonNull;
+use std::sync::Arc;
 use thalweg_sync::engine::Site;
 
 /// Why a thread is resumed.
@@ -92,6 +94,7 @@ pub(crate) struct Run {
     pub(super) keeps: RefCell<Keeps>,
     /// An operation was done while its thread unwound, and is not in the graph.
     unseen: Cell<bool>,
+    pulse: Arc<Pulse>,
 }
 
 /// The running thread has to unwind.
@@ -195,6 +198,7 @@ impl Run {
             blocks: Blocks::default(),
             keeps: RefCell::default(),
             unseen: Cell::new(false),
+            pulse: Pulse::new(),
         }
     }
 
@@ -237,6 +241,7 @@ impl Run {
         let mut freed_twice = self.blocks.is_freed_twice();
         self.end_all(!matches!(&outcome, Outcome::Broken(rule) if rule.leaves_ruins()));
         freed_twice |= matches!(outcome, Outcome::Complete) && self.blocks.is_freed_twice();
+        self.pulse.rest();
         let later = self.state().broken.take().or_else(|| freed_twice.then_some(Rule::FreedTwice));
         match (outcome, later) {
             (Outcome::Broken(rule), _) | (_, Some(rule)) => Outcome::Broken(rule),
@@ -254,6 +259,7 @@ impl Run {
     }
 
     fn resume(&self, thread: u32, wake: Wake) {
+        self.pulse.turn(thread);
         let mut fiber = {
             let mut state = self.state();
             state.current = thread;

@@ -81,17 +81,16 @@ where
     F: FnMut(T, &mut Output<U>) -> R + Send,
     R: Verdict,
 {
-    fn run(&mut self, cx: &Cx<'_>, mut block: Block) -> Result<Option<Block>, BoxError> {
+    fn run(&mut self, cx: &Cx<'_>, block: &mut Option<Block>) -> Result<(), BoxError> {
+        let block = block.as_mut().expect("an activation has a block");
         let mut core = Core::new(cx, 0, None);
         // SAFETY: O1: dropped at the end of this function.
         let mut output = unsafe { Output::open(&mut core) };
         // Through a closure of our own: passed as `&mut F`, the kernel is called for each message instead of inlined.
         let stretches = const { size_of::<F>() <= MUCH_STATE };
         resident(&mut self.0, |kernel| {
-            each(cx, &mut block, &mut output, stretches, |message, output| kernel(message, output))
-        })?;
-        drop(output);
-        Ok(Some(block))
+            each(cx, block, &mut output, stretches, |message, output| kernel(message, output))
+        })
     }
 }
 
@@ -132,9 +131,9 @@ where
     F: FnMut(T) -> R + Send,
     R: Verdict,
 {
-    fn run(&mut self, cx: &Cx<'_>, mut block: Block) -> Result<Option<Block>, BoxError> {
+    fn run(&mut self, cx: &Cx<'_>, block: &mut Option<Block>) -> Result<(), BoxError> {
+        let block = block.as_mut().expect("an activation has a block");
         // Through a closure of our own, as in `Sequential`.
-        resident(&mut self.0, |kernel| each_last(cx, &mut block, |message| kernel(message).into_result()))?;
-        Ok(Some(block))
+        resident(&mut self.0, |kernel| each_last(cx, block, |message| kernel(message).into_result()))
     }
 }

@@ -224,7 +224,8 @@ impl<S, F> sealed::Sealed for FlatMap<S, F> {}
 pub(crate) struct Fused<S, T>(pub(crate) S, pub(crate) PhantomData<fn(T)>);
 
 impl<S: Stage<T>, T> Work for Fused<S, T> {
-    fn run(&mut self, cx: &Cx<'_>, mut block: Block) -> Result<Option<Block>, BoxError> {
+    fn run(&mut self, cx: &Cx<'_>, taken: &mut Option<Block>) -> Result<(), BoxError> {
+        let block = taken.as_mut().expect("an activation has a block");
         let mut core = Core::new(cx, 0, None);
         let stage = &mut self.0;
         let slow = cx.takes_long();
@@ -234,7 +235,7 @@ impl<S: Stage<T>, T> Work for Fused<S, T> {
         let whole = edge.takes_whole(block.unread()) && !(edge.plan.capacity.is_some() && core.resume());
         if S::AT_MOST_ONE && InPlace::<T, S::Out>::FITS && whole {
             // SAFETY: an edge into this kernel carries `T` (B1), and the layouts agree.
-            let mut place = unsafe { InPlace::<T, S::Out>::new(&mut block) };
+            let mut place = unsafe { InPlace::<T, S::Out>::new(block) };
             // Loops of their own: a look after each message would cost as much as a cheap stage.
             match (S::IN_PLACE, slow) {
                 (true, false) => while place.alter(|message| stage.alter(message)) {},
@@ -243,12 +244,13 @@ impl<S: Stage<T>, T> Work for Fused<S, T> {
                 (false, true) => while place.step(|message| stage.one(message)) && goes_on() {},
             }
             drop(place);
-            return Ok(hand_on_or_copy::<S::Out>(&mut core, block, S::ONE));
+            *taken = taken.take().and_then(|block| hand_on_or_copy::<S::Out>(&mut core, block, S::ONE));
+            return Ok(());
         }
         // SAFETY: O1: dropped at the end of this function.
         let mut output = unsafe { Output::<S::Out>::open(&mut core) };
         // SAFETY: an edge into this kernel carries `T` (B1).
-        let mut unread = unsafe { Unread::<T>::new(&mut block) };
+        let mut unread = unsafe { Unread::<T>::new(block) };
         if S::ONE {
             while unread.left() > 0 && goes_on() {
                 output.fill(if slow { 1 } else { unread.left() }, || {
@@ -267,8 +269,7 @@ impl<S: Stage<T>, T> Work for Fused<S, T> {
                 }
             }
         }
-        drop(unread);
-        Ok(Some(block))
+        Ok(())
     }
 }
 

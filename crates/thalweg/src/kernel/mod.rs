@@ -19,7 +19,9 @@ pub(crate) mod tee;
 pub(crate) mod windowed;
 
 use crate::block::{Block, Chain};
+use crate::edge::Edge;
 use crate::error::BoxError;
+use crate::run::stats::KernelStats;
 use crate::run::{Cx, Outcome, Why};
 use std::fmt;
 use thalweg_sync::cell::Slot;
@@ -52,8 +54,8 @@ pub(crate) trait Outside: Send + Sync {
 
 /// Takes from one input, one worker at a time.
 pub(crate) trait Work: Send {
-    /// Takes messages until `block` is empty or the output is full. Gives the block back, unless it was handed on as it is.
-    fn run(&mut self, cx: &Cx<'_>, block: Block) -> Result<Option<Block>, BoxError>;
+    /// Takes messages until the block is empty or the output is full. Leaves none if it was handed on as it is.
+    fn run(&mut self, cx: &Cx<'_>, block: &mut Option<Block>) -> Result<(), BoxError>;
 }
 
 /// Takes from one input, many workers at once.
@@ -115,6 +117,36 @@ pub(crate) fn drive_source(source: &mut dyn Source, cx: &Cx<'_>) -> Result<Outco
     Ok(cx.end_activation(why, blocks, 0))
 }
 
+/// A block in the hands of a kernel. What is taken of it counts however the kernel comes out of it.
+struct Taken<'a> {
+    block: Option<Block>,
+    /// What it counted for when it was taken, or when it was last counted.
+    messages: u64,
+    edge: &'a Edge,
+    stats: &'a KernelStats,
+}
+
+impl<'a> Taken<'a> {
+    fn new(cx: &Cx<'a>, edge: &'a Edge, block: Block) -> Self {
+        Self { messages: edge.messages_of(&block), block: Some(block), edge, stats: cx.stats() }
+    }
+
+    /// Counts what was taken, and how much is left.
+    fn count(&mut self) -> (u64, u64) {
+        let left = self.block.as_ref().map_or(0, |block| self.edge.messages_of(block));
+        let taken = self.messages - left;
+        self.messages = left;
+        self.stats.messages.add(taken);
+        (taken, left)
+    }
+}
+
+impl Drop for Taken<'_> {
+    fn drop(&mut self) {
+        self.count();
+    }
+}
+
 /// One activation of a sequential kernel: up to a quantum of blocks.
 pub(crate) fn drive_sequential(work: &mut dyn Work, cx: &Cx<'_>) -> Result<Outcome, BoxError> {
     let input_id = cx.inputs()[0];
@@ -134,12 +166,16 @@ pub(crate) fn drive_sequential(work: &mut dyn Work, cx: &Cx<'_>) -> Result<Outco
         let Some(block) = (unsafe { input.take() }) else {
             break if closed { Why::Done } else { Why::Empty(input_id) };
         };
-        let before = input.messages_of(&block);
+        let mut taken = Taken::new(cx, input, block);
         blocks += 1;
         cx.note_room();
-        match work.run(cx, block)? {
-            Some(block) if block.unread() > 0 && input.messages_of(&block) > 0 => {
-                messages += before - input.messages_of(&block);
+        work.run(cx, &mut taken.block)?;
+        let (count, left) = taken.count();
+        messages += count;
+        // What is left counts when it is taken again.
+        taken.messages = 0;
+        match taken.block.take() {
+            Some(block) if left > 0 => {
                 // SAFETY: E2, as above.
                 unsafe { input.put_back(block) };
                 if let Some(edge) = cx.full_output() {
@@ -147,7 +183,6 @@ pub(crate) fn drive_sequential(work: &mut dyn Work, cx: &Cx<'_>) -> Result<Outco
                 }
             }
             rest => {
-                messages += before;
                 if let Some(block) = rest {
                     cx.close_block(block);
                 }
@@ -178,15 +213,17 @@ pub(crate) fn drive_parallel(work: &dyn SharedWork, cx: &Cx<'_>) -> Result<Outco
             break Why::Waiting;
         }
         let closed = input.is_closed();
-        let Some((ticket, mut block)) = input.take_shared() else {
+        let Some((ticket, block)) = input.take_shared() else {
             break if closed && !input.has_input() { Why::Done } else { Why::Empty(input_id) };
         };
         blocks += 1;
         cx.note_room();
-        messages += input.messages_of(&block);
+        let mut taken = Taken::new(cx, input, block);
         let mut chain = Chain::default();
-        work.run(cx, &mut block, &mut chain)?;
-        cx.close_block(block);
+        work.run(cx, taken.block.as_mut().expect("it was taken"), &mut chain)?;
+        messages += taken.count().0;
+        taken.messages = 0;
+        taken.block.take().into_iter().for_each(|block| cx.close_block(block));
         cx.complete(ticket, chain);
         cx.settle(input_id);
         if blocks >= cx.parallel_quantum() {

@@ -362,6 +362,8 @@ fn join<T>(cx: &Cx<'_>, edge: usize, mut first: Block, mut second: Block) -> Blo
 
 impl Drop for Io<'_> {
     fn drop(&mut self) {
+        // Also when the kernel fails.
+        self.cx.stats().messages.add(self.messages);
         for output in &mut self.outputs {
             if !output.cur.is_null() {
                 // SAFETY: O1; also when the kernel panics: what it pushed is published.

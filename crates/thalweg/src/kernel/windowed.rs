@@ -55,13 +55,12 @@ where
     F: FnMut(&[T], &mut Output<U>) -> R + Send,
     R: Verdict,
 {
-    fn run(&mut self, cx: &Cx<'_>, mut block: Block) -> Result<Option<Block>, BoxError> {
+    fn run(&mut self, cx: &Cx<'_>, block: &mut Option<Block>) -> Result<(), BoxError> {
+        let block = block.as_mut().expect("an activation has a block");
         let mut core = Core::new(cx, 0, None);
         // SAFETY: O1: dropped at the end of this function.
         let mut output = unsafe { Output::open(&mut core) };
-        Self::slide(cx, (self.peek, self.pop), &mut block, &mut output, &mut self.kernel)?;
-        drop(output);
-        Ok(Some(block))
+        Self::slide(cx, (self.peek, self.pop), block, &mut output, &mut self.kernel)
     }
 }
 

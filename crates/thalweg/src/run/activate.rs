@@ -128,7 +128,6 @@ impl Worker<'_> {
         let cause = match result {
             Ok(Ok(outcome)) => {
                 stats.blocks.add(u64::from(outcome.blocks));
-                stats.messages.add(outcome.messages);
                 return Some(outcome);
             }
             Ok(Err(error)) => Cause::Error(error),

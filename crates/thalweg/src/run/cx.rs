@@ -2,6 +2,7 @@
 
 use crate::block::{Block, Chain};
 use crate::edge::Edge;
+use crate::run::stats::KernelStats;
 use crate::run::worker::Worker;
 use crate::run::{Outcome, State, Why};
 use thalweg_sync::atomic::Ordering::*;
@@ -25,6 +26,10 @@ pub(crate) struct Cx<'a> {
 impl<'a> Cx<'a> {
     fn state(&self) -> &'a State {
         &self.worker.core.kernels[self.kernel]
+    }
+
+    pub(crate) fn stats(&self) -> &'a KernelStats {
+        &self.worker.row.kernels[self.kernel]
     }
 
     pub(crate) fn edge(&self, edge: usize) -> &'a Edge {

@@ -5,6 +5,8 @@ use serde_json::Value;
 use thalweg::prelude::*;
 use thalweg::{End, Error};
 use thalweg_check::Fuzz;
+use thalweg_sync::atomic::AtomicU64;
+use thalweg_sync::atomic::Ordering::Relaxed;
 use thalweg_sync::thread;
 use thalweg_sync::time::Duration;
 
@@ -30,14 +32,21 @@ fn messages_are_conserved_along_edges() {
         assert_eq!((report.end, report.scheme, report.dropped), (End::Complete, scheme, 0));
         let given: Vec<_> = report.kernels.iter().map(|kernel| kernel.messages_out).collect();
         let taken: Vec<_> = report.kernels.iter().map(|kernel| kernel.messages_in).collect();
-        // 1499 windows fit; the last two messages, which would begin another, count nowhere.
-        assert_eq!(given, [3000, 2 * 1499, 1499, 0], "{scheme}");
+        // 1499 windows fit; the last two messages would begin another.
+        assert_eq!(given, [3000, 3000, 1499, 0], "{scheme}");
         assert_eq!((taken[0], taken[1], taken[3]), (0, 3000, 1499), "{scheme}");
         assert_eq!(taken[2], 2 * 1499, "{scheme}: each window takes its step");
         for edge in &report.edges {
             let (from, to) = edge.ends;
             assert_eq!((&edge.from, &edge.to), (&report.kernels[from].name, &report.kernels[to].name));
-            assert_eq!(edge.messages, taken[to], "{scheme}: {} >> {}", edge.from, edge.to);
+            assert_eq!(edge.messages, given[from], "{scheme}: {} >> {}", edge.from, edge.to);
+            assert_eq!(
+                edge.messages - taken[to],
+                if edge.windowed { 2 } else { 0 },
+                "{scheme}: {} >> {}",
+                edge.from,
+                edge.to
+            );
             assert!(edge.mean <= edge.peak as f64 && edge.peak <= edge.messages);
         }
         for kernel in &report.kernels {
@@ -174,10 +183,18 @@ fn dot_is_well_formed() {
             None => {
                 assert_eq!(ends, format!("k{nodes}"));
                 assert_eq!(rest.contains("peripheries"), report.kernels[nodes].parallel);
-                assert!(text.contains(&format!(
-                    "{} in, {} out",
-                    report.kernels[nodes].messages_in, report.kernels[nodes].messages_out
-                )));
+                let kernel = &report.kernels[nodes];
+                let blocked = (kernel.blocked_empty, kernel.blocked_full, kernel.blocked_ticket);
+                for part in [
+                    format!("{} in, {} out", kernel.messages_in, kernel.messages_out),
+                    format!("{} activations, ", kernel.activations),
+                    format!("blocked {} empty, {} full, {} ticket", blocked.0, blocked.1, blocked.2),
+                    format!("{} helps", kernel.helps),
+                ] {
+                    assert!(text.contains(&part), "{part} is not in {text}");
+                }
+                // What is not printed has no form in a label.
+                assert!(!text.contains("\\u") && !text.contains('\t'), "{text}");
                 nodes += 1;
             }
             Some((from, to)) => {
@@ -186,6 +203,7 @@ fn dot_is_well_formed() {
                     (&*format!("k{}", report.edges[edges].ends.0), &*format!("k{}", report.edges[edges].ends.1))
                 );
                 assert!(text.starts_with(&report.edges[edges].messages.to_string()));
+                assert!(text.ends_with(&format!("grown {}", report.edges[edges].grown)), "{text}");
                 edges += 1;
             }
         }
@@ -228,6 +246,55 @@ fn an_error_brings_the_report_so_far() {
     assert_eq!(report.end, End::Cancelled);
     assert_eq!(report.kernels.len(), 2);
     assert!(report.kernels[0].messages_out >= 500);
+}
+
+/// However a kernel fails or the run is cancelled, what it took until then counts.
+#[test]
+fn the_last_activation_counts() {
+    let report = |graph: &mut Graph<'_>, scheme: &str| match graph.run(Scheme::named(scheme).unwrap().workers(2)) {
+        Ok(report) => report,
+        Err(Error::Failed { report, .. }) => *report,
+        Err(error) => panic!("{error}"),
+    };
+    for scheme in Scheme::names() {
+        for fails in [true, false] {
+            let (taken, seen) = (AtomicU64::new(0), AtomicU64::new(0));
+            let mut graph = Graph::new();
+            let numbers = graph.source(0..10_000_u64);
+            let pass = graph.parallel_map(|x: u64| {
+                seen.fetch_add(1, Relaxed);
+                x
+            });
+            let sink = graph.sink(|x: u64| {
+                taken.fetch_add(1, Relaxed);
+                match x {
+                    5000 if fails => Err("half"),
+                    5000 => panic!("half"),
+                    _ => Ok(()),
+                }
+            });
+            graph += numbers >> pass >> sink;
+            let report = report(&mut graph, scheme);
+            drop(graph);
+            assert_eq!(report.kernels[2].messages_in, taken.into_inner(), "{scheme}, {fails}");
+            assert_eq!(report.kernels[1].messages_in, seen.into_inner(), "{scheme}, {fails}");
+        }
+    }
+}
+
+/// More than all messages, or less than half of them, in one window.
+#[test]
+fn what_no_window_pops_was_given() {
+    for (peek, pop, taken) in [(100, 1, 0), (2, 60, 50), (4, 2, 48)] {
+        let mut graph = Graph::new();
+        let numbers = graph.source(0..50_u64);
+        let windows = graph.window(peek, pop, |window: &[u64], out: &mut Output<u64>| out.push(window[0]));
+        let sink = graph.sink(drop::<u64>);
+        graph += numbers >> windows >> sink;
+        let report = graph.run(Scheme::default()).unwrap();
+        assert_eq!((report.kernels[0].messages_out, report.edges[0].messages), (50, 50), "{peek}, {pop}");
+        assert_eq!(report.kernels[1].messages_in, taken, "{peek}, {pop}");
+    }
 }
 
 #[test]
