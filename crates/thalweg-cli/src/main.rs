@@ -59,14 +59,17 @@ fn proof(_args: &args::Proof) -> Outcome {
     Err("built without the model checker; in a checkout of thalweg, `cargo proof` builds and runs it".into())
 }
 
-#[cfg(feature = "lab")]
+#[cfg(all(feature = "lab", not(feature = "instrument")))]
 fn lab(args: Vec<String>) -> Outcome {
     Ok(thalweg_lab::run(args.into_iter()))
 }
 
-#[cfg(not(feature = "lab"))]
+#[cfg(not(all(feature = "lab", not(feature = "instrument"))))]
 fn lab(args: Vec<String>) -> Outcome {
     let command = ["cargo lab".to_owned()].into_iter().chain(args).collect::<Vec<_>>().join(" ");
+    if cfg!(feature = "lab") {
+        return Err(format!("nothing is measured in a build with the feature `instrument`, where each access asks for an engine: `{command}` builds without").into());
+    }
     Err(format!("built without the lab; in a checkout of thalweg, `{command}` builds and runs it").into())
 }
 
