@@ -148,3 +148,20 @@ pub(super) fn io_error(error: hound::Error) -> io::Error {
         other => io::Error::other(other),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn more_sound_than_a_wav_file_can_count_is_refused_before_it_is_created() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("sound.wav");
+        for count in [1 << 30, u64::MAX] {
+            let Err(Error::Refused(reason)) = create(&path, 8_000, count) else { panic!("{count} samples fit") };
+            assert!(reason.contains("split the input"), "{reason}");
+        }
+        assert!(!path.exists());
+        assert!(create(&path, 8_000, (1 << 30) - 1_000).is_ok());
+    }
+}

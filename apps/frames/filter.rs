@@ -167,6 +167,32 @@ mod tests {
     }
 
     #[test]
+    fn each_word_is_of_its_frames_only() {
+        const ONE: [u8; 4] = [10, 0, 0, 1];
+        let (udp, tcp) = (synthetic::udp(ONE, ONE, 1, 2, b""), synthetic::tcp(ONE, ONE, 1, 2, b""));
+        let of_protocol = |mut frame: Vec<u8>, at: usize, protocol: u8| {
+            frame[at] = protocol;
+            frame
+        };
+        let icmp = of_protocol(udp.clone(), 23, ICMP);
+        let icmp6 = of_protocol(synthetic::udp6(2, 53, b""), 20, ICMPV6);
+        let tagged = [&tcp[..12], &[0x81, 0, 0, 7], &tcp[12..]].concat();
+        let arp = [&udp[..12], &ARP.to_be_bytes(), &[0; 28]].concat();
+        for (frame, holding) in [
+            (udp, &["ip", "udp"][..]),
+            (tcp, &["ip", "tcp"]),
+            (icmp, &["ip", "icmp"]),
+            (icmp6, &["ip6", "icmp"]),
+            (tagged, &["ip", "vlan", "tcp"]),
+            (arp, &["arp"]),
+        ] {
+            let words = ["ip", "ip6", "arp", "vlan", "tcp", "udp", "icmp"];
+            let hold: Vec<_> = words.into_iter().filter(|word| word.parse::<Filter>().unwrap().holds(&frame)).collect();
+            assert_eq!(hold, holding);
+        }
+    }
+
+    #[test]
     fn errors_name_the_word() {
         for (text, named) in [
             ("", "missing"),

@@ -176,6 +176,38 @@ mod tests {
         assert_eq!(Layers::of(&frame).network.unwrap().transport, None);
     }
 
+    #[test]
+    fn every_kind_of_tag_is_passed_over() {
+        for tag in [[0x81, 0x00], [0x88, 0xa8], [0x91, 0x00]] {
+            let frame = [&[0; 12][..], &tag, &[0, 7], &ARP.to_be_bytes()].concat();
+            assert_eq!(Layers::of(&frame), Layers { vlan: true, ether_type: ARP, network: None }, "{tag:02x?}");
+        }
+    }
+
+    /// Its header counts in words of four bytes, and from the third on (RFC 4302, section 2.2).
+    #[test]
+    fn an_authentication_header_is_passed_over() {
+        let mut frame = [&[0; 12][..], &[0x86, 0xdd, 0x60, 0, 0, 0, 0, 32, 51, 64], &[1; 32]].concat();
+        frame.extend([UDP, 4, 0, 0]);
+        frame.extend([0xee; 20]);
+        frame.extend([0, 53, 0, 54, 0, 8, 0, 0]);
+        let network = Layers::of(&frame).network.unwrap();
+        assert_eq!((network.protocol, network.ports(&frame)), (UDP, Some((53, 54))));
+    }
+
+    #[test]
+    fn a_later_fragment_has_no_ports() {
+        let mut frame = [&[0; 12][..], &[8, 0, 0x45, 0, 0, 28, 0, 0, 0, 0, 64, UDP], &[0; 10], &[1; 8]].concat();
+        let ports = |frame: &[u8]| Layers::of(frame).network.unwrap().ports(frame);
+        // More fragments, but this is the first.
+        frame[20] = 0x20;
+        assert_eq!(ports(&frame), Some((0x101, 0x101)));
+        for offset in [[0, 1], [0x1f, 0xff], [0x20, 8]] {
+            frame[20..22].copy_from_slice(&offset);
+            assert_eq!(ports(&frame), None, "{offset:02x?}");
+        }
+    }
+
     /// What is behind the header of a later fragment is data, whatever it looks like.
     #[test]
     fn a_later_fragment_is_of_the_protocol_that_its_header_names() {

@@ -234,6 +234,40 @@ mod tests {
         assert_eq!(frame, expected);
     }
 
+    #[test]
+    fn of_several_replacements_the_first_that_fits_is_used() {
+        let readdress = |rules: &[&str]| rules.iter().map(|rule| rule.parse().unwrap()).collect();
+        let reface = |rules: &[&str]| rules.iter().map(|rule| rule.parse().unwrap()).collect();
+        let rules = Rewrite {
+            source: readdress(&["10.0.0.9=10.7.7.7", "10.0.0.1=10.8.8.8", "10.0.0.1=10.9.9.9"]),
+            source_mac: reface(&[
+                "02:00:00:00:00:09=02:00:00:00:00:07",
+                "02:00:00:00:00:01=02:00:00:00:00:08",
+                "02:00:00:00:00:01=02:00:00:00:00:09",
+            ]),
+            ..Rewrite::default()
+        };
+        let mut frame = synthetic::udp([10, 0, 0, 1], [10, 0, 0, 2], 1, 2, b"x");
+        assert!(rewrite(&rules, &mut frame));
+        let mut expected = synthetic::udp([10, 8, 8, 8], [10, 0, 0, 2], 1, 2, b"x");
+        expected[11] = 8;
+        assert_eq!(frame, expected);
+    }
+
+    #[test]
+    fn an_address_that_replaces_itself_changes_nothing() {
+        let to_itself = || vec!["10.0.0.1=10.0.0.1".parse().unwrap()];
+        let rules = Rewrite {
+            source: to_itself(),
+            destination: to_itself(),
+            source_mac: vec!["02:00:00:00:00:01=02:00:00:00:00:01".parse().unwrap()],
+            destination_mac: vec!["02:00:00:00:00:02=02:00:00:00:00:02".parse().unwrap()],
+        };
+        let mut frame = synthetic::tcp([10, 0, 0, 1], [10, 0, 0, 1], 1, 2, b"x");
+        assert!(!rewrite(&rules, &mut frame));
+        assert_eq!(frame, synthetic::tcp([10, 0, 0, 1], [10, 0, 0, 1], 1, 2, b"x"));
+    }
+
     /// A packet of IPv6 in a frame, from fd00::1 to the first of `hosts` in fd00::, with these extension headers, the
     /// first of the kind `next`. Its checksum, at `at` in `segment`, is right for the last of `hosts`.
     fn over_ipv6(hosts: [u8; 2], next: u8, extensions: &[u8], protocol: u8, at: usize, segment: &[u8]) -> Vec<u8> {

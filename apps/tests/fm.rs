@@ -4,9 +4,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use hound::{SampleFormat, WavSpec, WavWriter};
-use thalweg::Scheme;
-use thalweg_apps::Error;
+use thalweg::{Scheme, Stopper};
 use thalweg_apps::fm::{Config, radio, run, synthetic};
+use thalweg_apps::{Error, Watch};
 
 fn sound(path: &Path) -> Vec<f32> {
     hound::WavReader::open(path).unwrap().into_samples().map(|sample| sample.unwrap()).collect()
@@ -50,6 +50,7 @@ fn raw_samples_and_integers_are_read_too() {
     config.raw_rate = Some(8_000);
     run(&config, &()).unwrap();
     assert_same(&sound(&path("sound")), &radio::reference(&samples), "raw");
+    assert_eq!(hound::WavReader::open(path("sound")).unwrap().spec().sample_rate, 8_000 / 5);
 
     for bits in [8, 16, 24, 32] {
         let spec = WavSpec { channels: 1, sample_rate: 8_000, bits_per_sample: bits, sample_format: SampleFormat::Int };
@@ -151,6 +152,31 @@ fn bad_input_is_refused_before_anything_is_written() {
     assert!(matches!(run(&Config::new(path("whole"), path("whole")), &()), Err(Error::Refused(_))));
     assert!(fs::read(path("whole")).unwrap() == whole);
     assert!(matches!(run(&Config::new(path("missing"), path("sound")), &()), Err(Error::File { .. })));
+}
+
+/// Makes a file shorter when its length is known and nothing has been read.
+struct Shortens(PathBuf);
+
+impl Watch for Shortens {
+    fn started(&self, _stopper: Stopper) {
+        fs::OpenOptions::new().write(true).open(&self.0).unwrap().set_len(20_000).unwrap();
+    }
+}
+
+#[test]
+fn an_input_that_ends_too_early_is_an_error() {
+    let dir = tempfile::tempdir().unwrap();
+    let (input, output) = (dir.path().join("signal"), dir.path().join("sound.wav"));
+    for raw_rate in [None, Some(8_000)] {
+        let mut config = Config::new(&input, &output);
+        config.raw_rate = raw_rate;
+        match raw_rate {
+            None => synthetic::signal(10_000, &input).unwrap(),
+            Some(_) => fs::write(&input, [0; 40_000]).unwrap(),
+        }
+        let told = run(&config, &Shortens(input.clone())).unwrap_err().to_string();
+        assert!(told.starts_with(&format!("cannot read all of {}: ", input.display())), "{told}");
+    }
 }
 
 #[test]

@@ -157,6 +157,30 @@ fn filters_and_rewriting_do_what_they_say() {
     assert_eq!(summary.counts.frames, 2_000);
 }
 
+#[test]
+fn one_filter_of_several_is_enough_to_keep_and_to_drop() {
+    let kept = |keep: &[&str], drop: &[&str]| {
+        let (one, two) = ([10, 0, 0, 8], [10, 0, 0, 7]);
+        let frames =
+            [synthetic::udp(one, two, 1, 53, b""), synthetic::tcp(one, two, 1, 80, b""), synthetic::udp6(8, 53, b"")];
+        let record = |frame: &Vec<u8>| {
+            let length = (frame.len() as u32).to_le_bytes();
+            [&[0; 8][..], &length, &length, frame].concat()
+        };
+        let place = Place::with(&[made_up(0), frames.iter().flat_map(record).collect()].concat());
+        let mut config = place.config();
+        config.rules = Rules { rewrite: Rewrite::default(), ..rules(keep, drop) };
+        run(&config, &()).unwrap();
+        let written = fs::read(place.path("out")).unwrap();
+        let of_frame = |frame: &Vec<u8>| written.windows(frame.len()).any(|bytes| bytes == frame);
+        [0, 1, 2].map(|index| of_frame(&frames[index]))
+    };
+    assert_eq!(kept(&[], &[]), [true, true, true]);
+    assert_eq!(kept(&["ip and udp", "tcp"], &[]), [true, true, false]);
+    assert_eq!(kept(&[], &["ip6", "tcp"]), [true, false, false]);
+    assert_eq!(kept(&["port 53", "arp"], &["arp", "ip6"]), [true, false, false]);
+}
+
 /// Where the records of a capture end, the file header included.
 fn boundaries(capture: &[u8]) -> Vec<usize> {
     let mut end = 0;
@@ -266,6 +290,37 @@ fn what_is_there_goes_on_before_more_is_waited_for() {
     assert!(paced.next(Batch::default()).is_none());
 }
 
+/// Gives a capture, and then an error.
+struct Failing<'a>(&'a [u8]);
+
+impl Read for Failing<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        match self.0.read(buffer)? {
+            0 => Err(io::Error::other("on fire")),
+            bytes => Ok(bytes),
+        }
+    }
+}
+
+#[test]
+fn an_input_that_cannot_be_read_to_its_end_is_damaged() {
+    let whole = made_up(3);
+    // Between two records, where a file that ends would be whole, and within one.
+    for cut in [whole.len(), whole.len() - 1] {
+        let mut capture = Capture::open(Failing(&whole[..cut])).unwrap();
+        let (mut given, mut damage) = (0, None);
+        while let Some(next) = capture.next(Batch::default()) {
+            match next {
+                Ok(batch) => given += batch.records().map(|record| record.bytes.len()).sum::<usize>(),
+                Err(error) => damage = Some(error),
+            }
+        }
+        let damage = damage.expect("it is damaged");
+        assert_eq!((damage.position, damage.reason.as_str()), (given as u64, "on fire"));
+        assert_eq!(Some(&given), boundaries(&whole).iter().rfind(|&&end| end <= cut));
+    }
+}
+
 #[test]
 fn no_corrupt_byte_makes_it_panic_or_differ_from_the_reference() {
     let mut random = fastrand::Rng::with_seed(9);
@@ -303,6 +358,9 @@ fn corrupt_records_are_refused_with_place_and_reason() {
     for (capture, told) in [
         (b"GIF89a and so on, no capture at all".to_vec(), "not a capture file"),
         (other_link, "link type 113"),
+        // A variant with longer record headers, and a format from before the present one.
+        ([&[0x34, 0xcd, 0xb2, 0xa1], &header[4..]].concat(), "pcap variant a1b2cd34"),
+        ([&header[..4], &[1, 0], &header[6..]].concat(), "version 1.4"),
         (record(300_000), "300000 bytes"),
         (with_block(2, &[0; 20]), "editcap"),
         ([big_endian_section, block(true, 2, &[0; 20])].concat(), "editcap"),
@@ -310,8 +368,10 @@ fn corrupt_records_are_refused_with_place_and_reason() {
         (with_block(3, &[0; 4]), "interface 0"),
         // A new section has its own interfaces.
         ([&pcapng()[..], section, &block(false, 3, &[0; 4])].concat(), "0 are described"),
-        ([section, &6_u32.to_le_bytes(), &10_u32.to_le_bytes(), &[0; 4]].concat(), "10 bytes"),
+        ([section, &6_u32.to_le_bytes(), &10_u32.to_le_bytes(), &[0; 4]].concat(), "a block of 10 bytes"),
         ([section, &6_u32.to_le_bytes(), &16_u32.to_le_bytes(), &[0; 8]].concat(), "ends with the length 0"),
+        // Nobody makes room for what is not believed.
+        ([section, &6_u32.to_le_bytes(), &(17_u32 << 20).to_le_bytes(), &[0; 4]].concat(), "a block of 17825792 bytes"),
     ] {
         let place = Place::with(&capture);
         let reason = match run(&place.config(), &()) {
@@ -432,6 +492,9 @@ fn the_input_is_never_the_output() {
     let place = Place::with(&made_up(3));
     let config = Config::new(place.path("in"), place.path("in"));
     assert!(matches!(run(&config, &()), Err(Error::Refused(_))));
+    // Nor by another name.
+    fs::hard_link(place.path("in"), place.path("out")).unwrap();
+    assert!(matches!(run(&place.config(), &()), Err(Error::Refused(_))));
     assert!(fs::read(place.path("in")).unwrap() == made_up(3));
 }
 

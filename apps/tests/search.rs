@@ -11,7 +11,7 @@ use thalweg_apps::search::{Config, Summary, run};
 use thalweg_sync::atomic::AtomicBool;
 use thalweg_sync::atomic::Ordering::{Acquire, Release};
 use thalweg_sync::thread;
-use thalweg_sync::time::Duration;
+use thalweg_sync::time::{self, Duration};
 
 const TERMS: [&[u8]; 8] = [b"a", b"aa", b"aba", b"abab", b"needle", b"\xff\xfe", b"\r", b"-v"];
 
@@ -149,6 +149,14 @@ fn the_top_files_are_those_with_the_most_matches() {
     let expected: Vec<_> = (15..25).rev().map(|matches| (top.path().join(format!("{matches}")), matches)).collect();
     assert_eq!(found.top, expected);
     assert_eq!((found.files, found.files_with_matches), (25, 24));
+}
+
+#[test]
+fn the_time_is_that_of_the_whole_run() {
+    let top = tree();
+    let start = time::now();
+    let found = search(b"a", &[top.path()], 64, Scheme::default());
+    assert!((found.report.wall..=start.elapsed()).contains(&found.elapsed), "{:?}", found.elapsed);
 }
 
 #[test]
