@@ -5,6 +5,9 @@ use std::io::Write;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
+use thalweg::Scheme;
+use thalweg_apps::frames::{Config, Rewrite, reference};
+
 fn thalweg() -> Command {
     Command::new(env!("CARGO_BIN_EXE_thalweg"))
 }
@@ -77,7 +80,54 @@ fn a_report_for_programs_has_standard_output_to_itself() {
     assert!(ran.stdout.trim().starts_with('{') && ran.stdout.trim().ends_with('}'), "{}", ran.stdout);
     assert!(ran.stderr.contains("4 matches"));
     let ran = run(top.path(), "run search --term fish --input docs --report dot");
-    assert!(ran.stdout.starts_with("digraph"), "{}", ran.stdout);
+    assert!(ran.stdout.starts_with("digraph") && ran.stdout.trim().ends_with('}'), "{}", ran.stdout);
+    assert!(ran.stderr.contains("4 matches"));
+}
+
+#[test]
+fn the_scheme_and_the_workers_are_those_that_were_asked_for() {
+    let top = tree();
+    assert_eq!(run(top.path(), "run frames --generate 3 --output in.pcap").status, 0);
+    assert_eq!(run(top.path(), "run fm --generate 2000 --output in.wav").status, 0);
+    for app in
+        ["search --term fish --input docs", "frames --input in.pcap --output out", "fm --input in.wav --output out"]
+    {
+        let ran = run(top.path(), &format!("run {app} --scheme mix_dyn --workers 3 --report json"));
+        assert!(ran.stdout.starts_with(r#"{"scheme":"mix_dyn","workers":3,"#), "{app}: {}", ran.stdout);
+    }
+}
+
+/// The CPUs that a thread may use, by the text of its `status` in /proc.
+#[cfg(target_os = "linux")]
+fn cpus(status: &str) -> String {
+    let line = status.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:"));
+    line.expect("Linux tells").trim().to_owned()
+}
+
+/// Of each thread of a run that waits for more input.
+#[cfg(target_os = "linux")]
+fn cpus_of_threads(options: &str) -> Vec<String> {
+    let args = format!("run search --term fish --input - --count --scheme pw --workers 1 {options}");
+    let mut child =
+        thalweg().args(args.split_whitespace()).stdin(Stdio::piped()).stdout(Stdio::null()).spawn().unwrap();
+    // Far more than a pipe holds, so that when it is written, the worker has read.
+    child.stdin.as_mut().unwrap().write_all(&b"fish\n".repeat(100_000)).unwrap();
+    let threads = fs::read_dir(format!("/proc/{}/task", child.id())).unwrap();
+    // A thread that has just ended has no status.
+    let statuses = threads.filter_map(|thread| fs::read_to_string(thread.unwrap().path().join("status")).ok());
+    let found = statuses.map(|status| cpus(&status)).collect();
+    assert!(child.wait().unwrap().success());
+    found
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn a_worker_is_pinned_when_asked_for_and_only_then() {
+    let all = cpus(&fs::read_to_string("/proc/thread-self/status").unwrap());
+    let free = cpus_of_threads("");
+    assert!(free.iter().all(|cpus| *cpus == all), "{free:?}, not {all}");
+    let pinned = cpus_of_threads("--pinned");
+    assert!(pinned.iter().any(|cpus| cpus.parse::<usize>().is_ok()), "{pinned:?}");
 }
 
 #[test]
@@ -140,6 +190,32 @@ fn frames_go_from_generate_to_a_rewritten_capture() {
     assert!(ran.stdout.starts_with("499 of 499") && ran.stderr.contains("record 501"), "{}{}", ran.stdout, ran.stderr);
 }
 
+#[test]
+fn frames_are_filtered_and_rewritten_as_the_options_say() {
+    let top = tree();
+    let path = |name: &str| top.path().join(name);
+    assert_eq!(run(top.path(), "run frames --generate 500 --output in.pcap").status, 0);
+    let ran = run(
+        top.path(),
+        "run frames --input in.pcap --output out.pcap --report none --keep ip --keep arp --drop vlan \
+         --rewrite-src 10.0.0.1=10.0.1.1 --rewrite-src 10.0.0.2=10.0.1.2 --rewrite-dst 10.0.0.1=10.0.2.1 \
+         --rewrite-src-mac 02:00:00:00:00:01=02:00:00:00:01:01 --rewrite-dst-mac 02:00:00:00:00:02=02:00:00:00:02:02",
+    );
+    let mut config = Config::new(path("in.pcap"), path("expected.pcap"));
+    config.rules.keep = vec!["ip".parse().unwrap(), "arp".parse().unwrap()];
+    config.rules.drop = vec!["vlan".parse().unwrap()];
+    config.rules.rewrite = Rewrite {
+        source: vec!["10.0.0.1=10.0.1.1".parse().unwrap(), "10.0.0.2=10.0.1.2".parse().unwrap()],
+        destination: vec!["10.0.0.1=10.0.2.1".parse().unwrap()],
+        source_mac: vec!["02:00:00:00:00:01=02:00:00:00:01:01".parse().unwrap()],
+        destination_mac: vec!["02:00:00:00:00:02=02:00:00:00:02:02".parse().unwrap()],
+    };
+    let (counts, _) = reference(&config).unwrap();
+    assert!(fs::read(path("out.pcap")).unwrap() == fs::read(path("expected.pcap")).unwrap());
+    let told = format!("{} of 500 frames written to out.pcap, {} of them rewritten\n", counts.kept, counts.rewritten);
+    assert!(ran.status == 0 && ran.stdout == told, "{}", ran.stdout);
+}
+
 /// The summary would go over what was written, or behind it.
 #[test]
 #[cfg(target_os = "linux")]
@@ -178,6 +254,15 @@ fn fm_goes_from_generate_to_sound() {
     assert_eq!(run(top.path(), "run fm --generate 2000 --output in.wav").status, 0);
     let ran = run(top.path(), "run fm --input in.wav --output out.wav");
     assert!(ran.status == 0 && ran.stdout.starts_with("247 samples of sound from 2,000 samples"), "{}", ran.stdout);
+
+    // Raw samples are what is behind the header.
+    let wav = fs::read(top.path().join("in.wav")).unwrap();
+    fs::write(top.path().join("in.f32"), &wav[wav.len() - 4 * 2000..]).unwrap();
+    let ran = run(top.path(), "run fm --input in.f32 --raw-rate 44100 --output raw.wav --report none");
+    assert_eq!((ran.status, ran.stdout.as_str()), (0, "247 samples of sound from 2,000 samples written to raw.wav\n"));
+    let sound = |name: &str| fs::read(top.path().join(name)).unwrap();
+    assert_eq!(sound("raw.wav")[24..28], (44_100_u32 / 5).to_le_bytes(), "the rate in the header");
+    assert!(sound("raw.wav").ends_with(&sound("out.wav")[wav.len() - 4 * 2000..]));
 }
 
 #[test]
@@ -186,7 +271,9 @@ fn the_lists_name_what_there_is() {
     let ran = run(here, "run --list");
     assert!(["search ", "frames ", "fm "].iter().all(|app| ran.stdout.contains(app)), "{}", ran.stdout);
     let ran = run(here, "schemes");
-    assert!(ran.status == 0 && ran.stdout.lines().count() > 1, "{}", ran.stdout);
+    let schemes: Vec<_> = ran.stdout.lines().map(|line| line.split(' ').next().unwrap()).collect();
+    assert_eq!((ran.status, schemes[0]), (0, Scheme::default().name()));
+    assert_eq!(schemes, Scheme::names().collect::<Vec<_>>());
     // The default scheme has fewer workers if they help no more, and who asks for too many is not pinned.
     let help = run(here, "run search --help").stdout;
     assert!(help.contains("the default scheme takes as many of them as help"), "{help}");
@@ -202,6 +289,17 @@ fn what_is_not_built_in_says_how_to_get_it() {
     let ran = run(Path::new("."), "lab run queues --help");
     assert_eq!(ran.status, 2);
     assert!(ran.stderr.contains("`cargo lab run queues --help`"), "{}", ran.stderr);
+}
+
+#[test]
+#[cfg(not(feature = "instrument"))]
+fn engines_that_are_not_built_in_say_how_to_get_them() {
+    for (line, told) in
+        [("proof --all", "`cargo proof`"), ("sim run sim/bbq --on x86-88t", "`cargo sim run sim/bbq --on x86-88t`")]
+    {
+        let ran = run(Path::new("."), line);
+        assert!(ran.status == 2 && ran.stdout.is_empty() && ran.stderr.contains(told), "{line}: {}", ran.stderr);
+    }
 }
 
 #[test]

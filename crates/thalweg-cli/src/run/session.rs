@@ -92,3 +92,21 @@ fn interrupt(bar: &ProgressBar, interrupts: &Mutex<Interrupts>) {
     let tell = || complain("interrupted: no more is read, what was read is finished; a second interrupt ends at once");
     if bar.is_hidden() { tell() } else { bar.suspend(tell) }
 }
+
+#[cfg(test)]
+mod tests {
+    use thalweg_apps::search::{Config, run};
+
+    use super::*;
+
+    /// What the library does with a watch is tried there. Here: who is interrupted first, and begins then.
+    #[test]
+    fn an_interrupt_that_comes_before_the_run_stops_it_too() {
+        let session = Session { bar: ProgressBar::hidden(), interrupts: Arc::default() };
+        assert_eq!(session.status(ExitCode::SUCCESS), ExitCode::SUCCESS);
+        interrupt(&session.bar, &session.interrupts);
+        let found = run(&Config::new("fn", vec!["src".into()]), &session).unwrap();
+        assert_eq!((found.files, found.report.end), (0, thalweg::End::Stopped));
+        assert_eq!(session.status(ExitCode::SUCCESS), ExitCode::from(INTERRUPTED));
+    }
+}
