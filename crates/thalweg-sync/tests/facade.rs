@@ -210,6 +210,24 @@ fn a_token_wakes_once() {
     waker.join().unwrap();
 }
 
+/// The wake-up that the system keeps is still there when the token that came with it is taken.
+#[test]
+fn a_sleep_that_ends_without_a_token_goes_on() {
+    let (parker, left) = (Parker::new(), AtomicBool::new(false));
+    let unparker = parker.unparker();
+    unparker.unpark();
+    parker.park();
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            thread::sleep(Duration::from_millis(20));
+            left.store(true, Relaxed);
+            unparker.unpark();
+        });
+        parker.park();
+        assert!(left.load(Relaxed), "there was no token yet");
+    });
+}
+
 #[test]
 fn spinning_ends_when_the_attempt_succeeds() {
     let turn = AtomicU32::new(0);
@@ -228,13 +246,21 @@ fn the_clock_moves_and_work_is_counted() {
     thread::sleep(Duration::from_millis(5));
     assert!(start.elapsed() >= Duration::from_millis(5));
     assert_eq!(start.since(start.after(Duration::from_secs(1))), Duration::ZERO);
+    assert_eq!(time::Instant::from_nanos(5).after(Duration::MAX).as_nanos(), u64::MAX, "for ever");
     if cfg!(target_os = "linux") {
-        let before = time::cpu_time_of_thread().unwrap();
-        let mut n = 0_u64;
-        while time::cpu_time_of_thread().unwrap() < before + Duration::from_millis(2) {
-            n = std::hint::black_box(n + 1);
-        }
-        assert!(time::cpu_time_of_process().unwrap() >= before + Duration::from_millis(2));
+        const WORK: Duration = Duration::from_millis(20);
+        let work = || {
+            let (before, mut n) = (time::cpu_time_of_thread().unwrap(), 0_u64);
+            while time::cpu_time_of_thread().unwrap() < before + WORK {
+                n = std::hint::black_box(n + 1);
+            }
+        };
+        let times = || (time::cpu_time_of_thread().unwrap(), time::cpu_time_of_process().unwrap());
+        let before = times();
+        thread::spawn(work).join().unwrap();
+        let after = times();
+        assert!(after.1 - before.1 >= WORK, "the process has used what a thread of it used that has ended");
+        assert!(after.0 - before.0 < WORK, "and who waited for that thread has not");
     }
     assert!(thread::available_parallelism() >= 1);
 }

@@ -94,13 +94,18 @@ pub fn current_cpu() -> Option<usize> {
 pub fn move_away_from(taken: &[usize], steps: usize) {
     let Some(here) = current_cpu().filter(|here| taken.contains(here)) else { return };
     let Ok(allowed) = current_affinity() else { return };
-    let (before, after): (Vec<_>, Vec<_>) = allowed.cpus().partition(|&cpu| cpu <= here);
-    let others: Vec<_> = after.into_iter().chain(before).filter(|cpu| !taken.contains(cpu)).collect();
-    let other = steps.saturating_sub(1).checked_rem(others.len()).map(|step| others[step]);
+    let other = beyond(here, allowed.cpus(), taken, steps);
     if other.is_some_and(|other| pin_current(other).is_ok()) {
         // What is allowed was allowed a moment ago.
         let _ = allowed.restore();
     }
+}
+
+/// The `steps`-th of `allowed`, after `here` and around, that is not in `taken`.
+fn beyond(here: usize, allowed: impl Iterator<Item = usize>, taken: &[usize], steps: usize) -> Option<usize> {
+    let (before, after): (Vec<_>, Vec<_>) = allowed.partition(|&cpu| cpu <= here);
+    let others: Vec<_> = after.into_iter().chain(before).filter(|cpu| !taken.contains(cpu)).collect();
+    steps.saturating_sub(1).checked_rem(others.len()).map(|step| others[step])
 }
 
 /// Lets a thread run that was just started or woken, if the system has put it on the hardware thread of the caller, where it would wait until
@@ -187,6 +192,14 @@ mod tests {
     }
 
     #[test]
+    fn a_thread_goes_so_many_steps_and_around() {
+        let beyond = |taken: &[usize], steps| beyond(2, [0, 1, 2, 3, 5].into_iter(), taken, steps);
+        assert_eq!([1, 2, 3, 4, 5].map(|steps| beyond(&[2], steps)), [3, 5, 0, 1, 3].map(Some));
+        assert_eq!([1, 2, 3].map(|steps| beyond(&[0, 2, 3], steps)), [5, 1, 5].map(Some));
+        assert_eq!(beyond(&[0, 1, 2, 3, 5], 1), None);
+    }
+
+    #[test]
     fn pinning_is_seen_by_available_parallelism_and_taken_back() {
         let before = current_affinity().unwrap();
         let last = before.cpus().last().unwrap();
@@ -198,10 +211,12 @@ mod tests {
     }
 
     #[test]
-    fn a_cpu_that_is_not_there_is_refused_by_number() {
+    fn a_cpu_that_is_not_there_is_refused_by_number_and_the_others_are_told() {
+        let allowed: Vec<_> = current_affinity().unwrap().cpus().map(|cpu| cpu.to_string()).collect();
         for cpu in [1 << 20, usize::MAX] {
             let error = pin_current(cpu).unwrap_err().to_string();
             assert!(error.contains(&format!("cpu {cpu}")), "{error}");
+            assert!(error.ends_with(&format!(" only {}", allowed.join(", "))), "{error}");
         }
     }
 }
