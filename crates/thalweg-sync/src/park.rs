@@ -41,6 +41,7 @@ struct Token {
 }
 
 impl Token {
+    #[track_caller]
     fn take(&self) -> bool {
         // Acquire, pairs with the Release in `unpark`: what came before that `unpark` is visible to who takes its
         // token.
