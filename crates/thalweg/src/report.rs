@@ -254,19 +254,20 @@ impl fmt::Display for Quoted<'_> {
     }
 }
 
-/// A time with three digits and a unit.
+/// A time with three digits and a unit; more digits of seconds only.
 struct Time(Duration);
 
 impl fmt::Display for Time {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let nanos = self.0.as_nanos() as f64;
+        // What would be rounded up to four digits has one less behind the point, or the next unit.
         let (value, unit) = match nanos {
-            n if n < 1e3 => (n, "ns"),
-            n if n < 1e6 => (n / 1e3, "us"),
-            n if n < 1e9 => (n / 1e6, "ms"),
+            n if n < 999.5 => (n, "ns"),
+            n if n < 999.5e3 => (n / 1e3, "us"),
+            n if n < 999.5e6 => (n / 1e6, "ms"),
             n => (n / 1e9, "s"),
         };
-        let digits = if value < 10.0 { 2 } else { usize::from(value < 100.0) };
+        let digits = if value < 9.995 { 2 } else { usize::from(value < 99.95) };
         f.pad(&format!("{value:.digits$} {unit}"))
     }
 }
@@ -339,4 +340,117 @@ fn table(f: &mut fmt::Formatter<'_>, head: &[&str], rows: impl Iterator<Item = V
     };
     line(f, &mut head.iter().copied())?;
     rows.iter().try_for_each(|row| line(f, &mut row.iter().map(String::as_str)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn kernel(name: &str, parallel: bool, first: u64) -> KernelReport {
+        let next = |step| first + step;
+        KernelReport {
+            name: name.to_owned(),
+            parallel,
+            activations: next(0),
+            messages_in: next(1),
+            messages_out: next(2),
+            busy: Duration::from_micros(next(3)),
+            blocked_empty: next(4),
+            blocked_full: next(5),
+            blocked_ticket: next(6),
+            blocked_busy: next(7),
+            helps: next(8),
+        }
+    }
+
+    fn report() -> Report {
+        let edge = EdgeReport {
+            from: "read".to_owned(),
+            to: "work".to_owned(),
+            ends: (0, 1),
+            windowed: false,
+            messages: 70,
+            grown: 71,
+            peak: 72,
+            mean: 7.3,
+        };
+        Report {
+            scheme: "pw",
+            workers: 4,
+            wall: Duration::from_millis(5),
+            end: End::Complete,
+            polls: 81,
+            yields: 82,
+            sleeps: 83,
+            dropped: 0,
+            kernels: vec![kernel("read", false, 10), kernel("work", true, 30)],
+            edges: vec![edge],
+        }
+    }
+
+    #[test]
+    fn each_number_is_in_its_column() {
+        let expected = "\
+complete in 5.00 ms, scheme pw, up to 4 workers
+  kernel  activations  in  out     busy  empty  full  ticket  helps
+  read             10  11   12  13.0 us     14    15      16     18
+  work *           30  31   32  33.0 us     34    35      36     38
+  edge          messages  mean  peak  grown
+  read >> work        70     7    72     71
+81 polls, 82 yields, 83 sleeps";
+        assert_eq!(report().to_string(), expected);
+    }
+
+    #[test]
+    fn the_picture_has_the_numbers_of_each_kernel_and_edge() {
+        let dot = report().to_dot();
+        for told in [
+            r#"k0 [label="read\n11 in, 12 out\n13.0 us busy"];"#,
+            r#"k1 [label="work\n31 in, 32 out\n33.0 us busy", peripheries=2];"#,
+            r#"k0 -> k1 [label="70\nmean 7, peak 72"];"#,
+        ] {
+            assert!(dot.contains(told), "{dot}");
+        }
+    }
+
+    #[test]
+    fn the_table_tells_how_it_ended_what_was_lost_and_what_windows_count() {
+        for (end, told) in [(End::Complete, "complete"), (End::Stopped, "stopped"), (End::Cancelled, "cancelled")] {
+            let report = Report { end, ..report() };
+            assert!(report.to_string().starts_with(&format!("{told} in ")), "{report}");
+            assert!(report.to_json().contains(&format!(r#""end":"{told}""#)), "{}", report.to_json());
+        }
+        assert!(!report().to_string().contains("dropped"));
+        let lossy = Report { dropped: 5, ..report() };
+        assert!(lossy.to_string().ends_with(", 5 messages dropped by kernels that finished early"), "{lossy}");
+        assert!(!report().to_string().contains("window"));
+        let mut windowed = report();
+        windowed.edges.push(EdgeReport { windowed: true, ..windowed.edges[0].clone() });
+        assert!(windowed.to_string().contains("before a window, messages are those that windows have popped"));
+    }
+
+    #[test]
+    fn times_have_three_digits_and_a_unit() {
+        for (nanos, told) in [
+            (0, "0.00 ns"),
+            (7, "7.00 ns"),
+            (999, "999 ns"),
+            (1_000, "1.00 us"),
+            (9_994, "9.99 us"),
+            (9_996, "10.0 us"),
+            (99_940, "99.9 us"),
+            (99_960, "100 us"),
+            (999_400, "999 us"),
+            (999_600, "1.00 ms"),
+            (999_999_999, "1.00 s"),
+            (12_340, "12.3 us"),
+            (123_400, "123 us"),
+            (1_500_000, "1.50 ms"),
+            (99_900_000, "99.9 ms"),
+            (2_000_000_000, "2.00 s"),
+            (3_600_000_000_000, "3600 s"),
+        ] {
+            assert_eq!(Time(Duration::from_nanos(nanos)).to_string(), told);
+        }
+    }
 }
