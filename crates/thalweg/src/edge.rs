@@ -551,3 +551,27 @@ impl fmt::Debug for Edge {
         f.debug_struct("Edge").field("plan", &self.plan).field("backlog", &self.backlog()).finish_non_exhaustive()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::prelude::*;
+    use crate::report::End;
+    use thalweg_sync::time::Duration;
+
+    #[test]
+    fn occupancy_is_the_peak_and_the_mean_of_a_look_every_16_blocks() {
+        let mut graph = Graph::new();
+        let (source, sink) = (graph.source(0..0_u64), graph.sink(|_: u64| ()));
+        graph += source >> sink;
+        graph.looked_at(Scheme::default(), |core, _| {
+            let edge = &core.edges[0];
+            for _ in 0..48 {
+                edge.pretend(1);
+                edge.sample();
+            }
+            // With 1, 17 and 33 messages in it.
+            let report = &Report::new(core, Duration::ZERO, End::Complete).edges[0];
+            assert_eq!((edge.gauge.samples.get(), report.peak, report.mean), (3, 33, 17.0));
+        });
+    }
+}

@@ -187,3 +187,18 @@ mod model {
         });
     }
 }
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_ticket_is_drawn_that_could_have_no_slot() {
+        let ring = Reorder::new(32, false);
+        for workers in 1..=8 {
+            let drawn = (0..).take_while(|&drawn| !ring.is_full(drawn, workers)).count();
+            // Each of the others may be about to draw one, too.
+            assert!((16..=32).contains(&(drawn + workers)), "{drawn} tickets, and {workers} workers");
+        }
+    }
+}

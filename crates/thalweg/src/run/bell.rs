@@ -146,3 +146,65 @@ mod model {
         });
     }
 }
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+    use thalweg_sync::park::Parker;
+    use thalweg_sync::time::Duration;
+
+    /// A bell with so many workers asleep, and which of them it woke since they were looked at.
+    fn asleep(workers: usize) -> (Bell, impl Fn() -> Vec<usize>) {
+        let (bell, parkers) = (Bell::default(), Vec::from_iter((0..workers).map(|_| Parker::new())));
+        for (worker, parker) in parkers.iter().enumerate() {
+            bell.join();
+            bell.lie_down(worker, parker.unparker());
+        }
+        let woken = move || (0..workers).filter(|&worker| parkers[worker].park_timeout(Duration::ZERO)).collect();
+        (bell, woken)
+    }
+
+    #[test]
+    fn one_worker_is_woken_and_it_is_the_last_that_went_to_sleep() {
+        let (bell, woken) = asleep(3);
+        assert!(bell.ring());
+        assert_eq!(woken(), [2]);
+        assert!(!bell.get_up(2), "a token was on its way");
+        assert!(bell.get_up(0));
+        assert!(bell.ring());
+        assert_eq!(woken(), [1]);
+        assert!(!bell.ring(), "nobody sleeps");
+    }
+
+    #[test]
+    fn all_are_woken_where_one_may_not_do() {
+        let (bell, woken) = asleep(3);
+        bell.ring_all();
+        assert_eq!(woken(), [0, 1, 2]);
+        let (bell, woken) = asleep(3);
+        bell.set_restricted(true);
+        assert!(bell.ring());
+        assert_eq!(woken(), [0, 1, 2]);
+    }
+
+    #[test]
+    fn a_night_in_which_somebody_got_up_is_another_one() {
+        let parker = Parker::new();
+        let (bell, woken) = asleep(2);
+        let first = bell.all_asleep();
+        assert!(first.is_some());
+        assert_eq!(bell.all_asleep(), first);
+        for wakes in [true, false] {
+            let before = bell.all_asleep();
+            if wakes {
+                bell.ring();
+                assert_eq!(woken(), [1]);
+            } else {
+                bell.get_up(1);
+            }
+            assert_eq!(bell.all_asleep(), None);
+            bell.lie_down(1, parker.unparker());
+            assert!(bell.all_asleep().is_some_and(|night| Some(night) != before));
+        }
+    }
+}

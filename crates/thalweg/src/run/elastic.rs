@@ -341,12 +341,9 @@ impl<'a> Elastic<'a> {
     }
 
     fn judge(&mut self, worker: &Worker<'_>, clock: u64, few: usize, many: usize) {
-        self.gains.sort_by(f64::total_cmp);
-        let gain = self.gains[ROUNDS / 2];
+        let share = share(&mut self.gains, few, many);
         self.gains.clear();
         let climbed = many > self.present;
-        // 1 if each further worker brings as much as those that there were.
-        let share = (gain - 1.0) / (many as f64 / few as f64 - 1.0);
         let keep_more = share > WORTH;
         self.set_target(worker, if keep_more { many } else { few });
         if keep_more && many < self.most && (climbed || few == 1) {
@@ -362,6 +359,12 @@ impl<'a> Elastic<'a> {
             if clear { (DOUBT, (self.hold * 2).min(SURE)) } else { ((self.doubt * 2).min(HOLD), HOLD) };
         self.begin(worker, clock, Phase::Hold, length);
     }
+}
+
+/// What the median of `gains` says that `many` workers bring beyond `few`: 1 if each further worker brings as much as those that there were.
+fn share(gains: &mut [f64], few: usize, many: usize) -> f64 {
+    gains.sort_by(f64::total_cmp);
+    (gains[gains.len() / 2] - 1.0) / (many as f64 / few as f64 - 1.0)
 }
 
 impl Sample {
@@ -405,6 +408,8 @@ impl fmt::Debug for Elastic<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::prelude::*;
+    use crate::run::{Bodies, Cx, Outcome};
 
     #[test]
     fn a_source_that_runs_ahead_is_no_gain() {
@@ -417,6 +422,102 @@ mod tests {
         assert_eq!(percent(&[200, 200], &[5.0, 5.0]), 200);
         assert_eq!(percent(&[150, 100], &[1.0, 99.0]), 101, "the source ran ahead");
         assert_eq!(percent(&[100, 150], &[1.0, 99.0]), 150);
+    }
+
+    /// A run in which nothing happens.
+    struct Nothing;
+
+    impl Bodies for Nothing {
+        fn activate(&self, _: usize, _: &Cx<'_>) -> Result<Outcome, BoxError> {
+            unreachable!("nothing is ready")
+        }
+
+        fn source_has_input(&self, _: usize) -> bool {
+            false
+        }
+
+        fn source_waits_outside(&self, _: usize) -> bool {
+            false
+        }
+    }
+
+    /// Lets `act` see a run of a source and a sink with one of eight workers; how many there are then, and for how long.
+    fn after(act: impl FnOnce(&mut Elastic<'_>, &Worker<'_>)) -> (usize, u64) {
+        let mut graph = Graph::new();
+        let (source, sink) = (graph.source(0..0_u64), graph.sink(|_: u64| ()));
+        graph += source >> sink;
+        graph.looked_at(Scheme::default(), |core, _| {
+            *core.crew.lock().unwrap() = Crew::new(8);
+            let (worker, hire) = (Worker::new(core, &Nothing, 0), |_: usize| true);
+            let mut elastic = Elastic::new(&worker, &hire);
+            act(&mut elastic, &worker);
+            (core.target.load(Relaxed), elastic.until - 1)
+        })
+    }
+
+    #[test]
+    fn all_are_called_where_a_block_outlasts_a_comparison() {
+        // Source or sink, how long its last block took, and two of them together.
+        let look = |kernel: usize, last: u64, both: u64| {
+            after(|elastic, worker| {
+                worker.core.kernels[kernel].block_time.store(last, Relaxed);
+                let stats = &worker.row.kernels[kernel];
+                stats.blocks.add(2);
+                stats.busy.add(both);
+                elastic.turn(worker, 1);
+            })
+        };
+        assert_eq!(look(1, SLOW, 2 * SLOW), (8, HOLD));
+        assert_eq!(look(1, SLOW, SLOW).0, 1, "one was interrupted");
+        assert_eq!(look(1, SLOW - 1, 2 * SLOW).0, 1);
+        assert_eq!(look(0, SLOW, 2 * SLOW).0, 1, "a source gives on one worker whatever their number");
+    }
+
+    /// How many of eight workers there are when `few` and `many` were compared, and for how long, if there were so many at `present`.
+    fn verdict(gain: f64, few: usize, many: usize, present: usize) -> (usize, u64) {
+        after(|elastic, worker| {
+            (elastic.present, elastic.gains) = (present, vec![gain; ROUNDS]);
+            elastic.judge(worker, 1, few, many);
+        })
+    }
+
+    #[test]
+    fn who_brings_little_is_sent_away() {
+        for present in [1, 2] {
+            assert_eq!(verdict(0.5, 1, 2, present), (1, DOUBT), "slower");
+            assert_eq!(verdict(1.0, 1, 2, present), (1, DOUBT), "no gain");
+            assert_eq!(verdict(1.07, 1, 2, present), (1, DOUBT), "not worth it");
+        }
+        assert_eq!(verdict(1.07, 2, 4, 2).0, 2);
+        assert_eq!(verdict(1.09, 2, 4, 4), (4, DOUBT), "worth it, but no clear gain");
+        assert_eq!(verdict(2.0, 2, 4, 4), (4, HOLD), "what is clear holds longer");
+        // Who climbs goes on: more are tried as soon as these have settled.
+        assert_eq!(verdict(1.09, 1, 2, 1), (2, SETTLE));
+        assert_eq!(verdict(2.0, 4, 8, 4), (8, HOLD), "there are no more");
+    }
+
+    #[test]
+    fn one_comparison_of_three_that_went_wrong_does_not_count() {
+        let percent = |mut gains: [f64; ROUNDS], few, many| (share(&mut gains, few, many) * 100.0).round() as i64;
+        assert_eq!(percent([1.5, 40.0, 1.4], 1, 2), 50);
+        assert_eq!(percent([0.01, 1.5, 1.6], 1, 2), 50);
+        assert_eq!(percent([1.0, 1.0, 2.0], 1, 2), 0);
+        assert_eq!(percent([0.7, 0.7, 0.7], 1, 2), -30, "it got slower");
+        assert_eq!(percent([1.5, 1.5, 1.5], 2, 4), 50, "half of what twice as many bring at best");
+        assert_eq!(percent([4.0 / 3.0; ROUNDS], 3, 4), 100, "one more of four");
+    }
+
+    #[test]
+    fn a_system_that_gives_no_more_threads_is_not_asked_again() {
+        let asked = std::cell::Cell::new(0);
+        let hire = |index: usize| {
+            asked.set(asked.get() + 1);
+            index < 3
+        };
+        let mut crew = Crew::new(8);
+        assert_eq!((crew.hire_up_to(2, &hire), asked.get()), (8, 1));
+        assert_eq!((crew.hire_up_to(6, &hire), asked.get()), (3, 3), "the third is refused");
+        assert_eq!((crew.hire_up_to(6, &hire), asked.get()), (3, 3));
     }
 
     #[test]

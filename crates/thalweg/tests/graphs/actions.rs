@@ -43,6 +43,11 @@ fn scheme(name: &str, workers: usize) -> Scheme {
 #[test]
 fn the_table_has_every_scheme() {
     assert!(Scheme::names().eq(SCHEMES.iter().map(|scheme| scheme.name)));
+    for scheme in [Scheme::default(), Scheme::named("default").unwrap()] {
+        assert_eq!(scheme.name(), SCHEMES[0].name);
+    }
+    let told = Scheme::named("defaults").unwrap_err().to_string();
+    assert!(told.contains("defaults") && SCHEMES.iter().all(|scheme| told.contains(scheme.name)), "{told}");
 }
 
 /// Each message becomes forty, into an edge that holds eight at first.

@@ -115,6 +115,26 @@ fn no_workers_are_one() {
     assert_eq!(graph.run(Scheme::default().workers(0)).unwrap().workers, 1);
 }
 
+#[test]
+#[cfg(target_os = "linux")]
+fn without_a_number_there_are_as_many_workers_as_cpus_that_may_be_used() {
+    within(SOON, || {
+        let before = thread::current_affinity().unwrap();
+        for mask in [None, before.cpus().last()] {
+            mask.map(thread::pin_current).transpose().unwrap();
+            let expected = mask.map_or(thread::available_parallelism(), |_| 1);
+            for scheme in Scheme::names().map(|name| Scheme::named(name).unwrap()) {
+                let mut graph = Graph::new();
+                let (numbers, sink) = (graph.source(0..10), graph.sink(|_: i32| ()));
+                graph += numbers >> sink;
+                let workers = graph.run(scheme).unwrap().workers;
+                assert_eq!(workers, if scheme.chooses_workers() { 2 } else { expected }, "{scheme:?} on {mask:?}");
+            }
+        }
+        before.restore().unwrap();
+    });
+}
+
 /// The CPUs on which the calling thread may run.
 #[cfg(target_os = "linux")]
 fn cpus() -> Vec<usize> {

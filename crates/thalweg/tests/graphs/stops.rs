@@ -247,6 +247,20 @@ fn a_wish_before_the_run_ends_the_next_one_at_once() {
 }
 
 #[test]
+fn a_deadline_belongs_to_one_run() {
+    within(SOON, || {
+        let mut graph = Graph::new();
+        let numbers = graph.source_with(|| 0..1000_u64);
+        let sink = graph.sink(|_: u64| ());
+        graph += numbers >> sink;
+        graph.stopper().stop_within(Duration::ZERO);
+        assert_eq!(graph.run(Scheme::default()).unwrap().end, End::Cancelled);
+        graph.stopper().stop();
+        assert_eq!(graph.run(Scheme::default()).unwrap().end, End::Stopped, "nobody set this one a time");
+    });
+}
+
+#[test]
 fn a_chain_in_one_kernel_can_be_stopped() {
     within(SOON, || {
         let seen = AtomicU64::new(0);
