@@ -90,11 +90,15 @@ fn execute(command: Command, out: &mut dyn Write, progress: &mut dyn Write) -> R
         }
         Command::Run { names, quick, runs, json, svg } => {
             let experiments = select(EXPERIMENTS, &names)?;
-            let mut effort = if quick { Effort::QUICK } else { Effort::FULL };
-            effort.runs = runs.map_or(effort.runs, usize::from);
-            run_all(&experiments, &effort, json, svg, out, progress)
+            run_all(&experiments, &effort(quick, runs), json, svg, out, progress)
         }
     }
+}
+
+fn effort(quick: bool, runs: Option<u16>) -> Effort {
+    let mut effort = if quick { Effort::QUICK } else { Effort::FULL };
+    effort.runs = runs.map_or(effort.runs, usize::from);
+    effort
 }
 
 fn list() -> String {
@@ -207,6 +211,7 @@ fn run_all(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::harness::{Contender, Group, Role, Sample};
 
     fn names(names: &[&str]) -> Result<Vec<&'static str>, String> {
         let names: Vec<String> = names.iter().map(|name| name.to_string()).collect();
@@ -265,6 +270,35 @@ mod tests {
         let refused = parse("4").unwrap_err().to_string();
         assert!(refused.contains("4 is not in 5..=999"), "{refused}");
         assert!(matches!(parse("21").unwrap().command, Command::Run { runs: Some(21), .. }));
+        let runs = |quick, runs| effort(quick, runs).runs;
+        assert_eq!((runs(false, None), runs(true, None)), (7, 5));
+        assert_eq!((runs(false, Some(21)), runs(true, Some(6))), (21, 6));
+        assert!(effort(true, None).is_quick() && !effort(false, None).is_quick());
+    }
+
+    #[test]
+    fn what_fails_is_told_and_makes_the_exit_status_one() {
+        let run = |plan: fn(&Effort) -> Result<Vec<Group>, BoxError>| {
+            let experiment = Experiment { name: "test/cli", what: "failures", plan };
+            let (mut out, mut progress) = (Vec::new(), Vec::new());
+            let code = run_all(&[&experiment], &Effort::TINY, None, None, &mut out, &mut progress).unwrap();
+            (code, String::from_utf8(out).unwrap(), String::from_utf8(progress).unwrap())
+        };
+        let (code, out, progress) = run(|_| {
+            let wrong = || Err("the sum is 1, not 2".into());
+            let right = || Ok(Sample { figures: vec![1.0], cpus: None });
+            let contenders = vec![
+                Contender::new(Role::Ours, "wrong", serde_json::json!({}), wrong),
+                Contender::new(Role::Peer, "right", serde_json::json!({}), right),
+            ];
+            Ok(vec![Group::new("half", &["s"], contenders)])
+        });
+        assert_eq!(code, ExitCode::FAILURE);
+        assert!(progress.ends_with("failed: test/cli: half: wrong: the sum is 1, not 2\n"), "{progress}");
+        assert!(out.contains("\n  right ") && !out.contains("wrong"), "the others are shown: {out}");
+        let (code, _, progress) = run(|_| Err("there is no such machine".into()));
+        assert_eq!(code, ExitCode::FAILURE);
+        assert!(progress.ends_with("failed: test/cli: there is no such machine\n"), "{progress}");
     }
 
     #[test]

@@ -283,18 +283,41 @@ mod tests {
                 Contender::new(Role::Peer, name, Value::Null, move || {
                     CALLS.lock().unwrap().push(name);
                     *calls.lock().unwrap() += 1.0;
-                    Ok(Sample { figures: vec![*calls.lock().unwrap()], cpus: Some(1.0) })
+                    // The median is not the mean.
+                    let figure = [9.0, 2.0, 3.0, 7.0][*calls.lock().unwrap() as usize - 1];
+                    Ok(Sample { figures: vec![figure], cpus: Some(figure / 2.0) })
                 })
             };
             let mut group = Group::new("turns", &["calls"], vec![contender("a"), contender("b")]);
-            group.ideal_from = Some(("a", 1));
+            group.ideal_from = Some(("a", 2));
             Ok(vec![group])
         });
         assert_eq!(*CALLS.lock().unwrap(), ["a", "b", "b", "a", "a", "b", "b", "a"]);
-        // The first call was the warm-up and does not count: 2, 3, 4 remain.
-        assert_eq!(outcome.records[0].spread, Spread { median: 3.0, min: 2.0, max: 4.0, runs: 3 });
-        let ideal = &outcome.records[2];
-        assert_eq!((ideal.contender.as_str(), ideal.spread.median), ("ideal", 3.0), "a worker uses one CPU");
+        // The first call was the warm-up and does not count.
+        assert_eq!(outcome.records[0].spread, Spread { median: 3.0, min: 2.0, max: 7.0, runs: 3 });
+        assert_eq!((outcome.records[0].cpus, outcome.records[0].world), (Some(1.5), "native"));
+        let (ideal, cpus) = (&outcome.records[2], machine::cpus().len().min(2) as f64);
+        assert_eq!((ideal.contender.as_str(), ideal.role), ("ideal", Role::Bound));
+        assert_eq!(ideal.spread, Spread { median: 3.0 / cpus, min: 2.0 / cpus, max: 7.0 / cpus, runs: 3 });
+    }
+
+    #[test]
+    fn records_are_in_the_order_of_the_plan_whatever_the_number_of_runs() {
+        let plan: fn(&Effort) -> Result<Vec<Group>, BoxError> = |_| {
+            let fine = || Ok(Sample { figures: vec![1.0], cpus: None });
+            let contender = |name| Contender::new(Role::Peer, name, Value::Null, fine);
+            let mut group = Group::new("order", &["s"], ["a", "b", "c"].map(contender).into());
+            group.absent.push("d is not installed".into());
+            Ok(vec![group])
+        };
+        for runs in [1, 2, 5, 6] {
+            let (experiment, mut progress) = (Experiment { name: "test/harness", what: "order", plan }, Vec::new());
+            let outcome = measure(&experiment, &Effort { runs, divisor: 1 }, &mut progress).unwrap();
+            let names: Vec<_> = outcome.records.iter().map(|record| record.contender.as_str()).collect();
+            assert_eq!(names, ["a", "b", "c"], "{runs} runs");
+            let progress = String::from_utf8(progress).unwrap();
+            assert!(progress.starts_with("test/harness: d is not installed\n"), "{progress}");
+        }
     }
 
     #[test]

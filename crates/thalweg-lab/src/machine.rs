@@ -221,6 +221,23 @@ mod tests {
     }
 
     #[test]
+    fn the_clock_starts_when_the_last_thread_is_ready() {
+        let (start, ready) = (Start::default(), AtomicUsize::new(0));
+        std::thread::scope(|scope| {
+            for pause in [0, 50].map(Duration::from_millis) {
+                let (start, ready) = (&start, &ready);
+                scope.spawn(move || {
+                    std::thread::sleep(pause);
+                    ready.fetch_add(1, Ordering::Relaxed);
+                    start.wait();
+                });
+            }
+            let (seen, _) = start.timed(2, || ready.load(Ordering::Relaxed));
+            assert_eq!(seen, 2);
+        });
+    }
+
+    #[test]
     fn per_unit_and_busy_cpus() {
         let timing = Timing { wall: Duration::from_nanos(1000), cpu: Duration::from_nanos(1500) };
         assert_eq!(timing.nanos_per(500), 2.0);

@@ -156,8 +156,9 @@ pub(crate) mod tests {
 
     #[test]
     fn spreads_of_odd_even_and_no_runs() {
-        assert_eq!(Spread::of(vec![3.0, 1.0, 2.0]), Spread { median: 2.0, min: 1.0, max: 3.0, runs: 3 });
-        assert_eq!(Spread::of(vec![4.0, 1.0, 2.0, 3.0]).median, 2.5);
+        // Neither is the mean.
+        assert_eq!(Spread::of(vec![9.0, 1.0, 2.0]), Spread { median: 2.0, min: 1.0, max: 9.0, runs: 3 });
+        assert_eq!(Spread::of(vec![9.0, 1.0, 2.0, 3.0]).median, 2.5);
         assert!(Spread::of(Vec::new()).median.is_nan());
     }
 
@@ -178,6 +179,26 @@ pub(crate) mod tests {
             line,
             r#"{"experiment":"test/table","workload":"toy","contender":"thalweg","role":"ours","unit":"ns/msg","median":2.0,"min":1.0,"max":4.0,"runs":5,"world":"native","cpus":1.0,"params":{"messages":7},"machine":"abacus"}"#
         );
+    }
+
+    #[test]
+    fn a_panel_is_of_one_experiment_workload_and_unit() {
+        let other = |change: fn(&mut Record)| {
+            let mut record = record("thalweg", Role::Ours, 1.0);
+            change(&mut record);
+            record
+        };
+        let records = [
+            other(|_| ()),
+            other(|record| record.unit = "us p99"),
+            other(|record| record.workload = "model"),
+            other(|record| record.experiment = "test/chart"),
+            other(|record| record.contender = "crossbeam".into()),
+        ];
+        let panels = panels(&records);
+        let names: Vec<Vec<_>> =
+            panels.iter().map(|panel| panel.iter().map(|record| record.contender.as_str()).collect()).collect();
+        assert_eq!(names, [&["thalweg", "crossbeam"][..], &["thalweg"], &["thalweg"], &["thalweg"]]);
     }
 
     #[test]

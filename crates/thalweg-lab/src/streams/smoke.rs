@@ -3,9 +3,9 @@
 use std::time::Duration;
 
 use crate::harness::{Effort, measure};
-use crate::ours::Setting;
+use crate::ours::{Setting, Style};
 use crate::registry::EXPERIMENTS;
-use crate::workloads::Farm;
+use crate::workloads::{Digest, Farm, FirChain};
 use crate::{ours, peers};
 
 /// Experiments whose length does not follow the effort.
@@ -30,6 +30,26 @@ fn idle_contenders_wait_as_long_as_they_should() {
     const WAIT: Duration = Duration::from_millis(30);
     for timing in [ours::idle(WAIT), peers::crossbeam::idle(WAIT)] {
         assert!(timing.unwrap().wall >= WAIT);
+    }
+}
+
+#[test]
+fn a_wrong_result_is_an_error() {
+    let (farm, fir) = (Farm { messages: 100 }, FirChain { samples: 100, stages: 2 });
+    let one_less = Farm { messages: 99 }.reference();
+    // The same results, but the last one comes first.
+    let results = (0..100).map(Farm::work);
+    let turned: Digest = results.clone().skip(99).chain(results.take(99)).collect();
+    assert!(ours::farm(farm, false, Setting::DEFAULT, &turned).is_ok());
+    assert!(ours::farm(farm, true, Setting::DEFAULT, &turned).is_err());
+    assert!(ours::lopsided(farm, Setting::DEFAULT, &turned).is_err());
+    for ordered in [true, false] {
+        assert!(ours::farm(farm, ordered, Setting::DEFAULT, &one_less).is_err());
+    }
+    assert!(peers::vectors::farm(farm, &one_less).is_err() && peers::rayon::farm(farm, &one_less).is_err());
+    for style in [Style::Push, Style::Map] {
+        let other = FirChain { stages: 3, ..fir }.reference();
+        assert!(ours::fir(fir, style, Setting::DEFAULT, &other).is_err());
     }
 }
 
