@@ -30,7 +30,7 @@
 //! | an iterator that waits for somebody (a socket, a terminal) | [`Graph::source_blocking`] |
 //! | messages from other threads | [`Graph::inlet`] |
 //! | a step with state | [`Graph::sequential`], [`Graph::map`], [`Graph::update`] |
-//! | a step without state, to spread over cores | [`Graph::parallel`], [`Graph::parallel_map`] |
+//! | a step without state, to spread over cores | [`Graph::parallel`], [`Graph::parallel_map`], [`Graph::parallel_update`] |
 //! | a step that looks at neighbours | [`Graph::window`], [`Graph::parallel_window`] |
 //! | the same messages for several steps | [`Graph::tee`] |
 //! | several inputs or outputs | [`Kernel`] and [`Graph::add`] |

@@ -405,9 +405,9 @@ complete in 5.00 ms, scheme pw, up to 4 workers
     fn the_picture_has_the_numbers_of_each_kernel_and_edge() {
         let dot = report().to_dot();
         for told in [
-            r#"k0 [label="read\n11 in, 12 out\n13.0 us busy"];"#,
-            r#"k1 [label="work\n31 in, 32 out\n33.0 us busy", peripheries=2];"#,
-            r#"k0 -> k1 [label="70\nmean 7, peak 72"];"#,
+            r#"k0 [label="read\n11 in, 12 out\n10 activations, 13.0 us busy\nblocked 14 empty, 15 full, 16 ticket\n18 helps"];"#,
+            r#"k1 [label="work\n31 in, 32 out\n30 activations, 33.0 us busy\nblocked 34 empty, 35 full, 36 ticket\n38 helps", peripheries=2];"#,
+            r#"k0 -> k1 [label="70\nmean 7, peak 72, grown 71"];"#,
         ] {
             assert!(dot.contains(told), "{dot}");
         }
@@ -426,7 +426,7 @@ complete in 5.00 ms, scheme pw, up to 4 workers
         assert!(!report().to_string().contains("window"));
         let mut windowed = report();
         windowed.edges.push(EdgeReport { windowed: true, ..windowed.edges[0].clone() });
-        assert!(windowed.to_string().contains("before a window, messages are those that windows have popped"));
+        assert!(windowed.to_string().contains("a kernel with windows takes what they pop"));
     }
 
     #[test]

@@ -174,14 +174,15 @@ fn large_messages_stay_where_they_are() {
             let mut graph = Graph::new();
             let numbers = (0..50).map(|number| Large { number, places: Vec::new(), _data: [0; 64 << 10] });
             let source = graph.source(numbers);
-            // Three kernels: what makes two of them is the path that is taken up again.
+            // Three kernels: what makes two of them is the path that is taken up again. And two on many workers.
             let one = graph.from(source).update(note).path();
             let two = graph.from(one).update(note).path();
-            graph.from(two).update(note).sink(|large: Large| {
+            let many = [graph.parallel_update(note), graph.parallel_update(note)];
+            graph.from(two >> many[0] * 2 >> many[1]).update(note).sink(|large: Large| {
                 let mut seen = seen.lock().unwrap();
                 assert_eq!(large.number, *seen);
                 *seen += 1;
-                assert_eq!(large.places.len(), 3);
+                assert_eq!(large.places.len(), 5);
                 let moved = large.places.windows(2).filter(|pair| pair[0] != pair[1]).count();
                 assert_eq!(moved, 0, "message {} was copied {moved} times on the way", large.number);
                 places.lock().unwrap().insert(large.places[0]);

@@ -364,6 +364,26 @@ impl<'env> Graph<'env> {
         self.parallel(move |message: T, output: &mut Output<U>| output.push(change(message)))
     }
 
+    /// As [`update`](Self::update), without state and on many workers at once, in order.
+    ///
+    /// ```
+    /// use thalweg::prelude::*;
+    /// let mut graph = Graph::new();
+    /// let images = graph.source_with(|| (0..8_u64).map(|n| [n; 512]));
+    /// let brighten = graph.parallel_update(|image: &mut [u64; 512]| image.iter_mut().for_each(|pixel| *pixel += 1));
+    /// let check = graph.sink(|image: [u64; 512]| assert!(image[0] > 0));
+    /// graph += images >> brighten * 4 >> check;
+    /// graph.run(Scheme::default())?;
+    /// # Ok::<(), thalweg::Error>(())
+    /// ```
+    #[track_caller]
+    pub fn parallel_update<T>(&mut self, change: impl Fn(&mut T) + Send + Sync + 'env) -> Node<T, T>
+    where
+        T: Send + 'env,
+    {
+        self.add_node("parallel", Body::Parallel(Box::new(each::ParallelUpdate(change, PhantomData::<fn(T)>))), None)
+    }
+
     /// A kernel that sees a sliding window: `peek` messages as one slice, `pop` of which leave before the next.
     ///
     /// Messages at the end of the stream that do not fill a window are dropped.

@@ -4,7 +4,7 @@ use crate::block::{Block, Chain};
 use crate::error::{BoxError, Verdict};
 use crate::kernel::resident::resident;
 use crate::kernel::{SharedWork, Work};
-use crate::output::{Core, Output, Unread};
+use crate::output::{Core, InPlace, Output, Unread};
 use crate::run::Cx;
 use std::marker::PhantomData;
 
@@ -102,11 +102,45 @@ where
     F: Fn(T, &mut Output<U>) -> R + Send + Sync,
     R: Verdict,
 {
-    fn run(&self, cx: &Cx<'_>, block: &mut Block, chain: &mut Chain) -> Result<(), BoxError> {
+    fn run(&self, cx: &Cx<'_>, block: &mut Option<Block>, chain: &mut Chain) -> Result<(), BoxError> {
+        let block = block.as_mut().expect("an activation has a block");
         let mut core = Core::new(cx, 0, Some(chain));
         // SAFETY: O1: dropped at the end of this function.
         let mut output = unsafe { Output::open(&mut core) };
         each(cx, block, &mut output, true, |message, output| (self.0)(message, output))
+    }
+}
+
+/// `Fn(&mut T)`, on many workers.
+pub(crate) struct ParallelUpdate<F, T>(pub(crate) F, pub(crate) PhantomData<fn(T)>);
+
+impl<F, T> SharedWork for ParallelUpdate<F, T>
+where
+    F: Fn(&mut T) + Send + Sync,
+{
+    fn run(&self, cx: &Cx<'_>, taken: &mut Option<Block>, chain: &mut Chain) -> Result<(), BoxError> {
+        let whole = |block: &mut Block| cx.edge(cx.outputs()[0]).takes_whole(block.unread());
+        if let Some(mut block) = taken.take_if(whole) {
+            let slow = cx.takes_long();
+            // SAFETY: an edge into this kernel carries `T` (B1), which is what it becomes.
+            let mut place = unsafe { InPlace::<T, T>::new(&mut block) };
+            let change = |message: &mut T| {
+                (self.0)(message);
+                true
+            };
+            while place.alter(change) && !(slow && cx.is_cancelled()) {}
+            drop(place);
+            chain.push(block);
+            return Ok(());
+        }
+        let block = taken.as_mut().expect("an activation has a block");
+        let mut core = Core::new(cx, 0, Some(chain));
+        // SAFETY: O1: dropped at the end of this function.
+        let mut output = unsafe { Output::open(&mut core) };
+        each(cx, block, &mut output, true, |mut message, output| {
+            (self.0)(&mut message);
+            output.push(message);
+        })
     }
 }
 
@@ -118,7 +152,8 @@ where
     F: Fn(T) -> R + Send + Sync,
     R: Verdict,
 {
-    fn run(&self, cx: &Cx<'_>, block: &mut Block, _chain: &mut Chain) -> Result<(), BoxError> {
+    fn run(&self, cx: &Cx<'_>, block: &mut Option<Block>, _chain: &mut Chain) -> Result<(), BoxError> {
+        let block = block.as_mut().expect("an activation has a block");
         each_last(cx, block, |message| (self.0)(message).into_result())
     }
 }

@@ -60,8 +60,9 @@ pub(crate) trait Work: Send {
 
 /// Takes from one input, many workers at once.
 pub(crate) trait SharedWork: Send + Sync {
-    /// Takes all messages of `block`, unless the run is cancelled meanwhile, and leaves its output in `chain`.
-    fn run(&self, cx: &Cx<'_>, block: &mut Block, chain: &mut Chain) -> Result<(), BoxError>;
+    /// Takes all messages of the block, unless the run is cancelled meanwhile, and leaves its output in `chain`; leaves no block if that is there
+    /// as it is.
+    fn run(&self, cx: &Cx<'_>, block: &mut Option<Block>, chain: &mut Chain) -> Result<(), BoxError>;
 }
 
 /// A kernel's code.
@@ -117,7 +118,8 @@ pub(crate) fn drive_source(source: &mut dyn Source, cx: &Cx<'_>) -> Result<Outco
     Ok(cx.end_activation(why, blocks, 0))
 }
 
-/// A block in the hands of a kernel. What is taken of it counts however the kernel comes out of it.
+/// A block in the hands of a kernel. What is taken of it counts however the kernel comes out of it: to the message, or all of a block that is
+/// changed in place.
 struct Taken<'a> {
     block: Option<Block>,
     /// What it counted for when it was taken, or when it was last counted.
@@ -220,7 +222,7 @@ pub(crate) fn drive_parallel(work: &dyn SharedWork, cx: &Cx<'_>) -> Result<Outco
         cx.note_room();
         let mut taken = Taken::new(cx, input, block);
         let mut chain = Chain::default();
-        work.run(cx, taken.block.as_mut().expect("it was taken"), &mut chain)?;
+        work.run(cx, &mut taken.block, &mut chain)?;
         messages += taken.count().0;
         taken.messages = 0;
         taken.block.take().into_iter().for_each(|block| cx.close_block(block));

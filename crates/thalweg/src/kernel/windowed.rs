@@ -69,7 +69,8 @@ where
     F: Fn(&[T], &mut Output<U>) -> R + Send + Sync,
     R: Verdict,
 {
-    fn run(&self, cx: &Cx<'_>, block: &mut Block, chain: &mut Chain) -> Result<(), BoxError> {
+    fn run(&self, cx: &Cx<'_>, block: &mut Option<Block>, chain: &mut Chain) -> Result<(), BoxError> {
+        let block = block.as_mut().expect("an activation has a block");
         let mut core = Core::new(cx, 0, Some(chain));
         // SAFETY: O1: dropped at the end of this function.
         let mut output = unsafe { Output::open(&mut core) };

@@ -251,7 +251,10 @@ fn edges_behind_a_kernel_with_ports_hold_no_more_either() {
 #[test]
 fn a_kernel_that_works_in_place_hands_a_parallel_one_short_blocks() {
     let mut graph = Graph::new();
-    let numbers = graph.source(0..16_u64);
+    let numbers = graph.poll_source(|out: &mut Output<u64>| {
+        (0..16).for_each(|number| out.push(number));
+        Flow::Done
+    });
     let next = graph.map(|x: u64| x + 1);
     let work = graph.parallel_sink(|_: u64| ());
     graph.name(work, "work");

@@ -282,10 +282,17 @@ fn a_cancelled_kernel_does_not_go_on_to_its_next_message() {
         }
     }
     type Build = for<'a> fn(&mut Graph<'a>, &'a Stopper, &'a AtomicU64);
+    // All of them before anything is known of what follows.
+    fn at_once(graph: &mut Graph<'_>) -> Source<u64> {
+        graph.poll_source(|out: &mut Output<u64>| {
+            (0..1000).for_each(|number| out.push(number));
+            Flow::Done
+        })
+    }
     let kinds: [(&str, Build); 6] = [
         ("sink", |graph, stopper, seen| {
             let sink = graph.sink(move |_: u64| third(stopper, seen));
-            let numbers = graph.source(0..1000);
+            let numbers = at_once(graph);
             *graph += numbers >> sink;
         }),
         ("sequential", |graph, stopper, seen| {
@@ -293,12 +300,12 @@ fn a_cancelled_kernel_does_not_go_on_to_its_next_message() {
                 third(stopper, seen);
                 out.push(x);
             });
-            let (numbers, sink) = (graph.source(0..1000), graph.sink(|_| ()));
+            let (numbers, sink) = (at_once(graph), graph.sink(|_| ()));
             *graph += numbers >> kernel >> sink;
         }),
         ("in place", |graph, stopper, seen| {
             let kernel = graph.update(move |_: &mut u64| third(stopper, seen));
-            let (numbers, sink) = (graph.source(0..1000), graph.sink(|_| ()));
+            let (numbers, sink) = (at_once(graph), graph.sink(|_| ()));
             *graph += numbers >> kernel >> sink;
         }),
         ("one for one", |graph, stopper, seen| {
@@ -306,7 +313,7 @@ fn a_cancelled_kernel_does_not_go_on_to_its_next_message() {
                 third(stopper, seen);
                 [x; 2]
             });
-            let (numbers, sink) = (graph.source(0..1000), graph.sink(|_| ()));
+            let (numbers, sink) = (at_once(graph), graph.sink(|_| ()));
             *graph += numbers >> kernel >> sink;
         }),
         ("window", |graph, stopper, seen| {
@@ -314,12 +321,12 @@ fn a_cancelled_kernel_does_not_go_on_to_its_next_message() {
                 third(stopper, seen);
                 out.push(0);
             });
-            let (numbers, sink) = (graph.source(0..1000), graph.sink(|_| ()));
+            let (numbers, sink) = (at_once(graph), graph.sink(|_| ()));
             *graph += numbers >> kernel >> sink;
         }),
         ("parallel sink", |graph, stopper, seen| {
             let sink = graph.parallel_sink(move |_: u64| third(stopper, seen));
-            let numbers = graph.source(0..1000);
+            let numbers = at_once(graph);
             *graph += numbers >> sink;
         }),
     ];
