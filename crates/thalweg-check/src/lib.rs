@@ -168,10 +168,12 @@
 //! - [`spin::until`](thalweg_sync::spin::until) is explored once per outcome, and so are locks, condition variables and
 //!   `park`. One that nobody ends is a violation. So is an attempt that writes and fails over and over. Any other loop that
 //!   waits has no end: one that reads the same a hundred times in a row ([`Check::max_repeats`]) is reported then, others
-//!   are at [`Check::max_events`]; one without any operation of the facade hangs.
+//!   are at [`Check::max_events`]; one without any operation of the facade hangs, and after ten seconds standard error says in which thread.
+//! - A condition variable does not wake up by itself, and threads of a client share thread-locals: they are one thread of the system.
 //! - A `wait_timeout` or `park_timeout` may be over at any time.
 //! - A client that depends on anything but its reads (a static, a clock, the order of a hash map) is found out where
-//!   executions begin alike, and reported with what it did both times.
+//!   executions begin alike, and reported with what it did both times. Not found out: what is left in a lock or a slot that survives
+//!   executions, and decides an assertion alone.
 //! - Memory: a stack of graphs, at most one per event; and up to ten thousand histories that were met.
 //! - The order on `SeqCst` events is that of RC11, or of C++20: [`ScAxiom`].
 //! - Not explored: load buffering, which RC11 forbids; accesses of mixed size; what `Arc::strong_count`, `get_mut` and
