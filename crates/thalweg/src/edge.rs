@@ -122,8 +122,10 @@ pub(crate) struct Edge {
     /// Blocks that found the queue full.
     spill: Mutex<VecDeque<Block>>,
     spilled: AtomicUsize,
-    /// True while `rx.current` holds messages.
-    held: AtomicBool,
+    /// How many messages `rx.current` holds, of which none counts as on the edge any more.
+    held: AtomicUsize,
+    /// See [`note_asked`](Self::note_asked).
+    asked: AtomicUsize,
     limit_blocks: AtomicUsize,
     limit_messages: AtomicUsize,
     /// How many messages a new block is opened for.
@@ -159,7 +161,8 @@ impl Edge {
             taken: CachePadded::default(),
             spill: Mutex::new(VecDeque::new()),
             spilled: AtomicUsize::new(0),
-            held: AtomicBool::new(false),
+            held: AtomicUsize::new(0),
+            asked: AtomicUsize::new(0),
             limit_blocks: AtomicUsize::new(if never_full { usize::MAX } else { first_blocks }),
             limit_messages: AtomicUsize::new(first_messages),
             block_len: AtomicU32::new(block_len),
@@ -397,10 +400,10 @@ impl Edge {
     ///
     /// E2, on an edge with one taker.
     pub(crate) unsafe fn take(&self) -> Option<Block> {
-        if self.held.load(Relaxed) {
+        if self.held.load(Relaxed) > 0 {
             // SAFETY: E2, by the caller.
             if let Some(block) = self.rx.with_mut(|rx| unsafe { (*rx).current.take() }) {
-                self.held.store(false, Relaxed);
+                self.held.store(0, Relaxed);
                 return Some(block);
             }
         }
@@ -427,9 +430,20 @@ impl Edge {
     ///
     /// E2.
     pub(crate) unsafe fn put_back(&self, block: Block) {
+        let messages = self.messages_of(&block) as usize;
         // SAFETY: E2, by the caller.
         self.rx.with_mut(|rx| unsafe { (*rx).current = Some(block) });
-        self.held.store(true, Relaxed);
+        self.held.store(messages, Relaxed);
+    }
+
+    /// Notes how many messages the taker wanted at once, and did not find: zero if it found all it wanted. For whoever reports a run that stalled.
+    pub(crate) fn note_asked(&self, messages: usize) {
+        self.asked.store(messages, Relaxed);
+    }
+
+    /// What [`note_asked`](Self::note_asked) noted.
+    pub(crate) fn asked(&self) -> usize {
+        self.asked.load(Relaxed)
     }
 
     /// Says that nothing more will be taken: what is sent from now on is dropped.
@@ -456,6 +470,11 @@ impl Edge {
         self.sent.messages.load(Relaxed).saturating_sub(taken) as usize
     }
 
+    /// Messages that the taker has not used: those sent and not taken, and those it put back. A snapshot.
+    pub(crate) fn unused_messages(&self) -> usize {
+        self.messages() + self.held.load(Relaxed)
+    }
+
     /// What was sent, as messages count where they are taken: on a windowed edge those that windows pop.
     pub(crate) fn sent_messages(&self) -> u64 {
         self.sent.messages.load(Relaxed)
@@ -468,12 +487,12 @@ impl Edge {
 
     /// Something is on its way: in the queue, in the spill, or taken in part.
     pub(crate) fn has_input(&self) -> bool {
-        self.held.load(Relaxed) || self.backlog() > 0
+        self.held.load(Relaxed) > 0 || self.backlog() > 0
     }
 
     /// Something can be taken at once: what is in the spill has to be moved by the producer first.
     pub(crate) fn can_take(&self) -> bool {
-        self.held.load(Relaxed) || self.backlog() > self.spilled.load(Relaxed) as u64
+        self.held.load(Relaxed) > 0 || self.backlog() > self.spilled.load(Relaxed) as u64
     }
 
     /// Messages that nobody took because the taker had hung up: those that found it so, and those that were on their way.

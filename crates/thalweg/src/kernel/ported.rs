@@ -174,6 +174,8 @@ struct Input {
     block: Option<Block>,
     /// Blocks taken in this activation.
     taken: u32,
+    /// How many messages were asked for at once, the last time that there were not so many; zero if there always were.
+    asked: usize,
 }
 
 struct Port {
@@ -186,7 +188,7 @@ struct Port {
 impl<'a> Io<'a> {
     fn new(cx: &'a Cx<'a>) -> Self {
         unsafe fn nothing_open(_core: *mut Core, _cur: *mut u8) {}
-        let inputs = cx.inputs().iter().map(|&edge| Input { edge, block: None, taken: 0 }).collect();
+        let inputs = cx.inputs().iter().map(|&edge| Input { edge, block: None, taken: 0, asked: 0 }).collect();
         let outputs = (0..cx.outputs().len())
             .map(|port| Port {
                 core: Core::new(cx, port, None),
@@ -226,7 +228,10 @@ impl<'a> Io<'a> {
             }
             let input = &mut self.inputs[port.port];
             // SAFETY: E2: this worker holds the claim of the only kernel that takes from this edge.
-            let Some(next) = (unsafe { cx.edge(input.edge).take() }) else { return false };
+            let Some(next) = (unsafe { cx.edge(input.edge).take() }) else {
+                input.asked = count.max(1);
+                return false;
+            };
             self.blocks += 1;
             input.taken += 1;
             input.block = Some(match input.block.take() {
@@ -244,6 +249,9 @@ impl<'a> Io<'a> {
     }
 
     /// Whether at least `count` messages are there to be taken now. Zero counts as one. It stays so until the next [`push`](Self::push).
+    ///
+    /// `count` may be more than the edge holds at once: what is there is brought together here, and makes room for more. A run that ends because
+    /// there never were so many says [how many there were](crate::Error::Stalled).
     ///
     /// # Panics
     ///
@@ -435,8 +443,12 @@ pub(crate) fn drive_ported(kernel: &mut dyn Ported, cx: &Cx<'_>) -> Result<Outco
     let flow = kernel.run(&mut io)?;
     let (messages, blocks, pushed) = (io.messages, io.blocks, io.pushed);
     let full = io.outputs.iter().position(|port| port.core.is_full());
-    drop(io);
     let idle = messages == 0 && !pushed;
+    if idle {
+        // A run stalls only after such an activation.
+        io.inputs.iter().for_each(|input| cx.edge(input.edge).note_asked(input.asked));
+    }
+    drop(io);
     if !generates {
         // What it takes of a block that it has in hand changes no edge, so after that it is worth another activation whatever they say.
         cx.wait_for_change(if idle { Some(signature) } else { None });

@@ -1,7 +1,8 @@
 //! A run that cannot go on: every worker asleep, kernels left, and nobody outside who could change that; or a part of it.
 
+use crate::edge::Edge;
 use crate::error::Wait;
-use crate::run::{Bodies, Core, Why};
+use crate::run::{Bodies, Core, State, Why};
 use thalweg_sync::atomic::Ordering::*;
 
 impl Core {
@@ -70,7 +71,6 @@ impl Core {
             }
             let why = self.look(bodies, kernel).unwrap_or(Why::More);
             let full = state.outputs.iter().enumerate().find(|&(_, &edge)| why == Why::Full(edge));
-            let holding = state.inputs.iter().enumerate().find(|&(_, &edge)| self.edges[edge].has_input());
             let (port, reason) = if let Some((port, &edge)) = full {
                 let edge = &self.edges[edge];
                 let consumer = &self.kernels[edge.plan.to].name;
@@ -79,25 +79,49 @@ impl Core {
                     edge.messages()
                 );
                 (state.output_names[port].clone(), reason)
-            } else if let Some((port, &edge)) = holding {
-                let edge = &self.edges[edge];
-                let starved = state.inputs.iter().position(|&other| !self.edges[other].has_input());
-                let other = starved.map_or(String::new(), |other| {
-                    let ended = if self.edges[state.inputs[other]].is_closed() { "has ended" } else { "is empty" };
-                    format!("; its input {} {ended}", state.input_names[other])
-                });
-                let reason = format!(
-                    "{} messages or more are there and the kernel takes none{other}; take them, or return Flow::Done",
-                    edge.messages().max(1)
-                );
-                (state.input_names[port].clone(), reason)
             } else {
-                let port = state.input_names.first().cloned().unwrap_or_else(|| "source".to_owned());
-                (port, "waits for messages that cannot come any more".to_owned())
+                self.starvation(state)
             };
             waits.push(Wait { kernel: state.name.clone(), place: state.place, port, reason });
         }
         self.end();
         true
+    }
+
+    /// The input at which a kernel waits that could give, and for what.
+    ///
+    /// It is the one that has some messages, but not as many as the kernel asked for; else one of which it takes none.
+    fn starvation(&self, state: &State) -> (String, String) {
+        let inputs = || state.inputs.iter().map(|&edge| &self.edges[edge]).enumerate();
+        let falls_short = |edge: &Edge| edge.unused_messages() < edge.asked();
+        let some = |(_, edge): &(usize, &Edge)| edge.unused_messages() > 0;
+        let short = inputs().filter(some).find(|(_, edge)| falls_short(edge));
+        let Some((port, edge)) = short.or_else(|| inputs().find(some)) else {
+            let (port, asked) =
+                inputs().map(|(port, edge)| (port, edge.asked())).find(|&(_, asked)| asked > 1).unwrap_or_default();
+            let amount = if asked > 1 { format!("{asked} ") } else { String::new() };
+            let port = state.input_names.get(port).cloned().unwrap_or_else(|| "source".to_owned());
+            return (port, format!("waits for {amount}messages that cannot come any more"));
+        };
+        let mut reason = format!("{} messages are there", edge.unused_messages());
+        match (falls_short(edge), edge.is_closed()) {
+            (false, _) => reason.push_str(" and the kernel takes none"),
+            (true, true) => reason.push_str(&format!(", it asks for {}, and no more come", edge.asked())),
+            (true, false) => reason.push_str(&format!(", and it asks for {}", edge.asked())),
+        }
+        for (other, edge) in inputs().filter(|&(other, _)| other != port) {
+            let amount = match edge.unused_messages() {
+                0 if edge.is_closed() => "has ended".to_owned(),
+                0 => "is empty".to_owned(),
+                messages if edge.is_full() => format!("is full with {messages}"),
+                messages => format!("has {messages}"),
+            };
+            reason.push_str(&format!("; its input {} {amount}", state.input_names[other]));
+            if edge.asked() > 1 && falls_short(edge) {
+                reason.push_str(&format!(", where it asks for {}", edge.asked()));
+            }
+        }
+        reason.push_str("; take them, or return Flow::Done");
+        (state.input_names[port].clone(), reason)
     }
 }
