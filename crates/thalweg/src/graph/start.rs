@@ -27,8 +27,6 @@ use thalweg_sync::time::now;
 
 /// Messages in the first blocks, until it is known what one costs.
 const FIRST_LEN: u32 = 16;
-/// And how many a source gives before anything is known of it: it may wait for each of them.
-const FIRST_GIVEN: u32 = 1;
 /// Tickets of an ordered parallel kernel that may be out, per worker and at least.
 const TICKETS: (usize, usize) = (16, 32);
 
@@ -267,7 +265,7 @@ impl Graph<'_> {
                 ask_at: AtomicU64::new(0),
                 block_time: AtomicU64::new(0),
                 said_done: AtomicBool::new(false),
-                give_len: AtomicU32::new(FIRST_GIVEN),
+                give_len: AtomicU32::new(FIRST_LEN),
             })
         });
         let kernels: Vec<_> = states.collect();

@@ -4,9 +4,6 @@ use std::fmt::Debug;
 use std::sync::Arc;
 use thalweg::prelude::*;
 use thalweg::{Cause, End, Error};
-use thalweg_sync::atomic::{AtomicU64, Ordering::Relaxed};
-use thalweg_sync::thread;
-use thalweg_sync::time::Duration;
 
 /// The sum of `0..n` through a chain of kernels, under every scheme and several numbers of workers.
 #[test]
@@ -333,22 +330,6 @@ fn a_graph_can_be_run_again() {
     graph.run(Scheme::default().workers(2)).unwrap();
     drop(graph);
     assert_eq!(seen, [0, 1, 2, 3, 4, 0, 1, 2, 3, 4]);
-}
-
-/// Whoever waits in an iterator is asked for one message at a time, and each goes on before the next is waited for.
-#[test]
-fn what_a_slow_iterator_gave_goes_on_at_once() {
-    let (given, mut late) = (AtomicU64::new(0), Vec::new());
-    let mut graph = Graph::new();
-    let slow = graph.source((0..6_u64).inspect(|_| {
-        thread::sleep(Duration::from_millis(20));
-        given.fetch_add(1, Relaxed);
-    }));
-    let sink = graph.sink(|number| late.push(given.load(Relaxed) - number));
-    graph += slow >> sink;
-    graph.run(Scheme::default().workers(1)).unwrap();
-    drop(graph);
-    assert_eq!(late, [1; 6]);
 }
 
 /// In order, whether blocks stay as they are or the next edge wants shorter ones; and what a block loses to a panic is dropped once.
