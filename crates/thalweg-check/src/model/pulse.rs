@@ -11,13 +11,15 @@ const SILENCE: Duration = Duration::from_secs(10);
 /// What nobody runs in.
 const NOBODY: u64 = u64::MAX;
 
-/// Written by the OS thread of a run, read by the one that looks after all of them. Relaxed: nothing is read on the strength of it.
+/// Relaxed: nothing is read on the strength of it.
 #[derive(Debug)]
 pub(super) struct Pulse {
+    /// Written by the OS thread of a run, read by the one that looks after all of them.
     turns: AtomicU64,
     thread: AtomicU64,
-    /// How many turns the last look found.
+    /// How many turns the last look found, and the last that told. For the one that looks.
     seen: AtomicU64,
+    told: AtomicU64,
 }
 
 /// The pulses of all runs of the process.
@@ -29,7 +31,7 @@ impl Pulse {
     pub(super) fn new() -> Arc<Self> {
         // Without the thread, if the system gives none, nobody is told.
         WATCH.call_once(|| drop(std::thread::Builder::new().name("pulse".to_owned()).spawn(watch)));
-        let pulse = Arc::new(Self { turns: 0.into(), thread: NOBODY.into(), seen: NOBODY.into() });
+        let pulse = Arc::new(Self { turns: 0.into(), thread: NOBODY.into(), seen: NOBODY.into(), told: NOBODY.into() });
         ALL.lock().unwrap_or_else(PoisonError::into_inner).push(Arc::downgrade(&pulse));
         pulse
     }
@@ -51,12 +53,10 @@ impl Pulse {
     fn look(&self) -> Option<u64> {
         let (turns, thread) = (self.turns.load(Relaxed), self.thread.load(Relaxed));
         let seen = self.seen.swap(turns, Relaxed);
-        if thread == NOBODY || seen != turns {
+        if thread == NOBODY || seen != turns || self.told.load(Relaxed) == turns {
             return None;
         }
-        // Not told again until there is another turn, and a look at that.
-        self.seen.store(NOBODY, Relaxed);
-        self.turns.store(turns + 1, Relaxed);
+        self.told.store(turns, Relaxed);
         Some(thread)
     }
 }
@@ -96,6 +96,7 @@ mod tests {
         pulse.turn(3);
         assert_eq!(pulse.look(), None, "its turn may just have begun");
         assert_eq!(pulse.look(), Some(3));
+        assert_eq!(pulse.look(), None, "told already");
         pulse.turn(4);
         assert_eq!(pulse.look(), None);
         pulse.rest();
