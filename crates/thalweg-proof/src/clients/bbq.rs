@@ -114,6 +114,21 @@ pub(super) const TWO_TO_TWO_2: Client = Client {
     run: |setup| ends::shared(setup, window(2), queue(0, 2), 1, [1, 1], [1, 1]),
 };
 
+pub(super) const EMPTIED: Client = Client {
+    name: "bbq/emptied",
+    what: "two items in the queue, two threads that pop one, a third that pops and pushes: nobody may find it full; blocks of 1",
+    run: |setup| ends::emptied(setup, window(1), queue(0, 1)),
+};
+
+pub(super) const GONE: Client = Client {
+    name: "bbq/gone",
+    what: "a thread pushes; it and another one let their consumers go: the last one drops the item",
+    run: |setup| {
+        let build = || bbq::shared(2, 1).expect("two blocks are a queue");
+        ends::gone(setup, build, |tx, item| bbq::Producer::try_push(tx, item).is_ok())
+    },
+};
+
 pub(super) const LAPS: Client = Client {
     name: "bbq/laps",
     what: "a consumer with one attempt while another thread pushes and pops the ring round (errata E1, E2)",

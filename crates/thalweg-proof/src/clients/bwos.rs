@@ -6,6 +6,7 @@ use super::Pair;
 use super::ends::Outcome;
 use crate::{Client, Setup};
 use std::collections::VecDeque;
+use thalweg_check::choose;
 use thalweg_check::history::{Deque, Log, Specification, Steal, Task};
 use thalweg_queue::TryPushError;
 use thalweg_queue::bwos::{self, StealError, Stealer};
@@ -144,8 +145,12 @@ enum Thief {
     Items(usize),
     /// An attempt to steal up to two items at once.
     Block,
+    /// So many attempts to steal an item of a block, which may be any.
+    Anywhere(usize),
+    /// An attempt to steal up to two items at once of a block that may be any.
+    AnyBlock,
 }
-use Thief::{Block, Items};
+use Thief::{AnyBlock, Anywhere, Block, Items};
 
 impl Thief {
     fn run(self, log: &mut Log<Task<u64>>, stealer: &Stealer<Pair>) -> Vec<u64> {
@@ -158,10 +163,17 @@ impl Thief {
                 let mut one = || log.call(|| stealer.steal(), stolen).ok();
                 (0..attempts).filter_map(|_| one()).map(Pair::number).collect()
             }
-            Block => {
+            Anywhere(attempts) => {
+                let mut one = || log.call(|| stealer.steal_in(choose(stealer.blocks())), stolen).ok();
+                (0..attempts).filter_map(|_| one()).map(Pair::number).collect()
+            }
+            Block | AnyBlock => {
                 let mut batch = Vec::new();
-                let count = stealer.steal_into(&mut batch, 2).unwrap_or(0);
-                assert_eq!(batch.len(), count);
+                let count = match self {
+                    AnyBlock => stealer.steal_into_in(choose(stealer.blocks()), &mut batch, 2),
+                    _ => stealer.steal_into(&mut batch, 2),
+                };
+                assert_eq!(batch.len(), count.unwrap_or(0));
                 batch.into_iter().map(Pair::number).collect()
             }
         }
@@ -238,6 +250,42 @@ fn batches<O: Owner>(setup: &Setup) -> Outcome {
     judged::<O, 3, 2>(setup, Anything, 2, [Push(2 * O::BLOCKS), Pop(1), Push(2)], [Block, Items(1)])
 }
 
+/// Thieves begin at any block, also one that was never granted, while the owner goes round.
+fn any<O: Owner>(setup: &Setup) -> Outcome {
+    run::<O, 3, 2>(setup, 1, [Push(O::BLOCKS), Pop(1), Push(2)], [Anywhere(2), Anywhere(1)])
+}
+
+/// Blocks are stolen whole, whichever they are.
+fn any_batch<O: Owner>(setup: &Setup) -> Outcome {
+    judged::<O, 3, 2>(setup, Anything, 2, [Push(2 * O::BLOCKS), Pop(1), Push(2)], [AnyBlock, Anywhere(1)])
+}
+
+/// The owner goes from this thread to another one, and comes back; meanwhile this thread is a thief, as a third one is.
+fn handed<O: Owner>(setup: &Setup) -> Outcome {
+    setup.linearizable(O::object(), |recorder| {
+        let (mut owner, stealer) = O::build(1);
+        let thief = thread::spawn({
+            let (stealer, mut log) = (stealer.clone(), recorder.log(1));
+            move || Items(1).run(&mut log, &stealer)
+        });
+        let mut log = recorder.log(0);
+        let pushed = owner.push_some(&mut log, 0, O::BLOCKS);
+        let mut next = recorder.log(2);
+        let next = thread::spawn(move || {
+            let taken = owner.pop_some(&mut next, 1);
+            let pushed = pushed + owner.push_some(&mut next, pushed, 2);
+            (owner, taken, pushed)
+        });
+        let mut taken = Items(1).run(&mut log, &stealer);
+        let (mut owner, others, pushed) = next.join().unwrap();
+        taken.extend(others);
+        taken.extend(thief.join().unwrap());
+        taken.extend(owner.pop_some(&mut log, (pushed + 1) as usize - taken.len()));
+        taken.sort_unstable();
+        assert!(taken.iter().copied().eq(0..pushed), "{taken:?} of {pushed}");
+    })
+}
+
 /// Figure 4.8 of the thesis.
 fn thesis<O: Owner>(setup: &Setup) -> Outcome {
     run::<O, 6, 2>(setup, 2, [Push(3), Pop(2), Push(4), Pop(3), Push(5), Pop(4)], [Items(1), Items(2)])
@@ -295,5 +343,8 @@ clients! {
     REUSE_LIFO, REUSE_FIFO: "reuse", "blocks of 1 are used again after thieves have read them", reuse;
     BATCHES_LIFO, BATCHES_FIFO: "batches", "blocks are stolen whole while the owner goes round", batches;
     END_LIFO, END_FIFO: "end", "the owner leaves two items behind; a thief sees the end after them", end;
+    ANY_LIFO, ANY_FIFO: "any", "two thieves that begin at any block while the owner goes round; blocks of 1", any;
+    ANY_BATCH_LIFO, ANY_BATCH_FIFO: "any-batch", "any block is stolen whole while the owner goes round", any_batch;
+    HANDED_LIFO, HANDED_FIFO: "handed", "the owner goes from one thread to another and back; who had it steals", handed;
     THESIS_LIFO, THESIS_FIFO: "thesis", "Figure 4.8: put 3, get 2, put 4, get 3, put 5, get 4; thieves with one and two attempts", thesis;
 }

@@ -99,6 +99,12 @@ pub(super) const OVERTAKEN: Client = Client {
     run: overtaken,
 };
 
+pub(super) const LATE: Client = Client {
+    name: "bytes/late",
+    what: "a producer that looks in one round and allocates in the next, which another is beginning, and a consumer; blocks of a granule",
+    run: late,
+};
+
 pub(super) const LAP: Client = Client {
     name: "bytes/lap",
     what: "in drop-old mode: a producer with three attempts, a consumer with one: a lap while it reads",
@@ -178,6 +184,32 @@ fn overtaken(setup: &Setup) -> Outcome {
         }
         popped += other.join().unwrap();
         assert_eq!(popped + rx.drain(&mut log), pushed);
+    })
+}
+
+/// What is popped of a round that is still being begun is given back to that round, so that the block can be begun again.
+fn late(setup: &Setup) -> Outcome {
+    setup.linearizable(Bounded::new(1, 2), |recorder| {
+        let (tx, rx) = bytes::bytes(2, 16).expect("two blocks are a queue");
+        let (mut tx, mut rx) = (Producer(tx), Consumer(rx));
+        let spawn_push = |me: usize, number| {
+            let (mut tx, mut log) = (tx.clone(), recorder.log(me));
+            thread::spawn(move || u64::from(push_one(&mut log, &mut tx, number)))
+        };
+        let late = spawn_push(1, 20);
+        let mut log = recorder.log(0);
+        let (mut pushed, mut popped) = (0, 0);
+        for number in [0, 2] {
+            pushed += u64::from(push_one(&mut log, &mut tx.clone(), number));
+            popped += u64::from(pop_one(&mut log, &mut rx));
+        }
+        let other = spawn_push(2, 30);
+        popped += u64::from(pop_one(&mut log, &mut rx));
+        pushed += late.join().unwrap() + other.join().unwrap();
+        assert_eq!(popped + rx.drain(&mut log), pushed);
+        for number in [4, 6] {
+            assert!(push_one(&mut log, &mut tx, number) && pop_one(&mut log, &mut rx), "the queue is empty");
+        }
     })
 }
 

@@ -4,7 +4,7 @@
 //! `Full` and `Empty` are not linearizable, so they are recorded as `Busy`; that nothing is left behind is asserted.
 
 use super::Pair;
-use super::ends::{self, Outcome, Rx, Tx};
+use super::ends::{self, Counted, Outcome, Rx, Tx};
 use crate::{Client, Setup};
 use thalweg_check::Kept;
 use thalweg_check::history::KFifo;
@@ -82,6 +82,24 @@ pub(super) const END_1: Client = Client {
     name: "cnq/end-1",
     what: "the same with capsules of 1, so that no push goes on in one",
     run: |setup| ends::end(setup, order(1, 2), queue(2, 1, 2)),
+};
+
+pub(super) const GIVEN_UP: Client = Client {
+    name: "cnq/given-up",
+    what: "a producer gives its capsule up, which others close, empty and begin again meanwhile",
+    run: given_up,
+};
+
+pub(super) const GONE: Client = Client {
+    name: "cnq/gone",
+    what: "a thread pushes; it and another one let their consumers go: the last one drops the item",
+    run: |setup| {
+        let build = || {
+            let tube = Hts::new(2).expect("a tube for capsules");
+            cnq::over::<Counted, _>(tube, 2, 1, 2).expect("two capsules are a queue")
+        };
+        ends::gone(setup, build, |tx, item| tx.try_push(item).is_ok())
+    },
 };
 
 pub(super) const BEGUN: Client = Client {
@@ -301,6 +319,27 @@ fn waits() {
         }
     }
     drop((first.join().unwrap(), tx));
+}
+
+/// With D = 1, the next capsule closes the one that is given up. It is the first to be begun again.
+fn given_up(setup: &Setup) -> Outcome {
+    setup.linearizable(order(3, 1), |recorder| {
+        let (mut tx, mut rx) = queue(2, 3, 1)();
+        let mut log = recorder.log(0);
+        let mut other = tx.clone();
+        let mut pushed = tx.push_some(&mut log, 0, 2);
+        let giver = thread::spawn(move || {
+            tx.flush();
+            tx
+        });
+        pushed += other.push_some(&mut log, 10, 1);
+        let mut popped = rx.pop_some(&mut log, 3);
+        other.flush();
+        pushed += other.push_some(&mut log, 11, 1);
+        let _tx = giver.join().unwrap();
+        popped += rx.drain(&mut log);
+        assert_eq!(popped, pushed);
+    })
 }
 
 /// Nothing but the capsule tells the consumer of the item, and another producer closes it.

@@ -5,6 +5,8 @@ use crate::Setup;
 use thalweg_check::history::{Log, Queue, Specification};
 use thalweg_check::{Explored, Kept, Violation};
 use thalweg_queue::{TryPopError, TryPushError};
+use thalweg_sync::atomic::{AtomicU64, Ordering::Relaxed};
+use thalweg_sync::sync::Arc;
 use thalweg_sync::thread;
 
 /// A writing end.
@@ -62,6 +64,16 @@ impl<H: Tx> Tx for Kept<H> {
 impl<H: Rx> Rx for Kept<H> {
     fn try_pop(&mut self) -> Result<Pair, TryPopError> {
         (**self).try_pop()
+    }
+}
+
+/// An item that counts that it was dropped.
+pub(super) struct Counted(Arc<AtomicU64>);
+
+impl Drop for Counted {
+    fn drop(&mut self) {
+        // Relaxed: who looks has joined all others.
+        self.0.fetch_add(1, Relaxed);
     }
 }
 
@@ -346,6 +358,116 @@ pub(super) fn round<P: Tx, C: Rx + Clone>(
             pushed += tx.push_some(&mut log, number, 1);
         }
         popped += other.join().unwrap();
+        assert_eq!(popped + rx.drain(&mut log), pushed);
+    })
+}
+
+/// Two items in a queue for two. Two threads pop one each; a third one pops and then pushes. If the last item is out, nobody may find
+/// the queue full, whoever is half-way with the first.
+pub(super) fn emptied<P: Tx, C: Rx + Clone>(
+    setup: &Setup,
+    specification: impl Object,
+    build: impl Fn() -> (P, C) + Send + Sync + 'static,
+) -> Outcome {
+    setup.linearizable(specification, move |recorder| {
+        let (mut tx, mut rx) = build();
+        let mut log = recorder.log(0);
+        let mut pushed = tx.push_some(&mut log, 0, 2);
+        let others = [1, 2].map(|me| {
+            let (mut rx, mut log) = (rx.clone(), recorder.log(me));
+            thread::spawn(move || rx.pop_some(&mut log, 1))
+        });
+        let mut popped = rx.pop_some(&mut log, 1);
+        pushed += tx.push_some(&mut log, 10, 1);
+        popped += others.map(|other| other.join().unwrap()).iter().sum::<u64>();
+        assert_eq!(popped + rx.drain(&mut log), pushed);
+    })
+}
+
+/// A thread pushes and lets its consumer go, this one lets the other consumer go. Whoever is last drops the item: there still is a
+/// producer, with which the queue would stay.
+pub(super) fn gone<P: Send + 'static, C: Clone + Send + 'static>(
+    setup: &Setup,
+    build: impl Fn() -> (P, C) + Send + Sync + 'static,
+    push: fn(&mut P, Counted) -> bool,
+) -> Outcome {
+    setup.asserting(move || {
+        let (mut tx, rx) = build();
+        let dropped = Arc::new(AtomicU64::new(0));
+        let other = thread::spawn({
+            let (item, rx) = (Counted(dropped.clone()), rx.clone());
+            move || {
+                assert!(push(&mut tx, item), "there is room");
+                drop(rx);
+                tx
+            }
+        });
+        drop(rx);
+        let tx = other.join().unwrap();
+        // Relaxed: everybody else is gone.
+        assert_eq!(dropped.load(Relaxed), 1, "an item that nobody will pop is not dropped");
+        drop(tx);
+    })
+}
+
+/// A thread pushes to a queue, a second one moves what it finds to another queue, this one pops there: all of it, in order.
+pub(super) fn chain<P: Tx, C: Rx>(
+    setup: &Setup,
+    build: impl Fn() -> (P, C) + Send + Sync + 'static,
+    attempts: u64,
+) -> Outcome {
+    setup.asserting(move || {
+        let ((mut first, mut from), (mut to, mut last)) = (build(), build());
+        // The handles come back, so that nothing closes.
+        let producer = thread::spawn(move || {
+            for number in 0..attempts {
+                assert!(first.try_push(Pair::new(number)).is_ok(), "there is room");
+            }
+            first
+        });
+        let mover = thread::spawn(move || {
+            for _ in 0..attempts {
+                if let Ok(item) = from.try_pop() {
+                    assert!(to.try_push(item).is_ok(), "there is room");
+                }
+            }
+            (from, to)
+        });
+        let mut popped = 0;
+        let mut expect = |item: Pair| {
+            assert_eq!(item.number(), popped);
+            popped += 1;
+        };
+        (0..attempts).filter_map(|_| last.try_pop().ok()).for_each(&mut expect);
+        let _first = producer.join().unwrap();
+        let (mut from, _to) = mover.join().unwrap();
+        std::iter::from_fn(|| last.try_pop().ok()).for_each(&mut expect);
+        std::iter::from_fn(|| from.try_pop().ok()).for_each(&mut expect);
+        assert_eq!(popped, attempts);
+    })
+}
+
+/// A consumer with one attempt, which may look in one round and reserve in the next: a round that another thread has entered, while a
+/// producer is half-way in it.
+pub(super) fn late_pop<P: Tx + Clone, C: Rx + Clone>(
+    setup: &Setup,
+    specification: impl Object,
+    build: impl Fn() -> (P, C) + Send + Sync + 'static,
+) -> Outcome {
+    setup.linearizable(specification, move |recorder| {
+        let (mut tx, mut rx) = build();
+        let mut log = recorder.log(0);
+        let mut pushed = tx.push_some(&mut log, 0, 1);
+        let (mut late, mut late_log) = (rx.clone(), recorder.log(1));
+        let late = thread::spawn(move || late.pop_some(&mut late_log, 1));
+        let mut popped = rx.pop_some(&mut log, 1);
+        pushed += tx.push_some(&mut log, 1, 1);
+        popped += rx.pop_some(&mut log, 1);
+        let (mut other, mut other_log) = (tx.clone(), recorder.log(2));
+        let other = thread::spawn(move || other.push_some(&mut other_log, 20, 1));
+        popped += rx.pop_some(&mut log, 2);
+        pushed += other.join().unwrap();
+        popped += late.join().unwrap();
         assert_eq!(popped + rx.drain(&mut log), pushed);
     })
 }

@@ -90,6 +90,21 @@ pub(super) const CLIENTS: &[Client] = &[
         run: |setup| ends::end(setup, window(), used(words, 7)),
     },
     Client {
+        name: "ff/swap",
+        what: "two threads with two attempts each, over the end of a line, that then change ends and go on",
+        run: |setup| ends::swap(setup, window(), used(words, 7), 2),
+    },
+    Client {
+        name: "ff/relay",
+        what: "each end goes from one thread to another, two attempts in each",
+        run: |setup| ends::relay(setup, window(), used(words, 7), 2),
+    },
+    Client {
+        name: "ff/chain",
+        what: "a thread pushes to a queue, a second one moves to another queue, a third one pops; three attempts each",
+        run: |setup| ends::chain(setup, used(words, 7), 3),
+    },
+    Client {
         name: "ff/in-place",
         what: "items in the slots: five attempts each in a fresh ring",
         run: |setup| ends::between(setup, window(), used(places, 0), [5, 5]),
@@ -108,6 +123,21 @@ pub(super) const CLIENTS: &[Client] = &[
         name: "ff/in-place-end",
         what: "items in the slots: the producer leaves two behind, and the end comes after them",
         run: |setup| ends::end(setup, window(), used(places, 7)),
+    },
+    Client {
+        name: "ff/in-place-swap",
+        what: "items in the slots: two threads that change ends",
+        run: |setup| ends::swap(setup, window(), used(places, 7), 2),
+    },
+    Client {
+        name: "ff/in-place-relay",
+        what: "items in the slots: each end goes from one thread to another",
+        run: |setup| ends::relay(setup, window(), used(places, 7), 2),
+    },
+    Client {
+        name: "ff/in-place-chain",
+        what: "items in the slots: a thread between two queues",
+        run: |setup| ends::chain(setup, used(places, 7), 3),
     },
 ];
 

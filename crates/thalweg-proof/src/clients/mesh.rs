@@ -4,7 +4,7 @@
 //! There is no order between rings, so the clients ask that each item comes out once.
 
 use super::Pair;
-use super::ends::{Outcome, Rx, Tx};
+use super::ends::{self, Outcome, Rx, Tx};
 use crate::{Client, Setup};
 use thalweg_check::history::{KFifo, Queue};
 use thalweg_queue::mesh::{self, Consumer, Producer};
@@ -47,6 +47,16 @@ pub(super) const CLIENTS: &[Client] = &[
         name: "mesh/2x2",
         what: "two producers with two attempts, and two consumers with one: each has one ring",
         run: |setup| meet(setup, [2, 2], [1, 1]),
+    },
+    Client {
+        name: "mesh/roles",
+        what: "two threads with a producer and a consumer each, that push one and pop one",
+        run: roles,
+    },
+    Client {
+        name: "mesh/swap",
+        what: "two threads with two attempts each, that then change ends and go on",
+        run: |setup| ends::swap(setup, any(), pair, 2),
     },
     Client { name: "mesh/end", what: "the producer leaves two items behind; the end comes after them", run: end },
 ];
@@ -92,6 +102,31 @@ fn meet<const PRODUCERS: usize, const CONSUMERS: usize>(
             popped + rx.drain(&mut log)
         });
         assert_eq!(popped.into_iter().sum::<u64>(), pushed);
+    })
+}
+
+/// A mesh of one ring.
+fn pair() -> (Producer<Pair>, Consumer<Pair>) {
+    let ([tx], [rx]) = handles();
+    (tx, rx)
+}
+
+/// Two threads, each a producer and a consumer, and each the first consumer of what the other pushes.
+fn roles(setup: &Setup) -> Outcome {
+    setup.linearizable(any(), |recorder| {
+        // A producer begins with the consumer of its own number.
+        let ([mut tx, mut other_tx], [mut other_rx, mut rx]) = handles::<2, 2>();
+        let mut log = recorder.log(1);
+        let other = thread::spawn(move || {
+            let pushed = other_tx.push_some(&mut log, 10, 1);
+            (pushed, other_rx.pop_some(&mut log, 1), other_tx, other_rx)
+        });
+        let mut log = recorder.log(0);
+        let popped = rx.pop_some(&mut log, 1);
+        let pushed = tx.push_some(&mut log, 20, 1);
+        let (others_pushed, others_popped, _other_tx, mut other_rx) = other.join().unwrap();
+        let left = rx.drain(&mut log) + other_rx.drain(&mut log);
+        assert_eq!(popped + others_popped + left, pushed + others_pushed);
     })
 }
 

@@ -64,6 +64,19 @@ pub(super) const CLIENTS: &[Client] = &[
         run: |setup| ends::from_one(setup, window(2), queue(0, 2), 1, 2, [1, 1]),
     },
     Client {
+        name: "spmc/emptied",
+        what: "two items in the queue, two threads that pop one, the producer's that pops and pushes: it may not find it full",
+        run: |setup| ends::emptied(setup, window(1), queue(0, 1)),
+    },
+    Client {
+        name: "spmc/gone",
+        what: "a thread pushes; it and another one let their consumers go: the last one drops the item",
+        run: |setup| {
+            let build = || spmc::spmc(2, 1).expect("two blocks are a queue");
+            ends::gone(setup, build, |tx, item| Producer::try_push(tx, item).is_ok())
+        },
+    },
+    Client {
         name: "spmc/laps",
         what: "a consumer with one attempt while the producer's thread pops and pushes the ring round (errata E1, E2)",
         run: |setup| ends::round(setup, window(1), queue(0, 1)),

@@ -66,6 +66,19 @@ pub(super) const CLIENTS: &[Client] = &[
         run: |setup| setup.asserting(open_grant),
     },
     Client {
+        name: "ticketed/holes",
+        what: "a grant of two is given up after one item, while another thread pops: nobody reads what was not written",
+        run: |setup| setup.asserting(holes),
+    },
+    Client {
+        name: "ticketed/gone",
+        what: "a thread pushes; it and another one let their consumers go: the last one drops the item",
+        run: |setup| {
+            let build = || ticketed::ticketed(2).expect("two entries are a queue");
+            ends::gone(setup, build, |tx, item| Producer::try_push(tx, item).is_ok())
+        },
+    },
+    Client {
         name: "ticketed/spans",
         what: "two spans end at once; who ended the second writes where the first was read",
         run: |setup| setup.asserting(|| spans(false)),
@@ -125,6 +138,20 @@ fn open_grant() {
         assert_eq!(refused, TryPopError::Busy, "with an item in the queue");
     }
     drop(worker.join().unwrap());
+}
+
+fn holes() {
+    let (tx, rx) = queue();
+    let giver = thread::spawn(move || {
+        let mut grant = tx.try_reserve(2).expect("there is room");
+        assert!(grant.push(Pair::new(0)).is_ok());
+        drop(grant);
+        tx
+    });
+    let mut popped = (0..2).filter_map(|_| rx.try_pop().ok()).map(Pair::number).collect::<Vec<_>>();
+    let _tx = giver.join().unwrap();
+    popped.extend(std::iter::from_fn(|| rx.try_pop().ok()).map(Pair::number));
+    assert_eq!(popped, [0]);
 }
 
 /// Two spans of pops end at once. The room is used by who ended the second one, or by a third thread.

@@ -2,8 +2,8 @@
 //! blocks of one are the smallest of which one is full while the other is being read.
 
 use super::Pair;
-use super::ends::{self, Rx, Tx};
-use crate::Client;
+use super::ends::{self, Counted, Outcome, Rx, Tx};
+use crate::{Client, Setup};
 use thalweg_check::Kept;
 use thalweg_check::history::{Bounded, Queue, Specification};
 use thalweg_queue::faaq::{Bbq, Faaq};
@@ -29,6 +29,15 @@ type Ends<Q> = (Kept<Producer<Q>>, Kept<Consumer<Q>>);
 fn queue<Q: Tube<Item = Pair> + 'static>(tube: Q) -> Ends<Q> {
     let (tx, rx) = tube::queue(tube);
     (Kept::new(tx), Kept::new(rx))
+}
+
+/// A thread pushes; it and another one let their consumers go.
+fn gone<Q: Tube<Item = Counted> + 'static>(setup: &Setup, tube: fn() -> Q) -> Outcome {
+    let build = move || {
+        let (tx, rx) = tube::queue(tube());
+        (Kept::new(tx), Kept::new(rx))
+    };
+    ends::gone(setup, build, |tx, item| tx.try_push(item).is_ok())
 }
 
 fn mt() -> Ends<Mt<Pair>> {
@@ -113,7 +122,7 @@ fn three_or_four() -> Bounded<u64> {
 
 /// The clients that every tube has, and its own.
 macro_rules! tube {
-    ($name:literal, $make:ident, $object:ident $(, $own:literal, $what:literal, $run:expr)*) => {
+    ($name:literal, $make:ident, $object:ident, $counted:expr $(, $own:literal, $what:literal, $run:expr)*) => {
         &[
             Client {
                 name: concat!($name, "/1p1c"),
@@ -155,6 +164,11 @@ macro_rules! tube {
                 what: "two producers and two consumers, one attempt each",
                 run: |setup| ends::shared(setup, $object(), $make, 0, [1, 1], [1, 1]),
             },
+            Client {
+                name: concat!($name, "/gone"),
+                what: "a thread pushes; it and another one let their consumers go: the last one drops the item",
+                run: |setup| gone(setup, $counted),
+            },
             $(Client { name: concat!($name, "/", $own), what: $what, run: $run },)*
         ]
     };
@@ -164,6 +178,7 @@ pub(super) const MT: &[Client] = tube!(
     "mt",
     mt,
     two,
+    || Mt::new(2).expect("two entries are a tube"),
     "1p1c-old",
     "one producer, one consumer, three attempts each, across the wrap of the positions",
     |setup| ends::between(setup, two(), old_mt, [3, 3])
@@ -173,6 +188,7 @@ pub(super) const RTS: &[Client] = tube!(
     "rts",
     rts,
     two,
+    || Rts::new(2).expect("two entries are a tube"),
     "2p1c-wide",
     "two producers, both of which may be half-way, with one attempt, a consumer with two",
     |setup| ends::shared(setup, sixteen(), wide_rts, 0, [1, 1], [2]),
@@ -181,7 +197,7 @@ pub(super) const RTS: &[Client] = tube!(
     |setup| ends::shared(setup, sixteen(), wide_rts, 2, [], [1, 1])
 );
 
-pub(super) const HTS: &[Client] = tube!("hts", hts, two);
+pub(super) const HTS: &[Client] = tube!("hts", hts, two, || Hts::new(2).expect("two entries are a tube"));
 
 /// One entry: three of the four atomic words of the rings that it has are SeqCst, which makes executions dear.
 pub(super) const SCQD: &[Client] = &[
@@ -205,12 +221,18 @@ pub(super) const SCQD: &[Client] = &[
         what: "an item in the queue, two consumers with one attempt each",
         run: |setup| ends::shared(setup, one(), scqd, 1, [], [1, 1]),
     },
+    Client {
+        name: "scqd/gone",
+        what: "a thread pushes; it and another one let their consumers go: the last one drops the item",
+        run: |setup| gone(setup, || Scqd::new(1).expect("an entry is a tube")),
+    },
 ];
 
 pub(super) const BLOCKS: &[Client] = tube!(
     "bbq_tube",
     blocks,
     two,
+    || Bbq::new(2, 1).expect("two blocks are a tube"),
     "laps",
     "a consumer with one attempt while another thread pushes and pops the ring round",
     |setup| ends::laps(setup, two(), blocks),
@@ -226,12 +248,16 @@ pub(super) const FAAQ: &[Client] = tube!(
     "faaq",
     faaq,
     two,
+    || Faaq::new(2, 1).expect("two blocks are a tube"),
     "laps",
     "a consumer with one attempt while another thread pushes and pops the ring round",
     |setup| ends::laps(setup, two(), faaq),
     "late",
     "a producer with one attempt while another thread fills and empties the ring",
     |setup| ends::late(setup, two(), faaq),
+    "late-pop",
+    "a consumer that looks in one round and draws its ticket in the next, in which a producer is half-way",
+    |setup| ends::late_pop(setup, two(), faaq),
     "3c",
     "two items in the queue, three consumers with one attempt each: more tickets than items",
     |setup| ends::shared(setup, two(), faaq, 2, [], [1, 1, 1]),

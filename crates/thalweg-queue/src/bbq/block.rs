@@ -271,6 +271,7 @@ impl<T, P: Users, C: Users> Block<T, P, C> {
     /// They were allocated, and all are written.
     #[inline(always)]
     pub(super) unsafe fn commit(&self, claim: &Claim) {
+        // In either order: no consumer looks at `allocated` but for its round, which is that of the mark.
         if !P::MANY {
             let allocated = self.producers.allocated.load(Relaxed) + claim.offsets.len() as u64;
             // (bbq.28) Release, pairs with (bbq.11): passes on what (bbq.5) does, as the exchanges of many do by themselves. Relaxed
@@ -542,7 +543,7 @@ impl<T, P: Users, C: Users> Block<T, P, C> {
     pub(super) unsafe fn consume(&self, claim: &Claim) {
         if !C::MANY {
             let reserved = self.consumers.reserved.load(Relaxed) + claim.offsets.len() as u64;
-            // Relaxed: others look at it for nothing but `len`.
+            // Relaxed: others look at it for nothing but `len`. So it may as well come second.
             self.consumers.reserved.store(reserved, Relaxed);
             if claim.offsets.end == self.entries.len() {
                 // (bbq.29) Release, pairs with (bbq.30): as (bbq.9), once for all the entries.

@@ -268,13 +268,16 @@ impl<T, W: Wait, P: Users, C: Users> Shared<T, W, P, C> {
         match self.block(next).room(&self.layout, next) {
             Room::Full => return Err(TryPushError::Full(())),
             Room::Busy => return Err(TryPushError::Busy(())),
-            Room::Free => self.block(next).begin(&self.layout, next),
+            Room::Free => {}
         }
-        self.block(after).ask_for_room(&self.layout, after);
-        // The head last: ahead of the block's cursor it would let producers skip the block.
-        //
+        let begins = || {
+            self.block(next).begin(&self.layout, next);
+            self.block(after).ask_for_room(&self.layout, after);
+        };
         // (bbq.13) Release, pairs with (bbq.12).
-        advance::<P>(&self.phead, head.0, next.0, among::<P>("bbq.13", Release));
+        let moves = || advance::<P>(&self.phead, head.0, next.0, among::<P>("bbq.13", Release));
+        // (bbq.31) The head last: ahead of the block's cursor it would have producers look again and again.
+        in_order("bbq.31", begins, moves);
         Ok(())
     }
 
@@ -412,14 +415,18 @@ impl<T, W: Wait, P: Users, C: Users> Shared<T, W, P, C> {
     /// Moves the consumers on from the block at `head`.
     #[cold]
     fn enter(&self, head: Head) {
-        if C::MANY {
-            self.block(head).drain(&self.layout, self.layout.end(head));
-        }
         let next = || self.block(head.next()).enter(&self.layout, head.next());
         // (bbq.15) Release, pairs with (bbq.14).
         let moves = || advance::<C>(&self.chead, head.0, head.next().0, among::<C>("bbq.15", Release));
         // (bbq.25) The head last: whoever sees it reserves in the new round.
-        in_order("bbq.25", next, moves);
+        let enters = || in_order("bbq.25", next, moves);
+        if C::MANY {
+            let drains = || self.block(head).drain(&self.layout, self.layout.end(head));
+            // (bbq.32) The other way round, who pops in the next block and then pushes could call a queue full that is empty.
+            in_order("bbq.32", drains, enters);
+        } else {
+            enters();
+        }
     }
 
     pub(super) fn producers_gone(&self) -> bool {
@@ -443,8 +450,10 @@ impl<T, W: Wait, P: Users, C: Users> Shared<T, W, P, C> {
 
     /// A consumer leaves; the last one closes the queue and drops what is in it.
     pub(super) fn leave_consumer(&self) {
-        // AcqRel: the consumer that leaves last comes after the others. What is left after its last look is dropped with the queue.
-        if self.handles.consumers.fetch_sub(1, AcqRel) == 1 {
+        // (bbq.33) AcqRel, pairs with itself: the consumer that leaves last comes after the others, so it drops what they have seen or
+        // pushed. Acquire or Release alone would leave that for as long as there are producers. What is left after its last look is
+        // dropped with the queue.
+        if self.handles.consumers.fetch_sub(1, among::<C>("bbq.33", AcqRel)) == 1 {
             self.wait.ring_all();
             while let Ok(item) = self.pop() {
                 drop(item);

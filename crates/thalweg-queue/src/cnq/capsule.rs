@@ -179,8 +179,9 @@ impl<T> Capsule<T> {
     fn publish_late(&self, number: Number, index: u32) -> Publish {
         let requested = Limit::new(number, State::Requested).0;
         let closed = Limit::new(number, State::Closed(index + 1)).0;
-        // (cnq.11) Release, pairs with (cnq.12): as (cnq.9), for who looks at the limit alone.
-        match self.limit.compare_exchange(requested, closed, edge("cnq.11", AcqRel), Acquire) {
+        // (cnq.11) Release, pairs with (cnq.12): as (cnq.9), for who looks at the limit alone. Failure is Relaxed: the limit says all
+        // there is to know, and what we read then is an entry of our own.
+        match self.limit.compare_exchange(requested, closed, edge("cnq.11", AcqRel), Relaxed) {
             Ok(_) => Publish::Last,
             Err(limit) => match Limit(limit).state() {
                 State::Closed(limit) if limit <= index => Publish::Refused,
@@ -215,7 +216,8 @@ impl<T> Capsule<T> {
                 State::Closed(limit) => return Some(limit),
                 State::Open => {
                     let requested = Limit::new(number, State::Requested).0;
-                    let _ = self.limit.compare_exchange(limit.0, requested, AcqRel, Relaxed);
+                    // Relaxed: it passes nothing on. What counts is settled behind it: by (cnq.18) and (cnq.19), and by (cnq.11).
+                    let _ = self.limit.compare_exchange(limit.0, requested, Relaxed, Relaxed);
                 }
                 State::Requested => {
                     // (cnq.19) pairs with (cnq.18) and (cnq.20). Also if another closer has made the request: its fence may be
@@ -328,16 +330,18 @@ impl<T> Capsule<T> {
     }
 
     /// Leaves the capsule, as its producer or its consumer. True for the second of the two: nobody else knows the
-    /// capsule any more, and the caller may give it away.
+    /// capsule any more, and the caller may [renew](Self::renew) it and give it away.
     #[inline]
     pub(super) fn leave(&self) -> bool {
         // (cnq.15) Release, pairs with Acquire here: what the first did to the entries comes before what happens to them
         // after the second has left.
-        let second = self.consumer.half.swap(true, edge("cnq.15", AcqRel));
-        if second {
-            // Relaxed: `Set::put` passes it on.
-            self.consumer.half.store(false, Relaxed);
-        }
-        second
+        self.consumer.half.swap(true, edge("cnq.15", AcqRel))
+    }
+
+    /// Notes that nobody has left, for the next two. Only after both have.
+    #[inline]
+    pub(super) fn renew(&self) {
+        // Relaxed: `Set::put` passes it on.
+        self.consumer.half.store(false, Relaxed);
     }
 }

@@ -398,9 +398,10 @@ impl<T: Send, Q: Tube<Item = u32>, W: Wait> Drop for Consumer<T, Q, W> {
             }
         };
         let leave = || {
-            // AcqRel: the consumer that leaves last comes after the others, so it finds what they have given back. What is
-            // left after its last look is dropped by `Shared`.
-            last = self.shared.handles.consumers.fetch_sub(1, AcqRel) == 1;
+            // (cnq.25) AcqRel, pairs with itself: the consumer that leaves last comes after the others, so it finds what they have given
+            // back or pushed. Acquire or Release alone would leave that for as long as there are producers. What is left after its
+            // last look is dropped by `Shared`.
+            last = self.shared.handles.consumers.fetch_sub(1, edge("cnq.25", AcqRel)) == 1;
             if last {
                 self.shared.wait.ring_all();
             }

@@ -141,15 +141,18 @@ impl<T: Send, Q: Tube<Item = u32>, W: Wait> Shared<T, Q, W> {
 
     /// Gives a capsule up that is not full, as its producer.
     pub(super) fn give_up(&self, open: Open<T>) {
-        self.capsules[open.place.index].end(open.number, open.filled);
+        let end = || self.capsules[open.place.index].end(open.number, open.filled);
+        // (cnq.23) The other way round, it could end the capsule for who has it next.
+        let leave = || in_order("cnq.23", end, || self.leave(open.place.index));
         // It may be over now, and only a consumer that sleeps can leave it.
-        both(|| self.leave(open.place.index), || self.ring_consumers());
+        both(leave, || self.ring_consumers());
     }
 
     /// Leaves a capsule, as its producer or its consumer.
     pub(super) fn leave(&self, capsule: usize) {
         if self.capsules[capsule].leave() {
-            self.free.put(capsule);
+            // (cnq.24) The other way round, the first of the next two that leaves it could take itself for the second.
+            in_order("cnq.24", || self.capsules[capsule].renew(), || self.free.put(capsule));
             self.wait.ring(Side::Room, 1, || true);
         }
     }

@@ -272,8 +272,10 @@ impl<T> Block<T> {
             return Some(Reserve::Entry(offset));
         }
         // It fails if the block is sealed: then the entry is readable (Q5), and the Acquire lets us see it.
-        let give_back =
-            |from: Cursor| self.consumers.reserved.compare_exchange(from.0, ticket.0, edge("faaq.18", AcqRel), Acquire);
+        let give_back = |from: Cursor| {
+            let orders = [edge("faaq.18", AcqRel), edge("faaq.23", Acquire)];
+            self.consumers.reserved.compare_exchange(from.0, ticket.0, orders[0], orders[1])
+        };
         match give_back(ticket.next()) {
             Ok(_) => Some(Reserve::Again),
             // Overdrawn: the tickets after the last one are void, and nobody gives them back but us (Q4). The round is still

@@ -1,6 +1,7 @@
 //! The ring of slots, and the two flags that say who has left.
 
 use super::Entry;
+use crate::edges::in_order;
 use crate::ends::Ends;
 use crate::{BuildError, memory, prefetch};
 use alloc::boxed::Box;
@@ -73,7 +74,10 @@ impl<T, W, S: Entry<T>> Ring<T, W, S> {
     #[inline(always)]
     pub(super) fn clear_line_before(&self, slot: usize) {
         let end = if slot == 0 { self.slots() } else { slot };
-        self.lines[end / LINE - 1].0.iter().for_each(S::clear);
+        let [before @ .., last] = &self.lines[end / LINE - 1].0;
+        // (ff.11) The last slot last: it tells the producer of all of them. The other way round, an item could be emptied that the
+        // producer has put there since.
+        in_order("ff.11", || before.iter().for_each(S::clear), || last.clear());
     }
 
     #[inline(always)]

@@ -1,6 +1,6 @@
 //! Ending in any order, taking effect in order.
 
-use crate::edges::{edge, fenced};
+use crate::edges::{edge, fenced, in_order};
 use crate::{BuildError, memory};
 use alloc::boxed::Box;
 use thalweg_sync::CachePadded;
@@ -85,12 +85,16 @@ impl Order {
 
     /// As [`end`](Self::end), for a span whose positions from `hole` on are holes.
     pub(super) fn end_with_holes(&self, from: u64, hole: u64, to: u64) {
-        for at in hole.max(from + 1)..to {
-            // Relaxed: published with the span.
-            self.word(at).store(Word::ends(at + 1).0 | Word::HOLE, Relaxed);
-        }
+        let notes = || {
+            for at in hole.max(from + 1)..to {
+                // Relaxed: published with the span.
+                self.word(at).store(Word::ends(at + 1).0 | Word::HOLE, Relaxed);
+            }
+        };
         let first = if hole == from { Word::HOLE } else { 0 };
-        self.mark(from, Word(Word::ends(to).0 | first));
+        let ends = || self.mark(from, Word(Word::ends(to).0 | first));
+        // (ticketed.15) As (ticketed.14).
+        in_order("ticketed.15", notes, ends);
     }
 
     /// Whether the passed position `at` is a hole.

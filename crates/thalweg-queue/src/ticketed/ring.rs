@@ -2,7 +2,7 @@
 
 use super::order::Order;
 use super::ticket::Desk;
-use crate::edges::edge;
+use crate::edges::{edge, in_order};
 use crate::wait::{Side, Wait};
 use crate::{BuildError, TryPopError, TryPushError, memory};
 use alloc::boxed::Box;
@@ -138,8 +138,10 @@ impl<T, W: Wait> Ring<T, W> {
             self.committed.end(span.from, span.to);
         } else {
             // Relaxed: published with the span.
-            self.holes.store(true, Relaxed);
-            self.committed.end_with_holes(span.from, written, span.to);
+            let notes = || self.holes.store(true, Relaxed);
+            let ends = || self.committed.end_with_holes(span.from, written, span.to);
+            // (ticketed.14) The other way round, a consumer could take a hole for an item, and read what was never written.
+            in_order("ticketed.14", notes, ends);
         }
         self.desk.wait.ring(Side::Items, usize::MAX, || true);
     }
@@ -282,9 +284,10 @@ impl<T, W: Wait> Ring<T, W> {
     }
 
     pub(super) fn leave_consumer(&self) {
-        // AcqRel: the consumer that leaves last comes after the others. What is left after its last look is dropped with the
-        // queue.
-        if self.handles.consumers.fetch_sub(1, AcqRel) == 1 {
+        // (ticketed.16) AcqRel, pairs with itself: the consumer that leaves last comes after the others, so it drops what they have
+        // seen or pushed. Acquire or Release alone would leave that for as long as there are producers. What is left after its last
+        // look is dropped with the queue.
+        if self.handles.consumers.fetch_sub(1, edge("ticketed.16", AcqRel)) == 1 {
             self.desk.wait.ring_all();
             self.drain();
         }

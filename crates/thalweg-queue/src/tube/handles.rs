@@ -267,9 +267,10 @@ impl<Q: Tube, W: Wait> Clone for Consumer<Q, W> {
 
 impl<Q: Tube, W: Wait> Drop for Consumer<Q, W> {
     fn drop(&mut self) {
-        // AcqRel: the consumer that leaves last comes after the others. What is left after its last look is dropped
-        // by `Shared`.
-        if self.shared.handles.consumers.fetch_sub(1, AcqRel) == 1 {
+        // (tube.3) AcqRel, pairs with itself: the consumer that leaves last comes after the others, so it drops what they have seen or
+        // pushed. Acquire or Release alone would leave that for as long as there are producers. What is left after its last look is
+        // dropped by `Shared`.
+        if self.shared.handles.consumers.fetch_sub(1, edge("tube.3", AcqRel)) == 1 {
             self.shared.wait.ring_all();
             self.shared.drain();
         }

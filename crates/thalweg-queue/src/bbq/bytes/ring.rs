@@ -5,7 +5,7 @@ use super::super::place::{Place, Shape};
 use super::memory::{GRANULE, Header, Memory, granules};
 use super::mode::{Common, Messages};
 use super::{PushBytesError, TryPopError};
-use crate::edges::edge;
+use crate::edges::{edge, in_order};
 use crate::wait::{Side, Wait};
 use crate::{BuildError, memory};
 use alloc::boxed::Box;
@@ -203,25 +203,32 @@ impl<W: Wait> Ring<W> {
         let last = self.shape.before(start, self.shape.blocks);
         let end = self.shape.end(last);
         let Block { allocated: word, consumed } = self.block(start);
-        // First the count, then `allocated`: the other way round, one of the new round could be counted in the old one and wiped out.
-        // Failure is Relaxed: somebody else has done it, and it comes before what we do next by coherence.
-        //
-        // Relaxed: what consumers add comes after (bytes.4), and an exchange leaves the release sequences of (bytes.16) unbroken.
-        let _ = consumed.compare_exchange(end.0, start.0, Relaxed, Relaxed);
-        // Relaxed: only whether it is still the last round matters.
-        let mut allocated = word.load(Relaxed);
-        while self.shape.in_one_block(Place(allocated), last) {
-            // (bytes.4) Release, pairs with (bytes.3) and (bytes.7).
-            match word.compare_exchange(allocated, start.0, edge("bytes.4", Release), Relaxed) {
-                Ok(_) => break,
-                // Another producer ran past the end meanwhile, or began the round.
-                Err(now) => allocated = now,
+        let count = || {
+            // Failure is Relaxed: somebody else has done it, and it comes before what we do next by coherence.
+            //
+            // Relaxed: what consumers add comes after (bytes.4), and an exchange leaves the release sequences of (bytes.16) unbroken.
+            let _ = consumed.compare_exchange(end.0, start.0, Relaxed, Relaxed);
+        };
+        let allocated = || {
+            // Relaxed: only whether it is still the last round matters.
+            let mut allocated = word.load(Relaxed);
+            while self.shape.in_one_block(Place(allocated), last) {
+                // (bytes.4) Release, pairs with (bytes.3) and (bytes.7).
+                match word.compare_exchange(allocated, start.0, edge("bytes.4", Release), Relaxed) {
+                    Ok(_) => break,
+                    // Another producer ran past the end meanwhile, or began the round.
+                    Err(now) => allocated = now,
+                }
             }
-        }
-        // The head last: ahead of the block's cursors it would let producers skip the block.
-        //
-        // (bytes.2) Release, pairs with (bytes.1). Failure is Relaxed: somebody else has moved it.
-        let _ = self.phead.compare_exchange(head.0, start.0, edge("bytes.2", Release), Relaxed);
+        };
+        // (bytes.17) The other way round, what is given back in the new round could be counted in the old one, and wiped out.
+        let begins = || in_order("bytes.17", count, allocated);
+        let moves = || {
+            // (bytes.2) Release, pairs with (bytes.1). Failure is Relaxed: somebody else has moved it.
+            let _ = self.phead.compare_exchange(head.0, start.0, edge("bytes.2", Release), Relaxed);
+        };
+        // (bytes.18) The head last: ahead of the block's cursors it would have producers look again and again.
+        in_order("bytes.18", begins, moves);
     }
 
     /// Takes the oldest message: where it is, and how many bytes it has. To be given back by [`consume`](Self::consume).
@@ -319,10 +326,13 @@ impl<W: Wait> Ring<W> {
     pub(super) fn consume(&self, place: Place, count: usize) {
         // (bytes.10) Release, pairs with (bytes.9): who finds it cleared sees that it was taken. Relaxed would call the queue busy in
         // which nobody is half-way.
-        self.memory.headers.clear(self.granule(place), edge("bytes.10", Release));
+        let clears = || self.memory.headers.clear(self.granule(place), edge("bytes.10", Release));
+        let mut before = 0;
         // (bytes.16) Release, pairs with (bytes.12): the reads come before the granules' next writes, and the clearing of the header
         // before the next round (V5).
-        let before = self.block(place).consumed.fetch_add(count as u64, edge("bytes.16", Release));
+        let gives = || before = self.block(place).consumed.fetch_add(count as u64, edge("bytes.16", Release));
+        // (bytes.19) The other way round, it could clear a header of the next round: its message is lost.
+        in_order("bytes.19", clears, gives);
         if self.shape.offset(Place(before)) + count == self.shape.entries {
             // All of them: behind one that was woken, and then did not fit, one with a shorter message may fit.
             self.wait.ring(Side::Room, usize::MAX, || true);

@@ -3,7 +3,7 @@
 
 use super::super::handles::Handles;
 use super::super::place::{Place, Shape};
-use crate::edges::{edge, fenced};
+use crate::edges::{edge, fenced, in_order};
 use crate::marks::{self, Marks};
 use crate::wait::{Side, Wait, both};
 use crate::{BuildError, TryPopError, TryPushError, memory, prefetch};
@@ -211,21 +211,25 @@ impl<W: Wait> Cursors<W> {
     fn begin(&self, head: Place) {
         let start = self.shape.after(head, 1);
         let last = self.shape.before(start, self.shape.blocks);
-        let block = self.block(start);
-        // Relaxed: only whether it is still the last round matters.
-        let mut allocated = block.allocated.load(Relaxed);
-        while self.shape.in_one_block(Place(allocated), last) {
-            // (drop_old.4) Release, pairs with (drop_old.3) and (drop_old.7).
-            match block.allocated.compare_exchange(allocated, start.0, edge("drop_old.4", Release), Relaxed) {
-                Ok(_) => break,
-                // Another producer ran past the end meanwhile, or began the round.
-                Err(now) => allocated = now,
+        let begins = || {
+            let word = &self.block(start).allocated;
+            // Relaxed: only whether it is still the last round matters.
+            let mut allocated = word.load(Relaxed);
+            while self.shape.in_one_block(Place(allocated), last) {
+                // (drop_old.4) Release, pairs with (drop_old.3) and (drop_old.7).
+                match word.compare_exchange(allocated, start.0, edge("drop_old.4", Release), Relaxed) {
+                    Ok(_) => break,
+                    // Another producer ran past the end meanwhile, or began the round.
+                    Err(now) => allocated = now,
+                }
             }
-        }
-        // The head last: ahead of `allocated` it would let producers skip the block.
-        //
-        // (drop_old.2) Release, pairs with (drop_old.1). Failure is Relaxed: somebody else has moved it.
-        let _ = self.phead.compare_exchange(head.0, start.0, edge("drop_old.2", Release), Relaxed);
+        };
+        let moves = || {
+            // (drop_old.2) Release, pairs with (drop_old.1). Failure is Relaxed: somebody else has moved it.
+            let _ = self.phead.compare_exchange(head.0, start.0, edge("drop_old.2", Release), Relaxed);
+        };
+        // (drop_old.16) The head last: ahead of `allocated` it would have producers look again and again.
+        in_order("drop_old.16", begins, moves);
     }
 
     /// Takes what `copy` copies, of the oldest that survives: it gets the place of the first unit and how many are written, up to
