@@ -15,11 +15,14 @@ use thalweg_sync::thread;
 static HEAP: Heap = Heap::new();
 
 /// Clients that take longer than this test has, or have no known end.
-const LONG: [&str; 24] = [
+const LONG: [&str; 28] = [
     "drop_old/lap-twice",
     "drop_old/late",
     "bbq/late",
     "bbq/laps",
+    "bbq/emptied",
+    "spmc/emptied",
+    "bytes/late",
     "bytes/lap-2p",
     "bwos/thesis-lifo",
     "bwos/thesis-fifo",
@@ -36,6 +39,7 @@ const LONG: [&str; 24] = [
     "bbq_tube/laps",
     "faaq/late",
     "faaq/laps",
+    "faaq/late-pop",
     "faaq/2p2c",
     "faaq/3c",
     "wait/half-way",
