@@ -271,7 +271,8 @@ impl<T> Block<T> {
         if self.written.first_other(mark, 0, offset + 1, edge("faaq.7", Acquire)) > offset {
             return Some(Reserve::Entry(offset));
         }
-        // It fails if the block is sealed: then the entry is readable (Q5), and the Acquire lets us see it.
+        // (faaq.23) Acquire, pairs with (faaq.18): it fails if the block is sealed, and then the entry is readable (Q5) and we see it.
+        // Relaxed would look again and again, for as long as the mark is late.
         let give_back = |from: Cursor| {
             let orders = [edge("faaq.18", AcqRel), edge("faaq.23", Acquire)];
             self.consumers.reserved.compare_exchange(from.0, ticket.0, orders[0], orders[1])
