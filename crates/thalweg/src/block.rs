@@ -6,9 +6,11 @@
 //! - **B2** The entries `first..len` are initialised and owned by the block, no others are.
 //! - **B3** Whoever holds the [`Block`] is the only one with access: it moves through queues, it is never shared.
 
+use crate::error::{Cause, Payload, resume};
 use std::alloc::{Layout, alloc, dealloc, handle_alloc_error};
 use std::fmt;
 use std::mem;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::ptr::NonNull;
 
 /// One line in front of the entries.
@@ -24,8 +26,8 @@ struct Header {
     port: u32,
     /// The next block of a [`Chain`].
     next: Option<NonNull<Header>>,
-    /// Drops the entries `first..len`.
-    drop_rest: unsafe fn(NonNull<Header>),
+    /// Drops the entries `first..len`, and notes panics.
+    drop_rest: unsafe fn(NonNull<Header>, &mut Vec<Payload>),
     /// Bytes behind the header.
     room: usize,
     /// Alignment of the allocation; also the distance from header to entries.
@@ -169,11 +171,21 @@ impl Block {
         self.header_mut().port = port as u32;
     }
 
-    /// Drops the unread messages and keeps the memory.
+    /// Drops the unread messages and keeps the memory. Panics if destructors do, once all messages are dropped.
     pub(crate) fn clear(&mut self) {
+        let mut panics = Vec::new();
+        self.clear_noting(&mut panics);
+        resume(panics);
+    }
+
+    /// As [`clear`](Self::clear), but notes panics instead.
+    pub(crate) fn clear_noting(&mut self, panics: &mut Vec<Payload>) {
+        if self.unread() == 0 {
+            return;
+        }
         let drop_rest = self.header().drop_rest;
-        // SAFETY: B1 and B2. `drop_rest` empties the range before it drops, so a panic cannot make it drop twice.
-        unsafe { drop_rest(self.0) }
+        // SAFETY: B1 and B2. `drop_rest` empties the range before it drops, so a message is not dropped twice.
+        unsafe { drop_rest(self.0, panics) }
     }
 
     fn into_raw(self) -> NonNull<Header> {
@@ -185,10 +197,20 @@ impl Block {
 
 impl Drop for Block {
     fn drop(&mut self) {
-        self.clear();
+        let mut panics = Vec::new();
+        self.clear_noting(&mut panics);
         let layout = Self::layout(self.room(), self.header().align);
         // SAFETY: allocated by `allocate` with this layout, and owned (B3).
         unsafe { dealloc(self.0.as_ptr().cast(), layout) }
+        if panics.is_empty() {
+            return;
+        }
+        if std::thread::panicking() {
+            // A second unwinding out of here would end the process. Who has a way to tell clears the block first.
+            panics.into_iter().for_each(|payload| drop(Cause::from_panic(payload)));
+        } else {
+            resume(panics);
+        }
     }
 }
 
@@ -198,22 +220,44 @@ impl fmt::Debug for Block {
     }
 }
 
-unsafe fn nothing_to_drop(_header: NonNull<Header>) {}
+unsafe fn nothing_to_drop(_header: NonNull<Header>, _panics: &mut Vec<Payload>) {}
 
-unsafe fn forget_rest(mut header: NonNull<Header>) {
+unsafe fn forget_rest(mut header: NonNull<Header>, _panics: &mut Vec<Payload>) {
     // SAFETY: called by the owner (B3).
     let header = unsafe { header.as_mut() };
     header.first = header.len;
 }
 
-unsafe fn drop_rest<T>(header: NonNull<Header>) {
+unsafe fn drop_rest<T>(header: NonNull<Header>, panics: &mut Vec<Payload>) {
     let mut block = mem::ManuallyDrop::new(Block(header));
     let (first, len) = (block.first(), block.unread());
-    let entries = std::ptr::slice_from_raw_parts_mut(block.entry::<T>(first), len);
+    let entries = block.entry::<T>(first);
     let header = block.header_mut();
     header.first = header.len;
-    // SAFETY: B1 and B2; the range was emptied above, so each message is dropped once even if one of them panics.
-    unsafe { entries.drop_in_place() }
+    // SAFETY: B1 and B2; the range was emptied above.
+    unsafe { drop_each(entries, len, panics) }
+}
+
+/// Drops `len` messages from `first` on, all of them, and notes the panics of their destructors.
+///
+/// # Safety
+///
+/// They must be there, and the caller must have given them up.
+pub(crate) unsafe fn drop_each<T>(first: *mut T, len: usize, panics: &mut Vec<Payload>) {
+    let mut next = 0;
+    while next < len {
+        // Not as a slice: that goes on after a panic too, but ends the process at the second one.
+        let rest = AssertUnwindSafe(|| {
+            while next < len {
+                next += 1;
+                // SAFETY: by the caller's promise; counted before, so that it is not dropped again if it panics.
+                unsafe { first.add(next - 1).drop_in_place() };
+            }
+        });
+        if let Err(payload) = catch_unwind(rest) {
+            panics.push(payload);
+        }
+    }
 }
 
 impl thalweg_queue::fast_forward::Word for Block {

@@ -10,6 +10,7 @@
 //! - **E4** `sent.closed` is set after the last block entered the queue, so who reads it *before* a pop that finds nothing has seen everything.
 
 use crate::block::Block;
+use crate::error::{Payload, resume};
 use crate::graph::Capacity;
 use crate::run::activate::MOST_BYTES;
 use crate::window::Assemble;
@@ -182,12 +183,15 @@ impl Edge {
             return self.enter(block);
         }
         self.gauge.given.add(block.unread() as u64);
+        let mut panics = Vec::new();
         let block = self.tx.with_mut(|tx| {
             // SAFETY: E1, by the caller.
             let assembler = unsafe { (*tx).assembler.as_mut() };
-            assembler.expect("a windowed edge has an assembler").assemble(block)
+            assembler.expect("a windowed edge has an assembler").assemble(block, &mut panics)
         });
-        block.map_or(0, |block| self.enter(block))
+        let entered = block.map_or(0, |block| self.enter(block));
+        resume(panics);
+        entered
     }
 
     fn enter(&self, block: Block) -> usize {
@@ -453,6 +457,19 @@ impl Edge {
 
     pub(crate) fn is_hung_up(&self) -> bool {
         self.taken.closed.load(Relaxed)
+    }
+
+    /// Drops all messages, once nobody uses either side any more, and notes the panics of their destructors.
+    pub(crate) fn clear(&mut self, panics: &mut Vec<Payload>) {
+        // SAFETY: E1 and E2, by `&mut self`.
+        while let Some(mut block) = unsafe { self.take() } {
+            block.clear_noting(panics);
+        }
+        let spill = self.spill.get_mut().unwrap_or_else(|poisoned| poisoned.into_inner());
+        spill.iter_mut().for_each(|block| block.clear_noting(panics));
+        let tx = self.tx.get_mut();
+        tx.open.iter_mut().for_each(|block| block.clear_noting(panics));
+        tx.assembler.iter_mut().for_each(|assembler| assembler.clear(panics));
     }
 
     // ---- looking from outside ----

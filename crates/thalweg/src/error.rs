@@ -4,10 +4,28 @@ use crate::report::Report;
 use std::any::Any;
 use std::error::Error as StdError;
 use std::fmt;
-use std::panic::{AssertUnwindSafe, Location, catch_unwind};
+use std::panic::{AssertUnwindSafe, Location, catch_unwind, resume_unwind};
 
 /// The error of a kernel: whatever it returns.
 pub type BoxError = Box<dyn StdError + Send + Sync>;
+
+/// What code panicked with.
+pub(crate) type Payload = Box<dyn Any + Send>;
+
+/// What several destructors panicked with, in one unwinding.
+struct Several(Vec<Payload>);
+
+/// Goes on with panics that were caught, if there are any, as one.
+pub(crate) fn resume(mut panics: Vec<Payload>) {
+    match panics.pop() {
+        None => {}
+        Some(only) if panics.is_empty() => resume_unwind(only),
+        Some(last) => {
+            panics.push(last);
+            resume_unwind(Box::new(Several(panics)))
+        }
+    }
+}
 
 /// What `run` and the building of graphs return.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
@@ -64,7 +82,8 @@ pub enum Error {
         /// The name.
         name: String,
     },
-    /// Kernels failed: each panic and each error, in the order in which they came.
+    /// Kernels failed, or destructors of messages that were dropped when the run was over: each panic and each error, in the order in which they
+    /// came, but those of destructors last. If the run could not go on before that, the reasons are here too.
     Failed {
         /// Every cause.
         failures: Vec<Failure>,
@@ -89,7 +108,7 @@ pub struct Refusal {
     pub reason: String,
 }
 
-/// A kernel that failed.
+/// A kernel that failed, or that would have taken a message whose destructor panicked.
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct Failure {
@@ -126,7 +145,15 @@ pub struct Wait {
 }
 
 impl Cause {
-    pub(crate) fn from_panic(payload: Box<dyn Any + Send>) -> Self {
+    /// Every cause that an unwinding carries; one, unless it is that of destructors.
+    pub(crate) fn all(payload: Payload) -> Vec<Self> {
+        match payload.downcast::<Several>() {
+            Ok(several) => several.0.into_iter().flat_map(Self::all).collect(),
+            Err(payload) => vec![Self::from_panic(payload)],
+        }
+    }
+
+    pub(crate) fn from_panic(payload: Payload) -> Self {
         let text = match payload.downcast::<String>() {
             Ok(text) => *text,
             Err(payload) => match payload.downcast::<&'static str>() {

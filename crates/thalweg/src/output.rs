@@ -1,6 +1,6 @@
 //! The writing end that a kernel sees.
 
-use crate::block::{Block, Chain, stride};
+use crate::block::{Block, Chain, drop_each, stride};
 use crate::run::Cx;
 use std::fmt;
 use std::mem;
@@ -332,12 +332,14 @@ impl<T> Drop for Unread<'_, T> {
 
 /// Rewrites the messages of a block where they are: `T` in, `U` of the same layout out, at most one for each.
 ///
-/// Dropping it, also by a panic or in a run that is cancelled, leaves the block with what was written; the rest is dropped.
+/// After a panic both what was written and what was not read is dropped.
 pub(crate) struct InPlace<'a, T, U> {
     read: *mut T,
     end: *mut T,
     write: *mut U,
-    block: &'a mut Block,
+    /// There until it is finished.
+    block: Option<Block>,
+    cx: &'a Cx<'a>,
 }
 
 impl<'a, T, U> InPlace<'a, T, U> {
@@ -349,9 +351,9 @@ impl<'a, T, U> InPlace<'a, T, U> {
     ///
     /// The block must hold messages of type `T` (B1), and `FITS` must hold.
     #[inline(always)]
-    pub(crate) unsafe fn new(block: &'a mut Block) -> Self {
+    pub(crate) unsafe fn new(cx: &'a Cx<'a>, block: Block) -> Self {
         let first = block.entry::<T>(block.first());
-        Self { read: first, end: block.entry::<T>(block.end()), write: first.cast(), block }
+        Self { read: first, end: block.entry::<T>(block.end()), write: first.cast(), block: Some(block), cx }
     }
 
     /// Rewrites the next message; `change` may keep it or let it fall. False at the end.
@@ -399,19 +401,39 @@ impl<'a, T, U> InPlace<'a, T, U> {
     }
 }
 
+impl<T, U> InPlace<'_, T, U> {
+    /// The block with what was written; what was not read is dropped.
+    #[inline(always)]
+    pub(crate) fn finish(mut self) -> Block {
+        self.close().expect("it is finished once")
+    }
+
+    #[inline(always)]
+    fn close(&mut self) -> Option<Block> {
+        let mut block = self.block.take()?;
+        let first = block.first();
+        let written = entries_between(block.entry::<U>(first), self.write);
+        let rest = entries_between(self.read, self.end);
+        // SAFETY: `first..first+written` holds `U`s; the rest is dropped here, after a panic or once the run is cancelled.
+        unsafe {
+            block.set_range(first, first + written);
+            block.retype::<U>();
+            if rest > 0 {
+                let mut panics = Vec::new();
+                drop_each(self.read, rest, &mut panics);
+                self.cx.worker.core.note(self.cx.kernel, panics);
+            }
+        }
+        Some(block)
+    }
+}
+
 impl<T, U> Drop for InPlace<'_, T, U> {
     #[inline(always)]
     fn drop(&mut self) {
-        let first = self.block.first();
-        let written = entries_between(self.block.entry::<U>(first), self.write);
-        let rest = ptr::slice_from_raw_parts_mut(self.read, entries_between(self.read, self.end));
-        // SAFETY: `first..first+written` holds `U`s; the rest is dropped here, after a panic or once the run is cancelled.
-        unsafe {
-            self.block.set_range(first, first + written);
-            self.block.retype::<U>();
-            if !rest.is_empty() {
-                rest.drop_in_place();
-            }
+        if let Some(block) = self.close() {
+            let core = self.cx.worker.core;
+            core.drop_block(core.edges[self.cx.outputs()[0]].plan.to, block);
         }
     }
 }

@@ -3,14 +3,19 @@
 //! A windowed edge lays its messages out so that every window lies within one block: the messages that two blocks' windows share are cloned to
 //! the front of the second. So parallel kernels get windows too, each block for itself (DANBI §II, `reserve_peek_pop`).
 
-use crate::block::{Block, stride};
+use crate::block::{Block, drop_each, stride};
+use crate::error::Payload;
 use std::fmt;
 use std::mem;
 
 /// Turns blocks of messages into blocks of whole windows.
 pub(crate) trait Assemble: Send {
-    /// Takes the messages of `block`, gives a block of all windows that are complete now.
-    fn assemble(&mut self, block: Block) -> Option<Block>;
+    /// Takes the messages of `block`, gives a block of all windows that are complete now. Drops what belongs to no window, and notes the panics of
+    /// destructors.
+    fn assemble(&mut self, block: Block, panics: &mut Vec<Payload>) -> Option<Block>;
+
+    /// Drops the messages that are no windows yet, and notes the panics of their destructors.
+    fn clear(&mut self, panics: &mut Vec<Payload>);
 }
 
 /// Windows of `peek` messages, each `pop` messages after the last.
@@ -30,17 +35,16 @@ impl<T: Clone + Send> Windows<T> {
 }
 
 impl<T: Clone + Send> Assemble for Windows<T> {
-    fn assemble(&mut self, mut block: Block) -> Option<Block> {
+    fn assemble(&mut self, mut block: Block, panics: &mut Vec<Payload>) -> Option<Block> {
         let (first, end) = (block.first(), block.end());
-        // SAFETY: every message is moved out below. The block gives them up first, so that a panic in a destructor or in `clone` leaks
-        // instead of dropping twice.
+        // SAFETY: every message is dropped or moved out below.
         unsafe { block.set_range(end, end) };
-        // SAFETY: the edge carries `T` (B1), and each message is read once.
-        let mut incoming = (first..end).map(|index| unsafe { block.entry::<T>(index).read() });
         let skipped = self.skip.min(end - first);
         self.skip -= skipped;
-        incoming.by_ref().take(skipped).for_each(drop);
-        self.tail.extend(incoming);
+        // SAFETY: the edge carries `T` (B1), and the block has given them up.
+        unsafe { drop_each(block.entry::<T>(first), skipped, panics) };
+        // SAFETY: the edge carries `T` (B1), and each message is read once.
+        self.tail.extend((first + skipped..end).map(|index| unsafe { block.entry::<T>(index).read() }));
         drop(block);
         let beyond = self.tail.len().checked_sub(self.peek)?;
         let windows = beyond / self.pop + 1;
@@ -50,9 +54,7 @@ impl<T: Clone + Send> Assemble for Windows<T> {
             self.skip = popped - self.tail.len();
             Vec::new()
         } else if popped >= used {
-            let rest = self.tail.split_off(popped);
-            self.tail.truncate(used);
-            rest
+            self.tail.split_off(popped)
         } else {
             let unused = self.tail.split_off(used);
             let mut rest = Vec::with_capacity(used - popped + unused.len());
@@ -63,14 +65,24 @@ impl<T: Clone + Send> Assemble for Windows<T> {
         let mut ready = mem::replace(&mut self.tail, rest);
         let mut windowed = Block::allocate(used * stride::<T>(), mem::align_of::<T>());
         windowed.open::<T>(u32::try_from(used).expect("a block of windows has fewer than 2^32 messages"));
-        ready.truncate(used);
-        for (index, message) in ready.into_iter().enumerate() {
-            // SAFETY: opened for `used` messages.
-            unsafe { windowed.entry::<T>(index).write(message) };
+        let between = ready.len() - used;
+        // SAFETY: opened for `used` messages of this type. All of `ready` is given up: these move, and what lies behind the last window is dropped.
+        unsafe {
+            ready.set_len(0);
+            windowed.entry::<T>(0).copy_from_nonoverlapping(ready.as_ptr(), used);
+            windowed.set_range(0, used);
+            drop_each(ready.as_mut_ptr().add(used), between, panics);
         }
-        // SAFETY: all of them were just written.
-        unsafe { windowed.set_range(0, used) };
         Some(windowed)
+    }
+
+    fn clear(&mut self, panics: &mut Vec<Payload>) {
+        let len = self.tail.len();
+        // SAFETY: the vector gives its messages up first.
+        unsafe {
+            self.tail.set_len(0);
+            drop_each(self.tail.as_mut_ptr(), len, panics);
+        }
     }
 }
 
@@ -104,7 +116,9 @@ mod tests {
                 let mut windows = Windows::<u32>::new(peek, pop);
                 let mut starts = Vec::new();
                 for start in (0..600).step_by(step) {
-                    let Some(block) = windows.assemble(block_of(start..start + step as u32)) else { continue };
+                    let Some(block) = windows.assemble(block_of(start..start + step as u32), &mut Vec::new()) else {
+                        continue;
+                    };
                     // SAFETY: a block of `u32`.
                     let messages = unsafe { block.messages::<u32>() };
                     assert_eq!((messages.len() - peek) % pop, 0);

@@ -1,7 +1,7 @@
 //! From a graph to a run, and back.
 
 use crate::edge::{Edge, Plan};
-use crate::error::{BoxError, Cause, Error, Result};
+use crate::error::{BoxError, Cause, Error, Failure, Result, Wait};
 use crate::graph::{Definition, Graph, Link};
 use crate::kernel::reorder::Reorder;
 use crate::kernel::{Body, drive_parallel, drive_sequential, drive_source, ported};
@@ -18,7 +18,6 @@ use crate::scheme::Scheme;
 use crate::scheme::View;
 use crate::window::Assemble;
 use std::mem;
-use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use thalweg_sync::CachePadded;
 use thalweg_sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize};
 use thalweg_sync::sync::Mutex;
@@ -120,7 +119,8 @@ impl Graph<'_> {
     /// # Errors
     ///
     /// [`Error::Refused`] before anything runs, if the graph cannot work. [`Error::Failed`] if kernels panicked or returned an error: the
-    /// run is stopped, every cause is there with its kernel's name, and every message was dropped once. [`Error::Stalled`] if no kernel could go on.
+    /// run is stopped, every cause is there with its kernel's name, and every message was dropped once; also if destructors of messages panicked
+    /// that were left in the graph. [`Error::Stalled`] if no kernel could go on.
     pub fn run(&mut self, scheme: Scheme) -> Result<Report> {
         let refusals = self.refusals();
         if !refusals.is_empty() {
@@ -131,15 +131,14 @@ impl Graph<'_> {
                 source.get_mut().begin();
             }
         }
-        let core = self.core(scheme);
+        let mut core = self.core(scheme);
         self.control.bell.set_restricted(scheme.is_restricted());
         let start = now();
         if !self.kernels.is_empty() {
             self.work(&core);
         }
         let wall = start.elapsed();
-        let failures = mem::take(&mut *core.failures.lock().unwrap_or_else(|poisoned| poisoned.into_inner()));
-        let waits = mem::take(&mut *core.waits.lock().unwrap_or_else(|poisoned| poisoned.into_inner()));
+        let waits = mem::take(core.waits.get_mut().unwrap_or_else(|poisoned| poisoned.into_inner()));
         let end = if self.control.is_cancelled() || !waits.is_empty() {
             End::Cancelled
         } else if self.control.is_draining() {
@@ -149,15 +148,17 @@ impl Graph<'_> {
         };
         self.control.reset();
         let report = Report::new(&core, wall, end);
-        // Messages that are left may panic when they are dropped.
-        let dropped = catch_unwind(AssertUnwindSafe(|| drop(core)));
-        if !failures.is_empty() {
-            // The causes are worth more; what the other panic carries may panic as well.
-            mem::forget(dropped);
+        core.drop_messages();
+        let mut failures = core.failures.into_inner().unwrap_or_else(|poisoned| poisoned.into_inner());
+        let late = core.late.into_inner().unwrap_or_else(|poisoned| poisoned.into_inner());
+        if !failures.is_empty() || !late.is_empty() {
+            // A run that could not go on has one error too, whatever the messages do that are dropped after it.
+            failures.extend(waits.into_iter().map(|Wait { kernel, place, port, reason, .. }| {
+                let cause = Cause::Error(format!("it cannot go on at {port}: {reason}").into());
+                Failure { kernel, place, cause }
+            }));
+            failures.extend(late);
             return Err(Error::Failed { failures, report: Box::new(report) });
-        }
-        if let Err(payload) = dropped {
-            resume_unwind(payload);
         }
         if !waits.is_empty() {
             return Err(Error::Stalled { waits, report: Box::new(report) });
@@ -291,6 +292,7 @@ impl Graph<'_> {
             control: self.control.clone(),
             scheme,
             failures: Mutex::new(Vec::new()),
+            late: Mutex::new(Vec::new()),
             waits: Mutex::new(Vec::new()),
             ended: AtomicBool::new(false),
             bench: Default::default(),

@@ -120,17 +120,16 @@ where
 {
     fn run(&self, cx: &Cx<'_>, taken: &mut Option<Block>, chain: &mut Chain) -> Result<(), BoxError> {
         let whole = |block: &mut Block| cx.edge(cx.outputs()[0]).takes_whole(block.unread());
-        if let Some(mut block) = taken.take_if(whole) {
+        if let Some(block) = taken.take_if(whole) {
             let slow = cx.takes_long();
             // SAFETY: an edge into this kernel carries `T` (B1), which is what it becomes.
-            let mut place = unsafe { InPlace::<T, T>::new(&mut block) };
+            let mut place = unsafe { InPlace::<T, T>::new(cx, block) };
             let change = |message: &mut T| {
                 (self.0)(message);
                 true
             };
             while place.alter(change) && !(slow && cx.is_cancelled()) {}
-            drop(place);
-            chain.push(block);
+            chain.push(place.finish());
             return Ok(());
         }
         let block = taken.as_mut().expect("an activation has a block");

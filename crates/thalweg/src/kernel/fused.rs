@@ -234,9 +234,9 @@ impl<S: Stage<T>, T> Work for Fused<S, T> {
         // What is in the open block would come on top of a capacity.
         let whole = edge.takes_whole(block.unread()) && !(edge.plan.capacity.is_some() && core.resume());
         if S::AT_MOST_ONE && InPlace::<T, S::Out>::FITS && whole {
-            let mut block = taken.take().expect("an activation has a block");
+            let block = taken.take().expect("an activation has a block");
             // SAFETY: an edge into this kernel carries `T` (B1), and the layouts agree.
-            let mut place = unsafe { InPlace::<T, S::Out>::new(&mut block) };
+            let mut place = unsafe { InPlace::<T, S::Out>::new(cx, block) };
             // Loops of their own: a look after each message would cost as much as a cheap stage.
             match (S::IN_PLACE, slow) {
                 (true, false) => while place.alter(|message| stage.alter(message)) {},
@@ -244,8 +244,7 @@ impl<S: Stage<T>, T> Work for Fused<S, T> {
                 (false, false) => while place.step(|message| stage.one(message)) {},
                 (false, true) => while place.step(|message| stage.one(message)) && goes_on() {},
             }
-            drop(place);
-            *taken = hand_on_or_copy::<S::Out>(&mut core, block, S::ONE);
+            *taken = hand_on_or_copy::<S::Out>(&mut core, place.finish(), S::ONE);
             return Ok(());
         }
         // SAFETY: O1: dropped at the end of this function.

@@ -21,9 +21,9 @@ pub(crate) mod windowed;
 use crate::block::{Block, Chain};
 use crate::edge::Edge;
 use crate::error::BoxError;
-use crate::run::stats::KernelStats;
 use crate::run::{Cx, Outcome, Why};
 use std::fmt;
+use std::mem;
 use thalweg_sync::cell::Slot;
 
 /// What a source or a kernel with several ports says after an activation.
@@ -118,19 +118,22 @@ pub(crate) fn drive_source(source: &mut dyn Source, cx: &Cx<'_>) -> Result<Outco
     Ok(cx.end_activation(why, blocks, 0))
 }
 
-/// A block in the hands of a kernel. What is taken of it counts however the kernel comes out of it: to the message, or all of a block that is
-/// changed in place.
-struct Taken<'a> {
+/// What a kernel has in hand while its code runs: the block it takes from, and what it gave if it runs on many workers.
+///
+/// However the kernel comes out of it, what it took counts: to the message, or all of a block that is changed in place. If it failed, what is left
+/// is dropped here, and not by the way: in the midst of a panic another one, out of a destructor, would end the process.
+struct Hand<'a> {
     block: Option<Block>,
-    /// What it counted for when it was taken, or when it was last counted.
+    chain: Chain,
+    /// What the block counted for when it was taken, or when it was last counted.
     messages: u64,
     edge: &'a Edge,
-    stats: &'a KernelStats,
+    cx: &'a Cx<'a>,
 }
 
-impl<'a> Taken<'a> {
-    fn new(cx: &Cx<'a>, edge: &'a Edge, block: Block) -> Self {
-        Self { messages: edge.messages_of(&block), block: Some(block), edge, stats: cx.stats() }
+impl<'a> Hand<'a> {
+    fn new(cx: &'a Cx<'a>, edge: &'a Edge, block: Block) -> Self {
+        Self { messages: edge.messages_of(&block), block: Some(block), chain: Chain::default(), edge, cx }
     }
 
     /// Counts what was taken, and how much is left.
@@ -138,14 +141,27 @@ impl<'a> Taken<'a> {
         let left = self.block.as_ref().map_or(0, |block| self.edge.messages_of(block));
         let taken = self.messages - left;
         self.messages = left;
-        self.stats.messages.add(taken);
+        self.cx.stats().messages.add(taken);
         (taken, left)
+    }
+
+    /// Gives up what the kernel left, which counts when it is taken again.
+    fn open(mut self) -> (Option<Block>, Chain) {
+        self.messages = 0;
+        (self.block.take(), mem::take(&mut self.chain))
     }
 }
 
-impl Drop for Taken<'_> {
+impl Drop for Hand<'_> {
     fn drop(&mut self) {
         self.count();
+        let (core, kernel) = (self.cx.worker.core, self.cx.kernel);
+        if let Some(block) = self.block.take() {
+            core.drop_block(kernel, block);
+        }
+        while let Some(block) = self.chain.pop() {
+            core.drop_given(kernel, block);
+        }
     }
 }
 
@@ -168,15 +184,13 @@ pub(crate) fn drive_sequential(work: &mut dyn Work, cx: &Cx<'_>) -> Result<Outco
         let Some(block) = (unsafe { input.take() }) else {
             break if closed { Why::Done } else { Why::Empty(input_id) };
         };
-        let mut taken = Taken::new(cx, input, block);
+        let mut hand = Hand::new(cx, input, block);
         blocks += 1;
         cx.note_room();
-        work.run(cx, &mut taken.block)?;
-        let (count, left) = taken.count();
+        work.run(cx, &mut hand.block)?;
+        let (count, left) = hand.count();
         messages += count;
-        // What is left counts when it is taken again.
-        taken.messages = 0;
-        match taken.block.take() {
+        match hand.open().0 {
             Some(block) if left > 0 => {
                 // SAFETY: E2, as above.
                 unsafe { input.put_back(block) };
@@ -220,12 +234,11 @@ pub(crate) fn drive_parallel(work: &dyn SharedWork, cx: &Cx<'_>) -> Result<Outco
         };
         blocks += 1;
         cx.note_room();
-        let mut taken = Taken::new(cx, input, block);
-        let mut chain = Chain::default();
-        work.run(cx, &mut taken.block, &mut chain)?;
-        messages += taken.count().0;
-        taken.messages = 0;
-        taken.block.take().into_iter().for_each(|block| cx.close_block(block));
+        let mut hand = Hand::new(cx, input, block);
+        work.run(cx, &mut hand.block, &mut hand.chain)?;
+        messages += hand.count().0;
+        let (block, chain) = hand.open();
+        block.into_iter().for_each(|block| cx.close_block(block));
         cx.complete(ticket, chain);
         cx.settle(input_id);
         if blocks >= cx.parallel_quantum() {

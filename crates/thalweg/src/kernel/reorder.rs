@@ -121,15 +121,26 @@ impl Reorder {
     }
 }
 
-impl Drop for Reorder {
-    fn drop(&mut self) {
+impl Reorder {
+    /// Takes what was not handed on, once nobody completes tickets any more, in no particular order.
+    pub(crate) fn take_rest(&mut self, mut each: impl FnMut(Block)) {
         for slot in &mut self.slots {
             let word = slot.load(Relaxed);
+            slot.store(std::ptr::null_mut(), Relaxed);
             if !word.is_null() && word != nothing() {
-                // SAFETY: a chain that nobody took; its blocks are dropped with it.
-                drop(unsafe { Chain::from_word(word) });
+                // SAFETY: a chain that nobody took, and nobody will: the slot is empty now.
+                let mut chain = unsafe { Chain::from_word(word) };
+                while let Some(block) = chain.pop() {
+                    each(block);
+                }
             }
         }
+    }
+}
+
+impl Drop for Reorder {
+    fn drop(&mut self) {
+        self.take_rest(drop);
     }
 }
 

@@ -125,15 +125,15 @@ impl Worker<'_> {
             self.helped_time.set(helped);
         }
         self.timing.set(outer);
-        let cause = match result {
+        let causes = match result {
             Ok(Ok(outcome)) => {
                 stats.blocks.add(u64::from(outcome.blocks));
                 return Some(outcome);
             }
-            Ok(Err(error)) => Cause::Error(error),
-            Err(payload) => Cause::from_panic(payload),
+            Ok(Err(error)) => vec![Cause::Error(error)],
+            Err(payload) => Cause::all(payload),
         };
-        self.core.fail(kernel, cause);
+        causes.into_iter().for_each(|cause| self.core.fail(kernel, cause));
         None
     }
 
@@ -157,7 +157,7 @@ impl Worker<'_> {
                 match catch_unwind(AssertUnwindSafe(|| self.drop_input(kernel))) {
                     Ok(()) if over => self.core.finish(kernel),
                     Ok(()) => self.core.close_early(kernel),
-                    Err(payload) => self.core.fail(kernel, Cause::from_panic(payload)),
+                    Err(payload) => Cause::all(payload).into_iter().for_each(|cause| self.core.fail(kernel, cause)),
                 }
             }
             // U1. Release: the next holder sees the kernel and its edges as this activation left them.

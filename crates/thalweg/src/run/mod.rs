@@ -18,8 +18,9 @@ pub(crate) mod worker;
 
 pub(crate) use cx::Cx;
 
+use crate::block::Block;
 use crate::edge::Edge;
-use crate::error::Failure;
+use crate::error::{Cause, Failure, Payload};
 use crate::kernel::reorder::Reorder;
 use crate::pool::Store;
 use crate::run::component::Component;
@@ -114,6 +115,8 @@ pub(crate) struct Core {
     /// Workers look for a hardware thread of their own: they are not pinned, and there are enough.
     pub(crate) spread: bool,
     pub(crate) failures: Mutex<Vec<Failure>>,
+    /// Panics of destructors, of messages that were dropped because the run is over.
+    pub(crate) late: Mutex<Vec<Failure>>,
     pub(crate) waits: Mutex<Vec<crate::error::Wait>>,
     /// Kernels that are not done.
     pub(crate) live: AtomicUsize,
@@ -284,13 +287,52 @@ impl Core {
         }
     }
 
-    pub(crate) fn fail(&self, kernel: usize, cause: crate::error::Cause) {
+    pub(crate) fn fail(&self, kernel: usize, cause: Cause) {
         let mut failures = self.failures.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
         let State { name, place, .. } = &*self.kernels[kernel];
         failures.push(Failure { kernel: name.clone(), place, cause });
         drop(failures);
         self.control.cancel();
         self.bench.call();
+    }
+
+    /// Notes what destructors of messages panicked with that `kernel` did not take. The run is over: they are told after the failures, since one
+    /// of those may be why the messages were dropped.
+    pub(crate) fn note(&self, kernel: usize, panics: Vec<Payload>) {
+        if panics.is_empty() {
+            return;
+        }
+        let State { name, place, .. } = &*self.kernels[kernel];
+        let mut late = self.late.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        let causes = panics.into_iter().flat_map(Cause::all);
+        late.extend(causes.map(|cause| Failure { kernel: name.clone(), place, cause }));
+    }
+
+    /// Drops messages that `kernel` did not take, in a run that is over.
+    pub(crate) fn drop_block(&self, kernel: usize, mut block: Block) {
+        let mut panics = Vec::new();
+        block.clear_noting(&mut panics);
+        self.note(kernel, panics);
+    }
+
+    /// Drops messages that `kernel` gave and that did not get to their edge, in a run that is over.
+    pub(crate) fn drop_given(&self, kernel: usize, block: Block) {
+        let edge = self.kernels[kernel].outputs[block.port()];
+        self.drop_block(self.edges[edge].plan.to, block);
+    }
+
+    /// Drops all messages that are left, once every worker has come home.
+    pub(crate) fn drop_messages(&mut self) {
+        for edge in 0..self.edges.len() {
+            let mut panics = Vec::new();
+            self.edges[edge].clear(&mut panics);
+            self.note(self.edges[edge].plan.to, panics);
+        }
+        for kernel in 0..self.kernels.len() {
+            if let Some(mut reorder) = self.kernels[kernel].reorder.take() {
+                reorder.take_rest(|block| self.drop_given(kernel, block));
+            }
+        }
     }
 }
 

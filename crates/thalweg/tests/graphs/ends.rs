@@ -496,12 +496,15 @@ fn a_failure_is_told_though_a_destructor_panics_after_it() {
             );
             let sink = graph.sink(drop::<u64>);
             graph.name(fails, "bad");
+            graph.name(ignores, "ignores");
             graph += bombs >> ignores;
             graph += fails >> sink;
             let error = graph.run(Scheme::default().workers(workers)).unwrap_err();
             let Error::Failed { failures, .. } = &error else { panic!("{error}") };
-            assert_eq!((failures.len(), failures[0].kernel.as_str()), (1, "bad"), "{error}");
-            assert!(error.to_string().ends_with("failed: enough"), "{error}");
+            let [bad, late] = &failures[..] else { panic!("{error}") };
+            assert_eq!((bad.kernel.as_str(), late.kernel.as_str()), ("bad", "ignores"), "{error}");
+            assert!(matches!(&bad.cause, Cause::Error(text) if text.to_string() == "enough"), "{error}");
+            assert!(matches!(&late.cause, Cause::Panic(text) if text == "boom"), "{error}");
         });
     }
 }

@@ -4,6 +4,7 @@
 mod common;
 
 mod actions;
+mod destructors;
 mod ends;
 mod fuzz;
 mod inlets;
