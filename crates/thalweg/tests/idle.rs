@@ -137,6 +137,28 @@ fn an_idle_graph_uses_no_processor() {
 }
 
 #[test]
+fn who_has_nothing_is_asked_ever_more_rarely() {
+    const NOTHING: Duration = Duration::from_millis(300);
+    let _quiet = quiet();
+    for (index, name) in Scheme::names().enumerate() {
+        within(SOON, move || {
+            let (start, mut asked) = (now(), 0);
+            let mut graph = Graph::new();
+            let source = graph.poll_source(|_: &mut Output<u64>| {
+                asked += 1;
+                if start.elapsed() < NOTHING { Flow::Pending } else { Flow::Done }
+            });
+            let sink = graph.sink(drop::<u64>);
+            graph += source >> sink;
+            graph.run(Scheme::named(name).unwrap().workers(index % 3 + 1)).unwrap();
+            drop(graph);
+            // Ten times in the first 20 ms, then each 10 ms.
+            assert!(asked <= 60, "{name}: {asked} times");
+        });
+    }
+}
+
+#[test]
 fn more_workers_than_cores_work() {
     let _quiet = quiet();
     for name in Scheme::names() {

@@ -163,8 +163,9 @@ impl<'env> Graph<'env> {
 
     /// A source that gives what an iterator gives.
     ///
-    /// `next` should not wait: what was given before it may be held until it returns. A source whose `next` takes long hands on little at a time. For iterators that wait for input there is
-    /// [`source_blocking`](Self::source_blocking). A second run goes on where the first stopped.
+    /// `next` should not wait: what was given before it, at first up to sixteen messages, may be held until it returns. A source whose `next` takes
+    /// long hands on little at a time. For iterators that wait for input, a receiver of a channel among them, there is
+    /// [`source_blocking`](Self::source_blocking), which hands on each message as it comes. A second run goes on where the first stopped.
     #[track_caller]
     pub fn source<I>(&mut self, messages: I) -> Source<I::Item>
     where
@@ -184,8 +185,8 @@ impl<'env> Graph<'env> {
 
     /// A source that is asked again and again, and gives any number of messages each time.
     ///
-    /// [`Flow::More`]: ask again soon. [`Flow::Pending`]: nothing now. [`Flow::Done`]: finished. What it gave is handed on
-    /// when a call says `Pending`, or after a few calls, so a trickle is never held back.
+    /// [`Flow::More`]: ask again soon. [`Flow::Pending`]: nothing now, so ask again after a while, at most 10 ms. [`Flow::Done`]: finished. What it
+    /// gave is handed on when a call says `Pending`, or after a few calls, so a trickle is never held back.
     ///
     /// ```
     /// use thalweg::prelude::*;

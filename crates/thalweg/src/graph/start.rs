@@ -264,6 +264,7 @@ impl Graph<'_> {
                 seen: AtomicU64::new(0),
                 pending: AtomicBool::new(false),
                 ask_at: AtomicU64::new(0),
+                ask_after: AtomicU64::new(0),
                 block_time: AtomicU64::new(0),
                 said_done: AtomicBool::new(false),
                 give_len: AtomicU32::new(FIRST_LEN),

@@ -31,7 +31,8 @@ use thalweg_sync::cell::Slot;
 pub enum Flow {
     /// There is more to do.
     More,
-    /// Nothing now; ask again later. A worker with nothing else to do sleeps for up to a millisecond in between.
+    /// Nothing now; ask again later. A worker with nothing else to do sleeps in between: for 20 us at first, then each time for twice as long, up to
+    /// 10 ms. What comes from outside is handed on without that delay by an [`inlet`](crate::Graph::inlet).
     Pending,
     /// Finished: this kernel will not run again, and its outputs end.
     Done,

@@ -23,8 +23,9 @@ const SOURCE_GIVE: u64 = 10_000;
 const MOST_GIVEN: u64 = 4096;
 /// Bytes of messages in a block, at most.
 pub(crate) const MOST_BYTES: usize = 16 * 1024;
-/// How long a kernel that had nothing is left alone, in nanoseconds: doubles from the first to the second.
-const ASK_AGAIN: (u64, u64) = (20_000, 1_000_000);
+/// How long a kernel that had nothing is left alone, in nanoseconds: doubles from the first to the second, so that it is asked at most as long
+/// after it has something as it had nothing, and an idle graph wakes a hundred times a second.
+const ASK_AGAIN: (u64, u64) = (20_000, 10_000_000);
 
 impl Worker<'_> {
     /// Runs `kernel` once if it can do something and nobody else is at it, and says what happened.
@@ -211,14 +212,13 @@ impl Worker<'_> {
             }
             return;
         }
-        let last = state.ask_at.load(Relaxed);
-        let now = now().as_nanos();
         let again = if gave || !state.pending.load(Relaxed) {
             ASK_AGAIN.0
         } else {
-            (now.saturating_sub(last) + ASK_AGAIN.0).saturating_mul(2).clamp(ASK_AGAIN.0, ASK_AGAIN.1)
+            (state.ask_after.load(Relaxed) * 2).min(ASK_AGAIN.1)
         };
-        state.ask_at.store(now + again, Relaxed);
+        state.ask_after.store(again, Relaxed);
+        state.ask_at.store(now().as_nanos() + again, Relaxed);
         if !state.pending.swap(true, Relaxed) {
             // Who sleeps without a limit must not go on so: this worker may be busy elsewhere when it is time to ask again.
             self.core.control.bell.ring();

@@ -80,9 +80,10 @@ pub(crate) struct State {
     pub(crate) in_flight: AtomicUsize,
     /// The edges' signature at the last activation that found nothing to do; zero if there is none.
     pub(crate) seen: AtomicU64,
-    /// A source, or a kernel with several ports, that has nothing now, and when it may be asked again.
+    /// A source, or a kernel with several ports, that has nothing now; when it may be asked again, and how long that was after it was asked last.
     pub(crate) pending: AtomicBool,
     pub(crate) ask_at: AtomicU64,
+    pub(crate) ask_after: AtomicU64,
     /// Nanoseconds one block takes, as last measured.
     pub(crate) block_time: AtomicU64,
     /// It has said that it is done, and what it gave has not found room yet: it is not called again.
@@ -254,10 +255,10 @@ impl Core {
         self.bench.call();
     }
 
-    /// Whether `kernel` said that it has nothing now and can only be asked again.
-    pub(crate) fn is_polled(&self, kernel: usize) -> bool {
+    /// When `kernel` is to be asked again, if it said that it has nothing now and can only be asked.
+    pub(crate) fn ask_at(&self, kernel: usize) -> Option<u64> {
         let state = &self.kernels[kernel];
-        state.pending.load(Relaxed) && !state.done.load(Relaxed)
+        (state.pending.load(Relaxed) && !state.done.load(Relaxed)).then(|| state.ask_at.load(Relaxed))
     }
 
     pub(crate) fn is_over(&self) -> bool {

@@ -12,8 +12,8 @@ use thalweg_sync::park::Parker;
 use thalweg_sync::thread;
 use thalweg_sync::time::{Duration, Instant, now};
 
-/// The longest a worker sleeps while a kernel that can only be asked has nothing.
-const POLL_AGAIN: Duration = Duration::from_millis(1);
+/// How long a worker sleeps where it is time already to ask a kernel that can only be asked: another one is at it, or its output is full.
+const ASK_SOON: Duration = Duration::from_millis(1);
 /// Attempts in a row that did nothing, beyond two per kernel, before a worker gives up its time slice.
 const IN_VAIN: usize = 64;
 /// The longest an idle worker looks around before it sleeps, in nanoseconds.
@@ -123,12 +123,11 @@ impl<'a> Worker<'a> {
 
     /// Looks around for a while if that paid off lately, then sleeps.
     fn idle(&self, may_run: impl Fn(usize) -> bool) {
-        let any =
-            |what: &dyn Fn(usize) -> bool| (0..self.core.kernels.len()).any(|kernel| may_run(kernel) && what(kernel));
-        let ready = || any(&|kernel| self.core.is_ready(self.bodies, kernel));
+        let kernels = || (0..self.core.kernels.len()).filter(|&kernel| may_run(kernel));
+        let ready = || kernels().any(|kernel| self.core.is_ready(self.bodies, kernel));
         let start = now();
         if !self.look_around(start, ready) {
-            self.sleep(ready, || any(&|kernel| self.core.is_polled(kernel)));
+            self.sleep(ready, || kernels().filter_map(|kernel| self.core.ask_at(kernel)).min());
         }
         self.row.worker.idle.add(start.elapsed().as_nanos() as u64);
     }
@@ -148,8 +147,8 @@ impl<'a> Worker<'a> {
         false
     }
 
-    /// Sleeps until it is woken; while a kernel that it may run is `polled`, until that is to be asked again.
-    fn sleep(&self, ready: impl Fn() -> bool, polled: impl Fn() -> bool) {
+    /// Sleeps until it is woken, or until it is time to ask a kernel again, which `ask_at` says.
+    fn sleep(&self, ready: impl Fn() -> bool, ask_at: impl Fn() -> Option<u64>) {
         let bell = &self.core.control.bell;
         bell.lie_down(self.index, self.parker.unparker());
         // W1: from here on, who makes a kernel ready sees this worker on the list.
@@ -166,13 +165,12 @@ impl<'a> Worker<'a> {
         }
         self.row.worker.sleeps.add(1);
         self.row.worker.place.store(0, Relaxed);
-        let limit = match (self.core.control.time_left(), polled()) {
-            (Some(left), true) => Some(left.min(POLL_AGAIN)),
-            (Some(left), false) => Some(left),
-            (None, true) => Some(POLL_AGAIN),
-            (None, false) => None,
-        };
         let start = now();
+        let to_ask = ask_at().map(|time| match time.saturating_sub(start.as_nanos()) {
+            0 => ASK_SOON,
+            nanos => Duration::from_nanos(nanos),
+        });
+        let limit = self.core.control.time_left().into_iter().chain(to_ask).min();
         match limit {
             None => self.parker.park(),
             Some(limit) => {
