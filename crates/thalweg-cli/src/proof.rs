@@ -20,6 +20,7 @@ const FAILS: u8 = 1;
 pub(crate) fn run(args: &Proof) -> Outcome {
     // A client that panics is a finding and reported as such; clients run on threads without a name.
     let print = std::panic::take_hook();
+    #[expect(clippy::disallowed_methods, reason = "the thread of the system is the one that is meant")]
     std::panic::set_hook(Box::new(move |panic| {
         if std::thread::current().name().is_some() {
             print(panic);

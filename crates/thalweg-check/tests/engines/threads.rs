@@ -46,6 +46,7 @@ fn counts_are_the_same_on_any_number_of_threads() {
 }
 
 #[test]
+#[expect(clippy::disallowed_methods, reason = "threads of the system are what is meant")]
 fn more_than_one_thread_works() {
     let ids = std::sync::Arc::new(std::sync::Mutex::new(std::collections::HashSet::new()));
     let seen = ids.clone();
