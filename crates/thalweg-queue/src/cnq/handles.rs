@@ -3,6 +3,7 @@
 use super::DefaultTube;
 use super::capsule::Publish;
 use super::shared::{Held, Open, Shared};
+use super::word::Number;
 use crate::edges::edge;
 use crate::slip::Slip;
 use crate::tube::{AllocateError, ReserveError, Tube};
@@ -195,13 +196,16 @@ impl<T: Send, Q: Tube<Item = u32>, W: Wait> fmt::Debug for Producer<T, Q, W> {
 pub struct Consumer<T: Send, Q: Tube<Item = u32> = DefaultTube, W: Wait = Yield> {
     shared: Arc<Shared<T, Q, W>>,
     held: Option<Held<T>>,
+    /// The oldest unfinished number, lately: what is in the window of this one is in the window.
+    oldest: Number,
     /// How long to wait before a look into our capsule, if the last looks found few entries.
     slip: Slip,
 }
 
 impl<T: Send, Q: Tube<Item = u32>, W: Wait> Consumer<T, Q, W> {
     pub(super) fn new(shared: Arc<Shared<T, Q, W>>) -> Self {
-        Self { shared, held: None, slip: Slip::default() }
+        let oldest = shared.numbers.oldest();
+        Self { shared, held: None, oldest, slip: Slip::default() }
     }
 
     /// Pops one of the k oldest items, or says why not. `Empty`, `Busy` and `Closed` as in the table of the
@@ -238,7 +242,7 @@ impl<T: Send, Q: Tube<Item = u32>, W: Wait> Consumer<T, Q, W> {
     #[cold]
     fn finish(&mut self) {
         if let Some(held) = self.held.take() {
-            self.shared.finish(held);
+            self.oldest = self.shared.finish(held);
         }
     }
 
@@ -276,7 +280,7 @@ impl<T: Send, Q: Tube<Item = u32>, W: Wait> Consumer<T, Q, W> {
                         self.finish();
                         continue;
                     }
-                } else if self.shared.numbers.is_in_window(held.number) {
+                } else if self.shared.numbers.has_come(held.number, &mut self.oldest) {
                     (held.seen, held.last) = (sight.filled, sight.last);
                     if let Some(value) = self.take() {
                         return Ok(value);
@@ -285,12 +289,14 @@ impl<T: Send, Q: Tube<Item = u32>, W: Wait> Consumer<T, Q, W> {
                     blocked = true;
                 }
             }
-            if let Some(fragment) = self.shared.adopt(None) {
-                self.exchange(fragment);
-                continue;
+            match self.shared.adopt(None) {
+                Ok(fragment) => {
+                    self.exchange(fragment);
+                    continue;
+                }
+                // What waits in a fragment that nobody may adopt is held up as well.
+                Err(held_up) => blocked |= held_up,
             }
-            // What waits in a fragment that nobody may adopt is held up as well.
-            blocked = blocked || self.shared.is_held_up();
             if blocked && self.shared.unblock() {
                 continue;
             }
@@ -306,7 +312,7 @@ impl<T: Send, Q: Tube<Item = u32>, W: Wait> Consumer<T, Q, W> {
                     both(|| self.shared.drawn(), give_back);
                     // What its producer pushed before it began this capsule is visible now, and goes first: one consumer
                     // gets each producer's items in order.
-                    if let Some(older) = self.shared.adopt(Some(number)) {
+                    if let Ok(older) = self.shared.adopt(Some(number)) {
                         self.exchange(older);
                     }
                 }

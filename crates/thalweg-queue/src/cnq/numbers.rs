@@ -54,10 +54,10 @@ impl Numbers {
 
     /// Gives `capsule` the next number.
     ///
-    /// `prepare` is called with each number that is tried, before it is given: it closes the capsule that this number
-    /// drives out of the window, and writes the number into ours (C3).
+    /// `prepare` is called with each number that is tried, before it is given, and with the number that it drives out of the window, unless
+    /// that is finished: it closes the capsule of this one, and writes the new number into ours (C3).
     #[inline]
-    pub(super) fn register(&self, capsule: usize, mut prepare: impl FnMut(Number)) -> Number {
+    pub(super) fn register(&self, capsule: usize, mut prepare: impl FnMut(Number, Option<Number>)) -> Number {
         loop {
             // (cnq.3) Acquire, pairs with (cnq.4), by way of the counter.
             let next = self.next.load(edge("cnq.3", Acquire));
@@ -71,10 +71,15 @@ impl Numbers {
             if number.since(seat.number()) != self.seats.len() as u64 {
                 continue; // `next` was out of date
             }
-            if number.since(self.advance()) >= self.seats.len() as u64 {
-                continue; // it was, too: C5
+            // Acquire: as (cnq.7). What is out of date is too low, and says of a number that it may not be given yet.
+            let mut finished = Number::new(self.finished.load(edge("cnq.7", Acquire)));
+            if number.since(finished) >= self.seats.len() as u64 {
+                finished = self.advance();
+                if number.since(finished) >= self.seats.len() as u64 {
+                    continue; // `next` was out of date, too: C5
+                }
             }
-            prepare(number);
+            prepare(number, (number.since(finished) >= self.window).then(|| number.before(self.window)));
             // (cnq.4) Release, pairs with (cnq.3): the capsule's words, and that the capsule at the other end of the
             // window is closed. Failure is Relaxed: it looks again.
             let taken = Seat::new(number, capsule).0;
@@ -87,13 +92,13 @@ impl Numbers {
         }
     }
 
-    /// Notes that everything in the capsule with this number is taken. Any number of threads may note it.
-    pub(super) fn finish(&self, number: Number, capsule: usize) {
+    /// Notes that everything in the capsule with this number is taken. Any number of threads may note it. Returns the oldest unfinished number.
+    pub(super) fn finish(&self, number: Number, capsule: usize) -> Number {
         let seat = Seat::new(number, capsule);
         // (cnq.5) Release, pairs with (cnq.6): the pops from this capsule come before those from capsules that it kept
         // out of the window. Failure is Relaxed: it is noted, and the seat may have been given again.
         let _ = self.seat(number).compare_exchange(seat.0, seat.finished().0, edge("cnq.5", AcqRel), Relaxed);
-        self.advance();
+        self.advance()
     }
 
     /// Moves `finished` as far as it goes. Returns the oldest unfinished number.
@@ -104,8 +109,12 @@ impl Numbers {
             let number = Number::new(finished);
             // (cnq.6) Acquire, pairs with (cnq.5).
             let seat = Seat(self.seat(number).load(edge("cnq.6", Acquire)));
-            if seat.number() != number || !seat.is_finished() {
-                // Not finished or not given; or given again, and `finished` is out of date.
+            if seat.number() == number && !seat.is_finished() || number.since(seat.number()) == self.seats.len() as u64
+            {
+                return number; // not finished, or not given
+            }
+            if seat.number() != number {
+                // Given again, so `finished` is out of date.
                 let now = self.finished.load(edge("cnq.7", Acquire));
                 if now == finished {
                     return number;
@@ -141,6 +150,15 @@ impl Numbers {
     pub(super) fn is_in_window(&self, number: Number) -> bool {
         // The number is unfinished, so the oldest unfinished one is not after it.
         number.since(self.oldest()) < self.window
+    }
+
+    /// As [`is_in_window`](Self::is_in_window), for who keeps the oldest unfinished number that it has seen: looks only if that is too old.
+    #[inline]
+    pub(super) fn has_come(&self, number: Number, oldest: &mut Number) -> bool {
+        number.since(*oldest) < self.window || {
+            *oldest = self.oldest();
+            number.since(*oldest) < self.window
+        }
     }
 
     /// The numbers from the oldest unfinished one to the last that was given, lately.

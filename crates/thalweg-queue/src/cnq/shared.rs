@@ -102,8 +102,10 @@ impl<T: Send, Q: Tube<Item = u32>, W: Wait> Shared<T, Q, W> {
         unsafe { self.capsules[capsule].write(0, value) };
         let mut number = None;
         let register = || {
-            number = Some(self.numbers.register(capsule, |number| {
-                self.drive_out(number.before(self.numbers.window));
+            number = Some(self.numbers.register(capsule, |number, out| {
+                if let Some(out) = out {
+                    self.drive_out(out);
+                }
                 self.capsules[capsule].begin(number);
             }));
         };
@@ -126,7 +128,7 @@ impl<T: Send, Q: Tube<Item = u32>, W: Wait> Shared<T, Q, W> {
     /// Sees to it that nothing more is filled under this number (C3).
     #[inline]
     fn drive_out(&self, number: Number) {
-        // Finished, or never given: nothing to close.
+        // Finished by now: nothing to close.
         if let Some(capsule) = self.numbers.unfinished(number).map(|capsule| &self.capsules[capsule])
             && !capsule.is_full(number)
         {
@@ -173,39 +175,41 @@ impl<T: Send, Q: Tube<Item = u32>, W: Wait> Shared<T, Q, W> {
         both(|| self.wait.ring(Side::Room, 1, || true), || self.ring_consumers());
     }
 
-    /// Takes the oldest fragment that there is something to do with, if it is older than the capsule `before`.
+    /// Takes the oldest fragment that there is something to do with, if it is older than the capsule `before`. As an error: whether one that
+    /// nobody may take has entries, lately; older ones hold it up.
     #[inline]
-    pub(super) fn adopt(&self, before: Option<Number>) -> Option<Held<T>> {
+    pub(super) fn adopt(&self, before: Option<Number>) -> Result<Held<T>, bool> {
         loop {
             let capsule = self.fragment(before)?;
             if self.fragments.take(capsule) {
-                return Some(self.hold(capsule));
+                return Ok(self.hold(capsule));
             }
         }
     }
 
     /// The oldest fragment that there is something to do with, lately: it has entries and is in the window, or it is
-    /// over.
+    /// over. The error as in [`adopt`](Self::adopt).
     #[inline]
-    fn fragment(&self, before: Option<Number>) -> Option<usize> {
+    fn fragment(&self, before: Option<Number>) -> Result<usize, bool> {
         let mut fragments = self.fragments.iter().peekable();
-        fragments.peek()?;
+        if fragments.peek().is_none() {
+            return Err(false);
+        }
         let oldest = self.numbers.oldest();
         let age = |capsule: usize| self.capsules[capsule].number().since(oldest);
         let bound = before.map_or(u64::MAX, |number| number.since(oldest));
+        let mut held_up = false;
         let is_worth = |&capsule: &usize| {
             let number = self.capsules[capsule].number();
-            self.capsules[capsule].is_over(number)
-                || self.capsules[capsule].waiting(number) > 0
-                    && age(capsule) < bound
-                    && self.numbers.is_in_window(number)
+            if self.capsules[capsule].is_over(number) {
+                return true;
+            }
+            let waits = self.capsules[capsule].waiting(number) > 0;
+            held_up |= waits;
+            waits && age(capsule) < bound && self.numbers.is_in_window(number)
         };
-        fragments.filter(is_worth).min_by_key(|&capsule| age(capsule))
-    }
-
-    /// Whether a fragment has entries, lately: if it cannot be adopted, older ones hold it up.
-    pub(super) fn is_held_up(&self) -> bool {
-        self.fragments.iter().any(|at| self.capsules[at].waiting(self.capsules[at].number()) > 0)
+        let found = fragments.filter(is_worth).min_by_key(|&capsule| age(capsule));
+        found.ok_or(held_up)
     }
 
     /// A right to `capsule` that the caller has just got.
@@ -235,12 +239,15 @@ impl<T: Send, Q: Tube<Item = u32>, W: Wait> Shared<T, Q, W> {
         self.wait.ring(Side::Items, usize::MAX, || true);
     }
 
-    /// Leaves a capsule that everything is taken from.
-    pub(super) fn finish(&self, held: Held<T>) {
-        // (cnq.21) In this order, an unfinished number has its capsule to itself (C5).
+    /// Leaves a capsule that everything is taken from. Returns the oldest unfinished number.
+    pub(super) fn finish(&self, held: Held<T>) -> Number {
         let Place { index, .. } = held.place;
-        let finish = || in_order("cnq.21", || self.numbers.finish(held.number, index), || self.leave(index));
+        let mut oldest = held.number;
+        let notes = || oldest = self.numbers.finish(held.number, index);
+        // (cnq.21) In this order, an unfinished number has its capsule to itself (C5).
+        let finish = || in_order("cnq.21", notes, || self.leave(index));
         both(finish, || self.ring_consumers());
+        oldest
     }
 
     /// Finishes the oldest number if everything in it is taken, whoever keeps its capsule. True if it did, or if somebody
@@ -275,9 +282,10 @@ impl<T: Send, Q: Tube<Item = u32>, W: Wait> Shared<T, Q, W> {
             }
             None => false,
         };
-        self.fragment(None).is_some()
+        let fragment = self.fragment(None);
+        fragment.is_ok()
             || self.tube.can_reserve().is_ok()
-            || (blocked || self.is_held_up()) && {
+            || (blocked || fragment == Err(true)) && {
                 let oldest = self.numbers.oldest();
                 self.numbers.unfinished(oldest).is_some_and(|at| self.capsules[at].waiting(oldest) == 0)
             }
