@@ -181,7 +181,7 @@ impl<T> Capsule<T> {
         let closed = Limit::new(number, State::Closed(index + 1)).0;
         // (cnq.11) Release, pairs with (cnq.12): as (cnq.9), for who looks at the limit alone. Failure is Relaxed: the limit says all
         // there is to know, and what we read then is an entry of our own.
-        match self.limit.compare_exchange(requested, closed, edge("cnq.11", AcqRel), Relaxed) {
+        match self.limit.compare_exchange(requested, closed, edge("cnq.11", Release), Relaxed) {
             Ok(_) => Publish::Last,
             Err(limit) => match Limit(limit).state() {
                 State::Closed(limit) if limit <= index => Publish::Refused,
@@ -195,7 +195,7 @@ impl<T> Capsule<T> {
         let mut limit = self.limit.load(Relaxed);
         while !matches!(Limit(limit).state(), State::Closed(_)) {
             let closed = Limit::new(number, State::Closed(filled)).0;
-            match self.limit.compare_exchange(limit, closed, edge("cnq.11", AcqRel), Relaxed) {
+            match self.limit.compare_exchange(limit, closed, edge("cnq.11", Release), Relaxed) {
                 Ok(_) => return,
                 Err(now) => limit = now,
             }
@@ -228,7 +228,7 @@ impl<T> Capsule<T> {
                         return None;
                     }
                     let closed = Limit::new(number, State::Closed(filled.count())).0;
-                    let _ = self.limit.compare_exchange(limit.0, closed, edge("cnq.11", AcqRel), Relaxed);
+                    let _ = self.limit.compare_exchange(limit.0, closed, edge("cnq.11", Release), Relaxed);
                 }
             }
         }

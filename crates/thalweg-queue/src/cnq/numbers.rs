@@ -1,4 +1,6 @@
 //! The order of the capsules: who has which number, and the two windows.
+//!
+//! The exchanges here release only: what they find was loaded before, and acquired then.
 
 use super::word::{Number, Seat};
 use crate::edges::edge;
@@ -6,7 +8,7 @@ use crate::{BuildError, memory, prefetch};
 use alloc::boxed::Box;
 use thalweg_sync::CachePadded;
 use thalweg_sync::atomic::AtomicU64;
-use thalweg_sync::atomic::Ordering::{AcqRel, Acquire, Relaxed};
+use thalweg_sync::atomic::Ordering::{Acquire, Relaxed, Release};
 
 /// Seats in a ring. A number's seat says which capsule has it.
 #[derive(Debug)]
@@ -65,7 +67,7 @@ impl Numbers {
             let seat = Seat(self.seat(number).load(edge("cnq.3", Acquire)));
             if seat.number() == number {
                 // Given, and not counted yet. Failure is Relaxed: somebody else has.
-                let _ = self.next.compare_exchange(next, next.wrapping_add(1), edge("cnq.4", AcqRel), Relaxed);
+                let _ = self.next.compare_exchange(next, next.wrapping_add(1), edge("cnq.4", Release), Relaxed);
                 continue;
             }
             if number.since(seat.number()) != self.seats.len() as u64 {
@@ -83,8 +85,8 @@ impl Numbers {
             // (cnq.4) Release, pairs with (cnq.3): the capsule's words, and that the capsule at the other end of the
             // window is closed. Failure is Relaxed: it looks again.
             let taken = Seat::new(number, capsule).0;
-            if self.seat(number).compare_exchange(seat.0, taken, edge("cnq.4", AcqRel), Relaxed).is_ok() {
-                let _ = self.next.compare_exchange(next, next.wrapping_add(1), edge("cnq.4", AcqRel), Relaxed);
+            if self.seat(number).compare_exchange(seat.0, taken, edge("cnq.4", Release), Relaxed).is_ok() {
+                let _ = self.next.compare_exchange(next, next.wrapping_add(1), edge("cnq.4", Release), Relaxed);
                 // Consumers wrote there last, long ago: the line comes while this capsule is filled.
                 prefetch::for_write(self.seat(number.next()));
                 return number;
@@ -97,7 +99,7 @@ impl Numbers {
         let seat = Seat::new(number, capsule);
         // (cnq.5) Release, pairs with (cnq.6): the pops from this capsule come before those from capsules that it kept
         // out of the window. Failure is Relaxed: it is noted, and the seat may have been given again.
-        let _ = self.seat(number).compare_exchange(seat.0, seat.finished().0, edge("cnq.5", AcqRel), Relaxed);
+        let _ = self.seat(number).compare_exchange(seat.0, seat.finished().0, edge("cnq.5", Release), Relaxed);
         self.advance()
     }
 
@@ -124,7 +126,7 @@ impl Numbers {
             }
             let next = finished.wrapping_add(1);
             // (cnq.8) Release, pairs with (cnq.7).
-            match self.finished.compare_exchange(finished, next, edge("cnq.8", AcqRel), edge("cnq.7", Acquire)) {
+            match self.finished.compare_exchange(finished, next, edge("cnq.8", Release), edge("cnq.7", Acquire)) {
                 Ok(_) => finished = next,
                 Err(now) => finished = now,
             }
