@@ -155,7 +155,8 @@ impl fmt::Display for Failure {
             writeln!(f, "  ({})", step.at)?;
         }
         let test = std::thread::current().name().filter(|&name| name != "main").unwrap_or_default().to_owned();
-        write!(f, "to run it again: THALWEG_SEED={} cargo test {test}", self.seed)
+        write!(f, "to run it again: THALWEG_SEED={} cargo test {test}", self.seed)?;
+        write!(f, "\nor, of a client that is not given to `run`: `Fuzz::replay({}, client)`", self.seed)
     }
 }
 

@@ -49,16 +49,14 @@ pub fn fence(order: Ordering) {
 ///
 /// There is a living atomic of type `word` at `address`.
 #[inline(always)]
-#[track_caller]
 unsafe fn intercept(
     address: *const (),
     word: Word,
     operation: impl FnOnce() -> Operation,
-    success: Ordering,
-    failure: Ordering,
+    [success, failure]: [Ordering; 2],
+    at: engine::Site,
 ) -> Option<Result<u64, u64>> {
     let engine = engine::current()?;
-    let at = core::panic::Location::caller();
     let operation = operation();
     if let Some(refusal) = operation.refusal(success, failure)
         && !engine.takes_any_ordering()
@@ -68,6 +66,31 @@ unsafe fn intercept(
     // SAFETY: the caller's promise; the borrow of the atomic lasts for this call.
     let access = unsafe { Atomic::new(address, word, operation, success, failure, at) };
     Some(engine.atomic(&access))
+}
+
+#[cfg(all(feature = "instrument", not(loom)))]
+impl AtomicBool {
+    /// Takes the flag of a lock, if it is open, for who asks for the lock at `at`: a destructor or a closure has no caller that tells.
+    pub(crate) fn take_at(&self, at: engine::Site) -> bool {
+        let operation = || Operation::CompareExchange { expected: 0, new: 1, weak: false };
+        let address = core::ptr::from_ref(&self.0).cast();
+        // Acquire, pairs with the Release of who gives it back: the next owner sees what the last one did.
+        let orders = [Ordering::Acquire, Ordering::Relaxed];
+        // SAFETY: `self` is a living flag: when an engine runs, `world` is `core`.
+        match unsafe { intercept(address, Word::Bool, operation, orders, at) } {
+            None => self.0.compare_exchange(false, true, orders[0], orders[1]).is_ok(),
+            Some(read) => read.is_ok(),
+        }
+    }
+
+    /// As [`store`](Self::store), for who asks for it at `at`.
+    pub(crate) fn store_at(&self, value: bool, order: Ordering, at: engine::Site) {
+        let (operation, address) = (|| Operation::Store(u64::from(value)), core::ptr::from_ref(&self.0).cast());
+        // SAFETY: as above.
+        if unsafe { intercept(address, Word::Bool, operation, [order; 2], at) }.is_none() {
+            self.0.store(value, order);
+        }
+    }
 }
 
 /// One atomic type: the operations that all of them have.
@@ -215,8 +238,9 @@ macro_rules! atomic {
                 success: Ordering,
                 failure: Ordering,
             ) -> Option<Result<u64, u64>> {
+                let (address, at) = (core::ptr::from_ref(&self.0).cast(), core::panic::Location::caller());
                 // SAFETY: `self` is a living atomic of this type: when an engine runs, `world` is `core`.
-                unsafe { intercept(core::ptr::from_ref(&self.0).cast(), $word, operation, success, failure) }
+                unsafe { intercept(address, $word, operation, [success, failure], at) }
             }
 
             #[inline(always)]

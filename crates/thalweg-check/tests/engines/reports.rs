@@ -4,7 +4,7 @@ use thalweg_check::{Check, Rule, Violation};
 use thalweg_sync::atomic::Ordering::{self, Acquire, Relaxed, Release};
 use thalweg_sync::atomic::{AtomicBool, AtomicU64, fence};
 use thalweg_sync::cell::Slot;
-use thalweg_sync::sync::Arc;
+use thalweg_sync::sync::{Arc, Condvar, Mutex};
 use thalweg_sync::{spin, thread};
 
 /// A message in a slot, and a flag of these orderings that says when; `fenced`: behind a release fence.
@@ -127,4 +127,30 @@ fn what_is_repeated_is_shown_once() {
     });
     let text = counts.unwrap_err().to_string();
     assert!(!text.contains("and so on") && text.contains("update writes number#0 := 30"), "{text}");
+}
+
+/// Locks and condition variables have places in the client, also where a destructor opens a lock or a closure takes it.
+#[test]
+fn locks_stand_where_the_client_asks_for_them() {
+    let client = || {
+        let shared = Arc::new((Mutex::new(0), Condvar::new()));
+        let other = thread::spawn({
+            let shared = shared.clone();
+            move || {
+                *shared.0.lock().unwrap() += 1;
+                shared.1.notify_one();
+            }
+        });
+        let mut seen = shared.0.lock().unwrap();
+        while *seen == 0 {
+            seen = shared.1.wait(seen).unwrap();
+        }
+        drop(seen);
+        other.join().unwrap();
+        assert!(shared.0.try_lock().is_err(), "on purpose");
+    };
+    let text = Check::new().run(client).expect_err("it fails on purpose").to_string();
+    let elsewhere = |line: &&str| line.contains(".rs:") && !line.contains("tests/engines/reports.rs");
+    assert_eq!(text.lines().filter(elsewhere).collect::<Vec<_>>(), Vec::<&str>::new(), "{text}");
+    assert!(text.contains("update"), "{text}");
 }

@@ -57,7 +57,7 @@ impl Condvar {
         match engine::current() {
             None => {
                 let (mutex, inner) = guard.into_native();
-                guarded(mutex, self.inner.wait(inner), false)
+                guarded(mutex, self.inner.wait(inner), None)
             }
             Some(engine) => {
                 let (mutex, waiter) = (guard.mutex(), self.enlist());
@@ -103,7 +103,7 @@ impl Condvar {
                         (Err(PoisonError::new(inner)), result.timed_out())
                     }
                 };
-                with(guarded(mutex, result, false), WaitTimeoutResult(timed_out))
+                with(guarded(mutex, result, None), WaitTimeoutResult(timed_out))
             }
             Some(engine) => {
                 let end = time::now().after(timeout);
@@ -127,9 +127,9 @@ impl Condvar {
             None => self.inner.notify_one(),
             Some(engine) => {
                 let mut waiters = self.waiters();
-                let count = waiters.len();
-                let chosen = if count > 1 { engine.choose(count, Location::caller()) } else { 0 };
-                waiters.remove(chosen).into_iter().for_each(|waiter| wake(engine, &waiter, Location::caller()));
+                let (count, at) = (waiters.len(), Location::caller());
+                let chosen = if count > 1 { engine.choose(count, at) } else { 0 };
+                waiters.remove(chosen).into_iter().for_each(|waiter| wake(engine, &waiter, at));
             }
         }
     }
@@ -137,9 +137,10 @@ impl Condvar {
     /// Wakes all threads that wait.
     #[track_caller]
     pub fn notify_all(&self) {
+        let at = Location::caller();
         match engine::current() {
             None => self.inner.notify_all(),
-            Some(engine) => self.waiters().drain(..).for_each(|waiter| wake(engine, &waiter, Location::caller())),
+            Some(engine) => self.waiters().drain(..).for_each(|waiter| wake(engine, &waiter, at)),
         }
     }
 
@@ -161,7 +162,7 @@ impl Condvar {
 
 fn wake(engine: &dyn engine::Engine, waiter: &Waiter, at: engine::Site) {
     // Release, pairs with the Acquire in `wait`.
-    waiter.woken.store(true, Ordering::Release);
+    waiter.woken.store_at(true, Ordering::Release, at);
     engine.unpark(waiter.token(), at);
 }
 

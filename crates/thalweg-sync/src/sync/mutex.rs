@@ -2,10 +2,12 @@
 
 use super::{LockResult, PoisonError, TryLockError, TryLockResult};
 use crate::atomic::{AtomicBool, Ordering};
-use crate::{engine, spin};
+use crate::engine::{self, Site};
+use crate::spin;
 use core::fmt;
 use core::mem::ManuallyDrop;
 use core::ops::{Deref, DerefMut};
+use core::panic::Location;
 
 /// [`std::sync::Mutex`], but a thread of an engine's run waits through the engine.
 ///
@@ -21,8 +23,8 @@ pub struct Mutex<T: ?Sized> {
 pub struct MutexGuard<'a, T: ?Sized> {
     inner: ManuallyDrop<std::sync::MutexGuard<'a, T>>,
     mutex: &'a Mutex<T>,
-    /// An engine ran when the lock was taken, so the flag is set.
-    watched: bool,
+    /// Where the lock was asked for, if an engine ran then, so that the flag is set.
+    at: Option<Site>,
 }
 
 impl<T> Mutex<T> {
@@ -41,31 +43,33 @@ impl<T: ?Sized> Mutex<T> {
     /// Waits for the lock, and takes it. Poisoned if a thread panicked while it had the lock.
     #[track_caller]
     pub fn lock(&self) -> LockResult<MutexGuard<'_, T>> {
-        let watched = engine::current().is_some();
-        if watched {
-            spin::until(|| self.take().then_some(()));
+        let here = Location::caller();
+        let at = engine::current().map(|_| here);
+        if let Some(at) = at {
+            spin::until(|| self.taken.take_at(at).then_some(()));
         }
-        guarded(self, self.inner.lock(), watched)
+        guarded(self, self.inner.lock(), at)
     }
 
     /// Takes the lock if nobody has it.
     #[track_caller]
     pub fn try_lock(&self) -> TryLockResult<MutexGuard<'_, T>> {
-        let watched = engine::current().is_some();
-        if watched && !self.take() {
+        let here = Location::caller();
+        let at = engine::current().map(|_| here);
+        if at.is_some_and(|at| !self.taken.take_at(at)) {
             return Err(TryLockError::WouldBlock);
         }
         let inner = match self.inner.try_lock() {
             Ok(inner) => Ok(inner),
             Err(TryLockError::Poisoned(poisoned)) => Err(poisoned),
             Err(TryLockError::WouldBlock) => {
-                if watched {
+                if at.is_some() {
                     self.taken.store(false, Ordering::Release);
                 }
                 return Err(TryLockError::WouldBlock);
             }
         };
-        guarded(self, inner, watched).map_err(TryLockError::Poisoned)
+        guarded(self, inner, at).map_err(TryLockError::Poisoned)
     }
 
     /// Exclusive access, checked by the compiler.
@@ -77,20 +81,14 @@ impl<T: ?Sized> Mutex<T> {
     pub fn is_poisoned(&self) -> bool {
         self.inner.is_poisoned()
     }
-
-    #[track_caller]
-    fn take(&self) -> bool {
-        // Acquire, pairs with the Release of the guard's drop: the next owner sees what the last one did.
-        self.taken.compare_exchange(false, true, Ordering::Acquire, Ordering::Relaxed).is_ok()
-    }
 }
 
 pub(super) fn guarded<'a, T: ?Sized>(
     mutex: &'a Mutex<T>,
     inner: LockResult<std::sync::MutexGuard<'a, T>>,
-    watched: bool,
+    at: Option<Site>,
 ) -> LockResult<MutexGuard<'a, T>> {
-    let guard = |inner| MutexGuard { inner: ManuallyDrop::new(inner), mutex, watched };
+    let guard = |inner| MutexGuard { inner: ManuallyDrop::new(inner), mutex, at };
     match inner {
         Ok(inner) => Ok(guard(inner)),
         Err(poisoned) => Err(PoisonError::new(guard(poisoned.into_inner()))),
@@ -116,9 +114,9 @@ impl<T: ?Sized> Drop for MutexGuard<'_, T> {
         // SAFETY: dropped here only, and not used afterwards. It goes first, so that the next owner of the flag finds
         // it open.
         unsafe { ManuallyDrop::drop(&mut self.inner) };
-        if self.watched {
-            // Release, pairs with the Acquire in `take`.
-            self.mutex.taken.store(false, Ordering::Release);
+        if let Some(at) = self.at {
+            // Release, pairs with the Acquire in `take_at`. A destructor has no place of its own in the source: the lock's.
+            self.mutex.taken.store_at(false, Ordering::Release, at);
         }
     }
 }
