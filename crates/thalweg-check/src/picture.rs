@@ -1,6 +1,6 @@
 //! Executions as pictures.
 
-use crate::model::{Event, EventKind, ExecutionGraph, Names};
+use crate::model::{Event, EventKind, ExecutionGraph, Names, Rule, Violation};
 use std::fmt::Write;
 use std::sync::atomic::Ordering;
 
@@ -16,16 +16,7 @@ impl ExecutionGraph {
     /// | start and end of threads | grey |
     ///
     /// A read-modify-write is two events. Locations have the names that they have in the source, if it is there, and their
-    /// numbers. `dot -Tsvg` makes an image of it.
-    ///
-    /// ```
-    /// use thalweg_check::Check;
-    /// use thalweg_sync::atomic::{AtomicU64, Ordering::Relaxed};
-    ///
-    /// let violation = Check::new().run(|| assert_eq!(AtomicU64::new(1).load(Relaxed), 2)).unwrap_err();
-    /// let picture = violation.graph().dot();
-    /// assert!(picture.starts_with("digraph execution {"));
-    /// ```
+    /// numbers. `dot -Tsvg` makes an image of it. [`Violation::dot`] is this with what is wrong.
     pub fn dot(&self) -> String {
         let names = Names::of(self);
         let mut dot = String::from("digraph execution {\n  node [shape=plaintext fontname=monospace];\n");
@@ -50,6 +41,15 @@ impl ExecutionGraph {
             }
         }
         dot + "}\n"
+    }
+
+    /// An access to a slot, by a thread that had executed so many events before: no event, so it has a box of its own.
+    fn draw_access(&self, dot: &mut String, id: &str, what: &str, thread: u32, after: u32) {
+        let _ = writeln!(dot, "  {id} [label=\"{}\" shape=box color=red];", escape(what));
+        let mut events = self.thread(thread);
+        if let Some(before) = (after as usize).checked_sub(1).and_then(|last| events.nth(last)) {
+            edge(dot, &node(&before), id, "");
+        }
     }
 
     /// The edges that `event` has besides program order and modification order.
@@ -89,6 +89,35 @@ impl ExecutionGraph {
             }
             _ => {}
         }
+    }
+}
+
+impl Violation {
+    /// The execution as [`ExecutionGraph::dot`] draws it, with the rule that is broken on top; of a race the two accesses too, with a red edge
+    /// between them.
+    ///
+    /// ```
+    /// use thalweg_check::Check;
+    /// use thalweg_sync::atomic::{AtomicU64, Ordering::Relaxed};
+    ///
+    /// let violation = Check::new().run(|| assert_eq!(AtomicU64::new(1).load(Relaxed), 2)).unwrap_err();
+    /// let picture = violation.dot();
+    /// assert!(picture.starts_with("digraph execution {"));
+    /// assert!(picture.contains("label=\"thread 0 panicked: "));
+    /// ```
+    pub fn dot(&self) -> String {
+        let mut dot = self.graph().dot();
+        dot.truncate(dot.len() - "}\n".len());
+        let caption = self.rule().to_string().lines().map(escape).collect::<Vec<_>>().join("\\l");
+        let _ = writeln!(dot, "  label=\"{caption}\\l\"; labelloc=t; labeljust=l;");
+        if let Rule::Race { threads, writes, sites, after } = self.rule() {
+            for (this, id) in ["one", "other"].into_iter().enumerate() {
+                let what = format!("{} at {}", if writes[this] { "write" } else { "read" }, sites[this]);
+                self.graph().draw_access(&mut dot, id, &what, threads[this], after[this]);
+            }
+            edge(&mut dot, "one", "other", "label=race color=red style=bold dir=none");
+        }
+        dot + "}\n"
     }
 }
 

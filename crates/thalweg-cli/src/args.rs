@@ -105,6 +105,9 @@ pub(crate) struct Proof {
     /// Shows all of an execution that fails, not only the end of the threads involved
     #[arg(long, conflicts_with_all = ["list", "litmus", "weaken", "throughput"])]
     pub(crate) verbose: bool,
+    /// Writes the first execution that fails to a file too, as a picture for Graphviz (`dot -Tsvg FILE`)
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["list", "litmus", "weaken", "throughput"])]
+    pub(crate) dot: Option<PathBuf>,
     /// Begins with every label sequentially consistent, and makes as many weaker as pass together
     #[arg(long, requires = "weaken")]
     pub(crate) from_sc: bool,

@@ -1,6 +1,7 @@
 //! `thalweg proof`: the queues' clients, litmus tests and the barrier search under the model checker.
 
 use std::num::NonZeroUsize;
+use std::path::Path;
 use std::process::ExitCode;
 use std::time::Duration;
 
@@ -105,8 +106,11 @@ fn prove(args: &Proof, time: Duration) -> Result<bool, Box<dyn std::error::Error
         let names = chosen.iter().map(|client| client.name).collect::<Vec<_>>().join(" ");
         return Err(format!("--replay runs an execution of one client, and here are {}: {names}", chosen.len()).into());
     }
+    if let Some(file) = &args.dot {
+        check_writable(file)?;
+    }
     let progress = spinner();
-    let mut holds = true;
+    let (mut holds, mut drawn) = (true, false);
     let mut brief = false;
     let columns = ["executions", "blocked", "events", "time", "MiB"];
     let [executions, blocked, events, duration, memory] = columns;
@@ -140,6 +144,10 @@ fn prove(args: &Proof, time: Duration) -> Result<bool, Box<dyn std::error::Error
                 return Err(format!("{}: {violation}", client.name).into());
             }
             Err(violation) => {
+                if let Some(file) = args.dot.as_ref().filter(|_| !drawn) {
+                    std::fs::write(file, violation.dot()).map_err(|error| cannot_write(file, &error))?;
+                }
+                drawn = true;
                 holds = false;
                 brief |= !args.verbose;
                 failure(client, &violation, args.verbose)
@@ -148,10 +156,22 @@ fn prove(args: &Proof, time: Duration) -> Result<bool, Box<dyn std::error::Error
         progress.suspend(|| emit(&line))?;
     }
     progress.finish_and_clear();
+    if let Some(file) = args.dot.as_ref().filter(|_| !drawn) {
+        // Nothing to draw: it was made to see whether it can be.
+        let _ = std::fs::remove_file(file);
+    }
     if brief {
         emit("`--verbose` shows whole executions.\n")?;
     }
     Ok(holds)
+}
+
+fn cannot_write(file: &Path, error: &std::io::Error) -> String {
+    format!("cannot write {}: {error}", file.display())
+}
+
+fn check_writable(file: &Path) -> Result<(), String> {
+    std::fs::File::create(file).map(drop).map_err(|error| cannot_write(file, &error))
 }
 
 /// Compares this checker with loom.
@@ -160,7 +180,7 @@ fn compare(args: &Proof, time: Duration) -> Result<(), Box<dyn std::error::Error
     let each = time.min(Duration::from_secs(30));
     // Better to learn of a wrong path before than after.
     if let Some(file) = args.json.as_ref().filter(|file| file.as_os_str() != "-") {
-        std::fs::File::create(file).map_err(|error| format!("cannot write {}: {error}", file.display()))?;
+        check_writable(file)?;
     }
     let progress = spinner();
     let found = throughput::compare(each, |what| step(&progress, what));
@@ -171,7 +191,7 @@ fn compare(args: &Proof, time: Duration) -> Result<(), Box<dyn std::error::Error
     let text = records(&found).map(|record| format!("{record}\n")).collect::<String>();
     match file.as_os_str() == "-" {
         true => emit(&text)?,
-        false => std::fs::write(file, text).map_err(|error| format!("cannot write {}: {error}", file.display()))?,
+        false => std::fs::write(file, text).map_err(|error| cannot_write(file, &error))?,
     }
     Ok(())
 }

@@ -53,6 +53,7 @@ fn what_is_not_there_is_trouble() {
         (&["--litmus", "none.litmus"], "cannot read none.litmus"),
         (&["--weaken", "nothing"], "nothing"),
         (&["--throughput", "--json", "no-such-directory/a.json"], "cannot write no-such-directory/a.json"),
+        (&["ff/1p1c", "--dot", "no-such-directory/a.dot"], "cannot write no-such-directory/a.dot"),
     ] {
         let ran = proof(words);
         assert_eq!((ran.status, ran.stdout.as_str()), (2, ""), "{words:?}");
