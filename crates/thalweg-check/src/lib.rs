@@ -156,7 +156,7 @@
 //! | a destructor that waits or wakes, in executions that are given up | [`Kept`] |
 //! | to run alone the execution in which something is wrong | [`Check::replay`], [`Check::replay_linearizable`] |
 //! | a few lines of a litmus test instead of Rust | [`litmus`] |
-//! | a picture | [`ExecutionGraph::dot`] |
+//! | a picture | [`Violation::dot`] |
 //!
 //! - Two executions differ in an event, in what a read reads, in the modification order of two writes, or in who drops
 //!   an `Arc` last; so three threads that add to a counter have 6. An execution counts as complete when every thread has

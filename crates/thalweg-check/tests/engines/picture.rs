@@ -61,9 +61,13 @@ fn a_race_is_drawn_between_its_accesses() {
         other.join().unwrap();
     });
     let dot = violation.unwrap_err().dot();
-    for wanted in
-        [": data race", "label=\"read at ", "label=\"write at ", "one -> other [label=race color=red", "e1_0 -> o"]
-    {
+    for wanted in [
+        "label=\"data race: ",
+        "label=\"read at ",
+        "label=\"write at ",
+        "one -> other [label=race color=red",
+        "e1_0 -> o",
+    ] {
         assert!(dot.contains(wanted), "without {wanted}:\n{dot}");
     }
     assert_eq!(dot.matches('{').count(), dot.matches('}').count());
