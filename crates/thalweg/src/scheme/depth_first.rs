@@ -3,14 +3,23 @@
 //! After a kernel handed something on, its consumer is next: the block is still in this core's cache. When nothing is left below, go up to who
 //! can give more. A kernel takes several blocks at a time, so that two workers on one chain do not follow each other step by step.
 
-use super::{Choice, Event, Policy, Setup, View};
+use super::{Choice, Entry, Event, Policy, Setup, Threads, View};
+
+pub(super) const SCHEMES: &[Entry] = &[Entry {
+    threads: Threads::Elastic,
+    ..Entry::new(
+        "depth_first",
+        "carries blocks down the graph while they are in the cache; finds the number of workers by trying",
+        make,
+    )
+}];
 
 struct DepthFirst {
     /// Attempts in a row that did nothing; going round a cycle in vain must end.
     failures: usize,
 }
 
-pub(super) fn make(_setup: &Setup<'_>) -> Box<dyn Policy> {
+fn make(_setup: &Setup<'_>) -> Box<dyn Policy> {
     Box::new(DepthFirst { failures: 0 })
 }
 

@@ -2,8 +2,20 @@
 //! as help, or when a worker finds nothing else.
 
 use super::pw::PollingWorker;
-use super::{Policy, Setup};
+use super::{Entry, HELP, NEW_HELP, Policy, Setup};
 
-pub(super) fn make(setup: &Setup<'_>) -> Box<dyn Policy> {
+pub(super) const SCHEMES: &[Entry] = &[
+    Entry {
+        on_full: HELP,
+        ..Entry::new(
+            "mix",
+            "polling workers; a full queue's consumer runs on the producer's core; kernels hinted * 0 run only so (BLQ)",
+            make,
+        )
+    },
+    Entry { on_full: NEW_HELP, ..Entry::new("mix_dyn", "as mix, and queues grow first (BLQ)", make) },
+];
+
+fn make(setup: &Setup<'_>) -> Box<dyn Policy> {
     Box::new(PollingWorker::new(setup, true))
 }

@@ -1,7 +1,7 @@
 //! Schemes: which kernel a worker tries next, and what is done when an edge is full.
 //!
-//! A scheme is a [`Policy`], asked after every attempt, and a few settings. Each policy is one short file in this folder; to add one, write the
-//! file and add its line to the list in `mod.rs`.
+//! A scheme is a [`Policy`], asked after every attempt, and a few settings. Each policy is one short file in this folder, with the schemes that
+//! are made of it; to add one, write the file and add its name to the two lists in `mod.rs`.
 //!
 //! The five actions on a blocked operation (BLQ §2) are all here: *poll* is an attempt that finds nothing to do, *yield* is
 //! [`Choice::Yield`], *sleep* is [`Choice::Sleep`], *new* is [`OnFull::grow`] and *help* is [`OnFull::help`].
@@ -104,7 +104,7 @@ pub struct Setup<'a> {
     pub view: &'a View<'a>,
 }
 
-/// One line of the list of schemes.
+/// A scheme.
 struct Entry {
     name: &'static str,
     about: &'static str,
@@ -116,113 +116,25 @@ struct Entry {
     restricted: bool,
 }
 
+impl Entry {
+    /// Polling workers, as many as asked for, and queues of fixed size.
+    const fn new(name: &'static str, about: &'static str, make: fn(&Setup<'_>) -> Box<dyn Policy>) -> Self {
+        Self { name, about, make, quantum: 8, on_full: POLL, threads: Threads::Fixed, restricted: false }
+    }
+}
+
 const POLL: OnFull = OnFull { grow: false, help: false };
 const NEW: OnFull = OnFull { grow: true, help: false };
 const HELP: OnFull = OnFull { grow: false, help: true };
 const NEW_HELP: OnFull = OnFull { grow: true, help: true };
 
-/// Every scheme there is; the first is the default.
-const ALL: &[Entry] = &[
-    Entry {
-        name: "depth_first",
-        about: "carries blocks down the graph while they are in the cache; finds the number of workers by trying",
-        make: depth_first::make,
-        quantum: 8,
-        on_full: POLL,
-        threads: Threads::Elastic,
-        restricted: false,
-    },
-    Entry {
-        name: "raft",
-        about: "a thread for each kernel, queues of fixed size (RaftLib)",
-        make: raft::make,
-        quantum: 8,
-        on_full: POLL,
-        threads: Threads::PerKernel,
-        restricted: true,
-    },
-    Entry {
-        name: "pw",
-        about: "polling workers take turns over their kernels, queues of fixed size (BLQ)",
-        make: pw::make,
-        quantum: 8,
-        on_full: POLL,
-        threads: Threads::Fixed,
-        restricted: false,
-    },
-    Entry {
-        name: "pw_dyn",
-        about: "polling workers, queues that grow (BLQ)",
-        make: pw::make,
-        quantum: 8,
-        on_full: NEW,
-        threads: Threads::Fixed,
-        restricted: false,
-    },
-    Entry {
-        name: "mix",
-        about: "polling workers; a full queue's consumer runs on the producer's core; kernels hinted * 0 run only so (BLQ)",
-        make: mix::make,
-        quantum: 8,
-        on_full: HELP,
-        threads: Threads::Fixed,
-        restricted: false,
-    },
-    Entry {
-        name: "mix_dyn",
-        about: "as mix, and queues grow first (BLQ)",
-        make: mix::make,
-        quantum: 8,
-        on_full: NEW_HELP,
-        threads: Threads::Fixed,
-        restricted: false,
-    },
-    Entry {
-        name: "one_shot",
-        about: "each block runs from the source to the end of the graph at once (BLQ)",
-        make: one_shot::make,
-        quantum: 1,
-        on_full: HELP,
-        threads: Threads::Fixed,
-        restricted: false,
-    },
-    Entry {
-        name: "random",
-        about: "workers pick kernels at random (DANBI's baseline)",
-        make: random::make,
-        quantum: 8,
-        on_full: POLL,
-        threads: Threads::Fixed,
-        restricted: false,
-    },
-    Entry {
-        name: "qes",
-        about: "empty: go to the producer, full: go to the consumer (DANBI's queue event-based scheduling)",
-        make: qes::plain,
-        quantum: 8,
-        on_full: POLL,
-        threads: Threads::Fixed,
-        restricted: false,
-    },
-    Entry {
-        name: "qes_pss",
-        about: "qes, and moves on early with a probability that follows how full the queues are (DANBI)",
-        make: qes::speculative,
-        quantum: 8,
-        on_full: POLL,
-        threads: Threads::Fixed,
-        restricted: false,
-    },
-    Entry {
-        name: "qes_pss_prs",
-        about: "qes_pss, and goes anywhere after waiting long for a turn (DANBI)",
-        make: qes::speculative_random,
-        quantum: 8,
-        on_full: POLL,
-        threads: Threads::Fixed,
-        restricted: false,
-    },
-];
+/// Every scheme there is, file by file; the first is the default.
+const ALL: &[&[Entry]] =
+    &[depth_first::SCHEMES, raft::SCHEMES, pw::SCHEMES, mix::SCHEMES, one_shot::SCHEMES, random::SCHEMES, qes::SCHEMES];
+
+fn all() -> impl Iterator<Item = &'static Entry> {
+    ALL.iter().copied().flatten()
+}
 
 /// How a graph is run: a scheme, and how many workers.
 ///
@@ -244,7 +156,7 @@ pub struct Scheme {
 impl Default for Scheme {
     /// The scheme that needs no choice.
     fn default() -> Self {
-        Self { entry: &ALL[0], workers: None, pinned: false, counted: true }
+        Self { entry: &ALL[0][0], workers: None, pinned: false, counted: true }
     }
 }
 
@@ -255,16 +167,16 @@ impl Scheme {
     ///
     /// If there is none. The error lists those there are.
     pub fn named(name: &str) -> Result<Self> {
-        let entry = ALL.iter().find(|entry| entry.name == name || (name == "default" && entry.name == ALL[0].name));
-        match entry {
-            Some(entry) => Ok(Self { entry, ..Self::default() }),
+        let default = Self::default();
+        match all().find(|entry| entry.name == name || name == "default" && entry.name == default.name()) {
+            Some(entry) => Ok(Self { entry, ..default }),
             None => Err(Error::UnknownScheme { name: name.to_owned() }),
         }
     }
 
     /// The names of all schemes; the first is the default one.
     pub fn names() -> impl Iterator<Item = &'static str> {
-        ALL.iter().map(|entry| entry.name)
+        all().map(|entry| entry.name)
     }
 
     /// Its name.

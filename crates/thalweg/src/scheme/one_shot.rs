@@ -1,10 +1,16 @@
 //! BLQ's one-shot tasks (§3.5.1): what a source gives runs to completion, kernel after kernel down to the end of the graph, before more is given.
 
-use super::{Choice, Event, Policy, Setup, View};
+use super::{Choice, Entry, Event, HELP, Policy, Setup, View};
+
+pub(super) const SCHEMES: &[Entry] = &[Entry {
+    quantum: 1,
+    on_full: HELP,
+    ..Entry::new("one_shot", "each block runs from the source to the end of the graph at once (BLQ)", make)
+}];
 
 struct OneShot;
 
-pub(super) fn make(_setup: &Setup<'_>) -> Box<dyn Policy> {
+fn make(_setup: &Setup<'_>) -> Box<dyn Policy> {
     Box::new(OneShot)
 }
 

@@ -1,6 +1,11 @@
 //! BLQ's polling workers (§3.5.1): each goes round its kernels, tries every one, and yields after a number of attempts in vain.
 
-use super::{Choice, Event, Policy, Setup, View};
+use super::{Choice, Entry, Event, NEW, Policy, Setup, View};
+
+pub(super) const SCHEMES: &[Entry] = &[
+    Entry::new("pw", "polling workers take turns over their kernels, queues of fixed size (BLQ)", make),
+    Entry { on_full: NEW, ..Entry::new("pw_dyn", "polling workers, queues that grow (BLQ)", make) },
+];
 
 /// Attempts in vain before a worker yields, as in the authors' runtime, and yields before it sleeps.
 const POLLS: u32 = 64;
@@ -15,7 +20,7 @@ pub(super) struct PollingWorker {
     yields: u32,
 }
 
-pub(super) fn make(setup: &Setup<'_>) -> Box<dyn Policy> {
+fn make(setup: &Setup<'_>) -> Box<dyn Policy> {
     Box::new(PollingWorker::new(setup, false))
 }
 

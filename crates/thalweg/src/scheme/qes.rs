@@ -5,7 +5,21 @@
 //! activation, there are no ready queues: "select a thread of kernel k" is "try to activate k". And a wait is seen before an activation, not within one,
 //! so PRS decides then, while the wait goes on, not at the end of the activation, when it is over.
 
-use super::{Choice, Event, Policy, Setup, View};
+use super::{Choice, Entry, Event, Policy, Setup, View};
+
+pub(super) const SCHEMES: &[Entry] = &[
+    Entry::new(
+        "qes",
+        "empty: go to the producer, full: go to the consumer (DANBI's queue event-based scheduling)",
+        plain,
+    ),
+    Entry::new(
+        "qes_pss",
+        "qes, and moves on early with a probability that follows how full the queues are (DANBI)",
+        speculative,
+    ),
+    Entry::new("qes_pss_prs", "qes_pss, and goes anywhere after waiting long for a turn (DANBI)", speculative_random),
+];
 
 /// The constant C of PRS: after T waits in a row a worker goes anywhere with probability `min(T / C, 1)`.
 ///
@@ -22,15 +36,15 @@ struct Qes {
     failures: usize,
 }
 
-pub(super) fn plain(_setup: &Setup<'_>) -> Box<dyn Policy> {
+fn plain(_setup: &Setup<'_>) -> Box<dyn Policy> {
     Box::new(Qes { speculative: false, random: false, waits: 0, failures: 0 })
 }
 
-pub(super) fn speculative(_setup: &Setup<'_>) -> Box<dyn Policy> {
+fn speculative(_setup: &Setup<'_>) -> Box<dyn Policy> {
     Box::new(Qes { speculative: true, random: false, waits: 0, failures: 0 })
 }
 
-pub(super) fn speculative_random(_setup: &Setup<'_>) -> Box<dyn Policy> {
+fn speculative_random(_setup: &Setup<'_>) -> Box<dyn Policy> {
     Box::new(Qes { speculative: true, random: true, waits: 0, failures: 0 })
 }
 

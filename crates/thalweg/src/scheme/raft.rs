@@ -1,6 +1,12 @@
 //! RaftLib's scheme: a thread for each kernel, queues of fixed size. A thread that finds nothing polls, then yields, then sleeps.
 
-use super::{Choice, Event, Policy, Setup, View};
+use super::{Choice, Entry, Event, Policy, Setup, Threads, View};
+
+pub(super) const SCHEMES: &[Entry] = &[Entry {
+    threads: Threads::PerKernel,
+    restricted: true,
+    ..Entry::new("raft", "a thread for each kernel, queues of fixed size (RaftLib)", make)
+}];
 
 /// Attempts in vain before a thread yields, and yields before it sleeps.
 const POLLS: u32 = 16;
@@ -20,7 +26,7 @@ struct Raft {
     yields: u32,
 }
 
-pub(super) fn make(setup: &Setup<'_>) -> Box<dyn Policy> {
+fn make(setup: &Setup<'_>) -> Box<dyn Policy> {
     let view = setup.view;
     let mut before = 0;
     let kernel = (0..view.kernels()).find(|&kernel| {

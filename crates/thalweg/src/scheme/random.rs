@@ -1,10 +1,12 @@
 //! Random work stealing, DANBI's baseline (§IV): a worker takes any kernel that has something to do, whatever its queues look like.
 
-use super::{Choice, Event, Policy, Setup, View};
+use super::{Choice, Entry, Event, Policy, Setup, View};
+
+pub(super) const SCHEMES: &[Entry] = &[Entry::new("random", "workers pick kernels at random (DANBI's baseline)", make)];
 
 struct Random;
 
-pub(super) fn make(_setup: &Setup<'_>) -> Box<dyn Policy> {
+fn make(_setup: &Setup<'_>) -> Box<dyn Policy> {
     Box::new(Random)
 }
 
