@@ -59,9 +59,9 @@ pub struct KernelReport {
     pub messages_out: u64,
     /// Time in its code and its edges, over all workers. Short activations are timed now and then, and the rest is extrapolated.
     pub busy: Duration,
-    /// Attempts that found an input empty.
+    /// Attempts that found an input empty; the sum over its inputs' edges.
     pub blocked_empty: u64,
-    /// Attempts that found an output full.
+    /// Attempts that found an output full; the sum over its outputs' edges.
     pub blocked_full: u64,
     /// Attempts that found too many results waiting for an earlier one.
     pub blocked_ticket: u64,
@@ -91,11 +91,17 @@ pub struct EdgeReport {
     pub peak: u64,
     /// Messages in it on average, over the same looks.
     pub mean: f64,
+    /// Attempts of its consumer that found it empty.
+    pub blocked_empty: u64,
+    /// Attempts of its producer that found it full.
+    pub blocked_full: u64,
 }
 
 impl Report {
     pub(crate) fn new(core: &Core, wall: Duration, end: End) -> Self {
         let over_workers = |count: &dyn Fn(&crate::run::stats::Row) -> u64| core.rows.iter().map(count).sum::<u64>();
+        let empty = |edge: usize| over_workers(&|row| row.edges[edge].empty.get());
+        let full = |edge: usize| over_workers(&|row| row.edges[edge].full.get());
         let kernels = core.kernels.iter().enumerate().map(|(kernel, state)| {
             let sum = |count: &dyn Fn(&crate::run::stats::KernelStats) -> u64| {
                 core.rows.iter().map(|row| count(&row.kernels[kernel])).sum::<u64>()
@@ -109,14 +115,14 @@ impl Report {
                 messages_in: sum(&|stats| stats.messages.get()).min(given),
                 messages_out: state.outputs.iter().map(|&edge| core.edges[edge].given_messages()).sum(),
                 busy: Duration::from_nanos(sum(&|stats| stats.busy.get())),
-                blocked_empty: sum(&|stats| stats.empty.get()),
-                blocked_full: sum(&|stats| stats.full.get()),
+                blocked_empty: state.inputs.iter().map(|&edge| empty(edge)).sum(),
+                blocked_full: state.outputs.iter().map(|&edge| full(edge)).sum(),
                 blocked_ticket: sum(&|stats| stats.ticket.get()),
                 blocked_busy: sum(&|stats| stats.busy_elsewhere.get()),
                 helps: sum(&|stats| stats.helps.get()),
             }
         });
-        let edges = core.edges.iter().map(|edge| {
+        let edges = core.edges.iter().enumerate().map(|(number, edge)| {
             let samples = edge.gauge.samples.get();
             EdgeReport {
                 from: core.kernels[edge.plan.from].name.clone(),
@@ -127,6 +133,8 @@ impl Report {
                 grown: edge.gauge.grown.load(Relaxed),
                 peak: edge.gauge.peak.get(),
                 mean: edge.gauge.sum.get() as f64 / samples.max(1) as f64,
+                blocked_empty: empty(number),
+                blocked_full: full(number),
             }
         });
         Self {
@@ -192,7 +200,8 @@ impl Report {
         for (index, edge) in self.edges.iter().enumerate() {
             write!(
                 out,
-                "{}{{\"from\":{},\"to\":{},\"messages\":{},\"grown\":{},\"peak\":{},\"mean\":{:.1}}}",
+                "{}{{\"from\":{},\"to\":{},\"messages\":{},\"grown\":{},\"peak\":{},\"mean\":{:.1},\
+                 \"blocked_empty\":{},\"blocked_full\":{}}}",
                 if index > 0 { "," } else { "" },
                 Quoted(&edge.from),
                 Quoted(&edge.to),
@@ -200,6 +209,8 @@ impl Report {
                 edge.grown,
                 edge.peak,
                 edge.mean,
+                edge.blocked_empty,
+                edge.blocked_full,
             )?;
         }
         out.push_str("]}");
@@ -227,7 +238,10 @@ impl Report {
             let _ = writeln!(dot, "  k{index} [label={}{shape}];", Quoted(&label));
         }
         for edge in &self.edges {
-            let label = format!("{}\nmean {:.0}, peak {}, grown {}", edge.messages, edge.mean, edge.peak, edge.grown);
+            let label = format!(
+                "{}\nmean {:.0}, peak {}, grown {}\n{} times empty, {} full",
+                edge.messages, edge.mean, edge.peak, edge.grown, edge.blocked_empty, edge.blocked_full
+            );
             let _ = writeln!(dot, "  k{} -> k{} [label={}];", edge.ends.0, edge.ends.1, Quoted(&label));
         }
         dot.push_str("}\n");
@@ -302,9 +316,11 @@ impl fmt::Display for Report {
                 format!("{:.0}", edge.mean),
                 edge.peak.to_string(),
                 edge.grown.to_string(),
+                edge.blocked_empty.to_string(),
+                edge.blocked_full.to_string(),
             ]
         });
-        table(f, &["edge", "messages", "mean", "peak", "grown"], edges)?;
+        table(f, &["edge", "messages", "mean", "peak", "grown", "empty", "full"], edges)?;
         if self.edges.iter().any(|edge| edge.windowed) {
             writeln!(f, "a kernel with windows takes what they pop, so not the last messages, which fill none")?;
         }
@@ -373,6 +389,8 @@ mod tests {
             grown: 71,
             peak: 72,
             mean: 7.3,
+            blocked_empty: 74,
+            blocked_full: 75,
         };
         Report {
             scheme: "pw",
@@ -395,8 +413,8 @@ complete in 5.00 ms, scheme pw, up to 4 workers
   kernel  activations  in  out     busy  empty  full  ticket  helps
   read             10  11   12  13.0 us     14    15      16     18
   work *           30  31   32  33.0 us     34    35      36     38
-  edge          messages  mean  peak  grown
-  read >> work        70     7    72     71
+  edge          messages  mean  peak  grown  empty  full
+  read >> work        70     7    72     71     74    75
 81 polls, 82 yields, 83 sleeps";
         assert_eq!(report().to_string(), expected);
     }
@@ -407,7 +425,7 @@ complete in 5.00 ms, scheme pw, up to 4 workers
         for told in [
             r#"k0 [label="read\n11 in, 12 out\n10 activations, 13.0 us busy\nblocked 14 empty, 15 full, 16 ticket\n18 helps"];"#,
             r#"k1 [label="work\n31 in, 32 out\n30 activations, 33.0 us busy\nblocked 34 empty, 35 full, 36 ticket\n38 helps", peripheries=2];"#,
-            r#"k0 -> k1 [label="70\nmean 7, peak 72, grown 71"];"#,
+            r#"k0 -> k1 [label="70\nmean 7, peak 72, grown 71\n74 times empty, 75 full"];"#,
         ] {
             assert!(dot.contains(told), "{dot}");
         }

@@ -282,7 +282,7 @@ impl Graph<'_> {
             .collect();
         Core {
             live: AtomicUsize::new(kernels.len()),
-            rows: (0..crew.0).map(|_| Row::new(kernels.len())).collect(),
+            rows: (0..crew.0).map(|_| Row::new(kernels.len(), edges.len())).collect(),
             spread: !scheme.is_pinned() && crew.0 <= thread::available_parallelism(),
             target: AtomicUsize::new(crew.1),
             crew: Mutex::new(Crew::new(crew.0)),

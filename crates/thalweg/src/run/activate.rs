@@ -74,8 +74,8 @@ impl Worker<'_> {
         let stats = &self.row.kernels[kernel];
         if self.core.scheme.is_counted() {
             match why {
-                Why::Empty(_) => stats.empty.add(1),
-                Why::Full(_) => stats.full.add(1),
+                Why::Empty(edge) => self.row.edges[edge].empty.add(1),
+                Why::Full(edge) => self.row.edges[edge].full.add(1),
                 Why::Waiting => stats.ticket.add(1),
                 Why::Pending | Why::Done | Why::More => {}
             }

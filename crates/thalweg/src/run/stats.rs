@@ -11,14 +11,19 @@ pub(crate) struct KernelStats {
     pub(crate) messages: Counter,
     /// Nanoseconds, extrapolated from the activations that were timed.
     pub(crate) busy: Counter,
-    pub(crate) empty: Counter,
-    pub(crate) full: Counter,
     pub(crate) ticket: Counter,
     pub(crate) busy_elsewhere: Counter,
     /// Activations of this kernel on its producer's core, within the producer's activation.
     pub(crate) helps: Counter,
     /// Timed activations and their messages, for the cost of one.
     pub(crate) timed: Counter,
+}
+
+/// What one worker counts about one edge: its attempts that found it so. Only that worker writes it.
+#[derive(Debug, Default)]
+pub(crate) struct EdgeStats {
+    pub(crate) empty: Counter,
+    pub(crate) full: Counter,
 }
 
 /// What one worker counts about itself.
@@ -40,10 +45,15 @@ pub(crate) struct WorkerStats {
 pub(crate) struct Row {
     pub(crate) worker: CachePadded<WorkerStats>,
     pub(crate) kernels: Vec<CachePadded<KernelStats>>,
+    pub(crate) edges: Vec<CachePadded<EdgeStats>>,
 }
 
 impl Row {
-    pub(crate) fn new(kernels: usize) -> Self {
-        Self { worker: CachePadded::default(), kernels: (0..kernels).map(|_| CachePadded::default()).collect() }
+    pub(crate) fn new(kernels: usize, edges: usize) -> Self {
+        Self {
+            worker: CachePadded::default(),
+            kernels: (0..kernels).map(|_| CachePadded::default()).collect(),
+            edges: (0..edges).map(|_| CachePadded::default()).collect(),
+        }
     }
 }

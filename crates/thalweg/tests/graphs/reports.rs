@@ -95,7 +95,14 @@ fn json_says_what_the_report_says() {
     assert_eq!(edges.len(), report.edges.len());
     for (json, edge) in edges.iter().zip(&report.edges) {
         assert_eq!((json["from"].as_str(), json["to"].as_str()), (Some(&*edge.from), Some(&*edge.to)));
-        for (key, value) in [("messages", edge.messages), ("grown", edge.grown), ("peak", edge.peak)] {
+        let counts = [
+            ("messages", edge.messages),
+            ("grown", edge.grown),
+            ("peak", edge.peak),
+            ("blocked_empty", edge.blocked_empty),
+            ("blocked_full", edge.blocked_full),
+        ];
+        for (key, value) in counts {
             assert_eq!(json[key], value, "{key}");
         }
         assert!((json["mean"].as_f64().unwrap() - edge.mean).abs() < 0.06);
@@ -121,6 +128,17 @@ fn who_finds_nothing_no_room_or_somebody_else_counts_it() {
     assert!(kernel("numbers").blocked_full > 0, "{report}");
     assert!(kernel("sink").blocked_empty > 0, "{report}");
     assert!(kernel("slow").blocked_busy > 0, "{report}");
+    // Each at its own edge.
+    let [first, second] = &report.edges[..] else { panic!("{report}") };
+    assert_eq!(
+        (first.blocked_full, second.blocked_full),
+        (kernel("numbers").blocked_full, kernel("slow").blocked_full)
+    );
+    assert_eq!(
+        (first.blocked_empty, second.blocked_empty),
+        (kernel("slow").blocked_empty, kernel("sink").blocked_empty)
+    );
+    assert_ne!(first.blocked_full, second.blocked_full, "{report}");
     // And only that: a source takes nothing, a sink gives nothing, and nobody waits for a ticket.
     assert_eq!((kernel("numbers").blocked_empty, kernel("sink").blocked_full), (0, 0), "{report}");
     assert!(report.kernels.iter().all(|kernel| kernel.blocked_ticket == 0), "{report}");
@@ -203,7 +221,9 @@ fn dot_is_well_formed() {
                     (&*format!("k{}", report.edges[edges].ends.0), &*format!("k{}", report.edges[edges].ends.1))
                 );
                 assert!(text.starts_with(&report.edges[edges].messages.to_string()));
-                assert!(text.ends_with(&format!("grown {}", report.edges[edges].grown)), "{text}");
+                let edge = &report.edges[edges];
+                let blocked = format!("{} times empty, {} full", edge.blocked_empty, edge.blocked_full);
+                assert!(text.ends_with(&format!("grown {}\\n{blocked}", edge.grown)), "{text}");
                 edges += 1;
             }
         }
@@ -227,7 +247,7 @@ fn the_table_has_a_row_for_each_kernel_and_edge() {
     assert_eq!((lines[2][0], lines[2][2], lines[2][3]), ("numbers", "0", "10"));
     assert_eq!((&lines[3][..2], lines[3][3], lines[3][4]), (&["double", "*"][..], "10", "10"));
     assert_eq!((lines[4][0], lines[4][2], lines[4][3]), ("sink", "10", "0"));
-    assert_eq!(lines[5], ["edge", "messages", "mean", "peak", "grown"]);
+    assert_eq!(lines[5], ["edge", "messages", "mean", "peak", "grown", "empty", "full"]);
     assert_eq!(lines[6][..4], ["numbers", ">>", "double", "10"]);
     assert_eq!(lines[7][..4], ["double", ">>", "sink", "10"]);
     assert!(table.lines().last().unwrap().contains(" polls, "));
