@@ -31,7 +31,7 @@ const LONG: [&str; 28] = [
     "cnq-thesis/c4",
     "cnq-thesis/c5",
     "cnq-thesis/c6",
-    "cnq-more/shared-closed",
+    "cnq/shared-closed",
     "rts/2p2c",
     "hts/1p2c",
     "hts/2p2c",

@@ -121,7 +121,7 @@ pub(super) const WAITS_BARE: Client = Client {
 };
 
 pub(super) const SHARED_CLOSED: Client = Client {
-    name: "cnq-more/shared-closed",
+    name: "cnq/shared-closed",
     what: "a capsule is closed while its producer and its consumer are in it",
     run: shared_closed,
 };
