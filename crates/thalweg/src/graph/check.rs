@@ -1,4 +1,4 @@
-//! What a graph must be before it runs, and its cycles.
+//! What a graph must be before it runs.
 
 use crate::error::Refusal;
 use crate::graph::{Capacity, Graph, Link, PortRef};
@@ -23,9 +23,10 @@ impl Graph<'_> {
                 );
             }
         }
+        let wiring = self.wiring();
         for (index, kernel) in self.kernels.iter().enumerate() {
             for (port, input) in kernel.inputs.iter().enumerate() {
-                let count = self.links.iter().filter(|link| (link.to.kernel, link.to.port) == (index, port)).count();
+                let count = wiring.inputs[index].iter().filter(|&&edge| self.links[edge].to.port == port).count();
                 let (name, message) = (&input.name, input.message);
                 match count {
                     0 if self.foreign.iter().any(|link| is(link.to, index, port)) => {}
@@ -41,8 +42,7 @@ impl Graph<'_> {
                 }
             }
             for (port, output) in kernel.outputs.iter().enumerate() {
-                let count =
-                    self.links.iter().filter(|link| (link.from.kernel, link.from.port) == (index, port)).count();
+                let count = wiring.outputs[index].iter().filter(|&&edge| self.links[edge].from.port == port).count();
                 let (name, message) = (&output.name, output.message);
                 match count {
                     0 if self.foreign.iter().any(|link| is(link.from, index, port)) => {}
@@ -117,71 +117,4 @@ impl Graph<'_> {
             }
         }
     }
-
-    /// A cycle without a declared feedback edge.
-    fn undeclared_cycle(&self) -> Option<Vec<usize>> {
-        // 0: not seen, 1: on the path, 2: done.
-        let mut state = vec![0_u8; self.kernels.len()];
-        let mut path = Vec::new();
-        (0..self.kernels.len()).find_map(|kernel| self.walk(kernel, &mut state, &mut path))
-    }
-
-    fn walk(&self, kernel: usize, state: &mut [u8], path: &mut Vec<usize>) -> Option<Vec<usize>> {
-        match state[kernel] {
-            1 => {
-                let start = path.iter().position(|&other| other == kernel).unwrap_or(0);
-                return Some(path[start..].to_vec());
-            }
-            2 => return None,
-            _ => {}
-        }
-        state[kernel] = 1;
-        path.push(kernel);
-        for link in self.links.iter().filter(|link| link.from.kernel == kernel && !link.spec.feedback) {
-            if let Some(cycle) = self.walk(link.to.kernel, state, path) {
-                return Some(cycle);
-            }
-        }
-        path.pop();
-        state[kernel] = 2;
-        None
-    }
-
-    /// For each kernel the number of the cycle that it belongs to, and how many there are.
-    pub(crate) fn components(&self) -> (Vec<Option<usize>>, usize) {
-        let count = self.kernels.len();
-        let mut next = vec![Vec::new(); count];
-        self.links.iter().for_each(|link| next[link.from.kernel].push(link.to.kernel));
-        let reach: Vec<Vec<bool>> = (0..count).map(|kernel| reachable(&next, kernel)).collect();
-        let mut component = vec![None; count];
-        let mut found = 0;
-        for kernel in 0..count {
-            // On a cycle: it reaches itself.
-            if component[kernel].is_some() || !reach[kernel][kernel] {
-                continue;
-            }
-            for other in 0..count {
-                if reach[kernel][other] && reach[other][kernel] {
-                    component[other] = Some(found);
-                }
-            }
-            found += 1;
-        }
-        (component, found)
-    }
-}
-
-/// Which kernels a message can come to from one, by the kernels that are `next` to each.
-fn reachable(next: &[Vec<usize>], from: usize) -> Vec<bool> {
-    let mut seen = vec![false; next.len()];
-    let mut left = vec![from];
-    while let Some(kernel) = left.pop() {
-        for &to in &next[kernel] {
-            if !seen[to] {
-                seen[to] = true;
-                left.push(to);
-            }
-        }
-    }
-    seen
 }

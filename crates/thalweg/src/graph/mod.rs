@@ -2,6 +2,7 @@
 
 pub(crate) mod chain;
 mod check;
+mod cycles;
 pub(crate) mod path;
 mod start;
 

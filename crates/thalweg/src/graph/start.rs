@@ -187,6 +187,7 @@ impl Graph<'_> {
     /// The state of a run.
     fn core(&self, scheme: Scheme) -> Core {
         let (component_of, components) = self.components();
+        let mut wiring = self.wiring();
         let parallel = |kernel: usize| matches!(self.kernels[kernel].body, Body::Parallel(_));
         let crew = scheme.crew((0..self.kernels.len()).map(|kernel| (parallel(kernel), self.kernels[kernel].hint)));
         let edges = self.links.iter().map(|link| {
@@ -196,7 +197,7 @@ impl Graph<'_> {
             let half = |link: &Link| link.spec.capacity.map(|capacity| capacity.first.div_ceil(2));
             // A parallel kernel takes whole blocks, so what it makes of one comes on top of what the edge behind it holds. A window gives one
             // message for those that it pops.
-            let behind = self.links.iter().find(|next| parallel(to) && next.from.kernel == to).and_then(half);
+            let behind = wiring.outputs[to].first().filter(|_| parallel(to)).and_then(|&edge| half(&self.links[edge]));
             let behind = behind.map(|most| most.saturating_mul(window.map_or(1, |window| window.pop)));
             let plan = Plan {
                 from,
@@ -230,24 +231,15 @@ impl Graph<'_> {
             edge
         });
         let edges: Vec<_> = edges.collect();
-        let ports = |kernel: usize, outgoing: bool| {
-            let of_kernel = self.links.iter().enumerate().filter_map(|(edge, link)| {
-                let port = if outgoing { link.from } else { link.to };
-                (port.kernel == kernel).then_some((port.port, edge))
-            });
-            let mut ports: Vec<_> = of_kernel.collect();
-            ports.sort_unstable();
-            ports.into_iter().map(|(_, edge)| edge).collect::<Vec<_>>()
-        };
         let tickets = (TICKETS.0 * crew.0).max(TICKETS.1);
         let states = self.kernels.iter().enumerate().map(|(kernel, definition)| {
-            let outputs = ports(kernel, true);
+            let outputs = mem::take(&mut wiring.outputs[kernel]);
             let ordered = parallel(kernel) && outputs.iter().any(|&edge| !edges[edge].plan.many_senders);
             let bounded = outputs.iter().any(|&edge| edges[edge].plan.capacity.is_some());
             CachePadded(State {
                 name: definition.name.clone(),
                 place: definition.place,
-                inputs: ports(kernel, false),
+                inputs: mem::take(&mut wiring.inputs[kernel]),
                 outputs,
                 input_names: definition.inputs.iter().map(|port| port.name.clone()).collect(),
                 output_names: definition.outputs.iter().map(|port| port.name.clone()).collect(),
