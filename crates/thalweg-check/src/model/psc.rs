@@ -10,7 +10,9 @@
 //!
 //! C++20 (`[atomics.order]`) has `rf | co | fr` in the place of `scb`, and besides orders events of `SC` by
 //! `po | po;hb;po`. In both a read-modify-write is one event; in the graph it is two nodes, which are one point here, named by
-//! the first. Markers of the client and drops of handles are no events of the model and no points.
+//! the first. Markers of the client and drops of handles are no events of the model and no points. The start and the end of a thread, which
+//! the model leaves open, count as events without a location, in `po` with those around them: so what comes before a start, or after a
+//! join, is ordered with all of the thread by the middle part of `scb`.
 //!
 //! Only events of `SC` are nodes of the relation whose cycles are looked for; what leads from one to another is found from
 //! clocks and places, not by composing relations over all events:

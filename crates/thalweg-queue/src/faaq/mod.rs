@@ -195,7 +195,7 @@ impl<T, const ADD: bool> Blocks<T, ADD> {
             // (faaq.13) Release, pairs with (faaq.12). Failure is Relaxed: somebody else has moved it.
             let _ = self.phead.compare_exchange(head.0, head.next().0, edge("faaq.13", Release), Relaxed);
         };
-        // (faaq.20) The head last: ahead of the block's cursors it would let producers skip the block.
+        // (faaq.20) The head last: ahead of the block's cursor it would have producers look again and again.
         in_order("faaq.20", next, moves);
     }
 
