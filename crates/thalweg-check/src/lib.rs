@@ -151,7 +151,7 @@
 //! | input that may be anything | [`choose`]; [`assume`] gives up what is of no interest |
 //! | to know how long it will take | [`Check::estimate`], [`Check::on_progress`] |
 //! | all cores | [`Check::threads`] |
-//! | use after free, double free, leaks | [`Heap`] as the program's allocator, [`Check::leaks`] |
+//! | use after free, double free, leaks; so also items that are lost or dropped twice, where they are boxes | [`Heap`] as the program's allocator, [`Check::leaks`] |
 //! | a weak compare-exchange that fails without a reason | [`Check::spurious`] |
 //! | a destructor that waits or wakes, in executions that are given up | [`Kept`] |
 //! | to run alone the execution in which something is wrong | [`Check::replay`], [`Check::replay_linearizable`] |
