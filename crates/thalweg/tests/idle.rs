@@ -150,10 +150,12 @@ fn who_has_nothing_is_asked_ever_more_rarely() {
             });
             let sink = graph.sink(drop::<u64>);
             graph += source >> sink;
-            graph.run(Scheme::named(name).unwrap().workers(index % 3 + 1)).unwrap();
+            let report = graph.run(Scheme::named(name).unwrap().workers(index % 3 + 1)).unwrap();
             drop(graph);
             // Ten times in the first 20 ms, then each 10 ms.
             assert!(asked <= 60, "{name}: {asked} times");
+            // Up to three workers, each until it is time to ask.
+            assert!(report.sleeps <= 400, "{name}: {report}");
         });
     }
 }

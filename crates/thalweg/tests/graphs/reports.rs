@@ -144,6 +144,21 @@ fn who_finds_nothing_no_room_or_somebody_else_counts_it() {
     assert!(report.kernels.iter().all(|kernel| kernel.blocked_ticket == 0), "{report}");
 }
 
+/// The first edge has room for all, the second one for four.
+#[test]
+fn the_edge_that_is_full_is_the_one_that_says_so() {
+    let report = within(SOON, || {
+        let mut graph = Graph::new();
+        let numbers = graph.source(0..2000_u64);
+        let pass = graph.map(|x: u64| x);
+        let slow = graph.sink(|_: u64| _ = toil(2000));
+        graph += numbers.fixed(2001) >> pass.fixed(4) >> slow;
+        graph.run(Scheme::named("pw").unwrap().workers(2)).unwrap()
+    });
+    let [first, second] = &report.edges[..] else { panic!("{report}") };
+    assert!(first.blocked_full == 0 && second.blocked_full > 0, "{report}");
+}
+
 /// By the fuzzer's clock, which goes on by what kernels sleep, and a little by what a worker does.
 #[test]
 fn busy_time_is_the_time_in_a_kernel_however_short_and_whoever_runs_it() {
