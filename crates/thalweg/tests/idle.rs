@@ -154,8 +154,8 @@ fn who_has_nothing_is_asked_ever_more_rarely() {
             drop(graph);
             // Ten times in the first 20 ms, then each 10 ms.
             assert!(asked <= 60, "{name}: {asked} times");
-            // Up to three workers, each until it is time to ask.
-            assert!(report.sleeps <= 400, "{name}: {report}");
+            // Up to three workers, each until it is time to ask, or for a millisecond while another one is at it.
+            assert!(report.sleeps <= 1500, "{name}: {report}");
         });
     }
 }
