@@ -156,10 +156,6 @@ fn prove(args: &Proof, time: Duration) -> Result<bool, Box<dyn std::error::Error
         progress.suspend(|| emit(&line))?;
     }
     progress.finish_and_clear();
-    if let Some(file) = args.dot.as_ref().filter(|_| !drawn) {
-        // Nothing to draw: it was made to see whether it can be.
-        let _ = std::fs::remove_file(file);
-    }
     if brief {
         emit("`--verbose` shows whole executions.\n")?;
     }
@@ -170,8 +166,12 @@ fn cannot_write(file: &Path, error: &std::io::Error) -> String {
     format!("cannot write {}: {error}", file.display())
 }
 
+/// Says before a long run whether `file` can be written at its end. What is there stays as it is, and what is not does not stay.
 fn check_writable(file: &Path) -> Result<(), String> {
-    std::fs::File::create(file).map(drop).map_err(|error| cannot_write(file, &error))
+    let is_new = !file.exists();
+    let mut options = std::fs::OpenOptions::new();
+    options.append(true).create(true).open(file).map_err(|error| cannot_write(file, &error))?;
+    if is_new { std::fs::remove_file(file).map_err(|error| cannot_write(file, &error)) } else { Ok(()) }
 }
 
 /// Compares this checker with loom.

@@ -36,6 +36,20 @@ fn what_is_asked_for_is_proved_and_nothing_else() {
     assert_eq!((left.status, names(&left.stdout)), (0, vec!["client", "ff/end"]), "{}", left.stderr);
 }
 
+/// A file for a picture is tried before the run; where nothing fails it is left as it was.
+#[test]
+fn without_a_failure_there_is_no_picture() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = |name: &str| dir.path().join(name).display().to_string();
+    fs::write(path("old.dot"), "old").unwrap();
+    for name in ["new.dot", "old.dot"] {
+        let ran = proof(&["ff/end", "--dot", &path(name)]);
+        assert_eq!(ran.status, 0, "{}", ran.stderr);
+    }
+    assert!(fs::metadata(path("new.dot")).is_err());
+    assert_eq!(fs::read_to_string(path("old.dot")).unwrap(), "old");
+}
+
 #[test]
 fn what_is_not_proved_to_the_end_does_not_hold() {
     let ran = proof(&["ff/end", "bbq/laps", "--seconds", "1"]);

@@ -306,6 +306,7 @@ impl Alone {
         result
     }
 
+    #[expect(clippy::disallowed_methods, reason = "the threads of the system are counted")]
     fn note(&self) {
         self.threads.lock().unwrap().insert(current().id());
     }

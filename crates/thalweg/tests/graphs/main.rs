@@ -1,7 +1,5 @@
 //! What graphs promise. Only `idle.rs` is a program of its own, since it measures a whole process.
 
-#![allow(clippy::disallowed_methods, reason = "these tests run natively")]
-
 #[path = "../common/mod.rs"]
 mod common;
 

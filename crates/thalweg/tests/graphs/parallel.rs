@@ -143,6 +143,7 @@ fn cpus() -> Vec<usize> {
 
 #[test]
 #[cfg(target_os = "linux")]
+#[expect(clippy::disallowed_methods, reason = "the threads of the system are counted")]
 fn pinned_workers_have_a_core_each_if_there_are_so_many() {
     within(SOON, || {
         let all = cpus();
