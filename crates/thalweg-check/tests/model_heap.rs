@@ -8,7 +8,7 @@ use thalweg_check::{Check, Heap, Rule, Violation};
 use thalweg_sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
 use thalweg_sync::atomic::{AtomicPtr, AtomicU64, AtomicUsize, fence};
 use thalweg_sync::cell::Slot;
-use thalweg_sync::sync::Arc;
+use thalweg_sync::sync::{Arc, Mutex};
 use thalweg_sync::{spin, thread};
 
 #[global_allocator]
@@ -68,6 +68,57 @@ fn a_count_that_is_looked_at_twice() {
     let free = matches!(violation.rule(), Rule::UseAfterFree { .. } | Rule::DroppedInUse { .. } | Rule::FreedTwice);
     assert!(free, "{violation}");
     passes(|| owners(true));
+}
+
+/// A thread beside `body`.
+fn beside(body: impl FnOnce()) {
+    let flag = Arc::new(AtomicU64::new(0));
+    let other = thread::spawn({
+        let flag = flag.clone();
+        move || flag.store(1, Relaxed)
+    });
+    body();
+    flag.load(Relaxed);
+    other.join().unwrap();
+}
+
+/// What is in it is no event. With this allocator it is known what is not freed, and so still there.
+#[test]
+fn a_slot_or_a_lock_that_was_made_outside() {
+    let slot = Slot::new(0_u64);
+    let slot = finds(move || {
+        // SAFETY: one thread alone uses it.
+        beside(|| assert!(slot.with(|turns| unsafe { *turns }) < 2));
+        // SAFETY: as above.
+        slot.with_mut(|turns| unsafe { *turns += 1 });
+    });
+    let turns = std::sync::Arc::new(Mutex::new(0));
+    let lock = finds(move || beside(|| *turns.lock().unwrap() += 1));
+    for violation in [slot, lock] {
+        assert!(matches!(violation.rule(), Rule::LeftOver { .. }), "{violation}");
+    }
+}
+
+/// Others come to the same place of a stack, and to the same block, in each execution.
+#[test]
+fn what_was_moved_is_not_left_over() {
+    fn use_both(both: &(Slot<u64>, Mutex<u64>), times: u64) {
+        // SAFETY: nobody else has the slot.
+        assert_eq!(both.0.with(|place| unsafe { *place }), times);
+        // SAFETY: as above.
+        both.0.with_mut(|place| unsafe { *place += 1 });
+        *both.1.lock().unwrap() += 1;
+    }
+    passes(|| {
+        beside(|| {
+            let both = (Slot::new(0), Mutex::new(0));
+            use_both(&both, 0);
+            let boxed = Box::new(both);
+            use_both(&boxed, 1);
+            let (slot, lock) = *boxed;
+            assert_eq!((slot.into_inner(), lock.into_inner().unwrap()), (2, 2));
+        });
+    });
 }
 
 #[test]

@@ -167,6 +167,11 @@ pub unsafe trait Engine {
         let _ = (address, access);
     }
 
+    /// The running thread has taken the lock whose flag is at `address`. By itself nothing at all: the flag's accesses come besides.
+    fn take_lock(&self, address: usize, at: Site) {
+        let _ = (address, at);
+    }
+
     /// An atomic or a slot ends its life at this address. Also moved objects end their life only where they are
     /// dropped.
     fn retire(&self, address: usize, bytes: usize);

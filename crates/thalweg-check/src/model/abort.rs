@@ -1,12 +1,21 @@
-//! A destructor that panics while its thread is unwound ends the process. The reason is told before.
+//! What a panic prints. A destructor that panics while its thread is unwound ends the process: the reason is told before. What
+//! panics once more, because an execution is run again, is not told again.
 
 use std::cell::Cell;
 use std::io::Write;
 use std::sync::Once;
 
-std::thread_local! {
+#[derive(Clone, Copy)]
+enum Phase {
+    Runs,
+    /// An execution is run that has panicked before.
+    Repeats,
     /// Threads of an execution that is over are unwound (R4).
-    static UNWINDS: Cell<bool> = const { Cell::new(false) };
+    Unwinds,
+}
+
+std::thread_local! {
+    static PHASE: Cell<Phase> = const { Cell::new(Phase::Runs) };
 }
 
 const MESSAGE: &str = "\
@@ -15,27 +24,38 @@ waits, or another one failed. Rust ends the process now. A destructor that asser
 `!std::thread::panicking()`.
 ";
 
+/// Calls `body`, which runs an execution that has panicked before.
+pub(super) fn repeating<R>(body: impl FnOnce() -> R) -> R {
+    during(Phase::Repeats, body)
+}
+
 /// Calls `body`, which unwinds the threads of an execution.
 pub(super) fn unwinding<R>(body: impl FnOnce() -> R) -> R {
-    struct Done;
-    impl Drop for Done {
+    during(Phase::Unwinds, body)
+}
+
+fn during<R>(phase: Phase, body: impl FnOnce() -> R) -> R {
+    struct Restore(Phase);
+    impl Drop for Restore {
         fn drop(&mut self) {
-            UNWINDS.set(false);
+            PHASE.set(self.0);
         }
     }
     static HOOK: Once = Once::new();
     HOOK.call_once(|| {
         let before = std::panic::take_hook();
         std::panic::set_hook(Box::new(move |panic| {
-            // Only a destructor can panic here.
-            if UNWINDS.get() {
-                // Past the tests' capture, which nobody would print any more.
-                let _ = std::io::stderr().write_all(MESSAGE.as_bytes());
+            match PHASE.get() {
+                Phase::Runs => {}
+                Phase::Repeats => return,
+                Phase::Unwinds => {
+                    // Only a destructor can panic here. Past the tests' capture, which nobody would print any more.
+                    let _ = std::io::stderr().write_all(MESSAGE.as_bytes());
+                }
             }
             before(panic);
         }));
     });
-    UNWINDS.set(true);
-    let _done = Done;
+    let _restore = Restore(PHASE.replace(phase));
     body()
 }

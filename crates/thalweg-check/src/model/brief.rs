@@ -39,6 +39,8 @@ impl Violation {
             | Rule::FreedTwice
             | Rule::Leaks { .. }
             | Rule::Survives { .. }
+            | Rule::LeftOver { .. }
+            | Rule::Unrepeatable { .. }
             | Rule::NothingShared { .. }
             | Rule::NoSuchExecution { .. } => (Vec::new(), false),
         };

@@ -62,24 +62,15 @@ unsafe impl Engine for Run {
         if self.is_passive() {
             return;
         }
-        let result = self.step().and_then(|()| self.check_alive(span.address, span.at)).and_then(|()| {
-            let mut state = self.state();
-            let next = state.next_event();
-            let thread = next.thread;
-            if span.may_be_uninit && span.access == Access::Read && !state.slots.is_written(span) {
-                drop(state);
-                return self.fail(Rule::Uninitialised { thread, at: span.at });
-            }
-            let State { explorer, slots, .. } = &mut *state;
-            let race = slots.begin(span, thread, explorer.graph.before(next));
-            drop(state);
-            race.or_else(|race| {
-                let writes = [race.write, span.access == Access::Write];
-                let after = [race.since, next.index];
-                self.fail(Rule::Race { threads: [race.thread, thread], writes, sites: [race.at, span.at], after })
-            })
-        });
-        if let Err(ending) = result {
+        self.begin_access(span, true);
+    }
+
+    fn take_lock(&self, address: usize, at: Site) {
+        let _engine = engine_side();
+        if !self.is_passive()
+            && self.state().leftovers.take_lock(address)
+            && let Err(ending) = self.fail(Rule::LeftOver { at })
+        {
             self.end(ending);
         }
     }
@@ -98,7 +89,7 @@ unsafe impl Engine for Run {
         if self.is_passive() {
             return;
         }
-        self.slot_begin(span);
+        self.begin_access(span, false);
         self.slot_end(span);
         if let Err(ending) = self.check_atomic(span) {
             self.end(ending);
@@ -113,13 +104,15 @@ unsafe impl Engine for Run {
         let _engine = engine_side();
         let user = {
             let mut state = self.state();
-            if state.places.find(address).is_none() && !state.slots.may_have(address, bytes) {
+            let is_known = state.places.find(address).is_some() || state.leftovers.is_left(address);
+            if !is_known && !state.slots.may_have(address, bytes) {
                 // Nobody has used it, as most of a long array.
                 return;
             }
             let user = if self.is_passive() { None } else { state.user(address, bytes) };
             state.places.forget(address);
             state.slots.forget(address, bytes);
+            state.leftovers.forget(address);
             user
         };
         if let Some(user) = user {
@@ -283,6 +276,37 @@ unsafe impl Engine for Run {
 }
 
 impl Run {
+    /// An access to plain memory begins, to a [`Slot`](thalweg_sync::cell::Slot) or to other memory.
+    fn begin_access(&self, span: &Span, is_slot: bool) {
+        let result = self.step().and_then(|()| self.check_alive(span.address, span.at)).and_then(|()| {
+            let mut state = self.state();
+            let next = state.next_event();
+            let thread = next.thread;
+
+            let waits = !state.thread().attempts.is_empty();
+            let State { explorer, slots, leftovers, .. } = &mut *state;
+            let is_left = is_slot && leftovers.is_left(span.address);
+            if (is_left || span.may_be_uninit) && span.access == Access::Read && !slots.is_written(span) {
+                drop(state);
+                let at = span.at;
+                return self.fail(if is_left { Rule::LeftOver { at } } else { Rule::Uninitialised { thread, at } });
+            }
+            if is_slot && !waits {
+                slots.log.note(span, next);
+            }
+            let race = slots.begin(span, is_slot, thread, explorer.graph.before(next));
+            drop(state);
+            race.or_else(|race| {
+                let writes = [race.write, span.access == Access::Write];
+                let after = [race.since, next.index];
+                self.fail(Rule::Race { threads: [race.thread, thread], writes, sites: [race.at, span.at], after })
+            })
+        });
+        if let Err(ending) = result {
+            self.end(ending);
+        }
+    }
+
     /// The memory at `address` is not to be freed, see [`Blocks`](super::heap::Blocks).
     fn check_alive(&self, address: usize, at: Site) -> Result<(), Ending> {
         if self.blocks().is_freed(address) {

@@ -120,6 +120,11 @@ impl Blocks {
         self.installed.get()
     }
 
+    /// Whether a client has allocated from [`Heap`].
+    pub(crate) fn has_allocated(&self) -> bool {
+        self.installed.get()
+    }
+
     /// Whether `address` is in a block that was freed in this execution.
     pub(crate) fn is_freed(&self, address: usize) -> bool {
         let freed = self.freed.borrow();

@@ -39,6 +39,8 @@ mod graph;
 mod guide;
 mod heap;
 mod kept;
+mod leftovers;
+mod log;
 mod names;
 mod places;
 mod pool;

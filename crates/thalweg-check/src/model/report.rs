@@ -118,6 +118,11 @@ pub enum Rule {
         /// What it is now.
         found: String,
     },
+    /// The client did something wrong, and nothing when the same execution was run again.
+    Unrepeatable {
+        /// What it did wrong the first time.
+        once: Box<Rule>,
+    },
     /// An atomic began with another value than in the execution before: it survives executions, as a static does, or
     /// depends on something that does.
     Survives {
@@ -126,6 +131,11 @@ pub enum Rule {
         /// How it begins now.
         is: u64,
         /// Where it is first used.
+        at: Site,
+    },
+    /// A slot was read, or a lock taken, that an earlier execution has used: it survives executions, as a static does.
+    LeftOver {
+        /// Where it is used.
         at: Site,
     },
     /// The client has no threads that the checker sees, or they use nothing that it sees: there was nothing to explore.
@@ -168,6 +178,7 @@ impl Rule {
                 | Self::DroppedInUse { .. }
                 | Self::UseAfterFree { .. }
                 | Self::Survives { .. }
+                | Self::LeftOver { .. }
                 | Self::Nondeterministic { .. }
                 | Self::NoSuchExecution { .. }
         )
@@ -197,6 +208,11 @@ impl fmt::Display for Rule {
                 f,
                 "the atomic first used at {at} began with {was}, and now begins with {is}: what a client uses must be \
                  made in it, anew in each execution, so it may have no statics, nor what was made outside and moved in"
+            ),
+            Self::LeftOver { at } => write!(
+                f,
+                "the slot or lock used at {at} holds what an earlier execution has left in it: what a client uses must be made in it, \
+                 anew in each execution, and dropped, so it may have no statics, nor what was made outside and moved in"
             ),
             Self::UseAfterFree { thread, at } => {
                 write!(f, "use after free: thread {thread} at {at} accesses memory that was freed")
@@ -260,6 +276,11 @@ impl fmt::Display for Rule {
                 "the client is not deterministic: after the same choices event {event} was {expected}, and now is \
                  {found}. It may depend on only what it reads through the facade: no clock, no address, no hash \
                  order, nothing that survives an execution"
+            ),
+            Self::Unrepeatable { once } => write!(
+                f,
+                "the client is not deterministic: {once}; and when the same execution was run once more, nothing was wrong. It may depend on only \
+                 what it reads through the facade: nothing that survives an execution"
             ),
             Self::NothingShared { threads: 1 } => write!(
                 f,

@@ -21,6 +21,7 @@ use super::explore::Explorer;
 use super::graph::{EventId, Kind, is_same_site};
 use super::heap::{Blocks, client_side, engine_side};
 use super::kept::Keeps;
+use super::leftovers::Leftovers;
 use super::places::{ByAddress, Places};
 use super::pulse::Pulse;
 use super::report::Rule;
@@ -187,6 +188,7 @@ impl Run {
             broken: None,
             places: Places::default(),
             slots: Slots::default(),
+            leftovers: Leftovers::default(),
             handles: ByAddress::default(),
             steps: 0,
             stacks: Vec::new(),
@@ -242,6 +244,10 @@ impl Run {
         self.end_all(!matches!(&outcome, Outcome::Broken(rule) if rule.leaves_ruins()));
         freed_twice |= matches!(outcome, Outcome::Complete) && self.blocks.is_freed_twice();
         self.pulse.rest();
+        {
+            let State { leftovers, slots, stacks, .. } = &mut *self.state();
+            leftovers.end(slots, &self.blocks, stacks);
+        }
         let later = self.state().broken.take().or_else(|| freed_twice.then_some(Rule::FreedTwice));
         match (outcome, later) {
             (Outcome::Broken(rule), _) | (_, Some(rule)) => Outcome::Broken(rule),

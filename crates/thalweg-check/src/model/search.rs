@@ -1,5 +1,6 @@
 //! The loop over executions, on one thread or several.
 
+use super::abort::repeating;
 use super::check::{Check, Explored, Progress};
 use super::estimate::{Estimate, estimate};
 use super::explore::Explorer;
@@ -147,6 +148,7 @@ impl<'a> Search<'a> {
             };
             if let Some(rule) = rule {
                 let graph = Box::new(run.state().explorer.graph.clone());
+                let rule = self.confirm(run, rule);
                 return Some(Violation { rule, graph, complete: counts.complete, replay: Replay::Plain });
             }
             if !self.alone && self.pool.wants() {
@@ -170,11 +172,31 @@ impl<'a> Search<'a> {
             return outcome;
         }
         let events = run.state().explorer.graph.order.len();
+        let accesses = std::mem::take(&mut run.state().slots.log);
         let again = run.execute(self.client);
         let state = run.state();
-        match state.explorer.graph.order.get(events) {
-            Some(&more) => Outcome::Broken(state.surplus(more)),
-            None => again,
+        if let Some(&more) = state.explorer.graph.order.get(events) {
+            return Outcome::Broken(state.surplus(more));
+        }
+        match again {
+            Outcome::Broken(_) => again,
+            _ => state.slots.log.differs(accesses).map_or(again, Outcome::Broken),
+        }
+    }
+
+    /// What the client says is wrong has to be wrong again after the same choices.
+    fn confirm(&self, run: &Run, rule: Rule) -> Rule {
+        if self.alone || !matches!(rule, Rule::Panic { .. } | Rule::Specification { .. }) {
+            return rule;
+        }
+        let again = match repeating(|| run.execute(self.client)) {
+            Outcome::Complete => self.judge(run),
+            Outcome::Broken(again) => Some(again),
+            Outcome::Blocked | Outcome::Dropped => None,
+        };
+        match again {
+            Some(_) => rule,
+            None => Rule::Unrepeatable { once: Box::new(rule) },
         }
     }
 

@@ -12,6 +12,7 @@
 //! at their place, and those with the atomic accesses that are events.
 
 use super::clock::Clock;
+use super::log::Log;
 use std::ops::Range;
 use thalweg_sync::engine::{Site, Span};
 use thalweg_sync::hint::Access;
@@ -42,6 +43,8 @@ struct History {
     written: usize,
     /// Another history has some of the bytes.
     shared: bool,
+    /// A [`Slot`](thalweg_sync::cell::Slot) says so when it is dropped; other memory does not.
+    slot: bool,
     past: Vec<Past>,
 }
 
@@ -52,6 +55,8 @@ pub(crate) struct Slots {
     /// How many bytes the longest of them has.
     longest: usize,
     used: bool,
+    /// Every access to a slot.
+    pub(crate) log: Log,
     /// Empty, from histories that are done with.
     spare: Vec<Vec<Past>>,
 }
@@ -61,6 +66,7 @@ impl Slots {
         self.give_up(0..self.histories.len());
         self.longest = 0;
         self.used = false;
+        self.log.clear();
     }
 
     /// Takes out the histories in `range`.
@@ -103,8 +109,9 @@ impl Slots {
         !self.around(address, bytes.max(1)).is_empty()
     }
 
-    /// Begins an access by `thread`, before which everything in `before` happens. An error is what it races with.
-    pub(crate) fn begin(&mut self, span: &Span, thread: u32, before: &Clock) -> Result<(), Past> {
+    /// Begins an access by `thread`, to a slot or to other memory, before which everything in `before` happens. An error is what it
+    /// races with.
+    pub(crate) fn begin(&mut self, span: &Span, is_slot: bool, thread: u32, before: &Clock) -> Result<(), Past> {
         if span.bytes == 0 {
             return Ok(());
         }
@@ -112,6 +119,7 @@ impl Slots {
         self.used = true;
         let write = span.access == Access::Write;
         let history = self.make_room(span);
+        history.slot |= is_slot;
         if write {
             history.written = history.written.max(span.bytes);
         }
@@ -147,6 +155,11 @@ impl Slots {
         history.bytes = history.bytes.max(span.bytes);
         history.shared |= shared;
         history
+    }
+
+    /// Where the slots are that were written and not dropped.
+    pub(crate) fn written(&self) -> impl Iterator<Item = usize> {
+        self.histories.iter().filter(|history| history.slot && history.written > 0).map(|history| history.address)
     }
 
     /// Ends the access that `thread` has begun, `done` events into its execution.
@@ -252,7 +265,7 @@ mod tests {
     fn an_access_is_ordered_by_the_next_event_of_its_thread() {
         let (write, read) = (span(64, 8, Access::Write), span(64, 8, Access::Read));
         let mut slots = Slots::default();
-        slots.begin(&write, 1, &Clock::default()).unwrap();
+        slots.begin(&write, true, 1, &Clock::default()).unwrap();
         assert!(slots.check(&read, 2, &knows(1, 9)).is_err(), "it has not ended");
         slots.end(&write, 1, 3);
         assert!(slots.check(&read, 2, &knows(1, 3)).is_err(), "the access comes after the third event");
@@ -264,7 +277,7 @@ mod tests {
     fn reads_do_not_race_with_reads_but_with_writes_of_a_part() {
         let mut slots = Slots::default();
         let read = span(64, 8, Access::Read);
-        slots.begin(&read, 1, &Clock::default()).unwrap();
+        slots.begin(&read, true, 1, &Clock::default()).unwrap();
         slots.end(&read, 1, 0);
         assert!(slots.check(&read, 2, &Clock::default()).is_ok());
         assert!(slots.check(&span(70, 1, Access::Write), 2, &Clock::default()).is_err());
@@ -277,7 +290,7 @@ mod tests {
         let mut slots = Slots::default();
         let read = span(64, 8, Access::Read);
         for thread in [1, 2] {
-            slots.begin(&read, thread, &Clock::default()).unwrap();
+            slots.begin(&read, true, thread, &Clock::default()).unwrap();
             slots.end(&read, thread, 0);
         }
         assert!(slots.check(&span(64, 8, Access::Write), 2, &Clock::default()).is_err(), "thread 1 reads");
@@ -296,11 +309,11 @@ mod tests {
         for first in [64, 72] {
             let mut slots = Slots::default();
             for (known, thread) in [(both(Access::Read), 1), (span(first, 8, Access::Read), 1)] {
-                slots.begin(&known, thread, &Clock::default()).unwrap();
+                slots.begin(&known, true, thread, &Clock::default()).unwrap();
                 slots.end(&known, thread, 0);
             }
             // Both have a history by now, and what is compared is in the other one's.
-            slots.begin(&both(Access::Write), 2, &knows(1, 1)).unwrap();
+            slots.begin(&both(Access::Write), true, 2, &knows(1, 1)).unwrap();
             slots.end(&both(Access::Write), 2, 0);
             assert!(slots.check(&span(first, 8, Access::Read), 1, &Clock::default()).is_err(), "{first}");
             assert!(slots.check(&span(first, 8, Access::Read), 1, &knows(2, 1)).is_ok(), "{first}");
@@ -312,31 +325,31 @@ mod tests {
     fn an_access_has_its_own_extent() {
         let mut slots = Slots::default();
         let part = span(64, 8, Access::Write);
-        slots.begin(&part, 1, &Clock::default()).unwrap();
+        slots.begin(&part, true, 1, &Clock::default()).unwrap();
         slots.end(&part, 1, 0);
         // A longer one that begins there.
-        slots.begin(&both(Access::Read), 2, &knows(1, 1)).unwrap();
+        slots.begin(&both(Access::Read), true, 2, &knows(1, 1)).unwrap();
         slots.end(&both(Access::Read), 2, 0);
         let behind = span(72, 8, Access::Write);
         assert!(slots.check(&behind, 3, &knows(2, 1)).is_ok(), "thread 1 wrote the bytes before");
         assert!(slots.check(&behind, 3, &Clock::default()).is_err(), "thread 2 read these too");
         // A shorter one does not stand for it.
-        slots.begin(&span(64, 8, Access::Read), 2, &knows(1, 1)).unwrap();
+        slots.begin(&span(64, 8, Access::Read), true, 2, &knows(1, 1)).unwrap();
         assert!(slots.check(&behind, 3, &Clock::default()).is_err());
     }
 
     #[test]
     fn bytes_are_written_in_parts_or_as_a_part_of_more() {
         let mut slots = Slots::default();
-        slots.begin(&both(Access::Write), 1, &Clock::default()).unwrap();
+        slots.begin(&both(Access::Write), true, 1, &Clock::default()).unwrap();
         for (address, bytes, is_written) in
             [(64, 16, true), (64, 8, true), (72, 8, true), (72, 9, false), (60, 8, false)]
         {
             assert_eq!(slots.is_written(&span(address, bytes, Access::Read)), is_written, "{bytes} at {address}");
         }
-        slots.begin(&span(80, 8, Access::Read), 1, &Clock::default()).unwrap();
+        slots.begin(&span(80, 8, Access::Read), true, 1, &Clock::default()).unwrap();
         assert!(!slots.is_written(&span(72, 16, Access::Read)), "half of it was read only");
-        slots.begin(&span(80, 8, Access::Write), 1, &Clock::default()).unwrap();
+        slots.begin(&span(80, 8, Access::Write), true, 1, &Clock::default()).unwrap();
         assert!(slots.is_written(&span(72, 16, Access::Read)));
         assert!(slots.is_written(&span(200, 0, Access::Read)), "nothing needs no writing");
     }
@@ -345,7 +358,7 @@ mod tests {
     fn what_comes_to_the_place_of_an_object_is_another_one() {
         let mut slots = Slots::default();
         for known in [both(Access::Write), span(72, 8, Access::Write)] {
-            slots.begin(&known, 1, &Clock::default()).unwrap();
+            slots.begin(&known, true, 1, &Clock::default()).unwrap();
             slots.end(&known, 1, 0);
         }
         slots.forget(64, 16);
@@ -359,7 +372,7 @@ mod tests {
             let mut slots = Slots::default();
             for &address in parts.iter().chain(&[80]) {
                 let known = span(address, 8, Access::Write);
-                slots.begin(&known, 1, &Clock::default()).unwrap();
+                slots.begin(&known, true, 1, &Clock::default()).unwrap();
                 slots.end(&known, 1, 0);
             }
             slots.forget(64, 16);

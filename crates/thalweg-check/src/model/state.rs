@@ -4,6 +4,7 @@ use super::clock::Clock;
 use super::explore::Explorer;
 use super::graph::EventId;
 use super::guide::Guide;
+use super::leftovers::Leftovers;
 use super::places::{ByAddress, Places};
 use super::report::Rule;
 use super::run::{Fiber, Outcome, Wake};
@@ -82,6 +83,7 @@ pub(crate) struct State {
     pub(super) broken: Option<Rule>,
     pub(crate) places: Places,
     pub(crate) slots: Slots,
+    pub(crate) leftovers: Leftovers,
     /// By object: the handles that were dropped.
     pub(crate) handles: ByAddress<Vec<EventId>>,
     pub(super) steps: usize,

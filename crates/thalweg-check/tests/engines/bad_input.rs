@@ -8,7 +8,7 @@ use thalweg_check::{Check, Fuzz, Kept, Rule, Violation, assume};
 use thalweg_sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release, SeqCst};
 use thalweg_sync::atomic::{AtomicBool, AtomicU64, fence};
 use thalweg_sync::cell::Slot;
-use thalweg_sync::sync::Arc;
+use thalweg_sync::sync::{Arc, Mutex};
 use thalweg_sync::{spin, thread};
 
 fn finds(client: impl Fn() + Send + Sync + 'static) -> Violation {
@@ -219,6 +219,127 @@ fn what_was_made_outside() {
     });
     assert!(matches!(violation.rule(), Rule::Survives { was: 5, is: 6, .. }), "{violation}");
     assert!(violation.to_string().contains("what was made outside and moved in"), "{violation}");
+}
+
+/// What is in it is no event, and decides an assertion alone.
+#[test]
+fn a_static_slot_or_lock() {
+    static TURNS: Slot<u64> = Slot::new(0);
+    static LOCKED: Mutex<u64> = Mutex::new(0);
+    fn another_turn() -> u64 {
+        // SAFETY: one thread alone uses it.
+        let before = TURNS.with(|turns| unsafe { *turns });
+        // SAFETY: as above.
+        TURNS.with_mut(|turns| unsafe { *turns += 1 });
+        before
+    }
+    let slot = finds(|| with_flag(|_| assert!(another_turn() < 2)));
+    let lock = finds(|| {
+        with_flag(|_| {
+            let mut turns = LOCKED.lock().unwrap();
+            *turns += 1;
+            assert!(*turns < 3);
+        });
+    });
+    for violation in [slot, lock] {
+        let text = violation.to_string();
+        assert!(matches!(violation.rule(), Rule::LeftOver { at } if at.file().ends_with("bad_input.rs")), "{text}");
+        assert!(
+            text.contains("holds what an earlier execution has left in it") && text.contains("no statics"),
+            "{text}"
+        );
+    }
+}
+
+/// Another one comes to the same place in each execution, and what is in it is the execution's own.
+#[test]
+fn what_is_moved_or_taken_apart_or_written_first_is_not_left_over() {
+    static WRITTEN: Slot<u64> = Slot::new(0);
+    let written_first = || {
+        // SAFETY: one thread alone uses it.
+        WRITTEN.with_mut(|place| unsafe { *place = 3 });
+        // SAFETY: as above.
+        WRITTEN.with(|place| assert_eq!(unsafe { *place }, 3));
+    };
+    fn used() -> (Slot<u64>, Mutex<u64>) {
+        let (mut slot, lock) = (Slot::new(1), Mutex::new(1));
+        // SAFETY: nobody else has the slot.
+        *slot.get_mut() += slot.with(|place| unsafe { *place });
+        *lock.lock().unwrap() += 1;
+        (slot, lock)
+    }
+    let explored = Check::new().check(move || {
+        with_flag(|_| {
+            written_first();
+            let (slot, lock) = used();
+            let boxed = Box::new((slot, lock));
+            // SAFETY: nobody else has the slot.
+            assert_eq!(boxed.0.with(|place| unsafe { *place }), 2);
+            // SAFETY: as above.
+            boxed.0.with_mut(|place| unsafe { *place = 2 });
+            assert_eq!(*boxed.1.lock().unwrap(), 2);
+            let (slot, lock) = *boxed;
+            // SAFETY: nobody else has the slot.
+            assert_eq!(slot.with(|place| unsafe { *place }), 2);
+            assert_eq!((slot.into_inner(), lock.into_inner().unwrap()), (2, 2));
+        });
+    });
+    assert_eq!(explored.complete, 3);
+}
+
+/// No event differs, only what is asserted: it fails the second time alone, then the fifth.
+#[test]
+fn an_assertion_that_does_not_fail_again() {
+    for turn in [1, 4] {
+        let turns = AtomicUsize::new(0);
+        let violation = finds(move || {
+            let this = turns.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+            with_flag(|_| assert_ne!(this, turn, "this turn"));
+        });
+        let text = violation.to_string();
+        assert!(
+            matches!(violation.rule(), Rule::Unrepeatable { once } if matches!(**once, Rule::Panic { .. })),
+            "{text}"
+        );
+        assert!(text.contains("this turn") && text.contains("nothing was wrong"), "{text}");
+    }
+    let violation = finds(|| with_flag(|_| panic!("each turn")));
+    assert!(matches!(violation.rule(), Rule::Panic { .. }), "{violation}");
+}
+
+#[test]
+fn other_accesses_to_slots() {
+    fn client(is_first: bool, times: u64) {
+        let slot = Slot::new(0);
+        with_flag(|_| {
+            for _ in 0..times {
+                // SAFETY: nobody else has the slot.
+                slot.with_mut(|place| unsafe { *place += 1 });
+            }
+            if is_first {
+                // SAFETY: as above.
+                slot.with(|place| unsafe { *place });
+            } else {
+                // SAFETY: as above.
+                slot.with_mut(|place| unsafe { *place += 1 });
+            }
+        });
+    }
+    let turns = AtomicUsize::new(0);
+    let turn = move || turns.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+    let violation = finds(move || client(turn() == 0, 1));
+    let text = violation.to_string();
+    assert!(matches!(violation.rule(), Rule::Nondeterministic { .. }), "{text}");
+    assert!(
+        text.contains("was preceded by a read of a slot at") && text.contains("now is preceded by a write of"),
+        "{text}"
+    );
+    assert!(text.contains("thread 0 one time:") && text.contains("thread 0 another time:"), "{text}");
+
+    let turns = AtomicUsize::new(0);
+    let turn = move || turns.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+    let violation = finds(move || client(true, if turn() == 0 { 1 } else { 0 }));
+    assert!(matches!(violation.rule(), Rule::Nondeterministic { .. }), "{violation}");
 }
 
 std::thread_local! {

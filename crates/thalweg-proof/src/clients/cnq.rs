@@ -120,6 +120,12 @@ pub(super) const WAITS_BARE: Client = Client {
     run: |setup| setup.without(FENCES).asserting(waits),
 };
 
+pub(super) const PASSED_BARE: Client = Client {
+    name: "cnq/passed-bare",
+    what: "in a window of two, who pops from a capsule comes after those who popped two before, though a third one was finished first; without the fences",
+    run: |setup| setup.without(FENCES).asserting(passed),
+};
+
 pub(super) const SHARED_CLOSED: Client = Client {
     name: "cnq/shared-closed",
     what: "a capsule is closed while its producer and its consumer are in it",
@@ -319,6 +325,34 @@ fn waits() {
         }
     }
     drop((first.join().unwrap(), tx));
+}
+
+/// Five capsules of two items in a window of two. Number 1 is finished before number 0, so who finishes number 2 counts both; who finishes
+/// number 3 then may pop from number 4.
+fn passed() {
+    let (mut tx, mut rx) = queue(6, 2, 8)();
+    (0..10).for_each(|number| tx.try_push(Pair::new(number)).expect("there is room"));
+    let pop = |rx: &mut Consumer<Pair, Hts<u32>>| rx.try_pop().map(Pair::number);
+    let [mut one, mut two, mut three] = std::array::from_fn(|_| rx.clone());
+    assert_eq!(pop(&mut rx), Ok(0));
+    assert_eq!([pop(&mut one), pop(&mut one), pop(&mut rx)], [Ok(2), Ok(3), Ok(1)]);
+    assert_eq!([pop(&mut two), pop(&mut three)], [Ok(4), Ok(6)]);
+    let about_to = Arc::new(AtomicBool::new(false));
+    let counts = thread::spawn({
+        let about_to = about_to.clone();
+        move || {
+            // Relaxed: as in `waits`.
+            about_to.store(true, Relaxed);
+            assert_eq!(pop(&mut two), Ok(5));
+            two
+        }
+    });
+    assert_eq!(pop(&mut three), Ok(7));
+    if let Ok(number) = pop(&mut three) {
+        assert_eq!(number, 8);
+        assert!(about_to.load(Relaxed), "before the pop that it waits for");
+    }
+    drop((counts.join().unwrap(), tx));
 }
 
 /// With D = 1, the next capsule closes the one that is given up. It is the first to be begun again.

@@ -149,6 +149,7 @@ const SECOND: &[Client] = &[
     cnq::BEGUN,
     cnq::WAITS,
     cnq::WAITS_BARE,
+    cnq::PASSED_BARE,
     cnq::SHARED_BARE,
     cnq::ENDED_BARE,
     cnq::SHARED_CLOSED,

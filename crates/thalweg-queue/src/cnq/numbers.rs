@@ -8,7 +8,7 @@ use crate::{BuildError, memory, prefetch};
 use alloc::boxed::Box;
 use thalweg_sync::CachePadded;
 use thalweg_sync::atomic::AtomicU64;
-use thalweg_sync::atomic::Ordering::{Acquire, Relaxed, Release};
+use thalweg_sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
 
 /// Seats in a ring. A number's seat says which capsule has it.
 #[derive(Debug)]
@@ -36,7 +36,7 @@ impl Numbers {
         Ok(Self {
             seats: memory::boxed((0..seats).map(|at| CachePadded(AtomicU64::new(over(at).0))))?,
             next: CachePadded(AtomicU64::new(first)),
-            finished: CachePadded(AtomicU64::new(first)),
+            finished: CachePadded(AtomicU64::new(Number::new(first).count())),
             window,
         })
     }
@@ -100,15 +100,28 @@ impl Numbers {
         // (cnq.5) Release, pairs with (cnq.6): the pops from this capsule come before those from capsules that it kept
         // out of the window. Failure is Relaxed: it is noted, and the seat may have been given again.
         let _ = self.seat(number).compare_exchange(seat.0, seat.finished().0, edge("cnq.5", Release), Relaxed);
-        self.advance()
+        let next = number.next();
+        // (cnq.26) AcqRel, pairs with itself, (cnq.7) and (cnq.8): as both.
+        match self.finished.compare_exchange(
+            number.count(),
+            next.count(),
+            edge("cnq.26", AcqRel),
+            edge("cnq.7", Acquire),
+        ) {
+            Ok(_) => next,
+            Err(finished) => self.advance_from(Number::new(finished)),
+        }
     }
 
     /// Moves `finished` as far as it goes. Returns the oldest unfinished number.
-    pub(super) fn advance(&self) -> Number {
+    fn advance(&self) -> Number {
         // (cnq.7) Acquire, pairs with (cnq.8): as (cnq.6), for what others have seen finished.
-        let mut finished = self.finished.load(edge("cnq.7", Acquire));
+        self.advance_from(Number::new(self.finished.load(edge("cnq.7", Acquire))))
+    }
+
+    /// As [`advance`](Self::advance), where `finished` was at `number` a moment ago.
+    fn advance_from(&self, mut number: Number) -> Number {
         loop {
-            let number = Number::new(finished);
             // (cnq.6) Acquire, pairs with (cnq.5).
             let seat = Seat(self.seat(number).load(edge("cnq.6", Acquire)));
             if seat.number() == number && !seat.is_finished() || number.since(seat.number()) == self.seats.len() as u64
@@ -117,19 +130,21 @@ impl Numbers {
             }
             if seat.number() != number {
                 // Given again, so `finished` is out of date.
-                let now = self.finished.load(edge("cnq.7", Acquire));
-                if now == finished {
+                let now = Number::new(self.finished.load(edge("cnq.7", Acquire)));
+                if now == number {
                     return number;
                 }
-                finished = now;
+                number = now;
                 continue;
             }
-            let next = finished.wrapping_add(1);
+            let next = number.next();
+            let (before, after) = (number.count(), next.count());
             // (cnq.8) Release, pairs with (cnq.7).
-            match self.finished.compare_exchange(finished, next, edge("cnq.8", Release), edge("cnq.7", Acquire)) {
-                Ok(_) => finished = next,
-                Err(now) => finished = now,
-            }
+            number = match self.finished.compare_exchange(before, after, edge("cnq.8", Release), edge("cnq.7", Acquire))
+            {
+                Ok(_) => next,
+                Err(now) => Number::new(now),
+            };
         }
     }
 

@@ -18,6 +18,12 @@ impl Number {
         Self(count & ((1 << NUMBER_BITS) - 1))
     }
 
+    /// How many come before it, as far as its bits go.
+    #[inline(always)]
+    pub(super) fn count(self) -> u64 {
+        self.0
+    }
+
     /// How far `self` is behind `other`, which is not after it.
     #[inline(always)]
     pub(super) fn since(self, other: Self) -> u64 {

@@ -88,6 +88,9 @@ pub(super) fn guarded<'a, T: ?Sized>(
     inner: LockResult<std::sync::MutexGuard<'a, T>>,
     at: Option<Site>,
 ) -> LockResult<MutexGuard<'a, T>> {
+    if let (Some(at), Some(engine)) = (at, engine::current()) {
+        engine.take_lock(core::ptr::from_ref(&mutex.taken).addr(), at);
+    }
     let guard = |inner| MutexGuard { inner: ManuallyDrop::new(inner), mutex, at };
     match inner {
         Ok(inner) => Ok(guard(inner)),

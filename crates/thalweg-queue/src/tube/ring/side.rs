@@ -42,6 +42,12 @@ pub trait Side: Send + Sync + Debug {
     /// Lets the other side have `position`.
     fn hand_on(&self, position: u32);
 
+    /// Whether the other side may take its position `head`, with this much room.
+    #[inline(always)]
+    fn lets(&self, head: u32, room: u32) -> Take {
+        judge(head, room, self.tail(), || self.head())
+    }
+
     /// What is taken.
     fn head(&self) -> u32;
 
@@ -53,10 +59,11 @@ pub trait Side: Send + Sync + Debug {
 ///
 /// The differences are signed: a head that is out of date may be behind the other's tail. Its exchange fails then.
 #[inline(always)]
-fn judge<S: Side>(head: u32, other: &S, room: u32) -> Take {
-    if other.tail().wrapping_add(room).wrapping_sub(head) as i32 > 0 {
+fn judge(head: u32, room: u32, tail_of_other: u32, head_of_other: impl FnOnce() -> u32) -> Take {
+    let has_come = |position: u32| position.wrapping_add(room).wrapping_sub(head) as i32 > 0;
+    if has_come(tail_of_other) {
         Take::Position(head)
-    } else if other.head().wrapping_add(room).wrapping_sub(head) as i32 > 0 {
+    } else if has_come(head_of_other()) {
         Take::Busy
     } else {
         Take::None
@@ -101,15 +108,16 @@ impl Side for MtSide {
 
     #[inline]
     fn take(&self, other: &Self, room: u32) -> Take {
+        // (ring.1) Acquire, pairs with (ring.2): we see at least the tail of the other side that the mover saw.
+        // Relaxed could judge by an older one, and refuse where there is room.
+        let mut head = self.head.load(edge("ring.1", Acquire));
         loop {
-            // (ring.1) Acquire, pairs with (ring.2): we see at least the tail of the other side that the mover saw.
-            // Relaxed could judge by an older one, and refuse where there is room.
-            let head = self.head.load(edge("ring.1", Acquire));
-            match judge(head as u32, other, room) {
+            match other.lets(head as u32, room) {
                 Take::Position(position) => {
-                    // (ring.2) Release, pairs with (ring.1). Failure is Relaxed: it looks again.
-                    if self.head.compare_exchange(head, head + 1, edge("ring.2", Release), Relaxed).is_ok() {
-                        return Take::Position(position);
+                    // (ring.2) Release, pairs with (ring.1).
+                    match self.head.compare_exchange(head, head + 1, edge("ring.2", Release), edge("ring.1", Acquire)) {
+                        Ok(_) => return Take::Position(position),
+                        Err(now) => head = now,
                     }
                 }
                 refused => return refused,
@@ -118,7 +126,7 @@ impl Side for MtSide {
     }
 
     fn look(&self, other: &Self, room: u32) -> Take {
-        judge(self.head(), other, room)
+        other.lets(self.head(), room)
     }
 
     #[inline]
@@ -165,7 +173,7 @@ impl RtsSide {
         if head.wrapping_sub(tail.position) as i32 >= self.distance as i32 {
             return Take::Busy;
         }
-        judge(head, other, room)
+        other.lets(head, room)
     }
 }
 
@@ -179,15 +187,16 @@ impl Side for RtsSide {
 
     #[inline]
     fn take(&self, other: &Self, room: u32) -> Take {
+        // As in `Mt`.
+        let mut head = self.head.load(edge("ring.1", Acquire));
         loop {
-            // As in `Mt`.
-            let head = self.head.load(edge("ring.1", Acquire));
             let Pair { high, position } = Pair::of(head);
             match self.judge(position, other, room) {
                 Take::Position(position) => {
-                    let next = Pair { high: high.wrapping_add(1), position: position.wrapping_add(1) };
-                    if self.head.compare_exchange(head, next.word(), edge("ring.2", Release), Relaxed).is_ok() {
-                        return Take::Position(position);
+                    let next = Pair { high: high.wrapping_add(1), position: position.wrapping_add(1) }.word();
+                    match self.head.compare_exchange(head, next, edge("ring.2", Release), edge("ring.1", Acquire)) {
+                        Ok(_) => return Take::Position(position),
+                        Err(now) => head = now,
                     }
                 }
                 refused => return refused,
@@ -241,7 +250,7 @@ impl HtsSide {
     #[inline(always)]
     fn judge(word: u64, other: &Self, room: u32) -> Take {
         let Pair { high: tail, position: head } = Pair::of(word);
-        if head == tail { judge(head, other, room) } else { Take::Busy }
+        if head == tail { other.lets(head, room) } else { Take::Busy }
     }
 }
 
@@ -254,15 +263,16 @@ impl Side for HtsSide {
 
     #[inline]
     fn take(&self, other: &Self, room: u32) -> Take {
+        // As in `Mt`.
+        let mut word = self.0.load(edge("ring.1", Acquire));
         loop {
-            // As in `Mt`.
-            let word = self.0.load(edge("ring.1", Acquire));
             match Self::judge(word, other, room) {
                 Take::Position(position) => {
-                    let taken = Pair { high: position, position: position.wrapping_add(1) };
+                    let taken = Pair { high: position, position: position.wrapping_add(1) }.word();
                     // Relaxed: who finds this word is refused, and the next one it waits for is (ring.4).
-                    if self.0.compare_exchange(word, taken.word(), Relaxed, Relaxed).is_ok() {
-                        return Take::Position(position);
+                    match self.0.compare_exchange(word, taken, Relaxed, edge("ring.1", Acquire)) {
+                        Ok(_) => return Take::Position(position),
+                        Err(now) => word = now,
                     }
                 }
                 refused => return refused,
@@ -281,6 +291,13 @@ impl Side for HtsSide {
         // store: nobody else moves the word while we are half-way.
         let next = position.wrapping_add(1);
         self.0.store(Pair { high: next, position: next }.word(), edge("ring.4", Release));
+    }
+
+    /// Both from one look at the word.
+    #[inline(always)]
+    fn lets(&self, head: u32, room: u32) -> Take {
+        let Pair { high: tail, position: taken } = Pair::of(self.0.load(edge("ring.3", Acquire)));
+        judge(head, room, tail, || taken)
     }
 
     #[inline(always)]
