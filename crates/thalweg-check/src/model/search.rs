@@ -189,11 +189,11 @@ impl<'a> Search<'a> {
         if self.alone || !matches!(rule, Rule::Panic { .. } | Rule::Specification { .. }) {
             return rule;
         }
-        let again = match repeating(|| run.execute(self.client)) {
+        let again = repeating(|| match run.execute(self.client) {
             Outcome::Complete => self.judge(run),
             Outcome::Broken(again) => Some(again),
             Outcome::Blocked | Outcome::Dropped => None,
-        };
+        });
         match again {
             Some(_) => rule,
             None => Rule::Unrepeatable { once: Box::new(rule) },

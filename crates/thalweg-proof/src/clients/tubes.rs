@@ -67,6 +67,11 @@ fn scqd() -> Ends<Scqd<Pair>> {
     queue(Scqd::new(1).expect("an entry is a tube"))
 }
 
+/// Its rings have four slots.
+fn scqd_of_2() -> Ends<Scqd<Pair>> {
+    queue(Scqd::new(2).expect("two entries are a tube"))
+}
+
 fn blocks() -> Ends<Bbq<Pair>> {
     queue(Bbq::new(2, 1).expect("two blocks are a tube"))
 }
@@ -194,12 +199,15 @@ pub(super) const RTS: &[Client] = tube!(
     |setup| ends::shared(setup, sixteen(), wide_rts, 0, [1, 1], [2]),
     "2c-wide",
     "two items in the queue, two consumers, both of which may be half-way",
-    |setup| ends::shared(setup, sixteen(), wide_rts, 2, [], [1, 1])
+    |setup| ends::shared(setup, sixteen(), wide_rts, 2, [], [1, 1]),
+    "item-wide",
+    "as item, where two may be half-way on a side: who sees a head sees what was handed on before it was moved",
+    |setup| ends::item(setup, sixteen(), wide_rts)
 );
 
 pub(super) const HTS: &[Client] = tube!("hts", hts, two, || Hts::new(2).expect("two entries are a tube"));
 
-/// One entry: three of the four atomic words of the rings that it has are SeqCst, which makes executions dear.
+/// Room for one is the smallest, and a ring of it has two slots; with room for two, tickets and slots go apart.
 pub(super) const SCQD: &[Client] = &[
     Client {
         name: "scqd/1p1c",
@@ -225,6 +233,61 @@ pub(super) const SCQD: &[Client] = &[
         name: "scqd/gone",
         what: "a thread pushes; it and another one let their consumers go: the last one drops the item",
         run: |setup| gone(setup, || Scqd::new(1).expect("an entry is a tube")),
+    },
+    Client {
+        name: "scqd/1p1c-2",
+        what: "one producer, one consumer, two attempts each, room for two",
+        run: |setup| ends::between(setup, two(), scqd_of_2, [2, 2]),
+    },
+    Client {
+        name: "scqd/roles-2",
+        what: "as roles, with room for two",
+        run: |setup| ends::roles(setup, two(), scqd_of_2),
+    },
+    Client {
+        name: "scqd/room-2",
+        what: "a thread pushes, pops and pushes while another one pushes: nobody may find it full (C1)",
+        run: |setup| ends::room(setup, two(), scqd_of_2),
+    },
+    Client {
+        name: "scqd/item-2",
+        what: "an item in the queue, a thread pushes and pops while another one pops: nobody may find it empty (C1)",
+        run: |setup| ends::item(setup, two(), scqd_of_2),
+    },
+    Client {
+        name: "scqd/2c-2",
+        what: "an item in the queue, two consumers with two attempts each: they pass tickets",
+        run: |setup| ends::shared(setup, two(), scqd_of_2, 1, [], [2, 2]),
+    },
+    Client {
+        name: "scqd/3c-2",
+        what: "two items in the queue, three consumers with one attempt each",
+        run: |setup| ends::shared(setup, two(), scqd_of_2, 2, [], [1, 1, 1]),
+    },
+    Client {
+        name: "scqd/laps-2",
+        what: "a consumer with one attempt while another thread pushes and pops the ring round",
+        run: |setup| ends::laps(setup, two(), scqd_of_2),
+    },
+    Client {
+        name: "scqd/late-2",
+        what: "a producer with one attempt while another thread fills and empties the ring",
+        run: |setup| ends::late(setup, two(), scqd_of_2),
+    },
+    Client {
+        name: "scqd/end-2",
+        what: "the producer leaves two items behind; the end comes after them",
+        run: |setup| ends::end(setup, two(), scqd_of_2),
+    },
+    Client {
+        name: "scqd/2p1c-2",
+        what: "two producers with one attempt, a consumer with two",
+        run: |setup| ends::shared(setup, two(), scqd_of_2, 0, [1, 1], [2]),
+    },
+    Client {
+        name: "scqd/1p2c-2",
+        what: "an item in the queue, one producer and two consumers with one attempt",
+        run: |setup| ends::shared(setup, two(), scqd_of_2, 1, [1], [1, 1]),
     },
 ];
 
