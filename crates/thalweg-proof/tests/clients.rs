@@ -15,8 +15,7 @@ use thalweg_sync::thread;
 static HEAP: Heap = Heap::new();
 
 /// Clients that take longer than this test has, or have no known end.
-const LONG: [&str; 28] = [
-    "drop_old/lap-twice",
+const LONG: [&str; 27] = [
     "drop_old/late",
     "bbq/late",
     "bbq/laps",

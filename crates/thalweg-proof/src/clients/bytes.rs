@@ -99,6 +99,12 @@ pub(super) const OVERTAKEN: Client = Client {
     run: overtaken,
 };
 
+pub(super) const FULL: Client = Client {
+    name: "bytes/full",
+    what: "two messages in the queue, a thread pops and pushes while another one pushes: nobody may find it full (C1)",
+    run: full,
+};
+
 pub(super) const LATE: Client = Client {
     name: "bytes/late",
     what: "a producer that looks in one round and allocates in the next, which another is beginning, and a consumer; blocks of a granule",
@@ -183,6 +189,24 @@ fn overtaken(setup: &Setup) -> Outcome {
             popped += u64::from(pop_one(&mut log, &mut rx));
         }
         popped += other.join().unwrap();
+        assert_eq!(popped + rx.drain(&mut log), pushed);
+    })
+}
+
+/// Of messages of a granule three fit for certain, and there are two at most before the other thread's. One of the first block is popped
+/// before the second block is filled, so who finds that one filled knows that the first is free.
+fn full(setup: &Setup) -> Outcome {
+    setup.linearizable(Bounded::new(3, 4), |recorder| {
+        let (mut tx, mut rx) = queue();
+        let mut log = recorder.log(0);
+        let mut pushed = [0, 2, 4].map(|number| u64::from(push_one(&mut log, &mut tx, number))).iter().sum::<u64>();
+        let mut popped = rx.pop_some(&mut log, 1);
+        let other = thread::spawn({
+            let (mut tx, mut log) = (tx.clone(), recorder.log(1));
+            move || u64::from(push_one(&mut log, &mut tx, 8))
+        });
+        popped += rx.pop_some(&mut log, 1);
+        pushed += u64::from(push_one(&mut log, &mut tx, 6)) + other.join().unwrap();
         assert_eq!(popped + rx.drain(&mut log), pushed);
     })
 }

@@ -337,6 +337,10 @@ pub(super) fn laps<P: Tx + Clone, C: Rx + Clone>(
         }
         popped += other.join().unwrap();
         assert_eq!(popped + rx.drain(&mut log), pushed);
+        for number in 4..6 {
+            let both = tx.push_some(&mut log, number, 1) + rx.pop_some(&mut log, 1);
+            assert_eq!(both, 2, "the queue is empty, and goes on");
+        }
     })
 }
 

@@ -89,6 +89,7 @@ const FIRST: &[Client] = &[
     bytes::TWO_CONSUMERS,
     bytes::TAKEN,
     bytes::OVERTAKEN,
+    bytes::FULL,
     bytes::LATE,
     bytes::LAP,
     bytes::LAP_TWO_PRODUCERS,
