@@ -164,6 +164,7 @@
 //! - [`Explored::blocked`] counts the executions that end before, with a thread that waits and has not seen the newest
 //!   value (another execution is that in which it has) or whose [`assume`] was wrong; [`Explored::dropped`] the beginnings
 //!   that the memory model turned out to forbid, which are not run. Both are work, and say nothing about the client.
+//!   [`Explored::stuck`] is how many of those that were given up have left something in memory: a destructor waits for ever.
 //! - A failing compare-exchange may read an old value.
 //! - [`spin::until`](thalweg_sync::spin::until) is explored once per outcome, and so are locks, condition variables and
 //!   `park`. One that nobody ends is a violation. So is an attempt that writes and fails over and over. Any other loop that

@@ -127,10 +127,13 @@ fn prove(args: &Proof, time: Duration) -> Result<bool, Box<dyn std::error::Error
         let result = client.check(&setup.on_progress(move |far| shown.set_message(format!("{name}: {far}"))));
         let line = match result {
             Ok(explored) => {
-                let bound = if explored.bounded { "  not all: out of time" } else { "" };
+                let mut notes = if explored.bounded { "  not all: out of time".to_owned() } else { String::new() };
+                if explored.stuck > 0 {
+                    notes += &format!("  {} left something in memory", explored.stuck);
+                }
                 holds &= !explored.bounded;
                 format!(
-                    "{:16} {:>12} {:>9} {:>13} {:>8.2} s {:>5}{bound}\n",
+                    "{:16} {:>12} {:>9} {:>13} {:>8.2} s {:>5}{notes}\n",
                     client.name,
                     explored.complete,
                     explored.blocked,

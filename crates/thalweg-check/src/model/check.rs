@@ -107,6 +107,9 @@ pub struct Explored {
     pub blocked: u64,
     /// Beginnings that turned out not to be consistent. They are not run.
     pub dropped: u64,
+    /// Executions of which something stays in memory: they were given up, and a destructor then waited for ever, even that of a
+    /// [`Kept`](super::Kept).
+    pub stuck: u64,
     /// The events of the complete executions together.
     pub events: u64,
     /// The most threads that an execution had, the client's own one included.
@@ -121,6 +124,9 @@ impl fmt::Display for Explored {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { complete, blocked, events, duration, .. } = self;
         write!(f, "{complete} executions, {blocked} blocked, {events} events, {:.3} s", duration.as_secs_f64())?;
+        if self.stuck > 0 {
+            write!(f, ", {} that left something in memory, as a destructor waits for ever", self.stuck)?;
+        }
         if self.bounded {
             write!(f, ", and a bound was reached: there may be more")?;
         }

@@ -143,6 +143,7 @@ impl Run {
                 CoroutineResult::Return(()) => state.stacks.push(fiber.into_stack()),
             }
         }
+        self.stuck.set(self.stuck.get() || !stuck.is_empty());
         for mut fiber in stuck {
             // SAFETY: on its stack is a destructor that waits for ever, with what it is to drop: both are forgotten. By now
             // every other thread and value of the execution is gone, so nobody looks for anything on this stack.

@@ -23,6 +23,7 @@ pub(crate) struct Counts {
     pub(crate) complete: u64,
     pub(crate) blocked: u64,
     pub(crate) dropped: u64,
+    pub(crate) stuck: u64,
     pub(crate) events: u64,
     /// The most threads that an execution had.
     pub(crate) threads: u32,
@@ -35,6 +36,7 @@ impl Counts {
         self.complete += other.complete;
         self.blocked += other.blocked;
         self.dropped += other.dropped;
+        self.stuck += other.stuck;
         self.events += other.events;
         self.threads = self.threads.max(other.threads);
         self.accesses |= other.accesses;

@@ -95,6 +95,8 @@ pub(crate) struct Run {
     pub(super) keeps: RefCell<Keeps>,
     /// An operation was done while its thread unwound, and is not in the graph.
     unseen: Cell<bool>,
+    /// Something of the execution stays in memory, as its destructor waits for ever (R5, R6).
+    pub(super) stuck: Cell<bool>,
     pulse: Arc<Pulse>,
 }
 
@@ -200,6 +202,7 @@ impl Run {
             blocks: Blocks::default(),
             keeps: RefCell::default(),
             unseen: Cell::new(false),
+            stuck: Cell::new(false),
             pulse: Pulse::new(),
         }
     }
@@ -221,6 +224,11 @@ impl Run {
         self.state.borrow_mut()
     }
 
+    /// Whether something of the last execution stays in memory.
+    pub(crate) fn is_stuck(&self) -> bool {
+        self.stuck.get()
+    }
+
     pub(crate) fn blocks(&self) -> &Blocks {
         &self.blocks
     }
@@ -231,6 +239,7 @@ impl Run {
     pub(crate) fn execute(&self, client: &dyn Fn()) -> Outcome {
         self.ending.set(false);
         self.unseen.set(false);
+        self.stuck.set(false);
         self.blocks.end();
         self.state().reset();
         // SAFETY: the body runs, or is dropped, before this function returns: within the borrow of `client`.
@@ -301,6 +310,7 @@ impl Run {
             if state.of(thread).status != Status::Ended {
                 // R5, or not to be unwound. Its stack stays as it is, for dropping the coroutine would unwind it.
                 std::mem::forget(state.of_mut(thread).fiber.take());
+                self.stuck.set(true);
             }
         }
         if unwinds {

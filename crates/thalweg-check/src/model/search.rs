@@ -74,12 +74,12 @@ impl<'a> Search<'a> {
             }
         });
         let (duration, bounded) = (self.start.elapsed(), self.bounded.into_inner());
-        let Counts { complete, blocked, dropped, events, threads, accesses } = self.pool.result()?;
+        let Counts { complete, blocked, dropped, stuck, events, threads, accesses } = self.pool.result()?;
         if (threads < 2 || !accesses) && !(self.check.sequential || self.alone || bounded) {
             let rule = Rule::NothingShared { threads };
             return Err(Violation { rule, graph: Box::default(), complete, replay: Replay::Plain });
         }
-        Ok(Explored { complete, blocked, dropped, events, threads, duration, bounded })
+        Ok(Explored { complete, blocked, dropped, stuck, events, threads, duration, bounded })
     }
 
     /// Does parts until there are none. The first worker tells how it goes.
@@ -127,6 +127,7 @@ impl<'a> Search<'a> {
             if self.is_enough(&outcome) {
                 return None;
             }
+            counts.stuck += u64::from(run.is_stuck());
             let outcome = self.again(run, counts, outcome);
             counts.threads = counts.threads.max(run.state().explorer.graph.threads());
             counts.accesses |= run.state().has_accesses();

@@ -437,7 +437,7 @@ impl Drop for Patient {
 }
 
 /// In one of two executions the other thread never sees the first flag, so that it never sets the second.
-fn with_patient<T>(waits: bool, keep: fn(Patient) -> T) -> (Result<[u64; 2], Violation>, usize)
+fn with_patient<T>(waits: bool, keep: fn(Patient) -> T) -> (Result<[u64; 3], Violation>, usize)
 where
     T: Send + 'static,
 {
@@ -458,7 +458,7 @@ where
         drop(patient);
     });
     let drops = count.load(std::sync::atomic::Ordering::Relaxed);
-    (explored.map(|explored| [explored.complete, explored.blocked]), drops)
+    (explored.map(|explored| [explored.complete, explored.blocked, explored.stuck]), drops)
 }
 
 #[test]
@@ -468,16 +468,16 @@ fn a_destructor_that_waits_for_who_is_given_up() {
     assert!(matches!(violation.rule(), Rule::WaitsWhileUnwinding { .. }), "{violation}");
     assert!(violation.to_string().contains("goes into a `Kept`"), "{violation}");
     let (result, drops) = with_patient(true, Kept::new);
-    assert_eq!(result.unwrap(), [1, 1]);
+    assert_eq!(result.unwrap(), [1, 1, 1], "and it is said how many are");
     assert_eq!(drops, 2, "what waits for ever is left; an execution is run again after the first and the second");
 }
 
 #[test]
 fn what_is_kept_is_dropped_once_in_each_execution() {
     let (result, without) = with_patient(false, |patient| patient);
-    assert_eq!(result.unwrap(), [1, 1]);
+    assert_eq!(result.unwrap(), [1, 1, 0]);
     let (result, kept) = with_patient(false, Kept::new);
-    assert_eq!(result.unwrap(), [1, 1]);
+    assert_eq!(result.unwrap(), [1, 1, 0]);
     assert_eq!((without, kept), (4, 4), "two executions, each run again");
 }
 
