@@ -1,6 +1,6 @@
 //! The order of the capsules: who has which number, and the two windows.
 //!
-//! The exchanges here release only: what they find was loaded before, and acquired then.
+//! The exchanges here release only: what they find was loaded before, and acquired then. (cnq.26) finds what was not.
 
 use super::word::{Number, Seat};
 use crate::edges::edge;
@@ -94,14 +94,19 @@ impl Numbers {
         }
     }
 
-    /// Notes that everything in the capsule with this number is taken. Any number of threads may note it. Returns the oldest unfinished number.
+    /// Notes that everything in the capsule with this number is taken. Any number of threads may note it. Returns a number before which
+    /// everything is taken.
     pub(super) fn finish(&self, number: Number, capsule: usize) -> Number {
         let seat = Seat::new(number, capsule);
         // (cnq.5) Release, pairs with (cnq.6): the pops from this capsule come before those from capsules that it kept
         // out of the window. Failure is Relaxed: it is noted, and the seat may have been given again.
         let _ = self.seat(number).compare_exchange(seat.0, seat.finished().0, edge("cnq.5", Release), Relaxed);
         let next = number.next();
-        // (cnq.26) AcqRel, pairs with itself, (cnq.7) and (cnq.8): as both.
+        // Most often it stands here. If not, numbers before are not finished, or numbers from here on are already; whoever finishes a later
+        // one, or needs it moved, goes on from where it is.
+        //
+        // (cnq.26) Acquire, pairs with (cnq.8) and itself: who goes on as the number after this is the oldest comes after all pops before.
+        // Release, pairs with (cnq.7) and itself: as (cnq.8).
         match self.finished.compare_exchange(
             number.count(),
             next.count(),

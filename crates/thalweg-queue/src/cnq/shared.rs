@@ -239,7 +239,7 @@ impl<T: Send, Q: Tube<Item = u32>, W: Wait> Shared<T, Q, W> {
         self.wait.ring(Side::Items, usize::MAX, || true);
     }
 
-    /// Leaves a capsule that everything is taken from. Returns the oldest unfinished number.
+    /// Leaves a capsule that everything is taken from. Returns a number before which everything is taken.
     pub(super) fn finish(&self, held: Held<T>) -> Number {
         let Place { index, .. } = held.place;
         let mut oldest = held.number;
