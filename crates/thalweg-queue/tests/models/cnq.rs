@@ -248,6 +248,33 @@ fn a_pop_comes_after_those_it_waits_for() {
     });
 }
 
+/// In a window of two, number 1 is finished before number 0. So who finishes number 2 counts both, and who finishes number 3 then may pop
+/// from number 4.
+fn a_pop_comes_after_those_that_others_count() {
+    model_bounded(2, || {
+        let (mut tx, mut rx) = queue(6, 2, 8);
+        (0..10).for_each(|number| push(&mut tx, number));
+        let [mut one, mut two, mut three] = std::array::from_fn(|_| another_consumer(&rx));
+        assert_eq!(*rx.try_pop().unwrap(), 0);
+        assert_eq!(pop_some(&mut one, 2), [2, 3]);
+        assert_eq!(*rx.try_pop().unwrap(), 1);
+        assert_eq!([*two.try_pop().unwrap(), *three.try_pop().unwrap()], [4, 6]);
+        let about_to = Arc::new(AtomicBool::new(false));
+        let counts = about_to.clone();
+        let counts = thread::spawn(move || {
+            // Relaxed: the pops are what orders it.
+            counts.store(true, Ordering::Relaxed);
+            assert_eq!(*two.try_pop().unwrap(), 5);
+        });
+        assert_eq!(*three.try_pop().unwrap(), 7);
+        if let Ok(item) = three.try_pop() {
+            assert_eq!(*item, 8);
+            assert!(about_to.load(Ordering::Relaxed), "before the pop it waits for");
+        }
+        counts.join().unwrap();
+    });
+}
+
 /// A consumer finds the number that holds up the window empty, in the hands of another who pauses, while its producer
 /// pushes: either the item counts, or it goes into a later capsule.
 fn the_window_is_unblocked() {
@@ -337,6 +364,7 @@ models! {
     closing: a_capsule_is_closed_under_its_producer(),
     closing_a_new_one: a_new_capsule_is_closed(),
     waiting_for_older_pops: a_pop_comes_after_those_it_waits_for(),
+    waiting_for_counted_pops: a_pop_comes_after_those_that_others_count(),
     closing_and_taking: a_capsule_is_closed_under_both(),
     unblocking: the_window_is_unblocked(),
     fragment: a_fragment_goes_over(),
@@ -353,7 +381,7 @@ canaries! {
     canary_5: "cnq.5", "before the pop", a_pop_comes_after_those_it_waits_for(),
     canary_6: "cnq.6", "before the pop", a_pop_comes_after_those_it_waits_for(),
     canary_7: "cnq.7", "before the pop", a_pop_comes_after_those_it_waits_for(),
-    canary_8: "cnq.8", "before the pop", a_pop_comes_after_those_it_waits_for(),
+    canary_8: "cnq.8", "before the pop", a_pop_comes_after_those_that_others_count(),
     canary_13: "cnq.13", "before the pop", a_pop_comes_after_those_it_waits_for(),
     canary_15: "cnq.15", "Causality violation", capsules_are_used_again(),
     canary_16: "cnq.16", "", the_end_comes_last(),
@@ -361,6 +389,7 @@ canaries! {
     canary_18: "cnq.18", "", a_capsule_is_closed_under_its_producer(),
     canary_19: "cnq.19", "", a_capsule_is_closed_under_its_producer(),
     canary_20: "cnq.20", "", a_shared_capsule_is_closed(),
+    canary_26: "cnq.26", "before the pop", a_pop_comes_after_those_it_waits_for(),
 }
 
 /// The fences. Under loom two of them order everything before the one before everything after the other, which hides the
