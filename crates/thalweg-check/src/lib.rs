@@ -174,9 +174,9 @@
 //! - A `wait_timeout` or `park_timeout` may be over at any time.
 //! - A client that depends on anything but its reads (a static, a clock, the order of a hash map) is found out where
 //!   executions begin alike, and reported with what it did both times; so is an assertion that fails and, in the same execution run
-//!   again, does not. An atomic, a slot or a lock that survives executions is reported by itself, but slots and locks that are no
-//!   statics with [`Heap`] alone, and those that are on Linux or with it. Not found out: what the facade has no part in and fails an assertion every time, as a
-//!   count of executions in a `Cell` that is too high.
+//!   again, does not. An atomic that survives executions is reported by itself. So is a slot or a lock: a static on Linux, any where
+//!   [`Heap`] is the allocator. Not found out: what the facade has no part in and fails an assertion every time, as a count of
+//!   executions in a `Cell` that is too high.
 //! - Memory: a stack of graphs, at most one per event; and up to ten thousand histories that were met.
 //! - The order on `SeqCst` events is that of RC11, or of C++20: [`ScAxiom`].
 //! - Not explored: load buffering, which RC11 forbids; accesses of mixed size; what `Arc::strong_count`, `get_mut` and

@@ -282,7 +282,7 @@ impl Run {
             let mut state = self.state();
             let next = state.next_event();
             let thread = next.thread;
-
+            // How often an attempt is made says nothing, so what it does is not logged.
             let waits = !state.thread().attempts.is_empty();
             let State { explorer, slots, leftovers, .. } = &mut *state;
             let is_left = is_slot && leftovers.is_left(span.address);

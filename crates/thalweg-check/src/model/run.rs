@@ -224,11 +224,6 @@ impl Run {
         self.state.borrow_mut()
     }
 
-    /// Whether something of the last execution stays in memory.
-    pub(crate) fn is_stuck(&self) -> bool {
-        self.stuck.get()
-    }
-
     pub(crate) fn blocks(&self) -> &Blocks {
         &self.blocks
     }

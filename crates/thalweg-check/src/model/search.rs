@@ -127,7 +127,7 @@ impl<'a> Search<'a> {
             if self.is_enough(&outcome) {
                 return None;
             }
-            counts.stuck += u64::from(run.is_stuck());
+            counts.stuck += u64::from(run.stuck.get());
             let outcome = self.again(run, counts, outcome);
             counts.threads = counts.threads.max(run.state().explorer.graph.threads());
             counts.accesses |= run.state().has_accesses();
