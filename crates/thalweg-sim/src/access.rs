@@ -110,6 +110,24 @@ impl State {
         true
     }
 
+    /// [`quick`](Self::quick), for the load that it did last, once more: what it found is still so, but for the time.
+    #[inline(always)]
+    pub(crate) fn repeat(&mut self) -> bool {
+        let thread = &mut self.threads[self.current];
+        if thread.clock > self.horizon || self.notes.hits {
+            return false;
+        }
+        let mut cost = self.hit_costs[usize::from(thread.taxed)][3];
+        if thread.credit > 0 {
+            cost = thread.done_meanwhile(cost);
+        }
+        thread.clock += cost;
+        thread.times.accesses += 1;
+        self.counts.accesses += 1;
+        self.counts.l1_hits += 1;
+        true
+    }
+
     /// An access by the current thread. False if it has to switch; when it is resumed, the access is done.
     #[inline]
     pub(crate) fn at_once(&mut self, line: u32, kind: Kind, at: Site) -> bool {

@@ -21,7 +21,7 @@ pub(crate) const LINE: usize = 64;
 /// How many lines are found without a search.
 const QUICK: usize = 1 << 14;
 /// What no host line is numbered.
-const NOWHERE: usize = usize::MAX;
+pub(crate) const NOWHERE: usize = usize::MAX;
 
 /// An allocation of the run.
 #[derive(Clone, Copy, Debug)]

@@ -40,7 +40,7 @@ struct Stream {
 pub(crate) struct Streams {
     /// For each stream, the first line of a range that has all that was fetched and not used yet, and its length.
     ranges: [(u32, u32); STREAMS + 1],
-    streams: [Stream; STREAMS],
+    streams: Box<[Stream; STREAMS]>,
     /// What the program has asked for, and when it is there; its range is the last.
     asked: VecDeque<(u32, u64)>,
     oldest: usize,
@@ -56,7 +56,7 @@ pub(crate) struct Wish {
 impl Streams {
     pub(crate) fn new() -> Self {
         let streams = std::array::from_fn(|_| Stream::new(NOTHING, 0));
-        Self { ranges: [(0, 0); STREAMS + 1], streams, asked: VecDeque::new(), oldest: 0 }
+        Self { ranges: [(0, 0); STREAMS + 1], streams: Box::new(streams), asked: VecDeque::new(), oldest: 0 }
     }
 
     /// True if `line` may have been fetched and not used yet.

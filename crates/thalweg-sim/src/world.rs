@@ -14,7 +14,7 @@
 use crate::access::Kind;
 use crate::failure::{Failure, Reason, Waiting};
 use crate::heap;
-use crate::names::LINE;
+use crate::names::{LINE, NOWHERE};
 use crate::pulse::Pulse;
 use crate::stack::{self, Stack};
 use crate::threads::{State, Status};
@@ -67,7 +67,7 @@ impl World {
             // SAFETY: the body runs in the loop below, or is dropped in `end_all`: within the borrow of `client`.
             unsafe { world.start(client) };
             heap::watched(world, || {
-                world.next.set(world.next_to_run());
+                world.next.set(world.state().next_to_run());
                 while let Some(thread) = world.next.take() {
                     world.resume(thread, Wake::Go);
                 }
@@ -81,31 +81,12 @@ impl World {
     #[inline(always)]
     pub(crate) fn state(&self) -> RefMut<'_, State> {
         self.pulse.beat();
-        self.state.borrow_mut()
+        let mut state = self.state.borrow_mut();
+        state.repeats = NOWHERE;
+        state
     }
 
     // What the scheduler does, between threads.
-
-    /// Who goes on; `None` at the end of the run. Called in the place of the running thread, which has said when it goes on.
-    fn next_to_run(&self) -> Option<usize> {
-        let mut state = self.state();
-        if state.names.are_exhausted() {
-            let nanos = state.machine.nanos(state.latest());
-            state.fail(Failure::OutOfMemory { nanos });
-        }
-        if state.failure.is_some() {
-            return None;
-        }
-        let chosen = state.choose();
-        if chosen.is_none() && state.failure.is_none() {
-            let waiting = state.waiting();
-            if !waiting.is_empty() {
-                let nanos = state.machine.nanos(state.latest());
-                state.failure = Some(Failure::Deadlock { waiting, nanos });
-            }
-        }
-        chosen
-    }
 
     fn resume(&self, thread: usize, wake: Wake) {
         self.pulse.turn(thread);
@@ -117,8 +98,9 @@ impl World {
         match fiber.resume(wake) {
             CoroutineResult::Yield(()) => self.state().threads[thread].fiber = Some(fiber),
             CoroutineResult::Return(()) => {
-                self.state().ended(thread);
-                self.next.set(self.next_to_run());
+                let mut state = self.state();
+                state.ended(thread);
+                self.next.set(state.next_to_run());
             }
         }
     }
@@ -207,9 +189,16 @@ impl World {
     #[inline(always)]
     pub(crate) fn access(&self, address: usize, kind: Kind, at: Site) -> Result<(), Ending> {
         let line = {
-            let mut state = self.state();
+            self.pulse.beat();
+            let mut state = self.state.borrow_mut();
+            let host = address / LINE;
+            if kind == Kind::Load && state.repeats == host && state.repeat() {
+                return Ok(());
+            }
             let line = state.line(address);
-            if !self.is_ending() && state.quick(line, kind, at) {
+            let quick = !self.is_ending() && state.quick(line, kind, at);
+            state.repeats = if quick && kind == Kind::Load { host } else { NOWHERE };
+            if quick {
                 return Ok(());
             }
             line
@@ -225,10 +214,8 @@ impl World {
         if self.is_ending() {
             return Err(Ending(()));
         }
-        if self.state().at_once(line, kind, at) {
-            return Ok(());
-        }
-        self.switch()
+        let mut state = self.state();
+        if state.at_once(line, kind, at) { Ok(()) } else { self.switch_from(state) }
     }
 
     /// Accesses to all lines of a range.
@@ -259,12 +246,16 @@ impl World {
 
     /// The others go on, until it is the running thread's turn.
     pub(crate) fn switch(&self) -> Result<(), Ending> {
-        let (thread, yielder) = {
-            let mut state = self.state();
-            (state.current, state.thread().yielder.expect("a running thread has a yielder"))
-        };
+        self.switch_from(self.state())
+    }
+
+    #[inline]
+    fn switch_from(&self, mut state: RefMut<'_, State>) -> Result<(), Ending> {
+        let thread = state.current;
+        let yielder = state.thread().yielder.expect("a running thread has a yielder");
         // Chosen before the stack is left: often it is the same thread, which then stays where it is.
-        let next = self.next_to_run();
+        let next = state.next_to_run();
+        drop(state);
         if next == Some(thread) {
             return Ok(());
         }
@@ -327,6 +318,7 @@ impl World {
         // Borrowed: the engine itself allocates.
         if let Ok(mut state) = self.state.try_borrow_mut() {
             let core = state.thread().core;
+            state.repeats = NOWHERE;
             state.names.allocated(address, bytes, core);
         }
     }
@@ -334,12 +326,33 @@ impl World {
     pub(crate) fn freed(&self, address: usize) {
         if let Ok(mut state) = self.state.try_borrow_mut() {
             let core = state.thread().core;
+            state.repeats = NOWHERE;
             state.names.freed(address, core);
         }
     }
 }
 
 impl State {
+    /// Who goes on; `None` at the end of the run. Called in the place of the running thread, which has said when it goes on.
+    fn next_to_run(&mut self) -> Option<usize> {
+        if self.names.are_exhausted() {
+            let nanos = self.machine.nanos(self.latest());
+            self.fail(Failure::OutOfMemory { nanos });
+        }
+        if self.failure.is_some() {
+            return None;
+        }
+        let chosen = self.choose();
+        if chosen.is_none() && self.failure.is_none() {
+            let waiting = self.waiting();
+            if !waiting.is_empty() {
+                let nanos = self.machine.nanos(self.latest());
+                self.failure = Some(Failure::Deadlock { waiting, nanos });
+            }
+        }
+        chosen
+    }
+
     pub(crate) fn fail(&mut self, failure: Failure) {
         // What goes wrong later is a consequence.
         self.failure.get_or_insert(failure);

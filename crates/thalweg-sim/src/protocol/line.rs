@@ -85,14 +85,14 @@ pub(crate) const PAGE: u32 = 64;
 /// The lines of a page, and the die whose memory it is in.
 #[derive(Clone, Debug)]
 struct Page<T> {
+    lines: [Line<T>; PAGE as usize],
     home: u8,
-    lines: Vec<Line<T>>,
 }
 
 /// All lines that were ever accessed. Pages appear when they are first touched, in the memory of who touches them.
 #[derive(Clone, Debug)]
 pub(crate) struct Directory<T> {
-    pages: Vec<Option<Page<T>>>,
+    pages: Vec<Option<Box<Page<T>>>>,
 }
 
 impl<T: Default> Directory<T> {
@@ -119,8 +119,8 @@ impl<T: Default> Directory<T> {
         if self.pages.len() <= page {
             self.pages.resize_with(page + 1, || None);
         }
-        let lines = std::iter::repeat_with(Line::default).take(PAGE as usize).collect();
-        self.pages[page] = Some(Page { home: die as u8, lines });
+        let lines = std::array::from_fn(|_| Line::default());
+        self.pages[page] = Some(Box::new(Page { lines, home: die as u8 }));
     }
 
     /// The die whose memory `line` is in.
@@ -128,6 +128,7 @@ impl<T: Default> Directory<T> {
         self.page(line).home as usize
     }
 
+    #[inline]
     fn page(&self, line: u32) -> &Page<T> {
         self.pages[(line / PAGE) as usize].as_ref().expect("the line was visited")
     }

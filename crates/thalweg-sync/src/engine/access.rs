@@ -90,6 +90,7 @@ pub enum Operation {
 
 impl Operation {
     /// What it writes to an atomic of type `word` from which it reads `read`; `None` if it then writes nothing.
+    #[inline]
     pub fn next(self, word: Word, read: u64) -> Option<u64> {
         match self {
             Self::Load => None,
@@ -157,6 +158,7 @@ impl<'a> Atomic<'a> {
     }
 
     /// Where the atomic is.
+    #[inline]
     pub fn address(&self) -> usize {
         self.address.addr()
     }
@@ -167,11 +169,13 @@ impl<'a> Atomic<'a> {
     }
 
     /// What is done to it.
+    #[inline]
     pub fn operation(&self) -> Operation {
         self.operation
     }
 
     /// The ordering; of a compare-exchange, the one of success.
+    #[inline]
     pub fn ordering(&self) -> Ordering {
         self.success
     }
@@ -182,6 +186,7 @@ impl<'a> Atomic<'a> {
     }
 
     /// Where the client asked for it.
+    #[inline]
     pub fn at(&self) -> Site {
         self.at
     }
@@ -192,11 +197,13 @@ impl<'a> Atomic<'a> {
     }
 
     /// What the operation writes when it reads `read`; `None` if it then writes nothing.
+    #[inline]
     pub fn next(&self, read: u64) -> Option<u64> {
         self.operation.next(self.word, read)
     }
 
     /// The value in memory.
+    #[inline]
     pub fn peek(&self) -> u64 {
         // SAFETY: `new` was promised an atomic of this type, which accepts relaxed loads from anyone. The atomics of
         // the standard library have the layout of their values, so the unsigned one of the same size reads the signed
@@ -217,6 +224,7 @@ impl<'a> Atomic<'a> {
 
     /// Sets the value in memory. Only for values that the client may find there: see the safety section of
     /// [`Engine`](super::Engine).
+    #[inline]
     pub fn poke(&self, value: u64) {
         // SAFETY: as in `peek`. Pointers were exposed when they were turned into numbers, in `peek` or by the facade.
         unsafe {
@@ -235,6 +243,7 @@ impl<'a> Atomic<'a> {
     /// Does it, on the value in memory: the newest value, as a sequentially consistent machine would.
     ///
     /// Only for engines that run one thread at a time; reading and writing are two steps.
+    #[inline]
     pub fn perform(&self) -> Result<u64, u64> {
         let read = self.peek();
         match self.next(read) {
