@@ -575,7 +575,10 @@ impl Edge {
         if sent % 16 != 1 {
             return;
         }
-        let messages = self.messages() as u64;
+        // `sent` first, unlike in `messages`: so this is no more than was on the edge at that moment, however long this thread is kept from the
+        // second look while others send and take. Acquire keeps the order.
+        let sent = self.sent.messages.load(Acquire);
+        let messages = sent.saturating_sub(self.taken.messages.load(Relaxed));
         self.gauge.samples.add(1);
         self.gauge.sum.add(messages);
         self.gauge.peak.set(self.gauge.peak.get().max(messages));

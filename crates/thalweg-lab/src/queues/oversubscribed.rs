@@ -104,10 +104,13 @@ impl Shape {
     }
 }
 
+// Always inlined, as in a user's loop: a call between two attempts has its registers to write, and each attempt's exchange waits for that.
+#[inline(always)]
 fn push_or_yield<Q: Ends>(tx: &mut Q::Tx, value: u64, consumers: &Crew) -> bool {
     consumers.until(|| Q::push(tx, value).then_some(()), thread::yield_now).is_some()
 }
 
+#[inline(always)]
 fn pop_or_yield<Q: Ends>(rx: &mut Q::Rx, producers: &Crew) -> Option<u64> {
     producers.until(|| Q::pop(rx), thread::yield_now)
 }
