@@ -92,13 +92,7 @@ impl State {
         } else if kind == Kind::ReadModifyWrite {
             thread.credit = 0;
         }
-        if thread.credit > 0 {
-            cost = thread.done_meanwhile(cost);
-        }
-        thread.clock += cost;
-        thread.times.accesses += 1;
-        self.counts.accesses += 1;
-        self.counts.l1_hits += 1;
+        self.pass_hit(cost);
         if self.notes.hits {
             self.misses.count_hit(at);
         }
@@ -113,19 +107,23 @@ impl State {
     /// [`quick`](Self::quick), for the load that it did last, once more: what it found is still so, but for the time.
     #[inline(always)]
     pub(crate) fn repeat(&mut self) -> bool {
-        let thread = &mut self.threads[self.current];
+        let thread = &self.threads[self.current];
         if thread.clock > self.horizon || self.notes.hits {
             return false;
         }
-        let mut cost = self.hit_costs[usize::from(thread.taxed)][3];
-        if thread.credit > 0 {
-            cost = thread.done_meanwhile(cost);
-        }
+        self.pass_hit(self.hit_costs[usize::from(thread.taxed)][3]);
+        true
+    }
+
+    /// An access of the current thread hit, at this cost.
+    #[inline(always)]
+    fn pass_hit(&mut self, cost: u64) {
+        let thread = &mut self.threads[self.current];
+        let cost = if thread.credit > 0 { thread.done_meanwhile(cost) } else { cost };
         thread.clock += cost;
         thread.times.accesses += 1;
         self.counts.accesses += 1;
         self.counts.l1_hits += 1;
-        true
     }
 
     /// An access by the current thread. False if it has to switch; when it is resumed, the access is done.

@@ -110,7 +110,7 @@ pub(crate) struct Attempt {
 /// A simulated thread.
 ///
 /// With hundreds of threads that take turns, what a turn touches decides how fast a run is: so the fields that nearly every access
-/// looks at come first, within four lines of the host's.
+/// looks at come first, side by side.
 #[repr(C, align(64))]
 pub(crate) struct Thread {
     pub(crate) clock: u64,

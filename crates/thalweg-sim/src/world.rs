@@ -77,7 +77,8 @@ impl World {
         self.state.into_inner()
     }
 
-    /// The state, for a moment that contains no switch (W1). Every hook comes here.
+    /// The state, for a moment that contains no switch (W1). Every hook comes here, but for [`access`](Self::access): what
+    /// comes here may end that the last load [repeats](State::repeats).
     #[inline(always)]
     pub(crate) fn state(&self) -> RefMut<'_, State> {
         self.pulse.beat();
