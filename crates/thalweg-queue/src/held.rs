@@ -6,12 +6,13 @@ use core::ops::Deref;
 use core::ptr::NonNull;
 use thalweg_sync::sync::Arc;
 
-/// An [`Arc`] that can be dropped without its own address.
+/// An [`Arc`] that is dropped by its handle, and without a part of the handle having an address.
 ///
 /// Dropping an `Arc` hands its address to code that is not inlined. A handle that has one inside must then lie in memory, and every
 /// push and pop of a loop goes through a store of the position and a load of what was just stored, which takes longer than the
-/// rest. With this inside, and with cold paths that take the handle's position by value, a handle that is local to a loop lives in
-/// registers.
+/// rest. With this inside a handle that is local to a loop lives in registers, if its cold paths take its position by value and its
+/// drop is one call, of a function that takes what it needs by value: it is inlined then wherever the handle may be dropped, and that
+/// is also where the caller's code may panic.
 pub(crate) struct Held<T>(NonNull<T>, PhantomData<Arc<T>>);
 
 // SAFETY: it is an `Arc` in another form.
@@ -24,6 +25,17 @@ impl<T> Held<T> {
         // SAFETY: the pointer to a value is never null.
         Self(unsafe { NonNull::new_unchecked(Arc::into_raw(shared).cast_mut()) }, PhantomData)
     }
+
+    /// The share itself, for the handle's drop.
+    ///
+    /// # Safety
+    ///
+    /// It is called once, and nothing else afterwards.
+    #[inline(always)]
+    pub(crate) unsafe fn take(&self) -> Arc<T> {
+        // SAFETY: the pointer is that of `new`, whose count is given away once.
+        unsafe { Arc::from_raw(self.0.as_ptr().cast_const()) }
+    }
 }
 
 impl<T> Deref for Held<T> {
@@ -31,16 +43,8 @@ impl<T> Deref for Held<T> {
 
     #[inline(always)]
     fn deref(&self) -> &T {
-        // SAFETY: one strong count is ours, so the value lives as long as we do.
+        // SAFETY: one strong count is ours until `take`, after which nobody comes here.
         unsafe { self.0.as_ref() }
-    }
-}
-
-impl<T> Drop for Held<T> {
-    #[inline(always)]
-    fn drop(&mut self) {
-        // SAFETY: the pointer is that of `new`, whose count is given back once.
-        drop(unsafe { Arc::from_raw(self.0.as_ptr().cast_const()) });
     }
 }
 

@@ -119,7 +119,11 @@ fn one_by_one(kind: Kind, items: u64) -> Checked {
             push_all(&mut tx, items, SPINS, consumers, spin_loop);
             tx
         },
-        move |received, producers| pop_all(&mut rx, received, items, SPINS, producers, spin_loop),
+        move |producers| {
+            let mut received = Received::default();
+            pop_all(&mut rx, &mut received, items, SPINS, producers, spin_loop);
+            received.told()
+        },
     )
 }
 

@@ -24,6 +24,8 @@ fn plan(effort: &Effort) -> Result<Vec<Group>, BoxError> {
     let limit = |prefetched| move || limits::stream(items, CAPACITY, prefetched);
     contenders.push(per_item(Bound, "plain", params(items, CAPACITY), items, limit(false)));
     contenders.push(per_item(Bound, "prefetched", params(items, CAPACITY), items, limit(true)));
+    let whole = items.next_multiple_of(limits::ByBlocks::BLOCK);
+    contenders.push(through::<limits::ByBlocks>(Bound, "item-by-item, seen by blocks", whole));
     let mut group = Group::new("1p1c, item by item", &["ns/item"], contenders);
     group.absent.extend(peers::cpp::PEER.absent());
     Ok(vec![group])

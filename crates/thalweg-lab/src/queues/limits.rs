@@ -1,12 +1,13 @@
 //! What the machine itself takes to carry items from one core to another: the bounds beside which queues are read.
 
 use std::hint::spin_loop;
+use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 
 use crossbeam_utils::CachePadded;
 
-use super::one_to_one::between;
+use super::one_to_one::{CAPACITY, Ends, Received, between};
 use crate::peers::Checked;
 
 /// How many blocks a ring has: the two sides meet once per block.
@@ -53,7 +54,8 @@ fn run<const PREFETCHED: bool>(items: u64, capacity: usize) -> Checked {
                 written.store(end, Release);
             }
         },
-        move |received, _| {
+        move |_| {
+            let mut received = Received::default();
             for (first, end) in spans() {
                 while written.load(Acquire) < end {
                     spin_loop();
@@ -65,8 +67,80 @@ fn run<const PREFETCHED: bool>(items: u64, capacity: usize) -> Checked {
                 }
                 read.store(end, Release);
             }
+            received.told()
         },
     )
+}
+
+/// The ring of [`stream`] behind calls for one item each: what a loop of pushes and one of pops take when the two sides meet only once
+/// per block. No queue: items that do not fill a block are never seen.
+#[derive(Debug)]
+pub(super) struct ByBlocks;
+
+/// The ring, and how many items are written and read: whole blocks.
+#[derive(Debug)]
+pub(super) struct Shared {
+    items: [AtomicU64; CAPACITY],
+    written: CachePadded<AtomicU64>,
+    read: CachePadded<AtomicU64>,
+}
+
+/// One side: its ring, the number of its next item, and of the one that it may not come to yet.
+#[derive(Debug)]
+pub(super) struct Side {
+    ring: Arc<Shared>,
+    next: u64,
+    end: u64,
+}
+
+impl ByBlocks {
+    /// Items of a block.
+    pub(super) const BLOCK: u64 = (CAPACITY / BLOCKS) as u64;
+}
+
+impl Ends for ByBlocks {
+    type Tx = Side;
+    type Rx = Side;
+
+    fn build(capacity: usize) -> (Side, Side) {
+        assert_eq!(capacity, CAPACITY, "the ring has one size");
+        let counter = || CachePadded::new(AtomicU64::new(0));
+        let items = std::array::from_fn(|_| AtomicU64::new(0));
+        let ring = Arc::new(Shared { items, written: counter(), read: counter() });
+        (Side { ring: ring.clone(), next: 0, end: capacity as u64 }, Side { ring, next: 0, end: 0 })
+    }
+
+    #[inline]
+    fn push(tx: &mut Side, value: u64) -> bool {
+        if tx.next == tx.end {
+            tx.end = tx.ring.read.load(Acquire) + CAPACITY as u64;
+            if tx.next == tx.end {
+                return false;
+            }
+        }
+        tx.ring.items[tx.next as usize % CAPACITY].store(value, Relaxed);
+        tx.next += 1;
+        if tx.next.is_multiple_of(Self::BLOCK) {
+            tx.ring.written.store(tx.next, Release);
+        }
+        true
+    }
+
+    #[inline]
+    fn pop(rx: &mut Side) -> Option<u64> {
+        if rx.next == rx.end {
+            rx.end = rx.ring.written.load(Acquire);
+            if rx.next == rx.end {
+                return None;
+            }
+        }
+        let value = rx.ring.items[rx.next as usize % CAPACITY].load(Relaxed);
+        rx.next += 1;
+        if rx.next.is_multiple_of(Self::BLOCK) {
+            rx.ring.read.store(rx.next, Release);
+        }
+        Some(value)
+    }
 }
 
 /// A number goes to the other core on one line and comes back on another, `trips` times.
@@ -83,7 +157,8 @@ pub(super) fn two_lines(trips: u64) -> Checked {
                 back.store(trip, Release);
             }
         },
-        move |received, _| {
+        move |_| {
+            let mut received = Received::default();
             for trip in 1..=trips {
                 there.store(trip, Release);
                 while back.load(Acquire) != trip {
@@ -91,6 +166,7 @@ pub(super) fn two_lines(trips: u64) -> Checked {
                 }
                 received.take(trip);
             }
+            received.told()
         },
     )
 }

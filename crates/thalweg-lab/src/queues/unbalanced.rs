@@ -6,7 +6,7 @@ use serde_json::json;
 
 use super::contenders::*;
 use super::limits;
-use super::one_to_one::{CAPACITY, Ends, between, params, pop, push};
+use super::one_to_one::{CAPACITY, Ends, Received, between, params, pop, push};
 use crate::harness::Role::{self, *};
 use crate::harness::{BoxError, Contender, Effort, Experiment, Group, Sample};
 use crate::machine::timed;
@@ -122,14 +122,15 @@ fn cost<Q: Ends>(items: u64, [producer, consumer]: [u32; 2]) -> Result<f64, BoxE
             }
             (tx, black_box(state))
         },
-        move |received, producers| {
-            let mut state = 0;
+        move |producers| {
+            let (mut received, mut state) = (Received::default(), 0);
             while received.count() < items {
                 let Some(value) = pop::<Q>(&mut rx, producers) else { break };
                 received.take(value);
                 state = work(state, value, consumer);
             }
             black_box(state);
+            received.told()
         },
     )?;
     Ok((timing.nanos_per(items) - work_alone).max(LEAST))

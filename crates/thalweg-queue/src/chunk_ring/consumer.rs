@@ -258,16 +258,17 @@ unsafe impl<T: Send, W: Wait> Read for Consumer<T, W> {
 crate::wait::consumer!(exclusive runs Consumer[T: Send]);
 
 impl<T: Send, W: Wait> Drop for Consumer<T, W> {
-    #[inline]
+    #[inline(always)]
     fn drop(&mut self) {
-        leave(&self.shared, self.at);
+        // SAFETY: the only call, and the last of all.
+        leave(unsafe { self.shared.take() }, self.at);
     }
 }
 
-/// Says that the consumer is gone, and drops what is left.
+/// Says that the consumer is gone, and drops what is left. By value: see [`Held`].
 #[cold]
 #[inline(never)]
-fn leave<T: Send, W: Wait>(shared: &Shared<T, W>, at: Reader<T>) {
+fn leave<T: Send, W: Wait>(shared: Arc<Shared<T, W>>, at: Reader<T>) {
     /// Says where the consumer was, also when a waker or an item's destructor panics; what is left is dropped with the queue.
     struct Front<'a, T: Send, W: Wait>(&'a Shared<T, W>, Reader<T>);
     impl<T: Send, W: Wait> Drop for Front<'_, T, W> {
@@ -275,6 +276,7 @@ fn leave<T: Send, W: Wait>(shared: &Shared<T, W>, at: Reader<T>) {
             self.0.note_front(self.1.chunk, self.1.index);
         }
     }
+    let shared = &*shared;
     let mut front = Front(shared, at);
     shared.ends.leave_consumer();
     shared.wait.ring_all();

@@ -11,6 +11,7 @@ use crate::wait::{Side, Wait};
 use crate::{TryPushError, Yield, prefetch};
 use alloc::boxed::Box;
 use core::fmt;
+use core::mem::ManuallyDrop;
 #[cfg(not(loom))]
 use core::mem::MaybeUninit;
 #[cfg(not(loom))]
@@ -44,7 +45,7 @@ pub struct Producer<T: Send, W: Wait = Yield> {
     /// How many chunks the consumer has left, as seen last.
     left: u64,
     /// Boxed, and cold paths take the rest by value: so a producer's fields can live in registers (see [`Held`]).
-    size: Box<Size<T>>,
+    size: ManuallyDrop<Box<Size<T>>>,
 }
 
 impl<T: Send, W: Wait> Producer<T, W> {
@@ -54,7 +55,7 @@ impl<T: Send, W: Wait> Producer<T, W> {
     pub(super) fn new(shared: Arc<Shared<T, W>>, chunk: Chunk<T>, size: Size<T>) -> Self {
         // SAFETY: the ring is new, so its chunks are alive.
         let len = unsafe { chunk.len() };
-        let (shared, size) = (Held::new(shared), Box::new(size));
+        let (shared, size) = (Held::new(shared), ManuallyDrop::new(Box::new(size)));
         Self { shared, chunk, index: 0, len, before: 0, filled: 0, left: 0, size }
     }
 
@@ -152,8 +153,9 @@ impl<T: Send, W: Wait> Producer<T, W> {
     /// is for a producer that knows that the burst is over.
     pub fn shrink(&mut self) {
         self.left = self.shared.left();
+        let used = self.used(self.left);
         // SAFETY: we are in the chunk, and this many are in use.
-        unsafe { self.size.shrink(self.chunk, self.used(self.left)) };
+        unsafe { self.size.shrink(self.chunk, used) };
     }
 
     /// How many items are pushed and not popped: at most so many, as pops go on.
@@ -260,12 +262,21 @@ fn enter<T, W>(
 crate::wait::producer!(exclusive runs Producer[T: Send]);
 
 impl<T: Send, W: Wait> Drop for Producer<T, W> {
-    #[inline]
+    #[inline(always)]
     fn drop(&mut self) {
-        self.size.free_spare();
-        self.shared.ends.leave_producer();
-        self.shared.wait.ring_all();
+        // SAFETY: the only call of each, and the last of all.
+        leave(unsafe { self.shared.take() }, unsafe { ManuallyDrop::take(&mut self.size) });
     }
+}
+
+/// Says that the producer is gone. By value: see [`Held`].
+#[cold]
+#[inline(never)]
+#[expect(clippy::boxed_local, reason = "it comes by value and ends here")]
+fn leave<T: Send, W: Wait>(shared: Arc<Shared<T, W>>, mut size: Box<Size<T>>) {
+    size.free_spare();
+    shared.ends.leave_producer();
+    shared.wait.ring_all();
 }
 
 impl<T: Send, W: Wait> fmt::Debug for Producer<T, W> {

@@ -327,11 +327,19 @@ impl<T, W: Wait, S: Entry<T>> Producer<T, W, S> {
 }
 
 impl<T, W: Wait, S: Entry<T>> Drop for Producer<T, W, S> {
-    #[inline]
+    #[inline(always)]
     fn drop(&mut self) {
-        self.ring.ends.leave_producer();
-        self.ring.wait.ring_all();
+        // SAFETY: the only call, and the last of all.
+        leave_producer(unsafe { self.ring.take() });
     }
+}
+
+/// Says that the producer is gone. By value: see [`Held`].
+#[cold]
+#[inline(never)]
+fn leave_producer<T, W: Wait, S: Entry<T>>(ring: Arc<Ring<T, W, S>>) {
+    ring.ends.leave_producer();
+    ring.wait.ring_all();
 }
 
 impl<T, W: Wait, S: Entry<T>> fmt::Debug for Producer<T, W, S> {
@@ -501,18 +509,19 @@ impl<T, W: Wait, S: Entry<T>> Consumer<T, W, S> {
 }
 
 impl<T, W: Wait, S: Entry<T>> Drop for Consumer<T, W, S> {
-    #[inline]
+    #[inline(always)]
     fn drop(&mut self) {
-        leave(&self.ring, self.tail, self.cleared);
+        // SAFETY: the only call, and the last of all.
+        leave_consumer(unsafe { self.ring.take() }, self.tail, self.cleared);
     }
 }
 
 /// Says that the consumer is gone, which would have taken `tail` next, and drops what is left.
 ///
-/// By value, so that the consumer's fields can live in registers (see [`Held`]).
+/// By value: see [`Held`].
 #[cold]
 #[inline(never)]
-fn leave<T, W: Wait, S: Entry<T>>(ring: &Ring<T, W, S>, mut tail: usize, cleared: bool) {
+fn leave_consumer<T, W: Wait, S: Entry<T>>(ring: Arc<Ring<T, W, S>>, mut tail: usize, cleared: bool) {
     ring.ends.leave_consumer();
     // What is taken before a waker runs, and each slot before its item's own code: either may panic, and the ring drops what it finds
     // (F3).

@@ -233,16 +233,18 @@ fn give_back<T, W: Wait>(ring: &Ring<T, W>, place: Place) {
 }
 
 impl<T: Send, W: Wait> Drop for Consumer<T, W> {
-    #[inline]
+    #[inline(always)]
     fn drop(&mut self) {
-        leave(&self.ring, self.at);
+        // SAFETY: the only call, and the last of all.
+        leave(unsafe { self.ring.take() }, self.at);
     }
 }
 
-/// Says that the consumer is gone, and drops what is left.
+/// Says that the consumer is gone, and drops what is left. By value: see [`Held`].
 #[cold]
 #[inline(never)]
-fn leave<T, W: Wait>(ring: &Ring<T, W>, mut at: Reader) {
+fn leave<T, W: Wait>(ring: Arc<Ring<T, W>>, mut at: Reader) {
+    let ring = &*ring;
     ring.ends.leave_consumer();
     // Noted before a waker runs, and below before an item's destructor does: either may panic, and the ring drops what is left.
     ring.stop(at.place());

@@ -165,11 +165,19 @@ fn enter<T, W: Wait>(ring: &Ring<T, W>, place: Place) -> Option<Place> {
 }
 
 impl<T: Send, W: Wait> Drop for Producer<T, W> {
-    #[inline]
+    #[inline(always)]
     fn drop(&mut self) {
-        self.ring.ends.leave_producer();
-        self.ring.wait.ring_all();
+        // SAFETY: the only call, and the last of all.
+        leave(unsafe { self.ring.take() });
     }
+}
+
+/// Says that the producer is gone. By value: see [`Held`].
+#[cold]
+#[inline(never)]
+fn leave<T, W: Wait>(ring: Arc<Ring<T, W>>) {
+    ring.ends.leave_producer();
+    ring.wait.ring_all();
 }
 
 impl<T: Send, W: Wait> fmt::Debug for Producer<T, W> {
