@@ -143,6 +143,65 @@ impl Ends for ByBlocks {
     }
 }
 
+/// Two counters, for any number of threads: a push and a pop are an exchange of one each, and nothing is carried. What a queue for many
+/// takes that makes one exchange for each item, and has the rest of its work for nothing. What is popped are ones.
+#[derive(Debug)]
+pub(super) struct Exchanges;
+
+/// How many items went in and out.
+#[derive(Debug)]
+pub(super) struct Counts {
+    pushed: CachePadded<AtomicU64>,
+    popped: CachePadded<AtomicU64>,
+}
+
+/// One thread's end: the counters, and where its own ends, as seen last.
+#[derive(Clone, Debug)]
+pub(super) struct End {
+    counts: Arc<Counts>,
+    limit: u64,
+}
+
+/// Counts one on, unless that is where `limit` ends, as the thread remembers it or sees it now.
+#[inline(always)]
+fn count(counter: &AtomicU64, remembered: &mut u64, limit: impl Fn() -> u64) -> bool {
+    let mut now = counter.load(Relaxed);
+    loop {
+        if now >= *remembered {
+            *remembered = limit();
+            if now >= *remembered {
+                return false;
+            }
+        }
+        match counter.compare_exchange_weak(now, now + 1, Relaxed, Relaxed) {
+            Ok(_) => return true,
+            Err(other) => now = other,
+        }
+    }
+}
+
+impl Ends for Exchanges {
+    type Tx = End;
+    type Rx = End;
+
+    fn build(capacity: usize) -> (End, End) {
+        assert_eq!(capacity, CAPACITY, "a push counts on this many");
+        let counter = || CachePadded::new(AtomicU64::new(0));
+        let counts = Arc::new(Counts { pushed: counter(), popped: counter() });
+        (End { counts: counts.clone(), limit: capacity as u64 }, End { counts, limit: 0 })
+    }
+
+    #[inline]
+    fn push(tx: &mut End, _: u64) -> bool {
+        count(&tx.counts.pushed, &mut tx.limit, || tx.counts.popped.load(Relaxed) + CAPACITY as u64)
+    }
+
+    #[inline]
+    fn pop(rx: &mut End) -> Option<u64> {
+        count(&rx.counts.popped, &mut rx.limit, || rx.counts.pushed.load(Relaxed)).then_some(1)
+    }
+}
+
 /// A number goes to the other core on one line and comes back on another, `trips` times.
 pub(super) fn two_lines(trips: u64) -> Checked {
     let (there, back) = (CachePadded::new(AtomicU64::new(0)), CachePadded::new(AtomicU64::new(0)));

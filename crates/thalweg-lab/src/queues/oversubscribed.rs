@@ -8,6 +8,7 @@ use super::contenders::*;
 #[cfg(thalweg_cpp)]
 use super::cpp;
 use super::crew::Crew;
+use super::limits::Exchanges;
 #[cfg(thalweg_cpp)]
 use super::one_to_one::Received;
 use super::one_to_one::{CAPACITY, Ends};
@@ -58,6 +59,7 @@ fn plan(effort: &Effort) -> Result<Vec<Group>, BoxError> {
         if producers == 1 && consumers > 1 {
             contenders.insert(1, yields_from_one::<BbqSpmc>(Ours, "thalweg-bbq-spmc", shape));
         }
+        contenders.push(exchanges(shape));
         #[cfg(thalweg_cpp)]
         contenders.extend(cpp::SHARED.map(|(name, kind)| yields_in_cpp(name, kind, few)));
         Group::new(name, &["ns/item"], contenders)
@@ -93,6 +95,16 @@ struct Shape {
 }
 
 impl Shape {
+    /// How many items a thread has of all, which is number `me` of `of`.
+    fn share(self, of: u64, me: u64) -> u64 {
+        self.items / of + u64::from(me < self.items % of)
+    }
+
+    /// The sum of all numbers, where each producer pushes those from 1 on.
+    fn sum(self) -> u64 {
+        (0..self.producers).map(|me| self.share(self.producers, me)).map(|each| each * (each + 1) / 2).sum()
+    }
+
     /// An end for each producer.
     fn producers<Tx: Clone>(self, tx: Tx) -> Vec<Tx> {
         vec![tx; self.producers as usize]
@@ -119,6 +131,17 @@ fn yields<Q: Many>(role: Role, name: &str, shape: Shape) -> Contender {
     contender(role, name, shape, "yields", move || {
         let (tx, rx) = Q::build(CAPACITY);
         yield_for::<Q>(shape, shape.producers(tx), rx)
+    })
+}
+
+/// What an exchange for each push and each pop takes by itself, in the same loops.
+fn exchanges(shape: Shape) -> Contender {
+    contender(Bound, "an exchange each, nothing carried", shape, "yields", move || {
+        let (tx, rx) = Exchanges::build(CAPACITY);
+        let ends = (shape.producers(tx), shape.consumers(rx));
+        // Ones are popped: together with what the numbers are more than that, their sum is right if there are as many.
+        let rest = shape.sum() - shape.items;
+        run(shape, ends, pushes(push_or_yield::<Exchanges>), pops(pop_or_yield::<Exchanges>), move || rest)
     })
 }
 
@@ -166,11 +189,13 @@ fn yields_in_cpp(name: &str, kind: peers::cpp::Kind, shape: Shape) -> Contender 
     })
 }
 
+#[inline(always)]
 fn send<Q: Sleeping>(tx: &mut Q::Tx, value: u64, _: &Crew) -> bool {
     Q::send(tx, value);
     true
 }
 
+#[inline(always)]
 fn receive<Q: Sleeping>(rx: &mut Q::Rx, _: &Crew) -> Option<u64> {
     Q::receive(rx)
 }
@@ -239,8 +264,7 @@ fn run<Tx: Send, Rx: Send>(
     consume: impl Fn(Rx, u64, &Crew) -> u64 + Sync,
     left: impl FnOnce() -> u64,
 ) -> Checked {
-    let Shape { producers, consumers, items } = shape;
-    let share = |of: u64, me: u64| items / of + u64::from(me < items % of);
+    let Shape { producers, consumers, .. } = shape;
     let crews = (Crew::of(producers as usize), Crew::of(consumers as usize));
     let start = Start::default();
     let (produce, consume, start, (pushing, popping)) = (&produce, &consume, &start, (&crews.0, &crews.1));
@@ -249,14 +273,14 @@ fn run<Tx: Send, Rx: Send>(
             scope.spawn(move || {
                 let _member = pushing.member();
                 start.wait();
-                produce(tx, share(producers, me), popping);
+                produce(tx, shape.share(producers, me), popping);
             })
         };
         let consumer = |(me, rx): (u64, Rx)| {
             scope.spawn(move || {
                 let _member = popping.member();
                 start.wait();
-                consume(rx, share(consumers, me), pushing)
+                consume(rx, shape.share(consumers, me), pushing)
             })
         };
         let pushes: Vec<_> = (0..producers).zip(txs).map(producer).collect();
@@ -267,7 +291,7 @@ fn run<Tx: Send, Rx: Send>(
             popped + left()
         })
     });
-    let pushed: u64 = (0..producers).map(|me| share(producers, me)).map(|each| each * (each + 1) / 2).sum();
+    let pushed = shape.sum();
     match popped == pushed {
         true => Ok(timing),
         false => Err(format!("the sum of what was popped is {popped}, not {pushed}").into()),
