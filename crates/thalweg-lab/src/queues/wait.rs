@@ -6,6 +6,7 @@ use rustix::time::{ClockId, clock_gettime};
 use serde_json::json;
 use thalweg_queue::{Park, bbq, chunk_ring, fast_forward};
 
+use super::limits::Parked;
 use super::one_to_one::CAPACITY;
 use super::stamps::{Clock, Stamps};
 use crate::harness::Role::{self, *};
@@ -36,6 +37,7 @@ fn plan(effort: &Effort) -> Result<Vec<Group>, BoxError> {
         contender::<Kanal>(Peer, "kanal", items),
         contender::<Flume>(Peer, "flume", items),
         contender::<Thingbuf>(Peer, "thingbuf", items),
+        contender::<Parked>(Bound, "a word, and park", items),
     ];
     Ok(vec![Group::new("one item a millisecond", UNITS, contenders)])
 }
