@@ -49,9 +49,15 @@ impl<T, W: Wait, P: Users, C: Users> Shared<T, W, P, C> {
     /// Pops by `pop`. A producer may have pushed after it looked and before it left, so it looks again before this says `Closed`.
     #[inline(always)]
     pub(super) fn last_look<R>(&self, mut pop: impl FnMut() -> Result<R, TryPopError>) -> Result<R, TryPopError> {
-        match pop() {
-            Err(TryPopError::Empty) if self.producers_gone() => pop().map_err(|_| TryPopError::Closed),
-            result => result,
+        // One call in a loop, not two: of two, neither is inlined, and what a call returns through memory costs as much as the rest.
+        let mut last = false;
+        loop {
+            match pop() {
+                Ok(popped) => return Ok(popped),
+                Err(_) if last => return Err(TryPopError::Closed),
+                Err(TryPopError::Empty) if self.producers_gone() => last = true,
+                Err(refused) => return Err(refused),
+            }
         }
     }
 

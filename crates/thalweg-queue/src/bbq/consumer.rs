@@ -27,7 +27,7 @@ impl<T: Send, W: Wait, P: Users> Consumer<T, W, P> {
     /// - `Empty`: every item is taken.
     /// - `Busy`: a push is half-way, and items behind it, if any, have to wait for it. Never where there is one producer.
     /// - `Closed`: every producer is gone and the queue is drained.
-    #[inline]
+    #[inline(always)]
     pub fn try_pop(&self) -> Result<T, TryPopError> {
         self.shared.last_look(|| self.shared.pop())
     }

@@ -140,7 +140,7 @@ impl<T: Send, W: Wait> Consumer<T, W> {
     /// - `Empty`: every item is popped.
     /// - `Busy`: a push is half-way, and items behind it, if any, have to wait for it.
     /// - `Closed`: every producer is gone and the queue is drained.
-    #[inline]
+    #[inline(always)]
     pub fn try_pop(&mut self) -> Result<T, TryPopError> {
         self.shared.last_look(|| self.shared.pop())
     }

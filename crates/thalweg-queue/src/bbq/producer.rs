@@ -27,7 +27,7 @@ impl<T: Send, W: Wait, C: Users> Producer<T, W, C> {
     /// - `Busy`: room depends only on pops that have begun and not ended. Never where there is one consumer.
     /// - `Closed`: every consumer is gone. A push while the last one leaves may still succeed; its item is dropped
     ///   with the queue.
-    #[inline]
+    #[inline(always)]
     pub fn try_push(&self, value: T) -> Result<(), TryPushError<T>> {
         self.shared.push(value)
     }

@@ -138,7 +138,7 @@ impl<T: Send, W: Wait> Producer<T, W> {
     /// - `Busy`: room depends only on pops that have begun and not ended.
     /// - `Closed`: every consumer is gone. A push while the last one leaves may still succeed; its item is dropped
     ///   with the queue.
-    #[inline]
+    #[inline(always)]
     pub fn try_push(&mut self, value: T) -> Result<(), TryPushError<T>> {
         self.shared.push(value)
     }
