@@ -1,5 +1,6 @@
 //! Batches, block by block, for the handles of any number.
 
+use super::handles;
 use super::shared::Shared;
 use super::users::Users;
 use crate::left::Left;
@@ -46,19 +47,10 @@ impl<T, W: Wait, P: Users, C: Users> Shared<T, W, P, C> {
         if pushed == 0 { result.map(|()| 0) } else { Ok(pushed) }
     }
 
-    /// Pops by `pop`. A producer may have pushed after it looked and before it left, so it looks again before this says `Closed`.
+    /// As [`handles::last_look`], with the queue's producers.
     #[inline(always)]
-    pub(super) fn last_look<R>(&self, mut pop: impl FnMut() -> Result<R, TryPopError>) -> Result<R, TryPopError> {
-        // One call in a loop, not two: of two, neither is inlined, and what a call returns through memory costs as much as the rest.
-        let mut last = false;
-        loop {
-            match pop() {
-                Ok(popped) => return Ok(popped),
-                Err(_) if last => return Err(TryPopError::Closed),
-                Err(TryPopError::Empty) if self.producers_gone() => last = true,
-                Err(refused) => return Err(refused),
-            }
-        }
+    pub(super) fn last_look<R>(&self, pop: impl FnMut() -> Result<R, TryPopError>) -> Result<R, TryPopError> {
+        handles::last_look(|| self.producers_gone(), pop)
     }
 
     /// Pops what is there, up to `limit` items, onto the end of `into`. Returns how many: at least one, unless `limit` is zero.

@@ -47,23 +47,33 @@ impl Handles {
         self.producers.load(edge("handles.2", Acquire)) == 0
     }
 
-    /// Pops by `pop`. A producer may have pushed after it looked and before it left, so it looks again before this says `Closed`.
+    /// As [`last_look`], with these producers.
     #[inline(always)]
-    pub(super) fn last_look<R>(&self, mut pop: impl FnMut() -> Result<R, TryPopError>) -> Result<R, TryPopError> {
-        // One call in a loop, not two: of two, neither is inlined, and what a call returns through memory costs as much as the rest.
-        let mut last = false;
-        loop {
-            match pop() {
-                Ok(popped) => return Ok(popped),
-                Err(_) if last => return Err(TryPopError::Closed),
-                Err(TryPopError::Empty) if self.producers_gone() => last = true,
-                Err(refused) => return Err(refused),
-            }
-        }
+    pub(super) fn last_look<R>(&self, pop: impl FnMut() -> Result<R, TryPopError>) -> Result<R, TryPopError> {
+        last_look(|| self.producers_gone(), pop)
     }
 
     pub(super) fn consumers_gone(&self) -> bool {
         // Relaxed: a refusal touches nothing else.
         self.consumers.load(Relaxed) == 0
+    }
+}
+
+/// Pops by `pop`. A producer may have pushed after it looked and before it left, so it looks again before this says `Closed`.
+#[inline(always)]
+pub(super) fn last_look<R>(
+    producers_gone: impl Fn() -> bool,
+    mut pop: impl FnMut() -> Result<R, TryPopError>,
+) -> Result<R, TryPopError> {
+    // One call in a loop, not two: of two, neither is inlined, and what a call returns goes through memory, in pieces that the caller
+    // waits for when it takes them as a whole.
+    let mut last = false;
+    loop {
+        match pop() {
+            Ok(popped) => return Ok(popped),
+            Err(_) if last => return Err(TryPopError::Closed),
+            Err(TryPopError::Empty) if producers_gone() => last = true,
+            Err(refused) => return Err(refused),
+        }
     }
 }
