@@ -3,7 +3,7 @@
 use crate::counts::Cost;
 use crate::prefetch::{EACH_TIME, Wish};
 use crate::protocol::{Source, Transfer};
-use crate::threads::{NOBODY, State, Status, Thread, WATCHED};
+use crate::threads::{NOBODY, State, Status, Store, Thread, WATCHED};
 use crate::trace::What;
 use thalweg_sync::engine::Site;
 
@@ -143,7 +143,7 @@ impl State {
     /// An access by the current thread, whose turn it is.
     pub(crate) fn step(&mut self, line: u32, kind: Kind, at: Site) -> Step {
         let thread = &self.threads[self.current];
-        let (core, clock) = (thread.core, thread.clock);
+        let (core, clock, in_line) = (thread.core, thread.clock, thread.in_line);
         if kind == Kind::ReadModifyWrite && thread.stores_done > clock {
             self.drain();
             return Step::Later;
@@ -155,19 +155,15 @@ impl State {
             near => near,
         };
         let far = match near {
-            Some(source) => Some((source, clock, self.near(line, source, at))),
-            None => self.far(line, kind, at),
+            Some(source) => Some((Transfer::within(source), clock, self.near(source, at))),
+            None => self.far(line, kind),
         };
-        let Some((source, start, latency)) = far else { return Step::InLine };
+        let Some((transfer, start, latency)) = far else { return Step::InLine };
+        let source = transfer.source;
         if !matches!(source, Source::L1 | Source::Upgrade(_)) {
             self.device_missed(line);
         }
-        let done = self.finish(line, kind, source, start, latency);
-        if self.notes.trace.is_some() {
-            let since = self.threads[self.current].in_line.map_or(clock, |(_, since)| since);
-            let until = self.threads[self.current].clock;
-            self.trace(self.current, since, until, What::Line { line, site: at, in_line: start.saturating_sub(since) });
-        }
+        let (done, held) = self.finish(line, kind, at, source, start, latency);
         self.threads[self.current].times.accesses += 1;
         if write {
             self.note_change();
@@ -182,34 +178,52 @@ impl State {
             self.note_read(line);
             self.prefetch(line, source != Source::L1);
         }
-        if self.threads[self.current].in_line.is_some() {
-            self.next_in_line(line, clock);
+        if in_line.is_some() {
+            self.next_in_line(line);
         }
+        let asked = in_line.map_or(clock, |(_, since)| since);
+        if self.notes.trace.is_some() {
+            let until = self.threads[self.current].clock;
+            self.trace(self.current, asked, until, What::Line { line, site: at, in_line: start.saturating_sub(asked) });
+        }
+        // What a hit costs is no waiting. Only what the own cluster answers is slowed down by a neighbour.
+        let taxed = near.is_some() && self.threads[self.current].taxed;
+        let own = self.hit_costs[usize::from(taxed)][kind as usize] + held;
+        let in_transfer = (self.threads[self.current].clock - clock).saturating_sub(own);
+        self.counts.cycles_in_line += clock - asked;
+        self.counts.cycles_in_transfer += in_transfer;
+        self.charge(line, at, Cost::of(&transfer, clock - asked + in_transfer));
         Step::Done
+    }
+
+    /// What an access to `line` moved, and how long the current thread stood still for it.
+    #[inline]
+    fn charge(&mut self, line: u32, at: Site, cost: Cost) {
+        self.thread().times.stalled += cost.nanos;
+        if cost.misses + cost.nanos > 0 {
+            self.misses.count(line, &mut self.protocol.known(line).0.heat, at, cost);
+        }
     }
 
     /// An access that the core's own cluster answers. Returns how long that takes.
     #[inline]
-    fn near(&mut self, line: u32, source: Source, at: Site) -> u64 {
+    fn near(&mut self, source: Source, at: Site) -> u64 {
         let latency = match source {
             Source::L1 => self.machine.latency.l1,
             Source::L2 => self.machine.latency.l2,
             _ => self.machine.latency.sibling,
         };
-        let transfer = Transfer { source, invalidated: None, written_back: 0 };
-        self.counts.transfer(&transfer, true);
-        if source == Source::Sibling {
-            self.misses.count(line, &mut self.protocol.known(line).0.heat, at, Cost::of(&transfer, latency));
-        } else if self.notes.hits {
+        self.counts.transfer(&Transfer::within(source), true);
+        if self.notes.hits && source != Source::Sibling {
             self.misses.count_hit(at);
         }
         let taxed = self.threads[self.current].taxed;
         if taxed { latency + latency * self.machine.cost.smt_percent / 100 } else { latency }
     }
 
-    /// An access that others have to answer: by whom, since when, and how long it takes. `None`: the thread is in line for it.
+    /// An access that others have to answer: what it moves, since when, and how long it takes. `None`: the thread is in line for it.
     #[inline(never)]
-    fn far(&mut self, line: u32, kind: Kind, at: Site) -> Option<(Source, u64, u64)> {
+    fn far(&mut self, line: u32, kind: Kind) -> Option<(Transfer, u64, u64)> {
         let current = self.current as u32;
         let thread = &self.threads[self.current];
         let (core, die, clock, in_line) = (thread.core, thread.die, thread.clock, thread.in_line.is_some());
@@ -234,18 +248,17 @@ impl State {
             latency -= self.machine.contention.overlap.min(latency / 2);
         }
         self.counts.transfer(&transfer, true);
-        let cost = Cost::of(&transfer, start + latency - clock);
-        self.misses.count(line, &mut self.protocol.known(line).0.heat, at, cost);
-        Some((transfer.source, start, latency))
+        Some((transfer, start, latency))
     }
 
-    /// Lets the time of an access pass. Returns when it is done.
-    fn finish(&mut self, line: u32, kind: Kind, source: Source, start: u64, latency: u64) -> u64 {
+    /// Lets the time of an access pass. Returns when it is done, and for how long of that time the store buffer was full.
+    fn finish(&mut self, line: u32, kind: Kind, at: Site, source: Source, start: u64, latency: u64) -> (u64, u64) {
         let cost = self.machine.cost;
         let thread = &mut self.threads[self.current];
         let before = thread.clock;
         let global = !matches!(source, Source::L1 | Source::L2 | Source::Sibling);
         let mut done = start + latency;
+        let mut oldest = None;
         let busy = match kind {
             Kind::Load => {
                 thread.clock = done;
@@ -270,18 +283,16 @@ impl State {
                     self.counts.prefetches_used += 1;
                 }
                 // Stores become visible in order, so this one not before the one before it.
-                while thread.stores.front().is_some_and(|&other| other <= thread.clock) {
+                while thread.stores.front().is_some_and(|other| other.done <= thread.clock) {
                     thread.stores.pop_front();
                 }
                 done = done.max(thread.stores_done + 1);
-                if thread.stores.len() >= self.machine.store_buffer as usize
-                    && let Some(oldest) = thread.stores.pop_front()
-                {
-                    self.counts.cycles_for_stores += oldest - thread.clock;
-                    thread.clock = oldest;
+                if thread.stores.len() >= self.machine.store_buffer as usize {
+                    oldest = thread.stores.pop_front();
+                    thread.clock = oldest.as_ref().map_or(before, |oldest| oldest.done);
                 }
                 if done > thread.clock + 1 {
-                    thread.stores.push_back(done);
+                    thread.stores.push_back(Store { done, line, at });
                     thread.stores_done = done;
                 }
                 thread.clock += 1;
@@ -298,27 +309,36 @@ impl State {
         if kind == Kind::Load {
             thread.has_just_loaded(line);
         }
-        let stalled = passed.saturating_sub(self.machine.latency.l1);
-        thread.times.stalled += stalled;
+        let after = thread.clock;
         if global {
-            self.counts.cycles_in_transfer += stalled;
             let core = thread.core;
             let (traffic, _) = self.protocol.known(line);
             traffic.busy = traffic.busy.max(busy);
             let hold = if kind == Kind::ReadModifyWrite { self.machine.contention.hold } else { 0 };
             (traffic.holder, traffic.kept) = (core as u32, done + hold);
         }
-        done
+        let held = oldest.map_or(0, |oldest| {
+            // Some of it may have been done while a load waited.
+            let held = (oldest.done - before).min(after - before);
+            self.charge_for_store(&oldest, held);
+            held
+        });
+        (done, held)
     }
 
-    /// The current thread waits until its stores are done.
+    /// The current thread waits until its stores are done, one after the other.
     pub(crate) fn drain(&mut self) {
-        let thread = &mut self.threads[self.current];
-        let waits = thread.stores_done.saturating_sub(thread.clock);
-        thread.clock += waits;
-        thread.times.stalled += waits;
-        thread.stores.clear();
-        self.counts.cycles_for_stores += waits;
+        while let Some(store) = self.thread().stores.pop_front() {
+            let waits = store.done.saturating_sub(self.thread().clock);
+            self.thread().clock += waits;
+            self.charge_for_store(&store, waits);
+        }
+    }
+
+    /// The current thread stood still for so many cycles until `store` was done.
+    fn charge_for_store(&mut self, store: &Store, cycles: u64) {
+        self.counts.cycles_for_stores += cycles;
+        self.charge(store.line, store.at, Cost { nanos: cycles, ..Cost::default() });
     }
 
     /// What the hardware fetches because the current thread has read `line`.
@@ -422,13 +442,10 @@ impl State {
         }
     }
 
-    /// The current thread, the first in line for `line`, had its turn at `time`: what it waited for wires after that is a part of its transfer.
-    fn next_in_line(&mut self, line: u32, time: u64) {
+    /// The current thread, the first in line for `line`, had its turn.
+    fn next_in_line(&mut self, line: u32) {
         let die = self.thread().die;
-        let (_, since) = self.thread().in_line.take().expect("it is in line");
-        let waited = time.saturating_sub(since);
-        self.thread().times.stalled += waited;
-        self.counts.cycles_in_line += waited;
+        self.thread().in_line = None;
         self.watched[line as usize % WATCHED] -= 1;
         let mut next = std::mem::replace(&mut self.thread().behind, NOBODY);
         let near = self.protocol.known(line).0.near;

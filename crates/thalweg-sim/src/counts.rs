@@ -63,7 +63,7 @@ pub struct Counts {
     pub prefetches_used: u64,
     /// Cycles spent in line for a line that was on its way to somebody else.
     pub cycles_in_line: u64,
-    /// Cycles spent waiting for transfers.
+    /// Cycles spent waiting for lines to come, from the second level too, beyond what a hit takes.
     pub cycles_in_transfer: u64,
     /// Cycles spent because the store buffer was full, or had to be empty.
     pub cycles_for_stores: u64,
@@ -161,7 +161,8 @@ pub struct Cost {
     pub memory_writes: u64,
     /// Copies that others lost.
     pub invalidations: u64,
-    /// Nanoseconds that threads waited.
+    /// Nanoseconds that threads stood still, beyond what a hit takes: in line, while the line came, and, for stores, while the
+    /// buffer was full or had to be empty. A store that its thread does not wait for costs none.
     pub nanos: u64,
 }
 
@@ -176,12 +177,12 @@ impl Cost {
         self.transfers + self.invalidations
     }
 
-    /// What a miss cost: until it is reported, `nanos` is in cycles.
+    /// What an access cost: until it is reported, `nanos` is in cycles.
     pub(crate) fn of(transfer: &Transfer, cycles: u64) -> Self {
         let is = |yes: bool| u64::from(yes);
         Self {
             hits: 0,
-            misses: 1,
+            misses: is(!matches!(transfer.source, Source::L1 | Source::L2)),
             last_level: is(matches!(transfer.source, Source::Llc(_))),
             transfers: is(matches!(transfer.source, Source::Cache(_) | Source::Sibling)),
             upgrades: is(matches!(transfer.source, Source::Upgrade(_))),
@@ -264,12 +265,12 @@ impl Misses {
         self.sites[number as usize].1.hits += 1;
     }
 
-    /// A miss of `line` at `site`.
+    /// What an access to `line` at `site` cost.
     pub(crate) fn count(&mut self, line: u32, heat: &mut Heat, site: Site, cost: Cost) {
         let number = self.number(site);
         self.sites[number as usize].1.add(&cost);
         if heat.hot == NONE {
-            heat.misses += 1;
+            heat.misses += cost.misses as u32;
             if heat.misses < HOT {
                 return;
             }

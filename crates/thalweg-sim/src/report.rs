@@ -206,7 +206,7 @@ impl Report {
 fn summed(costs: impl Iterator<Item = (String, Cost)>, nanos: &dyn Fn(u64) -> u64) -> Vec<(String, Cost)> {
     let mut sums: BTreeMap<String, Cost> = BTreeMap::new();
     costs.for_each(|(name, cost)| sums.entry(name).or_default().add(&cost));
-    let mut sums: Vec<_> = sums.into_iter().filter(|(_, cost)| cost.misses > 0 || cost.hits > 0).collect();
+    let mut sums: Vec<_> = sums.into_iter().filter(|(_, cost)| cost.misses + cost.hits + cost.nanos > 0).collect();
     sums.iter_mut().for_each(|(_, cost)| cost.nanos = nanos(cost.nanos));
     // Stable: equal costs stay in the order of their names.
     sums.sort_by_key(|(_, cost)| Reverse((cost.nanos, cost.misses)));

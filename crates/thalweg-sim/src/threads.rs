@@ -107,6 +107,15 @@ pub(crate) struct Attempt {
     pub(crate) restless: bool,
 }
 
+/// A store that is under way.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Store {
+    /// When it will be done.
+    pub(crate) done: u64,
+    pub(crate) line: u32,
+    pub(crate) at: Site,
+}
+
 /// A simulated thread.
 ///
 /// With hundreds of threads that take turns, what a turn touches decides how fast a run is: so the fields that nearly every access
@@ -144,8 +153,8 @@ pub(crate) struct Thread {
     pub(crate) fiber: Option<Box<Fiber>>,
     /// Set when it first runs; alive until it ends.
     pub(crate) yielder: Option<NonNull<Yielder<Wake, ()>>>,
-    /// When each store that is under way will be done.
-    pub(crate) stores: VecDeque<u64>,
+    /// The stores that are under way, in order.
+    pub(crate) stores: VecDeque<Store>,
     /// Numbers its waits.
     pub(crate) ticket: u64,
     pub(crate) attempts: Vec<Attempt>,

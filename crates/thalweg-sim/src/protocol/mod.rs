@@ -65,6 +65,13 @@ pub(crate) struct Transfer {
     pub(crate) written_back: u32,
 }
 
+impl Transfer {
+    /// An access that the core's own cluster answers: nothing leaves it.
+    pub(crate) fn within(source: Source) -> Self {
+        Self { source, invalidated: None, written_back: 0 }
+    }
+}
+
 /// A place that has a value of a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) enum Place {
