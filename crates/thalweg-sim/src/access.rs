@@ -83,7 +83,9 @@ impl State {
         if !self.protocol.hit(thread.core, line, write) {
             return false;
         }
-        let costs = &self.hit_costs[usize::from(thread.taxed)];
+        let taxed = self.is_taxed();
+        let thread = &mut self.threads[self.current];
+        let costs = &self.hit_costs[usize::from(taxed)];
         let mut cost = costs[kind as usize];
         if kind == Kind::Load {
             if thread.has_just_loaded(line) {
@@ -111,7 +113,7 @@ impl State {
         if thread.clock > self.horizon || self.notes.hits {
             return false;
         }
-        self.pass_hit(self.hit_costs[usize::from(thread.taxed)][3]);
+        self.pass_hit(self.hit_costs[usize::from(self.is_taxed())][3]);
         true
     }
 
@@ -154,8 +156,10 @@ impl State {
             None if self.still_has(core, line, write) => Some(Source::L1),
             near => near,
         };
+        // Only what the own cluster answers is slowed down by a neighbour.
+        let taxed = near.is_some() && self.is_taxed();
         let far = match near {
-            Some(source) => Some((Transfer::within(source), clock, self.near(source, at))),
+            Some(source) => Some((Transfer::within(source), clock, self.near(source, at, taxed))),
             None => self.far(line, kind),
         };
         let Some((transfer, start, latency)) = far else { return Step::InLine };
@@ -186,10 +190,12 @@ impl State {
             let until = self.threads[self.current].clock;
             self.trace(self.current, asked, until, What::Line { line, site: at, in_line: start.saturating_sub(asked) });
         }
-        // What a hit costs is no waiting. Only what the own cluster answers is slowed down by a neighbour.
-        let taxed = near.is_some() && self.threads[self.current].taxed;
+        // What a hit costs is no waiting.
         let own = self.hit_costs[usize::from(taxed)][kind as usize] + held;
         let in_transfer = (self.threads[self.current].clock - clock).saturating_sub(own);
+        if in_transfer > 0 {
+            self.thread().still = (clock, self.thread().clock);
+        }
         self.counts.cycles_in_line += clock - asked;
         self.counts.cycles_in_transfer += in_transfer;
         self.charge(line, at, Cost::of(&transfer, clock - asked + in_transfer));
@@ -207,7 +213,7 @@ impl State {
 
     /// An access that the core's own cluster answers. Returns how long that takes.
     #[inline]
-    fn near(&mut self, source: Source, at: Site) -> u64 {
+    fn near(&mut self, source: Source, at: Site, taxed: bool) -> u64 {
         let latency = match source {
             Source::L1 => self.machine.latency.l1,
             Source::L2 => self.machine.latency.l2,
@@ -217,7 +223,6 @@ impl State {
         if self.notes.hits && source != Source::Sibling {
             self.misses.count_hit(at);
         }
-        let taxed = self.threads[self.current].taxed;
         if taxed { latency + latency * self.machine.cost.smt_percent / 100 } else { latency }
     }
 
@@ -330,7 +335,7 @@ impl State {
     pub(crate) fn drain(&mut self) {
         while let Some(store) = self.thread().stores.pop_front() {
             let waits = store.done.saturating_sub(self.thread().clock);
-            self.thread().clock += waits;
+            self.stand_still(waits);
             self.charge_for_store(&store, waits);
         }
     }

@@ -202,17 +202,18 @@ unsafe impl Engine for World {
 
     fn work(&self, cycles: u64) {
         let mut state = self.state();
-        let percent = state.machine.cost.smt_percent;
+        let percent = if state.is_taxed() { state.machine.cost.smt_percent } else { 0 };
         let thread = state.thread();
         // Nothing is later than the end of time.
         let cycles = cycles.min(LATEST);
-        let cycles = if thread.taxed { cycles + cycles * percent / 100 } else { cycles };
+        let cycles = cycles + cycles * percent / 100;
         thread.clock = thread.clock.max((thread.clock + cycles).min(LATEST));
     }
 
     fn relax(&self, pauses: u32) {
-        let pause = self.state().machine.cost.pause;
-        self.work(pause * u64::from(pauses));
+        let mut state = self.state();
+        let cycles = state.machine.cost.pause * u64::from(pauses);
+        state.stand_still(cycles);
     }
 
     fn task(&self, name: &str) {

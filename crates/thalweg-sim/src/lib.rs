@@ -29,7 +29,7 @@
 //!
 //! | part | how |
 //! |---|---|
-//! | cores | in order, but what follows a load that waits, within a window, is done meanwhile; SMT threads share a first-level cache and slow each other down; clusters share a second level |
+//! | cores | in order, but what follows a load that waits, within a window, is done meanwhile; SMT threads share a first-level cache, and slow each other down while they execute (not while they pause or wait); clusters share a second level |
 //! | caches | sets and ways, LRU; MESI between clusters, by an exact directory; a last level for each die that takes what is read, or what others lose |
 //! | contended lines | who asks first is served first; who has done an atomic operation on a line keeps it for some cycles |
 //! | wires | a transfer occupies the network of its die, the link to others, the memory |

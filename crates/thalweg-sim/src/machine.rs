@@ -10,7 +10,7 @@
 //! | `cores` | clock; how many sockets, dies in a socket, cores on a die, cores that share an L2, hardware threads of a core |
 //! | `cache` | size and ways of `l1`, `l2` (may be missing) and `llc`, which each die has; whether the last level takes what is read or only what others lose; whether a reader of a line that another core has modified takes it over (`migratory`), or shares it |
 //! | `latency` | `l1`, `l2`, a `sibling`'s cache; then, for each distance there is, `llc`, `cache`, `upgrade`, `memory` |
-//! | `cost` | what operations cost beside the access: each access, a read-modify-write, what a compare-and-exchange costs more, a fence, a pause, each invalidated sharer; what a busy SMT sibling adds, in percent |
+//! | `cost` | what operations cost beside the access: each access, a read-modify-write, what a compare-and-exchange costs more, a fence, a pause, each invalidated sharer; what an SMT sibling adds while it executes, in percent |
 //! | `contention` | how long a core keeps a line that came to it, how much of a queued request's way overlaps with its wait, how many times in a row the neighbours go first |
 //! | `interconnect` | how long a transfer occupies the die's network, the link to other dies, the memory |
 //! | `store_buffer`, `prefetch`, `window` | how many stores wait for their line; `none`, `next-line` or `stride`; how many accesses behind a waiting load are done meanwhile (0: in order) |

@@ -24,7 +24,8 @@ impl State {
             place,
             core: 0,
             die: 0,
-            taxed: false,
+            shares: false,
+            still: (0, 0),
             crowded: false,
             pinned: false,
             ticket: 0,
@@ -148,7 +149,7 @@ impl State {
             let Place { running: here, queue, .. } = &self.places[place];
             for &thread in here.iter().chain(queue) {
                 let thread = &mut self.threads[thread];
-                thread.taxed = running > 1;
+                thread.shares = running > 1;
                 if all > 1 && !thread.crowded {
                     // What they read so far is not counted in `watched`, and a neighbour's hit may change it unseen.
                     thread.attempts.iter_mut().for_each(|attempt| attempt.restless = true);

@@ -142,8 +142,10 @@ pub(crate) struct Thread {
     /// The line it is in line for, and since when.
     pub(crate) in_line: Option<(u32, u64)>,
     pub(crate) die: usize,
-    /// The other hardware threads of its core are busy.
-    pub(crate) taxed: bool,
+    /// Another thread has a hardware thread of its core.
+    pub(crate) shares: bool,
+    /// Since when, and until when, it stood still the last time.
+    pub(crate) still: (u64, u64),
     /// Others may run on its core.
     pub(crate) crowded: bool,
     pub(crate) pinned: bool,
@@ -286,6 +288,33 @@ impl State {
 
     pub(crate) fn thread(&mut self) -> &mut Thread {
         &mut self.threads[self.current]
+    }
+
+    /// True if the current thread shares what its core can do: if another hardware thread of the core executes at this moment. One that
+    /// sleeps, pauses, stands in line or waits for a line leaves all of it to the others.
+    #[inline(always)]
+    pub(crate) fn is_taxed(&self) -> bool {
+        let thread = &self.threads[self.current];
+        thread.shares && self.has_busy_sibling(thread)
+    }
+
+    fn has_busy_sibling(&self, thread: &Thread) -> bool {
+        let siblings = (thread.core..self.places.len()).step_by(self.machine.topology().all_cores());
+        siblings.filter(|&place| place != thread.place).filter_map(|place| self.places[place].running).any(|other| {
+            let other = &self.threads[other];
+            let (from, until) = other.still;
+            // Behind its clock nothing is known yet: it goes on as it did last.
+            let stands = from <= thread.clock && thread.clock.min(other.clock) <= until;
+            other.status == Status::Ready && other.in_line.is_none() && !stands
+        })
+    }
+
+    /// Lets time pass in which the current thread executes nothing.
+    pub(crate) fn stand_still(&mut self, cycles: u64) {
+        let thread = self.thread();
+        let from = thread.clock;
+        thread.clock += cycles;
+        thread.still = (from, thread.clock);
     }
 
     /// A number below `end`, which is not 0 (SplitMix64).

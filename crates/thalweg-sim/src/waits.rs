@@ -60,6 +60,9 @@ impl State {
         *(if spins { &mut other.times.spinning } else { &mut other.times.off }) += passed;
         let before = other.clock;
         other.clock = other.clock.max(time);
+        if spins {
+            other.still = (before, other.clock);
+        }
         let (place, clock) = (other.place, other.clock);
         self.trace(thread, before, clock, What::Wait { reason, site: at });
         if self.places[place].running == Some(thread) {
@@ -204,11 +207,15 @@ impl State {
 
     /// The current thread's `tries`-th step of back-off in a row.
     pub(crate) fn pause(&mut self, tries: u32) {
-        let passed =
-            if tries <= PATIENCE { self.machine.cost.pause } else { self.machine.cycles(self.machine.os.yields) };
-        let thread = self.thread();
-        thread.clock += passed;
-        thread.times.spinning += passed;
+        let pauses = tries <= PATIENCE;
+        let passed = if pauses { self.machine.cost.pause } else { self.machine.cycles(self.machine.os.yields) };
+        if pauses {
+            self.stand_still(passed);
+        } else {
+            // The system's code.
+            self.thread().clock += passed;
+        }
+        self.thread().times.spinning += passed;
     }
 
     // Tokens.

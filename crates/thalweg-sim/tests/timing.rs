@@ -201,29 +201,77 @@ fn a_stream_is_fetched_ahead_unless_that_is_off() {
 }
 
 #[test]
-fn a_busy_sibling_slows_its_core_down() {
-    let time = |cpu: usize| {
-        let (nanos, _) = time_of(&machine("x86-88t"), move || {
-            let taken = OnceLock::new();
+fn a_sibling_slows_its_core_down_while_it_executes() {
+    /// Nanoseconds that hardware thread 1 takes, while another does `beside` until that is over.
+    fn time(cpu: usize, beside: impl Fn(&AtomicU64) + Sync) -> f64 {
+        let (nanos, _) = time_of(&machine("x86-88t"), || {
+            let (over, taken) = (CachePadded(AtomicU64::new(0)), OnceLock::new());
             thread::scope(|scope| {
-                for (me, cpu) in [(0, 1), (1, cpu)] {
-                    let taken = &taken;
-                    scope.spawn(move || {
-                        thread::pin_current(cpu).unwrap();
-                        let own = AtomicU64::new(0);
-                        let before = time::now();
-                        (0..200_000).for_each(|_| _ = own.load(Relaxed));
-                        if me == 1 {
-                            let _ = taken.set(before.elapsed().as_nanos() as u64);
-                        }
-                    });
-                }
+                scope.spawn(|| {
+                    thread::pin_current(1).unwrap();
+                    let own = AtomicU64::new(0);
+                    let before = time::now();
+                    (0..100_000).for_each(|_| _ = own.load(Relaxed));
+                    let _ = taken.set(before.elapsed().as_nanos() as u64);
+                    over.store(1, Release);
+                });
+                scope.spawn(|| {
+                    thread::pin_current(cpu).unwrap();
+                    while over.load(Acquire) == 0 {
+                        beside(&over);
+                    }
+                });
             });
             *taken.get().unwrap()
         });
-        nanos
+        nanos as f64
+    }
+    let loads = |_: &AtomicU64| {
+        let own = AtomicU64::new(0);
+        (0..100).for_each(|_| _ = own.load(Relaxed));
     };
-    assert!(time(45) * 10 > time(2) * 11, "{} against {} alone", time(45), time(2));
+    // Against the same on another core.
+    let slowed = time(45, loads) / time(2, loads);
+    assert!((1.35..1.6).contains(&slowed), "it executes: {slowed}");
+    // What is left is what the sibling does between its waits.
+    let sleep = |over: &AtomicU64| spin::until(|| (over.load(Acquire) == 1).then_some(()));
+    let slowed = time(45, sleep) / time(2, sleep);
+    assert!((0.99..1.02).contains(&slowed), "it sleeps until a line is written: {slowed}");
+    let pause = |_: &AtomicU64| spin::relax(1);
+    let slowed = time(45, pause) / time(2, pause);
+    assert!((0.99..1.03).contains(&slowed), "it pauses: {slowed}");
+}
+
+/// Of seven threads that want one line, six stand in line: as good as nothing is left to a sibling's core.
+#[test]
+fn a_sibling_in_line_leaves_its_core_to_the_other() {
+    let time = |cpu: usize| {
+        let (nanos, _) = time_of(&machine("x86-88t"), move || {
+            let (word, over) = (CachePadded(AtomicU64::new(0)), CachePadded(AtomicU64::new(0)));
+            let taken = OnceLock::new();
+            thread::scope(|scope| {
+                for other in [cpu, 3, 4, 5, 6, 7, 8] {
+                    let (word, over) = (&word, &over);
+                    scope.spawn(move || {
+                        thread::pin_current(other).unwrap();
+                        while over.load(Relaxed) == 0 {
+                            word.fetch_add(1, Relaxed);
+                        }
+                    });
+                }
+                thread::pin_current(1).unwrap();
+                let own = AtomicU64::new(0);
+                let before = time::now();
+                (0..50_000).for_each(|_| _ = own.load(Relaxed));
+                let _ = taken.set(before.elapsed().as_nanos() as u64);
+                over.store(1, Release);
+            });
+            *taken.get().unwrap()
+        });
+        nanos as f64
+    };
+    let slowed = time(45) / time(2);
+    assert!((0.99..1.12).contains(&slowed), "{slowed}");
 }
 
 #[test]
