@@ -159,7 +159,7 @@ impl State {
         // Only what the own cluster answers is slowed down by a neighbour.
         let taxed = near.is_some() && self.is_taxed();
         let far = match near {
-            Some(source) => Some((Transfer::within(source), clock, self.near(source, at, taxed))),
+            Some(source) => Some((Transfer::within(source), clock, self.near(line, source, at, taxed))),
             None => self.far(line, kind),
         };
         let Some((transfer, start, latency)) = far else { return Step::InLine };
@@ -180,7 +180,7 @@ impl State {
             }
         } else {
             self.note_read(line);
-            self.prefetch(line, source != Source::L1);
+            self.prefetch(line, source != Source::L1, at);
         }
         if in_line.is_some() {
             self.next_in_line(line);
@@ -206,21 +206,28 @@ impl State {
     #[inline]
     fn charge(&mut self, line: u32, at: Site, cost: Cost) {
         self.thread().times.stalled += cost.nanos;
-        if cost.misses + cost.nanos > 0 {
+        if !cost.is_zero() {
             self.misses.count(line, &mut self.protocol.known(line).0.heat, at, cost);
         }
     }
 
     /// An access that the core's own cluster answers. Returns how long that takes.
     #[inline]
-    fn near(&mut self, source: Source, at: Site, taxed: bool) -> u64 {
+    fn near(&mut self, line: u32, source: Source, at: Site, taxed: bool) -> u64 {
         let latency = match source {
             Source::L1 => self.machine.latency.l1,
             Source::L2 => self.machine.latency.l2,
             _ => self.machine.latency.sibling,
         };
-        self.counts.transfer(&Transfer::within(source), true);
-        if self.notes.hits && source != Source::Sibling {
+        let thread = &self.threads[self.current];
+        let late = source == Source::L1 && thread.streams.is_coming(line, thread.clock);
+        if late {
+            self.counts.accesses += 1;
+            self.counts.late_hits += 1;
+        } else {
+            self.counts.access(&Transfer::within(source));
+        }
+        if self.notes.hits && !late && source != Source::Sibling {
             self.misses.count_hit(at);
         }
         if taxed { latency + latency * self.machine.cost.smt_percent / 100 } else { latency }
@@ -252,7 +259,7 @@ impl State {
             // Its request had come a part of the way already.
             latency -= self.machine.contention.overlap.min(latency / 2);
         }
-        self.counts.transfer(&transfer, true);
+        self.counts.access(&transfer);
         Some((transfer, start, latency))
     }
 
@@ -347,7 +354,7 @@ impl State {
     }
 
     /// What the hardware fetches because the current thread has read `line`.
-    fn prefetch(&mut self, line: u32, missed: bool) {
+    fn prefetch(&mut self, line: u32, missed: bool, at: Site) {
         let kind = self.machine.prefetch;
         let thread = &mut self.threads[self.current];
         let accesses = thread.times.accesses;
@@ -368,27 +375,28 @@ impl State {
             let (window, streams) = (self.machine.window, &mut self.threads[self.current].streams);
             // A page that nobody has touched has no home yet.
             let Some(wish) = streams.next(stream, window, |line| self.protocol.knows(line)) else { break };
-            self.fetch(wish);
+            self.fetch(wish, at);
         }
     }
 
-    fn fetch(&mut self, wish: Wish) {
-        if let Some(ready) = self.fetch_line(wish.line, false) {
+    fn fetch(&mut self, wish: Wish, at: Site) {
+        if let Some((ready, transfer)) = self.fetch_line(wish.line, false) {
             self.thread().streams.fetched(wish, ready);
+            self.charge(wish.line, at, Cost::ahead(&transfer));
         }
     }
 
     /// The program asks for a line.
     pub(crate) fn ask(&mut self, line: u32, write: bool) {
         self.thread().clock += 1;
-        if let Some(ready) = self.fetch_line(line, write) {
+        if let Some((ready, _)) = self.fetch_line(line, write) {
             let clock = self.thread().clock;
             self.thread().streams.asked(line, ready, clock);
         }
     }
 
-    /// Fetches a line that nobody has on its way, and the core does not have. Returns when it is there.
-    fn fetch_line(&mut self, line: u32, write: bool) -> Option<u64> {
+    /// Fetches a line that nobody has on its way, and the core does not have. Returns when it is there, and what that moves.
+    fn fetch_line(&mut self, line: u32, write: bool) -> Option<(u64, Transfer)> {
         let thread = &self.threads[self.current];
         let (core, die, clock) = (thread.core, thread.die, thread.clock);
         self.protocol.visit(core, line);
@@ -406,9 +414,8 @@ impl State {
         let traffic = self.protocol.user(core, line);
         traffic.busy = if shared { start + self.machine.interconnect.clean } else { ready };
         (traffic.holder, traffic.kept) = (core as u32, ready);
-        self.counts.prefetches += 1;
-        self.counts.transfer(&transfer, false);
-        Some(ready)
+        self.counts.prefetch(&transfer);
+        Some((ready, transfer))
     }
 
     // The line for a line: first come, first served. The first goes on when the line is free, the others when the one

@@ -33,6 +33,47 @@ impl ByDistance {
     }
 }
 
+/// Lines that came before they were needed, by who answered.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize)]
+#[non_exhaustive]
+pub struct Prefetches {
+    /// A last-level cache.
+    pub last_level: u64,
+    /// Another core's cache.
+    pub transfers: u64,
+    /// The line was there, but others had it too and it was to be written.
+    pub upgrades: u64,
+    /// Memory.
+    pub memory_reads: u64,
+}
+
+impl Prefetches {
+    /// All of them.
+    pub fn total(&self) -> u64 {
+        self.last_level + self.transfers + self.upgrades + self.memory_reads
+    }
+
+    fn of(source: Source) -> Self {
+        let mut one = Self::default();
+        match source {
+            // The core had it.
+            Source::L1 | Source::L2 => {}
+            Source::Sibling | Source::Cache(_) => one.transfers = 1,
+            Source::Upgrade(_) => one.upgrades = 1,
+            Source::Llc(_) => one.last_level = 1,
+            Source::Memory(_) => one.memory_reads = 1,
+        }
+        one
+    }
+
+    fn add(&mut self, other: &Self) {
+        self.last_level += other.last_level;
+        self.transfers += other.transfers;
+        self.upgrades += other.upgrades;
+        self.memory_reads += other.memory_reads;
+    }
+}
+
 /// What all threads together did. An access to several lines counts once for each.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize)]
 #[non_exhaustive]
@@ -41,6 +82,8 @@ pub struct Counts {
     pub accesses: u64,
     /// Answered by the core's own first-level cache.
     pub l1_hits: u64,
+    /// The line had been fetched ahead, and was still on its way.
+    pub late_hits: u64,
     /// Answered by the second-level cache.
     pub l2_hits: u64,
     /// Answered by another core of the cluster.
@@ -57,8 +100,8 @@ pub struct Counts {
     pub memory_writes: u64,
     /// Copies that somebody lost because somebody else wrote.
     pub invalidations: u64,
-    /// Lines fetched ahead.
-    pub prefetches: u64,
+    /// Lines fetched ahead: by the hardware, or because the program asked for them. No accesses.
+    pub prefetches: Prefetches,
     /// Lines fetched ahead and used.
     pub prefetches_used: u64,
     /// Cycles spent in line for a line that was on its way to somebody else.
@@ -100,43 +143,49 @@ pub struct DeviceCounts {
 }
 
 impl Counts {
-    /// Accesses that the core's own caches could not answer.
+    /// Accesses that the core's own caches could not answer, and nobody had fetched the line ahead.
     pub fn misses(&self) -> u64 {
-        self.accesses - self.l1_hits - self.l2_hits
+        self.accesses - self.l1_hits - self.late_hits - self.l2_hits
     }
 
-    /// Transfers of lines from and to memory.
+    /// Transfers of lines from and to memory, also of those fetched ahead.
     pub fn memory_transactions(&self) -> u64 {
-        self.memory_reads.total() + self.memory_writes
+        self.memory_reads.total() + self.prefetches.memory_reads + self.memory_writes
     }
 
-    /// Requests that another core's private cache had to answer or obey.
+    /// Requests that another core's private cache had to answer or obey, also for lines fetched ahead.
     pub fn snoops(&self) -> u64 {
-        self.sibling_hits + self.cache_transfers.total() + self.invalidations
+        self.sibling_hits + self.cache_transfers.total() + self.prefetches.transfers + self.invalidations
     }
 
-    /// What a transfer did; the access itself is counted with it if somebody `asked`.
-    pub(crate) fn transfer(&mut self, transfer: &Transfer, asked: bool) {
-        if asked {
-            self.accesses += 1;
-            match transfer.source {
-                Source::L1 => self.l1_hits += 1,
-                Source::L2 => self.l2_hits += 1,
-                Source::Sibling => self.sibling_hits += 1,
-                Source::Upgrade(distance) => self.upgrades.count(distance),
-                Source::Llc(distance) => self.llc_hits.count(distance),
-                Source::Cache(distance) => self.cache_transfers.count(distance),
-                Source::Memory(distance) => self.memory_reads.count(distance),
-            }
-        } else if let Source::Memory(distance) = transfer.source {
-            self.memory_reads.count(distance);
+    /// An access, and what it moved.
+    pub(crate) fn access(&mut self, transfer: &Transfer) {
+        self.accesses += 1;
+        match transfer.source {
+            Source::L1 => self.l1_hits += 1,
+            Source::L2 => self.l2_hits += 1,
+            Source::Sibling => self.sibling_hits += 1,
+            Source::Upgrade(distance) => self.upgrades.count(distance),
+            Source::Llc(distance) => self.llc_hits.count(distance),
+            Source::Cache(distance) => self.cache_transfers.count(distance),
+            Source::Memory(distance) => self.memory_reads.count(distance),
         }
+        self.moved(transfer);
+    }
+
+    /// A line fetched ahead, and what that moved.
+    pub(crate) fn prefetch(&mut self, transfer: &Transfer) {
+        self.prefetches.add(&Prefetches::of(transfer.source));
+        self.moved(transfer);
+    }
+
+    fn moved(&mut self, transfer: &Transfer) {
         self.memory_writes += u64::from(transfer.written_back);
         self.invalidations += transfer.invalidated.map_or(0, |(count, _)| count.into());
     }
 }
 
-/// A miss costs this many misses of a line before it is listed by itself.
+/// How many times a line is missed, or fetched ahead, before it is listed by itself.
 const HOT: u32 = 32;
 /// No number.
 const NONE: u32 = u32::MAX;
@@ -147,7 +196,7 @@ const NONE: u32 = u32::MAX;
 pub struct Cost {
     /// Accesses that the core's own caches answered; 0 unless [asked for](crate::Simulation::count_hits).
     pub hits: u64,
-    /// Accesses that they could not answer: the sum of the next four.
+    /// Accesses that they could not answer, and nobody had fetched the line ahead: the sum of the next four.
     pub misses: u64,
     /// Of these, answered by a last-level cache.
     pub last_level: u64,
@@ -157,6 +206,8 @@ pub struct Cost {
     pub upgrades: u64,
     /// Answered by memory.
     pub memory_reads: u64,
+    /// Lines that the hardware fetched ahead because of these accesses. Those that the program asked for itself have no place in the source.
+    pub prefetches: Prefetches,
     /// Lines written back to memory to make room.
     pub memory_writes: u64,
     /// Copies that others lost.
@@ -167,14 +218,14 @@ pub struct Cost {
 }
 
 impl Cost {
-    /// Transfers of lines from and to memory.
+    /// Transfers of lines from and to memory, also of those fetched ahead.
     pub fn memory_transactions(&self) -> u64 {
-        self.memory_reads + self.memory_writes
+        self.memory_reads + self.prefetches.memory_reads + self.memory_writes
     }
 
-    /// Requests that another core's cache had to answer or obey.
+    /// Requests that another core's cache had to answer or obey, also for lines fetched ahead.
     pub fn snoops(&self) -> u64 {
-        self.transfers + self.invalidations
+        self.transfers + self.prefetches.transfers + self.invalidations
     }
 
     /// What an access cost: until it is reported, `nanos` is in cycles.
@@ -187,10 +238,26 @@ impl Cost {
             transfers: is(matches!(transfer.source, Source::Cache(_) | Source::Sibling)),
             upgrades: is(matches!(transfer.source, Source::Upgrade(_))),
             memory_reads: is(matches!(transfer.source, Source::Memory(_))),
+            prefetches: Prefetches::default(),
             memory_writes: transfer.written_back.into(),
             invalidations: transfer.invalidated.map_or(0, |(count, _)| count.into()),
             nanos: cycles,
         }
+    }
+
+    /// What it cost to fetch a line ahead, for which nobody waits yet.
+    pub(crate) fn ahead(transfer: &Transfer) -> Self {
+        Self {
+            prefetches: Prefetches::of(transfer.source),
+            memory_writes: transfer.written_back.into(),
+            invalidations: transfer.invalidated.map_or(0, |(count, _)| count.into()),
+            ..Self::default()
+        }
+    }
+
+    /// True if it is nothing.
+    pub(crate) fn is_zero(&self) -> bool {
+        *self == Self::default()
     }
 
     pub(crate) fn add(&mut self, other: &Cost) {
@@ -200,6 +267,7 @@ impl Cost {
         self.transfers += other.transfers;
         self.upgrades += other.upgrades;
         self.memory_reads += other.memory_reads;
+        self.prefetches.add(&other.prefetches);
         self.memory_writes += other.memory_writes;
         self.invalidations += other.invalidations;
         self.nanos += other.nanos;
@@ -270,7 +338,7 @@ impl Misses {
         let number = self.number(site);
         self.sites[number as usize].1.add(&cost);
         if heat.hot == NONE {
-            heat.misses += cost.misses as u32;
+            heat.misses += (cost.misses + cost.prefetches.total()) as u32;
             if heat.misses < HOT {
                 return;
             }

@@ -103,7 +103,7 @@ mod waits;
 mod world;
 
 pub use command::main;
-pub use counts::{ByDistance, Cost, Counts, DeviceCounts};
+pub use counts::{ByDistance, Cost, Counts, DeviceCounts, Prefetches};
 pub use device::{Credits, Device, Routing};
 pub use failure::{Failure, Reason, Waiting};
 pub use heap::Heap;

@@ -65,6 +65,13 @@ impl Streams {
         self.ranges.iter().any(|&(first, length)| line.wrapping_sub(first) < length)
     }
 
+    /// True if `line` was fetched, and is not there yet at `time`.
+    #[inline]
+    pub(crate) fn is_coming(&self, line: u32, time: u64) -> bool {
+        let mut fetched = self.streams.iter().map(|stream| &stream.fetched).chain([&self.asked]);
+        self.has(line) && fetched.any(|lines| lines.iter().any(|&(other, ready)| other == line && ready > time))
+    }
+
     /// `line` is used for the first time since it was fetched, by a thread after so many accesses: when it is there, and which
     /// stream goes on.
     #[inline]
@@ -194,6 +201,7 @@ mod tests {
         assert!(missed(&mut streams, 10, Prefetch::Stride, 1).is_empty());
         assert_eq!(missed(&mut streams, 11, Prefetch::Stride, 1), [12]);
         assert!(streams.has(12) && !streams.has(11) && !streams.has(13));
+        assert!(streams.is_coming(12, 511) && !streams.is_coming(12, 512) && !streams.is_coming(13, 0));
         let (ready, stream) = streams.used(12, 8 * 12).unwrap();
         assert_eq!((ready, fetch(&mut streams, stream.unwrap(), 1)), (512, vec![13]));
         assert_eq!(streams.used(12, 8 * 12), None);

@@ -206,7 +206,7 @@ impl Report {
 fn summed(costs: impl Iterator<Item = (String, Cost)>, nanos: &dyn Fn(u64) -> u64) -> Vec<(String, Cost)> {
     let mut sums: BTreeMap<String, Cost> = BTreeMap::new();
     costs.for_each(|(name, cost)| sums.entry(name).or_default().add(&cost));
-    let mut sums: Vec<_> = sums.into_iter().filter(|(_, cost)| cost.misses + cost.hits + cost.nanos > 0).collect();
+    let mut sums: Vec<_> = sums.into_iter().filter(|(_, cost)| !cost.is_zero()).collect();
     sums.iter_mut().for_each(|(_, cost)| cost.nanos = nanos(cost.nanos));
     // Stable: equal costs stay in the order of their names.
     sums.sort_by_key(|(_, cost)| Reverse((cost.nanos, cost.misses)));
@@ -216,7 +216,7 @@ fn summed(costs: impl Iterator<Item = (String, Cost)>, nanos: &dyn Fn(u64) -> u6
 
 impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Counts { accesses, l1_hits, l2_hits, sibling_hits, .. } = self.counts;
+        let Counts { accesses, l1_hits, late_hits, l2_hits, sibling_hits, .. } = self.counts;
         let counts = &self.counts;
         writeln!(f, "{}, {} hardware threads, seed {}: {} ns", self.machine, self.threads, self.seed, self.nanos)?;
         if self.layout == Layout::Host {
@@ -226,6 +226,7 @@ impl fmt::Display for Report {
         writeln!(f, "\n{:24}{:>14}{:>10}", "accesses", accesses, "")?;
         for (name, n) in [
             ("first level", l1_hits),
+            ("fetched ahead, too late", late_hits),
             ("second level", l2_hits),
             ("a sibling's cache", sibling_hits),
             ("last level", counts.llc_hits.total()),
@@ -233,7 +234,7 @@ impl fmt::Display for Report {
             ("upgrades", counts.upgrades.total()),
             ("memory", counts.memory_reads.total()),
         ] {
-            writeln!(f, "  {name:22}{n:>14}{:>10}", share(n))?;
+            writeln!(f, "  {name:24}{n:>12}{:>10}", share(n))?;
         }
         let far = |name: &str| format!("  of these {name}");
         let beyond = [counts.llc_hits, counts.cache_transfers, counts.upgrades, counts.memory_reads];
@@ -245,7 +246,9 @@ impl fmt::Display for Report {
             ("invalidations", counts.invalidations),
             ("snoops", counts.snoops()),
             ("memory transactions", counts.memory_transactions()),
-            ("fetched ahead", counts.prefetches),
+            ("fetched ahead", counts.prefetches.total()),
+            ("  from another core's", counts.prefetches.transfers),
+            ("  from memory", counts.prefetches.memory_reads),
             ("  and used", counts.prefetches_used),
         ] {
             writeln!(f, "{name:24}{n:>14}")?;

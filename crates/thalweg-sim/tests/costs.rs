@@ -4,7 +4,7 @@
 mod support;
 
 use support::{HEAP, machine};
-use thalweg_sim::{Heap, Report, Simulation};
+use thalweg_sim::{Counts, Heap, Prefetch, Report, Simulation};
 use thalweg_sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release, SeqCst};
 use thalweg_sync::atomic::{AtomicU64, fence};
 use thalweg_sync::hint::{Access, prefetch, work};
@@ -85,8 +85,37 @@ fn a_line_that_comes_late_costs_what_is_left_of_its_way() {
                 Access::Write => _ = cell.fetch_add(1, Relaxed),
             }
         });
-        assert_eq!(report.counts.prefetches_used, 40);
+        let Counts { prefetches, prefetches_used, late_hits, memory_reads, .. } = report.counts;
+        assert_eq!((prefetches.memory_reads, prefetches_used, late_hits), (40, 40, 40));
+        assert!(memory_reads.total() < 40 && report.counts.memory_transactions() >= 40, "{memory_reads:?}");
         let (waited, left) = (waited(&report).0, 40.0 * (260.0 - 60.0) / 3.0);
         assert!((0.9..1.1).contains(&(waited / left)), "{access:?}: {waited} ns, {left} were left");
     }
+}
+
+/// Eight lines in a row that another core has written: two are missed, the others come by themselves.
+#[test]
+fn what_is_fetched_ahead_is_counted_by_who_answers_and_where_it_was_caused() {
+    let read = |prefetch: Prefetch| {
+        Simulation::new(machine("x86-88t").with_prefetch(prefetch)).jitter(0).run(|| {
+            let cells: Vec<_> = std::iter::repeat_with(|| Cell(AtomicU64::new(0))).take(8).collect();
+            cells.iter().for_each(|cell| cell.0.store(1, Release));
+            let read = || cells.iter().for_each(|cell| assert_eq!(cell.0.load(Relaxed), 1));
+            thread::scope(|scope| _ = scope.spawn(read));
+        })
+    };
+    let (off, on) = (read(Prefetch::None), read(Prefetch::NextLine));
+    assert_eq!((off.counts.prefetches.total(), on.counts.prefetches.transfers), (0, 6));
+    assert_eq!(off.counts.cache_transfers.total(), on.counts.cache_transfers.total() + 6);
+    assert_eq!(off.counts.snoops(), on.counts.snoops(), "somebody has to answer either way");
+    assert!((4..=6).contains(&on.counts.late_hits), "nothing is done in between: {}", on.counts.late_hits);
+    let caused: Vec<_> = on.sites.iter().filter(|site| site.cost.prefetches.total() > 0).collect();
+    assert!(
+        matches!(caused[..], [site] if site.cost.prefetches.transfers == 6 && site.cost.transfers == 2),
+        "{caused:?}"
+    );
+    let Counts { accesses, l1_hits, late_hits, l2_hits, sibling_hits, .. } = on.counts;
+    let Counts { llc_hits, cache_transfers, upgrades, memory_reads, .. } = on.counts;
+    let beyond: u64 = [llc_hits, cache_transfers, upgrades, memory_reads].iter().map(|kind| kind.total()).sum();
+    assert_eq!(accesses, l1_hits + late_hits + l2_hits + sibling_hits + beyond, "each access is counted once");
 }
