@@ -2,6 +2,7 @@
 
 use crate::failure::Failure;
 use crate::machine::{Machine, MachineError};
+use crate::notes::Latencies;
 use crate::plot::{Curve, Plot, draw};
 use crate::record::{Record, Spread};
 use crate::report::{Report, TaskReport};
@@ -223,6 +224,7 @@ impl Scaling {
                 spread: point.nanos(),
                 runs: point.reports.len(),
                 params: json!({
+                    "latencies": report.latencies,
                     "threads": point.threads, "messages": point.messages, "speed_up": self.speed_up(point.threads),
                     "shares": { "working": working, "memory": memory, "spinning": spinning, "asleep": asleep },
                     "tasks": tasks, "fields": report.fields.iter().take(5).collect::<Vec<_>>(), "contended": contended,
@@ -290,6 +292,7 @@ impl fmt::Display for Scaling {
             point.shares().iter().try_for_each(|share| write!(f, "{:>8.1} %", 100.0 * share))?;
             writeln!(f)?;
         }
+        self.latencies(f)?;
         self.what_stops_it(f)
     }
 }
@@ -298,6 +301,20 @@ impl fmt::Display for Scaling {
 const PACE: std::ops::Range<f64> = 0.8..1.03;
 
 impl Scaling {
+    /// How long messages took that carried a stamp, if there were any.
+    fn latencies(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let stamped = self.points.iter().filter_map(|point| Some((point.threads, point.reports[0].latencies?)));
+        for (number, (threads, latencies)) in stamped.enumerate() {
+            if number == 0 {
+                writeln!(f, "\nHow long messages took, ns, seed 0:")?;
+                writeln!(f, "{:>8}{:>12}{:>12}{:>12}{:>12}", "threads", "p50", "p99", "p99.9", "max")?;
+            }
+            let Latencies { p50, p99, p999, max, .. } = latencies;
+            writeln!(f, "{threads:>8}{p50:>12}{p99:>12}{p999:>12}{max:>12}")?;
+        }
+        Ok(())
+    }
+
     fn what_stops_it(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let last = self.largest();
         let report = self.largest_report();

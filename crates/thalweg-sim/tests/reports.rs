@@ -205,3 +205,24 @@ fn scaling_is_a_curve_and_says_what_sets_the_pace() {
     assert_eq!(scaling.to_svg().matches("<circle").count(), 12, "the curve and the ideal");
     assert!(Study::new(machine("vl-16")).threads(17).run("half", half).is_err());
 }
+
+#[test]
+fn a_curve_says_how_long_stamped_messages_took() {
+    let study = |program: fn()| {
+        let study = Study::new(machine("x86-88t")).threads(2).seeds(1);
+        study.run("messages", move || (program(), 200).1).unwrap()
+    };
+    let scaling = study(stamped);
+    let json: Vec<Value> = scaling.to_json().lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let text = scaling.to_string();
+    assert!(text.contains("p99.9"), "{text}");
+    for (point, record) in scaling.points.iter().zip(&json) {
+        let latencies = point.reports[0].latencies.unwrap();
+        assert_eq!(record["params"]["latencies"]["p999"].as_u64(), Some(latencies.p999));
+        let row: Vec<u64> = vec![point.threads as u64, latencies.p50, latencies.p99, latencies.p999, latencies.max];
+        let is_row =
+            |line: &str| line.split_whitespace().map(str::parse).collect::<Result<Vec<u64>, _>>() == Ok(row.clone());
+        assert!(text.lines().any(is_row), "{row:?} in {text}");
+    }
+    assert!(!study(|| counters(1)).to_string().contains("p99.9"), "no stamps, no latencies");
+}
