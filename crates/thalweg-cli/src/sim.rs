@@ -248,7 +248,7 @@ fn run_all(
     for experiment in experiments {
         let points = (experiment.plan)(setting);
         let measured = measure(experiment.name, machine, &points, seeds)?;
-        let lines_of = |(point, runs): (&Point, &Vec<Run>)| point.records(experiment.name, machine, runs);
+        let lines_of = |(point, runs): (&Point, &Vec<Run>)| point.records(experiment.name, machine, runs, lines);
         let of_this: String = points.iter().zip(&measured).map(lines_of).collect();
         // As each is done: an experiment that fails, or an interrupt, does not take the others' tables with it.
         emit(&match only_json {

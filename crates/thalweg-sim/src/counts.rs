@@ -2,7 +2,7 @@
 
 use crate::protocol::{Source, Transfer};
 use crate::topology::Distance;
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 use std::collections::HashMap;
 use thalweg_sync::engine::Site;
 
@@ -158,6 +158,12 @@ impl Counts {
         self.sibling_hits + self.cache_transfers.total() + self.prefetches.transfers + self.invalidations
     }
 
+    /// As JSON has it, with the sums.
+    pub(crate) fn with_sums<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let (snoops, memory_transactions) = (self.snoops(), self.memory_transactions());
+        WithSums { counts: self, snoops, memory_transactions }.serialize(serializer)
+    }
+
     /// An access, and what it moved.
     pub(crate) fn access(&mut self, transfer: &Transfer) {
         self.accesses += 1;
@@ -185,6 +191,15 @@ impl Counts {
     }
 }
 
+/// Counts, and what is calculated from them.
+#[derive(Serialize)]
+struct WithSums<'a, T: Serialize> {
+    #[serde(flatten)]
+    counts: &'a T,
+    snoops: u64,
+    memory_transactions: u64,
+}
+
 /// How many times a line is missed, or fetched ahead, before it is listed by itself.
 const HOT: u32 = 32;
 /// No number.
@@ -194,8 +209,9 @@ const NONE: u32 = u32::MAX;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize)]
 #[non_exhaustive]
 pub struct Cost {
-    /// Accesses that the core's own caches answered; 0 unless [asked for](crate::Simulation::count_hits).
-    pub hits: u64,
+    /// Accesses that the core's own caches answered. Of places and fields only, and only if [asked for](crate::Simulation::count_hits).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub hits: Option<u64>,
     /// Accesses that they could not answer, and nobody had fetched the line ahead: the sum of the next four.
     pub misses: u64,
     /// Of these, answered by a last-level cache.
@@ -228,11 +244,17 @@ impl Cost {
         self.transfers + self.prefetches.transfers + self.invalidations
     }
 
+    /// As JSON has it, with the sums.
+    pub(crate) fn with_sums<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let (snoops, memory_transactions) = (self.snoops(), self.memory_transactions());
+        WithSums { counts: self, snoops, memory_transactions }.serialize(serializer)
+    }
+
     /// What an access cost: until it is reported, `nanos` is in cycles.
     pub(crate) fn of(transfer: &Transfer, cycles: u64) -> Self {
         let is = |yes: bool| u64::from(yes);
         Self {
-            hits: 0,
+            hits: None,
             misses: is(!matches!(transfer.source, Source::L1 | Source::L2)),
             last_level: is(matches!(transfer.source, Source::Llc(_))),
             transfers: is(matches!(transfer.source, Source::Cache(_) | Source::Sibling)),
@@ -261,7 +283,9 @@ impl Cost {
     }
 
     pub(crate) fn add(&mut self, other: &Cost) {
-        self.hits += other.hits;
+        if let Some(hits) = other.hits {
+            *self.hits.get_or_insert(0) += hits;
+        }
         self.misses += other.misses;
         self.last_level += other.last_level;
         self.transfers += other.transfers;
@@ -330,7 +354,7 @@ impl Misses {
     #[inline]
     pub(crate) fn count_hit(&mut self, site: Site) {
         let number = self.number(site);
-        self.sites[number as usize].1.hits += 1;
+        *self.sites[number as usize].1.hits.get_or_insert(0) += 1;
     }
 
     /// What an access to `line` at `site` cost.

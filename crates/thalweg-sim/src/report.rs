@@ -40,6 +40,7 @@ pub struct Report {
     /// The same in cycles.
     pub cycles: u64,
     /// What all threads together did.
+    #[serde(serialize_with = "Counts::with_sums")]
     pub counts: Counts,
     /// The threads of the program, in the order in which they were started.
     pub per_thread: Vec<ThreadReport>,
@@ -97,7 +98,7 @@ pub struct SiteReport {
     /// File, line and column.
     pub site: String,
     /// What they cost.
-    #[serde(flatten)]
+    #[serde(flatten, serialize_with = "Cost::with_sums")]
     pub cost: Cost,
 }
 
@@ -108,7 +109,7 @@ pub struct FieldReport {
     /// The file, and what is accessed there, if the file could be read; else the file and the line.
     pub name: String,
     /// What they cost.
-    #[serde(flatten)]
+    #[serde(flatten, serialize_with = "Cost::with_sums")]
     pub cost: Cost,
 }
 
@@ -121,7 +122,7 @@ pub struct LineReport {
     /// What was accessed there, as in [`FieldReport`], the worst first.
     pub fields: Vec<String>,
     /// What they cost.
-    #[serde(flatten)]
+    #[serde(flatten, serialize_with = "Cost::with_sums")]
     pub cost: Cost,
     /// Where it was missed, the worst first.
     pub sites: Vec<SiteReport>,
@@ -135,7 +136,13 @@ impl Report {
         let nanos = |cycles| machine.nanos(cycles);
         let mut sources = Sources::default();
         let names: Vec<String> = state.misses.sites.iter().map(|(site, _)| sources.name(site)).collect();
-        let sites = || state.misses.sites.iter().enumerate().map(|(number, (_, cost))| (number as u32, *cost));
+        let sites = || {
+            state.misses.sites.iter().enumerate().map(|(number, (_, cost))| {
+                // None where hits are counted is a count too.
+                let hits = notes.hits.then(|| cost.hits.unwrap_or(0));
+                (number as u32, Cost { hits, ..*cost })
+            })
+        };
         let site_of = |number: u32| state.misses.sites[number as usize].0.to_string();
         let name_of = |number: u32| names[number as usize].clone();
         let by_site = |costs: &mut dyn Iterator<Item = (u32, Cost)>| -> Vec<SiteReport> {
@@ -270,16 +277,20 @@ impl fmt::Display for Report {
         if let Some(Latencies { count, p50, p90, p99, p999, max, .. }) = self.latencies {
             writeln!(f, "\nlatency of {count} messages, ns: p50 {p50}, p90 {p90}, p99 {p99}, p99.9 {p999}, max {max}")?;
         }
-        let head = format!("{:>12}{:>12}{:>12}{:>12}{:>14}", "misses", "transfers", "upgrades", "invalidated", "ns");
+        let columns = ["misses", "last level", "transfers", "upgrades", "memory", "invalidated", "snoops"];
+        let head = columns.map(|column| format!("{column:>12}")).concat() + &format!("{:>14}", "ns");
         let row = |cost: &Cost| {
-            let Cost { misses, transfers, upgrades, invalidations, nanos, .. } = cost;
-            format!("{misses:>12}{transfers:>12}{upgrades:>12}{invalidations:>12}{nanos:>14}")
+            let Cost { misses, last_level, transfers, upgrades, invalidations, nanos, .. } = *cost;
+            let memory = cost.memory_transactions();
+            let counts = [misses, last_level, transfers, upgrades, memory, invalidations, cost.snoops()];
+            counts.map(|count| format!("{count:>12}")).concat() + &format!("{nanos:>14}")
         };
         if !self.fields.is_empty() {
             writeln!(f, "\n{head}  what was missed")?;
         }
         for FieldReport { name, cost } in self.fields.iter().take(8) {
-            writeln!(f, "{}  {name}", row(cost))?;
+            let hits = cost.hits.map_or_else(String::new, |hits| format!(", {hits} hits"));
+            writeln!(f, "{}  {name}{hits}", row(cost))?;
         }
         if !self.lines.is_empty() {
             writeln!(f, "\n{head}  contended lines")?;

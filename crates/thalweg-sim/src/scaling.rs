@@ -88,8 +88,10 @@ impl Study {
             steps.iter().flat_map(|&threads| (0..self.seeds).map(move |seed| (threads, seed))).collect();
         let results = in_parallel(runs.len(), |run| {
             let (threads, seed) = runs[run];
-            let events = if threads == self.threads && seed == 0 { self.trace } else { 0 };
-            let simulation = Simulation::new(self.machine.clone()).threads(threads).seed(seed).trace(events);
+            // What is told of lines and fields, and the trace, is of this run.
+            let told = threads == self.threads && seed == 0;
+            let simulation = Simulation::new(self.machine.clone()).threads(threads).seed(seed);
+            let simulation = simulation.count_hits(told).trace(if told { self.trace } else { 0 });
             simulation.limit(self.limit).stack_bytes(1 << 20).try_run(&program)
         });
         let point = |&threads: &usize| ScalingPoint { threads, messages: 0, reports: Vec::new(), done: Vec::new() };
@@ -210,12 +212,6 @@ impl Scaling {
             let tasks: Vec<_> = (report.tasks.iter())
                 .map(|task| json!({ "name": task.name, "threads_busy": point.busy(task), "times": task.times }))
                 .collect();
-            let contended: Vec<_> = (report.lines.iter().take(5))
-                .map(|line| {
-                    let cost = &line.cost;
-                    json!({ "fields": line.fields, "misses": cost.misses, "nanos": cost.nanos, "sites": line.sites })
-                })
-                .collect();
             let record = Record {
                 experiment: &self.name,
                 workload: "scaling",
@@ -227,7 +223,7 @@ impl Scaling {
                     "latencies": report.latencies,
                     "threads": point.threads, "messages": point.messages, "speed_up": self.speed_up(point.threads),
                     "shares": { "working": working, "memory": memory, "spinning": spinning, "asleep": asleep },
-                    "tasks": tasks, "fields": report.fields.iter().take(5).collect::<Vec<_>>(), "contended": contended,
+                    "tasks": tasks, "fields": report.fields.iter().take(5).collect::<Vec<_>>(), "contended": report.lines.iter().take(5).collect::<Vec<_>>(),
                 }),
                 machine: &self.machine,
             };

@@ -52,11 +52,11 @@ fn what_is_contended_is_named_by_its_field() {
     assert!(transfers > fought_over.misses * 9 / 10 && fought_over.invalidations >= transfers);
     assert!(report.to_string().contains(": fought_over"));
     // Hits are counted by place only if that was asked for, and counting changes nothing.
-    assert_eq!(fought_over.hits, 0);
+    assert_eq!(fought_over.hits, None);
     let counted = simulation.count_hits(true).run(|| counters(1000));
     assert_eq!((counted.cycles, counted.counts), (report.cycles, report.counts));
-    assert_eq!(field(&counted, ": own").hits + field(&counted, ": own").misses, 4 * 1000);
-    let all: u64 = counted.fields.iter().map(|field| field.cost.hits).sum();
+    assert_eq!(field(&counted, ": own").hits.unwrap() + field(&counted, ": own").misses, 4 * 1000);
+    let all: u64 = counted.fields.iter().filter_map(|field| field.cost.hits).sum();
     assert_eq!(all, counted.counts.l1_hits + counted.counts.l2_hits);
 }
 
@@ -225,4 +225,32 @@ fn a_curve_says_how_long_stamped_messages_took() {
         assert!(text.lines().any(is_row), "{row:?} in {text}");
     }
     assert!(!study(|| counters(1)).to_string().contains("p99.9"), "no stamps, no latencies");
+}
+
+#[test]
+fn json_has_the_counts_of_each_field_and_line() {
+    let study = Study::new(machine("x86-88t")).threads(2).seeds(1);
+    let scaling = study.run("counters", || (counters(1000), 4000).1).unwrap();
+    let json: Vec<Value> = scaling.to_json().lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let field = |point: usize| {
+        let fields = json[point]["params"]["fields"].as_array().unwrap().iter();
+        fields.clone().find(|field| field["name"].as_str().unwrap().ends_with(": fought_over")).unwrap()
+    };
+    assert!(field(0).get("hits").is_none(), "not counted, so not there: {}", field(0));
+    let [hits, misses, transfers, snoops] = ["hits", "misses", "transfers", "snoops"]
+        .map(|key| field(1)[key].as_u64().unwrap_or_else(|| panic!("no {key}")));
+    assert_eq!(hits + misses, 4000);
+    assert!(transfers > 20 && snoops >= 2 * transfers - 2, "who answers also loses its copy: {}", field(1));
+    let line = &json[1]["params"]["contended"][0];
+    assert!(line["fields"][0].as_str().unwrap().ends_with(": fought_over"), "{line}");
+    for key in ["misses", "last_level", "transfers", "upgrades", "memory_reads", "invalidations", "snoops", "nanos"] {
+        // The field has this line only, which is listed from its 32nd miss on.
+        let [line, field] = [line, field(1)].map(|costs| costs[key].as_u64().unwrap_or_else(|| panic!("no {key}")));
+        assert!((field.saturating_sub(64) * 9 / 10..=field).contains(&line), "{key}: {line} of {field}");
+    }
+    assert!(line.get("hits").is_none(), "{line}");
+    let report = Simulation::new(machine("x86-88t")).run(|| counters(1000));
+    let whole: Value = serde_json::from_str(&report.to_json()).unwrap();
+    assert_eq!(whole["counts"]["snoops"].as_u64(), Some(report.counts.snoops()));
+    assert_eq!(whole["counts"]["memory_transactions"].as_u64(), Some(report.counts.memory_transactions()));
 }

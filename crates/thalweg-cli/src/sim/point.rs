@@ -142,21 +142,26 @@ impl Point {
         self.figures(runs).into_iter().find(|figure| figure.0 == unit).map(|figure| figure.1.median)
     }
 
-    /// A line of JSON for each unit.
-    pub(super) fn records(&self, experiment: &str, machine: &Machine, runs: &[Run]) -> String {
+    /// A line of JSON for each unit; the first one, with `lines`, has what was accessed and which lines were contended, with seed 0.
+    pub(super) fn records(&self, experiment: &str, machine: &Machine, runs: &[Run], lines: bool) -> String {
         let mut params = self.params.clone();
         params["threads"] = json!(self.threads);
-        let record = |(unit, spread)| Record {
+        let mut told = params.clone();
+        if lines && let Some((_, report)) = runs.first() {
+            told["fields"] = json!(report.fields);
+            told["contended"] = json!(report.lines.iter().take(5).collect::<Vec<_>>());
+        }
+        let record = |(number, (unit, spread))| Record {
             experiment,
             workload: self.workload,
             contender: self.contender,
             unit,
             spread,
             runs: runs.len(),
-            params: params.clone(),
+            params: if number == 0 { told.clone() } else { params.clone() },
             machine,
         };
-        self.figures(runs).into_iter().map(|figure| record(figure).to_json()).collect()
+        self.figures(runs).into_iter().enumerate().map(|figure| record(figure).to_json()).collect()
     }
 
     /// Runs it once more, with seed 0, and tells what happened when.
@@ -272,4 +277,39 @@ fn contended(report: &Report) -> String {
         text += &format!("{:>18}{:>10}{:>14}  {}\n", "", line.cost.misses, line.cost.nanos, fields.join(", "));
     }
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn records_have_fields_and_lines_if_they_are_asked_for() {
+        let ping = || -> Role<'static> {
+            Box::new(|| {
+                let word = thalweg_sync::atomic::AtomicU64::new(0);
+                word.store(1, thalweg_sync::atomic::Ordering::Release);
+            })
+        };
+        let client: Client = Box::new(move || together(8, (0..2).map(|cpu| (cpu, ping())).collect()));
+        let (workload, contender, label) = ("alone", "nobody", String::new());
+        let point =
+            Point { workload, contender, label, params: json!({}), threads: 2, messages: 8, device: None, client };
+        let machine = Machine::named("x86-88t").unwrap();
+        let runs = [point.run(&machine, 0).unwrap()];
+        let records = |lines| -> Vec<Value> {
+            let text = point.records("none", &machine, &runs, lines);
+            text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+        };
+        let (with, without) = (records(true), records(false));
+        let ready = with[0]["params"]["fields"].as_array().unwrap().iter();
+        let ready = ready.filter(|field| field["name"].as_str().unwrap().ends_with(": ready")).collect::<Vec<_>>();
+        assert!(matches!(ready[..], [field] if field["snoops"].as_u64() > Some(0) && field.get("hits").is_none()));
+        assert_eq!(
+            (with[0]["unit"].as_str(), with[0]["params"]["contended"].as_array().map(Vec::len)),
+            (Some("ns/msg"), Some(0))
+        );
+        assert_eq!(with[1..], without[1..]);
+        assert!(without[0]["params"].get("fields").is_none());
+    }
 }
