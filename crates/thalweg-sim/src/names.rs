@@ -5,7 +5,7 @@
 //!
 //! - An allocation of the run gets its lines when it is made, as an allocator of that machine would place it: small ones
 //!   side by side in pages of the core that asks, each on lines of its own; freed ones are reused by the core that freed
-//!   them, the last first.
+//!   them, the last first. A core that would need a new page takes over what another has freed.
 //! - Anything else (statics, stacks, what was made before the run) gets a line for each 64 bytes of host memory, in the
 //!   order of the first access.
 //!
@@ -118,7 +118,7 @@ impl Names {
         }
         let lines = round(bytes.div_ceil(LINE).max(1));
         let reused = self.arenas[core].free.get_mut(&lines).and_then(Vec::pop);
-        let first = reused.unwrap_or_else(|| self.place(core, lines));
+        let first = reused.or_else(|| self.take_over(core, lines)).unwrap_or_else(|| self.place(core, lines));
         self.forget(base, bytes);
         self.blocks.insert(base, Block { bytes, first, lines });
     }
@@ -129,6 +129,22 @@ impl Names {
             self.forget(base, bytes);
             self.arenas[core].free.entry(lines).or_default().push(first);
         }
+    }
+
+    /// A block that another core has freed, if `core`, which has freed none of that size, needs a new page else. It gets all that the next core
+    /// has: one that allocates what another frees asks once for many.
+    fn take_over(&mut self, core: usize, lines: u32) -> Option<u32> {
+        if self.arenas[core].end - self.arenas[core].next >= lines {
+            return None;
+        }
+        let cores = self.arenas.len();
+        let mut others = (1..cores).map(|distance| (core + distance) % cores);
+        let freed = |other: &usize| self.arenas[*other].free.get(&lines).is_some_and(|blocks| !blocks.is_empty());
+        let other = others.find(freed)?;
+        let mut blocks = self.arenas[other].free.remove(&lines)?;
+        let last = blocks.pop();
+        self.arenas[core].free.insert(lines, blocks);
+        last
     }
 
     /// A stack comes into this part of the host's memory. Whether another one was there before is the host's choice, so
@@ -226,6 +242,28 @@ mod tests {
         assert_eq!(seen[2], seen[6], "one line of the stack");
         assert_eq!(seen[7], seen[4], "a block of the same size is used again");
         assert_ne!(seen[3] / PAGE, seen[4] / PAGE, "cores fill pages of their own");
+    }
+
+    /// One core allocates, another frees.
+    #[test]
+    fn what_others_freed_is_used_before_a_new_page() {
+        let mut names = Names::new(3);
+        let pass = |names: &mut Names, size: usize| {
+            names.allocated(BASE, size, 2);
+            let line = names.line(BASE, 2);
+            names.freed(BASE, 0);
+            line
+        };
+        // A page of its own first, then the last that the other freed, again and again.
+        let lines: Vec<_> = (0..PAGE + 3).map(|_| pass(&mut names, 64)).collect();
+        assert!(lines[..PAGE as usize].is_sorted_by(|one, next| one + 1 == *next), "{lines:?}");
+        assert_eq!(lines[PAGE as usize], lines[PAGE as usize - 1]);
+        assert!(lines[PAGE as usize..].iter().all(|line| lines[..PAGE as usize].contains(line)), "{lines:?}");
+        // A size that nobody has freed takes a new page; and so do pages, unless there are some.
+        let other = pass(&mut names, 128);
+        assert!(!lines.contains(&other));
+        let many = [0; 2].map(|_| pass(&mut names, 2 * PAGE as usize * LINE));
+        assert_eq!(many[0], many[1]);
     }
 
     #[test]

@@ -454,3 +454,23 @@ fn a_machine_has_so_many_threads_and_no_more() {
     let error = Machine::from_file("no-such-machine.toml").unwrap_err();
     assert!(error.to_string().contains("no-such-machine.toml"), "{error}");
 }
+
+/// As with the allocators that there are, memory that one thread allocates and another frees goes around.
+#[test]
+fn boxed_messages_use_the_same_lines_again() {
+    let report = Simulation::new(machine("x86-88t")).run(|| {
+        let (mut tx, mut rx) = bbq::spsc::<Box<AtomicU64>>(4, 16).unwrap();
+        thread::scope(|scope| {
+            scope.spawn(move || (0..5_000).for_each(|n| tx.push(Box::new(AtomicU64::new(n))).unwrap()));
+            scope.spawn(move || {
+                let mut next = 0;
+                while let Ok(message) = rx.pop() {
+                    assert_eq!(message.fetch_add(1, Relaxed), next);
+                    next += 1;
+                }
+            });
+        });
+    });
+    let first_touches = report.counts.memory_reads.total() + report.counts.prefetches.memory_reads;
+    assert!(first_touches < 500, "5000 messages in {first_touches} lines");
+}
