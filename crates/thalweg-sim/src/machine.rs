@@ -581,11 +581,22 @@ mod tests {
 
     #[test]
     fn every_machine_that_comes_along_is_one() {
-        for (name, threads) in
-            [("x86-88t", 88), ("arm-96t", 96), ("arm-32", 32), ("arm-160", 160), ("x86-40", 40), ("vl-16", 16)]
-        {
+        // Sockets, dies in each, cores on each, cores that share an L2, threads of a core; and all threads.
+        for (name, shape, threads) in [
+            ("x86-88t", [2, 1, 22, 1, 2], 88),
+            ("arm-96t", [2, 2, 24, 1, 1], 96),
+            ("arm-32", [1, 1, 32, 2, 1], 32),
+            ("arm-160", [2, 1, 80, 1, 1], 160),
+            ("x86-40", [4, 1, 10, 1, 1], 40),
+            ("vl-16", [1, 1, 16, 1, 1], 16),
+        ] {
             let machine = Machine::named(name).unwrap_or_else(|error| panic!("{error}"));
-            assert_eq!((machine.name(), machine.threads()), (name, threads));
+            let [sockets, dies, cores, cluster, smt] = shape;
+            assert_eq!(
+                (machine.topology(), machine.threads()),
+                (Topology { sockets, dies, cores, cluster, smt }, threads)
+            );
+            assert_eq!(machine.name(), name);
             assert!(machine.calibration().len() > 100, "{name} says where its numbers are from");
         }
         assert_eq!(Machine::names().count(), 6);

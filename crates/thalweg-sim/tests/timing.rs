@@ -8,6 +8,7 @@ use support::{HEAP, machine};
 use thalweg_sim::{Counts, Heap, Machine, Prefetch, Simulation};
 use thalweg_sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release, SeqCst};
 use thalweg_sync::atomic::{AtomicU64, fence};
+use thalweg_sync::park::Parker;
 use thalweg_sync::{CachePadded, spin, thread, time};
 
 #[global_allocator]
@@ -447,4 +448,189 @@ fn an_owner_keeps_a_contended_line_for_as_long_as_the_machine_says() {
         let is = additions(hold);
         assert!((is - each).abs() <= 1.0, "{is} additions a transfer for {hold} cycles");
     }
+}
+
+/// Nanoseconds that `body` says it took, on `x86-88t` with other values.
+fn nanos_with(changes: &[(&str, &str)], body: fn() -> time::Duration) -> u64 {
+    time_of(&with(changes), || body().as_nanos() as u64).0
+}
+
+#[test]
+fn the_system_takes_what_the_machine_says() {
+    let near = |what: &str, is: u64, should: u64| {
+        // Looks at the clock and a few accesses.
+        assert!((should..should + 300).contains(&is), "{what}: {is}, not {should} ns");
+    };
+    let start = || {
+        let before = time::now();
+        thread::scope(|scope| {
+            scope.spawn(|| ());
+            before.elapsed()
+        })
+    };
+    near("a start", nanos_with(&[], start), 12_000);
+    near("a slow start", nanos_with(&[("spawn = 12000", "spawn = 70000")], start), 70_000);
+    let switch = || {
+        let before = time::now();
+        thread::pin_current(5).unwrap();
+        before.elapsed()
+    };
+    near("a switch", nanos_with(&[], switch), 1_500);
+    near("a slow switch", nanos_with(&[("switch = 1500", "switch = 40000")], switch), 40_000);
+    let sleep = || {
+        let before = time::now();
+        thread::sleep(time::Duration::from_micros(10));
+        before.elapsed()
+    };
+    near("ten microseconds and a wake-up", nanos_with(&[], sleep), 10_000 + 3_000);
+    near("and a slow one", nanos_with(&[("wake = 3000", "wake = 60000")], sleep), 10_000 + 60_000);
+    near("who takes longer to park misses it", nanos_with(&[("park = 1500\nun", "park = 50000\nun")], sleep), 50_000);
+}
+
+#[test]
+fn who_unparks_another_pays_for_it_and_the_other_comes_a_wake_up_later() {
+    let run = |unpark: &str| {
+        let machine = with(&[("unpark = 1500", unpark)]);
+        let (unparker, paid, came) = (OnceLock::new(), OnceLock::new(), OnceLock::new());
+        time_of(&machine, || {
+            thread::scope(|scope| {
+                scope.spawn(|| {
+                    let parker = Parker::new();
+                    _ = unparker.set(parker.unparker());
+                    parker.park();
+                    came.set(time::now()).unwrap();
+                });
+                thread::sleep(time::Duration::from_micros(100));
+                let before = time::now();
+                unparker.get().unwrap().unpark();
+                paid.set((before, before.elapsed().as_nanos() as u64)).unwrap();
+            });
+            0
+        });
+        let &(before, paid) = paid.get().unwrap();
+        (paid, came.get().unwrap().since(before).as_nanos() as u64)
+    };
+    for (unpark, nanos) in [("unpark = 1500", 1_500), ("unpark = 20000", 20_000)] {
+        let (paid, came) = run(unpark);
+        assert!((nanos..nanos + 400).contains(&paid), "{unpark}: {paid} ns");
+        assert!((nanos + 3_000..nanos + 3_600).contains(&came), "{unpark}: the other came after {came} ns");
+    }
+}
+
+#[test]
+fn a_request_in_line_has_come_a_part_of_its_way() {
+    let addition = |overlap: &str| {
+        let report =
+            Simulation::new(with(&[("hold = 85", "hold = 0"), ("overlap = 30", overlap)])).jitter(0).run(|| {
+                let (word, ready) = (CachePadded(AtomicU64::new(0)), CachePadded(AtomicU64::new(0)));
+                thread::scope(|scope| {
+                    for _ in 0..4 {
+                        scope.spawn(|| {
+                            ready.fetch_add(1, AcqRel);
+                            spin::until(|| (ready.load(Acquire) == 4).then_some(()));
+                            (0..500).for_each(|_| _ = word.fetch_add(1, AcqRel));
+                        });
+                    }
+                });
+            });
+        let threads = &report.per_thread[1..];
+        let began = threads.iter().map(|thread| thread.started).max().unwrap();
+        cycles(threads.iter().map(|thread| thread.ended).max().unwrap() - began) / (4.0 * 500.0)
+    };
+    let [all, some, half] = ["overlap = 0", "overlap = 30", "overlap = 1000"].map(addition);
+    assert_near("of a transfer and an addition", all, 130.0 + 18.0, 4.0);
+    assert_near("less what overlaps", all - some, 30.0, 10.0);
+    assert_near("half of the way at most", all - half, 65.0, 10.0);
+}
+
+#[test]
+fn who_reads_what_is_clean_waits_for_the_others_requests_only() {
+    // One takes the line from the writer's cache; the seven others find it in the last level.
+    let last = |clean: &str| {
+        let machine = with(&[("migratory = true", "migratory = false"), ("clean = 12", clean)]);
+        let (nanos, _) = time_of(&machine, || {
+            let word = CachePadded(AtomicU64::new(0));
+            word.store(1, Relaxed);
+            let took: Vec<_> = (0..8).map(|_| OnceLock::new()).collect();
+            thread::scope(|scope| {
+                for (reader, took) in took.iter().enumerate() {
+                    let word = &word;
+                    scope.spawn(move || {
+                        thread::pin_current(1 + reader).unwrap();
+                        // All at one moment.
+                        thread::sleep(time::Duration::from_millis(1).saturating_sub(now()));
+                        let before = time::now();
+                        assert_eq!(word.load(Relaxed), 1);
+                        took.set(before.elapsed().as_nanos() as u64).unwrap();
+                    });
+                }
+            });
+            took.iter().map(|took| *took.get().unwrap()).max().unwrap()
+        });
+        cycles(nanos)
+    };
+    assert_near(
+        "six requests between the first and the last",
+        last("clean = 312") - last("clean = 12"),
+        6.0 * 300.0,
+        5.0,
+    );
+}
+
+#[test]
+fn transfers_take_turns_on_the_network_of_their_die() {
+    let reads = |die: &str| {
+        let machine = with(&[("die = 1\nlink", die)]).with_prefetch(Prefetch::None);
+        let (nanos, _) = time_of(&machine, || {
+            let cells = lines(64 * 50);
+            let took: Vec<_> = (0..8).map(|_| OnceLock::new()).collect();
+            thread::scope(|scope| {
+                for (reader, took) in took.iter().enumerate() {
+                    let cells = &cells;
+                    scope.spawn(move || {
+                        thread::pin_current(1 + reader).unwrap();
+                        thread::sleep(time::Duration::from_millis(1).saturating_sub(now()));
+                        let before = time::now();
+                        (0..50).for_each(|page| _ = cells[page * 64 + 7 * reader].0.load(Relaxed));
+                        took.set(before.elapsed().as_nanos() as u64).unwrap();
+                    });
+                }
+            });
+            took.iter().map(|took| *took.get().unwrap()).max().unwrap()
+        });
+        cycles(nanos)
+    };
+    assert_near("side by side", reads("die = 1\nlink"), 50.0 * 261.0, 5.0);
+    assert_near("one by one", reads("die = 100\nlink"), 8.0 * 50.0 * 100.0, 5.0);
+}
+
+/// The time of this moment, since the run began.
+fn now() -> time::Duration {
+    time::now().since(time::Instant::default())
+}
+
+/// Cycles for a read by hardware thread 0 of what another has written.
+fn taken_from(machine: &str, writer: usize) -> f64 {
+    const LINES: usize = 100;
+    let machine = Machine::named(machine).unwrap().with_prefetch(Prefetch::None);
+    let (nanos, _) = time_of(&machine, || {
+        let cells = lines(LINES);
+        thread::pin_current(writer).unwrap();
+        cells.iter().for_each(|cell| cell.0.store(1, Relaxed));
+        thread::sleep(time::Duration::from_millis(1));
+        thread::pin_current(0).unwrap();
+        let before = time::now();
+        cells.iter().for_each(|cell| _ = cell.0.load(Relaxed));
+        before.elapsed().as_nanos() as u64
+    });
+    nanos as f64 * machine.mhz() as f64 / 1000.0 / LINES as f64
+}
+
+#[test]
+fn a_line_takes_as_long_as_it_comes_from_far() {
+    assert_near("from the other core of the pair", taken_from("arm-32", 1), 30.0 + 1.0, 5.0);
+    assert_near("from another pair", taken_from("arm-32", 2), 160.0 + 1.0, 5.0);
+    assert_near("within the die", taken_from("arm-96t", 23), 120.0 + 1.0, 5.0);
+    assert_near("from the other die", taken_from("arm-96t", 24), 200.0 + 1.0, 5.0);
+    assert_near("from the other socket", taken_from("arm-96t", 48), 400.0 + 1.0, 5.0);
 }
