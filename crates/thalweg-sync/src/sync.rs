@@ -26,6 +26,22 @@
 pub use alloc::sync::{Arc, Weak};
 #[cfg(loom)]
 pub use loom::sync::Arc;
+/// Its items where [`Arc`] is a type apart from the standard library's, and nothing where it is that one: for a crate that implements a
+/// trait for both. Features are united over a build, so a crate's own do not tell which it is.
+#[cfg(any(feature = "instrument", loom))]
+#[doc(hidden)]
+#[macro_export]
+macro_rules! where_arc_is_wrapped {
+    ($($items:item)*) => { $($items)* };
+}
+/// Its items where [`Arc`] is a type apart from the standard library's: here it is that one.
+#[cfg(not(any(feature = "instrument", loom)))]
+#[doc(hidden)]
+#[macro_export]
+macro_rules! where_arc_is_wrapped {
+    ($($items:item)*) => {};
+}
+
 #[cfg(feature = "std")]
 pub use std::sync::{LockResult, OnceLock, PoisonError, TryLockError, TryLockResult};
 

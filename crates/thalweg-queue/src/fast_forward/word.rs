@@ -64,18 +64,30 @@ impl<T> Word for Box<T> {
     }
 }
 
-impl<T> Word for Arc<T> {
-    #[inline(always)]
-    fn into_word(self) -> NonNull<()> {
-        // SAFETY: the pointer to a value is never null.
-        unsafe { NonNull::new_unchecked(Arc::into_raw(self).cast_mut().cast()) }
-    }
+/// The types of shared ownership, each a pointer that stands for one strong count.
+macro_rules! counted {
+    ($Arc:ty, $T:ident) => {
+        impl<$T> Word for $Arc {
+            #[inline(always)]
+            fn into_word(self) -> NonNull<()> {
+                // SAFETY: the pointer to a value is never null.
+                unsafe { NonNull::new_unchecked(<$Arc>::into_raw(self).cast_mut().cast()) }
+            }
 
-    #[inline(always)]
-    unsafe fn from_word(word: NonNull<()>) -> Self {
-        // SAFETY: by the caller's promise the pointer stands for one strong count, which becomes ours.
-        unsafe { Arc::from_raw(word.cast().as_ptr()) }
-    }
+            #[inline(always)]
+            unsafe fn from_word(word: NonNull<()>) -> Self {
+                // SAFETY: by the caller's promise the pointer stands for one strong count, which becomes ours.
+                unsafe { <$Arc>::from_raw(word.cast().as_ptr()) }
+            }
+        }
+    };
+}
+
+counted!(Arc<T>, T);
+
+// Engines are blind to it, but it is an item's type here, and an item may be of any: a build with engines in it compiles what others do.
+thalweg_sync::where_arc_is_wrapped! {
+    counted!(alloc::sync::Arc<T>, T);
 }
 
 impl<T> Word for NonNull<T> {
