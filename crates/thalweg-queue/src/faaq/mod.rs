@@ -218,6 +218,35 @@ impl<T, const ADD: bool> Blocks<T, ADD> {
         }
         true
     }
+
+    /// As [`Tube::reserve`].
+    #[inline]
+    fn take(&self) -> Result<Reserved, ReserveError> {
+        loop {
+            let head = self.chead();
+            match self.block(head).reserve::<ADD>(&self.layout, head) {
+                Reserve::Entry(offset) => return Ok(Reserved { block: self.layout.index(head), offset }),
+                Reserve::None(why) => return Err(why),
+                Reserve::Again => {}
+                Reserve::Done if self.enter(head) => {}
+                Reserve::Done => return Err(ReserveError::Empty),
+            }
+        }
+    }
+
+    /// As [`Tube::consume`].
+    ///
+    /// # Safety
+    ///
+    /// As there.
+    #[inline]
+    unsafe fn give_back(&self, entry: Reserved) -> T {
+        let block = &self.blocks[entry.block];
+        // SAFETY: the entry is the caller's alone, and written (Q2). Nobody writes it before (faaq.9).
+        let item = block.entries[entry.offset].with(|slot| unsafe { (*slot).assume_init_read() });
+        block.consume();
+        item
+    }
 }
 
 // SAFETY: Q2 gives each entry to one thread at a time; (faaq.3) with (faaq.7), and (faaq.9) with (faaq.4) and (faaq.5) with
@@ -255,25 +284,13 @@ unsafe impl<T: Send, const ADD: bool> Tube for Blocks<T, ADD> {
 
     #[inline]
     fn reserve(&self) -> Result<Reserved, ReserveError> {
-        loop {
-            let head = self.chead();
-            match self.block(head).reserve::<ADD>(&self.layout, head) {
-                Reserve::Entry(offset) => return Ok(Reserved { block: self.layout.index(head), offset }),
-                Reserve::None(why) => return Err(why),
-                Reserve::Again => {}
-                Reserve::Done if self.enter(head) => {}
-                Reserve::Done => return Err(ReserveError::Empty),
-            }
-        }
+        self.take()
     }
 
     #[inline]
     unsafe fn consume(&self, entry: Reserved) -> T {
-        let block = &self.blocks[entry.block];
-        // SAFETY: the entry is the caller's alone, and written (Q2). Nobody writes it before (faaq.9).
-        let item = block.entries[entry.offset].with(|slot| unsafe { (*slot).assume_init_read() });
-        block.consume();
-        item
+        // SAFETY: the caller's promise.
+        unsafe { self.give_back(entry) }
     }
 
     fn can_allocate(&self) -> Result<(), AllocateError> {
@@ -309,6 +326,16 @@ unsafe impl<T: Send, const ADD: bool> Tube for Blocks<T, ADD> {
         let blocks = phead.0.wrapping_sub(chead.0) as i64;
         let length = blocks.saturating_mul(self.layout.entries as i64) + committed - reserved;
         length.clamp(0, (self.layout.blocks * self.layout.entries) as i64) as usize
+    }
+}
+
+impl<T, const ADD: bool> Drop for Blocks<T, ADD> {
+    /// Drops what is produced and not reserved.
+    fn drop(&mut self) {
+        while let Ok(entry) = self.take() {
+            // SAFETY: taken from this tube a moment ago.
+            drop(unsafe { self.give_back(entry) });
+        }
     }
 }
 

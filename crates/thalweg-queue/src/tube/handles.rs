@@ -131,13 +131,6 @@ impl<Q: Tube, W: Wait> Shared<Q, W> {
     }
 }
 
-impl<Q: Tube, W: Wait> Drop for Shared<Q, W> {
-    /// Drops what was pushed while the last consumer left.
-    fn drop(&mut self) {
-        self.drain();
-    }
-}
-
 /// A writing end. Clones write to the same queue; dropping the last one closes it, and consumers drain what is left.
 ///
 /// A handle that is leaked (`mem::forget`) counts as alive for ever.
@@ -269,7 +262,7 @@ impl<Q: Tube, W: Wait> Drop for Consumer<Q, W> {
     fn drop(&mut self) {
         // (tube.3) AcqRel, pairs with itself: the consumer that leaves last comes after the others, so it drops what they have seen or
         // pushed. Acquire or Release alone would leave that for as long as there are producers. What is left after its last look is
-        // dropped by `Shared`.
+        // dropped by the tube.
         if self.shared.handles.consumers.fetch_sub(1, edge("tube.3", AcqRel)) == 1 {
             self.shared.wait.ring_all();
             self.shared.drain();

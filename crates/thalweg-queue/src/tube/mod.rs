@@ -24,8 +24,12 @@
 //! that is half-way holds nothing back. `Rts` is the exception: there it is delivered when no producer is half-way, which producers that
 //! never rest bring about only where they are refused, an eighth of the capacity after the last time.
 //!
-//! Each is a queue of its own with [`queue`], which speaks the words of this crate. Its ends also drop what is left; a tube alone
-//! leaks the items that are in it when it is dropped.
+//! Each is a queue of its own with [`queue`], which speaks the words of this crate. Alone or not, a tube that is dropped drops the items
+//! that could still be reserved. It leaks those that cannot: in an entry that was reserved and not consumed, or behind one that was
+//! allocated and not produced.
+//!
+//! A thread may have several entries of a side at once. It hands them on in the order in which it took them: `Mt` waits for those
+//! before, and so would wait for itself, for ever. The other tubes take any order.
 //!
 //! What its answers mean, at one instant between call and return:
 //!
@@ -76,7 +80,8 @@ pub unsafe trait Tube: Send + Sync + fmt::Debug {
 
     /// Takes an entry to fill.
     ///
-    /// An entry that is taken and never produced stays taken, and may hide all that come after it.
+    /// An entry that is taken and never produced stays taken, and may hide all that come after it. Who takes several
+    /// produces them in the order in which they were taken; only [`Mt`](ring::Mt) waits for ever otherwise.
     fn allocate(&self) -> Result<Self::Allocated, AllocateError>;
 
     /// Fills the entry and hands it to the consumers.
@@ -88,7 +93,8 @@ pub unsafe trait Tube: Send + Sync + fmt::Debug {
 
     /// Takes the oldest filled entry.
     ///
-    /// An entry that is taken and never consumed stays taken.
+    /// An entry that is taken and never consumed stays taken, and its item is leaked. For several, as in
+    /// [`allocate`](Self::allocate).
     fn reserve(&self) -> Result<Self::Reserved, ReserveError>;
 
     /// Empties the entry and hands it back to the producers.

@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 use thalweg_queue::BuildError;
 use thalweg_queue::faaq::{Bbq, Faaq};
 use thalweg_queue::tube::{AllocateError, ReserveError, Tube, ring, scqd::Scqd};
+use thalweg_sync::sync::Arc;
 
 /// Takes an entry, fills it and hands it on.
 fn push<Q: Tube>(tube: &Q, item: Q::Item) -> Result<(), AllocateError> {
@@ -173,4 +174,34 @@ fn wrong_shapes_are_named() {
     assert_eq!(text(Faaq::<u8>::new(1, 1).unwrap_err()), "blocks must be at least 2, not 1");
     assert_eq!(text(Bbq::<u8>::new(2, 0).unwrap_err()), "entries must be at least 1, not 0");
     assert!((1..200).all(|room| Faaq::<u8>::with_room(room).unwrap().capacity() >= room));
+}
+
+/// A tube alone drops what is left in it, wherever it begins in its memory, and what is still being filled hides nothing before it.
+fn drops_what_is_left<Q: Tube<Item = Arc<()>>>(new: impl Fn() -> Q) {
+    let item = Arc::new(());
+    for passed in 0..7 {
+        for half_way in [false, true] {
+            let tube = new();
+            for _ in 0..passed {
+                push(&tube, item.clone()).unwrap();
+                pop(&tube).unwrap();
+            }
+            (0..3).for_each(|_| push(&tube, item.clone()).unwrap());
+            let entry = half_way.then(|| tube.allocate().unwrap());
+            assert_eq!(Arc::strong_count(&item), 4);
+            drop((tube, entry));
+            assert_eq!(Arc::strong_count(&item), 1, "after {passed}, half-way: {half_way}");
+        }
+    }
+}
+
+#[test]
+fn a_tube_drops_what_is_left_in_it() {
+    drops_what_is_left(|| ring::Mt::new(5).unwrap());
+    drops_what_is_left(|| ring::Rts::new(9).unwrap());
+    drops_what_is_left(|| ring::Hts::new(5).unwrap());
+    drops_what_is_left(|| ring::Mt::starting_at(u32::MAX - 4, 5).unwrap());
+    drops_what_is_left(|| Scqd::new(5).unwrap());
+    drops_what_is_left(|| Faaq::new(4, 2).unwrap());
+    drops_what_is_left(|| Bbq::new(4, 2).unwrap());
 }

@@ -47,7 +47,7 @@ use thalweg_sync::CachePadded;
 use thalweg_sync::cell::Slot;
 
 /// A ring in the mode that `S` is; named [`Mt`], [`Rts`] and [`Hts`].
-pub struct Ring<T, S> {
+pub struct Ring<T, S: Side> {
     producers: CachePadded<S>,
     consumers: CachePadded<S>,
     slots: Box<[Slot<MaybeUninit<T>>]>,
@@ -55,6 +55,9 @@ pub struct Ring<T, S> {
 }
 
 /// A ring whose threads hand on in the order in which they took. See the [module](self).
+///
+/// A thread that has taken several entries of a side hands them on in that order, too: `produce` and `consume` wait, without end, until
+/// all entries before are handed on.
 ///
 /// ```
 /// use thalweg_queue::tube::{AllocateError, Tube, ring};
@@ -174,6 +177,18 @@ unsafe impl<T: Send, S: Side> Tube for Ring<T, S> {
         let taken = self.consumers.head();
         let there = self.producers.tail();
         (there.wrapping_sub(taken) as i32).clamp(0, self.capacity as i32) as usize
+    }
+}
+
+impl<T, S: Side> Drop for Ring<T, S> {
+    /// Drops what is handed on and not taken.
+    fn drop(&mut self) {
+        let (mut position, end) = (self.consumers.head(), self.producers.tail());
+        while position != end {
+            // SAFETY: the item is written (R3), and nobody has taken it (R2), nor can from now on.
+            drop(self.slot(position).with(|slot| unsafe { (*slot).assume_init_read() }));
+            position = position.wrapping_add(1);
+        }
     }
 }
 

@@ -84,6 +84,17 @@ impl<T> Scqd<T> {
             items: memory::boxed((0..capacity).map(|_| Slot::new(MaybeUninit::uninit())))?,
         })
     }
+
+    /// Moves the item at `index` out.
+    ///
+    /// # Safety
+    ///
+    /// The index is the caller's, from the queue of filled ones.
+    #[inline]
+    unsafe fn read(&self, index: usize) -> T {
+        // SAFETY: the caller's promise: it is written, and nobody else's.
+        self.items[index].with(|slot| unsafe { (*slot).assume_init_read() })
+    }
 }
 
 // SAFETY: S1 gives each index to one thread at a time; (scqd.1) and (scqd.2) order one holder after the other.
@@ -112,7 +123,7 @@ unsafe impl<T: Send> Tube for Scqd<T> {
     #[inline]
     unsafe fn consume(&self, entry: Entry) -> T {
         // SAFETY: the index is the caller's alone (S1), and comes from the queue of filled ones.
-        let item = self.items[entry.0].with(|slot| unsafe { (*slot).assume_init_read() });
+        let item = unsafe { self.read(entry.0) };
         self.free.enqueue(entry.0);
         item
     }
@@ -131,6 +142,16 @@ unsafe impl<T: Send> Tube for Scqd<T> {
 
     fn len(&self) -> usize {
         self.filled.len()
+    }
+}
+
+impl<T> Drop for Scqd<T> {
+    /// Drops what is produced and not reserved.
+    fn drop(&mut self) {
+        while let Some(index) = self.filled.dequeue() {
+            // SAFETY: as in `consume`.
+            drop(unsafe { self.read(index) });
+        }
     }
 }
 
