@@ -61,7 +61,8 @@
 //! # When an item can be seen
 //!
 //! At once: a push ends with the store that shows the item, and nothing is collected before that. So an item is there for the next
-//! pop also if its producer stops right after it. A [`Slip`] holds it back for less than a microsecond after the last push.
+//! pop also if its producer stops right after it. A [`Slip`] that was asked for holds it back until others have come, but for less than
+//! a microsecond if none do.
 //!
 //! # Invariants
 //!
@@ -365,7 +366,7 @@ pub struct Consumer<T, W: Wait = Yield, S: Entry<T> = AsWord> {
 impl<T, W: Wait, S: Entry<T>> Consumer<T, W, S> {
     /// Keeps a distance to the producer from now on. Off unless asked for.
     ///
-    /// [`Slip`] says what it costs and when it helps. A `good` above the capacity counts as the capacity.
+    /// [`Slip`] says what it costs and when it helps, and what its numbers mean beyond their limits.
     #[must_use]
     pub fn with_slip(mut self, slip: Slip) -> Self {
         self.slip = Some(Slipping::new(slip, self.ring.capacity));

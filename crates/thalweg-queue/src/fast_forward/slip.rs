@@ -5,8 +5,12 @@
 /// When both sides work in one cache line, the line travels for every item. A consumer that lets the producer run
 /// ahead first gets whole lines instead: throughput for latency (section 3.4 of the paper, Figure 6).
 ///
-/// A wait ends when `good` items are there, or when no more have come since the last look, 16 pauses of the processor ago at
-/// most: so the last item of a stream that pauses or ends is held back for less than a microsecond.
+/// A wait ends when `good` items are there, or when no more have come since the last look, 12 pauses of the processor ago at
+/// most; and what is there then is not waited for again. So an item whose producer stops right after it is held back for less than a
+/// microsecond. One that others follow in time may be held back until there are `good`: so many times the pauses at most.
+///
+/// No number is refused, as each has a meaning: a `danger` above `good` counts as `good`, a `good` above the capacity as the capacity,
+/// an `every` of 0 as 1; and with a `danger` of 0 there is no wait.
 ///
 /// ```
 /// use thalweg_queue::fast_forward::{Slip, fast_forward};
@@ -19,11 +23,12 @@
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Slip {
-    /// With fewer items than this in the queue, the consumer waits for more. At most `good`.
+    /// With fewer items than this in the queue, the consumer waits for more.
     pub danger: usize,
-    /// With this many, it goes on. At most the queue's capacity.
+    /// With this many, it goes on.
     pub good: usize,
-    /// How many pops there are from one look to the next. A pop that finds nothing also asks for a look.
+    /// How many pops there are from one look to the next. A pop that finds nothing also asks for a look, and
+    /// after a wait in vain at least those that were there are popped first.
     pub every: usize,
 }
 
@@ -34,9 +39,9 @@ impl Default for Slip {
     }
 }
 
-/// How many pauses there are at most from one look to the next, at 5 to 40 ns each: an item that is the last for now is held back
-/// for less than a microsecond.
-const PAUSES: usize = 16;
+/// How many pauses there are at most from one look to the next, at 5 to 40 ns each. The last item for now meets two such gaps at most,
+/// that in which it comes and one in which no other does: less than a microsecond.
+const PAUSES: usize = 12;
 
 /// The consumer's slip and how many pops are left until it looks again.
 #[derive(Clone, Copy, Debug)]
@@ -67,20 +72,23 @@ impl Slipping {
         if self.left > 0 {
             return Self { left: self.left - 1, ..self };
         }
-        self.keep_distance(filled, pause);
-        Self { left: self.slip.every - 1, ..self }
+        let held_back = self.keep_distance(filled, pause);
+        Self { left: self.slip.every.max(held_back) - 1, ..self }
     }
 
-    fn keep_distance(self, filled: impl Fn(usize) -> bool, mut pause: impl FnMut()) {
+    /// Returns how many items it waited for others with in vain.
+    fn keep_distance(self, filled: impl Fn(usize) -> bool, mut pause: impl FnMut()) -> usize {
         let Slip { danger, good, .. } = self.slip;
         if danger == 0 || filled(danger - 1) {
-            return;
+            return 0;
         }
         let mut before = 0;
         loop {
             let length = (before..good).find(|&n| !filled(n)).unwrap_or(good);
-            if length == good || length == before {
-                return;
+            if length == good {
+                return 0;
+            } else if length == before {
+                return length;
             }
             before = length;
             (length..=good).take(PAUSES).for_each(|_| pause());
@@ -148,6 +156,35 @@ mod tests {
             let mut pauses = 0;
             Slipping::new(Slip { danger: good, good, every: 1 }, 4_096).adjusted(|n| stream.filled(n), || pauses += 1);
             assert_eq!(pauses, good.min(PAUSES), "good: {good}");
+        }
+    }
+
+    /// Wherever a stream stops and however often its consumer looks, the last item is popped within two gaps.
+    #[test]
+    fn who_stops_is_not_waited_for_again() {
+        for every in [1, 2, 3, 64] {
+            for (first, later) in [(1, 0), (7, 0), (3, 5), (20, 3), (3, 20)] {
+                let (length, came, pauses) = (Cell::new(first), Cell::new(later == 0), Cell::new(0));
+                // In the first pause, or at the last pop; then no more.
+                let come = || {
+                    if !came.replace(true) {
+                        length.set(first + later);
+                        pauses.set(0);
+                    }
+                };
+                let mut slipping = Slipping::new(Slip { danger: 16, good: 16, every }, 4_096);
+                for popped in 0..first + later {
+                    let pause = || {
+                        pauses.set(pauses.get() + 1);
+                        come();
+                    };
+                    slipping = slipping.adjusted(|n| length.get() - popped > n, pause);
+                    if popped + 1 == first {
+                        come();
+                    }
+                }
+                assert!(pauses.get() <= 2 * PAUSES, "{} pauses: {first} and {later}, {every}", pauses.get());
+            }
         }
     }
 
