@@ -259,6 +259,9 @@ impl<T, W: Wait, S: Entry<T>> Producer<T, W, S> {
     /// Pushes up to `count` values, of which `next` gives as many: a line at a time.
     #[inline]
     fn push_batch(&mut self, count: usize, mut next: impl FnMut() -> Option<T>) -> Result<usize, TryPushError<()>> {
+        if count == 0 {
+            return Ok(0);
+        }
         if self.ring.ends.consumer_gone() {
             return Err(TryPushError::Closed(()));
         }
@@ -284,7 +287,7 @@ impl<T, W: Wait, S: Entry<T>> Producer<T, W, S> {
                 break;
             }
         }
-        if pushed == 0 && count > 0 {
+        if pushed == 0 {
             return Err(TryPushError::Full(()));
         }
         self.ring.wait.ring(Side::Items, pushed, || true);

@@ -190,3 +190,29 @@ fn consumers_count_what_waits() {
         bbq::spsc::spsc_from(u64::MAX - 5, 4, 3, Yield),
     }
 }
+
+/// Of nothing, all is pushed, whoever is there.
+#[test]
+fn an_empty_batch_is_not_refused() {
+    macro_rules! check {
+        ($($ends:expr,)+) => {
+            $({
+                #[allow(unused_mut, reason = "some handles are shared")]
+                let (mut tx, rx) = $ends.unwrap();
+                drop(rx);
+                assert_eq!(tx.try_push_slice(&[]), Ok(0));
+                assert_eq!(tx.try_push_many(&mut Vec::<&u8>::new()), Ok(0));
+            })+
+        };
+    }
+    check! {
+        fast_forward::<&u8>(8),
+        fast_forward::in_place::<&u8>(8),
+        bbq::shared::<&u8>(2, 4),
+        bbq::spsc::<&u8>(2, 4),
+        cnq::cnq::<&u8>(8, 4),
+        lamport::cached::<&u8>(8),
+        locked::locked::<&u8>(8),
+        ticketed::ticketed::<&u8>(8),
+    }
+}
