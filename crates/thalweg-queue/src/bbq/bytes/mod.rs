@@ -68,6 +68,14 @@
 //! | a pop: `Busy` | the oldest push was half-way; messages behind it, if any, wait for it |
 //! | either: `Closed` | no handle of the other side is left, and for a pop no message |
 //!
+//! # Capacity
+//!
+//! `capacity` counts the bytes of all blocks. How much of them messages can use depends on their sizes: a message of `n` bytes takes
+//! `g` = `n` / 16 granules, rounded up and at least one, and does not go over the edge of a block. Of messages of one size a block of `e`
+//! granules takes ⌊`e` / `g`⌋, and `(blocks - 1) · ⌊e / g⌋ + 1` fit for certain, as a block is given back whole. Just over half a block each,
+//! that is one to a block, and about half of the memory. Of messages of several sizes, of which the largest takes `g`,
+//! `(blocks - 1) · (e - g + 1) + 1` granules fit for certain.
+//!
 //! # Invariants
 //!
 //! They are those of a queue that refuses what is new ([`RetryNew`]); for one that drops what is old, see [`drop_old()`].
