@@ -74,6 +74,7 @@
 //!   writes at and above what it holds, and from the start again only when thieves have read all they took.
 //! - **I4** All that thieves took of a block is what its grants began with less what the owner got back.
 
+mod batch;
 mod block;
 mod chain;
 pub mod fifo;

@@ -192,7 +192,8 @@ impl<P: Policy> Policy for Last<P> {
     }
 }
 
-/// The longest of so many queues, which are drawn at random: two for *best of two*, half of all for *best of many*.
+/// The longest of so many queues, which are drawn at random: two for *best of two*, half of all for *best of many*. Of
+/// 0 as of 1, any queue is taken.
 #[derive(Clone, Copy, Debug)]
 pub struct BestOf(pub usize);
 

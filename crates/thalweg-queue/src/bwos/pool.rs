@@ -40,7 +40,11 @@ impl<T: Send> Pool<T> {
         Self { members: Arc::new(Members { stealers, nodes: Box::new([]) }) }
     }
 
-    /// Says on which memory node each queue's owner runs. Thieves that exist already do not learn of it.
+    /// Says on which memory node each queue's owner runs: for [`Near`](super::Near). Thieves that exist already do not learn of it.
+    ///
+    /// The pool asks no system. Who pins the workers to CPUs knows the nodes of these; on Linux CPU n has the directory
+    /// `/sys/devices/system/cpu/cpun/nodem` on node m. Only whether two numbers are equal matters, so they may as well stand for caches
+    /// or sockets.
     ///
     /// # Panics
     ///
@@ -158,6 +162,11 @@ impl<T: Send, P: Policy> Thief<T, P> {
             return stolen;
         }
         Err(StealError::Empty)
+    }
+
+    /// Whether all other owners are gone. Then it stays so; items may still be left.
+    pub fn is_closed(&self) -> bool {
+        self.others.iter().all(|&other| self.members.stealers[other].is_closed())
     }
 
     /// A victim, and the block if only that one is meant; nothing if the policy does not accept its own choice.

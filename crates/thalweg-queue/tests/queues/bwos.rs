@@ -430,3 +430,30 @@ fn wrong_shapes_are_named() {
     assert_eq!(text(bwos::fifo::<u8>(2, 0).unwrap_err()), "entries must be at least 1, not 0");
     assert!(text(bwos::fifo::<u8>(2, usize::MAX).unwrap_err()).starts_with("entries must be at most "));
 }
+
+/// Batches of an owner: what does not fit stays, in its order, and nothing is lost or dropped twice.
+#[test]
+fn batches_are_pushed_as_far_as_they_fit() {
+    macro_rules! check {
+        ($order:ident) => {
+            let counted = Arc::new(());
+            let (mut owner, thief) = bwos::$order(2, 3).unwrap();
+            let mut items: Vec<_> = (0..9).map(|number| (number, counted.clone())).collect();
+            assert_eq!(owner.push_many(&mut items), Ok(6));
+            assert!(items.iter().map(|item| item.0).eq(6..9));
+            assert_eq!(owner.push_many(&mut items), Err(TryPushError::Full(())));
+            assert_eq!((items.len(), owner.push_many(&mut Vec::new())), (3, Ok(0)));
+            owner.share();
+            assert_eq!(thief.steal().unwrap().0, 0);
+            items.clear();
+            assert_eq!((owner.pop_many(&mut items, 2), owner.pop_many(&mut items, 0)), (2, 0));
+            assert_eq!((owner.pop_many(&mut items, 9), items.len()), (3, 5));
+            assert_eq!(owner.pop_many(&mut items, 9), 0);
+            let popped = items.drain(..).map(|item| item.0);
+            assert!(if stringify!($order) == "lifo" { popped.rev().eq(1..6) } else { popped.eq(1..6) });
+            assert_eq!(Arc::strong_count(&counted), 1);
+        };
+    }
+    check!(lifo);
+    check!(fifo);
+}

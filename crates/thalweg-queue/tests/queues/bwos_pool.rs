@@ -166,3 +166,14 @@ fn a_thief_of_no_queue() {
 fn alone() {
     assert_eq!(pool(2, &[1]).1.thief(0, Random).steal(), Err(StealError::Closed));
 }
+
+#[test]
+fn a_pool_is_closed_when_all_other_owners_are_gone() {
+    let (mut owners, pool) = pool(2, &[0, 1, 0]);
+    let mut thief = pool.thief(0, Random);
+    owners.pop();
+    assert!(!thief.is_closed());
+    owners.pop();
+    assert!(thief.is_closed());
+    assert_eq!([thief.steal(), thief.steal()], [Ok(1), Err(StealError::Closed)]);
+}
