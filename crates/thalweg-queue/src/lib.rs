@@ -50,7 +50,8 @@
 //! | `try_push`, `try_pop` | now or not at all. [`TryPushError`] gives the value back and tells `Full`, `Busy` and `Closed` apart; [`TryPopError`] tells `Empty`, `Busy` and `Closed` apart |
 //! | `push`, `pop` | the same, waiting while the queue is full or empty. How is a type, chosen when the queue is built (`with_wait(…, Park::new())`, in most modules): [`Spin`], [`Yield`] (the default) or `Park`, which sleeps; see [`wait`] |
 //! | `push_timeout`, `pop_timeout` | the same, for some time; the errors tell `Timeout` and `Closed` apart |
-//! | `push_async`, `pop_async` | the same as futures, of a queue that was built with `Park`: any executor, and they may be dropped at any time |
+//! | `push_async`, `pop_async` | the same as futures, of a queue that was built with `Park`: any executor, and they may be dropped at any time. The value of a push that is given up [comes back](wait::Pushing::into_value) |
+//! | `push_many_async` | moves all of a vector: what is not pushed when it is given up is [still there](wait#blocking-and-async-ends) |
 //! | `try_pop_many`, `pop_many`, `pop_many_async` | what is there, up to a limit; the last two wait for the first item |
 //! | `try_pop_slice` | the same into places that are there already; of [`bbq::drop_old`](mod@bbq::drop_old) and [`bbq::bytes`](mod@bbq::bytes) also `try_pop_uninit`, into memory that was never written |
 //! | `try_push_slice`, `try_push_many`, `push_many` | as many as there is room for, copied from a slice or moved from a vector; the last waits until all are pushed |

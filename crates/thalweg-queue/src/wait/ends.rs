@@ -2,7 +2,7 @@
 
 use super::{Deadline, Iter, Side, TryIter, Wait, is_over, or_hand_on};
 #[cfg(feature = "std")]
-use super::{Popping, PoppingMany, Pushing, Sleep};
+use super::{Popping, PoppingMany, Pushing, PushingMany, Sleep};
 use crate::left::Left;
 use crate::{PopError, PopTimeoutError, PushError, PushTimeoutError, TryPopError, TryPushError};
 use alloc::vec::Vec;
@@ -88,17 +88,7 @@ pub trait Push {
     /// Moves all of `values` into the queue, from the first on, waiting while there is no room. If every consumer leaves, those
     /// that are left stay where they are.
     fn push_many(&mut self, values: &mut Vec<Self::Item>) -> Result<(), PushError<()>> {
-        while !values.is_empty() {
-            match or_hand_on(self, next_push, |end| end.try_push_many(values)) {
-                Ok(_) => {}
-                Err(TryPushError::Closed(())) => return Err(PushError(())),
-                Err(TryPushError::Full(()) | TryPushError::Busy(())) => {
-                    self.strategy().wait(Side::Room, None, || self.may_push());
-                }
-            }
-        }
-        self.strategy().ring(Side::Room, 1, || self.may_push());
-        Ok(())
+        push_by(self, None, |end| push_rest(end, values)).map_err(|_| PushError(()))
     }
 
     /// Pushes what `values` gives, one by one, waiting while there is no room. Returns how many. If every consumer leaves, the
@@ -139,13 +129,22 @@ pub trait Push {
         }
     }
 
-    /// Pushes, pending while there is no room.
+    /// Pushes, pending while there is no room. What a push that is given up was to push comes back by [`Pushing::into_value`].
     #[cfg(feature = "std")]
     fn push_async(&mut self, value: Self::Item) -> Pushing<&mut Self>
     where
         Self: Push<Wait: Sleep> + Sized,
     {
         Pushing::new(self, value)
+    }
+
+    /// As [`push_many`](Self::push_many), pending while there is no room.
+    #[cfg(feature = "std")]
+    fn push_many_async<'a>(&'a mut self, values: &'a mut Vec<Self::Item>) -> PushingMany<'a, &'a mut Self>
+    where
+        Self: Push<Wait: Sleep> + Sized,
+    {
+        PushingMany::new(self, values)
     }
 
     /// This end as a sink of the crate `futures`.
@@ -346,6 +345,36 @@ fn next_push<P: Push + ?Sized>(end: &P) {
 /// Wakes the next one that waits for items.
 fn next_pop<P: Pop + ?Sized>(end: &P) {
     end.strategy().ring(Side::Items, 1, || true);
+}
+
+/// Moves all of `values` into the queue, from the first on, or says why it had to stop before; what is left stays where it is.
+pub(super) fn push_rest<P: Push + ?Sized>(end: &mut P, values: &mut Vec<P::Item>) -> Result<(), TryPushError<()>> {
+    while !values.is_empty() {
+        end.try_push_many(values)?;
+    }
+    Ok(())
+}
+
+/// Makes `attempt` until it is not refused for want of room, waiting in between.
+pub(crate) fn push_by<P: Push + ?Sized, R>(
+    end: &mut P,
+    deadline: Option<Deadline>,
+    mut attempt: impl FnMut(&mut P) -> Result<R, TryPushError<()>>,
+) -> Result<R, PushTimeoutError<()>> {
+    loop {
+        match or_hand_on(end, next_push, &mut attempt) {
+            Ok(done) => {
+                // As in `push_later`.
+                end.strategy().ring(Side::Room, 1, || end.may_push());
+                return Ok(done);
+            }
+            Err(TryPushError::Closed(())) => return Err(PushTimeoutError::Closed(())),
+            Err(TryPushError::Full(()) | TryPushError::Busy(())) => {}
+        }
+        if deadline.is_some_and(is_over) || !end.strategy().wait(Side::Room, deadline, || end.may_push()) {
+            return Err(PushTimeoutError::Timeout(()));
+        }
+    }
 }
 
 /// A push that was refused for want of room.

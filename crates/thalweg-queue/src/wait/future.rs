@@ -1,5 +1,6 @@
 //! Pushing and popping as futures.
 
+use super::ends::push_rest;
 use super::park::{Place, Sleeper};
 use super::{Park, Pop, Push, Side, Sleep, Wait, both};
 use crate::{PopError, PushError, TryPopError, TryPushError};
@@ -48,11 +49,10 @@ impl<E> Pending<E> {
             both(|| _ = strategy.delist(self.side, place), || strategy.ring(self.side, 1, || more(&self.end)));
         }
     }
-}
 
-impl<E> Drop for Pending<E> {
-    fn drop(&mut self) {
-        if let Some(place) = self.place {
+    /// Leaves the line, if it is in it.
+    pub(super) fn leave(&mut self) {
+        if let Some(place) = self.place.take() {
             let strategy = (self.strategy)(&self.end);
             if !strategy.delist(self.side, place) {
                 // Woken for something that it leaves to the next one (P2).
@@ -62,9 +62,31 @@ impl<E> Drop for Pending<E> {
     }
 }
 
+impl<E> Drop for Pending<E> {
+    fn drop(&mut self) {
+        self.leave();
+    }
+}
+
 /// A push that is pending while there is no room. Made by `push_async`.
 ///
-/// Dropped before it is ready, it drops its value and has pushed nothing.
+/// Dropped before it is ready, it has pushed nothing, and its value is dropped with it. Whoever may give it up polls it by reference,
+/// which it is [`Unpin`] for, and takes the value back:
+///
+/// ```
+/// use std::future::Future;
+/// use std::pin::Pin;
+/// use std::task::{Context, Poll, Waker};
+/// use thalweg_queue::{Park, bbq};
+///
+/// let (tx, rx) = bbq::with_wait(2, 1, Park::new())?;
+/// tx.push_all(["first", "second"])?;
+/// let mut pushing = tx.push_async("third");
+/// // As in `timeout(time, &mut pushing).await`, which polls it, and then no more.
+/// assert!(Pin::new(&mut pushing).poll(&mut Context::from_waker(Waker::noop())).is_pending());
+/// assert_eq!(pushing.into_value(), Some("third"));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[must_use = "a future does nothing until it is polled"]
 pub struct Pushing<E: Push> {
     pending: Pending<E>,
@@ -80,6 +102,13 @@ impl<E: Push<Wait: Sleep>> Pushing<E> {
     }
 }
 
+impl<E: Push> Pushing<E> {
+    /// Gives the push up, and the value back. None after it was ready: then it is pushed, or was in the error.
+    pub fn into_value(self) -> Option<E::Item> {
+        self.value
+    }
+}
+
 impl<E: Push<Wait: Sleep>> Future for Pushing<E> {
     type Output = Result<(), PushError<E::Item>>;
 
@@ -92,6 +121,40 @@ impl<E: Push<Wait: Sleep>> Future for Pushing<E> {
                 *value = Some(refused);
                 None
             }
+        });
+        if result.is_ready() {
+            pending.over(E::may_push);
+        }
+        result
+    }
+}
+
+/// A push of all that is in a vector, pending while there is no room. Made by `push_many_async`.
+///
+/// What it pushed has left the vector in the same moment, so dropped at any time it loses nothing and doubles nothing.
+#[must_use = "a future does nothing until it is polled"]
+pub struct PushingMany<'a, E: Push> {
+    pending: Pending<E>,
+    values: &'a mut Vec<E::Item>,
+}
+
+impl<E: Push> Unpin for PushingMany<'_, E> {}
+
+impl<'a, E: Push<Wait: Sleep>> PushingMany<'a, E> {
+    pub(crate) fn new(end: E, values: &'a mut Vec<E::Item>) -> Self {
+        Self { pending: Pending::new(end, Side::Room, |end| end.strategy().park()), values }
+    }
+}
+
+impl<E: Push<Wait: Sleep>> Future for PushingMany<'_, E> {
+    type Output = Result<(), PushError<()>>;
+
+    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        let Self { pending, values } = self.get_mut();
+        let result = pending.poll(cx, |end| match push_rest(end, values) {
+            Ok(()) => Some(Ok(())),
+            Err(TryPushError::Closed(())) => Some(Err(PushError(()))),
+            Err(TryPushError::Full(()) | TryPushError::Busy(())) => None,
         });
         if result.is_ready() {
             pending.over(E::may_push);
@@ -189,6 +252,12 @@ pub(crate) fn until<R>(
 impl<E: Push> fmt::Debug for Pushing<E> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Pushing").finish_non_exhaustive()
+    }
+}
+
+impl<E: Push> fmt::Debug for PushingMany<'_, E> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("PushingMany").field("left", &self.values.len()).finish_non_exhaustive()
     }
 }
 

@@ -17,12 +17,12 @@ macro_rules! producer {
     };
     (exclusive $handle:tt) => {
         $crate::wait::producer!(@batches $handle [&mut self] self);
-        $crate::wait::producer!(@methods $handle [&mut self] self);
+        $crate::wait::producer!(@methods $handle [&mut self] self [&mut Self]);
         $crate::wait::producer!(@end [] $handle {});
     };
     (shared $handle:tt) => {
         $crate::wait::producer!(@batches $handle [&self] self);
-        $crate::wait::producer!(@methods $handle [&self] self);
+        $crate::wait::producer!(@methods $handle [&self] self [&Self]);
         $crate::wait::producer!(@end [] $handle {});
         $crate::wait::producer!(@end [&] $handle {});
     };
@@ -31,11 +31,11 @@ macro_rules! producer {
         $crate::wait::producer!(exclusive batches $handle);
     };
     (exclusive batches $handle:tt) => {
-        $crate::wait::producer!(@methods $handle [&mut self] self);
+        $crate::wait::producer!(@methods $handle [&mut self] self [&mut Self]);
         $crate::wait::producer!(@forward [] $handle);
     };
     (shared batches $handle:tt) => {
-        $crate::wait::producer!(@methods $handle [&self] self);
+        $crate::wait::producer!(@methods $handle [&self] self [&Self]);
         $crate::wait::producer!(@forward [] $handle);
         $crate::wait::producer!(@forward [&] $handle);
     };
@@ -99,7 +99,7 @@ macro_rules! producer {
     };
     (
         @methods ($Handle:ident [$($before:ident),+] [$($after:ident),*] $T:ty [$($bounds:tt)+])
-        [$($receiver:tt)+] $this:ident
+        [$($receiver:tt)+] $this:ident [$End:ty]
     ) => {
         impl<$($bounds)+, W: $crate::wait::Wait> $Handle<$($before,)+ W, $($after),*> {
             /// Pushes, waiting while there is no room.
@@ -137,13 +137,27 @@ macro_rules! producer {
                 $crate::Push::push_all(&mut end, values)
             }
 
-            /// Pushes, pending while there is no room. Dropped before it is ready, it has pushed nothing.
+            /// Pushes, pending while there is no room. Dropped before it is ready, it has pushed nothing, and the value is dropped
+            /// with it; [`into_value`](crate::wait::Pushing::into_value) takes it back.
             #[cfg(feature = "std")]
-            pub fn push_async($($receiver)+, value: $T) -> impl Future<Output = Result<(), $crate::PushError<$T>>>
+            pub fn push_async($($receiver)+, value: $T) -> $crate::wait::Pushing<$End>
             where
                 W: $crate::wait::Sleep,
             {
                 $crate::wait::Pushing::new($this, value)
+            }
+
+            /// As [`push_many`](Self::push_many), pending while there is no room. Dropped at any time it loses nothing: what is
+            /// not pushed is in `values`.
+            #[cfg(feature = "std")]
+            pub fn push_many_async<'values>(
+                $($receiver)+,
+                values: &'values mut alloc::vec::Vec<$T>,
+            ) -> $crate::wait::PushingMany<'values, $End>
+            where
+                W: $crate::wait::Sleep,
+            {
+                $crate::wait::PushingMany::new($this, values)
             }
         }
     };
@@ -216,12 +230,12 @@ macro_rules! consumer {
     };
     (exclusive $handle:tt) => {
         $crate::wait::consumer!(@batches $handle [&mut self] self);
-        $crate::wait::consumer!(@methods $handle [&mut self] self);
+        $crate::wait::consumer!(@methods $handle [&mut self] self [&mut Self]);
         $crate::wait::consumer!(@end [] $handle {});
     };
     (shared $handle:tt) => {
         $crate::wait::consumer!(@batches $handle [&self] self);
-        $crate::wait::consumer!(@methods $handle [&self] self);
+        $crate::wait::consumer!(@methods $handle [&self] self [&Self]);
         $crate::wait::consumer!(@end [] $handle {});
         $crate::wait::consumer!(@end [&] $handle {});
     };
@@ -230,11 +244,11 @@ macro_rules! consumer {
         $crate::wait::consumer!(exclusive batches $handle);
     };
     (exclusive batches $handle:tt) => {
-        $crate::wait::consumer!(@methods $handle [&mut self] self);
+        $crate::wait::consumer!(@methods $handle [&mut self] self [&mut Self]);
         $crate::wait::consumer!(@forward [] $handle);
     };
     (shared batches $handle:tt) => {
-        $crate::wait::consumer!(@methods $handle [&self] self);
+        $crate::wait::consumer!(@methods $handle [&self] self [&Self]);
         $crate::wait::consumer!(@forward [] $handle);
         $crate::wait::consumer!(@forward [&] $handle);
     };
@@ -300,7 +314,7 @@ macro_rules! consumer {
     };
     (
         @methods ($Handle:ident [$($before:ident),+] [$($after:ident),*] $T:ty [$($bounds:tt)+])
-        [$($receiver:tt)+] $this:ident
+        [$($receiver:tt)+] $this:ident [$End:ty]
     ) => {
         impl<$($bounds)+, W: $crate::wait::Wait> $Handle<$($before,)+ W, $($after),*> {
             /// Pops, waiting while there is nothing.
@@ -343,7 +357,7 @@ macro_rules! consumer {
 
             /// Pops, pending while there is nothing. Dropped before it is ready, it has popped nothing.
             #[cfg(feature = "std")]
-            pub fn pop_async($($receiver)+) -> impl Future<Output = Result<$T, $crate::PopError>>
+            pub fn pop_async($($receiver)+) -> $crate::wait::Popping<$End>
             where
                 W: $crate::wait::Sleep,
             {
@@ -353,11 +367,11 @@ macro_rules! consumer {
             /// As [`pop_many`](Self::pop_many), pending while there is nothing. Dropped before it is ready, it has popped
             /// nothing.
             #[cfg(feature = "std")]
-            pub fn pop_many_async(
+            pub fn pop_many_async<'into>(
                 $($receiver)+,
-                into: &mut alloc::vec::Vec<$T>,
+                into: &'into mut alloc::vec::Vec<$T>,
                 limit: usize,
-            ) -> impl Future<Output = Result<usize, $crate::PopError>>
+            ) -> $crate::wait::PoppingMany<'into, $End>
             where
                 W: $crate::wait::Sleep,
             {

@@ -27,11 +27,20 @@
 //!
 //! # Blocking and async ends
 //!
-//! A queue under [`Park`] also has `push_async`, `pop_async` and `pop_many_async`. They wait on the same lists as sleeping
-//! threads, so either end may be either, and they need no particular executor. A pending one uses no processor time.
+//! A queue under [`Park`] also has `push_async`, `push_many_async`, `pop_async` and `pop_many_async`. They wait on the same lists as
+//! sleeping threads, so either end may be either, and they need no particular executor. A pending one uses no processor time.
 //!
 //! They can be dropped at any time: one that popped an item has returned it, one that did not has left the queue as it was,
-//! and if it was woken for an item it wakes the next in line. A `push_async` that is dropped drops its value unpushed. One that is kept
+//! and if it was woken for an item it wakes the next in line. What of a push that is given up, by a timeout or in a `select`:
+//!
+//! | | its value |
+//! |---|---|
+//! | `push_async(value)`, dropped | is dropped too, unpushed: for what is out of date by then |
+//! | `push_async(value)`, polled as `&mut pushing` | comes back from [`pushing.into_value()`](Pushing::into_value), unless it is pushed |
+//! | `push_many_async(&mut values)` | what is not pushed is still in the vector; nothing else is to be done |
+//! | `ItemSink` (feature `stream`) | stays in the sink, which pushes it with its next `flush`; or comes back from `take_value` |
+//!
+//! One that is kept
 //! and not polled any more, or leaked, stays in line: if others wait on the same side, a wake-up that was meant for them may be on
 //! its way to it.
 //!
@@ -107,7 +116,7 @@ pub use ends::{Pop, Push};
 #[cfg(feature = "std")]
 pub(crate) use future::until;
 #[cfg(feature = "std")]
-pub use future::{Popping, PoppingMany, Pushing};
+pub use future::{Popping, PoppingMany, Pushing, PushingMany};
 pub use iter::{Iter, TryIter};
 pub(crate) use methods::{consumer, producer};
 #[cfg(feature = "std")]

@@ -48,8 +48,9 @@ impl<E: Pop<Wait: Sleep>> Stream for ItemStream<E> {
 
 /// A writing end as a sink. Made by [`Push::into_sink`].
 ///
-/// It keeps the last item that it was given until there is room for it, which `flush` waits for; dropped before, it drops that item
-/// unpushed. `close` flushes; the queue is closed when the sink is dropped. One that was pending stays in line, as an [`ItemStream`] does.
+/// It keeps the last item that it was given until there is room for it, which `flush` waits for. A `flush` or a `send` that is dropped
+/// leaves that item with the sink; the sink, dropped before it is pushed, drops it, and [`take_value`](Self::take_value) takes it back.
+/// `close` flushes; the queue is closed when the sink is dropped. One that was pending stays in line, as an [`ItemStream`] does.
 #[must_use = "a sink does nothing until it is polled"]
 pub struct ItemSink<E: Push> {
     pending: Pending<E>,
@@ -62,6 +63,12 @@ impl<E: Push> Unpin for ItemSink<E> {}
 impl<E: Push<Wait: Sleep>> ItemSink<E> {
     pub(super) fn new(end: E) -> Self {
         Self { pending: Pending::new(end, Side::Room, |end| end.strategy().park()), value: None }
+    }
+
+    /// The item that it keeps, which it was given and has not pushed. It is as if it was never given, and the sink leaves the line.
+    pub fn take_value(&mut self) -> Option<E::Item> {
+        self.pending.leave();
+        self.value.take()
     }
 
     /// Pushes the value that it keeps.

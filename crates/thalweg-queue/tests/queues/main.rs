@@ -5,6 +5,7 @@ mod bwos;
 mod bwos_pool;
 mod bytes;
 mod bytes_drop_old;
+mod cancel;
 mod drop_old;
 mod executors;
 mod fuzz;
