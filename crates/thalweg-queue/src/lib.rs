@@ -49,14 +49,14 @@
 //! |---|---|
 //! | `try_push`, `try_pop` | now or not at all. [`TryPushError`] gives the value back and tells `Full`, `Busy` and `Closed` apart; [`TryPopError`] tells `Empty`, `Busy` and `Closed` apart |
 //! | `push`, `pop` | the same, waiting while the queue is full or empty. How is a type, chosen when the queue is built (`with_wait(…, Park::new())`, in most modules): [`Spin`], [`Yield`] (the default) or `Park`, which sleeps; see [`wait`] |
-//! | `push_timeout`, `pop_timeout` | the same, for some time; the errors tell `Timeout` and `Closed` apart |
+//! | `push_timeout`, `pop_timeout`; `push_many_timeout`, `pop_many_timeout` | the same, for some time; the errors tell `Timeout` and `Closed` apart. Of a batch, what is not pushed stays in its vector |
 //! | `push_async`, `pop_async` | the same as futures, of a queue that was built with `Park`: any executor, and they may be dropped at any time. The value of a push that is given up [comes back](wait::Pushing::into_value) |
 //! | `push_many_async` | moves all of a vector: what is not pushed when it is given up is [still there](wait#blocking-and-async-ends) |
 //! | `try_pop_many`, `pop_many`, `pop_many_async` | what is there, up to a limit; the last two wait for the first item |
 //! | `try_pop_slice` | the same into places that are there already; of [`bbq::drop_old`](mod@bbq::drop_old) and [`bbq::bytes`](mod@bbq::bytes) also `try_pop_uninit`, into memory that was never written |
 //! | `try_push_slice`, `try_push_many`, `push_many` | as many as there is room for, copied from a slice or moved from a vector; the last waits until all are pushed |
 //! | `push_all`, `iter`, `try_iter` | from an iterator; as an iterator, to the end or as far as there are items |
-//! | `reserve` and `commit`, `readable` and `release`, `peek` | writing and reading [in place](grant), where the queue allows it |
+//! | `reserve` and `commit`, `readable` and `release`, `peek` | writing and reading [in place](grant), where the queue allows it; `wait_reserve` and `wait_readable` wait, `reserve_timeout`, `reserve_async` and their likes as above |
 //! | dropping a side | dropping the last producer closes the queue, and consumers drain what is left before they see `Closed`. Dropping the last consumer makes pushes fail with the value given back, and drops what is in the queue |
 //! | `is_closed` | whether the other side is gone |
 //! | `capacity` | how many items fit; each queue says how exact that is |

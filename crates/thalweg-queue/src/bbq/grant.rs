@@ -5,12 +5,18 @@ use super::shared::{Items, Shared};
 use super::users::{Many, Users};
 use super::{Consumer, Producer, RawGrant};
 use crate::grant::{Write, WriteGrant};
-use crate::wait::{Side, Wait};
-use crate::{TryPopError, TryPushError};
+#[cfg(feature = "std")]
+use crate::wait::Sleep;
+use crate::wait::{self, Side, Wait};
+use crate::{PopError, PushError, TryPopError, TryPushError};
+#[cfg(feature = "std")]
+use crate::{PopTimeoutError, PushTimeoutError};
 use core::fmt;
 use core::marker::PhantomData;
 use core::mem::{ManuallyDrop, MaybeUninit};
 use core::ops::{Deref, DerefMut};
+#[cfg(feature = "std")]
+use core::time::Duration;
 use thalweg_sync::hint::Access;
 
 /// Entries of one block that a [`WriteGrant`] writes, where there are `C` consumers and `P` producers. Of one of many producers, those that
@@ -154,6 +160,30 @@ impl<T: Send, W: Wait, C: Users> Producer<T, W, C> {
         Claimed::new(&self.shared, count)
     }
 
+    /// As [`reserve`](Self::reserve), waiting while there is no room.
+    pub fn wait_reserve(&self, count: usize) -> Result<WriteGrant<Claimed<'_, T, W, C>>, PushError<()>> {
+        wait::push_by(&mut &*self, None, |_| self.reserve(count)).map_err(|_| PushError(()))
+    }
+
+    /// As [`wait_reserve`](Self::wait_reserve), but no longer than `timeout`.
+    #[cfg(feature = "std")]
+    pub fn reserve_timeout(
+        &self,
+        count: usize,
+        timeout: Duration,
+    ) -> Result<WriteGrant<Claimed<'_, T, W, C>>, PushTimeoutError<()>> {
+        wait::push_by(&mut &*self, wait::deadline(timeout), |_| self.reserve(count))
+    }
+
+    /// As [`reserve`](Self::reserve), pending while there is no room. Dropped before it is ready, it has reserved nothing.
+    #[cfg(feature = "std")]
+    pub async fn reserve_async(&self, count: usize) -> Result<WriteGrant<Claimed<'_, T, W, C>>, PushError<()>>
+    where
+        W: Sleep,
+    {
+        wait::push_when(self, |_| self.reserve(count)).await
+    }
+
     /// The grant that `raw` was.
     ///
     /// # Safety
@@ -186,6 +216,26 @@ impl<T: Send, W: Wait, P: Users> Consumer<T, W, P> {
     /// ```
     pub fn readable(&self, count: usize) -> Result<ReadGrant<'_, T, W, P>, TryPopError> {
         self.shared.last_look(|| self.shared.pop_batch(count.max(1))).map(ReadGrant::new)
+    }
+
+    /// As [`readable`](Self::readable), waiting while there is nothing.
+    pub fn wait_readable(&self, count: usize) -> Result<ReadGrant<'_, T, W, P>, PopError> {
+        wait::pop_by(&mut &*self, None, |_| self.readable(count)).map_err(|_| PopError)
+    }
+
+    /// As [`wait_readable`](Self::wait_readable), but no longer than `timeout`.
+    #[cfg(feature = "std")]
+    pub fn readable_timeout(&self, count: usize, timeout: Duration) -> Result<ReadGrant<'_, T, W, P>, PopTimeoutError> {
+        wait::pop_by(&mut &*self, wait::deadline(timeout), |_| self.readable(count))
+    }
+
+    /// As [`readable`](Self::readable), pending while there is nothing. Dropped before it is ready, it has taken nothing.
+    #[cfg(feature = "std")]
+    pub async fn readable_async(&self, count: usize) -> Result<ReadGrant<'_, T, W, P>, PopError>
+    where
+        W: Sleep,
+    {
+        wait::pop_when(self, |_| self.readable(count)).await
     }
 
     /// The grant that `raw` was.

@@ -290,3 +290,4 @@ impl<T: Send, W: Wait> fmt::Debug for Consumer<T, W> {
 }
 
 crate::wait::consumer!(exclusive batches Consumer[T: Send]);
+crate::wait::consumer!(grants (Consumer [T] [] T [T: Send]));

@@ -52,11 +52,21 @@ use super::heuristic_blocks;
 use super::shared::Shared;
 use super::users::{Many, One};
 #[cfg(not(loom))]
+use crate::PushError;
+#[cfg(all(feature = "std", not(loom)))]
+use crate::PushTimeoutError;
+#[cfg(not(loom))]
 use crate::grant::WriteGrant;
+#[cfg(not(loom))]
+use crate::wait::push_by;
+#[cfg(all(feature = "std", not(loom)))]
+use crate::wait::{Sleep, deadline, push_when};
 use crate::wait::{Wait, Yield};
 use crate::{BuildError, TryPushError};
 use alloc::vec::Vec;
 use core::fmt;
+#[cfg(all(feature = "std", not(loom)))]
+use core::time::Duration;
 use thalweg_sync::sync::Arc;
 
 /// A reading end: one of many.
@@ -178,6 +188,40 @@ impl<T: Send, W: Wait> Producer<T, W> {
     #[cfg(not(loom))]
     pub fn reserve(&mut self, count: usize) -> Result<WriteGrant<Claimed<'_, T, W>>, TryPushError<()>> {
         Claimed::new(&self.shared, count)
+    }
+
+    /// As [`reserve`](Self::reserve), waiting while there is no room.
+    #[cfg(not(loom))]
+    pub fn wait_reserve(&mut self, count: usize) -> Result<WriteGrant<Claimed<'_, T, W>>, PushError<()>> {
+        push_by(self, None, |end| end.reserve(count).map(drop)).map_err(|_| PushError(()))?;
+        self.reserve_found(count)
+    }
+
+    /// As [`wait_reserve`](Self::wait_reserve), but no longer than `timeout`.
+    #[cfg(all(feature = "std", not(loom)))]
+    pub fn reserve_timeout(
+        &mut self,
+        count: usize,
+        timeout: Duration,
+    ) -> Result<WriteGrant<Claimed<'_, T, W>>, PushTimeoutError<()>> {
+        push_by(self, deadline(timeout), |end| end.reserve(count).map(drop))?;
+        self.reserve_found(count).map_err(|PushError(())| PushTimeoutError::Closed(()))
+    }
+
+    /// As [`reserve`](Self::reserve), pending while there is no room. Dropped before it is ready, it has reserved nothing.
+    #[cfg(all(feature = "std", not(loom)))]
+    pub async fn reserve_async(&mut self, count: usize) -> Result<WriteGrant<Claimed<'_, T, W>>, PushError<()>>
+    where
+        W: Sleep,
+    {
+        push_when(&mut *self, |end| end.reserve(count).map(drop)).await?;
+        self.reserve_found(count)
+    }
+
+    /// A grant of the room that was found: it is still there, as nobody else pushes. So only the end can come in between.
+    #[cfg(not(loom))]
+    fn reserve_found(&mut self, count: usize) -> Result<WriteGrant<Claimed<'_, T, W>>, PushError<()>> {
+        self.reserve(count).map_err(|_| PushError(()))
     }
 
     fn may_push(&self) -> bool {

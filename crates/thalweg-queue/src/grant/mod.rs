@@ -7,6 +7,9 @@
 //! | `readable(count)` | up to `count` items to read, at least one: a [`ReadGrant`] |
 //! | [`ReadGrant::release`] | pops the first of them, which may be fewer. Dropped instead, all stay |
 //! | `peek()` | the oldest item, left where it is |
+//! | `wait_reserve`, `wait_readable` | the same, waiting while there is no room, or nothing to read |
+//! | `reserve_timeout`, `readable_timeout` | the same, for some time |
+//! | `reserve_async`, `readable_async` | the same, pending; dropped before they are ready, they have reserved and taken nothing |
 //!
 //! The entries of a grant lie next to each other, so each queue says where its grants end before there is no more room, or no
 //! more items. The ends of queues for one producer and one consumer have them: [`bbq::spsc`](mod@crate::bbq::spsc),
@@ -31,6 +34,32 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
+//! Ends of a queue under [`Park`](crate::Park) sleep meanwhile:
+//!
+//! ```
+//! use thalweg_queue::{Park, bbq};
+//!
+//! let (mut tx, mut rx) = bbq::spsc::with_wait(2, 8, Park::new())?;
+//! let reader = std::thread::spawn(move || {
+//!     let mut sum = 0;
+//!     while let Ok(grant) = rx.wait_readable(8) {
+//!         sum += grant.iter().sum::<u32>();
+//!         let count = grant.len();
+//!         grant.release(count);
+//!     }
+//!     sum
+//! });
+//! let mut numbers = 1..=100;
+//! while !numbers.is_empty() {
+//!     let mut grant = tx.wait_reserve(8)?;
+//!     grant.extend(&mut numbers);
+//!     grant.commit();
+//! }
+//! drop(tx);
+//! assert_eq!(reader.join().unwrap(), 5050);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
 //! An item that is written in place is moved nowhere. A panic while a grant is filled, or in the destructor of an item that is
 //! released, leaves the queue usable and drops each item once.
 
@@ -40,6 +69,8 @@ mod read;
 #[cfg_attr(loom, allow(unreachable_pub, reason = "models have no grants, which show these traits"))]
 mod run;
 #[cfg(not(loom))]
+mod waiting;
+#[cfg(not(loom))]
 mod write;
 
 pub(crate) use batch::{pop_many, pop_slice, push_many, push_slice};
@@ -48,6 +79,10 @@ pub use read::ReadGrant;
 #[cfg(not(loom))]
 pub(crate) use read::peek;
 pub(crate) use run::{Read, Write};
+#[cfg(all(feature = "std", not(loom)))]
+pub(crate) use waiting::{readable_async, reserve_async};
+#[cfg(not(loom))]
+pub(crate) use waiting::{wait_readable, wait_reserve};
 #[cfg(not(loom))]
 pub use write::WriteGrant;
 

@@ -39,7 +39,12 @@ impl<'a, E: Read> ReadGrant<'a, E> {
     /// Up to `count` items of `end`, at least one.
     pub(crate) fn new(end: &'a mut E, count: usize) -> Result<Self, TryPopError> {
         let count = end.ready(count.max(1))?;
-        Ok(Self { end, count, _items: PhantomData })
+        Ok(Self::counted(end, count))
+    }
+
+    /// The `count` items that `end` has counted last.
+    pub(super) fn counted(end: &'a mut E, count: usize) -> Self {
+        Self { end, count, _items: PhantomData }
     }
 
     fn items(&self, access: Access) -> *mut E::Item {

@@ -42,7 +42,12 @@ impl<E: Write> WriteGrant<E> {
     /// Up to `count` entries of `end`, at least one.
     pub(crate) fn new(mut end: E, count: usize) -> Result<Self, TryPushError<()>> {
         let count = end.room(count.max(1))?;
-        Ok(Self { end, count, written: 0, _items: PhantomData })
+        Ok(Self::counted(end, count))
+    }
+
+    /// The `count` entries that `end` has counted last.
+    pub(super) fn counted(end: E, count: usize) -> Self {
+        Self { end, count, written: 0, _items: PhantomData }
     }
 
     fn entries(&self) -> *mut MaybeUninit<E::Item> {

@@ -91,6 +91,16 @@ pub trait Push {
         push_by(self, None, |end| push_rest(end, values)).map_err(|_| PushError(()))
     }
 
+    /// As [`push_many`](Self::push_many), but no longer than `timeout`. What is not pushed by then stays where it is, too.
+    #[cfg(feature = "std")]
+    fn push_many_timeout(
+        &mut self,
+        values: &mut Vec<Self::Item>,
+        timeout: Duration,
+    ) -> Result<(), PushTimeoutError<()>> {
+        push_by(self, Some(time::now().after(timeout)), |end| push_rest(end, values))
+    }
+
     /// Pushes what `values` gives, one by one, waiting while there is no room. Returns how many. If every consumer leaves, the
     /// value that was refused comes back, and the iterator is asked for no more.
     fn push_all(&mut self, values: impl IntoIterator<Item = Self::Item>) -> Result<usize, PushError<Self::Item>>
@@ -281,6 +291,17 @@ pub trait Pop {
         }
     }
 
+    /// As [`pop_many`](Self::pop_many), but waiting for the first item no longer than `timeout`.
+    #[cfg(feature = "std")]
+    fn pop_many_timeout(
+        &mut self,
+        into: &mut Vec<Self::Item>,
+        limit: usize,
+        timeout: Duration,
+    ) -> Result<usize, PopTimeoutError> {
+        pop_by(self, Some(time::now().after(timeout)), |end| end.try_pop_many(into, limit))
+    }
+
     /// The items as they come, waiting for each. Ends when every producer is gone and the queue is drained.
     ///
     /// ```
@@ -364,7 +385,7 @@ pub(crate) fn push_by<P: Push + ?Sized, R>(
     loop {
         match or_hand_on(end, next_push, &mut attempt) {
             Ok(done) => {
-                // As in `push_later`.
+                // The ring of `push_later`.
                 end.strategy().ring(Side::Room, 1, || end.may_push());
                 return Ok(done);
             }
@@ -400,6 +421,31 @@ fn push_later<P: Push + ?Sized>(
         }
     }
     Err(PushTimeoutError::Timeout(value))
+}
+
+/// Makes `attempt` until it is not refused because there is nothing, waiting in between.
+pub(crate) fn pop_by<P: Pop + ?Sized, R>(
+    end: &mut P,
+    deadline: Option<Deadline>,
+    mut attempt: impl FnMut(&mut P) -> Result<R, TryPopError>,
+) -> Result<R, PopTimeoutError> {
+    loop {
+        // The rings are those of `pop_later`.
+        match or_hand_on(end, next_pop, &mut attempt) {
+            Ok(done) => {
+                end.strategy().ring(Side::Items, 1, || end.may_pop());
+                return Ok(done);
+            }
+            Err(TryPopError::Closed) => {
+                end.strategy().ring(Side::Items, 1, || true);
+                return Err(PopTimeoutError::Closed);
+            }
+            Err(TryPopError::Empty | TryPopError::Busy) => {}
+        }
+        if deadline.is_some_and(is_over) || !end.strategy().wait(Side::Items, deadline, || end.may_pop()) {
+            return Err(PopTimeoutError::Timeout);
+        }
+    }
 }
 
 /// A pop that found nothing.

@@ -239,11 +239,46 @@ pub(crate) fn until<R>(
     mut attempt: impl FnMut() -> Option<R>,
     more: impl Fn() -> bool,
 ) -> impl Future<Output = R> {
-    let mut pending = Pending::new(strategy, side, |strategy| strategy);
+    when(Pending::new(strategy, side, |strategy| strategy), move |_| attempt(), move |_| more())
+}
+
+/// `attempt` of a writing end, made until it is not refused for want of room, pending in between.
+#[cfg(not(loom))]
+pub(crate) fn push_when<E: Push<Wait: Sleep>, R>(
+    end: E,
+    mut attempt: impl FnMut(&mut E) -> Result<R, TryPushError<()>>,
+) -> impl Future<Output = Result<R, PushError<()>>> {
+    let attempt = move |end: &mut E| match attempt(end) {
+        Ok(done) => Some(Ok(done)),
+        Err(TryPushError::Closed(())) => Some(Err(PushError(()))),
+        Err(TryPushError::Full(()) | TryPushError::Busy(())) => None,
+    };
+    when(Pending::new(end, Side::Room, |end| end.strategy().park()), attempt, E::may_push)
+}
+
+/// `attempt` of a reading end, made until it is not refused because there is nothing, pending in between.
+#[cfg(not(loom))]
+pub(crate) fn pop_when<E: Pop<Wait: Sleep>, R>(
+    end: E,
+    mut attempt: impl FnMut(&mut E) -> Result<R, TryPopError>,
+) -> impl Future<Output = Result<R, PopError>> {
+    let attempt = move |end: &mut E| match attempt(end) {
+        Ok(done) => Some(Ok(done)),
+        Err(TryPopError::Closed) => Some(Err(PopError)),
+        Err(TryPopError::Empty | TryPopError::Busy) => None,
+    };
+    when(Pending::new(end, Side::Items, |end| end.strategy().park()), attempt, E::may_pop)
+}
+
+fn when<E, R>(
+    mut pending: Pending<E>,
+    mut attempt: impl FnMut(&mut E) -> Option<R>,
+    more: impl Fn(&E) -> bool,
+) -> impl Future<Output = R> {
     core::future::poll_fn(move |cx| {
-        let result = pending.poll(cx, |_| attempt());
+        let result = pending.poll(cx, &mut attempt);
         if result.is_ready() {
-            pending.over(|_| more());
+            pending.over(&more);
         }
         result
     })

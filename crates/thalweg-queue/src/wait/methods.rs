@@ -5,6 +5,7 @@
 /// `exclusive` is for handles whose methods take `&mut self`, `shared` for those that take `&self`. The handle has `try_push`,
 /// `is_closed`, `capacity`, `may_push` and `strategy`; if it says `batches`, `try_push_slice` and `try_push_many` too, and
 /// otherwise it gets them, one push at a time. If it says `runs` it gets these and grants from its [`Write`](crate::grant::Write).
+/// A line of its own that says `grants` gives one that has `reserve` the forms of it that wait.
 ///
 /// A handle with other parameters than what is pushed and the strategy is named in full: `(Producer [T, Q] [] T [T: Send, Q: Tube])`
 /// has parameters before and behind the strategy, what is pushed, and what the parameters have to be.
@@ -96,6 +97,43 @@ macro_rules! producer {
                 $crate::grant::WriteGrant::new(self, count)
             }
         }
+        $crate::wait::producer!(grants ($Handle [$($before),+] [$($after),*] $T [$($bounds)+]));
+    };
+    (grants ($Handle:ident [$($before:ident),+] [$($after:ty),*] $T:ty [$($bounds:tt)+])) => {
+        #[cfg(not(loom))]
+        impl<$($bounds)+, W: $crate::wait::Wait> $Handle<$($before,)+ W, $($after),*> {
+            /// As [`reserve`](Self::reserve), waiting while there is no room.
+            pub fn wait_reserve(
+                &mut self,
+                count: usize,
+            ) -> Result<$crate::grant::WriteGrant<&mut Self>, $crate::PushError<()>> {
+                $crate::grant::wait_reserve(self, count, None)
+                    .map_err(|_| $crate::PushError(()))
+            }
+
+            /// As [`wait_reserve`](Self::wait_reserve), but no longer than `timeout`.
+            #[cfg(feature = "std")]
+            pub fn reserve_timeout(
+                &mut self,
+                count: usize,
+                timeout: core::time::Duration,
+            ) -> Result<$crate::grant::WriteGrant<&mut Self>, $crate::PushTimeoutError<()>> {
+                $crate::grant::wait_reserve(self, count, $crate::wait::deadline(timeout))
+            }
+
+            /// As [`reserve`](Self::reserve), pending while there is no room. Dropped before it is ready, it has reserved
+            /// nothing.
+            #[cfg(feature = "std")]
+            pub async fn reserve_async(
+                &mut self,
+                count: usize,
+            ) -> Result<$crate::grant::WriteGrant<&mut Self>, $crate::PushError<()>>
+            where
+                W: $crate::wait::Sleep,
+            {
+                $crate::grant::reserve_async(self, count).await
+            }
+        }
     };
     (
         @methods ($Handle:ident [$($before:ident),+] [$($after:ident),*] $T:ty [$($bounds:tt)+])
@@ -125,6 +163,17 @@ macro_rules! producer {
             pub fn push_many($($receiver)+, values: &mut alloc::vec::Vec<$T>) -> Result<(), $crate::PushError<()>> {
                 let mut end = $this;
                 $crate::Push::push_many(&mut end, values)
+            }
+
+            /// As [`push_many`](Self::push_many), but no longer than `timeout`. What is not pushed by then stays where it is, too.
+            #[cfg(feature = "std")]
+            pub fn push_many_timeout(
+                $($receiver)+,
+                values: &mut alloc::vec::Vec<$T>,
+                timeout: core::time::Duration,
+            ) -> Result<(), $crate::PushTimeoutError<()>> {
+                let mut end = $this;
+                $crate::Push::push_many_timeout(&mut end, values, timeout)
             }
 
             /// Pushes what `values` gives, one by one, waiting while there is no room. Returns how many. If every consumer leaves,
@@ -220,7 +269,7 @@ macro_rules! producer {
 ///
 /// `exclusive` is for handles whose methods take `&mut self`, `shared` for those that take `&self`. The handle has `try_pop`,
 /// `is_closed`, `capacity`, `may_pop` and `strategy`; if it says `batches`, `try_pop_slice` and `try_pop_many` too, and otherwise
-/// it gets them, one pop at a time.
+/// it gets them, one pop at a time. `runs` and `grants` are as for producers, from its [`Read`](crate::grant::Read).
 macro_rules! consumer {
     ($mode:ident $Handle:ident[$T:ident: $($bound:tt)+]) => {
         $crate::wait::consumer!($mode ($Handle [$T] [] $T [$T: $($bound)+]));
@@ -311,6 +360,41 @@ macro_rules! consumer {
                 $crate::grant::peek(self)
             }
         }
+        $crate::wait::consumer!(grants ($Handle [$($before),+] [$($after),*] $T [$($bounds)+]));
+    };
+    (grants ($Handle:ident [$($before:ident),+] [$($after:ty),*] $T:ty [$($bounds:tt)+])) => {
+        #[cfg(not(loom))]
+        impl<$($bounds)+, W: $crate::wait::Wait> $Handle<$($before,)+ W, $($after),*> {
+            /// As [`readable`](Self::readable), waiting while there is nothing.
+            pub fn wait_readable(
+                &mut self,
+                count: usize,
+            ) -> Result<$crate::grant::ReadGrant<'_, Self>, $crate::PopError> {
+                $crate::grant::wait_readable(self, count, None).map_err(|_| $crate::PopError)
+            }
+
+            /// As [`wait_readable`](Self::wait_readable), but no longer than `timeout`.
+            #[cfg(feature = "std")]
+            pub fn readable_timeout(
+                &mut self,
+                count: usize,
+                timeout: core::time::Duration,
+            ) -> Result<$crate::grant::ReadGrant<'_, Self>, $crate::PopTimeoutError> {
+                $crate::grant::wait_readable(self, count, $crate::wait::deadline(timeout))
+            }
+
+            /// As [`readable`](Self::readable), pending while there is nothing. Dropped before it is ready, it has taken nothing.
+            #[cfg(feature = "std")]
+            pub async fn readable_async(
+                &mut self,
+                count: usize,
+            ) -> Result<$crate::grant::ReadGrant<'_, Self>, $crate::PopError>
+            where
+                W: $crate::wait::Sleep,
+            {
+                $crate::grant::readable_async(self, count).await
+            }
+        }
     };
     (
         @methods ($Handle:ident [$($before:ident),+] [$($after:ident),*] $T:ty [$($bounds:tt)+])
@@ -343,6 +427,18 @@ macro_rules! consumer {
             ) -> Result<usize, $crate::PopError> {
                 let mut end = $this;
                 $crate::Pop::pop_many(&mut end, into, limit)
+            }
+
+            /// As [`pop_many`](Self::pop_many), but waiting for the first item no longer than `timeout`.
+            #[cfg(feature = "std")]
+            pub fn pop_many_timeout(
+                $($receiver)+,
+                into: &mut alloc::vec::Vec<$T>,
+                limit: usize,
+                timeout: core::time::Duration,
+            ) -> Result<usize, $crate::PopTimeoutError> {
+                let mut end = $this;
+                $crate::Pop::pop_many_timeout(&mut end, into, limit, timeout)
             }
 
             /// The items as they come, waiting for each. Ends when every producer is gone and the queue is drained.

@@ -113,10 +113,14 @@ mod park;
 mod stream;
 
 pub use ends::{Pop, Push};
+#[cfg(not(loom))]
+pub(crate) use ends::{pop_by, push_by};
 #[cfg(feature = "std")]
 pub(crate) use future::until;
 #[cfg(feature = "std")]
 pub use future::{Popping, PoppingMany, Pushing, PushingMany};
+#[cfg(all(feature = "std", not(loom)))]
+pub(crate) use future::{pop_when, push_when};
 pub use iter::{Iter, TryIter};
 pub(crate) use methods::{consumer, producer};
 #[cfg(feature = "std")]
@@ -134,6 +138,12 @@ pub type Deadline = thalweg_sync::time::Instant;
 #[cfg(not(feature = "std"))]
 #[derive(Clone, Copy, Debug)]
 pub enum Deadline {}
+
+/// The deadline of a wait that begins now.
+#[cfg(all(feature = "std", not(loom)))]
+pub(crate) fn deadline(timeout: core::time::Duration) -> Option<Deadline> {
+    Some(thalweg_sync::time::now().after(timeout))
+}
 
 #[cfg(feature = "std")]
 pub(crate) fn is_over(deadline: Deadline) -> bool {

@@ -1,37 +1,14 @@
 //! Ends that sleep, in schedules drawn by seed. A wake-up that is lost leaves everybody asleep, which the fuzzer reports as a
 //! deadlock.
 
+use crate::support::block_on;
 use std::future::Future;
 use std::pin::pin;
-use std::sync::Arc; // what a waker is made of
-use std::task::{Context, Poll, Wake, Waker};
+use std::task::{Context, Poll, Waker};
 use thalweg_check::Fuzz;
 use thalweg_queue::{Park, Pop, PopTimeoutError, PushTimeoutError, TryPopError, bbq, fast_forward};
-use thalweg_sync::park::{Parker, Unparker};
-
 use thalweg_sync::thread;
 use thalweg_sync::time::Duration;
-
-struct Thread(Unparker);
-
-impl Wake for Thread {
-    fn wake(self: Arc<Self>) {
-        self.0.unpark();
-    }
-}
-
-/// Runs a future on this thread.
-fn block_on<F: Future>(future: F) -> F::Output {
-    let parker = Parker::new();
-    let waker = Waker::from(Arc::new(Thread(parker.unparker())));
-    let mut future = pin!(future);
-    loop {
-        match future.as_mut().poll(&mut Context::from_waker(&waker)) {
-            Poll::Ready(result) => return result,
-            Poll::Pending => parker.park(),
-        }
-    }
-}
 
 /// Polls a future `polls` times and drops it.
 fn poll<F: Future>(future: F, polls: usize) -> Option<F::Output> {

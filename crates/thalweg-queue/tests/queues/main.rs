@@ -1,6 +1,7 @@
 //! What single queues promise beyond what every queue does (`conformance`), natively and in schedules drawn by seed.
 #![cfg(not(loom))]
 
+mod batches_in_time;
 mod bwos;
 mod bwos_pool;
 mod bytes;
@@ -19,4 +20,5 @@ mod sided_grants;
 mod slip;
 mod support;
 mod ticketed;
+mod waiting_grants;
 mod wakers;

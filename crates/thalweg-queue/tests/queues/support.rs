@@ -1,7 +1,10 @@
-//! A value that makes a panic, and wakers that note and that panic.
+//! A value that makes a panic, wakers that note and that panic, and what runs a future.
 
-use std::task::{Wake, Waker};
+use std::future::Future;
+use std::pin::pin;
+use std::task::{Context, Poll, Wake, Waker};
 use thalweg_sync::atomic::{AtomicBool, Ordering::Relaxed};
+use thalweg_sync::park::{Parker, Unparker};
 use thalweg_sync::sync::Arc;
 
 /// Panics when it is dropped, if it is told to; and is counted.
@@ -48,4 +51,25 @@ impl Wake for Fuse {
 /// A waker that panics.
 pub(crate) fn fuse() -> Waker {
     Waker::from(std::sync::Arc::new(Fuse))
+}
+
+struct Thread(Unparker);
+
+impl Wake for Thread {
+    fn wake(self: std::sync::Arc<Self>) {
+        self.0.unpark();
+    }
+}
+
+/// Runs a future on this thread.
+pub(crate) fn block_on<F: Future>(future: F) -> F::Output {
+    let parker = Parker::new();
+    let waker = Waker::from(std::sync::Arc::new(Thread(parker.unparker())));
+    let mut future = pin!(future);
+    loop {
+        match future.as_mut().poll(&mut Context::from_waker(&waker)) {
+            Poll::Ready(result) => return result,
+            Poll::Pending => parker.park(),
+        }
+    }
 }

@@ -1,17 +1,23 @@
 //! Grants: messages, to be written or read where they are.
 
 use super::super::place::Place;
+#[cfg(feature = "std")]
+use super::PushBytesTimeoutError;
 use super::memory::{Header, granules};
 use super::producer::never_late;
 use super::ring::Ring;
 use super::{Consumer, Producer, PushBytesError};
 #[cfg(feature = "std")]
-use crate::wait::Sleep;
+use crate::PopTimeoutError;
+#[cfg(feature = "std")]
+use crate::wait::{self, Sleep};
 use crate::wait::{Wait, both};
 use crate::{PopError, TryPopError};
 use core::fmt;
 use core::mem::ManuallyDrop;
 use core::ops::{Deref, DerefMut};
+#[cfg(feature = "std")]
+use core::time::Duration;
 use thalweg_sync::atomic::Ordering::Relaxed;
 use thalweg_sync::hint::Access;
 
@@ -109,6 +115,12 @@ impl<W: Wait> Producer<W> {
         self.wait_for(bytes, None, || self.reserve(bytes)).map_err(never_late)
     }
 
+    /// As [`wait_reserve`](Self::wait_reserve), but no longer than `timeout`.
+    #[cfg(feature = "std")]
+    pub fn reserve_timeout(&self, bytes: usize, timeout: Duration) -> Result<WriteGrant<'_, W>, PushBytesTimeoutError> {
+        self.wait_for(bytes, wait::deadline(timeout), || self.reserve(bytes))
+    }
+
     /// The grant that `raw` was.
     ///
     /// # Safety
@@ -152,6 +164,12 @@ impl<W: Wait> Consumer<W> {
     /// As [`readable`](Self::readable), waiting while there is nothing.
     pub fn wait_readable(&self) -> Result<ReadGrant<'_, W>, PopError> {
         self.wait_for(None, || self.readable()).map_err(|_| PopError)
+    }
+
+    /// As [`wait_readable`](Self::wait_readable), but no longer than `timeout`.
+    #[cfg(feature = "std")]
+    pub fn readable_timeout(&self, timeout: Duration) -> Result<ReadGrant<'_, W>, PopTimeoutError> {
+        self.wait_for(wait::deadline(timeout), || self.readable())
     }
 
     /// The grant that `raw` was.
