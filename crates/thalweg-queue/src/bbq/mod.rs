@@ -11,6 +11,20 @@
 //! A ring of entries makes producers watch the consumers' index and the other way round. Here each block has its
 //! own cursors: producers look at what consumers write once per block, when they move on to the next.
 //!
+//! ```
+//! use thalweg_queue::bbq;
+//!
+//! let (tx, rx) = bbq::with_room(100)?; // or `shared(blocks, entries)`
+//! let (tx2, rx2) = (tx.clone(), rx.clone());
+//! let squares = std::thread::scope(|scope| {
+//!     scope.spawn(move || (0..500).try_for_each(|n| tx.push(n)));
+//!     scope.spawn(move || (500..1000).try_for_each(|n| tx2.push(n)));
+//!     [rx, rx2].map(|rx| scope.spawn(move || rx.iter().map(|n: u64| n * n).sum::<u64>())).map(|sum| sum.join().unwrap())
+//! });
+//! assert_eq!(squares[0] + squares[1], (0..1000).map(|n| n * n).sum());
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
 //! From J. Wang et al., *BBQ: A Block-based Bounded Queue for Exchanging Data and Profiling*, USENIX ATC 2022,
 //! sections 3 and 4 (retry-new mode); names as there, with *round* for version. Different from the paper: closing,
 //! items with destructors, positions, and what follows.
@@ -81,6 +95,7 @@ mod place;
 mod plain;
 mod producer;
 mod shared;
+mod size;
 pub mod spmc;
 pub mod spsc;
 mod users;
@@ -95,6 +110,8 @@ pub use producer::Producer;
 #[doc(hidden)]
 pub use shared::shared_from;
 pub use shared::{Ends, heuristic_blocks, shared, with_capacity, with_wait};
+pub(crate) use size::of_room;
+pub use size::{with_capacity_and_wait, with_room, with_room_and_wait};
 pub use spmc::spmc;
 pub use spsc::spsc;
 pub use users::{Many, One, Users};

@@ -49,10 +49,10 @@
 //!
 //! The invariants are those of the [module above](super#invariants-per-round-of-a-block).
 
-use super::heuristic_blocks;
 #[cfg(not(loom))]
 use super::shared::Reserved;
 use super::shared::Shared;
+use super::size::{of_capacity, of_room};
 use super::users::{Many, One};
 #[cfg(not(loom))]
 use crate::grant::{self, Read, ReadGrant};
@@ -81,7 +81,7 @@ pub fn mpsc<T: Send>(blocks: usize, entries: usize) -> Result<Ends<T>, BuildErro
     with_wait(blocks, entries, Yield)
 }
 
-/// As [`mpsc`], with at least `capacity` entries in a number of blocks chosen by [`heuristic_blocks`].
+/// As [`mpsc`], with at least `capacity` entries in a number of blocks chosen by [`heuristic_blocks`](super::heuristic_blocks).
 ///
 /// ```
 /// let (tx, _rx) = thalweg_queue::bbq::mpsc::with_capacity::<u64>(4096)?;
@@ -89,8 +89,31 @@ pub fn mpsc<T: Send>(blocks: usize, entries: usize) -> Result<Ends<T>, BuildErro
 /// # Ok::<(), thalweg_queue::BuildError>(())
 /// ```
 pub fn with_capacity<T: Send>(capacity: usize) -> Result<Ends<T>, BuildError> {
-    let blocks = heuristic_blocks(capacity);
-    mpsc(blocks, capacity.div_ceil(blocks)).map_err(|refused| refused.of_capacity(capacity, blocks))
+    with_capacity_and_wait(capacity, Yield)
+}
+
+/// As [`with_capacity`], with ends that [wait](crate::wait) by `wait`.
+pub fn with_capacity_and_wait<T: Send, W: Wait>(capacity: usize, wait: W) -> Result<Ends<T, W>, BuildError> {
+    of_capacity(capacity, |blocks, entries| with_wait(blocks, entries, wait))
+}
+
+/// As [`mpsc`], with room for `capacity` items for certain, in a number of blocks chosen by
+/// [`heuristic_blocks`](super::heuristic_blocks). Its entries are more, as in [`bbq::with_room`](crate::bbq::with_room).
+///
+/// ```
+/// let (tx, _rx) = thalweg_queue::bbq::mpsc::with_room(8)?;
+/// for number in 0..8 {
+///     tx.try_push(number)?;
+/// }
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn with_room<T: Send>(capacity: usize) -> Result<Ends<T>, BuildError> {
+    with_room_and_wait(capacity, Yield)
+}
+
+/// As [`with_room`], with ends that [wait](crate::wait) by `wait`.
+pub fn with_room_and_wait<T: Send, W: Wait>(capacity: usize, wait: W) -> Result<Ends<T, W>, BuildError> {
+    of_room(capacity, |blocks, entries| with_wait(blocks, entries, wait))
 }
 
 /// As [`mpsc`], with ends that [wait](crate::wait) by `wait`.

@@ -100,7 +100,23 @@ use thalweg_sync::sync::Arc;
 /// `first` must be at least 2 and within `most`; with `Most::Entries(first)` the ring never grows. `BuildError` if it is not. Memory:
 /// the entries, and a line or two per chunk.
 pub fn chunk_ring<T: Send>(first: usize, most: Most) -> Result<Ends<T, Yield>, BuildError> {
-    build(Limits::new::<T>(None, first, most)?, Yield)
+    chunk_ring_with_wait(first, most, Yield)
+}
+
+/// As [`chunk_ring()`], with ends that [wait](crate::wait) by `wait`.
+///
+/// ```
+/// use thalweg_queue::Park;
+/// use thalweg_queue::chunk_ring::{Most, chunk_ring_with_wait};
+///
+/// let (mut tx, mut rx) = chunk_ring_with_wait(64, Most::Entries(4096), Park::new())?;
+/// let consumer = std::thread::spawn(move || rx.pop()); // sleeps until the push
+/// tx.push("hello")?;
+/// assert_eq!(consumer.join().unwrap(), Ok("hello"));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn chunk_ring_with_wait<T: Send, W: Wait>(first: usize, most: Most, wait: W) -> Result<Ends<T, W>, BuildError> {
+    build(Limits::new::<T>(None, first, most)?, wait)
 }
 
 /// As [`chunk_ring()`], with chunks of at most `chunk` entries.

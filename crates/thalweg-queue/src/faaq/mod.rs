@@ -61,10 +61,12 @@
 
 mod block;
 
+use crate::bbq::of_room;
 use crate::cursor::{Head, Layout};
 use crate::edges::{edge, in_order};
 use crate::marks::Mark;
 use crate::tube::{self, AllocateError, Consumer, Producer, ReserveError, Tube};
+use crate::wait::{Wait, Yield};
 use crate::{BuildError, memory};
 use alloc::boxed::Box;
 use block::{Allocate, Block, Reserve};
@@ -123,11 +125,28 @@ pub struct Reserved {
 }
 
 /// The two ends of a queue.
-pub type Ends<T> = (Producer<Faaq<T>>, Consumer<Faaq<T>>);
+pub type Ends<T, W = Yield> = (Producer<Faaq<T>, W>, Consumer<Faaq<T>, W>);
 
 /// A queue of `blocks` blocks with `entries` entries each. `blocks` must be a power of two and at least 2, `entries` at least 1.
 pub fn shared<T: Send>(blocks: usize, entries: usize) -> Result<Ends<T>, BuildError> {
-    Ok(tube::queue(Faaq::new(blocks, entries)?))
+    with_wait(blocks, entries, Yield)
+}
+
+/// As [`shared`], with ends that [wait](crate::wait) by `wait`.
+///
+/// With the blocks chosen, it is `tube::with_wait(Faaq::with_room(capacity)?, wait)`.
+///
+/// ```
+/// use thalweg_queue::{Park, faaq};
+///
+/// let (tx, rx) = faaq::with_wait(2, 8, Park::new())?;
+/// let consumer = std::thread::spawn(move || rx.pop()); // sleeps until the push
+/// tx.push("hello")?;
+/// assert_eq!(consumer.join().unwrap(), Ok("hello"));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn with_wait<T: Send, W: Wait>(blocks: usize, entries: usize, wait: W) -> Result<Ends<T, W>, BuildError> {
+    Ok(tube::with_wait(Faaq::new(blocks, entries)?, wait))
 }
 
 impl<T, const ADD: bool> Blocks<T, ADD> {
@@ -139,10 +158,7 @@ impl<T, const ADD: bool> Blocks<T, ADD> {
     /// A tube with room for `capacity` items for certain, in a number of blocks as
     /// [`heuristic_blocks`](crate::bbq::heuristic_blocks) has it.
     pub fn with_room(capacity: usize) -> Result<Self, BuildError> {
-        BuildError::check("capacity", capacity, 1, isize::MAX as usize)?;
-        let blocks = crate::bbq::heuristic_blocks(capacity);
-        Self::new(blocks, (capacity - 1).div_ceil(blocks - 1).max(1))
-            .map_err(|refused| refused.of_capacity(capacity, blocks - 1))
+        of_room(capacity, Self::new)
     }
 
     /// As [`new`](Self::new), with the first block at `head`: tests start near the wrap.

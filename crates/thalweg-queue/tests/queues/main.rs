@@ -17,6 +17,7 @@ mod latency;
 mod mesh;
 mod shared_grants;
 mod sided_grants;
+mod sizes;
 mod slip;
 mod support;
 mod ticketed;

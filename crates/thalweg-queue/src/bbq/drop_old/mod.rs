@@ -77,7 +77,7 @@ pub use super::plain::Plain;
 pub use consumer::Consumer;
 pub use producer::Producer;
 
-use super::heuristic_blocks;
+use super::size::of_capacity;
 use crate::BuildError;
 use crate::wait::{Wait, Yield};
 use ring::Ring;
@@ -96,7 +96,7 @@ pub fn drop_old<T: Plain>(blocks: usize, entries: usize) -> Result<Ends<T>, Buil
     with_wait(blocks, entries, Yield)
 }
 
-/// As [`drop_old()`], with at least `capacity` entries in a number of blocks chosen by [`heuristic_blocks`].
+/// As [`drop_old()`], with at least `capacity` entries in a number of blocks chosen by [`heuristic_blocks`](super::heuristic_blocks).
 ///
 /// ```
 /// let (tx, _rx) = thalweg_queue::bbq::drop_old::with_capacity::<u64>(4096)?;
@@ -104,8 +104,12 @@ pub fn drop_old<T: Plain>(blocks: usize, entries: usize) -> Result<Ends<T>, Buil
 /// # Ok::<(), thalweg_queue::BuildError>(())
 /// ```
 pub fn with_capacity<T: Plain>(capacity: usize) -> Result<Ends<T>, BuildError> {
-    let blocks = heuristic_blocks(capacity);
-    drop_old(blocks, capacity.div_ceil(blocks)).map_err(|refused| refused.of_capacity(capacity, blocks))
+    with_capacity_and_wait(capacity, Yield)
+}
+
+/// As [`with_capacity`], with ends that [wait](crate::wait) by `wait`.
+pub fn with_capacity_and_wait<T: Plain, W: Wait>(capacity: usize, wait: W) -> Result<Ends<T, W>, BuildError> {
+    of_capacity(capacity, |blocks, entries| with_wait(blocks, entries, wait))
 }
 
 /// As [`drop_old()`], with ends that [wait](crate::wait) by `wait`: consumers for items, and producers that were answered `Busy`.
