@@ -21,7 +21,8 @@ use core::fmt;
 pub enum TryPushError<T> {
     /// No room: a consumer has to pop first.
     Full(T),
-    /// No room yet, but pops that are already under way will make some: trying again soon is worthwhile.
+    /// Not before operations end that are half-way: pops that make the room, or another push. Trying again soon is worthwhile. The page
+    /// of each queue says which.
     Busy(T),
     /// Every consumer is gone, so nothing will be popped any more.
     Closed(T),
@@ -76,7 +77,7 @@ impl<T> fmt::Display for TryPushError<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Full(_) => "the queue is full: pop first, or wait with `push`",
-            Self::Busy(_) => "the queue has no room until a pop under way ends: try again soon",
+            Self::Busy(_) => "the push has to wait for operations that are half-way: try again soon",
             Self::Closed(_) => CLOSED_TO_PUSHES,
         })
     }
@@ -89,7 +90,8 @@ impl<T> core::error::Error for TryPushError<T> {}
 pub enum TryPopError {
     /// Nothing to pop: a producer has to push first.
     Empty,
-    /// A push is half-way, and whatever is behind it has to wait for it: trying again soon is worthwhile.
+    /// Not before operations end that are half-way: the push of the next item, or another pop. Trying again soon is worthwhile. The page
+    /// of each queue says which.
     Busy,
     /// Every producer is gone and everything they pushed has been popped.
     Closed,
@@ -99,7 +101,7 @@ impl fmt::Display for TryPopError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Empty => "the queue is empty: push first, or wait with `pop`",
-            Self::Busy => "the next value is still being pushed: try again soon",
+            Self::Busy => "the pop has to wait for operations that are half-way: try again soon",
             Self::Closed => CLOSED_TO_POPS,
         })
     }
@@ -198,7 +200,8 @@ impl core::error::Error for PopTimeoutError {}
 const CLOSED_TO_PUSHES: &str = "the queue is closed: every consumer is gone, so stop pushing";
 const CLOSED_TO_POPS: &str = "the queue is closed: every producer is gone and the queue is drained, so stop popping";
 
-/// A queue that cannot be built as asked. `Display` names the parameter, its value and what is possible.
+/// A queue that cannot be built as asked. `Display` names the parameter, its value and what is possible; or the bytes that there is no
+/// memory for, which all parameters together have made.
 ///
 /// ```
 /// let error = thalweg_queue::bbq::shared::<u32>(12, 64).unwrap_err();
@@ -232,7 +235,7 @@ pub enum BuildError {
         /// What was asked for.
         value: usize,
     },
-    /// The allocator has not so much memory.
+    /// The allocator has not so much memory. Each parameter is possible, so none is named.
     OutOfMemory {
         /// How many bytes it was asked for at once.
         bytes: usize,

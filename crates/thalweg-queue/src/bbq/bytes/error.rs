@@ -15,7 +15,7 @@ use core::fmt;
 pub enum PushBytesError {
     /// No room: a consumer has to pop first.
     Full,
-    /// No room yet, but pops that are already under way will make some: trying again soon is worthwhile.
+    /// Not before operations end that are half-way: pops that make the room, or another push. Trying again soon is worthwhile.
     Busy,
     /// Every consumer is gone, so nothing will be popped any more.
     Closed,
@@ -32,7 +32,7 @@ impl fmt::Display for PushBytesError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Full => f.write_str("the queue is full: pop first, or wait with `push`"),
-            Self::Busy => f.write_str("the queue has no room until a pop under way ends: try again soon"),
+            Self::Busy => f.write_str("the push has to wait for operations that are half-way: try again soon"),
             Self::Closed => f.write_str("the queue is closed: every consumer is gone, so stop pushing"),
             Self::TooLarge { bytes, max } => {
                 write!(f, "a message of {bytes} bytes is larger than a block: at most {max} bytes fit")
