@@ -48,7 +48,7 @@
 //! | word | meaning |
 //! |---|---|
 //! | `try_push`, `try_pop` | now or not at all. [`TryPushError`] gives the value back and tells `Full`, `Busy` and `Closed` apart; [`TryPopError`] tells `Empty`, `Busy` and `Closed` apart |
-//! | `push`, `pop` | the same, waiting while the queue is full or empty. How is a type, chosen when the queue is built (`with_wait(…, Park::new())`, in most modules): [`Spin`], [`Yield`] (the default) or `Park`, which sleeps; see [`wait`] |
+//! | `push`, `pop` | the same, waiting while the queue is full or empty. How is a type, [chosen when the queue is built](#how-they-are-built) (`with_wait(…, Park::new())`): [`Spin`], [`Yield`] (the default) or `Park`, which sleeps; see [`wait`] |
 //! | `push_timeout`, `pop_timeout`; `push_many_timeout`, `pop_many_timeout` | the same, for some time; the errors tell `Timeout` and `Closed` apart. Of a batch, what is not pushed stays in its vector |
 //! | `push_async`, `pop_async` | the same as futures, of a queue that was built with `Park`: any executor, and they may be dropped at any time. The value of a push that is given up [comes back](wait::Pushing::into_value) |
 //! | `push_many_async` | moves all of a vector: what is not pushed when it is given up is [still there](wait#blocking-and-async-ends) |
@@ -56,40 +56,66 @@
 //! | `try_pop_slice` | the same into places that are there already; of [`bbq::drop_old`](mod@bbq::drop_old) and [`bbq::bytes`](mod@bbq::bytes) also `try_pop_uninit`, into memory that was never written |
 //! | `try_push_slice`, `try_push_many`, `push_many` | as many as there is room for, copied from a slice or moved from a vector; the last waits until all are pushed |
 //! | `push_all`, `iter`, `try_iter` | from an iterator; as an iterator, to the end or as far as there are items |
-//! | `reserve` and `commit`, `readable` and `release`, `peek` | writing and reading [in place](grant), where the queue allows it; `wait_reserve` and `wait_readable` wait, `reserve_timeout`, `reserve_async` and their likes as above |
+//! | `reserve` and `commit`, `readable` and `release`, `peek` | writing and reading [in place](grant), where the queue allows it; `wait_reserve` and `wait_readable` wait, `reserve_timeout`, `reserve_async` and their likes as above. What a grant does that is [dropped](grant#dropped) is not the same everywhere |
 //! | dropping a side | dropping the last producer closes the queue, and consumers drain what is left before they see `Closed`. Dropping the last consumer makes pushes fail with the value given back, and drops what is in the queue |
 //! | `is_closed` | whether the other side is gone |
-//! | `capacity` | how many items fit; each queue says how exact that is |
+//! | `capacity` | how many items fit, [for certain or at most](#how-many-items-fit) |
 //! | `Clone` | a handle that can be cloned may be many; one that cannot takes `&mut self`, so that the compiler counts to one |
 //!
 //! Code for any queue takes them from the traits [`Push`] and [`Pop`].
 //!
 //! # What each queue offers
 //!
-//! Every queue pushes and pops one at a time and in batches, [waits](wait) by any strategy, with timeouts and as futures, and says
-//! its `capacity` and `is_closed`. Two are apart: the owner and the thieves of [`bwos`] never wait, and
+//! Every queue pushes and pops one at a time and in batches, [waits](wait) for either by any strategy, with timeouts and as futures,
+//! and says its `capacity` and `is_closed`. What has no waiting form at all: slices, which are moved now or not, and `push_all`, which
+//! waits but not for some time. Two queues are apart: the owner and the thieves of [`bwos`] never wait, and
 //! [`bbq::bytes`](mod@bbq::bytes) has messages of any length, one by one, with the same words for slices of bytes. They differ in this:
 //!
-//! | queue | a batch costs | in place | `peek` | `len` | other |
-//! |---|---|---|---|---|---|
-//! | [`fast_forward()`] | a store per item, a look at the other side per line | | | the consumer's, by looking at each slot | [slip](fast_forward::Slip) |
-//! | [`fast_forward::in_place()`] | the same | one item | yes | the same | slip |
-//! | [`bbq::spsc()`](bbq::spsc()) | one store per block | to the end of the block | yes | the consumer's | |
-//! | [`bbq::shared`] | as one item, per block | to the end of the block; what is given up is a hole | | yes | positions |
-//! | [`bbq::mpsc()`](bbq::mpsc()) | the same | the same; what is not released stays | yes | yes | positions |
-//! | [`bbq::spmc()`](bbq::spmc()) | the same | the same, without holes | | yes | positions |
-//! | [`bbq::drop_old`](mod@bbq::drop_old) | as one item, per block; popped, up to 1024 bytes at a time | | | yes | positions, and how many were dropped |
-//! | [`bbq::bytes`](mod@bbq::bytes) | no batches | one message; in drop-old mode copies only | | in bytes | how many bytes were dropped |
-//! | [`chunk_ring()`] | one store per chunk | to the end of the chunk | yes | yes | grows, shrinks |
-//! | [`mesh`](mod@mesh) | one store per chunk; a run goes to one ring | to the end of the chunk | of the next ring | yes | |
-//! | [`ticketed`](mod@ticketed) | one reservation | `reserve`, in the order of reservations | [windows](ticketed::Consumer::window) | yes | tickets, positions |
-//! | [`cnq`](cnq::cnq()) | as many single items | | | yes | [`flush`](cnq::Consumer::flush) |
-//! | [`tube::queue`] | as many single items | by the [three phases](tube::Tube) | | yes | |
-//! | [`lamport`] | one store per round of the ring | to the end of the ring | yes | yes | |
-//! | [`locked`] | as many single items | | | yes | positions |
-//! | [`bwos`] | one exchange for thieves; for the owner as many single items, which cost no atomic operation | | | yes | [policies](bwos::Policy) |
+//! | queue | a batch costs | in place | a grant is waited for | `peek` | `len` | other |
+//! |---|---|---|---|---|---|---|
+//! | [`fast_forward()`] | a store per item, a look at the other side per line | | | | the consumer's, by looking at each slot | [slip](fast_forward::Slip) |
+//! | [`fast_forward::in_place()`] | the same | one item | no | yes | the same | slip |
+//! | [`bbq::spsc()`](bbq::spsc()) | one store per block | to the end of the block | yes | yes | the consumer's | |
+//! | [`bbq::shared`] | as one item, per block | to the end of the block; what is given up is a hole | yes | | yes | positions |
+//! | [`bbq::mpsc()`](bbq::mpsc()) | the same | the same; what is not released stays | yes | yes | yes | positions |
+//! | [`bbq::spmc()`](bbq::spmc()) | the same | the same, without holes | yes | | yes | positions |
+//! | [`bbq::drop_old`](mod@bbq::drop_old) | as one item, per block; popped, up to 1024 bytes at a time | | | | yes | positions, and how many were dropped |
+//! | [`bbq::bytes`](mod@bbq::bytes) | no batches | one message; in drop-old mode copies only | yes | | in bytes | how many bytes were dropped |
+//! | [`chunk_ring()`] | one store per chunk | to the end of the chunk | yes | yes | yes | grows, shrinks |
+//! | [`mesh`](mod@mesh) | one store per chunk; a run goes to one ring | to the end of the chunk | yes | of the next ring | yes | |
+//! | [`ticketed`](mod@ticketed) | one reservation | `reserve`, in the order of reservations | yes, without timeouts and futures | [windows](ticketed::Consumer::window) | yes | tickets, positions |
+//! | [`cnq`](cnq::cnq()) | as many single items | | | | yes | [`flush`](cnq::Consumer::flush) |
+//! | [`tube::queue`] | as many single items | by the [three phases](tube::Tube) | no | | yes | |
+//! | [`lamport`] | one store per round of the ring | to the end of the ring | yes | yes | yes | |
+//! | [`locked`] | as many single items | | | | yes | positions |
+//! | [`bwos`] | one exchange for thieves; for the owner as many single items, which cost no atomic operation | | | | yes | [policies](bwos::Policy) |
 //!
 //! Nobody can peek at a queue for many consumers: another one may take the item meanwhile. There, what is read in place is taken.
+//!
+//! # How many items fit
+//!
+//! `capacity()` is what is certain in some queues and what is possible in others:
+//!
+//! | queue | `capacity()` | `Full` is answered with |
+//! |---|---|---|
+//! | [`fast_forward()`], [`in_place`](fast_forward::in_place()) | what was asked for | at least so many, up to 16 more |
+//! | [`bbq::spsc`](mod@bbq::spsc), [`mpsc`](mod@bbq::mpsc), [`spmc`](mod@bbq::spmc), [`shared`](bbq::shared()) | `blocks * entries` | at least `(blocks - 1) * entries + 1`: a block is reused whole |
+//! | [`bbq::drop_old`](mod@bbq::drop_old) | `blocks * entries` | never; at least `capacity - entries` are kept |
+//! | [`bbq::bytes`](mod@bbq::bytes) | the bytes of all blocks | fewer, by the ends of blocks; a message takes a multiple of 16 |
+//! | [`chunk_ring()`], a ring of a [`mesh`](mod@mesh) | the most that it may grow to | at least that without its largest chunk; [fewer](mod@chunk_ring#capacity) where the limit is in bytes |
+//! | [`tube::queue`] of [`faaq`] | `(blocks - 1) * entries + 1` | at least so many, up to `blocks * entries` |
+//! | [`cnq`](cnq::cnq()) | the entries of all capsules | fewer, as a capsule that is handed on before its end takes its place whole |
+//! | [`ticketed`](mod@ticketed), [`lamport`], [`locked`], the other tubes | what was asked for | so many |
+//! | [`bwos`] | the entries of all blocks | as few as there are blocks, where thieves have left gaps |
+//!
+//! So [`bbq::with_capacity(8)`](bbq::with_capacity), of two blocks with four entries each, may be full with five items.
+//! [`bbq::with_room(8)`](bbq::with_room()) is not before there are eight.
+//!
+//! # How they are built
+//!
+//! A constructor waits by [`Yield`]. `with_wait` of its module takes all that can be chosen there, and the strategy last. One that chooses
+//! something for you has a form with the strategy too: `in_place_with_wait`, `chunk_ring_with_wait`, and where the name begins with `with`,
+//! as that of `with_capacity`, `with_capacity_and_wait`.
 //!
 //! A constructor refuses what it cannot build with a [`BuildError`], which names the parameter, its value and the limit, or the bytes
 //! that there is no memory for.

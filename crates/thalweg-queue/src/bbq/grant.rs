@@ -76,7 +76,8 @@ impl<T: Send, W: Wait, P: Users, C: Users> Drop for Claimed<'_, T, W, C, P> {
 
 /// Items to be read in place. Made by [`Consumer::readable`].
 ///
-/// They are taken: no other consumer sees them. When this is dropped, they are, and their entries are given back.
+/// They are taken: no other consumer sees them. When this is dropped, they are dropped too, looked at or not, and their entries given back.
+/// That of [one consumer](crate::grant::ReadGrant) leaves them in the queue: [grants that are dropped](crate::grant#dropped).
 ///
 /// Threads may share it if they may share the items:
 ///

@@ -60,6 +60,18 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
+//! # Dropped
+//!
+//! A grant that is dropped does what is right in its queue, which is not the same in all of them. So say what is meant, by `commit` and
+//! `release`, where there are such.
+//!
+//! | dropped | |
+//! |---|---|
+//! | [`WriteGrant`], [`bytes::WriteGrant`](crate::bbq::bytes::WriteGrant) | nothing is pushed. Of [`bbq::shared`](crate::bbq::shared()) and `bytes` it leaves a hole, which is passed over |
+//! | [`ticketed::Grant`](crate::ticketed::Grant) | what is written is pushed, and the rest are holes: others may be waiting behind it |
+//! | [`ReadGrant`], of one consumer | all items stay in the queue |
+//! | [`bbq::ReadGrant`](crate::bbq::ReadGrant), [`bytes::ReadGrant`](crate::bbq::bytes::ReadGrant), [`ticketed::Take`](crate::ticketed::Take), [`ticketed::Window`](crate::ticketed::Window) | what it holds is popped: it was taken, and other consumers are past it |
+//!
 //! An item that is written in place is moved nowhere. A panic while a grant is filled, or in the destructor of an item that is
 //! released, leaves the queue usable and drops each item once.
 

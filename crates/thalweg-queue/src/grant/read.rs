@@ -9,7 +9,8 @@ use thalweg_sync::hint::Access;
 
 /// Items to be read in place. Made by the `readable` of a consumer.
 ///
-/// [`release`](Self::release) drops the first of them and gives their entries back. What is not released stays in the queue.
+/// [`release`](Self::release) drops the first of them and gives their entries back. What is not released stays in the queue, so dropping
+/// the grant pops nothing; [`bbq::ReadGrant`](crate::bbq::ReadGrant) and [others](super#dropped) pop then.
 ///
 /// Threads may share it if they may share the items:
 ///

@@ -10,7 +10,8 @@ use core::ops::{Deref, DerefMut};
 /// Entries to be written in place. Made by the `reserve` of a producer.
 ///
 /// It is filled from its first entry on, as a vector is; [`commit`](Self::commit) pushes what was written. Dropped instead, it
-/// drops what was written, and nothing is pushed; so does a panic in whatever fills it.
+/// drops what was written, and nothing is pushed; so does a panic in whatever fills it. A [`ticketed::Grant`](crate::ticketed::Grant)
+/// commits then: [grants that are dropped](super#dropped).
 ///
 /// Threads may share it if they may share the items:
 ///

@@ -79,7 +79,7 @@
 //! # How a queue adopts it
 //!
 //! 1. What both ends share has a field `wait: W`, and the handles a parameter `W: Wait = Yield`. The constructor gets a
-//!    sibling `with_wait` that takes the strategy.
+//!    sibling `with_wait` that takes the strategy; one that chooses something, `name_with_wait`, or `with_name_and_wait`.
 //! 2. After each push has made its items visible, `wait.ring(Side::Items, how_many, || true)`. After each pop has given
 //!    room back, `wait.ring(Side::Room, how_many, || ...)`, where the closure says whether a push could use the room: it is
 //!    asked only if somebody waits, and keeps a producer asleep until a whole block is free, say. It may err towards yes,

@@ -23,7 +23,7 @@ use thalweg_sync::hint::Access;
 
 /// A message to be written in place. Made by [`Producer::reserve`].
 ///
-/// Dropped without [`commit`](Self::commit), it leaves no message.
+/// Dropped without [`commit`](Self::commit), it leaves no message ([grants that are dropped](crate::grant#dropped)).
 #[must_use = "nothing is pushed until it is committed"]
 pub struct WriteGrant<'a, W: Wait> {
     ring: &'a Ring<W>,
@@ -207,7 +207,9 @@ impl<W: Wait> Drop for WriteGrant<'_, W> {
     }
 }
 
-/// A message to be read in place. Made by [`Consumer::readable`]. Dropped, it gives its memory back.
+/// A message to be read in place. Made by [`Consumer::readable`].
+///
+/// It is taken: dropped, read or not, it gives its memory back, and the message is popped ([grants that are dropped](crate::grant#dropped)).
 pub struct ReadGrant<'a, W: Wait> {
     ring: &'a Ring<W>,
     place: Place,
