@@ -108,8 +108,12 @@ macro_rules! each_kind {
         $check(|| lamport::with_wait::<_, lamport::Cached, _>(4, Park::new()).unwrap());
         $check(|| one_by_one(5, Park::new()).unwrap());
         $check(|| bbq::with_wait(2, 3, Park::new()).unwrap());
+        $check(|| bbq::mpsc::with_wait(2, 3, Park::new()).unwrap());
+        $check(|| bbq::spmc::with_wait(2, 3, Park::new()).unwrap());
         $check(|| ticketed::with_wait(4, 1, Park::new()).unwrap());
         $check(|| locked::with_wait(4, Park::new()).unwrap());
+        $check(|| tube::with_wait(ring::Mt::new(4).unwrap(), Park::new()));
+        $check(|| tube::with_wait(ring::Hts::new(4).unwrap(), Park::new()));
         $check(|| tube::with_wait(ring::Rts::new(4).unwrap(), Park::new()));
         $check(|| tube::with_wait(Scqd::new(4).unwrap(), Park::new()));
         $check(|| tube::with_wait(faaq::Faaq::new(2, 3).unwrap(), Park::new()));
