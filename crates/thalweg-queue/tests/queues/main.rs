@@ -14,6 +14,7 @@ mod fuzz_bwos;
 mod fuzz_waiting;
 mod grants;
 mod latency;
+mod linearize;
 mod mesh;
 mod shared_grants;
 mod sided_grants;
