@@ -1,6 +1,6 @@
 //! More threads than a model can take, in schedules drawn by seed.
 
-use crate::{history, hts, mt, rts, scqd};
+use crate::{bbq, faaq, history, hts, mt, rts, scqd};
 use thalweg_check::Fuzz;
 use thalweg_queue::tube::Tube;
 use thalweg_queue::{Park, TryPopError, cnq};
@@ -30,6 +30,8 @@ fn fifo_with_a_window_of_one() {
     stays_below_k(scqd, (4, 2, 2), (3, 2), 100);
     stays_below_k(scqd, (8, 4, 3), (2, 3), 3);
     stays_below_k(mt, (8, 4, 3), (2, 2), 100);
+    stays_below_k(faaq, (4, 2, 2), (2, 3), 100);
+    stays_below_k(bbq, (4, 1, 1), (3, 2), 100);
 }
 
 /// A producer that has its number and stops: another one begins a capsule and is through, and a third one still has the
@@ -83,6 +85,8 @@ fn k_fifo_with_a_window_of_two() {
     stays_below_k(scqd, (3, 2, 6), (2, 3), 100);
     stays_below_k(rts, (8, 2, 8), (3, 2), 2);
     stays_below_k(hts, (8, 2, 8), (2, 3), 100);
+    stays_below_k(faaq, (8, 2, 8), (3, 2), 3);
+    stays_below_k(bbq, (4, 1, 3), (2, 3), 100);
 }
 
 /// k as large as the queue (E10).

@@ -8,6 +8,7 @@ mod order;
 mod pauses;
 mod waiting;
 
+use thalweg_queue::faaq::{Bbq, Faaq};
 use thalweg_queue::tube::{ring, scqd::Scqd};
 
 fn scqd(capsules: usize) -> Scqd<u32> {
@@ -24,4 +25,13 @@ fn rts(capsules: usize) -> ring::Rts<u32> {
 
 fn hts(capsules: usize) -> ring::Hts<u32> {
     ring::Hts::new(capsules).unwrap()
+}
+
+fn faaq(capsules: usize) -> Faaq<u32> {
+    Faaq::new(2, capsules).unwrap()
+}
+
+/// Blocks of one, so that every index that goes through begins one.
+fn bbq(capsules: usize) -> Bbq<u32> {
+    Bbq::new(capsules.next_power_of_two(), 1).unwrap()
 }

@@ -1,6 +1,6 @@
 //! k-FIFO: how far items overtake each other.
 
-use crate::{history, hts, mt, rts, scqd};
+use crate::{bbq, faaq, history, hts, mt, rts, scqd};
 use std::collections::VecDeque;
 use thalweg_queue::tube::Tube;
 use thalweg_queue::{TryPopError, TryPushError, cnq};
@@ -114,6 +114,8 @@ fn ranks_stay_below_k_over_every_tube() {
     assert!(largest_rank(mt, (16, 2, 12)) <= 8);
     assert!(largest_rank(rts, (16, 2, 12)) <= 8);
     assert!(largest_rank(hts, (16, 2, 12)) <= 8);
+    assert!(largest_rank(faaq, (16, 2, 12)) <= 8);
+    assert!(largest_rank(bbq, (16, 2, 12)) <= 8);
 }
 
 /// k up to the capacity, with windows as wide as half of the queue.

@@ -30,6 +30,7 @@ fn through_all<T: Send + Clone + PartialEq + Debug>(items: &[T]) {
         through(items, bbq::spmc(blocks, entries).unwrap());
         through(items, bbq::spsc(blocks, entries).unwrap());
         through(items, faaq::shared(blocks, entries).unwrap());
+        through(items, tube::queue(faaq::Bbq::new(blocks, entries).unwrap()));
     }
     for (chunk, most) in [(1, 9), (3, 20), (64, 64)] {
         through(items, chunk_ring::with_chunks(chunk, 2, Most::Entries(most)).unwrap());
@@ -147,6 +148,7 @@ fn length_counts_what_waits() {
         12: bbq::mpsc::<usize>(4, 3),
         12: bbq::spmc::<usize>(4, 3),
         12: faaq::shared::<usize>(4, 3),
+        12: faaq::Bbq::<usize>::new(4, 3).map(tube::queue),
         12: chunk_ring::with_chunks::<usize>(3, 6, Most::Entries(15)),
         12: one_by_one::<usize, _>(16, Yield),
         12: lamport::plain::<usize>(12),

@@ -143,6 +143,8 @@ single::promises! {
     cnq_mt_4x2: blocks(4, 2, || cnq::over(ring::Mt::new(4)?, 4, 2, 4)),
     cnq_rts_8x2: blocks(8, 2, || cnq::over(ring::Rts::new(8)?, 8, 2, 16)),
     cnq_hts_3x3: blocks(3, 3, || cnq::over(ring::Hts::new(3)?, 3, 3, 5)),
+    cnq_faaq_4x2: blocks(4, 2, || cnq::over(faaq::Faaq::new(2, 4)?, 4, 2, 8)),
+    cnq_bbq_4x2: blocks(4, 2, || cnq::over(faaq::Bbq::new(4, 1)?, 4, 2, 4)),
 }
 
 many::promises! {
@@ -201,6 +203,8 @@ many::from_one! {
 many::loose! {
     cnq_8x2_loose: blocks(8, 2, || cnq::over(Scqd::new(8)?, 8, 2, 16)),
     cnq_64x16_loose: blocks(64, 16, || cnq::over(Scqd::new(64)?, 64, 16, 256)),
+    cnq_faaq_8x2_loose: blocks(8, 2, || cnq::over(faaq::Faaq::new(2, 8)?, 8, 2, 16)),
+    cnq_bbq_8x2_loose: blocks(8, 2, || cnq::over(faaq::Bbq::new(8, 1)?, 8, 2, 16)),
     cnq_park_loose: blocks(8, 2, || cnq::with_wait(Scqd::new(8)?, 8, 2, 16, Park::new())),
 }
 
@@ -223,6 +227,7 @@ waiting::promises! {
     hts_waiting: wait => exactly(4, move || ring::Hts::new(4).map(|tube| tube::with_wait(tube, wait()))),
     scqd_waiting: wait => exactly(4, move || Scqd::new(4).map(|tube| tube::with_wait(tube, wait()))),
     faaq_waiting: wait => blocks(2, 3, move || faaq::Faaq::new(2, 3).map(|tube| tube::with_wait(tube, wait()))),
+    bbq_tube_waiting: wait => blocks(2, 3, move || faaq::Bbq::new(2, 3).map(|tube| tube::with_wait(tube, wait()))),
     cnq_waiting: wait => blocks(4, 2, move || cnq::with_wait(Scqd::new(4)?, 4, 2, 8, wait())),
 }
 
