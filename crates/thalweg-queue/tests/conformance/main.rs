@@ -3,7 +3,18 @@
 //! `queue.rs` says what a queue is; `single.rs` has the promises of every queue, `many.rs` those of queues with many producers or
 //! consumers, `batches.rs` what slices, vectors and iterators do, `grants.rs` what is written and read in place, `waiting.rs` what
 //! timeouts, sleeping and async ends promise, `panics.rs` what a panic in somebody else's code leaves behind, `build.rs` which
-//! sizes are refused, `items.rs` items of every size. A new queue is a line in each.
+//! sizes are refused, `items.rs` items of every size, `meshes.rs` what of this holds with more than one ring. A new queue is a line
+//! in each.
+//!
+//! The suite is about queues that are full one day, lose nothing, and carry any item from a [`Push`](thalweg_queue::Push) to a
+//! [`Pop`](thalweg_queue::Pop). Four are not, and have suites of their own in `tests/queues`, which ask them the same:
+//!
+//! | queue | what is different | where |
+//! |---|---|---|
+//! | `bbq::drop_old` | never full; items are bytes, and go missing | `drop_old.rs` |
+//! | `bbq::bytes` | carries messages, whose room depends on their length | `bytes.rs` |
+//! | `bbq::bytes::drop_old` | both | `bytes_drop_old.rs` |
+//! | `bwos` | its owner pushes and pops, and others steal; nobody waits | `bwos.rs`, `bwos_pool.rs`, `fuzz_bwos.rs` |
 #![cfg(not(loom))]
 
 /// One module per queue, each with every test named.
@@ -28,6 +39,7 @@ mod build;
 mod grants;
 mod items;
 mod many;
+mod meshes;
 mod panics;
 mod queue;
 mod single;

@@ -48,7 +48,7 @@ macro_rules! from_one {
 }
 pub(crate) use from_one;
 
-const PRODUCERS: usize = 3;
+pub(crate) const PRODUCERS: usize = 3;
 const CONSUMERS: usize = 3;
 const EACH: usize = often(2_000);
 
@@ -76,7 +76,7 @@ fn one_to_many<Q: Queue<Rx: Clone>>(queue: Q) -> Handles<Q> {
 
 /// Runs producers and consumers over all tokens. Token `number` is pushed by producer `number / EACH`. Returns what each consumer
 /// returns.
-fn run<P: Push<Item = Token> + Send, C: Rx, R: Send>(
+pub(crate) fn run<P: Push<Item = Token> + Send, C: Rx, R: Send>(
     (producers, consumers): (Vec<P>, Vec<C>),
     consume: impl Fn(C) -> R + Copy + Send,
 ) -> Vec<R> {
@@ -99,7 +99,7 @@ fn run<P: Push<Item = Token> + Send, C: Rx, R: Send>(
 }
 
 /// Pops all there is, and sees the items of each producer in their order.
-fn in_order(mut rx: impl Rx) {
+pub(crate) fn in_order(mut rx: impl Rx) {
     let mut last = [None; PRODUCERS];
     while let Ok(token) = rx.pop() {
         let number = token.number();
@@ -223,11 +223,15 @@ pub(crate) fn the_last_consumer_closes(queue: impl Queue<Rx: Clone>) {
     ledger.assert_balanced(3);
 }
 
-/// Consumers leave after some items, while producers push: what was made is dropped once.
-fn leave_in_a_race<Q: Queue>(queue: Q, build: fn(Q) -> Handles<Q>) {
+/// Consumers leave after some items, up to twice as many as there is room for, while producers push: what was made is dropped once.
+pub(crate) fn leave_in_a_race<P, C>(most: usize, build: impl Fn() -> (Vec<P>, Vec<C>))
+where
+    P: Push<Item = Token> + Send,
+    C: Rx,
+{
     for round in 0..often(12) {
         let ledger = Ledger::new(PRODUCERS * EACH);
-        let (producers, consumers) = build(queue);
+        let (producers, consumers) = build();
         let made: usize = thread::scope(|scope| {
             let producers: Vec<_> = producers
                 .into_iter()
@@ -248,7 +252,7 @@ fn leave_in_a_race<Q: Queue>(queue: Q, build: fn(Q) -> Handles<Q>) {
                 .collect();
             for (consumer, mut rx) in consumers.into_iter().enumerate() {
                 scope.spawn(move || {
-                    for _ in 0..(round + consumer) % (2 * queue.most()) {
+                    for _ in 0..(round + consumer) % (2 * most) {
                         drop(rx.pop().unwrap());
                     }
                 });
@@ -260,13 +264,13 @@ fn leave_in_a_race<Q: Queue>(queue: Q, build: fn(Q) -> Handles<Q>) {
 }
 
 pub(crate) fn last_consumers_leave_in_a_race<Q: Many>(queue: Q) {
-    leave_in_a_race(queue, many_to_many);
+    leave_in_a_race(queue.most(), || many_to_many(queue));
 }
 
 pub(crate) fn the_consumer_leaves_in_a_race<Q: Queue<Tx: Clone>>(queue: Q) {
-    leave_in_a_race(queue, many_to_one);
+    leave_in_a_race(queue.most(), || many_to_one(queue));
 }
 
 pub(crate) fn last_consumers_leave_one_in_a_race<Q: Queue<Rx: Clone>>(queue: Q) {
-    leave_in_a_race(queue, one_to_many);
+    leave_in_a_race(queue.most(), || one_to_many(queue));
 }
