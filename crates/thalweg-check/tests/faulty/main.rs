@@ -8,17 +8,24 @@
 //! | E1 | a consumer compares offsets of two rounds and calls a queue empty that is not |
 //! | E2 | a consumer with a head that is a lap behind compares versions with it, and the same |
 //! | E3 | a consumer of a queue that overwrites compares offsets of two rounds and calls it empty with seven items in it |
+//! | E4 | a consumer compares by `==` though reserved has run past committed, and takes an entry that is not written |
+//! | E6 | who finds the dummy entry at the end of a block frees the block under those who still read in it |
 //! | E7 | a put is refused and has happened all the same |
 //! | E8 | consumers wait for a producer that does nothing |
 //! | E9 | a capsule that was closed is opened by its late reset: items overtake more than k others |
 //! | E10 | a late store erases that a capsule is finished: consumers wait for ever |
+//! | E16 | an enqueue that lost against another one says that the queue is full |
+//! | E20 | the same as E4 from loads that are out of order |
 //! | T-B1 | a thief takes a block that the owner has taken over for an exhausted one, and passes by what is put there then |
 #![cfg(not(loom))]
 
 mod bbq;
 mod capsule;
+mod conflict;
 mod drop_old;
+mod dummy;
 mod lock;
+mod reserve;
 mod ring;
 mod stealing;
 mod window;
