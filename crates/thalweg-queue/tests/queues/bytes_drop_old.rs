@@ -184,6 +184,39 @@ fn under_the_fuzzer() {
     }
 }
 
+/// Consumers that sleep, and producers that a late push keeps waiting: a lost wake-up would be a deadlock.
+#[test]
+fn nobody_sleeps_for_ever() {
+    for bytes in [16, 32] {
+        Fuzz::new().seeds(0..150).run(|| many(bytes::drop_old_with_wait(2, bytes, Park::new()).unwrap(), 2, 5));
+    }
+}
+
+/// A request is answered before the next one: who sleeps is woken by the push itself.
+#[test]
+fn a_push_wakes_who_sleeps() {
+    Fuzz::new().seeds(0..200).run(|| {
+        let (ask, asked) = bytes::drop_old_with_wait(2, 32, Park::new()).unwrap();
+        let (answer, answered) = bytes::drop_old_with_wait(2, 16, Park::new()).unwrap();
+        thread::scope(|scope| {
+            scope.spawn(move || {
+                let mut request = Vec::new();
+                while asked.pop(&mut request).is_ok() {
+                    answer.push(&request).unwrap();
+                    request.clear();
+                }
+            });
+            for number in 0..6 {
+                ask.push(&[number; 16]).unwrap();
+                let mut back = Vec::new();
+                answered.pop(&mut back).unwrap();
+                assert_eq!(back, [number; 16]);
+            }
+            drop(ask);
+        });
+    });
+}
+
 #[test]
 fn ends_wait_and_close() {
     let (tx, rx) = bytes::drop_old_with_wait(2, 64, Park::new()).unwrap();

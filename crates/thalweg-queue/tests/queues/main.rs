@@ -11,6 +11,7 @@ mod drop_old;
 mod executors;
 mod fuzz;
 mod fuzz_bwos;
+mod fuzz_ends;
 mod fuzz_waiting;
 mod grants;
 mod latency;
