@@ -6,15 +6,19 @@
 //!
 //! One producer and one consumer see every number in its order. With several of either, each consumer sees each producer's numbers in
 //! their order (where the queue promises that), and what all have seen adds up to what all have pushed, in three sums that a number
-//! lost, doubled or changed does not leave alone.
+//! lost, doubled or changed does not leave alone. Messages and items that may be overwritten are compared whole: each byte depends on
+//! the number.
 #![cfg(not(any(loom, miri)))]
 
 use std::num::NonZeroU64;
 use thalweg_queue::bbq::{bytes, drop_old};
+use thalweg_queue::bwos::{Pool, Probabilistic, Random, StealError};
 use thalweg_queue::chunk_ring::Most;
-use thalweg_queue::tube::{self, ring, scqd::Scqd};
-use thalweg_queue::{Pop, Push, bbq, bwos, chunk_ring, cnq, faaq, fast_forward, lamport, locked, mesh, ticketed};
-use thalweg_sync::{thread, time};
+use thalweg_queue::tube::{self, Tube, ring, scqd::Scqd};
+use thalweg_queue::{BuildError, Pop, Push, Yield};
+use thalweg_queue::{bbq, bwos, chunk_ring, cnq, faaq, fast_forward, lamport, locked, mesh, ticketed};
+use thalweg_sync::atomic::{AtomicU64, Ordering};
+use thalweg_sync::{spin, thread, time};
 
 const CAPACITY: usize = 4096;
 
@@ -110,6 +114,12 @@ fn one_and_one<T: Number>(name: &str, (mut tx, mut rx): (impl Push<Item = T> + S
 /// A number says in its upper half who pushed it.
 const PRODUCER: u32 = 48;
 
+/// What so many producers have pushed together.
+fn of_producers(producers: u64, each: u64) -> Sums {
+    let pushed = (0..producers).map(|producer| Sums::of(producer << PRODUCER..(producer << PRODUCER) + each));
+    pushed.fold(Sums::default(), Sums::join)
+}
+
 /// Two or more on either side. `fifo` says whether each consumer sees each producer's numbers in order.
 fn many<P, C>(name: &str, fifo: bool, producers: Vec<P>, consumers: Vec<C>)
 where
@@ -143,8 +153,7 @@ where
                 .collect();
             consumers.into_iter().map(|consumer| consumer.join().unwrap()).fold(Sums::default(), Sums::join)
         });
-        let pushed = (0..count as u64).map(|producer| Sums::of(producer << PRODUCER..(producer << PRODUCER) + each));
-        assert_eq!(seen, pushed.fold(Sums::default(), Sums::join));
+        assert_eq!(seen, of_producers(count as u64, each));
     });
 }
 
@@ -180,7 +189,82 @@ macro_rules! stealing {
     }};
 }
 
-/// Two producers and two consumers of messages, whose length changes with the number in them.
+/// Eight workers, each with a queue of its own: it pushes, pops, and now and then steals from the others; in the end what they left.
+fn workers() {
+    const WORKERS: usize = 8;
+    const ROUND: u64 = 64;
+    let each = items() / WORKERS as u64;
+    let queues = (0..WORKERS).map(|_| bwos::lifo::<u64>(8, 16).unwrap());
+    let (owners, stealers): (Vec<_>, Vec<_>) = queues.unzip();
+    let pool = Pool::new(stealers);
+    report("bwos::lifo, 8 workers", each * WORKERS as u64, || {
+        let seen = thread::scope(|scope| {
+            let work = |worker: usize, mut owner: bwos::lifo::Owner<u64>| {
+                let mut thief = pool.thief(worker, Probabilistic::new(Random));
+                let first = (worker as u64) << PRODUCER;
+                scope.spawn(move || {
+                    let mut sums = Sums::default();
+                    let mut batch = Vec::new();
+                    for number in first..first + each {
+                        while owner.push(number).is_err() {
+                            (0..32).filter_map(|_| owner.pop()).for_each(|number| sums.add(number));
+                        }
+                        if number % ROUND == 0 && thief.steal_into(&mut batch, 16).is_ok() {
+                            batch.drain(..).for_each(|number| sums.add(number));
+                        }
+                    }
+                    // What is left is the thieves'.
+                    drop(owner);
+                    loop {
+                        match thief.steal_into(&mut batch, 16) {
+                            Ok(_) => batch.drain(..).for_each(|number| sums.add(number)),
+                            Err(StealError::Closed) => return sums,
+                            Err(_) => thread::yield_now(),
+                        }
+                    }
+                })
+            };
+            let workers: Vec<_> = owners.into_iter().enumerate().map(|(worker, owner)| work(worker, owner)).collect();
+            workers.into_iter().map(|worker| worker.join().unwrap()).fold(Sums::default(), Sums::join)
+        });
+        assert_eq!(seen, of_producers(WORKERS as u64, each));
+    });
+}
+
+/// The longest message.
+const MESSAGE: usize = 128;
+
+/// A message whose length and bytes all depend on its number, which comes first.
+fn message(number: u64) -> ([u8; MESSAGE], usize) {
+    let mut message = [0; MESSAGE];
+    let mut word = number;
+    for bytes in message.chunks_exact_mut(8) {
+        bytes.copy_from_slice(&word.to_ne_bytes());
+        word = mixed(word ^ number << 1);
+    }
+    (message, 8 + (mixed(number) >> 20) as usize % (MESSAGE - 7))
+}
+
+/// The number of a message, if every byte of it is right, and as long as it was; and each producer's rise.
+fn opened(popped: &[u8], next: &mut [u64; 2]) -> u64 {
+    let number = u64::from_ne_bytes(popped[..8].try_into().unwrap());
+    let (bytes, length) = message(number);
+    assert_eq!(popped, &bytes[..length], "message {number:x}");
+    let next = &mut next[(number >> PRODUCER) as usize];
+    assert!(number >= *next, "{number:x} after {next:x}");
+    *next = number + 1;
+    number
+}
+
+/// Pushes the messages of a producer.
+fn push_messages<M: bytes::Mode>(tx: &bytes::Producer<Yield, M>, producer: u64, each: u64) {
+    for number in producer << PRODUCER..(producer << PRODUCER) + each {
+        let (bytes, length) = message(number);
+        tx.push(&bytes[..length]).unwrap();
+    }
+}
+
+/// Two producers and two consumers of messages of random lengths.
 fn messages() {
     let each = items() / 2;
     let (tx, rx) = bytes::bytes(8, 1 << 14).unwrap();
@@ -188,13 +272,7 @@ fn messages() {
         let seen = thread::scope(|scope| {
             for producer in 0..2 {
                 let tx = tx.clone();
-                scope.spawn(move || {
-                    let mut message = [0; 64];
-                    for number in producer << PRODUCER..(producer << PRODUCER) + each {
-                        message[..8].copy_from_slice(&number.to_ne_bytes());
-                        tx.push(&message[..8 + (number % 57) as usize]).unwrap();
-                    }
-                });
+                scope.spawn(move || push_messages(&tx, producer, each));
             }
             drop(tx);
             let popping = [rx.clone(), rx].map(|rx| {
@@ -202,47 +280,36 @@ fn messages() {
                     let mut next = [0; 2];
                     let mut sums = Sums::default();
                     while let Ok(message) = rx.wait_readable() {
-                        let number = u64::from_ne_bytes(message[..8].try_into().unwrap());
-                        assert_eq!(message.len(), 8 + (number % 57) as usize);
-                        let next = &mut next[(number >> PRODUCER) as usize];
-                        assert!(number >= *next, "{number:x} after {next:x}");
-                        *next = number + 1;
-                        sums.add(number);
+                        sums.add(opened(&message, &mut next));
                     }
                     sums
                 })
             });
             popping.map(|consumer| consumer.join().unwrap()).into_iter().fold(Sums::default(), Sums::join)
         });
-        let pushed = (0..2).map(|producer| Sums::of(producer << PRODUCER..(producer << PRODUCER) + each));
-        assert_eq!(seen, pushed.fold(Sums::default(), Sums::join));
+        assert_eq!(seen, of_producers(2, each));
     });
 }
 
-/// Two producers that overwrite what two consumers are too slow for: items are whole and in order, and none is missing in the count.
-fn overwritten() {
+/// The same where old messages are overwritten: they are whole and in order, and what is missing was dropped, in whole granules.
+fn overwritten_messages() {
     let each = items() / 2;
-    let (tx, rx) = drop_old::with_capacity::<[u64; 3]>(CAPACITY).unwrap();
-    report("bbq::drop_old", 2 * each, || {
+    let (tx, rx) = bytes::drop_old(8, 1 << 14).unwrap();
+    report("bbq::bytes::drop_old", 2 * each, || {
         let popped: u64 = thread::scope(|scope| {
             for producer in 0..2 {
                 let tx = tx.clone();
-                scope.spawn(move || {
-                    for number in producer << PRODUCER..(producer << PRODUCER) + each {
-                        tx.push([number, mixed(number), !number]).unwrap();
-                    }
-                });
+                scope.spawn(move || push_messages(&tx, producer, each));
             }
             drop(tx);
             let popping = [rx.clone(), rx.clone()].map(|rx| {
                 scope.spawn(move || {
                     let mut next = [0; 2];
+                    let mut message = Vec::with_capacity(MESSAGE);
                     let mut popped = 0;
-                    while let Ok([number, bits, not]) = rx.pop() {
-                        assert_eq!((bits, not), (mixed(number), !number), "torn");
-                        let next = &mut next[(number >> PRODUCER) as usize];
-                        assert!(number >= *next, "{number:x} after {next:x}");
-                        *next = number + 1;
+                    while rx.pop(&mut message).is_ok() {
+                        opened(&message, &mut next);
+                        message.clear();
                         popped += 1;
                     }
                     popped
@@ -250,7 +317,81 @@ fn overwritten() {
             });
             popping.map(|consumer| consumer.join().unwrap()).into_iter().sum()
         });
+        let missing = 2 * each - popped;
+        assert!(16 * missing <= rx.dropped(), "{missing} messages are missing, {} bytes were dropped", rx.dropped());
+    });
+}
+
+/// What travels where items may be overwritten: half of one would be noticed.
+fn item(number: u64) -> [u64; 3] {
+    [number, mixed(number), !number]
+}
+
+/// The number of an item that is whole and comes in its producer's order.
+fn whole([number, bits, not]: [u64; 3], next: &mut [u64; 2]) -> u64 {
+    assert_eq!((bits, not), (mixed(number), !number), "torn");
+    let next = &mut next[(number >> PRODUCER) as usize];
+    assert!(number >= *next, "{number:x} after {next:x}");
+    *next = number + 1;
+    number
+}
+
+/// Two producers that overwrite what two consumers are too slow for: items are whole and in order, and none is missing in the count.
+fn overwritten() {
+    let each = items() / 2;
+    let (tx, rx) = drop_old::with_capacity(CAPACITY).unwrap();
+    report("bbq::drop_old", 2 * each, || {
+        let popped: u64 = thread::scope(|scope| {
+            for producer in 0..2 {
+                let tx = tx.clone();
+                scope.spawn(move || {
+                    let numbers = producer << PRODUCER..(producer << PRODUCER) + each;
+                    numbers.for_each(|number| tx.push(item(number)).unwrap());
+                });
+            }
+            drop(tx);
+            let popping = [rx.clone(), rx.clone()].map(|rx| {
+                scope.spawn(move || {
+                    let mut next = [0; 2];
+                    rx.iter().map(|item| whole(item, &mut next)).count() as u64
+                })
+            });
+            popping.map(|consumer| consumer.join().unwrap()).into_iter().sum()
+        });
         assert_eq!(popped + rx.dropped(), 2 * each);
+    });
+}
+
+/// A producer that is ten times as fast as its consumer, which takes an item only when ten more are pushed: nearly all are overwritten.
+fn overwritten_ten_times() {
+    const TIMES: u64 = 10;
+    let items = items();
+    let (tx, rx) = drop_old::with_capacity(CAPACITY).unwrap();
+    let pushed = AtomicU64::new(0);
+    report("bbq::drop_old, ten times", items, || {
+        let popped: u64 = thread::scope(|scope| {
+            let pushed = &pushed;
+            scope.spawn(move || {
+                for number in 0..items {
+                    tx.push(item(number)).unwrap();
+                    // Relaxed: how far it is, with which nothing is passed on.
+                    pushed.store(number + 1, Ordering::Relaxed);
+                }
+            });
+            let mut next = [0; 2];
+            let mut popped = 0;
+            loop {
+                let due = (TIMES * (popped + 1)).min(items);
+                spin::until(|| (pushed.load(Ordering::Relaxed) >= due).then_some(()));
+                match rx.pop() {
+                    Ok(item) => _ = whole(item, &mut next),
+                    Err(_) => return popped,
+                }
+                popped += 1;
+            }
+        });
+        assert!(popped <= items / TIMES + CAPACITY as u64, "{popped} of {items}");
+        assert_eq!(popped + rx.dropped(), items);
     });
 }
 
@@ -272,6 +413,13 @@ fn two_and_two<P: Push<Item = u64> + Send + Clone, C: Pop<Item = u64> + Send + C
     (tx, rx): (P, C),
 ) {
     many(name, fifo, vec![tx.clone(), tx], vec![rx.clone(), rx]);
+}
+
+/// CNQ with as many capsules over a tube of the caller's.
+fn over<Q: Tube<Item = u32> + 'static>(name: &str, tube: impl FnOnce(usize) -> Result<Q, BuildError>) {
+    const CAPSULES: usize = 64;
+    let tube = tube(CAPSULES).unwrap();
+    two_and_two(name, false, cnq::over(tube, CAPSULES, CAPACITY / CAPSULES, 1024).unwrap());
 }
 
 runs! {
@@ -297,7 +445,9 @@ runs! {
     },
     bbq_two_and_two: two_and_two("bbq", true, bbq::with_capacity(CAPACITY).unwrap()),
     bytes_two_and_two: messages(),
+    bytes_drop_old_two_and_two: overwritten_messages(),
     drop_old_two_and_two: overwritten(),
+    drop_old_ten_times: overwritten_ten_times(),
     ticketed_two_and_two: two_and_two("ticketed", true, ticketed::ticketed(CAPACITY).unwrap()),
     locked_two_and_two: two_and_two("locked", true, locked::locked(CAPACITY).unwrap()),
     mt_two_and_two: two_and_two("ring::Mt", true, tube::queue(ring::Mt::new(CAPACITY).unwrap())),
@@ -305,7 +455,18 @@ runs! {
     hts_two_and_two: two_and_two("ring::Hts", true, tube::queue(ring::Hts::new(CAPACITY).unwrap())),
     scqd_two_and_two: two_and_two("Scqd", true, tube::queue(Scqd::new(CAPACITY).unwrap())),
     faaq_two_and_two: two_and_two("Faaq", true, faaq::shared(8, CAPACITY / 8).unwrap()),
+    faaq_sixteen_consumers: {
+        let (tx, rx) = faaq::shared::<u64>(8, CAPACITY / 8).unwrap();
+        many("Faaq, 16 consumers", true, vec![tx; 2], vec![rx; 16]);
+    },
+    bbq_tube_two_and_two: two_and_two("faaq::Bbq", true, tube::queue(faaq::Bbq::new(8, CAPACITY / 8).unwrap())),
     cnq_two_and_two: two_and_two("cnq", false, cnq::cnq(CAPACITY, 1024).unwrap()),
+    cnq_mt_two_and_two: over("cnq over ring::Mt", ring::Mt::new),
+    cnq_rts_two_and_two: over("cnq over ring::Rts", ring::Rts::new),
+    cnq_hts_two_and_two: over("cnq over ring::Hts", ring::Hts::new),
+    cnq_faaq_two_and_two: over("cnq over Faaq", |capsules| faaq::Faaq::new(2, capsules)),
+    cnq_bbq_two_and_two: over("cnq over faaq::Bbq", |capsules| faaq::Bbq::new(2, capsules)),
     bwos_lifo: stealing!("bwos::lifo", bwos::lifo::<u64>),
     bwos_fifo: stealing!("bwos::fifo", bwos::fifo::<u64>),
+    bwos_eight_workers: workers(),
 }
