@@ -1,5 +1,5 @@
 //! BBQ for byte messages, in both modes. Two blocks of two granules; messages of one and of two, so that they go over the edge of a
-//! block.
+//! block; and one without bytes, which has a granule all the same.
 
 use super::ends::{self, Outcome, Rx, Tx};
 use super::{Pair, pop, push};
@@ -15,9 +15,16 @@ struct Producer<M: Mode = RetryNew>(bytes::Producer<Yield, M>);
 #[derive(Clone)]
 struct Consumer<M: Mode = RetryNew>(bytes::Consumer<Yield, M>);
 
+/// The number of the message without bytes. It cannot say its number, so there is one such.
+const NOTHING: u64 = 100;
+
 /// How long the message of a number is: of an even one a granule, of an odd one two, as few words as that needs.
 fn bytes_of(number: u64) -> usize {
-    if number.is_multiple_of(2) { 16 } else { 17 }
+    match number {
+        NOTHING => 0,
+        even if even.is_multiple_of(2) => 16,
+        _ => 17,
+    }
 }
 
 impl<M: Mode> Tx for Producer<M> {
@@ -38,6 +45,9 @@ impl<M: Mode> Rx for Consumer<M> {
     fn try_pop(&mut self) -> Result<Pair, TryPopError> {
         let mut message = Vec::new();
         let bytes = self.0.try_pop(&mut message)?;
+        if bytes == 0 {
+            return Ok(Pair::new(NOTHING));
+        }
         let word = |at: usize| u64::from_le_bytes(message[at..at + 8].try_into().expect("eight bytes"));
         let item = Pair([word(0), word(8)]);
         assert_eq!(bytes, bytes_of(item.number()), "a frame of another message");
@@ -103,6 +113,12 @@ pub(super) const FULL: Client = Client {
     name: "bytes/full",
     what: "two messages in the queue, a thread pops and pushes while another one pushes: nobody may find it full (C1)",
     run: full,
+};
+
+pub(super) const EMPTY: Client = Client {
+    name: "bytes/empty",
+    what: "a message without bytes and one that goes over the edge, beside a consumer with two attempts: it is neither a hole nor the rest of the block",
+    run: empty,
 };
 
 pub(super) const LATE: Client = Client {
@@ -208,6 +224,21 @@ fn full(setup: &Setup) -> Outcome {
         popped += rx.pop_some(&mut log, 1);
         pushed += u64::from(push_one(&mut log, &mut tx, 6)) + other.join().unwrap();
         assert_eq!(popped + rx.drain(&mut log), pushed);
+    })
+}
+
+fn empty(setup: &Setup) -> Outcome {
+    setup.linearizable(window(), |recorder| {
+        let (mut tx, mut rx) = queue();
+        let other = thread::spawn({
+            let (mut rx, mut log) = (rx.clone(), recorder.log(1));
+            move || rx.pop_some(&mut log, 2)
+        });
+        let mut log = recorder.log(0);
+        for number in [NOTHING, 1] {
+            assert!(push_one(&mut log, &mut tx, number), "there is room for both");
+        }
+        assert_eq!(other.join().unwrap() + rx.drain(&mut log), 2);
     })
 }
 

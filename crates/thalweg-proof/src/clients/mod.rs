@@ -90,6 +90,7 @@ const FIRST: &[Client] = &[
     bytes::TAKEN,
     bytes::OVERTAKEN,
     bytes::FULL,
+    bytes::EMPTY,
     bytes::LATE,
     bytes::LAP,
     bytes::LAP_TWO_PRODUCERS,
