@@ -2,10 +2,13 @@
 #![cfg(not(loom))]
 
 use std::num::NonZeroUsize;
+use std::sync::Arc;
 use std::time::Duration;
 use thalweg_check::Heap;
 use thalweg_proof::weaken::{Fate, Trial, descend, weaken};
-use thalweg_proof::{Setup, clients};
+use thalweg_proof::{Setup, clients, named};
+use thalweg_queue::edges::table::{Strength, Table};
+use thalweg_sync::atomic::Ordering;
 
 #[global_allocator]
 static HEAP: Heap = Heap::new();
@@ -36,6 +39,43 @@ fn labels_of_the_small_rings_are_needed() {
         assert!(found.trials.len() == 6 && found.after.is_empty(), "{found}");
         let is_needed = |trial: &Trial| matches!(trial.fate, Fate::Killed { by, .. } if by != "other");
         assert!(found.trials.iter().all(is_needed), "{found}");
+    }
+}
+
+/// What the tables of the document say of all queues.
+const TABLES: &str = include_str!("../../../docs/verification.md");
+
+/// Clients that fail within so many executions are run.
+const SOON: u64 = if cfg!(debug_assertions) { 300 } else { 1000 };
+
+/// A line of a table: a label, what it was made, the client that failed then, and after how many executions.
+fn killed(line: &str) -> Option<(&str, Strength, &str, u64)> {
+    let cells: Vec<_> = line.split('|').map(str::trim).collect();
+    let &["", label, _, tried, by, executions, ""] = &cells[..] else { return None };
+    let label = label.strip_prefix('`')?.strip_suffix('`')?;
+    let tried = match tried {
+        "relaxed" => Strength::Ordering(Ordering::Relaxed),
+        "acquire" => Strength::Ordering(Ordering::Acquire),
+        "release" => Strength::Ordering(Ordering::Release),
+        "swapped" => Strength::Swapped,
+        _ => return None,
+    };
+    let (client, _) = by.split_once(" (")?;
+    Some((label, tried, client, executions.parse().ok()?))
+}
+
+/// Each label that the document says is needed, made weaker as it says there, where its client fails soon.
+#[test]
+fn what_the_document_says_is_killed() {
+    let soon: Vec<_> = TABLES.lines().filter_map(killed).filter(|&(.., executions)| executions <= SOON).collect();
+    assert!(soon.len() > 150, "the document has only {} such lines", soon.len());
+    for (label, tried, client, _) in soon {
+        // More than the document says, as the queue may have changed since.
+        let setup = Setup::default().max_executions(Some(10 * SOON));
+        let table = Arc::new(Table::new().with(label, tried));
+        let explored =
+            named(client).unwrap_or_else(|| panic!("there is no client {client}")).check(&setup.table(table));
+        assert!(explored.is_err(), "{client} passes with {label} as {tried:?}");
     }
 }
 
