@@ -38,11 +38,30 @@ pub fn timed<R>(work: impl FnOnce() -> R) -> (R, Timing) {
     (result, Timing { wall, cpu: cpu_time().saturating_sub(cpu) })
 }
 
-/// Where threads wait until the clock starts: what it takes to start and to pin them is no part of what is measured.
+/// Where threads wait until the clock starts: what it takes to start and to pin them is no part of what is measured, and what it takes
+/// to wake up who waits for their end is none either.
 #[derive(Debug, Default)]
 pub struct Start {
     ready: AtomicUsize,
     open: AtomicBool,
+    running: AtomicUsize,
+    /// When the last of those that the clock waits for ended, and the CPU time by then.
+    end: OnceLock<(Instant, Duration)>,
+}
+
+/// A thread that the clock waits for.
+#[derive(Debug)]
+#[must_use = "the clock waits until it is dropped"]
+pub struct Running<'a>(&'a Start);
+
+impl Drop for Running<'_> {
+    fn drop(&mut self) {
+        // With Acquire and Release, so that the others' work is over when the last one looks at the clock.
+        if self.0.running.fetch_sub(1, Ordering::AcqRel) == 1 {
+            let wall = Instant::now();
+            let _ = self.0.end.set((wall, cpu_time()));
+        }
+    }
 }
 
 impl Start {
@@ -55,15 +74,25 @@ impl Start {
         }
     }
 
-    /// Of who measures: waits until so many `threads` are ready, and runs `work`, which ends when they have, against the clock.
+    /// As [`wait`](Self::wait), of a thread whose work is measured: the clock stops when the last of these has dropped the result.
+    pub fn running(&self) -> Running<'_> {
+        // Before the thread is ready: the clock starts when all are counted.
+        self.running.fetch_add(1, Ordering::Relaxed);
+        self.wait();
+        Running(self)
+    }
+
+    /// Of who measures: waits until so many `threads` are ready, and runs `work`, which ends when they have, against the clock. Its own end
+    /// counts only where no thread is [`running`](Self::running).
     pub fn timed<R>(&self, threads: usize, work: impl FnOnce() -> R) -> (R, Timing) {
         while self.ready.load(Ordering::Acquire) < threads {
             std::thread::yield_now();
         }
-        timed(|| {
-            self.open.store(true, Ordering::Release);
-            work()
-        })
+        let (cpu, wall) = (cpu_time(), Instant::now());
+        self.open.store(true, Ordering::Release);
+        let result = black_box(work());
+        let (end, used) = self.end.get().copied().unwrap_or_else(|| (Instant::now(), cpu_time()));
+        (result, Timing { wall: end - wall, cpu: used.saturating_sub(cpu) })
     }
 }
 
@@ -235,6 +264,38 @@ mod tests {
             let (seen, _) = start.timed(2, || ready.load(Ordering::Relaxed));
             assert_eq!(seen, 2);
         });
+    }
+
+    #[test]
+    fn the_clock_stops_with_the_last_thread_that_runs() {
+        let (start, pause) = (Start::default(), Duration::from_millis(5));
+        let (ended, timing) = std::thread::scope(|scope| {
+            // One after the other, the first one last.
+            for late in [3, 1] {
+                let start = &start;
+                scope.spawn(move || {
+                    let _running = start.running();
+                    std::thread::sleep(late * pause);
+                });
+            }
+            start.timed(2, || {
+                // Who waits has their end late.
+                std::thread::sleep(20 * pause);
+                Instant::now()
+            })
+        });
+        assert!(timing.wall >= 3 * pause, "{timing:?}");
+        assert!(ended.elapsed() + timing.wall < 20 * pause, "{timing:?}");
+    }
+
+    #[test]
+    fn who_only_starts_with_the_clock_does_not_stop_it() {
+        let (start, pause) = (Start::default(), Duration::from_millis(5));
+        let ((), timing) = std::thread::scope(|scope| {
+            scope.spawn(|| start.wait());
+            start.timed(1, || std::thread::sleep(pause))
+        });
+        assert!(timing.wall >= pause, "{timing:?}");
     }
 
     #[test]

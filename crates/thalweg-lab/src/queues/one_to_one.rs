@@ -221,13 +221,13 @@ pub(super) fn between<R: Send>(
         let producer = scope.spawn(|| {
             let _member = producers.member();
             Placement::TwoCpus.pin(0, 2);
-            start.wait();
+            let _running = start.running();
             produce(&consumers)
         });
         let consumer = scope.spawn(|| {
             let _member = consumers.member();
             Placement::TwoCpus.pin(1, 2);
-            start.wait();
+            let _running = start.running();
             consume(&producers)
         });
         start.timed(2, || {

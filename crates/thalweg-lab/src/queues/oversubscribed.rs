@@ -272,14 +272,14 @@ fn run<Tx: Send, Rx: Send>(
         let producer = |(me, tx): (u64, Tx)| {
             scope.spawn(move || {
                 let _member = pushing.member();
-                start.wait();
+                let _running = start.running();
                 produce(tx, shape.share(producers, me), popping);
             })
         };
         let consumer = |(me, rx): (u64, Rx)| {
             scope.spawn(move || {
                 let _member = popping.member();
-                start.wait();
+                let _running = start.running();
                 consume(rx, shape.share(consumers, me), pushing)
             })
         };

@@ -100,7 +100,7 @@ fn run<O: Owner>(work: Balancing, workers: Vec<(O, impl FnMut() -> Option<u64> +
         let threads = threads.into_iter().enumerate().map(|(thread, mut workers)| {
             scope.spawn(move || {
                 Placement::TwoCpus.pin(thread, 2);
-                start.wait();
+                let _running = start.running();
                 let tally = take_turns(work, (thread as u64) << 40, &mut workers);
                 (tally, workers)
             })

@@ -87,7 +87,7 @@ fn drop_old(producers: usize, items: u64, consumes: bool) -> Result<(Timing, f64
         let produce = |producer| {
             let tx = tx.clone();
             scope.spawn(move || {
-                start.wait();
+                let _running = start.running();
                 for number in 1..=share(producer) {
                     while tx.try_push(number).is_err() {
                         thread::yield_now();
@@ -189,7 +189,7 @@ impl Many {
                 let tx = tx.clone();
                 scope.spawn(move || {
                     let _member = pushing.member();
-                    start.wait();
+                    let _running = start.running();
                     let mut sum = 0_u64;
                     for number in 1..=share(producer) {
                         let value = clock.map_or(number, |clock| clock.now());
@@ -202,15 +202,19 @@ impl Many {
                 })
             };
             let threads: Vec<_> = (0..producers).map(produce).collect();
-            start.timed(producers, || {
-                let member = popping.member();
+            let consumer = scope.spawn(move || {
+                let _member = popping.member();
+                let _running = start.running();
                 let (mut received, mut delays) = (0_u64, 0_u64);
                 for _ in 0..items {
                     let Some(value) = pushing.until(|| Q::pop(&rx), thread::yield_now) else { break };
                     received = received.wrapping_add(value);
                     delays += clock.map_or(0, |clock| clock.now().saturating_sub(value));
                 }
-                drop(member);
+                (received, delays)
+            });
+            start.timed(producers + 1, || {
+                let (received, delays) = consumer.join().expect("the consumer does not panic");
                 let sent = threads.into_iter().map(|thread| thread.join().expect("producers do not panic"));
                 (sent.fold(0, u64::wrapping_add), received, delays)
             })

@@ -83,7 +83,7 @@ impl Looped {
                     // A container may refuse: the run is still right, only its spread is wider.
                     let _ = thread::pin_current(cpus()[stage % cpus().len()]);
                     let mut seen = W::of(self.iterations);
-                    start.wait();
+                    let _running = start.running();
                     let ended = self.turn::<Q, W>(clock, (&mut rx, before), (&mut tx, behind), work, &mut seen);
                     (ended.map(|()| seen), rx, tx)
                 })
