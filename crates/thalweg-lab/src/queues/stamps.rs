@@ -34,13 +34,18 @@ impl Clock {
         time.as_nanos() as f64 / (self.now() - first) as f64
     }
 
-    /// Ticks since some moment; never zero.
+    /// Ticks since some moment; never zero. What stands before it is over: a consumer has its item.
     #[inline(always)]
     pub(super) fn now(&self) -> u64 {
         #[cfg(target_arch = "x86_64")]
         {
-            // SAFETY: every processor of this architecture has the counter.
-            unsafe { core::arch::x86_64::_rdtsc() }
+            use core::arch::x86_64::{_mm_lfence, _rdtsc};
+            // SAFETY: every processor of this architecture has the fence and the counter. Without the fence the counter may be read before
+            // the load that an item comes by.
+            unsafe {
+                _mm_lfence();
+                _rdtsc()
+            }
         }
         #[cfg(not(target_arch = "x86_64"))]
         {
