@@ -1,9 +1,16 @@
 //! A pool of queues: from whom to steal. The shape of Figure 4.11 of the thesis.
 
+use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
+use std::sync::atomic::Ordering::Relaxed;
 use std::thread;
+use std::time::{Duration, Instant};
 
+use crossbeam_utils::CachePadded;
 use serde_json::json;
-use thalweg_queue::bwos::{self, BestOf, Last, Near, Policy, Pool, Probabilistic, Random, Rng, Sequential, Stealer};
+use thalweg_queue::bwos::{
+    self, Accept, BestOf, Last, Near, Policy, Pool, Probabilistic, Random, Rng, Sequential, Stealer, Victims,
+};
 
 use crate::harness::{BoxError, Contender, Effort, Experiment, Group, Role, Sample};
 use crate::machine::{Placement, Start};
@@ -13,14 +20,19 @@ use crate::workloads::stealing::{CAPACITY, Deque, Owner, Tally};
 /// The entry in the registry.
 pub const EXPERIMENT: Experiment = Experiment {
     name: "queues/pool",
-    what: "eight workers fill and empty their queues, then try to steal 0, 10, 100 % of a queue; all stealing policies",
+    what: "eight workers fill and empty their queues, then try to steal 0, 10, 100 % of a queue; all stealing policies: what a stolen item costs the thief",
     plan,
 };
 
 const WORKERS: usize = 8;
 const BLOCKS: usize = 8;
 const ROUNDS: u64 = 60;
-const UNITS: &[&str] = &["ns per operation", "attempts for each stolen item"];
+const UNITS: &[&str] = &[
+    "ns of thieves for each stolen item",
+    "choices in vain for each stolen item",
+    "ns per operation of all",
+    "% of items stolen",
+];
 
 fn plan(effort: &Effort) -> Result<Vec<Group>, BoxError> {
     let group = |workload, percent, lifo| {
@@ -85,12 +97,64 @@ fn contenders(work: Balancing, lifo: bool) -> Vec<Contender> {
     contenders
 }
 
-/// Runs all workers. Gives nanoseconds for each item that was put in, taken out or stolen, and how many attempts to
-/// steal there were for each item stolen: no figure where nobody tries.
+/// One of the workers.
+struct Worker<O, S> {
+    owner: O,
+    steal: S,
+    choices: Choices,
+}
+
+/// How often a thief has chosen a queue, whether it then tried to steal there or not. Counted alike for all policies.
+#[derive(Clone, Default)]
+struct Choices(Arc<CachePadded<AtomicU64>>);
+
+impl Choices {
+    /// Of the thief's thread, the only one that counts: so it is no exchange, and Relaxed.
+    #[inline(always)]
+    fn count(&self) {
+        self.0.store(self.0.load(Relaxed) + 1, Relaxed);
+    }
+}
+
+/// A policy whose choices are counted, those too that it does not accept itself.
+struct Counted<P> {
+    policy: P,
+    choices: Choices,
+}
+
+impl<P: Policy> Policy for Counted<P> {
+    fn choose(&mut self, victims: &Victims<'_>, attempt: usize, rng: &mut Rng) -> usize {
+        self.choices.count();
+        self.policy.choose(victims, attempt, rng)
+    }
+
+    fn accept(&mut self, victims: &Victims<'_>, victim: usize, rng: &mut Rng) -> Accept {
+        self.policy.accept(victims, victim, rng)
+    }
+
+    fn tries(&self, victims: &Victims<'_>) -> usize {
+        self.policy.tries(victims)
+    }
+
+    fn stole(&mut self, victim: usize) {
+        self.policy.stole(victim);
+    }
+
+    fn missed(&mut self, victim: usize) {
+        self.policy.missed(victim);
+    }
+}
+
+/// Runs all workers. Gives what thieves spent on each item they stole, in vain or not, and how many choices of a queue were in vain for it: no
+/// figures where nothing is stolen. Then nanoseconds for each item that was put in, taken out or stolen; who steals more has more to do there that
+/// is not in its own cache, so these compare at equal shares only, which come last.
 ///
 /// Each CPU has one thread, which does the work of its workers in turn: while one fills its queue, another's is full, so
 /// about half of all queues have something, as if all workers ran at once.
-fn run<O: Owner>(work: Balancing, workers: Vec<(O, impl FnMut() -> Option<u64> + Send)>) -> Result<Sample, BoxError> {
+fn run<O: Owner>(
+    work: Balancing,
+    workers: Vec<Worker<O, impl FnMut() -> Option<u64> + Send>>,
+) -> Result<Sample, BoxError> {
     let start = &Start::default();
     let mut threads: Vec<Vec<_>> = vec![Vec::new(), Vec::new()];
     for (number, worker) in workers.into_iter().enumerate() {
@@ -111,15 +175,18 @@ fn run<O: Owner>(work: Balancing, workers: Vec<(O, impl FnMut() -> Option<u64> +
         })
     });
     let (mut pushed, mut taken, mut stolen) = (Tally::default(), Tally::default(), 0);
+    let (mut stealing, mut choices) = (Duration::ZERO, 0);
     // What was done in the time: what is left in the queues is taken after it.
     let mut done = 0;
     for (tally, workers) in ended {
+        stealing += tally.stealing;
         done += tally.pushed.count + tally.popped.count + tally.stolen.count;
         pushed.join(tally.pushed);
         taken.join(tally.popped);
         taken.join(tally.stolen);
         stolen += tally.stolen.count;
-        for (mut owner, _) in workers {
+        for Worker { mut owner, choices: chosen, .. } in workers {
+            choices += chosen.0.load(Relaxed);
             while let Some(item) = owner.pop() {
                 taken.add(item);
             }
@@ -128,10 +195,11 @@ fn run<O: Owner>(work: Balancing, workers: Vec<(O, impl FnMut() -> Option<u64> +
     if pushed != taken {
         return Err(format!("{taken:?} taken, but {pushed:?} pushed").into());
     }
-    let mut sample = Sample::nanos_per(timing, done);
-    let attempts = work.rounds * (WORKERS * work.attempts) as u64;
-    sample.figures.push(if attempts == 0 { f64::NAN } else { attempts as f64 / stolen.max(1) as f64 });
-    Ok(sample)
+    let each = |what: f64| if stolen == 0 { f64::NAN } else { what / stolen as f64 };
+    let share = 100.0 * stolen as f64 / pushed.count.max(1) as f64;
+    let figures =
+        vec![each(stealing.as_nanos() as f64), each((choices - stolen) as f64), timing.nanos_per(done), share];
+    Ok(Sample { figures, cpus: Some(timing.cpus()) })
 }
 
 /// What the workers of a thread did.
@@ -140,18 +208,20 @@ struct Done {
     pushed: Tally,
     popped: Tally,
     stolen: Tally,
+    /// The time in which they tried to steal.
+    stealing: Duration,
 }
 
 /// The work of the workers of one thread, with items numbered from `next`.
 fn take_turns<O: Owner>(
     work: Balancing,
     mut next: u64,
-    workers: &mut [(O, impl FnMut() -> Option<u64> + Send)],
+    workers: &mut [Worker<O, impl FnMut() -> Option<u64> + Send>],
 ) -> Done {
     let mut done = Done::default();
     let count = workers.len();
     for turn in 0..work.rounds as usize * count {
-        let (owner, _) = &mut workers[turn % count];
+        let owner = &mut workers[turn % count].owner;
         for _ in 0..CAPACITY {
             if !owner.push(next) {
                 break;
@@ -159,11 +229,13 @@ fn take_turns<O: Owner>(
             done.pushed.add(next);
             next += 1;
         }
-        let (owner, steal) = &mut workers[(turn + count / 2) % count];
+        let Worker { owner, steal, .. } = &mut workers[(turn + count / 2) % count];
         while let Some(item) = owner.pop() {
             done.popped.add(item);
         }
+        let start = Instant::now();
         (0..work.attempts).filter_map(|_| steal()).for_each(|item| done.stolen.add(item));
+        done.stealing += start.elapsed();
     }
     done
 }
@@ -186,9 +258,10 @@ fn with_pool<O: Owner, P: Policy + 'static>(
     // As the workers are pinned: the first half on one CPU, the second on the other.
     let pool = Pool::new(stealers).with_nodes((0..WORKERS).map(|worker| 2 * worker / WORKERS));
     let worker = |(number, owner): (usize, _)| {
-        let mut thief = pool.thief(number, policy());
+        let choices = Choices::default();
+        let mut thief = pool.thief(number, Counted { policy: policy(), choices: choices.clone() });
         let steal = move || thief.try_steal().ok();
-        (owner, steal)
+        Worker { owner, steal, choices }
     };
     run(work, owners.into_iter().enumerate().map(worker).collect())
 }
@@ -198,10 +271,13 @@ fn crossbeam(work: Balancing, lifo: bool) -> Result<Sample, BoxError> {
     let owners: Vec<crossbeam_deque::Worker<u64>> = (0..WORKERS).map(|_| new()).collect();
     let stealers: Vec<crossbeam_deque::Stealer<u64>> = owners.iter().map(crossbeam_deque::Worker::stealer).collect();
     let worker = |(number, owner): (usize, _)| {
-        let stealers = stealers.clone();
-        let mut rng = Rng::new(number as u64);
-        let steal = move || stealers[(number + 1 + rng.below(WORKERS - 1)) % WORKERS].steal().success();
-        (owner, steal)
+        let (stealers, choices) = (stealers.clone(), Choices::default());
+        let (mut rng, chosen) = (Rng::new(number as u64), choices.clone());
+        let steal = move || {
+            chosen.count();
+            stealers[(number + 1 + rng.below(WORKERS - 1)) % WORKERS].steal().success()
+        };
+        Worker { owner, steal, choices }
     };
     run(work, owners.into_iter().enumerate().map(worker).collect())
 }
@@ -211,9 +287,35 @@ mod tests {
     use super::*;
 
     #[test]
-    fn attempts_for_an_item_are_told_where_somebody_tries() {
+    fn what_a_stolen_item_costs_is_told_where_somebody_steals() {
         let nobody = Balancing { rounds: 1, attempts: 0 };
-        assert!(crossbeam(nobody, true).unwrap().figures[1].is_nan());
-        assert!(crossbeam(Balancing { attempts: 10, ..nobody }, true).unwrap().figures[1] >= 1.0);
+        let figures = crossbeam(nobody, true).unwrap().figures;
+        assert!(figures[0].is_nan() && figures[1].is_nan() && figures[3] == 0.0);
+        let figures = crossbeam(Balancing { rounds: 2, attempts: 10 }, true).unwrap().figures;
+        assert!(figures[0] > 0.0 && figures[1] >= 0.0 && figures[3] > 0.0, "{figures:?}");
+    }
+
+    #[test]
+    fn choices_that_a_policy_does_not_accept_are_in_vain_too() {
+        /// Accepts one choice in three.
+        struct Picky(u32);
+        impl Policy for Picky {
+            fn choose(&mut self, victims: &Victims<'_>, _attempt: usize, _rng: &mut Rng) -> usize {
+                victims.all()[0]
+            }
+
+            fn accept(&mut self, _victims: &Victims<'_>, _victim: usize, _rng: &mut Rng) -> Accept {
+                self.0 += 1;
+                if self.0.is_multiple_of(3) { Accept::Oldest } else { Accept::No }
+            }
+        }
+        let (mut owner, stealer) = bwos::lifo(2, 4).unwrap();
+        (0..8).for_each(|item: u64| owner.push(item).unwrap());
+        let (_idle, own) = bwos::lifo(2, 4).unwrap();
+        let choices = Choices::default();
+        let mut thief = Pool::new(vec![own, stealer]).thief(0, Counted { policy: Picky(0), choices: choices.clone() });
+        // With one other queue an attempt makes one choice.
+        let stolen = (0..9).filter(|_| thief.try_steal().is_ok()).count() as u64;
+        assert_eq!((choices.0.load(Relaxed), stolen), (9, 3));
     }
 }
