@@ -1,10 +1,12 @@
-//! `bbq/figure2.7`: what FAA is worth, and what a consumer costs the producers in drop-old mode, with one to eight producers.
+//! `bbq/figure2.7`: what FAA is worth, what a consumer costs the producers in drop-old mode, and what entries of any size cost, with one to
+//! eight producers.
 //!
-//! The paper compares FAA with CAS of the same machine; here a push is FAA in both, and a pop is CAS in BBQ and FAA in FAAQ.
+//! The paper compares FAA with CAS of the same machine; here a push is FAA in both, and a pop is CAS in BBQ as a tube and FAA in FAAQ.
 
 use std::thread;
 
 use serde_json::json;
+use thalweg_queue::bbq::bytes;
 use thalweg_queue::{TryPopError, bbq, faaq, tube};
 
 use super::super::crew::Crew;
@@ -16,7 +18,7 @@ use crate::machine::{Start, Timing};
 /// The entry for the registry.
 pub const EXPERIMENT: Experiment = Experiment {
     name: "bbq/figure2.7",
-    what: "the thesis' Figure 2.7: one to eight producers, a consumer; pops by FAA or CAS; drop-old mode with and without a consumer",
+    what: "the thesis' Figure 2.7: one to eight producers, a consumer; pops by FAA or CAS; drop-old mode with and without a consumer; entries of any size",
     plan,
 };
 
@@ -26,8 +28,15 @@ const SHAPE: (usize, usize) = (8, 512);
 
 fn plan(effort: &Effort) -> Result<Vec<Group>, BoxError> {
     let items = effort.messages(1_000_000);
-    let contenders =
-        vec![contender::<Cas>("thalweg-bbq, pop by CAS", items), contender::<Faa>("thalweg-faaq, pop by FAA", items)];
+    let contenders = vec![
+        contender::<Cas>("thalweg-tube bbq, pop by CAS", items),
+        contender::<Faa>("thalweg-tube faaq, pop by FAA", items),
+    ];
+    let sizes = vec![
+        contender::<Bytes<1, 1>>("thalweg-bbq bytes, of 8 bytes", items),
+        contender::<Bytes<8, 8>>("thalweg-bbq bytes, of 64 bytes", items),
+        contender::<Bytes<1, 8>>("thalweg-bbq bytes, of 8 to 64 bytes", items),
+    ];
     let consumed = vec![Contender::new(Ours, "thalweg-bbq, drop-old", params(items), move || {
         let figures = PRODUCERS.into_iter().map(|producers| Ok(drop_old(producers, items, true)?.1));
         Ok(Sample { figures: figures.collect::<Result<_, BoxError>>()?, cpus: None })
@@ -41,6 +50,7 @@ fn plan(effort: &Effort) -> Result<Vec<Group>, BoxError> {
     });
     Ok(vec![
         Group::sweep("an item, one consumer", "producers", "ns/item", POINTS, contenders),
+        Group::sweep("an entry of any size, one consumer", "producers", "ns/item", POINTS, sizes),
         Group::sweep("a push in drop-old mode", "producers", "ns/item", POINTS, overwriting.into()),
         Group::sweep("lost in drop-old mode, one consumer", "producers", "% of items", POINTS, consumed),
     ])
@@ -162,6 +172,43 @@ tubes! {
     Cas: Bbq;
     /// FAAQ.
     Faa: Faaq;
+}
+
+/// BBQ for messages of any size: numbers in messages of `LEAST` to `MOST` words, each size as often as the others. Blocks have as many bytes as
+/// those of the others would with entries of eight words.
+struct Bytes<const LEAST: u64, const MOST: u64>;
+
+impl<const LEAST: u64, const MOST: u64> Bytes<LEAST, MOST> {
+    const WORD: usize = size_of::<u64>();
+    const LONGEST: usize = 8 * Self::WORD;
+
+    /// How many bytes the message has that carries `value`.
+    fn len(value: u64) -> usize {
+        Self::WORD * (LEAST + value % (MOST - LEAST + 1)) as usize
+    }
+}
+
+impl<const LEAST: u64, const MOST: u64> Queue for Bytes<LEAST, MOST> {
+    type Shape = (usize, usize);
+    type Tx = bytes::Producer;
+    type Rx = bytes::Consumer;
+
+    fn build((blocks, entries): (usize, usize)) -> (Self::Tx, Self::Rx) {
+        bytes::bytes(blocks, entries * Self::LONGEST).expect("the shape is possible")
+    }
+
+    fn push(tx: &Self::Tx, value: u64) -> bool {
+        let mut message = [0; 64];
+        message[..Self::WORD].copy_from_slice(&value.to_le_bytes());
+        tx.try_push(&message[..Self::len(value)]).is_ok()
+    }
+
+    fn pop(rx: &Self::Rx) -> Option<u64> {
+        let message = rx.readable().ok()?;
+        let value = u64::from_le_bytes(*message.first_chunk()?);
+        // A message of another length is another number: the sum will tell.
+        Some(if message.len() == Self::len(value) { value } else { 0 })
+    }
 }
 
 /// So many producers, which yield when the queue is full, and one consumer, which yields when it is empty.
