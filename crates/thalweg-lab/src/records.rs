@@ -117,12 +117,14 @@ pub fn curves<'a>(panel: &[&'a Record]) -> (Vec<&'static str>, Vec<(&'a str, Vec
     (points, lines)
 }
 
-/// Whether less is better in `unit`, so that ratios say something. A share of the items says what a run was, not how good.
+/// Whether less is better in `unit`, so that ratios say something. A share of the items says what a run was, not how good, and stands beside
+/// the figures of its workload.
 pub fn compares(unit: &str) -> bool {
     !unit.starts_with("% of items")
 }
 
-/// What the ratios of a panel refer to: the best peer, or the best of all where there is none. None where nothing compares.
+/// What the ratios of a panel refer to: the best peer, or the best of all where there is none. None where nothing compares, or the best is not
+/// above zero.
 pub fn base<'a>(panel: &[&'a Record]) -> Option<&'a Record> {
     if panel.iter().any(|record| !compares(record.unit)) {
         return None;
@@ -131,7 +133,8 @@ pub fn base<'a>(panel: &[&'a Record]) -> Option<&'a Record> {
         let fits = panel.iter().copied().filter(|record| role.is_none_or(|role| record.role == role));
         fits.min_by(|a, b| a.spread.median.total_cmp(&b.spread.median))
     };
-    best(Some(Role::Peer)).or_else(|| best(Some(Role::Ours))).or_else(|| best(None))
+    let base = best(Some(Role::Peer)).or_else(|| best(Some(Role::Ours))).or_else(|| best(None));
+    base.filter(|base| base.spread.median > 0.0)
 }
 
 #[cfg(test)]
@@ -213,5 +216,7 @@ pub(crate) mod tests {
         assert!(base(&[]).is_none());
         let share = Record { unit: "% of items stolen", ..record("quick", Role::Peer, 2.0) };
         assert!(base(&[&share]).is_none());
+        let hidden = record("hidden", Role::Peer, -0.2);
+        assert!(base(&[&hidden, &record("seen", Role::Peer, 1.0)]).is_none());
     }
 }

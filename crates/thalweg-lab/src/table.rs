@@ -2,14 +2,25 @@
 
 use std::fmt::Write;
 
-use crate::records::{At, Record, Spread, base, curves, panels};
+use crate::records::{At, Record, Spread, base, compares, curves, panels};
 
-/// One table for each workload and unit: median, range, ratio to the base, CPUs used.
+/// One table for each workload and unit: median, range, ratio to the base, CPUs used, and what the runs were like where a unit says that.
 pub fn render(records: &[Record]) -> String {
-    panels(records).iter().map(|panel| table(panel)).collect::<Vec<_>>().join("\n")
+    let panels = panels(records);
+    let same = |a: &[&Record], b: &[&Record]| (a[0].experiment, a[0].workload) == (b[0].experiment, b[0].workload);
+    let is_note = |panel: &[&Record]| panel[0].at.is_none() && !compares(panel[0].unit);
+    let is_beside = |panel: &[&Record]| {
+        is_note(panel) && panels.iter().any(|other| same(other, panel) && other[0].at.is_none() && !is_note(other))
+    };
+    let tables = panels.iter().filter(|panel| !is_beside(panel)).map(|panel| {
+        let notes = panels.iter().filter(|note| is_note(note) && same(note, panel) && note[0].unit != panel[0].unit);
+        table(panel, &notes.map(Vec::as_slice).collect::<Vec<_>>())
+    });
+    tables.collect::<Vec<_>>().join("\n")
 }
 
-fn table(panel: &[&Record]) -> String {
+/// A table of `panel`, with a column for each of `notes`.
+fn table(panel: &[&Record], notes: &[&[&Record]]) -> String {
     if let Some(At { axis, .. }) = panel.first().and_then(|record| record.at) {
         return sweep(panel, axis);
     }
@@ -17,32 +28,27 @@ fn table(panel: &[&Record]) -> String {
     let head = panel[0];
     let mut text =
         format!("{}: {} ({}, median of {} runs)\n", head.experiment, head.workload, head.unit, head.spread.runs);
-    let rows: Vec<[String; 4]> = panel
-        .iter()
-        .map(|record| {
-            let Spread { median, min, max, .. } = record.spread;
-            [
-                record.contender.clone(),
-                format!("{} ({} - {})", figure(median), figure(min), figure(max)),
-                base.map_or("-".into(), |base| figure(median / base.spread.median)),
-                record.cpus.map_or("-".into(), |cpus| format!("{cpus:.2}")),
-            ]
-        })
-        .collect();
-    let heads = ["contender", "median (min - max)", "ratio", "CPUs"].map(String::from);
-    let width = |column: usize| {
-        let cells = rows.iter().chain([&heads]).map(|row| row[column].chars().count());
-        cells.max().unwrap_or(0)
+    let note = |name: &str, note: &[&Record]| {
+        let found = note.iter().find(|record| record.contender == name);
+        found.map_or("-".into(), |record| figure(record.spread.median))
     };
-    let widths = [width(0), width(1), width(2), width(3)];
-    for row in [&heads].into_iter().chain(&rows) {
-        let [contender, spread, ratio, cpus] = row;
-        let [w0, w1, w2, w3] = widths;
-        let line = format!("  {contender:<w0$}  {spread:>w1$}  {ratio:>w2$}  {cpus:>w3$}");
-        writeln!(text, "{}", line.trim_end()).expect("a String takes everything");
-    }
+    let heads =
+        ["contender", "median (min - max)", "ratio", "CPUs"].into_iter().chain(notes.iter().map(|note| note[0].unit));
+    let mut rows: Vec<Vec<String>> = vec![heads.map(String::from).collect()];
+    rows.extend(panel.iter().map(|record| {
+        let Spread { median, min, max, .. } = record.spread;
+        let own = [
+            record.contender.clone(),
+            format!("{} ({} - {})", figure(median), figure(min), figure(max)),
+            base.map_or("-".into(), |base| figure(median / base.spread.median)),
+            record.cpus.map_or("-".into(), |cpus| format!("{cpus:.2}")),
+        ];
+        own.into_iter().chain(notes.iter().map(|beside| note(&record.contender, beside))).collect()
+    }));
+    text.push_str(&aligned(&rows));
     let last = match base {
         Some(base) => writeln!(text, "  ratio: to {}; lower is better", base.contender),
+        None if compares(head.unit) => writeln!(text, "  no ratio: the best is not above zero"),
         None => writeln!(text, "  no ratio: this says what the runs were, not how good"),
     };
     last.expect("a String takes everything");
@@ -59,11 +65,16 @@ fn sweep(panel: &[&Record], axis: &str) -> String {
         let cell = |point| at(point).map_or("-".into(), |record| figure(record.spread.median));
         rows.push([name.to_string()].into_iter().chain(points.iter().map(cell)).collect());
     }
-    let widths: Vec<usize> = (0..=points.len())
-        .map(|column| rows.iter().map(|row| row[column].chars().count()).max().unwrap_or(0))
-        .collect();
-    let mut text =
+    let title =
         format!("{}: {} ({}, median of {} runs)\n", head.experiment, head.workload, head.unit, head.spread.runs);
+    title + &aligned(&rows)
+}
+
+/// Rows in columns, the first one to the left and the others to the right.
+fn aligned(rows: &[Vec<String>]) -> String {
+    let width = |column: usize| rows.iter().map(|row| row[column].chars().count()).max().unwrap_or(0);
+    let widths: Vec<usize> = (0..rows[0].len()).map(width).collect();
+    let mut text = String::new();
     for row in rows {
         let mut line = format!("  {:<width$}", row[0], width = widths[0]);
         for (cell, width) in row.iter().zip(&widths).skip(1) {
@@ -114,6 +125,31 @@ test/table: toy (% of items stolen, median of 5 runs)
   no ratio: this says what the runs were, not how good
 ";
         assert_eq!(render(&[record]), expected);
+    }
+
+    #[test]
+    fn what_the_runs_were_stands_beside_the_figures() {
+        let share = |name, median| Record { unit: "% of items stolen", ..record(name, Role::Ours, median) };
+        let records = [
+            record("thalweg", Role::Ours, 2.0),
+            share("thalweg", 1.5),
+            record("crossbeam", Role::Peer, 40.0),
+            share("crossbeam", 10.0),
+            Record { workload: "another", ..record("thalweg", Role::Ours, 2.0) },
+        ];
+        let expected = "\
+test/table: toy (ns/msg, median of 5 runs)
+  contender  median (min - max)  ratio  CPUs  % of items stolen
+  thalweg    2.00 (1.00 - 4.00)  0.050  1.00               1.50
+  crossbeam  40.0 (20.0 - 80.0)   1.00  1.00               10.0
+  ratio: to crossbeam; lower is better
+
+test/table: another (ns/msg, median of 5 runs)
+  contender  median (min - max)  ratio  CPUs
+  thalweg    2.00 (1.00 - 4.00)   1.00  1.00
+  ratio: to thalweg; lower is better
+";
+        assert_eq!(render(&records), expected);
     }
 
     #[test]
