@@ -4,8 +4,9 @@ use std::num::NonZeroU64;
 use std::sync::Arc;
 
 use super::one_to_one::{Ends, Slices};
+use thalweg_queue::tube::ring;
 use thalweg_queue::tube::scqd::Scqd;
-use thalweg_queue::{Spin, bbq, chunk_ring, cnq, fast_forward, lamport, locked};
+use thalweg_queue::{Spin, bbq, chunk_ring, cnq, faaq, fast_forward, lamport, locked, tube};
 
 /// Contenders whose ends push and pop by methods: `Name: ends, how they are built, push, pop`.
 macro_rules! ends {
@@ -146,6 +147,42 @@ ends! {
             let tube = Scqd::new(capsules).expect("the capacity is possible");
             cnq::over(tube, capsules, capacity / capsules, capacity.min(1024)).expect("the capacity is possible")
         };
+        |tx, value| tx.try_push(value).is_ok();
+        |rx| rx.try_pop().ok();
+
+    /// DPDK's way as a tube: threads hand on in the order in which they took.
+    TubeMt: tube::Producer<ring::Mt<u64>>, tube::Consumer<ring::Mt<u64>>;
+        |capacity| tube::queue(ring::Mt::new(capacity).expect("the capacity is possible"));
+        |tx, value| tx.try_push(value).is_ok();
+        |rx| rx.try_pop().ok();
+
+    /// The same, where the last thread hands on for all.
+    TubeRts: tube::Producer<ring::Rts<u64>>, tube::Consumer<ring::Rts<u64>>;
+        |capacity| tube::queue(ring::Rts::new(capacity).expect("the capacity is possible"));
+        |tx, value| tx.try_push(value).is_ok();
+        |rx| rx.try_pop().ok();
+
+    /// The same, one thread of a side at a time.
+    TubeHts: tube::Producer<ring::Hts<u64>>, tube::Consumer<ring::Hts<u64>>;
+        |capacity| tube::queue(ring::Hts::new(capacity).expect("the capacity is possible"));
+        |tx, value| tx.try_push(value).is_ok();
+        |rx| rx.try_pop().ok();
+
+    /// SCQD as a tube.
+    TubeScqd: tube::Producer<Scqd<u64>>, tube::Consumer<Scqd<u64>>;
+        |capacity| tube::queue(Scqd::new(capacity).expect("the capacity is possible"));
+        |tx, value| tx.try_push(value).is_ok();
+        |rx| rx.try_pop().ok();
+
+    /// BBQ as a tube: pops by exchange.
+    TubeBbq: tube::Producer<faaq::Bbq<u64>>, tube::Consumer<faaq::Bbq<u64>>;
+        |capacity| tube::queue(faaq::Bbq::new(8, capacity / 8).expect("the capacity is possible"));
+        |tx, value| tx.try_push(value).is_ok();
+        |rx| rx.try_pop().ok();
+
+    /// FAAQ: pops by addition.
+    TubeFaaq: tube::Producer<faaq::Faaq<u64>>, tube::Consumer<faaq::Faaq<u64>>;
+        |capacity| tube::queue(faaq::Faaq::new(8, capacity / 8).expect("the capacity is possible"));
         |tx, value| tx.try_push(value).is_ok();
         |rx| rx.try_pop().ok();
 
