@@ -5,7 +5,7 @@ use serde_json::json;
 use super::contenders::*;
 #[cfg(thalweg_cpp)]
 use super::cpp;
-use super::limits;
+use super::limits::{self, Copies, LARGE};
 use super::one_to_one::{CAPACITY, Slices, in_slices, params, per_item};
 use crate::harness::Role::{self, *};
 use crate::harness::{BoxError, Contender, Effort, Experiment, Group};
@@ -18,9 +18,6 @@ pub const EXPERIMENT: Experiment = Experiment {
     plan,
 };
 
-/// A capacity that does not fit a first-level cache: lines come from the other core's second level, which is faster.
-const LARGE: usize = 32_768;
-
 fn plan(effort: &Effort) -> Result<Vec<Group>, BoxError> {
     let items = effort.messages(60_000_000);
     let groups = [
@@ -28,21 +25,21 @@ fn plan(effort: &Effort) -> Result<Vec<Group>, BoxError> {
         ("slices of 32", 32, CAPACITY),
         ("slices of 128", 128, CAPACITY),
         ("slices of 1024", 1024, CAPACITY),
+        ("slices of 8, 32768 entries", 8, LARGE),
         ("slices of 32, 32768 entries", 32, LARGE),
         ("slices of 128, 32768 entries", 128, LARGE),
+        ("slices of 1024, 32768 entries", 1024, LARGE),
     ];
     let mut groups = groups.map(|(workload, size, capacity)| {
-        let stream = move |prefetched| move || limits::stream(items, capacity, prefetched);
-        #[cfg_attr(not(any(thalweg_dpdk, thalweg_cpp)), expect(unused_mut, reason = "more with DPDK and C++"))]
         let mut contenders = vec![
             through::<Spsc>(Ours, "thalweg-bbq-spsc", items, capacity, size),
             through::<Bbq>(Ours, "thalweg-bbq", items, capacity, size),
-            per_item(Bound, "plain", params(items, capacity), items, stream(false)),
-            per_item(Bound, "prefetched", params(items, capacity), items, stream(true)),
             through::<Rtrb>(Peer, "rtrb", items, capacity, size),
             through::<Ringbuf>(Peer, "ringbuf", items, capacity, size),
             through::<Disruptor>(Peer, "disruptor", items, capacity, size),
+            through::<Copies>(Bound, "limit: a bare ring of copies", items, capacity, size),
         ];
+        contenders.extend(limits::streams(items, capacity));
         #[cfg(thalweg_dpdk)]
         contenders.push(through::<Dpdk<{ dpdk::mode::SINGLE }>>(Peer, "dpdk rte_ring, sp/sc", items, capacity, size));
         #[cfg(thalweg_cpp)]
@@ -55,7 +52,8 @@ fn plan(effort: &Effort) -> Result<Vec<Group>, BoxError> {
     Ok(groups.into())
 }
 
-fn through<Q: Slices>(role: Role, name: &str, items: u64, capacity: usize, size: usize) -> Contender {
+/// Slices of `size` through `Q`.
+pub(super) fn through<Q: Slices>(role: Role, name: &str, items: u64, capacity: usize, size: usize) -> Contender {
     let mut given = params(items, Q::room(capacity));
     given["slice"] = json!(size);
     per_item(role, name, given, items, move || in_slices::<Q>(items, capacity, size))

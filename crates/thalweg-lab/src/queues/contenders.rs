@@ -186,6 +186,12 @@ ends! {
         |tx, value| tx.try_push(value).is_ok();
         |rx| rx.try_pop().ok();
 
+    /// A bounded channel of the standard library.
+    SyncChannel: std::sync::mpsc::SyncSender<u64>, std::sync::mpsc::Receiver<u64>;
+        |capacity| std::sync::mpsc::sync_channel(capacity);
+        |tx, value| tx.try_send(value).is_ok();
+        |rx| rx.try_recv().ok();
+
     /// The published SPSC ring that is fastest here.
     Rtrb: rtrb::Producer<u64>, rtrb::Consumer<u64>;
         |capacity| rtrb::RingBuffer::new(capacity);
@@ -354,49 +360,63 @@ impl Slices for Rtrb {
     }
 }
 
-/// The ring of the LMAX disruptor, whose consumer polls. Its events stay in place, so both ends copy.
-#[derive(Debug)]
-pub(super) struct Disruptor;
-
 /// A number in the disruptor's ring.
 #[derive(Debug, Default)]
 pub(super) struct Event(u64);
 
-impl Ends for Disruptor {
-    type Tx = disruptor::SingleProducer<Event, disruptor::SingleConsumerBarrier>;
-    type Rx = disruptor::EventPoller<Event, disruptor::SingleProducerBarrier>;
+/// The ring of the LMAX disruptor, whose consumer polls. Its events stay in place, so both ends copy.
+macro_rules! disruptors {
+    ($($(#[$doc:meta])* $Name:ident: $Tx:ident, $barrier:ident, $build:ident;)+) => {
+        $(
+            $(#[$doc])*
+            #[derive(Debug)]
+            pub(super) struct $Name;
 
-    fn build(capacity: usize) -> (Self::Tx, Self::Rx) {
-        let (rx, ring) =
-            disruptor::build_single_producer(capacity, Event::default, disruptor::BusySpin).new_event_poller();
-        (ring.build(), rx)
-    }
+            impl Ends for $Name {
+                type Tx = disruptor::$Tx<Event, disruptor::SingleConsumerBarrier>;
+                type Rx = disruptor::EventPoller<Event, disruptor::$barrier>;
 
-    fn push(tx: &mut Self::Tx, value: u64) -> bool {
-        disruptor::Producer::try_publish(tx, |event| event.0 = value).is_ok()
-    }
+                fn build(capacity: usize) -> (Self::Tx, Self::Rx) {
+                    let (rx, ring) =
+                        disruptor::$build(capacity, Event::default, disruptor::BusySpin).new_event_poller();
+                    (ring.build(), rx)
+                }
 
-    fn pop(rx: &mut Self::Rx) -> Option<u64> {
-        let mut events = rx.take(1).ok()?;
-        (&mut events).next().map(|event| event.0)
-    }
+                fn push(tx: &mut Self::Tx, value: u64) -> bool {
+                    disruptor::Producer::try_publish(tx, |event| event.0 = value).is_ok()
+                }
+
+                fn pop(rx: &mut Self::Rx) -> Option<u64> {
+                    let mut events = rx.take(1).ok()?;
+                    (&mut events).next().map(|event| event.0)
+                }
+            }
+
+            impl Slices for $Name {
+                /// All or nothing: it has no call that pushes as many as there is room for.
+                #[inline]
+                fn push_slice(tx: &mut Self::Tx, values: &[u64]) -> usize {
+                    let published = disruptor::Producer::try_batch_publish(tx, values.len(), |events| {
+                        events.zip(values).for_each(|(event, &value)| event.0 = value);
+                    });
+                    published.map_or(0, |_| values.len())
+                }
+
+                #[inline]
+                fn pop_slice(rx: &mut Self::Rx, into: &mut [u64]) -> usize {
+                    let Ok(mut events) = rx.take(into.len() as u64) else { return 0 };
+                    into.iter_mut().zip(&mut events).map(|(place, event)| *place = event.0).count()
+                }
+            }
+        )+
+    };
 }
 
-impl Slices for Disruptor {
-    /// All or nothing: it has no call that pushes as many as there is room for.
-    #[inline]
-    fn push_slice(tx: &mut Self::Tx, values: &[u64]) -> usize {
-        let published = disruptor::Producer::try_batch_publish(tx, values.len(), |events| {
-            events.zip(values).for_each(|(event, &value)| event.0 = value);
-        });
-        published.map_or(0, |_| values.len())
-    }
-
-    #[inline]
-    fn pop_slice(rx: &mut Self::Rx, into: &mut [u64]) -> usize {
-        let Ok(mut events) = rx.take(into.len() as u64) else { return 0 };
-        into.iter_mut().zip(&mut events).map(|(place, event)| *place = event.0).count()
-    }
+disruptors! {
+    /// The disruptor for one producer.
+    Disruptor: SingleProducer, SingleProducerBarrier, build_single_producer;
+    /// The disruptor for many.
+    DisruptorMany: MultiProducer, MultiProducerBarrier, build_multi_producer;
 }
 
 impl Slices for Ringbuf {

@@ -3,7 +3,7 @@
 use super::contenders::*;
 #[cfg(thalweg_cpp)]
 use super::cpp;
-use super::limits;
+use super::limits::{self, ByBlocks, LARGE};
 use super::one_to_one::{CAPACITY, Ends, one_by_one, params, per_item, there_and_back};
 use crate::harness::Role::{self, *};
 use crate::harness::{BoxError, Contender, Effort, Experiment, Group};
@@ -21,11 +21,14 @@ fn plan(effort: &Effort) -> Result<Vec<Group>, BoxError> {
     let mut contenders = each_queue!(contender(items, slow));
     #[cfg(thalweg_cpp)]
     contenders.extend(cpp::item(items, slow));
-    let limit = |prefetched| move || limits::stream(items, CAPACITY, prefetched);
-    contenders.push(per_item(Bound, "plain", params(items, CAPACITY), items, limit(false)));
-    contenders.push(per_item(Bound, "prefetched", params(items, CAPACITY), items, limit(true)));
-    let whole = items.next_multiple_of(limits::ByBlocks::BLOCK);
-    contenders.push(through::<limits::ByBlocks>(Bound, "item-by-item, seen by blocks", whole));
+    contenders.extend([CAPACITY, LARGE].into_iter().flat_map(|capacity| limits::streams(items, capacity)));
+    let whole = items.next_multiple_of(ByBlocks::<CAPACITY, false>::BLOCK);
+    contenders.push(through::<ByBlocks<CAPACITY, false>>(Bound, "limit: item by item, seen by blocks", whole));
+    contenders.push(through::<ByBlocks<CAPACITY, true>>(
+        Bound,
+        "limit: item by item, seen by blocks, prefetched",
+        whole,
+    ));
     let mut group = Group::new("1p1c, item by item", &["ns/item"], contenders);
     group.absent.extend(peers::cpp::PEER.absent());
     Ok(vec![group])

@@ -6,9 +6,10 @@ use serde_json::json;
 
 use super::contenders::*;
 use super::crew::Crew;
+use super::limits::Words;
 use super::one_to_one::{CAPACITY, Ends, params, pop, push};
 use super::stamps::{Clock, Stamps};
-use crate::harness::Role;
+use crate::harness::Role::{self, Bound};
 use crate::harness::{BoxError, Contender, Effort, Experiment, Group, Sample};
 use crate::machine::{Placement, timed};
 use crate::records::quantile;
@@ -25,10 +26,12 @@ const UNITS: &[&str] = &["ns p50", "ns p99"];
 fn plan(effort: &Effort) -> Result<Vec<Group>, BoxError> {
     let sparse = Sending { bursts: effort.messages(120_000), burst: 1, every: 2_000 };
     let bursts = Sending { bursts: effort.messages(30_000), burst: 16, every: 8_000 };
-    Ok(vec![
-        Group::new("one item every 2 us", UNITS, each_queue!(contender(sparse))),
-        Group::new("bursts of 16 every 8 us", UNITS, each_queue!(contender(bursts))),
-    ])
+    let group = |workload, sending| {
+        let mut contenders = each_queue!(contender(sending));
+        contenders.push(contender::<Words>(Bound, "limit: bare words", true, sending));
+        Group::new(workload, UNITS, contenders)
+    };
+    Ok(vec![group("one item every 2 us", sparse), group("bursts of 16 every 8 us", bursts)])
 }
 
 /// So many `bursts` of so many items, one each so many nanoseconds.

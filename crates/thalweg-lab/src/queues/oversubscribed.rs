@@ -8,20 +8,20 @@ use super::contenders::*;
 #[cfg(thalweg_cpp)]
 use super::cpp;
 use super::crew::Crew;
-use super::limits::Exchanges;
+use super::limits::{Carried, Exchanges, Pairs};
 #[cfg(thalweg_cpp)]
 use super::one_to_one::Received;
 use super::one_to_one::{CAPACITY, Ends};
 use super::wait::{self, Sleeping};
 use crate::harness::Role::{self, *};
 use crate::harness::{BoxError, Contender, Effort, Experiment, Group, Sample};
-use crate::machine::Start;
+use crate::machine::{Placement, Start};
 use crate::peers::{self, Checked};
 
 /// The entry for the registry.
 pub const EXPERIMENT: Experiment = Experiment {
     name: "queues/oversubscribed",
-    what: "2P2C, 4P1C, 1P4C and 4P4C on two CPUs, u64 one by one, threads that yield or sleep when the queue is full or empty",
+    what: "1P1C, 2P2C, 4P1C, 1P4C and 4P4C on two CPUs, u64 one by one, threads that yield or sleep when the queue is full or empty; a minute or two, also if quick",
     plan,
 };
 
@@ -30,7 +30,8 @@ trait Many: Ends<Tx: Clone, Rx: Clone> {}
 impl<Q: Ends<Tx: Clone, Rx: Clone>> Many for Q {}
 
 fn plan(effort: &Effort) -> Result<Vec<Group>, BoxError> {
-    let (items, slow) = (effort.messages(4_000_000), effort.messages(1_000_000));
+    // A run takes some 60 ms at least, twenty time slices of the system, or its worst one would say nothing.
+    let (items, slow) = (effort.messages(20_000_000), effort.messages(4_000_000));
     let shapes = [
         ("1P1C, yielding", "1P1C, sleeping", 1, 1),
         ("2P2C, yielding", "2P2C, sleeping", 2, 2),
@@ -39,7 +40,7 @@ fn plan(effort: &Effort) -> Result<Vec<Group>, BoxError> {
         ("4P4C, yielding", "4P4C, sleeping", 4, 4),
     ];
     let mut yielding = shapes.map(|(name, _, producers, consumers)| {
-        let shape = Shape { producers, consumers, items };
+        let shape = Shape { producers, consumers, items, pinned: false };
         let few = Shape { items: slow, ..shape };
         let mut contenders = vec![
             yields::<Bbq>(Ours, "thalweg-bbq", shape),
@@ -49,26 +50,29 @@ fn plan(effort: &Effort) -> Result<Vec<Group>, BoxError> {
             yields::<CrossbeamChannel>(Peer, "crossbeam-channel", shape),
             yields::<ConcurrentQueue>(Peer, "concurrent-queue", shape),
             yields::<Crossfire>(Peer, "crossfire", shape),
+            yields::<Thingbuf>(Peer, "thingbuf", few),
             yields::<Kanal>(Peer, "kanal", few),
             yields::<Flume>(Peer, "flume", few),
         ];
         if producers > 1 && consumers == 1 {
             contenders.insert(1, yields_to_one::<BbqMpsc>(Ours, "thalweg-bbq-mpsc", shape));
             contenders.push(yields_to_one::<CrossfireMpsc>(Peer, "crossfire-mpsc", shape));
+            contenders.push(yields_to_one::<SyncChannel>(Peer, "std-sync-channel", few));
         }
         if producers == 1 && consumers > 1 {
             contenders.insert(1, yields_from_one::<BbqSpmc>(Ours, "thalweg-bbq-spmc", shape));
         }
-        contenders.push(exchanges(shape));
+        contenders.extend(limits(shape));
         #[cfg(thalweg_cpp)]
         contenders.extend(cpp::SHARED.map(|(name, kind)| yields_in_cpp(name, kind, few)));
         Group::new(name, &["ns/item"], contenders)
     });
     let sleeping = shapes.map(|(_, name, producers, consumers)| {
-        let shape = Shape { producers, consumers, items };
+        let shape = Shape { producers, consumers, items, pinned: false };
         let few = Shape { items: slow, ..shape };
         let mut contenders = vec![
             sleeps::<wait::Bbq>(Ours, "thalweg-bbq", shape),
+            sleeps::<wait::Cnq>(Ours, "thalweg-cnq, k 1024", shape),
             sleeps::<wait::CrossbeamChannel>(Peer, "crossbeam-channel", shape),
             sleeps::<wait::Crossfire>(Peer, "crossfire", shape),
             sleeps::<wait::Kanal>(Peer, "kanal", few),
@@ -77,6 +81,8 @@ fn plan(effort: &Effort) -> Result<Vec<Group>, BoxError> {
         if producers > 1 && consumers == 1 {
             contenders.insert(1, sleeps_for_one::<wait::BbqMpsc>(Ours, "thalweg-bbq-mpsc", shape));
             contenders.push(sleeps_for_one::<wait::CrossfireMpsc>(Peer, "crossfire-mpsc", shape));
+            contenders.push(sleeps_for_one::<wait::SyncChannel>(Peer, "std-sync-channel", few));
+            contenders.push(sleeps_for_one::<wait::Thingbuf>(Peer, "thingbuf", few));
         }
         if producers == 1 && consumers > 1 {
             contenders.insert(1, sleeps_from_one::<wait::BbqSpmc>(Ours, "thalweg-bbq-spmc", shape));
@@ -84,7 +90,33 @@ fn plan(effort: &Effort) -> Result<Vec<Group>, BoxError> {
         Group::new(name, &["ns/item"], contenders)
     });
     yielding[0].absent.extend(peers::cpp::PEER.absent());
-    Ok(yielding.into_iter().chain(sleeping).collect())
+    Ok(yielding.into_iter().chain([pinned(items)]).chain(sleeping).collect())
+}
+
+/// The state in which prototypes of strict block queues were slow: each CPU has a producer, and a consumer that takes turns with it.
+fn pinned(items: u64) -> Group {
+    let shape = Shape { producers: 2, consumers: 2, items, pinned: true };
+    let mut contenders = vec![
+        yields::<Bbq>(Ours, "thalweg-bbq", shape),
+        yields::<ArrayQueue>(Peer, "crossbeam-array-queue", shape),
+        yields::<Crossfire>(Peer, "crossfire", shape),
+    ];
+    contenders.extend(limits(shape));
+    Group::new("2P2C, yielding, a producer and a consumer pinned to each CPU", &["ns/item"], contenders)
+}
+
+/// What an exchange for each push and each pop takes by itself, and what threads take that share nothing but rings for two, in the same loops.
+fn limits(shape: Shape) -> Vec<Contender> {
+    vec![
+        exchanges::<false>("limit: an exchange each, nothing carried", shape),
+        exchanges::<true>("limit: an exchange each, nothing carried, pauses", shape),
+        yields::<Carried>(Bound, "limit: an exchange each, with a value", shape),
+        match shape.producers * shape.consumers {
+            1 => pairs::<CAPACITY>(shape),
+            4 => pairs::<{ CAPACITY / 4 }>(shape),
+            _ => pairs::<{ CAPACITY / 16 }>(shape),
+        },
+    ]
 }
 
 #[derive(Clone, Copy)]
@@ -92,12 +124,21 @@ struct Shape {
     producers: u64,
     consumers: u64,
     items: u64,
+    /// Each CPU has half of the producers and half of the consumers; else the system places the threads.
+    pinned: bool,
 }
 
 impl Shape {
     /// How many items a thread has of all, which is number `me` of `of`.
     fn share(self, of: u64, me: u64) -> u64 {
         self.items / of + u64::from(me < self.items % of)
+    }
+
+    /// Of number `me` of a side.
+    fn pin(self, me: u64) {
+        if self.pinned {
+            Placement::TwoCpus.pin(me as usize % 2, 2);
+        }
     }
 
     /// The sum of all numbers, where each producer pushes those from 1 on.
@@ -134,14 +175,24 @@ fn yields<Q: Many>(role: Role, name: &str, shape: Shape) -> Contender {
     })
 }
 
-/// What an exchange for each push and each pop takes by itself, in the same loops.
-fn exchanges(shape: Shape) -> Contender {
-    contender(Bound, "an exchange each, nothing carried", shape, "yields", move || {
-        let (tx, rx) = Exchanges::build(CAPACITY);
+fn exchanges<const PAUSES: bool>(name: &str, shape: Shape) -> Contender {
+    contender(Bound, name, shape, "yields", move || {
+        let (tx, rx) = Exchanges::<PAUSES>::build(CAPACITY);
         let ends = (shape.producers(tx), shape.consumers(rx));
         // Ones are popped: together with what the numbers are more than that, their sum is right if there are as many.
         let rest = shape.sum() - shape.items;
-        run(shape, ends, pushes(push_or_yield::<Exchanges>), pops(pop_or_yield::<Exchanges>), move || rest)
+        let (push, pop) = (push_or_yield::<Exchanges<PAUSES>>, pop_or_yield::<Exchanges<PAUSES>>);
+        run(shape, ends, pushes(push), pops(pop), move || rest)
+    })
+}
+
+fn pairs<const ENTRIES: usize>(shape: Shape) -> Contender {
+    contender(Bound, "limit: a ring for each pair, no order", shape, "yields", move || {
+        let Shape { producers, consumers, .. } = shape;
+        let ends = Pairs::<ENTRIES>::build(producers, consumers, |producer| shape.share(producers, producer));
+        let produce = |tx, _, consumers: &Crew| Pairs::push_all(tx, consumers);
+        let consume = |rx, _, producers: &Crew| Pairs::pop_all(rx, producers);
+        run(shape, ends, produce, consume, || 0)
     })
 }
 
@@ -230,10 +281,10 @@ fn contender(
     waits: &str,
     run: impl Fn() -> Checked + Send + 'static,
 ) -> Contender {
-    let Shape { producers, consumers, items } = shape;
+    let Shape { producers, consumers, items, pinned } = shape;
     let params = json!({
         "items": items, "capacity": CAPACITY, "producers": producers, "consumers": consumers, "waits": waits,
-        "threads": "placed by the system",
+        "threads": if pinned { "a producer and a consumer pinned to each CPU" } else { "placed by the system" },
     });
     Contender::new(role, name, params, move || Ok(Sample::nanos_per(run()?, items)))
 }
@@ -272,6 +323,7 @@ fn run<Tx: Send, Rx: Send>(
         let producer = |(me, tx): (u64, Tx)| {
             scope.spawn(move || {
                 let _member = pushing.member();
+                shape.pin(me);
                 let _running = start.running();
                 produce(tx, shape.share(producers, me), popping);
             })
@@ -279,6 +331,7 @@ fn run<Tx: Send, Rx: Send>(
         let consumer = |(me, rx): (u64, Rx)| {
             scope.spawn(move || {
                 let _member = popping.member();
+                shape.pin(me);
                 let _running = start.running();
                 consume(rx, shape.share(consumers, me), pushing)
             })
@@ -304,7 +357,7 @@ mod tests {
 
     use super::*;
 
-    const SHAPE: Shape = Shape { producers: 2, consumers: 2, items: 20 };
+    const SHAPE: Shape = Shape { producers: 2, consumers: 2, items: 20, pinned: false };
 
     #[test]
     fn an_item_lost_between_threads_that_yield_is_an_error() {

@@ -21,7 +21,7 @@ fn plan(effort: &Effort) -> Result<Vec<Group>, BoxError> {
     let mut contenders = each_queue!(trip(trips));
     #[cfg(thalweg_cpp)]
     contenders.extend(cpp::rtt((trips / 4).max(1)));
-    contenders.push(per_item(Bound, "two-lines", params(trips, 1), trips, move || limits::two_lines(trips)));
+    contenders.push(per_item(Bound, "limit: two lines", params(trips, 1), trips, move || limits::two_lines(trips)));
     let mut group = Group::new("round trip over two queues", &["ns/trip"], contenders);
     group.absent.extend(peers::cpp::PEER.absent());
     Ok(vec![group])

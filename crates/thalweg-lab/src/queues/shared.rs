@@ -4,6 +4,7 @@ use super::contenders::*;
 #[cfg(thalweg_cpp)]
 use super::cpp;
 use super::item::{through, trip};
+use super::limits::Carried;
 use crate::harness::Role::*;
 use crate::harness::{BoxError, Effort, Experiment, Group};
 use crate::peers;
@@ -18,7 +19,6 @@ pub const EXPERIMENT: Experiment = Experiment {
 fn plan(effort: &Effort) -> Result<Vec<Group>, BoxError> {
     let (items, slow) = (effort.messages(10_000_000), effort.messages(4_000_000));
     let trips = effort.messages(400_000);
-    #[cfg_attr(not(thalweg_cpp), expect(unused_mut, reason = "more with C++"))]
     let mut stream = vec![
         through::<Bbq>(Ours, "thalweg-bbq", items),
         through::<ArrayQueue>(Peer, "crossbeam-array-queue", items),
@@ -29,7 +29,6 @@ fn plan(effort: &Effort) -> Result<Vec<Group>, BoxError> {
         through::<Kanal>(Peer, "kanal", slow),
         through::<Flume>(Peer, "flume", slow),
     ];
-    #[cfg_attr(not(thalweg_cpp), expect(unused_mut, reason = "more with C++"))]
     let mut answers = vec![
         trip::<Bbq>(Ours, "thalweg-bbq", trips),
         trip::<ArrayQueue>(Peer, "crossbeam-array-queue", trips),
@@ -43,6 +42,8 @@ fn plan(effort: &Effort) -> Result<Vec<Group>, BoxError> {
         stream.extend(cpp::shared(slow / 4));
         answers.extend(cpp::trips(&cpp::SHARED, trips / 4));
     }
+    stream.push(through::<Carried>(Bound, "limit: an exchange each, with a value", items));
+    answers.push(trip::<Carried>(Bound, "limit: an exchange each, with a value", trips));
     let mut stream = Group::new("1p1c, item by item", &["ns/item"], stream);
     stream.absent.extend(peers::cpp::PEER.absent());
     Ok(vec![stream, Group::new("round trip over two queues", &["ns/trip"], answers)])

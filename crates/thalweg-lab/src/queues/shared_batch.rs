@@ -1,13 +1,13 @@
 //! `queues/shared-batch`: batches of 32 through queues for many, used by one and one.
 
-use serde_json::json;
-
+use super::batch::through;
 use super::contenders::*;
 #[cfg(thalweg_cpp)]
 use super::cpp;
-use super::one_to_one::{CAPACITY, Slices, in_slices, one_by_one, params, per_item};
-use crate::harness::Role::{self, *};
-use crate::harness::{BoxError, Contender, Effort, Experiment, Group};
+use super::limits::{self, Copies, LARGE};
+use super::one_to_one::{CAPACITY, one_by_one, params, per_item};
+use crate::harness::Role::*;
+use crate::harness::{BoxError, Effort, Experiment, Group};
 use crate::peers::{self, dpdk};
 
 /// The entry for the registry.
@@ -24,30 +24,27 @@ fn plan(effort: &Effort) -> Result<Vec<Group>, BoxError> {
     let single = |name, items, run: fn(u64, usize) -> _| {
         per_item(Peer, name, params(items, CAPACITY), items, move || run(items, CAPACITY))
     };
-    #[cfg_attr(not(any(thalweg_dpdk, thalweg_cpp)), expect(unused_mut, reason = "more with DPDK and C++"))]
     let mut contenders = vec![
-        through::<Bbq>(Ours, "thalweg-bbq", items),
-        through::<KanalBatches>(Peer, "kanal", slow),
+        through::<Bbq>(Ours, "thalweg-bbq", items, CAPACITY, BATCH),
+        through::<DisruptorMany>(Peer, "disruptor, many producers", items, CAPACITY, BATCH),
+        through::<KanalBatches>(Peer, "kanal", slow, CAPACITY, BATCH),
         single("crossbeam-array-queue", slow, one_by_one::<ArrayQueue>),
         single("crossbeam-channel", slow, one_by_one::<CrossbeamChannel>),
         single("concurrent-queue", slow, one_by_one::<ConcurrentQueue>),
         single("crossfire", slow, one_by_one::<Crossfire>),
+        through::<Copies>(Bound, "limit: a bare ring of copies", items, CAPACITY, BATCH),
+        through::<Copies>(Bound, "limit: a bare ring of copies, 256 KiB", items, LARGE, BATCH),
     ];
+    contenders.extend([CAPACITY, LARGE].into_iter().flat_map(|capacity| limits::streams(items, capacity)));
     #[cfg(thalweg_dpdk)]
     contenders.extend([
-        through::<Dpdk<{ dpdk::mode::MULTI }>>(Peer, "dpdk rte_ring, mp/mc", items),
-        through::<Dpdk<{ dpdk::mode::HTS }>>(Peer, "dpdk rte_ring, hts", items),
-        through::<Dpdk<{ dpdk::mode::RTS }>>(Peer, "dpdk rte_ring, rts", items),
+        through::<Dpdk<{ dpdk::mode::MULTI }>>(Peer, "dpdk rte_ring, mp/mc", items, CAPACITY, BATCH),
+        through::<Dpdk<{ dpdk::mode::HTS }>>(Peer, "dpdk rte_ring, hts", items, CAPACITY, BATCH),
+        through::<Dpdk<{ dpdk::mode::RTS }>>(Peer, "dpdk rte_ring, rts", items, CAPACITY, BATCH),
     ]);
     #[cfg(thalweg_cpp)]
     contenders.push(cpp::moodycamel_slices(slow, CAPACITY, BATCH));
     let mut group = Group::new("batches of 32", &["ns/item"], contenders);
     group.absent.extend([dpdk::PEER, peers::cpp::PEER].iter().filter_map(|peer| peer.absent()));
     Ok(vec![group])
-}
-
-fn through<Q: Slices>(role: Role, name: &str, items: u64) -> Contender {
-    let mut given = params(items, Q::room(CAPACITY));
-    given["slice"] = json!(BATCH);
-    per_item(role, name, given, items, move || in_slices::<Q>(items, CAPACITY, BATCH))
 }

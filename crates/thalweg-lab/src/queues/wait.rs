@@ -4,7 +4,8 @@ use std::time::{Duration, Instant};
 
 use rustix::time::{ClockId, clock_gettime};
 use serde_json::json;
-use thalweg_queue::{Park, bbq, chunk_ring, fast_forward};
+use thalweg_queue::tube::scqd::Scqd;
+use thalweg_queue::{Park, bbq, chunk_ring, cnq, fast_forward};
 
 use super::limits::Parked;
 use super::one_to_one::CAPACITY;
@@ -37,7 +38,7 @@ fn plan(effort: &Effort) -> Result<Vec<Group>, BoxError> {
         contender::<Kanal>(Peer, "kanal", items),
         contender::<Flume>(Peer, "flume", items),
         contender::<Thingbuf>(Peer, "thingbuf", items),
-        contender::<Parked>(Bound, "a word, and park", items),
+        contender::<Parked>(Bound, "limit: a word, and park", items),
     ];
     Ok(vec![Group::new("one item a millisecond", UNITS, contenders)])
 }
@@ -110,6 +111,10 @@ sleeping! {
         |rx| rx.pop().ok();
     BbqSpmc: bbq::spmc::Producer<u64, Park>, bbq::spmc::Consumer<u64, Park>;
         bbq::spmc::with_wait(8, CAPACITY / 8, Park::new()).expect(POSSIBLE);
+        |tx, value| tx.push(value).is_ok();
+        |rx| rx.pop().ok();
+    Cnq: cnq::Producer<u64, Scqd<u32>, Park>, cnq::Consumer<u64, Scqd<u32>, Park>;
+        cnq::with_wait(Scqd::new(CAPACITY / 64).expect(POSSIBLE), CAPACITY / 64, 64, 1024, Park::new()).expect(POSSIBLE);
         |tx, value| tx.push(value).is_ok();
         |rx| rx.pop().ok();
     CrossbeamChannel: crossbeam_channel::Sender<u64>, crossbeam_channel::Receiver<u64>;

@@ -1,0 +1,154 @@
+//! An exchange for each push and each pop: the limit for a queue for many that goes item by item.
+
+use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
+use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
+
+use crossbeam_utils::{Backoff, CachePadded};
+
+use super::super::one_to_one::{CAPACITY, Ends};
+
+/// Two counters, for any number of threads: a push and a pop are an exchange of one each, and nothing is carried. What a queue for many
+/// takes that makes one exchange for each item, and has the rest of its work for nothing. What is popped are ones. With `PAUSES`, who
+/// lost an exchange pauses before the next one, twice as long each time; else it retries at once. The better of both is the limit.
+#[derive(Debug)]
+pub(in super::super) struct Exchanges<const PAUSES: bool>;
+
+/// How many items went in and out.
+#[derive(Debug)]
+pub(in super::super) struct Counts {
+    pushed: CachePadded<AtomicU64>,
+    popped: CachePadded<AtomicU64>,
+}
+
+/// One thread's end: the counters, and where its own ends, as seen last.
+#[derive(Clone, Debug)]
+pub(in super::super) struct End {
+    counts: Arc<Counts>,
+    limit: u64,
+}
+
+/// Counts one on, unless that is where `limit` ends, as the thread remembers it or sees it now.
+#[inline(always)]
+fn count<const PAUSES: bool>(counter: &AtomicU64, remembered: &mut u64, limit: impl Fn() -> u64) -> bool {
+    let backoff = Backoff::new();
+    let mut now = counter.load(Relaxed);
+    loop {
+        if now >= *remembered {
+            *remembered = limit();
+            if now >= *remembered {
+                return false;
+            }
+        }
+        match counter.compare_exchange_weak(now, now + 1, Relaxed, Relaxed) {
+            Ok(_) => return true,
+            Err(other) => now = other,
+        }
+        if PAUSES {
+            backoff.spin();
+            now = counter.load(Relaxed);
+        }
+    }
+}
+
+impl<const PAUSES: bool> Ends for Exchanges<PAUSES> {
+    type Tx = End;
+    type Rx = End;
+
+    fn build(capacity: usize) -> (End, End) {
+        assert_eq!(capacity, CAPACITY, "a push counts on this many");
+        let counter = || CachePadded::new(AtomicU64::new(0));
+        let counts = Arc::new(Counts { pushed: counter(), popped: counter() });
+        (End { counts: counts.clone(), limit: capacity as u64 }, End { counts, limit: 0 })
+    }
+
+    #[inline(always)]
+    fn push(tx: &mut End, _: u64) -> bool {
+        let popped = || tx.counts.popped.load(Relaxed) + CAPACITY as u64;
+        count::<PAUSES>(&tx.counts.pushed, &mut tx.limit, popped)
+    }
+
+    #[inline(always)]
+    fn pop(rx: &mut End) -> Option<u64> {
+        let pushed = || rx.counts.pushed.load(Relaxed);
+        count::<PAUSES>(&rx.counts.popped, &mut rx.limit, pushed).then_some(1)
+    }
+}
+
+/// The same two exchanges with a value between them: each side claims a place by an exchange, and the place says whose turn it is. The least
+/// that is a queue for many, as Vyukov's is, without anything that a crate adds to it.
+#[derive(Debug)]
+pub(in super::super) struct Carried;
+
+/// A place. Its turn is that of the push with this number, then of the pop, which is one more, then of the push a lap later.
+#[derive(Debug)]
+struct Place {
+    turn: AtomicU64,
+    value: AtomicU64,
+}
+
+/// The places, and the numbers of the next push and pop.
+#[derive(Debug)]
+pub(in super::super) struct Places {
+    places: Box<[Place]>,
+    push: CachePadded<AtomicU64>,
+    pop: CachePadded<AtomicU64>,
+}
+
+impl Places {
+    #[inline(always)]
+    fn at(&self, number: u64) -> &Place {
+        &self.places[number as usize % CAPACITY]
+    }
+}
+
+/// Claims the next number of `counter`, if the place that belongs to it has the turn `turn` of that number. None if that has not come.
+#[inline(always)]
+fn claim<'a>(places: &'a Places, counter: &AtomicU64, turn: u64) -> Option<(&'a Place, u64)> {
+    let backoff = Backoff::new();
+    let mut number = counter.load(Relaxed);
+    loop {
+        let place = places.at(number);
+        // Acquire, for the Release of who handed the place on: its value is there, or is taken.
+        let now = place.turn.load(Acquire);
+        if now < number + turn {
+            return None;
+        }
+        // Relaxed: the turns hand on what is in the places.
+        if now == number + turn && counter.compare_exchange_weak(number, number + 1, Relaxed, Relaxed).is_ok() {
+            return Some((place, number));
+        }
+        backoff.spin();
+        number = counter.load(Relaxed);
+    }
+}
+
+impl Ends for Carried {
+    type Tx = Arc<Places>;
+    type Rx = Arc<Places>;
+
+    fn build(capacity: usize) -> (Self::Tx, Self::Rx) {
+        assert_eq!(capacity, CAPACITY, "the ring has one size");
+        let place = |number| Place { turn: AtomicU64::new(number), value: AtomicU64::new(0) };
+        let counter = || CachePadded::new(AtomicU64::new(0));
+        let places = (0..capacity as u64).map(place).collect();
+        let places = Arc::new(Places { places, push: counter(), pop: counter() });
+        (places.clone(), places)
+    }
+
+    #[inline(always)]
+    fn push(tx: &mut Self::Tx, value: u64) -> bool {
+        let Some((place, number)) = claim(tx, &tx.push, 0) else { return false };
+        place.value.store(value, Relaxed);
+        place.turn.store(number + 1, Release);
+        true
+    }
+
+    #[inline(always)]
+    fn pop(rx: &mut Self::Rx) -> Option<u64> {
+        let (place, number) = claim(rx, &rx.pop, 1)?;
+        let value = place.value.load(Relaxed);
+        place.turn.store(number + CAPACITY as u64, Release);
+        Some(value)
+    }
+}

@@ -1,0 +1,135 @@
+//! What the machine itself takes to carry items from one core to another: the bounds beside which queues are read.
+
+mod copies;
+mod exchanges;
+mod pairs;
+mod parked;
+mod stream;
+
+use std::hint::spin_loop;
+use std::sync::atomic::AtomicU64;
+use std::sync::atomic::Ordering::{Acquire, Release};
+
+use crossbeam_utils::CachePadded;
+
+use super::one_to_one::{CAPACITY, Received, between, params, per_item};
+use crate::harness::{Contender, Role::Bound};
+use crate::peers::Checked;
+
+pub(super) use copies::Copies;
+pub(super) use exchanges::{Carried, Exchanges};
+pub(super) use pairs::Pairs;
+pub(super) use parked::Parked;
+pub(super) use stream::{ByBlocks, Words, stream};
+
+/// Entries of a ring that does not fit a first-level cache, 256 KiB of items: lines come from the other core's second level, which is faster.
+pub(super) const LARGE: usize = 32_768;
+
+/// Items of a line.
+const LINE: usize = 8;
+/// How far ahead a side asks for its lines, in items.
+const AHEAD: usize = 8 * LINE;
+
+/// Plain and prefetched streams through a ring of `capacity` items, as contenders.
+pub(super) fn streams(items: u64, capacity: usize) -> [Contender; 2] {
+    let size = if capacity == CAPACITY { "" } else { ", 256 KiB" };
+    [("limit: plain", false), ("limit: prefetched", true)].map(|(name, prefetched)| {
+        let run = move || stream(items, capacity, prefetched);
+        per_item(Bound, format!("{name}{size}"), params(items, capacity), items, run)
+    })
+}
+
+/// A number goes to the other core on one line and comes back on another, `trips` times.
+pub(super) fn two_lines(trips: u64) -> Checked {
+    let (there, back) = (CachePadded::new(AtomicU64::new(0)), CachePadded::new(AtomicU64::new(0)));
+    let (there, back) = (&there, &back);
+    between(
+        trips,
+        move |_| {
+            for trip in 1..=trips {
+                while there.load(Acquire) != trip {
+                    spin_loop();
+                }
+                back.store(trip, Release);
+            }
+        },
+        move |_| {
+            let mut received = Received::default();
+            for trip in 1..=trips {
+                there.store(trip, Release);
+                while back.load(Acquire) != trip {
+                    spin_loop();
+                }
+                received.take(trip);
+            }
+            received.told()
+        },
+    )
+}
+
+/// Asks for the line of `item`, to write or to read it.
+#[inline(always)]
+fn prefetch(item: &AtomicU64, write: bool) {
+    let item = std::ptr::from_ref(item);
+    #[cfg(target_arch = "x86_64")]
+    // SAFETY: a prefetch has no effect that a program can see, whatever the address.
+    unsafe {
+        use core::arch::{asm, x86_64};
+        match write {
+            true => asm!("prefetchw [{}]", in(reg) item.addr(), options(nomem, nostack, preserves_flags)),
+            false => x86_64::_mm_prefetch::<{ x86_64::_MM_HINT_T0 }>(item.cast()),
+        }
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = (item, write);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::one_to_one::{Ends, Slices, in_slices, one_by_one, there_and_back};
+    use super::*;
+
+    /// Rings are taken round more than once, and end within a block where they can.
+    const ITEMS: u64 = 5 * CAPACITY as u64;
+
+    #[test]
+    fn limits_carry_every_item_in_order() {
+        one_by_one::<ByBlocks<CAPACITY, false>>(ITEMS, CAPACITY).unwrap();
+        one_by_one::<ByBlocks<CAPACITY, true>>(ITEMS, CAPACITY).unwrap();
+        one_by_one::<Words>(ITEMS + 3, CAPACITY).unwrap();
+        one_by_one::<Carried>(ITEMS + 3, CAPACITY).unwrap();
+        there_and_back::<Carried>(100).unwrap();
+        for capacity in [CAPACITY, LARGE] {
+            stream(ITEMS + 3, capacity, false).unwrap();
+            stream(ITEMS + 3, capacity, true).unwrap();
+            in_slices::<Copies>(ITEMS + 3, capacity, 100).unwrap();
+        }
+    }
+
+    #[test]
+    fn limits_are_full_and_empty_where_queues_are() {
+        fn holds<Q: Ends>() {
+            let (mut tx, mut rx) = Q::build(CAPACITY);
+            assert!(Q::pop(&mut rx).is_none());
+            // Twice, so that the second time meets entries that were used.
+            for lap in 0..2 {
+                let first = 1 + lap * CAPACITY as u64;
+                let all = first..first + CAPACITY as u64;
+                assert!(all.clone().all(|value| Q::push(&mut tx, value)));
+                assert!(!Q::push(&mut tx, u64::MAX));
+                assert!(all.clone().all(|value| Q::pop(&mut rx) == Some(value)));
+                assert!(Q::pop(&mut rx).is_none());
+            }
+        }
+        holds::<ByBlocks<CAPACITY, true>>();
+        holds::<Words>();
+        holds::<Carried>();
+        let (mut tx, mut rx) = Copies::build(8);
+        let mut into = [0; 6];
+        assert_eq!(Copies::push_slice(&mut tx, &[1, 2, 3, 4, 5]), 5);
+        assert_eq!(Copies::pop_slice(&mut rx, &mut into[..4]), 4);
+        assert_eq!(Copies::push_slice(&mut tx, &[6, 7, 8, 9, 10, 11, 12, 13]), 7, "over the end");
+        assert_eq!((Copies::pop_slice(&mut rx, &mut into), into), (6, [5, 6, 7, 8, 9, 10]));
+        assert_eq!((Copies::pop_slice(&mut rx, &mut into), &into[..2]), (2, &[11, 12][..]));
+    }
+}

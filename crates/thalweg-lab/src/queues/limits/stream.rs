@@ -1,0 +1,229 @@
+//! A bare ring between one and one: by whole blocks, behind calls for one item each, and polled word by word.
+
+use std::hint::spin_loop;
+use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
+use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
+
+use crossbeam_utils::CachePadded;
+
+use super::super::one_to_one::{CAPACITY, Ends, Received, between};
+use super::{AHEAD, LINE, prefetch};
+use crate::peers::Checked;
+
+/// How many blocks a ring has: the two sides meet once per block.
+const BLOCKS: usize = 8;
+
+/// Numbers from 1 to `items` are written into a ring of `capacity` items and read from it on the other core; the sides tell each
+/// other once per eighth of the ring. With `prefetched`, each side asks for its lines eight ahead.
+pub(in super::super) fn stream(items: u64, capacity: usize, prefetched: bool) -> Checked {
+    if prefetched { run::<true>(items, capacity) } else { run::<false>(items, capacity) }
+}
+
+fn run<const PREFETCHED: bool>(items: u64, capacity: usize) -> Checked {
+    let ring: Vec<AtomicU64> = (0..capacity).map(|_| AtomicU64::new(0)).collect();
+    let (written, read) = (CachePadded::new(AtomicU64::new(0)), CachePadded::new(AtomicU64::new(0)));
+    let (ring, written, read) = (&ring[..], &written, &read);
+    let block = capacity / BLOCKS;
+    // Ahead only where the other side is done: in the block at hand.
+    let lines = |start: usize, stop: usize, write: bool| {
+        ring[start..stop].chunks(LINE).zip((start..stop).step_by(LINE)).inspect(move |&(_, at)| {
+            if PREFETCHED && at + AHEAD < stop {
+                prefetch(&ring[at + AHEAD], write);
+            }
+        })
+    };
+    let spans = move || (0..items).step_by(block).map(move |first| (first, items.min(first + block as u64)));
+    between(
+        items,
+        move |_| {
+            for (first, end) in spans() {
+                while read.load(Acquire) + (capacity as u64) < end {
+                    spin_loop();
+                }
+                let start = first as usize % capacity;
+                let stop = start + (end - first) as usize;
+                let mut value = first;
+                for (line, _) in lines(start, stop, true) {
+                    for item in line {
+                        value += 1;
+                        item.store(value, Relaxed);
+                    }
+                }
+                written.store(end, Release);
+            }
+        },
+        move |_| {
+            let mut received = Received::default();
+            for (first, end) in spans() {
+                while written.load(Acquire) < end {
+                    spin_loop();
+                }
+                let start = first as usize % capacity;
+                let stop = start + (end - first) as usize;
+                for (line, _) in lines(start, stop, false) {
+                    line.iter().for_each(|item| received.take(item.load(Relaxed)));
+                }
+                read.store(end, Release);
+            }
+            received.told()
+        },
+    )
+}
+
+/// The ring of [`stream`] behind calls for one item each: what a loop of pushes and one of pops take when the two sides meet only once
+/// per block. No queue: items that do not fill a block are not seen before a [`flush`](Self::flush).
+#[derive(Debug)]
+pub(in super::super) struct ByBlocks<const ENTRIES: usize, const PREFETCHED: bool>;
+
+/// The ring, and how many items may be read, and be written over.
+#[derive(Debug)]
+pub(in super::super) struct Shared<const ENTRIES: usize> {
+    items: [AtomicU64; ENTRIES],
+    written: CachePadded<AtomicU64>,
+    read: CachePadded<AtomicU64>,
+}
+
+/// One side: its ring, the number of its next item, and of the one that it may not come to yet.
+#[derive(Debug)]
+pub(in super::super) struct Side<const ENTRIES: usize> {
+    ring: Arc<Shared<ENTRIES>>,
+    next: u64,
+    end: u64,
+}
+
+impl<const ENTRIES: usize> Side<ENTRIES> {
+    /// The two sides of a new ring.
+    fn both() -> (Self, Self) {
+        let counter = || CachePadded::new(AtomicU64::new(0));
+        let items = std::array::from_fn(|_| AtomicU64::new(0));
+        let ring = Arc::new(Shared { items, written: counter(), read: counter() });
+        (Self { ring: ring.clone(), next: 0, end: ENTRIES as u64 }, Self { ring, next: 0, end: 0 })
+    }
+
+    #[inline(always)]
+    fn item(&self, number: u64) -> &AtomicU64 {
+        &self.ring.items[number as usize % ENTRIES]
+    }
+
+    /// Of the producer: whether it may write an item.
+    #[inline(always)]
+    fn has_room(&mut self) -> bool {
+        if self.next == self.end {
+            self.end = self.ring.read.load(Acquire) + ENTRIES as u64;
+        }
+        self.next < self.end
+    }
+
+    /// Asks for the line ahead, where a line begins.
+    #[inline(always)]
+    fn ask_ahead(&self, write: bool) {
+        if self.next.is_multiple_of(LINE as u64) && self.next + (AHEAD as u64) < self.end {
+            prefetch(self.item(self.next + AHEAD as u64), write);
+        }
+    }
+}
+
+impl<const ENTRIES: usize, const PREFETCHED: bool> ByBlocks<ENTRIES, PREFETCHED> {
+    /// Items of a block.
+    pub(in super::super) const BLOCK: u64 = (ENTRIES / BLOCKS) as u64;
+
+    /// Whether a block has room, or what is left of one.
+    #[inline(always)]
+    pub(super) fn has_room(tx: &mut Side<ENTRIES>) -> bool {
+        tx.has_room()
+    }
+
+    /// Shows all items.
+    pub(super) fn flush(tx: &mut Side<ENTRIES>) {
+        tx.ring.written.store(tx.next, Release);
+    }
+}
+
+impl<const ENTRIES: usize, const PREFETCHED: bool> Ends for ByBlocks<ENTRIES, PREFETCHED> {
+    type Tx = Side<ENTRIES>;
+    type Rx = Side<ENTRIES>;
+
+    fn build(capacity: usize) -> (Self::Tx, Self::Rx) {
+        assert_eq!(capacity, ENTRIES, "the ring has one size");
+        Side::both()
+    }
+
+    #[inline(always)]
+    fn push(tx: &mut Self::Tx, value: u64) -> bool {
+        if !tx.has_room() {
+            return false;
+        }
+        if PREFETCHED {
+            tx.ask_ahead(true);
+        }
+        tx.item(tx.next).store(value, Relaxed);
+        tx.next += 1;
+        if tx.next.is_multiple_of(Self::BLOCK) {
+            tx.ring.written.store(tx.next, Release);
+        }
+        true
+    }
+
+    #[inline(always)]
+    fn pop(rx: &mut Self::Rx) -> Option<u64> {
+        if rx.next == rx.end {
+            rx.end = rx.ring.written.load(Acquire);
+            if rx.next == rx.end {
+                return None;
+            }
+        }
+        if PREFETCHED {
+            rx.ask_ahead(false);
+        }
+        let value = rx.item(rx.next).load(Relaxed);
+        rx.next += 1;
+        if rx.next.is_multiple_of(Self::BLOCK) {
+            rx.ring.read.store(rx.next, Release);
+        }
+        Some(value)
+    }
+}
+
+/// The same ring, whose consumer looks at the next word until a number lies there that is not older than the last one: how soon a bare word is
+/// seen. Only for numbers that never fall. The producer is told once per block that it may go on.
+#[derive(Debug)]
+pub(in super::super) struct Words;
+
+impl Ends for Words {
+    type Tx = Side<CAPACITY>;
+    /// And the last number.
+    type Rx = (Side<CAPACITY>, u64);
+
+    fn build(capacity: usize) -> (Self::Tx, Self::Rx) {
+        assert_eq!(capacity, CAPACITY, "the ring has one size");
+        let (tx, rx) = Side::both();
+        // Zeros are what is there at first.
+        (tx, (rx, 1))
+    }
+
+    #[inline(always)]
+    fn push(tx: &mut Self::Tx, value: u64) -> bool {
+        if !tx.has_room() {
+            return false;
+        }
+        tx.item(tx.next).store(value, Relaxed);
+        tx.next += 1;
+        true
+    }
+
+    #[inline(always)]
+    fn pop((rx, last): &mut Self::Rx) -> Option<u64> {
+        let value = rx.item(rx.next).load(Relaxed);
+        if value < *last {
+            return None;
+        }
+        *last = value;
+        rx.next += 1;
+        if rx.next.is_multiple_of(ByBlocks::<CAPACITY, false>::BLOCK) {
+            // Release: the loads are over before the producer writes there again.
+            rx.ring.read.store(rx.next, Release);
+        }
+        Some(value)
+    }
+}
