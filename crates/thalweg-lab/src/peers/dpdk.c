@@ -1,4 +1,4 @@
-// DPDK's rte_ring over bursts of 64-bit numbers, in memory of its own: no environment of DPDK is needed.
+// DPDK's rte_ring over 64-bit numbers, in bursts and one by one, in memory of its own: no environment of DPDK is needed.
 
 #include <stdint.h>
 #include <stdlib.h>
@@ -30,6 +30,49 @@ unsigned thalweg_dpdk_push(struct rte_ring *ring, const uint64_t *values, unsign
 
 unsigned thalweg_dpdk_pop(struct rte_ring *ring, uint64_t *into, unsigned count) {
     return rte_ring_dequeue_burst_elem(ring, into, sizeof *into, count, NULL);
+}
+
+// The same three words as `Received` on the other side, and the same check.
+struct received {
+    uint64_t count;
+    uint64_t sum;
+    uint64_t unordered;
+};
+
+// Pushes `first` to `last`, one by one. Gives up after so many attempts in vain. Returns how many it pushed.
+size_t thalweg_dpdk_push_each(struct rte_ring *ring, uint64_t first, uint64_t last, uint32_t attempts) {
+    uint64_t next = first;
+    for (uint32_t left = attempts; next <= last;) {
+        if (rte_ring_enqueue_elem(ring, &next, sizeof next) == 0) {
+            ++next;
+            left = attempts;
+        } else if (--left == 0) {
+            break;
+        } else {
+            rte_pause();
+        }
+    }
+    return next - first;
+}
+
+// Pops up to `most` numbers, one by one. Gives up after so many attempts in vain.
+void thalweg_dpdk_pop_each(struct rte_ring *ring, struct received *received, size_t most, uint32_t attempts) {
+    struct received seen = *received;
+    for (uint32_t left = attempts; most > 0;) {
+        uint64_t value;
+        if (rte_ring_dequeue_elem(ring, &value, sizeof value) == 0) {
+            seen.count += 1;
+            seen.sum += value;
+            seen.unordered |= value ^ seen.count;
+            left = attempts;
+            --most;
+        } else if (--left == 0) {
+            break;
+        } else {
+            rte_pause();
+        }
+    }
+    *received = seen;
 }
 
 void thalweg_dpdk_free(struct rte_ring *ring) { free(ring); }

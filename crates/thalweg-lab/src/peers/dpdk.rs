@@ -7,7 +7,7 @@ pub const PEER: Optional = Optional {
     feature: "dpdk",
     what: "DPDK's rte_ring",
     packages: "gcc pkg-config libdpdk-dev",
-    experiments: &["queues/1p1c-batch", "queues/shared-batch"],
+    experiments: &["queues/1p1c-item", "queues/1p1c-batch", "queues/shared-batch"],
     state: State::of(cfg!(thalweg_dpdk), cfg!(feature = "dpdk")),
 };
 
@@ -30,6 +30,8 @@ pub use bridge::Ring;
 mod bridge {
     use std::ptr::NonNull;
 
+    use crate::queues::Received;
+
     /// `struct rte_ring`, which only the bridge looks into.
     #[repr(C)]
     struct RteRing([u8; 0]);
@@ -38,6 +40,8 @@ mod bridge {
         fn thalweg_dpdk_ring(count: u32, mode: i32) -> *mut RteRing;
         fn thalweg_dpdk_push(ring: *mut RteRing, values: *const u64, count: u32) -> u32;
         fn thalweg_dpdk_pop(ring: *mut RteRing, into: *mut u64, count: u32) -> u32;
+        fn thalweg_dpdk_push_each(ring: *mut RteRing, first: u64, last: u64, attempts: u32) -> usize;
+        fn thalweg_dpdk_pop_each(ring: *mut RteRing, received: *mut Received, most: usize, attempts: u32);
         fn thalweg_dpdk_free(ring: *mut RteRing);
     }
 
@@ -63,6 +67,18 @@ mod bridge {
         pub fn push(&self, values: &[u64]) -> usize {
             // SAFETY: the ring is alive, and the bridge reads as many values as there are.
             unsafe { thalweg_dpdk_push(self.0.as_ptr(), values.as_ptr(), values.len() as u32) as usize }
+        }
+
+        /// Pushes the numbers from `first` to `last`, one by one, until one of them is refused `attempts` times. Returns how many it pushed.
+        pub fn push_each(&self, first: u64, last: u64, attempts: u32) -> usize {
+            // SAFETY: the ring is alive.
+            unsafe { thalweg_dpdk_push_each(self.0.as_ptr(), first, last, attempts) }
+        }
+
+        /// Pops up to `most` numbers, one by one, until nothing is there for `attempts` times, and takes them to `received`.
+        pub(crate) fn pop_each(&self, received: &mut Received, most: u64, attempts: u32) {
+            // SAFETY: the ring is alive, and both sides declare the same three words in `received`.
+            unsafe { thalweg_dpdk_pop_each(self.0.as_ptr(), received, most as usize, attempts) };
         }
 
         /// Pops as many values as there are, or as there are places for. Returns how many.

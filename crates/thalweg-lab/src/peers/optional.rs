@@ -74,7 +74,9 @@ mod tests {
         assert!(line.ends_with("install gcc pkg-config libdpdk-dev and build again"), "{line}");
         let line = peer(State::of(false, false)).absent().unwrap();
         assert!(
-            line.contains("--features lab,thalweg-lab/dpdk -- lab run queues/1p1c-batch queues/shared-batch`"),
+            line.contains(
+                "--features lab,thalweg-lab/dpdk -- lab run queues/1p1c-item queues/1p1c-batch queues/shared-batch`"
+            ),
             "{line}"
         );
     }

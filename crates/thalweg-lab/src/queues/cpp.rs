@@ -1,19 +1,12 @@
-//! The queues in C++ in the experiments of this folder, and the loops that they run in: threads, places, waiting and the check are those of
-//! all contenders, the loops over items are in C++, so that a call into it is no part of an item's cost.
-
-use std::hint::spin_loop;
-use std::num::NonZeroUsize;
+//! The queues in C++ in the experiments of this folder.
 
 use serde_json::json;
 
-use super::crew::Crew;
-use super::one_to_one::{CAPACITY, Ends, Received, Slices, between, in_slices, params, per_item, there_and_back};
+use super::foreign::{self, SPINS};
+use super::one_to_one::{CAPACITY, Ends, Received, Slices, in_slices, params, per_item, there_and_back};
 use crate::harness::{Contender, Role::Peer};
 use crate::peers::Checked;
 use crate::peers::cpp::{Consumer, Kind, Producer, ends};
-
-/// One producer and one consumer, each with a CPU: so many attempts are made, with a pause between them, before a call returns.
-const SPINS: u32 = 1024;
 
 /// All queues, those for one and one first.
 const ALL: [(&str, Kind); 5] = [
@@ -80,50 +73,12 @@ fn slices<Q: Slices>(name: &str, items: u64, capacity: usize, size: usize) -> Co
     per_item(Peer, name, given, items, move || in_slices::<Q>(items, capacity, size))
 }
 
-/// Pushes the numbers from 1 to `items`, one by one, with `pause` after `attempts` in vain. Ends early if no consumer is left.
-pub(super) fn push_all(tx: &mut Producer, items: u64, attempts: u32, consumers: &Crew, pause: impl Fn()) {
-    let mut next = 1;
-    while next <= items {
-        let pushed = consumers.until(|| NonZeroUsize::new(tx.push(next, items, attempts)), &pause);
-        let Some(pushed) = pushed else { return };
-        next += pushed.get() as u64;
-    }
-}
-
-/// Pops `items` numbers, one by one, with `pause` after `attempts` in vain. Ends early if no producer is left.
-pub(super) fn pop_all(
-    rx: &mut Consumer,
-    received: &mut Received,
-    items: u64,
-    attempts: u32,
-    producers: &Crew,
-    pause: impl Fn(),
-) {
-    while received.count() < items {
-        let before = received.count();
-        let attempt = || {
-            rx.pop(received, items - before, attempts);
-            (received.count() > before).then_some(())
-        };
-        if producers.until(attempt, &pause).is_none() {
-            return;
-        }
-    }
-}
-
 fn one_by_one(kind: Kind, items: u64) -> Checked {
     let (mut tx, mut rx) = pair(kind, CAPACITY);
-    between(
+    foreign::one_by_one(
         items,
-        move |consumers| {
-            push_all(&mut tx, items, SPINS, consumers, spin_loop);
-            tx
-        },
-        move |producers| {
-            let mut received = Received::default();
-            pop_all(&mut rx, &mut received, items, SPINS, producers, spin_loop);
-            received.told()
-        },
+        move |next| tx.push(next, items, SPINS),
+        move |received, most| rx.pop(received, most, SPINS),
     )
 }
 

@@ -3,11 +3,13 @@
 use super::contenders::*;
 #[cfg(thalweg_cpp)]
 use super::cpp;
+#[cfg(thalweg_dpdk)]
+use super::foreign::{self, SPINS};
 use super::limits::{self, ByBlocks, LARGE};
 use super::one_to_one::{CAPACITY, Ends, one_by_one, params, per_item, there_and_back};
 use crate::harness::Role::{self, *};
 use crate::harness::{BoxError, Contender, Effort, Experiment, Group};
-use crate::peers;
+use crate::peers::{self, dpdk};
 
 /// The entry for the registry.
 pub const EXPERIMENT: Experiment = Experiment {
@@ -21,6 +23,8 @@ fn plan(effort: &Effort) -> Result<Vec<Group>, BoxError> {
     let mut contenders = each_queue!(contender(items, slow));
     #[cfg(thalweg_cpp)]
     contenders.extend(cpp::item(items, slow));
+    #[cfg(thalweg_dpdk)]
+    contenders.push(rte_ring(slow));
     contenders.extend([CAPACITY, LARGE].into_iter().flat_map(|capacity| limits::streams(items, capacity)));
     let whole = items.next_multiple_of(ByBlocks::<CAPACITY, false>::BLOCK);
     contenders.push(through::<ByBlocks<CAPACITY, false>>(Bound, "limit: item by item, seen by blocks", whole));
@@ -30,7 +34,7 @@ fn plan(effort: &Effort) -> Result<Vec<Group>, BoxError> {
         whole,
     ));
     let mut group = Group::new("1p1c, item by item", &["ns/item"], contenders);
-    group.absent.extend(peers::cpp::PEER.absent());
+    group.absent.extend([dpdk::PEER, peers::cpp::PEER].iter().filter_map(|peer| peer.absent()));
     Ok(vec![group])
 }
 
@@ -41,6 +45,20 @@ fn contender<Q: Ends>(role: Role, name: &str, fast: bool, items: u64, slow: u64)
 /// Items one by one through `Q`.
 pub(super) fn through<Q: Ends>(role: Role, name: &str, items: u64) -> Contender {
     per_item(role, name, params(items, CAPACITY), items, move || one_by_one::<Q>(items, CAPACITY))
+}
+
+/// Items one by one through DPDK's ring, in loops in C.
+#[cfg(thalweg_dpdk)]
+fn rte_ring(items: u64) -> Contender {
+    type Queue = Dpdk<{ dpdk::mode::SINGLE }>;
+    per_item(Peer, "dpdk rte_ring, sp/sc", params(items, Queue::room(CAPACITY)), items, move || {
+        let (tx, rx) = Queue::build(CAPACITY);
+        foreign::one_by_one(
+            items,
+            move |next| tx.push_each(next, items, SPINS),
+            move |received, most| rx.pop_each(received, most, SPINS),
+        )
+    })
 }
 
 /// A round trip over two queues `Q`.

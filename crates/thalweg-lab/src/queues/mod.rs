@@ -7,6 +7,8 @@ mod cpp;
 mod crew;
 pub mod failed;
 pub mod figures;
+#[cfg(any(thalweg_cpp, thalweg_dpdk))]
+mod foreign;
 pub mod growth;
 pub mod item;
 pub mod latency;
@@ -22,5 +24,5 @@ pub mod stealing;
 pub mod unbalanced;
 pub mod wait;
 
-#[cfg(thalweg_cpp)]
+#[cfg(any(thalweg_cpp, thalweg_dpdk))]
 pub(crate) use one_to_one::Received;

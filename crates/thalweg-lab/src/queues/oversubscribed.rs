@@ -8,6 +8,8 @@ use super::contenders::*;
 #[cfg(thalweg_cpp)]
 use super::cpp;
 use super::crew::Crew;
+#[cfg(thalweg_cpp)]
+use super::foreign;
 use super::limits::{Carried, Exchanges, Pairs};
 #[cfg(thalweg_cpp)]
 use super::one_to_one::Received;
@@ -230,10 +232,13 @@ fn yields_in_cpp(name: &str, kind: peers::cpp::Kind, shape: Shape) -> Contender 
             left.pop(&mut received, u64::MAX, 1);
             received.sum()
         };
-        let produce = |mut tx, share, consumers: &Crew| cpp::push_all(&mut tx, share, 1, consumers, thread::yield_now);
-        let consume = |mut rx, share, producers: &Crew| {
+        let produce = |mut tx: peers::cpp::Producer, share, consumers: &Crew| {
+            foreign::push_all(share, consumers, |next| tx.push(next, share, 1), thread::yield_now);
+        };
+        let consume = |mut rx: peers::cpp::Consumer, share, producers: &Crew| {
             let mut received = Received::default();
-            cpp::pop_all(&mut rx, &mut received, share, 1, producers, thread::yield_now);
+            let pop = |received: &mut Received, most| rx.pop(received, most, 1);
+            foreign::pop_all(&mut received, share, producers, pop, thread::yield_now);
             received.sum()
         };
         run(shape, (txs, rxs), produce, consume, left)
