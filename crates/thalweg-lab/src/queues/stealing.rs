@@ -3,6 +3,7 @@
 use serde_json::json;
 use thalweg_queue::bwos;
 
+use super::limits::Given;
 use crate::harness::{BoxError, Contender, Effort, Experiment, Group, Role};
 use crate::peers::deques::{CrossbeamFifo, CrossbeamLifo, PlainQueue, PlainStack, PlainVec, SeenVec, St3Fifo, St3Lifo};
 use crate::workloads::stealing::{CAPACITY, Deque, Owner, Stealing, Thief};
@@ -10,7 +11,7 @@ use crate::workloads::stealing::{CAPACITY, Deque, Owner, Stealing, Thief};
 /// The entry in the registry.
 pub const EXPERIMENT: Experiment = Experiment {
     name: "queues/stealing",
-    what: "one owner fills and empties its queue, a thief takes 0, 1, 10, 30 %; crossbeam-deque, st3, plain collections",
+    what: "one owner fills and empties its queue, a thief takes up to 0, 1, 10, 30 %: compare equal shares; crossbeam-deque grows and shrinks meanwhile, as no call of it reserves",
     plan,
 };
 
@@ -28,6 +29,7 @@ fn plan(effort: &Effort) -> Result<Vec<Group>, BoxError> {
         let mut contenders = contender::<Lifo>(Role::Ours, "thalweg-queue bwos", stealing);
         contenders.extend(contender::<CrossbeamLifo>(Role::Peer, "crossbeam-deque", stealing));
         contenders.extend(contender::<St3Lifo>(Role::Peer, "st3", stealing));
+        contenders.extend(contender::<Given>(Role::Bound, "limit: blocks given by a word", stealing));
         if percent == 0 {
             contenders.extend(contender::<PlainVec>(Role::Bound, "Vec", stealing));
             contenders.extend(contender::<SeenVec>(Role::Bound, "Vec, length in memory", stealing));
@@ -47,13 +49,13 @@ fn plan(effort: &Effort) -> Result<Vec<Group>, BoxError> {
     };
     Ok(vec![
         lifo("LIFO, nothing stolen", 0),
-        lifo("LIFO, 1 % stolen", 1),
-        lifo("LIFO, 10 % stolen", 10),
-        lifo("LIFO, 30 % stolen", 30),
+        lifo("LIFO, up to 1 % stolen", 1),
+        lifo("LIFO, up to 10 % stolen", 10),
+        lifo("LIFO, up to 30 % stolen", 30),
         fifo("FIFO, nothing stolen", 0),
-        fifo("FIFO, 1 % stolen", 1),
-        fifo("FIFO, 10 % stolen", 10),
-        fifo("FIFO, 30 % stolen", 30),
+        fifo("FIFO, up to 1 % stolen", 1),
+        fifo("FIFO, up to 10 % stolen", 10),
+        fifo("FIFO, up to 30 % stolen", 30),
     ])
 }
 

@@ -2,6 +2,7 @@
 
 mod copies;
 mod exchanges;
+mod given;
 mod pairs;
 mod parked;
 mod stream;
@@ -18,6 +19,7 @@ use crate::peers::Checked;
 
 pub(super) use copies::Copies;
 pub(super) use exchanges::{Carried, Exchanges};
+pub(super) use given::Given;
 pub(super) use pairs::Pairs;
 pub(super) use parked::Parked;
 pub(super) use stream::{ByBlocks, Words, stream};
