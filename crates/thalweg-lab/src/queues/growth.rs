@@ -1,12 +1,18 @@
 //! `queues/growth`: what it costs that a ring grows. Figure 6 of BLQ, and the rate of a ring that may grow and does not.
 
+use std::marker::PhantomData;
 use std::mem::MaybeUninit;
+use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
+use std::sync::atomic::Ordering::{Acquire, Release};
 use std::time::{Duration, Instant};
 
+use crossbeam_utils::CachePadded;
 use serde_json::json;
 use thalweg_queue::chunk_ring::{self, Most};
 
-use super::contenders::{ChunkRing, ChunkRingFrom, LamportCached, Rtrb};
+use super::contenders::{ChunkRing, ChunkRingFrom, LamportCached, Rtrb, Spsc};
+use super::limits::{self, ByBlocks};
 use super::one_to_one::{CAPACITY, Ends, one_by_one, params, per_item};
 use crate::harness::{BoxError, Contender, Effort, Experiment, Group, Role, Sample};
 use crate::machine::Placement;
@@ -172,20 +178,131 @@ impl<T> Growing<T> for std::collections::VecDeque<T> {
 
 /// One producer, one consumer, item by item.
 fn steady(items: u64) -> Vec<Contender> {
-    vec![
-        steadily::<ChunkRing>(Role::Ours, "thalweg-queue chunk_ring, fixed", items, CAPACITY),
-        steadily::<ChunkRingFrom<16>>(
-            Role::Ours,
-            "thalweg-queue chunk_ring, grows to 65536 when full",
+    use Role::{Bound, Ours, Peer};
+    let mut contenders = vec![
+        steadily::<Spsc>(Ours, "thalweg-bbq-spsc, fixed", items, CAPACITY),
+        steadily::<ChunkRing>(Ours, "thalweg-queue chunk_ring, fixed", items, CAPACITY),
+        steadily::<LamportCached>(Ours, "thalweg-lamport, cached, fixed", items, CAPACITY),
+        steadily::<HalfFull<Spsc>>(Ours, "thalweg-bbq-spsc, fixed, never more than half full", items, CAPACITY),
+        steadily::<HalfFull<ChunkRing>>(
+            Ours,
+            "thalweg-queue chunk_ring, fixed, never more than half full",
             items,
-            16 * CAPACITY,
+            CAPACITY,
         ),
-        steadily::<ChunkRingFrom<64>>(Role::Ours, "thalweg-queue chunk_ring, from 64 to 4096", items, CAPACITY),
-        steadily::<LamportCached>(Role::Ours, "thalweg-lamport, cached", items, CAPACITY),
-        steadily::<Rtrb>(Role::Peer, "rtrb", items, CAPACITY),
-    ]
+        steadily::<HalfFull<MayGrow>>(
+            Ours,
+            "thalweg-queue chunk_ring, may grow, never more than half full",
+            items,
+            CAPACITY,
+        ),
+        steadily::<ChunkRingFrom<16>>(Ours, "thalweg-queue chunk_ring, grows from 4096 to 65536", items, 16 * CAPACITY),
+        steadily::<ChunkRingFrom<64>>(Ours, "thalweg-queue chunk_ring, grows from 64 to 4096", items, CAPACITY),
+        steadily::<Rtrb>(Peer, "rtrb", items, CAPACITY),
+    ];
+    let whole = items.next_multiple_of(ByBlocks::<CAPACITY, true>::BLOCK);
+    contenders.push(steadily::<ByBlocks<CAPACITY, true>>(Bound, "limit: seen by blocks, prefetched", whole, CAPACITY));
+    contenders.extend(limits::streams(items, CAPACITY));
+    contenders
 }
 
 fn steadily<Q: Ends>(role: Role, name: &str, items: u64, capacity: usize) -> Contender {
     per_item(role, name, params(items, capacity), items, move || one_by_one::<Q>(items, capacity))
+}
+
+/// The ring of chunks, which may grow to eight times its entries. A run in which it does is no run.
+struct MayGrow;
+
+impl Ends for MayGrow {
+    type Tx = <ChunkRing as Ends>::Tx;
+    type Rx = <ChunkRing as Ends>::Rx;
+
+    fn build(capacity: usize) -> (Self::Tx, Self::Rx) {
+        ChunkRingFrom::<8>::build(8 * capacity)
+    }
+
+    #[inline(always)]
+    fn push(tx: &mut Self::Tx, value: u64) -> bool {
+        ChunkRing::push(tx, value)
+    }
+
+    #[inline(always)]
+    fn pop(rx: &mut Self::Rx) -> Option<u64> {
+        ChunkRing::pop(rx)
+    }
+
+    fn check(tx: &Self::Tx) -> Result<(), String> {
+        match tx.growth().grown {
+            0 => Ok(()),
+            grown => Err(format!("it grew {grown} times, and was to keep its size")),
+        }
+    }
+}
+
+/// `Q` with twice the entries that it is built for, of which half are never used at a time: a ring that may grow has no reason to. The consumer
+/// says every so many items what it has popped, which is the same for all that are compared so.
+struct HalfFull<Q>(PhantomData<fn() -> Q>);
+
+/// An end, and how many items it may come to, and has come to.
+struct Counted<E> {
+    end: E,
+    popped: Arc<CachePadded<AtomicU64>>,
+    count: u64,
+    most: u64,
+}
+
+/// After so many items the consumer says what it has popped.
+const TOLD: u64 = CAPACITY as u64 / 8;
+
+impl<Q: Ends> Ends for HalfFull<Q> {
+    type Tx = Counted<Q::Tx>;
+    type Rx = Counted<Q::Rx>;
+
+    fn build(capacity: usize) -> (Self::Tx, Self::Rx) {
+        assert_eq!(capacity, CAPACITY, "what the consumer says is for this one");
+        let (tx, rx) = Q::build(2 * capacity);
+        let popped = Arc::new(CachePadded::new(AtomicU64::new(0)));
+        let tx = Counted { end: tx, popped: popped.clone(), count: 0, most: capacity as u64 };
+        (tx, Counted { end: rx, popped, count: 0, most: u64::MAX })
+    }
+
+    #[inline(always)]
+    fn push(tx: &mut Self::Tx, value: u64) -> bool {
+        if tx.count == tx.most {
+            // Acquire, for the Release in `pop`: the ring knows that those are gone.
+            tx.most = tx.popped.load(Acquire) + CAPACITY as u64;
+        }
+        let pushed = tx.count < tx.most && Q::push(&mut tx.end, value);
+        tx.count += u64::from(pushed);
+        pushed
+    }
+
+    #[inline(always)]
+    fn pop(rx: &mut Self::Rx) -> Option<u64> {
+        let value = Q::pop(&mut rx.end)?;
+        rx.count += 1;
+        if rx.count.is_multiple_of(TOLD) {
+            rx.popped.store(rx.count, Release);
+        }
+        Some(value)
+    }
+
+    fn check(tx: &Self::Tx) -> Result<(), String> {
+        Q::check(&tx.end)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_ring_that_is_to_keep_its_size_and_grows_is_an_error() {
+        let items = 40 * CAPACITY as u64;
+        one_by_one::<HalfFull<MayGrow>>(items, CAPACITY).unwrap();
+        // Without the bound it is filled before anything is popped.
+        let (mut tx, _rx) = MayGrow::build(CAPACITY);
+        assert!((0..4 * CAPACITY as u64).all(|value| MayGrow::push(&mut tx, value)));
+        assert!(MayGrow::check(&tx).unwrap_err().ends_with("was to keep its size"));
+    }
 }

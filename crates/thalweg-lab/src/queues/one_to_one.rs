@@ -37,6 +37,11 @@ pub(super) trait Ends: 'static {
 
     /// Pops a value, if there is one.
     fn pop(rx: &mut Self::Rx) -> Option<u64>;
+
+    /// Says what else has to be true of a run when all is pushed, if it is not.
+    fn check(_tx: &Self::Tx) -> Result<(), String> {
+        Ok(())
+    }
 }
 
 /// A queue that also takes and gives slices.
@@ -63,7 +68,9 @@ pub(super) fn pop<Q: Ends>(rx: &mut Q::Rx, producers: &Crew) -> Option<u64> {
 /// Numbers from 1 to `items` go through a queue, one by one; producer and consumer each have a CPU and spin with a pause.
 pub(super) fn one_by_one<Q: Ends>(items: u64, capacity: usize) -> Checked {
     let (mut tx, mut rx) = Q::build(capacity);
-    between(
+    let mut checked = Ok(());
+    let verdict = &mut checked;
+    let timing = between(
         items,
         move |consumers| {
             for value in 1..=items {
@@ -71,6 +78,7 @@ pub(super) fn one_by_one<Q: Ends>(items: u64, capacity: usize) -> Checked {
                     break;
                 }
             }
+            *verdict = Q::check(&tx);
             tx
         },
         move |producers| {
@@ -81,7 +89,9 @@ pub(super) fn one_by_one<Q: Ends>(items: u64, capacity: usize) -> Checked {
             }
             received.told()
         },
-    )
+    )?;
+    checked?;
+    Ok(timing)
 }
 
 /// The same in slices of `size`.
