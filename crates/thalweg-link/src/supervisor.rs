@@ -35,15 +35,24 @@ use crate::router::{Limits, Router};
 pub struct Supervisor {
     carrier: Carrier,
     devices: usize,
-    names: Mutex<BTreeMap<String, Channel>>,
+    names: Mutex<Names>,
+}
+
+#[derive(Debug, Default)]
+struct Names {
+    channels: BTreeMap<String, Channel>,
+    /// The number of the queue that is tried next.
+    next: usize,
 }
 
 /// A channel that cannot be opened, or has no room for another end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum LinkError {
-    /// No engine runs here, or its machine has no routing device.
+    /// No engine runs here, or its machine has no routing device, or fewer than the supervisor was told.
     NoDevice,
+    /// The device of the engine's machine carries values, not lines: it is CAF's.
+    NoLines,
     /// The device or the router has no room for another channel.
     TooManyChannels,
     /// The channel has as many ends of this kind as there are addresses for.
@@ -53,7 +62,17 @@ pub enum LinkError {
 impl fmt::Display for LinkError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::NoDevice => write!(f, "there is no routing device here; take a Supervisor::software"),
+            Self::NoDevice => {
+                write!(
+                    f,
+                    "there is no routing device here, or one too few; take a Supervisor::software, or fewer devices"
+                )
+            }
+            Self::NoLines => write!(
+                f,
+                "the device of this machine carries values, as CAF's does, and no lines; take a Supervisor::software, or a \
+                 machine with Virtual-Link's device"
+            ),
             Self::TooManyChannels => write!(f, "the routing device has no room for another channel"),
             Self::TooManyEnds => write!(f, "a channel has at most {} ends of a kind", Target::ENDPOINTS),
         }
@@ -63,7 +82,8 @@ impl fmt::Display for LinkError {
 impl std::error::Error for LinkError {}
 
 impl Supervisor {
-    /// Channels on the routing devices of the machine that an engine simulates; so many of them are used in turn.
+    /// Channels on the routing devices of the machine that an engine simulates; so many of them are used in turn. Several
+    /// supervisors divide the devices' queues among them: each has its own names, and its own channels.
     pub fn hardware(devices: usize) -> Self {
         Self { carrier: Carrier::Hardware, devices: devices.max(1), names: Mutex::default() }
     }
@@ -78,25 +98,41 @@ impl Supervisor {
     }
 
     /// The channel of this name; a new one if there is none.
+    ///
+    /// Errors if there is no device for lines here, or it has no room for another channel. A new channel costs two
+    /// instructions on a device, and two for each queue of another supervisor that it meets.
     pub fn open(&self, name: &str) -> Result<Channel, LinkError> {
         let mut names = self.names.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(channel) = names.get(name) {
+        if let Some(channel) = names.channels.get(name) {
             return Ok(channel.clone());
         }
-        let number = names.len();
         let target = match &self.carrier {
-            Carrier::Hardware => {
-                let target = Target::new(number % self.devices, number / self.devices);
-                let opened = target.filter(|&target| link::open(target));
-                let refused = if number == 0 { LinkError::NoDevice } else { LinkError::TooManyChannels };
-                opened.ok_or(refused)?
-            }
-            Carrier::Software(_) if number >= self.devices => return Err(LinkError::TooManyChannels),
-            Carrier::Software(_) => Target::new(0, number).ok_or(LinkError::TooManyChannels)?,
+            Carrier::Hardware => self.open_queue(&mut names.next)?,
+            Carrier::Software(_) if names.next >= self.devices => return Err(LinkError::TooManyChannels),
+            Carrier::Software(_) => Target::new(0, names.next).ok_or(LinkError::TooManyChannels)?,
         };
+        names.next += 1;
         let channel = Channel { carrier: self.carrier.clone(), shared: Arc::new(Shared::new(target)) };
-        names.insert(name.to_owned(), channel.clone());
+        names.channels.insert(name.to_owned(), channel.clone());
         Ok(channel)
+    }
+
+    /// Opens the first queue from `next` on that nobody else has, and leaves its number there.
+    fn open_queue(&self, next: &mut usize) -> Result<Target, LinkError> {
+        loop {
+            let target = Target::new(*next % self.devices, *next / self.devices).ok_or(LinkError::TooManyChannels)?;
+            if link::open(target) {
+                // Only CAF's device takes values.
+                let lines = !link::enqueue(target, 0);
+                return if lines { Ok(target) } else { Err(LinkError::NoLines) };
+            }
+            if link::holds(target).is_none() {
+                // A device has room for its first queue.
+                let is_first = target.sqi() == 0;
+                return Err(if is_first { LinkError::NoDevice } else { LinkError::TooManyChannels });
+            }
+            *next += 1;
+        }
     }
 }
 

@@ -6,28 +6,32 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
 use thalweg_link::{Limits, LinkError, Supervisor};
 use thalweg_queue::{BuildError, Pop, PopError, Push, PushError, TryPopError, TryPushError};
-use thalweg_sim::{Device, Heap, Machine, Routing, Simulation};
+use thalweg_sim::{Credits, Device, Heap, Machine, Report, Routing, Simulation};
 use thalweg_sync::time::Duration;
 use thalweg_sync::{hint, thread};
 
 #[global_allocator]
 static HEAP: Heap = Heap;
 
-/// Runs a client natively, and on two simulated devices with few entries and with none to spare.
+/// Runs a client natively, and on simulated devices: one with few entries, two of these, and the ideal one.
 fn everywhere(client: fn(&Supervisor)) {
     client(&Supervisor::software(Limits { links: 4, entries: 8 }).unwrap());
-    for device in [Device::VirtualLink(Routing { links: 4, entries: 8, ..Default::default() }), Device::Ideal] {
-        on(device, 16, client);
-    }
+    on(routing(1, 4, 8), 16, client);
+    run(routing(2, 4, 8), 16, || client(&Supervisor::hardware(2)));
+    on(Device::Ideal, 16, client);
 }
 
-fn on(device: Device, threads: usize, client: impl Fn(&Supervisor) + Send + Sync) -> thalweg_sim::Report {
+fn routing(devices: usize, links: usize, entries: usize) -> Device {
+    Device::VirtualLink(Routing { devices, links, entries, ..Default::default() })
+}
+
+fn on(device: Device, threads: usize, client: impl FnOnce(&Supervisor) + Send) -> Report {
+    run(device, threads, move || client(&Supervisor::hardware(1)))
+}
+
+fn run(device: Device, threads: usize, client: impl FnOnce() + Send) -> Report {
     let machine = Machine::named("vl-16").unwrap();
-    Simulation::new(machine)
-        .threads(threads)
-        .device(device)
-        .limit(1_000_000_000)
-        .run(|| client(&Supervisor::hardware(1)))
+    Simulation::new(machine).threads(threads).device(device).limit(1_000_000_000).run(client)
 }
 
 #[test]
@@ -231,9 +235,63 @@ fn names_are_channels() {
     let supervisor = Supervisor::software(Limits { links: 2, entries: 2 }).unwrap();
     assert!(supervisor.open("a").is_ok() && supervisor.open("b").is_ok() && supervisor.open("a").is_ok());
     assert_eq!(supervisor.open("c").err(), Some(LinkError::TooManyChannels));
-    assert_eq!(Supervisor::hardware(1).open("a").err(), Some(LinkError::NoDevice));
     let few = Supervisor::software(Limits { links: 3, entries: 2 }).err();
     assert_eq!(few, Some(BuildError::TooLarge { parameter: "links", value: 3, max: 2 }));
+}
+
+/// Each has its own channels, also under a name that another has, as long as the device has queues for all.
+#[test]
+fn supervisors_divide_a_device() {
+    for device in [routing(1, 3, 8), Device::Ideal] {
+        let limited = device != Device::Ideal;
+        run(device, 2, || {
+            let supervisors = [Supervisor::hardware(1), Supervisor::hardware(1)];
+            let ends = |supervisor: &Supervisor, name| {
+                let channel = supervisor.open(name).unwrap();
+                (channel.producer::<u64>().unwrap(), channel.consumer::<u64>().unwrap())
+            };
+            let [(mut tx, mut rx), (mut other_tx, mut other_rx)] = [0, 1].map(|one| ends(&supervisors[one], "a"));
+            let (mut third_tx, mut third_rx) = ends(&supervisors[0], "b");
+            tx.push(1).unwrap();
+            other_tx.push(2).unwrap();
+            third_tx.push(3).unwrap();
+            drop(tx);
+            assert_eq!((other_rx.pop(), third_rx.pop(), rx.pop(), rx.pop()), (Ok(2), Ok(3), Ok(1), Err(PopError)));
+            assert!(!other_rx.is_closed() && !third_rx.is_closed());
+            if limited {
+                assert_eq!(supervisors[1].open("b").err(), Some(LinkError::TooManyChannels));
+            }
+        });
+    }
+}
+
+#[test]
+fn channels_take_the_devices_in_turn() {
+    run(routing(2, 1, 1), 2, || {
+        let supervisor = Supervisor::hardware(2);
+        let channels = ["a", "b"].map(|name| supervisor.open(name).unwrap());
+        assert_eq!(supervisor.open("c").err(), Some(LinkError::TooManyChannels));
+        let mut ends = channels.map(|channel| (channel.producer::<u64>().unwrap(), channel.consumer::<u64>().unwrap()));
+        // A device with one slot takes one line.
+        (0..2).for_each(|n| assert_eq!(ends[n].0.try_push(n as u64), Ok(())));
+        (0..2).for_each(|n| assert_eq!(ends[n].0.try_push(9), Err(TryPushError::Full(9))));
+        (0..2).for_each(|n| assert_eq!(ends[n].1.pop(), Ok(n as u64)));
+    });
+}
+
+#[test]
+fn what_the_machine_does_not_have_is_said() {
+    on(Device::Caf(Credits::default()), 1, |supervisor| {
+        // Also the second time: the channel was not opened.
+        assert_eq!([0, 1].map(|_| supervisor.open("a").err()), [Some(LinkError::NoLines); 2]);
+    });
+    run(routing(1, 4, 8), 1, || {
+        let supervisor = Supervisor::hardware(2);
+        assert!(supervisor.open("a").is_ok());
+        assert_eq!(supervisor.open("b").err(), Some(LinkError::NoDevice), "there is one device");
+    });
+    assert_eq!(Supervisor::hardware(1).open("a").err(), Some(LinkError::NoDevice));
+    assert!(LinkError::NoLines.to_string().contains("CAF"));
 }
 
 /// The routing thread works while somebody may make an end, and ends then: a run ends only when all its threads have.
@@ -251,8 +309,7 @@ fn a_channel_may_outlive_its_supervisor() {
 /// A device that has room for one request: who was refused while another one's was there has it later.
 #[test]
 fn who_has_asked_in_vain_asks_again() {
-    let device = Device::VirtualLink(Routing { entries: 1, links: 1, ..Default::default() });
-    on(device, 4, |supervisor| {
+    on(routing(1, 1, 1), 4, |supervisor| {
         let channel = supervisor.open("a").unwrap();
         let (mut tx, mut first) = (channel.producer::<u64>().unwrap(), channel.consumer::<u64>().unwrap());
         let mut second = first.clone();
@@ -291,7 +348,7 @@ fn threads_that_share_a_core_get_everything_in_order() {
             assert!(next_rx.pop().is_err());
         });
     };
-    let device = || Device::VirtualLink(Routing { entries: 8, links: 4, ..Default::default() });
+    let device = || routing(1, 4, 8);
     let report = on(device(), 1, client);
     assert!(report.counts.device.injections >= 120);
     assert_eq!(on(device(), 1, client), report);

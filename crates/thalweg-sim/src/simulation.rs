@@ -93,6 +93,11 @@ impl Simulation {
 
     /// Gives the machine a message device: the instructions of [`thalweg_sync::link`] go there.
     ///
+    /// # Panics
+    ///
+    /// If no queue of the device could ever carry anything: a number of its [`Routing`](crate::Routing) or
+    /// [`Credits`](crate::Credits) is out of range.
+    ///
     /// ```
     /// use std::pin::pin;
     /// use thalweg_sim::{Device, Machine, Routing, Simulation};
@@ -115,6 +120,9 @@ impl Simulation {
     /// # Ok::<(), thalweg_sim::MachineError>(())
     /// ```
     pub fn device(mut self, device: Device) -> Self {
+        if let Some(fault) = device.fault() {
+            panic!("{fault}");
+        }
         self.device = Some(device);
         self
     }

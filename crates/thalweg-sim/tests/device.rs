@@ -2,6 +2,7 @@
 #![cfg(not(loom))]
 #![allow(missing_docs, reason = "nobody but the test uses what is here")]
 
+use std::panic::catch_unwind;
 use std::pin::pin;
 use thalweg_sim::{Credits, Device, Heap, Machine, Report, Routing, Simulation};
 use thalweg_sync::atomic::Ordering::{Acquire, Relaxed, Release};
@@ -120,6 +121,38 @@ fn nothing_is_pushed_that_was_not_selected() {
         link::select(line.as_ref());
         assert!(!link::push(Target::new(1, 0).unwrap()), "there is one device");
     });
+}
+
+#[test]
+fn a_device_that_could_carry_nothing_is_refused() {
+    let right = Routing::default();
+    for (device, words) in [
+        (Device::VirtualLink(Routing { devices: 0, ..right }), "devices is 0, and must be at least 1"),
+        (Device::VirtualLink(Routing { links: 0, ..right }), "links is 0, and must be from 1 to 65536"),
+        (Device::VirtualLink(Routing { entries: 0, reserve: 0, ..right }), "entries is 0, and must be from 1 to 65536"),
+        (Device::VirtualLink(Routing { entries: 65_537, ..right }), "entries is 65537"),
+        (Device::VirtualLink(Routing { reserve: 65, ..right }), "reserve is 65, and must be from 0 to 64"),
+        (Device::VirtualLink(Routing { quota: Some(0), ..right }), "quota is 0, and must be at least 1"),
+        (Device::Caf(Credits { words: 0, way: 14 }), "words is 0, and must be at least 1"),
+    ] {
+        let simulation = Simulation::new(Machine::named("vl-16").unwrap());
+        let panic = catch_unwind(|| simulation.device(device)).unwrap_err();
+        let said = panic.downcast_ref::<String>().unwrap();
+        assert!(said.contains(words), "{said}");
+    }
+}
+
+#[test]
+fn a_queue_is_opened_once() {
+    for device in [routing(), Device::Ideal, Device::Caf(Credits::default())] {
+        run(device, 1, || {
+            let target = Target::new(0, 3).unwrap();
+            assert_eq!(link::holds(target), None, "nobody has opened it");
+            assert!(link::open(target));
+            assert!(!link::open(target), "it is somebody's");
+            assert_eq!(link::holds(target), Some(0));
+        });
+    }
 }
 
 #[test]

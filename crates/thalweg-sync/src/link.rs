@@ -143,7 +143,7 @@ pub fn unmap(line: Pin<&Line>) {
 }
 
 /// Opens a queue, as the system does when it is first mapped. False if there is no device, or none of that number, or it has
-/// no room for another queue.
+/// no room for another queue; and if the queue is open already: it is somebody's.
 #[must_use]
 #[track_caller]
 pub fn open(target: Target) -> bool {
@@ -151,7 +151,7 @@ pub fn open(target: Target) -> bool {
 }
 
 /// How many lines, or values, of a queue the device holds, those on their way to a consumer among them. `None` if there is
-/// no device.
+/// no device, or the queue is not open.
 #[track_caller]
 pub fn holds(target: Target) -> Option<u64> {
     ask(LinkOperation::Holds { target }, Location::caller())

@@ -18,23 +18,22 @@ impl Caf {
         Self { words: credits.words, queues: Vec::new() }
     }
 
-    /// False if there is not a word for each queue.
+    /// False if it is somebody's already, or there is not a word for each queue.
     pub(crate) fn open(&mut self, queue: usize) -> bool {
         if self.queues.len() <= queue {
             self.queues.resize(queue + 1, None);
         }
         let open = self.queues.iter().flatten().count();
-        if self.queues[queue].is_none() {
-            if open >= self.words {
-                return false;
-            }
+        let opens = self.queues[queue].is_none() && open < self.words;
+        if opens {
             self.queues[queue] = Some(VecDeque::new());
         }
-        true
+        opens
     }
 
-    pub(crate) fn holds(&self, queue: usize) -> usize {
-        self.queues.get(queue).and_then(Option::as_ref).map_or(0, VecDeque::len)
+    /// `None`: it is not open.
+    pub(crate) fn holds(&self, queue: usize) -> Option<usize> {
+        self.queues.get(queue)?.as_ref().map(VecDeque::len)
     }
 
     /// What each open queue may hold.

@@ -14,7 +14,7 @@ pub(crate) struct Slots {
 
 impl Slots {
     /// How many a [`Link`] tells apart.
-    const MOST: usize = 1 << 16;
+    pub(crate) const MOST: usize = 1 << 16;
 
     pub(crate) fn new(slots: usize) -> Self {
         assert!(slots <= Self::MOST, "{slots} entries are more than the {} that a link has room for", Self::MOST);

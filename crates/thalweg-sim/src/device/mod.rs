@@ -60,6 +60,27 @@ pub enum Device {
     Caf(Credits),
 }
 
+impl Device {
+    /// What is wrong with it, if no queue of it could ever be opened, or carry anything.
+    pub(crate) fn fault(&self) -> Option<String> {
+        let values = match *self {
+            Self::VirtualLink(Routing { devices, links, entries, reserve, quota, .. }) => vec![
+                ("Routing::devices", devices, 1..=usize::MAX),
+                ("Routing::links", links, 1..=link::Target::QUEUES),
+                ("Routing::entries", entries, 1..=lists::Slots::MOST),
+                ("Routing::reserve", reserve, 0..=entries),
+                ("Routing::quota", quota.unwrap_or(usize::MAX), 1..=usize::MAX),
+            ],
+            Self::Ideal => Vec::new(),
+            Self::Caf(Credits { words, .. }) => vec![("Credits::words", words, 1..=usize::MAX)],
+        };
+        let (name, value, range) = values.into_iter().find(|(_, value, range)| !range.contains(value))?;
+        let (least, most) = range.into_inner();
+        let range = if most == usize::MAX { format!("at least {least}") } else { format!("from {least} to {most}") };
+        Some(format!("{name} is {value}, and must be {range}"))
+    }
+}
+
 /// What Virtual-Link's routing devices have. The [default](Self::default) is the paper's: one device, 64 entries each, a
 /// way of 14 cycles; and, which it does not have, one reserved slot for each queue, and answers awaited in order.
 ///
@@ -69,16 +90,16 @@ pub enum Device {
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Routing {
-    /// How many devices; a queue belongs to one of them.
+    /// How many devices, at least one; a queue belongs to one of them.
     pub devices: usize,
-    /// Rows of each device's linkTab: queues that can be open.
+    /// Rows of each device's linkTab: queues that can be open; from 1 to 65,536.
     pub links: usize,
-    /// Slots of prodBuf and of consBuf, each; at most 65,536, or the run panics.
+    /// Slots of prodBuf and of consBuf, each; from 1 to 65,536.
     pub entries: usize,
-    /// Slots of each buffer that belong to each open queue; while others have so many that these are not free, no queue is
+    /// Slots of each buffer that belong to each open queue, no more than there are; while others have so many that these are not free, no queue is
     /// opened. With 0, one queue can take all slots, and a chain of stages may stand still for ever.
     pub reserve: usize,
-    /// Slots of each buffer that a queue may have at most.
+    /// Slots of each buffer that a queue may have at most, if it is limited; at least one.
     pub quota: Option<usize>,
     /// A queue's next line leaves only when the last one's injection was answered. Without, a rejected line may be
     /// overtaken by the next.
@@ -97,7 +118,7 @@ impl Default for Routing {
 /// 14 cycles.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Credits {
-    /// Words in all; the open queues divide them evenly, and that is each one's credit.
+    /// Words in all, at least one; the open queues divide them evenly, and that is each one's credit.
     pub words: usize,
     /// Cycles from a core to the device, and back.
     pub way: u64,

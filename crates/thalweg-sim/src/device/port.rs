@@ -85,7 +85,7 @@ impl Port {
         let (kind, way) = match device {
             Device::VirtualLink(routing) => {
                 let routed = || Routed { vlrd: Vlrd::new(routing), inbox: VecDeque::new(), next: 0 };
-                (Kind::Routing(std::iter::repeat_with(routed).take(routing.devices.max(1)).collect()), routing.way)
+                (Kind::Routing(std::iter::repeat_with(routed).take(routing.devices).collect()), routing.way)
             }
             Device::Ideal => (Kind::Ideal(Ideal::default()), 0),
             Device::Caf(credits) => (Kind::Caf { caf: Caf::new(credits), free: 0 }, credits.way),
@@ -145,21 +145,19 @@ impl Port {
         let (device, sqi) = (target.device(), target.sqi());
         match &mut self.kind {
             Kind::Routing(all) => all.get_mut(device).is_some_and(|one| one.vlrd.open(sqi)),
-            Kind::Ideal(ideal) => {
-                ideal.open(sqi);
-                true
-            }
+            Kind::Ideal(ideal) => ideal.open(sqi),
             Kind::Caf { caf, .. } => caf.open(sqi),
         }
     }
 
-    fn holds(&self, target: link::Target) -> usize {
+    fn holds(&self, target: link::Target) -> Option<u64> {
         let sqi = target.sqi();
-        match &self.kind {
-            Kind::Routing(all) => all.get(target.device()).map_or(0, |one| one.vlrd.holds(sqi)),
+        let lines = match &self.kind {
+            Kind::Routing(all) => all.get(target.device())?.vlrd.holds(sqi),
             Kind::Ideal(ideal) => ideal.holds(sqi),
             Kind::Caf { caf, .. } => caf.holds(sqi),
-        }
+        };
+        lines.map(|lines| lines as u64)
     }
 }
 
@@ -230,7 +228,7 @@ impl State {
             _ => {
                 if let Kind::Ideal(_) = port.kind {
                     let LinkOperation::Holds { target } = operation else { return Issued::Done(None) };
-                    return Issued::Done(Some(port.holds(target) as u64));
+                    return Issued::Done(port.holds(target));
                 }
                 let start = self.fabric.packet(die, clock, self.machine.interconnect.die);
                 port.at(start + port.way, Event::Register { operation, from: thread });
@@ -249,7 +247,7 @@ impl State {
                 self.stall()
             }
             Kind::Ideal(ideal) => {
-                if !ideal.is_open(target.sqi()) {
+                if ideal.holds(target.sqi()).is_none() {
                     self.threads[thread].pushed = None;
                     return Issued::Done(None);
                 }
@@ -317,7 +315,7 @@ impl State {
             Event::Register { operation, from } => {
                 let mut done = time;
                 let value = match (operation, &mut port.kind) {
-                    (LinkOperation::Holds { target }, _) => Some(port.holds(target) as u64),
+                    (LinkOperation::Holds { target }, _) => port.holds(target),
                     (LinkOperation::Enqueue { target, value }, Kind::Caf { caf, free }) => {
                         done = time.max(*free);
                         *free = done + 1;

@@ -118,10 +118,8 @@ impl Shares {
     }
 
     fn open(&mut self, sqi: usize) {
-        if self.used[sqi].is_none() {
-            self.used[sqi] = Some(0);
-            self.owed += self.reserve;
-        }
+        self.used[sqi] = Some(0);
+        self.owed += self.reserve;
     }
 
     /// A slot for `sqi`, unless it is not open, has its quota, or all that is free is reserved for others.
@@ -216,11 +214,11 @@ impl Vlrd {
         }
     }
 
-    /// Sets up a row of linkTab. False if there is none of that number, or too few slots are free now to reserve some for
-    /// it: a queue without its own could stand behind those that have them.
+    /// Sets up a row of linkTab. False if there is none of that number, it is somebody's already, or too few slots are free
+    /// now to reserve some for it: a queue without its own could stand behind those that have them.
     pub(crate) fn open(&mut self, sqi: usize) -> bool {
-        let Some(&used) = self.prod.used.get(sqi) else { return false };
-        if used.is_none() && !(self.prod.has_room() && self.cons.has_room()) {
+        let is_free = self.prod.used.get(sqi).is_some_and(Option::is_none);
+        if !(is_free && self.prod.has_room() && self.cons.has_room()) {
             return false;
         }
         self.prod.open(sqi);
@@ -228,9 +226,9 @@ impl Vlrd {
         true
     }
 
-    /// How many lines of a queue the device holds, those on their way to a cache among them.
-    pub(crate) fn holds(&self, sqi: usize) -> usize {
-        self.prod.used.get(sqi).copied().flatten().unwrap_or(0)
+    /// How many lines of a queue the device holds, those on their way to a cache among them. `None`: it is not open.
+    pub(crate) fn holds(&self, sqi: usize) -> Option<usize> {
+        self.prod.used.get(sqi).copied().flatten()
     }
 
     /// True if a cycle would change something, also without a packet.
