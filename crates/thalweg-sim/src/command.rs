@@ -1,7 +1,7 @@
 //! A program's own command line: how does it scale?
 
 use crate::machine::Machine;
-use crate::scaling::Study;
+use crate::scaling::{Scaling, Study};
 use std::error::Error;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -93,8 +93,12 @@ fn answer(
         write(path, String::new())?;
     }
     let events = if asked.trace.is_some() { EVENTS } else { 0 };
-    let study = Study::new(asked.machine).threads(asked.threads).seeds(asked.seeds);
-    let scaling = study.limit(asked.limit * 1_000_000_000).trace(events).run(name, program)?;
+    let study = Study::new(asked.machine).seeds(asked.seeds).limit(asked.limit * 1_000_000_000).trace(events);
+    let scaling = study.clone().threads(asked.threads).run(name, &program)?;
+    let again = study.threads(1).seeds(1).trace(if asked.threads == 1 { events } else { 0 }).run(name, &program)?;
+    if let Some(warning) = differ(&scaling, &again) {
+        eprintln!("{warning}");
+    }
     if let Some(path) = &asked.svg {
         write(path, scaling.to_svg())?;
     }
@@ -112,6 +116,19 @@ fn answer(
         }
         None => Ok(scaling.to_string()),
     }
+}
+
+/// What is to be said if the first run and its repetition differ.
+fn differ(first: &Scaling, again: &Scaling) -> Option<String> {
+    let [one, other] = [first, again].map(|scaling| &scaling.points[0].reports[0]);
+    (one != other).then(|| {
+        format!(
+            "warning: two runs on 1 thread with the same seed differ: {} and {} ns. Something decides that is not simulated, and the \
+             figures are of these runs only: the host's clock or random numbers, the order of a HashMap, a static that runs share, \
+             or, without thalweg_sim::Heap as its allocator, where things lie in the host's memory",
+            one.nanos, other.nanos
+        )
+    })
 }
 
 /// `None`: help was asked for.
@@ -210,6 +227,21 @@ mod tests {
             let error = answer("mine", line.into_iter(), || unreachable!("it is not written")).unwrap_err();
             assert!(error.to_string().contains("cannot write no-such-directory/file"), "{error}");
         }
+    }
+
+    #[test]
+    fn two_runs_that_differ_are_told() {
+        let study = Study::new(Machine::named("vl-16").unwrap()).threads(1).seeds(1);
+        let of_work = |cycles| {
+            study.run("mine", move || {
+                thalweg_sync::hint::work(cycles);
+                1
+            })
+        };
+        let [one, same, other] = [2_000, 2_000, 4_000].map(|cycles| of_work(cycles).unwrap());
+        assert_eq!(differ(&one, &same), None);
+        let told = differ(&one, &other).unwrap();
+        assert!(told.contains("differ: 1") && told.contains("and 2") && told.contains("HashMap"), "{told}");
     }
 
     #[test]

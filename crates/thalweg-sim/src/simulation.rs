@@ -3,12 +3,13 @@
 use crate::device::{Device, Port};
 use crate::failure::Failure;
 use crate::machine::{Machine, MachineError};
-use crate::pulse::{Pulse, SILENCE, silent};
+use crate::pulse::{PATIENCE, Pulse, Silence};
 use crate::report::Report;
 use crate::threads::State;
 use crate::trace::Recorder;
 use crate::world::World;
 use std::sync::{Arc, mpsc};
+use std::time::Duration;
 
 /// A run of a client on a machine.
 ///
@@ -41,6 +42,7 @@ pub struct Simulation {
     device: Option<Device>,
     hits: bool,
     trace: usize,
+    patience: Duration,
 }
 
 impl Simulation {
@@ -57,6 +59,7 @@ impl Simulation {
             hits: false,
             trace: 0,
             device: None,
+            patience: PATIENCE,
         }
     }
 
@@ -139,6 +142,13 @@ impl Simulation {
         self
     }
 
+    /// How long, on the host, a run may go on without anything that the simulator sees, in steps of a sixtieth; a minute
+    /// unless set. Then the process ends ([`try_run`](Self::try_run)).
+    pub fn patience(mut self, patience: Duration) -> Self {
+        self.patience = patience;
+        self
+    }
+
     /// Runs `client` as the first thread, and everything that it starts, to the end.
     ///
     /// # Panics
@@ -154,8 +164,11 @@ impl Simulation {
     /// As [`run`](Self::run), but gives what `client` returns, or the failure. Errors also if the machine has fewer
     /// threads than were asked for.
     ///
-    /// A client that waits by other means than the facade's never ends. After ten seconds in which the simulator has seen nothing of it,
-    /// standard error says so, and in which thread.
+    /// # Ends the process
+    ///
+    /// A client that waits by other means than the facade's never comes back, and nothing can stop it. When the simulator has seen
+    /// nothing of it for ten seconds, standard error says so, and in which thread; after a minute
+    /// ([`patience`](Self::patience)) the process ends, with status 2 and the ways out on standard error.
     pub fn try_run<R: Send>(&self, client: impl FnOnce() -> R + Send) -> Result<(R, Report), Failure> {
         let threads = self.machine.threads();
         if !(1..=threads).contains(&self.threads) {
@@ -185,7 +198,12 @@ impl Simulation {
         };
         let result = std::thread::scope(|scope| {
             let run = scope.spawn(run);
-            pulse.watch(&ended, SILENCE, |thread| eprintln!("{}", silent(thread)));
+            pulse.watch(&ended, self.patience, |silence| {
+                eprintln!("{}", silence.text(self.patience));
+                if let Silence::GivenUp(_) = silence {
+                    std::process::exit(2);
+                }
+            });
             run.join()
         });
         result.unwrap_or_else(|panic| std::panic::resume_unwind(panic))
