@@ -406,6 +406,7 @@ impl State {
         if first != NOBODY || free > clock || has {
             return None;
         }
+        self.device_missed(line);
         let transfer = self.protocol.access(core, line, write);
         let home = self.protocol.home(line);
         let (start, latency) = self.fabric.carry(&self.machine, die, home, &transfer, clock);

@@ -5,6 +5,7 @@
 use std::panic::catch_unwind;
 use std::pin::pin;
 use thalweg_sim::{Credits, Device, Heap, Machine, Report, Routing, Simulation};
+use thalweg_sync::atomic::AtomicUsize;
 use thalweg_sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use thalweg_sync::link::{self, Line, Target};
 use thalweg_sync::time::{self, Duration};
@@ -194,7 +195,13 @@ fn a_full_device_refuses_and_the_line_stays() {
     assert_eq!((report.counts.device.pushes, report.counts.device.pushes_refused), (8, 1));
 }
 
-/// Four ways to lose the flag: a context switch, a migration, an eviction, another core's write.
+/// Drives the lines of the calling thread's core out of its first-level cache: more ways of each set than it has.
+fn evict() {
+    let far = vec![0_u8; 1 << 20];
+    (0..far.len()).step_by(64).for_each(|at| hint::touch(&raw const far[at], 1, hint::Access::Read));
+}
+
+/// Ways to lose the flag: a context switch, a migration, an eviction, whoever brings the line back, another core's write.
 #[test]
 fn a_line_that_is_not_pushable_any_more_stays_with_the_device() {
     let lost = |lose: fn(&Line)| {
@@ -218,13 +225,16 @@ fn a_line_that_is_not_pushable_any_more_stays_with_the_device() {
     };
     assert_eq!(lost(|_| thread::sleep(Duration::from_micros(2))), 1);
     assert_eq!(lost(|_| thread::pin_current(1).unwrap()), 1);
-    // Two ways of 256 sets: three other lines of the same set, then the line again.
-    let evict = |line: &Line| {
-        let far = vec![0_u8; 1 << 20];
-        (0..far.len()).step_by(64).for_each(|at| hint::touch(&raw const far[at], 1, hint::Access::Read));
+    let again = |line: &Line| {
+        evict();
         assert_eq!(line.load(0, Relaxed), 0);
     };
-    assert_eq!(lost(evict), 1);
+    assert_eq!(lost(again), 1);
+    let fetched_ahead = |line: &Line| {
+        evict();
+        hint::prefetch(line, hint::Access::Write);
+    };
+    assert_eq!(lost(fetched_ahead), 1);
     let write = |line: &Line| {
         thread::scope(|scope| {
             scope.spawn(|| line.store(0, 1, Relaxed)).join().unwrap();
@@ -232,6 +242,40 @@ fn a_line_that_is_not_pushable_any_more_stays_with_the_device() {
     };
     assert_eq!(lost(write), 1);
     assert_eq!(lost(|_| {}), 0, "if nothing happens, the line comes");
+}
+
+/// The cache is the core's, and the other thread there is not the one that asked.
+#[test]
+fn a_line_that_another_thread_of_the_core_brings_back_is_not_pushable() {
+    let simulation = Simulation::new(Machine::named("x86-88t").unwrap()).device(routing()).limit(50_000_000);
+    let report = simulation.run(|| {
+        let target = queue(0);
+        let line = pin!(Line::new());
+        let evicted = AtomicUsize::new(0);
+        thread::scope(|scope| {
+            let (line, evicted) = (line.as_ref(), &evicted);
+            let sibling = move || {
+                thread::pin_current(44).unwrap();
+                evicted.store(1, Release);
+                spin::until(|| (evicted.load(Acquire) == 2).then_some(()));
+                assert_eq!(line.load(0, Relaxed), 0);
+                send(target, 7);
+            };
+            let sibling = scope.spawn(sibling);
+            spin::until(|| (evicted.load(Acquire) == 1).then_some(()));
+            link::select(line);
+            assert!(link::fetch(target));
+            evict();
+            evicted.store(2, Release);
+            // No wait, which would lose the flag.
+            hint::work(100_000);
+            assert_eq!(line.load(LAST, Acquire), 0, "the flag went with the line");
+            sibling.join().unwrap();
+        });
+        assert_eq!(receive(target), 7);
+    });
+    let device = report.counts.device;
+    assert_eq!((device.injections, device.injections_rejected), (1, 1));
 }
 
 /// What was asked for into a line that is no more does not come into the one that lies there next.

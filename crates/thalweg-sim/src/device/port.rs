@@ -443,13 +443,14 @@ impl State {
         }
     }
 
-    /// The current thread has missed `line`: if it was pushable, it was evicted.
+    /// The current thread's core did not have `line`, and fetches it: if it was pushable there, it was evicted, and the flag
+    /// went with the tag.
     #[inline]
     pub(crate) fn device_missed(&mut self, line: u32) {
-        let place = self.threads[self.current].place;
+        let core = self.threads[self.current].core;
         if let Some(port) = &mut self.port
             && let Some(asked) = port.asked.get_mut(&line)
-            && asked.target.place == place
+            && self.machine.topology().core_of_thread(asked.target.place) == core
         {
             asked.pushable = false;
         }
