@@ -130,6 +130,7 @@ pub(crate) fn get<T: Item>(line: &Line, before: usize) -> T {
 #[cfg(all(test, not(loom)))]
 mod tests {
     use super::*;
+    use std::num::NonZero;
 
     #[test]
     fn the_offset_says_how_many() {
@@ -159,9 +160,18 @@ mod tests {
         all(|n| 65_535 - n as u16);
         all(|n| i32::MIN + n as i32);
         all(|n| u64::MAX - n as u64);
+        all(|n| NonZero::new(u64::MAX - n as u64).unwrap());
         all(|n| n as f64 / 3.0);
         all(|n| [n as u64, u64::MAX, 7]);
         all(|n| [n as f64; 7]);
+    }
+
+    #[test]
+    #[should_panic(expected = "the ends of this channel disagree")]
+    fn a_zero_is_none_of_items_that_are_not() {
+        let line = Line::new();
+        put(&line, 0, &0_u64);
+        get::<NonZero<u64>>(&line, 0);
     }
 
     #[test]

@@ -1,10 +1,12 @@
 //! What travels: plain data of up to 62 bytes, in elements of one size.
 
+use std::num::NonZero;
+
 use crate::control::Size;
 
 /// A value that can travel in a line: plain data, in elements of 1, 2, 4 or 8 bytes.
 ///
-/// Whole numbers, `f64`, and arrays of up to seven `u64` or `f64` are. A line is copied by hardware, so nothing that owns
+/// Whole numbers, `NonZero<u64>`, `f64`, and arrays of up to seven `u64` or `f64` are. A line is copied by hardware, so nothing that owns
 /// something can be: send an index, or a number that stands for it.
 ///
 /// ```
@@ -60,6 +62,25 @@ impl Item for f64 {
     #[inline]
     fn of(mut elements: impl FnMut(usize) -> u64) -> Self {
         f64::from_bits(elements(0))
+    }
+}
+
+/// # Panics
+///
+/// [`of`](Item::of), if it is zero: the other end of the channel sends other items.
+impl Item for NonZero<u64> {
+    const SIZE: Size = Size::Double;
+    const ELEMENTS: usize = 1;
+
+    #[inline]
+    fn element(&self, _number: usize) -> u64 {
+        self.get()
+    }
+
+    #[inline]
+    fn of(mut elements: impl FnMut(usize) -> u64) -> Self {
+        Self::new(elements(0))
+            .expect("a zero among items that are none: the ends of this channel disagree about its items")
     }
 }
 

@@ -288,7 +288,8 @@ impl<T: Item> Producer<T> {
         if self.filled == 0 || self.send_waiting() { Ok(()) } else { Err(PushError(())) }
     }
 
-    /// Whether every consumer is gone.
+    /// Whether every consumer is gone. Until the channel makes another one ([`Channel::consumer`](crate::Channel::consumer)):
+    /// then it is open again, unlike other queues, whose ends come from ends.
     pub fn is_closed(&self) -> bool {
         self.shared.consumers.is_gone()
     }
@@ -474,7 +475,8 @@ impl<T: Item> Consumer<T> {
         }
     }
 
-    /// Whether every producer is gone. Items may still come.
+    /// Whether every producer is gone. Items may still come; and until the channel makes another producer
+    /// ([`Channel::producer`](crate::Channel::producer)).
     pub fn is_closed(&self) -> bool {
         self.shared.producers.is_gone()
     }

@@ -8,7 +8,7 @@ use thalweg_link::{Limits, LinkError, Supervisor};
 use thalweg_queue::{BuildError, Pop, PopError, Push, PushError, TryPopError, TryPushError};
 use thalweg_sim::{Credits, Device, Heap, Machine, Report, Routing, Simulation};
 use thalweg_sync::time::Duration;
-use thalweg_sync::{hint, thread};
+use thalweg_sync::{hint, spin, thread};
 
 #[global_allocator]
 static HEAP: Heap = Heap;
@@ -107,6 +107,27 @@ fn an_item_that_was_given_back_is_not_sent() {
         drop(tx);
         assert!((0..6).all(|n| rx.pop() == Ok(n)));
         assert_eq!(rx.pop(), Err(PopError));
+    });
+}
+
+/// What was asked for ahead is there when it is wanted; asking twice asks for one line.
+#[test]
+fn a_line_that_was_asked_for_comes_meanwhile() {
+    everywhere(|supervisor| {
+        let channel = supervisor.open("a").unwrap();
+        let (mut tx, mut rx) = (channel.producer::<[u64; 7]>().unwrap(), channel.consumer::<[u64; 7]>().unwrap());
+        assert_eq!(rx.take(), None);
+        rx.prefetch();
+        rx.prefetch();
+        tx.push([1; 7]).unwrap();
+        tx.push([2; 7]).unwrap();
+        // No sleep, in which a device would forget the request.
+        let come = (0..100_000_000).find_map(|_| {
+            spin::pause(1);
+            rx.take()
+        });
+        assert_eq!((come, rx.take()), (Some([1; 7]), None), "it was there, and nothing else was asked for");
+        assert_eq!(rx.pop(), Ok([2; 7]));
     });
 }
 
