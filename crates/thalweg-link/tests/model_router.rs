@@ -1,6 +1,7 @@
 //! The routing thread and its exchanges, in the executions that loom's bounds allow.
 //!
-//! Two items through a router with one slot: the smallest run in which a line is used again, and may be refused.
+//! A router with one slot. Two lines are the fewest with which it is used again, and may refuse; two items in a line are the
+//! fewest of which a consumer can take a part and leave.
 #![cfg(loom)]
 #![allow(missing_docs, reason = "nobody but the test uses what is here")]
 
@@ -38,5 +39,23 @@ fn a_consumer_that_has_asked_and_leaves_gives_back() {
         tx.push(7).unwrap();
         let there = leaving.join().unwrap();
         assert_eq!(there.or_else(|| rx.pop().ok()), Some(7));
+    });
+}
+
+/// The producer leaves while one consumer takes a part of its line, or none, and leaves; the other one pops to the end.
+#[test]
+fn the_end_comes_after_what_a_consumer_leaves() {
+    model_bounded(PREEMPTIONS, || {
+        let supervisor = Supervisor::software(Limits { links: 1, entries: 1 }).unwrap();
+        let channel = supervisor.open("a").unwrap();
+        let (mut tx, mut rx) = (channel.producer::<u32>().unwrap(), channel.consumer::<u32>().unwrap());
+        let mut leaver = rx.clone();
+        let leaving = thread::spawn(move || leaver.pop().ok());
+        tx.collect(1).unwrap();
+        tx.collect(2).unwrap();
+        drop(tx);
+        let mut popped: Vec<u32> = std::iter::from_fn(|| rx.pop().ok()).collect();
+        popped.splice(0..0, leaving.join().unwrap());
+        assert_eq!(popped, [1, 2]);
     });
 }
