@@ -268,12 +268,13 @@ const DISTANT_KEYS: [[&str; 4]; 3] = [
 ];
 
 /// The machine files that come with this crate.
-const KNOWN: [(&str, &str); 6] = [
+const KNOWN: [(&str, &str); 7] = [
     ("x86-88t", include_str!("../machines/x86-88t.toml")),
     ("arm-96t", include_str!("../machines/arm-96t.toml")),
     ("arm-32", include_str!("../machines/arm-32.toml")),
     ("arm-160", include_str!("../machines/arm-160.toml")),
     ("x86-40", include_str!("../machines/x86-40.toml")),
+    ("x86-4", include_str!("../machines/x86-4.toml")),
     ("vl-16", include_str!("../machines/vl-16.toml")),
 ];
 
@@ -588,6 +589,7 @@ mod tests {
             ("arm-32", [1, 1, 32, 2, 1], 32),
             ("arm-160", [2, 1, 80, 1, 1], 160),
             ("x86-40", [4, 1, 10, 1, 1], 40),
+            ("x86-4", [2, 1, 2, 1, 1], 4),
             ("vl-16", [1, 1, 16, 1, 1], 16),
         ] {
             let machine = Machine::named(name).unwrap_or_else(|error| panic!("{error}"));
@@ -604,7 +606,7 @@ mod tests {
                 "{name} says what was fitted"
             );
         }
-        assert_eq!(Machine::names().count(), 6);
+        assert_eq!(Machine::names().count(), 7);
     }
 
     /// What is said about `x86-88t` with `from` replaced by `to`.

@@ -1,9 +1,15 @@
-//! FastForward's Figures 8 to 11: stages in a loop that take an item, work, and hand it on.
+//! FastForward's Figures 8 to 11: stages in a loop that take an item, work, and hand it on. The paper's machine is `x86-4`.
+//!
+//! Beside our queue stands the paper's, *as printed*: ours looks at its slots, and empties them, by the line, and asks for lines ahead, so
+//! what slip maintenance is for hardly happens to it.
 
 use serde_json::json;
 use thalweg_queue::bwos::Rng;
 use thalweg_queue::fast_forward::{self, Slip};
 use thalweg_queue::{TryPushError, lamport};
+use thalweg_sync::atomic::AtomicU64;
+use thalweg_sync::atomic::Ordering::{Acquire, Release};
+use thalweg_sync::sync::Arc;
 use thalweg_sync::{hint, spin};
 
 use super::experiment::{Experiment, Panel, Setting};
@@ -11,22 +17,26 @@ use super::point::{Figures, MISSES, Point, Role, Run, together};
 use super::queues::{Item, RIGHT};
 
 pub(super) const EXPERIMENTS: [Experiment; 4] = [
-    Experiment::new("ff/figure8", "FastForward's Figure 8: three stages, by work and size", figure_8)
+    Experiment::new("ff/figure8", "FastForward's Figure 8: three stages, by work and size (on x86-4)", figure_8)
         .panels(&[Panel::Of(OPERATION)])
         .paper(|points, measured| beside(SAYS_8, points, measured)),
     Experiment::new(
         "ff/figure9",
-        "FastForward's Figure 9: stages that vary, unbalanced stages; slip maintained or not",
+        "FastForward's Figure 9: stages that vary, unbalanced stages; slip maintained or not (on x86-4)",
         figure_9,
     )
     .panels(&[Panel::Of(OPERATION)])
     .paper(|points, measured| beside(SAYS_9, points, measured)),
-    Experiment::new("ff/figure10", "FastForward's Figure 10: misses of unbalanced stages", figure_10)
+    Experiment::new("ff/figure10", "FastForward's Figure 10: misses of unbalanced stages (on x86-4)", figure_10)
         .panels(&[Panel::Of(MISSES)])
         .paper(|points, measured| beside(SAYS_10, points, measured)),
-    Experiment::new("ff/figure11", "FastForward's Figure 11: two stages, on one die and on two sockets", figure_11)
-        .panels(&[Panel::Of(OPERATION)])
-        .paper(|points, measured| beside(SAYS_11, points, measured)),
+    Experiment::new(
+        "ff/figure11",
+        "FastForward's Figure 11: two stages, on one die and on two sockets (on x86-4)",
+        figure_11,
+    )
+    .panels(&[Panel::Of(OPERATION)])
+    .paper(|points, measured| beside(SAYS_11, points, measured)),
 ];
 
 /// Of what an item takes beyond the slowest stage's work, half: a stage has two operations for it.
@@ -49,21 +59,97 @@ const MISSING: u64 = 16;
 
 /// The ends of a queue, which do not wait.
 type Ends = (Box<dyn FnMut(Item) -> bool + Send>, Box<dyn FnMut() -> Option<Item> + Send>);
-type Contender = (&'static str, fn(usize) -> Ends);
+/// Made for so many entries, between stages that take so many cycles for an item, in the mean.
+type Contender = (&'static str, fn(usize, u64) -> Ends);
 
-const FAST_FORWARD: Contender = ("fast-forward", |entries| {
+const FAST_FORWARD: Contender = ("fast-forward", |entries, _| {
     let (mut tx, mut rx) = fast_forward::fast_forward::<Item>(entries).expect(RIGHT);
     (Box::new(move |item| !refused(tx.try_push(item))), Box::new(move || rx.try_pop().ok()))
 });
-const WITH_SLIP: Contender = ("fast-forward, slip", |entries| {
+const WITH_SLIP: Contender = ("fast-forward, slip", |entries, _| {
     let (mut tx, rx) = fast_forward::fast_forward::<Item>(entries).expect(RIGHT);
     let mut rx = rx.with_slip(Slip::default());
     (Box::new(move |item| !refused(tx.try_push(item))), Box::new(move || rx.try_pop().ok()))
 });
-const LAMPORT: Contender = ("lamport", |entries| {
+const LAMPORT: Contender = ("lamport", |entries, _| {
     let (mut tx, mut rx) = lamport::plain::<Item>(entries).expect(RIGHT);
     (Box::new(move |item| !refused(tx.try_push(item))), Box::new(move || rx.try_pop().ok()))
 });
+const AS_PRINTED: Contender = ("as printed", |entries, _| {
+    let (tx, mut rx) = as_printed(entries);
+    (tx, Box::new(move || rx.pop()))
+});
+const AS_PRINTED_WITH_SLIP: Contender = ("as printed, slip", |entries, stage| {
+    let (tx, mut rx) = as_printed(entries);
+    // Until the next look at the distance.
+    let mut left = 0;
+    let pop = move || {
+        if left == 0 {
+            rx.adjust_slip(stage);
+            left = Slip::default().every;
+        }
+        let item = rx.pop();
+        left = if item.is_some() { left - 1 } else { 0 };
+        item
+    };
+    (tx, Box::new(pop))
+});
+
+/// The paper's queue (Figure 4): each operation looks at its slot and changes it, and asks for nothing else.
+fn as_printed(entries: usize) -> (Box<dyn FnMut(Item) -> bool + Send>, Printed) {
+    let slots: Arc<[AtomicU64]> = (0..entries).map(|_| AtomicU64::new(0)).collect();
+    let (ring, mut head) = (slots.clone(), 0);
+    let push = move |item: Item| {
+        // Acquire, pairs with the Release in `pop`: the item of the round before was taken.
+        let empty = ring[head].load(Acquire) == 0;
+        if empty {
+            ring[head].store(item.get(), Release);
+            head = (head + 1) % ring.len();
+        }
+        empty
+    };
+    (Box::new(push), Printed { slots, tail: 0 })
+}
+
+/// The reading end of [`as_printed`].
+struct Printed {
+    slots: Arc<[AtomicU64]>,
+    tail: usize,
+}
+
+impl Printed {
+    fn pop(&mut self) -> Option<Item> {
+        let slot = &self.slots[self.tail];
+        // Acquire, pairs with the Release in `push`: what belongs to the item is there.
+        let item = Item::new(slot.load(Acquire))?;
+        slot.store(0, Release);
+        self.tail = (self.tail + 1) % self.slots.len();
+        Some(item)
+    }
+
+    /// How many items there are, but no more than GOOD. The paper does not say how it knows.
+    fn distance(&self) -> usize {
+        let good = Slip::default().good;
+        (0..good).find(|n| self.slots[(self.tail + n) % self.slots.len()].load(Acquire) == 0).unwrap_or(good)
+    }
+
+    /// Figure 6, line by line.
+    fn adjust_slip(&self, stage: u64) {
+        let Slip { danger, good, .. } = Slip::default();
+        let mut distance = self.distance();
+        if distance >= danger {
+            return;
+        }
+        loop {
+            let before = distance;
+            hint::work(stage * (good + 1 - distance) as u64);
+            distance = self.distance();
+            if distance >= good || before >= distance {
+                return;
+            }
+        }
+    }
+}
 
 /// For want of room. At the end the other side is gone, and what was on its way does not count.
 fn refused(pushed: Result<(), TryPushError<Item>>) -> bool {
@@ -94,8 +180,11 @@ impl Loop {
         Point { workload, contender, label, params, threads, messages, device: None, client }
     }
 
-    fn run(&self, make: fn(usize) -> Ends, mhz: f64) -> Figures {
-        let (mut writing, reading): (Vec<_>, Vec<_>) = self.stages.iter().map(|_| make(self.entries)).unzip();
+    fn run(&self, make: fn(usize, u64) -> Ends, mhz: f64) -> Figures {
+        let mean = |work: &Vec<f64>| work.iter().sum::<f64>() / work.len() as f64;
+        let all = self.stages.iter().map(|(_, work)| mean(work)).sum::<f64>();
+        let stage = (all / self.stages.len() as f64 * mhz / 1000.0) as u64;
+        let (mut writing, reading): (Vec<_>, Vec<_>) = self.stages.iter().map(|_| make(self.entries, stage)).unzip();
         let items = self.entries as u64 - MISSING;
         for item in 1..=items {
             assert!(writing[0](Item::new(item).expect("from 1")), "it has room for that many");
@@ -108,7 +197,6 @@ impl Loop {
             let warm = (2.0 * mhz) as u64 + 48 * cycles[0];
             (*cpu, Box::new(move || turn(push, pop, &cycles, warm, self.iterations, items)))
         });
-        let mean = |work: &Vec<f64>| work.iter().sum::<f64>() / work.len() as f64;
         let slowest = self.stages.iter().map(|(_, work)| mean(work)).fold(0.0, f64::max);
         // The time ends with the last stage's, which sees every item that the slowest has worked on.
         let figures = together(self.iterations, roles.rev().collect());
@@ -147,7 +235,7 @@ fn figure_8(setting: &Setting<'_>) -> Vec<Point> {
         iterations: setting.part(40_000, 400),
         stages: on(setting, vec![vec![nanos]; 3]),
     };
-    sweep(setting, &SIZES, &WORK, &[FAST_FORWARD, LAMPORT], of)
+    sweep(setting, &SIZES, &WORK, &[FAST_FORWARD, AS_PRINTED, LAMPORT], of)
 }
 
 /// The first stages on the first hardware threads, as far as there are.
@@ -225,13 +313,15 @@ fn figure_9(setting: &Setting<'_>) -> Vec<Point> {
         iterations,
         stages: on(setting, noise.stages(nanos)),
     };
-    sweep(setting, &GROUPS, &WORK[1..], &[FAST_FORWARD, WITH_SLIP, LAMPORT], of)
+    let contenders = [FAST_FORWARD, WITH_SLIP, AS_PRINTED, AS_PRINTED_WITH_SLIP, LAMPORT];
+    sweep(setting, &GROUPS, &WORK[1..], &contenders, of)
 }
 
 fn figure_10(setting: &Setting<'_>) -> Vec<Point> {
     let iterations = setting.part(40_000, 400);
     let of = |entries, nanos| Loop { entries, iterations, stages: on(setting, Noise::Unbalanced.stages(nanos)) };
-    sweep(setting, &[(256, "stages 37.6 ns apart, 256 entries")], &[100.0, 200.0], &[FAST_FORWARD, WITH_SLIP], of)
+    let contenders = [FAST_FORWARD, WITH_SLIP, AS_PRINTED, AS_PRINTED_WITH_SLIP];
+    sweep(setting, &[(256, "stages 37.6 ns apart, 256 entries")], &[100.0, 200.0], &contenders, of)
 }
 
 fn figure_11(setting: &Setting<'_>) -> Vec<Point> {
@@ -240,7 +330,7 @@ fn figure_11(setting: &Setting<'_>) -> Vec<Point> {
         [(1, "on one die"), (far, "on two sockets")].into_iter().filter(|(cpu, _)| *cpu < setting.threads).collect();
     let iterations = setting.part(40_000, 400);
     let of = |cpu, nanos| Loop { entries: 2048, iterations, stages: vec![(0, vec![nanos]), (cpu, vec![nanos])] };
-    sweep(setting, &groups, &WORK, &[FAST_FORWARD, LAMPORT], of)
+    sweep(setting, &groups, &WORK, &[FAST_FORWARD, AS_PRINTED, LAMPORT], of)
 }
 
 /// What an operation costs in each workload, from least to most over the work, and the misses.
@@ -272,9 +362,9 @@ mod tests {
 
     #[test]
     fn every_figure_runs_and_has_its_costs() {
-        let machine = Machine::named("x86-88t").unwrap();
+        let machine = Machine::named("x86-4").unwrap();
         for experiment in &EXPERIMENTS {
-            let points = (experiment.plan)(&Setting::of(&machine, 23));
+            let points = (experiment.plan)(&Setting::of(&machine, 4));
             let run = |point: &Point| vec![point.run(&machine, 0).unwrap_or_else(|e| panic!("{}: {e}", point.title()))];
             let measured: Vec<Vec<Run>> = points.iter().map(run).collect();
             for (point, runs) in points.iter().zip(&measured) {
@@ -282,6 +372,37 @@ mod tests {
             }
             assert!((experiment.paper)(&points, &measured).contains("The paper: "));
             assert_eq!(run(&points[0]), measured[0], "{}: the same again", experiment.name);
+        }
+    }
+
+    #[test]
+    fn the_queue_as_printed_is_one_of_its_entries() {
+        for (_, make) in [AS_PRINTED, AS_PRINTED_WITH_SLIP] {
+            let (mut push, mut pop) = make(3, 0);
+            for round in 0..4 {
+                assert!((1..=3).all(|n| push(Item::new(10 * round + n).unwrap())));
+                assert!(!push(Item::new(99).unwrap()));
+                assert!((1..=3).all(|n| pop() == Item::new(10 * round + n)));
+                assert_eq!(pop(), None);
+            }
+        }
+    }
+
+    /// Figure 8's shape: no slot is touched more often because there are more of them.
+    #[test]
+    fn the_cost_does_not_grow_with_the_queue() {
+        let machine = Machine::named("x86-4").unwrap();
+        let setting = Setting::of(&machine, 4);
+        for contender in [FAST_FORWARD, AS_PRINTED] {
+            let costs = SIZES.map(|(entries, workload)| {
+                // Twice around the largest.
+                let of = Loop { entries, iterations: 4_096, stages: on(&setting, vec![vec![100.0]; 3]) };
+                let point = of.point(&setting, workload, contender, String::new());
+                let run = point.run(&machine, 0).unwrap_or_else(|failure| panic!("{}: {failure}", point.title()));
+                point.figure(&[run], OPERATION).expect("it is measured")
+            });
+            let least = costs.iter().copied().fold(f64::INFINITY, f64::min);
+            assert!(costs.iter().all(|cost| *cost < 1.6 * least), "{}: {costs:.1?} ns by size", contender.0);
         }
     }
 
