@@ -20,11 +20,13 @@ pub(super) struct Figures {
     pub(super) nanos: u64,
     /// What else it measured, by unit.
     pub(super) more: Vec<(&'static str, f64)>,
+    /// Tasks whose share of that time, of all threads', is a figure: unit and name.
+    pub(super) shares: &'static [(&'static str, &'static str)],
 }
 
 impl Figures {
     pub(super) fn new(messages: u64, nanos: u64) -> Self {
-        Self { messages, nanos, more: Vec::new() }
+        Self { messages, nanos, more: Vec::new(), shares: &[] }
     }
 
     /// The figures of `run`, which lets so many messages through.
@@ -133,8 +135,19 @@ impl Point {
             for (at, &(unit, _)) in first.more.iter().enumerate() {
                 figures.push((unit, spread(&|(figures, _)| figures.more[at].1)));
             }
+            for &(unit, task) in first.shares {
+                figures.push((unit, self.share(runs, task)));
+            }
         }
         figures
+    }
+
+    /// How much of the time of all threads went into `task`, in percent.
+    pub(super) fn share(&self, runs: &[Run], task: &str) -> Spread {
+        Spread::of(runs.iter().map(|(figures, report)| {
+            let nanos: u64 = report.tasks.iter().filter(|one| one.name == task).map(|one| one.nanos).sum();
+            100.0 * nanos as f64 / (figures.nanos * self.threads as u64) as f64
+        }))
     }
 
     /// The middle figure of that unit, if the point has it.

@@ -30,6 +30,10 @@ const CONFIGURATIONS: [(&str, Scheduler, f64); 4] = [
     ("qes_pss_prs", Scheduler::Prs, 33.7),
 ];
 
+/// Figure 4: where the time of all cores goes. The rest is start, end and sleep.
+const BREAKDOWN: &[(&str, &str)] =
+    &[("application, %", "application"), ("queue, %", "queue"), ("scheduler, %", "scheduler"), ("stall, %", "stall")];
+
 /// What stands in the paper's Figure 4 and its text for 40 cores, in percent of the time of all cores.
 const FIGURE_4: &str = "\
 the paper, 40 cores: stall 19.0 (MergeSort) and 24.8 (RG) under random, 13.8 and 13.3 under qes, 0.03 (RG) under qes_pss;
@@ -123,7 +127,10 @@ fn points(
 
 fn paper(setting: &Setting<'_>) -> Vec<Point> {
     points(setting, 1, |shape, (_, scheduler), cores, messages| {
-        Box::new(move || Figures::new(messages, runtime::run(&(shape.danbi)(), scheduler, cores, messages)))
+        Box::new(move || {
+            let nanos = runtime::run(&(shape.danbi)(), scheduler, cores, messages);
+            Figures { shares: BREAKDOWN, ..Figures::new(messages, nanos) }
+        })
     })
 }
 
@@ -165,17 +172,17 @@ fn beside_the_paper(points: &[Point], measured: &[Vec<Run>]) -> String {
         for (name, ..) in CONFIGURATIONS {
             let curve = curve(shape.workload, name);
             let at = curve[curve.len() - 1];
-            text += &format!("{:38}{name:14}{}\n", shape.workload, breakdown(&points[at], &measured[at][0]));
+            text += &format!("{:38}{name:14}{}\n", shape.workload, breakdown(&points[at], &measured[at]));
         }
     }
     text + FIGURE_4 + "\n\n"
 }
 
-/// The shares of what threads said that they did, the largest first; the rest is start, end and sleep.
-fn breakdown(point: &Point, (figures, report): &Run) -> String {
-    let all = (figures.nanos * point.threads as u64) as f64 / 100.0;
-    let share = |task: &thalweg_sim::TaskReport| format!("  {} {:.1}", task.name, task.nanos as f64 / all);
-    report.tasks.iter().map(share).collect()
+/// The shares of what threads said that they did, in the order of the first seed, the largest first; the rest is start, end and
+/// sleep.
+fn breakdown(point: &Point, runs: &[Run]) -> String {
+    let tasks = runs.first().map_or(&[][..], |(_, report)| &report.tasks);
+    tasks.iter().map(|task| format!("  {} {:.1}", task.name, point.share(runs, &task.name).median)).collect()
 }
 
 #[cfg(test)]
@@ -194,6 +201,12 @@ mod tests {
             let measured: Vec<Vec<Run>> = points.iter().map(|point| vec![run(point)]).collect();
             for (point, runs) in points.iter().zip(&measured) {
                 assert!(runs[0].1.tasks.len() >= 3, "{}: what is done has a name", point.title());
+                let named: f64 = runs[0].1.tasks.iter().map(|task| point.share(runs, &task.name).median).sum();
+                assert!(named > 0.0 && named < 100.1, "{}: {named} % have a name", point.title());
+                // Figure 4 is part of the records of the paper's runtime.
+                let records = point.records(experiment.name, &machine, runs);
+                let of_figure_4 = BREAKDOWN.iter().filter(|(unit, _)| records.contains(unit)).count();
+                assert_eq!(of_figure_4, if experiment.name == "danbi/scaling" { 4 } else { 0 });
             }
             assert_eq!(run(&points[1]).1, measured[1][0].1, "the same again");
             let text = beside_the_paper(&points, &measured);
