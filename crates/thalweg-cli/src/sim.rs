@@ -9,6 +9,7 @@ mod experiment;
 mod ff;
 mod point;
 mod queues;
+mod sp_ring;
 mod streams;
 mod thesis;
 mod ticket_ring;

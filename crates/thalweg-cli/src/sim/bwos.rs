@@ -440,4 +440,13 @@ mod tests {
         taken.extend([steal(), owner.pop(), steal(), owner.pop(), owner.pop(), owner.pop(), steal()]);
         assert_eq!(taken, [Some(0), Some(4), Some(1), Some(3), Some(2), None, None]);
     }
+
+    /// Figure 4.9's shape where nothing is stolen: an owner that synchronises once a block is ahead of one that does with each item.
+    #[test]
+    fn an_owner_alone_is_ahead_with_blocks() {
+        let machine = Machine::named("x86-88t").unwrap();
+        let setting = Setting::of(&machine, 2);
+        let [bwos, abp] = [LIFO, ABP].map(|of| stolen_from(&setting, ("LIFO", 1), of, 0).nanos_on(&machine));
+        assert!(abp / bwos > 2.0, "{bwos:.2} ns for an operation with blocks, {abp:.2} without");
+    }
 }

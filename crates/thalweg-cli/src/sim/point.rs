@@ -98,6 +98,13 @@ impl Point {
         self.simulation(machine).seed(seed).try_run(&self.client)
     }
 
+    /// Nanoseconds for a message with seed 0, for tests that compare points.
+    #[cfg(test)]
+    pub(super) fn nanos_on(&self, machine: &Machine) -> f64 {
+        let run = self.run(machine, 0).unwrap_or_else(|failure| panic!("{}: {failure}", self.title()));
+        self.nanos(&[run]).median
+    }
+
     fn simulation(&self, machine: &Machine) -> Simulation {
         let simulation = Simulation::new(machine.clone()).threads(self.threads).stack_bytes(1 << 20);
         match &self.device {

@@ -4,10 +4,13 @@ use std::num::NonZero;
 use std::sync::{Arc, OnceLock};
 
 use serde_json::json;
+use thalweg_queue::bwos::Rng;
 use thalweg_queue::chunk_ring::Most;
-use thalweg_queue::{Pop, Push, bbq, chunk_ring, fast_forward, lamport, locked};
+use thalweg_queue::wait::{Side, Wait};
+use thalweg_queue::{Pop, Push, TryPushError, bbq, chunk_ring, fast_forward, lamport, locked};
 use thalweg_sim::Stamp;
 use thalweg_sync::atomic::{AtomicU64, AtomicUsize, Counter, Ordering::*};
+use thalweg_sync::hint::{self, Access};
 use thalweg_sync::time::Instant;
 use thalweg_sync::{CachePadded, spin, thread, time};
 
@@ -28,8 +31,8 @@ pub(super) const EXPERIMENTS: [Experiment; 5] = [
 ];
 
 pub(super) type Item = NonZero<u64>;
-/// Pushes, or pops, whatever the queue.
-pub(super) type Sending = Box<dyn FnMut(Item) + Send>;
+/// Pushes, or pops, whatever the queue. A push calls the function before each of its attempts.
+pub(super) type Sending = Box<dyn FnMut(Item, &dyn Fn()) + Send>;
 pub(super) type Receiving = Box<dyn FnMut() -> Option<Item> + Send>;
 /// The ends of a queue with so many producers and consumers.
 pub(super) type Ends = (Vec<Sending>, Vec<Receiving>);
@@ -40,6 +43,7 @@ pub(super) struct Contender {
     pub(super) name: &'static str,
     pub(super) capacity: usize,
     make: Arc<dyn Fn(usize, usize) -> Ends + Send + Sync>,
+    complex: bool,
 }
 
 impl Contender {
@@ -48,7 +52,12 @@ impl Contender {
         capacity: usize,
         make: impl Fn(usize, usize) -> Ends + Send + Sync + 'static,
     ) -> Self {
-        Self { name, capacity, make: Arc::new(make) }
+        Self { name, capacity, make: Arc::new(make), complex: false }
+    }
+
+    /// In the workload [*complex*](Complex).
+    pub(super) fn complex(self) -> Self {
+        Self { complex: true, ..self }
     }
 
     /// One to one.
@@ -73,10 +82,7 @@ impl Contender {
     pub(super) fn locked() -> Self {
         Self::new("locked", CAPACITY, |producers, consumers| {
             let (tx, rx) = locked::locked::<Item>(CAPACITY).expect(RIGHT);
-            let push =
-                |tx: locked::Producer<Item>| -> Sending { Box::new(move |item| tx.push(item).expect("they stay")) };
-            let pop = |rx: locked::Consumer<Item>| -> Receiving { Box::new(move || rx.pop().ok()) };
-            ((0..producers).map(|_| push(tx.clone())).collect(), (0..consumers).map(|_| pop(rx.clone())).collect())
+            cloned(&tx, &rx, producers, consumers)
         })
     }
 }
@@ -91,7 +97,18 @@ where
 }
 
 fn sending(mut tx: impl Push<Item = Item> + Send + 'static) -> Sending {
-    Box::new(move |item| tx.push(item).expect("the consumers stay until the end"))
+    Box::new(move |item, attempt| {
+        loop {
+            attempt();
+            match tx.try_push(item) {
+                Ok(()) => return,
+                Err(TryPushError::Closed(_)) => unreachable!("the consumers stay until the end"),
+                Err(TryPushError::Full(_) | TryPushError::Busy(_)) => {
+                    tx.strategy().wait(Side::Room, None, || tx.may_push());
+                }
+            }
+        }
+    })
 }
 
 fn receiving(mut rx: impl Pop<Item = Item> + Send + 'static) -> Receiving {
@@ -103,13 +120,81 @@ pub(super) fn single(tx: impl Push<Item = Item> + Send + 'static, rx: impl Pop<I
     (vec![sending(tx)], vec![receiving(rx)])
 }
 
+/// The ends of a queue that cannot be closed, by attempts: `push` says whether there was room.
+pub(super) fn unclosed<Q: Clone + Send + 'static>(
+    queue: &Q,
+    push: fn(&Q, Item) -> bool,
+    pop: fn(&Q) -> Option<Item>,
+    producers: usize,
+    consumers: usize,
+) -> Ends {
+    /// One of the producers that are left.
+    struct Left(Arc<CachePadded<AtomicU64>>);
+    impl Drop for Left {
+        fn drop(&mut self) {
+            // AcqRel, pairs with the Acquire below: what it pushed is there for who sees it gone.
+            self.0.fetch_sub(1, AcqRel);
+        }
+    }
+    let left = Arc::new(CachePadded(AtomicU64::new(producers as u64)));
+    let sending = |_| -> Sending {
+        let (queue, left) = (queue.clone(), Left(left.clone()));
+        Box::new(move |item, attempt| {
+            let _one_of = &left;
+            spin::until(|| {
+                attempt();
+                push(&queue, item).then_some(())
+            });
+        })
+    };
+    let receiving = |_| -> Receiving {
+        let (queue, left) = (queue.clone(), left.clone());
+        // A last look after the last producer has gone.
+        let closed = move |queue: &Q| (left.load(Acquire) == 0).then(|| pop(queue));
+        Box::new(move || spin::until(|| pop(&queue).map(Some).or_else(|| closed(&queue))))
+    };
+    ((0..producers).map(sending).collect(), (0..consumers).map(receiving).collect())
+}
+
 /// By how much the rates of the threads of one side differ.
 pub(super) const UNFAIR: &str = "fastest over slowest";
+/// Messages that are in the queue when one leaves it, in the mean. What a message waits is this over the rate.
+pub(super) const FILL: &str = "in the queue";
 
 pub(super) const RIGHT: &str = "the capacity is one that the queue can have";
 
+/// What the thesis' workload *complex* adds to an operation (section 2.6.2): the message is memory, which its producer allocates
+/// and writes and its consumer reads and frees, and each side goes through a loop of up to a hundred `nop`s, here a cycle each.
+/// What an allocator takes is a guess.
+struct Complex {
+    /// Of each producer, as many as can be out at once, one after the other.
+    memory: Vec<Vec<Chunk>>,
+}
+
+/// What an allocator has as its smallest piece.
+type Chunk = [u64; 4];
+
+impl Complex {
+    const ALLOCATOR: u64 = 50;
+
+    fn new(producers: usize, capacity: usize) -> Self {
+        Self { memory: vec![vec![[0; 4]; capacity + 1]; producers] }
+    }
+
+    /// A side's part of the `n`-th message of a producer. What is in it does not matter, so it is not written.
+    fn operation(&self, producer: usize, n: u64, access: Access, rng: &mut Rng) {
+        let chunks = &self.memory[producer];
+        hint::work(Self::ALLOCATOR + rng.below(101) as u64);
+        hint::touch(chunks[n as usize % chunks.len()].as_ptr().cast(), 8, access);
+    }
+}
+
+/// When a message was sent. On the host: a stamp is nothing that the machine has.
+#[expect(clippy::disallowed_types, reason = "all threads of a run are one on the host: nobody waits for the lock")]
+type Sent = std::sync::Mutex<Stamp>;
+
 /// Runs messages through a queue between threads on these hardware threads. Messages that fill the queue for the first
-/// time are not measured.
+/// time are not measured. A message's latency begins with the attempt that put it in: waiting for room is not part of it.
 fn traffic(contender: &Contender, producers: &[usize], consumers: &[usize], messages: u64) -> Figures {
     let (sending, receiving) = (contender.make)(producers.len(), consumers.len());
     let threads = producers.len() + consumers.len();
@@ -125,38 +210,54 @@ fn traffic(contender: &Contender, producers: &[usize], consumers: &[usize], mess
     };
     let each = messages / producers.len() as u64;
     let warm = (each * producers.len() as u64 / 4).max(1);
-    // How many have arrived, whoever took them, and when the first that are not measured had. On the host, too, where all
-    // threads of a run are one, so that each may count.
-    let (arrived, warmed) = (Counter::new(), OnceLock::new());
-    // When each message was sent. On the host: a stamp is nothing that the machine has.
-    let sent: Vec<OnceLock<Stamp>> =
-        std::iter::repeat_with(OnceLock::new).take(each as usize * producers.len()).collect();
+    let complex = contender.complex.then(|| Complex::new(producers.len(), contender.capacity));
+    // How many were sent and have arrived, whoever did it, how many were in the queue each time, and when the first that are
+    // not measured had arrived. On the host, too, where all threads of a run are one, so that each may count.
+    let [entered, arrived, inside] = [(); 3].map(|()| Counter::new());
+    let warmed = OnceLock::new();
+    let sent: Vec<Sent> = std::iter::repeat_with(Sent::default).take(each as usize * producers.len()).collect();
+    let stamp = |message: u64| sent[message as usize].lock().expect("nobody panics with it");
     thread::scope(|scope| {
-        let (start, sent, arrived, warmed) = (&start, &sent, &arrived, &warmed);
+        let (start, stamp, complex, warmed) = (&start, &stamp, &complex, &warmed);
+        let (entered, arrived, inside) = (&entered, &arrived, &inside);
         let producers: Vec<_> = (sending.into_iter().zip(producers).enumerate())
             .map(|(number, (mut push, &cpu))| {
                 scope.spawn(move || {
                     start(cpu);
+                    let mut rng = Rng::new(number as u64);
                     let began = time::now();
-                    for n in number as u64 * each..(number as u64 + 1) * each {
-                        _ = sent[n as usize].set(Stamp::now());
-                        push(NonZero::new(n + 1).expect("from 1"));
+                    for n in 0..each {
+                        if let Some(complex) = complex {
+                            complex.operation(number, n, Access::Write, &mut rng);
+                        }
+                        let message = number as u64 * each + n;
+                        push(NonZero::new(message + 1).expect("from 1"), &|| *stamp(message) = Stamp::now());
+                        entered.add(1);
                     }
                     began.elapsed().as_nanos() as f64
                 })
             })
             .collect();
-        let consumers: Vec<_> = (receiving.into_iter().zip(consumers))
-            .map(|(mut pop, &cpu)| {
+        let consumers: Vec<_> = (receiving.into_iter().zip(consumers).enumerate())
+            .map(|(number, (mut pop, &cpu))| {
                 scope.spawn(move || {
                     start(cpu);
+                    let mut rng = Rng::new(threads as u64 + number as u64);
                     let mut count = 0;
                     while let Some(n) = pop() {
-                        sent[n.get() as usize - 1].get().expect("it was sent").arrived();
+                        let message = n.get() - 1;
                         count += 1;
                         arrived.add(1);
                         if arrived.get() == warm {
                             _ = warmed.set(time::now());
+                        } else if arrived.get() > warm {
+                            stamp(message).arrived();
+                            // It may come out before its push has ended.
+                            inside.add(entered.get().saturating_sub(arrived.get()));
+                        }
+                        if let Some(complex) = complex {
+                            let producer = (message / each) as usize;
+                            complex.operation(producer, message % each, Access::Read, &mut rng);
                         }
                     }
                     (count, time::now())
@@ -174,7 +275,8 @@ fn traffic(contender: &Contender, producers: &[usize], consumers: &[usize], mess
         let nanos = ended.since(began).as_nanos() as u64;
         // Producers have as much to do each, so the quickest has the highest rate; consumers as long.
         let unfair = apart(took.iter().copied()).max(apart(parts.iter().map(|part| part.0 as f64)));
-        Figures { more: vec![(UNFAIR, unfair)], ..Figures::new(all - warm, nanos) }
+        let fill = inside.get() as f64 / (all - warm).max(1) as f64;
+        Figures { more: vec![(UNFAIR, unfair), (FILL, fill)], ..Figures::new(all - warm, nanos) }
     })
 }
 
@@ -277,9 +379,9 @@ fn on_chunk_ring(setting: &Setting<'_>) -> Vec<Point> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::point::{Role, together};
     use super::*;
     use thalweg_sim::{Machine, Simulation};
-    use thalweg_sync::hint;
 
     /// The measured part begins once, for all consumers.
     #[test]
@@ -295,8 +397,30 @@ mod tests {
             (vec![sending(tx)], vec![receiving(rx.clone()), slowed(receiving(rx), 50_000)])
         });
         let simulation = Simulation::new(Machine::named("x86-88t").unwrap()).threads(3).stack_bytes(1 << 20);
-        let (figures, _) = simulation.try_run(|| traffic(&contender, &[0], &[1, 2], 400)).unwrap();
+        let (figures, report) = simulation.try_run(|| traffic(&contender, &[0], &[1, 2], 400)).unwrap();
         assert_eq!(figures.messages, 300, "a quarter is not measured");
+        assert_eq!(report.latencies.unwrap().count, 300, "nor how long it takes");
+    }
+
+    /// Twelve producers share eight entries, and a message leaves every microsecond: it is in the queue for eight of them, and
+    /// had to wait for room for twelve.
+    #[test]
+    fn a_wait_for_room_is_no_part_of_the_latency() {
+        let contender = Contender::new("slow", 8, |producers, _| {
+            let (tx, rx) = bbq::with_capacity::<Item>(8).expect(RIGHT);
+            let slow: Receiving = Box::new(move || {
+                hint::work(3_000);
+                rx.pop().ok()
+            });
+            ((0..producers).map(|_| sending(tx.clone())).collect(), vec![slow])
+        });
+        let simulation = Simulation::new(Machine::named("x86-88t").unwrap()).threads(13).stack_bytes(1 << 20);
+        let producers: Vec<usize> = (1..13).collect();
+        let (figures, report) = simulation.try_run(|| traffic(&contender, &producers, &[0], 360)).unwrap();
+        let latency = report.latencies.unwrap().p50;
+        assert!((4_000..13_000).contains(&latency), "{latency} ns");
+        let fill = figures.more.iter().find(|(unit, _)| *unit == FILL).unwrap().1;
+        assert!((4.0..=8.0).contains(&fill), "{fill} in the queue");
     }
 
     #[test]
@@ -316,5 +440,46 @@ mod tests {
                 assert_eq!(point.run(&machine, 0).unwrap().1, report, "{}: the same again", point.title());
             }
         }
+    }
+
+    /// What the block-based queues' experiments stand on: a counter that all threads add to takes it better by FAA than by a loop
+    /// of CAS, of which only one succeeds at a time.
+    #[test]
+    fn faa_stays_ahead_of_cas_among_many_threads() {
+        fn adding(threads: usize, add: fn(&AtomicU64)) -> u64 {
+            let simulation = Simulation::new(Machine::named("x86-88t").unwrap()).threads(threads).stack_bytes(1 << 20);
+            let client = || {
+                let counter = CachePadded(AtomicU64::new(0));
+                let role = |cpu| -> (usize, Role<'_>) { (cpu, Box::new(|| (0..300).for_each(|_| add(&counter)))) };
+                together(300 * threads as u64, (0..threads).map(role).collect())
+            };
+            simulation.try_run(client).unwrap_or_else(|failure| panic!("{failure}")).0.nanos
+        }
+        for threads in [16, 40] {
+            let faa = adding(threads, |counter| _ = counter.fetch_add(1, Relaxed));
+            let cas = adding(threads, |counter| {
+                let mut seen = counter.load(Relaxed);
+                while let Err(other) = counter.compare_exchange_weak(seen, seen + 1, Relaxed, Relaxed) {
+                    seen = other;
+                }
+            });
+            assert!(4 * cas > 5 * faa, "{threads} threads: {faa} ns by FAA, {cas} by CAS");
+        }
+    }
+
+    /// Figure 2.9a's step where producers are on both sockets.
+    #[test]
+    fn the_border_of_the_socket_is_a_step() {
+        let machine = Machine::named("x86-88t").unwrap();
+        let [within, full, across] = [14, 21, 28].map(|n| {
+            let setting = Setting::of(&machine, n + 1);
+            let (label, sides) = sides("NP1C", n, n + 1);
+            point(&setting, "NP1C", &Contender::bbq("bbq", CAPACITY), label, sides, 200 * n as u64).nanos_on(&machine)
+        });
+        let (step, before) = (across / full, full / within);
+        assert!(
+            step > 1.25 && step > 1.15 * before,
+            "{within:.0}, {full:.0} and, across, {across:.0} ns for a message"
+        );
     }
 }

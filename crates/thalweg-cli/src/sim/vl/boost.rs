@@ -63,11 +63,11 @@ struct Shared<const W: usize> {
 
 /// An end, writing and reading. Items are `W` words.
 #[derive(Clone, Debug)]
-pub(super) struct Boost<const W: usize>(Arc<Shared<W>>);
+pub(in crate::sim) struct Boost<const W: usize>(Arc<Shared<W>>);
 
 impl<const W: usize> Boost<W> {
     /// A queue for `capacity` items.
-    pub(super) fn new(capacity: usize) -> Self {
+    pub(in crate::sim) fn new(capacity: usize) -> Self {
         let node = |_| Node { next: AtomicU64::new(0), words: std::array::from_fn(|_| AtomicU64::new(0)) };
         // Nobody, the first dummy, and the items.
         let nodes: Box<[Node<W>]> = (0..capacity + 2).map(node).collect();
@@ -111,7 +111,7 @@ impl<const W: usize> Boost<W> {
     }
 
     /// False if there is no free node.
-    pub(super) fn try_push(&self, words: &[u64; W]) -> bool {
+    pub(in crate::sim) fn try_push(&self, words: &[u64; W]) -> bool {
         let Shared { tail, nodes, .. } = &*self.0;
         let Some(node) = self.allocate() else { return false };
         let new = &nodes[node];
@@ -145,7 +145,7 @@ impl<const W: usize> Boost<W> {
         }
     }
 
-    pub(super) fn try_pop(&self) -> Option<[u64; W]> {
+    pub(in crate::sim) fn try_pop(&self) -> Option<[u64; W]> {
         let Shared { head, tail, nodes, .. } = &*self.0;
         loop {
             let first = head.load(Acquire);

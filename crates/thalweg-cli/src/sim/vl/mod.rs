@@ -1,6 +1,6 @@
 //! Virtual-Link's seven benchmarks, on its devices and on software queues.
 
-mod boost;
+pub(super) mod boost;
 mod figures;
 mod mailbox;
 mod net;
