@@ -70,3 +70,53 @@ fn what_is_not_there_is_named_with_what_is() {
         assert!(words.iter().all(|word| ran.stderr.contains(word)), "{line}: {}", ran.stderr);
     }
 }
+
+/// Short runs of entries whose figures are published, one of each kind.
+const GOLDEN: [&str; 5] = [
+    "sim/bbq --on x86-88t:4",
+    "vl/ping-pong --on vl-16",
+    "danbi/scaling --on x86-40:2",
+    "blq/schemes --on arm-32:12",
+    "thesis/2.8 --on x86-88t:2",
+];
+
+/// A line for each point of a run: what it is, and its figures with all their digits.
+fn figures(run: &str) -> String {
+    let ran = sim(&format!("run {run} --quick --json -"));
+    assert_eq!((ran.status, ran.stderr.as_str()), (0, ""), "{run}");
+    let mut text = String::new();
+    let mut point = String::new();
+    for line in ran.stdout.lines() {
+        let record: serde_json::Value = serde_json::from_str(line).unwrap();
+        let word = |key: &str| record[key].as_str().unwrap().to_owned();
+        let at = record["params"]["at"].as_str().map_or_else(|| record["params"].to_string(), str::to_owned);
+        let of =
+            format!("\n{} on {}: {}, {}, {at}", word("experiment"), word("world"), word("workload"), word("contender"));
+        if of != point {
+            text += &of;
+            point = of;
+        }
+        text += &format!("; {} {}", record["median"], word("unit"));
+    }
+    text + "\n"
+}
+
+/// The same command gives the same numbers on every host: so a number that moves was moved by a change, which has to say so.
+#[test]
+fn published_figures_stay_as_they_are_digit_by_digit() {
+    let file = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/golden/sim.txt");
+    let now: String = GOLDEN.map(figures).concat();
+    if std::env::var_os("THALWEG_BLESS").is_some() {
+        return std::fs::write(file, now).unwrap();
+    }
+    let golden = std::fs::read_to_string(file).unwrap();
+    let differs = now.lines().zip(golden.lines()).find(|(now, golden)| now != golden);
+    assert!(
+        now == golden,
+        "figures have moved, the first of them\nfrom {}\nto   {}\nIf a change of the model or of a queue is meant to do that:\n\
+         THALWEG_BLESS=1 cargo test -p thalweg-cli --features instrument --test sim published\n\
+         writes {file} anew; then the tables of docs/measurements.md are to be made again, too.",
+        differs.map_or("another number of points", |(_, golden)| golden),
+        differs.map_or("", |(now, _)| now),
+    );
+}
