@@ -402,8 +402,8 @@ mod tests {
         assert_eq!(report.latencies.unwrap().count, 300, "nor how long it takes");
     }
 
-    /// Twelve producers share eight entries, and a message leaves every microsecond: it is in the queue for eight of them, and
-    /// had to wait for room for twelve.
+    /// Twelve producers share eight entries, and a message leaves every microsecond: it is in the queue for eight, and its last attempt
+    /// takes a few at most, but who is out of luck waits for room for a hundred.
     #[test]
     fn a_wait_for_room_is_no_part_of_the_latency() {
         let contender = Contender::new("slow", 8, |producers, _| {
@@ -417,8 +417,8 @@ mod tests {
         let simulation = Simulation::new(Machine::named("x86-88t").unwrap()).threads(13).stack_bytes(1 << 20);
         let producers: Vec<usize> = (1..13).collect();
         let (figures, report) = simulation.try_run(|| traffic(&contender, &producers, &[0], 360)).unwrap();
-        let latency = report.latencies.unwrap().p50;
-        assert!((4_000..13_000).contains(&latency), "{latency} ns");
+        let latencies = report.latencies.unwrap();
+        assert!(latencies.p50 > 4_000 && latencies.max < 36_000, "{latencies:?}");
         let fill = figures.more.iter().find(|(unit, _)| *unit == FILL).unwrap().1;
         assert!((4.0..=8.0).contains(&fill), "{fill} in the queue");
     }
