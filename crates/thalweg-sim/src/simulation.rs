@@ -76,7 +76,8 @@ impl Simulation {
         self
     }
 
-    /// By up to how many nanoseconds threads start and wake up late; 500 unless set. The seed decides by how many.
+    /// By up to how many nanoseconds threads start and wake up late, and come from a gate that says so ([`jitter`](crate::jitter)); 500 unless set. The
+    /// seed decides by how many.
     pub fn jitter(mut self, nanos: u64) -> Self {
         self.jitter = nanos;
         self

@@ -474,3 +474,33 @@ fn boxed_messages_use_the_same_lines_again() {
     let first_touches = report.counts.memory_reads.total() + report.counts.prefetches.memory_reads;
     assert!(first_touches < 500, "5000 messages in {first_touches} lines");
 }
+
+#[test]
+fn a_seed_decides_who_comes_late_from_a_gate() {
+    // When each of six threads goes on, after the first of them.
+    let through = |seed: u64, most: u64| {
+        let gate = || {
+            let ready = CachePadded(AtomicU64::new(0));
+            let go_on = || {
+                ready.fetch_add(1, AcqRel);
+                spin::until(|| (ready.load(Acquire) == 6).then_some(()));
+                let before = time::now();
+                thalweg_sim::jitter();
+                before.elapsed().as_nanos() as u64
+            };
+            thread::scope(|scope| {
+                let threads: Vec<_> = (0..6).map(|_| scope.spawn(go_on)).collect();
+                threads.into_iter().map(|thread| thread.join().unwrap()).collect::<Vec<_>>()
+            })
+        };
+        Simulation::new(machine("x86-88t")).seed(seed).jitter(most).try_run(gate).unwrap().0
+    };
+    let [one, same, other] = [1, 1, 2].map(|seed| through(seed, 10_000));
+    assert_eq!(one, same);
+    assert_ne!(one, other);
+    for late in [&one, &other] {
+        let (least, most) = (late.iter().min().unwrap(), late.iter().max().unwrap());
+        assert!(*most > least + 2_000 && *most < 10_100, "{late:?}");
+    }
+    assert!(through(1, 0).iter().all(|late| *late < 100), "no jitter, nobody late");
+}

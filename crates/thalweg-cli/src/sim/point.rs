@@ -1,7 +1,9 @@
 //! A point of a curve: what runs, and what came of it.
 
 use serde_json::{Value, json};
-use thalweg_sim::{Curve, Device, Failure, Latencies, Machine, Plot, Record, Report, Simulation, Spread, Trace};
+use thalweg_sim::{
+    Curve, Device, Failure, Latencies, Machine, Plot, Record, Report, Simulation, Spread, Trace, jitter,
+};
 use thalweg_sync::atomic::AtomicUsize;
 use thalweg_sync::atomic::Ordering::{AcqRel, Acquire};
 use thalweg_sync::{CachePadded, spin, thread, time};
@@ -56,6 +58,7 @@ pub(super) fn together(messages: u64, roles: Vec<(usize, Role<'_>)>) -> Figures 
                     thread::pin_current(cpu).expect("the machine has this thread");
                     ready.fetch_add(1, AcqRel);
                     spin::until(|| (ready.load(Acquire) == count).then_some(()));
+                    jitter();
                     let began = time::now();
                     role();
                     began.elapsed().as_nanos() as u64

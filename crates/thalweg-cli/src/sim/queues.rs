@@ -8,7 +8,7 @@ use thalweg_queue::bwos::Rng;
 use thalweg_queue::chunk_ring::Most;
 use thalweg_queue::wait::{Side, Wait};
 use thalweg_queue::{Pop, Push, TryPushError, bbq, chunk_ring, fast_forward, lamport, locked};
-use thalweg_sim::Stamp;
+use thalweg_sim::{Stamp, jitter};
 use thalweg_sync::atomic::{AtomicU64, AtomicUsize, Counter, Ordering::*};
 use thalweg_sync::hint::{self, Access};
 use thalweg_sync::time::Instant;
@@ -207,6 +207,7 @@ fn traffic(contender: &Contender, producers: &[usize], consumers: &[usize], mess
             go.store(1, Release);
         }
         spin::until(|| (go.load(Acquire) == 1).then_some(()));
+        jitter();
     };
     let each = messages / producers.len() as u64;
     let warm = (each * producers.len() as u64 / 4).max(1);

@@ -145,6 +145,7 @@ pub(super) fn run(graph: &Graph, scheduler: Scheduler, cores: usize, messages: u
                     thread::pin_current(core).expect("the machine has this thread");
                     ready.fetch_add(1, AcqRel);
                     spin::until(|| (ready.load(Acquire) == cores).then_some(()));
+                    thalweg_sim::jitter();
                     let began = time::now();
                     Native { run, rng: Rng::new(core as u64) }.work(core);
                     began.elapsed().as_nanos() as u64
