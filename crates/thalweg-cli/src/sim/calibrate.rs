@@ -230,7 +230,7 @@ time_slice = 3000000
 /// Nanoseconds for a round on a modelled machine.
 fn simulate(machine: &Machine, place: &Place, micro: &Micro) -> Result<f64, Failure> {
     let simulation = Simulation::new(machine.clone()).threads(2).stack_bytes(1 << 20);
-    let rounds = micro.rounds.1 / if cfg!(test) { 50 } else { 1 };
+    let rounds = micro.rounds.1 / if cfg!(test) { 20 } else { 1 };
     simulation.try_run(|| micro.run(place, rounds)).map(|(nanos, _)| nanos)
 }
 
@@ -337,7 +337,8 @@ mod tests {
             // Short: how long a transfer takes shows only to the next look.
             pause: 10,
             hold: 60,
-            window: 30,
+            // A narrow one lets FastForward show nothing of how wide it is.
+            window: 48,
         };
         let mut native = Native {
             processor: "a \"model\"".into(),
@@ -370,7 +371,7 @@ mod tests {
                 "{fit:?}"
             );
             assert_eq!(fit.migratory, migratory, "{fit:?}");
-            // Others may do as well as these two: what counts is that what they were chosen by comes out.
+            // Other values of the hold and the window do as well; what they were chosen by has to come out.
             for name in ["add/2", "queue/fast-forward"] {
                 let (is, should) = (native.simulate(&fit, name).unwrap(), native.figures[name].median);
                 assert!((is / should - 1.0).abs() < 0.1, "{name}: {is} for {should}, {fit:?}");
