@@ -1,4 +1,4 @@
-//! A queue as Boost's lock-free one: Michael and Scott's list, with nodes from a fixed free list.
+//! A queue as Boost's lock-free one: Michael and Scott's list, with nodes from a free list.
 //!
 //! | | |
 //! |---|---|
@@ -8,8 +8,12 @@
 //! | cost | a push: three compare-exchanges (free list, last node's link, tail); a pop: two, and the node goes back |
 //!
 //! From M. Michael and M. Scott, *Simple, Fast, and Practical Non-Blocking and Blocking Concurrent Queue Algorithms*, PODC
-//! 1996; free list, tags and a node on a line of its own as in Boost's fixed-size queue. A baseline: what Virtual-Link's
-//! paper measures against.
+//! 1996; free list, tags and a node on a line of its own as in Boost's. A baseline: what Virtual-Link's paper measures
+//! against.
+//!
+//! Boost's queue allocates a node when its free list is empty, so it never refuses, and without back-pressure it grows.
+//! Here the free list has all nodes from the beginning, those that were never used behind those that were given back:
+//! with room for all that a run sends, it touches memory as one that grows does.
 //!
 //! # Invariants
 //!

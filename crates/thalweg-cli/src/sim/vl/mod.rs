@@ -97,13 +97,15 @@ fn sweep(setting: &Setting<'_>) -> Vec<Point> {
     with_work("sweep", setting.threads, (false, true), iterations, 2 * iterations * patterns::CHANNELS, patterns::sweep)
 }
 
+/// So many that Boost's queue, if it holds all messages, is twice as large as the last level.
 fn incast(setting: &Setting<'_>) -> Vec<Point> {
-    let iterations = setting.part(200, 10);
+    let iterations = setting.part(2_200, 10);
     with_work("incast", setting.threads, (true, true), iterations, 15 * iterations, patterns::incast)
 }
 
+/// So many that one of Boost's queues, if it holds all samples, is larger than the last level.
 fn fir(setting: &Setting<'_>) -> Vec<Point> {
-    let samples = setting.part(1400, 70);
+    let samples = setting.part(20_000, 70);
     let params = json!({ "messages": 31 * samples, "stages": 32 });
     points("fir", "32 threads", setting.threads, (false, false), &params, move |net| patterns::fir(net, samples))
 }

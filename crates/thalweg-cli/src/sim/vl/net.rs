@@ -330,8 +330,8 @@ impl Net {
         }
     }
 
-    /// How much room a queue has that is given `capacity`, where `all` is what a run sends: Boost's grows, so it never says
-    /// no.
+    /// How much room a queue has that is given `capacity`, where nothing but the queue holds back who sends and `all` is
+    /// what a run sends: Boost's grows, so it never says no (paper, section IV-B, of incast and FIR).
     pub(super) fn room(&self, capacity: usize, all: usize) -> usize {
         if self.contender == Contender::Boost { all } else { capacity }
     }

@@ -167,7 +167,7 @@ pub(super) fn fir(net: &Net, samples: u64) -> Figures {
     const WORK: u64 = 40;
     let (mut senders, mut receivers) = (Vec::new(), Vec::new());
     for _ in 1..STAGES {
-        let (tx, rx) = net.words(1, 1, CAPACITY);
+        let (tx, rx) = net.words(1, 1, net.room(CAPACITY, samples as usize));
         senders.push(one(tx));
         receivers.push(one(rx));
     }
