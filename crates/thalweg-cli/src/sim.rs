@@ -182,15 +182,26 @@ fn machine(name: &str) -> Result<Machine, Box<dyn Error>> {
     Ok(machine?)
 }
 
-/// Runs the one program that `names` means, if it is none of the experiments; `error` says that it is none.
+/// Runs the one program that `names` means, if not all of them are experiments, which `error` says.
 fn own_program(
     names: &[String],
     options: &example::Options<'_>,
     for_experiments: bool,
     error: Box<dyn Error>,
 ) -> Outcome {
-    let [name] = names else { return Err(error) };
-    let programs = example::find(name);
+    let find = |name: &str| {
+        let unknown = |why| format!("{error}; and which programs are around here, cargo cannot say: {why}");
+        example::find(name).map_err(unknown)
+    };
+    let [name] = names else {
+        for name in names {
+            if select(std::slice::from_ref(name)).is_err() && !find(name)?.is_empty() {
+                return Err(format!("{name} is a program: one program at a time, and no experiment beside it").into());
+            }
+        }
+        return Err(error);
+    };
+    let programs = find(name)?;
     let [program] = programs.as_slice() else {
         let also = match programs.len() {
             0 => "and no example or binary of that name in the package around here",

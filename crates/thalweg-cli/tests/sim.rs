@@ -1,6 +1,7 @@
 //! `thalweg sim` as a user meets it: what it prints where, and its exit status.
 #![cfg(feature = "instrument")]
 
+use std::path::Path;
 use std::process::Command;
 
 struct Ran {
@@ -11,7 +12,12 @@ struct Ran {
 
 /// Runs `thalweg sim` with the words of `line`.
 fn sim(line: &str) -> Ran {
-    let output = Command::new(env!("CARGO_BIN_EXE_thalweg")).arg("sim").args(line.split(' ')).output().unwrap();
+    sim_in(Path::new("."), line)
+}
+
+fn sim_in(directory: &Path, line: &str) -> Ran {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_thalweg"));
+    let output = command.arg("sim").args(line.split(' ')).current_dir(directory).output().unwrap();
     let text = |bytes| String::from_utf8(bytes).unwrap();
     Ran { status: output.status.code().unwrap(), stdout: text(output.stdout), stderr: text(output.stderr) }
 }
@@ -56,6 +62,8 @@ fn what_is_not_there_is_named_with_what_is() {
         ("run sim/bbq --on vl-16:many", ["many", "from 1 to 16"]),
         ("run no-such-graph --on vl-16", ["no-such-graph", "no example or binary"]),
         ("run sim/bbq sim/nothing --on vl-16", ["sim/nothing", "sim/bbq"]),
+        ("run wide speed --on vl-16", ["wide is a program", "one program at a time"]),
+        ("run sim/bbq wide --on vl-16", ["wide is a program", "no experiment beside it"]),
         ("calibrate --native none.json", ["none.json", "cannot read"]),
         ("calibrate --native Cargo.toml", ["Cargo.toml", "not what `micro` prints"]),
         ("run sim/bbq --on none.toml", ["none.toml", "cannot read"]),
@@ -119,4 +127,31 @@ fn published_figures_stay_as_they_are_digit_by_digit() {
         differs.map_or("another number of points", |(_, golden)| golden),
         differs.map_or("", |(now, _)| now),
     );
+}
+
+#[test]
+fn a_broken_package_is_told_as_cargo_tells_it() {
+    let directory = tempfile::tempdir().unwrap();
+    std::fs::write(directory.path().join("Cargo.toml"), "[package]\nnam = 1\n").unwrap();
+    let ran = sim_in(directory.path(), "run mine --on vl-16");
+    assert_eq!((ran.status, ran.stdout.as_str()), (2, ""));
+    assert!(
+        ["\"mine\"", "cargo cannot say", "Cargo.toml"].iter().all(|word| ran.stderr.contains(word)),
+        "{}",
+        ran.stderr
+    );
+}
+
+/// What docs/simulator.md lets a newcomer do first. Both programs are built for it, with optimisation.
+#[test]
+fn a_program_scales_on_a_machine_and_one_that_does_not_simulate_is_refused() {
+    let ran = sim("run wide --on vl-16:2 --seeds 1");
+    assert_eq!(ran.status, 0, "{}", ran.stderr);
+    for words in ["wide on vl-16, up to 2 of 16 threads, 200000 messages, 1 seeds", "Fastest with 2", "square"] {
+        assert!(ran.stdout.contains(words), "{words} is missing in {}", ran.stdout);
+    }
+    assert!(!ran.stderr.contains("two runs") && !ran.stdout.contains("allocator"), "{}{}", ran.stderr, ran.stdout);
+    let ran = sim("run speed --on vl-16:2");
+    assert_eq!((ran.status, ran.stdout.as_str()), (2, ""));
+    assert!(ran.stderr.contains("its main does not call thalweg_sim::main"), "{}", ran.stderr);
 }

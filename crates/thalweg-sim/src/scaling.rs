@@ -5,7 +5,7 @@ use crate::machine::{Machine, MachineError};
 use crate::notes::Latencies;
 use crate::plot::{Curve, Plot, draw};
 use crate::record::{Record, Spread};
-use crate::report::{Report, TaskReport};
+use crate::report::{Layout, Report, TaskReport};
 use crate::simulation::Simulation;
 use serde_json::json;
 use std::fmt;
@@ -223,7 +223,9 @@ impl Scaling {
                     "latencies": report.latencies,
                     "threads": point.threads, "messages": point.messages, "speed_up": self.speed_up(point.threads),
                     "shares": { "working": working, "memory": memory, "spinning": spinning, "asleep": asleep },
-                    "tasks": tasks, "fields": report.fields.iter().take(5).collect::<Vec<_>>(), "contended": report.lines.iter().take(5).collect::<Vec<_>>(),
+                    "layout": report.layout, "tasks": tasks,
+                    "fields": report.fields.iter().take(5).collect::<Vec<_>>(),
+                    "contended": report.lines.iter().take(5).collect::<Vec<_>>(),
                 }),
                 machine: &self.machine,
             };
@@ -269,6 +271,12 @@ impl fmt::Display for Scaling {
             last.messages,
             first.reports.len()
         )?;
+        if self.largest_report().layout == Layout::Host {
+            writeln!(
+                f,
+                "The host's allocator decides which small objects share a line: these figures are this host's (see Heap).\n"
+            )?;
+        }
         writeln!(
             f,
             "{:>8}{:>10}{:>18}{:>11}{:>10}{:>10}{:>10}{:>10}{:>10}",
@@ -371,6 +379,13 @@ mod tests {
         assert!(point.done.windows(2).any(|pair| pair[0].abs_diff(pair[1]) > 50), "seeds differ: {:?}", point.done);
         let Spread { min, max, .. } = point.nanos();
         assert!(1.0 <= min && max < 1.02, "a message is a nanosecond: {min} to {max}");
+    }
+
+    /// These tests have the system's allocator.
+    #[test]
+    fn without_the_heap_figures_are_said_to_be_the_hosts() {
+        let scaling = Study::new(Machine::named("vl-16").unwrap()).threads(1).seeds(1).run("one", || 1).unwrap();
+        assert!(scaling.to_string().contains("allocator decides") && scaling.to_json().contains("\"layout\":\"host\""));
     }
 
     #[test]

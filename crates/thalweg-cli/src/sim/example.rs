@@ -1,12 +1,16 @@
 //! Running a user's own program on a modelled machine: an example or a binary of the package around here.
 
+use std::error::Error;
 use std::ffi::OsString;
-use std::path::Path;
-use std::process::{Command, ExitCode};
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode, Stdio};
 
 use serde_json::Value;
 
 use crate::Outcome;
+
+/// What stands in every program whose `main` is [`thalweg_sim::main`], and in no other: how its `--help` begins.
+const MARK: &[u8] = b"Runs this program on 1, 2, 4 ... hardware threads of a modelled machine";
 
 /// A program that Cargo can build.
 #[derive(Debug, PartialEq, Eq)]
@@ -23,12 +27,19 @@ fn cargo() -> OsString {
     std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into())
 }
 
-/// The examples and binaries of this name in the workspace around here; none if there is no workspace.
-pub(super) fn find(name: &str) -> Vec<Program> {
-    let Ok(output) = Command::new(cargo()).args(["metadata", "--no-deps", "--format-version", "1"]).output() else {
-        return Vec::new();
-    };
-    serde_json::from_slice(&output.stdout).map_or_else(|_| Vec::new(), |metadata| named(&metadata, name))
+/// The examples and binaries of this name in the workspace around here. Errors with what Cargo says if it cannot read one.
+pub(super) fn find(name: &str) -> Result<Vec<Program>, Box<dyn Error>> {
+    let mut metadata = Command::new(cargo());
+    metadata.args(["metadata", "--no-deps", "--format-version", "1"]);
+    let output = metadata.output().map_err(no_cargo)?;
+    if !output.status.success() {
+        return Err(String::from_utf8_lossy(&output.stderr).trim().into());
+    }
+    Ok(named(&serde_json::from_slice(&output.stdout)?, name))
+}
+
+fn no_cargo(error: std::io::Error) -> String {
+    format!("cannot run cargo: {error}")
 }
 
 fn named(metadata: &Value, name: &str) -> Vec<Program> {
@@ -63,13 +74,51 @@ pub(super) struct Options<'a> {
     pub(super) trace: Option<&'a Path>,
 }
 
-/// Builds the program and runs it. Its `main` is [`thalweg_sim::main`], so it knows what it is told.
-pub(super) fn run(program: &Program, options: &Options<'_>) -> Outcome {
-    let mut command = Command::new(cargo());
-    command.args(["run", "--release", "--quiet", "--package", &program.package, program.kind, &program.name]);
-    if !program.features.is_empty() {
-        command.args(["--features", &program.features.join(",")]);
+impl Program {
+    fn cargo(&self, subcommand: &str) -> Command {
+        let mut command = Command::new(cargo());
+        command.args([subcommand, "--release", "--quiet", "--package", &self.package, self.kind, &self.name]);
+        if !self.features.is_empty() {
+            command.args(["--features", &self.features.join(",")]);
+        }
+        command
     }
+
+    /// Builds it. Where it is.
+    fn build(&self) -> Result<PathBuf, Box<dyn Error>> {
+        let mut command = self.cargo("build");
+        command.args(["--message-format", "json-render-diagnostics"]).stderr(Stdio::inherit());
+        let output = command.output().map_err(no_cargo)?;
+        if !output.status.success() {
+            return Err(format!("{} does not build; cargo has said why", self.name).into());
+        }
+        let messages = output.stdout.split(|&byte| byte == b'\n').filter_map(|line| serde_json::from_slice(line).ok());
+        let path = executable(messages, &self.name).ok_or("cargo has built nothing that can be run")?;
+        Ok(path)
+    }
+}
+
+/// Where the program of that name is, by Cargo's messages.
+fn executable(mut messages: impl Iterator<Item = Value>, name: &str) -> Option<PathBuf> {
+    messages.find_map(|message| {
+        let path = message["executable"].as_str().filter(|_| message["target"]["name"] == name)?;
+        Some(path.into())
+    })
+}
+
+/// Builds the program and runs it. Its `main` has to be [`thalweg_sim::main`], which knows what it is told: any other would
+/// run natively, and what it prints would be taken for the model's.
+pub(super) fn run(program: &Program, options: &Options<'_>) -> Outcome {
+    let path = program.build()?;
+    let built = std::fs::read(&path).map_err(|error| format!("cannot read {}: {error}", path.display()))?;
+    if !built.windows(MARK.len()).any(|window| window == MARK) {
+        let name = &program.name;
+        return Err(format!(
+            "{name} does not simulate: its main does not call thalweg_sim::main; see docs/simulator.md"
+        )
+        .into());
+    }
+    let mut command = program.cargo("run");
     command.args(["--", "--on", options.on, "--seeds", &options.seeds.to_string()]);
     if let Some(seconds) = options.limit {
         command.args(["--limit", &seconds.to_string()]);
@@ -79,7 +128,7 @@ pub(super) fn run(program: &Program, options: &Options<'_>) -> Outcome {
             command.arg(option).arg(file);
         }
     }
-    let status = command.status().map_err(|error| format!("cannot run cargo: {error}"))?;
+    let status = command.status().map_err(no_cargo)?;
     match status.code().and_then(|code| u8::try_from(code).ok()) {
         Some(code) => Ok(ExitCode::from(code)),
         None => Err(format!("{} was ended: {status}", program.name).into()),
@@ -103,5 +152,13 @@ mod tests {
         assert_eq!(named(&metadata, "deep")[0].kind, "--bin");
         assert_eq!(named(&metadata, "flat"), []);
         assert_eq!(named(&Value::Null, "wide"), []);
+    }
+
+    #[test]
+    fn what_was_built_is_found_among_cargos_messages() {
+        let of = |name: &str, path: Value| json!({ "target": { "name": name }, "executable": path });
+        let messages =
+            [json!({ "success": true }), of("wide", Value::Null), of("deep", json!("a")), of("wide", json!("b"))];
+        assert_eq!(executable(messages.into_iter(), "wide"), Some("b".into()));
     }
 }
