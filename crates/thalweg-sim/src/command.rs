@@ -35,6 +35,11 @@ struct Asked {
     trace: Option<PathBuf>,
 }
 
+/// The program of the page for users is built as it stands there.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/simulator.md")]
+struct Page;
+
 /// The `main` of a program that is to be run on modelled machines: reads the command line, and runs `program` as a
 /// [`Study`]. `program` says how much it did, in messages, say.
 ///
