@@ -9,6 +9,8 @@ use crate::{Client, Setup};
 use thalweg_check::history::{KFifo, Queue};
 use thalweg_queue::mesh::{self, Consumer, Producer};
 use thalweg_queue::{TryPopError, TryPushError};
+use thalweg_sync::cell::Slot;
+use thalweg_sync::sync::Arc;
 use thalweg_sync::thread;
 
 impl Tx for Producer<Pair> {
@@ -59,6 +61,16 @@ pub(super) const CLIENTS: &[Client] = &[
         run: |setup| ends::swap(setup, any(), pair, 2),
     },
     Client { name: "mesh/end", what: "the producer leaves two items behind; the end comes after them", run: end },
+    Client {
+        name: "mesh/closed",
+        what: "a consumer that finds the mesh closed comes after a producer that has no ring to it",
+        run: |setup| after_the_end(setup, |rx| rx.is_closed()),
+    },
+    Client {
+        name: "mesh/drained",
+        what: "a consumer that finds the end comes after a producer that has no ring to it",
+        run: |setup| after_the_end(setup, |rx| rx.try_pop() == Err(TryPopError::Closed)),
+    },
 ];
 
 /// Any item of the queue may be next, and refusals say nothing.
@@ -161,5 +173,30 @@ fn end(setup: &Setup) -> Outcome {
         popped += one.drain(&mut log) + other.drain(&mut log);
         assert_eq!(popped, pushed);
         assert_eq!([one.try_pop(), other.try_pop()], [Err(TryPopError::Closed); 2]);
+    })
+}
+
+/// A producer and the consumer of its ring leave a note; the other consumer, whose own producer is gone, reads it if `is_over`.
+fn after_the_end(setup: &Setup, is_over: fn(&mut Consumer<Pair>) -> bool) -> Outcome {
+    setup.asserting(move || {
+        let ([gone, tx], [mut rx, mut other_rx]) = handles::<2, 2>();
+        drop(gone);
+        let note = Arc::new(Slot::new(0));
+        let other = thread::spawn({
+            let note = note.clone();
+            move || {
+                // SAFETY: nobody reads it before this producer has left.
+                note.with_mut(|note| unsafe { *note = 1 });
+                drop(tx);
+                // `Closed`, if the other one has drained its ring.
+                assert!(other_rx.try_pop().is_err());
+            }
+        });
+        if is_over(&mut rx) {
+            // SAFETY: its writer has left.
+            assert_eq!(note.with(|note| unsafe { *note }), 1);
+        }
+        other.join().unwrap();
+        assert!(is_over(&mut rx));
     })
 }

@@ -1,6 +1,6 @@
 //! A reading end: some rings, each from another producer, and those that others have left.
 
-use super::Bell;
+use super::Shared;
 use crate::grant::Read;
 use crate::wait::{Side, Wait};
 use crate::{Pop, TryPopError, Yield, bbq, chunk_ring};
@@ -26,25 +26,33 @@ pub struct Consumer<T: Send, W: Wait = Yield> {
     left: bbq::Consumer<chunk_ring::Consumer<T>>,
     producers: usize,
     /// Last, so that it rings when the rings are handed on, or closed with the list.
-    bell: Bell<W>,
+    shared: Bell<W>,
+}
+
+/// A consumer's part in what all ends share. Wakes everybody when dropped: the consumer has left.
+struct Bell<W: Wait>(Arc<Shared<W>>);
+
+impl<W: Wait> Drop for Bell<W> {
+    fn drop(&mut self) {
+        self.0.wait.ring_all();
+    }
 }
 
 impl<T: Send, W: Wait> Consumer<T, W> {
     pub(super) fn new(
         rings: Vec<chunk_ring::Consumer<T>>,
-        wait: Arc<W>,
+        shared: Arc<Shared<W>>,
         producers: usize,
         leave: bbq::Producer<chunk_ring::Consumer<T>>,
         left: bbq::Consumer<chunk_ring::Consumer<T>>,
     ) -> Self {
-        Self { rings, at: 0, burst: BURST, leave, left, producers, bell: Bell(wait) }
+        Self { rings, at: 0, burst: BURST, leave, left, producers, shared: Bell(shared) }
     }
 
     /// Pops the oldest item of the next ring that has one, or says why not. Never `Busy`.
     ///
-    /// - `Empty`: every ring of this consumer was empty, one after the other.
-    /// - `Closed`: every producer that has a ring to this consumer is gone, its rings are drained, and no ring that another
-    ///   consumer left was there to go on with.
+    /// - `Empty`: every ring of this consumer was empty, one after the other; in its own or another's, there may still be items.
+    /// - `Closed`: every producer is gone, and every ring is drained, those of the other consumers too.
     pub fn try_pop(&mut self) -> Result<T, TryPopError> {
         self.find(1)?;
         let made_room = self.has_made_room();
@@ -76,14 +84,19 @@ impl<T: Send, W: Wait> Consumer<T, W> {
                 return Ok(count);
             }
             if !self.take_over() {
-                return Err(if self.rings.is_empty() { TryPopError::Closed } else { TryPopError::Empty });
+                return Err(if self.is_over() { TryPopError::Closed } else { TryPopError::Empty });
             }
         }
     }
 
+    /// Whether no ring of anybody has items, or will have (M3).
+    fn is_over(&self) -> bool {
+        self.rings.is_empty() && self.shared.0.is_drained()
+    }
+
     /// There may be room for producers. Only one of them can use it, but they wait on one list: all look.
     fn ring_producers(&self) {
-        self.bell.0.ring(Side::Room, self.producers, || true);
+        self.shared.0.wait.ring(Side::Room, self.producers, || true);
     }
 
     /// How many items can be read in the next ring that has one, up to `count` and to the end of the burst.
@@ -98,6 +111,7 @@ impl<T: Send, W: Wait> Consumer<T, W> {
                     if self.at == self.rings.len() {
                         self.at = 0;
                     }
+                    self.shared.0.drained();
                 }
                 Err(TryPopError::Empty | TryPopError::Busy) => self.advance(),
             }
@@ -122,11 +136,11 @@ impl<T: Send, W: Wait> Consumer<T, W> {
     }
 
     fn may_pop(&self) -> bool {
-        self.rings.is_empty() || self.rings.iter().any(Pop::may_pop) || Pop::may_pop(&self.left)
+        self.rings.iter().any(Pop::may_pop) || Pop::may_pop(&self.left) || self.is_over()
     }
 
     fn strategy(&self) -> &W {
-        &self.bell.0
+        &self.shared.0.wait
     }
 
     /// How many rings it pops from. Closed ones count until they were found drained.
@@ -149,10 +163,9 @@ impl<T: Send, W: Wait> Consumer<T, W> {
         self.rings.iter().map(chunk_ring::Consumer::capacity).sum()
     }
 
-    /// Whether every producer that has a ring to it is gone; items may still be left. It may be open again once it goes on with a ring that another
-    /// consumer left.
+    /// Whether every producer is gone. Then it stays so; items may still be left.
     pub fn is_closed(&self) -> bool {
-        self.rings.iter().all(chunk_ring::Consumer::is_closed)
+        self.shared.0.producers_gone()
     }
 }
 
@@ -197,7 +210,9 @@ impl<T: Send, W: Wait> Drop for Consumer<T, W> {
     fn drop(&mut self) {
         // The last consumer's rings go with the list, which is then read by nobody.
         for ring in self.rings.drain(..) {
-            if !(ring.is_closed() && ring.is_empty()) {
+            if ring.is_closed() && ring.is_empty() {
+                self.shared.0.drained();
+            } else {
                 // It has room for all rings, and its readers include this one (M1).
                 let _ = self.leave.push(ring);
             }

@@ -44,19 +44,20 @@
 //! | answer | means |
 //! |---|---|
 //! | `try_push`: `Full` | each ring of this producer was full, one after the other; rings of other producers may have room |
-//! | `try_pop`: `Empty` | each ring of this consumer was empty, one after the other; rings of other consumers may have items |
+//! | `try_pop`: `Empty` | each ring of this consumer was empty, one after the other, and some ring is not drained or may get items yet: another consumer's too, which may leave it to this one |
 //! | `try_push`: `Closed` | every consumer is gone |
-//! | `try_pop`: `Closed` | every producer that has a ring to this consumer is gone, its rings are drained, and no ring that another consumer left was there to go on with |
+//! | `try_pop`: `Closed` | every producer is gone, and every ring was drained by its consumer. All consumers get it, and it is final |
 //!
 //! `Full` and `Empty` are not linearizable, as the rings are not seen at one instant. Neither is ever `Busy`.
 //!
 //! # Leaving
 //!
-//! - A producer that leaves closes its rings; what is in them is popped as before. A consumer sees `Closed` when all of its
-//!   rings are closed and drained.
+//! - A producer that leaves closes its rings; what is in them is popped as before.
 //! - A consumer that leaves hands its rings to those that stay: whoever comes by first goes on with them, when it has been
-//!   round its own. What was pushed is not lost while a consumer stays that has not seen `Closed`, or that tries again after
-//!   the other one has left.
+//!   round its own. So what was pushed is popped as long as a consumer stays to the end, and the end is one for all: a consumer
+//!   whose own rings are drained waits for the others', as it may have to go on with them. A consumer that is kept and not popped from
+//!   keeps the others from the end: drop it. For the same reason one thread cannot drain consumers one after the other by `pop`; by
+//!   `try_pop` in turns it can.
 //! - When the last consumer leaves, what is in the rings is dropped, and pushes are refused.
 //!
 //! # Invariants
@@ -64,6 +65,8 @@
 //! - **M1** Each end of a ring has one owner: a handle, or the list of rings that were left. Both hand it on by value.
 //! - **M2** A ring is taken off a handle's list only when it can never be used by it again: closed, and for a consumer
 //!   drained.
+//! - **M3** A ring counts as undrained until a consumer takes it off its list by M2, or leaves with it in that state. One that is handed
+//!   on still counts.
 
 mod consumer;
 mod producer;
@@ -71,9 +74,12 @@ mod producer;
 pub use consumer::{BURST, Consumer};
 pub use producer::Producer;
 
-use crate::wait::Wait;
+use crate::edges::edge;
+use crate::wait::{Side, Wait};
 use crate::{BuildError, Yield, bbq, chunk_ring, memory};
 use alloc::vec::Vec;
+use thalweg_sync::atomic::AtomicUsize;
+use thalweg_sync::atomic::Ordering::{Acquire, Release};
 use thalweg_sync::sync::Arc;
 
 /// All ends of a mesh.
@@ -104,7 +110,7 @@ pub fn with_wait<T: Send, W: Wait>(
     BuildError::check("producers", producers, 1, MOST)?;
     BuildError::check("consumers", consumers, 1, MOST / (producers / gcd(producers, consumers)))?;
     let rings = producers / gcd(producers, consumers) * consumers;
-    let wait = Arc::new(wait);
+    let shared = Arc::new(Shared { wait, producers: AtomicUsize::new(producers), undrained: AtomicUsize::new(rings) });
     // Room for all rings, also while the oldest block is being read.
     let (leave, left) = bbq::shared(2, rings)?;
     let mut writing = memory::try_boxed((0..producers).map(|_| memory::room(rings / producers)))?.into_vec();
@@ -115,21 +121,51 @@ pub fn with_wait<T: Send, W: Wait>(
         reading[ring % consumers].push(rx);
     }
     Ok((
-        writing.into_iter().map(|rings| Producer::new(rings, wait.clone(), consumers)).collect(),
+        writing.into_iter().map(|rings| Producer::new(rings, shared.clone(), consumers)).collect(),
         reading
             .into_iter()
-            .map(|rings| Consumer::new(rings, wait.clone(), producers, leave.clone(), left.clone()))
+            .map(|rings| Consumer::new(rings, shared.clone(), producers, leave.clone(), left.clone()))
             .collect(),
     ))
 }
 
-/// Where all ends wait. Wakes everybody when dropped: an end has left.
+/// What all ends share.
 #[derive(Debug)]
-struct Bell<W: Wait>(Arc<W>);
+struct Shared<W> {
+    wait: W,
+    /// How many producers are there.
+    producers: AtomicUsize,
+    /// How many rings are not known to be drained for good (M3).
+    undrained: AtomicUsize,
+}
 
-impl<W: Wait> Drop for Bell<W> {
-    fn drop(&mut self) {
-        self.0.ring_all();
+impl<W: Wait> Shared<W> {
+    /// A producer has closed its rings.
+    fn leave_producer(&self) {
+        // (mesh.1) Release, pairs with (mesh.2): what it pushed comes before the count.
+        self.producers.fetch_sub(1, edge("mesh.1", Release));
+        self.wait.ring_all();
+    }
+
+    /// Whether every producer is gone; if so, all that they pushed is visible now.
+    fn producers_gone(&self) -> bool {
+        // (mesh.2) Acquire, pairs with (mesh.1): Relaxed could report the end before the last items.
+        self.producers.load(edge("mesh.2", Acquire)) == 0
+    }
+
+    /// A ring was drained for good. Tells all consumers if it was the last.
+    fn drained(&self) {
+        // (mesh.3) Release, pairs with (mesh.4): what was done with a ring, on either end, comes before its count.
+        if self.undrained.fetch_sub(1, edge("mesh.3", Release)) == 1 {
+            self.wait.ring(Side::Items, usize::MAX, || true);
+        }
+    }
+
+    /// Whether every ring was drained for good. Then it stays so.
+    fn is_drained(&self) -> bool {
+        // (mesh.4) Acquire, pairs with (mesh.3): who sees the end comes after all that producers did, those without a ring to it
+        // included. Relaxed would be the end of the items alone.
+        self.undrained.load(edge("mesh.4", Acquire)) == 0
     }
 }
 

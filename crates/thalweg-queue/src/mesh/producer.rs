@@ -1,6 +1,6 @@
 //! A writing end: some rings, each to another consumer.
 
-use super::Bell;
+use super::Shared;
 use crate::grant::Write;
 use crate::wait::{Side, Wait};
 use crate::{Push, TryPushError, Yield, chunk_ring};
@@ -22,13 +22,22 @@ pub struct Producer<T: Send, W: Wait = Yield> {
     /// The ring to push to next.
     next: usize,
     consumers: usize,
-    /// Last, so that it rings when the rings are closed.
-    bell: Bell<W>,
+    /// Last, so that it leaves when the rings are closed.
+    shared: Present<W>,
+}
+
+/// A producer's part in what all ends share. When dropped, the producer has left.
+struct Present<W: Wait>(Arc<Shared<W>>);
+
+impl<W: Wait> Drop for Present<W> {
+    fn drop(&mut self) {
+        self.0.leave_producer();
+    }
 }
 
 impl<T: Send, W: Wait> Producer<T, W> {
-    pub(super) fn new(rings: Vec<chunk_ring::Producer<T>>, wait: Arc<W>, consumers: usize) -> Self {
-        Self { rings, next: 0, consumers, bell: Bell(wait) }
+    pub(super) fn new(rings: Vec<chunk_ring::Producer<T>>, shared: Arc<Shared<W>>, consumers: usize) -> Self {
+        Self { rings, next: 0, consumers, shared: Present(shared) }
     }
 
     /// Pushes to the next ring that has room, or says why not and gives the value back. Never `Busy`.
@@ -58,7 +67,7 @@ impl<T: Send, W: Wait> Producer<T, W> {
     }
 
     fn strategy(&self) -> &W {
-        &self.bell.0
+        &self.shared.0.wait
     }
 
     /// How many rings it pushes to.
@@ -126,7 +135,7 @@ unsafe impl<T: Send, W: Wait> Write for Producer<T, W> {
         unsafe { self.rings[self.next].commit(count) };
         self.advance();
         // Only one of them can pop them, and who that is may change as consumers leave: all look.
-        self.bell.0.ring(Side::Items, self.consumers, || true);
+        self.shared.0.wait.ring(Side::Items, self.consumers, || true);
     }
 }
 

@@ -6,8 +6,7 @@ use std::task::{Context, Poll};
 use thalweg_check::Fuzz;
 use thalweg_queue::mesh::{BURST, Ends, mesh, with_wait};
 use thalweg_queue::wait::Wait;
-use thalweg_queue::{Park, TryPopError, TryPushError, Yield};
-use thalweg_sync::atomic::{AtomicUsize, Ordering};
+use thalweg_queue::{Park, PopError, TryPopError, TryPushError, Yield};
 use thalweg_sync::sync::Arc;
 use thalweg_sync::thread;
 
@@ -15,11 +14,8 @@ use thalweg_sync::thread;
 type Item = (usize, usize);
 
 /// Runs a mesh: each producer pushes `each` items, and each consumer pops to the end, but for the first ones: of these,
-/// consumer `c` leaves after `leave[c]` pops, and those who stay go on until that has happened. Returns what each consumer
-/// popped, in its order.
+/// consumer `c` leaves after `leave[c]` pops. Returns what each consumer popped, in its order.
 fn run<W: Wait>((producers, consumers): Ends<Item, W>, each: usize, leave: &[usize]) -> Vec<Vec<Item>> {
-    let here = AtomicUsize::new(leave.len());
-    let here = &here;
     thread::scope(|scope| {
         for (producer, mut tx) in producers.into_iter().enumerate() {
             scope.spawn(move || (0..each).for_each(|number| tx.push((producer, number)).unwrap()));
@@ -28,22 +24,8 @@ fn run<W: Wait>((producers, consumers): Ends<Item, W>, each: usize, leave: &[usi
             .into_iter()
             .enumerate()
             .map(|(consumer, mut rx)| {
-                let leave = leave.get(consumer).copied();
-                scope.spawn(move || {
-                    let mut popped = Vec::new();
-                    while leave.is_none_or(|pops| popped.len() < pops) {
-                        // Before the pop: else the last one could leave its rings in between.
-                        let more_may_leave = here.load(Ordering::Acquire) > 0;
-                        match rx.pop() {
-                            Ok(item) => popped.push(item),
-                            Err(_) if leave.is_none() && more_may_leave => thread::yield_now(),
-                            Err(_) => break,
-                        }
-                    }
-                    drop(rx);
-                    here.fetch_sub(usize::from(leave.is_some()), Ordering::Release);
-                    popped
-                })
+                let pops = leave.get(consumer).copied().unwrap_or(usize::MAX);
+                scope.spawn(move || rx.iter().take(pops).collect::<Vec<_>>())
             })
             .collect();
         consumers.into_iter().map(|consumer| consumer.join().unwrap()).collect()
@@ -212,4 +194,38 @@ fn fuzzed_meshes_deliver_each_item_once() {
             check(run(with_wait(producers, consumers, 2, 2, Park::new()).unwrap(), 6, leave), producers, 6, leave);
         });
     }
+}
+
+/// The end is one for all consumers: who has drained its own rings may have to go on with those of another.
+#[test]
+fn the_end_waits_for_every_ring() {
+    let (mut producers, mut consumers) = mesh(2, 2, 4, 4).unwrap();
+    let (mut p1, mut p0) = (producers.pop().unwrap(), producers.pop().unwrap());
+    let (c1, mut c0) = (consumers.pop().unwrap(), consumers.pop().unwrap());
+    p0.try_push(0).unwrap();
+    p1.try_push(1).unwrap();
+    drop(p0);
+    assert_eq!([c0.try_pop(), c0.try_pop()], [Ok(0), Err(TryPopError::Empty)], "the other ring has an item");
+    assert!(c0.rings() == 0 && !c0.is_closed());
+    drop(p1);
+    assert!(c0.is_closed() && c1.is_closed());
+    assert_eq!(c0.try_pop(), Err(TryPopError::Empty), "and still has");
+    drop(c1);
+    assert_eq!([c0.try_pop(), c0.try_pop(), c0.try_pop()], [Ok(1), Err(TryPopError::Closed), Err(TryPopError::Closed)]);
+}
+
+/// Whoever drains the last ring wakes those that wait for the end.
+#[test]
+fn the_end_wakes_who_waits_for_it() {
+    let (producers, mut consumers) = with_wait::<u8, _>(2, 2, 4, 4, Park::new()).unwrap();
+    drop(producers);
+    let note = Note::default();
+    let waker = note.waker();
+    let mut last = consumers.pop().unwrap();
+    let mut popping = Box::pin(consumers[0].pop_async());
+    let cx = &mut Context::from_waker(&waker);
+    assert!(popping.as_mut().poll(cx).is_pending());
+    assert_eq!(last.try_pop(), Err(TryPopError::Closed));
+    assert!(note.was_woken(), "it sleeps at the end");
+    assert_eq!(popping.as_mut().poll(cx), Poll::Ready(Err(PopError)));
 }
