@@ -123,11 +123,12 @@ impl<T> Capsule<T> {
         lines.filter_map(|entry| self.entries.get(entry)).for_each(prefetch::for_write);
     }
 
-    /// Writes `number` into a capsule that nobody else can find: open, with one entry filled.
-    pub(super) fn begin(&self, number: Number) {
+    /// Writes `number` into a capsule that nobody else can find, with one entry filled: the only one that will ever be, if it `is_closed`.
+    pub(super) fn begin(&self, number: Number, is_closed: bool) {
+        let state = if is_closed { State::Closed(1) } else { State::Open };
         // Relaxed: (cnq.4) and the tube pass it on. Who still looks for an earlier number finds another one (C2).
         self.filled.store(Count::new(number, 1).0, Relaxed);
-        self.limit.store(Limit::new(number, State::Open).0, Relaxed);
+        self.limit.store(Limit::new(number, state).0, Relaxed);
         self.consumer.taken.store(Count::new(number, 0).0, Relaxed);
     }
 

@@ -140,10 +140,10 @@ impl<T: Send, Q: Tube<Item = u32>, W: Wait> Producer<T, Q, W> {
         self.shared.is_drained()
     }
 
-    /// How many entries all capsules have. Fewer items may fill the queue: a capsule that was closed before its end takes
-    /// its place whole.
+    /// How many entries the capsules have. Fewer items may fill the queue; the [module](super#capacity) says how many are certain
+    /// to fit.
     pub fn capacity(&self) -> usize {
-        self.shared.capsules.len() * self.shared.entries as usize
+        self.shared.capacity()
     }
 
     /// The k of the k-FIFO promise.
@@ -370,9 +370,9 @@ impl<T: Send, Q: Tube<Item = u32>, W: Wait> Consumer<T, Q, W> {
         self.shared.is_drained()
     }
 
-    /// How many entries all capsules have; see [`Producer::capacity`].
+    /// How many entries the capsules have; see [`Producer::capacity`].
     pub fn capacity(&self) -> usize {
-        self.shared.capsules.len() * self.shared.entries as usize
+        self.shared.capacity()
     }
 
     /// The k of the k-FIFO promise.

@@ -35,7 +35,7 @@
 //!
 //! | answer | means |
 //! |---|---|
-//! | `try_push`: `Full` | no capsule is free. Each that is not has an item that waits, or a producer or a consumer that has not left it |
+//! | `try_push`: `Full` | no capsule is free, or all others wait in the tube; so at least one item waits, or is half-way. Each capsule that is not free has an item that waits, or a producer or a consumer that has not left it |
 //! | `try_push`: `Busy` | the tube was `Busy` |
 //! | `try_pop`: `Empty` | no item is in the queue but in capsules that other consumers hold |
 //! | `try_pop`: `Busy` | items are in the queue, and may not be taken before older ones: another consumer holds those, or their push is half-way |
@@ -44,13 +44,26 @@
 //! Neither `Full` nor `Empty` is linearizable. Items that a consumer holds are those left in the capsule it popped from
 //! last.
 //!
+//! # Capacity
+//!
+//! `capacity` is the number of entries: one producer that pushes and does not flush fills them all. A capsule that is closed before its
+//! end takes its place whole, and so does one that a handle keeps. So of `n` capsules, of which handles that pause keep `m`, only `n - m`
+//! items are certain to fit, and always one.
+//!
 //! # Threads that pause
 //!
 //! A producer keeps its capsule open, and a consumer keeps the one it pops from. Items pushed are there at once, so a
 //! producer that pauses hides nothing, but it may keep one capsule from being used again until it pushes, is
 //! dropped, or calls [`Producer::flush`]. A consumer that pauses keeps up to one capsule of items from the others until it pops, is
 //! dropped, or calls [`Consumer::flush`]; until then they get no further than the window that begins with it. A capsule of which nothing
-//! is left does not stop them, but is not used again before. So there should be more capsules than ends that pause without `flush`.
+//! is left does not stop them, but is not used again before. A handle keeps at most one, and one that waits in a push keeps none.
+//!
+//! So there should be more capsules than handles that pause without `flush`; [`cnq()`] makes `capacity` / `entries` of them. With fewer, all of
+//! them may be kept while the queue is empty. Then there is a spare capsule, which takes one item at a time and which nobody
+//! keeps: pushes go on, each by a capsule of its own and after the item of the one before was popped.
+//!
+//! Under [`Park`](crate::Park) a push wakes every consumer that sleeps, as only the one that has the capsule, or any but that one, may
+//! see the item: not for many consumers that sleep while single items come.
 //!
 //! # Shape
 //!
@@ -77,6 +90,7 @@
 //!   capsule is closed by consumers only when its number holds up the window.
 //! - A consumer that found few entries waits a fraction of a microsecond before it looks again, and not after it found none.
 //! - D is rounded up, not down, so that it is never zero.
+//! - There is one capsule more, so that those kept by idle threads never refuse an item to an empty queue.
 //! - `Closed`, `Full`, `Empty` and `Busy` are told apart; handles close and hand over by being dropped.
 //!
 //! # Invariants
@@ -92,6 +106,8 @@
 //!   other has a capsule of its own.
 //! - **C6** A consumer takes from number n only when every number up to n - D is finished, and a number is finished when all
 //!   its entries that count are taken.
+//! - **C7** The spare capsule is begun closed, with the one entry that counts. So its producer leaves it in that push, and its consumer
+//!   in the pop that takes the entry.
 
 mod capsule;
 mod handles;
@@ -116,7 +132,7 @@ pub type DefaultTube = Scqd<u32>;
 
 /// A k-FIFO queue with room for about `capacity` items.
 ///
-/// `k` is at least 1 and at most `capacity`. Larger ones are faster: a capsule has about k / 16 entries (at most 128), and
+/// `k` is at least 1 and at most `capacity`, and there are at most 2^20 - 1 capsules. Larger ones are faster: a capsule has about k / 16 entries (at most 128), and
 /// eight producers can fill capsules without driving each other out. See the [module](self) for what else counts as
 /// taken room, and [`over`] to choose the shape: with few producers larger capsules are faster, as a step to another one moves some ten
 /// lines between cores.
@@ -130,17 +146,18 @@ pub type DefaultTube = Scqd<u32>;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn cnq<T: Send>(capacity: usize, k: usize) -> Result<(Producer<T>, Consumer<T>), BuildError> {
-    BuildError::check("capacity", capacity, 2, MAX_ENTRIES)?;
+    BuildError::check("capacity", capacity, 2, usize::MAX)?;
     BuildError::check("k", k, 1, capacity)?;
     // Eight capsules at least, and a window of about eight.
     let entries = (k / 16).min(capacity / 8).clamp(1, 128);
+    BuildError::check("capacity", capacity, 2, entries * MAX_ENTRIES)?;
     let capsules = capacity.div_ceil(entries);
     over(Scqd::new(capsules)?, capsules, entries, k)
 }
 
 /// A k-FIFO queue of `capsules` capsules with `entries` entries each, over `tube`.
 ///
-/// The tube must have room for all capsules; `k` is at most the number of all entries.
+/// The tube must have room for all capsules; `k` is at least 1 and at most the number of all entries.
 ///
 /// ```
 /// use thalweg_queue::{cnq, tube::ring};
@@ -218,7 +235,7 @@ fn build<T: Send, Q: Tube<Item = u32>, W: Wait>(
     wait: W,
 ) -> Result<Ends<T, Q, W>, BuildError> {
     BuildError::check("capsules", capsules, 1, MAX_ENTRIES)?;
-    let memory = isize::MAX as usize / size_of::<T>().max(1) / capsules;
+    let memory = isize::MAX as usize / size_of::<T>().max(1) / (capsules + 1);
     BuildError::check("entries", entries, 1, memory.min(MAX_ENTRIES))?;
     BuildError::check("k", k, 1, capsules * entries)?;
     BuildError::check("the tube's capacity", tube.capacity(), capsules, usize::MAX)?;

@@ -16,8 +16,9 @@ use thalweg_sync::atomic::Ordering::{Acquire, Relaxed};
 /// The queue.
 #[derive(Debug)]
 pub(super) struct Shared<T, Q, W> {
+    /// One more than asked for: the last is the spare one (C7).
     pub(super) capsules: Box<[Capsule<T>]>,
-    pub(super) entries: u32,
+    entries: u32,
     pub(super) k: usize,
     /// The capsules that consumers have not met yet, in the order in which they were begun.
     tube: Q,
@@ -69,6 +70,7 @@ impl<T: Send, Q: Tube<Item = u32>, W: Wait> Shared<T, Q, W> {
         wait: W,
     ) -> Result<Self, BuildError> {
         let window = k.div_ceil(2 * entries) as u64;
+        let capsules = capsules + 1;
         Ok(Self {
             capsules: memory::try_boxed((0..capsules).map(|_| Capsule::new(entries)))?,
             entries: entries as u32,
@@ -89,24 +91,25 @@ impl<T: Send, Q: Tube<Item = u32>, W: Wait> Shared<T, Q, W> {
         self.capsules[capsule].ask_to_begin();
         let entry = match self.tube.allocate() {
             Ok(entry) => entry,
-            Err(_) => {
-                // It has room for every capsule, so somebody is half-way.
+            Err(why) => {
+                // It has room for every capsule but one. So all others are in it, each with an item, or somebody is half-way.
                 self.free.put(capsule);
                 // Who looked meanwhile found no capsule, and may sleep since; the one that was half-way may have ended and rung
                 // before. If it has not, it rings when it does.
                 self.wait.ring(Side::Room, 1, || self.can_begin());
-                return Err((AllocateError::Busy, value));
+                return Err((why, value));
             }
         };
         // SAFETY: the capsule was free, so nobody else has a right to it (C1), and nothing in it is published.
         unsafe { self.capsules[capsule].write(0, value) };
+        let is_spare = capsule == self.spare();
         let mut number = None;
         let register = || {
             number = Some(self.numbers.register(capsule, |number, out| {
                 if let Some(out) = out {
                     self.drive_out(out);
                 }
-                self.capsules[capsule].begin(number);
+                self.capsules[capsule].begin(number, is_spare);
             }));
         };
         // SAFETY: allocated from this tube above.
@@ -115,7 +118,18 @@ impl<T: Send, Q: Tube<Item = u32>, W: Wait> Shared<T, Q, W> {
         in_order("cnq.22", register, produce);
         let number = number.expect("it was registered");
         let place = Place::new(&self.capsules, capsule);
-        Ok(Open { place, number, filled: 1, entries: self.entries })
+        Ok(Open { place, number, filled: 1, entries: if is_spare { 1 } else { self.entries } })
+    }
+
+    /// The capsule that takes one item, so that its producer leaves it with the push, and its consumer with the pop (C7). Being the
+    /// last, it is taken when no other is free.
+    fn spare(&self) -> usize {
+        self.capsules.len() - 1
+    }
+
+    /// How many entries the capsules have, but for the spare one.
+    pub(super) fn capacity(&self) -> usize {
+        self.spare() * self.entries as usize
     }
 
     /// The tube may have been `Busy` with who began a capsule. Not rung by [`begin`](Self::begin), since a waker may panic, and

@@ -53,7 +53,10 @@ fn flush_gives_the_capsule_up() {
         producer.try_push(number).unwrap();
         assert_eq!(rx.try_pop(), Ok(number));
     }
-    assert_eq!(tx.try_push(7), Err(TryPushError::Full(7)), "three capsules are kept by three producers");
+    // Three capsules are kept by three producers, and there is a spare one for an item.
+    tx.try_push(6).unwrap();
+    assert_eq!(tx.try_push(7), Err(TryPushError::Full(7)));
+    assert_eq!(rx.try_pop(), Ok(6));
     idle[1].flush();
     assert_eq!(rx.try_pop(), Err(TryPopError::Empty));
     tx.try_push(7).unwrap();
@@ -209,4 +212,30 @@ fn churn() {
     });
     popped.sort_unstable();
     assert_eq!(popped, (0..3 * EACH).collect::<Vec<_>>());
+}
+
+/// However many handles are idle, and whatever they keep: an empty queue takes an item, and the one after it when that is popped.
+#[test]
+fn idle_handles_never_fill_an_empty_queue() {
+    for capsules in [2, 3, 64] {
+        for pops_between in [false, true] {
+            let (mut tx, mut rx) = cnq::over(scqd(capsules), capsules, 4, 8).unwrap();
+            let mut idle_rx = rx.clone();
+            let mut idle: Vec<_> = (0..2 * capsules).map(|_| tx.clone()).collect();
+            let mut refused = 0;
+            for producer in &mut idle {
+                refused += usize::from(producer.try_push(0).is_err());
+                if pops_between {
+                    idle_rx.try_pop().or_else(|_| rx.try_pop()).unwrap();
+                }
+            }
+            while rx.try_pop().is_ok() || idle_rx.try_pop().is_ok() {}
+            assert!(if pops_between { refused == 0 } else { refused > 0 });
+            for number in 1..100 {
+                tx.try_push(number).unwrap();
+                assert_eq!(rx.try_pop().or_else(|_| idle_rx.try_pop()), Ok(number));
+            }
+            assert!(tx.is_empty());
+        }
+    }
 }

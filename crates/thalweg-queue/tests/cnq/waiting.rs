@@ -93,24 +93,24 @@ unsafe impl Tube for OnceBusy {
     }
 }
 
-/// A push takes the last free capsule, finds the tube `Busy`, and puts it back: who found none meanwhile is told.
+/// A push takes the last free capsule, the spare one, finds the tube `Busy`, and puts it back: who found none meanwhile is told.
 #[test]
 fn a_capsule_that_is_put_back_is_room() {
     let (other, is_due) = (Arc::new(Mutex::new(None)), Arc::new(AtomicBool::new(false)));
-    let tube = OnceBusy { tube: hts(2), other: other.clone(), is_due: is_due.clone() };
+    let tube = OnceBusy { tube: hts(3), other: other.clone(), is_due: is_due.clone() };
     let (mut tx, mut rx) = cnq::with_wait(tube, 2, 1, 2, Park::new()).unwrap();
-    tx.try_push(0).unwrap();
+    (0..2).for_each(|number| tx.try_push(number).unwrap());
     let note = Arc::new(Note::default());
     let mut late = tx.clone();
-    let pushing = Box::pin(async move { late.push_async(1).await });
+    let pushing = Box::pin(async move { late.push_async(2).await });
     *other.lock().unwrap() = Some(Other { pushing, note: note.clone() });
     is_due.store(true, Relaxed);
-    assert_eq!(tx.try_push(2), Err(TryPushError::Busy(2)));
+    assert_eq!(tx.try_push(3), Err(TryPushError::Busy(3)));
     assert!(note.0.load(Relaxed), "the other one sleeps beside a free capsule");
     // Taken out, since it has the queue in it, which has it in turn.
     let mut woken = other.lock().unwrap().take().unwrap();
     assert_eq!(woken.poll(), Poll::Ready(Ok(())));
-    assert_eq!([rx.try_pop(), rx.try_pop()], [Ok(0), Ok(1)]);
+    assert_eq!([rx.try_pop(), rx.try_pop(), rx.try_pop()], [Ok(0), Ok(1), Ok(2)]);
 }
 
 /// Only its consumer can leave a capsule that its producer gave up: it must not sleep then.
