@@ -71,6 +71,9 @@
 //! | pop: `Busy` | else there are too few that are committed, as pushes have not ended; or so many tickets are out that those at the front have to be served first |
 //! | either: `Closed` | no handle of the other side is left, and for a pop no item |
 //!
+//! Under [`Park`](crate::Park) whoever passes spans wakes all that sleep on the other side, as each may wait for another number of
+//! entries. A span that ends behind one that has not wakes nobody.
+//!
 //! # Deadlocks
 //!
 //! [`Producer::reserve_in_turn`] waits for its turn first and for room then, so that room is never held by a ticket that waits for

@@ -78,13 +78,14 @@ impl Order {
         self.passed.load(edge("ticketed.2", Acquire))
     }
 
-    /// Ends the span, and passes what is ready.
-    pub(super) fn end(&self, from: u64, to: u64) {
-        self.mark(from, Word::ends(to));
+    /// Ends the span, and passes what is ready. Says whether it passed anything; if not, nothing has come into sight yet, and who
+    /// passes the span later says so.
+    pub(super) fn end(&self, from: u64, to: u64) -> bool {
+        self.mark(from, Word::ends(to))
     }
 
     /// As [`end`](Self::end), for a span whose positions from `hole` on are holes.
-    pub(super) fn end_with_holes(&self, from: u64, hole: u64, to: u64) {
+    pub(super) fn end_with_holes(&self, from: u64, hole: u64, to: u64) -> bool {
         let notes = || {
             for at in hole.max(from + 1)..to {
                 // Relaxed: published with the span.
@@ -92,9 +93,11 @@ impl Order {
             }
         };
         let first = if hole == from { Word::HOLE } else { 0 };
-        let ends = || self.mark(from, Word(Word::ends(to).0 | first));
+        let mut passed = false;
+        let ends = || passed = self.mark(from, Word(Word::ends(to).0 | first));
         // (ticketed.15) As (ticketed.14).
         in_order("ticketed.15", notes, ends);
+        passed
     }
 
     /// Whether the passed position `at` is a hole.
@@ -104,7 +107,7 @@ impl Order {
         word & Word::HOLE != 0 && Word(word).end(at).is_some()
     }
 
-    fn mark(&self, from: u64, word: Word) {
+    fn mark(&self, from: u64, word: Word) -> bool {
         // (ticketed.3) Release, pairs with (ticketed.4): what was done in the span comes before it is passed.
         if self.turns {
             // A maximum, as somebody may be about to note the turn.
@@ -117,14 +120,15 @@ impl Order {
         // other's word: the first leaves the second to itself, the second finds the first in front of it, and both go.
         // (ticketed.13) pairs with itself.
         fenced("ticketed.13", || fence(SeqCst));
-        self.pass();
+        self.pass()
     }
 
-    /// Passes the spans at the front that have ended, and notes whose turn it is then.
-    fn pass(&self) {
+    /// Passes the spans at the front that have ended, and notes whose turn it is then. Says whether it passed any.
+    fn pass(&self) -> bool {
         // An old position is corrected by the exchange below. Acquire here and there, as (ticketed.2): if others have passed the
         // spans before, it is we who tell the next one that it is its turn, and what was done in them has to come along.
         let mut at = self.passed();
+        let mut passed = false;
         loop {
             // (ticketed.4) Acquire, pairs with (ticketed.3); (ticketed.1) passes it on.
             let word = Word(self.word(at).load(edge("ticketed.4", Acquire)));
@@ -134,13 +138,16 @@ impl Order {
                     // be late by some rounds.
                     self.word(at).fetch_max(Word::turn(at).0, edge("ticketed.5", Release));
                 }
-                return;
+                return passed;
             };
             // (ticketed.1) Release, pairs with (ticketed.2); later exchanges continue its release sequence. If it fails,
             // somebody else has passed the span.
             let orders = [edge("ticketed.1", Release), edge("ticketed.2", Acquire)];
             at = match self.passed.compare_exchange(at, end, orders[0], orders[1]) {
-                Ok(_) => end,
+                Ok(_) => {
+                    passed = true;
+                    end
+                }
                 Err(now) => now,
             };
         }

@@ -134,16 +134,19 @@ impl<T, W: Wait> Ring<T, W> {
 
     /// Ends a span of writes, of which those before `written` were done.
     pub(super) fn commit(&self, span: Span, written: u64) {
+        let mut passed = false;
         if written == span.to {
-            self.committed.end(span.from, span.to);
+            passed = self.committed.end(span.from, span.to);
         } else {
             // Relaxed: published with the span.
             let notes = || self.holes.store(true, Relaxed);
-            let ends = || self.committed.end_with_holes(span.from, written, span.to);
+            let ends = || passed = self.committed.end_with_holes(span.from, written, span.to);
             // (ticketed.14) The other way round, a consumer could take a hole for an item, and read what was never written.
             in_order("ticketed.14", notes, ends);
         }
-        self.desk.wait.ring(Side::Items, usize::MAX, || true);
+        if passed {
+            self.ring(Side::Items);
+        }
     }
 
     /// Looks for `count` entries to read. Writes nothing.
@@ -261,8 +264,14 @@ impl<T, W: Wait> Ring<T, W> {
 
     /// Ends a span of reads.
     pub(super) fn consume(&self, span: Span) {
-        self.consumed.end(span.from, span.to);
-        self.desk.wait.ring(Side::Room, usize::MAX, || true);
+        if self.consumed.end(span.from, span.to) {
+            self.ring(Side::Room);
+        }
+    }
+
+    /// Something was passed. All look: the first one on the list may wait for more entries than there are, and one behind it for fewer.
+    fn ring(&self, side: Side) {
+        self.desk.wait.ring(side, usize::MAX, || true);
     }
 
     pub(super) fn producers_gone(&self) -> bool {

@@ -67,13 +67,16 @@ impl<'a, W: Wait> Ticket<'a, W> {
     ///
     /// As [`is_turn`](Self::is_turn).
     pub fn consume(&self, counter: usize) {
-        self.serve(counter);
-        self.ring();
+        if self.serve(counter) {
+            self.ring();
+        }
     }
 
-    fn serve(&self, counter: usize) {
-        self.counter(counter).end(self.span.from, self.span.to);
+    /// Says whether anybody's turn has come.
+    fn serve(&self, counter: usize) -> bool {
+        let passed = self.counter(counter).end(self.span.from, self.span.to);
         self.served.set(self.served.get() | 1 << counter);
+        passed
     }
 
     /// Others wait for their turn, or for words of a counter to issue tickets with.
@@ -86,13 +89,14 @@ impl<'a, W: Wait> Ticket<'a, W> {
 impl<W: Wait> Drop for Ticket<'_, W> {
     fn drop(&mut self) {
         let served = self.served.get();
+        let mut passed = false;
         for counter in 0..self.desk.counters.len() {
             if served & 1 << counter == 0 {
-                self.serve(counter);
+                passed |= self.serve(counter);
             }
         }
         // At the end, and once: a waker may panic, and the ticket is served everywhere then.
-        if self.served.get() != served {
+        if passed {
             self.ring();
         }
     }

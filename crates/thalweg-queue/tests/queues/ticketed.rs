@@ -1,8 +1,9 @@
 //! What only the ticketed queue does: reservations, windows, holes and tickets.
 
+use crate::support::Note;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::pin;
-use std::task::{Context, Wake, Waker};
+use std::task::{Context, Poll, Wake, Waker};
 use thalweg_check::Fuzz;
 use thalweg_queue::ticketed::{self, Take, Ticket, ticketed, with_counters};
 use thalweg_queue::{Park, PopError, TryPopError, TryPushError};
@@ -302,4 +303,24 @@ fn fuzzed_ends_are_all_passed() {
         all.sort_unstable();
         assert_eq!(all, [0, 0, 1, 1, 2, 2, 3, 3]);
     });
+}
+
+/// Who ends a span behind one that has not ended makes nothing visible, and wakes nobody; who makes it visible does.
+#[test]
+fn an_end_out_of_turn_wakes_nobody() {
+    let (tx, rx) = ticketed::with_wait(4, 0, Park::new()).unwrap();
+    let (mut first, mut second) = (tx.try_reserve(1).unwrap(), tx.try_reserve(1).unwrap());
+    first.push(0).unwrap();
+    second.push(1).unwrap();
+    let note = Note::default();
+    let waker = note.waker();
+    let cx = &mut Context::from_waker(&waker);
+    let mut popping = pin!(rx.pop_async());
+    assert!(popping.as_mut().poll(cx).is_pending());
+    second.commit();
+    assert!(!note.was_woken(), "it would find the first one half-way");
+    first.commit();
+    assert!(note.was_woken());
+    assert_eq!(popping.poll(cx), Poll::Ready(Ok(0)));
+    assert_eq!(rx.try_pop(), Ok(1));
 }
