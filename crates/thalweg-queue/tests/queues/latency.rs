@@ -3,7 +3,8 @@
 
 use thalweg_check::Fuzz;
 use thalweg_queue::chunk_ring::{self, Most};
-use thalweg_queue::{Pop, Push, TryPopError, bbq, fast_forward, lamport};
+use thalweg_queue::tube::scqd::Scqd;
+use thalweg_queue::{Pop, Push, TryPopError, bbq, cnq, fast_forward, lamport, mesh, ticketed};
 use thalweg_sync::atomic::AtomicUsize;
 use thalweg_sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use thalweg_sync::{spin, thread};
@@ -124,6 +125,12 @@ fn queues_for_one_and_one_deliver_at_once() {
     check(|| bbq::spsc(2, ITEMS).unwrap());
     check(|| chunk_ring::with_chunks(ITEMS, 2 * ITEMS, Most::Entries(2 * ITEMS)).unwrap());
     check(|| lamport::cached(ITEMS).unwrap());
+    check(|| {
+        let (mut producers, mut consumers) = mesh::mesh(1, 1, ITEMS, 2 * ITEMS).unwrap();
+        (producers.remove(0), consumers.remove(0))
+    });
+    // In one capsule.
+    check(|| cnq::over(Scqd::new(2).unwrap(), 2, ITEMS, ITEMS).unwrap());
 }
 
 /// Entries that are reserved and not committed hold back nothing that was pushed before them.
@@ -153,4 +160,13 @@ fn a_grant_that_is_outstanding_holds_nothing_back() {
         chunk_ring::with_chunks(4, 8, Most::Entries(16)),
         lamport::cached(8),
     }
+}
+
+/// What a producer has committed is there, whatever is reserved behind it.
+#[test]
+fn ticketed_delivers_what_is_committed() {
+    delivers_from_a_block_that_is_being_filled(|consumers| {
+        let (tx, rx) = ticketed::ticketed(ITEMS).unwrap();
+        (tx, vec![rx; consumers])
+    });
 }
