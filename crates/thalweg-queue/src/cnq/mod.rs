@@ -210,13 +210,14 @@ pub fn with_wait<T: Send, Q: Tube<Item = u32>, W: Wait>(
     wait: W,
 ) -> Result<Ends<T, Q, W>, BuildError> {
     BuildError::check("capsules", capsules, 2, MAX_ENTRIES)?;
-    build(0, tube, (capsules, entries, k), wait)
+    build(0, tube, (capsules, 1), (entries, k), wait)
 }
 
 /// The two ends of a queue.
 pub type Ends<T, Q, W = Yield> = (Producer<T, Q, W>, Consumer<T, Q, W>);
 
-/// As [`over`], with the first capsule at `number`: tests start near the wrap. One capsule will do, as in the thesis' clients.
+/// As [`over`], with the first capsule at `number`: tests start near the wrap. One capsule will do, and there is no spare one, as in
+/// the thesis' clients.
 #[doc(hidden)]
 pub fn starting_at<T: Send, Q: Tube<Item = u32>>(
     number: u64,
@@ -225,23 +226,24 @@ pub fn starting_at<T: Send, Q: Tube<Item = u32>>(
     entries: usize,
     k: usize,
 ) -> Result<Ends<T, Q>, BuildError> {
-    build(number, tube, (capsules, entries, k), Yield)
+    build(number, tube, (capsules, 0), (entries, k), Yield)
 }
 
 fn build<T: Send, Q: Tube<Item = u32>, W: Wait>(
     number: u64,
     tube: Q,
-    (capsules, entries, k): (usize, usize, usize),
+    (capsules, spare): (usize, usize),
+    (entries, k): (usize, usize),
     wait: W,
 ) -> Result<Ends<T, Q, W>, BuildError> {
     BuildError::check("capsules", capsules, 1, MAX_ENTRIES)?;
-    let memory = isize::MAX as usize / size_of::<T>().max(1) / (capsules + 1);
+    let memory = isize::MAX as usize / size_of::<T>().max(1) / (capsules + spare);
     BuildError::check("entries", entries, 1, memory.min(MAX_ENTRIES))?;
     BuildError::check("k", k, 1, capsules * entries)?;
     BuildError::check("the tube's capacity", tube.capacity(), capsules, usize::MAX)?;
     // What is in it would be taken for capsules of ours.
     BuildError::check("the number of items in the tube", tube.len(), 0, 0)?;
     thalweg_sync::fence::prepare();
-    let shared = Arc::new(Shared::new(number, tube, capsules, entries, k, wait)?);
+    let shared = Arc::new(Shared::new(number, tube, (capsules, spare), entries, k, wait)?);
     Ok((Producer::new(shared.clone()), Consumer::new(shared)))
 }

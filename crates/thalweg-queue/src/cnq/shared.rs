@@ -16,8 +16,11 @@ use thalweg_sync::atomic::Ordering::{Acquire, Relaxed};
 /// The queue.
 #[derive(Debug)]
 pub(super) struct Shared<T, Q, W> {
-    /// One more than asked for: the last is the spare one (C7).
+    /// Those that were asked for and behind them the spare one, which takes one item, so that its producer leaves it with the push and its
+    /// consumer with the pop (C7). Being the last, it is taken when no other is free.
     pub(super) capsules: Box<[Capsule<T>]>,
+    /// How many were asked for.
+    ordinary: usize,
     entries: u32,
     pub(super) k: usize,
     /// The capsules that consumers have not met yet, in the order in which they were begun.
@@ -64,15 +67,16 @@ impl<T: Send, Q: Tube<Item = u32>, W: Wait> Shared<T, Q, W> {
     pub(super) fn new(
         number: u64,
         tube: Q,
-        capsules: usize,
+        (ordinary, spare): (usize, usize),
         entries: usize,
         k: usize,
         wait: W,
     ) -> Result<Self, BuildError> {
         let window = k.div_ceil(2 * entries) as u64;
-        let capsules = capsules + 1;
+        let capsules = ordinary + spare;
         Ok(Self {
             capsules: memory::try_boxed((0..capsules).map(|_| Capsule::new(entries)))?,
+            ordinary,
             entries: entries as u32,
             k,
             tube,
@@ -102,7 +106,7 @@ impl<T: Send, Q: Tube<Item = u32>, W: Wait> Shared<T, Q, W> {
         };
         // SAFETY: the capsule was free, so nobody else has a right to it (C1), and nothing in it is published.
         unsafe { self.capsules[capsule].write(0, value) };
-        let is_spare = capsule == self.spare();
+        let is_spare = capsule == self.ordinary;
         let mut number = None;
         let register = || {
             number = Some(self.numbers.register(capsule, |number, out| {
@@ -121,15 +125,9 @@ impl<T: Send, Q: Tube<Item = u32>, W: Wait> Shared<T, Q, W> {
         Ok(Open { place, number, filled: 1, entries: if is_spare { 1 } else { self.entries } })
     }
 
-    /// The capsule that takes one item, so that its producer leaves it with the push, and its consumer with the pop (C7). Being the
-    /// last, it is taken when no other is free.
-    fn spare(&self) -> usize {
-        self.capsules.len() - 1
-    }
-
     /// How many entries the capsules have, but for the spare one.
     pub(super) fn capacity(&self) -> usize {
-        self.spare() * self.entries as usize
+        self.ordinary * self.entries as usize
     }
 
     /// The tube may have been `Busy` with who began a capsule. Not rung by [`begin`](Self::begin), since a waker may panic, and
