@@ -36,7 +36,7 @@ enum Command {
         /// A name from `lab list`, a family such as `streams/`, or `all`
         #[arg(required = true, value_name = "NAME")]
         names: Vec<String>,
-        /// Less work and fewer runs: under half a minute for each experiment
+        /// Less work and fewer runs: under half a minute for each experiment that does not say otherwise
         #[arg(long)]
         quick: bool,
         /// Measured runs of each contender, 5 at least; without it 7, and 5 with `--quick`. More runs tell contenders apart on a restless machine

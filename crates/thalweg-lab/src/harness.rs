@@ -20,7 +20,7 @@ pub struct Effort {
 impl Effort {
     /// For published figures.
     pub const FULL: Effort = Effort { runs: 7, divisor: 1 };
-    /// For a first look: every experiment under half a minute.
+    /// For a first look: every experiment under half a minute, if it does not say otherwise.
     pub const QUICK: Effort = Effort { runs: 5, divisor: 4 };
 
     /// For tests: one run and almost no work.

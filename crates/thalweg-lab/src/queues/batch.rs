@@ -19,7 +19,7 @@ pub const EXPERIMENT: Experiment = Experiment {
 };
 
 fn plan(effort: &Effort) -> Result<Vec<Group>, BoxError> {
-    let items = effort.messages(60_000_000);
+    let items = effort.messages(45_000_000);
     let groups = [
         ("slices of 8", 8, CAPACITY),
         ("slices of 32", 32, CAPACITY),

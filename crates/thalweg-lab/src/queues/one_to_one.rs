@@ -362,6 +362,35 @@ mod tests {
         }
     }
 
+    /// Loses nothing, and is not content all the same.
+    struct Complains;
+
+    impl Ends for Complains {
+        type Tx = std::sync::mpsc::SyncSender<u64>;
+        type Rx = std::sync::mpsc::Receiver<u64>;
+
+        fn build(capacity: usize) -> (Self::Tx, Self::Rx) {
+            std::sync::mpsc::sync_channel(capacity)
+        }
+
+        fn push(tx: &mut Self::Tx, value: u64) -> bool {
+            tx.try_send(value).is_ok()
+        }
+
+        fn pop(rx: &mut Self::Rx) -> Option<u64> {
+            rx.try_recv().ok()
+        }
+
+        fn check(_tx: &Self::Tx) -> Result<(), String> {
+            Err("it grew".into())
+        }
+    }
+
+    #[test]
+    fn what_a_queue_says_of_itself_ends_a_run() {
+        assert_eq!(one_by_one::<Complains>(9, 4).unwrap_err().to_string(), "it grew");
+    }
+
     #[test]
     fn a_panic_of_one_side_ends_the_other() {
         // More items than entries: the producer would wait for room.

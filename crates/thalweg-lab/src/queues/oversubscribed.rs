@@ -23,7 +23,7 @@ use crate::peers::{self, Checked};
 /// The entry for the registry.
 pub const EXPERIMENT: Experiment = Experiment {
     name: "queues/oversubscribed",
-    what: "1P1C, 2P2C, 4P1C, 1P4C and 4P4C on two CPUs, u64 one by one, threads that yield or sleep when the queue is full or empty; a minute or two, also if quick",
+    what: "1P1C, 2P2C, 4P1C, 1P4C and 4P4C on two CPUs, u64 one by one, threads that yield or sleep when the queue is full or empty; if quick, a minute or two",
     plan,
 };
 
@@ -74,7 +74,7 @@ fn plan(effort: &Effort) -> Result<Vec<Group>, BoxError> {
         let few = Shape { items: slow, ..shape };
         let mut contenders = vec![
             sleeps::<wait::Bbq>(Ours, "thalweg-bbq", shape),
-            sleeps::<wait::Cnq>(Ours, "thalweg-cnq, k 1024", shape),
+            sleeps::<wait::Cnq>(Ours, "thalweg-cnq, k 1024", few),
             sleeps::<wait::CrossbeamChannel>(Peer, "crossbeam-channel", shape),
             sleeps::<wait::Crossfire>(Peer, "crossfire", shape),
             sleeps::<wait::Kanal>(Peer, "kanal", few),
