@@ -204,7 +204,7 @@ mod tests {
                 let named: f64 = runs[0].1.tasks.iter().map(|task| point.share(runs, &task.name).median).sum();
                 assert!(named > 0.0 && named < 100.1, "{}: {named} % have a name", point.title());
                 // Figure 4 is part of the records of the paper's runtime.
-                let records = point.records(experiment.name, &machine, runs);
+                let records = point.records(experiment.name, &machine, runs, false);
                 let of_figure_4 = BREAKDOWN.iter().filter(|(unit, _)| records.contains(unit)).count();
                 assert_eq!(of_figure_4, if experiment.name == "danbi/scaling" { 4 } else { 0 });
             }
