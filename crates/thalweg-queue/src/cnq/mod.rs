@@ -48,7 +48,7 @@
 //!
 //! `capacity` is the number of entries: one producer that pushes and does not flush fills them all. A capsule that is closed before its
 //! end takes its place whole, and so does one that a handle keeps. So of `n` capsules, of which handles that pause keep `m`, only `n - m`
-//! items are certain to fit, and always one.
+//! items are certain to fit, and always one. Over a tube that has room for more than `n`, the spare capsule (below) may add one item to all of them.
 //!
 //! # Threads that pause
 //!

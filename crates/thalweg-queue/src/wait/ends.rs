@@ -220,8 +220,7 @@ pub trait Pop {
     /// Whether a `try_pop` now would do anything but find no item to take; so it is true of a closed queue. Writes nothing.
     fn may_pop(&self) -> bool;
 
-    /// Whether every producer is gone; items may still be left. In the queues of this crate it stays so, but in a
-    /// [mesh](crate::mesh), where a consumer may go on with what another has left.
+    /// Whether every producer is gone; items may still be left. In the queues of this crate it stays so.
     fn is_closed(&self) -> bool;
 
     /// How many items the queue holds; each says how exact that is.

@@ -155,7 +155,7 @@ single::promises! {
     cnq_mt_4x2: blocks(4, 2, || cnq::over(ring::Mt::new(4)?, 4, 2, 4)),
     cnq_rts_8x2: blocks(8, 2, || cnq::over(ring::Rts::new(8)?, 8, 2, 16)),
     cnq_hts_3x3: blocks(3, 3, || cnq::over(ring::Hts::new(3)?, 3, 3, 5)),
-    cnq_faaq_4x2: blocks(4, 2, || cnq::over(faaq::Faaq::new(2, 4)?, 4, 2, 8)),
+    cnq_faaq_4x2: blocks(4, 2, || cnq::over(faaq::Faaq::new(4, 1)?, 4, 2, 8)),
     cnq_bbq_4x2: blocks(4, 2, || cnq::over(faaq::Bbq::new(4, 1)?, 4, 2, 4)),
 }
 
