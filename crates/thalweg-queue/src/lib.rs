@@ -74,7 +74,7 @@
 //! | queue | a batch costs | in place | a grant is waited for | `peek` | `len` | other |
 //! |---|---|---|---|---|---|---|
 //! | [`fast_forward()`] | a store per item, a look at the other side per line | | | | the consumer's, by looking at each slot | [slip](fast_forward::Slip) |
-//! | [`fast_forward::in_place()`] | the same | one item | no | yes | the same | slip |
+//! | [`fast_forward::in_place()`] | the same | one item | yes | yes | the same | slip |
 //! | [`bbq::spsc()`](bbq::spsc()) | one store per block | to the end of the block | yes | yes | the consumer's | |
 //! | [`bbq::shared`] | as one item, per block | to the end of the block; what is given up is a hole | yes | | yes | positions |
 //! | [`bbq::mpsc()`](bbq::mpsc()) | the same | the same; what is not released stays | yes | yes | yes | positions |

@@ -61,6 +61,7 @@ macro_rules! each_queue {
 }
 pub(super) use each_queue;
 
+#[inline(always)]
 fn item(value: u64) -> NonZeroU64 {
     NonZeroU64::new(value).expect("items count from 1")
 }

@@ -552,6 +552,9 @@ impl<T, W: Wait, S: Entry<T>> fmt::Debug for Consumer<T, W, S> {
 
 crate::wait::producer!(exclusive batches (Producer [T] [S] T [T, S: Entry<T>]));
 crate::wait::consumer!(exclusive batches (Consumer [T] [S] T [T, S: Entry<T>]));
+// One item at a time: what lies in a slot is not next to what lies in another.
+crate::wait::producer!(grants (Producer [T] [InPlace<T>] T [T]));
+crate::wait::consumer!(grants (Consumer [T] [InPlace<T>] T [T]));
 
 #[cfg(not(loom))]
 impl<T, W: Wait> Producer<T, W, InPlace<T>> {

@@ -4,7 +4,9 @@
 use crate::support::{Note, block_on};
 use std::task::{Context, Poll, Waker};
 use thalweg_check::Fuzz;
-use thalweg_queue::{Park, PopError, PopTimeoutError, PushError, PushTimeoutError, bbq, chunk_ring, lamport, mesh};
+use thalweg_queue::{
+    Park, PopError, PopTimeoutError, PushError, PushTimeoutError, bbq, chunk_ring, fast_forward, lamport, mesh,
+};
 use thalweg_sync::thread;
 use thalweg_sync::time::{self, Duration};
 
@@ -203,6 +205,7 @@ impl<E> Cell<E> {
 }
 
 promises! {
+    in_place: release fast_forward::in_place_with_wait::<usize, _>(4, Park::new()).unwrap(),
     spsc: release bbq::spsc::with_wait::<usize, _>(2, 2, Park::new()).unwrap(),
     mpsc: release bbq::mpsc::with_wait::<usize, _>(2, 2, Park::new()).unwrap(),
     spmc: drop bbq::spmc::with_wait::<usize, _>(2, 2, Park::new()).unwrap(),
