@@ -177,9 +177,10 @@ mod tests {
         assert_eq!(four, nanos(2));
     }
 
-    /// CPUs that a stage keeps busy on so many hardware threads when nobody says how many workers there are.
+    /// CPUs that a stage keeps busy on so many hardware threads when nobody says how many workers there are: the middle one of three seeds,
+    /// as the number of workers is found by trials, which one delay may turn.
     fn cpus(threads: usize, messages: u64, build: fn(&mut Graph<'static>) -> Node<u64, u64>) -> f64 {
-        let client = move || {
+        let client = || {
             let mut graph = Graph::new();
             let numbers = graph.source(0..messages);
             let stage = build(&mut graph);
@@ -187,10 +188,15 @@ mod tests {
             graph += numbers >> stage >> sink;
             graph.run(Scheme::default()).expect("the graph runs to its end");
         };
-        let machine = Machine::named("x86-88t").unwrap();
-        let report = thalweg_sim::Simulation::new(machine).threads(threads).stack_bytes(1 << 20).run(client);
-        let busy: u64 = report.per_thread.iter().map(|thread| thread.ended - thread.started - thread.off).sum();
-        busy as f64 / report.nanos as f64
+        let mut cpus = [0, 1, 2].map(|seed| {
+            let machine = Machine::named("x86-88t").unwrap();
+            let simulation = thalweg_sim::Simulation::new(machine).threads(threads).seed(seed).stack_bytes(1 << 20);
+            let report = simulation.run(client);
+            let busy: u64 = report.per_thread.iter().map(|thread| thread.ended - thread.started - thread.off).sum();
+            busy as f64 / report.nanos as f64
+        });
+        cpus.sort_by(f64::total_cmp);
+        cpus[1]
     }
 
     #[test]
