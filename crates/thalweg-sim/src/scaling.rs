@@ -88,11 +88,7 @@ impl Study {
             steps.iter().flat_map(|&threads| (0..self.seeds).map(move |seed| (threads, seed))).collect();
         let results = in_parallel(runs.len(), |run| {
             let (threads, seed) = runs[run];
-            // What is told of lines and fields, and the trace, is of this run.
-            let told = threads == self.threads && seed == 0;
-            let simulation = Simulation::new(self.machine.clone()).threads(threads).seed(seed);
-            let simulation = simulation.count_hits(told).trace(if told { self.trace } else { 0 });
-            simulation.limit(self.limit).stack_bytes(1 << 20).try_run(&program)
+            self.one(threads, seed, &program)
         });
         let point = |&threads: &usize| ScalingPoint { threads, messages: 0, reports: Vec::new(), done: Vec::new() };
         let mut points: Vec<ScalingPoint> = steps.iter().map(point).collect();
@@ -104,6 +100,19 @@ impl Study {
             point.reports.push(report);
         }
         Ok(Scaling { name: name.to_owned(), machine: self.machine.clone(), points })
+    }
+
+    /// The first run of [`run`](Self::run), on one hardware thread with the first seed, once more.
+    pub(crate) fn first_again(&self, program: impl Fn() -> u64 + Sync) -> Result<Report, Failure> {
+        self.one(1, 0, &program).map(|(_, report)| report)
+    }
+
+    fn one(&self, threads: usize, seed: u64, program: &(impl Fn() -> u64 + Sync)) -> Result<(u64, Report), Failure> {
+        // What is told of lines and fields, and the trace, is of this run.
+        let told = threads == self.threads && seed == 0;
+        let simulation = Simulation::new(self.machine.clone()).threads(threads).seed(seed);
+        let simulation = simulation.count_hits(told).trace(if told { self.trace } else { 0 });
+        simulation.limit(self.limit).stack_bytes(1 << 20).try_run(program)
     }
 }
 
