@@ -77,9 +77,11 @@ impl<T: Send, W: Wait> Consumer<T, W> {
             self.look()?;
         }
         let entry = self.at.entry;
-        // Only lines that are committed: one that the producer still writes would be taken away from it.
-        if entry.is_multiple_of(Ring::<T, W>::PER_LINE) && self.at.ready() > Ring::<T, W>::AHEAD {
-            self.ring.ask_to_read(entry + Ring::<T, W>::AHEAD);
+        // Only lines that are committed: one that the producer still writes would be taken away from it. With each pop, as the
+        // producer with each push.
+        if self.at.ready() > Ring::<T, W>::AHEAD {
+            // SAFETY: so many are seen committed in the block, so that entry is ours (S1).
+            unsafe { self.ring.ask_to_read_ahead(entry) };
         }
         // SAFETY: seen committed, so the entry is ours (S1), and `release` moves past it.
         let item = unsafe { self.ring.read(entry) };
@@ -96,7 +98,7 @@ impl<T: Send, W: Wait> Consumer<T, W> {
             self.at.slip.found_none();
             return Err(if closed { TryPopError::Closed } else { TryPopError::Empty });
         }
-        self.at.slip.found(ready < Ring::<T, W>::AHEAD.min(self.at.end - self.at.entry));
+        self.at.slip.found(ready < Ring::<T, W>::FEW.min(self.at.end - self.at.entry));
         self.at.ready = self.at.entry + ready;
         Ok(())
     }

@@ -69,6 +69,10 @@ impl<T, W: Wait> Ring<T, W> {
     /// with sixteen the lines are gone again before they are used.
     pub(super) const AHEAD: usize = 8 * Self::PER_LINE;
 
+    /// A look that finds fewer came too soon: it costs the producer two lines, that of the cursor and that of its entry, which stores
+    /// of so many items hide.
+    pub(super) const FEW: usize = 4 * Self::AHEAD;
+
     /// How many entries ahead of a run, a slice or a grant, each side asks for lines: sixteen lines, which come while the caller is busy
     /// with the items of that run.
     pub(super) const RUN_AHEAD: usize = 2 * Self::AHEAD;
@@ -171,12 +175,32 @@ impl<T, W: Wait> Ring<T, W> {
     /// Asks for the line that the producer writes [`AHEAD`](Self::AHEAD) of `entry`.
     #[inline(always)]
     pub(super) fn ask_to_write(&self, entry: usize) {
-        // Beyond the end of the ring its start comes next. In a ring that is shorter than that there is nothing to ask for.
         let ahead = entry + Self::AHEAD;
-        let ahead = if ahead < self.entries.len() { ahead } else { ahead - self.entries.len() };
-        if let Some(later) = self.entries.get(ahead) {
-            prefetch::for_write(later);
+        // Beyond the end of the ring its start comes next: a branch that is easily foreseen, and shorter than none. In a ring that is
+        // shorter than that there is nothing to ask for.
+        match self.entries.get(ahead) {
+            Some(later) => prefetch::for_write(later),
+            None => {
+                if let Some(later) = self.entries.get(ahead - self.entries.len()) {
+                    prefetch::for_write(later);
+                }
+            }
         }
+    }
+
+    /// Asks for the two lines that a push into `entry` writes: that of the entry and, behind it, that of its block's cursor.
+    ///
+    /// A consumer that polls has taken both. The two stores would fetch them one after the other if many stores are on their way
+    /// before them; asked for, they come together.
+    ///
+    /// # Safety
+    ///
+    /// The entry is the caller's (S1), and lies in `block`.
+    #[inline(always)]
+    pub(super) unsafe fn ask_to_push(&self, entry: usize, block: usize) {
+        // SAFETY: the entry is the caller's, so it is one of the ring.
+        prefetch::for_write(unsafe { self.entry(entry) });
+        prefetch::for_write(&self.cursors(block).committed);
     }
 
     /// Asks for the lines of `entries`, which are the producer's, to write them.
@@ -189,6 +213,17 @@ impl<T, W: Wait> Ring<T, W> {
     #[inline(always)]
     pub(super) fn ask_to_read_run(&self, entries: Range<usize>) {
         entries.step_by(Self::PER_LINE).filter_map(|entry| self.entries.get(entry)).for_each(prefetch::for_read);
+    }
+
+    /// Asks for the line [`AHEAD`](Self::AHEAD) of `entry`, to read it.
+    ///
+    /// # Safety
+    ///
+    /// The entry that far ahead is the consumer's (S1), in the same block.
+    #[inline(always)]
+    pub(super) unsafe fn ask_to_read_ahead(&self, entry: usize) {
+        // SAFETY: the entry is the caller's, so it is one of the ring.
+        prefetch::for_read(unsafe { self.entry(entry + Self::AHEAD) });
     }
 
     /// Asks for the line of `entry`, to read it.
