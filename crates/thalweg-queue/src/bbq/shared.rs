@@ -141,11 +141,12 @@ pub(super) struct Reserved<'a, T, P, C> {
 /// Leaves the block alone for a while, after another thread was faster: the more often in a row, the longer.
 ///
 /// Two threads of one side that take turns entry by entry move three lines each time, which costs ten times as much as an operation.
-/// So one of them stands back for as long as the other needs for some fifty operations.
+/// So one of them stands back for as long as the other needs for some hundreds of operations. If it comes back after some fifty, two
+/// producers with a core each may lose an exchange for every few dozen items, and take twice as long.
 #[cold]
 #[inline(never)]
 fn stand_back(times: &mut u32) {
-    spin::relax(64 << *times);
+    spin::relax(192 << *times);
     *times = (*times + 1).min(2);
 }
 
