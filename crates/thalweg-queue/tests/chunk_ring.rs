@@ -56,6 +56,24 @@ fn grows_by_doubling_up_to_the_largest_chunk() {
     assert_eq!(rx.try_pop(), Err(TryPopError::Empty));
 }
 
+/// However often it was refused, and whatever it did meanwhile.
+#[test]
+fn a_full_ring_takes_more_once_a_chunk_is_left() {
+    let (mut tx, mut rx) = with_chunks::<u64>(4, 4, Most::Entries(8)).unwrap();
+    push(&mut tx, 0, 8).unwrap();
+    let mut next = 8;
+    for number in 0..40 {
+        assert_eq!(rx.try_pop(), Ok(number));
+        for _ in 0..2 {
+            while tx.try_push(next).is_ok() {
+                next += 1;
+            }
+            assert!(next >= number + 5, "{next} were pushed when {number} was popped");
+            tx.shrink();
+        }
+    }
+}
+
 #[test]
 fn bytes_are_a_limit_too() {
     const MOST: usize = 4096;

@@ -78,6 +78,8 @@
 //! - **R4** The producer enters a chunk only if the consumer has left it since it was filled.
 //! - **R5** Counts of what the other side did are at times behind, never ahead. The producer then takes too many chunks for used,
 //!   the consumer too few items for pushed.
+//! - **R6** A ring that is full and at its limit stays so until the consumer leaves a chunk: neither an item nor a chunk can come or go before,
+//!   and what the consumer has left is never again what it was. So the producer need not look for more than that.
 
 mod chunk;
 mod consumer;

@@ -44,6 +44,8 @@ pub struct Producer<T: Send, W: Wait = Yield> {
     filled: u64,
     /// How many chunks the consumer has left, as seen last.
     left: u64,
+    /// While the consumer has left so many chunks, the ring is full and at its limit (R6).
+    full_at: u64,
     /// Boxed, and cold paths take the rest by value: so a producer's fields can live in registers (see [`Held`]).
     size: ManuallyDrop<Box<Size<T>>>,
 }
@@ -56,7 +58,7 @@ impl<T: Send, W: Wait> Producer<T, W> {
         // SAFETY: the ring is new, so its chunks are alive.
         let len = unsafe { chunk.len() };
         let (shared, size) = (Held::new(shared), ManuallyDrop::new(Box::new(size)));
-        Self { shared, chunk, index: 0, len, before: 0, filled: 0, left: 0, size }
+        Self { shared, chunk, index: 0, len, before: 0, filled: 0, left: 0, full_at: u64::MAX, size }
     }
 
     /// Pushes, or says why not and gives the value back. Never `Busy`.
@@ -103,9 +105,19 @@ impl<T: Send, W: Wait> Producer<T, W> {
     /// Goes on to the next chunk if the consumer is not in it, or to a new one. False if there is neither.
     #[inline(always)]
     fn enter(&mut self) -> bool {
+        // What was seen last first: the consumer's count is on its own core most likely.
+        if self.left == self.full_at && self.shared.left() == self.full_at {
+            return false;
+        }
         let next;
         (self.left, next) = enter(&self.shared, &mut self.size, self.chunk, self.filled, self.left);
-        let Some((chunk, len)) = next else { return false };
+        let (chunk, len) = match next {
+            Ok(next) => next,
+            Err(full_at) => {
+                self.full_at = full_at;
+                return false;
+            }
+        };
         self.before += self.len as u64;
         (self.chunk, self.len, self.index) = (chunk, len, 0);
         self.filled += 1;
@@ -228,7 +240,7 @@ unsafe impl<T: Send, W: Wait> Write for Producer<T, W> {
 }
 
 /// Makes the chunk behind `chunk` one that the producer may fill, after it has filled and left so many, and has seen the consumer
-/// leave so many. Returns how many the consumer has left, and that chunk and its length if there is one.
+/// leave so many. Returns how many the consumer has left, and that chunk and its length; or, if there is none, for how many left that stays so.
 #[inline(never)]
 fn enter<T, W>(
     shared: &Shared<T, W>,
@@ -236,7 +248,7 @@ fn enter<T, W>(
     chunk: Chunk<T>,
     filled: u64,
     mut left: u64,
-) -> (u64, Option<(Chunk<T>, usize)>) {
+) -> (u64, Result<(Chunk<T>, usize), u64>) {
     // SAFETY: the producer is in the chunk, so it is alive (R1).
     let look = size.wants_a_look(unsafe { chunk.len() });
     // What was seen last counts too many as in use, never too few: the consumer only goes on, and not past us.
@@ -252,10 +264,11 @@ fn enter<T, W>(
         if used < size.chunks() {
             size.shrink_by_one(chunk, used);
         } else if !size.grow(chunk) {
-            return (left, None);
+            // Memory may come back at any time.
+            return (left, Err(if size.is_at_most() { left } else { u64::MAX }));
         }
         let next = chunk.next();
-        (left, Some((next, next.len())))
+        (left, Ok((next, next.len())))
     }
 }
 

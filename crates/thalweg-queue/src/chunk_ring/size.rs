@@ -169,7 +169,12 @@ impl<T> Size<T> {
 
     /// Whether the ring may grow, as far as is known.
     pub(super) fn may_grow(&self) -> bool {
-        self.spare.is_some() || (self.next_entries() > 0 && !self.no_memory)
+        self.spare.is_some() || (!self.is_at_most() && !self.no_memory)
+    }
+
+    /// Whether the limits leave no room for another chunk.
+    pub(super) fn is_at_most(&self) -> bool {
+        self.next_entries() == 0
     }
 
     /// How many entries the next chunk is to have: as many as the ring, at most as many as chunks may have, and within the
