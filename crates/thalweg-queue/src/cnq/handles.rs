@@ -16,6 +16,14 @@ use thalweg_sync::sync::Arc;
 /// A look into a capsule that finds fewer entries than this came too soon.
 const FEW: u32 = 32;
 
+/// What a pop says if the tube refuses.
+fn why(refusal: ReserveError) -> TryPopError {
+    match refusal {
+        ReserveError::Empty => TryPopError::Empty,
+        ReserveError::Busy => TryPopError::Busy,
+    }
+}
+
 /// A writing end, with the capsule that it fills. Clones write to the same queue; dropping the last one closes it, and
 /// consumers drain what is left.
 ///
@@ -23,11 +31,13 @@ const FEW: u32 = 32;
 pub struct Producer<T: Send, Q: Tube<Item = u32> = DefaultTube, W: Wait = Yield> {
     shared: Arc<Shared<T, Q, W>>,
     open: Option<Open<T>>,
+    /// Whether the last push that wanted a capsule got none.
+    refused: bool,
 }
 
 impl<T: Send, Q: Tube<Item = u32>, W: Wait> Producer<T, Q, W> {
     pub(super) fn new(shared: Arc<Shared<T, Q, W>>) -> Self {
-        Self { shared, open: None }
+        Self { shared, open: None, refused: false }
     }
 
     /// Pushes, or says why not and gives the value back. `Full` and `Busy` as in the table of the [module](super);
@@ -78,7 +88,9 @@ impl<T: Send, Q: Tube<Item = u32>, W: Wait> Producer<T, Q, W> {
     /// Begins a capsule with `value`.
     #[cold]
     fn begin(&mut self, value: T) -> Result<(), TryPushError<T>> {
-        match self.shared.begin(value) {
+        let result = self.shared.begin(value, self.refused);
+        self.refused = result.is_err();
+        match result {
             Ok(open) => {
                 let (is_full, capsule) = (open.filled == open.entries, open.place.index);
                 self.open = (!is_full).then_some(open);
@@ -106,7 +118,7 @@ impl<T: Send, Q: Tube<Item = u32>, W: Wait> Producer<T, Q, W> {
 
     fn may_push(&self) -> bool {
         // When it waits the handle has no capsule, so waiting keeps nothing from anybody.
-        self.open.is_some() || self.shared.can_begin() || self.shared.consumers_gone()
+        self.open.is_some() || self.shared.can_begin().is_ok() || self.shared.consumers_gone()
     }
 
     fn strategy(&self) -> &W {
@@ -200,12 +212,14 @@ pub struct Consumer<T: Send, Q: Tube<Item = u32> = DefaultTube, W: Wait = Yield>
     oldest: Number,
     /// How long to wait before a look into our capsule, if the last looks found few entries.
     slip: Slip,
+    /// Whether the last pop that wanted another capsule got none.
+    refused: bool,
 }
 
 impl<T: Send, Q: Tube<Item = u32>, W: Wait> Consumer<T, Q, W> {
     pub(super) fn new(shared: Arc<Shared<T, Q, W>>) -> Self {
         let oldest = shared.numbers.oldest();
-        Self { shared, held: None, oldest, slip: Slip::default() }
+        Self { shared, held: None, oldest, slip: Slip::default(), refused: false }
     }
 
     /// Pops one of the k oldest items, or says why not. `Empty`, `Busy` and `Closed` as in the table of the
@@ -249,15 +263,19 @@ impl<T: Send, Q: Tube<Item = u32>, W: Wait> Consumer<T, Q, W> {
     /// Finds the next entry, or whether it was the last.
     #[cold]
     fn search_to_the_end(&mut self) -> Result<T, TryPopError> {
+        if !self.shared.producers_gone() {
+            // Refused before, most likely refused again: then a look says so for less than a search, and draws nothing in vain.
+            return match (&self.held, self.refused) {
+                (None, true) => self.shared.can_draw().map_err(why).and_then(|()| self.search()),
+                _ => self.search(),
+            };
+        }
+        // All that was pushed is visible now.
         match self.search() {
-            // A producer may have pushed after our look and before it left, so look again before saying `Closed`.
-            Err(_) if self.shared.producers_gone() => match self.search() {
-                Err(_) if self.shared.is_drained() => Err(TryPopError::Closed),
-                // Other consumers hold what is left.
-                Err(_) => Err(TryPopError::Busy),
-                found => found,
-            },
-            result => result,
+            Err(_) if self.shared.is_drained() => Err(TryPopError::Closed),
+            // Other consumers hold what is left.
+            Err(_) => Err(TryPopError::Busy),
+            found => found,
         }
     }
 
@@ -300,7 +318,9 @@ impl<T: Send, Q: Tube<Item = u32>, W: Wait> Consumer<T, Q, W> {
             if blocked && self.shared.unblock() {
                 continue;
             }
-            match self.shared.draw() {
+            let drawn = self.shared.draw();
+            self.refused = drawn.is_err();
+            match drawn {
                 Ok(capsule) => {
                     let number = capsule.number;
                     let before = self.held.replace(capsule);
@@ -317,8 +337,7 @@ impl<T: Send, Q: Tube<Item = u32>, W: Wait> Consumer<T, Q, W> {
                     }
                 }
                 Err(_) if blocked => return Err(TryPopError::Busy),
-                Err(ReserveError::Empty) => return Err(TryPopError::Empty),
-                Err(ReserveError::Busy) => return Err(TryPopError::Busy),
+                Err(refusal) => return Err(why(refusal)),
             }
         }
     }

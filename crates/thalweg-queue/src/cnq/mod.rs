@@ -89,6 +89,7 @@
 //! - A consumer that finds its capsule empty puts it among the fragments, open as it is, and looks for another. A
 //!   capsule is closed by consumers only when its number holds up the window.
 //! - A consumer that found few entries waits a fraction of a microsecond before it looks again, and not after it found none.
+//! - An end that was refused, and has no capsule, looks before it takes: refusals in a row write nothing.
 //! - D is rounded up, not down, so that it is never zero.
 //! - There is one capsule more, so that those kept by idle threads never refuse an item to an empty queue.
 //! - `Closed`, `Full`, `Empty` and `Busy` are told apart; handles close and hand over by being dropped.

@@ -44,8 +44,10 @@ impl Set {
     }
 
     /// Whether nothing is in the set, lately.
+    #[inline]
     pub(super) fn is_empty(&self) -> bool {
-        self.iter().next().is_none()
+        // Relaxed: as in `iter`.
+        self.0.iter().all(|word| word.load(Relaxed) == 0)
     }
 
     /// The capsules that are in the set when it is looked at.

@@ -89,8 +89,13 @@ impl<T: Send, Q: Tube<Item = u32>, W: Wait> Shared<T, Q, W> {
     }
 
     /// Begins a capsule with `value` in it; [`begun`](Self::begun) has to follow. As an error: why not, and the value.
+    ///
+    /// Who was refused before `looks` first: most likely it is refused again, and then takes nothing for a moment that others look for.
     #[inline]
-    pub(super) fn begin(&self, value: T) -> Result<Open<T>, (AllocateError, T)> {
+    pub(super) fn begin(&self, value: T, looks: bool) -> Result<Open<T>, (AllocateError, T)> {
+        if looks && let Err(why) = self.can_begin() {
+            return Err((why, value));
+        }
         let Some(capsule) = self.free.take_any() else { return Err((AllocateError::Full, value)) };
         self.capsules[capsule].ask_to_begin();
         let entry = match self.tube.allocate() {
@@ -100,7 +105,7 @@ impl<T: Send, Q: Tube<Item = u32>, W: Wait> Shared<T, Q, W> {
                 self.free.put(capsule);
                 // Who looked meanwhile found no capsule, and may sleep since; the one that was half-way may have ended and rung
                 // before. If it has not, it rings when it does.
-                self.wait.ring(Side::Room, 1, || self.can_begin());
+                self.wait.ring(Side::Room, 1, || self.can_begin().is_ok());
                 return Err((why, value));
             }
         };
@@ -149,8 +154,9 @@ impl<T: Send, Q: Tube<Item = u32>, W: Wait> Shared<T, Q, W> {
     }
 
     /// What `begin` would find. Writes nothing.
-    pub(super) fn can_begin(&self) -> bool {
-        !self.free.is_empty() && self.tube.can_allocate().is_ok()
+    #[inline]
+    pub(super) fn can_begin(&self) -> Result<(), AllocateError> {
+        if self.free.is_empty() { Err(AllocateError::Full) } else { self.tube.can_allocate() }
     }
 
     /// Gives a capsule up that is not full, as its producer.
@@ -171,6 +177,12 @@ impl<T: Send, Q: Tube<Item = u32>, W: Wait> Shared<T, Q, W> {
         }
     }
 
+    /// Whether there may be a capsule to get, in the tube or as a fragment. Writes nothing.
+    #[inline]
+    pub(super) fn can_draw(&self) -> Result<(), ReserveError> {
+        if self.fragments.is_empty() { self.tube.can_reserve() } else { Ok(()) }
+    }
+
     /// Takes the next capsule out of the tube; [`drawn`](Self::drawn) has to follow.
     #[inline]
     pub(super) fn draw(&self) -> Result<Held<T>, ReserveError> {
@@ -189,8 +201,12 @@ impl<T: Send, Q: Tube<Item = u32>, W: Wait> Shared<T, Q, W> {
 
     /// Takes the oldest fragment that there is something to do with, if it is older than the capsule `before`. As an error: whether one that
     /// nobody may take has entries, lately; older ones hold it up.
-    #[inline]
+    #[inline(always)]
     pub(super) fn adopt(&self, before: Option<Number>) -> Result<Held<T>, bool> {
+        if self.fragments.is_empty() { Err(false) } else { self.adopt_some(before) }
+    }
+
+    fn adopt_some(&self, before: Option<Number>) -> Result<Held<T>, bool> {
         loop {
             let capsule = self.fragment(before)?;
             if self.fragments.take(capsule) {
@@ -203,10 +219,6 @@ impl<T: Send, Q: Tube<Item = u32>, W: Wait> Shared<T, Q, W> {
     /// over. The error as in [`adopt`](Self::adopt).
     #[inline]
     fn fragment(&self, before: Option<Number>) -> Result<usize, bool> {
-        let mut fragments = self.fragments.iter().peekable();
-        if fragments.peek().is_none() {
-            return Err(false);
-        }
         let oldest = self.numbers.oldest();
         let age = |capsule: usize| self.capsules[capsule].number().since(oldest);
         let bound = before.map_or(u64::MAX, |number| number.since(oldest));
@@ -220,7 +232,7 @@ impl<T: Send, Q: Tube<Item = u32>, W: Wait> Shared<T, Q, W> {
             held_up |= waits;
             waits && age(capsule) < bound && self.numbers.is_in_window(number)
         };
-        let found = fragments.filter(is_worth).min_by_key(|&capsule| age(capsule));
+        let found = self.fragments.iter().filter(is_worth).min_by_key(|&capsule| age(capsule));
         found.ok_or(held_up)
     }
 
