@@ -44,8 +44,6 @@ pub struct Producer<T: Send, W: Wait = Yield> {
     filled: u64,
     /// How many chunks the consumer has left, as seen last.
     left: u64,
-    /// While the consumer has left so many chunks, the ring is full and at its limit (R6).
-    full_at: u64,
     /// Boxed, and cold paths take the rest by value: so a producer's fields can live in registers (see [`Held`]).
     size: ManuallyDrop<Box<Size<T>>>,
 }
@@ -58,7 +56,7 @@ impl<T: Send, W: Wait> Producer<T, W> {
         // SAFETY: the ring is new, so its chunks are alive.
         let len = unsafe { chunk.len() };
         let (shared, size) = (Held::new(shared), ManuallyDrop::new(Box::new(size)));
-        Self { shared, chunk, index: 0, len, before: 0, filled: 0, left: 0, full_at: u64::MAX, size }
+        Self { shared, chunk, index: 0, len, before: 0, filled: 0, left: 0, size }
     }
 
     /// Pushes, or says why not and gives the value back. Never `Busy`.
@@ -106,7 +104,7 @@ impl<T: Send, W: Wait> Producer<T, W> {
     #[inline(always)]
     fn enter(&mut self) -> bool {
         // What was seen last first: the consumer's count is on its own core most likely.
-        if self.left == self.full_at && self.shared.left() == self.full_at {
+        if self.left == self.size.full_at && self.shared.left() == self.size.full_at {
             return false;
         }
         let next;
@@ -114,7 +112,7 @@ impl<T: Send, W: Wait> Producer<T, W> {
         let (chunk, len) = match next {
             Ok(next) => next,
             Err(full_at) => {
-                self.full_at = full_at;
+                self.size.full_at = full_at;
                 return false;
             }
         };

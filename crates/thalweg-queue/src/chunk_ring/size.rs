@@ -101,6 +101,8 @@ pub(super) struct Size<T> {
     surplus: usize,
     /// There was no memory for a chunk the last time one was asked for.
     no_memory: bool,
+    /// While the consumer has left so many chunks, the ring is full and at its limit (R6).
+    pub(super) full_at: u64,
 }
 
 impl<T> Size<T> {
@@ -136,7 +138,18 @@ impl<T> Size<T> {
             growth.bytes += Chunk::<T>::bytes(entries).unwrap_or(0);
         }
         let ring = ring.expect("there are two chunks at least");
-        Ok((Self { limits, growth, spare: None, usage: Usage::default(), surplus: 0, no_memory: false }, ring))
+        Ok((
+            Self {
+                limits,
+                growth,
+                spare: None,
+                usage: Usage::default(),
+                surplus: 0,
+                no_memory: false,
+                full_at: u64::MAX,
+            },
+            ring,
+        ))
     }
 
     pub(super) fn growth(&self) -> Growth {
