@@ -36,6 +36,8 @@ use crate::wait::{Side, Wait};
 use crate::{BuildError, TryPopError, TryPushError, Yield, memory};
 use alloc::collections::VecDeque;
 use core::fmt;
+use thalweg_sync::atomic::AtomicUsize;
+use thalweg_sync::atomic::Ordering::Relaxed;
 use thalweg_sync::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// A queue for `capacity` items: exactly so many fit.
@@ -52,13 +54,16 @@ pub type Ends<T, W = Yield> = (Producer<T, W>, Consumer<T, W>);
 pub fn with_wait<T: Send, W: Wait>(capacity: usize, wait: W) -> Result<Ends<T, W>, BuildError> {
     BuildError::check("capacity", capacity, 1, isize::MAX as usize / size_of::<T>().max(1))?;
     let ring = Ring { items: memory::room(capacity)?.into(), popped: 0, producers: 1, consumers: 1 };
-    let shared = Arc::new(Shared { ring: Mutex::new(ring), capacity, wait });
+    let shared = Arc::new(Shared { ring: Mutex::new(ring), lately: AtomicUsize::new(0), capacity, wait });
     Ok((Producer { shared: shared.clone() }, Consumer { shared }))
 }
 
 #[derive(Debug)]
 struct Shared<T, W> {
     ring: Mutex<Ring<T>>,
+    /// How many items there were lately, and whether producers and consumers are [gone](Self::note). Written with the lock, and read
+    /// without by who waits: a look that took the lock would keep it from those whom the others wait for.
+    lately: AtomicUsize,
     capacity: usize,
     wait: W,
 }
@@ -77,6 +82,19 @@ impl<T, W> Shared<T, W> {
         // The ring is whole even if it is poisoned (K1).
         self.ring.lock().unwrap_or_else(PoisonError::into_inner)
     }
+
+    /// Tells those who wait what the ring is like now, before they are rung for.
+    fn note(&self, ring: &Ring<T>) {
+        let gone = usize::from(ring.producers == 0) | (usize::from(ring.consumers == 0) << 1);
+        // Relaxed: nothing is read by way of it; whoever acts on it takes the lock, and that a sleeper sees it is the waiting layer's.
+        self.lately.store((ring.items.len() << 2) | gone, Relaxed);
+    }
+
+    /// How many items there were lately, and whether all producers and all consumers were gone.
+    fn lately(&self) -> (usize, bool, bool) {
+        let lately = self.lately.load(Relaxed);
+        (lately >> 2, lately & 1 != 0, lately & 2 != 0)
+    }
 }
 
 /// A writing end. Clones write to the same queue; dropping the last one closes it, and consumers drain what is left.
@@ -94,6 +112,7 @@ impl<T: Send, W: Wait> Producer<T, W> {
             Err(TryPushError::Full(value))
         } else {
             ring.items.push_back(value);
+            self.shared.note(&ring);
             drop(ring);
             self.shared.wait.ring(Side::Items, 1, || true);
             Ok(())
@@ -101,8 +120,8 @@ impl<T: Send, W: Wait> Producer<T, W> {
     }
 
     fn may_push(&self) -> bool {
-        let ring = self.shared.lock();
-        ring.consumers == 0 || ring.items.len() < self.shared.capacity
+        let (items, _, consumers_gone) = self.shared.lately();
+        consumers_gone || items < self.shared.capacity
     }
 
     fn strategy(&self) -> &W {
@@ -139,7 +158,10 @@ impl<T: Send, W: Wait> Clone for Producer<T, W> {
 
 impl<T: Send, W: Wait> Drop for Producer<T, W> {
     fn drop(&mut self) {
-        self.shared.lock().producers -= 1;
+        let mut ring = self.shared.lock();
+        ring.producers -= 1;
+        self.shared.note(&ring);
+        drop(ring);
         self.shared.wait.ring_all();
     }
 }
@@ -169,6 +191,7 @@ impl<T: Send, W: Wait> Consumer<T, W> {
             Some(value) => {
                 let position = ring.popped;
                 ring.popped = position.wrapping_add(1);
+                self.shared.note(&ring);
                 drop(ring);
                 self.shared.wait.ring(Side::Room, 1, || true);
                 Ok((position, value))
@@ -179,8 +202,8 @@ impl<T: Send, W: Wait> Consumer<T, W> {
     }
 
     fn may_pop(&self) -> bool {
-        let ring = self.shared.lock();
-        ring.producers == 0 || !ring.items.is_empty()
+        let (items, producers_gone, _) = self.shared.lately();
+        producers_gone || items > 0
     }
 
     fn strategy(&self) -> &W {
@@ -220,6 +243,7 @@ impl<T: Send, W: Wait> Drop for Consumer<T, W> {
         let last = {
             let mut ring = self.shared.lock();
             ring.consumers -= 1;
+            self.shared.note(&ring);
             ring.consumers == 0
         };
         self.shared.wait.ring_all();
