@@ -142,6 +142,14 @@ fn a_broken_package_is_told_as_cargo_tells_it() {
     );
 }
 
+/// A look that takes the lock wakes the others that wait for it, who look in turn: four and four never ended.
+#[test]
+fn many_ends_that_wait_at_a_lock_come_to_an_end() {
+    let ran = sim("run sim/locked --on arm-32:8 --quick --seeds 1");
+    assert_eq!((ran.status, ran.stderr.as_str()), (0, ""));
+    assert!(ran.stdout.contains("4P4C"), "{}", ran.stdout);
+}
+
 /// What docs/simulator.md lets a newcomer do first. Both programs are built for it, with optimisation.
 #[test]
 fn a_program_scales_on_a_machine_and_one_that_does_not_simulate_is_refused() {
