@@ -24,6 +24,12 @@ impl Mark {
     pub(crate) fn hole(self) -> Self {
         Self(self.0 | 2)
     }
+
+    /// Whether it was set in the round of `mark`, which is of no hole: on an item or on a hole.
+    #[inline(always)]
+    pub(crate) fn is_of(self, mark: Self) -> bool {
+        self.0 & 1 == mark.0
+    }
 }
 
 /// How many marks share a line. Fewer in a model, to which each is an object.

@@ -4,7 +4,7 @@ use super::users::{Users, advance, among};
 use crate::cursor::{Cursor, Head, Layout};
 use crate::edges::edge;
 use crate::marks::{self, Mark, Marks};
-use crate::{BuildError, memory, prefetch};
+use crate::{BuildError, TryPopError, memory, prefetch};
 use alloc::boxed::Box;
 use core::marker::PhantomData;
 use core::mem::MaybeUninit;
@@ -365,6 +365,17 @@ impl<T, P: Users, C: Users> Block<T, P, C> {
         (Cursor(reserved), (known.wrapping_sub(reserved) as i64).max(0) as usize)
     }
 
+    /// Why there is nothing at the one consumer's cursor, which is not at the block's end.
+    #[inline(always)]
+    pub(super) fn nothing(&self, layout: &Layout, reserved: Cursor) -> Result<(), TryPopError> {
+        // Relaxed, here and below: nobody else moves the cursor, so the mark is of this round or the last one, and nothing is read that it
+        // tells of.
+        if self.written.get(layout.offset(reserved), Relaxed).is_of(Mark::of(layout.is_odd(reserved))) {
+            return Ok(());
+        }
+        Err(if self.producers.allocated.load(Relaxed) == reserved.0 { TryPopError::Empty } else { TryPopError::Busy })
+    }
+
     /// Looks for entries to read, in the round of `head`: `want` of them, or up to the end of a line of marks. Writes nothing.
     pub(super) fn look(&self, layout: &Layout, head: Head, want: usize) -> Look {
         // (bbq.8) Acquire, pairs with (bbq.18), and with (bbq.10): who sees a later round also sees the head that
@@ -377,23 +388,12 @@ impl<T, P: Users, C: Users> Block<T, P, C> {
         if offset == layout.entries {
             return Look::Done;
         }
-        // Beyond the line a producer may be at work: each look there takes the line away from it.
-        let line = (offset / marks::PER_LINE + 1) * marks::PER_LINE;
-        let most = layout.entries.min(line.max(offset.saturating_add(want)));
-        // Who takes many looks further, as long as lines are marked to their end, and touches one such line all the same.
-        let further = if want > 1 { layout.entries.min(most + Self::LOOK_AHEAD) } else { most };
-        // (bbq.7) Acquire, pairs with (bbq.3).
-        let mark = Mark::of(layout.is_odd(reserved));
-        let end = self.written.first_other(mark, offset, further, edge("bbq.7", Acquire));
-        if end > offset {
-            return Look::Items(Found { start: offset, end, few: end < most });
-        }
-        if P::MANY {
-            // (bbq.27) Acquire, pairs with (bbq.26), and passes it on by (bbq.9) or (bbq.29).
-            let holes = self.written.first_other(mark.hole(), offset, most, edge("bbq.27", Acquire)) - offset;
-            if holes > 0 {
-                return Look::Holes(reserved, holes);
-            }
+        // (bbq.7) Acquire, pairs with (bbq.3): if the mark is of a later round, we see that below. Who polls in vain looks at this one
+        // alone, and counts none.
+        if self.written.get(offset, edge("bbq.7", Acquire)).is_of(Mark::of(layout.is_odd(reserved)))
+            && let Some(marked) = self.marked(layout, reserved, want)
+        {
+            return marked;
         }
         // Relaxed: by (bbq.8) this reads at least what was allocated when the entries before were reserved.
         let allocated = Cursor(self.producers.allocated.load(Relaxed));
@@ -405,6 +405,30 @@ impl<T, P: Users, C: Users> Block<T, P, C> {
         } else {
             Look::Busy
         }
+    }
+
+    /// What [`look`](Self::look) finds from `reserved` on, which is marked. Nothing, if that has gone to another consumer since, and round.
+    #[inline(never)]
+    fn marked(&self, layout: &Layout, reserved: Cursor, want: usize) -> Option<Look> {
+        let (offset, mark) = (layout.offset(reserved), Mark::of(layout.is_odd(reserved)));
+        // Beyond the line a producer may be at work: each look there takes the line away from it.
+        let line = (offset / marks::PER_LINE + 1) * marks::PER_LINE;
+        let most = layout.entries.min(line.max(offset.saturating_add(want)));
+        // Who takes many looks further, as long as lines are marked to their end, and touches one such line all the same.
+        let further = if want > 1 { layout.entries.min(most + Self::LOOK_AHEAD) } else { most };
+        // (bbq.7) Acquire, pairs with (bbq.3).
+        let end = self.written.first_other(mark, offset, further, edge("bbq.7", Acquire));
+        if end > offset {
+            return Some(Look::Items(Found { start: offset, end, few: end < most }));
+        }
+        if P::MANY {
+            // (bbq.27) Acquire, pairs with (bbq.26), and passes it on by (bbq.9) or (bbq.29).
+            let holes = self.written.first_other(mark.hole(), offset, most, edge("bbq.27", Acquire)) - offset;
+            if holes > 0 {
+                return Some(Look::Holes(reserved, holes));
+            }
+        }
+        None
     }
 
     /// Asks for what [`begun`](Self::begun) and [`look`](Self::look) will look at.
@@ -440,6 +464,12 @@ impl<T, P: Users, C: Users> Block<T, P, C> {
     pub(super) fn wait_to_look(&self) {
         // Relaxed, here and below: it decides nothing but time.
         spin::relax(self.consumers.slip.load(Relaxed) / 2);
+    }
+
+    /// Whether [`wait_to_look`](Self::wait_to_look) waits, or [`end_slip`](Self::end_slip) changes that.
+    #[inline(always)]
+    pub(super) fn waits_to_look(&self) -> bool {
+        self.consumers.slip.load(Relaxed) > 0
     }
 
     /// The next look does not wait: this one found nothing.

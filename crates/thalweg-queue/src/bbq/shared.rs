@@ -2,7 +2,7 @@
 
 #[cfg(not(loom))]
 use super::RawGrant;
-use super::block::{Allocate, Begun, Block, Claim, Look, Room};
+use super::block::{Allocate, Begun, Block, Claim, Found, Look, Room};
 use super::users::{Many, Users, advance, among};
 use super::{Consumer, Producer};
 use crate::cursor::{Cursor, Head, Layout};
@@ -349,12 +349,32 @@ impl<T, W: Wait, P: Users, C: Users> Shared<T, W, P, C> {
             let block = self.block(head);
             let (first, ready) = block.ready();
             if ready == 0 {
+                if !C::MANY {
+                    self.nothing(block, head, first)?;
+                }
                 self.find(head, count)?;
             } else if let Some(claim) = block.reserve(&self.layout, first, count.min(ready)) {
                 let known = claim.offsets.start + ready;
                 return Ok(Reserved { head, block, first, claim, known });
             } else {
                 stand_back(&mut times);
+            }
+        }
+    }
+
+    /// Why there is nothing for the one consumer, which is at `reserved` in `block`, the one at `head`: what [`find`](Self::find) would say,
+    /// for half the time. If it would wait before it looks, it has to.
+    #[cold]
+    #[inline(never)]
+    fn nothing(&self, block: &Block<T, P, C>, head: Head, reserved: Cursor) -> Result<(), TryPopError> {
+        if block.waits_to_look() {
+            Ok(())
+        } else if self.layout.offset(reserved) < self.layout.entries {
+            block.nothing(&self.layout, reserved)
+        } else {
+            match self.block(head.next()).begun(&self.layout, head.next()) {
+                Begun::No => Err(TryPopError::Empty),
+                Begun::Yes | Begun::Moved => Ok(()),
             }
         }
     }
@@ -366,12 +386,7 @@ impl<T, W: Wait, P: Users, C: Users> Shared<T, W, P, C> {
         let block = self.block(head);
         block.wait_to_look();
         match block.look(&self.layout, head, want) {
-            Look::Items(found) => {
-                block.know(&self.layout, head, &found);
-                if found.end == self.layout.entries {
-                    self.block(head.next()).ask_to_enter();
-                }
-            }
+            Look::Items(found) => self.found(block, head, &found),
             Look::Holes(first, count) => self.pass_over(block, first, count),
             Look::Moved => {}
             Look::Empty => {
@@ -386,6 +401,15 @@ impl<T, W: Wait, P: Users, C: Users> Shared<T, W, P, C> {
             },
         }
         Ok(())
+    }
+
+    /// Lets all consumers know what was found.
+    #[inline(never)]
+    fn found(&self, block: &Block<T, P, C>, head: Head, found: &Found) {
+        block.know(&self.layout, head, found);
+        if found.end == self.layout.entries {
+            self.block(head.next()).ask_to_enter();
+        }
     }
 
     /// Gives entries back in which there is nothing, unless another consumer does.

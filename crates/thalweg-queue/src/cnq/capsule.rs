@@ -262,6 +262,14 @@ impl<T> Capsule<T> {
         }
     }
 
+    /// Whether a [`look`](Self::look) would find no more than the `taken` entries, and more to come; as the consumer.
+    #[inline(always)]
+    pub(super) fn is_idle(&self, number: Number, taken: u32) -> bool {
+        // Acquire, as in `look`: what is found elsewhere afterwards is no older. Relaxed: nothing is taken by this limit.
+        self.filled.load(edge("cnq.10", Acquire)) == Count::new(number, taken).0
+            && self.limit.load(Relaxed) == Limit::new(number, State::Open).0
+    }
+
     /// Asks for the lines of `entries`, which are filled, to read them; of the first eight.
     #[inline]
     pub(super) fn ask_to_read(&self, entries: Range<u32>) {

@@ -212,7 +212,7 @@ pub struct Consumer<T: Send, Q: Tube<Item = u32> = DefaultTube, W: Wait = Yield>
     oldest: Number,
     /// How long to wait before a look into our capsule, if the last looks found few entries.
     slip: Slip,
-    /// Whether the last pop that wanted another capsule got none.
+    /// Whether the last search found nothing.
     refused: bool,
 }
 
@@ -228,7 +228,13 @@ impl<T: Send, Q: Tube<Item = u32>, W: Wait> Consumer<T, Q, W> {
     pub fn try_pop(&mut self) -> Result<T, TryPopError> {
         match self.take() {
             Some(value) => Ok(value),
-            None => self.search_to_the_end(),
+            None => {
+                // Refused before, most likely refused again: then a look says so for less than a search, and draws nothing in vain.
+                if self.refused {
+                    self.nothing()?;
+                }
+                self.search_to_the_end()
+            }
         }
     }
 
@@ -264,11 +270,7 @@ impl<T: Send, Q: Tube<Item = u32>, W: Wait> Consumer<T, Q, W> {
     #[cold]
     fn search_to_the_end(&mut self) -> Result<T, TryPopError> {
         if !self.shared.producers_gone() {
-            // Refused before, most likely refused again: then a look says so for less than a search, and draws nothing in vain.
-            return match (&self.held, self.refused) {
-                (None, true) => self.shared.can_draw().map_err(why).and_then(|()| self.search()),
-                _ => self.search(),
-            };
+            return self.search();
         }
         // All that was pushed is visible now.
         match self.search() {
@@ -277,6 +279,23 @@ impl<T: Send, Q: Tube<Item = u32>, W: Wait> Consumer<T, Q, W> {
             Err(_) => Err(TryPopError::Busy),
             found => found,
         }
+    }
+
+    /// Why a search would find nothing, if it would come as far as the tube.
+    #[cold]
+    #[inline(never)]
+    fn nothing(&self) -> Result<(), TryPopError> {
+        if self.shared.producers_gone() {
+            return Ok(());
+        }
+        if let Some(held) = &self.held {
+            // SAFETY: `shared` keeps the queue alive.
+            let capsule = unsafe { held.place.capsule() };
+            if !capsule.is_idle(held.number, held.taken) {
+                return Ok(());
+            }
+        }
+        self.shared.can_draw().map_err(why)
     }
 
     /// Finds the next entry: in our capsule, in a fragment, in the tube.
@@ -301,6 +320,7 @@ impl<T: Send, Q: Tube<Item = u32>, W: Wait> Consumer<T, Q, W> {
                 } else if self.shared.numbers.has_come(held.number, &mut self.oldest) {
                     (held.seen, held.last) = (sight.filled, sight.last);
                     if let Some(value) = self.take() {
+                        self.refused = false;
                         return Ok(value);
                     }
                 } else {
