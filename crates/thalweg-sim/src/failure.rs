@@ -30,6 +30,8 @@ pub enum Failure {
     TimeLimit {
         /// The limit in nanoseconds.
         nanos: u64,
+        /// Who waited then, and where.
+        waiting: Vec<Waiting>,
     },
     /// A destructor waits during a panic, for what others can no longer do.
     WaitsWhileUnwinding {
@@ -61,6 +63,8 @@ pub struct Waiting {
 pub enum Reason {
     /// For memory that it read to change.
     Spin,
+    /// For what it tries again and again, each time with a write or a look at the clock: a lock, mostly.
+    Poll,
     /// For its token.
     Park,
     /// For the end of a thread.
@@ -75,6 +79,7 @@ impl fmt::Display for Waiting {
         let Self { thread, reason, at } = self;
         match reason {
             Reason::Spin => write!(f, "thread {thread} spins at {at}"),
+            Reason::Poll => write!(f, "thread {thread} tries again and again at {at}"),
             Reason::Park => write!(f, "thread {thread} is parked at {at}"),
             Reason::Join { thread: other } => write!(f, "thread {thread} joins thread {other} at {at}"),
         }
@@ -92,11 +97,14 @@ impl fmt::Display for Failure {
                 write!(f, "deadlock after {nanos} ns of simulated time: nobody can go on")?;
                 waiting.iter().try_for_each(|waiting| write!(f, "\n  {waiting}"))
             }
-            Self::TimeLimit { nanos } => write!(
-                f,
-                "the simulation went on for more than {nanos} ns of simulated time; if that is no livelock, raise its limit \
-                 (Simulation::limit, Study::limit, or --limit of a program of yours)"
-            ),
+            Self::TimeLimit { nanos, waiting } => {
+                write!(
+                    f,
+                    "the simulation went on for more than {nanos} ns of simulated time; if that is no livelock, raise its limit \
+                     (Simulation::limit, Study::limit, or --limit of a program of yours)"
+                )?;
+                waiting.iter().try_for_each(|waiting| write!(f, "\n  {waiting}"))
+            }
             Self::WaitsWhileUnwinding { waiting } => {
                 write!(f, "a destructor waits while its thread unwinds, which nobody can end: {waiting}")
             }

@@ -50,7 +50,8 @@
 //!   places in the source are called depends on where the sources were when it was built, and whether they are there still.
 //! - A thread is ahead of another by no more than a message between their caches takes, and only while its own cache
 //!   answers.
-//! - A deadlock, a lost wake-up among them, is reported as soon as nobody can go on, with who waits where.
+//! - A deadlock, a lost wake-up among them, is reported as soon as nobody can go on, with who waits where. Who tries again and again, as
+//!   for a lock, can always go on: such threads are named when the time is over.
 //!
 //! # What is not
 //!

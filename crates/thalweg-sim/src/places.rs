@@ -38,6 +38,7 @@ impl State {
             attempts: Vec::new(),
             reads: Vec::new(),
             tries: 0,
+            tries_at: None,
             pending: None,
             in_line: None,
             behind: NOBODY,

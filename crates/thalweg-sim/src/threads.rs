@@ -162,8 +162,9 @@ pub(crate) struct Thread {
     pub(crate) attempts: Vec<Attempt>,
     /// The lines that its attempts read, and whether they are counted in [`State::watched`].
     pub(crate) reads: Vec<(u32, bool)>,
-    /// Attempts in a row that failed and were tried again after a pause.
+    /// Attempts in a row that failed and were tried again after a pause, and where.
     pub(crate) tries: u32,
+    pub(crate) tries_at: Option<Site>,
     /// For destructors that wait while it unwinds.
     pub(crate) impatience: u32,
     /// What a message device answered, and the line that it was sent.
@@ -336,7 +337,8 @@ impl State {
                 if place == self.places.len() && self.forget_timers() {
                     continue;
                 }
-                self.fail(Failure::TimeLimit { nanos: self.machine.nanos(self.limit) });
+                let waiting = self.waiting();
+                self.fail(Failure::TimeLimit { nanos: self.machine.nanos(self.limit), waiting });
                 return None;
             }
             if place == self.places.len() {
@@ -465,6 +467,9 @@ impl State {
         (self.threads.iter().enumerate())
             .filter_map(|(thread, other)| match other.status {
                 Status::Waits { reason, at } => Some(Waiting { thread, reason, at }),
+                Status::Ready | Status::InLine if other.tries > 0 => {
+                    Some(Waiting { thread, reason: Reason::Poll, at: other.tries_at? })
+                }
                 _ => None,
             })
             .collect()

@@ -159,6 +159,7 @@ impl Trace {
             What::Wait { reason, site } => {
                 let name = match reason {
                     Reason::Spin => "spins".to_owned(),
+                    Reason::Poll => "tries again".to_owned(),
                     Reason::Park => "parked".to_owned(),
                     Reason::Join { thread } => format!("joins thread {thread}"),
                 };

@@ -173,6 +173,7 @@ impl State {
         if !sleeps {
             self.counts.polls += 1;
             self.threads[thread].tries = self.threads[thread].tries.saturating_add(1);
+            self.threads[thread].tries_at = Some(at);
             self.pause(self.threads[thread].tries);
             return None;
         }

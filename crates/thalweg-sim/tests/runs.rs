@@ -358,6 +358,33 @@ fn a_deadlock_says_who_waits_where() {
 }
 
 #[test]
+fn locks_that_wait_for_each_other_are_named_at_the_limit() {
+    let crossed = || {
+        let (one, other) = (Mutex::new(()), Mutex::new(()));
+        let met = AtomicU32::new(0);
+        thread::scope(|scope| {
+            for (first, second) in [(&one, &other), (&other, &one)] {
+                let met = &met;
+                scope.spawn(move || {
+                    let _first = first.lock().unwrap();
+                    met.fetch_add(1, Relaxed);
+                    spin::until(|| (met.load(Relaxed) == 2).then_some(()));
+                    drop(second.lock().unwrap());
+                });
+            }
+        });
+    };
+    let failure = Simulation::new(machine("vl-16")).limit(100_000).try_run(crossed).unwrap_err();
+    let Failure::TimeLimit { waiting, .. } = &failure else { panic!("{failure}") };
+    let reasons: Vec<_> = waiting.iter().map(|waiting| waiting.reason).collect();
+    assert_eq!(reasons, [Reason::Join { thread: 1 }, Reason::Poll, Reason::Poll]);
+    assert!(
+        failure.to_string().contains("thread 2 tries again and again at crates/thalweg-sim/tests/runs.rs"),
+        "{failure}"
+    );
+}
+
+#[test]
 fn a_livelock_ends_at_the_limit() {
     let restless = || {
         let word = AtomicU64::new(0);
