@@ -16,11 +16,13 @@
 //! | E10 | a late store erases that a capsule is finished: consumers wait for ever |
 //! | E16 | an enqueue that lost against another one says that the queue is full |
 //! | E20 | the same as E4 from loads that are out of order |
+//! | E22 | a consumer steps to the next chunk before there is something in it, and the producer puts a new one before that |
 //! | T-B1 | a thief takes a block that the owner has taken over for an exhausted one, and passes by what is put there then |
 #![cfg(not(loom))]
 
 mod bbq;
 mod capsule;
+mod chunks;
 mod conflict;
 mod drop_old;
 mod dummy;
