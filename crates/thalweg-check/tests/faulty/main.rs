@@ -14,6 +14,7 @@
 //! | E8 | consumers wait for a producer that does nothing |
 //! | E9 | a capsule that was closed is opened by its late reset: items overtake more than k others |
 //! | E10 | a late store erases that a capsule is finished: consumers wait for ever |
+//! | E15 | a block is not reset after the last version, as the next one is smaller |
 //! | E16 | an enqueue that lost against another one says that the queue is full |
 //! | E20 | the same as E4 from loads that are out of order |
 //! | E22 | a consumer steps to the next chunk before there is something in it, and the producer puts a new one before that |
@@ -31,6 +32,7 @@ mod reserve;
 mod ring;
 mod stealing;
 mod window;
+mod wrap;
 
 use thalweg_check::{Check, Rule, Violation};
 
