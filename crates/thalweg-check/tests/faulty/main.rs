@@ -9,6 +9,7 @@
 //! | E2 | a consumer with a head that is a lap behind compares versions with it, and the same |
 //! | E3 | a consumer of a queue that overwrites compares offsets of two rounds and calls it empty with seven items in it |
 //! | E4 | a consumer compares by `==` though reserved has run past committed, and takes an entry that is not written |
+//! | E5 | a producer compares by `==` though reserved has run past the end of a block: it says busy of a full queue for ever |
 //! | E6 | who finds the dummy entry at the end of a block frees the block under those who still read in it |
 //! | E7 | a put is refused and has happened all the same |
 //! | E8 | consumers wait for a producer that does nothing |

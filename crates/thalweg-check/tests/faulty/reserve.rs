@@ -1,8 +1,9 @@
-//! The consumer of BBQ where `reserved` may be past what it sees committed: compared by `==` as printed (line 54), and by `≥`.
+//! BBQ where `reserved` may be past what it is compared with: by `==` as printed (lines 23 and 54), or so that this does not matter.
 //!
 //! That happens where consumers reserve by addition (FAAQ, section 3.7.4): one looks at a filled block, is late, and draws a ticket of
-//! the block's next round (E4). It also happens where `reserved` is loaded without Acquire: what was committed before it was reserved
-//! is not seen then (E20).
+//! the block's next round, past `committed` (E4); or two draw a ticket for the last item, and `reserved` is past the end of the block
+//! and past `consumed` for good (E5). It also happens where `reserved` is loaded without Acquire: what was committed before it was
+//! reserved is not seen then (E20).
 
 use thalweg_check::history::{Bounded, Queue, Recorder};
 use thalweg_check::{Check, Explored, Memory, Violation};
@@ -81,9 +82,14 @@ impl Faaq {
                 }
             }
             let (next, round) = self.block(head + 1);
-            if next.consumed.load(Acquire) < cursor(round - 1, ENTRIES) {
-                // Or full: this is about consumers.
-                return Queue::Busy;
+            let consumed = next.consumed.load(Acquire);
+            if consumed < cursor(round - 1, ENTRIES) {
+                let reserved = offset(next.reserved.load(Acquire));
+                let end = match self.compare {
+                    Compare::Equal => reserved,
+                    Compare::AtLeast => reserved.min(ENTRIES),
+                };
+                return if end == offset(consumed) { Queue::Full } else { Queue::Busy };
             }
             next.committed.fetch_max(cursor(round, 0), AcqRel);
             next.allocated.fetch_max(cursor(round, 0), AcqRel);
@@ -185,6 +191,23 @@ fn late(compare: Compare) -> Result<Explored, Box<Violation>> {
     check.linearizable_apart(Bounded::new(ENTRIES as usize + 1, 2 * ENTRIES as usize), client).map_err(Box::new)
 }
 
+/// Two threads pop the last item of a block, and may both draw a ticket for it. A lap later all is full, and nobody is at work.
+fn overshoot(compare: Compare) {
+    let queue = Faaq::new(compare, Acquire);
+    let push = |mut items: std::ops::Range<u64>| assert!(items.all(|item| queue.enqueue(item) == Queue::Pushed(item)));
+    push(0..3);
+    let pop = |_| _ = queue.dequeue();
+    (0..2).for_each(pop);
+    thread::scope(|scope| {
+        scope.spawn(|| pop(2));
+        pop(2);
+    });
+    push(3..6);
+    (3..6).for_each(pop);
+    push(6..12);
+    assert_eq!(queue.enqueue(12), Queue::Full, "the queue is full, and nobody is at work");
+}
+
 /// An item is pushed, and two threads pop, in weak memory.
 fn weak(compare: Compare, order: Ordering) -> Result<Explored, Box<Violation>> {
     let client = move |recorder: &Recorder<Queue<u64>>| {
@@ -217,6 +240,13 @@ fn passes(result: Result<Explored, Box<Violation>>) {
 fn e4_reserved_has_run_past_committed() {
     finds_a_pop_of_nothing(late(Compare::Equal));
     passes(late(Compare::AtLeast));
+}
+
+#[test]
+fn e5_reserved_has_run_past_the_end() {
+    let violation = super::finds(|| overshoot(Compare::Equal)).to_string();
+    assert!(violation.contains("left: Busy") && violation.contains("nobody is at work"), "{violation}");
+    super::passes(|| overshoot(Compare::AtLeast));
 }
 
 #[test]
