@@ -17,6 +17,7 @@
 //! | E10 | a late store erases that a capsule is finished: consumers wait for ever |
 //! | E15 | a block is not reset after the last version, as the next one is smaller |
 //! | E16 | an enqueue that lost against another one says that the queue is full |
+//! | E19 | a consumer calls a block empty that is half-way, though there is an item behind it |
 //! | E20 | the same as E4 from loads that are out of order |
 //! | E22 | a consumer steps to the next chunk before there is something in it, and the producer puts a new one before that |
 //! | T-B1 | a thief takes a block that the owner has taken over for an exhausted one, and passes by what is put there then |
