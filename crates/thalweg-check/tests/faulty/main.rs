@@ -15,8 +15,11 @@
 //! | E8 | consumers wait for a producer that does nothing |
 //! | E9 | a capsule that was closed is opened by its late reset: items overtake more than k others |
 //! | E10 | a late store erases that a capsule is finished: consumers wait for ever |
+//! | E13 | a window is rounded down to nothing, or what was never begun is not finished: nothing ever passes |
 //! | E15 | a block is not reset after the last version, as the next one is smaller |
 //! | E16 | an enqueue that lost against another one says that the queue is full |
+//! | E17 | a consumer stops with items in its capsule: another one says empty with more than k inside |
+//! | E18 | a consumer in an empty capsule does not look at what others left behind: nobody finds it |
 //! | E19 | a consumer calls a block empty that is half-way, though there is an item behind it |
 //! | E20 | the same as E4 from loads that are out of order |
 //! | E22 | a consumer steps to the next chunk before there is something in it, and the producer puts a new one before that |

@@ -18,6 +18,14 @@ enum Fault {
     E9,
     /// *Finished* is a flag, which the consumer erases that relied on it.
     E10,
+    /// D is rounded down, to nothing if k is below the items of two capsules.
+    E13Window,
+    /// *Finished* is false at the start, before the first capsule, too.
+    E13Start,
+    /// A consumer whom the window holds back says that the queue is empty.
+    E17,
+    /// Who looks for items elsewhere does not look at what consumers left behind.
+    E18,
 }
 
 const CLOSED: u64 = 1 << 31;
@@ -42,6 +50,8 @@ struct Cnq {
     capsules: Vec<Capsule>,
     allocated: AtomicU64,
     reserved: AtomicU64,
+    /// The capsules that consumers left behind, a bit for each number.
+    fragments: AtomicU64,
     entries: u64,
     /// D.
     window: u64,
@@ -65,9 +75,12 @@ impl Cnq {
             stage: AtomicU64::new(2 * number),
             entries: (0..entries).map(|_| AtomicU64::new(0)).collect(),
         };
-        let (allocated, reserved) = (AtomicU64::new(0), AtomicU64::new(0));
+        let [allocated, reserved, fragments] = [const { AtomicU64::new(0) }; 3];
         let capsules = (0..capsules).map(capsule).collect();
-        Handle { queue: Arc::new(Self { capsules, allocated, reserved, entries, window, fault }), number: None }
+        Handle {
+            queue: Arc::new(Self { capsules, allocated, reserved, fragments, entries, window, fault }),
+            number: None,
+        }
     }
 
     fn at(&self, number: u64) -> &Capsule {
@@ -126,6 +139,18 @@ impl Cnq {
 
     fn is_produced(&self, number: u64) -> bool {
         self.at(number).stage.load(Acquire) == 2 * number + 1
+    }
+
+    /// Whether there is something elsewhere for a consumer whose capsule is empty.
+    fn can_advance(&self) -> bool {
+        self.is_produced(self.reserved.load(Acquire)) || self.fault != Fault::E18 && self.fragments.load(Acquire) != 0
+    }
+
+    /// Takes the oldest of what consumers left behind.
+    fn take_fragment(&self) -> Option<u64> {
+        let without = |bits: u64| (bits != 0).then(|| bits & (bits - 1));
+        let bits = self.fragments.fetch_update(AcqRel, Acquire, without).ok()?;
+        Some(u64::from(bits.trailing_zeros()))
     }
 }
 
@@ -188,16 +213,24 @@ impl Handle {
                 }
                 if filled & CLOSED != 0 {
                     self.finish();
-                } else if self.queue.is_produced(self.queue.reserved.load(Acquire)) {
+                } else if self.queue.can_advance() {
                     let _ = capsule.filled.compare_exchange(filled, filled | CLOSED, AcqRel, Relaxed);
                     continue;
                 } else {
                     return Queue::Empty;
                 }
             }
+            self.number = self.queue.take_fragment();
+            if self.number.is_some() {
+                continue;
+            }
             let number = self.queue.reserved.load(Acquire);
             let before = number.checked_sub(self.queue.window);
-            if before.is_some_and(|before| !self.queue.is_finished(before)) || !self.queue.is_produced(number) {
+            let may_begin = before.map_or(self.queue.fault != Fault::E13Start, |before| self.queue.is_finished(before));
+            if !may_begin && self.queue.fault != Fault::E17 {
+                return Queue::Busy;
+            }
+            if !may_begin || !self.queue.is_produced(number) {
                 return Queue::Empty;
             }
             if self.queue.reserved.compare_exchange(number, number + 1, AcqRel, Relaxed).is_ok() {
@@ -208,6 +241,13 @@ impl Handle {
                     self.queue.at(before).finished.store(0, Release);
                 }
             }
+        }
+    }
+
+    /// A consumer leaves for good: what is in its capsule is for others.
+    fn unregister(mut self) {
+        if let Some(number) = self.number.take() {
+            self.queue.fragments.fetch_or(1 << number, Release);
         }
     }
 
@@ -238,9 +278,17 @@ impl Handle {
     }
 }
 
+/// Against a queue that says empty only if at most `hidden` items are inside.
+fn run_with(
+    k: usize,
+    hidden: usize,
+    client: impl Fn(&Recorder<Queue<u64>>) + Send + Sync + 'static,
+) -> Result<Explored, Box<Violation>> {
+    Check::new().max_events(1000).linearizable_apart(KFifo::new(k, 1, hidden), client).map_err(Box::new)
+}
+
 fn run(k: usize, client: impl Fn(&Recorder<Queue<u64>>) + Send + Sync + 'static) -> Result<Explored, Box<Violation>> {
-    let check = Check::new().max_events(1000);
-    check.linearizable_apart(KFifo::new(k, 1, usize::MAX), client).map_err(Box::new)
+    run_with(k, usize::MAX, client)
 }
 
 fn finds(client: fn(Fault) -> Result<Explored, Box<Violation>>, fault: Fault, message: &str) {
@@ -315,4 +363,74 @@ fn erased(fault: Fault) -> Result<Explored, Box<Violation>> {
 #[test]
 fn e10_a_late_store_erases_finished() {
     finds(erased, Fault::E10, "consumers wait for what has happened");
+}
+
+/// An item is pushed, and popped, into a new queue whose k is below the items of two capsules.
+fn begin(fault: Fault) -> Result<Explored, Box<Violation>> {
+    let [k, entries] = [3_u64, 2];
+    let window = if fault == Fault::E13Window { k / (2 * entries) } else { k.div_ceil(2 * entries) };
+    run(k as usize, move |recorder| {
+        let mut producer = Cnq::handle([3, entries, window], fault);
+        let mut consumer = producer.clone();
+        let (mut log, mut other) = (recorder.log(0), recorder.log(1));
+        let push = thread::spawn(move || producer.push(&mut other, [0]));
+        let mut popped = consumer.pop(&mut log, 1);
+        let pushed = push.join().unwrap();
+        popped += consumer.pop(&mut log, 1);
+        assert_eq!([pushed, popped], [1, 1], "nothing ever passes");
+    })
+}
+
+#[test]
+fn e13_a_window_of_nothing() {
+    finds(begin, Fault::E13Window, "nothing ever passes");
+}
+
+#[test]
+fn e13_nothing_is_finished_before_the_first() {
+    finds(begin, Fault::E13Start, "nothing ever passes");
+}
+
+/// A consumer stops with an item in its capsule, and the window lets nobody past it. Section 3.5 promises that nobody says empty
+/// with more than k items inside.
+fn stalled(fault: Fault) -> Result<Explored, Box<Violation>> {
+    run_with(4, 4, move |recorder| {
+        let mut producer = Cnq::handle([3, 2, 1], fault);
+        let mut consumer = producer.clone();
+        let mut stalled = producer.clone();
+        let (mut log, mut other) = (recorder.log(0), recorder.log(1));
+        assert_eq!(producer.push(&mut log, 0..6), 6);
+        let pop = thread::spawn(move || (stalled.pop(&mut other, 1), stalled));
+        consumer.pop(&mut log, 1);
+        pop.join().unwrap();
+    })
+}
+
+#[test]
+fn e17_more_than_k_items() {
+    finds(stalled, Fault::E17, "not linearizable");
+}
+
+/// A consumer leaves with an item in its capsule. Another one has the capsule of a producer that does nothing.
+fn fragment(fault: Fault) -> Result<Explored, Box<Violation>> {
+    run(8, move |recorder| {
+        let mut producer = Cnq::handle([3, 2, 2], fault);
+        let [mut idle, mut leaver, mut consumer] = [(); 3].map(|()| producer.clone());
+        let (mut log, mut other) = (recorder.log(0), recorder.log(1));
+        let pushed = producer.push(&mut log, 0..2) + idle.push(&mut log, [2]);
+        let leave = thread::spawn(move || {
+            let popped = leaver.pop(&mut other, 1);
+            leaver.unregister();
+            popped
+        });
+        let mut popped = consumer.pop(&mut log, 2);
+        popped += leave.join().unwrap();
+        popped += consumer.pop(&mut log, 9);
+        assert_eq!(popped, pushed, "nobody finds what a consumer left behind");
+    })
+}
+
+#[test]
+fn e18_what_a_consumer_left_behind() {
+    finds(fragment, Fault::E18, "nobody finds what a consumer left behind");
 }
