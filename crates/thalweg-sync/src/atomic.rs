@@ -56,7 +56,7 @@ unsafe fn intercept(
     [success, failure]: [Ordering; 2],
     at: engine::Site,
 ) -> Option<Result<u64, u64>> {
-    let engine = engine::current()?;
+    let engine = engine::current_at(at)?;
     let operation = operation();
     if let Some(refusal) = operation.refusal(success, failure)
         && !engine.takes_any_ordering()
@@ -266,7 +266,7 @@ macro_rules! atomic {
         #[cfg(all(feature = "instrument", not(loom)))]
         impl $(<$T>)? Drop for $Name $(<$T>)? {
             fn drop(&mut self) {
-                if let Some(engine) = engine::current() {
+                if let Some(engine) = engine::entered() {
                     engine.retire(core::ptr::from_ref(self).addr(), size_of_val(self));
                 }
             }

@@ -141,7 +141,7 @@ struct Open(Span);
 #[cfg(not(loom))]
 impl Drop for Open {
     fn drop(&mut self) {
-        if let Some(engine) = engine::current() {
+        if let Some(engine) = engine::entered() {
             engine.slot_end(&self.0);
         }
     }
@@ -150,7 +150,7 @@ impl Drop for Open {
 #[cfg(all(feature = "instrument", not(loom)))]
 impl<T: ?Sized> Drop for Slot<T> {
     fn drop(&mut self) {
-        if let Some(engine) = engine::current() {
+        if let Some(engine) = engine::entered() {
             engine.retire(self.0.get().cast::<()>().addr(), size_of_val(self));
         }
     }

@@ -6,8 +6,8 @@
 //! code that they watch does not know which, and is the code that runs natively.
 //!
 //! With the feature `instrument`, every operation of this crate first reads one thread-local: is an engine running on
-//! this thread (`enter`)? If not, it goes on natively, so both worlds live in one program. Without the feature,
-//! nothing here is ever called.
+//! this thread (`enter`)? If not, it goes on natively, so both worlds live in one program; who wants only one of them
+//! asks to be told of threads without an engine (`tell_strangers`). Without the feature, nothing here is ever called.
 //!
 //! # What an engine sees
 //!
@@ -267,13 +267,25 @@ pub unsafe trait Engine {
 
 #[cfg(all(feature = "instrument", not(loom)))]
 mod hook {
-    use super::Engine;
+    use super::{Engine, Site};
     use core::cell::Cell;
+    use core::panic::Location;
     use core::ptr::NonNull;
+    use core::sync::atomic::{AtomicBool, Ordering::Relaxed};
+    use std::sync::{Mutex, PoisonError};
 
     std::thread_local! {
         static CURRENT: Cell<Option<NonNull<dyn Engine>>> = const { Cell::new(None) };
+        /// This thread is no stranger: it has run an engine, or waits for those that do, or was told of.
+        static KNOWN: Cell<bool> = const { Cell::new(false) };
     }
+
+    /// Whom to tell of strangers.
+    static TELL: Mutex<Option<fn(Site)>> = Mutex::new(None);
+
+    /// Whether there is somebody to tell. Relaxed: whoever starts a thread hands it on, and on any other thread it may be
+    /// noticed late.
+    static TOLD: AtomicBool = AtomicBool::new(false);
 
     /// Runs `body` under `engine`: until it returns, everything that this thread does through the facade goes to
     /// `engine`.
@@ -291,12 +303,66 @@ mod hook {
         let engine: NonNull<dyn Engine> =
             unsafe { core::mem::transmute::<NonNull<dyn Engine + '_>, NonNull<dyn Engine>>(NonNull::from(engine)) };
         let _restore = Restore(CURRENT.replace(Some(engine)));
+        KNOWN.set(true);
         body()
     }
 
-    /// The engine that runs on this thread.
+    /// Runs `body`; until it returns, a thread of the process that uses this crate natively is a stranger, and `tell` is
+    /// called on it, once, with the place, before it goes on. No strangers are the calling thread and those that have been
+    /// in [`enter`], which drop what a run leaves; and dropping alone is no use.
+    ///
+    /// For a program that is one simulation, where a thread without an engine is a mistake. Calls nest; of two at the same
+    /// time the later one counts.
+    ///
+    /// Only with the feature `instrument`.
+    pub fn tell_strangers<R>(tell: fn(Site), body: impl FnOnce() -> R) -> R {
+        fn replace(tell: Option<fn(Site)>) -> Option<fn(Site)> {
+            let mut place = TELL.lock().unwrap_or_else(PoisonError::into_inner);
+            TOLD.store(tell.is_some(), Relaxed);
+            core::mem::replace(&mut place, tell)
+        }
+        struct Restore(Option<fn(Site)>);
+        impl Drop for Restore {
+            fn drop(&mut self) {
+                replace(self.0);
+            }
+        }
+        KNOWN.set(true);
+        let _restore = Restore(replace(Some(tell)));
+        body()
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn stranger(at: Site) {
+        if !KNOWN.replace(true) {
+            let tell = *TELL.lock().unwrap_or_else(PoisonError::into_inner);
+            if let Some(tell) = tell {
+                tell(at);
+            }
+        }
+    }
+
+    /// The engine that runs on this thread, for a use by the caller.
     #[inline(always)]
+    #[track_caller]
     pub(crate) fn current() -> Option<&'static dyn Engine> {
+        current_at(Location::caller())
+    }
+
+    /// The engine that runs on this thread, for a use at `at`.
+    #[inline(always)]
+    pub(crate) fn current_at(at: Site) -> Option<&'static dyn Engine> {
+        let engine = entered();
+        if engine.is_none() && TOLD.load(Relaxed) {
+            stranger(at);
+        }
+        engine
+    }
+
+    /// The engine that runs on this thread, for a destructor.
+    #[inline(always)]
+    pub(crate) fn entered() -> Option<&'static dyn Engine> {
         // SAFETY: `enter` keeps the engine alive as long as the pointer is set. The reference is used for one
         // operation of the facade, within `enter`; a coroutine that is suspended in one when `enter` ends never runs
         // again.
@@ -306,15 +372,25 @@ mod hook {
 
 #[cfg(not(all(feature = "instrument", not(loom))))]
 mod hook {
-    use super::Engine;
+    use super::{Engine, Site};
 
     /// No engine: known when compiling, so that every hook is dead code.
     #[inline(always)]
     pub(crate) const fn current() -> Option<&'static dyn Engine> {
         None
     }
+
+    #[inline(always)]
+    pub(crate) const fn current_at(_at: Site) -> Option<&'static dyn Engine> {
+        None
+    }
+
+    #[inline(always)]
+    pub(crate) const fn entered() -> Option<&'static dyn Engine> {
+        None
+    }
 }
 
-pub(crate) use hook::current;
+pub(crate) use hook::{current, current_at, entered};
 #[cfg(all(feature = "instrument", not(loom)))]
-pub use hook::enter;
+pub use hook::{enter, tell_strangers};

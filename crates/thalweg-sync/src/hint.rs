@@ -40,6 +40,7 @@ pub fn touch(address: *const u8, bytes: usize, access: Access) {
 /// prefetch(&raw const next, Access::Write); // beside the instruction that does it
 /// ```
 #[inline(always)]
+#[track_caller]
 pub fn prefetch<T>(address: *const T, access: Access) {
     if let Some(engine) = engine::current() {
         engine.prefetch(address.addr(), access);
@@ -48,6 +49,7 @@ pub fn prefetch<T>(address: *const T, access: Access) {
 
 /// Says that about `cycles` cycles of work were done that touch no shared memory.
 #[inline(always)]
+#[track_caller]
 pub fn work(cycles: u64) {
     if let Some(engine) = engine::current() {
         engine.work(cycles);
@@ -61,6 +63,7 @@ pub fn work(cycles: u64) {
 /// let _task = thalweg_sync::hint::task("parse");
 /// ```
 #[inline(always)]
+#[track_caller]
 pub fn task(name: &str) -> Task {
     if let Some(engine) = engine::current() {
         engine.task(name);
@@ -78,7 +81,7 @@ pub struct Task {
 impl Drop for Task {
     #[inline(always)]
     fn drop(&mut self) {
-        if let Some(engine) = engine::current() {
+        if let Some(engine) = engine::entered() {
             engine.task_end();
         }
     }

@@ -107,7 +107,7 @@ impl Target {
 /// Asks the engine's device; `None` if there is none, or if it refuses.
 #[inline]
 fn ask(operation: LinkOperation, at: engine::Site) -> Option<u64> {
-    engine::current()?.link(operation, at)
+    engine::current_at(at)?.link(operation, at)
 }
 
 /// `vl_select`: brings the line into the core's cache, to be written, and latches it for the next [`push`] or [`fetch`] of

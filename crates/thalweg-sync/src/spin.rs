@@ -56,6 +56,7 @@ pub fn hold<R>(attempt: impl FnMut() -> Option<R>) -> R {
 /// assert_eq!(thalweg_sync::spin::briefly(|| None::<u32>), None);
 /// ```
 #[inline]
+#[track_caller]
 pub fn briefly<R>(mut attempt: impl FnMut() -> Option<R>) -> Option<R> {
     /// A pause is 5 to 40 ns, and a time slice that nobody wants comes back after less than a microsecond.
     const TRIES: u32 = YIELD_FROM + 4;
@@ -114,6 +115,7 @@ fn watched<R>(engine: &dyn engine::Engine, mut attempt: impl FnMut() -> Option<R
 /// thalweg_sync::spin::relax(3);
 /// ```
 #[inline]
+#[track_caller]
 pub fn relax(pauses: u32) {
     #[cfg(not(loom))]
     if let Some(engine) = engine::current() {

@@ -53,6 +53,7 @@ pub fn sleep(time: Duration) {
 
 /// How many threads this process may run at once, at least 1: affinity masks and cgroup quotas (both versions) count.
 /// Under an engine, as many as it says.
+#[track_caller]
 pub fn available_parallelism() -> usize {
     match engine::current() {
         Some(engine) => engine.parallelism(),

@@ -8,7 +8,7 @@ use std::pin::pin;
 use thalweg_sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
 use thalweg_sync::atomic::{AtomicU64, Ordering, fence};
 use thalweg_sync::cell::Slot;
-use thalweg_sync::engine::{Atomic, Engine, LinkOperation, Site, Span, ThreadId, enter};
+use thalweg_sync::engine::{self, Atomic, Engine, LinkOperation, Site, Span, ThreadId, enter};
 use thalweg_sync::hint::{self, Access};
 use thalweg_sync::link::{self, Line, Target};
 use thalweg_sync::park::Parker;
@@ -256,4 +256,48 @@ fn an_engine_has_its_thread_until_enter_returns_and_no_other() {
         hint::work(7);
     });
     hint::work(9);
+}
+
+/// Other tests of this process are strangers too meanwhile, which only adds to the list.
+#[test]
+#[expect(clippy::disallowed_methods, clippy::disallowed_types, reason = "threads that are not the engine's")]
+fn strangers_are_told_of_once_and_those_who_know_an_engine_are_none() {
+    static TOLD: std::sync::Mutex<Vec<(std::thread::ThreadId, Site)>> = std::sync::Mutex::new(Vec::new());
+    let on_another = |body: &(dyn Fn() + Sync)| {
+        std::thread::scope(|scope| {
+            let thread = scope.spawn(body);
+            let id = thread.thread().id();
+            thread.join().unwrap();
+            let told = TOLD.lock().unwrap();
+            told.iter().filter(|(thread, _)| *thread == id).map(|(_, at)| *at).collect::<Vec<_>>()
+        })
+    };
+    let tell: fn(Site) = |at| TOLD.lock().unwrap().push((std::thread::current().id(), at));
+    let (shared, alone) = (Arc::new(AtomicU64::new(0)), AtomicU64::new(0));
+    let left = std::sync::Mutex::new(Some((shared.clone(), AtomicU64::new(0), Slot::new(0))));
+    let line = line!() + 2;
+    let uses = || {
+        alone.fetch_add(1, Relaxed);
+        alone.fetch_add(1, Relaxed);
+    };
+    engine::tell_strangers(tell, || {
+        let sites = on_another(&uses);
+        assert_eq!(sites.iter().map(|at| (at.file(), at.line())).collect::<Vec<_>>(), [(file!(), line)]);
+        let line = line!() + 1;
+        let others: [&(dyn Fn() + Sync); 2] = [&|| hint::work(7), &|| _ = time::now()];
+        for other in others {
+            assert_eq!(on_another(other).iter().map(|at| at.line()).collect::<Vec<_>>(), [line]);
+        }
+        let dropped = on_another(&|| drop(left.lock().unwrap().take()));
+        assert!(dropped.is_empty(), "to drop is no use: {dropped:?}");
+        let host = on_another(&|| {
+            sees(&["atomic"], || shared.load(Relaxed));
+            uses();
+        });
+        assert!(host.is_empty(), "it has run an engine: {host:?}");
+        uses();
+        let here = std::thread::current().id();
+        assert!(TOLD.lock().unwrap().iter().all(|(thread, _)| *thread != here), "it waits for those who run engines");
+    });
+    assert!(on_another(&uses).is_empty(), "nobody is to be told any more");
 }

@@ -119,7 +119,7 @@ impl<T: ?Sized> Drop for Arc<T> {
 
 /// Tells an engine that this handle is dropped next.
 fn announce<T: ?Sized>(handle: &Inner<T>) {
-    if let Some(engine) = engine::current() {
+    if let Some(engine) = engine::entered() {
         let is_last = || Inner::strong_count(handle) == 1;
         engine.release(Inner::as_ptr(handle).cast::<()>().addr(), &is_last);
     }
