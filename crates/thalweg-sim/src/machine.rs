@@ -479,12 +479,13 @@ impl Machine {
             if !(1..=64).contains(&size.ways) {
                 return refuse(ways, size.ways as u64, "from 1 to 64");
             }
-            if size.kib == 0 || size.kib > 1 << 20 || !size.lines().is_multiple_of(size.ways as u32) {
-                return refuse(
-                    kib,
-                    size.kib.into(),
-                    "from 1 to 1048576, and its lines of 64 bytes a multiple of its ways",
-                );
+            if !(1..=1 << 20).contains(&size.kib) {
+                return refuse(kib, size.kib.into(), "from 1 to 1048576");
+            }
+            let lines = size.lines();
+            if !lines.is_multiple_of(size.ways as u32) {
+                let must = format!("a divisor of the {lines} lines of 64 bytes that {kib}, {}, makes", size.kib);
+                return refuse(ways, size.ways as u64, &must);
             }
         }
         if let Some(l2) = self.cache.l2 {
@@ -629,7 +630,10 @@ mod tests {
         let refused = refusal("prefetch = \"stride\"", "prefetch = \"magic\"");
         assert!(refused.contains("magic") && refused.contains("next-line"), "{refused}");
         let refused = refusal("l1 = { kib = 32, ways = 8 }", "l1 = { kib = 33, ways = 7 }");
-        assert!(refused.contains("cache.l1.kib") && refused.contains("33"), "{refused}");
+        let words = "cache.l1.ways must be a divisor of the 528 lines of 64 bytes that cache.l1.kib, 33, makes, not 7";
+        assert!(refused.contains(words), "{refused}");
+        let refused = refusal("l1 = { kib = 32, ways = 8 }", "l1 = { kib = 0, ways = 8 }");
+        assert!(refused.contains("cache.l1.kib must be from 1 to 1048576, not 0"), "{refused}");
         let refused = refusal("sockets = 2", "sockets = -2");
         assert!(refused.contains("-2"), "{refused}");
         for (from, to, words) in [
