@@ -155,7 +155,7 @@ fn many_ends_that_wait_at_a_lock_come_to_an_end() {
 fn a_program_scales_on_a_machine_and_one_that_does_not_simulate_is_refused() {
     let ran = sim("run wide --on vl-16:2 --seeds 1");
     assert_eq!(ran.status, 0, "{}", ran.stderr);
-    for words in ["wide on vl-16, up to 2 of 16 threads, 200000 messages, 1 seeds", "Fastest with 2", "square"] {
+    for words in ["wide on vl-16, up to 2 of 16 threads, 200000 messages, 1 seed\n", "Fastest with 2", "square"] {
         assert!(ran.stdout.contains(words), "{words} is missing in {}", ran.stdout);
     }
     assert!(!ran.stderr.contains("two runs") && !ran.stdout.contains("allocator"), "{}{}", ran.stderr, ran.stdout);

@@ -1,6 +1,7 @@
 //! Why a simulation did not come to its end.
 
 use crate::machine::MachineError;
+use crate::scaling::counted;
 use std::fmt;
 use thalweg_sync::engine::Site;
 
@@ -41,6 +42,15 @@ pub enum Failure {
     /// The program has used all lines that there are numbers for: 64 GiB of memory.
     OutOfMemory {
         /// When, in nanoseconds.
+        nanos: u64,
+    },
+    /// A [`Study`](crate::Study)'s program did nothing, or nothing that takes time, so it has no speed.
+    Nothing {
+        /// On how many hardware threads.
+        threads: usize,
+        /// How much the program says it did.
+        messages: u64,
+        /// How long it took, in nanoseconds.
         nanos: u64,
     },
 }
@@ -112,6 +122,14 @@ impl fmt::Display for Failure {
                 f,
                 "the program has used 64 GiB of memory after {nanos} ns of simulated time, and there is no more; what one core \
                  allocates and another frees is not used again by the first: let it do less"
+            ),
+            Self::Nothing { threads, messages, nanos } => write!(
+                f,
+                "nothing was simulated: on {} the program took {nanos} ns and says that {} went through. Time passes only in what \
+                 goes through thalweg_sync: let kernels say what they cost (hint::work), take atomics and threads from there, and \
+                 return how many messages went through",
+                counted(*threads as u64, "hardware thread"),
+                counted(*messages, "message"),
             ),
         }
     }

@@ -76,7 +76,8 @@ impl Study {
     /// It says how much it did, in messages, say. What it finds out about the machine
     /// ([`available_parallelism`](thalweg_sync::thread::available_parallelism)) is the simulated one.
     ///
-    /// Errors with the first failure, and if the machine has fewer threads than were asked for.
+    /// Errors with the first failure, if the machine has fewer threads than were asked for, and if a run did nothing or took no
+    /// time, which has no speed.
     pub fn run(&self, name: &str, program: impl Fn() -> u64 + Sync) -> Result<Scaling, Failure> {
         let most = self.machine.threads();
         if !(1..=most).contains(&self.threads) {
@@ -112,8 +113,17 @@ impl Study {
         let told = threads == self.threads && seed == 0;
         let simulation = Simulation::new(self.machine.clone()).threads(threads).seed(seed);
         let simulation = simulation.count_hits(told).trace(if told { self.trace } else { 0 });
-        simulation.limit(self.limit).stack_bytes(1 << 20).try_run(program)
+        let (messages, report) = simulation.limit(self.limit).stack_bytes(1 << 20).try_run(program)?;
+        if messages == 0 || report.nanos == 0 {
+            return Err(Failure::Nothing { threads, messages, nanos: report.nanos });
+        }
+        Ok((messages, report))
     }
+}
+
+/// So many of what is called `of`.
+pub(crate) fn counted(count: u64, of: &str) -> String {
+    format!("{count} {of}{}", if count == 1 { "" } else { "s" })
 }
 
 /// 1, 2, 4 … up to `most`, and that too.
@@ -273,12 +283,12 @@ impl fmt::Display for Scaling {
         let Self { name, machine, .. } = self;
         writeln!(
             f,
-            "{name} on {}, up to {} of {} threads, {} messages, {} seeds\n",
+            "{name} on {}, up to {} of {} threads, {}, {}\n",
             machine.name(),
             last.threads,
             machine.threads(),
-            last.messages,
-            first.reports.len()
+            counted(last.messages, "message"),
+            counted(first.reports.len() as u64, "seed")
         )?;
         if self.largest_report().layout == Layout::Host {
             writeln!(
@@ -335,7 +345,8 @@ impl Scaling {
         let best = best.expect("there is a point").threads;
         writeln!(f, "\nFastest with {best}: {:.2} times as fast as with 1.", self.speed_up(best))?;
         if !report.tasks.is_empty() {
-            writeln!(f, "\nWhat {} threads do:\n{:>14}{:>14}", last.threads, "threads busy", "activations")?;
+            let threads = counted(last.threads as u64, "thread");
+            writeln!(f, "\nWhat {} do:\n{:>14}{:>14}", threads, "threads busy", "activations")?;
         }
         for task in report.tasks.iter().take(8) {
             let busy = last.busy(task);
@@ -365,7 +376,7 @@ impl Scaling {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use thalweg_sync::{thread, time};
+    use thalweg_sync::{hint, thread, time};
 
     #[test]
     fn steps_are_powers_of_two_and_the_end() {
@@ -393,8 +404,31 @@ mod tests {
     /// These tests have the system's allocator.
     #[test]
     fn without_the_heap_figures_are_said_to_be_the_hosts() {
-        let scaling = Study::new(Machine::named("vl-16").unwrap()).threads(1).seeds(1).run("one", || 1).unwrap();
+        let scaling = Study::new(Machine::named("vl-16").unwrap()).threads(1).seeds(1).run("one", || {
+            hint::work(2_000);
+            1
+        });
+        let scaling = scaling.unwrap();
         assert!(scaling.to_string().contains("allocator decides") && scaling.to_json().contains("\"layout\":\"host\""));
+    }
+
+    #[test]
+    fn what_has_no_speed_is_refused() {
+        let study = Study::new(Machine::named("vl-16").unwrap()).threads(2).seeds(1);
+        let nothing_done = study.run("idle", || {
+            hint::work(2_000);
+            0
+        });
+        for (run, words) in [
+            (
+                study.run("free", || 5),
+                "on 1 hardware thread the program took 0 ns and says that 5 messages went through",
+            ),
+            (nothing_done, "ns and says that 0 messages went through"),
+        ] {
+            let refusal = run.unwrap_err().to_string();
+            assert!(refusal.contains(words) && refusal.contains("hint::work"), "{refusal}");
+        }
     }
 
     #[test]
