@@ -7,6 +7,8 @@ use std::error::Error;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::sync::Once;
+use thalweg_sync::engine::{Site, tell_strangers};
 
 const USAGE: &str = "\
 Runs this program on 1, 2, 4 ... hardware threads of a modelled machine, and says how it scales and what stops it.
@@ -65,11 +67,16 @@ struct Page;
 /// ```
 ///
 /// `cargo run --release -- --on x86-88t:64`. `--help` says what else there is.
+///
+/// # Ends the process
+///
+/// With status 2, when a thread that was not started by [`thalweg_sync::thread`] uses the facade meanwhile: it would run
+/// natively, beside the simulation. Also as [`Simulation::try_run`](crate::Simulation::try_run) does.
 pub fn main(program: impl Fn() -> u64 + Sync) -> ExitCode {
     let mut arguments = std::env::args();
     let name = arguments.next().unwrap_or_default();
     let name = Path::new(&name).file_stem().map_or_else(String::new, |name| name.to_string_lossy().into_owned());
-    match answer(&name, arguments, program) {
+    match tell_strangers(stranger, || answer(&name, arguments, program)) {
         Ok(text) => match std::io::stdout().lock().write_all(text.as_bytes()) {
             Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => trouble(&error),
             _ => ExitCode::SUCCESS,
@@ -81,6 +88,19 @@ pub fn main(program: impl Fn() -> u64 + Sync) -> ExitCode {
 fn trouble(error: &dyn Error) -> ExitCode {
     eprintln!("error: {error}");
     ExitCode::from(2)
+}
+
+/// Ends the process: what it would print would leave out what the calling thread does at `at`.
+fn stranger(at: Site) {
+    // Of several threads one tells, and the others wait for the end.
+    static TOLD: Once = Once::new();
+    TOLD.call_once(|| {
+        eprintln!(
+            "error: a thread that was not started by thalweg_sync::thread used the facade at {at}, so it runs natively and is not \
+             simulated; take threads from thalweg_sync::thread (cargo clippy names every place, with the lists in thalweg's clippy.toml)"
+        );
+        std::process::exit(2);
+    });
 }
 
 /// Does what `arguments` say; what is to be printed.

@@ -61,7 +61,8 @@
 //! - Instructions are not counted. One access costs one step, however much is computed between two.
 //! - Atomics are done in the core's own cache, never at the last level.
 //! - What does not go through the facade costs nothing: plain memory that nobody announced, other libraries' atomics,
-//!   system calls. A wait for something outside hangs.
+//!   system calls. A wait for something outside hangs. A thread of std that uses the facade runs natively; beside [`main`] that
+//!   is refused.
 //! - Thread-locals belong to the one OS thread, so all threads of a run share them. Statics belong to the process, so all
 //!   its runs share them, and a [`Study`] has several at a time: what one leaves there is another's.
 //! - The latencies of the [machines](Machine) are what their files say; each says which were measured by whom and which
