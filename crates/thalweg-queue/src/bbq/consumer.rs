@@ -75,7 +75,10 @@ impl<T: Send, W: Wait, P: Users> Consumer<T, W, P> {
         &self.shared.wait
     }
 
-    /// How many items are pushed and not popped, lately. Exact when nobody else uses the queue.
+    /// How many items are pushed and not popped, lately. Exact when nobody else uses the queue and no write grant was given up, in whole or
+    /// in part. The entries of an open one count, and those that it leaves without an item, until a pop has passed them: till then
+    /// `is_empty` is false, though `try_pop` may say `Empty`. Of [one producer](mod@super::spmc), grants count when they are
+    /// committed.
     pub fn len(&self) -> usize {
         self.shared.len()
     }

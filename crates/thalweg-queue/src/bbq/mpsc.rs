@@ -239,7 +239,9 @@ impl<T: Send, W: Wait> Consumer<T, W> {
         &self.shared.wait
     }
 
-    /// How many items are pushed and not popped, lately. Exact when nobody else uses the queue.
+    /// How many items are pushed and not popped, lately. Exact when nobody else uses the queue and no write grant was given up, in whole or
+    /// in part. The entries of an open one count, and those that it leaves without an item, until a pop has passed them: till then
+    /// `is_empty` is false, though `try_pop` may say `Empty`.
     pub fn len(&self) -> usize {
         self.shared.len()
     }

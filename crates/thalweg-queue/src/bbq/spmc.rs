@@ -255,7 +255,8 @@ impl<T: Send, W: Wait> Producer<T, W> {
         &self.shared.wait
     }
 
-    /// How many items are pushed and not popped, lately. Exact when nobody else uses the queue.
+    /// How many items are pushed and not popped, lately. Exact when nobody else uses the queue. A grant counts when it is
+    /// committed, for what is written in it.
     pub fn len(&self) -> usize {
         self.shared.len()
     }

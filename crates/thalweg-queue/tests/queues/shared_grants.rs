@@ -88,6 +88,43 @@ fn others_get_on_meanwhile() {
     assert_eq!(rx.readable(1).err(), Some(TryPopError::Closed));
 }
 
+/// What counts that is no item: the entries of an open grant, and holes that no pop has passed.
+#[test]
+fn len_counts_what_is_reserved() {
+    let (tx, rx) = bbq::shared(2, 8).unwrap();
+    let mut grant = tx.reserve(3).unwrap();
+    grant.push('a').unwrap();
+    assert_eq!((tx.len(), rx.len(), rx.try_pop()), (3, 3, Err(TryPopError::Busy)));
+    drop(grant);
+    assert_eq!((tx.len(), rx.len(), tx.is_empty(), rx.is_empty()), (3, 3, false, false));
+    tx.push('b').unwrap();
+    assert_eq!((tx.len(), rx.try_pop(), tx.len()), (4, Ok('b'), 0));
+    tx.reserve(2).unwrap().commit();
+    assert_eq!((rx.len(), rx.try_pop(), rx.len()), (2, Err(TryPopError::Empty), 0));
+
+    let (tx, mut rx) = bbq::mpsc(2, 8).unwrap();
+    drop(tx.reserve(3).unwrap());
+    assert_eq!((tx.len(), rx.len(), rx.is_empty()), (3, 3, false));
+    tx.push('b').unwrap();
+    assert_eq!((rx.try_pop(), rx.len()), (Ok('b'), 0));
+
+    let (mut tx, rx) = bbq::spmc(2, 8).unwrap();
+    let mut grant = tx.reserve(3).unwrap();
+    grant.push('a').unwrap();
+    assert_eq!(rx.len(), 0);
+    grant.commit();
+    assert_eq!((tx.len(), rx.len()), (1, 1));
+    drop(tx.reserve(3).unwrap());
+    assert_eq!((tx.len(), rx.try_pop(), rx.is_empty()), (1, Ok('a'), true));
+
+    let (tx, rx) = bbq::bytes::bytes(2, 256).unwrap();
+    tx.try_push(b"a").unwrap();
+    let grant = tx.reserve(40).unwrap();
+    assert_eq!((tx.len(), rx.len()), (64, 64));
+    drop(grant);
+    assert_eq!((tx.len(), rx.try_pop(&mut Vec::new()), rx.is_empty()), (64, Ok(1), true));
+}
+
 #[test]
 fn full_and_closed_are_told() {
     let (tx, rx) = bbq::shared(2, 2).unwrap();

@@ -122,8 +122,9 @@ impl<W: Wait, M: Mode> Consumer<W, M> {
         }
     }
 
-    /// How many bytes the messages take that are pushed and not popped, lately: each rounded up to a multiple of 16, and what is left
-    /// over at the ends of blocks. Exact when nobody else uses the queue.
+    /// How many bytes the messages take that are pushed and not popped, lately: each rounded up to a multiple of 16, what is left
+    /// over at the ends of blocks, and what write grants have reserved. What a grant gives up counts while
+    /// something is in the queue before it. Exact when nobody else uses the queue.
     pub fn len(&self) -> usize {
         self.ring.len() * GRANULE
     }
