@@ -1,6 +1,6 @@
 //! Packed words of the queues whose blocks have cursors of their own, BBQ and FAAQ: a position in one block, and which block.
 
-use crate::BuildError;
+use crate::{BuildError, limits};
 
 /// How many threads may be inside a push, or inside a pop, of one queue at once. Where a cursor moves by `fetch_add`, each can move it
 /// past the end of a block by one (it looks before it adds), so the offset has room for that many.
@@ -72,13 +72,10 @@ pub(crate) struct Layout {
 impl Layout {
     /// Checks the shape of a ring of entries of `entry_size` bytes.
     pub(crate) fn new(blocks: usize, entries: usize, entry_size: usize) -> Result<Self, BuildError> {
-        // With one block the next block would be the one that is being filled.
-        BuildError::check("blocks", blocks, 2, 1 << 31)?;
-        if !blocks.is_power_of_two() {
-            return Err(BuildError::NotPowerOfTwo { parameter: "blocks", value: blocks });
-        }
-        let memory = isize::MAX as usize / entry_size.max(1) / blocks;
-        BuildError::check("entries", entries, 1, memory.min(1 << 31))?;
+        limits::ring(blocks, ("entries", entries), |blocks, entries| {
+            let memory = isize::MAX as usize / entry_size.max(1) / blocks;
+            blocks <= 1 << 31 && entries <= memory.min(1 << 31)
+        })?;
         let index_bits = blocks.trailing_zeros();
         let offset_bits = usize::BITS - (entries + MAX_THREADS).leading_zeros();
         // The index shares its word with the round too: the larger of the two fields limits the round.

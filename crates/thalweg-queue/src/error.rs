@@ -225,7 +225,7 @@ pub enum BuildError {
         parameter: &'static str,
         /// What was asked for.
         value: usize,
-        /// The largest possible value, with the other parameters as they are.
+        /// The largest possible value below it, with the other parameters as they are.
         max: usize,
     },
     /// The value has to be a power of two.
@@ -251,17 +251,6 @@ impl BuildError {
             Err(Self::TooLarge { parameter, value, max })
         } else {
             Ok(())
-        }
-    }
-}
-
-impl BuildError {
-    /// What was refused of `entries` a block, said of the `capacity` that `blocks` of them were to have.
-    pub(crate) fn of_capacity(self, capacity: usize, blocks: usize) -> Self {
-        match self {
-            Self::TooSmall { min, .. } => Self::TooSmall { parameter: "capacity", value: capacity, min },
-            Self::TooLarge { max, .. } => Self::TooLarge { parameter: "capacity", value: capacity, max: max * blocks },
-            other => other,
         }
     }
 }

@@ -174,6 +174,7 @@ pub mod grant;
 mod held;
 pub mod lamport;
 mod left;
+mod limits;
 mod lines;
 #[cfg(feature = "std")]
 pub mod locked;

@@ -110,7 +110,7 @@ pub use producer::Producer;
 #[doc(hidden)]
 pub use shared::shared_from;
 pub use shared::{Ends, heuristic_blocks, shared, with_capacity, with_wait};
-pub(crate) use size::of_room;
+pub(crate) use size::{in_blocks, of_room};
 pub use size::{with_capacity_and_wait, with_room, with_room_and_wait};
 pub use spmc::spmc;
 pub use spsc::spsc;

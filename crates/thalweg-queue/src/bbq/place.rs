@@ -1,6 +1,5 @@
 //! Packed words of the modes in which one cursor serves all consumers: a place in the order of the whole queue.
 
-use crate::BuildError;
 use crate::marks::Mark;
 
 /// How many threads may be inside a push of one queue at once. Each can move `allocated` past the end of a block once (it looks
@@ -37,16 +36,22 @@ pub(super) struct Shape {
 }
 
 impl Shape {
-    /// A ring of `blocks` blocks of `entries` entries, of which a push takes up to `most` at once. Refuses a wrong number of blocks;
-    /// the other two are below 2^38.
-    pub(super) fn new(blocks: usize, entries: usize, most: usize) -> Result<Self, BuildError> {
-        let bits = u64::BITS - (entries as u64 + THREADS * most as u64).leading_zeros();
-        // With one block the next one would be the one that is being filled. Sixteen rounds at least are told apart.
-        BuildError::check("blocks", blocks, 2, 1 << (60 - bits).min(31))?;
-        if !blocks.is_power_of_two() {
-            return Err(BuildError::NotPowerOfTwo { parameter: "blocks", value: blocks });
-        }
-        Ok(Self { blocks, entries, bits })
+    /// How many bits an offset needs where a block has `entries` entries and a push takes up to `most` at once.
+    const fn bits(entries: usize, most: usize) -> u32 {
+        u64::BITS - (entries as u64 + THREADS * most as u64).leading_zeros()
+    }
+
+    /// Whether a ring of so many blocks is possible: sixteen rounds at least are told apart. The other two are below 2^38.
+    pub(super) const fn fits(blocks: usize, entries: usize, most: usize) -> bool {
+        let log = 60 - Self::bits(entries, most);
+        blocks <= 1 << if log < 31 { log } else { 31 }
+    }
+
+    /// A ring of `blocks` blocks of `entries` entries, of which a push takes up to `most` at once. The ring [fits](Self::fits), and the
+    /// blocks are a power of two.
+    pub(super) fn new(blocks: usize, entries: usize, most: usize) -> Self {
+        debug_assert!(blocks.is_power_of_two() && Self::fits(blocks, entries, most));
+        Self { blocks, entries, bits: Self::bits(entries, most) }
     }
 
     /// How many entries all blocks have.
@@ -135,7 +140,7 @@ mod tests {
     #[test]
     fn the_offset_has_room_for_every_thread() {
         for (entries, most) in [(1, 1), (4096, 1), (1 << 31, 1), (4096, 4096), (1 << 27, 1 << 10)] {
-            let shape = Shape::new(2, entries, most).unwrap();
+            let shape = Shape::new(2, entries, most);
             let past = Place(shape.end(shape.block(6)).0 + THREADS * most as u64);
             assert!(shape.in_one_block(past, shape.block(6)));
             assert_eq!(shape.offset(past) as u64, entries as u64 + THREADS * most as u64);
@@ -145,7 +150,7 @@ mod tests {
     #[test]
     fn numbers_wrap_and_stay_consecutive() {
         for (blocks, entries) in [(2, 1), (4, 3), (1 << 20, 1)] {
-            let shape = Shape::new(blocks, entries, 1).unwrap();
+            let shape = Shape::new(blocks, entries, 1);
             let last = shape.block(u64::MAX);
             let first = shape.after(last, 1);
             assert_eq!((first, shape.index(last), shape.index(first)), (Place(0), blocks - 1, 0));
@@ -160,7 +165,7 @@ mod tests {
     #[test]
     fn rounds_of_a_block_have_two_marks_in_turn() {
         for blocks in [2, 8, 1 << 20] {
-            let shape = Shape::new(blocks, 3, 1).unwrap();
+            let shape = Shape::new(blocks, 3, 1);
             for number in [0, 1, blocks as u64 - 1, u64::MAX] {
                 let place = shape.block(number);
                 assert_ne!(shape.mark(place), shape.mark(shape.after(place, blocks)));
@@ -172,7 +177,7 @@ mod tests {
 
     #[test]
     fn places_count_entries() {
-        let shape = Shape::new(4, 3, 1).unwrap();
+        let shape = Shape::new(4, 3, 1);
         let mut place = shape.block(0);
         for position in 0..30 {
             assert_eq!((shape.position(place), shape.distance(Place(0), place)), (position, position));
@@ -181,14 +186,8 @@ mod tests {
     }
 
     #[test]
-    fn blocks_are_checked() {
-        let shape = |blocks, entries| Shape::new(blocks, entries, 1).map(|shape| shape.capacity());
-        assert_eq!(shape(2, 1), Ok(2));
-        assert_eq!(shape(1, 8), Err(BuildError::TooSmall { parameter: "blocks", value: 1, min: 2 }));
-        assert_eq!(shape(12, 8), Err(BuildError::NotPowerOfTwo { parameter: "blocks", value: 12 }));
-        assert_eq!(
-            shape(1 << 31, 1 << 31),
-            Err(BuildError::TooLarge { parameter: "blocks", value: 1 << 31, max: 1 << 28 })
-        );
+    fn blocks_and_entries_share_a_word() {
+        assert!(Shape::fits(2, 1, 1) && Shape::fits(1 << 31, 1, 1) && !Shape::fits(1 << 32, 1, 1));
+        assert!(Shape::fits(1 << 28, 1 << 31, 1) && !Shape::fits(1 << 29, 1 << 31, 1));
     }
 }

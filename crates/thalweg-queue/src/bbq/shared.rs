@@ -71,8 +71,7 @@ pub fn with_wait<T: Send, W: Wait>(blocks: usize, entries: usize, wait: W) -> Re
 /// # Ok::<(), thalweg_queue::BuildError>(())
 /// ```
 pub fn with_capacity<T: Send>(capacity: usize) -> Result<Ends<T>, BuildError> {
-    let blocks = heuristic_blocks(capacity);
-    shared(blocks, capacity.div_ceil(blocks)).map_err(|refused| refused.of_capacity(capacity, blocks))
+    super::with_capacity_and_wait(capacity, Yield)
 }
 
 /// How many blocks a queue of `capacity` entries should have: `2^max(1, log2(capacity) / 4)`, rounded down (section

@@ -86,9 +86,10 @@ pub(super) enum Miss {
 impl<T> Blocks<T> {
     /// Checks the shape and makes the blocks, all of them the owner's.
     pub(super) fn new(blocks: usize, per_block: usize) -> Result<Self, BuildError> {
-        BuildError::check("blocks", blocks, 2, u32::MAX as usize)?;
-        let memory = isize::MAX as usize / size_of::<T>().max(1) / blocks;
-        BuildError::check("entries", per_block, 1, memory.min(u32::MAX as usize))?;
+        let (most, memory) = (u32::MAX as usize, isize::MAX as usize / size_of::<T>().max(1));
+        let most_blocks = if blocks > most { (memory / per_block.max(1)).clamp(2, most) } else { most };
+        BuildError::check("blocks", blocks, 2, most_blocks)?;
+        BuildError::check("entries", per_block, 1, (memory / blocks).min(most))?;
         let block = || Block { granted: AtomicU64::new(Grant::NONE.0), read: AtomicUsize::new(0) };
         let gate = Gate { oldest: AtomicUsize::new(0), closed: AtomicBool::new(false) };
         Ok(Self {

@@ -147,11 +147,13 @@ pub type DefaultTube = Scqd<u32>;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn cnq<T: Send>(capacity: usize, k: usize) -> Result<(Producer<T>, Consumer<T>), BuildError> {
+    // How many items all capsules hold at most that have `entries` entries each: there is a spare one.
+    let most = |entries: usize| entries * most_capsules::<T>(entries, 1);
     BuildError::check("capacity", capacity, 2, usize::MAX)?;
-    BuildError::check("k", k, 1, capacity)?;
+    BuildError::check("k", k, 1, capacity.min(most(128)))?;
     // Eight capsules at least, and a window of about eight.
     let entries = (k / 16).min(capacity / 8).clamp(1, 128);
-    BuildError::check("capacity", capacity, 2, entries * MAX_ENTRIES)?;
+    BuildError::check("capacity", capacity, 2, most(entries))?;
     let capsules = capacity.div_ceil(entries);
     over(Scqd::new(capsules)?, capsules, entries, k)
 }
@@ -210,7 +212,7 @@ pub fn with_wait<T: Send, Q: Tube<Item = u32>, W: Wait>(
     k: usize,
     wait: W,
 ) -> Result<Ends<T, Q, W>, BuildError> {
-    BuildError::check("capsules", capsules, 2, MAX_ENTRIES)?;
+    BuildError::check("capsules", capsules, 2, usize::MAX)?;
     build(0, tube, (capsules, 1), (entries, k), wait)
 }
 
@@ -230,6 +232,12 @@ pub fn starting_at<T: Send, Q: Tube<Item = u32>>(
     build(number, tube, (capsules, 0), (entries, k), Yield)
 }
 
+/// How many capsules of so many entries there can be, beside the spare ones.
+fn most_capsules<T>(entries: usize, spare: usize) -> usize {
+    let memory = isize::MAX as usize / size_of::<T>().max(1) / entries.max(1);
+    memory.saturating_sub(spare).min(MAX_ENTRIES)
+}
+
 fn build<T: Send, Q: Tube<Item = u32>, W: Wait>(
     number: u64,
     tube: Q,
@@ -237,7 +245,8 @@ fn build<T: Send, Q: Tube<Item = u32>, W: Wait>(
     (entries, k): (usize, usize),
     wait: W,
 ) -> Result<Ends<T, Q, W>, BuildError> {
-    BuildError::check("capsules", capsules, 1, MAX_ENTRIES)?;
+    let most = if capsules > MAX_ENTRIES { most_capsules::<T>(entries, spare).max(2) } else { MAX_ENTRIES };
+    BuildError::check("capsules", capsules, 1, most)?;
     let memory = isize::MAX as usize / size_of::<T>().max(1) / (capsules + spare);
     BuildError::check("entries", entries, 1, memory.min(MAX_ENTRIES))?;
     BuildError::check("k", k, 1, capsules * entries)?;

@@ -61,7 +61,7 @@
 
 mod block;
 
-use crate::bbq::of_room;
+use crate::bbq::{in_blocks, of_room};
 use crate::cursor::{Head, Layout};
 use crate::edges::{edge, in_order};
 use crate::marks::Mark;
@@ -158,7 +158,7 @@ impl<T, const ADD: bool> Blocks<T, ADD> {
     /// A tube with room for `capacity` items for certain, in a number of blocks as
     /// [`heuristic_blocks`](crate::bbq::heuristic_blocks) has it.
     pub fn with_room(capacity: usize) -> Result<Self, BuildError> {
-        of_room(capacity, Self::new)
+        of_room(capacity, in_blocks::<T>, Self::new)
     }
 
     /// As [`new`](Self::new), with the first block at `head`: tests start near the wrap.

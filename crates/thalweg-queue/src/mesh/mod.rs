@@ -107,9 +107,22 @@ pub fn with_wait<T: Send, W: Wait>(
     wait: W,
 ) -> Result<Ends<T, W>, BuildError> {
     const MOST: usize = 1 << 16;
-    BuildError::check("producers", producers, 1, MOST)?;
-    BuildError::check("consumers", consumers, 1, MOST / (producers / gcd(producers, consumers)))?;
-    let rings = producers / gcd(producers, consumers) * consumers;
+    BuildError::check("producers", producers, 1, usize::MAX)?;
+    BuildError::check("consumers", consumers, 1, usize::MAX)?;
+    let of = |producers: usize, consumers: usize| (producers / gcd(producers, consumers)).saturating_mul(consumers);
+    let rings = of(producers, consumers);
+    if rings > MOST {
+        // Which numbers are possible depends on their divisors: the largest that is, below the one that is not.
+        let largest = |value: usize, rings: &dyn Fn(usize) -> usize| {
+            (1..value.min(MOST + 1)).rev().find(|fewer| rings(*fewer) <= MOST).unwrap_or(MOST)
+        };
+        let (parameter, value, max) = if producers > MOST {
+            ("producers", producers, largest(producers, &|producers| of(producers, consumers)))
+        } else {
+            ("consumers", consumers, largest(consumers, &|consumers| of(producers, consumers)))
+        };
+        return Err(BuildError::TooLarge { parameter, value, max });
+    }
     let shared = Arc::new(Shared { wait, producers: AtomicUsize::new(producers), undrained: AtomicUsize::new(rings) });
     // Room for all rings, also while the oldest block is being read.
     let (leave, left) = bbq::shared(2, rings)?;

@@ -4,7 +4,7 @@ use super::order::Order;
 use super::ticket::Desk;
 use crate::edges::{edge, in_order};
 use crate::wait::{Side, Wait};
-use crate::{BuildError, TryPopError, TryPushError, memory};
+use crate::{BuildError, TryPopError, TryPushError, limits, memory};
 use alloc::boxed::Box;
 use core::mem::MaybeUninit;
 use thalweg_sync::CachePadded;
@@ -44,7 +44,8 @@ pub(super) struct Span {
 
 impl<T, W: Wait> Ring<T, W> {
     pub(super) fn new(capacity: usize, counters: usize, wait: W) -> Result<Self, BuildError> {
-        BuildError::check("capacity", capacity, 1, isize::MAX as usize / 2 / size_of::<Slot<T>>().max(8))?;
+        let most = limits::power_of_two(isize::MAX as usize / 2 / size_of::<Slot<T>>().max(8));
+        BuildError::check("capacity", capacity, 1, most)?;
         if !capacity.is_power_of_two() {
             return Err(BuildError::NotPowerOfTwo { parameter: "capacity", value: capacity });
         }

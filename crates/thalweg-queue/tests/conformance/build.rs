@@ -19,7 +19,9 @@ fn limits<T>(parameter: &str, min: usize, build: impl Fn(usize) -> Result<T, Bui
         let text = refusal(build(huge));
         let most = text.strip_prefix(&format!("{parameter} must be at most ")).expect(&text);
         let most = most.strip_suffix(&format!(", not {huge}")).expect(&text);
-        assert!(most.parse::<usize>().unwrap() < huge, "{text}");
+        let most = most.parse::<usize>().unwrap();
+        assert!(most < huge, "{text}");
+        assert_eq!(refusal(build(most + 1)), format!("{parameter} must be at most {most}, not {}", most + 1));
     }
     assert!(build(min).is_ok(), "{min} is possible");
 }
@@ -49,6 +51,8 @@ fn capacities() {
     let most = (isize::MAX as usize / 64 - 2) * (64 / size_of::<usize>());
     let text = format!("capacity must be at most {most}, not {}", usize::MAX);
     assert_eq!(refusal(fast_forward::<Box<Item>>(usize::MAX)), text);
+    limits("capacity", 1, bbq::with_room::<Item>);
+    limits("capacity", 1, bbq::drop_old::with_capacity::<Item>);
     // Nothing takes no memory, but the words beside it do.
     limits("capacity", 1, fast_forward::in_place::<()>);
     limits("capacity", 1, ticketed::ticketed::<()>);
@@ -89,4 +93,52 @@ fn other_shapes() {
     assert_eq!(over(8, 4, 33), "k must be at most 32, not 33");
     assert_eq!(over(9, 4, 8), "the tube's capacity must be at least 9, not 8");
     assert!(over(8, usize::MAX, 4).starts_with("entries must be at most "));
+}
+
+/// A limit that is named for one number holds with the others as they are: it is not refused, but for want of memory.
+#[test]
+fn what_is_named_is_possible() {
+    /// Of so many bytes that what is asked for here exceeds the address space.
+    type Large = [u64; 1 << 17];
+    let named = |built: Result<(), BuildError>| match built {
+        Err(BuildError::TooLarge { max, .. }) => max,
+        other => panic!("{other:?} names no limit"),
+    };
+    let lacking =
+        |built: Result<(), BuildError>| assert!(matches!(built, Err(BuildError::OutOfMemory { .. })), "{built:?}");
+
+    let blocks = |blocks| bwos::lifo::<Large>(blocks, 1 << 31).map(drop);
+    assert_eq!(named(blocks(usize::MAX)), (1 << 12) - 1);
+    assert_eq!(named(blocks(1 << 32)), (1 << 12) - 1);
+    lacking(blocks((1 << 12) - 1));
+    let capacity = ticketed::ticketed::<Large>(usize::MAX).map(drop);
+    assert_eq!(named(capacity), 1 << 41);
+    lacking(ticketed::ticketed::<Large>(1 << 41).map(drop));
+    let over = |capsules| cnq::over::<[Large; 1 << 10], _>(Scqd::new(8).unwrap(), capsules, (1 << 20) - 1, 8).map(drop);
+    assert_eq!(named(over(usize::MAX)), (1 << 13) - 1);
+    let refused = over((1 << 13) - 1).unwrap_err().to_string();
+    assert_eq!(refused, "the tube's capacity must be at least 8191, not 8");
+    let k = |k| cnq::cnq::<Item>(usize::MAX, k).map(drop);
+    assert_eq!((named(k(usize::MAX)), named(k(1 << 20))), (128 * ((1 << 20) - 1), 128 * ((1 << 20) - 1)));
+
+    for producers in [1, 2, 3, 6, 1 << 15, 65521] {
+        for consumers in [1 << 16, 65535, 65534, 1 << 20, 3 << 20, usize::MAX] {
+            let rings = |producers: usize, consumers: usize| {
+                let (mut a, mut b) = (producers, consumers);
+                while b > 0 {
+                    (a, b) = (b, a % b);
+                }
+                (producers / a).saturating_mul(consumers)
+            };
+            if rings(producers, consumers) <= 1 << 16 {
+                continue;
+            }
+            let max = named(mesh::mesh::<Item>(producers, consumers, 4, 4).map(drop));
+            assert!(rings(producers, max) <= 1 << 16 && max < consumers, "{producers}: {max} of {consumers}");
+            let next = mesh::mesh::<Item>(producers, max + 1, 4, 4).map(drop);
+            assert_eq!(named(next), max, "{producers} to {consumers}");
+            let max = named(mesh::mesh::<Item>(1 << 20, producers, 4, 4).map(drop));
+            assert!(rings(max, producers) <= 1 << 16, "{max} for {producers}");
+        }
+    }
 }

@@ -381,10 +381,9 @@ fn wrong_sizes_are_named() {
     assert_eq!(shape(12, 8), Err(BuildError::NotPowerOfTwo { parameter: "blocks", value: 12 }));
     assert_eq!(shape(2, 0), Err(BuildError::TooSmall { parameter: "block_bytes", value: 0, min: 1 }));
     assert_eq!(shape(2, 1 << 31), Err(BuildError::TooLarge { parameter: "block_bytes", value: 1 << 31, max: 1 << 30 }));
-    assert_eq!(
-        shape(1 << 14, 1 << 30),
-        Err(BuildError::TooLarge { parameter: "blocks", value: 1 << 14, max: 1 << 13 })
-    );
+    // As many granules as an offset has room for, of so many blocks.
+    let max = ((1 << 46) - 1) / ((1 << 20) + 1) * 16;
+    assert_eq!(shape(1 << 14, 1 << 30), Err(BuildError::TooLarge { parameter: "block_bytes", value: 1 << 30, max }));
     let many = BuildError::TooLarge { parameter: "blocks", value: usize::MAX, max: 1 << 31 };
     assert_eq!(shape(usize::MAX, 64), Err(many));
     assert_eq!(bytes::drop_old(usize::MAX, 64).err(), Some(many));

@@ -1,6 +1,7 @@
 //! Where messages are: granules of bytes, and what starts at each. All unsafe code on messages that is not a grant's.
 
-use crate::{BuildError, memory};
+use super::super::place::Shape;
+use crate::{BuildError, limits, memory};
 use alloc::boxed::Box;
 #[cfg(not(loom))]
 use core::ops::Range;
@@ -16,6 +17,17 @@ pub(super) const GRANULE: usize = 16;
 #[inline(always)]
 pub(super) const fn granules(bytes: usize) -> usize {
     if bytes == 0 { 1 } else { bytes.div_ceil(GRANULE) }
+}
+
+/// The shape of a ring of `blocks` blocks of `block_bytes` bytes each, if there can be one. Its entries are granules; `most` says how many
+/// of those of a block a push takes at once.
+pub(super) fn shape(blocks: usize, block_bytes: usize, most: impl Fn(usize) -> usize) -> Result<Shape, BuildError> {
+    limits::ring(blocks, ("block_bytes", block_bytes), |blocks, bytes| {
+        let memory = isize::MAX as usize / 2 / blocks;
+        bytes <= memory.min(1 << 30) && Shape::fits(blocks, granules(bytes), most(granules(bytes)))
+    })?;
+    let entries = granules(block_bytes);
+    Ok(Shape::new(blocks, entries, most(entries)))
 }
 
 #[derive(Debug)]
@@ -173,5 +185,13 @@ mod tests {
         }
         assert_eq!(Header::unpack(0), None);
         assert_eq!([0, 1, 16, 17, 4096].map(granules), [1, 1, 1, 2, 256]);
+    }
+
+    #[cfg(not(loom))]
+    #[test]
+    fn a_refusal_names_the_last_that_is_possible() {
+        use crate::limits::tests::names_the_last;
+        names_the_last("block_bytes", |blocks, bytes| shape(blocks, bytes, |granules| granules).map(drop));
+        names_the_last("block_bytes", |blocks, bytes| shape(blocks, bytes, |_| 1).map(drop));
     }
 }

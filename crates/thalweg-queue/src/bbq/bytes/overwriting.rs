@@ -1,7 +1,7 @@
 //! The ring in drop-old mode: messages in words, which are read while they may be overwritten.
 
 use super::super::drop_old::cursors::Cursors;
-use super::memory::{GRANULE, Header, Headers, granules};
+use super::memory::{GRANULE, Header, Headers, granules, shape};
 use super::mode::{Common, Messages};
 use super::{PushBytesError, TryPopError};
 use crate::wait::Wait;
@@ -26,11 +26,7 @@ pub struct Overwriting<W: Wait> {
 impl<W: Wait> Overwriting<W> {
     /// An empty ring that starts at the block number `head`.
     pub(super) fn new(head: u64, blocks: usize, block_bytes: usize, wait: W) -> Result<Self, BuildError> {
-        // As in the form that refuses what is new.
-        BuildError::check("blocks", blocks, 2, 1 << 31)?;
-        let memory = isize::MAX as usize / 2 / blocks;
-        BuildError::check("block_bytes", block_bytes, 1, memory.min(1 << 30))?;
-        let cursors = Cursors::new(head, blocks, granules(block_bytes), wait)?;
+        let cursors = Cursors::new(head, shape(blocks, block_bytes, |_| 1)?, wait)?;
         let capacity = cursors.shape.capacity();
         let words = memory::boxed((0..capacity * (GRANULE / WORD)).map(|_| AtomicU64::new(0)))?;
         Ok(Self { headers: Headers::new(capacity)?, cursors, words })

@@ -2,7 +2,7 @@
 
 use super::super::handles::Handles;
 use super::super::place::{Place, Shape};
-use super::memory::{GRANULE, Header, Memory, granules};
+use super::memory::{GRANULE, Header, Memory, granules, shape};
 use super::mode::{Common, Messages};
 use super::{PushBytesError, TryPopError};
 use crate::edges::{edge, in_order};
@@ -59,12 +59,7 @@ enum Look {
 impl<W: Wait> Ring<W> {
     /// An empty ring that starts at the block number `head`.
     pub(super) fn new(head: u64, blocks: usize, block_bytes: usize, wait: W) -> Result<Self, BuildError> {
-        // Else an absurd number of blocks would be said of their size, for which it leaves no memory.
-        BuildError::check("blocks", blocks, 2, 1 << 31)?;
-        let memory = isize::MAX as usize / 2 / blocks;
-        BuildError::check("block_bytes", block_bytes, 1, memory.min(1 << 30))?;
-        let entries = granules(block_bytes);
-        let shape = Shape::new(blocks, entries, entries)?;
+        let shape = shape(blocks, block_bytes, |granules| granules)?;
         let first = shape.block(head);
         let blocks = (0..blocks).map(|index| {
             // In ring order from the first block, which is open; the others have just ended their last round.

@@ -55,9 +55,9 @@ pub(in super::super) enum Look {
 }
 
 impl<W: Wait> Cursors<W> {
-    /// Cursors of a ring of `blocks` blocks of `entries` units that starts at the block number `head`.
-    pub(in super::super) fn new(head: u64, blocks: usize, entries: usize, wait: W) -> Result<Self, BuildError> {
-        let shape = Shape::new(blocks, entries, 1)?;
+    /// Cursors of a ring of that shape that starts at the block number `head`.
+    pub(in super::super) fn new(head: u64, shape: Shape, wait: W) -> Result<Self, BuildError> {
+        let Shape { blocks, entries, .. } = shape;
         let first = shape.block(head);
         let blocks = (0..blocks).map(|index| {
             // In ring order from the first block, which is open; the others have just ended their last round.

@@ -109,7 +109,12 @@ pub fn with_capacity<T: Plain>(capacity: usize) -> Result<Ends<T>, BuildError> {
 
 /// As [`with_capacity`], with ends that [wait](crate::wait) by `wait`.
 pub fn with_capacity_and_wait<T: Plain, W: Wait>(capacity: usize, wait: W) -> Result<Ends<T, W>, BuildError> {
-    of_capacity(capacity, |blocks, entries| with_wait(blocks, entries, wait))
+    of_capacity(capacity, check::<T>, |blocks, entries| with_wait(blocks, entries, wait))
+}
+
+/// Whether there can be a queue of that shape.
+pub(crate) fn check<T: Plain>(blocks: usize, entries: usize) -> Result<(), BuildError> {
+    Ring::<T, Yield>::check(blocks, entries)
 }
 
 /// As [`drop_old()`], with ends that [wait](crate::wait) by `wait`: consumers for items, and producers that were answered `Busy`.

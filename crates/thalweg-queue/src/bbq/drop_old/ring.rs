@@ -1,10 +1,10 @@
 //! The ring of items: where they are, and how they are copied. All unsafe code of the queue is here.
 
-use super::super::place::Place;
+use super::super::place::{Place, Shape};
 use super::super::plain::{self, Plain};
 use super::cursors::Cursors;
 use crate::wait::Wait;
-use crate::{BuildError, TryPopError, TryPushError, memory};
+use crate::{BuildError, TryPopError, TryPushError, limits, memory};
 use alloc::boxed::Box;
 use core::marker::PhantomData;
 use core::mem::MaybeUninit;
@@ -35,13 +35,18 @@ impl<T: Plain, W: Wait> Ring<T, W> {
         size => size_of::<Copies>() / size,
     };
 
+    /// Whether there can be a ring of that shape.
+    pub(super) fn check(blocks: usize, entries: usize) -> Result<(), BuildError> {
+        limits::ring(blocks, ("entries", entries), |blocks, entries| {
+            let memory = isize::MAX as usize / (8 * Self::WORDS.max(1)) / blocks;
+            entries <= memory.min(1 << 31) && Shape::fits(blocks, entries, 1)
+        })
+    }
+
     /// An empty ring that starts at the block number `head`.
     pub(super) fn new(head: u64, blocks: usize, entries: usize, wait: W) -> Result<Self, BuildError> {
-        // Else an absurd number of blocks would be said of the entries, for which it leaves no memory.
-        BuildError::check("blocks", blocks, 2, 1 << 31)?;
-        let memory = isize::MAX as usize / (8 * Self::WORDS.max(1)) / blocks;
-        BuildError::check("entries", entries, 1, memory.min(1 << 31))?;
-        let cursors = Cursors::new(head, blocks, entries, wait)?;
+        Self::check(blocks, entries)?;
+        let cursors = Cursors::new(head, Shape::new(blocks, entries, 1), wait)?;
         let words = memory::boxed((0..cursors.shape.capacity() * Self::WORDS).map(|_| AtomicU64::new(0)))?;
         Ok(Self { cursors, words, _items: PhantomData })
     }

@@ -85,7 +85,7 @@ mod ring;
 pub use consumer::Consumer;
 pub use producer::Producer;
 
-use super::size::{of_capacity, of_room};
+use super::size::{in_blocks, of_capacity, of_room};
 use crate::BuildError;
 use crate::wait::{Wait, Yield};
 use ring::Ring;
@@ -116,7 +116,7 @@ pub fn with_capacity<T: Send>(capacity: usize) -> Result<Ends<T>, BuildError> {
 
 /// As [`with_capacity`], with ends that [wait](crate::wait) by `wait`.
 pub fn with_capacity_and_wait<T: Send, W: Wait>(capacity: usize, wait: W) -> Result<Ends<T, W>, BuildError> {
-    of_capacity(capacity, |blocks, entries| with_wait(blocks, entries, wait))
+    of_capacity(capacity, in_blocks::<T>, |blocks, entries| with_wait(blocks, entries, wait))
 }
 
 /// As [`spsc`], with room for `capacity` items for certain, in a number of blocks chosen by
@@ -135,7 +135,7 @@ pub fn with_room<T: Send>(capacity: usize) -> Result<Ends<T>, BuildError> {
 
 /// As [`with_room`], with ends that [wait](crate::wait) by `wait`.
 pub fn with_room_and_wait<T: Send, W: Wait>(capacity: usize, wait: W) -> Result<Ends<T, W>, BuildError> {
-    of_room(capacity, |blocks, entries| with_wait(blocks, entries, wait))
+    of_room(capacity, in_blocks::<T>, |blocks, entries| with_wait(blocks, entries, wait))
 }
 
 /// As [`spsc`], with ends that [wait](crate::wait) by `wait`.

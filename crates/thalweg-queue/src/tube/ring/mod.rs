@@ -38,7 +38,7 @@
 mod side;
 
 use super::{AllocateError, ReserveError, Tube};
-use crate::{BuildError, memory};
+use crate::{BuildError, limits, memory};
 use alloc::boxed::Box;
 use core::fmt;
 use core::mem::MaybeUninit;
@@ -96,9 +96,9 @@ impl<T, S: Side> Ring<T, S> {
     /// As [`new`](Self::new), with all positions at `position`: tests start near the wrap.
     #[doc(hidden)]
     pub fn starting_at(position: u32, capacity: usize) -> Result<Self, BuildError> {
-        BuildError::check("capacity", capacity, 1, 1 << 30)?;
+        let memory = limits::power_of_two(isize::MAX as usize / size_of::<T>().max(1));
+        BuildError::check("capacity", capacity, 1, memory.min(1 << 30))?;
         let slots = capacity.next_power_of_two();
-        BuildError::check("capacity", capacity, 1, isize::MAX as usize / size_of::<T>().max(1))?;
         Ok(Self {
             producers: CachePadded(S::new(position, capacity as u32)),
             consumers: CachePadded(S::new(position, capacity as u32)),

@@ -76,8 +76,8 @@ impl<T> Scqd<T> {
     ///
     /// Memory: the items, and 32 bytes for each, after rounding the capacity up to a power of two.
     pub fn new(capacity: usize) -> Result<Self, BuildError> {
-        BuildError::check("capacity", capacity, 1, 1 << 30)?;
-        BuildError::check("capacity", capacity, 1, isize::MAX as usize / size_of::<T>().max(1))?;
+        let memory = isize::MAX as usize / size_of::<T>().max(1);
+        BuildError::check("capacity", capacity, 1, memory.min(1 << 30))?;
         Ok(Self {
             free: Indices::full(capacity)?,
             filled: Indices::empty(capacity)?,
