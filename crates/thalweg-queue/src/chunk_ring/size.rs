@@ -1,7 +1,7 @@
 //! How large the ring is, may become and should be.
 
 use super::chunk::{Chunk, Free};
-use crate::{BuildError, memory};
+use crate::{BuildError, limits, memory};
 
 /// The most that a ring may grow to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -46,6 +46,23 @@ impl Limits {
     pub(super) fn new<T>(chunk: Option<usize>, first: usize, most: Most) -> Result<Self, BuildError> {
         // Two chunks are the smallest loop; half of the address space in entries leaves room for the headers.
         BuildError::check("first", first, 2, isize::MAX as usize / 2 / size_of::<T>().max(1))?;
+        BuildError::check("chunk", chunk.unwrap_or(1), 1, usize::MAX)?;
+        let limits = Self::of::<T>(chunk, first, most);
+        match most {
+            Most::Entries(entries) => BuildError::check("most entries", entries, first, usize::MAX)?,
+            Most::Bytes(bytes) if limits.first_bytes::<T>() > bytes => {
+                // More bytes make larger chunks, and those need fewer bytes.
+                let enough = |bytes| Self::of::<T>(chunk, first, Most::Bytes(bytes)).first_bytes::<T>() <= bytes;
+                let min = 1 + limits::last(bytes, limits.first_bytes::<T>(), |bytes| !enough(bytes));
+                return Err(BuildError::TooSmall { parameter: "most bytes", value: bytes, min });
+            }
+            Most::Bytes(_) => {}
+        }
+        Ok(limits)
+    }
+
+    /// The limits of a ring whose chunk the user chooses or not.
+    fn of<T>(chunk: Option<usize>, first: usize, most: Most) -> Self {
         let (most_entries, most_bytes) = match most {
             Most::Entries(entries) => (entries, usize::MAX),
             Most::Bytes(bytes) => (Chunk::<T>::entries_in(bytes), bytes),
@@ -54,15 +71,7 @@ impl Limits {
             let most = Self::CHUNK_BYTES / size_of::<T>().max(1);
             (most_entries / 8).clamp(1, most.max(1))
         });
-        BuildError::check("chunk", chunk, 1, usize::MAX)?;
-        let limits = Self { first, chunk, most_entries, most_bytes };
-        match most {
-            Most::Entries(entries) => BuildError::check("most entries", entries, first, usize::MAX)?,
-            Most::Bytes(bytes) => {
-                BuildError::check("most bytes", bytes, limits.first_bytes::<T>(), usize::MAX)?;
-            }
-        }
-        Ok(limits)
+        Self { first, chunk, most_entries, most_bytes }
     }
 
     /// The most entries that the ring may come to have.

@@ -142,3 +142,25 @@ fn what_is_named_is_possible() {
         }
     }
 }
+
+/// The fewest bytes that a chunk ring can be limited to, and one fewer.
+#[test]
+fn the_fewest_bytes_are_named() {
+    fn of<T: Send>(first: usize) {
+        let build = |bytes| chunk_ring::chunk_ring::<T>(first, Most::Bytes(bytes)).map(drop);
+        let named = |bytes| match build(bytes) {
+            Err(BuildError::TooSmall { parameter: "most bytes", value, min }) if value == bytes => min,
+            other => panic!("{first} in {bytes}: {other:?}"),
+        };
+        let min = named(0);
+        assert_eq!((build(min), named(min - 1)), (Ok(()), min), "{first}");
+        [1, min / 7, min / 2].into_iter().for_each(|bytes| assert_eq!(named(bytes), min, "{first} in {bytes}"));
+        assert_eq!((build(min + 1), build(min * 3 / 2), build(min * 9)), (Ok(()), Ok(()), Ok(())));
+    }
+    for first in [2, 3, 7, 16, 100, 2000, 4097] {
+        of::<u8>(first);
+        of::<u64>(first);
+        of::<Item>(first);
+        of::<[u8; 1000]>(first);
+    }
+}
