@@ -83,7 +83,7 @@
 //! | [`bbq::bytes`](mod@bbq::bytes) | no batches | one message; in drop-old mode copies only | yes | | in bytes | how many bytes were dropped |
 //! | [`chunk_ring()`] | one store per chunk | to the end of the chunk | yes | yes | yes | grows, shrinks |
 //! | [`mesh`](mod@mesh) | one store per chunk; a run goes to one ring | to the end of the chunk | yes | of the next ring | yes | |
-//! | [`ticketed`](mod@ticketed) | one reservation | `reserve`, in the order of reservations | yes, without timeouts and futures | [windows](ticketed::Consumer::window) | yes | tickets, positions |
+//! | [`ticketed`](mod@ticketed) | one reservation | in the order of reservations: `reserve` waits, `try_reserve` does not | yes, without timeouts and futures | [windows](ticketed::Consumer::window) | yes | tickets, positions |
 //! | [`cnq`](cnq::cnq()) | as many single items | | | | yes | [`flush`](cnq::Consumer::flush) |
 //! | [`tube::queue`] | as many single items | by the [three phases](tube::Tube) | no | | yes | |
 //! | [`lamport`] | one store per round of the ring | to the end of the ring | yes | yes | yes | |
@@ -91,6 +91,20 @@
 //! | [`bwos`] | one exchange for thieves; for the owner as many single items, which cost no atomic operation | | | | yes | [policies](bwos::Policy) |
 //!
 //! Nobody can peek at a queue for many consumers: another one may take the item meanwhile. There, what is read in place is taken.
+//!
+//! Why else something is missing:
+//!
+//! - Grants of [`fast_forward()`]: the word itself says that its slot is full, so one that is written in place would be pushed already.
+//! - Of [`bbq::drop_old`](mod@bbq::drop_old): an entry may be overwritten while it is read, so it is copied word by word, and no reference
+//!   to it can be lent.
+//! - Of [`locked`]: whoever has a reference into the ring would have to hold the lock.
+//! - Of [`tube::queue`]: a tube takes values and gives values, and shows no memory.
+//! - Of [`cnq`](cnq::cnq()) and [`bwos`], and timeouts and futures of [`ticketed`](mod@ticketed): not offered.
+//! - Batches of [`bbq::bytes`](mod@bbq::bytes): not offered.
+//! - Waiting of [`bwos`]: the owner is producer and consumer, and would wait for itself. Thieves could only be woken by a push that tells
+//!   them, and a push here tells nobody.
+//! - `len` of the producer of [`fast_forward()`]: it keeps no count of what is popped, and a slot that is taken looks full until its line is
+//!   emptied. Of [`bbq::spsc()`](bbq::spsc()): the consumer says what it has popped only once per block.
 //!
 //! # How many items fit
 //!

@@ -42,15 +42,24 @@
 //!   for some microseconds: two threads that take turns entry by entry take several times as long for each as one alone.
 //! - That a block is reserved to its end is noted for producers (`drained`), who ask for it over and over while the queue is full.
 //! - A consumer compares the rounds of cursors too, not the offsets alone. As printed, `dequeue` can report empty with an item in
-//!   the queue.
+//!   the queue (errata E1).
+//! - A consumer looks at `reserved` first, with Acquire, and then at what is committed and allocated. The paper orders these
+//!   loads by sequentially consistent barriers; in another order, as it compares by `==`, a new `reserved` beside an older cursor gives an
+//!   entry that is not written, or a false empty (errata E20).
 //! - A consumer that finds nothing to reserve answers `Busy` if a push into the block is half-way: pushes behind it
-//!   may have ended.
+//!   may have ended. As printed it is empty whenever the head cannot move on, also if a push into the next block is half-way (errata E19).
 //! - Every block has the same round as the head; the blocks after the first start at the end of the round before
-//!   the first.
+//!   the first. A consumer whose next block is in an older round answers `Empty`, and looks again if it is in a newer one. As printed
+//!   both are empty, so one that read the head a round ago can say empty beside unread items (errata E2).
+//! - There are at least two blocks. With one, which the paper does not exclude, the next block is the one that is open, and in drop-old
+//!   mode it would be overwritten while it is filled (errata E21).
+//! - Items are returned: as printed, `consume_entry` ends without a `return` of what it has read (errata E11).
 //! - Where a side is one handle, of [`mod@mpsc`] or [`mod@spmc`], that side has no exchanges and what else only contention needs; the other
 //!   side is as here, but for what it need not look for then.
-//! - Rounds begin by an exact compare-and-exchange instead of MAX, so they may wrap.
-//! - `Full` is told from `Busy` by whether a pop that has not begun is needed.
+//! - Rounds begin by an exact compare-and-exchange instead of MAX, so they may wrap. As printed, a wrapped round is below the last one, and
+//!   MAX refuses it for ever (errata E15).
+//! - `Full` is told from `Busy` by whether a pop that has not begun is needed. As printed, by whether `reserved` equals `consumed`: where
+//!   additions have moved `reserved` past the end, as in [`faaq`](crate::faaq), they never do, and a full queue is busy (errata E5).
 //!
 //! # What the answers mean
 //!

@@ -46,7 +46,8 @@
 //! - In place of rounds in `f_pos` and `s_cnt`, the owner counts what thieves took of a block, the thieves what they
 //!   have read, and both counts only grow. Nothing is reset, so no reset can race with a thief.
 //! - A thief's place among the blocks is a hint. It looks at all blocks before it says `Empty`, so it cannot pass by
-//!   a block that was taken over and granted again as if it were exhausted, which loses items.
+//!   a block that was taken over and granted again as if it were exhausted, which loses items. The paper does not say how they differ
+//!   (errata E23).
 //! - FIFO thieves do not enter the block that is being filled, unless the owner shares it. In return a push publishes
 //!   nothing.
 //! - Blocks need not be used in their order. One in which a thief is still reading is skipped, and exhausted ones

@@ -90,7 +90,12 @@
 //!   capsule is closed by consumers only when its number holds up the window.
 //! - A consumer that found few entries waits a fraction of a microsecond before it looks again, and not after it found none.
 //! - An end that was refused, and has no capsule, looks before it takes: refusals in a row write nothing.
-//! - D is rounded up, not down, so that it is never zero.
+//! - D is rounded up, not down, so that it is never zero. The numbers before the first count as finished: the first D capsules have those
+//!   before them, of which the thesis does not say what they are (errata E13).
+//! - `Empty` promises only that no item is outside of the capsules that other consumers hold. The thesis promises an item whenever there
+//!   are more than k: consumers that pause may hold more than that among them, and others find nothing (errata E17).
+//! - `dequeue` returns the last item of a capsule, too: as printed, a `return` is missing there, and the item is lost
+//!   (errata E11).
 //! - There is one capsule more, so that those kept by idle threads never refuse an item to an empty queue.
 //! - `Closed`, `Full`, `Empty` and `Busy` are told apart; handles close and hand over by being dropped.
 //!

@@ -41,7 +41,8 @@
 //!   together with all void ones.
 //! - Before consumers leave a block they seal it: one bit in the word of the tickets, after which none is given back. Else
 //!   the last ticket could be given back when everybody has moved on.
-//! - Comparisons are by `≥`, as the word may be ahead of what is committed.
+//! - Comparisons are by `≥`, as the word may be ahead of what is committed: by `==`, as printed for BBQ, a consumer would take an entry
+//!   that is not written (errata E4).
 //! - In a block that is still being filled `Empty` asks that every entry that has a ticket is read, too: a late ticket may cover an item
 //!   and then be given back. Else the answer is `Busy`.
 //!

@@ -74,6 +74,9 @@
 //! Under [`Park`](crate::Park) whoever passes spans wakes all that sleep on the other side, as each may wait for another number of
 //! entries. A span that ends behind one that has not wakes nobody.
 //!
+//! `reserve` and `window` wait; elsewhere in this crate `reserve` does not, and here that is `try_reserve`. Reservations that wait for some time,
+//! or as futures, are not offered.
+//!
 //! # Deadlocks
 //!
 //! [`Producer::reserve_in_turn`] waits for its turn first and for room then, so that room is never held by a ticket that waits for

@@ -50,8 +50,8 @@
 //! ```
 //!
 //! From J. Wang, *Block-based queues* (thesis), sections 3.3.1 and 3.7. Different from there: refusals say `Full`, `Empty`
-//! and `Busy` apart (there, null is all of them, and a conflict too); entries are not addressed by index;
-//! a value travels, so that `put` and `get` are part of `produce` and `consume`.
+//! and `Busy` apart (there, null is all of them, and a conflict too, so that a queue may look full or empty that is neither: errata E16);
+//! entries are not addressed by index; a value travels, so that `put` and `get` are part of `produce` and `consume`.
 
 mod handles;
 pub mod ring;

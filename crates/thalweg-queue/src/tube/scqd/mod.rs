@@ -15,7 +15,7 @@
 //! the thesis, sections 2.2 and 3.7.2. Different from there:
 //!
 //! - The threshold of a queue of n indices, whose ring has 2n slots, is 3n - 1. The thesis prints "3n - 1 with n twice the
-//!   capacity", with which a pop from an empty queue tries twice as often before it says so.
+//!   capacity", with which a pop from an empty queue tries twice as often before it says so (errata E12).
 //! - As published that holds for up to n threads: of more, each of which draws a ticket in vain and subtracts late, an index that came meanwhile
 //!   is hidden for good. Here the subtraction is an exchange of what was read before the ticket was drawn.
 //! - A slot whose index was not yet fetched when its dequeuer came is invalidated at once; the authors' code spins for a
