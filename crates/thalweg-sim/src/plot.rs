@@ -8,6 +8,8 @@ use std::fmt::Write;
 pub struct Plot {
     /// What stands above it.
     pub title: String,
+    /// What stands below the title, in as many lines as it needs; nothing, if it is empty.
+    pub note: String,
     /// What is along the horizontal axis.
     pub across: String,
     /// The unit of the figures.
@@ -33,8 +35,12 @@ const LEFT: f64 = 70.0;
 const RIGHT: f64 = 640.0;
 const TOP: f64 = 40.0;
 const BOTTOM: f64 = 265.0;
-/// Colours that most people can tell apart (Okabe and Ito).
-const COLOURS: [&str; 7] = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000"];
+/// Of a line of text.
+const LINE: f64 = 15.0;
+/// Characters of a note's line.
+const NOTE: usize = 115;
+/// Colours that most people can tell apart (Okabe and Ito), with grey for their yellow, which is faint on white.
+const COLOURS: [&str; 8] = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000", "#999999"];
 
 /// An axis: linear from 0, or logarithmic where a linear one would hide the small figures.
 struct Axis {
@@ -91,33 +97,67 @@ pub(crate) fn figure(value: f64) -> String {
 ///
 /// let points = [1.0, 2.0, 4.0].map(|n: f64| (n, n.to_string(), Spread::of([n * 0.9, n, n * 1.1])));
 /// let curve = Curve { name: "bbq".into(), dashed: false, points: points.into() };
-/// let plot = Plot { title: "MPSC".into(), across: "producers".into(), unit: "Mmsg/s".into(), curves: vec![curve] };
+/// let plot = Plot {
+///     title: "MPSC".into(),
+///     note: "The paper: no more than 9".into(),
+///     across: "producers".into(),
+///     unit: "Mmsg/s".into(),
+///     curves: vec![curve],
+/// };
 /// assert!(draw(&[plot], "x86-88t, simulated").starts_with("<svg "));
 /// ```
 pub fn draw(plots: &[Plot], caption: &str) -> String {
-    let height = HEIGHT * plots.len() as f64 + 24.0;
+    let notes: Vec<Vec<String>> = plots.iter().map(|plot| wrapped(&plot.note)).collect();
+    let height = notes.iter().map(|note| HEIGHT + LINE * note.len() as f64).sum::<f64>() + 24.0;
     let mut svg = format!(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{WIDTH}\" height=\"{height}\" viewBox=\"0 0 {WIDTH} {height}\" \
          font-family=\"sans-serif\" font-size=\"12\">\n<rect width=\"100%\" height=\"100%\" fill=\"white\"/>\n"
     );
-    for (at, plot) in plots.iter().enumerate() {
-        let _ = writeln!(svg, "<g transform=\"translate(0 {})\">", HEIGHT * at as f64);
+    let mut top = 0.0;
+    for (plot, note) in plots.iter().zip(&notes) {
+        title(&mut svg, top, plot, note);
+        top += LINE * note.len() as f64;
+        let _ = writeln!(svg, "<g transform=\"translate(0 {top})\">");
         panel(&mut svg, plot);
         svg.push_str("</g>\n");
+        top += HEIGHT;
     }
     text(&mut svg, 8.0, height - 8.0, "start", "#666", caption);
     svg.push_str("</svg>\n");
     svg
 }
 
+/// Lines of at most [`NOTE`] characters, but for longer words.
+fn wrapped(note: &str) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
+    for word in note.split_whitespace() {
+        match lines.last_mut() {
+            Some(line) if line.chars().count() + 1 + word.chars().count() <= NOTE => *line += &format!(" {word}"),
+            _ => lines.push(word.to_owned()),
+        }
+    }
+    lines
+}
+
+fn heights(plot: &Plot) -> Axis {
+    let points = plot.curves.iter().flat_map(|curve| &curve.points);
+    Axis::over(points.flat_map(|(_, _, spread)| [spread.min, spread.max]), 50.0)
+}
+
+fn title(svg: &mut String, top: f64, plot: &Plot, note: &[String]) {
+    let scale = if heights(plot).logarithmic { ", logarithmic" } else { "" };
+    text(svg, LEFT, top + 20.0, "start", "#000", &format!("{} ({}{scale})", plot.title, plot.unit));
+    for (number, line) in (1..).zip(note) {
+        text(svg, LEFT, top + 20.0 + LINE * f64::from(number), "start", "#444", line);
+    }
+}
+
 fn panel(svg: &mut String, plot: &Plot) {
     let points = || plot.curves.iter().flat_map(|curve| &curve.points);
-    let ys = Axis::over(points().flat_map(|(_, _, spread)| [spread.min, spread.max]), 50.0);
+    let ys = heights(plot);
     let xs = Axis::over(points().map(|(x, ..)| *x), 8.0);
     let x = |value: f64| LEFT + xs.place(value) * (RIGHT - LEFT);
     let y = |value: f64| BOTTOM - ys.place(value) * (BOTTOM - TOP);
-    let note = if ys.logarithmic { ", logarithmic" } else { "" };
-    text(svg, LEFT, 20.0, "start", "#000", &format!("{} ({}{note})", plot.title, plot.unit));
     for tick in ys.ticks() {
         line(svg, LEFT, y(tick), RIGHT, y(tick), "stroke=\"#e4e4e4\"");
         text(svg, LEFT - 6.0, y(tick) + 4.0, "end", "#444", &figure(tick));
@@ -126,15 +166,16 @@ fn panel(svg: &mut String, plot: &Plot) {
     let mut labels: Vec<(f64, &str)> = points().map(|(at, label, _)| (x(*at), label.as_str())).collect();
     labels.sort_by(|a, b| a.0.total_cmp(&b.0));
     labels.dedup_by(|a, b| a.1 == b.1);
-    let mut free = f64::MIN;
+    // In the first row that has room for it.
+    let mut free = [f64::MIN; 2];
     for (at, label) in labels {
         let half = 3.5 * label.chars().count() as f64 + 3.0;
-        if at - half >= free {
-            text(svg, at, BOTTOM + 16.0, "middle", "#444", label);
-            free = at + half;
+        if let Some(row) = (0..free.len()).find(|&row| at - half >= free[row]) {
+            text(svg, at, BOTTOM + 16.0 + 14.0 * row as f64, "middle", "#444", label);
+            free[row] = at + half;
         }
     }
-    text(svg, (LEFT + RIGHT) / 2.0, BOTTOM + 34.0, "middle", "#444", &plot.across);
+    text(svg, (LEFT + RIGHT) / 2.0, BOTTOM + 46.0, "middle", "#444", &plot.across);
     for (number, curve) in plot.curves.iter().enumerate() {
         let colour = COLOURS[number % COLOURS.len()];
         let dashes = if curve.dashed { " stroke-dasharray=\"5 4\"" } else { "" };
@@ -176,7 +217,8 @@ mod tests {
     fn plot(figures: &[f64]) -> Plot {
         let points = figures.iter().zip(0..).map(|(&y, n)| (f64::from(1 << n), (1 << n).to_string(), Spread::of([y])));
         let curve = Curve { name: "a<b".into(), dashed: false, points: points.collect() };
-        Plot { title: "t & t".into(), across: "threads".into(), unit: "Mmsg/s".into(), curves: vec![curve] }
+        let [title, note, across, unit] = ["t & t", "", "threads", "Mmsg/s"].map(str::to_owned);
+        Plot { title, note, across, unit, curves: vec![curve] }
     }
 
     #[test]
@@ -196,6 +238,31 @@ mod tests {
         assert_eq!(axis.ticks(), [1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0]);
         let axis = Axis::over([3.0, 90.0].into_iter(), 50.0);
         assert_eq!((axis.logarithmic, axis.ticks()), (false, vec![0.0, 20.0, 40.0, 60.0, 80.0]));
+    }
+
+    /// The heights at which texts stand, in the order of the file.
+    fn heights_of(svg: &str, text: &str) -> Vec<f64> {
+        let line = |line: &str| -> f64 { line.split('"').nth(3).unwrap().parse().unwrap() };
+        svg.lines().filter(|line| line.starts_with("<text") && line.contains(text)).map(line).collect()
+    }
+
+    #[test]
+    fn a_note_moves_down_what_is_below_it() {
+        let with = Plot { note: "twelve chars ".repeat(20), ..plot(&[1.0]) };
+        let svg = draw(&[with, plot(&[1.0])], "at the foot");
+        assert_eq!(heights_of(&svg, "twelve"), [35.0, 50.0, 65.0]);
+        assert!(svg.lines().all(|line| line.matches("twelve").count() <= NOTE / 13 + 1), "{svg}");
+        // The first panel's curves are three lines lower, and so is all of the second.
+        assert!(svg.contains("translate(0 45)") && svg.contains("translate(0 365)"), "{svg}");
+        assert_eq!((heights_of(&svg, "t &amp; t"), heights_of(&svg, "at the foot")), (vec![20.0, 385.0], vec![701.0]));
+    }
+
+    #[test]
+    fn labels_that_have_no_room_beside_each_other_stand_in_two_rows() {
+        let long = |n: f64| (n, format!("a label that is long {n}"), Spread::of([1.0]));
+        let mut plot = plot(&[]);
+        plot.curves[0].points = [0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0].map(long).into();
+        assert_eq!(heights_of(&draw(&[plot], ""), "a label"), [281.0, 295.0, 281.0, 295.0, 281.0, 295.0, 281.0]);
     }
 
     #[test]

@@ -266,6 +266,7 @@ impl Scaling {
         let one = rate(self.points[0].nanos().median);
         let plot = Plot {
             title: format!("{} on {}", self.name, self.machine.name()),
+            note: String::new(),
             across: "hardware threads".to_owned(),
             unit: "million messages a second".to_owned(),
             curves: vec![

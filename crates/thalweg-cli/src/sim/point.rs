@@ -230,7 +230,8 @@ pub(super) fn plots(experiment: &Experiment, points: &[Point], measured: &[Vec<R
                 curve.push((curve.len() as f64, point.label.clone(), figure));
             }
             if !curves.is_empty() {
-                plots.push(Plot { title, across: "as in the table".to_owned(), unit: unit.to_owned(), curves });
+                let (note, across) = (String::new(), "as in the table".to_owned());
+                plots.push(Plot { title, note, across, unit: unit.to_owned(), curves });
             }
         }
     }
