@@ -7,6 +7,7 @@ mod danbi;
 mod example;
 mod experiment;
 mod ff;
+mod pictures;
 mod point;
 mod queues;
 mod sp_ring;
@@ -271,7 +272,7 @@ fn run_all(
             }
         })?;
         records += &of_this;
-        plots.extend(point::plots(experiment, &points, &measured));
+        plots.extend(pictures::plots(experiment, &points, &measured));
         done.push((points, measured));
     }
     if !only_json {

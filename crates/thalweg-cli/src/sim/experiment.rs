@@ -10,18 +10,25 @@ pub(super) struct Experiment {
     pub(super) what: &'static str,
     pub(super) plan: fn(&Setting<'_>) -> Vec<Point>,
     pub(super) panels: &'static [Panel],
+    /// What a paper says of the figures with that unit in that workload, for the picture.
+    pub(super) note: fn(&str, &str) -> String,
     /// What stands below the table: a paper's values beside ours.
     pub(super) paper: fn(&[Point], &[Vec<Run>]) -> String,
 }
 
 impl Experiment {
     pub(super) const fn new(name: &'static str, what: &'static str, plan: fn(&Setting<'_>) -> Vec<Point>) -> Self {
-        Self { name, what, plan, panels: &[Panel::Rate], paper: |_, _| String::new() }
+        let (note, paper) = (|_: &str, _: &str| String::new(), |_: &[Point], _: &[Vec<Run>]| String::new());
+        Self { name, what, plan, panels: &[Panel::Rate], note, paper }
     }
 
     /// What is drawn of each workload, if it is not the rate alone.
     pub(super) const fn panels(self, panels: &'static [Panel]) -> Self {
         Self { panels, ..self }
+    }
+
+    pub(super) const fn note(self, note: fn(&str, &str) -> String) -> Self {
+        Self { note, ..self }
     }
 
     pub(super) const fn paper(self, paper: fn(&[Point], &[Vec<Run>]) -> String) -> Self {
@@ -63,8 +70,32 @@ impl Setting<'_> {
 /// What a picture shows of each point.
 #[derive(Clone, Copy)]
 pub(super) enum Panel {
-    /// Million messages a second.
+    /// Million messages a second: [`RATE`].
     Rate,
     /// The figure with this unit.
     Of(&'static str),
+    /// How many times as fast a point is as its base.
+    SpeedUp(Base),
 }
+
+pub(super) const RATE: &str = "million messages a second";
+
+/// What points are compared with.
+#[derive(Clone, Copy)]
+pub(super) struct Base {
+    /// The panel's unit, which names it.
+    pub(super) unit: &'static str,
+    /// Whether the second point, of the same workload, is the base of the first.
+    pub(super) is: fn(&Point, &Point) -> bool,
+}
+
+/// What `says` has of that unit and workload; of a list for [`EVERY`] workload, its text. Empty, if it has none.
+pub(super) fn said(who: &str, says: &[(&str, Says)], unit: &str, workload: &str) -> String {
+    let of_unit = says.iter().filter(|(of, _)| *of == unit).flat_map(|(_, says)| *says);
+    let mut fits = of_unit.filter(|(of, _)| *of == workload || *of == EVERY);
+    fits.next().map_or_else(String::new, |(_, text)| format!("{who}: {text}"))
+}
+
+/// What a paper says, by workload.
+pub(super) type Says = &'static [(&'static str, &'static str)];
+pub(super) const EVERY: &str = "";

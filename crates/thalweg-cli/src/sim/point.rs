@@ -1,14 +1,12 @@
 //! A point of a curve: what runs, and what came of it.
 
 use serde_json::{Value, json};
-use thalweg_sim::{
-    Curve, Device, Failure, Latencies, Machine, Plot, Record, Report, Simulation, Spread, Trace, jitter,
-};
+use thalweg_sim::{Device, Failure, Latencies, Machine, Record, Report, Simulation, Spread, Trace, jitter};
 use thalweg_sync::atomic::AtomicUsize;
 use thalweg_sync::atomic::Ordering::{AcqRel, Acquire};
 use thalweg_sync::{CachePadded, spin, thread, time};
 
-use super::experiment::{Experiment, Panel, Setting};
+use super::experiment::Setting;
 
 /// What a point gave with one seed.
 pub(super) type Run = (Figures, Report);
@@ -122,16 +120,16 @@ impl Point {
     }
 
     /// The figures of all seeds, by unit.
-    fn figures(&self, runs: &[Run]) -> Vec<(&'static str, Spread)> {
+    pub(super) fn figures(&self, runs: &[Run]) -> Vec<(&'static str, Spread)> {
         let each = |n: u64| n as f64 / self.messages as f64;
         let spread = |of: &dyn Fn(&Run) -> f64| Spread::of(runs.iter().map(of));
         let mut figures = vec![
             ("ns/msg", spread(&|(figures, _)| figures.nanos_per_message())),
             (MISSES, spread(&|(_, report)| each(report.counts.misses()))),
             ("invalidations/msg", spread(&|(_, report)| each(report.counts.invalidations))),
-            ("memory/msg", spread(&|(_, report)| each(report.counts.memory_transactions()))),
-            ("snoops/msg", spread(&|(_, report)| each(report.counts.snoops()))),
-            ("upgrades/msg", spread(&|(_, report)| each(report.counts.upgrades.total()))),
+            (MEMORY, spread(&|(_, report)| each(report.counts.memory_transactions()))),
+            (SNOOPS, spread(&|(_, report)| each(report.counts.snoops()))),
+            (UPGRADES, spread(&|(_, report)| each(report.counts.upgrades.total()))),
             (L1_MISSES, spread(&|(_, report)| each(report.counts.accesses - report.counts.l1_hits))),
         ];
         if runs.iter().all(|(_, report)| report.latencies.is_some()) {
@@ -197,46 +195,13 @@ impl Point {
 /// How many events a trace has room for.
 const EVENTS: usize = 500_000;
 
-/// Units by which entries find their figures.
+/// Units by which entries and panels find their figures.
 pub(super) const MISSES: &str = "misses/msg";
+pub(super) const MEMORY: &str = "memory/msg";
+pub(super) const SNOOPS: &str = "snoops/msg";
+pub(super) const UPGRADES: &str = "upgrades/msg";
 pub(super) const L1_MISSES: &str = "first-level misses/msg";
 pub(super) const LATENCY: &str = "ns, latency p50";
-
-/// A picture of each workload and panel, with a curve for each contender.
-pub(super) fn plots(experiment: &Experiment, points: &[Point], measured: &[Vec<Run>]) -> Vec<Plot> {
-    let mut plots: Vec<Plot> = Vec::new();
-    let mut from = 0;
-    for workload in points.chunk_by(|one, next| one.workload == next.workload) {
-        let of = from..from + workload.len();
-        from = of.end;
-        for &panel in experiment.panels {
-            let title = format!("{}: {}", experiment.name, workload[0].workload);
-            let unit = match panel {
-                Panel::Rate => "million messages a second",
-                Panel::Of(unit) => unit,
-            };
-            let mut curves: Vec<Curve> = Vec::new();
-            for (point, runs) in workload.iter().zip(&measured[of.clone()]) {
-                let figures = point.figures(runs);
-                let figure = match panel {
-                    Panel::Rate => Some(figures[0].1.inverted(|nanos| 1000.0 / nanos)),
-                    Panel::Of(unit) => figures.iter().find(|figure| figure.0 == unit).map(|figure| figure.1),
-                };
-                let Some(figure) = figure else { continue };
-                if curves.last().is_none_or(|curve| curve.name != point.contender) {
-                    curves.push(Curve { name: point.contender.to_owned(), dashed: false, points: Vec::new() });
-                }
-                let curve = &mut curves.last_mut().expect("one was just made").points;
-                curve.push((curve.len() as f64, point.label.clone(), figure));
-            }
-            if !curves.is_empty() {
-                let (note, across) = (String::new(), "as in the table".to_owned());
-                plots.push(Plot { title, note, across, unit: unit.to_owned(), curves });
-            }
-        }
-    }
-    plots
-}
 
 /// How many of a point's figures every point has; four of them are columns of the table, and what is behind them.
 const COLUMNS: usize = 6;

@@ -6,11 +6,12 @@ use std::fmt::Write;
 use thalweg_sim::Report;
 
 use super::super::Run;
+use super::super::experiment::Says;
 use super::super::point::Point;
 use super::net::Contender;
 
 /// What the paper's text says, by benchmark: the values of its bars are in pictures only.
-const PAPER: [(&str, &str); 7] = [
+pub(super) const PAPER: Says = &[
     ("ping-pong", "VL 11.36 times as fast, 20 % less memory; 2.40 times as fast as CAF"),
     ("halo", "ZeroMQ slower than Boost; VL more memory"),
     ("sweep", "VL 1.10 times as fast, more memory"),
@@ -19,6 +20,10 @@ const PAPER: [(&str, &str); 7] = [
     ("bitonic", "ZeroMQ slower than Boost; VL 20 % less memory"),
     ("pipeline", "VL 1.22 times as fast as CAF"),
 ];
+/// And of Figures 12, 14 and 15.
+pub(super) const BY_WORKERS: Says = &[("bitonic", "boost-style stops at 4 threads, VL at 8")];
+pub(super) const STREAM: Says = &[("stream", "time within 2 %")];
+pub(super) const BESIDE_CAF: Says = &[("ping-pong", "VL 2.40 times"), ("pipeline", "VL 1.22 times")];
 
 /// The middle run of a point.
 struct Middle {
@@ -195,9 +200,9 @@ fn figures_12_and_13(measured: &Measured<'_>, text: &mut String) {
     points.sort_by_key(|(place, _)| place.2.len() * 100 + usize::from(place.2.as_bytes()[0]));
     let _ = writeln!(
         text,
-        "fig. 12 and 13: bitonic against boost-style with one worker (paper: boost-style stops at 4 threads, VL at 8)\n\
+        "fig. 12 and 13: bitonic against boost-style with one worker (paper: {})\n\
          {:34}{:22}{:>10}{:>10}{:>10}",
-        "", "", "speed-up", "snoops", "upgrades"
+        BY_WORKERS[0].1, "", "", "speed-up", "snoops", "upgrades"
     );
     for (place, contenders) in points {
         for (contender, one) in contenders {
@@ -221,8 +226,8 @@ fn figure_14(stream: &[(&str, Middle)], text: &mut String) {
         let time = ratio(middle.nanos, alone);
         let _ = writeln!(
             text,
-            "fig. 14, STREAM with {contender:22} time {time:.3}, memory {:.0}, snoops {:.0} (paper: time within 2 %)",
-            middle.memory, middle.snoops
+            "fig. 14, STREAM with {contender:22} time {time:.3}, memory {:.0}, snoops {:.0} (paper: {})",
+            middle.memory, middle.snoops, STREAM[0].1
         );
     }
 }
@@ -230,11 +235,7 @@ fn figure_14(stream: &[(&str, Middle)], text: &mut String) {
 /// Virtual-Link against CAF.
 fn figure_15(measured: &Measured<'_>, text: &mut String) {
     for (place, contenders) in measured {
-        let paper = match place.1 {
-            "ping-pong" => "2.40",
-            "pipeline" => "1.22",
-            _ => continue,
-        };
+        let Some((_, paper)) = BESIDE_CAF.iter().find(|(name, _)| *name == place.1) else { continue };
         if let (Some(caf), Some(link)) = (contenders.get(&Contender::Caf), contenders.get(&Contender::VirtualLink)) {
             let faster = caf.nanos / link.nanos;
             let _ =
@@ -314,7 +315,10 @@ mod tests {
         add(&mut measured, "pipeline", "10 threads", Contender::VirtualLink, [boost(), middle(100., 0., 0., 1.)]);
         let stream = [("alone", middle(500., 3., 0., 40.)), ("virtual-link", middle(510., 4., 0., 41.))];
         let text = figures(&measured, &stream);
-        assert!(text.contains("fig. 15, ping-pong: virtual-link 2.50 times as fast as caf (paper: 2.40)"), "{text}");
+        assert!(
+            text.contains("fig. 15, ping-pong: virtual-link 2.50 times as fast as caf (paper: VL 2.40 times)"),
+            "{text}"
+        );
         assert!(!text.contains("fig. 15, pipeline"), "caf was not run there");
         let of_14: Vec<_> = text.lines().filter(|line| line.starts_with("fig. 14")).collect();
         assert!(of_14[0].contains("alone") && of_14[0].contains("time 1.000, memory 40, snoops 3 "), "{of_14:?}");

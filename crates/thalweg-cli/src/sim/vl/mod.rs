@@ -10,20 +10,65 @@ pub(super) use figures::beside_the_paper;
 
 use serde_json::{Value, json};
 
-use super::experiment::{Experiment, Setting};
-use super::point::{Figures, Point};
+use super::experiment::{Base, Experiment, Panel, Setting, said};
+use super::point::{Figures, MEMORY, Point, SNOOPS, UPGRADES};
 use net::{Contender, Net};
 
 pub(super) const EXPERIMENTS: [Experiment; 8] = [
-    Experiment::new("vl/ping-pong", "Virtual-Link: two threads, seven balls there and back", ping_pong),
-    Experiment::new("vl/halo", "Virtual-Link: 16 threads exchange with their neighbours", halo),
-    Experiment::new("vl/sweep", "Virtual-Link: waves through a grid of 16 threads", sweep),
-    Experiment::new("vl/incast", "Virtual-Link: 15 threads send to one", incast),
-    Experiment::new("vl/fir", "Virtual-Link: a chain of 32 threads, two to a core", fir),
-    Experiment::new("vl/bitonic", "Virtual-Link: a master and 1 to 15 workers sort", bitonic),
-    Experiment::new("vl/pipeline", "Virtual-Link: packets through four stages and back", pipeline),
-    Experiment::new("vl/stream", "Virtual-Link: STREAM beside ping-pong", stream),
+    entry("vl/ping-pong", "Virtual-Link: two threads, seven balls there and back", ping_pong).panels(&BESIDE_CAF),
+    entry("vl/halo", "Virtual-Link: 16 threads exchange with their neighbours", halo),
+    entry("vl/sweep", "Virtual-Link: waves through a grid of 16 threads", sweep),
+    entry("vl/incast", "Virtual-Link: 15 threads send to one", incast),
+    entry("vl/fir", "Virtual-Link: a chain of 32 threads, two to a core", fir),
+    entry("vl/bitonic", "Virtual-Link: a master and 1 to 15 workers sort", bitonic).panels(&BY_WORKERS),
+    entry("vl/pipeline", "Virtual-Link: packets through four stages and back", pipeline).panels(&BESIDE_CAF),
+    entry("vl/stream", "Virtual-Link: STREAM beside ping-pong", stream).panels(&BESIDE_ALONE),
 ];
+
+const fn entry(name: &'static str, what: &'static str, plan: fn(&Setting<'_>) -> Vec<Point>) -> Experiment {
+    Experiment::new(name, what, plan).panels(&BESIDE_BOOST).note(|unit, workload| {
+        let says = [
+            (OVER_BOOST.unit, figures::PAPER),
+            (OVER_CAF.unit, figures::BESIDE_CAF),
+            (OVER_ONE_WORKER.unit, figures::BY_WORKERS),
+            (OVER_ALONE.unit, figures::STREAM),
+        ];
+        said("The paper", &says, unit, workload)
+    })
+}
+
+/// Figure 11: against Boost's queue.
+const BESIDE_BOOST: [Panel; 5] =
+    [Panel::Rate, Panel::SpeedUp(OVER_BOOST), Panel::Of(SNOOPS), Panel::Of(UPGRADES), Panel::Of(MEMORY)];
+/// And Figure 15.
+const BESIDE_CAF: [Panel; 6] = with(OVER_CAF);
+/// And Figures 12 and 13.
+const BY_WORKERS: [Panel; 6] = with(OVER_ONE_WORKER);
+/// Figure 14.
+const BESIDE_ALONE: [Panel; 5] =
+    [Panel::Rate, Panel::SpeedUp(OVER_ALONE), Panel::Of(SNOOPS), Panel::Of(UPGRADES), Panel::Of(MEMORY)];
+
+const fn with(base: Base) -> [Panel; 6] {
+    let [rate, boost, snoops, upgrades, memory] = BESIDE_BOOST;
+    [rate, boost, Panel::SpeedUp(base), snoops, upgrades, memory]
+}
+
+const OVER_BOOST: Base = Base {
+    unit: "times as fast as boost-style",
+    is: |of, other| other.contender == Contender::Boost.name() && other.label == of.label,
+};
+const OVER_CAF: Base = Base {
+    unit: "times as fast as caf",
+    is: |of, other| other.contender == Contender::Caf.name() && other.label == of.label,
+};
+const OVER_ONE_WORKER: Base = Base {
+    unit: "times as fast as boost-style with one worker",
+    is: |_, other| other.contender == Contender::Boost.name() && other.params["workers"] == 1,
+};
+const OVER_ALONE: Base = Base { unit: "times as fast as alone", is: |_, other| other.contender == ALONE };
+
+/// STREAM without messages.
+const ALONE: &str = "alone";
 
 /// What a thread of halo, sweep and incast computes at a time, in cycles, and what that is. The paper's programs sleep for
 /// 1000 ns, and the system's timers add 50 µs unless told otherwise; later ones spin for 1000 ns.
@@ -141,8 +186,8 @@ fn stream(setting: &Setting<'_>) -> Vec<Point> {
         0,
         Point {
             workload: "stream",
-            contender: "alone",
-            label: "alone".to_owned(),
+            contender: ALONE,
+            label: ALONE.to_owned(),
             messages: 2 * workers * lines,
             params,
             threads,
@@ -155,14 +200,19 @@ fn stream(setting: &Setting<'_>) -> Vec<Point> {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+
+    use super::super::pictures::plots;
     use super::*;
-    use thalweg_sim::Machine;
+    use thalweg_sim::{Machine, draw};
 
     #[test]
-    fn every_contender_carries_every_benchmark_and_the_same_way_twice() {
+    fn every_contender_carries_every_benchmark_the_same_way_twice_and_is_drawn() {
         let machine = Machine::named("vl-16").unwrap();
         for experiment in &EXPERIMENTS {
-            for point in (experiment.plan)(&Setting::of(&machine, 16)) {
+            let points = (experiment.plan)(&Setting::of(&machine, 16));
+            let mut measured = Vec::new();
+            for point in &points {
                 let (figures, report) =
                     point.run(&machine, 0).unwrap_or_else(|failure| panic!("{}: {failure}", point.title()));
                 assert!(figures.nanos > 0 && figures.messages == point.messages, "{}", point.title());
@@ -170,7 +220,27 @@ mod tests {
                     assert!(report.counts.device.injections > 0, "{}", point.title());
                     assert_eq!(point.run(&machine, 0).unwrap().1, report, "{}: the same again", point.title());
                 }
+                measured.push(vec![(figures, report)]);
             }
+            let drawn = plots(experiment, &points, &measured);
+            for plot in &drawn {
+                let curves = points.iter().map(|point| point.contender).collect::<BTreeSet<_>>().len();
+                assert_eq!(plot.curves.len(), curves, "{} ({}) has all contenders", plot.title, plot.unit);
+            }
+            let svg = draw(&drawn, "");
+            let beside: &[&str] = match experiment.name {
+                "vl/ping-pong" | "vl/pipeline" => &["boost-style", "caf"],
+                "vl/bitonic" => &["boost-style", "boost-style with one worker"],
+                "vl/stream" => &["alone"],
+                _ => &["boost-style"],
+            };
+            let beside = beside.iter().map(|base| format!("times as fast as {base}"));
+            for unit in beside.chain(["snoops/msg", "upgrades/msg", "memory/msg"].map(str::to_owned)) {
+                let names =
+                    |end: &str| svg.contains(&format!("{}: {} ({unit}{end}", experiment.name, points[0].workload));
+                assert!(names(")") || names(", logarithmic)"), "{}: no {unit} in {svg}", experiment.name);
+            }
+            assert!(svg.contains("The paper: "), "{}: {svg}", experiment.name);
         }
     }
 
