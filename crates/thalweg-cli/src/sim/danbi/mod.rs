@@ -6,7 +6,7 @@ mod runtime;
 use serde_json::json;
 use thalweg::Scheme;
 
-use super::experiment::{Experiment, Setting};
+use super::experiment::{Base, Experiment, Panel, Setting};
 use super::point::{Client, Figures, Point, Run};
 use super::streams::{self, Chain};
 use runtime::{BURST, Graph, Kernel, Scheduler};
@@ -17,10 +17,26 @@ pub(super) const EXPERIMENTS: [Experiment; 2] = [
         "DANBI's Figures 3 and 4, by its own runtime: three graphs on 1 to 40 cores",
         paper,
     )
+    .panels(&FIGURES_3_AND_4)
+    .note(note)
     .paper(beside_the_paper),
     Experiment::new("danbi/streams", "the same graphs and configurations, by the streams of thalweg", ours)
+        .panels(&[Panel::Rate, Panel::SpeedUp(OVER_ONE_CORE)])
+        .note(note)
         .paper(beside_the_paper),
 ];
+
+const FIGURES_3_AND_4: [Panel; 6] = {
+    let [application, queue, scheduler, stall] = *BREAKDOWN;
+    let [application, queue, scheduler, stall] =
+        [Panel::Of(application.0), Panel::Of(queue.0), Panel::Of(scheduler.0), Panel::Of(stall.0)];
+    [Panel::Rate, Panel::SpeedUp(OVER_ONE_CORE), application, queue, scheduler, stall]
+};
+/// As in the paper.
+const OVER_ONE_CORE: Base = Base {
+    unit: "times as fast as one core under qes_pss_prs",
+    is: |_, other| other.contender == CONFIGURATIONS[3].0 && other.threads == 1,
+};
 
 /// The configurations of Figure 3a to 3d, and the mean speed-up on 40 cores that the paper has for its seven applications.
 const CONFIGURATIONS: [(&str, Scheduler, f64); 4] = [
@@ -31,14 +47,29 @@ const CONFIGURATIONS: [(&str, Scheduler, f64); 4] = [
 ];
 
 /// Figure 4: where the time of all cores goes. The rest is start, end and sleep.
-const BREAKDOWN: &[(&str, &str)] =
+const BREAKDOWN: &[(&str, &str); 4] =
     &[("application, %", "application"), ("queue, %", "queue"), ("scheduler, %", "scheduler"), ("stall, %", "stall")];
 
 /// What stands in the paper's Figure 4 and its text for 40 cores, in percent of the time of all cores.
-const FIGURE_4: &str = "\
-the paper, 40 cores: stall 19.0 (MergeSort) and 24.8 (RG) under random, 13.8 and 13.3 under qes, 0.03 (RG) under qes_pss;
-queue of RG 51 under qes, 14 under qes_pss; the mean of all under qes_pss_prs: application 91, queue 3.9, scheduler 2.8,
-stall 1.5";
+const FIGURE_4: [&str; 4] = [
+    "the mean of all 91 under qes_pss_prs",
+    "RG 51 under qes, 14 under qes_pss; the mean of all 3.9 under qes_pss_prs",
+    "the mean of all 2.8 under qes_pss_prs",
+    "MergeSort 19.0 and RG 24.8 under random, 13.8 and 13.3 under qes, RG 0.03 under qes_pss; the mean of all 1.5 under qes_pss_prs",
+];
+
+/// What the paper has of a panel's figure on 40 cores.
+fn note(unit: &str, _: &str) -> String {
+    let says = match BREAKDOWN.iter().position(|share| share.0 == unit) {
+        Some(share) => FIGURE_4[share].to_owned(),
+        None if unit == OVER_ONE_CORE.unit => {
+            let means = CONFIGURATIONS.map(|(name, _, mean)| format!("{mean:.1} under {name}"));
+            "the mean of all ".to_owned() + &means.join(", ")
+        }
+        None => return String::new(),
+    };
+    format!("The paper, 40 cores: {says}")
+}
 
 /// A graph, for both runtimes.
 struct Shape {
@@ -175,7 +206,9 @@ fn beside_the_paper(points: &[Point], measured: &[Vec<Run>]) -> String {
             text += &format!("{:38}{name:14}{}\n", shape.workload, breakdown(&points[at], &measured[at]));
         }
     }
-    text + FIGURE_4 + "\n\n"
+    text += "the paper, 40 cores:\n";
+    BREAKDOWN.iter().zip(FIGURE_4).for_each(|((_, share), says)| text += &format!("{share:14}{says}\n"));
+    text + "\n"
 }
 
 /// The shares of what threads said that they did, in the order of the first seed, the largest first; the rest is start, end and
@@ -187,6 +220,7 @@ fn breakdown(point: &Point, runs: &[Run]) -> String {
 
 #[cfg(test)]
 mod tests {
+    use super::super::pictures::plots;
     use super::*;
     use thalweg_sim::Machine;
 
@@ -211,6 +245,21 @@ mod tests {
             assert_eq!(run(&points[1]).1, measured[1][0].1, "the same again");
             let text = beside_the_paper(&points, &measured);
             assert!(text.contains("qes_pss_prs") && text.contains("33.7"), "{text}");
+            let drawn: Vec<_> = plots(experiment, &points, &measured);
+            let shares = ["application, %", "queue, %", "scheduler, %", "stall, %"];
+            let mut units = vec!["million messages a second", "times as fast as one core under qes_pss_prs"];
+            units.extend(shares.iter().filter(|_| experiment.name == "danbi/scaling"));
+            assert_eq!(drawn.iter().map(|plot| plot.unit.as_str()).collect::<Vec<_>>(), units.repeat(3));
+            let notes = ["", "33.7 under qes_pss_prs", "91", "RG 51", "2.8", "MergeSort"];
+            for (plot, note) in drawn.iter().zip(notes[..units.len()].repeat(3)) {
+                assert_eq!(plot.curves.len(), 4, "{} ({}): every configuration", plot.title, plot.unit);
+                assert!(
+                    plot.note.contains(note) && plot.note.is_empty() == note.is_empty(),
+                    "{}: {}",
+                    plot.unit,
+                    plot.note
+                );
+            }
         }
     }
 
