@@ -8,7 +8,7 @@ use thalweg_sync::atomic::{AtomicU64, fence};
 use thalweg_sync::sync::Arc;
 use thalweg_sync::{CachePadded, hint, spin, time};
 
-use super::experiment::{Experiment, Panel, Setting};
+use super::experiment::{EVERY, Experiment, Panel, RATE, Setting, said};
 use super::point::{Figures, Point, Role, Run, together};
 use super::queues::RIGHT;
 
@@ -19,12 +19,16 @@ pub(super) const EXPERIMENTS: [Experiment; 4] = [
         figure_4_1,
     )
     .panels(&[Panel::Rate])
+    .note(|unit, workload| said("The thesis", &[(RATE, &[(EVERY, SAYS_4_1)])], unit, workload))
     .paper(|points, measured| beside(SAYS_4_1, points, measured)),
     Experiment::new("thesis/4.9", "Figure 4.9: LIFO queues, by how much is stolen", figure_4_9)
+        .note(|unit, workload| said("The thesis", &[(RATE, &[(EVERY, SAYS_4_9)])], unit, workload))
         .paper(|points, measured| beside(SAYS_4_9, points, measured)),
     Experiment::new("thesis/4.10", "Figure 4.10: FIFO queues, by how much is stolen", figure_4_10)
+        .note(|unit, workload| said("The thesis", &[(RATE, &[(EVERY, SAYS_4_10)])], unit, workload))
         .paper(|points, measured| beside(SAYS_4_10, points, measured)),
     Experiment::new("thesis/4.11", "Figure 4.11: a pool of eight queues on two sockets, by policy", figure_4_11)
+        .note(|unit, workload| said("The thesis", &[(RATE, &[(EVERY, SAYS_4_11)])], unit, workload))
         .paper(|points, measured| beside(SAYS_4_11, points, measured)),
 ];
 

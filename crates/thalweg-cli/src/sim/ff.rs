@@ -12,13 +12,14 @@ use thalweg_sync::atomic::Ordering::{Acquire, Release};
 use thalweg_sync::sync::Arc;
 use thalweg_sync::{hint, spin};
 
-use super::experiment::{Experiment, Panel, Setting};
+use super::experiment::{EVERY, Experiment, Panel, Setting, said};
 use super::point::{Figures, MISSES, Point, Role, Run, together};
 use super::queues::{Item, RIGHT};
 
 pub(super) const EXPERIMENTS: [Experiment; 4] = [
     Experiment::new("ff/figure8", "FastForward's Figure 8: three stages, by work and size (on x86-4)", figure_8)
         .panels(&[Panel::Of(OPERATION)])
+        .note(|unit, workload| said("The paper", &[(OPERATION, &[(EVERY, SAYS_8)])], unit, workload))
         .paper(|points, measured| beside(SAYS_8, points, measured)),
     Experiment::new(
         "ff/figure9",
@@ -26,9 +27,11 @@ pub(super) const EXPERIMENTS: [Experiment; 4] = [
         figure_9,
     )
     .panels(&[Panel::Of(OPERATION)])
+    .note(|unit, workload| said("The paper", &[(OPERATION, &[(EVERY, SAYS_9)])], unit, workload))
     .paper(|points, measured| beside(SAYS_9, points, measured)),
     Experiment::new("ff/figure10", "FastForward's Figure 10: misses of unbalanced stages (on x86-4)", figure_10)
         .panels(&[Panel::Of(MISSES)])
+        .note(|unit, workload| said("The paper", &[(MISSES, &[(EVERY, SAYS_10)])], unit, workload))
         .paper(|points, measured| beside(SAYS_10, points, measured)),
     Experiment::new(
         "ff/figure11",
@@ -36,6 +39,7 @@ pub(super) const EXPERIMENTS: [Experiment; 4] = [
         figure_11,
     )
     .panels(&[Panel::Of(OPERATION)])
+    .note(|unit, workload| said("The paper", &[(OPERATION, &[(EVERY, SAYS_11)])], unit, workload))
     .paper(|points, measured| beside(SAYS_11, points, measured)),
 ];
 

@@ -4,7 +4,7 @@ use thalweg_queue::faaq::{Bbq, Faaq};
 use thalweg_queue::tube::{self, Tube, ring, scqd::Scqd};
 use thalweg_queue::{bbq, cnq, lamport};
 
-use super::experiment::{Experiment, Panel, Setting};
+use super::experiment::{Base, EVERY, Experiment, Panel, RATE, Says, Setting, said};
 use super::point::{L1_MISSES, LATENCY, Point, Run};
 use super::queues::{
     CAPACITY, Contender, FILL, Item, RIGHT, Receiving, Sending, UNFAIR, cloned, most, point, sides, single, steps,
@@ -20,9 +20,11 @@ const MESSAGES: u64 = 8_000;
 pub(super) const EXPERIMENTS: [Experiment; 7] = [
     Experiment::new("thesis/2.8", "Figure 2.8: bounded queues, one to one, simple and complex", figure_2_8)
         .panels(&[Panel::Rate, Panel::Of(L1_MISSES), Panel::Of(LATENCY)])
+        .note(|unit, workload| the_thesis(&[(RATE, SAYS_2_8)], unit, workload))
         .paper(|points, measured| beside(SAYS_2_8, points, measured)),
     Experiment::new("thesis/2.9", "Figure 2.9: many to one, one to many: rate, misses, latency, fairness", figure_2_9)
         .panels(&[Panel::Rate, Panel::Of(L1_MISSES), Panel::Of(LATENCY), Panel::Of(UNFAIR)])
+        .note(|unit, workload| the_thesis(&[(RATE, SAYS_2_9), (LATENCY, SAYS_2_9_LATENCY)], unit, workload))
         .paper(|points, measured| {
             beside(SAYS_2_9, points, measured) + &ratios("latency", &by_latency, SAYS_2_9_LATENCY, points, measured)
         }),
@@ -31,21 +33,31 @@ pub(super) const EXPERIMENTS: [Experiment; 7] = [
         "Figure 2.9g and n: two to five times as many threads as hardware threads (12 there)",
         oversubscribed,
     )
+    .note(|unit, workload| the_thesis(&[(RATE, SAYS_2_9_OVER)], unit, workload))
     .paper(|points, measured| {
         let shortest = measured.iter().flatten().map(|(figures, _)| figures.nanos).min().unwrap_or(0);
         format!("what was measured took {} ms at least\n", shortest / 1_000_000)
             + &beside(SAYS_2_9_OVER, points, measured)
     }),
     Experiment::new("thesis/3.7", "Figure 3.7: the four tubes as FIFO queues", figure_3_7)
+        .note(|unit, workload| the_thesis(&[(RATE, SAYS_3_7)], unit, workload))
         .paper(|points, measured| beside(SAYS_3_7, points, measured)),
     Experiment::new("thesis/3.8", "Figures 3.8 and 3.9: what CNQ makes of each tube, by k", figures_3_8_and_3_9)
+        .panels(&[Panel::Rate, Panel::SpeedUp(OVER_ALONE)])
+        .note(|unit, workload| the_thesis(&[(OVER_ALONE.unit, &[(EVERY, SAYS_3_8)])], unit, workload))
         .paper(gain_of_cnq),
     Experiment::new("thesis/3.10", "Figure 3.10: CNQ beside FIFO queues", figure_3_10)
+        .note(|unit, workload| the_thesis(&[(RATE, SAYS_3_10)], unit, workload))
         .paper(|points, measured| beside(SAYS_3_10, points, measured)),
     Experiment::new("thesis/3.11", "Figure 3.11: how long a message is in the queue, eight threads", figure_3_11)
         .panels(&[Panel::Of(LATENCY), Panel::Of(FILL)])
+        .note(|unit, workload| the_thesis(&[(LATENCY, SAYS_3_11)], unit, workload))
         .paper(latencies),
 ];
+
+fn the_thesis(says: &[(&str, Says)], unit: &str, workload: &str) -> String {
+    said("The thesis", says, unit, workload)
+}
 
 /// A queue that is a tube.
 fn over<Q: Tube<Item = Item> + 'static>(name: &'static str, capacity: usize, make: fn(usize) -> Q) -> Contender {
@@ -290,6 +302,10 @@ fn figures_3_8_and_3_9(setting: &Setting<'_>) -> Vec<Point> {
 
 /// The label of a tube by itself.
 const ALONE: &str = "alone";
+const OVER_ALONE: Base = Base {
+    unit: "times as fast as the tube alone",
+    is: |of, other| other.label == ALONE && other.contender == of.contender,
+};
 
 /// Figure 3.11: eight threads. How long a message is in the queue follows from how full that is, so chapter 2 asks it of queues for
 /// about 128 messages, in the workload *complex* (section 2.6.2). Chapter 3 says nothing of either, and has k above 128: so both.
@@ -310,29 +326,40 @@ fn figure_3_11(setting: &Setting<'_>) -> Vec<Point> {
 
 /// What the thesis says of each workload: the first contender over the best of the others, at most; as the workload, or
 /// the contender if a part is one workload only.
-const SAYS_2_8: &[(&str, &str)] = &[
+const SAYS_2_8: Says = &[
     ("SPSC", "11.3 times the second best, Folly's, up to 42.4 times the others"),
     ("SPSC, complex", "2 times the second best, Folly's"),
 ];
-const SAYS_2_9: &[(&str, &str)] = &[
+const SAYS_2_9: Says = &[
     ("NP1C", "up to 10.13 times the second best"),
     ("1PNC", "up to 1.88 times the second best"),
     ("NP1C, complex", "up to 3.65 times the second best"),
     ("1PNC, complex", "up to 2.39 times the second best"),
 ];
-const SAYS_2_9_LATENCY: &[(&str, &str)] = &[
+const SAYS_2_9_LATENCY: Says = &[
     ("NP1C, complex, 128 entries", "up to 17.22 times the second best"),
     ("1PNC, complex, 128 entries", "scqd up to 7.45 times bbq"),
 ];
-const SAYS_2_9_OVER: &[(&str, &str)] =
+const SAYS_2_9_OVER: Says =
     &[("NP1C", "with more threads than 12, 2.22 times the second best"), ("1PNC", "1.23 times")];
-const SAYS_3_7: &[(&str, &str)] = &[
+const SAYS_3_7: Says = &[
     ("NP1C", "up to 1.4 times the second best"),
     ("1PNC", "up to 4.5 times the second best"),
     ("NPNC", "up to 1.6 times the second best"),
 ];
-const SAYS_3_10: &[(&str, &str)] =
-    &[("NP1C", "superior to the others, more with larger k"), ("1PNC", "the same"), ("NPNC", "the same")];
+const SUPERIOR: &str = "cnq superior to the others, more with larger k";
+const SAYS_3_10: Says = &[("NP1C", SUPERIOR), ("1PNC", SUPERIOR), ("NPNC", SUPERIOR)];
+const SAYS_3_8: &str = "over all numbers of threads, faaq up to 3.9 with k 2^8 and 21.1 with 2^12 in NPNC; dpdk up to 1055, 110 and 1752 in\n\
+                        NP1C, 1PNC, NPNC; scqd little with small k; most in NPNC, then NP1C, least in 1PNC";
+/// The best of the others over the best of CNQ.
+const SAYS_3_11: Says = &[
+    ("NP1C, 128 entries", "cnq up to 7.9 times less"),
+    ("1PNC, 128 entries", "cnq up to 1.3 times less"),
+    ("NPNC, 128 entries", "cnq up to 79.4 times less"),
+    ("NP1C", "cnq up to 7.9 times less"),
+    ("1PNC", "cnq up to 1.3 times less"),
+    ("NPNC", "cnq up to 79.4 times less"),
+];
 
 /// A figure of a point of which more is better.
 type Better = dyn Fn(&Point, &[Run]) -> f64;
@@ -388,26 +415,17 @@ fn gain_of_cnq(points: &[Point], measured: &[Vec<Run>]) -> String {
             text += &format!("{:>10.2}", nanos(alone) / nanos(at));
         }
     }
-    text + "\nThe thesis, over all numbers of threads: faaq up to 3.9 with k 2^8 and 21.1 with 2^12 in NPNC; dpdk up to 1055, 110 and \
-            1752 in\nNP1C, 1PNC, NPNC; scqd little with small k; most in NPNC, then NP1C, least in 1PNC\n\n"
+    text + "\nThe thesis: " + SAYS_3_8 + "\n\n"
 }
 
 /// The best of CNQ beside the best of the others, and how full either was.
 fn latencies(points: &[Point], measured: &[Vec<Run>]) -> String {
-    const SAYS: [(&str, f64); 6] = [
-        ("NP1C, 128 entries", 7.9),
-        ("1PNC, 128 entries", 1.3),
-        ("NPNC, 128 entries", 79.4),
-        ("NP1C", 7.9),
-        ("1PNC", 1.3),
-        ("NPNC", 79.4),
-    ];
     let mut text =
         String::from("half of the messages are in the queue for no longer than, with so many in it in the mean\n");
-    for (workload, says) in SAYS {
+    for (workload, says) in SAYS_3_11 {
         let best = |is_cnq: bool| {
             let fits =
-                |at: &usize| points[*at].workload == workload && points[*at].contender.starts_with("cnq") == is_cnq;
+                |at: &usize| points[*at].workload == *workload && points[*at].contender.starts_with("cnq") == is_cnq;
             let figure = |at: usize, unit| points[at].figure(&measured[at], unit).unwrap_or(f64::NAN);
             let all = (0..points.len()).filter(fits).map(|at| (figure(at, LATENCY), figure(at, FILL), at));
             all.min_by(|one, other| one.0.total_cmp(&other.0)).expect("every workload has both kinds")
@@ -416,7 +434,7 @@ fn latencies(points: &[Point], measured: &[Vec<Run>]) -> String {
         let says_of =
             |(nanos, fill, at): (f64, f64, usize)| format!("{:12}{nanos:>9.0} ns{fill:>9.1}", points[at].contender);
         text += &format!(
-            "{workload:20}{};  {}: {:.2} times. The thesis: up to {says}\n",
+            "{workload:20}{};  {}: {:.2} times. The thesis: {says}\n",
             says_of(mine),
             says_of(other),
             other.0 / mine.0
