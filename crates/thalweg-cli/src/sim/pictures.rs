@@ -108,8 +108,10 @@ mod tests {
         plots(&experiment, &points, &measured)
     }
 
-    /// Name, places, labels and middle figures of each curve.
-    fn curves(plot: &Plot) -> Vec<(&str, Vec<(f64, &str, f64)>)> {
+    /// A curve's name, and the places, labels and middle figures of its points.
+    type Drawn<'a> = (&'a str, Vec<(f64, &'a str, f64)>);
+
+    fn curves(plot: &Plot) -> Vec<Drawn<'_>> {
         (plot.curves.iter())
             .map(|curve| {
                 let points = curve.points.iter().map(|(at, label, figure)| (*at, label.as_str(), figure.median));
