@@ -1,5 +1,7 @@
 //! Work-stealing queues: the thesis' Figures 4.1, 4.9, 4.10 and 4.11.
 
+use std::collections::VecDeque;
+
 use serde_json::json;
 use thalweg_queue::bbq;
 use thalweg_queue::bwos::{self, BestOf, Last, Near, Policy, Pool, Probabilistic, Random, Sequential};
@@ -15,7 +17,7 @@ use super::queues::RIGHT;
 pub(super) const EXPERIMENTS: [Experiment; 4] = [
     Experiment::new(
         "thesis/4.1",
-        "Figure 4.1a to c: what synchronisation and thieves cost the owner of an ABP queue",
+        "Figure 4.1a to c: what synchronisation, thieves, and who asks for its size cost the owner of a queue",
         figure_4_1,
     )
     .panels(&[Panel::Rate])
@@ -32,7 +34,8 @@ pub(super) const EXPERIMENTS: [Experiment; 4] = [
         .paper(|points, measured| beside(SAYS_4_11, points, measured)),
 ];
 
-const SAYS_4_1: &str = "alone, less than 0.19 of a plain stack's rate; with 1 % stolen 17.8 % less in the same node, 25.2 % from the other";
+const SAYS_4_1: &str = "alone, less than 0.19 of a plain stack's rate, less than 0.25 of a plain ring's; bwos 0.893 and 0.946 of them;\n\
+                        abp with 1 % stolen 17.8 % less in the same node, 25.2 % from the other; asked at 1 % from the other 34.4 % less";
 const SAYS_4_9: &str = "bwos 4.55 times abp (opt) with nothing stolen, 12.59 times with 10 %; 20 % stolen costs bwos 0.53 %, abp 71.9 %;\n\
                         weak barriers make abp 1.65 times as fast";
 const SAYS_4_10: &str = "bwos 8.9 times bbq with nothing stolen, 11.2 times with 10 %; 20 % stolen costs bwos 9.35 %";
@@ -42,9 +45,11 @@ const SAYS_4_11: &str = "bwos over abp 4.69 times with a factor of 0 %, up to 7.
 /// Entries of each queue, in eight blocks.
 const CAPACITY: usize = if cfg!(test) { 512 } else { 8192 };
 const BLOCKS: usize = 8;
-/// How much is to be stolen, in percent.
-const STOLEN: [u64; 5] = [0, 1, 5, 10, 20];
+/// How much is to be stolen of what is put, or at how many of the owner's operations its size is to be asked for, in
+/// percent.
+const SHARES: [u64; 5] = [0, 1, 5, 10, 20];
 const STOLEN_UNIT: &str = "% stolen";
+const ASKED_UNIT: &str = "% asked";
 
 /// The owner's end.
 trait Owner: Send {
@@ -53,8 +58,14 @@ trait Owner: Send {
     fn pop(&mut self) -> Option<u64>;
 }
 
-type Steal = Box<dyn FnMut() -> Option<u64> + Send>;
-type Ends = (Box<dyn Owner>, Steal);
+/// The others' end.
+trait Thief: Send {
+    fn steal(&mut self) -> Option<u64>;
+    /// How many items there seem to be.
+    fn size(&mut self) -> usize;
+}
+
+type Ends = (Box<dyn Owner>, Box<dyn Thief>);
 type Contender = (&'static str, fn() -> Ends);
 
 macro_rules! owner {
@@ -73,21 +84,52 @@ owner!(bwos::lifo::Owner<u64>, bwos::fifo::Owner<u64>);
 
 const LIFO: Contender = ("bwos", || {
     let (owner, stealer) = bwos::lifo(BLOCKS, CAPACITY / BLOCKS).expect(RIGHT);
-    (Box::new(owner), Box::new(move || stealer.steal().ok()))
+    (Box::new(owner), Box::new(stealer))
 });
 const FIFO: Contender = ("bwos", || {
     let (owner, stealer) = bwos::fifo(BLOCKS, CAPACITY / BLOCKS).expect(RIGHT);
-    (Box::new(owner), Box::new(move || stealer.steal().ok()))
+    (Box::new(owner), Box::new(stealer))
 });
 const ABP: Contender = ("abp (opt)", abp::<false>);
 const ABP_SC: Contender = ("abp (sc)", abp::<true>);
 const BBQ: Contender = ("bbq", || {
     let (tx, rx) = bbq::with_capacity::<u64>(CAPACITY).expect(RIGHT);
     let thief = rx.clone();
-    (Box::new(Shared(tx, rx)), Box::new(move || thief.try_pop().ok()))
+    (Box::new(Shared(tx, rx)), Box::new(thief))
 });
-/// The upper bound: memory that nobody else has. Nothing can be stolen.
-const PLAIN: Contender = ("a plain stack", || (Box::new(Plain(Vec::with_capacity(CAPACITY))), Box::new(|| None)));
+/// The upper bounds: memory that nobody else has. Nothing can be stolen.
+const PLAIN: Contender = ("a plain stack", || (Box::new(Plain(Vec::with_capacity(CAPACITY))), Box::new(Nobody)));
+const PLAIN_RING: Contender =
+    ("a plain ring", || (Box::new(PlainRing(VecDeque::with_capacity(CAPACITY))), Box::new(Nobody)));
+
+struct Nobody;
+
+impl Thief for Nobody {
+    fn steal(&mut self) -> Option<u64> {
+        None
+    }
+    fn size(&mut self) -> usize {
+        0
+    }
+}
+
+impl Thief for bwos::Stealer<u64> {
+    fn steal(&mut self) -> Option<u64> {
+        bwos::Stealer::steal(self).ok()
+    }
+    fn size(&mut self) -> usize {
+        self.len()
+    }
+}
+
+impl Thief for bbq::Consumer<u64> {
+    fn steal(&mut self) -> Option<u64> {
+        self.try_pop().ok()
+    }
+    fn size(&mut self) -> usize {
+        self.len()
+    }
+}
 
 struct Plain(Vec<u64>);
 
@@ -104,6 +146,24 @@ impl Owner for Plain {
     fn pop(&mut self) -> Option<u64> {
         self.0.last().inspect(|last| hint::touch(std::ptr::from_ref(*last).cast(), 8, hint::Access::Read));
         self.0.pop()
+    }
+}
+
+struct PlainRing(VecDeque<u64>);
+
+impl Owner for PlainRing {
+    fn push(&mut self, item: u64) -> bool {
+        let room = self.0.len() < CAPACITY;
+        if room {
+            self.0.push_back(item);
+            hint::touch(&raw const self.0[self.0.len() - 1] as *const u8, 8, hint::Access::Write);
+        }
+        room
+    }
+
+    fn pop(&mut self) -> Option<u64> {
+        self.0.front().inspect(|first| hint::touch(std::ptr::from_ref(*first).cast(), 8, hint::Access::Read));
+        self.0.pop_front()
     }
 }
 
@@ -128,13 +188,14 @@ struct Abp {
 }
 
 struct AbpOwner<const SC: bool>(Arc<Abp>);
+struct AbpThief<const SC: bool>(Arc<Abp>);
 
 fn abp<const SC: bool>() -> Ends {
     let zero = || CachePadded(AtomicU64::new(0));
     let ring = (0..CAPACITY).map(|_| AtomicU64::new(0)).collect();
     let queue = Arc::new(Abp { top: zero(), bottom: zero(), ring });
     let thief = queue.clone();
-    (Box::new(AbpOwner::<SC>(queue)), Box::new(move || thief.steal::<SC>()))
+    (Box::new(AbpOwner::<SC>(queue)), Box::new(AbpThief::<SC>(thief)))
 }
 
 impl Abp {
@@ -152,6 +213,19 @@ impl Abp {
         }
         let item = self.at(top).load(if SC { SeqCst } else { Relaxed });
         self.top.compare_exchange(top, top + 1, SeqCst, Relaxed).ok().map(|_| item)
+    }
+
+    fn size(&self) -> usize {
+        self.bottom.load(Relaxed).saturating_sub(self.top.load(Relaxed)) as usize
+    }
+}
+
+impl<const SC: bool> Thief for AbpThief<SC> {
+    fn steal(&mut self) -> Option<u64> {
+        self.0.steal::<SC>()
+    }
+    fn size(&mut self) -> usize {
+        self.0.size()
     }
 }
 
@@ -192,9 +266,42 @@ impl<const SC: bool> Owner for AbpOwner<SC> {
     }
 }
 
+/// What a thief does.
+#[derive(Clone, Copy)]
+enum Act {
+    /// It takes so many percent of what is put, if it can.
+    Steal,
+    /// It asks for the size at so many percent of the owner's operations, if it can.
+    Ask,
+}
+
+impl Act {
+    fn aim(self, percent: u64) -> String {
+        match self {
+            Act::Steal => format!("{percent} % to be stolen"),
+            Act::Ask => format!("{percent} % to be asked"),
+        }
+    }
+
+    /// Rounds that are not timed: one for the caches, and some in which the pace of what asks settles.
+    fn untimed(self) -> u64 {
+        match self {
+            Act::Steal => 1,
+            Act::Ask => 5,
+        }
+    }
+
+    fn run(self, make: fn() -> Ends, rounds: u64, percent: u64, thief_at: usize) -> Figures {
+        match self {
+            Act::Steal => owner_and_thief(make, rounds, percent, thief_at),
+            Act::Ask => owner_and_asker(make, rounds, percent, thief_at),
+        }
+    }
+}
+
 /// The owner fills its queue and empties it, again and again; a thief takes so many percent of what is put, if it can.
 fn owner_and_thief(make: fn() -> Ends, rounds: u64, percent: u64, thief_at: usize) -> Figures {
-    let (mut owner, mut steal) = make();
+    let (mut owner, mut thief) = make();
     // What was put, lately, and more than all at the end.
     let put = CachePadded(AtomicU64::new(0));
     let [stolen, operations, nanos] = [0, 0, 0].map(AtomicU64::new);
@@ -210,20 +317,67 @@ fn owner_and_thief(make: fn() -> Ends, rounds: u64, percent: u64, thief_at: usiz
         operations.store(all, Relaxed);
         put.store(u64::MAX, Release);
     });
-    let thief: Role<'_> = Box::new(|| {
+    let steals: Role<'_> = Box::new(|| {
         let mut count = 0;
         let due = |count: u64| {
             spin::until(|| Some(put.load(Acquire)).filter(|put| 100 * count < percent.saturating_mul(*put)))
         };
         while percent > 0 && due(count) < u64::MAX {
-            count += u64::from(steal().is_some());
+            count += u64::from(thief.steal().is_some());
         }
         stolen.store(count, Relaxed);
     });
-    together(1, vec![(0, own), (thief_at, thief)]);
+    together(1, vec![(0, own), (thief_at, steals)]);
     let [stolen, operations, nanos] = [&stolen, &operations, &nanos].map(|count| count.load(Relaxed));
     let share = 100.0 * stolen as f64 / (rounds * CAPACITY as u64) as f64;
     Figures { more: vec![(STOLEN_UNIT, share)], ..Figures::new(operations + stolen, nanos) }
+}
+
+/// The owner fills its queue and empties it, again and again; a thief asks for its size at so many percent of these
+/// operations, if it can. It goes by how long the rounds took so far: an owner that told more often would pay for that.
+fn owner_and_asker(make: fn() -> Ends, rounds: u64, percent: u64, thief_at: usize) -> Figures {
+    let (mut owner, mut thief) = make();
+    // Nanoseconds of a round. None has been at first, and none is to come at the end.
+    let pace = CachePadded(AtomicU64::new(0));
+    let [asked, counted, operations, nanos] = [0; 4].map(AtomicU64::new);
+    let own: Role<'_> = Box::new(|| {
+        let mut before = 0;
+        for done in 0..Act::Ask.untimed() + rounds {
+            if done == Act::Ask.untimed() {
+                counted.store(1, Relaxed);
+            }
+            let began = time::now();
+            let count = round(&mut *owner, |_| ());
+            let took = began.elapsed().as_nanos() as u64;
+            before += took;
+            pace.store(before / (done + 1), Relaxed);
+            if done >= Act::Ask.untimed() {
+                operations.fetch_add(count, Relaxed);
+                nanos.fetch_add(took, Relaxed);
+            }
+        }
+        pace.store(u64::MAX, Relaxed);
+    });
+    let asks: Role<'_> = Box::new(|| {
+        let (a_round, mut count) = (2 * CAPACITY as u64, 0);
+        let mut last: Option<time::Instant> = None;
+        let going = || (percent > 0).then(|| pace.load(Relaxed)).filter(|&took| took < u64::MAX);
+        while let Some(took) = going() {
+            let is_due = |last: time::Instant| last.elapsed().as_nanos() as u64 * percent * a_round >= 100 * took;
+            if took > 0 && last.is_none_or(is_due) {
+                last = Some(time::now());
+                std::hint::black_box(thief.size());
+                count += counted.load(Relaxed);
+            } else {
+                hint::work(8);
+            }
+        }
+        asked.store(count, Relaxed);
+    });
+    together(1, vec![(0, own), (thief_at, asks)]);
+    let [asked, operations, nanos] = [&asked, &operations, &nanos].map(|count| count.load(Relaxed));
+    let share = 100.0 * asked as f64 / operations as f64;
+    Figures { more: vec![(ASKED_UNIT, share)], ..Figures::new(operations, nanos) }
 }
 
 /// Puts until it is full, and takes until it is empty. Says now and then how much was put; gives how many items were put
@@ -242,61 +396,72 @@ fn round(owner: &mut dyn Owner, mut tell: impl FnMut(u64)) -> u64 {
 }
 
 /// A point at which one owner works, and perhaps a thief.
-fn stolen_from(
+fn point(
     setting: &Setting<'_>,
     (workload, thief_at): (&'static str, usize),
     (contender, make): Contender,
-    percent: u64,
+    (act, percent): (Act, u64),
 ) -> Point {
     let rounds = setting.part(8, 1);
-    let params = json!({ "rounds": rounds, "capacity": CAPACITY, "blocks": BLOCKS, "to be stolen, %": percent, "thief on": thief_at });
+    let aim = match act {
+        Act::Steal => "to be stolen, %",
+        Act::Ask => "to be asked, %",
+    };
     Point {
         workload,
         contender,
-        label: format!("{percent} % to be stolen"),
-        params,
+        label: act.aim(percent),
+        params: json!({ "rounds": rounds, "capacity": CAPACITY, "blocks": BLOCKS, (aim): percent, "thief on": thief_at }),
         threads: setting.threads,
-        // The counts are of the whole run, with the round that is not timed.
-        messages: 2 * (rounds + 1) * CAPACITY as u64,
+        // The counts are of the whole run, with the rounds that are not timed.
+        messages: 2 * (rounds + act.untimed()) * CAPACITY as u64,
         device: None,
-        client: Box::new(move || owner_and_thief(make, rounds, percent, thief_at)),
+        client: Box::new(move || act.run(make, rounds, percent, thief_at)),
     }
 }
 
-fn curves(setting: &Setting<'_>, workload: (&'static str, usize), contenders: &[Contender]) -> Vec<Point> {
+fn curves(setting: &Setting<'_>, act: Act, workload: (&'static str, usize), contenders: &[Contender]) -> Vec<Point> {
     (contenders.iter())
-        .flat_map(|&contender| STOLEN.map(|percent| stolen_from(setting, workload, contender, percent)))
+        .flat_map(|&contender| SHARES.map(|percent| point(setting, workload, contender, (act, percent))))
         .collect()
 }
 
 fn figure_4_1(setting: &Setting<'_>) -> Vec<Point> {
-    let alone = [PLAIN, ABP, ABP_SC, LIFO].map(|contender| stolen_from(setting, ("alone", 1), contender, 0));
+    let alone = |workload, contender| point(setting, (workload, 1), contender, (Act::Steal, 0));
     let far = setting.machine.neighbours().last().map_or(1, |&(_, cpu)| cpu);
-    let places = [("a thief on the same die", 1), ("a thief on another socket", far)];
-    let stolen =
-        places.into_iter().filter(|(_, cpu)| *cpu < setting.threads).flat_map(|place| curves(setting, place, &[ABP]));
-    alone.into_iter().chain(stolen).collect()
+    let beside = |act, [die, socket]: [&'static str; 2], contenders: &[Contender]| -> Vec<Point> {
+        ([(die, 1), (socket, far)].into_iter().filter(|(_, cpu)| *cpu < setting.threads))
+            .flat_map(|place| curves(setting, act, place, contenders))
+            .collect()
+    };
+    let mut points: Vec<Point> = [PLAIN, ABP, ABP_SC, LIFO].map(|contender| alone("alone", contender)).into();
+    points.extend([PLAIN_RING, BBQ, FIFO].map(|contender| alone("FIFO, alone", contender)));
+    points.extend(beside(Act::Steal, ["a thief on the same die", "a thief on another socket"], &[ABP]));
+    points.extend(beside(Act::Ask, ["asked on the same die", "asked on another socket"], &[ABP, LIFO]));
+    points.extend(beside(Act::Ask, ["FIFO, asked on the same die", "FIFO, asked on another socket"], &[BBQ, FIFO]));
+    points
 }
 
 fn figure_4_9(setting: &Setting<'_>) -> Vec<Point> {
-    curves(setting, ("LIFO", 1), &[LIFO, ABP, ABP_SC])
+    curves(setting, Act::Steal, ("LIFO", 1), &[LIFO, ABP, ABP_SC])
 }
 
 fn figure_4_10(setting: &Setting<'_>) -> Vec<Point> {
-    curves(setting, ("FIFO", 1), &[FIFO, BBQ])
+    curves(setting, Act::Steal, ("FIFO", 1), &[FIFO, BBQ])
 }
 
 const WORKERS: usize = 8;
 
 /// Makes the eight owners, each with what steals from the others.
-type Crew = fn(&[usize]) -> Vec<Ends>;
+type Crew = fn(&[usize]) -> Vec<Worker>;
+type Worker = (Box<dyn Owner>, Box<dyn FnMut() -> Option<u64> + Send>);
 
-fn crew<P: Policy + 'static>(nodes: &[usize], policy: fn() -> P) -> Vec<Ends> {
+fn crew<P: Policy + 'static>(nodes: &[usize], policy: fn() -> P) -> Vec<Worker> {
     let queues = (0..WORKERS).map(|_| bwos::lifo::<u64>(BLOCKS, CAPACITY / BLOCKS).expect(RIGHT));
     let (owners, stealers): (Vec<_>, Vec<_>) = queues.unzip();
     let pool = Pool::new(stealers).with_nodes(nodes.iter().copied());
     (owners.into_iter().enumerate())
-        .map(|(own, owner)| -> Ends {
+        .map(|(own, owner)| -> Worker {
             let mut thief = pool.thief(own, policy());
             (Box::new(owner), Box::new(move || thief.try_steal().ok()))
         })
@@ -304,19 +469,18 @@ fn crew<P: Policy + 'static>(nodes: &[usize], policy: fn() -> P) -> Vec<Ends> {
 }
 
 /// ABP queues under the policy that served them best in the thesis, best of two.
-fn abp_crew(_: &[usize]) -> Vec<Ends> {
+fn abp_crew(_: &[usize]) -> Vec<Worker> {
     let zero = || CachePadded(AtomicU64::new(0));
     let ring = || (0..CAPACITY).map(|_| AtomicU64::new(0)).collect();
     let all: Vec<Arc<Abp>> =
         (0..WORKERS).map(|_| Arc::new(Abp { top: zero(), bottom: zero(), ring: ring() })).collect();
     (0..WORKERS)
-        .map(|own| -> Ends {
+        .map(|own| -> Worker {
             let (all, mut rng) = (all.clone(), bwos::Rng::new(own as u64));
             let owner = AbpOwner::<false>(all[own].clone());
-            let length = |queue: &Abp| queue.bottom.load(Relaxed).saturating_sub(queue.top.load(Relaxed));
             let steal = move || {
                 let [one, other] = [(); 2].map(|()| &all[(own + 1 + rng.below(WORKERS - 1)) % WORKERS]);
-                if length(one) >= length(other) { one.steal::<false>() } else { other.steal::<false>() }
+                if one.size() >= other.size() { one.steal::<false>() } else { other.steal::<false>() }
             };
             (Box::new(owner), Box::new(steal))
         })
@@ -365,7 +529,7 @@ fn figure_4_11(setting: &Setting<'_>) -> Vec<Point> {
 fn balance(make: Crew, rounds: u64, attempts: usize, place: impl Fn(usize) -> usize) -> Figures {
     let nodes: Vec<usize> = (0..WORKERS).map(|worker| usize::from(worker >= WORKERS / 2)).collect();
     let operations = AtomicU64::new(0);
-    let role = |(mut owner, mut steal): Ends| -> Role<'_> {
+    let role = |(mut owner, mut steal): Worker| -> Role<'_> {
         let operations = &operations;
         Box::new(move || {
             let mut own = 0;
@@ -395,8 +559,10 @@ fn beside(says: &str, points: &[Point], measured: &[Vec<Run>]) -> String {
             let over = |other: Option<usize>| rate(at) / rate(other.expect("it is one of them itself"));
             let name = format!("{}, {}", point.workload, point.contender);
             text += &format!("{name:44}{:24}{:>8.2}{:>8.2}", point.label, over(first), over(own));
-            if let Some(share) = point.figure(&measured[at], STOLEN_UNIT) {
-                text += &format!("{share:>8.1} % stolen");
+            for unit in [STOLEN_UNIT, ASKED_UNIT] {
+                if let Some(share) = point.figure(&measured[at], unit) {
+                    text += &format!("{share:>8.1} {unit}");
+                }
             }
             text.push('\n');
         }
@@ -418,8 +584,10 @@ mod tests {
             let run = |point: &Point| vec![point.run(&machine, 0).unwrap_or_else(|e| panic!("{}: {e}", point.title()))];
             let measured: Vec<Vec<Run>> = points.iter().map(run).collect();
             for (point, runs) in points.iter().zip(&measured) {
-                if let Some(share) = point.figure(runs, STOLEN_UNIT) {
-                    assert_eq!(share > 0.0, !point.label.starts_with("0 %"), "{}: {share} % stolen", point.title());
+                for unit in [STOLEN_UNIT, ASKED_UNIT] {
+                    if let Some(share) = point.figure(runs, unit) {
+                        assert_eq!(share > 0.0, !point.label.starts_with("0 %"), "{}: {share} {unit}", point.title());
+                    }
                 }
             }
             assert!((experiment.paper)(&points, &measured).contains("The thesis: "));
@@ -431,7 +599,7 @@ mod tests {
     #[test]
     fn counts_are_divided_by_all_that_went_through() {
         let machine = Machine::named("x86-88t").unwrap();
-        let point = stolen_from(&Setting::of(&machine, 2), ("alone", 1), PLAIN, 0);
+        let point = point(&Setting::of(&machine, 2), ("alone", 1), PLAIN, (Act::Steal, 0));
         let (_, report) = point.run(&machine, 0).unwrap_or_else(|failure| panic!("{failure}"));
         let accesses = report.counts.accesses as f64 / point.messages as f64;
         assert!((1.0..1.1).contains(&accesses), "{accesses} accesses for each");
@@ -439,9 +607,9 @@ mod tests {
 
     #[test]
     fn abp_gives_each_item_once() {
-        let ((mut owner, mut steal), mut taken) = (abp::<false>(), Vec::new());
+        let ((mut owner, mut thief), mut taken) = (abp::<false>(), Vec::new());
         assert!((0..5).all(|item| owner.push(item)));
-        taken.extend([steal(), owner.pop(), steal(), owner.pop(), owner.pop(), owner.pop(), steal()]);
+        taken.extend([thief.steal(), owner.pop(), thief.steal(), owner.pop(), owner.pop(), owner.pop(), thief.steal()]);
         assert_eq!(taken, [Some(0), Some(4), Some(1), Some(3), Some(2), None, None]);
     }
 
@@ -450,7 +618,61 @@ mod tests {
     fn an_owner_alone_is_ahead_with_blocks() {
         let machine = Machine::named("x86-88t").unwrap();
         let setting = Setting::of(&machine, 2);
-        let [bwos, abp] = [LIFO, ABP].map(|of| stolen_from(&setting, ("LIFO", 1), of, 0).nanos_on(&machine));
+        let [bwos, abp] = [LIFO, ABP].map(|of| point(&setting, ("LIFO", 1), of, (Act::Steal, 0)).nanos_on(&machine));
         assert!(abp / bwos > 2.0, "{bwos:.2} ns for an operation with blocks, {abp:.2} without");
+    }
+
+    /// Figure 4.1c's shape: each look at its size costs the owner of an ABP queue, more so from another socket. One that
+    /// writes what others see once a block pays no more for more looks.
+    #[test]
+    fn who_asks_for_the_size_slows_an_owner_down_that_synchronises_with_each_item() {
+        let machine = Machine::named("x86-88t").unwrap();
+        let points = figure_4_1(&Setting::of(&machine, 23));
+        let nanos = |workload, (contender, _): Contender, percent| {
+            let is_it = |point: &&Point| {
+                (point.workload, point.contender, &*point.label) == (workload, contender, &*Act::Ask.aim(percent))
+            };
+            points.iter().find(is_it).expect("the figure has it").nanos_on(&machine)
+        };
+        let [near, far] = ["asked on the same die", "asked on another socket"]
+            .map(|workload| nanos(workload, ABP, 1) / nanos(workload, ABP, 0) - 1.0);
+        assert!(0.01 < near && near < far, "{near:.3} on the die and {far:.3} from another socket");
+        let more = |workload, of| nanos(workload, of, 20) / nanos(workload, of, 1);
+        let each = more("asked on another socket", ABP);
+        assert!(each > 2.0, "{each:.2} times as long for more looks");
+        for (workload, of) in [("asked on another socket", LIFO), ("FIFO, asked on another socket", FIFO)] {
+            let blocks = more(workload, of);
+            assert!(blocks < 1.2, "{workload}: {blocks:.2} times as long for more looks");
+        }
+    }
+
+    /// Figure 4.1a's shape for queues that give the oldest first.
+    #[test]
+    fn a_plain_ring_is_the_upper_bound() {
+        let machine = Machine::named("x86-88t").unwrap();
+        let setting = Setting::of(&machine, 2);
+        let [ring, bbq, bwos] = [PLAIN_RING, BBQ, FIFO]
+            .map(|of| point(&setting, ("FIFO, alone", 1), of, (Act::Steal, 0)).nanos_on(&machine));
+        assert!(ring < bwos && bwos < bbq / 4.0, "{ring:.2} ns alone, {bwos:.2} with blocks, {bbq:.2} as BBQ");
+    }
+
+    #[test]
+    fn a_plain_ring_gives_the_oldest_first_and_has_so_much_room() {
+        let mut ring = PlainRing(VecDeque::new());
+        let taken = |ring: &mut PlainRing| std::iter::from_fn(|| ring.pop()).collect::<Vec<_>>();
+        let all: Vec<u64> = (0..CAPACITY as u64).collect();
+        assert!(all.iter().all(|&item| ring.push(item)) && !ring.push(0));
+        assert_eq!(taken(&mut ring), all);
+    }
+
+    /// A thief's size is what the owner has put and nobody has taken.
+    #[test]
+    fn sizes_are_what_is_left() {
+        for (name, make) in [ABP, ABP_SC, BBQ] {
+            let (mut owner, mut thief) = make();
+            assert!((0..5).all(|item| owner.push(item)));
+            assert!(owner.pop().is_some() && thief.steal().is_some());
+            assert_eq!(thief.size(), 3, "{name}");
+        }
     }
 }
