@@ -112,7 +112,7 @@ fn clients_notice_missing_edges() {
         ("bbq/1p1c-1", "bbq.3"),
         ("bbq/1p1c-1", "bbq.9"),
         ("bbq/holes", "bbq.26"),
-        ("bbq/holes", "bbq.27"),
+        ("bbq/two-holes", "bbq.27"),
         ("ff/1p1c", "ff.3"),
         ("ff/1p1c", "ff.4"),
         ("lamport/plain", "lamport.4"),

@@ -84,6 +84,12 @@ pub(super) const HOLES: Client = Client {
     run: |setup| holes(setup, queue(0, 1)),
 };
 
+pub(super) const TWO_HOLES: Client = Client {
+    name: "bbq/two-holes",
+    what: "a thread gives up two entries, another passes over both at once and writes there in the next round; blocks of 2",
+    run: |setup| two_holes(setup, queue(0, 2)),
+};
+
 pub(super) const TWO_PRODUCERS_1: Client = Client {
     name: "bbq/2p1c-1",
     what: "two producers with one attempt that may stop half-way, a consumer with two; blocks of 1",
@@ -205,6 +211,38 @@ pub(super) fn holes<C: Users, R: Rx>(
         }
         gives_up.join().unwrap();
         while pop().is_ok() {}
+        assert_eq!(popped, pushed);
+    })
+}
+
+/// A thread gives up two entries of a block, one after the other; who passes over both in one step writes into them in the next round.
+pub(super) fn two_holes<C: Users, R: Rx>(
+    setup: &Setup,
+    build: impl Fn() -> (bbq::Producer<Pair, Yield, C>, R) + Send + Sync + 'static,
+) -> Outcome {
+    setup.asserting(move || {
+        let (tx, mut rx) = build();
+        let gives_up = thread::spawn({
+            let tx = tx.clone();
+            move || {
+                for _ in 0..2 {
+                    if let Ok(mut grant) = tx.reserve(1) {
+                        grant.push(Pair::new(7)).expect("the grant has an entry");
+                    }
+                }
+            }
+        });
+        let (mut pushed, mut popped) = (0, 0);
+        for _ in 0..2 {
+            let _ = rx.try_pop().map(|_| popped += 1);
+            for _ in 0..2 {
+                pushed += u64::from(tx.try_push(Pair::new(pushed)).is_ok());
+            }
+        }
+        gives_up.join().unwrap();
+        while rx.try_pop().is_ok() {
+            popped += 1;
+        }
         assert_eq!(popped, pushed);
     })
 }

@@ -56,6 +56,7 @@ const FIRST: &[Client] = &[
     bbq::FULL_MANY,
     bbq::LATE,
     bbq::HOLES,
+    bbq::TWO_HOLES,
     bbq::TWO_PRODUCERS_1,
     bbq::TWO_PRODUCERS_2,
     bbq::TWO_CONSUMERS_1,
