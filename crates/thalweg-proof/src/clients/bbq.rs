@@ -81,13 +81,13 @@ pub(super) const LATE: Client = Client {
 pub(super) const HOLES: Client = Client {
     name: "bbq/holes",
     what: "a thread gives up the entry it has written, another passes over it and writes there in the next round; blocks of 1",
-    run: |setup| holes(setup, queue(0, 1)),
+    run: |setup| holes(setup, 1, queue(0, 1)),
 };
 
 pub(super) const TWO_HOLES: Client = Client {
     name: "bbq/two-holes",
     what: "a thread gives up two entries, another passes over both at once and writes there in the next round; blocks of 2",
-    run: |setup| two_holes(setup, queue(0, 2)),
+    run: |setup| holes(setup, 2, queue(0, 2)),
 };
 
 pub(super) const TWO_PRODUCERS_1: Client = Client {
@@ -183,9 +183,10 @@ pub(super) fn full<P: Tx + Clone + Sync, C: Rx>(
 }
 
 /// What is given up is in no history, though it takes room and may stand before items: here the items that are pushed are those that
-/// are popped, in order, and nobody writes where somebody else does.
+/// are popped, in order, and nobody writes where somebody else does. A block has so many `entries`, and they are given up one by one.
 pub(super) fn holes<C: Users, R: Rx>(
     setup: &Setup,
+    entries: u64,
     build: impl Fn() -> (bbq::Producer<Pair, Yield, C>, R) + Send + Sync + 'static,
 ) -> Outcome {
     setup.asserting(move || {
@@ -193,8 +194,10 @@ pub(super) fn holes<C: Users, R: Rx>(
         let gives_up = thread::spawn({
             let tx = tx.clone();
             move || {
-                if let Ok(mut grant) = tx.reserve(1) {
-                    grant.push(Pair::new(7)).expect("the grant has an entry");
+                for _ in 0..entries {
+                    if let Ok(mut grant) = tx.reserve(1) {
+                        grant.push(Pair::new(7)).expect("the grant has an entry");
+                    }
                 }
             }
         });
@@ -207,42 +210,12 @@ pub(super) fn holes<C: Users, R: Rx>(
         };
         for _ in 0..2 {
             let _ = pop();
-            pushed += u64::from(tx.try_push(Pair::new(pushed)).is_ok());
-        }
-        gives_up.join().unwrap();
-        while pop().is_ok() {}
-        assert_eq!(popped, pushed);
-    })
-}
-
-/// A thread gives up two entries of a block, one after the other; who passes over both in one step writes into them in the next round.
-pub(super) fn two_holes<C: Users, R: Rx>(
-    setup: &Setup,
-    build: impl Fn() -> (bbq::Producer<Pair, Yield, C>, R) + Send + Sync + 'static,
-) -> Outcome {
-    setup.asserting(move || {
-        let (tx, mut rx) = build();
-        let gives_up = thread::spawn({
-            let tx = tx.clone();
-            move || {
-                for _ in 0..2 {
-                    if let Ok(mut grant) = tx.reserve(1) {
-                        grant.push(Pair::new(7)).expect("the grant has an entry");
-                    }
-                }
-            }
-        });
-        let (mut pushed, mut popped) = (0, 0);
-        for _ in 0..2 {
-            let _ = rx.try_pop().map(|_| popped += 1);
-            for _ in 0..2 {
+            for _ in 0..entries {
                 pushed += u64::from(tx.try_push(Pair::new(pushed)).is_ok());
             }
         }
         gives_up.join().unwrap();
-        while rx.try_pop().is_ok() {
-            popped += 1;
-        }
+        while pop().is_ok() {}
         assert_eq!(popped, pushed);
     })
 }

@@ -1,7 +1,7 @@
 //! BBQ for many producers and one consumer. Rings as in `bbq`, whose clients these are as far as one consumer goes.
 
 use super::Pair;
-use super::bbq::{full, holes, push_one, two_holes, window};
+use super::bbq::{full, holes, push_one, window};
 use super::ends::{self, Rx};
 use crate::Client;
 use thalweg_queue::bbq::mpsc::{self, Consumer};
@@ -56,12 +56,12 @@ pub(super) const CLIENTS: &[Client] = &[
     Client {
         name: "mpsc/holes",
         what: "a thread gives up the entry it has written, another passes over it and writes there in the next round; blocks of 1",
-        run: |setup| holes(setup, queue(0, 1)),
+        run: |setup| holes(setup, 1, queue(0, 1)),
     },
     Client {
         name: "mpsc/two-holes",
         what: "a thread gives up two entries, another passes over both at once and writes there in the next round; blocks of 2",
-        run: |setup| two_holes(setup, queue(0, 2)),
+        run: |setup| holes(setup, 2, queue(0, 2)),
     },
     Client {
         name: "mpsc/late",
