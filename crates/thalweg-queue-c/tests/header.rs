@@ -2,6 +2,7 @@
 //!
 //! That every function is declared is checked anywhere; that the header is as the generator writes it, where `cbindgen` is installed.
 
+use std::io::{self, ErrorKind, Write};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -37,6 +38,18 @@ fn functions(text: &str, mark: &str) -> Vec<(String, usize)> {
     functions
 }
 
+/// Why no header can be made here, if so.
+fn no_generator() -> Option<String> {
+    let output = match Command::new("cbindgen").arg("--version").output() {
+        Err(absent) if absent.kind() == ErrorKind::NotFound => return Some("cbindgen is not installed".to_owned()),
+        output => output.unwrap(),
+    };
+    let version = String::from_utf8(output.stdout).unwrap();
+    let numbers: Vec<u32> = version.split(['.', ' ']).filter_map(|number| number.trim().parse().ok()).collect();
+    // The first that reads `unsafe(no_mangle)`.
+    (numbers.as_slice() < [0, 28].as_slice()).then(|| format!("{} is older than 0.28", version.trim()))
+}
+
 #[test]
 fn declares_every_function() {
     let declared = functions(&std::fs::read_to_string(header()).unwrap(), "thalweg_");
@@ -50,6 +63,14 @@ fn declares_every_function() {
 
 #[test]
 fn is_as_the_generator_writes_it() {
+    if let Some(reason) = no_generator() {
+        // Past the harness, which shows nothing of a test that passes.
+        let _ = writeln!(
+            io::stderr(),
+            "skipped: include/thalweg_queue.h was not compared with its sources, {reason} (cargo install cbindgen)"
+        );
+        return;
+    }
     // One file without the modules' own pages: the generator is not to ask Cargo for anything.
     let body: String = SOURCES
         .map(source)
@@ -61,18 +82,9 @@ fn is_as_the_generator_writes_it() {
     let (input, output) = (folder.join("queue.rs"), folder.join("queue.h"));
     std::fs::write(&input, body).unwrap();
     let config = root().join("cbindgen.toml");
-    let ran = Command::new("cbindgen")
-        .arg("--quiet")
-        .arg("--config")
-        .arg(config)
-        .arg("--output")
-        .arg(&output)
-        .arg(&input)
-        .status();
-    let Ok(status) = ran else {
-        eprintln!("skipped: cbindgen is not installed (cargo install cbindgen)");
-        return;
-    };
+    let mut generate = Command::new("cbindgen");
+    generate.arg("--quiet").arg("--config").arg(config).arg("--output").arg(&output).arg(&input);
+    let status = generate.status().unwrap();
     assert!(status.success(), "cbindgen failed");
     let generated = std::fs::read(&output).unwrap();
     if std::env::var_os("UPDATE_HEADER").is_some() {
