@@ -69,6 +69,7 @@ static void one_to_one(void)
         free(message);
     }
     CHECK(status == THALWEG_STATUS_CLOSED && expected == MESSAGES);
+    CHECK(thalweg_spsc_consumer_is_closed(consumer) && thalweg_spsc_consumer_len(consumer) == 0);
     pthread_join(sender, NULL);
     thalweg_spsc_consumer_free(consumer);
     printf("spsc: %d messages in order\n", expected);
@@ -190,6 +191,7 @@ static void copied(void)
     size_t pushed, popped;
     CHECK(thalweg_records_try_push_many(producer, in, 20, &pushed) == THALWEG_STATUS_OK && pushed == 16);
     CHECK(thalweg_records_try_push(producer, &in[pushed]) == THALWEG_STATUS_FULL);
+    CHECK(thalweg_records_producer_len(producer) == 16 && thalweg_records_producer_capacity(producer) == 16);
     CHECK(thalweg_records_try_pop_many(consumer, out, 20, &popped) == THALWEG_STATUS_OK && popped == 16);
     CHECK(memcmp(in, out, popped * sizeof in[0]) == 0);
     CHECK(thalweg_records_pop_timeout(consumer, out, 1000000) == THALWEG_STATUS_TIMEOUT);
@@ -257,6 +259,7 @@ static void ranges_stolen(void)
         struct range range = {i * 100, i * 100 + 100};
         CHECK(thalweg_bwos_records_push(owner, &range) == THALWEG_STATUS_OK);
     }
+    CHECK(thalweg_bwos_records_owner_len(owner) == 8 && thalweg_bwos_records_owner_capacity(owner) == 16);
     struct range newest, oldest[7];
     CHECK(thalweg_bwos_records_pop(owner, &newest) == THALWEG_STATUS_OK && newest.from == 700);
     CHECK(thalweg_bwos_records_share(owner) == THALWEG_STATUS_OK); /* or go on to another block */
@@ -286,6 +289,7 @@ static void in_place(void)
         CHECK(thalweg_bytes_commit(producer, grant, (size_t)length) == THALWEG_STATUS_OK); /* the rest goes back */
         sent += (size_t)length;
     }
+    CHECK(thalweg_bytes_producer_len(producer) >= sent); /* bytes, each message's rounded up */
     CHECK(thalweg_bytes_push(producer, "", 0) == THALWEG_STATUS_OK); /* an empty message is one */
     thalweg_bytes_producer_free(producer);
     size_t received = 0, messages = 0, size;

@@ -183,7 +183,8 @@ thalweg_status thalweg_spsc_try_push_many(thalweg_spsc_producer *producer,
 // Whether the consumer is gone. Then it stays so. True for NULL.
 bool thalweg_spsc_producer_is_closed(const thalweg_spsc_producer *producer);
 
-// How many items the queue has room for. 0 for NULL.
+// How many items fit for certain; of a queue of blocks, how many entries all blocks have, of which as few as `capacity - entries + 1`
+// may fill it, as blocks are given back whole. 0 for NULL.
 size_t thalweg_spsc_producer_capacity(const thalweg_spsc_producer *producer);
 
 // Frees the writing end, which closes the queue: the consumer pops what is left and then gets CLOSED. Nothing for NULL.
@@ -212,7 +213,13 @@ thalweg_status thalweg_spsc_try_pop_many(thalweg_spsc_consumer *consumer,
 // Whether the producer is gone. Then it stays so; items may still be left. True for NULL.
 bool thalweg_spsc_consumer_is_closed(const thalweg_spsc_consumer *consumer);
 
-// How many items the queue has room for. 0 for NULL.
+// How many items are pushed and not popped: at least so many, as pushes go on. 0 for NULL.
+//
+// Looks at each of them, or at a line of each block: for a report, not for each pop. The writing end does not know.
+size_t thalweg_spsc_consumer_len(const thalweg_spsc_consumer *consumer);
+
+// How many items fit for certain; of a queue of blocks, how many entries all blocks have, of which as few as `capacity - entries + 1`
+// may fill it, as blocks are given back whole. 0 for NULL.
 size_t thalweg_spsc_consumer_capacity(const thalweg_spsc_consumer *consumer);
 
 // Frees the reading end, which closes the queue: pushes get CLOSED from then on. What is in the queue is forgotten, not freed:
@@ -275,7 +282,8 @@ size_t thalweg_spsc_records_producer_entry_size(const thalweg_spsc_records_produ
 // Whether the consumer is gone. Then it stays so. True for NULL.
 bool thalweg_spsc_records_producer_is_closed(const thalweg_spsc_records_producer *producer);
 
-// How many entries the queue has room for. 0 for NULL.
+// How many entries fit for certain; of a queue of blocks, how many entries all blocks have, of which as few as `capacity - entries + 1`
+// may fill it, as blocks are given back whole. 0 for NULL.
 size_t thalweg_spsc_records_producer_capacity(const thalweg_spsc_records_producer *producer);
 
 // Frees the writing end, which closes the queue: the consumer pops what is left and then gets CLOSED. Nothing for NULL.
@@ -311,7 +319,13 @@ size_t thalweg_spsc_records_consumer_entry_size(const thalweg_spsc_records_consu
 // Whether the producer is gone. Then it stays so; entries may still be left. True for NULL.
 bool thalweg_spsc_records_consumer_is_closed(const thalweg_spsc_records_consumer *consumer);
 
-// How many entries the queue has room for. 0 for NULL.
+// How many entries are pushed and not popped: at least so many, as pushes go on. 0 for NULL.
+//
+// Looks at each of them, or at a line of each block: for a report, not for each pop. The writing end does not know.
+size_t thalweg_spsc_records_consumer_len(const thalweg_spsc_records_consumer *consumer);
+
+// How many entries fit for certain; of a queue of blocks, how many entries all blocks have, of which as few as `capacity - entries + 1`
+// may fill it, as blocks are given back whole. 0 for NULL.
 size_t thalweg_spsc_records_consumer_capacity(const thalweg_spsc_records_consumer *consumer);
 
 // Frees the reading end, which closes the queue: pushes get CLOSED from then on, and what is in the queue is discarded. Nothing for
@@ -490,11 +504,12 @@ size_t thalweg_records_producer_entry_size(const thalweg_records_producer *produ
 // Whether every consumer is gone. Then it stays so. True for NULL.
 bool thalweg_records_producer_is_closed(const thalweg_records_producer *producer);
 
-// How many items are pushed and not popped, lately. Exact when nobody else uses the queue. 0 for NULL.
+// How many entries are pushed and neither popped nor overwritten, lately. Exact when nobody else uses the queue and none was given up
+// that was reserved: what is reserved counts, and what of it is not pushed, until a pop has passed it. 0 for NULL.
 size_t thalweg_records_producer_len(const thalweg_records_producer *producer);
 
-// How many entries all blocks have. As few as `capacity - entries + 1` items may fill the queue, as blocks are reused whole.
-// 0 for NULL.
+// How many entries all blocks have. As few as `capacity - entries + 1` may fill the queue, as blocks are reused whole; in drop-old
+// mode, as few as `capacity - entries` are kept. 0 for NULL.
 size_t thalweg_records_producer_capacity(const thalweg_records_producer *producer);
 
 // Frees a writing end, none of whose grants is open. The last one closes the queue: consumers pop what is left and then get CLOSED. Nothing for NULL.
@@ -548,11 +563,12 @@ size_t thalweg_records_consumer_entry_size(const thalweg_records_consumer *consu
 // Whether every producer is gone. Then it stays so; items may still be left. True for NULL.
 bool thalweg_records_consumer_is_closed(const thalweg_records_consumer *consumer);
 
-// How many items are pushed and not popped, lately. Exact when nobody else uses the queue. 0 for NULL.
+// How many entries are pushed and neither popped nor overwritten, lately. Exact when nobody else uses the queue and none was given up
+// that was reserved: what is reserved counts, and what of it is not pushed, until a pop has passed it. 0 for NULL.
 size_t thalweg_records_consumer_len(const thalweg_records_consumer *consumer);
 
-// How many entries all blocks have. As few as `capacity - entries + 1` items may fill the queue, as blocks are reused whole.
-// 0 for NULL.
+// How many entries all blocks have. As few as `capacity - entries + 1` may fill the queue, as blocks are reused whole; in drop-old
+// mode, as few as `capacity - entries` are kept. 0 for NULL.
 size_t thalweg_records_consumer_capacity(const thalweg_records_consumer *consumer);
 
 // How many entries all consumers of the queue have found overwritten and passed over, so far. 0 for a queue that is not in drop-old
@@ -638,8 +654,12 @@ thalweg_status thalweg_bytes_abandon(const thalweg_bytes_producer *producer, tha
 // How many bytes the largest message may have. 0 for NULL.
 size_t thalweg_bytes_producer_max_message(const thalweg_bytes_producer *producer);
 
-// How many bytes the messages take that are pushed and not popped, lately: each rounded up to a multiple of 16, and what is left over
-// at the ends of blocks. Exact when nobody else uses the queue. 0 for NULL.
+// How many bytes all blocks have. 0 for NULL.
+size_t thalweg_bytes_producer_capacity(const thalweg_bytes_producer *producer);
+
+// How many bytes the messages take that are pushed and neither popped nor overwritten, lately: each rounded up to a multiple of 16,
+// what is left over at the ends of blocks, and what is reserved. What is given up counts while something is in the queue before it.
+// Exact when nobody else uses the queue. 0 for NULL.
 size_t thalweg_bytes_producer_len(const thalweg_bytes_producer *producer);
 
 // Whether every consumer is gone. Then it stays so. True for NULL.
@@ -696,8 +716,12 @@ thalweg_status thalweg_bytes_release(const thalweg_bytes_consumer *consumer, tha
 // How many bytes the largest message may have. 0 for NULL.
 size_t thalweg_bytes_consumer_max_message(const thalweg_bytes_consumer *consumer);
 
-// How many bytes the messages take that are pushed and not popped, lately: each rounded up to a multiple of 16, and what is left over
-// at the ends of blocks. Exact when nobody else uses the queue. 0 for NULL.
+// How many bytes all blocks have. 0 for NULL.
+size_t thalweg_bytes_consumer_capacity(const thalweg_bytes_consumer *consumer);
+
+// How many bytes the messages take that are pushed and neither popped nor overwritten, lately: each rounded up to a multiple of 16,
+// what is left over at the ends of blocks, and what is reserved. What is given up counts while something is in the queue before it.
+// Exact when nobody else uses the queue. 0 for NULL.
 size_t thalweg_bytes_consumer_len(const thalweg_bytes_consumer *consumer);
 
 // How many bytes, as in `thalweg_bytes_consumer_len`, all consumers of the queue have found overwritten and passed over, so far. 0 for
@@ -777,6 +801,9 @@ thalweg_status thalweg_bwos_steal_many(thalweg_bwos_thief *thief,
 
 // How many items are granted, now or lately: what thieves could take. 0 for NULL.
 size_t thalweg_bwos_thief_len(const thalweg_bwos_thief *thief);
+
+// How many entries all blocks have. 0 for NULL.
+size_t thalweg_bwos_thief_capacity(const thalweg_bwos_thief *thief);
 
 // Whether the owner is gone. Then it stays so; items may still be left. True for NULL.
 bool thalweg_bwos_thief_is_closed(const thalweg_bwos_thief *thief);
@@ -861,6 +888,9 @@ size_t thalweg_bwos_records_thief_entry_size(const thalweg_bwos_records_thief *t
 
 // How many entries are granted, now or lately: what thieves could take. 0 for NULL.
 size_t thalweg_bwos_records_thief_len(const thalweg_bwos_records_thief *thief);
+
+// How many entries all blocks have. 0 for NULL.
+size_t thalweg_bwos_records_thief_capacity(const thalweg_bwos_records_thief *thief);
 
 // Whether the owner is gone. Then it stays so; entries may still be left. True for NULL.
 bool thalweg_bwos_records_thief_is_closed(const thalweg_bwos_records_thief *thief);

@@ -182,6 +182,13 @@ pub unsafe extern "C" fn thalweg_bwos_thief_len(thief: *const BwosThief) -> usiz
     unsafe { thief.as_ref() }.map_or(0, |thief| thief.0.stealer.len())
 }
 
+/// How many entries all blocks have. 0 for NULL.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn thalweg_bwos_thief_capacity(thief: *const BwosThief) -> usize {
+    // SAFETY: H1, H2.
+    unsafe { thief.as_ref() }.map_or(0, |thief| thief.0.stealer.capacity())
+}
+
 /// Whether the owner is gone. Then it stays so; items may still be left. True for NULL.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn thalweg_bwos_thief_is_closed(thief: *const BwosThief) -> bool {

@@ -95,6 +95,7 @@ trait Stealer: Send {
 
     fn entry_size(&self) -> usize;
     fn len(&self) -> usize;
+    fn capacity(&self) -> usize;
     fn is_closed(&self) -> bool;
     fn another(&self) -> Box<dyn Stealer>;
 }
@@ -124,6 +125,10 @@ impl<const SIZE: usize> Stealer for Thief<Record<SIZE>> {
 
     fn len(&self) -> usize {
         self.stealer.len()
+    }
+
+    fn capacity(&self) -> usize {
+        self.stealer.capacity()
     }
 
     fn is_closed(&self) -> bool {
@@ -289,6 +294,13 @@ pub unsafe extern "C" fn thalweg_bwos_records_thief_entry_size(thief: *const Bwo
 pub unsafe extern "C" fn thalweg_bwos_records_thief_len(thief: *const BwosRecordsThief) -> usize {
     // SAFETY: H1, H2.
     unsafe { thief.as_ref() }.map_or(0, |thief| thief.0.len())
+}
+
+/// How many entries all blocks have. 0 for NULL.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn thalweg_bwos_records_thief_capacity(thief: *const BwosRecordsThief) -> usize {
+    // SAFETY: H1, H2.
+    unsafe { thief.as_ref() }.map_or(0, |thief| thief.0.capacity())
 }
 
 /// Whether the owner is gone. Then it stays so; entries may still be left. True for NULL.

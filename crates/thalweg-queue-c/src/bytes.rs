@@ -48,6 +48,7 @@ trait Writer: WriteInPlace + Send + Sync {
     fn is_closed(&self) -> bool;
     fn len(&self) -> usize;
     fn max_message(&self) -> usize;
+    fn capacity(&self) -> usize;
     fn another(&self) -> Box<dyn Writer>;
 }
 
@@ -106,6 +107,10 @@ where
         self.max_message()
     }
 
+    fn capacity(&self) -> usize {
+        self.capacity()
+    }
+
     fn another(&self) -> Box<dyn Writer> {
         Box::new(self.clone())
     }
@@ -151,6 +156,7 @@ trait Reader: ReadInPlace + Send + Sync {
     fn is_closed(&self) -> bool;
     fn len(&self) -> usize;
     fn max_message(&self) -> usize;
+    fn capacity(&self) -> usize;
     fn another(&self) -> Box<dyn Reader>;
 }
 
@@ -198,6 +204,10 @@ where
 
     fn max_message(&self) -> usize {
         self.max_message()
+    }
+
+    fn capacity(&self) -> usize {
+        self.capacity()
     }
 
     fn another(&self) -> Box<dyn Reader> {
@@ -425,8 +435,16 @@ pub unsafe extern "C" fn thalweg_bytes_producer_max_message(producer: *const Byt
     unsafe { producer.as_ref() }.map_or(0, |producer| producer.0.max_message())
 }
 
-/// How many bytes the messages take that are pushed and not popped, lately: each rounded up to a multiple of 16, and what is left over
-/// at the ends of blocks. Exact when nobody else uses the queue. 0 for NULL.
+/// How many bytes all blocks have. 0 for NULL.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn thalweg_bytes_producer_capacity(producer: *const BytesProducer) -> usize {
+    // SAFETY: H1, H2.
+    unsafe { producer.as_ref() }.map_or(0, |producer| producer.0.capacity())
+}
+
+/// How many bytes the messages take that are pushed and neither popped nor overwritten, lately: each rounded up to a multiple of 16,
+/// what is left over at the ends of blocks, and what is reserved. What is given up counts while something is in the queue before it.
+/// Exact when nobody else uses the queue. 0 for NULL.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn thalweg_bytes_producer_len(producer: *const BytesProducer) -> usize {
     // SAFETY: H1, H2.
@@ -586,8 +604,16 @@ pub unsafe extern "C" fn thalweg_bytes_consumer_max_message(consumer: *const Byt
     unsafe { consumer.as_ref() }.map_or(0, |consumer| consumer.0.max_message())
 }
 
-/// How many bytes the messages take that are pushed and not popped, lately: each rounded up to a multiple of 16, and what is left over
-/// at the ends of blocks. Exact when nobody else uses the queue. 0 for NULL.
+/// How many bytes all blocks have. 0 for NULL.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn thalweg_bytes_consumer_capacity(consumer: *const BytesConsumer) -> usize {
+    // SAFETY: H1, H2.
+    unsafe { consumer.as_ref() }.map_or(0, |consumer| consumer.0.capacity())
+}
+
+/// How many bytes the messages take that are pushed and neither popped nor overwritten, lately: each rounded up to a multiple of 16,
+/// what is left over at the ends of blocks, and what is reserved. What is given up counts while something is in the queue before it.
+/// Exact when nobody else uses the queue. 0 for NULL.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn thalweg_bytes_consumer_len(consumer: *const BytesConsumer) -> usize {
     // SAFETY: H1, H2.

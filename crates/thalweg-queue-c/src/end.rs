@@ -10,7 +10,7 @@ use std::time::Duration;
 use thalweg_queue::bbq::drop_old;
 use thalweg_queue::bwos::Stealer;
 use thalweg_queue::wait::Wait;
-use thalweg_queue::{Pop, Push, bbq};
+use thalweg_queue::{Pop, Push, bbq, fast_forward};
 
 /// A writing end that one thread at a time uses.
 pub(crate) trait Producer<E: Entry>: Send {
@@ -85,6 +85,29 @@ impl<E: AnyBytes, P: Pop<Item = E> + Send> Consumer<E> for P {
         Pop::capacity(self)
     }
 }
+
+/// A reading end that says how many items are left. That of one producer and one consumer does, and their writing end does not: it
+/// does not look at what the consumer writes, which is what makes it fast.
+pub(crate) trait Len {
+    fn len(&self) -> usize;
+}
+
+impl<T, W: Wait, S: fast_forward::Entry<T>> Len for fast_forward::Consumer<T, W, S> {
+    fn len(&self) -> usize {
+        self.len()
+    }
+}
+
+impl<T: Send, W: Wait> Len for bbq::spsc::Consumer<T, W> {
+    fn len(&self) -> usize {
+        self.len()
+    }
+}
+
+/// The reading end of a queue that has no other.
+pub(crate) trait OnlyConsumer<E: Entry>: Consumer<E> + Len {}
+
+impl<E: Entry, C: Consumer<E> + Len> OnlyConsumer<E> for C {}
 
 /// The memory that a batch goes to does not hold [`Bytes`] before: those were written (H5).
 impl<const SIZE: usize, W: Wait> Consumer<Bytes<SIZE>> for &drop_old::Consumer<Bytes<SIZE>, W> {

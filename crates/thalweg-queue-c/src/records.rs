@@ -442,15 +442,16 @@ pub unsafe extern "C" fn thalweg_records_producer_is_closed(producer: *const Rec
     unsafe { producer.as_ref() }.is_none_or(|producer| producer.0.is_closed())
 }
 
-/// How many items are pushed and not popped, lately. Exact when nobody else uses the queue. 0 for NULL.
+/// How many entries are pushed and neither popped nor overwritten, lately. Exact when nobody else uses the queue and none was given up
+/// that was reserved: what is reserved counts, and what of it is not pushed, until a pop has passed it. 0 for NULL.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn thalweg_records_producer_len(producer: *const RecordsProducer) -> usize {
     // SAFETY: H1, H2.
     unsafe { producer.as_ref() }.map_or(0, |producer| producer.0.len())
 }
 
-/// How many entries all blocks have. As few as `capacity - entries + 1` items may fill the queue, as blocks are reused whole.
-/// 0 for NULL.
+/// How many entries all blocks have. As few as `capacity - entries + 1` may fill the queue, as blocks are reused whole; in drop-old
+/// mode, as few as `capacity - entries` are kept. 0 for NULL.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn thalweg_records_producer_capacity(producer: *const RecordsProducer) -> usize {
     // SAFETY: H1, H2.
@@ -561,15 +562,16 @@ pub unsafe extern "C" fn thalweg_records_consumer_is_closed(consumer: *const Rec
     unsafe { consumer.as_ref() }.is_none_or(|consumer| consumer.0.is_closed())
 }
 
-/// How many items are pushed and not popped, lately. Exact when nobody else uses the queue. 0 for NULL.
+/// How many entries are pushed and neither popped nor overwritten, lately. Exact when nobody else uses the queue and none was given up
+/// that was reserved: what is reserved counts, and what of it is not pushed, until a pop has passed it. 0 for NULL.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn thalweg_records_consumer_len(consumer: *const RecordsConsumer) -> usize {
     // SAFETY: H1, H2.
     unsafe { consumer.as_ref() }.map_or(0, |consumer| consumer.0.len())
 }
 
-/// How many entries all blocks have. As few as `capacity - entries + 1` items may fill the queue, as blocks are reused whole.
-/// 0 for NULL.
+/// How many entries all blocks have. As few as `capacity - entries + 1` may fill the queue, as blocks are reused whole; in drop-old
+/// mode, as few as `capacity - entries` are kept. 0 for NULL.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn thalweg_records_consumer_capacity(consumer: *const RecordsConsumer) -> usize {
     // SAFETY: H1, H2.

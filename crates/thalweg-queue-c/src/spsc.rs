@@ -2,7 +2,7 @@
 
 use crate::border::{counted, free, into_place, opaque};
 use crate::build::{build, with_wait};
-use crate::end::{Consumer, Producer};
+use crate::end::{OnlyConsumer, Producer};
 use crate::entry::{Item, entries, places};
 use crate::status::Status;
 use std::ffi::{c_char, c_void};
@@ -13,7 +13,7 @@ use thalweg_queue::{bbq, fast_forward};
 pub struct SpscProducer(Box<dyn Producer<Item>>);
 
 /// The reading end of a queue for one producer and one consumer. One thread at a time uses it; it may move between threads.
-pub struct SpscConsumer(Box<dyn Consumer<Item>>);
+pub struct SpscConsumer(Box<dyn OnlyConsumer<Item>>);
 
 opaque!(SpscProducer, SpscConsumer);
 
@@ -136,7 +136,8 @@ pub unsafe extern "C" fn thalweg_spsc_producer_is_closed(producer: *const SpscPr
     unsafe { producer.as_ref() }.is_none_or(|producer| producer.0.is_closed())
 }
 
-/// How many items the queue has room for. 0 for NULL.
+/// How many items fit for certain; of a queue of blocks, how many entries all blocks have, of which as few as `capacity - entries + 1`
+/// may fill it, as blocks are given back whole. 0 for NULL.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn thalweg_spsc_producer_capacity(producer: *const SpscProducer) -> usize {
     // SAFETY: H1, H2.
@@ -211,7 +212,17 @@ pub unsafe extern "C" fn thalweg_spsc_consumer_is_closed(consumer: *const SpscCo
     unsafe { consumer.as_ref() }.is_none_or(|consumer| consumer.0.is_closed())
 }
 
-/// How many items the queue has room for. 0 for NULL.
+/// How many items are pushed and not popped: at least so many, as pushes go on. 0 for NULL.
+///
+/// Looks at each of them, or at a line of each block: for a report, not for each pop. The writing end does not know.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn thalweg_spsc_consumer_len(consumer: *const SpscConsumer) -> usize {
+    // SAFETY: H1, H2.
+    unsafe { consumer.as_ref() }.map_or(0, |consumer| consumer.0.len())
+}
+
+/// How many items fit for certain; of a queue of blocks, how many entries all blocks have, of which as few as `capacity - entries + 1`
+/// may fill it, as blocks are given back whole. 0 for NULL.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn thalweg_spsc_consumer_capacity(consumer: *const SpscConsumer) -> usize {
     // SAFETY: H1, H2.

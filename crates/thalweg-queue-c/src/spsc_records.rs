@@ -3,6 +3,7 @@
 use crate::border::{counted, free, opaque};
 use crate::build::{Refusal, build, with_wait};
 use crate::copied::{self, of_size};
+use crate::end::Len;
 use crate::entry::{AnyBytes, Entry, Record};
 use crate::status::Status;
 use std::ffi::{c_char, c_void};
@@ -91,9 +92,10 @@ trait Reader: Send {
     fn entry_size(&self) -> usize;
     fn is_closed(&self) -> bool;
     fn capacity(&self) -> usize;
+    fn len(&self) -> usize;
 }
 
-impl<E: AnyBytes, P: Pop<Item = E> + Send> Reader for P {
+impl<E: AnyBytes, P: Pop<Item = E> + Len + Send> Reader for P {
     unsafe fn try_pop(&mut self, entry: *mut c_void) -> Status {
         // SAFETY: by the caller's promise.
         unsafe { copied::try_pop::<E>(self, entry) }
@@ -119,6 +121,10 @@ impl<E: AnyBytes, P: Pop<Item = E> + Send> Reader for P {
 
     fn capacity(&self) -> usize {
         Pop::capacity(self)
+    }
+
+    fn len(&self) -> usize {
+        Len::len(self)
     }
 }
 
@@ -255,7 +261,8 @@ pub unsafe extern "C" fn thalweg_spsc_records_producer_is_closed(producer: *cons
     unsafe { producer.as_ref() }.is_none_or(|producer| producer.0.is_closed())
 }
 
-/// How many entries the queue has room for. 0 for NULL.
+/// How many entries fit for certain; of a queue of blocks, how many entries all blocks have, of which as few as `capacity - entries + 1`
+/// may fill it, as blocks are given back whole. 0 for NULL.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn thalweg_spsc_records_producer_capacity(producer: *const SpscRecordsProducer) -> usize {
     // SAFETY: H1, H2.
@@ -335,7 +342,17 @@ pub unsafe extern "C" fn thalweg_spsc_records_consumer_is_closed(consumer: *cons
     unsafe { consumer.as_ref() }.is_none_or(|consumer| consumer.0.is_closed())
 }
 
-/// How many entries the queue has room for. 0 for NULL.
+/// How many entries are pushed and not popped: at least so many, as pushes go on. 0 for NULL.
+///
+/// Looks at each of them, or at a line of each block: for a report, not for each pop. The writing end does not know.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn thalweg_spsc_records_consumer_len(consumer: *const SpscRecordsConsumer) -> usize {
+    // SAFETY: H1, H2.
+    unsafe { consumer.as_ref() }.map_or(0, |consumer| consumer.0.len())
+}
+
+/// How many entries fit for certain; of a queue of blocks, how many entries all blocks have, of which as few as `capacity - entries + 1`
+/// may fill it, as blocks are given back whole. 0 for NULL.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn thalweg_spsc_records_consumer_capacity(consumer: *const SpscRecordsConsumer) -> usize {
     // SAFETY: H1, H2.

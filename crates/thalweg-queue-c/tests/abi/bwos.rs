@@ -27,6 +27,7 @@ fn the_owner_pops_in_its_order() {
     for order in [Order::Lifo, Order::Fifo] {
         let (owner, thief) = bwos(order, 4, 2);
         assert_eq!(c!(thalweg_bwos_owner_capacity(owner)), 8);
+        assert_eq!(c!(thalweg_bwos_thief_capacity(thief)), 8);
         for number in 0..8 {
             assert_eq!(c!(thalweg_bwos_push(owner, item(number))), Ok);
         }

@@ -35,6 +35,7 @@ fn the_owner_pops_in_its_order_at_any_address() {
         assert_eq!(c!(thalweg_bwos_records_owner_entry_size(owner)), size);
         assert_eq!(c!(thalweg_bwos_records_thief_entry_size(thief)), size);
         assert_eq!(c!(thalweg_bwos_records_owner_capacity(owner)), 8);
+        assert_eq!(c!(thalweg_bwos_records_thief_capacity(thief)), 8);
         let entries = pattern(8 * size + 1);
         let entry = |number: usize| &entries[1 + number * size..][..size];
         for number in 0..8 {

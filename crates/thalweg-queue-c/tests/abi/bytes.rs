@@ -42,6 +42,7 @@ fn read(rx: *const BytesConsumer, wait: bool) -> Result<(Vec<u8>, BytesGrant), t
 fn messages_are_written_and_read_in_place() {
     for (tx, rx) in queues() {
         assert_eq!((c!(thalweg_bytes_producer_max_message(tx)), c!(thalweg_bytes_consumer_max_message(rx))), (64, 64));
+        assert_eq!((c!(thalweg_bytes_producer_capacity(tx)), c!(thalweg_bytes_consumer_capacity(rx))), (128, 128));
         let (mut bytes, mut grant) = (null_mut(), std::mem::MaybeUninit::uninit());
         assert_eq!(c!(thalweg_bytes_try_reserve(tx, 30, &mut bytes, grant.as_mut_ptr())), Ok);
         c!(bytes.cast::<u8>().write_bytes(7, 3));
@@ -160,10 +161,12 @@ fn null_is_refused() {
     let sizes = [
         c!(thalweg_bytes_producer_max_message(null())),
         c!(thalweg_bytes_consumer_max_message(null())),
+        c!(thalweg_bytes_producer_capacity(null())),
+        c!(thalweg_bytes_consumer_capacity(null())),
         c!(thalweg_bytes_producer_len(null())),
         c!(thalweg_bytes_consumer_len(null())),
     ];
-    assert_eq!((sizes, c!(thalweg_bytes_consumer_dropped(null()))), ([0; 4], 0));
+    assert_eq!((sizes, c!(thalweg_bytes_consumer_dropped(null()))), ([0; 6], 0));
     for (tx, rx) in queues() {
         assert_eq!(c!(thalweg_bytes_reserve(tx, 1, null_mut(), grant.as_mut_ptr())), Invalid);
         assert_eq!(c!(thalweg_bytes_try_read(rx, null_mut(), null_mut(), null_mut())), Invalid);

@@ -64,6 +64,7 @@ fn no_handle_is_refused() {
     let sizes = [
         c!(thalweg_spsc_producer_capacity(null())),
         c!(thalweg_spsc_consumer_capacity(null())),
+        c!(thalweg_spsc_consumer_len(null())),
         c!(thalweg_bbq_producer_capacity(null())),
         c!(thalweg_bbq_consumer_capacity(null())),
         c!(thalweg_bbq_producer_len(null())),
@@ -77,8 +78,9 @@ fn no_handle_is_refused() {
         c!(thalweg_bwos_owner_len(null())),
         c!(thalweg_bwos_owner_capacity(null())),
         c!(thalweg_bwos_thief_len(null())),
+        c!(thalweg_bwos_thief_capacity(null())),
     ];
-    assert_eq!(sizes, [0; 15]);
+    assert_eq!(sizes, [0; 17]);
     let closed = [
         c!(thalweg_spsc_producer_is_closed(null())),
         c!(thalweg_spsc_consumer_is_closed(null())),
@@ -132,13 +134,15 @@ fn no_handle_is_refused_by_queues_of_bytes() {
         c!(thalweg_spsc_records_consumer_entry_size(null())),
         c!(thalweg_spsc_records_producer_capacity(null())),
         c!(thalweg_spsc_records_consumer_capacity(null())),
+        c!(thalweg_spsc_records_consumer_len(null())),
         c!(thalweg_bwos_records_owner_entry_size(null())),
         c!(thalweg_bwos_records_owner_len(null())),
         c!(thalweg_bwos_records_owner_capacity(null())),
         c!(thalweg_bwos_records_thief_entry_size(null())),
         c!(thalweg_bwos_records_thief_len(null())),
+        c!(thalweg_bwos_records_thief_capacity(null())),
     ];
-    assert_eq!(sizes, [0; 9]);
+    assert_eq!(sizes, [0; 11]);
     let closed = [
         c!(thalweg_spsc_records_producer_is_closed(null())),
         c!(thalweg_spsc_records_consumer_is_closed(null())),

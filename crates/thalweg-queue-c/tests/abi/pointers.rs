@@ -42,11 +42,13 @@ fn spsc_keeps_order_until_it_is_full() {
             pushed += 1;
         }
         assert!((16..=32).contains(&pushed));
+        assert_eq!(c!(thalweg_spsc_consumer_len(rx)), pushed);
         assert_eq!(c!(thalweg_spsc_try_push(tx, item(99))), Full);
         assert_eq!(c!(thalweg_spsc_push_timeout(tx, item(99), MILLISECOND)), Timeout);
         for expected in 1..=pushed {
             let mut popped = null_mut();
             assert_eq!((c!(thalweg_spsc_try_pop(rx, &mut popped)), popped), (Ok, item(expected)));
+            assert_eq!(c!(thalweg_spsc_consumer_len(rx)), pushed - expected);
         }
         let mut popped = item(5);
         assert_eq!(c!(thalweg_spsc_try_pop(rx, &mut popped)), Empty);

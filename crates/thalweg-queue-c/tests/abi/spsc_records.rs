@@ -41,6 +41,7 @@ fn every_byte_arrives_from_any_address() {
                 _ => c!(thalweg_spsc_records_push_timeout(tx, entry(number), 1000)),
             };
             assert_eq!(pushed, Ok);
+            assert_eq!(c!(thalweg_spsc_records_consumer_len(rx)), number + 1);
         }
         let mut memory = vec![0_u8; size + 2];
         for number in 0..8 {
