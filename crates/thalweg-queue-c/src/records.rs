@@ -4,8 +4,9 @@
 
 use crate::border::{counted, free, hand_out, opaque};
 use crate::build::{Refusal, build, with_wait};
-use crate::copied::{self, of_size};
+use crate::copied::of_size;
 use crate::entry::{Bytes, Record};
+use crate::record_ends::{InPlace, SharedReader, SharedWriter};
 use crate::status::Status;
 use std::ffi::{c_char, c_void};
 use std::time::Duration;
@@ -13,10 +14,10 @@ use thalweg_queue::bbq::{self, RawGrant, drop_old};
 use thalweg_queue::wait;
 
 /// A writing end of a queue of byte entries. Shared: any number of threads may use it at the same time.
-pub struct RecordsProducer(Box<dyn Writer>);
+pub struct RecordsProducer(Box<dyn SharedWriter>);
 
 /// A reading end of a queue of byte entries. Shared: any number of threads may use it at the same time.
-pub struct RecordsConsumer(Box<dyn Reader>);
+pub struct RecordsConsumer(Box<dyn SharedReader>);
 
 opaque!(RecordsProducer, RecordsConsumer);
 
@@ -26,7 +27,7 @@ opaque!(RecordsProducer, RecordsConsumer);
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RecordsGrant {
     place: u64,
-    count: usize,
+    pub(crate) count: usize,
 }
 
 impl From<RawGrant> for RecordsGrant {
@@ -41,211 +42,6 @@ impl From<RecordsGrant> for RawGrant {
         (grant.place, grant.count).into()
     }
 }
-
-/// What an end can do in place: nothing, if what is there may be overwritten.
-trait InPlace {
-    /// Up to `count` entries to write or to read: the grant, and where they are.
-    fn open(&self, _count: usize) -> Result<(RecordsGrant, *mut c_void), Status> {
-        Err(Status::Invalid)
-    }
-
-    /// Ends the grant: pushes the first `count` entries, or gives all back that were read.
-    ///
-    /// # Safety
-    ///
-    /// H6; those that are pushed are written.
-    unsafe fn end(&self, _grant: RecordsGrant, _count: usize) -> Status {
-        Status::Invalid
-    }
-}
-
-impl<const SIZE: usize, W: wait::Wait> InPlace for drop_old::Producer<Bytes<SIZE>, W> {}
-impl<const SIZE: usize, W: wait::Wait> InPlace for drop_old::Consumer<Bytes<SIZE>, W> {}
-
-impl<const SIZE: usize, W: wait::Wait> InPlace for bbq::Producer<Record<SIZE>, W> {
-    fn open(&self, count: usize) -> Result<(RecordsGrant, *mut c_void), Status> {
-        let mut grant = self.reserve(count)?;
-        let entries = grant.uninit().as_mut_ptr();
-        Ok((grant.into_raw().into(), entries.cast()))
-    }
-
-    unsafe fn end(&self, grant: RecordsGrant, count: usize) -> Status {
-        if count > grant.count {
-            return Status::Invalid;
-        }
-        // SAFETY: by the caller's promise, and a record takes any bytes.
-        unsafe {
-            let mut grant = self.grant_from_raw(grant.into());
-            grant.assume_written(count);
-            grant.commit();
-        }
-        Status::Ok
-    }
-}
-
-impl<const SIZE: usize, W: wait::Wait> InPlace for bbq::Consumer<Record<SIZE>, W> {
-    fn open(&self, count: usize) -> Result<(RecordsGrant, *mut c_void), Status> {
-        let mut grant = self.readable(count)?;
-        let entries = grant.as_mut_ptr();
-        Ok((grant.into_raw().into(), entries.cast()))
-    }
-
-    unsafe fn end(&self, grant: RecordsGrant, _count: usize) -> Status {
-        // SAFETY: by the caller's promise.
-        drop(unsafe { self.grant_from_raw(grant.into()) });
-        Status::Ok
-    }
-}
-
-/// A writing end for entries of any size.
-trait Writer: InPlace + Send + Sync {
-    /// # Safety
-    ///
-    /// H3, for one entry.
-    unsafe fn try_push(&self, entry: *const c_void) -> Status;
-
-    /// # Safety
-    ///
-    /// H3, for one entry.
-    unsafe fn push(&self, entry: *const c_void, timeout: Option<Duration>) -> Status;
-
-    /// # Safety
-    ///
-    /// H3, for `count` entries.
-    unsafe fn try_push_many(&self, from: *const c_void, count: usize) -> Result<usize, Status>;
-
-    fn entry_size(&self) -> usize;
-    fn is_closed(&self) -> bool;
-    fn capacity(&self) -> usize;
-    fn len(&self) -> usize;
-    fn another(&self) -> Box<dyn Writer>;
-}
-
-/// The ends of one mode, with the entries that it takes.
-macro_rules! writer {
-    ($queue:ident, $Entry:ident) => {
-        impl<const SIZE: usize, W: wait::Wait + 'static> Writer for $queue::Producer<$Entry<SIZE>, W> {
-            unsafe fn try_push(&self, entry: *const c_void) -> Status {
-                let mut end = self;
-                // SAFETY: by the caller's promise.
-                unsafe { copied::try_push::<$Entry<SIZE>>(&mut end, entry) }
-            }
-
-            unsafe fn push(&self, entry: *const c_void, timeout: Option<Duration>) -> Status {
-                let mut end = self;
-                // SAFETY: by the caller's promise.
-                unsafe { copied::push::<$Entry<SIZE>>(&mut end, entry, timeout) }
-            }
-
-            unsafe fn try_push_many(&self, from: *const c_void, count: usize) -> Result<usize, Status> {
-                let mut end = self;
-                // SAFETY: by the caller's promise.
-                unsafe { copied::try_push_many::<$Entry<SIZE>>(&mut end, from, count) }
-            }
-
-            fn entry_size(&self) -> usize {
-                SIZE
-            }
-
-            fn is_closed(&self) -> bool {
-                self.is_closed()
-            }
-
-            fn capacity(&self) -> usize {
-                self.capacity()
-            }
-
-            fn len(&self) -> usize {
-                self.len()
-            }
-
-            fn another(&self) -> Box<dyn Writer> {
-                Box::new(self.clone())
-            }
-        }
-    };
-}
-
-writer!(bbq, Record);
-writer!(drop_old, Bytes);
-
-/// A reading end for entries of any size.
-trait Reader: InPlace + Send + Sync {
-    /// # Safety
-    ///
-    /// H3, for one entry.
-    unsafe fn try_pop(&self, entry: *mut c_void) -> Status;
-
-    /// # Safety
-    ///
-    /// H3, for one entry.
-    unsafe fn pop(&self, entry: *mut c_void, timeout: Option<Duration>) -> Status;
-
-    /// # Safety
-    ///
-    /// H3, for `count` entries.
-    unsafe fn try_pop_many(&self, to: *mut c_void, count: usize) -> Result<usize, Status>;
-
-    fn entry_size(&self) -> usize;
-    fn is_closed(&self) -> bool;
-    fn capacity(&self) -> usize;
-    fn len(&self) -> usize;
-    fn another(&self) -> Box<dyn Reader>;
-    /// How many entries were overwritten and passed over.
-    fn dropped(&self) -> u64;
-}
-
-/// The ends of one mode, with the entries that it takes.
-macro_rules! reader {
-    ($queue:ident, $Entry:ident, $dropped:expr) => {
-        impl<const SIZE: usize, W: wait::Wait + 'static> Reader for $queue::Consumer<$Entry<SIZE>, W> {
-            unsafe fn try_pop(&self, entry: *mut c_void) -> Status {
-                let mut end = self;
-                // SAFETY: by the caller's promise.
-                unsafe { copied::try_pop::<$Entry<SIZE>>(&mut end, entry) }
-            }
-
-            unsafe fn pop(&self, entry: *mut c_void, timeout: Option<Duration>) -> Status {
-                let mut end = self;
-                // SAFETY: by the caller's promise.
-                unsafe { copied::pop::<$Entry<SIZE>>(&mut end, entry, timeout) }
-            }
-
-            unsafe fn try_pop_many(&self, to: *mut c_void, count: usize) -> Result<usize, Status> {
-                let mut end = self;
-                // SAFETY: by the caller's promise.
-                unsafe { copied::try_pop_many::<$Entry<SIZE>>(&mut end, to, count) }
-            }
-
-            fn entry_size(&self) -> usize {
-                SIZE
-            }
-
-            fn is_closed(&self) -> bool {
-                self.is_closed()
-            }
-
-            fn capacity(&self) -> usize {
-                self.capacity()
-            }
-
-            fn len(&self) -> usize {
-                self.len()
-            }
-
-            fn another(&self) -> Box<dyn Reader> {
-                Box::new(self.clone())
-            }
-
-            fn dropped(&self) -> u64 {
-                $dropped(self)
-            }
-        }
-    };
-}
-
-reader!(bbq, Record, |_: &Self| 0);
-reader!(drop_old, Bytes, |this: &Self| this.dropped());
 
 /// Both ends of a queue in one of the modes.
 type Ends = Result<(RecordsProducer, RecordsConsumer), Refusal>;
