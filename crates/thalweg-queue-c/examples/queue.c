@@ -173,6 +173,57 @@ static void many_to_many(void)
     printf("bbq: %d items, each once\n", (int)sum);
 }
 
+/* Two producers, one consumer, whose handle is that of a queue for one and one. */
+
+static int numbers[2 * EACH];
+
+static void many_to_one(void)
+{
+    thalweg_spsc_consumer *consumer;
+    CHECK(thalweg_bbq_new_mpsc(4, 64, THALWEG_WAIT_PARK, &shared_producer, &consumer, NULL, 0) == THALWEG_STATUS_OK);
+    pthread_t producers[2];
+    for (int i = 0; i < 2; i++) {
+        producers[i] = start(push_numbers, &numbers[i * EACH]);
+    }
+    const int *next[2] = {&numbers[0], &numbers[EACH]};
+    for (int i = 0; i < 2 * EACH; i++) {
+        void *item;
+        CHECK(thalweg_spsc_pop(consumer, &item) == THALWEG_STATUS_OK);
+        const int **of = &next[(int *)item >= &numbers[EACH]];
+        CHECK(item == *of); /* those of one producer come in their order */
+        ++*of;
+    }
+    for (int i = 0; i < 2; i++) {
+        pthread_join(producers[i], NULL);
+    }
+    thalweg_bbq_producer_free(shared_producer);
+    CHECK(thalweg_spsc_consumer_is_closed(consumer));
+    thalweg_spsc_consumer_free(consumer);
+    printf("bbq: %d items of two producers in order\n", 2 * EACH);
+}
+
+/* One producer, two consumers, structs. */
+
+static void one_to_many(void)
+{
+    thalweg_spsc_records_producer *producer;
+    thalweg_records_consumer *consumer;
+    CHECK(thalweg_records_new_spmc(sizeof(struct trade), 2, 8, THALWEG_WAIT_YIELD, &producer, &consumer, NULL, 0) ==
+          THALWEG_STATUS_OK);
+    thalweg_records_consumer *other = thalweg_records_consumer_clone(consumer);
+    struct trade trade = {1000, 1, {'A', 'B', 'C', 0}};
+    CHECK(thalweg_spsc_records_push(producer, &trade) == THALWEG_STATUS_OK);
+    trade.amount = 2;
+    CHECK(thalweg_spsc_records_push(producer, &trade) == THALWEG_STATUS_OK);
+    CHECK(thalweg_records_pop(other, &trade) == THALWEG_STATUS_OK && trade.amount == 1);
+    CHECK(thalweg_records_pop(consumer, &trade) == THALWEG_STATUS_OK && trade.amount == 2);
+    thalweg_spsc_records_producer_free(producer);
+    CHECK(thalweg_records_pop(other, &trade) == THALWEG_STATUS_CLOSED);
+    thalweg_records_consumer_free(other);
+    thalweg_records_consumer_free(consumer);
+    printf("records: 2 structs to two consumers\n");
+}
+
 /* Structs that are copied, in batches. */
 
 static void copied(void)
@@ -353,6 +404,8 @@ int main(void)
     one_to_one();
     one_to_one_copied();
     many_to_many();
+    many_to_one();
+    one_to_many();
     copied();
     in_place();
     overwritten();

@@ -3,8 +3,8 @@
  *
  *   thalweg_spsc_*          pointers, one producer and one consumer
  *   thalweg_spsc_records_*  byte entries of one size, copied, one producer and one consumer
- *   thalweg_bbq_*           pointers, any number of either
- *   thalweg_records_*       byte entries of one size, copied or in place, any number of either; also in drop-old mode, copied
+ *   thalweg_bbq_*           pointers, any number of either, or of one of them
+ *   thalweg_records_*       the same with byte entries of one size, copied or in place; also in drop-old mode, copied
  *   thalweg_bytes_*         byte messages of any size, written and read in place, any number of either; also in drop-old mode, copied
  *   thalweg_bwos_*          pointers, one owner, any number of thieves
  *   thalweg_bwos_records_*  byte entries of one size, copied, one owner, any number of thieves
@@ -12,6 +12,9 @@
  * Handles. A `_new` or `_clone` function makes them, the `_free` function of their type frees them, once; all other arguments stay the
  * caller's. A handle keeps its queue alive, in any order of freeing. NULL is refused with THALWEG_STATUS_INVALID, or as a function
  * says; any other pointer that is not a living handle is undefined behaviour.
+ *
+ * One and many. Where a side may have many ends, its handle is shared and has a `_clone` function. Where it has one, it is the handle of
+ * `thalweg_spsc_*` or `thalweg_spsc_records_*`, whatever is on the other side: which queue it is was said when it was built.
  *
  * Threads. A shared handle may be used by any number of threads at the same time. Any other is used by one thread at a time; to hand it
  * on, synchronise as for any memory. Nobody frees a handle that another thread still uses.
@@ -99,17 +102,17 @@ typedef struct thalweg_records_consumer thalweg_records_consumer;
 // A writing end of a queue of byte entries. Shared: any number of threads may use it at the same time.
 typedef struct thalweg_records_producer thalweg_records_producer;
 
-// The reading end of a queue for one producer and one consumer. One thread at a time uses it; it may move between threads.
+// The only reading end of a queue: for one producer, or many. One thread at a time uses it; it may move between threads.
 typedef struct thalweg_spsc_consumer thalweg_spsc_consumer;
 
-// The writing end of a queue for one producer and one consumer. One thread at a time uses it; it may move between threads.
+// The only writing end of a queue: for one consumer, or many. One thread at a time uses it; it may move between threads.
 typedef struct thalweg_spsc_producer thalweg_spsc_producer;
 
-// The reading end of a queue of byte entries for one producer and one consumer. One thread at a time uses it; it may move between
+// The only reading end of a queue of byte entries: for one producer, or many. One thread at a time uses it; it may move between
 // threads.
 typedef struct thalweg_spsc_records_consumer thalweg_spsc_records_consumer;
 
-// The writing end of a queue of byte entries for one producer and one consumer. One thread at a time uses it; it may move between
+// The only writing end of a queue of byte entries: for one consumer, or many. One thread at a time uses it; it may move between
 // threads.
 typedef struct thalweg_spsc_records_producer thalweg_spsc_records_producer;
 
@@ -159,13 +162,14 @@ thalweg_status thalweg_spsc_new_blocks(size_t blocks,
                                        char *error,
                                        size_t error_size);
 
-// Pushes `item` now, or answers FULL or CLOSED. INVALID if `item` is NULL: null marks an empty slot. Never waits.
+// Pushes `item` now, or answers FULL, CLOSED, or BUSY where there are many consumers. INVALID if `item` is NULL: null marks an empty
+// slot. Never waits.
 //
 // With OK the item is the consumer's; else it is still the caller's.
 thalweg_status thalweg_spsc_try_push(thalweg_spsc_producer *producer,
                                      void *item);
 
-// Pushes `item`, waiting while the queue is full. OK, or CLOSED when the consumer is gone; INVALID if `item` is NULL.
+// Pushes `item`, waiting while the queue is full. OK, or CLOSED when every consumer is gone; INVALID if `item` is NULL.
 thalweg_status thalweg_spsc_push(thalweg_spsc_producer *producer,
                                  void *item);
 
@@ -174,28 +178,30 @@ thalweg_status thalweg_spsc_push_timeout(thalweg_spsc_producer *producer, void *
 
 // Pushes as many of `count` pointers at `items` as there is room for, from the first on, and writes how many to `pushed`.
 //
-// OK: at least one, unless `count` is 0. Otherwise none, and `pushed` gets 0: FULL, CLOSED, or INVALID if one of them is NULL.
+// OK: at least one, unless `count` is 0. Otherwise none, and `pushed` gets 0: as `thalweg_spsc_try_push`, and INVALID if any of them is
+// NULL.
 thalweg_status thalweg_spsc_try_push_many(thalweg_spsc_producer *producer,
                                           void *const *items,
                                           size_t count,
                                           size_t *pushed);
 
-// Whether the consumer is gone. Then it stays so. True for NULL.
+// Whether every consumer is gone. Then it stays so. True for NULL.
 bool thalweg_spsc_producer_is_closed(const thalweg_spsc_producer *producer);
 
 // How many items fit for certain; of a queue of blocks, how many entries all blocks have, of which as few as `capacity - entries + 1`
 // may fill it, as blocks are given back whole. 0 for NULL.
 size_t thalweg_spsc_producer_capacity(const thalweg_spsc_producer *producer);
 
-// Frees the writing end, which closes the queue: the consumer pops what is left and then gets CLOSED. Nothing for NULL.
+// Frees the writing end, which closes the queue: consumers pop what is left and then get CLOSED. Nothing for NULL.
 void thalweg_spsc_producer_free(thalweg_spsc_producer *producer);
 
-// Pops the oldest item into `item` now, or answers EMPTY or CLOSED. Never waits.
+// Pops the oldest item into `item` now, or answers EMPTY, CLOSED, or BUSY where there are many producers. Never waits.
 //
 // With OK the item is the caller's; else `item` is not written.
-thalweg_status thalweg_spsc_try_pop(thalweg_spsc_consumer *consumer, void **item);
+thalweg_status thalweg_spsc_try_pop(thalweg_spsc_consumer *consumer,
+                                    void **item);
 
-// Pops the oldest item into `item`, waiting while the queue is empty. OK, or CLOSED when the producer is gone and nothing is left.
+// Pops the oldest item into `item`, waiting while the queue is empty. OK, or CLOSED when every producer is gone and nothing is left.
 thalweg_status thalweg_spsc_pop(thalweg_spsc_consumer *consumer,
                                 void **item);
 
@@ -204,13 +210,13 @@ thalweg_status thalweg_spsc_pop_timeout(thalweg_spsc_consumer *consumer, void **
 
 // Pops what is there, up to `count` items, the oldest first, to `items`, and writes how many to `popped`.
 //
-// OK: at least one, unless `count` is 0. Otherwise none, and `popped` gets 0: EMPTY or CLOSED.
+// OK: at least one, unless `count` is 0. Otherwise none, and `popped` gets 0: as `thalweg_spsc_try_pop`.
 thalweg_status thalweg_spsc_try_pop_many(thalweg_spsc_consumer *consumer,
                                          void **items,
                                          size_t count,
                                          size_t *popped);
 
-// Whether the producer is gone. Then it stays so; items may still be left. True for NULL.
+// Whether every producer is gone. Then it stays so; items may still be left. True for NULL.
 bool thalweg_spsc_consumer_is_closed(const thalweg_spsc_consumer *consumer);
 
 // How many items are pushed and not popped: at least so many, as pushes go on. 0 for NULL.
@@ -223,7 +229,7 @@ size_t thalweg_spsc_consumer_len(const thalweg_spsc_consumer *consumer);
 size_t thalweg_spsc_consumer_capacity(const thalweg_spsc_consumer *consumer);
 
 // Frees the reading end, which closes the queue: pushes get CLOSED from then on. What is in the queue is forgotten, not freed:
-// free the producer first and pop until CLOSED if the items own something. Nothing for NULL.
+// free the producers first and pop until CLOSED if the items own something. Nothing for NULL.
 void thalweg_spsc_consumer_free(thalweg_spsc_consumer *consumer);
 
 // A queue for `capacity` entries of `entry_size` bytes each, one producer and one consumer: FastForward, with the entries in its
@@ -255,10 +261,11 @@ thalweg_status thalweg_spsc_records_new_blocks(size_t entry_size,
                                                char *error,
                                                size_t error_size);
 
-// Copies the entry at `entry` into the queue now, or answers FULL or CLOSED. Never waits.
-thalweg_status thalweg_spsc_records_try_push(thalweg_spsc_records_producer *producer, const void *entry);
+// Copies the entry at `entry` into the queue now, or answers FULL, CLOSED, or BUSY where there are many consumers. Never waits.
+thalweg_status thalweg_spsc_records_try_push(thalweg_spsc_records_producer *producer,
+                                             const void *entry);
 
-// Copies the entry at `entry` into the queue, waiting while it is full. OK, or CLOSED when the consumer is gone.
+// Copies the entry at `entry` into the queue, waiting while it is full. OK, or CLOSED when every consumer is gone.
 thalweg_status thalweg_spsc_records_push(thalweg_spsc_records_producer *producer,
                                          const void *entry);
 
@@ -270,7 +277,7 @@ thalweg_status thalweg_spsc_records_push_timeout(thalweg_spsc_records_producer *
 // Copies as many of the `count` entries at `from` as there is room for into the queue, from the first on, and writes how many to
 // `pushed`.
 //
-// OK: at least one, unless `count` is 0. Otherwise none, and `pushed` gets 0: FULL or CLOSED.
+// OK: at least one, unless `count` is 0. Otherwise none, and `pushed` gets 0: as `thalweg_spsc_records_try_push`.
 thalweg_status thalweg_spsc_records_try_push_many(thalweg_spsc_records_producer *producer,
                                                   const void *from,
                                                   size_t count,
@@ -279,23 +286,25 @@ thalweg_status thalweg_spsc_records_try_push_many(thalweg_spsc_records_producer 
 // How many bytes an entry has. 0 for NULL.
 size_t thalweg_spsc_records_producer_entry_size(const thalweg_spsc_records_producer *producer);
 
-// Whether the consumer is gone. Then it stays so. True for NULL.
+// Whether every consumer is gone. Then it stays so. True for NULL.
 bool thalweg_spsc_records_producer_is_closed(const thalweg_spsc_records_producer *producer);
 
 // How many entries fit for certain; of a queue of blocks, how many entries all blocks have, of which as few as `capacity - entries + 1`
 // may fill it, as blocks are given back whole. 0 for NULL.
 size_t thalweg_spsc_records_producer_capacity(const thalweg_spsc_records_producer *producer);
 
-// Frees the writing end, which closes the queue: the consumer pops what is left and then gets CLOSED. Nothing for NULL.
+// Frees the writing end, which closes the queue: consumers pop what is left and then get CLOSED. Nothing for NULL.
 void thalweg_spsc_records_producer_free(thalweg_spsc_records_producer *producer);
 
-// Copies the oldest entry to `entry` and takes it from the queue now, or answers EMPTY or CLOSED.
+// Copies the oldest entry to `entry` and takes it from the queue now, or answers EMPTY, CLOSED, or BUSY where there are many
+// producers. Never waits.
 //
-// Never waits. `entry` is written only with OK.
-thalweg_status thalweg_spsc_records_try_pop(thalweg_spsc_records_consumer *consumer, void *entry);
+// `entry` is written only with OK.
+thalweg_status thalweg_spsc_records_try_pop(thalweg_spsc_records_consumer *consumer,
+                                            void *entry);
 
-// Copies the oldest entry to `entry` and takes it from the queue, waiting while it is empty. OK, or CLOSED when the producer is gone
-// and nothing is left.
+// Copies the oldest entry to `entry` and takes it from the queue, waiting while it is empty. OK, or CLOSED when every producer is
+// gone and nothing is left.
 thalweg_status thalweg_spsc_records_pop(thalweg_spsc_records_consumer *consumer,
                                         void *entry);
 
@@ -307,7 +316,7 @@ thalweg_status thalweg_spsc_records_pop_timeout(thalweg_spsc_records_consumer *c
 // Copies what is there, up to `count` entries, the oldest first, to `to`, takes it from the queue, and writes how many to
 // `popped`.
 //
-// OK: at least one, unless `count` is 0. Otherwise none, and `popped` gets 0: EMPTY or CLOSED.
+// OK: at least one, unless `count` is 0. Otherwise none, and `popped` gets 0: as `thalweg_spsc_records_try_pop`.
 thalweg_status thalweg_spsc_records_try_pop_many(thalweg_spsc_records_consumer *consumer,
                                                  void *to,
                                                  size_t count,
@@ -316,7 +325,7 @@ thalweg_status thalweg_spsc_records_try_pop_many(thalweg_spsc_records_consumer *
 // How many bytes an entry has. 0 for NULL.
 size_t thalweg_spsc_records_consumer_entry_size(const thalweg_spsc_records_consumer *consumer);
 
-// Whether the producer is gone. Then it stays so; entries may still be left. True for NULL.
+// Whether every producer is gone. Then it stays so; entries may still be left. True for NULL.
 bool thalweg_spsc_records_consumer_is_closed(const thalweg_spsc_records_consumer *consumer);
 
 // How many entries are pushed and not popped: at least so many, as pushes go on. 0 for NULL.
@@ -345,6 +354,30 @@ thalweg_status thalweg_bbq_new(size_t blocks,
                                thalweg_bbq_consumer **consumer,
                                char *error,
                                size_t error_size);
+
+// As `thalweg_bbq_new`, but for one consumer, whose pops are cheaper then.
+//
+// It is the handle of `thalweg_spsc_*`, which one thread at a time uses and which has no clone. The producers are as ever: what they push,
+// NULL too, is what it pops.
+thalweg_status thalweg_bbq_new_mpsc(size_t blocks,
+                                    size_t entries,
+                                    uint32_t wait,
+                                    thalweg_bbq_producer **producer,
+                                    thalweg_spsc_consumer **consumer,
+                                    char *error,
+                                    size_t error_size);
+
+// As `thalweg_bbq_new`, but for one producer, whose pushes are cheaper then.
+//
+// It is the handle of `thalweg_spsc_*`, which one thread at a time uses and which has no clone, and refuses NULL. The consumers are as
+// ever, but never BUSY.
+thalweg_status thalweg_bbq_new_spmc(size_t blocks,
+                                    size_t entries,
+                                    uint32_t wait,
+                                    thalweg_spsc_producer **producer,
+                                    thalweg_bbq_consumer **consumer,
+                                    char *error,
+                                    size_t error_size);
 
 // How many blocks a queue of `capacity` entries should have.
 size_t thalweg_bbq_blocks(size_t capacity);
@@ -442,6 +475,31 @@ thalweg_status thalweg_records_new(size_t entry_size,
                                    thalweg_records_consumer **consumer,
                                    char *error,
                                    size_t error_size);
+
+// As `thalweg_records_new`, but for one consumer, whose pops are cheaper then.
+//
+// It is the handle of `thalweg_spsc_records_*`, which one thread at a time uses and which has no clone.
+thalweg_status thalweg_records_new_mpsc(size_t entry_size,
+                                        size_t blocks,
+                                        size_t entries,
+                                        uint32_t wait,
+                                        thalweg_records_producer **producer,
+                                        thalweg_spsc_records_consumer **consumer,
+                                        char *error,
+                                        size_t error_size);
+
+// As `thalweg_records_new`, but for one producer, whose pushes are cheaper then.
+//
+// It is the handle of `thalweg_spsc_records_*`, which one thread at a time uses and which has no clone. The consumers are as ever, but
+// never BUSY.
+thalweg_status thalweg_records_new_spmc(size_t entry_size,
+                                        size_t blocks,
+                                        size_t entries,
+                                        uint32_t wait,
+                                        thalweg_spsc_records_producer **producer,
+                                        thalweg_records_consumer **consumer,
+                                        char *error,
+                                        size_t error_size);
 
 // As `thalweg_records_new`, in drop-old mode: a push overwrites the oldest block instead of answering FULL, and what was overwritten is
 // passed over and counted.

@@ -1,9 +1,10 @@
-//! Many producers, many consumers, pointers: `thalweg_bbq_*`.
+//! Many producers, many consumers, or many of one and one of the other, pointers: `thalweg_bbq_*`.
 
 use crate::border::{counted, free, hand_out, into_place, opaque};
 use crate::build::{build, with_wait};
 use crate::end::{SharedConsumer, SharedProducer};
 use crate::entry::{Item, entries, places};
+use crate::spsc::{SpscConsumer, SpscProducer};
 use crate::status::Status;
 use std::ffi::{c_char, c_void};
 use std::time::Duration;
@@ -39,6 +40,56 @@ pub unsafe extern "C" fn thalweg_bbq_new(
             with_wait!(wait, W => {
                 let (tx, rx) = bbq::with_wait(blocks, entries, W::default())?;
                 Ok((BbqProducer(Box::new(tx)), BbqConsumer(Box::new(rx))))
+            })
+        })
+    }
+}
+
+/// As `thalweg_bbq_new`, but for one consumer, whose pops are cheaper then.
+///
+/// It is the handle of `thalweg_spsc_*`, which one thread at a time uses and which has no clone. The producers are as ever: what they push,
+/// NULL too, is what it pops.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn thalweg_bbq_new_mpsc(
+    blocks: usize,
+    entries: usize,
+    wait: u32,
+    producer: *mut *mut BbqProducer,
+    consumer: *mut *mut SpscConsumer,
+    error: *mut c_char,
+    error_size: usize,
+) -> Status {
+    // SAFETY: the caller's promise about the places for results.
+    unsafe {
+        build((producer, "producer"), (consumer, "consumer"), (error, error_size), || {
+            with_wait!(wait, W => {
+                let (tx, rx) = bbq::mpsc::with_wait(blocks, entries, W::default())?;
+                Ok((BbqProducer(Box::new(tx)), SpscConsumer(Box::new(rx))))
+            })
+        })
+    }
+}
+
+/// As `thalweg_bbq_new`, but for one producer, whose pushes are cheaper then.
+///
+/// It is the handle of `thalweg_spsc_*`, which one thread at a time uses and which has no clone, and refuses NULL. The consumers are as
+/// ever, but never BUSY.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn thalweg_bbq_new_spmc(
+    blocks: usize,
+    entries: usize,
+    wait: u32,
+    producer: *mut *mut SpscProducer,
+    consumer: *mut *mut BbqConsumer,
+    error: *mut c_char,
+    error_size: usize,
+) -> Status {
+    // SAFETY: the caller's promise about the places for results.
+    unsafe {
+        build((producer, "producer"), (consumer, "consumer"), (error, error_size), || {
+            with_wait!(wait, W => {
+                let (tx, rx) = bbq::spmc::with_wait(blocks, entries, W::default())?;
+                Ok((SpscProducer(Box::new(tx)), BbqConsumer(Box::new(rx))))
             })
         })
     }

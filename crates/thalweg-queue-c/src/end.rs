@@ -7,7 +7,7 @@ use crate::entry::{AnyBytes, Bytes, Entry};
 use crate::status::Status;
 use std::mem::MaybeUninit;
 use std::time::Duration;
-use thalweg_queue::bbq::drop_old;
+use thalweg_queue::bbq::{Users, drop_old};
 use thalweg_queue::bwos::Stealer;
 use thalweg_queue::wait::Wait;
 use thalweg_queue::{Pop, Push, bbq, fast_forward};
@@ -86,8 +86,8 @@ impl<E: AnyBytes, P: Pop<Item = E> + Send> Consumer<E> for P {
     }
 }
 
-/// A reading end that says how many items are left. That of one producer and one consumer does, and their writing end does not: it
-/// does not look at what the consumer writes, which is what makes it fast.
+/// A reading end that says how many items are left. Where it is the only one it always does, and the only writing end does not: for one
+/// and one, it does not look at what the consumer writes, which is what makes it fast.
 pub(crate) trait Len {
     fn len(&self) -> usize;
 }
@@ -99,6 +99,12 @@ impl<T, W: Wait, S: fast_forward::Entry<T>> Len for fast_forward::Consumer<T, W,
 }
 
 impl<T: Send, W: Wait> Len for bbq::spsc::Consumer<T, W> {
+    fn len(&self) -> usize {
+        self.len()
+    }
+}
+
+impl<T: Send, W: Wait> Len for bbq::mpsc::Consumer<T, W> {
     fn len(&self) -> usize {
         self.len()
     }
@@ -149,7 +155,7 @@ pub(crate) trait SharedProducer<E: Entry>: Send + Sync {
     fn another(&self) -> Box<dyn SharedProducer<E>>;
 }
 
-impl<E: Entry + 'static, W: Wait + 'static> SharedProducer<E> for bbq::Producer<E, W> {
+impl<E: Entry + 'static, W: Wait + 'static, C: Users> SharedProducer<E> for bbq::Producer<E, W, C> {
     #[inline]
     fn try_push(&self, entry: E) -> Status {
         self.try_push(entry).map_err(Status::from).into()
@@ -196,7 +202,7 @@ pub(crate) trait SharedConsumer<E: Entry>: Send + Sync {
     fn another(&self) -> Box<dyn SharedConsumer<E>>;
 }
 
-impl<E: AnyBytes + 'static, W: Wait + 'static> SharedConsumer<E> for bbq::Consumer<E, W> {
+impl<E: AnyBytes + 'static, W: Wait + 'static, P: Users> SharedConsumer<E> for bbq::Consumer<E, W, P> {
     #[inline]
     fn try_pop(&self) -> Result<E, Status> {
         Ok(self.try_pop()?)

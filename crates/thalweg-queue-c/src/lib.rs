@@ -4,8 +4,8 @@
 //! |---|---|---|
 //! | one producer, one consumer: [`fast_forward`](thalweg_queue::fast_forward()), or [`bbq::spsc`](thalweg_queue::bbq::spsc()) | [`spsc`] | pointers, not null |
 //! | the same: [`fast_forward::in_place`](thalweg_queue::fast_forward::in_place), or [`bbq::spsc`](thalweg_queue::bbq::spsc()) | [`spsc_records`] | byte entries of one size, copied in and out |
-//! | many to many, retry-new: [`bbq`](mod@thalweg_queue::bbq) | [`bbq`] | pointers |
-//! | the same, and in drop-old mode | [`records`] | byte entries of one size, copied in and out; in place where nothing is overwritten |
+//! | many to many, retry-new: [`bbq`](mod@thalweg_queue::bbq), and its forms for one consumer or one producer | [`bbq`] | pointers |
+//! | the same, and many to many in drop-old mode | [`records`] | byte entries of one size, copied in and out; in place where nothing is overwritten |
 //! | many to many, retry-new: [`bbq::bytes`](mod@thalweg_queue::bbq::bytes) | [`bytes`] | byte messages of any size, copied, or written and read in place |
 //! | the same, in drop-old mode | [`bytes`] | byte messages of any size, copied |
 //! | one owner and thieves: [`bwos`](mod@thalweg_queue::bwos) | [`bwos`] | pointers |
@@ -26,7 +26,7 @@
 //! - **H3** Memory for entries is valid for as many entries as the call says, is not accessed by others during the call, and may
 //!   have any alignment if it is a record's. What is to be popped there needs memory that can be written, no more: nothing has to
 //!   have been written to it before.
-//! - **H4** A pointer in a queue of the family `spsc` is not null.
+//! - **H4** A pointer that is pushed by a function of the family `spsc` is not null.
 //! - **H5** Every byte of an entry of a queue in drop-old mode, and of a message, was written when it is pushed, its padding too.
 //! - **H6** A grant is one that the queue of the handle has given, and is ended once.
 //!

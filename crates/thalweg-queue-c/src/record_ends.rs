@@ -6,7 +6,7 @@ use crate::records::RecordsGrant;
 use crate::status::Status;
 use std::ffi::c_void;
 use std::time::Duration;
-use thalweg_queue::bbq::{self, drop_old};
+use thalweg_queue::bbq::{self, Users, drop_old};
 use thalweg_queue::wait;
 
 /// What an end can do in place: nothing, if what is there may be overwritten.
@@ -29,7 +29,7 @@ pub(crate) trait InPlace {
 impl<const SIZE: usize, W: wait::Wait> InPlace for drop_old::Producer<Bytes<SIZE>, W> {}
 impl<const SIZE: usize, W: wait::Wait> InPlace for drop_old::Consumer<Bytes<SIZE>, W> {}
 
-impl<const SIZE: usize, W: wait::Wait> InPlace for bbq::Producer<Record<SIZE>, W> {
+impl<const SIZE: usize, W: wait::Wait, C: Users> InPlace for bbq::Producer<Record<SIZE>, W, C> {
     fn open(&self, count: usize) -> Result<(RecordsGrant, *mut c_void), Status> {
         let mut grant = self.reserve(count)?;
         let entries = grant.uninit().as_mut_ptr();
@@ -50,7 +50,7 @@ impl<const SIZE: usize, W: wait::Wait> InPlace for bbq::Producer<Record<SIZE>, W
     }
 }
 
-impl<const SIZE: usize, W: wait::Wait> InPlace for bbq::Consumer<Record<SIZE>, W> {
+impl<const SIZE: usize, W: wait::Wait, P: Users> InPlace for bbq::Consumer<Record<SIZE>, W, P> {
     fn open(&self, count: usize) -> Result<(RecordsGrant, *mut c_void), Status> {
         let mut grant = self.readable(count)?;
         let entries = grant.as_mut_ptr();
@@ -88,10 +88,12 @@ pub(crate) trait SharedWriter: InPlace + Send + Sync {
     fn another(&self) -> Box<dyn SharedWriter>;
 }
 
-/// The ends of one mode, with the entries that it takes.
+/// The ends of one mode, with the entries that it takes, and whose other side may be one or many.
 macro_rules! writer {
-    ($queue:ident, $Entry:ident) => {
-        impl<const SIZE: usize, W: wait::Wait + 'static> SharedWriter for $queue::Producer<$Entry<SIZE>, W> {
+    ($queue:ident, $Entry:ident $(, $Consumers:ident)?) => {
+        impl<const SIZE: usize, W: wait::Wait + 'static $(, $Consumers: Users)?> SharedWriter
+            for $queue::Producer<$Entry<SIZE>, W $(, $Consumers)?>
+        {
             unsafe fn try_push(&self, entry: *const c_void) -> Status {
                 let mut end = self;
                 // SAFETY: by the caller's promise.
@@ -133,7 +135,7 @@ macro_rules! writer {
     };
 }
 
-writer!(bbq, Record);
+writer!(bbq, Record, C);
 writer!(drop_old, Bytes);
 
 /// A reading end for entries of any size.
@@ -162,10 +164,12 @@ pub(crate) trait SharedReader: InPlace + Send + Sync {
     fn dropped(&self) -> u64;
 }
 
-/// The ends of one mode, with the entries that it takes.
+/// The ends of one mode, with the entries that it takes, and whose other side may be one or many.
 macro_rules! reader {
-    ($queue:ident, $Entry:ident, $dropped:expr) => {
-        impl<const SIZE: usize, W: wait::Wait + 'static> SharedReader for $queue::Consumer<$Entry<SIZE>, W> {
+    ($queue:ident, $Entry:ident $(, $Producers:ident)?; $dropped:expr) => {
+        impl<const SIZE: usize, W: wait::Wait + 'static $(, $Producers: Users)?> SharedReader
+            for $queue::Consumer<$Entry<SIZE>, W $(, $Producers)?>
+        {
             unsafe fn try_pop(&self, entry: *mut c_void) -> Status {
                 let mut end = self;
                 // SAFETY: by the caller's promise.
@@ -211,5 +215,5 @@ macro_rules! reader {
     };
 }
 
-reader!(bbq, Record, |_: &Self| 0);
-reader!(drop_old, Bytes, |this: &Self| this.dropped());
+reader!(bbq, Record, P; |_: &Self| 0);
+reader!(drop_old, Bytes; |this: &Self| this.dropped());

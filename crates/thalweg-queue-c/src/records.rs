@@ -1,4 +1,4 @@
-//! Many producers, many consumers, byte entries of one size: `thalweg_records_*`.
+//! Many producers, many consumers, or many of one and one of the other, byte entries of one size: `thalweg_records_*`.
 //!
 //! The queue is [`bbq`]; in its retry-new mode, entries are written and read in place, too.
 
@@ -7,6 +7,7 @@ use crate::build::{Refusal, build, with_wait};
 use crate::copied::of_size;
 use crate::entry::{Bytes, Record};
 use crate::record_ends::{InPlace, SharedReader, SharedWriter};
+use crate::spsc_records::{SpscRecordsConsumer, SpscRecordsProducer};
 use crate::status::Status;
 use std::ffi::{c_char, c_void};
 use std::time::Duration;
@@ -43,12 +44,28 @@ impl From<RecordsGrant> for RawGrant {
     }
 }
 
-/// Both ends of a queue in one of the modes.
-type Ends = Result<(RecordsProducer, RecordsConsumer), Refusal>;
+/// Both ends of a queue, as it is for many of either.
+type Ends<P = RecordsProducer, C = RecordsConsumer> = Result<(P, C), Refusal>;
 
 fn retry_new<const SIZE: usize, W: wait::Wait + 'static>(blocks: usize, entries: usize) -> Ends {
     let (tx, rx) = bbq::with_wait::<Record<SIZE>, W>(blocks, entries, W::default())?;
     Ok((RecordsProducer(Box::new(tx)), RecordsConsumer(Box::new(rx))))
+}
+
+fn one_consumer<const SIZE: usize, W: wait::Wait + 'static>(
+    blocks: usize,
+    entries: usize,
+) -> Ends<RecordsProducer, SpscRecordsConsumer> {
+    let (tx, rx) = bbq::mpsc::with_wait::<Record<SIZE>, W>(blocks, entries, W::default())?;
+    Ok((RecordsProducer(Box::new(tx)), SpscRecordsConsumer(Box::new(rx))))
+}
+
+fn one_producer<const SIZE: usize, W: wait::Wait + 'static>(
+    blocks: usize,
+    entries: usize,
+) -> Ends<SpscRecordsProducer, RecordsConsumer> {
+    let (tx, rx) = bbq::spmc::with_wait::<Record<SIZE>, W>(blocks, entries, W::default())?;
+    Ok((SpscRecordsProducer(Box::new(tx)), RecordsConsumer(Box::new(rx))))
 }
 
 fn overwriting<const SIZE: usize, W: wait::Wait + 'static>(blocks: usize, entries: usize) -> Ends {
@@ -81,6 +98,57 @@ pub unsafe extern "C" fn thalweg_records_new(
             (consumer, "consumer"),
             (error, error_size),
             || with_wait!(wait, W => of_size!(entry_size, retry_new::<W>(blocks, entries))),
+        )
+    }
+}
+
+/// As `thalweg_records_new`, but for one consumer, whose pops are cheaper then.
+///
+/// It is the handle of `thalweg_spsc_records_*`, which one thread at a time uses and which has no clone.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn thalweg_records_new_mpsc(
+    entry_size: usize,
+    blocks: usize,
+    entries: usize,
+    wait: u32,
+    producer: *mut *mut RecordsProducer,
+    consumer: *mut *mut SpscRecordsConsumer,
+    error: *mut c_char,
+    error_size: usize,
+) -> Status {
+    // SAFETY: the caller's promise about the places for results.
+    unsafe {
+        build(
+            (producer, "producer"),
+            (consumer, "consumer"),
+            (error, error_size),
+            || with_wait!(wait, W => of_size!(entry_size, one_consumer::<W>(blocks, entries))),
+        )
+    }
+}
+
+/// As `thalweg_records_new`, but for one producer, whose pushes are cheaper then.
+///
+/// It is the handle of `thalweg_spsc_records_*`, which one thread at a time uses and which has no clone. The consumers are as ever, but
+/// never BUSY.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn thalweg_records_new_spmc(
+    entry_size: usize,
+    blocks: usize,
+    entries: usize,
+    wait: u32,
+    producer: *mut *mut SpscRecordsProducer,
+    consumer: *mut *mut RecordsConsumer,
+    error: *mut c_char,
+    error_size: usize,
+) -> Status {
+    // SAFETY: the caller's promise about the places for results.
+    unsafe {
+        build(
+            (producer, "producer"),
+            (consumer, "consumer"),
+            (error, error_size),
+            || with_wait!(wait, W => of_size!(entry_size, one_producer::<W>(blocks, entries))),
         )
     }
 }

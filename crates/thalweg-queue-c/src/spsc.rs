@@ -1,4 +1,5 @@
-//! One producer, one consumer, pointers: `thalweg_spsc_*`.
+//! One producer, one consumer, pointers: `thalweg_spsc_*`. An end of these is also the only one of its side in a queue of
+//! [`bbq`](crate::bbq) that has many on the other.
 
 use crate::border::{counted, free, into_place, opaque};
 use crate::build::{build, with_wait};
@@ -9,11 +10,11 @@ use std::ffi::{c_char, c_void};
 use std::time::Duration;
 use thalweg_queue::{bbq, fast_forward};
 
-/// The writing end of a queue for one producer and one consumer. One thread at a time uses it; it may move between threads.
-pub struct SpscProducer(Box<dyn Producer<Item>>);
+/// The only writing end of a queue: for one consumer, or many. One thread at a time uses it; it may move between threads.
+pub struct SpscProducer(pub(crate) Box<dyn Producer<Item>>);
 
-/// The reading end of a queue for one producer and one consumer. One thread at a time uses it; it may move between threads.
-pub struct SpscConsumer(Box<dyn OnlyConsumer<Item>>);
+/// The only reading end of a queue: for one producer, or many. One thread at a time uses it; it may move between threads.
+pub struct SpscConsumer(pub(crate) Box<dyn OnlyConsumer<Item>>);
 
 opaque!(SpscProducer, SpscConsumer);
 
@@ -68,7 +69,8 @@ pub unsafe extern "C" fn thalweg_spsc_new_blocks(
     }
 }
 
-/// Pushes `item` now, or answers FULL or CLOSED. INVALID if `item` is NULL: null marks an empty slot. Never waits.
+/// Pushes `item` now, or answers FULL, CLOSED, or BUSY where there are many consumers. INVALID if `item` is NULL: null marks an empty
+/// slot. Never waits.
 ///
 /// With OK the item is the consumer's; else it is still the caller's.
 #[unsafe(no_mangle)]
@@ -80,7 +82,7 @@ pub unsafe extern "C" fn thalweg_spsc_try_push(producer: *mut SpscProducer, item
     }
 }
 
-/// Pushes `item`, waiting while the queue is full. OK, or CLOSED when the consumer is gone; INVALID if `item` is NULL.
+/// Pushes `item`, waiting while the queue is full. OK, or CLOSED when every consumer is gone; INVALID if `item` is NULL.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn thalweg_spsc_push(producer: *mut SpscProducer, item: *mut c_void) -> Status {
     // SAFETY: H1, H2.
@@ -108,7 +110,8 @@ pub unsafe extern "C" fn thalweg_spsc_push_timeout(
 
 /// Pushes as many of `count` pointers at `items` as there is room for, from the first on, and writes how many to `pushed`.
 ///
-/// OK: at least one, unless `count` is 0. Otherwise none, and `pushed` gets 0: FULL, CLOSED, or INVALID if one of them is NULL.
+/// OK: at least one, unless `count` is 0. Otherwise none, and `pushed` gets 0: as `thalweg_spsc_try_push`, and INVALID if any of them is
+/// NULL.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn thalweg_spsc_try_push_many(
     producer: *mut SpscProducer,
@@ -129,7 +132,7 @@ pub unsafe extern "C" fn thalweg_spsc_try_push_many(
     }
 }
 
-/// Whether the consumer is gone. Then it stays so. True for NULL.
+/// Whether every consumer is gone. Then it stays so. True for NULL.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn thalweg_spsc_producer_is_closed(producer: *const SpscProducer) -> bool {
     // SAFETY: H1, H2.
@@ -144,14 +147,14 @@ pub unsafe extern "C" fn thalweg_spsc_producer_capacity(producer: *const SpscPro
     unsafe { producer.as_ref() }.map_or(0, |producer| producer.0.capacity())
 }
 
-/// Frees the writing end, which closes the queue: the consumer pops what is left and then gets CLOSED. Nothing for NULL.
+/// Frees the writing end, which closes the queue: consumers pop what is left and then get CLOSED. Nothing for NULL.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn thalweg_spsc_producer_free(producer: *mut SpscProducer) {
     // SAFETY: H1: made by `build`, and freed once.
     unsafe { free(producer) }
 }
 
-/// Pops the oldest item into `item` now, or answers EMPTY or CLOSED. Never waits.
+/// Pops the oldest item into `item` now, or answers EMPTY, CLOSED, or BUSY where there are many producers. Never waits.
 ///
 /// With OK the item is the caller's; else `item` is not written.
 #[unsafe(no_mangle)]
@@ -162,7 +165,7 @@ pub unsafe extern "C" fn thalweg_spsc_try_pop(consumer: *mut SpscConsumer, item:
     unsafe { into_place(item, || consumer.0.try_pop()) }
 }
 
-/// Pops the oldest item into `item`, waiting while the queue is empty. OK, or CLOSED when the producer is gone and nothing is left.
+/// Pops the oldest item into `item`, waiting while the queue is empty. OK, or CLOSED when every producer is gone and nothing is left.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn thalweg_spsc_pop(consumer: *mut SpscConsumer, item: *mut *mut c_void) -> Status {
     // SAFETY: H1, H2.
@@ -186,7 +189,7 @@ pub unsafe extern "C" fn thalweg_spsc_pop_timeout(
 
 /// Pops what is there, up to `count` items, the oldest first, to `items`, and writes how many to `popped`.
 ///
-/// OK: at least one, unless `count` is 0. Otherwise none, and `popped` gets 0: EMPTY or CLOSED.
+/// OK: at least one, unless `count` is 0. Otherwise none, and `popped` gets 0: as `thalweg_spsc_try_pop`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn thalweg_spsc_try_pop_many(
     consumer: *mut SpscConsumer,
@@ -205,7 +208,7 @@ pub unsafe extern "C" fn thalweg_spsc_try_pop_many(
     }
 }
 
-/// Whether the producer is gone. Then it stays so; items may still be left. True for NULL.
+/// Whether every producer is gone. Then it stays so; items may still be left. True for NULL.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn thalweg_spsc_consumer_is_closed(consumer: *const SpscConsumer) -> bool {
     // SAFETY: H1, H2.
@@ -230,7 +233,7 @@ pub unsafe extern "C" fn thalweg_spsc_consumer_capacity(consumer: *const SpscCon
 }
 
 /// Frees the reading end, which closes the queue: pushes get CLOSED from then on. What is in the queue is forgotten, not freed:
-/// free the producer first and pop until CLOSED if the items own something. Nothing for NULL.
+/// free the producers first and pop until CLOSED if the items own something. Nothing for NULL.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn thalweg_spsc_consumer_free(consumer: *mut SpscConsumer) {
     // SAFETY: H1: made by `build`, and freed once.

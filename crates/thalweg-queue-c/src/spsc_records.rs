@@ -1,4 +1,5 @@
-//! One producer, one consumer, byte entries of one size: `thalweg_spsc_records_*`.
+//! One producer, one consumer, byte entries of one size: `thalweg_spsc_records_*`. An end of these is also the only one of its side in a
+//! queue of [`records`](crate::records) that has many on the other.
 
 use crate::border::{counted, free, opaque};
 use crate::build::{Refusal, build, with_wait};
@@ -11,18 +12,18 @@ use std::time::Duration;
 use thalweg_queue::wait::Wait;
 use thalweg_queue::{Pop, Push, bbq, fast_forward};
 
-/// The writing end of a queue of byte entries for one producer and one consumer. One thread at a time uses it; it may move between
+/// The only writing end of a queue of byte entries: for one consumer, or many. One thread at a time uses it; it may move between
 /// threads.
-pub struct SpscRecordsProducer(Box<dyn Writer>);
+pub struct SpscRecordsProducer(pub(crate) Box<dyn Writer>);
 
-/// The reading end of a queue of byte entries for one producer and one consumer. One thread at a time uses it; it may move between
+/// The only reading end of a queue of byte entries: for one producer, or many. One thread at a time uses it; it may move between
 /// threads.
-pub struct SpscRecordsConsumer(Box<dyn Reader>);
+pub struct SpscRecordsConsumer(pub(crate) Box<dyn Reader>);
 
 opaque!(SpscRecordsProducer, SpscRecordsConsumer);
 
 /// A writing end for entries of any size.
-trait Writer: Send {
+pub(crate) trait Writer: Send {
     /// # Safety
     ///
     /// H3, for one entry.
@@ -73,7 +74,7 @@ impl<E: Entry, P: Push<Item = E> + Send> Writer for P {
 }
 
 /// A reading end for entries of any size.
-trait Reader: Send {
+pub(crate) trait Reader: Send {
     /// # Safety
     ///
     /// H3, for one entry.
@@ -198,7 +199,7 @@ pub unsafe extern "C" fn thalweg_spsc_records_new_blocks(
     }
 }
 
-/// Copies the entry at `entry` into the queue now, or answers FULL or CLOSED. Never waits.
+/// Copies the entry at `entry` into the queue now, or answers FULL, CLOSED, or BUSY where there are many consumers. Never waits.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn thalweg_spsc_records_try_push(
     producer: *mut SpscRecordsProducer,
@@ -208,7 +209,7 @@ pub unsafe extern "C" fn thalweg_spsc_records_try_push(
     unsafe { producer.as_mut().map_or(Status::Invalid, |producer| producer.0.try_push(entry)) }
 }
 
-/// Copies the entry at `entry` into the queue, waiting while it is full. OK, or CLOSED when the consumer is gone.
+/// Copies the entry at `entry` into the queue, waiting while it is full. OK, or CLOSED when every consumer is gone.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn thalweg_spsc_records_push(producer: *mut SpscRecordsProducer, entry: *const c_void) -> Status {
     // SAFETY: H1, H2, H3.
@@ -233,7 +234,7 @@ pub unsafe extern "C" fn thalweg_spsc_records_push_timeout(
 /// Copies as many of the `count` entries at `from` as there is room for into the queue, from the first on, and writes how many to
 /// `pushed`.
 ///
-/// OK: at least one, unless `count` is 0. Otherwise none, and `pushed` gets 0: FULL or CLOSED.
+/// OK: at least one, unless `count` is 0. Otherwise none, and `pushed` gets 0: as `thalweg_spsc_records_try_push`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn thalweg_spsc_records_try_push_many(
     producer: *mut SpscRecordsProducer,
@@ -254,7 +255,7 @@ pub unsafe extern "C" fn thalweg_spsc_records_producer_entry_size(producer: *con
     unsafe { producer.as_ref() }.map_or(0, |producer| producer.0.entry_size())
 }
 
-/// Whether the consumer is gone. Then it stays so. True for NULL.
+/// Whether every consumer is gone. Then it stays so. True for NULL.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn thalweg_spsc_records_producer_is_closed(producer: *const SpscRecordsProducer) -> bool {
     // SAFETY: H1, H2.
@@ -269,16 +270,17 @@ pub unsafe extern "C" fn thalweg_spsc_records_producer_capacity(producer: *const
     unsafe { producer.as_ref() }.map_or(0, |producer| producer.0.capacity())
 }
 
-/// Frees the writing end, which closes the queue: the consumer pops what is left and then gets CLOSED. Nothing for NULL.
+/// Frees the writing end, which closes the queue: consumers pop what is left and then get CLOSED. Nothing for NULL.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn thalweg_spsc_records_producer_free(producer: *mut SpscRecordsProducer) {
     // SAFETY: H1: made by `build`, and freed once.
     unsafe { free(producer) }
 }
 
-/// Copies the oldest entry to `entry` and takes it from the queue now, or answers EMPTY or CLOSED.
+/// Copies the oldest entry to `entry` and takes it from the queue now, or answers EMPTY, CLOSED, or BUSY where there are many
+/// producers. Never waits.
 ///
-/// Never waits. `entry` is written only with OK.
+/// `entry` is written only with OK.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn thalweg_spsc_records_try_pop(
     consumer: *mut SpscRecordsConsumer,
@@ -288,8 +290,8 @@ pub unsafe extern "C" fn thalweg_spsc_records_try_pop(
     unsafe { consumer.as_mut().map_or(Status::Invalid, |consumer| consumer.0.try_pop(entry)) }
 }
 
-/// Copies the oldest entry to `entry` and takes it from the queue, waiting while it is empty. OK, or CLOSED when the producer is gone
-/// and nothing is left.
+/// Copies the oldest entry to `entry` and takes it from the queue, waiting while it is empty. OK, or CLOSED when every producer is
+/// gone and nothing is left.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn thalweg_spsc_records_pop(consumer: *mut SpscRecordsConsumer, entry: *mut c_void) -> Status {
     // SAFETY: H1, H2, H3.
@@ -314,7 +316,7 @@ pub unsafe extern "C" fn thalweg_spsc_records_pop_timeout(
 /// Copies what is there, up to `count` entries, the oldest first, to `to`, takes it from the queue, and writes how many to
 /// `popped`.
 ///
-/// OK: at least one, unless `count` is 0. Otherwise none, and `popped` gets 0: EMPTY or CLOSED.
+/// OK: at least one, unless `count` is 0. Otherwise none, and `popped` gets 0: as `thalweg_spsc_records_try_pop`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn thalweg_spsc_records_try_pop_many(
     consumer: *mut SpscRecordsConsumer,
@@ -335,7 +337,7 @@ pub unsafe extern "C" fn thalweg_spsc_records_consumer_entry_size(consumer: *con
     unsafe { consumer.as_ref() }.map_or(0, |consumer| consumer.0.entry_size())
 }
 
-/// Whether the producer is gone. Then it stays so; entries may still be left. True for NULL.
+/// Whether every producer is gone. Then it stays so; entries may still be left. True for NULL.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn thalweg_spsc_records_consumer_is_closed(consumer: *const SpscRecordsConsumer) -> bool {
     // SAFETY: H1, H2.

@@ -11,6 +11,8 @@ const OUTPUT: &str = "\
 spsc: 10000 messages in order
 spsc: 10000 structs in order
 bbq: 10000 items, each once
+bbq: 10000 items of two producers in order
+records: 2 structs to two consumers
 records: 16 of 20 structs of 16 bytes
 bytes: 9 messages in place
 drop-old: 56 of 1000 samples kept

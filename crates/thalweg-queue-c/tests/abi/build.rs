@@ -36,6 +36,18 @@ fn refusals_name_the_parameter() {
         with_buffer(128, |text, size| c!(thalweg_bbq_new(2, 0, 0, &mut tx, &mut rx, text, size))),
     ];
     assert!(tx.is_null() && rx.is_null());
+    let (mut tx, mut one) = (null_mut(), null_mut());
+    let of_mpsc = [
+        with_buffer(128, |text, size| c!(thalweg_bbq_new_mpsc(12, 64, 0, &mut tx, &mut one, text, size))),
+        with_buffer(128, |text, size| c!(thalweg_bbq_new_mpsc(2, 8, 0, &mut tx, null_mut(), text, size))),
+    ];
+    assert!(tx.is_null() && one.is_null());
+    let (mut one, mut rx) = (null_mut(), null_mut());
+    let of_spmc = [
+        with_buffer(128, |text, size| c!(thalweg_bbq_new_spmc(2, 0, 0, &mut one, &mut rx, text, size))),
+        with_buffer(128, |text, size| c!(thalweg_bbq_new_spmc(2, 8, 9, &mut one, &mut rx, text, size))),
+    ];
+    assert!(one.is_null() && rx.is_null());
     let (mut tx, mut rx) = (null_mut(), null_mut());
     let of_records = [
         with_buffer(128, |text, size| c!(thalweg_records_new(24, 2, 8, 0, &mut tx, &mut rx, text, size))),
@@ -58,13 +70,18 @@ fn refusals_name_the_parameter() {
         "blocks must be a power of two, not 3; 4 is the next",
         "blocks must be a power of two, not 12; 16 is the next",
         "entries must be at least 1, not 0",
+        "blocks must be a power of two, not 12; 16 is the next",
+        "consumer must not be NULL: a handle is written there",
+        "entries must be at least 1, not 0",
+        "wait must be 0 (yield), 1 (spin) or 2 (park), not 9",
         "entry_size must be a power of two from 1 to 256, not 24",
         "entry_size must be a power of two from 1 to 256, not 512",
         "blocks must be at least 2, not 1",
         "blocks must be at least 2, not 1",
         "entries must be at least 1, not 0",
     ];
-    let all: Vec<_> = refusals.into_iter().chain(of_bbq).chain(of_records).chain(of_bwos).collect();
+    let all: Vec<_> =
+        refusals.into_iter().chain(of_bbq).chain(of_mpsc).chain(of_spmc).chain(of_records).chain(of_bwos).collect();
     assert_eq!(all.len(), expected.len());
     for ((status, text), expected) in all.into_iter().zip(expected) {
         assert_eq!((status, text.as_str()), (Status::Invalid, expected));
@@ -83,6 +100,14 @@ fn refusals_of_queues_of_bytes_name_the_parameter() {
         with_buffer(128, |text, size| c!(thalweg_spsc_records_new_blocks(8, 3, 8, 0, &mut tx, &mut rx, text, size))),
     ];
     assert!(tx.is_null() && rx.is_null());
+    let (mut many, mut one) = (null_mut(), null_mut());
+    let of_mpsc =
+        [with_buffer(128, |text, size| c!(thalweg_records_new_mpsc(3, 2, 8, 0, &mut many, &mut one, text, size)))];
+    assert!(many.is_null() && one.is_null());
+    let (mut one, mut many) = (null_mut(), null_mut());
+    let of_spmc =
+        [with_buffer(128, |text, size| c!(thalweg_records_new_spmc(8, 1, 8, 0, &mut one, &mut many, text, size)))];
+    assert!(one.is_null() && many.is_null());
     let (mut owner, mut thief) = (null_mut(), null_mut());
     let of_bwos = [
         with_buffer(128, |text, size| c!(thalweg_bwos_records_new_lifo(512, 2, 8, &mut owner, &mut thief, text, size))),
@@ -99,12 +124,14 @@ fn refusals_of_queues_of_bytes_name_the_parameter() {
         "producer must not be NULL: a handle is written there",
         "entry_size must be a power of two from 1 to 256, not 24",
         "blocks must be a power of two, not 3; 4 is the next",
+        "entry_size must be a power of two from 1 to 256, not 3",
+        "blocks must be at least 2, not 1",
         "entry_size must be a power of two from 1 to 256, not 512",
         "blocks must be at least 2, not 1",
         "entries must be at least 1, not 0",
         "thief must not be NULL: a handle is written there",
     ];
-    let all: Vec<_> = refusals.into_iter().chain(of_bwos).collect();
+    let all: Vec<_> = refusals.into_iter().chain(of_mpsc).chain(of_spmc).chain(of_bwos).collect();
     assert_eq!(all.len(), expected.len());
     for ((status, text), expected) in all.into_iter().zip(expected) {
         assert_eq!((status, text.as_str()), (Status::Invalid, expected));

@@ -15,6 +15,7 @@ mod bytes;
 mod misuse;
 mod pointers;
 mod records;
+mod sided;
 mod spsc_records;
 
 use std::ffi::c_void;
