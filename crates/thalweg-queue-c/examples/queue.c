@@ -335,7 +335,7 @@ static void in_place(void)
     for (int line = 0; line < 8; line++) {
         void *bytes;
         thalweg_bytes_grant grant;
-        CHECK(thalweg_bytes_reserve(producer, 100, &bytes, &grant) == THALWEG_STATUS_OK);
+        CHECK(thalweg_bytes_reserve_timeout(producer, 100, &bytes, &grant, 1000000000) == THALWEG_STATUS_OK);
         int length = snprintf((char *)bytes, 100, "line %d of %s", line, line % 2 == 0 ? "eight" : "them all");
         CHECK(thalweg_bytes_commit(producer, grant, (size_t)length) == THALWEG_STATUS_OK); /* the rest goes back */
         sent += (size_t)length;

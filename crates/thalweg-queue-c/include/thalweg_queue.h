@@ -550,6 +550,21 @@ thalweg_status thalweg_records_try_reserve(const thalweg_records_producer *produ
                                            size_t *granted,
                                            thalweg_records_grant *grant);
 
+// As `thalweg_records_try_reserve`, waiting while the queue is full. OK, or CLOSED when every consumer is gone; INVALID in drop-old mode.
+thalweg_status thalweg_records_reserve(const thalweg_records_producer *producer,
+                                       size_t count,
+                                       void **entries,
+                                       size_t *granted,
+                                       thalweg_records_grant *grant);
+
+// As `thalweg_records_reserve`, but answers TIMEOUT after `nanoseconds`.
+thalweg_status thalweg_records_reserve_timeout(const thalweg_records_producer *producer,
+                                               size_t count,
+                                               void **entries,
+                                               size_t *granted,
+                                               thalweg_records_grant *grant,
+                                               uint64_t nanoseconds);
+
 // Pushes the first `count` of the entries that were reserved, which are written; consumers pass over the others. INVALID if there are
 // not so many: then the grant is still open.
 thalweg_status thalweg_records_commit(const thalweg_records_producer *producer,
@@ -611,6 +626,22 @@ thalweg_status thalweg_records_try_read(const thalweg_records_consumer *consumer
                                         void **entries,
                                         size_t *taken,
                                         thalweg_records_grant *grant);
+
+// As `thalweg_records_try_read`, waiting while the queue is empty. OK, or CLOSED when every producer is gone and nothing is left; INVALID
+// in drop-old mode.
+thalweg_status thalweg_records_read(const thalweg_records_consumer *consumer,
+                                    size_t count,
+                                    void **entries,
+                                    size_t *taken,
+                                    thalweg_records_grant *grant);
+
+// As `thalweg_records_read`, but answers TIMEOUT after `nanoseconds`.
+thalweg_status thalweg_records_read_timeout(const thalweg_records_consumer *consumer,
+                                            size_t count,
+                                            void **entries,
+                                            size_t *taken,
+                                            thalweg_records_grant *grant,
+                                            uint64_t nanoseconds);
 
 // Gives the memory of entries back that were read.
 thalweg_status thalweg_records_release(const thalweg_records_consumer *consumer, thalweg_records_grant grant);
@@ -701,6 +732,13 @@ thalweg_status thalweg_bytes_reserve(const thalweg_bytes_producer *producer,
                                      void **bytes,
                                      thalweg_bytes_grant *grant);
 
+// As `thalweg_bytes_reserve`, but answers TIMEOUT after `nanoseconds`.
+thalweg_status thalweg_bytes_reserve_timeout(const thalweg_bytes_producer *producer,
+                                             size_t size,
+                                             void **bytes,
+                                             thalweg_bytes_grant *grant,
+                                             uint64_t nanoseconds);
+
 // Pushes the first `size` bytes of what was reserved as the message. INVALID if there are not so many: then the grant is still open.
 thalweg_status thalweg_bytes_commit(const thalweg_bytes_producer *producer,
                                     thalweg_bytes_grant grant,
@@ -767,6 +805,13 @@ thalweg_status thalweg_bytes_read(const thalweg_bytes_consumer *consumer,
                                   const void **bytes,
                                   size_t *size,
                                   thalweg_bytes_grant *grant);
+
+// As `thalweg_bytes_read`, but answers TIMEOUT after `nanoseconds`.
+thalweg_status thalweg_bytes_read_timeout(const thalweg_bytes_consumer *consumer,
+                                          const void **bytes,
+                                          size_t *size,
+                                          thalweg_bytes_grant *grant,
+                                          uint64_t nanoseconds);
 
 // Gives the memory of a message back that was read.
 thalweg_status thalweg_bytes_release(const thalweg_bytes_consumer *consumer, thalweg_bytes_grant grant);

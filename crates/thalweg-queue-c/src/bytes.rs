@@ -2,14 +2,13 @@
 
 use crate::border::{counted, free, hand_out, opaque};
 use crate::build::{build, with_wait};
+use crate::end::Until;
 use crate::entry::places;
+use crate::message_ends::{Reader, Writer};
 use crate::status::Status;
 use std::ffi::{c_char, c_void};
-use std::mem::{ManuallyDrop, MaybeUninit};
 use std::slice;
-use std::time::Duration;
-use thalweg_queue::bbq::bytes::{self, DropOld, Mode, PushBytesError, PushBytesTimeoutError, RawGrant, RetryNew};
-use thalweg_queue::wait::Wait;
+use thalweg_queue::bbq::bytes::{self, RawGrant};
 
 /// A writing end of a queue of byte messages. Shared: any number of threads may use it at the same time.
 pub struct BytesProducer(Box<dyn Writer>);
@@ -25,7 +24,7 @@ opaque!(BytesProducer, BytesConsumer);
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BytesGrant {
     place: u64,
-    size: usize,
+    pub(crate) size: usize,
 }
 
 impl From<RawGrant> for BytesGrant {
@@ -38,201 +37,6 @@ impl From<RawGrant> for BytesGrant {
 impl From<BytesGrant> for RawGrant {
     fn from(grant: BytesGrant) -> Self {
         (grant.place, grant.size).into()
-    }
-}
-
-/// A writing end with any way of waiting.
-trait Writer: WriteInPlace + Send + Sync {
-    fn try_push(&self, message: &[u8]) -> Status;
-    fn push(&self, message: &[u8], timeout: Option<Duration>) -> Status;
-    fn is_closed(&self) -> bool;
-    fn len(&self) -> usize;
-    fn max_message(&self) -> usize;
-    fn capacity(&self) -> usize;
-    fn another(&self) -> Box<dyn Writer>;
-}
-
-/// What a writing end can do in place: nothing, if what is there may be overwritten.
-trait WriteInPlace {
-    /// The grant, and where its bytes are.
-    fn reserve(&self, _size: usize, _wait: bool) -> Result<(BytesGrant, *mut u8), Status> {
-        Err(Status::Invalid)
-    }
-
-    /// # Safety
-    ///
-    /// H6.
-    unsafe fn end(&self, _grant: BytesGrant, _commit: Option<usize>) -> Status {
-        Status::Invalid
-    }
-}
-
-fn status(refused: PushBytesError) -> Status {
-    match refused {
-        PushBytesError::Full => Status::Full,
-        PushBytesError::Busy => Status::Busy,
-        PushBytesError::Closed => Status::Closed,
-        _ => Status::Invalid,
-    }
-}
-
-impl<W: Wait + 'static, M: Mode> Writer for bytes::Producer<W, M>
-where
-    Self: WriteInPlace,
-{
-    fn try_push(&self, message: &[u8]) -> Status {
-        self.try_push(message).map_err(status).into()
-    }
-
-    fn push(&self, message: &[u8], timeout: Option<Duration>) -> Status {
-        match timeout {
-            None => self.push(message).map_err(status).into(),
-            Some(timeout) => match self.push_timeout(message, timeout) {
-                Ok(()) => Status::Ok,
-                Err(PushBytesTimeoutError::Refused(refused)) => status(refused),
-                Err(_) => Status::Timeout,
-            },
-        }
-    }
-
-    fn is_closed(&self) -> bool {
-        self.is_closed()
-    }
-
-    fn len(&self) -> usize {
-        self.len()
-    }
-
-    fn max_message(&self) -> usize {
-        self.max_message()
-    }
-
-    fn capacity(&self) -> usize {
-        self.capacity()
-    }
-
-    fn another(&self) -> Box<dyn Writer> {
-        Box::new(self.clone())
-    }
-}
-
-impl<W: Wait> WriteInPlace for bytes::Producer<W, DropOld> {}
-
-impl<W: Wait> WriteInPlace for bytes::Producer<W, RetryNew> {
-    fn reserve(&self, size: usize, wait: bool) -> Result<(BytesGrant, *mut u8), Status> {
-        let mut grant = if wait { self.wait_reserve(size) } else { self.reserve(size) }.map_err(status)?;
-        let bytes = grant.as_mut_ptr();
-        Ok((grant.into_raw().into(), bytes))
-    }
-
-    unsafe fn end(&self, grant: BytesGrant, commit: Option<usize>) -> Status {
-        // SAFETY: by the caller's promise.
-        let grant = ManuallyDrop::new(unsafe { self.grant_from_raw(grant.into()) });
-        match commit {
-            Some(size) if size > grant.len() => Status::Invalid,
-            Some(size) => {
-                ManuallyDrop::into_inner(grant).commit_first(size);
-                Status::Ok
-            }
-            None => {
-                drop(ManuallyDrop::into_inner(grant));
-                Status::Ok
-            }
-        }
-    }
-}
-
-/// How long a pop waits.
-#[derive(Clone, Copy)]
-enum Until {
-    Now,
-    Later(Duration),
-    Closed,
-}
-
-/// A reading end with any way of waiting.
-trait Reader: ReadInPlace + Send + Sync {
-    fn pop(&self, into: &mut [MaybeUninit<u8>], until: Until) -> Result<usize, Status>;
-    fn is_closed(&self) -> bool;
-    fn len(&self) -> usize;
-    fn max_message(&self) -> usize;
-    fn capacity(&self) -> usize;
-    fn another(&self) -> Box<dyn Reader>;
-}
-
-/// What a reading end can do in place: nothing, if what is there may be overwritten; but then it counts what is.
-trait ReadInPlace {
-    /// The grant, and where its bytes are.
-    fn read(&self, _wait: bool) -> Result<(BytesGrant, *const u8), Status> {
-        Err(Status::Invalid)
-    }
-
-    /// # Safety
-    ///
-    /// H6.
-    unsafe fn end(&self, _grant: BytesGrant) -> Status {
-        Status::Invalid
-    }
-
-    fn dropped(&self) -> u64 {
-        0
-    }
-}
-
-impl<W: Wait + 'static, M: Mode> Reader for bytes::Consumer<W, M>
-where
-    Self: ReadInPlace,
-{
-    fn pop(&self, into: &mut [MaybeUninit<u8>], until: Until) -> Result<usize, Status> {
-        if into.len() < self.max_message() {
-            return Err(Status::Invalid);
-        }
-        match until {
-            Until::Now => Ok(self.try_pop_uninit(into)?),
-            Until::Later(timeout) => Ok(self.pop_uninit_timeout(into, timeout)?),
-            Until::Closed => Ok(self.pop_uninit(into)?),
-        }
-    }
-
-    fn is_closed(&self) -> bool {
-        self.is_closed()
-    }
-
-    fn len(&self) -> usize {
-        self.len()
-    }
-
-    fn max_message(&self) -> usize {
-        self.max_message()
-    }
-
-    fn capacity(&self) -> usize {
-        self.capacity()
-    }
-
-    fn another(&self) -> Box<dyn Reader> {
-        Box::new(self.clone())
-    }
-}
-
-impl<W: Wait> ReadInPlace for bytes::Consumer<W, DropOld> {
-    fn dropped(&self) -> u64 {
-        self.dropped()
-    }
-}
-
-impl<W: Wait> ReadInPlace for bytes::Consumer<W, RetryNew> {
-    fn read(&self, wait: bool) -> Result<(BytesGrant, *const u8), Status> {
-        let grant =
-            if wait { self.wait_readable().map_err(Status::from)? } else { self.readable().map_err(Status::from)? };
-        let bytes = grant.as_ptr();
-        Ok((grant.into_raw().into(), bytes))
-    }
-
-    unsafe fn end(&self, grant: BytesGrant) -> Status {
-        // SAFETY: by the caller's promise.
-        drop(unsafe { self.grant_from_raw(grant.into()) });
-        Status::Ok
     }
 }
 
@@ -321,7 +125,7 @@ pub unsafe extern "C" fn thalweg_bytes_try_push(
 ) -> Status {
     // SAFETY: H1, H2, H3, H5.
     match unsafe { (producer.as_ref(), message(from, size)) } {
-        (Some(producer), Some(message)) => producer.0.try_push(message),
+        (Some(producer), Some(message)) => producer.0.push(message, Until::Now),
         _ => Status::Invalid,
     }
 }
@@ -336,7 +140,7 @@ pub unsafe extern "C" fn thalweg_bytes_push(
 ) -> Status {
     // SAFETY: H1, H2, H3, H5.
     match unsafe { (producer.as_ref(), message(from, size)) } {
-        (Some(producer), Some(message)) => producer.0.push(message, None),
+        (Some(producer), Some(message)) => producer.0.push(message, Until::Closed),
         _ => Status::Invalid,
     }
 }
@@ -351,7 +155,7 @@ pub unsafe extern "C" fn thalweg_bytes_push_timeout(
 ) -> Status {
     // SAFETY: H1, H2, H3, H5.
     match unsafe { (producer.as_ref(), message(from, size)) } {
-        (Some(producer), Some(message)) => producer.0.push(message, Some(Duration::from_nanos(nanoseconds))),
+        (Some(producer), Some(message)) => producer.0.push(message, Until::after(nanoseconds)),
         _ => Status::Invalid,
     }
 }
@@ -368,7 +172,7 @@ pub unsafe extern "C" fn thalweg_bytes_try_reserve(
     grant: *mut BytesGrant,
 ) -> Status {
     // SAFETY: H1, H2, H3.
-    unsafe { reserved(producer, bytes, grant, |writer| writer.reserve(size, false)) }
+    unsafe { reserved(producer, size, bytes, grant, Until::Now) }
 }
 
 /// As `thalweg_bytes_try_reserve`, waiting while the queue is full.
@@ -380,7 +184,20 @@ pub unsafe extern "C" fn thalweg_bytes_reserve(
     grant: *mut BytesGrant,
 ) -> Status {
     // SAFETY: H1, H2, H3.
-    unsafe { reserved(producer, bytes, grant, |writer| writer.reserve(size, true)) }
+    unsafe { reserved(producer, size, bytes, grant, Until::Closed) }
+}
+
+/// As `thalweg_bytes_reserve`, but answers TIMEOUT after `nanoseconds`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn thalweg_bytes_reserve_timeout(
+    producer: *const BytesProducer,
+    size: usize,
+    bytes: *mut *mut c_void,
+    grant: *mut BytesGrant,
+    nanoseconds: u64,
+) -> Status {
+    // SAFETY: H1, H2, H3.
+    unsafe { reserved(producer, size, bytes, grant, Until::after(nanoseconds)) }
 }
 
 /// # Safety
@@ -388,16 +205,17 @@ pub unsafe extern "C" fn thalweg_bytes_reserve(
 /// H1, H2; `bytes` and `place` are null or valid for a write.
 unsafe fn reserved(
     producer: *const BytesProducer,
+    size: usize,
     bytes: *mut *mut c_void,
     place: *mut BytesGrant,
-    reserve: impl FnOnce(&dyn Writer) -> Result<(BytesGrant, *mut u8), Status>,
+    until: Until,
 ) -> Status {
     // SAFETY: H1, H2.
     let Some(producer) = (unsafe { producer.as_ref() }) else { return Status::Invalid };
     if bytes.is_null() || place.is_null() {
         return Status::Invalid;
     }
-    match reserve(&*producer.0) {
+    match producer.0.reserve(size, until) {
         Ok((grant, memory)) => {
             // SAFETY: not null, and so valid by the caller's promise.
             unsafe {
@@ -511,7 +329,7 @@ pub unsafe extern "C" fn thalweg_bytes_pop_timeout(
     nanoseconds: u64,
 ) -> Status {
     // SAFETY: H1, H2, H3.
-    unsafe { pop(consumer, (to, room), size, Until::Later(Duration::from_nanos(nanoseconds))) }
+    unsafe { pop(consumer, (to, room), size, Until::after(nanoseconds)) }
 }
 
 /// # Safety
@@ -546,7 +364,7 @@ pub unsafe extern "C" fn thalweg_bytes_try_read(
     grant: *mut BytesGrant,
 ) -> Status {
     // SAFETY: H1, H2, H3.
-    unsafe { read(consumer, bytes, size, grant, false) }
+    unsafe { read(consumer, bytes, size, grant, Until::Now) }
 }
 
 /// As `thalweg_bytes_try_read`, waiting while the queue is empty. OK, or CLOSED when every producer is gone and nothing is left.
@@ -558,7 +376,20 @@ pub unsafe extern "C" fn thalweg_bytes_read(
     grant: *mut BytesGrant,
 ) -> Status {
     // SAFETY: H1, H2, H3.
-    unsafe { read(consumer, bytes, size, grant, true) }
+    unsafe { read(consumer, bytes, size, grant, Until::Closed) }
+}
+
+/// As `thalweg_bytes_read`, but answers TIMEOUT after `nanoseconds`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn thalweg_bytes_read_timeout(
+    consumer: *const BytesConsumer,
+    bytes: *mut *const c_void,
+    size: *mut usize,
+    grant: *mut BytesGrant,
+    nanoseconds: u64,
+) -> Status {
+    // SAFETY: H1, H2, H3.
+    unsafe { read(consumer, bytes, size, grant, Until::after(nanoseconds)) }
 }
 
 /// # Safety
@@ -569,14 +400,14 @@ unsafe fn read(
     bytes: *mut *const c_void,
     size: *mut usize,
     place: *mut BytesGrant,
-    wait: bool,
+    until: Until,
 ) -> Status {
     // SAFETY: H1, H2.
     let Some(consumer) = (unsafe { consumer.as_ref() }) else { return Status::Invalid };
     if bytes.is_null() || size.is_null() || place.is_null() {
         return Status::Invalid;
     }
-    match consumer.0.read(wait) {
+    match consumer.0.read(until) {
         Ok((grant, memory)) => {
             // SAFETY: not null, and so valid by the caller's promise.
             unsafe {

@@ -12,6 +12,23 @@ use thalweg_queue::bwos::Stealer;
 use thalweg_queue::wait::Wait;
 use thalweg_queue::{Pop, Push, bbq, fast_forward};
 
+/// How long something waits.
+#[derive(Clone, Copy)]
+pub(crate) enum Until {
+    /// Not at all.
+    Now,
+    /// For some time.
+    Later(Duration),
+    /// Until it can be done, or the other side is gone.
+    Closed,
+}
+
+impl Until {
+    pub(crate) fn after(nanoseconds: u64) -> Self {
+        Self::Later(Duration::from_nanos(nanoseconds))
+    }
+}
+
 /// A writing end that one thread at a time uses.
 pub(crate) trait Producer<E: Entry>: Send {
     fn try_push(&mut self, entry: E) -> Status;

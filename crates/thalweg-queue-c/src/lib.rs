@@ -48,6 +48,7 @@ pub mod bytes;
 mod copied;
 mod end;
 mod entry;
+mod message_ends;
 mod record_ends;
 pub mod records;
 pub mod spsc;

@@ -1,6 +1,7 @@
 //! The ends of a queue of byte entries that any number of threads use at the same time: of any size, in either mode.
 
 use crate::copied;
+use crate::end::Until;
 use crate::entry::{Bytes, Record};
 use crate::records::RecordsGrant;
 use crate::status::Status;
@@ -11,8 +12,8 @@ use thalweg_queue::wait;
 
 /// What an end can do in place: nothing, if what is there may be overwritten.
 pub(crate) trait InPlace {
-    /// Up to `count` entries to write or to read: the grant, and where they are.
-    fn open(&self, _count: usize) -> Result<(RecordsGrant, *mut c_void), Status> {
+    /// Up to `count` entries to write or to read, waiting for the first of them: the grant, and where they are.
+    fn open(&self, _count: usize, _until: Until) -> Result<(RecordsGrant, *mut c_void), Status> {
         Err(Status::Invalid)
     }
 
@@ -30,8 +31,12 @@ impl<const SIZE: usize, W: wait::Wait> InPlace for drop_old::Producer<Bytes<SIZE
 impl<const SIZE: usize, W: wait::Wait> InPlace for drop_old::Consumer<Bytes<SIZE>, W> {}
 
 impl<const SIZE: usize, W: wait::Wait, C: Users> InPlace for bbq::Producer<Record<SIZE>, W, C> {
-    fn open(&self, count: usize) -> Result<(RecordsGrant, *mut c_void), Status> {
-        let mut grant = self.reserve(count)?;
+    fn open(&self, count: usize, until: Until) -> Result<(RecordsGrant, *mut c_void), Status> {
+        let mut grant = match until {
+            Until::Now => self.reserve(count)?,
+            Until::Later(timeout) => self.reserve_timeout(count, timeout)?,
+            Until::Closed => self.wait_reserve(count)?,
+        };
         let entries = grant.uninit().as_mut_ptr();
         Ok((grant.into_raw().into(), entries.cast()))
     }
@@ -51,8 +56,12 @@ impl<const SIZE: usize, W: wait::Wait, C: Users> InPlace for bbq::Producer<Recor
 }
 
 impl<const SIZE: usize, W: wait::Wait, P: Users> InPlace for bbq::Consumer<Record<SIZE>, W, P> {
-    fn open(&self, count: usize) -> Result<(RecordsGrant, *mut c_void), Status> {
-        let mut grant = self.readable(count)?;
+    fn open(&self, count: usize, until: Until) -> Result<(RecordsGrant, *mut c_void), Status> {
+        let mut grant = match until {
+            Until::Now => self.readable(count)?,
+            Until::Later(timeout) => self.readable_timeout(count, timeout)?,
+            Until::Closed => self.wait_readable(count)?,
+        };
         let entries = grant.as_mut_ptr();
         Ok((grant.into_raw().into(), entries.cast()))
     }

@@ -5,6 +5,7 @@
 use crate::border::{counted, free, hand_out, opaque};
 use crate::build::{Refusal, build, with_wait};
 use crate::copied::of_size;
+use crate::end::Until;
 use crate::entry::{Bytes, Record};
 use crate::record_ends::{InPlace, SharedReader, SharedWriter};
 use crate::spsc_records::{SpscRecordsConsumer, SpscRecordsProducer};
@@ -250,7 +251,38 @@ pub unsafe extern "C" fn thalweg_records_try_reserve(
     // SAFETY: H1, H2.
     let Some(producer) = (unsafe { producer.as_ref() }) else { return Status::Invalid };
     // SAFETY: H3.
-    unsafe { opened(&*producer.0, count, entries, granted, grant) }
+    unsafe { opened(&*producer.0, count, entries, granted, grant, Until::Now) }
+}
+
+/// As `thalweg_records_try_reserve`, waiting while the queue is full. OK, or CLOSED when every consumer is gone; INVALID in drop-old mode.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn thalweg_records_reserve(
+    producer: *const RecordsProducer,
+    count: usize,
+    entries: *mut *mut c_void,
+    granted: *mut usize,
+    grant: *mut RecordsGrant,
+) -> Status {
+    // SAFETY: H1, H2.
+    let Some(producer) = (unsafe { producer.as_ref() }) else { return Status::Invalid };
+    // SAFETY: H3.
+    unsafe { opened(&*producer.0, count, entries, granted, grant, Until::Closed) }
+}
+
+/// As `thalweg_records_reserve`, but answers TIMEOUT after `nanoseconds`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn thalweg_records_reserve_timeout(
+    producer: *const RecordsProducer,
+    count: usize,
+    entries: *mut *mut c_void,
+    granted: *mut usize,
+    grant: *mut RecordsGrant,
+    nanoseconds: u64,
+) -> Status {
+    // SAFETY: H1, H2.
+    let Some(producer) = (unsafe { producer.as_ref() }) else { return Status::Invalid };
+    // SAFETY: H3.
+    unsafe { opened(&*producer.0, count, entries, granted, grant, Until::after(nanoseconds)) }
 }
 
 /// Pushes the first `count` of the entries that were reserved, which are written; consumers pass over the others. INVALID if there are
@@ -274,11 +306,12 @@ unsafe fn opened<E: InPlace + ?Sized>(
     entries: *mut *mut c_void,
     granted: *mut usize,
     place: *mut RecordsGrant,
+    until: Until,
 ) -> Status {
     if entries.is_null() || granted.is_null() || place.is_null() {
         return Status::Invalid;
     }
-    match end.open(count) {
+    match end.open(count, until) {
         Ok((grant, memory)) => {
             // SAFETY: not null, and so valid by the caller's promise.
             unsafe {
@@ -402,7 +435,39 @@ pub unsafe extern "C" fn thalweg_records_try_read(
     // SAFETY: H1, H2.
     let Some(consumer) = (unsafe { consumer.as_ref() }) else { return Status::Invalid };
     // SAFETY: H3.
-    unsafe { opened(&*consumer.0, count, entries, taken, grant) }
+    unsafe { opened(&*consumer.0, count, entries, taken, grant, Until::Now) }
+}
+
+/// As `thalweg_records_try_read`, waiting while the queue is empty. OK, or CLOSED when every producer is gone and nothing is left; INVALID
+/// in drop-old mode.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn thalweg_records_read(
+    consumer: *const RecordsConsumer,
+    count: usize,
+    entries: *mut *mut c_void,
+    taken: *mut usize,
+    grant: *mut RecordsGrant,
+) -> Status {
+    // SAFETY: H1, H2.
+    let Some(consumer) = (unsafe { consumer.as_ref() }) else { return Status::Invalid };
+    // SAFETY: H3.
+    unsafe { opened(&*consumer.0, count, entries, taken, grant, Until::Closed) }
+}
+
+/// As `thalweg_records_read`, but answers TIMEOUT after `nanoseconds`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn thalweg_records_read_timeout(
+    consumer: *const RecordsConsumer,
+    count: usize,
+    entries: *mut *mut c_void,
+    taken: *mut usize,
+    grant: *mut RecordsGrant,
+    nanoseconds: u64,
+) -> Status {
+    // SAFETY: H1, H2.
+    let Some(consumer) = (unsafe { consumer.as_ref() }) else { return Status::Invalid };
+    // SAFETY: H3.
+    unsafe { opened(&*consumer.0, count, entries, taken, grant, Until::after(nanoseconds)) }
 }
 
 /// Gives the memory of entries back that were read.

@@ -74,6 +74,38 @@ fn messages_are_written_and_read_in_place() {
     }
 }
 
+/// A grant waits as long as was said, and is given when the other side makes it possible.
+#[test]
+fn grants_wait_for_some_time() {
+    for (tx, rx) in queues() {
+        let (mut read_at, mut size, mut at) = (null(), 0, null_mut());
+        let (mut taken, mut open) = (std::mem::MaybeUninit::uninit(), std::mem::MaybeUninit::uninit());
+        assert_eq!(c!(thalweg_bytes_read_timeout(rx, &mut read_at, &mut size, taken.as_mut_ptr(), 1000)), Timeout);
+        assert_eq!((push(tx, &[1; 64]), push(tx, &[2; 64])), (Ok, Ok));
+        assert_eq!(c!(thalweg_bytes_reserve_timeout(tx, 64, &mut at, open.as_mut_ptr(), 1000)), Timeout);
+        assert_eq!(c!(thalweg_bytes_reserve_timeout(tx, 65, &mut at, open.as_mut_ptr(), 1000)), Invalid);
+        let consumer = Sent(rx);
+        let popping = thread::spawn(move || {
+            let (mut out, mut size) = ([0_u8; 64], 0);
+            for expected in 1..=3 {
+                let to = out.as_mut_ptr().cast::<c_void>();
+                assert_eq!((c!(thalweg_bytes_pop(consumer.get(), to, 64, &mut size)), out), (Ok, [expected; 64]));
+            }
+        });
+        assert_eq!(c!(thalweg_bytes_reserve_timeout(tx, 64, &mut at, open.as_mut_ptr(), u64::MAX)), Ok);
+        c!(at.cast::<u8>().write_bytes(3, 64));
+        assert_eq!(c!(thalweg_bytes_commit(tx, open.assume_init(), 64)), Ok);
+        popping.join().unwrap();
+        assert_eq!(push(tx, b"last"), Ok);
+        c!(thalweg_bytes_producer_free(tx));
+        assert_eq!(c!(thalweg_bytes_read_timeout(rx, &mut read_at, &mut size, taken.as_mut_ptr(), 1000)), Ok);
+        assert_eq!(size, 4);
+        assert_eq!(c!(thalweg_bytes_release(rx, taken.assume_init())), Ok);
+        assert_eq!(c!(thalweg_bytes_read_timeout(rx, &mut read_at, &mut size, taken.as_mut_ptr(), 1000)), Closed);
+        c!(thalweg_bytes_consumer_free(rx));
+    }
+}
+
 #[test]
 fn threads_wait_and_lose_nothing() {
     for (tx, rx) in queues() {
@@ -152,7 +184,9 @@ fn null_is_refused() {
     let (mut bytes, mut grant) = (null_mut(), std::mem::MaybeUninit::uninit());
     assert_eq!(push(null(), b"nowhere"), Invalid);
     assert_eq!(c!(thalweg_bytes_reserve(null(), 1, &mut bytes, grant.as_mut_ptr())), Invalid);
+    assert_eq!(c!(thalweg_bytes_reserve_timeout(null(), 1, &mut bytes, grant.as_mut_ptr(), 0)), Invalid);
     assert_eq!(read(null(), false).err(), Some(Invalid));
+    assert_eq!(c!(thalweg_bytes_read_timeout(null(), &mut null(), &mut 0, grant.as_mut_ptr(), 0)), Invalid);
     assert!(c!(thalweg_bytes_producer_clone(null())).is_null() && c!(thalweg_bytes_consumer_clone(null())).is_null());
     assert!(c!(thalweg_bytes_producer_is_closed(null())) && c!(thalweg_bytes_consumer_is_closed(null())));
     let (mut out, mut size) = ([0_u8; 64], 9);

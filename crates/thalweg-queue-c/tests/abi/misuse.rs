@@ -275,6 +275,10 @@ fn grants_without_a_handle_or_a_place_are_refused() {
     let (mut memory, mut count, mut grant) = (null_mut(), 0, std::mem::MaybeUninit::uninit());
     all_invalid(&[
         c!(thalweg_records_try_reserve(null(), 1, &mut memory, &mut count, grant.as_mut_ptr())),
+        c!(thalweg_records_reserve(null(), 1, &mut memory, &mut count, grant.as_mut_ptr())),
+        c!(thalweg_records_reserve_timeout(null(), 1, &mut memory, &mut count, grant.as_mut_ptr(), 0)),
+        c!(thalweg_records_reserve(tx, 1, &mut memory, null_mut(), grant.as_mut_ptr())),
+        c!(thalweg_records_reserve_timeout(tx, 1, &mut memory, &mut count, null_mut(), 0)),
         c!(thalweg_records_try_reserve(tx, 1, null_mut(), &mut count, grant.as_mut_ptr())),
         c!(thalweg_records_try_reserve(tx, 1, &mut memory, null_mut(), grant.as_mut_ptr())),
         c!(thalweg_records_try_reserve(tx, 1, &mut memory, &mut count, null_mut())),
@@ -287,6 +291,10 @@ fn grants_without_a_handle_or_a_place_are_refused() {
     assert_eq!(c!(thalweg_records_commit(tx, open, 1)), Ok);
     all_invalid(&[
         c!(thalweg_records_try_read(null(), 1, &mut memory, &mut count, grant.as_mut_ptr())),
+        c!(thalweg_records_read(null(), 1, &mut memory, &mut count, grant.as_mut_ptr())),
+        c!(thalweg_records_read_timeout(null(), 1, &mut memory, &mut count, grant.as_mut_ptr(), 0)),
+        c!(thalweg_records_read(rx, 1, null_mut(), &mut count, grant.as_mut_ptr())),
+        c!(thalweg_records_read_timeout(rx, 1, &mut memory, &mut count, null_mut(), 0)),
         c!(thalweg_records_try_read(rx, 1, null_mut(), &mut count, grant.as_mut_ptr())),
         c!(thalweg_records_try_read(rx, 1, &mut memory, null_mut(), grant.as_mut_ptr())),
         c!(thalweg_records_try_read(rx, 1, &mut memory, &mut count, null_mut())),
@@ -302,7 +310,9 @@ fn grants_without_a_handle_or_a_place_are_refused() {
     assert_eq!(c!(thalweg_records_push(tx, record.as_ptr().cast())), Ok);
     all_invalid(&[
         c!(thalweg_records_try_reserve(tx, 1, &mut memory, &mut count, grant.as_mut_ptr())),
+        c!(thalweg_records_reserve(tx, 1, &mut memory, &mut count, grant.as_mut_ptr())),
         c!(thalweg_records_try_read(rx, 1, &mut memory, &mut count, grant.as_mut_ptr())),
+        c!(thalweg_records_read(rx, 1, &mut memory, &mut count, grant.as_mut_ptr())),
     ]);
     assert_eq!((c!(thalweg_records_try_pop(rx, record.as_mut_ptr().cast())), record), (Ok, [7; 8]));
     c!(thalweg_records_producer_free(tx));

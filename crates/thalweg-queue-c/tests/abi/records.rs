@@ -140,6 +140,58 @@ fn entries_are_written_and_read_in_place() {
     }
 }
 
+/// A grant waits for the other side: as long as was said, or until there is something.
+#[test]
+fn grants_wait() {
+    for (size, tx, rx) in records().filter(|(size, ..)| matches!(size, 8 | 64)) {
+        let (mut memory, mut count, mut grant) = (null_mut(), 0, std::mem::MaybeUninit::uninit());
+        assert_eq!(c!(thalweg_records_read_timeout(rx, 1, &mut memory, &mut count, grant.as_mut_ptr(), 1000)), Timeout);
+        let (entries, mut pushed) = (pattern(8 * size), 0);
+        assert_eq!(c!(thalweg_records_try_push_many(tx, entries.as_ptr().cast(), 8, &mut pushed)), Ok);
+        assert_eq!(
+            c!(thalweg_records_reserve_timeout(tx, 1, &mut memory, &mut count, grant.as_mut_ptr(), 1000)),
+            Timeout
+        );
+        let producer = Sent(tx);
+        let pushing = thread::spawn(move || {
+            let (mut memory, mut count, mut grant) = (null_mut(), 0, std::mem::MaybeUninit::uninit());
+            for number in 0..100 {
+                let tx = producer.get();
+                let reserved = match number % 2 {
+                    0 => c!(thalweg_records_reserve(tx, 1, &mut memory, &mut count, grant.as_mut_ptr())),
+                    _ => c!(thalweg_records_reserve_timeout(
+                        tx,
+                        1,
+                        &mut memory,
+                        &mut count,
+                        grant.as_mut_ptr(),
+                        u64::MAX
+                    )),
+                };
+                assert_eq!((reserved, count), (Ok, 1));
+                c!(memory.cast::<u8>().write_bytes(number, size));
+                assert_eq!(c!(thalweg_records_commit(tx, grant.assume_init(), 1)), Ok);
+            }
+            c!(thalweg_records_producer_free(producer.get()));
+        });
+        let expected: Vec<_> =
+            entries.chunks(size).map(<[u8]>::to_vec).chain((0..100).map(|n| vec![n; size])).collect();
+        for (number, expected) in expected.iter().enumerate() {
+            let read = match number % 2 {
+                0 => c!(thalweg_records_read(rx, 1, &mut memory, &mut count, grant.as_mut_ptr())),
+                _ => c!(thalweg_records_read_timeout(rx, 1, &mut memory, &mut count, grant.as_mut_ptr(), u64::MAX)),
+            };
+            assert_eq!((read, count), (Ok, 1));
+            // SAFETY: so many bytes are there until the release.
+            assert_eq!(unsafe { std::slice::from_raw_parts(memory.cast::<u8>(), size) }, expected);
+            assert_eq!(c!(thalweg_records_release(rx, grant.assume_init())), Ok);
+        }
+        pushing.join().unwrap();
+        assert_eq!(c!(thalweg_records_read(rx, 1, &mut memory, &mut count, grant.as_mut_ptr())), Closed);
+        c!(thalweg_records_consumer_free(rx));
+    }
+}
+
 /// Nobody reads: the newest entries are there, the others are counted.
 #[test]
 fn old_entries_are_overwritten() {
