@@ -2,7 +2,7 @@
  * Queues for handing messages between threads, from C and C++.
  *
  *   thalweg_spsc_*          pointers, one producer and one consumer
- *   thalweg_spsc_records_*  byte entries of one size, copied, one producer and one consumer
+ *   thalweg_spsc_records_*  byte entries of one size, copied or in place, one producer and one consumer
  *   thalweg_bbq_*           pointers, any number of either, or of one of them
  *   thalweg_records_*       the same with byte entries of one size, copied or in place; also in drop-old mode, copied
  *   thalweg_bytes_*         byte messages of any size, written and read in place, any number of either; also in drop-old mode, copied
@@ -19,12 +19,18 @@
  * Threads. A shared handle may be used by any number of threads at the same time. Any other is used by one thread at a time; to hand it
  * on, synchronise as for any memory. Nobody frees a handle that another thread still uses.
  *
+ * Waiting. A function that waits does so as its queue was told when it was built; one that is named `try` never does. `nanoseconds` count
+ * from the call: with 0 it tries and does not wait, UINT64_MAX is for ever.
+ *
  * Items. A pointer that was pushed belongs to the queue until it is popped; the queue never looks at what it points to and never
  * frees it. What the pushing thread did before the push is visible to the popping thread after the pop. A push while the last
  * consumer is being freed may answer OK and be forgotten. Memory to pop to need not have been written before.
  *
  * Grants. What is written or read in place has a grant, which is ended once, by the function that its own one names, with the handle
- * that gave it or a clone. Its bytes are the caller's until then. One that is never ended stops the queue.
+ * that gave it or a clone. Its bytes are the caller's until then. One that is never ended stops the queue. Where a side has one end there
+ * is nothing to be ended: it reserves and commits, or reads and releases, and what it did not is as if it had not been asked for.
+ *
+ * Entries in place stand one behind the other, at any address: copy to and from them, unless they are arrays of bytes.
  *
  * Errors. A refusal takes nothing: what was to be pushed is still the caller's. A function that builds a queue writes the reason to
  * `error`, as text that ends with a NUL and is cut if it does not fit; with OK the text is empty. A queue that there is no memory for is
@@ -283,6 +289,34 @@ thalweg_status thalweg_spsc_records_try_push_many(thalweg_spsc_records_producer 
                                                   size_t count,
                                                   size_t *pushed);
 
+// Reserves up to `count` entries, at least one, to be written in place, or answers as `thalweg_spsc_records_try_push`. OK: `entries` gets
+// where they are, `granted` how many. Never waits.
+//
+// A queue of `thalweg_spsc_records_new` grants one at a time, others what lies in one block. They are the caller's until they are
+// committed, or something else is pushed or reserved; nothing is in the queue before the commit.
+thalweg_status thalweg_spsc_records_try_reserve(thalweg_spsc_records_producer *producer,
+                                                size_t count,
+                                                void **entries,
+                                                size_t *granted);
+
+// As `thalweg_spsc_records_try_reserve`, waiting while the queue is full. OK, or CLOSED when every consumer is gone.
+thalweg_status thalweg_spsc_records_reserve(thalweg_spsc_records_producer *producer,
+                                            size_t count,
+                                            void **entries,
+                                            size_t *granted);
+
+// As `thalweg_spsc_records_reserve`, but answers TIMEOUT after `nanoseconds`.
+thalweg_status thalweg_spsc_records_reserve_timeout(thalweg_spsc_records_producer *producer,
+                                                    size_t count,
+                                                    void **entries,
+                                                    size_t *granted,
+                                                    uint64_t nanoseconds);
+
+// Pushes the first `count` of the entries that are reserved, which are written; the others are free again. OK, or CLOSED when every
+// consumer is gone. INVALID if there are not so many: then they are reserved still.
+thalweg_status thalweg_spsc_records_commit(thalweg_spsc_records_producer *producer,
+                                           size_t count);
+
 // How many bytes an entry has. 0 for NULL.
 size_t thalweg_spsc_records_producer_entry_size(const thalweg_spsc_records_producer *producer);
 
@@ -321,6 +355,34 @@ thalweg_status thalweg_spsc_records_try_pop_many(thalweg_spsc_records_consumer *
                                                  void *to,
                                                  size_t count,
                                                  size_t *popped);
+
+// Gives up to `count` entries, at least one, the oldest first, to be read in place, or answers as `thalweg_spsc_records_try_pop`. OK:
+// `entries` gets where they are, `granted` how many. Never waits.
+//
+// A queue of `thalweg_spsc_records_new` grants one at a time, others what lies in one block. They stay in the queue, and are the
+// caller's, until they are released, or something else is popped or read.
+thalweg_status thalweg_spsc_records_try_read(thalweg_spsc_records_consumer *consumer,
+                                             size_t count,
+                                             void **entries,
+                                             size_t *granted);
+
+// As `thalweg_spsc_records_try_read`, waiting while the queue is empty. OK, or CLOSED when every producer is gone and nothing is left.
+thalweg_status thalweg_spsc_records_read(thalweg_spsc_records_consumer *consumer,
+                                         size_t count,
+                                         void **entries,
+                                         size_t *granted);
+
+// As `thalweg_spsc_records_read`, but answers TIMEOUT after `nanoseconds`.
+thalweg_status thalweg_spsc_records_read_timeout(thalweg_spsc_records_consumer *consumer,
+                                                 size_t count,
+                                                 void **entries,
+                                                 size_t *granted,
+                                                 uint64_t nanoseconds);
+
+// Takes the first `count` of the entries that are being read from the queue; the others are the next to be popped. INVALID if there are
+// not so many: then they are being read still.
+thalweg_status thalweg_spsc_records_release(thalweg_spsc_records_consumer *consumer,
+                                            size_t count);
 
 // How many bytes an entry has. 0 for NULL.
 size_t thalweg_spsc_records_consumer_entry_size(const thalweg_spsc_records_consumer *consumer);

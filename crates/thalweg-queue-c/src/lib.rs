@@ -3,7 +3,7 @@
 //! | queue | functions | items |
 //! |---|---|---|
 //! | one producer, one consumer: [`fast_forward`](thalweg_queue::fast_forward()), or [`bbq::spsc`](thalweg_queue::bbq::spsc()) | [`spsc`] | pointers, not null |
-//! | the same: [`fast_forward::in_place`](thalweg_queue::fast_forward::in_place), or [`bbq::spsc`](thalweg_queue::bbq::spsc()) | [`spsc_records`] | byte entries of one size, copied in and out |
+//! | the same: [`fast_forward::in_place`](thalweg_queue::fast_forward::in_place), or [`bbq::spsc`](thalweg_queue::bbq::spsc()) | [`spsc_records`] | byte entries of one size, copied in and out, or in place |
 //! | many to many, retry-new: [`bbq`](mod@thalweg_queue::bbq), and its forms for one consumer or one producer | [`bbq`] | pointers |
 //! | the same, and many to many in drop-old mode | [`records`] | byte entries of one size, copied in and out; in place where nothing is overwritten |
 //! | many to many, retry-new: [`bbq::bytes`](mod@thalweg_queue::bbq::bytes) | [`bytes`] | byte messages of any size, copied, or written and read in place |
@@ -49,6 +49,7 @@ mod copied;
 mod end;
 mod entry;
 mod message_ends;
+mod only_ends;
 mod record_ends;
 pub mod records;
 pub mod spsc;

@@ -58,7 +58,7 @@ fn one_consumer<const SIZE: usize, W: wait::Wait + 'static>(
     entries: usize,
 ) -> Ends<RecordsProducer, SpscRecordsConsumer> {
     let (tx, rx) = bbq::mpsc::with_wait::<Record<SIZE>, W>(blocks, entries, W::default())?;
-    Ok((RecordsProducer(Box::new(tx)), SpscRecordsConsumer(Box::new(rx))))
+    Ok((RecordsProducer(Box::new(tx)), SpscRecordsConsumer::new(rx)))
 }
 
 fn one_producer<const SIZE: usize, W: wait::Wait + 'static>(
@@ -66,7 +66,7 @@ fn one_producer<const SIZE: usize, W: wait::Wait + 'static>(
     entries: usize,
 ) -> Ends<SpscRecordsProducer, RecordsConsumer> {
     let (tx, rx) = bbq::spmc::with_wait::<Record<SIZE>, W>(blocks, entries, W::default())?;
-    Ok((SpscRecordsProducer(Box::new(tx)), RecordsConsumer(Box::new(rx))))
+    Ok((SpscRecordsProducer::new(tx), RecordsConsumer(Box::new(rx))))
 }
 
 fn overwriting<const SIZE: usize, W: wait::Wait + 'static>(blocks: usize, entries: usize) -> Ends {

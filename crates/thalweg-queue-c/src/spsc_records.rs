@@ -3,129 +3,85 @@
 
 use crate::border::{counted, free, opaque};
 use crate::build::{Refusal, build, with_wait};
-use crate::copied::{self, of_size};
-use crate::end::Len;
-use crate::entry::{AnyBytes, Entry, Record};
+use crate::copied::of_size;
+use crate::end::Until;
+use crate::entry::Record;
+use crate::only_ends::{Reader, Writer};
 use crate::status::Status;
 use std::ffi::{c_char, c_void};
 use std::time::Duration;
 use thalweg_queue::wait::Wait;
-use thalweg_queue::{Pop, Push, bbq, fast_forward};
+use thalweg_queue::{bbq, fast_forward};
 
 /// The only writing end of a queue of byte entries: for one consumer, or many. One thread at a time uses it; it may move between
 /// threads.
-pub struct SpscRecordsProducer(pub(crate) Box<dyn Writer>);
+pub struct SpscRecordsProducer {
+    writer: Box<dyn Writer>,
+    /// How many of the next entries are reserved: none after anything else was pushed.
+    reserved: usize,
+}
 
 /// The only reading end of a queue of byte entries: for one producer, or many. One thread at a time uses it; it may move between
 /// threads.
-pub struct SpscRecordsConsumer(pub(crate) Box<dyn Reader>);
+pub struct SpscRecordsConsumer {
+    reader: Box<dyn Reader>,
+    /// How many of the oldest entries are being read: none after anything else was popped.
+    reading: usize,
+}
 
 opaque!(SpscRecordsProducer, SpscRecordsConsumer);
 
-/// A writing end for entries of any size.
-pub(crate) trait Writer: Send {
-    /// # Safety
-    ///
-    /// H3, for one entry.
-    unsafe fn try_push(&mut self, entry: *const c_void) -> Status;
-
-    /// # Safety
-    ///
-    /// H3, for one entry.
-    unsafe fn push(&mut self, entry: *const c_void, timeout: Option<Duration>) -> Status;
-
-    /// # Safety
-    ///
-    /// H3, for `count` entries.
-    unsafe fn try_push_many(&mut self, from: *const c_void, count: usize) -> Result<usize, Status>;
-
-    fn entry_size(&self) -> usize;
-    fn is_closed(&self) -> bool;
-    fn capacity(&self) -> usize;
-}
-
-impl<E: Entry, P: Push<Item = E> + Send> Writer for P {
-    unsafe fn try_push(&mut self, entry: *const c_void) -> Status {
-        // SAFETY: by the caller's promise.
-        unsafe { copied::try_push::<E>(self, entry) }
+impl SpscRecordsProducer {
+    pub(crate) fn new(writer: impl Writer + 'static) -> Self {
+        Self { writer: Box::new(writer), reserved: 0 }
     }
 
-    unsafe fn push(&mut self, entry: *const c_void, timeout: Option<Duration>) -> Status {
-        // SAFETY: by the caller's promise.
-        unsafe { copied::push::<E>(self, entry, timeout) }
+    /// The end, to push with: what was reserved is not any more.
+    fn pushing(&mut self) -> &mut dyn Writer {
+        self.reserved = 0;
+        &mut *self.writer
     }
 
-    unsafe fn try_push_many(&mut self, from: *const c_void, count: usize) -> Result<usize, Status> {
-        // SAFETY: by the caller's promise.
-        unsafe { copied::try_push_many::<E>(self, from, count) }
+    /// Up to `count` of the next entries, and how many.
+    fn reserve(&mut self, count: usize, until: Until) -> Result<(*mut c_void, usize), Status> {
+        let (entries, reserved) = self.pushing().reserve(count, until)?;
+        self.reserved = reserved;
+        Ok((entries, reserved))
     }
 
-    fn entry_size(&self) -> usize {
-        size_of::<E>()
-    }
-
-    fn is_closed(&self) -> bool {
-        Push::is_closed(self)
-    }
-
-    fn capacity(&self) -> usize {
-        Push::capacity(self)
+    /// Pushes the first `count` of those that are reserved, and the others are not any more.
+    fn commit(&mut self, count: usize) -> Status {
+        if count > self.reserved {
+            return Status::Invalid;
+        }
+        self.pushing().commit(count).into()
     }
 }
 
-/// A reading end for entries of any size.
-pub(crate) trait Reader: Send {
-    /// # Safety
-    ///
-    /// H3, for one entry.
-    unsafe fn try_pop(&mut self, entry: *mut c_void) -> Status;
-
-    /// # Safety
-    ///
-    /// H3, for one entry.
-    unsafe fn pop(&mut self, entry: *mut c_void, timeout: Option<Duration>) -> Status;
-
-    /// # Safety
-    ///
-    /// H3, for `count` entries.
-    unsafe fn try_pop_many(&mut self, to: *mut c_void, count: usize) -> Result<usize, Status>;
-
-    fn entry_size(&self) -> usize;
-    fn is_closed(&self) -> bool;
-    fn capacity(&self) -> usize;
-    fn len(&self) -> usize;
-}
-
-impl<E: AnyBytes, P: Pop<Item = E> + Len + Send> Reader for P {
-    unsafe fn try_pop(&mut self, entry: *mut c_void) -> Status {
-        // SAFETY: by the caller's promise.
-        unsafe { copied::try_pop::<E>(self, entry) }
+impl SpscRecordsConsumer {
+    pub(crate) fn new(reader: impl Reader + 'static) -> Self {
+        Self { reader: Box::new(reader), reading: 0 }
     }
 
-    unsafe fn pop(&mut self, entry: *mut c_void, timeout: Option<Duration>) -> Status {
-        // SAFETY: by the caller's promise.
-        unsafe { copied::pop::<E>(self, entry, timeout) }
+    /// The end, to pop with: what was being read is not any more.
+    fn popping(&mut self) -> &mut dyn Reader {
+        self.reading = 0;
+        &mut *self.reader
     }
 
-    unsafe fn try_pop_many(&mut self, to: *mut c_void, count: usize) -> Result<usize, Status> {
-        // SAFETY: by the caller's promise.
-        unsafe { copied::try_pop_many::<E>(self, to, count) }
+    /// Up to `count` of the oldest entries, and how many.
+    fn read(&mut self, count: usize, until: Until) -> Result<(*mut c_void, usize), Status> {
+        let (entries, reading) = self.popping().read(count, until)?;
+        self.reading = reading;
+        Ok((entries, reading))
     }
 
-    fn entry_size(&self) -> usize {
-        size_of::<E>()
-    }
-
-    fn is_closed(&self) -> bool {
-        Pop::is_closed(self)
-    }
-
-    fn capacity(&self) -> usize {
-        Pop::capacity(self)
-    }
-
-    fn len(&self) -> usize {
-        Len::len(self)
+    /// Pops the first `count` of those that are being read; the others are in the queue, and not being read any more.
+    fn release(&mut self, count: usize) -> Status {
+        if count > self.reading {
+            return Status::Invalid;
+        }
+        self.popping().release(count).into()
     }
 }
 
@@ -133,7 +89,7 @@ fn in_slots<const SIZE: usize, W: Wait + 'static>(
     capacity: usize,
 ) -> Result<(SpscRecordsProducer, SpscRecordsConsumer), Refusal> {
     let (tx, rx) = fast_forward::in_place_with_wait::<Record<SIZE>, W>(capacity, W::default())?;
-    Ok((SpscRecordsProducer(Box::new(tx)), SpscRecordsConsumer(Box::new(rx))))
+    Ok((SpscRecordsProducer::new(tx), SpscRecordsConsumer::new(rx)))
 }
 
 fn in_blocks<const SIZE: usize, W: Wait + 'static>(
@@ -141,7 +97,7 @@ fn in_blocks<const SIZE: usize, W: Wait + 'static>(
     entries: usize,
 ) -> Result<(SpscRecordsProducer, SpscRecordsConsumer), Refusal> {
     let (tx, rx) = bbq::spsc::with_wait::<Record<SIZE>, W>(blocks, entries, W::default())?;
-    Ok((SpscRecordsProducer(Box::new(tx)), SpscRecordsConsumer(Box::new(rx))))
+    Ok((SpscRecordsProducer::new(tx), SpscRecordsConsumer::new(rx)))
 }
 
 /// A queue for `capacity` entries of `entry_size` bytes each, one producer and one consumer: FastForward, with the entries in its
@@ -206,14 +162,14 @@ pub unsafe extern "C" fn thalweg_spsc_records_try_push(
     entry: *const c_void,
 ) -> Status {
     // SAFETY: H1, H2, H3.
-    unsafe { producer.as_mut().map_or(Status::Invalid, |producer| producer.0.try_push(entry)) }
+    unsafe { producer.as_mut().map_or(Status::Invalid, |producer| producer.pushing().try_push(entry)) }
 }
 
 /// Copies the entry at `entry` into the queue, waiting while it is full. OK, or CLOSED when every consumer is gone.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn thalweg_spsc_records_push(producer: *mut SpscRecordsProducer, entry: *const c_void) -> Status {
     // SAFETY: H1, H2, H3.
-    unsafe { producer.as_mut().map_or(Status::Invalid, |producer| producer.0.push(entry, None)) }
+    unsafe { producer.as_mut().map_or(Status::Invalid, |producer| producer.pushing().push(entry, None)) }
 }
 
 /// As `thalweg_spsc_records_push`, but answers TIMEOUT after `nanoseconds`.
@@ -227,7 +183,7 @@ pub unsafe extern "C" fn thalweg_spsc_records_push_timeout(
     unsafe {
         producer
             .as_mut()
-            .map_or(Status::Invalid, |producer| producer.0.push(entry, Some(Duration::from_nanos(nanoseconds))))
+            .map_or(Status::Invalid, |producer| producer.pushing().push(entry, Some(Duration::from_nanos(nanoseconds))))
     }
 }
 
@@ -245,21 +201,100 @@ pub unsafe extern "C" fn thalweg_spsc_records_try_push_many(
     // SAFETY: H1, H2.
     let producer = unsafe { producer.as_mut() };
     // SAFETY: H3.
-    unsafe { counted(pushed, || producer.ok_or(Status::Invalid)?.0.try_push_many(from, count)) }
+    unsafe { counted(pushed, || producer.ok_or(Status::Invalid)?.pushing().try_push_many(from, count)) }
+}
+
+/// Reserves up to `count` entries, at least one, to be written in place, or answers as `thalweg_spsc_records_try_push`. OK: `entries` gets
+/// where they are, `granted` how many. Never waits.
+///
+/// A queue of `thalweg_spsc_records_new` grants one at a time, others what lies in one block. They are the caller's until they are
+/// committed, or something else is pushed or reserved; nothing is in the queue before the commit.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn thalweg_spsc_records_try_reserve(
+    producer: *mut SpscRecordsProducer,
+    count: usize,
+    entries: *mut *mut c_void,
+    granted: *mut usize,
+) -> Status {
+    // SAFETY: H1, H2.
+    let Some(producer) = (unsafe { producer.as_mut() }) else { return Status::Invalid };
+    // SAFETY: H3.
+    unsafe { opened(entries, granted, || producer.reserve(count, Until::Now)) }
+}
+
+/// As `thalweg_spsc_records_try_reserve`, waiting while the queue is full. OK, or CLOSED when every consumer is gone.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn thalweg_spsc_records_reserve(
+    producer: *mut SpscRecordsProducer,
+    count: usize,
+    entries: *mut *mut c_void,
+    granted: *mut usize,
+) -> Status {
+    // SAFETY: H1, H2.
+    let Some(producer) = (unsafe { producer.as_mut() }) else { return Status::Invalid };
+    // SAFETY: H3.
+    unsafe { opened(entries, granted, || producer.reserve(count, Until::Closed)) }
+}
+
+/// As `thalweg_spsc_records_reserve`, but answers TIMEOUT after `nanoseconds`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn thalweg_spsc_records_reserve_timeout(
+    producer: *mut SpscRecordsProducer,
+    count: usize,
+    entries: *mut *mut c_void,
+    granted: *mut usize,
+    nanoseconds: u64,
+) -> Status {
+    // SAFETY: H1, H2.
+    let Some(producer) = (unsafe { producer.as_mut() }) else { return Status::Invalid };
+    // SAFETY: H3.
+    unsafe { opened(entries, granted, || producer.reserve(count, Until::after(nanoseconds))) }
+}
+
+/// Pushes the first `count` of the entries that are reserved, which are written; the others are free again. OK, or CLOSED when every
+/// consumer is gone. INVALID if there are not so many: then they are reserved still.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn thalweg_spsc_records_commit(producer: *mut SpscRecordsProducer, count: usize) -> Status {
+    // SAFETY: H1, H2.
+    unsafe { producer.as_mut() }.map_or(Status::Invalid, |producer| producer.commit(count))
+}
+
+/// # Safety
+///
+/// `entries` and `count` are null or valid for a write.
+unsafe fn opened(
+    entries: *mut *mut c_void,
+    count: *mut usize,
+    open: impl FnOnce() -> Result<(*mut c_void, usize), Status>,
+) -> Status {
+    if entries.is_null() || count.is_null() {
+        return Status::Invalid;
+    }
+    match open() {
+        Ok((memory, granted)) => {
+            // SAFETY: not null, and so valid by the caller's promise.
+            unsafe {
+                entries.write(memory);
+                count.write(granted);
+            }
+            Status::Ok
+        }
+        Err(refused) => refused,
+    }
 }
 
 /// How many bytes an entry has. 0 for NULL.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn thalweg_spsc_records_producer_entry_size(producer: *const SpscRecordsProducer) -> usize {
     // SAFETY: H1, H2.
-    unsafe { producer.as_ref() }.map_or(0, |producer| producer.0.entry_size())
+    unsafe { producer.as_ref() }.map_or(0, |producer| producer.writer.entry_size())
 }
 
 /// Whether every consumer is gone. Then it stays so. True for NULL.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn thalweg_spsc_records_producer_is_closed(producer: *const SpscRecordsProducer) -> bool {
     // SAFETY: H1, H2.
-    unsafe { producer.as_ref() }.is_none_or(|producer| producer.0.is_closed())
+    unsafe { producer.as_ref() }.is_none_or(|producer| producer.writer.is_closed())
 }
 
 /// How many entries fit for certain; of a queue of blocks, how many entries all blocks have, of which as few as `capacity - entries + 1`
@@ -267,7 +302,7 @@ pub unsafe extern "C" fn thalweg_spsc_records_producer_is_closed(producer: *cons
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn thalweg_spsc_records_producer_capacity(producer: *const SpscRecordsProducer) -> usize {
     // SAFETY: H1, H2.
-    unsafe { producer.as_ref() }.map_or(0, |producer| producer.0.capacity())
+    unsafe { producer.as_ref() }.map_or(0, |producer| producer.writer.capacity())
 }
 
 /// Frees the writing end, which closes the queue: consumers pop what is left and then get CLOSED. Nothing for NULL.
@@ -287,7 +322,7 @@ pub unsafe extern "C" fn thalweg_spsc_records_try_pop(
     entry: *mut c_void,
 ) -> Status {
     // SAFETY: H1, H2, H3.
-    unsafe { consumer.as_mut().map_or(Status::Invalid, |consumer| consumer.0.try_pop(entry)) }
+    unsafe { consumer.as_mut().map_or(Status::Invalid, |consumer| consumer.popping().try_pop(entry)) }
 }
 
 /// Copies the oldest entry to `entry` and takes it from the queue, waiting while it is empty. OK, or CLOSED when every producer is
@@ -295,7 +330,7 @@ pub unsafe extern "C" fn thalweg_spsc_records_try_pop(
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn thalweg_spsc_records_pop(consumer: *mut SpscRecordsConsumer, entry: *mut c_void) -> Status {
     // SAFETY: H1, H2, H3.
-    unsafe { consumer.as_mut().map_or(Status::Invalid, |consumer| consumer.0.pop(entry, None)) }
+    unsafe { consumer.as_mut().map_or(Status::Invalid, |consumer| consumer.popping().pop(entry, None)) }
 }
 
 /// As `thalweg_spsc_records_pop`, but answers TIMEOUT after `nanoseconds`.
@@ -309,7 +344,7 @@ pub unsafe extern "C" fn thalweg_spsc_records_pop_timeout(
     unsafe {
         consumer
             .as_mut()
-            .map_or(Status::Invalid, |consumer| consumer.0.pop(entry, Some(Duration::from_nanos(nanoseconds))))
+            .map_or(Status::Invalid, |consumer| consumer.popping().pop(entry, Some(Duration::from_nanos(nanoseconds))))
     }
 }
 
@@ -327,21 +362,76 @@ pub unsafe extern "C" fn thalweg_spsc_records_try_pop_many(
     // SAFETY: H1, H2.
     let consumer = unsafe { consumer.as_mut() };
     // SAFETY: H3.
-    unsafe { counted(popped, || consumer.ok_or(Status::Invalid)?.0.try_pop_many(to, count)) }
+    unsafe { counted(popped, || consumer.ok_or(Status::Invalid)?.popping().try_pop_many(to, count)) }
+}
+
+/// Gives up to `count` entries, at least one, the oldest first, to be read in place, or answers as `thalweg_spsc_records_try_pop`. OK:
+/// `entries` gets where they are, `granted` how many. Never waits.
+///
+/// A queue of `thalweg_spsc_records_new` grants one at a time, others what lies in one block. They stay in the queue, and are the
+/// caller's, until they are released, or something else is popped or read.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn thalweg_spsc_records_try_read(
+    consumer: *mut SpscRecordsConsumer,
+    count: usize,
+    entries: *mut *mut c_void,
+    granted: *mut usize,
+) -> Status {
+    // SAFETY: H1, H2.
+    let Some(consumer) = (unsafe { consumer.as_mut() }) else { return Status::Invalid };
+    // SAFETY: H3.
+    unsafe { opened(entries, granted, || consumer.read(count, Until::Now)) }
+}
+
+/// As `thalweg_spsc_records_try_read`, waiting while the queue is empty. OK, or CLOSED when every producer is gone and nothing is left.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn thalweg_spsc_records_read(
+    consumer: *mut SpscRecordsConsumer,
+    count: usize,
+    entries: *mut *mut c_void,
+    granted: *mut usize,
+) -> Status {
+    // SAFETY: H1, H2.
+    let Some(consumer) = (unsafe { consumer.as_mut() }) else { return Status::Invalid };
+    // SAFETY: H3.
+    unsafe { opened(entries, granted, || consumer.read(count, Until::Closed)) }
+}
+
+/// As `thalweg_spsc_records_read`, but answers TIMEOUT after `nanoseconds`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn thalweg_spsc_records_read_timeout(
+    consumer: *mut SpscRecordsConsumer,
+    count: usize,
+    entries: *mut *mut c_void,
+    granted: *mut usize,
+    nanoseconds: u64,
+) -> Status {
+    // SAFETY: H1, H2.
+    let Some(consumer) = (unsafe { consumer.as_mut() }) else { return Status::Invalid };
+    // SAFETY: H3.
+    unsafe { opened(entries, granted, || consumer.read(count, Until::after(nanoseconds))) }
+}
+
+/// Takes the first `count` of the entries that are being read from the queue; the others are the next to be popped. INVALID if there are
+/// not so many: then they are being read still.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn thalweg_spsc_records_release(consumer: *mut SpscRecordsConsumer, count: usize) -> Status {
+    // SAFETY: H1, H2.
+    unsafe { consumer.as_mut() }.map_or(Status::Invalid, |consumer| consumer.release(count))
 }
 
 /// How many bytes an entry has. 0 for NULL.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn thalweg_spsc_records_consumer_entry_size(consumer: *const SpscRecordsConsumer) -> usize {
     // SAFETY: H1, H2.
-    unsafe { consumer.as_ref() }.map_or(0, |consumer| consumer.0.entry_size())
+    unsafe { consumer.as_ref() }.map_or(0, |consumer| consumer.reader.entry_size())
 }
 
 /// Whether every producer is gone. Then it stays so; entries may still be left. True for NULL.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn thalweg_spsc_records_consumer_is_closed(consumer: *const SpscRecordsConsumer) -> bool {
     // SAFETY: H1, H2.
-    unsafe { consumer.as_ref() }.is_none_or(|consumer| consumer.0.is_closed())
+    unsafe { consumer.as_ref() }.is_none_or(|consumer| consumer.reader.is_closed())
 }
 
 /// How many entries are pushed and not popped: at least so many, as pushes go on. 0 for NULL.
@@ -350,7 +440,7 @@ pub unsafe extern "C" fn thalweg_spsc_records_consumer_is_closed(consumer: *cons
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn thalweg_spsc_records_consumer_len(consumer: *const SpscRecordsConsumer) -> usize {
     // SAFETY: H1, H2.
-    unsafe { consumer.as_ref() }.map_or(0, |consumer| consumer.0.len())
+    unsafe { consumer.as_ref() }.map_or(0, |consumer| consumer.reader.len())
 }
 
 /// How many entries fit for certain; of a queue of blocks, how many entries all blocks have, of which as few as `capacity - entries + 1`
@@ -358,7 +448,7 @@ pub unsafe extern "C" fn thalweg_spsc_records_consumer_len(consumer: *const Spsc
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn thalweg_spsc_records_consumer_capacity(consumer: *const SpscRecordsConsumer) -> usize {
     // SAFETY: H1, H2.
-    unsafe { consumer.as_ref() }.map_or(0, |consumer| consumer.0.capacity())
+    unsafe { consumer.as_ref() }.map_or(0, |consumer| consumer.reader.capacity())
 }
 
 /// Frees the reading end, which closes the queue: pushes get CLOSED from then on, and what is in the queue is discarded. Nothing for

@@ -12,6 +12,7 @@ mod build;
 mod bwos;
 mod bwos_records;
 mod bytes;
+mod in_place;
 mod misuse;
 mod pointers;
 mod records;
