@@ -191,6 +191,22 @@ thalweg_status thalweg_spsc_try_push_many(thalweg_spsc_producer *producer,
                                           size_t count,
                                           size_t *pushed);
 
+// Pushes the `count` pointers at `items`, from the first on, waiting while the queue is full, and writes how many to `pushed`.
+//
+// OK: all of them. Otherwise the rest is still the caller's: CLOSED when every consumer is gone, or INVALID, and none is pushed, if
+// any of them is NULL.
+thalweg_status thalweg_spsc_push_many(thalweg_spsc_producer *producer,
+                                      void *const *items,
+                                      size_t count,
+                                      size_t *pushed);
+
+// As `thalweg_spsc_push_many`, but answers TIMEOUT after `nanoseconds` if some are left.
+thalweg_status thalweg_spsc_push_many_timeout(thalweg_spsc_producer *producer,
+                                              void *const *items,
+                                              size_t count,
+                                              size_t *pushed,
+                                              uint64_t nanoseconds);
+
 // Whether every consumer is gone. Then it stays so. True for NULL.
 bool thalweg_spsc_producer_is_closed(const thalweg_spsc_producer *producer);
 
@@ -221,6 +237,20 @@ thalweg_status thalweg_spsc_try_pop_many(thalweg_spsc_consumer *consumer,
                                          void **items,
                                          size_t count,
                                          size_t *popped);
+
+// As `thalweg_spsc_try_pop_many`, waiting for the first item while the queue is empty. OK, or CLOSED when every producer is gone and
+// nothing is left.
+thalweg_status thalweg_spsc_pop_many(thalweg_spsc_consumer *consumer,
+                                     void **items,
+                                     size_t count,
+                                     size_t *popped);
+
+// As `thalweg_spsc_pop_many`, but answers TIMEOUT after `nanoseconds` without an item.
+thalweg_status thalweg_spsc_pop_many_timeout(thalweg_spsc_consumer *consumer,
+                                             void **items,
+                                             size_t count,
+                                             size_t *popped,
+                                             uint64_t nanoseconds);
 
 // Whether every producer is gone. Then it stays so; items may still be left. True for NULL.
 bool thalweg_spsc_consumer_is_closed(const thalweg_spsc_consumer *consumer);
@@ -289,6 +319,21 @@ thalweg_status thalweg_spsc_records_try_push_many(thalweg_spsc_records_producer 
                                                   size_t count,
                                                   size_t *pushed);
 
+// Copies the `count` entries at `from` into the queue, from the first on, waiting while it is full, and writes how many to `pushed`.
+//
+// OK: all of them. CLOSED when every consumer is gone: the rest is not pushed.
+thalweg_status thalweg_spsc_records_push_many(thalweg_spsc_records_producer *producer,
+                                              const void *from,
+                                              size_t count,
+                                              size_t *pushed);
+
+// As `thalweg_spsc_records_push_many`, but answers TIMEOUT after `nanoseconds` if some are left.
+thalweg_status thalweg_spsc_records_push_many_timeout(thalweg_spsc_records_producer *producer,
+                                                      const void *from,
+                                                      size_t count,
+                                                      size_t *pushed,
+                                                      uint64_t nanoseconds);
+
 // Reserves up to `count` entries, at least one, to be written in place, or answers as `thalweg_spsc_records_try_push`. OK: `entries` gets
 // where they are, `granted` how many. Never waits.
 //
@@ -355,6 +400,20 @@ thalweg_status thalweg_spsc_records_try_pop_many(thalweg_spsc_records_consumer *
                                                  void *to,
                                                  size_t count,
                                                  size_t *popped);
+
+// As `thalweg_spsc_records_try_pop_many`, waiting for the first entry while the queue is empty. OK, or CLOSED when every producer is
+// gone and nothing is left.
+thalweg_status thalweg_spsc_records_pop_many(thalweg_spsc_records_consumer *consumer,
+                                             void *to,
+                                             size_t count,
+                                             size_t *popped);
+
+// As `thalweg_spsc_records_pop_many`, but answers TIMEOUT after `nanoseconds` without an entry.
+thalweg_status thalweg_spsc_records_pop_many_timeout(thalweg_spsc_records_consumer *consumer,
+                                                     void *to,
+                                                     size_t count,
+                                                     size_t *popped,
+                                                     uint64_t nanoseconds);
 
 // Gives up to `count` entries, at least one, the oldest first, to be read in place, or answers as `thalweg_spsc_records_try_pop`. OK:
 // `entries` gets where they are, `granted` how many. Never waits.
@@ -470,6 +529,21 @@ thalweg_status thalweg_bbq_try_push_many(const thalweg_bbq_producer *producer,
                                          size_t count,
                                          size_t *pushed);
 
+// Pushes the `count` pointers at `items`, from the first on, waiting while the queue is full, and writes how many to `pushed`.
+//
+// OK: all of them. Otherwise the rest is still the caller's: CLOSED when every consumer is gone.
+thalweg_status thalweg_bbq_push_many(const thalweg_bbq_producer *producer,
+                                     void *const *items,
+                                     size_t count,
+                                     size_t *pushed);
+
+// As `thalweg_bbq_push_many`, but answers TIMEOUT after `nanoseconds` if some are left.
+thalweg_status thalweg_bbq_push_many_timeout(const thalweg_bbq_producer *producer,
+                                             void *const *items,
+                                             size_t count,
+                                             size_t *pushed,
+                                             uint64_t nanoseconds);
+
 // Whether every consumer is gone. Then it stays so. True for NULL.
 bool thalweg_bbq_producer_is_closed(const thalweg_bbq_producer *producer);
 
@@ -507,6 +581,20 @@ thalweg_status thalweg_bbq_try_pop_many(const thalweg_bbq_consumer *consumer,
                                         void **items,
                                         size_t count,
                                         size_t *popped);
+
+// As `thalweg_bbq_try_pop_many`, waiting for the first item while the queue is empty. OK, or CLOSED when every producer is gone and
+// nothing is left.
+thalweg_status thalweg_bbq_pop_many(const thalweg_bbq_consumer *consumer,
+                                    void **items,
+                                    size_t count,
+                                    size_t *popped);
+
+// As `thalweg_bbq_pop_many`, but answers TIMEOUT after `nanoseconds` without an item.
+thalweg_status thalweg_bbq_pop_many_timeout(const thalweg_bbq_consumer *consumer,
+                                            void **items,
+                                            size_t count,
+                                            size_t *popped,
+                                            uint64_t nanoseconds);
 
 // Whether every producer is gone. Then it stays so; items may still be left. True for NULL.
 bool thalweg_bbq_consumer_is_closed(const thalweg_bbq_consumer *consumer);
@@ -602,6 +690,21 @@ thalweg_status thalweg_records_try_push_many(const thalweg_records_producer *pro
                                              size_t count,
                                              size_t *pushed);
 
+// Copies the `count` entries at `from` into the queue, from the first on, waiting while it is full, and writes how many to `pushed`.
+//
+// OK: all of them. CLOSED when every consumer is gone: the rest is not pushed.
+thalweg_status thalweg_records_push_many(const thalweg_records_producer *producer,
+                                         const void *from,
+                                         size_t count,
+                                         size_t *pushed);
+
+// As `thalweg_records_push_many`, but answers TIMEOUT after `nanoseconds` if some are left.
+thalweg_status thalweg_records_push_many_timeout(const thalweg_records_producer *producer,
+                                                 const void *from,
+                                                 size_t count,
+                                                 size_t *pushed,
+                                                 uint64_t nanoseconds);
+
 // Reserves up to `count` entries, at least one, to be written in place, or answers FULL, BUSY or CLOSED. OK: `entries` gets where they
 // are, `granted` how many, `grant` what `thalweg_records_commit` asks for. Never waits. INVALID in drop-old mode.
 //
@@ -677,6 +780,20 @@ thalweg_status thalweg_records_try_pop_many(const thalweg_records_consumer *cons
                                             void *to,
                                             size_t count,
                                             size_t *popped);
+
+// As `thalweg_records_try_pop_many`, waiting for the first entry while the queue is empty. OK, or CLOSED when every producer is
+// gone and nothing is left.
+thalweg_status thalweg_records_pop_many(const thalweg_records_consumer *consumer,
+                                        void *to,
+                                        size_t count,
+                                        size_t *popped);
+
+// As `thalweg_records_pop_many`, but answers TIMEOUT after `nanoseconds` without an entry.
+thalweg_status thalweg_records_pop_many_timeout(const thalweg_records_consumer *consumer,
+                                                void *to,
+                                                size_t count,
+                                                size_t *popped,
+                                                uint64_t nanoseconds);
 
 // Takes up to `count` entries from the queue, at least one, the oldest first, to be read in place, or answers EMPTY, BUSY or CLOSED. OK:
 // `entries` gets where they are, `taken` how many, `grant` what `thalweg_records_release` asks for. Never waits. INVALID in drop-old

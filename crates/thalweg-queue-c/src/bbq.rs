@@ -1,6 +1,6 @@
 //! Many producers, many consumers, or many of one and one of the other, pointers: `thalweg_bbq_*`.
 
-use crate::border::{counted, free, hand_out, into_place, opaque};
+use crate::border::{counted, counted_anyway, free, hand_out, into_place, opaque};
 use crate::build::{build, with_wait};
 use crate::end::{SharedConsumer, SharedProducer};
 use crate::entry::{Item, entries, places};
@@ -167,6 +167,47 @@ pub unsafe extern "C" fn thalweg_bbq_try_push_many(
     }
 }
 
+/// Pushes the `count` pointers at `items`, from the first on, waiting while the queue is full, and writes how many to `pushed`.
+///
+/// OK: all of them. Otherwise the rest is still the caller's: CLOSED when every consumer is gone.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn thalweg_bbq_push_many(
+    producer: *const BbqProducer,
+    items: *const *mut c_void,
+    count: usize,
+    pushed: *mut usize,
+) -> Status {
+    // SAFETY: H1 to H3.
+    let (producer, items) = unsafe { (producer.as_ref(), entries(items.cast::<Item>(), count)) };
+    // SAFETY: H3.
+    unsafe {
+        counted_anyway(pushed, || match (producer, items) {
+            (Some(producer), Some(items)) => producer.0.push_many(items, None),
+            _ => (0, Status::Invalid),
+        })
+    }
+}
+
+/// As `thalweg_bbq_push_many`, but answers TIMEOUT after `nanoseconds` if some are left.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn thalweg_bbq_push_many_timeout(
+    producer: *const BbqProducer,
+    items: *const *mut c_void,
+    count: usize,
+    pushed: *mut usize,
+    nanoseconds: u64,
+) -> Status {
+    // SAFETY: H1 to H3.
+    let (producer, items) = unsafe { (producer.as_ref(), entries(items.cast::<Item>(), count)) };
+    // SAFETY: H3.
+    unsafe {
+        counted_anyway(pushed, || match (producer, items) {
+            (Some(producer), Some(items)) => producer.0.push_many(items, Some(Duration::from_nanos(nanoseconds))),
+            _ => (0, Status::Invalid),
+        })
+    }
+}
+
 /// Whether every consumer is gone. Then it stays so. True for NULL.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn thalweg_bbq_producer_is_closed(producer: *const BbqProducer) -> bool {
@@ -252,6 +293,46 @@ pub unsafe extern "C" fn thalweg_bbq_try_pop_many(
     unsafe {
         counted(popped, || match (consumer, items) {
             (Some(consumer), Some(items)) => consumer.0.try_pop_many(items),
+            _ => Err(Status::Invalid),
+        })
+    }
+}
+
+/// As `thalweg_bbq_try_pop_many`, waiting for the first item while the queue is empty. OK, or CLOSED when every producer is gone and
+/// nothing is left.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn thalweg_bbq_pop_many(
+    consumer: *const BbqConsumer,
+    items: *mut *mut c_void,
+    count: usize,
+    popped: *mut usize,
+) -> Status {
+    // SAFETY: H1 to H3.
+    let (consumer, items) = unsafe { (consumer.as_ref(), places(items.cast::<Item>(), count)) };
+    // SAFETY: H3.
+    unsafe {
+        counted(popped, || match (consumer, items) {
+            (Some(consumer), Some(items)) => consumer.0.pop_many(items, None),
+            _ => Err(Status::Invalid),
+        })
+    }
+}
+
+/// As `thalweg_bbq_pop_many`, but answers TIMEOUT after `nanoseconds` without an item.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn thalweg_bbq_pop_many_timeout(
+    consumer: *const BbqConsumer,
+    items: *mut *mut c_void,
+    count: usize,
+    popped: *mut usize,
+    nanoseconds: u64,
+) -> Status {
+    // SAFETY: H1 to H3.
+    let (consumer, items) = unsafe { (consumer.as_ref(), places(items.cast::<Item>(), count)) };
+    // SAFETY: H3.
+    unsafe {
+        counted(popped, || match (consumer, items) {
+            (Some(consumer), Some(items)) => consumer.0.pop_many(items, Some(Duration::from_nanos(nanoseconds))),
             _ => Err(Status::Invalid),
         })
     }

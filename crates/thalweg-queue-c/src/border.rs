@@ -53,6 +53,21 @@ pub(crate) unsafe fn into_place(place: *mut *mut c_void, pop: impl FnOnce() -> R
     }
 }
 
+/// Writes to `done` how many entries `move_many` says it moved, whatever it answers. Does not call it if `done` is null.
+///
+/// # Safety
+///
+/// `done` is null or valid for a write.
+pub(crate) unsafe fn counted_anyway(done: *mut usize, move_many: impl FnOnce() -> (usize, Status)) -> Status {
+    if done.is_null() {
+        return Status::Invalid;
+    }
+    let (moved, status) = move_many();
+    // SAFETY: not null, and so valid by the caller's promise.
+    unsafe { done.write(moved) };
+    status
+}
+
 /// Writes to `done` how many entries `move_many` says it moved: none with an error. Does not call it if `done` is null.
 ///
 /// # Safety

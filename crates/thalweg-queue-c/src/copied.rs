@@ -86,6 +86,24 @@ pub(crate) unsafe fn try_push_many<E: Entry>(
     end.try_push_many(entries)
 }
 
+/// Copies the `count` entries at `from` into the queue, waiting for room. How many it has copied, and why no more.
+///
+/// # Safety
+///
+/// H3, for `count` entries.
+pub(crate) unsafe fn push_many<E: Entry>(
+    end: &mut impl Producer<E>,
+    from: *const c_void,
+    count: usize,
+    timeout: Option<Duration>,
+) -> (usize, Status) {
+    // SAFETY: by the caller's promise.
+    match unsafe { entries(from.cast::<E>(), count) } {
+        Some(entries) => end.push_many(entries, timeout),
+        None => (0, Status::Invalid),
+    }
+}
+
 /// Copies the oldest entry to `entry` and takes it from the queue now, or says why not.
 ///
 /// # Safety
@@ -143,4 +161,20 @@ pub(crate) unsafe fn try_pop_many<E: Entry>(
     // SAFETY: by the caller's promise.
     let places = unsafe { places(to.cast::<E>(), count) }.ok_or(Status::Invalid)?;
     end.try_pop_many(places)
+}
+
+/// As [`try_pop_many`], waiting for the first entry.
+///
+/// # Safety
+///
+/// H3, for `count` entries.
+pub(crate) unsafe fn pop_many<E: Entry>(
+    end: &mut impl Consumer<E>,
+    to: *mut c_void,
+    count: usize,
+    timeout: Option<Duration>,
+) -> Result<usize, Status> {
+    // SAFETY: by the caller's promise.
+    let places = unsafe { places(to.cast::<E>(), count) }.ok_or(Status::Invalid)?;
+    end.pop_many(places, timeout)
 }

@@ -10,7 +10,7 @@ use std::time::Duration;
 use thalweg_queue::bbq::{Users, drop_old};
 use thalweg_queue::bwos::Stealer;
 use thalweg_queue::wait::Wait;
-use thalweg_queue::{Pop, Push, bbq, fast_forward};
+use thalweg_queue::{Pop, Push, TryPushError, bbq, fast_forward};
 
 /// How long something waits.
 #[derive(Clone, Copy)]
@@ -35,6 +35,8 @@ pub(crate) trait Producer<E: Entry>: Send {
     fn push(&mut self, entry: E) -> Status;
     fn push_timeout(&mut self, entry: E, timeout: Duration) -> Status;
     fn try_push_many(&mut self, entries: &[E]) -> Result<usize, Status>;
+    /// Pushes all of them, waiting for room. How many it has pushed, and why no more.
+    fn push_many(&mut self, entries: &[E], timeout: Option<Duration>) -> (usize, Status);
     fn is_closed(&self) -> bool;
     fn capacity(&self) -> usize;
 }
@@ -57,6 +59,21 @@ impl<E: Entry, P: Push<Item = E> + Send> Producer<E> for P {
         Ok(Push::try_push_slice(self, entries)?)
     }
 
+    fn push_many(&mut self, entries: &[E], timeout: Option<Duration>) -> (usize, Status) {
+        let pushed = match Push::try_push_slice(self, entries) {
+            Ok(pushed) => pushed,
+            Err(TryPushError::Closed(())) => return (0, Status::Closed),
+            Err(_) => 0,
+        };
+        // What waits is in a vector, as the queue wants it.
+        let mut left = entries[pushed..].to_vec();
+        let status = match timeout {
+            Some(timeout) => Push::push_many_timeout(self, &mut left, timeout).map_err(Status::from).into(),
+            None => Push::push_many(self, &mut left).map_err(Status::from).into(),
+        };
+        (entries.len() - left.len(), status)
+    }
+
     fn is_closed(&self) -> bool {
         Push::is_closed(self)
     }
@@ -72,6 +89,22 @@ pub(crate) trait Consumer<E: Entry>: Send {
     fn pop(&mut self) -> Result<E, Status>;
     fn pop_timeout(&mut self, timeout: Duration) -> Result<E, Status>;
     fn try_pop_many(&mut self, places: &mut [MaybeUninit<E>]) -> Result<usize, Status>;
+
+    /// Pops one, waiting for it, and what else is there then.
+    fn pop_many(&mut self, places: &mut [MaybeUninit<E>], timeout: Option<Duration>) -> Result<usize, Status> {
+        match self.try_pop_many(places) {
+            Err(Status::Empty | Status::Busy) => {}
+            done => return done,
+        }
+        let first = match timeout {
+            Some(timeout) => self.pop_timeout(timeout)?,
+            None => self.pop()?,
+        };
+        // There is a place: for none, nothing was refused.
+        places[0].write(first);
+        Ok(1 + self.try_pop_many(&mut places[1..]).unwrap_or(0))
+    }
+
     fn is_closed(&self) -> bool;
     fn capacity(&self) -> usize;
 }
@@ -166,6 +199,8 @@ pub(crate) trait SharedProducer<E: Entry>: Send + Sync {
     fn push(&self, entry: E) -> Status;
     fn push_timeout(&self, entry: E, timeout: Duration) -> Status;
     fn try_push_many(&self, entries: &[E]) -> Result<usize, Status>;
+    /// Pushes all of them, waiting for room. How many it has pushed, and why no more.
+    fn push_many(&self, entries: &[E], timeout: Option<Duration>) -> (usize, Status);
     fn is_closed(&self) -> bool;
     fn capacity(&self) -> usize;
     fn len(&self) -> usize;
@@ -188,6 +223,10 @@ impl<E: Entry + 'static, W: Wait + 'static, C: Users> SharedProducer<E> for bbq:
 
     fn try_push_many(&self, entries: &[E]) -> Result<usize, Status> {
         Ok(self.try_push_slice(entries)?)
+    }
+
+    fn push_many(&self, entries: &[E], timeout: Option<Duration>) -> (usize, Status) {
+        Producer::push_many(&mut &*self, entries, timeout)
     }
 
     fn is_closed(&self) -> bool {
@@ -213,6 +252,8 @@ pub(crate) trait SharedConsumer<E: Entry>: Send + Sync {
     fn pop(&self) -> Result<E, Status>;
     fn pop_timeout(&self, timeout: Duration) -> Result<E, Status>;
     fn try_pop_many(&self, places: &mut [MaybeUninit<E>]) -> Result<usize, Status>;
+    /// Pops one, waiting for it, and what else is there.
+    fn pop_many(&self, places: &mut [MaybeUninit<E>], timeout: Option<Duration>) -> Result<usize, Status>;
     fn is_closed(&self) -> bool;
     fn capacity(&self) -> usize;
     fn len(&self) -> usize;
@@ -235,6 +276,10 @@ impl<E: AnyBytes + 'static, W: Wait + 'static, P: Users> SharedConsumer<E> for b
 
     fn try_pop_many(&self, places: &mut [MaybeUninit<E>]) -> Result<usize, Status> {
         Ok(self.try_pop_slice(E::in_memory(places))?)
+    }
+
+    fn pop_many(&self, places: &mut [MaybeUninit<E>], timeout: Option<Duration>) -> Result<usize, Status> {
+        Consumer::pop_many(&mut &*self, places, timeout)
     }
 
     fn is_closed(&self) -> bool {

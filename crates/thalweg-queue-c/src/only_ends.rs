@@ -27,6 +27,11 @@ pub(crate) trait Writer: WriteInPlace + Send {
     /// H3, for `count` entries.
     unsafe fn try_push_many(&mut self, from: *const c_void, count: usize) -> Result<usize, Status>;
 
+    /// # Safety
+    ///
+    /// H3, for `count` entries.
+    unsafe fn push_many(&mut self, from: *const c_void, count: usize, timeout: Option<Duration>) -> (usize, Status);
+
     fn entry_size(&self) -> usize;
     fn is_closed(&self) -> bool;
     fn capacity(&self) -> usize;
@@ -46,6 +51,11 @@ impl<E: Entry, P: Push<Item = E> + WriteInPlace + Send> Writer for P {
     unsafe fn try_push_many(&mut self, from: *const c_void, count: usize) -> Result<usize, Status> {
         // SAFETY: by the caller's promise.
         unsafe { copied::try_push_many::<E>(self, from, count) }
+    }
+
+    unsafe fn push_many(&mut self, from: *const c_void, count: usize, timeout: Option<Duration>) -> (usize, Status) {
+        // SAFETY: by the caller's promise.
+        unsafe { copied::push_many::<E>(self, from, count, timeout) }
     }
 
     fn entry_size(&self) -> usize {
@@ -118,6 +128,11 @@ pub(crate) trait Reader: ReadInPlace + Send {
     /// H3, for `count` entries.
     unsafe fn try_pop_many(&mut self, to: *mut c_void, count: usize) -> Result<usize, Status>;
 
+    /// # Safety
+    ///
+    /// H3, for `count` entries.
+    unsafe fn pop_many(&mut self, to: *mut c_void, count: usize, timeout: Option<Duration>) -> Result<usize, Status>;
+
     fn entry_size(&self) -> usize;
     fn is_closed(&self) -> bool;
     fn capacity(&self) -> usize;
@@ -138,6 +153,11 @@ impl<E: AnyBytes, P: Pop<Item = E> + ReadInPlace + Len + Send> Reader for P {
     unsafe fn try_pop_many(&mut self, to: *mut c_void, count: usize) -> Result<usize, Status> {
         // SAFETY: by the caller's promise.
         unsafe { copied::try_pop_many::<E>(self, to, count) }
+    }
+
+    unsafe fn pop_many(&mut self, to: *mut c_void, count: usize, timeout: Option<Duration>) -> Result<usize, Status> {
+        // SAFETY: by the caller's promise.
+        unsafe { copied::pop_many::<E>(self, to, count, timeout) }
     }
 
     fn entry_size(&self) -> usize {

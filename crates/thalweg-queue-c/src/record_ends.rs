@@ -90,6 +90,11 @@ pub(crate) trait SharedWriter: InPlace + Send + Sync {
     /// H3, for `count` entries.
     unsafe fn try_push_many(&self, from: *const c_void, count: usize) -> Result<usize, Status>;
 
+    /// # Safety
+    ///
+    /// H3, for `count` entries.
+    unsafe fn push_many(&self, from: *const c_void, count: usize, timeout: Option<Duration>) -> (usize, Status);
+
     fn entry_size(&self) -> usize;
     fn is_closed(&self) -> bool;
     fn capacity(&self) -> usize;
@@ -119,6 +124,12 @@ macro_rules! writer {
                 let mut end = self;
                 // SAFETY: by the caller's promise.
                 unsafe { copied::try_push_many::<$Entry<SIZE>>(&mut end, from, count) }
+            }
+
+            unsafe fn push_many(&self, from: *const c_void, count: usize, timeout: Option<Duration>) -> (usize, Status) {
+                let mut end = self;
+                // SAFETY: by the caller's promise.
+                unsafe { copied::push_many::<$Entry<SIZE>>(&mut end, from, count, timeout) }
             }
 
             fn entry_size(&self) -> usize {
@@ -164,6 +175,11 @@ pub(crate) trait SharedReader: InPlace + Send + Sync {
     /// H3, for `count` entries.
     unsafe fn try_pop_many(&self, to: *mut c_void, count: usize) -> Result<usize, Status>;
 
+    /// # Safety
+    ///
+    /// H3, for `count` entries.
+    unsafe fn pop_many(&self, to: *mut c_void, count: usize, timeout: Option<Duration>) -> Result<usize, Status>;
+
     fn entry_size(&self) -> usize;
     fn is_closed(&self) -> bool;
     fn capacity(&self) -> usize;
@@ -195,6 +211,12 @@ macro_rules! reader {
                 let mut end = self;
                 // SAFETY: by the caller's promise.
                 unsafe { copied::try_pop_many::<$Entry<SIZE>>(&mut end, to, count) }
+            }
+
+            unsafe fn pop_many(&self, to: *mut c_void, count: usize, timeout: Option<Duration>) -> Result<usize, Status> {
+                let mut end = self;
+                // SAFETY: by the caller's promise.
+                unsafe { copied::pop_many::<$Entry<SIZE>>(&mut end, to, count, timeout) }
             }
 
             fn entry_size(&self) -> usize {

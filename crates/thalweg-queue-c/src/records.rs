@@ -2,7 +2,7 @@
 //!
 //! The queue is [`bbq`]; in its retry-new mode, entries are written and read in place, too.
 
-use crate::border::{counted, free, hand_out, opaque};
+use crate::border::{counted, counted_anyway, free, hand_out, opaque};
 use crate::build::{Refusal, build, with_wait};
 use crate::copied::of_size;
 use crate::end::Until;
@@ -236,6 +236,47 @@ pub unsafe extern "C" fn thalweg_records_try_push_many(
     unsafe { counted(pushed, || producer.ok_or(Status::Invalid)?.0.try_push_many(from, count)) }
 }
 
+/// Copies the `count` entries at `from` into the queue, from the first on, waiting while it is full, and writes how many to `pushed`.
+///
+/// OK: all of them. CLOSED when every consumer is gone: the rest is not pushed.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn thalweg_records_push_many(
+    producer: *const RecordsProducer,
+    from: *const c_void,
+    count: usize,
+    pushed: *mut usize,
+) -> Status {
+    // SAFETY: H1, H2.
+    let producer = unsafe { producer.as_ref() };
+    // SAFETY: H3.
+    unsafe {
+        counted_anyway(pushed, || match producer {
+            Some(producer) => producer.0.push_many(from, count, None),
+            None => (0, Status::Invalid),
+        })
+    }
+}
+
+/// As `thalweg_records_push_many`, but answers TIMEOUT after `nanoseconds` if some are left.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn thalweg_records_push_many_timeout(
+    producer: *const RecordsProducer,
+    from: *const c_void,
+    count: usize,
+    pushed: *mut usize,
+    nanoseconds: u64,
+) -> Status {
+    // SAFETY: H1, H2.
+    let producer = unsafe { producer.as_ref() };
+    // SAFETY: H3.
+    unsafe {
+        counted_anyway(pushed, || match producer {
+            Some(producer) => producer.0.push_many(from, count, Some(Duration::from_nanos(nanoseconds))),
+            None => (0, Status::Invalid),
+        })
+    }
+}
+
 /// Reserves up to `count` entries, at least one, to be written in place, or answers FULL, BUSY or CLOSED. OK: `entries` gets where they
 /// are, `granted` how many, `grant` what `thalweg_records_commit` asks for. Never waits. INVALID in drop-old mode.
 ///
@@ -417,6 +458,40 @@ pub unsafe extern "C" fn thalweg_records_try_pop_many(
     let consumer = unsafe { consumer.as_ref() };
     // SAFETY: H3.
     unsafe { counted(popped, || consumer.ok_or(Status::Invalid)?.0.try_pop_many(to, count)) }
+}
+
+/// As `thalweg_records_try_pop_many`, waiting for the first entry while the queue is empty. OK, or CLOSED when every producer is
+/// gone and nothing is left.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn thalweg_records_pop_many(
+    consumer: *const RecordsConsumer,
+    to: *mut c_void,
+    count: usize,
+    popped: *mut usize,
+) -> Status {
+    // SAFETY: H1, H2.
+    let consumer = unsafe { consumer.as_ref() };
+    // SAFETY: H3.
+    unsafe { counted(popped, || consumer.ok_or(Status::Invalid)?.0.pop_many(to, count, None)) }
+}
+
+/// As `thalweg_records_pop_many`, but answers TIMEOUT after `nanoseconds` without an entry.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn thalweg_records_pop_many_timeout(
+    consumer: *const RecordsConsumer,
+    to: *mut c_void,
+    count: usize,
+    popped: *mut usize,
+    nanoseconds: u64,
+) -> Status {
+    // SAFETY: H1, H2.
+    let consumer = unsafe { consumer.as_ref() };
+    // SAFETY: H3.
+    unsafe {
+        counted(popped, || {
+            consumer.ok_or(Status::Invalid)?.0.pop_many(to, count, Some(Duration::from_nanos(nanoseconds)))
+        })
+    }
 }
 
 /// Takes up to `count` entries from the queue, at least one, the oldest first, to be read in place, or answers EMPTY, BUSY or CLOSED. OK:

@@ -1,7 +1,7 @@
 //! One producer, one consumer, pointers: `thalweg_spsc_*`. An end of these is also the only one of its side in a queue of
 //! [`bbq`](crate::bbq) that has many on the other.
 
-use crate::border::{counted, free, into_place, opaque};
+use crate::border::{counted, counted_anyway, free, into_place, opaque};
 use crate::build::{build, with_wait};
 use crate::end::{OnlyConsumer, Producer};
 use crate::entry::{Item, entries, places};
@@ -132,6 +132,52 @@ pub unsafe extern "C" fn thalweg_spsc_try_push_many(
     }
 }
 
+/// Pushes the `count` pointers at `items`, from the first on, waiting while the queue is full, and writes how many to `pushed`.
+///
+/// OK: all of them. Otherwise the rest is still the caller's: CLOSED when every consumer is gone, or INVALID, and none is pushed, if
+/// any of them is NULL.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn thalweg_spsc_push_many(
+    producer: *mut SpscProducer,
+    items: *const *mut c_void,
+    count: usize,
+    pushed: *mut usize,
+) -> Status {
+    // SAFETY: H1 to H3.
+    let (producer, items) = unsafe { (producer.as_mut(), entries(items.cast::<Item>(), count)) };
+    // SAFETY: H3.
+    unsafe {
+        counted_anyway(pushed, || match (producer, items) {
+            (Some(producer), Some(items)) if items.iter().all(|item| !item.get().is_null()) => {
+                producer.0.push_many(items, None)
+            }
+            _ => (0, Status::Invalid),
+        })
+    }
+}
+
+/// As `thalweg_spsc_push_many`, but answers TIMEOUT after `nanoseconds` if some are left.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn thalweg_spsc_push_many_timeout(
+    producer: *mut SpscProducer,
+    items: *const *mut c_void,
+    count: usize,
+    pushed: *mut usize,
+    nanoseconds: u64,
+) -> Status {
+    // SAFETY: H1 to H3.
+    let (producer, items) = unsafe { (producer.as_mut(), entries(items.cast::<Item>(), count)) };
+    // SAFETY: H3.
+    unsafe {
+        counted_anyway(pushed, || match (producer, items) {
+            (Some(producer), Some(items)) if items.iter().all(|item| !item.get().is_null()) => {
+                producer.0.push_many(items, Some(Duration::from_nanos(nanoseconds)))
+            }
+            _ => (0, Status::Invalid),
+        })
+    }
+}
+
 /// Whether every consumer is gone. Then it stays so. True for NULL.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn thalweg_spsc_producer_is_closed(producer: *const SpscProducer) -> bool {
@@ -203,6 +249,46 @@ pub unsafe extern "C" fn thalweg_spsc_try_pop_many(
     unsafe {
         counted(popped, || match (consumer, items) {
             (Some(consumer), Some(items)) => consumer.0.try_pop_many(items),
+            _ => Err(Status::Invalid),
+        })
+    }
+}
+
+/// As `thalweg_spsc_try_pop_many`, waiting for the first item while the queue is empty. OK, or CLOSED when every producer is gone and
+/// nothing is left.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn thalweg_spsc_pop_many(
+    consumer: *mut SpscConsumer,
+    items: *mut *mut c_void,
+    count: usize,
+    popped: *mut usize,
+) -> Status {
+    // SAFETY: H1 to H3.
+    let (consumer, items) = unsafe { (consumer.as_mut(), places(items.cast::<Item>(), count)) };
+    // SAFETY: H3.
+    unsafe {
+        counted(popped, || match (consumer, items) {
+            (Some(consumer), Some(items)) => consumer.0.pop_many(items, None),
+            _ => Err(Status::Invalid),
+        })
+    }
+}
+
+/// As `thalweg_spsc_pop_many`, but answers TIMEOUT after `nanoseconds` without an item.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn thalweg_spsc_pop_many_timeout(
+    consumer: *mut SpscConsumer,
+    items: *mut *mut c_void,
+    count: usize,
+    popped: *mut usize,
+    nanoseconds: u64,
+) -> Status {
+    // SAFETY: H1 to H3.
+    let (consumer, items) = unsafe { (consumer.as_mut(), places(items.cast::<Item>(), count)) };
+    // SAFETY: H3.
+    unsafe {
+        counted(popped, || match (consumer, items) {
+            (Some(consumer), Some(items)) => consumer.0.pop_many(items, Some(Duration::from_nanos(nanoseconds))),
             _ => Err(Status::Invalid),
         })
     }

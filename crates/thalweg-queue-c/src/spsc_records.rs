@@ -1,7 +1,7 @@
 //! One producer, one consumer, byte entries of one size: `thalweg_spsc_records_*`. An end of these is also the only one of its side in a
 //! queue of [`records`](crate::records) that has many on the other.
 
-use crate::border::{counted, free, opaque};
+use crate::border::{counted, counted_anyway, free, opaque};
 use crate::build::{Refusal, build, with_wait};
 use crate::copied::of_size;
 use crate::end::Until;
@@ -204,6 +204,47 @@ pub unsafe extern "C" fn thalweg_spsc_records_try_push_many(
     unsafe { counted(pushed, || producer.ok_or(Status::Invalid)?.pushing().try_push_many(from, count)) }
 }
 
+/// Copies the `count` entries at `from` into the queue, from the first on, waiting while it is full, and writes how many to `pushed`.
+///
+/// OK: all of them. CLOSED when every consumer is gone: the rest is not pushed.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn thalweg_spsc_records_push_many(
+    producer: *mut SpscRecordsProducer,
+    from: *const c_void,
+    count: usize,
+    pushed: *mut usize,
+) -> Status {
+    // SAFETY: H1, H2.
+    let producer = unsafe { producer.as_mut() };
+    // SAFETY: H3.
+    unsafe {
+        counted_anyway(pushed, || match producer {
+            Some(producer) => producer.pushing().push_many(from, count, None),
+            None => (0, Status::Invalid),
+        })
+    }
+}
+
+/// As `thalweg_spsc_records_push_many`, but answers TIMEOUT after `nanoseconds` if some are left.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn thalweg_spsc_records_push_many_timeout(
+    producer: *mut SpscRecordsProducer,
+    from: *const c_void,
+    count: usize,
+    pushed: *mut usize,
+    nanoseconds: u64,
+) -> Status {
+    // SAFETY: H1, H2.
+    let producer = unsafe { producer.as_mut() };
+    // SAFETY: H3.
+    unsafe {
+        counted_anyway(pushed, || match producer {
+            Some(producer) => producer.pushing().push_many(from, count, Some(Duration::from_nanos(nanoseconds))),
+            None => (0, Status::Invalid),
+        })
+    }
+}
+
 /// Reserves up to `count` entries, at least one, to be written in place, or answers as `thalweg_spsc_records_try_push`. OK: `entries` gets
 /// where they are, `granted` how many. Never waits.
 ///
@@ -363,6 +404,40 @@ pub unsafe extern "C" fn thalweg_spsc_records_try_pop_many(
     let consumer = unsafe { consumer.as_mut() };
     // SAFETY: H3.
     unsafe { counted(popped, || consumer.ok_or(Status::Invalid)?.popping().try_pop_many(to, count)) }
+}
+
+/// As `thalweg_spsc_records_try_pop_many`, waiting for the first entry while the queue is empty. OK, or CLOSED when every producer is
+/// gone and nothing is left.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn thalweg_spsc_records_pop_many(
+    consumer: *mut SpscRecordsConsumer,
+    to: *mut c_void,
+    count: usize,
+    popped: *mut usize,
+) -> Status {
+    // SAFETY: H1, H2.
+    let consumer = unsafe { consumer.as_mut() };
+    // SAFETY: H3.
+    unsafe { counted(popped, || consumer.ok_or(Status::Invalid)?.popping().pop_many(to, count, None)) }
+}
+
+/// As `thalweg_spsc_records_pop_many`, but answers TIMEOUT after `nanoseconds` without an entry.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn thalweg_spsc_records_pop_many_timeout(
+    consumer: *mut SpscRecordsConsumer,
+    to: *mut c_void,
+    count: usize,
+    popped: *mut usize,
+    nanoseconds: u64,
+) -> Status {
+    // SAFETY: H1, H2.
+    let consumer = unsafe { consumer.as_mut() };
+    // SAFETY: H3.
+    unsafe {
+        counted(popped, || {
+            consumer.ok_or(Status::Invalid)?.popping().pop_many(to, count, Some(Duration::from_nanos(nanoseconds)))
+        })
+    }
 }
 
 /// Gives up to `count` entries, at least one, the oldest first, to be read in place, or answers as `thalweg_spsc_records_try_pop`. OK:

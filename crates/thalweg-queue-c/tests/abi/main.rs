@@ -8,6 +8,7 @@ macro_rules! c {
     }};
 }
 
+mod batches;
 mod build;
 mod bwos;
 mod bwos_records;
