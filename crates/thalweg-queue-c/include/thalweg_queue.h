@@ -32,9 +32,10 @@
  *
  * Entries in place stand one behind the other, at any address: copy to and from them, unless they are arrays of bytes.
  *
- * Errors. A refusal takes nothing: what was to be pushed is still the caller's. A function that builds a queue writes the reason to
- * `error`, as text that ends with a NUL and is cut if it does not fit; with OK the text is empty. A queue that there is no memory for is
- * refused so too, as INVALID; if memory runs out elsewhere, the process ends with a message. No unwinding leaves the library.
+ * Errors. A refusal takes nothing: what was to be pushed is still the caller's; of a batch that waits, all that its count does not say. A
+ * function that builds a queue writes the reason to `error`, as text that ends with a NUL and is cut if it does not fit; with OK the text
+ * is empty. A queue that there is no memory for is refused so too, as INVALID; if memory runs out elsewhere, the process ends with a
+ * message. No unwinding leaves the library.
  *
  * Link with the static library and the system's threads, loader and math libraries (`-pthread -ldl -lm` on Linux), or with the shared one.
  */
@@ -478,8 +479,8 @@ thalweg_status thalweg_bbq_new(size_t blocks,
 
 // As `thalweg_bbq_new`, but for one consumer, whose pops are cheaper then.
 //
-// It is the handle of `thalweg_spsc_*`, which one thread at a time uses and which has no clone. The producers are as ever: what they push,
-// NULL too, is what it pops.
+// It is the handle of `thalweg_spsc_*`, which one thread at a time uses and which has no clone. The producers are as ever, but never BUSY:
+// what they push, NULL too, is what it pops.
 thalweg_status thalweg_bbq_new_mpsc(size_t blocks,
                                     size_t entries,
                                     uint32_t wait,
@@ -628,7 +629,8 @@ thalweg_status thalweg_records_new(size_t entry_size,
 
 // As `thalweg_records_new`, but for one consumer, whose pops are cheaper then.
 //
-// It is the handle of `thalweg_spsc_records_*`, which one thread at a time uses and which has no clone.
+// It is the handle of `thalweg_spsc_records_*`, which one thread at a time uses and which has no clone. The producers are as ever, but
+// never BUSY.
 thalweg_status thalweg_records_new_mpsc(size_t entry_size,
                                         size_t blocks,
                                         size_t entries,
@@ -905,7 +907,7 @@ thalweg_status thalweg_bytes_try_reserve(const thalweg_bytes_producer *producer,
                                          void **bytes,
                                          thalweg_bytes_grant *grant);
 
-// As `thalweg_bytes_try_reserve`, waiting while the queue is full.
+// As `thalweg_bytes_try_reserve`, waiting while the queue is full. OK, or CLOSED when every consumer is gone, or INVALID if it never fits.
 thalweg_status thalweg_bytes_reserve(const thalweg_bytes_producer *producer,
                                      size_t size,
                                      void **bytes,
@@ -1013,8 +1015,8 @@ uint64_t thalweg_bytes_consumer_dropped(const thalweg_bytes_consumer *consumer);
 // Whether every producer is gone. Then it stays so; messages may still be left. True for NULL.
 bool thalweg_bytes_consumer_is_closed(const thalweg_bytes_consumer *consumer);
 
-// Frees a reading end, none of whose grants is open. With the last one the queue closes: pushes get CLOSED from then on. Nothing for
-// NULL.
+// Frees a reading end, none of whose grants is open. With the last one the queue closes: pushes get CLOSED from then on, and what is in
+// the queue is discarded. Nothing for NULL.
 void thalweg_bytes_consumer_free(thalweg_bytes_consumer *consumer);
 
 // A work-stealing stack of `blocks` blocks with `entries` pointers each: the owner pops what it pushed last.

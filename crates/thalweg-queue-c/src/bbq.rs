@@ -47,8 +47,8 @@ pub unsafe extern "C" fn thalweg_bbq_new(
 
 /// As `thalweg_bbq_new`, but for one consumer, whose pops are cheaper then.
 ///
-/// It is the handle of `thalweg_spsc_*`, which one thread at a time uses and which has no clone. The producers are as ever: what they push,
-/// NULL too, is what it pops.
+/// It is the handle of `thalweg_spsc_*`, which one thread at a time uses and which has no clone. The producers are as ever, but never BUSY:
+/// what they push, NULL too, is what it pops.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn thalweg_bbq_new_mpsc(
     blocks: usize,

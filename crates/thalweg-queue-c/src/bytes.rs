@@ -175,7 +175,7 @@ pub unsafe extern "C" fn thalweg_bytes_try_reserve(
     unsafe { reserved(producer, size, bytes, grant, Until::Now) }
 }
 
-/// As `thalweg_bytes_try_reserve`, waiting while the queue is full.
+/// As `thalweg_bytes_try_reserve`, waiting while the queue is full. OK, or CLOSED when every consumer is gone, or INVALID if it never fits.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn thalweg_bytes_reserve(
     producer: *const BytesProducer,
@@ -466,8 +466,8 @@ pub unsafe extern "C" fn thalweg_bytes_consumer_is_closed(consumer: *const Bytes
     unsafe { consumer.as_ref() }.is_none_or(|consumer| consumer.0.is_closed())
 }
 
-/// Frees a reading end, none of whose grants is open. With the last one the queue closes: pushes get CLOSED from then on. Nothing for
-/// NULL.
+/// Frees a reading end, none of whose grants is open. With the last one the queue closes: pushes get CLOSED from then on, and what is in
+/// the queue is discarded. Nothing for NULL.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn thalweg_bytes_consumer_free(consumer: *mut BytesConsumer) {
     // SAFETY: H1: made by `build` or a clone, and freed once.

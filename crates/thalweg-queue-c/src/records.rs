@@ -105,7 +105,8 @@ pub unsafe extern "C" fn thalweg_records_new(
 
 /// As `thalweg_records_new`, but for one consumer, whose pops are cheaper then.
 ///
-/// It is the handle of `thalweg_spsc_records_*`, which one thread at a time uses and which has no clone.
+/// It is the handle of `thalweg_spsc_records_*`, which one thread at a time uses and which has no clone. The producers are as ever, but
+/// never BUSY.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn thalweg_records_new_mpsc(
     entry_size: usize,
