@@ -21,7 +21,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
-use thalweg_sim::{Failure, Machine, draw, in_parallel};
+use thalweg_sim::{Device, Failure, Machine, Routing, draw, in_parallel};
 
 use crate::Outcome;
 use crate::terminal::{complain, emit, spinner};
@@ -79,10 +79,17 @@ Examples:
         /// The machine: a name from `sim machines` or a file ending in .toml, and how many of its threads to use
         #[arg(long, value_name = "MACHINE[:THREADS]")]
         on: String,
+        /// What Virtual-Link's routing devices have, where it differs from the usual, in the experiments that have them
+        ///
+        /// devices=1, links=64 (queues of each), entries=64 (slots of prodBuf and consBuf, each), reserve=1 (slots of each
+        /// that belong to an open queue), quota=none (slots of each that a queue may have), in_order=on (a line waits for
+        /// the answer to the one before), way=14 (cycles to the device, and back).
+        #[arg(long, value_name = "OPTION=VALUE,...")]
+        device: Option<Routing>,
         /// How many seeds each point is run with, 3 by default; the tables show the middle one and the range
         #[arg(long, value_parser = clap::value_parser!(u64).range(1..=1000))]
         seeds: Option<u64>,
-        /// After how many simulated seconds a run of your own program is given up, 60 by default
+        /// After how many simulated seconds a run is given up, 60 by default
         #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
         limit: Option<u64>,
         /// An eighth of the messages, and one seed unless --seeds is given: figures to look at, not to quote
@@ -143,7 +150,7 @@ pub(crate) fn run(args: Vec<String>) -> Outcome {
             emit(&format!("{}: {}\n\n{}\n", machine.name(), machine.about(), machine.calibration().trim()))?;
         }
         Command::Calibrate { native, out } => emit(&calibrate::calibrate(native.as_deref(), out.as_deref())?)?,
-        Command::Run { names, on, seeds, limit, quick, lines, json, svg, trace } => {
+        Command::Run { names, on, device, seeds, limit, quick, lines, json, svg, trace } => {
             let seeds = seeds.unwrap_or(if quick { 1 } else { 3 });
             let (json, svg, trace) = (json.as_deref(), svg.as_deref(), trace.as_deref());
             for (option, path) in [("--svg", svg), ("--trace", trace)] {
@@ -155,26 +162,28 @@ pub(crate) fn run(args: Vec<String>) -> Outcome {
                 Ok(experiments) => experiments,
                 Err(error) => {
                     let options = example::Options { on: &on, seeds, limit, json, svg, trace };
-                    return own_program(&names, &options, lines || quick, error);
+                    return own_program(&names, &options, lines || quick || device.is_some(), error);
                 }
             };
-            if limit.is_some() {
-                return Err("--limit is for a program of yours; an experiment's runs are short enough".into());
-            }
             let (machine, threads) = Machine::part(&on)?;
             if threads < 2 {
                 return Err(format!("--on {on}: an experiment needs 2 threads at least").into());
             }
-            run_all(
-                &experiments,
-                &Setting { machine: &machine, threads, quick },
-                seeds,
-                lines,
-                Files { json, svg, trace },
-            )?;
+            let setting = Setting { machine: &machine, threads, quick, routing: device.unwrap_or_default() };
+            if device.is_some() && !experiments.iter().any(|experiment| has_routing(&(experiment.plan)(&setting))) {
+                return Err(
+                    "--device: no experiment of these has routing devices; those of `sim list` under vl/ do".into()
+                );
+            }
+            let limit = limit.unwrap_or(60) * 1_000_000_000;
+            run_all(&experiments, &setting, Runs { seeds, limit }, lines, Files { json, svg, trace })?;
         }
     }
     Ok(ExitCode::SUCCESS)
+}
+
+fn has_routing(points: &[Point]) -> bool {
+    points.iter().any(|point| matches!(point.device, Some(Device::VirtualLink(_))))
 }
 
 /// The machine of a name or a file.
@@ -211,7 +220,9 @@ fn own_program(
         return Err(format!("{error}; {also}").into());
     };
     if for_experiments {
-        return Err("--lines and --quick are for experiments; a program's own table has its lines anyway".into());
+        return Err(
+            "--lines, --quick and --device are for experiments; a program's own table has its lines anyway".into()
+        );
     }
     // Before the build: a wrong machine is better learnt at once.
     Machine::part(options.on)?;
@@ -243,10 +254,17 @@ struct Files<'a> {
     trace: Option<&'a Path>,
 }
 
+/// How often each point is run, and after how many simulated nanoseconds a run is given up.
+#[derive(Clone, Copy)]
+struct Runs {
+    seeds: u64,
+    limit: u64,
+}
+
 fn run_all(
     experiments: &[&Experiment],
     setting: &Setting<'_>,
-    seeds: u64,
+    runs: Runs,
     lines: bool,
     files: Files<'_>,
 ) -> Result<(), Box<dyn Error>> {
@@ -260,7 +278,7 @@ fn run_all(
     let (mut plots, mut done) = (Vec::new(), Vec::new());
     for experiment in experiments {
         let points = (experiment.plan)(setting);
-        let measured = measure(experiment.name, machine, &points, seeds)?;
+        let measured = measure(experiment.name, machine, &points, runs)?;
         let lines_of = |(point, runs): (&Point, &Vec<Run>)| point.records(experiment.name, machine, runs, lines);
         let of_this: String = points.iter().zip(&measured).map(lines_of).collect();
         // As each is done: an experiment that fails, or an interrupt, does not take the others' tables with it.
@@ -299,14 +317,14 @@ fn run_all(
 }
 
 /// Runs every point with every seed, several at a time: simulations do not share anything.
-fn measure(name: &str, machine: &Machine, points: &[Point], seeds: u64) -> Result<Vec<Vec<Run>>, Box<dyn Error>> {
-    let seeds = seeds as usize;
+fn measure(name: &str, machine: &Machine, points: &[Point], runs: Runs) -> Result<Vec<Vec<Run>>, Box<dyn Error>> {
+    let (seeds, limit) = (runs.seeds as usize, runs.limit);
     let (progress, all) = (spinner(), points.len() * seeds);
     progress.set_length(all as u64);
     let tell = || progress.set_message(format!("{name}: {} of {all} runs", progress.position()));
     tell();
     let results: Vec<Result<Run, Failure>> = in_parallel(all, |run| {
-        let result = points[run / seeds].run(machine, (run % seeds) as u64);
+        let result = points[run / seeds].run_within(limit, machine, (run % seeds) as u64);
         progress.inc(1);
         tell();
         result

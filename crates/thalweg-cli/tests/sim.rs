@@ -64,12 +64,17 @@ fn what_is_not_there_is_named_with_what_is() {
         ("run sim/bbq sim/nothing --on vl-16", ["sim/nothing", "sim/bbq"]),
         ("run wide speed --on vl-16", ["wide is a program", "one program at a time"]),
         ("run sim/bbq wide --on vl-16", ["wide is a program", "no experiment beside it"]),
+        ("run vl/ping-pong --on vl-16 --device entries=0", ["entries is 0", "from 1 to 65536"]),
+        ("run vl/ping-pong --on vl-16 --device entry=4", ["\"entry\"", "devices, links, entries"]),
+        ("run vl/ping-pong --on vl-16 --quick --device links=1", ["channel 1", "--device with more links"]),
+        ("run sim/bbq --on vl-16 --device entries=4", ["no experiment of these has routing devices", "vl/"]),
+        ("run wide --on vl-16 --device entries=4", ["--device", "for experiments"]),
         ("calibrate --native none.json", ["none.json", "cannot read"]),
         ("calibrate --native Cargo.toml", ["Cargo.toml", "not what `micro` prints"]),
         ("run sim/bbq --on none.toml", ["none.toml", "cannot read"]),
         ("run sim/bbq --on vl-16 --svg -", ["--svg -", "choose a file"]),
         ("run wide --on vl-16 --trace -", ["--trace -", "choose a file"]),
-        ("run sim/bbq --on vl-16 --limit 9", ["--limit", "a program of yours"]),
+        ("run sim/bbq --on vl-16 --limit 0", ["--limit", "1..=1000000"]),
         ("run sim/bbq --on vl-16 --svg no-such-directory/a.svg", ["no-such-directory/a.svg", "cannot write"]),
         ("calibrate --native Cargo.toml --out no-such-directory/a.toml", ["no-such-directory/a.toml", "cannot write"]),
     ] {
@@ -77,6 +82,28 @@ fn what_is_not_there_is_named_with_what_is() {
         assert_eq!((ran.status, ran.stdout.as_str()), (2, ""));
         assert!(words.iter().all(|word| ran.stderr.contains(word)), "{line}: {}", ran.stderr);
     }
+}
+
+/// Each of two devices has room for one of the two channels.
+#[test]
+fn routing_devices_are_as_asked_for_and_what_is_not_usual_is_recorded() {
+    let records = |device: &str| -> Vec<serde_json::Value> {
+        let ran = sim(&format!("run vl/ping-pong --on vl-16 --quick --json -{device}"));
+        assert_eq!((ran.status, ran.stderr.as_str()), (0, ""), "{device}");
+        ran.stdout.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+    };
+    let (usual, other) = (records(""), records(" --device way=40,links=1,devices=2"));
+    assert!(usual.iter().all(|record| record["params"].get("device").is_none()));
+    assert_eq!(usual.len(), other.len());
+    for (usual, other) in usual.iter().zip(&other) {
+        let of_device = other["contender"] == "virtual-link";
+        let expected = if of_device { serde_json::json!("devices=2,links=1,way=40") } else { serde_json::Value::Null };
+        assert_eq!(other["params"]["device"], expected, "{other}");
+        let is_time = other["unit"] == "ns/msg";
+        assert_eq!(usual["median"] != other["median"], of_device && is_time, "{usual} {other}");
+    }
+    let table = sim("run vl/ping-pong --on vl-16 --quick --device way=40").stdout;
+    assert!(table.starts_with("vl/ping-pong on vl-16, 16 of 16 threads, seeds: 1, device: way=40\n"), "{table}");
 }
 
 /// Short runs of entries whose figures are published, one of each kind.

@@ -111,7 +111,7 @@ impl fmt::Display for Failure {
                 write!(
                     f,
                     "the simulation went on for more than {nanos} ns of simulated time; if that is no livelock, raise its limit \
-                     (Simulation::limit, Study::limit, or --limit of a program of yours)"
+                     (Simulation::limit, Study::limit, or --limit on the command line)"
                 )?;
                 waiting.iter().try_for_each(|waiting| write!(f, "\n  {waiting}"))
             }

@@ -107,7 +107,7 @@ mod world;
 
 pub use command::main;
 pub use counts::{ByDistance, Cost, Counts, DeviceCounts, Prefetches};
-pub use device::{Credits, Device, Routing};
+pub use device::{Credits, Device, Routing, RoutingError};
 pub use failure::{Failure, Reason, Waiting};
 pub use heap::Heap;
 pub use jitter::jitter;

@@ -128,7 +128,7 @@ fn nothing_is_pushed_that_was_not_selected() {
 fn a_device_that_could_carry_nothing_is_refused() {
     let right = Routing::default();
     for (device, words) in [
-        (Device::VirtualLink(Routing { devices: 0, ..right }), "devices is 0, and must be at least 1"),
+        (Device::VirtualLink(Routing { devices: 0, ..right }), "devices is 0, and must be from 1 to 16384"),
         (Device::VirtualLink(Routing { links: 0, ..right }), "links is 0, and must be from 1 to 65536"),
         (Device::VirtualLink(Routing { entries: 0, reserve: 0, ..right }), "entries is 0, and must be from 1 to 65536"),
         (Device::VirtualLink(Routing { entries: 65_537, ..right }), "entries is 65537"),

@@ -70,7 +70,8 @@ impl Target {
     const ENDPOINT: u32 = 6;
     const SQI: u32 = 18;
     const DEVICE: u32 = 34;
-    const DEVICES: usize = 1 << 14;
+    /// How many devices a machine can have.
+    pub const DEVICES: usize = 1 << 14;
     /// How many queues a device can have.
     pub const QUEUES: usize = 1 << (Self::DEVICE - Self::SQI);
     /// How many endpoints of one kind a queue can have: 64 pages of 64.

@@ -1,6 +1,6 @@
 //! What an entry of the registry is: a plan, what is drawn of it, and what a paper says beside.
 
-use thalweg_sim::Machine;
+use thalweg_sim::{Machine, Routing};
 
 use super::point::{Point, Run};
 
@@ -44,6 +44,8 @@ pub(super) struct Setting<'a> {
     pub(super) threads: usize,
     /// An eighth of the messages.
     pub(super) quick: bool,
+    /// What the routing devices have at points that need them.
+    pub(super) routing: Routing,
 }
 
 impl Setting<'_> {
@@ -63,7 +65,7 @@ impl Setting<'_> {
     /// The first hardware threads, one by one, as a unit test wants them.
     #[cfg(test)]
     pub(super) fn of(machine: &Machine, threads: usize) -> Setting<'_> {
-        Setting { machine, threads, quick: true }
+        Setting { machine, threads, quick: true, routing: Routing::default() }
     }
 }
 

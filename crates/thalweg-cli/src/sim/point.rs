@@ -1,7 +1,7 @@
 //! A point of a curve: what runs, and what came of it.
 
 use serde_json::{Value, json};
-use thalweg_sim::{Device, Failure, Latencies, Machine, Record, Report, Simulation, Spread, Trace, jitter};
+use thalweg_sim::{Device, Failure, Latencies, Machine, Record, Report, Routing, Simulation, Spread, Trace, jitter};
 use thalweg_sync::atomic::AtomicUsize;
 use thalweg_sync::atomic::Ordering::{AcqRel, Acquire};
 use thalweg_sync::{CachePadded, spin, thread, time};
@@ -95,8 +95,14 @@ impl Point {
         format!("{}, {}, {}", self.workload, self.contender, self.label)
     }
 
+    /// A run, which is given up after so many simulated nanoseconds.
+    pub(super) fn run_within(&self, limit: u64, machine: &Machine, seed: u64) -> Result<Run, Failure> {
+        self.simulation(machine).limit(limit).seed(seed).try_run(&self.client)
+    }
+
+    #[cfg(test)]
     pub(super) fn run(&self, machine: &Machine, seed: u64) -> Result<Run, Failure> {
-        self.simulation(machine).seed(seed).try_run(&self.client)
+        self.run_within(60_000_000_000, machine, seed)
     }
 
     /// Nanoseconds for a message with seed 0, for tests that compare points.
@@ -167,6 +173,11 @@ impl Point {
     pub(super) fn records(&self, experiment: &str, machine: &Machine, runs: &[Run], lines: bool) -> String {
         let mut params = self.params.clone();
         params["threads"] = json!(self.threads);
+        if let Some(Device::VirtualLink(routing)) = self.device
+            && routing != Routing::default()
+        {
+            params["device"] = json!(routing.to_string());
+        }
         let mut told = params.clone();
         if lines && let Some((_, report)) = runs.first() {
             told["fields"] = json!(report.fields);
@@ -216,8 +227,12 @@ pub(super) fn table(
 ) -> String {
     let (machine, threads) = (setting.machine, setting.threads);
     let runs = measured.first().map_or(0, Vec::len);
-    let mut text =
-        format!("{experiment} on {}, {threads} of {} threads, seeds: {runs}\n", machine.name(), machine.threads());
+    let device = match setting.routing {
+        usual if usual == Routing::default() => String::new(),
+        other => format!(", device: {other}"),
+    };
+    let (name, all) = (machine.name(), machine.threads());
+    let mut text = format!("{experiment} on {name}, {threads} of {all} threads, seeds: {runs}{device}\n");
     let mut curve = ("", "");
     for (i, (point, runs)) in points.iter().zip(measured).enumerate() {
         if curve != (point.workload, point.contender) {

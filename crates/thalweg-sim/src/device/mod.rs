@@ -6,6 +6,7 @@
 //! | `lists` | slots of a buffer, taken in turn, and the lists that run through them |
 //! | `vlrd` | the routing device: linkTab, prodBuf, consBuf, the three-stage pipeline; cycle by cycle |
 //! | `ideal` | no latency, no limit |
+//! | `routing` | what the routing devices have: numbers, and their text on a command line |
 //! | `caf` | 64-bit values, queues with credits |
 //! | `port` | the engine's side: instructions of cores, packets under way, injection into a first-level cache |
 //!
@@ -28,10 +29,13 @@ mod caf;
 mod ideal;
 mod lists;
 mod port;
+mod routing;
 mod vlrd;
 
 pub(crate) use port::{Issued, Port};
+pub use routing::{Routing, RoutingError};
 
+use std::ops::RangeInclusive;
 use thalweg_sync::link;
 
 /// What 64 bytes a line holds.
@@ -63,55 +67,19 @@ pub enum Device {
 impl Device {
     /// What is wrong with it, if no queue of it could ever be opened, or carry anything.
     pub(crate) fn fault(&self) -> Option<String> {
-        let values = match *self {
-            Self::VirtualLink(Routing { devices, links, entries, reserve, quota, .. }) => vec![
-                ("Routing::devices", devices, 1..=usize::MAX),
-                ("Routing::links", links, 1..=link::Target::QUEUES),
-                ("Routing::entries", entries, 1..=lists::Slots::MOST),
-                ("Routing::reserve", reserve, 0..=entries),
-                ("Routing::quota", quota.unwrap_or(usize::MAX), 1..=usize::MAX),
-            ],
-            Self::Ideal => Vec::new(),
-            Self::Caf(Credits { words, .. }) => vec![("Credits::words", words, 1..=usize::MAX)],
-        };
-        let (name, value, range) = values.into_iter().find(|(_, value, range)| !range.contains(value))?;
-        let (least, most) = range.into_inner();
-        let range = if most == usize::MAX { format!("at least {least}") } else { format!("from {least} to {most}") };
-        Some(format!("{name} is {value}, and must be {range}"))
+        match *self {
+            Self::VirtualLink(routing) => routing.fault().map(|fault| format!("Routing::{fault}")),
+            Self::Ideal => None,
+            Self::Caf(Credits { words, .. }) => out_of_range("Credits::words", words, 1..=usize::MAX),
+        }
     }
 }
 
-/// What Virtual-Link's routing devices have. The [default](Self::default) is the paper's: one device, 64 entries each, a
-/// way of 14 cycles; and, which it does not have, one reserved slot for each queue, and answers awaited in order.
-///
-/// ```
-/// let routing = thalweg_sim::Routing { entries: 16, ..Default::default() };
-/// assert_eq!((routing.devices, routing.reserve), (1, 1));
-/// ```
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Routing {
-    /// How many devices, at least one; a queue belongs to one of them.
-    pub devices: usize,
-    /// Rows of each device's linkTab: queues that can be open; from 1 to 65,536.
-    pub links: usize,
-    /// Slots of prodBuf and of consBuf, each; from 1 to 65,536.
-    pub entries: usize,
-    /// Slots of each buffer that belong to each open queue, no more than there are; while others have so many that these are not free, no queue is
-    /// opened. With 0, one queue can take all slots, and a chain of stages may stand still for ever.
-    pub reserve: usize,
-    /// Slots of each buffer that a queue may have at most, if it is limited; at least one.
-    pub quota: Option<usize>,
-    /// A queue's next line leaves only when the last one's injection was answered. Without, a rejected line may be
-    /// overtaken by the next.
-    pub in_order: bool,
-    /// Cycles from a core to the device, and from the device to a core.
-    pub way: u64,
-}
-
-impl Default for Routing {
-    fn default() -> Self {
-        Self { devices: 1, links: 64, entries: 64, reserve: 1, quota: None, in_order: true, way: 14 }
-    }
+/// What is wrong with a number, if it is.
+fn out_of_range(name: &str, value: usize, range: RangeInclusive<usize>) -> Option<String> {
+    let (least, most) = (*range.start(), *range.end());
+    let wants = if most == usize::MAX { format!("at least {least}") } else { format!("from {least} to {most}") };
+    (!range.contains(&value)).then(|| format!("{name} is {value}, and must be {wants}"))
 }
 
 /// What CAF's queue device has. The [default](Self::default) has the room of Virtual-Link's: 64 lines of 8 words, a way of

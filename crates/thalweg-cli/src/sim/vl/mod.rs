@@ -78,11 +78,12 @@ const WORK: [(u64, &str); 2] = [(102_000, "51 us of work"), (2_000, "1 us of wor
 fn points(
     workload: &'static str,
     label: &str,
-    threads: usize,
+    setting: &Setting<'_>,
     (shared, messages): (bool, bool),
     params: &Value,
     run: impl Fn(&Net) -> Figures + Clone + Send + Sync + 'static,
 ) -> Vec<Point> {
+    let (threads, routing) = (setting.threads, setting.routing);
     (Contender::ALL.into_iter())
         .filter(|contender| contender.can(shared, messages))
         .map(|contender| {
@@ -94,8 +95,8 @@ fn points(
                 params: params.clone(),
                 threads,
                 messages: params["messages"].as_u64().expect("it is a number of messages"),
-                device: contender.device(),
-                client: Box::new(move || run(&Net::new(contender))),
+                device: contender.device(routing),
+                client: Box::new(move || run(&Net::new(contender, routing))),
             }
         })
         .collect()
@@ -104,15 +105,13 @@ fn points(
 fn ping_pong(setting: &Setting<'_>) -> Vec<Point> {
     let rounds = setting.part(500, 20);
     let params = json!({ "messages": 14 * rounds, "burst": 7 });
-    points("ping-pong", "2 threads", setting.threads, (false, false), &params, move |net| {
-        patterns::ping_pong(net, rounds)
-    })
+    points("ping-pong", "2 threads", setting, (false, false), &params, move |net| patterns::ping_pong(net, rounds))
 }
 
 /// The points of a benchmark in which threads compute, for each amount of work.
 fn with_work(
     workload: &'static str,
-    threads: usize,
+    setting: &Setting<'_>,
     kind: (bool, bool),
     iterations: u64,
     messages: u64,
@@ -120,7 +119,7 @@ fn with_work(
 ) -> Vec<Point> {
     let of = |(work, label): (u64, &str)| {
         let params = json!({ "messages": messages, "work_cycles": work, "words": 7 });
-        points(workload, label, threads, kind, &params, move |net| run(net, iterations, work))
+        points(workload, label, setting, kind, &params, move |net| run(net, iterations, work))
     };
     by_contender(WORK.into_iter().flat_map(of).collect())
 }
@@ -134,25 +133,25 @@ fn by_contender(mut points: Vec<Point>) -> Vec<Point> {
 
 fn halo(setting: &Setting<'_>) -> Vec<Point> {
     let iterations = setting.part(40, 3);
-    with_work("halo", setting.threads, (false, true), iterations, iterations * patterns::CHANNELS, patterns::halo)
+    with_work("halo", setting, (false, true), iterations, iterations * patterns::CHANNELS, patterns::halo)
 }
 
 fn sweep(setting: &Setting<'_>) -> Vec<Point> {
     let iterations = setting.part(10, 2);
-    with_work("sweep", setting.threads, (false, true), iterations, 2 * iterations * patterns::CHANNELS, patterns::sweep)
+    with_work("sweep", setting, (false, true), iterations, 2 * iterations * patterns::CHANNELS, patterns::sweep)
 }
 
 /// So many that Boost's queue, if it holds all messages, is twice as large as the last level.
 fn incast(setting: &Setting<'_>) -> Vec<Point> {
     let iterations = setting.part(2_200, 10);
-    with_work("incast", setting.threads, (true, true), iterations, 15 * iterations, patterns::incast)
+    with_work("incast", setting, (true, true), iterations, 15 * iterations, patterns::incast)
 }
 
 /// So many that one of Boost's queues, if it holds all samples, is larger than the last level.
 fn fir(setting: &Setting<'_>) -> Vec<Point> {
     let samples = setting.part(20_000, 70);
     let params = json!({ "messages": 31 * samples, "stages": 32 });
-    points("fir", "32 threads", setting.threads, (false, false), &params, move |net| patterns::fir(net, samples))
+    points("fir", "32 threads", setting, (false, false), &params, move |net| patterns::fir(net, samples))
 }
 
 fn bitonic(setting: &Setting<'_>) -> Vec<Point> {
@@ -160,7 +159,7 @@ fn bitonic(setting: &Setting<'_>) -> Vec<Point> {
     let of = |workers: usize| {
         let params = json!({ "messages": patterns::messages_of_bitonic(blocks), "workers": workers, "blocks": blocks });
         let run = move |net: &Net| patterns::bitonic(net, blocks, workers);
-        points("bitonic", &format!("{workers} workers"), setting.threads, (true, true), &params, run)
+        points("bitonic", &format!("{workers} workers"), setting, (true, true), &params, run)
     };
     let most = setting.threads.saturating_sub(1).max(1);
     by_contender([1, 3, 7, 15].into_iter().filter(|&workers| workers <= most).flat_map(of).collect())
@@ -169,9 +168,7 @@ fn bitonic(setting: &Setting<'_>) -> Vec<Point> {
 fn pipeline(setting: &Setting<'_>) -> Vec<Point> {
     let packets = setting.part(3000, 150);
     let params = json!({ "messages": 5 * packets, "pool": 56 });
-    points("pipeline", "10 threads", setting.threads, (true, false), &params, move |net| {
-        patterns::pipeline(net, packets)
-    })
+    points("pipeline", "10 threads", setting, (true, false), &params, move |net| patterns::pipeline(net, packets))
 }
 
 fn stream(setting: &Setting<'_>) -> Vec<Point> {
@@ -179,7 +176,7 @@ fn stream(setting: &Setting<'_>) -> Vec<Point> {
     let threads = setting.threads;
     let workers = threads.saturating_sub(2).clamp(1, 8) as u64;
     let params = json!({ "messages": 2 * workers * lines, "lines": lines });
-    let mut points = points("stream", "and ping-pong", threads, (false, false), &params, move |net| {
+    let mut points = points("stream", "and ping-pong", setting, (false, false), &params, move |net| {
         patterns::stream(Some(net), workers, lines)
     });
     points.insert(
@@ -204,7 +201,7 @@ mod tests {
 
     use super::super::pictures::plots;
     use super::*;
-    use thalweg_sim::{Machine, draw};
+    use thalweg_sim::{Machine, Routing, draw};
 
     #[test]
     fn every_contender_carries_every_benchmark_the_same_way_twice_and_is_drawn() {
@@ -261,5 +258,21 @@ mod tests {
             link.nanos
         );
         assert!(boost_report.counts.snoops() > 5 * link_report.counts.snoops());
+    }
+
+    /// Slots that belong to each channel are what keeps a chain going: without them, lines that wait for one stage take all.
+    #[test]
+    fn a_chain_stands_still_without_reserved_slots_and_is_given_up() {
+        let machine = Machine::named("vl-16").unwrap();
+        let run = |reserve| {
+            let routing = Routing { reserve, ..Routing::default() };
+            let points = fir(&Setting { routing, ..Setting::of(&machine, 16) });
+            let link = points.iter().find(|point| point.contender == "virtual-link").unwrap();
+            // A chain that goes on is through in less than a millisecond.
+            link.run_within(20_000_000, &machine, 0)
+        };
+        assert!(run(1).is_ok());
+        let Err(failure) = run(0) else { panic!("the slots were enough") };
+        assert!(failure.to_string().contains("20000000 ns of simulated time"), "{failure}");
     }
 }

@@ -46,10 +46,10 @@ impl Contender {
         }
     }
 
-    /// What the machine has for it.
-    pub(super) fn device(self) -> Option<Device> {
+    /// What the machine has for it; of routing devices, these.
+    pub(super) fn device(self, routing: Routing) -> Option<Device> {
         match self {
-            Self::VirtualLink => Some(Device::VirtualLink(Routing::default())),
+            Self::VirtualLink => Some(Device::VirtualLink(routing)),
             Self::Ideal => Some(Device::Ideal),
             Self::Caf => Some(Device::Caf(Credits::default())),
             _ => None,
@@ -253,11 +253,17 @@ where
     (sending, receiving)
 }
 
+/// Of all devices that the machine has for the contender.
+fn supervisor(contender: Contender, routing: Routing) -> Supervisor {
+    Supervisor::hardware(if contender == Contender::VirtualLink { routing.devices } else { 1 })
+}
+
 const RIGHT: &str = "the capacity is one that the queue can have";
 
 impl Net {
-    pub(super) fn new(contender: Contender) -> Self {
-        Self { contender, supervisor: Supervisor::hardware(1), channels: Cell::new(0) }
+    /// Its channels take the routing devices in turn.
+    pub(super) fn new(contender: Contender, routing: Routing) -> Self {
+        Self { contender, supervisor: supervisor(contender, routing), channels: Cell::new(0) }
     }
 
     fn next(&self) -> usize {
@@ -265,7 +271,9 @@ impl Net {
     }
 
     fn channel(&self) -> thalweg_link::Channel {
-        self.supervisor.open(&format!("channel {}", self.next())).expect("the device has a row for each channel")
+        let number = self.next();
+        let opened = self.supervisor.open(&format!("channel {number}"));
+        opened.unwrap_or_else(|error| panic!("channel {number}: {error}; --device with more links, or entries, has it"))
     }
 
     /// A channel for words, which holds about `capacity` of them where there is no device.
