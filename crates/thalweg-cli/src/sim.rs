@@ -112,7 +112,7 @@ Examples:
 
 /// All of them.
 fn experiments() -> impl Iterator<Item = &'static Experiment> {
-    let parts: [&[Experiment]; 8] = [
+    let parts: [&[Experiment]; 9] = [
         &queues::EXPERIMENTS,
         &streams::EXPERIMENTS,
         &ff::EXPERIMENTS,
@@ -121,6 +121,7 @@ fn experiments() -> impl Iterator<Item = &'static Experiment> {
         &danbi::EXPERIMENTS,
         &blq::EXPERIMENTS,
         &vl::EXPERIMENTS,
+        &vl::QUEUES,
     ];
     parts.into_iter().flatten()
 }

@@ -120,40 +120,52 @@ pub(super) fn single(tx: impl Push<Item = Item> + Send + 'static, rx: impl Pop<I
     (vec![sending(tx)], vec![receiving(rx)])
 }
 
-/// The ends of a queue that cannot be closed, by attempts: `push` says whether there was room.
-pub(super) fn unclosed<Q: Clone + Send + 'static>(
-    queue: &Q,
-    push: fn(&Q, Item) -> bool,
-    pop: fn(&Q) -> Option<Item>,
-    producers: usize,
-    consumers: usize,
-) -> Ends {
-    /// One of the producers that are left.
-    struct Left(Arc<CachePadded<AtomicU64>>);
-    impl Drop for Left {
-        fn drop(&mut self) {
-            // AcqRel, pairs with the Acquire below: what it pushed is there for who sees it gone.
-            self.0.fetch_sub(1, AcqRel);
-        }
+/// The producers of a queue that cannot be closed, counted: each has one of these until it is done.
+pub(super) struct Left(Arc<CachePadded<AtomicU64>>);
+
+impl Left {
+    /// One for each, and what tells whether all are gone.
+    pub(super) fn of(producers: usize) -> (Vec<Self>, impl Fn() -> bool + Clone + Send + 'static) {
+        let left = Arc::new(CachePadded(AtomicU64::new(producers as u64)));
+        let each = (0..producers).map(|_| Self(left.clone())).collect();
+        // Acquire, pairs with the AcqRel below: what it pushed is there for who sees it gone.
+        (each, move || left.load(Acquire) == 0)
     }
-    let left = Arc::new(CachePadded(AtomicU64::new(producers as u64)));
-    let sending = |_| -> Sending {
-        let (queue, left) = (queue.clone(), Left(left.clone()));
+}
+
+impl Drop for Left {
+    fn drop(&mut self) {
+        // AcqRel, pairs with the Acquire above.
+        self.0.fetch_sub(1, AcqRel);
+    }
+}
+
+/// The ends of a queue that cannot be closed, by attempts: `push` says whether there was room.
+pub(super) fn unclosed<P: Send + 'static, C: Send + 'static>(
+    (producers, consumers): (Vec<P>, Vec<C>),
+    push: fn(&mut P, Item) -> bool,
+    pop: fn(&mut C) -> Option<Item>,
+) -> Ends {
+    let (left, are_gone) = Left::of(producers.len());
+    let sending = |(mut producer, left): (P, Left)| -> Sending {
         Box::new(move |item, attempt| {
             let _one_of = &left;
             spin::until(|| {
                 attempt();
-                push(&queue, item).then_some(())
+                push(&mut producer, item).then_some(())
             });
         })
     };
-    let receiving = |_| -> Receiving {
-        let (queue, left) = (queue.clone(), left.clone());
-        // A last look after the last producer has gone.
-        let closed = move |queue: &Q| (left.load(Acquire) == 0).then(|| pop(queue));
-        Box::new(move || spin::until(|| pop(&queue).map(Some).or_else(|| closed(&queue))))
+    let receiving = |mut consumer: C| -> Receiving {
+        let are_gone = are_gone.clone();
+        Box::new(move || {
+            spin::until(|| {
+                // A last look after the last producer has gone.
+                pop(&mut consumer).map(Some).or_else(|| are_gone().then(|| pop(&mut consumer)))
+            })
+        })
     };
-    ((0..producers).map(sending).collect(), (0..consumers).map(receiving).collect())
+    (producers.into_iter().zip(left).map(sending).collect(), consumers.into_iter().map(receiving).collect())
 }
 
 /// By how much the rates of the threads of one side differ.

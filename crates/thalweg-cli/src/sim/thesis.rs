@@ -100,11 +100,15 @@ fn linux(capacity: usize) -> Contender {
 }
 
 /// Boost's bounded queue.
-fn boost(capacity: usize) -> Contender {
+pub(super) fn boost(capacity: usize) -> Contender {
     Contender::new("boost-style", capacity, move |producers, consumers| {
-        let push = |queue: &Boost<1>, item: Item| queue.try_push(&[item.get()]);
-        let pop = |queue: &Boost<1>| queue.try_pop().and_then(|[item]| Item::new(item));
-        unclosed(&Boost::<1>::new(capacity), push, pop, producers, consumers)
+        let queue = Boost::<1>::new(capacity);
+        let ends = (vec![queue.clone(); producers], vec![queue; consumers]);
+        unclosed(
+            ends,
+            |queue, item| queue.try_push(&[item.get()]),
+            |queue| queue.try_pop().and_then(|[item]| Item::new(item)),
+        )
     })
 }
 
@@ -134,9 +138,9 @@ fn folly() -> Contender {
 /// DPDK's ring in its form for one and one.
 fn dpdk_sp() -> Contender {
     Contender::new("dpdk-style, SP/SC", CAPACITY, |_, _| {
-        let push = |ring: &SpRing, item: Item| ring.try_push(item.get());
-        let pop = |ring: &SpRing| ring.try_pop().and_then(Item::new);
-        unclosed(&SpRing::new(CAPACITY), push, pop, 1, 1)
+        let ring = SpRing::new(CAPACITY);
+        let ends = (vec![ring.clone()], vec![ring]);
+        unclosed(ends, |ring, item| ring.try_push(item.get()), |ring| ring.try_pop().and_then(Item::new))
     })
 }
 

@@ -105,20 +105,22 @@ impl Sender {
     /// Sends a message of up to seven words to the next consumer that has room.
     pub(super) fn send(&mut self, words: &[u64]) {
         let mut tries = 0;
-        loop {
-            for _ in 0..self.pipes.len() {
-                let at = self.turn;
-                self.turn = (self.turn + 1) % self.pipes.len();
-                if self.try_send(at, words) {
-                    return;
-                }
-            }
+        while !self.try_send(words) {
             tries += 1;
             spin::pause(tries);
         }
     }
 
-    fn try_send(&mut self, at: usize, words: &[u64]) -> bool {
+    /// As [`send`](Self::send), but false if no consumer has room.
+    pub(super) fn try_send(&mut self, words: &[u64]) -> bool {
+        (0..self.pipes.len()).any(|_| {
+            let at = self.turn;
+            self.turn = (self.turn + 1) % self.pipes.len();
+            self.send_to(at, words)
+        })
+    }
+
+    fn send_to(&mut self, at: usize, words: &[u64]) -> bool {
         let (pipe, mailbox) = &self.pipes[at];
         let (written, taken) = &mut self.state[at];
         if *written - *taken == pipe.messages.len() {

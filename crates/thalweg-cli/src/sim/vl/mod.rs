@@ -5,8 +5,10 @@ mod figures;
 mod mailbox;
 mod net;
 mod patterns;
+mod queues;
 
 pub(super) use figures::beside_the_paper;
+pub(super) use queues::EXPERIMENTS as QUEUES;
 
 use serde_json::{Value, json};
 

@@ -254,7 +254,7 @@ where
 }
 
 /// Of all devices that the machine has for the contender.
-fn supervisor(contender: Contender, routing: Routing) -> Supervisor {
+pub(super) fn supervisor(contender: Contender, routing: Routing) -> Supervisor {
     Supervisor::hardware(if contender == Contender::VirtualLink { routing.devices } else { 1 })
 }
 
