@@ -106,13 +106,23 @@ fn routing_devices_are_as_asked_for_and_what_is_not_usual_is_recorded() {
     assert!(table.starts_with("vl/ping-pong on vl-16, 16 of 16 threads, seeds: 1, device: way=40\n"), "{table}");
 }
 
-/// Short runs of entries whose figures are published, one of each kind.
-const GOLDEN: [&str; 5] = [
+/// Short runs of entries whose figures are published, some of each family.
+const GOLDEN: [&str; 15] = [
     "sim/bbq --on x86-88t:4",
     "vl/ping-pong --on vl-16",
     "danbi/scaling --on x86-40:2",
     "blq/schemes --on arm-32:12",
     "thesis/2.8 --on x86-88t:2",
+    "sim/lamport --on x86-88t:2",
+    "sim/locked --on x86-88t:2",
+    "sim/farm --on arm-96t:4",
+    "ff/figure10 --on x86-4",
+    "thesis/3.7 --on x86-88t:2",
+    "thesis/3.10 --on x86-88t:2",
+    "thesis/4.10 --on x86-88t:2",
+    "blq/streams --on arm-32:12",
+    "vl/pipeline --on vl-16",
+    "vl/queues --on vl-16:3",
 ];
 
 /// A line for each point of a run: what it is, and its figures with all their digits.
