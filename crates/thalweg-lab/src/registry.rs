@@ -25,6 +25,7 @@ pub static EXPERIMENTS: &[Experiment] = &[
     queues::shared::EXPERIMENT,
     queues::shared_batch::EXPERIMENT,
     queues::oversubscribed::EXPERIMENT,
+    queues::link_twin::EXPERIMENT,
     queues::failed::EXPERIMENT,
     queues::wait::EXPERIMENT,
     queues::growth::EXPERIMENT,

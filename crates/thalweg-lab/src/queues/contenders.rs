@@ -71,6 +71,14 @@ fn twice<T>(queue: T) -> (Arc<T>, Arc<T>) {
     (queue.clone(), queue)
 }
 
+/// The ends of a channel that holds so many lines.
+fn link(entries: usize) -> (thalweg_link::Producer<u64>, thalweg_link::Consumer<u64>) {
+    let limits = thalweg_link::Limits { links: 1, entries };
+    let supervisor = thalweg_link::Supervisor::software(limits).expect("there is a line for the channel");
+    let channel = supervisor.open("items").expect("it is the first channel");
+    (channel.producer().expect("there are few ends"), channel.consumer().expect("there are few ends"))
+}
+
 ends! {
     /// FastForward.
     FastForward: fast_forward::Producer<NonZeroU64, Spin>, fast_forward::Consumer<NonZeroU64, Spin>;
@@ -185,6 +193,18 @@ ends! {
     TubeFaaq: tube::Producer<faaq::Faaq<u64>>, tube::Consumer<faaq::Faaq<u64>>;
         |capacity| tube::queue(faaq::Faaq::new(8, capacity / 8).expect("the capacity is possible"));
         |tx, value| tx.try_push(value).is_ok();
+        |rx| rx.try_pop().ok();
+
+    /// Virtual-Link's channel by way of a routing thread, an item to a line.
+    LinkLines: thalweg_link::Producer<u64>, thalweg_link::Consumer<u64>;
+        |capacity| link(capacity);
+        |tx, value| tx.try_push(value).is_ok();
+        |rx| rx.try_pop().ok();
+
+    /// The same, seven items to a line. It waits for room itself, and what has not filled a line leaves with the end.
+    LinkWords: thalweg_link::Producer<u64>, thalweg_link::Consumer<u64>;
+        |capacity| link(capacity / 7);
+        |tx, value| tx.collect(value).is_ok();
         |rx| rx.try_pop().ok();
 
     /// A bounded channel of the standard library.

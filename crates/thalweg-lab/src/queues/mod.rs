@@ -13,6 +13,7 @@ pub mod growth;
 pub mod item;
 pub mod latency;
 mod limits;
+pub mod link_twin;
 mod one_to_one;
 pub mod oversubscribed;
 pub mod pool;

@@ -28,7 +28,7 @@ pub const EXPERIMENT: Experiment = Experiment {
 };
 
 /// Ends that may be many. The system places the threads.
-trait Many: Ends<Tx: Clone, Rx: Clone> {}
+pub(super) trait Many: Ends<Tx: Clone, Rx: Clone> {}
 impl<Q: Ends<Tx: Clone, Rx: Clone>> Many for Q {}
 
 fn plan(effort: &Effort) -> Result<Vec<Group>, BoxError> {
@@ -121,13 +121,14 @@ fn limits(shape: Shape) -> Vec<Contender> {
     ]
 }
 
+/// How many threads a run has, and how many items go through.
 #[derive(Clone, Copy)]
-struct Shape {
-    producers: u64,
-    consumers: u64,
-    items: u64,
+pub(super) struct Shape {
+    pub(super) producers: u64,
+    pub(super) consumers: u64,
+    pub(super) items: u64,
     /// Each CPU has half of the producers and half of the consumers; else the system places the threads.
-    pinned: bool,
+    pub(super) pinned: bool,
 }
 
 impl Shape {
@@ -170,7 +171,7 @@ fn pop_or_yield<Q: Ends>(rx: &mut Q::Rx, producers: &Crew) -> Option<u64> {
     producers.until(|| Q::pop(rx), thread::yield_now)
 }
 
-fn yields<Q: Many>(role: Role, name: &str, shape: Shape) -> Contender {
+pub(super) fn yields<Q: Many>(role: Role, name: &str, shape: Shape) -> Contender {
     contender(role, name, shape, "yields", move || {
         let (tx, rx) = Q::build(CAPACITY);
         yield_for::<Q>(shape, shape.producers(tx), rx)

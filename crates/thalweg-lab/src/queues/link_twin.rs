@@ -1,0 +1,42 @@
+//! `queues/link-twin`: what Virtual-Link's channels cost where a thread plays the device, beside queues that need none.
+
+use super::contenders::*;
+use super::oversubscribed::{Shape, yields};
+use crate::harness::Role::*;
+use crate::harness::{BoxError, Effort, Experiment, Group};
+
+/// The entry for the registry.
+pub const EXPERIMENT: Experiment = Experiment {
+    name: "queues/link-twin",
+    what: "Virtual-Link's channels by way of a routing thread, which is one more, beside a queue and a channel: 1P1C and 2P2C on two CPUs, u64, threads that yield",
+    plan,
+};
+
+fn plan(effort: &Effort) -> Result<Vec<Group>, BoxError> {
+    let (items, slow) = (effort.messages(20_000_000), effort.messages(800_000));
+    let group = |workload, threads| {
+        let shape = Shape { producers: threads, consumers: threads, items, pinned: false };
+        let few = Shape { items: slow, ..shape };
+        let contenders = vec![
+            yields::<LinkLines>(Ours, "thalweg-link twin, a line each", few),
+            yields::<LinkWords>(Ours, "thalweg-link twin, seven to a line", few),
+            yields::<Bbq>(Ours, "thalweg-bbq", shape),
+            yields::<CrossbeamChannel>(Peer, "crossbeam-channel", shape),
+        ];
+        Group::new(workload, &["ns/item"], contenders)
+    };
+    Ok(vec![group("1P1C", 1), group("2P2C", 2)])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::harness::measure;
+
+    #[test]
+    fn every_contender_delivers_every_item() {
+        let outcome = measure(&EXPERIMENT, &Effort::TINY, &mut Vec::new()).unwrap();
+        assert_eq!(outcome.failures, [""; 0]);
+        assert_eq!(outcome.records.len(), 8);
+    }
+}
