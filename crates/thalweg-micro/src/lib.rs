@@ -6,6 +6,7 @@
 //! | kind | measurements |
 //! |---|---|
 //! | latency | a chain of dependent loads in each level of the caches, in memory |
+//! | code | instructions of a queue, by one thread |
 //! | one line | there and back; additions and exchanges by one thread and by two |
 //! | streams | lines from one core to another; queues between one producer and one consumer |
 
@@ -59,7 +60,7 @@ const fn micro(name: &'static str, what: &'static str, rounds: (u64, u64), run: 
 }
 
 /// All measurements.
-pub const ALL: [Micro; 16] = [
+pub const ALL: [Micro; 17] = [
     micro("load/l1", "a load that depends on the one before, in a first-level cache", (20_000_000, 50_000), lines::l1),
     micro("load/l2", "the same in a second-level cache", (5_000_000, 50_000), lines::l2),
     micro("load/llc", "the same in the last-level cache", (2_000_000, 150_000), lines::llc),
@@ -71,6 +72,7 @@ pub const ALL: [Micro; 16] = [
     micro("add/2", "an addition to a word that two threads want", (3_000_000, 50_000), lines::add_contended),
     micro("exchange/1", "a compare-and-exchange that succeeds, alone", (10_000_000, 50_000), lines::exchange_alone),
     micro("exchange/2", "the same by two threads at once", (3_000_000, 50_000), lines::exchange_contended),
+    micro("code", "a number through FastForward, pushed and popped by one thread", (10_000_000, 50_000), queues::alone),
     micro("stream/lines", "a number in a line that another core reads", (20_000_000, 200_000), lines::stream),
     micro("queue/lamport", "a number through Lamport's queue", (3_000_000, 100_000), queues::lamport),
     micro("queue/fast-forward", "a number through FastForward", (10_000_000, 100_000), queues::fast_forward),

@@ -3,7 +3,7 @@
 use crate::{Place, between, each, on_first};
 use std::hint::black_box;
 use thalweg_sync::atomic::{AtomicU64, Ordering::*};
-use thalweg_sync::{CachePadded, spin, time};
+use thalweg_sync::{CachePadded, hint::code, spin, time};
 
 /// A word on a line of its own.
 #[repr(align(64))]
@@ -178,6 +178,8 @@ pub(crate) fn exchange_contended(place: &Place, rounds: u64) -> f64 {
 pub(crate) fn stream(place: &Place, rounds: u64) -> f64 {
     const RING: u64 = 4096;
     const BLOCK: u64 = RING / 8;
+    // Instructions for a number on either side, the loop's among them: unrolled, nineteen for eight, on x86-64.
+    const EACH: u64 = 2;
     let ring: Vec<AtomicU64> = (0..RING).map(|_| AtomicU64::new(0)).collect();
     let (written, read) = (CachePadded(AtomicU64::new(0)), CachePadded(AtomicU64::new(0)));
     let rounds = rounds.next_multiple_of(BLOCK);
@@ -190,7 +192,7 @@ pub(crate) fn stream(place: &Place, rounds: u64) -> f64 {
         || {
             for first in (0..rounds).step_by(BLOCK as usize) {
                 spin::hold(|| (read.load(Acquire) + RING >= first + BLOCK).then_some(()));
-                block(first).iter().zip(first..).for_each(|(item, number)| item.store(number, Relaxed));
+                block(first).iter().zip(first..).for_each(|(item, number)| code(EACH, || item.store(number, Relaxed)));
                 written.store(first + BLOCK, Release);
             }
         },
@@ -198,7 +200,7 @@ pub(crate) fn stream(place: &Place, rounds: u64) -> f64 {
             let (start, mut sum) = (time::now(), 0);
             for first in (0..rounds).step_by(BLOCK as usize) {
                 spin::hold(|| (written.load(Acquire) >= first + BLOCK).then_some(()));
-                sum += block(first).iter().map(|item| item.load(Relaxed)).sum::<u64>();
+                sum += block(first).iter().map(|item| code(EACH, || item.load(Relaxed))).sum::<u64>();
                 read.store(first + BLOCK, Release);
             }
             (each(start, rounds), sum)

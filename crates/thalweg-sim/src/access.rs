@@ -28,11 +28,6 @@ pub(crate) enum Step {
 }
 
 impl Thread {
-    /// It waited so many cycles for a load. What follows, up to `window` accesses that its own cache answers, was done meanwhile.
-    fn waited(&mut self, cycles: u64, window: u32) {
-        (self.credit, self.behind_load) = (if window > 0 { cycles } else { 0 }, window);
-    }
-
     /// True if one of its last loads was from `line`, as is this one.
     #[inline(always)]
     fn has_just_loaded(&mut self, line: u32) -> bool {
@@ -41,18 +36,6 @@ impl Thread {
             self.loaded = [line, self.loaded[0], self.loaded[1], self.loaded[2]];
         }
         has
-    }
-
-    /// What is left of the cycles of an access.
-    #[inline]
-    fn done_meanwhile(&mut self, cycles: u64) -> u64 {
-        let meanwhile = cycles.min(self.credit);
-        self.credit -= meanwhile;
-        self.behind_load = self.behind_load.saturating_sub(1);
-        if self.behind_load == 0 {
-            self.credit = 0;
-        }
-        cycles - meanwhile
     }
 }
 
@@ -121,7 +104,7 @@ impl State {
     #[inline(always)]
     fn pass_hit(&mut self, cost: u64) {
         let thread = &mut self.threads[self.current];
-        let cost = if thread.credit > 0 { thread.done_meanwhile(cost) } else { cost };
+        let cost = if thread.credit > 0 { thread.done_meanwhile(cost, thread.weight()) } else { cost };
         thread.clock += cost;
         thread.times.accesses += 1;
         self.counts.accesses += 1;
@@ -265,7 +248,7 @@ impl State {
 
     /// Lets the time of an access pass. Returns when it is done, and for how long of that time the store buffer was full.
     fn finish(&mut self, line: u32, kind: Kind, at: Site, source: Source, start: u64, latency: u64) -> (u64, u64) {
-        let cost = self.machine.cost;
+        let (cost, window) = (self.machine.cost, self.window());
         let thread = &mut self.threads[self.current];
         let before = thread.clock;
         let global = !matches!(source, Source::L1 | Source::L2 | Source::Sibling);
@@ -277,7 +260,7 @@ impl State {
                 if matches!(source, Source::Cache(_)) { done } else { start + self.machine.interconnect.clean }
             }
             Kind::ReadModifyWrite => {
-                if let Some((ready, _)) = thread.streams.used(line, thread.times.accesses) {
+                if let Some((ready, _)) = thread.streams.used(line, thread.instructions()) {
                     done = done.max(ready);
                     self.counts.prefetches_used += 1;
                 }
@@ -290,7 +273,7 @@ impl State {
                 done
             }
             Kind::Store => {
-                if let Some((ready, _)) = thread.streams.used(line, thread.times.accesses) {
+                if let Some((ready, _)) = thread.streams.used(line, thread.instructions()) {
                     done = done.max(ready);
                     self.counts.prefetches_used += 1;
                 }
@@ -314,8 +297,10 @@ impl State {
         let passed = thread.clock - before;
         thread.clock += cost.access;
         match kind {
-            Kind::Load if global => thread.waited(passed, self.machine.window),
-            Kind::Load | Kind::Store => thread.clock = before + thread.done_meanwhile(passed + cost.access),
+            Kind::Load if global => thread.waited(passed, window),
+            Kind::Load | Kind::Store => {
+                thread.clock = before + thread.done_meanwhile(passed + cost.access, thread.weight());
+            }
             Kind::ReadModifyWrite => thread.credit = 0,
         }
         if kind == Kind::Load {
@@ -355,24 +340,24 @@ impl State {
 
     /// What the hardware fetches because the current thread has read `line`.
     fn prefetch(&mut self, line: u32, missed: bool, at: Site) {
-        let kind = self.machine.prefetch;
+        let (kind, window) = (self.machine.prefetch, self.window());
         let thread = &mut self.threads[self.current];
-        let accesses = thread.times.accesses;
-        let stream = if let Some((ready, stream)) = thread.streams.used(line, accesses) {
+        let instructions = thread.instructions();
+        let stream = if let Some((ready, stream)) = thread.streams.used(line, instructions) {
             if ready > thread.clock {
-                thread.waited(ready - thread.clock, self.machine.window);
+                thread.waited(ready - thread.clock, window);
                 thread.clock = ready;
             }
             self.counts.prefetches_used += 1;
             stream
         } else if missed {
-            thread.streams.missed(line, kind, accesses)
+            thread.streams.missed(line, kind, instructions)
         } else {
             None
         };
         let Some(stream) = stream else { return };
         for _ in 0..EACH_TIME {
-            let (window, streams) = (self.machine.window, &mut self.threads[self.current].streams);
+            let streams = &mut self.threads[self.current].streams;
             // A page that nobody has touched has no home yet.
             let Some(wish) = streams.next(stream, window, |line| self.protocol.knows(line)) else { break };
             self.fetch(wish, at);
@@ -462,7 +447,7 @@ impl State {
         self.watched[line as usize % WATCHED] -= 1;
         let mut next = std::mem::replace(&mut self.thread().behind, NOBODY);
         let near = self.protocol.known(line).0.near;
-        if next != NOBODY && near < self.machine.contention.near_first {
+        if next != NOBODY && u64::from(near) < self.machine.contention.near_first {
             next = self.neighbour_first(line, next, die);
         }
         let (traffic, _) = self.protocol.known(line);

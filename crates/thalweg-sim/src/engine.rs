@@ -210,6 +210,14 @@ unsafe impl Engine for World {
         thread.clock = thread.clock.max((thread.clock + cycles).min(LATEST));
     }
 
+    fn code(&self, instructions: u64) {
+        self.state().code(instructions);
+    }
+
+    fn code_end(&self) {
+        self.state().code_end();
+    }
+
     fn relax(&self, pauses: u32) {
         let mut state = self.state();
         let cycles = state.machine.cost.pause * u64::from(pauses);

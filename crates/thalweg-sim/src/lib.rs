@@ -40,8 +40,8 @@
 //! | a message device | if a run has one: Virtual-Link's routing device, or CAF's queues, cycle by cycle ([`Device`]) |
 //! | the system | threads share hardware threads by time slices; starting, parking, waking, switching and yielding take their time |
 //!
-//! Between accesses each costs one step of code; [`thalweg_sync::hint::work`] and [`thalweg_sync::hint::touch`] say what
-//! else was done.
+//! Between accesses each costs one step of code, and stands for twelve instructions of the window; [`thalweg_sync::hint::code`] says how many
+//! there are, and [`thalweg_sync::hint::work`] and [`thalweg_sync::hint::touch`] what else was done.
 //!
 //! # What is promised
 //!
@@ -58,7 +58,8 @@
 //! - Values are sequentially consistent: the machine models time, not weak memory.
 //! - Misses overlap only in streams and where the program asks for lines ahead: the machine does not see whether an address depends on a
 //!   load before. Code that waits for several other independent misses at once looks slower than it is.
-//! - Instructions are not counted. One access costs one step, however much is computed between two.
+//! - Instructions are counted only where the program says how many there are. Elsewhere an access costs one step, however much is computed
+//!   between two.
 //! - Atomics are done in the core's own cache, never at the last level.
 //! - What does not go through the facade costs nothing: plain memory that nobody announced, other libraries' atomics,
 //!   system calls. A wait for something outside hangs. A thread of std that uses the facade runs natively; beside [`main`] that
@@ -103,6 +104,7 @@ mod threads;
 mod topology;
 mod trace;
 mod waits;
+mod window;
 mod world;
 
 pub use command::main;

@@ -10,16 +10,19 @@
 //! | `cores` | clock; how many sockets, dies in a socket, cores on a die, cores that share an L2, hardware threads of a core |
 //! | `cache` | size and ways of `l1`, `l2` (may be missing) and `llc`, which each die has; whether the last level takes what is read or only what others lose; whether a reader of a line that another core has modified takes it over (`migratory`), or shares it |
 //! | `latency` | `l1`, `l2`, a `sibling`'s cache; then, for each distance there is, `llc`, `cache`, `upgrade`, `memory` |
-//! | `cost` | what operations cost beside the access: each access, a read-modify-write, what a compare-and-exchange costs more, a fence, a pause, each invalidated sharer; what an SMT sibling adds while it executes, in percent |
+//! | `cost` | what operations cost beside the access: each access, a hundred instructions of code that the program [tells of](thalweg_sync::hint::code) (`code_percent`), a read-modify-write, what a compare-and-exchange costs more, a fence, a pause, each invalidated sharer; what an SMT sibling adds while it executes, in percent |
 //! | `contention` | how long a core keeps a line that came to it, how much of a queued request's way overlaps with its wait, how many times in a row the neighbours go first |
 //! | `interconnect` | how long a transfer occupies the die's network, the link to other dies, the memory |
-//! | `store_buffer`, `prefetch`, `window` | how many stores wait for their line; `none`, `next-line` or `stride`; how many accesses behind a waiting load are done meanwhile (0: in order) |
+//! | `store_buffer`, `prefetch`, `window` | how many stores wait for their line; `none`, `next-line` or `stride`; how many accesses behind a waiting load, of twelve instructions each, are done meanwhile (0: in order) |
 //! | `os` | starting a thread, switching, parking, unparking, waking, yielding, the time slice |
+
+mod error;
+
+pub use error::MachineError;
 
 use crate::protocol::{Caches, Geometry, MAX_CLUSTERS, MAX_DIES};
 use crate::topology::{Distance, Topology};
 use serde::Deserialize;
-use std::fmt;
 use std::path::Path;
 
 /// A modelled machine: what it has, and what everything on it costs.
@@ -46,10 +49,10 @@ pub struct Machine {
     pub(crate) contention: Contention,
     pub(crate) interconnect: Interconnect,
     /// Stores that a thread may have under way; with 0 it waits for each.
-    pub(crate) store_buffer: u32,
+    pub(crate) store_buffer: u64,
     pub(crate) prefetch: Prefetch,
-    /// Accesses that a thread may have under way behind one that waits for its line.
-    pub(crate) window: u32,
+    /// Accesses that a thread may have under way behind one that waits for its line, of [`EACH`](crate::window::EACH) instructions.
+    pub(crate) window: u64,
     pub(crate) os: Os,
 }
 
@@ -77,7 +80,7 @@ pub(crate) struct Cache {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Size {
-    kib: u32,
+    kib: u64,
     ways: usize,
 }
 
@@ -115,6 +118,7 @@ pub(crate) struct Distant {
 #[serde(deny_unknown_fields)]
 pub(crate) struct Cost {
     pub(crate) access: u64,
+    pub(crate) code_percent: u64,
     pub(crate) rmw: u64,
     pub(crate) exchange: u64,
     pub(crate) fence: u64,
@@ -128,7 +132,7 @@ pub(crate) struct Cost {
 pub(crate) struct Contention {
     pub(crate) hold: u64,
     pub(crate) overlap: u64,
-    pub(crate) near_first: u32,
+    pub(crate) near_first: u64,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
@@ -162,91 +166,6 @@ pub(crate) struct Os {
     pub(crate) wake: u64,
     pub(crate) yields: u64,
     pub(crate) time_slice: u64,
-}
-
-/// A machine that cannot be built as described.
-#[derive(Debug)]
-#[non_exhaustive]
-pub enum MachineError {
-    /// No machine has this name.
-    Unknown {
-        /// The name.
-        name: String,
-    },
-    /// The file cannot be read.
-    Unreadable {
-        /// The file.
-        path: String,
-        /// Why.
-        error: std::io::Error,
-    },
-    /// The text is not a machine file.
-    Malformed {
-        /// The file or the machine.
-        file: String,
-        /// Where and why.
-        message: String,
-    },
-    /// A value makes no sense.
-    Impossible {
-        /// The file or the machine.
-        file: String,
-        /// The key.
-        key: &'static str,
-        /// Its value.
-        value: u64,
-        /// What it has to be.
-        must: String,
-    },
-    /// A part of a machine that is no number of its threads.
-    NoSuchPart {
-        /// The machine.
-        machine: String,
-        /// What was asked for.
-        asked: String,
-        /// How many threads there are.
-        threads: usize,
-    },
-    /// More threads than the machine has.
-    TooManyThreads {
-        /// The machine.
-        machine: String,
-        /// How many were asked for.
-        asked: usize,
-        /// How many there are.
-        threads: usize,
-    },
-}
-
-impl fmt::Display for MachineError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Unknown { name } => {
-                let known: Vec<_> = Machine::names().collect();
-                write!(f, "there is no machine {name:?}; there are {}, and files ending in .toml", known.join(", "))
-            }
-            Self::Unreadable { path, error } => write!(f, "cannot read the machine file {path}: {error}"),
-            Self::Malformed { file, message } => write!(f, "{file} is not a machine file: {}", message.trim_end()),
-            Self::Impossible { file, key, value, must } => write!(f, "{file}: {key} must be {must}, not {value}"),
-            Self::NoSuchPart { machine, asked, threads } => write!(
-                f,
-                "{machine}:{asked}: after the colon goes a number of threads from 1 to {threads}, which {machine} has, not {asked:?}"
-            ),
-            Self::TooManyThreads { machine, asked, threads } => write!(
-                f,
-                "{machine} has {threads} hardware threads, not {asked}; ask for 1 to {threads}, or take a larger machine"
-            ),
-        }
-    }
-}
-
-impl std::error::Error for MachineError {
-    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        match self {
-            Self::Unreadable { error, .. } => Some(error),
-            _ => None,
-        }
-    }
 }
 
 /// How many hardware threads a machine may have.
@@ -480,7 +399,7 @@ impl Machine {
                 return refuse(ways, size.ways as u64, "from 1 to 64");
             }
             if !(1..=1 << 20).contains(&size.kib) {
-                return refuse(kib, size.kib.into(), "from 1 to 1048576");
+                return refuse(kib, size.kib, "from 1 to 1048576");
             }
             let lines = size.lines();
             if !lines.is_multiple_of(size.ways as u32) {
@@ -490,14 +409,19 @@ impl Machine {
         }
         if let Some(l2) = self.cache.l2 {
             if l2.lines() < self.cache.l1.lines() {
-                return refuse("cache.l2.kib", l2.kib.into(), "at least cache.l1.kib, whose lines it has too");
+                return refuse(
+                    "cache.l2.kib",
+                    l2.kib,
+                    &format!("at least cache.l1.kib, {}, whose lines it has too", self.cache.l1.kib),
+                );
             }
             if self.latency.l2 <= self.latency.l1 {
-                return refuse("latency.l2", self.latency.l2, "more than latency.l1");
+                return refuse("latency.l2", self.latency.l2, &format!("more than latency.l1, {}", self.latency.l1));
             }
         }
         if per_cluster > 1 && self.latency.sibling < self.latency.l2 {
-            return refuse("latency.sibling", self.latency.sibling, "at least latency.l2, which it goes through");
+            let must = format!("at least latency.l2, {}, which it goes through", self.latency.l2);
+            return refuse("latency.sibling", self.latency.sibling, &must);
         }
         self.check_distances(file)
     }
@@ -538,6 +462,7 @@ impl Machine {
             ("latency.l2", latency.l2, 0, MOST_CYCLES),
             ("latency.sibling", latency.sibling, 0, MOST_CYCLES),
             ("cost.access", cost.access, 0, MOST_CYCLES),
+            ("cost.code_percent", cost.code_percent, 0, 10_000),
             ("cost.rmw", cost.rmw, 0, MOST_CYCLES),
             ("cost.exchange", cost.exchange, 0, MOST_CYCLES),
             ("cost.fence", cost.fence, 0, MOST_CYCLES),
@@ -546,10 +471,14 @@ impl Machine {
             ("cost.smt_percent", cost.smt_percent, 0, 1000),
             ("contention.hold", contention.hold, 0, MOST_CYCLES),
             ("contention.overlap", contention.overlap, 0, MOST_CYCLES),
+            ("contention.near_first", contention.near_first, 0, 1_000_000),
             ("interconnect.die", interconnect.die, 0, MOST_CYCLES),
             ("interconnect.link", interconnect.link, 0, MOST_CYCLES),
             ("interconnect.memory", interconnect.memory, 0, MOST_CYCLES),
             ("interconnect.clean", interconnect.clean, 0, MOST_CYCLES),
+            // Room for a thread's stores, or instructions: beyond any core.
+            ("store_buffer", self.store_buffer, 0, 65_536),
+            ("window", self.window, 0, 65_536),
             ("os.spawn", os.spawn, 0, MOST_NANOS),
             ("os.switch", os.switch, 0, MOST_NANOS),
             ("os.park", os.park, 0, MOST_NANOS),
@@ -569,7 +498,7 @@ impl Machine {
 
 impl Size {
     fn lines(self) -> u32 {
-        self.kib * 1024 / 64
+        (self.kib * 1024 / 64) as u32
     }
 
     fn geometry(self) -> Geometry {
@@ -634,13 +563,33 @@ mod tests {
         assert!(refused.contains(words), "{refused}");
         let refused = refusal("l1 = { kib = 32, ways = 8 }", "l1 = { kib = 0, ways = 8 }");
         assert!(refused.contains("cache.l1.kib must be from 1 to 1048576, not 0"), "{refused}");
-        let refused = refusal("sockets = 2", "sockets = -2");
-        assert!(refused.contains("-2"), "{refused}");
+        // What is no number of that kind is shown in its line, with what it has to be.
+        for (from, to, words) in [
+            ("sockets = 2", "sockets = -2", "expected usize"),
+            ("hold = 85", "hold = 8.5", "expected u64"),
+            ("hold = 85", "hold = \"long\"", "expected u64"),
+            ("migratory = true", "migratory = 1", "expected a boolean"),
+            ("hold = 85", "hold = 85\nhold = 86", "duplicate key"),
+        ] {
+            let refused = refusal(from, to);
+            let line = to.lines().last().unwrap();
+            assert!(refused.contains("mine.toml") && refused.contains(line) && refused.contains(words), "{refused}");
+        }
+        let refused = refusal("hold = 85\n", "");
+        assert!(refused.contains("missing field `hold`") && refused.contains("[contention]"), "{refused}");
+        let refused = refusal("\n[os]", "\n[system]");
+        assert!(refused.contains("unknown field `system`") && refused.contains("`os`"), "{refused}");
         for (from, to, words) in [
             ("llc = 330", "llc = 3", "latency.other_socket.llc must be more than the private caches' 14"),
             ("memory = 420", "memory = 9000000000000000000", "latency.other_socket.memory must be more than"),
+            ("kib = 32,", "kib = 5000000000,", "cache.l1.kib must be from 1 to 1048576, not 5000000000"),
+            ("l2 = 14", "l2 = 5", "latency.l2 must be more than latency.l1, 5, not 5"),
+            ("near_first = 0", "near_first = 5000000", "contention.near_first must be from 0 to 1000000, not 5000000"),
             ("l1 = 5", "l1 = 0", "latency.l1 must be from 1 to 1000000000, not 0"),
             ("pause = 140", "pause = 0", "cost.pause must be from 1 to 1000000000, not 0"),
+            ("code_percent = 33", "code_percent = 10001", "cost.code_percent must be from 0 to 10000, not 10001"),
+            ("window = 18", "window = 65537", "window must be from 0 to 65536, not 65537"),
+            ("store_buffer = 56", "store_buffer = 65537", "store_buffer must be from 0 to 65536, not 65537"),
             ("hold = 85", "hold = 9000000000000000000", "contention.hold must be from 0 to 1000000000"),
             ("time_slice = 3000000", "time_slice = 0", "os.time_slice must be from 1 to 1000000000000, not 0"),
             ("spawn = 12000", "spawn = 9000000000000000000", "os.spawn must be from 0 to 1000000000000"),

@@ -5,6 +5,7 @@ use crate::prefetch::Streams;
 use crate::threads::{NOBODY, Place, State, Status, Thread, Times};
 use crate::trace::What;
 use crate::waits::PATIENCE;
+use crate::window::Code;
 use crate::world::Fiber;
 use std::collections::VecDeque;
 
@@ -32,6 +33,7 @@ impl State {
             stores: VecDeque::new(),
             stores_done: 0,
             streams: Streams::new(),
+            code: Code::default(),
             credit: 0,
             behind_load: 0,
             loaded: [NOBODY; 4],

@@ -2,6 +2,7 @@
 
 use crate::machine::Prefetch;
 use crate::protocol::PAGE;
+use crate::window::EACH;
 use std::collections::VecDeque;
 
 /// How many streams a core follows.
@@ -24,8 +25,8 @@ struct Stream {
     front: u32,
     /// In lines; 0: not known.
     stride: i64,
-    /// The user's accesses up to the last use, and how many there were since the use before that.
-    accesses: u64,
+    /// The user's instructions up to the last use, and how many there were since the use before that.
+    instructions: u64,
     between: u64,
     /// What was fetched and not used yet, and when it is there.
     fetched: VecDeque<(u32, u64)>,
@@ -35,7 +36,7 @@ struct Stream {
 /// that come; using one makes the next ones come.
 ///
 /// One line ahead is the prefetcher's, never across a page; more are those that the core itself asks for early, since their addresses do not
-/// depend on what is waited for: as many as lie within its window, by the accesses that each line took so far.
+/// depend on what is waited for: as many as lie within its window, by the instructions that each line took so far.
 #[derive(Clone, Debug)]
 pub(crate) struct Streams {
     /// For each stream, the first line of a range that has all that was fetched and not used yet, and its length.
@@ -72,20 +73,20 @@ impl Streams {
         self.has(line) && fetched.any(|lines| lines.iter().any(|&(other, ready)| other == line && ready > time))
     }
 
-    /// `line` is used for the first time since it was fetched, by a thread after so many accesses: when it is there, and which
+    /// `line` is used for the first time since it was fetched, by a thread after so many instructions: when it is there, and which
     /// stream goes on.
     #[inline]
-    pub(crate) fn used(&mut self, line: u32, accesses: u64) -> Option<(u64, Option<usize>)> {
-        if self.has(line) { self.arrived(line, accesses) } else { None }
+    pub(crate) fn used(&mut self, line: u32, instructions: u64) -> Option<(u64, Option<usize>)> {
+        if self.has(line) { self.arrived(line, instructions) } else { None }
     }
 
-    fn arrived(&mut self, line: u32, accesses: u64) -> Option<(u64, Option<usize>)> {
+    fn arrived(&mut self, line: u32, instructions: u64) -> Option<(u64, Option<usize>)> {
         for (number, stream) in self.streams.iter_mut().enumerate() {
             let Some(at) = stream.fetched.iter().position(|&(fetched, _)| fetched == line) else { continue };
             let ready = stream.fetched[at].1;
             // What was passed over is no matter of the stream any more.
             stream.fetched.drain(..=at);
-            stream.move_to(line, accesses);
+            stream.move_to(line, instructions);
             self.ranges[number] = stream.range();
             return Some((ready, Some(number)));
         }
@@ -103,7 +104,7 @@ impl Streams {
     }
 
     /// `line` was missed: which stream goes on.
-    pub(crate) fn missed(&mut self, line: u32, kind: Prefetch, accesses: u64) -> Option<usize> {
+    pub(crate) fn missed(&mut self, line: u32, kind: Prefetch, instructions: u64) -> Option<usize> {
         if kind == Prefetch::None {
             return None;
         }
@@ -119,20 +120,22 @@ impl Streams {
                 stream.fetched.clear();
             }
             stream.stride = step;
-            stream.move_to(line, accesses);
+            stream.move_to(line, instructions);
             self.ranges[number] = stream.range();
             return goes_on.then_some(number);
         }
-        self.streams[self.oldest] = Stream::new(line, accesses);
+        self.streams[self.oldest] = Stream::new(line, instructions);
         self.ranges[self.oldest] = (0, 0);
         self.oldest = (self.oldest + 1) % STREAMS;
         None
     }
 
-    /// The next line of a stream, unless that is beyond a window of so many accesses, or in a page that is not `known`.
+    /// The next line of a stream, unless that is beyond a window of so many instructions, or in a page that is not `known`.
     pub(crate) fn next(&mut self, number: usize, window: u32, known: impl Fn(u32) -> bool) -> Option<Wish> {
         let stream = &mut self.streams[number];
-        let ahead = (u64::from(window) / stream.between.max(1)).clamp(1, MOST) as i64;
+        // With no instruction between, two lines of one access.
+        let between = if stream.between > 0 { stream.between } else { EACH.into() };
+        let ahead = (u64::from(window) / between).clamp(1, MOST) as i64;
         let next = i64::from(stream.front) + stream.stride;
         // The prefetcher knows pages only; the core knows addresses.
         let reaches = |line: &u32| line / PAGE == stream.last / PAGE || (ahead > 1 && known(*line));
@@ -153,13 +156,13 @@ impl Streams {
 }
 
 impl Stream {
-    fn new(line: u32, accesses: u64) -> Self {
-        Self { last: line, front: line, stride: 0, accesses, between: u64::MAX, fetched: VecDeque::new() }
+    fn new(line: u32, instructions: u64) -> Self {
+        Self { last: line, front: line, stride: 0, instructions, between: u64::MAX, fetched: VecDeque::new() }
     }
 
-    fn move_to(&mut self, line: u32, accesses: u64) {
-        self.between = accesses - self.accesses;
-        (self.last, self.accesses) = (line, accesses);
+    fn move_to(&mut self, line: u32, instructions: u64) {
+        self.between = instructions - self.instructions;
+        (self.last, self.instructions) = (line, instructions);
     }
 
     fn range(&self) -> (u32, u32) {
@@ -178,7 +181,7 @@ fn range(lines: &VecDeque<(u32, u64)>) -> (u32, u32) {
 mod tests {
     use super::*;
 
-    /// The lines that come because `line` was missed, each 8 accesses after the one before, with a window of `ahead` lines.
+    /// The lines that come because `line` was missed, each 8 instructions after the one before, with a window of `ahead` lines.
     fn missed(streams: &mut Streams, line: u32, kind: Prefetch, ahead: u32) -> Vec<u32> {
         let Some(stream) = streams.missed(line, kind, u64::from(line) * 8) else { return Vec::new() };
         fetch(streams, stream, ahead)
@@ -233,8 +236,8 @@ mod tests {
     #[test]
     fn it_goes_backwards_too() {
         let mut streams = Streams::new();
-        for (line, accesses) in [(30, 0), (29, 8)] {
-            assert_eq!(streams.missed(line, Prefetch::Stride, accesses), None);
+        for (line, instructions) in [(30, 0), (29, 8)] {
+            assert_eq!(streams.missed(line, Prefetch::Stride, instructions), None);
         }
         let stream = streams.missed(28, Prefetch::Stride, 16).unwrap();
         assert_eq!(fetch(&mut streams, stream, 2), [27, 26]);

@@ -18,6 +18,7 @@ use crate::names::{NOWHERE, Names};
 use crate::notes::{Doing, Notes};
 use crate::prefetch::Streams;
 use crate::protocol::Protocol;
+use crate::window::Code;
 use crate::world::{Fiber, Wake};
 use corosensei::Yielder;
 use std::cmp::Reverse;
@@ -130,12 +131,13 @@ pub(crate) struct Thread {
     pub(crate) core: usize,
     /// The lines of its last loads.
     pub(crate) loaded: [u32; 4],
-    /// What it did while it waited for a load: how many cycles it waited, how many accesses these may be spent on.
+    /// What it did while it waited for a load: how many cycles it waited, how many instructions these may be spent on.
     pub(crate) credit: u64,
     pub(crate) behind_load: u32,
     /// Who is next in line.
     pub(crate) behind: u32,
     pub(crate) streams: Streams,
+    pub(crate) code: Code,
     /// The access that it was about to do when it was switched away from. The scheduler does it when it is the
     /// thread's turn: a thread that has to wait for its turn, then in line, is resumed only once.
     pub(crate) pending: Option<(u32, Kind, Site)>,

@@ -44,6 +44,29 @@ fn report(seed: u64) -> Report {
     Simulation::new(machine("x86-88t")).threads(12).seed(seed).run(|| traffic(10, 60))
 }
 
+/// Each file beside this crate is a machine of that name, known to the command, and programs run on it.
+#[test]
+fn every_machine_file_is_a_known_machine_that_runs() {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/machines");
+    let mut files: Vec<_> = std::fs::read_dir(folder).unwrap().map(|file| file.unwrap().path()).collect();
+    files.sort();
+    for file in &files {
+        let machine = Machine::from_file(file).unwrap_or_else(|error| panic!("{error}"));
+        assert_eq!(
+            (file.file_stem().unwrap().to_str(), file.extension().unwrap().to_str()),
+            (Some(machine.name()), Some("toml"))
+        );
+        assert_eq!(Machine::named(machine.name()).unwrap(), machine);
+        assert!(!machine.about().is_empty() && !machine.calibration().is_empty(), "{}", machine.name());
+        let threads = machine.threads().min(4);
+        let run = || Simulation::new(machine.clone()).threads(threads).run(|| traffic(3, 60));
+        let report = run();
+        assert!(report.counts.cache_transfers.total() > 0 && report.nanos > 0, "{report}");
+        assert_eq!(report, run());
+    }
+    assert_eq!(files.len(), Machine::names().count());
+}
+
 #[test]
 fn the_same_seed_is_the_same_report_wherever_objects_are() {
     let first = report(7);

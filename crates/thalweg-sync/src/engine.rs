@@ -25,6 +25,7 @@
 //! | a panic in a [`scope`](crate::thread::scope) | [`Engine::panicked`] | to end the run |
 //! | one of several, [`Condvar::notify_one`](crate::sync::Condvar::notify_one) | [`Engine::choose`] | which |
 //! | time and work | [`Engine::now`], [`Engine::work`] | what time it is |
+//! | code of known length, [`hint::code`](crate::hint::code) | [`Engine::code`], [`Engine::code_end`] | how long it takes |
 //! | instructions for a message device, [`link`](crate::link) | [`Engine::link`] | whether there is one, and what it does |
 //! | what a thread does, [`hint::task`](crate::hint::task) | [`Engine::task`], [`Engine::task_end`] | nothing |
 //!
@@ -238,6 +239,15 @@ pub unsafe trait Engine {
 
     /// About `cycles` cycles of work that touches no shared memory.
     fn work(&self, cycles: u64);
+
+    /// What follows, until [`code_end`](Self::code_end), is about so many instructions in all; by itself nothing. Such stretches nest,
+    /// and add up.
+    fn code(&self, instructions: u64) {
+        let _ = instructions;
+    }
+
+    /// The innermost stretch of code of known length ends; also when it unwinds.
+    fn code_end(&self) {}
 
     /// So many pauses of a loop that waits; by itself, work of 32 cycles each.
     fn relax(&self, pauses: u32) {

@@ -56,6 +56,40 @@ pub fn work(cycles: u64) {
     }
 }
 
+/// Runs `body`, and says that it is about so many instructions, those of the calls in it among them.
+///
+/// Where nothing is said, an engine that has time takes each access to stand for as many instructions as are usual around one.
+/// In `body` it counts these instead: how long they take, and how many accesses a core has under way at once. Calls nest, and
+/// add up.
+///
+/// ```
+/// use thalweg_sync::atomic::{AtomicU64, Ordering::Relaxed};
+/// use thalweg_sync::hint::code;
+///
+/// let sums = [AtomicU64::new(1), AtomicU64::new(2)];
+/// // A load, an addition, and the loop's two.
+/// let sum: u64 = sums.iter().map(|sum| code(4, || sum.load(Relaxed))).sum();
+/// assert_eq!(sum, 3);
+/// ```
+#[inline(always)]
+#[track_caller]
+pub fn code<R>(instructions: u64, body: impl FnOnce() -> R) -> R {
+    struct End;
+    impl Drop for End {
+        #[inline(always)]
+        fn drop(&mut self) {
+            if let Some(engine) = engine::entered() {
+                engine.code_end();
+            }
+        }
+    }
+    if let Some(engine) = engine::current() {
+        engine.code(instructions);
+    }
+    let _end = End;
+    body()
+}
+
 /// Says that the calling thread does what is called `name`, until the guard is dropped: a kernel's activation, say. Tasks
 /// nest.
 ///

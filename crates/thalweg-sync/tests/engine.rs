@@ -104,6 +104,13 @@ unsafe impl Engine for Log {
     fn work(&self, cycles: u64) {
         self.saw(if cycles == 7 { "work" } else { "other work" });
     }
+    fn code(&self, instructions: u64) {
+        assert_eq!(instructions, 12);
+        self.saw("code");
+    }
+    fn code_end(&self) {
+        self.saw("code_end");
+    }
     fn task(&self, name: &str) {
         assert_eq!(name, "parse");
         self.saw("task");
@@ -223,6 +230,21 @@ fn time_work_tasks_and_instructions() {
     sees(&["work", "other work"], || {
         hint::work(7);
         spin::relax(2);
+    });
+    assert_eq!(
+        sees(&["code", "work", "code_end", "work"], || {
+            let result = hint::code(12, || {
+                hint::work(7);
+                5
+            });
+            hint::work(7);
+            result
+        }),
+        5
+    );
+    sees(&["code", "code_end"], || {
+        let panics = || hint::code(12, || resume_unwind(Box::new("on purpose")));
+        assert!(catch_unwind(panics).is_err());
     });
     sees(&["task", "work", "task_end", "work"], || {
         let task = hint::task("parse");

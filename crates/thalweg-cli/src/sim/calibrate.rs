@@ -79,6 +79,7 @@ struct Fit {
     rmw: u64,
     exchange: u64,
     pause: u64,
+    code_percent: u64,
     hold: u64,
     window: u64,
 }
@@ -96,7 +97,7 @@ impl Native {
     /// The machine file with these latencies.
     fn file(&self, fit: &Fit) -> String {
         let Self { processor, cores, smt, .. } = self;
-        let Fit { l1, l2, llc, memory, cache, migratory, rmw, exchange, pause, hold, window } = fit;
+        let Fit { l1, l2, llc, memory, cache, migratory, rmw, exchange, pause, code_percent, hold, window } = fit;
         let mhz = (1000.0 / self.cycle_nanos).round() as u64;
         // The model's caches have a whole number of sets.
         let [l1_size, l2_size, llc_size] = self.caches.map(|(kib, ways)| {
@@ -111,7 +112,7 @@ about = "{processor}, as it was measured"
 calibration = """
 Measured on it, by `cargo sim calibrate`: the clock rate, from a chain of multiplications; L1, L2, last level and memory, from chains of
 dependent loads; read-modify-write and compare-and-exchange, by one thread alone; the pause.
-Fitted: the transfer between caches, until a word goes there and back as quickly as measured (an upgrade is taken to last as long);
+Fitted: the time of code (cost.code_percent), until a push into FastForward and a pop by the same thread are as quick as measured; the transfer between caches, until a word goes there and back as quickly as measured (an upgrade is taken to last as long);
 cache.migratory, by which of the two comes nearer when there and back are two lines; contention.hold, until two threads add to a word as
 quickly as measured; the window, until FastForward is as quick as measured.
 From the system: sizes and ways of the caches. Guesses: everything else.
@@ -142,6 +143,7 @@ same_die = {{ llc = {llc}, cache = {cache}, upgrade = {cache}, memory = {memory}
 
 [cost]
 access = 1
+code_percent = {code_percent}
 rmw = {rmw}
 exchange = {exchange}
 fence = 33
@@ -193,8 +195,9 @@ time_slice = 3000000
         // Beside the addition's work it reads the word, which takes two steps: it is the word of the round before.
         let exchange = load("exchange/1").saturating_sub(l1 + rmw + 2);
         let pause = (self.cycles("pause").round() as u64).max(1);
-        let fit =
-            Fit { l1, l2, llc, memory, cache: l2 + 1, migratory: false, rmw, exchange, pause, hold: 0, window: 40 };
+        let (cache, migratory, code_percent, hold, window) = (l2 + 1, false, 0, 0, 40);
+        let mut fit = Fit { l1, l2, llc, memory, cache, migratory, rmw, exchange, pause, code_percent, hold, window };
+        fit.code_percent = self.search(0, 400, "code", |code_percent| Fit { code_percent, ..fit })?;
         let mut both = [fit, Fit { migratory: true, ..fit }];
         for fit in &mut both {
             fit.cache = self.search(l2 + 1, 4000, "line/round-trip", |cache| Fit { cache, ..*fit })?;
@@ -255,6 +258,9 @@ pub(super) fn calibrate(from: Option<&Path>, out: Option<&Path>) -> Result<Strin
         rows.push((micro.name, native.figures[micro.name], simulate(&machine, &native.place(), micro)?));
     }
     let mut text = compare(&rows);
+    if let Some(warning) = unsteady(&rows) {
+        let _ = writeln!(text, "\n{warning}");
+    }
     if from.is_none()
         && let Some(warning) = warning(Path::new("/sys/devices/system/cpu"))
     {
@@ -269,6 +275,19 @@ pub(super) fn calibrate(from: Option<&Path>, out: Option<&Path>) -> Result<Strin
         None => text += &format!("\n{file}"),
     }
     Ok(text)
+}
+
+/// What to know of the figures if those of one measurement are far apart: a guest's CPUs are moved about, as near to each other as the host
+/// likes, and then a median is of a machine that there never was.
+fn unsteady(rows: &[Row]) -> Option<String> {
+    let far: Vec<_> = rows.iter().filter(|(_, native, _)| native.max > 2.0 * native.min).map(|row| row.0).collect();
+    (!far.is_empty()).then(|| {
+        format!(
+            "warning: between runs, {} differ by more than twice: something else ran, or the CPUs were moved; measure again, or \
+             choose among several runs of `micro` one that is steady (--native)",
+            far.join(", ")
+        )
+    })
 }
 
 /// What to know of a machine file if the system's directory `cpus` says that not all CPUs share a last level: dies, sockets, or parts of a die that have
@@ -336,6 +355,7 @@ mod tests {
             exchange: 4,
             // Short: how long a transfer takes shows only to the next look.
             pause: 10,
+            code_percent: 40,
             hold: 60,
             // A narrow one lets FastForward show nothing of how wide it is.
             window: 48,
@@ -419,6 +439,14 @@ mod tests {
         assert!(
             text.contains("native:    lamport < bbq\n") && text.contains("simulated: bbq < lamport: another order")
         );
+    }
+
+    #[test]
+    fn figures_that_are_far_apart_are_warned_of() {
+        let row = |name, runs: [f64; 3]| (name, Spread::of(runs), 1.0);
+        assert_eq!(unsteady(&[row("add/1", [1.0, 1.5, 2.0])]), None);
+        let warning = unsteady(&[row("add/1", [1.0, 1.0, 1.0]), row("line/round-trip", [84.0, 360.0, 361.0])]).unwrap();
+        assert!(warning.contains("line/round-trip") && !warning.contains("add/1"), "{warning}");
     }
 
     #[test]

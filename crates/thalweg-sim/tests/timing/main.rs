@@ -1,6 +1,8 @@
 //! The machine takes the time that its file says: one kind of access at a time.
 #![cfg(not(loom))]
 
+mod ahead;
+#[path = "../support/mod.rs"]
 mod support;
 
 use std::sync::OnceLock;
@@ -179,29 +181,6 @@ fn stores_wait_in_their_buffer_and_fences_for_them() {
 }
 
 #[test]
-fn a_stream_is_fetched_ahead_unless_that_is_off() {
-    let stream = |prefetch, stride: usize| {
-        let machine = machine("x86-88t").with_prefetch(prefetch);
-        time_of(&machine, move || {
-            let cells = lines(64 * 30);
-            let before = time::now();
-            for cell in cells.iter().step_by(stride) {
-                cell.0.load(Relaxed);
-                thalweg_sync::hint::work(300);
-            }
-            before.elapsed().as_nanos() as u64
-        })
-    };
-    let (off, none) = stream(Prefetch::None, 1);
-    let (on, some) = stream(Prefetch::NextLine, 1);
-    assert_eq!((none.prefetches.total(), none.memory_reads.total() > 64 * 30 - 10), (0, true));
-    assert!(some.prefetches_used > 64 * 28, "{some:?}");
-    assert!(on as f64 * 1.7 < off as f64, "{on} ns instead of {off}");
-    assert_eq!(stream(Prefetch::NextLine, 2).1.prefetches.total(), 0);
-    assert!(stream(Prefetch::Stride, 2).1.prefetches_used > 32 * 26);
-}
-
-#[test]
 fn a_sibling_slows_its_core_down_while_it_executes() {
     /// Nanoseconds that hardware thread 1 takes, while another does `beside` until that is over.
     fn time(cpu: usize, beside: impl Fn(&AtomicU64) + Sync) -> f64 {
@@ -277,7 +256,7 @@ fn a_sibling_in_line_leaves_its_core_to_the_other() {
 
 #[test]
 fn neighbours_go_first_where_the_machine_says_so() {
-    let text = include_str!("../machines/x86-88t.toml");
+    let text = include_str!("../../machines/x86-88t.toml");
     let far = |near_first: u32| {
         let text = text.replace("near_first = 0", &format!("near_first = {near_first}"));
         let machine = Machine::parse(&text, "x86-88t.toml").unwrap();
@@ -307,52 +286,12 @@ fn neighbours_go_first_where_the_machine_says_so() {
 
 /// `x86-88t` with other values.
 fn with(changes: &[(&str, &str)]) -> Machine {
-    let mut text = include_str!("../machines/x86-88t.toml").to_owned();
+    let mut text = include_str!("../../machines/x86-88t.toml").to_owned();
     for (from, to) in changes {
         assert_eq!(text.matches(from).count(), 1, "{from}");
         text = text.replace(from, to);
     }
     Machine::parse(&text, "x86-88t.toml").unwrap()
-}
-
-#[test]
-fn a_window_lets_a_stream_and_what_follows_a_miss_go_on() {
-    // All lines of pages that are in memory, eight words each.
-    let stream = |machine: &Machine| {
-        let (nanos, _) = time_of(machine, || {
-            let words: Vec<_> = (0..8 * 64 * 20).map(|_| AtomicU64::new(0)).collect();
-            let before = time::now();
-            words.iter().for_each(|word| _ = word.load(Relaxed));
-            before.elapsed().as_nanos() as u64
-        });
-        cycles(nanos) / (64.0 * 20.0)
-    };
-    let [wide, narrow, none] =
-        [32, 16, 0].map(|window| stream(&with(&[("window = 18", &format!("window = {window}"))])));
-    // A line of memory in 260 cycles: four, two, one under way at once.
-    assert_near("four lines", wide, 65.0, 15.0);
-    assert_near("two lines", narrow, 130.0, 10.0);
-    assert_near("one line", none, 260.0, 10.0);
-    let behind = |machine: &Machine| {
-        let (nanos, _) = time_of(machine, || {
-            let (hot, cold) = (CachePadded(AtomicU64::new(0)), lines(64 * 50));
-            let before = time::now();
-            for page in 0..50 {
-                _ = cold[page * 64 + page * 7 % 64].0.load(Relaxed);
-                (0..60).for_each(|_| hot.store(1, Relaxed));
-            }
-            before.elapsed().as_nanos() as u64
-        });
-        cycles(nanos) / 50.0
-    };
-    // Two cycles for a store, of which the window has room for eighteen.
-    assert_near("a miss, and sixty stores behind it", behind(&with(&[])), 261.0 + 2.0 * 42.0, 4.0);
-    assert_near("in order", behind(&with(&[("window = 18", "window = 0")])), 261.0 + 120.0, 4.0);
-}
-
-#[test]
-fn a_chain_of_misses_does_not_overlap() {
-    assert_near("a chain in the last level", chase(&machine("x86-88t"), 60_000, 1), 68.0 + 1.0, 5.0);
 }
 
 #[test]
@@ -362,33 +301,6 @@ fn a_reader_that_takes_the_line_over_needs_one_transfer_less() {
     let (migratory, shared) = (way("migratory = true"), way("migratory = false"));
     assert_near("with the line", migratory, 130.0, 10.0);
     assert_near("and the right to write it", shared - migratory, 90.0, 10.0);
-}
-
-#[test]
-fn a_line_that_was_asked_for_is_there_when_it_is_used() {
-    use thalweg_sync::hint::{Access, prefetch, work};
-    let loads = |ahead: usize, cycles_of_work| {
-        let (nanos, counts) = time_of(&with(&[]), move || {
-            let cells = lines(64 * 50);
-            let cell = |page: usize| &cells[page * 64 + page * 7 % 64].0;
-            let before = time::now();
-            for page in 0..50 {
-                if ahead > 0 && page + ahead < 50 {
-                    prefetch(cell(page + ahead), Access::Write);
-                }
-                work(cycles_of_work);
-                _ = cell(page).fetch_add(1, Relaxed);
-            }
-            before.elapsed().as_nanos() as u64
-        });
-        (cycles(nanos) / 50.0, counts.prefetches.total())
-    };
-    let [(off, none), (late, asked), (early, _)] = [loads(0, 50), loads(1, 50), loads(1, 200)];
-    assert_eq!((none, asked), (0, 49));
-    assert_near("not asked for", off, 50.0 + 260.0 + 19.0, 4.0);
-    // Two rounds take as long as a line that is asked for in the one and used in the other.
-    assert_near("on its way", late, (260.0 + 20.0) / 2.0, 6.0);
-    assert_near("there", early, 200.0 + 25.0, 6.0);
 }
 
 #[test]
