@@ -95,7 +95,7 @@ Examples:
         /// An eighth of the messages, and one seed unless --seeds is given: figures to look at, not to quote
         #[arg(long)]
         quick: bool,
-        /// Tells for the largest point of each curve which lines were contended
+        /// Tells for the largest point of each curve what was accessed, what that cost, and which lines were contended
         #[arg(long)]
         lines: bool,
         /// Writes a line of JSON for each point, beside the tables; `-` is the standard output, instead of the tables
@@ -177,7 +177,7 @@ pub(crate) fn run(args: Vec<String>) -> Outcome {
                 );
             }
             let limit = limit.unwrap_or(60) * 1_000_000_000;
-            run_all(&experiments, &setting, Runs { seeds, limit }, lines, Files { json, svg, trace })?;
+            run_all(&experiments, &setting, Runs { seeds, limit, lines }, Files { json, svg, trace })?;
         }
     }
     Ok(ExitCode::SUCCESS)
@@ -255,18 +255,18 @@ struct Files<'a> {
     trace: Option<&'a Path>,
 }
 
-/// How often each point is run, and after how many simulated nanoseconds a run is given up.
+/// How often each point is run, after how many simulated nanoseconds a run is given up, and whether lines and fields are told of.
 #[derive(Clone, Copy)]
 struct Runs {
     seeds: u64,
     limit: u64,
+    lines: bool,
 }
 
 fn run_all(
     experiments: &[&Experiment],
     setting: &Setting<'_>,
     runs: Runs,
-    lines: bool,
     files: Files<'_>,
 ) -> Result<(), Box<dyn Error>> {
     // Better to learn of a wrong path before the runs than after them.
@@ -280,13 +280,14 @@ fn run_all(
     for experiment in experiments {
         let points = (experiment.plan)(setting);
         let measured = measure(experiment.name, machine, &points, runs)?;
-        let lines_of = |(point, runs): (&Point, &Vec<Run>)| point.records(experiment.name, machine, runs, lines);
-        let of_this: String = points.iter().zip(&measured).map(lines_of).collect();
+        let records_of =
+            |(point, seeds): (&Point, &Vec<Run>)| point.records(experiment.name, machine, seeds, runs.lines);
+        let of_this: String = points.iter().zip(&measured).map(records_of).collect();
         // As each is done: an experiment that fails, or an interrupt, does not take the others' tables with it.
         emit(&match only_json {
             true => of_this.clone(),
             false => {
-                let table = point::table(experiment.name, setting, &points, &measured, lines);
+                let table = point::table(experiment.name, setting, &points, &measured, runs.lines);
                 table + &(experiment.paper)(&points, &measured)
             }
         })?;
@@ -317,15 +318,18 @@ fn run_all(
     Ok(())
 }
 
-/// Runs every point with every seed, several at a time: simulations do not share anything.
+/// Runs every point with every seed, several at a time: simulations do not share anything. Those whose fields are told of count hits by
+/// what was accessed.
 fn measure(name: &str, machine: &Machine, points: &[Point], runs: Runs) -> Result<Vec<Vec<Run>>, Box<dyn Error>> {
-    let (seeds, limit) = (runs.seeds as usize, runs.limit);
+    let seeds = runs.seeds as usize;
     let (progress, all) = (spinner(), points.len() * seeds);
     progress.set_length(all as u64);
     let tell = || progress.set_message(format!("{name}: {} of {all} runs", progress.position()));
     tell();
     let results: Vec<Result<Run, Failure>> = in_parallel(all, |run| {
-        let result = points[run / seeds].run_within(limit, machine, (run % seeds) as u64);
+        let (point, seed) = (run / seeds, run % seeds);
+        let hits = runs.lines && seed == 0;
+        let result = points[point].run_within(runs.limit, machine, seed as u64, hits);
         progress.inc(1);
         tell();
         result

@@ -1,7 +1,9 @@
 //! A point of a curve: what runs, and what came of it.
 
 use serde_json::{Value, json};
-use thalweg_sim::{Device, Failure, Latencies, Machine, Record, Report, Routing, Simulation, Spread, Trace, jitter};
+use thalweg_sim::{
+    Cost, Device, Failure, FieldReport, Latencies, Machine, Record, Report, Routing, Simulation, Spread, Trace, jitter,
+};
 use thalweg_sync::atomic::AtomicUsize;
 use thalweg_sync::atomic::Ordering::{AcqRel, Acquire};
 use thalweg_sync::{CachePadded, spin, thread, time};
@@ -95,14 +97,16 @@ impl Point {
         format!("{}, {}, {}", self.workload, self.contender, self.label)
     }
 
-    /// A run, which is given up after so many simulated nanoseconds.
-    pub(super) fn run_within(&self, limit: u64, machine: &Machine, seed: u64) -> Result<Run, Failure> {
-        self.simulation(machine).limit(limit).seed(seed).try_run(&self.client)
-    }
-
+    /// A run, for tests that compare points.
     #[cfg(test)]
     pub(super) fn run(&self, machine: &Machine, seed: u64) -> Result<Run, Failure> {
-        self.run_within(60_000_000_000, machine, seed)
+        self.run_within(60_000_000_000, machine, seed, false)
+    }
+
+    /// A run, which is given up after so many simulated nanoseconds; with hits by what was accessed, if they are to be told: the figures
+    /// are the same, and take longer to come.
+    pub(super) fn run_within(&self, limit: u64, machine: &Machine, seed: u64, hits: bool) -> Result<Run, Failure> {
+        self.simulation(machine).limit(limit).seed(seed).count_hits(hits).try_run(&self.client)
     }
 
     /// Nanoseconds for a message with seed 0, for tests that compare points.
@@ -266,10 +270,27 @@ pub(super) fn table(
             && last
             && let Some((_, report)) = runs.first()
         {
+            text += &accessed(report);
             text += &contended(report);
         }
     }
     text.push('\n');
+    text
+}
+
+/// What was accessed in a run, and what that cost: the eight fields that were waited for most.
+fn accessed(report: &Report) -> String {
+    let columns = ["hits", "misses", "last level", "transfers", "upgrades", "memory", "inval.", "snoops", "ns waited"];
+    let row = |cells: [String; 9], name: &str| {
+        cells.iter().map(|cell| format!("{cell:>11}")).collect::<String>() + &format!("  {name}\n")
+    };
+    let mut text = row(columns.map(str::to_owned), "what was accessed, with seed 0");
+    for FieldReport { name, cost, .. } in report.fields.iter().take(8) {
+        let Cost { hits, misses, last_level, transfers, upgrades, invalidations, nanos, .. } = *cost;
+        let (memory, snoops) = (cost.memory_transactions(), cost.snoops());
+        let counts = [hits.unwrap_or(0), misses, last_level, transfers, upgrades, memory, invalidations, snoops, nanos];
+        text += &row(counts.map(|count| count.to_string()), name);
+    }
     text
 }
 
@@ -300,7 +321,9 @@ mod tests {
         let point =
             Point { workload, contender, label, params: json!({}), threads: 2, messages: 8, device: None, client };
         let machine = Machine::named("x86-88t").unwrap();
-        let runs = [point.run(&machine, 0).unwrap()];
+        let runs = [point.run_within(60_000_000_000, &machine, 0, true).unwrap()];
+        let silent = point.run(&machine, 0).unwrap();
+        assert_eq!((&silent.0, &silent.1.counts), (&runs[0].0, &runs[0].1.counts), "to be told changes no figure");
         let records = |lines| -> Vec<Value> {
             let text = point.records("none", &machine, &runs, lines);
             text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
@@ -308,7 +331,39 @@ mod tests {
         let (with, without) = (records(true), records(false));
         let ready = with[0]["params"]["fields"].as_array().unwrap().iter();
         let ready = ready.filter(|field| field["name"].as_str().unwrap().ends_with(": ready")).collect::<Vec<_>>();
-        assert!(matches!(ready[..], [field] if field["snoops"].as_u64() > Some(0) && field.get("hits").is_none()));
+        let &[ready] = &ready[..] else { panic!("one field has that name: {ready:?}") };
+        assert!(ready["snoops"].as_u64() > Some(0) && ready["hits"].as_u64() > Some(0), "{ready}");
+        for key in [
+            "hits",
+            "misses",
+            "last_level",
+            "transfers",
+            "upgrades",
+            "memory_reads",
+            "memory_writes",
+            "invalidations",
+            "nanos",
+            "snoops",
+            "memory_transactions",
+        ] {
+            assert!(ready[key].is_u64(), "{key} is missing in {ready}");
+        }
+        assert!(ready["prefetches"]["transfers"].is_u64(), "{ready}");
+        let table = accessed(&runs[0].1);
+        let row = table.lines().find(|line| line.ends_with(": ready")).unwrap();
+        let cells: Vec<_> = row.split_whitespace().take(9).map(|cell| cell.parse::<u64>().ok()).collect();
+        let keys = [
+            "hits",
+            "misses",
+            "last_level",
+            "transfers",
+            "upgrades",
+            "memory_transactions",
+            "invalidations",
+            "snoops",
+            "nanos",
+        ];
+        assert_eq!(cells, keys.map(|key| ready[key].as_u64()), "{table}");
         assert_eq!(
             (with[0]["unit"].as_str(), with[0]["params"]["contended"].as_array().map(Vec::len)),
             (Some("ns/msg"), Some(0))

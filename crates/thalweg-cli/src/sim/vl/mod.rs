@@ -271,7 +271,7 @@ mod tests {
             let points = fir(&Setting { routing, ..Setting::of(&machine, 16) });
             let link = points.iter().find(|point| point.contender == "virtual-link").unwrap();
             // A chain that goes on is through in less than a millisecond.
-            link.run_within(20_000_000, &machine, 0)
+            link.run_within(20_000_000, &machine, 0, false)
         };
         assert!(run(1).is_ok());
         let Err(failure) = run(0) else { panic!("the slots were enough") };
