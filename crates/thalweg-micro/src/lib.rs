@@ -7,7 +7,7 @@
 //! |---|---|
 //! | latency | a chain of dependent loads in each level of the caches, in memory |
 //! | code | instructions of a queue, by one thread |
-//! | one line | there and back; additions and exchanges by one thread and by two |
+//! | one line | taken from another core; there and back; additions and exchanges by one thread and by two |
 //! | streams | lines from one core to another; queues between one producer and one consumer |
 
 mod lines;
@@ -60,12 +60,18 @@ const fn micro(name: &'static str, what: &'static str, rounds: (u64, u64), run: 
 }
 
 /// All measurements.
-pub const ALL: [Micro; 17] = [
+pub const ALL: [Micro; 18] = [
     micro("load/l1", "a load that depends on the one before, in a first-level cache", (20_000_000, 50_000), lines::l1),
     micro("load/l2", "the same in a second-level cache", (5_000_000, 50_000), lines::l2),
     micro("load/llc", "the same in the last-level cache", (2_000_000, 150_000), lines::llc),
     Micro { native_only: true, ..micro("load/memory", "the same in memory", (500_000, 0), lines::memory) },
     micro("pause", "a pause of a loop that waits", (1_000_000, 20_000), lines::pause),
+    micro(
+        "line/taken",
+        "a load that depends on the one before, of a line that another core has written",
+        (1_000_000, 10_000),
+        lines::taken,
+    ),
     micro("line/round-trip", "a word goes to another core and comes back", (300_000, 2_000), lines::round_trip),
     micro("line/each-way", "a word goes there in one line, and back in another", (300_000, 2_000), lines::each_way),
     micro("add/1", "an addition to a word of one's own", (10_000_000, 50_000), lines::add_alone),

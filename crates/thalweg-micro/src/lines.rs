@@ -42,22 +42,30 @@ fn black_box_register(value: u64) -> u64 {
     black_box(value)
 }
 
-/// Follows a chain through `bytes` bytes of lines, in an order that no prefetcher guesses.
-fn chase(place: &Place, bytes: usize, rounds: u64) -> f64 {
-    let count = (bytes / 64).max(2);
-    // One cycle through all lines (Sattolo's shuffle).
+/// So many lines, of which each says which is next, in an order that no prefetcher guesses: one cycle through all (Sattolo's shuffle).
+fn chain(count: usize) -> Vec<Line> {
     let mut order: Vec<usize> = (0..count).collect();
     let mut seed = 1_u64;
     for last in (1..count).rev() {
         seed = seed.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
         order.swap(last, (seed >> 33) as usize % last);
     }
-    let lines: Vec<Line> = order.iter().map(|&next| Line(AtomicU64::new(next as u64))).collect();
-    let follow = |from: usize, steps: u64| (0..steps).fold(from, |at, _| lines[at].0.load(Relaxed) as usize);
+    order.iter().map(|&next| Line(AtomicU64::new(next as u64))).collect()
+}
+
+/// Where `steps` steps through a chain lead.
+fn follow(lines: &[Line], from: usize, steps: u64) -> usize {
+    (0..steps).fold(from, |at, _| lines[at].0.load(Relaxed) as usize)
+}
+
+/// Follows a chain through `bytes` bytes of lines.
+fn chase(place: &Place, bytes: usize, rounds: u64) -> f64 {
+    let count = (bytes / 64).max(2);
+    let lines = chain(count);
     on_first(place, || {
-        let at = follow(0, count as u64);
+        let at = follow(&lines, 0, count as u64);
         let start = time::now();
-        let at = follow(at, rounds);
+        let at = follow(&lines, at, rounds);
         let nanos = each(start, rounds);
         assert!(black_box(at) < count);
         nanos
@@ -111,6 +119,37 @@ fn ball(place: &Place, rounds: u64, there: &AtomicU64, back: &AtomicU64) -> f64 
 pub(crate) fn round_trip(place: &Place, rounds: u64) -> f64 {
     let word = CachePadded(AtomicU64::new(0));
     ball(place, rounds, &word, &word)
+}
+
+/// Follows a chain of lines that another core has written since.
+pub(crate) fn taken(place: &Place, rounds: u64) -> f64 {
+    const LINES: u64 = 256;
+    let lines = chain(LINES as usize);
+    let turns = rounds.div_ceil(LINES);
+    let turn = CachePadded(AtomicU64::new(0));
+    let wait_for = |number: u64| spin::hold(|| (turn.load(Acquire) == number).then_some(()));
+    between(
+        place,
+        || {
+            for round in 0..turns {
+                wait_for(2 * round);
+                lines.iter().for_each(|line| line.0.store(line.0.load(Relaxed), Relaxed));
+                turn.store(2 * round + 1, Release);
+            }
+        },
+        || {
+            let mut nanos = 0.0;
+            for round in 0..turns {
+                wait_for(2 * round + 1);
+                let start = time::now();
+                let at = follow(&lines, 0, LINES);
+                nanos += each(start, LINES);
+                assert_eq!(at, 0, "a chain leads back");
+                turn.store(2 * round + 2, Release);
+            }
+            nanos / turns as f64
+        },
+    )
 }
 
 pub(crate) fn each_way(place: &Place, rounds: u64) -> f64 {
