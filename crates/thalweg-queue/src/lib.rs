@@ -83,7 +83,7 @@
 //! | [`bbq::bytes`](mod@bbq::bytes) | no batches | one message; in drop-old mode copies only | yes | | in bytes | how many bytes were dropped |
 //! | [`chunk_ring()`] | one store per chunk | to the end of the chunk | yes | yes | yes | grows, shrinks |
 //! | [`mesh`](mod@mesh) | one store per chunk; a run goes to one ring | to the end of the chunk | yes | of the next ring | yes | |
-//! | [`ticketed`](mod@ticketed) | one reservation | in the order of reservations: `reserve` waits, `try_reserve` does not | yes, without timeouts and futures | [windows](ticketed::Consumer::window) | yes | tickets, positions |
+//! | [`ticketed`](mod@ticketed) | one reservation | in the order of reservations: `reserve` waits, `try_reserve` does not | yes | [windows](ticketed::Consumer::window) | yes | tickets, positions |
 //! | [`cnq`](cnq::cnq()) | as many single items | | | | yes | [`flush`](cnq::Consumer::flush) |
 //! | [`tube::queue`] | as many single items | by the [three phases](tube::Tube) | no | | yes | |
 //! | [`lamport`] | one store per round of the ring | to the end of the ring | yes | yes | yes | |
@@ -99,7 +99,7 @@
 //!   to it can be lent.
 //! - Of [`locked`]: whoever has a reference into the ring would have to hold the lock.
 //! - Of [`tube::queue`]: a tube takes values and gives values, and shows no memory.
-//! - Of [`cnq`](cnq::cnq()) and [`bwos`], and timeouts and futures of [`ticketed`](mod@ticketed): not offered.
+//! - Of [`cnq`](cnq::cnq()) and [`bwos`]: not offered.
 //! - Batches of [`bbq::bytes`](mod@bbq::bytes): not offered.
 //! - Waiting of [`bwos`]: the owner is producer and consumer, and would wait for itself. Thieves could only be woken by a push that tells
 //!   them, and a push here tells nobody.

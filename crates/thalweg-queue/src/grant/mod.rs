@@ -17,7 +17,7 @@
 //! and a [`mesh`](mod@crate::mesh) of such; so have the consumer of [`bbq::mpsc`](mod@crate::bbq::mpsc) and the producer of
 //! [`bbq::spmc`](mod@crate::bbq::spmc). Of the queues for many, [`bbq::shared`](crate::bbq::shared()) has a [`WriteGrant`] too,
 //! whose entries have their place in the order from the reservation on, and what it [reads](crate::bbq::ReadGrant) in place is taken;
-//! [`bbq::bytes`](mod@crate::bbq::bytes) and [`ticketed`](mod@crate::ticketed) have grants of their own.
+//! [`bbq::bytes`](mod@crate::bbq::bytes) and [`ticketed`](mod@crate::ticketed) have grants of their own, which wait in the same forms.
 //!
 //! ```
 //! let (mut tx, mut rx) = thalweg_queue::chunk_ring::with_chunks::<u8>(64, 128, thalweg_queue::chunk_ring::Most::Entries(128))?;

@@ -74,13 +74,14 @@
 //! Under [`Park`](crate::Park) whoever passes spans wakes all that sleep on the other side, as each may wait for another number of
 //! entries. A span that ends behind one that has not wakes nobody.
 //!
-//! `reserve` and `window` wait; elsewhere in this crate `reserve` does not, and here that is `try_reserve`. Reservations that wait for some time,
-//! or as futures, are not offered.
+//! `reserve` and `window` wait; elsewhere in this crate `reserve` does not, and here that is `try_reserve`. `reserve_timeout`, `reserve_async` and
+//! their likes wait for some time, and as futures. One that is given up has reserved nothing, issued no ticket, and served none: the ticket
+//! it waited with keeps its turn, to be used or dropped.
 //!
 //! # Deadlocks
 //!
 //! [`Producer::reserve_in_turn`] waits for its turn first and for room then, so that room is never held by a ticket that waits for
-//! another. Reserving room without the ticket and waiting for its turn afterwards may wait for ever: a ticket before it may
+//! another. So do its other forms. Reserving room without the ticket and waiting for its turn afterwards may wait for ever: a ticket before it may
 //! need that room. So may a cycle of queues that are all full, and a thread that reserves again what it has reserved and not ended.
 //!
 //! # Invariants

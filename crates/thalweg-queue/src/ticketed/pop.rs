@@ -2,12 +2,16 @@
 
 use super::ring::{Owned, Span};
 use super::ticket::Ticket;
-use crate::wait::{Side, Wait};
-use crate::{PopError, TryPopError, Yield};
+#[cfg(feature = "std")]
+use crate::wait::Sleep;
+use crate::wait::{self, Deadline, Side, Wait};
+use crate::{PopError, PopTimeoutError, TryPopError, Yield};
 use alloc::vec::Vec;
 use core::fmt;
 use thalweg_sync::atomic::Ordering::Relaxed;
 use thalweg_sync::sync::Arc;
+#[cfg(feature = "std")]
+use thalweg_sync::time::{self, Duration};
 
 /// A reading end. Clones read from the same queue; when the last one is dropped, pushes fail from then on and what is in
 /// the queue is dropped.
@@ -41,17 +45,59 @@ impl<T: Send, W: Wait> Consumer<T, W> {
     ///
     /// If `count` is zero or above the capacity.
     pub fn reserve(&self, count: usize) -> Result<Take<'_, T, W>, PopError> {
-        loop {
-            match self.try_reserve(count) {
-                Ok(take) => return Ok(take),
-                Err(TryPopError::Closed) => return Err(PopError),
-                Err(TryPopError::Empty | TryPopError::Busy) => self.wait(count as u64, count as u64, true),
-            }
+        self.reserve_by(count, None).map_err(|_| PopError)
+    }
+
+    fn reserve_by(&self, count: usize, deadline: Option<Deadline>) -> Result<Take<'_, T, W>, PopTimeoutError> {
+        let items = self.checked(1, count);
+        self.wait_by(deadline, || self.try_reserve(count), || self.ring.may_reserve(items, items, true))
+    }
+
+    fn wait_by<R>(
+        &self,
+        deadline: Option<Deadline>,
+        mut reserve: impl FnMut() -> Result<R, TryPopError>,
+        may_reserve: impl FnMut() -> bool,
+    ) -> Result<R, PopTimeoutError> {
+        match wait::within(self.strategy(), Side::Items, deadline, || wait::popped(reserve()), may_reserve) {
+            Some(Ok(reserved)) => Ok(reserved),
+            Some(Err(PopError)) => Err(PopTimeoutError::Closed),
+            None => Err(PopTimeoutError::Timeout),
         }
     }
 
-    fn wait(&self, look: u64, count: u64, fewer: bool) {
-        self.ring.desk.wait.wait(Side::Items, None, || self.ring.may_reserve(look, count, fewer));
+    #[cfg(feature = "std")]
+    fn when<R>(&self, mut reserve: impl FnMut() -> Result<R, TryPopError>) -> impl Future<Output = Result<R, PopError>>
+    where
+        W: Sleep,
+    {
+        // Who makes items visible wakes all, so nobody is left to be woken.
+        wait::until(self.strategy().park(), Side::Items, move || wait::popped(reserve()), || false)
+    }
+
+    /// As [`reserve`](Self::reserve), but no longer than `timeout`.
+    ///
+    /// # Panics
+    ///
+    /// If `count` is zero or above the capacity.
+    #[cfg(feature = "std")]
+    pub fn reserve_timeout(&self, count: usize, timeout: Duration) -> Result<Take<'_, T, W>, PopTimeoutError> {
+        self.reserve_by(count, Some(time::now().after(timeout)))
+    }
+
+    /// As [`reserve`](Self::reserve), pending while there are fewer items. Dropped before it is ready, it has taken none, and no ticket is
+    /// issued.
+    ///
+    /// # Panics
+    ///
+    /// If `count` is zero or above the capacity.
+    #[cfg(feature = "std")]
+    pub fn reserve_async(&self, count: usize) -> impl Future<Output = Result<Take<'_, T, W>, PopError>>
+    where
+        W: Sleep,
+    {
+        self.checked(1, count);
+        self.when(move || self.try_reserve(count))
     }
 
     fn ticket(&self, span: Span) -> Ticket<'_, W> {
@@ -159,13 +205,60 @@ impl<T: Send + Sync + Copy, W: Wait> Consumer<T, W> {
     ///
     /// As [`try_window`](Self::try_window).
     pub fn window(&self, peek: usize, pop: usize) -> Result<Window<'_, T, W>, PopError> {
-        loop {
-            match self.try_window(peek, pop) {
-                Ok(window) => return Ok(window),
-                Err(TryPopError::Closed) => return Err(PopError),
-                Err(TryPopError::Empty | TryPopError::Busy) => self.wait(peek as u64, pop as u64, false),
-            }
-        }
+        self.window_by(peek, pop, None).map_err(|_| PopError)
+    }
+
+    fn window_by(
+        &self,
+        peek: usize,
+        pop: usize,
+        deadline: Option<Deadline>,
+    ) -> Result<Window<'_, T, W>, PopTimeoutError> {
+        let (look, count) = (self.checked(pop, peek), self.checked(1, pop));
+        self.wait_by(deadline, || self.try_window(peek, pop), || self.ring.may_reserve(look, count, false))
+    }
+
+    /// As [`window`](Self::window), but no longer than `timeout`.
+    ///
+    /// # Panics
+    ///
+    /// As [`try_window`](Self::try_window).
+    #[cfg(feature = "std")]
+    pub fn window_timeout(
+        &self,
+        peek: usize,
+        pop: usize,
+        timeout: Duration,
+    ) -> Result<Window<'_, T, W>, PopTimeoutError> {
+        self.window_by(peek, pop, Some(time::now().after(timeout)))
+    }
+
+    /// As [`window`](Self::window), pending while there are fewer items. Dropped before it is ready, it has taken none, and no ticket is
+    /// issued.
+    ///
+    /// ```
+    /// use futures_executor::block_on;
+    /// use thalweg_queue::{Park, ticketed};
+    ///
+    /// let (tx, rx) = ticketed::with_wait(4, 0, Park::new())?;
+    /// tx.push_all([1, 2, 3])?;
+    /// let window = block_on(rx.window_async(3, 1))?;
+    /// assert!(window.iter().eq(&[1, 2, 3]));
+    /// # drop(window);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Panics
+    ///
+    /// As [`try_window`](Self::try_window).
+    #[cfg(feature = "std")]
+    pub fn window_async(&self, peek: usize, pop: usize) -> impl Future<Output = Result<Window<'_, T, W>, PopError>>
+    where
+        W: Sleep,
+    {
+        self.checked(pop, peek);
+        self.checked(1, pop);
+        self.when(move || self.try_window(peek, pop))
     }
 }
 

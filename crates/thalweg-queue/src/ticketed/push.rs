@@ -3,12 +3,16 @@
 use super::ring::{Owned, Span};
 use super::ticket::Ticket;
 use crate::left::Left;
-use crate::wait::{Side, Wait};
-use crate::{PushError, TryPushError, Yield};
+#[cfg(feature = "std")]
+use crate::wait::Sleep;
+use crate::wait::{self, Deadline, Side, Wait};
+use crate::{PushError, PushTimeoutError, TryPushError, Yield};
 use alloc::vec::Vec;
 use core::fmt;
 use thalweg_sync::atomic::Ordering::Relaxed;
 use thalweg_sync::sync::Arc;
+#[cfg(feature = "std")]
+use thalweg_sync::time::{self, Duration};
 
 /// A writing end. Clones write to the same queue; dropping the last one closes it, and consumers drain what is left.
 ///
@@ -38,13 +42,16 @@ impl<T: Send, W: Wait> Producer<T, W> {
     ///
     /// If `count` is zero or above the capacity.
     pub fn reserve(&self, count: usize) -> Result<Grant<'_, T, W>, PushError<()>> {
-        loop {
-            match self.try_reserve(count) {
-                Ok(grant) => return Ok(grant),
-                Err(TryPushError::Closed(())) => return Err(PushError(())),
-                Err(TryPushError::Full(()) | TryPushError::Busy(())) => {}
-            }
-            self.ring.desk.wait.wait(Side::Room, None, || self.ring.may_allocate(count as u64));
+        self.reserve_by(count, None).map_err(|_| PushError(()))
+    }
+
+    fn reserve_by(&self, count: usize, deadline: Option<Deadline>) -> Result<Grant<'_, T, W>, PushTimeoutError<()>> {
+        let room = self.checked(count);
+        let attempt = || wait::pushed(self.try_reserve(count));
+        match wait::within(self.strategy(), Side::Room, deadline, attempt, || self.ring.may_allocate(room)) {
+            Some(Ok(grant)) => Ok(grant),
+            Some(Err(PushError(()))) => Err(PushTimeoutError::Closed(())),
+            None => Err(PushTimeoutError::Timeout(())),
         }
     }
 
@@ -80,8 +87,20 @@ impl<T: Send, W: Wait> Producer<T, W> {
         ticket: &Ticket<'_, V>,
         counter: usize,
     ) -> Result<Grant<'_, T, W>, PushError<()>> {
-        ticket.wait_for_turn(counter);
-        let grant = self.reserve(count)?;
+        self.reserve_in_turn_by(count, ticket, counter, None).map_err(|_| PushError(()))
+    }
+
+    fn reserve_in_turn_by<V: Wait>(
+        &self,
+        count: usize,
+        ticket: &Ticket<'_, V>,
+        counter: usize,
+        deadline: Option<Deadline>,
+    ) -> Result<Grant<'_, T, W>, PushTimeoutError<()>> {
+        if !ticket.wait_for_turn_by(counter, deadline) {
+            return Err(PushTimeoutError::Timeout(()));
+        }
+        let grant = self.reserve_by(count, deadline)?;
         ticket.consume(counter);
         Ok(grant)
     }
@@ -167,6 +186,93 @@ impl<T: Send, W: Wait> Producer<T, W> {
     /// Whether every consumer is gone. Then it stays so, and every push is refused.
     pub fn is_closed(&self) -> bool {
         self.ring.consumers_gone()
+    }
+}
+
+#[cfg(feature = "std")]
+impl<T: Send, W: Wait> Producer<T, W> {
+    /// As [`reserve`](Self::reserve), but no longer than `timeout`.
+    ///
+    /// # Panics
+    ///
+    /// If `count` is zero or above the capacity.
+    pub fn reserve_timeout(&self, count: usize, timeout: Duration) -> Result<Grant<'_, T, W>, PushTimeoutError<()>> {
+        self.reserve_by(count, Some(time::now().after(timeout)))
+    }
+
+    /// As [`reserve`](Self::reserve), pending while there is no room. Dropped before it is ready, it has reserved nothing.
+    ///
+    /// # Panics
+    ///
+    /// If `count` is zero or above the capacity.
+    pub fn reserve_async(&self, count: usize) -> impl Future<Output = Result<Grant<'_, T, W>, PushError<()>>>
+    where
+        W: Sleep,
+    {
+        self.checked(count);
+        let attempt = move || wait::pushed(self.try_reserve(count));
+        // Who makes room wakes all, so nobody is left to be woken.
+        wait::until(self.strategy().park(), Side::Room, attempt, || false)
+    }
+
+    /// As [`reserve_in_turn`](Self::reserve_in_turn), but no longer than `timeout` for the turn and the room together. Refused, it
+    /// has not served the ticket, which keeps its turn.
+    ///
+    /// # Panics
+    ///
+    /// As [`try_reserve_in_turn`](Self::try_reserve_in_turn).
+    pub fn reserve_in_turn_timeout<V: Wait>(
+        &self,
+        count: usize,
+        ticket: &Ticket<'_, V>,
+        counter: usize,
+        timeout: Duration,
+    ) -> Result<Grant<'_, T, W>, PushTimeoutError<()>> {
+        self.reserve_in_turn_by(count, ticket, counter, Some(time::now().after(timeout)))
+    }
+
+    /// As [`reserve_in_turn`](Self::reserve_in_turn), pending until it is the ticket's turn and while there is no room. Dropped before it
+    /// is ready, it has reserved nothing and not served the ticket, which keeps its turn. That ticket holds the others up then, until
+    /// it is used or dropped.
+    ///
+    /// The ticket is borrowed exclusively, so that the future may go from thread to thread.
+    ///
+    /// ```
+    /// use futures_executor::block_on;
+    /// use thalweg_queue::{Park, ticketed};
+    ///
+    /// let (numbers_tx, numbers) = ticketed::with_wait(4, 1, Park::new())?;
+    /// let (squares_tx, squares) = ticketed::with_wait(4, 0, Park::new())?;
+    /// numbers_tx.push_all([2, 3])?;
+    /// block_on(async {
+    ///     let mut first = numbers.reserve_async(1).await?;
+    ///     let mut second = numbers.reserve_async(1).await?;
+    ///     let (two, three) = (first.next().unwrap(), second.next().unwrap());
+    ///     let mut ticket = second.commit();
+    ///     drop(first); // pushes nothing: its ticket is consumed
+    ///     squares_tx.reserve_in_turn_async(1, &mut ticket, 0).await?.push(three * three)?;
+    ///     assert_eq!((two, squares.pop_async().await?), (2, 9));
+    ///     Ok::<_, Box<dyn std::error::Error>>(())
+    /// })?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Panics
+    ///
+    /// As [`try_reserve_in_turn`](Self::try_reserve_in_turn), when it is polled.
+    pub async fn reserve_in_turn_async<V: Sleep>(
+        &self,
+        count: usize,
+        ticket: &mut Ticket<'_, V>,
+        counter: usize,
+    ) -> Result<Grant<'_, T, W>, PushError<()>>
+    where
+        W: Sleep,
+    {
+        ticket.wait_for_turn_async(counter).await;
+        let grant = self.reserve_async(count).await?;
+        ticket.consume(counter);
+        Ok(grant)
     }
 }
 

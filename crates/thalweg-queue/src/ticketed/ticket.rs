@@ -3,10 +3,14 @@
 use super::order::Order;
 use super::ring::Span;
 use crate::Yield;
-use crate::wait::{Side, Wait, both};
+#[cfg(feature = "std")]
+use crate::wait::{self, Sleep};
+use crate::wait::{Deadline, Side, Wait, both};
 use alloc::boxed::Box;
 use core::cell::Cell;
 use core::fmt;
+#[cfg(feature = "std")]
+use thalweg_sync::time::{self, Duration};
 
 /// Where tickets are served: counters, each in the order in which the tickets were issued.
 #[derive(Debug)]
@@ -57,8 +61,40 @@ impl<'a, W: Wait> Ticket<'a, W> {
     ///
     /// As [`is_turn`](Self::is_turn).
     pub fn wait_for_turn(&self, counter: usize) {
+        self.wait_for_turn_by(counter, None);
+    }
+
+    /// Says whether its turn has come.
+    pub(super) fn wait_for_turn_by(&self, counter: usize, deadline: Option<Deadline>) -> bool {
         let order = self.counter(counter);
-        self.desk.wait.wait(Side::Room, None, || order.is_turn(self.span.from));
+        self.desk.wait.wait(Side::Room, deadline, || order.is_turn(self.span.from))
+    }
+
+    /// As [`wait_for_turn`](Self::wait_for_turn), but no longer than `timeout`. Says whether its turn has come.
+    ///
+    /// # Panics
+    ///
+    /// As [`is_turn`](Self::is_turn).
+    #[cfg(feature = "std")]
+    pub fn wait_for_turn_timeout(&self, counter: usize, timeout: Duration) -> bool {
+        self.wait_for_turn_by(counter, Some(time::now().after(timeout)))
+    }
+
+    /// As [`wait_for_turn`](Self::wait_for_turn), pending until then. Dropped before it is ready, it changes nothing. Nor does it borrow
+    /// the ticket: it is ready, too, when the ticket was served and all before it were.
+    ///
+    /// # Panics
+    ///
+    /// As [`is_turn`](Self::is_turn).
+    #[cfg(feature = "std")]
+    pub fn wait_for_turn_async(&self, counter: usize) -> impl Future<Output = ()> + use<'a, W>
+    where
+        W: Sleep,
+    {
+        let (order, from) = (self.counter(counter), self.span.from);
+        let attempt = move || order.is_turn(from).then_some(());
+        // Who serves a ticket wakes all, so nobody is left to be woken.
+        wait::until(self.desk.wait.park(), Side::Room, attempt, || false)
     }
 
     /// Serves the ticket at `counter` without using it, whether its turn has come or not.

@@ -375,6 +375,24 @@ pub(super) fn push_rest<P: Push + ?Sized>(end: &mut P, values: &mut Vec<P::Item>
     Ok(())
 }
 
+/// What an attempt of a writing end gave; none if it is to be made again.
+pub(crate) fn pushed<R>(result: Result<R, TryPushError<()>>) -> Option<Result<R, PushError<()>>> {
+    match result {
+        Ok(done) => Some(Ok(done)),
+        Err(TryPushError::Closed(())) => Some(Err(PushError(()))),
+        Err(TryPushError::Full(()) | TryPushError::Busy(())) => None,
+    }
+}
+
+/// What an attempt of a reading end gave; none if it is to be made again.
+pub(crate) fn popped<R>(result: Result<R, TryPopError>) -> Option<Result<R, PopError>> {
+    match result {
+        Ok(done) => Some(Ok(done)),
+        Err(TryPopError::Closed) => Some(Err(PopError)),
+        Err(TryPopError::Empty | TryPopError::Busy) => None,
+    }
+}
+
 /// Makes `attempt` until it is not refused for want of room, waiting in between.
 pub(crate) fn push_by<P: Push + ?Sized, R>(
     end: &mut P,

@@ -1,6 +1,6 @@
 //! Pushing and popping as futures.
 
-use super::ends::push_rest;
+use super::ends::{popped, push_rest, pushed};
 use super::park::{Place, Sleeper};
 use super::{Park, Pop, Push, Side, Sleep, Wait, both};
 use crate::{PopError, PushError, TryPopError, TryPushError};
@@ -151,11 +151,7 @@ impl<E: Push<Wait: Sleep>> Future for PushingMany<'_, E> {
 
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         let Self { pending, values } = self.get_mut();
-        let result = pending.poll(cx, |end| match push_rest(end, values) {
-            Ok(()) => Some(Ok(())),
-            Err(TryPushError::Closed(())) => Some(Err(PushError(()))),
-            Err(TryPushError::Full(()) | TryPushError::Busy(())) => None,
-        });
+        let result = pending.poll(cx, |end| pushed(push_rest(end, values)));
         if result.is_ready() {
             pending.over(E::may_push);
         }
@@ -184,11 +180,7 @@ impl<E: Pop<Wait: Sleep>> Future for Popping<E> {
 
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         let pending = &mut self.get_mut().pending;
-        let result = pending.poll(cx, |end| match end.try_pop() {
-            Ok(item) => Some(Ok(item)),
-            Err(TryPopError::Closed) => Some(Err(PopError)),
-            Err(TryPopError::Empty | TryPopError::Busy) => None,
-        });
+        let result = pending.poll(cx, |end| popped(end.try_pop()));
         if result.is_ready() {
             pending.over(E::may_pop);
         }
@@ -219,11 +211,7 @@ impl<E: Pop<Wait: Sleep>> Future for PoppingMany<'_, E> {
 
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         let Self { pending, into, limit } = self.get_mut();
-        let result = pending.poll(cx, |end| match end.try_pop_many(into, *limit) {
-            Ok(count) => Some(Ok(count)),
-            Err(TryPopError::Closed) => Some(Err(PopError)),
-            Err(TryPopError::Empty | TryPopError::Busy) => None,
-        });
+        let result = pending.poll(cx, |end| popped(end.try_pop_many(into, *limit)));
         if result.is_ready() {
             pending.over(E::may_pop);
         }
@@ -248,11 +236,7 @@ pub(crate) fn push_when<E: Push<Wait: Sleep>, R>(
     end: E,
     mut attempt: impl FnMut(&mut E) -> Result<R, TryPushError<()>>,
 ) -> impl Future<Output = Result<R, PushError<()>>> {
-    let attempt = move |end: &mut E| match attempt(end) {
-        Ok(done) => Some(Ok(done)),
-        Err(TryPushError::Closed(())) => Some(Err(PushError(()))),
-        Err(TryPushError::Full(()) | TryPushError::Busy(())) => None,
-    };
+    let attempt = move |end: &mut E| pushed(attempt(end));
     when(Pending::new(end, Side::Room, |end| end.strategy().park()), attempt, E::may_push)
 }
 
@@ -262,11 +246,7 @@ pub(crate) fn pop_when<E: Pop<Wait: Sleep>, R>(
     end: E,
     mut attempt: impl FnMut(&mut E) -> Result<R, TryPopError>,
 ) -> impl Future<Output = Result<R, PopError>> {
-    let attempt = move |end: &mut E| match attempt(end) {
-        Ok(done) => Some(Ok(done)),
-        Err(TryPopError::Closed) => Some(Err(PopError)),
-        Err(TryPopError::Empty | TryPopError::Busy) => None,
-    };
+    let attempt = move |end: &mut E| popped(attempt(end));
     when(Pending::new(end, Side::Items, |end| end.strategy().park()), attempt, E::may_pop)
 }
 

@@ -115,6 +115,7 @@ mod stream;
 pub use ends::{Pop, Push};
 #[cfg(not(loom))]
 pub(crate) use ends::{pop_by, push_by};
+pub(crate) use ends::{popped, pushed};
 #[cfg(feature = "std")]
 pub(crate) use future::until;
 #[cfg(feature = "std")]
@@ -191,6 +192,26 @@ pub(crate) fn both(first: impl FnOnce(), second: impl FnOnce()) {
     }
     let _second = Then(Some(second));
     first();
+}
+
+/// `attempt`, made until it gives something, waiting with the others on `side` while it is not `ready`. None at the deadline.
+///
+/// It hands no wake-up on: who rings for it rings for all.
+pub(crate) fn within<W: Wait, R>(
+    strategy: &W,
+    side: Side,
+    deadline: Option<Deadline>,
+    mut attempt: impl FnMut() -> Option<R>,
+    mut ready: impl FnMut() -> bool,
+) -> Option<R> {
+    loop {
+        if let Some(result) = attempt() {
+            return Some(result);
+        }
+        if deadline.is_some_and(is_over) || !strategy.wait(side, deadline, &mut ready) {
+            return None;
+        }
+    }
 }
 
 /// Makes an attempt of an end that was woken. If it unwinds, by a waker of the other side, the next one is woken: this one may have

@@ -24,4 +24,5 @@ mod slip;
 mod support;
 mod ticketed;
 mod waiting_grants;
+mod waiting_tickets;
 mod wakers;

@@ -209,11 +209,7 @@ impl<W: Wait, M: Mode> Consumer<W, M> {
     where
         W: Sleep,
     {
-        let attempt = move || match pop() {
-            Ok(done) => Some(Ok(done)),
-            Err(TryPopError::Closed) => Some(Err(PopError)),
-            Err(TryPopError::Empty | TryPopError::Busy) => None,
-        };
+        let attempt = move || wait::popped(pop());
         wait::until(self.ring.common().wait.park(), Side::Items, attempt, || self.ring.may_pop())
     }
 }
