@@ -69,7 +69,7 @@
 //! Every queue pushes and pops one at a time and in batches, [waits](wait) for either by any strategy, with timeouts and as futures,
 //! and says its `capacity` and `is_closed`. What has no waiting form at all: slices, which are moved now or not, and `push_all`, which
 //! waits but not for some time. Two queues are apart: the owner and the thieves of [`bwos`] never wait, and
-//! [`bbq::bytes`](mod@bbq::bytes) has messages of any length, one by one, with the same words for slices of bytes. They differ in this:
+//! [`bbq::bytes`](mod@bbq::bytes) has messages of any length, with the same words for slices of bytes, and for slices of them. They differ in this:
 //!
 //! | queue | a batch costs | in place | a grant is waited for | `peek` | `len` | other |
 //! |---|---|---|---|---|---|---|
@@ -80,7 +80,7 @@
 //! | [`bbq::mpsc()`](bbq::mpsc()) | the same | the same; what is not released stays | yes | yes | yes | positions |
 //! | [`bbq::spmc()`](bbq::spmc()) | the same | the same, without holes | yes | | yes | positions |
 //! | [`bbq::drop_old`](mod@bbq::drop_old) | as one item, per block; popped, up to 1024 bytes at a time | | | | yes | positions, and how many were dropped |
-//! | [`bbq::bytes`](mod@bbq::bytes) | no batches | one message; in drop-old mode copies only | yes | | in bytes | how many bytes were dropped |
+//! | [`bbq::bytes`](mod@bbq::bytes) | as many single messages | one message; in drop-old mode copies only | yes | | in bytes | how many bytes were dropped |
 //! | [`chunk_ring()`] | one store per chunk | to the end of the chunk | yes | yes | yes | grows, shrinks |
 //! | [`mesh`](mod@mesh) | one store per chunk; a run goes to one ring | to the end of the chunk | yes | of the next ring | yes | |
 //! | [`ticketed`](mod@ticketed) | one reservation | in the order of reservations: `reserve` waits, `try_reserve` does not | yes | [windows](ticketed::Consumer::window) | yes | tickets, positions |
@@ -100,7 +100,6 @@
 //! - Of [`locked`]: whoever has a reference into the ring would have to hold the lock.
 //! - Of [`tube::queue`]: a tube takes values and gives values, and shows no memory.
 //! - Of [`cnq`](cnq::cnq()) and [`bwos`]: not offered.
-//! - Batches of [`bbq::bytes`](mod@bbq::bytes): not offered.
 //! - Waiting of [`bwos`]: the owner is producer and consumer, and would wait for itself. Thieves could only be woken by a push that tells
 //!   them, and a push here tells nobody.
 //! - `len` of the producer of [`fast_forward()`]: it keeps no count of what is popped, and a slot that is taken looks full until its line is

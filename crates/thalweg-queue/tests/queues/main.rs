@@ -5,6 +5,7 @@ mod batches_in_time;
 mod bwos;
 mod bwos_pool;
 mod bytes;
+mod bytes_batches;
 mod bytes_drop_old;
 mod cancel;
 mod drop_old;

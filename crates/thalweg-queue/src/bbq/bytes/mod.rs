@@ -46,6 +46,12 @@
 //! - In drop-old mode nobody clears sizes, as nobody may ever come to read them. There every granule has a mark, as every entry of
 //!   [`drop_old`](super::drop_old) has.
 //!
+//! # Batches
+//!
+//! Messages are copied, so a batch is a slice of them: [`push_many`](Producer::push_many) and its other forms take those that they have pushed
+//! off its front, and what ends the wait, or a waker that panics, leaves the others there. They are pushed one by one, and others push between
+//! them. [`pop_many`](Consumer::pop_many) puts them one behind the other into a [`Batch`], whose memory is used again.
+//!
 //! # Grants
 //!
 //! [`Producer::reserve`] gives the bytes of a message to be written, [`Consumer::readable`] those of the oldest one to be read. A
@@ -91,6 +97,7 @@
 //! - **V5** There is a header at the start of what is committed and not given back, and nowhere else: at the front none means
 //!   half-way. All are cleared before a round begins, and who sees it begun sees that.
 
+mod batch;
 mod consumer;
 mod error;
 #[cfg(not(loom))]
@@ -101,6 +108,7 @@ mod overwriting;
 mod producer;
 mod ring;
 
+pub use batch::Batch;
 pub use consumer::Consumer;
 pub use error::{PushBytesError, PushBytesTimeoutError};
 #[cfg(not(loom))]

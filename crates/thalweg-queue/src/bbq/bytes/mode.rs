@@ -39,8 +39,9 @@ mod sealed {
 
 /// A ring of messages.
 pub trait Messages<W: Wait>: fmt::Debug + Send + Sync {
-    /// Pushes a copy of `message`, or says why not.
-    fn push(&self, message: &[u8]) -> Result<(), PushBytesError>;
+    /// Pushes a copy of `message`, or says why not. `placed` is called as soon as it is certain that it will be pushed: also if a waker
+    /// panics afterwards.
+    fn push(&self, message: &[u8], placed: impl FnOnce()) -> Result<(), PushBytesError>;
 
     /// Whether a push of `bytes` bytes would do anything but refuse for want of room. Writes nothing.
     fn may_push(&self, bytes: usize) -> bool;

@@ -40,7 +40,7 @@ impl<W: Wait> Overwriting<W> {
 }
 
 impl<W: Wait> Messages<W> for Overwriting<W> {
-    fn push(&self, message: &[u8]) -> Result<(), PushBytesError> {
+    fn push(&self, message: &[u8], placed: impl FnOnce()) -> Result<(), PushBytesError> {
         let (bytes, max) = (message.len(), self.cursors.shape.entries * GRANULE);
         if bytes > max {
             return Err(PushBytesError::TooLarge { bytes, max });
@@ -52,6 +52,7 @@ impl<W: Wait> Messages<W> for Overwriting<W> {
             TryPushError::Busy(()) => PushBytesError::Busy,
             TryPushError::Closed(()) => PushBytesError::Closed,
         })?;
+        placed();
         self.cursors.before_writing();
         let granule = self.cursors.unit(place);
         self.headers.note(granule, Header::Message(bytes), Relaxed);

@@ -26,7 +26,7 @@ impl<W: Wait, M: Mode> Producer<W, M> {
     /// Pushes a copy of `message`, or says why not.
     #[inline]
     pub fn try_push(&self, message: &[u8]) -> Result<(), PushBytesError> {
-        self.ring.push(message)
+        self.ring.push(message, || ())
     }
 
     /// Pushes a copy of `message`, waiting while there is no room. Refuses with `Closed` or `TooLarge`.

@@ -346,8 +346,9 @@ impl<W: Wait> Drop for Taken<'_, W> {
 
 impl<W: Wait> Messages<W> for Ring<W> {
     #[inline]
-    fn push(&self, message: &[u8]) -> Result<(), PushBytesError> {
+    fn push(&self, message: &[u8], placed: impl FnOnce()) -> Result<(), PushBytesError> {
         let place = self.allocate(message.len())?;
+        placed();
         // SAFETY: allocated a moment ago, for so many bytes, and committed below (V2).
         unsafe { self.memory.write(self.granule(place), message) };
         self.commit(place, Header::Message(message.len()));
@@ -415,7 +416,7 @@ mod tests {
     #[test]
     fn who_waits_for_a_reader_has_nothing_to_do() {
         let ring = Ring::new(0, 2, 3 * GRANULE, Yield).unwrap();
-        (0..3).for_each(|number| ring.push(&[number]).unwrap());
+        (0..3).for_each(|number| ring.push(&[number], || ()).unwrap());
         let [first, second, third] = [(); 3].map(|()| ring.take().unwrap());
         [second, third].into_iter().for_each(|(place, bytes)| ring.consume(place, granules(bytes)));
         let [given_up, other, last] = [(); 3].map(|()| ring.allocate(1).unwrap());
