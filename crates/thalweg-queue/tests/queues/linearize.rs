@@ -11,11 +11,12 @@ use std::hash::Hash;
 use std::num::NonZeroU64;
 use thalweg_check::Fuzz;
 use thalweg_check::history::{Bounded, Deque, DropOld, KFifo, Log, Queue, Recorder, Specification, Steal, Task};
+use thalweg_queue::bbq::bytes::{self, Mode, PushBytesError};
 use thalweg_queue::bbq::drop_old;
 use thalweg_queue::bwos::{self, Stealer};
 use thalweg_queue::chunk_ring::{self, Most};
 use thalweg_queue::tube::{self, Tube, ring, scqd::Scqd};
-use thalweg_queue::{Pop, Push, TryPopError, TryPushError};
+use thalweg_queue::{Pop, Push, TryPopError, TryPushError, Yield};
 use thalweg_queue::{bbq, cnq, faaq, fast_forward, lamport, locked, mesh, ticketed};
 use thalweg_sync::atomic::{AtomicUsize, Ordering};
 use thalweg_sync::sync::{Arc, Mutex};
@@ -168,6 +169,16 @@ impl<P: Push<Item: TryFrom<u64, Error: Debug>> + Send> Tx for P {
     }
 }
 
+/// What a pop of a number gave.
+fn popped(result: &Result<u64, TryPopError>) -> Queue<u64> {
+    match *result {
+        Ok(number) => Queue::Popped(number),
+        Err(TryPopError::Empty) => Queue::Empty,
+        Err(TryPopError::Busy) => Queue::Busy,
+        Err(TryPopError::Closed) => Queue::Closed,
+    }
+}
+
 /// A reading end.
 trait Rx: Send {
     /// Whether there was an end to see.
@@ -176,16 +187,75 @@ trait Rx: Send {
 
 impl<C: Pop<Item: Into<u64> + Copy> + Send> Rx for C {
     fn pop(&mut self, log: &mut Log<Queue<u64>>) -> bool {
-        let popped = log.call(
-            || self.try_pop(),
-            |result| match *result {
-                Ok(item) => Queue::Popped(item.into()),
-                Err(TryPopError::Empty) => Queue::Empty,
-                Err(TryPopError::Busy) => Queue::Busy,
-                Err(TryPopError::Closed) => Queue::Closed,
-            },
-        );
-        popped.err() == Some(TryPopError::Closed)
+        log.call(|| self.try_pop().map(Into::into), popped) == Err(TryPopError::Closed)
+    }
+}
+
+/// An end of a queue of messages that are copied.
+#[derive(Clone)]
+struct Copied<E>(E, Length);
+
+/// An end of a queue of messages that are written and read in place.
+#[derive(Clone)]
+struct InPlace<E>(E, Length);
+
+/// How many bytes the message of a number has.
+type Length = fn(u64) -> usize;
+
+/// A message that tells if it was cut or mixed.
+fn message(number: u64, length: Length) -> Vec<u8> {
+    number.to_le_bytes().into_iter().cycle().take(length(number)).collect()
+}
+
+/// The number of a whole message.
+fn number(bytes: &[u8], length: Length) -> u64 {
+    let number = u64::from_le_bytes(bytes[..8].try_into().expect("messages have at least eight bytes"));
+    assert_eq!(bytes, message(number, length));
+    number
+}
+
+fn push_message(log: &mut Log<Queue<u64>>, number: u64, push: impl FnOnce() -> Result<(), PushBytesError>) -> bool {
+    let pushed = log.call(push, |result| match result {
+        Ok(()) => Queue::Pushed(number),
+        Err(PushBytesError::Full) => Queue::Full,
+        Err(PushBytesError::Busy) => Queue::Busy,
+        Err(PushBytesError::Closed) => Queue::Closed,
+        Err(refused) => panic!("{refused}"),
+    });
+    pushed.is_ok()
+}
+
+impl<M: Mode> Tx for Copied<bytes::Producer<Yield, M>> {
+    fn push(&mut self, log: &mut Log<Queue<u64>>, number: u64) -> bool {
+        let message = message(number, self.1);
+        push_message(log, number, || self.0.try_push(&message))
+    }
+}
+
+impl<M: Mode> Rx for Copied<bytes::Consumer<Yield, M>> {
+    fn pop(&mut self, log: &mut Log<Queue<u64>>) -> bool {
+        let mut bytes = Vec::new();
+        let pop = || self.0.try_pop(&mut bytes).map(|_| number(&bytes, self.1));
+        log.call(pop, popped) == Err(TryPopError::Closed)
+    }
+}
+
+impl Tx for InPlace<bytes::Producer> {
+    fn push(&mut self, log: &mut Log<Queue<u64>>, number: u64) -> bool {
+        let message = message(number, self.1);
+        push_message(log, number, || {
+            let mut grant = self.0.reserve(message.len())?;
+            grant.copy_from_slice(&message);
+            grant.commit();
+            Ok(())
+        })
+    }
+}
+
+impl Rx for InPlace<bytes::Consumer> {
+    fn pop(&mut self, log: &mut Log<Queue<u64>>) -> bool {
+        let pop = || self.0.readable().map(|bytes| number(&bytes, self.1));
+        log.call(pop, popped) == Err(TryPopError::Closed)
     }
 }
 
@@ -375,6 +445,41 @@ fn tubes_of_blocks_are_linearizable() {
 fn drop_old_is_linearizable() {
     for entries in [1, 2] {
         both_ways(DropOld::new(entries, 2 * entries), &[], [2, 2], || drop_old::drop_old::<u64>(2, entries).unwrap());
+    }
+}
+
+/// Of a granule each, which are one to a block or two; of two, which leave a third one over; and of either, where a full queue may
+/// have just one that is large, and up to six that are small.
+const LENGTHS: [(usize, Length, [usize; 2]); 4] = [
+    (16, |_| 8, blocks(2, 1)),
+    (32, |_| 16, blocks(2, 2)),
+    (48, |_| 20, blocks(2, 1)),
+    (48, |number| if number % 2 == 0 { 16 } else { 32 }, [1, 6]),
+];
+
+#[test]
+fn messages_are_linearizable() {
+    for (block_bytes, length, window) in LENGTHS {
+        many(window, || {
+            let (tx, rx) = bytes::bytes(2, block_bytes).unwrap();
+            (Copied(tx, length), Copied(rx, length))
+        });
+        many(window, || {
+            let (tx, rx) = bytes::bytes(2, block_bytes).unwrap();
+            (InPlace(tx, length), InPlace(rx, length))
+        });
+    }
+}
+
+/// The newest block is kept, whatever is in it.
+#[test]
+fn messages_that_drop_old_are_linearizable() {
+    for (block_bytes, length, [_, most]) in LENGTHS {
+        let keep = if most == 6 { 1 } else { most / 2 };
+        both_ways(DropOld::new(keep, most), &[], [2, 2], || {
+            let (tx, rx) = bytes::drop_old(2, block_bytes).unwrap();
+            (Copied(tx, length), Copied(rx, length))
+        });
     }
 }
 
