@@ -93,6 +93,10 @@ fn a_waker_that_panics_loses_nothing() {
     check(tx, rx);
     let (tx, rx) = bbq::with_wait(2, 2, Park::new()).unwrap();
     check(tx, rx);
+    let (tx, rx) = ticketed::with_wait(4, 1, Park::new()).unwrap();
+    check(tx, rx);
+    let (tx, rx) = cnq::with_wait(Scqd::new(4).unwrap(), 4, 2, 8, Park::new()).unwrap();
+    check(tx, rx);
 }
 
 /// `$check`, given what builds a queue, for each kind of queue with sleeping ends.
@@ -117,6 +121,7 @@ macro_rules! each_kind {
         $check(|| tube::with_wait(ring::Rts::new(4).unwrap(), Park::new()));
         $check(|| tube::with_wait(Scqd::new(4).unwrap(), Park::new()));
         $check(|| tube::with_wait(faaq::Faaq::new(2, 3).unwrap(), Park::new()));
+        $check(|| cnq::with_wait(Scqd::new(4).unwrap(), 4, 2, 8, Park::new()).unwrap());
     };
 }
 
@@ -198,7 +203,6 @@ fn a_waker_that_panics_while_the_consumer_leaves_loses_nothing() {
         }
     }
     each_kind! { check }
-    check(|| cnq::with_wait(Scqd::new(4).unwrap(), 4, 2, 8, Park::new()).unwrap());
 }
 
 /// A word that panics when it is turned back, if it is told to.

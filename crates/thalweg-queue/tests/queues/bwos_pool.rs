@@ -1,8 +1,11 @@
 //! Pools of work-stealing queues: what the policies choose, and that no policy loses work.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use thalweg_queue::bwos::{
-    self, BestOf, Last, Near, Policy, Pool, Probabilistic, Random, Sequential, StealError, lifo::Owner,
+    self, Accept, BestOf, Last, Near, Policy, Pool, Probabilistic, Random, Rng, Sequential, StealError, Victims,
+    lifo::Owner,
 };
+use thalweg_sync::sync::Arc;
 
 /// Queues with so many shared items each, in eight blocks. Items are named by their queue.
 fn pool(entries: usize, lengths: &[usize]) -> (Vec<Owner<usize>>, Pool<usize>) {
@@ -176,4 +179,62 @@ fn a_pool_is_closed_when_all_other_owners_are_gone() {
     owners.pop();
     assert!(thief.is_closed());
     assert_eq!([thief.steal(), thief.steal()], [Ok(1), Err(StealError::Closed)]);
+}
+
+/// A policy of somebody else's that panics, wherever it is asked: an item that was stolen by then is dropped, and no other is lost.
+#[test]
+fn a_policy_that_panics_stops_nobody() {
+    struct Loud(&'static str);
+    impl Loud {
+        fn asked(&self, what: &str) {
+            assert_ne!(self.0, what, "told to panic");
+        }
+    }
+    impl Policy for Loud {
+        fn choose(&mut self, victims: &Victims<'_>, _: usize, _: &mut Rng) -> usize {
+            self.asked("choose");
+            victims.all()[0]
+        }
+        fn accept(&mut self, _: &Victims<'_>, _: usize, _: &mut Rng) -> Accept {
+            self.asked("accept");
+            Accept::Oldest
+        }
+        fn tries(&self, victims: &Victims<'_>) -> usize {
+            self.asked("tries");
+            victims.all().len()
+        }
+        fn stole(&mut self, _: usize) {
+            self.asked("stole");
+        }
+        fn missed(&mut self, _: usize) {
+            self.asked("missed");
+        }
+    }
+    for what in ["choose", "accept", "tries", "stole", "missed"] {
+        let item = Arc::new(());
+        let (_own, idle) = bwos::lifo(2, 4).unwrap();
+        let (mut owner, stealer) = bwos::lifo(2, 4).unwrap();
+        (0..4).for_each(|_| owner.push(item.clone()).unwrap());
+        owner.share();
+        let pool = Pool::new([idle, stealer]);
+        let mut thief = pool.thief(0, Loud(what));
+        let mut left = 4;
+        if what == "missed" {
+            while pool.thief(0, Random).steal().is_ok() {
+                left -= 1;
+            }
+        }
+        for _ in 0..2 {
+            assert!(catch_unwind(AssertUnwindSafe(|| thief.steal())).is_err(), "{what}");
+            left -= usize::from(what == "stole");
+            assert_eq!(Arc::strong_count(&item), 1 + left, "{what}");
+        }
+        let mut others = pool.thief(0, Random);
+        assert_eq!(std::iter::from_fn(|| others.steal().ok()).count(), left, "{what}");
+        owner.push(item.clone()).unwrap();
+        owner.share();
+        assert!(others.steal().is_ok());
+        drop((owner, others, thief, pool));
+        assert_eq!(Arc::strong_count(&item), 1, "{what}");
+    }
 }

@@ -103,6 +103,27 @@ fn the_room_of_a_message_is_given_back() {
     assert_eq!(message, [[2_u8; 32], [3; 32]].concat());
 }
 
+/// A push of a message rings when it is there, in either mode.
+#[test]
+fn a_message_that_was_pushed_is_there() {
+    fn check<M: bytes::Mode>((tx, rx): (bytes::Producer<Park, M>, bytes::Consumer<Park, M>)) {
+        let mut message = Vec::new();
+        for number in 0..20_u8 {
+            {
+                let mut sleeps = Vec::new();
+                let mut popping = Box::pin(rx.pop_async(&mut sleeps));
+                assert!(poll(&mut popping, &fuse()).is_pending());
+                panics(|| tx.try_push(&[number; 20]));
+            }
+            message.clear();
+            assert_eq!(rx.try_pop(&mut message), Ok(20));
+            assert_eq!(message, [number; 20]);
+        }
+    }
+    check(bytes::with_wait(2, 64, Park::new()).unwrap());
+    check(bytes::drop_old_with_wait(2, 64, Park::new()).unwrap());
+}
+
 /// A consumer that draws a capsule rings, since the tube may have been `Busy` with it.
 #[test]
 fn a_capsule_that_was_drawn_is_kept() {
