@@ -10,6 +10,7 @@ use thalweg::BoxError;
 use thalweg::prelude::*;
 use thalweg_queue::chunk_ring::{self, Most};
 use thalweg_queue::{TryPopError, TryPushError};
+use thalweg_sync::CachePadded;
 use thalweg_sync::atomic::AtomicU64;
 use thalweg_sync::atomic::Ordering::Relaxed;
 use thalweg_sync::hint::{self, Access};
@@ -139,21 +140,22 @@ fn paper(setting: &Setting<'_>) -> Vec<Point> {
     })
 }
 
-/// What the workers of a run share.
+/// What the workers of a run share. Counters have lines of their own: on a stack, who shares one with whom is the compiler's choice, and
+/// figures are not to depend on it.
 struct Shared<'a> {
     stages: &'a [Stage],
     actions: Actions,
     headers: Headers,
-    blocked: AtomicU64,
-    helped: AtomicU64,
-    done: AtomicU64,
+    blocked: CachePadded<AtomicU64>,
+    helped: CachePadded<AtomicU64>,
+    done: CachePadded<AtomicU64>,
 }
 
 type Tx = chunk_ring::Producer<u64>;
 type Rx = chunk_ring::Consumer<u64>;
 
 fn rings(stages: &[Stage], actions: Actions, messages: u64, threads: usize) -> Figures {
-    let zero = || AtomicU64::new(0);
+    let zero = || CachePadded(AtomicU64::new(0));
     let (blocked, helped, done) = (zero(), zero(), zero());
     let shared = &Shared { stages, actions, headers: Headers::new(), blocked, helped, done };
     let most = if actions.grow { Most::Bytes(usize::MAX / 4) } else { Most::Entries(CAPACITY) };
@@ -289,7 +291,7 @@ impl Kernel for Gather<'_> {
 }
 
 fn incast(scheme: Scheme, messages: u64) {
-    let done = AtomicU64::new(0);
+    let done = CachePadded(AtomicU64::new(0));
     let mut graph = Graph::new();
     let sources = [(); 4].map(|()| graph.source((0..messages / 4).inspect(|_| hint::work(3_000))));
     let ports = graph.add(Gather(&done));
@@ -301,7 +303,7 @@ fn incast(scheme: Scheme, messages: u64) {
 
 /// A source, parallel kernels for stages with clones, a sink.
 fn row(scheme: Scheme, stages: &'static [Stage], messages: u64) {
-    let (headers, done) = (Headers::new(), AtomicU64::new(0));
+    let (headers, done) = (Headers::new(), CachePadded(AtomicU64::new(0)));
     let headers = &headers;
     let mut graph = Graph::new();
     let source = graph.source((0..messages).inspect(|&message| (stages[0].work)(headers, message)));

@@ -131,7 +131,8 @@ impl Graph<'_> {
                 source.get_mut().begin();
             }
         }
-        let mut core = self.core(scheme);
+        // Boxed: so it begins on a line of its own, and what its fields share lines with does not depend on the caller's stack.
+        let mut core = Box::new(self.core(scheme));
         self.control.bell.set_restricted(scheme.is_restricted());
         let start = now();
         if !self.kernels.is_empty() {
