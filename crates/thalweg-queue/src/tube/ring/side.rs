@@ -143,8 +143,7 @@ impl Side for MtSide {
 
     #[inline(always)]
     fn head(&self) -> u32 {
-        // Acquire: as (ring.1).
-        self.head.load(Acquire) as u32
+        self.head.load(edge("ring.1", Acquire)) as u32
     }
 
     #[inline(always)]
@@ -168,8 +167,8 @@ pub struct RtsSide {
 impl RtsSide {
     #[inline(always)]
     fn judge(&self, head: u32, other: &Self, room: u32) -> Take {
-        // Acquire: as (ring.5).
-        let tail = Pair::of(self.tail.load(Acquire));
+        // Relaxed: who is refused here is told that somebody is half-way, which may have changed.
+        let tail = Pair::of(self.tail.load(Relaxed));
         if head.wrapping_sub(tail.position) as i32 >= self.distance as i32 {
             return Take::Busy;
         }
@@ -233,7 +232,7 @@ impl Side for RtsSide {
 
     #[inline(always)]
     fn head(&self) -> u32 {
-        Pair::of(self.head.load(Acquire)).position
+        Pair::of(self.head.load(edge("ring.1", Acquire))).position
     }
 
     #[inline(always)]
@@ -281,8 +280,7 @@ impl Side for HtsSide {
     }
 
     fn look(&self, other: &Self, room: u32) -> Take {
-        // Acquire: as (ring.1).
-        Self::judge(self.0.load(Acquire), other, room)
+        Self::judge(self.0.load(edge("ring.1", Acquire)), other, room)
     }
 
     #[inline]
@@ -302,7 +300,7 @@ impl Side for HtsSide {
 
     #[inline(always)]
     fn head(&self) -> u32 {
-        Pair::of(self.0.load(Acquire)).position
+        Pair::of(self.0.load(edge("ring.1", Acquire))).position
     }
 
     #[inline(always)]
