@@ -266,11 +266,10 @@ impl<T: Send, Q: Tube<Item = u32>, W: Wait> Shared<T, Q, W> {
     /// Leaves a capsule that everything is taken from. Returns a number before which everything is taken.
     pub(super) fn finish(&self, held: Held<T>) -> Number {
         let Place { index, .. } = held.place;
-        let mut oldest = held.number;
-        let notes = || oldest = self.numbers.finish(held.number, index);
-        // (cnq.21) In this order, an unfinished number has its capsule to itself (C5).
-        let finish = || in_order("cnq.21", notes, || self.leave(index));
-        both(finish, || self.ring_consumers());
+        // First, so that an unfinished number has its capsule to itself (C5). That is for the reader: whoever found the capsule by a number that it
+        // has no more would change nothing in it (C2), and the window keeps such numbers few enough for the seats.
+        let oldest = self.numbers.finish(held.number, index);
+        both(|| self.leave(index), || self.ring_consumers());
         oldest
     }
 
