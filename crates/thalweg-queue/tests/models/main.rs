@@ -15,6 +15,7 @@ mod cnq;
 mod drop_old;
 mod fast_forward;
 mod lamport;
+mod mesh;
 mod sided;
 mod ticketed;
 mod tubes;

@@ -4,6 +4,7 @@
 //! executions, so clients try a few times and drain the queue at the end.
 
 use crate::support::Leaked;
+use thalweg_queue::faaq::{Bbq, Faaq};
 use thalweg_queue::tube::{Consumer, Producer, Tube, queue, ring, scqd::Scqd};
 use thalweg_queue::{TryPopError, TryPushError};
 use thalweg_sync::sync::Arc;
@@ -158,6 +159,20 @@ fn single_scqd() -> Scqd<Item> {
     Scqd::new(1).unwrap()
 }
 
+/// Two blocks of one: each push and each pop comes to the end of a block.
+fn blocks() -> Bbq<Item> {
+    Bbq::new(2, 1).unwrap()
+}
+
+fn faaq() -> Faaq<Item> {
+    Faaq::new(2, 1).unwrap()
+}
+
+/// A block is left half full, and its tickets are drawn by addition only when it is full.
+fn faaq_of_2() -> Faaq<Item> {
+    Faaq::new(2, 2).unwrap()
+}
+
 models! {
     mt_order: order_is_kept(mt),
     mt_producers: two_producers(mt),
@@ -180,9 +195,19 @@ models! {
     scqd_consumers: two_consumers(scqd),
     scqd_roles: roles_switch(scqd),
     scqd_leaving: the_consumer_leaves(single_scqd),
+    bbq_order: order_is_kept(blocks),
+    bbq_producers: two_producers(blocks),
+    bbq_consumers: two_consumers(blocks),
+    bbq_leaving: the_consumer_leaves(blocks),
+    faaq_order: order_is_kept(faaq),
+    faaq_producers: two_producers(faaq),
+    faaq_consumers: two_consumers(faaq),
+    faaq_consumers_of_2: two_consumers(faaq_of_2),
+    faaq_leaving: the_consumer_leaves(faaq),
 }
 
-// RTS has no canary for what `Mt` and it have in common: in a ring small enough for loom its own tail carries the same.
+// RTS has no canary for what `Mt` and it have in common. Blocks have no model of threads that switch roles: whoever finds a head out of date
+// looks again, and to loom that may take for ever.
 canaries! {
     mt_canary_1: "ring.1", "with room", roles_switch(mt),
     mt_canary_2: "ring.2", "with room", roles_switch(mt),
@@ -196,6 +221,14 @@ canaries! {
     hts_canary_4: "ring.4", "Causality violation", order_is_kept(hts),
     scqd_canary_1: "scqd.1", "Causality violation", order_is_kept(single_scqd),
     scqd_canary_2: "scqd.2", "Causality violation", order_is_kept(single_scqd),
+    bbq_canary_3: "faaq.3", "Causality violation", order_is_kept(blocks),
+    bbq_canary_4: "faaq.4", "Causality violation", order_is_kept(blocks),
+    bbq_canary_7: "faaq.7", "Causality violation", order_is_kept(blocks),
+    bbq_canary_9: "faaq.9", "Causality violation", order_is_kept(blocks),
+    faaq_canary_3: "faaq.3", "Causality violation", order_is_kept(faaq),
+    faaq_canary_4: "faaq.4", "Causality violation", order_is_kept(faaq),
+    faaq_canary_7: "faaq.7", "Causality violation", order_is_kept(faaq),
+    faaq_canary_9: "faaq.9", "Causality violation", order_is_kept(faaq),
     tube_canary_1: "tube.1", "left == right", the_end_comes_last(mt),
     tube_canary_2: "tube.2", "left == right", the_end_comes_last(mt),
 }
