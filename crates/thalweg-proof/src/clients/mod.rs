@@ -11,6 +11,7 @@ mod fast_forward;
 mod lamport;
 mod mesh;
 mod mpsc;
+mod phases;
 mod spmc;
 mod spsc;
 mod ticketed;
@@ -37,6 +38,7 @@ const LISTS: &[&[Client]] = &[
     tubes::RTS,
     tubes::HTS,
     tubes::SCQD,
+    phases::SCQD,
     tubes::BLOCKS,
     tubes::FAAQ,
     ticketed::CLIENTS,

@@ -5,7 +5,7 @@ use crate::{BuildError, memory};
 use alloc::boxed::Box;
 use thalweg_sync::CachePadded;
 use thalweg_sync::atomic::AtomicU64;
-use thalweg_sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, SeqCst};
+use thalweg_sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
 
 /// A slot of the ring.
 ///
@@ -100,21 +100,22 @@ impl Indices {
     #[inline]
     pub(super) fn enqueue(&self, index: usize) {
         loop {
-            // (scqd.3) SeqCst, as the paper has it for heads, tails and the threshold: the tail's move comes before (S2)
-            // looks at the head.
-            let ticket = self.tail.fetch_add(1, edge("scqd.3", SeqCst));
+            // (scqd.3) Acquire and Release, pairs with itself; Acquire, pairs with (scqd.12): who draws a ticket knows what led to those before
+            // it (S4).
+            let ticket = self.tail.fetch_add(1, edge("scqd.3", AcqRel));
             let cycle = ticket >> self.bits;
             let slot = self.slot(ticket);
-            // (scqd.4) Acquire, pairs with (scqd.7): who finds a slot passed knows of the head that led to it.
+            // (scqd.4) Acquire, pairs with (scqd.7): who finds a slot passed knows of the head that led to it. Slots never hold a word again,
+            // so (scqd.1) finds the very write that this has seen.
             let mut word = Word(slot.load(edge("scqd.4", Acquire)));
             while self.cycle(word) < cycle
                 && self.index(word) == self.mask()
-                && (self.is_safe(word) || self.head.load(edge("scqd.5", SeqCst)) <= ticket)
+                && (self.is_safe(word) || self.head() <= ticket)
             {
                 let filled = self.word(cycle, true, index as u64);
                 // (scqd.1) Release, pairs with (scqd.2): what the holder did to the entry comes before. Relaxed would
                 // hand out an unwritten item, or room for one that is still being read.
-                match slot.compare_exchange(word.0, filled.0, edge("scqd.1", AcqRel), edge("scqd.4", Acquire)) {
+                match slot.compare_exchange(word.0, filled.0, edge("scqd.1", Release), edge("scqd.4", Acquire)) {
                     Ok(_) => {
                         return self.set_to_top();
                     }
@@ -127,11 +128,12 @@ impl Indices {
     /// Allows dequeuers as many looks in vain as there can be while an index is in the queue.
     #[inline(always)]
     fn set_to_top(&self) {
-        // (scqd.6) After the slot (S3). Most often it is there already, and the line stays shared.
-        let mut now = self.threshold.load(edge("scqd.6", SeqCst));
+        // Relaxed, here and below: a count that we must not miss comes before our ticket (S3). Most often the top is there already, and the
+        // line stays shared.
+        let mut now = self.threshold.load(Relaxed);
         while now & COUNT != self.top() {
             let top = (now | COUNT).wrapping_add(1) | self.top();
-            match self.threshold.compare_exchange(now, top, edge("scqd.6", SeqCst), edge("scqd.6", SeqCst)) {
+            match self.threshold.compare_exchange(now, top, Relaxed, Relaxed) {
                 Ok(_) => return,
                 Err(changed) => now = changed,
             }
@@ -140,24 +142,27 @@ impl Indices {
 
     /// Counts a look in vain, unless somebody changed the threshold since it was `before`, which was read before the ticket was drawn (S3).
     fn count(&self, before: u64) {
-        // (scqd.10) SeqCst, as the paper has it. Failure is Relaxed: another look was counted, or an index came.
-        let _ = self.threshold.compare_exchange(before, before - 1, edge("scqd.10", SeqCst), Relaxed);
+        // Relaxed: it passes nothing on, and who has read it draws a ticket next (S3). If it fails, another look was counted, or an index came.
+        let _ = self.threshold.compare_exchange(before, before - 1, Relaxed, Relaxed);
     }
 
     /// Takes the index at the front.
     #[inline]
     pub(super) fn dequeue(&self) -> Option<usize> {
         loop {
-            let threshold = self.threshold.load(edge("scqd.11", SeqCst));
+            // Relaxed: of an index that was put before, it is not out of date (S3).
+            let threshold = self.threshold.load(Relaxed);
             if threshold & COUNT == 0 {
                 return None;
             }
-            // (scqd.8) As (scqd.3).
-            let ticket = self.head.fetch_add(1, edge("scqd.8", SeqCst));
+            // (scqd.8) Acquire and Release, pairs with itself: what was put before an earlier ticket was drawn is not missed. Release,
+            // pairs with (scqd.5) and (scqd.9).
+            let ticket = self.head.fetch_add(1, edge("scqd.8", AcqRel));
             if let Some(index) = self.take(ticket) {
                 return Some(index);
             }
-            let tail = self.tail.load(edge("scqd.9", SeqCst));
+            // Relaxed: by (scqd.8) it is beyond all that was put before.
+            let tail = self.tail.load(Relaxed);
             let is_last = tail <= ticket + 1;
             if is_last {
                 self.catch_up(tail, ticket + 1);
@@ -172,7 +177,23 @@ impl Indices {
     /// Whether there may be an index.
     #[inline(always)]
     pub(super) fn may_dequeue(&self) -> bool {
-        self.threshold.load(edge("scqd.11", SeqCst)) & COUNT != 0
+        // Relaxed: as in `dequeue`.
+        self.threshold.load(Relaxed) & COUNT != 0
+    }
+
+    /// The next ticket of a dequeuer, as an enqueuer's ticket may have to come after it.
+    #[inline(always)]
+    fn head(&self) -> u64 {
+        // (scqd.5) Acquire, pairs with (scqd.8): who goes on because of a head knows of the draw that made it (S4).
+        self.head.load(edge("scqd.5", Acquire))
+    }
+
+    /// A head, and a tail that is beyond all that was put before the head's tickets were drawn.
+    #[inline(always)]
+    fn ends(&self) -> (u64, u64) {
+        // (scqd.9) Acquire, pairs with (scqd.8): who has drawn a ticket may have put an index before. Relaxed could miss that and see all others
+        // drawn. Relaxed for the tail: the head orders it.
+        (self.head.load(edge("scqd.9", Acquire)), self.tail.load(Relaxed))
     }
 
     /// Whether there is an index whose ticket no dequeuer has drawn, or will be when an enqueuer that has drawn one puts it there.
@@ -181,8 +202,8 @@ impl Indices {
     /// read when the tail is read, so then every ticket of the tail's was drawn.
     pub(super) fn is_waiting(&self) -> bool {
         self.may_dequeue() && {
-            let head = self.head.load(SeqCst);
-            head < self.tail.load(SeqCst)
+            let (head, tail) = self.ends();
+            head < tail
         }
     }
 
@@ -211,7 +232,7 @@ impl Indices {
                 self.word(self.cycle(word), false, self.index(word))
             };
             // (scqd.7) Release, pairs with (scqd.4).
-            match slot.compare_exchange(word.0, passed.0, edge("scqd.7", AcqRel), Relaxed) {
+            match slot.compare_exchange(word.0, passed.0, edge("scqd.7", Release), Relaxed) {
                 Ok(_) => return None,
                 Err(now) => word = Word(now),
             }
@@ -221,9 +242,10 @@ impl Indices {
     /// Moves the tail up to the head, so that enqueuers need not draw a ticket for each slot that was passed.
     #[cold]
     fn catch_up(&self, mut tail: u64, mut head: u64) {
-        while tail < head && self.tail.compare_exchange(tail, head, edge("scqd.12", SeqCst), Relaxed).is_err() {
-            head = self.head.load(SeqCst);
-            tail = self.tail.load(SeqCst);
+        // (scqd.12) Release, pairs with (scqd.3): who draws a ticket behind it knows of the head that led to it (S4).
+        while tail < head && self.tail.compare_exchange(tail, head, edge("scqd.12", Release), Relaxed).is_err() {
+            head = self.head();
+            tail = self.tail.load(Relaxed);
         }
     }
 
@@ -232,8 +254,7 @@ impl Indices {
         if !self.may_dequeue() {
             return 0;
         }
-        let head = self.head.load(SeqCst);
-        let tail = self.tail.load(SeqCst);
+        let (head, tail) = self.ends();
         (tail.saturating_sub(head) as usize).min(self.slots.len() / 2)
     }
 }
@@ -263,10 +284,10 @@ mod tests {
         assert_eq!(queue.dequeue(), Some(0));
         for reset in [false, true] {
             let late = [0; 3].map(|_| {
-                let before = queue.threshold.load(SeqCst);
-                let ticket = queue.head.fetch_add(1, SeqCst);
+                let before = queue.threshold.load(Relaxed);
+                let ticket = queue.head.fetch_add(1, AcqRel);
                 assert_eq!(queue.take(ticket), None);
-                queue.catch_up(queue.tail.load(SeqCst), ticket + 1);
+                queue.catch_up(queue.tail.load(Relaxed), ticket + 1);
                 before
             });
             if reset {

@@ -32,6 +32,24 @@
 //!   written, and among 2n tickets that dequeuers draw after that, one finds an index. Who has drawn its own before and counts it after
 //!   exchanges what it read before: that fails if the threshold was set meanwhile, as the word then has another number, and if it was at its
 //!   top all the time, one of them succeeds.
+//! - **S4** Whoever draws ticket t of `tail` comes after the draw of ticket t - 2n of `head`, in the order of *happens before*.
+//!
+//! # Why the threshold is Relaxed
+//!
+//! The paper has heads, tails and the threshold sequentially consistent. Here (S4) orders what has to be ordered.
+//!
+//! *(S4) holds.* What enqueuers and `catch_up` do to `tail` is one chain (scqd.3, scqd.12): whoever draws t knows what led to each ticket before.
+//! If it did not know of the draw of t - 2n, nobody moved the tail up to a ticket after that, so enqueuers drew the 2n tickets before t,
+//! one for each slot. Which of them found their slot passed, or the head beyond it, would know of that draw (scqd.4, scqd.5). So each other
+//! has put its index there, or has it in hands still, or found an index of a lap before. The indices of the first two kinds differ, and
+//! from the one that t is for: n - 1 at most. Those that were found differ, too: to put one behind again, a thread takes it from its slot before it
+//! draws a ticket for it, and whoever draws a later one sees it gone. So there are n at most, and 2n - 1 are not 2n tickets.
+//!
+//! *(S3) follows.* Suppose that the threshold fell from its top to zero, by 3n counts, and that an enqueuer which put its index at ticket t saw
+//! or set this top, or one before, when it had put the index. Whoever counts has read the count before and then drawn a ticket, so the tickets of the counts
+//! rise. If one is beyond t, the dequeuer with ticket t is on its way to the index. If all are before, the second is t - 3n + 1 at most,
+//! so its draw comes before that of t by (S4), and with it the look at the threshold that found the first count. By coherence the
+//! enqueuer sees no top from before that count, nor does what it sets stand before it: a contradiction.
 
 mod indices;
 
