@@ -299,12 +299,17 @@ impl Act {
     }
 }
 
+/// A counter on a line of its own: on a stack, who shares one with whom is the compiler's choice, and figures are not to depend on it.
+fn padded(count: u64) -> CachePadded<AtomicU64> {
+    CachePadded(AtomicU64::new(count))
+}
+
 /// The owner fills its queue and empties it, again and again; a thief takes so many percent of what is put, if it can.
 fn owner_and_thief(make: fn() -> Ends, rounds: u64, percent: u64, thief_at: usize) -> Figures {
     let (mut owner, mut thief) = make();
     // What was put, lately, and more than all at the end.
     let put = CachePadded(AtomicU64::new(0));
-    let [stolen, operations, nanos] = [0, 0, 0].map(AtomicU64::new);
+    let [stolen, operations, nanos] = [0, 0, 0].map(padded);
     let own: Role<'_> = Box::new(|| {
         // Once for the caches.
         round(&mut *owner, |_| ());
@@ -339,7 +344,7 @@ fn owner_and_asker(make: fn() -> Ends, rounds: u64, percent: u64, thief_at: usiz
     let (mut owner, mut thief) = make();
     // Nanoseconds of a round. None has been at first, and none is to come at the end.
     let pace = CachePadded(AtomicU64::new(0));
-    let [asked, counted, operations, nanos] = [0; 4].map(AtomicU64::new);
+    let [asked, counted, operations, nanos] = [0; 4].map(padded);
     let own: Role<'_> = Box::new(|| {
         let mut before = 0;
         for done in 0..Act::Ask.untimed() + rounds {
@@ -528,7 +533,7 @@ fn figure_4_11(setting: &Setting<'_>) -> Vec<Point> {
 /// Each worker fills its queue, empties it, and then tries to steal so often.
 fn balance(make: Crew, rounds: u64, attempts: usize, place: impl Fn(usize) -> usize) -> Figures {
     let nodes: Vec<usize> = (0..WORKERS).map(|worker| usize::from(worker >= WORKERS / 2)).collect();
-    let operations = AtomicU64::new(0);
+    let operations = padded(0);
     let role = |(mut owner, mut steal): Worker| -> Role<'_> {
         let operations = &operations;
         Box::new(move || {
