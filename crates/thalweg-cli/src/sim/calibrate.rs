@@ -108,6 +108,8 @@ impl Native {
             format!("{{ kib = {kib}, ways = {ways} }}")
         });
         let processor = processor.replace(['"', '\\'], "");
+        // Entries, as the makers say of Zen 4 and of Golden Cove.
+        let store_buffer = if processor.contains("AMD") { 64 } else { 112 };
         format!(
             r#"name = "here"
 about = "{processor}, as it was measured"
@@ -118,9 +120,9 @@ Fitted: the time of code (cost.code_percent), until a push into FastForward and 
 cache.migratory, by which of the two comes nearer when a word goes there and back, in one line and in two; an upgrade, until it does so as
 quickly as measured in one line (where lines are migratory it takes none, and is taken to last as long as a transfer); contention.hold, until two threads add to a word as
 quickly as measured; the window, until lines that another core writes stream as quickly as measured.
-From the system: sizes and ways of the caches. Guesses: everything else.
+From the system: sizes and ways of the caches. From the maker: the store buffer. Guesses: everything else.
 One socket of one die, whatever the machine has: what was measured are its CPUs 0 and 1."""
-store_buffer = 112
+store_buffer = {store_buffer}
 prefetch = "stride"
 window = {window}
 
