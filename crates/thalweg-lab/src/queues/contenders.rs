@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::one_to_one::{Ends, Slices};
 use thalweg_queue::tube::ring;
 use thalweg_queue::tube::scqd::Scqd;
-use thalweg_queue::{Spin, bbq, chunk_ring, cnq, faaq, fast_forward, lamport, locked, tube};
+use thalweg_queue::{Spin, TryPopError, bbq, chunk_ring, cnq, faaq, fast_forward, lamport, locked, tube};
 
 /// Contenders whose ends push and pop by methods: `Name: ends, how they are built, push, pop`.
 macro_rules! ends {
@@ -77,6 +77,17 @@ fn link(entries: usize) -> (thalweg_link::Producer<u64>, thalweg_link::Consumer<
     let supervisor = thalweg_link::Supervisor::software(limits).expect("there is a line for the channel");
     let channel = supervisor.open("items").expect("it is the first channel");
     (channel.producer().expect("there are few ends"), channel.consumer().expect("there are few ends"))
+}
+
+/// An item that has come. When every producer is gone, items may still be on their way through the router: then the one that comes, or the
+/// end.
+fn arrived(rx: &mut thalweg_link::Consumer<u64>) -> Option<u64> {
+    loop {
+        match rx.try_pop() {
+            Err(TryPopError::Empty) if rx.is_closed() => std::thread::yield_now(),
+            other => return other.ok(),
+        }
+    }
 }
 
 ends! {
@@ -199,13 +210,13 @@ ends! {
     LinkLines: thalweg_link::Producer<u64>, thalweg_link::Consumer<u64>;
         |capacity| link(capacity);
         |tx, value| tx.try_push(value).is_ok();
-        |rx| rx.try_pop().ok();
+        |rx| arrived(rx);
 
     /// The same, seven items to a line. It waits for room itself, and what has not filled a line leaves with the end.
     LinkWords: thalweg_link::Producer<u64>, thalweg_link::Consumer<u64>;
         |capacity| link(capacity / 7);
         |tx, value| tx.collect(value).is_ok();
-        |rx| rx.try_pop().ok();
+        |rx| arrived(rx);
 
     /// A bounded channel of the standard library.
     SyncChannel: std::sync::mpsc::SyncSender<u64>, std::sync::mpsc::Receiver<u64>;

@@ -13,7 +13,7 @@ pub const EXPERIMENT: Experiment = Experiment {
 };
 
 fn plan(effort: &Effort) -> Result<Vec<Group>, BoxError> {
-    let (items, slow) = (effort.messages(20_000_000), effort.messages(800_000));
+    let (items, slow) = (effort.messages(20_000_000), effort.messages(200_000));
     let group = |workload, threads| {
         let shape = Shape { producers: threads, consumers: threads, items, pinned: false };
         let few = Shape { items: slow, ..shape };
