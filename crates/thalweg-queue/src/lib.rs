@@ -186,6 +186,7 @@ pub mod fast_forward;
 pub mod grant;
 mod held;
 pub mod lamport;
+mod leave;
 mod left;
 mod limits;
 mod lines;

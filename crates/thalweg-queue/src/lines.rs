@@ -21,7 +21,8 @@ unsafe impl<T> Send for Lines<T> where Box<[Slot<MaybeUninit<T>>]>: Send {}
 unsafe impl<T> Sync for Lines<T> where Box<[Slot<MaybeUninit<T>>]>: Sync {}
 
 impl<T> Lines<T> {
-    /// `count` entries without items. Their memory is not touched, unless a model wants to see them.
+    /// `count` entries without items. Their memory is not touched: a slot is nothing but its place, and this one may be uninitialised.
+    /// Under loom it is more than that.
     pub(crate) fn new(count: usize) -> Result<Self, BuildError> {
         let bytes = count.saturating_mul(size_of::<Slot<MaybeUninit<T>>>());
         let layout = Self::layout(count).ok_or(BuildError::OutOfMemory { bytes })?;
@@ -30,6 +31,7 @@ impl<T> Lines<T> {
             // SAFETY: the layout has a size.
             _ => NonNull::new(unsafe { alloc(layout) }).ok_or(BuildError::OutOfMemory { bytes })?.cast(),
         };
+        #[cfg(loom)]
         for entry in 0..count {
             // SAFETY: the memory is ours and has room for so many entries, or they have no size.
             unsafe { first.add(entry).write(Slot::new(MaybeUninit::uninit())) };

@@ -218,6 +218,11 @@ unsafe impl Engine for World {
         self.state().code_end();
     }
 
+    /// No: in the model an upgrade is a transaction like others, and those under way at once overlap.
+    fn upgrades_slowly(&self) -> bool {
+        false
+    }
+
     fn relax(&self, pauses: u32) {
         let mut state = self.state();
         let cycles = state.machine.cost.pause * u64::from(pauses);

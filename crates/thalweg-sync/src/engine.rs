@@ -254,6 +254,12 @@ pub unsafe trait Engine {
         self.work(32 * u64::from(pauses));
     }
 
+    /// What [`machine::upgrades_slowly`](crate::machine::upgrades_slowly) answers. Yes by itself, so that code which depends on it is seen;
+    /// an engine that has a machine answers for that.
+    fn upgrades_slowly(&self) -> bool {
+        true
+    }
+
     /// What the thread does from now on has this name, until [`task_end`](Self::task_end). Tasks nest.
     fn task(&self, name: &str) {
         let _ = name;

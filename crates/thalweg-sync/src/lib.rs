@@ -51,6 +51,7 @@
 //! | the clock | `time` |
 //! | no false sharing | [`CachePadded`] |
 //! | to tell an engine what it cannot see | [`hint`] |
+//! | to know what the machine is slow at | [`machine`] |
 //! | a message device, on a simulated machine | [`link`] |
 //!
 //! # What is promised
@@ -92,6 +93,7 @@ pub mod engine;
 pub mod fence;
 pub mod hint;
 pub mod link;
+pub mod machine;
 mod pad;
 #[cfg(feature = "std")]
 pub mod park;

@@ -3,16 +3,16 @@
 use super::users::{Users, advance, among};
 use crate::cursor::{Cursor, Head, Layout};
 use crate::edges::edge;
+use crate::leave::Leaving;
+use crate::lines::Lines;
 use crate::marks::{self, Mark, Marks};
-use crate::{BuildError, TryPopError, memory, prefetch};
-use alloc::boxed::Box;
+use crate::{BuildError, TryPopError, prefetch};
 use core::marker::PhantomData;
 use core::mem::MaybeUninit;
 use core::ops::Range;
 use thalweg_sync::CachePadded;
 use thalweg_sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use thalweg_sync::atomic::{AtomicU32, AtomicU64};
-use thalweg_sync::cell::Slot;
 use thalweg_sync::spin;
 
 /// A block of a queue with `P` producers and `C` consumers. Invariants I1 to I7 are in the module's documentation.
@@ -24,7 +24,8 @@ pub(super) struct Block<T, P, C> {
     written: Marks,
     /// Which entries are read: set by consumers. Empty where there is one, as it gives the block back whole.
     read: Marks,
-    entries: Box<[Slot<MaybeUninit<T>>]>,
+    entries: Lines<T>,
+    leaving: Leaving,
     users: PhantomData<(P, C)>,
 }
 
@@ -170,7 +171,8 @@ impl<T, P: Users, C: Users> Block<T, P, C> {
             }),
             written: marks(layout.entries)?,
             read: marks(if C::MANY { layout.entries } else { 0 })?,
-            entries: memory::boxed((0..layout.entries).map(|_| Slot::new(MaybeUninit::uninit())))?,
+            entries: Lines::new(layout.entries)?,
+            leaving: Leaving::new::<T>(),
             users: PhantomData,
         })
     }
@@ -571,6 +573,8 @@ impl<T, P: Users, C: Users> Block<T, P, C> {
     /// They were reserved, and all values are moved out.
     #[inline(always)]
     pub(super) unsafe fn consume(&self, claim: &Claim) {
+        // SAFETY: by the caller's promise the entries are ours, and empty.
+        unsafe { self.leaving.run(claim.offsets.clone(), |offset| &self.entries[offset]) };
         if !C::MANY {
             let reserved = self.consumers.reserved.load(Relaxed) + claim.offsets.len() as u64;
             // Relaxed: others look at it for nothing but `len`. So it may as well come second.

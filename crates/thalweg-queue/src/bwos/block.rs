@@ -1,6 +1,8 @@
 //! Blocks: the words that say who may touch which entry. All unsafe code of the queue is here, but for two calls.
 
 use crate::edges::edge;
+use crate::leave::Leaving;
+use crate::lines::Lines;
 use crate::{BuildError, memory};
 use alloc::boxed::Box;
 use alloc::vec::Vec;
@@ -19,7 +21,8 @@ type Entry<T> = Slot<MaybeUninit<T>>;
 pub(super) struct Blocks<T> {
     blocks: Box<[CachePadded<Block>]>,
     /// Those of all blocks, one block after the other. Not touched before they are used.
-    entries: Box<[Entry<T>]>,
+    entries: Lines<T>,
+    leaving: Leaving,
     per_block: usize,
     gate: CachePadded<Gate>,
 }
@@ -94,7 +97,8 @@ impl<T> Blocks<T> {
         let gate = Gate { oldest: AtomicUsize::new(0), closed: AtomicBool::new(false) };
         Ok(Self {
             blocks: memory::boxed((0..blocks).map(|_| CachePadded(block())))?,
-            entries: memory::boxed((0..blocks * per_block).map(|_| Slot::new(MaybeUninit::uninit())))?,
+            entries: Lines::new(blocks * per_block)?,
+            leaving: Leaving::new::<T>(),
             per_block,
             gate: CachePadded(gate),
         })
@@ -192,8 +196,12 @@ impl<T> Blocks<T> {
     #[inline]
     pub(super) fn steal(&self, block: usize) -> Result<T, Miss> {
         let taken = self.take(block, 1, |_| {})?;
-        // SAFETY: taken a moment ago.
-        let item = unsafe { self.read(taken.start) };
+        // SAFETY: taken a moment ago, and left before the owner may write it (I3).
+        let item = unsafe {
+            let item = self.read(taken.start);
+            self.leaving.entry(&self.entries[taken.start], taken.start);
+            item
+        };
         self.finish(block, 1);
         Ok(item)
     }
@@ -205,7 +213,9 @@ impl<T> Blocks<T> {
         let taken = self.take(block, most, |count| batch.reserve(count))?;
         let count = taken.len();
         // SAFETY: taken a moment ago; the range gives each entry once.
-        batch.extend(taken.map(|entry| unsafe { self.read(entry) }));
+        batch.extend(taken.clone().map(|entry| unsafe { self.read(entry) }));
+        // SAFETY: empty now, and not the owner's before `finish` (I3).
+        unsafe { self.leaving.run(taken, |entry| &self.entries[entry]) };
         self.finish(block, count);
         Ok(count)
     }

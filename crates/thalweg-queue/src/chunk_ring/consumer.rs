@@ -6,6 +6,7 @@ use crate::grant::Read;
 #[cfg(not(loom))]
 use crate::grant::memory;
 use crate::held::Held;
+use crate::leave::Leaving;
 use crate::slip::Slip;
 use crate::wait::{Side, Wait};
 use crate::{TryPopError, Yield, prefetch};
@@ -38,6 +39,7 @@ struct Reader<T> {
     /// How many chunks were left so far.
     left: u64,
     slip: Slip,
+    leaving: Leaving,
 }
 
 impl<T> Clone for Reader<T> {
@@ -86,6 +88,17 @@ impl<T> Reader<T> {
         entry.with(|entry| unsafe { (*entry).assume_init_read() })
     }
 
+    /// Leaves the lines that end in the next `count` entries.
+    ///
+    /// # Safety
+    ///
+    /// The caller is the consumer, and [`here`](Self::here) has counted the items in them, which are moved out.
+    #[inline(always)]
+    unsafe fn leave(&self, count: usize) {
+        // SAFETY: the chunk is alive until we leave it (R1), and the entries are the consumer's until it moves past them (R2).
+        unsafe { self.leaving.run(self.index..self.index + count, |index| self.chunk.entry(index)) };
+    }
+
     /// Moves past `count` items, which are moved out.
     #[inline(always)]
     fn advance<W: Wait>(&mut self, shared: &Shared<T, W>, count: usize) {
@@ -124,7 +137,8 @@ impl<T: Send, W: Wait> Consumer<T, W> {
     pub(super) fn new(shared: Arc<Shared<T, W>>, chunk: Chunk<T>) -> Self {
         // SAFETY: the ring is new, so its chunks are alive.
         let len = unsafe { chunk.len() };
-        let at = Reader { chunk, index: 0, len, before: 0, pushed: 0, left: 0, slip: Slip::default() };
+        let (slip, leaving) = (Slip::default(), Leaving::new::<T>());
+        let at = Reader { chunk, index: 0, len, before: 0, pushed: 0, left: 0, slip, leaving };
         Self { shared: Held::new(shared), at }
     }
 
@@ -134,7 +148,11 @@ impl<T: Send, W: Wait> Consumer<T, W> {
         self.see()?;
         self.prefetch(self.at.index);
         // SAFETY: the item is seen, and moved out once, as the end moves past it.
-        let value = unsafe { self.at.read(0) };
+        let value = unsafe {
+            let value = self.at.read(0);
+            self.at.leave(1);
+            value
+        };
         self.at.advance(&self.shared, 1);
         Ok(value)
     }
@@ -251,6 +269,8 @@ unsafe impl<T: Send, W: Wait> Read for Consumer<T, W> {
 
     #[inline(always)]
     unsafe fn release(&mut self, count: usize) {
+        // SAFETY: by the caller's promise so many items are moved out.
+        unsafe { self.at.leave(count) };
         self.at.advance(&self.shared, count);
     }
 }

@@ -7,6 +7,7 @@ use crate::grant::Write;
 #[cfg(not(loom))]
 use crate::grant::memory;
 use crate::held::Held;
+use crate::leave;
 use crate::wait::{Side, Wait};
 use crate::{TryPushError, Yield, prefetch};
 use alloc::boxed::Box;
@@ -46,6 +47,8 @@ pub struct Producer<T: Send, W: Wait = Yield> {
     left: u64,
     /// Boxed, and cold paths take the rest by value: so a producer's fields can live in registers (see [`Held`]).
     size: ManuallyDrop<Box<Size<T>>>,
+    /// Whether a push asks for its lines.
+    asks: bool,
 }
 
 impl<T: Send, W: Wait> Producer<T, W> {
@@ -56,7 +59,7 @@ impl<T: Send, W: Wait> Producer<T, W> {
         // SAFETY: the ring is new, so its chunks are alive.
         let len = unsafe { chunk.len() };
         let (shared, size) = (Held::new(shared), ManuallyDrop::new(Box::new(size)));
-        Self { shared, chunk, index: 0, len, before: 0, filled: 0, left: 0, size }
+        Self { shared, chunk, index: 0, len, before: 0, filled: 0, left: 0, size, asks: leave::pushes_ask() }
     }
 
     /// Pushes, or says why not and gives the value back. Never `Busy`.
@@ -71,7 +74,7 @@ impl<T: Send, W: Wait> Producer<T, W> {
         if self.index == self.len && !self.enter() {
             return Err(TryPushError::Full(value));
         }
-        self.prefetch(self.index);
+        leave::ask_if(self.asks, || self.prefetch(self.index));
         // SAFETY: there is room, so the entry is ours, and it is written before it is committed.
         unsafe {
             Write::write(self, 0, value);

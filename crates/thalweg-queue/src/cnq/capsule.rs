@@ -3,6 +3,7 @@
 
 use super::word::{Count, Limit, Number, State};
 use crate::edges::{edge, fenced};
+use crate::leave::Leaving;
 use crate::lines::Lines;
 use crate::{BuildError, prefetch};
 use core::ops::Range;
@@ -22,6 +23,7 @@ pub(super) struct Capsule<T> {
     limit: CachePadded<AtomicU64>,
     consumer: CachePadded<ConsumerWords>,
     entries: Lines<T>,
+    leaving: Leaving,
 }
 
 /// Written by the consumer.
@@ -100,6 +102,7 @@ impl<T> Capsule<T> {
             limit: CachePadded(none()),
             consumer: CachePadded(ConsumerWords { taken: none(), half: AtomicBool::new(false) }),
             entries: Lines::new(entries)?,
+            leaving: Leaving::new::<T>(),
         })
     }
 
@@ -291,8 +294,11 @@ impl<T> Capsule<T> {
     /// The caller is the capsule's consumer, `index` entries are taken, and [`look`](Self::look) saw more.
     #[inline(always)]
     pub(super) unsafe fn read(&self, number: Number, index: u32) -> T {
+        let entry = &self.entries[index as usize];
         // SAFETY: the entry counts (C4), so it is written, as (cnq.9) or (cnq.11) says, and is only read here.
-        let value = self.entries[index as usize].with(|entry| unsafe { (*entry).assume_init_read() });
+        let value = entry.with(|entry| unsafe { (*entry).assume_init_read() });
+        // SAFETY: it is empty now, and the consumer's until it leaves (C1).
+        unsafe { self.leaving.entry(entry, index as usize) };
         // (cnq.13) Release, pairs with (cnq.14): who sees everything taken comes after our reads.
         self.consumer.taken.store(Count::new(number, index + 1).0, edge("cnq.13", Release));
         value

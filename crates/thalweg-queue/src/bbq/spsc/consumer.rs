@@ -4,6 +4,7 @@ use super::ring::{Place, Ring};
 use crate::TryPopError;
 use crate::grant::Read;
 use crate::held::Held;
+use crate::leave::Leaving;
 use crate::slip::Slip;
 use crate::wait::{Side, Wait, Yield};
 use core::fmt;
@@ -34,12 +35,14 @@ struct Reader {
     base: u64,
     block: usize,
     slip: Slip,
+    leaving: Leaving,
 }
 
 impl Reader {
-    fn new(start: Place, entries: usize) -> Self {
+    fn new<T>(start: Place, entries: usize) -> Self {
         let Place { entry, block, .. } = start;
-        Self { entry, ready: entry, end: entry + entries, base: start.base(), block, slip: Slip::default() }
+        let (slip, leaving) = (Slip::default(), Leaving::new::<T>());
+        Self { entry, ready: entry, end: entry + entries, base: start.base(), block, slip, leaving }
     }
 
     #[inline(always)]
@@ -66,7 +69,7 @@ impl Reader {
 
 impl<T: Send, W: Wait> Consumer<T, W> {
     pub(super) fn new(ring: Arc<Ring<T, W>>, start: Place) -> Self {
-        let at = Reader::new(start, ring.block_entries());
+        let at = Reader::new::<T>(start, ring.block_entries());
         Self { ring: Held::new(ring), at }
     }
 
@@ -84,7 +87,11 @@ impl<T: Send, W: Wait> Consumer<T, W> {
             unsafe { self.ring.ask_to_read_ahead(entry) };
         }
         // SAFETY: seen committed, so the entry is ours (S1), and `release` moves past it.
-        let item = unsafe { self.ring.read(entry) };
+        let item = unsafe {
+            let item = self.ring.read(entry);
+            self.ring.leave_entry(self.at.leaving, entry);
+            item
+        };
         self.release(1);
         Ok(item)
     }
@@ -194,6 +201,8 @@ unsafe impl<T: Send, W: Wait> Read for Consumer<T, W> {
     /// Then asks for the lines that come next.
     #[inline(always)]
     unsafe fn release(&mut self, count: usize) {
+        // SAFETY: by the caller's promise the items of so many entries are moved out, which are ours (S1) until we move past them.
+        unsafe { self.ring.leave(self.at.leaving, self.at.entry..self.at.entry + count) };
         Consumer::release(self, count);
         if self.at.end - self.at.entry == self.ring.block_entries() {
             // A new block: what is in it is to come along too.

@@ -4,6 +4,7 @@ use super::ring::{Place, Ring};
 use crate::TryPushError;
 use crate::grant::Write;
 use crate::held::Held;
+use crate::leave;
 use crate::wait::{Side, Wait, Yield};
 use core::fmt;
 #[cfg(not(loom))]
@@ -32,12 +33,15 @@ pub struct Producer<T: Send, W: Wait = Yield> {
     /// What is to be added to an entry of the block for its position. Wraps.
     base: u64,
     block: usize,
+    /// Whether each push asks for its lines.
+    asks: bool,
 }
 
 impl<T: Send, W: Wait> Producer<T, W> {
     pub(super) fn new(ring: Arc<Ring<T, W>>, start: Place) -> Self {
         let end = start.entry + ring.block_entries();
-        Self { ring: Held::new(ring), entry: start.entry, end, base: start.base(), block: start.block }
+        let asks = leave::pushes_ask();
+        Self { ring: Held::new(ring), entry: start.entry, end, base: start.base(), block: start.block, asks }
     }
 
     fn place(&self) -> Place {
@@ -59,12 +63,13 @@ impl<T: Send, W: Wait> Producer<T, W> {
         let entry = self.entry;
         // With each push, and not once for each line: whether a line begins is a branch that the caller's own branches make hard to
         // foresee, and one that is not foreseen costs more than seven requests for a line that is here.
-        self.ring.ask_to_write(entry);
+        leave::ask_if(self.asks, || {
+            self.ring.ask_to_write(entry);
+            // SAFETY: there is room, so the entry is ours (S1).
+            unsafe { self.ring.ask_to_push(entry, self.block) };
+        });
         // SAFETY: there is room, so the entry is ours (S1).
-        unsafe {
-            self.ring.ask_to_push(entry, self.block);
-            self.ring.write(entry, value);
-        }
+        unsafe { self.ring.write(entry, value) };
         self.commit(1);
         Ok(())
     }

@@ -5,6 +5,7 @@ use crate::edges::edge;
 use crate::ends::Ends;
 #[cfg(not(loom))]
 use crate::grant;
+use crate::leave::Leaving;
 use crate::lines::Lines;
 use crate::wait::Wait;
 use crate::{BuildError, memory, prefetch};
@@ -254,6 +255,28 @@ impl<T, W: Wait> Ring<T, W> {
     pub(super) unsafe fn read(&self, entry: usize) -> T {
         // SAFETY: written, and the caller's alone, so it is one of the ring.
         unsafe { self.entry(entry).with(|slot| (*slot).assume_init_read()) }
+    }
+
+    /// Leaves the lines that end in `entries`, all of one block.
+    ///
+    /// # Safety
+    ///
+    /// The caller is the consumer, owns the entries (S1), and has moved their items out.
+    #[inline(always)]
+    pub(super) unsafe fn leave(&self, leaving: Leaving, entries: Range<usize>) {
+        // SAFETY: the entries are the caller's, so they are some of the ring.
+        unsafe { leaving.run(entries, |entry| self.entry(entry)) };
+    }
+
+    /// As [`leave`](Self::leave), of one entry.
+    ///
+    /// # Safety
+    ///
+    /// As there.
+    #[inline(always)]
+    pub(super) unsafe fn leave_entry(&self, leaving: Leaving, entry: usize) {
+        // SAFETY: as above.
+        unsafe { leaving.entry(self.entry(entry), entry) };
     }
 
     /// Entries as memory, for grants and slices. An engine sees the range as touched.

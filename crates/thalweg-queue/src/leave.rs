@@ -1,0 +1,165 @@
+//! Leaving a line of a ring, on machines where who writes it next is glad of that.
+
+use core::mem::MaybeUninit;
+use core::ops::Range;
+use thalweg_sync::cell::Slot;
+use thalweg_sync::machine;
+
+/// Which entries of a ring its consumer leaves by writing a byte of them when it has moved the item out: one on each line, if
+/// [the machine](machine::upgrades_slowly) asks for it.
+///
+/// A ring's consumer only reads, so each line that the producer comes to is one that both have, and one that it has to ask the other
+/// for before it goes on to the next store. A producer that shows every item by a store to another line then moves by a line for
+/// each answer. A line that was left is fetched instead, with others under way: on a Zen 4 an item takes a half to a seventh of the
+/// time. On other machines it would be one transfer more for each line.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Leaving {
+    /// The last entry of a line has an index of these bits alone, as far as they go. All bits: no entry has one.
+    mask: usize,
+}
+
+impl Leaving {
+    /// For a ring of `T` whose first entry begins a line.
+    pub(crate) fn new<T>() -> Self {
+        let leaves = size_of::<T>() > 0 && machine::upgrades_slowly();
+        Self { mask: if leaves { Self::step::<T>() - 1 } else { usize::MAX } }
+    }
+
+    /// How many entries there are from one that is left to the next: those of a line, or as many as are a power of two.
+    const fn step<T>() -> usize {
+        let per_line = if size_of::<T>() == 0 { 64 } else { 64 / size_of::<T>() };
+        if per_line < 2 { 1 } else { 1 << per_line.ilog2() }
+    }
+
+    /// Leaves the line of `entry`, which is number `index`, if it is the last one there.
+    ///
+    /// # Safety
+    ///
+    /// The entry is the caller's, who has moved its item out and has not given it back.
+    #[inline(always)]
+    pub(crate) unsafe fn entry<T>(self, entry: &Slot<MaybeUninit<T>>, index: usize) {
+        if index & self.mask == self.mask {
+            // SAFETY: the caller's promise.
+            unsafe { write(entry) };
+        }
+    }
+
+    /// Leaves the lines that end in `entries`, of which `at` gives the one of an index.
+    ///
+    /// # Safety
+    ///
+    /// As [`entry`](Self::entry), for each of them.
+    #[inline(always)]
+    pub(crate) unsafe fn run<'a, T: 'a>(self, entries: Range<usize>, at: impl Fn(usize) -> &'a Slot<MaybeUninit<T>>) {
+        if self.mask < usize::MAX {
+            for index in (entries.start | self.mask..entries.end).step_by(Self::step::<T>()) {
+                // SAFETY: the caller's promise.
+                unsafe { write(at(index)) };
+            }
+        }
+    }
+}
+
+/// Whether a producer that pushes item by item does well to ask for its lines with each push.
+///
+/// Not where they are [left](Leaving): there the stores themselves have as many lines under way as it takes.
+pub(crate) fn pushes_ask() -> bool {
+    !machine::upgrades_slowly()
+}
+
+/// Runs `ask` if a push [asks](pushes_ask). The compiler puts it aside: pushes that do not ask run straight on, which counts where each
+/// takes two nanoseconds, and the others jump there and back.
+#[inline(always)]
+pub(crate) fn ask_if(asks: bool, ask: impl FnOnce()) {
+    #[cold]
+    #[inline(always)]
+    fn aside(ask: impl FnOnce()) {
+        ask();
+    }
+    if asks {
+        aside(ask);
+    }
+}
+
+/// Writes the last byte of an entry, and of each line before that which it fills.
+///
+/// # Safety
+///
+/// The caller owns the entry, and there is nothing in it.
+#[inline(always)]
+unsafe fn write<T>(entry: &Slot<MaybeUninit<T>>) {
+    entry.with_mut(|slot| {
+        for byte in (0..size_of::<T>()).rev().step_by(64) {
+            // SAFETY: the byte is one of the entry, which is the caller's and empty, so whatever it is overwritten with is as good.
+            unsafe { slot.cast::<u8>().add(byte).write(0) };
+        }
+    });
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+    use alloc::vec::Vec;
+
+    fn left<T: Copy>(leaving: Leaving, full: T, leave: impl Fn(Leaving, &[Slot<MaybeUninit<T>>])) -> Vec<T> {
+        let entries: Vec<_> = (0..20).map(|_| Slot::new(MaybeUninit::new(full))).collect();
+        leave(leaving, &entries);
+        // SAFETY: written above, and no other access is under way.
+        entries.iter().map(|entry| entry.with(|slot| unsafe { (*slot).assume_init() })).collect()
+    }
+
+    fn one_by_one<T: Copy + PartialEq>(full: T) -> Vec<usize> {
+        let leaving = Leaving { mask: Leaving::step::<T>() - 1 };
+        let left = left(leaving, full, |leaving, entries| {
+            // SAFETY: nobody else has the entries, and what is in them is not used.
+            entries.iter().enumerate().for_each(|(index, entry)| unsafe { leaving.entry(entry, index) });
+        });
+        (0..20).filter(|&index| left[index] != full).collect()
+    }
+
+    #[test]
+    fn the_last_entry_of_each_line_is_left() {
+        assert_eq!(one_by_one(u64::MAX), [7, 15]);
+        assert_eq!(one_by_one(u128::MAX), [3, 7, 11, 15, 19]);
+        assert_eq!(one_by_one([u64::MAX; 3]), (1..20).step_by(2).collect::<Vec<_>>());
+        assert_eq!(one_by_one([u64::MAX; 8]), (0..20).collect::<Vec<_>>());
+        assert_eq!(one_by_one([u64::MAX; 9]), (0..20).collect::<Vec<_>>());
+        assert_eq!(one_by_one(()), []);
+    }
+
+    #[test]
+    fn a_run_leaves_what_single_items_leave() {
+        let leaving = Leaving { mask: 7 };
+        for (start, end) in [(0, 20), (3, 7), (3, 8), (7, 8), (8, 15), (15, 20), (4, 4)] {
+            let run = left(leaving, u64::MAX, |leaving, entries| {
+                // SAFETY: nobody else has the entries, and what is in them is not used.
+                unsafe { leaving.run(start..end, |index| &entries[index]) };
+            });
+            let found: Vec<_> = (0..20).filter(|&index| run[index] != u64::MAX).collect();
+            assert_eq!(found, (start..end).filter(|index| index % 8 == 7).collect::<Vec<_>>(), "{start}..{end}");
+        }
+    }
+
+    #[test]
+    fn an_entry_of_many_lines_is_left_on_each() {
+        let leaving = Leaving { mask: 0 };
+        // SAFETY: as above.
+        let left = left(leaving, [u8::MAX; 200], |leaving, entries| unsafe { leaving.entry(&entries[0], 0) });
+        let bytes: Vec<_> = (0..200).filter(|&byte| left[0][byte] == 0).collect();
+        assert_eq!(bytes, [7, 71, 135, 199]);
+        assert!(left[1..].iter().all(|entry| entry == &[u8::MAX; 200]));
+    }
+
+    #[test]
+    fn elsewhere_nothing_is_written() {
+        let leaving = Leaving { mask: usize::MAX };
+        let left = left(leaving, u64::MAX, |leaving, entries| {
+            // SAFETY: as above.
+            unsafe {
+                leaving.run(0..20, |index| &entries[index]);
+                (0..20).for_each(|index| leaving.entry(&entries[index], index));
+            }
+        });
+        assert!(left.iter().all(|&entry| entry == u64::MAX));
+    }
+}
