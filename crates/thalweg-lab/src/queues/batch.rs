@@ -5,7 +5,7 @@ use serde_json::json;
 use super::contenders::*;
 #[cfg(thalweg_cpp)]
 use super::cpp;
-use super::limits::{self, Copies, LARGE};
+use super::limits::{self, Copies, LARGE, Left, Plain};
 use super::one_to_one::{CAPACITY, Slices, in_slices, params, per_item};
 use crate::harness::Role::{self, *};
 use crate::harness::{BoxError, Contender, Effort, Experiment, Group};
@@ -37,7 +37,8 @@ fn plan(effort: &Effort) -> Result<Vec<Group>, BoxError> {
             through::<Rtrb>(Peer, "rtrb", items, capacity, size),
             through::<Ringbuf>(Peer, "ringbuf", items, capacity, size),
             through::<Disruptor>(Peer, "disruptor", items, capacity, size),
-            through::<Copies>(Bound, "limit: a bare ring of copies", items, capacity, size),
+            through::<Copies<Plain>>(Bound, "limit: a bare ring of copies", items, capacity, size),
+            through::<Copies<Left>>(Bound, "limit: a bare ring of copies, lines left", items, capacity, size),
         ];
         contenders.extend(limits::streams(items, capacity));
         #[cfg(thalweg_dpdk)]

@@ -12,7 +12,7 @@ use serde_json::json;
 use thalweg_queue::chunk_ring::{self, Most};
 
 use super::contenders::{ChunkRing, ChunkRingFrom, LamportCached, Rtrb, Spsc};
-use super::limits::{self, ByBlocks};
+use super::limits::{self, ByBlocks, Prefetched};
 use super::one_to_one::{CAPACITY, Ends, one_by_one, params, per_item};
 use crate::harness::{BoxError, Contender, Effort, Experiment, Group, Role, Sample};
 use crate::machine::Placement;
@@ -200,8 +200,13 @@ fn steady(items: u64) -> Vec<Contender> {
         steadily::<ChunkRingFrom<64>>(Ours, "thalweg-queue chunk_ring, grows from 64 to 4096", items, CAPACITY),
         steadily::<Rtrb>(Peer, "rtrb", items, CAPACITY),
     ];
-    let whole = items.next_multiple_of(ByBlocks::<CAPACITY, true>::BLOCK);
-    contenders.push(steadily::<ByBlocks<CAPACITY, true>>(Bound, "limit: seen by blocks, prefetched", whole, CAPACITY));
+    let whole = items.next_multiple_of(ByBlocks::<CAPACITY, Prefetched>::BLOCK);
+    contenders.push(steadily::<ByBlocks<CAPACITY, Prefetched>>(
+        Bound,
+        "limit: seen by blocks, prefetched",
+        whole,
+        CAPACITY,
+    ));
     contenders.extend(limits::streams(items, CAPACITY));
     contenders
 }

@@ -5,7 +5,7 @@ use super::contenders::*;
 use super::cpp;
 #[cfg(thalweg_dpdk)]
 use super::foreign::{self, SPINS};
-use super::limits::{self, ByBlocks, LARGE};
+use super::limits::{self, ByBlocks, Each, EachLeft, LARGE, Left, Plain, Prefetched};
 use super::one_to_one::{CAPACITY, Ends, one_by_one, params, per_item, there_and_back};
 use crate::harness::Role::{self, *};
 use crate::harness::{BoxError, Contender, Effort, Experiment, Group};
@@ -26,13 +26,13 @@ fn plan(effort: &Effort) -> Result<Vec<Group>, BoxError> {
     #[cfg(thalweg_dpdk)]
     contenders.push(rte_ring(slow));
     contenders.extend([CAPACITY, LARGE].into_iter().flat_map(|capacity| limits::streams(items, capacity)));
-    let whole = items.next_multiple_of(ByBlocks::<CAPACITY, false>::BLOCK);
-    contenders.push(through::<ByBlocks<CAPACITY, false>>(Bound, "limit: item by item, seen by blocks", whole));
-    contenders.push(through::<ByBlocks<CAPACITY, true>>(
-        Bound,
-        "limit: item by item, seen by blocks, prefetched",
-        whole,
-    ));
+    let whole = items.next_multiple_of(ByBlocks::<CAPACITY, Plain>::BLOCK);
+    const SEEN: &str = "limit: item by item, seen by blocks";
+    contenders.push(through::<ByBlocks<CAPACITY, Plain>>(Bound, SEEN, whole));
+    contenders.push(through::<ByBlocks<CAPACITY, Prefetched>>(Bound, &format!("{SEEN}, prefetched"), whole));
+    contenders.push(through::<ByBlocks<CAPACITY, Left>>(Bound, &format!("{SEEN}, lines left"), whole));
+    contenders.push(through::<ByBlocks<CAPACITY, Each>>(Bound, &format!("{SEEN}, each shown"), whole));
+    contenders.push(through::<ByBlocks<CAPACITY, EachLeft>>(Bound, &format!("{SEEN}, each shown, lines left"), whole));
     let mut group = Group::new("1p1c, item by item", &["ns/item"], contenders);
     group.absent.extend([dpdk::PEER, peers::cpp::PEER].iter().filter_map(|peer| peer.absent()));
     Ok(vec![group])

@@ -4,7 +4,7 @@ use super::batch::through;
 use super::contenders::*;
 #[cfg(thalweg_cpp)]
 use super::cpp;
-use super::limits::{self, Copies, LARGE};
+use super::limits::{self, Copies, LARGE, Left, Plain};
 use super::one_to_one::{CAPACITY, one_by_one, params, per_item};
 use crate::harness::Role::*;
 use crate::harness::{BoxError, Effort, Experiment, Group};
@@ -32,8 +32,9 @@ fn plan(effort: &Effort) -> Result<Vec<Group>, BoxError> {
         single("crossbeam-channel", slow, one_by_one::<CrossbeamChannel>),
         single("concurrent-queue", slow, one_by_one::<ConcurrentQueue>),
         single("crossfire", slow, one_by_one::<Crossfire>),
-        through::<Copies>(Bound, "limit: a bare ring of copies", items, CAPACITY, BATCH),
-        through::<Copies>(Bound, "limit: a bare ring of copies, 256 KiB", items, LARGE, BATCH),
+        through::<Copies<Plain>>(Bound, "limit: a bare ring of copies", items, CAPACITY, BATCH),
+        through::<Copies<Left>>(Bound, "limit: a bare ring of copies, lines left", items, CAPACITY, BATCH),
+        through::<Copies<Plain>>(Bound, "limit: a bare ring of copies, 256 KiB", items, LARGE, BATCH),
     ];
     contenders.extend([CAPACITY, LARGE].into_iter().flat_map(|capacity| limits::streams(items, capacity)));
     #[cfg(thalweg_dpdk)]

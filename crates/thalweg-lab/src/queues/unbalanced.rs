@@ -5,7 +5,7 @@ use std::hint::black_box;
 use serde_json::json;
 
 use super::contenders::*;
-use super::limits::{self, ByBlocks, LARGE};
+use super::limits::{ByBlocks, LARGE, Left, Plain, Prefetched, STREAMS, Stream};
 use super::one_to_one::{CAPACITY, Ends, Received, between, params, pop, push};
 use crate::harness::Role::{self, *};
 use crate::harness::{BoxError, Contender, Effort, Experiment, Group, Sample};
@@ -43,19 +43,20 @@ fn plan(effort: &Effort) -> Result<Vec<Group>, BoxError> {
     let items = effort.messages(3_000_000);
     let steps = Steps::measured();
     let mut contenders = each_queue!(contender(items, steps));
-    let whole = items.next_multiple_of(ByBlocks::<CAPACITY, false>::BLOCK);
-    contenders.push(contender::<ByBlocks<CAPACITY, false>>(Bound, "limit: seen by blocks", true, whole, steps));
-    contenders.push(contender::<ByBlocks<CAPACITY, true>>(
+    let whole = items.next_multiple_of(ByBlocks::<CAPACITY, Plain>::BLOCK);
+    const SEEN: &str = "limit: seen by blocks";
+    contenders.push(contender::<ByBlocks<CAPACITY, Plain>>(Bound, SEEN, true, whole, steps));
+    contenders.push(contender::<ByBlocks<CAPACITY, Prefetched>>(
         Bound,
-        "limit: seen by blocks, prefetched",
+        &format!("{SEEN}, prefetched"),
         true,
         whole,
         steps,
     ));
-    contenders.push(limit("limit: plain, no work", items, CAPACITY, false));
-    contenders.push(limit("limit: prefetched, no work", items, CAPACITY, true));
-    contenders.push(limit("limit: plain, no work, 256 KiB", items, LARGE, false));
-    contenders.push(limit("limit: prefetched, no work, 256 KiB", items, LARGE, true));
+    contenders.push(contender::<ByBlocks<CAPACITY, Left>>(Bound, &format!("{SEEN}, lines left"), true, whole, steps));
+    for (capacity, size) in [(CAPACITY, ""), (LARGE, ", 256 KiB")] {
+        contenders.extend(STREAMS.map(|(name, run)| limit(format!("{name}, no work{size}"), items, capacity, run)));
+    }
     Ok(vec![Group::new("cost beyond the work", UNITS, contenders)])
 }
 
@@ -75,9 +76,9 @@ fn contender<Q: Ends>(role: Role, name: &str, fast: bool, items: u64, steps: Ste
 }
 
 /// What the machine takes for an item without any work, in each place of the table.
-fn limit(name: &str, items: u64, capacity: usize, prefetched: bool) -> Contender {
+fn limit(name: String, items: u64, capacity: usize, run: Stream) -> Contender {
     Contender::new(Bound, name, params(items, capacity), move || {
-        let timing = limits::stream(items, capacity, prefetched)?;
+        let timing = run(items, capacity)?;
         Ok(Sample { figures: vec![timing.nanos_per(items); UNITS.len()], cpus: Some(timing.cpus()) })
     })
 }

@@ -1,6 +1,7 @@
 //! A bare ring of copies: the limit for slices.
 
 use std::cell::UnsafeCell;
+use std::marker::PhantomData;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::{Acquire, Release};
@@ -8,11 +9,13 @@ use std::sync::atomic::Ordering::{Acquire, Release};
 use crossbeam_utils::CachePadded;
 
 use super::super::one_to_one::{Ends, Slices};
+use super::LINE;
+use super::stream::Form;
 
 /// Slices are copied into a ring and out of it, and two indices tell of them: the least that takes and gives slices of any length. Each side
-/// remembers the other's index.
+/// remembers the other's index. Nobody asks for lines ahead, whatever the [`Form`].
 #[derive(Debug)]
-pub(in super::super) struct Copies;
+pub(in super::super) struct Copies<F>(PhantomData<F>);
 
 /// The ring. Entries with numbers from `read` to `written` are the consumer's, the others the producer's (C1).
 #[derive(Debug)]
@@ -53,7 +56,7 @@ impl Side {
     }
 }
 
-impl Ends for Copies {
+impl<F: Form> Ends for Copies<F> {
     type Tx = Side;
     type Rx = Side;
 
@@ -76,7 +79,7 @@ impl Ends for Copies {
     }
 }
 
-impl Slices for Copies {
+impl<F: Form> Slices for Copies<F> {
     #[inline(always)]
     fn push_slice(tx: &mut Side, values: &[u64]) -> usize {
         let count = tx.granted(values.len(), |ring| ring.read.load(Acquire) + ring.items.len() as u64);
@@ -107,6 +110,12 @@ impl Slices for Copies {
         unsafe {
             head.as_mut_ptr().copy_from_nonoverlapping(UnsafeCell::raw_get(first.as_ptr()), head.len());
             tail.as_mut_ptr().copy_from_nonoverlapping(UnsafeCell::raw_get(second.as_ptr()), tail.len());
+            if F::LEFT {
+                let ends_line = |&number: &u64| (number + 1).is_multiple_of(LINE as u64);
+                for number in (rx.next..rx.next + count as u64).filter(ends_line) {
+                    rx.ring.items[number as usize % rx.ring.items.len()].get().write(0);
+                }
+            }
         }
         rx.next += count as u64;
         rx.ring.read.store(rx.next, Release);

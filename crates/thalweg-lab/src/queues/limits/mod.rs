@@ -22,7 +22,7 @@ pub(super) use exchanges::{Carried, Exchanges};
 pub(super) use given::Given;
 pub(super) use pairs::Pairs;
 pub(super) use parked::Parked;
-pub(super) use stream::{ByBlocks, Words, stream};
+pub(super) use stream::{ByBlocks, Each, EachLeft, Left, Plain, Prefetched, Words, stream};
 
 /// Entries of a ring that does not fit a first-level cache, 256 KiB of items: lines come from the other core's second level, which is faster.
 pub(super) const LARGE: usize = 32_768;
@@ -32,12 +32,21 @@ const LINE: usize = 8;
 /// How far ahead a side asks for its lines, in items.
 const AHEAD: usize = 8 * LINE;
 
-/// Plain and prefetched streams through a ring of `capacity` items, as contenders.
-pub(super) fn streams(items: u64, capacity: usize) -> [Contender; 2] {
+/// What streams so many items through a ring of so many.
+pub(super) type Stream = fn(u64, usize) -> Checked;
+
+/// The forms of a stream.
+pub(super) const STREAMS: [(&str, Stream); 3] = [
+    ("limit: plain", stream::<Plain>),
+    ("limit: prefetched", stream::<Prefetched>),
+    ("limit: prefetched, lines left", stream::<Left>),
+];
+
+/// The [`STREAMS`] through a ring of `capacity` items, as contenders.
+pub(super) fn streams(items: u64, capacity: usize) -> [Contender; 3] {
     let size = if capacity == CAPACITY { "" } else { ", 256 KiB" };
-    [("limit: plain", false), ("limit: prefetched", true)].map(|(name, prefetched)| {
-        let run = move || stream(items, capacity, prefetched);
-        per_item(Bound, format!("{name}{size}"), params(items, capacity), items, run)
+    STREAMS.map(|(name, run)| {
+        per_item(Bound, format!("{name}{size}"), params(items, capacity), items, move || run(items, capacity))
     })
 }
 
@@ -96,15 +105,18 @@ mod tests {
 
     #[test]
     fn limits_carry_every_item_in_order() {
-        one_by_one::<ByBlocks<CAPACITY, false>>(ITEMS, CAPACITY).unwrap();
-        one_by_one::<ByBlocks<CAPACITY, true>>(ITEMS, CAPACITY).unwrap();
+        one_by_one::<ByBlocks<CAPACITY, Plain>>(ITEMS, CAPACITY).unwrap();
+        one_by_one::<ByBlocks<CAPACITY, Prefetched>>(ITEMS, CAPACITY).unwrap();
+        one_by_one::<ByBlocks<CAPACITY, Left>>(ITEMS, CAPACITY).unwrap();
+        one_by_one::<ByBlocks<CAPACITY, Each>>(ITEMS, CAPACITY).unwrap();
+        one_by_one::<ByBlocks<CAPACITY, EachLeft>>(ITEMS, CAPACITY).unwrap();
         one_by_one::<Words>(ITEMS + 3, CAPACITY).unwrap();
         one_by_one::<Carried>(ITEMS + 3, CAPACITY).unwrap();
         there_and_back::<Carried>(100).unwrap();
         for capacity in [CAPACITY, LARGE] {
-            stream(ITEMS + 3, capacity, false).unwrap();
-            stream(ITEMS + 3, capacity, true).unwrap();
-            in_slices::<Copies>(ITEMS + 3, capacity, 100).unwrap();
+            assert!(STREAMS.iter().all(|(_, run)| run(ITEMS + 3, capacity).is_ok()));
+            in_slices::<Copies<Plain>>(ITEMS + 3, capacity, 100).unwrap();
+            in_slices::<Copies<Left>>(ITEMS + 3, capacity, 100).unwrap();
         }
     }
 
@@ -123,15 +135,16 @@ mod tests {
                 assert!(Q::pop(&mut rx).is_none());
             }
         }
-        holds::<ByBlocks<CAPACITY, true>>();
+        holds::<ByBlocks<CAPACITY, Prefetched>>();
+        holds::<ByBlocks<CAPACITY, EachLeft>>();
         holds::<Words>();
         holds::<Carried>();
-        let (mut tx, mut rx) = Copies::build(8);
+        let (mut tx, mut rx) = Copies::<Left>::build(8);
         let mut into = [0; 6];
-        assert_eq!(Copies::push_slice(&mut tx, &[1, 2, 3, 4, 5]), 5);
-        assert_eq!(Copies::pop_slice(&mut rx, &mut into[..4]), 4);
-        assert_eq!(Copies::push_slice(&mut tx, &[6, 7, 8, 9, 10, 11, 12, 13]), 7, "over the end");
-        assert_eq!((Copies::pop_slice(&mut rx, &mut into), into), (6, [5, 6, 7, 8, 9, 10]));
-        assert_eq!((Copies::pop_slice(&mut rx, &mut into), &into[..2]), (2, &[11, 12][..]));
+        assert_eq!(Copies::<Left>::push_slice(&mut tx, &[1, 2, 3, 4, 5]), 5);
+        assert_eq!(Copies::<Left>::pop_slice(&mut rx, &mut into[..4]), 4);
+        assert_eq!(Copies::<Left>::push_slice(&mut tx, &[6, 7, 8, 9, 10, 11, 12, 13]), 7, "over the end");
+        assert_eq!((Copies::<Left>::pop_slice(&mut rx, &mut into), into), (6, [5, 6, 7, 8, 9, 10]));
+        assert_eq!((Copies::<Left>::pop_slice(&mut rx, &mut into), &into[..2]), (2, &[11, 12][..]));
     }
 }

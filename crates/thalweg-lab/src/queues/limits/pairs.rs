@@ -4,13 +4,13 @@ use std::thread;
 
 use super::super::crew::Crew;
 use super::super::one_to_one::{CAPACITY, Ends};
-use super::stream::{ByBlocks, Side};
+use super::stream::{ByBlocks, Prefetched, Side};
 
 /// Rings of `ENTRIES` each, [`CAPACITY`] in all, whose items are seen by blocks, so that no two threads of a side ever meet.
 #[derive(Debug)]
 pub(in super::super) struct Pairs<const ENTRIES: usize>;
 
-type Ring<const ENTRIES: usize> = ByBlocks<ENTRIES, true>;
+type Ring<const ENTRIES: usize> = ByBlocks<ENTRIES, Prefetched>;
 
 /// A thread's sides of its rings, and how many items go through each.
 pub(in super::super) type Sides<const ENTRIES: usize> = Vec<(Side<ENTRIES>, u64)>;

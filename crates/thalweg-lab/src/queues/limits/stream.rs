@@ -1,6 +1,7 @@
 //! A bare ring between one and one: by whole blocks, behind calls for one item each, and polled word by word.
 
 use std::hint::spin_loop;
+use std::marker::PhantomData;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
@@ -14,13 +15,64 @@ use crate::peers::Checked;
 /// How many blocks a ring has: the two sides meet once per block.
 const BLOCKS: usize = 8;
 
-/// Numbers from 1 to `items` are written into a ring of `capacity` items and read from it on the other core; the sides tell each
-/// other once per eighth of the ring. With `prefetched`, each side asks for its lines eight ahead.
-pub(in super::super) fn stream(items: u64, capacity: usize, prefetched: bool) -> Checked {
-    if prefetched { run::<true>(items, capacity) } else { run::<false>(items, capacity) }
+/// What the sides of a bare ring do about its lines.
+pub(in super::super) trait Form: std::fmt::Debug + 'static {
+    /// Each side asks for its lines eight ahead.
+    const PREFETCHED: bool;
+    /// The consumer writes into each line that it has read to its end: so the producer fetches it, and need not ask for its own copy to be
+    /// made the only one.
+    const LEFT: bool = false;
+    /// The producer shows every item by a store of its own, though the consumer goes on only where a whole block is there.
+    const EACH: bool = false;
 }
 
-fn run<const PREFETCHED: bool>(items: u64, capacity: usize) -> Checked {
+/// Nothing.
+#[derive(Debug)]
+pub(in super::super) struct Plain;
+
+/// They ask for them.
+#[derive(Debug)]
+pub(in super::super) struct Prefetched;
+
+/// They ask for them, and the consumer leaves them.
+#[derive(Debug)]
+pub(in super::super) struct Left;
+
+/// They ask for them, and each item is shown.
+#[derive(Debug)]
+pub(in super::super) struct Each;
+
+/// As [`Each`], and the consumer leaves the lines.
+#[derive(Debug)]
+pub(in super::super) struct EachLeft;
+
+impl Form for Plain {
+    const PREFETCHED: bool = false;
+}
+
+impl Form for Prefetched {
+    const PREFETCHED: bool = true;
+}
+
+impl Form for Left {
+    const PREFETCHED: bool = true;
+    const LEFT: bool = true;
+}
+
+impl Form for Each {
+    const PREFETCHED: bool = true;
+    const EACH: bool = true;
+}
+
+impl Form for EachLeft {
+    const PREFETCHED: bool = true;
+    const LEFT: bool = true;
+    const EACH: bool = true;
+}
+
+/// Numbers from 1 to `items` are written into a ring of `capacity` items and read from it on the other core; the sides tell each
+/// other once per eighth of the ring.
+pub(in super::super) fn stream<F: Form>(items: u64, capacity: usize) -> Checked {
     let ring: Vec<AtomicU64> = (0..capacity).map(|_| AtomicU64::new(0)).collect();
     let (written, read) = (CachePadded::new(AtomicU64::new(0)), CachePadded::new(AtomicU64::new(0)));
     let (ring, written, read) = (&ring[..], &written, &read);
@@ -28,7 +80,7 @@ fn run<const PREFETCHED: bool>(items: u64, capacity: usize) -> Checked {
     // Ahead only where the other side is done: in the block at hand.
     let lines = |start: usize, stop: usize, write: bool| {
         ring[start..stop].chunks(LINE).zip((start..stop).step_by(LINE)).inspect(move |&(_, at)| {
-            if PREFETCHED && at + AHEAD < stop {
+            if F::PREFETCHED && at + AHEAD < stop {
                 prefetch(&ring[at + AHEAD], write);
             }
         })
@@ -63,6 +115,9 @@ fn run<const PREFETCHED: bool>(items: u64, capacity: usize) -> Checked {
                 let stop = start + (end - first) as usize;
                 for (line, _) in lines(start, stop, false) {
                     line.iter().for_each(|item| received.take(item.load(Relaxed)));
+                    if F::LEFT {
+                        line[line.len() - 1].store(0, Relaxed);
+                    }
                 }
                 read.store(end, Release);
             }
@@ -74,7 +129,7 @@ fn run<const PREFETCHED: bool>(items: u64, capacity: usize) -> Checked {
 /// The ring of [`stream`] behind calls for one item each: what a loop of pushes and one of pops take when the two sides meet only once
 /// per block. No queue: items that do not fill a block are not seen before a [`flush`](Self::flush).
 #[derive(Debug)]
-pub(in super::super) struct ByBlocks<const ENTRIES: usize, const PREFETCHED: bool>;
+pub(in super::super) struct ByBlocks<const ENTRIES: usize, F>(PhantomData<F>);
 
 /// The ring, and how many items may be read, and be written over.
 #[derive(Debug)]
@@ -124,7 +179,7 @@ impl<const ENTRIES: usize> Side<ENTRIES> {
     }
 }
 
-impl<const ENTRIES: usize, const PREFETCHED: bool> ByBlocks<ENTRIES, PREFETCHED> {
+impl<const ENTRIES: usize, F: Form> ByBlocks<ENTRIES, F> {
     /// Items of a block.
     pub(in super::super) const BLOCK: u64 = (ENTRIES / BLOCKS) as u64;
 
@@ -140,7 +195,7 @@ impl<const ENTRIES: usize, const PREFETCHED: bool> ByBlocks<ENTRIES, PREFETCHED>
     }
 }
 
-impl<const ENTRIES: usize, const PREFETCHED: bool> Ends for ByBlocks<ENTRIES, PREFETCHED> {
+impl<const ENTRIES: usize, F: Form> Ends for ByBlocks<ENTRIES, F> {
     type Tx = Side<ENTRIES>;
     type Rx = Side<ENTRIES>;
 
@@ -154,12 +209,12 @@ impl<const ENTRIES: usize, const PREFETCHED: bool> Ends for ByBlocks<ENTRIES, PR
         if !tx.has_room() {
             return false;
         }
-        if PREFETCHED {
+        if F::PREFETCHED {
             tx.ask_ahead(true);
         }
         tx.item(tx.next).store(value, Relaxed);
         tx.next += 1;
-        if tx.next.is_multiple_of(Self::BLOCK) {
+        if F::EACH || tx.next.is_multiple_of(Self::BLOCK) {
             tx.ring.written.store(tx.next, Release);
         }
         true
@@ -168,16 +223,20 @@ impl<const ENTRIES: usize, const PREFETCHED: bool> Ends for ByBlocks<ENTRIES, PR
     #[inline(always)]
     fn pop(rx: &mut Self::Rx) -> Option<u64> {
         if rx.next == rx.end {
-            rx.end = rx.ring.written.load(Acquire);
+            let written = rx.ring.written.load(Acquire);
+            rx.end = if F::EACH { written - written % Self::BLOCK } else { written };
             if rx.next == rx.end {
                 return None;
             }
         }
-        if PREFETCHED {
+        if F::PREFETCHED {
             rx.ask_ahead(false);
         }
         let value = rx.item(rx.next).load(Relaxed);
         rx.next += 1;
+        if F::LEFT && rx.next.is_multiple_of(LINE as u64) {
+            rx.item(rx.next - 1).store(0, Relaxed);
+        }
         if rx.next.is_multiple_of(Self::BLOCK) {
             rx.ring.read.store(rx.next, Release);
         }
@@ -220,7 +279,7 @@ impl Ends for Words {
         }
         *last = value;
         rx.next += 1;
-        if rx.next.is_multiple_of(ByBlocks::<CAPACITY, false>::BLOCK) {
+        if rx.next.is_multiple_of(ByBlocks::<CAPACITY, Plain>::BLOCK) {
             // Release: the loads are over before the producer writes there again.
             rx.ring.read.store(rx.next, Release);
         }
