@@ -81,6 +81,9 @@ pub(crate) fn ask_if(asks: bool, ask: impl FnOnce()) {
     }
 }
 
+/// What is written. Not zero, the last byte of many an item: in an entry that is not empty it would be found out.
+const LEFT: u8 = 0xa5;
+
 /// Writes the last byte of an entry, and of each line before that which it fills.
 ///
 /// # Safety
@@ -91,7 +94,7 @@ unsafe fn write<T>(entry: &Slot<MaybeUninit<T>>) {
     entry.with_mut(|slot| {
         for byte in (0..size_of::<T>()).rev().step_by(64) {
             // SAFETY: the byte is one of the entry, which is the caller's and empty, so whatever it is overwritten with is as good.
-            unsafe { slot.cast::<u8>().add(byte).write(0) };
+            unsafe { slot.cast::<u8>().add(byte).write(LEFT) };
         }
     });
 }
@@ -145,7 +148,7 @@ mod tests {
         let leaving = Leaving { mask: 0 };
         // SAFETY: as above.
         let left = left(leaving, [u8::MAX; 200], |leaving, entries| unsafe { leaving.entry(&entries[0], 0) });
-        let bytes: Vec<_> = (0..200).filter(|&byte| left[0][byte] == 0).collect();
+        let bytes: Vec<_> = (0..200).filter(|&byte| left[0][byte] == LEFT).collect();
         assert_eq!(bytes, [7, 71, 135, 199]);
         assert!(left[1..].iter().all(|entry| entry == &[u8::MAX; 200]));
     }

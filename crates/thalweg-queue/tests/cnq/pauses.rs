@@ -27,6 +27,21 @@ fn an_idle_producer_stops_nobody() {
     }
 }
 
+/// A consumer that was refused, and is refused for less by a look at its own capsule, finds what comes in a later one and in an earlier one.
+#[test]
+fn who_was_refused_finds_what_comes_elsewhere() {
+    let (mut one, mut rx) = cnq::over(scqd(4), 4, 4, 16).unwrap();
+    let mut two = one.clone();
+    for (number, tx) in [(1, &mut one), (2, &mut two)] {
+        tx.try_push(number).unwrap();
+        assert_eq!(rx.try_pop(), Ok(number));
+        (0..3).for_each(|_| assert_eq!(rx.try_pop(), Err(TryPopError::Empty)));
+    }
+    // The consumer is at the second capsule, and the first is not finished.
+    one.try_push(3).unwrap();
+    assert_eq!(rx.try_pop(), Ok(3));
+}
+
 /// A producer whose capsule was closed meanwhile gets the item back inside, and puts it into another capsule (E7).
 #[test]
 fn a_closed_capsule_takes_no_more() {
