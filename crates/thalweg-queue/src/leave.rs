@@ -6,7 +6,7 @@ use thalweg_sync::cell::Slot;
 use thalweg_sync::machine;
 
 /// Which entries of a ring its consumer leaves by writing a byte of them when it has moved the item out: one on each line, if
-/// [the machine](machine::upgrades_slowly) asks for it.
+/// [the machine](machine::slow_upgrades) asks for it.
 ///
 /// A ring's consumer only reads, so each line that the producer comes to is one that both have, and one that it has to ask the other
 /// for before it goes on to the next store. A producer that shows every item by a store to another line then moves by a line for
@@ -21,14 +21,16 @@ pub(crate) struct Leaving {
 impl Leaving {
     /// For a ring of `T` whose first entry begins a line.
     pub(crate) fn new<T>() -> Self {
-        let leaves = size_of::<T>() > 0 && machine::upgrades_slowly();
-        Self { mask: if leaves { Self::step::<T>() - 1 } else { usize::MAX } }
+        match machine::slow_upgrades() {
+            Some(line) if size_of::<T>() > 0 => Self::lines_of::<T>(line),
+            _ => Self { mask: usize::MAX },
+        }
     }
 
-    /// How many entries there are from one that is left to the next: those of a line, or as many as are a power of two.
-    const fn step<T>() -> usize {
-        let per_line = if size_of::<T>() == 0 { 64 } else { 64 / size_of::<T>() };
-        if per_line < 2 { 1 } else { 1 << per_line.ilog2() }
+    /// One entry for each `line` bytes: for as many as they have, or those of them that are a power of two.
+    fn lines_of<T>(line: usize) -> Self {
+        let entries = (line / size_of::<T>()).max(1);
+        Self { mask: (1 << entries.ilog2()) - 1 }
     }
 
     /// Leaves the line of `entry`, which is number `index`, if it is the last one there.
@@ -52,7 +54,7 @@ impl Leaving {
     #[inline(always)]
     pub(crate) unsafe fn run<'a, T: 'a>(self, entries: Range<usize>, at: impl Fn(usize) -> &'a Slot<MaybeUninit<T>>) {
         if self.mask < usize::MAX {
-            for index in (entries.start | self.mask..entries.end).step_by(Self::step::<T>()) {
+            for index in (entries.start | self.mask..entries.end).step_by(self.mask + 1) {
                 // SAFETY: the caller's promise.
                 unsafe { write(at(index)) };
             }
@@ -64,7 +66,7 @@ impl Leaving {
 ///
 /// Not where they are [left](Leaving): there the stores themselves have as many lines under way as it takes.
 pub(crate) fn pushes_ask() -> bool {
-    !machine::upgrades_slowly()
+    machine::slow_upgrades().is_none()
 }
 
 /// Runs `ask` if a push [asks](pushes_ask). The compiler puts it aside: pushes that do not ask run straight on, which counts where each
@@ -112,7 +114,7 @@ mod tests {
     }
 
     fn one_by_one<T: Copy + PartialEq>(full: T) -> Vec<usize> {
-        let leaving = Leaving { mask: Leaving::step::<T>() - 1 };
+        let leaving = Leaving::lines_of::<T>(64);
         let left = left(leaving, full, |leaving, entries| {
             // SAFETY: nobody else has the entries, and what is in them is not used.
             entries.iter().enumerate().for_each(|(index, entry)| unsafe { leaving.entry(entry, index) });
@@ -127,7 +129,6 @@ mod tests {
         assert_eq!(one_by_one([u64::MAX; 3]), (1..20).step_by(2).collect::<Vec<_>>());
         assert_eq!(one_by_one([u64::MAX; 8]), (0..20).collect::<Vec<_>>());
         assert_eq!(one_by_one([u64::MAX; 9]), (0..20).collect::<Vec<_>>());
-        assert_eq!(one_by_one(()), []);
     }
 
     #[test]

@@ -219,8 +219,8 @@ unsafe impl Engine for World {
     }
 
     /// No: in the model an upgrade is a transaction like others, and those under way at once overlap.
-    fn upgrades_slowly(&self) -> bool {
-        false
+    fn slow_upgrades(&self) -> Option<usize> {
+        None
     }
 
     fn relax(&self, pauses: u32) {

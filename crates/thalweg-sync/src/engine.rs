@@ -254,10 +254,10 @@ pub unsafe trait Engine {
         self.work(32 * u64::from(pauses));
     }
 
-    /// What [`machine::upgrades_slowly`](crate::machine::upgrades_slowly) answers. Yes by itself, so that code which depends on it is seen;
-    /// an engine that has a machine answers for that.
-    fn upgrades_slowly(&self) -> bool {
-        true
+    /// What [`machine::slow_upgrades`](crate::machine::slow_upgrades) answers: by itself that they are slow, and each byte a line, so that all
+    /// that code does then is seen. An engine that has a machine answers for that.
+    fn slow_upgrades(&self) -> Option<usize> {
+        Some(1)
     }
 
     /// What the thread does from now on has this name, until [`task_end`](Self::task_end). Tasks nest.

@@ -1,27 +1,28 @@
 //! What the machine is slow at, as far as it changes what concurrent code had better do.
 
-/// Whether a core is slow to write a line that it wrote before and that another core has read since.
+/// Whether a core is slow to write a line that it wrote before and that another core has read since: then, of how many bytes a line is.
 ///
 /// Such a line is in both caches, and the other core has to drop it: an upgrade. On AMD's Zen a store that waits for one keeps those
 /// behind it that go to other lines; a line that the other core has *written* is fetched, and many are under way at once. So whoever is
 /// the last to read a line does well to write a byte of it that nobody needs any more.
 ///
-/// Natively it asks the processor, once. An engine answers for its machine ([`Engine::upgrades_slowly`](crate::engine::Engine)); under
-/// loom and Miri the answer is yes, so that they see what is done then.
+/// Natively it asks the processor, once. An engine answers for its machine ([`Engine::slow_upgrades`](crate::engine::Engine)); to those that
+/// have none, and to loom and Miri, each byte is a line, so that they see all that may be done then.
 ///
 /// ```
-/// # fn leave_a_byte() {}
-/// if thalweg_sync::machine::upgrades_slowly() {
-///     leave_a_byte();
+/// let mut read = [7; 200];
+/// if let Some(line) = thalweg_sync::machine::slow_upgrades() {
+///     read.iter_mut().step_by(line).for_each(|byte| *byte = 0);
 /// }
 /// ```
 #[inline]
 #[track_caller]
-pub fn upgrades_slowly() -> bool {
-    if let Some(engine) = crate::engine::current() {
-        return engine.upgrades_slowly();
+pub fn slow_upgrades() -> Option<usize> {
+    match crate::engine::current() {
+        Some(engine) => engine.slow_upgrades(),
+        None if cfg!(any(loom, miri)) => Some(1),
+        None => native::upgrades_slowly().then_some(64),
     }
-    cfg!(any(loom, miri)) || native::upgrades_slowly()
 }
 
 #[cfg(all(target_arch = "x86_64", not(loom), not(miri)))]
@@ -64,7 +65,7 @@ mod native {
 mod tests {
     #[test]
     fn the_answer_stays() {
-        let first = super::upgrades_slowly();
-        assert!((0..3).all(|_| super::upgrades_slowly() == first));
+        let first = super::slow_upgrades();
+        assert!((0..3).all(|_| super::slow_upgrades() == first));
     }
 }
