@@ -129,9 +129,14 @@ impl State {
     pub(crate) fn step(&mut self, line: u32, kind: Kind, at: Site) -> Step {
         let thread = &self.threads[self.current];
         let (core, clock, in_line) = (thread.core, thread.clock, thread.in_line);
-        if kind == Kind::ReadModifyWrite && thread.stores_done > clock {
-            self.drain();
-            return Step::Later;
+        if kind == Kind::ReadModifyWrite {
+            if thread.stores_done > clock {
+                self.drain();
+                return Step::Later;
+            }
+            if self.again(line) {
+                return Step::Done;
+            }
         }
         let write = kind != Kind::Load;
         self.protocol.visit(core, line);
@@ -185,6 +190,38 @@ impl State {
         Step::Done
     }
 
+    /// A short way for most steps of threads that contend: a read-modify-write of what the core owns already, with nobody to tell. False if
+    /// it is anything else; then nothing has changed but the order of use. All is as the long way would have it.
+    #[inline]
+    fn again(&mut self, line: u32) -> bool {
+        let thread = &self.threads[self.current];
+        if thread.in_line.is_some() || thread.streams.has(line) || self.notes.hits || self.notes.trace.is_some() {
+            return false;
+        }
+        let Some(traffic) = self.protocol.hit_to_write(thread.core, line) else { return false };
+        if traffic.slept_on {
+            return false;
+        }
+        self.writes += 1;
+        traffic.written = self.writes;
+        let latency = self.slowed_down(self.machine.latency.l1, self.is_taxed());
+        let cost = self.machine.cost;
+        let thread = &mut self.threads[self.current];
+        thread.clock += latency + cost.rmw + cost.access;
+        thread.credit = 0;
+        thread.times.accesses += 1;
+        self.counts.accesses += 1;
+        self.counts.l1_hits += 1;
+        self.note_change();
+        true
+    }
+
+    /// How long it takes what the own cluster answers, within `latency` when it is not taxed.
+    #[inline]
+    fn slowed_down(&self, latency: u64, taxed: bool) -> u64 {
+        if taxed { latency + latency * self.machine.cost.smt_percent / 100 } else { latency }
+    }
+
     /// What an access to `line` moved, and how long the current thread stood still for it.
     #[inline]
     fn charge(&mut self, line: u32, at: Site, cost: Cost) {
@@ -213,7 +250,7 @@ impl State {
         if self.notes.hits && !late && source != Source::Sibling {
             self.misses.count_hit(at);
         }
-        if taxed { latency + latency * self.machine.cost.smt_percent / 100 } else { latency }
+        self.slowed_down(latency, taxed)
     }
 
     /// An access that others have to answer: what it moves, since when, and how long it takes. `None`: the thread is in line for it.

@@ -8,7 +8,7 @@ use support::{HEAP, machine};
 use thalweg_queue::bbq;
 use thalweg_sim::{Cost, Heap, Report, Simulation, Stamp, Study};
 use thalweg_sync::atomic::{AtomicU64, Ordering::Relaxed};
-use thalweg_sync::{CachePadded, hint, thread};
+use thalweg_sync::{CachePadded, hint, spin, thread};
 
 #[global_allocator]
 static ALLOCATOR: Heap = HEAP;
@@ -58,6 +58,40 @@ fn what_is_contended_is_named_by_its_field() {
     assert_eq!(field(&counted, ": own").hits.unwrap() + field(&counted, ": own").misses, 4 * 1000);
     let all: u64 = counted.fields.iter().filter_map(|field| field.cost.hits).sum();
     assert_eq!(all, counted.counts.l1_hits + counted.counts.l2_hits);
+}
+
+/// Where hits are counted, an access of those that contend does not take the short way that it has else.
+#[test]
+fn counting_hits_changes_nothing_either_where_threads_share_cores_and_sleep() {
+    let run = |counts| {
+        Simulation::new(machine("x86-88t")).count_hits(counts).run(|| {
+            let (counter, flags): (_, [CachePadded<AtomicU64>; 2]) = (AtomicU64::new(0), Default::default());
+            thread::scope(|scope| {
+                // On each of two cores one adds to what both want, and then wakes its sibling, which works.
+                for (core, flag) in flags.iter().enumerate() {
+                    let counter = &counter;
+                    scope.spawn(move || {
+                        thread::pin_current(core).unwrap();
+                        for _ in 0..100 {
+                            (0..50).for_each(|_| _ = counter.fetch_add(1, Relaxed));
+                            flag.fetch_add(1, Relaxed);
+                        }
+                    });
+                    scope.spawn(move || {
+                        thread::pin_current(core + 44).unwrap();
+                        for round in 1..=100 {
+                            spin::until(|| (flag.load(Relaxed) >= round).then_some(()));
+                            hint::work(500);
+                        }
+                    });
+                }
+            });
+        })
+    };
+    let (report, counted) = (run(false), run(true));
+    assert!(report.counts.l1_hits > 5_000 && report.counts.sleeps > 0, "{:?}", report.counts);
+    assert_eq!((counted.cycles, counted.counts), (report.cycles, report.counts));
+    assert_eq!(counted.per_thread, report.per_thread);
 }
 
 #[test]

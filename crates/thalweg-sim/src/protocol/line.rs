@@ -140,8 +140,14 @@ impl<T: Default> Directory<T> {
 
     #[inline]
     pub(crate) fn get_mut(&mut self, line: u32) -> &mut Line<T> {
-        let page = self.pages[(line / PAGE) as usize].as_mut().expect("the line was visited");
-        &mut page.lines[(line % PAGE) as usize]
+        self.find_mut(line).expect("the line was visited")
+    }
+
+    /// `line`, if it was visited.
+    #[inline]
+    pub(crate) fn find_mut(&mut self, line: u32) -> Option<&mut Line<T>> {
+        let page = self.pages.get_mut((line / PAGE) as usize)?.as_mut()?;
+        Some(&mut page.lines[(line % PAGE) as usize])
     }
 }
 

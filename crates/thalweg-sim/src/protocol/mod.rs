@@ -153,6 +153,14 @@ impl<T: Default, O: Observer> Protocol<T, O> {
         if write { self.l1[core].touch_to_write(line) } else { self.l1[core].touch(line).is_some() }
     }
 
+    /// [`hit`](Self::hit), for a write, with what the user keeps with `line`; a line that has to come is not even looked for.
+    #[inline]
+    pub(crate) fn hit_to_write(&mut self, core: usize, line: u32) -> Option<&mut T> {
+        let entry = self.directory.find_mut(line)?;
+        let near = entry.owner() == Some(self.topology.cluster_of_core(core));
+        (near && self.l1[core].touch_to_write(line)).then_some(&mut entry.user)
+    }
+
     /// `core` touches `line`: from here on the directory knows it.
     #[inline]
     pub(crate) fn visit(&mut self, core: usize, line: u32) {
