@@ -205,6 +205,8 @@ pub(crate) struct State {
     pub(crate) parallelism: usize,
     pub(crate) threads: Vec<Thread>,
     pub(crate) places: Vec<Place>,
+    /// How many cores the machine has. Hardware threads of one core are so many places apart.
+    cores: usize,
     pub(crate) current: usize,
     pub(crate) agenda: Agenda,
     /// What an access that hits costs; see [`hit_costs`].
@@ -260,6 +262,7 @@ impl State {
             parallelism,
             threads: Vec::new(),
             places: vec![Place::default(); places],
+            cores: topology.all_cores(),
             current: 0,
             agenda: Agenda::new(places + 2),
             hit_costs: hit_costs(&machine),
@@ -302,7 +305,9 @@ impl State {
     }
 
     fn has_busy_sibling(&self, thread: &Thread) -> bool {
-        let siblings = (thread.core..self.places.len()).step_by(self.machine.topology().all_cores());
+        // No `step_by`, which divides.
+        let siblings = std::iter::successors(Some(thread.core), |place| Some(place + self.cores));
+        let siblings = siblings.take_while(|&place| place < self.places.len());
         siblings.filter(|&place| place != thread.place).filter_map(|place| self.places[place].running).any(|other| {
             let other = &self.threads[other];
             let (from, until) = other.still;
