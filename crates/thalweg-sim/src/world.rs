@@ -189,33 +189,26 @@ impl World {
     /// [`end`](Self::end).
     #[inline(always)]
     pub(crate) fn access(&self, address: usize, kind: Kind, at: Site) -> Result<(), Ending> {
-        let line = {
-            self.pulse.beat();
-            let mut state = self.state.borrow_mut();
-            let host = address / LINE;
-            if kind == Kind::Load && state.repeats == host && state.repeat() {
-                return Ok(());
-            }
-            let line = state.line(address);
-            let quick = !self.is_ending() && state.quick(line, kind, at);
-            state.repeats = if quick && kind == Kind::Load { host } else { NOWHERE };
-            if quick {
-                return Ok(());
-            }
-            line
-        };
-        self.slow(line, kind, at)
+        self.pulse.beat();
+        let mut state = self.state.borrow_mut();
+        let host = address / LINE;
+        if kind == Kind::Load && state.repeats == host && state.repeat() {
+            return Ok(());
+        }
+        let line = state.line(address);
+        let quick = !self.is_ending() && state.quick(line, kind, at);
+        state.repeats = if quick && kind == Kind::Load { host } else { NOWHERE };
+        if quick { Ok(()) } else { self.slow(state, line, kind, at) }
     }
 
     #[inline(never)]
-    fn slow(&self, line: u32, kind: Kind, at: Site) -> Result<(), Ending> {
+    fn slow(&self, mut state: RefMut<'_, State>, line: u32, kind: Kind, at: Site) -> Result<(), Ending> {
         if self.is_unwinding() {
             return Ok(());
         }
         if self.is_ending() {
             return Err(Ending(()));
         }
-        let mut state = self.state();
         if state.at_once(line, kind, at) { Ok(()) } else { self.switch_from(state) }
     }
 
@@ -250,7 +243,8 @@ impl World {
         self.switch_from(self.state())
     }
 
-    #[inline]
+    // By itself, so that who does not switch need not save so many registers.
+    #[inline(never)]
     fn switch_from(&self, mut state: RefMut<'_, State>) -> Result<(), Ending> {
         let thread = state.current;
         let yielder = state.thread().yielder.expect("a running thread has a yielder");
