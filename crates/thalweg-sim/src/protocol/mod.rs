@@ -386,14 +386,15 @@ impl<T: Default, O: Observer> Protocol<T, O> {
         if self.l2.is_empty() {
             return (Place::L1(cluster), self.l1[cluster].state(line) == Some(State::Modified));
         }
+        let mut modified = false;
         for core in self.topology.cores_of_cluster(cluster) {
-            if self.l1[core].state(line) == Some(State::Modified) {
-                self.l1[core].change(line, State::Exclusive);
+            if self.l1[core].clean(line) {
                 self.l2[cluster].change(line, State::Modified);
                 self.observer.moved(line, Place::L1(core), Place::L2(cluster));
+                modified = true;
             }
         }
-        (Place::L2(cluster), self.l2[cluster].state(line) == Some(State::Modified))
+        (Place::L2(cluster), modified || self.l2[cluster].state(line) == Some(State::Modified))
     }
 
     /// The owner of `line` gives up its right to write. What it has modified goes to its last-level cache. Returns where the

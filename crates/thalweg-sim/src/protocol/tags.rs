@@ -78,6 +78,18 @@ fn to_front(set: &mut [Entry], entry: Entry) {
     }
 }
 
+/// The state of `line`, which comes first, as it is in use now.
+#[inline(always)]
+fn touch(set: &mut [Entry], line: u32) -> Option<State> {
+    if set[0].holds(line) {
+        return set[0].state();
+    }
+    let way = set.iter().position(|entry| entry.holds(line))?;
+    let entry = set[way];
+    to_front(&mut set[..=way], entry);
+    entry.state()
+}
+
 impl Tags {
     /// An empty cache; `sets` and `ways` are at least 1.
     pub(crate) fn new(sets: u32, ways: usize) -> Self {
@@ -98,22 +110,16 @@ impl Tags {
     /// The state of `line`, which is in use now.
     #[inline(always)]
     pub(crate) fn touch(&mut self, line: u32) -> Option<State> {
-        let set = self.set(line);
-        if set[0].holds(line) {
-            return set[0].state();
-        }
-        let way = set.iter().position(|entry| entry.holds(line))?;
-        let entry = set[way];
-        to_front(&mut set[..=way], entry);
-        entry.state()
+        touch(self.set(line), line)
     }
 
     /// As [`touch`](Self::touch), for a write: an owned line becomes modified. True if it was owned.
     #[inline(always)]
     pub(crate) fn touch_to_write(&mut self, line: u32) -> bool {
-        let owned = self.touch(line).is_some_and(State::is_owned);
+        let set = self.set(line);
+        let owned = touch(set, line).is_some_and(State::is_owned);
         if owned {
-            self.set(line)[0] = Entry::new(line, State::Modified);
+            set[0] = Entry::new(line, State::Modified);
         }
         owned
     }
@@ -129,6 +135,13 @@ impl Tags {
         let before = entry.state();
         *entry = Entry::new(line, state);
         before
+    }
+
+    /// A modified `line` becomes exclusive: another cache has its value now. True if it was modified.
+    pub(crate) fn clean(&mut self, line: u32) -> bool {
+        let modified = Entry::new(line, State::Modified);
+        let entry = self.set(line).iter_mut().find(|entry| **entry == modified);
+        entry.map(|entry| *entry = Entry::new(line, State::Exclusive)).is_some()
     }
 
     /// Takes `line` out. Returns its state.
