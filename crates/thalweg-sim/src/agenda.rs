@@ -6,8 +6,8 @@
 #[derive(Clone, Debug)]
 pub(crate) struct Agenda {
     leaves: usize,
-    /// Node `i` has the smaller of `2i` and `2i + 1`; the leaves come last.
-    keys: Vec<u64>,
+    /// Node `i` has the smaller of `2i` and `2i + 1`; the leaves come last. As many as there may be: so an index needs no check.
+    keys: Box<[u64; NODES]>,
 }
 
 /// The key of a place that waits for something else than time.
@@ -15,6 +15,7 @@ const NEVER: u64 = u64::MAX;
 const PLACE_BITS: u32 = 12;
 /// How many places there may be.
 pub(crate) const MAX_PLACES: usize = 1 << PLACE_BITS;
+const NODES: usize = 2 * MAX_PLACES;
 /// The latest time that a key has room for: 17 days at 3 GHz.
 pub(crate) const LATEST: u64 = u64::MAX >> PLACE_BITS;
 
@@ -32,7 +33,8 @@ impl Agenda {
     pub(crate) fn new(places: usize) -> Self {
         assert!(places <= MAX_PLACES, "{places} places are more than the {MAX_PLACES} that a key has room for");
         let leaves = places.next_power_of_two();
-        Self { leaves, keys: vec![NEVER; 2 * leaves] }
+        let keys = vec![NEVER; NODES].into_boxed_slice().try_into().expect("as many as were made");
+        Self { leaves, keys }
     }
 
     /// `place` goes on at `time`, or at the end of time.
@@ -47,16 +49,15 @@ impl Agenda {
 
     #[inline]
     fn change(&mut self, place: usize, key: u64) {
-        let keys = self.keys.as_mut_slice();
-        let (mut node, mut smaller) = (self.leaves + place, key);
-        keys[node] = key;
+        let (mut node, mut smaller) = ((self.leaves + place) % NODES, key);
+        self.keys[node] = key;
         while node > 1 {
-            smaller = smaller.min(keys[node ^ 1]);
+            smaller = smaller.min(self.keys[(node ^ 1) % NODES]);
             node /= 2;
-            if keys[node] == smaller {
+            if self.keys[node % NODES] == smaller {
                 return;
             }
-            keys[node] = smaller;
+            self.keys[node % NODES] = smaller;
         }
     }
 
