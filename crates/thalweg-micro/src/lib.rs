@@ -60,7 +60,7 @@ const fn micro(name: &'static str, what: &'static str, rounds: (u64, u64), run: 
 }
 
 /// All measurements.
-pub const ALL: [Micro; 18] = [
+pub const ALL: [Micro; 19] = [
     micro("load/l1", "a load that depends on the one before, in a first-level cache", (20_000_000, 50_000), lines::l1),
     micro("load/l2", "the same in a second-level cache", (5_000_000, 50_000), lines::l2),
     micro("load/llc", "the same in the last-level cache", (2_000_000, 150_000), lines::llc),
@@ -80,6 +80,12 @@ pub const ALL: [Micro; 18] = [
     micro("exchange/2", "the same by two threads at once", (3_000_000, 50_000), lines::exchange_contended),
     micro("code", "a number through FastForward, pushed and popped by one thread", (10_000_000, 50_000), queues::alone),
     micro("stream/lines", "a number in a line that another core reads", (20_000_000, 200_000), lines::stream),
+    micro(
+        "stream/shown",
+        "the same, with a store to a line of its own after each number",
+        (10_000_000, 200_000),
+        lines::stream_shown,
+    ),
     micro("queue/lamport", "a number through Lamport's queue", (3_000_000, 100_000), queues::lamport),
     micro("queue/fast-forward", "a number through FastForward", (10_000_000, 100_000), queues::fast_forward),
     micro("queue/bbq-spsc", "a number through BBQ for one and one", (10_000_000, 100_000), queues::bbq_spsc),

@@ -213,12 +213,26 @@ pub(crate) fn exchange_contended(place: &Place, rounds: u64) -> f64 {
     contended(place, rounds, exchange)
 }
 
-/// Numbers through a ring of 4096, of which one side writes an eighth while the other reads another.
+/// Instructions for a number of a stream on either side, the loop's among them: unrolled, nineteen for eight, on x86-64.
+const EACH: u64 = 2;
+
 pub(crate) fn stream(place: &Place, rounds: u64) -> f64 {
+    streamed(place, rounds, |item, number| item.store(number, Relaxed))
+}
+
+/// Between two stores to a line of the stream there is one to a line that nobody reads.
+pub(crate) fn stream_shown(place: &Place, rounds: u64) -> f64 {
+    let shown = CachePadded(AtomicU64::new(0));
+    streamed(place, rounds, |item, number| {
+        item.store(number, Relaxed);
+        shown.store(number, Relaxed);
+    })
+}
+
+/// Numbers through a ring of 4096, of which one side writes an eighth while the other reads another.
+fn streamed(place: &Place, rounds: u64, write: impl Fn(&AtomicU64, u64) + Sync) -> f64 {
     const RING: u64 = 4096;
     const BLOCK: u64 = RING / 8;
-    // Instructions for a number on either side, the loop's among them: unrolled, nineteen for eight, on x86-64.
-    const EACH: u64 = 2;
     let ring: Vec<AtomicU64> = (0..RING).map(|_| AtomicU64::new(0)).collect();
     let (written, read) = (CachePadded(AtomicU64::new(0)), CachePadded(AtomicU64::new(0)));
     let rounds = rounds.next_multiple_of(BLOCK);
@@ -231,7 +245,7 @@ pub(crate) fn stream(place: &Place, rounds: u64) -> f64 {
         || {
             for first in (0..rounds).step_by(BLOCK as usize) {
                 spin::hold(|| (read.load(Acquire) + RING >= first + BLOCK).then_some(()));
-                block(first).iter().zip(first..).for_each(|(item, number)| code(EACH, || item.store(number, Relaxed)));
+                block(first).iter().zip(first..).for_each(|(item, number)| code(EACH, || write(item, number)));
                 written.store(first + BLOCK, Release);
             }
         },

@@ -3,7 +3,8 @@
 use crate::{Place, between, each, on_first};
 use std::num::NonZero;
 use thalweg_queue::{bbq, fast_forward as ff, lamport as lamports};
-use thalweg_sync::{hint::code, time};
+use thalweg_sync::hint::{self, code};
+use thalweg_sync::time;
 
 /// Messages that a queue holds.
 const CAPACITY: usize = 4096;
@@ -50,6 +51,11 @@ fn item(number: u64) -> Item {
 const FITS: &str = "the queue can have this capacity";
 const STAYS: &str = "the other side stays until the end";
 
+/// An end that lies in memory notes where it is, in a line of its own.
+fn moved_on<T>(end: &T) {
+    hint::touch(core::ptr::from_ref(end).cast(), 8, hint::Access::Write);
+}
+
 pub(crate) fn lamport(place: &Place, rounds: u64) -> f64 {
     let (mut tx, mut rx) = lamports::plain::<Item>(CAPACITY).expect(FITS);
     through(place, rounds, LAMPORT, move |item| tx.push(item).expect(STAYS), move || rx.pop().expect(STAYS))
@@ -77,12 +83,38 @@ pub(crate) fn alone(place: &Place, rounds: u64) -> f64 {
 
 pub(crate) fn fast_forward(place: &Place, rounds: u64) -> f64 {
     let (mut tx, mut rx) = ff::<Item>(CAPACITY).expect(FITS);
-    through(place, rounds, FAST_FORWARD, move |item| tx.push(item).expect(STAYS), move || rx.pop().expect(STAYS))
+    through(
+        place,
+        rounds,
+        FAST_FORWARD,
+        move |item| {
+            tx.push(item).expect(STAYS);
+            moved_on(&tx);
+        },
+        move || {
+            let item = rx.pop().expect(STAYS);
+            moved_on(&rx);
+            item
+        },
+    )
 }
 
 pub(crate) fn bbq_spsc(place: &Place, rounds: u64) -> f64 {
     let (mut tx, mut rx) = bbq::spsc::<Item>(8, CAPACITY / 8).expect(FITS);
-    through(place, rounds, BBQ_SPSC, move |item| tx.push(item).expect(STAYS), move || rx.pop().expect(STAYS))
+    through(
+        place,
+        rounds,
+        BBQ_SPSC,
+        move |item| {
+            tx.push(item).expect(STAYS);
+            moved_on(&tx);
+        },
+        move || {
+            let item = rx.pop().expect(STAYS);
+            moved_on(&rx);
+            item
+        },
+    )
 }
 
 pub(crate) fn bbq_shared(place: &Place, rounds: u64) -> f64 {

@@ -152,7 +152,7 @@ impl State {
         };
         let Some((transfer, start, latency)) = far else { return Step::InLine };
         let source = transfer.source;
-        if !matches!(source, Source::L1 | Source::Upgrade(_)) {
+        if !matches!(source, Source::L1 | Source::Upgrade(_) | Source::Reclaim(_)) {
             self.device_missed(line);
         }
         let (done, held) = self.finish(line, kind, at, source, start, latency);
@@ -314,6 +314,11 @@ impl State {
                     done = done.max(ready);
                     self.counts.prefetches_used += 1;
                 }
+                if let Some(ahead) = self.machine.cache.reclaims {
+                    if matches!(source, Source::Reclaim(_)) {
+                        done = done.max(thread.runs.before(line, ahead) + latency);
+                    }
+                }
                 // Stores become visible in order, so this one not before the one before it.
                 while thread.stores.front().is_some_and(|other| other.done <= thread.clock) {
                     thread.stores.pop_front();
@@ -327,6 +332,7 @@ impl State {
                     thread.stores.push_back(Store { done, line, at });
                     thread.stores_done = done;
                 }
+                thread.runs.push(line, done);
                 thread.clock += 1;
                 done
             }

@@ -59,7 +59,7 @@ impl Prefetches {
             // The core had it.
             Source::L1 | Source::L2 => {}
             Source::Sibling | Source::Cache(_) => one.transfers = 1,
-            Source::Upgrade(_) => one.upgrades = 1,
+            Source::Upgrade(_) | Source::Reclaim(_) => one.upgrades = 1,
             Source::Llc(_) => one.last_level = 1,
             Source::Memory(_) => one.memory_reads = 1,
         }
@@ -171,7 +171,7 @@ impl Counts {
             Source::L1 => self.l1_hits += 1,
             Source::L2 => self.l2_hits += 1,
             Source::Sibling => self.sibling_hits += 1,
-            Source::Upgrade(distance) => self.upgrades.count(distance),
+            Source::Upgrade(distance) | Source::Reclaim(distance) => self.upgrades.count(distance),
             Source::Llc(distance) => self.llc_hits.count(distance),
             Source::Cache(distance) => self.cache_transfers.count(distance),
             Source::Memory(distance) => self.memory_reads.count(distance),
@@ -258,7 +258,7 @@ impl Cost {
             misses: is(!matches!(transfer.source, Source::L1 | Source::L2)),
             last_level: is(matches!(transfer.source, Source::Llc(_))),
             transfers: is(matches!(transfer.source, Source::Cache(_) | Source::Sibling)),
-            upgrades: is(matches!(transfer.source, Source::Upgrade(_))),
+            upgrades: is(matches!(transfer.source, Source::Upgrade(_) | Source::Reclaim(_))),
             memory_reads: is(matches!(transfer.source, Source::Memory(_))),
             prefetches: Prefetches::default(),
             memory_writes: transfer.written_back.into(),

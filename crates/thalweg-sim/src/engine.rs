@@ -4,6 +4,7 @@ use crate::access::Kind;
 use crate::agenda::LATEST;
 use crate::device::Issued;
 use crate::failure::Reason;
+use crate::names::LINE;
 use crate::threads::Status;
 use crate::waits::PATIENCE;
 use crate::world::World;
@@ -218,9 +219,8 @@ unsafe impl Engine for World {
         self.state().code_end();
     }
 
-    /// No: in the model an upgrade is a transaction like others, and those under way at once overlap.
     fn slow_upgrades(&self) -> Option<usize> {
-        None
+        self.state().machine.cache.reclaims.map(|_| LINE)
     }
 
     fn relax(&self, pauses: u32) {

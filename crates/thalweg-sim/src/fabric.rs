@@ -45,6 +45,10 @@ impl Fabric {
             Source::L2 => return (start, machine.latency.l2),
             Source::Sibling => return (start, machine.latency.sibling),
             Source::Upgrade(distance) => (machine.distant(distance).upgrade, distance),
+            Source::Reclaim(distance) => {
+                let way = machine.distant(distance);
+                (way.reclaim.unwrap_or(way.upgrade), distance)
+            }
             Source::Llc(distance) => (machine.distant(distance).llc, distance),
             Source::Cache(distance) => (machine.distant(distance).cache, distance),
             Source::Memory(distance) => (machine.distant(distance).memory, distance),

@@ -8,8 +8,8 @@
 //! |---|---|
 //! | `name`, `about`, `calibration` | what it is; where the numbers are from, and which are guesses |
 //! | `cores` | clock; how many sockets, dies in a socket, cores on a die, cores that share an L2, hardware threads of a core |
-//! | `cache` | size and ways of `l1`, `l2` (may be missing) and `llc`, which each die has; whether the last level takes what is read or only what others lose; whether a reader of a line that another core has modified takes it over (`migratory`), or shares it |
-//! | `latency` | `l1`, `l2`, a `sibling`'s cache; then, for each distance there is, `llc`, `cache`, `upgrade`, `memory` |
+//! | `cache` | size and ways of `l1`, `l2` (may be missing) and `llc`, which each die has; whether the last level takes what is read or only what others lose; whether a reader of a line that another core has modified takes it over (`migratory`), or shares it; how many runs of stores ahead, each to one line, a core begins to claim such a line back when it is to write it again (`reclaims`; as far as its store buffer reaches, if that is missing) |
+//! | `latency` | `l1`, `l2`, a `sibling`'s cache; then, for each distance there is, `llc`, `cache`, `upgrade`, `memory`, and what an upgrade takes by the core that modified the line before others read it (`reclaim`; if it is missing, as others) |
 //! | `cost` | what operations cost beside the access: each access, a hundred instructions of code that the program [tells of](thalweg_sync::hint::code) (`code_percent`), a read-modify-write, what a compare-and-exchange costs more, a fence, a pause, each invalidated sharer; what an SMT sibling adds while it executes, in percent |
 //! | `contention` | how long a core keeps a line that came to it, how much of a queued request's way overlaps with its wait, how many times in a row the neighbours go first |
 //! | `interconnect` | how long a transfer occupies the die's network, the link to other dies, the memory |
@@ -21,6 +21,7 @@ mod error;
 pub use error::MachineError;
 
 use crate::protocol::{Caches, Geometry, MAX_CLUSTERS, MAX_DIES};
+use crate::threads::Runs;
 use crate::topology::{Distance, Topology};
 use serde::Deserialize;
 use std::path::Path;
@@ -75,6 +76,8 @@ pub(crate) struct Cache {
     llc: Size,
     llc_takes: Takes,
     migratory: bool,
+    /// At most [`Runs::MOST`].
+    pub(crate) reclaims: Option<usize>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
@@ -111,6 +114,7 @@ pub(crate) struct Distant {
     pub(crate) llc: u64,
     pub(crate) cache: u64,
     pub(crate) upgrade: u64,
+    pub(crate) reclaim: Option<u64>,
     pub(crate) memory: u64,
 }
 
@@ -175,14 +179,27 @@ const MAX_THREADS: usize = 2048;
 const MOST_CYCLES: u64 = 1_000_000_000;
 const MOST_NANOS: u64 = 1_000_000_000_000;
 /// The keys of [`Distant`], by distance.
-const DISTANT_KEYS: [[&str; 4]; 3] = [
-    ["latency.same_die.llc", "latency.same_die.cache", "latency.same_die.upgrade", "latency.same_die.memory"],
-    ["latency.other_die.llc", "latency.other_die.cache", "latency.other_die.upgrade", "latency.other_die.memory"],
+const DISTANT_KEYS: [[&str; 5]; 3] = [
+    [
+        "latency.same_die.llc",
+        "latency.same_die.cache",
+        "latency.same_die.upgrade",
+        "latency.same_die.memory",
+        "latency.same_die.reclaim",
+    ],
+    [
+        "latency.other_die.llc",
+        "latency.other_die.cache",
+        "latency.other_die.upgrade",
+        "latency.other_die.memory",
+        "latency.other_die.reclaim",
+    ],
     [
         "latency.other_socket.llc",
         "latency.other_socket.cache",
         "latency.other_socket.upgrade",
         "latency.other_socket.memory",
+        "latency.other_socket.reclaim",
     ],
 ];
 
@@ -339,7 +356,7 @@ impl Machine {
     pub(crate) fn lookahead(&self) -> u64 {
         let near = &self.latency.same_die;
         let sibling = if self.cores.per_cluster > 1 { self.latency.sibling } else { u64::MAX };
-        near.cache.min(near.upgrade).min(sibling) / 2
+        near.cache.min(near.upgrade).min(near.reclaim.unwrap_or(u64::MAX)).min(sibling) / 2
     }
 
     /// Nanoseconds in cycles.
@@ -444,8 +461,9 @@ impl Machine {
         let private = latency.l1.max(latency.l2);
         let tables = [Some(&latency.same_die), latency.other_die.as_ref(), latency.other_socket.as_ref()];
         for (table, keys) in tables.into_iter().zip(DISTANT_KEYS) {
-            let Some(&Distant { llc, cache, upgrade, memory }) = table else { continue };
-            for (key, value) in keys.into_iter().zip([llc, cache, upgrade, memory]) {
+            let Some(&Distant { llc, cache, upgrade, reclaim, memory }) = table else { continue };
+            let values = [llc, cache, upgrade, memory].into_iter().chain(reclaim);
+            for (key, value) in keys.into_iter().zip(values) {
                 if value <= private || value > MOST_CYCLES {
                     let must = format!("more than the private caches' {private}, and at most {MOST_CYCLES}");
                     return Err(MachineError::Impossible { file: file.to_owned(), key, value, must });
@@ -478,6 +496,7 @@ impl Machine {
             ("interconnect.memory", interconnect.memory, 0, MOST_CYCLES),
             ("interconnect.clean", interconnect.clean, 0, MOST_CYCLES),
             // Room for a thread's stores, or instructions: beyond any core.
+            ("cache.reclaims", self.cache.reclaims.map_or(1, |runs| runs as u64), 1, Runs::MOST as u64),
             ("store_buffer", self.store_buffer, 0, 65_536),
             ("window", self.window, 0, 65_536),
             ("os.spawn", os.spawn, 0, MOST_NANOS),
@@ -594,6 +613,12 @@ mod tests {
             ("l1 = 5", "l1 = 0", "latency.l1 must be from 1 to 1000000000, not 0"),
             ("pause = 140", "pause = 0", "cost.pause must be from 1 to 1000000000, not 0"),
             ("code_percent = 33", "code_percent = 10001", "cost.code_percent must be from 0 to 10000, not 10001"),
+            ("migratory = true", "migratory = false\nreclaims = 33", "cache.reclaims must be from 1 to 32, not 33"),
+            (
+                "upgrade = 90",
+                "upgrade = 90, reclaim = 14",
+                "latency.same_die.reclaim must be more than the private caches' 14",
+            ),
             ("window = 18", "window = 65537", "window must be from 0 to 65536, not 65537"),
             ("store_buffer = 56", "store_buffer = 65537", "store_buffer must be from 0 to 65536, not 65537"),
             ("hold = 85", "hold = 9000000000000000000", "contention.hold must be from 0 to 1000000000"),

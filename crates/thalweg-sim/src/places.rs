@@ -2,7 +2,7 @@
 
 use crate::failure::Reason;
 use crate::prefetch::Streams;
-use crate::threads::{NOBODY, Place, State, Status, Thread, Times};
+use crate::threads::{NOBODY, Place, Runs, State, Status, Thread, Times};
 use crate::trace::What;
 use crate::waits::PATIENCE;
 use crate::window::Code;
@@ -31,6 +31,7 @@ impl State {
             pinned: false,
             ticket: 0,
             stores: VecDeque::new(),
+            runs: Runs::new(),
             stores_done: 0,
             streams: Streams::new(),
             code: Code::default(),

@@ -117,6 +117,35 @@ pub(crate) struct Store {
     pub(crate) at: Site,
 }
 
+/// The last runs of stores that had to wait, each to one line.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Runs {
+    line: u32,
+    newest: usize,
+    /// When each was done.
+    done: [u64; Runs::MOST],
+}
+
+impl Runs {
+    /// How many there are.
+    pub(crate) const MOST: usize = 32;
+
+    pub(crate) fn new() -> Self {
+        Self { line: NOBODY, newest: 0, done: [0; Self::MOST] }
+    }
+
+    /// When the run was done that lies so many before the one of a store to `line`.
+    pub(crate) fn before(&self, line: u32, count: usize) -> u64 {
+        self.done[(self.newest + usize::from(line != self.line) + Self::MOST - count) % Self::MOST]
+    }
+
+    /// A store to `line` will be done then.
+    pub(crate) fn push(&mut self, line: u32, done: u64) {
+        self.newest = (self.newest + usize::from(line != self.line)) % Self::MOST;
+        (self.line, self.done[self.newest]) = (line, done);
+    }
+}
+
 /// A simulated thread.
 ///
 /// With hundreds of threads that take turns, what a turn touches decides how fast a run is: so the fields that nearly every access
@@ -159,6 +188,7 @@ pub(crate) struct Thread {
     pub(crate) yielder: Option<NonNull<Yielder<Wake, ()>>>,
     /// The stores that are under way, in order.
     pub(crate) stores: VecDeque<Store>,
+    pub(crate) runs: Runs,
     /// Numbers its waits.
     pub(crate) ticket: u64,
     pub(crate) attempts: Vec<Attempt>,

@@ -47,6 +47,8 @@ pub(crate) struct Line<T> {
     pub(crate) sharers: Clusters,
     /// The one cluster that has it, and may write it without asking; [`Line::NOBODY`] if there is none.
     pub(crate) owner: u16,
+    /// The one cluster that modified it before the others read it, and has it since; [`Line::NOBODY`] if there is none.
+    pub(crate) author: u16,
     /// The dies whose last-level cache has a copy. The copies are the newest value unless the owner has modified it.
     pub(crate) copies: u8,
     /// The die whose copy is newer than memory, or [`Line::CLEAN`].
@@ -75,7 +77,8 @@ impl<T> Line<T> {
 
 impl<T: Default> Default for Line<T> {
     fn default() -> Self {
-        Self { sharers: Clusters::default(), owner: Self::NOBODY, copies: 0, dirty: Self::CLEAN, user: T::default() }
+        let (sharers, user) = (Clusters::default(), T::default());
+        Self { sharers, owner: Self::NOBODY, author: Self::NOBODY, copies: 0, dirty: Self::CLEAN, user }
     }
 }
 

@@ -47,6 +47,8 @@ pub(crate) enum Source {
     Sibling,
     /// It was there, but others had to lose it before it could be written.
     Upgrade(Distance),
+    /// The same, by who modified it before the others read it.
+    Reclaim(Distance),
     /// The last-level cache of a die.
     Llc(Distance),
     /// A private cache of another cluster.
@@ -318,7 +320,8 @@ impl<T: Default, O: Observer> Protocol<T, O> {
                 if self.l1[core].state(line).is_none() {
                     self.observer.moved(line, Place::L2(cluster), Place::L1(core));
                 }
-                Source::Upgrade(Distance::Die)
+                let is_author = self.directory.get(line).author as usize == cluster;
+                if is_author { Source::Reclaim(Distance::Die) } else { Source::Upgrade(Distance::Die) }
             }
             None => {
                 let (source, from) = self.nearest(die, line);
@@ -329,11 +332,13 @@ impl<T: Default, O: Observer> Protocol<T, O> {
         let invalidated = self.invalidate_all_but(core, line);
         let entry = self.directory.get_mut(line);
         entry.sharers = Clusters::default();
+        entry.author = Line::<T>::NOBODY;
         // What is out of date is not written back either.
         entry.forget_copies();
         self.enter(core, line, State::Modified);
         match (source, invalidated) {
             (Source::Upgrade(_), Some((_, farthest))) => (Source::Upgrade(farthest), invalidated),
+            (Source::Reclaim(_), Some((_, farthest))) => (Source::Reclaim(farthest), invalidated),
             _ => (source, invalidated),
         }
     }
@@ -407,8 +412,10 @@ impl<T: Default, O: Observer> Protocol<T, O> {
         if let Some(l2) = self.l2.get_mut(owner) {
             l2.change(line, State::Shared);
         }
+        let entry = self.directory.get_mut(line);
+        entry.author = if modified { owner as u16 } else { Line::<T>::NOBODY };
         if modified {
-            self.directory.get_mut(line).forget_copies();
+            entry.forget_copies();
             let die = self.topology.die_of_cluster(owner);
             self.observer.moved(line, from, Place::Llc(die));
             self.keep_copy(die, line, true);
@@ -466,6 +473,9 @@ impl<T: Default, O: Observer> Protocol<T, O> {
         entry.sharers.remove(cluster);
         if entry.owner() == Some(cluster) {
             entry.owner = Line::<T>::NOBODY;
+        }
+        if entry.author as usize == cluster {
+            entry.author = Line::<T>::NOBODY;
         }
         let modified = state == State::Modified;
         if modified {

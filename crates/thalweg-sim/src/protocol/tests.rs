@@ -169,6 +169,25 @@ fn a_write_takes_the_line_from_all_sharers() {
 }
 
 #[test]
+fn who_modified_a_line_and_has_it_since_claims_it_back() {
+    let mut machine = roomy(SMALL);
+    let back = after(&mut machine, &[(0, WRITE), (1, READ), (0, WRITE)]);
+    assert_eq!((back.source, back.invalidated), (Source::Reclaim(Die), Some((1, Die))));
+    assert_eq!(after(&mut machine, &[(1, READ), (1, WRITE)]).source, Source::Upgrade(Die), "not for who read it");
+    assert_eq!(after(&mut machine, &[(12, READ), (1, WRITE)]).source, Source::Reclaim(System), "the farthest decides");
+    assert_eq!(after(&mut machine, &[(0, READ), (0, WRITE)]).source, Source::Upgrade(Die), "it was another's since");
+    let mut machine = roomy(SMALL);
+    assert_eq!(after(&mut machine, &[(0, READ), (1, READ), (0, WRITE)]).source, Source::Upgrade(Die), "not modified");
+    // Other lines of its set push it out.
+    let mut machine = Protocol::new(SMALL, caches(true, true), Values::default());
+    after(&mut machine, &[(0, WRITE), (1, READ)]);
+    for line in [2, 4, 6] {
+        machine.access(0, line, READ);
+    }
+    assert_eq!(after(&mut machine, &[(0, READ), (0, WRITE)]).source, Source::Upgrade(Die), "it lost it in between");
+}
+
+#[test]
 fn a_cluster_serves_its_cores_itself() {
     let mut machine = roomy(PAIRS);
     assert_eq!(after(&mut machine, &[(0, READ), (1, READ)]).source, Source::Sibling, "the first had it alone");
@@ -180,7 +199,7 @@ fn a_cluster_serves_its_cores_itself() {
     assert_eq!(after(&mut machine, &[(2, READ)]).source, Source::Cache(Die), "another cluster");
     assert_eq!(after(&mut machine, &[(1, READ)]).source, Source::L2, "it was shared by then");
     let upgrade = after(&mut machine, &[(1, WRITE)]);
-    assert_eq!((upgrade.source, upgrade.invalidated), (Source::Upgrade(Die), Some((1, Die))));
+    assert_eq!((upgrade.source, upgrade.invalidated), (Source::Reclaim(Die), Some((1, Die))));
 }
 
 #[test]

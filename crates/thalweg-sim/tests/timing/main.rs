@@ -303,6 +303,49 @@ fn a_reader_that_takes_the_line_over_needs_one_transfer_less() {
     assert_near("and the right to write it", shared - migratory, 90.0, 10.0);
 }
 
+/// Cycles for each line that a thread writes `stores` times, when another has read all of them since it wrote them last. Between two
+/// stores to a line it writes another, if `between`.
+fn rewritten(machine: &Machine, stores: u64, between: bool) -> f64 {
+    const LINES: usize = 64;
+    let (nanos, _) = time_of(machine, move || {
+        let (lines, own) = (lines(LINES), CachePadded(AtomicU64::new(0)));
+        let write = || {
+            let before = time::now();
+            for line in &lines {
+                for number in 0..stores {
+                    line.0.store(number, Relaxed);
+                    if between {
+                        own.store(number, Relaxed);
+                    }
+                }
+            }
+            fence(SeqCst);
+            before.elapsed().as_nanos() as u64
+        };
+        write();
+        thread::scope(|scope| {
+            scope.spawn(|| lines.iter().for_each(|line| _ = line.0.load(Relaxed)));
+        });
+        write()
+    });
+    cycles(nanos) / LINES as f64
+}
+
+#[test]
+fn a_line_that_was_read_meanwhile_is_claimed_back_so_many_runs_of_stores_ahead() {
+    let shared = ("migratory = true", "migratory = false");
+    let slow = with(&[
+        ("migratory = true", "migratory = false\nreclaims = 5"),
+        ("upgrade = 90", "upgrade = 90, reclaim = 300"),
+    ]);
+    assert_near("five at once", rewritten(&slow, 1, false), 300.0 / 5.0, 10.0);
+    assert_near("a run is as one store", rewritten(&slow, 4, false), 300.0 / 5.0, 10.0);
+    assert_near("every other run is one", rewritten(&slow, 1, true), 300.0 / 3.0, 10.0);
+    assert_near("one after the other", rewritten(&slow, 8, true), 300.0, 10.0);
+    let quick = with(&[shared]);
+    assert!(rewritten(&quick, 8, true) < 40.0, "all that the store buffer has room for");
+}
+
 #[test]
 fn a_pause_and_an_exchange_take_what_the_machine_says() {
     let each = |body: fn(&AtomicU64)| {
