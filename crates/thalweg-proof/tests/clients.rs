@@ -15,7 +15,7 @@ use thalweg_sync::thread;
 static HEAP: Heap = Heap::new();
 
 /// Clients that take longer than this test has, or have no known end.
-const LONG: [&str; 27] = [
+const LONG: [&str; 28] = [
     "drop_old/late",
     "bbq/late",
     "bbq/laps",
@@ -34,6 +34,7 @@ const LONG: [&str; 27] = [
     "rts/2p2c",
     "hts/1p2c",
     "hts/2p2c",
+    "scqd/heads",
     "bbq_tube/late",
     "bbq_tube/laps",
     "faaq/late",

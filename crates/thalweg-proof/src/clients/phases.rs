@@ -5,8 +5,9 @@ use super::Pair;
 use super::ends::Outcome;
 use crate::{Client, Setup};
 use thalweg_queue::tube::{Tube, scqd::Scqd};
+use thalweg_sync::atomic::{AtomicU64, Ordering::Relaxed};
 use thalweg_sync::sync::Arc;
-use thalweg_sync::thread;
+use thalweg_sync::{spin, thread};
 
 pub(super) const SCQD: &[Client] = &[
     Client {
@@ -19,6 +20,17 @@ pub(super) const SCQD: &[Client] = &[
         name: "scqd/look",
         what: "an item in the queue, a thread pushes and pops while another one looks: it may not find it empty (C1)",
         run: look,
+    },
+    Client {
+        name: "scqd/hidden",
+        what: "a thread looks in vain as often as it may, another one puts two items where items were taken: none may be hidden",
+        run: hidden,
+    },
+    Client {
+        name: "scqd/heads",
+        what: "a thread looks in vain as often as it may, another one passes the same tickets to put an item, a third one has drawn a ticket \
+               between: the item may not be hidden",
+        run: heads,
     },
 ];
 
@@ -80,5 +92,80 @@ fn look(setup: &Setup) -> Outcome {
         // SAFETY: reserved from this tube above.
         assert_eq!(unsafe { tube.consume(first) }.number(), 0);
         assert_eq!(pop(&*tube), Some(1));
+    })
+}
+
+/// Whose turn it is. Relaxed: it says who goes on, and orders nothing, so threads see as little of each other as the tube lets them.
+#[derive(Clone)]
+struct Turn(Arc<AtomicU64>);
+
+impl Turn {
+    fn first() -> Self {
+        Self(Arc::new(AtomicU64::new(0)))
+    }
+
+    fn wait(&self, turn: u64) {
+        spin::until(|| (self.0.load(Relaxed) == turn).then_some(()));
+    }
+
+    fn pass(&self, turn: u64) {
+        self.0.store(turn, Relaxed);
+    }
+}
+
+/// Slots whose items were taken say nothing of who took them. Six looks in vain bring the threshold to zero, three of them before each of such slots.
+fn hidden(setup: &Setup) -> Outcome {
+    setup.asserting(|| {
+        let (tube, turn) = (scqd(2), Turn::first());
+        assert!(push(&*tube, 0), "there is room");
+        assert_eq!(pop(&*tube), Some(0));
+        let entries = [(); 2].map(|()| tube.allocate().expect("there is room"));
+        let producer = thread::spawn({
+            let (tube, turn) = (tube.clone(), turn.clone());
+            move || {
+                for (number, entry) in (1..).zip(entries) {
+                    turn.wait(2 * number - 1);
+                    // SAFETY: allocated from this tube above.
+                    unsafe { tube.produce(entry, Pair::new(number)) };
+                    turn.pass(2 * number);
+                }
+            }
+        });
+        for number in [1, 2] {
+            for _ in 0..3 {
+                assert!(tube.reserve().is_err(), "nothing is there");
+            }
+            turn.pass(2 * number - 1);
+            turn.wait(2 * number);
+            assert!(tube.reserve().is_ok(), "an item is hidden");
+        }
+        producer.join().unwrap();
+    })
+}
+
+/// No slot is safe, so the producer goes by the head. With room for one, three looks in vain bring the threshold to zero. Once an item is found, all is
+/// well.
+fn heads(setup: &Setup) -> Outcome {
+    setup.asserting(|| {
+        let tube = Arc::new(Scqd::passed(1).expect("an entry is a tube"));
+        let entry = tube.allocate().expect("there is room");
+        let producer = thread::spawn({
+            let tube = tube.clone();
+            // SAFETY: allocated from this tube above.
+            move || unsafe { tube.produce(entry, Pair::new(0)) }
+        });
+        let look = || tube.reserve().is_ok();
+        if look() || look() {
+            return;
+        }
+        let late = thread::spawn({
+            let tube = tube.clone();
+            move || tube.reserve().is_ok()
+        });
+        if look() {
+            return;
+        }
+        producer.join().unwrap();
+        assert!(look() || late.join().unwrap(), "an item is hidden");
     })
 }

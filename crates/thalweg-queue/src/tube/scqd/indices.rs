@@ -49,6 +49,16 @@ impl Indices {
         })
     }
 
+    /// As [`empty`](Self::empty), in a late state: no slot is safe, as each was passed over an index whose dequeuer was late, and the threshold
+    /// is at its top, as the last enqueuer set it when all that was over.
+    pub(super) fn passed(capacity: usize) -> Result<Self, BuildError> {
+        let queue = Self::empty(capacity)?;
+        let none = queue.word(0, false, queue.mask()).0;
+        queue.slots.iter().for_each(|slot| slot.store(none, Relaxed));
+        queue.threshold.store(queue.top(), Relaxed);
+        Ok(queue)
+    }
+
     /// A queue with the indices below `capacity`, in order.
     pub(super) fn full(capacity: usize) -> Result<Self, BuildError> {
         let queue = Self::empty(capacity)?;

@@ -50,6 +50,14 @@
 //! rise. If one is beyond t, the dequeuer with ticket t is on its way to the index. If all are before, the second is t - 3n + 1 at most,
 //! so its draw comes before that of t by (S4), and with it the look at the threshold that found the first count. By coherence the
 //! enqueuer sees no top from before that count, nor does what it sets stand before it: a contradiction.
+//!
+//! *Each of these edges is needed.* A slot whose index was taken tells an enqueuer nothing of who took it: (scqd.2) releases nothing. So where the tail
+//! tells nothing either, one can put two indices, 2n tickets apart, and still see the top after the 3n counts that fit between and before them (4n - 2, which
+//! suffices if n is 2 or more). The clients `scqd/hidden` (Acquire of scqd.3, scqd.12) and `scqd/heads` (scqd.5, where no slot is safe) show it. For the Release of
+//! scqd.3 it takes three threads, n = 4, and indices a, b and c. D looks in vain at t - 13 to t - 9 and at t - 7 to t - 1, which are 3n counts; M, with a in hands,
+//! draws each of these tickets after D has passed its slot, and before D looks at the tail, which D then does not move. P draws t - 8 and puts b, which D
+//! takes; after the last count P draws t and puts c. It reads the tail from M, which knows of D's draws, and the slot of t last from D's (scqd.2). Without Release
+//! it sees the top both times, while the count is zero: until M goes on, c is not found.
 
 mod indices;
 
@@ -94,11 +102,21 @@ impl<T> Scqd<T> {
     ///
     /// Memory: the items, and 32 bytes for each, after rounding the capacity up to a power of two.
     pub fn new(capacity: usize) -> Result<Self, BuildError> {
+        Self::with(capacity, Indices::empty)
+    }
+
+    /// As [`new`](Self::new), as threads leave it that were late: every slot of the filled indices' queue was passed while it held one.
+    #[doc(hidden)]
+    pub fn passed(capacity: usize) -> Result<Self, BuildError> {
+        Self::with(capacity, Indices::passed)
+    }
+
+    fn with(capacity: usize, filled: fn(usize) -> Result<Indices, BuildError>) -> Result<Self, BuildError> {
         let memory = isize::MAX as usize / size_of::<T>().max(1);
         BuildError::check("capacity", capacity, 1, memory.min(1 << 30))?;
         Ok(Self {
             free: Indices::full(capacity)?,
-            filled: Indices::empty(capacity)?,
+            filled: filled(capacity)?,
             items: memory::boxed((0..capacity).map(|_| Slot::new(MaybeUninit::uninit())))?,
         })
     }
