@@ -41,6 +41,7 @@ const LISTS: &[&[Client]] = &[
     phases::SCQD,
     tubes::BLOCKS,
     tubes::FAAQ,
+    phases::FAAQ,
     ticketed::CLIENTS,
     mesh::CLIENTS,
     waiting::CLIENTS,

@@ -4,7 +4,8 @@
 use super::Pair;
 use super::ends::Outcome;
 use crate::{Client, Setup};
-use thalweg_queue::tube::{Tube, scqd::Scqd};
+use thalweg_queue::faaq::Faaq;
+use thalweg_queue::tube::{ReserveError, Tube, scqd::Scqd};
 use thalweg_sync::atomic::{AtomicU64, Ordering::Relaxed};
 use thalweg_sync::sync::Arc;
 use thalweg_sync::{spin, thread};
@@ -31,6 +32,19 @@ pub(super) const SCQD: &[Client] = &[
         what: "a thread looks in vain as often as it may, another one passes the same tickets to put an item, a third one has drawn a ticket \
                between: the item may not be hidden",
         run: heads,
+    },
+];
+
+pub(super) const FAAQ: &[Client] = &[
+    Client {
+        name: "faaq/back",
+        what: "a ticket drawn too late is given back, and a thread pushes before it takes that item: nobody may find it empty (C1)",
+        run: |setup| back(setup, 1),
+    },
+    Client {
+        name: "faaq/back-2",
+        what: "as back, with blocks of 2, of which one is half full",
+        run: |setup| back(setup, 2),
     },
 ];
 
@@ -167,5 +181,50 @@ fn heads(setup: &Setup) -> Outcome {
         }
         producer.join().unwrap();
         assert!(look() || late.join().unwrap(), "an item is hidden");
+    })
+}
+
+fn faaq(entries: usize) -> Arc<Faaq<Pair>> {
+    Arc::new(Faaq::new(2, entries).expect("two blocks are a tube"))
+}
+
+/// In the second round of the first block: its first item, and one more, in the same block or the next.
+fn back(setup: &Setup, entries: usize) -> Outcome {
+    setup.asserting(move || {
+        let (tube, turn) = (faaq(entries), Turn::first());
+        let fill = || (0..entries as u64).for_each(|number| assert!(push(&*tube, number), "there is room"));
+        let empty = || (0..entries as u64).for_each(|number| assert_eq!(pop(&*tube), Some(number)));
+        fill();
+        // It may see the block full still, and draws a ticket of the second round then.
+        let late = thread::spawn({
+            let (tube, turn) = (tube.clone(), turn.clone());
+            move || {
+                turn.wait(1);
+                let found = tube.reserve().is_ok();
+                turn.pass(2);
+                found
+            }
+        });
+        empty();
+        fill();
+        empty();
+        let entry = tube.allocate().expect("there is room");
+        assert!(tube.reserve().is_err(), "nothing is written");
+        // SAFETY: allocated from this tube above.
+        unsafe { tube.produce(entry, Pair::new(10)) };
+        let other = thread::spawn({
+            let (tube, turn) = (tube.clone(), turn.clone());
+            move || {
+                turn.wait(2);
+                assert!(push(&*tube, 11), "there is room");
+                assert!(pop(&*tube).is_some(), "an item was there all the time");
+                turn.pass(3);
+            }
+        });
+        turn.pass(1);
+        turn.wait(3);
+        let answer = tube.reserve().map(drop);
+        other.join().unwrap();
+        assert!(late.join().unwrap() || answer != Err(ReserveError::Empty), "an item was there all the time");
     })
 }

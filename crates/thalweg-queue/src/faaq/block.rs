@@ -226,6 +226,7 @@ impl<T> Block<T> {
         if written == layout.entries {
             return Reserve::Done;
         }
+        let read = ADD.then(|| self.read());
         // Relaxed: by (faaq.8) this reads at least what was allocated when the entries before were reserved; and who has taken a mark
         // of a later round for a missing one has seen that round begun, by (faaq.7).
         let allocated = Cursor(self.allocated.load(Relaxed));
@@ -234,7 +235,7 @@ impl<T> Block<T> {
             if layout.at_end(reserved) { Reserve::Done } else { Reserve::Again }
         } else if offset < layout.offset(allocated) || layout.at_end(allocated) {
             Reserve::None(ReserveError::Busy)
-        } else if ADD && self.is_being_read(allocated) {
+        } else if read.is_some_and(|read| read != allocated) {
             // One of the tickets may have been drawn too late and be given back: then its entry was there all the time.
             Reserve::None(ReserveError::Busy)
         } else {
@@ -242,16 +243,28 @@ impl<T> Block<T> {
         }
     }
 
-    /// Whether fewer entries are read than are `allocated`.
-    fn is_being_read(&self, allocated: Cursor) -> bool {
-        // Relaxed: the number alone decides. If later entries make it up, theirs are later tickets, and none before is given back.
-        Cursor(self.consumers.consumed.load(Relaxed)) != allocated
+    /// How many entries are read. To be looked at before what is allocated: else an entry could count whose ticket was given back and
+    /// drawn again, after something was pushed behind it.
+    fn read(&self) -> Cursor {
+        // (faaq.26) Acquire, pairs with (faaq.9): what was pushed before they were read is seen.
+        Cursor(self.consumers.consumed.load(edge("faaq.26", Acquire)))
     }
 
     /// What [`reserve`](Self::reserve) would find. Writes nothing.
     pub(super) fn reservation<const ADD: bool>(&self, layout: &Layout, head: Head) -> Reserve {
         let reserved = Cursor(self.consumers.reserved.load(edge("faaq.8", Acquire)));
         self.look::<ADD>(layout, head, reserved, self.known(layout, reserved))
+    }
+
+    /// Why there is nothing if a [`reservation`](Self::reservation) is `Done` and the next block is not begun, which is to be looked at after
+    /// this. Until the block is sealed, one of the tickets may have been drawn too late.
+    pub(super) fn nothing<const ADD: bool>(&self, layout: &Layout, head: Head) -> ReserveError {
+        let is_sealed = || layout.is_sealed(Cursor(self.consumers.reserved.load(edge("faaq.8", Acquire))));
+        if ADD && !is_sealed() && self.read().is_before(layout.end(head)) {
+            ReserveError::Busy
+        } else {
+            ReserveError::Empty
+        }
     }
 
     /// Settles a ticket that was drawn after its round was over: the entry may not be written yet.
@@ -305,7 +318,7 @@ impl<T> Block<T> {
     /// Gives the place of an entry back that is read.
     #[inline(always)]
     pub(super) fn consume(&self) {
-        // (faaq.9) Release, pairs with (faaq.4): the read comes before the entry's next write.
+        // (faaq.9) Release, pairs with (faaq.4): the read comes before the entry's next write; and with (faaq.26).
         self.consumers.consumed.fetch_add(1, edge("faaq.9", Release));
     }
 
@@ -431,6 +444,20 @@ mod tests {
         assert!(block.consumers.reserved.compare_exchange(late.next().0, late.0, AcqRel, Acquire).is_ok());
         pop(&block, &layout, head, 0);
         assert!(matches!(block.reserve::<true>(&layout, head), Reserve::None(ReserveError::Empty)));
+    }
+
+    /// The same of the last entry, for who looks and does not seal.
+    #[test]
+    fn the_last_item_under_a_late_ticket_is_there() {
+        let (layout, head, block) = half_full();
+        let late = Cursor(block.consumers.reserved.fetch_add(1, AcqRel));
+        push(&block, &layout, head, ENTRIES - 1);
+        assert!(matches!(block.reservation::<true>(&layout, head), Reserve::Done));
+        assert_eq!(block.nothing::<true>(&layout, head), ReserveError::Busy);
+        assert!(block.consumers.reserved.compare_exchange(late.next().0, late.0, AcqRel, Acquire).is_ok());
+        pop(&block, &layout, head, ENTRIES - 1);
+        assert!(matches!(block.reservation::<true>(&layout, head), Reserve::Done));
+        assert_eq!(block.nothing::<true>(&layout, head), ReserveError::Empty);
     }
 
     #[test]

@@ -43,8 +43,9 @@
 //!   the last ticket could be given back when everybody has moved on.
 //! - Comparisons are by `≥`, as the word may be ahead of what is committed: by `==`, as printed for BBQ, a consumer would take an entry
 //!   that is not written (errata E4).
-//! - In a block that is still being filled `Empty` asks that every entry that has a ticket is read, too: a late ticket may cover an item
-//!   and then be given back. Else the answer is `Busy`.
+//! - In a block that is still being filled `Empty` asks that every entry that is allocated is read, too: a late ticket may cover an item
+//!   and then be given back. Else the answer is `Busy`. What is read is looked at before what is allocated, or that item could be read in between,
+//!   by somebody who pushed another one before.
 //!
 //! # Invariants, per round of a block
 //!
@@ -323,10 +324,13 @@ unsafe impl<T: Send, const ADD: bool> Tube for Blocks<T, ADD> {
         match self.block(head).reservation::<ADD>(&self.layout, head) {
             Reserve::Entry(_) | Reserve::Again => Ok(()),
             Reserve::None(why) => Err(why),
-            Reserve::Done => match self.block(head.next()).is_begun(&self.layout, head.next()) {
-                Ok(false) => Err(ReserveError::Empty),
-                _ => Ok(()),
-            },
+            Reserve::Done => {
+                let nothing = self.block(head).nothing::<ADD>(&self.layout, head);
+                match self.block(head.next()).is_begun(&self.layout, head.next()) {
+                    Ok(false) => Err(nothing),
+                    _ => Ok(()),
+                }
+            }
         }
     }
 
