@@ -15,7 +15,7 @@ use thalweg_sync::thread;
 static HEAP: Heap = Heap::new();
 
 /// Clients that take longer than this test has, or have no known end.
-const LONG: [&str; 28] = [
+const LONG: [&str; 29] = [
     "drop_old/late",
     "bbq/late",
     "bbq/laps",
@@ -40,6 +40,7 @@ const LONG: [&str; 28] = [
     "faaq/late",
     "faaq/laps",
     "faaq/late-pop",
+    "faaq/two-rounds",
     "faaq/2p2c",
     "faaq/3c",
     "wait/half-way",

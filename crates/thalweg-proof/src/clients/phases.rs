@@ -37,6 +37,11 @@ pub(super) const SCQD: &[Client] = &[
 
 pub(super) const FAAQ: &[Client] = &[
     Client {
+        name: "faaq/two-rounds",
+        what: "a consumer that looks in one round and draws its ticket two rounds later, in which a producer is half-way",
+        run: two_rounds,
+    },
+    Client {
         name: "faaq/back",
         what: "a ticket drawn too late is given back, and a thread pushes before it takes that item: nobody may find it empty (C1)",
         run: |setup| back(setup, 1),
@@ -186,6 +191,34 @@ fn heads(setup: &Setup) -> Outcome {
 
 fn faaq(entries: usize) -> Arc<Faaq<Pair>> {
     Arc::new(Faaq::new(2, entries).expect("two blocks are a tube"))
+}
+
+/// Marks of one round and of the next but one are the same.
+fn two_rounds(setup: &Setup) -> Outcome {
+    setup.asserting(|| {
+        let (tube, turn) = (faaq(1), Turn::first());
+        assert!(push(&*tube, 0), "there is room");
+        // It may see the first item still, however late it comes.
+        let late = thread::spawn({
+            let (tube, turn) = (tube.clone(), turn.clone());
+            move || {
+                turn.wait(1);
+                assert!(tube.reserve().is_err(), "nothing is written");
+            }
+        });
+        for number in 0..3 {
+            assert_eq!(pop(&*tube), Some(number));
+            assert!(push(&*tube, number + 1), "there is room");
+        }
+        assert_eq!(pop(&*tube), Some(3));
+        let entry = tube.allocate().expect("there is room");
+        assert!(tube.reserve().is_err(), "nothing is written");
+        turn.pass(1);
+        late.join().unwrap();
+        // SAFETY: allocated from this tube above.
+        unsafe { tube.produce(entry, Pair::new(4)) };
+        assert_eq!(pop(&*tube), Some(4));
+    })
 }
 
 /// In the second round of the first block: its first item, and one more, in the same block or the next.

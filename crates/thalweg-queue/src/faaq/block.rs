@@ -152,7 +152,7 @@ impl<T> Block<T> {
     /// Takes the next entry to read, in the round of `head`; by FAA where that is possible, if `ADD`.
     #[inline(always)]
     pub(super) fn reserve<const ADD: bool>(&self, layout: &Layout, head: Head) -> Reserve {
-        // (faaq.8) Acquire, pairs with (faaq.18) and (faaq.10).
+        // (faaq.8) Acquire, pairs with (faaq.18), (faaq.24) and (faaq.10).
         let reserved = Cursor(self.consumers.reserved.load(edge("faaq.8", Acquire)));
         let known = self.known(layout, reserved);
         let written = match self.look::<ADD>(layout, head, reserved, known) {
@@ -171,7 +171,9 @@ impl<T> Block<T> {
         if ADD && written == layout.entries {
             // All entries are committed, so there is nothing that an addition could run into, unless the round is over
             // before it comes (Q4).
-            let ticket = Cursor(self.consumers.reserved.fetch_add(1, edge("faaq.18", AcqRel)));
+            //
+            // (faaq.24) Release, as (faaq.18). Acquire, pairs with (faaq.10): a ticket of a later round sees no marks of rounds before the last.
+            let ticket = Cursor(self.consumers.reserved.fetch_add(1, edge("faaq.24", AcqRel)));
             return if layout.at_end(ticket) {
                 Reserve::Again
             } else if layout.in_round(ticket, head) {
@@ -180,10 +182,10 @@ impl<T> Block<T> {
                 self.settle(layout, ticket)
             };
         }
-        // (faaq.18) Release, pairs with (faaq.8): who finds the entry taken also sees what we pushed before. Failure is
-        // Relaxed: (faaq.8) looks again.
+        // (faaq.18) Release, pairs with (faaq.8): who finds the entry taken also sees what we pushed before. No Acquire: the entry is
+        // written (faaq.7), and if the word came back meanwhile, nobody has taken an entry. Failure is Relaxed: (faaq.8) looks again.
         let next = reserved.next().0;
-        match self.consumers.reserved.compare_exchange(reserved.0, next, edge("faaq.18", AcqRel), Relaxed) {
+        match self.consumers.reserved.compare_exchange(reserved.0, next, edge("faaq.18", Release), Relaxed) {
             Ok(_) => Reserve::Entry(layout.offset(reserved)),
             Err(_) => Reserve::Again,
         }
@@ -284,12 +286,9 @@ impl<T> Block<T> {
         if self.written.first_other(mark, 0, offset + 1, edge("faaq.7", Acquire)) > offset {
             return Some(Reserve::Entry(offset));
         }
-        // (faaq.23) Acquire, pairs with (faaq.18): it fails if the block is sealed, and then the entry is readable (Q5) and we see it.
-        // Relaxed would look again and again, for as long as the mark is late.
-        let give_back = |from: Cursor| {
-            let orders = [edge("faaq.18", AcqRel), edge("faaq.23", Acquire)];
-            self.consumers.reserved.compare_exchange(from.0, ticket.0, orders[0], orders[1])
-        };
+        // Relaxed: nothing was taken that others would have to know of, and the word is a release sequence still. It fails if the block is sealed,
+        // and then the entry is readable (Q5): a mark that is late is waited for as any other.
+        let give_back = |from: Cursor| self.consumers.reserved.compare_exchange(from.0, ticket.0, Relaxed, Relaxed);
         match give_back(ticket.next()) {
             Ok(_) => Some(Reserve::Again),
             // Overdrawn: the tickets after the last one are void, and nobody gives them back but us (Q4). The round is still
@@ -307,9 +306,10 @@ impl<T> Block<T> {
         if layout.is_sealed(reserved) {
             return Reserve::Done;
         }
-        // (faaq.18) Release, pairs with Acquire in `settle`: all entries are committed.
+        // (faaq.25) Acquire, pairs with (faaq.24): the last ticket may have been given back and drawn again since we read the word, by who
+        // has pushed to the next block before.
         let sealed = layout.sealed(reserved).0;
-        match self.consumers.reserved.compare_exchange(reserved.0, sealed, edge("faaq.18", AcqRel), Relaxed) {
+        match self.consumers.reserved.compare_exchange(reserved.0, sealed, edge("faaq.25", Acquire), Relaxed) {
             Ok(_) => Reserve::Done,
             Err(_) => Reserve::Again,
         }
@@ -344,7 +344,7 @@ impl<T> Block<T> {
             let end = layout.end(head.last_round(layout)).0;
             let _ = self.consumers.consumed.compare_exchange(end, layout.start(head).0, Relaxed, Relaxed);
         };
-        // (faaq.10) Release, pairs with (faaq.8), and with (faaq.18) for a ticket that is drawn late.
+        // (faaq.10) Release, pairs with (faaq.8), and with (faaq.24) for a ticket that is drawn late.
         let reserved = || begin_round(layout, &self.consumers.reserved, head, edge("faaq.10", Release));
         // (faaq.21) The other way round, who draws a ticket late could be counted in the old round and wiped out.
         in_order("faaq.21", consumed, reserved);
