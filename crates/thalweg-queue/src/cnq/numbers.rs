@@ -167,6 +167,13 @@ impl Numbers {
         }
     }
 
+    /// Whether no number after this one, which is unfinished, was given.
+    #[inline]
+    pub(super) fn is_last(&self, number: Number) -> bool {
+        // Relaxed: who has a reason to know of a later one, has one to see its seat taken.
+        Seat(self.seat(number.next()).load(Relaxed)).number() != number.next()
+    }
+
     /// Whether consumers may take from the capsule with this unfinished number now. Writes nothing.
     #[inline]
     pub(super) fn is_in_window(&self, number: Number) -> bool {

@@ -27,7 +27,7 @@ fn an_idle_producer_stops_nobody() {
     }
 }
 
-/// A consumer that was refused in its own capsule finds what comes in a later one and in an earlier one.
+/// A consumer that was refused, and is refused for less by a look at its own capsule, finds what comes in a later one and in an earlier one.
 #[test]
 fn who_was_refused_finds_what_comes_elsewhere() {
     let (mut one, mut rx) = cnq::over(scqd(4), 4, 4, 16).unwrap();
