@@ -314,10 +314,10 @@ impl State {
                     done = done.max(ready);
                     self.counts.prefetches_used += 1;
                 }
-                if let Some(ahead) = self.machine.cache.reclaims {
-                    if matches!(source, Source::Reclaim(_)) {
-                        done = done.max(thread.runs.before(line, ahead) + latency);
-                    }
+                if let Some(ahead) = self.machine.cache.reclaims
+                    && matches!(source, Source::Reclaim(_))
+                {
+                    done = done.max(thread.runs.before(line, ahead) + latency);
                 }
                 // Stores become visible in order, so this one not before the one before it.
                 while thread.stores.front().is_some_and(|other| other.done <= thread.clock) {

@@ -130,6 +130,12 @@ ends! {
         |tx, value| tx.try_push(value).is_ok();
         |rx| rx.try_pop().ok();
 
+    /// The same, whose ends wait by themselves.
+    SpscWaiting: bbq::spsc::Producer<u64, Spin>, bbq::spsc::Consumer<u64, Spin>;
+        |capacity| bbq::spsc::with_capacity_and_wait(capacity, Spin).expect("the capacity is possible");
+        |tx, value| tx.push(value).is_ok();
+        |rx| rx.pop().ok();
+
     /// The ring of chunks, with as many entries as it may have.
     ChunkRing: chunk_ring::Producer<u64>, chunk_ring::Consumer<u64>;
         |capacity| chunk_ring::chunk_ring(capacity, chunk_ring::Most::Entries(capacity)).expect("the capacity is possible");

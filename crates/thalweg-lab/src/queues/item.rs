@@ -6,7 +6,7 @@ use super::cpp;
 #[cfg(thalweg_dpdk)]
 use super::foreign::{self, SPINS};
 use super::limits::{self, ByBlocks, Each, EachLeft, LARGE, Left, Plain, Prefetched};
-use super::one_to_one::{CAPACITY, Ends, one_by_one, params, per_item, there_and_back};
+use super::one_to_one::{CAPACITY, Ends, InMemory, one_by_one, params, per_item, there_and_back};
 use crate::harness::Role::{self, *};
 use crate::harness::{BoxError, Contender, Effort, Experiment, Group};
 use crate::peers::{self, dpdk};
@@ -21,6 +21,9 @@ pub const EXPERIMENT: Experiment = Experiment {
 fn plan(effort: &Effort) -> Result<Vec<Group>, BoxError> {
     let (items, slow) = (effort.messages(40_000_000), effort.messages(4_000_000));
     let mut contenders = each_queue!(contender(items, slow));
+    contenders.push(through::<SpscWaiting>(Ours, "thalweg-bbq-spsc, ends that wait", items));
+    contenders.push(through::<InMemory<Spsc>>(Ours, "thalweg-bbq-spsc, ends in memory", items));
+    contenders.push(through::<InMemory<Rtrb>>(Peer, "rtrb, ends in memory", items));
     #[cfg(thalweg_cpp)]
     contenders.extend(cpp::item(items, slow));
     #[cfg(thalweg_dpdk)]
