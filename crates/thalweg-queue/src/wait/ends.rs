@@ -6,6 +6,8 @@ use super::{Popping, PoppingMany, Pushing, PushingMany, Sleep};
 use crate::left::Left;
 use crate::{PopError, PopTimeoutError, PushError, PushTimeoutError, TryPopError, TryPushError};
 use alloc::vec::Vec;
+use core::mem::ManuallyDrop;
+use core::ptr;
 #[cfg(feature = "std")]
 use thalweg_sync::time::{self, Duration};
 
@@ -412,6 +414,52 @@ pub(crate) fn push_by<P: Push + ?Sized, R>(
         if deadline.is_some_and(is_over) || !end.strategy().wait(Side::Room, deadline, || end.may_push()) {
             return Err(PushTimeoutError::Timeout(()));
         }
+    }
+}
+
+/// Runs `cold` with the end moved elsewhere for that time, and back when it is done or unwinds.
+///
+/// What has its address taken lies in memory. This way an end that is local to a loop is not what has, so it lives in registers while nobody waits:
+/// between one and one that is more than half of the time of an item.
+#[inline(always)]
+fn aside<E, R>(end: &mut E, cold: impl FnOnce(&mut E) -> R) -> R {
+    struct Back<E> {
+        from: *mut ManuallyDrop<E>,
+        to: *mut E,
+    }
+    impl<E> Drop for Back<E> {
+        #[inline(always)]
+        fn drop(&mut self) {
+            // SAFETY: both pointers are those of `aside`, which still has what they point to and uses neither; what is overwritten was moved out.
+            unsafe { self.to.write(ManuallyDrop::take(&mut *self.from)) };
+        }
+    }
+    // SAFETY: `Back` moves it back before anybody can use it, also if `cold` unwinds.
+    let mut moved = ManuallyDrop::new(unsafe { ptr::read(end) });
+    let back = Back { from: &raw mut moved, to: end };
+    // SAFETY: nobody else has it.
+    cold(unsafe { &mut *back.from })
+}
+
+/// [`Push::push`], for an end that may live in registers.
+#[inline(always)]
+pub(crate) fn push<P: Push>(end: &mut P, value: P::Item) -> Result<(), PushError<P::Item>> {
+    match end.try_push(value) {
+        Ok(()) => Ok(()),
+        Err(TryPushError::Closed(value)) => Err(PushError(value)),
+        Err(TryPushError::Full(value) | TryPushError::Busy(value)) => {
+            aside(end, |end| push_later(end, value, None)).map_err(|refused| PushError(refused.into_inner()))
+        }
+    }
+}
+
+/// [`Pop::pop`], for an end that may live in registers.
+#[inline(always)]
+pub(crate) fn pop<P: Pop>(end: &mut P) -> Result<P::Item, PopError> {
+    match end.try_pop() {
+        Ok(item) => Ok(item),
+        Err(TryPopError::Closed) => Err(PopError),
+        Err(TryPopError::Empty | TryPopError::Busy) => aside(end, |end| pop_later(end, None)).map_err(|_| PopError),
     }
 }
 

@@ -18,12 +18,12 @@ macro_rules! producer {
     };
     (exclusive $handle:tt) => {
         $crate::wait::producer!(@batches $handle [&mut self] self);
-        $crate::wait::producer!(@methods $handle [&mut self] self [&mut Self]);
+        $crate::wait::producer!(@methods $handle [&mut self] self [&mut Self] [self]);
         $crate::wait::producer!(@end [] $handle {});
     };
     (shared $handle:tt) => {
         $crate::wait::producer!(@batches $handle [&self] self);
-        $crate::wait::producer!(@methods $handle [&self] self [&Self]);
+        $crate::wait::producer!(@methods $handle [&self] self [&Self] [&mut { self }]);
         $crate::wait::producer!(@end [] $handle {});
         $crate::wait::producer!(@end [&] $handle {});
     };
@@ -32,11 +32,11 @@ macro_rules! producer {
         $crate::wait::producer!(exclusive batches $handle);
     };
     (exclusive batches $handle:tt) => {
-        $crate::wait::producer!(@methods $handle [&mut self] self [&mut Self]);
+        $crate::wait::producer!(@methods $handle [&mut self] self [&mut Self] [self]);
         $crate::wait::producer!(@forward [] $handle);
     };
     (shared batches $handle:tt) => {
-        $crate::wait::producer!(@methods $handle [&self] self [&Self]);
+        $crate::wait::producer!(@methods $handle [&self] self [&Self] [&mut { self }]);
         $crate::wait::producer!(@forward [] $handle);
         $crate::wait::producer!(@forward [&] $handle);
     };
@@ -137,14 +137,13 @@ macro_rules! producer {
     };
     (
         @methods ($Handle:ident [$($before:ident),+] [$($after:ident),*] $T:ty [$($bounds:tt)+])
-        [$($receiver:tt)+] $this:ident [$End:ty]
+        [$($receiver:tt)+] $this:ident [$End:ty] [$($end:tt)+]
     ) => {
         impl<$($bounds)+, W: $crate::wait::Wait> $Handle<$($before,)+ W, $($after),*> {
             /// Pushes, waiting while there is no room.
             #[inline]
             pub fn push($($receiver)+, value: $T) -> Result<(), $crate::PushError<$T>> {
-                let mut end = $this;
-                $crate::Push::push(&mut end, value)
+                $crate::wait::push($($end)+, value)
             }
 
             /// Pushes, waiting while there is no room, but no longer than `timeout`.
@@ -279,12 +278,12 @@ macro_rules! consumer {
     };
     (exclusive $handle:tt) => {
         $crate::wait::consumer!(@batches $handle [&mut self] self);
-        $crate::wait::consumer!(@methods $handle [&mut self] self [&mut Self]);
+        $crate::wait::consumer!(@methods $handle [&mut self] self [&mut Self] [self]);
         $crate::wait::consumer!(@end [] $handle {});
     };
     (shared $handle:tt) => {
         $crate::wait::consumer!(@batches $handle [&self] self);
-        $crate::wait::consumer!(@methods $handle [&self] self [&Self]);
+        $crate::wait::consumer!(@methods $handle [&self] self [&Self] [&mut { self }]);
         $crate::wait::consumer!(@end [] $handle {});
         $crate::wait::consumer!(@end [&] $handle {});
     };
@@ -293,11 +292,11 @@ macro_rules! consumer {
         $crate::wait::consumer!(exclusive batches $handle);
     };
     (exclusive batches $handle:tt) => {
-        $crate::wait::consumer!(@methods $handle [&mut self] self [&mut Self]);
+        $crate::wait::consumer!(@methods $handle [&mut self] self [&mut Self] [self]);
         $crate::wait::consumer!(@forward [] $handle);
     };
     (shared batches $handle:tt) => {
-        $crate::wait::consumer!(@methods $handle [&self] self [&Self]);
+        $crate::wait::consumer!(@methods $handle [&self] self [&Self] [&mut { self }]);
         $crate::wait::consumer!(@forward [] $handle);
         $crate::wait::consumer!(@forward [&] $handle);
     };
@@ -398,14 +397,13 @@ macro_rules! consumer {
     };
     (
         @methods ($Handle:ident [$($before:ident),+] [$($after:ident),*] $T:ty [$($bounds:tt)+])
-        [$($receiver:tt)+] $this:ident [$End:ty]
+        [$($receiver:tt)+] $this:ident [$End:ty] [$($end:tt)+]
     ) => {
         impl<$($bounds)+, W: $crate::wait::Wait> $Handle<$($before,)+ W, $($after),*> {
             /// Pops, waiting while there is nothing.
             #[inline]
             pub fn pop($($receiver)+) -> Result<$T, $crate::PopError> {
-                let mut end = $this;
-                $crate::Pop::pop(&mut end)
+                $crate::wait::pop($($end)+)
             }
 
             /// Pops, waiting while there is nothing, but no longer than `timeout`.

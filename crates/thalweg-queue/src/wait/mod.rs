@@ -113,9 +113,9 @@ mod park;
 mod stream;
 
 pub use ends::{Pop, Push};
+pub(crate) use ends::{pop, popped, push, pushed};
 #[cfg(not(loom))]
 pub(crate) use ends::{pop_by, push_by};
-pub(crate) use ends::{popped, pushed};
 #[cfg(feature = "std")]
 pub(crate) use future::until;
 #[cfg(feature = "std")]
