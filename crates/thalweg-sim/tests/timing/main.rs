@@ -342,6 +342,8 @@ fn a_line_that_was_read_meanwhile_is_claimed_back_so_many_runs_of_stores_ahead()
     assert_near("a run is as one store", rewritten(&slow, 4, false), 300.0 / 5.0, 10.0);
     assert_near("every other run is one", rewritten(&slow, 1, true), 300.0 / 3.0, 10.0);
     assert_near("one after the other", rewritten(&slow, 8, true), 300.0, 10.0);
+    let asked = |on: &Machine| time_of(on, || thalweg_sync::machine::slow_upgrades().map_or(0, |line| line as u64)).0;
+    assert_eq!((asked(&slow), asked(&with(&[shared]))), (64, 0), "queues are told of it");
     let quick = with(&[shared]);
     assert!(rewritten(&quick, 8, true) < 40.0, "all that the store buffer has room for");
 }
