@@ -609,3 +609,28 @@ impl<P: Pop + ?Sized> Pop for &mut P {
         (**self).try_pop_slice(into)
     }
 }
+
+#[cfg(all(test, feature = "std", not(loom)))]
+mod tests {
+    use super::aside;
+    use std::panic::{AssertUnwindSafe, catch_unwind};
+    use std::vec;
+
+    #[test]
+    fn what_was_moved_aside_comes_back_as_it_is_then() {
+        let mut end = vec![1];
+        let seen = aside(&mut end, |end| {
+            end.extend(2..100);
+            end.len()
+        });
+        assert_eq!((seen, end.len()), (99, 99));
+        let unwound = catch_unwind(AssertUnwindSafe(|| {
+            aside(&mut end, |end| {
+                end.extend(0..1_000);
+                panic!("a waker");
+            })
+        }));
+        assert!(unwound.is_err());
+        assert_eq!((end.len(), end[98], end[1_098]), (1_099, 99, 999));
+    }
+}

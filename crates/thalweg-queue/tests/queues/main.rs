@@ -18,6 +18,7 @@ mod grants;
 mod latency;
 mod linearize;
 mod mesh;
+mod own_methods;
 mod shared_grants;
 mod sided_grants;
 mod sizes;
