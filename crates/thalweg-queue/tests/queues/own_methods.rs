@@ -4,6 +4,7 @@
 use std::num::NonZeroU64;
 use thalweg_queue::chunk_ring::Most;
 use thalweg_queue::{bbq, chunk_ring, cnq, fast_forward, lamport};
+use thalweg_sync::thread;
 
 const ITEMS: u64 = 2_000;
 
@@ -18,19 +19,19 @@ macro_rules! everything_arrives {
         fn $name() {
             #[allow(unused_mut, reason = "ends that can be cloned are used without")]
             let (mut tx, mut rx) = $queue.unwrap();
-            std::thread::scope(|scope| {
+            thread::scope(|scope| {
                 scope.spawn(move || {
                     for item in 1..=ITEMS {
                         tx.push(number(item)).unwrap();
                         if item % 100 == 0 {
-                            std::thread::yield_now();
+                            thread::yield_now();
                         }
                     }
                 });
                 for item in 1..=ITEMS {
                     assert_eq!(rx.pop(), Ok(number(item)));
                     if item % 130 == 0 {
-                        std::thread::yield_now();
+                        thread::yield_now();
                     }
                 }
                 assert!(rx.pop().is_err(), "the producer is gone");
