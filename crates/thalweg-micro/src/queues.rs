@@ -2,7 +2,7 @@
 
 use crate::{Place, between, each, on_first};
 use std::num::NonZero;
-use thalweg_queue::{bbq, fast_forward as ff, lamport as lamports};
+use thalweg_queue::{Pop, Push, bbq, fast_forward as ff, lamport as lamports};
 use thalweg_sync::hint::{self, code};
 use thalweg_sync::time;
 
@@ -51,9 +51,31 @@ fn item(number: u64) -> Item {
 const FITS: &str = "the queue can have this capacity";
 const STAYS: &str = "the other side stays until the end";
 
-/// An end that lies in memory notes where it is, in a line of its own.
-fn moved_on<T>(end: &T) {
-    hint::touch(core::ptr::from_ref(end).cast(), 8, hint::Access::Write);
+/// Numbers go through a queue whose ends lie in memory, as they do where code that is not inlined is handed them, and note there where they
+/// are, each in a line of its own.
+fn in_memory(
+    place: &Place,
+    rounds: u64,
+    instructions: u64,
+    (mut tx, mut rx): (impl Push<Item = Item> + Send, impl Pop<Item = Item> + Send),
+) -> f64 {
+    fn moved_on<T>(end: &T) {
+        hint::touch(core::ptr::from_ref(end).cast(), 8, hint::Access::Write);
+    }
+    through(
+        place,
+        rounds,
+        instructions,
+        move |item| {
+            Push::push(&mut tx, item).expect(STAYS);
+            moved_on(&tx);
+        },
+        move || {
+            let item = Pop::pop(&mut rx).expect(STAYS);
+            moved_on(&rx);
+            item
+        },
+    )
 }
 
 pub(crate) fn lamport(place: &Place, rounds: u64) -> f64 {
@@ -82,39 +104,11 @@ pub(crate) fn alone(place: &Place, rounds: u64) -> f64 {
 }
 
 pub(crate) fn fast_forward(place: &Place, rounds: u64) -> f64 {
-    let (mut tx, mut rx) = ff::<Item>(CAPACITY).expect(FITS);
-    through(
-        place,
-        rounds,
-        FAST_FORWARD,
-        move |item| {
-            tx.push(item).expect(STAYS);
-            moved_on(&tx);
-        },
-        move || {
-            let item = rx.pop().expect(STAYS);
-            moved_on(&rx);
-            item
-        },
-    )
+    in_memory(place, rounds, FAST_FORWARD, ff::<Item>(CAPACITY).expect(FITS))
 }
 
 pub(crate) fn bbq_spsc(place: &Place, rounds: u64) -> f64 {
-    let (mut tx, mut rx) = bbq::spsc::<Item>(8, CAPACITY / 8).expect(FITS);
-    through(
-        place,
-        rounds,
-        BBQ_SPSC,
-        move |item| {
-            tx.push(item).expect(STAYS);
-            moved_on(&tx);
-        },
-        move || {
-            let item = rx.pop().expect(STAYS);
-            moved_on(&rx);
-            item
-        },
-    )
+    in_memory(place, rounds, BBQ_SPSC, bbq::spsc::<Item>(8, CAPACITY / 8).expect(FITS))
 }
 
 pub(crate) fn bbq_shared(place: &Place, rounds: u64) -> f64 {
