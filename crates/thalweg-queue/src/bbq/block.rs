@@ -6,6 +6,7 @@ use crate::edges::edge;
 use crate::leave::Leaving;
 use crate::lines::Lines;
 use crate::marks::{self, Mark, Marks};
+use crate::slip::Slip;
 use crate::{BuildError, TryPopError, prefetch};
 use core::marker::PhantomData;
 use core::mem::MaybeUninit;
@@ -46,7 +47,7 @@ struct ConsumerCursors {
     reserved: AtomicU64,
     /// Every entry before it is written, as a consumer has seen.
     known: AtomicU64,
-    /// Twice as many pauses as are made before the next look at the producers' marks.
+    /// How long to wait before the next look at the producers' marks ([`Slip`]).
     slip: AtomicU32,
 }
 
@@ -153,9 +154,6 @@ impl<T, P: Users, C: Users> Block<T, P, C> {
 
     /// How many marks ahead: half a line for who goes one by one, two lines for who takes many.
     const MARKS_AHEAD: [usize; 2] = [marks::PER_LINE / 2, 2 * marks::PER_LINE];
-
-    /// The greatest slip: 15 pauses are a fraction of a microsecond. A model has no time.
-    const MOST_SLIP: u32 = if cfg!(loom) { 0 } else { 31 };
 
     /// A block whose cursors are all at `cursor`. The next round to be filled, or the one that is open, is that of `head`.
     pub(super) fn new(layout: &Layout, head: Head, cursor: Cursor) -> Result<Self, BuildError> {
@@ -455,33 +453,36 @@ impl<T, P: Users, C: Users> Block<T, P, C> {
         let known = layout.start(head).0 + found.end as u64;
         // (bbq.20) Release, pairs with (bbq.21): passes on what (bbq.7) saw.
         self.consumers.known.store(known, among::<C>("bbq.20", Release));
-        let slip = self.consumers.slip.load(Relaxed);
-        self.set_slip(slip, if found.few { (2 * slip + 1).min(Self::MOST_SLIP) } else { slip / 2 });
+        self.slip_after(|slip| slip.found(found.few));
     }
 
     /// Waits a little before a look, if the last ones found few entries.
-    ///
-    /// Consumers that are as fast as producers else look for every item, and each time take the lines away in which the producer
-    /// allocates and marks. After a look that found nothing they do not wait, so an item that comes alone is not held up.
     pub(super) fn wait_to_look(&self) {
-        // Relaxed, here and below: it decides nothing but time.
-        spin::relax(self.consumers.slip.load(Relaxed) / 2);
+        spin::relax(self.slip().pauses());
     }
 
     /// Whether [`wait_to_look`](Self::wait_to_look) waits, or [`end_slip`](Self::end_slip) changes that.
     #[inline(always)]
     pub(super) fn waits_to_look(&self) -> bool {
-        self.consumers.slip.load(Relaxed) > 0
+        self.slip() != Slip::default()
     }
 
     /// The next look does not wait: this one found nothing.
     pub(super) fn end_slip(&self) {
-        self.set_slip(self.consumers.slip.load(Relaxed), 0);
+        self.slip_after(Slip::found_none);
     }
 
-    fn set_slip(&self, before: u32, now: u32) {
-        if before != now {
-            self.consumers.slip.store(now, Relaxed);
+    fn slip(&self) -> Slip<1> {
+        // Relaxed, here and below: it decides nothing but time.
+        Slip::from(self.consumers.slip.load(Relaxed))
+    }
+
+    fn slip_after(&self, look: impl FnOnce(&mut Slip<1>)) {
+        let before = self.slip();
+        let mut now = before;
+        look(&mut now);
+        if now != before {
+            self.consumers.slip.store(now.into(), Relaxed);
         }
     }
 

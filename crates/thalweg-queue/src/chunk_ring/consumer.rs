@@ -7,7 +7,7 @@ use crate::grant::Read;
 use crate::grant::memory;
 use crate::held::Held;
 use crate::leave::Leaving;
-use crate::slip::Slip;
+use crate::slip::{self, SHORT_BURST, Slip};
 use crate::wait::{Side, Wait};
 use crate::{TryPopError, Yield, prefetch};
 use core::fmt;
@@ -38,7 +38,7 @@ struct Reader<T> {
     pushed: u64,
     /// How many chunks were left so far.
     left: u64,
-    slip: Slip,
+    slip: Slip<SHORT_BURST>,
     leaving: Leaving,
 }
 
@@ -121,7 +121,7 @@ fn give_up<T, W: Wait>(shared: &Shared<T, W>, left: u64) {
 /// Inlined, as a refusal else takes twice as long as a pop.
 #[inline(always)]
 fn look<T, W: Wait>(shared: &Shared<T, W>, popped: u64, pauses: u32) -> (u64, bool) {
-    Slip::pause(pauses);
+    slip::pause(pauses);
     let pushed = shared.pushed();
     if pushed == popped && shared.ends.producer_gone() {
         // The producer may have pushed after our look and before it left.

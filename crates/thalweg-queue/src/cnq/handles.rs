@@ -5,7 +5,7 @@ use super::capsule::Publish;
 use super::shared::{Held, Open, Shared};
 use super::word::Number;
 use crate::edges::edge;
-use crate::slip::Slip;
+use crate::slip::{self, Slip};
 use crate::tube::{AllocateError, ReserveError, Tube};
 use crate::wait::{Wait, Yield, both};
 use crate::{TryPopError, TryPushError};
@@ -211,7 +211,7 @@ pub struct Consumer<T: Send, Q: Tube<Item = u32> = DefaultTube, W: Wait = Yield>
     /// The oldest unfinished number, lately: what is in the window of this one is in the window.
     oldest: Number,
     /// How long to wait before a look into our capsule, if the last looks found few entries.
-    slip: Slip,
+    slip: Slip<1>,
     /// Whether the last search found nothing.
     refused: bool,
 }
@@ -309,7 +309,7 @@ impl<T: Send, Q: Tube<Item = u32>, W: Wait> Consumer<T, Q, W> {
             let mut blocked = false;
             if let Some(held) = &mut self.held {
                 let capsule = &self.shared.capsules[held.place.index];
-                Slip::pause(self.slip.pauses());
+                slip::pause(self.slip.pauses());
                 let sight = capsule.look(held.number);
                 if held.taken < sight.filled {
                     self.slip.found(!sight.last && sight.filled - held.taken < FEW);

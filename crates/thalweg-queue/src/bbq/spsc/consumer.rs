@@ -5,7 +5,7 @@ use crate::TryPopError;
 use crate::grant::Read;
 use crate::held::Held;
 use crate::leave::Leaving;
-use crate::slip::Slip;
+use crate::slip::{self, SHORT_BURST, Slip};
 use crate::wait::{Side, Wait, Yield};
 use core::fmt;
 #[cfg(not(loom))]
@@ -34,7 +34,7 @@ struct Reader {
     /// What is to be added to an entry of the block for its position. Wraps.
     base: u64,
     block: usize,
-    slip: Slip,
+    slip: Slip<SHORT_BURST>,
     leaving: Leaving,
 }
 
@@ -221,7 +221,7 @@ unsafe impl<T: Send, W: Wait> Read for Consumer<T, W> {
 /// and not after it. Of a round trip over two queues, the two save a quarter.
 #[inline(always)]
 fn look<T, W: Wait>(ring: &Ring<T, W>, place: Place, pauses: u32) -> (usize, bool) {
-    Slip::pause(pauses);
+    slip::pause(pauses);
     let ready = ring.committed(place);
     if ready == 0 {
         ring.ask_to_read(place.entry);
