@@ -324,3 +324,49 @@ impl<E: Entry> Thief<E> {
         Ok(stolen)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::entry::Item;
+
+    /// Nothing at first; three items once somebody waited for one.
+    struct Later(usize);
+
+    impl Consumer<Item> for Later {
+        fn try_pop(&mut self) -> Result<Item, Status> {
+            Err(Status::Empty)
+        }
+
+        fn pop(&mut self) -> Result<Item, Status> {
+            self.0 = 2;
+            Ok(Item::new(std::ptr::null_mut()))
+        }
+
+        fn pop_timeout(&mut self, _: Duration) -> Result<Item, Status> {
+            Err(Status::Timeout)
+        }
+
+        fn try_pop_many(&mut self, places: &mut [MaybeUninit<Item>]) -> Result<usize, Status> {
+            let count = self.0.min(places.len());
+            self.0 -= count;
+            if count > 0 { Ok(count) } else { Err(Status::Empty) }
+        }
+
+        fn is_closed(&self) -> bool {
+            false
+        }
+
+        fn capacity(&self) -> usize {
+            3
+        }
+    }
+
+    #[test]
+    fn a_batch_that_has_waited_takes_what_else_is_there_then() {
+        let mut places = [const { MaybeUninit::uninit() }; 4];
+        assert_eq!(Later(0).pop_many(&mut places, None), Ok(3));
+        assert_eq!(Later(0).pop_many(&mut places[..2], None), Ok(2));
+        assert_eq!(Later(0).pop_many(&mut places, Some(Duration::ZERO)), Err(Status::Timeout));
+    }
+}
