@@ -256,9 +256,9 @@ fn build<T: Send, Q: Tube<Item = u32>, W: Wait>(
     BuildError::check("entries", entries, 1, memory.min(MAX_ENTRIES))?;
     BuildError::check("k", k, 1, capsules * entries)?;
     BuildError::check("the tube's capacity", tube.capacity(), capsules, usize::MAX)?;
-    // What is in it would be taken for capsules of ours.
-    BuildError::check("the number of items in the tube", tube.len(), 0, 0)?;
     thalweg_sync::fence::prepare();
     let shared = Arc::new(Shared::new(number, tube, (capsules, spare), entries, k, wait)?);
+    // What is in it would be taken for capsules of ours. Not asked earlier, as on a stack: an engine that has lines sees the steps of this.
+    BuildError::check("the number of items in the tube", shared.tube.len(), 0, 0)?;
     Ok((Producer::new(shared.clone()), Consumer::new(shared)))
 }

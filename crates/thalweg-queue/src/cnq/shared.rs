@@ -24,7 +24,7 @@ pub(super) struct Shared<T, Q, W> {
     entries: u32,
     pub(super) k: usize,
     /// The capsules that consumers have not met yet, in the order in which they were begun.
-    tube: Q,
+    pub(super) tube: Q,
     free: Set,
     /// Capsules that a consumer has had and given back.
     fragments: Set,
