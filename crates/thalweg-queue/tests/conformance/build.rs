@@ -2,7 +2,7 @@
 
 use crate::one_by_one;
 use thalweg_queue::chunk_ring::{self, Most};
-use thalweg_queue::tube::{ring, scqd::Scqd};
+use thalweg_queue::tube::{Tube, ring, scqd::Scqd};
 use thalweg_queue::{BuildError, Yield, bbq, bwos, cnq, faaq, fast_forward, lamport, locked, mesh, ticketed};
 
 /// The refusal's text.
@@ -93,6 +93,12 @@ fn other_shapes() {
     assert_eq!(over(8, 4, 33), "k must be at most 32, not 33");
     assert_eq!(over(9, 4, 8), "the tube's capacity must be at least 9, not 8");
     assert!(over(8, usize::MAX, 4).starts_with("entries must be at most "));
+    let used = Scqd::new(8).unwrap();
+    let entry = used.allocate().expect("the tube is empty");
+    // SAFETY: the entry was allocated, and is produced once.
+    unsafe { used.produce(entry, 3) };
+    let refused = refusal(cnq::over::<Item, _>(used, 8, 4, 4));
+    assert_eq!(refused, "the number of items in the tube must be at most 0, not 1");
 }
 
 /// A limit that is named for one number holds with the others as they are: it is not refused, but for want of memory.
