@@ -67,7 +67,7 @@ fn parse(text: &str) -> Option<Native> {
 }
 
 /// How many runs of stores ahead a core claims a line back, where that takes longer than other upgrades: found by hand, on a Zen 4,
-/// where lines that another core has read are written in 10 ns each if no other store comes between, and in 39 if one comes after each of eight.
+/// where lines that another core has read are written in 9 ns each if no other store comes between, and in 42 if one comes after each of eight.
 const RECLAIMS: u64 = 5;
 
 /// What is fitted, in cycles.
