@@ -7,12 +7,13 @@
 //!   side by side in pages of the core that asks, each on lines of its own; freed ones are reused by the core that freed
 //!   them, the last first. A core that would need a new page takes over what another has freed.
 //! - Anything else (statics, stacks, what was made before the run) gets a line for each 64 bytes of host memory, in the
-//!   order of the first access.
+//!   order of the first access, in pages of its own: the compiler decides how many lines of a stack are accessed, and no
+//!   allocation may lie elsewhere for that.
 //!
 //! For the second kind, and if the program does not use [`Heap`](crate::Heap), which objects share a line is the host's
 //! choice. A new stack has lines of its own, also where the host gives it the memory of one that is gone.
 
-use crate::protocol::{MAX_LINES, PAGE};
+use crate::protocol::{MAX_LINES, PAGE, STRAYS};
 use std::collections::{BTreeMap, HashMap};
 use std::ops::Range;
 
@@ -32,14 +33,29 @@ struct Block {
     lines: u32,
 }
 
+/// The rest of the page that a core is filling.
+#[derive(Clone, Copy, Debug, Default)]
+struct Rest {
+    next: u32,
+    end: u32,
+}
+
 /// Where a core puts what it allocates.
 #[derive(Clone, Debug, Default)]
 struct Arena {
-    /// The rest of the page it is filling.
-    next: u32,
-    end: u32,
+    rest: Rest,
     /// Freed blocks, by their number of lines.
     free: HashMap<u32, Vec<u32>>,
+}
+
+/// Lines that are given out by the page, in the order in which they are asked for.
+#[derive(Debug)]
+struct Pages {
+    first: u32,
+    next: u32,
+    end: u32,
+    /// All were given out, and some again.
+    exhausted: bool,
 }
 
 /// The lines that host addresses name.
@@ -49,12 +65,13 @@ pub(crate) struct Names {
     quick: Box<[(usize, u32)]>,
     /// By host address.
     blocks: BTreeMap<usize, Block>,
-    /// By host line. Never iterated, but to forget some.
-    stray: HashMap<usize, u32>,
     arenas: Vec<Arena>,
-    next_page: u32,
-    /// All pages were given out, and some again.
-    exhausted: bool,
+    pages: Pages,
+    /// What is no block, by host line. Never iterated, but to forget some.
+    stray: HashMap<usize, u32>,
+    /// By core.
+    stray_rests: Vec<Rest>,
+    stray_pages: Pages,
 }
 
 impl Names {
@@ -62,16 +79,17 @@ impl Names {
         Self {
             quick: vec![(NOWHERE, 0); QUICK].into_boxed_slice(),
             blocks: BTreeMap::new(),
-            stray: HashMap::new(),
             arenas: vec![Arena::default(); cores],
-            next_page: 0,
-            exhausted: false,
+            pages: Pages::new(0..STRAYS),
+            stray: HashMap::new(),
+            stray_rests: vec![Rest::default(); cores],
+            stray_pages: Pages::new(STRAYS..MAX_LINES),
         }
     }
 
     /// True if there were not enough lines. Then some are two things at once, and the run is worth nothing.
     pub(crate) fn are_exhausted(&self) -> bool {
-        self.exhausted
+        self.pages.exhausted || self.stray_pages.exhausted
     }
 
     /// The line at a host address, if it was found lately.
@@ -94,11 +112,11 @@ impl Names {
         let block = self.blocks.range(..=address).next_back();
         let line = match block.filter(|(base, block)| address - *base < block.bytes) {
             // The remainder: a block that is larger than all there is has fewer lines than it should have.
-            Some((base, block)) => block.first + (host - base / LINE) as u32 % MAX_LINES,
+            Some((base, block)) => block.first + (host - base / LINE) as u32 % STRAYS,
             None => match self.stray.get(&host) {
                 Some(&line) => line,
                 None => {
-                    let line = self.place(core, 1);
+                    let line = self.stray_pages.place(&mut self.stray_rests[core], 1);
                     self.stray.insert(host, line);
                     line
                 }
@@ -118,7 +136,9 @@ impl Names {
         }
         let lines = round(bytes.div_ceil(LINE).max(1));
         let reused = self.arenas[core].free.get_mut(&lines).and_then(Vec::pop);
-        let first = reused.or_else(|| self.take_over(core, lines)).unwrap_or_else(|| self.place(core, lines));
+        let first = reused
+            .or_else(|| self.take_over(core, lines))
+            .unwrap_or_else(|| self.pages.place(&mut self.arenas[core].rest, lines));
         self.forget(base, bytes);
         self.blocks.insert(base, Block { bytes, first, lines });
     }
@@ -134,7 +154,7 @@ impl Names {
     /// A block that another core has freed, if `core`, which has freed none of that size, needs a new page else. It gets all that the next core
     /// has: one that allocates what another frees asks once for many.
     fn take_over(&mut self, core: usize, lines: u32) -> Option<u32> {
-        if self.arenas[core].end - self.arenas[core].next >= lines {
+        if self.arenas[core].rest.lines() >= lines {
             return None;
         }
         let cores = self.arenas.len();
@@ -161,32 +181,6 @@ impl Names {
         }
     }
 
-    /// Lines that were never used, side by side.
-    fn place(&mut self, core: usize, lines: u32) -> u32 {
-        if lines > PAGE {
-            return self.pages(lines.div_ceil(PAGE));
-        }
-        if self.arenas[core].end - self.arenas[core].next < lines {
-            let next = self.pages(1);
-            let arena = &mut self.arenas[core];
-            (arena.next, arena.end) = (next, next + PAGE);
-        }
-        let arena = &mut self.arenas[core];
-        arena.next += lines;
-        arena.next - lines
-    }
-
-    fn pages(&mut self, pages: u32) -> u32 {
-        let first = self.next_page;
-        if pages > MAX_LINES / PAGE - first {
-            // An allocator must not panic. Who runs the threads looks, and gives up.
-            self.exhausted = true;
-            return 0;
-        }
-        self.next_page += pages;
-        first * PAGE
-    }
-
     /// The host lines of a block mean something else now.
     fn forget(&mut self, base: usize, bytes: usize) {
         let lines = base / LINE..(base + bytes).div_ceil(LINE);
@@ -203,9 +197,44 @@ impl Names {
     }
 }
 
+impl Rest {
+    fn lines(self) -> u32 {
+        self.end - self.next
+    }
+}
+
+impl Pages {
+    fn new(lines: Range<u32>) -> Self {
+        Self { first: lines.start, next: lines.start, end: lines.end, exhausted: false }
+    }
+
+    /// Lines that were never used, side by side: of the page that is being filled, unless they are too many.
+    fn place(&mut self, rest: &mut Rest, lines: u32) -> u32 {
+        if lines > PAGE {
+            return self.take(lines.next_multiple_of(PAGE));
+        }
+        if rest.lines() < lines {
+            let next = self.take(PAGE);
+            *rest = Rest { next, end: next + PAGE };
+        }
+        rest.next += lines;
+        rest.next - lines
+    }
+
+    fn take(&mut self, lines: u32) -> u32 {
+        if lines > self.end - self.next {
+            // An allocator must not panic. Who runs the threads looks, and gives up.
+            self.exhausted = true;
+            return self.first;
+        }
+        self.next += lines;
+        self.next - lines
+    }
+}
+
 /// A number of lines as blocks have it: exact when small, then a power of two, then whole pages.
 fn round(lines: usize) -> u32 {
-    let lines = u32::try_from(lines).unwrap_or(MAX_LINES).min(MAX_LINES);
+    let lines = u32::try_from(lines).unwrap_or(STRAYS).min(STRAYS);
     match lines {
         0..=8 => lines,
         9..=PAGE => lines.next_power_of_two(),
@@ -280,6 +309,23 @@ mod tests {
         assert_eq!(names.blocks.len(), 1);
     }
 
+    /// How many lines of a stack are accessed is the compiler's affair.
+    #[test]
+    fn what_is_no_allocation_moves_none() {
+        let blocks = |strays: usize| {
+            let mut names = Names::new(2);
+            let mut lines = Vec::new();
+            for block in 0..3 {
+                (0..strays).for_each(|stray| _ = names.line((block * strays + stray) * LINE, 0));
+                names.allocated(BASE << block, 100, 0);
+                lines.push(names.line(BASE << block, 0));
+            }
+            lines
+        };
+        assert_eq!(blocks(0), blocks(1));
+        assert_eq!(blocks(0), blocks(PAGE as usize + 1));
+    }
+
     /// Whether the host puts a stack where another one was is its own affair.
     #[test]
     fn a_new_stack_has_lines_of_its_own() {
@@ -298,12 +344,12 @@ mod tests {
 
     #[test]
     fn lines_come_to_an_end_without_a_panic() {
-        let all = MAX_LINES as usize * LINE;
+        let all = STRAYS as usize * LINE;
         let mut names = Names::new(1);
         names.allocated(BASE, all, 0);
         assert!(!names.are_exhausted());
         names.allocated(BASE + all, 2 * all, 0);
         assert!(names.are_exhausted());
-        assert!([0, all, 2 * all - 1].iter().all(|at| names.line(BASE + all + at, 0) < MAX_LINES));
+        assert!([0, all, 2 * all - 1].iter().all(|at| names.line(BASE + all + at, 0) < STRAYS));
     }
 }

@@ -1,5 +1,7 @@
 //! What the directory knows about a line.
 
+use super::tags::MAX_LINES;
+
 /// A set of clusters.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Clusters([u64; Clusters::MAX / 64]);
@@ -85,6 +87,9 @@ impl<T: Default> Default for Line<T> {
 /// How many lines a page has. A page is 4 KiB: what the system gives a home in memory.
 pub(crate) const PAGE: u32 = 64;
 
+/// The first number of a line that is no allocation (`names`).
+pub(crate) const STRAYS: u32 = MAX_LINES / 2;
+
 /// The lines of a page, and the die whose memory it is in.
 #[derive(Clone, Debug)]
 struct Page<T> {
@@ -95,35 +100,50 @@ struct Page<T> {
 /// All lines that were ever accessed. Pages appear when they are first touched, in the memory of who touches them.
 #[derive(Clone, Debug)]
 pub(crate) struct Directory<T> {
-    pages: Vec<Option<Box<Page<T>>>>,
+    /// Those of allocations, and those from [`STRAYS`] on.
+    pages: [Vec<Option<Box<Page<T>>>>; 2],
 }
 
 impl<T: Default> Directory<T> {
     pub(crate) fn new() -> Self {
-        Self { pages: Vec::new() }
+        Self { pages: [Vec::new(), Vec::new()] }
     }
 
     /// Makes sure that `line` exists; if not, its page comes to the memory of `die`.
     #[inline]
     pub(crate) fn visit(&mut self, line: u32, die: usize) {
         if !self.knows(line) {
-            self.first_touch((line / PAGE) as usize, die);
+            self.first_touch(line, die);
         }
+    }
+
+    /// Where the page of `line` is.
+    #[inline]
+    fn index(line: u32) -> (usize, usize) {
+        ((line / STRAYS) as usize, (line % STRAYS / PAGE) as usize)
+    }
+
+    #[inline]
+    fn slot(&self, line: u32) -> Option<&Page<T>> {
+        let (kind, page) = Self::index(line);
+        self.pages[kind].get(page)?.as_deref()
     }
 
     /// True if the page of `line` has been visited.
     #[inline]
     pub(crate) fn knows(&self, line: u32) -> bool {
-        matches!(self.pages.get((line / PAGE) as usize), Some(Some(_)))
+        self.slot(line).is_some()
     }
 
     #[cold]
-    fn first_touch(&mut self, page: usize, die: usize) {
-        if self.pages.len() <= page {
-            self.pages.resize_with(page + 1, || None);
+    fn first_touch(&mut self, line: u32, die: usize) {
+        let (kind, page) = Self::index(line);
+        let pages = &mut self.pages[kind];
+        if pages.len() <= page {
+            pages.resize_with(page + 1, || None);
         }
         let lines = std::array::from_fn(|_| Line::default());
-        self.pages[page] = Some(Box::new(Page { lines, home: die as u8 }));
+        pages[page] = Some(Box::new(Page { lines, home: die as u8 }));
     }
 
     /// The die whose memory `line` is in.
@@ -133,7 +153,7 @@ impl<T: Default> Directory<T> {
 
     #[inline]
     fn page(&self, line: u32) -> &Page<T> {
-        self.pages[(line / PAGE) as usize].as_ref().expect("the line was visited")
+        self.slot(line).expect("the line was visited")
     }
 
     #[inline]
@@ -149,7 +169,8 @@ impl<T: Default> Directory<T> {
     /// `line`, if it was visited.
     #[inline]
     pub(crate) fn find_mut(&mut self, line: u32) -> Option<&mut Line<T>> {
-        let page = self.pages.get_mut((line / PAGE) as usize)?.as_mut()?;
+        let (kind, page) = Self::index(line);
+        let page = self.pages[kind].get_mut(page)?.as_mut()?;
         Some(&mut page.lines[(line % PAGE) as usize])
     }
 }
@@ -175,6 +196,9 @@ mod tests {
         directory.visit(PAGE + 3, 1);
         directory.visit(PAGE, 0);
         directory.visit(0, 2);
+        directory.visit(STRAYS + PAGE, 3);
         assert_eq!((directory.home(PAGE), directory.home(PAGE + 3), directory.home(1)), (1, 1, 2));
+        assert_eq!(directory.home(STRAYS + PAGE + 3), 3);
+        assert!(!directory.knows(STRAYS));
     }
 }

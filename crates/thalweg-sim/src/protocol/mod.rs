@@ -24,7 +24,7 @@
 mod line;
 mod tags;
 
-pub(crate) use line::PAGE;
+pub(crate) use line::{PAGE, STRAYS};
 pub(crate) use tags::MAX_LINES;
 
 use crate::topology::{Distance, Lookup, Topology};
