@@ -6,7 +6,8 @@ use super::ends::Outcome;
 use crate::{Client, Setup};
 use thalweg_queue::faaq::Faaq;
 use thalweg_queue::tube::{ReserveError, Tube, scqd::Scqd};
-use thalweg_sync::atomic::{AtomicU64, Ordering::Relaxed};
+use thalweg_sync::atomic::AtomicU64;
+use thalweg_sync::atomic::Ordering::{self, Acquire, Relaxed, Release};
 use thalweg_sync::sync::Arc;
 use thalweg_sync::{spin, thread};
 
@@ -32,6 +33,12 @@ pub(super) const SCQD: &[Client] = &[
         what: "a thread looks in vain as often as it may, another one passes the same tickets to put an item, a third one has drawn a ticket \
                between: the item may not be hidden",
         run: heads,
+    },
+    Client {
+        name: "scqd/chain",
+        what: "a thread looks in vain as often as it may, another one draws each of its tickets just before it would move the tail, a third \
+               one puts two items where it sees nothing of the first but through the second: none may be hidden",
+        run: chain,
     },
 ];
 
@@ -114,21 +121,31 @@ fn look(setup: &Setup) -> Outcome {
     })
 }
 
-/// Whose turn it is. Relaxed: it says who goes on, and orders nothing, so threads see as little of each other as the tube lets them.
+/// Whose turn it is.
 #[derive(Clone)]
-struct Turn(Arc<AtomicU64>);
+struct Turn {
+    word: Arc<AtomicU64>,
+    pass: Ordering,
+    wait: Ordering,
+}
 
 impl Turn {
+    /// It says who goes on, and orders nothing, so threads see as little of each other as the tube lets them.
     fn first() -> Self {
-        Self(Arc::new(AtomicU64::new(0)))
+        Self { word: Arc::new(AtomicU64::new(0)), pass: Relaxed, wait: Relaxed }
+    }
+
+    /// Whoever has the turn sees all of who had it before.
+    fn first_of_a_chain() -> Self {
+        Self { pass: Release, wait: Acquire, ..Self::first() }
     }
 
     fn wait(&self, turn: u64) {
-        spin::until(|| (self.0.load(Relaxed) == turn).then_some(()));
+        spin::until(|| (self.word.load(self.wait) >= turn).then_some(()));
     }
 
     fn pass(&self, turn: u64) {
-        self.0.store(turn, Relaxed);
+        self.word.store(turn, self.pass);
     }
 }
 
@@ -162,30 +179,104 @@ fn hidden(setup: &Setup) -> Outcome {
     })
 }
 
-/// No slot is safe, so the producer goes by the head. With room for one, three looks in vain bring the threshold to zero. Once an item is found, all is
-/// well.
+/// No slot is safe, so the producer goes by the head. With room for one, three looks in vain bring the threshold to zero; the thread that is late keeps
+/// the producer from what the last of them left. Once an item is found, all is well.
 fn heads(setup: &Setup) -> Outcome {
     setup.asserting(|| {
-        let tube = Arc::new(Scqd::passed(1).expect("an entry is a tube"));
+        let (tube, draws, drawn) =
+            (Arc::new(Scqd::passed(1).expect("an entry is a tube")), Turn::first(), Turn::first());
         let entry = tube.allocate().expect("there is room");
         let producer = thread::spawn({
-            let tube = tube.clone();
-            // SAFETY: allocated from this tube above.
-            move || unsafe { tube.produce(entry, Pair::new(0)) }
+            let (tube, draws, drawn) = (tube.clone(), draws.clone(), drawn.clone());
+            move || {
+                let mut next = 0;
+                let in_turn = || {
+                    drawn.pass(next);
+                    next += 1;
+                    draws.wait(next);
+                };
+                // SAFETY: allocated from this tube above.
+                unsafe { tube.produce_after(entry, Pair::new(0), in_turn) };
+                drawn.pass(u64::MAX);
+            }
         });
-        let look = || tube.reserve().is_ok();
-        if look() || look() {
-            return;
-        }
+        // Before the first two looks at the tail the producer draws a ticket each, before the third one three: the last is beyond the head.
+        let (mut before, mut draw) = ([1, 1, 3].into_iter(), 0);
+        let mut look = || {
+            let between = || {
+                draw += before.next().unwrap_or(0);
+                draws.pass(draw);
+                drawn.wait(draw);
+            };
+            tube.reserve_around(between).is_ok()
+        };
+        assert!(!look() && !look(), "nothing is there");
+        let go_on = Turn::first();
         let late = thread::spawn({
-            let tube = tube.clone();
-            move || tube.reserve().is_ok()
+            let (tube, go_on) = (tube.clone(), go_on.clone());
+            move || tube.reserve_around(|| go_on.wait(1)).is_ok()
         });
-        if look() {
-            return;
-        }
+        let mut found = look();
+        draws.pass(u64::MAX);
         producer.join().unwrap();
-        assert!(look() || late.join().unwrap(), "an item is hidden");
+        found = found || look();
+        go_on.pass(1);
+        assert!(late.join().unwrap() || found, "an item is hidden");
+    })
+}
+
+/// Twelve looks in vain bring the threshold to zero, five of them before a slot whose item is taken and seven between that and the same slot one lap later.
+/// The second thread draws what the first has passed, so it alone moves the tail. These two may see all of each other.
+fn chain(setup: &Setup) -> Outcome {
+    setup.asserting(|| {
+        let (tube, draws, puts) = (scqd(3), Turn::first_of_a_chain(), Turn::first());
+        assert!(push(&*tube, 0), "there is room");
+        assert_eq!(pop(&*tube), Some(0));
+        let [own, one, two] = [(); 3].map(|()| tube.allocate().expect("there is room"));
+        let drawing = thread::spawn({
+            let (tube, draws) = (tube.clone(), draws.clone());
+            move || {
+                let mut next = 1;
+                let in_turn = || {
+                    if next > 1 {
+                        draws.pass(next - 1);
+                    }
+                    draws.wait(next);
+                    next += 2;
+                };
+                // SAFETY: allocated from this tube above.
+                unsafe { tube.produce_after(own, Pair::new(1), in_turn) }
+            }
+        });
+        let producer = thread::spawn({
+            let (tube, puts) = (tube.clone(), puts.clone());
+            move || {
+                for (number, entry) in (1..).zip([one, two]) {
+                    puts.wait(2 * number - 1);
+                    // SAFETY: allocated from this tube above.
+                    unsafe { tube.produce(entry, Pair::new(number + 1)) };
+                    puts.pass(2 * number);
+                }
+            }
+        });
+        let mut draw = 1;
+        for (number, looks) in [(1, 5), (2, 7)] {
+            for _ in 0..looks {
+                let between = || {
+                    draws.pass(draw);
+                    draws.wait(draw + 1);
+                    draw += 2;
+                };
+                assert!(tube.reserve_around(between).is_err(), "nothing is there");
+            }
+            puts.pass(2 * number - 1);
+            puts.wait(2 * number);
+            let found = tube.reserve().expect("an item is hidden");
+            // SAFETY: reserved from this tube a moment ago.
+            assert_eq!(unsafe { tube.consume(found) }.number(), number + 1);
+        }
+        draws.pass(draw);
+        [drawing, producer].into_iter().for_each(|thread| thread.join().unwrap());
     })
 }
 

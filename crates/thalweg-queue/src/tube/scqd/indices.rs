@@ -110,7 +110,14 @@ impl Indices {
     /// Puts `index` at the end. It must not be in the queue (S1).
     #[inline]
     pub(super) fn enqueue(&self, index: usize) {
+        self.enqueue_after(index, || ());
+    }
+
+    /// As [`enqueue`](Self::enqueue), and runs `before` before each draw of a ticket.
+    #[inline(always)]
+    pub(super) fn enqueue_after(&self, index: usize, mut before: impl FnMut()) {
         loop {
+            before();
             // (scqd.3) Acquire and Release, pairs with itself; Acquire, pairs with (scqd.12): who draws a ticket knows what led to those before
             // it (S4).
             let ticket = self.tail.fetch_add(1, edge("scqd.3", AcqRel));
@@ -160,6 +167,12 @@ impl Indices {
     /// Takes the index at the front.
     #[inline]
     pub(super) fn dequeue(&self) -> Option<usize> {
+        self.dequeue_around(|| ())
+    }
+
+    /// As [`dequeue`](Self::dequeue), and runs `between` after a look in vain, before the look at the tail.
+    #[inline(always)]
+    pub(super) fn dequeue_around(&self, mut between: impl FnMut()) -> Option<usize> {
         loop {
             // Relaxed: of an index that was put before, it is not out of date (S3).
             let threshold = self.threshold.load(Relaxed);
@@ -172,6 +185,7 @@ impl Indices {
             if let Some(index) = self.take(ticket) {
                 return Some(index);
             }
+            between();
             // Relaxed: by (scqd.8) it is beyond all that was put before.
             let tail = self.tail.load(Relaxed);
             let is_last = tail <= ticket + 1;

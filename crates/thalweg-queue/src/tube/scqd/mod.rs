@@ -54,7 +54,7 @@
 //! *Each of these edges is needed.* A slot whose index was taken tells an enqueuer nothing of who took it: (scqd.2) releases nothing. So where the tail
 //! tells nothing either, one can put two indices, 2n tickets apart, and still see the top after the 3n counts that fit between and before them (4n - 2, which
 //! suffices if n is 2 or more). The clients `scqd/hidden` (Acquire of scqd.3, scqd.12) and `scqd/heads` (scqd.5, where no slot is safe) show it. For the Release of
-//! scqd.3 it takes three threads, n = 4, and indices a, b and c. D looks in vain at t - 13 to t - 9 and at t - 7 to t - 1, which are 3n counts; M, with a in hands,
+//! scqd.3, which `scqd/chain` shows, it takes three threads, n = 4, and indices a, b and c. D looks in vain at t - 13 to t - 9 and at t - 7 to t - 1, which are 3n counts; M, with a in hands,
 //! draws each of these tickets after D has passed its slot, and before D looks at the tail, which D then does not move. P draws t - 8 and puts b, which D
 //! takes; after the last count P draws t and puts c. It reads the tail from M, which knows of D's draws, and the slot of t last from D's (scqd.2). Without Release
 //! it sees the top both times, while the count is zero: until M goes on, c is not found.
@@ -121,6 +121,26 @@ impl<T> Scqd<T> {
         })
     }
 
+    /// As [`produce`](Tube::produce), in steps: `before` runs before each draw of a ticket. For who shows what a step may not miss.
+    ///
+    /// # Safety
+    ///
+    /// As for `produce`.
+    #[doc(hidden)]
+    #[inline]
+    pub unsafe fn produce_after(&self, entry: Entry, item: T, before: impl FnMut()) {
+        // SAFETY: the index is the caller's alone (S1). Moving the item runs no user code.
+        self.items[entry.0].with_mut(|slot| unsafe { (*slot).write(item) });
+        self.filled.enqueue_after(entry.0, before);
+    }
+
+    /// As [`reserve`](Tube::reserve), in steps: `between` runs after each look in vain, before the look at the tail.
+    #[doc(hidden)]
+    #[inline]
+    pub fn reserve_around(&self, between: impl FnMut()) -> Result<Entry, ReserveError> {
+        self.filled.dequeue_around(between).map(Entry).ok_or(ReserveError::Empty)
+    }
+
     /// Moves the item at `index` out.
     ///
     /// # Safety
@@ -146,14 +166,13 @@ unsafe impl<T: Send> Tube for Scqd<T> {
 
     #[inline]
     unsafe fn produce(&self, entry: Entry, item: T) {
-        // SAFETY: the index is the caller's alone (S1). Moving the item runs no user code.
-        self.items[entry.0].with_mut(|slot| unsafe { (*slot).write(item) });
-        self.filled.enqueue(entry.0);
+        // SAFETY: the caller's promise.
+        unsafe { self.produce_after(entry, item, || ()) }
     }
 
     #[inline]
     fn reserve(&self) -> Result<Entry, ReserveError> {
-        self.filled.dequeue().map(Entry).ok_or(ReserveError::Empty)
+        self.reserve_around(|| ())
     }
 
     #[inline]
