@@ -2,9 +2,14 @@
 #![cfg(not(loom))]
 
 use std::alloc::{GlobalAlloc, Layout, System};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::pin::pin;
 use std::ptr::null_mut;
-use thalweg_queue::chunk_ring::{Most, Producer, chunk_ring, with_chunks};
-use thalweg_queue::{Push, TryPopError, TryPushError};
+use std::sync::Arc;
+use std::task::{Context, Wake};
+use thalweg_queue::chunk_ring::{Most, Producer, chunk_ring, with_chunks, with_wait};
+use thalweg_queue::wait::Wait;
+use thalweg_queue::{Park, Push, TryPopError, TryPushError};
 use thalweg_sync::atomic::{AtomicUsize, Ordering};
 
 /// Refuses whatever has exactly this size: the tests run side by side, and each has a size of its own.
@@ -31,8 +36,11 @@ unsafe impl GlobalAlloc for Sometimes {
 #[global_allocator]
 static ALLOCATOR: Sometimes = Sometimes;
 
+/// What a chunk takes besides its entries: a line, and what it is moved up by to begin with one.
+const HEADER: usize = 64 + 48;
+
 /// Pushes `count` numbers from `first` on.
-fn push(tx: &mut Producer<u64>, first: u64, count: u64) -> Result<(), TryPushError<u64>> {
+fn push<W: Wait>(tx: &mut Producer<u64, W>, first: u64, count: u64) -> Result<(), TryPushError<u64>> {
     (first..first + count).try_for_each(|number| tx.try_push(number))
 }
 
@@ -74,6 +82,28 @@ fn a_full_ring_takes_more_once_a_chunk_is_left() {
     }
 }
 
+/// The step to a chunk with fewer entries wakes a producer, whose waker panics.
+#[test]
+fn a_step_that_ends_in_a_panic_is_made() {
+    struct Panics;
+    impl Wake for Panics {
+        fn wake(self: Arc<Self>) {
+            panic!("a waker panics");
+        }
+    }
+    let (mut tx, mut rx) = with_wait::<u64, _>(4, 5, Most::Entries(5), Park::new()).unwrap();
+    // A chunk of two and one of three; and two more in the first.
+    push(&mut tx, 0, 5).unwrap();
+    (0..3).for_each(|number| assert_eq!(rx.try_pop(), Ok(number)));
+    push(&mut tx, 5, 2).unwrap();
+    let mut waiting = pin!(tx.push_async(7));
+    let waker = Arc::new(Panics).into();
+    assert!(waiting.as_mut().poll(&mut Context::from_waker(&waker)).is_pending());
+    (3..5).for_each(|number| assert_eq!(rx.try_pop(), Ok(number)));
+    assert!(catch_unwind(AssertUnwindSafe(|| rx.try_pop())).is_err());
+    assert_eq!([(); 3].map(|()| rx.try_pop()), [Ok(5), Ok(6), Err(TryPopError::Empty)]);
+}
+
 #[test]
 fn bytes_are_a_limit_too() {
     const MOST: usize = 4096;
@@ -84,12 +114,11 @@ fn bytes_are_a_limit_too() {
         assert!(tx.growth().bytes <= MOST);
     }
     // Full: not one more entry would fit with its header, and every one that there is holds an item.
-    assert!(tx.growth().bytes + 64 + 8 > MOST, "{:?}", tx.growth());
+    assert!(tx.growth().bytes + HEADER + 8 > MOST, "{:?}", tx.growth());
     assert_eq!(pushed as usize, tx.growth().entries);
     // The headers make them fewer than one chunk would have.
     assert!(tx.growth().entries < tx.capacity() - 64, "{:?}", tx.growth());
-    // Headers are what is not entries: a line each.
-    assert_eq!(tx.growth().bytes, 8 * tx.growth().entries + 64 * tx.growth().chunks);
+    assert_eq!(tx.growth().bytes, 8 * tx.growth().entries + HEADER * tx.growth().chunks);
 }
 
 #[test]
@@ -97,7 +126,7 @@ fn without_memory_it_is_full() {
     // The ring begins with two chunks of half this many entries, and asks for one of so many next.
     const ENTRIES: usize = 1214;
     let (mut tx, mut rx) = with_chunks::<u64>(ENTRIES, ENTRIES, Most::Entries(2 * ENTRIES)).unwrap();
-    REFUSED.store(64 + 8 * ENTRIES, Ordering::Relaxed);
+    REFUSED.store(HEADER + 8 * ENTRIES, Ordering::Relaxed);
     push(&mut tx, 0, ENTRIES as u64).unwrap();
     for _ in 0..3 {
         assert_eq!(tx.try_push(7), Err(TryPushError::Full(7)));
@@ -138,7 +167,7 @@ fn a_burst_is_forgotten() {
     }
     assert!(before.entries <= 32, "{before:?}");
     assert_eq!(before.grown, grown, "it does not grow and shrink in turn");
-    assert!(before.bytes <= 8 * (before.entries + 8) + 64 * (before.chunks + 1), "one spare chunk: {before:?}");
+    assert!(before.bytes <= 8 * (before.entries + 8) + HEADER * (before.chunks + 1), "one spare chunk: {before:?}");
 }
 
 #[test]
@@ -167,7 +196,7 @@ fn shrink_gives_back_what_is_free() {
     let after = tx.growth();
     // 50 items in chunks of eight: seven or eight in use, one free, and none to spare.
     assert!(after.chunks <= 9 && after.chunks < before.chunks, "{before:?} {after:?}");
-    assert_eq!(after.bytes, 8 * after.entries + 64 * after.chunks);
+    assert_eq!(after.bytes, 8 * after.entries + HEADER * after.chunks);
     push(&mut tx, 200, 200).unwrap();
     for number in 150..400 {
         assert_eq!(rx.try_pop(), Ok(number));
@@ -187,5 +216,5 @@ fn wrong_sizes_are_named() {
     // So many chunks that nobody has the time to count them one by one.
     let first = 1 << (usize::BITS - 14);
     let refusal = with_chunks::<u8>(1, first, Most::Bytes(4096)).unwrap_err();
-    assert_eq!(refusal.to_string(), format!("most bytes must be at least {}, not 4096", 65 * first));
+    assert_eq!(refusal.to_string(), format!("most bytes must be at least {}, not 4096", (HEADER + 1) * first));
 }

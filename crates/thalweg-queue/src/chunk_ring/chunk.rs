@@ -1,21 +1,34 @@
-//! One chunk: a link and entries, in one allocation.
+//! One chunk: a link, a count and entries, in one allocation.
 
+use crate::edges::edge;
 use alloc::alloc::{alloc, dealloc};
 use core::alloc::Layout;
 use core::mem::MaybeUninit;
 use core::ptr::{NonNull, slice_from_raw_parts_mut};
-use thalweg_sync::atomic::AtomicPtr;
-use thalweg_sync::atomic::Ordering::Relaxed;
+use thalweg_sync::atomic::Ordering::{Acquire, Relaxed, Release};
+use thalweg_sync::atomic::{AtomicPtr, AtomicU64};
 use thalweg_sync::cell::Slot;
 
-/// What a chunk begins with. Written only when a chunk is linked in or out.
+/// What a header has to itself.
+const LINE: usize = 64;
+
+/// Added to a chunk's count when the producer has gone on to the next one. Counts never come to it.
+const GONE: u64 = 1 << 63;
+
+/// What stands before the entries, on a line of its own.
 ///
-/// The entries begin with the line after it. The chunk does not, as allocators take longer for memory that begins with a line
-/// than the rest of growing takes: there is room for the entries to be moved up.
+/// The chunk's memory does not begin with a line, as allocators take longer for that than the rest of growing takes: there is room for
+/// the header to be moved up to one.
 #[derive(Debug)]
 pub(super) struct Header<T> {
+    /// Written only when a chunk is linked in or out.
     next: AtomicPtr<Header<T>>,
     entries: usize,
+    /// Where the memory begins that the chunk lies in.
+    memory: NonNull<u8>,
+    /// How many items were pushed into the ring when the last one came into this chunk, and [`GONE`]. Written by the producer, with each
+    /// push while it is here.
+    pushed: AtomicU64,
     _entries: core::marker::PhantomData<Slot<MaybeUninit<T>>>,
 }
 
@@ -38,10 +51,11 @@ unsafe impl<T: Send> Sync for Chunk<T> {}
 
 impl<T> Chunk<T> {
     /// What the first entry's address is a multiple of: a line, or more if the items want it.
-    const ALIGN: usize = if align_of::<Slot<MaybeUninit<T>>>() > 64 { align_of::<Slot<MaybeUninit<T>>>() } else { 64 };
+    const ALIGN: usize =
+        if align_of::<Slot<MaybeUninit<T>>>() > LINE { align_of::<Slot<MaybeUninit<T>>>() } else { LINE };
 
-    /// The bytes before the first entry, at most. Allocations begin with a multiple of 16.
-    const BEFORE: usize = size_of::<Header<T>>().next_multiple_of(16) + Self::ALIGN - 16;
+    /// The bytes before the first entry, at most: the header, and what it is moved up by. Allocations begin with a multiple of 16.
+    const BEFORE: usize = LINE + Self::ALIGN - 16;
 
     /// How many bytes a chunk of `entries` takes; `None` if that is beyond the address space.
     pub(super) fn bytes(entries: usize) -> Option<usize> {
@@ -61,15 +75,21 @@ impl<T> Chunk<T> {
 
     /// A chunk that is linked to itself, or `None` if there is no memory for it.
     pub(super) fn allocate(entries: usize) -> Option<Self> {
+        const { assert!(size_of::<Header<T>>() <= LINE) };
         let layout = Self::layout(entries)?;
         // SAFETY: the layout has the header's size at least.
-        let header = NonNull::new(unsafe { alloc(layout) })?.cast::<Header<T>>();
-        let chunk = Self(header);
+        let memory = NonNull::new(unsafe { alloc(layout) })?;
+        let before = (memory.addr().get() + LINE).next_multiple_of(Self::ALIGN) - LINE - memory.addr().get();
+        // SAFETY: the allocation begins with a multiple of 16, or of `ALIGN` if that is what the items want, so the entries begin at most
+        // `BEFORE` behind that, and the header a line before them.
+        let chunk = Self(unsafe { memory.byte_add(before).cast() });
         // SAFETY: the memory is ours alone, and has room for the header and, behind it, for the entries.
         unsafe {
-            header.write(Header {
-                next: AtomicPtr::new(header.as_ptr()),
+            chunk.0.write(Header {
+                next: AtomicPtr::new(chunk.as_word()),
                 entries,
+                memory,
+                pushed: AtomicU64::new(0),
                 _entries: core::marker::PhantomData,
             });
             for entry in 0..entries {
@@ -87,11 +107,11 @@ impl<T> Chunk<T> {
     pub(super) unsafe fn free(self) {
         // SAFETY: by the caller's promise nobody else has the chunk, and it has come from `allocate`, with this layout.
         unsafe {
-            let entries = self.0.as_ref().entries;
+            let Header { entries, memory, .. } = *self.0.as_ref();
             slice_from_raw_parts_mut(self.first().as_ptr(), entries).drop_in_place();
             self.0.drop_in_place();
             let layout = Self::layout(entries).expect("it was allocated with this layout");
-            dealloc(self.0.as_ptr().cast(), layout);
+            dealloc(memory.as_ptr(), layout);
         }
     }
 
@@ -100,11 +120,8 @@ impl<T> Chunk<T> {
     /// The chunk is alive.
     #[inline(always)]
     unsafe fn first(self) -> NonNull<Slot<MaybeUninit<T>>> {
-        let start = self.0.addr().get();
-        let offset = (start + size_of::<Header<T>>()).next_multiple_of(Self::ALIGN) - start;
-        // SAFETY: the entries are in the same allocation, from this offset on: it is at most `BEFORE`, as the allocation begins
-        // with a multiple of 16, or of `ALIGN` if that is what the items want.
-        unsafe { self.0.byte_add(offset).cast() }
+        // SAFETY: the entries are in the same allocation, a line behind the header.
+        unsafe { self.0.byte_add(LINE).cast() }
     }
 
     /// The entry at `index`.
@@ -141,6 +158,66 @@ impl<T> Chunk<T> {
         unsafe { self.0.as_ref() }.entries
     }
 
+    /// How many items were pushed into the ring up to the last one in this chunk, and whether the producer has gone on from here.
+    ///
+    /// # Safety
+    ///
+    /// The chunk is alive.
+    #[inline(always)]
+    pub(super) unsafe fn pushed(self) -> (u64, bool) {
+        // (chunk.2) Acquire, pairs with (chunk.1).
+        //
+        // SAFETY: by the caller's promise.
+        let word = unsafe { self.0.as_ref() }.pushed.load(edge("chunk.2", Acquire));
+        (word & !GONE, word & GONE != 0)
+    }
+
+    /// How many items were pushed into the ring so far. Goes through the chunks from this one to the producer's.
+    ///
+    /// # Safety
+    ///
+    /// The consumer calls it, and is in the chunk; or nobody else has the ring.
+    pub(super) unsafe fn all_pushed(mut self) -> u64 {
+        // SAFETY: where the producer has gone on, the link stays as it is (R3), and the chunks are alive (R1), as long as the consumer is
+        // in the first.
+        unsafe {
+            loop {
+                match self.pushed() {
+                    (_, true) => self = self.next(),
+                    (pushed, false) => return pushed,
+                }
+            }
+        }
+    }
+
+    /// Hands out the first `pushed` items, of which the last are in this chunk.
+    ///
+    /// # Safety
+    ///
+    /// The chunk is alive, and the producer, who calls it, is there.
+    #[inline(always)]
+    pub(super) unsafe fn publish(self, pushed: u64) {
+        // (chunk.1) Release, pairs with (chunk.2): the entries are written before the count. Relaxed would hand out an unwritten
+        // entry.
+        //
+        // SAFETY: by the caller's promise.
+        unsafe { self.0.as_ref() }.pushed.store(pushed, edge("chunk.1", Release));
+    }
+
+    /// Says that the producer, who calls it, has gone on to the next chunk after `pushed` items, and has published those there.
+    ///
+    /// # Safety
+    ///
+    /// The chunk is alive.
+    #[inline(always)]
+    pub(super) unsafe fn go_on(self, pushed: u64) {
+        // (chunk.5) Release, pairs with (chunk.2): the link by which the producer has gone on, and the next chunk's count, are written
+        // before. Relaxed would let the consumer go on by an old link.
+        //
+        // SAFETY: by the caller's promise.
+        unsafe { self.0.as_ref() }.pushed.store(pushed | GONE, edge("chunk.5", Release));
+    }
+
     /// The chunk after this one.
     ///
     /// # Safety
@@ -148,8 +225,8 @@ impl<T> Chunk<T> {
     /// The chunk is alive.
     #[inline(always)]
     pub(super) unsafe fn next(self) -> Self {
-        // Relaxed: the producer reads what it wrote itself; the consumer reads only after (chunk.2) has shown it an entry
-        // behind this chunk, which was published after the link was written (R3).
+        // Relaxed: the producer reads what it wrote itself; the consumer reads only after (chunk.2) has shown it that the producer
+        // has gone on by this link (R3).
         //
         // SAFETY: by the caller's promise.
         let next = unsafe { self.0.as_ref() }.next.load(Relaxed);

@@ -29,13 +29,14 @@ pub struct Consumer<T: Send, W: Wait = Yield> {
 struct Reader<T> {
     /// The chunk to empty.
     chunk: Chunk<T>,
-    /// The next entry in it, and how many it has.
+    /// The next entry in it, where those end that are seen filled, and how many it has.
     index: usize,
+    ready: usize,
     len: usize,
+    /// Whether the producer is seen gone on from the chunk.
+    gone: bool,
     /// How many items were popped from earlier chunks.
     before: u64,
-    /// How many were pushed, as seen last.
-    pushed: u64,
     /// How many chunks were left so far.
     left: u64,
     slip: Slip<SHORT_BURST>,
@@ -57,28 +58,37 @@ impl<T> Reader<T> {
         self.before + self.index as u64
     }
 
-    /// How many items there are in the chunk from the next one on, of those that are seen pushed, which are some. Goes on to the
-    /// next chunk if this one is over.
+    /// Sees how many items there are in the chunk from the next one on, where none is seen yet. Goes on to the next chunk if the producer has
+    /// gone on from this one and it is over.
     #[inline(always)]
-    fn here<W: Wait>(&mut self, shared: &Shared<T, W>) -> usize {
-        // Only now, and not with the chunk's last item: there is an item behind the chunk, so the producer has left it,
-        // and its link does not change any more (R3).
+    fn look<W: Wait>(&mut self, shared: &Shared<T, W>) -> usize {
         if self.index == self.len {
+            // Only behind the producer: then the link does not change any more (R3).
+            //
+            // SAFETY: the chunk is alive until we leave it (R1).
+            if !self.gone && !unsafe { self.chunk.pushed() }.1 {
+                return 0;
+            }
             self.before += self.len as u64;
             self.left += 1;
             // SAFETY: the chunk is alive until (chunk.3), and the next one until we leave that (R1).
             let (chunk, len) = unsafe { (self.chunk.next(), self.chunk.next().len()) };
-            (self.chunk, self.len, self.index) = (chunk, len, 0);
+            // All of it before the ring below, which may run a waker that panics.
+            (self.chunk, self.len, self.index, self.ready) = (chunk, len, 0, 0);
             give_up(shared, self.left);
         }
-        (self.len - self.index).min((self.pushed - self.popped()) as usize)
+        // SAFETY: the chunk is alive until we leave it (R1).
+        let (pushed, gone) = unsafe { self.chunk.pushed() };
+        // Not below zero (R5).
+        (self.ready, self.gone) = ((pushed - self.before) as usize, gone);
+        self.ready - self.index
     }
 
     /// Moves the item out that is `offset` behind the next one.
     ///
     /// # Safety
     ///
-    /// The caller is the consumer; [`here`](Self::here) has counted the item, and it is moved out once.
+    /// The caller is the consumer; a [`look`](Self::look) has seen the item, and it is moved out once.
     #[inline(always)]
     unsafe fn read(&self, offset: usize) -> T {
         // SAFETY: the chunk is alive until we leave it (R1); by the caller's promise the index is below its length.
@@ -92,7 +102,7 @@ impl<T> Reader<T> {
     ///
     /// # Safety
     ///
-    /// The caller is the consumer, and [`here`](Self::here) has counted the items in them, which are moved out.
+    /// The caller is the consumer, and a [`look`](Self::look) has seen the items in them, which are moved out.
     #[inline(always)]
     unsafe fn leave(&self, count: usize) {
         // SAFETY: the chunk is alive until we leave it (R1), and the entries are the consumer's until it moves past them (R2).
@@ -116,29 +126,18 @@ fn give_up<T, W: Wait>(shared: &Shared<T, W>, left: u64) {
     shared.wait.ring(Side::Room, 1, || true);
 }
 
-/// How many items are pushed after so many pauses; and, if they are all popped, whether the producer is gone.
-///
-/// Inlined, as a refusal else takes twice as long as a pop.
-#[inline(always)]
-fn look<T, W: Wait>(shared: &Shared<T, W>, popped: u64, pauses: u32) -> (u64, bool) {
-    slip::pause(pauses);
-    let pushed = shared.pushed();
-    if pushed == popped && shared.ends.producer_gone() {
-        // The producer may have pushed after our look and before it left.
-        return (shared.pushed(), true);
-    }
-    (pushed, false)
-}
-
 impl<T: Send, W: Wait> Consumer<T, W> {
     /// How many entries ahead to ask for the line.
     const AHEAD: usize = 8 * per_line::<T>();
+
+    /// A look that finds fewer has come too close to the producer, unless it finds the rest of a chunk.
+    const FEW: usize = 4 * Self::AHEAD;
 
     pub(super) fn new(shared: Arc<Shared<T, W>>, chunk: Chunk<T>) -> Self {
         // SAFETY: the ring is new, so its chunks are alive.
         let len = unsafe { chunk.len() };
         let (slip, leaving) = (Slip::default(), Leaving::new::<T>());
-        let at = Reader { chunk, index: 0, len, before: 0, pushed: 0, left: 0, slip, leaving };
+        let at = Reader { chunk, index: 0, ready: 0, len, gone: false, before: 0, left: 0, slip, leaving };
         Self { shared: Held::new(shared), at }
     }
 
@@ -146,24 +145,30 @@ impl<T: Send, W: Wait> Consumer<T, W> {
     #[inline]
     pub fn try_pop(&mut self) -> Result<T, TryPopError> {
         self.see()?;
+        // With each pop, and not once for each line, which a branch would have to find out.
         self.prefetch(self.at.index);
         // SAFETY: the item is seen, and moved out once, as the end moves past it.
         let value = unsafe {
             let value = self.at.read(0);
-            self.at.leave(1);
+            self.at.leaving.entry(self.at.chunk.entry(self.at.index), self.at.index);
             value
         };
         self.at.advance(&self.shared, 1);
         Ok(value)
     }
 
-    /// How many items there are in the chunk from the next one on: at least one, or an error. Waits a little before it looks at what
-    /// is pushed, if the last looks found few ([`Slip`]).
+    /// How many items there are in the chunk from the next one on: at least one, or an error. Waits a little before it looks, if the
+    /// last looks found few ([`Slip`]).
     #[inline(always)]
     fn see(&mut self) -> Result<usize, TryPopError> {
-        if self.at.popped() == self.at.pushed {
-            let (pushed, closed) = look(&self.shared, self.at.popped(), self.at.slip.pauses());
-            let found = pushed - self.at.popped();
+        if self.at.index == self.at.ready {
+            slip::pause(self.at.slip.pauses());
+            let mut found = self.at.look(&self.shared);
+            let closed = found == 0 && self.shared.ends.producer_gone();
+            if closed {
+                // The producer may have pushed after our look and before it left.
+                found = self.at.look(&self.shared);
+            }
             if found == 0 {
                 self.at.slip.found_none();
                 if self.at.index < self.at.len {
@@ -174,17 +179,20 @@ impl<T: Send, W: Wait> Consumer<T, W> {
                 }
                 return Err(if closed { TryPopError::Closed } else { TryPopError::Empty });
             }
-            self.at.slip.found(found < Self::AHEAD as u64);
-            self.at.pushed = pushed;
+            self.at.slip.found(found < Self::FEW.min(self.at.len - self.at.index));
         }
-        Ok(self.at.here(&self.shared))
+        Ok(self.at.ready - self.at.index)
     }
 
     fn may_pop(&self) -> bool {
-        self.shared.pushed() != self.at.popped() || self.shared.ends.producer_gone()
+        // SAFETY: the chunk is alive until we leave it (R1).
+        let (pushed, gone) = unsafe { self.at.chunk.pushed() };
+        // Behind a chunk there may be no item yet, but then a look goes on there.
+        pushed != self.at.popped() || gone || self.shared.ends.producer_gone()
     }
 
-    /// Whether the next item is the first of its chunk: then the look that found it has left the chunk before, if there was one, which is room.
+    /// Whether the next item is the first of its chunk: then the look that found it, or one before that found none, has left the chunk before,
+    /// if there was one, which is room.
     pub(crate) fn is_at_start(&self) -> bool {
         self.at.index == 0
     }
@@ -193,35 +201,19 @@ impl<T: Send, W: Wait> Consumer<T, W> {
         &self.shared.wait
     }
 
-    /// Asks for the line eight ahead of `index`, once for each line, if it is published already: an earlier look at it would
-    /// take it from the producer.
+    /// Asks for the line eight ahead of `index`, if it is seen filled: an earlier look at it would take it from the producer.
     #[inline(always)]
     fn prefetch(&self, index: usize) {
-        if !index.is_multiple_of(per_line::<T>()) {
-            return;
-        }
-        let Reader { chunk, len, .. } = self.at;
-        let ahead = index + Self::AHEAD;
-        let behind = (self.at.pushed - self.at.popped()) as usize;
-        let published = behind > index - self.at.index + Self::AHEAD + per_line::<T>();
-        // SAFETY: the chunk is alive until we leave it (R1). If an item behind it is published, its link is that to the
-        // next chunk (R3), which is alive as well. The indices are below the chunks' lengths.
-        unsafe {
-            if !published {
-            } else if ahead < len {
-                prefetch::for_read(chunk.entry(ahead));
-            } else {
-                let next = chunk.next();
-                if ahead - len < next.len() {
-                    prefetch::for_read(next.entry(ahead - len));
-                }
-            }
+        if self.at.ready - index > Self::AHEAD {
+            // SAFETY: the chunk is alive until we leave it (R1), and the index is below its length.
+            prefetch::for_read(unsafe { self.at.chunk.entry(index + Self::AHEAD) });
         }
     }
 
-    /// How many items are pushed and not popped: at least so many, as pushes go on.
+    /// How many items are pushed and not popped: at least so many, as pushes go on. Goes through the chunks in use.
     pub fn len(&self) -> usize {
-        (self.shared.pushed() - self.at.popped()) as usize
+        // SAFETY: we are in the chunk.
+        (unsafe { self.at.chunk.all_pushed() } - self.at.popped()) as usize
     }
 
     /// Whether there is nothing to pop now. "No" stays true until the next pop; "yes" may be outdated at once.
@@ -301,12 +293,10 @@ fn leave<T: Send, W: Wait>(shared: Arc<Shared<T, W>>, at: Reader<T>) {
     shared.ends.leave_consumer();
     shared.wait.ring_all();
     loop {
-        front.1.pushed = shared.pushed();
-        if front.1.popped() == front.1.pushed {
+        if front.1.index == front.1.ready && front.1.look(shared) == 0 {
             return;
         }
-        front.1.here(shared);
-        // SAFETY: more is seen pushed than was popped, and we move past the item.
+        // SAFETY: the item is seen, and we move past it.
         let value = unsafe { front.1.read(0) };
         front.1.advance(shared, 1);
         drop(value);

@@ -6,7 +6,7 @@
 //! | who | one producer, one consumer |
 //! | items | any `T: Send`; they are never copied to grow |
 //! | progress | `try_push` and `try_pop` are wait-free, but for the allocator when the ring grows or shrinks |
-//! | cost | a push: one write of an entry, one store of a count. A pop: one read, one store of a count on a line that the producer does not look at; a load of the producer's count when all that was seen is popped. Either looks at the other side's line of chunks once per chunk at most |
+//! | cost | a push: one write of an entry, one store of a count. A pop: one read, one store of a count on a line that the producer does not look at; a load of the chunk's count when all that was seen is popped. Either looks at the other side's line of chunks once per chunk at most |
 //!
 //! Chunks are linked in a loop. Producer and consumer go round it, each in a chunk. When the producer comes to the end
 //! of its chunk and finds the consumer in the next one, it links a new chunk in between and goes on there: nothing is
@@ -16,11 +16,12 @@
 //! From Y. Fan et al., *BLQ: Light-Weight Locality-Aware Runtime for Blocking-Less Queuing*, CC 2024, section 3.4, Figure
 //! 4. Different from the paper:
 //!
-//! - The consumer goes on to the next chunk only when it has seen an item in it (errata E22). One that goes on with the
-//!   last item of a chunk makes the producer take the ring for full, link a chunk in behind the consumer's back, and fill
-//!   it while the consumer waits in the one after it.
+//! - The consumer goes on to the next chunk only when the producer has (errata E22). One that goes on with the last
+//!   item of a chunk makes the producer take the ring for full, link a chunk in behind the consumer's back, and fill it
+//!   while the consumer waits in the one after it.
 //! - Each item is published at once, not each chunk: an item does not wait for its chunk to fill, and two ends that answer
-//!   each other do not wait for ever.
+//!   each other do not wait for ever. The count that tells of it is the chunk's, as in BBQ: a consumer that is a chunk behind takes no line
+//!   away that the producer writes.
 //! - The consumer says how many chunks it has left instead of in which one it is, which also says how many are free.
 //! - The ring has a limit, in entries or bytes, and shrinks. Without memory it is full.
 //! - A new chunk is as large as the ring, up to a limit: a ring doubles in one allocation. With chunks of one size,
@@ -44,12 +45,12 @@
 //!
 //! # Capacity
 //!
-//! `capacity` entries at most, over all chunks. A chunk is free again when the consumer has taken an item from the next
+//! `capacity` entries at most, over all chunks. A chunk is free again when the consumer has looked into the next
 //! one, so `Full` means that at least `capacity` without the largest chunk are waiting (or that there is no memory). A
 //! ring that is to hold `n` items for certain is built for `n` and a chunk more; chunks are an eighth of the capacity and
 //! 64 KiB at most, unless chosen.
 //!
-//! Under [`Most::Bytes`], `capacity` is what the bytes would hold in one chunk. Each chunk takes a line more than its entries, so a ring of
+//! Under [`Most::Bytes`], `capacity` is what the bytes would hold in one chunk. Each chunk takes two lines more than its entries, or a little less, so a ring of
 //! many has fewer of them: `Full` means that the bytes are used up, and that the [entries](Growth::entries) that it has come to, without
 //! those of the largest chunk, are waiting.
 //!
@@ -73,11 +74,12 @@
 //! - **R2** Entries are filled in ring order by the producer and read in ring order by the consumer. An entry is the consumer's
 //!   from the publication of its item until the consumer leaves the chunk, and the producer's otherwise.
 //! - **R3** The links of the producer's chunk and of the free ones behind it are the producer's alone: the consumer follows a
-//!   link only after it has seen an item published behind it. Such a link does not change until the producer comes round
+//!   link only after the producer has gone on by it. Such a link does not change until the producer comes round
 //!   again.
 //! - **R4** The producer enters a chunk only if the consumer has left it since it was filled.
 //! - **R5** Counts of what the other side did are at times behind, never ahead. The producer then takes too many chunks for used,
-//!   the consumer too few items for pushed.
+//!   the consumer too few items for pushed. A chunk's count is that of all pushed items from when the producer comes there until it
+//!   goes on, and is not written otherwise; so a consumer that has come there by R3 finds it not behind what was pushed before.
 //! - **R6** A ring that is full and at its limit stays so until the consumer leaves a chunk: neither an item nor a chunk can come or go before,
 //!   and what the consumer has left is never again what it was. So the producer need not look for more than that.
 

@@ -41,11 +41,7 @@ pub struct Producer<T: Send, W: Wait = Yield> {
     len: usize,
     /// How many items were pushed into earlier chunks.
     before: u64,
-    /// How many chunks were filled and left so far.
-    filled: u64,
-    /// How many chunks the consumer has left, as seen last.
-    left: u64,
-    /// Boxed, and cold paths take the rest by value: so a producer's fields can live in registers (see [`Held`]).
+    /// All that only cold paths want. Boxed, and they take the rest by value: so a producer's fields can live in registers (see [`Held`]).
     size: ManuallyDrop<Box<Size<T>>>,
     /// Whether a push asks for its lines.
     asks: bool,
@@ -59,7 +55,7 @@ impl<T: Send, W: Wait> Producer<T, W> {
         // SAFETY: the ring is new, so its chunks are alive.
         let len = unsafe { chunk.len() };
         let (shared, size) = (Held::new(shared), ManuallyDrop::new(Box::new(size)));
-        Self { shared, chunk, index: 0, len, before: 0, filled: 0, left: 0, size, asks: leave::pushes_ask() }
+        Self { shared, chunk, index: 0, len, before: 0, size, asks: leave::pushes_ask() }
     }
 
     /// Pushes, or says why not and gives the value back. Never `Busy`.
@@ -84,7 +80,7 @@ impl<T: Send, W: Wait> Producer<T, W> {
     }
 
     fn may_push(&self) -> bool {
-        let room = self.index < self.len || self.used(self.shared.left()) < self.size.chunks();
+        let room = self.index < self.len || self.size.used(self.shared.left()) < self.size.chunks();
         room || self.size.may_grow() || self.shared.ends.consumer_gone()
     }
 
@@ -98,30 +94,16 @@ impl<T: Send, W: Wait> Producer<T, W> {
         self.before + self.index as u64
     }
 
-    /// How many chunks are in use, from the consumer's to ours, if the consumer has left `left`.
-    fn used(&self, left: u64) -> u64 {
-        self.filled - left + 1
-    }
-
     /// Goes on to the next chunk if the consumer is not in it, or to a new one. False if there is neither.
     #[inline(always)]
     fn enter(&mut self) -> bool {
         // What was seen last first: the consumer's count is on its own core most likely.
-        if self.left == self.size.full_at && self.shared.left() == self.size.full_at {
+        if self.size.left == self.size.full_at && self.shared.left() == self.size.full_at {
             return false;
         }
-        let next;
-        (self.left, next) = enter(&self.shared, &mut self.size, self.chunk, self.filled, self.left);
-        let (chunk, len) = match next {
-            Ok(next) => next,
-            Err(full_at) => {
-                self.size.full_at = full_at;
-                return false;
-            }
-        };
-        self.before += self.len as u64;
-        (self.chunk, self.len, self.index) = (chunk, len, 0);
-        self.filled += 1;
+        let before = self.pushed();
+        let Some((chunk, len)) = enter(&self.shared, &mut self.size, self.chunk, before) else { return false };
+        (self.chunk, self.len, self.index, self.before) = (chunk, len, 0, before);
         true
     }
 
@@ -165,8 +147,8 @@ impl<T: Send, W: Wait> Producer<T, W> {
     /// By itself the ring gives back a chunk now and then while it is pushed to and was long at most half in use; this
     /// is for a producer that knows that the burst is over.
     pub fn shrink(&mut self) {
-        self.left = self.shared.left();
-        let used = self.used(self.left);
+        self.size.left = self.shared.left();
+        let used = self.size.used(self.size.left);
         // SAFETY: we are in the chunk, and this many are in use.
         unsafe { self.size.shrink(self.chunk, used) };
     }
@@ -235,28 +217,25 @@ unsafe impl<T: Send, W: Wait> Write for Producer<T, W> {
     #[inline(always)]
     unsafe fn commit(&mut self, count: usize) {
         self.index += count;
-        self.shared.publish(self.pushed());
+        // SAFETY: the chunk is alive while it is in the ring (R1), and we are there.
+        unsafe { self.chunk.publish(self.pushed()) };
         self.shared.wait.ring(Side::Items, count, || true);
     }
 }
 
-/// Makes the chunk behind `chunk` one that the producer may fill, after it has filled and left so many, and has seen the consumer
-/// leave so many. Returns how many the consumer has left, and that chunk and its length; or, if there is none, for how many left that stays so.
+/// Goes on from `chunk`, which is full after `pushed` items, to the one behind it, or to a new one. Returns that chunk and its length, if there
+/// is one.
+///
+/// By value, so that a producer's fields can live in registers (see [`Held`]).
 #[inline(never)]
-fn enter<T, W>(
-    shared: &Shared<T, W>,
-    size: &mut Size<T>,
-    chunk: Chunk<T>,
-    filled: u64,
-    mut left: u64,
-) -> (u64, Result<(Chunk<T>, usize), u64>) {
+fn enter<T, W>(shared: &Shared<T, W>, size: &mut Size<T>, chunk: Chunk<T>, pushed: u64) -> Option<(Chunk<T>, usize)> {
     // SAFETY: the producer is in the chunk, so it is alive (R1).
     let look = size.wants_a_look(unsafe { chunk.len() });
     // What was seen last counts too many as in use, never too few: the consumer only goes on, and not past us.
-    if look || filled - left + 1 == size.chunks() {
-        left = shared.left();
+    if look || size.used(size.left) == size.chunks() {
+        size.left = shared.left();
     }
-    let used = filled - left + 1;
+    let used = size.used(size.left);
     if look {
         size.note(used);
     }
@@ -266,10 +245,14 @@ fn enter<T, W>(
             size.shrink_by_one(chunk, used);
         } else if !size.grow(chunk) {
             // Memory may come back at any time.
-            return (left, Err(if size.is_at_most() { left } else { u64::MAX }));
+            size.full_at = if size.is_at_most() { size.left } else { u64::MAX };
+            return None;
         }
         let next = chunk.next();
-        (left, Ok((next, next.len())))
+        next.publish(pushed);
+        chunk.go_on(pushed);
+        size.filled += 1;
+        Some((next, next.len()))
     }
 }
 

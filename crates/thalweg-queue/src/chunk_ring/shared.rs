@@ -1,4 +1,4 @@
-//! What the two ends share: how much is pushed, and which chunks are left.
+//! What the two ends share: which chunks are left.
 
 use super::chunk::{Chunk, Free, Header};
 use crate::edges::edge;
@@ -11,19 +11,13 @@ use thalweg_sync::atomic::{AtomicPtr, AtomicU64, AtomicUsize};
 /// Invariants R1 to R5 are in the module's documentation. Counts never wrap: 2^64 items are 500 years' worth.
 #[derive(Debug)]
 pub(super) struct Shared<T, W> {
-    producer: CachePadded<ProducerSide>,
     consumer: CachePadded<ConsumerSide<T>>,
+    /// How many items were popped so far. For `len` only, and written with each pop: not beside what the producer waits for.
+    popped: CachePadded<AtomicU64>,
     pub(super) ends: Ends,
     /// The most entries that the ring may come to have.
     pub(super) capacity: usize,
     pub(super) wait: W,
-}
-
-/// Written by the producer.
-#[derive(Debug)]
-struct ProducerSide {
-    /// How many items were pushed so far.
-    pushed: AtomicU64,
 }
 
 /// Written by the consumer.
@@ -31,8 +25,6 @@ struct ProducerSide {
 struct ConsumerSide<T> {
     /// How many chunks the consumer has left so far.
     left: AtomicU64,
-    /// How many items were popped so far. For `len` only.
-    popped: AtomicU64,
     /// Where the consumer was when it was dropped: a chunk, and an index in it.
     front: AtomicPtr<Header<T>>,
     index: AtomicUsize,
@@ -42,32 +34,16 @@ impl<T, W> Shared<T, W> {
     /// Nothing is pushed, and the consumer is at the start of `front`.
     pub(super) fn new(front: Chunk<T>, capacity: usize, wait: W) -> Self {
         Self {
-            producer: CachePadded(ProducerSide { pushed: AtomicU64::new(0) }),
             consumer: CachePadded(ConsumerSide {
                 left: AtomicU64::new(0),
-                popped: AtomicU64::new(0),
                 front: AtomicPtr::new(front.as_word()),
                 index: AtomicUsize::new(0),
             }),
+            popped: CachePadded(AtomicU64::new(0)),
             ends: Ends::new(),
             capacity,
             wait,
         }
-    }
-
-    /// Hands out the first `pushed` items.
-    #[inline(always)]
-    pub(super) fn publish(&self, pushed: u64) {
-        // (chunk.1) Release, pairs with (chunk.2): the entries, the chunks they are in and the links to these are written
-        // before the count. Relaxed would hand out an unwritten entry.
-        self.producer.pushed.store(pushed, edge("chunk.1", Release));
-    }
-
-    /// How many items were pushed.
-    #[inline(always)]
-    pub(super) fn pushed(&self) -> u64 {
-        // (chunk.2) Acquire, pairs with (chunk.1).
-        self.producer.pushed.load(edge("chunk.2", Acquire))
     }
 
     /// Gives up every chunk before the consumer's `left`-th.
@@ -89,13 +65,13 @@ impl<T, W> Shared<T, W> {
     #[inline(always)]
     pub(super) fn note_popped(&self, popped: u64) {
         // Relaxed: a number to look at; chunks change hands by (chunk.3).
-        self.consumer.popped.store(popped, Relaxed);
+        self.popped.store(popped, Relaxed);
     }
 
     /// How many items were popped, lately.
     pub(super) fn popped(&self) -> u64 {
         // Relaxed: see `note_popped`.
-        self.consumer.popped.load(Relaxed)
+        self.popped.load(Relaxed)
     }
 
     /// Notes where the consumer is when it goes.
@@ -116,7 +92,9 @@ impl<T, W> Drop for Shared<T, W> {
         // panics.
         let _free = unsafe { Free::new(chunk) };
         let mut index = self.consumer.index.load(Relaxed);
-        for _ in self.popped()..self.pushed() {
+        // SAFETY: the ring is ours.
+        let pushed = unsafe { chunk.all_pushed() };
+        for _ in self.popped()..pushed {
             // SAFETY: the ring is ours, and what lies between the last pop and the last push is written and not read
             // (R2): it is read here once.
             let value = unsafe {

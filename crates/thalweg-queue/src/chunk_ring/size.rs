@@ -110,6 +110,10 @@ pub(super) struct Size<T> {
     surplus: usize,
     /// There was no memory for a chunk the last time one was asked for.
     no_memory: bool,
+    /// How many chunks were filled and left so far.
+    pub(super) filled: u64,
+    /// How many chunks the consumer has left, as seen last.
+    pub(super) left: u64,
     /// While the consumer has left so many chunks, the ring is full and at its limit (R6).
     pub(super) full_at: u64,
 }
@@ -155,6 +159,8 @@ impl<T> Size<T> {
                 usage: Usage::default(),
                 surplus: 0,
                 no_memory: false,
+                filled: 0,
+                left: 0,
                 full_at: u64::MAX,
             },
             ring,
@@ -167,6 +173,11 @@ impl<T> Size<T> {
 
     pub(super) fn chunks(&self) -> u64 {
         self.growth.chunks as u64
+    }
+
+    /// How many chunks are in use, from the consumer's to the producer's, if the consumer has left `left`.
+    pub(super) fn used(&self, left: u64) -> u64 {
+        self.filled - left + 1
     }
 
     /// Links a chunk in behind `chunk`, unless the ring may not grow or there is no memory.

@@ -120,6 +120,7 @@ canaries! {
     canary_pushed: "chunk.2", "Causality violation", order_is_kept(2),
     canary_leave: "chunk.3", "Causality violation", order_is_kept(2),
     canary_left: "chunk.4", "Causality violation", order_is_kept(2),
+    canary_gone: "chunk.5", "Causality violation", order_is_kept(3),
     canary_producer_leaves: "ends.1", "left == right", the_end_comes_last(),
     canary_producer_gone: "ends.2", "left == right", the_end_comes_last(),
 }
