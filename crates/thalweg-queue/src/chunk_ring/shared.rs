@@ -8,7 +8,7 @@ use thalweg_sync::CachePadded;
 use thalweg_sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use thalweg_sync::atomic::{AtomicPtr, AtomicU64, AtomicUsize};
 
-/// Invariants R1 to R5 are in the module's documentation. Counts never wrap: 2^64 items are 500 years' worth.
+/// Invariants R1 to R5 are in the module's documentation. Counts never come to 2^63, which are 250 years' worth of items.
 #[derive(Debug)]
 pub(super) struct Shared<T, W> {
     consumer: CachePadded<ConsumerSide<T>>,
