@@ -180,7 +180,7 @@ fn hidden(setup: &Setup) -> Outcome {
 }
 
 /// No slot is safe, so the producer goes by the head. With room for one, three looks in vain bring the threshold to zero; the thread that is late keeps
-/// the producer from what the last of them left. Once an item is found, all is well.
+/// the producer from what the last of them left.
 fn heads(setup: &Setup) -> Outcome {
     setup.asserting(|| {
         let (tube, draws, drawn) =

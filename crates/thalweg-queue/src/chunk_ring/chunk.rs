@@ -190,11 +190,11 @@ impl<T> Chunk<T> {
         }
     }
 
-    /// Hands out the first `pushed` items, of which the last are in this chunk.
+    /// Hands out the first `pushed` items, of which the last are in this chunk, or in the one before.
     ///
     /// # Safety
     ///
-    /// The chunk is alive, and the producer, who calls it, is there.
+    /// The chunk is alive, and the producer, who calls it, is there or comes there next.
     #[inline(always)]
     pub(super) unsafe fn publish(self, pushed: u64) {
         // (chunk.1) Release, pairs with (chunk.2): the entries are written before the count. Relaxed would hand out an unwritten

@@ -249,6 +249,7 @@ fn enter<T, W>(shared: &Shared<T, W>, size: &mut Size<T>, chunk: Chunk<T>, pushe
             return None;
         }
         let next = chunk.next();
+        // First, so that the consumer finds no count of an earlier turn there (R5).
         next.publish(pushed);
         chunk.go_on(pushed);
         size.filled += 1;

@@ -188,7 +188,7 @@ impl<T> Size<T> {
     pub(super) unsafe fn grow(&mut self, chunk: Chunk<T>) -> bool {
         let Some(new) = self.spare.take().or_else(|| self.allocate()) else { return false };
         // SAFETY: `new` is ours alone. `chunk` is the producer's, and the consumer follows its link only after the producer
-        // has published an entry behind it (R3).
+        // has gone on by it (R3).
         unsafe {
             new.link(chunk.next());
             chunk.link(new);
