@@ -68,8 +68,9 @@
 //!
 //! Every queue pushes and pops one at a time and in batches, [waits](wait) for either by any strategy, with timeouts and as futures,
 //! and says its `capacity` and `is_closed`. What has no waiting form at all: slices, which are moved now or not, and `push_all`, which
-//! waits but not for some time. Two queues are apart: the owner and the thieves of [`bwos`] never wait, and
-//! [`bbq::bytes`](mod@bbq::bytes) has messages of any length, with the same words for slices of bytes, and for slices of them. They differ in this:
+//! waits but not for some time. Two queues are apart: [`bwos`] has [words of its own](mod@bwos#its-own-words), as its owner and thieves never
+//! wait, and only thieves ask whether it `is_closed`; and [`bbq::bytes`](mod@bbq::bytes) has messages of any length, with the same words for
+//! slices of bytes, and for slices of them. They differ in this:
 //!
 //! | queue | a batch costs | in place | a grant is waited for | `peek` | `len` | other |
 //! |---|---|---|---|---|---|---|
@@ -99,7 +100,11 @@
 //!   to it can be lent.
 //! - Of [`locked`]: whoever has a reference into the ring would have to hold the lock.
 //! - Of [`tube::queue`]: a tube takes values and gives values, and shows no memory.
-//! - Of [`cnq`](cnq::cnq()) and [`bwos`]: not offered.
+//! - Of [`cnq`](cnq::cnq()): an entry counts only if its capsule is not closed before the entry is published, and others close it when they
+//!   like. What was written in place would have to move to another capsule then. And who reads in place keeps its capsule unfinished: the
+//!   window would stand still for as long, and others would be `Busy`.
+//! - Of [`bwos`]: what a thief has taken keeps its block from being used again until it is read, so it is moved out at once. The owner's
+//!   push and pop are plain accesses without a count to publish: a grant could spare no more than the move.
 //! - Waiting of [`bwos`]: the owner is producer and consumer, and would wait for itself. Thieves could only be woken by a push that tells
 //!   them, and a push here tells nobody.
 //! - `len` of the producer of [`fast_forward()`]: it keeps no count of what is popped, and a slot that is taken looks full until its line is
@@ -127,8 +132,8 @@
 //! # How they are built
 //!
 //! A constructor waits by [`Yield`]. `with_wait` of its module takes all that can be chosen there, and the strategy last. One that chooses
-//! something for you has a form with the strategy too: `in_place_with_wait`, `chunk_ring_with_wait`, and where the name begins with `with`,
-//! as that of `with_capacity`, `with_capacity_and_wait`.
+//! something for you has a form with the strategy too: `in_place_with_wait`, `chunk_ring_with_wait`, `cnq_with_wait`, and where the name
+//! begins with `with`, as that of `with_capacity`, `with_capacity_and_wait`.
 //!
 //! A constructor refuses what it cannot build with a [`BuildError`], which names the parameter, its value and the limit, or the bytes
 //! that there is no memory for.
@@ -146,7 +151,8 @@
 //!
 //! - FIFO and linearizable: what is pushed and popped fits into one order, and every refusal (`Full`, `Empty`) was true at one
 //!   instant between call and return. Refusals are judged one by one: of two threads, one may see `Full` and the other `Empty`
-//!   where no single order has both, as each may see late what the other has just done. Whoever needs more puts a
+//!   where no single order has both, as each may see late what the other has just done; so even between one and one. Only [`locked`]
+//!   promises one order for all. Whoever needs more puts a
 //!   `fence(SeqCst)` between its own operation and the one that may be refused. [`bwos`] and [`cnq`] have their own order and
 //!   their own answers.
 //! - No item is lost or dropped twice, whoever leaves first. An item whose push races with the last consumer's

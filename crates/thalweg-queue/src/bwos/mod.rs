@@ -29,7 +29,29 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! Several queues, one per worker, make a [`Pool`], in which a [`Policy`] chooses from whom to steal.
+//! # Its own words
+//!
+//! Elsewhere in this crate `push` and `pop` wait, and `try_push` and `try_pop` do not. Here nothing waits, so nothing is called `try_`: `push`
+//! gives a value back that has no room, `pop` returns an `Option`, `push_many` and `pop_many` return how many they have moved, and `steal` has an
+//! error of its own. The owner is producer and consumer: waiting for room or for an item, it would wait for itself. Nor is it ever told that
+//! the queue is closed: without thieves it pops what it has pushed, and it can [make one](lifo::Owner::stealer) at any time. So `is_closed` is
+//! the thieves' alone, whose other side is the owner.
+//!
+//! # From whom to steal
+//!
+//! Several queues, one per worker, make a [`Pool`], in which a [`Policy`] chooses from whom to steal: those of sections 4.2.1.3 and 4.3.4 of
+//! the thesis, and their hybrids.
+//!
+//! | policy | chooses | reads of others |
+//! |---|---|---|
+//! | [`Random`] | any queue | nothing |
+//! | [`Sequential`] | the next ones, in a fixed order | nothing |
+//! | [`Last`] of a policy | the one that gave something last, as long as it gives | as the policy |
+//! | [`BestOf`] | the longest of a few that are drawn: two, half of them, … | the length of those: a load per block |
+//! | [`Near`] of a policy | at first among the queues of the own memory node | as the policy |
+//! | [`Probabilistic`] of a policy | a queue that the policy names, with a probability of its fill | one block of each |
+//!
+//! Hybrids are nested: `Last::new(Probabilistic::new(Near(Random)))`.
 //!
 //! # Which shape?
 //!

@@ -1,15 +1,4 @@
-//! From whom to steal: the policies of sections 4.2.1.3 and 4.3.4, and their hybrids.
-//!
-//! | policy | chooses | reads of others |
-//! |---|---|---|
-//! | [`Random`] | any queue | nothing |
-//! | [`Sequential`] | the next ones, in a fixed order | nothing |
-//! | [`Last`] of a policy | the one that gave something last, as long as it gives | as the policy |
-//! | [`BestOf`] | the longest of a few that are drawn: two, half of them, … | the length of those: a load per block |
-//! | [`Near`] of a policy | at first among the queues of the own memory node | as the policy |
-//! | [`Probabilistic`] of a policy | a queue that the policy names, with a probability of its fill | one block of each |
-//!
-//! Hybrids are nested: `Last::new(Probabilistic::new(Near(Random)))`.
+//! From whom to steal: the policies, of which the page of `bwos` has a table.
 
 use alloc::boxed::Box;
 use core::fmt;

@@ -2,7 +2,7 @@
 //!
 //! | | |
 //! |---|---|
-//! | order | FIFO, linearizable |
+//! | order | FIFO, linearizable, refusals one by one ([crate page](crate#what-is-promised)) |
 //! | who | one producer, one consumer |
 //! | items | any `T: Send`; they are never copied to grow |
 //! | progress | `try_push` and `try_pop` are wait-free, but for the allocator when the ring grows or shrinks |
@@ -13,7 +13,7 @@
 //! copied, and the consumer neither waits nor notices. A ring that was long at most half in use links chunks out
 //! again, one at a time; it keeps one to spare, so that a load that comes and goes does not reach the allocator.
 //!
-//! From Y. Fan et al., *BLQ: Light-Weight Locality-Aware Runtime for Blocking-Less Queuing*, CC 2024, section 3.4, Figure
+//! From Q. Wu et al., *BLQ: Light-Weight Locality-Aware Runtime for Blocking-Less Queuing*, CC 2024, section 3.4, Figure
 //! 4. Different from the paper:
 //!
 //! - The consumer goes on to the next chunk only when the producer has (errata E22). One that goes on with the last
@@ -103,7 +103,7 @@ use thalweg_sync::sync::Arc;
 ///
 /// `first` must be at least 2 and within `most`; with `Most::Entries(first)` the ring never grows. `BuildError` if it is not. Memory:
 /// the entries, and a line or two per chunk.
-pub fn chunk_ring<T: Send>(first: usize, most: Most) -> Result<Ends<T, Yield>, BuildError> {
+pub fn chunk_ring<T: Send>(first: usize, most: Most) -> Result<Ends<T>, BuildError> {
     chunk_ring_with_wait(first, most, Yield)
 }
 
@@ -135,7 +135,7 @@ pub fn chunk_ring_with_wait<T: Send, W: Wait>(first: usize, most: Most, wait: W)
 /// assert_eq!(tx.growth().chunks, 2);
 /// # Ok::<(), thalweg_queue::BuildError>(())
 /// ```
-pub fn with_chunks<T: Send>(chunk: usize, first: usize, most: Most) -> Result<Ends<T, Yield>, BuildError> {
+pub fn with_chunks<T: Send>(chunk: usize, first: usize, most: Most) -> Result<Ends<T>, BuildError> {
     build(Limits::new::<T>(Some(chunk), first, most)?, Yield)
 }
 
@@ -145,7 +145,7 @@ pub fn with_wait<T: Send, W: Wait>(chunk: usize, first: usize, most: Most, wait:
 }
 
 /// The two ends of a queue.
-pub type Ends<T, W> = (Producer<T, W>, Consumer<T, W>);
+pub type Ends<T, W = Yield> = (Producer<T, W>, Consumer<T, W>);
 
 fn build<T: Send, W: Wait>(limits: Limits, wait: W) -> Result<Ends<T, W>, BuildError> {
     let (size, chunk) = Size::new(limits)?;

@@ -48,7 +48,8 @@
 //!
 //! `capacity` is the number of entries: one producer that pushes and does not flush fills them all. A capsule that is closed before its
 //! end takes its place whole, and so does one that a handle keeps. So of `n` capsules, of which handles that pause keep `m`, only `n - m`
-//! items are certain to fit, and always one. Over a tube that has room for more than `n`, the spare capsule (below) may add one item to all of them.
+//! items are certain to fit, and always one. A capsule that a consumer has given back empty before its producer left it is free again when a
+//! consumer looks for items next. Over a tube that has room for more than `n`, the spare capsule (below) may add one item to all of them.
 //!
 //! # Threads that pause
 //!
@@ -78,16 +79,20 @@
 //! From J. Wang, *Block-based queues* (thesis), chapter 3; names as there where they exist. Different from there:
 //!
 //! - The tube carries indices of capsules, and the set of free ones is apart. A capsule that somebody keeps does not keep a
-//!   place in the tube, a block of it, or its order: any FIFO queue can be the tube, and k-FIFO does not rest on it.
+//!   place in the tube, a block of it, or its order: any FIFO queue can be the tube, and k-FIFO does not rest on it. As printed, an idle
+//!   producer keeps a place of the tube, and a queue with nothing in it may refuse a push (errata E8).
 //! - A capsule gets its number with its first item in it, after the capsule at the other end of the window is closed. So
 //!   there are no empty capsules, a full queue drives nobody out, nothing can be closed before it is open and then be
-//!   opened again, and a window cannot be violated by a thread that stops between two steps.
+//!   opened again (errata E9), and a window cannot be violated by a thread that stops between two steps.
 //! - An item counts if it is before the capsule's limit, which one exchange sets; as printed, a put into a capsule that is
-//!   closed meanwhile is delivered twice. Puts are stores, and who closes a capsule uses a heavy fence.
-//! - *Finished* means that every item is taken, whoever keeps the capsule, and anybody may note it. It stands with the number,
-//!   so that nothing late can undo it. As printed it waits for the producer, and an idle one stops all consumers.
-//! - A consumer that finds its capsule empty puts it among the fragments, open as it is, and looks for another. A
-//!   capsule is closed by consumers only when its number holds up the window.
+//!   closed meanwhile is delivered twice (errata E7). Puts are stores, and who closes a capsule uses a heavy fence.
+//! - *Finished* means that every item is taken, whoever keeps the capsule, and anybody may note it. As printed it waits for the producer,
+//!   and an idle one stops all consumers (errata E8).
+//! - *Finished* stands with the number, in a seat that only the next lap of numbers overwrites, so that nothing late can undo it. As
+//!   printed it is a flag of the capsule, and with fewer than 2D capsules a late store erases a newer one (errata E10).
+//! - A consumer that finds its capsule empty puts it among the fragments, open as it is, and looks for another: among all
+//!   fragments, and then in the tube. The thesis does not say how `can_advance` looks, and where fragments older than the own capsule are left
+//!   out, nobody finds them (errata E18). A capsule is closed by consumers only when its number holds up the window.
 //! - A consumer that found few entries waits a fraction of a microsecond before it looks again, and not after it found none.
 //! - An end that was refused, and has no capsule, looks before it takes: refusals in a row write nothing.
 //! - D is rounded up, not down, so that it is never zero. The numbers before the first count as finished: the first D capsules have those
@@ -138,10 +143,15 @@ pub type DefaultTube = Scqd<u32>;
 
 /// A k-FIFO queue with room for about `capacity` items.
 ///
-/// `k` is at least 1 and at most `capacity`, and there are at most 2^20 - 1 capsules. Larger ones are faster: a capsule has about k / 16 entries (at most 128), and
-/// eight producers can fill capsules without driving each other out. See the [module](self) for what else counts as
-/// taken room, and [`over`] to choose the shape: with few producers larger capsules are faster, as a step to another one moves some ten
-/// lines between cores.
+/// With a larger `k` it is faster: a capsule has about k / 16 entries (at least 1, at most 128), and eight producers can fill capsules without
+/// driving each other out. See the [module](self) for what else counts as taken room, and [`over`] to choose the shape: with few producers
+/// larger capsules are faster, as a step to another one moves some ten lines between cores.
+///
+/// `BuildError` if
+///
+/// - `capacity` is below 2, or above what 2^20 - 1 capsules hold: 2^20 - 1 items for a `k` below 32, and 128 times as many from 2048 on;
+/// - `k` is 0 or above `capacity`;
+/// - there is not so much memory: the entries, of one capsule more than `capacity` needs, and less than a thousand bytes per capsule.
 ///
 /// ```
 /// let (mut tx, mut rx) = thalweg_queue::cnq::cnq(4096, 1024)?;
@@ -151,7 +161,28 @@ pub type DefaultTube = Scqd<u32>;
 /// assert!(rx.pop().is_err());
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub fn cnq<T: Send>(capacity: usize, k: usize) -> Result<(Producer<T>, Consumer<T>), BuildError> {
+pub fn cnq<T: Send>(capacity: usize, k: usize) -> Result<Ends<T>, BuildError> {
+    cnq_with_wait(capacity, k, Yield)
+}
+
+/// As [`cnq()`], with ends that [wait](crate::wait) by `wait`. Refused as there.
+///
+/// A consumer that sleeps is woken by every push, as it may be the only one that can see the item.
+///
+/// ```
+/// use thalweg_queue::{Park, cnq};
+///
+/// let (mut tx, mut rx) = cnq::cnq_with_wait(4096, 1024, Park::new())?;
+/// let consumer = std::thread::spawn(move || rx.pop()); // sleeps until the push
+/// tx.push("hello")?;
+/// assert_eq!(consumer.join().unwrap(), Ok("hello"));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn cnq_with_wait<T: Send, W: Wait>(
+    capacity: usize,
+    k: usize,
+    wait: W,
+) -> Result<Ends<T, DefaultTube, W>, BuildError> {
     // How many items all capsules hold at most that have `entries` entries each: there is a spare one.
     let most = |entries: usize| entries * most_capsules::<T>(entries, 1);
     BuildError::check("capacity", capacity, 2, usize::MAX)?;
@@ -160,7 +191,7 @@ pub fn cnq<T: Send>(capacity: usize, k: usize) -> Result<(Producer<T>, Consumer<
     let entries = (k / 16).min(capacity / 8).clamp(1, 128);
     BuildError::check("capacity", capacity, 2, most(entries))?;
     let capsules = capacity.div_ceil(entries);
-    over(Scqd::new(capsules)?, capsules, entries, k)
+    with_wait(Scqd::new(capsules)?, capsules, entries, k, wait)
 }
 
 /// A k-FIFO queue of `capsules` capsules with `entries` entries each, over `tube`.
@@ -222,7 +253,7 @@ pub fn with_wait<T: Send, Q: Tube<Item = u32>, W: Wait>(
 }
 
 /// The two ends of a queue.
-pub type Ends<T, Q, W = Yield> = (Producer<T, Q, W>, Consumer<T, Q, W>);
+pub type Ends<T, Q = DefaultTube, W = Yield> = (Producer<T, Q, W>, Consumer<T, Q, W>);
 
 /// As [`over`], with the first capsule at `number`: tests start near the wrap. One capsule will do, and there is no spare one, as in
 /// the thesis' clients.

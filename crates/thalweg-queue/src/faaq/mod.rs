@@ -2,7 +2,7 @@
 //!
 //! | | |
 //! |---|---|
-//! | order | FIFO, linearizable |
+//! | order | FIFO, linearizable, refusals one by one ([crate page](crate#what-is-promised)) |
 //! | who | any number of producers and consumers; items are any `T: Send` |
 //! | progress | deadlock-free, not lock-free: `Busy` while the oldest push, or a pop of the block that has to be free, is half-way |
 //! | room | `(blocks - 1) * entries + 1` items for certain, up to `blocks * entries` |

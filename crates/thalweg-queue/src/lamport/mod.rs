@@ -2,14 +2,14 @@
 //!
 //! | | |
 //! |---|---|
-//! | order | FIFO, linearizable |
+//! | order | FIFO, linearizable, refusals one by one ([crate page](crate#what-is-promised)) |
 //! | who | one producer, one consumer |
 //! | items | any `T: Send` |
 //! | progress | `try_push` and `try_pop` are wait-free |
 //! | cost | one write of a slot, one store of an index per item. [`plain`]: and a load of the other side's index each time, so that the lines of both indices travel for every item. [`cached`]: that load only when the index seen last says full or empty |
 //!
-//! Take [`fast_forward`](mod@crate::fast_forward) or [`chunk_ring`](mod@crate::chunk_ring) for use: this is the queue that
-//! they are compared with, and what "a ring buffer" usually means.
+//! Take [`bbq::spsc`](mod@crate::bbq::spsc) for use, or [`fast_forward`](mod@crate::fast_forward) for items of one word: this is the queue
+//! that they are compared with, and what "a ring buffer" usually means.
 //!
 //! From L. Lamport, *Specifying Concurrent Program Modules*, ACM TOPLAS 5(2), 1983, in the form that J. Giacomoni et
 //! al., *FastForward for Efficient Pipeline Parallelism*, PPoPP 2008, measure against (section 3.2); names as there:

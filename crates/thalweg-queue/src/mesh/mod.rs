@@ -8,7 +8,7 @@
 //! | progress | `try_push` and `try_pop` are wait-free, but for the allocator when a ring grows, and for taking over rings that another consumer has left |
 //! | cost | a push or pop of a [`chunk_ring`](mod@crate::chunk_ring): no read-modify-write, and no line that more than two threads write. A refused push has tried all rings of its producer, an empty pop all of its consumer |
 //!
-//! From Y. Fan et al., *BLQ: Light-Weight Locality-Aware Runtime for Blocking-Less Queuing*, CC 2024, section 3.4: as many
+//! From Q. Wu et al., *BLQ: Light-Weight Locality-Aware Runtime for Blocking-Less Queuing*, CC 2024, section 3.4: as many
 //! rings as the least common multiple of M and N. Ring `i` leads from producer `i % M` to consumer `i % N`, so each producer
 //! has `N / gcd(M, N)` rings, each consumer `M / gcd(M, N)`, and no two rings connect the same pair. With M = N a producer has
 //! one ring, to one consumer. Producers go round their rings item by item, past those that are full; consumers take up to
@@ -83,7 +83,7 @@ use thalweg_sync::atomic::Ordering::{Acquire, Release};
 use thalweg_sync::sync::Arc;
 
 /// All ends of a mesh.
-pub type Ends<T, W> = (Vec<Producer<T, W>>, Vec<Consumer<T, W>>);
+pub type Ends<T, W = Yield> = (Vec<Producer<T, W>>, Vec<Consumer<T, W>>);
 
 /// A mesh whose rings have `first` entries each, and may grow to `most`.
 ///

@@ -3,7 +3,7 @@
 //!
 //! | | |
 //! |---|---|
-//! | order | FIFO, linearizable; pushes take effect in the order of their reservations |
+//! | order | FIFO, linearizable, refusals one by one ([crate page](crate#what-is-promised)); pushes take effect in the order of their reservations |
 //! | who | any number of producers and consumers; handles are `Clone` and their methods take `&self` |
 //! | items | any `T: Send`; windows that overlap, `T: Copy + Sync` |
 //! | progress | a reservation waits for no other one's end, nor does an end. Items behind a reservation that has not ended are held back by it: `Busy` |
@@ -111,19 +111,19 @@ use ring::{Owned, Ring};
 use thalweg_sync::sync::Arc;
 
 /// The two ends of a queue.
-pub type Ends<T, W> = (Producer<T, W>, Consumer<T, W>);
+pub type Ends<T, W = Yield> = (Producer<T, W>, Consumer<T, W>);
 
 /// A queue of `capacity` entries, a power of two. Its tickets are served nowhere.
 ///
 /// `BuildError` if `capacity` is not possible. Memory: the entries, and two words for each.
-pub fn ticketed<T: Send>(capacity: usize) -> Result<Ends<T, Yield>, BuildError> {
+pub fn ticketed<T: Send>(capacity: usize) -> Result<Ends<T>, BuildError> {
     with_wait(capacity, 0, Yield)
 }
 
 /// As [`ticketed`], with `counters` counters, at most 64, each of which serves every ticket once.
 ///
 /// Take one for each queue that is pushed to in the order of pops from this one. Memory: one word more per entry and counter.
-pub fn with_counters<T: Send>(capacity: usize, counters: usize) -> Result<Ends<T, Yield>, BuildError> {
+pub fn with_counters<T: Send>(capacity: usize, counters: usize) -> Result<Ends<T>, BuildError> {
     with_wait(capacity, counters, Yield)
 }
 

@@ -241,6 +241,7 @@ waiting::promises! {
     faaq_waiting: wait => blocks(2, 3, move || faaq::Faaq::new(2, 3).map(|tube| tube::with_wait(tube, wait()))),
     bbq_tube_waiting: wait => blocks(2, 3, move || faaq::Bbq::new(2, 3).map(|tube| tube::with_wait(tube, wait()))),
     cnq_waiting: wait => blocks(4, 2, move || cnq::with_wait(Scqd::new(4)?, 4, 2, 8, wait())),
+    cnq_by_k_waiting: wait => blocks(8, 1, move || cnq::cnq_with_wait(8, 8, wait())),
 }
 
 /// Every queue in a few shapes, for the promises of this file's list that follow.

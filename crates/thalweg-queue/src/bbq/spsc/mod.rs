@@ -2,7 +2,7 @@
 //!
 //! | | |
 //! |---|---|
-//! | order | FIFO, linearizable |
+//! | order | FIFO, linearizable, refusals one by one ([crate page](crate#what-is-promised)) |
 //! | who | one producer, one consumer |
 //! | items | any `T: Send` |
 //! | progress | `try_push` and `try_pop` are wait-free; never `Busy` |

@@ -2,7 +2,7 @@
 //!
 //! | | |
 //! |---|---|
-//! | order | FIFO |
+//! | order | FIFO, linearizable, refusals one by one ([crate page](crate#what-is-promised)) |
 //! | who | any number of threads on either side; items are any `T: Send` |
 //! | room | exactly the capacity that was asked for; slots are the next power of two |
 //! | progress | by mode, see below; never lock-free |
@@ -21,6 +21,22 @@
 //!
 //! `Mt` is the mode most programs run and the one that suffers most when there are more threads than cores: a thread that
 //! is preempted half-way is waited for by all of its side. It is here as the baseline it is in the thesis.
+//!
+//! ```
+//! use thalweg_queue::TryPushError;
+//! use thalweg_queue::tube::{queue, ring};
+//!
+//! let (tx, rx) = queue(ring::Rts::new(3)?); // or `Mt`, `Hts`
+//! let other = tx.clone();
+//! std::thread::scope(|scope| {
+//!     scope.spawn(|| other.push(1));
+//!     scope.spawn(|| tx.push(2));
+//! });
+//! tx.try_push(3)?;
+//! assert_eq!(tx.try_push(4), Err(TryPushError::Full(4))); // four slots, and room for three
+//! assert_eq!(rx.pop()? + rx.pop()? + rx.pop()?, 6);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 //!
 //! From DPDK's programmer's guide, *Ring Library*, and the thesis, Figure 3.2. Different from there: entries are typed;
 //! `Busy` is told from `Full` and `Empty`; a take loads its own head with Acquire before the other side's tail and moves

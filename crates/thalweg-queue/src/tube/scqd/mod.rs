@@ -11,6 +11,24 @@
 //! Free indices wait in one queue, filled ones in another. A push moves an index from the first to the second and fills
 //! its entry in between; a pop moves it back.
 //!
+//! ```
+//! use thalweg_queue::TryPushError;
+//! use thalweg_queue::tube::{queue, scqd::Scqd};
+//!
+//! let (tx, rx) = queue(Scqd::new(3)?);
+//! let other = tx.clone();
+//! std::thread::scope(|scope| {
+//!     scope.spawn(|| other.push("a".to_string()));
+//!     scope.spawn(|| tx.push("b".to_string()));
+//! });
+//! tx.try_push("c".to_string())?;
+//! assert!(matches!(tx.try_push("d".to_string()), Err(TryPushError::Full(_))));
+//! let mut popped: Vec<_> = rx.try_iter().collect();
+//! popped.sort();
+//! assert_eq!(popped, ["a", "b", "c"]);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
 //! From R. Nikolaev, *A Scalable, Portable, and Memory-Efficient Lock-Free FIFO Queue*, DISC 2019, sections 5 and 6, and
 //! the thesis, sections 2.2 and 3.7.2. Different from there:
 //!
