@@ -9,7 +9,7 @@ pub(crate) fn ring(
     (parameter, entries): (&'static str, usize),
     fit: impl Fn(usize, usize) -> bool,
 ) -> Result<(), BuildError> {
-    // With one block, the next one would be the one that is being filled.
+    // With one block, the next one to be filled would be the one with all items.
     BuildError::check("blocks", blocks, 2, usize::MAX)?;
     BuildError::check(parameter, entries, 1, usize::MAX)?;
     let rounded = blocks.checked_next_power_of_two();

@@ -1,11 +1,12 @@
-//! BBQ in drop-old mode, its consumer as printed (lines 49 to 87) and as corrected.
+//! BBQ in drop-old mode, its consumer as printed (lines 49 to 87) and as corrected, and with one block, which is not excluded.
 
 use thalweg_check::history::{DropOld, Log, Queue, Recorder};
 use thalweg_check::{Check, Explored, Memory, Violation};
 use thalweg_sync::atomic::AtomicU64;
 use thalweg_sync::atomic::Ordering::{AcqRel, Acquire, Release};
+use thalweg_sync::sync::Arc;
+use thalweg_sync::thread;
 
-const BLOCKS: u64 = 2;
 const ENTRIES: u64 = 4;
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -13,6 +14,20 @@ enum Fault {
     None,
     /// A consumer in whose block producers are a round ahead compares offsets of different rounds.
     E3,
+    /// There is one block: the next one, which a producer resets, is the one with all items.
+    E21,
+}
+
+impl Fault {
+    fn blocks(self) -> u64 {
+        if self == Self::E21 { 1 } else { 2 }
+    }
+
+    /// The newest items are inside: those of all blocks but one, and with one block the last that was put in.
+    fn specification(self) -> DropOld<u64> {
+        let keep = ((self.blocks() - 1) * ENTRIES).max(1);
+        DropOld::new(keep as usize, (self.blocks() * ENTRIES) as usize)
+    }
 }
 
 /// A cursor: the version above, the offset below. Every block has the version of the head.
@@ -36,7 +51,7 @@ struct Block {
 }
 
 struct Bbq {
-    blocks: [Block; BLOCKS as usize],
+    blocks: Vec<Block>,
     /// Numbers of blocks, over all rounds.
     phead: AtomicU64,
     chead: AtomicU64,
@@ -52,12 +67,15 @@ impl Bbq {
             entries: std::array::from_fn(|_| AtomicU64::new(0)),
         };
         // The version before the first is so far back that nothing of it is there.
-        let blocks = [block(cursor(1, 0)), block(cursor(0, ENTRIES))];
-        Self { blocks, phead: AtomicU64::new(BLOCKS), chead: AtomicU64::new(BLOCKS), fault }
+        let start = |number| if number == 0 { cursor(1, 0) } else { cursor(0, ENTRIES) };
+        let blocks = (0..fault.blocks()).map(|number| block(start(number))).collect();
+        let head = || AtomicU64::new(fault.blocks());
+        Self { blocks, phead: head(), chead: head(), fault }
     }
 
     fn block(&self, head: u64) -> (&Block, u64) {
-        (&self.blocks[(head % BLOCKS) as usize], head / BLOCKS)
+        let blocks = self.fault.blocks();
+        (&self.blocks[(head % blocks) as usize], head / blocks)
     }
 
     fn enqueue(&self, item: u64) -> Queue<u64> {
@@ -138,8 +156,27 @@ fn overrun(fault: Fault) -> Result<Explored, Box<Violation>> {
             log.call(|| queue.dequeue(), Queue::clone);
         }
     };
-    let keep = (BLOCKS - 1) * ENTRIES;
-    check.linearizable(DropOld::new(keep as usize, (BLOCKS * ENTRIES) as usize), client).map_err(Box::new)
+    check.linearizable(fault.specification(), client).map_err(Box::new)
+}
+
+/// As many are in the queue as it has entries. One more is put in while another thread takes one.
+fn one_more(fault: Fault) -> Result<Explored, Box<Violation>> {
+    let check = Check::new().memory(Memory::Sc).max_events(1000);
+    let client = move |recorder: &Recorder<Queue<u64>>| {
+        let queue = Arc::new(Bbq::new(fault));
+        let mut log = recorder.log(0);
+        let entries = fault.blocks() * ENTRIES;
+        for item in 0..entries {
+            log.call(|| queue.enqueue(item), Queue::clone);
+        }
+        let other = thread::spawn({
+            let (queue, mut log) = (queue.clone(), recorder.log(1));
+            move || log.call(|| queue.dequeue(), Queue::clone)
+        });
+        log.call(|| queue.enqueue(entries), Queue::clone);
+        other.join().unwrap();
+    };
+    check.linearizable(fault.specification(), client).map_err(Box::new)
 }
 
 #[test]
@@ -149,7 +186,15 @@ fn e3_offsets_of_different_rounds() {
 }
 
 #[test]
+fn e21_the_next_block_is_the_same() {
+    let violation = one_more(Fault::E21).expect_err("the fault is not found").to_string();
+    assert!(violation.contains("not linearizable") && violation.contains("Empty"), "{violation}");
+}
+
+#[test]
 fn the_corrected_consumer_passes() {
     let explored = overrun(Fault::None).unwrap_or_else(|violation| panic!("{violation}"));
     assert_eq!(explored.complete, 1, "{explored}");
+    let explored = one_more(Fault::None).unwrap_or_else(|violation| panic!("{violation}"));
+    assert!(explored.complete > 5, "{explored}");
 }

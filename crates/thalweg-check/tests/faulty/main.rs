@@ -22,6 +22,7 @@
 //! | E18 | a consumer in an empty capsule does not look at what others left behind: nobody finds it |
 //! | E19 | a consumer calls a block empty that is half-way, though there is an item behind it |
 //! | E20 | the same as E4 from loads that are out of order |
+//! | E21 | a ring has one block, and a producer that goes on to the next one empties the one with all items: a consumer says empty |
 //! | E22 | a consumer steps to the next chunk before there is something in it, and the producer puts a new one before that |
 //! | T-B1 | a thief takes a block that the owner has taken over for an exhausted one, and passes by what is put there then |
 #![cfg(not(loom))]

@@ -51,8 +51,8 @@
 //! - Every block has the same round as the head; the blocks after the first start at the end of the round before
 //!   the first. A consumer whose next block is in an older round answers `Empty`, and looks again if it is in a newer one. As printed
 //!   both are empty, so one that read the head a round ago can say empty beside unread items (errata E2).
-//! - There are at least two blocks. With one, which the paper does not exclude, the next block is the one that is open, and in drop-old
-//!   mode it would be overwritten while it is filled (errata E21).
+//! - There are at least two blocks. With one, which the paper does not exclude, the next block is the one with all items. In drop-old mode a
+//!   producer empties it before its own item is in, and a consumer finds a queue empty that never was (errata E21).
 //! - Items are returned: as printed, `consume_entry` ends without a `return` of what it has read (errata E11).
 //! - Where a side is one handle, of [`mod@mpsc`] or [`mod@spmc`], that side has no exchanges and what else only contention needs; the other
 //!   side is as here, but for what it need not look for then.
