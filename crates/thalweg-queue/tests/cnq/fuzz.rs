@@ -4,6 +4,8 @@ use crate::{bbq, faaq, history, hts, mt, rts, scqd};
 use thalweg_check::Fuzz;
 use thalweg_queue::tube::Tube;
 use thalweg_queue::{Park, TryPopError, cnq};
+use thalweg_sync::atomic::AtomicUsize;
+use thalweg_sync::atomic::Ordering::Relaxed;
 use thalweg_sync::sync::Arc;
 use thalweg_sync::{spin, thread};
 
@@ -118,6 +120,63 @@ fn nobody_waits_for_an_idle_producer() {
             assert!(popped.into_iter().eq((1..8).chain(11..18)));
             drop((idle, tx));
             assert_eq!(keeping.try_pop(), Err(TryPopError::Closed));
+        });
+    }
+}
+
+/// Every few items have handles of their own, on both sides. Some give their capsule up and some are dropped with it. What was in it goes to
+/// others, each item once, and in the end no capsule is missing: one producer fills them all.
+#[test]
+fn handles_come_and_go() {
+    const EACH: usize = 6;
+    for (capsules, k) in [(2, 1), (2, 4), (4, 6), (6, 12)] {
+        Fuzz::new().seeds(0..150).run(move || {
+            let (mut tx, mut rx) = cnq::over(scqd(capsules), capsules, 2, k).unwrap();
+            let to_pop = AtomicUsize::new(3 * EACH);
+            let mut popped: Vec<_> = thread::scope(|scope| {
+                for producer in 0..3 {
+                    let tx = tx.clone();
+                    scope.spawn(move || {
+                        let mut numbers = producer * EACH..(producer + 1) * EACH;
+                        while !numbers.is_empty() {
+                            let mut passing = tx.clone();
+                            // Fewer than a capsule has, as many, or one of the next.
+                            numbers.by_ref().take(producer + 1).for_each(|number| passing.push(number).unwrap());
+                            if numbers.len() % 4 == 0 {
+                                passing.flush();
+                            }
+                        }
+                    });
+                }
+                let consumers = [1, 2].map(|most| {
+                    let (rx, to_pop) = (rx.clone(), &to_pop);
+                    // Relaxed: a count, and nothing else is told by it.
+                    let may_pop = || to_pop.fetch_update(Relaxed, Relaxed, |left| left.checked_sub(1)).is_ok();
+                    scope.spawn(move || {
+                        let mut popped = Vec::new();
+                        loop {
+                            let mut passing = rx.clone();
+                            for _ in 0..most {
+                                if !may_pop() {
+                                    return popped;
+                                }
+                                popped.push(passing.pop().unwrap());
+                            }
+                            if popped.len() % 3 == 0 {
+                                passing.flush();
+                            }
+                        }
+                    })
+                });
+                consumers.into_iter().flat_map(|consumer| consumer.join().unwrap()).collect()
+            });
+            popped.sort_unstable();
+            assert!(popped.into_iter().eq(0..3 * EACH));
+            // Capsules that were given back empty before their producer left are freed by who looks at them.
+            assert_eq!(rx.try_pop(), Err(TryPopError::Empty));
+            let capacity = tx.capacity();
+            (0..capacity).for_each(|number| tx.try_push(number).unwrap());
+            assert!((0..capacity).all(|number| rx.try_pop() == Ok(number)));
         });
     }
 }

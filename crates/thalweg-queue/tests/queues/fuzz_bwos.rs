@@ -3,7 +3,10 @@
 
 use thalweg_check::Fuzz;
 use thalweg_queue::bwos::{self, Pool, Probabilistic, Random, Rng, StealError, Stealer};
-use thalweg_sync::sync::Arc;
+use thalweg_sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, SeqCst};
+use thalweg_sync::atomic::{AtomicBool, AtomicUsize, fence};
+use thalweg_sync::park::{Parker, Unparker};
+use thalweg_sync::sync::{Arc, Mutex};
 use thalweg_sync::{spin, thread};
 
 type Item = Box<usize>;
@@ -131,4 +134,73 @@ fn a_pool_runs_every_task() {
         });
         assert_eq!(run, (1 << (DEPTH + 1)) - 1);
     });
+}
+
+/// Whom to wake, if the worker has announced that it will sleep.
+type Sleeper = Mutex<Option<Unparker>>;
+
+/// To be called after tasks were shared.
+fn wake(sleepers: &[Sleeper]) {
+    // Between what was granted and the look at who has announced.
+    fence(SeqCst);
+    sleepers.iter().filter_map(|sleeper| sleeper.lock().unwrap().take()).for_each(|thread| thread.unpark());
+}
+
+/// One worker of three has a task that ends only when all others are done, and what it has not begun waits behind that. The two others sleep
+/// until it shares: they have to find all of it, and whoever finds nothing has to be right.
+#[test]
+fn others_take_what_waits_behind_a_long_task() {
+    const TASKS: usize = 10;
+    for (blocks, entries) in [(2, 8), (4, 3), (12, 1)] {
+        Fuzz::new().seeds(0..200).run(move || {
+            let queues: Vec<_> = (0..3).map(|_| bwos::lifo::<Item>(blocks, entries).unwrap()).collect();
+            let (mut owners, stealers): (Vec<_>, Vec<_>) = queues.into_iter().unzip();
+            let pool = Pool::new(stealers);
+            let sleepers: [Sleeper; 2] = [const { None }; 2].map(Mutex::new);
+            let (done, over) = (AtomicUsize::new(0), AtomicBool::new(false));
+            let mut run: Vec<usize> = thread::scope(|scope| {
+                let (done, over, sleepers) = (&done, &over, &sleepers);
+                let mut busy = owners.remove(0);
+                let others = owners.into_iter().enumerate().map(|(number, mut owner)| {
+                    let mut thief = pool.thief(number + 1, Probabilistic::new(Random));
+                    scope.spawn(move || {
+                        let parker = Parker::new();
+                        let (mut run, mut batch) = (Vec::new(), Vec::new());
+                        loop {
+                            while let Some(task) = owner.pop() {
+                                run.push(*task);
+                                done.fetch_add(1, AcqRel);
+                            }
+                            *sleepers[number].lock().unwrap() = Some(parker.unparker());
+                            fence(SeqCst);
+                            let is_over = over.load(Relaxed);
+                            match thief.steal_into(&mut batch, 2) {
+                                Ok(_) => batch.drain(..).for_each(|task| owner.push(task).unwrap()),
+                                Err(StealError::Busy) => spin::pause(1),
+                                Err(_) if is_over => return run,
+                                Err(_) => parker.park(),
+                            }
+                        }
+                    })
+                });
+                let others: Vec<_> = others.collect();
+                (0..TASKS).for_each(|task| busy.push(Box::new(task)).unwrap());
+                let mut run = vec![*busy.pop().unwrap()];
+                busy.share();
+                wake(sleepers);
+                let mut looks = 0;
+                while done.load(Acquire) < TASKS - 1 {
+                    looks += 1;
+                    spin::pause(looks);
+                }
+                assert!(busy.pop().is_none());
+                over.store(true, Relaxed);
+                wake(sleepers);
+                run.extend(others.into_iter().flat_map(|worker| worker.join().unwrap()));
+                run
+            });
+            run.sort_unstable();
+            assert!(run.into_iter().eq(0..TASKS));
+        });
+    }
 }

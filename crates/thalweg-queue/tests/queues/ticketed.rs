@@ -1,7 +1,7 @@
 //! What only the ticketed queue does: reservations, windows, holes and tickets.
 
 use crate::support::Note;
-use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::pin::pin;
 use std::task::{Context, Poll, Wake, Waker};
 use thalweg_check::Fuzz;
@@ -279,6 +279,52 @@ fn output_order_is_input_order() {
 fn fuzzed_output_order_is_input_order() {
     Fuzz::new().seeds(0..100).run(|| pipeline(10, 2, || thalweg_queue::Yield));
     Fuzz::new().seeds(0..50).run(|| pipeline(6, 2, Park::new));
+}
+
+/// Three workers, in which every other item makes a panic: with the item in hand, with the ticket, with room reserved in turn, or waiting
+/// for its turn behind others. Nobody waits for what it held, the rest goes on in order, and every item is dropped once.
+#[test]
+fn fuzzed_panics_hold_nobody_up() {
+    const ITEMS: usize = 10;
+    Fuzz::new().seeds(0..300).run(|| {
+        let counted = Arc::new(());
+        let (source, input) = ticketed::with_counters(4, 1).unwrap();
+        let (output, results) = ticketed(2).unwrap();
+        thread::scope(|scope| {
+            for _ in 0..3 {
+                let (input, output) = (input.clone(), output.clone());
+                scope.spawn(move || {
+                    while let Ok(mut take) = input.reserve(1) {
+                        let kernel = AssertUnwindSafe(|| {
+                            let item: (usize, Arc<()>) = take.next().unwrap();
+                            let fault = |stage| {
+                                if item.0 % 8 == stage {
+                                    resume_unwind(Box::new(stage))
+                                }
+                            };
+                            fault(1);
+                            let ticket = take.commit();
+                            fault(3);
+                            if item.0 % 8 == 5 {
+                                ticket.wait_for_turn(0);
+                                fault(5);
+                            }
+                            let mut grant = output.reserve_in_turn(1, &ticket, 0).unwrap();
+                            fault(7);
+                            grant.push(item).unwrap();
+                        });
+                        let _ = catch_unwind(kernel);
+                    }
+                });
+            }
+            drop((input, output));
+            let counted = &counted;
+            scope.spawn(move || (0..ITEMS).for_each(|number| source.push((number, counted.clone())).unwrap()));
+            let numbers: Vec<_> = results.iter().map(|(number, _)| number).collect();
+            assert!(numbers.into_iter().eq((0..ITEMS).step_by(2)));
+        });
+        assert_eq!(Arc::strong_count(&counted), 1);
+    });
 }
 
 /// Many end spans at once: none may be left behind with nobody to pass it.
