@@ -20,6 +20,7 @@ use thalweg_queue::{bbq, fast_forward};
 use thalweg_sync::CachePadded;
 use thalweg_sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Counter, Ordering::*, fence};
 use thalweg_sync::cell::Slot;
+use thalweg_sync::hint::Access;
 use thalweg_sync::sync::Mutex;
 
 /// Blocks an edge holds unless its capacity is given.
@@ -414,6 +415,7 @@ impl Edge {
         let Queue::OneToOne { rx, .. } = &self.queue else { return self.take_shared().map(|(_, block)| block) };
         // SAFETY: E2, by the caller.
         let block = rx.with_mut(|rx| unsafe { (*rx).try_pop() }).ok()?;
+        block.touch(block.first()..block.end(), self.plan.message_bytes, Access::Read);
         self.taken.count(self.messages_of(&block), false);
         Some(block)
     }
@@ -424,6 +426,7 @@ impl Edge {
         let (ticket, block) = rx.try_pop_numbered().ok()?;
         // (9) Acquire, pairs with the release of the pops before this one (bbq.18, bbq.10): see (7) of the reorder ring.
         fence(Acquire);
+        block.touch(block.first()..block.end(), self.plan.message_bytes, Access::Read);
         self.taken.count(self.messages_of(&block), self.plan.many_takers);
         Some((ticket, block))
     }

@@ -5,6 +5,7 @@ use crate::run::Cx;
 use std::fmt;
 use std::mem;
 use std::ptr;
+use thalweg_sync::hint::Access;
 
 /// Where a kernel puts its messages.
 ///
@@ -225,6 +226,7 @@ fn entries_between<T>(first: *mut T, end: *mut T) -> usize {
 /// Notes how far the open block is written.
 unsafe fn seal<T>(block: &mut Block, cur: *mut T) {
     let end = entries_between(block.entry::<T>(0), cur);
+    block.touch(block.end()..end, mem::size_of::<T>(), Access::Write);
     let first = block.first();
     // SAFETY: `Output::push` wrote every entry before `cur` (B2).
     unsafe { block.set_range(first, end) };
@@ -414,6 +416,7 @@ impl<T, U> InPlace<'_, T, U> {
         let first = block.first();
         let written = entries_between(block.entry::<U>(first), self.write);
         let rest = entries_between(self.read, self.end);
+        block.touch(first..first + written, mem::size_of::<U>(), Access::Write);
         // SAFETY: `first..first+written` holds `U`s; the rest is dropped here, after a panic or once the run is cancelled.
         unsafe {
             block.set_range(first, first + written);

@@ -7,6 +7,7 @@ use crate::block::{Block, drop_each, stride};
 use crate::error::Payload;
 use std::fmt;
 use std::mem;
+use thalweg_sync::hint::Access;
 
 /// Turns blocks of messages into blocks of whole windows.
 pub(crate) trait Assemble: Send {
@@ -65,6 +66,7 @@ impl<T: Clone + Send> Assemble for Windows<T> {
         let mut ready = mem::replace(&mut self.tail, rest);
         let mut windowed = Block::allocate(used * stride::<T>(), mem::align_of::<T>());
         windowed.open::<T>(u32::try_from(used).expect("a block of windows has fewer than 2^32 messages"));
+        windowed.touch(0..used, mem::size_of::<T>(), Access::Write);
         let between = ready.len() - used;
         // SAFETY: opened for `used` messages of this type. All of `ready` is given up: these move, and what lies behind the last window is dropped.
         unsafe {

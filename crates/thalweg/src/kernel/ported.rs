@@ -7,6 +7,7 @@ use crate::output::{Core, end_output, hand_on_filled, next_block};
 use crate::run::{Cx, Outcome, Why};
 use std::fmt;
 use std::marker::PhantomData;
+use thalweg_sync::hint::Access;
 
 /// An input port of a [`Kernel`]: a handle, cheap to copy.
 ///
@@ -349,6 +350,7 @@ fn join<T>(cx: &Cx<'_>, edge: usize, mut first: Block, mut second: Block) -> Blo
     let total = first.unread() + second.unread();
     assert!(u32::try_from(total).is_ok(), "fewer than 2^32 messages can be brought together");
     let mut joined = cx.open_block::<T>(total);
+    joined.touch(0..total, size_of::<T>(), Access::Write);
     let mut len = 0;
     for block in [&mut first, &mut second] {
         let (from, end) = (block.first(), block.end());

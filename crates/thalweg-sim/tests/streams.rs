@@ -1,0 +1,39 @@
+//! Streams: what travels in a block is moved, line by line, like what a queue holds.
+#![cfg(not(loom))]
+
+mod support;
+
+use support::{HEAP, machine};
+use thalweg::prelude::*;
+use thalweg_sim::{Cost, Heap, Simulation};
+
+#[global_allocator]
+static ALLOCATOR: Heap = HEAP;
+
+const MESSAGES: u64 = 20_000;
+
+/// What the blocks of an edge cost the kernel that takes from it: two stages, each with a worker of its own, and messages of so many words.
+fn taken<const WORDS: usize>() -> Cost {
+    let report = Simulation::new(machine("x86-88t")).threads(2).stack_bytes(1 << 20).run(|| {
+        let mut sum = 0;
+        let mut graph = Graph::new();
+        let source = graph.source((0..MESSAGES).map(|number| [number; WORDS]));
+        let sink = graph.sink(|message: [u64; WORDS]| sum += message[WORDS - 1]);
+        graph += source >> sink;
+        graph.run(Scheme::named("raft").unwrap().workers(2)).expect("nothing in this graph fails");
+        drop(graph);
+        assert_eq!(sum, MESSAGES * (MESSAGES - 1) / 2, "a message was lost");
+    });
+    let block = report.fields.into_iter().find(|field| field.name == "edge.rs: block");
+    block.expect("blocks are taken").cost
+}
+
+#[test]
+fn messages_move_line_by_line() {
+    let lines = |words: u64| MESSAGES * words / 8;
+    let moved = |cost: &Cost| cost.transfers + cost.prefetches.transfers;
+    let (short, long) = (taken::<1>(), taken::<16>());
+    // Nearly all come from the other core, each once; blocks have a header's line each.
+    assert!((lines(1)..2 * lines(1)).contains(&moved(&short)), "{short:?}");
+    assert!((lines(16)..lines(16) * 5 / 4).contains(&moved(&long)), "{long:?}");
+}
