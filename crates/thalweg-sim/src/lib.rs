@@ -61,6 +61,9 @@
 //! - Instructions are counted only where the program says how many there are. Elsewhere an access costs one step, however much is computed
 //!   between two.
 //! - Atomics are done in the core's own cache, never at the last level.
+//! - A transfer occupies the network of the die that asks, and one link out of it; not that of the die that answers. What is written back to
+//!   make room is charged to the memory of the line that takes the place.
+//! - A line that a write takes from a sibling's first level, within a cluster, counts as no invalidation.
 //! - What does not go through the facade costs nothing: plain memory that nobody announced, other libraries' atomics,
 //!   system calls. A wait for something outside hangs. A thread of std that uses the facade runs natively; beside [`main`] that
 //!   is refused.

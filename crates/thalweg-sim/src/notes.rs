@@ -84,6 +84,8 @@ pub struct Latencies {
     pub count: u64,
     /// The quickest.
     pub min: u64,
+    /// The mean.
+    pub mean: u64,
     /// Half of them took no longer.
     pub p50: u64,
     /// Nine in ten took no longer.
@@ -101,10 +103,12 @@ impl Latencies {
     pub(crate) fn of(mut cycles: Vec<u64>, nanos: impl Fn(u64) -> u64) -> Option<Self> {
         cycles.sort_unstable();
         let (&min, &max) = (cycles.first()?, cycles.last()?);
+        let sum: u128 = cycles.iter().map(|&one| u128::from(one)).sum();
         let rank = |thousandths: usize| nanos(cycles[(cycles.len() * thousandths).div_ceil(1000) - 1]);
         Some(Self {
             count: cycles.len() as u64,
             min: nanos(min),
+            mean: nanos((sum / cycles.len() as u128) as u64),
             p50: rank(500),
             p90: rank(900),
             p99: rank(990),
@@ -160,8 +164,8 @@ mod tests {
     fn shares_are_nearest_ranks() {
         let all = Latencies::of((1..=1000).rev().collect(), |cycles| cycles * 2).unwrap();
         assert_eq!(
-            (all.count, all.min, all.p50, all.p90, all.p99, all.p999, all.max),
-            (1000, 2, 1000, 1800, 1980, 1998, 2000)
+            (all.count, all.min, all.mean, all.p50, all.p90, all.p99, all.p999, all.max),
+            (1000, 2, 1000, 1000, 1800, 1980, 1998, 2000)
         );
         let one = Latencies::of(vec![7], |cycles| cycles).unwrap();
         assert_eq!((one.min, one.p50, one.p999, one.max), (7, 7, 7, 7));

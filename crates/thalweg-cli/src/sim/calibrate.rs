@@ -21,6 +21,8 @@ type Cache = (u64, u64);
 struct Native {
     processor: String,
     cores: u64,
+    /// The CPUs of the two threads.
+    measured: [usize; 2],
     smt: u64,
     cycle_nanos: f64,
     caches: [Cache; 3],
@@ -58,6 +60,7 @@ fn parse(text: &str) -> Option<Native> {
     let native = Native {
         processor: head["processor"].as_str()?.to_owned(),
         cores: (head["cpus"].as_u64()? / smt).max(2),
+        measured: serde_json::from_value(head["measured"].clone()).ok()?,
         smt,
         cycle_nanos: head["cycle_nanos"].as_f64()?,
         caches: [cache("l1")?, cache("l2")?, cache("llc")?],
@@ -102,7 +105,7 @@ impl Native {
 
     /// The machine file with these latencies.
     fn file(&self, fit: &Fit) -> String {
-        let Self { processor, cores, smt, .. } = self;
+        let Self { processor, cores, smt, measured: [one, other], .. } = self;
         let Fit { l1, l2, llc, memory, cache, upgrade, migratory, .. } = fit;
         let Fit { rmw, exchange, pause, code_percent, hold, .. } = fit;
         let (reclaim, reclaims) = match fit.reclaim {
@@ -133,7 +136,7 @@ quickly as measured in one line (where lines are migratory it takes none, and is
 that takes longer), until lines that another core has read are written as quickly as measured, with a store to another line after each store; contention.hold, until two threads add to a word as
 quickly as measured.
 From the system: sizes and ways of the caches. From the maker: the store buffer and the window. Guesses: everything else.
-One socket of one die, whatever the machine has: what was measured are its CPUs 0 and 1."""
+One socket of one die, whatever the machine has: what was measured are its CPUs {one} and {other}."""
 store_buffer = {store_buffer}
 prefetch = "stride"
 window = {window}
@@ -303,7 +306,7 @@ pub(super) fn calibrate(from: Option<&Path>, out: Option<&Path>) -> Result<Strin
         let _ = writeln!(text, "\n{warning}");
     }
     if from.is_none()
-        && let Some(warning) = warning(Path::new("/sys/devices/system/cpu"))
+        && let Some(warning) = warning(Path::new("/sys/devices/system/cpu"), native.measured)
     {
         let _ = writeln!(text, "\n{warning}");
     }
@@ -331,9 +334,9 @@ fn unsteady(rows: &[Row]) -> Option<String> {
     })
 }
 
-/// What to know of a machine file if the system's directory `cpus` says that not all CPUs share a last level: dies, sockets, or parts of a die that have
+/// What to know of a machine file of the CPUs that were measured if the system's directory `cpus` says that not all CPUs share a last level: dies, sockets, or parts of a die that have
 /// their own.
-fn warning(cpus: &Path) -> Option<String> {
+fn warning(cpus: &Path, [one, other]: [usize; 2]) -> Option<String> {
     // Without such a cache, or on a system that does not tell, a CPU has what its package has.
     let domain = |cpu: &str| {
         ["topology/physical_package_id", "topology/die_id", "cache/index3/shared_cpu_list"]
@@ -342,10 +345,11 @@ fn warning(cpus: &Path) -> Option<String> {
     let names = std::fs::read_dir(cpus).ok()?.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
     let is_cpu = |name: &String| name.strip_prefix("cpu").is_some_and(|number| number.parse::<u32>().is_ok());
     let domains: BTreeSet<_> = names.filter(is_cpu).map(|cpu| domain(&cpu)).collect();
-    let measured = if domain("cpu0") == domain("cpu1") { "share one" } else { "do not share one" };
+    let near =
+        if domain(&format!("cpu{one}")) == domain(&format!("cpu{other}")) { "share one" } else { "do not share one" };
     (domains.len() > 1).then(|| {
         format!(
-            "warning: the CPUs of this machine have {} last-level caches. The two that were measured, 0 and 1, {measured}; the file has one die of one \
+            "warning: the CPUs of this machine have {} last-level caches. The two that were measured, {one} and {other}, {near}; the file has one die of one \
              socket, as if all were as near to each other as these two",
             domains.len()
         )
@@ -403,6 +407,7 @@ mod tests {
         let mut native = Native {
             processor: "a \"model\"".into(),
             cores: 2,
+            measured: [0, 1],
             smt: 1,
             cycle_nanos: 0.4,
             caches: [(32, 8), (256, 8), (4096, 16)],
@@ -460,7 +465,7 @@ mod tests {
                 }
             }
             std::fs::create_dir_all(directory.join("cpufreq")).unwrap();
-            let warning = warning(&directory);
+            let warning = warning(&directory, [0, 1]);
             std::fs::remove_dir_all(&directory).unwrap();
             warning
         };
@@ -470,7 +475,7 @@ mod tests {
         let dies = told(&[["0", "0", "0"], ["0", "1", "1"]]).unwrap();
         assert!(dies.contains("0 and 1, do not share one"), "{dies}");
         assert!(told(&[["0", "0", "0"], ["0", "0", "1"]]).is_some(), "parts of a die");
-        assert_eq!(warning(&directory), None, "nothing is known");
+        assert_eq!(warning(&directory, [0, 1]), None, "nothing is known");
     }
 
     #[test]
@@ -499,7 +504,7 @@ mod tests {
         let (native, _) = known(true);
         let cache = |(kib, ways): Cache| serde_json::json!({ "kib": kib, "ways": ways });
         let mut text = serde_json::json!({
-            "processor": native.processor, "cpus": 2, "smt": 1, "cycle_nanos": 0.4,
+            "processor": native.processor, "cpus": 2, "measured": native.measured, "smt": 1, "cycle_nanos": 0.4,
             "l1": cache(native.caches[0]), "l2": cache(native.caches[1]), "llc": cache(native.caches[2]),
         })
         .to_string();

@@ -146,7 +146,8 @@ impl Point {
             let latency = |of: fn(&Latencies) -> u64| {
                 spread(&|(_, report)| report.latencies.as_ref().map_or(0.0, |latencies| of(latencies) as f64))
             };
-            figures.push((LATENCY, latency(|latencies| latencies.p50)));
+            figures.push((LATENCY, latency(|latencies| latencies.mean)));
+            figures.push(("ns, latency p50", latency(|latencies| latencies.p50)));
             figures.push(("ns, latency p99", latency(|latencies| latencies.p99)));
         }
         if let Some(((first, _), _)) = runs.split_first() {
@@ -216,7 +217,7 @@ pub(super) const MEMORY: &str = "memory/msg";
 pub(super) const SNOOPS: &str = "snoops/msg";
 pub(super) const UPGRADES: &str = "upgrades/msg";
 pub(super) const L1_MISSES: &str = "first-level misses/msg";
-pub(super) const LATENCY: &str = "ns, latency p50";
+pub(super) const LATENCY: &str = "ns, latency mean";
 
 /// How many of a point's figures every point has; four of them are columns of the table, and what is behind them.
 const COLUMNS: usize = 6;

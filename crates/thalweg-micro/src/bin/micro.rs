@@ -84,7 +84,8 @@ fn main() -> ExitCode {
     let place = Place { cpus: [one, other], l1: l1.kib << 10, l2: l2.kib << 10 };
     let cache = |cache: Cache| json!({ "kib": cache.kib, "ways": cache.ways });
     let head = json!({
-        "processor": processor(), "cpus": cpus.len(), "smt": siblings.len().max(1), "cycle_nanos": cycles_nanos(),
+        "processor": processor(), "cpus": cpus.len(), "measured": place.cpus, "smt": siblings.len().max(1),
+        "cycle_nanos": cycles_nanos(),
         "l1": cache(l1), "l2": cache(l2), "llc": cache(llc),
     });
     println!("{head}");
