@@ -73,7 +73,8 @@ fn main() -> ExitCode {
         measure("88 threads, one counter", || shared(88, 100_000))?;
         measure("1P1C, BBQ", || queue(2, 1_000_000))?;
         measure("8P8C, BBQ", || queue(16, 50_000))?;
-        measure("44P44C, BBQ", || queue(88, 10_000))
+        measure("44P44C, BBQ", || queue(88, 10_000))?;
+        measure("44P44C, BBQ, 100 000 each", || queue(88, 100_000))
     };
     match all() {
         Ok(()) => ExitCode::SUCCESS,

@@ -4,9 +4,12 @@ use std::num::NonZeroU64;
 use std::sync::Arc;
 
 use super::one_to_one::{Ends, Slices};
+use thalweg_queue::bbq::bytes;
 use thalweg_queue::tube::ring;
 use thalweg_queue::tube::scqd::Scqd;
-use thalweg_queue::{Spin, TryPopError, bbq, chunk_ring, cnq, faaq, fast_forward, lamport, locked, tube};
+use thalweg_queue::{
+    Spin, TryPopError, bbq, chunk_ring, cnq, faaq, fast_forward, lamport, locked, mesh, ticketed, tube,
+};
 
 /// Contenders whose ends push and pop by methods: `Name: ends, how they are built, push, pop`.
 macro_rules! ends {
@@ -71,6 +74,13 @@ fn twice<T>(queue: T) -> (Arc<T>, Arc<T>) {
     (queue.clone(), queue)
 }
 
+/// CNQ in capsules of so many entries.
+fn capsules(capacity: usize, entries: usize) -> (cnq::Producer<u64>, cnq::Consumer<u64>) {
+    let capsules = (capacity / entries).max(2);
+    let tube = Scqd::new(capsules).expect("the capacity is possible");
+    cnq::over(tube, capsules, capacity / capsules, capacity.min(1024)).expect("the capacity is possible")
+}
+
 /// The ends of a channel that holds so many lines.
 fn link(entries: usize) -> (thalweg_link::Producer<u64>, thalweg_link::Consumer<u64>) {
     let limits = thalweg_link::Limits { links: 1, entries };
@@ -105,6 +115,12 @@ ends! {
         };
         |tx, value| tx.try_push(item(value)).is_ok();
         |rx| rx.try_pop().ok().map(NonZeroU64::get);
+
+    /// FastForward whose items lie in the slots, each with a flag.
+    FastForwardInPlace: fast_forward::Producer<u64, Spin, fast_forward::InPlace<u64>>, fast_forward::Consumer<u64, Spin, fast_forward::InPlace<u64>>;
+        |capacity| fast_forward::in_place_with_wait(capacity, Spin).expect("the capacity is possible");
+        |tx, value| tx.try_push(value).is_ok();
+        |rx| rx.try_pop().ok();
 
     /// Lamport's queue, as printed.
     Lamport: lamport::Producer<u64, lamport::Plain>, lamport::Consumer<u64, lamport::Plain>;
@@ -160,19 +176,42 @@ ends! {
         |tx, value| tx.try_push(value).is_ok();
         |rx| rx.try_pop().ok();
 
+    /// BBQ for messages of any size, here of eight bytes, of which each takes 16.
+    BbqBytes: bytes::Producer, bytes::Consumer;
+        |capacity| bytes::bytes(8, capacity / 8 * 16).expect("the capacity is possible");
+        |tx, value| tx.try_push(&value.to_ne_bytes()).is_ok();
+        |rx| rx.readable().ok()?.first_chunk().copied().map(u64::from_ne_bytes);
+
+    /// A queue whose parts are reserved.
+    Ticketed: ticketed::Producer<u64>, ticketed::Consumer<u64>;
+        |capacity| ticketed::ticketed(capacity).expect("the capacity is possible");
+        |tx, value| tx.try_push(value).is_ok();
+        |rx| rx.try_pop().ok();
+
+    /// A mesh of one ring.
+    Mesh: mesh::Producer<u64>, mesh::Consumer<u64>;
+        |capacity| {
+            let (tx, rx) = mesh::mesh(1, 1, capacity, capacity).expect("the capacity is possible");
+            tx.into_iter().zip(rx).next().expect("there is one of each")
+        };
+        |tx, value| tx.try_push(value).is_ok();
+        |rx| rx.try_pop().ok();
+
     /// CNQ, 1024-FIFO, in the shape that it has by itself.
     Cnq: cnq::Producer<u64>, cnq::Consumer<u64>;
         |capacity| cnq::cnq(capacity, capacity.min(1024)).expect("the capacity is possible");
         |tx, value| tx.try_push(value).is_ok();
         |rx| rx.try_pop().ok();
 
+    /// The same in capsules of 128 entries.
+    CnqMiddle: cnq::Producer<u64>, cnq::Consumer<u64>;
+        |capacity| capsules(capacity, 128);
+        |tx, value| tx.try_push(value).is_ok();
+        |rx| rx.try_pop().ok();
+
     /// The same in capsules of 256 entries: for few producers.
     CnqWide: cnq::Producer<u64>, cnq::Consumer<u64>;
-        |capacity| {
-            let capsules = (capacity / 256).max(2);
-            let tube = Scqd::new(capsules).expect("the capacity is possible");
-            cnq::over(tube, capsules, capacity / capsules, capacity.min(1024)).expect("the capacity is possible")
-        };
+        |capacity| capsules(capacity, 256);
         |tx, value| tx.try_push(value).is_ok();
         |rx| rx.try_pop().ok();
 

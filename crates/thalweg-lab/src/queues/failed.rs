@@ -1,8 +1,14 @@
 //! `queues/failed-ops`: what a push on a full queue and a pop on an empty one cost, beside those that succeed.
+//!
+//! Every queue of ours that refuses. Left out are those that overwrite what is old, which are never full (`bbq::drop_old`, also of bytes), and
+//! the channels of `thalweg-link`, where a thread in between says what is full and empty.
 
 use std::time::Instant;
 
+use thalweg_queue::bwos;
+
 use super::contenders::*;
+use super::limits;
 use super::one_to_one::{CAPACITY, Ends, params};
 use crate::harness::Role::{self, *};
 use crate::harness::{BoxError, Contender, Effort, Experiment, Group, Sample};
@@ -15,15 +21,21 @@ pub const EXPERIMENT: Experiment = Experiment {
     plan,
 };
 
+const UNITS: &[&str] = &["ns/push", "ns/push on full", "ns/pop", "ns/pop on empty"];
+
 fn plan(effort: &Effort) -> Result<Vec<Group>, BoxError> {
     let rounds = effort.messages(4_000_000) / TIMES + 1;
     let contenders = vec![
         alone::<Spsc>(Ours, "thalweg-bbq-spsc", rounds),
         alone::<FastForward>(Ours, "thalweg-fast-forward", rounds),
+        alone::<FastForwardInPlace>(Ours, "thalweg-fast-forward, in place", rounds),
         alone::<ChunkRing>(Ours, "thalweg-chunk-ring", rounds),
         alone::<BbqMpsc>(Ours, "thalweg-bbq-mpsc", rounds),
         alone::<BbqSpmc>(Ours, "thalweg-bbq-spmc", rounds),
         alone::<Bbq>(Ours, "thalweg-bbq", rounds),
+        alone::<BbqBytes>(Ours, "thalweg-bbq bytes, of 8 bytes", rounds),
+        alone::<Ticketed>(Ours, "thalweg-ticketed", rounds),
+        alone::<Mesh>(Ours, "thalweg-mesh, one and one", rounds),
         alone::<Cnq>(Ours, "thalweg-cnq, k 1024", rounds),
         alone::<TubeBbq>(Ours, "thalweg-tube, bbq", rounds),
         alone::<TubeFaaq>(Ours, "thalweg-tube, faaq", rounds),
@@ -31,40 +43,142 @@ fn plan(effort: &Effort) -> Result<Vec<Group>, BoxError> {
         alone::<TubeMt>(Ours, "thalweg-tube, ring mt", rounds),
         alone::<TubeRts>(Ours, "thalweg-tube, ring rts", rounds),
         alone::<TubeHts>(Ours, "thalweg-tube, ring hts", rounds),
+        contender::<Owned<bwos::lifo::Owner<u64>>>(Ours, "thalweg-bwos lifo, its owner pops", rounds),
+        contender::<Owned<bwos::fifo::Owner<u64>>>(Ours, "thalweg-bwos fifo, its owner pops", rounds),
+        contender::<Stolen>(Ours, "thalweg-bwos fifo, a thief pops", rounds),
+        alone::<Lamport>(Ours, "thalweg-lamport", rounds),
+        alone::<LamportCached>(Ours, "thalweg-lamport, cached", rounds),
+        alone::<Locked>(Ours, "thalweg-locked", rounds),
         alone::<Rtrb>(Peer, "rtrb", rounds),
         alone::<Ringbuf>(Peer, "ringbuf", rounds),
         alone::<ArrayQueue>(Peer, "crossbeam-array-queue", rounds),
         alone::<CrossbeamChannel>(Peer, "crossbeam-channel", rounds),
         alone::<ConcurrentQueue>(Peer, "concurrent-queue", rounds),
     ];
-    Ok(vec![Group::new("one thread", &["ns/push", "ns/push on full", "ns/pop", "ns/pop on empty"], contenders)])
+    Ok(vec![Group::new("one thread", UNITS, contenders), limits::group(effort)])
 }
 
 fn alone<Q: Ends>(role: Role, name: &str, rounds: u64) -> Contender {
+    contender::<Both<Q>>(role, name, rounds)
+}
+
+fn contender<Q: Alone>(role: Role, name: &str, rounds: u64) -> Contender {
     let mut given = params(rounds * TIMES, CAPACITY);
     given["threads"] = Placement::OneCpu.word().into();
     Contender::new(role, name, given, move || run::<Q>(rounds))
+}
+
+/// A queue all of whose ends one thread has.
+trait Alone: 'static {
+    /// A queue for [`CAPACITY`] items.
+    fn build() -> Self;
+
+    /// Pushes `value`, or says that there is no room.
+    fn push(&mut self, value: u64) -> bool;
+
+    /// Pops a value, if there is one.
+    fn pop(&mut self) -> Option<u64>;
+
+    /// All that is pushed is to be popped: nobody will push meanwhile.
+    fn share(&mut self) {}
+}
+
+/// Both ends of a queue.
+struct Both<Q: Ends>(Q::Tx, Q::Rx);
+
+impl<Q: Ends> Alone for Both<Q> {
+    #[inline(always)]
+    fn build() -> Self {
+        let (tx, rx) = Q::build(CAPACITY);
+        Self(tx, rx)
+    }
+
+    #[inline(always)]
+    fn push(&mut self, value: u64) -> bool {
+        Q::push(&mut self.0, value)
+    }
+
+    #[inline(always)]
+    fn pop(&mut self) -> Option<u64> {
+        Q::pop(&mut self.1)
+    }
+}
+
+/// Blocks of a queue that is stolen from.
+const BLOCKS: usize = 8;
+
+/// An owner, which pops what it has pushed.
+struct Owned<O>(O);
+
+/// An owner, and a thief that pops.
+struct Stolen(bwos::fifo::Owner<u64>, bwos::Stealer<u64>);
+
+macro_rules! owned {
+    ($order:ident) => {
+        impl Alone for Owned<bwos::$order::Owner<u64>> {
+            #[inline(always)]
+            fn build() -> Self {
+                Self(bwos::$order(BLOCKS, CAPACITY / BLOCKS).expect("the shape is right").0)
+            }
+
+            #[inline(always)]
+            fn push(&mut self, value: u64) -> bool {
+                self.0.push(value).is_ok()
+            }
+
+            #[inline(always)]
+            fn pop(&mut self) -> Option<u64> {
+                self.0.pop()
+            }
+        }
+    };
+}
+owned!(lifo);
+owned!(fifo);
+
+impl Alone for Stolen {
+    #[inline(always)]
+    fn build() -> Self {
+        let (owner, thief) = bwos::fifo(BLOCKS, CAPACITY / BLOCKS).expect("the shape is right");
+        Self(owner, thief)
+    }
+
+    #[inline(always)]
+    fn push(&mut self, value: u64) -> bool {
+        self.0.push(value).is_ok()
+    }
+
+    #[inline(always)]
+    fn pop(&mut self) -> Option<u64> {
+        self.1.steal().ok()
+    }
+
+    fn share(&mut self) {
+        self.0.share();
+    }
 }
 
 /// How many operations of each kind a round has. Half of the entries, as some queues are full with fewer items than they have entries for, or
 /// with more.
 const TIMES: u64 = CAPACITY as u64 / 2;
 
-fn run<Q: Ends>(rounds: u64) -> Result<Sample, BoxError> {
+fn run<Q: Alone>(rounds: u64) -> Result<Sample, BoxError> {
     Placement::OneCpu.pin(0, 1);
-    let (mut tx, mut rx) = Q::build(CAPACITY);
+    let mut queue = Q::build();
     let (mut nanos, mut pushed, mut popped) = ([0.0; 4], 0, 0_u64);
     for _ in 0..rounds {
-        let push = timed(TIMES, |value| Q::push(&mut tx, value));
-        let all = TIMES + (TIMES + 1..).take_while(|&value| Q::push(&mut tx, value)).count() as u64;
+        let push = timed(TIMES, |value| queue.push(value));
+        let all = TIMES + (TIMES + 1..).take_while(|&value| queue.push(value)).count() as u64;
         pushed += all * (all + 1) / 2;
-        let full = timed(TIMES, |value| !Q::push(&mut tx, value));
-        let pop = timed(TIMES, |_| Q::pop(&mut rx).map(|value| popped += value).is_some());
-        popped += std::iter::from_fn(|| Q::pop(&mut rx)).sum::<u64>();
+        let full = timed(TIMES, |value| !queue.push(value));
+        queue.share();
+        let pop = timed(TIMES, |_| queue.pop().map(|value| popped += value).is_some());
+        popped += std::iter::from_fn(|| queue.pop()).sum::<u64>();
         // One more goes through: a queue of blocks is empty within a block then, as mostly, and not behind its last one.
-        pushed += u64::from(Q::push(&mut tx, 1));
-        popped += Q::pop(&mut rx).unwrap_or(0);
-        let empty = timed(TIMES, |_| Q::pop(&mut rx).is_none());
+        pushed += u64::from(queue.push(1));
+        queue.share();
+        popped += queue.pop().unwrap_or(0);
+        let empty = timed(TIMES, |_| queue.pop().is_none());
         for (sum, time) in nanos.iter_mut().zip([push, full, pop, empty]) {
             *sum += time.ok_or("an operation went as it should not")?;
         }

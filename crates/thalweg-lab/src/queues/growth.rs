@@ -207,7 +207,7 @@ fn steady(items: u64) -> Vec<Contender> {
         whole,
         CAPACITY,
     ));
-    contenders.extend(limits::streams(items, CAPACITY));
+    contenders.extend(limits::of_the_cores(items));
     contenders
 }
 

@@ -5,7 +5,7 @@ use super::contenders::*;
 use super::cpp;
 #[cfg(thalweg_dpdk)]
 use super::foreign::{self, SPINS};
-use super::limits::{self, ByBlocks, Each, EachLeft, LARGE, Left, Plain, Prefetched};
+use super::limits::{self, ByBlocks, Each, EachLeft, Left, Plain, Prefetched, Stores};
 use super::one_to_one::{CAPACITY, Ends, InMemory, one_by_one, params, per_item, there_and_back};
 use crate::harness::Role::{self, *};
 use crate::harness::{BoxError, Contender, Effort, Experiment, Group};
@@ -28,14 +28,19 @@ fn plan(effort: &Effort) -> Result<Vec<Group>, BoxError> {
     contenders.extend(cpp::item(items, slow));
     #[cfg(thalweg_dpdk)]
     contenders.push(rte_ring(slow));
-    contenders.extend([CAPACITY, LARGE].into_iter().flat_map(|capacity| limits::streams(items, capacity)));
+    contenders.extend(limits::of_the_cores(items));
     let whole = items.next_multiple_of(ByBlocks::<CAPACITY, Plain>::BLOCK);
     const SEEN: &str = "limit: item by item, seen by blocks";
     contenders.push(through::<ByBlocks<CAPACITY, Plain>>(Bound, SEEN, whole));
     contenders.push(through::<ByBlocks<CAPACITY, Prefetched>>(Bound, &format!("{SEEN}, prefetched"), whole));
     contenders.push(through::<ByBlocks<CAPACITY, Left>>(Bound, &format!("{SEEN}, lines left"), whole));
     contenders.push(through::<ByBlocks<CAPACITY, Each>>(Bound, &format!("{SEEN}, each shown"), whole));
-    contenders.push(through::<ByBlocks<CAPACITY, EachLeft>>(Bound, &format!("{SEEN}, each shown, lines left"), whole));
+    type Shown = ByBlocks<CAPACITY, EachLeft>;
+    let shown = format!("{SEEN}, each shown, lines left");
+    contenders.push(through::<Shown>(Bound, &shown, whole));
+    contenders.push(through::<Stores<1, Shown>>(Bound, &format!("{shown}, one store more"), whole));
+    contenders.push(through::<Stores<2, Shown>>(Bound, &format!("{shown}, two stores more"), whole));
+    contenders.push(through::<Stores<4, Shown>>(Bound, &format!("{shown}, four stores more"), whole));
     let mut group = Group::new("1p1c, item by item", &["ns/item"], contenders);
     group.absent.extend([dpdk::PEER, peers::cpp::PEER].iter().filter_map(|peer| peer.absent()));
     Ok(vec![group])

@@ -6,7 +6,7 @@ use serde_json::json;
 
 use super::contenders::*;
 use super::crew::Crew;
-use super::limits::Words;
+use super::limits::{self, Words};
 use super::one_to_one::{CAPACITY, Ends, params, pop, push};
 use super::stamps::{Clock, Stamps};
 use crate::harness::Role::{self, Bound};
@@ -32,7 +32,7 @@ fn plan(effort: &Effort) -> Result<Vec<Group>, BoxError> {
         contenders.push(contender::<Words>(Bound, "limit: bare words", true, sending));
         Group::new(workload, UNITS, contenders)
     };
-    Ok(vec![group("one item every 2 us", sparse), group("bursts of 16 every 8 us", bursts)])
+    Ok(vec![group("one item every 2 us", sparse), group("bursts of 16 every 8 us", bursts), limits::group(effort)])
 }
 
 /// So many `bursts` of so many items, one each so many nanoseconds.

@@ -1,6 +1,7 @@
 //! `queues/link-twin`: what Virtual-Link's channels cost where a thread plays the device, beside queues that need none.
 
 use super::contenders::*;
+use super::limits;
 use super::oversubscribed::{Shape, yields};
 use crate::harness::Role::*;
 use crate::harness::{BoxError, Effort, Experiment, Group};
@@ -25,7 +26,7 @@ fn plan(effort: &Effort) -> Result<Vec<Group>, BoxError> {
         ];
         Group::new(workload, &["ns/item"], contenders)
     };
-    Ok(vec![group("1P1C", 1), group("2P2C", 2)])
+    Ok(vec![group("1P1C", 1), group("2P2C", 2), limits::group(effort)])
 }
 
 #[cfg(test)]
@@ -37,6 +38,6 @@ mod tests {
     fn every_contender_delivers_every_item() {
         let outcome = measure(&EXPERIMENT, &Effort::TINY, &mut Vec::new()).unwrap();
         assert_eq!(outcome.failures, [""; 0]);
-        assert_eq!(outcome.records.len(), 8);
+        assert_eq!(outcome.records.len(), 2 * 4 + 6);
     }
 }

@@ -10,7 +10,7 @@ use super::cpp;
 use super::crew::Crew;
 #[cfg(thalweg_cpp)]
 use super::foreign;
-use super::limits::{Carried, Exchanges, Pairs};
+use super::limits::{self, Asleep, Carried, Exchanges, Pairs, Pause, Sleeps, Yields};
 #[cfg(thalweg_cpp)]
 use super::one_to_one::Received;
 use super::one_to_one::{CAPACITY, Ends};
@@ -47,6 +47,7 @@ fn plan(effort: &Effort) -> Result<Vec<Group>, BoxError> {
         let mut contenders = vec![
             yields::<Bbq>(Ours, "thalweg-bbq", shape),
             yields::<Cnq>(Ours, "thalweg-cnq, k 1024", shape),
+            yields::<CnqMiddle>(Ours, "thalweg-cnq, k 1024, capsules of 128", shape),
             yields::<CnqWide>(Ours, "thalweg-cnq, k 1024, capsules of 256", shape),
             yields::<ArrayQueue>(Peer, "crossbeam-array-queue", shape),
             yields::<CrossbeamChannel>(Peer, "crossbeam-channel", shape),
@@ -75,6 +76,7 @@ fn plan(effort: &Effort) -> Result<Vec<Group>, BoxError> {
         let mut contenders = vec![
             sleeps::<wait::Bbq>(Ours, "thalweg-bbq", shape),
             sleeps::<wait::Cnq>(Ours, "thalweg-cnq, k 1024", few),
+            sleeps::<wait::CnqWide>(Ours, "thalweg-cnq, k 1024, capsules of 256", few),
             sleeps::<wait::CrossbeamChannel>(Peer, "crossbeam-channel", shape),
             sleeps::<wait::Crossfire>(Peer, "crossfire", shape),
             sleeps::<wait::Kanal>(Peer, "kanal", few),
@@ -89,10 +91,12 @@ fn plan(effort: &Effort) -> Result<Vec<Group>, BoxError> {
         if producers == 1 && consumers > 1 {
             contenders.insert(1, sleeps_from_one::<wait::BbqSpmc>(Ours, "thalweg-bbq-spmc", shape));
         }
+        contenders.push(asleep("limit: an exchange each, with a value", shape));
+        contenders.push(pairs::<Sleeps>(shape));
         Group::new(name, &["ns/item"], contenders)
     });
     yielding[0].absent.extend(peers::cpp::PEER.absent());
-    Ok(yielding.into_iter().chain([pinned(items)]).chain(sleeping).collect())
+    Ok(yielding.into_iter().chain([pinned(items)]).chain(sleeping).chain([limits::group(effort)]).collect())
 }
 
 /// The state in which prototypes of strict block queues were slow: each CPU has a producer, and a consumer that takes turns with it.
@@ -113,11 +117,7 @@ fn limits(shape: Shape) -> Vec<Contender> {
         exchanges::<false>("limit: an exchange each, nothing carried", shape),
         exchanges::<true>("limit: an exchange each, nothing carried, pauses", shape),
         yields::<Carried>(Bound, "limit: an exchange each, with a value", shape),
-        match shape.producers * shape.consumers {
-            1 => pairs::<CAPACITY>(shape),
-            4 => pairs::<{ CAPACITY / 4 }>(shape),
-            _ => pairs::<{ CAPACITY / 16 }>(shape),
-        },
+        pairs::<Yields>(shape),
     ]
 }
 
@@ -189,12 +189,28 @@ fn exchanges<const PAUSES: bool>(name: &str, shape: Shape) -> Contender {
     })
 }
 
-fn pairs<const ENTRIES: usize>(shape: Shape) -> Contender {
-    contender(Bound, "limit: a ring for each pair, no order", shape, "yields", move || {
+fn asleep(name: &str, shape: Shape) -> Contender {
+    contender(Bound, name, shape, "sleeps", move || {
+        run(shape, Asleep::ends(shape.producers, shape.consumers), pushes(Asleep::push), pops(Asleep::pop), || 0)
+    })
+}
+
+fn pairs<P: Pause>(shape: Shape) -> Contender {
+    match shape.producers * shape.consumers {
+        1 => pairs_of::<P, CAPACITY>(shape),
+        4 => pairs_of::<P, { CAPACITY / 4 }>(shape),
+        _ => pairs_of::<P, { CAPACITY / 16 }>(shape),
+    }
+}
+
+fn pairs_of<P: Pause, const ENTRIES: usize>(shape: Shape) -> Contender {
+    contender(Bound, "limit: a ring for each pair, no order", shape, P::WORD, move || {
         let Shape { producers, consumers, .. } = shape;
-        let ends = Pairs::<ENTRIES>::build(producers, consumers, |producer| shape.share(producers, producer));
-        let produce = |tx, _, consumers: &Crew| Pairs::push_all(tx, consumers);
-        let consume = |rx, _, producers: &Crew| Pairs::pop_all(rx, producers);
+        let rings = Pairs::<ENTRIES>::build(producers, consumers, |producer| shape.share(producers, producer));
+        let pauses = P::between(producers, consumers);
+        let ends = (rings.0.into_iter().zip(pauses.0).collect(), rings.1.into_iter().zip(pauses.1).collect());
+        let produce = |(tx, pauses): (_, P), _, consumers: &Crew| Pairs::push_all(tx, &pauses, consumers);
+        let consume = |(rx, pauses): (_, P), _, producers: &Crew| Pairs::pop_all(rx, &pauses, producers);
         run(shape, ends, produce, consume, || 0)
     })
 }

@@ -12,6 +12,7 @@ use thalweg_queue::bwos::{
     self, Accept, BestOf, Last, Near, Policy, Pool, Probabilistic, Random, Rng, Sequential, Stealer, Victims,
 };
 
+use super::limits;
 use crate::harness::{BoxError, Contender, Effort, Experiment, Group, Role, Sample};
 use crate::machine::{Placement, Start};
 use crate::peers::deques::CrossbeamFifo;
@@ -46,6 +47,7 @@ fn plan(effort: &Effort) -> Result<Vec<Group>, BoxError> {
         group("FIFO, balancing factor 0 %", 0, false),
         group("FIFO, balancing factor 10 %", 10, false),
         group("FIFO, balancing factor 100 %", 100, false),
+        limits::group(effort),
     ])
 }
 

@@ -24,7 +24,7 @@ fn plan(effort: &Effort) -> Result<Vec<Group>, BoxError> {
     contenders.push(per_item(Bound, "limit: two lines", params(trips, 1), trips, move || limits::two_lines(trips)));
     let mut group = Group::new("round trip over two queues", &["ns/trip"], contenders);
     group.absent.extend(peers::cpp::PEER.absent());
-    Ok(vec![group])
+    Ok(vec![group, limits::group(effort)])
 }
 
 /// A round trip over two queues `Q`. The queues that are slow make fewer.

@@ -4,7 +4,7 @@ use super::contenders::*;
 #[cfg(thalweg_cpp)]
 use super::cpp;
 use super::item::{through, trip};
-use super::limits::Carried;
+use super::limits::{self, Carried};
 use crate::harness::Role::*;
 use crate::harness::{BoxError, Effort, Experiment, Group};
 use crate::peers;
@@ -46,5 +46,5 @@ fn plan(effort: &Effort) -> Result<Vec<Group>, BoxError> {
     answers.push(trip::<Carried>(Bound, "limit: an exchange each, with a value", trips));
     let mut stream = Group::new("1p1c, item by item", &["ns/item"], stream);
     stream.absent.extend(peers::cpp::PEER.absent());
-    Ok(vec![stream, Group::new("round trip over two queues", &["ns/trip"], answers)])
+    Ok(vec![stream, Group::new("round trip over two queues", &["ns/trip"], answers), limits::group(effort)])
 }

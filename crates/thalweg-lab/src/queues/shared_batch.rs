@@ -36,7 +36,7 @@ fn plan(effort: &Effort) -> Result<Vec<Group>, BoxError> {
         through::<Copies<Left>>(Bound, "limit: a bare ring of copies, lines left", items, CAPACITY, BATCH),
         through::<Copies<Plain>>(Bound, "limit: a bare ring of copies, 256 KiB", items, LARGE, BATCH),
     ];
-    contenders.extend([CAPACITY, LARGE].into_iter().flat_map(|capacity| limits::streams(items, capacity)));
+    contenders.extend(limits::of_the_cores(items));
     #[cfg(thalweg_dpdk)]
     contenders.extend([
         through::<Dpdk<{ dpdk::mode::MULTI }>>(Peer, "dpdk rte_ring, mp/mc", items, CAPACITY, BATCH),

@@ -3,7 +3,7 @@
 use serde_json::json;
 use thalweg_queue::bwos;
 
-use super::limits::Given;
+use super::limits::{self, Given};
 use crate::harness::{BoxError, Contender, Effort, Experiment, Group, Role};
 use crate::peers::deques::{CrossbeamFifo, CrossbeamLifo, PlainQueue, PlainStack, PlainVec, SeenVec, St3Fifo, St3Lifo};
 use crate::workloads::stealing::{CAPACITY, Deque, Owner, Stealing, Thief};
@@ -56,6 +56,7 @@ fn plan(effort: &Effort) -> Result<Vec<Group>, BoxError> {
         fifo("FIFO, up to 1 % stolen", 1),
         fifo("FIFO, up to 10 % stolen", 10),
         fifo("FIFO, up to 30 % stolen", 30),
+        limits::group(effort),
     ])
 }
 

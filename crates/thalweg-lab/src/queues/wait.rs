@@ -7,7 +7,7 @@ use serde_json::json;
 use thalweg_queue::tube::scqd::Scqd;
 use thalweg_queue::{Park, bbq, chunk_ring, cnq, fast_forward};
 
-use super::limits::Parked;
+use super::limits::{self, Parked};
 use super::one_to_one::CAPACITY;
 use super::stamps::{Clock, Stamps};
 use crate::harness::Role::{self, *};
@@ -40,7 +40,7 @@ fn plan(effort: &Effort) -> Result<Vec<Group>, BoxError> {
         contender::<Thingbuf>(Peer, "thingbuf", items),
         contender::<Parked>(Bound, "limit: a word, and park", items),
     ];
-    Ok(vec![Group::new("one item a millisecond", UNITS, contenders)])
+    Ok(vec![Group::new("one item a millisecond", UNITS, contenders), limits::group(effort)])
 }
 
 /// A queue whose ends sleep when they have to wait.
@@ -115,6 +115,10 @@ sleeping! {
         |rx| rx.pop().ok();
     Cnq: cnq::Producer<u64, Scqd<u32>, Park>, cnq::Consumer<u64, Scqd<u32>, Park>;
         cnq::with_wait(Scqd::new(CAPACITY / 64).expect(POSSIBLE), CAPACITY / 64, 64, 1024, Park::new()).expect(POSSIBLE);
+        |tx, value| tx.push(value).is_ok();
+        |rx| rx.pop().ok();
+    CnqWide: cnq::Producer<u64, Scqd<u32>, Park>, cnq::Consumer<u64, Scqd<u32>, Park>;
+        cnq::with_wait(Scqd::new(CAPACITY / 256).expect(POSSIBLE), CAPACITY / 256, 256, 1024, Park::new()).expect(POSSIBLE);
         |tx, value| tx.push(value).is_ok();
         |rx| rx.pop().ok();
     CrossbeamChannel: crossbeam_channel::Sender<u64>, crossbeam_channel::Receiver<u64>;

@@ -6,7 +6,9 @@ use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 
 use crossbeam_utils::{Backoff, CachePadded};
 
+use super::super::crew::Crew;
 use super::super::one_to_one::{CAPACITY, Ends};
+use super::bell::Bell;
 
 /// Two counters, for any number of threads: a push and a pop are an exchange of one each, and nothing is carried. What a queue for many
 /// takes that makes one exchange for each item, and has the rest of its work for nothing. What is popped are ones. With `PAUSES`, who
@@ -100,6 +102,12 @@ impl Places {
     fn at(&self, number: u64) -> &Place {
         &self.places[number as usize % CAPACITY]
     }
+
+    /// Whether the place that the next number of `counter` belongs to has the turn `turn` of that number.
+    fn has_turn(&self, counter: &AtomicU64, turn: u64) -> bool {
+        let number = counter.load(Relaxed);
+        self.at(number).turn.load(Acquire) >= number + turn
+    }
 }
 
 /// Claims the next number of `counter`, if the place that belongs to it has the turn `turn` of that number. None if that has not come.
@@ -150,5 +158,73 @@ impl Ends for Carried {
         let value = place.value.load(Relaxed);
         place.turn.store(number + CAPACITY as u64, Release);
         Some(value)
+    }
+}
+
+/// An end of [`Carried`] that sleeps when it cannot get on. Of the other side it wakes whoever sleeps after so many items, and before it sleeps
+/// or leaves: so threads meet there once for many items, and nobody sleeps beside an item for ever. A queue wakes them sooner.
+#[derive(Debug)]
+pub(in super::super) struct Asleep {
+    places: Arc<Places>,
+    /// Where this side sleeps, and the other.
+    own: Arc<Bell>,
+    other: Arc<Bell>,
+    items: u64,
+}
+
+impl Asleep {
+    /// After so many items of its own an end wakes the other side: an eighth of the places, as blocks are elsewhere.
+    const ITEMS: u64 = CAPACITY as u64 / 8;
+
+    /// The ends of a queue for so many threads.
+    pub(in super::super) fn ends(producers: u64, consumers: u64) -> (Vec<Self>, Vec<Self>) {
+        let (places, _) = Carried::build(CAPACITY);
+        let (room, items) = (Arc::<Bell>::default(), Arc::<Bell>::default());
+        let ends = |threads, own: &Arc<Bell>, other: &Arc<Bell>| {
+            let end = |_| Self { places: places.clone(), own: own.clone(), other: other.clone(), items: 0 };
+            (0..threads).map(end).collect()
+        };
+        (ends(producers, &room, &items), ends(consumers, &items, &room))
+    }
+
+    /// Pushes when there is room. False if there is none, and no consumer left.
+    #[inline(always)]
+    pub(in super::super) fn push(&mut self, value: u64, consumers: &Crew) -> bool {
+        let push = |places: &mut Arc<Places>| Carried::push(places, value).then_some(());
+        self.until(push, |places| places.has_turn(&places.push, 0), consumers).is_some()
+    }
+
+    /// Pops when there is an item. None if there is none, and no producer left.
+    #[inline(always)]
+    pub(in super::super) fn pop(&mut self, producers: &Crew) -> Option<u64> {
+        self.until(Carried::pop, |places| places.has_turn(&places.pop, 1), producers)
+    }
+
+    #[inline(always)]
+    fn until<R>(
+        &mut self,
+        attempt: impl Fn(&mut Arc<Places>) -> Option<R>,
+        ready: impl Fn(&Places) -> bool,
+        others: &Crew,
+    ) -> Option<R> {
+        loop {
+            if let Some(result) = attempt(&mut self.places) {
+                self.items += 1;
+                if self.items.is_multiple_of(Self::ITEMS) {
+                    self.other.ring();
+                }
+                return Some(result);
+            }
+            self.other.ring();
+            if !self.own.wait(|| ready(&self.places), || others.gone()) {
+                return None;
+            }
+        }
+    }
+}
+
+impl Drop for Asleep {
+    fn drop(&mut self) {
+        self.other.ring();
     }
 }

@@ -1,10 +1,12 @@
 //! What the machine itself takes to carry items from one core to another: the bounds beside which queues are read.
 
+mod bell;
 mod copies;
 mod exchanges;
 mod given;
 mod pairs;
 mod parked;
+mod stores;
 mod stream;
 
 use std::hint::spin_loop;
@@ -14,14 +16,15 @@ use std::sync::atomic::Ordering::{Acquire, Release};
 use crossbeam_utils::CachePadded;
 
 use super::one_to_one::{CAPACITY, Received, between, params, per_item};
-use crate::harness::{Contender, Role::Bound};
+use crate::harness::{Contender, Effort, Group, Role::Bound};
 use crate::peers::Checked;
 
 pub(super) use copies::Copies;
-pub(super) use exchanges::{Carried, Exchanges};
+pub(super) use exchanges::{Asleep, Carried, Exchanges};
 pub(super) use given::Given;
-pub(super) use pairs::Pairs;
+pub(super) use pairs::{Pairs, Pause, Sleeps, Yields};
 pub(super) use parked::Parked;
+pub(super) use stores::Stores;
 pub(super) use stream::{ByBlocks, Each, EachLeft, Left, Plain, Prefetched, Words, stream};
 
 /// Entries of a ring that does not fit a first-level cache, 256 KiB of items: lines come from the other core's second level, which is faster.
@@ -48,6 +51,16 @@ pub(super) fn streams(items: u64, capacity: usize) -> [Contender; 3] {
     STREAMS.map(|(name, run)| {
         per_item(Bound, format!("{name}{size}"), params(items, capacity), items, move || run(items, capacity))
     })
+}
+
+/// The same through a ring that fits a first-level cache, and through one that does not.
+pub(super) fn of_the_cores(items: u64) -> impl Iterator<Item = Contender> {
+    [CAPACITY, LARGE].into_iter().flat_map(move |capacity| streams(items, capacity))
+}
+
+/// These as a group of their own: for entries whose contenders do not stream, so that a reader knows in which state the cores were.
+pub(super) fn group(effort: &Effort) -> Group {
+    Group::new("limits of the two cores", &["ns/item"], of_the_cores(effort.messages(20_000_000)).collect())
 }
 
 /// A number goes to the other core on one line and comes back on another, `trips` times.
@@ -99,6 +112,7 @@ fn prefetch(item: &AtomicU64, write: bool) {
 mod tests {
     use super::super::one_to_one::{Ends, Slices, in_slices, one_by_one, there_and_back};
     use super::*;
+    use crate::registry::EXPERIMENTS;
 
     /// Rings are taken round more than once, and end within a block where they can.
     const ITEMS: u64 = 5 * CAPACITY as u64;
@@ -110,6 +124,7 @@ mod tests {
         one_by_one::<ByBlocks<CAPACITY, Left>>(ITEMS, CAPACITY).unwrap();
         one_by_one::<ByBlocks<CAPACITY, Each>>(ITEMS, CAPACITY).unwrap();
         one_by_one::<ByBlocks<CAPACITY, EachLeft>>(ITEMS, CAPACITY).unwrap();
+        one_by_one::<Stores<2, ByBlocks<CAPACITY, EachLeft>>>(ITEMS, CAPACITY).unwrap();
         one_by_one::<Words>(ITEMS + 3, CAPACITY).unwrap();
         one_by_one::<Carried>(ITEMS + 3, CAPACITY).unwrap();
         there_and_back::<Carried>(100).unwrap();
@@ -117,6 +132,20 @@ mod tests {
             assert!(STREAMS.iter().all(|(_, run)| run(ITEMS + 3, capacity).is_ok()));
             in_slices::<Copies<Plain>>(ITEMS + 3, capacity, 100).unwrap();
             in_slices::<Copies<Left>>(ITEMS + 3, capacity, 100).unwrap();
+        }
+    }
+
+    #[test]
+    fn every_entry_has_the_streams_of_the_two_cores_beside_it() {
+        for experiment in EXPERIMENTS.iter().filter(|experiment| experiment.name.starts_with("queues/")) {
+            let groups = (experiment.plan)(&Effort::TINY).unwrap();
+            let bounds = || groups.iter().flat_map(|group| &group.contenders).filter(|bound| bound.role == Bound);
+            for (limit, large) in [("plain", false), ("plain", true), ("prefetched", false), ("prefetched", true)] {
+                let is_there = bounds().any(|bound| {
+                    bound.name.starts_with(&format!("limit: {limit}")) && bound.name.ends_with("256 KiB") == large
+                });
+                assert!(is_there, "{}: {limit}, {large}", experiment.name);
+            }
         }
     }
 

@@ -189,6 +189,22 @@ impl<const ENTRIES: usize, F: Form> ByBlocks<ENTRIES, F> {
         tx.has_room()
     }
 
+    /// Whether there is an item that may be read.
+    #[inline(always)]
+    pub(super) fn has_item(rx: &mut Side<ENTRIES>) -> bool {
+        if rx.next == rx.end {
+            let written = rx.ring.written.load(Acquire);
+            rx.end = if F::EACH { written - written % Self::BLOCK } else { written };
+        }
+        rx.next < rx.end
+    }
+
+    /// Whether the last item was the end of a block, which was shown or given back with it.
+    #[inline(always)]
+    pub(super) fn ends_block(side: &Side<ENTRIES>) -> bool {
+        side.next.is_multiple_of(Self::BLOCK)
+    }
+
     /// Shows all items.
     pub(super) fn flush(tx: &mut Side<ENTRIES>) {
         tx.ring.written.store(tx.next, Release);
@@ -214,7 +230,7 @@ impl<const ENTRIES: usize, F: Form> Ends for ByBlocks<ENTRIES, F> {
         }
         tx.item(tx.next).store(value, Relaxed);
         tx.next += 1;
-        if F::EACH || tx.next.is_multiple_of(Self::BLOCK) {
+        if F::EACH || Self::ends_block(tx) {
             tx.ring.written.store(tx.next, Release);
         }
         true
@@ -222,12 +238,8 @@ impl<const ENTRIES: usize, F: Form> Ends for ByBlocks<ENTRIES, F> {
 
     #[inline(always)]
     fn pop(rx: &mut Self::Rx) -> Option<u64> {
-        if rx.next == rx.end {
-            let written = rx.ring.written.load(Acquire);
-            rx.end = if F::EACH { written - written % Self::BLOCK } else { written };
-            if rx.next == rx.end {
-                return None;
-            }
+        if !Self::has_item(rx) {
+            return None;
         }
         if F::PREFETCHED {
             rx.ask_ahead(false);
@@ -237,7 +249,7 @@ impl<const ENTRIES: usize, F: Form> Ends for ByBlocks<ENTRIES, F> {
         if F::LEFT && rx.next.is_multiple_of(LINE as u64) {
             rx.item(rx.next - 1).store(0, Relaxed);
         }
-        if rx.next.is_multiple_of(Self::BLOCK) {
+        if Self::ends_block(rx) {
             rx.ring.read.store(rx.next, Release);
         }
         Some(value)
