@@ -23,6 +23,7 @@ pub mod machine;
 pub mod ours;
 pub mod peers;
 pub mod queues;
+mod reached;
 pub mod records;
 pub mod registry;
 mod scale;

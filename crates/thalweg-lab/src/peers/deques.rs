@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 
 use crossbeam_deque::Steal;
 
+use crate::reached::reached;
 use crate::workloads::stealing::{CAPACITY, Deque, Owner, Thief};
 
 /// crossbeam-deque, LIFO. Grows and shrinks.
@@ -181,13 +182,13 @@ impl Deque for SeenVec {
 impl Owner for SeenVec {
     #[inline]
     fn push(&mut self, item: u64) -> bool {
-        std::hint::black_box(&mut self.0).push(item);
+        reached(&mut self.0).push(item);
         true
     }
 
     #[inline]
     fn pop(&mut self) -> Option<u64> {
-        std::hint::black_box(&mut self.0).pop()
+        reached(&mut self.0).pop()
     }
 }
 

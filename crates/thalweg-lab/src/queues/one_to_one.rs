@@ -14,6 +14,7 @@ use super::crew::{Crew, until};
 use crate::harness::{Contender, Role, Sample};
 use crate::machine::{Placement, Start};
 use crate::peers::Checked;
+use crate::reached::reached;
 
 /// Entries of every queue, but where an experiment says otherwise: 32 KiB of items.
 pub(super) const CAPACITY: usize = 4096;
@@ -48,19 +49,6 @@ pub(super) trait Ends: 'static {
 /// A queue whose ends lie in memory, where other code may reach them: in a loop with nothing else in it they live in registers. As little else as
 /// possible does: a store more for each item would tell, and what the compiler finds no register for is one.
 pub(super) struct InMemory<Q>(PhantomData<Q>);
-
-/// Lets the compiler believe that `end` is read and written here. [`black_box`] would add a store of its own, of the pointer that it is given.
-#[inline(always)]
-fn reached<E>(end: &mut E) -> &mut E {
-    // SAFETY: it does nothing.
-    #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
-    unsafe {
-        std::arch::asm!("/* {0} */", in(reg) std::ptr::from_mut(end), options(nostack, preserves_flags));
-    }
-    #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
-    let end = black_box(end);
-    end
-}
 
 impl<Q> InMemory<Q> {
     /// Behind an attempt in vain. The compiler takes it for seldom, and so keeps what an attempt that succeeds needs in registers.

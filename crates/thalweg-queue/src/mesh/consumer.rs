@@ -6,6 +6,7 @@ use crate::wait::{Side, Wait};
 use crate::{Pop, TryPopError, Yield, bbq, chunk_ring};
 use alloc::vec::Vec;
 use core::fmt;
+use core::mem;
 use thalweg_sync::sync::Arc;
 
 /// How many items a consumer takes from a ring before it goes on to the next: while an item waits at the front of a ring, the
@@ -21,6 +22,8 @@ pub struct Consumer<T: Send, W: Wait = Yield> {
     /// The ring to pop from, and how many more items to take before the next one is due.
     at: usize,
     burst: usize,
+    /// The last call found nothing, also of what others have left: the next one need not begin with that.
+    refused: bool,
     /// Where rings go when a consumer leaves, and where those who stay find them.
     leave: bbq::Producer<chunk_ring::Consumer<T>>,
     left: bbq::Consumer<chunk_ring::Consumer<T>>,
@@ -46,7 +49,7 @@ impl<T: Send, W: Wait> Consumer<T, W> {
         leave: bbq::Producer<chunk_ring::Consumer<T>>,
         left: bbq::Consumer<chunk_ring::Consumer<T>>,
     ) -> Self {
-        Self { rings, at: 0, burst: BURST, leave, left, producers, shared: Bell(shared) }
+        Self { rings, at: 0, burst: BURST, refused: false, leave, left, producers, shared: Bell(shared) }
     }
 
     /// Pops the oldest item of the next ring that has one, or says why not. Never `Busy`.
@@ -75,7 +78,7 @@ impl<T: Send, W: Wait> Consumer<T, W> {
 
     /// As [`ready`](Read::ready), and rings nobody: the room that it makes is to be told of.
     fn find(&mut self, count: usize) -> Result<usize, TryPopError> {
-        if self.at == 0 && self.burst == BURST {
+        if self.at == 0 && self.burst == BURST && !mem::take(&mut self.refused) {
             // At the start of each round.
             self.take_over();
         }
@@ -84,6 +87,7 @@ impl<T: Send, W: Wait> Consumer<T, W> {
                 return Ok(count);
             }
             if !self.take_over() {
+                self.refused = true;
                 return Err(if self.is_over() { TryPopError::Closed } else { TryPopError::Empty });
             }
         }

@@ -1,12 +1,12 @@
 //! A stack whose owner gives away blocks by one word: the limit for an owner and a thief.
 
-use std::hint::black_box;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed};
 
 use crossbeam_utils::CachePadded;
 
+use crate::reached::reached;
 use crate::workloads::stealing::{self, CAPACITY, Deque};
 
 /// A stack with its length in memory. The owner gives each block that is full to the thief, and takes it back when it comes to it, by an
@@ -108,7 +108,7 @@ impl stealing::Owner for Owner {
     #[inline]
     fn push(&mut self, item: u64) -> bool {
         // The length is in memory, as anybody may look at it in between.
-        let this = black_box(self);
+        let this = reached(self);
         if this.len == this.ceiling && !this.give() {
             return false;
         }
@@ -119,7 +119,7 @@ impl stealing::Owner for Owner {
 
     #[inline]
     fn pop(&mut self) -> Option<u64> {
-        let this = black_box(self);
+        let this = reached(self);
         if this.len == this.floor && !this.take_back() {
             return None;
         }
