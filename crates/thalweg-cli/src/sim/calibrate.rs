@@ -334,8 +334,8 @@ fn unsteady(rows: &[Row]) -> Option<String> {
     })
 }
 
-/// What to know of a machine file of the CPUs that were measured if the system's directory `cpus` says that not all CPUs share a last level: dies, sockets, or parts of a die that have
-/// their own.
+/// What to know of a file made of two CPUs, if the system's directory `cpus` says that not all CPUs share a last level: dies, sockets, or
+/// parts of a die that have their own.
 fn warning(cpus: &Path, [one, other]: [usize; 2]) -> Option<String> {
     // Without such a cache, or on a system that does not tell, a CPU has what its package has.
     let domain = |cpu: &str| {

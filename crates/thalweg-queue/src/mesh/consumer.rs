@@ -22,7 +22,7 @@ pub struct Consumer<T: Send, W: Wait = Yield> {
     /// The ring to pop from, and how many more items to take before the next one is due.
     at: usize,
     burst: usize,
-    /// The last call found nothing, also of what others have left: the next one need not begin with that.
+    /// A round is to begin, and the last call found nothing, also of what others have left: the next one need not begin with that.
     refused: bool,
     /// Where rings go when a consumer leaves, and where those who stay find them.
     leave: bbq::Producer<chunk_ring::Consumer<T>>,
@@ -87,7 +87,7 @@ impl<T: Send, W: Wait> Consumer<T, W> {
                 return Ok(count);
             }
             if !self.take_over() {
-                self.refused = true;
+                self.refused = self.at == 0 && self.burst == BURST;
                 return Err(if self.is_over() { TryPopError::Closed } else { TryPopError::Empty });
             }
         }
