@@ -119,6 +119,12 @@ impl<T> Blocks<T> {
         Grant(self.blocks[block].granted.load(Relaxed))
     }
 
+    /// How many blocks have nothing granted, or no more.
+    #[inline]
+    pub(super) fn without_grant(&self) -> usize {
+        (0..self.count()).filter(|&block| self.granted(block).len() == 0).count()
+    }
+
     // The owner's side.
 
     /// A hold on a block of which nothing is granted, at its start.
@@ -322,6 +328,12 @@ impl<T> Hold<T> {
     #[inline(always)]
     pub(super) fn has_room(&self) -> bool {
         self.high < self.end
+    }
+
+    /// Whether this is a whole block, with nothing in it.
+    #[inline(always)]
+    pub(super) fn is_whole(&self) -> bool {
+        self.high == 0 && self.end > 0
     }
 
     pub(super) fn len(&self) -> usize {

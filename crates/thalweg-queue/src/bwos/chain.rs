@@ -52,6 +52,24 @@ impl<T> Chain<T> {
         self.used
     }
 
+    /// Whether nothing is in the queue, as the owner's hold on its newest block says. An answer that is often asked for, by
+    /// workers without work; `false` if it takes more than a look to know.
+    #[inline(always)]
+    pub(super) fn is_surely_empty(&self, newest: &Hold<T>) -> bool {
+        match self.used {
+            0 => true,
+            1 => newest.is_whole(),
+            _ => false,
+        }
+    }
+
+    /// Whether every block holds an item, if the owner holds `held` of them that do. `false` if some block that is in use may
+    /// be out of it.
+    #[inline]
+    pub(super) fn is_full(&self, held: usize) -> bool {
+        self.used == self.links.len() && self.blocks.without_grant() == held
+    }
+
     fn index(&self, place: usize) -> usize {
         let index = self.first + place;
         if index < self.links.len() { index } else { index - self.links.len() }

@@ -66,6 +66,9 @@ impl<T: Send> Owner<T> {
     #[inline]
     pub fn push(&mut self, value: T) -> Result<(), TryPushError<T>> {
         if !self.ends.back.has_room() {
+            if !self.ends.front.is_empty() && !self.ends.back.is_empty() && self.chain.is_full(2) {
+                return Err(TryPushError::Full(value));
+            }
             let room;
             (self.ends, room) = make_room(&mut self.chain, self.ends.leave());
             match room {
@@ -87,6 +90,9 @@ impl<T: Send> Owner<T> {
                 self.ends.front.absorb(&mut self.ends.back);
             }
             if self.ends.front.is_empty() {
+                if self.chain.is_surely_empty(&self.ends.back) {
+                    return None;
+                }
                 self.ends = step_on(&mut self.chain, self.ends.leave());
             }
         }

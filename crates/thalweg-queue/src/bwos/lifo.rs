@@ -80,6 +80,9 @@ impl<T: Send> Owner<T> {
     #[inline]
     pub fn push(&mut self, value: T) -> Result<(), TryPushError<T>> {
         if !self.hold.has_room() {
+            if !self.hold.is_empty() && self.chain.is_full(1) {
+                return Err(TryPushError::Full(value));
+            }
             let room;
             (self.hold, room) = make_room(&mut self.chain, self.hold.leave());
             match room {
@@ -96,6 +99,9 @@ impl<T: Send> Owner<T> {
     #[inline]
     pub fn pop(&mut self) -> Option<T> {
         if self.hold.is_empty() {
+            if self.chain.is_surely_empty(&self.hold) {
+                return None;
+            }
             self.hold = step_back(&mut self.chain, self.hold.leave());
         }
         self.hold.pop_newest()
