@@ -94,8 +94,8 @@ impl<T: Send> Stealer<T> {
         // First this, then the blocks: else the owner's last grants could come in between.
         let closed = self.blocks.is_closed();
         let mut lost = false;
-        let oldest = self.blocks.oldest();
-        for block in (oldest..self.blocks.count()).chain(0..oldest) {
+        let (blocks, mut block) = (self.blocks.count(), self.blocks.oldest());
+        for _ in 0..blocks {
             match steal(block) {
                 Ok(stolen) => {
                     self.blocks.found_in(block);
@@ -105,6 +105,7 @@ impl<T: Send> Stealer<T> {
                 Err(Miss::Lost) => lost = true,
                 Err(Miss::Nothing) => {}
             }
+            block = if block + 1 < blocks { block + 1 } else { 0 };
         }
         Err(match (lost, closed) {
             (true, _) => StealError::Busy,
