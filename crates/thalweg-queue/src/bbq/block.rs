@@ -9,7 +9,6 @@ use crate::marks::{self, Mark, Marks};
 use crate::slip::Slip;
 use crate::{BuildError, TryPopError, prefetch};
 use core::marker::PhantomData;
-use core::mem::MaybeUninit;
 use core::ops::Range;
 use thalweg_sync::CachePadded;
 use thalweg_sync::atomic::Ordering::{Acquire, Relaxed, Release};
@@ -545,11 +544,15 @@ impl<T, P: Users, C: Users> Block<T, P, C> {
     #[cfg(not(loom))]
     #[inline]
     #[track_caller]
-    pub(super) fn memory(&self, offsets: Range<usize>, access: thalweg_sync::hint::Access) -> *mut MaybeUninit<T> {
+    pub(super) fn memory(
+        &self,
+        offsets: Range<usize>,
+        access: thalweg_sync::hint::Access,
+    ) -> *mut core::mem::MaybeUninit<T> {
         let slots = &self.entries[offsets];
         thalweg_sync::hint::touch(slots.as_ptr().cast(), size_of_val(slots), access);
         // A slot is transparent, and shared writing through this pointer is what it is for.
-        slots.as_ptr().cast::<MaybeUninit<T>>().cast_mut()
+        slots.as_ptr().cast::<core::mem::MaybeUninit<T>>().cast_mut()
     }
 
     /// Asks for the lines of `offsets`, to write them.

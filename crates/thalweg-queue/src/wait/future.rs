@@ -3,7 +3,7 @@
 use super::ends::{popped, push_rest, pushed};
 use super::park::{Place, Sleeper};
 use super::{Park, Pop, Push, Side, Sleep, Wait, both};
-use crate::{PopError, PushError, TryPopError, TryPushError};
+use crate::{PopError, PushError, TryPushError};
 use alloc::vec::Vec;
 use core::fmt;
 use core::future::Future;
@@ -244,7 +244,7 @@ pub(crate) fn push_when<E: Push<Wait: Sleep>, R>(
 #[cfg(not(loom))]
 pub(crate) fn pop_when<E: Pop<Wait: Sleep>, R>(
     end: E,
-    mut attempt: impl FnMut(&mut E) -> Result<R, TryPopError>,
+    mut attempt: impl FnMut(&mut E) -> Result<R, crate::TryPopError>,
 ) -> impl Future<Output = Result<R, PopError>> {
     let attempt = move |end: &mut E| popped(attempt(end));
     when(Pending::new(end, Side::Items, |end| end.strategy().park()), attempt, E::may_pop)
