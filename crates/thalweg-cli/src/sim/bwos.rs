@@ -17,7 +17,7 @@ use super::queues::RIGHT;
 pub(super) const EXPERIMENTS: [Experiment; 4] = [
     Experiment::new(
         "thesis/4.1",
-        "Figure 4.1a to c: what synchronisation, thieves, and who asks for its size cost the owner of a queue",
+        "Figure 4.1a to c, e and f: what synchronisation, thieves, and who asks for its size cost the owner of a queue, and who shares its lines",
         figure_4_1,
     )
     .panels(&[Panel::Rate])
@@ -35,7 +35,8 @@ pub(super) const EXPERIMENTS: [Experiment; 4] = [
 ];
 
 const SAYS_4_1: &str = "alone, less than 0.19 of a plain stack's rate, less than 0.25 of a plain ring's; bwos 0.893 and 0.946 of them;\n\
-                        abp with 1 % stolen 17.8 % less in the same node, 25.2 % from the other; asked at 1 % from the other 34.4 % less";
+                        abp with 1 % stolen 17.8 % less in the same node, 25.2 % from the other; asked at 1 % from the other 34.4 % less;\n\
+                        who reads or writes a line costs its writer much, in either node; with 64 lines much less";
 const SAYS_4_9: &str = "bwos 4.55 times abp (opt) with nothing stolen, 12.59 times with 10 %; 20 % stolen costs bwos 0.53 %, abp 71.9 %;\n\
                         weak barriers make abp 1.65 times as fast";
 const SAYS_4_10: &str = "bwos 8.9 times bbq with nothing stolen, 11.2 times with 10 %; 20 % stolen costs bwos 9.35 %";
@@ -179,6 +180,70 @@ impl Owner for Shared {
     }
 }
 
+/// Figures 4.1e and f: the owner's operations are writes, each of a line that is chosen at random; who asks for the size reads
+/// such a line, or writes it.
+struct Lines<const COUNT: usize> {
+    set: Arc<Set<COUNT>>,
+    rng: bwos::Rng,
+    put: usize,
+}
+
+struct OnLines<const COUNT: usize, const WRITES: bool> {
+    set: Arc<Set<COUNT>>,
+    rng: bwos::Rng,
+}
+
+type Set<const COUNT: usize> = [CachePadded<AtomicU64>; COUNT];
+
+const READ_FROM: [&str; 2] = ["lines, read on the same die", "lines, read on another socket"];
+const WRITTEN_FROM: [&str; 2] = ["lines, written on the same die", "lines, written on another socket"];
+const READ: [Contender; 2] = [("1 line", lines::<1, false>), ("64 lines", lines::<64, false>)];
+const WRITTEN: [Contender; 2] = [("1 line", lines::<1, true>), ("64 lines", lines::<64, true>)];
+
+fn lines<const COUNT: usize, const WRITES: bool>() -> Ends {
+    let set = Arc::new([(); COUNT].map(|()| padded(0)));
+    let [one, other] = [0, 1].map(bwos::Rng::new);
+    (Box::new(Lines { set: set.clone(), rng: one, put: 0 }), Box::new(OnLines::<COUNT, WRITES> { set, rng: other }))
+}
+
+impl<const COUNT: usize> Lines<COUNT> {
+    fn write(&mut self) {
+        self.set[self.rng.below(COUNT)].store(self.put as u64, Relaxed);
+    }
+}
+
+impl<const COUNT: usize> Owner for Lines<COUNT> {
+    fn push(&mut self, _: u64) -> bool {
+        let room = self.put < CAPACITY;
+        if room {
+            self.put += 1;
+            self.write();
+        }
+        room
+    }
+
+    fn pop(&mut self) -> Option<u64> {
+        self.put = self.put.checked_sub(1)?;
+        self.write();
+        Some(0)
+    }
+}
+
+impl<const COUNT: usize, const WRITES: bool> Thief for OnLines<COUNT, WRITES> {
+    fn steal(&mut self) -> Option<u64> {
+        None
+    }
+
+    fn size(&mut self) -> usize {
+        let line = &self.set[self.rng.below(COUNT)];
+        if WRITES {
+            line.store(0, Relaxed);
+            return 0;
+        }
+        line.load(Relaxed) as usize
+    }
+}
+
 /// The queue of Arora, Blumofe and Plaxton as Chase and Lev have it, in a ring that does not grow, with the orderings of
 /// Le, Pop, Cohen and Zappa Nardelli, or all sequentially consistent.
 struct Abp {
@@ -271,7 +336,7 @@ impl<const SC: bool> Owner for AbpOwner<SC> {
 enum Act {
     /// It takes so many percent of what is put, if it can.
     Steal,
-    /// It asks for the size at so many percent of the owner's operations, if it can.
+    /// It asks for the size at so many percent of the owner's operations, if it can. Of lines, it reads or writes one.
     Ask,
 }
 
@@ -444,6 +509,8 @@ fn figure_4_1(setting: &Setting<'_>) -> Vec<Point> {
     points.extend(beside(Act::Steal, ["a thief on the same die", "a thief on another socket"], &[ABP]));
     points.extend(beside(Act::Ask, ["asked on the same die", "asked on another socket"], &[ABP, LIFO]));
     points.extend(beside(Act::Ask, ["FIFO, asked on the same die", "FIFO, asked on another socket"], &[BBQ, FIFO]));
+    points.extend(beside(Act::Ask, READ_FROM, &READ));
+    points.extend(beside(Act::Ask, WRITTEN_FROM, &WRITTEN));
     points
 }
 
@@ -627,18 +694,21 @@ mod tests {
         assert!(abp / bwos > 2.0, "{bwos:.2} ns for an operation with blocks, {abp:.2} without");
     }
 
+    /// The point at which `of` is asked so often.
+    fn asked<'a>(points: &'a [Point], workload: &str, of: Contender, percent: u64) -> &'a Point {
+        let is_it = |point: &&Point| {
+            (point.workload, point.contender, &*point.label) == (workload, of.0, &*Act::Ask.aim(percent))
+        };
+        points.iter().find(is_it).expect("the figure has it")
+    }
+
     /// Figure 4.1c's shape: each look at its size costs the owner of an ABP queue, more so from another socket. One that
     /// writes what others see once a block pays no more for more looks.
     #[test]
     fn who_asks_for_the_size_slows_an_owner_down_that_synchronises_with_each_item() {
         let machine = Machine::named("x86-88t").unwrap();
         let points = figure_4_1(&Setting::of(&machine, 23));
-        let nanos = |workload, (contender, _): Contender, percent| {
-            let is_it = |point: &&Point| {
-                (point.workload, point.contender, &*point.label) == (workload, contender, &*Act::Ask.aim(percent))
-            };
-            points.iter().find(is_it).expect("the figure has it").nanos_on(&machine)
-        };
+        let nanos = |workload, of, percent| asked(&points, workload, of, percent).nanos_on(&machine);
         let [near, far] = ["asked on the same die", "asked on another socket"]
             .map(|workload| nanos(workload, ABP, 1) / nanos(workload, ABP, 0) - 1.0);
         assert!(0.01 < near && near < far, "{near:.3} on the die and {far:.3} from another socket");
@@ -648,6 +718,22 @@ mod tests {
         for (workload, of) in [("asked on another socket", LIFO), ("FIFO, asked on another socket", FIFO)] {
             let blocks = more(workload, of);
             assert!(blocks < 1.2, "{workload}: {blocks:.2} times as long for more looks");
+        }
+    }
+
+    /// The shape of Figures 4.1e and f: who reads or writes the line costs who writes it much, on either die, and less where
+    /// there are many lines.
+    #[test]
+    fn who_shares_a_line_slows_its_writer_down_and_less_where_there_are_many() {
+        let machine = Machine::named("x86-88t").unwrap();
+        let points = figure_4_1(&Setting::of(&machine, 23));
+        for (workloads, contenders) in [(READ_FROM, READ), (WRITTEN_FROM, WRITTEN)] {
+            for workload in workloads {
+                let nanos = |of, percent| asked(&points, workload, of, percent).nanos_on(&machine);
+                let [one, many] = contenders.map(|of| nanos(of, 5) / nanos(of, 0));
+                let is_right = one > 1.5 && many < 0.95 * one;
+                assert!(is_right, "{workload}: {one:.2} times as long with one line, {many:.2} with many");
+            }
         }
     }
 
