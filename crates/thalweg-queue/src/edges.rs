@@ -170,9 +170,9 @@ pub mod table {
         TABLE.set(table);
     }
 
-    /// Runs `client` on this thread with the edge `name` Relaxed, without its fence, or with its two steps swapped.
-    pub fn weakened(name: &'static str, client: impl FnOnce()) {
-        /// Restores the edge, also when the client panics, as it should.
+    /// Runs `client` on this thread with the edges as `table` says, and then as in the source.
+    pub fn under<R>(table: Arc<Table>, client: impl FnOnce() -> R) -> R {
+        /// Restores the edges, also when the client panics.
         struct Restore;
         impl Drop for Restore {
             fn drop(&mut self) {
@@ -180,7 +180,12 @@ pub mod table {
             }
         }
         let _restore = Restore;
-        install(Some(Arc::new(Table::new().with(name, Strength::Ordering(Ordering::Relaxed)))));
-        client();
+        install(Some(table));
+        client()
+    }
+
+    /// Runs `client` on this thread with the edge `name` Relaxed, without its fence, or with its two steps swapped.
+    pub fn weakened(name: &'static str, client: impl FnOnce()) {
+        under(Arc::new(Table::new().with(name, Strength::Ordering(Ordering::Relaxed))), client);
     }
 }
