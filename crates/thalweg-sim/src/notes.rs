@@ -86,8 +86,14 @@ pub struct Latencies {
     pub min: u64,
     /// The mean.
     pub mean: u64,
+    /// A tenth of them took no longer.
+    pub p10: u64,
+    /// A quarter of them took no longer.
+    pub p25: u64,
     /// Half of them took no longer.
     pub p50: u64,
+    /// Three in four took no longer.
+    pub p75: u64,
     /// Nine in ten took no longer.
     pub p90: u64,
     /// 99 in a hundred took no longer.
@@ -109,7 +115,10 @@ impl Latencies {
             count: cycles.len() as u64,
             min: nanos(min),
             mean: nanos((sum / cycles.len() as u128) as u64),
+            p10: rank(100),
+            p25: rank(250),
             p50: rank(500),
+            p75: rank(750),
             p90: rank(900),
             p99: rank(990),
             p999: rank(999),
@@ -167,6 +176,7 @@ mod tests {
             (all.count, all.min, all.mean, all.p50, all.p90, all.p99, all.p999, all.max),
             (1000, 2, 1000, 1000, 1800, 1980, 1998, 2000)
         );
+        assert_eq!((all.p10, all.p25, all.p75), (200, 500, 1500));
         let one = Latencies::of(vec![7], |cycles| cycles).unwrap();
         assert_eq!((one.min, one.p50, one.p999, one.max), (7, 7, 7, 7));
         assert_eq!(Latencies::of(Vec::new(), |cycles| cycles), None);

@@ -25,7 +25,7 @@ pub struct Curve {
     pub name: String,
     /// Drawn dashed: somebody else's figures, or an ideal.
     pub dashed: bool,
-    /// Where along the axis, what stands there, and the figure.
+    /// Where along the axis, what stands there, and the figure. Where nothing stands at any point of a plot, its axis has ticks.
     pub points: Vec<(f64, String, Spread)>,
 }
 
@@ -163,7 +163,12 @@ fn panel(svg: &mut String, plot: &Plot) {
         text(svg, LEFT - 6.0, y(tick) + 4.0, "end", "#444", &figure(tick));
     }
     line(svg, LEFT, BOTTOM, RIGHT, BOTTOM, "stroke=\"#444\"");
-    let mut labels: Vec<(f64, &str)> = points().map(|(at, label, _)| (x(*at), label.as_str())).collect();
+    let ticks: Vec<(f64, String)> = xs.ticks().into_iter().map(|tick| (tick, figure(tick))).collect();
+    let named = points().filter(|(_, label, _)| !label.is_empty());
+    let mut labels: Vec<(f64, &str)> = named.map(|(at, label, _)| (x(*at), label.as_str())).collect();
+    if labels.is_empty() {
+        labels = ticks.iter().map(|(at, label)| (x(*at), label.as_str())).collect();
+    }
     labels.sort_by(|a, b| a.0.total_cmp(&b.0));
     labels.dedup_by(|a, b| a.1 == b.1);
     // In the first row that has room for it.
@@ -263,6 +268,15 @@ mod tests {
         let mut plot = plot(&[]);
         plot.curves[0].points = [0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0].map(long).into();
         assert_eq!(heights_of(&draw(&[plot], ""), "a label"), [281.0, 295.0, 281.0, 295.0, 281.0, 295.0, 281.0]);
+    }
+
+    #[test]
+    fn an_axis_of_points_without_labels_has_ticks() {
+        let mut plot = plot(&[0.0, 25.0, 50.0, 75.0, 100.0]);
+        plot.curves[0].points.iter_mut().for_each(|(at, label, _)| (*at, *label) = (100.0 * *at, String::new()));
+        let svg = draw(&[plot], "");
+        assert_eq!(heights_of(&svg, ">200<"), [281.0]);
+        assert!(svg.contains("x=\"212.5\"") && svg.contains(">1000<"), "logarithmic, from 100 to 1600: {svg}");
     }
 
     #[test]

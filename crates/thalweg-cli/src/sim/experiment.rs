@@ -76,6 +76,8 @@ pub(super) enum Panel {
     Rate,
     /// The figure with this unit.
     Of(&'static str),
+    /// How long messages took: which share of them no longer than so long. For workloads with one point for each contender.
+    Distribution,
     /// How many times as fast a point is as its base.
     SpeedUp(Base),
 }

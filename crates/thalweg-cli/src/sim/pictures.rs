@@ -30,25 +30,39 @@ fn plot(experiment: &Experiment, panel: &Panel, points: &[Measured<'_>]) -> Opti
     }
     let mut curves: Vec<Curve> = Vec::new();
     for &(point, runs) in points {
-        let Some(figure) = figure(panel, (point, runs), points) else { continue };
-        let number = curves.iter().position(|curve| curve.name == point.contender).unwrap_or_else(|| {
-            curves.push(Curve { name: point.contender.to_owned(), dashed: false, points: Vec::new() });
-            curves.len() - 1
-        });
+        let number = curves.iter().position(|curve| curve.name == point.contender).unwrap_or(curves.len());
         // One point of each curve: beside each other, with their names.
         let (at, label) = match labels.len() {
             1 => (number, point.contender),
             _ => (labels.iter().position(|label| *label == point.label)?, point.label.as_str()),
         };
-        curves[number].points.push((at as f64, label.to_owned(), figure));
+        let drawn: Vec<(f64, String, Spread)> = match panel {
+            Panel::Distribution => shares(point, runs),
+            _ => figure(panel, (point, runs), points)
+                .map(|figure| (at as f64, label.to_owned(), figure))
+                .into_iter()
+                .collect(),
+        };
+        if drawn.is_empty() {
+            continue;
+        }
+        if number == curves.len() {
+            curves.push(Curve { name: point.contender.to_owned(), dashed: false, points: Vec::new() });
+        }
+        curves[number].points.extend(drawn);
     }
     let (workload, at) = group(points[0].0);
     let unit = match panel {
         Panel::Rate => RATE,
         Panel::Of(unit) => unit,
+        Panel::Distribution => "% of messages that took no longer",
         Panel::SpeedUp(base) => base.unit,
     };
-    let across = if let [label] = labels[..] { label } else { "as in the table" };
+    let across = match (panel, &labels[..]) {
+        (Panel::Distribution, _) => "ns in the queue",
+        (_, [label]) => label,
+        _ => "as in the table",
+    };
     let at = at.map_or_else(String::new, |at| format!(", {at}"));
     (!curves.is_empty()).then(|| Plot {
         title: format!("{}: {workload}{at}", experiment.name),
@@ -59,11 +73,19 @@ fn plot(experiment: &Experiment, panel: &Panel, points: &[Measured<'_>]) -> Opti
     })
 }
 
+/// Along an axis of time.
+fn shares(point: &Point, runs: &[Run]) -> Vec<(f64, String, Spread)> {
+    let shares = point.distribution(runs).into_iter().flatten();
+    shares.map(|(percent, nanos)| (nanos.median, String::new(), Spread::of([percent]))).collect()
+}
+
+/// A point's one figure, if the panel shows one of each.
 fn figure(panel: &Panel, (point, runs): Measured<'_>, points: &[Measured<'_>]) -> Option<Spread> {
     let nanos = point.nanos(runs);
     match panel {
         Panel::Rate => Some(nanos.inverted(|nanos| 1000.0 / nanos)),
         Panel::Of(unit) => point.figures(runs).into_iter().find(|figure| figure.0 == *unit).map(|figure| figure.1),
+        Panel::Distribution => None,
         Panel::SpeedUp(base) => {
             let (base, runs) = points.iter().find(|(other, _)| (base.is)(point, other))?;
             let base = base.nanos(runs).median;
@@ -78,7 +100,8 @@ mod tests {
     use super::super::point::Figures;
     use super::*;
     use serde_json::json;
-    use thalweg_sim::{Machine, Simulation};
+    use thalweg_sim::{Machine, Simulation, Stamp, draw};
+    use thalweg_sync::hint;
 
     /// Points, by workload, contender, label and time.
     fn measured(of: &[(&'static str, &'static str, &str, u64)]) -> (Vec<Point>, Vec<Vec<Run>>) {
@@ -153,6 +176,28 @@ mod tests {
             titles.iter().map(|plot| plot.title.as_str()).collect::<Vec<_>>(),
             ["none: a, 2P1C", "none: a, 4P1C", "none: a"]
         );
+    }
+
+    /// Of three messages the first took a microsecond, the last a hundred.
+    #[test]
+    fn a_distribution_is_a_curve_for_each_contender_along_the_time() {
+        let (points, mut measured) = measured(&[("a", "slow", "x", 1), ("a", "silent", "x", 1)]);
+        measured[0][0].1 = Simulation::new(Machine::named("vl-16").unwrap()).threads(1).run(|| {
+            for cycles in [2_000, 4_000, 200_000] {
+                let sent = Stamp::now();
+                hint::work(cycles);
+                sent.arrived();
+            }
+        });
+        let experiment = Experiment::new("none", "", |_| Vec::new()).panels(&[Panel::Distribution]);
+        let [plot] = &plots(&experiment, &points, &measured)[..] else { panic!("one") };
+        let [(name, shares)] = &curves(plot)[..] else { panic!("nobody says how long the other's took") };
+        assert_eq!((*name, plot.across.as_str()), ("slow", "ns in the queue"));
+        let figures: Vec<_> = shares.iter().map(|(nanos, _, percent)| (*nanos, *percent)).collect();
+        let early = [(1e3, 0.0), (1e3, 10.0), (1e3, 25.0), (2e3, 50.0)];
+        let late = [(1e5, 75.0), (1e5, 90.0), (1e5, 99.0), (1e5, 99.9), (1e5, 100.0)];
+        assert_eq!(figures, [&early[..], &late].concat());
+        assert!(draw(std::slice::from_ref(plot), "").contains(">50000<"), "the axis of time has ticks");
     }
 
     #[test]

@@ -161,6 +161,13 @@ impl Point {
         figures
     }
 
+    /// How long messages took, if any of them say so: so many percent of them no longer than so many nanoseconds.
+    pub(super) fn distribution(&self, runs: &[Run]) -> Option<[(f64, Spread); 9]> {
+        let latencies: Vec<Latencies> = runs.iter().map(|(_, report)| report.latencies).collect::<Option<_>>()?;
+        let nanos = |of: fn(&Latencies) -> u64| Spread::of(latencies.iter().map(|latencies| of(latencies) as f64));
+        Some(PERCENTILES.map(|(percent, of)| (percent, nanos(of))))
+    }
+
     /// How much of the time of all threads went into `task`, in percent.
     pub(super) fn share(&self, runs: &[Run], task: &str) -> Spread {
         Spread::of(runs.iter().map(|(figures, report)| {
@@ -218,6 +225,22 @@ pub(super) const SNOOPS: &str = "snoops/msg";
 pub(super) const UPGRADES: &str = "upgrades/msg";
 pub(super) const L1_MISSES: &str = "first-level misses/msg";
 pub(super) const LATENCY: &str = "ns, latency mean";
+
+/// So many percent took no longer, and which of the latencies that is.
+type Percentile = (f64, fn(&Latencies) -> u64);
+
+/// What is drawn of a distribution.
+const PERCENTILES: [Percentile; 9] = [
+    (0.0, |all| all.min),
+    (10.0, |all| all.p10),
+    (25.0, |all| all.p25),
+    (50.0, |all| all.p50),
+    (75.0, |all| all.p75),
+    (90.0, |all| all.p90),
+    (99.0, |all| all.p99),
+    (99.9, |all| all.p999),
+    (100.0, |all| all.max),
+];
 
 /// How many of a point's figures every point has; four of them are columns of the table, and what is behind them.
 const COLUMNS: usize = 6;

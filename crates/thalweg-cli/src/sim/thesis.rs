@@ -50,7 +50,7 @@ pub(super) const EXPERIMENTS: [Experiment; 7] = [
         .note(|unit, workload| the_thesis(&[(RATE, SAYS_3_10)], unit, workload))
         .paper(|points, measured| beside(SAYS_3_10, points, measured)),
     Experiment::new("thesis/3.11", "Figure 3.11: how long a message is in the queue, eight threads", figure_3_11)
-        .panels(&[Panel::Of(LATENCY), Panel::Of(FILL)])
+        .panels(&[Panel::Distribution, Panel::Of(LATENCY), Panel::Of(FILL)])
         .note(|unit, workload| the_thesis(&[(LATENCY, SAYS_3_11)], unit, workload))
         .paper(latencies),
 ];
@@ -439,9 +439,18 @@ fn gain_of_cnq(points: &[Point], measured: &[Vec<Run>]) -> String {
     text + "\nThe thesis: " + SAYS_3_8 + "\n\n"
 }
 
-/// The best of CNQ beside the best of the others by the mean time in the queue, and how full either was.
+/// The distribution of the time in the queue; the best of CNQ beside the best of the others by its mean, and how full either was.
 fn latencies(points: &[Point], measured: &[Vec<Run>]) -> String {
-    let mut text = String::from("messages are in the queue for so long, and so many are in it, both in the mean\n");
+    let mut text = String::from("so many percent of the messages are in the queue for so many ns at most\n");
+    for (at, (point, runs)) in points.iter().zip(measured).enumerate() {
+        let Some(shares) = point.distribution(runs) else { continue };
+        if at == 0 {
+            text += &format!("{:32}{}\n", "", shares.map(|(percent, _)| format!("{percent:>10}")).concat());
+        }
+        let name = format!("{}, {}", point.workload, point.contender);
+        text += &format!("{name:32}{}\n", shares.map(|(_, nanos)| format!("{:>10.0}", nanos.median)).concat());
+    }
+    text += "\nmessages are in the queue for so long, and so many are in it, both in the mean\n";
     for (workload, says) in SAYS_3_11 {
         let best = |is_cnq: bool| {
             let fits =
