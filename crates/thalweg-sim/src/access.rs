@@ -140,6 +140,7 @@ impl State {
         }
         let write = kind != Kind::Load;
         self.protocol.visit(core, line);
+        self.device_accesses(line);
         let near = match self.protocol.local(core, line, write) {
             None if self.still_has(core, line, write) => Some(Source::L1),
             near => near,
@@ -152,9 +153,6 @@ impl State {
         };
         let Some((transfer, start, latency)) = far else { return Step::InLine };
         let source = transfer.source;
-        if !matches!(source, Source::L1 | Source::Upgrade(_) | Source::Reclaim(_)) {
-            self.device_missed(line);
-        }
         let (done, held) = self.finish(line, kind, at, source, start, latency);
         self.threads[self.current].times.accesses += 1;
         if write {
@@ -434,7 +432,7 @@ impl State {
         if first != NOBODY || free > clock || has {
             return None;
         }
-        self.device_missed(line);
+        self.device_accesses(line);
         let transfer = self.protocol.access(core, line, write);
         let home = self.protocol.home(line);
         let (start, latency) = self.fabric.carry(&self.machine, die, home, &transfer, clock);

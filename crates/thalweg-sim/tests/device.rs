@@ -278,6 +278,50 @@ fn a_line_that_another_thread_of_the_core_brings_back_is_not_pushable() {
     assert_eq!((device.injections, device.injections_rejected), (1, 1));
 }
 
+/// The flag is in the first-level cache's tag: it goes with it, though the second level keeps the line, and to write it moves nothing from another core.
+#[test]
+fn a_line_that_only_the_second_level_has_kept_is_not_pushable() {
+    let rejected = |meanwhile: fn()| {
+        let simulation = Simulation::new(Machine::named("arm-160").unwrap()).device(routing()).limit(50_000_000);
+        let report = simulation.run(|| {
+            let target = queue(0);
+            let line = pin!(Line::new());
+            let stage = AtomicUsize::new(0);
+            let come = thread::scope(|scope| {
+                let (line, stage) = (line.as_ref(), &stage);
+                let reads = move || {
+                    thread::pin_current(1).unwrap();
+                    stage.store(1, Release);
+                    spin::until(|| (stage.load(Acquire) == 2).then_some(()));
+                    assert_eq!(line.load(0, Relaxed), 0);
+                };
+                let reads = scope.spawn(reads);
+                spin::until(|| (stage.load(Acquire) == 1).then_some(()));
+                link::select(line);
+                assert!(link::fetch(target));
+                stage.store(2, Release);
+                // No wait, which would lose the flag.
+                hint::work(100_000);
+                meanwhile();
+                line.store(0, 1, Relaxed);
+                send(target, 7);
+                hint::work(100_000);
+                reads.join().unwrap();
+                line.load(LAST, Acquire)
+            });
+            assert!(come == 7 || (come, receive(target)) == (0, 7));
+        });
+        report.counts.device.injections_rejected
+    };
+    // Twice what the first level has, and a fraction of the second.
+    let out_of_l1 = || {
+        let far = vec![0_u8; 128 << 10];
+        (0..far.len()).step_by(64).for_each(|at| hint::touch(&raw const far[at], 1, hint::Access::Read));
+    };
+    assert_eq!(rejected(out_of_l1), 1);
+    assert_eq!(rejected(|| {}), 0, "what is still there is pushable");
+}
+
 /// What was asked for into a line that is no more does not come into the one that lies there next.
 #[test]
 fn a_request_ends_with_its_line() {

@@ -443,14 +443,15 @@ impl State {
         }
     }
 
-    /// The current thread's core did not have `line`, and fetches it: if it was pushable there, it was evicted, and the flag
-    /// went with the tag.
+    /// The current thread's core is to have `line`: if it was pushable there and is not in the first-level cache any more, the
+    /// flag went with the tag.
     #[inline]
-    pub(crate) fn device_missed(&mut self, line: u32) {
+    pub(crate) fn device_accesses(&mut self, line: u32) {
         let core = self.threads[self.current].core;
         if let Some(port) = &mut self.port
             && let Some(asked) = port.asked.get_mut(&line)
             && self.machine.topology().core_of_thread(asked.target.place) == core
+            && !self.protocol.has(core, line)
         {
             asked.pushable = false;
         }
