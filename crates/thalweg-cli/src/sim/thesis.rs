@@ -235,8 +235,9 @@ fn figure_3_7(setting: &Setting<'_>) -> Vec<Point> {
     many(setting, &tubes, &["NP1C", "1PNC", "NPNC"], doubled)
 }
 
-/// Figure 3.10: CNQ beside queues that are FIFO. The thesis' queues have a megabyte, which a k of 10^4 needs. DPDK's ring, which takes hundreds
-/// of accesses for a message, would take too long there, as would SCQD with many consumers; with many producers SCQD may be the best of the others.
+/// Figure 3.10: CNQ beside queues that are FIFO. The thesis' queues have a megabyte, which a k of 10^4 needs. DPDK's ring, and SCQD with many
+/// consumers, miss fifty times for a message and more, which would take too long there. With many producers SCQD misses five times, and may be the
+/// best of the others.
 fn figure_3_10(setting: &Setting<'_>) -> Vec<Point> {
     let mut points = many(setting, &with_cnq([1000, 100], CAPACITY), &["NP1C", "1PNC", "NPNC"], doubled);
     let [large, small] = [("cnq, k 10000", 10_000), ("cnq, k 1000", 1000)].map(|(name, k)| of_cnq(name, MEGABYTE, k));
