@@ -63,8 +63,8 @@ impl<T> Chain<T> {
         }
     }
 
-    /// Whether every block holds an item, if the owner holds `held` of them that do. `false` if some block that is in use may
-    /// be out of it.
+    /// Whether every block holds an item, when the owner holds items in `held` of them: then thieves have left something in each
+    /// other one. Costs a load per block.
     #[inline]
     pub(super) fn is_full(&self, held: usize) -> bool {
         self.used == self.links.len() && self.blocks.without_grant() == held
