@@ -144,8 +144,8 @@
 //!
 //! Nothing that is promised. Where [a core is slow](thalweg_sync::machine::slow_upgrades) to write lines that another core has read, as on
 //! AMD's Zen, consumers of [`bbq`], [`chunk_ring()`] and [`cnq`](cnq::cnq()) and thieves of [`bwos`] write a byte of each line from which they
-//! have moved the items out, and pushes into [`bbq::spsc()`](bbq::spsc()) and [`chunk_ring()`] ask for no lines ahead. The processor is asked
-//! once in a process.
+//! have moved the items out, consumers of [`fast_forward()`] ask for each line as one to write before they read it, and pushes into
+//! [`bbq::spsc()`](bbq::spsc()) and [`chunk_ring()`] ask for no lines ahead. The processor is asked once in a process.
 //!
 //! # What is promised
 //!

@@ -95,8 +95,8 @@ use ring::{LINE, Ring};
 use slip::Slipping;
 #[cfg(not(loom))]
 use thalweg_sync::hint::Access;
-use thalweg_sync::spin;
 use thalweg_sync::sync::Arc;
+use thalweg_sync::{machine, spin};
 
 /// Both ends of a queue.
 pub type Ends<T, W = Yield, S = AsWord> = (Producer<T, W, S>, Consumer<T, W, S>);
@@ -156,7 +156,8 @@ pub fn in_place_with_wait<T: Send, W: Wait>(capacity: usize, wait: W) -> Result<
 fn build<T: Send, W: Wait, S: Entry<T>>(capacity: usize, wait: W) -> Result<Ends<T, W, S>, BuildError> {
     let ring = Arc::new(Ring::new(capacity, wait)?);
     let producer = Producer { ring: Held::new(ring.clone()), head: 0, free: 0 };
-    Ok((producer, Consumer { ring: Held::new(ring), tail: 0, cleared: true, slip: None }))
+    let owns = machine::slow_upgrades().is_some();
+    Ok((producer, Consumer { ring: Held::new(ring), tail: 0, cleared: true, owns, slip: None }))
 }
 
 /// The writing end. Dropping it closes the queue; the consumer drains what is left.
@@ -307,7 +308,7 @@ impl<T, W: Wait, S: Entry<T>> Producer<T, W, S> {
     fn free(&mut self) -> usize {
         if self.head == self.free {
             self.head = self.ring.wrapped(self.head);
-            self.ring.prefetch(self.head);
+            self.ring.ask_ahead(self.head);
             let rest = LINE - self.head % LINE;
             let free = if self.ring.slot(self.head + rest - 1).is_empty() {
                 rest
@@ -363,6 +364,9 @@ pub struct Consumer<T, W: Wait = Yield, S: Entry<T> = AsWord> {
     tail: usize,
     /// Whether the line before `tail`'s is emptied. Looked at where `tail` begins a line.
     cleared: bool,
+    /// Whether a line is asked for as one that will be written, before its items are read: where a core is slow to write what it
+    /// has read.
+    owns: bool,
     slip: Option<Slipping>,
 }
 
@@ -440,6 +444,9 @@ impl<T, W: Wait, S: Entry<T>> Consumer<T, W, S> {
         if self.tail.is_multiple_of(LINE) {
             self.tail = self.ring.wrapped(self.tail);
             self.cleared = false;
+            if self.owns {
+                self.ring.ask_for(self.tail / LINE);
+            }
         }
     }
 

@@ -87,9 +87,15 @@ impl<T, W, S: Entry<T>> Ring<T, W, S> {
 
     /// Asks for the line [`AHEAD`] of `slot`, to fill it.
     #[inline(always)]
-    pub(super) fn prefetch(&self, slot: usize) {
+    pub(super) fn ask_ahead(&self, slot: usize) {
         let line = slot / LINE + AHEAD;
-        prefetch::for_write(&self.lines[if line < self.lines.len() { line } else { line % self.lines.len() }]);
+        self.ask_for(if line < self.lines.len() { line } else { line % self.lines.len() });
+    }
+
+    /// Asks for number `line`, to write it.
+    #[inline(always)]
+    pub(super) fn ask_for(&self, line: usize) {
+        prefetch::for_write(&self.lines[line]);
     }
 }
 
