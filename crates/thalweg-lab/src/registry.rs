@@ -20,6 +20,7 @@ pub static EXPERIMENTS: &[Experiment] = &[
     queues::item::EXPERIMENT,
     queues::batch::EXPERIMENT,
     queues::unbalanced::EXPERIMENT,
+    queues::apart::EXPERIMENT,
     queues::latency::EXPERIMENT,
     queues::rtt::EXPERIMENT,
     queues::shared::EXPERIMENT,

@@ -1,5 +1,6 @@
 //! The experiments on single queues, one file each.
 
+pub mod apart;
 pub mod batch;
 mod contenders;
 #[cfg(thalweg_cpp)]
