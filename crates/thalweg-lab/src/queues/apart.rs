@@ -9,6 +9,7 @@ use thalweg_sync::CachePadded;
 
 use super::contenders::*;
 use super::crew::Crew;
+use super::limits;
 use super::one_to_one::{CAPACITY, Ends, InMemory, Received, between, params, pop};
 use crate::harness::Role::{self, *};
 use crate::harness::{BoxError, Contender, Effort, Experiment, Group, Sample};
@@ -48,7 +49,7 @@ fn plan(effort: &Effort) -> Result<Vec<Group>, BoxError> {
         contender::<Rtrb>(Peer, "rtrb", bursts),
         contender::<Ringbuf>(Peer, "ringbuf", bursts),
     ];
-    Ok(vec![Group::new("both sides at once", UNITS, contenders)])
+    Ok(vec![Group::new("both sides at once", UNITS, contenders), limits::group(effort)])
 }
 
 fn contender<Q: Ends>(role: Role, name: &str, bursts: u64) -> Contender {
@@ -142,7 +143,7 @@ mod tests {
     fn every_contender_delivers_every_item() {
         let outcome = measure(&EXPERIMENT, &Effort::TINY, &mut Vec::new()).unwrap();
         assert_eq!(outcome.failures, [""; 0]);
-        assert_eq!(outcome.records.len(), 7 * UNITS.len());
+        assert!(outcome.records.len() >= 7 * UNITS.len());
     }
 
     #[test]
