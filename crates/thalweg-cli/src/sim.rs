@@ -86,7 +86,7 @@ Examples:
         /// the answer to the one before), way=14 (cycles to the device, and back).
         #[arg(long, value_name = "OPTION=VALUE,...")]
         device: Option<Routing>,
-        /// How many seeds each point is run with, 3 by default; the tables show the middle one and the range
+        /// How many seeds each point is run with, 1 to 1000, 3 by default; the tables show the middle one and the range
         #[arg(long, value_parser = clap::value_parser!(u64).range(1..=1000))]
         seeds: Option<u64>,
         /// After how many simulated seconds a run is given up, 60 by default
@@ -167,8 +167,12 @@ pub(crate) fn run(args: Vec<String>) -> Outcome {
                 }
             };
             let (machine, threads) = Machine::part(&on)?;
-            if threads < 2 {
-                return Err(format!("--on {on}: an experiment needs 2 threads at least").into());
+            if let Some(Experiment { name, threads: needed, .. }) = experiments
+                .iter()
+                .filter(|experiment| threads < experiment.threads)
+                .max_by_key(|experiment| experiment.threads)
+            {
+                return Err(format!("--on {on}: {name} needs {needed} threads at least, not {threads}").into());
             }
             let setting = Setting { machine: &machine, threads, quick, routing: device.unwrap_or_default() };
             if device.is_some() && !experiments.iter().any(|experiment| has_routing(&(experiment.plan)(&setting))) {

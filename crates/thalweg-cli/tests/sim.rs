@@ -59,6 +59,7 @@ fn what_is_not_there_is_named_with_what_is() {
         ("run sim/bbq --on vax", ["vax", "arm-96t"]),
         ("run sim/bbq --on vl-16:17", ["17", "from 1 to 16"]),
         ("run sim/bbq --on vl-16:1", ["vl-16:1", "2 threads"]),
+        ("run ff/figure11 ff/figure10 --on x86-4:2", ["ff/figure10", "3 threads"]),
         ("run sim/bbq --on vl-16:many", ["many", "from 1 to 16"]),
         ("run no-such-graph --on vl-16", ["no-such-graph", "no example or binary"]),
         ("run sim/bbq sim/nothing --on vl-16", ["sim/nothing", "sim/bbq"]),

@@ -152,7 +152,10 @@ unsafe impl Engine for World {
         self.back_off(PATIENCE + 1);
     }
 
-    fn pause(&self, tries: u32, _at: Site) {
+    fn pause(&self, tries: u32, at: Site) {
+        if !self.is_ending() {
+            self.state().note_retry(tries, at);
+        }
         self.back_off(tries);
     }
 

@@ -51,7 +51,7 @@
 //! - A thread is ahead of another by no more than a message between their caches takes, and only while its own cache
 //!   answers.
 //! - A deadlock, a lost wake-up among them, is reported as soon as nobody can go on, with who waits where. Who tries again and again, as
-//!   for a lock, can always go on: such threads are named when the time is over.
+//!   for a lock, can always go on: such threads are named when the time is over, if they wait by [`thalweg_sync::spin`] or a lock.
 //!
 //! # What is not
 //!

@@ -373,6 +373,10 @@ impl Machine {
         let refuse = |key, value: u64, must: &str| {
             Err(MachineError::Impossible { file: file.to_owned(), key, value, must: must.to_owned() })
         };
+        if self.name.trim().is_empty() {
+            let message = "`name` is empty: it is what the results call the machine".to_owned();
+            return Err(MachineError::Malformed { file: file.to_owned(), message });
+        }
         let Cores { mhz, sockets, dies, per_die, per_cluster, smt } = self.cores;
         if !(1..=100_000).contains(&mhz) {
             return refuse("cores.mhz", mhz, "from 1 to 100000");
@@ -575,6 +579,8 @@ mod tests {
     fn what_is_wrong_is_named() {
         let refused = refusal("mhz =", "mzh =");
         assert!(refused.contains("mine.toml") && refused.contains("mzh") && refused.contains("mhz"), "{refused}");
+        let refused = refusal("name = \"x86-88t\"", "name = \" \"");
+        assert!(refused.contains("mine.toml") && refused.contains("`name` is empty"), "{refused}");
         let refused = refusal("smt = 2", "smt = 0");
         assert!(refused.contains("cores.smt must be from 1 to 8, not 0"), "{refused}");
         let refused = refusal("per_cluster = 1", "per_cluster = 4");

@@ -41,7 +41,7 @@ impl State {
             attempts: Vec::new(),
             reads: Vec::new(),
             tries: 0,
-            tries_at: None,
+            retries: None,
             pending: None,
             in_line: None,
             behind: NOBODY,

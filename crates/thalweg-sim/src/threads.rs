@@ -97,6 +97,23 @@ pub(crate) enum Status {
     Stuck,
 }
 
+/// What a thread tried again and again: a step of back-off, in a row of them.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Retries {
+    pub(crate) at: Site,
+    /// When the row began, and when its last step did.
+    pub(crate) from: u64,
+    pub(crate) last: u64,
+}
+
+impl Retries {
+    /// Whether the row has not ended, as far as one can tell: who pauses says how often, and not that it was enough. It is over when
+    /// there was no step for longer than the row took.
+    pub(crate) fn go_on(&self, now: u64) -> bool {
+        now - self.last <= self.last - self.from
+    }
+}
+
 /// An attempt of `spin::until`.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Attempt {
@@ -194,9 +211,9 @@ pub(crate) struct Thread {
     pub(crate) attempts: Vec<Attempt>,
     /// The lines that its attempts read, and whether they are counted in [`State::watched`].
     pub(crate) reads: Vec<(u32, bool)>,
-    /// Attempts in a row that failed and were tried again after a pause, and where.
+    /// Attempts in a row that failed and were tried again after a pause.
     pub(crate) tries: u32,
-    pub(crate) tries_at: Option<Site>,
+    pub(crate) retries: Option<Retries>,
     /// For destructors that wait while it unwinds.
     pub(crate) impatience: u32,
     /// What a message device answered, and the line that it was sent.
@@ -504,10 +521,11 @@ impl State {
         (self.threads.iter().enumerate())
             .filter_map(|(thread, other)| match other.status {
                 Status::Waits { reason, at } => Some(Waiting { thread, reason, at }),
-                Status::Ready | Status::InLine if other.tries > 0 => {
-                    Some(Waiting { thread, reason: Reason::Poll, at: other.tries_at? })
+                Status::Ready | Status::InLine => {
+                    let retries = other.retries.filter(|retries| retries.go_on(other.clock))?;
+                    Some(Waiting { thread, reason: Reason::Poll, at: retries.at })
                 }
-                _ => None,
+                Status::Ended | Status::Stuck => None,
             })
             .collect()
     }

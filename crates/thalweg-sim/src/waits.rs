@@ -11,7 +11,7 @@
 
 use crate::agenda::LATEST;
 use crate::failure::Reason;
-use crate::threads::{Attempt, State, Status, WATCHED};
+use crate::threads::{Attempt, Retries, State, Status, WATCHED};
 use crate::trace::What;
 use std::cmp::Reverse;
 use thalweg_sync::engine::Site;
@@ -143,6 +143,7 @@ impl State {
     pub(crate) fn unwatch(&mut self) {
         let thread = self.thread();
         thread.tries = 0;
+        thread.retries = None;
         let Some(inner) = thread.attempts.pop() else { return };
         match thread.attempts.last_mut() {
             Some(outer) => outer.restless |= inner.restless,
@@ -173,7 +174,7 @@ impl State {
         if !sleeps {
             self.counts.polls += 1;
             self.threads[thread].tries = self.threads[thread].tries.saturating_add(1);
-            self.threads[thread].tries_at = Some(at);
+            self.note_retry(self.threads[thread].tries, at);
             self.pause(self.threads[thread].tries);
             return None;
         }
@@ -204,6 +205,14 @@ impl State {
                 self.wake(thread, time);
             }
         }
+    }
+
+    /// The current thread is about to try again, the `tries`-th time in a row.
+    pub(crate) fn note_retry(&mut self, tries: u32, at: Site) {
+        let thread = self.thread();
+        let now = thread.clock;
+        let from = thread.retries.filter(|_| tries > 1).map_or(now, |retries| retries.from);
+        thread.retries = Some(Retries { at, from, last: now });
     }
 
     /// The current thread's `tries`-th step of back-off in a row.

@@ -13,7 +13,7 @@ use thalweg_sync::atomic::{AtomicBool, AtomicU32, AtomicU64};
 use thalweg_sync::park::Parker;
 use thalweg_sync::sync::{Arc, Mutex};
 use thalweg_sync::time::{self, Duration};
-use thalweg_sync::{CachePadded, spin, thread};
+use thalweg_sync::{CachePadded, hint, spin, thread};
 
 #[global_allocator]
 static ALLOCATOR: Heap = HEAP;
@@ -405,6 +405,31 @@ fn locks_that_wait_for_each_other_are_named_at_the_limit() {
         failure.to_string().contains("thread 2 tries again and again at crates/thalweg-sim/tests/runs.rs"),
         "{failure}"
     );
+}
+
+#[test]
+fn who_pauses_in_a_loop_is_named_at_the_limit_and_who_has_paused_is_not() {
+    let never = || {
+        let word = AtomicU32::new(0);
+        thread::scope(|scope| {
+            scope.spawn(|| {
+                (1..5).for_each(spin::pause);
+                hint::work(u64::from(u32::MAX));
+            });
+            scope.spawn(|| {
+                let mut tries = 0;
+                while word.fetch_add(1, Relaxed) < u32::MAX {
+                    tries += 1;
+                    spin::pause(tries);
+                }
+            });
+        });
+    };
+    let failure = Simulation::new(machine("vl-16")).limit(100_000).try_run(never).unwrap_err();
+    let Failure::TimeLimit { waiting, .. } = &failure else { panic!("{failure}") };
+    let named: Vec<_> = waiting.iter().filter(|waiting| waiting.reason == Reason::Poll).collect();
+    assert_eq!(named.iter().map(|waiting| waiting.thread).collect::<Vec<_>>(), [2], "{failure}");
+    assert!(named[0].at.file().ends_with("runs.rs"), "{failure}");
 }
 
 #[test]

@@ -18,6 +18,7 @@ use super::queues::{Item, RIGHT};
 
 pub(super) const EXPERIMENTS: [Experiment; 4] = [
     Experiment::new("ff/figure8", "FastForward's Figure 8: three stages, by work and size (on x86-4)", figure_8)
+        .threads(3)
         .panels(&[Panel::Of(OPERATION)])
         .note(|unit, workload| said("The paper", &[(OPERATION, &[(EVERY, SAYS_8)])], unit, workload))
         .paper(|points, measured| beside(SAYS_8, points, measured)),
@@ -26,10 +27,12 @@ pub(super) const EXPERIMENTS: [Experiment; 4] = [
         "FastForward's Figure 9: stages that vary, unbalanced stages; slip maintained or not (on x86-4)",
         figure_9,
     )
+    .threads(3)
     .panels(&[Panel::Of(OPERATION)])
     .note(|unit, workload| said("The paper", &[(OPERATION, &[(EVERY, SAYS_9)])], unit, workload))
     .paper(|points, measured| beside(SAYS_9, points, measured)),
     Experiment::new("ff/figure10", "FastForward's Figure 10: misses of unbalanced stages (on x86-4)", figure_10)
+        .threads(3)
         .panels(&[Panel::Of(MISSES)])
         .note(|unit, workload| said("The paper", &[(MISSES, &[(EVERY, SAYS_10)])], unit, workload))
         .paper(|points, measured| beside(SAYS_10, points, measured)),
@@ -234,17 +237,13 @@ fn turn(
 }
 
 fn figure_8(setting: &Setting<'_>) -> Vec<Point> {
-    let of = |entries, nanos| Loop {
-        entries,
-        iterations: setting.part(40_000, 400),
-        stages: on(setting, vec![vec![nanos]; 3]),
-    };
+    let of = |entries, nanos| Loop { entries, iterations: setting.part(40_000, 400), stages: on(vec![vec![nanos]; 3]) };
     sweep(setting, &SIZES, &WORK, &[FAST_FORWARD, AS_PRINTED, LAMPORT], of)
 }
 
-/// The first stages on the first hardware threads, as far as there are.
-fn on(setting: &Setting<'_>, work: Vec<Vec<f64>>) -> Vec<(usize, Vec<f64>)> {
-    work.into_iter().enumerate().map(|(stage, work)| (stage % setting.threads, work)).collect()
+/// Each stage on a hardware thread of its own.
+fn on(work: Vec<Vec<f64>>) -> Vec<(usize, Vec<f64>)> {
+    work.into_iter().enumerate().collect()
 }
 
 /// A workload for each of `groups`, and in it each contender's curve over the work.
@@ -312,18 +311,14 @@ fn figure_9(setting: &Setting<'_>) -> Vec<Point> {
         ((Noise::Unbalanced, 2048), "stages 37.6 ns apart, 2048 entries"),
     ];
     let iterations = setting.part(40_000, 400);
-    let of = |(noise, entries): (Noise, usize), nanos| Loop {
-        entries,
-        iterations,
-        stages: on(setting, noise.stages(nanos)),
-    };
+    let of = |(noise, entries): (Noise, usize), nanos| Loop { entries, iterations, stages: on(noise.stages(nanos)) };
     let contenders = [FAST_FORWARD, WITH_SLIP, AS_PRINTED, AS_PRINTED_WITH_SLIP, LAMPORT];
     sweep(setting, &GROUPS, &WORK[1..], &contenders, of)
 }
 
 fn figure_10(setting: &Setting<'_>) -> Vec<Point> {
     let iterations = setting.part(40_000, 400);
-    let of = |entries, nanos| Loop { entries, iterations, stages: on(setting, Noise::Unbalanced.stages(nanos)) };
+    let of = |entries, nanos| Loop { entries, iterations, stages: on(Noise::Unbalanced.stages(nanos)) };
     let contenders = [FAST_FORWARD, WITH_SLIP, AS_PRINTED, AS_PRINTED_WITH_SLIP];
     sweep(setting, &[(256, "stages 37.6 ns apart, 256 entries")], &[100.0, 200.0], &contenders, of)
 }
