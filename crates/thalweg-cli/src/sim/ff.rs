@@ -395,7 +395,7 @@ mod tests {
         for contender in [FAST_FORWARD, AS_PRINTED] {
             let costs = SIZES.map(|(entries, workload)| {
                 // Twice around the largest.
-                let of = Loop { entries, iterations: 4_096, stages: on(&setting, vec![vec![100.0]; 3]) };
+                let of = Loop { entries, iterations: 4_096, stages: on(vec![vec![100.0]; 3]) };
                 let point = of.point(&setting, workload, contender, String::new());
                 let run = point.run(&machine, 0).unwrap_or_else(|failure| panic!("{}: {failure}", point.title()));
                 point.figure(&[run], OPERATION).expect("it is measured")
