@@ -4,8 +4,8 @@
 //!
 //! | you have | take | not when |
 //! |---|---|---|
-//! | one producer, one consumer, items of one word: a `Box`, an `Arc`, a reference, a number that is not zero (`NonZeroU64`); the shortest way from one to the other, with [`Spin`] | [`fast_forward()`] | items are larger: see the next two |
-//! | one producer, one consumer, items of any kind, many at a time | [`bbq::spsc()`](bbq::spsc()) | the last free entries count: blocks are given back whole |
+//! | one producer, one consumer, items of one word: a `Box`, an `Arc`, a reference, a number that is not zero (`NonZeroU64`); seldom enough that the way of each counts, with [`Spin`] | [`fast_forward()`] | items are larger: see the next two; they come in a stream: [`bbq::spsc()`](bbq::spsc()) takes half the time or less for each |
+//! | one producer, one consumer, items of any kind, one by one or many at a time | [`bbq::spsc()`](bbq::spsc()) | the last free entries count: blocks are given back whole |
 //! | one producer, one consumer, large items to be filled where they lie | [`fast_forward::in_place()`] | items are small and come in batches |
 //! | one producer, one consumer, bursts far above the usual | [`chunk_ring()`]: it grows and shrinks | the size never changes and is small |
 //! | many threads that take, work and push in the order of what they took; windows that slide | [`ticketed`](mod@ticketed) | order does not matter: its reservations cost more than a push and a pop |
@@ -95,7 +95,8 @@
 //!
 //! Why else something is missing:
 //!
-//! - Grants of [`fast_forward()`]: the word itself says that its slot is full, so one that is written in place would be pushed already.
+//! - Grants of [`fast_forward()`]: the word itself says that its slot is full, so one that is written in place would be pushed already. Its
+//!   `peek`: what a slot has is a word, and no item that could be lent. [`in_place`](fast_forward::in_place()) has both.
 //! - Of [`bbq::drop_old`](mod@bbq::drop_old): an entry may be overwritten while it is read, so it is copied word by word, and no reference
 //!   to it can be lent.
 //! - Of [`locked`]: whoever has a reference into the ring would have to hold the lock.
@@ -104,7 +105,8 @@
 //!   like. What was written in place would have to move to another capsule then. And who reads in place keeps its capsule unfinished: the
 //!   window would stand still for as long, and others would be `Busy`.
 //! - Of [`bwos`]: what a thief has taken keeps its block from being used again until it is read, so it is moved out at once. The owner's
-//!   push and pop are plain accesses without a count to publish: a grant could spare no more than the move.
+//!   push and pop are plain accesses without a count to publish: a grant could spare no more than the move, and a `peek` no more than a
+//!   pop and a push.
 //! - Waiting of [`bwos`]: the owner is producer and consumer, and would wait for itself. Thieves could only be woken by a push that tells
 //!   them, and a push here tells nobody.
 //! - `len` of the producer of [`fast_forward()`]: it keeps no count of what is popped, and a slot that is taken looks full until its line is
@@ -116,7 +118,7 @@
 //!
 //! | queue | `capacity()` | `Full` is answered with |
 //! |---|---|---|
-//! | [`fast_forward()`], [`in_place`](fast_forward::in_place()) | what was asked for | at least so many, up to 16 more |
+//! | [`fast_forward()`], [`in_place`](fast_forward::in_place()) | what was asked for | at least so many, up to two lines more: 16 |
 //! | [`bbq::spsc`](mod@bbq::spsc), [`mpsc`](mod@bbq::mpsc), [`spmc`](mod@bbq::spmc), [`shared`](bbq::shared()) | `blocks * entries` | at least `(blocks - 1) * entries + 1`: a block is reused whole |
 //! | [`bbq::drop_old`](mod@bbq::drop_old) | `blocks * entries` | never; at least `capacity - entries` are kept |
 //! | [`bbq::bytes`](mod@bbq::bytes) | the bytes of all blocks | fewer, by the ends of blocks; a message takes a multiple of 16 |
@@ -153,8 +155,8 @@
 //!   instant between call and return. Refusals are judged one by one: of two threads, one may see `Full` and the other `Empty`
 //!   where no single order has both, as each may see late what the other has just done; so even between one and one. Only [`locked`]
 //!   promises one order for all. Whoever needs more puts a
-//!   `fence(SeqCst)` between its own operation and the one that may be refused. [`bwos`] and [`cnq`] have their own order and
-//!   their own answers.
+//!   `fence(SeqCst)` between its own operation and the one that may be refused. [`bwos`], [`cnq`] and [`mesh`] have their own
+//!   order and their own answers.
 //! - No item is lost or dropped twice, whoever leaves first. An item whose push races with the last consumer's
 //!   leaving may be accepted; then it is dropped with the queue.
 //! - No wake-up is lost, and an end that sleeps or is pending uses no processor time.

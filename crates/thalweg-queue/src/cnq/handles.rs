@@ -54,7 +54,7 @@ impl<T: Send, Q: Tube<Item = u32>, W: Wait> Producer<T, Q, W> {
 
     /// Pushes, and rings nobody.
     #[inline(always)]
-    fn put(&mut self, mut value: T) -> Result<(), TryPushError<T>> {
+    fn put(&mut self, value: T) -> Result<(), TryPushError<T>> {
         if self.shared.consumers_gone() {
             return Err(TryPushError::Closed(value));
         }
@@ -77,30 +77,51 @@ impl<T: Send, Q: Tube<Item = u32>, W: Wait> Producer<T, Q, W> {
                 }
                 Publish::Refused => {
                     // SAFETY: written above, and refused.
-                    value = unsafe { capsule.take_back(open.filled) };
-                    self.leave();
+                    let value = unsafe { capsule.take_back(open.filled) };
+                    return self.begin_after(value);
                 }
             }
         }
         self.begin(value)
     }
 
+    /// Leaves the capsule, which is closed, and begins another with `value`: also if a waker panics that is rung for the first.
+    #[cold]
+    fn begin_after(&mut self, value: T) -> Result<(), TryPushError<T>> {
+        let left = self.open.take();
+        let Self { shared, open, refused } = self;
+        let mut result = Ok(());
+        let leave = || left.into_iter().for_each(|left| shared.leave(left.place.index));
+        both(leave, || result = Self::begin_in(shared, open, refused, value));
+        result
+    }
+
     /// Begins a capsule with `value`.
     #[cold]
     fn begin(&mut self, value: T) -> Result<(), TryPushError<T>> {
-        let result = self.shared.begin(value, self.refused);
-        self.refused = result.is_err();
+        Self::begin_in(&self.shared, &mut self.open, &mut self.refused, value)
+    }
+
+    /// Begins a capsule with `value`, for a producer of these parts.
+    fn begin_in(
+        shared: &Shared<T, Q, W>,
+        open: &mut Option<Open<T>>,
+        refused: &mut bool,
+        value: T,
+    ) -> Result<(), TryPushError<T>> {
+        let result = shared.begin(value, *refused);
+        *refused = result.is_err();
         match result {
-            Ok(open) => {
-                let (is_full, capsule) = (open.filled == open.entries, open.place.index);
-                self.open = (!is_full).then_some(open);
+            Ok(begun) => {
+                let (is_full, capsule) = (begun.filled == begun.entries, begun.place.index);
+                *open = (!is_full).then_some(begun);
                 let leave = || {
                     if is_full {
-                        self.shared.leave(capsule);
+                        shared.leave(capsule);
                     }
                 };
                 // Consumers too: a waker that panics here keeps `try_push` from it.
-                both(|| self.shared.begun(), || both(leave, || self.shared.ring_consumers()));
+                both(|| shared.begun(), || both(leave, || shared.ring_consumers()));
                 Ok(())
             }
             Err((AllocateError::Full, value)) => Err(TryPushError::Full(value)),

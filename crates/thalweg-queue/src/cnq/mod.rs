@@ -37,8 +37,8 @@
 //! |---|---|
 //! | `try_push`: `Full` | no capsule is free, or all others wait in the tube; so at least one item waits, or is half-way. Each capsule that is not free has an item that waits, or a producer or a consumer that has not left it |
 //! | `try_push`: `Busy` | the tube was `Busy` |
-//! | `try_pop`: `Empty` | no item is in the queue but in capsules that other consumers hold |
-//! | `try_pop`: `Busy` | items are in the queue, and may not be taken before older ones: another consumer holds those, or their push is half-way |
+//! | `try_pop`: `Empty` | a producer is there, and no item is in the queue but in capsules that other consumers hold |
+//! | `try_pop`: `Busy` | items are in the queue, and may not be taken before older ones: another consumer holds those, or their push is half-way; or every producer is gone, and other consumers hold what is left |
 //! | `try_pop`: `Closed` | every producer is gone and no item is left, in no capsule |
 //!
 //! Neither `Full` nor `Empty` is linearizable. Items that a consumer holds are those left in the capsule it popped from

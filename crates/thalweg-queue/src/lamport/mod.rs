@@ -8,7 +8,7 @@
 //! | progress | `try_push` and `try_pop` are wait-free |
 //! | cost | one write of a slot, one store of an index per item. [`plain`]: and a load of the other side's index each time, so that the lines of both indices travel for every item. [`cached`]: that load only when the index seen last says full or empty |
 //!
-//! Take [`bbq::spsc`](mod@crate::bbq::spsc) for use, or [`fast_forward`](mod@crate::fast_forward) for items of one word: this is the queue
+//! Take [`bbq::spsc`](mod@crate::bbq::spsc) for use, or [`fast_forward`](mod@crate::fast_forward) for single words: this is the queue
 //! that they are compared with, and what "a ring buffer" usually means.
 //!
 //! From L. Lamport, *Specifying Concurrent Program Modules*, ACM TOPLAS 5(2), 1983, in the form that J. Giacomoni et

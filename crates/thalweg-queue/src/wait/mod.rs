@@ -73,8 +73,8 @@
 //!
 //! A thread that goes to sleep allocates; so may a future that becomes pending.
 //!
-//! A waker that panics does so in the operation that rang, whose work is done: what is pushed is pushed, and what is popped is
-//! dropped. The others are woken all the same. A second one that panics meanwhile ends the process, as a second destructor does.
+//! A waker that panics does so in the operation that rang. What that had to push is pushed, unless there is no room for it; what it has
+//! popped is dropped, and what it had yet to pop stays in the queue. The others are woken all the same. A second one that panics meanwhile ends the process, as a second destructor does.
 //!
 //! # How a queue adopts it
 //!

@@ -125,6 +125,26 @@ macro_rules! each_kind {
     };
 }
 
+/// A producer of CNQ whose capsule was closed leaves it, which rings, and then begins another with what it has to push.
+#[test]
+fn a_waker_that_panics_for_a_closed_capsule_loses_nothing() {
+    let (mut first, mut rx) = cnq::with_wait(Scqd::new(2).unwrap(), 2, 4, 4, Park::new()).unwrap();
+    let (mut second, mut third) = (first.clone(), first.clone());
+    first.try_push(1).unwrap();
+    second.try_push(2).unwrap();
+    assert_eq!([rx.try_pop(), rx.try_pop()], [Ok(1), Ok(2)]);
+    third.try_push(3).unwrap();
+    let waker = Waker::from(Arc::new(Bomb));
+    {
+        let mut pushing = pin!(third.push_async(4));
+        assert!(pushing.as_mut().poll(&mut Context::from_waker(&waker)).is_pending());
+        assert!(catch_unwind(AssertUnwindSafe(|| first.try_push(5))).is_err());
+    }
+    let mut left = vec![rx.try_pop().unwrap(), rx.try_pop().unwrap()];
+    left.sort_unstable();
+    assert_eq!(left, [3, 5]);
+}
+
 /// Pushes tokens until there is no room. Returns the numbers of those that were pushed.
 fn fill(tx: &mut impl Push<Item = Token>, ledger: &Ledger, made: &mut usize) -> Vec<usize> {
     let mut pushed = Vec::new();
