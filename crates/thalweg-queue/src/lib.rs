@@ -4,7 +4,7 @@
 //!
 //! | you have | take | not when |
 //! |---|---|---|
-//! | one producer, one consumer, items of one word: a `Box`, an `Arc`, a reference, a number that is not zero (`NonZeroU64`); seldom enough that the way of each counts, with [`Spin`] | [`fast_forward()`] | items are larger: see the next two; they come in a stream: [`bbq::spsc()`](bbq::spsc()) takes half the time or less for each |
+//! | one producer, one consumer, items of one word: a `Box`, an `Arc`, a reference, a number that is not zero (`NonZeroU64`); and what counts is how soon each arrives, with [`Spin`] | [`fast_forward()`] | items are larger: see the next two; they come in a stream: [`bbq::spsc()`](bbq::spsc()) takes about half the time for each |
 //! | one producer, one consumer, items of any kind, one by one or many at a time | [`bbq::spsc()`](bbq::spsc()) | the last free entries count: blocks are given back whole |
 //! | one producer, one consumer, large items to be filled where they lie | [`fast_forward::in_place()`] | items are small and come in batches |
 //! | one producer, one consumer, bursts far above the usual | [`chunk_ring()`]: it grows and shrinks | the size never changes and is small |

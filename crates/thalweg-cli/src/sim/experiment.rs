@@ -19,14 +19,14 @@ pub(super) struct Experiment {
 }
 
 impl Experiment {
-    /// The same, where fewer threads would have to share one that is to be its own.
-    pub(super) const fn threads(self, threads: usize) -> Self {
-        Self { threads, ..self }
-    }
-
     pub(super) const fn new(name: &'static str, what: &'static str, plan: fn(&Setting<'_>) -> Vec<Point>) -> Self {
         let (note, paper) = (|_: &str, _: &str| String::new(), |_: &[Point], _: &[Vec<Run>]| String::new());
         Self { name, what, plan, panels: &[Panel::Rate], note, paper, threads: 2 }
+    }
+
+    /// How many hardware threads it needs, if not two: with fewer, some would have to be shared.
+    pub(super) const fn threads(self, threads: usize) -> Self {
+        Self { threads, ..self }
     }
 
     /// What is drawn of each workload, if it is not the rate alone.

@@ -325,12 +325,12 @@ pub(super) fn per_item(
 mod tests {
     use super::*;
     use crate::harness::{Effort, measure};
-    use crate::queues::{batch, failed, item, oversubscribed, shared, shared_batch};
+    use crate::queues::{apart, batch, failed, item, oversubscribed, shared, shared_batch};
 
     #[test]
     fn every_contender_delivers_every_item() {
         let shared = [shared::EXPERIMENT, shared_batch::EXPERIMENT, oversubscribed::EXPERIMENT, failed::EXPERIMENT];
-        for experiment in [item::EXPERIMENT, batch::EXPERIMENT].into_iter().chain(shared) {
+        for experiment in [item::EXPERIMENT, batch::EXPERIMENT, apart::EXPERIMENT].into_iter().chain(shared) {
             let outcome = measure(&experiment, &Effort::TINY, &mut Vec::new()).unwrap();
             assert_eq!(outcome.failures, [""; 0]);
             assert!(outcome.records.len() >= 5);

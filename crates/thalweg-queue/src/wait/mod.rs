@@ -73,8 +73,9 @@
 //!
 //! A thread that goes to sleep allocates; so may a future that becomes pending.
 //!
-//! A waker that panics does so in the operation that rang. What that had to push is pushed, unless there is no room for it; what it has
-//! popped is dropped, and what it had yet to pop stays in the queue. The others are woken all the same. A second one that panics meanwhile ends the process, as a second destructor does.
+//! A waker that panics does so in the operation that rang. An item that this had to push is pushed, or dropped if there is no room for it;
+//! what a batch has not pushed stays where it was. What is popped is dropped, and what was yet to be popped stays in the queue. The
+//! others are woken all the same. A second one that panics meanwhile ends the process, as a second destructor does.
 //!
 //! # How a queue adopts it
 //!
