@@ -1,10 +1,9 @@
 //! `bbq/figure2.6`: how many blocks, and how many entries.
 
 use serde_json::json;
-use thalweg_queue::bbq;
 
 use super::super::stamps::Clock;
-use super::bbq_modes::{Many, Queue};
+use super::bbq_modes::{Many, Shared};
 use crate::harness::Role::*;
 use crate::harness::{BoxError, Contender, Effort, Experiment, Group, Sample};
 
@@ -39,30 +38,9 @@ fn contender(entries: usize, items: u64, latency: bool) -> Contender {
                 return Ok(f64::NAN); // a block has two entries at least
             }
             let many = Many { producers: PRODUCERS, items, clock };
-            let (timing, delay) = many.run::<Shaped>((blocks, entries / blocks))?;
+            let (timing, delay) = many.run::<Shared>((blocks, entries / blocks))?;
             Ok(delay.map_or(timing.nanos_per(items), |nanos| nanos / 1e3))
         };
         Ok(Sample { figures: BLOCKS.into_iter().map(figure).collect::<Result<_, BoxError>>()?, cpus: None })
     })
-}
-
-/// BBQ of that shape.
-struct Shaped;
-
-impl Queue for Shaped {
-    type Shape = (usize, usize);
-    type Tx = bbq::Producer<u64>;
-    type Rx = bbq::Consumer<u64>;
-
-    fn build((blocks, entries): (usize, usize)) -> (Self::Tx, Self::Rx) {
-        bbq::shared(blocks, entries).expect("the shape is possible")
-    }
-
-    fn push(tx: &Self::Tx, value: u64) -> bool {
-        tx.try_push(value).is_ok()
-    }
-
-    fn pop(rx: &Self::Rx) -> Option<u64> {
-        rx.try_pop().ok()
-    }
 }
