@@ -151,15 +151,23 @@ impl Park {
                 place.map(|place| self.delist(side, place));
                 return true;
             }
-            match deadline {
-                None => parker.park(),
-                Some(deadline) if parker.park_timeout(deadline.since(time::now())) => {}
-                Some(_) => {
-                    // Off the list before the last look: what is made visible later wakes the next one instead, and
-                    // what it was woken for a moment ago this look sees.
-                    place.map(|place| self.delist(side, place));
-                    return ready();
+            let over = match deadline {
+                None => {
+                    parker.park();
+                    false
                 }
+                Some(deadline) => !parker.park_timeout(deadline.since(time::now())),
+            };
+            if over {
+                // Off the list before the last look: what is made visible later wakes the next one instead, and
+                // what it was woken for a moment ago this look sees.
+                place.map(|place| self.delist(side, place));
+                return ready();
+            }
+            // Who was woken mostly has what it waits for. To be on the list again first would cost a heavy fence, and make it late.
+            if ready() {
+                place.map(|place| self.delist(side, place));
+                return true;
             }
         }
     }
