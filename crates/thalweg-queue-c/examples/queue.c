@@ -115,6 +115,56 @@ static void one_to_one_copied(void)
     printf("spsc: %d structs in order\n", expected);
 }
 
+/* Structs that are written and read where they are: in the queue from the commit on, and until the release. */
+
+static void one_to_one_in_place(void)
+{
+    thalweg_spsc_records_producer *producer;
+    thalweg_spsc_records_consumer *consumer;
+    CHECK(thalweg_spsc_records_new(sizeof(struct trade), 512, THALWEG_WAIT_YIELD, &producer, &consumer, NULL, 0) ==
+          THALWEG_STATUS_OK);
+    struct trade trade = {1000, 0, {'A', 'B', 'C', 0}};
+    void *entries;
+    size_t granted;
+    for (uint32_t amount = 0; amount < 500; amount++) {
+        CHECK(thalweg_spsc_records_reserve(producer, 1, &entries, &granted) == THALWEG_STATUS_OK && granted == 1);
+        trade.amount = amount;
+        memcpy(entries, &trade, sizeof trade); /* it may stand at any address */
+        CHECK(thalweg_spsc_records_commit(producer, granted) == THALWEG_STATUS_OK);
+    }
+    thalweg_spsc_records_producer_free(producer);
+    uint32_t expected = 0;
+    while (thalweg_spsc_records_read(consumer, 1, &entries, &granted) == THALWEG_STATUS_OK) {
+        memcpy(&trade, entries, sizeof trade);
+        CHECK(trade.amount == expected);
+        CHECK(thalweg_spsc_records_release(consumer, granted) == THALWEG_STATUS_OK);
+        expected++;
+    }
+    thalweg_spsc_records_consumer_free(consumer);
+    printf("spsc: %d structs in place\n", (int)expected);
+}
+
+/* Pointers in batches. */
+
+static void one_to_one_in_batches(void)
+{
+    thalweg_spsc_producer *producer;
+    thalweg_spsc_consumer *consumer;
+    CHECK(thalweg_spsc_new_blocks(4, 64, THALWEG_WAIT_YIELD, &producer, &consumer, NULL, 0) == THALWEG_STATUS_OK);
+    static int numbers[200];
+    void *in[200], *out[200];
+    for (int i = 0; i < 200; i++) {
+        in[i] = &numbers[i];
+    }
+    size_t pushed, popped;
+    CHECK(thalweg_spsc_push_many(producer, in, 200, &pushed) == THALWEG_STATUS_OK && pushed == 200);
+    CHECK(thalweg_spsc_pop_many(consumer, out, 200, &popped) == THALWEG_STATUS_OK && popped == 200);
+    CHECK(memcmp(in, out, sizeof in) == 0);
+    thalweg_spsc_producer_free(producer);
+    thalweg_spsc_consumer_free(consumer);
+    printf("spsc: a batch of %d items\n", (int)popped);
+}
+
 /* Two producers, two consumers, on the same handles. Waiting threads sleep. */
 
 enum { EACH = 5000 };
@@ -202,9 +252,34 @@ static void many_to_one(void)
     printf("bbq: %d items of two producers in order\n", 2 * EACH);
 }
 
-/* One producer, two consumers, structs. */
+/* One producer, two consumers. */
 
 static void one_to_many(void)
+{
+    thalweg_spsc_producer *producer;
+    CHECK(thalweg_bbq_new_spmc(4, 64, THALWEG_WAIT_PARK, &producer, &shared_consumer, NULL, 0) == THALWEG_STATUS_OK);
+    static int counts[2 * EACH];
+    pthread_t consumers[2];
+    for (int i = 0; i < 2; i++) {
+        consumers[i] = start(count_numbers, NULL);
+    }
+    for (int i = 0; i < 2 * EACH; i++) {
+        CHECK(thalweg_spsc_push(producer, &counts[i]) == THALWEG_STATUS_OK);
+    }
+    thalweg_spsc_producer_free(producer);
+    for (int i = 0; i < 2; i++) {
+        pthread_join(consumers[i], NULL);
+    }
+    thalweg_bbq_consumer_free(shared_consumer);
+    for (int i = 0; i < 2 * EACH; i++) {
+        CHECK(counts[i] == 1);
+    }
+    printf("bbq: %d items of one producer, each once\n", 2 * EACH);
+}
+
+/* The same, structs. */
+
+static void one_to_many_copied(void)
 {
     thalweg_spsc_records_producer *producer;
     thalweg_records_consumer *consumer;
@@ -222,6 +297,63 @@ static void one_to_many(void)
     thalweg_records_consumer_free(other);
     thalweg_records_consumer_free(consumer);
     printf("records: 2 structs to two consumers\n");
+}
+
+/* Two producers that write structs where they are, and one consumer. It passes over what is not committed. */
+
+static void many_to_one_in_place(void)
+{
+    thalweg_records_producer *producer;
+    thalweg_spsc_records_consumer *consumer;
+    CHECK(thalweg_records_new_mpsc(sizeof(struct trade), 2, 8, THALWEG_WAIT_YIELD, &producer, &consumer, NULL, 0) ==
+          THALWEG_STATUS_OK);
+    thalweg_records_producer *producers[2] = {producer, thalweg_records_producer_clone(producer)};
+    struct trade trade = {1000, 0, {'A', 'B', 'C', 0}};
+    void *entries;
+    size_t granted;
+    for (int i = 0; i < 2; i++) {
+        thalweg_records_grant grant;
+        CHECK(thalweg_records_reserve(producers[i], 2, &entries, &granted, &grant) == THALWEG_STATUS_OK);
+        trade.amount = (uint32_t)i;
+        memcpy(entries, &trade, sizeof trade);
+        CHECK(thalweg_records_commit(producers[i], grant, 1) == THALWEG_STATUS_OK);
+        thalweg_records_producer_free(producers[i]);
+    }
+    uint32_t expected = 0;
+    while (thalweg_spsc_records_pop(consumer, &trade) == THALWEG_STATUS_OK) {
+        CHECK(trade.amount == expected);
+        expected++;
+    }
+    thalweg_spsc_records_consumer_free(consumer);
+    printf("records: %d structs of two producers\n", (int)expected);
+}
+
+/* Structs that are read where they are, too. */
+
+static void structs_in_place(void)
+{
+    thalweg_records_producer *producer;
+    thalweg_records_consumer *consumer;
+    CHECK(thalweg_records_new(sizeof(struct trade), 2, 8, THALWEG_WAIT_YIELD, &producer, &consumer, NULL, 0) ==
+          THALWEG_STATUS_OK);
+    struct trade in[8], out[8];
+    memset(in, 0, sizeof in);
+    for (uint32_t i = 0; i < 8; i++) {
+        in[i].amount = i;
+    }
+    void *entries;
+    size_t granted, taken;
+    thalweg_records_grant grant;
+    CHECK(thalweg_records_reserve(producer, 8, &entries, &granted, &grant) == THALWEG_STATUS_OK);
+    memcpy(entries, in, granted * sizeof in[0]);
+    CHECK(thalweg_records_commit(producer, grant, granted) == THALWEG_STATUS_OK);
+    CHECK(thalweg_records_read(consumer, 8, &entries, &taken, &grant) == THALWEG_STATUS_OK && taken == granted);
+    memcpy(out, entries, taken * sizeof out[0]);
+    CHECK(thalweg_records_release(consumer, grant) == THALWEG_STATUS_OK);
+    CHECK(memcmp(in, out, taken * sizeof out[0]) == 0);
+    thalweg_records_producer_free(producer);
+    thalweg_records_consumer_free(consumer);
+    printf("records: %d structs in place\n", (int)taken);
 }
 
 /* Structs that are copied, in batches. */
@@ -324,6 +456,59 @@ static void ranges_stolen(void)
     printf("bwos: %d of 8 structs stolen\n", (int)stolen);
 }
 
+/* Tasks that are done in the order in which they come, in batches. */
+
+static void oldest_first(void)
+{
+    thalweg_bwos_owner *owner;
+    thalweg_bwos_thief *thief;
+    CHECK(thalweg_bwos_new_fifo(4, 8, &owner, &thief, NULL, 0) == THALWEG_STATUS_OK);
+    thalweg_bwos_thief_free(thief); /* nobody steals at first */
+    static int work[40];
+    void *tasks[40], *some[10];
+    for (int i = 0; i < 40; i++) {
+        tasks[i] = &work[i];
+    }
+    size_t pushed, popped, stolen;
+    CHECK(thalweg_bwos_push_many(owner, tasks, 40, &pushed) == THALWEG_STATUS_OK && pushed == 32); /* what fits */
+    CHECK(thalweg_bwos_pop_many(owner, some, 10, &popped) == THALWEG_STATUS_OK && popped == 10);
+    CHECK(memcmp(some, tasks, sizeof some) == 0);
+    CHECK(thalweg_bwos_share(owner) == THALWEG_STATUS_OK);
+    thief = thalweg_bwos_thief_new(owner);
+    size_t left = pushed - popped;
+    while (thalweg_bwos_steal_many(thief, some, 10, &stolen) == THALWEG_STATUS_OK) {
+        left -= stolen;
+    }
+    CHECK(left == 0 && thalweg_bwos_owner_len(owner) == 0);
+    thalweg_bwos_owner_free(owner);
+    thalweg_bwos_thief_free(thief);
+    printf("bwos: %d of %d tasks in order\n", (int)popped, (int)pushed);
+}
+
+/* The same with tasks that are structs. */
+
+static void oldest_ranges_first(void)
+{
+    thalweg_bwos_records_owner *owner;
+    thalweg_bwos_records_thief *thief;
+    CHECK(thalweg_bwos_records_new_fifo(sizeof(struct range), 2, 8, &owner, &thief, NULL, 0) == THALWEG_STATUS_OK);
+    thalweg_bwos_records_thief_free(thief);
+    struct range in[8], out[8];
+    for (uint32_t i = 0; i < 8; i++) {
+        in[i].from = i * 100;
+        in[i].to = i * 100 + 100;
+    }
+    size_t pushed, popped;
+    CHECK(thalweg_bwos_records_push_many(owner, in, 8, &pushed) == THALWEG_STATUS_OK && pushed == 8);
+    CHECK(thalweg_bwos_records_pop_many(owner, out, 7, &popped) == THALWEG_STATUS_OK && popped == 7);
+    thief = thalweg_bwos_records_thief_new(owner);
+    thalweg_bwos_records_owner_free(owner); /* leaves the last one to the thief */
+    CHECK(thalweg_bwos_records_steal(thief, &out[7]) == THALWEG_STATUS_OK);
+    CHECK(memcmp(in, out, sizeof in) == 0);
+    thalweg_bwos_records_thief_free(thief);
+    printf("bwos: %d of %d structs in order\n", (int)popped, (int)pushed);
+}
+
 /* Messages of any size, written and read where they are. */
 
 static void in_place(void)
@@ -341,6 +526,10 @@ static void in_place(void)
         sent += (size_t)length;
     }
     CHECK(thalweg_bytes_producer_len(producer) >= sent); /* bytes, each message's rounded up */
+    void *nothing;
+    thalweg_bytes_grant unused;
+    CHECK(thalweg_bytes_reserve(producer, 100, &nothing, &unused) == THALWEG_STATUS_OK);
+    CHECK(thalweg_bytes_abandon(producer, unused) == THALWEG_STATUS_OK); /* nobody waits for it any more */
     CHECK(thalweg_bytes_push(producer, "", 0) == THALWEG_STATUS_OK); /* an empty message is one */
     thalweg_bytes_producer_free(producer);
     size_t received = 0, messages = 0, size;
@@ -403,15 +592,22 @@ int main(void)
 {
     one_to_one();
     one_to_one_copied();
+    one_to_one_in_place();
+    one_to_one_in_batches();
     many_to_many();
     many_to_one();
     one_to_many();
+    one_to_many_copied();
+    many_to_one_in_place();
+    structs_in_place();
     copied();
     in_place();
     overwritten();
     overwritten_lines();
     stolen_from();
     ranges_stolen();
+    oldest_first();
+    oldest_ranges_first();
 
     /* A refusal says why. */
     thalweg_bbq_producer *producer = NULL;

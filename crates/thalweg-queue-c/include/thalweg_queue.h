@@ -146,9 +146,9 @@ const char *thalweg_status_text(uint32_t status);
 
 // A queue for `capacity` pointers, one producer and one consumer: FastForward, the fastest one for single items.
 //
-// At least `capacity` items fit, and up to two cache lines of items more. 512 to 4096 is where throughput is best. `wait` is a
-// `thalweg_wait`. OK: the caller owns both handles and frees each. INVALID: nothing is written but the reason, to `error`, a
-// buffer of `error_size` bytes, which may be NULL.
+// At least `capacity` items fit, and up to 16 more; up to 32 where a pointer has 4 bytes. 512 to 4096 is where throughput is best.
+// `wait` is a `thalweg_wait`. OK: the caller owns both handles and frees each. INVALID: nothing is written but the reason, to `error`,
+// a buffer of `error_size` bytes, which may be NULL.
 thalweg_status thalweg_spsc_new(size_t capacity,
                                 uint32_t wait,
                                 thalweg_spsc_producer **producer,
@@ -273,9 +273,9 @@ void thalweg_spsc_consumer_free(thalweg_spsc_consumer *consumer);
 // slots.
 //
 // Entries are copied in and out and may stand at any address. `entry_size` is a power of two from 1 to 256: round up, or send
-// pointers to what is larger. At least `capacity` entries fit, and up to 32 more. `wait` is a `thalweg_wait`. OK: the caller owns
-// both handles and frees each. INVALID: nothing is written but the reason, to `error`, a buffer of `error_size` bytes, which may be
-// NULL.
+// pointers to what is larger. At least `capacity` entries fit, and up to 16 more; up to 32 where a pointer has 4 bytes. `wait` is a
+// `thalweg_wait`. OK: the caller owns both handles and frees each. INVALID: nothing is written but the reason, to `error`, a buffer of
+// `error_size` bytes, which may be NULL.
 thalweg_status thalweg_spsc_records_new(size_t entry_size,
                                         size_t capacity,
                                         uint32_t wait,
@@ -336,7 +336,7 @@ thalweg_status thalweg_spsc_records_push_many_timeout(thalweg_spsc_records_produ
                                                       uint64_t nanoseconds);
 
 // Reserves up to `count` entries, at least one, to be written in place, or answers as `thalweg_spsc_records_try_push`. OK: `entries` gets
-// where they are, `granted` how many. Never waits.
+// where they are, `granted` how many; else nothing is written. Never waits.
 //
 // A queue of `thalweg_spsc_records_new` grants one at a time, others what lies in one block. They are the caller's until they are
 // committed, or something else is pushed or reserved; nothing is in the queue before the commit.
@@ -359,7 +359,7 @@ thalweg_status thalweg_spsc_records_reserve_timeout(thalweg_spsc_records_produce
                                                     uint64_t nanoseconds);
 
 // Pushes the first `count` of the entries that are reserved, which are written; the others are free again. OK, or CLOSED when every
-// consumer is gone. INVALID if there are not so many: then they are reserved still.
+// consumer is gone: then none is pushed, and none is reserved any more. INVALID if there are not so many: then they are reserved still.
 thalweg_status thalweg_spsc_records_commit(thalweg_spsc_records_producer *producer,
                                            size_t count);
 
@@ -417,7 +417,7 @@ thalweg_status thalweg_spsc_records_pop_many_timeout(thalweg_spsc_records_consum
                                                      uint64_t nanoseconds);
 
 // Gives up to `count` entries, at least one, the oldest first, to be read in place, or answers as `thalweg_spsc_records_try_pop`. OK:
-// `entries` gets where they are, `granted` how many. Never waits.
+// `entries` gets where they are, `granted` how many; else nothing is written. Never waits.
 //
 // A queue of `thalweg_spsc_records_new` grants one at a time, others what lies in one block. They stay in the queue, and are the
 // caller's, until they are released, or something else is popped or read.
@@ -439,8 +439,8 @@ thalweg_status thalweg_spsc_records_read_timeout(thalweg_spsc_records_consumer *
                                                  size_t *granted,
                                                  uint64_t nanoseconds);
 
-// Takes the first `count` of the entries that are being read from the queue; the others are the next to be popped. INVALID if there are
-// not so many: then they are being read still.
+// Takes the first `count` of the entries that are being read from the queue; the others are the next to be popped. OK, or INVALID if
+// there are not so many: then they are being read still.
 thalweg_status thalweg_spsc_records_release(thalweg_spsc_records_consumer *consumer,
                                             size_t count);
 
@@ -708,7 +708,7 @@ thalweg_status thalweg_records_push_many_timeout(const thalweg_records_producer 
                                                  uint64_t nanoseconds);
 
 // Reserves up to `count` entries, at least one, to be written in place, or answers FULL, BUSY or CLOSED. OK: `entries` gets where they
-// are, `granted` how many, `grant` what `thalweg_records_commit` asks for. Never waits. INVALID in drop-old mode.
+// are, `granted` how many, `grant` what `thalweg_records_commit` asks for; else nothing is written. Never waits. INVALID in drop-old mode.
 //
 // Their place in the order of the queue is taken, and consumers wait for them: write them soon.
 thalweg_status thalweg_records_try_reserve(const thalweg_records_producer *producer,
@@ -732,8 +732,8 @@ thalweg_status thalweg_records_reserve_timeout(const thalweg_records_producer *p
                                                thalweg_records_grant *grant,
                                                uint64_t nanoseconds);
 
-// Pushes the first `count` of the entries that were reserved, which are written; consumers pass over the others. INVALID if there are
-// not so many: then the grant is still open.
+// Pushes the first `count` of the entries that were reserved, which are written; consumers pass over the others. OK, also when every
+// consumer is gone. INVALID if there are not so many: then the grant is still open.
 thalweg_status thalweg_records_commit(const thalweg_records_producer *producer,
                                       thalweg_records_grant grant,
                                       size_t count);
@@ -798,8 +798,8 @@ thalweg_status thalweg_records_pop_many_timeout(const thalweg_records_consumer *
                                                 uint64_t nanoseconds);
 
 // Takes up to `count` entries from the queue, at least one, the oldest first, to be read in place, or answers EMPTY, BUSY or CLOSED. OK:
-// `entries` gets where they are, `taken` how many, `grant` what `thalweg_records_release` asks for. Never waits. INVALID in drop-old
-// mode.
+// `entries` gets where they are, `taken` how many, `grant` what `thalweg_records_release` asks for; else nothing is written. Never
+// waits. INVALID in drop-old mode.
 //
 // Their memory is used again only after the release.
 thalweg_status thalweg_records_try_read(const thalweg_records_consumer *consumer,
@@ -824,7 +824,7 @@ thalweg_status thalweg_records_read_timeout(const thalweg_records_consumer *cons
                                             thalweg_records_grant *grant,
                                             uint64_t nanoseconds);
 
-// Gives the memory of entries back that were read.
+// Gives the memory of entries back that were read. INVALID for NULL, else OK.
 thalweg_status thalweg_records_release(const thalweg_records_consumer *consumer, thalweg_records_grant grant);
 
 // How many bytes an entry has. 0 for NULL.
@@ -899,7 +899,7 @@ thalweg_status thalweg_bytes_push_timeout(const thalweg_bytes_producer *producer
                                           uint64_t nanoseconds);
 
 // Reserves a message of `size` bytes now, or answers as `thalweg_bytes_try_push`. OK: `bytes` gets where it is to be written, `grant`
-// what `thalweg_bytes_commit` or `thalweg_bytes_abandon` asks for.
+// what `thalweg_bytes_commit` or `thalweg_bytes_abandon` asks for; else nothing is written. INVALID in drop-old mode.
 //
 // Its place in the order of the queue is taken, and consumers wait for it: write it soon. The bytes are at first what was there before.
 thalweg_status thalweg_bytes_try_reserve(const thalweg_bytes_producer *producer,
@@ -907,7 +907,8 @@ thalweg_status thalweg_bytes_try_reserve(const thalweg_bytes_producer *producer,
                                          void **bytes,
                                          thalweg_bytes_grant *grant);
 
-// As `thalweg_bytes_try_reserve`, waiting while the queue is full. OK, or CLOSED when every consumer is gone, or INVALID if it never fits.
+// As `thalweg_bytes_try_reserve`, waiting while the queue is full. OK, or CLOSED when every consumer is gone, or INVALID if it never fits
+// and in drop-old mode.
 thalweg_status thalweg_bytes_reserve(const thalweg_bytes_producer *producer,
                                      size_t size,
                                      void **bytes,
@@ -920,12 +921,13 @@ thalweg_status thalweg_bytes_reserve_timeout(const thalweg_bytes_producer *produ
                                              thalweg_bytes_grant *grant,
                                              uint64_t nanoseconds);
 
-// Pushes the first `size` bytes of what was reserved as the message. INVALID if there are not so many: then the grant is still open.
+// Pushes the first `size` bytes of what was reserved as the message. OK, also when every consumer is gone. INVALID if there are not so
+// many: then the grant is still open.
 thalweg_status thalweg_bytes_commit(const thalweg_bytes_producer *producer,
                                     thalweg_bytes_grant grant,
                                     size_t size);
 
-// Gives back what was reserved: there is no message.
+// Gives back what was reserved: there is no message. INVALID for NULL, else OK.
 thalweg_status thalweg_bytes_abandon(const thalweg_bytes_producer *producer, thalweg_bytes_grant grant);
 
 // How many bytes the largest message may have. 0 for NULL.
@@ -953,19 +955,21 @@ thalweg_bytes_consumer *thalweg_bytes_consumer_clone(const thalweg_bytes_consume
 // CLOSED. Never waits.
 //
 // `room` says how many bytes fit at `to`: not fewer than the largest message has (`thalweg_bytes_consumer_max_message`), or it is
-// INVALID.
+// INVALID. With any answer but OK `size` gets 0, and `to` is not written, except in drop-old mode: there it may hold what somebody else
+// has popped or overwritten meanwhile, also behind a message.
 thalweg_status thalweg_bytes_try_pop(const thalweg_bytes_consumer *consumer,
                                      void *to,
                                      size_t room,
                                      size_t *size);
 
-// As `thalweg_bytes_try_pop`, waiting while the queue is empty. OK, or CLOSED when every producer is gone and nothing is left.
+// As `thalweg_bytes_try_pop`, waiting while the queue is empty. OK, or CLOSED when every producer is gone and nothing is left: then `size`
+// gets 0, and `to` is as there.
 thalweg_status thalweg_bytes_pop(const thalweg_bytes_consumer *consumer,
                                  void *to,
                                  size_t room,
                                  size_t *size);
 
-// As `thalweg_bytes_pop`, but answers TIMEOUT after `nanoseconds`.
+// As `thalweg_bytes_pop`, but answers TIMEOUT after `nanoseconds`: `size` gets 0 then, too.
 thalweg_status thalweg_bytes_pop_timeout(const thalweg_bytes_consumer *consumer,
                                          void *to,
                                          size_t room,
@@ -973,7 +977,8 @@ thalweg_status thalweg_bytes_pop_timeout(const thalweg_bytes_consumer *consumer,
                                          uint64_t nanoseconds);
 
 // Takes the oldest message from the queue now, to be read in place, or answers EMPTY, BUSY or CLOSED. OK: `bytes` gets where it is,
-// `size` how many bytes it has, `grant` what `thalweg_bytes_release` asks for. Never waits.
+// `size` how many bytes it has, `grant` what `thalweg_bytes_release` asks for; else nothing is written. Never waits. INVALID in drop-old
+// mode.
 //
 // Its memory is used again only after the release.
 thalweg_status thalweg_bytes_try_read(const thalweg_bytes_consumer *consumer,
@@ -981,7 +986,8 @@ thalweg_status thalweg_bytes_try_read(const thalweg_bytes_consumer *consumer,
                                       size_t *size,
                                       thalweg_bytes_grant *grant);
 
-// As `thalweg_bytes_try_read`, waiting while the queue is empty. OK, or CLOSED when every producer is gone and nothing is left.
+// As `thalweg_bytes_try_read`, waiting while the queue is empty. OK, or CLOSED when every producer is gone and nothing is left; INVALID in
+// drop-old mode.
 thalweg_status thalweg_bytes_read(const thalweg_bytes_consumer *consumer,
                                   const void **bytes,
                                   size_t *size,
@@ -994,7 +1000,7 @@ thalweg_status thalweg_bytes_read_timeout(const thalweg_bytes_consumer *consumer
                                           thalweg_bytes_grant *grant,
                                           uint64_t nanoseconds);
 
-// Gives the memory of a message back that was read.
+// Gives the memory of a message back that was read. INVALID for NULL, else OK.
 thalweg_status thalweg_bytes_release(const thalweg_bytes_consumer *consumer, thalweg_bytes_grant grant);
 
 // How many bytes the largest message may have. 0 for NULL.
@@ -1052,6 +1058,19 @@ thalweg_status thalweg_bwos_push(thalweg_bwos_owner *owner,
 thalweg_status thalweg_bwos_pop(thalweg_bwos_owner *owner,
                                 void **item);
 
+// Pushes as many of `count` pointers at `items` as there is room for, from the first on, and writes how many to `pushed`.
+//
+// OK: at least one, unless `count` is 0. Otherwise none, and `pushed` gets 0: FULL or BUSY, as for one.
+thalweg_status thalweg_bwos_push_many(thalweg_bwos_owner *owner,
+                                      void *const *items,
+                                      size_t count,
+                                      size_t *pushed);
+
+// Pops up to `count` items to `items`, in the order of `thalweg_bwos_pop`, and writes how many to `popped`.
+//
+// OK: at least one, unless `count` is 0. Otherwise none, and `popped` gets 0: EMPTY, as for one.
+thalweg_status thalweg_bwos_pop_many(thalweg_bwos_owner *owner, void **items, size_t count, size_t *popped);
+
 // Lets thieves take everything that is in the queue now. For before a task that is long or waits. INVALID for NULL, else OK.
 thalweg_status thalweg_bwos_share(thalweg_bwos_owner *owner);
 
@@ -1063,6 +1082,9 @@ size_t thalweg_bwos_owner_capacity(const thalweg_bwos_owner *owner);
 
 // Frees the owner, which leaves all items to the thieves and closes the queue. Nothing for NULL.
 void thalweg_bwos_owner_free(thalweg_bwos_owner *owner);
+
+// A thief of the owner's queue, for the caller to free: also when all that there were are freed. NULL for NULL.
+thalweg_bwos_thief *thalweg_bwos_thief_new(const thalweg_bwos_owner *owner);
 
 // Another thief of the same queue, for the caller to free. NULL for NULL.
 thalweg_bwos_thief *thalweg_bwos_thief_clone(const thalweg_bwos_thief *thief);
@@ -1133,6 +1155,24 @@ thalweg_status thalweg_bwos_records_push(thalweg_bwos_records_owner *owner,
 thalweg_status thalweg_bwos_records_pop(thalweg_bwos_records_owner *owner,
                                         void *entry);
 
+// Copies as many of the `count` entries at `from` as there is room for into the queue, from the first on, and writes how many to
+// `pushed`.
+//
+// OK: at least one, unless `count` is 0. Otherwise none, and `pushed` gets 0: FULL or BUSY, as for one.
+thalweg_status thalweg_bwos_records_push_many(thalweg_bwos_records_owner *owner,
+                                              const void *from,
+                                              size_t count,
+                                              size_t *pushed);
+
+// Copies up to `count` entries to `to`, in the order of `thalweg_bwos_records_pop`, takes them from the queue, and writes how many to
+// `popped`.
+//
+// OK: at least one, unless `count` is 0. Otherwise none, and `popped` gets 0: EMPTY, as for one.
+thalweg_status thalweg_bwos_records_pop_many(thalweg_bwos_records_owner *owner,
+                                             void *to,
+                                             size_t count,
+                                             size_t *popped);
+
 // Lets thieves take everything that is in the queue now. For before a task that is long or waits. INVALID for NULL, else OK.
 thalweg_status thalweg_bwos_records_share(thalweg_bwos_records_owner *owner);
 
@@ -1147,6 +1187,9 @@ size_t thalweg_bwos_records_owner_capacity(const thalweg_bwos_records_owner *own
 
 // Frees the owner, which leaves all entries to the thieves and closes the queue. Nothing for NULL.
 void thalweg_bwos_records_owner_free(thalweg_bwos_records_owner *owner);
+
+// A thief of the owner's queue, for the caller to free: also when all that there were are freed. NULL for NULL.
+thalweg_bwos_records_thief *thalweg_bwos_records_thief_new(const thalweg_bwos_records_owner *owner);
 
 // Another thief of the same queue, for the caller to free. NULL for NULL.
 thalweg_bwos_records_thief *thalweg_bwos_records_thief_clone(const thalweg_bwos_records_thief *thief);

@@ -2,8 +2,8 @@
 
 use crate::border::{counted, free, hand_out, into_place, opaque};
 use crate::build::{Refusal, build};
-use crate::end::Thief;
-use crate::entry::{Item, places};
+use crate::end::{Thief, pop_each, push_each};
+use crate::entry::{Item, entries, places};
 use crate::status::Status;
 use std::ffi::{c_char, c_void};
 use thalweg_queue::bwos;
@@ -93,6 +93,50 @@ pub unsafe extern "C" fn thalweg_bwos_pop(owner: *mut BwosOwner, item: *mut *mut
     unsafe { into_place(item, pop) }
 }
 
+/// Pushes as many of `count` pointers at `items` as there is room for, from the first on, and writes how many to `pushed`.
+///
+/// OK: at least one, unless `count` is 0. Otherwise none, and `pushed` gets 0: FULL or BUSY, as for one.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn thalweg_bwos_push_many(
+    owner: *mut BwosOwner,
+    items: *const *mut c_void,
+    count: usize,
+    pushed: *mut usize,
+) -> Status {
+    // SAFETY: H1 to H3.
+    let (owner, items) = unsafe { (owner.as_mut(), entries(items.cast::<Item>(), count)) };
+    // SAFETY: H3.
+    unsafe {
+        counted(pushed, || match (owner, items) {
+            (Some(BwosOwner(Order::Lifo(owner))), Some(items)) => push_each(items, |item| owner.push(item)),
+            (Some(BwosOwner(Order::Fifo(owner))), Some(items)) => push_each(items, |item| owner.push(item)),
+            _ => Err(Status::Invalid),
+        })
+    }
+}
+
+/// Pops up to `count` items to `items`, in the order of `thalweg_bwos_pop`, and writes how many to `popped`.
+///
+/// OK: at least one, unless `count` is 0. Otherwise none, and `popped` gets 0: EMPTY, as for one.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn thalweg_bwos_pop_many(
+    owner: *mut BwosOwner,
+    items: *mut *mut c_void,
+    count: usize,
+    popped: *mut usize,
+) -> Status {
+    // SAFETY: H1 to H3.
+    let (owner, items) = unsafe { (owner.as_mut(), places(items.cast::<Item>(), count)) };
+    // SAFETY: H3.
+    unsafe {
+        counted(popped, || match (owner, items) {
+            (Some(BwosOwner(Order::Lifo(owner))), Some(items)) => pop_each(items, || owner.pop()),
+            (Some(BwosOwner(Order::Fifo(owner))), Some(items)) => pop_each(items, || owner.pop()),
+            _ => Err(Status::Invalid),
+        })
+    }
+}
+
 /// Lets thieves take everything that is in the queue now. For before a task that is long or waits. INVALID for NULL, else OK.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn thalweg_bwos_share(owner: *mut BwosOwner) -> Status {
@@ -132,6 +176,18 @@ pub unsafe extern "C" fn thalweg_bwos_owner_capacity(owner: *const BwosOwner) ->
 pub unsafe extern "C" fn thalweg_bwos_owner_free(owner: *mut BwosOwner) {
     // SAFETY: H1: made by `build`, and freed once.
     unsafe { free(owner) }
+}
+
+/// A thief of the owner's queue, for the caller to free: also when all that there were are freed. NULL for NULL.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn thalweg_bwos_thief_new(owner: *const BwosOwner) -> *mut BwosThief {
+    // SAFETY: H1, H2.
+    let stealer = match unsafe { owner.as_ref() } {
+        Some(BwosOwner(Order::Lifo(owner))) => owner.stealer(),
+        Some(BwosOwner(Order::Fifo(owner))) => owner.stealer(),
+        None => return std::ptr::null_mut(),
+    };
+    hand_out(BwosThief(Thief::new(stealer)))
 }
 
 /// Another thief of the same queue, for the caller to free. NULL for NULL.
@@ -200,6 +256,6 @@ pub unsafe extern "C" fn thalweg_bwos_thief_is_closed(thief: *const BwosThief) -
 /// CLOSED if the items own something. Nothing for NULL.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn thalweg_bwos_thief_free(thief: *mut BwosThief) {
-    // SAFETY: H1: made by `build` or `thalweg_bwos_thief_clone`, and freed once.
+    // SAFETY: H1: made by `build`, `thalweg_bwos_thief_new` or `thalweg_bwos_thief_clone`, and freed once.
     unsafe { free(thief) }
 }

@@ -3,7 +3,7 @@
 use crate::border::{counted, free, hand_out, opaque};
 use crate::build::{Refusal, build};
 use crate::copied::of_size;
-use crate::end::Thief;
+use crate::end::{Thief, pop_each, push_each};
 use crate::entry::{Record, entries, places};
 use crate::status::Status;
 use std::ffi::{c_char, c_void};
@@ -29,7 +29,18 @@ trait Owner: Send {
     /// H3, for one entry.
     unsafe fn pop(&mut self, entry: *mut c_void) -> Status;
 
+    /// # Safety
+    ///
+    /// H3, for `count` entries.
+    unsafe fn push_many(&mut self, from: *const c_void, count: usize) -> Result<usize, Status>;
+
+    /// # Safety
+    ///
+    /// H3, for `count` entries.
+    unsafe fn pop_many(&mut self, to: *mut c_void, count: usize) -> Result<usize, Status>;
+
     fn share(&mut self);
+    fn thief(&self) -> Box<dyn Stealer>;
     fn entry_size(&self) -> usize;
     fn len(&self) -> usize;
     fn capacity(&self) -> usize;
@@ -59,8 +70,24 @@ macro_rules! owner {
                 }
             }
 
+            unsafe fn push_many(&mut self, from: *const c_void, count: usize) -> Result<usize, Status> {
+                // SAFETY: by the caller's promise.
+                let entries = unsafe { entries(from.cast::<Record<SIZE>>(), count) }.ok_or(Status::Invalid)?;
+                push_each(entries, |entry| self.push(entry))
+            }
+
+            unsafe fn pop_many(&mut self, to: *mut c_void, count: usize) -> Result<usize, Status> {
+                // SAFETY: by the caller's promise.
+                let places = unsafe { places(to.cast::<Record<SIZE>>(), count) }.ok_or(Status::Invalid)?;
+                pop_each(places, || self.pop())
+            }
+
             fn share(&mut self) {
                 self.share();
+            }
+
+            fn thief(&self) -> Box<dyn Stealer> {
+                Box::new(Thief::new(self.stealer()))
             }
 
             fn entry_size(&self) -> usize {
@@ -209,6 +236,40 @@ pub unsafe extern "C" fn thalweg_bwos_records_pop(owner: *mut BwosRecordsOwner, 
     unsafe { owner.as_mut().map_or(Status::Invalid, |owner| owner.0.pop(entry)) }
 }
 
+/// Copies as many of the `count` entries at `from` as there is room for into the queue, from the first on, and writes how many to
+/// `pushed`.
+///
+/// OK: at least one, unless `count` is 0. Otherwise none, and `pushed` gets 0: FULL or BUSY, as for one.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn thalweg_bwos_records_push_many(
+    owner: *mut BwosRecordsOwner,
+    from: *const c_void,
+    count: usize,
+    pushed: *mut usize,
+) -> Status {
+    // SAFETY: H1, H2.
+    let owner = unsafe { owner.as_mut() };
+    // SAFETY: H3.
+    unsafe { counted(pushed, || owner.ok_or(Status::Invalid)?.0.push_many(from, count)) }
+}
+
+/// Copies up to `count` entries to `to`, in the order of `thalweg_bwos_records_pop`, takes them from the queue, and writes how many to
+/// `popped`.
+///
+/// OK: at least one, unless `count` is 0. Otherwise none, and `popped` gets 0: EMPTY, as for one.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn thalweg_bwos_records_pop_many(
+    owner: *mut BwosRecordsOwner,
+    to: *mut c_void,
+    count: usize,
+    popped: *mut usize,
+) -> Status {
+    // SAFETY: H1, H2.
+    let owner = unsafe { owner.as_mut() };
+    // SAFETY: H3.
+    unsafe { counted(popped, || owner.ok_or(Status::Invalid)?.0.pop_many(to, count)) }
+}
+
 /// Lets thieves take everything that is in the queue now. For before a task that is long or waits. INVALID for NULL, else OK.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn thalweg_bwos_records_share(owner: *mut BwosRecordsOwner) -> Status {
@@ -246,6 +307,13 @@ pub unsafe extern "C" fn thalweg_bwos_records_owner_capacity(owner: *const BwosR
 pub unsafe extern "C" fn thalweg_bwos_records_owner_free(owner: *mut BwosRecordsOwner) {
     // SAFETY: H1: made by `build`, and freed once.
     unsafe { free(owner) }
+}
+
+/// A thief of the owner's queue, for the caller to free: also when all that there were are freed. NULL for NULL.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn thalweg_bwos_records_thief_new(owner: *const BwosRecordsOwner) -> *mut BwosRecordsThief {
+    // SAFETY: H1, H2.
+    unsafe { owner.as_ref() }.map_or(std::ptr::null_mut(), |owner| hand_out(BwosRecordsThief(owner.0.thief())))
 }
 
 /// Another thief of the same queue, for the caller to free. NULL for NULL.
@@ -313,6 +381,6 @@ pub unsafe extern "C" fn thalweg_bwos_records_thief_is_closed(thief: *const Bwos
 /// Frees a thief. With the last handle, what is in the queue is discarded. Nothing for NULL.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn thalweg_bwos_records_thief_free(thief: *mut BwosRecordsThief) {
-    // SAFETY: H1: made by `build` or `thalweg_bwos_records_thief_clone`, and freed once.
+    // SAFETY: H1: made by `build`, `thalweg_bwos_records_thief_new` or `thalweg_bwos_records_thief_clone`, and freed once.
     unsafe { free(thief) }
 }

@@ -161,7 +161,7 @@ pub unsafe extern "C" fn thalweg_bytes_push_timeout(
 }
 
 /// Reserves a message of `size` bytes now, or answers as `thalweg_bytes_try_push`. OK: `bytes` gets where it is to be written, `grant`
-/// what `thalweg_bytes_commit` or `thalweg_bytes_abandon` asks for.
+/// what `thalweg_bytes_commit` or `thalweg_bytes_abandon` asks for; else nothing is written. INVALID in drop-old mode.
 ///
 /// Its place in the order of the queue is taken, and consumers wait for it: write it soon. The bytes are at first what was there before.
 #[unsafe(no_mangle)]
@@ -175,7 +175,8 @@ pub unsafe extern "C" fn thalweg_bytes_try_reserve(
     unsafe { reserved(producer, size, bytes, grant, Until::Now) }
 }
 
-/// As `thalweg_bytes_try_reserve`, waiting while the queue is full. OK, or CLOSED when every consumer is gone, or INVALID if it never fits.
+/// As `thalweg_bytes_try_reserve`, waiting while the queue is full. OK, or CLOSED when every consumer is gone, or INVALID if it never fits
+/// and in drop-old mode.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn thalweg_bytes_reserve(
     producer: *const BytesProducer,
@@ -228,7 +229,8 @@ unsafe fn reserved(
     }
 }
 
-/// Pushes the first `size` bytes of what was reserved as the message. INVALID if there are not so many: then the grant is still open.
+/// Pushes the first `size` bytes of what was reserved as the message. OK, also when every consumer is gone. INVALID if there are not so
+/// many: then the grant is still open.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn thalweg_bytes_commit(
     producer: *const BytesProducer,
@@ -239,7 +241,7 @@ pub unsafe extern "C" fn thalweg_bytes_commit(
     unsafe { producer.as_ref().map_or(Status::Invalid, |producer| producer.0.end(grant, Some(size))) }
 }
 
-/// Gives back what was reserved: there is no message.
+/// Gives back what was reserved: there is no message. INVALID for NULL, else OK.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn thalweg_bytes_abandon(producer: *const BytesProducer, grant: BytesGrant) -> Status {
     // SAFETY: H1, H2, H6.
@@ -295,7 +297,8 @@ pub unsafe extern "C" fn thalweg_bytes_consumer_clone(consumer: *const BytesCons
 /// CLOSED. Never waits.
 ///
 /// `room` says how many bytes fit at `to`: not fewer than the largest message has (`thalweg_bytes_consumer_max_message`), or it is
-/// INVALID.
+/// INVALID. With any answer but OK `size` gets 0, and `to` is not written, except in drop-old mode: there it may hold what somebody else
+/// has popped or overwritten meanwhile, also behind a message.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn thalweg_bytes_try_pop(
     consumer: *const BytesConsumer,
@@ -307,7 +310,8 @@ pub unsafe extern "C" fn thalweg_bytes_try_pop(
     unsafe { pop(consumer, (to, room), size, Until::Now) }
 }
 
-/// As `thalweg_bytes_try_pop`, waiting while the queue is empty. OK, or CLOSED when every producer is gone and nothing is left.
+/// As `thalweg_bytes_try_pop`, waiting while the queue is empty. OK, or CLOSED when every producer is gone and nothing is left: then `size`
+/// gets 0, and `to` is as there.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn thalweg_bytes_pop(
     consumer: *const BytesConsumer,
@@ -319,7 +323,7 @@ pub unsafe extern "C" fn thalweg_bytes_pop(
     unsafe { pop(consumer, (to, room), size, Until::Closed) }
 }
 
-/// As `thalweg_bytes_pop`, but answers TIMEOUT after `nanoseconds`.
+/// As `thalweg_bytes_pop`, but answers TIMEOUT after `nanoseconds`: `size` gets 0 then, too.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn thalweg_bytes_pop_timeout(
     consumer: *const BytesConsumer,
@@ -353,7 +357,8 @@ unsafe fn pop(
 }
 
 /// Takes the oldest message from the queue now, to be read in place, or answers EMPTY, BUSY or CLOSED. OK: `bytes` gets where it is,
-/// `size` how many bytes it has, `grant` what `thalweg_bytes_release` asks for. Never waits.
+/// `size` how many bytes it has, `grant` what `thalweg_bytes_release` asks for; else nothing is written. Never waits. INVALID in drop-old
+/// mode.
 ///
 /// Its memory is used again only after the release.
 #[unsafe(no_mangle)]
@@ -367,7 +372,8 @@ pub unsafe extern "C" fn thalweg_bytes_try_read(
     unsafe { read(consumer, bytes, size, grant, Until::Now) }
 }
 
-/// As `thalweg_bytes_try_read`, waiting while the queue is empty. OK, or CLOSED when every producer is gone and nothing is left.
+/// As `thalweg_bytes_try_read`, waiting while the queue is empty. OK, or CLOSED when every producer is gone and nothing is left; INVALID in
+/// drop-old mode.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn thalweg_bytes_read(
     consumer: *const BytesConsumer,
@@ -421,7 +427,7 @@ unsafe fn read(
     }
 }
 
-/// Gives the memory of a message back that was read.
+/// Gives the memory of a message back that was read. INVALID for NULL, else OK.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn thalweg_bytes_release(consumer: *const BytesConsumer, grant: BytesGrant) -> Status {
     // SAFETY: H1, H2, H6.

@@ -279,7 +279,7 @@ pub unsafe extern "C" fn thalweg_records_push_many_timeout(
 }
 
 /// Reserves up to `count` entries, at least one, to be written in place, or answers FULL, BUSY or CLOSED. OK: `entries` gets where they
-/// are, `granted` how many, `grant` what `thalweg_records_commit` asks for. Never waits. INVALID in drop-old mode.
+/// are, `granted` how many, `grant` what `thalweg_records_commit` asks for; else nothing is written. Never waits. INVALID in drop-old mode.
 ///
 /// Their place in the order of the queue is taken, and consumers wait for them: write them soon.
 #[unsafe(no_mangle)]
@@ -327,8 +327,8 @@ pub unsafe extern "C" fn thalweg_records_reserve_timeout(
     unsafe { opened(&*producer.0, count, entries, granted, grant, Until::after(nanoseconds)) }
 }
 
-/// Pushes the first `count` of the entries that were reserved, which are written; consumers pass over the others. INVALID if there are
-/// not so many: then the grant is still open.
+/// Pushes the first `count` of the entries that were reserved, which are written; consumers pass over the others. OK, also when every
+/// consumer is gone. INVALID if there are not so many: then the grant is still open.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn thalweg_records_commit(
     producer: *const RecordsProducer,
@@ -496,8 +496,8 @@ pub unsafe extern "C" fn thalweg_records_pop_many_timeout(
 }
 
 /// Takes up to `count` entries from the queue, at least one, the oldest first, to be read in place, or answers EMPTY, BUSY or CLOSED. OK:
-/// `entries` gets where they are, `taken` how many, `grant` what `thalweg_records_release` asks for. Never waits. INVALID in drop-old
-/// mode.
+/// `entries` gets where they are, `taken` how many, `grant` what `thalweg_records_release` asks for; else nothing is written. Never
+/// waits. INVALID in drop-old mode.
 ///
 /// Their memory is used again only after the release.
 #[unsafe(no_mangle)]
@@ -546,7 +546,7 @@ pub unsafe extern "C" fn thalweg_records_read_timeout(
     unsafe { opened(&*consumer.0, count, entries, taken, grant, Until::after(nanoseconds)) }
 }
 
-/// Gives the memory of entries back that were read.
+/// Gives the memory of entries back that were read. INVALID for NULL, else OK.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn thalweg_records_release(consumer: *const RecordsConsumer, grant: RecordsGrant) -> Status {
     // SAFETY: H1, H2, H6.

@@ -20,9 +20,9 @@ opaque!(SpscProducer, SpscConsumer);
 
 /// A queue for `capacity` pointers, one producer and one consumer: FastForward, the fastest one for single items.
 ///
-/// At least `capacity` items fit, and up to two cache lines of items more. 512 to 4096 is where throughput is best. `wait` is a
-/// `thalweg_wait`. OK: the caller owns both handles and frees each. INVALID: nothing is written but the reason, to `error`, a
-/// buffer of `error_size` bytes, which may be NULL.
+/// At least `capacity` items fit, and up to 16 more; up to 32 where a pointer has 4 bytes. 512 to 4096 is where throughput is best.
+/// `wait` is a `thalweg_wait`. OK: the caller owns both handles and frees each. INVALID: nothing is written but the reason, to `error`,
+/// a buffer of `error_size` bytes, which may be NULL.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn thalweg_spsc_new(
     capacity: usize,

@@ -104,9 +104,9 @@ fn in_blocks<const SIZE: usize, W: Wait + 'static>(
 /// slots.
 ///
 /// Entries are copied in and out and may stand at any address. `entry_size` is a power of two from 1 to 256: round up, or send
-/// pointers to what is larger. At least `capacity` entries fit, and up to 32 more. `wait` is a `thalweg_wait`. OK: the caller owns
-/// both handles and frees each. INVALID: nothing is written but the reason, to `error`, a buffer of `error_size` bytes, which may be
-/// NULL.
+/// pointers to what is larger. At least `capacity` entries fit, and up to 16 more; up to 32 where a pointer has 4 bytes. `wait` is a
+/// `thalweg_wait`. OK: the caller owns both handles and frees each. INVALID: nothing is written but the reason, to `error`, a buffer of
+/// `error_size` bytes, which may be NULL.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn thalweg_spsc_records_new(
     entry_size: usize,
@@ -246,7 +246,7 @@ pub unsafe extern "C" fn thalweg_spsc_records_push_many_timeout(
 }
 
 /// Reserves up to `count` entries, at least one, to be written in place, or answers as `thalweg_spsc_records_try_push`. OK: `entries` gets
-/// where they are, `granted` how many. Never waits.
+/// where they are, `granted` how many; else nothing is written. Never waits.
 ///
 /// A queue of `thalweg_spsc_records_new` grants one at a time, others what lies in one block. They are the caller's until they are
 /// committed, or something else is pushed or reserved; nothing is in the queue before the commit.
@@ -293,7 +293,7 @@ pub unsafe extern "C" fn thalweg_spsc_records_reserve_timeout(
 }
 
 /// Pushes the first `count` of the entries that are reserved, which are written; the others are free again. OK, or CLOSED when every
-/// consumer is gone. INVALID if there are not so many: then they are reserved still.
+/// consumer is gone: then none is pushed, and none is reserved any more. INVALID if there are not so many: then they are reserved still.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn thalweg_spsc_records_commit(producer: *mut SpscRecordsProducer, count: usize) -> Status {
     // SAFETY: H1, H2.
@@ -441,7 +441,7 @@ pub unsafe extern "C" fn thalweg_spsc_records_pop_many_timeout(
 }
 
 /// Gives up to `count` entries, at least one, the oldest first, to be read in place, or answers as `thalweg_spsc_records_try_pop`. OK:
-/// `entries` gets where they are, `granted` how many. Never waits.
+/// `entries` gets where they are, `granted` how many; else nothing is written. Never waits.
 ///
 /// A queue of `thalweg_spsc_records_new` grants one at a time, others what lies in one block. They stay in the queue, and are the
 /// caller's, until they are released, or something else is popped or read.
@@ -487,8 +487,8 @@ pub unsafe extern "C" fn thalweg_spsc_records_read_timeout(
     unsafe { opened(entries, granted, || consumer.read(count, Until::after(nanoseconds))) }
 }
 
-/// Takes the first `count` of the entries that are being read from the queue; the others are the next to be popped. INVALID if there are
-/// not so many: then they are being read still.
+/// Takes the first `count` of the entries that are being read from the queue; the others are the next to be popped. OK, or INVALID if
+/// there are not so many: then they are being read still.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn thalweg_spsc_records_release(consumer: *mut SpscRecordsConsumer, count: usize) -> Status {
     // SAFETY: H1, H2.

@@ -31,8 +31,8 @@ impl Status {
             Self::Full => c"the queue is full: pop first, or wait",
             Self::Empty => c"the queue is empty: push first, or wait",
             Self::Busy => c"another operation is half-way: try again soon",
-            Self::Closed => c"the queue is closed: the other side is gone",
-            Self::Timeout => c"the time is over",
+            Self::Closed => c"the queue is closed: the other side is gone, so stop pushing, popping or stealing",
+            Self::Timeout => c"the time is over: pop faster if the queue is full, push if it is empty, or wait longer",
             Self::Invalid => c"an argument is out of range, or NULL where it may not be",
         }
     }

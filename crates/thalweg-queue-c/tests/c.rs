@@ -10,15 +10,22 @@ use std::process::{Command, Stdio};
 const OUTPUT: &str = "\
 spsc: 10000 messages in order
 spsc: 10000 structs in order
+spsc: 500 structs in place
+spsc: a batch of 200 items
 bbq: 10000 items, each once
 bbq: 10000 items of two producers in order
+bbq: 10000 items of one producer, each once
 records: 2 structs to two consumers
+records: 2 structs of two producers
+records: 8 structs in place
 records: 16 of 20 structs of 16 bytes
 bytes: 9 messages in place
 drop-old: 56 of 1000 samples kept
 drop-old: 56 of 1000 lines kept
 bwos: 1000 tasks, each done once
 bwos: 6 of 8 structs stolen
+bwos: 10 of 32 tasks in order
+bwos: 7 of 8 structs in order
 refused: blocks must be a power of two, not 12; 16 is the next
 ";
 

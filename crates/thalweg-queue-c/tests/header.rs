@@ -38,6 +38,15 @@ fn functions(text: &str, mark: &str) -> Vec<(String, usize)> {
     functions
 }
 
+/// It says so in its first line.
+#[test]
+fn the_example_builds_every_queue() {
+    let example = std::fs::read_to_string(root().join("examples/queue.c")).unwrap();
+    for (function, _) in SOURCES.map(source).iter().flat_map(|source| functions(source, "extern \"C\" fn ")) {
+        assert!(!function.contains("_new") || example.contains(&format!("{function}(")), "no {function}");
+    }
+}
+
 /// Why no header can be made here, if so.
 fn no_generator() -> Option<String> {
     let output = match Command::new("cbindgen").arg("--version").output() {

@@ -163,7 +163,14 @@ fn statuses_have_texts() {
     let text = |status| c!(CStr::from_ptr(thalweg_queue_c::thalweg_status_text(status))).to_str().unwrap();
     assert_eq!(text(Status::Ok as u32), "done");
     assert_eq!(text(Status::Full as u32), "the queue is full: pop first, or wait");
-    assert_eq!(text(Status::Closed as u32), "the queue is closed: the other side is gone");
+    assert_eq!(
+        text(Status::Closed as u32),
+        "the queue is closed: the other side is gone, so stop pushing, popping or stealing"
+    );
+    assert_eq!(
+        text(Status::Timeout as u32),
+        "the time is over: pop faster if the queue is full, push if it is empty, or wait longer"
+    );
     assert_eq!(text(7), "not a status");
     let texts: std::collections::HashSet<_> = (0..7).map(text).collect();
     assert_eq!(texts.len(), 7);

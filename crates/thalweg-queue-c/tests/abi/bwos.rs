@@ -1,7 +1,7 @@
 //! An owner and its thieves.
 
 use crate::{Sent, item};
-use std::ptr::null_mut;
+use std::ptr::{null, null_mut};
 use thalweg_queue_c::Status::{Closed, Empty, Full, Ok};
 use thalweg_queue_c::bwos::*;
 use thalweg_sync::thread;
@@ -43,6 +43,57 @@ fn the_owner_pops_in_its_order() {
         c!(thalweg_bwos_thief_free(thief));
         assert_eq!(c!(thalweg_bwos_push(owner, item(1))), Ok);
         c!(thalweg_bwos_owner_free(owner));
+    }
+}
+
+#[test]
+fn the_owner_moves_batches_in_its_order() {
+    for order in [Order::Lifo, Order::Fifo] {
+        let (owner, thief) = bwos(order, 4, 2);
+        let items: Vec<_> = (0..10).map(item).collect();
+        let mut count = 9;
+        assert_eq!((c!(thalweg_bwos_push_many(owner, items.as_ptr(), 3, &mut count)), count), (Ok, 3));
+        assert_eq!((c!(thalweg_bwos_push_many(owner, items[3..].as_ptr(), 7, &mut count)), count), (Ok, 5));
+        assert_eq!((c!(thalweg_bwos_push_many(owner, items[8..].as_ptr(), 2, &mut count)), count), (Full, 0));
+        assert_eq!((c!(thalweg_bwos_push_many(owner, null(), 0, &mut count)), count), (Ok, 0));
+        assert_eq!(c!(thalweg_bwos_owner_len(owner)), 8);
+        let mut places = [item(99); 10];
+        assert_eq!((c!(thalweg_bwos_pop_many(owner, places.as_mut_ptr(), 3, &mut count)), count), (Ok, 3));
+        assert_eq!((c!(thalweg_bwos_pop_many(owner, places[3..].as_mut_ptr(), 7, &mut count)), count), (Ok, 5));
+        assert_eq!((c!(thalweg_bwos_pop_many(owner, places.as_mut_ptr(), 10, &mut count)), count), (Empty, 0));
+        count = 9;
+        assert_eq!((c!(thalweg_bwos_pop_many(owner, null_mut(), 0, &mut count)), count), (Ok, 0));
+        let mut expected = items[..8].to_vec();
+        if order == Order::Lifo {
+            expected.reverse();
+        }
+        assert_eq!((&places[..8], &places[8..]), (&expected[..], &[item(99); 2][..]));
+        c!(thalweg_bwos_thief_free(thief));
+        c!(thalweg_bwos_owner_free(owner));
+    }
+}
+
+/// Also when all thieves that there were are freed.
+#[test]
+fn the_owner_makes_thieves() {
+    for order in [Order::Lifo, Order::Fifo] {
+        let (owner, first) = bwos(order, 2, 8);
+        c!(thalweg_bwos_thief_free(first));
+        for number in 1..=2 {
+            assert_eq!(c!(thalweg_bwos_push(owner, item(number))), Ok);
+        }
+        assert_eq!(c!(thalweg_bwos_share(owner)), Ok);
+        let thieves = [c!(thalweg_bwos_thief_new(owner)), c!(thalweg_bwos_thief_new(owner))];
+        let mut stolen = item(99);
+        for (thief, expected) in thieves.into_iter().zip([item(1), item(2)]) {
+            assert!(!c!(thalweg_bwos_thief_is_closed(thief)));
+            assert_eq!((c!(thalweg_bwos_steal(thief, &mut stolen)), stolen), (Ok, expected));
+        }
+        c!(thalweg_bwos_owner_free(owner));
+        for thief in thieves {
+            assert_eq!(c!(thalweg_bwos_steal(thief, &mut stolen)), Closed);
+            c!(thalweg_bwos_thief_free(thief));
+        }
     }
 }
 

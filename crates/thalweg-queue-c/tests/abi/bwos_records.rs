@@ -2,7 +2,7 @@
 
 use crate::{SIZES, Sent, pattern};
 use std::mem::MaybeUninit;
-use std::ptr::null_mut;
+use std::ptr::{null, null_mut};
 use thalweg_queue_c::Status::{Closed, Empty, Full, Ok};
 use thalweg_queue_c::bwos_records::*;
 use thalweg_sync::thread;
@@ -56,6 +56,65 @@ fn the_owner_pops_in_its_order_at_any_address() {
         c!(thalweg_bwos_records_thief_free(thief));
         assert_eq!(c!(thalweg_bwos_records_push(owner, entry(0).as_ptr().cast())), Ok);
         c!(thalweg_bwos_records_owner_free(owner));
+    }
+}
+
+/// Popped to memory that was never written.
+#[test]
+fn the_owner_moves_batches_in_its_order() {
+    for (order, size) in shapes() {
+        let (owner, thief) = bwos(order, size, 4, 2);
+        let entries = pattern(10 * size);
+        let (from, mut count) = (|number: usize| entries[number * size..].as_ptr().cast(), 9);
+        assert_eq!((c!(thalweg_bwos_records_push_many(owner, from(0), 3, &mut count)), count), (Ok, 3));
+        assert_eq!((c!(thalweg_bwos_records_push_many(owner, from(3), 7, &mut count)), count), (Ok, 5));
+        assert_eq!((c!(thalweg_bwos_records_push_many(owner, from(8), 2, &mut count)), count), (Full, 0));
+        assert_eq!((c!(thalweg_bwos_records_push_many(owner, null(), 0, &mut count)), count), (Ok, 0));
+        assert_eq!(c!(thalweg_bwos_records_owner_len(owner)), 8);
+        let mut memory = Box::<[u8]>::new_uninit_slice(10 * size);
+        memory[8 * size..].fill(MaybeUninit::new(0xAA));
+        let mut place = |number: usize| memory[number * size..].as_mut_ptr().cast();
+        assert_eq!((c!(thalweg_bwos_records_pop_many(owner, place(0), 3, &mut count)), count), (Ok, 3));
+        assert_eq!((c!(thalweg_bwos_records_pop_many(owner, place(3), 7, &mut count)), count), (Ok, 5));
+        assert_eq!((c!(thalweg_bwos_records_pop_many(owner, place(0), 10, &mut count)), count), (Empty, 0));
+        count = 9;
+        assert_eq!((c!(thalweg_bwos_records_pop_many(owner, null_mut(), 0, &mut count)), count), (Ok, 0));
+        // SAFETY: the first entries were popped to it, the last two are from above.
+        let memory = unsafe { memory.assume_init() };
+        for (number, popped) in memory[..8 * size].chunks(size).enumerate() {
+            let expected = if order == Order::Lifo { 7 - number } else { number };
+            assert_eq!(popped, &entries[expected * size..][..size]);
+        }
+        assert!(memory[8 * size..].iter().all(|&byte| byte == 0xAA));
+        c!(thalweg_bwos_records_thief_free(thief));
+        c!(thalweg_bwos_records_owner_free(owner));
+    }
+}
+
+/// Also when all thieves that there were are freed.
+#[test]
+fn the_owner_makes_thieves() {
+    for (order, size) in shapes() {
+        let (owner, first) = bwos(order, size, 2, 8);
+        c!(thalweg_bwos_records_thief_free(first));
+        let entries = pattern(2 * size);
+        for entry in entries.chunks(size) {
+            assert_eq!(c!(thalweg_bwos_records_push(owner, entry.as_ptr().cast())), Ok);
+        }
+        assert_eq!(c!(thalweg_bwos_records_share(owner)), Ok);
+        let thieves = [c!(thalweg_bwos_records_thief_new(owner)), c!(thalweg_bwos_records_thief_new(owner))];
+        let mut stolen = vec![0_u8; size];
+        for (thief, expected) in thieves.into_iter().zip(entries.chunks(size)) {
+            assert_eq!(c!(thalweg_bwos_records_thief_entry_size(thief)), size);
+            assert!(!c!(thalweg_bwos_records_thief_is_closed(thief)));
+            assert_eq!(c!(thalweg_bwos_records_steal(thief, stolen.as_mut_ptr().cast())), Ok);
+            assert_eq!(stolen, expected);
+        }
+        c!(thalweg_bwos_records_owner_free(owner));
+        for thief in thieves {
+            assert_eq!(c!(thalweg_bwos_records_steal(thief, stolen.as_mut_ptr().cast())), Closed);
+            c!(thalweg_bwos_records_thief_free(thief));
+        }
     }
 }
 

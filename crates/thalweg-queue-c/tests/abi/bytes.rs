@@ -138,19 +138,24 @@ fn messages_are_copied_out() {
         let (mut out, mut size) = ([7_u8; 66], 99);
         let to = out.as_mut_ptr().cast::<c_void>();
         assert_eq!((c!(thalweg_bytes_try_pop(rx, to, 64, &mut size)), size), (Empty, 0));
-        assert_eq!(c!(thalweg_bytes_pop_timeout(rx, to, 64, &mut size, 1000)), Timeout);
+        size = 99;
+        assert_eq!((c!(thalweg_bytes_pop_timeout(rx, to, 64, &mut size, 1000)), size), (Timeout, 0));
         assert_eq!(push(tx, b"one"), Ok);
         assert_eq!(push(tx, &[2; 64]), Ok);
         assert_eq!((c!(thalweg_bytes_producer_len(tx)), c!(thalweg_bytes_consumer_len(rx))), (128, 128));
+        size = 99;
         assert_eq!((c!(thalweg_bytes_try_pop(rx, to, 63, &mut size)), size), (Invalid, 0));
-        assert_eq!(c!(thalweg_bytes_pop(rx, null_mut(), 64, &mut size)), Invalid);
+        size = 99;
+        assert_eq!((c!(thalweg_bytes_pop(rx, null_mut(), 64, &mut size)), size), (Invalid, 0));
+        assert_eq!(out, [7; 66], "written by a refusal");
         assert_eq!((c!(thalweg_bytes_try_pop(rx, to, 65, &mut size)), size), (Ok, 3));
         assert_eq!((&out[..3], &out[64..]), (&b"one"[..], &[7; 2][..]));
         assert_eq!((c!(thalweg_bytes_pop_timeout(rx, to, 64, &mut size, 1000)), size), (Ok, 64));
         assert_eq!((&out[..64], &out[64..]), (&[2; 64][..], &[7; 2][..]));
         assert_eq!(c!(thalweg_bytes_consumer_dropped(rx)), 0);
         c!(thalweg_bytes_producer_free(tx));
-        assert_eq!(c!(thalweg_bytes_pop(rx, to, 64, &mut size)), Closed);
+        assert_eq!((c!(thalweg_bytes_pop(rx, to, 64, &mut size)), size), (Closed, 0));
+        assert_eq!(out[..64], [2; 64], "written by a refusal");
         c!(thalweg_bytes_consumer_free(rx));
     }
 }

@@ -13,6 +13,7 @@ mod build;
 mod bwos;
 mod bwos_records;
 mod bytes;
+mod grants;
 mod in_place;
 mod misuse;
 mod pointers;
@@ -28,6 +29,9 @@ const WAITS: [u32; 3] = [Wait::Yield as u32, Wait::Spin as u32, Wait::Park as u3
 
 /// All sizes of an entry of bytes.
 const SIZES: [usize; 9] = [1, 2, 4, 8, 16, 32, 64, 128, 256];
+
+/// How many more than its capacity a queue of `thalweg_spsc_new` or `thalweg_spsc_records_new` takes at most: 16, or 32.
+const MORE: usize = 128 / size_of::<usize>();
 
 /// Bytes in which no two neighbours are equal, and entry differs from entry.
 fn pattern(length: usize) -> Vec<u8> {

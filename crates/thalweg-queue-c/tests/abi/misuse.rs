@@ -20,8 +20,8 @@ fn all_invalid(statuses: &[Status]) {
 #[test]
 fn no_handle_is_refused() {
     let mut popped = item(1);
-    let mut counts = [9; 7];
-    let [a, b, c, d, e, f, g] = counts.each_mut();
+    let mut counts = [9; 9];
+    let [a, b, c, d, e, f, g, h, i] = counts.each_mut();
     let mut bytes = [0_u8; 8];
     let from: *const c_void = bytes.as_ptr().cast();
     let to: *mut c_void = bytes.as_mut_ptr().cast();
@@ -54,12 +54,14 @@ fn no_handle_is_refused() {
         c!(thalweg_records_try_pop_many(null(), to, 1, f)),
         c!(thalweg_bwos_push(null_mut(), item(2))),
         c!(thalweg_bwos_pop(null_mut(), &mut popped)),
+        c!(thalweg_bwos_push_many(null_mut(), items.as_ptr(), 1, h)),
+        c!(thalweg_bwos_pop_many(null_mut(), places.as_mut_ptr(), 1, i)),
         c!(thalweg_bwos_share(null_mut())),
         c!(thalweg_bwos_steal(null_mut(), &mut popped)),
         c!(thalweg_bwos_steal_many(null_mut(), places.as_mut_ptr(), 1, g)),
     ]);
     assert_eq!((popped, places), (item(1), [item(3)]));
-    assert_eq!(counts, [0; 7]);
+    assert_eq!(counts, [0; 9]);
 
     let sizes = [
         c!(thalweg_spsc_producer_capacity(null())),
@@ -95,6 +97,7 @@ fn no_handle_is_refused() {
     assert!(c!(thalweg_bbq_consumer_clone(null())).is_null());
     assert!(c!(thalweg_records_producer_clone(null())).is_null());
     assert!(c!(thalweg_records_consumer_clone(null())).is_null());
+    assert!(c!(thalweg_bwos_thief_new(null())).is_null());
     assert!(c!(thalweg_bwos_thief_clone(null())).is_null());
     c!(thalweg_spsc_producer_free(null_mut()));
     c!(thalweg_spsc_consumer_free(null_mut()));
@@ -108,8 +111,8 @@ fn no_handle_is_refused() {
 
 #[test]
 fn no_handle_is_refused_by_queues_of_bytes() {
-    let mut counts = [9; 3];
-    let [a, b, c] = counts.each_mut();
+    let mut counts = [9; 5];
+    let [a, b, c, d, e] = counts.each_mut();
     let mut bytes = [7_u8; 8];
     let entry = [1_u8; 8];
     let (from, to) = (entry.as_ptr().cast(), bytes.as_mut_ptr().cast());
@@ -124,11 +127,13 @@ fn no_handle_is_refused_by_queues_of_bytes() {
         c!(thalweg_spsc_records_try_pop_many(null_mut(), to, 1, b)),
         c!(thalweg_bwos_records_push(null_mut(), from)),
         c!(thalweg_bwos_records_pop(null_mut(), to)),
+        c!(thalweg_bwos_records_push_many(null_mut(), from, 1, d)),
+        c!(thalweg_bwos_records_pop_many(null_mut(), to, 1, e)),
         c!(thalweg_bwos_records_share(null_mut())),
         c!(thalweg_bwos_records_steal(null_mut(), to)),
         c!(thalweg_bwos_records_steal_many(null_mut(), to, 1, c)),
     ]);
-    assert_eq!((bytes, counts), ([7; 8], [0; 3]));
+    assert_eq!((bytes, counts), ([7; 8], [0; 5]));
     let sizes = [
         c!(thalweg_spsc_records_producer_entry_size(null())),
         c!(thalweg_spsc_records_consumer_entry_size(null())),
@@ -149,6 +154,7 @@ fn no_handle_is_refused_by_queues_of_bytes() {
         c!(thalweg_bwos_records_thief_is_closed(null())),
     ];
     assert_eq!(closed, [true; 3]);
+    assert!(c!(thalweg_bwos_records_thief_new(null())).is_null());
     assert!(c!(thalweg_bwos_records_thief_clone(null())).is_null());
     c!(thalweg_spsc_records_producer_free(null_mut()));
     c!(thalweg_spsc_records_consumer_free(null_mut()));
@@ -203,7 +209,16 @@ fn no_place_is_refused_and_takes_nothing() {
     let (mut owner, mut thief) = (null_mut(), null_mut());
     assert_eq!(c!(thalweg_bwos_new_fifo(2, 4, &mut owner, &mut thief, null_mut(), 0)), Ok);
     assert_eq!(c!(thalweg_bwos_push(owner, item(8))), Ok);
-    all_invalid(&[c!(thalweg_bwos_pop(owner, null_mut()))]);
+    all_invalid(&[
+        c!(thalweg_bwos_pop(owner, null_mut())),
+        c!(thalweg_bwos_push_many(owner, null(), 1, &mut count)),
+        c!(thalweg_bwos_push_many(owner, places.as_ptr(), 1, null_mut())),
+        c!(thalweg_bwos_push_many(owner, places.as_ptr(), usize::MAX, &mut count)),
+        c!(thalweg_bwos_pop_many(owner, null_mut(), 1, &mut count)),
+        c!(thalweg_bwos_pop_many(owner, places.as_mut_ptr(), 1, null_mut())),
+        c!(thalweg_bwos_pop_many(owner, places.as_mut_ptr(), usize::MAX, &mut count)),
+    ]);
+    assert_eq!((count, c!(thalweg_bwos_owner_len(owner))), (0, 1));
     assert_eq!(c!(thalweg_bwos_share(owner)), Ok);
     all_invalid(&[
         c!(thalweg_bwos_steal(thief, null_mut())),
@@ -251,7 +266,17 @@ fn no_place_for_a_copy_is_refused_and_takes_nothing() {
         let (mut owner, mut thief) = (null_mut(), null_mut());
         assert_eq!(c!(thalweg_bwos_records_new_fifo(size, 2, 4, &mut owner, &mut thief, null_mut(), 0)), Ok);
         assert_eq!(c!(thalweg_bwos_records_push(owner, from)), Ok);
-        all_invalid(&[c!(thalweg_bwos_records_push(owner, null())), c!(thalweg_bwos_records_pop(owner, null_mut()))]);
+        all_invalid(&[
+            c!(thalweg_bwos_records_push(owner, null())),
+            c!(thalweg_bwos_records_pop(owner, null_mut())),
+            c!(thalweg_bwos_records_push_many(owner, null(), 1, &mut count)),
+            c!(thalweg_bwos_records_push_many(owner, from, 1, null_mut())),
+            c!(thalweg_bwos_records_push_many(owner, from, usize::MAX, &mut count)),
+            c!(thalweg_bwos_records_pop_many(owner, null_mut(), 1, &mut count)),
+            c!(thalweg_bwos_records_pop_many(owner, to, 1, null_mut())),
+            c!(thalweg_bwos_records_pop_many(owner, to, usize::MAX, &mut count)),
+        ]);
+        assert_eq!((count, c!(thalweg_bwos_records_owner_len(owner))), (0, 1));
         assert_eq!(c!(thalweg_bwos_records_share(owner)), Ok);
         all_invalid(&[
             c!(thalweg_bwos_records_steal(thief, null_mut())),

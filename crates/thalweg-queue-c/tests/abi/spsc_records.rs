@@ -1,6 +1,6 @@
 //! Byte entries of one size, one to one.
 
-use crate::{SIZES, Sent, WAITS, pattern};
+use crate::{MORE, SIZES, Sent, WAITS, pattern};
 use std::mem::MaybeUninit;
 use std::ptr::null_mut;
 use thalweg_queue_c::Status::{Closed, Empty, Full, Ok, Timeout};
@@ -9,7 +9,7 @@ use thalweg_sync::thread;
 use thalweg_sync::time::Duration;
 
 /// So many entries fit for certain, and at most so many.
-const FIT: std::ops::RangeInclusive<usize> = 8..=40;
+const FIT: std::ops::RangeInclusive<usize> = 8..=8 + MORE;
 
 /// Queues of both kinds for 8 entries, of each size, with every way of waiting.
 fn records() -> impl Iterator<Item = (usize, *mut SpscRecordsProducer, *mut SpscRecordsConsumer)> {
