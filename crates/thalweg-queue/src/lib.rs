@@ -62,7 +62,8 @@
 //! | `capacity` | how many items fit, [for certain or at most](#how-many-items-fit) |
 //! | `Clone` | a handle that can be cloned may be many; one that cannot takes `&mut self`, so that the compiler counts to one |
 //!
-//! Code for any queue takes them from the traits [`Push`] and [`Pop`].
+//! Code for any queue takes them from the traits [`Push`] and [`Pop`], but for the ends of [`bbq::bytes`](mod@bbq::bytes) and [`bwos`], which are
+//! [apart](#what-each-queue-offers).
 //!
 //! # What each queue offers
 //!
@@ -84,12 +85,12 @@
 //! | [`bbq::bytes`](mod@bbq::bytes) | as many single messages | one message; in drop-old mode copies only | yes | | in bytes | how many bytes were dropped |
 //! | [`chunk_ring()`] | one store per chunk | to the end of the chunk | yes | yes | yes | grows, shrinks |
 //! | [`mesh`](mod@mesh) | one store per chunk; a run goes to one ring | to the end of the chunk | yes | of the next ring | yes | |
-//! | [`ticketed`](mod@ticketed) | one reservation | in the order of reservations: `reserve` waits, `try_reserve` does not | yes | [windows](ticketed::Consumer::window) | yes | tickets, positions |
+//! | [`ticketed`](mod@ticketed) | one reservation | entry by entry, in the order of reservations: `reserve` waits, `try_reserve` does not | yes | [windows](ticketed::Consumer::window) | yes | tickets, positions |
 //! | [`cnq`](cnq::cnq()) | as many single items | | | | yes | [`flush`](cnq::Consumer::flush) |
 //! | [`tube::queue`] | as many single items | by the [three phases](tube::Tube) | no | | yes | |
 //! | [`lamport`] | one store per round of the ring | to the end of the ring | yes | yes | yes | |
 //! | [`locked`] | as many single items | | | | yes | positions |
-//! | [`bwos`] | one exchange for thieves; for the owner as many single items, which cost no atomic operation | | | | yes | [policies](bwos::Policy) |
+//! | [`bwos`] | one exchange for thieves, into a vector; for the owner as many single items, which cost no atomic operation | | | | yes | [policies](bwos::Policy) |
 //!
 //! Nobody can peek at a queue for many consumers: another one may take the item meanwhile. There, what is read in place is taken.
 //!
@@ -118,7 +119,7 @@
 //!
 //! | queue | `capacity()` | `Full` is answered with |
 //! |---|---|---|
-//! | [`fast_forward()`], [`in_place`](fast_forward::in_place()) | what was asked for | at least so many, up to two lines more: 16 |
+//! | [`fast_forward()`], [`in_place`](fast_forward::in_place()) | what was asked for | at least so many, up to two lines more: 16, or 32 on a machine of 32 bits |
 //! | [`bbq::spsc`](mod@bbq::spsc), [`mpsc`](mod@bbq::mpsc), [`spmc`](mod@bbq::spmc), [`shared`](bbq::shared()) | `blocks * entries` | at least `(blocks - 1) * entries + 1`: a block is reused whole |
 //! | [`bbq::drop_old`](mod@bbq::drop_old) | `blocks * entries` | never; at least `capacity - entries` are kept |
 //! | [`bbq::bytes`](mod@bbq::bytes) | the bytes of all blocks | fewer, by the ends of blocks; a message takes a multiple of 16 |
@@ -160,8 +161,9 @@
 //! - No item is lost or dropped twice, whoever leaves first. An item whose push races with the last consumer's
 //!   leaving may be accepted; then it is dropped with the queue.
 //! - No wake-up is lost, and an end that sleeps or is pending uses no processor time.
-//! - Nothing is allocated after a queue is built, but for the growth of a `chunk_ring`, for an end that goes to sleep, and for the
-//!   list of a [`mesh`] consumer that takes over the rings of another.
+//! - Nothing is allocated after a queue is built, but for the growth of a `chunk_ring`, for an end that goes to sleep or is pending, for the
+//!   list of a [`mesh`] consumer that takes over the rings of another, and for a vector that the caller pops into, as that which
+//!   `bytes::Consumer::iter` makes for each message.
 //!
 //! # What is not
 //!
@@ -174,8 +176,9 @@
 //!
 //! # Features
 //!
-//! `stream` makes async ends streams and sinks of the crate `futures`. Without the default feature `std` the crate is `no_std` with `alloc`; waiting then never gives up the time slice, and there
-//! are no timeouts, no `Park` and no [`locked`]. The target has atomics of 64 bits.
+//! `stream` makes async ends streams and sinks of the crate `futures`, those of [`bbq::bytes`](mod@bbq::bytes) excepted, whose messages are
+//! copied into memory of the caller's or read in place: an item would be a vector, allocated for each. Without the default feature `std` the crate is `no_std` with `alloc`; waiting then never gives up the time slice, and there
+//! are no timeouts, no `Park`, no async ends, which wait on its lists, and no [`locked`]. The target has atomics of 64 bits.
 //! The feature `instrument` lets an engine watch every access ([`thalweg_sync`]).
 #![cfg_attr(not(feature = "std"), no_std)]
 #![cfg_attr(

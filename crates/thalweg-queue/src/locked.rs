@@ -51,6 +51,16 @@ pub fn locked<T: Send>(capacity: usize) -> Result<Ends<T>, BuildError> {
 pub type Ends<T, W = Yield> = (Producer<T, W>, Consumer<T, W>);
 
 /// As [`locked`], with ends that [wait](crate::wait) by `wait`.
+///
+/// ```
+/// use thalweg_queue::{Park, locked};
+///
+/// let (tx, rx) = locked::with_wait(8, Park::new())?;
+/// let consumer = std::thread::spawn(move || rx.pop()); // sleeps until the push
+/// tx.push("hello")?;
+/// assert_eq!(consumer.join().unwrap(), Ok("hello"));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub fn with_wait<T: Send, W: Wait>(capacity: usize, wait: W) -> Result<Ends<T, W>, BuildError> {
     BuildError::check("capacity", capacity, 1, isize::MAX as usize / size_of::<T>().max(1))?;
     let ring = Ring { items: memory::room(capacity)?.into(), popped: 0, producers: 1, consumers: 1 };

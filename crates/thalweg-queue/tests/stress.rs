@@ -190,44 +190,75 @@ macro_rules! stealing {
 }
 
 /// Eight workers, each with a queue of its own: it pushes, pops, and now and then steals from the others; in the end what they left.
-fn workers() {
-    const WORKERS: usize = 8;
-    const ROUND: u64 = 64;
-    let each = items() / WORKERS as u64;
-    let queues = (0..WORKERS).map(|_| bwos::lifo::<u64>(8, 16).unwrap());
-    let (owners, stealers): (Vec<_>, Vec<_>) = queues.unzip();
-    let pool = Pool::new(stealers);
-    report("bwos::lifo, 8 workers", each * WORKERS as u64, || {
-        let seen = thread::scope(|scope| {
-            let work = |worker: usize, mut owner: bwos::lifo::Owner<u64>| {
-                let mut thief = pool.thief(worker, Probabilistic::new(Random));
-                let first = (worker as u64) << PRODUCER;
-                scope.spawn(move || {
-                    let mut sums = Sums::default();
-                    let mut batch = Vec::new();
-                    for number in first..first + each {
-                        while owner.push(number).is_err() {
-                            (0..32).filter_map(|_| owner.pop()).for_each(|number| sums.add(number));
+macro_rules! workers {
+    ($order:ident) => {{
+        const WORKERS: usize = 8;
+        const ROUND: u64 = 64;
+        let each = items() / WORKERS as u64;
+        let queues = (0..WORKERS).map(|_| bwos::$order::<u64>(8, 16).unwrap());
+        let (owners, stealers): (Vec<_>, Vec<_>) = queues.unzip();
+        let pool = Pool::new(stealers);
+        report(concat!("bwos::", stringify!($order), ", 8 workers"), each * WORKERS as u64, || {
+            let seen = thread::scope(|scope| {
+                let work = |worker: usize, mut owner: bwos::$order::Owner<u64>| {
+                    let mut thief = pool.thief(worker, Probabilistic::new(Random));
+                    let first = (worker as u64) << PRODUCER;
+                    scope.spawn(move || {
+                        let mut sums = Sums::default();
+                        let mut batch = Vec::new();
+                        for number in first..first + each {
+                            while owner.push(number).is_err() {
+                                (0..32).filter_map(|_| owner.pop()).for_each(|number| sums.add(number));
+                            }
+                            if number % ROUND == 0 && thief.steal_into(&mut batch, 16).is_ok() {
+                                batch.drain(..).for_each(|number| sums.add(number));
+                            }
                         }
-                        if number % ROUND == 0 && thief.steal_into(&mut batch, 16).is_ok() {
-                            batch.drain(..).for_each(|number| sums.add(number));
+                        // What is left is the thieves'.
+                        drop(owner);
+                        loop {
+                            match thief.steal_into(&mut batch, 16) {
+                                Ok(_) => batch.drain(..).for_each(|number| sums.add(number)),
+                                Err(StealError::Closed) => return sums,
+                                Err(_) => thread::yield_now(),
+                            }
                         }
-                    }
-                    // What is left is the thieves'.
-                    drop(owner);
-                    loop {
-                        match thief.steal_into(&mut batch, 16) {
-                            Ok(_) => batch.drain(..).for_each(|number| sums.add(number)),
-                            Err(StealError::Closed) => return sums,
-                            Err(_) => thread::yield_now(),
-                        }
-                    }
-                })
-            };
-            let workers: Vec<_> = owners.into_iter().enumerate().map(|(worker, owner)| work(worker, owner)).collect();
-            workers.into_iter().map(|worker| worker.join().unwrap()).fold(Sums::default(), Sums::join)
+                    })
+                };
+                let workers: Vec<_> =
+                    owners.into_iter().enumerate().map(|(worker, owner)| work(worker, owner)).collect();
+                workers.into_iter().map(|worker| worker.join().unwrap()).fold(Sums::default(), Sums::join)
+            });
+            assert_eq!(seen, of_producers(WORKERS as u64, each));
         });
-        assert_eq!(seen, of_producers(WORKERS as u64, each));
+    }};
+}
+
+/// A pipeline: what two workers take is pushed in the order in which it came, but for each eighth number, which they keep.
+fn pipeline() {
+    let items = items();
+    let keeps = |number: u64| number % 8 == 7;
+    let (source, input) = ticketed::with_counters::<u64>(CAPACITY, 1).unwrap();
+    let (output, results) = ticketed::ticketed::<u64>(CAPACITY).unwrap();
+    report("ticketed, a pipeline", items, || {
+        thread::scope(|scope| {
+            scope.spawn(move || (0..items).for_each(|number| source.push(number).unwrap()));
+            for (input, output) in [(input.clone(), output.clone()), (input, output)] {
+                scope.spawn(move || {
+                    while let Ok(mut take) = input.reserve(1) {
+                        let number = take.next().unwrap();
+                        let ticket = take.commit();
+                        if !keeps(number) {
+                            output.reserve_in_turn(1, &ticket, 0).unwrap().push(number).unwrap();
+                        }
+                    }
+                });
+            }
+            for number in (0..items).filter(|&number| !keeps(number)) {
+                assert_eq!(results.pop(), Ok(number));
+            }
+            assert!(results.pop().is_err(), "nothing comes after the end");
+        });
     });
 }
 
@@ -448,6 +479,7 @@ runs! {
     bytes_drop_old_two_and_two: overwritten_messages(),
     drop_old_two_and_two: overwritten(),
     drop_old_ten_times: overwritten_ten_times(),
+    ticketed_pipeline: pipeline(),
     ticketed_two_and_two: two_and_two("ticketed", true, ticketed::ticketed(CAPACITY).unwrap()),
     locked_two_and_two: two_and_two("locked", true, locked::locked(CAPACITY).unwrap()),
     mt_two_and_two: two_and_two("ring::Mt", true, tube::queue(ring::Mt::new(CAPACITY).unwrap())),
@@ -468,5 +500,6 @@ runs! {
     cnq_bbq_two_and_two: over("cnq over faaq::Bbq", |capsules| faaq::Bbq::new(2, capsules)),
     bwos_lifo: stealing!("bwos::lifo", bwos::lifo::<u64>),
     bwos_fifo: stealing!("bwos::fifo", bwos::fifo::<u64>),
-    bwos_eight_workers: workers(),
+    bwos_lifo_eight_workers: workers!(lifo),
+    bwos_fifo_eight_workers: workers!(fifo),
 }

@@ -32,8 +32,8 @@
 //! # Its own words
 //!
 //! Elsewhere in this crate `push` and `pop` wait, and `try_push` and `try_pop` do not. Here nothing waits, so nothing is called `try_`: `push`
-//! gives a value back that has no room, `pop` returns an `Option`, `push_many` and `pop_many` return how many they have moved, and `steal` has an
-//! error of its own. The owner is producer and consumer: waiting for room or for an item, it would wait for itself. Nor is it ever told that
+//! gives a value back that has no room, `pop` returns an `Option`, `push_many`, `push_slice`, `pop_many` and `pop_slice` return how many they have
+//! moved, `drain` pops while there is something, and `steal` and `steal_into`, of many, have an error of their own. The owner is producer and consumer: waiting for room or for an item, it would wait for itself. Nor is it ever told that
 //! the queue is closed: without thieves it pops what it has pushed, and it can [make one](lifo::Owner::stealer) at any time. So `is_closed` is
 //! the thieves' alone, whose other side is the owner.
 //!

@@ -139,7 +139,17 @@ pub fn with_chunks<T: Send>(chunk: usize, first: usize, most: Most) -> Result<En
     build(Limits::new::<T>(Some(chunk), first, most)?, Yield)
 }
 
-/// As [`with_chunks`], with a strategy of [waiting](crate::wait).
+/// As [`with_chunks`], with ends that [wait](crate::wait) by `wait`.
+///
+/// ```
+/// use thalweg_queue::{Park, chunk_ring};
+///
+/// let (mut tx, mut rx) = chunk_ring::with_wait(64, 64, chunk_ring::Most::Entries(1024), Park::new())?;
+/// let consumer = std::thread::spawn(move || rx.pop()); // sleeps until the push
+/// tx.push("hello")?;
+/// assert_eq!(consumer.join().unwrap(), Ok("hello"));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub fn with_wait<T: Send, W: Wait>(chunk: usize, first: usize, most: Most, wait: W) -> Result<Ends<T, W>, BuildError> {
     build(Limits::new::<T>(Some(chunk), first, most)?, wait)
 }

@@ -149,6 +149,16 @@ pub fn in_place<T: Send>(capacity: usize) -> Result<Ends<T, Yield, InPlace<T>>, 
 }
 
 /// As [`in_place`], with ends that [wait](crate::wait) by `wait`.
+///
+/// ```
+/// use thalweg_queue::{Park, fast_forward};
+///
+/// let (mut tx, mut rx) = fast_forward::in_place_with_wait(8, Park::new())?;
+/// let consumer = std::thread::spawn(move || rx.pop()); // sleeps until the push
+/// tx.push("hello")?;
+/// assert_eq!(consumer.join().unwrap(), Ok("hello"));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub fn in_place_with_wait<T: Send, W: Wait>(capacity: usize, wait: W) -> Result<Ends<T, W, InPlace<T>>, BuildError> {
     build(capacity, wait)
 }

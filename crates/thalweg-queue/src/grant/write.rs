@@ -113,7 +113,8 @@ impl<E: Write> WriteGrant<E> {
     ///
     /// If there are not so many.
     pub unsafe fn assume_written(&mut self, count: usize) {
-        assert!(count <= self.count - self.written, "{count} entries are more than are left");
+        let left = self.count - self.written;
+        assert!(count <= left, "{count} entries are more than the {left} that are left");
         self.written += count;
     }
 

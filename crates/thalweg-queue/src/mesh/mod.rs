@@ -98,7 +98,18 @@ pub fn mesh<T: Send>(
     with_wait(producers, consumers, first, most, Yield)
 }
 
-/// As [`mesh`], with a strategy of [waiting](crate::wait).
+/// As [`mesh`], with ends that [wait](crate::wait) by `wait`.
+///
+/// ```
+/// use thalweg_queue::{Park, mesh};
+///
+/// let (mut producers, mut consumers) = mesh::with_wait(1, 1, 64, 1024, Park::new())?;
+/// let (mut tx, mut rx) = (producers.remove(0), consumers.remove(0));
+/// let consumer = std::thread::spawn(move || rx.pop()); // sleeps until the push
+/// tx.push("hello")?;
+/// assert_eq!(consumer.join().unwrap(), Ok("hello"));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub fn with_wait<T: Send, W: Wait>(
     producers: usize,
     consumers: usize,

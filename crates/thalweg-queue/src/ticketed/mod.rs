@@ -127,8 +127,25 @@ pub fn with_counters<T: Send>(capacity: usize, counters: usize) -> Result<Ends<T
     with_wait(capacity, counters, Yield)
 }
 
-/// As [`with_counters`], with a strategy of [waiting](crate::wait).
+/// As [`with_counters`], with ends that [wait](crate::wait) by `wait`.
+///
+/// ```
+/// use thalweg_queue::{Park, ticketed};
+///
+/// let (tx, rx) = ticketed::with_wait(8, 0, Park::new())?;
+/// let consumer = std::thread::spawn(move || rx.pop()); // sleeps until the push
+/// tx.push("hello")?;
+/// assert_eq!(consumer.join().unwrap(), Ok("hello"));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub fn with_wait<T: Send, W: Wait>(capacity: usize, counters: usize, wait: W) -> Result<Ends<T, W>, BuildError> {
     let ring = Arc::new(Owned(Ring::new(capacity, counters, wait)?));
     Ok((Producer { ring: ring.clone() }, Consumer { ring }))
+}
+
+/// How many entries somebody asks for, who says so as `what`.
+#[track_caller]
+fn checked(what: &str, count: usize, most: usize) -> u64 {
+    assert!((1..=most).contains(&count), "{what} must be 1 to {most}, not {count}");
+    count as u64
 }

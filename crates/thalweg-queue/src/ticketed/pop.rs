@@ -34,7 +34,7 @@ impl<T: Send, W: Wait> Consumer<T, W> {
     ///
     /// If `count` is zero or above the capacity.
     pub fn try_reserve(&self, count: usize) -> Result<Take<'_, T, W>, TryPopError> {
-        let count = self.checked(1, count);
+        let count = self.checked(count);
         let span = self.ring.reserve(count, count, true)?;
         Ok(Take { ring: &self.ring, span, next: span.from, ticket: Some(self.ticket(span)) })
     }
@@ -49,7 +49,7 @@ impl<T: Send, W: Wait> Consumer<T, W> {
     }
 
     fn reserve_by(&self, count: usize, deadline: Option<Deadline>) -> Result<Take<'_, T, W>, PopTimeoutError> {
-        let items = self.checked(1, count);
+        let items = self.checked(count);
         self.wait_by(deadline, || self.try_reserve(count), || self.ring.may_reserve(items, items, true))
     }
 
@@ -96,7 +96,7 @@ impl<T: Send, W: Wait> Consumer<T, W> {
     where
         W: Sleep,
     {
-        self.checked(1, count);
+        self.checked(count);
         self.when(move || self.try_reserve(count))
     }
 
@@ -158,9 +158,8 @@ impl<T: Send, W: Wait> Consumer<T, W> {
     }
 
     #[track_caller]
-    fn checked(&self, least: usize, count: usize) -> u64 {
-        assert!((least..=self.capacity()).contains(&count), "a reservation of {count} entries of {}", self.capacity());
-        count as u64
+    fn checked(&self, count: usize) -> u64 {
+        super::checked("count", count, self.capacity())
     }
 
     /// How many items are committed and not reserved by a pop, lately; holes count as items.
@@ -185,6 +184,11 @@ impl<T: Send, W: Wait> Consumer<T, W> {
 }
 
 impl<T: Send + Sync + Copy, W: Wait> Consumer<T, W> {
+    #[track_caller]
+    fn checked_window(&self, peek: usize, pop: usize) -> (u64, u64) {
+        (super::checked("peek", peek, self.capacity()), super::checked("pop", pop, peek))
+    }
+
     /// Reserves the next `peek` items to look at and the first `pop` of them to take, in one step; or says why not, as
     /// [`try_reserve`](Self::try_reserve) does. It is `Closed` when fewer than `peek` are left and no more will come.
     ///
@@ -194,7 +198,7 @@ impl<T: Send + Sync + Copy, W: Wait> Consumer<T, W> {
     ///
     /// If `pop` is zero or above `peek`, or `peek` above the capacity.
     pub fn try_window(&self, peek: usize, pop: usize) -> Result<Window<'_, T, W>, TryPopError> {
-        let (peek, pop) = (self.checked(pop, peek), self.checked(1, pop));
+        let (peek, pop) = self.checked_window(peek, pop);
         let span = self.ring.reserve(peek, pop, false)?;
         Ok(Window { ring: &self.ring, span, end: span.from + peek, ticket: Some(self.ticket(span)) })
     }
@@ -214,7 +218,7 @@ impl<T: Send + Sync + Copy, W: Wait> Consumer<T, W> {
         pop: usize,
         deadline: Option<Deadline>,
     ) -> Result<Window<'_, T, W>, PopTimeoutError> {
-        let (look, count) = (self.checked(pop, peek), self.checked(1, pop));
+        let (look, count) = self.checked_window(peek, pop);
         self.wait_by(deadline, || self.try_window(peek, pop), || self.ring.may_reserve(look, count, false))
     }
 
@@ -256,8 +260,7 @@ impl<T: Send + Sync + Copy, W: Wait> Consumer<T, W> {
     where
         W: Sleep,
     {
-        self.checked(pop, peek);
-        self.checked(1, pop);
+        self.checked_window(peek, pop);
         self.when(move || self.try_window(peek, pop))
     }
 }
@@ -286,6 +289,17 @@ impl<T: Send, W: Wait> fmt::Debug for Consumer<T, W> {
 
 /// Items reserved to take: an iterator that moves them out. Dropping it drops the rest, gives the room back, and consumes the
 /// [ticket](Self::ticket) unless [`commit`](Self::commit) took it.
+///
+/// ```
+/// let (tx, rx) = thalweg_queue::ticketed::ticketed(8)?;
+/// tx.push_all(["a", "b", "c"])?;
+/// let mut first = rx.reserve(2)?;
+/// let mut second = rx.reserve(1)?; // does not wait for the first one
+/// assert_eq!(second.next(), Some("c"));
+/// assert_eq!(first.peek(), Some(&"a")); // where it lies
+/// assert!(first.eq(["a", "b"]));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[must_use = "dropped at once, it drops the items"]
 pub struct Take<'a, T: Send, W: Wait = Yield> {
     ring: &'a Owned<T, W>,
@@ -300,6 +314,15 @@ impl<'a, T: Send, W: Wait> Take<'a, T, W> {
     /// The ticket of this reservation.
     pub fn ticket(&self) -> &Ticket<'a, W> {
         self.ticket.as_ref().expect("only `commit` takes it, and that ends the reservation")
+    }
+
+    /// The next item, left where it lies: [`next`](Iterator::next) takes it, and the end of the reservation drops it.
+    pub fn peek(&mut self) -> Option<&T> {
+        while self.next < self.span.to && self.ring.is_hole(self.next) {
+            self.next += 1;
+        }
+        // SAFETY: the position is in our span, which does not end while this is borrowed; it is no hole, and not read yet.
+        (self.next < self.span.to).then(|| unsafe { self.ring.get(self.next) })
     }
 
     /// Drops what is left, and gives the room back once every reservation before this one has ended; does not wait for that.

@@ -9,6 +9,7 @@ use crate::wait::{self, Deadline, Side, Wait};
 use crate::{PushError, PushTimeoutError, TryPushError, Yield};
 use alloc::vec::Vec;
 use core::fmt;
+use core::mem::MaybeUninit;
 use thalweg_sync::atomic::Ordering::Relaxed;
 use thalweg_sync::sync::Arc;
 #[cfg(feature = "std")]
@@ -164,8 +165,7 @@ impl<T: Send, W: Wait> Producer<T, W> {
 
     #[track_caller]
     fn checked(&self, count: usize) -> u64 {
-        assert!((1..=self.capacity()).contains(&count), "a reservation of {count} entries of {}", self.capacity());
-        count as u64
+        super::checked("count", count, self.capacity())
     }
 
     /// How many items are committed and not reserved by a pop, lately; holes count as items.
@@ -335,6 +335,49 @@ impl<T: Send, W: Wait> Grant<'_, T, W> {
         unsafe { self.ring.write(self.next, value) };
         self.next += 1;
         Ok(())
+    }
+
+    /// The next entry, for code that writes the item where it will lie; then [`assume_written`](Self::assume_written). `None` if all are
+    /// written.
+    ///
+    /// ```
+    /// let (tx, rx) = thalweg_queue::ticketed::ticketed::<[u8; 1500]>(8)?;
+    /// let mut grant = tx.reserve(1)?;
+    /// grant.next_uninit().unwrap().write([0; 1500])[..5].copy_from_slice(b"frame");
+    /// // SAFETY: written above.
+    /// unsafe { grant.assume_written() };
+    /// grant.commit();
+    ///
+    /// let mut taken = rx.reserve(1)?;
+    /// assert_eq!(&taken.peek().unwrap()[..5], b"frame"); // where it lies
+    /// drop(taken);
+    /// assert!(rx.try_pop().is_err());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn next_uninit(&mut self) -> Option<&mut MaybeUninit<T>> {
+        if self.next == self.span.to {
+            return None;
+        }
+        // SAFETY: the position is in our span, which does not end while the grant is borrowed, and is not written yet.
+        Some(unsafe { &mut *self.ring.place(self.next) })
+    }
+
+    /// Says that the next entry is written.
+    ///
+    /// # Safety
+    ///
+    /// It is, through [`next_uninit`](Self::next_uninit).
+    ///
+    /// # Panics
+    ///
+    /// If all were written before.
+    pub unsafe fn assume_written(&mut self) {
+        assert!(
+            self.next < self.span.to,
+            "all {} entries of the grant were written before",
+            self.span.to - self.span.from
+        );
+        self.next += 1;
     }
 
     /// How many entries are left to write.

@@ -133,6 +133,15 @@ impl<T, W: Wait> Ring<T, W> {
         });
     }
 
+    /// The entry at `at`, to be written where it is.
+    ///
+    /// # Safety
+    ///
+    /// As [`write`](Self::write), and the pointer is not used when the span has ended.
+    pub(super) unsafe fn place(&self, at: u64) -> *mut MaybeUninit<T> {
+        self.entry(at).with_mut(|entry| entry)
+    }
+
     /// Ends a span of writes, of which those before `written` were done.
     pub(super) fn commit(&self, span: Span, written: u64) {
         let mut passed = false;
@@ -257,9 +266,9 @@ impl<T, W: Wait> Ring<T, W> {
     /// # Safety
     ///
     /// The position is committed and not a hole. The caller has a reservation that begins at or before `at` and does not end
-    /// while the reference lives; items are `Copy`.
+    /// while the reference lives; items are `Copy`, or the item is in the reservation's span, and not read by value meanwhile.
     pub(super) unsafe fn get(&self, at: u64) -> &T {
-        // SAFETY: as `read`; all who have the item have it to read (T3).
+        // SAFETY: as `read`; all who have the item have it to read (T3), and only one if it is not `Copy`.
         self.entry(at).with(|entry| unsafe { (*entry).assume_init_ref() })
     }
 

@@ -24,6 +24,22 @@ pub(super) struct Desk<W> {
 /// Counters are numbered from 0. A counter serves tickets in the order of the pops that issued them; a ticket that is
 /// dropped is served at once where it has not been, whether its turn has come or not, so a kernel that pushes nowhere,
 /// returns early or panics holds nobody up for longer than it lives.
+///
+/// ```
+/// use thalweg_queue::ticketed::{ticketed, with_counters};
+///
+/// let (tx, rx) = with_counters(8, 1)?;
+/// let (out, results) = ticketed(8)?;
+/// tx.push_all([2, 3])?;
+/// let (mut first, mut second) = (rx.reserve(1)?, rx.reserve(1)?);
+/// let squares = [first.next().unwrap(), second.next().unwrap()].map(|number| number * number);
+/// let tickets = (first.commit(), second.commit());
+/// assert!(out.try_reserve_in_turn(1, &tickets.1, 0).is_err()); // it is not its turn
+/// out.reserve_in_turn(1, &tickets.0, 0)?.push(squares[0])?;
+/// out.reserve_in_turn(1, &tickets.1, 0)?.push(squares[1])?;
+/// assert_eq!((results.pop(), results.pop()), (Ok(4), Ok(9)));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[must_use = "dropped at once, it is served without having been used"]
 pub struct Ticket<'a, W: Wait = Yield> {
     desk: &'a Desk<W>,

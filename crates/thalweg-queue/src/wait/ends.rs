@@ -13,8 +13,8 @@ use thalweg_sync::time::{self, Duration};
 
 /// A writing end of any queue.
 ///
-/// Every producer has these methods itself; take the trait to write code for all of them. It is implemented for the
-/// handles, for `&mut` to them, and for `&` to those that can be shared.
+/// Producers have those methods themselves that push and wait; take the trait to write code for all of them, and for what is its alone:
+/// `may_push`, `strategy` and, with the feature `stream`, `into_sink`. It is implemented for the handles, for `&mut` to them, and for `&` to those that can be shared.
 ///
 /// ```
 /// use thalweg_queue::{Push, PushError, bbq, fast_forward};
@@ -189,8 +189,8 @@ pub trait Push {
 
 /// A reading end of any queue.
 ///
-/// Every consumer has these methods itself; take the trait to write code for all of them. It is implemented for the
-/// handles, for `&mut` to them, and for `&` to those that can be shared.
+/// Consumers have those methods themselves that pop and wait; take the trait to write code for all of them, and for what is its alone:
+/// `may_pop`, `strategy` and, with the feature `stream`, `into_stream`. It is implemented for the handles, for `&mut` to them, and for `&` to those that can be shared.
 ///
 /// ```
 /// use thalweg_queue::{Pop, bbq};

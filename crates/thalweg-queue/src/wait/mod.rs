@@ -60,7 +60,7 @@
 //! ```
 //!
 //! The feature `stream` makes ends streams and sinks of the crate `futures`: `into_stream` and `into_sink` of the two
-//! traits.
+//! traits, which all ends have but those of [`bbq::bytes`](mod@crate::bbq::bytes) and [`bwos`](mod@crate::bwos).
 //!
 //! # What is promised
 //!

@@ -2,6 +2,7 @@
 //! In schedules drawn by seed, so without a clock: what counts is how many pushes end between two looks.
 
 use thalweg_check::Fuzz;
+use thalweg_queue::bbq::drop_old::drop_old;
 use thalweg_queue::chunk_ring::{self, Most};
 use thalweg_queue::tube::scqd::Scqd;
 use thalweg_queue::{Pop, Push, TryPopError, bbq, cnq, fast_forward, lamport, mesh, ticketed};
@@ -16,8 +17,8 @@ const ITEMS: usize = 32;
 /// been pushed before the first refusal.
 fn most_pushes_in_vain<P, C>(consumers: usize, slow: usize, seeds: u64, build: impl Fn() -> (P, Vec<C>) + Sync) -> usize
 where
-    P: Push<Item = Box<usize>> + Send,
-    C: Pop<Item = Box<usize>> + Send,
+    P: Push<Item: From<usize>> + Send,
+    C: Pop + Send,
 {
     let most = AtomicUsize::new(0);
     Fuzz::new().seeds(0..seeds).run(|| {
@@ -29,7 +30,7 @@ where
             let (pushed, popped, vain) = (&pushed, &popped, &vain);
             scope.spawn(move || {
                 for number in 0..ITEMS {
-                    tx.try_push(Box::new(number)).unwrap();
+                    let Ok(()) = tx.try_push(number.into()) else { panic!("there is room for all") };
                     pushed.store(number + 1, Release);
                     (0..slow).for_each(|_| _ = pushed.load(Relaxed));
                 }
@@ -75,8 +76,8 @@ const BOUND: usize = 3;
 /// What is committed is delivered, to each number of consumers that `build` is asked for.
 fn delivers_from_a_block_that_is_being_filled<P, C>(build: impl Fn(usize) -> (P, Vec<C>) + Sync)
 where
-    P: Push<Item = Box<usize>> + Send,
-    C: Pop<Item = Box<usize>> + Send,
+    P: Push<Item: From<usize>> + Send,
+    C: Pop + Send,
 {
     for consumers in 1..=3 {
         for slow in [0, 3] {
@@ -92,7 +93,15 @@ where
 #[test]
 fn bbq_delivers_from_a_block_that_is_being_filled() {
     delivers_from_a_block_that_is_being_filled(|consumers| {
-        let (tx, rx) = bbq::shared(2, ITEMS).unwrap();
+        let (tx, rx) = bbq::shared::<Box<usize>>(2, ITEMS).unwrap();
+        (tx, vec![rx; consumers])
+    });
+}
+
+#[test]
+fn drop_old_delivers_from_a_block_that_is_being_filled() {
+    delivers_from_a_block_that_is_being_filled(|consumers| {
+        let (tx, rx) = drop_old::<usize>(2, ITEMS).unwrap();
         (tx, vec![rx; consumers])
     });
 }
@@ -100,7 +109,7 @@ fn bbq_delivers_from_a_block_that_is_being_filled() {
 #[test]
 fn spmc_delivers_from_a_block_that_is_being_filled() {
     delivers_from_a_block_that_is_being_filled(|consumers| {
-        let (tx, rx) = bbq::spmc(2, ITEMS).unwrap();
+        let (tx, rx) = bbq::spmc::<Box<usize>>(2, ITEMS).unwrap();
         (tx, vec![rx; consumers])
     });
 }
@@ -125,6 +134,7 @@ fn queues_for_one_and_one_deliver_at_once() {
     check(|| bbq::spsc(2, ITEMS).unwrap());
     check(|| chunk_ring::with_chunks(ITEMS, 2 * ITEMS, Most::Entries(2 * ITEMS)).unwrap());
     check(|| lamport::cached(ITEMS).unwrap());
+    check(|| lamport::plain(ITEMS).unwrap());
     check(|| {
         let (mut producers, mut consumers) = mesh::mesh(1, 1, ITEMS, 2 * ITEMS).unwrap();
         (producers.remove(0), consumers.remove(0))
@@ -166,7 +176,7 @@ fn a_grant_that_is_outstanding_holds_nothing_back() {
 #[test]
 fn ticketed_delivers_what_is_committed() {
     delivers_from_a_block_that_is_being_filled(|consumers| {
-        let (tx, rx) = ticketed::ticketed(ITEMS).unwrap();
+        let (tx, rx) = ticketed::ticketed::<Box<usize>>(ITEMS).unwrap();
         (tx, vec![rx; consumers])
     });
 }

@@ -89,6 +89,35 @@ fn holes_are_passed_over() {
 }
 
 #[test]
+fn items_are_written_and_read_where_they_lie() {
+    let counted = Arc::new(());
+    let (tx, rx) = ticketed(4).unwrap();
+    for round in 0..5 {
+        let mut grant = tx.try_reserve(3).unwrap();
+        for number in [round, round + 1] {
+            grant.next_uninit().unwrap().write((number, counted.clone()));
+            // SAFETY: written above.
+            unsafe { grant.assume_written() };
+        }
+        assert_eq!(grant.remaining(), 1);
+        drop(grant);
+        let mut take = rx.try_reserve(3).unwrap();
+        assert_eq!([take.peek().unwrap().0, take.peek().unwrap().0], [round; 2]);
+        assert_eq!(take.next().unwrap().0, round);
+        assert_eq!(take.peek().unwrap().0, round + 1);
+        drop(take);
+        assert_eq!(Arc::strong_count(&counted), 1);
+    }
+    // A hole is passed over, and at the end there is nothing.
+    drop(tx.try_reserve(1).unwrap());
+    tx.try_push((7, counted)).unwrap();
+    let mut take = rx.try_reserve(2).unwrap();
+    assert_eq!(take.peek().unwrap().0, 7);
+    assert_eq!(take.next().unwrap().0, 7);
+    assert!(take.peek().is_none() && take.next().is_none());
+}
+
+#[test]
 fn everything_is_dropped_once() {
     let counted = Arc::new(());
     for taken in 0..4 {
@@ -206,9 +235,16 @@ fn misuse_is_named() {
         let panic = catch_unwind(AssertUnwindSafe(misuse)).unwrap_err();
         panic.downcast_ref::<String>().cloned().unwrap_or_default()
     };
-    assert_eq!(message(&|| drop(tx.try_reserve(0))), "a reservation of 0 entries of 8");
-    assert_eq!(message(&|| drop(rx.try_reserve(9))), "a reservation of 9 entries of 8");
-    tx.try_push(1).unwrap();
+    assert_eq!(message(&|| drop(tx.try_reserve(0))), "count must be 1 to 8, not 0");
+    assert_eq!(message(&|| drop(rx.try_reserve(9))), "count must be 1 to 8, not 9");
+    let beyond = || {
+        let mut grant = tx.try_reserve(1).unwrap();
+        grant.push(1).unwrap();
+        assert!(grant.next_uninit().is_none());
+        // SAFETY: there is no entry, which it says.
+        unsafe { grant.assume_written() };
+    };
+    assert_eq!(message(&beyond), "all 1 entries of the grant were written before");
     let ticket = rx.try_reserve(1).unwrap().commit();
     assert_eq!(message(&|| ticket.consume(1)), "counter 1 of 1");
     ticket.consume(0);

@@ -251,11 +251,11 @@ fn misuse_is_named() {
         let panic = catch_unwind(AssertUnwindSafe(misuse)).unwrap_err();
         panic.downcast_ref::<String>().cloned().unwrap_or_default()
     };
-    assert_eq!(message(&|| drop(tx.reserve_async(0))), "a reservation of 0 entries of 4");
-    assert_eq!(message(&|| drop(tx.reserve_timeout(5, SHORT))), "a reservation of 5 entries of 4");
-    assert_eq!(message(&|| drop(rx.reserve_async(5))), "a reservation of 5 entries of 4");
-    assert_eq!(message(&|| drop(rx.window_async(2, 0))), "a reservation of 0 entries of 4");
-    assert_eq!(message(&|| drop(rx.window_timeout(1, 2, SHORT))), "a reservation of 1 entries of 4");
+    assert_eq!(message(&|| drop(tx.reserve_async(0))), "count must be 1 to 4, not 0");
+    assert_eq!(message(&|| drop(tx.reserve_timeout(5, SHORT))), "count must be 1 to 4, not 5");
+    assert_eq!(message(&|| drop(rx.reserve_async(5))), "count must be 1 to 4, not 5");
+    assert_eq!(message(&|| drop(rx.window_async(2, 0))), "pop must be 1 to 2, not 0");
+    assert_eq!(message(&|| drop(rx.window_timeout(1, 2, SHORT))), "pop must be 1 to 1, not 2");
     tx.try_push(0).unwrap();
     let ticket = rx.try_reserve(1).unwrap().commit();
     assert_eq!(message(&|| drop(ticket.wait_for_turn_async(1))), "counter 1 of 1");

@@ -176,6 +176,17 @@ pub fn drop_old(blocks: usize, block_bytes: usize) -> Result<Ends<Yield, DropOld
 }
 
 /// As [`drop_old()`], with ends that [wait](crate::wait) by `wait`: consumers for messages, and producers that were answered `Busy`.
+///
+/// ```
+/// use thalweg_queue::{Park, bbq::bytes};
+///
+/// let (tx, rx) = bytes::drop_old_with_wait(2, 256, Park::new())?;
+/// let mut message = Vec::new();
+/// let consumer = std::thread::spawn(move || rx.pop(&mut message).map(|_| message)); // sleeps until the push
+/// tx.push(b"hello")?;
+/// assert_eq!(consumer.join().unwrap()?, b"hello");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub fn drop_old_with_wait<W: Wait>(blocks: usize, block_bytes: usize, wait: W) -> Result<Ends<W, DropOld>, BuildError> {
     drop_old_from(0, blocks, block_bytes, wait)
 }
