@@ -117,18 +117,24 @@ fn a_queue_is_not_opened_while_others_have_all_slots() {
     assert!(device.cycle(Some(push(1, 0))).taken);
 }
 
+/// Who asks next may have asked before the line is rejected, and else finds it in the list.
 #[test]
 fn a_rejected_line_is_the_first_again() {
-    let mut device = opened(Routing::default(), 1);
-    let packets = [push(0, 1), push(0, 2), fetch(0, 1), fetch(0, 2)];
-    let mut sent: Vec<Injection> = (0..12).filter_map(|cycle| device.cycle(packets.get(cycle).copied()).sent).collect();
-    assert_eq!(sent.len(), 1, "the second waits for the answer to the first");
-    let slot = sent.pop().unwrap().slot;
-    let answer = Packet::Answer { slot, accepted: false };
-    let sent: Vec<_> = (0..12).filter_map(|cycle| device.cycle((cycle == 0).then_some(answer)).sent).collect();
-    let pairs: Vec<_> = sent.iter().map(|sent| (sent.data[0], sent.target.line)).collect();
-    assert_eq!(pairs, [(1, 2)], "the first again, to who asked next");
-    assert_eq!(device.holds(0), Some(2));
+    for before in [4, 3] {
+        let mut device = opened(Routing::default(), 1);
+        let mut run = |packets: &[Packet]| -> Vec<Injection> {
+            (0..12).filter_map(|cycle| device.cycle(packets.get(cycle).copied()).sent).collect()
+        };
+        let packets = [push(0, 1), push(0, 2), fetch(0, 1), fetch(0, 2)];
+        let (packets, later) = packets.split_at(before);
+        let sent = run(packets);
+        assert_eq!(sent.len(), 1, "the second waits for the answer to the first");
+        let answer = Packet::Answer { slot: sent[0].slot, accepted: false };
+        let sent = run(&[&[answer], later].concat());
+        let pairs: Vec<_> = sent.iter().map(|sent| (sent.data[0], sent.target.line)).collect();
+        assert_eq!(pairs, [(1, 2)], "the first again, to who asks next");
+        assert_eq!(device.holds(0), Some(2));
+    }
 }
 
 /// A small generator (SplitMix64).
