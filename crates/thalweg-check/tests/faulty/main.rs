@@ -12,9 +12,10 @@
 //! | E5 | a producer compares by `==` though reserved has run past the end of a block: it says busy of a full queue for ever |
 //! | E6 | who finds the dummy entry at the end of a block frees the block under those who still read in it |
 //! | E7 | a put is refused and has happened all the same |
-//! | E8 | consumers wait for a producer that does nothing |
+//! | E8 | consumers wait for a producer that does nothing, or it keeps a place of the tube: a push into an empty queue is refused |
 //! | E9 | a capsule that was closed is opened by its late reset: items overtake more than k others |
 //! | E10 | a late store erases that a capsule is finished: consumers wait for ever |
+//! | E11 | a consumer does not return the last item of a capsule: it is lost |
 //! | E13 | a window is rounded down to nothing, or what was never begun is not finished: nothing ever passes |
 //! | E15 | a block is not reset after the last version, as the next one is smaller |
 //! | E16 | an enqueue that lost against another one says that the queue is full |

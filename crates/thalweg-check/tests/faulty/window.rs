@@ -1,6 +1,8 @@
 //! CNQ's capsules and the windows of producers and consumers, as printed (Figures 3.4 to 3.6 of the thesis) and as
-//! corrected. The tube is the simplest: capsules are allocated and reserved one after the other.
+//! corrected. The tube is the simplest: its places are allocated and reserved one after the other. Corrected, a place is free when its
+//! capsule is drawn, and capsules come from a set, as in ours.
 
+use std::cmp::Ordering;
 use thalweg_check::history::{KFifo, Log, Queue, Recorder};
 use thalweg_check::{Check, Explored, Violation};
 use thalweg_sync::atomic::AtomicU64;
@@ -14,10 +16,14 @@ enum Fault {
     None,
     /// A capsule is finished when its producer has left, too.
     E8,
+    /// A capsule is a place of the tube, taken as long as somebody has the capsule.
+    E8Pinned,
     /// A capsule is reset after others can find it, and may be closed before.
     E9,
     /// *Finished* is a flag, which the consumer erases that relied on it.
     E10,
+    /// What was read last in a capsule is not returned.
+    E11,
     /// D is rounded down, to nothing if k is below the items of two capsules.
     E13Window,
     /// *Finished* is false at the start, before the first capsule, too.
@@ -30,85 +36,171 @@ enum Fault {
 
 const CLOSED: u64 = 1 << 31;
 
-/// The producer's word of a capsule: 1 + its number above, then the closed bit, then how many items are in it.
+/// A word of a number: 1 + the number above, then the closed bit, then what the word says.
 const fn word(number: u64, low: u64) -> u64 {
     (number + 1) << 32 | low
 }
 
+/// What the tube has for a number, and for those whole laps away.
+struct Place {
+    /// 2 * the number that it may be allocated for; one more when it is produced.
+    stage: AtomicU64,
+    /// The number's [`word`]: which capsule it has. Closed with no capsule yet, if it was closed before it had one.
+    begun: AtomicU64,
+    /// 1 + the number that was finished last; a flag, as printed.
+    finished: AtomicU64,
+}
+
 struct Capsule {
+    /// The [`word`] of its number: how many items are in it.
     filled: AtomicU64,
     taken: AtomicU64,
     half: AtomicU64,
-    /// 1 + the number that was finished last; a flag, as printed.
-    finished: AtomicU64,
-    /// 2 * the number that it may be allocated for; one more when it is produced.
-    stage: AtomicU64,
     entries: Vec<AtomicU64>,
 }
 
 struct Cnq {
+    places: Vec<Place>,
+    /// One for each place, and a spare one for one item, so that nobody keeps it.
     capsules: Vec<Capsule>,
+    /// The capsules that nobody has, a bit for each.
+    free: AtomicU64,
     allocated: AtomicU64,
     reserved: AtomicU64,
-    /// The capsules that consumers left behind, a bit for each number.
+    /// The capsules that consumers left behind, a bit for each.
     fragments: AtomicU64,
-    entries: u64,
     /// D.
     window: u64,
     fault: Fault,
 }
 
-/// A producer or a consumer, with the number of its capsule.
+/// A capsule in the hands of its producer or its consumer.
+#[derive(Clone, Copy)]
+struct Held {
+    number: u64,
+    index: u64,
+}
+
+/// A producer or a consumer.
 #[derive(Clone)]
 struct Handle {
     queue: Arc<Cnq>,
-    number: Option<u64>,
+    held: Option<Held>,
 }
 
 impl Cnq {
-    fn handle([capsules, entries, window]: [u64; 3], fault: Fault) -> Handle {
-        let capsule = |number| Capsule {
+    fn handle([places, entries, window]: [u64; 3], fault: Fault) -> Handle {
+        let place =
+            |number| Place { stage: AtomicU64::new(2 * number), begun: AtomicU64::new(0), finished: AtomicU64::new(0) };
+        let capsule = |entries| Capsule {
             filled: AtomicU64::new(0),
             taken: AtomicU64::new(0),
             half: AtomicU64::new(0),
-            finished: AtomicU64::new(0),
-            stage: AtomicU64::new(2 * number),
             entries: (0..entries).map(|_| AtomicU64::new(0)).collect(),
         };
+        let capsules: Vec<_> = (0..places).map(|_| entries).chain([1]).map(capsule).collect();
+        let free = AtomicU64::new((1 << capsules.len()) - 1);
         let [allocated, reserved, fragments] = [const { AtomicU64::new(0) }; 3];
-        let capsules = (0..capsules).map(capsule).collect();
+        let places = (0..places).map(place).collect();
         Handle {
-            queue: Arc::new(Self { capsules, allocated, reserved, fragments, entries, window, fault }),
-            number: None,
+            queue: Arc::new(Self { places, capsules, free, allocated, reserved, fragments, window, fault }),
+            held: None,
         }
     }
 
-    fn at(&self, number: u64) -> &Capsule {
-        &self.capsules[number as usize % self.capsules.len()]
+    fn at(&self, number: u64) -> &Place {
+        &self.places[number as usize % self.places.len()]
+    }
+
+    fn capsule(&self, held: Held) -> &Capsule {
+        &self.capsules[held.index as usize]
+    }
+
+    /// Takes one of these capsules.
+    fn take(capsules: &AtomicU64) -> Option<u64> {
+        let without = |bits: u64| (bits != 0).then(|| bits & (bits - 1));
+        let bits = capsules.fetch_update(AcqRel, Acquire, without).ok()?;
+        Some(u64::from(bits.trailing_zeros()))
+    }
+
+    fn put(capsules: &AtomicU64, index: u64) {
+        capsules.fetch_or(1 << index, Release);
     }
 
     fn close(&self, number: u64) {
-        let filled = &self.at(number).filled;
-        if self.fault == Fault::E9 {
-            filled.fetch_or(CLOSED, AcqRel);
-            return;
+        // Also before it has a capsule, which is begun closed then.
+        let early = |old: u64| (old < word(number, 0)).then_some(word(number, CLOSED));
+        let open = word(number, 0)..word(number, CLOSED);
+        if let Err(begun) = self.at(number).begun.fetch_update(AcqRel, Acquire, early)
+            && open.contains(&begun)
+        {
+            let filled = &self.capsules[(begun - open.start) as usize].filled;
+            let _ = filled.fetch_update(AcqRel, Acquire, |old| open.contains(&old).then_some(old | CLOSED));
         }
-        // Also before it is reset: the reset fails then.
-        let closed = |old: u64| match old {
-            old if old >= word(number + 1, 0) || old >= word(number, CLOSED) => None,
-            old => Some(old.max(word(number, 0)) | CLOSED),
-        };
-        let _ = filled.fetch_update(AcqRel, Acquire, closed);
     }
 
-    /// Opens a capsule that was allocated. False if it was closed before.
-    fn reset(&self, number: u64) -> bool {
-        let filled = &self.at(number).filled;
+    /// Opens a capsule that nobody else has. False if its number was closed before.
+    fn reset(&self, held: Held) -> bool {
+        let Held { number, index } = held;
+        let (begun, filled) = (&self.at(number).begun, &self.capsule(held).filled);
+        filled.store(word(number, 0), Release);
         if self.fault == Fault::E9 {
-            filled.store(word(number, 0), Release);
+            begun.store(word(number, index), Release);
             return true;
         }
-        filled.fetch_update(AcqRel, Acquire, |old| (old < word(number, 0)).then_some(word(number, 0))).is_ok()
+        let early = |old: u64| (old < word(number, 0)).then_some(word(number, index));
+        let is_open = begun.fetch_update(AcqRel, Acquire, early).is_ok();
+        if !is_open {
+            filled.store(word(number, CLOSED), Release);
+            begun.store(word(number, CLOSED | index), Release);
+        }
+        is_open
+    }
+
+    /// The next number, after the one that it drives out is closed. `None` if its place is not free.
+    fn allocate(&self) -> Option<u64> {
+        loop {
+            let number = self.allocated.load(Acquire);
+            if let Some(last) = number.checked_sub(self.window) {
+                self.close(last);
+            }
+            match self.at(number).stage.load(Acquire).cmp(&(2 * number)) {
+                Ordering::Less => return None,
+                Ordering::Equal if self.allocated.compare_exchange(number, number + 1, AcqRel, Relaxed).is_ok() => {
+                    return Some(number);
+                }
+                // Somebody else has it.
+                _ => {}
+            }
+        }
+    }
+
+    /// A free capsule and a number for it.
+    fn begin(&self) -> Option<Held> {
+        if self.fault == Fault::E8Pinned {
+            let number = self.allocate()?;
+            return Some(Held { number, index: number % self.places.len() as u64 });
+        }
+        let index = Self::take(&self.free)?;
+        let number = self.allocate();
+        if number.is_none() {
+            Self::put(&self.free, index);
+        }
+        Some(Held { number: number?, index })
+    }
+
+    /// The place is free for the number a lap later.
+    fn release(&self, number: u64) {
+        self.at(number).stage.store(2 * (number + self.places.len() as u64), Release);
+    }
+
+    /// The capsule of a number that a consumer has reserved.
+    fn draw(&self, number: u64) -> Held {
+        let index = (self.at(number).begun.load(Acquire) - word(number, 0)) & !CLOSED;
+        if self.fault != Fault::E8Pinned {
+            self.release(number);
+        }
+        Held { number, index }
     }
 
     fn is_finished(&self, number: u64) -> bool {
@@ -125,32 +217,44 @@ impl Cnq {
     }
 
     /// The producer or the consumer leaves; the second one gives the capsule back.
-    fn half_consume(&self, number: u64) {
-        let capsule = self.at(number);
+    fn half_consume(&self, held: Held) {
+        let capsule = self.capsule(held);
         if capsule.half.swap(1, AcqRel) == 1 {
             if self.fault == Fault::E8 {
-                self.finish(number);
+                self.finish(held.number);
             }
             capsule.half.store(0, Relaxed);
             capsule.taken.store(0, Relaxed);
-            capsule.stage.store(2 * (number + self.capsules.len() as u64), Release);
+            if self.fault == Fault::E8Pinned {
+                self.release(held.number);
+            } else {
+                Self::put(&self.free, held.index);
+            }
         }
     }
 
-    fn is_produced(&self, number: u64) -> bool {
-        self.at(number).stage.load(Acquire) == 2 * number + 1
+    /// The next number to reserve, and whether it is produced.
+    fn next(&self) -> (u64, bool) {
+        loop {
+            let number = self.reserved.load(Acquire);
+            match self.at(number).stage.load(Acquire).cmp(&(2 * number + 1)) {
+                // Somebody else has it.
+                Ordering::Greater => {}
+                stage => return (number, stage == Ordering::Equal),
+            }
+        }
     }
 
     /// Whether there is something elsewhere for a consumer whose capsule is empty.
     fn can_advance(&self) -> bool {
-        self.is_produced(self.reserved.load(Acquire)) || self.fault != Fault::E18 && self.fragments.load(Acquire) != 0
+        self.next().1 || self.fault != Fault::E18 && self.fragments.load(Acquire) != 0
     }
 
-    /// Takes the oldest of what consumers left behind.
-    fn take_fragment(&self) -> Option<u64> {
-        let without = |bits: u64| (bits != 0).then(|| bits & (bits - 1));
-        let bits = self.fragments.fetch_update(AcqRel, Acquire, without).ok()?;
-        Some(u64::from(bits.trailing_zeros()))
+    /// Takes a capsule that a consumer left behind.
+    fn take_fragment(&self) -> Option<Held> {
+        let index = Self::take(&self.fragments)?;
+        let number = (self.capsules[index as usize].filled.load(Acquire) >> 32) - 1;
+        Some(Held { number, index })
     }
 }
 
@@ -159,14 +263,14 @@ impl Handle {
     fn enqueue(&mut self, item: u64) -> Queue<u64> {
         let mut is_new = false;
         loop {
-            if let Some(number) = self.number {
-                let capsule = self.queue.at(number);
+            if let Some(held) = self.held {
+                let capsule = self.queue.capsule(held);
                 let old = capsule.filled.load(Acquire);
-                let index = old - word(number, 0);
+                let index = old - word(held.number, 0);
                 if index & CLOSED == 0 {
                     capsule.entries[index as usize].store(item, Relaxed);
                     if capsule.filled.compare_exchange(old, old + 1, AcqRel, Relaxed).is_ok() {
-                        if index + 1 == self.queue.entries {
+                        if index + 1 == capsule.entries.len() as u64 {
                             self.leave();
                         }
                         return Queue::Pushed(item);
@@ -177,37 +281,31 @@ impl Handle {
                     return Queue::Busy;
                 }
             }
-            let number = self.queue.allocated.load(Acquire);
-            if let Some(last) = number.checked_sub(self.queue.window) {
-                self.queue.close(last);
-            }
-            let capsule = self.queue.at(number);
-            if capsule.stage.load(Acquire) != 2 * number {
-                return Queue::Full;
-            }
-            if self.queue.allocated.compare_exchange(number, number + 1, AcqRel, Relaxed).is_ok() {
-                self.number = Some(number);
-                is_new = true;
-                let is_open = self.queue.reset(number);
-                capsule.stage.store(2 * number + 1, Release);
-                if !is_open {
-                    self.leave();
-                    return Queue::Busy;
-                }
+            let Some(held) = self.queue.begin() else { return Queue::Full };
+            self.held = Some(held);
+            is_new = true;
+            let is_open = self.queue.reset(held);
+            self.queue.at(held.number).stage.store(2 * held.number + 1, Release);
+            if !is_open {
+                self.leave();
+                return Queue::Busy;
             }
         }
     }
 
     fn dequeue(&mut self) -> Queue<u64> {
         loop {
-            if let Some(number) = self.number {
-                let capsule = self.queue.at(number);
+            if let Some(held) = self.held {
+                let capsule = self.queue.capsule(held);
                 let (taken, filled) = (capsule.taken.load(Relaxed), capsule.filled.load(Acquire));
-                if taken < (filled - word(number, 0)) & !CLOSED {
+                if taken < (filled - word(held.number, 0)) & !CLOSED {
                     let item = capsule.entries[taken as usize].load(Relaxed);
                     capsule.taken.store(taken + 1, Relaxed);
-                    if taken + 1 == self.queue.entries {
+                    if taken + 1 == capsule.entries.len() as u64 {
                         self.finish();
+                        if self.queue.fault == Fault::E11 {
+                            continue;
+                        }
                     }
                     return Queue::Popped(item);
                 }
@@ -220,21 +318,21 @@ impl Handle {
                     return Queue::Empty;
                 }
             }
-            self.number = self.queue.take_fragment();
-            if self.number.is_some() {
+            self.held = self.queue.take_fragment();
+            if self.held.is_some() {
                 continue;
             }
-            let number = self.queue.reserved.load(Acquire);
+            let (number, is_produced) = self.queue.next();
             let before = number.checked_sub(self.queue.window);
             let may_begin = before.map_or(self.queue.fault != Fault::E13Start, |before| self.queue.is_finished(before));
             if !may_begin && self.queue.fault != Fault::E17 {
                 return Queue::Busy;
             }
-            if !may_begin || !self.queue.is_produced(number) {
+            if !may_begin || !is_produced {
                 return Queue::Empty;
             }
             if self.queue.reserved.compare_exchange(number, number + 1, AcqRel, Relaxed).is_ok() {
-                self.number = Some(number);
+                self.held = Some(self.queue.draw(number));
                 if let Some(before) = before
                     && self.queue.fault == Fault::E10
                 {
@@ -246,23 +344,23 @@ impl Handle {
 
     /// A consumer leaves for good: what is in its capsule is for others.
     fn unregister(mut self) {
-        if let Some(number) = self.number.take() {
-            self.queue.fragments.fetch_or(1 << number, Release);
+        if let Some(held) = self.held.take() {
+            Cnq::put(&self.queue.fragments, held.index);
         }
     }
 
     fn leave(&mut self) {
-        if let Some(number) = self.number.take() {
-            self.queue.half_consume(number);
+        if let Some(held) = self.held.take() {
+            self.queue.half_consume(held);
         }
     }
 
     /// The consumer leaves a capsule that is empty for good.
     fn finish(&mut self) {
-        if let Some(number) = self.number
+        if let Some(held) = self.held
             && self.queue.fault != Fault::E8
         {
-            self.queue.finish(number);
+            self.queue.finish(held.number);
         }
         self.leave();
     }
@@ -320,6 +418,32 @@ fn e8_an_idle_producer() {
     finds(idle, Fault::E8, "consumers wait for an idle producer");
 }
 
+/// Two producers keep a capsule each and do nothing more, which is all that the tube has places for. Everything was popped: what others
+/// push is in an empty queue.
+fn pinned(fault: Fault) -> Result<Explored, Box<Violation>> {
+    run(4, move |recorder| {
+        let mut idle = Cnq::handle([2, 2, 1], fault);
+        let [mut next, mut producer, mut consumer] = [(); 3].map(|()| idle.clone());
+        let (mut log, mut other) = (recorder.log(0), recorder.log(1));
+        let mut pushed = idle.push(&mut log, [0]);
+        let push = thread::spawn(move || (next.push(&mut other, [1]), next));
+        let mut popped = consumer.pop(&mut log, 2);
+        let (others, _next) = push.join().unwrap();
+        pushed += others;
+        popped += consumer.pop(&mut log, 9);
+        assert_eq!([pushed, popped], [2, 2]);
+        for item in 2..4 {
+            assert_eq!(producer.push(&mut log, [item]), 1, "an empty queue refuses a push");
+            assert_eq!(consumer.pop(&mut log, 1), 1);
+        }
+    })
+}
+
+#[test]
+fn e8_a_place_that_an_idle_producer_keeps() {
+    finds(pinned, Fault::E8Pinned, "an empty queue refuses a push");
+}
+
 /// Two producers begin a capsule each: of a window of one, the first must be closed. What is pushed later comes later.
 fn reset(fault: Fault) -> Result<Explored, Box<Violation>> {
     run(4, move |recorder| {
@@ -363,6 +487,25 @@ fn erased(fault: Fault) -> Result<Explored, Box<Violation>> {
 #[test]
 fn e10_a_late_store_erases_finished() {
     finds(erased, Fault::E10, "consumers wait for what has happened");
+}
+
+/// A capsule is filled to its end, and emptied.
+fn last(fault: Fault) -> Result<Explored, Box<Violation>> {
+    run(4, move |recorder| {
+        let mut producer = Cnq::handle([3, 2, 1], fault);
+        let mut consumer = producer.clone();
+        let (mut log, mut other) = (recorder.log(0), recorder.log(1));
+        let pushes = thread::spawn(move || producer.push(&mut other, 0..2));
+        let mut popped = consumer.pop(&mut log, 2);
+        let pushed = pushes.join().unwrap();
+        popped += consumer.pop(&mut log, 9);
+        assert_eq!([pushed, popped], [2, 2], "an item is lost");
+    })
+}
+
+#[test]
+fn e11_the_last_of_a_capsule() {
+    finds(last, Fault::E11, "an item is lost");
 }
 
 /// An item is pushed, and popped, into a new queue whose k is below the items of two capsules.
