@@ -1,7 +1,8 @@
 //! BWoS under loom: small clients, and canaries that show that the model is awake.
 //!
-//! Two blocks are the fewest. With one entry each, every push and pop goes to another block; with two, thieves also
-//! meet in a block, and leave something in it.
+//! Blocks are the fewest with which thieves find something: two of a stack, whose owner holds one, and three of a queue, whose owner
+//! holds the oldest and the newest. With one entry each, every push and pop goes to another block; with two, thieves also meet in a
+//! block, and leave something in it.
 
 use thalweg_queue::bwos::{self, StealError, Stealer};
 use thalweg_sync::model_bounded;
@@ -14,6 +15,9 @@ type Item = Arc<usize>;
 
 /// An owner of either order.
 trait Owner: Sized {
+    /// One more than it holds.
+    const BLOCKS: usize;
+
     fn build(entries: usize) -> (Self, Stealer<Item>);
     fn push(&mut self, number: usize) -> bool;
     fn pop(&mut self) -> Option<usize>;
@@ -21,10 +25,12 @@ trait Owner: Sized {
 }
 
 macro_rules! owner {
-    ($order:ident) => {
+    ($order:ident, $blocks:literal) => {
         impl Owner for bwos::$order::Owner<Item> {
+            const BLOCKS: usize = $blocks;
+
             fn build(entries: usize) -> (Self, Stealer<Item>) {
-                bwos::$order(2, entries).unwrap()
+                bwos::$order(Self::BLOCKS, entries).unwrap()
             }
             fn push(&mut self, number: usize) -> bool {
                 Self::push(self, Arc::new(number)).is_ok()
@@ -38,8 +44,8 @@ macro_rules! owner {
         }
     };
 }
-owner!(lifo);
-owner!(fifo);
+owner!(lifo, 2);
+owner!(fifo, 3);
 
 type Lifo = bwos::lifo::Owner<Item>;
 type Fifo = bwos::fifo::Owner<Item>;
@@ -137,9 +143,10 @@ fn batch_thief(stealer: &Stealer<Item>, attempts: usize) -> thread::JoinHandle<V
     })
 }
 
-/// Figure 4.8 of the thesis: two blocks of two entries, three rounds of the owner, one steal, two steals.
-fn thesis_client<O: Owner>() {
-    explore::<O>(1, 2, 21, |mut owner, stealer| {
+/// Figure 4.8 of the thesis: blocks of two entries, three rounds of the owner, one steal, two steals. A preemption beside the pauses
+/// makes it long, and two minutes with three blocks.
+fn thesis_client<O: Owner>(preemptions: usize) {
+    explore::<O>(preemptions, 2, 21, |mut owner, stealer| {
         let thieves = [thief(&stealer, 1), thief(&stealer, 2)];
         for (pushes, pops) in [(3, 2), (4, 3), (5, 4)] {
             owner.push(pushes);
@@ -152,11 +159,12 @@ fn thesis_client<O: Owner>() {
 /// A thief looks at a block, which the owner then takes over, fills again and leaves: the paper's thief took it for
 /// exhausted, and what was in it was lost. With one entry, what is granted looks as it did before.
 fn a_block_is_taken_over_and_granted_again<O: Owner>(entries: usize) {
-    explore::<O>(3, entries, 4 * entries + 2, move |mut owner, stealer| {
+    let most = (O::BLOCKS - 1) * entries + 1;
+    explore::<O>(3, entries, 2 * most + O::BLOCKS * entries, move |mut owner, stealer| {
         let thieves = [thief(&stealer, 2)];
-        owner.push(entries + 1);
-        owner.pop(entries + 1);
-        owner.push(2 * entries);
+        owner.push(most);
+        owner.pop(most);
+        owner.push(O::BLOCKS * entries);
         owner.end(thieves);
     });
 }
@@ -188,9 +196,9 @@ fn a_shared_block_is_filled_up<O: Owner>() {
 
 /// Blocks are stolen whole while the owner goes round.
 fn batches<O: Owner>() {
-    explore::<O>(2, 2, 7, |mut owner, stealer| {
+    explore::<O>(2, 2, 2 * O::BLOCKS + 3, |mut owner, stealer| {
         let thieves = [batch_thief(&stealer, 1), thief(&stealer, 1)];
-        owner.push(4);
+        owner.push(2 * O::BLOCKS);
         owner.pop(1);
         owner.push(2);
         owner.end(thieves);
@@ -199,9 +207,9 @@ fn batches<O: Owner>() {
 
 /// A block is used again after thieves have taken all of it, not while one of them is reading.
 fn a_stolen_block_is_used_again<O: Owner>() {
-    explore::<O>(2, 1, 4, |mut owner, stealer| {
+    explore::<O>(2, 1, O::BLOCKS + 2, |mut owner, stealer| {
         let thieves = [thief(&stealer, 1), thief(&stealer, 1)];
-        owner.push(4);
+        owner.push(O::BLOCKS + 2);
         owner.end(thieves);
     });
 }
@@ -255,8 +263,9 @@ fn what_was_shared_before_is_found<O: Owner>() {
 }
 
 models! {
-    long_thesis_lifo: thesis_client::<Lifo>(),
-    thesis_fifo: thesis_client::<Fifo>(),
+    thesis_lifo: thesis_client::<Lifo>(0),
+    thesis_fifo: thesis_client::<Fifo>(0),
+    long_thesis_lifo: thesis_client::<Lifo>(1),
     again_1_lifo: a_block_is_taken_over_and_granted_again::<Lifo>(1),
     again_1_fifo: a_block_is_taken_over_and_granted_again::<Fifo>(1),
     again_2_lifo: a_block_is_taken_over_and_granted_again::<Lifo>(2),
@@ -282,8 +291,11 @@ canaries! {
     canary_1_fifo: "bwos.1", "Causality violation", a_shared_block_is_filled_up::<Fifo>(),
     canary_2: "bwos.2", "Causality violation", three_want_the_same::<Lifo>(),
     canary_2_again: "bwos.2", "Causality violation", a_block_is_taken_over_and_granted_again::<Lifo>(1),
+    canary_2_again_fifo: "bwos.2", "Causality violation", a_block_is_taken_over_and_granted_again::<Fifo>(1),
+    canary_2_thesis_fifo: "bwos.2", "Causality violation", thesis_client::<Fifo>(0),
     canary_3: "bwos.3", "Causality violation", a_stolen_block_is_used_again::<Lifo>(),
     canary_4: "bwos.4", "Causality violation", a_stolen_block_is_used_again::<Lifo>(),
+    canary_4_fifo: "bwos.4", "Causality violation", a_stolen_block_is_used_again::<Fifo>(),
     canary_5: "bwos.5", "left == right", the_end_comes_last::<Lifo>(),
     canary_6: "bwos.6", "left == right", the_end_comes_last::<Lifo>(),
 }
