@@ -47,7 +47,7 @@
 //!   loads by sequentially consistent barriers; in another order, as it compares by `==`, a new `reserved` beside an older cursor gives an
 //!   entry that is not written, or a false empty (errata E20).
 //! - A consumer that finds nothing to reserve answers `Busy` if a push into the block is half-way: pushes behind it
-//!   may have ended. As printed it is empty whenever the head cannot move on, also if a push into the next block is half-way (errata E19).
+//!   may have ended. As printed a block that is half-way is empty, also with an item in a later one (errata E19).
 //! - Every block has the same round as the head; the blocks after the first start at the end of the round before
 //!   the first. A consumer whose next block is in an older round answers `Empty`, and looks again if it is in a newer one. As printed
 //!   both are empty, so one that read the head a round ago can say empty beside unread items (errata E2).
