@@ -168,7 +168,8 @@
 //! # What is not
 //!
 //! - Wait-freedom of `bbq`: its operations are short, but one that is interrupted half-way makes others `Busy`.
-//! - Closing when a handle is leaked: `mem::forget` keeps a side alive for ever.
+//! - Closing when a handle is leaked, or getting on behind a leaked grant of a queue for many: `mem::forget` keeps a side alive for ever, and a
+//!   grant that is forgotten cannot be told from one that is slow. Everything behind it is `Busy`.
 //! - Dropping every item when a destructor panics while the last handle is dropped: what is still in the queue then, since it was pushed while the
 //!   last consumer left, or left there by an earlier panic, is leaked. The items of one grant, and those that a [`bwos`] still has when its last handle
 //!   is dropped, are dropped as a slice is: there the second panic ends the process.
