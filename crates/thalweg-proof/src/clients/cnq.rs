@@ -1,7 +1,8 @@
 //! CNQ over the simplest of the tubes, which have clients of their own. Two capsules are the fewest. With one entry each,
 //! every push begins a capsule and every pop finishes one; with more, producers and consumers meet in one.
 //!
-//! `Full` and `Empty` are not linearizable, so they are recorded as `Busy`; that nothing is left behind is asserted.
+//! `Full` and `Empty` are not linearizable, so they are recorded as `Busy`; that nothing is left behind is asserted. Where items are in
+//! the queue that no other consumer can hold, `Empty` is wrong, and asserted not to come.
 
 use super::Pair;
 use super::ends::{self, Counted, Outcome, Rx, Tx};
@@ -12,7 +13,10 @@ use thalweg_queue::cnq::{self, Consumer, Producer};
 use thalweg_queue::tube::Tube;
 use thalweg_queue::tube::ring::{Hts, Mt};
 use thalweg_queue::{TryPopError, TryPushError};
-use thalweg_sync::atomic::{AtomicBool, Ordering::Relaxed};
+use thalweg_sync::atomic::{
+    AtomicBool,
+    Ordering::{Acquire, Relaxed, Release},
+};
 use thalweg_sync::sync::Arc;
 use thalweg_sync::thread;
 
@@ -168,6 +172,24 @@ pub(super) const WINDOW: Client = Client {
     run: |setup| ends::shared(setup, order(1, 3), queue(4, 1, 3), 2, [1, 1], []),
 };
 
+pub(super) const ITEM: Client = Client {
+    name: "cnq/item",
+    what: "an item in the queue, a thread pushes and pops while another one pops: nobody may find it empty (errata E17)",
+    run: |setup| setup.asserting(item),
+};
+
+pub(super) const LEFT: Client = Client {
+    name: "cnq/left",
+    what: "a consumer leaves items behind while another one comes and goes: a third one, in a newer capsule, finds them (errata E18)",
+    run: |setup| setup.asserting(left),
+};
+
+pub(super) const LEFT_NEWER: Client = Client {
+    name: "cnq/left-newer",
+    what: "a consumer leaves an item in a capsule that was begun after another one was refused, which finds it",
+    run: |setup| setup.asserting(left_newer),
+};
+
 /// The thesis' clients (Table 3.1): capsules of one entry.
 pub(super) const THESIS: &[Client] = &[
     Client {
@@ -300,6 +322,96 @@ fn begun(setup: &Setup) -> Outcome {
         pushed += others + one.push_some(&mut log, 1, 1);
         assert_eq!(rx.drain(&mut log), pushed);
     })
+}
+
+/// Of two items each consumer takes one, and holds no other: who finds none is told that the first one is awaited.
+fn item() {
+    let (mut tx, mut rx) = queue(2, 1, 2)();
+    tx.try_push(Pair::new(0)).expect("there is room");
+    let mut other = rx.clone();
+    let other = thread::spawn(move || (other.try_pop().map(Pair::number), other));
+    tx.try_push(Pair::new(1)).expect("there is room");
+    let mine = rx.try_pop().map(Pair::number);
+    let (others, other) = other.join().unwrap();
+    // It may have drawn what it was not to take yet.
+    drop(other);
+    let mut popped = Vec::new();
+    for found in [mine, others] {
+        assert_ne!(found, Err(TryPopError::Empty), "with an item in the queue");
+        popped.extend(found);
+    }
+    popped.extend(std::iter::from_fn(|| rx.try_pop().ok()).map(Pair::number));
+    popped.sort_unstable();
+    assert_eq!(popped, [0, 1]);
+}
+
+/// What a pop finds. If something was left before it, that is not nothing.
+fn finds_what_was_left(has_left: &AtomicBool, rx: &mut Consumer<Pair, Hts<u32>>) -> Option<u64> {
+    let has_left = has_left.load(Acquire);
+    let found = rx.try_pop().map(Pair::number);
+    assert!(!has_left || found != Err(TryPopError::Empty), "with items that nobody holds");
+    found.ok()
+}
+
+/// Three capsules in one window: two with two items left, and the third one empty and open. Who comes and goes holds one of the two
+/// at most.
+fn left() {
+    let (mut tx, mut rx) = queue(5, 3, 15)();
+    (0..7).for_each(|number| tx.try_push(Pair::new(number)).expect("there is room"));
+    let pop = |rx: &mut Consumer<Pair, Hts<u32>>| rx.try_pop().map(Pair::number);
+    let [mut before, mut giver, mut visitor] = std::array::from_fn(|_| rx.clone());
+    assert_eq!([pop(&mut before), pop(&mut giver), pop(&mut rx)], [Ok(0), Ok(3), Ok(6)]);
+    assert_eq!(pop(&mut rx), Err(TryPopError::Empty), "others hold what is left");
+    before.flush();
+    let has_left = Arc::new(AtomicBool::new(false));
+    let giver = thread::spawn({
+        let has_left = has_left.clone();
+        move || {
+            giver.flush();
+            has_left.store(true, Release);
+            giver
+        }
+    });
+    let visitor = thread::spawn(move || {
+        let popped = pop(&mut visitor);
+        visitor.flush();
+        (popped, visitor)
+    });
+    let mut popped = vec![0, 3, 6];
+    popped.extend(finds_what_was_left(&has_left, &mut rx));
+    let (others, _visitor) = visitor.join().unwrap();
+    popped.extend(others);
+    let _giver = giver.join().unwrap();
+    popped.extend(std::iter::from_fn(|| pop(&mut rx).ok()));
+    popped.sort_unstable();
+    assert!(popped.iter().copied().eq(0..7), "{popped:?}");
+}
+
+/// The consumer's own capsule was the only one when it was refused, and is the oldest.
+fn left_newer() {
+    let (mut tx, mut rx) = queue(3, 3, 9)();
+    tx.try_push(Pair::new(0)).expect("there is room");
+    assert_eq!(rx.try_pop().map(Pair::number), Ok(0));
+    assert_eq!(rx.try_pop(), Err(TryPopError::Empty));
+    let (mut other_tx, mut other_rx) = (tx.clone(), rx.clone());
+    let has_left = Arc::new(AtomicBool::new(false));
+    let giver = thread::spawn({
+        let has_left = has_left.clone();
+        move || {
+            (1..3).for_each(|number| other_tx.try_push(Pair::new(number)).expect("there is room"));
+            let popped = other_rx.try_pop().map(Pair::number);
+            other_rx.flush();
+            has_left.store(true, Release);
+            (popped, other_tx, other_rx)
+        }
+    });
+    let mut popped = Vec::new();
+    popped.extend(finds_what_was_left(&has_left, &mut rx));
+    let (others, _other_tx, _other_rx) = giver.join().unwrap();
+    popped.extend(others);
+    popped.extend(std::iter::from_fn(|| rx.try_pop().ok()).map(Pair::number));
+    popped.sort_unstable();
+    assert_eq!(popped, [1, 2]);
 }
 
 /// Two items in a capsule, one in the next.

@@ -159,6 +159,9 @@ const SECOND: &[Client] = &[
     cnq::SHARED_BARE,
     cnq::ENDED_BARE,
     cnq::SHARED_CLOSED,
+    cnq::ITEM,
+    cnq::LEFT,
+    cnq::LEFT_NEWER,
 ];
 
 const fn count(lists: &[&[Client]]) -> usize {
