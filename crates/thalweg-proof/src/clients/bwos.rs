@@ -154,15 +154,8 @@ use Thief::{AnyBlock, Anywhere, Block, Items};
 
 impl Thief {
     fn run(self, log: &mut Log<Task<u64>>, stealer: &Stealer<Pair>) -> Vec<u64> {
-        let stolen = |result: &Result<Pair, StealError>| match result {
-            Ok(item) => Task::Stolen(item.number()),
-            Err(_) => Task::Retry,
-        };
         match self {
-            Items(attempts) => {
-                let mut one = || log.call(|| stealer.steal(), stolen).ok();
-                (0..attempts).filter_map(|_| one()).map(Pair::number).collect()
-            }
+            Items(attempts) => (0..attempts).filter_map(|_| steal(log, stealer).ok()).collect(),
             Anywhere(attempts) => {
                 let mut one = || log.call(|| stealer.steal_in(choose(stealer.blocks())), stolen).ok();
                 (0..attempts).filter_map(|_| one()).map(Pair::number).collect()
@@ -177,6 +170,18 @@ impl Thief {
                 batch.into_iter().map(Pair::number).collect()
             }
         }
+    }
+}
+
+/// A theft, recorded.
+fn steal(log: &mut Log<Task<u64>>, stealer: &Stealer<Pair>) -> Result<u64, StealError> {
+    log.call(|| stealer.steal(), stolen).map(Pair::number)
+}
+
+fn stolen(result: &Result<Pair, StealError>) -> Task<u64> {
+    match result {
+        Ok(item) => Task::Stolen(item.number()),
+        Err(_) => Task::Retry,
     }
 }
 
@@ -286,6 +291,33 @@ fn handed<O: Owner>(setup: &Setup) -> Outcome {
     })
 }
 
+/// Items are shared twice. Between, a thief may take all and so move the hint to the last block. It cannot take what is shared then as well,
+/// so another one does not come away with nothing.
+fn found<O: Owner, const ENTRIES: u64>(setup: &Setup) -> Outcome {
+    setup.linearizable(O::object(), |recorder| {
+        let (mut owner, stealer) = O::build(ENTRIES as usize);
+        let first = O::BLOCKS + ENTRIES - 1;
+        let attempts = first + ENTRIES - 1;
+        let thief = thread::spawn({
+            let (stealer, mut log) = (stealer.clone(), recorder.log(1));
+            move || Items(attempts as usize).run(&mut log, &stealer)
+        });
+        let mut log = recorder.log(0);
+        let mut pushed = 0;
+        for count in [first, ENTRIES] {
+            pushed += owner.push_some(&mut log, pushed, count);
+            owner.share();
+        }
+        let found = steal(&mut log, &stealer);
+        assert!(pushed <= attempts || found != Err(StealError::Empty), "with an item that was shared");
+        let mut taken = thief.join().unwrap();
+        taken.extend(found);
+        taken.extend(owner.pop_some(&mut log, (pushed + 1) as usize - taken.len()));
+        taken.sort_unstable();
+        assert!(taken.iter().copied().eq(0..pushed), "{taken:?} of {pushed}");
+    })
+}
+
 /// Figure 4.8 of the thesis.
 fn thesis<O: Owner>(setup: &Setup) -> Outcome {
     run::<O, 6, 2>(setup, 2, [Push(3), Pop(2), Push(4), Pop(3), Push(5), Pop(4)], [Items(1), Items(2)])
@@ -345,6 +377,8 @@ clients! {
     END_LIFO, END_FIFO: "end", "the owner leaves two items behind; a thief sees the end after them", end;
     ANY_LIFO, ANY_FIFO: "any", "two thieves that begin at any block while the owner goes round; blocks of 1", any;
     ANY_BATCH_LIFO, ANY_BATCH_FIFO: "any-batch", "any block is stolen whole while the owner goes round", any_batch;
+    FOUND_1_LIFO, FOUND_1_FIFO: "found-1", "a thief moves the hint; another one finds what was shared before (errata E23); blocks of 1", found, 1;
+    FOUND_2_LIFO, FOUND_2_FIFO: "found-2", "the same with blocks of 2", found, 2;
     HANDED_LIFO, HANDED_FIFO: "handed", "the owner goes from one thread to another and back; who had it steals", handed;
     THESIS_LIFO, THESIS_FIFO: "thesis", "Figure 4.8: put 3, get 2, put 4, get 3, put 5, get 4; thieves with one and two attempts", thesis;
 }
