@@ -15,9 +15,10 @@ use thalweg_sync::thread;
 static HEAP: Heap = Heap::new();
 
 /// Clients that take longer than this test has, or have no known end.
-const LONG: [&str; 29] = [
+const LONG: [&str; 32] = [
     "drop_old/late",
     "bbq/late",
+    "bbq/2p2c-again",
     "bbq/laps",
     "bbq/emptied",
     "spmc/emptied",
@@ -37,11 +38,13 @@ const LONG: [&str; 29] = [
     "scqd/heads",
     "bbq_tube/late",
     "bbq_tube/laps",
+    "bbq_tube/2p2c-again",
     "faaq/late",
     "faaq/laps",
     "faaq/late-pop",
     "faaq/two-rounds",
     "faaq/2p2c",
+    "faaq/2p2c-again",
     "faaq/3c",
     "wait/half-way",
     "wait/2c",

@@ -120,6 +120,12 @@ pub(super) const TWO_TO_TWO_2: Client = Client {
     run: |setup| ends::shared(setup, window(2), queue(0, 2), 1, [1, 1], [1, 1]),
 };
 
+pub(super) const TWO_TO_TWO_AGAIN: Client = Client {
+    name: "bbq/2p2c-again",
+    what: "the same with blocks of 1 that were used before: the pushes use again what the pops free",
+    run: |setup| ends::shared(setup, window(1), ends::used(queue(0, 1), 2), 1, [1, 1], [1, 1]),
+};
+
 pub(super) const EMPTIED: Client = Client {
     name: "bbq/emptied",
     what: "two items in the queue, two threads that pop one, a third that pops and pushes: nobody may find it full; blocks of 1",

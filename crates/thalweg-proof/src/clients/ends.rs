@@ -84,6 +84,17 @@ pub(super) type Outcome = Result<Explored, Box<Violation>>;
 pub(super) trait Object: Specification<Operation = Queue<u64>> + Send + Sync + 'static {}
 impl<S: Specification<Operation = Queue<u64>> + Send + Sync + 'static> Object for S {}
 
+/// A queue in which so many items have come and gone.
+pub(super) fn used<P: Tx, C: Rx>(build: impl Fn() -> (P, C), items: u64) -> impl Fn() -> (P, C) {
+    move || {
+        let (mut tx, mut rx) = build();
+        for number in 0..items {
+            assert!(tx.try_push(Pair::new(number)).is_ok() && rx.try_pop().is_ok(), "one item always fits");
+        }
+        (tx, rx)
+    }
+}
+
 /// One producer, one consumer.
 pub(super) fn between<P: Tx, C: Rx>(
     setup: &Setup,

@@ -72,89 +72,78 @@ pub(super) const CLIENTS: &[Client] = &[
     Client {
         name: "ff/1p1c",
         what: "one producer with five attempts, one consumer with five, in a fresh ring",
-        run: |setup| ends::between(setup, window(), used(words, 0), [5, 5]),
+        run: |setup| ends::between(setup, window(), ends::used(words, 0), [5, 5]),
     },
     Client {
         name: "ff/wrap",
         what: "the same at the end of a ring that was used twice: lines are emptied, slots used a third time",
-        run: |setup| ends::between(setup, window(), used(words, 30), [5, 5]),
+        run: |setup| ends::between(setup, window(), ends::used(words, 30), [5, 5]),
     },
     Client {
         name: "ff/full",
         what: "a full ring: two attempts to push while the consumer empties a line",
-        run: |setup| full(setup, used(words, 5)),
+        run: |setup| full(setup, ends::used(words, 5)),
     },
     Client {
         name: "ff/end",
         what: "the producer leaves two items behind; the end comes after them",
-        run: |setup| ends::end(setup, window(), used(words, 7)),
+        run: |setup| ends::end(setup, window(), ends::used(words, 7)),
     },
     Client {
         name: "ff/swap",
         what: "two threads with two attempts each, over the end of a line, that then change ends and go on",
-        run: |setup| ends::swap(setup, window(), used(words, 7), 2),
+        run: |setup| ends::swap(setup, window(), ends::used(words, 7), 2),
     },
     Client {
         name: "ff/relay",
         what: "each end goes from one thread to another, two attempts in each",
-        run: |setup| ends::relay(setup, window(), used(words, 7), 2),
+        run: |setup| ends::relay(setup, window(), ends::used(words, 7), 2),
     },
     Client {
         name: "ff/chain",
         what: "a thread pushes to a queue, a second one moves to another queue, a third one pops; three attempts each",
-        run: |setup| ends::chain(setup, used(words, 7), 3),
+        run: |setup| ends::chain(setup, ends::used(words, 7), 3),
     },
     Client {
         name: "ff/in-place",
         what: "items in the slots: five attempts each in a fresh ring",
-        run: |setup| ends::between(setup, window(), used(places, 0), [5, 5]),
+        run: |setup| ends::between(setup, window(), ends::used(places, 0), [5, 5]),
     },
     Client {
         name: "ff/in-place-wrap",
         what: "the same at the end of a ring that was used twice",
-        run: |setup| ends::between(setup, window(), used(places, 30), [5, 5]),
+        run: |setup| ends::between(setup, window(), ends::used(places, 30), [5, 5]),
     },
     Client {
         name: "ff/in-place-full",
         what: "items in the slots of a full ring, of which the consumer empties a line",
-        run: |setup| full(setup, used(places, 5)),
+        run: |setup| full(setup, ends::used(places, 5)),
     },
     Client {
         name: "ff/in-place-end",
         what: "items in the slots: the producer leaves two behind, and the end comes after them",
-        run: |setup| ends::end(setup, window(), used(places, 7)),
+        run: |setup| ends::end(setup, window(), ends::used(places, 7)),
     },
     Client {
         name: "ff/in-place-swap",
         what: "items in the slots: two threads that change ends",
-        run: |setup| ends::swap(setup, window(), used(places, 7), 2),
+        run: |setup| ends::swap(setup, window(), ends::used(places, 7), 2),
     },
     Client {
         name: "ff/in-place-relay",
         what: "items in the slots: each end goes from one thread to another",
-        run: |setup| ends::relay(setup, window(), used(places, 7), 2),
+        run: |setup| ends::relay(setup, window(), ends::used(places, 7), 2),
     },
     Client {
         name: "ff/in-place-chain",
         what: "items in the slots: a thread between two queues",
-        run: |setup| ends::chain(setup, used(places, 7), 3),
+        run: |setup| ends::chain(setup, ends::used(places, 7), 3),
     },
 ];
 
 /// A ring of 16 slots is full with 1 (the capacity that was asked for) to 16 items.
 fn window() -> Bounded<u64> {
     Bounded::new(1, 16)
-}
-
-/// A ring in which so many items have come and gone.
-fn used<P: Tx, C: Rx>(build: fn() -> (P, C), items: u64) -> impl Fn() -> (P, C) {
-    move || {
-        let (mut tx, mut rx) = build();
-        for number in 0..items {
-            assert!(tx.try_push(Pair::new(number)).is_ok() && rx.try_pop().is_ok(), "one item always fits");
-        }
-        (tx, rx)
-    }
 }
 
 /// The ring is full. Two attempts to push, four to pop.

@@ -65,6 +65,7 @@ const FIRST: &[Client] = &[
     bbq::TWO_CONSUMERS_1,
     bbq::TWO_TO_TWO_1,
     bbq::TWO_TO_TWO_2,
+    bbq::TWO_TO_TWO_AGAIN,
     bbq::EMPTIED,
     bbq::GONE,
     bbq::LAPS,
