@@ -4,7 +4,9 @@
 use crate::Client;
 use thalweg_check::Kept;
 use thalweg_queue::bbq::{self, spsc};
-use thalweg_queue::{Park, PopError};
+use thalweg_queue::chunk_ring::{self, Most};
+use thalweg_queue::tube::ring::Hts;
+use thalweg_queue::{Park, PopError, cnq, fast_forward};
 use thalweg_sync::thread;
 
 pub(super) const CLIENTS: &[Client] = &[
@@ -32,6 +34,21 @@ pub(super) const CLIENTS: &[Client] = &[
         name: "wait/2c",
         what: "two consumers, which may be asleep, and an item for each",
         run: |setup| setup.asserting(two_consumers),
+    },
+    Client {
+        name: "wait/ff-room",
+        what: "a consumer of FastForward pops a line and looks on: that wakes the producer, which may be asleep as the ring was full",
+        run: |setup| setup.asserting(line_of_room),
+    },
+    Client {
+        name: "wait/chunk-room",
+        what: "a consumer of the chunk ring goes on to the next chunk: that wakes the producer, which may be asleep as all were full",
+        run: |setup| setup.asserting(chunk_of_room),
+    },
+    Client {
+        name: "wait/cnq",
+        what: "a push to CNQ wakes the consumer, which may be asleep",
+        run: |setup| setup.asserting(capsule),
     },
     Client {
         name: "wait/roles",
@@ -77,6 +94,49 @@ fn pop() {
     assert_eq!(rx.try_pop(), Ok(0));
     drop(producer.join().unwrap());
     assert_eq!([rx.try_pop(), rx.try_pop()], [Ok(1), Ok(2)]);
+}
+
+/// The ring of FastForward has 16 slots, in two lines.
+fn line_of_room() {
+    let (tx, rx) = fast_forward::in_place_with_wait::<u64, _>(1, Park::new()).expect("one item is a queue");
+    let (mut tx, mut rx) = (Kept::new(tx), Kept::new(rx));
+    (0..16).for_each(|number| tx.try_push(number).expect("there is room"));
+    let producer = thread::spawn(move || {
+        tx.push(16).unwrap();
+        tx
+    });
+    // The line goes back with the look behind it.
+    (0..9).for_each(|number| assert_eq!(rx.try_pop(), Ok(number)));
+    drop(producer.join().unwrap());
+    (9..17).for_each(|number| assert_eq!(rx.try_pop(), Ok(number)));
+}
+
+/// Two chunks of one entry, and no more.
+fn chunk_of_room() {
+    let (tx, rx) = chunk_ring::with_wait(1, 2, Most::Entries(2), Park::new()).expect("two chunks are a ring");
+    let (mut tx, mut rx) = (Kept::new(tx), Kept::new(rx));
+    (0..2).for_each(|number| tx.try_push(number).expect("there is room"));
+    let producer = thread::spawn(move || {
+        tx.push(2).unwrap();
+        tx
+    });
+    // The chunk goes back with the pop behind it.
+    (0..2).for_each(|number| assert_eq!(rx.try_pop(), Ok(number)));
+    drop(producer.join().unwrap());
+    assert_eq!(rx.try_pop(), Ok(2));
+}
+
+fn capsule() {
+    let tube = Hts::new(2).expect("a tube for capsules");
+    let (tx, rx) = cnq::with_wait(tube, 2, 1, 2, Park::new()).expect("two capsules are a queue");
+    let (mut tx, mut rx) = (Kept::new(tx), Kept::new(rx));
+    let producer = thread::spawn(move || {
+        tx.push(7).unwrap();
+        // As in `push`.
+        tx
+    });
+    assert_eq!(rx.pop(), Ok(7));
+    drop(producer.join().unwrap());
 }
 
 fn end() {
