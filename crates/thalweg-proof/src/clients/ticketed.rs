@@ -4,7 +4,7 @@ use super::Pair;
 use super::ends::{self, Rx, Tx};
 use crate::Client;
 use thalweg_check::history::Bounded;
-use thalweg_queue::ticketed::{self, Consumer, Producer};
+use thalweg_queue::ticketed::{self, Consumer, Producer, Ticket};
 use thalweg_queue::{TryPopError, TryPushError, Yield};
 use thalweg_sync::cell::Slot;
 use thalweg_sync::thread;
@@ -97,6 +97,11 @@ pub(super) const CLIENTS: &[Client] = &[
         name: "ticketed/stages",
         what: "two workers between two queues: what comes out is in order",
         run: |setup| setup.asserting(stages),
+    },
+    Client {
+        name: "ticketed/two-stages",
+        what: "two workers in two stages, the first of which hands on one item and drops the ticket of the other one",
+        run: |setup| setup.asserting(two_stages),
     },
 ];
 
@@ -199,18 +204,25 @@ fn turns() {
     });
 }
 
+/// An item, with its ticket.
+fn take(rx: &Consumer<u64>) -> Option<(u64, Ticket<'_>)> {
+    let mut take = rx.try_reserve(1).ok()?;
+    let item = take.next().expect("it is not a hole");
+    Some((item, take.commit()))
+}
+
+/// Pushes an item in the turn of its ticket.
+fn hand_on((item, ticket): (u64, Ticket<'_>), out: &Producer<u64>) {
+    let mut grant = out.reserve_in_turn(1, &ticket, 0).expect("the queue is not closed");
+    assert!(grant.push(item).is_ok());
+}
+
 /// Two workers take an item each and hand it on in the order of what they took.
 fn stages() {
     let (tx, rx) = ticketed::with_counters::<u64>(2, 1).expect("two entries are a queue");
     (0..2).for_each(|number| tx.try_push(number).expect("there is room"));
     let (out, results) = ticketed::ticketed::<u64>(2).expect("two entries are a queue");
-    let work = |rx: &Consumer<u64>, out: &Producer<u64>| {
-        let mut take = rx.try_reserve(1).expect("there is an item");
-        let item = take.next().expect("it is not a hole");
-        let ticket = take.commit();
-        let mut grant = out.reserve_in_turn(1, &ticket, 0).expect("the results are not closed");
-        assert!(grant.push(item).is_ok());
-    };
+    let work = |rx: &Consumer<u64>, out: &Producer<u64>| hand_on(take(rx).expect("there is an item"), out);
     let other = thread::spawn({
         let (rx, out) = (rx.clone(), out.clone());
         move || work(&rx, &out)
@@ -218,4 +230,29 @@ fn stages() {
     work(&rx, &out);
     other.join().unwrap();
     assert_eq!([results.try_pop(), results.try_pop()], [Ok(0), Ok(1)]);
+}
+
+/// Each worker goes through both stages. The item that is handed on comes second, so who has it waits for the ticket that is dropped.
+fn two_stages() {
+    let [first, middle] = [(); 2].map(|()| ticketed::with_counters::<u64>(2, 1).expect("two entries are a queue"));
+    [1, 0].into_iter().for_each(|number| first.0.try_push(number).expect("there is room"));
+    let (out, results) = ticketed::ticketed::<u64>(2).expect("two entries are a queue");
+    let work = |rx: &Consumer<u64>, middle: &ticketed::Ends<u64, Yield>, out: &Producer<u64>| {
+        let (item, ticket) = take(rx).expect("there is an item");
+        if item == 0 {
+            hand_on((item, ticket), &middle.0);
+        } else {
+            drop(ticket);
+        }
+        if let Some(taken) = take(&middle.1) {
+            hand_on(taken, out);
+        }
+    };
+    let other = thread::spawn({
+        let (rx, middle, out) = (first.1.clone(), middle.clone(), out.clone());
+        move || work(&rx, &middle, &out)
+    });
+    work(&first.1, &middle, &out);
+    other.join().unwrap();
+    assert_eq!([results.try_pop(), results.try_pop()], [Ok(0), Err(TryPopError::Empty)]);
 }
