@@ -150,6 +150,11 @@ impl Setup {
         self.clone().table(Arc::new(table))
     }
 
+    /// Refusals are judged apart in any case: for queues that promise no more, where no one order explains them.
+    fn apart(&self) -> Self {
+        Self { interleaved: false, ..self.clone() }
+    }
+
     /// Runs a client that asserts what it wants.
     fn asserting(&self, client: impl Fn() + Send + Sync + 'static) -> Result<Explored, Box<Violation>> {
         let table = self.table.clone();

@@ -105,7 +105,7 @@ pub(super) const TWO_PRODUCERS_2: Client = Client {
 pub(super) const TWO_CONSUMERS_1: Client = Client {
     name: "bbq/1p2c-1",
     what: "an item in the queue, one producer with two attempts, two consumers with one; blocks of 1",
-    run: |setup| ends::shared(setup, window(1), queue(0, 1), 1, [2], [1, 1]),
+    run: |setup| ends::shared(&setup.apart(), window(1), queue(0, 1), 1, [2], [1, 1]),
 };
 
 pub(super) const TWO_TO_TWO_1: Client = Client {
@@ -123,7 +123,7 @@ pub(super) const TWO_TO_TWO_2: Client = Client {
 pub(super) const TWO_TO_TWO_AGAIN: Client = Client {
     name: "bbq/2p2c-again",
     what: "the same with blocks of 1 that were used before: the pushes use again what the pops free",
-    run: |setup| ends::shared(setup, window(1), ends::used(queue(0, 1), 2), 1, [1, 1], [1, 1]),
+    run: |setup| ends::shared(&setup.apart(), window(1), ends::used(queue(0, 1), 2), 1, [1, 1], [1, 1]),
 };
 
 pub(super) const EMPTIED: Client = Client {

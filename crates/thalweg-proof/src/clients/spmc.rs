@@ -56,7 +56,7 @@ pub(super) const CLIENTS: &[Client] = &[
     Client {
         name: "spmc/1p2c-1",
         what: "an item in the queue, the producer with two attempts, two consumers with one; blocks of 1",
-        run: |setup| ends::from_one(setup, window(1), queue(0, 1), 1, 2, [1, 1]),
+        run: |setup| ends::from_one(&setup.apart(), window(1), queue(0, 1), 1, 2, [1, 1]),
     },
     Client {
         name: "spmc/1p2c-2",
