@@ -42,7 +42,8 @@
 //! | `try_pop`: `Closed` | every producer is gone and no item is left, in no capsule |
 //!
 //! Neither `Full` nor `Empty` is linearizable. Items that a consumer holds are those left in the capsule it popped from
-//! last.
+//! last. A pop looks at what consumers have left behind, and then into the tube: of two others, one may leave items behind after the first look,
+//! and the other one take the last capsule before the second. So `Empty` was true of each, and need not be of both at one instant.
 //!
 //! # Capacity
 //!
