@@ -2,7 +2,7 @@
 
 use crate::border::{counted, free, hand_out, into_place, opaque};
 use crate::build::{Refusal, build};
-use crate::end::{Thief, pop_each, push_each};
+use crate::end::{Thief, pop_each};
 use crate::entry::{Item, entries, places};
 use crate::status::Status;
 use std::ffi::{c_char, c_void};
@@ -108,8 +108,8 @@ pub unsafe extern "C" fn thalweg_bwos_push_many(
     // SAFETY: H3.
     unsafe {
         counted(pushed, || match (owner, items) {
-            (Some(BwosOwner(Order::Lifo(owner))), Some(items)) => push_each(items, |item| owner.push(item)),
-            (Some(BwosOwner(Order::Fifo(owner))), Some(items)) => push_each(items, |item| owner.push(item)),
+            (Some(BwosOwner(Order::Lifo(owner))), Some(items)) => Ok(owner.push_slice(items)?),
+            (Some(BwosOwner(Order::Fifo(owner))), Some(items)) => Ok(owner.push_slice(items)?),
             _ => Err(Status::Invalid),
         })
     }
@@ -130,8 +130,8 @@ pub unsafe extern "C" fn thalweg_bwos_pop_many(
     // SAFETY: H3.
     unsafe {
         counted(popped, || match (owner, items) {
-            (Some(BwosOwner(Order::Lifo(owner))), Some(items)) => pop_each(items, || owner.pop()),
-            (Some(BwosOwner(Order::Fifo(owner))), Some(items)) => pop_each(items, || owner.pop()),
+            (Some(BwosOwner(Order::Lifo(owner))), Some(items)) => pop_each(items, owner.drain()),
+            (Some(BwosOwner(Order::Fifo(owner))), Some(items)) => pop_each(items, owner.drain()),
             _ => Err(Status::Invalid),
         })
     }

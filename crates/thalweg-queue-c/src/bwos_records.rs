@@ -3,7 +3,7 @@
 use crate::border::{counted, free, hand_out, opaque};
 use crate::build::{Refusal, build};
 use crate::copied::of_size;
-use crate::end::{Thief, pop_each, push_each};
+use crate::end::{Thief, pop_each};
 use crate::entry::{Record, entries, places};
 use crate::status::Status;
 use std::ffi::{c_char, c_void};
@@ -73,13 +73,13 @@ macro_rules! owner {
             unsafe fn push_many(&mut self, from: *const c_void, count: usize) -> Result<usize, Status> {
                 // SAFETY: by the caller's promise.
                 let entries = unsafe { entries(from.cast::<Record<SIZE>>(), count) }.ok_or(Status::Invalid)?;
-                push_each(entries, |entry| self.push(entry))
+                Ok(self.push_slice(entries)?)
             }
 
             unsafe fn pop_many(&mut self, to: *mut c_void, count: usize) -> Result<usize, Status> {
                 // SAFETY: by the caller's promise.
                 let places = unsafe { places(to.cast::<Record<SIZE>>(), count) }.ok_or(Status::Invalid)?;
-                pop_each(places, || self.pop())
+                pop_each(places, self.drain())
             }
 
             fn share(&mut self) {

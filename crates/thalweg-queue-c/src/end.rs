@@ -325,37 +325,16 @@ impl<E: Entry> Thief<E> {
     }
 }
 
-/// Pushes as many of `entries` as an owner takes, from the first on. Returns how many: none with an error. One after the other: it works
-/// in its own blocks.
-pub(crate) fn push_each<E: Entry>(
-    entries: &[E],
-    mut push: impl FnMut(E) -> Result<(), TryPushError<E>>,
-) -> Result<usize, Status> {
-    for (pushed, &entry) in entries.iter().enumerate() {
-        match push(entry) {
-            Ok(()) => {}
-            Err(refused) if pushed == 0 => return Err(refused.into()),
-            Err(_) => return Ok(pushed),
-        }
-    }
-    Ok(entries.len())
-}
-
-/// Pops what an owner has to `places`, from the first on. Returns how many: none with an error.
+/// Moves `items`, what an owner has, to `places`, from the first on. Returns how many: none with an error.
 pub(crate) fn pop_each<E: Entry>(
     places: &mut [MaybeUninit<E>],
-    mut pop: impl FnMut() -> Option<E>,
+    items: impl Iterator<Item = E>,
 ) -> Result<usize, Status> {
-    for (popped, place) in places.iter_mut().enumerate() {
-        match pop() {
-            Some(entry) => {
-                place.write(entry);
-            }
-            None if popped == 0 => return Err(Status::Empty),
-            None => return Ok(popped),
-        }
+    let none = if places.is_empty() { Ok(0) } else { Err(Status::Empty) };
+    match places.iter_mut().zip(items).map(|(place, item)| place.write(item)).count() {
+        0 => none,
+        popped => Ok(popped),
     }
-    Ok(places.len())
 }
 
 #[cfg(test)]

@@ -40,8 +40,8 @@
 //!   four lines of marks further, as long as lines are marked to their end.
 //! - Producers allocate by compare-and-exchange, never past the end of a block (errata C3), and whoever loses an exchange stands back
 //!   for some microseconds: two threads that take turns entry by entry take several times as long for each as one alone. It is a number of
-//!   pauses: where a pause is short, as on Arm, that is too little for more than some sixteen threads of a side; with so many
-//!   producers a [tube](crate::faaq::Bbq), which allocates by addition, is faster.
+//!   pauses: where a pause is short, as on a simulated Arm machine, that is too little for more than some sixteen threads of a side; with so
+//!   many producers a [tube](crate::faaq::Bbq), which allocates by addition, is faster there.
 //! - That a block is reserved to its end is noted for producers (`drained`), who ask for it over and over while the queue is full.
 //! - A consumer compares the rounds of cursors too, not the offsets alone. As printed, `dequeue` can report empty with an item in
 //!   the queue (errata E1).

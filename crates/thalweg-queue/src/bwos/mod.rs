@@ -33,9 +33,10 @@
 //!
 //! Elsewhere in this crate `push` and `pop` wait, and `try_push` and `try_pop` do not. Here nothing waits, so nothing is called `try_`: `push`
 //! gives a value back that has no room, `pop` returns an `Option`, `push_many`, `push_slice`, `pop_many` and `pop_slice` return how many they have
-//! moved, `drain` pops while there is something, and `steal` and `steal_into`, of many, have an error of their own. The owner is producer and consumer: waiting for room or for an item, it would wait for itself. Nor is it ever told that
-//! the queue is closed: without thieves it pops what it has pushed, and it can [make one](lifo::Owner::stealer) at any time. So `is_closed` is
-//! the thieves' alone, whose other side is the owner.
+//! moved, `drain` pops while there is something, and `steal` and `steal_into`, of many, have an error of their own. The owner is producer and
+//! consumer: waiting for room or for an item, it would wait for itself. Nor is it ever told that the queue is closed: without thieves it pops
+//! what it has pushed, and it can [make one](lifo::Owner::stealer) at any time. So `is_closed` is the thieves' alone, whose other side is
+//! the owner.
 //!
 //! # From whom to steal
 //!
