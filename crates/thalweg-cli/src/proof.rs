@@ -92,12 +92,12 @@ fn failure(client: &Client, violation: &Violation, verbose: bool) -> String {
 
 /// Runs clients by their names, all of a queue, or all. A line for each; returns whether all hold.
 fn prove(args: &Proof, time: Duration) -> Result<bool, Box<dyn std::error::Error>> {
-    let mut chosen: Vec<&Client> = named(&args.names).collect::<Result<Vec<_>, _>>()?.concat();
+    let of = |names| Ok::<Vec<&Client>, String>(named(names).collect::<Result<Vec<_>, _>>()?.concat());
+    let (mut chosen, except) = (of(&args.names)?, of(&args.except)?);
     if args.all {
-        let except = named(&args.except).collect::<Result<Vec<_>, _>>()?.concat();
-        let is_left_out = |client: &&Client| except.iter().any(|other| other.name == client.name);
-        chosen = clients().iter().filter(|client| !is_left_out(client)).collect();
+        chosen = clients().iter().collect();
     }
+    chosen.retain(|client| except.iter().all(|other| other.name != client.name));
     if chosen.is_empty() {
         let way_out = "name some, or queues, or take `--all`; `cargo proof --list` has them all";
         return Err(format!("there is no client to prove: {way_out}").into());

@@ -34,6 +34,8 @@ fn what_is_asked_for_is_proved_and_nothing_else() {
     except.dedup();
     let left = proof(&[&["--all", "--except"][..], &except].concat());
     assert_eq!((left.status, names(&left.stdout)), (0, vec!["client", "ff/end"]), "{}", left.stderr);
+    let but_one = proof(&["ticketed/end", "ticketed/gone", "--except", "ticketed/end"]);
+    assert_eq!((but_one.status, names(&but_one.stdout)), (0, vec!["client", "ticketed/gone"]), "{}", but_one.stderr);
 }
 
 /// A file for a picture is tried before the run; where nothing fails it is left as it was.

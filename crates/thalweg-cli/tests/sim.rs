@@ -117,7 +117,7 @@ fn the_machine_that_was_measured_is_fitted_and_compared_as_published() {
     let simulated: Vec<&str> = rows.map(|line| line[52..64].trim()).collect();
     let published = [
         "1.76", "7.05", "19.05", "32.11", "22.57", "87.23", "151.43", "2.47", "5.59", "3.18", "15.53", "7.77", "1.19",
-        "5.27", "18.16", "5.36", "4.94", "16.96",
+        "5.27", "18.16", "5.36", "4.94", "16.91",
     ];
     assert_eq!(simulated, published);
     let file = std::fs::read_to_string(crates.join("thalweg-sim/machines/zen4-2t.toml")).unwrap();
@@ -220,6 +220,20 @@ fn many_ends_that_wait_at_a_lock_come_to_an_end() {
     let ran = sim("run sim/locked --on arm-32:8 --quick --seeds 1");
     assert_eq!((ran.status, ran.stderr.as_str()), (0, ""));
     assert!(ran.stdout.contains("4P4C"), "{}", ran.stdout);
+}
+
+/// Who loses an entry to another end of its side stands back for a time, the longer the more of them there are. For a number of pauses,
+/// which are short on this machine, a message took 2202 ns with 64 producers, and 1610 with 64 consumers.
+#[test]
+fn many_ends_of_a_side_get_on_where_pauses_are_short() {
+    let ran = sim("run sim/bbq --on arm-96t:65 --quick --seeds 1 --json -");
+    assert_eq!((ran.status, ran.stderr.as_str()), (0, ""));
+    let records = ran.stdout.lines().map(|line| serde_json::from_str::<serde_json::Value>(line).unwrap());
+    let of_64: Vec<_> = records
+        .filter(|record| record["unit"] == "ns/msg" && record["params"]["at"].as_str().unwrap().contains("64"))
+        .map(|record| record["median"].as_f64().unwrap())
+        .collect();
+    assert!(of_64.len() == 2 && of_64.iter().all(|&nanos| nanos < 500.0), "{of_64:?}");
 }
 
 /// What docs/simulator.md lets a newcomer do first. Both programs are built for it, with optimisation.

@@ -28,6 +28,7 @@ pub static EXPERIMENTS: &[Experiment] = &[
     queues::oversubscribed::EXPERIMENT,
     queues::link_twin::EXPERIMENT,
     queues::failed::EXPERIMENT,
+    queues::turns::EXPERIMENT,
     queues::wait::EXPERIMENT,
     queues::growth::EXPERIMENT,
     queues::stealing::EXPERIMENT,

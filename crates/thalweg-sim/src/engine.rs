@@ -232,6 +232,14 @@ unsafe impl Engine for World {
         state.stand_still(cycles);
     }
 
+    fn relax_for(&self, nanos: &dyn Fn() -> u32) {
+        // First: it may access memory.
+        let nanos = nanos();
+        let mut state = self.state();
+        let cycles = state.machine.cycles(nanos.into());
+        state.stand_still(cycles);
+    }
+
     fn task(&self, name: &str) {
         self.state().task(name);
     }

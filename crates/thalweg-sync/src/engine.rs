@@ -254,6 +254,11 @@ pub unsafe trait Engine {
         self.work(32 * u64::from(pauses));
     }
 
+    /// So many nanoseconds of a loop that waits. By itself nothing, and `nanos` is not asked.
+    fn relax_for(&self, nanos: &dyn Fn() -> u32) {
+        let _ = nanos;
+    }
+
     /// What [`machine::slow_upgrades`](crate::machine::slow_upgrades) answers: by itself that they are slow, and each byte a line, so that all
     /// that code does then is seen. An engine that has a machine answers for that.
     fn slow_upgrades(&self) -> Option<usize> {

@@ -127,6 +127,46 @@ pub fn relax(pauses: u32) {
     let _ = pauses;
 }
 
+/// Pauses for about so long, and keeps the time slice: to leave a place to others who are busy there, for a time that does not depend on
+/// what a pause is, which is 3 to 50 ns. Without the standard library there is no clock, and a pause is taken for 40 ns.
+///
+/// Where no time passes, in a checker, under loom and Miri, it is nothing, and `nanos` is not asked: what it reads is to decide nothing
+/// else.
+///
+/// ```
+/// thalweg_sync::spin::relax_for(|| 500);
+/// ```
+#[inline]
+#[track_caller]
+pub fn relax_for(nanos: impl Fn() -> u32) {
+    #[cfg(not(loom))]
+    match engine::current() {
+        Some(engine) => engine.relax_for(&nanos),
+        None if cfg!(miri) => {}
+        None => pause_for(nanos()),
+    }
+    #[cfg(loom)]
+    let _ = nanos;
+}
+
+#[cfg(not(loom))]
+fn pause_for(nanos: u32) {
+    /// Between two looks at the clock, which takes some 30 ns.
+    const PAUSES: u32 = 16;
+    if nanos == 0 {
+        return;
+    }
+    #[cfg(feature = "std")]
+    {
+        let (start, time) = (std::time::Instant::now(), core::time::Duration::from_nanos(nanos.into()));
+        while start.elapsed() < time {
+            (0..PAUSES).for_each(|_| core::hint::spin_loop());
+        }
+    }
+    #[cfg(not(feature = "std"))]
+    (0..nanos / 40).for_each(|_| core::hint::spin_loop());
+}
+
 /// One step of back-off, the `tries`-th in a row (from 1): pauses at first, then gives up the time slice.
 ///
 /// For loops that cannot be written with [`until`], because each round writes. Under an engine it lets others run; to one

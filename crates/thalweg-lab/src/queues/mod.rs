@@ -23,6 +23,7 @@ pub mod shared;
 pub mod shared_batch;
 mod stamps;
 pub mod stealing;
+pub mod turns;
 pub mod unbalanced;
 pub mod wait;
 

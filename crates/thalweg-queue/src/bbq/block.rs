@@ -13,7 +13,6 @@ use core::ops::Range;
 use thalweg_sync::CachePadded;
 use thalweg_sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use thalweg_sync::atomic::{AtomicU32, AtomicU64};
-use thalweg_sync::spin;
 
 /// A block of a queue with `P` producers and `C` consumers. Invariants I1 to I7 are in the module's documentation.
 #[derive(Debug)]
@@ -87,8 +86,8 @@ pub(super) enum Allocate {
     Entries(Claim),
     /// The block has no entry left in the round it is in.
     Done,
-    /// Another producer was faster.
-    Contended,
+    /// Another producer took the entry at this cursor.
+    Contended(Cursor),
 }
 
 /// What [`Block::room`] found.
@@ -204,7 +203,7 @@ impl<T, P: Users, C: Users> Block<T, P, C> {
         let order = edge("bbq.1", Release);
         match self.producers.allocated.compare_exchange(allocated.0, allocated.0 + count as u64, order, Relaxed) {
             Ok(_) => Allocate::Entries(Self::claim(layout, allocated, count)),
-            Err(_) => Allocate::Contended,
+            Err(_) => Allocate::Contended(allocated),
         }
     }
 
@@ -364,6 +363,24 @@ impl<T, P: Users, C: Users> Block<T, P, C> {
         (Cursor(reserved), (known.wrapping_sub(reserved) as i64).max(0) as usize)
     }
 
+    /// Whether the entry at `reserved` is written and the next one is not: then it can be reserved without a look, which would say no more
+    /// and takes three times as long. If a look would wait, there has to be one.
+    #[inline(always)]
+    pub(super) fn has_one(&self, layout: &Layout, reserved: Cursor) -> bool {
+        let (offset, mark) = (layout.offset(reserved), Mark::of(layout.is_odd(reserved)));
+        // What ends a line or the block is for a look: it also sees to what comes after.
+        if (offset + 1) % marks::PER_LINE == 0 || offset + 1 >= layout.entries || self.slip().waits() {
+            return false;
+        }
+        // (bbq.7) Acquire, pairs with (bbq.3), as in `look`. Relaxed: the next one decides nothing but the way.
+        let has_one = self.written.get(offset, edge("bbq.7", Acquire)) == mark
+            && !self.written.get(offset + 1, Relaxed).is_of(mark);
+        if has_one {
+            self.set_slip(|slip| slip.found(1, true));
+        }
+        has_one
+    }
+
     /// Why there is nothing at the one consumer's cursor, which is not at the block's end.
     #[inline(always)]
     pub(super) fn nothing(&self, layout: &Layout, reserved: Cursor) -> Result<(), TryPopError> {
@@ -452,23 +469,24 @@ impl<T, P: Users, C: Users> Block<T, P, C> {
         let known = layout.start(head).0 + found.end as u64;
         // (bbq.20) Release, pairs with (bbq.21): passes on what (bbq.7) saw.
         self.consumers.known.store(known, among::<C>("bbq.20", Release));
-        self.slip_after(|slip| slip.found(found.few));
+        self.set_slip(|slip| slip.found(found.end - found.start, found.few));
     }
 
     /// Waits a little before a look, if the last ones found few entries.
     pub(super) fn wait_to_look(&self) {
-        spin::relax(self.slip().pauses());
+        // Relaxed: it decides nothing but time.
+        self.set_slip(|slip| slip.wait(|| self.producers.allocated.load(Relaxed)));
     }
 
     /// Whether [`wait_to_look`](Self::wait_to_look) waits, or [`end_slip`](Self::end_slip) changes that.
     #[inline(always)]
     pub(super) fn waits_to_look(&self) -> bool {
-        self.slip() != Slip::default()
+        self.slip().is_begun()
     }
 
     /// The next look does not wait: this one found nothing.
     pub(super) fn end_slip(&self) {
-        self.slip_after(Slip::found_none);
+        self.set_slip(Slip::found_none);
     }
 
     fn slip(&self) -> Slip<1> {
@@ -476,10 +494,9 @@ impl<T, P: Users, C: Users> Block<T, P, C> {
         Slip::from(self.consumers.slip.load(Relaxed))
     }
 
-    fn slip_after(&self, look: impl FnOnce(&mut Slip<1>)) {
+    fn set_slip(&self, change: impl FnOnce(Slip<1>) -> Slip<1>) {
         let before = self.slip();
-        let mut now = before;
-        look(&mut now);
+        let now = change(before);
         if now != before {
             self.consumers.slip.store(now.into(), Relaxed);
         }

@@ -36,12 +36,13 @@
 //! - A mark may also say that an entry is a hole: reserved to be [written in place](Producer::reserve), and given up. Consumers look
 //!   for holes only where they find no item.
 //! - What a consumer has seen committed is noted for all of them (`known`), so that they look at the producers' lines once for many
-//!   items; and while the ends are close together they look a fraction of a microsecond less often. Who takes a batch looks up to
+//!   items; and while the ends are close together they look a fraction of a microsecond less often, unless nothing comes meanwhile. An item that is
+//!   alone is taken without that note. Who takes a batch looks up to
 //!   four lines of marks further, as long as lines are marked to their end.
-//! - Producers allocate by compare-and-exchange, never past the end of a block (errata C3), and whoever loses an exchange stands back
-//!   for some microseconds: two threads that take turns entry by entry take several times as long for each as one alone. It is a number of
-//!   pauses: where a pause is short, as on a simulated Arm machine, that is too little for more than some sixteen threads of a side; with so
-//!   many producers a [tube](crate::faaq::Bbq), which allocates by addition, is faster there.
+//! - Producers allocate by compare-and-exchange, never past the end of a block (errata C3), and whoever loses exchanges
+//!   within a few entries stands back for 6 us or more, the longer the more handles there are: two threads that take turns entry by entry
+//!   take several times as long for each as one alone. So a push or a pop that meets many others may take some hundred microseconds, and
+//!   its side as a whole gets on the faster. Who loses one exchange now and then tries again at once.
 //! - That a block is reserved to its end is noted for producers (`drained`), who ask for it over and over while the queue is full.
 //! - A consumer compares the rounds of cursors too, not the offsets alone. As printed, `dequeue` can report empty with an item in
 //!   the queue (errata E1).
@@ -97,6 +98,7 @@ mod batch;
 mod block;
 pub mod bytes;
 mod consumer;
+mod contention;
 pub mod drop_old;
 #[cfg(not(loom))]
 mod grant;

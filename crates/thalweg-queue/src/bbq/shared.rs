@@ -3,6 +3,7 @@
 #[cfg(not(loom))]
 use super::RawGrant;
 use super::block::{Allocate, Begun, Block, Claim, Found, Look, Room};
+use super::contention::Contention;
 use super::users::{Many, Users, advance, among};
 use super::{Consumer, Producer};
 use crate::cursor::{Cursor, Head, Layout};
@@ -14,7 +15,6 @@ use core::ops::Range;
 use thalweg_sync::CachePadded;
 use thalweg_sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
 use thalweg_sync::atomic::{AtomicU64, AtomicUsize};
-use thalweg_sync::spin;
 use thalweg_sync::sync::Arc;
 
 /// Both ends of a queue.
@@ -112,6 +112,8 @@ pub(super) struct Shared<T, W: Wait, P: Users = Many, C: Users = Many> {
     phead: CachePadded<AtomicU64>,
     /// The block that consumers empty.
     chead: CachePadded<AtomicU64>,
+    among_producers: CachePadded<Contention>,
+    among_consumers: CachePadded<Contention>,
     pub(super) handles: CachePadded<Handles>,
     pub(super) wait: W,
 }
@@ -137,18 +139,6 @@ pub(super) struct Reserved<'a, T, P, C> {
     pub(super) known: usize,
 }
 
-/// Leaves the block alone for a while, after another thread was faster: the more often in a row, the longer.
-///
-/// Two threads of one side that take turns entry by entry move three lines each time, which costs ten times as much as an operation.
-/// So one of them stands back for as long as the other needs for some hundreds of operations. If it comes back after some fifty, two
-/// producers with a core each may lose an exchange for every few dozen items, and take twice as long.
-#[cold]
-#[inline(never)]
-fn stand_back(times: &mut u32) {
-    spin::relax(192 << *times);
-    *times = (*times + 1).min(2);
-}
-
 impl<T, W: Wait, P: Users, C: Users> Shared<T, W, P, C> {
     /// A queue whose count of blocks starts at `head`, with one handle of each kind.
     pub(super) fn build(head: u64, blocks: usize, entries: usize, wait: W) -> Result<Arc<Self>, BuildError> {
@@ -170,6 +160,8 @@ impl<T, W: Wait, P: Users, C: Users> Shared<T, W, P, C> {
             blocks,
             phead: CachePadded(AtomicU64::new(head.0)),
             chead: CachePadded(AtomicU64::new(head.0)),
+            among_producers: CachePadded(Contention::default()),
+            among_consumers: CachePadded(Contention::default()),
             handles: CachePadded(Handles { producers: AtomicUsize::new(1), consumers: AtomicUsize::new(1) }),
             wait,
         }))
@@ -246,13 +238,16 @@ impl<T, W: Wait, P: Users, C: Users> Shared<T, W, P, C> {
         if self.consumers_gone() {
             return Err(TryPushError::Closed(()));
         }
-        let mut times = 0;
+        let mut losses = 0;
         loop {
             let head = self.phead();
             let block = self.block(head);
             match block.allocate(&self.layout, count) {
                 Allocate::Entries(claim) => return Ok((block, claim)),
-                Allocate::Contended => stand_back(&mut times),
+                Allocate::Contended(at) => {
+                    self.among_producers.lost(at, losses, &self.handles.producers);
+                    losses += 1;
+                }
                 Allocate::Done => self.leave(head)?,
             }
         }
@@ -342,22 +337,26 @@ impl<T, W: Wait, P: Users, C: Users> Shared<T, W, P, C> {
     /// Up to `count` entries to read and consume.
     #[inline(always)]
     pub(super) fn reserve(&self, count: usize) -> Result<Reserved<'_, T, P, C>, TryPopError> {
-        let mut times = 0;
+        let mut losses = 0;
         loop {
             let head = self.chead();
             let block = self.block(head);
-            let (first, ready) = block.ready();
+            let (first, mut ready) = block.ready();
             if ready == 0 {
                 if !C::MANY {
                     self.nothing(block, head, first)?;
                 }
-                self.find(head, count)?;
-            } else if let Some(claim) = block.reserve(&self.layout, first, count.min(ready)) {
+                ready = self.find(head, first, count)?;
+                if ready == 0 {
+                    continue;
+                }
+            }
+            if let Some(claim) = block.reserve(&self.layout, first, count.min(ready)) {
                 let known = claim.offsets.start + ready;
                 return Ok(Reserved { head, block, first, claim, known });
-            } else {
-                stand_back(&mut times);
             }
+            self.among_consumers.lost(first, losses, &self.handles.consumers);
+            losses += 1;
         }
     }
 
@@ -379,10 +378,13 @@ impl<T, W: Wait, P: Users, C: Users> Shared<T, W, P, C> {
     }
 
     /// Finds items to reserve in the block at `head`, or moves the consumers on, or sees that others did. Else says why there is
-    /// nothing to reserve.
+    /// nothing to reserve. 1 if there is one item at `reserved` and no more, which nobody is told of; 0 if it is worth to begin again.
     #[inline(never)]
-    fn find(&self, head: Head, want: usize) -> Result<(), TryPopError> {
+    fn find(&self, head: Head, reserved: Cursor, want: usize) -> Result<usize, TryPopError> {
         let block = self.block(head);
+        if block.has_one(&self.layout, reserved) {
+            return Ok(1);
+        }
         block.wait_to_look();
         match block.look(&self.layout, head, want) {
             Look::Items(found) => self.found(block, head, &found),
@@ -399,7 +401,7 @@ impl<T, W: Wait, P: Users, C: Users> Shared<T, W, P, C> {
                 Begun::Moved => {}
             },
         }
-        Ok(())
+        Ok(0)
     }
 
     /// Lets all consumers know what was found.

@@ -7,7 +7,7 @@ use crate::grant::Read;
 use crate::grant::memory;
 use crate::held::Held;
 use crate::leave::Leaving;
-use crate::slip::{self, SHORT_BURST, Slip};
+use crate::slip::{SHORT_BURST, Slip};
 use crate::wait::{Side, Wait};
 use crate::{TryPopError, Yield, prefetch};
 use core::fmt;
@@ -162,7 +162,9 @@ impl<T: Send, W: Wait> Consumer<T, W> {
     #[inline(always)]
     fn see(&mut self) -> Result<usize, TryPopError> {
         if self.at.index == self.at.ready {
-            slip::pause(self.at.slip.pauses());
+            let chunk = self.at.chunk;
+            // SAFETY: the chunk is alive until we leave it (R1).
+            self.at.slip = self.at.slip.wait(move || unsafe { chunk.pushed() }.0);
             let mut found = self.at.look(&self.shared);
             let closed = found == 0 && self.shared.ends.producer_gone();
             if closed {
@@ -170,7 +172,7 @@ impl<T: Send, W: Wait> Consumer<T, W> {
                 found = self.at.look(&self.shared);
             }
             if found == 0 {
-                self.at.slip.found_none();
+                self.at.slip = self.at.slip.found_none();
                 if self.at.index < self.at.len {
                     // So that the item's line comes along with the count that tells of it, and not after it.
                     //
@@ -179,7 +181,7 @@ impl<T: Send, W: Wait> Consumer<T, W> {
                 }
                 return Err(if closed { TryPopError::Closed } else { TryPopError::Empty });
             }
-            self.at.slip.found(found < Self::FEW.min(self.at.len - self.at.index));
+            self.at.slip = self.at.slip.found(found, found < Self::FEW.min(self.at.len - self.at.index));
         }
         Ok(self.at.ready - self.at.index)
     }

@@ -265,6 +265,12 @@ impl<T> Capsule<T> {
         }
     }
 
+    /// Another number when its producer has pushed.
+    pub(super) fn filling(&self) -> u64 {
+        // Relaxed: it decides nothing but time.
+        self.filled.load(Relaxed)
+    }
+
     /// Whether a [`look`](Self::look) would find no more than the `taken` entries, and more to come; as the consumer.
     #[inline(always)]
     pub(super) fn is_idle(&self, number: Number, taken: u32) -> bool {

@@ -5,7 +5,7 @@ use super::capsule::Publish;
 use super::shared::{Held, Open, Shared};
 use super::word::Number;
 use crate::edges::edge;
-use crate::slip::{self, Slip};
+use crate::slip::Slip;
 use crate::tube::{AllocateError, ReserveError, Tube};
 use crate::wait::{Wait, Yield, both};
 use crate::{TryPopError, TryPushError};
@@ -330,13 +330,14 @@ impl<T: Send, Q: Tube<Item = u32>, W: Wait> Consumer<T, Q, W> {
             let mut blocked = false;
             if let Some(held) = &mut self.held {
                 let capsule = &self.shared.capsules[held.place.index];
-                slip::pause(self.slip.pauses());
+                self.slip = self.slip.wait(|| capsule.filling());
                 let sight = capsule.look(held.number);
                 if held.taken < sight.filled {
-                    self.slip.found(!sight.last && sight.filled - held.taken < FEW);
+                    let found = sight.filled - held.taken;
+                    self.slip = self.slip.found(found as usize, !sight.last && found < FEW);
                     capsule.ask_to_read(held.taken..sight.filled);
                 } else {
-                    self.slip.found_none();
+                    self.slip = self.slip.found_none();
                 }
                 if held.taken == sight.filled {
                     if sight.last {

@@ -360,6 +360,7 @@ fn a_pause_and_an_exchange_take_what_the_machine_says() {
         cycles(nanos) / 1000.0
     };
     assert_near("a pause", each(|_| spin::relax(1)), 140.0, 3.0);
+    assert_near("a time", each(|_| spin::relax_for(|| 100)), 300.0, 3.0);
     let add = each(|word| _ = word.fetch_add(1, Relaxed));
     assert_near("an addition", add, 5.0 + 18.0 + 1.0, 3.0);
     assert_near("an exchange", each(|word| _ = word.compare_exchange(1, 2, Relaxed, Relaxed)), add + 9.0, 3.0);

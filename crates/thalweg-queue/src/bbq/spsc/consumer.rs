@@ -5,7 +5,7 @@ use crate::TryPopError;
 use crate::grant::Read;
 use crate::held::Held;
 use crate::leave::Leaving;
-use crate::slip::{self, SHORT_BURST, Slip};
+use crate::slip::{SHORT_BURST, Slip};
 use crate::wait::{Side, Wait, Yield};
 use core::fmt;
 #[cfg(not(loom))]
@@ -100,12 +100,14 @@ impl<T: Send, W: Wait> Consumer<T, W> {
     /// ([`Slip`]).
     #[inline(always)]
     fn look(&mut self) -> Result<(), TryPopError> {
-        let (ready, closed) = look(&self.ring, self.at.place(), self.at.slip.pauses());
+        let (ring, place) = (&*self.ring, self.at.place());
+        self.at.slip = self.at.slip.wait(move || ring.committed(place) as u64);
+        let (ready, closed) = look(ring, place);
         if ready == 0 {
-            self.at.slip.found_none();
+            self.at.slip = self.at.slip.found_none();
             return Err(if closed { TryPopError::Closed } else { TryPopError::Empty });
         }
-        self.at.slip.found(ready < Ring::<T, W>::FEW.min(self.at.end - self.at.entry));
+        self.at.slip = self.at.slip.found(ready, ready < Ring::<T, W>::FEW.min(self.at.end - self.at.entry));
         self.at.ready = self.at.entry + ready;
         Ok(())
     }
@@ -220,8 +222,7 @@ unsafe impl<T: Send, W: Wait> Read for Consumer<T, W> {
 /// Inlined, and after a look in vain it asks for the line of the next item: so that comes along with the cursor that tells of it,
 /// and not after it. Of a round trip over two queues, the two save a quarter.
 #[inline(always)]
-fn look<T, W: Wait>(ring: &Ring<T, W>, place: Place, pauses: u32) -> (usize, bool) {
-    slip::pause(pauses);
+fn look<T, W: Wait>(ring: &Ring<T, W>, place: Place) -> (usize, bool) {
     let ready = ring.committed(place);
     if ready == 0 {
         ring.ask_to_read(place.entry);
