@@ -24,7 +24,7 @@
 //! | threads | [`Engine::spawn`], [`Engine::join`], [`Engine::yield_now`], [`Engine::pause`], [`Engine::pin`] | who runs, and where |
 //! | a panic in a [`scope`](crate::thread::scope) | [`Engine::panicked`] | to end the run |
 //! | one of several, [`Condvar::notify_one`](crate::sync::Condvar::notify_one) | [`Engine::choose`] | which |
-//! | time and work | [`Engine::now`], [`Engine::work`] | what time it is |
+//! | time, work and pauses | [`Engine::now`], [`Engine::work`], [`Engine::relax`], [`Engine::relax_for`] | what time it is |
 //! | code of known length, [`hint::code`](crate::hint::code) | [`Engine::code`], [`Engine::code_end`] | how long it takes |
 //! | instructions for a message device, [`link`](crate::link) | [`Engine::link`] | whether there is one, and what it does |
 //! | what a thread does, [`hint::task`](crate::hint::task) | [`Engine::task`], [`Engine::task_end`] | nothing |

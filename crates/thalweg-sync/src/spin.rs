@@ -151,13 +151,13 @@ pub fn relax_for(nanos: impl Fn() -> u32) {
 
 #[cfg(not(loom))]
 fn pause_for(nanos: u32) {
-    /// Between two looks at the clock, which takes some 30 ns.
-    const PAUSES: u32 = 16;
     if nanos == 0 {
         return;
     }
     #[cfg(feature = "std")]
     {
+        /// Between two looks at the clock, which takes some 30 ns.
+        const PAUSES: u32 = 16;
         let (start, time) = (std::time::Instant::now(), core::time::Duration::from_nanos(nanos.into()));
         while start.elapsed() < time {
             (0..PAUSES).for_each(|_| core::hint::spin_loop());
