@@ -72,7 +72,7 @@ pub(crate) struct Proof {
     #[arg(long, conflicts_with_all = ["list", "litmus", "weaken", "throughput"])]
     pub(crate) all: bool,
     /// But for these clients, or those of these queues
-    #[arg(long, value_name = "NAME", num_args = 1..)]
+    #[arg(long, value_name = "NAME", num_args = 1.., conflicts_with_all = ["list", "litmus", "weaken", "throughput"])]
     pub(crate) except: Vec<String>,
     /// Runs one execution of one client alone, for a look with a debugger; a client that fails prints it
     #[arg(

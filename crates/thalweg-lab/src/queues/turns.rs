@@ -84,7 +84,6 @@ fn alone<Q: Ends>(role: Role, name: &str, pairs: u64) -> Contender {
         let (mut tx, mut rx) = Q::build(CAPACITY);
         let start = Start::default();
         let (sum, timing) = start.timed(0, || {
-            // Always inlined, as in a user's loop.
             (1..=pairs).filter(|&value| Q::push(&mut tx, value)).map_while(|_| Q::pop(&mut rx)).sum::<u64>()
         });
         checked(sum, pairs * (pairs + 1) / 2)?;
