@@ -156,11 +156,11 @@ fn pause_for(nanos: u32) {
     }
     #[cfg(feature = "std")]
     {
-        /// Between two looks at the clock, which takes some 30 ns.
-        const PAUSES: u32 = 16;
+        // Between two looks at the clock, which takes some 30 ns.
+        let pauses = (nanos / 50).clamp(1, 16);
         let (start, time) = (std::time::Instant::now(), core::time::Duration::from_nanos(nanos.into()));
         while start.elapsed() < time {
-            (0..PAUSES).for_each(|_| core::hint::spin_loop());
+            (0..pauses).for_each(|_| core::hint::spin_loop());
         }
     }
     #[cfg(not(feature = "std"))]

@@ -86,7 +86,7 @@ pub(super) enum Allocate {
     Entries(Claim),
     /// The block has no entry left in the round it is in.
     Done,
-    /// Another producer took the entry at this cursor.
+    /// Another producer took the entry. The cursor is there now.
     Contended(Cursor),
 }
 
@@ -203,7 +203,7 @@ impl<T, P: Users, C: Users> Block<T, P, C> {
         let order = edge("bbq.1", Release);
         match self.producers.allocated.compare_exchange(allocated.0, allocated.0 + count as u64, order, Relaxed) {
             Ok(_) => Allocate::Entries(Self::claim(layout, allocated, count)),
-            Err(_) => Allocate::Contended(allocated),
+            Err(seen) => Allocate::Contended(Cursor(seen)),
         }
     }
 
@@ -212,6 +212,18 @@ impl<T, P: Users, C: Users> Block<T, P, C> {
         // (bbq.2) Acquire, pairs with (bbq.1), and with (bbq.5): the consumers of the last round have read the entry before we
         // write it. Relaxed would overwrite an entry that is being read.
         Cursor(self.producers.allocated.load(among::<P>("bbq.2", Acquire)))
+    }
+
+    /// Where the producers' cursor is, or was lately.
+    pub(super) fn allocated_now(&self) -> Cursor {
+        // Relaxed: for who waits, it decides nothing but time.
+        Cursor(self.producers.allocated.load(Relaxed))
+    }
+
+    /// Where the consumers' cursor is, or was lately.
+    pub(super) fn reserved_now(&self) -> Cursor {
+        // Relaxed: as above.
+        Cursor(self.consumers.reserved.load(Relaxed))
     }
 
     /// Whether every entry of the round of `head` is allocated, and no later round has begun. Writes nothing.
@@ -502,22 +514,22 @@ impl<T, P: Users, C: Users> Block<T, P, C> {
         }
     }
 
-    /// Takes `count` entries from `reserved` on to read. None if the first has gone to another consumer.
+    /// Takes `count` entries from `reserved` on to read. If the first has gone to another consumer, says where the cursor is now.
     #[inline(always)]
-    pub(super) fn reserve(&self, layout: &Layout, reserved: Cursor, count: usize) -> Option<Claim> {
+    pub(super) fn reserve(&self, layout: &Layout, reserved: Cursor, count: usize) -> Result<Claim, Cursor> {
         if !C::MANY {
             // Nobody else reserves meanwhile (I7), so it is `consume` that moves the cursor.
-            return Some(Self::claim(layout, reserved, count));
+            return Ok(Self::claim(layout, reserved, count));
         }
         let next = reserved.0 + count as u64;
         // (bbq.18) Release, pairs with (bbq.8): who finds the entry taken also sees what we pushed before, else it
         // could call a queue empty that never was. Failure is Relaxed: the caller looks again.
-        self.consumers.reserved.compare_exchange(reserved.0, next, edge("bbq.18", Release), Relaxed).ok()?;
+        self.consumers.reserved.compare_exchange(reserved.0, next, edge("bbq.18", Release), Relaxed).map_err(Cursor)?;
         let claim = Self::claim(layout, reserved, count);
         if claim.offsets.end == layout.entries {
             self.drain(layout, Cursor(next));
         }
-        Some(claim)
+        Ok(claim)
     }
 
     /// Tells producers that the round that ends at `end` is reserved to its end.

@@ -1,30 +1,21 @@
 //! What a thread does that lost an entry to another one of its side.
 
 use crate::cursor::Cursor;
+use thalweg_sync::atomic::AtomicUsize;
 use thalweg_sync::atomic::Ordering::Relaxed;
-use thalweg_sync::atomic::{AtomicU64, AtomicUsize};
 use thalweg_sync::spin;
 
-/// Where a side of a queue lost an exchange last.
+/// For how long to stand back before a look at how the others get on, in ns; doubled with each loss in a row.
 ///
-/// Two threads of one side that take turns entry by entry move three lines each time, which costs ten times as much as an operation. So
-/// one of them stands back for as long as the other needs for some hundreds of operations, and for longer where there are more of them
-/// to come back: each interrupts whoever is at work, and makes all fail that are at it, so that without it 64 producers are a hundred
-/// times as slow as one.
-///
-/// Who loses once tries again at once. Threads that meet now and then need not stand back for it, which an item would have to wait for;
-/// those that take turns lose again within a few entries.
-#[derive(Debug)]
-pub(super) struct Contention {
-    last: AtomicU64,
-}
+/// Threads that meet now and then, or work between two items, are to lose no more than that.
+const BRIEF: u32 = 200;
 
-/// Exchanges that are lost within so many entries are of threads that take turns.
-const NEAR: u64 = 4;
+/// So many entries in the meantime are of threads that do nothing else.
+const STREAM: u64 = 8;
 
-/// For how long to stand back at first, in ns. With a quarter of it, two producers and two consumers on two cores take three times as long,
-/// as they come back for every few dozen items; with twice as much, those that work between two items miss more than they spare.
-const FIRST: u32 = 6_000;
+/// For how long to leave the place to those, in ns. With a quarter of it, two producers and two consumers on two cores take three times as
+/// long, as they come back for every few dozen items.
+const LONG: u32 = 6_000;
 
 /// An operation that loses again doubles that: once, or once for each doubling of so many handles.
 const HANDLES: usize = 2;
@@ -32,32 +23,27 @@ const HANDLES: usize = 2;
 /// Two milliseconds are enough for any number of handles.
 const DOUBLINGS: u32 = 8;
 
-impl Default for Contention {
-    /// Far from any cursor of a new queue.
-    fn default() -> Self {
-        Self { last: AtomicU64::new(u64::MAX / 2) }
-    }
+/// Stands back, after `losses` others of the same operation. The side's cursor was at `seen` then, is at `now()`, and has so many `handles`.
+///
+/// Two threads of one side that take turns entry by entry move three lines each time, which costs ten times as much as an operation. So
+/// one of them leaves the place to the other for some hundreds of operations, and for longer where there are more of them to come back: each
+/// interrupts whoever is at work, and makes all fail that are at it, so that without it 64 producers are a hundred times as slow as one.
+///
+/// But if few entries are taken meanwhile, they have something else to do in between, and nobody has to be left alone.
+#[cold]
+#[inline(never)]
+pub(super) fn stand_back(seen: Cursor, losses: u32, handles: &AtomicUsize, now: impl Fn() -> Cursor) {
+    // Relaxed: it decides nothing but time.
+    let spans = || spans(losses, handles.load(Relaxed));
+    spin::relax_for(|| spans().0);
+    spin::relax_for(|| if now().0.wrapping_sub(seen.0) < STREAM { 0 } else { spans().1 });
 }
 
-impl Contention {
-    /// To be called by who lost the entry at `at`, and had lost `before` in the same operation. There are so many `handles` of the side.
-    #[cold]
-    #[inline(never)]
-    pub(super) fn lost(&self, at: Cursor, before: u32, handles: &AtomicUsize) {
-        spin::relax_for(|| self.nanos(at, before, handles));
-    }
-
-    /// For how long to stand back.
-    fn nanos(&self, at: Cursor, before: u32, handles: &AtomicUsize) -> u32 {
-        // Relaxed, all three: they decide nothing but time.
-        let last = self.last.load(Relaxed);
-        self.last.store(at.0, Relaxed);
-        if before == 0 && at.0.wrapping_sub(last) >= NEAR {
-            return 0;
-        }
-        let doublings = (handles.load(Relaxed) / HANDLES).max(2).ilog2().min(DOUBLINGS);
-        FIRST << before.min(doublings)
-    }
+/// For how long to stand back before the look, and for how long after it, in ns.
+fn spans(losses: u32, handles: usize) -> (u32, u32) {
+    let doublings = (handles / HANDLES).max(2).ilog2().min(DOUBLINGS);
+    let brief = BRIEF << losses.min(doublings + (LONG / BRIEF).ilog2());
+    (brief, (LONG << losses.min(doublings)) - brief)
 }
 
 #[cfg(all(test, not(loom)))]
@@ -65,20 +51,18 @@ mod tests {
     use super::*;
 
     #[test]
-    fn who_loses_now_and_then_tries_again_at_once() {
-        let (contention, handles) = (Contention::default(), AtomicUsize::new(2));
-        assert_eq!([0, 4, 104, 504].map(|at| contention.nanos(Cursor(at), 0, &handles)), [0; 4]);
-        assert_eq!([505, 508, 512].map(|at| contention.nanos(Cursor(at), 0, &handles)), [FIRST, FIRST, 0]);
-        assert_eq!(contention.nanos(Cursor(1_000), 1, &handles), 2 * FIRST, "the second time in one operation");
-    }
-
-    #[test]
-    fn the_more_handles_there_are_the_longer_stands_back_who_loses_in_a_row() {
-        let waits = |handles| {
-            let (contention, handles) = (Contention::default(), AtomicUsize::new(handles));
-            [1, 2, 3, 9, 99].map(|before| contention.nanos(Cursor(0), before, &handles) / FIRST)
+    fn who_loses_in_a_row_stands_back_for_longer_the_more_handles_there_are() {
+        let both = |losses, handles| {
+            let (brief, rest) = spans(losses, handles);
+            (brief / BRIEF, (brief + rest) / LONG)
         };
-        assert_eq!([1, 2, 7, 8, 64].map(waits), [[2; 5], [2; 5], [2; 5], [2, 4, 4, 4, 4], [2, 4, 8, 32, 32]]);
-        assert_eq!(waits(1 << 40), [2, 4, 8, 256, 256]);
+        let few = [(1, 1), (2, 2), (4, 2), (8, 2), (16, 2), (32, 2), (32, 2)];
+        assert_eq!([0, 1, 2, 3, 4, 5, 99].map(|losses| both(losses, 1)), few);
+        assert_eq!([0, 1, 2, 3, 4, 5, 99].map(|losses| both(losses, 7)), few);
+        assert_eq!(
+            [1, 2, 3, 5, 9, 99].map(|losses| both(losses, 64)),
+            [(2, 2), (4, 4), (8, 8), (32, 32), (512, 32), (512, 32)]
+        );
+        assert_eq!(both(u32::MAX, usize::MAX), (1 << 12, 1 << 8));
     }
 }

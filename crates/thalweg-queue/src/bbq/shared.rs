@@ -3,7 +3,7 @@
 #[cfg(not(loom))]
 use super::RawGrant;
 use super::block::{Allocate, Begun, Block, Claim, Found, Look, Room};
-use super::contention::Contention;
+use super::contention::stand_back;
 use super::users::{Many, Users, advance, among};
 use super::{Consumer, Producer};
 use crate::cursor::{Cursor, Head, Layout};
@@ -112,8 +112,6 @@ pub(super) struct Shared<T, W: Wait, P: Users = Many, C: Users = Many> {
     phead: CachePadded<AtomicU64>,
     /// The block that consumers empty.
     chead: CachePadded<AtomicU64>,
-    among_producers: CachePadded<Contention>,
-    among_consumers: CachePadded<Contention>,
     pub(super) handles: CachePadded<Handles>,
     pub(super) wait: W,
 }
@@ -160,8 +158,6 @@ impl<T, W: Wait, P: Users, C: Users> Shared<T, W, P, C> {
             blocks,
             phead: CachePadded(AtomicU64::new(head.0)),
             chead: CachePadded(AtomicU64::new(head.0)),
-            among_producers: CachePadded(Contention::default()),
-            among_consumers: CachePadded(Contention::default()),
             handles: CachePadded(Handles { producers: AtomicUsize::new(1), consumers: AtomicUsize::new(1) }),
             wait,
         }))
@@ -244,8 +240,8 @@ impl<T, W: Wait, P: Users, C: Users> Shared<T, W, P, C> {
             let block = self.block(head);
             match block.allocate(&self.layout, count) {
                 Allocate::Entries(claim) => return Ok((block, claim)),
-                Allocate::Contended(at) => {
-                    self.among_producers.lost(at, losses, &self.handles.producers);
+                Allocate::Contended(seen) => {
+                    stand_back(seen, losses, &self.handles.producers, || block.allocated_now());
                     losses += 1;
                 }
                 Allocate::Done => self.leave(head)?,
@@ -351,11 +347,13 @@ impl<T, W: Wait, P: Users, C: Users> Shared<T, W, P, C> {
                     continue;
                 }
             }
-            if let Some(claim) = block.reserve(&self.layout, first, count.min(ready)) {
-                let known = claim.offsets.start + ready;
-                return Ok(Reserved { head, block, first, claim, known });
+            match block.reserve(&self.layout, first, count.min(ready)) {
+                Ok(claim) => {
+                    let known = claim.offsets.start + ready;
+                    return Ok(Reserved { head, block, first, claim, known });
+                }
+                Err(seen) => stand_back(seen, losses, &self.handles.consumers, || block.reserved_now()),
             }
-            self.among_consumers.lost(first, losses, &self.handles.consumers);
             losses += 1;
         }
     }
@@ -416,7 +414,7 @@ impl<T, W: Wait, P: Users, C: Users> Shared<T, W, P, C> {
     /// Gives entries back in which there is nothing, unless another consumer does.
     #[cold]
     fn pass_over(&self, block: &Block<T, P, C>, first: Cursor, count: usize) {
-        if let Some(claim) = block.reserve(&self.layout, first, count) {
+        if let Ok(claim) = block.reserve(&self.layout, first, count) {
             // SAFETY: reserved a moment ago, and nothing is in them.
             unsafe { block.consume(&claim) };
             self.wait.ring(Side::Room, count, || self.may_push());
