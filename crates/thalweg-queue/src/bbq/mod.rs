@@ -39,10 +39,10 @@
 //!   items; and while the ends are close together they look a fraction of a microsecond less often, unless nothing comes meanwhile. An item that is
 //!   alone is taken without that note. Who takes a batch looks up to
 //!   four lines of marks further, as long as lines are marked to their end.
-//! - Producers allocate by compare-and-exchange, never past the end of a block (errata C3), and whoever loses exchanges
-//!   within a few entries stands back for 6 us or more, the longer the more handles there are: two threads that take turns entry by entry
-//!   take several times as long for each as one alone. So a push or a pop that meets many others may take some hundred microseconds, and
-//!   its side as a whole gets on the faster. Who loses one exchange now and then tries again at once.
+//! - Producers allocate by compare-and-exchange, never past the end of a block (errata C3), and whoever loses an exchange stands back,
+//!   for 200 ns at first. If the others took many entries meanwhile, they do nothing else, and it leaves them the place for 6 us, the
+//!   longer the more handles there are: two threads that take turns entry by entry take several times as long for each as one alone.
+//!   So a push or a pop that meets many others may take some hundred microseconds, and its side as a whole gets on the faster.
 //! - That a block is reserved to its end is noted for producers (`drained`), who ask for it over and over while the queue is full.
 //! - A consumer compares the rounds of cursors too, not the offsets alone. As printed, `dequeue` can report empty with an item in
 //!   the queue (errata E1).

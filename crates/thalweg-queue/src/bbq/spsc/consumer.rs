@@ -74,7 +74,8 @@ impl<T: Send, W: Wait> Consumer<T, W> {
     }
 
     /// Pops the oldest item, or says why not. Never `Busy`.
-    #[inline]
+    // Always: a call, and the item by way of memory, are a tenth of a hop.
+    #[inline(always)]
     pub fn try_pop(&mut self) -> Result<T, TryPopError> {
         if self.at.ready() == 0 {
             self.look()?;
