@@ -40,7 +40,7 @@
 //!   alone is taken without that note. Who takes a batch looks up to
 //!   four lines of marks further, as long as lines are marked to their end.
 //! - Producers allocate by compare-and-exchange, never past the end of a block (errata C3), and whoever loses an exchange stands back,
-//!   for 200 ns at first. If the others took many entries meanwhile, they do nothing else, and it leaves them the place for 6 us, the
+//!   for 750 ns at first. If the others took some entries meanwhile, they do little else, and it leaves them the place for 6 us, the
 //!   longer the more handles there are: two threads that take turns entry by entry take several times as long for each as one alone.
 //!   So a push or a pop that meets many others may take some hundred microseconds, and its side as a whole gets on the faster.
 //! - That a block is reserved to its end is noted for producers (`drained`), who ask for it over and over while the queue is full.
