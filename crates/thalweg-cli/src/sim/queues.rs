@@ -488,8 +488,7 @@ mod tests {
         let [within, full, across] = [14, 21, 28].map(|n| {
             let setting = Setting::of(&machine, n + 1);
             let (label, sides) = sides("NP1C", n, n + 1);
-            // Many for each: who stands back at the end of a run has others wait for it.
-            point(&setting, "NP1C", &Contender::bbq("bbq", CAPACITY), label, sides, 1000 * n as u64).nanos_on(&machine)
+            point(&setting, "NP1C", &Contender::bbq("bbq", CAPACITY), label, sides, 200 * n as u64).nanos_on(&machine)
         });
         let (step, before) = (across / full, full / within);
         assert!(

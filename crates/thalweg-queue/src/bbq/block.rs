@@ -486,8 +486,7 @@ impl<T, P: Users, C: Users> Block<T, P, C> {
 
     /// Waits a little before a look, if the last ones found few entries.
     pub(super) fn wait_to_look(&self) {
-        // Relaxed: it decides nothing but time.
-        self.set_slip(|slip| slip.wait(|| self.producers.allocated.load(Relaxed)));
+        self.set_slip(|slip| slip.wait(|| self.allocated_now().0));
     }
 
     /// Whether [`wait_to_look`](Self::wait_to_look) waits, or [`end_slip`](Self::end_slip) changes that.

@@ -36,9 +36,9 @@
 //! - A mark may also say that an entry is a hole: reserved to be [written in place](Producer::reserve), and given up. Consumers look
 //!   for holes only where they find no item.
 //! - What a consumer has seen committed is noted for all of them (`known`), so that they look at the producers' lines once for many
-//!   items; and while the ends are close together they look a fraction of a microsecond less often, unless nothing comes meanwhile. An item that is
-//!   alone is taken without that note. Who takes a batch looks up to
-//!   four lines of marks further, as long as lines are marked to their end.
+//!   items; and while the ends are close together they look a fraction of a microsecond less often, unless nothing comes meanwhile. An
+//!   item that is alone is taken without that note. Who takes a batch looks up to four lines of marks further, as long as lines are
+//!   marked to their end.
 //! - Producers allocate by compare-and-exchange, never past the end of a block (errata C3), and whoever loses an exchange stands back,
 //!   for 750 ns at first. If the others took some entries meanwhile, they do little else, and it leaves them the place for 6 us, the
 //!   longer the more handles there are: two threads that take turns entry by entry take several times as long for each as one alone.
