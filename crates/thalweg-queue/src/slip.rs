@@ -113,8 +113,11 @@ impl<const BURST: u32> Slip<BURST> {
     #[inline(always)]
     #[must_use]
     pub(crate) fn found(self, items: usize, few: bool) -> Self {
-        // One that has not waited, of few: here and now, as the item may be an answer. The call takes a tenth of a hop from core to core.
-        if few && self.few() <= BURST && self.few() < Self::MOST && self.0 & State::REST == 0 {
+        // One that does without waiting, or has not waited and found few: here and now, as the item may be an answer. The call takes a
+        // tenth of a hop from core to core.
+        if self.0 & State::REST > 0 {
+            Self(self.0 - State::ONE_REST)
+        } else if few && self.few() <= BURST && self.few() < Self::MOST {
             let unwaited = (items.min(State::MANY) as u32) << State::UNWAITED_AT;
             Self((self.0 & ((1 << State::UNWAITED_AT) - 1)) + 1 | unwaited)
         } else {
@@ -127,9 +130,7 @@ impl<const BURST: u32> Slip<BURST> {
     #[inline(never)]
     fn found_otherwise(self, items: usize, few: bool) -> Self {
         let mut state = State::from(self.0);
-        if state.rest > 0 {
-            state.rest -= 1;
-        } else if !few {
+        if !few {
             state.few = state.few.saturating_sub(1);
         } else if state.few < Self::MOST {
             state.few += 1;
@@ -144,6 +145,7 @@ impl State {
     /// The bits of `few` in the word, and those of `rest`.
     const FEW: u32 = (1 << 5) - 1;
     const REST: u32 = ((1 << 13) - 1) << 9;
+    const ONE_REST: u32 = 1 << 9;
 
     /// Where `unwaited` begins, which takes the rest of the word.
     const UNWAITED_AT: u32 = 22;
