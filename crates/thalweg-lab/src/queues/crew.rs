@@ -8,23 +8,41 @@ use thalweg_sync::CachePadded;
 /// After how many attempts in vain a thread asks, again and again, whether to go on. So seldom that no figure shows it.
 const OFTEN: u32 = 1024;
 
+/// Attempts in vain.
+#[derive(Debug, Default)]
+pub(super) struct Tries {
+    in_vain: u32,
+    last: bool,
+}
+
+impl Tries {
+    /// After an attempt in vain: true if there is to be another one. After it was `hopeless` there is one more: what was pushed before
+    /// that answer has to be there.
+    #[inline(always)]
+    pub(super) fn again(&mut self, hopeless: impl FnOnce() -> bool) -> bool {
+        if self.last {
+            return false;
+        }
+        self.in_vain = self.in_vain.wrapping_add(1);
+        self.last = self.in_vain.is_multiple_of(OFTEN) && hopeless();
+        true
+    }
+}
+
 /// Tries until there is a result, with a pause after each attempt in vain. None if it was `hopeless`, and one more attempt gave none
-/// either: what was pushed before that answer has to be there.
+/// either.
 #[inline(always)]
 pub(super) fn until<R>(
     mut attempt: impl FnMut() -> Option<R>,
     mut pause: impl FnMut(),
     mut hopeless: impl FnMut() -> bool,
 ) -> Option<R> {
-    let (mut in_vain, mut last) = (0_u32, false);
+    let mut tries = Tries::default();
     loop {
         match attempt() {
-            Some(result) => return Some(result),
-            None if last => return None,
-            None => pause(),
+            None if tries.again(&mut hopeless) => pause(),
+            result => return result,
         }
-        in_vain = in_vain.wrapping_add(1);
-        last = in_vain.is_multiple_of(OFTEN) && hopeless();
     }
 }
 

@@ -13,7 +13,7 @@ use super::foreign;
 use super::limits::{self, Asleep, Carried, Exchanges, Pairs, Pause, Sleeps, Yields};
 #[cfg(thalweg_cpp)]
 use super::one_to_one::Received;
-use super::one_to_one::{CAPACITY, Ends};
+use super::one_to_one::{CAPACITY, Ends, pop_or, push_or};
 use super::wait::{self, Sleeping};
 use crate::harness::Role::{self, *};
 use crate::harness::{BoxError, Contender, Effort, Experiment, Group, Sample};
@@ -163,12 +163,12 @@ impl Shape {
 // Always inlined, as in a user's loop. With many contenders the compiler calls it instead, which made BBQ take nearly twice as long.
 #[inline(always)]
 fn push_or_yield<Q: Ends>(tx: &mut Q::Tx, value: u64, consumers: &Crew) -> bool {
-    consumers.until(|| Q::push(tx, value).then_some(()), thread::yield_now).is_some()
+    push_or::<Q>(tx, value, thread::yield_now, consumers)
 }
 
 #[inline(always)]
 fn pop_or_yield<Q: Ends>(rx: &mut Q::Rx, producers: &Crew) -> Option<u64> {
-    producers.until(|| Q::pop(rx), thread::yield_now)
+    pop_or::<Q>(rx, thread::yield_now, producers)
 }
 
 pub(super) fn yields<Q: Many>(role: Role, name: &str, shape: Shape) -> Contender {

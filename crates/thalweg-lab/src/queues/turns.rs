@@ -10,7 +10,7 @@ use thalweg_queue::bwos::Rng;
 use super::contenders::*;
 use super::crew::Crew;
 use super::limits;
-use super::one_to_one::{CAPACITY, Ends};
+use super::one_to_one::{CAPACITY, Ends, pop, push};
 use super::oversubscribed::Many;
 use super::stamps::{Clock, touched};
 use crate::harness::Role::{self, *};
@@ -144,8 +144,7 @@ fn run<Q: Many>(pairs: u64, at_intervals: bool) -> Result<(Vec<u64>, Timing), Bo
 
 #[inline(always)]
 fn pair<Q: Ends>((tx, rx): &mut (Q::Tx, Q::Rx), value: u64, other: &Crew) -> Option<u64> {
-    other.until(|| Q::push(tx, value).then_some(()), spin_loop)?;
-    other.until(|| Q::pop(rx), spin_loop)
+    push::<Q>(tx, value, other).then(|| pop::<Q>(rx, other))?
 }
 
 /// The sum of what was popped.

@@ -142,7 +142,8 @@ impl<T: Send, W: Wait> Consumer<T, W> {
     }
 
     /// Pops the oldest item, or says why not. Never `Busy`.
-    #[inline]
+    // Always: with the consumer in registers an item takes half the time.
+    #[inline(always)]
     pub fn try_pop(&mut self) -> Result<T, TryPopError> {
         self.see()?;
         // With each pop, and not once for each line, which a branch would have to find out.
