@@ -83,8 +83,16 @@ fn alone<Q: Ends>(role: Role, name: &str, pairs: u64) -> Contender {
         Placement::OneCpu.pin(0, 1);
         let (mut tx, mut rx) = Q::build(CAPACITY);
         let start = Start::default();
-        let (sum, timing) = start.timed(0, || {
-            (1..=pairs).filter(|&value| Q::push(&mut tx, value)).map_while(|_| Q::pop(&mut rx)).sum::<u64>()
+        let (sum, timing) = start.timed(0, move || {
+            let mut sum = 0;
+            for value in 1..=pairs {
+                if !Q::push(&mut tx, value) {
+                    break;
+                }
+                let Some(popped) = Q::pop(&mut rx) else { break };
+                sum += popped;
+            }
+            sum
         });
         checked(sum, pairs * (pairs + 1) / 2)?;
         Ok(Sample::nanos_per(timing, pairs))
