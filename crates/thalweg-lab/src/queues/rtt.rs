@@ -12,7 +12,7 @@ use crate::peers;
 /// The entry for the registry.
 pub const EXPERIMENT: Experiment = Experiment {
     name: "queues/1p1c-rtt",
-    what: "a number goes through one queue and comes back through another, both ends polling; beside two bare lines",
+    what: "a number goes through one queue and comes back through another, both ends polling; beside two bare lines, and two for each way",
     plan,
 };
 
@@ -22,6 +22,7 @@ fn plan(effort: &Effort) -> Result<Vec<Group>, BoxError> {
     #[cfg(thalweg_cpp)]
     contenders.extend(cpp::rtt((trips / 4).max(1)));
     contenders.push(per_item(Bound, "limit: two lines", params(trips, 1), trips, move || limits::two_lines(trips)));
+    contenders.push(trip::<limits::Counted>(Bound, "limit: a word and a count, each way", true, trips));
     let mut group = Group::new("round trip over two queues", &["ns/trip"], contenders);
     group.absent.extend(peers::cpp::PEER.absent());
     Ok(vec![group, limits::group(effort)])

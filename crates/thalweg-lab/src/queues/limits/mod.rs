@@ -25,7 +25,7 @@ pub(super) use given::Given;
 pub(super) use pairs::{Pairs, Pause, Sleeps, Yields};
 pub(super) use parked::Parked;
 pub(super) use stores::Stores;
-pub(super) use stream::{ByBlocks, Each, EachLeft, Left, Plain, Prefetched, Words, stream};
+pub(super) use stream::{ByBlocks, Counted, Each, EachLeft, Left, Plain, Prefetched, Words, stream};
 
 /// Entries of a ring that does not fit a first-level cache, 256 KiB of items: lines come from the other core's second level, which is faster.
 pub(super) const LARGE: usize = 32_768;

@@ -298,3 +298,47 @@ impl Ends for Words {
         Some(value)
     }
 }
+
+/// The same ring, whose producer shows every item by a count on a line of its own, and whose consumer goes by that alone: what two lines for an
+/// item take where there is little else. After a look in vain the consumer asks for the next item's line, so that both come together.
+#[derive(Debug)]
+pub(in super::super) struct Counted;
+
+impl Ends for Counted {
+    type Tx = Side<CAPACITY>;
+    type Rx = Side<CAPACITY>;
+
+    fn build(capacity: usize) -> (Self::Tx, Self::Rx) {
+        assert_eq!(capacity, CAPACITY, "the ring has one size");
+        Side::both()
+    }
+
+    #[inline(always)]
+    fn push(tx: &mut Self::Tx, value: u64) -> bool {
+        if !tx.has_room() {
+            return false;
+        }
+        tx.item(tx.next).store(value, Relaxed);
+        tx.next += 1;
+        tx.ring.written.store(tx.next, Release);
+        true
+    }
+
+    #[inline(always)]
+    fn pop(rx: &mut Self::Rx) -> Option<u64> {
+        if rx.next == rx.end {
+            rx.end = rx.ring.written.load(Acquire);
+            if rx.next == rx.end {
+                prefetch(rx.item(rx.next), false);
+                return None;
+            }
+        }
+        let value = rx.item(rx.next).load(Relaxed);
+        rx.next += 1;
+        if rx.next.is_multiple_of(ByBlocks::<CAPACITY, Plain>::BLOCK) {
+            // Release: the loads are over before the producer writes there again.
+            rx.ring.read.store(rx.next, Release);
+        }
+        Some(value)
+    }
+}
