@@ -3,7 +3,7 @@
 use super::contenders::*;
 #[cfg(thalweg_cpp)]
 use super::cpp;
-use super::limits;
+use super::limits::{self, ByBlocks, Counted};
 use super::one_to_one::{CAPACITY, Ends, params, per_item, there_and_back};
 use crate::harness::Role::{self, *};
 use crate::harness::{BoxError, Contender, Effort, Experiment, Group};
@@ -22,7 +22,7 @@ fn plan(effort: &Effort) -> Result<Vec<Group>, BoxError> {
     #[cfg(thalweg_cpp)]
     contenders.extend(cpp::rtt((trips / 4).max(1)));
     contenders.push(per_item(Bound, "limit: two lines", params(trips, 1), trips, move || limits::two_lines(trips)));
-    contenders.push(trip::<limits::Counted>(Bound, "limit: a word and a count, each way", true, trips));
+    contenders.push(trip::<ByBlocks<CAPACITY, Counted>>(Bound, "limit: a word and a count, each way", true, trips));
     let mut group = Group::new("round trip over two queues", &["ns/trip"], contenders);
     group.absent.extend(peers::cpp::PEER.absent());
     Ok(vec![group, limits::group(effort)])

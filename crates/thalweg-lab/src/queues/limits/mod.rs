@@ -124,10 +124,12 @@ mod tests {
         one_by_one::<ByBlocks<CAPACITY, Left>>(ITEMS, CAPACITY).unwrap();
         one_by_one::<ByBlocks<CAPACITY, Each>>(ITEMS, CAPACITY).unwrap();
         one_by_one::<ByBlocks<CAPACITY, EachLeft>>(ITEMS, CAPACITY).unwrap();
+        one_by_one::<ByBlocks<CAPACITY, Counted>>(ITEMS + 3, CAPACITY).unwrap();
         one_by_one::<Stores<2, ByBlocks<CAPACITY, EachLeft>>>(ITEMS, CAPACITY).unwrap();
         one_by_one::<Words>(ITEMS + 3, CAPACITY).unwrap();
         one_by_one::<Carried>(ITEMS + 3, CAPACITY).unwrap();
         there_and_back::<Carried>(100).unwrap();
+        there_and_back::<ByBlocks<CAPACITY, Counted>>(100).unwrap();
         for capacity in [CAPACITY, LARGE] {
             assert!(STREAMS.iter().all(|(_, run)| run(ITEMS + 3, capacity).is_ok()));
             in_slices::<Copies<Plain>>(ITEMS + 3, capacity, 100).unwrap();
@@ -166,6 +168,7 @@ mod tests {
         }
         holds::<ByBlocks<CAPACITY, Prefetched>>();
         holds::<ByBlocks<CAPACITY, EachLeft>>();
+        holds::<ByBlocks<CAPACITY, Counted>>();
         holds::<Words>();
         holds::<Carried>();
         let (mut tx, mut rx) = Copies::<Left>::build(8);

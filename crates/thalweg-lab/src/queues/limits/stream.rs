@@ -24,6 +24,9 @@ pub(in super::super) trait Form: std::fmt::Debug + 'static {
     const LEFT: bool = false;
     /// The producer shows every item by a store of its own, though the consumer goes on only where a whole block is there.
     const EACH: bool = false;
+    /// With [`EACH`](Self::EACH): the consumer goes on with each item that is shown, and asks for the next one's line where none is, so that it
+    /// comes together with what tells of it.
+    const COUNTED: bool = false;
 }
 
 /// Nothing.
@@ -45,6 +48,10 @@ pub(in super::super) struct Each;
 /// As [`Each`], and the consumer leaves the lines.
 #[derive(Debug)]
 pub(in super::super) struct EachLeft;
+
+/// Each item is shown and seen by itself: what two lines for an item take, its own and its count's, where there is little else.
+#[derive(Debug)]
+pub(in super::super) struct Counted;
 
 impl Form for Plain {
     const PREFETCHED: bool = false;
@@ -68,6 +75,12 @@ impl Form for EachLeft {
     const PREFETCHED: bool = true;
     const LEFT: bool = true;
     const EACH: bool = true;
+}
+
+impl Form for Counted {
+    const PREFETCHED: bool = false;
+    const EACH: bool = true;
+    const COUNTED: bool = true;
 }
 
 /// Numbers from 1 to `items` are written into a ring of `capacity` items and read from it on the other core; the sides tell each
@@ -194,7 +207,7 @@ impl<const ENTRIES: usize, F: Form> ByBlocks<ENTRIES, F> {
     pub(super) fn has_item(rx: &mut Side<ENTRIES>) -> bool {
         if rx.next == rx.end {
             let written = rx.ring.written.load(Acquire);
-            rx.end = if F::EACH { written - written % Self::BLOCK } else { written };
+            rx.end = if F::EACH && !F::COUNTED { written - written % Self::BLOCK } else { written };
         }
         rx.next < rx.end
     }
@@ -239,6 +252,9 @@ impl<const ENTRIES: usize, F: Form> Ends for ByBlocks<ENTRIES, F> {
     #[inline(always)]
     fn pop(rx: &mut Self::Rx) -> Option<u64> {
         if !Self::has_item(rx) {
+            if F::COUNTED {
+                prefetch(rx.item(rx.next), false);
+            }
             return None;
         }
         if F::PREFETCHED {
@@ -290,50 +306,6 @@ impl Ends for Words {
             return None;
         }
         *last = value;
-        rx.next += 1;
-        if rx.next.is_multiple_of(ByBlocks::<CAPACITY, Plain>::BLOCK) {
-            // Release: the loads are over before the producer writes there again.
-            rx.ring.read.store(rx.next, Release);
-        }
-        Some(value)
-    }
-}
-
-/// The same ring, whose producer shows every item by a count on a line of its own, and whose consumer goes by that alone: what two lines for an
-/// item take where there is little else. After a look in vain the consumer asks for the next item's line, so that both come together.
-#[derive(Debug)]
-pub(in super::super) struct Counted;
-
-impl Ends for Counted {
-    type Tx = Side<CAPACITY>;
-    type Rx = Side<CAPACITY>;
-
-    fn build(capacity: usize) -> (Self::Tx, Self::Rx) {
-        assert_eq!(capacity, CAPACITY, "the ring has one size");
-        Side::both()
-    }
-
-    #[inline(always)]
-    fn push(tx: &mut Self::Tx, value: u64) -> bool {
-        if !tx.has_room() {
-            return false;
-        }
-        tx.item(tx.next).store(value, Relaxed);
-        tx.next += 1;
-        tx.ring.written.store(tx.next, Release);
-        true
-    }
-
-    #[inline(always)]
-    fn pop(rx: &mut Self::Rx) -> Option<u64> {
-        if rx.next == rx.end {
-            rx.end = rx.ring.written.load(Acquire);
-            if rx.next == rx.end {
-                prefetch(rx.item(rx.next), false);
-                return None;
-            }
-        }
-        let value = rx.item(rx.next).load(Relaxed);
         rx.next += 1;
         if rx.next.is_multiple_of(ByBlocks::<CAPACITY, Plain>::BLOCK) {
             // Release: the loads are over before the producer writes there again.
