@@ -101,6 +101,12 @@ impl Layout {
         Cursor(self.start(head).0 + self.entries as u64)
     }
 
+    /// The cursor at `offset` in the round of `cursor`, which is not sealed.
+    #[inline(always)]
+    pub(crate) fn at(&self, cursor: Cursor, offset: usize) -> Cursor {
+        Cursor((cursor.0 & !self.offset_mask) + offset as u64)
+    }
+
     /// Which block `head` is.
     #[inline(always)]
     pub(crate) fn index(&self, head: Head) -> usize {

@@ -35,9 +35,10 @@ impl Mark {
 /// How many marks share a line. Fewer in a model, to which each is an object.
 pub(crate) const PER_LINE: usize = if cfg!(loom) { 2 } else { 64 };
 
-/// A line of marks.
+/// A line of marks, and nothing else. In a model a mark is larger, and so is a line.
 #[derive(Debug)]
-#[repr(align(64))]
+#[cfg_attr(not(loom), repr(C, align(64)))]
+#[cfg_attr(loom, repr(transparent))]
 struct Line([AtomicU8; PER_LINE]);
 
 /// The marks of one block that one side sets.
@@ -51,9 +52,16 @@ impl Marks {
         memory::boxed((0..entries.div_ceil(PER_LINE)).map(line)).map(Self)
     }
 
+    /// The marks without their lines: a push and a pop have one look for theirs.
+    #[inline(always)]
+    fn all(&self) -> &[AtomicU8] {
+        // SAFETY: a line is its marks without padding, and the lines are one behind the other.
+        unsafe { core::slice::from_raw_parts(self.0.as_ptr().cast(), self.0.len() * PER_LINE) }
+    }
+
     #[inline(always)]
     fn at(&self, entry: usize) -> &AtomicU8 {
-        &self.0[entry / PER_LINE].0[entry % PER_LINE]
+        &self.all()[entry]
     }
 
     /// The line in which the mark of `entry` is, for a prefetch.

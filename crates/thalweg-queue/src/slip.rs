@@ -103,10 +103,15 @@ impl<const BURST: u32> Slip<BURST> {
         if few > 0 { Self(self.0 - few + few.min(BURST) - 1) } else { self }
     }
 
-    /// Whether [`found_none`](Self::found_none) would change something, or pauses are due.
+    /// As [`found_none`](Self::found_none), and after a look that found few a pause: who has taken what there was and would look again at
+    /// once takes the line away that the next item is written to.
     #[inline(always)]
-    pub(crate) fn is_begun(self) -> bool {
-        self.few() > 0
+    #[must_use]
+    pub(crate) fn caught_up(self) -> Self {
+        if self.few() > 0 {
+            spin::relax(1);
+        }
+        self.found_none()
     }
 
     /// After a look that found so many items, `few` or not.
@@ -202,14 +207,14 @@ mod tests {
         assert_eq!(slip.pauses(), 0);
         assert_eq!([(); 5].map(|()| few(&mut slip, 1)), [0, 1, 3, 7, 15]);
         slip = (0..3).fold(slip, |slip, _| slip.found_none());
-        assert!(!slip.is_begun());
+        assert_eq!(slip.few(), 0);
     }
 
     #[test]
     fn with_bursts_of_one_any_look_in_vain_ends_it() {
         let mut slip = Slip::<1>::default();
         assert_eq!([(); 6].map(|()| few(&mut slip, 1)), [0, 1, 3, 7, 15, 15]);
-        assert!(!slip.found_none().is_begun());
+        assert_eq!(slip.found_none().few(), 0);
     }
 
     #[test]

@@ -90,6 +90,15 @@ pub(super) const TWO_HOLES: Client = Client {
     run: |setup| holes(setup, 2, queue(0, 2)),
 };
 
+pub(super) const BEHIND_1: Client = Client {
+    name: "bbq/behind-1",
+    what: "three threads push; who has seen one of them end, and others half-way, may not find the queue empty; blocks of 1",
+    run: |setup| behind(setup, 1, queue(0, 1)),
+};
+
+pub(super) const BEHIND_3: Client =
+    Client { name: "bbq/behind-3", what: "the same with blocks of 3", run: |setup| behind(setup, 3, queue(0, 3)) };
+
 pub(super) const TWO_PRODUCERS_1: Client = Client {
     name: "bbq/2p1c-1",
     what: "two producers with one attempt that may stop half-way, a consumer with two; blocks of 1",
@@ -184,6 +193,27 @@ pub(super) fn full<P: Tx + Clone + Sync, C: Rx>(
         });
         popped += rx.pop_some(&mut log, 1);
         pushed += u64::from(push(&mut log, &tx, 5)) + other.join().unwrap();
+        assert_eq!(popped + rx.drain(&mut log), pushed);
+    })
+}
+
+/// Three pushes, of which one has ended when the consumer looks: it may be behind others that have not.
+pub(super) fn behind<P: Tx + Clone, C: Rx>(
+    setup: &Setup,
+    entries: usize,
+    build: impl Fn() -> (P, C) + Send + Sync + 'static,
+) -> Outcome {
+    setup.linearizable(window(entries), move |recorder| {
+        let (tx, mut rx) = build();
+        let push = |number: u64| {
+            let (mut tx, mut log) = (tx.clone(), recorder.log(number as usize + 1));
+            thread::spawn(move || u64::from(push(&mut log, number, || tx.try_push(Pair::new(number)))))
+        };
+        let (others, ended) = ([push(0), push(1)], push(2));
+        let mut pushed = ended.join().unwrap();
+        let mut log = recorder.log(0);
+        let popped = rx.pop_some(&mut log, 1);
+        pushed += others.map(|other| other.join().unwrap()).iter().sum::<u64>();
         assert_eq!(popped + rx.drain(&mut log), pushed);
     })
 }

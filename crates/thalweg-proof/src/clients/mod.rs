@@ -60,6 +60,8 @@ const FIRST: &[Client] = &[
     bbq::LATE,
     bbq::HOLES,
     bbq::TWO_HOLES,
+    bbq::BEHIND_1,
+    bbq::BEHIND_3,
     bbq::TWO_PRODUCERS_1,
     bbq::TWO_PRODUCERS_2,
     bbq::TWO_CONSUMERS_1,

@@ -1,7 +1,7 @@
 //! BBQ for many producers and one consumer. Rings as in `bbq`, whose clients these are as far as one consumer goes.
 
 use super::Pair;
-use super::bbq::{full, holes, push_one, window};
+use super::bbq::{behind, full, holes, push_one, window};
 use super::ends::{self, Rx};
 use crate::Client;
 use thalweg_queue::bbq::mpsc::{self, Consumer};
@@ -52,6 +52,11 @@ pub(super) const CLIENTS: &[Client] = &[
         name: "mpsc/full",
         what: "two threads push into a queue that is never full, one pops before",
         run: |setup| full(setup, queue(0, 2), push_one),
+    },
+    Client {
+        name: "mpsc/behind",
+        what: "three threads push; who has seen one of them end, and others half-way, may not find the queue empty; blocks of 3",
+        run: |setup| behind(setup, 3, queue(0, 3)),
     },
     Client {
         name: "mpsc/holes",

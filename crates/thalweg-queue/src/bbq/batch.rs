@@ -49,8 +49,11 @@ impl<T, W: Wait, P: Users, C: Users> Shared<T, W, P, C> {
 
     /// As [`handles::last_look`], with the queue's producers.
     #[inline(always)]
-    pub(super) fn last_look<R>(&self, pop: impl FnMut() -> Result<R, TryPopError>) -> Result<R, TryPopError> {
-        handles::last_look(|| self.producers_gone(), pop)
+    pub(super) fn last_look<'a, R>(
+        &'a self,
+        pop: impl FnMut(&'a Self) -> Result<R, TryPopError>,
+    ) -> Result<R, TryPopError> {
+        handles::last_look(self, Self::producers_gone, pop)
     }
 
     /// Pops what is there, up to `limit` items, onto the end of `into`. Returns how many: at least one, unless `limit` is zero.
@@ -86,7 +89,7 @@ impl<T, W: Wait, P: Users, C: Users> Shared<T, W, P, C> {
     ) -> Result<usize, TryPopError> {
         let mut popped = 0;
         while popped < limit {
-            match self.last_look(|| pop(popped)) {
+            match self.last_look(|_| pop(popped)) {
                 Ok(count) => popped += count,
                 Err(refused) if popped == 0 => return Err(refused),
                 Err(_) => break,

@@ -1,5 +1,6 @@
 //! One block: its entries, and the cursors and marks that say who may touch which. All unsafe code of the queue is here.
 
+use super::claim::{Allocate, Begun, Claim, Found, Look, Room};
 use super::users::{Users, advance, among};
 use crate::cursor::{Cursor, Head, Layout};
 use crate::edges::edge;
@@ -19,6 +20,9 @@ use thalweg_sync::atomic::{AtomicU32, AtomicU64};
 pub(super) struct Block<T, P, C> {
     producers: CachePadded<ProducerCursors>,
     consumers: CachePadded<ConsumerCursors>,
+    /// The end of the last round in which an entry was committed before the one in front of it, or that producers have left, if they are
+    /// many. They write it once a round at most, and consumers that find nothing look at it instead of at `allocated`.
+    disordered: CachePadded<AtomicU64>,
     /// Which entries are written: set by producers.
     written: Marks,
     /// Which entries are read: set by consumers. Empty where there is one, as it gives the block back whole.
@@ -31,8 +35,11 @@ pub(super) struct Block<T, P, C> {
 /// What producers look at.
 #[derive(Debug)]
 struct ProducerCursors {
-    /// The next entry to give to a producer. A consumer reads it when it finds no item.
+    /// The next entry to give to a producer. A consumer that finds no item leaves it alone, if it can: by each such look the next push
+    /// would wait for the line.
     allocated: AtomicU64,
+    /// The end of entries that one of many producers has committed, lately.
+    settled: AtomicU64,
     /// The end of the last round that consumers have reserved to its end; that one alone has read to its end. They write it once a round:
     /// producers that find the queue full look here again and again, and leave the consumers' own line alone.
     drained: AtomicU64,
@@ -47,91 +54,6 @@ struct ConsumerCursors {
     known: AtomicU64,
     /// How long to wait before the next look at the producers' marks ([`Slip`]).
     slip: AtomicU32,
-}
-
-/// Entries of one block, in one round, that belong to the caller: to a producer until it commits them, or to a consumer until it gives
-/// them back.
-#[derive(Debug)]
-pub(super) struct Claim {
-    pub(super) offsets: Range<usize>,
-    mark: Mark,
-}
-
-impl Claim {
-    /// The first `count` of the entries, which the rest is without.
-    #[cfg(not(loom))]
-    pub(super) fn split_off(&mut self, count: usize) -> Self {
-        let Range { start, .. } = self.offsets;
-        self.offsets.start += count;
-        Self { offsets: start..start + count, mark: self.mark }
-    }
-
-    /// Where the entries begin and in which round, as a number of 32 bits and one.
-    #[cfg(not(loom))]
-    pub(super) fn place(&self) -> u64 {
-        (self.offsets.start as u64) << 1 | u64::from(self.mark == Mark::of(true))
-    }
-
-    /// The `count` entries at a [`place`](Self::place).
-    #[cfg(not(loom))]
-    pub(super) fn at(place: u64, count: usize) -> Self {
-        let start = (place >> 1) as usize;
-        Self { offsets: start..start + count, mark: Mark::of(place & 1 == 1) }
-    }
-}
-
-/// What [`Block::allocate`] found.
-pub(super) enum Allocate {
-    /// The caller's, to write and commit.
-    Entries(Claim),
-    /// The block has no entry left in the round it is in.
-    Done,
-    /// Another producer took the entry. The cursor is there now.
-    Contended(Cursor),
-}
-
-/// What [`Block::room`] found.
-pub(super) enum Room {
-    /// Everything is read: the round can begin, or has begun.
-    Free,
-    /// Entries of the last round are waiting for a consumer.
-    Full,
-    /// Every entry of the last round has its consumer, and some are still reading.
-    Busy,
-}
-
-/// What [`Block::look`] found.
-pub(super) enum Look {
-    /// Entries up to this offset, at least one, are committed, and the first was not reserved.
-    Items(Found),
-    /// So many entries from this one on, at least one, were given up, and the first was not reserved.
-    Holes(Cursor, usize),
-    /// Every entry that was allocated is reserved.
-    Empty,
-    /// The next entry is allocated and not committed.
-    Busy,
-    /// Every entry of this round is reserved.
-    Done,
-    /// The block is in another round: the head was out of date.
-    Moved,
-}
-
-/// How far entries are committed.
-pub(super) struct Found {
-    start: usize,
-    pub(super) end: usize,
-    /// A producer is about to commit the next one.
-    few: bool,
-}
-
-/// Whether producers have begun a round of a block.
-pub(super) enum Begun {
-    /// Not yet.
-    No,
-    /// Yes: consumers can enter it.
-    Yes,
-    /// Yes, and it is over: the head was out of date.
-    Moved,
 }
 
 impl<T, P: Users, C: Users> Block<T, P, C> {
@@ -159,12 +81,13 @@ impl<T, P: Users, C: Users> Block<T, P, C> {
         let at = |cursor: Cursor| AtomicU64::new(cursor.0);
         let marks = |entries| Marks::new(entries, Mark::of(layout.is_odd(end)));
         Ok(Self {
-            producers: CachePadded(ProducerCursors { allocated: at(cursor), drained: at(end) }),
+            producers: CachePadded(ProducerCursors { allocated: at(cursor), settled: at(end), drained: at(end) }),
             consumers: CachePadded(ConsumerCursors {
                 reserved: at(cursor),
                 known: at(cursor),
                 slip: AtomicU32::new(0),
             }),
+            disordered: CachePadded(at(end)),
             written: marks(layout.entries)?,
             read: marks(if C::MANY { layout.entries } else { 0 })?,
             entries: Lines::new(layout.entries)?,
@@ -196,13 +119,13 @@ impl<T, P: Users, C: Users> Block<T, P, C> {
         let count = count.min(left);
         if !P::MANY {
             // Nobody else allocates meanwhile (I7), so it is `commit` that moves the cursor: what is not committed holds nothing back.
-            return Allocate::Entries(Self::claim(layout, allocated, count));
+            return Allocate::Entries(allocated, Self::claim(layout, allocated, count));
         }
         // (bbq.1) Release, pairs with (bbq.2): who finds the block done also sees what we popped before, else it could call a
         // queue full that never was. Failure is Relaxed: the caller looks again.
         let order = edge("bbq.1", Release);
         match self.producers.allocated.compare_exchange(allocated.0, allocated.0 + count as u64, order, Relaxed) {
-            Ok(_) => Allocate::Entries(Self::claim(layout, allocated, count)),
+            Ok(_) => Allocate::Entries(allocated, Self::claim(layout, allocated, count)),
             Err(seen) => Allocate::Contended(Cursor(seen)),
         }
     }
@@ -274,6 +197,29 @@ impl<T, P: Users, C: Users> Block<T, P, C> {
         }
     }
 
+    /// As [`commit`](Self::commit), where it is not known whether consumers are warned of the round: sees to it that they are before, if an
+    /// entry in front of these, of which `first` is the first, is not committed (I8).
+    ///
+    /// # Safety
+    ///
+    /// As [`commit`](Self::commit).
+    #[inline(always)]
+    pub(super) unsafe fn commit_in_turn(&self, layout: &Layout, first: Cursor, claim: &Claim) {
+        // (bbq.34) Acquire, pairs with (bbq.35): whoever committed the entry in front warned before, or saw who did. Relaxed would hide the
+        // warning from who learns of this push by other ways, and finds the queue empty. In front of the first entry is another block: who
+        // left that one warned.
+        let in_turn = || self.producers.settled.load(edge("bbq.34", Acquire)) == first.0;
+        if P::MANY && claim.offsets.start > 0 && !in_turn() {
+            self.warn(layout.at(first, layout.entries));
+        }
+        // SAFETY: the caller's promise.
+        unsafe { self.commit(claim) };
+        if P::MANY {
+            // (bbq.35) Release, pairs with (bbq.34). One that comes late puts it back, and others warn in vain.
+            self.producers.settled.store(first.0 + claim.offsets.len() as u64, edge("bbq.35", Release));
+        }
+    }
+
     /// Lets consumers see the entries of `claim`.
     ///
     /// # Safety
@@ -300,11 +246,26 @@ impl<T, P: Users, C: Users> Block<T, P, C> {
     ///
     /// # Safety
     ///
-    /// They were allocated by one of many, and not committed.
+    /// They were allocated by one of many, who warned, and not committed.
     #[cfg(not(loom))]
     pub(super) unsafe fn give_up(&self, claim: &Claim) {
         // (bbq.26) Release, pairs with (bbq.27): what was written here and dropped again comes before the next round's writes.
         self.written.set_all(claim.offsets.clone(), claim.mark.hole(), edge("bbq.26", Release));
+    }
+
+    /// Warns consumers of the round that ends at `end`: what is behind an entry without a mark may be committed.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn warn(&self, end: Cursor) {
+        // Relaxed, here and below: who has to see it sees what comes after it.
+        let mut seen = self.disordered.load(Relaxed);
+        // Not by a store: one that leaves the block may come rounds late.
+        while Cursor(seen).is_before(end) {
+            match self.disordered.compare_exchange(seen, end.0, Relaxed, Relaxed) {
+                Ok(_) => return,
+                Err(now) => seen = now,
+            }
+        }
     }
 
     #[inline(always)]
@@ -368,40 +329,43 @@ impl<T, P: Users, C: Users> Block<T, P, C> {
     /// As in [`allocate`](Self::allocate), a head that is out of date leads to the oldest items all the same.
     #[inline(always)]
     pub(super) fn ready(&self) -> (Cursor, usize) {
-        // Relaxed: it decides nothing before the exchange confirms it.
-        let reserved = self.consumers.reserved.load(Relaxed);
+        // (bbq.8) Acquire, as in `look`, for `glance`.
+        let reserved = self.consumers.reserved.load(among::<C>("bbq.8", Acquire));
         // (bbq.21) Acquire, pairs with (bbq.20): the entries are written. Relaxed would hand out unwritten ones.
         let known = self.consumers.known.load(among::<C>("bbq.21", Acquire));
         (Cursor(reserved), (known.wrapping_sub(reserved) as i64).max(0) as usize)
     }
 
-    /// Whether the entry at `reserved` is written and the next one is not: then it can be reserved without a look, which would say no more
-    /// and takes three times as long. If a look would wait, there has to be one.
+    /// What the mark of the entry at `reserved`, from [`ready`](Self::ready), says, and the one behind it: that this entry is there and no
+    /// more (true), or none. False if it takes a [look](Self::look) to say, which takes three times as long and says no more otherwise.
     #[inline(always)]
-    pub(super) fn has_one(&self, layout: &Layout, reserved: Cursor) -> bool {
-        let (offset, mark) = (layout.offset(reserved), Mark::of(layout.is_odd(reserved)));
+    pub(super) fn glance(&self, layout: &Layout, reserved: Cursor) -> Result<bool, TryPopError> {
+        let (offset, mark, slip) = (layout.offset(reserved), Mark::of(layout.is_odd(reserved)), self.slip());
+        if offset >= layout.entries || slip.waits() {
+            return Ok(false);
+        }
+        // (bbq.7) Acquire, pairs with (bbq.3), as in `look`.
+        let marked = self.written.get(offset, edge("bbq.7", Acquire));
+        if !marked.is_of(mark) {
+            // Relaxed: a push that has ended behind this entry has come after its warning (I8).
+            let warned = P::MANY && layout.same_round(Cursor(self.disordered.load(Relaxed)), reserved);
+            // Relaxed: if the mark is of the next round, by (bbq.7) this is not what it was before.
+            if warned || C::MANY && self.reserved_now() != reserved {
+                return Ok(false);
+            }
+            self.set_slip(slip, Slip::caught_up);
+            return Err(TryPopError::Empty);
+        }
         // What ends a line or the block is for a look: it also sees to what comes after.
-        if (offset + 1) % marks::PER_LINE == 0 || offset + 1 >= layout.entries || self.slip().waits() {
-            return false;
+        if marked != mark || (offset + 1) % marks::PER_LINE == 0 || offset + 1 >= layout.entries {
+            return Ok(false);
         }
-        // (bbq.7) Acquire, pairs with (bbq.3), as in `look`. Relaxed: the next one decides nothing but the way.
-        let has_one = self.written.get(offset, edge("bbq.7", Acquire)) == mark
-            && !self.written.get(offset + 1, Relaxed).is_of(mark);
-        if has_one {
-            self.set_slip(|slip| slip.found(1, true));
+        // Relaxed: it decides nothing but the way.
+        let alone = !self.written.get(offset + 1, Relaxed).is_of(mark);
+        if alone {
+            self.set_slip(slip, |slip| slip.found(1, true));
         }
-        has_one
-    }
-
-    /// Why there is nothing at the one consumer's cursor, which is not at the block's end.
-    #[inline(always)]
-    pub(super) fn nothing(&self, layout: &Layout, reserved: Cursor) -> Result<(), TryPopError> {
-        // Relaxed, here and below: nobody else moves the cursor, so the mark is of this round or the last one, and nothing is read that it
-        // tells of.
-        if self.written.get(layout.offset(reserved), Relaxed).is_of(Mark::of(layout.is_odd(reserved))) {
-            return Ok(());
-        }
-        Err(if self.producers.allocated.load(Relaxed) == reserved.0 { TryPopError::Empty } else { TryPopError::Busy })
+        Ok(alone)
     }
 
     /// Looks for entries to read, in the round of `head`: `want` of them, or up to the end of a line of marks. Writes nothing.
@@ -481,32 +445,27 @@ impl<T, P: Users, C: Users> Block<T, P, C> {
         let known = layout.start(head).0 + found.end as u64;
         // (bbq.20) Release, pairs with (bbq.21): passes on what (bbq.7) saw.
         self.consumers.known.store(known, among::<C>("bbq.20", Release));
-        self.set_slip(|slip| slip.found(found.end - found.start, found.few));
+        self.set_slip(self.slip(), |slip| slip.found(found.end - found.start, found.few));
     }
 
     /// Waits a little before a look, if the last ones found few entries.
     pub(super) fn wait_to_look(&self) {
-        self.set_slip(|slip| slip.wait(|| self.allocated_now().0));
-    }
-
-    /// Whether [`wait_to_look`](Self::wait_to_look) waits, or [`end_slip`](Self::end_slip) changes that.
-    #[inline(always)]
-    pub(super) fn waits_to_look(&self) -> bool {
-        self.slip().is_begun()
+        self.set_slip(self.slip(), |slip| slip.wait(|| self.allocated_now().0));
     }
 
     /// The next look does not wait: this one found nothing.
     pub(super) fn end_slip(&self) {
-        self.set_slip(Slip::found_none);
+        self.set_slip(self.slip(), Slip::found_none);
     }
 
+    #[inline(always)]
     fn slip(&self) -> Slip<1> {
         // Relaxed, here and below: it decides nothing but time.
         Slip::from(self.consumers.slip.load(Relaxed))
     }
 
-    fn set_slip(&self, change: impl FnOnce(Slip<1>) -> Slip<1>) {
-        let before = self.slip();
+    #[inline(always)]
+    fn set_slip(&self, before: Slip<1>, change: impl FnOnce(Slip<1>) -> Slip<1>) {
         let now = change(before);
         if now != before {
             self.consumers.slip.store(now.into(), Relaxed);
@@ -669,19 +628,19 @@ mod tests {
         let head = Head(0);
         let block = Block::<_, Many, Many>::new(&layout, head, layout.start(head)).unwrap();
         let allocate = || match block.allocate(&layout, 1) {
-            Allocate::Entries(claim) => claim,
+            Allocate::Entries(first, claim) => (first, claim),
             _ => panic!("no entry"),
         };
-        let mut claim = allocate();
+        let (mut first, mut claim) = allocate();
         for number in 0..ENTRIES - 1 {
             let next = allocate();
             assert!(matches!(block.look(&layout, head, 1), Look::Busy));
             // SAFETY: allocated in the step before.
             unsafe {
                 block.write(number, number);
-                block.commit(&claim);
+                block.commit_in_turn(&layout, first, &claim);
             }
-            claim = next;
+            (first, claim) = next;
             let Look::Items(found) = block.look(&layout, head, 1) else { panic!("{number} is not delivered") };
             block.know(&layout, head, &found);
             let (reserved, ready) = block.ready();

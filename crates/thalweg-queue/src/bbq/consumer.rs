@@ -29,7 +29,7 @@ impl<T: Send, W: Wait, P: Users> Consumer<T, W, P> {
     /// - `Closed`: every producer is gone and the queue is drained.
     #[inline(always)]
     pub fn try_pop(&self) -> Result<T, TryPopError> {
-        self.shared.last_look(|| self.shared.pop())
+        self.shared.last_look(Shared::pop)
     }
 
     /// Pops the oldest item and its position in the queue's order.
@@ -51,7 +51,7 @@ impl<T: Send, W: Wait, P: Users> Consumer<T, W, P> {
     /// ```
     #[inline]
     pub fn try_pop_numbered(&self) -> Result<(u64, T), TryPopError> {
-        self.shared.last_look(|| self.shared.pop_numbered())
+        self.shared.last_look(Shared::pop_numbered)
     }
 
     /// Pops what is there, up to `limit` items, onto the end of `into`. Returns how many: at least one, unless `limit` is zero.

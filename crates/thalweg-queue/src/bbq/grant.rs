@@ -1,6 +1,7 @@
 //! Grants of handles that may be many, and of one producer: entries that are written, or items that are read, where they are.
 
-use super::block::{Block, Claim};
+use super::block::Block;
+use super::claim::Claim;
 use super::shared::{Items, Shared};
 use super::users::{Many, Users};
 use super::{Consumer, Producer, RawGrant};
@@ -31,7 +32,7 @@ pub struct Claimed<'a, T: Send, W: Wait, C: Users = Many, P: Users = Many> {
 impl<'a, T: Send, W: Wait, P: Users, C: Users> Claimed<'a, T, W, C, P> {
     /// Up to `count` entries, at least one.
     pub(super) fn new(shared: &'a Shared<T, W, P, C>, count: usize) -> Result<WriteGrant<Self>, TryPushError<()>> {
-        let (block, claim) = shared.allocate(count.max(1))?;
+        let (block, claim) = shared.claim(count.max(1))?;
         WriteGrant::new(Self { shared, block, claim }, count)
     }
 }
@@ -216,7 +217,7 @@ impl<T: Send, W: Wait, P: Users> Consumer<T, W, P> {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn readable(&self, count: usize) -> Result<ReadGrant<'_, T, W, P>, TryPopError> {
-        self.shared.last_look(|| self.shared.pop_batch(count.max(1))).map(ReadGrant::new)
+        self.shared.last_look(|shared| shared.pop_batch(count.max(1))).map(ReadGrant::new)
     }
 
     /// As [`readable`](Self::readable), waiting while there is nothing.

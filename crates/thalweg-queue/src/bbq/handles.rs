@@ -49,8 +49,8 @@ impl Handles {
 
     /// As [`last_look`], with these producers.
     #[inline(always)]
-    pub(super) fn last_look<R>(&self, pop: impl FnMut() -> Result<R, TryPopError>) -> Result<R, TryPopError> {
-        last_look(|| self.producers_gone(), pop)
+    pub(super) fn last_look<R>(&self, mut pop: impl FnMut() -> Result<R, TryPopError>) -> Result<R, TryPopError> {
+        last_look(self, Self::producers_gone, |_| pop())
     }
 
     pub(super) fn consumers_gone(&self) -> bool {
@@ -59,20 +59,23 @@ impl Handles {
     }
 }
 
-/// Pops by `pop`. A producer may have pushed after it looked and before it left, so it looks again before this says `Closed`.
+/// Pops from `queue` by `pop`. A producer may have pushed after it looked and before it left, so it looks again before this says `Closed`.
+///
+/// A `pop` that is a function to be inlined is; a closure around it is one function for all who call this, and called.
 #[inline(always)]
-pub(super) fn last_look<R>(
-    producers_gone: impl Fn() -> bool,
-    mut pop: impl FnMut() -> Result<R, TryPopError>,
+pub(super) fn last_look<'a, Q, R>(
+    queue: &'a Q,
+    producers_gone: impl Fn(&'a Q) -> bool,
+    mut pop: impl FnMut(&'a Q) -> Result<R, TryPopError>,
 ) -> Result<R, TryPopError> {
     // One call in a loop, not two: of two, neither is inlined, and what a call returns goes through memory, in pieces that the caller
     // waits for when it takes them as a whole.
     let mut last = false;
     loop {
-        match pop() {
+        match pop(queue) {
             Ok(popped) => return Ok(popped),
             Err(_) if last => return Err(TryPopError::Closed),
-            Err(TryPopError::Empty) if producers_gone() => last = true,
+            Err(TryPopError::Empty) if producers_gone(queue) => last = true,
             Err(refused) => return Err(refused),
         }
     }

@@ -97,6 +97,7 @@
 mod batch;
 mod block;
 pub mod bytes;
+mod claim;
 mod consumer;
 mod contention;
 pub mod drop_old;

@@ -165,7 +165,7 @@ impl<T: Send, W: Wait> Consumer<T, W> {
     /// - `Closed`: every producer is gone and the queue is drained.
     #[inline(always)]
     pub fn try_pop(&mut self) -> Result<T, TryPopError> {
-        self.shared.last_look(|| self.shared.pop())
+        self.shared.last_look(Shared::pop)
     }
 
     /// Pops the oldest item and its position in the queue's order.
@@ -184,7 +184,7 @@ impl<T: Send, W: Wait> Consumer<T, W> {
     /// ```
     #[inline]
     pub fn try_pop_numbered(&mut self) -> Result<(u64, T), TryPopError> {
-        self.shared.last_look(|| self.shared.pop_numbered())
+        self.shared.last_look(Shared::pop_numbered)
     }
 
     /// Pops what is there, up to `limit` items, onto the end of `into`. Returns how many: at least one, unless `limit` is zero.
@@ -279,7 +279,7 @@ unsafe impl<T: Send, W: Wait> Read for Consumer<T, W> {
     type Item = T;
 
     fn ready(&mut self, count: usize) -> Result<usize, TryPopError> {
-        self.shared.last_look(|| self.shared.reserve(count)).map(|front| front.claim.offsets.len())
+        self.shared.last_look(|shared| shared.reserve(count)).map(|front| front.claim.offsets.len())
     }
 
     unsafe fn read(&mut self, offset: usize) -> T {

@@ -2,7 +2,8 @@
 
 #[cfg(not(loom))]
 use super::RawGrant;
-use super::block::{Allocate, Begun, Block, Claim, Found, Look, Room};
+use super::block::Block;
+use super::claim::{Allocate, Begun, Claim, Found, Look, Room};
 use super::contention::stand_back;
 use super::users::{Many, Users, advance, among};
 use super::{Consumer, Producer};
@@ -126,6 +127,9 @@ pub(super) struct Handles {
 /// A claim, and the block that it is in.
 pub(super) type Claims<'a, T, P, C> = (&'a Block<T, P, C>, Claim);
 
+/// The same for a push, with the cursor of the first entry.
+type Allocated<'a, T, P, C> = (Cursor, Claims<'a, T, P, C>);
+
 /// Entries to read and consume.
 pub(super) struct Reserved<'a, T, P, C> {
     /// The head that led to them: theirs, or one that is out of date.
@@ -199,11 +203,11 @@ impl<T, W: Wait, P: Users, C: Users> Shared<T, W, P, C> {
     #[inline(always)]
     pub(super) fn push(&self, value: T) -> Result<(), TryPushError<T>> {
         match self.allocate(1) {
-            Ok((block, claim)) => {
+            Ok((first, (block, claim))) => {
                 // SAFETY: allocated a moment ago, written and committed here.
                 unsafe {
                     block.write(claim.offsets.start, value);
-                    block.commit(&claim);
+                    block.commit_in_turn(&self.layout, first, &claim);
                 }
                 self.wait.ring(Side::Items, 1, || true);
                 Ok(())
@@ -219,18 +223,18 @@ impl<T, W: Wait, P: Users, C: Users> Shared<T, W, P, C> {
         count: usize,
         write: impl FnOnce(&Block<T, P, C>, Range<usize>),
     ) -> Result<usize, TryPushError<()>> {
-        let (block, claim) = self.allocate(count)?;
+        let (first, (block, claim)) = self.allocate(count)?;
         let count = claim.offsets.len();
         write(block, claim.offsets.clone());
         // SAFETY: allocated above, and written.
-        unsafe { block.commit(&claim) };
+        unsafe { block.commit_in_turn(&self.layout, first, &claim) };
         self.wait.ring(Side::Items, count, || true);
         Ok(count)
     }
 
-    /// Up to `count` entries to write and commit.
+    /// Up to `count` entries to write and commit at once: of many producers, by [`Block::commit_in_turn`]. And the cursor of the first one.
     #[inline(always)]
-    pub(super) fn allocate(&self, count: usize) -> Result<Claims<'_, T, P, C>, TryPushError<()>> {
+    fn allocate(&self, count: usize) -> Result<Allocated<'_, T, P, C>, TryPushError<()>> {
         if self.consumers_gone() {
             return Err(TryPushError::Closed(()));
         }
@@ -239,7 +243,7 @@ impl<T, W: Wait, P: Users, C: Users> Shared<T, W, P, C> {
             let head = self.phead();
             let block = self.block(head);
             match block.allocate(&self.layout, count) {
-                Allocate::Entries(claim) => return Ok((block, claim)),
+                Allocate::Entries(first, claim) => return Ok((first, (block, claim))),
                 Allocate::Contended(seen) => {
                     stand_back(seen, losses, &self.handles.producers, || block.allocated_now());
                     losses += 1;
@@ -247,6 +251,16 @@ impl<T, W: Wait, P: Users, C: Users> Shared<T, W, P, C> {
                 Allocate::Done => self.leave(head)?,
             }
         }
+    }
+
+    /// Up to `count` entries to write and commit some time: of many producers, consumers are warned, and tell that a push is half-way.
+    #[cfg(not(loom))]
+    pub(super) fn claim(&self, count: usize) -> Result<Claims<'_, T, P, C>, TryPushError<()>> {
+        let (first, (block, claim)) = self.allocate(count)?;
+        if P::MANY {
+            block.warn(self.layout.at(first, self.layout.entries));
+        }
+        Ok((block, claim))
     }
 
     /// Moves the producers on from the block at `head`, if it is still the one in use. Else says why they have to stay.
@@ -268,7 +282,14 @@ impl<T, W: Wait, P: Users, C: Users> Shared<T, W, P, C> {
         // (bbq.13) Release, pairs with (bbq.12).
         let moves = || advance::<P>(&self.phead, head.0, next.0, among::<P>("bbq.13", Release));
         // (bbq.31) The head last: ahead of the block's cursor it would have producers look again and again.
-        in_order("bbq.31", begins, moves);
+        let goes = || in_order("bbq.31", begins, moves);
+        if P::MANY {
+            let warns = || self.block(head).warn(self.layout.end(head));
+            // (bbq.36) The other way round, a push could end in the next block with one half-way here, and consumers find nothing.
+            in_order("bbq.36", warns, goes);
+        } else {
+            goes();
+        }
         Ok(())
     }
 
@@ -339,13 +360,11 @@ impl<T, W: Wait, P: Users, C: Users> Shared<T, W, P, C> {
             let block = self.block(head);
             let (first, mut ready) = block.ready();
             if ready == 0 {
-                if !C::MANY {
-                    self.nothing(block, head, first)?;
-                }
-                ready = self.find(head, first, count)?;
-                if ready == 0 {
+                if !block.glance(&self.layout, first)? {
+                    self.find(head, count)?;
                     continue;
                 }
+                ready = 1;
             }
             match block.reserve(&self.layout, first, count.min(ready)) {
                 Ok(claim) => {
@@ -358,31 +377,11 @@ impl<T, W: Wait, P: Users, C: Users> Shared<T, W, P, C> {
         }
     }
 
-    /// Why there is nothing for the one consumer, which is at `reserved` in `block`, the one at `head`: what [`find`](Self::find) would say,
-    /// for half the time. If it would wait before it looks, it has to.
-    #[cold]
+    /// Finds items to reserve in the block at `head`, or moves the consumers on, or sees that others did: it is worth to begin again. Else
+    /// says why there is nothing to reserve.
     #[inline(never)]
-    fn nothing(&self, block: &Block<T, P, C>, head: Head, reserved: Cursor) -> Result<(), TryPopError> {
-        if block.waits_to_look() {
-            Ok(())
-        } else if self.layout.offset(reserved) < self.layout.entries {
-            block.nothing(&self.layout, reserved)
-        } else {
-            match self.block(head.next()).begun(&self.layout, head.next()) {
-                Begun::No => Err(TryPopError::Empty),
-                Begun::Yes | Begun::Moved => Ok(()),
-            }
-        }
-    }
-
-    /// Finds items to reserve in the block at `head`, or moves the consumers on, or sees that others did. Else says why there is
-    /// nothing to reserve. 1 if there is one item at `reserved` and no more, which nobody is told of; 0 if it is worth to begin again.
-    #[inline(never)]
-    fn find(&self, head: Head, reserved: Cursor, want: usize) -> Result<usize, TryPopError> {
+    fn find(&self, head: Head, want: usize) -> Result<(), TryPopError> {
         let block = self.block(head);
-        if block.has_one(&self.layout, reserved) {
-            return Ok(1);
-        }
         block.wait_to_look();
         match block.look(&self.layout, head, want) {
             Look::Items(found) => self.found(block, head, &found),
@@ -399,7 +398,7 @@ impl<T, W: Wait, P: Users, C: Users> Shared<T, W, P, C> {
                 Begun::Moved => {}
             },
         }
-        Ok(0)
+        Ok(())
     }
 
     /// Lets all consumers know what was found.
