@@ -142,6 +142,22 @@ fn clients_notice_missing_edges() {
     }
 }
 
+/// Without these, who has seen a push end finds the queue empty: consumers are not warned of the push in front of it.
+#[test]
+fn a_push_that_ends_before_the_one_in_front_is_told() {
+    let relaxed = Strength::Ordering(Ordering::Relaxed);
+    for (client, edge, tried) in [
+        ("bbq/behind-3", "bbq.34", relaxed),
+        ("bbq/behind-3", "bbq.35", relaxed),
+        ("bbq/behind-1", "bbq.36", Strength::Swapped),
+        ("mpsc/behind", "bbq.34", relaxed),
+    ] {
+        let table = Arc::new(Table::new().with(edge, tried));
+        let violation = named(client).unwrap().check(&Setup::default().table(table)).unwrap_err();
+        assert!(violation.to_string().contains("not linearizable"), "{client} without {edge}: {violation}");
+    }
+}
+
 /// Items that are pushed as one piece of memory are popped from their slots.
 #[test]
 fn a_batch_is_popped_one_by_one() {

@@ -6,7 +6,7 @@
 //! | who | any number of producers and consumers; handles are `Clone` and their methods take `&self`. One consumer: [`mod@mpsc`]; one producer: [`mod@spmc`]; one of each: [`mod@spsc`] |
 //! | items | any `T: Send` |
 //! | progress | deadlock-free, not lock-free: `Busy` while another operation on the block is half-way |
-//! | cost | a push: one compare-and-exchange to allocate, one store to commit. A pop: the same, to reserve and to give back. A batch: one exchange and a store for each item, for all its items in one block |
+//! | cost | a push: one compare-and-exchange to allocate, two stores to commit. A pop: one exchange to reserve, one store to give back. A batch: one exchange and a store for each item, for all its items in one block. A pop in vain writes nothing, and reads no line that each push writes but that of the mark |
 //!
 //! A ring of entries makes producers watch the consumers' index and the other way round. Here each block has its
 //! own cursors: producers look at what consumers write once per block, when they move on to the next.
@@ -49,8 +49,12 @@
 //! - A consumer looks at `reserved` first, with Acquire, and then at what is committed and allocated. The paper orders these
 //!   loads by sequentially consistent barriers; in another order, as it compares by `==`, a new `reserved` beside an older cursor gives an
 //!   entry that is not written, or a false empty (errata E20).
-//! - A consumer that finds nothing to reserve answers `Busy` if a push into the block is half-way: pushes behind it
-//!   may have ended. As printed a block that is half-way is empty, also with an item in a later one (errata E19).
+//! - A consumer that finds nothing to reserve answers `Busy` if a push into the block is half-way and pushes behind it may have ended. As printed a
+//!   block that is half-way is empty, also with an item in a later one (errata E19).
+//! - Whether they may have, it is told by the producers: who commits an entry before the one in front of it, or leaves a block, or opens a grant,
+//!   warns of the round (`disordered`), and a word beside their cursor says whether the one in front is committed (`settled`). As printed, each
+//!   pop in vain looks at `allocated`, and the next push has to take that line back: with a consumer that polls, two fifths of a round trip. Here
+//!   it does so only after a warning.
 //! - Every block has the same round as the head; the blocks after the first start at the end of the round before
 //!   the first. A consumer whose next block is in an older round answers `Empty`, and looks again if it is in a newer one. As printed
 //!   both are empty, so one that read the head a round ago can say empty beside unread items (errata E2).
@@ -74,7 +78,7 @@
 //! | `try_push`: `Full` | at least `(blocks - 1) * entries + 1` items are in the queue, pushes half-way included: a block is reused only as a whole |
 //! | `try_push`: `Busy` | the oldest block is reserved to its end and some pops of it have not ended |
 //! | `try_pop`: `Ok` | the item was at the front |
-//! | `try_pop`: `Empty` | no item was in the queue |
+//! | `try_pop`: `Empty` | no item was in the queue. Beside an open grant it is `Busy` |
 //! | `try_pop`: `Busy` | the oldest entry's push was half-way; items behind it, if any, wait for it |
 //! | either: `Closed` | no handle of the other side is left, and for `try_pop` no item |
 //!
@@ -93,6 +97,8 @@
 //! - **I7** The one handle of a side is used by one thread at a time: it is no clone, and its operations take `&mut`. So the entries up to the
 //!   end of the block are its own when it has looked, or those that it has seen committed, and it moves `allocated` when they are
 //!   written, or `reserved` when they are read.
+//! - **I8** While an entry is not committed and a push behind it has ended, in this block or a later one, `disordered` of its block is in its
+//!   round, or later: whoever pushes behind it warns before, or knows by `settled` of who did.
 
 mod batch;
 mod block;

@@ -26,7 +26,7 @@ pub type Ends<T, W = Yield> = (Producer<T, W>, Consumer<T, W>);
 /// `blocks` must be a power of two and at least 2, `entries` at least 1. More blocks let more pushes in before the
 /// oldest block is consumed; larger blocks mean fewer steps to a next one. [`with_capacity`] chooses for you.
 ///
-/// Memory: the entries, two bytes for each (in lines of 64), and some 400 bytes per block.
+/// Memory: the entries, two bytes for each (in lines of 64), and some 500 bytes per block.
 ///
 /// ```
 /// use thalweg_queue::bbq;

@@ -83,7 +83,7 @@ pub type Claimed<'a, T, W> = super::Claimed<'a, T, W, Many, One>;
 ///
 /// `blocks` must be a power of two and at least 2, `entries` at least 1.
 ///
-/// Memory: the entries, two bytes for each (in lines of 64), and some 400 bytes per block.
+/// Memory: the entries, two bytes for each (in lines of 64), and some 500 bytes per block.
 pub fn spmc<T: Send>(blocks: usize, entries: usize) -> Result<Ends<T>, BuildError> {
     with_wait(blocks, entries, Yield)
 }
