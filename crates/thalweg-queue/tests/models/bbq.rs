@@ -304,7 +304,7 @@ canaries! {
     canary_7: "bbq.7", "Causality violation", order_is_kept(1, 0),
     canary_8: "bbq.8", "with an item in the queue", roles_switch(1),
     canary_9: "bbq.9", "Causality violation", order_is_kept(1, 0),
-    canary_10: "bbq.10", "exceeded maximum number of branches", empty_is_true(1, 4, 2),
+    canary_10: "bbq.10", "with an item in the queue", empty_is_true(1, 4, 2),
     canary_11: "bbq.11", "exceeded maximum number of branches", empty_is_true(1, 4, 2),
     canary_12: "bbq.12", "exceeded maximum number of branches", two_producers(1),
     canary_13: "bbq.13", "exceeded maximum number of branches", two_producers(1),
