@@ -6,7 +6,7 @@
 //! | who | any number of producers and consumers; handles are `Clone` and their methods take `&self`. One consumer: [`mod@mpsc`]; one producer: [`mod@spmc`]; one of each: [`mod@spsc`] |
 //! | items | any `T: Send` |
 //! | progress | deadlock-free, not lock-free: `Busy` while another operation on the block is half-way |
-//! | cost | a push: one compare-and-exchange to allocate, two stores to commit. A pop: one exchange to reserve, one store to give back. A batch: one exchange and a store for each item, for all its items in one block. A pop in vain writes nothing, and reads no line that each push writes but that of the mark |
+//! | cost | a push: one compare-and-exchange to allocate, two stores to commit. A pop: one exchange to reserve, one store to give back. A batch: one exchange and a store for each item, for all its items in one block. A pop in vain after another writes nothing and, unless producers have warned, reads no line that each push writes but that of the mark |
 //!
 //! A ring of entries makes producers watch the consumers' index and the other way round. Here each block has its
 //! own cursors: producers look at what consumers write once per block, when they move on to the next.
@@ -78,7 +78,7 @@
 //! | `try_push`: `Full` | at least `(blocks - 1) * entries + 1` items are in the queue, pushes half-way included: a block is reused only as a whole |
 //! | `try_push`: `Busy` | the oldest block is reserved to its end and some pops of it have not ended |
 //! | `try_pop`: `Ok` | the item was at the front |
-//! | `try_pop`: `Empty` | no item was in the queue. Beside an open grant it is `Busy` |
+//! | `try_pop`: `Empty` | no item was in the queue. With an open grant at the front it is `Busy` |
 //! | `try_pop`: `Busy` | the oldest entry's push was half-way; items behind it, if any, wait for it |
 //! | either: `Closed` | no handle of the other side is left, and for `try_pop` no item |
 //!

@@ -6,7 +6,7 @@
 //! | who | any number of producers, whose handles are `Clone` and take `&self`; one consumer |
 //! | items | any `T: Send` |
 //! | progress | deadlock-free, not lock-free: a pop may be `Busy` while the push of the oldest entry is half-way. A push never is |
-//! | cost | a push: one compare-and-exchange to allocate, one store to commit. A pop: one store of the consumer's own cursor; one more for the last item of a block |
+//! | cost | a push: one compare-and-exchange to allocate, two stores to commit. A pop: one store of the consumer's own cursor; one more for the last item of a block |
 //!
 //! The queue of [`bbq::shared`](super::shared()), and its producers. That there is one consumer is known to the compiler, and the consumer
 //! relies on it:
@@ -43,7 +43,7 @@
 //! | `try_push`: `Ok` | the item is at the end of the queue |
 //! | `try_push`: `Full` | at least `(blocks - 1) * entries + 1` items are in the queue, pushes half-way included: a block is reused only as a whole |
 //! | `try_pop`: `Ok` | the item was at the front |
-//! | `try_pop`: `Empty` | no item was in the queue. Beside an open grant it is `Busy` |
+//! | `try_pop`: `Empty` | no item was in the queue. With an open grant at the front it is `Busy` |
 //! | `try_pop`: `Busy` | the oldest entry's push was half-way; items behind it, if any, wait for it |
 //! | either: `Closed` | no handle of the other side is left, and for `try_pop` no item |
 //!
