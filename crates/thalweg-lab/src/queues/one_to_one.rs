@@ -10,7 +10,7 @@ use std::thread;
 use serde_json::{Value, json};
 use thalweg_sync::CachePadded;
 
-use super::crew::{Crew, Tries, until};
+use super::crew::{Crew, Tries};
 use crate::harness::{Contender, Role, Sample};
 use crate::machine::{Placement, Start};
 use crate::peers::Checked;
@@ -114,7 +114,7 @@ pub(super) fn push<Q: Ends>(tx: &mut Q::Tx, value: u64, consumers: &Crew) -> boo
 /// Pops when there is something. None if there is nothing, and no producer left.
 #[inline(always)]
 pub(super) fn pop<Q: Ends>(rx: &mut Q::Rx, producers: &Crew) -> Option<u64> {
-    pop_or::<Q>(rx, spin_loop, producers)
+    pop_or::<Q>(rx, spin_loop, || producers.gone())
 }
 
 /// As [`push`], with another `pause` after an attempt in vain.
@@ -135,13 +135,13 @@ pub(super) fn push_or<Q: Ends>(tx: &mut Q::Tx, value: u64, pause: impl Fn(), con
     }
 }
 
-/// As [`pop`], with another `pause` after an attempt in vain.
+/// As [`pop`], with another `pause` after an attempt in vain. None if it was `hopeless`, and one more attempt gave none either.
 #[inline(always)]
-pub(super) fn pop_or<Q: Ends>(rx: &mut Q::Rx, pause: impl Fn(), producers: &Crew) -> Option<u64> {
+pub(super) fn pop_or<Q: Ends>(rx: &mut Q::Rx, pause: impl Fn(), hopeless: impl Fn() -> bool) -> Option<u64> {
     let mut tries = Tries::default();
     loop {
         match Q::pop(rx) {
-            None if tries.again(|| producers.gone()) => pause(),
+            None if tries.again(&hopeless) => pause(),
             popped => return popped,
         }
     }
@@ -220,7 +220,7 @@ pub(super) fn there_and_back<Q: Ends>(trips: u64) -> Checked {
         move |consumers| {
             for trip in 1..=trips {
                 let lost = || consumers.gone() || answers.lost(trip - 1, asks, trip);
-                let Some(value) = until(|| Q::pop(&mut asked), spin_loop, lost) else { break };
+                let Some(value) = pop_or::<Q>(&mut asked, spin_loop, lost) else { break };
                 if !push::<Q>(&mut answer, value, consumers) {
                     break;
                 }
@@ -234,7 +234,7 @@ pub(super) fn there_and_back<Q: Ends>(trips: u64) -> Checked {
                     break;
                 }
                 let lost = || producers.gone() || asks.lost(trip, answers, trip);
-                let Some(value) = until(|| Q::pop(&mut answered), spin_loop, lost) else { break };
+                let Some(value) = pop_or::<Q>(&mut answered, spin_loop, lost) else { break };
                 received.take(value);
             }
             received.told()

@@ -168,7 +168,7 @@ fn push_or_yield<Q: Ends>(tx: &mut Q::Tx, value: u64, consumers: &Crew) -> bool 
 
 #[inline(always)]
 fn pop_or_yield<Q: Ends>(rx: &mut Q::Rx, producers: &Crew) -> Option<u64> {
-    pop_or::<Q>(rx, thread::yield_now, producers)
+    pop_or::<Q>(rx, thread::yield_now, || producers.gone())
 }
 
 pub(super) fn yields<Q: Many>(role: Role, name: &str, shape: Shape) -> Contender {
