@@ -4,6 +4,7 @@ use std::io::Write;
 
 use serde_json::Value;
 
+use crate::cores;
 use crate::machine::{self, Timing};
 use crate::records::{At, Record, Spread};
 
@@ -185,36 +186,48 @@ pub fn measure(experiment: &Experiment, effort: &Effort, progress: &mut dyn Writ
         for line in &group.absent {
             writeln!(progress, "{}: {line}", experiment.name)?;
         }
-        measure_group(experiment.name, group, effort, progress, &mut outcome)?;
+        measure_group(experiment.name, group, effort, &mut cores::are_one, progress, &mut outcome)?;
     }
     Ok(outcome)
+}
+
+/// A run, and whether the two CPUs were one core before or after it.
+struct Run {
+    sample: Sample,
+    on_one_core: bool,
 }
 
 fn measure_group(
     experiment: &'static str,
     group: Group,
     effort: &Effort,
+    are_one: &mut dyn FnMut() -> bool,
     progress: &mut dyn Write,
     outcome: &mut Outcome,
 ) -> Result<(), BoxError> {
     let Group { workload, units, contenders, ideal_from, sweep, .. } = group;
-    let mut field: Vec<(Contender, Vec<Sample>)> = contenders.into_iter().map(|c| (c, Vec::new())).collect();
+    let mut field: Vec<(Contender, Vec<Run>)> = contenders.into_iter().map(|c| (c, Vec::new())).collect();
+    let mut were_one = are_one();
     for round in 0..=effort.runs {
         match round {
             0 => writeln!(progress, "{experiment}: {workload}: warm-up of {} contenders", field.len())?,
             _ => writeln!(progress, "{experiment}: {workload}: run {round} of {}", effort.runs)?,
         }
-        field.retain_mut(|(contender, samples)| match contender.run() {
-            Ok(sample) => {
-                debug_assert_eq!(sample.figures.len(), units.len(), "{}: one figure for each unit", contender.name);
-                if round > 0 {
-                    samples.push(sample);
+        field.retain_mut(|(contender, runs)| {
+            let result = contender.run();
+            let before = std::mem::replace(&mut were_one, are_one());
+            match result {
+                Ok(sample) => {
+                    debug_assert_eq!(sample.figures.len(), units.len(), "{}: one figure for each unit", contender.name);
+                    if round > 0 {
+                        runs.push(Run { sample, on_one_core: before || were_one });
+                    }
+                    true
                 }
-                true
-            }
-            Err(error) => {
-                outcome.failures.push(format!("{experiment}: {workload}: {}: {error}", contender.name));
-                false
+                Err(error) => {
+                    outcome.failures.push(format!("{experiment}: {workload}: {}: {error}", contender.name));
+                    false
+                }
             }
         });
         // Back and forth, so that nobody has the same one before it in every round.
@@ -224,10 +237,11 @@ fn measure_group(
         field.reverse();
     }
     let first = outcome.records.len();
-    for (contender, samples) in field {
-        let cpus: Option<Vec<f64>> = samples.iter().map(|sample| sample.cpus).collect();
+    for (contender, runs) in field {
+        let cpus: Option<Vec<f64>> = runs.iter().map(|run| run.sample.cpus).collect();
+        let on_one_core = runs.iter().filter(|run| run.on_one_core).count();
         for (at, unit) in units.iter().enumerate() {
-            let spread = Spread::of(samples.iter().map(|sample| sample.figures[at]).collect());
+            let spread = Spread::of(runs.iter().map(|run| run.sample.figures[at]).collect());
             // A point of a curve that cannot be.
             if spread.median.is_nan() {
                 continue;
@@ -242,6 +256,7 @@ fn measure_group(
                 spread,
                 world: "native",
                 cpus: cpus.as_ref().map(|cpus| Spread::of(cpus.clone()).median),
+                on_one_core,
                 params: contender.params.clone(),
                 machine: machine::describe(),
             });
@@ -299,6 +314,19 @@ mod tests {
         let (ideal, cpus) = (&outcome.records[2], machine::cpus().len().min(2) as f64);
         assert_eq!((ideal.contender.as_str(), ideal.role), ("ideal", Role::Bound));
         assert_eq!(ideal.spread, Spread { median: 3.0 / cpus, min: 2.0 / cpus, max: 7.0 / cpus, runs: 3 });
+    }
+
+    #[test]
+    fn runs_between_which_two_cpus_were_one_core_are_counted() {
+        let fine = || Ok(Sample { figures: vec![1.0], cpus: None });
+        let contender = |name| Contender::new(Role::Peer, name, Value::Null, fine);
+        let group = Group::new("cores", &["ns"], ["a", "b"].map(contender).into());
+        // The warm-up of a and b, then b and a, a and b, b and a; a look before the first and after each.
+        let mut looks = [false, true, false, false, true, false, false, true, false].into_iter();
+        let (mut outcome, effort) = (Outcome::default(), Effort { runs: 3, divisor: 1 });
+        let mut are_one = || looks.next().unwrap();
+        measure_group("test/harness", group, &effort, &mut are_one, &mut Vec::new(), &mut outcome).unwrap();
+        assert_eq!(outcome.records.iter().map(|record| record.on_one_core).collect::<Vec<_>>(), [3, 1]);
     }
 
     #[test]

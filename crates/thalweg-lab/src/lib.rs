@@ -17,6 +17,7 @@
 
 pub mod chart;
 mod cli;
+pub mod cores;
 mod curves;
 pub mod harness;
 pub mod machine;

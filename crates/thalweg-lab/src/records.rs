@@ -73,6 +73,8 @@ pub struct Record {
     pub world: &'static str,
     /// CPUs used on average, the median over the runs; `null` where that is not known.
     pub cpus: Option<f64>,
+    /// In how many of the runs the two CPUs were [one core](crate::cores).
+    pub on_one_core: usize,
     /// What else changes the figures.
     pub params: Value,
     /// The machine that `native` means, as [`describe`](crate::machine::describe) puts it.
@@ -152,6 +154,7 @@ pub(crate) mod tests {
             spread: Spread { median, min: median * 0.5, max: median * 2.0, runs: 5 },
             world: "native",
             cpus: Some(1.0),
+            on_one_core: 0,
             params: serde_json::json!({ "messages": 7 }),
             machine: "abacus",
         }
@@ -180,7 +183,7 @@ pub(crate) mod tests {
         let line = record("thalweg", Role::Ours, 2.0).to_json();
         assert_eq!(
             line,
-            r#"{"experiment":"test/table","workload":"toy","contender":"thalweg","role":"ours","unit":"ns/msg","median":2.0,"min":1.0,"max":4.0,"runs":5,"world":"native","cpus":1.0,"params":{"messages":7},"machine":"abacus"}"#
+            r#"{"experiment":"test/table","workload":"toy","contender":"thalweg","role":"ours","unit":"ns/msg","median":2.0,"min":1.0,"max":4.0,"runs":5,"world":"native","cpus":1.0,"on_one_core":0,"params":{"messages":7},"machine":"abacus"}"#
         );
     }
 

@@ -52,7 +52,26 @@ fn table(panel: &[&Record], notes: &[&[&Record]]) -> String {
         None => writeln!(text, "  no ratio: this says what the runs were, not how good"),
     };
     last.expect("a String takes everything");
-    text
+    text + &on_one_core(panel)
+}
+
+/// A line that says whose runs were not on two cores, if there are any: they are not what the others are.
+fn on_one_core(panel: &[&Record]) -> String {
+    let mut told: Vec<(usize, Vec<&str>)> = Vec::new();
+    for record in panel.iter().filter(|record| record.on_one_core > 0) {
+        let name = record.contender.as_str();
+        match told.iter_mut().find(|(runs, _)| *runs == record.on_one_core) {
+            Some((_, names)) if names.contains(&name) => {}
+            Some((_, names)) => names.push(name),
+            None => told.push((record.on_one_core, vec![name])),
+        }
+    }
+    if told.is_empty() {
+        return String::new();
+    }
+    told.sort_by_key(|&(runs, _)| std::cmp::Reverse(runs));
+    let runs: Vec<String> = told.iter().map(|(runs, names)| format!("{runs} of {}", names.join(" and of "))).collect();
+    format!("  one core had both CPUs, as its hardware threads, in runs: {}\n", runs.join("; "))
 }
 
 /// Medians along an axis: a row for each contender, a column for each point.
@@ -67,7 +86,7 @@ fn sweep(panel: &[&Record], axis: &str) -> String {
     }
     let title =
         format!("{}: {} ({}, median of {} runs)\n", head.experiment, head.workload, head.unit, head.spread.runs);
-    title + &aligned(&rows)
+    title + &aligned(&rows) + &on_one_core(panel)
 }
 
 /// Rows in columns, the first one to the left and the others to the right.
@@ -113,6 +132,23 @@ test/table: toy (ns/msg, median of 5 runs)
   ratio: to crossbeam; lower is better
 ";
         assert_eq!(render(&records), expected);
+    }
+
+    #[test]
+    fn runs_on_one_core_are_told_once_for_each_contender() {
+        let point = |name, point, on_one_core| Record {
+            at: Some(At { axis: "entries", point }),
+            on_one_core,
+            ..record(name, Role::Ours, 2.0)
+        };
+        let records =
+            [("thalweg", "64", 2), ("thalweg", "128", 2), ("rtrb", "64", 0), ("kanal", "64", 5), ("flume", "64", 2)];
+        let table = render(&records.map(|(name, at, runs)| point(name, at, runs)));
+        let line =
+            "  one core had both CPUs, as its hardware threads, in runs: 5 of kanal; 2 of thalweg and of flume\n";
+        assert!(table.ends_with(line), "{table}");
+        let one = Record { on_one_core: 1, ..record("thalweg", Role::Ours, 2.0) };
+        assert!(render(&[one]).ends_with("in runs: 1 of thalweg\n"));
     }
 
     #[test]
