@@ -145,7 +145,7 @@ fn cores_first(cpus: Vec<usize>, core: impl Fn(usize) -> String) -> Vec<usize> {
 }
 
 /// How many cores [`cpus`] are threads of.
-fn cores() -> usize {
+pub fn cores() -> usize {
     cpus().iter().map(|&cpu| core(cpu)).collect::<HashSet<_>>().len()
 }
 

@@ -45,6 +45,7 @@ fn table(panel: &[&Record], notes: &[&[&Record]]) -> String {
         ];
         own.into_iter().chain(notes.iter().map(|beside| note(&record.contender, beside))).collect()
     }));
+    add_on_one_core(&mut rows, panel.iter().copied());
     text.push_str(&aligned(&rows));
     let last = match base {
         Some(base) => writeln!(text, "  ratio: to {}; lower is better", base.contender),
@@ -52,26 +53,16 @@ fn table(panel: &[&Record], notes: &[&[&Record]]) -> String {
         None => writeln!(text, "  no ratio: this says what the runs were, not how good"),
     };
     last.expect("a String takes everything");
-    text + &on_one_core(panel)
+    text
 }
 
-/// A line that says whose runs were not on two cores, if there are any: they are not what the others are.
-fn on_one_core(panel: &[&Record]) -> String {
-    let mut told: Vec<(usize, Vec<&str>)> = Vec::new();
-    for record in panel.iter().filter(|record| record.on_one_core > 0) {
-        let name = record.contender.as_str();
-        match told.iter_mut().find(|(runs, _)| *runs == record.on_one_core) {
-            Some((_, names)) if names.contains(&name) => {}
-            Some((_, names)) => names.push(name),
-            None => told.push((record.on_one_core, vec![name])),
-        }
+/// Adds a column to `rows`, of how many runs of each of `records` were on one core, if there are any: they are not what the others are.
+fn add_on_one_core<'a>(rows: &mut [Vec<String>], records: impl Iterator<Item = &'a Record> + Clone) {
+    if records.clone().any(|record| record.on_one_core > 0) {
+        let cells = records.map(|record| record.on_one_core.to_string());
+        let column = ["on one core".to_string()].into_iter().chain(cells);
+        rows.iter_mut().zip(column).for_each(|(row, cell)| row.push(cell));
     }
-    if told.is_empty() {
-        return String::new();
-    }
-    told.sort_by_key(|&(runs, _)| std::cmp::Reverse(runs));
-    let runs: Vec<String> = told.iter().map(|(runs, names)| format!("{runs} of {}", names.join(" and of "))).collect();
-    format!("  one core had both CPUs, as its hardware threads, in runs: {}\n", runs.join("; "))
 }
 
 /// Medians along an axis: a row for each contender, a column for each point.
@@ -79,14 +70,16 @@ fn sweep(panel: &[&Record], axis: &str) -> String {
     let head = panel[0];
     let (points, lines) = curves(panel);
     let mut rows: Vec<Vec<String>> = vec![[axis].iter().chain(&points).map(|cell| cell.to_string()).collect()];
-    for (name, line) in lines {
+    for (name, line) in &lines {
         let at = |point: &&str| line.iter().find(|record| record.at.is_some_and(|at| at.point == *point));
         let cell = |point| at(point).map_or("-".into(), |record| figure(record.spread.median));
         rows.push([name.to_string()].into_iter().chain(points.iter().map(cell)).collect());
     }
+    // A run gives all points of a line.
+    add_on_one_core(&mut rows, lines.iter().map(|(_, line)| line[0]));
     let title =
         format!("{}: {} ({}, median of {} runs)\n", head.experiment, head.workload, head.unit, head.spread.runs);
-    title + &aligned(&rows) + &on_one_core(panel)
+    title + &aligned(&rows)
 }
 
 /// Rows in columns, the first one to the left and the others to the right.
@@ -135,20 +128,27 @@ test/table: toy (ns/msg, median of 5 runs)
     }
 
     #[test]
-    fn runs_on_one_core_are_told_once_for_each_contender() {
-        let point = |name, point, on_one_core| Record {
-            at: Some(At { axis: "entries", point }),
-            on_one_core,
-            ..record(name, Role::Ours, 2.0)
-        };
-        let records =
-            [("thalweg", "64", 2), ("thalweg", "128", 2), ("rtrb", "64", 0), ("kanal", "64", 5), ("flume", "64", 2)];
-        let table = render(&records.map(|(name, at, runs)| point(name, at, runs)));
-        let line =
-            "  one core had both CPUs, as its hardware threads, in runs: 5 of kanal; 2 of thalweg and of flume\n";
-        assert!(table.ends_with(line), "{table}");
-        let one = Record { on_one_core: 1, ..record("thalweg", Role::Ours, 2.0) };
-        assert!(render(&[one]).ends_with("in runs: 1 of thalweg\n"));
+    fn runs_on_one_core_are_told() {
+        let records = [record("thalweg", Role::Ours, 2.0), record("kanal", Role::Peer, 40.0)];
+        let records = records.map(|record| Record { on_one_core: usize::from(record.role == Role::Peer), ..record });
+        let expected = "\
+test/table: toy (ns/msg, median of 5 runs)
+  contender  median (min - max)  ratio  CPUs  on one core
+  thalweg    2.00 (1.00 - 4.00)  0.050  1.00            0
+  kanal      40.0 (20.0 - 80.0)   1.00  1.00            1
+  ratio: to kanal; lower is better
+";
+        assert_eq!(render(&records), expected);
+        let at = |point| Some(At { axis: "entries", point });
+        let [first, second] = records;
+        let sweep = [Record { at: at("64"), ..first }, Record { at: at("64"), ..second }];
+        let expected = "\
+test/table: toy (ns/msg, median of 5 runs)
+  entries    64  on one core
+  thalweg  2.00            0
+  kanal    40.0            1
+";
+        assert_eq!(render(&sweep), expected);
     }
 
     #[test]
