@@ -27,9 +27,9 @@ enum Command {
     /// Runs experiments and prints a table for each
     ///
     /// Every contender runs once to warm up and then in turn with the others; every result is checked. A run that had both
-    /// CPUs on one core, as a host may give them to a virtual machine, is made again, three times at most; a column counts
-    /// what is left. Ratios refer to the best peer of the same run. Exit status: 0 if everything was right, 1 if a contender
-    /// failed, 2 for arguments that make no sense.
+    /// CPUs on one core, as a host may give them to a virtual machine, is made again, three times at most and no more in
+    /// all than a table has runs; a column counts what is left. Ratios refer to the best peer of the same run. Exit
+    /// status: 0 if everything was right, 1 if a contender failed, 2 for arguments that make no sense.
     #[command(
         after_help = "Examples:\n  thalweg lab run streams/pipe3 --quick\n  thalweg lab run streams/ --json - > figures.json\n  thalweg lab run all --svg figures.svg"
     )]

@@ -212,22 +212,27 @@ struct Run {
 /// How often a run on one core is made once more. Where the CPUs were decides that, and never its figures.
 const AGAIN: usize = 3;
 
-/// Runs `contender` until the CPUs are two cores before and after, or for long enough. `are_one` says what they are now, and `were_one` what they
-/// were when it was last asked.
-fn run_on_two_cores(
-    contender: &mut Contender,
-    are_one: &mut dyn FnMut() -> bool,
-    were_one: &mut bool,
-) -> Result<Run, BoxError> {
-    let mut left = AGAIN;
-    loop {
-        let sample = contender.run()?;
-        let before = std::mem::replace(were_one, are_one());
-        let on_one_core = before || *were_one;
-        if !on_one_core || left == 0 {
-            return Ok(Run { sample, on_one_core });
+/// What tells whether two CPUs are one core, and how many runs may still be made again because of it.
+struct Cores<'a> {
+    are_one: &'a mut dyn FnMut() -> bool,
+    /// What they were when it was last asked.
+    were_one: bool,
+    again: usize,
+}
+
+impl Cores<'_> {
+    /// A run of `contender`, if possible one before and after which they are two.
+    fn run(&mut self, contender: &mut Contender) -> Result<Run, BoxError> {
+        let mut left = self.again.min(AGAIN);
+        loop {
+            let sample = contender.run()?;
+            let before = std::mem::replace(&mut self.were_one, (self.are_one)());
+            let on_one_core = before || self.were_one;
+            if !on_one_core || left == 0 {
+                return Ok(Run { sample, on_one_core });
+            }
+            (left, self.again) = (left - 1, self.again - 1);
         }
-        left -= 1;
     }
 }
 
@@ -241,13 +246,18 @@ fn measure_group(
 ) -> Result<(), BoxError> {
     let Group { workload, units, contenders, ideal_from, sweep, .. } = group;
     let mut field: Vec<(Contender, Vec<Run>)> = contenders.into_iter().map(|c| (c, Vec::new())).collect();
-    let mut were_one = are_one();
+    let were_one = are_one();
+    let mut cores = Cores { are_one, were_one, again: 0 };
     for round in 0..=effort.runs {
+        // From the warm-up on, which is no run: as many as there are runs, so that a host that stays so takes twice the time at most.
+        if round == 1 {
+            cores.again = effort.runs * field.len();
+        }
         match round {
             0 => writeln!(progress, "{experiment}: {workload}: warm-up of {} contenders", field.len())?,
             _ => writeln!(progress, "{experiment}: {workload}: run {round} of {}", effort.runs)?,
         }
-        field.retain_mut(|(contender, runs)| match run_on_two_cores(contender, are_one, &mut were_one) {
+        field.retain_mut(|(contender, runs)| match cores.run(contender) {
             Ok(run) => {
                 debug_assert_eq!(run.sample.figures.len(), units.len(), "{}: one figure for each unit", contender.name);
                 if round > 0 {
@@ -355,19 +365,19 @@ mod tests {
         };
         let group = Group::new("cores", &["runs"], vec![Contender::new(Role::Peer, "a", Value::Null, count)]);
         let looks = [
-            // Before all, and after the warm-up.
-            vec![false, false],
-            vec![true, true, false, false],
+            // Before all, and after the warm-up, which is not made again.
+            vec![false, true],
+            vec![true, false, false],
             vec![false],
-            // It ends all the same.
-            vec![true; 1 + AGAIN],
+            // There are as many again as runs: two of three are used up, so that it ends.
+            vec![true, true],
         ];
         let (mut looks, mut outcome) = (looks.into_iter().flatten(), Outcome::default());
         let effort = Effort { runs: 3, divisor: 1 };
         let mut are_one = || looks.next().unwrap();
         measure_group("test/harness", group, &effort, &mut are_one, &mut Vec::new(), &mut outcome).unwrap();
         let Record { spread, on_one_core, .. } = outcome.records[0];
-        assert_eq!(spread, Spread { median: 6.0, min: 5.0, max: 10.0, runs: 3 });
+        assert_eq!(spread, Spread { median: 5.0, min: 4.0, max: 7.0, runs: 3 });
         assert_eq!(on_one_core, 1);
     }
 

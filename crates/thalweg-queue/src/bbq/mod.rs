@@ -53,7 +53,7 @@
 //!   block that is half-way is empty, also with an item in a later one (errata E19).
 //! - Whether they may have, it is told by the producers: who commits an entry before the one in front of it, or leaves a block, or opens a grant,
 //!   warns of the round (`disordered`), and a word beside their cursor says whether the one in front is committed (`settled`; its mark says so
-//!   too, but consumers that poll share that line, and to look there first takes a push 40 ns longer). As printed, each
+//!   too, but consumers that poll share that line, and each push would wait for it twice). As printed, each
 //!   pop in vain looks at `allocated`, and the next push has to take that line back: with a consumer that polls, two fifths of a round trip. Here
 //!   it does so only after a warning.
 //! - Every block has the same round as the head; the blocks after the first start at the end of the round before
