@@ -110,8 +110,8 @@ fn routing_devices_are_as_asked_for_and_what_is_not_usual_is_recorded() {
 /// The table of docs/simulator.md, by the command that stands there, and the machine file that came of it.
 #[test]
 fn the_machine_that_was_measured_is_fitted_and_compared_as_published() {
-    let crates = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
-    let ran = sim_in(&crates, "calibrate --native thalweg-micro/measured/zen4-2t.jsonl");
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let ran = sim_in(&root, "calibrate --native tools/micro/measured/zen4-2t.jsonl");
     assert_eq!((ran.status, ran.stderr.as_str()), (0, ""));
     let rows = ran.stdout.lines().skip(1).take_while(|line| !line.is_empty());
     let simulated: Vec<&str> = rows.map(|line| line[52..64].trim()).collect();
@@ -120,7 +120,7 @@ fn the_machine_that_was_measured_is_fitted_and_compared_as_published() {
         "5.27", "18.16", "5.36", "4.94", "19.20",
     ];
     assert_eq!(simulated, published);
-    let file = std::fs::read_to_string(crates.join("thalweg-sim/machines/zen4-2t.toml")).unwrap();
+    let file = std::fs::read_to_string(root.join("crates/thalweg-sim/machines/zen4-2t.toml")).unwrap();
     let keys = file.split_once("\nstore_buffer").unwrap().1;
     assert!(ran.stdout.trim_end().ends_with(keys.trim_end()), "{}", ran.stdout);
 }

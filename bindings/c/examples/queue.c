@@ -2,7 +2,7 @@
  * Each queue of thalweg_queue.h in a few lines. C11 and C++11, POSIX threads.
  *
  *   cargo build --release -p thalweg-queue-c
- *   cc -std=c11 -pthread -I crates/thalweg-queue-c/include crates/thalweg-queue-c/examples/queue.c \
+ *   cc -std=c11 -pthread -I bindings/c/include bindings/c/examples/queue.c \
  *      target/release/libthalweg_queue_c.a -ldl -lm -o queue
  */
 #include <pthread.h>

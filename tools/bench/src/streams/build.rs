@@ -46,7 +46,7 @@ struct Scratch {
 
 impl Scratch {
     fn new() -> Result<Self, BoxError> {
-        let library = Path::new(env!("CARGO_MANIFEST_DIR")).join("../thalweg");
+        let library = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../crates/thalweg");
         let library = library.canonicalize().map_err(|error| {
             format!("the sources of thalweg are not where this lab was built from, {}: {error}", library.display())
         })?;
