@@ -32,8 +32,10 @@
 //! | a step with state | [`Graph::sequential`], [`Graph::map`], [`Graph::update`] |
 //! | a step without state, to spread over cores | [`Graph::parallel`], [`Graph::parallel_map`], [`Graph::parallel_update`] |
 //! | a step that looks at neighbours | [`Graph::window`], [`Graph::parallel_window`] |
-//! | the same messages for several steps | [`Graph::tee`] |
-//! | several inputs or outputs | [`Kernel`] and [`Graph::add`] |
+//! | the same messages for several steps | [`Graph::tee`], [`Graph::broadcast`] |
+//! | several streams to make one of | [`Graph::merge`], [`Graph::interleave`], [`Graph::merge_by_key`], [`Graph::zip`] |
+//! | one stream for several kernels, each message to one | [`Graph::split`], [`Graph::partition`], [`Graph::route`] |
+//! | any other number of inputs or outputs | [`Kernel`] and [`Graph::add`] |
 //! | a plain chain | [`Graph::stream`] |
 //! | a cycle | [`Gives::feedback`] on the edge that goes back |
 //! | a bound on what an edge holds | [`Gives::capacity`], [`Gives::fixed`] |
@@ -65,6 +67,7 @@ mod edge;
 mod error;
 mod graph;
 mod kernel;
+pub mod operators;
 mod output;
 mod pool;
 mod report;
