@@ -35,6 +35,7 @@
 //! | the same messages for several steps | [`Graph::tee`], [`Graph::broadcast`] |
 //! | several streams to make one of | [`Graph::merge`], [`Graph::interleave`], [`Graph::merge_by_key`], [`Graph::zip`] |
 //! | one stream for several kernels, each message to one | [`Graph::split`], [`Graph::partition`], [`Graph::route`] |
+//! | state for each key, on many cores | [`Graph::key_by`], [`Graph::keyed`] |
 //! | any other number of inputs or outputs | [`Kernel`] and [`Graph::add`] |
 //! | a plain chain | [`Graph::stream`] |
 //! | a cycle | [`Gives::feedback`] on the edge that goes back |

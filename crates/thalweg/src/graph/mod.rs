@@ -552,6 +552,12 @@ impl<'env> Graph<'env> {
         self.control.graph
     }
 
+    /// Notes why `kernel` cannot work, for [`run`](Self::run) to say.
+    pub(crate) fn refuse(&mut self, kernel: impl Handle, reason: &str) {
+        let Definition { name, place, .. } = &self.kernels[kernel.kernel().kernel];
+        self.refusals.push(Refusal { kernel: format!("{name} ({place})"), reason: reason.to_owned() });
+    }
+
     #[track_caller]
     fn add_source<T: Send + 'env>(&mut self, kind: &str, body: Box<dyn crate::kernel::Source + 'env>) -> Source<T> {
         Source(self.add_kernel(kind, Body::Source(Slot::new(body)), &[], &[name_of::<T>("out")], None), PhantomData)

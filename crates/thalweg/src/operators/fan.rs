@@ -180,7 +180,7 @@ impl<'env> Graph<'env> {
     /// Gives each message to one of `N` kernels by the hash of its key: equal keys always go to the same one, and many different keys to all of them
     /// about equally often.
     ///
-    /// The hash is the same in every run; an adversary who picks the keys can send all to one kernel.
+    /// The hash is the same in every run; an adversary who picks the keys can send all to one kernel. For state for each key there is [`key_by`](Self::key_by).
     /// Each stream keeps its order. For a number that is known at run time, add a [`Route`](crate::operators::Route).
     ///
     /// ```

@@ -80,3 +80,24 @@ pub(crate) fn hash_of<K: Hash + ?Sized>(key: &K) -> u64 {
 pub(crate) fn part_of(hash: u64, parts: usize) -> usize {
     ((u128::from(hash) * parts as u128) >> 64) as usize
 }
+
+/// For keys that are hashes already. The low bits of these choose among the keys of one part, and [`part_of`] has used the high ones.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct PassOn(u64);
+
+impl Hasher for PassOn {
+    fn write(&mut self, _bytes: &[u8]) {
+        unreachable!("a hash is one word");
+    }
+
+    #[inline]
+    fn write_u64(&mut self, hash: u64) {
+        // A table takes low bits for the place and high ones to tell neighbours apart: the product has both anew.
+        self.0 = hash.wrapping_mul(FOLD);
+    }
+
+    #[inline]
+    fn finish(&self) -> u64 {
+        self.0
+    }
+}

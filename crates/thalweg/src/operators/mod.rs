@@ -26,6 +26,8 @@
 mod fan;
 mod hash;
 mod join;
+mod keyed;
 
 pub use fan::{Broadcast, FanPorts, Route};
 pub use join::{Interleave, JoinPorts, Merge, MergeByKey, Zip, ZipPorts};
+pub use keyed::KeyBy;

@@ -5,6 +5,7 @@ mod common;
 
 mod fans;
 mod joins;
+mod keys;
 
 use thalweg::Scheme;
 
