@@ -38,6 +38,17 @@ impl Instant {
     }
 }
 
+impl From<std::time::Instant> for Instant {
+    /// The point that is as far from now. Under an engine that is virtual time.
+    fn from(instant: std::time::Instant) -> Self {
+        let (std_now, now) = (std::time::Instant::now(), now());
+        match instant.checked_duration_since(std_now) {
+            Some(ahead) => now.after(ahead),
+            None => Self(now.0.saturating_sub(std_now.duration_since(instant).as_nanos() as u64)),
+        }
+    }
+}
+
 /// Now. About 25 ns natively; virtual time under an engine; always the clock's start under loom, which has no time.
 #[inline]
 #[track_caller]

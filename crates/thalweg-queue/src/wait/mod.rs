@@ -109,6 +109,8 @@ mod future;
 mod iter;
 mod methods;
 #[cfg(feature = "std")]
+pub(crate) mod one;
+#[cfg(feature = "std")]
 mod park;
 #[cfg(feature = "stream")]
 mod stream;
@@ -125,6 +127,8 @@ pub use future::{Popping, PoppingMany, Pushing, PushingMany};
 pub(crate) use future::{pop_when, push_when};
 pub use iter::{Iter, TryIter};
 pub(crate) use methods::{consumer, producer};
+#[cfg(feature = "std")]
+pub(crate) use park::Sleeper;
 #[cfg(feature = "std")]
 pub use park::{Park, Sleep};
 #[cfg(feature = "stream")]

@@ -67,13 +67,13 @@ struct Waiters {
 ///
 /// A thread could be a [`Waker`] too; but then it would be in the standard library's `Arc`, at which engines do not look.
 #[derive(Clone, Debug)]
-pub(super) enum Sleeper {
+pub(crate) enum Sleeper {
     Thread(Unparker),
     Task(Waker),
 }
 
 impl Sleeper {
-    fn wake(self) {
+    pub(crate) fn wake(self) {
         match self {
             Self::Thread(thread) => thread.unpark(),
             Self::Task(waker) => waker.wake(),

@@ -11,6 +11,7 @@ mod fast_forward;
 mod lamport;
 mod mesh;
 mod mpsc;
+mod oneshot;
 mod phases;
 mod spmc;
 mod spsc;
@@ -45,6 +46,7 @@ const LISTS: &[&[Client]] = &[
     ticketed::CLIENTS,
     mesh::CLIENTS,
     waiting::CLIENTS,
+    oneshot::CLIENTS,
 ];
 
 /// The clients that come one by one.

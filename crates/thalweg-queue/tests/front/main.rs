@@ -1,0 +1,7 @@
+//! The kinds of channel beside the queues for streams of items: one value, the latest value, and what chooses between several.
+#![cfg(not(loom))]
+
+mod oneshot;
+#[path = "../queues/support.rs"]
+#[allow(dead_code, reason = "shared with the tests of the queues")]
+mod support;
