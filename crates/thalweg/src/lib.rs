@@ -65,6 +65,7 @@
 
 mod block;
 mod edge;
+mod ends;
 mod error;
 mod graph;
 mod kernel;
@@ -76,20 +77,21 @@ mod run;
 pub mod scheme;
 mod window;
 
+pub use ends::inlet::{Closed, Inlet, Pushing};
 pub use error::{BoxError, Cause, Error, Failure, Refusal, Result, Verdict, Wait};
-pub use graph::chain::{After, Chain, FromIter, Pending};
+pub use graph::chain::{After, Chain, FromIter, Pending, Stepwise};
 pub use graph::path::End as PathEnd;
 pub use graph::path::{Gives, Handle, Head, Node, Path, Sink, Source, Tail, Takes};
 pub use graph::{Capacity, Graph};
 pub use kernel::Flow;
 pub use kernel::fused::{Filter, FlatMap, Identity, Inspect, Map, Stage, Update};
-pub use kernel::inlet::{Closed, Inlet};
 pub use kernel::ported::{Binder, In, Io, Kernel, Out};
+pub use kernel::steps::{Begin, Change, Keep, Look, Spread, Steps};
 pub use output::Output;
 pub use report::{EdgeReport, End, KernelReport, Report};
 pub use run::control::Stopper;
 pub use scheme::Scheme;
-pub use thalweg_queue::{BuildError, TryPushError};
+pub use thalweg_queue::{BuildError, PushTimeoutError, TryPushError};
 
 /// What most programs need.
 pub mod prelude {

@@ -97,7 +97,8 @@ pub struct Pushing<E: Push> {
 impl<E: Push> Unpin for Pushing<E> {}
 
 impl<E: Push<Wait: Sleep>> Pushing<E> {
-    pub(crate) fn new(end: E, value: E::Item) -> Self {
+    /// A push of `value` by `end`, which may be a reference: for ends of your own that implement [`Push`].
+    pub fn new(end: E, value: E::Item) -> Self {
         Self { pending: Pending::new(end, Side::Room, |end| end.strategy().park()), value: Some(value) }
     }
 }
@@ -141,7 +142,8 @@ pub struct PushingMany<'a, E: Push> {
 impl<E: Push> Unpin for PushingMany<'_, E> {}
 
 impl<'a, E: Push<Wait: Sleep>> PushingMany<'a, E> {
-    pub(crate) fn new(end: E, values: &'a mut Vec<E::Item>) -> Self {
+    /// A push of `values` by `end`, which may be a reference: for ends of your own that implement [`Push`].
+    pub fn new(end: E, values: &'a mut Vec<E::Item>) -> Self {
         Self { pending: Pending::new(end, Side::Room, |end| end.strategy().park()), values }
     }
 }
@@ -170,7 +172,8 @@ pub struct Popping<E: Pop> {
 impl<E: Pop> Unpin for Popping<E> {}
 
 impl<E: Pop<Wait: Sleep>> Popping<E> {
-    pub(crate) fn new(end: E) -> Self {
+    /// A pop by `end`, which may be a reference: for ends of your own that implement [`Pop`].
+    pub fn new(end: E) -> Self {
         Self { pending: Pending::new(end, Side::Items, |end| end.strategy().park()) }
     }
 }
@@ -201,7 +204,8 @@ pub struct PoppingMany<'a, E: Pop> {
 impl<E: Pop> Unpin for PoppingMany<'_, E> {}
 
 impl<'a, E: Pop<Wait: Sleep>> PoppingMany<'a, E> {
-    pub(crate) fn new(end: E, into: &'a mut Vec<E::Item>, limit: usize) -> Self {
+    /// A pop by `end`, which may be a reference: for ends of your own that implement [`Pop`].
+    pub fn new(end: E, into: &'a mut Vec<E::Item>, limit: usize) -> Self {
         Self { pending: Pending::new(end, Side::Items, |end| end.strategy().park()), into, limit }
     }
 }

@@ -74,3 +74,16 @@ where
     scope.spawn(body);
     Ok(())
 }
+
+/// Starts a thread that nobody waits for. Here no system refuses one, and threads have no names.
+///
+/// # Errors
+///
+/// None: they are those of the native world.
+pub fn try_start<F>(_name: &str, body: F) -> std::io::Result<()>
+where
+    F: FnOnce() + Send + 'static,
+{
+    drop(loom::thread::spawn(body));
+    Ok(())
+}

@@ -44,3 +44,15 @@ where
 {
     std::thread::Builder::new().spawn_scoped(scope, body).map(drop)
 }
+
+/// Starts a thread that nobody waits for. `name` is what debuggers and the system call it.
+///
+/// # Errors
+///
+/// If the system gives no more threads. `body` is dropped.
+pub fn try_start<F>(name: &str, body: F) -> std::io::Result<()>
+where
+    F: FnOnce() + Send + 'static,
+{
+    std::thread::Builder::new().name(name.to_owned()).spawn(body).map(drop)
+}

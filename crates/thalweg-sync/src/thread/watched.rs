@@ -227,3 +227,20 @@ where
 {
     scope.try_spawn(body).map(drop)
 }
+
+/// Starts a thread that nobody waits for. `name` is what debuggers and the system call it.
+///
+/// # Errors
+///
+/// If the system gives no more threads. An engine gives as many as it is asked for. `body` is dropped.
+#[track_caller]
+pub fn try_start<F>(name: &str, body: F) -> std::io::Result<()>
+where
+    F: FnOnce() + Send + 'static,
+{
+    match engine::current() {
+        Some(engine) => _ = engine.spawn(Box::new(body), Location::caller()),
+        None => drop(std::thread::Builder::new().name(name.to_owned()).spawn(body)?),
+    }
+    Ok(())
+}

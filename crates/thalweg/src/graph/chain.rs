@@ -9,6 +9,7 @@ use crate::graph::path::{End, Gives, Node, Path, Sink, Tail, Takes};
 use crate::kernel::Body;
 use crate::kernel::fused::{Filter, FlatMap, Fused, Identity, Inspect, Map, Stage, Update};
 use crate::kernel::source;
+use crate::kernel::steps::{Begin, Change, ForEach, Keep, Look, Spread, Steps};
 use crate::output::Output;
 use std::fmt;
 use std::iter;
@@ -32,6 +33,17 @@ impl<'env, I: Iterator<Item: Send + 'env> + Send + 'env> Pending<'env> for FromI
     type Item = I::Item;
     fn settle(self, graph: &mut Graph<'env>) -> Path<End, Tail<I::Item>> {
         graph.source(self.0).into_path()
+    }
+}
+
+/// Steps behind an iterator that will be a source.
+#[derive(Debug)]
+pub struct Stepwise<S>(S);
+
+impl<'env, S: Steps<Item: 'env> + 'env> Pending<'env> for Stepwise<S> {
+    type Item = S::Item;
+    fn settle(self, graph: &mut Graph<'env>) -> Path<End, Tail<S::Item>> {
+        graph.source_of_steps(self.0).into_path()
     }
 }
 
@@ -122,6 +134,7 @@ impl<'env> Graph<'env> {
 
 type Mapped<I, F> = iter::Map<I, F>;
 
+/// A filter, or a `flat_map`, that lets nothing through sees a wish to stop or to cancel all the same.
 impl<'g, 'env, I: Iterator<Item: Send + 'env> + Send + 'env> Chain<'g, 'env, FromIter<I>> {
     /// Changes each message.
     pub fn map<U: Send + 'env, F>(self, change: F) -> Chain<'g, 'env, FromIter<Mapped<I, F>>>
@@ -132,20 +145,20 @@ impl<'g, 'env, I: Iterator<Item: Send + 'env> + Send + 'env> Chain<'g, 'env, Fro
     }
 
     /// Lets through what `keep` says.
-    pub fn filter<F>(self, keep: F) -> Chain<'g, 'env, FromIter<iter::Filter<I, F>>>
+    pub fn filter<F>(self, keep: F) -> Chain<'g, 'env, Stepwise<Keep<Begin<I>, F>>>
     where
         F: FnMut(&I::Item) -> bool + Send + 'env,
     {
-        Chain { graph: self.graph, pending: FromIter(self.pending.0.filter(keep)) }
+        Chain { graph: self.graph, pending: Stepwise(Keep(Begin(self.pending.0), keep)) }
     }
 
     /// Makes any number of messages of each.
-    pub fn flat_map<U, F>(self, spread: F) -> Chain<'g, 'env, FromIter<iter::FlatMap<I, U, F>>>
+    pub fn flat_map<U, F>(self, spread: F) -> Chain<'g, 'env, Stepwise<Spread<Begin<I>, U, F>>>
     where
         U: IntoIterator<IntoIter: Send + 'env, Item: Send + 'env> + 'env,
         F: FnMut(I::Item) -> U + Send + 'env,
     {
-        Chain { graph: self.graph, pending: FromIter(self.pending.0.flat_map(spread)) }
+        Chain { graph: self.graph, pending: Stepwise(Spread::new(Begin(self.pending.0), spread)) }
     }
 
     /// Looks at each message.
@@ -160,6 +173,47 @@ impl<'g, 'env, I: Iterator<Item: Send + 'env> + Send + 'env> Chain<'g, 'env, Fro
     #[track_caller]
     pub fn for_each(self, each: impl FnMut(I::Item) + Send + 'env) {
         self.graph.add_fused(Box::new(source::Fused(Some((self.pending.0, each)))));
+    }
+}
+
+impl<'g, 'env, S: Steps<Item: 'env> + 'env> Chain<'g, 'env, Stepwise<S>> {
+    /// Changes each message.
+    pub fn map<U: Send + 'env, F>(self, change: F) -> Chain<'g, 'env, Stepwise<Change<S, F>>>
+    where
+        F: FnMut(S::Item) -> U + Send + 'env,
+    {
+        Chain { graph: self.graph, pending: Stepwise(Change(self.pending.0, change)) }
+    }
+
+    /// Lets through what `keep` says.
+    pub fn filter<F>(self, keep: F) -> Chain<'g, 'env, Stepwise<Keep<S, F>>>
+    where
+        F: FnMut(&S::Item) -> bool + Send + 'env,
+    {
+        Chain { graph: self.graph, pending: Stepwise(Keep(self.pending.0, keep)) }
+    }
+
+    /// Makes any number of messages of each.
+    pub fn flat_map<U, F>(self, spread: F) -> Chain<'g, 'env, Stepwise<Spread<S, U, F>>>
+    where
+        U: IntoIterator<IntoIter: Send + 'env, Item: Send + 'env> + 'env,
+        F: FnMut(S::Item) -> U + Send + 'env,
+    {
+        Chain { graph: self.graph, pending: Stepwise(Spread::new(self.pending.0, spread)) }
+    }
+
+    /// Looks at each message.
+    pub fn inspect<F>(self, look: F) -> Chain<'g, 'env, Stepwise<Look<S, F>>>
+    where
+        F: FnMut(&S::Item) + Send + 'env,
+    {
+        Chain { graph: self.graph, pending: Stepwise(Look(self.pending.0, look)) }
+    }
+
+    /// Ends the chain within the same kernel: no edge, no hop, close to a plain loop. After a panic in `each` the chain is over, also in a second run.
+    #[track_caller]
+    pub fn for_each(self, each: impl FnMut(S::Item) + Send + 'env) {
+        self.graph.add_fused(Box::new(ForEach(Some((self.pending.0, each)))));
     }
 }
 

@@ -3,15 +3,16 @@
 pub(crate) mod chain;
 mod check;
 mod cycles;
+mod outside;
 pub(crate) mod path;
 mod start;
 
-use crate::error::{Error, Refusal, Result, Verdict};
+use crate::error::{Error, Refusal, Verdict};
 use crate::kernel::each;
 use crate::kernel::fused::{Fused, Identity, Map, Update};
-use crate::kernel::inlet::{self, Inlet};
 use crate::kernel::ported::{Binder, Kernel, Out, PortName, Portless, WithPorts};
 use crate::kernel::source;
+use crate::kernel::steps::{FromSteps, Steps};
 use crate::kernel::tee::Tee;
 use crate::kernel::windowed::Windowed;
 use crate::kernel::{Body, Flow, Outside};
@@ -220,79 +221,6 @@ impl<'env> Graph<'env> {
         R: Verdict<Value = Flow> + 'env,
     {
         self.add_source("poll", Box::new(source::Poll(give, PhantomData)))
-    }
-
-    /// A source that other threads push into while the graph runs. It ends when the last [`Inlet`] is dropped.
-    ///
-    /// ```
-    /// use thalweg::prelude::*;
-    /// let mut sum = 0;
-    /// let mut graph = Graph::new();
-    /// let (numbers, inlet) = graph.inlet::<u64>(1024)?;
-    /// let add = graph.sink(|n: u64| sum += n);
-    /// graph += numbers >> add;
-    ///
-    /// // `inlet` moves into the thread, and is dropped at its end: so the run ends.
-    /// let pusher = std::thread::spawn(move || (1..=100).try_for_each(|n| inlet.push(n)));
-    /// graph.run(Scheme::default())?;
-    /// pusher.join().unwrap()?;
-    /// drop(graph);
-    /// assert_eq!(sum, 5050);
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    ///
-    /// # Errors
-    ///
-    /// If `capacity`, in messages, is out of the limits of a queue.
-    #[track_caller]
-    pub fn inlet<T: Send + 'env>(
-        &mut self,
-        capacity: usize,
-    ) -> Result<(Source<T>, Inlet<T>), thalweg_queue::BuildError> {
-        let (inlet, arrivals) = inlet::inlet(capacity, &self.control)?;
-        let watch = arrivals.watch();
-        let source = self.add_source("inlet", Box::new(arrivals));
-        self.kernels[source.0.kernel].outside = Some(Box::new(watch));
-        Ok((source, inlet))
-    }
-
-    /// A source from an iterator that may wait for its input, such as lines of a terminal or packets of a socket.
-    ///
-    /// The iterator runs on a thread of its own, up to `capacity` messages ahead; each message is handed on as soon as it is there. The
-    /// thread starts with the first run, and nobody waits for it: stopping the graph does not wait for input.
-    ///
-    /// ```no_run
-    /// use thalweg::prelude::*;
-    /// use std::io::{self, BufRead, BufReader};
-    ///
-    /// let mut lines = 0;
-    /// let mut graph = Graph::new();
-    /// let typed = graph.source_blocking(BufReader::new(io::stdin()).lines().map_while(Result::ok), 64)?;
-    /// let count = graph.sink(|_: String| lines += 1);
-    /// graph += typed >> count;
-    /// graph.run(Scheme::default())?;
-    /// drop(graph);
-    /// println!("{lines} lines");
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    ///
-    /// # Errors
-    ///
-    /// If `capacity` is out of the limits of a queue.
-    #[track_caller]
-    pub fn source_blocking<I>(
-        &mut self,
-        messages: I,
-        capacity: usize,
-    ) -> Result<Source<I::Item>, thalweg_queue::BuildError>
-    where
-        I: IntoIterator<IntoIter: Send + 'static, Item: Send + 'static>,
-    {
-        let waiting = inlet::Waiting::new(messages.into_iter(), capacity, &self.control)?;
-        let watch = waiting.watch();
-        let source = self.add_source("blocking", Box::new(waiting));
-        self.kernels[source.0.kernel].outside = Some(Box::new(watch));
-        Ok(source)
     }
 
     // ---- kernels ----
@@ -561,6 +489,11 @@ impl<'env> Graph<'env> {
     #[track_caller]
     fn add_source<T: Send + 'env>(&mut self, kind: &str, body: Box<dyn crate::kernel::Source + 'env>) -> Source<T> {
         Source(self.add_kernel(kind, Body::Source(Slot::new(body)), &[], &[name_of::<T>("out")], None), PhantomData)
+    }
+
+    #[track_caller]
+    pub(crate) fn source_of_steps<S: Steps<Item: 'env> + 'env>(&mut self, steps: S) -> Source<S::Item> {
+        self.add_source("source", Box::new(FromSteps::new(steps)))
     }
 
     #[track_caller]

@@ -1,10 +1,10 @@
 //! From a graph to a run, and back.
 
 use crate::edge::{Edge, Plan};
-use crate::error::{BoxError, Cause, Error, Failure, Result, Wait};
+use crate::error::{BoxError, Cause, Error, Failure, Refusal, Result, Wait};
 use crate::graph::{Definition, Graph, Link};
 use crate::kernel::reorder::Reorder;
-use crate::kernel::{Body, drive_parallel, drive_sequential, drive_source, ported};
+use crate::kernel::{Body, Outside, drive_parallel, drive_sequential, drive_source, ported};
 use crate::pool::Store;
 use crate::report::{End, Report};
 use crate::run::activate::MOST_BYTES;
@@ -126,11 +126,22 @@ impl Graph<'_> {
         if !refusals.is_empty() {
             return Err(Error::Refused(refusals));
         }
-        for kernel in &mut self.kernels {
-            if let Body::Source(source) = &mut kernel.body {
-                source.get_mut().begin();
-            }
+        let begin = |kernel: &mut Definition<'_>| {
+            let Body::Source(source) = &mut kernel.body else { return None };
+            let error = source.get_mut().begin().err()?;
+            Some(Refusal { kernel: format!("{} ({})", kernel.name, kernel.place), reason: error.to_string() })
+        };
+        let refusals: Vec<_> = self.kernels.iter_mut().filter_map(begin).collect();
+        if !refusals.is_empty() {
+            return Err(Error::Refused(refusals));
         }
+        let result = self.run_begun(scheme);
+        self.outsides().for_each(Outside::run_is_over);
+        result
+    }
+
+    /// Runs the graph, whose sources have begun.
+    fn run_begun(&mut self, scheme: Scheme) -> Result<Report> {
         // Boxed: so it begins on a line of its own, and what its fields share lines with does not depend on the caller's stack.
         let mut core = Box::new(self.core(scheme));
         self.control.bell.set_restricted(scheme.is_restricted());

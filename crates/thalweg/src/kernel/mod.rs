@@ -10,11 +10,11 @@
 
 pub(crate) mod each;
 pub(crate) mod fused;
-pub(crate) mod inlet;
 pub(crate) mod ported;
 pub(crate) mod reorder;
 mod resident;
 pub(crate) mod source;
+pub(crate) mod steps;
 pub(crate) mod tee;
 pub(crate) mod windowed;
 
@@ -43,14 +43,25 @@ pub(crate) trait Source: Send {
     /// Gives about a block of messages.
     fn give(&mut self, cx: &Cx<'_>) -> Result<Flow, BoxError>;
 
-    /// Called before each run.
-    fn begin(&mut self) {}
+    /// Called before each run. An error refuses the run.
+    fn begin(&mut self) -> Result<(), BoxError> {
+        Ok(())
+    }
+
+    /// Called when it will not be asked again in this run.
+    fn end(&mut self) {}
 }
 
 /// Looks at a source that somebody outside the graph feeds.
 pub(crate) trait Outside: Send + Sync {
     /// Whether there is something to give, or the end to be noticed.
     fn has_input(&self) -> bool;
+
+    /// Opens the outer end for the next run.
+    fn reopen(&self);
+
+    /// The run has ended: who waits at the outer end goes away.
+    fn run_is_over(&self);
 }
 
 /// Takes from one input, one worker at a time.
@@ -116,6 +127,9 @@ pub(crate) fn drive_source(source: &mut dyn Source, cx: &Cx<'_>) -> Result<Outco
             break Why::More;
         }
     };
+    if why == Why::Done {
+        source.end();
+    }
     Ok(cx.end_activation(why, blocks, 0))
 }
 

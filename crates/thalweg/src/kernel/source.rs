@@ -50,8 +50,9 @@ where
     N: IntoIterator<IntoIter = I>,
     I: Iterator + Send,
 {
-    fn begin(&mut self) {
+    fn begin(&mut self) -> Result<(), BoxError> {
         self.iterator = None;
+        Ok(())
     }
 
     fn give(&mut self, cx: &Cx<'_>) -> Result<Flow, BoxError> {
@@ -83,7 +84,7 @@ where
 pub(crate) struct Fused<I, F>(pub(crate) Option<(I, F)>);
 
 /// Steps of a source that a fused chain takes between two looks at whether the run was stopped: a look costs more than a cheap item.
-const FUSED_GIVES: u32 = 4;
+pub(super) const FUSED_GIVES: u32 = 4;
 
 impl<I, F> Source for Fused<I, F>
 where

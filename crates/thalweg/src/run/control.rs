@@ -1,9 +1,10 @@
 //! What reaches into a run from outside: stopping it, and waking its workers.
 
+use crate::ends::Lid;
 use crate::run::bell::Bell;
 use std::fmt;
 use thalweg_sync::atomic::{AtomicU8, AtomicU64, Ordering::*, unique};
-use thalweg_sync::sync::Arc;
+use thalweg_sync::sync::{Arc, Mutex, MutexGuard};
 use thalweg_sync::time::{Duration, now};
 
 const RUN: u8 = 0;
@@ -19,11 +20,19 @@ pub(crate) struct Control {
     wish: AtomicU8,
     /// When draining turns into cancelling, in nanoseconds of the clock; zero for never.
     deadline: AtomicU64,
+    /// What stands behind inlets, which are shut by a wish.
+    lids: Mutex<Vec<Arc<Lid>>>,
 }
 
 impl Default for Control {
     fn default() -> Self {
-        Self { graph: unique(), bell: Bell::default(), wish: AtomicU8::new(RUN), deadline: AtomicU64::new(0) }
+        Self {
+            graph: unique(),
+            bell: Bell::default(),
+            wish: AtomicU8::new(RUN),
+            deadline: AtomicU64::new(0),
+            lids: Mutex::default(),
+        }
     }
 }
 
@@ -31,6 +40,18 @@ impl Control {
     fn raise(&self, wish: u8) {
         self.wish.fetch_max(wish, AcqRel);
         self.bell.ring_all();
+        // Not under the lock: whom that wakes may be anybody's waker.
+        let lids = self.lids().clone();
+        lids.iter().for_each(|lid| lid.shut());
+    }
+
+    fn lids(&self) -> MutexGuard<'_, Vec<Arc<Lid>>> {
+        self.lids.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+    }
+
+    /// A wish shuts this lid from now on, so a kernel that waits under it does not keep the run from ending.
+    pub(crate) fn add_lid(&self, lid: Arc<Lid>) {
+        self.lids().push(lid);
     }
 
     pub(crate) fn drain(&self) {

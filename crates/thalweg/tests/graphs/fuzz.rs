@@ -189,6 +189,54 @@ fn an_inlet_and_its_pushers_wake_each_other() {
     }
 }
 
+/// Pushers are joined before the graph is dropped, so one that sleeps after the run is a deadlock.
+#[test]
+fn pushers_and_the_end_of_a_run_meet_at_any_point() {
+    for (name, cancels) in [("depth_first", true), ("depth_first", false), ("raft", true), ("raft", false)] {
+        fuzz(400).steps(3_000_000).run(|| {
+            let ledger = Ledger::new(100);
+            let mut graph = Graph::new();
+            let (source, inlet) = graph.inlet(1).unwrap();
+            let sink = graph.sink(drop::<Token>);
+            graph += source.fixed(1) >> sink;
+            let (stopper, other) = (graph.stopper(), inlet.clone());
+            thread::scope(|scope| {
+                let push = |inlet: thalweg::Inlet<Token>| (0..4).all(|x| inlet.push(Token::of(&ledger, x)).is_ok());
+                scope.spawn(move || push(inlet));
+                scope.spawn(move || push(other));
+                scope.spawn(move || if cancels { stopper.cancel() } else { stopper.stop() });
+                graph.run(two_workers(name)).unwrap();
+            });
+            graph.reopen();
+            graph.run(two_workers(name)).unwrap();
+            drop(graph);
+            ledger.is_settled();
+        });
+    }
+}
+
+/// The thread of the iterator comes home, or goes on, wherever the next run finds it. There is one run only that it may not miss, so a miss
+/// is a run that does not end.
+#[test]
+fn a_blocking_source_is_stopped_at_any_point_and_goes_on() {
+    fuzz(1500).run(|| {
+        let mut seen = Vec::new();
+        let mut graph = Graph::new();
+        let numbers = graph.source_blocking(0..4_u64, 1).unwrap();
+        let sink = graph.sink(|x: u64| seen.push(x));
+        graph += numbers >> sink;
+        let stopper = graph.stopper();
+        thread::scope(|scope| {
+            scope.spawn(move || stopper.stop());
+            graph.run(Scheme::default().workers(1)).unwrap();
+        });
+        // A wish that came too late for the first run is the second one's.
+        while graph.run(Scheme::default().workers(1)).unwrap().end != End::Complete {}
+        drop(graph);
+        assert!(seen.iter().copied().eq(0..4), "{seen:?}");
+    });
+}
+
 #[test]
 fn stopping_and_cancelling_end_a_run_at_any_point() {
     for (name, cancels) in [("depth_first", true), ("depth_first", false), ("raft", true), ("raft", false)] {

@@ -398,3 +398,77 @@ fn a_rare_result_is_not_held_back() {
         assert!((500..2000).contains(&found), "arrived after {found} messages");
     });
 }
+
+/// A chain whose source gives nothing, however long it is asked.
+#[derive(Clone, Copy, Debug)]
+enum Nothing {
+    Filter,
+    FlatMap,
+    ForEach,
+}
+
+#[test]
+fn a_chain_that_lets_nothing_through_ends() {
+    for nothing in [Nothing::Filter, Nothing::FlatMap, Nothing::ForEach] {
+        for (index, name) in Scheme::names().enumerate() {
+            let scheme = Scheme::named(name).unwrap().workers(index % 3 + 1);
+            for end in [End::Stopped, End::Cancelled] {
+                within(SOON, move || {
+                    let asked = Arc::new(AtomicU64::new(0));
+                    let count = asked.clone();
+                    let mut graph = Graph::new();
+                    let chain = graph.stream(0_u64..).inspect(move |_| _ = count.fetch_add(1, AcqRel));
+                    match nothing {
+                        Nothing::Filter => chain.filter(|x| *x == u64::MAX).map(|x| x + 1).sink(|_| ()),
+                        Nothing::FlatMap => chain.flat_map(|x| (x == u64::MAX).then_some(x)).sink(|_| ()),
+                        Nothing::ForEach => chain.filter(|x| *x == u64::MAX).for_each(|_| ()),
+                    }
+                    let stopper = graph.stopper();
+                    thread::spawn(move || {
+                        while asked.load(Acquire) < 1000 {
+                            thread::sleep(Duration::from_micros(200));
+                        }
+                        if end == End::Stopped { stopper.stop() } else { stopper.cancel() }
+                    });
+                    let report = graph.run(scheme).unwrap();
+                    assert_eq!(report.end, end, "{nothing:?} under {scheme:?}");
+                });
+            }
+        }
+    }
+}
+
+/// However often it is stopped, and in the middle of what a message became: the chain gives what a plain loop gives.
+#[test]
+fn a_chain_that_is_stopped_goes_on_where_it_was() {
+    for (index, name) in Scheme::names().enumerate() {
+        let scheme = Scheme::named(name).unwrap().workers(index % 3 + 1);
+        within(SOON, move || {
+            let mut seen = Vec::new();
+            let stop = Mutex::new(None::<Stopper>);
+            let mut graph = Graph::new();
+            *stop.lock().unwrap() = Some(graph.stopper());
+            graph
+                .stream(0..200_u64)
+                .filter(|x| x % 3 > 0)
+                .flat_map(|x| (0..x).filter(move |y| y % 7 == x % 7))
+                .map(|x| x * 2)
+                .inspect(|x| assert!(x % 2 == 0))
+                .filter(|x| x % 5 > 0)
+                .sink(|x| {
+                    seen.push(x);
+                    if x % 31 == 0 {
+                        stop.lock().unwrap().as_ref().unwrap().stop();
+                    }
+                });
+            let mut stops = 0;
+            while graph.run(scheme).unwrap().end == End::Stopped {
+                stops += 1;
+            }
+            drop(graph);
+            let plain = (0..200_u64).filter(|x| x % 3 > 0).flat_map(|x| (0..x).filter(move |y| y % 7 == x % 7));
+            assert!(seen.iter().copied().eq(plain.map(|x| x * 2).filter(|x| x % 5 > 0)), "{scheme:?}");
+            assert!(stops > 0, "{scheme:?}");
+        });
+    }
+}

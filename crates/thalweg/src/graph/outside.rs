@@ -1,0 +1,115 @@
+//! The ends of a graph that lie outside of it.
+
+use crate::ends::blocking::Waiting;
+use crate::ends::inlet::{self, Inlet};
+use crate::graph::Graph;
+use crate::graph::path::Source;
+use crate::kernel::Outside;
+
+impl<'env> Graph<'env> {
+    /// A source that other threads push into while the graph runs. It ends when the last [`Inlet`] is dropped.
+    ///
+    /// ```
+    /// use thalweg::prelude::*;
+    /// let mut sum = 0;
+    /// let mut graph = Graph::new();
+    /// let (numbers, inlet) = graph.inlet::<u64>(1024)?;
+    /// let add = graph.sink(|n: u64| sum += n);
+    /// graph += numbers >> add;
+    ///
+    /// // `inlet` moves into the thread, and is dropped at its end: so the run ends.
+    /// let pusher = std::thread::spawn(move || (1..=100).try_for_each(|n| inlet.push(n)));
+    /// graph.run(Scheme::default())?;
+    /// pusher.join().unwrap()?;
+    /// drop(graph);
+    /// assert_eq!(sum, 5050);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// If `capacity`, in messages, is out of the limits of a queue.
+    #[track_caller]
+    pub fn inlet<T: Send + 'env>(
+        &mut self,
+        capacity: usize,
+    ) -> Result<(Source<T>, Inlet<T>), thalweg_queue::BuildError> {
+        let (inlet, arrivals) = inlet::inlet(capacity, &self.control)?;
+        let watch = arrivals.watch();
+        self.control.add_lid(arrivals.lid().clone());
+        let source = self.add_source("inlet", Box::new(arrivals));
+        self.kernels[source.0.kernel].outside = Some(Box::new(watch));
+        Ok((source, inlet))
+    }
+
+    /// A source from an iterator that may wait for its input, such as lines of a terminal or packets of a socket.
+    ///
+    /// The iterator runs on a thread of its own, up to `capacity` messages ahead; each message is handed on as soon as it is there. The
+    /// thread starts with the run, and nobody waits for it: stopping the graph does not wait for input. It ends with the item that it gets after
+    /// the run; the next run goes on with that item. If the system gives no thread, the run is [refused](crate::Error::Refused) under the name
+    /// of this source, and can be made again.
+    ///
+    /// ```no_run
+    /// use thalweg::prelude::*;
+    /// use std::io::{self, BufRead, BufReader};
+    ///
+    /// let mut lines = 0;
+    /// let mut graph = Graph::new();
+    /// let typed = graph.source_blocking(BufReader::new(io::stdin()).lines().map_while(Result::ok), 64)?;
+    /// let count = graph.sink(|_: String| lines += 1);
+    /// graph += typed >> count;
+    /// graph.run(Scheme::default())?;
+    /// drop(graph);
+    /// println!("{lines} lines");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// If `capacity` is out of the limits of a queue.
+    #[track_caller]
+    pub fn source_blocking<I>(
+        &mut self,
+        messages: I,
+        capacity: usize,
+    ) -> Result<Source<I::Item>, thalweg_queue::BuildError>
+    where
+        I: IntoIterator<IntoIter: Send + 'static, Item: Send + 'static>,
+    {
+        let waiting = Waiting::new(messages.into_iter(), capacity, &self.control)?;
+        let watch = waiting.watch();
+        let source = self.add_source("blocking", Box::new(waiting));
+        self.kernels[source.0.kernel].outside = Some(Box::new(watch));
+        Ok(source)
+    }
+
+    /// Opens the [inlets](Self::inlet) for the next run, which does so itself when it begins: for messages to be pushed before it.
+    ///
+    /// ```
+    /// use thalweg::prelude::*;
+    /// let mut seen = Vec::new();
+    /// let mut graph = Graph::new();
+    /// let (numbers, inlet) = graph.inlet(8)?;
+    /// let sink = graph.sink(|n: u64| seen.push(n));
+    /// graph += numbers >> sink;
+    /// inlet.push(1)?;
+    /// graph.stopper().stop();
+    /// graph.run(Scheme::default())?;
+    /// assert!(inlet.push(2).is_err()); // nobody would take it
+    /// graph.reopen();
+    /// inlet.push(3)?;
+    /// drop(inlet);
+    /// graph.run(Scheme::default())?;
+    /// drop(graph);
+    /// assert_eq!(seen, [1, 3]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn reopen(&self) {
+        self.outsides().for_each(Outside::reopen);
+    }
+
+    /// Kernels' ends that lie outside.
+    pub(super) fn outsides(&self) -> impl Iterator<Item = &(dyn Outside + 'env)> {
+        self.kernels.iter().filter_map(|kernel| kernel.outside.as_deref())
+    }
+}
