@@ -36,6 +36,10 @@
 //! | several streams to make one of | [`Graph::merge`], [`Graph::interleave`], [`Graph::merge_by_key`], [`Graph::zip`] |
 //! | one stream for several kernels, each message to one | [`Graph::split`], [`Graph::partition`], [`Graph::route`] |
 //! | state for each key, on many cores | [`Graph::key_by`], [`Graph::keyed`] |
+//! | one value for a whole stream, vectors of messages | [`Graph::fold`], [`Graph::chunks`] |
+//! | state to be flushed at the end, or an end that comes early | [`Graph::sequential_with`], [`Graph::sink_with`], [`Graph::take`], [`Graph::take_while`] |
+//! | messages that fail | [`Graph::try_map`], [`Graph::map_or_skip`], [`Graph::retry`] |
+//! | something to do with time | [`Graph::every`], [`Graph::throttle`], [`Graph::debounce`], [`Graph::chunks_within`], [`Graph::window_by_time`], [`Graph::deadline`] |
 //! | any other number of inputs or outputs | [`Kernel`] and [`Graph::add`] |
 //! | a plain chain | [`Graph::stream`] |
 //! | a cycle | [`Gives::feedback`] on the edge that goes back |

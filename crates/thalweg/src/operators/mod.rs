@@ -23,11 +23,26 @@
 //! # Ok::<(), thalweg::Error>(())
 //! ```
 
+mod ends;
+mod errors;
 mod fan;
 mod hash;
 mod join;
 mod keyed;
+mod time;
 
+pub use ends::Emit;
+pub use errors::{Backoff, Skipped, TooManyErrors};
 pub use fan::{Broadcast, FanPorts, Route};
 pub use join::{Interleave, JoinPorts, Merge, MergeByKey, Zip, ZipPorts};
 pub use keyed::KeyBy;
+
+use crate::graph::path::Node;
+use crate::kernel::ported::{In, Out};
+use std::marker::PhantomData;
+
+/// A kernel with one input and one output, as a node.
+fn node<T, U>(input: In<T>, _out: Out<U>) -> Node<T, U> {
+    // Both ports have the number zero.
+    Node(input.into(), PhantomData)
+}
