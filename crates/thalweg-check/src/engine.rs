@@ -1,6 +1,7 @@
 //! The fuzzer as an [`Engine`]: every access is a scheduling point, then it happens in the client's own memory.
 
 use crate::failure::{Action, Cause, Reason};
+use crate::heap::engine_side;
 use crate::memory::Watch;
 use crate::world::{Ending, World, message};
 use std::any::Any;
@@ -18,6 +19,7 @@ const IMPATIENT_NANOS: u64 = 1_000;
 // `join` waits for the end, or for W3, which keeps the order; a body is run, or dropped, once.
 unsafe impl Engine for World {
     fn atomic(&self, access: &Atomic<'_>) -> Result<u64, u64> {
+        let _engine = engine_side();
         let (address, operation) = (access.address(), access.operation());
         if let Err(ending) = self.point(Action::Atomic { address, operation, read: None }, access.at(), false) {
             // A lock that is given back must be, also when its owner ends here; one that would be taken is not, for nobody
@@ -25,6 +27,9 @@ unsafe impl Engine for World {
             if access.ordering() != Ordering::Acquire {
                 let _ = access.perform();
             }
+            self.end(ending);
+        }
+        if let Err(ending) = self.check_alive(address, access.at()) {
             self.end(ending);
         }
         let mut state = self.state();
@@ -54,16 +59,18 @@ unsafe impl Engine for World {
     }
 
     fn fence(&self, _ordering: Ordering, at: Site) {
+        let _engine = engine_side();
         if let Err(ending) = self.point(Action::Fence, at, false) {
             self.end(ending);
         }
     }
 
     fn slot_begin(&self, span: &Span) {
+        let _engine = engine_side();
         let write = span.access == Access::Write;
         let mut result = self.point(Action::SlotBegin { address: span.address, write }, span.at, false);
         if result.is_ok() {
-            result = self.check(span);
+            result = self.check_alive(span.address, span.at).and_then(|()| self.check(span));
         }
         if let Err(ending) = result {
             self.end(ending);
@@ -77,6 +84,7 @@ unsafe impl Engine for World {
     }
 
     fn slot_end(&self, span: &Span) {
+        let _engine = engine_side();
         let result = self.point(Action::SlotEnd { address: span.address }, span.at, false);
         {
             let mut state = self.state();
@@ -92,9 +100,10 @@ unsafe impl Engine for World {
     }
 
     fn touch(&self, span: &Span) {
+        let _engine = engine_side();
         let mut result = self.point(Action::Touch { address: span.address, bytes: span.bytes }, span.at, false);
         if result.is_ok() {
-            result = self.check(span);
+            result = self.check_alive(span.address, span.at).and_then(|()| self.check(span));
         }
         if span.access == Access::Write {
             self.state().changed(span.address);
@@ -105,6 +114,7 @@ unsafe impl Engine for World {
     }
 
     fn retire(&self, address: usize, bytes: usize) {
+        let _engine = engine_side();
         let mut state = self.state();
         state.retired(address);
         let at = std::panic::Location::caller();
@@ -120,10 +130,12 @@ unsafe impl Engine for World {
     }
 
     fn watch(&self) {
+        let _engine = engine_side();
         self.state().watches().push(Watch::default());
     }
 
     fn wait(&self, at: Site) {
+        let _engine = engine_side();
         let watch = self.state().watches().pop().unwrap_or_default();
         if watch.restless
             && let Some(outer) = self.state().watches().last_mut()
@@ -148,6 +160,7 @@ unsafe impl Engine for World {
     }
 
     fn unwatch(&self) {
+        let _engine = engine_side();
         let mut state = self.state();
         *state.impatience() = 0;
         let watches = state.watches();
@@ -159,6 +172,7 @@ unsafe impl Engine for World {
     }
 
     fn park(&self, token: usize, deadline: Option<u64>, at: Site) {
+        let _engine = engine_side();
         let mut result = self.point(Action::Park, at, false);
         if result.is_ok() {
             let mut state = self.state();
@@ -174,6 +188,7 @@ unsafe impl Engine for World {
     }
 
     fn unpark(&self, token: usize, at: Site) {
+        let _engine = engine_side();
         let result = self.point(Action::Unpark, at, false);
         {
             let mut state = self.state();
@@ -187,16 +202,19 @@ unsafe impl Engine for World {
     }
 
     fn choose(&self, of: usize, _at: Site) -> usize {
+        let _engine = engine_side();
         self.state().schedule.random().below(of as u64) as usize
     }
 
     fn yield_now(&self, at: Site) {
+        let _engine = engine_side();
         if let Err(ending) = self.point(Action::Yield, at, true) {
             self.end(ending);
         }
     }
 
     fn spawn(&self, body: Box<dyn FnOnce() + Send>, at: Site) -> ThreadId {
+        let _engine = engine_side();
         if self.is_ending() {
             // Nobody will run it: as if it had ended at once.
             drop(body);
@@ -211,6 +229,7 @@ unsafe impl Engine for World {
     }
 
     fn join(&self, thread: ThreadId, at: Site) {
+        let _engine = engine_side();
         let Ok(thread) = usize::try_from(thread.0) else { return };
         let mut result = self.point(Action::Join { thread }, at, false);
         while result.is_ok() && !self.has_ended(thread) {
@@ -222,6 +241,7 @@ unsafe impl Engine for World {
     }
 
     fn panicked(&self, panic: &(dyn Any + Send)) {
+        let _engine = engine_side();
         if !self.is_unwinding() && !self.is_ending() {
             let thread = self.state().current();
             // Resumed when the threads that it started are unwound (W3), it goes on to unwind.
@@ -230,6 +250,7 @@ unsafe impl Engine for World {
     }
 
     fn now(&self, at: Site) -> u64 {
+        let _engine = engine_side();
         if let Err(ending) = self.point(Action::Clock, at, false) {
             self.end(ending);
         }
@@ -241,6 +262,7 @@ unsafe impl Engine for World {
     }
 
     fn work(&self, cycles: u64) {
+        let _engine = engine_side();
         let mut state = self.state();
         state.clock = state.clock.saturating_add(cycles);
     }

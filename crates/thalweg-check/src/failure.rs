@@ -1,5 +1,6 @@
 //! What went wrong, and how to see it again.
 
+use crate::heap::{FreedBlock, Moment};
 use std::collections::HashMap;
 use std::fmt;
 use thalweg_sync::engine::{Operation, Site};
@@ -49,6 +50,22 @@ pub enum Cause {
         user: (usize, Site),
         /// The thread that drops it.
         dropper: usize,
+    },
+    /// Memory was accessed that was freed. Only with [`Heap`](crate::Heap).
+    UseAfterFree {
+        /// The thread.
+        thread: usize,
+        /// Where.
+        at: Site,
+        /// Who had it.
+        block: Option<FreedBlock>,
+    },
+    /// Memory was freed twice. Only with [`Heap`](crate::Heap).
+    FreedTwice {
+        /// Who had it, and freed it first.
+        block: FreedBlock,
+        /// Who freed it again.
+        by: Moment,
     },
     /// The execution took more steps than allowed: a livelock, or a client that is too large for the limit.
     StepLimit {
@@ -162,6 +179,13 @@ impl fmt::Display for Failure {
 
 impl std::error::Error for Failure {}
 
+impl Cause {
+    /// Whether memory may be inconsistent, so that no destructor may run.
+    pub(crate) fn leaves_ruins(&self) -> bool {
+        matches!(self, Self::UseAfterFree { .. } | Self::FreedTwice { .. })
+    }
+}
+
 impl fmt::Display for Cause {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -175,6 +199,13 @@ impl fmt::Display for Cause {
             }
             Self::DroppedInUse { user: (user, at), dropper } => {
                 write!(f, "dropped in use: thread {dropper} drops the slot that thread {user} accesses at {at}")
+            }
+            Self::UseAfterFree { thread, at, block } => {
+                write!(f, "use after free: thread {thread} at {at} accesses memory that was freed")?;
+                block.as_ref().map_or(Ok(()), |block| write!(f, "{block}"))
+            }
+            Self::FreedTwice { block, by } => {
+                write!(f, "double free: a block was freed twice{block}\n  and again by {by}")
             }
             Self::StepLimit { limit } => {
                 write!(f, "more than {limit} steps: a livelock, or raise the limit with `Fuzz::steps`")

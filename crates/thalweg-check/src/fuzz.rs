@@ -1,9 +1,11 @@
 //! Running a client under many schedules.
 
 use crate::failure::Failure;
+use crate::heap::Blocks;
 use crate::schedule::Strategy;
 use crate::world::{Limits, World};
 use std::ops::Range;
+use std::rc::Rc;
 
 /// The variable that picks one seed.
 const SEED: &str = "THALWEG_SEED";
@@ -130,9 +132,10 @@ impl Fuzz {
         // good.
         let search = || {
             let mut summary = Summary { executions: 0, steps: 0, fingerprint: 0 };
-            let mut stacks = Vec::new();
+            let (mut stacks, blocks) = (Vec::new(), Rc::new(Blocks::default()));
             for seed in self.seeds.clone() {
-                let (result, returned) = World::new(self.limits, self.strategy, seed, stacks).run(seed, &client);
+                let (result, returned) =
+                    World::new(self.limits, self.strategy, seed, stacks, blocks.clone()).run(seed, &client);
                 stacks = returned;
                 let outcome = result?;
                 summary.executions += 1;

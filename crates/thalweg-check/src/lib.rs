@@ -151,7 +151,7 @@
 //! | input that may be anything | [`choose`]; [`assume`] gives up what is of no interest |
 //! | to know how long it will take | [`Check::estimate`], [`Check::on_progress`] |
 //! | all cores | [`Check::threads`] |
-//! | use after free, double free, leaks; so also items that are lost or dropped twice, where they are boxes | [`Heap`] as the program's allocator, [`Check::leaks`] |
+//! | use after free, double free, leaks, addresses that come back (ABA); so also items that are lost or dropped twice, where they are boxes | [`Heap`] as the program's allocator, [`Check::leaks`], [`Check::reuse`] |
 //! | a weak compare-exchange that fails without a reason | [`Check::spurious`] |
 //! | a destructor that waits or wakes, in executions that are given up | [`Kept`] |
 //! | to run alone the execution in which something is wrong | [`Check::replay`], [`Check::replay_linearizable`] |
@@ -214,6 +214,7 @@
 //! | deadlock | nobody can go on: a lost wake-up, a lock cycle, a wait for what never comes. Exact, no timeout |
 //! | overlapping access | two threads are inside the same [`Slot`](thalweg_sync::cell::Slot), one of them to write; or one drops it meanwhile |
 //! | step limit | a livelock |
+//! | use after free, double free | with [`Heap`] as the program's allocator; freed addresses are handed out again by chance |
 //!
 //! A failure names its seed. `THALWEG_SEED=17 cargo test that_test` runs the same execution again, and so does
 //! [`replay`]: the same steps in the same order, as long as the client itself depends on nothing else (a hash map's
@@ -246,6 +247,7 @@
 mod engine;
 mod failure;
 mod fuzz;
+mod heap;
 pub mod history;
 pub mod litmus;
 mod memory;
@@ -256,8 +258,9 @@ mod world;
 
 pub use failure::{Action, Cause, Failure, Reason, Step, Waiting};
 pub use fuzz::{Fuzz, Summary, replay};
+pub use heap::{FreedBlock, Heap, Moment};
 pub use model::{
-    Check, Estimate, Event, EventId, EventKind, ExecutionGraph, Explored, Heap, Kept, Mark, Memory, Progress, Rule,
-    ScAxiom, Violation, Wait, assume, choose, mark,
+    Check, Estimate, Event, EventId, EventKind, ExecutionGraph, Explored, Kept, Mark, Memory, Progress, Rule, ScAxiom,
+    Violation, Wait, assume, choose, mark,
 };
 pub use schedule::Strategy;

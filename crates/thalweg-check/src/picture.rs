@@ -151,6 +151,7 @@ fn label(event: &Event<'_>, names: &Names) -> String {
         EventKind::Spawn { thread } => format!("start {thread}"),
         EventKind::Join { thread } => format!("join {thread}"),
         EventKind::Choose { of } => format!("{} of {of}", event.value()),
+        EventKind::Allocate { bytes } | EventKind::Free { bytes } => format!("{bytes} bytes"),
         EventKind::Release { last: true } => "last handle".to_owned(),
         EventKind::Release { last: false } => "a handle".to_owned(),
         EventKind::Mark(mark) => format!("{mark:?} {:x}", event.value()),

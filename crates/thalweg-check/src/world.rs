@@ -10,17 +10,21 @@
 //!   unwind by a panic of type [`End`]; so a thread ends only after those it started, which may borrow from its stack.
 //! - **W4** A thread that cannot be unwound, because a destructor waits for what never comes, is left as it is and
 //!   never resumed.
+//! - **W5** After an access to freed memory the client's own structures may be in ruins, so nothing is unwound.
 
 use crate::failure::{Action, Cause, Failure, Reason, Step, Waiting};
+use crate::heap::{Blocks, Keeper, client_side};
 use crate::memory::{Memory, Waiter, Watch};
 use crate::schedule::{Schedule, Strategy};
 use corosensei::stack::DefaultStack;
 use corosensei::{Coroutine, CoroutineResult, Yielder};
+use std::alloc::Layout;
 use std::any::Any;
 use std::cell::{Cell, RefCell, RefMut};
 use std::collections::{HashSet, VecDeque};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::ptr::NonNull;
+use std::rc::Rc;
 use thalweg_sync::engine::Site;
 
 /// What every step adds to the virtual clock, in nanoseconds.
@@ -97,11 +101,14 @@ pub(crate) struct State {
     fingerprint: u64,
     failure: Option<Cause>,
     stacks: Vec<DefaultStack>,
+    /// How often a thread that unwinds has done something.
+    passive: u64,
 }
 
 /// One execution.
 pub(crate) struct World {
     state: RefCell<State>,
+    blocks: Rc<Blocks>,
     limits: Limits,
     /// The schedule has stopped for good (W3).
     ending: Cell<bool>,
@@ -114,7 +121,13 @@ pub(crate) struct Outcome {
 }
 
 impl World {
-    pub(crate) fn new(limits: Limits, strategy: Strategy, seed: u64, stacks: Vec<DefaultStack>) -> Self {
+    pub(crate) fn new(
+        limits: Limits,
+        strategy: Strategy,
+        seed: u64,
+        stacks: Vec<DefaultStack>,
+        blocks: Rc<Blocks>,
+    ) -> Self {
         let state = State {
             threads: Vec::new(),
             ready: Vec::new(),
@@ -130,22 +143,27 @@ impl World {
             fingerprint: 0xcbf2_9ce4_8422_2325,
             failure: None,
             stacks,
+            passive: 0,
         };
-        Self { state: RefCell::new(state), limits, ending: Cell::new(false) }
+        Self { state: RefCell::new(state), blocks, limits, ending: Cell::new(false) }
     }
 
     /// Runs `client` as thread 0, and everything that it starts, to the end. Gives back the stacks for the next
     /// execution.
     pub(crate) fn run(self, seed: u64, client: &dyn Fn()) -> (Result<Outcome, Failure>, Vec<DefaultStack>) {
         let world = &self;
-        thalweg_sync::engine::enter(world, || {
+        let run = || {
             // SAFETY: the body runs in the loop below, or is dropped in `end_all`: within the borrow of `client`.
             unsafe { world.start(Box::new(client)) };
             while let Some(thread) = world.next_to_run() {
                 world.resume(thread, Wake::Go);
             }
-            world.end_all();
-        });
+            world.check_frees();
+            let unwinds = !world.state().failure.as_ref().is_some_and(Cause::leaves_ruins);
+            world.end_all(unwinds);
+        };
+        world.blocks.enter(world, || thalweg_sync::engine::enter(world, run));
+        world.blocks.end();
         let state = self.state.into_inner();
         let result = match state.failure {
             None => Ok(Outcome { steps: state.steps, fingerprint: state.fingerprint }),
@@ -193,19 +211,19 @@ impl World {
         }
     }
 
-    /// Unwinds what is left (W3).
-    fn end_all(&self) {
+    /// Unwinds what is left (W3), or leaves it as it is (W5).
+    fn end_all(&self, unwinds: bool) {
         self.ending.set(true);
         // A destructor may start threads; those end at once, in `spawn`.
         let threads = self.state().threads.len();
         for thread in (0..threads).rev() {
             let status = self.state().threads[thread].status;
-            if !matches!(status, Status::Ended | Status::Stuck) {
+            if unwinds && !matches!(status, Status::Ended | Status::Stuck) {
                 self.resume(thread, Wake::End);
             }
             let mut state = self.state();
             if state.threads[thread].status != Status::Ended {
-                // W4. Its stack stays as it is, for dropping the coroutine would unwind it.
+                // W4, W5. Its stack stays as it is, for dropping the coroutine would unwind it.
                 std::mem::forget(state.threads[thread].fiber.take());
             }
         }
@@ -250,12 +268,15 @@ impl World {
     /// A thread, from its first instruction to its last.
     fn body(&self, thread: usize, yielder: &Yielder<Wake, ()>, wake: Wake, body: Box<dyn FnOnce()>) {
         self.state().threads[thread].yielder = Some(NonNull::from(yielder));
-        let result = catch_unwind(AssertUnwindSafe(|| match wake {
-            Wake::Go => body(),
-            Wake::End => {
-                // It goes as it would if the thread had begun: an operation in a destructor does not end the thread (W3).
-                let _body = body;
-                resume_unwind(Box::new(End))
+        let result = catch_unwind(AssertUnwindSafe(|| {
+            let _client = client_side();
+            match wake {
+                Wake::Go => body(),
+                Wake::End => {
+                    // It goes as it would if the thread had begun: an operation in a destructor does not end the thread (W3).
+                    let _body = body;
+                    resume_unwind(Box::new(End))
+                }
             }
         }));
         if let Err(panic) = result
@@ -274,11 +295,13 @@ impl World {
     /// [`end`](Self::end).
     pub(crate) fn point(&self, action: Action, at: Site, yields: bool) -> Result<(), Ending> {
         if self.is_unwinding() {
+            self.step_while_unwinding(at);
             return Ok(());
         }
         if self.ending.get() {
             return Err(Ending(()));
         }
+        self.check_frees();
         // A thread that is started is there already; all else is done when the thread that does it goes on.
         let is_done = matches!(action, Action::Spawn { .. });
         let mut state = self.state();
@@ -353,6 +376,37 @@ impl World {
         unreachable!("a stuck thread is never resumed");
     }
 
+    /// A destructor does something while its thread unwinds: counted, for it may be in a loop without end (W4).
+    fn step_while_unwinding(&self, at: Site) {
+        let mut state = self.state();
+        state.passive += 1;
+        if state.passive <= self.limits.steps {
+            return;
+        }
+        let current = state.current;
+        state.threads[current].status = Status::Stuck;
+        state.fail(Cause::WaitsWhileUnwinding { waiting: Waiting { thread: current, reason: Reason::Spin, at } });
+        drop(state);
+        let _ = self.switch();
+        unreachable!("a stuck thread is never resumed");
+    }
+
+    /// Fails the execution if something was freed twice.
+    fn check_frees(&self) {
+        if let Some((block, by)) = self.blocks.freed_twice() {
+            self.state().fail(Cause::FreedTwice { block, by });
+        }
+    }
+
+    /// Fails the execution if the memory at `address` was freed.
+    pub(crate) fn check_alive(&self, address: usize, at: Site) -> Result<(), Ending> {
+        if self.is_unwinding() || self.ending.get() || !self.blocks.is_freed(address) {
+            return Ok(());
+        }
+        let thread = self.state().current;
+        self.fail(Cause::UseAfterFree { thread, at, block: self.blocks.freed_block(address) })
+    }
+
     /// Fails the execution at this point: the running thread stops here.
     pub(crate) fn fail(&self, cause: Cause) -> Result<(), Ending> {
         self.state().fail(cause);
@@ -378,6 +432,31 @@ impl World {
 /// The running thread has to unwind, once it has done what must not be left half done.
 #[must_use]
 pub(crate) struct Ending(());
+
+impl Keeper for World {
+    fn moment(&self) -> (u32, u64) {
+        let state = self.state();
+        (state.current as u32, state.steps)
+    }
+
+    fn allocates(&self, blocks: &Blocks, layout: Layout) -> Option<usize> {
+        if self.is_unwinding() || self.ending.get() {
+            return None;
+        }
+        let freed = blocks.freed_of(layout);
+        if freed.is_empty() {
+            return None;
+        }
+        // Half of the time one that is new, so that a use after free is not always taken for one of the next owner.
+        let chosen = self.state().schedule.random().below(2 * freed.len() as u64) as usize;
+        let address = *freed.get(chosen)?;
+        // No object that is there next waits for anything yet.
+        blocks.hand_out(address, layout.size(), 0);
+        Some(address)
+    }
+
+    fn frees(&self, _: usize, _: Layout) {}
+}
 
 impl State {
     pub(crate) fn current(&self) -> usize {

@@ -1,7 +1,8 @@
 //! Recording operations while they run.
 
 use super::History;
-use crate::model::{EventId, EventKind, ExecutionGraph, Mark, engine_side, mark};
+use crate::heap::engine_side;
+use crate::model::{EventId, EventKind, ExecutionGraph, Mark, mark};
 use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::ThreadId;

@@ -36,7 +36,7 @@ impl Violation {
             | Rule::UnseenOperations { thread } => (vec![*thread], false),
             Rule::Polls { read: event, .. } | Rule::Nondeterministic { event, .. } => (vec![event.thread], false),
             Rule::Specification { .. }
-            | Rule::FreedTwice
+            | Rule::FreedTwice { .. }
             | Rule::Leaks { .. }
             | Rule::Survives { .. }
             | Rule::LeftOver { .. }

@@ -150,7 +150,7 @@ impl Check {
     /// All executions under RC11, of at most 10 000 events each; no compare-exchange fails without a reason.
     pub fn new() -> Self {
         Self {
-            rules: Rules { memory: Memory::default(), axiom: ScAxiom::default(), spurious: false },
+            rules: Rules { memory: Memory::default(), axiom: ScAxiom::default(), spurious: false, reuse: 1 },
             limits: Limits { events: 10_000, repeats: None, stack_bytes: 256 << 10, any_ordering: false },
             max_executions: None,
             max_time: None,
@@ -226,12 +226,45 @@ impl Check {
         self
     }
 
+    /// How often in an execution a freed block may be handed out again, 1 unless set. Only with [`Heap`](crate::Heap).
+    ///
+    /// A client that compares pointers can take a new object for an old one at the same address: the ABA problem. So an allocation
+    /// is a choice between a new address and the freed ones of its size and alignment. It is one only where that can matter: among blocks of
+    /// which some pointer in an atomic has held the address before the free. The free then happens before the allocation.
+    ///
+    /// With 0 no address comes back within an execution, and there are fewer executions.
+    ///
+    /// ```
+    /// use thalweg_check::{Check, Heap};
+    /// use thalweg_sync::atomic::{AtomicPtr, Ordering::Relaxed};
+    ///
+    /// #[global_allocator]
+    /// static HEAP: Heap = Heap::new();
+    ///
+    /// let client = || {
+    ///     let first = Box::into_raw(Box::new(1));
+    ///     let shared = AtomicPtr::new(first);
+    ///     assert_eq!(shared.load(Relaxed), first);
+    ///     // SAFETY: it comes from `into_raw`, and is not used any more.
+    ///     drop(unsafe { Box::from_raw(first) });
+    ///     let second = Box::new(2);
+    ///     assert!(!std::ptr::eq(&raw const *second, shared.load(Relaxed)), "the same address");
+    /// };
+    /// let check = Check::new().sequential(true);
+    /// assert!(check.run(client).is_err());
+    /// assert!(check.reuse(0).run(client).is_ok());
+    /// ```
+    pub fn reuse(mut self, times: u32) -> Self {
+        self.rules.reuse = times;
+        self
+    }
+
     /// Whether a complete execution that has not freed what it allocated is a violation. The client is run once more,
     /// before the others, for what is allocated once per process.
     ///
     /// # Panics
     ///
-    /// A check with it, if [`Heap`](super::Heap) is not the program's allocator.
+    /// A check with it, if [`Heap`](crate::Heap) is not the program's allocator.
     pub fn leaks(mut self, leaks: bool) -> Self {
         self.leaks = leaks;
         self

@@ -116,6 +116,7 @@ impl Graph {
                 into.extend(location.reads.iter().filter(|&&read| self.node(read).rf == id));
             }
             Kind::Spawn { child } if self.len(child) > 0 => into.push(EventId { thread: child, index: 0 }),
+            Kind::Free(_) => into.extend(self.reuse_of(id)),
             Kind::Release { last: false } => into.extend(Some(node.last).filter(|last| !last.is_init())),
             _ => {}
         }

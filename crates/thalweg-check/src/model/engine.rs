@@ -2,10 +2,10 @@
 
 use super::explore::writes;
 use super::graph::{EventId, Kind, Location, acquires, is_same_site};
-use super::heap::engine_side;
 use super::report::Rule;
 use super::run::{Ending, Run};
 use super::state::{Attempt, State, Status};
+use crate::heap::engine_side;
 use crate::world::message;
 use std::any::Any;
 use std::panic::Location as Here;
@@ -25,7 +25,7 @@ type Read = Result<u64, u64>;
 unsafe impl Engine for Run {
     fn atomic(&self, access: &Atomic<'_>) -> Read {
         let _engine = engine_side();
-        if self.is_passive() {
+        if self.passes() {
             self.step_while_passive();
             return access.perform();
         }
@@ -59,7 +59,7 @@ unsafe impl Engine for Run {
 
     fn slot_begin(&self, span: &Span) {
         let _engine = engine_side();
-        if self.is_passive() {
+        if self.passes() {
             return;
         }
         self.begin_access(span, true);
@@ -144,7 +144,7 @@ unsafe impl Engine for Run {
 
     fn wait(&self, at: Site) {
         let _engine = engine_side();
-        if self.is_passive() {
+        if self.passes() {
             self.wait_while_passive();
         } else if let Err(ending) = self.wait_for_change(at) {
             self.end(ending);
@@ -170,7 +170,7 @@ unsafe impl Engine for Run {
 
     fn park(&self, token: usize, deadline: Option<u64>, at: Site) {
         let _engine = engine_side();
-        if self.is_passive() {
+        if self.passes() {
             self.wait_while_passive();
             return;
         }
@@ -200,7 +200,7 @@ unsafe impl Engine for Run {
 
     fn yield_now(&self, _at: Site) {
         let _engine = engine_side();
-        if self.is_passive() {
+        if self.passes() {
             self.step_while_passive();
         } else if let Err(ending) = self.step() {
             self.end(ending);
@@ -209,7 +209,7 @@ unsafe impl Engine for Run {
 
     fn spawn(&self, body: Box<dyn FnOnce() + Send>, at: Site) -> ThreadId {
         let _engine = engine_side();
-        if self.is_passive() {
+        if self.passes() {
             // Nobody will run it: as if it had ended at once.
             drop(body);
             return ThreadId(u64::MAX);
@@ -223,7 +223,7 @@ unsafe impl Engine for Run {
     fn join(&self, thread: ThreadId, at: Site) {
         let _engine = engine_side();
         let Ok(child) = u32::try_from(thread.0) else { return };
-        if self.is_passive() {
+        if self.passes() {
             while !self.has_ended(child) {
                 self.wait_while_passive();
             }
@@ -243,7 +243,7 @@ unsafe impl Engine for Run {
 
     fn now(&self, _at: Site) -> u64 {
         let _engine = engine_side();
-        if self.is_passive() {
+        if self.passes() {
             self.step_while_passive();
             return 0;
         }
@@ -305,15 +305,6 @@ impl Run {
         if let Err(ending) = result {
             self.end(ending);
         }
-    }
-
-    /// The memory at `address` is not to be freed, see [`Blocks`](super::heap::Blocks).
-    fn check_alive(&self, address: usize, at: Site) -> Result<(), Ending> {
-        if self.blocks().is_freed(address) {
-            let thread = self.state().current;
-            self.fail(Rule::UseAfterFree { thread, at })?;
-        }
-        Ok(())
     }
 
     /// What is done to the atomic at `span` by other means (`get_mut`, `into_inner`) races with accesses to it that are not
@@ -409,6 +400,7 @@ impl Run {
             let node = state.explorer.graph.node(id);
             (node.value, matches!(node.kind, Kind::Read { exclusive: true, .. }))
         };
+        self.state().saw(id, access.word(), value);
         if !exclusive {
             self.polls(id)?;
         } else {
@@ -623,7 +615,15 @@ impl State {
             access.poke(value);
             self.places.hold(loc, value, id);
         }
+        self.saw(id, access.word(), value);
         self.thread_mut().done += 1;
+    }
+
+    /// The access `id` has read or written `value`.
+    fn saw(&mut self, id: EventId, word: Word, value: u64) {
+        if word == Word::Pointer && value != 0 {
+            self.pointers.push((id, value));
+        }
     }
 
     /// The number of the thread that the running one starts by its next event: the guide's, or the lowest above its own that is free, so that

@@ -118,6 +118,10 @@ fn walk(run: &Run, root: Explorer, random: &mut Random, client: &dyn Fn()) -> Op
             match run.execute(client) {
                 Outcome::Complete => complete += weight,
                 Outcome::Broken(_) => return None,
+                Outcome::Learned(layout) => {
+                    run.learns(layout);
+                    return None;
+                }
                 Outcome::Blocked | Outcome::Dropped => {}
             }
         }

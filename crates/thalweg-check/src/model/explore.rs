@@ -34,7 +34,7 @@
 //! recursion; a weak compare-exchange may have a third choice, to fail without a reason, which is never maximal.
 
 use super::clock::Clock;
-use super::graph::{EventId, Graph, Kind, Line};
+use super::graph::{EventId, Graph, Kind, Line, Node};
 use super::guide::Guide;
 use super::{Memory, ScAxiom};
 use std::sync::atomic::Ordering;
@@ -51,6 +51,8 @@ pub(super) enum Work {
     Back { write: EventId, read: EventId, spurious: bool },
     /// Let `drop` be the drop of the last handle instead of `added` (T7).
     Last { drop: EventId, added: EventId },
+    /// Give `allocation` the block of `free`.
+    Reuse { allocation: EventId, free: EventId },
     /// Let `choice` be `from`, and later each of the values up to `end`, without it: there may be very many.
     Choose { choice: EventId, from: u32, end: u32 },
 }
@@ -62,6 +64,7 @@ impl Work {
             Self::Read { read, .. } => read,
             Self::Write { write, .. } | Self::Back { write, .. } => write,
             Self::Last { added, .. } => added,
+            Self::Reuse { allocation, .. } => allocation,
             Self::Choose { choice, .. } => choice,
         }
     }
@@ -73,6 +76,8 @@ pub(crate) struct Rules {
     pub(crate) memory: Memory,
     pub(crate) axiom: ScAxiom,
     pub(crate) spurious: bool,
+    /// How many allocations may be given freed blocks.
+    pub(crate) reuse: u32,
 }
 
 /// The graph that is explored, and those that it was reached from.
@@ -116,6 +121,10 @@ impl Explorer {
     pub(crate) fn new(rules: Rules, guide: Option<Guide>) -> Self {
         let graph = Graph { strong: rules.memory == Memory::Sc, ..Graph::default() };
         Self { graph, work: Vec::new(), below: Vec::new(), used: Vec::new(), rules, guide, dropped: 0 }
+    }
+
+    pub(super) fn rules(&self) -> &Rules {
+        &self.rules
     }
 
     /// Whether the graph breaks no axiom, with this choice for `chosen` (C4).
@@ -318,6 +327,22 @@ impl Explorer {
     fn push_revisits(&mut self, write: EventId) {
         let node = self.graph.node(write);
         let (loc, value) = (node.loc, node.value);
+        let reads = |id: EventId, explorer: &Self| match explorer.graph.node(id) {
+            Node { kind: Kind::Read { operation, .. }, loc: other, .. } if *other == loc => Some((id, *operation)),
+            _ => None,
+        };
+        for (read, operation) in self.revisitable(write, reads) {
+            self.work.push(Work::Back { write, read, spurious: false });
+            if self.rules.spurious && is_weak(operation) && writes(operation, value) {
+                self.work.push(Work::Back { write, read, spurious: true });
+            }
+        }
+    }
+
+    /// What the new event `by` can revisit (T2), of the events of which `fits` makes something, the newest first.
+    pub(super) fn revisitable<R>(&self, by: EventId, fits: impl Fn(EventId, &Self) -> Option<R>) -> Vec<R> {
+        let node = self.graph.node(by);
+        let mut found = Vec::new();
         // None of what comes before it; so when all threads have ended there are none, and nothing is looked at.
         let beside = |(thread, line): (u32, &Line)| line.nodes.len() as u32 - node.porf.get(thread);
         let mut left = (0..).zip(&self.graph.lines).map(beside).sum::<u32>();
@@ -327,23 +352,16 @@ impl Explorer {
                 break;
             }
             let id = self.graph.order[stamp as usize];
-            let other = self.graph.node(id);
             if id.index < node.porf.get(id.thread) {
                 continue;
             }
             left -= 1;
-            if !self.is_maximal(id, &node.porf, write) {
+            if !self.is_maximal(id, &node.porf, by) {
                 break;
             }
-            if let Kind::Read { operation, .. } = other.kind
-                && other.loc == loc
-            {
-                self.work.push(Work::Back { write, read: id, spurious: false });
-                if self.rules.spurious && is_weak(operation) && writes(operation, value) {
-                    self.work.push(Work::Back { write, read: id, spurious: true });
-                }
-            }
+            found.extend(fits(id, self));
         }
+        found
     }
 
     /// Whether `event` is what it would be, were it added last to what came before it and to `before`, without `by`: it
@@ -368,6 +386,9 @@ impl Explorer {
             Kind::Release { last: false } => return node.last.is_init() || graph.node(node.last).stamp > node.stamp,
             // As a read, it was the first to be tried.
             Kind::Choose { .. } => return node.value == 0,
+            // Fresh is what is left when nothing was freed, and always is.
+            Kind::Allocate(_) => return node.rf.is_init(),
+            Kind::Free(_) => return graph.reuse_of(event).is_none_or(|given| graph.node(given).stamp > node.stamp),
             _ => return true,
         };
         (from.is_init() || counts(from))
@@ -406,12 +427,23 @@ impl Explorer {
                 self.graph.insert(write, place);
                 Some(self.is_consistent(write) && self.add_missing_write())
             }
+            Work::Back { write, read, .. } if matches!(self.graph.node(read).kind, Kind::Allocate(_)) => {
+                self.graph.cut(self.graph.node(write).stamp as usize + 1);
+                self.descend(read, self.graph.node(write).porf.clone());
+                self.give(read, write);
+                Some(true)
+            }
             Work::Back { write, read, spurious } => {
                 self.revisit(write, read, spurious);
                 None
             }
             Work::Last { drop, added } => {
                 self.drop_last(drop, added);
+                Some(true)
+            }
+            Work::Reuse { allocation, free } => {
+                self.graph.cut(self.graph.node(allocation).stamp as usize + 1);
+                self.give(allocation, free);
                 Some(true)
             }
             Work::Choose { choice, from, end } => {
@@ -460,6 +492,7 @@ impl Explorer {
             Work::Write { write, .. } => (1, write),
             Work::Back { read, .. } => (2, read),
             Work::Last { drop, .. } => (3, drop),
+            Work::Reuse { allocation, .. } => (5, allocation),
             Work::Choose { choice, .. } => (4, choice),
         };
         (sort, self.graph.node(event).stamp)

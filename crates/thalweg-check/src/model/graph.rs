@@ -11,6 +11,7 @@
 //!   they stay right when a set of events that is closed under po and rf is cut out.
 
 use super::clock::Clock;
+use std::alloc::Layout;
 use std::sync::atomic::Ordering;
 use thalweg_sync::engine::{Operation, Site, Word};
 
@@ -80,6 +81,10 @@ pub(crate) enum Kind {
         /// It is the last one, so what comes before the other drops comes before this.
         last: bool,
     },
+    /// A block is allocated, fresh or that of the free that it reads from.
+    Allocate(Layout),
+    /// A published block is freed.
+    Free(Layout),
 }
 
 impl Kind {
@@ -362,7 +367,13 @@ impl Graph {
                     }
                 }
             }
-            Kind::Spawn { .. } | Kind::Mark(_) | Kind::Choose { .. } => {}
+            Kind::Allocate(_) if !node.rf.is_init() => {
+                let free = self.node(node.rf);
+                for (clock, theirs) in [(&mut hb, &free.hb), (&mut pending, &free.hb), (&mut porf, &free.porf)] {
+                    clock.join(theirs);
+                }
+            }
+            Kind::Spawn { .. } | Kind::Mark(_) | Kind::Choose { .. } | Kind::Allocate(_) | Kind::Free(_) => {}
         }
         let node = self.node_mut(id);
         (node.hb, node.pending, node.message, node.fence) = (hb, pending, message, fence);

@@ -3,28 +3,46 @@
 //! Threads are separated by `;`, their events by `,`. A read is what it reads from (`i`: the initial value, `2.5`:
 //! event 5 of thread 2), with `!` if it failed without a reason; a write is `w` and its place in modification order; the
 //! drop of a last handle is `l` and the other drops, joined by `+`; a choice is `c` and the number; the start of a thread is
-//! `s` and its number, if that is not told by the place; anything else is `-`, and the events behind the last that matters are
+//! `s` and its number, if that is not told by the place; an allocation that is given a freed block is `r` and the free; anything else is `-`, and the events behind the last that matters are
 //! left out.
 //!
 //! A thread has the lowest number that is free when it starts, and the run of one execution alone adds events in another order
 //! than the search: so where several threads start others, who is first may differ. Told by the place are 1, 2, … of the threads
 //! that thread 0 starts in this order.
 //!
+//! In front of them stand the sizes and alignments of which allocations are events, if there are any: `24/8+48/16:`.
+//!
 //! What the text does not have comes last (`State::gives_way`), for it was not there when the execution went wrong. A choice that the
 //! execution does not have is not taken: the event is what it is without a guide, and what is found then counts for nothing
 //! ([`Guide::misfit`]). So a text may say anything, as it is typed by hand, or older than the client.
 
 use super::graph::{EventId, Graph, Kind};
+use std::alloc::Layout;
 use std::fmt;
 
 /// What is to be chosen for an event.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Choice {
-    Read { from: EventId, spurious: bool },
-    Write { place: u32 },
-    Last { others: Vec<EventId> },
-    Chosen { value: u64 },
-    Started { child: u32 },
+    Read {
+        from: EventId,
+        spurious: bool,
+    },
+    Write {
+        place: u32,
+    },
+    Last {
+        others: Vec<EventId>,
+    },
+    Chosen {
+        value: u64,
+    },
+    Started {
+        child: u32,
+    },
+    /// An allocation gets the block of this free.
+    Given {
+        free: EventId,
+    },
     Nothing,
 }
 
@@ -48,6 +66,7 @@ impl fmt::Display for Choice {
             Self::Write { place } => write!(f, "w{place}"),
             Self::Chosen { value } => write!(f, "c{value}"),
             Self::Started { child } => write!(f, "s{child}"),
+            Self::Given { free } => write!(f, "r{free}"),
             Self::Last { others } => {
                 let others = others.iter().map(EventId::to_string).collect::<Vec<_>>();
                 write!(f, "l{}", others.join("+"))
@@ -63,6 +82,8 @@ impl fmt::Display for Choice {
 /// The choices that lead to one execution.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Guide {
+    /// Of which allocations are events.
+    layouts: Vec<Layout>,
     threads: Vec<Vec<Choice>>,
 }
 
@@ -76,6 +97,7 @@ impl Guide {
                 Kind::Read { spurious, .. } => Choice::Read { from: node.rf, spurious },
                 Kind::Write { .. } => Choice::Write { place: node.place },
                 Kind::Release { last: true } if !node.others.is_empty() => Choice::Last { others: node.others.clone() },
+                Kind::Allocate(_) if !node.rf.is_init() => Choice::Given { free: node.rf },
                 Kind::Choose { .. } => Choice::Chosen { value: node.value },
                 Kind::Spawn { child } if id.thread == 0 && child == next => {
                     next += 1;
@@ -88,7 +110,20 @@ impl Guide {
         let threads = (0..graph.lines.len() as u32)
             .map(|thread| (0..graph.len(thread)).map(|index| choice(EventId { thread, index })).collect())
             .collect();
-        Self { threads }
+        let mut layouts = Vec::new();
+        for &id in &graph.order {
+            if let Kind::Allocate(layout) | Kind::Free(layout) = graph.node(id).kind
+                && !layouts.contains(&layout)
+            {
+                layouts.push(layout);
+            }
+        }
+        Self { layouts, threads }
+    }
+
+    /// Of which allocations are events.
+    pub(crate) fn layouts(&self) -> &[Layout] {
+        &self.layouts
     }
 
     /// What is said of the events of `thread`, up to the last one that matters.
@@ -139,6 +174,14 @@ impl Guide {
         }
     }
 
+    /// The free whose block the allocation `id` is to be given.
+    pub(crate) fn given(&self, id: EventId) -> Option<EventId> {
+        match self.choice(id) {
+            &Choice::Given { free } => Some(free),
+            _ => None,
+        }
+    }
+
     /// The number of the thread that the event `id` is to start.
     pub(crate) fn started(&self, id: EventId) -> Option<u32> {
         match self.choice(id) {
@@ -178,11 +221,17 @@ impl Guide {
 
     pub(crate) fn to_text(&self) -> String {
         let line = |thread| self.part(thread).iter().map(Choice::to_string).collect::<Vec<_>>().join(",");
-        (0..self.threads.len() as u32).map(line).collect::<Vec<_>>().join(";")
+        let layout = |layout: &Layout| format!("{}/{}", layout.size(), layout.align());
+        let layouts = self.layouts.iter().map(layout).collect::<Vec<_>>().join("+");
+        let colon = if layouts.is_empty() { "" } else { ":" };
+        let threads = (0..self.threads.len() as u32).map(line).collect::<Vec<_>>().join(";");
+        format!("{layouts}{colon}{threads}")
     }
 
     /// Reads what [`to_text`](Self::to_text) wrote. An error is what was not understood.
     pub(crate) fn from_text(text: &str) -> Result<Self, String> {
+        let (layouts, text) = text.trim().split_once(':').unwrap_or(("", text));
+        let layouts = layouts.split('+').filter(|item| !item.is_empty()).map(layout).collect::<Result<_, _>>()?;
         let threads = text.trim().split(';').count() as u32;
         let choice = |item: &str| match choice(item)? {
             // Every thread has a part of the text, and the first is started by nobody.
@@ -192,14 +241,14 @@ impl Guide {
             other => Ok(other),
         };
         let thread = |line: &str| line.split(',').filter(|item| !item.is_empty()).map(choice).collect();
-        Ok(Self { threads: text.trim().split(';').map(thread).collect::<Result<_, _>>()? })
+        Ok(Self { layouts, threads: text.trim().split(';').map(thread).collect::<Result<_, _>>()? })
     }
 }
 
 fn choice(item: &str) -> Result<Choice, String> {
     let error = || {
         format!(
-            "{item:?} is no choice: `i` or `2.5` for a read, `w3` for a write, `l1.2` for the drop of a last handle, `c1` for a choice, `s2` for the start of a thread, `-` for anything else"
+            "{item:?} is no choice: `i` or `2.5` for a read, `w3` for a write, `l1.2` for the drop of a last handle, `c1` for a choice, `s2` for the start of a thread, `r1.2` for an allocation that is given a freed block, `-` for anything else"
         )
     };
     if item == "-" {
@@ -214,6 +263,9 @@ fn choice(item: &str) -> Result<Choice, String> {
     if let Some(child) = item.strip_prefix('s') {
         return Ok(Choice::Started { child: child.parse().map_err(|_| error())? });
     }
+    if let Some(free) = item.strip_prefix('r') {
+        return Ok(Choice::Given { free: event(free).ok_or_else(error)? });
+    }
     if let Some(others) = item.strip_prefix('l') {
         return Ok(Choice::Last { others: others.split('+').map(event).collect::<Option<_>>().ok_or_else(error)? });
     }
@@ -222,6 +274,14 @@ fn choice(item: &str) -> Result<Choice, String> {
         return Ok(Choice::Read { from: EventId::INIT, spurious });
     }
     Ok(Choice::Read { from: event(from).ok_or_else(error)?, spurious })
+}
+
+fn layout(item: &str) -> Result<Layout, String> {
+    let layout = || {
+        let (size, align) = item.split_once('/')?;
+        Layout::from_size_align(size.parse().ok()?, align.parse().ok()?).ok()
+    };
+    layout().ok_or_else(|| format!("{item:?} is no size and alignment of a block: `24/8`"))
 }
 
 fn event(text: &str) -> Option<EventId> {
@@ -235,7 +295,16 @@ mod tests {
 
     #[test]
     fn text_is_read_as_it_was_written() {
-        for text in ["", "i,-,w1", ";i!,2.5,w3;;1.0", "-,i", "l1.2+3.0;l2.1", "c0,c12", "-,i;s3,-,w1;-,s2;"] {
+        for text in [
+            "",
+            "i,-,w1",
+            ";i!,2.5,w3;;1.0",
+            "-,i",
+            "l1.2+3.0;l2.1",
+            "c0,c12",
+            "-,i;s3,-,w1;-,s2;",
+            "24/8+48/16:-,r1.2;",
+        ] {
             assert_eq!(Guide::from_text(text).unwrap().to_text(), text);
         }
         assert_eq!(Guide::from_text(" i ").unwrap().to_text(), "i");
@@ -245,6 +314,9 @@ mod tests {
     fn what_is_no_choice_is_named() {
         for item in ["x", "w", "1", "1.", ".1", "w-1", "i!!", "l", "l1", "l1.2+", "c", "c-1", "s", "s0", "s1"] {
             assert!(Guide::from_text(&format!("i,{item}")).unwrap_err().contains(&format!("{item:?}")));
+        }
+        for layout in ["x", "24", "24/3", "/8"] {
+            assert!(Guide::from_text(&format!("{layout}:i")).unwrap_err().contains(&format!("{layout:?}")));
         }
     }
 }

@@ -1,8 +1,8 @@
 //! Values that outlive their thread when an execution is given up (R6).
 
-use super::heap::{client_side, engine_side};
 use super::run::{Fiber, Run, Wake, current_run};
 use super::state::Status;
+use crate::heap::{client_side, engine_side};
 use corosensei::CoroutineResult;
 use std::collections::VecDeque;
 use std::fmt;

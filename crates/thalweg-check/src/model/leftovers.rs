@@ -7,8 +7,8 @@
 //! may also have been moved, so that another one comes to its place: out of a block that was freed since, which only
 //! [`Heap`](super::Heap) knows, or from a stack. So without that allocator static memory alone counts, where the system says which it is.
 
-use super::heap::Blocks;
 use super::slots::Slots;
+use crate::heap::Blocks;
 use corosensei::stack::{DefaultStack, Stack};
 use std::collections::BTreeSet;
 use std::ops::Range;

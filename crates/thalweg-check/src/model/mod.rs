@@ -5,7 +5,7 @@
 //! | explores | all consistent graphs of events, reads-from and modification order, under RC11, RA or SC |
 //! | once | two complete executions differ in an event, in what a read reads, in the order of two writes, or in who drops an `Arc` last |
 //! | cost | one run of the client per execution, complete or blocked; memory: a stack of graphs, at most one per event |
-//! | reports | panics, races on slots and of `get_mut` on atomics, uninitialised slots, objects dropped in use; with [`Heap`] use after free, double free, leaks; waits that never end, loops without end, clients that are not deterministic |
+//! | reports | panics, races on slots and of `get_mut` on atomics, uninitialised slots, objects dropped in use; with [`Heap`](crate::Heap) use after free, double free, leaks; waits that never end, loops without end, clients that are not deterministic |
 //! | not explored | cycles in po and rf together (load buffering), which RC11 forbids; accesses of mixed size |
 //!
 //! From M. Kokologiannakis and others, *Truly Stateless, Optimal Dynamic Partial Order Reduction* (TruSt), POPL 2022,
@@ -24,7 +24,8 @@
 //! | [`run`], [`state`], [`engine`], [`places`], [`kept`] | one execution: coroutines, replay, the facade's operations; R1 to R6 |
 //! | [`abort`] | a panic that ends the process |
 //! | [`wait`] | awaits, and waits that never end |
-//! | [`slots`], [`heap`] | races on plain memory; use after free, leaks |
+//! | [`slots`] | races on plain memory |
+//! | [`reuse`] | freed memory that is handed out again; M1 to M4 |
 //! | [`view`], [`report`], [`table`], [`names`], [`brief`], [`guide`] | an execution as its reader sees it; running it alone |
 
 mod abort;
@@ -37,7 +38,6 @@ mod estimate;
 mod explore;
 mod graph;
 mod guide;
-mod heap;
 mod kept;
 mod leftovers;
 mod log;
@@ -47,6 +47,7 @@ mod pool;
 mod psc;
 mod pulse;
 mod report;
+mod reuse;
 #[cfg(test)]
 mod rules;
 mod run;
@@ -60,10 +61,9 @@ mod wait;
 pub use check::{Check, Explored, Memory, Progress, ScAxiom};
 pub use estimate::Estimate;
 pub use graph::{EventId, ExecutionGraph};
-pub use heap::Heap;
-pub(crate) use heap::engine_side;
 pub use kept::Kept;
 pub(crate) use names::Names;
+pub(crate) use places::{AddressHasher, ByAddress};
 pub(crate) use report::Replay;
 pub use report::{Rule, Violation, Wait};
 pub use run::{assume, choose, mark};

@@ -95,6 +95,12 @@ impl Places {
         }
     }
 
+    /// As [`forget`](Self::forget), of all objects in these bytes.
+    pub(crate) fn forget_all(&mut self, address: usize, bytes: usize) {
+        let there = self.by_address.keys().filter(|&&at| address <= at && at < address + bytes);
+        there.copied().collect::<Vec<_>>().into_iter().for_each(|at| self.forget(at));
+    }
+
     /// What memory holds for `loc`, and the write it is from.
     pub(crate) fn held(&self, loc: u32) -> (u64, EventId) {
         let place = &self.places[loc as usize];

@@ -214,7 +214,7 @@ mod tests {
     use crate::model::explore::Rules;
 
     fn part() -> Explorer {
-        Explorer::new(Rules { memory: Memory::Rc11, axiom: ScAxiom::Rc11, spurious: false }, None)
+        Explorer::new(Rules { memory: Memory::Rc11, axiom: ScAxiom::Rc11, spurious: false, reuse: 0 }, None)
     }
 
     fn counts(complete: u64) -> Counts {
@@ -222,7 +222,12 @@ mod tests {
     }
 
     fn violation() -> Violation {
-        Violation { rule: Rule::FreedTwice, graph: Box::default(), complete: 0, replay: Replay::Plain }
+        Violation {
+            rule: Rule::NothingShared { threads: 1 },
+            graph: Box::default(),
+            complete: 0,
+            replay: Replay::Plain,
+        }
     }
 
     /// A pool whose only part was taken, with two more behind it, the second given first.

@@ -3,6 +3,7 @@
 use super::graph::{EventId, ExecutionGraph, Kind};
 use super::guide::Guide;
 use super::table::{missing_edge, order_name, write_both, write_broken};
+use crate::heap::{FreedBlock, Moment};
 use std::fmt;
 use thalweg_sync::engine::Site;
 
@@ -43,21 +44,30 @@ pub enum Rule {
         /// Where.
         at: Site,
     },
-    /// Memory was accessed that was freed. Only with [`Heap`](super::Heap).
+    /// Memory was accessed that was freed, or that was freed and handed out again, by a pointer from before. Only with [`Heap`](crate::Heap).
     UseAfterFree {
         /// The thread.
         thread: u32,
         /// Where.
         at: Site,
+        /// Who had it.
+        block: Option<Box<FreedBlock>>,
     },
-    /// Memory was freed twice. Only with [`Heap`](super::Heap).
-    FreedTwice,
+    /// Memory was freed twice. Only with [`Heap`](crate::Heap).
+    FreedTwice {
+        /// Who had it, and freed it first.
+        block: Box<FreedBlock>,
+        /// Who freed it again.
+        by: Moment,
+    },
     /// Every thread has ended, and memory was not freed. Only with [`Check::leaks`](super::Check::leaks).
     Leaks {
         /// How many blocks.
         blocks: usize,
         /// How many bytes they have.
         bytes: usize,
+        /// Who allocated the first of them.
+        first: Moment,
     },
     /// An atomic or a slot was dropped, and an access of another thread does not happen before that.
     DroppedInUse {
@@ -177,6 +187,7 @@ impl Rule {
                 | Self::Uninitialised { .. }
                 | Self::DroppedInUse { .. }
                 | Self::UseAfterFree { .. }
+                | Self::FreedTwice { .. }
                 | Self::Survives { .. }
                 | Self::LeftOver { .. }
                 | Self::Nondeterministic { .. }
@@ -214,12 +225,20 @@ impl fmt::Display for Rule {
                 "the slot or lock used at {at} holds what an earlier execution has left in it: what a client uses must be made in it, \
                  anew in each execution, and dropped, so it may have no statics, nor what was made outside and moved in"
             ),
-            Self::UseAfterFree { thread, at } => {
-                write!(f, "use after free: thread {thread} at {at} accesses memory that was freed")
+            Self::UseAfterFree { thread, at, block } => {
+                let again = block.as_ref().is_some_and(|block| block.again.is_some());
+                let what = if again { ", and handed out again, by a pointer from before" } else { "" };
+                write!(f, "use after free: thread {thread} at {at} accesses memory that was freed{what}")?;
+                block.as_ref().map_or(Ok(()), |block| write!(f, "{block}"))
             }
-            Self::FreedTwice => write!(f, "double free: a block was freed twice"),
-            Self::Leaks { blocks, bytes } => {
-                write!(f, "leak: {blocks} blocks of {bytes} bytes together were not freed")
+            Self::FreedTwice { block, by } => {
+                write!(f, "double free: a block was freed twice{block}\n  and again by {by}")
+            }
+            Self::Leaks { blocks, bytes, first } => {
+                write!(
+                    f,
+                    "leak: {blocks} blocks of {bytes} bytes together were not freed; the first was allocated by {first}"
+                )
             }
             Self::DroppedInUse { dropper, user: (user, at) } => {
                 write!(f, "dropped in use: thread {dropper} drops what thread {user} accesses at {at}")
@@ -399,6 +418,9 @@ impl Kind {
             (Kind::Mark(mark), Kind::Mark(other)) => mark == other,
             (Kind::Choose { of }, Kind::Choose { of: other }) => of == other,
             (Kind::Release { last }, Kind::Release { last: other }) => last == other,
+            (Kind::Allocate(layout), Kind::Allocate(other)) | (Kind::Free(layout), Kind::Free(other)) => {
+                layout == other
+            }
             _ => false,
         }
     }
@@ -414,6 +436,8 @@ impl Kind {
             Kind::Choose { of } => format!("a choice of {of}"),
             Kind::Release { last: false } => "the drop of a handle".to_owned(),
             Kind::Release { .. } => "the drop of the last handle".to_owned(),
+            Kind::Allocate(layout) => format!("an allocation of {} bytes", layout.size()),
+            Kind::Free(layout) => format!("a free of {} bytes", layout.size()),
         }
     }
 }

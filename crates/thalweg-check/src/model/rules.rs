@@ -13,7 +13,7 @@ const Y: u32 = 1;
 
 /// A graph with three threads and the locations X and Y, without events.
 fn empty() -> Explorer {
-    let rules = Rules { memory: Memory::Rc11, axiom: ScAxiom::Rc11, spurious: false };
+    let rules = Rules { memory: Memory::Rc11, axiom: ScAxiom::Rc11, spurious: false, reuse: 0 };
     let mut explorer = Explorer::new(rules, None);
     explorer.graph.lines.resize_with(3, Default::default);
     for _ in [X, Y] {

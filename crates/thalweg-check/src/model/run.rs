@@ -19,7 +19,6 @@
 use super::abort::unwinding;
 use super::explore::Explorer;
 use super::graph::{EventId, Kind, is_same_site};
-use super::heap::{Blocks, client_side, engine_side};
 use super::kept::Keeps;
 use super::leftovers::Leftovers;
 use super::places::{ByAddress, Places};
@@ -29,8 +28,10 @@ use super::slots::Slots;
 use super::state::{State, Status, Thread};
 use super::view::Mark;
 use super::wait::Vain;
+use crate::heap::{Blocks, client_side, engine_side};
 use corosensei::stack::DefaultStack;
 use corosensei::{Coroutine, CoroutineResult, Yielder};
+use std::alloc::Layout;
 use std::cell::{Cell, RefCell, RefMut};
 use std::panic::{AssertUnwindSafe, Location, catch_unwind, resume_unwind};
 use std::ptr::NonNull;
@@ -81,6 +82,8 @@ pub(crate) enum Outcome {
     Blocked,
     /// The graph breaks an axiom, as a guide wanted it.
     Dropped,
+    /// A published block of this layout was freed, and allocations of it are no events yet (M1).
+    Learned(Layout),
     Broken(Rule),
 }
 
@@ -91,10 +94,16 @@ pub(crate) struct Run {
     /// The execution is over (R4).
     pub(super) ending: Cell<bool>,
     blocks: Blocks,
+    /// Blocks may be handed out again.
+    pub(super) reuses: bool,
+    /// Those whose allocations are events (M1).
+    pub(super) layouts: Vec<Layout>,
     /// What threads that were unwound have left (R6).
     pub(super) keeps: RefCell<Keeps>,
     /// An operation was done while its thread unwound, and is not in the graph.
     unseen: Cell<bool>,
+    /// A walk has met a published block of this layout that was freed (M1).
+    met: Cell<Option<Layout>>,
     /// Something of the execution stays in memory, as its destructor waits for ever (R5, R6).
     pub(super) stuck: Cell<bool>,
     pulse: Arc<Pulse>,
@@ -179,7 +188,8 @@ pub(super) fn current_run() -> Option<&'static Run> {
 }
 
 impl Run {
-    pub(crate) fn new(explorer: Explorer, limits: Limits) -> Self {
+    pub(crate) fn new(explorer: Explorer, limits: Limits, layouts: Vec<Layout>) -> Self {
+        let reuses = explorer.rules().reuse > 0;
         let state = State {
             explorer,
             threads: Vec::new(),
@@ -192,6 +202,9 @@ impl Run {
             slots: Slots::default(),
             leftovers: Leftovers::default(),
             handles: ByAddress::default(),
+            pointers: Vec::new(),
+            freed: Vec::new(),
+            learned: None,
             steps: 0,
             stacks: Vec::new(),
         };
@@ -200,8 +213,11 @@ impl Run {
             limits,
             ending: Cell::new(false),
             blocks: Blocks::default(),
+            reuses,
+            layouts,
             keeps: RefCell::default(),
             unseen: Cell::new(false),
+            met: Cell::new(None),
             stuck: Cell::new(false),
             pulse: Pulse::new(),
         }
@@ -216,7 +232,7 @@ impl Run {
             }
         }
         let _restore = Restore(current::CURRENT.replace(Some(NonNull::from(self))));
-        self.blocks.enter(|| thalweg_sync::engine::enter(self, body))
+        self.blocks.enter(self, || thalweg_sync::engine::enter(self, body))
     }
 
     /// The state, for a moment that contains no switch (R1).
@@ -244,19 +260,33 @@ impl Run {
         while self.resume_next() {}
         let outcome = self.state().outcome();
         // Not what is freed when threads are unwound in the middle of something: an item may be in two places then.
-        let mut freed_twice = self.blocks.is_freed_twice();
+        let mut freed_twice = self.blocks.freed_twice();
         self.end_all(!matches!(&outcome, Outcome::Broken(rule) if rule.leaves_ruins()));
-        freed_twice |= matches!(outcome, Outcome::Complete) && self.blocks.is_freed_twice();
+        if matches!(outcome, Outcome::Complete) {
+            freed_twice = freed_twice.or_else(|| self.blocks.freed_twice());
+        }
         self.pulse.rest();
         {
             let State { leftovers, slots, stacks, .. } = &mut *self.state();
             leftovers.end(slots, &self.blocks, stacks);
         }
-        let later = self.state().broken.take().or_else(|| freed_twice.then_some(Rule::FreedTwice));
+        let later = self
+            .state()
+            .broken
+            .take()
+            .or_else(|| freed_twice.map(|(block, by)| Rule::FreedTwice { block: Box::new(block), by }));
         match (outcome, later) {
             (Outcome::Broken(rule), _) | (_, Some(rule)) => Outcome::Broken(rule),
             (outcome, None) => outcome,
         }
+    }
+
+    pub(super) fn learns(&self, layout: Layout) {
+        self.met.set(Some(layout));
+    }
+
+    pub(super) fn learned(&self) -> Option<Layout> {
+        self.met.take()
     }
 
     /// Resumes the thread that is next. False if there is none.
@@ -358,6 +388,7 @@ impl Run {
             retries: 0,
             passive_steps: 0,
             vain: Vain::default(),
+            ends: false,
             clock: 0,
         });
         state.started.push(thread);
@@ -406,6 +437,10 @@ impl Run {
 
     /// Unwinds the running thread (R4).
     pub(crate) fn end(&self, _: Ending) -> ! {
+        self.unwind()
+    }
+
+    pub(super) fn unwind(&self) -> ! {
         resume_unwind(Box::new(End))
     }
 

@@ -8,8 +8,10 @@ use super::guide::Guide;
 use super::pool::{Counts, Pool};
 use super::report::{Replay, Rule, Violation};
 use super::run::{Outcome, Run};
+use std::alloc::Layout;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 /// How often progress is told.
@@ -29,9 +31,13 @@ pub(super) struct Search<'a> {
     complete: AtomicU64,
     blocked: AtomicU64,
     bounded: AtomicBool,
+    /// See M1.
+    layouts: Vec<Layout>,
+    learned: Mutex<Option<Layout>>,
+    guide: Option<Guide>,
     /// The graphs that were visited.
     #[cfg(debug_assertions)]
-    met: std::sync::Mutex<std::collections::HashSet<u64>>,
+    met: Mutex<std::collections::HashSet<u64>>,
 }
 
 /// Ends the search if a worker panics, or the others would wait for it.
@@ -51,21 +57,35 @@ impl<'a> Search<'a> {
             check,
             client,
             alone: guide.is_some(),
-            pool: Pool::new(Explorer::new(check.rules, guide)),
+            pool: Pool::new(Explorer::new(check.rules, guide.clone())),
             start: Instant::now(),
             complete: AtomicU64::new(0),
             blocked: AtomicU64::new(0),
             bounded: AtomicBool::new(false),
+            layouts: guide.as_ref().map_or(Vec::new(), |guide| guide.layouts().to_vec()),
+            learned: Mutex::new(None),
+            guide,
             #[cfg(debug_assertions)]
-            met: std::sync::Mutex::default(),
+            met: Mutex::default(),
         }
     }
 
-    pub(super) fn run(self) -> Result<Explored, Violation> {
+    pub(super) fn run(mut self) -> Result<Explored, Violation> {
+        loop {
+            self.work_together();
+            let Some(layout) = self.learned.get_mut().unwrap_or_else(PoisonError::into_inner).take() else { break };
+            let layouts = std::mem::take(&mut self.layouts).into_iter().chain([layout]).collect();
+            self = Self { layouts, start: self.start, ..Self::new(self.check, self.guide.take(), self.client) };
+        }
+        self.result()
+    }
+
+    /// Runs executions until there are none, or something was learned.
+    fn work_together(&self) {
         // Threads of their own: a coroutine that is stuck while it unwinds leaves the thread's panic count wrong for
         // good.
         std::thread::scope(|scope| {
-            let search = &self;
+            let search = self;
             let workers = (0..self.check.threads).map(|worker| scope.spawn(move || search.work(worker == 0)));
             let workers = workers.collect::<Vec<_>>();
             let ended = workers.into_iter().map(|worker| worker.join()).collect::<Vec<_>>();
@@ -73,6 +93,9 @@ impl<'a> Search<'a> {
                 std::panic::resume_unwind(panic);
             }
         });
+    }
+
+    fn result(self) -> Result<Explored, Violation> {
         let (duration, bounded) = (self.start.elapsed(), self.bounded.into_inner());
         let Counts { complete, blocked, dropped, stuck, events, threads, accesses } = self.pool.result()?;
         if (threads < 2 || !accesses) && !(self.check.sequential || self.alone || bounded) {
@@ -110,7 +133,7 @@ impl<'a> Search<'a> {
     }
 
     fn another_run(&self) -> Run {
-        Run::new(Explorer::new(self.check.rules, None), self.check.limits)
+        Run::new(Explorer::new(self.check.rules, None), self.check.limits, self.layouts.clone())
     }
 
     /// Runs the executions of one part.
@@ -144,6 +167,11 @@ impl<'a> Search<'a> {
                 Outcome::Dropped => {
                     counts.dropped += 1;
                     None
+                }
+                Outcome::Learned(layout) => {
+                    *self.learned.lock().unwrap_or_else(PoisonError::into_inner) = Some(layout);
+                    self.pool.stop();
+                    return None;
                 }
                 Outcome::Broken(rule) => Some(rule),
             };
@@ -187,18 +215,33 @@ impl<'a> Search<'a> {
 
     /// What the client says is wrong has to be wrong again after the same choices.
     fn confirm(&self, run: &Run, rule: Rule) -> Rule {
+        if matches!(rule, Rule::UseAfterFree { .. } | Rule::FreedTwice { .. } | Rule::Leaks { .. }) {
+            return self.trace(run, rule);
+        }
         if self.alone || !matches!(rule, Rule::Panic { .. } | Rule::Specification { .. }) {
             return rule;
         }
         let again = repeating(|| match run.execute(self.client) {
             Outcome::Complete => self.judge(run),
             Outcome::Broken(again) => Some(again),
-            Outcome::Blocked | Outcome::Dropped => None,
+            Outcome::Blocked | Outcome::Dropped | Outcome::Learned(_) => None,
         });
         match again {
             Some(_) => rule,
             None => Rule::Unrepeatable { once: Box::new(rule) },
         }
+    }
+
+    /// Runs the execution once more, to see where memory was allocated and freed.
+    fn trace(&self, run: &Run, rule: Rule) -> Rule {
+        run.blocks().trace(true);
+        let again = repeating(|| match run.execute(self.client) {
+            Outcome::Complete => self.judge(run),
+            Outcome::Broken(again) => Some(again),
+            Outcome::Blocked | Outcome::Dropped | Outcome::Learned(_) => None,
+        });
+        run.blocks().trace(false);
+        again.filter(|again| std::mem::discriminant(again) == std::mem::discriminant(&rule)).unwrap_or(rule)
     }
 
     /// No graph is visited twice.
@@ -217,7 +260,7 @@ impl<'a> Search<'a> {
         let counter = match outcome {
             Outcome::Complete => &self.complete,
             Outcome::Blocked => &self.blocked,
-            Outcome::Dropped | Outcome::Broken(_) => return false,
+            Outcome::Dropped | Outcome::Learned(_) | Outcome::Broken(_) => return false,
         };
         counter.fetch_add(1, Ordering::Relaxed);
         let executions = self.complete.load(Ordering::Relaxed) + self.blocked.load(Ordering::Relaxed);
@@ -243,9 +286,9 @@ impl<'a> Search<'a> {
         }
         // After the hook, which may give back what the client has left for it: a history.
         if self.check.leaks
-            && let (blocks @ 1.., bytes) = run.blocks().leaked()
+            && let Some((blocks, bytes, first)) = run.blocks().leaked()
         {
-            return Some(Rule::Leaks { blocks, bytes });
+            return Some(Rule::Leaks { blocks, bytes, first });
         }
         None
     }
@@ -295,10 +338,14 @@ impl Check {
     /// assert!((6.0..96.0).contains(&estimate.expect("nothing is wrong").complete));
     /// ```
     pub fn estimate(&self, time: Duration, client: impl Fn() + Send + Sync + 'static) -> Option<Estimate> {
-        let search = Search::new(self, None, &client);
-        let walk = || {
+        let mut search = Search::new(self, None, &client);
+        let walk = || loop {
             let run = search.another_run();
-            run.enter(|| estimate(&run, || Explorer::new(self.rules, None), time, &client))
+            let estimated = run.enter(|| estimate(&run, || Explorer::new(self.rules, None), time, &client));
+            match run.learned() {
+                Some(layout) => search.layouts.push(layout),
+                None => return estimated,
+            }
         };
         std::thread::scope(|scope| scope.spawn(walk).join()).unwrap_or_else(|panic| std::panic::resume_unwind(panic))
     }

@@ -12,6 +12,7 @@ use super::slots::Slots;
 use super::wait::Vain;
 use corosensei::Yielder;
 use corosensei::stack::DefaultStack;
+use std::alloc::Layout;
 use std::ptr::NonNull;
 use thalweg_sync::engine::Site;
 
@@ -56,6 +57,8 @@ pub(crate) struct Thread {
     /// What it has done while it unwound, or after.
     pub(crate) passive_steps: usize,
     pub(crate) vain: Vain,
+    /// It has to end at its next operation (M4).
+    pub(super) ends: bool,
     /// Its clock, in nanoseconds. Nobody else's.
     pub(crate) clock: u64,
 }
@@ -86,6 +89,12 @@ pub(crate) struct State {
     pub(crate) leftovers: Leftovers,
     /// By object: the handles that were dropped.
     pub(crate) handles: ByAddress<Vec<EventId>>,
+    /// The accesses to pointers that were executed, with what they read or wrote (M1).
+    pub(super) pointers: Vec<(EventId, u64)>,
+    /// The frees that were executed, and of which block.
+    pub(super) freed: Vec<(EventId, usize)>,
+    /// See M1.
+    pub(super) learned: Option<Layout>,
     pub(super) steps: usize,
     pub(super) stacks: Vec<DefaultStack>,
 }
@@ -100,6 +109,9 @@ impl State {
         self.places.reset(self.explorer.graph.locations.len());
         self.slots.reset();
         self.handles.clear();
+        self.pointers.clear();
+        self.freed.clear();
+        self.learned = None;
     }
 
     pub(crate) fn of(&self, thread: u32) -> &Thread {
@@ -168,7 +180,7 @@ impl State {
 
     /// The thread that replays (R2) or adds (T1) the next event.
     pub(super) fn next(&self) -> Option<u32> {
-        if self.broken.is_some() || self.dead {
+        if self.broken.is_some() || self.learned.is_some() || self.dead {
             return None;
         }
         self.first(|status| status != Status::Late && self.can_go_on(status))
@@ -194,7 +206,7 @@ impl State {
 
     pub(super) fn begin_to_add(&mut self) {
         self.adding = true;
-        if self.broken.is_some() {
+        if self.broken.is_some() || self.learned.is_some() {
             return;
         }
         let missing = (0..).zip(&self.explorer.graph.lines).find_map(|(thread, line)| {
@@ -214,6 +226,9 @@ impl State {
     }
 
     pub(super) fn outcome(&mut self) -> Outcome {
+        if let Some(layout) = self.learned.take() {
+            return Outcome::Learned(layout);
+        }
         if let Some(why) = self.explorer.misfit(self.broken.is_none()) {
             return Outcome::Broken(Rule::NoSuchExecution { why });
         }

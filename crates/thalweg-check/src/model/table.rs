@@ -183,7 +183,7 @@ pub(super) fn line(graph: &ExecutionGraph, names: &Names, event: &Event<'_>) -> 
     };
     match event.kind() {
         // A destructor does not know who called it.
-        EventKind::Release { .. } => format!("  {id:<6} {what}"),
+        EventKind::Release { .. } | EventKind::Allocate { .. } | EventKind::Free { .. } => format!("  {id:<6} {what}"),
         _ => format!("  {id:<6} {what:<46} {order:<8} {}", event.site()),
     }
 }
@@ -204,6 +204,11 @@ fn describe(graph: &ExecutionGraph, names: &Names, event: &Event<'_>) -> String 
         EventKind::Join { thread } => format!("join thread {thread}"),
         EventKind::Release { last: false } => "drop a handle".to_owned(),
         EventKind::Release { .. } => "drop the last handle".to_owned(),
+        EventKind::Allocate { bytes } => match event.reads_from() {
+            Some(free) => format!("allocate {bytes} bytes: the block that {free} freed"),
+            None => format!("allocate {bytes} bytes"),
+        },
+        EventKind::Free { bytes } => format!("free {bytes} bytes"),
         EventKind::Choose { of } => format!("choose {value} of {of}"),
         EventKind::Mark(mark) => format!("mark {mark:?} {value}"),
     }

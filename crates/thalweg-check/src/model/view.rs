@@ -45,6 +45,16 @@ pub enum EventKind {
         /// It was the last handle.
         last: bool,
     },
+    /// Allocates memory: a block that is new, or that of the free that it [`reads_from`](Event::reads_from).
+    Allocate {
+        /// How much.
+        bytes: usize,
+    },
+    /// Frees memory that another thread may know of.
+    Free {
+        /// How much.
+        bytes: usize,
+    },
     /// Takes one of several possibilities; which is the event's [`value`](Event::value).
     Choose {
         /// How many there are.
@@ -78,6 +88,8 @@ impl<'a> Event<'a> {
             Kind::Mark(mark) => EventKind::Mark(mark),
             Kind::Choose { of } => EventKind::Choose { of },
             Kind::Release { last } => EventKind::Release { last },
+            Kind::Allocate(layout) => EventKind::Allocate { bytes: layout.size() },
+            Kind::Free(layout) => EventKind::Free { bytes: layout.size() },
         }
     }
 

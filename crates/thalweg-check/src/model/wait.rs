@@ -59,7 +59,13 @@ impl Run {
         }
         let only_reads = events.clone().all(|id| {
             let kind = state.explorer.graph.node(id).kind;
-            matches!(kind, Kind::Read { exclusive: false, .. } | Kind::Fence(_) | Kind::Release { last: false })
+            matches!(
+                kind,
+                Kind::Read { exclusive: false, .. }
+                    | Kind::Fence(_)
+                    | Kind::Release { last: false }
+                    | Kind::Allocate(_)
+            )
         });
         let reads = events.any(|id| matches!(state.explorer.graph.node(id).kind, Kind::Read { .. }));
         if attempt.clock || !only_reads || !reads {

@@ -188,7 +188,7 @@ fn rule(violation: &Violation) -> &'static str {
         Rule::Unbounded { .. } | Rule::BlindWait { .. } => "unbounded loop",
         Rule::Uninitialised { .. } => "uninitialised",
         Rule::UseAfterFree { .. } => "use after free",
-        Rule::FreedTwice => "double free",
+        Rule::FreedTwice { .. } => "double free",
         Rule::DroppedInUse { .. } => "dropped in use",
         _ => "other",
     }
