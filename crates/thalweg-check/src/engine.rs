@@ -9,7 +9,7 @@ use std::sync::atomic::Ordering;
 use thalweg_sync::engine::{Atomic, Engine, Operation, Site, Span, ThreadId};
 use thalweg_sync::hint::Access;
 
-/// One in so many weak compare-exchanges fails without a reason.
+/// One in so many weak compare-exchanges fails without a reason, and so many waits of a condition variable end.
 const SPURIOUS: u64 = 16;
 /// A wait whose attempt read the clock tries again after this many nanoseconds, then after twice as many, up to 2^20
 /// times as many.
@@ -199,6 +199,12 @@ unsafe impl Engine for World {
         if let Err(ending) = result {
             self.end(ending);
         }
+    }
+
+    fn wakes_unasked(&self, _at: Site) -> bool {
+        let _engine = engine_side();
+        let is_over = self.is_unwinding() || self.is_ending();
+        !is_over && self.limits().spurious && self.state().schedule.random().below(SPURIOUS) == 0
     }
 
     fn choose(&self, of: usize, _at: Site) -> usize {

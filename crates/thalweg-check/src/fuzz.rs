@@ -58,7 +58,7 @@ impl Fuzz {
         Self {
             seeds: 0..1000,
             strategy: Strategy::default(),
-            limits: Limits { parallelism: 4, steps: 1_000_000, stack_bytes: 256 << 10 },
+            limits: Limits { parallelism: 4, steps: 1_000_000, stack_bytes: 256 << 10, spurious: false },
         }
     }
 
@@ -84,6 +84,13 @@ impl Fuzz {
     /// After how many steps an execution counts as a livelock.
     pub fn steps(mut self, limit: u64) -> Self {
         self.limits.steps = limit;
+        self
+    }
+
+    /// Whether a [`Condvar::wait`](thalweg_sync::sync::Condvar::wait) may return though nobody notified it, which one in sixteen
+    /// does.
+    pub fn spurious(mut self, spurious: bool) -> Self {
+        self.limits.spurious = spurious;
         self
     }
 

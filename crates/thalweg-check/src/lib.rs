@@ -152,7 +152,7 @@
 //! | to know how long it will take | [`Check::estimate`], [`Check::on_progress`] |
 //! | all cores | [`Check::threads`] |
 //! | use after free, double free, leaks, addresses that come back (ABA); so also items that are lost or dropped twice, where they are boxes | [`Heap`] as the program's allocator, [`Check::leaks`], [`Check::reuse`] |
-//! | a weak compare-exchange that fails without a reason | [`Check::spurious`] |
+//! | a weak compare-exchange that fails, or a wait that ends, without a reason | [`Check::spurious`] |
 //! | a destructor that waits or wakes, in executions that are given up | [`Kept`] |
 //! | to run alone the execution in which something is wrong | [`Check::replay`], [`Check::replay_linearizable`] |
 //! | a few lines of a litmus test instead of Rust | [`litmus`] |
@@ -170,7 +170,7 @@
 //!   `park`. One that nobody ends is a violation. So is an attempt that writes and fails over and over. Any other loop that
 //!   waits has no end: one that reads the same a hundred times in a row ([`Check::max_repeats`]) is reported then, others
 //!   are at [`Check::max_events`]; one without any operation of the facade hangs, and after ten seconds standard error says in which thread.
-//! - A condition variable does not wake up by itself, and threads of a client share thread-locals: they are one thread of the system.
+//! - A condition variable wakes up by itself with [`Check::spurious`] only. Threads of a client share thread-locals: they are one thread of the system.
 //! - A `wait_timeout` or `park_timeout` may be over at any time.
 //! - A client that depends on anything but its reads (a static, a clock, the order of a hash map) is found out where
 //!   executions begin alike, and reported with what it did both times; so is an assertion that fails and, in the same execution run

@@ -151,6 +151,7 @@ fn label(event: &Event<'_>, names: &Names) -> String {
         EventKind::Spawn { thread } => format!("start {thread}"),
         EventKind::Join { thread } => format!("join {thread}"),
         EventKind::Choose { of } => format!("{} of {of}", event.value()),
+        EventKind::Wait { spurious } => if spurious { "without a reason" } else { "" }.to_owned(),
         EventKind::Allocate { bytes } | EventKind::Free { bytes } => format!("{bytes} bytes"),
         EventKind::Release { last: true } => "last handle".to_owned(),
         EventKind::Release { last: false } => "a handle".to_owned(),

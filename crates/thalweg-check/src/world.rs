@@ -38,6 +38,8 @@ pub(crate) struct Limits {
     pub(crate) parallelism: usize,
     pub(crate) steps: u64,
     pub(crate) stack_bytes: usize,
+    /// Waits of condition variables may return without a reason.
+    pub(crate) spurious: bool,
 }
 
 /// Why a thread is resumed.

@@ -23,6 +23,7 @@
 //! | sleeping, [`park`](crate::park) | [`Engine::park`], [`Engine::unpark`] | when to wake |
 //! | threads | [`Engine::spawn`], [`Engine::join`], [`Engine::yield_now`], [`Engine::pause`], [`Engine::pin`] | who runs, and where |
 //! | a panic in a [`scope`](crate::thread::scope) | [`Engine::panicked`] | to end the run |
+//! | a wait of a condition variable | [`Engine::wakes_unasked`] | to wake it without a reason |
 //! | one of several, [`Condvar::notify_one`](crate::sync::Condvar::notify_one) | [`Engine::choose`] | which |
 //! | time, work and pauses | [`Engine::now`], [`Engine::work`], [`Engine::relax`], [`Engine::relax_for`] | what time it is |
 //! | code of known length, [`hint::code`](crate::hint::code) | [`Engine::code`], [`Engine::code_end`] | how long it takes |
@@ -203,6 +204,13 @@ pub unsafe trait Engine {
 
     /// Wakes whoever sleeps on `token`, now or at its next [`park`](Self::park).
     fn unpark(&self, token: usize, at: Site);
+
+    /// Whether the wait of a [`Condvar`](crate::sync::Condvar) that begins here returns without a notification, as it may; by itself it
+    /// does not.
+    fn wakes_unasked(&self, at: Site) -> bool {
+        let _ = at;
+        false
+    }
 
     /// One of `of` possibilities, of which the client may not depend on any: a number below `of`.
     fn choose(&self, of: usize, at: Site) -> usize {

@@ -217,9 +217,12 @@ impl Check {
         self
     }
 
-    /// Whether a weak compare-exchange may fail though it read the value that it expected.
+    /// Whether a weak compare-exchange may fail though it read the value that it expected, and a
+    /// [`Condvar::wait`](thalweg_sync::sync::Condvar::wait) may return though nobody notified it: of the waits of a thread at one place, not
+    /// two in a row. An `if` in place of a `while` around a wait is found by that. A [`Parker`](thalweg_sync::park::Parker) returns
+    /// with a token only, in any case; a [`park`](crate::std::thread::park) of [`crate::std`] as a wait does.
     ///
-    /// An execution in which one does so over and over, as often as [`max_repeats`](Self::max_repeats) says, is given up: it would have
+    /// An execution in which an exchange does so over and over, as often as [`max_repeats`](Self::max_repeats) says, is given up: it would have
     /// no end. A loop around it has as many executions as that, so set it low.
     pub fn spurious(mut self, spurious: bool) -> Self {
         self.rules.spurious = spurious;

@@ -190,12 +190,28 @@ unsafe impl Engine for Run {
         // The token itself is an atomic, and who parks awaits its value.
     }
 
+    fn wakes_unasked(&self, at: Site) -> bool {
+        let _engine = engine_side();
+        if self.passes() || !self.state().explorer.rules().spurious {
+            return false;
+        }
+        let before = self.state().thread_mut().woken.take();
+        // A loop would have no end if each of its waits returned: after one that did, the next one waits.
+        if before.is_some_and(|before| is_same_site(before, at)) {
+            return false;
+        }
+        let wakes = self.choose_event(Kind::Wake, 2, at).unwrap_or_else(|ending| self.end(ending)) == 1;
+        self.state().thread_mut().woken = wakes.then_some(at);
+        wakes
+    }
+
     fn choose(&self, of: usize, at: Site) -> usize {
         let _engine = engine_side();
         if self.is_passive() {
             return 0;
         }
-        self.choose_event(of as u32, at).unwrap_or_else(|ending| self.end(ending)) as usize
+        let of = of as u32;
+        self.choose_event(Kind::Choose { of }, of, at).unwrap_or_else(|ending| self.end(ending)) as usize
     }
 
     fn yield_now(&self, _at: Site) {
@@ -444,17 +460,17 @@ impl Run {
         self.diverges(id, &kind, 0, access.at())
     }
 
-    fn choose_event(&self, of: u32, at: Site) -> Result<u64, Ending> {
+    fn choose_event(&self, kind: Kind, of: u32, at: Site) -> Result<u64, Ending> {
         if let Some(id) = self.recorded() {
             // Of the value it is the graph that has it, not the client.
             let value = self.state().explorer.graph.node(id).value;
-            return self.plain(Kind::Choose { of }, value, at).map(|_| value);
+            return self.plain(kind, value, at).map(|_| value);
         }
         self.reach_new_access()?;
         let mut state = self.state();
         state.thread_mut().done += 1;
         let thread = state.current;
-        let id = state.explorer.add_choice(thread, of, at);
+        let id = state.explorer.add_choice(thread, kind, of, at);
         Ok(state.explorer.graph.node(id).value)
     }
 

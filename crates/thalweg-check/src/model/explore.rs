@@ -168,9 +168,9 @@ impl Explorer {
         id
     }
 
-    /// Adds a choice between the numbers below `of`. It is 0, for now.
-    pub(crate) fn add_choice(&mut self, thread: u32, of: u32, at: Site) -> EventId {
-        let choice = self.add_plain(thread, Kind::Choose { of }, 0, at);
+    /// Adds a choice of this kind between the numbers below `of`. It is 0, for now.
+    pub(crate) fn add_choice(&mut self, thread: u32, kind: Kind, of: u32, at: Site) -> EventId {
+        let choice = self.add_plain(thread, kind, 0, at);
         match self.guide.as_ref().and_then(|guide| guide.chosen(choice)) {
             Some(value) => self.graph.node_mut(choice).value = value.min(u64::from(of) - 1),
             None if of > 1 => self.work.push(Work::Choose { choice, from: 1, end: of }),
@@ -385,7 +385,7 @@ impl Explorer {
             // deleted, and not maximal.
             Kind::Release { last: false } => return node.last.is_init() || graph.node(node.last).stamp > node.stamp,
             // As a read, it was the first to be tried.
-            Kind::Choose { .. } => return node.value == 0,
+            Kind::Choose { .. } | Kind::Wake => return node.value == 0,
             // Fresh is what is left when nothing was freed, and always is.
             Kind::Allocate(_) => return node.rf.is_init(),
             Kind::Free(_) => return graph.reuse_of(event).is_none_or(|given| graph.node(given).stamp > node.stamp),

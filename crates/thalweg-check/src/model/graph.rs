@@ -76,6 +76,8 @@ pub(crate) enum Kind {
     Choose {
         of: u32,
     },
+    /// A wait of a condition variable begins; the event's value is whether it returns without a reason.
+    Wake,
     /// A handle of an `Arc` is dropped.
     Release {
         /// It is the last one, so what comes before the other drops comes before this.
@@ -373,7 +375,12 @@ impl Graph {
                     clock.join(theirs);
                 }
             }
-            Kind::Spawn { .. } | Kind::Mark(_) | Kind::Choose { .. } | Kind::Allocate(_) | Kind::Free(_) => {}
+            Kind::Spawn { .. }
+            | Kind::Mark(_)
+            | Kind::Choose { .. }
+            | Kind::Wake
+            | Kind::Allocate(_)
+            | Kind::Free(_) => {}
         }
         let node = self.node_mut(id);
         (node.hb, node.pending, node.message, node.fence) = (hb, pending, message, fence);
@@ -440,7 +447,7 @@ impl Graph {
                 (std::mem::discriminant(&node.kind), node.rf, node.place, node.last).hash(&mut hasher);
                 match node.kind {
                     Kind::Read { exclusive, spurious, .. } => (exclusive, spurious).hash(&mut hasher),
-                    Kind::Choose { .. } => node.value.hash(&mut hasher),
+                    Kind::Choose { .. } | Kind::Wake => node.value.hash(&mut hasher),
                     _ => {}
                 }
             }

@@ -98,7 +98,7 @@ impl Guide {
                 Kind::Write { .. } => Choice::Write { place: node.place },
                 Kind::Release { last: true } if !node.others.is_empty() => Choice::Last { others: node.others.clone() },
                 Kind::Allocate(_) if !node.rf.is_init() => Choice::Given { free: node.rf },
-                Kind::Choose { .. } => Choice::Chosen { value: node.value },
+                Kind::Choose { .. } | Kind::Wake => Choice::Chosen { value: node.value },
                 Kind::Spawn { child } if id.thread == 0 && child == next => {
                     next += 1;
                     Choice::Nothing

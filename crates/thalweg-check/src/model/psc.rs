@@ -193,7 +193,7 @@ impl<'a> Points<'a> {
     fn is_point(&self, id: EventId) -> bool {
         let silent = matches!(
             self.graph.node(id).kind,
-            Kind::Mark(_) | Kind::Release { .. } | Kind::Choose { .. } | Kind::Allocate(_) | Kind::Free(_)
+            Kind::Mark(_) | Kind::Release { .. } | Kind::Choose { .. } | Kind::Wake | Kind::Allocate(_) | Kind::Free(_)
         );
         !silent && !self.graph.is_exclusive_write(id)
     }

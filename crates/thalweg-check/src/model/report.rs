@@ -417,6 +417,7 @@ impl Kind {
             | (Kind::Join { child }, Kind::Join { child: other }) => child == other,
             (Kind::Mark(mark), Kind::Mark(other)) => mark == other,
             (Kind::Choose { of }, Kind::Choose { of: other }) => of == other,
+            (Kind::Wake, Kind::Wake) => true,
             (Kind::Release { last }, Kind::Release { last: other }) => last == other,
             (Kind::Allocate(layout), Kind::Allocate(other)) | (Kind::Free(layout), Kind::Free(other)) => {
                 layout == other
@@ -434,6 +435,7 @@ impl Kind {
             Kind::Join { child } => format!("a join of thread {child}"),
             Kind::Mark(mark) => format!("the mark {mark:?} of {value}"),
             Kind::Choose { of } => format!("a choice of {of}"),
+            Kind::Wake => "a wait of a condition variable".to_owned(),
             Kind::Release { last: false } => "the drop of a handle".to_owned(),
             Kind::Release { .. } => "the drop of the last handle".to_owned(),
             Kind::Allocate(layout) => format!("an allocation of {} bytes", layout.size()),

@@ -356,7 +356,7 @@ fn each_drop_may_be_the_last_that_comes_before_no_other() {
 #[test]
 fn what_is_to_be_chosen_from_takes_no_room() {
     let mut graph = empty();
-    let choice = graph.add_choice(0, 1000, Here::caller());
+    let choice = graph.add_choice(0, Kind::Choose { of: 1000 }, 1000, Here::caller());
     for value in 1..1000 {
         assert_eq!(graph.work(), 1);
         assert!(graph.advance());

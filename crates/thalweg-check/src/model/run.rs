@@ -388,6 +388,7 @@ impl Run {
             retries: 0,
             passive_steps: 0,
             vain: Vain::default(),
+            woken: None,
             ends: false,
             clock: 0,
         });

@@ -57,6 +57,8 @@ pub(crate) struct Thread {
     /// What it has done while it unwound, or after.
     pub(crate) passive_steps: usize,
     pub(crate) vain: Vain,
+    /// Its last wait of a condition variable returned without a reason: where.
+    pub(super) woken: Option<Site>,
     /// It has to end at its next operation (M4).
     pub(super) ends: bool,
     /// Its clock, in nanoseconds. Nobody else's.

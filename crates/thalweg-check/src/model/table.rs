@@ -178,7 +178,7 @@ pub(super) fn line(graph: &ExecutionGraph, names: &Names, event: &Event<'_>) -> 
     let order = match event.kind() {
         // What a thread did before the start of another one, that one sees; and so at its end.
         EventKind::Spawn { .. } | EventKind::Join { .. } => "sync",
-        EventKind::Choose { .. } | EventKind::Mark(_) => "",
+        EventKind::Choose { .. } | EventKind::Wait { .. } | EventKind::Mark(_) => "",
         _ => order_name(event.ordering()),
     };
     match event.kind() {
@@ -209,6 +209,8 @@ fn describe(graph: &ExecutionGraph, names: &Names, event: &Event<'_>) -> String 
             None => format!("allocate {bytes} bytes"),
         },
         EventKind::Free { bytes } => format!("free {bytes} bytes"),
+        EventKind::Wait { spurious: true } => "wait, and wake without a reason".to_owned(),
+        EventKind::Wait { spurious: false } => "wait to be notified".to_owned(),
         EventKind::Choose { of } => format!("choose {value} of {of}"),
         EventKind::Mark(mark) => format!("mark {mark:?} {value}"),
     }

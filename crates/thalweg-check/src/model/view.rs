@@ -55,6 +55,11 @@ pub enum EventKind {
         /// How much.
         bytes: usize,
     },
+    /// A [`Condvar::wait`](thalweg_sync::sync::Condvar::wait) begins. Only with [`Check::spurious`](crate::Check::spurious).
+    Wait {
+        /// It returns without a reason.
+        spurious: bool,
+    },
     /// Takes one of several possibilities; which is the event's [`value`](Event::value).
     Choose {
         /// How many there are.
@@ -87,6 +92,7 @@ impl<'a> Event<'a> {
             Kind::Join { child } => EventKind::Join { thread: child },
             Kind::Mark(mark) => EventKind::Mark(mark),
             Kind::Choose { of } => EventKind::Choose { of },
+            Kind::Wake => EventKind::Wait { spurious: self.graph.node(self.id).value > 0 },
             Kind::Release { last } => EventKind::Release { last },
             Kind::Allocate(layout) => EventKind::Allocate { bytes: layout.size() },
             Kind::Free(layout) => EventKind::Free { bytes: layout.size() },

@@ -183,3 +183,50 @@ fn every_choice_is_explored_once() {
     assert!(violation.to_string().contains("choose 2 of 4"), "{violation}");
     assert!(std::panic::catch_unwind(|| choose(usize::MAX)).is_err(), "more than can be counted");
 }
+
+/// A message through a place. `looks_again`: the receiver waits in a loop.
+fn received(looks_again: bool) {
+    let place = Arc::new((Mutex::new(None), Condvar::new()));
+    let sender = thread::spawn({
+        let place = place.clone();
+        move || {
+            *place.0.lock().unwrap() = Some(7);
+            place.1.notify_one();
+        }
+    });
+    let mut item = place.0.lock().unwrap();
+    if looks_again {
+        while item.is_none() {
+            item = place.1.wait(item).unwrap();
+        }
+    } else if item.is_none() {
+        item = place.1.wait(item).unwrap();
+    }
+    assert_eq!(item.take(), Some(7), "woken without a reason");
+    drop(item);
+    sender.join().unwrap();
+}
+
+/// A wait may return though nobody notified it. Without the option it does not, and an `if` will do.
+#[test]
+fn a_wait_that_returns_without_a_reason() {
+    Check::new().check(|| received(false));
+    let violation = Check::new().spurious(true).run(|| received(false)).unwrap_err();
+    assert!(matches!(violation.rule(), Rule::Panic { thread: 0, .. }), "{violation}");
+    assert!(violation.to_string().contains("wait, and wake without a reason"), "{violation}");
+    let again = Check::new().spurious(true).replay(&violation.replay(), || received(false)).unwrap_err();
+    assert!(matches!(again.rule(), Rule::Panic { .. }), "{again}");
+    let (once, also) = (Check::new().check(|| received(true)), Check::new().spurious(true).check(|| received(true)));
+    assert!(also.complete > once.complete, "{also}");
+
+    Fuzz::new().check(|| received(false)).unwrap();
+    Fuzz::new().spurious(true).check(|| received(true)).unwrap();
+    assert!(matches!(Fuzz::new().spurious(true).check(|| received(false)).unwrap_err().cause, Cause::Panic { .. }));
+}
+
+/// A lost wake-up is one also where others wake without a reason: not every wait does.
+#[test]
+fn a_lost_wake_up_stays_one() {
+    let violation = Check::new().spurious(true).run(|| message(false)).unwrap_err();
+    assert!(matches!(violation.rule(), Rule::WaitsForever { .. }), "{violation}");
+}

@@ -13,8 +13,8 @@ use core::panic::Location;
 /// [`std::sync::Condvar`], but a thread of an engine's run waits through the engine.
 ///
 /// Under an engine it is a list of those who wait, behind a lock; each is woken by a token of its own, as by
-/// [`park`](crate::park). Which of several [`notify_one`](Self::notify_one) wakes is the engine's choice, and nobody wakes
-/// without a reason but when a time is over.
+/// [`park`](crate::park). Which of several [`notify_one`](Self::notify_one) wakes is the engine's choice, and so is
+/// whether a [`wait`](Self::wait) returns without a reason.
 #[derive(Default)]
 pub struct Condvar {
     /// Of threads under an engine, the one first that has waited longest.
@@ -60,6 +60,11 @@ impl Condvar {
                 guarded(mutex, self.inner.wait(inner), None)
             }
             Some(engine) => {
+                if engine.wakes_unasked(Location::caller()) {
+                    let mutex = guard.mutex();
+                    drop(guard);
+                    return mutex.lock();
+                }
                 let (mutex, waiter) = (guard.mutex(), self.enlist());
                 drop(guard);
                 loop {
