@@ -58,14 +58,14 @@ pub enum Cause {
         /// Where.
         at: Site,
         /// Who had it.
-        block: Option<FreedBlock>,
+        block: Option<Box<FreedBlock>>,
     },
     /// Memory was freed twice. Only with [`Heap`](crate::Heap).
     FreedTwice {
         /// Who had it, and freed it first.
-        block: FreedBlock,
+        block: Box<FreedBlock>,
         /// Who freed it again.
-        by: Moment,
+        by: Box<Moment>,
     },
     /// The execution took more steps than allowed: a livelock, or a client that is too large for the limit.
     StepLimit {

@@ -396,7 +396,7 @@ impl World {
     /// Fails the execution if something was freed twice.
     fn check_frees(&self) {
         if let Some((block, by)) = self.blocks.freed_twice() {
-            self.state().fail(Cause::FreedTwice { block, by });
+            self.state().fail(Cause::FreedTwice { block: Box::new(block), by: Box::new(by) });
         }
     }
 
@@ -406,7 +406,7 @@ impl World {
             return Ok(());
         }
         let thread = self.state().current;
-        self.fail(Cause::UseAfterFree { thread, at, block: self.blocks.freed_block(address) })
+        self.fail(Cause::UseAfterFree { thread, at, block: self.blocks.freed_block(address).map(Box::new) })
     }
 
     /// Fails the execution at this point: the running thread stops here.

@@ -127,7 +127,7 @@ struct Left(Vec<*mut Node>);
 unsafe impl Send for Left {}
 
 fn client(guard: Guard) -> impl Fn() + Send + Sync + Copy + 'static {
-    // SAFETY of the nodes' values: who has popped a node has it.
+    // SAFETY: who has popped a node has it.
     let value = |node: &*mut Node| unsafe { (**node).value };
     move || {
         let stack = Arc::new(Stack::default());
