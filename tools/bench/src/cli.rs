@@ -6,10 +6,10 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand, value_parser};
 
+use crate::catalogue::{self, Entry, World};
 use crate::harness::{BoxError, Effort, Experiment, measure};
-use crate::peers::optional::{self, Optional, State};
 use crate::records::Record;
-use crate::registry::EXPERIMENTS;
+use crate::registry::NATIVE;
 use crate::{chart, machine, table};
 
 /// Measures thalweg against its peers, on this machine, in one run.
@@ -54,9 +54,6 @@ enum Command {
 
 const TROUBLE: u8 = 2;
 
-/// The experiment that is not built in, as it needs the instrumented build, and what runs it.
-const ELSEWHERE: (&str, &str) = ("check/throughput", "cargo proof --throughput");
-
 /// Runs the lab. `args` are the arguments after `lab`.
 ///
 /// Tables go to the standard output, progress and failures to the standard error.
@@ -86,11 +83,11 @@ fn is_broken_pipe(error: &(dyn std::error::Error + 'static)) -> bool {
 fn execute(command: Command, out: &mut dyn Write, progress: &mut dyn Write) -> Result<ExitCode, BoxError> {
     match command {
         Command::List => {
-            write!(out, "{}", list())?;
+            write!(out, "{}", catalogue::list())?;
             Ok(ExitCode::SUCCESS)
         }
         Command::Run { names, quick, runs, json, svg } => {
-            let experiments = select(EXPERIMENTS, &names)?;
+            let experiments = select(&names)?;
             run_all(&experiments, &effort(quick, runs), json, svg, out, progress)
         }
     }
@@ -102,56 +99,12 @@ fn effort(quick: bool, runs: Option<u16>) -> Effort {
     effort
 }
 
-fn list() -> String {
-    let width = EXPERIMENTS.iter().map(|experiment| experiment.name.len()).max().unwrap_or(0);
-    let line = |experiment: &Experiment| format!("{:width$}  {}\n", experiment.name, experiment.what);
-    let (name, command) = ELSEWHERE;
-    let elsewhere = format!("{name:width$}  different executions a second, this checker's and loom's: `{command}`\n");
-    EXPERIMENTS.iter().map(line).chain([elsewhere, optional_peers()]).collect()
-}
-
-/// The peers that take another build, what each needs, and the command.
-fn optional_peers() -> String {
-    let line = |peer: &Optional| {
-        let Optional { feature, what, packages, experiments, state } = peer;
-        let state = match state {
-            State::BuiltIn => "built in",
-            State::NotFound => "asked for, and not found when this was built",
-            State::NotAsked => "not in this build",
-        };
-        format!("  {feature:<4}  {what}, in {}; needs {packages} ({state})\n", experiments.join(" "))
-    };
-    let lines: String = optional::ALL.iter().map(line).collect();
-    let command = optional::command(&optional::ALL, "NAME...");
-    format!("\npeers in C and C++, each a feature of the lab:\n{lines}  all of them: `{command}`\n")
-}
-
 /// The experiments that `names` mean, each once, in the order of the names.
-fn select<'a>(known: &'a [Experiment], names: &[String]) -> Result<Vec<&'a Experiment>, BoxError> {
-    let mut selected: Vec<&Experiment> = Vec::new();
-    for name in names {
-        let family = format!("{}/", name.trim_end_matches('/'));
-        let fits =
-            |experiment: &&Experiment| name == "all" || experiment.name == name || experiment.name.starts_with(&family);
-        let matching: Vec<&Experiment> = known.iter().filter(fits).collect();
-        if matching.is_empty() && (name == ELSEWHERE.0 || ELSEWHERE.0.starts_with(&family)) {
-            return Err(format!("{} needs the instrumented build: `{}` runs it", ELSEWHERE.0, ELSEWHERE.1).into());
-        }
-        if matching.is_empty() {
-            let names: Vec<&str> = known.iter().map(|experiment| experiment.name).collect();
-            return Err(format!(
-                "there is no experiment `{name}`; there are {}; `all` takes every one, a family such as `streams/` its own",
-                names.join(", ")
-            )
-            .into());
-        }
-        for experiment in matching {
-            if selected.iter().all(|seen| seen.name != experiment.name) {
-                selected.push(experiment);
-            }
-        }
-    }
-    Ok(selected)
+fn select(names: &[String]) -> Result<Vec<&'static Experiment>, BoxError> {
+    let entries = catalogue::select(names, World::Native)?;
+    let of =
+        |entry: &Entry| NATIVE.iter().find(|experiment| experiment.name == entry.name).expect("a test compares them");
+    Ok(entries.into_iter().map(of).collect())
 }
 
 fn run_all(
@@ -214,57 +167,6 @@ mod tests {
     use super::*;
     use crate::harness::{Contender, Group, Role, Sample};
 
-    fn names(names: &[&str]) -> Result<Vec<&'static str>, String> {
-        let names: Vec<String> = names.iter().map(|name| name.to_string()).collect();
-        let selected = select(EXPERIMENTS, &names).map_err(|error| error.to_string())?;
-        Ok(selected.iter().map(|experiment| experiment.name).collect())
-    }
-
-    #[test]
-    fn names_families_and_all() {
-        assert_eq!(names(&["streams/pipe3"]).unwrap(), ["streams/pipe3"], "not streams/pipe3-fused as well");
-        assert_eq!(names(&["all"]).unwrap().len(), EXPERIMENTS.len());
-        assert_eq!(names(&["streams/"]).unwrap().len(), names(&["streams"]).unwrap().len());
-        assert_eq!(names(&["streams/farm", "streams/"]).unwrap()[0], "streams/farm");
-        assert_eq!(names(&["streams/farm", "streams/farm"]).unwrap().len(), 1);
-    }
-
-    #[test]
-    fn the_experiment_of_another_build_is_listed_and_says_what_runs_it() {
-        assert!(list().contains("check/throughput") && list().contains("`cargo proof --throughput`"));
-        for name in ["check/throughput", "check/", "check"] {
-            let error = names(&[name]).unwrap_err();
-            assert_eq!(error, "check/throughput needs the instrumented build: `cargo proof --throughput` runs it");
-        }
-    }
-
-    #[test]
-    fn the_list_says_how_to_build_peers_in() {
-        let list = list();
-        for peer in optional::ALL {
-            assert!(list.contains(&format!("needs {}", peer.packages)), "{list}");
-        }
-        let features = "--features lab,thalweg-lab/tbb,thalweg-lab/cpp,thalweg-lab/dpdk -- lab run NAME...`";
-        assert!(list.contains(features), "{list}");
-    }
-
-    #[test]
-    fn an_unknown_name_lists_the_known_ones() {
-        let error = names(&["streams/pipe3", "streams/nope"]).unwrap_err();
-        assert!(error.starts_with("there is no experiment `streams/nope`; there are streams/pipe3, "), "{error}");
-        assert!(EXPERIMENTS.iter().all(|experiment| error.contains(experiment.name)));
-        assert!(names(&["str"]).is_err());
-    }
-
-    #[test]
-    fn every_name_is_unique_and_listed() {
-        let list = list();
-        for (at, experiment) in EXPERIMENTS.iter().enumerate() {
-            assert!(list.lines().nth(at).unwrap().starts_with(experiment.name));
-            assert!(EXPERIMENTS[..at].iter().all(|other| other.name != experiment.name));
-        }
-    }
-
     #[test]
     fn a_median_has_five_runs_at_least() {
         let parse = |runs: &str| Arguments::try_parse_from(["run", "streams/pipe3", "--runs", runs]);
@@ -280,7 +182,7 @@ mod tests {
     #[test]
     fn what_fails_is_told_and_makes_the_exit_status_one() {
         let run = |plan: fn(&Effort) -> Result<Vec<Group>, BoxError>| {
-            let experiment = Experiment { name: "test/cli", what: "failures", plan };
+            let experiment = Experiment { name: "test/cli", plan };
             let (mut out, mut progress) = (Vec::new(), Vec::new());
             let code = run_all(&[&experiment], &Effort::TINY, None, None, &mut out, &mut progress).unwrap();
             (code, String::from_utf8(out).unwrap(), String::from_utf8(progress).unwrap())
@@ -304,7 +206,7 @@ mod tests {
 
     #[test]
     fn json_to_the_standard_output_is_nothing_but_json() {
-        let experiments = select(EXPERIMENTS, &["streams/pipe3-fused".into()]).unwrap();
+        let experiments = select(&["streams/pipe3-fused".into()]).unwrap();
         let (mut out, mut progress) = (Vec::new(), Vec::new());
         let code = run_all(&experiments, &Effort::TINY, Some("-".into()), None, &mut out, &mut progress).unwrap();
         assert_eq!(code, ExitCode::SUCCESS, "{}", String::from_utf8_lossy(&progress));
@@ -323,7 +225,7 @@ mod tests {
         let folder = std::env::temp_dir().join(format!("thalweg-lab-test-{}", std::process::id()));
         std::fs::create_dir_all(&folder).unwrap();
         let (json, svg) = (folder.join("figures.json"), folder.join("figures.svg"));
-        let experiments = select(EXPERIMENTS, &["streams/pipe3-fused".into()]).unwrap();
+        let experiments = select(&["streams/pipe3-fused".into()]).unwrap();
         let mut out = Vec::new();
         let files = (Some(json.clone()), Some(svg.clone()));
         run_all(&experiments, &Effort::TINY, files.0, files.1, &mut out, &mut Vec::new()).unwrap();

@@ -44,8 +44,6 @@ impl Effort {
 pub struct Experiment {
     /// `family/question`, as typed on the command line.
     pub name: &'static str,
-    /// One line: the workload and what is compared.
-    pub what: &'static str,
     /// Sets the contenders up. Nothing in it is timed.
     pub plan: fn(&Effort) -> Result<Vec<Group>, BoxError>,
 }
@@ -325,7 +323,7 @@ mod tests {
     use super::*;
 
     fn experiment(plan: fn(&Effort) -> Result<Vec<Group>, BoxError>) -> Outcome {
-        let experiment = Experiment { name: "test/harness", what: "the harness itself", plan };
+        let experiment = Experiment { name: "test/harness", plan };
         measure_while(&experiment, &Effort { runs: 3, divisor: 1 }, &mut || false, &mut Vec::new()).unwrap()
     }
 
@@ -391,7 +389,7 @@ mod tests {
             Ok(vec![group])
         };
         for runs in [1, 2, 5, 6] {
-            let (experiment, mut progress) = (Experiment { name: "test/harness", what: "order", plan }, Vec::new());
+            let (experiment, mut progress) = (Experiment { name: "test/harness", plan }, Vec::new());
             let outcome = measure(&experiment, &Effort { runs, divisor: 1 }, &mut progress).unwrap();
             let names: Vec<_> = outcome.records.iter().map(|record| record.contender.as_str()).collect();
             assert_eq!(names, ["a", "b", "c"], "{runs} runs");

@@ -1,35 +1,84 @@
-//! The lab: experiments that measure thalweg against its peers, on this machine, in one run.
+//! The bench: experiments that measure thalweg against its peers, on the machine at hand or on a modelled one.
 //!
 //! ```text
 //! cargo lab list
 //! cargo lab run streams/pipe3 --quick
 //! cargo lab run streams/ --json figures.json --svg figures.svg
+//! cargo lab run thesis/2.8 --on x86-88t
 //! ```
 //!
-//! An experiment is one file in [`streams`] or [`queues`] and one line in [`registry`]. What it computes is in [`workloads`], so that
-//! every contender does the same work and every run is checked; who computes it is in [`ours`] and [`peers`]. The
-//! [`harness`] lets contenders take turns, run by run, so that a drifting machine hits all of them.
+//! | room | what is in it |
+//! |---|---|
+//! | [`catalogue`] | the names of all experiments, and what each asks; without any dependency, so that a list costs no build |
+//! | `registry` | the experiment behind each name |
+//! | `workloads` | what is computed, so that every contender does the same and every run is checked |
+//! | `baselines` | the rivals that are written here, from their papers |
+//! | `peers`, `ours` | the rivals that are published, and how thalweg does the same |
+//! | `figures` | the papers' figures, a file each |
+//! | `queues`, `streams` | experiments of our own, a file each |
+//! | `micro` | what the model of a machine is fitted to |
+//! | `machines` | runs on modelled machines: points, tables, pictures, calibration |
+//! | `harness`, `records`, `table`, `chart` | runs on this machine: contenders take turns, run by run, so that a drifting machine hits all of them |
+
 #![allow(
     clippy::disallowed_types,
     clippy::disallowed_methods,
-    reason = "peers are written with the standard library, not with the facade"
+    reason = "peers are written with the standard library, and so is what measures them; what a modelled machine runs is not, see below"
 )]
 
+pub mod catalogue;
+#[cfg(any(feature = "machines", feature = "native"))]
+mod registry;
+
+// These run on modelled machines, too, which see what goes through the facade.
+#[cfg(feature = "machines")]
+#[warn(clippy::disallowed_types, clippy::disallowed_methods)]
+mod baselines;
+#[cfg(any(feature = "machines", feature = "native"))]
+#[warn(clippy::disallowed_types, clippy::disallowed_methods)]
+mod figures;
+#[cfg(feature = "machines")]
+#[warn(clippy::disallowed_types, clippy::disallowed_methods)]
+pub mod machines;
+#[cfg(feature = "micro")]
+#[warn(clippy::disallowed_types, clippy::disallowed_methods)]
+pub mod micro;
+
+#[cfg(feature = "native")]
 pub mod chart;
+#[cfg(feature = "native")]
 mod cli;
+#[cfg(feature = "native")]
 pub mod cores;
+#[cfg(feature = "native")]
 mod curves;
+#[cfg(feature = "native")]
 pub mod harness;
+#[cfg(feature = "native")]
 pub mod machine;
+#[cfg(feature = "native")]
 pub mod ours;
+#[cfg(feature = "native")]
 pub mod peers;
+#[cfg(feature = "native")]
 pub mod queues;
+#[cfg(feature = "native")]
 mod reached;
+#[cfg(feature = "native")]
 pub mod records;
-pub mod registry;
+#[cfg(feature = "native")]
 mod scale;
+#[cfg(feature = "native")]
 pub mod streams;
+#[cfg(feature = "native")]
 pub mod table;
+#[cfg(feature = "native")]
 pub mod workloads;
 
+#[cfg(feature = "native")]
 pub use cli::run;
+
+/// Figures of the tests do not depend on the host's allocator.
+#[cfg(all(test, feature = "machines"))]
+#[global_allocator]
+static HEAP: thalweg_sim::Heap = thalweg_sim::Heap;

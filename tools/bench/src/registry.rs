@@ -1,10 +1,13 @@
-//! Every experiment, one line each.
+//! The experiment behind each name of the [catalogue](crate::catalogue).
 
-use crate::harness::Experiment;
-use crate::{queues, streams};
+#[cfg(any(feature = "native", feature = "machines"))]
+use crate::figures::{self, ff};
+#[cfg(feature = "native")]
+use crate::{harness, queues, streams};
 
-/// The experiments, in the order in which `lab list` shows them.
-pub static EXPERIMENTS: &[Experiment] = &[
+/// What runs on the machine at hand.
+#[cfg(feature = "native")]
+pub(crate) static NATIVE: &[harness::Experiment] = &[
     streams::pipe3::EXPERIMENT,
     streams::pipe3_fused::EXPERIMENT,
     streams::chain32::EXPERIMENT,
@@ -33,9 +36,52 @@ pub static EXPERIMENTS: &[Experiment] = &[
     queues::growth::EXPERIMENT,
     queues::stealing::EXPERIMENT,
     queues::pool::EXPERIMENT,
-    queues::figures::ff_sizes::EXPERIMENT,
-    queues::figures::ff_robustness::EXPERIMENT,
-    queues::figures::ff_caches::EXPERIMENT,
-    queues::figures::bbq_shape::EXPERIMENT,
-    queues::figures::bbq_modes::EXPERIMENT,
+    ff::sizes::EXPERIMENT,
+    ff::robustness::EXPERIMENT,
+    ff::caches::EXPERIMENT,
+    figures::bbq_shape::EXPERIMENT,
+    figures::bbq_modes::EXPERIMENT,
 ];
+
+/// What runs on modelled machines.
+#[cfg(feature = "machines")]
+pub(crate) fn on_machines() -> impl Iterator<Item = &'static crate::machines::experiment::Experiment> {
+    let parts: [&[crate::machines::experiment::Experiment]; 9] = [
+        &ff::simulated::EXPERIMENTS,
+        &figures::thesis::EXPERIMENTS,
+        &figures::stealing::EXPERIMENTS,
+        &figures::danbi::EXPERIMENTS,
+        &figures::blq::EXPERIMENTS,
+        &figures::vl::EXPERIMENTS,
+        &figures::vl::QUEUES,
+        &figures::queues::EXPERIMENTS,
+        &figures::streams::EXPERIMENTS,
+    ];
+    parts.into_iter().flatten()
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::catalogue::{ALL, World};
+
+    /// The names of both, in order.
+    fn compare<'a>(registered: impl Iterator<Item = &'a str>, world: World) {
+        let listed = ALL.iter().filter(|entry| entry.runs(world)).map(|entry| entry.name);
+        let (mut registered, mut listed): (Vec<_>, Vec<_>) = (registered.collect(), listed.collect());
+        registered.sort_unstable();
+        listed.sort_unstable();
+        assert_eq!(registered, listed);
+    }
+
+    #[cfg(feature = "native")]
+    #[test]
+    fn what_runs_here_is_what_the_catalogue_has() {
+        compare(super::NATIVE.iter().map(|experiment| experiment.name), World::Native);
+    }
+
+    #[cfg(feature = "machines")]
+    #[test]
+    fn what_runs_on_machines_is_what_the_catalogue_has() {
+        compare(super::on_machines().map(|experiment| experiment.name), World::Machines);
+    }
+}

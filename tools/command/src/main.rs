@@ -7,8 +7,6 @@ mod args;
 #[cfg(feature = "instrument")]
 mod proof;
 mod run;
-#[cfg(feature = "instrument")]
-mod sim;
 mod terminal;
 
 use std::process::ExitCode;
@@ -24,6 +22,11 @@ const TROUBLE: u8 = 2;
 
 /// What the functions behind the subcommands give: an exit status, or what to tell the user.
 type Outcome = Result<ExitCode, Box<dyn std::error::Error>>;
+
+/// Numbers that do not depend on the host; and the checker sees what its clients free.
+#[cfg(feature = "instrument")]
+#[global_allocator]
+static HEAP: thalweg_check::Heap<thalweg_sim::Heap> = thalweg_check::Heap::over(thalweg_sim::Heap);
 
 fn main() -> ExitCode {
     let outcome = match Thalweg::parse().command {
@@ -55,31 +58,53 @@ fn proof(args: &args::Proof) -> Outcome {
 }
 
 #[cfg(not(feature = "instrument"))]
-fn proof(_args: &args::Proof) -> Outcome {
+fn proof(args: &args::Proof) -> Outcome {
+    if args.list {
+        emit(thalweg_lab::catalogue::CLIENTS)?;
+        return Ok(ExitCode::SUCCESS);
+    }
     Err("built without the model checker; in a checkout of thalweg, `cargo proof` builds and runs it".into())
 }
 
-#[cfg(all(feature = "lab", not(feature = "instrument")))]
-fn lab(args: Vec<String>) -> Outcome {
-    Ok(thalweg_lab::run(args.into_iter()))
+/// The words of a command, for an error.
+fn words(tool: &str, args: &[String]) -> String {
+    [tool].into_iter().chain(args.iter().map(String::as_str)).collect::<Vec<_>>().join(" ")
 }
 
-#[cfg(not(all(feature = "lab", not(feature = "instrument"))))]
 fn lab(args: Vec<String>) -> Outcome {
-    let command = ["cargo lab".to_owned()].into_iter().chain(args).collect::<Vec<_>>().join(" ");
-    if cfg!(feature = "lab") {
-        return Err(format!("nothing is measured in a build with the feature `instrument`, where each access asks for an engine: `{command}` builds without").into());
+    if args == ["list"] {
+        emit(&thalweg_lab::catalogue::list())?;
+        return Ok(ExitCode::SUCCESS);
     }
-    Err(format!("built without the lab; in a checkout of thalweg, `{command}` builds and runs it").into())
+    if args.iter().any(|word| word == "--on" || word.starts_with("--on=")) {
+        return sim(args);
+    }
+    #[cfg(all(feature = "lab", not(feature = "instrument")))]
+    return Ok(thalweg_lab::run(args.into_iter()));
+    #[cfg(not(all(feature = "lab", not(feature = "instrument"))))]
+    {
+        let command = words("cargo lab", &args);
+        if cfg!(feature = "lab") {
+            return Err(format!("nothing is measured in a build with the feature `instrument`, where each access asks for an engine: `{command}` builds without").into());
+        }
+        Err(format!("built without the lab; in a checkout of thalweg, `{command}` builds and runs it").into())
+    }
 }
 
-#[cfg(feature = "instrument")]
 fn sim(args: Vec<String>) -> Outcome {
-    sim::run(args)
-}
-
-#[cfg(not(feature = "instrument"))]
-fn sim(args: Vec<String>) -> Outcome {
-    let command = ["cargo sim".to_owned()].into_iter().chain(args).collect::<Vec<_>>().join(" ");
-    Err(format!("built without the simulated machine; in a checkout of thalweg, `{command}` builds and runs it").into())
+    if args == ["list"] {
+        emit(&thalweg_lab::catalogue::list_on_machines())?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    #[cfg(feature = "instrument")]
+    return thalweg_lab::machines::run(
+        args,
+        &thalweg_lab::machines::Console { emit, complain, spinner: terminal::spinner },
+    );
+    #[cfg(not(feature = "instrument"))]
+    {
+        let command = words("cargo sim", &args);
+        Err(format!("built without the simulated machine; in a checkout of thalweg, `{command}` builds and runs it")
+            .into())
+    }
 }

@@ -8,6 +8,7 @@ use std::time::Duration;
 use indicatif::ProgressBar;
 use thalweg_check::litmus::{self, Scoreboard};
 use thalweg_check::{Check, Rule, Violation};
+use thalweg_lab::catalogue::CLIENTS;
 use thalweg_proof::throughput::{self, Comparison};
 use thalweg_proof::{Client, Setup, clients, weaken};
 
@@ -29,8 +30,7 @@ pub(crate) fn run(args: &Proof) -> Outcome {
     }));
     let time = Duration::from_secs(args.seconds);
     if args.list {
-        let lines = clients().iter().map(|client| format!("{:16} {}\n", client.name, client.what));
-        emit(&lines.collect::<String>())?;
+        emit(CLIENTS)?;
         return Ok(ExitCode::SUCCESS);
     }
     if let Some(queue) = &args.weaken {

@@ -283,6 +283,20 @@ fn the_lists_name_what_there_is() {
     }
 }
 
+/// Without the bench, its peers and the engines.
+#[test]
+fn lists_are_in_every_build() {
+    for (line, has) in [
+        ("lab list", ["streams/pipe3", "thesis/2.8 ", "check/throughput"]),
+        ("sim list", ["ff/figure8", "vl/queues", "sim/farm"]),
+        ("proof --list", ["ff/1p1c ", "bbq/1p1c-1 ", "wait/2c "]),
+    ] {
+        let ran = run(Path::new("."), line);
+        assert_eq!((ran.status, ran.stderr.as_str()), (0, ""), "{line}");
+        assert!(has.iter().all(|name| ran.stdout.contains(name)), "{line}: {}", ran.stdout);
+    }
+}
+
 #[test]
 #[cfg(not(feature = "lab"))]
 fn what_is_not_built_in_says_how_to_get_it() {

@@ -111,7 +111,7 @@ fn routing_devices_are_as_asked_for_and_what_is_not_usual_is_recorded() {
 #[test]
 fn the_machine_that_was_measured_is_fitted_and_compared_as_published() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-    let ran = sim_in(&root, "calibrate --native tools/micro/measured/zen4-2t.jsonl");
+    let ran = sim_in(&root, "calibrate --native docs/measured/zen4-2t/micro.jsonl");
     assert_eq!((ran.status, ran.stderr.as_str()), (0, ""));
     let rows = ran.stdout.lines().skip(1).take_while(|line| !line.is_empty());
     let simulated: Vec<&str> = rows.map(|line| line[52..64].trim()).collect();
@@ -208,7 +208,7 @@ fn a_broken_package_is_told_as_cargo_tells_it() {
     let ran = sim_in(directory.path(), "run mine --on vl-16");
     assert_eq!((ran.status, ran.stdout.as_str()), (2, ""));
     assert!(
-        ["\"mine\"", "cargo cannot say", "Cargo.toml"].iter().all(|word| ran.stderr.contains(word)),
+        ["`mine`", "cargo cannot say", "Cargo.toml"].iter().all(|word| ran.stderr.contains(word)),
         "{}",
         ran.stderr
     );

@@ -216,3 +216,16 @@ fn clients_notice_steps_in_the_wrong_order() {
     let table = Table::new().with("faaq.20", Strength::Swapped);
     assert!(named("faaq/room").unwrap().check(&Setup::default().table(Arc::new(table))).is_err());
 }
+
+/// What the command lists without building a checker: `tools/proof/clients.txt`.
+#[test]
+fn the_list_has_every_client() {
+    let file = concat!(env!("CARGO_MANIFEST_DIR"), "/clients.txt");
+    let line = |client: &thalweg_proof::Client| format!("{:16} {}\n", client.name, client.what);
+    let list: String = clients().iter().map(line).collect();
+    if std::env::var_os("THALWEG_BLESS").is_some() {
+        std::fs::write(file, &list).unwrap();
+    }
+    let written = std::fs::read_to_string(file).unwrap();
+    assert!(written == list, "THALWEG_BLESS=1 cargo test -p thalweg-proof --test clients list writes {file} anew");
+}

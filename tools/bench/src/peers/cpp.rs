@@ -1,24 +1,6 @@
 //! Queues in C++, if the lab was built with the feature `cpp` on a machine that has them: Boost's `lockfree::spsc_queue` and
 //! `lockfree::queue`, moodycamel's `ReaderWriterQueue` and `ConcurrentQueue`, oneTBB's `concurrent_bounded_queue`.
 
-use super::optional::{Optional, State};
-
-/// The feature, and whether it is there.
-pub const PEER: Optional = Optional {
-    feature: "cpp",
-    what: "queues of Boost, moodycamel and oneTBB",
-    packages: "g++ libboost-dev libconcurrentqueue-dev libreaderwriterqueue-dev libtbb-dev",
-    experiments: &[
-        "queues/1p1c-item",
-        "queues/1p1c-batch",
-        "queues/1p1c-rtt",
-        "queues/shared-1p1c",
-        "queues/shared-batch",
-        "queues/oversubscribed",
-    ],
-    state: State::of(cfg!(thalweg_cpp), cfg!(feature = "cpp")),
-};
-
 #[cfg(thalweg_cpp)]
 pub use bridge::{Consumer, Kind, Producer, ends};
 

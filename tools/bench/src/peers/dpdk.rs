@@ -1,16 +1,5 @@
 //! DPDK's `rte_ring`, if the lab was built with the feature `dpdk` on a machine that has it.
 
-use super::optional::{Optional, State};
-
-/// The feature, and whether it is there.
-pub const PEER: Optional = Optional {
-    feature: "dpdk",
-    what: "DPDK's rte_ring",
-    packages: "gcc pkg-config libdpdk-dev",
-    experiments: &["queues/1p1c-item", "queues/1p1c-batch", "queues/shared-batch"],
-    state: State::of(cfg!(thalweg_dpdk), cfg!(feature = "dpdk")),
-};
-
 /// How the threads of one side go about one ring.
 pub mod mode {
     /// One producer, one consumer.

@@ -5,7 +5,7 @@ pub mod crossbeam;
 pub mod deques;
 pub mod dpdk;
 pub mod iterators;
-pub mod optional;
+
 pub mod plain;
 pub mod rayon;
 pub mod rtrb;

@@ -1,16 +1,5 @@
 //! oneTBB's `parallel_pipeline` and flow graph, if the lab was built with the feature `tbb` on a machine that has it.
 
-use super::optional::{Optional, State};
-
-/// The feature, and whether it is there.
-pub const PEER: Optional = Optional {
-    feature: "tbb",
-    what: "oneTBB's pipeline and flow graph",
-    packages: "g++ libtbb-dev",
-    experiments: &["streams/pipe3", "streams/chain32"],
-    state: State::of(cfg!(thalweg_tbb), cfg!(feature = "tbb")),
-};
-
 #[cfg(thalweg_tbb)]
 pub use bridge::contenders;
 

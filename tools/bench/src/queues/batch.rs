@@ -7,16 +7,12 @@ use super::contenders::*;
 use super::cpp;
 use super::limits::{self, Copies, LARGE, Left, Plain};
 use super::one_to_one::{CAPACITY, Slices, in_slices, params, per_item};
+use crate::catalogue::optional;
 use crate::harness::Role::{self, *};
 use crate::harness::{BoxError, Contender, Effort, Experiment, Group};
-use crate::peers::{self, dpdk};
 
 /// The entry for the registry.
-pub const EXPERIMENT: Experiment = Experiment {
-    name: "queues/1p1c-batch",
-    what: "one producer, one consumer, u64 in slices of 8, 32, 128 and 1024, through 4096 and 32768 entries",
-    plan,
-};
+pub const EXPERIMENT: Experiment = Experiment { name: "queues/1p1c-batch", plan };
 
 fn plan(effort: &Effort) -> Result<Vec<Group>, BoxError> {
     let items = effort.messages(45_000_000);
@@ -42,14 +38,20 @@ fn plan(effort: &Effort) -> Result<Vec<Group>, BoxError> {
         ];
         contenders.extend(limits::streams(items, capacity));
         #[cfg(thalweg_dpdk)]
-        contenders.push(through::<Dpdk<{ dpdk::mode::SINGLE }>>(Peer, "dpdk rte_ring, sp/sc", items, capacity, size));
+        contenders.push(through::<Dpdk<{ crate::peers::dpdk::mode::SINGLE }>>(
+            Peer,
+            "dpdk rte_ring, sp/sc",
+            items,
+            capacity,
+            size,
+        ));
         #[cfg(thalweg_cpp)]
         contenders.push(cpp::boost_slices(items, capacity, size));
         #[cfg(thalweg_cpp)]
         contenders.push(cpp::moodycamel_slices(items / 4, capacity, size));
         Group::new(workload, &["ns/item"], contenders)
     });
-    groups[0].absent.extend([dpdk::PEER, peers::cpp::PEER].iter().filter_map(|peer| peer.absent()));
+    groups[0].absent.extend([optional::DPDK, optional::CPP].iter().filter_map(|peer| peer.absent()));
     Ok(groups.into())
 }
 

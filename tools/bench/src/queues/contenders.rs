@@ -17,7 +17,7 @@ macro_rules! ends {
         $(
             $(#[$doc])*
             #[derive(Debug)]
-            pub(super) struct $Name;
+            pub(crate) struct $Name;
 
             impl Ends for $Name {
                 type Tx = $Tx;
@@ -62,7 +62,7 @@ macro_rules! each_queue {
         ]
     }};
 }
-pub(super) use each_queue;
+pub(crate) use each_queue;
 
 #[inline(always)]
 fn item(value: u64) -> NonZeroU64 {
@@ -338,7 +338,7 @@ ends! {
 
 /// The ring of chunks, with a `PART`th of its entries at first.
 #[derive(Debug)]
-pub(super) struct ChunkRingFrom<const PART: usize>;
+pub(crate) struct ChunkRingFrom<const PART: usize>;
 
 impl<const PART: usize> Ends for ChunkRingFrom<PART> {
     type Tx = <ChunkRing as Ends>::Tx;
@@ -386,7 +386,7 @@ impl Slices for Bbq {
 
 /// kanal, which takes out what is there at once, and puts in one by one.
 #[derive(Debug)]
-pub(super) struct KanalBatches;
+pub(crate) struct KanalBatches;
 
 impl Ends for KanalBatches {
     type Tx = kanal::Sender<u64>;
@@ -439,7 +439,7 @@ impl Slices for Rtrb {
 
 /// A number in the disruptor's ring.
 #[derive(Debug, Default)]
-pub(super) struct Event(u64);
+pub(crate) struct Event(u64);
 
 /// The ring of the LMAX disruptor, whose consumer polls. Its events stay in place, so both ends copy.
 macro_rules! disruptors {
@@ -447,7 +447,7 @@ macro_rules! disruptors {
         $(
             $(#[$doc])*
             #[derive(Debug)]
-            pub(super) struct $Name;
+            pub(crate) struct $Name;
 
             impl Ends for $Name {
                 type Tx = disruptor::$Tx<Event, disruptor::SingleConsumerBarrier>;
@@ -511,7 +511,7 @@ impl Slices for Ringbuf {
 /// DPDK's ring in one of its modes.
 #[cfg(thalweg_dpdk)]
 #[derive(Debug)]
-pub(super) struct Dpdk<const MODE: i32>;
+pub(crate) struct Dpdk<const MODE: i32>;
 
 #[cfg(thalweg_dpdk)]
 impl<const MODE: i32> Ends for Dpdk<MODE> {

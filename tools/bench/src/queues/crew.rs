@@ -10,7 +10,7 @@ const OFTEN: u32 = 1024;
 
 /// Attempts in vain.
 #[derive(Debug, Default)]
-pub(super) struct Tries {
+pub(crate) struct Tries {
     in_vain: u32,
     last: bool,
 }
@@ -19,7 +19,7 @@ impl Tries {
     /// After an attempt in vain: true if there is to be another one. After it was `hopeless` there is one more: what was pushed before
     /// that answer has to be there.
     #[inline(always)]
-    pub(super) fn again(&mut self, hopeless: impl FnOnce() -> bool) -> bool {
+    pub(crate) fn again(&mut self, hopeless: impl FnOnce() -> bool) -> bool {
         if self.last {
             return false;
         }
@@ -32,7 +32,7 @@ impl Tries {
 /// Tries until there is a result, with a pause after each attempt in vain. None if it was `hopeless`, and one more attempt gave none
 /// either.
 #[inline(always)]
-pub(super) fn until<R>(
+pub(crate) fn until<R>(
     mut attempt: impl FnMut() -> Option<R>,
     mut pause: impl FnMut(),
     mut hopeless: impl FnMut() -> bool,
@@ -48,27 +48,27 @@ pub(super) fn until<R>(
 
 /// The threads of one side that are at work. Alone on its lines, as the other side looks at it while it waits.
 #[derive(Debug)]
-pub(super) struct Crew(CachePadded<AtomicUsize>);
+pub(crate) struct Crew(CachePadded<AtomicUsize>);
 
 impl Crew {
     /// So many threads.
-    pub(super) fn of(threads: usize) -> Self {
+    pub(crate) fn of(threads: usize) -> Self {
         Self(CachePadded(AtomicUsize::new(threads)))
     }
 
     /// One of them, which leaves when the result is dropped: by a panic too.
-    pub(super) fn member(&self) -> Member<'_> {
+    pub(crate) fn member(&self) -> Member<'_> {
         Member(self)
     }
 
     /// True if all have left: then what they pushed is visible.
-    pub(super) fn gone(&self) -> bool {
+    pub(crate) fn gone(&self) -> bool {
         self.0.load(Acquire) == 0
     }
 
     /// Tries until there is a result. None if all of this side have left, and one more attempt gave none either.
     #[inline(always)]
-    pub(super) fn until<R>(&self, attempt: impl FnMut() -> Option<R>, pause: impl FnMut()) -> Option<R> {
+    pub(crate) fn until<R>(&self, attempt: impl FnMut() -> Option<R>, pause: impl FnMut()) -> Option<R> {
         until(attempt, pause, || self.gone())
     }
 }
@@ -76,7 +76,7 @@ impl Crew {
 /// A thread at work.
 #[derive(Debug)]
 #[must_use = "it leaves at once if it is not kept"]
-pub(super) struct Member<'a>(&'a Crew);
+pub(crate) struct Member<'a>(&'a Crew);
 
 impl Drop for Member<'_> {
     fn drop(&mut self) {

@@ -15,11 +15,7 @@ use crate::harness::{BoxError, Contender, Effort, Experiment, Group, Sample};
 use crate::machine::Placement;
 
 /// The entry for the registry.
-pub const EXPERIMENT: Experiment = Experiment {
-    name: "queues/failed-ops",
-    what: "one thread alone, each kind of operation in a loop of its own: push, push on full, pop, pop on empty",
-    plan,
-};
+pub const EXPERIMENT: Experiment = Experiment { name: "queues/failed-ops", plan };
 
 const UNITS: &[&str] = &["ns/push", "ns/push on full", "ns/pop", "ns/pop on empty"];
 

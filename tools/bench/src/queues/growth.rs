@@ -18,11 +18,7 @@ use crate::harness::{BoxError, Contender, Effort, Experiment, Group, Role, Sampl
 use crate::machine::Placement;
 
 /// The entry in the registry.
-pub const EXPERIMENT: Experiment = Experiment {
-    name: "queues/growth",
-    what: "Figure 6 of BLQ: rings double from 64 to 1024 entries; and the rate of a ring that may grow and does not",
-    plan,
-};
+pub const EXPERIMENT: Experiment = Experiment { name: "queues/growth", plan };
 
 const FIRST: usize = 64;
 const LAST: usize = 1024;

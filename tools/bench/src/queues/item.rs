@@ -7,16 +7,12 @@ use super::cpp;
 use super::foreign::{self, SPINS};
 use super::limits::{self, ByBlocks, Each, EachLeft, Left, Plain, Prefetched, Stores};
 use super::one_to_one::{CAPACITY, Ends, InMemory, one_by_one, params, per_item, there_and_back};
+use crate::catalogue::optional;
 use crate::harness::Role::{self, *};
 use crate::harness::{BoxError, Contender, Effort, Experiment, Group};
-use crate::peers::{self, dpdk};
 
 /// The entry for the registry.
-pub const EXPERIMENT: Experiment = Experiment {
-    name: "queues/1p1c-item",
-    what: "one producer, one consumer, u64 one by one through 4096 entries, beside the machine's limits",
-    plan,
-};
+pub const EXPERIMENT: Experiment = Experiment { name: "queues/1p1c-item", plan };
 
 fn plan(effort: &Effort) -> Result<Vec<Group>, BoxError> {
     let (items, slow) = (effort.messages(40_000_000), effort.messages(4_000_000));
@@ -42,7 +38,7 @@ fn plan(effort: &Effort) -> Result<Vec<Group>, BoxError> {
     contenders.push(through::<Stores<2, Shown>>(Bound, &format!("{shown}, two stores more"), whole));
     contenders.push(through::<Stores<4, Shown>>(Bound, &format!("{shown}, four stores more"), whole));
     let mut group = Group::new("1p1c, item by item", &["ns/item"], contenders);
-    group.absent.extend([dpdk::PEER, peers::cpp::PEER].iter().filter_map(|peer| peer.absent()));
+    group.absent.extend([optional::DPDK, optional::CPP].iter().filter_map(|peer| peer.absent()));
     Ok(vec![group])
 }
 
@@ -58,7 +54,7 @@ pub(super) fn through<Q: Ends>(role: Role, name: &str, items: u64) -> Contender 
 /// Items one by one through DPDK's ring, in loops in C.
 #[cfg(thalweg_dpdk)]
 fn rte_ring(items: u64) -> Contender {
-    type Queue = Dpdk<{ dpdk::mode::SINGLE }>;
+    type Queue = Dpdk<{ crate::peers::dpdk::mode::SINGLE }>;
     per_item(Peer, "dpdk rte_ring, sp/sc", params(items, Queue::room(CAPACITY)), items, move || {
         let (tx, rx) = Queue::build(CAPACITY);
         foreign::one_by_one(

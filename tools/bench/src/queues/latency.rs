@@ -15,11 +15,7 @@ use crate::machine::{Placement, timed};
 use crate::records::quantile;
 
 /// The entry for the registry.
-pub const EXPERIMENT: Experiment = Experiment {
-    name: "queues/1p1c-latency",
-    what: "one producer, one consumer that polls: an item every 2 us, and bursts of 16 every 8 us; from push to pop",
-    plan,
-};
+pub const EXPERIMENT: Experiment = Experiment { name: "queues/1p1c-latency", plan };
 
 /// The 98th percentile too: where a host takes a hundredth of the time for itself, the 99th is its own.
 const UNITS: &[&str] = &["ns p50", "ns p98", "ns p99"];

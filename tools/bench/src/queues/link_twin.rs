@@ -7,11 +7,7 @@ use crate::harness::Role::*;
 use crate::harness::{BoxError, Effort, Experiment, Group};
 
 /// The entry for the registry.
-pub const EXPERIMENT: Experiment = Experiment {
-    name: "queues/link-twin",
-    what: "Virtual-Link's channels by way of a routing thread, which is one more, beside a queue and a channel: 1P1C and 2P2C on two CPUs, u64, threads that yield",
-    plan,
-};
+pub const EXPERIMENT: Experiment = Experiment { name: "queues/link-twin", plan };
 
 fn plan(effort: &Effort) -> Result<Vec<Group>, BoxError> {
     let (items, slow) = (effort.messages(20_000_000), effort.messages(200_000));

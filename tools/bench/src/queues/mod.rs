@@ -2,26 +2,25 @@
 
 pub mod apart;
 pub mod batch;
-mod contenders;
+pub(crate) mod contenders;
 #[cfg(thalweg_cpp)]
 mod cpp;
-mod crew;
+pub(crate) mod crew;
 pub mod failed;
-pub mod figures;
 #[cfg(any(thalweg_cpp, thalweg_dpdk))]
 mod foreign;
 pub mod growth;
 pub mod item;
 pub mod latency;
-mod limits;
+pub(crate) mod limits;
 pub mod link_twin;
-mod one_to_one;
+pub(crate) mod one_to_one;
 pub mod oversubscribed;
 pub mod pool;
 pub mod rtt;
 pub mod shared;
 pub mod shared_batch;
-mod stamps;
+pub(crate) mod stamps;
 pub mod stealing;
 pub mod turns;
 pub mod unbalanced;

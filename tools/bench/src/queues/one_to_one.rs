@@ -17,10 +17,10 @@ use crate::peers::Checked;
 use crate::reached::reached;
 
 /// Entries of every queue, but where an experiment says otherwise: 32 KiB of items.
-pub(super) const CAPACITY: usize = 4096;
+pub(crate) const CAPACITY: usize = 4096;
 
 /// A queue of `u64` that are not zero, used without waiting: how each contender pushes and pops.
-pub(super) trait Ends: 'static {
+pub(crate) trait Ends: 'static {
     /// A writing end.
     type Tx: Send;
     /// A reading end.
@@ -48,7 +48,7 @@ pub(super) trait Ends: 'static {
 
 /// A queue whose ends lie in memory, where other code may reach them: in a loop with nothing else in it they live in registers. As little else as
 /// possible does: a store more for each item would tell, and what the compiler finds no register for is one.
-pub(super) struct InMemory<Q>(PhantomData<Q>);
+pub(crate) struct InMemory<Q>(PhantomData<Q>);
 
 impl<Q> InMemory<Q> {
     /// Behind an attempt in vain. The compiler takes it for seldom, and so keeps what an attempt that succeeds needs in registers.
@@ -97,7 +97,7 @@ impl<Q: Ends> Ends for InMemory<Q> {
 }
 
 /// A queue that also takes and gives slices.
-pub(super) trait Slices: Ends {
+pub(crate) trait Slices: Ends {
     /// Pushes as many values as there is room for. Returns how many.
     fn push_slice(tx: &mut Self::Tx, values: &[u64]) -> usize;
 
@@ -107,13 +107,13 @@ pub(super) trait Slices: Ends {
 
 /// Pushes when there is room. False if there is none, and no consumer left.
 #[inline(always)]
-pub(super) fn push<Q: Ends>(tx: &mut Q::Tx, value: u64, consumers: &Crew) -> bool {
+pub(crate) fn push<Q: Ends>(tx: &mut Q::Tx, value: u64, consumers: &Crew) -> bool {
     push_or::<Q>(tx, value, spin_loop, consumers)
 }
 
 /// Pops when there is something. None if there is nothing, and no producer left.
 #[inline(always)]
-pub(super) fn pop<Q: Ends>(rx: &mut Q::Rx, producers: &Crew) -> Option<u64> {
+pub(crate) fn pop<Q: Ends>(rx: &mut Q::Rx, producers: &Crew) -> Option<u64> {
     pop_or::<Q>(rx, spin_loop, || producers.gone())
 }
 
@@ -122,7 +122,7 @@ pub(super) fn pop<Q: Ends>(rx: &mut Q::Rx, producers: &Crew) -> Option<u64> {
 /// Here and in [`pop_or`] the attempt is in no closure, which would be one function for all loops, and called where it is inlined in a
 /// user's: with its ends in registers a queue takes half the time for an item.
 #[inline(always)]
-pub(super) fn push_or<Q: Ends>(tx: &mut Q::Tx, value: u64, pause: impl Fn(), consumers: &Crew) -> bool {
+pub(crate) fn push_or<Q: Ends>(tx: &mut Q::Tx, value: u64, pause: impl Fn(), consumers: &Crew) -> bool {
     let mut tries = Tries::default();
     loop {
         if Q::push(tx, value) {
@@ -137,7 +137,7 @@ pub(super) fn push_or<Q: Ends>(tx: &mut Q::Tx, value: u64, pause: impl Fn(), con
 
 /// As [`pop`], with another `pause` after an attempt in vain. None if it was `hopeless`, and one more attempt gave none either.
 #[inline(always)]
-pub(super) fn pop_or<Q: Ends>(rx: &mut Q::Rx, pause: impl Fn(), hopeless: impl Fn() -> bool) -> Option<u64> {
+pub(crate) fn pop_or<Q: Ends>(rx: &mut Q::Rx, pause: impl Fn(), hopeless: impl Fn() -> bool) -> Option<u64> {
     let mut tries = Tries::default();
     loop {
         match Q::pop(rx) {
@@ -148,7 +148,7 @@ pub(super) fn pop_or<Q: Ends>(rx: &mut Q::Rx, pause: impl Fn(), hopeless: impl F
 }
 
 /// Numbers from 1 to `items` go through a queue, one by one; producer and consumer each have a CPU and spin with a pause.
-pub(super) fn one_by_one<Q: Ends>(items: u64, capacity: usize) -> Checked {
+pub(crate) fn one_by_one<Q: Ends>(items: u64, capacity: usize) -> Checked {
     let (mut tx, mut rx) = Q::build(capacity);
     let mut checked = Ok(());
     let verdict = &mut checked;
@@ -177,7 +177,7 @@ pub(super) fn one_by_one<Q: Ends>(items: u64, capacity: usize) -> Checked {
 }
 
 /// The same in slices of `size`.
-pub(super) fn in_slices<Q: Slices>(items: u64, capacity: usize, size: usize) -> Checked {
+pub(crate) fn in_slices<Q: Slices>(items: u64, capacity: usize, size: usize) -> Checked {
     let (mut tx, mut rx) = Q::build(capacity);
     between(
         items,
@@ -211,7 +211,7 @@ pub(super) fn in_slices<Q: Slices>(items: u64, capacity: usize, size: usize) -> 
 }
 
 /// A number goes through one queue and comes back through another, `trips` times. The time is that of a round trip.
-pub(super) fn there_and_back<Q: Ends>(trips: u64) -> Checked {
+pub(crate) fn there_and_back<Q: Ends>(trips: u64) -> Checked {
     let (mut ask, mut asked) = Q::build(CAPACITY);
     let (mut answer, mut answered) = Q::build(CAPACITY);
     let (asks, answers) = (&Sent::default(), &Sent::default());
@@ -270,30 +270,30 @@ pub(crate) struct Received {
 impl Received {
     /// How many came.
     #[inline(always)]
-    pub(super) fn count(&self) -> u64 {
+    pub(crate) fn count(&self) -> u64 {
         self.count
     }
 
     /// Their sum.
     #[cfg(thalweg_cpp)]
-    pub(super) fn sum(&self) -> u64 {
+    pub(crate) fn sum(&self) -> u64 {
         self.sum
     }
 
     /// True if they were the numbers from 1 on.
     #[cfg(all(test, thalweg_cpp))]
-    pub(super) fn is_ordered(&self) -> bool {
+    pub(crate) fn is_ordered(&self) -> bool {
         self.unordered == 0
     }
 
     /// The same, out of the loop's registers: a loop that returned what it counts in would count in the caller's memory.
     #[inline(always)]
-    pub(super) fn told(self) -> Self {
+    pub(crate) fn told(self) -> Self {
         Self { count: black_box(self.count), sum: black_box(self.sum), unordered: black_box(self.unordered) }
     }
 
     #[inline(always)]
-    pub(super) fn take(&mut self, value: u64) {
+    pub(crate) fn take(&mut self, value: u64) {
         self.count += 1;
         self.sum = self.sum.wrapping_add(value);
         self.unordered |= value ^ self.count;
@@ -302,7 +302,7 @@ impl Received {
 
 /// Runs both sides on a CPU each, in threads of their own: whoever calls this stays where it may run, and so may its later
 /// threads. What `produce` returns is kept until the consumer is done. Each side is told of the other, so as not to wait for nobody.
-pub(super) fn between<R: Send>(
+pub(crate) fn between<R: Send>(
     items: u64,
     produce: impl FnOnce(&Crew) -> R + Send,
     consume: impl FnOnce(&Crew) -> Received + Send,
@@ -336,12 +336,12 @@ pub(super) fn between<R: Send>(
 }
 
 /// What matters for every contender.
-pub(super) fn params(items: u64, capacity: usize) -> Value {
+pub(crate) fn params(items: u64, capacity: usize) -> Value {
     json!({ "items": items, "capacity": capacity, "waits": "spins", "threads": Placement::TwoCpus.word() })
 }
 
 /// A contender whose figure is nanoseconds for each item.
-pub(super) fn per_item(
+pub(crate) fn per_item(
     role: Role,
     name: impl Into<String>,
     params: Value,

@@ -15,17 +15,14 @@ use super::limits::{self, Asleep, Carried, Exchanges, Pairs, Pause, Sleeps, Yiel
 use super::one_to_one::Received;
 use super::one_to_one::{CAPACITY, Ends, pop_or, push_or};
 use super::wait::{self, Sleeping};
+use crate::catalogue::optional;
 use crate::harness::Role::{self, *};
 use crate::harness::{BoxError, Contender, Effort, Experiment, Group, Sample};
 use crate::machine::{Placement, Start};
-use crate::peers::{self, Checked};
+use crate::peers::Checked;
 
 /// The entry for the registry.
-pub const EXPERIMENT: Experiment = Experiment {
-    name: "queues/oversubscribed",
-    what: "1P1C, 2P2C, 4P1C, 1P4C and 4P4C on two CPUs, u64 one by one, threads that yield or sleep when the queue is full or empty; if quick, a minute or two",
-    plan,
-};
+pub const EXPERIMENT: Experiment = Experiment { name: "queues/oversubscribed", plan };
 
 /// Ends that may be many. The system places the threads.
 pub(super) trait Many: Ends<Tx: Clone, Rx: Clone> {}
@@ -95,7 +92,7 @@ fn plan(effort: &Effort) -> Result<Vec<Group>, BoxError> {
         contenders.push(pairs::<Sleeps>(shape));
         Group::new(name, &["ns/item"], contenders)
     });
-    yielding[0].absent.extend(peers::cpp::PEER.absent());
+    yielding[0].absent.extend(optional::CPP.absent());
     Ok(yielding.into_iter().chain([pinned(items)]).chain(sleeping).chain([limits::group(effort)]).collect())
 }
 
@@ -239,20 +236,21 @@ fn yields_to_one<Q: Ends<Tx: Clone>>(role: Role, name: &str, shape: Shape) -> Co
 
 /// As [`yields`], with the loops in C++: a call returns when the queue refuses once.
 #[cfg(thalweg_cpp)]
-fn yields_in_cpp(name: &str, kind: peers::cpp::Kind, shape: Shape) -> Contender {
+fn yields_in_cpp(name: &str, kind: crate::peers::cpp::Kind, shape: Shape) -> Contender {
     contender(Peer, name, shape, "yields", move || {
         // One more to look for what is left.
-        let (txs, mut rxs) = peers::cpp::ends(kind, CAPACITY, shape.producers as usize, shape.consumers as usize + 1);
+        let (txs, mut rxs) =
+            crate::peers::cpp::ends(kind, CAPACITY, shape.producers as usize, shape.consumers as usize + 1);
         let mut left = rxs.pop().expect("one for each consumer, and one");
         let left = || {
             let mut received = Received::default();
             left.pop(&mut received, u64::MAX, 1);
             received.sum()
         };
-        let produce = |mut tx: peers::cpp::Producer, share, consumers: &Crew| {
+        let produce = |mut tx: crate::peers::cpp::Producer, share, consumers: &Crew| {
             foreign::push_all(share, consumers, |next| tx.push(next, share, 1), thread::yield_now);
         };
-        let consume = |mut rx: peers::cpp::Consumer, share, producers: &Crew| {
+        let consume = |mut rx: crate::peers::cpp::Consumer, share, producers: &Crew| {
             let mut received = Received::default();
             let pop = |received: &mut Received, most| rx.pop(received, most, 1);
             foreign::pop_all(&mut received, share, producers, pop, thread::yield_now);

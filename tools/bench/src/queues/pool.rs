@@ -19,11 +19,7 @@ use crate::peers::deques::CrossbeamFifo;
 use crate::workloads::stealing::{CAPACITY, Deque, Owner, Tally};
 
 /// The entry in the registry.
-pub const EXPERIMENT: Experiment = Experiment {
-    name: "queues/pool",
-    what: "eight workers fill and empty their queues, then try to steal 0, 10, 100 % of a queue; all stealing policies: what a stolen item costs the thief",
-    plan,
-};
+pub const EXPERIMENT: Experiment = Experiment { name: "queues/pool", plan };
 
 const WORKERS: usize = 8;
 const BLOCKS: usize = 8;

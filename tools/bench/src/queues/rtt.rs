@@ -5,16 +5,12 @@ use super::contenders::*;
 use super::cpp;
 use super::limits::{self, ByBlocks, Counted};
 use super::one_to_one::{CAPACITY, Ends, params, per_item, there_and_back};
+use crate::catalogue::optional;
 use crate::harness::Role::{self, *};
 use crate::harness::{BoxError, Contender, Effort, Experiment, Group};
-use crate::peers;
 
 /// The entry for the registry.
-pub const EXPERIMENT: Experiment = Experiment {
-    name: "queues/1p1c-rtt",
-    what: "a number goes through one queue and comes back through another, both ends polling; beside two bare lines, and two for each way",
-    plan,
-};
+pub const EXPERIMENT: Experiment = Experiment { name: "queues/1p1c-rtt", plan };
 
 fn plan(effort: &Effort) -> Result<Vec<Group>, BoxError> {
     let trips = effort.messages(400_000);
@@ -24,7 +20,7 @@ fn plan(effort: &Effort) -> Result<Vec<Group>, BoxError> {
     contenders.push(per_item(Bound, "limit: two lines", params(trips, 1), trips, move || limits::two_lines(trips)));
     contenders.push(trip::<ByBlocks<CAPACITY, Counted>>(Bound, "limit: a word and a count, each way", true, trips));
     let mut group = Group::new("round trip over two queues", &["ns/trip"], contenders);
-    group.absent.extend(peers::cpp::PEER.absent());
+    group.absent.extend(optional::CPP.absent());
     Ok(vec![group, limits::group(effort)])
 }
 

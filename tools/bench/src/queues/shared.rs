@@ -5,16 +5,12 @@ use super::contenders::*;
 use super::cpp;
 use super::item::{through, trip};
 use super::limits::{self, Carried};
+use crate::catalogue::optional;
 use crate::harness::Role::*;
 use crate::harness::{BoxError, Effort, Experiment, Group};
-use crate::peers;
 
 /// The entry for the registry.
-pub const EXPERIMENT: Experiment = Experiment {
-    name: "queues/shared-1p1c",
-    what: "queues for many producers and consumers, used by one and one: u64 one by one, and a round trip over two",
-    plan,
-};
+pub const EXPERIMENT: Experiment = Experiment { name: "queues/shared-1p1c", plan };
 
 fn plan(effort: &Effort) -> Result<Vec<Group>, BoxError> {
     let (items, slow) = (effort.messages(10_000_000), effort.messages(4_000_000));
@@ -45,6 +41,6 @@ fn plan(effort: &Effort) -> Result<Vec<Group>, BoxError> {
     stream.push(through::<Carried>(Bound, "limit: an exchange each, with a value", items));
     answers.push(trip::<Carried>(Bound, "limit: an exchange each, with a value", trips));
     let mut stream = Group::new("1p1c, item by item", &["ns/item"], stream);
-    stream.absent.extend(peers::cpp::PEER.absent());
+    stream.absent.extend(optional::CPP.absent());
     Ok(vec![stream, Group::new("round trip over two queues", &["ns/trip"], answers), limits::group(effort)])
 }

@@ -6,16 +6,12 @@ use super::contenders::*;
 use super::cpp;
 use super::limits::{self, Copies, LARGE, Left, Plain};
 use super::one_to_one::{CAPACITY, one_by_one, params, per_item};
+use crate::catalogue::optional;
 use crate::harness::Role::*;
 use crate::harness::{BoxError, Effort, Experiment, Group};
-use crate::peers::{self, dpdk};
 
 /// The entry for the registry.
-pub const EXPERIMENT: Experiment = Experiment {
-    name: "queues/shared-batch",
-    what: "queues for many, used by one and one, u64 in batches of 32; peers that take no batches go item by item",
-    plan,
-};
+pub const EXPERIMENT: Experiment = Experiment { name: "queues/shared-batch", plan };
 
 const BATCH: usize = 32;
 
@@ -39,13 +35,13 @@ fn plan(effort: &Effort) -> Result<Vec<Group>, BoxError> {
     contenders.extend(limits::of_the_cores(items));
     #[cfg(thalweg_dpdk)]
     contenders.extend([
-        through::<Dpdk<{ dpdk::mode::MULTI }>>(Peer, "dpdk rte_ring, mp/mc", items, CAPACITY, BATCH),
-        through::<Dpdk<{ dpdk::mode::HTS }>>(Peer, "dpdk rte_ring, hts", items, CAPACITY, BATCH),
-        through::<Dpdk<{ dpdk::mode::RTS }>>(Peer, "dpdk rte_ring, rts", items, CAPACITY, BATCH),
+        through::<Dpdk<{ crate::peers::dpdk::mode::MULTI }>>(Peer, "dpdk rte_ring, mp/mc", items, CAPACITY, BATCH),
+        through::<Dpdk<{ crate::peers::dpdk::mode::HTS }>>(Peer, "dpdk rte_ring, hts", items, CAPACITY, BATCH),
+        through::<Dpdk<{ crate::peers::dpdk::mode::RTS }>>(Peer, "dpdk rte_ring, rts", items, CAPACITY, BATCH),
     ]);
     #[cfg(thalweg_cpp)]
     contenders.push(cpp::moodycamel_slices(slow, CAPACITY, BATCH));
     let mut group = Group::new("batches of 32", &["ns/item"], contenders);
-    group.absent.extend([dpdk::PEER, peers::cpp::PEER].iter().filter_map(|peer| peer.absent()));
+    group.absent.extend([optional::DPDK, optional::CPP].iter().filter_map(|peer| peer.absent()));
     Ok(vec![group])
 }

@@ -6,7 +6,7 @@ use crate::harness::BoxError;
 
 /// A clock that both cores read alike, and cheaply: the processor's counter where there is one that never stops.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Clock {
+pub(crate) struct Clock {
     start: Instant,
     /// Nanoseconds of one tick.
     tick: f64,
@@ -15,7 +15,7 @@ pub(super) struct Clock {
 impl Clock {
     /// A clock, whose ticks are compared with the system's for two milliseconds, three times. The middle result counts: who loses the
     /// CPU between two readings is off to one side or the other.
-    pub(super) fn new() -> Self {
+    pub(crate) fn new() -> Self {
         let clock = Self { start: Instant::now(), tick: 1.0 };
         let mut ticks = [(); 3].map(|()| clock.compared());
         ticks.sort_by(f64::total_cmp);
@@ -36,7 +36,7 @@ impl Clock {
 
     /// Ticks since some moment; never zero. What stands before it is over: a consumer has its item.
     #[inline(always)]
-    pub(super) fn now(&self) -> u64 {
+    pub(crate) fn now(&self) -> u64 {
         #[cfg(target_arch = "x86_64")]
         {
             use core::arch::x86_64::{_mm_lfence, _rdtsc};
@@ -55,18 +55,18 @@ impl Clock {
 
     /// So many ticks in nanoseconds.
     #[inline(always)]
-    pub(super) fn nanos(&self, ticks: u64) -> u64 {
+    pub(crate) fn nanos(&self, ticks: u64) -> u64 {
         (ticks as f64 * self.tick) as u64
     }
 
     /// So many nanoseconds in ticks.
-    pub(super) fn ticks(&self, nanos: f64) -> u64 {
+    pub(crate) fn ticks(&self, nanos: f64) -> u64 {
         (nanos / self.tick) as u64
     }
 }
 
 /// Room for so many numbers, in memory that is touched already.
-pub(super) fn touched(numbers: u64) -> Vec<u64> {
+pub(crate) fn touched(numbers: u64) -> Vec<u64> {
     let mut room = vec![1; numbers as usize];
     room.clear();
     room
@@ -74,7 +74,7 @@ pub(super) fn touched(numbers: u64) -> Vec<u64> {
 
 /// Stamps that arrived, and how long each was on its way.
 #[derive(Debug)]
-pub(super) struct Stamps {
+pub(crate) struct Stamps {
     delays: Vec<u64>,
     last: u64,
     sum: u64,
@@ -83,16 +83,16 @@ pub(super) struct Stamps {
 
 impl Stamps {
     /// For so many items.
-    pub(super) fn with_capacity(items: u64) -> Self {
+    pub(crate) fn with_capacity(items: u64) -> Self {
         Self { delays: touched(items), last: 0, sum: 0, unordered: false }
     }
 
-    pub(super) fn count(&self) -> u64 {
+    pub(crate) fn count(&self) -> u64 {
         self.delays.len() as u64
     }
 
     #[inline(always)]
-    pub(super) fn take(&mut self, stamp: u64, now: u64) {
+    pub(crate) fn take(&mut self, stamp: u64, now: u64) {
         self.unordered |= stamp < self.last;
         self.last = stamp;
         self.sum = self.sum.wrapping_add(stamp);
@@ -101,7 +101,7 @@ impl Stamps {
     }
 
     /// The delays in nanoseconds, sorted, if the stamps came in order and their sum is that of those `sent`.
-    pub(super) fn delays(self, sent: u64, clock: &Clock) -> Result<Vec<u64>, BoxError> {
+    pub(crate) fn delays(self, sent: u64, clock: &Clock) -> Result<Vec<u64>, BoxError> {
         if self.unordered || self.sum != sent {
             return Err(format!("stamps lost or out of order: their sum is {}, not {sent}", self.sum).into());
         }

@@ -9,11 +9,7 @@ use crate::peers::deques::{CrossbeamFifo, CrossbeamLifo, PlainQueue, PlainStack,
 use crate::workloads::stealing::{CAPACITY, Deque, Owner, Stealing, Thief};
 
 /// The entry in the registry.
-pub const EXPERIMENT: Experiment = Experiment {
-    name: "queues/stealing",
-    what: "one owner fills and empties its queue, a thief takes up to 0, 1, 10, 30 %: compare equal shares; crossbeam-deque grows and shrinks meanwhile, as no call of it reserves",
-    plan,
-};
+pub const EXPERIMENT: Experiment = Experiment { name: "queues/stealing", plan };
 
 /// Eight blocks, as in the paper.
 const BLOCKS: usize = 8;

@@ -19,11 +19,7 @@ use crate::machine::{Placement, Start, Timing};
 use crate::records::quantile;
 
 /// The entry for the registry.
-pub const EXPERIMENT: Experiment = Experiment {
-    name: "queues/turns",
-    what: "a push and a pop in turns, by one thread and by each of two; and such a pair about every microsecond by each of two, from its push to the end of its pop",
-    plan,
-};
+pub const EXPERIMENT: Experiment = Experiment { name: "queues/turns", plan };
 
 fn plan(effort: &Effort) -> Result<Vec<Group>, BoxError> {
     let pairs = effort.messages(8_000_000);

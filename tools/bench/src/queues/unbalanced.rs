@@ -12,11 +12,7 @@ use crate::harness::{BoxError, Contender, Effort, Experiment, Group, Sample};
 use crate::machine::timed;
 
 /// The entry for the registry.
-pub const EXPERIMENT: Experiment = Experiment {
-    name: "queues/1p1c-unbalanced",
-    what: "one producer, one consumer, 0.8, 2.4 or 12 ns of work for each item on one side or both: the cost beyond the work, below zero if work hides it",
-    plan,
-};
+pub const EXPERIMENT: Experiment = Experiment { name: "queues/1p1c-unbalanced", plan };
 
 /// Nanoseconds of work of the producer and of the consumer.
 const CASES: [(f64, f64); 9] =

@@ -16,11 +16,7 @@ use crate::machine::{Placement, timed};
 use crate::records::quantile;
 
 /// The entry for the registry.
-pub const EXPERIMENT: Experiment = Experiment {
-    name: "queues/wait",
-    what: "an item each millisecond to a consumer that sleeps meanwhile: how late it has the item, and CPU use",
-    plan,
-};
+pub const EXPERIMENT: Experiment = Experiment { name: "queues/wait", plan };
 
 const UNITS: &[&str] = &["us p50", "us p99", "% of a core, consumer", "% of a core, both"];
 const PERIOD: Duration = Duration::from_millis(1);

@@ -3,18 +3,15 @@
 use serde_json::json;
 
 use super::{on_chain, params};
+use crate::catalogue::optional;
 use crate::harness::{BoxError, Effort, Experiment, Group, Role::*};
 use crate::machine::Placement::{OneCpu, TwoCpus};
 use crate::ours::{self, Setting, Style};
-use crate::peers::{item_params, iterators, plain, rtrb, tbb, timely, vectors};
+use crate::peers::{item_params, iterators, plain, rtrb, timely, vectors};
 use crate::workloads::Chain;
 
 /// The entry for the registry.
-pub const EXPERIMENT: Experiment = Experiment {
-    name: "streams/chain32",
-    what: "source, 30 stages of v*3+1 and a sink, never fused: time for each message and hop",
-    plan,
-};
+pub const EXPERIMENT: Experiment = Experiment { name: "streams/chain32", plan };
 
 /// 32 kernels: source, 30 stages, sink.
 pub(super) fn chain(effort: &Effort) -> Chain {
@@ -50,8 +47,8 @@ fn plan(effort: &Effort) -> Result<Vec<Group>, BoxError> {
         contenders.push(on_chain(Peer, format!("timely-{workers}w"), params(n, workers), chain, dataflow));
     }
     #[cfg(thalweg_tbb)]
-    contenders.extend(tbb::contenders(chain, Chain { messages: effort.messages(400_000), ..chain }));
+    contenders.extend(crate::peers::tbb::contenders(chain, Chain { messages: effort.messages(400_000), ..chain }));
     let mut group = Group::new("32 light stages", &["ns/msg/hop"], contenders);
-    group.absent.extend(tbb::PEER.absent());
+    group.absent.extend(optional::TBB.absent());
     Ok(vec![group])
 }

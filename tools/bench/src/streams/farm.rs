@@ -9,11 +9,7 @@ use crate::peers::{CAPACITY, crossbeam, plain, rayon, vectors};
 use crate::workloads::Farm;
 
 /// The entry for the registry.
-pub const EXPERIMENT: Experiment = Experiment {
-    name: "streams/farm",
-    what: "1:4:1 with 0.8 us of dependent multiplications for each message, ordered and unordered",
-    plan,
-};
+pub const EXPERIMENT: Experiment = Experiment { name: "streams/farm", plan };
 
 /// The farm at this effort.
 pub(super) fn farm(effort: &Effort) -> Farm {

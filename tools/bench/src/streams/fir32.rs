@@ -10,11 +10,7 @@ use crate::peers::{plain, vectors};
 use crate::workloads::FirChain;
 
 /// The entry for the registry.
-pub const EXPERIMENT: Experiment = Experiment {
-    name: "streams/fir32",
-    what: "32 stages of 16 taps over f64, unfused: time for each sample through the whole chain",
-    plan,
-};
+pub const EXPERIMENT: Experiment = Experiment { name: "streams/fir32", plan };
 
 /// A source, 32 filters, a sink.
 pub(super) fn chain(effort: &Effort) -> FirChain {

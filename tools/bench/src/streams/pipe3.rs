@@ -1,18 +1,15 @@
 //! `streams/pipe3`: what it costs to hand on a message that hardly needs any work.
 
 use super::{on_chain, params};
+use crate::catalogue::optional;
 use crate::harness::{BoxError, Effort, Experiment, Group, Role::*};
 use crate::machine::Placement::{OneCpu, TwoCpus};
 use crate::ours::{self, Setting, Style};
-use crate::peers::{self, item_params, tbb, vectors};
+use crate::peers::{self, item_params, vectors};
 use crate::workloads::Chain;
 
 /// The entry for the registry.
-pub const EXPERIMENT: Experiment = Experiment {
-    name: "streams/pipe3",
-    what: "generate >> v*3+1 >> sum over u64, handed on one by one; the bar is vectors over a channel",
-    plan,
-};
+pub const EXPERIMENT: Experiment = Experiment { name: "streams/pipe3", plan };
 
 fn plan(effort: &Effort) -> Result<Vec<Group>, BoxError> {
     let chain = Chain { messages: effort.messages(40_000_000), stages: 1 };
@@ -50,8 +47,8 @@ fn plan(effort: &Effort) -> Result<Vec<Group>, BoxError> {
         contenders.push(on_chain(Peer, format!("tokio-{workers}w"), given, slow, tasks));
     }
     #[cfg(thalweg_tbb)]
-    contenders.extend(tbb::contenders(chain, slow));
+    contenders.extend(crate::peers::tbb::contenders(chain, slow));
     let mut group = Group::new("generate >> v*3+1 >> sum", &["ns/msg/hop"], contenders);
-    group.absent.extend(tbb::PEER.absent());
+    group.absent.extend(optional::TBB.absent());
     Ok(vec![group])
 }

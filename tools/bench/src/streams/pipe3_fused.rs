@@ -7,11 +7,7 @@ use crate::peers::{iterators, plain};
 use crate::workloads::Chain;
 
 /// The entry for the registry.
-pub const EXPERIMENT: Experiment = Experiment {
-    name: "streams/pipe3-fused",
-    what: "the same three stages fused: graph.stream().map().for_each(), against loops and iterators",
-    plan,
-};
+pub const EXPERIMENT: Experiment = Experiment { name: "streams/pipe3-fused", plan };
 
 fn plan(effort: &Effort) -> Result<Vec<Group>, BoxError> {
     let chain = Chain { messages: effort.messages(40_000_000), stages: 1 };

@@ -9,11 +9,7 @@ use crate::streams::chain32;
 use crate::workloads::Chain;
 
 /// The entry for the registry.
-pub const EXPERIMENT: Experiment = Experiment {
-    name: "streams/report",
-    what: "pipe3 and chain32 with one worker, with and without the report's counts; the promise is 1 %",
-    plan,
-};
+pub const EXPERIMENT: Experiment = Experiment { name: "streams/report", plan };
 
 fn plan(effort: &Effort) -> Result<Vec<Group>, BoxError> {
     let pipe = Chain { messages: effort.messages(40_000_000), stages: 1 };

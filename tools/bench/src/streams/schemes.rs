@@ -7,8 +7,7 @@ use crate::ours::Setting;
 use crate::streams::workers;
 
 /// The entry for the registry.
-pub const EXPERIMENT: Experiment =
-    Experiment { name: "streams/schemes", what: "pipe3, chain32, fir32 and farm under every scheme", plan };
+pub const EXPERIMENT: Experiment = Experiment { name: "streams/schemes", plan };
 
 fn plan(effort: &Effort) -> Result<Vec<Group>, BoxError> {
     // The default is one of them: how far the two rows lie apart is noise.

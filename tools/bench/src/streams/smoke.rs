@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use crate::harness::{Effort, measure};
 use crate::ours::{Setting, Style};
-use crate::registry::EXPERIMENTS;
+use crate::registry::NATIVE;
 use crate::workloads::{Digest, Farm, FirChain};
 use crate::{ours, peers};
 
@@ -13,7 +13,7 @@ const LONG: [&str; 2] = ["streams/idle", "streams/build"];
 
 #[test]
 fn every_contender_is_right() {
-    for experiment in EXPERIMENTS.iter().filter(|experiment| !LONG.contains(&experiment.name)) {
+    for experiment in NATIVE.iter().filter(|experiment| !LONG.contains(&experiment.name)) {
         let outcome = measure(experiment, &Effort::TINY, &mut Vec::new()).unwrap();
         assert_eq!(outcome.failures, [""; 0]);
         assert!(!outcome.records.is_empty(), "{}", experiment.name);

@@ -13,11 +13,7 @@ use crate::records::quantile;
 use crate::workloads::{Trickle, Trickled};
 
 /// The entry for the registry.
-pub const EXPERIMENT: Experiment = Experiment {
-    name: "streams/trickle",
-    what: "a message each millisecond from an outside thread through three stages: latency and CPU use",
-    plan,
-};
+pub const EXPERIMENT: Experiment = Experiment { name: "streams/trickle", plan };
 
 fn plan(effort: &Effort) -> Result<Vec<Group>, BoxError> {
     let n = effort.messages(2_000);

@@ -7,11 +7,7 @@ use crate::streams::{chain32, farm, fir32};
 use crate::workloads::Chain;
 
 /// The entry for the registry.
-pub const EXPERIMENT: Experiment = Experiment {
-    name: "streams/workers",
-    what: "pipe3, chain32, fir32, farm and a graph with one heavy kernel, with 1 worker, 2 workers and the default",
-    plan,
-};
+pub const EXPERIMENT: Experiment = Experiment { name: "streams/workers", plan };
 
 fn plan(effort: &Effort) -> Result<Vec<Group>, BoxError> {
     let settings = [Setting::workers(1), Setting::workers(2), Setting::DEFAULT];

@@ -13,7 +13,7 @@ const PATIENCE: Duration = Duration::from_millis(500);
 
 /// Where threads sleep until somebody rings, which wakes them all.
 #[derive(Debug, Default)]
-pub(super) struct Bell {
+pub(crate) struct Bell {
     /// True if somebody may sleep whom nobody is waking. Alone on its lines, as it is looked at often.
     asleep: CachePadded<AtomicBool>,
     /// Held by who goes to sleep until it does, and by who rings.
@@ -24,7 +24,7 @@ pub(super) struct Bell {
 impl Bell {
     /// Wakes whoever sleeps.
     #[inline(always)]
-    pub(super) fn ring(&self) {
+    pub(crate) fn ring(&self) {
         // Together with the heavy one in `wait`: either the sleeper is seen here, or what was done before is seen there.
         fence::light();
         if self.asleep.load(Relaxed) {
@@ -44,7 +44,7 @@ impl Bell {
     }
 
     /// Waits until it is `ready`: on the processor for a moment, then asleep. False if it was `hopeless`, and is not ready either.
-    pub(super) fn wait(&self, mut ready: impl FnMut() -> bool, hopeless: impl Fn() -> bool) -> bool {
+    pub(crate) fn wait(&self, mut ready: impl FnMut() -> bool, hopeless: impl Fn() -> bool) -> bool {
         if spin::briefly(|| ready().then_some(())).is_some() {
             return true;
         }

@@ -15,11 +15,11 @@ use super::stream::Form;
 /// Slices are copied into a ring and out of it, and two indices tell of them: the least that takes and gives slices of any length. Each side
 /// remembers the other's index. Nobody asks for lines ahead, whatever the [`Form`].
 #[derive(Debug)]
-pub(in super::super) struct Copies<F>(PhantomData<F>);
+pub(crate) struct Copies<F>(PhantomData<F>);
 
 /// The ring. Entries with numbers from `read` to `written` are the consumer's, the others the producer's (C1).
 #[derive(Debug)]
-pub(in super::super) struct Ring {
+pub(crate) struct Ring {
     items: Box<[UnsafeCell<u64>]>,
     written: CachePadded<AtomicU64>,
     read: CachePadded<AtomicU64>,
@@ -30,7 +30,7 @@ unsafe impl Sync for Ring {}
 
 /// One side: its ring, the number of its next entry, and of the first one that is the other's, as seen last.
 #[derive(Debug)]
-pub(in super::super) struct Side {
+pub(crate) struct Side {
     ring: Arc<Ring>,
     next: u64,
     end: u64,

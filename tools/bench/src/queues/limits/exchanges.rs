@@ -14,18 +14,18 @@ use super::bell::Bell;
 /// takes that makes one exchange for each item, and has the rest of its work for nothing. What is popped are ones. With `PAUSES`, who
 /// lost an exchange pauses before the next one, twice as long each time; else it retries at once. The better of both is the limit.
 #[derive(Debug)]
-pub(in super::super) struct Exchanges<const PAUSES: bool>;
+pub(crate) struct Exchanges<const PAUSES: bool>;
 
 /// How many items went in and out.
 #[derive(Debug)]
-pub(in super::super) struct Counts {
+pub(crate) struct Counts {
     pushed: CachePadded<AtomicU64>,
     popped: CachePadded<AtomicU64>,
 }
 
 /// One thread's end: the counters, and where its own ends, as seen last.
 #[derive(Clone, Debug)]
-pub(in super::super) struct End {
+pub(crate) struct End {
     counts: Arc<Counts>,
     limit: u64,
 }
@@ -80,7 +80,7 @@ impl<const PAUSES: bool> Ends for Exchanges<PAUSES> {
 /// The same two exchanges with a value between them: each side claims a place by an exchange, and the place says whose turn it is. The least
 /// that is a queue for many, as Vyukov's is, without anything that a crate adds to it.
 #[derive(Debug)]
-pub(in super::super) struct Carried;
+pub(crate) struct Carried;
 
 /// A place. Its turn is that of the push with this number, then of the pop, which is one more, then of the push a lap later.
 #[derive(Debug)]
@@ -91,7 +91,7 @@ struct Place {
 
 /// The places, and the numbers of the next push and pop.
 #[derive(Debug)]
-pub(in super::super) struct Places {
+pub(crate) struct Places {
     places: Box<[Place]>,
     push: CachePadded<AtomicU64>,
     pop: CachePadded<AtomicU64>,
@@ -164,7 +164,7 @@ impl Ends for Carried {
 /// An end of [`Carried`] that sleeps when it cannot get on. Of the other side it wakes whoever sleeps after so many items, and before it sleeps
 /// or leaves: so threads meet there once for many items, and nobody sleeps beside an item for ever. A queue wakes them sooner.
 #[derive(Debug)]
-pub(in super::super) struct Asleep {
+pub(crate) struct Asleep {
     places: Arc<Places>,
     /// Where this side sleeps, and the other.
     own: Arc<Bell>,
@@ -177,7 +177,7 @@ impl Asleep {
     const ITEMS: u64 = CAPACITY as u64 / 8;
 
     /// The ends of a queue for so many threads.
-    pub(in super::super) fn ends(producers: u64, consumers: u64) -> (Vec<Self>, Vec<Self>) {
+    pub(crate) fn ends(producers: u64, consumers: u64) -> (Vec<Self>, Vec<Self>) {
         let (places, _) = Carried::build(CAPACITY);
         let (room, items) = (Arc::<Bell>::default(), Arc::<Bell>::default());
         let ends = |threads, own: &Arc<Bell>, other: &Arc<Bell>| {
@@ -189,14 +189,14 @@ impl Asleep {
 
     /// Pushes when there is room. False if there is none, and no consumer left.
     #[inline(always)]
-    pub(in super::super) fn push(&mut self, value: u64, consumers: &Crew) -> bool {
+    pub(crate) fn push(&mut self, value: u64, consumers: &Crew) -> bool {
         let push = |places: &mut Arc<Places>| Carried::push(places, value).then_some(());
         self.until(push, |places| places.has_turn(&places.push, 0), consumers).is_some()
     }
 
     /// Pops when there is an item. None if there is none, and no producer left.
     #[inline(always)]
-    pub(in super::super) fn pop(&mut self, producers: &Crew) -> Option<u64> {
+    pub(crate) fn pop(&mut self, producers: &Crew) -> Option<u64> {
         self.until(Carried::pop, |places| places.has_turn(&places.pop, 1), producers)
     }
 

@@ -12,7 +12,7 @@ use crate::workloads::stealing::{self, CAPACITY, Deque};
 /// A stack with its length in memory. The owner gives each block that is full to the thief, and takes it back when it comes to it, by an
 /// exchange of one word; the thief takes items out of what is given by another. What a `Vec` costs its owner whose lines a thief takes away.
 #[derive(Debug)]
-pub(in super::super) struct Given;
+pub(crate) struct Given;
 
 /// Items of a block: eight blocks, as in the paper.
 const BLOCK: usize = CAPACITY / 8;
@@ -59,7 +59,7 @@ impl Stack {
 
 /// The owner's end: items from `floor` to `len` are its own, and it gives them away when they reach `ceiling`.
 #[derive(Debug)]
-pub(in super::super) struct Owner {
+pub(crate) struct Owner {
     stack: Arc<Stack>,
     len: usize,
     floor: usize,
@@ -130,7 +130,7 @@ impl stealing::Owner for Owner {
 
 /// The thief's end.
 #[derive(Debug)]
-pub(in super::super) struct Thief(Arc<Stack>);
+pub(crate) struct Thief(Arc<Stack>);
 
 impl stealing::Thief for Thief {
     fn steal(&mut self, most: usize, take: impl FnMut(u64)) -> bool {

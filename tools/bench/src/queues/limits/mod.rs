@@ -19,16 +19,16 @@ use super::one_to_one::{CAPACITY, Received, between, params, per_item};
 use crate::harness::{Contender, Effort, Group, Role::Bound};
 use crate::peers::Checked;
 
-pub(super) use copies::Copies;
-pub(super) use exchanges::{Asleep, Carried, Exchanges};
-pub(super) use given::Given;
-pub(super) use pairs::{Pairs, Pause, Sleeps, Yields};
-pub(super) use parked::Parked;
-pub(super) use stores::Stores;
-pub(super) use stream::{ByBlocks, Counted, Each, EachLeft, Left, Plain, Prefetched, Words, stream};
+pub(crate) use copies::Copies;
+pub(crate) use exchanges::{Asleep, Carried, Exchanges};
+pub(crate) use given::Given;
+pub(crate) use pairs::{Pairs, Pause, Sleeps, Yields};
+pub(crate) use parked::Parked;
+pub(crate) use stores::Stores;
+pub(crate) use stream::{ByBlocks, Counted, Each, EachLeft, Left, Plain, Prefetched, Words, stream};
 
 /// Entries of a ring that does not fit a first-level cache, 256 KiB of items: lines come from the other core's second level, which is faster.
-pub(super) const LARGE: usize = 32_768;
+pub(crate) const LARGE: usize = 32_768;
 
 /// Items of a line.
 const LINE: usize = 8;
@@ -36,17 +36,17 @@ const LINE: usize = 8;
 const AHEAD: usize = 8 * LINE;
 
 /// What streams so many items through a ring of so many.
-pub(super) type Stream = fn(u64, usize) -> Checked;
+pub(crate) type Stream = fn(u64, usize) -> Checked;
 
 /// The forms of a stream.
-pub(super) const STREAMS: [(&str, Stream); 3] = [
+pub(crate) const STREAMS: [(&str, Stream); 3] = [
     ("limit: plain", stream::<Plain>),
     ("limit: prefetched", stream::<Prefetched>),
     ("limit: prefetched, lines left", stream::<Left>),
 ];
 
 /// The [`STREAMS`] through a ring of `capacity` items, as contenders.
-pub(super) fn streams(items: u64, capacity: usize) -> [Contender; 3] {
+pub(crate) fn streams(items: u64, capacity: usize) -> [Contender; 3] {
     let size = if capacity == CAPACITY { "" } else { ", 256 KiB" };
     STREAMS.map(|(name, run)| {
         per_item(Bound, format!("{name}{size}"), params(items, capacity), items, move || run(items, capacity))
@@ -54,17 +54,17 @@ pub(super) fn streams(items: u64, capacity: usize) -> [Contender; 3] {
 }
 
 /// The same through a ring that fits a first-level cache, and through one that does not.
-pub(super) fn of_the_cores(items: u64) -> impl Iterator<Item = Contender> {
+pub(crate) fn of_the_cores(items: u64) -> impl Iterator<Item = Contender> {
     [CAPACITY, LARGE].into_iter().flat_map(move |capacity| streams(items, capacity))
 }
 
 /// These as a group of their own: for entries whose contenders do not stream, so that a reader knows in which state the cores were.
-pub(super) fn group(effort: &Effort) -> Group {
+pub(crate) fn group(effort: &Effort) -> Group {
     Group::new("limits of the two cores", &["ns/item"], of_the_cores(effort.messages(20_000_000)).collect())
 }
 
 /// A number goes to the other core on one line and comes back on another, `trips` times.
-pub(super) fn two_lines(trips: u64) -> Checked {
+pub(crate) fn two_lines(trips: u64) -> Checked {
     let (there, back) = (CachePadded::new(AtomicU64::new(0)), CachePadded::new(AtomicU64::new(0)));
     let (there, back) = (&there, &back);
     between(
@@ -112,7 +112,7 @@ fn prefetch(item: &AtomicU64, write: bool) {
 mod tests {
     use super::super::one_to_one::{Ends, Slices, in_slices, one_by_one, there_and_back};
     use super::*;
-    use crate::registry::EXPERIMENTS;
+    use crate::registry::NATIVE;
 
     /// Rings are taken round more than once, and end within a block where they can.
     const ITEMS: u64 = 5 * CAPACITY as u64;
@@ -139,7 +139,7 @@ mod tests {
 
     #[test]
     fn every_entry_has_the_streams_of_the_two_cores_beside_it() {
-        for experiment in EXPERIMENTS.iter().filter(|experiment| experiment.name.starts_with("queues/")) {
+        for experiment in NATIVE.iter().filter(|experiment| experiment.name.starts_with("queues/")) {
             let groups = (experiment.plan)(&Effort::TINY).unwrap();
             let bounds = || groups.iter().flat_map(|group| &group.contenders).filter(|bound| bound.role == Bound);
             for (limit, large) in [("plain", false), ("plain", true), ("prefetched", false), ("prefetched", true)] {

@@ -10,15 +10,15 @@ use super::stream::{ByBlocks, Prefetched, Side};
 
 /// Rings of `ENTRIES` each, [`CAPACITY`] in all, whose items are seen by blocks, so that no two threads of a side ever meet.
 #[derive(Debug)]
-pub(in super::super) struct Pairs<const ENTRIES: usize>;
+pub(crate) struct Pairs<const ENTRIES: usize>;
 
 type Ring<const ENTRIES: usize> = ByBlocks<ENTRIES, Prefetched>;
 
 /// A thread's sides of its rings, and how many items go through each.
-pub(in super::super) type Sides<const ENTRIES: usize> = Vec<(Side<ENTRIES>, u64)>;
+pub(crate) type Sides<const ENTRIES: usize> = Vec<(Side<ENTRIES>, u64)>;
 
 /// How a thread of [`Pairs`] waits when it cannot get on in any of its rings.
-pub(in super::super) trait Pause: Send + Sized + 'static {
+pub(crate) trait Pause: Send + Sized + 'static {
     /// The word for a record's parameters.
     const WORD: &str;
 
@@ -34,7 +34,7 @@ pub(in super::super) trait Pause: Send + Sized + 'static {
 
 /// It gives up its time slice.
 #[derive(Clone, Debug)]
-pub(in super::super) struct Yields;
+pub(crate) struct Yields;
 
 impl Pause for Yields {
     const WORD: &str = "yields";
@@ -54,7 +54,7 @@ impl Pause for Yields {
 
 /// It sleeps until the thread at the other end of a ring has gone on by a block there.
 #[derive(Debug)]
-pub(in super::super) struct Sleeps {
+pub(crate) struct Sleeps {
     own: Arc<Bell>,
     /// Of the other end of each ring.
     others: Vec<Arc<Bell>>,
@@ -84,7 +84,7 @@ impl Pause for Sleeps {
 
 impl<const ENTRIES: usize> Pairs<ENTRIES> {
     /// The sides of so many `producers`, each of which has `items(producer)` for all `consumers` together, and of those.
-    pub(in super::super) fn build(
+    pub(crate) fn build(
         producers: u64,
         consumers: u64,
         items: impl Fn(u64) -> u64,
@@ -108,7 +108,7 @@ impl<const ENTRIES: usize> Pairs<ENTRIES> {
 
     /// Pushes the numbers from 1 on, one by one, a block to each ring in turn. Pauses when all are full. Ends early if no consumer is left.
     #[inline(always)]
-    pub(in super::super) fn push_all(mut sides: Sides<ENTRIES>, pauses: &impl Pause, consumers: &Crew) {
+    pub(crate) fn push_all(mut sides: Sides<ENTRIES>, pauses: &impl Pause, consumers: &Crew) {
         let mut value = 0;
         while sides.iter().any(|&(_, left)| left > 0) {
             let before = value;
@@ -142,7 +142,7 @@ impl<const ENTRIES: usize> Pairs<ENTRIES> {
     /// Pops all that come, one by one, from each ring as long as there is something, and sums them up. Pauses when all are empty. Ends early
     /// if no producer is left.
     #[inline(always)]
-    pub(in super::super) fn pop_all(mut sides: Sides<ENTRIES>, pauses: &impl Pause, producers: &Crew) -> u64 {
+    pub(crate) fn pop_all(mut sides: Sides<ENTRIES>, pauses: &impl Pause, producers: &Crew) -> u64 {
         let (mut sum, mut left) = (0, sides.iter().map(|&(_, share)| share).sum::<u64>());
         let mut hopeless = false;
         while left > 0 {

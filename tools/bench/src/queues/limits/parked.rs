@@ -9,11 +9,11 @@ use super::super::wait::Sleeping;
 
 /// One word, and the standard library's parking: what sleeping and waking take by themselves.
 #[derive(Debug)]
-pub(in super::super) struct Parked;
+pub(crate) struct Parked;
 
 /// The word, which is zero when there is no item, and the thread that sleeps.
 #[derive(Debug, Default)]
-pub(in super::super) struct Mailbox {
+pub(crate) struct Mailbox {
     item: AtomicU64,
     closed: AtomicBool,
     consumer: OnceLock<Thread>,
@@ -31,7 +31,7 @@ impl Mailbox {
 
 /// The sending end.
 #[derive(Debug)]
-pub(in super::super) struct Sender(Arc<Mailbox>);
+pub(crate) struct Sender(Arc<Mailbox>);
 
 impl Drop for Sender {
     fn drop(&mut self) {

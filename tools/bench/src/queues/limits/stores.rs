@@ -11,7 +11,7 @@ use super::super::one_to_one::Ends;
 /// `Q`, whose producer makes `STORES` more for each item, to a line of its own each, which nobody else ever touches. A store that waits for a
 /// line of the other core holds up those behind it, and a core has room for so many: what that comes to for each store, this shows.
 #[derive(Debug)]
-pub(in super::super) struct Stores<const STORES: usize, Q>(PhantomData<fn() -> Q>);
+pub(crate) struct Stores<const STORES: usize, Q>(PhantomData<fn() -> Q>);
 
 /// The producer's lines.
 type Lines<const STORES: usize> = Box<[CachePadded<AtomicU64>; STORES]>;

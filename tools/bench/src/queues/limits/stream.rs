@@ -16,7 +16,7 @@ use crate::peers::Checked;
 const BLOCKS: usize = 8;
 
 /// What the sides of a bare ring do about its lines.
-pub(in super::super) trait Form: std::fmt::Debug + 'static {
+pub(crate) trait Form: std::fmt::Debug + 'static {
     /// Each side asks for its lines eight ahead.
     const PREFETCHED: bool;
     /// The consumer writes into each line that it has read to its end: so the producer fetches it, and need not ask for its own copy to be
@@ -31,27 +31,27 @@ pub(in super::super) trait Form: std::fmt::Debug + 'static {
 
 /// Nothing.
 #[derive(Debug)]
-pub(in super::super) struct Plain;
+pub(crate) struct Plain;
 
 /// They ask for them.
 #[derive(Debug)]
-pub(in super::super) struct Prefetched;
+pub(crate) struct Prefetched;
 
 /// They ask for them, and the consumer leaves them.
 #[derive(Debug)]
-pub(in super::super) struct Left;
+pub(crate) struct Left;
 
 /// They ask for them, and each item is shown.
 #[derive(Debug)]
-pub(in super::super) struct Each;
+pub(crate) struct Each;
 
 /// As [`Each`], and the consumer leaves the lines.
 #[derive(Debug)]
-pub(in super::super) struct EachLeft;
+pub(crate) struct EachLeft;
 
 /// Each item is shown and seen by itself: what two lines for an item take, its own and its count's, where there is little else.
 #[derive(Debug)]
-pub(in super::super) struct Counted;
+pub(crate) struct Counted;
 
 impl Form for Plain {
     const PREFETCHED: bool = false;
@@ -85,7 +85,7 @@ impl Form for Counted {
 
 /// Numbers from 1 to `items` are written into a ring of `capacity` items and read from it on the other core; the sides tell each
 /// other once per eighth of the ring.
-pub(in super::super) fn stream<F: Form>(items: u64, capacity: usize) -> Checked {
+pub(crate) fn stream<F: Form>(items: u64, capacity: usize) -> Checked {
     let ring: Vec<AtomicU64> = (0..capacity).map(|_| AtomicU64::new(0)).collect();
     let (written, read) = (CachePadded::new(AtomicU64::new(0)), CachePadded::new(AtomicU64::new(0)));
     let (ring, written, read) = (&ring[..], &written, &read);
@@ -142,11 +142,11 @@ pub(in super::super) fn stream<F: Form>(items: u64, capacity: usize) -> Checked 
 /// The ring of [`stream`] behind calls for one item each: what a loop of pushes and one of pops take when the two sides meet only once
 /// per block. No queue: items that do not fill a block are not seen before a [`flush`](Self::flush).
 #[derive(Debug)]
-pub(in super::super) struct ByBlocks<const ENTRIES: usize, F>(PhantomData<F>);
+pub(crate) struct ByBlocks<const ENTRIES: usize, F>(PhantomData<F>);
 
 /// The ring, and how many items may be read, and be written over.
 #[derive(Debug)]
-pub(in super::super) struct Shared<const ENTRIES: usize> {
+pub(crate) struct Shared<const ENTRIES: usize> {
     items: [AtomicU64; ENTRIES],
     written: CachePadded<AtomicU64>,
     read: CachePadded<AtomicU64>,
@@ -154,7 +154,7 @@ pub(in super::super) struct Shared<const ENTRIES: usize> {
 
 /// One side: its ring, the number of its next item, and of the one that it may not come to yet.
 #[derive(Debug)]
-pub(in super::super) struct Side<const ENTRIES: usize> {
+pub(crate) struct Side<const ENTRIES: usize> {
     ring: Arc<Shared<ENTRIES>>,
     next: u64,
     end: u64,
@@ -194,17 +194,17 @@ impl<const ENTRIES: usize> Side<ENTRIES> {
 
 impl<const ENTRIES: usize, F: Form> ByBlocks<ENTRIES, F> {
     /// Items of a block.
-    pub(in super::super) const BLOCK: u64 = (ENTRIES / BLOCKS) as u64;
+    pub(crate) const BLOCK: u64 = (ENTRIES / BLOCKS) as u64;
 
     /// Whether a block has room, or what is left of one.
     #[inline(always)]
-    pub(super) fn has_room(tx: &mut Side<ENTRIES>) -> bool {
+    pub(crate) fn has_room(tx: &mut Side<ENTRIES>) -> bool {
         tx.has_room()
     }
 
     /// Whether there is an item that may be read.
     #[inline(always)]
-    pub(super) fn has_item(rx: &mut Side<ENTRIES>) -> bool {
+    pub(crate) fn has_item(rx: &mut Side<ENTRIES>) -> bool {
         if rx.next == rx.end {
             let written = rx.ring.written.load(Acquire);
             rx.end = if F::EACH && !F::COUNTED { written - written % Self::BLOCK } else { written };
@@ -214,12 +214,12 @@ impl<const ENTRIES: usize, F: Form> ByBlocks<ENTRIES, F> {
 
     /// Whether the last item was the end of a block, which was shown or given back with it.
     #[inline(always)]
-    pub(super) fn ends_block(side: &Side<ENTRIES>) -> bool {
+    pub(crate) fn ends_block(side: &Side<ENTRIES>) -> bool {
         side.next.is_multiple_of(Self::BLOCK)
     }
 
     /// Shows all items.
-    pub(super) fn flush(tx: &mut Side<ENTRIES>) {
+    pub(crate) fn flush(tx: &mut Side<ENTRIES>) {
         tx.ring.written.store(tx.next, Release);
     }
 }
@@ -275,7 +275,7 @@ impl<const ENTRIES: usize, F: Form> Ends for ByBlocks<ENTRIES, F> {
 /// The same ring, whose consumer looks at the next word until a number lies there that is not older than the last one: how soon a bare word is
 /// seen. Only for numbers that never fall. The producer is told once per block that it may go on.
 #[derive(Debug)]
-pub(in super::super) struct Words;
+pub(crate) struct Words;
 
 impl Ends for Words {
     type Tx = Side<CAPACITY>;

@@ -1,0 +1,7 @@
+//! Rivals that are written here, each from the paper or the documentation that it names.
+
+pub(crate) mod danbi;
+pub(crate) mod mailbox;
+pub(crate) mod michael_scott;
+pub(crate) mod sp_ring;
+pub(crate) mod ticket_ring;

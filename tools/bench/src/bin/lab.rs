@@ -1,0 +1,51 @@
+//! What `cargo lab`, `cargo sim` and `cargo proof` start: lists are printed at once, anything else by the command, built with what it takes.
+//!
+//! The first argument says for which of the three it was started.
+
+use std::process::{Command, ExitCode};
+
+use thalweg_lab::catalogue::{CLIENTS, list, list_on_machines};
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    match words.as_slice() {
+        ["lab", "list"] => print(&list()),
+        ["sim", "list"] => print(&list_on_machines()),
+        ["proof", "--list"] => print(CLIENTS),
+        [tool, rest @ ..] => command(tool, rest),
+        [] => {
+            eprintln!("error: this is started by `cargo lab`, `cargo sim` and `cargo proof`");
+            ExitCode::from(TROUBLE)
+        }
+    }
+}
+
+const TROUBLE: u8 = 2;
+
+/// A reader that has gone away (`| head`) has seen enough.
+fn print(text: &str) -> ExitCode {
+    use std::io::Write;
+    let _ = std::io::stdout().write_all(text.as_bytes());
+    ExitCode::SUCCESS
+}
+
+/// Builds the command and runs it. What runs on this machine is built without engines, what runs on a modelled one with them.
+fn command(tool: &str, arguments: &[&str]) -> ExitCode {
+    let on_machine = arguments.iter().any(|argument| *argument == "--on" || argument.starts_with("--on="));
+    let (feature, tool) = match tool {
+        "lab" if on_machine => ("instrument", "sim"),
+        "lab" => ("lab", "lab"),
+        other => ("instrument", other),
+    };
+    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    let build = ["run", "--release", "--package", "thalweg-cli", "--features", feature, "--", tool];
+    match Command::new(cargo).args(build).args(arguments).status() {
+        // Ended by a signal: so is this.
+        Ok(status) => ExitCode::from(status.code().and_then(|code| u8::try_from(code).ok()).unwrap_or(TROUBLE)),
+        Err(error) => {
+            eprintln!("error: cannot run cargo: {error}");
+            ExitCode::from(TROUBLE)
+        }
+    }
+}

@@ -1,0 +1,14 @@
+//! FastForward's Figures 8 to 11.
+
+#[cfg(feature = "native")]
+pub(crate) mod caches;
+#[cfg(feature = "native")]
+#[allow(clippy::disallowed_types, clippy::disallowed_methods, reason = "it runs on the machine at hand, beside peers")]
+mod looped;
+#[cfg(feature = "native")]
+pub(crate) mod robustness;
+#[cfg(feature = "machines")]
+pub(crate) mod simulated;
+#[cfg(feature = "native")]
+#[allow(clippy::disallowed_types, clippy::disallowed_methods, reason = "it runs on the machine at hand, beside peers")]
+pub(crate) mod sizes;

@@ -1,0 +1,408 @@
+//! FastForward's Figures 8 to 11: stages in a loop that take an item, work, and hand it on. The paper's machine is `x86-4`.
+//!
+//! Beside our queue stands the paper's, *as printed*: ours looks at its slots, and empties them, by the line, and asks for lines ahead, so
+//! what slip maintenance is for hardly happens to it.
+
+use serde_json::json;
+use thalweg_queue::bwos::Rng;
+use thalweg_queue::fast_forward::{self, Slip};
+use thalweg_queue::{TryPushError, lamport};
+use thalweg_sync::atomic::AtomicU64;
+use thalweg_sync::atomic::Ordering::{Acquire, Release};
+use thalweg_sync::sync::Arc;
+use thalweg_sync::{hint, spin};
+
+use crate::figures::queues::{Item, RIGHT};
+use crate::machines::experiment::{EVERY, Experiment, Panel, Setting, said};
+use crate::machines::point::{Figures, MISSES, Point, Role, Run, together};
+
+pub(crate) const EXPERIMENTS: [Experiment; 4] = [
+    Experiment::new("ff/figure8", figure_8)
+        .threads(3)
+        .panels(&[Panel::Of(OPERATION)])
+        .note(|unit, workload| said("The paper", &[(OPERATION, &[(EVERY, SAYS_8)])], unit, workload))
+        .paper(|points, measured| beside(SAYS_8, points, measured)),
+    Experiment::new("ff/figure9", figure_9)
+        .threads(3)
+        .panels(&[Panel::Of(OPERATION)])
+        .note(|unit, workload| said("The paper", &[(OPERATION, &[(EVERY, SAYS_9)])], unit, workload))
+        .paper(|points, measured| beside(SAYS_9, points, measured)),
+    Experiment::new("ff/figure10", figure_10)
+        .threads(3)
+        .panels(&[Panel::Of(MISSES)])
+        .note(|unit, workload| said("The paper", &[(MISSES, &[(EVERY, SAYS_10)])], unit, workload))
+        .paper(|points, measured| beside(SAYS_10, points, measured)),
+    Experiment::new("ff/figure11", figure_11)
+        .panels(&[Panel::Of(OPERATION)])
+        .note(|unit, workload| said("The paper", &[(OPERATION, &[(EVERY, SAYS_11)])], unit, workload))
+        .paper(|points, measured| beside(SAYS_11, points, measured)),
+];
+
+/// Of what an item takes beyond the slowest stage's work, half: a stage has two operations for it.
+const OPERATION: &str = "ns/operation";
+
+const SAYS_8: &str =
+    "28.5 to 31 ns whatever work and size; 4.4 to 5 times as fast as lamport with least work, 3.7 times with more";
+const SAYS_9: &str =
+    "a variance changes nothing; maintaining slip costs 1 ns; unbalanced stages without it 15 to 28 ns more";
+const SAYS_10: &str = "with slip maintained an eighth of the misses, and the prefetcher has seven eighths of these";
+const SAYS_11: &str = "fast-forward the same on and off the die; lamport 10 to 20 ns more off it";
+
+const SIZES: [(usize, &str); 4] =
+    [(128, "128 entries"), (192, "192 entries"), (256, "256 entries"), (2048, "2048 entries")];
+const WORK: [f64; 6] = [0.0, 50.0, 100.0, 200.0, 400.0, 800.0];
+/// How far apart stages are that are not balanced, in nanoseconds.
+const APART: f64 = 37.6;
+/// Items that are missing in the first queue for it to be full.
+const MISSING: u64 = 16;
+
+/// The ends of a queue, which do not wait.
+type Ends = (Box<dyn FnMut(Item) -> bool + Send>, Box<dyn FnMut() -> Option<Item> + Send>);
+/// Made for so many entries, between stages that take so many cycles for an item, in the mean.
+type Contender = (&'static str, fn(usize, u64) -> Ends);
+
+const FAST_FORWARD: Contender = ("fast-forward", |entries, _| {
+    let (mut tx, mut rx) = fast_forward::fast_forward::<Item>(entries).expect(RIGHT);
+    (Box::new(move |item| !refused(tx.try_push(item))), Box::new(move || rx.try_pop().ok()))
+});
+const WITH_SLIP: Contender = ("fast-forward, slip", |entries, _| {
+    let (mut tx, rx) = fast_forward::fast_forward::<Item>(entries).expect(RIGHT);
+    let mut rx = rx.with_slip(Slip::default());
+    (Box::new(move |item| !refused(tx.try_push(item))), Box::new(move || rx.try_pop().ok()))
+});
+const LAMPORT: Contender = ("lamport", |entries, _| {
+    let (mut tx, mut rx) = lamport::plain::<Item>(entries).expect(RIGHT);
+    (Box::new(move |item| !refused(tx.try_push(item))), Box::new(move || rx.try_pop().ok()))
+});
+const AS_PRINTED: Contender = ("as printed", |entries, _| {
+    let (tx, mut rx) = as_printed(entries);
+    (tx, Box::new(move || rx.pop()))
+});
+const AS_PRINTED_WITH_SLIP: Contender = ("as printed, slip", |entries, stage| {
+    let (tx, mut rx) = as_printed(entries);
+    // Until the next look at the distance.
+    let mut left = 0;
+    let pop = move || {
+        if left == 0 {
+            rx.adjust_slip(stage);
+            left = Slip::default().every;
+        }
+        let item = rx.pop();
+        left = if item.is_some() { left - 1 } else { 0 };
+        item
+    };
+    (tx, Box::new(pop))
+});
+
+/// The paper's queue (Figure 4): each operation looks at its slot and changes it, and asks for nothing else.
+fn as_printed(entries: usize) -> (Box<dyn FnMut(Item) -> bool + Send>, Printed) {
+    let slots: Arc<[AtomicU64]> = (0..entries).map(|_| AtomicU64::new(0)).collect();
+    let (ring, mut head) = (slots.clone(), 0);
+    let push = move |item: Item| {
+        // Acquire, pairs with the Release in `pop`: the item of the round before was taken.
+        let empty = ring[head].load(Acquire) == 0;
+        if empty {
+            ring[head].store(item.get(), Release);
+            head = (head + 1) % ring.len();
+        }
+        empty
+    };
+    (Box::new(push), Printed { slots, tail: 0 })
+}
+
+/// The reading end of [`as_printed`].
+struct Printed {
+    slots: Arc<[AtomicU64]>,
+    tail: usize,
+}
+
+impl Printed {
+    fn pop(&mut self) -> Option<Item> {
+        let slot = &self.slots[self.tail];
+        // Acquire, pairs with the Release in `push`: what belongs to the item is there.
+        let item = Item::new(slot.load(Acquire))?;
+        slot.store(0, Release);
+        self.tail = (self.tail + 1) % self.slots.len();
+        Some(item)
+    }
+
+    /// How many items there are, but no more than GOOD. The paper does not say how it knows.
+    fn distance(&self) -> usize {
+        let good = Slip::default().good;
+        (0..good).find(|n| self.slots[(self.tail + n) % self.slots.len()].load(Acquire) == 0).unwrap_or(good)
+    }
+
+    /// Figure 6, line by line.
+    fn adjust_slip(&self, stage: u64) {
+        let Slip { danger, good, .. } = Slip::default();
+        let mut distance = self.distance();
+        if distance >= danger {
+            return;
+        }
+        loop {
+            let before = distance;
+            hint::work(stage * (good + 1 - distance) as u64);
+            distance = self.distance();
+            if distance >= good || before >= distance {
+                return;
+            }
+        }
+    }
+}
+
+/// For want of room. At the end the other side is gone, and what was on its way does not count.
+fn refused(pushed: Result<(), TryPushError<Item>>) -> bool {
+    matches!(pushed, Err(TryPushError::Full(_) | TryPushError::Busy(_)))
+}
+
+/// A loop of stages, each on its hardware thread, with the nanoseconds that it works for one item after the other.
+#[derive(Clone)]
+struct Loop {
+    entries: usize,
+    iterations: u64,
+    stages: Vec<(usize, Vec<f64>)>,
+}
+
+impl Loop {
+    fn point(
+        self,
+        setting: &Setting<'_>,
+        workload: &'static str,
+        (contender, make): Contender,
+        label: String,
+    ) -> Point {
+        let params =
+            json!({ "messages": self.iterations, "entries": self.entries, "stages": self.stages.len(), "at": label });
+        let mhz = setting.machine.mhz() as f64;
+        let (threads, messages) = (setting.threads, self.iterations);
+        let client = Box::new(move || self.run(make, mhz));
+        Point { workload, contender, label, params, threads, messages, device: None, client }
+    }
+
+    fn run(&self, make: fn(usize, u64) -> Ends, mhz: f64) -> Figures {
+        let mean = |work: &Vec<f64>| work.iter().sum::<f64>() / work.len() as f64;
+        let all = self.stages.iter().map(|(_, work)| mean(work)).sum::<f64>();
+        let stage = (all / self.stages.len() as f64 * mhz / 1000.0) as u64;
+        let (mut writing, reading): (Vec<_>, Vec<_>) = self.stages.iter().map(|_| make(self.entries, stage)).unzip();
+        let items = self.entries as u64 - MISSING;
+        for item in 1..=items {
+            assert!(writing[0](Item::new(item).expect("from 1")), "it has room for that many");
+        }
+        // Stage n reads queue n and writes the next one.
+        writing.rotate_left(1);
+        let stages = self.stages.iter().zip(writing).zip(reading);
+        let roles = stages.map(|(((cpu, work), push), pop)| -> (usize, Role<'_>) {
+            let cycles: Vec<u64> = work.iter().map(|nanos| (nanos * mhz / 1000.0).round() as u64).collect();
+            let warm = (2.0 * mhz) as u64 + 48 * cycles[0];
+            (*cpu, Box::new(move || turn(push, pop, &cycles, warm, self.iterations, items)))
+        });
+        let slowest = self.stages.iter().map(|(_, work)| mean(work)).fold(0.0, f64::max);
+        // The time ends with the last stage's, which sees every item that the slowest has worked on.
+        let figures = together(self.iterations, roles.rev().collect());
+        let operation = (figures.nanos as f64 / self.iterations as f64 - slowest) / 2.0;
+        Figures { more: vec![(OPERATION, operation)], ..figures }
+    }
+}
+
+/// One stage, which starts slipped, and polls.
+fn turn(
+    mut push: Box<dyn FnMut(Item) -> bool + Send>,
+    mut pop: Box<dyn FnMut() -> Option<Item> + Send>,
+    work: &[u64],
+    warm: u64,
+    iterations: u64,
+    items: u64,
+) {
+    for iteration in 0..iterations {
+        let item = loop {
+            match pop() {
+                Some(item) => break item,
+                None => spin::pause(1),
+            }
+        };
+        assert_eq!(item.get(), iteration % items + 1, "in order");
+        hint::work(if iteration == 0 { warm } else { work[iteration as usize % work.len()] });
+        while !push(item) {
+            spin::pause(1);
+        }
+    }
+}
+
+fn figure_8(setting: &Setting<'_>) -> Vec<Point> {
+    let of = |entries, nanos| Loop { entries, iterations: setting.part(40_000, 400), stages: on(vec![vec![nanos]; 3]) };
+    sweep(setting, &SIZES, &WORK, &[FAST_FORWARD, AS_PRINTED, LAMPORT], of)
+}
+
+/// Each stage on a hardware thread of its own.
+fn on(work: Vec<Vec<f64>>) -> Vec<(usize, Vec<f64>)> {
+    work.into_iter().enumerate().collect()
+}
+
+/// A workload for each of `groups`, and in it each contender's curve over the work.
+fn sweep<G: Copy>(
+    setting: &Setting<'_>,
+    groups: &[(G, &'static str)],
+    work: &[f64],
+    contenders: &[Contender],
+    of: impl Fn(G, f64) -> Loop,
+) -> Vec<Point> {
+    let mut points = Vec::new();
+    for &(group, workload) in groups {
+        for &contender in contenders {
+            for &nanos in work {
+                points.push(of(group, nanos).point(setting, workload, contender, format!("{nanos} ns of work")));
+            }
+        }
+    }
+    points
+}
+
+/// How the length of stages varies.
+#[derive(Clone, Copy)]
+enum Noise {
+    /// Half of the items 4.5 ns more or less.
+    Small,
+    /// Two fifths 9.4 ns more or less, one tenth 18.8 ns. (The paper says a fifth, which with half and two fifths is more than all.)
+    Wide,
+    /// The second stage longer than the first, the third shorter.
+    Unbalanced,
+}
+
+impl Noise {
+    fn stages(self, nanos: f64) -> Vec<Vec<f64>> {
+        match self {
+            Noise::Small => around(nanos, &[0.0, 0.0, 4.5, -4.5]),
+            Noise::Wide => {
+                let mut offsets = vec![0.0; 10];
+                offsets.extend([9.4, 9.4, 9.4, 9.4, -9.4, -9.4, -9.4, -9.4, 18.8, -18.8]);
+                around(nanos, &offsets)
+            }
+            Noise::Unbalanced => [0.0, APART, -APART].iter().map(|offset| vec![nanos + offset]).collect(),
+        }
+    }
+}
+
+/// For each stage, each of `offsets` as often as the others, in an order of its own.
+fn around(nanos: f64, offsets: &[f64]) -> Vec<Vec<f64>> {
+    let shuffled = |stage| {
+        let mut rng = Rng::new(stage);
+        let mut work: Vec<f64> = offsets.repeat(50).into_iter().map(|offset| nanos + offset).collect();
+        (1..work.len()).for_each(|at| work.swap(at, rng.below(at + 1)));
+        work
+    };
+    (0..3).map(shuffled).collect()
+}
+
+fn figure_9(setting: &Setting<'_>) -> Vec<Point> {
+    const GROUPS: [((Noise, usize), &str); 6] = [
+        ((Noise::Small, 192), "4.5 ns more or less, 192 entries"),
+        ((Noise::Small, 2048), "4.5 ns more or less, 2048 entries"),
+        ((Noise::Wide, 192), "9.4 or 18.8 ns more or less, 192 entries"),
+        ((Noise::Wide, 2048), "9.4 or 18.8 ns more or less, 2048 entries"),
+        ((Noise::Unbalanced, 192), "stages 37.6 ns apart, 192 entries"),
+        ((Noise::Unbalanced, 2048), "stages 37.6 ns apart, 2048 entries"),
+    ];
+    let iterations = setting.part(40_000, 400);
+    let of = |(noise, entries): (Noise, usize), nanos| Loop { entries, iterations, stages: on(noise.stages(nanos)) };
+    let contenders = [FAST_FORWARD, WITH_SLIP, AS_PRINTED, AS_PRINTED_WITH_SLIP, LAMPORT];
+    sweep(setting, &GROUPS, &WORK[1..], &contenders, of)
+}
+
+fn figure_10(setting: &Setting<'_>) -> Vec<Point> {
+    let iterations = setting.part(40_000, 400);
+    let of = |entries, nanos| Loop { entries, iterations, stages: on(Noise::Unbalanced.stages(nanos)) };
+    let contenders = [FAST_FORWARD, WITH_SLIP, AS_PRINTED, AS_PRINTED_WITH_SLIP];
+    sweep(setting, &[(256, "stages 37.6 ns apart, 256 entries")], &[100.0, 200.0], &contenders, of)
+}
+
+fn figure_11(setting: &Setting<'_>) -> Vec<Point> {
+    let far = setting.machine.neighbours().last().map_or(1, |&(_, cpu)| cpu);
+    let groups: Vec<(usize, &str)> =
+        [(1, "on one die"), (far, "on two sockets")].into_iter().filter(|(cpu, _)| *cpu < setting.threads).collect();
+    let iterations = setting.part(40_000, 400);
+    let of = |cpu, nanos| Loop { entries: 2048, iterations, stages: vec![(0, vec![nanos]), (cpu, vec![nanos])] };
+    sweep(setting, &groups, &WORK, &[FAST_FORWARD, AS_PRINTED, LAMPORT], of)
+}
+
+/// What an operation costs in each workload, from least to most over the work, and the misses.
+fn beside(says: &str, points: &[Point], measured: &[Vec<Run>]) -> String {
+    let mut text = format!("{:44}{:22}{:>20}{:>20}\n", "", "", OPERATION, MISSES);
+    let mut at = 0;
+    for curve in points.chunk_by(|one, next| (one.workload, one.contender) == (next.workload, next.contender)) {
+        let range = |unit: &str| {
+            let all = curve.iter().zip(&measured[at..]).filter_map(|(point, runs)| point.figure(runs, unit));
+            let (least, most) = all.fold((f64::INFINITY, f64::NEG_INFINITY), |(a, b), one| (one.min(a), one.max(b)));
+            format!("{least:.2} to {most:.2}")
+        };
+        text += &format!(
+            "{:44}{:22}{:>20}{:>20}\n",
+            curve[0].workload,
+            curve[0].contender,
+            range(OPERATION),
+            range(MISSES)
+        );
+        at += curve.len();
+    }
+    text + "The paper: " + says + "\n\n"
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use thalweg_sim::Machine;
+
+    #[test]
+    fn every_figure_runs_and_has_its_costs() {
+        let machine = Machine::named("x86-4").unwrap();
+        for experiment in &EXPERIMENTS {
+            let points = (experiment.plan)(&Setting::of(&machine, 4));
+            let run = |point: &Point| vec![point.run(&machine, 0).unwrap_or_else(|e| panic!("{}: {e}", point.title()))];
+            let measured: Vec<Vec<Run>> = points.iter().map(run).collect();
+            for (point, runs) in points.iter().zip(&measured) {
+                assert!(point.figure(runs, OPERATION).is_some_and(|nanos| nanos > 0.0), "{}", point.title());
+            }
+            assert!((experiment.paper)(&points, &measured).contains("The paper: "));
+            assert_eq!(run(&points[0]), measured[0], "{}: the same again", experiment.name);
+        }
+    }
+
+    #[test]
+    fn the_queue_as_printed_is_one_of_its_entries() {
+        for (_, make) in [AS_PRINTED, AS_PRINTED_WITH_SLIP] {
+            let (mut push, mut pop) = make(3, 0);
+            for round in 0..4 {
+                assert!((1..=3).all(|n| push(Item::new(10 * round + n).unwrap())));
+                assert!(!push(Item::new(99).unwrap()));
+                assert!((1..=3).all(|n| pop() == Item::new(10 * round + n)));
+                assert_eq!(pop(), None);
+            }
+        }
+    }
+
+    /// Figure 8's shape: no slot is touched more often because there are more of them.
+    #[test]
+    fn the_cost_does_not_grow_with_the_queue() {
+        let machine = Machine::named("x86-4").unwrap();
+        let setting = Setting::of(&machine, 4);
+        for contender in [FAST_FORWARD, AS_PRINTED] {
+            let costs = SIZES.map(|(entries, workload)| {
+                // Twice around the largest.
+                let of = Loop { entries, iterations: 4_096, stages: on(vec![vec![100.0]; 3]) };
+                let point = of.point(&setting, workload, contender, String::new());
+                let run = point.run(&machine, 0).unwrap_or_else(|failure| panic!("{}: {failure}", point.title()));
+                point.figure(&[run], OPERATION).expect("it is measured")
+            });
+            let least = costs.iter().copied().fold(f64::INFINITY, f64::min);
+            assert!(costs.iter().all(|cost| *cost < 1.6 * least), "{}: {costs:.1?} ns by size", contender.0);
+        }
+    }
+
+    #[test]
+    fn noise_has_no_mean() {
+        for noise in [Noise::Small, Noise::Wide] {
+            for work in noise.stages(100.0) {
+                assert!((work.iter().sum::<f64>() / work.len() as f64 - 100.0).abs() < 1e-6);
+            }
+        }
+    }
+}

@@ -1,0 +1,25 @@
+//! Figures of the papers, drawn again: a file each, or a folder with what its figures share.
+//!
+//! What has a `plan` with an `Effort` runs on the machine at hand, what has one with a `Setting` on modelled machines.
+
+#[cfg(feature = "native")]
+#[allow(clippy::disallowed_types, clippy::disallowed_methods, reason = "it runs on the machine at hand, beside peers")]
+pub(crate) mod bbq_modes;
+#[cfg(feature = "native")]
+#[allow(clippy::disallowed_types, clippy::disallowed_methods, reason = "it runs on the machine at hand, beside peers")]
+pub(crate) mod bbq_shape;
+#[cfg(feature = "machines")]
+pub(crate) mod blq;
+#[cfg(feature = "machines")]
+pub(crate) mod danbi;
+pub(crate) mod ff;
+#[cfg(feature = "machines")]
+pub(crate) mod queues;
+#[cfg(feature = "machines")]
+pub(crate) mod stealing;
+#[cfg(feature = "machines")]
+pub(crate) mod streams;
+#[cfg(feature = "machines")]
+pub(crate) mod thesis;
+#[cfg(feature = "machines")]
+pub(crate) mod vl;

@@ -1,0 +1,292 @@
+//! What the figures compare: an owner's end of each queue, and a thief's.
+
+use std::collections::VecDeque;
+
+use thalweg_queue::{bbq, bwos};
+use thalweg_sync::atomic::Ordering::{Acquire, Relaxed, Release, SeqCst};
+use thalweg_sync::atomic::{AtomicU64, fence};
+use thalweg_sync::sync::Arc;
+use thalweg_sync::{CachePadded, hint};
+
+use super::{BLOCKS, CAPACITY, padded};
+use crate::figures::queues::RIGHT;
+
+/// The owner's end.
+pub(crate) trait Owner: Send {
+    /// Whether there was room.
+    fn push(&mut self, item: u64) -> bool;
+    fn pop(&mut self) -> Option<u64>;
+}
+
+/// The others' end.
+pub(crate) trait Thief: Send {
+    fn steal(&mut self) -> Option<u64>;
+    /// How many items there seem to be.
+    fn size(&mut self) -> usize;
+}
+
+pub(crate) type Ends = (Box<dyn Owner>, Box<dyn Thief>);
+pub(crate) type Contender = (&'static str, fn() -> Ends);
+
+macro_rules! owner {
+    ($($owner:ty),+) => {
+        $(impl Owner for $owner {
+            fn push(&mut self, item: u64) -> bool {
+                <$owner>::push(self, item).is_ok()
+            }
+            fn pop(&mut self) -> Option<u64> {
+                <$owner>::pop(self)
+            }
+        })+
+    };
+}
+owner!(bwos::lifo::Owner<u64>, bwos::fifo::Owner<u64>);
+
+pub(crate) const LIFO: Contender = ("bwos", || {
+    let (owner, stealer) = bwos::lifo(BLOCKS, CAPACITY / BLOCKS).expect(RIGHT);
+    (Box::new(owner), Box::new(stealer))
+});
+pub(crate) const FIFO: Contender = ("bwos", || {
+    let (owner, stealer) = bwos::fifo(BLOCKS, CAPACITY / BLOCKS).expect(RIGHT);
+    (Box::new(owner), Box::new(stealer))
+});
+pub(crate) const ABP: Contender = ("abp (opt)", abp::<false>);
+pub(crate) const ABP_SC: Contender = ("abp (sc)", abp::<true>);
+pub(crate) const BBQ: Contender = ("bbq", || {
+    let (tx, rx) = bbq::with_capacity::<u64>(CAPACITY).expect(RIGHT);
+    let thief = rx.clone();
+    (Box::new(Shared(tx, rx)), Box::new(thief))
+});
+/// The upper bounds: memory that nobody else has. Nothing can be stolen.
+pub(crate) const PLAIN: Contender =
+    ("a plain stack", || (Box::new(Plain(Vec::with_capacity(CAPACITY))), Box::new(Nobody)));
+pub(crate) const PLAIN_RING: Contender =
+    ("a plain ring", || (Box::new(PlainRing(VecDeque::with_capacity(CAPACITY))), Box::new(Nobody)));
+
+struct Nobody;
+
+impl Thief for Nobody {
+    fn steal(&mut self) -> Option<u64> {
+        None
+    }
+    fn size(&mut self) -> usize {
+        0
+    }
+}
+
+impl Thief for bwos::Stealer<u64> {
+    fn steal(&mut self) -> Option<u64> {
+        bwos::Stealer::steal(self).ok()
+    }
+    fn size(&mut self) -> usize {
+        self.len()
+    }
+}
+
+impl Thief for bbq::Consumer<u64> {
+    fn steal(&mut self) -> Option<u64> {
+        self.try_pop().ok()
+    }
+    fn size(&mut self) -> usize {
+        self.len()
+    }
+}
+
+struct Plain(Vec<u64>);
+
+impl Owner for Plain {
+    fn push(&mut self, item: u64) -> bool {
+        let room = self.0.len() < CAPACITY;
+        if room {
+            self.0.push(item);
+            hint::touch(&raw const self.0[self.0.len() - 1] as *const u8, 8, hint::Access::Write);
+        }
+        room
+    }
+
+    fn pop(&mut self) -> Option<u64> {
+        self.0.last().inspect(|last| hint::touch(std::ptr::from_ref(*last).cast(), 8, hint::Access::Read));
+        self.0.pop()
+    }
+}
+
+pub(crate) struct PlainRing(pub(crate) VecDeque<u64>);
+
+impl Owner for PlainRing {
+    fn push(&mut self, item: u64) -> bool {
+        let room = self.0.len() < CAPACITY;
+        if room {
+            self.0.push_back(item);
+            hint::touch(&raw const self.0[self.0.len() - 1] as *const u8, 8, hint::Access::Write);
+        }
+        room
+    }
+
+    fn pop(&mut self) -> Option<u64> {
+        self.0.front().inspect(|first| hint::touch(std::ptr::from_ref(*first).cast(), 8, hint::Access::Read));
+        self.0.pop_front()
+    }
+}
+
+/// A queue for many, of which the owner has both ends.
+struct Shared(bbq::Producer<u64>, bbq::Consumer<u64>);
+
+impl Owner for Shared {
+    fn push(&mut self, item: u64) -> bool {
+        self.0.try_push(item).is_ok()
+    }
+    fn pop(&mut self) -> Option<u64> {
+        self.1.try_pop().ok()
+    }
+}
+
+/// Figures 4.1e and f: the owner's operations are writes, each of a line that is chosen at random; who asks for the size reads
+/// such a line, or writes it.
+struct Lines<const COUNT: usize> {
+    set: Arc<Set<COUNT>>,
+    rng: bwos::Rng,
+    put: usize,
+}
+
+struct OnLines<const COUNT: usize, const WRITES: bool> {
+    set: Arc<Set<COUNT>>,
+    rng: bwos::Rng,
+}
+
+type Set<const COUNT: usize> = [CachePadded<AtomicU64>; COUNT];
+
+pub(crate) const READ: [Contender; 2] = [("1 line", lines::<1, false>), ("64 lines", lines::<64, false>)];
+pub(crate) const WRITTEN: [Contender; 2] = [("1 line", lines::<1, true>), ("64 lines", lines::<64, true>)];
+
+fn lines<const COUNT: usize, const WRITES: bool>() -> Ends {
+    let set = Arc::new([(); COUNT].map(|()| padded(0)));
+    let [one, other] = [0, 1].map(bwos::Rng::new);
+    (Box::new(Lines { set: set.clone(), rng: one, put: 0 }), Box::new(OnLines::<COUNT, WRITES> { set, rng: other }))
+}
+
+impl<const COUNT: usize> Lines<COUNT> {
+    fn write(&mut self) {
+        self.set[self.rng.below(COUNT)].store(self.put as u64, Relaxed);
+    }
+}
+
+impl<const COUNT: usize> Owner for Lines<COUNT> {
+    fn push(&mut self, _: u64) -> bool {
+        let room = self.put < CAPACITY;
+        if room {
+            self.put += 1;
+            self.write();
+        }
+        room
+    }
+
+    fn pop(&mut self) -> Option<u64> {
+        self.put = self.put.checked_sub(1)?;
+        self.write();
+        Some(0)
+    }
+}
+
+impl<const COUNT: usize, const WRITES: bool> Thief for OnLines<COUNT, WRITES> {
+    fn steal(&mut self) -> Option<u64> {
+        None
+    }
+
+    fn size(&mut self) -> usize {
+        let line = &self.set[self.rng.below(COUNT)];
+        if WRITES {
+            line.store(0, Relaxed);
+            return 0;
+        }
+        line.load(Relaxed) as usize
+    }
+}
+
+/// The queue of Arora, Blumofe and Plaxton as Chase and Lev have it, in a ring that does not grow, with the orderings of
+/// Le, Pop, Cohen and Zappa Nardelli, or all sequentially consistent.
+pub(crate) struct Abp {
+    top: CachePadded<AtomicU64>,
+    bottom: CachePadded<AtomicU64>,
+    ring: Box<[AtomicU64]>,
+}
+
+pub(crate) struct AbpOwner<const SC: bool>(pub(crate) Arc<Abp>);
+struct AbpThief<const SC: bool>(Arc<Abp>);
+
+pub(crate) fn abp<const SC: bool>() -> Ends {
+    let queue = Arc::new(Abp::new());
+    let thief = queue.clone();
+    (Box::new(AbpOwner::<SC>(queue)), Box::new(AbpThief::<SC>(thief)))
+}
+
+impl Abp {
+    pub(crate) fn new() -> Self {
+        Self { top: padded(0), bottom: padded(0), ring: (0..CAPACITY).map(|_| AtomicU64::new(0)).collect() }
+    }
+
+    fn at(&self, position: u64) -> &AtomicU64 {
+        &self.ring[position as usize % CAPACITY]
+    }
+
+    pub(crate) fn steal<const SC: bool>(&self) -> Option<u64> {
+        let top = self.top.load(if SC { SeqCst } else { Acquire });
+        if !SC {
+            fence(SeqCst);
+        }
+        if top >= self.bottom.load(if SC { SeqCst } else { Acquire }) {
+            return None;
+        }
+        let item = self.at(top).load(if SC { SeqCst } else { Relaxed });
+        self.top.compare_exchange(top, top + 1, SeqCst, Relaxed).ok().map(|_| item)
+    }
+
+    pub(crate) fn size(&self) -> usize {
+        self.bottom.load(Relaxed).saturating_sub(self.top.load(Relaxed)) as usize
+    }
+}
+
+impl<const SC: bool> Thief for AbpThief<SC> {
+    fn steal(&mut self) -> Option<u64> {
+        self.0.steal::<SC>()
+    }
+    fn size(&mut self) -> usize {
+        self.0.size()
+    }
+}
+
+impl<const SC: bool> Owner for AbpOwner<SC> {
+    fn push(&mut self, item: u64) -> bool {
+        let queue = &*self.0;
+        let bottom = queue.bottom.load(if SC { SeqCst } else { Relaxed });
+        if bottom - queue.top.load(if SC { SeqCst } else { Acquire }) >= CAPACITY as u64 {
+            return false;
+        }
+        queue.at(bottom).store(item, if SC { SeqCst } else { Relaxed });
+        queue.bottom.store(bottom + 1, if SC { SeqCst } else { Release });
+        true
+    }
+
+    fn pop(&mut self) -> Option<u64> {
+        let queue = &*self.0;
+        let (read, write) = if SC { (SeqCst, SeqCst) } else { (Relaxed, Relaxed) };
+        let bottom = queue.bottom.load(read);
+        // Below the first position there is nothing: positions are not negative.
+        let last = bottom.checked_sub(1)?;
+        queue.bottom.store(last, write);
+        if !SC {
+            fence(SeqCst);
+        }
+        let top = queue.top.load(read);
+        if top > last {
+            queue.bottom.store(bottom, write);
+            return None;
+        }
+        let item = queue.at(last).load(read);
+        if top < last {
+            return Some(item);
+        }
+        let won = queue.top.compare_exchange(top, top + 1, SeqCst, Relaxed).is_ok();
+        queue.bottom.store(bottom, write);
+        won.then_some(item)
+    }
+}

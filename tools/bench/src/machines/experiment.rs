@@ -1,0 +1,111 @@
+//! What an entry of the registry is: a plan, what is drawn of it, and what a paper says beside.
+
+use thalweg_sim::{Machine, Routing};
+
+use super::point::{Point, Run};
+
+/// One entry of the registry.
+pub(crate) struct Experiment {
+    pub(crate) name: &'static str,
+    pub(crate) plan: fn(&Setting<'_>) -> Vec<Point>,
+    pub(crate) panels: &'static [Panel],
+    /// What a paper says of the figures with that unit in that workload, for the picture.
+    pub(crate) note: fn(&str, &str) -> String,
+    /// What stands below the table: a paper's values beside ours.
+    pub(crate) paper: fn(&[Point], &[Vec<Run>]) -> String,
+    /// How many hardware threads it needs.
+    pub(crate) threads: usize,
+}
+
+impl Experiment {
+    pub(crate) const fn new(name: &'static str, plan: fn(&Setting<'_>) -> Vec<Point>) -> Self {
+        let (note, paper) = (|_: &str, _: &str| String::new(), |_: &[Point], _: &[Vec<Run>]| String::new());
+        Self { name, plan, panels: &[Panel::Rate], note, paper, threads: 2 }
+    }
+
+    /// How many hardware threads it needs, if not two: with fewer, some would have to be shared.
+    pub(crate) const fn threads(self, threads: usize) -> Self {
+        Self { threads, ..self }
+    }
+
+    /// What is drawn of each workload, if it is not the rate alone.
+    pub(crate) const fn panels(self, panels: &'static [Panel]) -> Self {
+        Self { panels, ..self }
+    }
+
+    pub(crate) const fn note(self, note: fn(&str, &str) -> String) -> Self {
+        Self { note, ..self }
+    }
+
+    pub(crate) const fn paper(self, paper: fn(&[Point], &[Vec<Run>]) -> String) -> Self {
+        Self { paper, ..self }
+    }
+}
+
+/// Where a plan's points are to run, and how much of them.
+#[derive(Clone, Copy)]
+pub(crate) struct Setting<'a> {
+    pub(crate) machine: &'a Machine,
+    /// How many of its hardware threads.
+    pub(crate) threads: usize,
+    /// An eighth of the messages.
+    pub(crate) quick: bool,
+    /// What the routing devices have at points that need them.
+    pub(crate) routing: Routing,
+}
+
+impl Setting<'_> {
+    /// So many messages, or repetitions, of a run that is long enough for its figures to count; fewer in a quick one, and
+    /// far fewer in tests, but not below `least`.
+    pub(crate) fn part(&self, full: u64, least: u64) -> u64 {
+        let share = if cfg!(test) {
+            50
+        } else if self.quick {
+            8
+        } else {
+            1
+        };
+        (full / share).max(least)
+    }
+
+    /// The first hardware threads, one by one, as a unit test wants them.
+    #[cfg(test)]
+    pub(crate) fn of(machine: &Machine, threads: usize) -> Setting<'_> {
+        Setting { machine, threads, quick: true, routing: Routing::default() }
+    }
+}
+
+/// What a picture shows of each point.
+#[derive(Clone, Copy)]
+pub(crate) enum Panel {
+    /// Million messages a second: [`RATE`].
+    Rate,
+    /// The figure with this unit.
+    Of(&'static str),
+    /// How long messages took: which share of them no longer than so long. For workloads with one point for each contender.
+    Distribution,
+    /// How many times as fast a point is as its base.
+    SpeedUp(Base),
+}
+
+pub(crate) const RATE: &str = "million messages a second";
+
+/// What points are compared with.
+#[derive(Clone, Copy)]
+pub(crate) struct Base {
+    /// The panel's unit, which names it.
+    pub(crate) unit: &'static str,
+    /// Whether the second point, of the same workload, is the base of the first.
+    pub(crate) is: fn(&Point, &Point) -> bool,
+}
+
+/// What `says` has of that unit and workload; of a list for [`EVERY`] workload, its text. Empty, if it has none.
+pub(crate) fn said(who: &str, says: &[(&str, Says)], unit: &str, workload: &str) -> String {
+    let of_unit = says.iter().filter(|(of, _)| *of == unit).flat_map(|(_, says)| *says);
+    let mut fits = of_unit.filter(|(of, _)| *of == workload || *of == EVERY);
+    fits.next().map_or_else(String::new, |(_, text)| format!("{who}: {text}"))
+}
+
+/// What a paper says, by workload.
+pub(crate) type Says = &'static [(&'static str, &'static str)];
+pub(crate) const EVERY: &str = "";
