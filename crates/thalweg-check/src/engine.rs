@@ -8,6 +8,7 @@ use std::any::Any;
 use std::sync::atomic::Ordering;
 use thalweg_sync::engine::{Atomic, Engine, Operation, Site, Span, ThreadId};
 use thalweg_sync::hint::Access;
+use thalweg_sync::host::Host;
 
 /// One in so many weak compare-exchanges fails without a reason, and so many waits of a condition variable end.
 const SPURIOUS: u64 = 16;
@@ -271,6 +272,16 @@ unsafe impl Engine for World {
         let _engine = engine_side();
         let mut state = self.state();
         state.clock = state.clock.saturating_add(cycles);
+    }
+
+    fn host(&self) -> Option<Host> {
+        self.state().host().and_then(|host| *host)
+    }
+
+    fn set_host(&self, host: Option<Host>) {
+        if let Some(place) = self.state().host() {
+            *place = host;
+        }
     }
 
     fn parallelism(&self) -> usize {

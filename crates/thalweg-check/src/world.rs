@@ -26,6 +26,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::ptr::NonNull;
 use std::rc::Rc;
 use thalweg_sync::engine::Site;
+use thalweg_sync::host::Host;
 
 /// What every step adds to the virtual clock, in nanoseconds.
 const STEP_NANOS: u64 = 10;
@@ -82,6 +83,7 @@ struct Thread {
     watches: Vec<Watch>,
     /// Attempts in a row that failed having read the clock.
     impatience: u32,
+    host: Option<Host>,
 }
 
 pub(crate) struct State {
@@ -261,6 +263,7 @@ impl World {
             deadline: None,
             watches: Vec::new(),
             impatience: 0,
+            host: None,
         });
         state.ready.push(thread);
         state.schedule.started();
@@ -469,6 +472,12 @@ impl State {
     pub(crate) fn watches(&mut self) -> &mut Vec<Watch> {
         let current = self.current;
         &mut self.threads[current].watches
+    }
+
+    /// Where the running thread keeps its scheduler of user-level threads. None when no thread runs.
+    pub(crate) fn host(&mut self) -> Option<&mut Option<Host>> {
+        let current = self.current;
+        self.threads.get_mut(current).map(|thread| &mut thread.host)
     }
 
     pub(crate) fn impatience(&mut self) -> &mut u32 {

@@ -12,6 +12,7 @@ use std::any::Any;
 use std::sync::atomic::Ordering;
 use thalweg_sync::engine::{Atomic, Engine, LinkOperation, Operation, Site, Span, ThreadId};
 use thalweg_sync::hint::Access;
+use thalweg_sync::host::Host;
 
 /// What a look at the clock takes.
 const CLOCK_NANOS: u64 = 20;
@@ -246,6 +247,16 @@ unsafe impl Engine for World {
 
     fn task_end(&self) {
         self.state().task_end();
+    }
+
+    fn host(&self) -> Option<Host> {
+        self.state().host().and_then(|host| *host)
+    }
+
+    fn set_host(&self, host: Option<Host>) {
+        if let Some(place) = self.state().host() {
+            *place = host;
+        }
     }
 
     fn parallelism(&self) -> usize {

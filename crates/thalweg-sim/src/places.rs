@@ -48,6 +48,7 @@ impl State {
             answer: None,
             pushed: None,
             impatience: 0,
+            host: None,
             doing: Vec::new(),
             times: Times { started: time + jitter, ..Times::default() },
         });

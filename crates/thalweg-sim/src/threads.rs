@@ -25,6 +25,7 @@ use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap, HashSet, VecDeque};
 use std::ptr::NonNull;
 use thalweg_sync::engine::Site;
+use thalweg_sync::host::Host;
 
 /// No thread.
 pub(crate) const NOBODY: u32 = u32::MAX;
@@ -221,6 +222,8 @@ pub(crate) struct Thread {
     pub(crate) pushed: Option<usize>,
     /// What it says that it does, the innermost last.
     pub(crate) doing: Vec<Doing>,
+    /// Its scheduler of user-level threads.
+    pub(crate) host: Option<Host>,
 }
 
 /// Where a thread's time went, in cycles.
@@ -337,6 +340,11 @@ impl State {
             failure: None,
             machine,
         }
+    }
+
+    /// Where the running thread keeps its scheduler of user-level threads. None when no thread runs.
+    pub(crate) fn host(&mut self) -> Option<&mut Option<Host>> {
+        self.threads.get_mut(self.current).map(|thread| &mut thread.host)
     }
 
     pub(crate) fn thread(&mut self) -> &mut Thread {

@@ -29,6 +29,7 @@
 //! | code of known length, [`hint::code`](crate::hint::code) | [`Engine::code`], [`Engine::code_end`] | how long it takes |
 //! | instructions for a message device, [`link`](crate::link) | [`Engine::link`] | whether there is one, and what it does |
 //! | what a thread does, [`hint::task`](crate::hint::task) | [`Engine::task`], [`Engine::task_end`] | nothing |
+//! | the scheduler of a thread, [`host`](crate::host) | [`Engine::host`], [`Engine::set_host`] | nothing: it keeps it |
 //!
 //! Locks need no events of their own: in this world a [`Mutex`](crate::sync::Mutex) is an atomic flag and a wait, and a
 //! [`Condvar`](crate::sync::Condvar) a list of tokens.
@@ -280,6 +281,19 @@ pub unsafe trait Engine {
 
     /// The innermost task ends; also when it unwinds.
     fn task_end(&self) {}
+
+    /// The scheduler of user-level threads that the running thread has entered ([`host`](crate::host)). An engine that keeps none has
+    /// none: its threads cannot run user-level threads.
+    #[cfg(all(feature = "std", not(loom)))]
+    fn host(&self) -> Option<crate::host::Host> {
+        None
+    }
+
+    /// Keeps the scheduler of the running thread, until the thread ends or sets another.
+    #[cfg(all(feature = "std", not(loom)))]
+    fn set_host(&self, host: Option<crate::host::Host>) {
+        let _ = host;
+    }
 
     /// How many threads run at once; at least 1.
     fn parallelism(&self) -> usize;

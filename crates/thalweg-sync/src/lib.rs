@@ -48,6 +48,7 @@
 //! | to wait for something that others do | [`spin::until`], [`spin::hold`]; [`spin::briefly`], then `park::Parker` to sleep |
 //! | a lock, a condition variable, shared ownership | [`sync`] |
 //! | threads, pinning | `thread` |
+//! | to let user-level threads wait by switching stacks | `host` |
 //! | the clock | `time` |
 //! | no false sharing | [`CachePadded`] |
 //! | to tell an engine what it cannot see | [`hint`] |
@@ -92,6 +93,8 @@ pub mod cell;
 pub mod engine;
 pub mod fence;
 pub mod hint;
+#[cfg(all(feature = "std", not(loom)))]
+pub mod host;
 pub mod link;
 pub mod machine;
 mod pad;

@@ -6,7 +6,7 @@ use crate::sync::Arc;
 use crate::time::{self, Duration};
 use core::panic::Location;
 
-/// The sleeping side of a token: belongs to the thread that made it.
+/// The sleeping side of a token: belongs to the thread that made it, or to the user-level thread ([`host`](crate::host)).
 ///
 /// [`Unparker::unpark`] leaves one token; [`park`](Self::park) takes it, sleeping until there is one. Everything
 /// before the `unpark` is visible after the `park` that took its token.
@@ -72,6 +72,10 @@ impl Parker {
     #[track_caller]
     pub fn park(&self) {
         while !self.token.take() {
+            #[cfg(not(loom))]
+            if self.token.sleeper.switches(None) {
+                continue;
+            }
             match engine::current() {
                 Some(engine) => engine.park(self.token.address(), None, Location::caller()),
                 None => self.token.sleeper.sleep(),
@@ -93,6 +97,10 @@ impl Parker {
             if left.is_zero() {
                 return false;
             }
+            #[cfg(not(loom))]
+            if self.token.sleeper.switches(Some(end)) {
+                continue;
+            }
             match engine::current() {
                 Some(engine) => engine.park(self.token.address(), Some(end.as_nanos()), Location::caller()),
                 None => self.token.sleeper.sleep_at_most(left),
@@ -111,6 +119,10 @@ impl Unparker {
         // Release, pairs with the Acquire in `take`. A read-modify-write, so that a token that two threads leave
         // carries the edges of both: a store would cut off the first one's release sequence.
         self.token.set.swap(true, Ordering::Release);
+        #[cfg(not(loom))]
+        if let Sleeper::Task(task) = &self.token.sleeper {
+            return task.wake_by_ref();
+        }
         match engine::current() {
             Some(engine) => engine.unpark(self.token.address(), Location::caller()),
             None => self.token.sleeper.wake(),
@@ -118,16 +130,32 @@ impl Unparker {
     }
 }
 
-/// How a thread sleeps when no engine runs. May wake early; a wake that comes first makes the next sleep return at
-/// once.
+/// Who sleeps, and how: a thread when no engine runs, or a user-level thread by its scheduler. May wake early; a wake that comes first
+/// makes the next sleep return at once.
 #[cfg(not(loom))]
 #[derive(Debug)]
-struct Sleeper(std::thread::Thread);
+enum Sleeper {
+    Thread(std::thread::Thread),
+    Task(core::task::Waker),
+}
 
 #[cfg(not(loom))]
 impl Sleeper {
     fn current() -> Self {
-        Self(std::thread::current())
+        match crate::host::current().and_then(crate::host::Host::waker) {
+            Some(task) => Self::Task(task),
+            None => Self::Thread(std::thread::current()),
+        }
+    }
+
+    /// Sleeps by switching stacks, if a user-level thread is to sleep.
+    fn switches(&self, deadline: Option<time::Instant>) -> bool {
+        // A parker stays on its thread, so its scheduler is the one that is here; but it may be dropped behind that one's end.
+        match (self, crate::host::current()) {
+            (Self::Task(_), Some(host)) => host.park(deadline),
+            _ => return false,
+        }
+        true
     }
 
     fn sleep(&self) {
@@ -139,7 +167,10 @@ impl Sleeper {
     }
 
     fn wake(&self) {
-        self.0.unpark();
+        match self {
+            Self::Thread(thread) => thread.unpark(),
+            Self::Task(task) => task.wake_by_ref(),
+        }
     }
 }
 

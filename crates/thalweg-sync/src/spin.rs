@@ -49,6 +49,27 @@ pub fn hold<R>(attempt: impl FnMut() -> Option<R>) -> R {
     retry(attempt, |_| pause(1))
 }
 
+/// Switches to another user-level thread of this thread; false if there is none.
+#[cfg(not(loom))]
+#[inline]
+fn yields_task() -> bool {
+    #[cfg(feature = "std")]
+    let yielded = crate::host::yield_now();
+    #[cfg(not(feature = "std"))]
+    let yielded = false;
+    yielded
+}
+
+/// Whether a scheduler of user-level threads runs on this thread.
+#[cfg(not(loom))]
+fn has_tasks() -> bool {
+    #[cfg(feature = "std")]
+    let has = crate::host::current().is_some();
+    #[cfg(not(feature = "std"))]
+    let has = false;
+    has
+}
+
 /// Retries `attempt` for about a microsecond, then some times more with the time slice given up in between: before
 /// sleeping, which costs more than that. Under an engine and under loom it tries once.
 ///
@@ -75,7 +96,7 @@ pub fn briefly<R>(mut attempt: impl FnMut() -> Option<R>) -> Option<R> {
 fn retry<R>(mut attempt: impl FnMut() -> Option<R>, back_off: impl Fn(u32)) -> R {
     #[cfg(not(loom))]
     if let Some(engine) = engine::current() {
-        return watched(engine, attempt, core::panic::Location::caller());
+        return watched(engine, attempt, true, core::panic::Location::caller());
     }
     let mut tries = 0_u32;
     loop {
@@ -87,8 +108,19 @@ fn retry<R>(mut attempt: impl FnMut() -> Option<R>, back_off: impl Fn(u32)) -> R
     }
 }
 
+/// As [`until`] under `engine`, but a user-level thread waits with its thread: for locks, whose owners do not switch stacks.
+#[cfg(all(feature = "instrument", not(loom)))]
+pub(crate) fn with_thread<R>(engine: &dyn engine::Engine, attempt: impl FnMut() -> Option<R>, at: engine::Site) -> R {
+    watched(engine, attempt, false, at)
+}
+
 #[cfg(not(loom))]
-fn watched<R>(engine: &dyn engine::Engine, mut attempt: impl FnMut() -> Option<R>, at: engine::Site) -> R {
+fn watched<R>(
+    engine: &dyn engine::Engine,
+    mut attempt: impl FnMut() -> Option<R>,
+    switches: bool,
+    at: engine::Site,
+) -> R {
     /// Ends the attempt when it succeeds or unwinds.
     struct Watch<'a>(&'a dyn engine::Engine);
     impl Drop for Watch<'_> {
@@ -96,14 +128,22 @@ fn watched<R>(engine: &dyn engine::Engine, mut attempt: impl FnMut() -> Option<R
             self.0.unwatch();
         }
     }
+    let mut others_first = switches;
     loop {
         engine.watch();
         let watch = Watch(engine);
         if let Some(value) = attempt() {
             return value;
         }
+        // Another user-level thread of this thread may have to go first; what it does belongs to no attempt.
+        if core::mem::take(&mut others_first) && has_tasks() {
+            drop(watch);
+            others_first = yields_task();
+            continue;
+        }
         core::mem::forget(watch);
         engine.wait(at);
+        others_first = switches;
     }
 }
 
@@ -184,7 +224,7 @@ pub fn pause(tries: u32) {
         engine.pause(tries, core::panic::Location::caller());
     } else if tries < YIELD_FROM {
         core::hint::spin_loop();
-    } else {
+    } else if !yields_task() {
         #[cfg(feature = "std")]
         std::thread::yield_now();
         #[cfg(not(feature = "std"))]

@@ -26,12 +26,16 @@ pub use world::*;
 use crate::engine;
 use crate::time::Duration;
 
-/// Lets other threads run first, if there are any.
+/// Lets other threads run first, if there are any; in a user-level thread, others of the same thread ([`host`](crate::host)).
 #[inline]
 #[track_caller]
 pub fn yield_now() {
     #[cfg(loom)]
     loom::thread::yield_now();
+    #[cfg(not(loom))]
+    if crate::host::yield_now() {
+        return;
+    }
     #[cfg(not(loom))]
     match engine::current() {
         Some(engine) => engine.yield_now(core::panic::Location::caller()),
@@ -39,16 +43,54 @@ pub fn yield_now() {
     }
 }
 
+/// Starts a thread that the system knows by `name`, of which Linux keeps 15 bytes. Under an engine and under loom the name is left out.
+///
+/// # Errors
+///
+/// If the system gives no more threads.
+///
+/// ```
+/// use thalweg_sync::thread;
+///
+/// # thalweg_sync::model(|| {
+/// let thread = thread::start("answer", || 6 * 7).unwrap();
+/// assert_eq!(thread.join().unwrap(), 42);
+/// # });
+/// ```
+#[track_caller]
+pub fn start<F, T>(name: &str, body: F) -> std::io::Result<JoinHandle<T>>
+where
+    F: FnOnce() -> T + Send + 'static,
+    T: Send + 'static,
+{
+    #[cfg(not(loom))]
+    return world::named(name, body);
+    #[cfg(loom)]
+    {
+        let _ = name;
+        Ok(spawn(body))
+    }
+}
+
 /// Does nothing for `time`. Virtual time under an engine; under loom, which has no time, it gives others a chance to
 /// run.
 #[track_caller]
 pub fn sleep(time: Duration) {
-    if cfg!(loom) || engine::current().is_some() {
+    if cfg!(loom) || engine::current().is_some() || switches() {
         // Nobody has the waking side, so only time ends it.
         crate::park::Parker::new().park_timeout(time);
     } else {
         std::thread::sleep(time);
     }
+}
+
+/// A user-level thread runs here, whose scheduler has others.
+fn switches() -> bool {
+    #[cfg(not(loom))]
+    let host = crate::host::current().is_some();
+    #[cfg(loom)]
+    let host = false;
+    host
 }
 
 /// How many threads this process may run at once, at least 1: affinity masks and cgroup quotas (both versions) count.

@@ -12,6 +12,7 @@ use std::panic::Location as Here;
 use std::sync::atomic::Ordering;
 use thalweg_sync::engine::{Atomic, Engine, Operation, Site, Span, ThreadId, Word};
 use thalweg_sync::hint::Access;
+use thalweg_sync::host::Host;
 
 /// What a client is told of `thread::available_parallelism`.
 const PARALLELISM: usize = 2;
@@ -281,6 +282,16 @@ unsafe impl Engine for Run {
             let mut state = self.state();
             let thread = state.thread_mut();
             thread.clock = thread.clock.saturating_add(cycles);
+        }
+    }
+
+    fn host(&self) -> Option<Host> {
+        self.state().host().and_then(|host| *host)
+    }
+
+    fn set_host(&self, host: Option<Host>) {
+        if let Some(place) = self.state().host() {
+            *place = host;
         }
     }
 

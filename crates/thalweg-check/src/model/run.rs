@@ -391,6 +391,7 @@ impl Run {
             woken: None,
             ends: false,
             clock: 0,
+            host: None,
         });
         state.started.push(thread);
     }

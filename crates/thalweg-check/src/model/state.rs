@@ -15,6 +15,7 @@ use corosensei::stack::DefaultStack;
 use std::alloc::Layout;
 use std::ptr::NonNull;
 use thalweg_sync::engine::Site;
+use thalweg_sync::host::Host;
 
 /// What a thread can do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -63,6 +64,8 @@ pub(crate) struct Thread {
     pub(super) ends: bool,
     /// Its clock, in nanoseconds. Nobody else's.
     pub(crate) clock: u64,
+    /// Its scheduler of user-level threads.
+    pub(crate) host: Option<Host>,
 }
 
 /// One attempt of a wait.
@@ -132,6 +135,12 @@ impl State {
     /// The running thread.
     pub(crate) fn thread_mut(&mut self) -> &mut Thread {
         self.of_mut(self.current)
+    }
+
+    /// Where the running thread keeps its scheduler of user-level threads. None when no thread runs.
+    pub(crate) fn host(&mut self) -> Option<&mut Option<Host>> {
+        let current = self.current as usize;
+        self.threads.get_mut(current)?.as_mut().map(|thread| &mut thread.host)
     }
 
     /// The running thread's next event.

@@ -45,8 +45,8 @@ impl<T: ?Sized> Mutex<T> {
     pub fn lock(&self) -> LockResult<MutexGuard<'_, T>> {
         let here = Location::caller();
         let at = engine::current().map(|_| here);
-        if let Some(at) = at {
-            spin::until(|| self.taken.take_at(at).then_some(()));
+        if let (Some(at), Some(engine)) = (at, engine::current()) {
+            spin::with_thread(engine, || self.taken.take_at(at).then_some(()), here);
         }
         guarded(self, self.inner.lock(), at)
     }

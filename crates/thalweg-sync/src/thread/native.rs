@@ -19,6 +19,15 @@ where
     std::thread::spawn(body)
 }
 
+/// As [`start`](super::start).
+pub(super) fn named<F, T>(name: &str, body: F) -> std::io::Result<JoinHandle<T>>
+where
+    F: FnOnce() -> T + Send + 'static,
+    T: Send + 'static,
+{
+    std::thread::Builder::new().name(name.replace('\0', "")).spawn(body)
+}
+
 /// Runs `body`, and returns when all threads that it started in its scope have ended: [`std::thread::scope`].
 ///
 /// # Panics

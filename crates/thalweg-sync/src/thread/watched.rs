@@ -25,12 +25,18 @@ impl Started {
     ///
     /// What `body` borrows lives until the thread has ended.
     #[track_caller]
-    unsafe fn spawn<'a>(body: Box<dyn FnOnce() + Send + 'a>) -> std::io::Result<Self> {
+    unsafe fn spawn<'a>(name: Option<&str>, body: Box<dyn FnOnce() + Send + 'a>) -> std::io::Result<Self> {
         // SAFETY: only the lifetime changes; the caller answers for it.
         let body = unsafe { core::mem::transmute::<Box<dyn FnOnce() + Send + 'a>, Box<dyn FnOnce() + Send>>(body) };
         Ok(match engine::current() {
             Some(engine) => Self::Watched(engine.spawn(body, Location::caller())),
-            None => Self::Native(Mutex::new(Some(std::thread::Builder::new().spawn(body)?))),
+            None => {
+                let mut builder = std::thread::Builder::new();
+                if let Some(name) = name {
+                    builder = builder.name(name.replace('\0', ""));
+                }
+                Self::Native(Mutex::new(Some(builder.spawn(body)?)))
+            }
         })
     }
 
@@ -111,8 +117,21 @@ where
 {
     let (run, returned) = returning(body);
     // SAFETY: it borrows nothing: `F` and `T` are `'static`.
-    let thread = unsafe { Started::spawn(Box::new(run)) };
+    let thread = unsafe { Started::spawn(None, Box::new(run)) };
     JoinHandle { thread: thread.expect("the system gives no more threads"), returned }
+}
+
+/// As [`start`](super::start).
+#[track_caller]
+pub(super) fn named<F, T>(name: &str, body: F) -> std::io::Result<JoinHandle<T>>
+where
+    F: FnOnce() -> T + Send + 'static,
+    T: Send + 'static,
+{
+    let (run, returned) = returning(body);
+    // SAFETY: it borrows nothing: `F` and `T` are `'static`.
+    let thread = unsafe { Started::spawn(Some(name), Box::new(run)) }?;
+    Ok(JoinHandle { thread, returned })
 }
 
 /// Starts threads that may borrow, as [`std::thread::Scope`].
@@ -178,7 +197,7 @@ impl<'scope> Scope<'scope, '_> {
     {
         let (run, returned) = returning(body);
         // SAFETY: `scope` waits for every thread in `threads` before it returns or unwinds, and 'scope outlives that.
-        let thread = Arc::new(unsafe { Started::spawn(Box::new(run)) }?);
+        let thread = Arc::new(unsafe { Started::spawn(None, Box::new(run)) }?);
         self.threads.lock().unwrap_or_else(PoisonError::into_inner).push(thread.clone());
         Ok(ScopedJoinHandle { thread, returned, _scope: PhantomData })
     }

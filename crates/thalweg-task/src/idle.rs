@@ -1,0 +1,72 @@
+//! Workers that have nothing to do.
+//!
+//! # Invariants
+//!
+//! - **S1** A worker that is about to sleep says so (`asleep`, and counts itself in `idle`), then looks everywhere once more. Who makes
+//!   something to do visible looks at `idle` or `asleep` afterwards. A fence in between on both sides, so one of the two sees the other.
+//! - **S2** `asleep` is taken back by a swap, by whoever wakes the worker or by itself; whoever took it counts it out and, if it is another,
+//!   leaves a token.
+
+use crate::runtime::{Shared, Stop};
+use crate::worker::Worker;
+use thalweg_sync::atomic::Ordering::{AcqRel, Relaxed};
+use thalweg_sync::park::Parker;
+use thalweg_sync::{fence, spin, time};
+
+/// Sleeps until there may be something to do.
+pub(crate) fn sleep(worker: &Worker, parker: &Parker) {
+    let shared = &*worker.shared;
+    if spin::briefly(|| something_to_do(worker).then_some(())).is_some() {
+        return;
+    }
+    let remote = &shared.remotes[worker.index];
+    // Relaxed: the fence orders both.
+    shared.idle.fetch_add(1, Relaxed);
+    remote.asleep.store(true, Relaxed);
+    // (idle.2) Pairs with (idle.1): whoever made something to do visible either sees this worker asleep, or is seen now.
+    fence::heavy();
+    if !something_to_do(worker) {
+        match worker.next_timer() {
+            None => parker.park(),
+            Some(at) => {
+                parker.park_timeout(at.since(time::now()));
+            }
+        }
+    }
+    if remote.asleep.swap(false, AcqRel) {
+        shared.idle.fetch_sub(1, Relaxed);
+    }
+}
+
+fn something_to_do(worker: &Worker) -> bool {
+    let shared = &*worker.shared;
+    worker.has_work()
+        || worker.next_timer().is_some_and(|at| at <= time::now())
+        || shared.has_some_for(worker.index)
+        || shared.victims(worker.index).iter().any(|&victim| !shared.remotes[victim].stealer.is_empty())
+        || (shared.stop() != Stop::No && (shared.is_quiet() || worker.has_to_tell()))
+}
+
+/// Wakes the nearest worker that sleeps.
+pub(crate) fn wake_one(shared: &Shared, near: usize) {
+    shared.victims(near).iter().any(|&worker| wake(shared, worker));
+}
+
+/// Wakes any worker that sleeps.
+pub(crate) fn wake_any(shared: &Shared) {
+    (0..shared.remotes.len()).any(|worker| wake(shared, worker));
+}
+
+/// Wakes this worker if it sleeps.
+#[inline]
+pub(crate) fn wake(shared: &Shared, worker: usize) -> bool {
+    let remote = &shared.remotes[worker];
+    // Relaxed: a look, behind the caller's fence.
+    if !remote.asleep.load(Relaxed) || !remote.asleep.swap(false, AcqRel) {
+        return false;
+    }
+    shared.idle.fetch_sub(1, Relaxed);
+    let unparker = remote.unparker.with(|place| place.clone());
+    unparker.expect("a worker that sleeps has left what wakes it").unpark();
+    true
+}
