@@ -17,7 +17,9 @@
 //! | any number of either, and what is old may be lost: traces, samples, state to be shown | [`bbq::drop_old`](mod@bbq::drop_old), and [`bbq::bytes::drop_old()`] for messages of any size: never full, as a push overwrites the oldest block | every item counts, or items own something: they are bytes |
 //! | many of either, and order matters little | [`cnq::cnq()`]: k-FIFO, and threads meet once per capsule instead of once per item | a reader relies on FIFO, or consumers pause without [`flush`](cnq::Consumer::flush) |
 //! | to choose the algorithm, or to build on its steps | [`tube`]: rings as DPDK has them, SCQD, [`faaq`] | you do not know why |
+//! | many producers that never wait for room, and one consumer or many | [`unbounded`] | producers may be faster for long: memory is the only limit |
 //! | one value to come, once: the reply to a request | [`oneshot`] | more follow |
+//! | a value that changes, of which the newest counts: configuration, progress | [`watch`] | each change counts |
 //! | tasks of one worker, which others may take: it pushes and pops, they steal | [`bwos::lifo()`] for what was pushed last, [`bwos::fifo()`] for what was pushed first | nobody steals: a `Vec` does; or a task must be seen by others the moment it is pushed: they see whole blocks, and what `share` hands over |
 //!
 //! [`lamport`] and [`locked`] are baselines: what the others are compared with.
@@ -221,7 +223,11 @@ mod prefetch;
 mod slip;
 pub mod ticketed;
 pub mod tube;
+#[cfg(feature = "std")]
+pub mod unbounded;
 pub mod wait;
+#[cfg(feature = "std")]
+pub mod watch;
 
 /// The example of the README runs.
 #[cfg(doctest)]

@@ -15,7 +15,7 @@ use thalweg_sync::thread;
 static HEAP: Heap = Heap::new();
 
 /// Clients that take longer than this test has, or have no known end.
-const LONG: [&str; 32] = [
+const LONG: [&str; 33] = [
     "drop_old/late",
     "bbq/late",
     "bbq/2p2c-again",
@@ -48,6 +48,7 @@ const LONG: [&str; 32] = [
     "faaq/3c",
     "wait/half-way",
     "wait/2c",
+    "unbounded/half-way",
 ];
 
 /// In release builds, all executions of all clients that are not long.

@@ -110,7 +110,7 @@ mod contention;
 pub mod drop_old;
 #[cfg(not(loom))]
 mod grant;
-mod handles;
+pub(crate) mod handles;
 pub mod mpsc;
 mod place;
 mod plain;

@@ -5,3 +5,5 @@ mod oneshot;
 #[path = "../queues/support.rs"]
 #[allow(dead_code, reason = "shared with the tests of the queues")]
 mod support;
+mod unbounded;
+mod watch;

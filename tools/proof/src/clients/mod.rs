@@ -17,7 +17,9 @@ mod spmc;
 mod spsc;
 mod ticketed;
 mod tubes;
+mod unbounded;
 mod waiting;
+mod watch;
 
 use crate::Client;
 use thalweg_check::history::{Log, Queue};
@@ -47,6 +49,8 @@ const LISTS: &[&[Client]] = &[
     mesh::CLIENTS,
     waiting::CLIENTS,
     oneshot::CLIENTS,
+    watch::CLIENTS,
+    unbounded::CLIENTS,
 ];
 
 /// The clients that come one by one.
