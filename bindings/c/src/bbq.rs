@@ -8,7 +8,7 @@ use crate::spsc::{SpscConsumer, SpscProducer};
 use crate::status::Status;
 use std::ffi::{c_char, c_void};
 use std::time::Duration;
-use thalweg_queue::bbq;
+use thalweg_queue::{mpmc, mpsc, spmc};
 
 /// A writing end of a queue for many. Shared: any number of threads may use it at the same time.
 pub struct BbqProducer(Box<dyn SharedProducer<Item>>);
@@ -38,7 +38,7 @@ pub unsafe extern "C" fn thalweg_bbq_new(
     unsafe {
         build((producer, "producer"), (consumer, "consumer"), (error, error_size), || {
             with_wait!(wait, W => {
-                let (tx, rx) = bbq::with_wait(blocks, entries, W::default())?;
+                let (tx, rx) = mpmc::with_wait(blocks, entries, W::default())?;
                 Ok((BbqProducer(Box::new(tx)), BbqConsumer(Box::new(rx))))
             })
         })
@@ -63,7 +63,7 @@ pub unsafe extern "C" fn thalweg_bbq_new_mpsc(
     unsafe {
         build((producer, "producer"), (consumer, "consumer"), (error, error_size), || {
             with_wait!(wait, W => {
-                let (tx, rx) = bbq::mpsc::with_wait(blocks, entries, W::default())?;
+                let (tx, rx) = mpsc::with_wait(blocks, entries, W::default())?;
                 Ok((BbqProducer(Box::new(tx)), SpscConsumer(Box::new(rx))))
             })
         })
@@ -88,7 +88,7 @@ pub unsafe extern "C" fn thalweg_bbq_new_spmc(
     unsafe {
         build((producer, "producer"), (consumer, "consumer"), (error, error_size), || {
             with_wait!(wait, W => {
-                let (tx, rx) = bbq::spmc::with_wait(blocks, entries, W::default())?;
+                let (tx, rx) = spmc::with_wait(blocks, entries, W::default())?;
                 Ok((SpscProducer(Box::new(tx)), BbqConsumer(Box::new(rx))))
             })
         })
@@ -98,7 +98,7 @@ pub unsafe extern "C" fn thalweg_bbq_new_spmc(
 /// How many blocks a queue of `capacity` entries should have.
 #[unsafe(no_mangle)]
 pub extern "C" fn thalweg_bbq_blocks(capacity: usize) -> usize {
-    bbq::heuristic_blocks(capacity)
+    mpmc::heuristic_blocks(capacity)
 }
 
 /// Another writing end of the same queue, for the caller to free. The queue closes when the last one is freed. NULL for NULL.

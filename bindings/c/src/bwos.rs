@@ -6,14 +6,14 @@ use crate::end::{Thief, pop_each};
 use crate::entry::{Item, entries, places};
 use crate::status::Status;
 use std::ffi::{c_char, c_void};
-use thalweg_queue::bwos;
+use thalweg_queue::stealing;
 
 /// The owner of a work-stealing queue: pushes and pops. One thread at a time uses it; it may move between threads.
 pub struct BwosOwner(Order);
 
 enum Order {
-    Lifo(bwos::lifo::Owner<Item>),
-    Fifo(bwos::fifo::Owner<Item>),
+    Lifo(stealing::lifo::Owner<Item>),
+    Fifo(stealing::fifo::Owner<Item>),
 }
 
 /// A thief of a work-stealing queue. One thread at a time uses it; clone it for each thread that steals.
@@ -39,7 +39,7 @@ pub unsafe extern "C" fn thalweg_bwos_new_lifo(
     // SAFETY: the caller's promise about the places for results.
     unsafe {
         build((owner, "owner"), (thief, "thief"), (error, error_size), || {
-            let (owner, stealer) = bwos::lifo(blocks, entries).map_err(Refusal::from)?;
+            let (owner, stealer) = stealing::lifo(blocks, entries).map_err(Refusal::from)?;
             Ok((BwosOwner(Order::Lifo(owner)), BwosThief(Thief::new(stealer))))
         })
     }
@@ -58,7 +58,7 @@ pub unsafe extern "C" fn thalweg_bwos_new_fifo(
     // SAFETY: the caller's promise about the places for results.
     unsafe {
         build((owner, "owner"), (thief, "thief"), (error, error_size), || {
-            let (owner, stealer) = bwos::fifo(blocks, entries).map_err(Refusal::from)?;
+            let (owner, stealer) = stealing::fifo(blocks, entries).map_err(Refusal::from)?;
             Ok((BwosOwner(Order::Fifo(owner)), BwosThief(Thief::new(stealer))))
         })
     }

@@ -7,7 +7,7 @@ use crate::end::{Thief, pop_each};
 use crate::entry::{Record, entries, places};
 use crate::status::Status;
 use std::ffi::{c_char, c_void};
-use thalweg_queue::bwos;
+use thalweg_queue::stealing;
 
 /// The owner of a work-stealing queue of byte entries: pushes and pops. One thread at a time uses it; it may move between threads.
 pub struct BwosRecordsOwner(Box<dyn Owner>);
@@ -49,7 +49,7 @@ trait Owner: Send {
 /// The owner of one order.
 macro_rules! owner {
     ($order:ident) => {
-        impl<const SIZE: usize> Owner for bwos::$order::Owner<Record<SIZE>> {
+        impl<const SIZE: usize> Owner for stealing::$order::Owner<Record<SIZE>> {
             unsafe fn push(&mut self, entry: *const c_void) -> Status {
                 // SAFETY: by the caller's promise.
                 match unsafe { entries(entry.cast::<Record<SIZE>>(), 1) } {
@@ -168,12 +168,12 @@ impl<const SIZE: usize> Stealer for Thief<Record<SIZE>> {
 }
 
 fn lifo<const SIZE: usize>(blocks: usize, entries: usize) -> Result<(BwosRecordsOwner, BwosRecordsThief), Refusal> {
-    let (owner, stealer) = bwos::lifo::<Record<SIZE>>(blocks, entries)?;
+    let (owner, stealer) = stealing::lifo::<Record<SIZE>>(blocks, entries)?;
     Ok((BwosRecordsOwner(Box::new(owner)), BwosRecordsThief(Box::new(Thief::new(stealer)))))
 }
 
 fn fifo<const SIZE: usize>(blocks: usize, entries: usize) -> Result<(BwosRecordsOwner, BwosRecordsThief), Refusal> {
-    let (owner, stealer) = bwos::fifo::<Record<SIZE>>(blocks, entries)?;
+    let (owner, stealer) = stealing::fifo::<Record<SIZE>>(blocks, entries)?;
     Ok((BwosRecordsOwner(Box::new(owner)), BwosRecordsThief(Box::new(Thief::new(stealer)))))
 }
 

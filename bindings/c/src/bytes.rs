@@ -8,7 +8,7 @@ use crate::message_ends::{Reader, Writer};
 use crate::status::Status;
 use std::ffi::{c_char, c_void};
 use std::slice;
-use thalweg_queue::bbq::bytes::{self, RawGrant};
+use thalweg_queue::bytes::{self, RawGrant};
 
 /// A writing end of a queue of byte messages. Shared: any number of threads may use it at the same time.
 pub struct BytesProducer(Box<dyn Writer>);

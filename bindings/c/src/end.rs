@@ -7,10 +7,11 @@ use crate::entry::{AnyBytes, Bytes, Entry};
 use crate::status::Status;
 use std::mem::MaybeUninit;
 use std::time::Duration;
-use thalweg_queue::bbq::{Users, drop_old};
-use thalweg_queue::bwos::Stealer;
+use thalweg_queue::mpmc::Users;
+use thalweg_queue::overwriting;
+use thalweg_queue::stealing::Stealer;
 use thalweg_queue::wait::Wait;
-use thalweg_queue::{Pop, Push, TryPushError, bbq, fast_forward};
+use thalweg_queue::{Pop, Push, TryPushError, mpmc, mpsc, spsc, spsc::fast_forward};
 
 /// How long something waits.
 #[derive(Clone, Copy)]
@@ -148,13 +149,13 @@ impl<T, W: Wait, S: fast_forward::Entry<T>> Len for fast_forward::Consumer<T, W,
     }
 }
 
-impl<T: Send, W: Wait> Len for bbq::spsc::Consumer<T, W> {
+impl<T: Send, W: Wait> Len for spsc::Consumer<T, W> {
     fn len(&self) -> usize {
         self.len()
     }
 }
 
-impl<T: Send, W: Wait> Len for bbq::mpsc::Consumer<T, W> {
+impl<T: Send, W: Wait> Len for mpsc::Consumer<T, W> {
     fn len(&self) -> usize {
         self.len()
     }
@@ -166,7 +167,7 @@ pub(crate) trait OnlyConsumer<E: Entry>: Consumer<E> + Len {}
 impl<E: Entry, C: Consumer<E> + Len> OnlyConsumer<E> for C {}
 
 /// The memory that a batch goes to does not hold [`Bytes`] before: those were written (H5).
-impl<const SIZE: usize, W: Wait> Consumer<Bytes<SIZE>> for &drop_old::Consumer<Bytes<SIZE>, W> {
+impl<const SIZE: usize, W: Wait> Consumer<Bytes<SIZE>> for &overwriting::Consumer<Bytes<SIZE>, W> {
     #[inline]
     fn try_pop(&mut self) -> Result<Bytes<SIZE>, Status> {
         Ok(Pop::try_pop(self)?)
@@ -207,7 +208,7 @@ pub(crate) trait SharedProducer<E: Entry>: Send + Sync {
     fn another(&self) -> Box<dyn SharedProducer<E>>;
 }
 
-impl<E: Entry + 'static, W: Wait + 'static, C: Users> SharedProducer<E> for bbq::Producer<E, W, C> {
+impl<E: Entry + 'static, W: Wait + 'static, C: Users> SharedProducer<E> for mpmc::Producer<E, W, C> {
     #[inline]
     fn try_push(&self, entry: E) -> Status {
         self.try_push(entry).map_err(Status::from).into()
@@ -260,7 +261,7 @@ pub(crate) trait SharedConsumer<E: Entry>: Send + Sync {
     fn another(&self) -> Box<dyn SharedConsumer<E>>;
 }
 
-impl<E: AnyBytes + 'static, W: Wait + 'static, P: Users> SharedConsumer<E> for bbq::Consumer<E, W, P> {
+impl<E: AnyBytes + 'static, W: Wait + 'static, P: Users> SharedConsumer<E> for mpmc::Consumer<E, W, P> {
     #[inline]
     fn try_pop(&self) -> Result<E, Status> {
         Ok(self.try_pop()?)

@@ -3,8 +3,8 @@
 use std::ffi::c_void;
 use std::mem::MaybeUninit;
 use std::ptr::NonNull;
-use thalweg_queue::bbq::drop_old::Plain;
-use thalweg_queue::fast_forward::Word;
+use thalweg_queue::overwriting::Plain;
+use thalweg_queue::spsc::fast_forward::Word;
 
 /// A pointer of the caller's. It has no meaning to the queues.
 ///

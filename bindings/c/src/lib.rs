@@ -2,13 +2,13 @@
 //!
 //! | queue | functions | items |
 //! |---|---|---|
-//! | one producer, one consumer: [`fast_forward`](thalweg_queue::fast_forward()), or [`bbq::spsc`](thalweg_queue::bbq::spsc()) | [`spsc`] | pointers, not null |
-//! | the same: [`fast_forward::in_place`](thalweg_queue::fast_forward::in_place), or [`bbq::spsc`](thalweg_queue::bbq::spsc()) | [`spsc_records`] | byte entries of one size, copied in and out, or in place |
-//! | many to many, retry-new: [`bbq`](mod@thalweg_queue::bbq), and its forms for one consumer or one producer | [`bbq`] | pointers |
+//! | one producer, one consumer: [`fast_forward`](thalweg_queue::spsc::fast_forward::fast_forward()), or [`bbq::spsc`](thalweg_queue::spsc::spsc()) | [`spsc`] | pointers, not null |
+//! | the same: [`fast_forward::in_place`](thalweg_queue::spsc::fast_forward::in_place), or [`bbq::spsc`](thalweg_queue::spsc::spsc()) | [`spsc_records`] | byte entries of one size, copied in and out, or in place |
+//! | many to many, retry-new: [`bbq`](mod@thalweg_queue::mpmc), and its forms for one consumer or one producer | [`bbq`] | pointers |
 //! | the same, and many to many in drop-old mode | [`records`] | byte entries of one size, copied in and out; in place where nothing is overwritten |
-//! | many to many, retry-new: [`bbq::bytes`](mod@thalweg_queue::bbq::bytes) | [`bytes`] | byte messages of any size, copied, or written and read in place |
+//! | many to many, retry-new: [`bbq::bytes`](mod@thalweg_queue::bytes) | [`bytes`] | byte messages of any size, copied, or written and read in place |
 //! | the same, in drop-old mode | [`bytes`] | byte messages of any size, copied |
-//! | one owner and thieves: [`bwos`](mod@thalweg_queue::bwos) | [`bwos`] | pointers |
+//! | one owner and thieves: [`bwos`](mod@thalweg_queue::stealing) | [`bwos`] | pointers |
 //! | the same | [`bwos_records`] | byte entries of one size, copied in and out |
 //!
 //! `include/thalweg_queue.h` is generated from this crate; a test compares the two. Order, progress, and what each answer means are

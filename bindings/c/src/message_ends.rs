@@ -4,7 +4,7 @@ use crate::bytes::BytesGrant;
 use crate::end::Until;
 use crate::status::Status;
 use std::mem::{ManuallyDrop, MaybeUninit};
-use thalweg_queue::bbq::bytes::{self, DropOld, Mode, PushBytesError, PushBytesTimeoutError, RetryNew};
+use thalweg_queue::bytes::{self, DropOld, Mode, PushBytesError, PushBytesTimeoutError, RetryNew};
 use thalweg_queue::wait::Wait;
 
 /// A writing end with any way of waiting.

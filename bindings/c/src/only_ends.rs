@@ -6,9 +6,9 @@ use crate::entry::{AnyBytes, Entry, Record};
 use crate::status::Status;
 use std::ffi::c_void;
 use std::time::Duration;
-use thalweg_queue::fast_forward::InPlace;
+use thalweg_queue::spsc::fast_forward::InPlace;
 use thalweg_queue::wait::Wait;
-use thalweg_queue::{Pop, Push, bbq, fast_forward};
+use thalweg_queue::{Pop, Push, mpsc, spmc, spsc, spsc::fast_forward};
 
 /// A writing end for entries of any size.
 pub(crate) trait Writer: WriteInPlace + Send {
@@ -108,8 +108,8 @@ macro_rules! write_in_place {
 }
 
 write_in_place!(fast_forward::Producer<Record<SIZE>, W, InPlace<Record<SIZE>>>);
-write_in_place!(bbq::spsc::Producer<Record<SIZE>, W>);
-write_in_place!(bbq::spmc::Producer<Record<SIZE>, W>);
+write_in_place!(spsc::Producer<Record<SIZE>, W>);
+write_in_place!(spmc::Producer<Record<SIZE>, W>);
 
 /// A reading end for entries of any size.
 pub(crate) trait Reader: ReadInPlace + Send {
@@ -209,5 +209,5 @@ macro_rules! read_in_place {
 }
 
 read_in_place!(fast_forward::Consumer<Record<SIZE>, W, InPlace<Record<SIZE>>>);
-read_in_place!(bbq::spsc::Consumer<Record<SIZE>, W>);
-read_in_place!(bbq::mpsc::Consumer<Record<SIZE>, W>);
+read_in_place!(spsc::Consumer<Record<SIZE>, W>);
+read_in_place!(mpsc::Consumer<Record<SIZE>, W>);

@@ -7,7 +7,8 @@ use crate::records::RecordsGrant;
 use crate::status::Status;
 use std::ffi::c_void;
 use std::time::Duration;
-use thalweg_queue::bbq::{self, Users, drop_old};
+use thalweg_queue::mpmc::{self, Users};
+use thalweg_queue::overwriting;
 use thalweg_queue::wait;
 
 /// What an end can do in place: nothing, if what is there may be overwritten.
@@ -27,10 +28,10 @@ pub(crate) trait InPlace {
     }
 }
 
-impl<const SIZE: usize, W: wait::Wait> InPlace for drop_old::Producer<Bytes<SIZE>, W> {}
-impl<const SIZE: usize, W: wait::Wait> InPlace for drop_old::Consumer<Bytes<SIZE>, W> {}
+impl<const SIZE: usize, W: wait::Wait> InPlace for overwriting::Producer<Bytes<SIZE>, W> {}
+impl<const SIZE: usize, W: wait::Wait> InPlace for overwriting::Consumer<Bytes<SIZE>, W> {}
 
-impl<const SIZE: usize, W: wait::Wait, C: Users> InPlace for bbq::Producer<Record<SIZE>, W, C> {
+impl<const SIZE: usize, W: wait::Wait, C: Users> InPlace for mpmc::Producer<Record<SIZE>, W, C> {
     fn open(&self, count: usize, until: Until) -> Result<(RecordsGrant, *mut c_void), Status> {
         let mut grant = match until {
             Until::Now => self.reserve(count)?,
@@ -55,7 +56,7 @@ impl<const SIZE: usize, W: wait::Wait, C: Users> InPlace for bbq::Producer<Recor
     }
 }
 
-impl<const SIZE: usize, W: wait::Wait, P: Users> InPlace for bbq::Consumer<Record<SIZE>, W, P> {
+impl<const SIZE: usize, W: wait::Wait, P: Users> InPlace for mpmc::Consumer<Record<SIZE>, W, P> {
     fn open(&self, count: usize, until: Until) -> Result<(RecordsGrant, *mut c_void), Status> {
         let mut grant = match until {
             Until::Now => self.readable(count)?,
@@ -155,8 +156,8 @@ macro_rules! writer {
     };
 }
 
-writer!(bbq, Record, C);
-writer!(drop_old, Bytes);
+writer!(mpmc, Record, C);
+writer!(overwriting, Bytes);
 
 /// A reading end for entries of any size.
 pub(crate) trait SharedReader: InPlace + Send + Sync {
@@ -246,5 +247,5 @@ macro_rules! reader {
     };
 }
 
-reader!(bbq, Record, P; |_: &Self| 0);
-reader!(drop_old, Bytes; |this: &Self| this.dropped());
+reader!(mpmc, Record, P; |_: &Self| 0);
+reader!(overwriting, Bytes; |this: &Self| this.dropped());

@@ -1,6 +1,6 @@
 //! Many producers, many consumers, or many of one and one of the other, byte entries of one size: `thalweg_records_*`.
 //!
-//! The queue is [`bbq`]; in its retry-new mode, entries are written and read in place, too.
+//! The queue is [`mpmc`]; in its retry-new mode, entries are written and read in place, too.
 
 use crate::border::{counted, counted_anyway, free, hand_out, opaque};
 use crate::build::{Refusal, build, with_wait};
@@ -12,8 +12,9 @@ use crate::spsc_records::{SpscRecordsConsumer, SpscRecordsProducer};
 use crate::status::Status;
 use std::ffi::{c_char, c_void};
 use std::time::Duration;
-use thalweg_queue::bbq::{self, RawGrant, drop_old};
+use thalweg_queue::bytes::RawGrant;
 use thalweg_queue::wait;
+use thalweg_queue::{mpmc, mpsc, overwriting, spmc};
 
 /// A writing end of a queue of byte entries. Shared: any number of threads may use it at the same time.
 pub struct RecordsProducer(Box<dyn SharedWriter>);
@@ -49,7 +50,7 @@ impl From<RecordsGrant> for RawGrant {
 type Ends<P = RecordsProducer, C = RecordsConsumer> = Result<(P, C), Refusal>;
 
 fn retry_new<const SIZE: usize, W: wait::Wait + 'static>(blocks: usize, entries: usize) -> Ends {
-    let (tx, rx) = bbq::with_wait::<Record<SIZE>, W>(blocks, entries, W::default())?;
+    let (tx, rx) = mpmc::with_wait::<Record<SIZE>, W>(blocks, entries, W::default())?;
     Ok((RecordsProducer(Box::new(tx)), RecordsConsumer(Box::new(rx))))
 }
 
@@ -57,7 +58,7 @@ fn one_consumer<const SIZE: usize, W: wait::Wait + 'static>(
     blocks: usize,
     entries: usize,
 ) -> Ends<RecordsProducer, SpscRecordsConsumer> {
-    let (tx, rx) = bbq::mpsc::with_wait::<Record<SIZE>, W>(blocks, entries, W::default())?;
+    let (tx, rx) = mpsc::with_wait::<Record<SIZE>, W>(blocks, entries, W::default())?;
     Ok((RecordsProducer(Box::new(tx)), SpscRecordsConsumer::new(rx)))
 }
 
@@ -65,12 +66,12 @@ fn one_producer<const SIZE: usize, W: wait::Wait + 'static>(
     blocks: usize,
     entries: usize,
 ) -> Ends<SpscRecordsProducer, RecordsConsumer> {
-    let (tx, rx) = bbq::spmc::with_wait::<Record<SIZE>, W>(blocks, entries, W::default())?;
+    let (tx, rx) = spmc::with_wait::<Record<SIZE>, W>(blocks, entries, W::default())?;
     Ok((SpscRecordsProducer::new(tx), RecordsConsumer(Box::new(rx))))
 }
 
 fn overwriting<const SIZE: usize, W: wait::Wait + 'static>(blocks: usize, entries: usize) -> Ends {
-    let (tx, rx) = drop_old::with_wait::<Bytes<SIZE>, W>(blocks, entries, W::default())?;
+    let (tx, rx) = overwriting::with_wait::<Bytes<SIZE>, W>(blocks, entries, W::default())?;
     Ok((RecordsProducer(Box::new(tx)), RecordsConsumer(Box::new(rx))))
 }
 

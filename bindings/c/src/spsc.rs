@@ -1,5 +1,5 @@
 //! One producer, one consumer, pointers: `thalweg_spsc_*`. An end of these is also the only one of its side in a queue of
-//! [`bbq`](crate::bbq) that has many on the other.
+//! [`bbq`](crate::mpmc) that has many on the other.
 
 use crate::border::{counted, counted_anyway, free, into_place, opaque};
 use crate::build::{build, with_wait};
@@ -8,7 +8,7 @@ use crate::entry::{Item, entries, places};
 use crate::status::Status;
 use std::ffi::{c_char, c_void};
 use std::time::Duration;
-use thalweg_queue::{bbq, fast_forward};
+use thalweg_queue::{spsc, spsc::fast_forward};
 
 /// The only writing end of a queue: for one consumer, or many. One thread at a time uses it; it may move between threads.
 pub struct SpscProducer(pub(crate) Box<dyn Producer<Item>>);
@@ -62,7 +62,7 @@ pub unsafe extern "C" fn thalweg_spsc_new_blocks(
     unsafe {
         build((producer, "producer"), (consumer, "consumer"), (error, error_size), || {
             with_wait!(wait, W => {
-                let (tx, rx) = bbq::spsc::with_wait(blocks, entries, W::default())?;
+                let (tx, rx) = spsc::with_wait(blocks, entries, W::default())?;
                 Ok((SpscProducer(Box::new(tx)), SpscConsumer(Box::new(rx))))
             })
         })

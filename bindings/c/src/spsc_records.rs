@@ -11,7 +11,7 @@ use crate::status::Status;
 use std::ffi::{c_char, c_void};
 use std::time::Duration;
 use thalweg_queue::wait::Wait;
-use thalweg_queue::{bbq, fast_forward};
+use thalweg_queue::{spsc, spsc::fast_forward};
 
 /// The only writing end of a queue of byte entries: for one consumer, or many. One thread at a time uses it; it may move between
 /// threads.
@@ -96,7 +96,7 @@ fn in_blocks<const SIZE: usize, W: Wait + 'static>(
     blocks: usize,
     entries: usize,
 ) -> Result<(SpscRecordsProducer, SpscRecordsConsumer), Refusal> {
-    let (tx, rx) = bbq::spsc::with_wait::<Record<SIZE>, W>(blocks, entries, W::default())?;
+    let (tx, rx) = spsc::with_wait::<Record<SIZE>, W>(blocks, entries, W::default())?;
     Ok((SpscRecordsProducer::new(tx), SpscRecordsConsumer::new(rx)))
 }
 

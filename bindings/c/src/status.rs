@@ -1,7 +1,7 @@
 //! What each function answers.
 
 use std::ffi::{CStr, c_char};
-use thalweg_queue::bwos::StealError;
+use thalweg_queue::stealing::StealError;
 use thalweg_queue::{PopError, PopTimeoutError, PushError, PushTimeoutError, TryPopError, TryPushError};
 
 /// What a function answers.

@@ -5,7 +5,7 @@
 #![cfg(not(loom))]
 
 use thalweg_check::Check;
-use thalweg_queue::bbq;
+use thalweg_queue::mpmc;
 use thalweg_sync::thread;
 
 fn main() {
@@ -13,7 +13,7 @@ fn main() {
     let mut next = |default: u64| numbers.next().unwrap_or(default);
     let (producers, consumers, tries) = (next(2), next(2), next(1));
     let explored = Check::new().check(move || {
-        let (tx, rx) = bbq::shared(2, 1).expect("the smallest queue");
+        let (tx, rx) = mpmc::shared(2, 1).expect("the smallest queue");
         let pushing: Vec<_> = (0..producers)
             .map(|me| {
                 let tx = tx.clone();

@@ -8,9 +8,9 @@ use core::fmt;
 /// Why a `try_push` did not push. The value comes back in every case.
 ///
 /// ```
-/// use thalweg_queue::{TryPushError, fast_forward};
+/// use thalweg_queue::{TryPushError, spsc::fast_forward};
 ///
-/// let (mut tx, rx) = fast_forward::<Box<u32>>(8)?;
+/// let (mut tx, rx) = fast_forward::fast_forward::<Box<u32>>(8)?;
 /// drop(rx);
 /// let error = tx.try_push(Box::new(7)).unwrap_err();
 /// assert_eq!(error.to_string(), "the queue is closed: every consumer is gone, so stop pushing");
@@ -204,7 +204,7 @@ const CLOSED_TO_POPS: &str = "the queue is closed: every producer is gone and th
 /// memory for, which all parameters together have made.
 ///
 /// ```
-/// let error = thalweg_queue::bbq::shared::<u32>(12, 64).unwrap_err();
+/// let error = thalweg_queue::mpmc::shared::<u32>(12, 64).unwrap_err();
 /// assert_eq!(error.to_string(), "blocks must be a power of two, not 12; 16 is the next");
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -50,7 +50,7 @@ pub(crate) const fn power_of_two(number: usize) -> usize {
 #[cfg(all(test, not(loom)))]
 pub(crate) mod tests {
     use super::*;
-    use crate::bbq;
+    use crate::{mpmc, overwriting};
 
     /// What is named of a shape that is refused is possible, with the other number as it is, and more is not. Nothing is allocated.
     pub(crate) fn names_the_last(parameter: &str, check: impl Fn(usize, usize) -> Result<(), BuildError>) {
@@ -82,13 +82,13 @@ pub(crate) mod tests {
 
     #[test]
     fn a_refusal_names_the_last_that_is_possible() {
-        names_the_last("entries", bbq::in_blocks::<()>);
-        names_the_last("entries", bbq::in_blocks::<u8>);
-        names_the_last("entries", bbq::in_blocks::<[u64; 3]>);
-        names_the_last("entries", bbq::in_blocks::<[u64; 1 << 17]>);
-        names_the_last("entries", bbq::drop_old::check::<()>);
-        names_the_last("entries", bbq::drop_old::check::<[u64; 3]>);
-        names_the_last("entries", bbq::drop_old::check::<[u64; 1 << 17]>);
+        names_the_last("entries", mpmc::in_blocks::<()>);
+        names_the_last("entries", mpmc::in_blocks::<u8>);
+        names_the_last("entries", mpmc::in_blocks::<[u64; 3]>);
+        names_the_last("entries", mpmc::in_blocks::<[u64; 1 << 17]>);
+        names_the_last("entries", overwriting::check::<()>);
+        names_the_last("entries", overwriting::check::<[u64; 3]>);
+        names_the_last("entries", overwriting::check::<[u64; 1 << 17]>);
     }
 
     #[test]

@@ -13,7 +13,7 @@ use thalweg_sync::spin;
 /// waits. So if the longest wait has led to no more than none did, the next one looks before and after; and if nothing has come in
 /// between, the looks to come do without waiting, and the more of them the oftener that happens.
 ///
-/// Queues for one and one have bursts of [`SHORT_BURST`]. Where many take part it is 1: with 16, batches through [`crate::bbq::shared`]
+/// Queues for one and one have bursts of [`SHORT_BURST`]. Where many take part it is 1: with 16, batches through [`crate::mpmc::shared`]
 /// took more than twice as long.
 ///
 /// Temporal slip, from J. Giacomoni et al., *FastForward for Efficient Pipeline Parallelism*, PPoPP 2008, section 3.4. Different from

@@ -46,7 +46,7 @@
 //!   of the lock.
 //! - **V3** No code of a value runs under the lock: values are made before it is taken, and dropped after it is given back.
 
-use crate::bbq::handles::Handles;
+use crate::mpmc::handles::Handles;
 use crate::wait::{Side, Wait, both, within};
 use crate::{Park, PopError, PopTimeoutError, TryPopError, TryPushError};
 use core::fmt;

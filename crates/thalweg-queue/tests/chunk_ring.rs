@@ -7,7 +7,7 @@ use std::pin::pin;
 use std::ptr::null_mut;
 use std::sync::Arc;
 use std::task::{Context, Wake};
-use thalweg_queue::chunk_ring::{Most, Producer, chunk_ring, with_chunks, with_wait};
+use thalweg_queue::growing::{Most, Producer, chunk_ring, with_chunks, with_wait};
 use thalweg_queue::wait::Wait;
 use thalweg_queue::{Park, Push, TryPopError, TryPushError};
 use thalweg_sync::atomic::{AtomicUsize, Ordering};

@@ -5,9 +5,15 @@
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 use std::num::NonZeroU64;
-use thalweg_queue::chunk_ring::Most;
-use thalweg_queue::tube::{ring, scqd::Scqd};
-use thalweg_queue::{BuildError, bbq, bwos, chunk_ring, cnq, faaq, fast_forward, lamport, locked, mesh, ticketed};
+use thalweg_queue::growing::Most;
+use thalweg_queue::research::tube::{ring, scqd::Scqd};
+use thalweg_queue::{
+    BuildError, bytes, growing, mpmc, mpsc, overwriting,
+    research::{cnq, faaq, lamport, locked, mesh, ticketed},
+    spmc, spsc,
+    spsc::fast_forward,
+    stealing,
+};
 
 /// What is smaller is no queue's memory, and never fails.
 const LARGE: usize = 2048;
@@ -70,15 +76,15 @@ fn refused<Q>(build: impl Fn() -> Result<Q, BuildError>) {
 
 #[test]
 fn every_queue_is_refused_by_an_error() {
-    refused(|| fast_forward::<NonZeroU64>(4096));
+    refused(|| fast_forward::fast_forward::<NonZeroU64>(4096));
     refused(|| fast_forward::in_place::<u64>(4096));
-    refused(|| bbq::shared::<u64>(4, 4096));
-    refused(|| bbq::mpsc::<u64>(4, 4096));
-    refused(|| bbq::spmc::<u64>(4, 4096));
-    refused(|| bbq::spsc::<u64>(4, 4096));
-    refused(|| bbq::drop_old::drop_old::<u64>(4, 4096));
-    refused(|| bbq::bytes::bytes(4, 1 << 16));
-    refused(|| chunk_ring::chunk_ring::<u64>(4096, Most::Entries(8192)));
+    refused(|| mpmc::shared::<u64>(4, 4096));
+    refused(|| mpsc::mpsc::<u64>(4, 4096));
+    refused(|| spmc::spmc::<u64>(4, 4096));
+    refused(|| spsc::spsc::<u64>(4, 4096));
+    refused(|| overwriting::drop_old::<u64>(4, 4096));
+    refused(|| bytes::bytes(4, 1 << 16));
+    refused(|| growing::chunk_ring::<u64>(4096, Most::Entries(8192)));
     refused(|| mesh::mesh::<u64>(2, 2, 4096, 8192));
     refused(|| ticketed::with_counters::<u64>(4096, 2));
     refused(|| cnq::cnq::<u64>(1 << 16, 1024));
@@ -87,8 +93,8 @@ fn every_queue_is_refused_by_an_error() {
     refused(|| Scqd::<u64>::new(4096));
     refused(|| lamport::plain::<u64>(4096));
     refused(|| locked::locked::<u64>(4096));
-    refused(|| bwos::lifo::<u64>(64, 64));
-    refused(|| bwos::fifo::<u64>(64, 64));
+    refused(|| stealing::lifo::<u64>(64, 64));
+    refused(|| stealing::fifo::<u64>(64, 64));
 }
 
 #[test]
@@ -104,7 +110,7 @@ fn the_refusal_says_how_much() {
 #[test]
 fn chunks_are_refused_as_a_whole() {
     LEFT.set(0);
-    let refusal = chunk_ring::chunk_ring::<u64>(1 << 20, Most::Entries(1 << 20));
+    let refusal = growing::chunk_ring::<u64>(1 << 20, Most::Entries(1 << 20));
     LEFT.set(usize::MAX);
     assert!(matches!(refusal, Err(BuildError::OutOfMemory { bytes }) if bytes >= 8 << 20), "{:?}", refusal.map(drop));
 }
@@ -117,16 +123,16 @@ fn sizes_that_overflow_are_refused() {
         let too_large =
             |built: Result<(), BuildError>| assert!(matches!(built, Err(BuildError::TooLarge { .. })), "{built:?}");
         too_large(fast_forward::in_place::<Page>(huge).map(drop));
-        too_large(bbq::with_capacity::<Page>(huge).map(drop));
-        too_large(bbq::spsc::with_capacity::<Page>(huge).map(drop));
-        too_large(bbq::drop_old::with_capacity::<Page>(huge).map(drop));
+        too_large(mpmc::with_capacity::<Page>(huge).map(drop));
+        too_large(spsc::with_capacity::<Page>(huge).map(drop));
+        too_large(overwriting::with_capacity::<Page>(huge).map(drop));
         too_large(lamport::plain::<Page>(huge).map(drop));
         too_large(locked::locked::<Page>(huge).map(drop));
-        too_large(bwos::lifo::<Page>(2, huge).map(drop));
+        too_large(stealing::lifo::<Page>(2, huge).map(drop));
         too_large(ring::Mt::<Page>::new(huge).map(drop));
         too_large(Scqd::<Page>::new(huge).map(drop));
         too_large(cnq::cnq::<Page>(huge, 8).map(drop));
-        too_large(chunk_ring::chunk_ring::<Page>(huge, Most::Entries(usize::MAX)).map(drop));
+        too_large(growing::chunk_ring::<Page>(huge, Most::Entries(usize::MAX)).map(drop));
         too_large(mesh::mesh::<Page>(1, 1, huge, usize::MAX).map(drop));
     }
 }

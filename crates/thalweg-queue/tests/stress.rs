@@ -11,12 +11,18 @@
 #![cfg(not(any(loom, miri)))]
 
 use std::num::NonZeroU64;
-use thalweg_queue::bbq::{bytes, drop_old};
-use thalweg_queue::bwos::{Pool, Probabilistic, Random, StealError};
-use thalweg_queue::chunk_ring::Most;
-use thalweg_queue::tube::{self, Tube, ring, scqd::Scqd};
+use thalweg_queue::growing::Most;
+use thalweg_queue::research::tube::{self, Tube, ring, scqd::Scqd};
+use thalweg_queue::stealing::{Pool, Probabilistic, Random, StealError};
 use thalweg_queue::{BuildError, Pop, Push, Yield};
-use thalweg_queue::{bbq, bwos, chunk_ring, cnq, faaq, fast_forward, lamport, locked, mesh, ticketed};
+use thalweg_queue::{
+    bytes, growing, mpmc, mpsc, overwriting,
+    research::{cnq, faaq, lamport, locked, mesh, ticketed},
+    spmc, spsc,
+    spsc::fast_forward,
+    stealing,
+};
+
 use thalweg_sync::atomic::{AtomicU64, Ordering};
 use thalweg_sync::{spin, thread, time};
 
@@ -195,12 +201,12 @@ macro_rules! workers {
         const WORKERS: usize = 8;
         const ROUND: u64 = 64;
         let each = items() / WORKERS as u64;
-        let queues = (0..WORKERS).map(|_| bwos::$order::<u64>(8, 16).unwrap());
+        let queues = (0..WORKERS).map(|_| stealing::$order::<u64>(8, 16).unwrap());
         let (owners, stealers): (Vec<_>, Vec<_>) = queues.unzip();
         let pool = Pool::new(stealers);
         report(concat!("bwos::", stringify!($order), ", 8 workers"), each * WORKERS as u64, || {
             let seen = thread::scope(|scope| {
-                let work = |worker: usize, mut owner: bwos::$order::Owner<u64>| {
+                let work = |worker: usize, mut owner: stealing::$order::Owner<u64>| {
                     let mut thief = pool.thief(worker, Probabilistic::new(Random));
                     let first = (worker as u64) << PRODUCER;
                     scope.spawn(move || {
@@ -299,7 +305,7 @@ fn push_messages<M: bytes::Mode>(tx: &bytes::Producer<Yield, M>, producer: u64, 
 fn messages() {
     let each = items() / 2;
     let (tx, rx) = bytes::bytes(8, 1 << 14).unwrap();
-    report("bbq::bytes", 2 * each, || {
+    report("bytes", 2 * each, || {
         let seen = thread::scope(|scope| {
             for producer in 0..2 {
                 let tx = tx.clone();
@@ -326,7 +332,7 @@ fn messages() {
 fn overwritten_messages() {
     let each = items() / 2;
     let (tx, rx) = bytes::drop_old(8, 1 << 14).unwrap();
-    report("bbq::bytes::drop_old", 2 * each, || {
+    report("bytes::drop_old", 2 * each, || {
         let popped: u64 = thread::scope(|scope| {
             for producer in 0..2 {
                 let tx = tx.clone();
@@ -370,8 +376,8 @@ fn whole([number, bits, not]: [u64; 3], next: &mut [u64; 2]) -> u64 {
 /// Two producers that overwrite what two consumers are too slow for: items are whole and in order, and none is missing in the count.
 fn overwritten() {
     let each = items() / 2;
-    let (tx, rx) = drop_old::with_capacity(CAPACITY).unwrap();
-    report("bbq::drop_old", 2 * each, || {
+    let (tx, rx) = overwriting::with_capacity(CAPACITY).unwrap();
+    report("overwriting", 2 * each, || {
         let popped: u64 = thread::scope(|scope| {
             for producer in 0..2 {
                 let tx = tx.clone();
@@ -397,9 +403,9 @@ fn overwritten() {
 fn overwritten_ten_times() {
     const TIMES: u64 = 10;
     let items = items();
-    let (tx, rx) = drop_old::with_capacity(CAPACITY).unwrap();
+    let (tx, rx) = overwriting::with_capacity(CAPACITY).unwrap();
     let pushed = AtomicU64::new(0);
-    report("bbq::drop_old, ten times", items, || {
+    report("overwriting, ten times", items, || {
         let popped: u64 = thread::scope(|scope| {
             let pushed = &pushed;
             scope.spawn(move || {
@@ -454,27 +460,27 @@ fn over<Q: Tube<Item = u32> + 'static>(name: &str, tube: impl FnOnce(usize) -> R
 }
 
 runs! {
-    fast_forward_words: one_and_one("fast_forward", fast_forward::<NonZeroU64>(CAPACITY).unwrap()),
+    fast_forward_words: one_and_one("fast_forward", fast_forward::fast_forward::<NonZeroU64>(CAPACITY).unwrap()),
     fast_forward_in_place: one_and_one("fast_forward::in_place", fast_forward::in_place::<u64>(CAPACITY).unwrap()),
-    bbq_spsc: one_and_one("bbq::spsc", bbq::spsc::with_capacity::<u64>(CAPACITY).unwrap()),
+    bbq_spsc: one_and_one("spsc", spsc::with_capacity::<u64>(CAPACITY).unwrap()),
     lamport_plain: one_and_one("lamport::plain", lamport::plain::<u64>(CAPACITY).unwrap()),
     lamport_cached: one_and_one("lamport::cached", lamport::cached::<u64>(CAPACITY).unwrap()),
-    chunk_ring_fixed: one_and_one("chunk_ring, fixed", chunk_ring::chunk_ring::<u64>(CAPACITY, Most::Entries(CAPACITY)).unwrap()),
-    chunk_ring_growing: one_and_one("chunk_ring, growing", chunk_ring::chunk_ring::<u64>(64, Most::Entries(1 << 20)).unwrap()),
-    bbq_one_and_one: one_and_one("bbq, one and one", bbq::with_capacity::<u64>(CAPACITY).unwrap()),
+    chunk_ring_fixed: one_and_one("chunk_ring, fixed", growing::chunk_ring::<u64>(CAPACITY, Most::Entries(CAPACITY)).unwrap()),
+    chunk_ring_growing: one_and_one("chunk_ring, growing", growing::chunk_ring::<u64>(64, Most::Entries(1 << 20)).unwrap()),
+    bbq_one_and_one: one_and_one("bbq, one and one", mpmc::with_capacity::<u64>(CAPACITY).unwrap()),
     bbq_two_to_one: {
-        let (tx, rx) = bbq::mpsc::with_capacity::<u64>(CAPACITY).unwrap();
-        many("bbq::mpsc", true, vec![tx.clone(), tx], vec![rx]);
+        let (tx, rx) = mpsc::with_capacity::<u64>(CAPACITY).unwrap();
+        many("mpsc", true, vec![tx.clone(), tx], vec![rx]);
     },
     bbq_one_to_two: {
-        let (tx, rx) = bbq::spmc::with_capacity::<u64>(CAPACITY).unwrap();
-        many("bbq::spmc", true, vec![tx], vec![rx.clone(), rx]);
+        let (tx, rx) = spmc::with_capacity::<u64>(CAPACITY).unwrap();
+        many("spmc", true, vec![tx], vec![rx.clone(), rx]);
     },
     mesh_two_by_two: {
         let (producers, consumers) = mesh::mesh::<u64>(2, 2, CAPACITY, CAPACITY).unwrap();
         many("mesh", true, producers, consumers);
     },
-    bbq_two_and_two: two_and_two("bbq", true, bbq::with_capacity(CAPACITY).unwrap()),
+    bbq_two_and_two: two_and_two("bbq", true, mpmc::with_capacity(CAPACITY).unwrap()),
     bytes_two_and_two: messages(),
     bytes_drop_old_two_and_two: overwritten_messages(),
     drop_old_two_and_two: overwritten(),
@@ -498,8 +504,8 @@ runs! {
     cnq_hts_two_and_two: over("cnq over ring::Hts", ring::Hts::new),
     cnq_faaq_two_and_two: over("cnq over Faaq", |capsules| faaq::Faaq::new(2, capsules)),
     cnq_bbq_two_and_two: over("cnq over faaq::Bbq", |capsules| faaq::Bbq::new(2, capsules)),
-    bwos_lifo: stealing!("bwos::lifo", bwos::lifo::<u64>),
-    bwos_fifo: stealing!("bwos::fifo", bwos::fifo::<u64>),
+    bwos_lifo: stealing!("bwos::lifo", stealing::lifo::<u64>),
+    bwos_fifo: stealing!("bwos::fifo", stealing::fifo::<u64>),
     bwos_lifo_eight_workers: workers!(lifo),
     bwos_fifo_eight_workers: workers!(fifo),
 }

@@ -3,7 +3,7 @@
 //! `cargo run --release --package thalweg-sim --example speed`, for all, or `... -- counter` for those with that word.
 
 use std::process::ExitCode;
-use thalweg_queue::bbq;
+use thalweg_queue::mpmc;
 use thalweg_sim::{Heap, Machine, Simulation};
 use thalweg_sync::atomic::{AtomicU64, Ordering::Relaxed};
 use thalweg_sync::{CachePadded, thread, time};
@@ -38,7 +38,7 @@ fn shared(threads: u64, rounds: u64) {
 
 /// Half of the threads push, the others pop.
 fn queue(threads: u64, messages: u64) {
-    let (tx, rx) = bbq::with_capacity(4096).expect("a capacity that a queue can have");
+    let (tx, rx) = mpmc::with_capacity(4096).expect("a capacity that a queue can have");
     thread::scope(|scope| {
         for _ in 0..threads / 2 {
             let (tx, rx) = (tx.clone(), rx.clone());

@@ -15,7 +15,7 @@ pub(crate) struct Sources {
 }
 
 impl Sources {
-    /// What is accessed at `site`, with the file it is accessed in: `bbq/shared.rs: committed`. Where the source cannot
+    /// What is accessed at `site`, with the file it is accessed in: `mpmc/shared.rs: committed`. Where the source cannot
     /// be read, the file and the line.
     pub(crate) fn name(&mut self, site: Site) -> String {
         let file = short(site.file());
@@ -118,7 +118,7 @@ mod tests {
         let site: Site = std::panic::Location::caller();
         let _ = word;
         assert_eq!(Sources::default().name(site), format!("source.rs:{}", site.line()));
-        assert_eq!(short("crates/thalweg-queue/src/bbq/shared.rs"), "bbq/shared.rs");
+        assert_eq!(short("crates/thalweg-queue/src/mpmc/shared.rs"), "mpmc/shared.rs");
         assert_eq!(short("/home/me/graph/examples/wide.rs"), "examples/wide.rs");
         assert_eq!(short("main.rs"), "main.rs");
     }

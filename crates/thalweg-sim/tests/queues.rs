@@ -5,9 +5,14 @@ mod support;
 
 use std::num::NonZero;
 use support::{HEAP, machine};
-use thalweg_queue::bbq::{self, bytes, drop_old};
-use thalweg_queue::chunk_ring::{Most, chunk_ring};
-use thalweg_queue::{Pop, Push, bwos, cnq, faaq, fast_forward, lamport, locked, mesh, ticketed, tube};
+use thalweg_queue::growing::{Most, chunk_ring};
+use thalweg_queue::{
+    Pop, Push,
+    research::{cnq, faaq, lamport, locked, mesh, ticketed, tube},
+    spsc::fast_forward,
+    stealing,
+};
+use thalweg_queue::{bytes, mpmc, mpsc, overwriting, spmc, spsc};
 use thalweg_sim::{Heap, Simulation};
 use thalweg_sync::{spin, thread};
 
@@ -52,30 +57,30 @@ where
 
 #[test]
 fn queues_of_items() {
-    through("fast_forward/", || fast_forward::fast_forward(64));
-    through("fast_forward/", || fast_forward::in_place(64));
-    through("lamport/", || lamport::plain(64));
-    through("lamport/", || lamport::cached(64));
-    through("locked.rs", || locked::locked(64));
-    through("chunk_ring/", || chunk_ring(16, Most::Entries(256)));
-    through("bbq/spsc/", || bbq::spsc(4, 16));
-    through("bbq/", || bbq::shared(4, 16));
-    through("bbq/", || bbq::mpsc(4, 16));
-    through("bbq/", || bbq::spmc(4, 16));
-    through("faaq/", || faaq::shared(4, 16));
-    through("cnq/", || cnq::cnq(64, 16));
-    through("ticketed/", || ticketed::ticketed(64));
-    through("tube/", || tube::ring::Rts::new(64).map(tube::queue));
-    through("tube/", || tube::ring::Hts::new(64).map(tube::queue));
-    through("tube/", || tube::scqd::Scqd::new(64).map(tube::queue));
-    through("chunk_ring/", || {
+    through("spsc/fast_forward/", || fast_forward::fast_forward(64));
+    through("spsc/fast_forward/", || fast_forward::in_place(64));
+    through("research/lamport/", || lamport::plain(64));
+    through("research/lamport/", || lamport::cached(64));
+    through("research/locked.rs", || locked::locked(64));
+    through("growing/", || chunk_ring(16, Most::Entries(256)));
+    through("spsc/", || spsc::spsc(4, 16));
+    through("mpmc/", || mpmc::shared(4, 16));
+    through("mpmc/", || mpsc::mpsc(4, 16));
+    through("mpmc/", || spmc::spmc(4, 16));
+    through("research/faaq/", || faaq::shared(4, 16));
+    through("research/cnq/", || cnq::cnq(64, 16));
+    through("research/ticketed/", || ticketed::ticketed(64));
+    through("research/tube/", || tube::ring::Rts::new(64).map(tube::queue));
+    through("research/tube/", || tube::ring::Hts::new(64).map(tube::queue));
+    through("research/tube/", || tube::scqd::Scqd::new(64).map(tube::queue));
+    through("growing/", || {
         mesh::mesh(1, 1, 16, 64).map(|(mut tx, mut rx)| (tx.pop().expect("one"), rx.pop().expect("one")))
     });
 }
 
 #[test]
 fn messages_of_bytes() {
-    run("bbq/bytes/", || {
+    run("bytes/", || {
         let (tx, rx) = bytes::bytes(4, 256).unwrap();
         sides(
             move || (1..=ITEMS).for_each(|number| tx.push(&number.to_le_bytes()).expect("the consumer stays")),
@@ -95,8 +100,8 @@ fn messages_of_bytes() {
 /// What was dropped is counted, so that nothing is missed.
 #[test]
 fn drop_old_keeps_the_newest() {
-    run("bbq/drop_old/", || {
-        let (tx, rx) = drop_old::drop_old(4, 16).unwrap();
+    run("overwriting/", || {
+        let (tx, rx) = overwriting::drop_old(4, 16).unwrap();
         thread::scope(|scope| {
             scope.spawn(move || (1..=ITEMS).for_each(|number| tx.try_push(number).expect("the consumer stays")));
             let last = scope.spawn(move || {
@@ -114,14 +119,14 @@ fn drop_old_keeps_the_newest() {
 
 #[test]
 fn what_an_owner_keeps_and_what_is_stolen() {
-    run("bwos/", || {
-        let (mut owner, stealer) = bwos::lifo(8, 16).unwrap();
+    run("stealing/", || {
+        let (mut owner, stealer) = stealing::lifo(8, 16).unwrap();
         sides(
             move || (1..=ITEMS).for_each(|number| spin::until(|| owner.push(number).ok())),
             move || {
                 std::iter::from_fn(|| {
                     spin::until(|| match stealer.steal() {
-                        Err(bwos::StealError::Closed) => Some(None),
+                        Err(stealing::StealError::Closed) => Some(None),
                         stolen => stolen.ok().map(Some),
                     })
                 })

@@ -5,7 +5,7 @@ mod support;
 
 use serde_json::Value;
 use support::{HEAP, machine};
-use thalweg_queue::bbq;
+use thalweg_queue::{mpmc, spsc};
 use thalweg_sim::{Cost, Heap, Report, Simulation, Stamp, Study};
 use thalweg_sync::atomic::{AtomicU64, Ordering::Relaxed};
 use thalweg_sync::{CachePadded, hint, spin, thread};
@@ -97,7 +97,7 @@ fn counting_hits_changes_nothing_either_where_threads_share_cores_and_sleep() {
 #[test]
 fn fields_of_a_queue_have_their_names() {
     let report = Simulation::new(machine("x86-88t")).run(|| {
-        let (tx, rx) = bbq::with_capacity(64).unwrap();
+        let (tx, rx) = mpmc::with_capacity(64).unwrap();
         thread::scope(|scope| {
             for _ in 0..3 {
                 let (tx, rx) = (tx.clone(), rx.clone());
@@ -114,7 +114,7 @@ fn fields_of_a_queue_have_their_names() {
 
 /// Messages with stamps, under names, of which one takes longer.
 fn stamped() {
-    let (mut tx, mut rx) = bbq::spsc::<(u64, Stamp)>(4, 16).unwrap();
+    let (mut tx, mut rx) = spsc::spsc::<(u64, Stamp)>(4, 16).unwrap();
     thread::scope(|scope| {
         scope.spawn(move || {
             for n in 1..=200 {

@@ -20,7 +20,7 @@
 //! elsewhere ([`Place`]). From then on it stays on that worker: a compiler keeps addresses of thread-locals across calls, so a stack that
 //! moved to another thread would use those of the first.
 //!
-//! The queue is [BWoS](thalweg_queue::bwos): its owner pushes and pops without an atomic operation, and thieves take blocks that it has left or shared. The newest
+//! The queue is [BWoS](thalweg_queue::stealing): its owner pushes and pops without an atomic operation, and thieves take blocks that it has left or shared. The newest
 //! task runs first on its own worker, which keeps what is under way small; thieves take the oldest. Nobody starves: each sixteenth
 //! choice is for a task that has not begun, each sixty-fourth for the queues that all share, and whoever yields lets a new task begin first.
 //!

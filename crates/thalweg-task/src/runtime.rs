@@ -10,7 +10,7 @@ use crate::worker::Worker;
 use core::fmt;
 use core::ptr::NonNull;
 use std::collections::VecDeque;
-use thalweg_queue::bwos;
+use thalweg_queue::stealing;
 use thalweg_sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
 use thalweg_sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, AtomicUsize};
 use thalweg_sync::park::Unparker;
@@ -39,7 +39,7 @@ pub(crate) struct Remote {
     /// How many threads are about to touch this, after they woke a task of this worker (T3).
     visitors: AtomicUsize,
     pub(crate) unparker: Short<Option<Unparker>>,
-    pub(crate) stealer: bwos::Stealer<TaskRef>,
+    pub(crate) stealer: stealing::Stealer<TaskRef>,
     /// How many tasks were spawned, and have ended, on this worker. Written by it alone.
     spawned: AtomicU64,
     ended: AtomicU64,
@@ -373,7 +373,7 @@ impl Runtime {
     pub(crate) fn start(builder: Builder, victims: Box<[Box<[usize]>]>) -> Result<Self, StartError> {
         fence::prepare();
         let (owners, stealers): (Vec<_>, Vec<_>) = (0..builder.workers)
-            .map(|_| bwos::lifo::<TaskRef>(QUEUE.0, QUEUE.1).expect("the shape of the queue is fixed"))
+            .map(|_| stealing::lifo::<TaskRef>(QUEUE.0, QUEUE.1).expect("the shape of the queue is fixed"))
             .unzip();
         let remote = |stealer| {
             CachePadded(Remote {

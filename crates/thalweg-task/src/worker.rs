@@ -19,7 +19,7 @@ use core::ptr::NonNull;
 use core::task::Waker;
 use std::collections::{BTreeMap, VecDeque};
 use thalweg_queue::TryPushError;
-use thalweg_queue::bwos::lifo::Owner;
+use thalweg_queue::stealing::lifo::Owner;
 use thalweg_sync::atomic::Ordering::{Acquire, Relaxed};
 use thalweg_sync::host::{self, Calls, Host};
 use thalweg_sync::park::Parker;

@@ -339,7 +339,7 @@ fn a_task_stays_on_the_worker_that_began_it() {
 
 #[test]
 fn queues_wait_by_switching_stacks() {
-    use thalweg_queue::{Park, fast_forward};
+    use thalweg_queue::{Park, spsc::fast_forward};
     // One worker: if an end put the thread to sleep, nobody would ever wake it.
     runtime(1).run(|| {
         let (mut tx, mut rx) = fast_forward::with_wait(4, Park::new()).unwrap();

@@ -275,7 +275,7 @@ pub(crate) unsafe fn drop_each<T>(first: *mut T, len: usize, panics: &mut Vec<Pa
     }
 }
 
-impl thalweg_queue::fast_forward::Word for Block {
+impl thalweg_queue::spsc::fast_forward::Word for Block {
     fn into_word(self) -> NonNull<()> {
         self.into_raw().cast()
     }

@@ -16,7 +16,7 @@ use crate::run::activate::MOST_BYTES;
 use crate::window::Assemble;
 use std::collections::VecDeque;
 use std::fmt;
-use thalweg_queue::{bbq, fast_forward};
+use thalweg_queue::{mpmc, spsc::fast_forward};
 use thalweg_sync::CachePadded;
 use thalweg_sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Counter, Ordering::*, fence};
 use thalweg_sync::cell::Slot;
@@ -55,7 +55,7 @@ pub(crate) struct Plan {
 
 enum Queue {
     OneToOne { tx: Box<Slot<fast_forward::Producer<Block>>>, rx: Box<Slot<fast_forward::Consumer<Block>>> },
-    Shared { tx: bbq::Producer<Block>, rx: bbq::Consumer<Block> },
+    Shared { tx: mpmc::Producer<Block>, rx: mpmc::Consumer<Block> },
 }
 
 /// State of the sending side, under E1.
@@ -146,7 +146,7 @@ impl Edge {
         };
         let shared = plan.many_takers || plan.many_senders;
         let queue = if shared {
-            let (tx, rx) = bbq::with_capacity(slots).expect("slots are within the limits of a queue");
+            let (tx, rx) = mpmc::with_capacity(slots).expect("slots are within the limits of a queue");
             Queue::Shared { tx, rx }
         } else {
             let (tx, rx) = fast_forward::fast_forward(slots).expect("slots are within the limits of a queue");

@@ -12,15 +12,15 @@
 //! | `reserve_async`, `readable_async` | the same, pending; dropped before they are ready, they have reserved and taken nothing |
 //!
 //! The entries of a grant lie next to each other, so each queue says where its grants end before there is no more room, or no
-//! more items. The ends of queues for one producer and one consumer have them: [`bbq::spsc`](mod@crate::bbq::spsc),
-//! [`chunk_ring`](mod@crate::chunk_ring), [`lamport`](crate::lamport), [`fast_forward::in_place`](crate::fast_forward::in_place()),
-//! and a [`mesh`](mod@crate::mesh) of such; so have the consumer of [`bbq::mpsc`](mod@crate::bbq::mpsc) and the producer of
-//! [`bbq::spmc`](mod@crate::bbq::spmc). Of the queues for many, [`bbq::shared`](crate::bbq::shared()) has a [`WriteGrant`] too,
-//! whose entries have their place in the order from the reservation on, and what it [reads](crate::bbq::ReadGrant) in place is taken;
-//! [`bbq::bytes`](mod@crate::bbq::bytes) and [`ticketed`](mod@crate::ticketed) have grants of their own, which wait in the same forms.
+//! more items. The ends of queues for one producer and one consumer have them: [`spsc`](mod@crate::spsc),
+//! [`chunk_ring`](mod@crate::growing), [`lamport`](crate::research::lamport), [`fast_forward::in_place`](crate::spsc::fast_forward::in_place()),
+//! and a [`mesh`](mod@crate::research::mesh) of such; so have the consumer of [`mpsc`](mod@crate::mpsc) and the producer of
+//! [`spmc`](mod@crate::spmc). Of the queues for many, [`mpmc::shared`](crate::mpmc::shared()) has a [`WriteGrant`] too,
+//! whose entries have their place in the order from the reservation on, and what it [reads](crate::mpmc::ReadGrant) in place is taken;
+//! [`bytes`](mod@crate::bytes) and [`ticketed`](mod@crate::research::ticketed) have grants of their own, which wait in the same forms.
 //!
 //! ```
-//! let (mut tx, mut rx) = thalweg_queue::chunk_ring::with_chunks::<u8>(64, 128, thalweg_queue::chunk_ring::Most::Entries(128))?;
+//! let (mut tx, mut rx) = thalweg_queue::growing::with_chunks::<u8>(64, 128, thalweg_queue::growing::Most::Entries(128))?;
 //! let mut grant = tx.reserve(100)?; // 64: a grant ends with its chunk
 //! grant.extend(*b"in place");
 //! grant[0] = b'I';
@@ -37,9 +37,9 @@
 //! Ends of a queue under [`Park`](crate::Park) sleep meanwhile:
 //!
 //! ```
-//! use thalweg_queue::{Park, bbq};
+//! use thalweg_queue::{Park, spsc, mpsc, spmc, bytes, mpmc};
 //!
-//! let (mut tx, mut rx) = bbq::spsc::with_wait(2, 8, Park::new())?;
+//! let (mut tx, mut rx) = spsc::with_wait(2, 8, Park::new())?;
 //! let reader = std::thread::spawn(move || {
 //!     let mut sum = 0;
 //!     while let Ok(grant) = rx.wait_readable(8) {
@@ -67,10 +67,10 @@
 //!
 //! | dropped | |
 //! |---|---|
-//! | [`WriteGrant`], [`bytes::WriteGrant`](crate::bbq::bytes::WriteGrant) | nothing is pushed. Of [`bbq::shared`](crate::bbq::shared()) and `bytes` it leaves a hole, which is passed over |
-//! | [`ticketed::Grant`](crate::ticketed::Grant) | what is written is pushed, and the rest are holes: others may be waiting behind it |
+//! | [`WriteGrant`], [`bytes::WriteGrant`](crate::bytes::WriteGrant) | nothing is pushed. Of [`mpmc::shared`](crate::mpmc::shared()) and `bytes` it leaves a hole, which is passed over |
+//! | [`ticketed::Grant`](crate::research::ticketed::Grant) | what is written is pushed, and the rest are holes: others may be waiting behind it |
 //! | [`ReadGrant`], of one consumer | all items stay in the queue |
-//! | [`bbq::ReadGrant`](crate::bbq::ReadGrant), [`bytes::ReadGrant`](crate::bbq::bytes::ReadGrant), [`ticketed::Take`](crate::ticketed::Take), [`ticketed::Window`](crate::ticketed::Window) | what it holds is popped: it was taken, and other consumers are past it |
+//! | [`mpmc::ReadGrant`](crate::mpmc::ReadGrant), [`bytes::ReadGrant`](crate::bytes::ReadGrant), [`ticketed::Take`](crate::research::ticketed::Take), [`ticketed::Window`](crate::research::ticketed::Window) | what it holds is popped: it was taken, and other consumers are past it |
 //!
 //! An item that is written in place is moved nowhere. A panic while a grant is filled, or in the destructor of an item that is
 //! released, leaves the queue usable and drops each item once.

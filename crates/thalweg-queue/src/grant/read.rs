@@ -10,12 +10,12 @@ use thalweg_sync::hint::Access;
 /// Items to be read in place. Made by the `readable` of a consumer.
 ///
 /// [`release`](Self::release) drops the first of them and gives their entries back. What is not released stays in the queue, so dropping
-/// the grant pops nothing; [`bbq::ReadGrant`](crate::bbq::ReadGrant) and [others](super#dropped) pop then.
+/// the grant pops nothing; [`bbq::ReadGrant`](crate::mpmc::ReadGrant) and [others](super#dropped) pop then.
 ///
 /// Threads may share it if they may share the items:
 ///
 /// ```
-/// let (mut tx, mut rx) = thalweg_queue::bbq::spsc::<u64>(2, 8)?;
+/// let (mut tx, mut rx) = thalweg_queue::spsc::spsc::<u64>(2, 8)?;
 /// tx.push(7).unwrap();
 /// let grant = rx.readable(1).unwrap();
 /// std::thread::scope(|scope| scope.spawn(|| assert_eq!(grant[0], 7)).join().unwrap());
@@ -23,7 +23,7 @@ use thalweg_sync::hint::Access;
 /// ```
 ///
 /// ```compile_fail,E0277
-/// let (mut tx, mut rx) = thalweg_queue::bbq::spsc::<std::cell::Cell<u64>>(2, 8)?;
+/// let (mut tx, mut rx) = thalweg_queue::spsc::spsc::<std::cell::Cell<u64>>(2, 8)?;
 /// tx.push(std::cell::Cell::new(7)).unwrap();
 /// let grant = rx.readable(1).unwrap();
 /// std::thread::scope(|scope| scope.spawn(|| assert_eq!(grant[0].get(), 7)).join().unwrap());

@@ -10,13 +10,13 @@ use core::ops::{Deref, DerefMut};
 /// Entries to be written in place. Made by the `reserve` of a producer.
 ///
 /// It is filled from its first entry on, as a vector is; [`commit`](Self::commit) pushes what was written. Dropped instead, it
-/// drops what was written, and nothing is pushed; so does a panic in whatever fills it. A [`ticketed::Grant`](crate::ticketed::Grant)
+/// drops what was written, and nothing is pushed; so does a panic in whatever fills it. A [`ticketed::Grant`](crate::research::ticketed::Grant)
 /// commits then: [grants that are dropped](super#dropped).
 ///
 /// Threads may share it if they may share the items:
 ///
 /// ```
-/// let (mut tx, _rx) = thalweg_queue::bbq::spsc::<u64>(2, 8)?;
+/// let (mut tx, _rx) = thalweg_queue::spsc::spsc::<u64>(2, 8)?;
 /// let mut grant = tx.reserve(1).unwrap();
 /// grant.push(7).unwrap();
 /// std::thread::scope(|scope| scope.spawn(|| assert_eq!(grant[0], 7)).join().unwrap());
@@ -24,7 +24,7 @@ use core::ops::{Deref, DerefMut};
 /// ```
 ///
 /// ```compile_fail,E0277
-/// let (mut tx, _rx) = thalweg_queue::bbq::spsc::<std::cell::Cell<u64>>(2, 8)?;
+/// let (mut tx, _rx) = thalweg_queue::spsc::spsc::<std::cell::Cell<u64>>(2, 8)?;
 /// let mut grant = tx.reserve(1).unwrap();
 /// grant.push(std::cell::Cell::new(7)).unwrap();
 /// std::thread::scope(|scope| scope.spawn(|| assert_eq!(grant[0].get(), 7)).join().unwrap());
@@ -77,7 +77,7 @@ impl<E: Write> WriteGrant<E> {
     /// Returns how many.
     ///
     /// ```
-    /// let (mut tx, mut rx) = thalweg_queue::bbq::spsc(2, 4)?;
+    /// let (mut tx, mut rx) = thalweg_queue::spsc::spsc(2, 4)?;
     /// let mut lines = "three\nshort\nlines".lines();
     /// let mut grant = tx.reserve(8)?; // four, the rest of the block
     /// assert_eq!(grant.extend(&mut lines), 3);

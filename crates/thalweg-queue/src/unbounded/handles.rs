@@ -80,7 +80,7 @@ fn list<T: Send, W: Wait>(shift: u32, wait: W) -> Arc<List<T, W>> {
 }
 
 pub mod mpsc {
-    //! Any number of producers, one consumer. See the [page of both](super).
+    //! Any number of producers, one consumer. See the [page of both](crate::unbounded).
 
     use super::*;
 
@@ -191,7 +191,7 @@ pub mod mpsc {
 }
 
 pub mod mpmc {
-    //! Any number of producers and consumers. See the [page of both](super).
+    //! Any number of producers and consumers. See the [page of both](crate::unbounded).
     //!
     //! Consumers take turns: a pop holds a lock while it moves one item out, so a `try_pop` may wait for another thread's.
 

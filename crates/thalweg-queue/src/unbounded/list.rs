@@ -2,8 +2,8 @@
 
 use super::block::Block;
 use crate::TryPopError;
-use crate::bbq::handles::Handles;
 use crate::edges::edge;
+use crate::mpmc::handles::Handles;
 use alloc::boxed::Box;
 use core::ptr;
 use thalweg_sync::CachePadded;

@@ -17,15 +17,15 @@ use thalweg_sync::time::{self, Duration};
 /// `may_push`, `strategy` and, with the feature `stream`, `into_sink`. It is implemented for the handles, for `&mut` to them, and for `&` to those that can be shared.
 ///
 /// ```
-/// use thalweg_queue::{Push, PushError, bbq, fast_forward};
+/// use thalweg_queue::{Push, PushError, mpmc, spsc::fast_forward};
 ///
 /// fn count_to(limit: u64, mut tx: impl Push<Item = Box<u64>>) -> Result<(), PushError<Box<u64>>> {
 ///     (0..limit).try_for_each(|n| tx.push(Box::new(n)))
 /// }
 ///
-/// let (mut tx, _rx) = fast_forward(8)?;
+/// let (mut tx, _rx) = fast_forward::fast_forward(8)?;
 /// count_to(3, &mut tx)?;
-/// let (tx, _rx) = bbq::with_capacity(8)?;
+/// let (tx, _rx) = mpmc::with_capacity(8)?;
 /// count_to(3, &tx)?;
 /// count_to(3, tx)?;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -164,9 +164,9 @@ pub trait Push {
     /// ```
     /// use futures_executor::{block_on, block_on_stream};
     /// use std::pin::Pin;
-    /// use thalweg_queue::{Park, Pop, Push, bbq};
+    /// use thalweg_queue::{Park, Pop, Push, mpmc};
     ///
-    /// let (tx, rx) = bbq::with_wait(2, 8, Park::new())?;
+    /// let (tx, rx) = mpmc::with_wait(2, 8, Park::new())?;
     /// let mut sink = tx.into_sink();
     /// block_on(async {
     ///     use futures_sink::Sink;
@@ -193,7 +193,7 @@ pub trait Push {
 /// `may_pop`, `strategy` and, with the feature `stream`, `into_stream`. It is implemented for the handles, for `&mut` to them, and for `&` to those that can be shared.
 ///
 /// ```
-/// use thalweg_queue::{Pop, bbq};
+/// use thalweg_queue::{Pop, mpmc};
 ///
 /// fn sum(mut rx: impl Pop<Item = u64>) -> u64 {
 ///     let mut sum = 0;
@@ -203,7 +203,7 @@ pub trait Push {
 ///     sum
 /// }
 ///
-/// let (tx, rx) = bbq::with_capacity(8)?;
+/// let (tx, rx) = mpmc::with_capacity(8)?;
 /// (1..=4).try_for_each(|n| tx.push(n))?;
 /// drop(tx);
 /// assert_eq!(sum(rx), 10);
@@ -306,9 +306,9 @@ pub trait Pop {
     /// The items as they come, waiting for each. Ends when every producer is gone and the queue is drained.
     ///
     /// ```
-    /// use thalweg_queue::{Pop, Push, bbq};
+    /// use thalweg_queue::{Pop, Push, mpmc};
     ///
-    /// let (mut tx, mut rx) = bbq::with_capacity(8)?;
+    /// let (mut tx, mut rx) = mpmc::with_capacity(8)?;
     /// assert_eq!(Push::push_all(&mut tx, 1..=4)?, 4);
     /// assert_eq!(Pop::try_iter(&mut rx).count(), 4);
     /// tx.push(5)?;

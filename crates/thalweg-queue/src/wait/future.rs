@@ -77,9 +77,9 @@ impl<E> Drop for Pending<E> {
 /// use std::future::Future;
 /// use std::pin::Pin;
 /// use std::task::{Context, Poll, Waker};
-/// use thalweg_queue::{Park, bbq};
+/// use thalweg_queue::{Park, mpmc};
 ///
-/// let (tx, rx) = bbq::with_wait(2, 1, Park::new())?;
+/// let (tx, rx) = mpmc::with_wait(2, 1, Park::new())?;
 /// tx.push_all(["first", "second"])?;
 /// let mut pushing = tx.push_async("third");
 /// // As in `timeout(time, &mut pushing).await`, which polls it, and then no more.

@@ -13,9 +13,9 @@
 //!
 //! ```
 //! use std::time::Duration;
-//! use thalweg_queue::{Park, PopTimeoutError, bbq};
+//! use thalweg_queue::{Park, PopTimeoutError, bytes, mpmc};
 //!
-//! let (tx, rx) = bbq::with_wait(4, 16, Park::new())?;
+//! let (tx, rx) = mpmc::with_wait(4, 16, Park::new())?;
 //! let consumer = std::thread::spawn(move || {
 //!     assert_eq!(rx.pop(), Ok(7)); // sleeps until the push
 //!     assert_eq!(rx.pop_timeout(Duration::from_millis(1)), Err(PopTimeoutError::Timeout));
@@ -48,7 +48,7 @@
 //! use std::future::Future;
 //! use std::pin::pin;
 //! use std::task::{Context, Poll, Waker};
-//! use thalweg_queue::{Park, fast_forward};
+//! use thalweg_queue::{Park, spsc::fast_forward};
 //!
 //! let (mut tx, mut rx) = fast_forward::with_wait(8, Park::new())?;
 //! let mut popping = pin!(rx.pop_async());
@@ -60,7 +60,7 @@
 //! ```
 //!
 //! The feature `stream` makes ends streams and sinks of the crate `futures`: `into_stream` and `into_sink` of the two
-//! traits, which all ends have but those of [`bbq::bytes`](mod@crate::bbq::bytes) and [`bwos`](mod@crate::bwos).
+//! traits, which all ends have but those of [`bytes`](mod@crate::bytes) and [`bwos`](mod@crate::stealing).
 //!
 //! # What is promised
 //!
@@ -135,6 +135,14 @@ pub use park::{Park, Sleep};
 pub use stream::{ItemSink, ItemStream};
 
 use thalweg_sync::spin;
+
+/// How the ordinary ends wait, `Sender` and `Receiver`: they sleep. Without the feature `std` nothing can, and they are as [`Yield`].
+#[cfg(feature = "std")]
+pub type Ordinary = Park;
+
+/// How the ordinary ends wait, `Sender` and `Receiver`: as [`Yield`], since nothing can sleep without the feature `std`.
+#[cfg(not(feature = "std"))]
+pub type Ordinary = Yield;
 
 /// When a wait is over at the latest. Without the feature `std` there is no clock, and no value of this type.
 #[cfg(feature = "std")]

@@ -17,7 +17,7 @@ use thalweg_sync::{CachePadded, fence, spin, time};
 /// Each queue has its own, made when the queue is built.
 ///
 /// ```
-/// use thalweg_queue::{Park, fast_forward};
+/// use thalweg_queue::{Park, spsc::fast_forward};
 ///
 /// let (mut tx, mut rx) = fast_forward::with_wait(64, Park::new())?;
 /// let consumer = std::thread::spawn(move || rx.pop());

@@ -2,8 +2,8 @@
 
 use crate::{bbq, faaq, history, hts, mt, rts, scqd};
 use thalweg_check::Fuzz;
-use thalweg_queue::tube::Tube;
-use thalweg_queue::{Park, TryPopError, cnq};
+use thalweg_queue::research::tube::Tube;
+use thalweg_queue::{Park, TryPopError, research::cnq};
 use thalweg_sync::atomic::AtomicUsize;
 use thalweg_sync::atomic::Ordering::Relaxed;
 use thalweg_sync::sync::Arc;

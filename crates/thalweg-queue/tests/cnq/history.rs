@@ -1,7 +1,7 @@
 //! What threads did and when, and what may be said about the order of it.
 
-use thalweg_queue::cnq;
-use thalweg_queue::tube::Tube;
+use thalweg_queue::research::cnq;
+use thalweg_queue::research::tube::Tube;
 use thalweg_sync::atomic::{AtomicUsize, Ordering};
 use thalweg_sync::thread;
 

@@ -8,8 +8,8 @@ mod order;
 mod pauses;
 mod waiting;
 
-use thalweg_queue::faaq::{Bbq, Faaq};
-use thalweg_queue::tube::{ring, scqd::Scqd};
+use thalweg_queue::research::faaq::{Bbq, Faaq};
+use thalweg_queue::research::tube::{ring, scqd::Scqd};
 
 fn scqd(capsules: usize) -> Scqd<u32> {
     Scqd::new(capsules).unwrap()

@@ -2,8 +2,8 @@
 
 use crate::{bbq, faaq, history, hts, mt, rts, scqd};
 use std::collections::VecDeque;
-use thalweg_queue::tube::Tube;
-use thalweg_queue::{TryPopError, TryPushError, cnq};
+use thalweg_queue::research::tube::Tube;
+use thalweg_queue::{TryPopError, TryPushError, research::cnq};
 
 /// Numbers that look random, the same in every run.
 struct Random(u64);

@@ -1,8 +1,8 @@
 //! Handles that pause, leave and come back: who holds what, and that nobody is stopped by it.
 
 use crate::scqd;
-use thalweg_queue::tube::Tube;
-use thalweg_queue::{TryPopError, TryPushError, cnq};
+use thalweg_queue::research::tube::Tube;
+use thalweg_queue::{TryPopError, TryPushError, research::cnq};
 use thalweg_sync::thread;
 
 /// A producer that has pushed and pauses keeps nobody from anything (E8): others push and pop round the ring many times.

@@ -4,9 +4,9 @@ use crate::hts;
 use std::pin::Pin;
 use std::sync::Arc; // what a waker is made of
 use std::task::{Context, Poll, Wake, Waker};
-use thalweg_queue::tube::ring::Hts;
-use thalweg_queue::tube::{AllocateError, ReserveError, Tube};
-use thalweg_queue::{Park, PushError, TryPushError, cnq};
+use thalweg_queue::research::tube::ring::Hts;
+use thalweg_queue::research::tube::{AllocateError, ReserveError, Tube};
+use thalweg_queue::{Park, PushError, TryPushError, research::cnq};
 use thalweg_sync::atomic::{AtomicBool, Ordering::Relaxed};
 use thalweg_sync::sync::Mutex;
 

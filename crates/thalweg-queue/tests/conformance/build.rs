@@ -1,9 +1,15 @@
 //! Which sizes are refused, and what the refusal says: the parameter, what was asked for, and what is possible.
 
 use crate::one_by_one;
-use thalweg_queue::chunk_ring::{self, Most};
-use thalweg_queue::tube::{Tube, ring, scqd::Scqd};
-use thalweg_queue::{BuildError, Yield, bbq, bwos, cnq, faaq, fast_forward, lamport, locked, mesh, ticketed};
+use thalweg_queue::growing::{self, Most};
+use thalweg_queue::research::tube::{Tube, ring, scqd::Scqd};
+use thalweg_queue::{
+    BuildError, Yield, mpmc, mpsc, overwriting,
+    research::{cnq, faaq, lamport, locked, mesh, ticketed},
+    spmc, spsc,
+    spsc::fast_forward,
+    stealing,
+};
 
 /// The refusal's text.
 #[track_caller]
@@ -30,7 +36,7 @@ type Item = [u64; 3];
 
 #[test]
 fn capacities() {
-    limits("capacity", 1, fast_forward::<Box<Item>>);
+    limits("capacity", 1, fast_forward::fast_forward::<Box<Item>>);
     limits("capacity", 1, fast_forward::in_place::<Item>);
     limits("capacity", 1, lamport::plain::<Item>);
     limits("capacity", 1, lamport::cached::<Item>);
@@ -40,19 +46,19 @@ fn capacities() {
     limits("capacity", 1, ring::Rts::<Item>::new);
     limits("capacity", 1, ring::Hts::<Item>::new);
     limits("capacity", 1, Scqd::<Item>::new);
-    limits("capacity", 1, bbq::with_capacity::<Item>);
-    limits("capacity", 1, bbq::mpsc::with_capacity::<Item>);
-    limits("capacity", 1, bbq::spmc::with_capacity::<Item>);
-    limits("capacity", 1, bbq::spsc::with_capacity::<Item>);
+    limits("capacity", 1, mpmc::with_capacity::<Item>);
+    limits("capacity", 1, mpsc::with_capacity::<Item>);
+    limits("capacity", 1, spmc::with_capacity::<Item>);
+    limits("capacity", 1, spsc::with_capacity::<Item>);
     limits("capacity", 2, |capacity| cnq::cnq::<Item>(capacity, 1));
-    limits("first", 2, |first| chunk_ring::chunk_ring::<Item>(first, Most::Entries(usize::MAX)));
+    limits("first", 2, |first| growing::chunk_ring::<Item>(first, Most::Entries(usize::MAX)));
     limits("first", 2, |first| one_by_one::<Item, _>(first, Yield));
     // As many words as there are in all lines of the address space but two.
     let most = (isize::MAX as usize / 64 - 2) * (64 / size_of::<usize>());
     let text = format!("capacity must be at most {most}, not {}", usize::MAX);
-    assert_eq!(refusal(fast_forward::<Box<Item>>(usize::MAX)), text);
-    limits("capacity", 1, bbq::with_room::<Item>);
-    limits("capacity", 1, bbq::drop_old::with_capacity::<Item>);
+    assert_eq!(refusal(fast_forward::fast_forward::<Box<Item>>(usize::MAX)), text);
+    limits("capacity", 1, mpmc::with_room::<Item>);
+    limits("capacity", 1, overwriting::with_capacity::<Item>);
     // Nothing takes no memory, but the words beside it do.
     limits("capacity", 1, fast_forward::in_place::<()>);
     limits("capacity", 1, ticketed::ticketed::<()>);
@@ -68,10 +74,16 @@ fn blocks_and_entries() {
             assert!(refusal($build(usize::MAX, 1)).starts_with("blocks must be at most "));)+
         };
     }
-    check!(bbq::mpsc::<Item>, bbq::spmc::<Item>);
-    check!(bbq::shared::<Item>, bbq::spsc::<Item>, faaq::shared::<Item>, bwos::lifo::<Item>, bwos::fifo::<Item>);
-    assert_eq!(refusal(bbq::shared::<Item>(3, 1)), "blocks must be a power of two, not 3; 4 is the next");
-    assert_eq!(refusal(bbq::spsc::<Item>(12, 1)), "blocks must be a power of two, not 12; 16 is the next");
+    check!(mpsc::mpsc::<Item>, spmc::spmc::<Item>);
+    check!(
+        mpmc::shared::<Item>,
+        spsc::spsc::<Item>,
+        faaq::shared::<Item>,
+        stealing::lifo::<Item>,
+        stealing::fifo::<Item>
+    );
+    assert_eq!(refusal(mpmc::shared::<Item>(3, 1)), "blocks must be a power of two, not 3; 4 is the next");
+    assert_eq!(refusal(spsc::spsc::<Item>(12, 1)), "blocks must be a power of two, not 12; 16 is the next");
     assert_eq!(refusal(faaq::shared::<Item>(6, 1)), "blocks must be a power of two, not 6; 8 is the next");
 }
 
@@ -82,9 +94,9 @@ fn other_shapes() {
     assert_eq!(refusal(mesh::mesh::<Item>(0, 1, 4, 4)), "producers must be at least 1, not 0");
     assert_eq!(refusal(mesh::mesh::<Item>(1, 0, 4, 4)), "consumers must be at least 1, not 0");
     assert_eq!(refusal(mesh::mesh::<Item>(2, 1 << 20, 4, 4)), "consumers must be at most 65536, not 1048576");
-    assert_eq!(refusal(chunk_ring::chunk_ring::<Item>(8, Most::Entries(7))), "most entries must be at least 8, not 7");
-    assert!(refusal(chunk_ring::chunk_ring::<Item>(8, Most::Bytes(7))).starts_with("most bytes must be at least "));
-    assert_eq!(refusal(chunk_ring::with_chunks::<Item>(0, 8, Most::Entries(8))), "chunk must be at least 1, not 0");
+    assert_eq!(refusal(growing::chunk_ring::<Item>(8, Most::Entries(7))), "most entries must be at least 8, not 7");
+    assert!(refusal(growing::chunk_ring::<Item>(8, Most::Bytes(7))).starts_with("most bytes must be at least "));
+    assert_eq!(refusal(growing::with_chunks::<Item>(0, 8, Most::Entries(8))), "chunk must be at least 1, not 0");
     assert_eq!(refusal(cnq::cnq::<Item>(64, 0)), "k must be at least 1, not 0");
     assert_eq!(refusal(cnq::cnq::<Item>(64, 65)), "k must be at most 64, not 65");
     let over = |capsules, entries, k| refusal(cnq::over::<Item, _>(Scqd::new(8).unwrap(), capsules, entries, k));
@@ -113,7 +125,7 @@ fn what_is_named_is_possible() {
     let lacking =
         |built: Result<(), BuildError>| assert!(matches!(built, Err(BuildError::OutOfMemory { .. })), "{built:?}");
 
-    let blocks = |blocks| bwos::lifo::<Large>(blocks, 1 << 31).map(drop);
+    let blocks = |blocks| stealing::lifo::<Large>(blocks, 1 << 31).map(drop);
     assert_eq!(named(blocks(usize::MAX)), (1 << 12) - 1);
     assert_eq!(named(blocks(1 << 32)), (1 << 12) - 1);
     lacking(blocks((1 << 12) - 1));
@@ -153,7 +165,7 @@ fn what_is_named_is_possible() {
 #[test]
 fn the_fewest_bytes_are_named() {
     fn of<T: Send>(first: usize) {
-        let build = |bytes| chunk_ring::chunk_ring::<T>(first, Most::Bytes(bytes)).map(drop);
+        let build = |bytes| growing::chunk_ring::<T>(first, Most::Bytes(bytes)).map(drop);
         let named = |bytes| match build(bytes) {
             Err(BuildError::TooSmall { parameter: "most bytes", value, min }) if value == bytes => min,
             other => panic!("{first} in {bytes}: {other:?}"),

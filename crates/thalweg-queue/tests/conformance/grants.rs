@@ -3,9 +3,13 @@
 use crate::queue::{Ledger, Queue, Token, often};
 use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use thalweg_queue::fast_forward::{self, InPlace};
+use thalweg_queue::spsc::fast_forward::{self, InPlace};
 use thalweg_queue::wait::Wait;
-use thalweg_queue::{Pop, Push, TryPopError, TryPushError, bbq, chunk_ring, lamport, mesh};
+use thalweg_queue::{
+    Pop, Push, TryPopError, TryPushError, growing, mpsc,
+    research::{lamport, mesh},
+    spmc, spsc,
+};
 use thalweg_sync::thread;
 
 macro_rules! promises {
@@ -102,13 +106,13 @@ macro_rules! reads {
 
 ends! {
     <W: Wait> fast_forward::Producer<Token, W, InPlace<Token>>, fast_forward::Consumer<Token, W, InPlace<Token>>;
-    <W: Wait> bbq::spsc::Producer<Token, W>, bbq::spsc::Consumer<Token, W>;
-    <W: Wait> chunk_ring::Producer<Token, W>, chunk_ring::Consumer<Token, W>;
+    <W: Wait> spsc::Producer<Token, W>, spsc::Consumer<Token, W>;
+    <W: Wait> growing::Producer<Token, W>, growing::Consumer<Token, W>;
     <W: Wait, L: lamport::Look> lamport::Producer<Token, L, W>, lamport::Consumer<Token, L, W>;
     <W: Wait> mesh::Producer<Token, W>, mesh::Consumer<Token, W>;
 }
-writes! { <W: Wait> bbq::spmc::Producer<Token, W> }
-reads! { <W: Wait> bbq::mpsc::Consumer<Token, W> }
+writes! { <W: Wait> spmc::Producer<Token, W> }
+reads! { <W: Wait> mpsc::Consumer<Token, W> }
 
 /// A queue whose ends have grants.
 pub(crate) trait Granting: Queue<Tx: Reserve, Rx: Readable> {}

@@ -4,10 +4,16 @@ use crate::one_by_one;
 use std::fmt::Debug;
 use std::num::{NonZeroU64, NonZeroUsize};
 use std::ptr::NonNull;
-use thalweg_queue::chunk_ring::{self, Most};
-use thalweg_queue::fast_forward::Word;
-use thalweg_queue::tube::{self, ring, scqd::Scqd};
-use thalweg_queue::{Pop, Push, Yield, bbq, bwos, cnq, faaq, fast_forward, lamport, locked, ticketed};
+use thalweg_queue::growing::{self, Most};
+use thalweg_queue::research::tube::{self, ring, scqd::Scqd};
+use thalweg_queue::spsc::fast_forward::Word;
+use thalweg_queue::{
+    Pop, Push, Yield, mpmc, mpsc,
+    research::{cnq, faaq, lamport, locked, ticketed},
+    spmc, spsc,
+    spsc::fast_forward,
+    stealing,
+};
 use thalweg_sync::sync::Arc;
 
 /// Sends `items` through a queue with room for three, in steps of one to three.
@@ -25,15 +31,15 @@ fn through<T: Clone + PartialEq + Debug>(items: &[T], (mut tx, mut rx): (impl Pu
 fn through_all<T: Send + Clone + PartialEq + Debug>(items: &[T]) {
     through(items, fast_forward::in_place(3).unwrap());
     for (blocks, entries) in [(4, 1), (2, 3), (4, 2)] {
-        through(items, bbq::shared(blocks, entries).unwrap());
-        through(items, bbq::mpsc(blocks, entries).unwrap());
-        through(items, bbq::spmc(blocks, entries).unwrap());
-        through(items, bbq::spsc(blocks, entries).unwrap());
+        through(items, mpmc::shared(blocks, entries).unwrap());
+        through(items, mpsc::mpsc(blocks, entries).unwrap());
+        through(items, spmc::spmc(blocks, entries).unwrap());
+        through(items, spsc::spsc(blocks, entries).unwrap());
         through(items, faaq::shared(blocks, entries).unwrap());
         through(items, tube::queue(faaq::Bbq::new(blocks, entries).unwrap()));
     }
     for (chunk, most) in [(1, 9), (3, 20), (64, 64)] {
-        through(items, chunk_ring::with_chunks(chunk, 2, Most::Entries(most)).unwrap());
+        through(items, growing::with_chunks(chunk, 2, Most::Entries(most)).unwrap());
     }
     through(items, one_by_one(8, Yield).unwrap());
     through(items, lamport::plain(3).unwrap());
@@ -45,7 +51,7 @@ fn through_all<T: Send + Clone + PartialEq + Debug>(items: &[T]) {
     through(items, tube::queue(ring::Hts::new(3).unwrap()));
     through(items, tube::queue(Scqd::new(3).unwrap()));
     through(items, cnq::cnq(64, 16).unwrap());
-    let (mut owner, _) = bwos::fifo(4, 2).unwrap();
+    let (mut owner, _) = stealing::fifo(4, 2).unwrap();
     for item in items {
         (0..3).for_each(|_| owner.push(item.clone()).unwrap());
         (0..3).for_each(|_| assert_eq!(owner.pop().as_ref(), Some(item)));
@@ -75,7 +81,7 @@ fn odd_sizes() {
 #[test]
 fn words_of_every_kind() {
     fn through<T: Word + Send>(items: impl IntoIterator<Item = T>, check: impl Fn(usize, T)) {
-        let (mut tx, mut rx) = fast_forward(3).unwrap();
+        let (mut tx, mut rx) = fast_forward::fast_forward(3).unwrap();
         for (number, item) in items.into_iter().enumerate() {
             tx.push(item).unwrap();
             check(number, rx.pop().unwrap());
@@ -93,7 +99,7 @@ fn words_of_every_kind() {
         assert_eq!(item.get(), [1, u64::MAX][number]);
     });
     let mut place = 7;
-    let (mut tx, mut rx) = fast_forward(3).unwrap();
+    let (mut tx, mut rx) = fast_forward::fast_forward(3).unwrap();
     tx.push(Address(NonNull::from(&mut place))).unwrap();
     assert_eq!(rx.pop().unwrap().0, NonNull::from(&mut place));
 }
@@ -144,12 +150,12 @@ fn length_counts_what_waits() {
         };
     }
     check! {
-        12: bbq::shared::<usize>(4, 3),
-        12: bbq::mpsc::<usize>(4, 3),
-        12: bbq::spmc::<usize>(4, 3),
+        12: mpmc::shared::<usize>(4, 3),
+        12: mpsc::mpsc::<usize>(4, 3),
+        12: spmc::spmc::<usize>(4, 3),
         12: faaq::shared::<usize>(4, 3),
         12: faaq::Bbq::<usize>::new(4, 3).map(tube::queue),
-        12: chunk_ring::with_chunks::<usize>(3, 6, Most::Entries(15)),
+        12: growing::with_chunks::<usize>(3, 6, Most::Entries(15)),
         12: one_by_one::<usize, _>(16, Yield),
         12: lamport::plain::<usize>(12),
         12: lamport::cached::<usize>(12),
@@ -184,12 +190,12 @@ fn consumers_count_what_waits() {
         };
     }
     check! {
-        fast_forward(5),
-        fast_forward(61),
+        fast_forward::fast_forward(5),
+        fast_forward::fast_forward(61),
         fast_forward::in_place(5),
-        bbq::spsc(2, 5),
-        bbq::spsc(8, 1),
-        bbq::spsc::spsc_from(u64::MAX - 5, 4, 3, Yield),
+        spsc::spsc(2, 5),
+        spsc::spsc(8, 1),
+        spsc::spsc_from(u64::MAX - 5, 4, 3, Yield),
     }
 }
 
@@ -208,10 +214,10 @@ fn an_empty_batch_is_not_refused() {
         };
     }
     check! {
-        fast_forward::<&u8>(8),
+        fast_forward::fast_forward::<&u8>(8),
         fast_forward::in_place::<&u8>(8),
-        bbq::shared::<&u8>(2, 4),
-        bbq::spsc::<&u8>(2, 4),
+        mpmc::shared::<&u8>(2, 4),
+        spsc::spsc::<&u8>(2, 4),
         cnq::cnq::<&u8>(8, 4),
         lamport::cached::<&u8>(8),
         locked::locked::<&u8>(8),

@@ -11,9 +11,9 @@
 //!
 //! | queue | what is different | where |
 //! |---|---|---|
-//! | `bbq::drop_old` | never full; items are bytes, and go missing | `drop_old.rs` |
-//! | `bbq::bytes` | carries messages, whose room depends on their length | `bytes.rs` |
-//! | `bbq::bytes::drop_old` | both | `bytes_drop_old.rs` |
+//! | `overwriting` | never full; items are bytes, and go missing | `drop_old.rs` |
+//! | `bytes` | carries messages, whose room depends on their length | `bytes.rs` |
+//! | `bytes::drop_old` | both | `bytes_drop_old.rs` |
 //! | `bwos` | its owner pushes and pops, and others steal; nobody waits | `bwos.rs`, `bwos_pool.rs`, `fuzz_bwos.rs` |
 #![cfg(not(loom))]
 
@@ -47,12 +47,15 @@ mod waiting;
 
 use queue::{between, blocks, exactly, slots};
 use std::num::NonZeroU64;
-use thalweg_queue::chunk_ring::Most;
-use thalweg_queue::fast_forward::Slip;
-use thalweg_queue::tube::{self, Tube, ring, scqd::Scqd};
+use thalweg_queue::growing::Most;
+use thalweg_queue::research::tube::{self, Tube, ring, scqd::Scqd};
+use thalweg_queue::spsc::fast_forward::Slip;
 use thalweg_queue::wait::Wait;
 use thalweg_queue::{
-    BuildError, Park, Spin, Yield, bbq, chunk_ring, cnq, faaq, fast_forward, lamport, locked, mesh, ticketed,
+    BuildError, Park, Spin, Yield, growing, mpmc, mpsc,
+    research::{cnq, faaq, lamport, locked, mesh, ticketed},
+    spmc, spsc,
+    spsc::fast_forward,
 };
 
 /// A queue near the wrap of the round in a cursor: 43 bits are left for it in small blocks.
@@ -82,40 +85,40 @@ fn one_by_one<T: Send, W: Wait>(entries: usize, wait: W) -> Result<OneByOne<T, W
 }
 
 single::promises! {
-    fast_forward_1: slots(1, || fast_forward(1)),
-    fast_forward_8: slots(8, || fast_forward(8)),
-    fast_forward_61: slots(61, || fast_forward(61)),
-    fast_forward_slip: slots(61, || fast_forward(61).map(|(tx, rx)| (tx, rx.with_slip(Slip::default())))),
+    fast_forward_1: slots(1, || fast_forward::fast_forward(1)),
+    fast_forward_8: slots(8, || fast_forward::fast_forward(8)),
+    fast_forward_61: slots(61, || fast_forward::fast_forward(61)),
+    fast_forward_slip: slots(61, || fast_forward::fast_forward(61).map(|(tx, rx)| (tx, rx.with_slip(Slip::default())))),
     fast_forward_spin: slots(8, || fast_forward::with_wait(8, Spin)),
     fast_forward_park: slots(8, || fast_forward::with_wait(8, Park::new())),
     fast_forward_in_place_1: slots(1, || fast_forward::in_place(1)),
     fast_forward_in_place_61: slots(61, || fast_forward::in_place(61)),
-    bbq_2x1: blocks(2, 1, || bbq::shared(2, 1)),
-    bbq_2x8: blocks(2, 8, || bbq::shared(2, 8)),
-    bbq_8x3: blocks(8, 3, || bbq::shared(8, 3)),
-    bbq_round_wraps: blocks(2, 3, || bbq::shared_from(ROUNDS * 2 - 3, 2, 3, Yield)),
-    bbq_head_wraps: blocks(4, 2, || bbq::shared_from(u64::MAX - 5, 4, 2, Yield)),
-    bbq_park: blocks(2, 3, || bbq::with_wait(2, 3, Park::new())),
-    bbq_mpsc_2x1: blocks(2, 1, || bbq::mpsc(2, 1)),
-    bbq_mpsc_8x3: blocks(8, 3, || bbq::mpsc(8, 3)),
-    bbq_mpsc_round_wraps: blocks(2, 3, || bbq::mpsc::mpsc_from(ROUNDS * 2 - 3, 2, 3, Yield)),
-    bbq_mpsc_head_wraps: blocks(4, 2, || bbq::mpsc::mpsc_from(u64::MAX - 5, 4, 2, Yield)),
-    bbq_mpsc_park: blocks(2, 3, || bbq::mpsc::with_wait(2, 3, Park::new())),
-    bbq_spmc_2x1: blocks(2, 1, || bbq::spmc(2, 1)),
-    bbq_spmc_8x3: blocks(8, 3, || bbq::spmc(8, 3)),
-    bbq_spmc_round_wraps: blocks(2, 3, || bbq::spmc::spmc_from(ROUNDS * 2 - 3, 2, 3, Yield)),
-    bbq_spmc_head_wraps: blocks(4, 2, || bbq::spmc::spmc_from(u64::MAX - 5, 4, 2, Yield)),
-    bbq_spmc_park: blocks(2, 3, || bbq::spmc::with_wait(2, 3, Park::new())),
-    bbq_spsc_2x1: blocks(2, 1, || bbq::spsc(2, 1)),
-    bbq_spsc_8x3: blocks(8, 3, || bbq::spsc(8, 3)),
-    bbq_spsc_2x40: blocks(2, 40, || bbq::spsc(2, 40)),
-    bbq_spsc_positions_wrap: blocks(4, 3, || bbq::spsc::spsc_from(u64::MAX - 5, 4, 3, Yield)),
-    chunk_ring_smallest: between(1, 2, || chunk_ring::with_chunks(1, 2, Most::Entries(2))),
-    chunk_ring_of_ones: between(8, 9, || chunk_ring::with_chunks(1, 2, Most::Entries(9))),
-    chunk_ring_fixed: between(56, 64, || chunk_ring::with_chunks(8, 64, Most::Entries(64))),
-    chunk_ring_doubles: between(36, 100, || chunk_ring::with_chunks(64, 2, Most::Entries(100))),
-    chunk_ring_of_threes: between(37, 40, || chunk_ring::with_chunks(3, 7, Most::Entries(40))),
-    chunk_ring_park: between(37, 40, || chunk_ring::with_wait(3, 7, Most::Entries(40), Park::new())),
+    bbq_2x1: blocks(2, 1, || mpmc::shared(2, 1)),
+    bbq_2x8: blocks(2, 8, || mpmc::shared(2, 8)),
+    bbq_8x3: blocks(8, 3, || mpmc::shared(8, 3)),
+    bbq_round_wraps: blocks(2, 3, || mpmc::shared_from(ROUNDS * 2 - 3, 2, 3, Yield)),
+    bbq_head_wraps: blocks(4, 2, || mpmc::shared_from(u64::MAX - 5, 4, 2, Yield)),
+    bbq_park: blocks(2, 3, || mpmc::with_wait(2, 3, Park::new())),
+    bbq_mpsc_2x1: blocks(2, 1, || mpsc::mpsc(2, 1)),
+    bbq_mpsc_8x3: blocks(8, 3, || mpsc::mpsc(8, 3)),
+    bbq_mpsc_round_wraps: blocks(2, 3, || mpsc::mpsc_from(ROUNDS * 2 - 3, 2, 3, Yield)),
+    bbq_mpsc_head_wraps: blocks(4, 2, || mpsc::mpsc_from(u64::MAX - 5, 4, 2, Yield)),
+    bbq_mpsc_park: blocks(2, 3, || mpsc::with_wait(2, 3, Park::new())),
+    bbq_spmc_2x1: blocks(2, 1, || spmc::spmc(2, 1)),
+    bbq_spmc_8x3: blocks(8, 3, || spmc::spmc(8, 3)),
+    bbq_spmc_round_wraps: blocks(2, 3, || spmc::spmc_from(ROUNDS * 2 - 3, 2, 3, Yield)),
+    bbq_spmc_head_wraps: blocks(4, 2, || spmc::spmc_from(u64::MAX - 5, 4, 2, Yield)),
+    bbq_spmc_park: blocks(2, 3, || spmc::with_wait(2, 3, Park::new())),
+    bbq_spsc_2x1: blocks(2, 1, || spsc::spsc(2, 1)),
+    bbq_spsc_8x3: blocks(8, 3, || spsc::spsc(8, 3)),
+    bbq_spsc_2x40: blocks(2, 40, || spsc::spsc(2, 40)),
+    bbq_spsc_positions_wrap: blocks(4, 3, || spsc::spsc_from(u64::MAX - 5, 4, 3, Yield)),
+    chunk_ring_smallest: between(1, 2, || growing::with_chunks(1, 2, Most::Entries(2))),
+    chunk_ring_of_ones: between(8, 9, || growing::with_chunks(1, 2, Most::Entries(9))),
+    chunk_ring_fixed: between(56, 64, || growing::with_chunks(8, 64, Most::Entries(64))),
+    chunk_ring_doubles: between(36, 100, || growing::with_chunks(64, 2, Most::Entries(100))),
+    chunk_ring_of_threes: between(37, 40, || growing::with_chunks(3, 7, Most::Entries(40))),
+    chunk_ring_park: between(37, 40, || growing::with_wait(3, 7, Most::Entries(40), Park::new())),
     lamport_plain_1: exactly(1, || lamport::plain(1)),
     lamport_plain_61: exactly(61, || lamport::plain(61)),
     lamport_cached_1: exactly(1, || lamport::cached(1)),
@@ -160,10 +163,10 @@ single::promises! {
 }
 
 many::promises! {
-    bbq_2x1_shared: blocks(2, 1, || bbq::shared(2, 1)),
-    bbq_2x8_shared: blocks(2, 8, || bbq::shared(2, 8)),
-    bbq_8x64_shared: blocks(8, 64, || bbq::shared(8, 64)),
-    bbq_park_shared: blocks(2, 3, || bbq::with_wait(2, 3, Park::new())),
+    bbq_2x1_shared: blocks(2, 1, || mpmc::shared(2, 1)),
+    bbq_2x8_shared: blocks(2, 8, || mpmc::shared(2, 8)),
+    bbq_8x64_shared: blocks(8, 64, || mpmc::shared(8, 64)),
+    bbq_park_shared: blocks(2, 3, || mpmc::with_wait(2, 3, Park::new())),
     ticketed_32_shared: exactly(32, || ticketed::with_counters(32, 1)),
     locked_1_shared: exactly(1, || locked::locked(1)),
     locked_park_shared: exactly(3, || locked::with_wait(3, Park::new())),
@@ -185,11 +188,11 @@ many::promises! {
 }
 
 many::numbered! {
-    bbq_2x1_numbered: blocks(2, 1, || bbq::shared(2, 1)),
-    bbq_8x64_numbered: blocks(8, 64, || bbq::shared(8, 64)),
-    bbq_round_wraps_numbered: blocks(2, 3, || bbq::shared_from(ROUNDS * 2 - 3, 2, 3, Yield))
+    bbq_2x1_numbered: blocks(2, 1, || mpmc::shared(2, 1)),
+    bbq_8x64_numbered: blocks(8, 64, || mpmc::shared(8, 64)),
+    bbq_round_wraps_numbered: blocks(2, 3, || mpmc::shared_from(ROUNDS * 2 - 3, 2, 3, Yield))
         .numbered_from((ROUNDS * 2 - 3) * 3),
-    bbq_head_wraps_numbered: blocks(4, 2, || bbq::shared_from(u64::MAX - 5, 4, 2, Yield))
+    bbq_head_wraps_numbered: blocks(4, 2, || mpmc::shared_from(u64::MAX - 5, 4, 2, Yield))
         .numbered_from((u64::MAX - 5).wrapping_mul(2)),
     ticketed_1_numbered: exactly(1, || ticketed::with_counters(1, 1)),
     ticketed_park_numbered: exactly(4, || ticketed::with_wait(4, 1, Park::new())),
@@ -197,18 +200,18 @@ many::numbered! {
 }
 
 many::to_one! {
-    bbq_mpsc_2x1_to_one: blocks(2, 1, || bbq::mpsc(2, 1)),
-    bbq_mpsc_8x64_to_one: blocks(8, 64, || bbq::mpsc(8, 64)),
-    bbq_mpsc_park_to_one: blocks(2, 3, || bbq::mpsc::with_wait(2, 3, Park::new())),
-    bbq_mpsc_round_wraps_to_one: blocks(2, 3, || bbq::mpsc::mpsc_from(ROUNDS * 2 - 3, 2, 3, Yield))
+    bbq_mpsc_2x1_to_one: blocks(2, 1, || mpsc::mpsc(2, 1)),
+    bbq_mpsc_8x64_to_one: blocks(8, 64, || mpsc::mpsc(8, 64)),
+    bbq_mpsc_park_to_one: blocks(2, 3, || mpsc::with_wait(2, 3, Park::new())),
+    bbq_mpsc_round_wraps_to_one: blocks(2, 3, || mpsc::mpsc_from(ROUNDS * 2 - 3, 2, 3, Yield))
         .numbered_from((ROUNDS * 2 - 3) * 3),
 }
 
 many::from_one! {
-    bbq_spmc_2x1_from_one: blocks(2, 1, || bbq::spmc(2, 1)),
-    bbq_spmc_8x64_from_one: blocks(8, 64, || bbq::spmc(8, 64)),
-    bbq_spmc_park_from_one: blocks(2, 3, || bbq::spmc::with_wait(2, 3, Park::new())),
-    bbq_spmc_round_wraps_from_one: blocks(2, 3, || bbq::spmc::spmc_from(ROUNDS * 2 - 3, 2, 3, Yield))
+    bbq_spmc_2x1_from_one: blocks(2, 1, || spmc::spmc(2, 1)),
+    bbq_spmc_8x64_from_one: blocks(8, 64, || spmc::spmc(8, 64)),
+    bbq_spmc_park_from_one: blocks(2, 3, || spmc::with_wait(2, 3, Park::new())),
+    bbq_spmc_round_wraps_from_one: blocks(2, 3, || spmc::spmc_from(ROUNDS * 2 - 3, 2, 3, Yield))
         .numbered_from((ROUNDS * 2 - 3) * 3),
 }
 
@@ -223,12 +226,12 @@ many::loose! {
 waiting::promises! {
     fast_forward_waiting: wait => slots(5, move || fast_forward::with_wait(5, wait())),
     fast_forward_in_place_waiting: wait => slots(5, move || fast_forward::in_place_with_wait(5, wait())),
-    bbq_waiting: wait => blocks(2, 3, move || bbq::with_wait(2, 3, wait())),
-    bbq_mpsc_waiting: wait => blocks(2, 3, move || bbq::mpsc::with_wait(2, 3, wait())),
-    bbq_spmc_waiting: wait => blocks(2, 3, move || bbq::spmc::with_wait(2, 3, wait())),
-    bbq_spsc_waiting: wait => blocks(2, 3, move || bbq::spsc::with_wait(2, 3, wait())),
-    chunk_ring_fixed_waiting: wait => between(4, 5, move || chunk_ring::with_wait(1, 5, Most::Entries(5), wait())),
-    chunk_ring_growing_waiting: wait => between(5, 7, move || chunk_ring::with_wait(2, 3, Most::Entries(7), wait())),
+    bbq_waiting: wait => blocks(2, 3, move || mpmc::with_wait(2, 3, wait())),
+    bbq_mpsc_waiting: wait => blocks(2, 3, move || mpsc::with_wait(2, 3, wait())),
+    bbq_spmc_waiting: wait => blocks(2, 3, move || spmc::with_wait(2, 3, wait())),
+    bbq_spsc_waiting: wait => blocks(2, 3, move || spsc::with_wait(2, 3, wait())),
+    chunk_ring_fixed_waiting: wait => between(4, 5, move || growing::with_wait(1, 5, Most::Entries(5), wait())),
+    chunk_ring_growing_waiting: wait => between(5, 7, move || growing::with_wait(2, 3, Most::Entries(7), wait())),
     lamport_plain_waiting: wait => exactly(4, move || lamport::with_wait::<_, lamport::Plain, _>(4, wait())),
     lamport_cached_waiting: wait => exactly(4, move || lamport::with_wait::<_, lamport::Cached, _>(4, wait())),
     mesh_waiting: wait => between(4, 5, move || one_by_one(5, wait())),
@@ -248,19 +251,19 @@ waiting::promises! {
 macro_rules! every_queue {
     ($($promises:ident)::+) => {
         $($promises)::+! {
-            fast_forward_61: slots(61, || fast_forward(61)),
-            fast_forward_slip: slots(8, || fast_forward(8).map(|(tx, rx)| (tx, rx.with_slip(Slip::default())))),
+            fast_forward_61: slots(61, || fast_forward::fast_forward(61)),
+            fast_forward_slip: slots(8, || fast_forward::fast_forward(8).map(|(tx, rx)| (tx, rx.with_slip(Slip::default())))),
             fast_forward_in_place_8: slots(8, || fast_forward::in_place(8)),
-            bbq_2x1: blocks(2, 1, || bbq::shared(2, 1)),
-            bbq_4x10: blocks(4, 10, || bbq::shared(4, 10)),
-            bbq_round_wraps: blocks(2, 3, || bbq::shared_from(ROUNDS * 2 - 3, 2, 3, Yield)),
-            bbq_mpsc_2x1: blocks(2, 1, || bbq::mpsc(2, 1)),
-            bbq_mpsc_4x10: blocks(4, 10, || bbq::mpsc(4, 10)),
-            bbq_spmc_2x1: blocks(2, 1, || bbq::spmc(2, 1)),
-            bbq_spmc_4x10: blocks(4, 10, || bbq::spmc(4, 10)),
-            bbq_spsc_2x1: blocks(2, 1, || bbq::spsc(2, 1)),
-            bbq_spsc_4x10: blocks(4, 10, || bbq::spsc(4, 10)),
-            chunk_ring_of_threes: between(37, 40, || chunk_ring::with_chunks(3, 7, Most::Entries(40))),
+            bbq_2x1: blocks(2, 1, || mpmc::shared(2, 1)),
+            bbq_4x10: blocks(4, 10, || mpmc::shared(4, 10)),
+            bbq_round_wraps: blocks(2, 3, || mpmc::shared_from(ROUNDS * 2 - 3, 2, 3, Yield)),
+            bbq_mpsc_2x1: blocks(2, 1, || mpsc::mpsc(2, 1)),
+            bbq_mpsc_4x10: blocks(4, 10, || mpsc::mpsc(4, 10)),
+            bbq_spmc_2x1: blocks(2, 1, || spmc::spmc(2, 1)),
+            bbq_spmc_4x10: blocks(4, 10, || spmc::spmc(4, 10)),
+            bbq_spsc_2x1: blocks(2, 1, || spsc::spsc(2, 1)),
+            bbq_spsc_4x10: blocks(4, 10, || spsc::spsc(4, 10)),
+            chunk_ring_of_threes: between(37, 40, || growing::with_chunks(3, 7, Most::Entries(40))),
             lamport_plain_1: exactly(1, || lamport::plain(1)),
             lamport_cached_20: exactly(20, || lamport::cached(20)),
             mesh_24: between(21, 24, || one_by_one(24, Yield)),
@@ -288,40 +291,40 @@ mod in_panic {
 
 grants::promises! {
     fast_forward_in_place_grants: slots(8, || fast_forward::in_place(8)),
-    bbq_spsc_2x1_grants: blocks(2, 1, || bbq::spsc(2, 1)),
-    bbq_spsc_4x10_grants: blocks(4, 10, || bbq::spsc(4, 10)),
-    chunk_ring_fixed_grants: between(56, 64, || chunk_ring::with_chunks(8, 64, Most::Entries(64))),
-    chunk_ring_of_threes_grants: between(37, 40, || chunk_ring::with_chunks(3, 7, Most::Entries(40))),
+    bbq_spsc_2x1_grants: blocks(2, 1, || spsc::spsc(2, 1)),
+    bbq_spsc_4x10_grants: blocks(4, 10, || spsc::spsc(4, 10)),
+    chunk_ring_fixed_grants: between(56, 64, || growing::with_chunks(8, 64, Most::Entries(64))),
+    chunk_ring_of_threes_grants: between(37, 40, || growing::with_chunks(3, 7, Most::Entries(40))),
     lamport_plain_grants: exactly(1, || lamport::plain(1)),
     lamport_cached_grants: exactly(20, || lamport::cached(20)),
     mesh_grants: between(21, 24, || one_by_one(24, Yield)),
 }
 
 grants::write_promises! {
-    bbq_spmc_2x1_grants: blocks(2, 1, || bbq::spmc(2, 1)),
-    bbq_spmc_4x10_grants: blocks(4, 10, || bbq::spmc(4, 10)),
+    bbq_spmc_2x1_grants: blocks(2, 1, || spmc::spmc(2, 1)),
+    bbq_spmc_4x10_grants: blocks(4, 10, || spmc::spmc(4, 10)),
 }
 
 grants::read_promises! {
-    bbq_mpsc_2x1_grants: blocks(2, 1, || bbq::mpsc(2, 1)),
-    bbq_mpsc_4x10_grants: blocks(4, 10, || bbq::mpsc(4, 10)),
+    bbq_mpsc_2x1_grants: blocks(2, 1, || mpsc::mpsc(2, 1)),
+    bbq_mpsc_4x10_grants: blocks(4, 10, || mpsc::mpsc(4, 10)),
 }
 
 /// Items that are copied, in slices of every length.
 #[test]
 fn slices_of_every_length() {
     use batches::through_slices;
-    through_slices(fast_forward::<NonZeroU64>(61).unwrap());
+    through_slices(fast_forward::fast_forward::<NonZeroU64>(61).unwrap());
     through_slices(fast_forward::in_place::<u64>(61).unwrap());
     for (blocks, entries) in [(2, 1), (2, 40), (4, 33), (8, 64)] {
-        through_slices(bbq::shared::<NonZeroU64>(blocks, entries).unwrap());
-        through_slices(bbq::mpsc::<u64>(blocks, entries).unwrap());
-        through_slices(bbq::spmc::<u64>(blocks, entries).unwrap());
-        through_slices(bbq::spsc::<u64>(blocks, entries).unwrap());
+        through_slices(mpmc::shared::<NonZeroU64>(blocks, entries).unwrap());
+        through_slices(mpsc::mpsc::<u64>(blocks, entries).unwrap());
+        through_slices(spmc::spmc::<u64>(blocks, entries).unwrap());
+        through_slices(spsc::spsc::<u64>(blocks, entries).unwrap());
         through_slices(faaq::shared::<u64>(blocks, entries).unwrap());
     }
-    through_slices(chunk_ring::with_chunks::<u64>(3, 7, Most::Entries(40)).unwrap());
-    through_slices(chunk_ring::chunk_ring::<u64>(64, Most::Entries(2_048)).unwrap());
+    through_slices(growing::with_chunks::<u64>(3, 7, Most::Entries(40)).unwrap());
+    through_slices(growing::chunk_ring::<u64>(64, Most::Entries(2_048)).unwrap());
     through_slices(lamport::plain::<u64>(61).unwrap());
     through_slices(lamport::cached::<u64>(61).unwrap());
     through_slices(one_by_one::<u64, _>(61, Yield).unwrap());

@@ -3,7 +3,7 @@
 
 use crate::many::{PRODUCERS, in_order, leave_in_a_race, run};
 use crate::queue::Token;
-use thalweg_queue::{Park, Yield, mesh, wait::Wait};
+use thalweg_queue::{Park, Yield, research::mesh, wait::Wait};
 
 /// One ring for each producer; the same, with one consumer for all; six rings.
 const CONSUMERS: [usize; 3] = [PRODUCERS, 1, 2];

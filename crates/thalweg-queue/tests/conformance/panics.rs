@@ -9,11 +9,14 @@ use std::pin::pin;
 use std::ptr::NonNull;
 use std::sync::Arc; // what a waker is made of
 use std::task::{Context, Wake, Waker};
-use thalweg_queue::chunk_ring::Most;
-use thalweg_queue::fast_forward::Word;
-use thalweg_queue::tube::{self, ring, scqd::Scqd};
+use thalweg_queue::growing::Most;
+use thalweg_queue::research::tube::{self, ring, scqd::Scqd};
+use thalweg_queue::spsc::fast_forward::Word;
 use thalweg_queue::{
-    Park, Pop, Push, TryPushError, bbq, chunk_ring, cnq, faaq, fast_forward, lamport, locked, ticketed,
+    Park, Pop, Push, TryPushError, growing, mpmc, mpsc,
+    research::{cnq, faaq, lamport, locked, ticketed},
+    spmc, spsc,
+    spsc::fast_forward,
 };
 
 macro_rules! promises {
@@ -91,7 +94,7 @@ fn a_waker_that_panics_loses_nothing() {
     }
     let (tx, rx) = fast_forward::with_wait(4, Park::new()).unwrap();
     check(tx, rx);
-    let (tx, rx) = bbq::with_wait(2, 2, Park::new()).unwrap();
+    let (tx, rx) = mpmc::with_wait(2, 2, Park::new()).unwrap();
     check(tx, rx);
     let (tx, rx) = ticketed::with_wait(4, 1, Park::new()).unwrap();
     check(tx, rx);
@@ -104,16 +107,16 @@ macro_rules! each_kind {
     ($check:ident) => {
         $check(|| fast_forward::with_wait(1, Park::new()).unwrap());
         $check(|| fast_forward::in_place_with_wait(1, Park::new()).unwrap());
-        $check(|| bbq::spsc::with_wait(2, 1, Park::new()).unwrap());
-        $check(|| bbq::spsc::with_wait(2, 3, Park::new()).unwrap());
-        $check(|| chunk_ring::with_wait(1, 5, Most::Entries(5), Park::new()).unwrap());
-        $check(|| chunk_ring::with_wait(2, 3, Most::Entries(7), Park::new()).unwrap());
+        $check(|| spsc::with_wait(2, 1, Park::new()).unwrap());
+        $check(|| spsc::with_wait(2, 3, Park::new()).unwrap());
+        $check(|| growing::with_wait(1, 5, Most::Entries(5), Park::new()).unwrap());
+        $check(|| growing::with_wait(2, 3, Most::Entries(7), Park::new()).unwrap());
         $check(|| lamport::with_wait::<_, lamport::Plain, _>(4, Park::new()).unwrap());
         $check(|| lamport::with_wait::<_, lamport::Cached, _>(4, Park::new()).unwrap());
         $check(|| one_by_one(5, Park::new()).unwrap());
-        $check(|| bbq::with_wait(2, 3, Park::new()).unwrap());
-        $check(|| bbq::mpsc::with_wait(2, 3, Park::new()).unwrap());
-        $check(|| bbq::spmc::with_wait(2, 3, Park::new()).unwrap());
+        $check(|| mpmc::with_wait(2, 3, Park::new()).unwrap());
+        $check(|| mpsc::with_wait(2, 3, Park::new()).unwrap());
+        $check(|| spmc::with_wait(2, 3, Park::new()).unwrap());
         $check(|| ticketed::with_wait(4, 1, Park::new()).unwrap());
         $check(|| locked::with_wait(4, Park::new()).unwrap());
         $check(|| tube::with_wait(ring::Mt::new(4).unwrap(), Park::new()));
@@ -246,7 +249,7 @@ fn a_word_that_panics_is_turned_back_once() {
     for bomb in 0..4 {
         for leaves in [false, true] {
             let ledger = Ledger::new(4);
-            let (mut tx, mut rx) = fast_forward(4).unwrap();
+            let (mut tx, mut rx) = fast_forward::fast_forward(4).unwrap();
             for number in 0..4 {
                 tx.try_push(Picky(Box::new((ledger.token(number), number == bomb)))).unwrap();
             }
@@ -316,7 +319,7 @@ impl Word for Reluctant {
 fn a_word_that_panics_in_a_batch_is_the_only_one_lost() {
     for bomb in 0..12 {
         let ledger = Ledger::new(13);
-        let (mut tx, mut rx) = fast_forward(32).unwrap();
+        let (mut tx, mut rx) = fast_forward::fast_forward(32).unwrap();
         let word = |number| Reluctant(Box::new((ledger.token(number), number == bomb)));
         let mut values: Vec<_> = (0..12).map(word).collect();
         assert!(catch_unwind(AssertUnwindSafe(|| tx.try_push_many(&mut values))).is_err());

@@ -1,11 +1,15 @@
 //! What a queue is to the suite: how it is built, what it has room for, and the tokens that travel.
 
 use std::ptr::NonNull;
-use thalweg_queue::bbq::Users;
-use thalweg_queue::fast_forward::{self, Entry, Word};
-use thalweg_queue::tube::{self, Tube};
+use thalweg_queue::mpmc::Users;
+use thalweg_queue::research::tube::{self, Tube};
+use thalweg_queue::spsc::fast_forward::{self, Entry, Word};
 use thalweg_queue::wait::Wait;
-use thalweg_queue::{BuildError, Pop, Push, TryPopError, bbq, chunk_ring, cnq, lamport, locked, mesh, ticketed};
+use thalweg_queue::{
+    BuildError, Pop, Push, TryPopError, growing, mpmc, mpsc,
+    research::{cnq, lamport, locked, mesh, ticketed},
+    spsc,
+};
 use thalweg_sync::atomic::{AtomicU32, Ordering};
 use thalweg_sync::sync::Arc;
 
@@ -133,10 +137,10 @@ macro_rules! ends {
 
 ends! {
     <W: Wait, S: Entry<Token>> fast_forward::Consumer<Token, W, S>;
-    <W: Wait, P: Users> bbq::Consumer<Token, W, P>;
-    <W: Wait> bbq::mpsc::Consumer<Token, W>;
-    <W: Wait> bbq::spsc::Consumer<Token, W>;
-    <W: Wait> chunk_ring::Consumer<Token, W>;
+    <W: Wait, P: Users> mpmc::Consumer<Token, W, P>;
+    <W: Wait> mpsc::Consumer<Token, W>;
+    <W: Wait> spsc::Consumer<Token, W>;
+    <W: Wait> growing::Consumer<Token, W>;
     <W: Wait, L: lamport::Look> lamport::Consumer<Token, L, W>;
     <W: Wait> mesh::Consumer<Token, W>;
     <W: Wait> ticketed::Consumer<Token, W>;
@@ -155,8 +159,8 @@ macro_rules! numbered {
     };
 }
 numbered! {
-    <W: Wait, P: Users> bbq::Consumer<Token, W, P>;
-    <W: Wait> bbq::mpsc::Consumer<Token, W>;
+    <W: Wait, P: Users> mpmc::Consumer<Token, W, P>;
+    <W: Wait> mpsc::Consumer<Token, W>;
     <W: Wait> ticketed::Consumer<Token, W>;
     <W: Wait> locked::Consumer<Token, W>;
 }

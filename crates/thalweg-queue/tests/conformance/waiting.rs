@@ -4,7 +4,7 @@ use crate::queue::{Ledger, Queue, Token, often};
 use std::future::Future;
 use std::pin::pin;
 use std::task::{Context, Poll, Wake, Waker};
-use thalweg_queue::{Park, Pop, PopError, PopTimeoutError, Push, PushTimeoutError, bbq};
+use thalweg_queue::{Park, Pop, PopError, PopTimeoutError, Push, PushTimeoutError, mpmc};
 use thalweg_sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use thalweg_sync::park::{Parker, Unparker};
 use thalweg_sync::thread;
@@ -353,7 +353,7 @@ pub(crate) fn parked_ends_use_no_processor(queue: impl Parked) {
 /// Two consumers wait, the first is woken and dropped: the item wakes the second.
 #[test]
 fn a_dropped_future_wakes_the_next() {
-    let (tx, rx) = bbq::with_wait(2, 3, Park::new()).unwrap();
+    let (tx, rx) = mpmc::with_wait(2, 3, Park::new()).unwrap();
     let other = rx.clone();
     let [(first, first_waker), (second, second_waker)] = [counting(), counting()];
     let mut one = Box::pin(rx.pop_async());

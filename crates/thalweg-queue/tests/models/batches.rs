@@ -1,7 +1,7 @@
 //! Batches, and the one-to-one form of BBQ, under loom.
 
 use std::mem::ManuallyDrop;
-use thalweg_queue::{TryPopError, TryPushError, bbq};
+use thalweg_queue::{TryPopError, TryPushError, mpmc, spsc};
 use thalweg_sync::model_bounded;
 use thalweg_sync::sync::Arc;
 use thalweg_sync::{model, thread};
@@ -28,7 +28,7 @@ impl<T> Drop for Quiet<T> {
 /// A batch of three through blocks of one or two, popped in batches. Both sides wait, so one switch is all that can be afforded.
 fn batches_keep_order(entries: usize) {
     model_bounded(1, move || {
-        let (tx, rx) = bbq::shared::<Item>(2, entries).unwrap();
+        let (tx, rx) = mpmc::shared::<Item>(2, entries).unwrap();
         let producer = thread::spawn(move || {
             let mut batch = items(0..3);
             while !batch.is_empty() {
@@ -46,7 +46,7 @@ fn batches_keep_order(entries: usize) {
 /// As `full_is_true` in `bbq.rs`, with batches of one.
 fn a_batch_leaves_full_true() {
     model_bounded(3, || {
-        let (tx, rx) = bbq::shared::<Item>(2, 2).unwrap();
+        let (tx, rx) = mpmc::shared::<Item>(2, 2).unwrap();
         tx.try_push_many(&mut items(0..4)).unwrap();
         rx.try_pop_many(&mut Vec::new(), 3).unwrap();
         tx.try_push_many(&mut items(4..5)).unwrap();
@@ -69,7 +69,7 @@ fn a_batch_leaves_full_true() {
 /// Two producers, one of which may stop half-way: nothing behind it is popped before it, and nothing that is not written.
 fn nothing_half_way_is_popped() {
     model_bounded(2, || {
-        let (tx, rx) = bbq::shared::<Item>(2, 4).unwrap();
+        let (tx, rx) = mpmc::shared::<Item>(2, 4).unwrap();
         let producers = [(tx.clone(), 0), (tx, 10)].map(|(tx, first)| {
             thread::spawn(move || (first..first + 2).for_each(|number| tx.try_push(Arc::new(number)).unwrap()))
         });
@@ -93,7 +93,7 @@ fn nothing_half_way_is_popped() {
 /// One to one: five items, so that with one entry a block each block is used at least twice.
 fn spsc_keeps_order(entries: usize) {
     model_bounded(3, move || {
-        let (mut tx, rx) = bbq::spsc::<Item>(2, entries).unwrap();
+        let (mut tx, rx) = spsc::spsc::<Item>(2, entries).unwrap();
         let mut rx = Quiet(ManuallyDrop::new(rx));
         let producer = thread::spawn(move || {
             for number in 0..5 {
@@ -111,7 +111,7 @@ fn spsc_keeps_order(entries: usize) {
 /// One to one, in batches of two and three.
 fn spsc_batches_keep_order() {
     model_bounded(3, || {
-        let (mut tx, mut rx) = bbq::spsc::<Item>(2, 2).unwrap();
+        let (mut tx, mut rx) = spsc::spsc::<Item>(2, 2).unwrap();
         let producer = thread::spawn(move || {
             let mut batch = items(0..3);
             while !batch.is_empty() {
@@ -131,7 +131,7 @@ fn spsc_batches_keep_order() {
 /// One to one: the consumer leaves. Each item is refused or dropped, which loom's `Arc` checks.
 fn spsc_the_consumer_leaves() {
     model(|| {
-        let (mut tx, mut rx) = bbq::spsc::<Item>(2, 1).unwrap();
+        let (mut tx, mut rx) = spsc::spsc::<Item>(2, 1).unwrap();
         let consumer = thread::spawn(move || {
             if let Ok(item) = rx.try_pop() {
                 assert_eq!(*item, 0);

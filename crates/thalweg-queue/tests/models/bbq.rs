@@ -3,7 +3,7 @@
 //! Two blocks are the smallest ring. With one entry each, every push and pop steps to another block; with two,
 //! blocks are also used while they are half full.
 
-use thalweg_queue::{TryPopError, TryPushError, Yield, bbq};
+use thalweg_queue::{TryPopError, TryPushError, Yield, mpmc};
 use thalweg_sync::model_bounded;
 use thalweg_sync::sync::Arc;
 use thalweg_sync::{model, thread};
@@ -13,7 +13,7 @@ use thalweg_sync::{model, thread};
 type Item = Arc<usize>;
 
 /// Pushes up to `attempts` items, numbered from `first`, without waiting. Returns the number after the last.
-fn push_some(tx: &bbq::Producer<Item>, first: usize, attempts: usize) -> usize {
+fn push_some(tx: &mpmc::Producer<Item>, first: usize, attempts: usize) -> usize {
     let mut next = first;
     for _ in 0..attempts {
         match tx.try_push(Arc::new(next)) {
@@ -28,7 +28,7 @@ fn push_some(tx: &bbq::Producer<Item>, first: usize, attempts: usize) -> usize {
 /// multiply the executions, so what is left is popped at the end.
 fn order_is_kept(entries: usize, head: u64) {
     model_bounded(3, move || {
-        let (tx, rx) = bbq::shared_from::<Item, _>(head, 2, entries, Yield).unwrap();
+        let (tx, rx) = mpmc::shared_from::<Item, _>(head, 2, entries, Yield).unwrap();
         let producer = thread::spawn(move || push_some(&tx, 0, 4));
         let first = head.wrapping_mul(entries as u64);
         let mut popped = 0;
@@ -52,7 +52,7 @@ fn order_is_kept(entries: usize, head: u64) {
 /// without gaps.
 fn two_producers(entries: usize) {
     model_bounded(2, move || {
-        let (tx, rx) = bbq::shared::<Item>(2, entries).unwrap();
+        let (tx, rx) = mpmc::shared::<Item>(2, entries).unwrap();
         let producers = [(tx.clone(), 0), (tx, 10)].map(|(tx, first)| thread::spawn(move || push_some(&tx, first, 2)));
         let mut next = [0, 10];
         let mut position = 0;
@@ -79,7 +79,7 @@ fn two_producers(entries: usize) {
 /// has item n, and all are popped once.
 fn two_consumers(entries: usize) {
     model_bounded(2, move || {
-        let (tx, rx) = bbq::shared::<Item>(2, entries).unwrap();
+        let (tx, rx) = mpmc::shared::<Item>(2, entries).unwrap();
         tx.push(Arc::new(0)).unwrap();
         let consumers = [rx.clone(), rx.clone()].map(|rx| thread::spawn(move || pop_some(&rx, 1)));
         let pushed = push_some(&tx, 1, 2);
@@ -90,12 +90,12 @@ fn two_consumers(entries: usize) {
 }
 
 /// Pops up to `attempts` items without waiting. Returns how many there were.
-fn pop_some(rx: &bbq::Consumer<Item>, attempts: usize) -> usize {
+fn pop_some(rx: &mpmc::Consumer<Item>, attempts: usize) -> usize {
     (0..attempts).filter(|_| rx.try_pop_numbered().is_ok_and(|(position, item)| position == *item as u64)).count()
 }
 
 /// Pops until the queue is closed. Returns how many there were.
-fn drain(rx: &bbq::Consumer<Item>) -> usize {
+fn drain(rx: &mpmc::Consumer<Item>) -> usize {
     let mut popped = 0;
     loop {
         match rx.try_pop_numbered() {
@@ -113,7 +113,7 @@ fn drain(rx: &bbq::Consumer<Item>) -> usize {
 /// may see it full or empty.
 fn roles_switch(entries: usize) {
     model(move || {
-        let (tx, rx) = bbq::shared::<Item>(2, entries).unwrap();
+        let (tx, rx) = mpmc::shared::<Item>(2, entries).unwrap();
         let (other_tx, other_rx) = (tx.clone(), rx.clone());
         let other = thread::spawn(move || push_and_pop(&other_tx, &other_rx, 1));
         push_and_pop(&tx, &rx, 2);
@@ -123,7 +123,7 @@ fn roles_switch(entries: usize) {
 }
 
 /// Puts one in and takes one out of a queue that always has room for it and something in it.
-fn push_and_pop(tx: &bbq::Producer<Item>, rx: &bbq::Consumer<Item>, number: usize) {
+fn push_and_pop(tx: &mpmc::Producer<Item>, rx: &mpmc::Consumer<Item>, number: usize) {
     let mut item = Arc::new(number);
     while let Err(refused) = tx.try_push(item) {
         assert!(matches!(refused, TryPushError::Busy(_)), "{refused:?} with room");
@@ -140,7 +140,7 @@ fn push_and_pop(tx: &bbq::Producer<Item>, rx: &bbq::Consumer<Item>, number: usiz
 /// another pops one meanwhile. There is always something for it: `Empty` would be wrong (errata E1 and E2).
 fn empty_is_true(entries: usize, laps: usize, preemptions: usize) {
     model_bounded(preemptions, move || {
-        let (tx, rx) = bbq::shared::<Item>(2, entries).unwrap();
+        let (tx, rx) = mpmc::shared::<Item>(2, entries).unwrap();
         tx.push(Arc::new(0)).unwrap();
         let other = rx.clone();
         let consumer = thread::spawn(move || {
@@ -163,7 +163,7 @@ fn empty_is_true(entries: usize, laps: usize, preemptions: usize) {
 /// it full.
 fn full_is_true() {
     model_bounded(3, || {
-        let (tx, rx) = bbq::shared::<Item>(2, 2).unwrap();
+        let (tx, rx) = mpmc::shared::<Item>(2, 2).unwrap();
         for number in 0..4 {
             tx.push(Arc::new(number)).unwrap();
         }
@@ -192,7 +192,7 @@ fn full_is_true() {
 /// meanwhile. The consumer of its entry's last round has to come before its write.
 fn an_allocation_comes_late() {
     model_bounded(2, || {
-        let (tx, rx) = bbq::shared::<Item>(2, 1).unwrap();
+        let (tx, rx) = mpmc::shared::<Item>(2, 1).unwrap();
         let other = tx.clone();
         let other = thread::spawn(move || push_some(&other, 10, 1) - 10);
         let (mut pushed, mut popped) = (0, 0);
@@ -213,7 +213,7 @@ fn an_allocation_comes_late() {
 /// block then. Another producer has to get on all the same: there is room, and no pop is half-way.
 fn a_push_moves_the_head_for_another() {
     model(|| {
-        let (tx, rx) = bbq::shared::<Item>(2, 1).unwrap();
+        let (tx, rx) = mpmc::shared::<Item>(2, 1).unwrap();
         tx.push(Arc::new(0)).unwrap();
         let other = tx.clone();
         let other = thread::spawn(move || assert_eq!(push_some(&other, 1, 1), 2));
@@ -229,7 +229,7 @@ fn a_push_moves_the_head_for_another() {
 /// first has seen.
 fn known_to_another() {
     model_bounded(3, || {
-        let (tx, rx) = bbq::shared::<Item>(2, 2).unwrap();
+        let (tx, rx) = mpmc::shared::<Item>(2, 2).unwrap();
         let producer = thread::spawn(move || push_some(&tx, 0, 2));
         let other = rx.clone();
         let consumer = thread::spawn(move || pop_some(&other, 1));
@@ -242,7 +242,7 @@ fn known_to_another() {
 /// The producer leaves behind two items; the consumer must not see the end before them.
 fn the_end_comes_last(entries: usize) {
     model(move || {
-        let (tx, rx) = bbq::shared::<Item>(2, entries).unwrap();
+        let (tx, rx) = mpmc::shared::<Item>(2, entries).unwrap();
         let producer = thread::spawn(move || {
             tx.push(Arc::new(0)).unwrap();
             tx.push(Arc::new(1)).unwrap();
@@ -255,7 +255,7 @@ fn the_end_comes_last(entries: usize) {
 /// The last consumer leaves while items are pushed. Each is refused or dropped with the queue, as loom's `Arc` checks.
 fn the_consumer_leaves(entries: usize) {
     model(move || {
-        let (tx, rx) = bbq::shared::<Item>(2, entries).unwrap();
+        let (tx, rx) = mpmc::shared::<Item>(2, entries).unwrap();
         let consumer = thread::spawn(move || {
             if let Ok(item) = rx.try_pop() {
                 assert_eq!(*item, 0);

@@ -4,7 +4,7 @@
 //! holds the oldest and the newest. With one entry each, every push and pop goes to another block; with two, thieves also meet in a
 //! block, and leave something in it.
 
-use thalweg_queue::bwos::{self, StealError, Stealer};
+use thalweg_queue::stealing::{self, StealError, Stealer};
 use thalweg_sync::model_bounded;
 use thalweg_sync::sync::Arc;
 use thalweg_sync::thread;
@@ -26,11 +26,11 @@ trait Owner: Sized {
 
 macro_rules! owner {
     ($order:ident, $blocks:literal) => {
-        impl Owner for bwos::$order::Owner<Item> {
+        impl Owner for stealing::$order::Owner<Item> {
             const BLOCKS: usize = $blocks;
 
             fn build(entries: usize) -> (Self, Stealer<Item>) {
-                bwos::$order(Self::BLOCKS, entries).unwrap()
+                stealing::$order(Self::BLOCKS, entries).unwrap()
             }
             fn push(&mut self, number: usize) -> bool {
                 Self::push(self, Arc::new(number)).is_ok()
@@ -47,8 +47,8 @@ macro_rules! owner {
 owner!(lifo, 2);
 owner!(fifo, 3);
 
-type Lifo = bwos::lifo::Owner<Item>;
-type Fifo = bwos::fifo::Owner<Item>;
+type Lifo = stealing::lifo::Owner<Item>;
+type Fifo = stealing::fifo::Owner<Item>;
 
 /// The owner's side of a client: what it pushed, and what it or a thief took.
 struct Owned<O> {

@@ -2,7 +2,7 @@
 //!
 //! Two blocks of two granules; messages of one and of two, so that they go over the edge of a block.
 
-use thalweg_queue::bbq::bytes::{Consumer, Producer, bytes, bytes_from};
+use thalweg_queue::bytes::{Consumer, Producer, bytes, bytes_from};
 use thalweg_queue::{TryPopError, Yield};
 use thalweg_sync::{model_bounded, thread};
 

@@ -4,7 +4,7 @@
 //! two, so that a chunk is linked in while the consumer is in any other.
 
 use crate::support::Leaked;
-use thalweg_queue::chunk_ring::{Consumer, Most, Producer, with_chunks};
+use thalweg_queue::growing::{Consumer, Most, Producer, with_chunks};
 use thalweg_queue::{TryPopError, TryPushError};
 use thalweg_sync::model_bounded;
 use thalweg_sync::sync::Arc;

@@ -7,8 +7,8 @@
 
 use crate::support::Leaked;
 use thalweg_queue::edges::table::{Strength, Table, install};
-use thalweg_queue::tube::ring::{Hts, Mt};
-use thalweg_queue::{TryPopError, TryPushError, cnq};
+use thalweg_queue::research::tube::ring::{Hts, Mt};
+use thalweg_queue::{TryPopError, TryPushError, research::cnq};
 use thalweg_sync::atomic::{AtomicBool, Ordering};
 use thalweg_sync::sync::Arc;
 use thalweg_sync::{model_bounded, thread};

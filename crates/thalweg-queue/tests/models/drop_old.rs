@@ -2,7 +2,7 @@
 //!
 //! Two blocks of one entry: from the third push on, each overwrites a block.
 
-use thalweg_queue::bbq::drop_old::{self, Consumer, Plain, Producer, drop_old};
+use thalweg_queue::overwriting::{self, Consumer, Plain, Producer, drop_old};
 use thalweg_queue::{TryPopError, Yield};
 use thalweg_sync::{model_bounded, thread};
 
@@ -61,7 +61,7 @@ fn drain(rx: &Consumer<Item>) -> usize {
 /// One producer that laps the ring while a consumer reads.
 fn a_lap(entries: usize, head: u64, pushes: usize) {
     model_bounded(2, move || {
-        let (tx, rx) = drop_old::drop_old_from(head, 2, entries, Yield).unwrap();
+        let (tx, rx) = overwriting::drop_old_from(head, 2, entries, Yield).unwrap();
         let first = head.wrapping_mul(entries as u64);
         let producer = thread::spawn(move || push_all(&tx, 0, pushes));
         let mut popped = 0;

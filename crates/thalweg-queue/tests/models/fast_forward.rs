@@ -3,7 +3,7 @@
 //! In a model a line has two slots, so the smallest ring has two lines of two.
 
 use crate::support::Leaked;
-use thalweg_queue::fast_forward::{self, Ends, Entry, InPlace};
+use thalweg_queue::spsc::fast_forward::{self, Ends, Entry, InPlace};
 use thalweg_queue::{TryPopError, Yield};
 use thalweg_sync::cell::Slot;
 use thalweg_sync::sync::Arc;

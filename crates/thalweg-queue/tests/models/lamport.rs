@@ -2,7 +2,7 @@
 
 use crate::support::Leaked;
 use thalweg_queue::edges::table::weakened;
-use thalweg_queue::lamport::{self, Consumer, Look, Producer};
+use thalweg_queue::research::lamport::{self, Consumer, Look, Producer};
 use thalweg_queue::{BuildError, TryPopError};
 use thalweg_sync::model_bounded;
 use thalweg_sync::sync::Arc;

@@ -6,7 +6,7 @@
 
 use crate::support::Leaked;
 use thalweg_queue::TryPopError;
-use thalweg_queue::mesh::{Consumer, Producer, mesh};
+use thalweg_queue::research::mesh::{Consumer, Producer, mesh};
 use thalweg_sync::cell::Slot;
 use thalweg_sync::sync::Arc;
 use thalweg_sync::{model_bounded, thread};

@@ -1,6 +1,6 @@
 //! BBQ with one consumer, or one producer, under loom: what these do in place of exchanges. Rings as those of `bbq.rs`.
 
-use thalweg_queue::{Pop, Push, TryPopError, Yield, bbq};
+use thalweg_queue::{Pop, Push, TryPopError, Yield, mpsc, spmc};
 use thalweg_sync::model_bounded;
 use thalweg_sync::sync::Arc;
 use thalweg_sync::thread;
@@ -41,12 +41,12 @@ where
     });
 }
 
-fn mpsc(head: u64, entries: usize) -> impl Fn() -> bbq::mpsc::Ends<Item> {
-    move || bbq::mpsc::mpsc_from(head, 2, entries, Yield).unwrap()
+fn mpsc(head: u64, entries: usize) -> impl Fn() -> mpsc::Ends<Item> {
+    move || mpsc::mpsc_from(head, 2, entries, Yield).unwrap()
 }
 
-fn spmc(head: u64, entries: usize) -> impl Fn() -> bbq::spmc::Ends<Item> {
-    move || bbq::spmc::spmc_from(head, 2, entries, Yield).unwrap()
+fn spmc(head: u64, entries: usize) -> impl Fn() -> spmc::Ends<Item> {
+    move || spmc::spmc_from(head, 2, entries, Yield).unwrap()
 }
 
 /// Two producers with two attempts each, a consumer with two: each producer's items come in its order, positions without gaps.

@@ -3,7 +3,7 @@
 //! Two entries are the smallest queue in which two reservations of a side are out at once; each entry is used twice.
 
 use crate::support::Leaked;
-use thalweg_queue::ticketed::{ticketed, with_counters};
+use thalweg_queue::research::ticketed::{ticketed, with_counters};
 use thalweg_queue::{TryPopError, TryPushError};
 use thalweg_sync::sync::Arc;
 use thalweg_sync::{model, model_bounded, thread};
@@ -74,7 +74,8 @@ fn turns_come_in_order() {
         let (tx, rx) = with_counters::<usize>(2, 1).unwrap();
         (0..2).for_each(|number| tx.try_push(number).unwrap());
         let list = Arc::new(thalweg_sync::cell::Slot::new(Vec::new()));
-        let work = |rx: &thalweg_queue::ticketed::Consumer<usize>, list: &thalweg_sync::cell::Slot<Vec<usize>>| {
+        let work = |rx: &thalweg_queue::research::ticketed::Consumer<usize>,
+                    list: &thalweg_sync::cell::Slot<Vec<usize>>| {
             let mut take = rx.try_reserve(1).unwrap();
             let number = take.next().unwrap();
             let ticket = take.commit();
@@ -195,7 +196,8 @@ fn an_open_grant_is_busy() {
 fn roles_switch() {
     model_bounded(2, || {
         let (tx, rx) = ticketed::<Item>(2).unwrap();
-        let work = |tx: &thalweg_queue::ticketed::Producer<Item>, rx: &thalweg_queue::ticketed::Consumer<Item>| {
+        let work = |tx: &thalweg_queue::research::ticketed::Producer<Item>,
+                    rx: &thalweg_queue::research::ticketed::Consumer<Item>| {
             let mut item = Arc::new(0);
             while let Err(refused) = tx.try_push(item) {
                 assert!(matches!(refused, TryPushError::Busy(_)), "{refused:?} with room");

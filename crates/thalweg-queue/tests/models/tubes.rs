@@ -4,8 +4,8 @@
 //! executions, so clients try a few times and drain the queue at the end.
 
 use crate::support::Leaked;
-use thalweg_queue::faaq::{Bbq, Faaq};
-use thalweg_queue::tube::{Consumer, Producer, Tube, queue, ring, scqd::Scqd};
+use thalweg_queue::research::faaq::{Bbq, Faaq};
+use thalweg_queue::research::tube::{Consumer, Producer, Tube, queue, ring, scqd::Scqd};
 use thalweg_queue::{TryPopError, TryPushError};
 use thalweg_sync::sync::Arc;
 use thalweg_sync::{model, model_bounded, thread};

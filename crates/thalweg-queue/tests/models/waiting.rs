@@ -4,7 +4,7 @@ use crate::support::Leaked;
 use std::sync::Arc; // what a waker is made of
 use std::task::{Context, Wake, Waker};
 use thalweg_queue::edges::table::{Strength, Table, install, weakened};
-use thalweg_queue::{Park, bbq, fast_forward};
+use thalweg_queue::{Park, mpmc, spsc::fast_forward};
 use thalweg_sync::atomic::{AtomicBool, Ordering};
 use thalweg_sync::thread;
 
@@ -34,7 +34,7 @@ fn a_push_wakes() {
 /// Three items through a queue of two blocks of one: the producer sleeps until the consumer has freed a block.
 fn a_pop_wakes() {
     thalweg_sync::model_bounded(2, || {
-        let (tx, rx) = bbq::with_wait::<u32, _>(2, 1, Park::new()).unwrap();
+        let (tx, rx) = mpmc::with_wait::<u32, _>(2, 1, Park::new()).unwrap();
         tx.try_push(0).unwrap();
         tx.try_push(1).unwrap();
         let producer = thread::spawn(move || {
@@ -50,7 +50,7 @@ fn a_pop_wakes() {
 /// A consumer that sleeps sees the end.
 fn the_end_wakes() {
     thalweg_sync::model_bounded(3, || {
-        let (tx, rx) = bbq::with_wait::<u32, _>(2, 1, Park::new()).unwrap();
+        let (tx, rx) = mpmc::with_wait::<u32, _>(2, 1, Park::new()).unwrap();
         let producer = thread::spawn(move || drop(tx));
         assert!(rx.pop().is_err());
         producer.join().unwrap();
@@ -60,7 +60,7 @@ fn the_end_wakes() {
 /// Two producers, one of which may be half-way through its push while the other ends, and a consumer that wants both items.
 fn a_push_that_was_half_way_wakes() {
     thalweg_sync::model_bounded(2, || {
-        let (tx, rx) = bbq::with_wait::<u32, _>(2, 2, Park::new()).unwrap();
+        let (tx, rx) = mpmc::with_wait::<u32, _>(2, 2, Park::new()).unwrap();
         let other = tx.clone();
         let producer = thread::spawn(move || {
             other.push(1).unwrap();
@@ -75,7 +75,7 @@ fn a_push_that_was_half_way_wakes() {
 /// Two consumers give back one half of a block each, with a producer that waits for it since before: whoever comes last rings.
 fn the_second_half_wakes() {
     thalweg_sync::model_bounded(2, || {
-        let (tx, rx) = bbq::with_wait::<u32, _>(2, 2, Park::new()).unwrap();
+        let (tx, rx) = mpmc::with_wait::<u32, _>(2, 2, Park::new()).unwrap();
         let (tx, rx) = (Leaked::new(tx), Leaked::new(rx));
         (0..4).for_each(|number| tx.try_push(number).unwrap());
         let note = Arc::new(Note(AtomicBool::new(false)));

@@ -1,7 +1,12 @@
 //! Batches that wait for some time: what they leave when it is over, and what ends them before.
 
-use thalweg_queue::tube::scqd::Scqd;
-use thalweg_queue::{Park, Pop, PopTimeoutError, Push, PushTimeoutError, bbq, chunk_ring, cnq, fast_forward, ticketed};
+use thalweg_queue::research::tube::scqd::Scqd;
+use thalweg_queue::{
+    Park, Pop, PopTimeoutError, Push, PushTimeoutError, growing, mpmc, mpsc,
+    research::{cnq, ticketed},
+    spmc, spsc,
+    spsc::fast_forward,
+};
 use thalweg_sync::thread;
 use thalweg_sync::time::{self, Duration};
 
@@ -67,13 +72,13 @@ fn each_kind() {
         ($($queue:expr,)+) => { $(check($queue); check_end($queue);)+ };
     }
     both! {
-        fast_forward(3).unwrap(),
+        fast_forward::fast_forward(3).unwrap(),
         fast_forward::with_wait(3, Park::new()).unwrap(),
-        bbq::with_wait(2, 3, Park::new()).unwrap(),
-        bbq::mpsc::with_wait(2, 3, Park::new()).unwrap(),
-        bbq::spmc::with_wait(2, 3, Park::new()).unwrap(),
-        bbq::spsc(2, 3).unwrap(),
-        chunk_ring::with_wait(2, 4, chunk_ring::Most::Entries(9), Park::new()).unwrap(),
+        mpmc::with_wait(2, 3, Park::new()).unwrap(),
+        mpsc::with_wait(2, 3, Park::new()).unwrap(),
+        spmc::with_wait(2, 3, Park::new()).unwrap(),
+        spsc::spsc(2, 3).unwrap(),
+        growing::with_wait(2, 4, growing::Most::Entries(9), Park::new()).unwrap(),
         ticketed::with_wait(4, 0, Park::new()).unwrap(),
         cnq::with_wait(Scqd::new(4).unwrap(), 4, 1, 4, Park::new()).unwrap(),
     }

@@ -4,7 +4,7 @@ use crate::support::Bomb;
 use std::collections::VecDeque;
 use std::fmt::Debug;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use thalweg_queue::bwos::{self, Rng, StealError, Stealer};
+use thalweg_queue::stealing::{self, Rng, StealError, Stealer};
 use thalweg_queue::{BuildError, TryPushError};
 use thalweg_sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 use thalweg_sync::sync::Arc;
@@ -25,10 +25,10 @@ trait Owner<T: Send>: Send + Sized + Debug {
 
 macro_rules! owner {
     ($order:ident, $lifo:literal) => {
-        impl<T: Send> Owner<T> for bwos::$order::Owner<T> {
+        impl<T: Send> Owner<T> for stealing::$order::Owner<T> {
             const LIFO: bool = $lifo;
             fn build(blocks: usize, entries: usize) -> Result<(Self, Stealer<T>), BuildError> {
-                bwos::$order(blocks, entries)
+                stealing::$order(blocks, entries)
             }
             fn push(&mut self, value: T) -> Result<(), TryPushError<T>> {
                 Self::push(self, value)
@@ -61,13 +61,13 @@ macro_rules! promises {
         mod lifo {
             $(#[test]
             fn $test() {
-                super::$test::<thalweg_queue::bwos::lifo::Owner<super::Token>>();
+                super::$test::<thalweg_queue::stealing::lifo::Owner<super::Token>>();
             })+
         }
         mod fifo {
             $(#[test]
             fn $test() {
-                super::$test::<thalweg_queue::bwos::fifo::Owner<super::Token>>();
+                super::$test::<thalweg_queue::stealing::fifo::Owner<super::Token>>();
             })+
         }
     };
@@ -337,8 +337,8 @@ fn a_destructor_that_panics_in_the_last_handle_stops_no_other() {
             assert_eq!(Arc::strong_count(&counted), 1, "the others are dropped all the same");
         }
     }
-    check::<bwos::fifo::Owner<Bomb>>();
-    check::<bwos::lifo::Owner<Bomb>>();
+    check::<stealing::fifo::Owner<Bomb>>();
+    check::<stealing::lifo::Owner<Bomb>>();
 }
 
 /// The owner and three thieves at full speed. Everything is taken once; the owner's order holds.
@@ -407,8 +407,8 @@ fn through<T: Send + Clone + PartialEq + Debug>(items: &[T]) {
             }
         }
     }
-    order::<T, bwos::lifo::Owner<T>>(items);
-    order::<T, bwos::fifo::Owner<T>>(items);
+    order::<T, stealing::lifo::Owner<T>>(items);
+    order::<T, stealing::fifo::Owner<T>>(items);
 }
 
 #[test]
@@ -426,9 +426,9 @@ fn items_of_every_size() {
 #[test]
 fn wrong_shapes_are_named() {
     let text = |error: BuildError| error.to_string();
-    assert_eq!(text(bwos::lifo::<u8>(1, 1).unwrap_err()), "blocks must be at least 2, not 1");
-    assert_eq!(text(bwos::fifo::<u8>(2, 0).unwrap_err()), "entries must be at least 1, not 0");
-    assert!(text(bwos::fifo::<u8>(2, usize::MAX).unwrap_err()).starts_with("entries must be at most "));
+    assert_eq!(text(stealing::lifo::<u8>(1, 1).unwrap_err()), "blocks must be at least 2, not 1");
+    assert_eq!(text(stealing::fifo::<u8>(2, 0).unwrap_err()), "entries must be at least 1, not 0");
+    assert!(text(stealing::fifo::<u8>(2, usize::MAX).unwrap_err()).starts_with("entries must be at most "));
 }
 
 /// Batches of an owner: what does not fit stays, in its order, and nothing is lost or dropped twice.
@@ -437,7 +437,7 @@ fn batches_are_pushed_as_far_as_they_fit() {
     macro_rules! check {
         ($order:ident) => {
             let counted = Arc::new(());
-            let (mut owner, thief) = bwos::$order(2, 3).unwrap();
+            let (mut owner, thief) = stealing::$order(2, 3).unwrap();
             let mut items: Vec<_> = (0..9).map(|number| (number, counted.clone())).collect();
             assert_eq!(owner.push_many(&mut items), Ok(6));
             assert!(items.iter().map(|item| item.0).eq(6..9));

@@ -1,7 +1,7 @@
 //! Pools of work-stealing queues: what the policies choose, and that no policy loses work.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use thalweg_queue::bwos::{
+use thalweg_queue::stealing::{
     self, Accept, BestOf, Last, Near, Policy, Pool, Probabilistic, Random, Rng, Sequential, StealError, Victims,
     lifo::Owner,
 };
@@ -10,7 +10,7 @@ use thalweg_sync::sync::Arc;
 /// Queues with so many shared items each, in eight blocks. Items are named by their queue.
 fn pool(entries: usize, lengths: &[usize]) -> (Vec<Owner<usize>>, Pool<usize>) {
     let queues = lengths.iter().enumerate().map(|(queue, &length)| {
-        let (mut owner, stealer) = bwos::lifo(8, entries).unwrap();
+        let (mut owner, stealer) = stealing::lifo(8, entries).unwrap();
         (0..length).for_each(|_| owner.push(queue).unwrap());
         owner.share();
         (owner, stealer)
@@ -212,8 +212,8 @@ fn a_policy_that_panics_stops_nobody() {
     }
     for what in ["choose", "accept", "tries", "stole", "missed"] {
         let item = Arc::new(());
-        let (_own, idle) = bwos::lifo(2, 4).unwrap();
-        let (mut owner, stealer) = bwos::lifo(2, 4).unwrap();
+        let (_own, idle) = stealing::lifo(2, 4).unwrap();
+        let (mut owner, stealer) = stealing::lifo(2, 4).unwrap();
         (0..4).for_each(|_| owner.push(item.clone()).unwrap());
         owner.share();
         let pool = Pool::new([idle, stealer]);

@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::task::{Context, Poll};
 use thalweg_check::Fuzz;
-use thalweg_queue::bbq::bytes::{self, Consumer, Producer, PushBytesError, PushBytesTimeoutError, bytes, bytes_from};
+use thalweg_queue::bytes::{self, Consumer, Producer, PushBytesError, PushBytesTimeoutError, bytes, bytes_from};
 use thalweg_queue::wait::Wait;
 use thalweg_queue::{BuildError, Park, PopError, PopTimeoutError, TryPopError, Yield};
 use thalweg_sync::thread;

@@ -5,7 +5,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::pin;
 use std::task::{Context, Poll, Waker};
 use thalweg_check::Fuzz;
-use thalweg_queue::bbq::bytes::{self, Batch, Consumer, Mode, Producer, PushBytesError, PushBytesTimeoutError};
+use thalweg_queue::bytes::{self, Batch, Consumer, Mode, Producer, PushBytesError, PushBytesTimeoutError};
 use thalweg_queue::wait::Wait;
 use thalweg_queue::{Park, PopError, PopTimeoutError, TryPopError};
 use thalweg_sync::thread;

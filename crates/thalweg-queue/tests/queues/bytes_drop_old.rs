@@ -4,7 +4,7 @@
 use std::collections::VecDeque;
 use std::mem::MaybeUninit;
 use thalweg_check::Fuzz;
-use thalweg_queue::bbq::bytes::{self, Consumer, DropOld, Mode, Producer, PushBytesError};
+use thalweg_queue::bytes::{self, Consumer, DropOld, Mode, Producer, PushBytesError};
 use thalweg_queue::wait::Wait;
 use thalweg_queue::{Park, PopError, PopTimeoutError, TryPopError, Yield};
 use thalweg_sync::thread;

@@ -5,8 +5,13 @@ use std::future::Future;
 use std::pin::Pin;
 use std::task::{Context, Poll, Waker};
 use thalweg_check::Fuzz;
-use thalweg_queue::tube::scqd::Scqd;
-use thalweg_queue::{Park, Pop, Push, PushError, bbq, chunk_ring, cnq, fast_forward, lamport, mesh, ticketed};
+use thalweg_queue::research::tube::scqd::Scqd;
+use thalweg_queue::{
+    Park, Pop, Push, PushError, growing, mpmc, mpsc,
+    research::{cnq, lamport, mesh, ticketed},
+    spmc, spsc,
+    spsc::fast_forward,
+};
 use thalweg_sync::thread;
 
 /// Polls a future once.
@@ -73,11 +78,11 @@ where
 fn what_a_push_had_comes_back() {
     values_come_back(fast_forward::with_wait(3, Park::new()).unwrap());
     values_come_back(fast_forward::in_place_with_wait(3, Park::new()).unwrap());
-    values_come_back(bbq::with_wait(2, 3, Park::new()).unwrap());
-    values_come_back(bbq::mpsc::with_wait(2, 3, Park::new()).unwrap());
-    values_come_back(bbq::spmc::with_wait(2, 3, Park::new()).unwrap());
-    values_come_back(bbq::spsc::with_wait(2, 3, Park::new()).unwrap());
-    values_come_back(chunk_ring::with_wait(2, 4, chunk_ring::Most::Entries(9), Park::new()).unwrap());
+    values_come_back(mpmc::with_wait(2, 3, Park::new()).unwrap());
+    values_come_back(mpsc::with_wait(2, 3, Park::new()).unwrap());
+    values_come_back(spmc::with_wait(2, 3, Park::new()).unwrap());
+    values_come_back(spsc::with_wait(2, 3, Park::new()).unwrap());
+    values_come_back(growing::with_wait(2, 4, growing::Most::Entries(9), Park::new()).unwrap());
     values_come_back(lamport::with_wait::<_, lamport::Cached, _>(4, Park::new()).unwrap());
     values_come_back(ticketed::with_wait(4, 0, Park::new()).unwrap());
     values_come_back(cnq::with_wait(Scqd::new(4).unwrap(), 4, 1, 4, Park::new()).unwrap());
@@ -92,7 +97,7 @@ fn given_up_at_each_point() {
     const EACH: usize = 5;
     for polls in 1..=2 {
         Fuzz::new().seeds(0..150).run(|| {
-            let (tx, rx) = bbq::with_wait(2, 1, Park::new()).unwrap();
+            let (tx, rx) = mpmc::with_wait(2, 1, Park::new()).unwrap();
             let mut popped: Vec<usize> = thread::scope(|scope| {
                 for producer in 0..3 {
                     let tx = tx.clone();
@@ -142,7 +147,7 @@ fn given_up_at_each_point() {
 /// The room that a push was woken for goes to the next one when it is given up, also by taking its value back.
 #[test]
 fn who_takes_its_value_back_wakes_the_next() {
-    let (tx, rx) = bbq::with_wait(2, 1, Park::new()).unwrap();
+    let (tx, rx) = mpmc::with_wait(2, 1, Park::new()).unwrap();
     let other = tx.clone();
     for many in [false, true] {
         tx.push_all([0, 1]).unwrap();
@@ -168,7 +173,7 @@ fn who_takes_its_value_back_wakes_the_next() {
 
 #[test]
 fn a_vector_keeps_what_a_closed_queue_refuses() {
-    let (tx, rx) = bbq::with_wait(2, 1, Park::new()).unwrap();
+    let (tx, rx) = mpmc::with_wait(2, 1, Park::new()).unwrap();
     let mut values = vec![0, 1, 2, 3];
     let note = Note::default();
     let mut pushing = tx.push_many_async(&mut values);
@@ -186,7 +191,7 @@ fn a_vector_keeps_what_a_closed_queue_refuses() {
 fn a_sink_keeps_its_item_until_it_is_taken_back() {
     use futures_sink::Sink;
     use std::pin::pin;
-    let (tx, rx) = bbq::with_wait(2, 1, Park::new()).unwrap();
+    let (tx, rx) = mpmc::with_wait(2, 1, Park::new()).unwrap();
     let other = tx.clone();
     tx.push_all([0, 1]).unwrap();
     let mut sink = tx.into_sink();

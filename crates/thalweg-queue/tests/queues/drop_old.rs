@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::mem::MaybeUninit;
 use thalweg_check::Fuzz;
-use thalweg_queue::bbq::drop_old::{self, Consumer, Plain, Producer, drop_old, drop_old_from};
+use thalweg_queue::overwriting::{self, Consumer, Plain, Producer, drop_old, drop_old_from};
 use thalweg_queue::wait::Wait;
 use thalweg_queue::{BuildError, Park, PopError, PopTimeoutError, Spin, TryPopError, TryPushError, Yield};
 use thalweg_sync::thread;
@@ -155,7 +155,7 @@ fn natively() {
     many::<1, _>(drop_old(2, 1).unwrap(), 2, 2, each, || {});
     many::<3, _>(drop_old(2, 8).unwrap(), 2, 1, each, || {});
     many::<16, _>(drop_old(4, 64).unwrap(), 1, 1, each, || {});
-    many::<2, _>(drop_old::with_wait(4, 3, Spin).unwrap(), 1, 2, each, || {});
+    many::<2, _>(overwriting::with_wait(4, 3, Spin).unwrap(), 1, 2, each, || {});
 }
 
 /// Writers that are ten times as fast as the reader.
@@ -170,7 +170,7 @@ fn under_the_fuzzer() {
     for (blocks, entries) in [(2, 1), (2, 2), (4, 1)] {
         Fuzz::new().seeds(0..150).run(|| many::<2, _>(drop_old(blocks, entries).unwrap(), 3, 2, 5, || {}));
         Fuzz::new().seeds(0..100).run(|| {
-            let ends = drop_old::with_wait(blocks, entries, Park::new()).unwrap();
+            let ends = overwriting::with_wait(blocks, entries, Park::new()).unwrap();
             many::<2, _>(ends, 3, 1, 4, || {});
         });
     }
@@ -180,7 +180,7 @@ fn under_the_fuzzer() {
 #[test]
 fn nobody_sleeps_for_ever() {
     Fuzz::new().seeds(0..300).run(|| {
-        let (tx, rx) = drop_old::with_wait(2, 1, Park::new()).unwrap();
+        let (tx, rx) = overwriting::with_wait(2, 1, Park::new()).unwrap();
         thread::scope(|scope| {
             for _ in 0..3 {
                 let tx = tx.clone();
@@ -199,8 +199,8 @@ fn nobody_sleeps_for_ever() {
 #[test]
 fn a_push_wakes_who_sleeps() {
     Fuzz::new().seeds(0..200).run(|| {
-        let (ask, asked) = drop_old::with_wait(2, 2, Park::new()).unwrap();
-        let (answer, answered) = drop_old::with_wait(2, 1, Park::new()).unwrap();
+        let (ask, asked) = overwriting::with_wait(2, 2, Park::new()).unwrap();
+        let (answer, answered) = overwriting::with_wait(2, 1, Park::new()).unwrap();
         thread::scope(|scope| {
             scope.spawn(move || {
                 while let Ok(request) = asked.pop() {
@@ -240,7 +240,7 @@ fn ends_close() {
 
 #[test]
 fn waits_end() {
-    let (tx, rx) = drop_old::with_wait(2, 2, Park::new()).unwrap();
+    let (tx, rx) = overwriting::with_wait(2, 2, Park::new()).unwrap();
     assert_eq!(rx.pop_timeout(Duration::from_millis(1)), Err(PopTimeoutError::Timeout));
     tx.push_timeout(1_u32, Duration::from_millis(1)).unwrap();
     assert_eq!(rx.pop_timeout(Duration::from_millis(1)), Ok(1));
@@ -284,7 +284,7 @@ fn places_need_not_hold_anything() {
 
 #[test]
 fn wrong_shapes_are_named() {
-    let shape = |blocks, entries| drop_old::<[u64; 2]>(blocks, entries).map(|(tx, _)| tx.capacity());
+    let shape = |blocks, entries| overwriting::drop_old::<[u64; 2]>(blocks, entries).map(|(tx, _)| tx.capacity());
     assert_eq!(shape(2, 3), Ok(6));
     assert_eq!(shape(1, 8), Err(BuildError::TooSmall { parameter: "blocks", value: 1, min: 2 }));
     assert_eq!(shape(12, 8), Err(BuildError::NotPowerOfTwo { parameter: "blocks", value: 12 }));

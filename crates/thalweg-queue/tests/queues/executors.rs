@@ -4,7 +4,12 @@ use futures_executor::{LocalPool, block_on};
 use std::future::{Future, poll_fn};
 use std::pin::Pin;
 use std::task::{Context, Poll};
-use thalweg_queue::{Park, Pop, PopError, Push, bbq, chunk_ring, cnq, fast_forward, lamport, ticketed};
+use thalweg_queue::{
+    Park, Pop, PopError, Push, growing, mpmc, mpsc,
+    research::{cnq, lamport, ticketed},
+    spmc, spsc,
+    spsc::fast_forward,
+};
 use thalweg_sync::thread;
 
 const ITEMS: usize = 500;
@@ -64,21 +69,23 @@ fn one_and_one(
 fn every_kind_of_queue() {
     one_and_one(fast_forward::with_wait(3, Park::new()).unwrap());
     one_and_one(fast_forward::in_place_with_wait(3, Park::new()).unwrap());
-    one_and_one(bbq::with_wait(2, 2, Park::new()).unwrap());
-    one_and_one(bbq::mpsc::with_wait(2, 2, Park::new()).unwrap());
-    one_and_one(bbq::spmc::with_wait(2, 2, Park::new()).unwrap());
-    one_and_one(bbq::spsc::with_wait(2, 2, Park::new()).unwrap());
-    one_and_one(chunk_ring::with_wait(2, 4, chunk_ring::Most::Entries(9), Park::new()).unwrap());
+    one_and_one(mpmc::with_wait(2, 2, Park::new()).unwrap());
+    one_and_one(mpsc::with_wait(2, 2, Park::new()).unwrap());
+    one_and_one(spmc::with_wait(2, 2, Park::new()).unwrap());
+    one_and_one(spsc::with_wait(2, 2, Park::new()).unwrap());
+    one_and_one(growing::with_wait(2, 4, growing::Most::Entries(9), Park::new()).unwrap());
     one_and_one(lamport::with_wait::<_, lamport::Cached, _>(2, Park::new()).unwrap());
     one_and_one(ticketed::with_wait(2, 0, Park::new()).unwrap());
-    one_and_one(cnq::with_wait(thalweg_queue::tube::scqd::Scqd::new(4).unwrap(), 4, 2, 8, Park::new()).unwrap());
+    one_and_one(
+        cnq::with_wait(thalweg_queue::research::tube::scqd::Scqd::new(4).unwrap(), 4, 2, 8, Park::new()).unwrap(),
+    );
 }
 
 /// Many tasks on one thread share both ends of a queue that is nearly always full or empty.
 #[test]
 fn many_tasks_on_one_thread() {
-    let (tx, rx) = bbq::with_wait(2, 1, Park::new()).unwrap();
-    let (done_tx, done) = bbq::with_capacity(ITEMS * 4).unwrap();
+    let (tx, rx) = mpmc::with_wait(2, 1, Park::new()).unwrap();
+    let (done_tx, done) = mpmc::with_capacity(ITEMS * 4).unwrap();
     let mut tasks: Vec<Pin<Box<dyn Future<Output = ()>>>> = Vec::new();
     for producer in 0..4 {
         let tx = tx.clone();
@@ -112,7 +119,7 @@ mod stream {
 
     #[test]
     fn from_a_sink_to_a_stream() {
-        let (tx, rx) = bbq::with_wait(2, 2, Park::new()).unwrap();
+        let (tx, rx) = mpmc::with_wait(2, 2, Park::new()).unwrap();
         thread::scope(|scope| {
             scope.spawn(move || {
                 let mut sink = pin!(tx.into_sink());
@@ -136,7 +143,7 @@ mod stream {
 
     #[test]
     fn a_sink_gives_back_what_is_refused() {
-        let (tx, rx) = bbq::with_wait(2, 1, Park::new()).unwrap();
+        let (tx, rx) = mpmc::with_wait(2, 1, Park::new()).unwrap();
         let mut sink = pin!(tx.into_sink());
         let counted = Arc::new(());
         drop(rx);
@@ -152,7 +159,7 @@ mod stream {
     /// A stream and a sink that were pending and are dropped leave the queue as it was.
     #[test]
     fn dropped_while_pending() {
-        let (tx, rx) = bbq::with_wait(2, 1, Park::new()).unwrap();
+        let (tx, rx) = mpmc::with_wait(2, 1, Park::new()).unwrap();
         let mut cx = Context::from_waker(std::task::Waker::noop());
         assert!(pin!((&rx).into_stream()).poll_next(&mut cx).is_pending());
         tx.try_push(0).unwrap();

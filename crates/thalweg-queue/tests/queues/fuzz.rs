@@ -1,8 +1,8 @@
 //! More threads than a model can take, in schedules drawn by seed; overlapping use of an entry is reported.
 
 use thalweg_check::Fuzz;
-use thalweg_queue::chunk_ring::{self, Most};
-use thalweg_queue::{Pop, Push, TryPopError, TryPushError, bbq, fast_forward};
+use thalweg_queue::growing::{self, Most};
+use thalweg_queue::{Pop, Push, TryPopError, TryPushError, mpmc, mpsc, spmc, spsc::fast_forward};
 use thalweg_sync::sync::Arc;
 use thalweg_sync::{spin, thread};
 
@@ -41,8 +41,8 @@ fn delivers_each_item_once(
 fn bbq_delivers_each_item_once() {
     for entries in [1, 2, 3] {
         Fuzz::new().seeds(0..300).run(|| {
-            let (tx, rx) = bbq::shared(2, entries).unwrap();
-            let drain = |rx: bbq::Consumer<_>| move || drain(|| rx.try_pop_numbered());
+            let (tx, rx) = mpmc::shared(2, entries).unwrap();
+            let drain = |rx: mpmc::Consumer<_>| move || drain(|| rx.try_pop_numbered());
             delivers_each_item_once(vec![tx; 3], vec![rx; 3].into_iter().map(drain).collect());
         });
     }
@@ -52,7 +52,7 @@ fn bbq_delivers_each_item_once() {
 fn mpsc_delivers_each_item_once() {
     for entries in [1, 2, 3] {
         Fuzz::new().seeds(0..300).run(|| {
-            let (tx, mut rx) = bbq::mpsc(2, entries).unwrap();
+            let (tx, mut rx) = mpsc::mpsc(2, entries).unwrap();
             delivers_each_item_once(vec![tx; 3], vec![move || drain(|| rx.try_pop_numbered())]);
         });
     }
@@ -62,8 +62,8 @@ fn mpsc_delivers_each_item_once() {
 fn spmc_delivers_each_item_once() {
     for entries in [1, 2, 3] {
         Fuzz::new().seeds(0..300).run(|| {
-            let (tx, rx) = bbq::spmc(2, entries).unwrap();
-            let drain = |rx: bbq::spmc::Consumer<_>| move || drain(|| rx.try_pop_numbered());
+            let (tx, rx) = spmc::spmc(2, entries).unwrap();
+            let drain = |rx: spmc::Consumer<_>| move || drain(|| rx.try_pop_numbered());
             delivers_each_item_once(vec![tx], vec![rx; 3].into_iter().map(drain).collect());
         });
     }
@@ -89,7 +89,7 @@ fn drain(mut pop: impl FnMut() -> Result<(u64, Item), TryPopError>) -> Popped {
 fn bbq_is_neither_full_nor_empty() {
     for (blocks, entries) in [(4, 1), (2, 3), (4, 3)] {
         Fuzz::new().seeds(0..300).run(|| {
-            let (tx, rx) = bbq::shared(blocks, entries).unwrap();
+            let (tx, rx) = mpmc::shared(blocks, entries).unwrap();
             thread::scope(|scope| {
                 for _ in 0..4 {
                     let (tx, rx) = (tx.clone(), rx.clone());
@@ -140,7 +140,7 @@ fn pop_an_item(rx: &mut impl Pop<Item = usize>, may_be_busy: bool) {
 fn mpsc_is_neither_full_nor_empty() {
     for (blocks, entries) in [(4, 1), (2, 2), (4, 3)] {
         Fuzz::new().seeds(0..300).run(|| {
-            let (mut tx, mut rx) = bbq::mpsc(blocks, entries).unwrap();
+            let (mut tx, mut rx) = mpsc::mpsc(blocks, entries).unwrap();
             thread::scope(|scope| {
                 for mut tx in [tx.clone(), tx.clone()] {
                     scope.spawn(move || push_with_room(&mut tx, false));
@@ -160,7 +160,7 @@ fn mpsc_is_neither_full_nor_empty() {
 fn spmc_is_neither_full_nor_empty() {
     for (blocks, entries) in [(4, 1), (2, 2), (4, 3)] {
         Fuzz::new().seeds(0..300).run(|| {
-            let (mut tx, mut rx) = bbq::spmc(blocks, entries).unwrap();
+            let (mut tx, mut rx) = spmc::spmc(blocks, entries).unwrap();
             (0..2).for_each(|_| push_with_room(&mut tx, false));
             thread::scope(|scope| {
                 for mut rx in [rx.clone(), rx.clone()] {
@@ -201,7 +201,7 @@ where
 #[test]
 fn bbq_drops_what_is_left_once() {
     drops_what_is_left_once(|| {
-        let (tx, rx) = bbq::shared(2, 2).unwrap();
+        let (tx, rx) = mpmc::shared(2, 2).unwrap();
         (vec![tx; 3], vec![rx; 3])
     });
 }
@@ -209,7 +209,7 @@ fn bbq_drops_what_is_left_once() {
 #[test]
 fn mpsc_drops_what_is_left_once() {
     drops_what_is_left_once(|| {
-        let (tx, rx) = bbq::mpsc(2, 2).unwrap();
+        let (tx, rx) = mpsc::mpsc(2, 2).unwrap();
         (vec![tx; 3], vec![rx])
     });
 }
@@ -217,7 +217,7 @@ fn mpsc_drops_what_is_left_once() {
 #[test]
 fn spmc_drops_what_is_left_once() {
     drops_what_is_left_once(|| {
-        let (tx, rx) = bbq::spmc(2, 2).unwrap();
+        let (tx, rx) = spmc::spmc(2, 2).unwrap();
         (vec![tx], vec![rx; 3])
     });
 }
@@ -227,7 +227,7 @@ fn spmc_drops_what_is_left_once() {
 fn fast_forward_keeps_order() {
     for slip in [None, Some(fast_forward::Slip { danger: 2, good: 4, every: 3 })] {
         Fuzz::new().seeds(0..300).run(|| {
-            let (mut tx, mut rx) = fast_forward(5).unwrap();
+            let (mut tx, mut rx) = fast_forward::fast_forward(5).unwrap();
             if let Some(slip) = slip {
                 rx = rx.with_slip(slip);
             }
@@ -246,8 +246,8 @@ fn fast_forward_keeps_order() {
 #[test]
 fn fast_forward_answers_each_request() {
     Fuzz::new().seeds(0..300).run(|| {
-        let (mut ask, mut asked) = fast_forward(1).unwrap();
-        let (mut answer, answered) = fast_forward(1).unwrap();
+        let (mut ask, mut asked) = fast_forward::fast_forward(1).unwrap();
+        let (mut answer, answered) = fast_forward::fast_forward(1).unwrap();
         let mut answered = answered.with_slip(fast_forward::Slip::default());
         thread::scope(|scope| {
             scope.spawn(move || {
@@ -270,7 +270,7 @@ fn fast_forward_answers_each_request() {
 fn chunk_ring_keeps_order() {
     for (chunk, first, most) in [(1, 2, 2), (1, 2, 7), (3, 2, 12)] {
         Fuzz::new().seeds(0..300).run(|| {
-            let (mut tx, mut rx) = chunk_ring::with_chunks(chunk, first, Most::Entries(most)).unwrap();
+            let (mut tx, mut rx) = growing::with_chunks(chunk, first, Most::Entries(most)).unwrap();
             thread::scope(|scope| {
                 scope.spawn(move || {
                     for number in 0..60 {
@@ -293,8 +293,8 @@ fn chunk_ring_keeps_order() {
 #[test]
 fn chunk_ring_answers_each_request() {
     Fuzz::new().seeds(0..300).run(|| {
-        let (mut ask, mut asked) = chunk_ring::with_chunks(1, 2, Most::Entries(2)).unwrap();
-        let (mut answer, mut answered) = chunk_ring::with_chunks(3, 4, Most::Entries(4)).unwrap();
+        let (mut ask, mut asked) = growing::with_chunks(1, 2, Most::Entries(2)).unwrap();
+        let (mut answer, mut answered) = growing::with_chunks(3, 4, Most::Entries(4)).unwrap();
         thread::scope(|scope| {
             scope.spawn(move || {
                 while let Ok(request) = asked.pop() {

@@ -2,7 +2,7 @@
 //! reported.
 
 use thalweg_check::Fuzz;
-use thalweg_queue::bwos::{self, Pool, Probabilistic, Random, Rng, StealError, Stealer};
+use thalweg_queue::stealing::{self, Pool, Probabilistic, Random, Rng, StealError, Stealer};
 use thalweg_sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, SeqCst};
 use thalweg_sync::atomic::{AtomicBool, AtomicUsize, fence};
 use thalweg_sync::park::{Parker, Unparker};
@@ -35,7 +35,7 @@ macro_rules! everything_is_taken_once {
             const ITEMS: usize = 24;
             for (blocks, entries) in [(2, 1), (2, 3), (3, 2)] {
                 Fuzz::new().seeds(0..300).run(move || {
-                    let (mut owner, thief) = bwos::$order::<Item>(blocks, entries).unwrap();
+                    let (mut owner, thief) = stealing::$order::<Item>(blocks, entries).unwrap();
                     let mut taken: Vec<usize> = thread::scope(|scope| {
                         let thieves = [1, 2, usize::MAX].map(|most| (thief.clone(), most));
                         let thieves = thieves.map(|(thief, most)| scope.spawn(move || drain(&thief, most)));
@@ -75,7 +75,7 @@ everything_is_taken_once!(fifo, true);
 fn what_is_left_is_dropped_once() {
     Fuzz::new().seeds(0..500).run(|| {
         let counted = Arc::new(());
-        let (mut owner, thief) = bwos::fifo(2, 2).unwrap();
+        let (mut owner, thief) = stealing::fifo(2, 2).unwrap();
         thread::scope(|scope| {
             for steals in 0..3 {
                 let thief = thief.clone();
@@ -98,7 +98,7 @@ fn what_is_left_is_dropped_once() {
 fn a_pool_runs_every_task() {
     const DEPTH: usize = 5;
     Fuzz::new().seeds(0..200).run(|| {
-        let queues: Vec<_> = (0..3).map(|_| bwos::lifo::<Item>(4, 2).unwrap()).collect();
+        let queues: Vec<_> = (0..3).map(|_| stealing::lifo::<Item>(4, 2).unwrap()).collect();
         let (mut owners, stealers): (Vec<_>, Vec<_>) = queues.into_iter().unzip();
         let pool = Pool::new(stealers);
         owners[0].push(Box::new(DEPTH)).unwrap();
@@ -153,7 +153,7 @@ fn others_take_what_waits_behind_a_long_task() {
     const TASKS: usize = 10;
     for (blocks, entries) in [(2, 8), (4, 3), (12, 1)] {
         Fuzz::new().seeds(0..200).run(move || {
-            let queues: Vec<_> = (0..3).map(|_| bwos::lifo::<Item>(blocks, entries).unwrap()).collect();
+            let queues: Vec<_> = (0..3).map(|_| stealing::lifo::<Item>(blocks, entries).unwrap()).collect();
             let (mut owners, stealers): (Vec<_>, Vec<_>) = queues.into_iter().unzip();
             let pool = Pool::new(stealers);
             let sleepers: [Sleeper; 2] = [const { None }; 2].map(Mutex::new);

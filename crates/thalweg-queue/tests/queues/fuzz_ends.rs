@@ -3,9 +3,14 @@
 
 use crate::support::block_on;
 use thalweg_check::Fuzz;
-use thalweg_queue::chunk_ring::{self, Most};
+use thalweg_queue::growing::{self, Most};
 use thalweg_queue::wait::Sleep;
-use thalweg_queue::{Park, Pop, Push, bbq, fast_forward, lamport, locked, mesh, ticketed};
+use thalweg_queue::{
+    Park, Pop, Push, mpsc,
+    research::{lamport, locked, mesh, ticketed},
+    spmc, spsc,
+    spsc::fast_forward,
+};
 use thalweg_sync::sync::Arc;
 use thalweg_sync::thread;
 
@@ -36,13 +41,13 @@ where
 
 #[test]
 fn one_to_one_queues_outlive_either_end() {
-    either_end_leaves_early(|| fast_forward(2).unwrap());
+    either_end_leaves_early(|| fast_forward::fast_forward(2).unwrap());
     either_end_leaves_early(|| fast_forward::in_place(2).unwrap());
     either_end_leaves_early(|| fast_forward::with_wait(1, Park::new()).unwrap());
-    either_end_leaves_early(|| bbq::spsc(2, 1).unwrap());
-    either_end_leaves_early(|| bbq::spsc::with_wait(2, 2, Park::new()).unwrap());
-    either_end_leaves_early(|| chunk_ring::with_chunks(1, 2, Most::Entries(2)).unwrap());
-    either_end_leaves_early(|| chunk_ring::with_wait(2, 4, Most::Entries(6), Park::new()).unwrap());
+    either_end_leaves_early(|| spsc::spsc(2, 1).unwrap());
+    either_end_leaves_early(|| spsc::with_wait(2, 2, Park::new()).unwrap());
+    either_end_leaves_early(|| growing::with_chunks(1, 2, Most::Entries(2)).unwrap());
+    either_end_leaves_early(|| growing::with_wait(2, 4, Most::Entries(6), Park::new()).unwrap());
     either_end_leaves_early(|| lamport::plain(2).unwrap());
     either_end_leaves_early(|| lamport::cached(2).unwrap());
     either_end_leaves_early(|| lamport::with_wait::<_, lamport::Cached, _>(1, Park::new()).unwrap());
@@ -95,8 +100,8 @@ fn one<P, C>((tx, rx): (P, C)) -> (Vec<P>, Vec<C>) {
 fn one_to_one_queues_wake_either_end() {
     nobody_sleeps_for_ever(|| one(fast_forward::with_wait(1, Park::new()).unwrap()));
     nobody_sleeps_for_ever(|| one(fast_forward::in_place_with_wait(1, Park::new()).unwrap()));
-    nobody_sleeps_for_ever(|| one(bbq::spsc::with_wait(2, 1, Park::new()).unwrap()));
-    nobody_sleeps_for_ever(|| one(chunk_ring::with_wait(1, 2, Most::Entries(2), Park::new()).unwrap()));
+    nobody_sleeps_for_ever(|| one(spsc::with_wait(2, 1, Park::new()).unwrap()));
+    nobody_sleeps_for_ever(|| one(growing::with_wait(1, 2, Most::Entries(2), Park::new()).unwrap()));
     nobody_sleeps_for_ever(|| one(lamport::with_wait::<_, lamport::Plain, _>(1, Park::new()).unwrap()));
     nobody_sleeps_for_ever(|| one(lamport::with_wait::<_, lamport::Cached, _>(1, Park::new()).unwrap()));
 }
@@ -104,11 +109,11 @@ fn one_to_one_queues_wake_either_end() {
 #[test]
 fn shared_queues_wake_every_end() {
     nobody_sleeps_for_ever(|| {
-        let (tx, rx) = bbq::mpsc::with_wait(2, 1, Park::new()).unwrap();
+        let (tx, rx) = mpsc::with_wait(2, 1, Park::new()).unwrap();
         (vec![tx; 3], vec![rx])
     });
     nobody_sleeps_for_ever(|| {
-        let (tx, rx) = bbq::spmc::with_wait(2, 1, Park::new()).unwrap();
+        let (tx, rx) = spmc::with_wait(2, 1, Park::new()).unwrap();
         (vec![tx], vec![rx; 3])
     });
     nobody_sleeps_for_ever(|| {

@@ -6,7 +6,7 @@ use std::future::Future;
 use std::pin::pin;
 use std::task::{Context, Poll, Waker};
 use thalweg_check::Fuzz;
-use thalweg_queue::{Park, Pop, PopTimeoutError, PushTimeoutError, TryPopError, bbq, fast_forward};
+use thalweg_queue::{Park, Pop, PopTimeoutError, PushTimeoutError, TryPopError, mpmc, spsc::fast_forward};
 use thalweg_sync::thread;
 use thalweg_sync::time::Duration;
 
@@ -30,7 +30,7 @@ fn three_producers_three_consumers() {
     const EACH: usize = 4;
     for entries in [1, 2] {
         Fuzz::new().seeds(0..150).run(|| {
-            let (tx, rx) = bbq::with_wait(2, entries, Park::new()).unwrap();
+            let (tx, rx) = mpmc::with_wait(2, entries, Park::new()).unwrap();
             let mut popped: Vec<usize> = thread::scope(|scope| {
                 for producer in 0..3 {
                     let tx = tx.clone();
@@ -79,7 +79,7 @@ fn three_producers_three_consumers() {
 fn who_gives_up_wakes_the_next() {
     for giving_up in 0..3 {
         Fuzz::new().seeds(0..300).run(|| {
-            let (tx, rx) = bbq::with_wait(2, 3, Park::new()).unwrap();
+            let (tx, rx) = mpmc::with_wait(2, 3, Park::new()).unwrap();
             thread::scope(|scope| {
                 let impatient = rx.clone();
                 let impatient = scope.spawn(move || match giving_up {
@@ -131,7 +131,7 @@ fn fast_forward_sleeps_on_both_ends() {
 #[test]
 fn timeouts_lose_nothing() {
     Fuzz::new().seeds(0..300).run(|| {
-        let (tx, rx) = bbq::with_wait(2, 1, Park::new()).unwrap();
+        let (tx, rx) = mpmc::with_wait(2, 1, Park::new()).unwrap();
         let mut popped: Vec<usize> = thread::scope(|scope| {
             for producer in 0..2 {
                 let tx = tx.clone();

@@ -2,14 +2,14 @@
 
 use crate::support::Bomb;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use thalweg_queue::{TryPopError, TryPushError, bbq};
+use thalweg_queue::{TryPopError, TryPushError, spsc};
 use thalweg_sync::sync::Arc;
 use thalweg_sync::thread;
 
 #[test]
 fn what_is_committed_is_pushed_and_nothing_else() {
     let counted = Arc::new(());
-    let (mut tx, mut rx) = bbq::spsc(2, 4).unwrap();
+    let (mut tx, mut rx) = spsc::spsc(2, 4).unwrap();
     for round in 0..20 {
         // Dropped with two written.
         let mut grant = tx.reserve(4).unwrap();
@@ -35,7 +35,7 @@ fn what_is_committed_is_pushed_and_nothing_else() {
 
 #[test]
 fn a_grant_ends_with_its_block() {
-    let (mut tx, mut rx) = bbq::spsc(2, 4).unwrap();
+    let (mut tx, mut rx) = spsc::spsc(2, 4).unwrap();
     tx.push(0).unwrap();
     let mut grant = tx.reserve(100).unwrap();
     assert_eq!(grant.capacity(), 3);
@@ -51,13 +51,13 @@ fn a_grant_ends_with_its_block() {
 
 #[test]
 fn full_and_closed_are_told() {
-    let (mut tx, rx) = bbq::spsc(2, 1).unwrap();
+    let (mut tx, rx) = spsc::spsc(2, 1).unwrap();
     tx.push('a').unwrap();
     tx.push('b').unwrap();
     assert_eq!(tx.reserve(1).err(), Some(TryPushError::Full(())));
     drop(rx);
     assert_eq!(tx.reserve(1).err(), Some(TryPushError::Closed(())));
-    let (tx, mut rx) = bbq::spsc::<u8>(2, 1).unwrap();
+    let (tx, mut rx) = spsc::spsc::<u8>(2, 1).unwrap();
     assert_eq!(rx.readable(1).err(), Some(TryPopError::Empty));
     assert_eq!(rx.peek().err(), Some(TryPopError::Empty));
     drop(tx);
@@ -67,7 +67,7 @@ fn full_and_closed_are_told() {
 #[test]
 fn what_is_not_released_stays() {
     let counted = Arc::new(());
-    let (mut tx, mut rx) = bbq::spsc(2, 4).unwrap();
+    let (mut tx, mut rx) = spsc::spsc(2, 4).unwrap();
     let mut next = 0;
     for pushed in 0..40 {
         tx.push((pushed, counted.clone())).unwrap();
@@ -89,7 +89,7 @@ fn what_is_not_released_stays() {
 #[test]
 fn a_panic_while_a_grant_is_filled_pushes_nothing() {
     let counted = Arc::new(());
-    let (mut tx, mut rx) = bbq::spsc(2, 4).unwrap();
+    let (mut tx, mut rx) = spsc::spsc(2, 4).unwrap();
     let panicked = catch_unwind(AssertUnwindSafe(|| {
         let mut grant = tx.reserve(4).unwrap();
         grant.extend((0..).map(|number| if number < 2 { counted.clone() } else { panic!("at the third") }));
@@ -107,7 +107,7 @@ fn a_panic_while_a_grant_is_filled_pushes_nothing() {
 #[test]
 fn a_panic_while_items_are_released_loses_no_room() {
     let counted = Arc::new(());
-    let (mut tx, mut rx) = bbq::spsc(2, 3).unwrap();
+    let (mut tx, mut rx) = spsc::spsc(2, 3).unwrap();
     for round in 0..10 {
         for number in 0..3 {
             tx.try_push(Bomb(number == round % 3, counted.clone())).map_err(|_| "no room").unwrap();
@@ -128,7 +128,7 @@ fn a_panic_while_items_are_released_loses_no_room() {
 #[test]
 fn grants_between_threads() {
     const ITEMS: u64 = 100_000;
-    let (mut tx, mut rx) = bbq::spsc(4, 50).unwrap();
+    let (mut tx, mut rx) = spsc::spsc(4, 50).unwrap();
     thread::scope(|scope| {
         scope.spawn(move || {
             let mut numbers = 0..ITEMS;

@@ -2,10 +2,15 @@
 //! In schedules drawn by seed, so without a clock: what counts is how many pushes end between two looks.
 
 use thalweg_check::Fuzz;
-use thalweg_queue::bbq::drop_old::drop_old;
-use thalweg_queue::chunk_ring::{self, Most};
-use thalweg_queue::tube::scqd::Scqd;
-use thalweg_queue::{Pop, Push, TryPopError, bbq, cnq, fast_forward, lamport, mesh, ticketed};
+use thalweg_queue::growing::{self, Most};
+use thalweg_queue::overwriting::drop_old;
+use thalweg_queue::research::tube::scqd::Scqd;
+use thalweg_queue::{
+    Pop, Push, TryPopError, mpmc, mpsc,
+    research::{cnq, lamport, mesh, ticketed},
+    spmc, spsc,
+    spsc::fast_forward,
+};
 use thalweg_sync::atomic::AtomicUsize;
 use thalweg_sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use thalweg_sync::{spin, thread};
@@ -93,7 +98,7 @@ where
 #[test]
 fn bbq_delivers_from_a_block_that_is_being_filled() {
     delivers_from_a_block_that_is_being_filled(|consumers| {
-        let (tx, rx) = bbq::shared::<Box<usize>>(2, ITEMS).unwrap();
+        let (tx, rx) = mpmc::shared::<Box<usize>>(2, ITEMS).unwrap();
         (tx, vec![rx; consumers])
     });
 }
@@ -109,7 +114,7 @@ fn drop_old_delivers_from_a_block_that_is_being_filled() {
 #[test]
 fn spmc_delivers_from_a_block_that_is_being_filled() {
     delivers_from_a_block_that_is_being_filled(|consumers| {
-        let (tx, rx) = bbq::spmc::<Box<usize>>(2, ITEMS).unwrap();
+        let (tx, rx) = spmc::spmc::<Box<usize>>(2, ITEMS).unwrap();
         (tx, vec![rx; consumers])
     });
 }
@@ -128,11 +133,11 @@ fn queues_for_one_and_one_deliver_at_once() {
         });
         assert_eq!(vain, 0);
     }
-    check(|| fast_forward(ITEMS).unwrap());
+    check(|| fast_forward::fast_forward(ITEMS).unwrap());
     check(|| fast_forward::in_place(ITEMS).unwrap());
-    check(|| bbq::mpsc(2, ITEMS).unwrap());
-    check(|| bbq::spsc(2, ITEMS).unwrap());
-    check(|| chunk_ring::with_chunks(ITEMS, 2 * ITEMS, Most::Entries(2 * ITEMS)).unwrap());
+    check(|| mpsc::mpsc(2, ITEMS).unwrap());
+    check(|| spsc::spsc(2, ITEMS).unwrap());
+    check(|| growing::with_chunks(ITEMS, 2 * ITEMS, Most::Entries(2 * ITEMS)).unwrap());
     check(|| lamport::cached(ITEMS).unwrap());
     check(|| lamport::plain(ITEMS).unwrap());
     check(|| {
@@ -165,9 +170,9 @@ fn a_grant_that_is_outstanding_holds_nothing_back() {
     }
     check! {
         fast_forward::in_place(8),
-        bbq::spsc(2, 8),
-        bbq::spmc(2, 8),
-        chunk_ring::with_chunks(4, 8, Most::Entries(16)),
+        spsc::spsc(2, 8),
+        spmc::spmc(2, 8),
+        growing::with_chunks(4, 8, Most::Entries(16)),
         lamport::cached(8),
     }
 }

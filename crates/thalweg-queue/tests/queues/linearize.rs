@@ -11,13 +11,18 @@ use std::hash::Hash;
 use std::num::NonZeroU64;
 use thalweg_check::Fuzz;
 use thalweg_check::history::{Bounded, Deque, DropOld, KFifo, Log, Queue, Recorder, Specification, Steal, Task};
-use thalweg_queue::bbq::bytes::{self, Mode, PushBytesError};
-use thalweg_queue::bbq::drop_old;
-use thalweg_queue::bwos::{self, Stealer};
-use thalweg_queue::chunk_ring::{self, Most};
-use thalweg_queue::tube::{self, Tube, ring, scqd::Scqd};
+use thalweg_queue::bytes::{self, Mode, PushBytesError};
+use thalweg_queue::growing::{self, Most};
+use thalweg_queue::overwriting;
+use thalweg_queue::research::tube::{self, Tube, ring, scqd::Scqd};
+use thalweg_queue::stealing::{self, Stealer};
 use thalweg_queue::{Pop, Push, TryPopError, TryPushError, Yield};
-use thalweg_queue::{bbq, cnq, faaq, fast_forward, lamport, locked, mesh, ticketed};
+use thalweg_queue::{
+    mpmc, mpsc,
+    research::{cnq, faaq, lamport, locked, mesh, ticketed},
+    spmc, spsc,
+    spsc::fast_forward,
+};
 use thalweg_sync::atomic::{AtomicUsize, Ordering};
 use thalweg_sync::sync::{Arc, Mutex};
 use thalweg_sync::{spin, thread};
@@ -376,7 +381,7 @@ const fn blocks(blocks: usize, entries: usize) -> [usize; 2] {
 #[test]
 fn fast_forward_is_linearizable() {
     // The consumer may hold back a line, for which there is another one.
-    one_to_one([2, 2 + 16], || fast_forward::<NonZeroU64>(2).unwrap());
+    one_to_one([2, 2 + 16], || fast_forward::fast_forward::<NonZeroU64>(2).unwrap());
     one_to_one([2, 2 + 16], || fast_forward::in_place::<u64>(2).unwrap());
 }
 
@@ -388,24 +393,24 @@ fn lamport_is_linearizable() {
 
 #[test]
 fn chunk_ring_is_linearizable() {
-    one_to_one([1, 2], || chunk_ring::with_chunks::<u64>(1, 2, Most::Entries(2)).unwrap());
-    one_to_one([3, 4], || chunk_ring::with_chunks::<u64>(1, 2, Most::Entries(4)).unwrap());
+    one_to_one([1, 2], || growing::with_chunks::<u64>(1, 2, Most::Entries(2)).unwrap());
+    one_to_one([3, 4], || growing::with_chunks::<u64>(1, 2, Most::Entries(4)).unwrap());
 }
 
 #[test]
 fn bbq_is_linearizable() {
-    one_to_one(blocks(2, 1), || bbq::spsc::<u64>(2, 1).unwrap());
-    one_to_one(blocks(2, 2), || bbq::spsc::<u64>(2, 2).unwrap());
+    one_to_one(blocks(2, 1), || spsc::spsc::<u64>(2, 1).unwrap());
+    one_to_one(blocks(2, 2), || spsc::spsc::<u64>(2, 2).unwrap());
     for entries in [1, 2] {
-        many(blocks(2, entries), || bbq::shared::<u64>(2, entries).unwrap());
+        many(blocks(2, entries), || mpmc::shared::<u64>(2, entries).unwrap());
         let [least, most] = blocks(2, entries);
         let window = || Bounded::new(least, most);
         both_ways(window(), &[], [2, 1], || {
-            let (tx, rx) = bbq::mpsc::<u64>(2, entries).unwrap();
+            let (tx, rx) = mpsc::mpsc::<u64>(2, entries).unwrap();
             (tx, Handed::new(rx))
         });
         both_ways(window(), &[], [1, 2], || {
-            let (tx, rx) = bbq::spmc::<u64>(2, entries).unwrap();
+            let (tx, rx) = spmc::spmc::<u64>(2, entries).unwrap();
             (Handed::new(tx), rx)
         });
     }
@@ -444,7 +449,9 @@ fn tubes_of_blocks_are_linearizable() {
 #[test]
 fn drop_old_is_linearizable() {
     for entries in [1, 2] {
-        both_ways(DropOld::new(entries, 2 * entries), &[], [2, 2], || drop_old::drop_old::<u64>(2, entries).unwrap());
+        both_ways(DropOld::new(entries, 2 * entries), &[], [2, 2], || {
+            overwriting::drop_old::<u64>(2, entries).unwrap()
+        });
     }
 }
 
@@ -574,7 +581,7 @@ macro_rules! owner {
         })+
     };
 }
-owner!(bwos::lifo::Owner<u64>, bwos::fifo::Owner<u64>);
+owner!(stealing::lifo::Owner<u64>, stealing::fifo::Owner<u64>);
 
 enum Worker<O> {
     Owner(O, u64),
@@ -670,7 +677,7 @@ impl Specification for Line {
 #[test]
 fn stealing_is_linearizable() {
     for entries in [1, 2] {
-        check(&Deque::new(2, 0, Steal::Any), || workers(bwos::lifo(2, entries).unwrap()));
-        check(&Line::default(), || workers(bwos::fifo(3, entries).unwrap()));
+        check(&Deque::new(2, 0, Steal::Any), || workers(stealing::lifo(2, entries).unwrap()));
+        check(&Line::default(), || workers(stealing::fifo(3, entries).unwrap()));
     }
 }

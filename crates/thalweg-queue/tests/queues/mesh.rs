@@ -4,7 +4,7 @@ use crate::support::{Bomb, Note};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::task::{Context, Poll};
 use thalweg_check::Fuzz;
-use thalweg_queue::mesh::{BURST, Ends, mesh, with_wait};
+use thalweg_queue::research::mesh::{BURST, Ends, mesh, with_wait};
 use thalweg_queue::wait::Wait;
 use thalweg_queue::{Park, PopError, TryPopError, TryPushError, Yield};
 use thalweg_sync::sync::Arc;

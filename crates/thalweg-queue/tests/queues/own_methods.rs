@@ -2,8 +2,13 @@
 //! [`Pop`](thalweg_queue::Pop), by which the conformance suite goes.
 
 use std::num::NonZeroU64;
-use thalweg_queue::chunk_ring::Most;
-use thalweg_queue::{bbq, chunk_ring, cnq, fast_forward, lamport};
+use thalweg_queue::growing::Most;
+use thalweg_queue::{
+    growing, mpsc,
+    research::{cnq, lamport},
+    spmc, spsc,
+    spsc::fast_forward,
+};
 use thalweg_sync::thread;
 
 /// Under Miri a thread that waits takes most of the time.
@@ -42,12 +47,12 @@ macro_rules! everything_arrives {
 }
 
 everything_arrives! {
-    bbq_spsc: bbq::spsc(2, 3);
-    ring_of_chunks: chunk_ring(2, Most::Entries(8));
-    fast_forward_of_words: fast_forward(8);
+    bbq_spsc: spsc::spsc(2, 3);
+    ring_of_chunks: growing::chunk_ring(2, Most::Entries(8));
+    fast_forward_of_words: fast_forward::fast_forward(8);
     lamports_queue: lamport::plain(4);
     lamports_queue_cached: lamport::cached(4);
-    bbq_mpsc: bbq::mpsc(2, 3);
-    bbq_spmc: bbq::spmc(2, 3);
+    bbq_mpsc: mpsc::mpsc(2, 3);
+    bbq_spmc: spmc::spmc(2, 3);
     nested: cnq::cnq(64, 8);
 }

@@ -4,7 +4,7 @@ use crate::support::Bomb;
 use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use thalweg_check::{Check, Fuzz};
-use thalweg_queue::{Park, TryPopError, TryPushError, bbq};
+use thalweg_queue::{Park, TryPopError, TryPushError, bytes, mpmc, mpsc, spmc};
 use thalweg_sync::sync::Arc;
 use thalweg_sync::{spin, thread};
 
@@ -13,7 +13,7 @@ use thalweg_sync::{spin, thread};
 fn one_thread_sees_what_it_must() {
     for (blocks, entries) in [(2, 1), (2, 3), (4, 8), (2, 70)] {
         let counted = Arc::new(());
-        let (tx, rx) = bbq::shared(blocks, entries).unwrap();
+        let (tx, rx) = mpmc::shared(blocks, entries).unwrap();
         let mut model = VecDeque::new();
         let mut state = 0x9E37_79B9_7F4A_7C15_u64 + entries as u64;
         let mut number = 0_u64;
@@ -68,7 +68,7 @@ fn one_thread_sees_what_it_must() {
 
 #[test]
 fn others_get_on_meanwhile() {
-    let (tx, rx) = bbq::shared(2, 8).unwrap();
+    let (tx, rx) = mpmc::shared(2, 8).unwrap();
     let mut first = tx.reserve(2).unwrap();
     let mut second = tx.reserve(100).unwrap();
     assert_eq!(second.capacity(), 6, "it ends with the block");
@@ -91,7 +91,7 @@ fn others_get_on_meanwhile() {
 /// What counts that is no item: the entries of an open grant, and holes that no pop has passed.
 #[test]
 fn len_counts_what_is_reserved() {
-    let (tx, rx) = bbq::shared(2, 8).unwrap();
+    let (tx, rx) = mpmc::shared(2, 8).unwrap();
     let mut grant = tx.reserve(3).unwrap();
     grant.push('a').unwrap();
     assert_eq!((tx.len(), rx.len(), rx.try_pop()), (3, 3, Err(TryPopError::Busy)));
@@ -102,13 +102,13 @@ fn len_counts_what_is_reserved() {
     tx.reserve(2).unwrap().commit();
     assert_eq!((rx.len(), rx.try_pop(), rx.len()), (2, Err(TryPopError::Empty), 0));
 
-    let (tx, mut rx) = bbq::mpsc(2, 8).unwrap();
+    let (tx, mut rx) = mpsc::mpsc(2, 8).unwrap();
     drop(tx.reserve(3).unwrap());
     assert_eq!((tx.len(), rx.len(), rx.is_empty()), (3, 3, false));
     tx.push('b').unwrap();
     assert_eq!((rx.try_pop(), rx.len()), (Ok('b'), 0));
 
-    let (mut tx, rx) = bbq::spmc(2, 8).unwrap();
+    let (mut tx, rx) = spmc::spmc(2, 8).unwrap();
     let mut grant = tx.reserve(3).unwrap();
     grant.push('a').unwrap();
     assert_eq!(rx.len(), 0);
@@ -117,7 +117,7 @@ fn len_counts_what_is_reserved() {
     drop(tx.reserve(3).unwrap());
     assert_eq!((tx.len(), rx.try_pop(), rx.is_empty()), (1, Ok('a'), true));
 
-    let (tx, rx) = bbq::bytes::bytes(2, 256).unwrap();
+    let (tx, rx) = bytes::bytes(2, 256).unwrap();
     tx.try_push(b"a").unwrap();
     let grant = tx.reserve(40).unwrap();
     assert_eq!((tx.len(), rx.len()), (64, 64));
@@ -127,7 +127,7 @@ fn len_counts_what_is_reserved() {
 
 #[test]
 fn full_and_closed_are_told() {
-    let (tx, rx) = bbq::shared(2, 2).unwrap();
+    let (tx, rx) = mpmc::shared(2, 2).unwrap();
     drop(tx.reserve(2).unwrap());
     tx.push_all([1, 2]).unwrap();
     assert_eq!(tx.reserve(1).err(), Some(TryPushError::Full(())), "holes count until a consumer comes");
@@ -142,7 +142,7 @@ fn full_and_closed_are_told() {
 #[test]
 fn panics_leave_a_queue_that_works() {
     let counted = Arc::new(());
-    let (tx, rx) = bbq::shared(2, 3).unwrap();
+    let (tx, rx) = mpmc::shared(2, 3).unwrap();
     let bomb = |armed| Bomb(armed, counted.clone());
     for round in 0..10 {
         // In what fills a grant, in a destructor of what was written in vain, and in one of what is read.
@@ -165,7 +165,7 @@ fn panics_leave_a_queue_that_works() {
 #[test]
 fn a_destructor_that_panics_in_a_grant_stops_no_other() {
     let counted = Arc::new(());
-    let (tx, rx) = bbq::shared(2, 3).unwrap();
+    let (tx, rx) = mpmc::shared(2, 3).unwrap();
     for round in 0..6 {
         for number in 0..3 {
             tx.try_push(Bomb(number == round % 3, counted.clone())).map_err(|_| "no room").unwrap();
@@ -179,7 +179,7 @@ fn a_destructor_that_panics_in_a_grant_stops_no_other() {
 }
 
 /// Pushes `numbers` in grants of changing size, some of which are given up, some in part.
-fn write(tx: &bbq::Producer<Box<u64>, Park>, numbers: std::ops::Range<u64>) {
+fn write(tx: &mpmc::Producer<Box<u64>, Park>, numbers: std::ops::Range<u64>) {
     let mut numbers = numbers.peekable();
     let mut tries = 0;
     while let Some(&next) = numbers.peek() {
@@ -202,7 +202,7 @@ fn write(tx: &bbq::Producer<Box<u64>, Park>, numbers: std::ops::Range<u64>) {
 
 /// Two producers with grants, two sleeping consumers, of which one reads in place: all once, each producer's in order.
 fn between_threads(blocks: usize, entries: usize, each: u64) {
-    let (tx, rx) = bbq::with_wait(blocks, entries, Park::new()).unwrap();
+    let (tx, rx) = mpmc::with_wait(blocks, entries, Park::new()).unwrap();
     let seen = thread::scope(|scope| {
         for producer in 0..2 {
             let tx = tx.clone();
@@ -253,7 +253,7 @@ fn under_the_fuzzer() {
 #[test]
 fn holes_wake_a_consumer() {
     Fuzz::new().seeds(0..300).run(|| {
-        let (tx, rx) = bbq::with_wait(2, 1, Park::new()).unwrap();
+        let (tx, rx) = mpmc::with_wait(2, 1, Park::new()).unwrap();
         let consumer = thread::spawn(move || rx.pop());
         for _ in 0..3 {
             drop(tx.reserve(1));
@@ -268,7 +268,7 @@ fn holes_wake_a_consumer() {
 #[test]
 fn holes_under_the_checker() {
     Check::new().check(|| {
-        let (tx, rx) = bbq::shared::<Box<u32>>(2, 1).unwrap();
+        let (tx, rx) = mpmc::shared::<Box<u32>>(2, 1).unwrap();
         let gives_up = thread::spawn({
             let tx = tx.clone();
             move || {

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 use thalweg_check::Fuzz;
-use thalweg_queue::{Park, TryPopError, TryPushError, bbq};
+use thalweg_queue::{Park, TryPopError, TryPushError, mpsc, spmc};
 use thalweg_sync::sync::Arc;
 use thalweg_sync::{spin, thread};
 
@@ -28,7 +28,7 @@ const STEPS: usize = if cfg!(miri) { 200 } else { 10_000 };
 fn one_consumer_leaves_what_it_does_not_release() {
     for (blocks, entries) in SHAPES {
         let counted = Arc::new(());
-        let (tx, mut rx) = bbq::mpsc(blocks, entries).unwrap();
+        let (tx, mut rx) = mpsc::mpsc(blocks, entries).unwrap();
         let (mut model, mut next) = (VecDeque::new(), 0..);
         let mut dice = Dice(7 + entries as u64);
         for _ in 0..STEPS {
@@ -77,7 +77,7 @@ fn one_consumer_leaves_what_it_does_not_release() {
 #[test]
 fn one_producer_takes_nothing_before_it_commits() {
     for (blocks, entries) in SHAPES {
-        let (mut tx, rx) = bbq::spmc(blocks, entries).unwrap();
+        let (mut tx, rx) = spmc::spmc(blocks, entries).unwrap();
         let mut model = VecDeque::new();
         let (mut pushed, mut popped) = (0_u64, 0);
         let mut dice = Dice(7 + entries as u64);
@@ -130,7 +130,7 @@ fn one_producer_takes_nothing_before_it_commits() {
 
 /// Two producers with grants, some given up, and a consumer that reads in place and releases some: all once, each producer's in order.
 fn to_one(blocks: usize, entries: usize, each: u64) {
-    let (tx, mut rx) = bbq::mpsc::with_wait(blocks, entries, Park::new()).unwrap();
+    let (tx, mut rx) = mpsc::with_wait(blocks, entries, Park::new()).unwrap();
     let mut next = [0, each];
     thread::scope(|scope| {
         for (producer, tx) in [tx.clone(), tx].into_iter().enumerate() {
@@ -171,7 +171,7 @@ fn to_one(blocks: usize, entries: usize, each: u64) {
 
 /// A producer with grants, some given up, and two consumers, of which one sleeps and one reads in place: all once, in order to each.
 fn from_one(blocks: usize, entries: usize, count: u64) {
-    let (mut tx, rx) = bbq::spmc::with_wait(blocks, entries, Park::new()).unwrap();
+    let (mut tx, rx) = spmc::with_wait(blocks, entries, Park::new()).unwrap();
     let seen = thread::scope(|scope| {
         scope.spawn(move || {
             let mut numbers = (0..count).peekable();
@@ -231,7 +231,7 @@ fn under_the_fuzzer() {
 fn the_one_end_sleeps_and_is_woken() {
     for entries in [1, 2] {
         Fuzz::new().seeds(0..200).run(|| {
-            let (tx, mut rx) = bbq::mpsc::with_wait(2, entries, Park::new()).unwrap();
+            let (tx, mut rx) = mpsc::with_wait(2, entries, Park::new()).unwrap();
             thread::scope(|scope| {
                 for tx in vec![tx; 3] {
                     scope.spawn(move || (0..4).for_each(|number| tx.push(number).unwrap()));
@@ -240,7 +240,7 @@ fn the_one_end_sleeps_and_is_woken() {
             });
         });
         Fuzz::new().seeds(0..200).run(|| {
-            let (mut tx, rx) = bbq::spmc::with_wait(2, entries, Park::new()).unwrap();
+            let (mut tx, rx) = spmc::with_wait(2, entries, Park::new()).unwrap();
             let sum: usize = thread::scope(|scope| {
                 let consumers: Vec<_> =
                     vec![rx; 3].into_iter().map(|rx| scope.spawn(move || rx.iter().sum::<usize>())).collect();

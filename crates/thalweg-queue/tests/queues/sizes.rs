@@ -1,7 +1,9 @@
 //! How many items fit, of queues that are built by what they are to hold.
 
-use thalweg_queue::chunk_ring::{Most, chunk_ring_with_wait};
-use thalweg_queue::{BuildError, Park, Pop, PopTimeoutError, Push, bbq, faaq};
+use thalweg_queue::growing::{Most, chunk_ring_with_wait};
+use thalweg_queue::{
+    BuildError, Park, Pop, PopTimeoutError, Push, mpmc, mpsc, overwriting, research::faaq, spmc, spsc,
+};
 use thalweg_sync::thread;
 use thalweg_sync::time::Duration;
 
@@ -36,14 +38,14 @@ where
 
 #[test]
 fn with_room() {
-    fits(bbq::with_room);
-    fits(bbq::mpsc::with_room);
-    fits(bbq::spmc::with_room);
-    fits(bbq::spsc::with_room);
-    fits(|capacity| bbq::with_room_and_wait(capacity, Park::new()));
-    fits(|capacity| bbq::mpsc::with_room_and_wait(capacity, Park::new()));
-    fits(|capacity| bbq::spmc::with_room_and_wait(capacity, Park::new()));
-    fits(|capacity| bbq::spsc::with_room_and_wait(capacity, Park::new()));
+    fits(mpmc::with_room);
+    fits(mpsc::with_room);
+    fits(spmc::with_room);
+    fits(spsc::with_room);
+    fits(|capacity| mpmc::with_room_and_wait(capacity, Park::new()));
+    fits(|capacity| mpsc::with_room_and_wait(capacity, Park::new()));
+    fits(|capacity| spmc::with_room_and_wait(capacity, Park::new()));
+    fits(|capacity| spsc::with_room_and_wait(capacity, Park::new()));
 }
 
 /// The strategy comes with each of the constructors that choose something; the rest is as without it.
@@ -61,11 +63,11 @@ fn and_wait() {
             assert_eq!(rx.pop(), Ok(7));
         });
     }
-    sleeps(bbq::with_capacity_and_wait(4096, Park::new()).unwrap(), 4096);
-    sleeps(bbq::mpsc::with_capacity_and_wait(4096, Park::new()).unwrap(), 4096);
-    sleeps(bbq::spmc::with_capacity_and_wait(4096, Park::new()).unwrap(), 4096);
-    sleeps(bbq::spsc::with_capacity_and_wait(4096, Park::new()).unwrap(), 4096);
-    sleeps(bbq::drop_old::with_capacity_and_wait(4096, Park::new()).unwrap(), 4096);
+    sleeps(mpmc::with_capacity_and_wait(4096, Park::new()).unwrap(), 4096);
+    sleeps(mpsc::with_capacity_and_wait(4096, Park::new()).unwrap(), 4096);
+    sleeps(spmc::with_capacity_and_wait(4096, Park::new()).unwrap(), 4096);
+    sleeps(spsc::with_capacity_and_wait(4096, Park::new()).unwrap(), 4096);
+    sleeps(overwriting::with_capacity_and_wait(4096, Park::new()).unwrap(), 4096);
     sleeps(chunk_ring_with_wait(64, Most::Entries(4096), Park::new()).unwrap(), 4096);
     sleeps(faaq::with_wait(4, 16, Park::new()).unwrap(), 3 * 16 + 1);
 }

@@ -2,7 +2,7 @@
 
 use thalweg_check::Fuzz;
 use thalweg_queue::TryPopError;
-use thalweg_queue::fast_forward::{Slip, fast_forward};
+use thalweg_queue::spsc::fast_forward::{Slip, fast_forward};
 use thalweg_sync::atomic::AtomicUsize;
 use thalweg_sync::atomic::Ordering::Relaxed;
 use thalweg_sync::sync::Mutex;

@@ -5,7 +5,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::pin::pin;
 use std::task::{Context, Poll, Wake, Waker};
 use thalweg_check::Fuzz;
-use thalweg_queue::ticketed::{self, Take, Ticket, ticketed, with_counters};
+use thalweg_queue::research::ticketed::{self, Take, Ticket, ticketed, with_counters};
 use thalweg_queue::{Park, PopError, TryPopError, TryPushError};
 use thalweg_sync::atomic::{AtomicUsize, Ordering};
 use thalweg_sync::sync::Arc;

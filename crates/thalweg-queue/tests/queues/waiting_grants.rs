@@ -5,7 +5,9 @@ use crate::support::{Note, block_on};
 use std::task::{Context, Poll, Waker};
 use thalweg_check::Fuzz;
 use thalweg_queue::{
-    Park, PopError, PopTimeoutError, PushError, PushTimeoutError, bbq, chunk_ring, fast_forward, lamport, mesh,
+    Park, PopError, PopTimeoutError, PushError, PushTimeoutError, bytes, growing, mpmc,
+    research::{lamport, mesh},
+    spsc::fast_forward,
 };
 use thalweg_sync::thread;
 use thalweg_sync::time::{self, Duration};
@@ -206,11 +208,11 @@ impl<E> Cell<E> {
 
 promises! {
     in_place: release fast_forward::in_place_with_wait::<usize, _>(4, Park::new()).unwrap(),
-    spsc: release bbq::spsc::with_wait::<usize, _>(2, 2, Park::new()).unwrap(),
-    mpsc: release bbq::mpsc::with_wait::<usize, _>(2, 2, Park::new()).unwrap(),
-    spmc: drop bbq::spmc::with_wait::<usize, _>(2, 2, Park::new()).unwrap(),
-    shared: drop bbq::with_wait::<usize, _>(2, 2, Park::new()).unwrap(),
-    chunks: release chunk_ring::with_wait::<usize, _>(2, 4, chunk_ring::Most::Entries(6), Park::new()).unwrap(),
+    spsc: release thalweg_queue::spsc::with_wait::<usize, _>(2, 2, Park::new()).unwrap(),
+    mpsc: release thalweg_queue::mpsc::with_wait::<usize, _>(2, 2, Park::new()).unwrap(),
+    spmc: drop thalweg_queue::spmc::with_wait::<usize, _>(2, 2, Park::new()).unwrap(),
+    shared: drop mpmc::with_wait::<usize, _>(2, 2, Park::new()).unwrap(),
+    chunks: release growing::with_wait::<usize, _>(2, 4, growing::Most::Entries(6), Park::new()).unwrap(),
     lamports: release lamport::with_wait::<usize, lamport::Cached, _>(4, Park::new()).unwrap(),
     one_of_a_mesh: release {
         let (mut tx, mut rx) = mesh::with_wait::<usize, _>(1, 1, 2, 4, Park::new()).unwrap();
@@ -223,7 +225,7 @@ promises! {
 fn two_and_two() {
     const EACH: usize = 6;
     Fuzz::new().seeds(0..150).run(|| {
-        let (tx, rx) = bbq::with_wait::<usize, _>(2, 2, Park::new()).unwrap();
+        let (tx, rx) = mpmc::with_wait::<usize, _>(2, 2, Park::new()).unwrap();
         let mut popped: Vec<usize> = thread::scope(|scope| {
             for producer in 0..2 {
                 let tx = tx.clone();
@@ -267,7 +269,7 @@ fn two_and_two() {
 fn who_is_woken_for_two_wakes_the_other() {
     for is_async in [false, true] {
         Fuzz::new().seeds(0..200).run(|| {
-            let (tx, rx) = bbq::with_wait::<usize, _>(2, 2, Park::new()).unwrap();
+            let (tx, rx) = mpmc::with_wait::<usize, _>(2, 2, Park::new()).unwrap();
             tx.push_all(0..4).unwrap();
             thread::scope(|scope| {
                 for number in [4, 5] {
@@ -301,12 +303,12 @@ fn who_is_woken_for_two_wakes_the_other() {
 /// Messages of bytes wait for some time, too.
 #[test]
 fn messages_in_time() {
-    let (tx, rx) = bbq::bytes::with_wait(2, 16, Park::new()).unwrap();
+    let (tx, rx) = bytes::with_wait(2, 16, Park::new()).unwrap();
     assert_eq!(rx.readable_timeout(SHORT).err(), Some(PopTimeoutError::Timeout));
     while let Ok(grant) = tx.reserve_timeout(16, Duration::ZERO) {
         grant.commit();
     }
-    let timeout = bbq::bytes::PushBytesTimeoutError::Timeout;
+    let timeout = bytes::PushBytesTimeoutError::Timeout;
     assert_eq!(tx.reserve_timeout(16, SHORT).err(), Some(timeout));
     assert_eq!(rx.readable_timeout(SHORT).map(|grant| grant.len()), Ok(16));
     assert!(tx.reserve_timeout(16, SHORT).is_ok());

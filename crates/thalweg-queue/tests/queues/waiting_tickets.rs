@@ -6,7 +6,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::pin;
 use std::task::{Context, Poll, Waker};
 use thalweg_check::Fuzz;
-use thalweg_queue::ticketed::{self, Consumer, Producer, Take, Ticket};
+use thalweg_queue::research::ticketed::{self, Consumer, Producer, Take, Ticket};
 use thalweg_queue::{Park, PopError, PopTimeoutError, PushError, PushTimeoutError, TryPopError};
 use thalweg_sync::sync::Mutex;
 use thalweg_sync::thread;

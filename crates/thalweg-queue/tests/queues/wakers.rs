@@ -4,9 +4,12 @@ use crate::support::{Note, fuse};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::Pin;
 use std::task::{Context, Poll, Waker};
-use thalweg_queue::bbq::bytes;
-use thalweg_queue::tube::scqd::Scqd;
-use thalweg_queue::{Park, PopError, PopTimeoutError, TryPopError, bbq, cnq, mesh, ticketed};
+use thalweg_queue::bytes;
+use thalweg_queue::research::tube::scqd::Scqd;
+use thalweg_queue::{
+    Park, PopError, PopTimeoutError, TryPopError, mpmc,
+    research::{cnq, mesh, ticketed},
+};
 use thalweg_sync::thread;
 use thalweg_sync::time::Duration;
 
@@ -22,7 +25,7 @@ fn panics<R>(body: impl FnOnce() -> R) {
 
 #[test]
 fn the_others_of_a_side_are_woken() {
-    let (tx, rx) = bbq::with_wait::<u32, _>(2, 2, Park::new()).unwrap();
+    let (tx, rx) = mpmc::with_wait::<u32, _>(2, 2, Park::new()).unwrap();
     let other = rx.clone();
     let (mut first, mut second) = (Box::pin(rx.pop_async()), Box::pin(other.pop_async()));
     let note = Note::default();
@@ -53,7 +56,7 @@ fn the_other_side_is_woken() {
 /// same. On real threads: the engines cannot follow a lock that is taken in a panic.
 #[test]
 fn who_is_interrupted_hands_its_wake_up_on() {
-    let (tx, rx) = bbq::with_wait(2, 1, Park::new()).unwrap();
+    let (tx, rx) = mpmc::with_wait(2, 1, Park::new()).unwrap();
     let (sleeps, other) = (rx.clone(), rx);
     let mut grant = tx.reserve(1).unwrap();
     tx.try_push(1).unwrap();
@@ -158,7 +161,7 @@ fn a_consumer_that_leaves_is_gone() {
 #[test]
 fn a_leaked_grant_lets_a_wait_end() {
     let time = Duration::from_millis(1);
-    let (tx, rx) = bbq::with_wait::<u32, _>(2, 2, Park::new()).unwrap();
+    let (tx, rx) = mpmc::with_wait::<u32, _>(2, 2, Park::new()).unwrap();
     std::mem::forget(tx.reserve(1).unwrap());
     drop(tx);
     assert_eq!(rx.pop_timeout(time), Err(PopTimeoutError::Timeout));

@@ -1,8 +1,8 @@
 //! More threads than a model can take, in schedules drawn by seed; overlapping use of an entry is reported.
 
 use thalweg_check::Fuzz;
-use thalweg_queue::faaq::{Bbq, Faaq};
-use thalweg_queue::tube::{self, Tube, queue, ring, scqd::Scqd};
+use thalweg_queue::research::faaq::{Bbq, Faaq};
+use thalweg_queue::research::tube::{self, Tube, queue, ring, scqd::Scqd};
 use thalweg_queue::{Park, TryPopError, TryPushError};
 use thalweg_sync::{spin, thread};
 

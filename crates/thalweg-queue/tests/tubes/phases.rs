@@ -2,8 +2,8 @@
 
 use std::collections::VecDeque;
 use thalweg_queue::BuildError;
-use thalweg_queue::faaq::{Bbq, Faaq};
-use thalweg_queue::tube::{AllocateError, ReserveError, Tube, ring, scqd::Scqd};
+use thalweg_queue::research::faaq::{Bbq, Faaq};
+use thalweg_queue::research::tube::{AllocateError, ReserveError, Tube, ring, scqd::Scqd};
 use thalweg_sync::sync::Arc;
 
 /// Takes an entry, fills it and hands it on.

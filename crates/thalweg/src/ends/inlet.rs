@@ -11,7 +11,7 @@ use std::future::Future;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 use thalweg_queue::wait::{self, Side, Wait};
-use thalweg_queue::{Park, Push, PushError, PushTimeoutError, TryPopError, TryPushError, bbq};
+use thalweg_queue::{Park, Push, PushError, PushTimeoutError, TryPopError, TryPushError, mpmc};
 use thalweg_sync::atomic::{Ordering::*, fence};
 use thalweg_sync::sync::Arc;
 use thalweg_sync::time::Duration;
@@ -65,7 +65,7 @@ use thalweg_sync::time::Duration;
 /// ```
 pub struct Inlet<T: Send> {
     // Dropped first, so that the ring finds the queue closed.
-    queue: bbq::Producer<T>,
+    queue: mpmc::Producer<T>,
     lid: Arc<Lid>,
     ring: RingOnDrop,
 }
@@ -303,7 +303,7 @@ impl Drop for RingOnDrop {
 
 /// The inner end.
 pub(crate) struct Arrivals<T: Send> {
-    queue: bbq::Consumer<T>,
+    queue: mpmc::Consumer<T>,
     lid: Arc<Lid>,
     /// Once the run was asked to stop, or the feed has failed: how many of those that had arrived by then are still to be given. Who goes on
     /// pushing must not keep the run from ending.
@@ -315,7 +315,7 @@ pub(crate) fn inlet<T: Send>(
     capacity: usize,
     control: &Arc<Control>,
 ) -> Result<(Inlet<T>, Arrivals<T>), thalweg_queue::BuildError> {
-    let (tx, rx) = bbq::with_capacity(capacity)?;
+    let (tx, rx) = mpmc::with_capacity(capacity)?;
     let lid = Arc::new(Lid::default());
     let inlet = Inlet { queue: tx, lid: lid.clone(), ring: RingOnDrop(control.clone()) };
     Ok((inlet, Arrivals { queue: rx, lid, rest: None }))
@@ -407,7 +407,7 @@ impl<T: Send> Source for Arrivals<T> {
 
 /// Looks at the inner end without taking. It is dropped after the [`Arrivals`], and then nobody will push any more.
 pub(crate) struct Watch<T: Send> {
-    queue: bbq::Consumer<T>,
+    queue: mpmc::Consumer<T>,
     lid: Arc<Lid>,
 }
 

@@ -6,11 +6,11 @@
 //! wait is put aside for another one, and if there is none it stalls.
 //!
 //! Threads have no stacks: they block only where they use a queue, so what is left to do is a few words ([`Thread`]).
-//! Different from the paper, besides: an end of a reservation waits for nobody (`thalweg_queue::ticketed`), so all of a stall
+//! Different from the paper, besides: an end of a reservation waits for nobody (`thalweg_queue::research::ticketed`), so all of a stall
 //! is at the ticket, where the paper has part of it at the commit.
 
-use thalweg_queue::bwos::Rng;
-use thalweg_queue::ticketed::{self, Ticket};
+use thalweg_queue::research::ticketed::{self, Ticket};
+use thalweg_queue::stealing::Rng;
 use thalweg_queue::{TryPopError, TryPushError};
 use thalweg_sync::atomic::Ordering::{AcqRel, Acquire, Relaxed};
 use thalweg_sync::atomic::{AtomicBool, AtomicU64, AtomicUsize};

@@ -7,8 +7,11 @@
 use std::thread;
 
 use serde_json::json;
-use thalweg_queue::bbq::bytes;
-use thalweg_queue::{TryPopError, bbq, faaq, tube};
+use thalweg_queue::bytes;
+use thalweg_queue::{
+    TryPopError, mpmc, overwriting,
+    research::{faaq, tube},
+};
 
 use crate::harness::Role::*;
 use crate::harness::{BoxError, Contender, Effort, Experiment, Group, Sample};
@@ -70,7 +73,7 @@ fn contender<Q: Queue<Shape = (usize, usize)>>(name: &str, items: u64) -> Conten
 
 /// The time in which so many producers push all items into a queue that overwrites, and the percentage that nobody popped.
 fn drop_old(producers: usize, items: u64, consumes: bool) -> Result<(Timing, f64), BoxError> {
-    let (tx, rx) = bbq::drop_old::drop_old::<u64>(SHAPE.0, SHAPE.1)?;
+    let (tx, rx) = overwriting::drop_old::<u64>(SHAPE.0, SHAPE.1)?;
     let share = |producer: usize| items / producers as u64 + u64::from((producer as u64) < items % producers as u64);
     let drain = || -> Result<u64, String> {
         let (mut popped, mut next) = (0, 0);
@@ -143,11 +146,11 @@ pub(super) struct Shared;
 
 impl Queue for Shared {
     type Shape = (usize, usize);
-    type Tx = bbq::Producer<u64>;
-    type Rx = bbq::Consumer<u64>;
+    type Tx = mpmc::Producer<u64>;
+    type Rx = mpmc::Consumer<u64>;
 
     fn build((blocks, entries): (usize, usize)) -> (Self::Tx, Self::Rx) {
-        bbq::shared(blocks, entries).expect("the shape is possible")
+        mpmc::shared(blocks, entries).expect("the shape is possible")
     }
 
     fn push(tx: &Self::Tx, value: u64) -> bool {

@@ -8,7 +8,7 @@
 use serde_json::json;
 use thalweg::BoxError;
 use thalweg::prelude::*;
-use thalweg_queue::chunk_ring::{self, Most};
+use thalweg_queue::growing::{self, Most};
 use thalweg_queue::{TryPopError, TryPushError};
 use thalweg_sync::CachePadded;
 use thalweg_sync::atomic::AtomicU64;
@@ -147,8 +147,8 @@ struct Shared<'a> {
     done: CachePadded<AtomicU64>,
 }
 
-type Tx = chunk_ring::Producer<u64>;
-type Rx = chunk_ring::Consumer<u64>;
+type Tx = growing::Producer<u64>;
+type Rx = growing::Consumer<u64>;
 
 fn rings(stages: &[Stage], actions: Actions, messages: u64, threads: usize) -> Figures {
     let zero = || CachePadded(AtomicU64::new(0));
@@ -163,7 +163,7 @@ fn rings(stages: &[Stage], actions: Actions, messages: u64, threads: usize) -> F
         for (clone, rxs) in inputs.into_iter().enumerate() {
             let mut write = Vec::new();
             for read in &mut read {
-                let (tx, rx) = chunk_ring::chunk_ring(CAPACITY, most).expect(RIGHT);
+                let (tx, rx) = growing::chunk_ring(CAPACITY, most).expect(RIGHT);
                 write.push(tx);
                 read.push(rx);
             }

@@ -4,10 +4,14 @@ use std::num::NonZero;
 use std::sync::{Arc, OnceLock};
 
 use serde_json::json;
-use thalweg_queue::bwos::Rng;
-use thalweg_queue::chunk_ring::Most;
+use thalweg_queue::growing::Most;
+use thalweg_queue::stealing::Rng;
 use thalweg_queue::wait::{Side, Wait};
-use thalweg_queue::{Pop, Push, TryPushError, bbq, chunk_ring, fast_forward, lamport, locked};
+use thalweg_queue::{
+    Pop, Push, TryPushError, growing, mpmc,
+    research::{lamport, locked},
+    spsc::fast_forward,
+};
 use thalweg_sim::{Stamp, jitter};
 use thalweg_sync::atomic::{AtomicU64, AtomicUsize, Counter, Ordering::*};
 use thalweg_sync::hint::{self, Access};
@@ -74,7 +78,7 @@ impl Contender {
 
     pub(crate) fn bbq(name: &'static str, capacity: usize) -> Self {
         Self::new(name, capacity, move |producers, consumers| {
-            let (tx, rx) = bbq::with_capacity(capacity).expect(RIGHT);
+            let (tx, rx) = mpmc::with_capacity(capacity).expect(RIGHT);
             cloned(&tx, &rx, producers, consumers)
         })
     }
@@ -376,7 +380,10 @@ fn on_locked(setting: &Setting<'_>) -> Vec<Point> {
 }
 
 fn on_fast_forward(setting: &Setting<'_>) -> Vec<Point> {
-    by_distance(&Contender::single("fast-forward", |capacity| fast_forward(capacity).expect(RIGHT)), setting)
+    by_distance(
+        &Contender::single("fast-forward", |capacity| fast_forward::fast_forward(capacity).expect(RIGHT)),
+        setting,
+    )
 }
 
 fn on_lamport(setting: &Setting<'_>) -> Vec<Point> {
@@ -386,7 +393,7 @@ fn on_lamport(setting: &Setting<'_>) -> Vec<Point> {
 }
 
 fn on_chunk_ring(setting: &Setting<'_>) -> Vec<Point> {
-    let make = |capacity| chunk_ring(capacity, Most::Entries(capacity)).expect(RIGHT);
+    let make = |capacity| growing::chunk_ring(capacity, Most::Entries(capacity)).expect(RIGHT);
     by_distance(&Contender::single("chunk-ring", make), setting)
 }
 
@@ -400,7 +407,7 @@ mod tests {
     #[test]
     fn what_a_slow_consumer_leaves_to_others_is_counted() {
         let contender = Contender::new("uneven", 64, |_, _| {
-            let (tx, rx) = bbq::with_capacity::<Item>(64).expect(RIGHT);
+            let (tx, rx) = mpmc::with_capacity::<Item>(64).expect(RIGHT);
             let slowed = |mut pop: Receiving, cycles: u64| -> Receiving {
                 Box::new(move || {
                     hint::work(cycles);
@@ -421,7 +428,7 @@ mod tests {
     #[test]
     fn a_wait_for_room_is_no_part_of_the_latency() {
         let contender = Contender::new("slow", 8, |producers, _| {
-            let (tx, rx) = bbq::with_capacity::<Item>(8).expect(RIGHT);
+            let (tx, rx) = mpmc::with_capacity::<Item>(8).expect(RIGHT);
             let slow: Receiving = Box::new(move || {
                 hint::work(3_000);
                 rx.pop().ok()

@@ -3,8 +3,8 @@
 mod ends;
 
 use serde_json::json;
-use thalweg_queue::bwos::{self, BestOf, Last, Near, Policy, Pool, Probabilistic, Random, Sequential};
 use thalweg_queue::edges::table::{self, Strength, Table};
+use thalweg_queue::stealing::{self, BestOf, Last, Near, Policy, Pool, Probabilistic, Random, Sequential};
 use thalweg_sync::atomic::AtomicU64;
 use thalweg_sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release, SeqCst};
 use thalweg_sync::sync::Arc;
@@ -270,7 +270,7 @@ type Crew = fn(&[usize]) -> Vec<Worker>;
 type Worker = (Box<dyn Owner>, Box<dyn FnMut() -> Option<u64> + Send>);
 
 fn crew<P: Policy + 'static>(nodes: &[usize], policy: fn() -> P) -> Vec<Worker> {
-    let queues = (0..WORKERS).map(|_| bwos::lifo::<u64>(BLOCKS, CAPACITY / BLOCKS).expect(RIGHT));
+    let queues = (0..WORKERS).map(|_| stealing::lifo::<u64>(BLOCKS, CAPACITY / BLOCKS).expect(RIGHT));
     let (owners, stealers): (Vec<_>, Vec<_>) = queues.unzip();
     let pool = Pool::new(stealers).with_nodes(nodes.iter().copied());
     (owners.into_iter().enumerate())
@@ -286,7 +286,7 @@ fn abp_crew(_: &[usize]) -> Vec<Worker> {
     let all: Vec<Arc<Abp>> = (0..WORKERS).map(|_| Arc::new(Abp::new())).collect();
     (0..WORKERS)
         .map(|own| -> Worker {
-            let (all, mut rng) = (all.clone(), bwos::Rng::new(own as u64));
+            let (all, mut rng) = (all.clone(), stealing::Rng::new(own as u64));
             let owner = AbpOwner::<false>(all[own].clone());
             let steal = move || {
                 let [one, other] = [(); 2].map(|()| &all[(own + 1 + rng.below(WORKERS - 1)) % WORKERS]);

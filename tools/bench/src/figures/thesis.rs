@@ -1,8 +1,11 @@
 //! Figures of the thesis on block-based queues, with its words beside them.
 
-use thalweg_queue::faaq::{Bbq, Faaq};
-use thalweg_queue::tube::{self, Tube, ring, scqd::Scqd};
-use thalweg_queue::{bbq, cnq, lamport};
+use thalweg_queue::research::faaq::{Bbq, Faaq};
+use thalweg_queue::research::tube::{self, Tube, ring, scqd::Scqd};
+use thalweg_queue::{
+    research::{cnq, lamport},
+    spsc,
+};
 
 use crate::baselines::michael_scott::Boost;
 use crate::baselines::sp_ring::SpRing;
@@ -118,7 +121,7 @@ fn of_cnq(name: &'static str, capacity: usize, k: usize) -> Contender {
 /// BBQ for one and one.
 fn bbq_spsc() -> Contender {
     Contender::new("bbq", CAPACITY, |_, _| {
-        let (tx, rx) = bbq::spsc(8, CAPACITY / 8).expect(RIGHT);
+        let (tx, rx) = spsc::spsc(8, CAPACITY / 8).expect(RIGHT);
         single(tx, rx)
     })
 }

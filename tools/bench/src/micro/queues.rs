@@ -2,7 +2,7 @@
 
 use super::{Place, between, each, on_first};
 use std::num::NonZero;
-use thalweg_queue::{Pop, Push, bbq, fast_forward as ff, lamport as lamports};
+use thalweg_queue::{Pop, Push, mpmc, research::lamport as lamports, spsc, spsc::fast_forward as ff};
 use thalweg_sync::hint::{self, code};
 use thalweg_sync::time;
 
@@ -85,7 +85,7 @@ pub(crate) fn lamport(place: &Place, rounds: u64) -> f64 {
 
 /// Both sides by one thread, which waits for nobody.
 pub(crate) fn alone(place: &Place, rounds: u64) -> f64 {
-    let (mut tx, mut rx) = ff::<Item>(CAPACITY).expect(FITS);
+    let (mut tx, mut rx) = ff::fast_forward::<Item>(CAPACITY).expect(FITS);
     on_first(place, || {
         let mut round = |number: u64| {
             code(FAST_FORWARD + LOOPS / 2, || {
@@ -104,14 +104,14 @@ pub(crate) fn alone(place: &Place, rounds: u64) -> f64 {
 }
 
 pub(crate) fn fast_forward(place: &Place, rounds: u64) -> f64 {
-    in_memory(place, rounds, FAST_FORWARD, ff::<Item>(CAPACITY).expect(FITS))
+    in_memory(place, rounds, FAST_FORWARD, ff::fast_forward::<Item>(CAPACITY).expect(FITS))
 }
 
 pub(crate) fn bbq_spsc(place: &Place, rounds: u64) -> f64 {
-    in_memory(place, rounds, BBQ_SPSC, bbq::spsc::<Item>(8, CAPACITY / 8).expect(FITS))
+    in_memory(place, rounds, BBQ_SPSC, spsc::spsc::<Item>(8, CAPACITY / 8).expect(FITS))
 }
 
 pub(crate) fn bbq_shared(place: &Place, rounds: u64) -> f64 {
-    let (tx, rx) = bbq::with_capacity::<Item>(CAPACITY).expect(FITS);
+    let (tx, rx) = mpmc::with_capacity::<Item>(CAPACITY).expect(FITS);
     through(place, rounds, BBQ_SHARED, move |item| tx.push(item).expect(STAYS), move || rx.pop().expect(STAYS))
 }

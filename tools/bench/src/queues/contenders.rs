@@ -4,11 +4,14 @@ use std::num::NonZeroU64;
 use std::sync::Arc;
 
 use super::one_to_one::{Ends, Slices};
-use thalweg_queue::bbq::bytes;
-use thalweg_queue::tube::ring;
-use thalweg_queue::tube::scqd::Scqd;
+use thalweg_queue::bytes;
+use thalweg_queue::research::tube::ring;
+use thalweg_queue::research::tube::scqd::Scqd;
 use thalweg_queue::{
-    Spin, TryPopError, bbq, chunk_ring, cnq, faaq, fast_forward, lamport, locked, mesh, ticketed, tube,
+    Spin, TryPopError, growing, mpmc, mpsc,
+    research::{cnq, faaq, lamport, locked, mesh, ticketed, tube},
+    spmc, spsc,
+    spsc::fast_forward,
 };
 
 /// Contenders whose ends push and pop by methods: `Name: ends, how they are built, push, pop`.
@@ -141,38 +144,38 @@ ends! {
         |rx| rx.try_pop().ok();
 
     /// BBQ for one and one.
-    Spsc: bbq::spsc::Producer<u64>, bbq::spsc::Consumer<u64>;
-        |capacity| bbq::spsc::with_capacity(capacity).expect("the capacity is possible");
+    Spsc: spsc::Producer<u64>, spsc::Consumer<u64>;
+        |capacity| spsc::with_capacity(capacity).expect("the capacity is possible");
         |tx, value| tx.try_push(value).is_ok();
         |rx| rx.try_pop().ok();
 
     /// The same, whose ends wait by themselves.
-    SpscWaiting: bbq::spsc::Producer<u64, Spin>, bbq::spsc::Consumer<u64, Spin>;
-        |capacity| bbq::spsc::with_capacity_and_wait(capacity, Spin).expect("the capacity is possible");
+    SpscWaiting: spsc::Producer<u64, Spin>, spsc::Consumer<u64, Spin>;
+        |capacity| spsc::with_capacity_and_wait(capacity, Spin).expect("the capacity is possible");
         |tx, value| tx.push(value).is_ok();
         |rx| rx.pop().ok();
 
     /// The ring of chunks, with as many entries as it may have.
-    ChunkRing: chunk_ring::Producer<u64>, chunk_ring::Consumer<u64>;
-        |capacity| chunk_ring::chunk_ring(capacity, chunk_ring::Most::Entries(capacity)).expect("the capacity is possible");
+    ChunkRing: growing::Producer<u64>, growing::Consumer<u64>;
+        |capacity| growing::chunk_ring(capacity, growing::Most::Entries(capacity)).expect("the capacity is possible");
         |tx, value| tx.try_push(value).is_ok();
         |rx| rx.try_pop().ok();
 
     /// BBQ for many and many.
-    Bbq: bbq::Producer<u64>, bbq::Consumer<u64>;
-        |capacity| bbq::with_capacity(capacity).expect("the capacity is possible");
+    Bbq: mpmc::Producer<u64>, mpmc::Consumer<u64>;
+        |capacity| mpmc::with_capacity(capacity).expect("the capacity is possible");
         |tx, value| tx.try_push(value).is_ok();
         |rx| rx.try_pop().ok();
 
     /// BBQ for many and one.
-    BbqMpsc: bbq::mpsc::Producer<u64>, bbq::mpsc::Consumer<u64>;
-        |capacity| bbq::mpsc::with_capacity(capacity).expect("the capacity is possible");
+    BbqMpsc: mpsc::Producer<u64>, mpsc::Consumer<u64>;
+        |capacity| mpsc::with_capacity(capacity).expect("the capacity is possible");
         |tx, value| tx.try_push(value).is_ok();
         |rx| rx.try_pop().ok();
 
     /// BBQ for one and many.
-    BbqSpmc: bbq::spmc::Producer<u64>, bbq::spmc::Consumer<u64>;
-        |capacity| bbq::spmc::with_capacity(capacity).expect("the capacity is possible");
+    BbqSpmc: spmc::Producer<u64>, spmc::Consumer<u64>;
+        |capacity| spmc::with_capacity(capacity).expect("the capacity is possible");
         |tx, value| tx.try_push(value).is_ok();
         |rx| rx.try_pop().ok();
 
@@ -345,8 +348,8 @@ impl<const PART: usize> Ends for ChunkRingFrom<PART> {
     type Rx = <ChunkRing as Ends>::Rx;
 
     fn build(capacity: usize) -> (Self::Tx, Self::Rx) {
-        let most = chunk_ring::Most::Entries(capacity);
-        chunk_ring::chunk_ring(capacity / PART, most).expect("the capacity is possible")
+        let most = growing::Most::Entries(capacity);
+        growing::chunk_ring(capacity / PART, most).expect("the capacity is possible")
     }
 
     #[inline(always)]

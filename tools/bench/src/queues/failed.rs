@@ -5,7 +5,7 @@
 
 use std::time::Instant;
 
-use thalweg_queue::bwos;
+use thalweg_queue::stealing;
 
 use super::contenders::*;
 use super::limits;
@@ -39,8 +39,8 @@ fn plan(effort: &Effort) -> Result<Vec<Group>, BoxError> {
         alone::<TubeMt>(Ours, "thalweg-tube, ring mt", rounds),
         alone::<TubeRts>(Ours, "thalweg-tube, ring rts", rounds),
         alone::<TubeHts>(Ours, "thalweg-tube, ring hts", rounds),
-        contender::<Owned<bwos::lifo::Owner<u64>>>(Ours, "thalweg-bwos lifo, its owner pops", rounds),
-        contender::<Owned<bwos::fifo::Owner<u64>>>(Ours, "thalweg-bwos fifo, its owner pops", rounds),
+        contender::<Owned<stealing::lifo::Owner<u64>>>(Ours, "thalweg-bwos lifo, its owner pops", rounds),
+        contender::<Owned<stealing::fifo::Owner<u64>>>(Ours, "thalweg-bwos fifo, its owner pops", rounds),
         contender::<Stolen>(Ours, "thalweg-bwos fifo, a thief pops", rounds),
         alone::<Lamport>(Ours, "thalweg-lamport", rounds),
         alone::<LamportCached>(Ours, "thalweg-lamport, cached", rounds),
@@ -107,14 +107,14 @@ const BLOCKS: usize = 8;
 struct Owned<O>(O);
 
 /// An owner, and a thief that pops.
-struct Stolen(bwos::fifo::Owner<u64>, bwos::Stealer<u64>);
+struct Stolen(stealing::fifo::Owner<u64>, stealing::Stealer<u64>);
 
 macro_rules! owned {
     ($order:ident) => {
-        impl Alone for Owned<bwos::$order::Owner<u64>> {
+        impl Alone for Owned<stealing::$order::Owner<u64>> {
             #[inline(always)]
             fn build() -> Self {
-                Self(bwos::$order(BLOCKS, CAPACITY / BLOCKS).expect("the shape is right").0)
+                Self(stealing::$order(BLOCKS, CAPACITY / BLOCKS).expect("the shape is right").0)
             }
 
             #[inline(always)]
@@ -135,7 +135,7 @@ owned!(fifo);
 impl Alone for Stolen {
     #[inline(always)]
     fn build() -> Self {
-        let (owner, thief) = bwos::fifo(BLOCKS, CAPACITY / BLOCKS).expect("the shape is right");
+        let (owner, thief) = stealing::fifo(BLOCKS, CAPACITY / BLOCKS).expect("the shape is right");
         Self(owner, thief)
     }
 

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use crossbeam_utils::CachePadded;
 use serde_json::json;
-use thalweg_queue::chunk_ring::{self, Most};
+use thalweg_queue::growing::{self, Most};
 
 use super::contenders::{ChunkRing, ChunkRingFrom, LamportCached, Rtrb, Spsc};
 use super::limits::{self, ByBlocks, Prefetched};
@@ -101,11 +101,11 @@ fn memory(bytes: usize) -> Vec<u8> {
 }
 
 /// Our ring, with `AT_FIRST` entries at first and chunks as large as it takes to double by one.
-struct Ours<T: Send, const AT_FIRST: usize>(chunk_ring::Producer<T>, chunk_ring::Consumer<T>);
+struct Ours<T: Send, const AT_FIRST: usize>(growing::Producer<T>, growing::Consumer<T>);
 
 impl<T: Send, const AT_FIRST: usize> Growing<T> for Ours<T, AT_FIRST> {
     fn build() -> Self {
-        let (tx, rx) = chunk_ring::with_chunks(LAST, AT_FIRST, Most::Entries(LAST)).expect("the sizes are right");
+        let (tx, rx) = growing::with_chunks(LAST, AT_FIRST, Most::Entries(LAST)).expect("the sizes are right");
         Self(tx, rx)
     }
 

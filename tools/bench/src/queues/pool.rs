@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use crossbeam_utils::CachePadded;
 use serde_json::json;
-use thalweg_queue::bwos::{
+use thalweg_queue::stealing::{
     self, Accept, BestOf, Last, Near, Policy, Pool, Probabilistic, Random, Rng, Sequential, Stealer, Victims,
 };
 
@@ -241,9 +241,9 @@ fn take_turns<O: Owner>(
 fn ours<P: Policy + 'static>(work: Balancing, lifo: bool, policy: impl Fn() -> P) -> Result<Sample, BoxError> {
     let entries = CAPACITY / BLOCKS;
     if lifo {
-        with_pool(work, (0..WORKERS).map(|_| bwos::lifo(BLOCKS, entries)), policy)
+        with_pool(work, (0..WORKERS).map(|_| stealing::lifo(BLOCKS, entries)), policy)
     } else {
-        with_pool(work, (0..WORKERS).map(|_| bwos::fifo(BLOCKS, entries)), policy)
+        with_pool(work, (0..WORKERS).map(|_| stealing::fifo(BLOCKS, entries)), policy)
     }
 }
 
@@ -307,9 +307,9 @@ mod tests {
                 if self.0.is_multiple_of(3) { Accept::Oldest } else { Accept::No }
             }
         }
-        let (mut owner, stealer) = bwos::lifo(2, 4).unwrap();
+        let (mut owner, stealer) = stealing::lifo(2, 4).unwrap();
         (0..8).for_each(|item: u64| owner.push(item).unwrap());
-        let (_idle, own) = bwos::lifo(2, 4).unwrap();
+        let (_idle, own) = stealing::lifo(2, 4).unwrap();
         let choices = Choices::default();
         let mut thief = Pool::new(vec![own, stealer]).thief(0, Counted { policy: Picky(0), choices: choices.clone() });
         // With one other queue an attempt makes one choice.

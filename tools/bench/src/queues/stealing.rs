@@ -1,7 +1,7 @@
 //! Work stealing: what an owner pays for being stolen from.
 
 use serde_json::json;
-use thalweg_queue::bwos;
+use thalweg_queue::stealing;
 
 use super::limits::{self, Given};
 use crate::harness::{BoxError, Contender, Effort, Experiment, Group, Role};
@@ -79,17 +79,17 @@ struct Fifo;
 macro_rules! ours {
     ($Deque:ident, $order:ident) => {
         impl Deque for $Deque {
-            type Owner = bwos::$order::Owner<u64>;
+            type Owner = stealing::$order::Owner<u64>;
             type Thief = OurThief;
             const BATCHES: bool = true;
 
             fn build() -> (Self::Owner, OurThief) {
-                let (owner, stealer) = bwos::$order(BLOCKS, CAPACITY / BLOCKS).expect("the shape is right");
+                let (owner, stealer) = stealing::$order(BLOCKS, CAPACITY / BLOCKS).expect("the shape is right");
                 (owner, OurThief { stealer, batch: Vec::with_capacity(BATCH) })
             }
         }
 
-        impl Owner for bwos::$order::Owner<u64> {
+        impl Owner for stealing::$order::Owner<u64> {
             #[inline]
             fn push(&mut self, item: u64) -> bool {
                 Self::push(self, item).is_ok()
@@ -106,7 +106,7 @@ ours!(Lifo, lifo);
 ours!(Fifo, fifo);
 
 struct OurThief {
-    stealer: bwos::Stealer<u64>,
+    stealer: stealing::Stealer<u64>,
     batch: Vec<u64>,
 }
 

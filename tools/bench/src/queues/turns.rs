@@ -5,7 +5,7 @@ use std::hint::spin_loop;
 use std::thread;
 
 use serde_json::json;
-use thalweg_queue::bwos::Rng;
+use thalweg_queue::stealing::Rng;
 
 use super::contenders::*;
 use super::crew::Crew;

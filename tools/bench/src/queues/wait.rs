@@ -4,8 +4,8 @@ use std::time::{Duration, Instant};
 
 use rustix::time::{ClockId, clock_gettime};
 use serde_json::json;
-use thalweg_queue::tube::scqd::Scqd;
-use thalweg_queue::{Park, bbq, chunk_ring, cnq, fast_forward};
+use thalweg_queue::research::tube::scqd::Scqd;
+use thalweg_queue::{Park, growing, mpmc, mpsc, research::cnq, spmc, spsc, spsc::fast_forward};
 
 use super::limits::{self, Parked};
 use super::one_to_one::CAPACITY;
@@ -85,28 +85,28 @@ macro_rules! sleeping {
 const POSSIBLE: &str = "the capacity is possible";
 
 sleeping! {
-    Spsc: bbq::spsc::Producer<u64, Park>, bbq::spsc::Consumer<u64, Park>;
-        bbq::spsc::with_wait(8, CAPACITY / 8, Park::new()).expect(POSSIBLE);
+    Spsc: spsc::Producer<u64, Park>, spsc::Consumer<u64, Park>;
+        spsc::with_wait(8, CAPACITY / 8, Park::new()).expect(POSSIBLE);
         |tx, value| tx.push(value).is_ok();
         |rx| rx.pop().ok();
     FastForward: fast_forward::Producer<std::num::NonZeroU64, Park>, fast_forward::Consumer<std::num::NonZeroU64, Park>;
         fast_forward::with_wait(CAPACITY, Park::new()).expect(POSSIBLE);
         |tx, value| std::num::NonZeroU64::new(value).is_some_and(|value| tx.push(value).is_ok());
         |rx| rx.pop().ok().map(std::num::NonZeroU64::get);
-    ChunkRing: chunk_ring::Producer<u64, Park>, chunk_ring::Consumer<u64, Park>;
-        chunk_ring::with_wait(CAPACITY / 8, CAPACITY, chunk_ring::Most::Entries(CAPACITY), Park::new()).expect(POSSIBLE);
+    ChunkRing: growing::Producer<u64, Park>, growing::Consumer<u64, Park>;
+        growing::with_wait(CAPACITY / 8, CAPACITY, growing::Most::Entries(CAPACITY), Park::new()).expect(POSSIBLE);
         |tx, value| tx.push(value).is_ok();
         |rx| rx.pop().ok();
-    Bbq: bbq::Producer<u64, Park>, bbq::Consumer<u64, Park>;
-        bbq::with_wait(8, CAPACITY / 8, Park::new()).expect(POSSIBLE);
+    Bbq: mpmc::Producer<u64, Park>, mpmc::Consumer<u64, Park>;
+        mpmc::with_wait(8, CAPACITY / 8, Park::new()).expect(POSSIBLE);
         |tx, value| tx.push(value).is_ok();
         |rx| rx.pop().ok();
-    BbqMpsc: bbq::mpsc::Producer<u64, Park>, bbq::mpsc::Consumer<u64, Park>;
-        bbq::mpsc::with_wait(8, CAPACITY / 8, Park::new()).expect(POSSIBLE);
+    BbqMpsc: mpsc::Producer<u64, Park>, mpsc::Consumer<u64, Park>;
+        mpsc::with_wait(8, CAPACITY / 8, Park::new()).expect(POSSIBLE);
         |tx, value| tx.push(value).is_ok();
         |rx| rx.pop().ok();
-    BbqSpmc: bbq::spmc::Producer<u64, Park>, bbq::spmc::Consumer<u64, Park>;
-        bbq::spmc::with_wait(8, CAPACITY / 8, Park::new()).expect(POSSIBLE);
+    BbqSpmc: spmc::Producer<u64, Park>, spmc::Consumer<u64, Park>;
+        spmc::with_wait(8, CAPACITY / 8, Park::new()).expect(POSSIBLE);
         |tx, value| tx.push(value).is_ok();
         |rx| rx.pop().ok();
     Cnq: cnq::Producer<u64, Scqd<u32>, Park>, cnq::Consumer<u64, Scqd<u32>, Park>;

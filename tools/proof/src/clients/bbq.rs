@@ -5,20 +5,20 @@ use super::ends::{self, Outcome, Rx, Tx};
 use super::{Pair, push};
 use crate::{Client, Setup};
 use thalweg_check::history::{Bounded, Log, Queue};
-use thalweg_queue::bbq::Users;
-use thalweg_queue::{TryPopError, TryPushError, Yield, bbq};
+use thalweg_queue::mpmc::Users;
+use thalweg_queue::{TryPopError, TryPushError, Yield, mpmc};
 use thalweg_sync::thread;
 
-type Producer = bbq::Producer<Pair>;
-type Consumer = bbq::Consumer<Pair>;
+type Producer = mpmc::Producer<Pair>;
+type Consumer = mpmc::Consumer<Pair>;
 
-impl<C: Users> Tx for bbq::Producer<Pair, Yield, C> {
+impl<C: Users> Tx for mpmc::Producer<Pair, Yield, C> {
     fn try_push(&mut self, item: Pair) -> Result<(), TryPushError<Pair>> {
         Self::try_push(self, item)
     }
 }
 
-impl<P: Users> Rx for bbq::Consumer<Pair, Yield, P> {
+impl<P: Users> Rx for mpmc::Consumer<Pair, Yield, P> {
     fn try_pop(&mut self) -> Result<Pair, TryPopError> {
         Self::try_pop(self)
     }
@@ -145,8 +145,8 @@ pub(super) const GONE: Client = Client {
     name: "bbq/gone",
     what: "a thread pushes; it and another one let their consumers go: the last one drops the item",
     run: |setup| {
-        let build = || bbq::shared(2, 1).expect("two blocks are a queue");
-        ends::gone(setup, build, |tx, item| bbq::Producer::try_push(tx, item).is_ok())
+        let build = || mpmc::shared(2, 1).expect("two blocks are a queue");
+        ends::gone(setup, build, |tx, item| mpmc::Producer::try_push(tx, item).is_ok())
     },
 };
 
@@ -162,10 +162,10 @@ pub(super) fn window(entries: usize) -> Bounded<u64> {
 }
 
 fn queue(head: u64, entries: usize) -> impl Fn() -> (Producer, Consumer) {
-    move || bbq::shared_from(head, 2, entries, Yield).expect("two blocks are a queue")
+    move || mpmc::shared_from(head, 2, entries, Yield).expect("two blocks are a queue")
 }
 
-pub(super) fn push_one<C: Users>(log: &mut Log<Queue<u64>>, tx: &bbq::Producer<Pair, Yield, C>, number: u64) -> bool {
+pub(super) fn push_one<C: Users>(log: &mut Log<Queue<u64>>, tx: &mpmc::Producer<Pair, Yield, C>, number: u64) -> bool {
     push(log, number, || tx.try_push(Pair::new(number)))
 }
 
@@ -223,7 +223,7 @@ pub(super) fn behind<P: Tx + Clone, C: Rx>(
 pub(super) fn holes<C: Users, R: Rx>(
     setup: &Setup,
     entries: u64,
-    build: impl Fn() -> (bbq::Producer<Pair, Yield, C>, R) + Send + Sync + 'static,
+    build: impl Fn() -> (mpmc::Producer<Pair, Yield, C>, R) + Send + Sync + 'static,
 ) -> Outcome {
     setup.asserting(move || {
         let (tx, mut rx) = build();

@@ -9,7 +9,7 @@ use std::collections::VecDeque;
 use thalweg_check::choose;
 use thalweg_check::history::{Deque, Log, Specification, Steal, Task};
 use thalweg_queue::TryPushError;
-use thalweg_queue::bwos::{self, StealError, Stealer};
+use thalweg_queue::stealing::{self, StealError, Stealer};
 use thalweg_sync::thread;
 
 /// The owner of either order.
@@ -53,7 +53,7 @@ trait Owner: Send + Sized + 'static {
 
 macro_rules! owner {
     ($order:ident, $blocks:literal, $object:ty, $new:expr) => {
-        impl Owner for bwos::$order::Owner<Pair> {
+        impl Owner for stealing::$order::Owner<Pair> {
             type Object = $object;
 
             const BLOCKS: u64 = $blocks;
@@ -62,7 +62,7 @@ macro_rules! owner {
                 $new
             }
             fn build(entries: usize) -> (Self, Stealer<Pair>) {
-                bwos::$order(Self::BLOCKS as usize, entries).expect("blocks are a queue")
+                stealing::$order(Self::BLOCKS as usize, entries).expect("blocks are a queue")
             }
             fn push(&mut self, item: Pair) -> Result<(), TryPushError<Pair>> {
                 Self::push(self, item)
@@ -80,8 +80,8 @@ macro_rules! owner {
 owner!(lifo, 2, Deque<u64>, Deque::new(2, 0, Steal::Any));
 owner!(fifo, 3, Line, Line(VecDeque::new()));
 
-type Lifo = bwos::lifo::Owner<Pair>;
-type Fifo = bwos::fifo::Owner<Pair>;
+type Lifo = stealing::lifo::Owner<Pair>;
+type Fifo = stealing::fifo::Owner<Pair>;
 
 /// A line from whose front the owner takes, and thieves take anywhere. The owner may find no room when three items are
 /// inside.

@@ -5,7 +5,7 @@ use super::ends::{self, Outcome, Rx, Tx};
 use super::{Pair, pop, push};
 use crate::{Client, Setup};
 use thalweg_check::history::{Bounded, DropOld, Log, Queue};
-use thalweg_queue::bbq::bytes::{self, Mode, PushBytesError, RetryNew};
+use thalweg_queue::bytes::{self, Mode, PushBytesError, RetryNew};
 use thalweg_queue::{TryPopError, TryPushError, Yield};
 use thalweg_sync::thread;
 

@@ -5,7 +5,7 @@ use super::Pair;
 use super::ends::{self, Outcome, Rx, Tx};
 use crate::{Client, Setup};
 use thalweg_check::history::Bounded;
-use thalweg_queue::chunk_ring::{Consumer, Most, Producer, with_chunks};
+use thalweg_queue::growing::{Consumer, Most, Producer, with_chunks};
 use thalweg_queue::{TryPopError, TryPushError};
 use thalweg_sync::thread;
 

@@ -9,9 +9,9 @@ use super::ends::{self, Counted, Outcome, Rx, Tx};
 use crate::{Client, Setup};
 use thalweg_check::Kept;
 use thalweg_check::history::KFifo;
-use thalweg_queue::cnq::{self, Consumer, Producer};
-use thalweg_queue::tube::Tube;
-use thalweg_queue::tube::ring::{Hts, Mt};
+use thalweg_queue::research::cnq::{self, Consumer, Producer};
+use thalweg_queue::research::tube::Tube;
+use thalweg_queue::research::tube::ring::{Hts, Mt};
 use thalweg_queue::{TryPopError, TryPushError};
 use thalweg_sync::atomic::{
     AtomicBool,

@@ -5,15 +5,15 @@ use super::ends::{self, Outcome, Rx, Tx};
 use super::{Pair, pop, push};
 use crate::{Client, Setup};
 use thalweg_check::history::{DropOld, Log, Queue};
-use thalweg_queue::bbq::drop_old::{self, Plain};
+use thalweg_queue::overwriting::{self, Plain};
 use thalweg_queue::{TryPopError, TryPushError};
 use thalweg_sync::thread;
 
 // SAFETY: two numbers.
 unsafe impl Plain for Pair {}
 
-type Producer = drop_old::Producer<Pair>;
-type Consumer = drop_old::Consumer<Pair>;
+type Producer = overwriting::Producer<Pair>;
+type Consumer = overwriting::Consumer<Pair>;
 
 impl Tx for Producer {
     fn try_push(&mut self, item: Pair) -> Result<(), TryPushError<Pair>> {
@@ -127,7 +127,7 @@ fn window([blocks, entries]: [usize; 2]) -> DropOld<u64> {
 }
 
 fn queue([blocks, entries]: [usize; 2], head: u64) -> (Producer, Consumer) {
-    drop_old::drop_old_from(head, blocks, entries, thalweg_queue::Yield).expect("two blocks are a queue")
+    overwriting::drop_old_from(head, blocks, entries, thalweg_queue::Yield).expect("two blocks are a queue")
 }
 
 fn push_some(log: &mut Log<Queue<u64>>, tx: &Producer, first: u64, attempts: u64) -> u64 {
@@ -263,8 +263,8 @@ fn begun(setup: &Setup) -> Outcome {
 /// are four times as many executions.
 fn late(setup: &Setup) -> Outcome {
     setup.linearizable(window([2, 1]), |recorder| {
-        let (tx, rx) = drop_old::drop_old::<u64>(2, 1).expect("two blocks are a queue");
-        let push_one = |log: &mut Log<Queue<u64>>, tx: &drop_old::Producer<u64>, number| {
+        let (tx, rx) = overwriting::drop_old::<u64>(2, 1).expect("two blocks are a queue");
+        let push_one = |log: &mut Log<Queue<u64>>, tx: &overwriting::Producer<u64>, number| {
             u64::from(push(log, number, || tx.try_push(number)))
         };
         let late = thread::spawn({

@@ -5,7 +5,7 @@ use super::Pair;
 use super::ends::{self, Outcome, Rx, Tx};
 use crate::{Client, Setup};
 use thalweg_check::history::Bounded;
-use thalweg_queue::fast_forward::{self, Consumer, InPlace, Producer};
+use thalweg_queue::spsc::fast_forward::{self, Consumer, InPlace, Producer};
 use thalweg_queue::{TryPopError, TryPushError, Yield};
 use thalweg_sync::cell::Slot;
 use thalweg_sync::thread;

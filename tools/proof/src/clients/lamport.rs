@@ -4,7 +4,7 @@ use super::Pair;
 use super::ends::{self, Rx, Tx};
 use crate::Client;
 use thalweg_check::history::Bounded;
-use thalweg_queue::lamport::{self, Consumer, Look, Producer};
+use thalweg_queue::research::lamport::{self, Consumer, Look, Producer};
 use thalweg_queue::{TryPopError, TryPushError};
 
 impl<L: Look + 'static> Tx for Producer<Pair, L> {

@@ -7,7 +7,7 @@ use super::Pair;
 use super::ends::{self, Outcome, Rx, Tx};
 use crate::{Client, Setup};
 use thalweg_check::history::{KFifo, Queue};
-use thalweg_queue::mesh::{self, Consumer, Producer};
+use thalweg_queue::research::mesh::{self, Consumer, Producer};
 use thalweg_queue::{TryPopError, TryPushError};
 use thalweg_sync::cell::Slot;
 use thalweg_sync::sync::Arc;

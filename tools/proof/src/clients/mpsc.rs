@@ -4,7 +4,7 @@ use super::Pair;
 use super::bbq::{behind, full, holes, push_one, window};
 use super::ends::{self, Rx};
 use crate::Client;
-use thalweg_queue::bbq::mpsc::{self, Consumer};
+use thalweg_queue::mpsc::{self, Consumer};
 use thalweg_queue::{TryPopError, Yield};
 
 impl Rx for Consumer<Pair> {

@@ -4,8 +4,8 @@
 use super::Pair;
 use super::ends::Outcome;
 use crate::{Client, Setup};
-use thalweg_queue::faaq::Faaq;
-use thalweg_queue::tube::{ReserveError, Tube, scqd::Scqd};
+use thalweg_queue::research::faaq::Faaq;
+use thalweg_queue::research::tube::{ReserveError, Tube, scqd::Scqd};
 use thalweg_sync::atomic::AtomicU64;
 use thalweg_sync::atomic::Ordering::{self, Acquire, Relaxed, Release};
 use thalweg_sync::sync::Arc;

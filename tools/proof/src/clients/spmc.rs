@@ -4,7 +4,7 @@ use super::Pair;
 use super::bbq::window;
 use super::ends::{self, Tx};
 use crate::Client;
-use thalweg_queue::bbq::spmc::{self, Producer};
+use thalweg_queue::spmc::{self, Producer};
 use thalweg_queue::{TryPushError, Yield};
 
 impl Tx for Producer<Pair> {

@@ -4,7 +4,7 @@ use super::Pair;
 use super::ends::{self, Rx, Tx};
 use crate::Client;
 use thalweg_check::history::Bounded;
-use thalweg_queue::bbq::spsc::{self, Consumer, Producer};
+use thalweg_queue::spsc::{self, Consumer, Producer};
 use thalweg_queue::{TryPopError, TryPushError, Yield};
 
 impl Tx for Producer<Pair> {

@@ -4,7 +4,7 @@ use super::Pair;
 use super::ends::{self, Rx, Tx};
 use crate::Client;
 use thalweg_check::history::Bounded;
-use thalweg_queue::ticketed::{self, Consumer, Producer, Ticket};
+use thalweg_queue::research::ticketed::{self, Consumer, Producer, Ticket};
 use thalweg_queue::{TryPopError, TryPushError, Yield};
 use thalweg_sync::cell::Slot;
 use thalweg_sync::thread;

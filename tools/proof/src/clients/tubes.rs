@@ -6,10 +6,10 @@ use super::ends::{self, Counted, Outcome, Rx, Tx};
 use crate::{Client, Setup};
 use thalweg_check::Kept;
 use thalweg_check::history::{Bounded, Queue, Specification};
-use thalweg_queue::faaq::{Bbq, Faaq};
-use thalweg_queue::tube::ring::{Hts, Mt, Rts};
-use thalweg_queue::tube::scqd::Scqd;
-use thalweg_queue::tube::{self, Consumer, Producer, Tube};
+use thalweg_queue::research::faaq::{Bbq, Faaq};
+use thalweg_queue::research::tube::ring::{Hts, Mt, Rts};
+use thalweg_queue::research::tube::scqd::Scqd;
+use thalweg_queue::research::tube::{self, Consumer, Producer, Tube};
 use thalweg_queue::{TryPopError, TryPushError};
 
 impl<Q: Tube<Item = Pair> + 'static> Tx for Producer<Q> {

@@ -3,10 +3,10 @@
 
 use crate::Client;
 use thalweg_check::Kept;
-use thalweg_queue::bbq::{self, spsc};
-use thalweg_queue::chunk_ring::{self, Most};
-use thalweg_queue::tube::ring::Hts;
-use thalweg_queue::{Park, PopError, cnq, fast_forward};
+use thalweg_queue::growing::{self, Most};
+use thalweg_queue::research::tube::ring::Hts;
+use thalweg_queue::{Park, PopError, research::cnq, spsc::fast_forward};
+use thalweg_queue::{mpmc, spsc};
 use thalweg_sync::thread;
 
 pub(super) const CLIENTS: &[Client] = &[
@@ -57,12 +57,12 @@ pub(super) const CLIENTS: &[Client] = &[
     },
 ];
 
-type Producer = Kept<bbq::Producer<u64, Park>>;
-type Consumer = Kept<bbq::Consumer<u64, Park>>;
+type Producer = Kept<mpmc::Producer<u64, Park>>;
+type Consumer = Kept<mpmc::Consumer<u64, Park>>;
 
 /// Handles that are dropped after those whom they would ring, when an execution is given up.
 fn queue(entries: usize) -> (Producer, Consumer) {
-    let (tx, rx) = bbq::with_wait(2, entries, Park::new()).expect("two blocks are a queue");
+    let (tx, rx) = mpmc::with_wait(2, entries, Park::new()).expect("two blocks are a queue");
     (Kept::new(tx), Kept::new(rx))
 }
 
@@ -113,7 +113,7 @@ fn line_of_room() {
 
 /// Two chunks of one entry, and no more.
 fn chunk_of_room() {
-    let (tx, rx) = chunk_ring::with_wait(1, 2, Most::Entries(2), Park::new()).expect("two chunks are a ring");
+    let (tx, rx) = growing::with_wait(1, 2, Most::Entries(2), Park::new()).expect("two chunks are a ring");
     let (mut tx, mut rx) = (Kept::new(tx), Kept::new(rx));
     (0..2).for_each(|number| tx.try_push(number).expect("there is room"));
     let producer = thread::spawn(move || {

@@ -1,7 +1,7 @@
 //! `ff/figure9`: stages whose length varies, and stages of different length, with and without slip maintenance.
 
 use serde_json::json;
-use thalweg_queue::bwos::Rng;
+use thalweg_queue::stealing::Rng;
 
 use super::looped::{Looped, stages};
 use crate::harness::Role::{self, *};

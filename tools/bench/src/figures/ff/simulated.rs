@@ -4,9 +4,9 @@
 //! what slip maintenance is for hardly happens to it.
 
 use serde_json::json;
-use thalweg_queue::bwos::Rng;
-use thalweg_queue::fast_forward::{self, Slip};
-use thalweg_queue::{TryPushError, lamport};
+use thalweg_queue::spsc::fast_forward::{self, Slip};
+use thalweg_queue::stealing::Rng;
+use thalweg_queue::{TryPushError, research::lamport};
 use thalweg_sync::atomic::AtomicU64;
 use thalweg_sync::atomic::Ordering::{Acquire, Release};
 use thalweg_sync::sync::Arc;

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use thalweg_queue::{bbq, bwos};
+use thalweg_queue::{mpmc, stealing};
 use thalweg_sync::atomic::Ordering::{Acquire, Relaxed, Release, SeqCst};
 use thalweg_sync::atomic::{AtomicU64, fence};
 use thalweg_sync::sync::Arc;
@@ -40,20 +40,20 @@ macro_rules! owner {
         })+
     };
 }
-owner!(bwos::lifo::Owner<u64>, bwos::fifo::Owner<u64>);
+owner!(stealing::lifo::Owner<u64>, stealing::fifo::Owner<u64>);
 
 pub(crate) const LIFO: Contender = ("bwos", || {
-    let (owner, stealer) = bwos::lifo(BLOCKS, CAPACITY / BLOCKS).expect(RIGHT);
+    let (owner, stealer) = stealing::lifo(BLOCKS, CAPACITY / BLOCKS).expect(RIGHT);
     (Box::new(owner), Box::new(stealer))
 });
 pub(crate) const FIFO: Contender = ("bwos", || {
-    let (owner, stealer) = bwos::fifo(BLOCKS, CAPACITY / BLOCKS).expect(RIGHT);
+    let (owner, stealer) = stealing::fifo(BLOCKS, CAPACITY / BLOCKS).expect(RIGHT);
     (Box::new(owner), Box::new(stealer))
 });
 pub(crate) const ABP: Contender = ("abp (opt)", abp::<false>);
 pub(crate) const ABP_SC: Contender = ("abp (sc)", abp::<true>);
 pub(crate) const BBQ: Contender = ("bbq", || {
-    let (tx, rx) = bbq::with_capacity::<u64>(CAPACITY).expect(RIGHT);
+    let (tx, rx) = mpmc::with_capacity::<u64>(CAPACITY).expect(RIGHT);
     let thief = rx.clone();
     (Box::new(Shared(tx, rx)), Box::new(thief))
 });
@@ -74,16 +74,16 @@ impl Thief for Nobody {
     }
 }
 
-impl Thief for bwos::Stealer<u64> {
+impl Thief for stealing::Stealer<u64> {
     fn steal(&mut self) -> Option<u64> {
-        bwos::Stealer::steal(self).ok()
+        stealing::Stealer::steal(self).ok()
     }
     fn size(&mut self) -> usize {
         self.len()
     }
 }
 
-impl Thief for bbq::Consumer<u64> {
+impl Thief for mpmc::Consumer<u64> {
     fn steal(&mut self) -> Option<u64> {
         self.try_pop().ok()
     }
@@ -129,7 +129,7 @@ impl Owner for PlainRing {
 }
 
 /// A queue for many, of which the owner has both ends.
-struct Shared(bbq::Producer<u64>, bbq::Consumer<u64>);
+struct Shared(mpmc::Producer<u64>, mpmc::Consumer<u64>);
 
 impl Owner for Shared {
     fn push(&mut self, item: u64) -> bool {
@@ -144,13 +144,13 @@ impl Owner for Shared {
 /// such a line, or writes it.
 struct Lines<const COUNT: usize> {
     set: Arc<Set<COUNT>>,
-    rng: bwos::Rng,
+    rng: stealing::Rng,
     put: usize,
 }
 
 struct OnLines<const COUNT: usize, const WRITES: bool> {
     set: Arc<Set<COUNT>>,
-    rng: bwos::Rng,
+    rng: stealing::Rng,
 }
 
 type Set<const COUNT: usize> = [CachePadded<AtomicU64>; COUNT];
@@ -160,7 +160,7 @@ pub(crate) const WRITTEN: [Contender; 2] = [("1 line", lines::<1, true>), ("64 l
 
 fn lines<const COUNT: usize, const WRITES: bool>() -> Ends {
     let set = Arc::new([(); COUNT].map(|()| padded(0)));
-    let [one, other] = [0, 1].map(bwos::Rng::new);
+    let [one, other] = [0, 1].map(stealing::Rng::new);
     (Box::new(Lines { set: set.clone(), rng: one, put: 0 }), Box::new(OnLines::<COUNT, WRITES> { set, rng: other }))
 }
 

@@ -4,7 +4,7 @@ use std::cell::Cell;
 use std::num::NonZero;
 
 use thalweg_link::{Consumer, Producer, Supervisor};
-use thalweg_queue::{Pop, Push, bbq, cnq, fast_forward};
+use thalweg_queue::{Pop, Push, mpmc, research::cnq, spsc::fast_forward};
 use thalweg_sim::{Credits, Device, Routing};
 use thalweg_sync::link::{self, Target};
 use thalweg_sync::spin;
@@ -304,7 +304,7 @@ impl Net {
                 )
             }
             Contender::Bbq => {
-                let (tx, rx) = bbq::with_capacity(capacity).expect(RIGHT);
+                let (tx, rx) = mpmc::with_capacity(capacity).expect(RIGHT);
                 ours(tx, rx, producers, consumers)
             }
             Contender::Cnq => {
@@ -313,7 +313,7 @@ impl Net {
             }
             Contender::FastForward => {
                 assert!(producers == 1 && consumers == 1, "FastForward is for one and one");
-                let (tx, rx) = fast_forward(capacity).expect(RIGHT);
+                let (tx, rx) = fast_forward::fast_forward(capacity).expect(RIGHT);
                 (vec![Box::new(NotZero(tx))], vec![Box::new(NotZero(rx))])
             }
         }
@@ -391,7 +391,7 @@ impl Net {
                 )
             }
             Contender::Bbq => {
-                let (tx, rx) = bbq::with_capacity(capacity).expect(RIGHT);
+                let (tx, rx) = mpmc::with_capacity(capacity).expect(RIGHT);
                 our_messages(tx, rx, producers, consumers)
             }
             Contender::Cnq => {

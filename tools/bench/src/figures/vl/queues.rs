@@ -2,7 +2,7 @@
 //! do nothing but send words and receive them.
 
 use thalweg_link::{Channel, Item as _, Producer};
-use thalweg_queue::{cnq, fast_forward};
+use thalweg_queue::{research::cnq, spsc::fast_forward};
 use thalweg_sim::{Device, Routing};
 use thalweg_sync::link::{self, Target};
 use thalweg_sync::spin;
@@ -74,7 +74,7 @@ fn entrants(routing: Routing) -> [Entrant; 9] {
         cloned(&tx, &rx, producers, consumers)
     });
     let ring = Contender::new(Kind::FastForward.name(), CAPACITY, |_, _| {
-        let (tx, rx) = fast_forward(CAPACITY).expect(RIGHT);
+        let (tx, rx) = fast_forward::fast_forward(CAPACITY).expect(RIGHT);
         single(tx, rx)
     });
     [

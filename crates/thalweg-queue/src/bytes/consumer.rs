@@ -1,0 +1,241 @@
+//! The reading end.
+
+use super::memory::GRANULE;
+use super::mode::{DropOld, Messages, Mode, RetryNew};
+#[cfg(feature = "std")]
+use crate::wait::{self, Sleep};
+use crate::wait::{Deadline, Side, Wait, Yield, is_over, or_hand_on};
+use crate::{PopError, PopTimeoutError, TryPopError};
+use alloc::vec::Vec;
+use core::fmt;
+use core::mem::MaybeUninit;
+use thalweg_sync::sync::Arc;
+#[cfg(feature = "std")]
+use thalweg_sync::time::{self, Duration};
+
+/// A reading end. Clones read from the same queue; when the last one is dropped, pushes fail from then on.
+///
+/// A handle that is leaked (`mem::forget`) counts as alive for ever.
+pub struct Consumer<W: Wait = Yield, M: Mode = RetryNew> {
+    pub(super) ring: Arc<M::Ring<W>>,
+}
+
+impl<W: Wait, M: Mode> Consumer<W, M> {
+    pub(super) fn new(ring: Arc<M::Ring<W>>) -> Self {
+        Self { ring }
+    }
+
+    /// Pops the oldest message to the end of `into`, and says how many bytes it has, or why there is none.
+    ///
+    /// - `Empty`: every message is taken.
+    /// - `Busy`: a push is half-way, and messages behind it, if any, have to wait for it.
+    /// - `Closed`: every producer is gone and the queue is drained.
+    #[inline]
+    pub fn try_pop(&self, into: &mut Vec<u8>) -> Result<usize, TryPopError> {
+        let before = into.len();
+        let bytes = self.pop_to(|bytes| {
+            into.reserve(bytes);
+            into.spare_capacity_mut().as_mut_ptr().cast()
+        })?;
+        // SAFETY: so many were reserved last, and are written.
+        unsafe { into.set_len(before + bytes) };
+        Ok(bytes)
+    }
+
+    /// Pops the oldest message to the start of `into`, otherwise as [`try_pop`](Self::try_pop).
+    ///
+    /// # Panics
+    ///
+    /// If `into` has no room for [the largest message](Self::max_message).
+    pub fn try_pop_slice(&self, into: &mut [u8]) -> Result<usize, TryPopError> {
+        // SAFETY: the same layout, and only bytes that were written are copied there.
+        self.try_pop_uninit(unsafe { &mut *(core::ptr::from_mut(into) as *mut [MaybeUninit<u8>]) })
+    }
+
+    /// Pops the oldest message to the start of `into`, which need not hold anything before: so many bytes of it are written then.
+    /// Otherwise as [`try_pop`](Self::try_pop).
+    ///
+    /// ```
+    /// use std::mem::MaybeUninit;
+    ///
+    /// let (tx, rx) = thalweg_queue::bytes::bytes(2, 64)?;
+    /// tx.try_push(b"hello")?;
+    /// let mut memory = [MaybeUninit::<u8>::uninit(); 64];
+    /// let bytes = rx.try_pop_uninit(&mut memory)?;
+    /// // SAFETY: so many are written.
+    /// let message = memory[..bytes].iter().map(|byte| unsafe { byte.assume_init() });
+    /// assert!(message.eq(*b"hello"));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Panics
+    ///
+    /// As [`try_pop_slice`](Self::try_pop_slice).
+    pub fn try_pop_uninit(&self, into: &mut [MaybeUninit<u8>]) -> Result<usize, TryPopError> {
+        let (room, max) = (into.len(), self.max_message());
+        assert!(room >= max, "{room} bytes have no room for the largest message, of {max}");
+        self.pop_to(|_| into.as_mut_ptr().cast())
+    }
+
+    /// Pops to where `room` says, which is asked for memory for so many bytes, and has it.
+    #[inline]
+    fn pop_to(&self, mut room: impl FnMut(usize) -> *mut u8) -> Result<usize, TryPopError> {
+        // SAFETY: both callers answer with so much.
+        self.last_look(|| unsafe { self.ring.pop(&mut room) })
+    }
+
+    #[inline]
+    pub(super) fn last_look<R>(&self, pop: impl FnMut() -> Result<R, TryPopError>) -> Result<R, TryPopError> {
+        self.ring.common().handles.last_look(pop)
+    }
+
+    /// Pops the oldest message to the end of `into`, waiting while there is none. Returns how many bytes it has.
+    pub fn pop(&self, into: &mut Vec<u8>) -> Result<usize, PopError> {
+        self.wait_for(None, || self.try_pop(into)).map_err(|_| PopError)
+    }
+
+    /// Pops the oldest message to the end of `into`, waiting while there is none, but no longer than `timeout`.
+    #[cfg(feature = "std")]
+    pub fn pop_timeout(&self, into: &mut Vec<u8>, timeout: Duration) -> Result<usize, PopTimeoutError> {
+        self.wait_for(Some(time::now().after(timeout)), || self.try_pop(into))
+    }
+
+    pub(super) fn wait_for<R>(
+        &self,
+        deadline: Option<Deadline>,
+        mut pop: impl FnMut() -> Result<R, TryPopError>,
+    ) -> Result<R, PopTimeoutError> {
+        let wait = self.ring.common().wait;
+        loop {
+            match or_hand_on(&mut &*wait, |wait| wait.ring(Side::Items, 1, || true), |_| pop()) {
+                Ok(done) => {
+                    // Several pushes may have woken this thread alone.
+                    wait.ring(Side::Items, 1, || self.ring.may_pop());
+                    return Ok(done);
+                }
+                Err(TryPopError::Closed) => return Err(PopTimeoutError::Closed),
+                Err(TryPopError::Empty | TryPopError::Busy) => {}
+            }
+            if deadline.is_some_and(is_over) || !wait.wait(Side::Items, deadline, || self.ring.may_pop()) {
+                return Err(PopTimeoutError::Timeout);
+            }
+        }
+    }
+
+    /// How many bytes the messages take that are pushed and not popped, lately: each rounded up to a multiple of 16, what is left
+    /// over at the ends of blocks, and what write grants have reserved. What a grant gives up counts while
+    /// something is in the queue before it. Exact when nobody else uses the queue.
+    pub fn len(&self) -> usize {
+        self.ring.len() * GRANULE
+    }
+
+    /// Whether `len` is zero.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Pops the oldest message to the start of `into`, waiting while there is none. Returns how many bytes it has.
+    ///
+    /// # Panics
+    ///
+    /// As [`try_pop_slice`](Self::try_pop_slice).
+    pub fn pop_slice(&self, into: &mut [u8]) -> Result<usize, PopError> {
+        self.wait_for(None, || self.try_pop_slice(into)).map_err(|_| PopError)
+    }
+
+    /// As [`pop_slice`](Self::pop_slice), but no longer than `timeout`.
+    #[cfg(feature = "std")]
+    pub fn pop_slice_timeout(&self, into: &mut [u8], timeout: Duration) -> Result<usize, PopTimeoutError> {
+        self.wait_for(Some(time::now().after(timeout)), || self.try_pop_slice(into))
+    }
+
+    /// As [`try_pop_uninit`](Self::try_pop_uninit), waiting while there is no message.
+    ///
+    /// # Panics
+    ///
+    /// As [`try_pop_slice`](Self::try_pop_slice).
+    pub fn pop_uninit(&self, into: &mut [MaybeUninit<u8>]) -> Result<usize, PopError> {
+        self.wait_for(None, || self.try_pop_uninit(into)).map_err(|_| PopError)
+    }
+
+    /// As [`pop_uninit`](Self::pop_uninit), but no longer than `timeout`.
+    #[cfg(feature = "std")]
+    pub fn pop_uninit_timeout(
+        &self,
+        into: &mut [MaybeUninit<u8>],
+        timeout: Duration,
+    ) -> Result<usize, PopTimeoutError> {
+        self.wait_for(Some(time::now().after(timeout)), || self.try_pop_uninit(into))
+    }
+
+    /// How many bytes the largest message may have: those of a block.
+    pub fn max_message(&self) -> usize {
+        self.ring.common().shape.entries * GRANULE
+    }
+
+    /// How many bytes all blocks have.
+    pub fn capacity(&self) -> usize {
+        self.ring.common().shape.capacity() * GRANULE
+    }
+
+    /// Whether every producer is gone. Then it stays so; messages may still be left.
+    pub fn is_closed(&self) -> bool {
+        self.ring.common().handles.producers_gone()
+    }
+}
+
+impl<W: Wait> Consumer<W, DropOld> {
+    /// How many bytes all consumers together have found overwritten and passed over, so far: messages as in [`len`](Self::len). What is
+    /// overwritten is counted when a consumer comes to it, not before.
+    pub fn dropped(&self) -> u64 {
+        self.ring.cursors.dropped() * GRANULE as u64
+    }
+}
+
+#[cfg(feature = "std")]
+impl<W: Wait, M: Mode> Consumer<W, M> {
+    /// Pops the oldest message to the end of `into`, pending while there is none. Dropped before it is ready, it has popped nothing.
+    pub fn pop_async(&self, into: &mut Vec<u8>) -> impl Future<Output = Result<usize, PopError>>
+    where
+        W: Sleep,
+    {
+        self.pending_for(|| self.try_pop(into))
+    }
+
+    pub(super) fn pending_for<R>(
+        &self,
+        mut pop: impl FnMut() -> Result<R, TryPopError>,
+    ) -> impl Future<Output = Result<R, PopError>>
+    where
+        W: Sleep,
+    {
+        let attempt = move || wait::popped(pop());
+        wait::until(self.ring.common().wait.park(), Side::Items, attempt, || self.ring.may_pop())
+    }
+}
+
+impl<W: Wait, M: Mode> Clone for Consumer<W, M> {
+    fn clone(&self) -> Self {
+        self.ring.common().handles.add_consumer();
+        Self { ring: self.ring.clone() }
+    }
+}
+
+impl<W: Wait, M: Mode> Drop for Consumer<W, M> {
+    fn drop(&mut self) {
+        let common = self.ring.common();
+        if common.handles.leave_consumer() {
+            common.wait.ring_all();
+        }
+    }
+}
+
+impl<W: Wait, M: Mode> fmt::Debug for Consumer<W, M> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Consumer")
+            .field("len", &self.len())
+            .field("capacity", &self.capacity())
+            .field("closed", &self.is_closed())
+            .finish_non_exhaustive()
+    }
+}
