@@ -1,5 +1,7 @@
 //! thalweg in the experiments: each workload as the graph that a user would write.
 
+pub mod keyed;
+
 use std::time::Duration;
 
 use serde_json::{Value, json};

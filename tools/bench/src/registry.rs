@@ -12,6 +12,8 @@ pub(crate) static NATIVE: &[harness::Experiment] = &[
     streams::pipe3_fused::EXPERIMENT,
     streams::chain32::EXPERIMENT,
     streams::fir32::EXPERIMENT,
+    streams::fan::EXPERIMENT,
+    streams::keyed::EXPERIMENT,
     streams::farm::EXPERIMENT,
     streams::search::EXPERIMENT,
     streams::trickle::EXPERIMENT,

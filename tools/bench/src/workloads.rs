@@ -1,5 +1,6 @@
 //! The work that contenders do, and how its result is checked. Written once, used by everybody.
 
+pub mod keyed;
 pub mod stealing;
 
 use std::hint::black_box;

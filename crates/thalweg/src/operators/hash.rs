@@ -60,7 +60,7 @@ impl Hasher for Folding {
 
     #[inline]
     fn finish(&self) -> u64 {
-        // Once more: the last word has gone through one multiplication only, and a low bit of it may be in few of the high ones.
+        // Once more: the last word has gone through one multiplication only, and keys of one part that differ in high bits would meet in a table.
         let mut last = *self;
         last.fold(START.rotate_left(32));
         last.0
@@ -99,5 +99,48 @@ impl Hasher for PassOn {
     #[inline]
     fn finish(&self) -> u64 {
         self.0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::HashSet;
+
+    const KEYS: u64 = 4096;
+
+    /// Keys that differ in few bits spread over parts and over the places of a table nearly as random ones do.
+    #[track_caller]
+    fn spreads<K: Hash>(keys: impl Iterator<Item = K>, what: &str) {
+        let hashes: Vec<u64> = keys.map(|key| hash_of(&key)).collect();
+        let mut parts = [0_u64; 16];
+        hashes.iter().for_each(|&hash| parts[part_of(hash, 16)] += 1);
+        // 256 each; the deviation of chance is 16.
+        assert!(parts.iter().all(|part| (160..352).contains(part)), "{what}: {parts:?}");
+        let place = |hash: u64| {
+            let mut hasher = PassOn::default();
+            hasher.write_u64(hash);
+            hasher.finish() % KEYS
+        };
+        let places: HashSet<u64> = hashes.iter().map(|&hash| place(hash)).collect();
+        // Chance fills all but one in e: 2589. The keys of one part do as well for a table of their number.
+        assert!(places.len() > 2000, "{what}: {} places", places.len());
+        let part = hashes.iter().filter(|&&hash| part_of(hash, 16) == 3);
+        let (places, count): (HashSet<u64>, usize) =
+            (part.clone().map(|&hash| place(hash) % 256).collect(), part.count());
+        assert!(places.len() * 2 > count, "{what}: {} places for {count} keys of a part", places.len());
+    }
+
+    #[test]
+    fn similar_keys_spread() {
+        for shift in (0..=52).step_by(4) {
+            spreads((0..KEYS).map(|x| x << shift), &format!("numbers << {shift}"));
+        }
+        spreads((0..KEYS).map(|x| x as f64).map(f64::to_bits), "floats");
+        spreads((0..KEYS as u32).map(|x| x * 16), "addresses of 32 bits");
+        spreads((0..KEYS).map(|x| format!("user-{x}")), "names");
+        spreads((0..KEYS).map(|x| format!("{x:04}-user-of-a-longer-name")), "names that differ in front");
+        spreads((0..KEYS).map(|x| (x % 64, x / 64)), "pairs");
+        spreads((0..KEYS).map(|x| [x as u8, (x >> 8) as u8]), "bytes");
     }
 }

@@ -25,6 +25,8 @@ pub const ALL: &[Entry] = &[
     Entry { name: "streams/pipe3-fused", asks: "the same three stages fused: graph.stream().map().for_each(), against loops and iterators", native: true, machine: None },
     Entry { name: "streams/chain32", asks: "source, 30 stages of v*3+1 and a sink, never fused: time for each message and hop", native: true, machine: None },
     Entry { name: "streams/fir32", asks: "32 stages of 16 taps over f64, unfused: time for each sample through the whole chain", native: true, machine: None },
+    Entry { name: "streams/fan", asks: "u64 to one of four parts by key, and merged again; the bar is three hops of the same messages", native: true, machine: None },
+    Entry { name: "streams/keyed", asks: "counts of 50,000 words, some frequent, by key; the bars are a fold of rayon's and an exchange of timely's", native: true, machine: None },
     Entry { name: "streams/farm", asks: "1:4:1 with 0.8 us of dependent multiplications for each message, ordered and unordered", native: true, machine: None },
     Entry { name: "streams/search", asks: "a word counted in 500 MB of generated text, chunks of 64 KiB, memmem", native: true, machine: None },
     Entry { name: "streams/trickle", asks: "a message each millisecond from an outside thread through three stages: latency and CPU use", native: true, machine: None },

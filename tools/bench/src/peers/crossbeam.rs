@@ -3,11 +3,12 @@
 use std::thread;
 use std::time::Duration;
 
-use crossbeam_channel::{Receiver, Sender, bounded};
+use crossbeam_channel::{Receiver, Select, Sender, bounded};
 
 use crate::harness::BoxError;
 use crate::machine::{Placement, Start, timed};
 use crate::peers::{CAPACITY, Checked};
+use crate::workloads::keyed::Fan;
 use crate::workloads::{Chain, Digest, Farm, Stamped, Text, Trickle, Trickled};
 
 /// Forwards what `stage` makes of each message until either side is gone.
@@ -154,4 +155,43 @@ pub fn idle(time: Duration) -> Checked {
         0 => Ok(timing),
         _ => Err(format!("{arrived} messages arrived, none was sent").into()),
     }
+}
+
+/// The fan: a channel for each part, and whoever joins them waits for any.
+pub fn fan(fan: Fan, right: &Digest) -> Checked {
+    let start = &Start::default();
+    let (digest, timing) = thread::scope(|scope| {
+        let (tx, split) = bounded(CAPACITY);
+        let (outs, ins): (Vec<Sender<u64>>, Vec<Receiver<u64>>) = (0..Fan::PARTS).map(|_| bounded(CAPACITY)).unzip();
+        let (merged, rx) = bounded(CAPACITY);
+        scope.spawn(move || {
+            start.wait();
+            Chain::source(0..fan.messages).all(|message| tx.send(message).is_ok())
+        });
+        scope.spawn(move || {
+            start.wait();
+            split.into_iter().all(|message| outs[Fan::part(message)].send(message).is_ok())
+        });
+        scope.spawn(move || {
+            start.wait();
+            let mut select = Select::new();
+            ins.iter().for_each(|part| _ = select.recv(part));
+            let mut open = Fan::PARTS;
+            while open > 0 {
+                let ready = select.select();
+                let at = ready.index();
+                match ready.recv(&ins[at]) {
+                    Ok(message) if merged.send(message).is_err() => return,
+                    Ok(_) => {}
+                    Err(_) => {
+                        select.remove(at);
+                        open -= 1;
+                    }
+                }
+            }
+        });
+        start.timed(3, || rx.into_iter().collect::<Digest>())
+    });
+    digest.verify(right, false)?;
+    Ok(timing)
 }

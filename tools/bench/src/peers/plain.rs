@@ -2,6 +2,7 @@
 
 use crate::machine::timed;
 use crate::peers::Checked;
+use crate::workloads::keyed::{Fan, Words};
 use crate::workloads::{Chain, Digest, Farm, FirChain, Text};
 
 /// The chain as one loop.
@@ -57,5 +58,28 @@ pub fn search(text: &Text) -> Checked {
     let finder = Text::finder();
     let (matches, timing) = timed(|| text.chunks().map(|chunk| Text::count(&finder, chunk)).sum());
     text.verify(matches)?;
+    Ok(timing)
+}
+
+/// The fan in one loop, through vectors of 256 messages for each part.
+pub fn fan(fan: Fan, right: &Digest) -> Checked {
+    let (digest, timing) = timed(|| {
+        let mut digest = Digest::default();
+        let mut parts: [Vec<u64>; Fan::PARTS] = std::array::from_fn(|_| Vec::with_capacity(256));
+        let mut source = Chain::source(0..fan.messages).peekable();
+        while source.peek().is_some() {
+            source.by_ref().take(256).for_each(|message| parts[Fan::part(message)].push(message));
+            parts.iter_mut().for_each(|part| part.drain(..).for_each(|message| digest.add(message)));
+        }
+        digest
+    });
+    digest.verify(right, false)?;
+    Ok(timing)
+}
+
+/// Counts the words, one after the other.
+pub fn words(words: Words) -> Checked {
+    let (counts, timing) = timed(|| Words::count(words.all()));
+    words.verify(counts)?;
     Ok(timing)
 }

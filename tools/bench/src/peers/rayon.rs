@@ -8,6 +8,7 @@ use rayon::{ThreadPool, ThreadPoolBuilder};
 use crate::harness::BoxError;
 use crate::machine::{cpus, timed};
 use crate::peers::Checked;
+use crate::workloads::keyed::{Counts, Words};
 use crate::workloads::{Chain, Check, Digest, Farm, Text};
 
 fn pool() -> Result<ThreadPool, BoxError> {
@@ -53,5 +54,26 @@ pub fn search(text: &Text) -> Checked {
     let (matches, timing) =
         timed(|| pool.install(|| chunks.par_iter().map(|chunk| Text::count(&finder, chunk)).sum::<u64>()));
     text.verify(matches)?;
+    Ok(timing)
+}
+
+/// Counts the words: a table for each piece of the range, added up in pairs.
+pub fn words(words: Words) -> Checked {
+    let pool = pool()?;
+    let (counts, timing) = timed(|| {
+        pool.install(|| {
+            let count = |mut counts: Counts, place| {
+                *counts.entry(Words::at(place)).or_default() += 1;
+                counts
+            };
+            let add = |one: Counts, other: Counts| {
+                let (mut most, rest) = if one.len() < other.len() { (other, one) } else { (one, other) };
+                rest.into_iter().for_each(|(word, count)| *most.entry(word).or_default() += count);
+                most
+            };
+            (0..words.messages).into_par_iter().fold(Counts::default, count).reduce(Counts::default, add)
+        })
+    });
+    words.verify(counts)?;
     Ok(timing)
 }

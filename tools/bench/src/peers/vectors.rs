@@ -10,6 +10,7 @@ use crossbeam_channel::{Receiver, Sender, bounded};
 
 use crate::machine::{Placement, Start, Timing};
 use crate::peers::Checked;
+use crate::workloads::keyed::Fan;
 use crate::workloads::{Chain, Digest, Farm, FirChain};
 
 /// Messages in a small vector.
@@ -160,5 +161,44 @@ pub fn farm(farm: Farm, right: &Digest) -> Checked {
         })
     });
     digest.verify(right, true)?;
+    Ok(timing)
+}
+
+/// The fan: one thread fills a vector for each part, all of them come together in one channel.
+pub fn fan(fan: Fan, batches: Batches, placement: Placement, right: &Digest) -> Checked {
+    let start = &Start::default();
+    let (digest, timing) = thread::scope(|scope| {
+        let (whole, split) = bounded::<Vec<u64>>(batches.in_flight);
+        let (parts, joined) = bounded::<Vec<u64>>(batches.in_flight);
+        scope.spawn(move || {
+            placement.pin(0, 3);
+            start.wait();
+            send_batches(Chain::source(0..fan.messages), &whole, batches.size);
+        });
+        scope.spawn(move || {
+            placement.pin(1, 3);
+            start.wait();
+            let mut open: [Vec<u64>; Fan::PARTS] = std::array::from_fn(|_| Vec::with_capacity(batches.size));
+            for message in split.into_iter().flatten() {
+                let part = &mut open[Fan::part(message)];
+                part.push(message);
+                if part.len() == batches.size {
+                    let full = std::mem::replace(part, Vec::with_capacity(batches.size));
+                    if parts.send(full).is_err() {
+                        return;
+                    }
+                }
+            }
+            // Nobody is there to miss them if this fails.
+            open.into_iter().for_each(|rest| _ = parts.send(rest));
+        });
+        placement.pin(2, 3);
+        start.timed(2, || {
+            let mut digest = Digest::default();
+            joined.into_iter().flatten().for_each(|message| digest.add(message));
+            digest
+        })
+    });
+    digest.verify(right, false)?;
     Ok(timing)
 }
