@@ -17,6 +17,7 @@ use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, HashMap};
 use std::fmt;
 use std::hash::BuildHasherDefault;
+use std::ops::Range;
 use std::ptr::NonNull;
 use std::sync::Arc;
 
@@ -307,6 +308,19 @@ impl Blocks {
         let live = self.live.borrow();
         let live = live.get(&start).filter(|live| address < start + live.layout.size())?;
         live.before.as_ref().map(|before| before.describe(Some(&live.allocated)))
+    }
+
+    /// The extent of the client's block that `address` is in, live or freed.
+    pub(crate) fn extent(&self, address: usize) -> Option<Range<usize>> {
+        let extent = |start: usize, layout: Layout| start..start + layout.size();
+        let live = self.live.borrow();
+        let live =
+            live.iter().map(|(&start, block)| extent(start, block.layout)).find(|extent| extent.contains(&address));
+        live.or_else(|| {
+            let freed = self.freed.borrow();
+            let (&start, block) = freed.range(..=address).next_back()?;
+            Some(extent(start, block.layout)).filter(|extent| extent.contains(&address))
+        })
     }
 
     /// The freed blocks of `layout`, in the order in which they were freed.

@@ -16,6 +16,8 @@ pub struct NotLinearizable {
     pub stuck: Vec<usize>,
     /// The history, printed.
     table: String,
+    /// It is linearizable if each refusal is judged apart.
+    apart: bool,
 }
 
 impl fmt::Display for NotLinearizable {
@@ -23,7 +25,15 @@ impl fmt::Display for NotLinearizable {
         writeln!(f, "not linearizable: no order of these calls explains their results")?;
         write!(f, "{}", self.table)?;
         writeln!(f, "the longest order that does: {}", numbers(&self.longest))?;
-        write!(f, "none of these can follow: {}", numbers(&self.stuck))
+        write!(f, "none of these can follow: {}", numbers(&self.stuck))?;
+        if self.apart {
+            write!(
+                f,
+                "\neach refusal alone has such an order, only all of them together have none: if the object promises no more, as one \
+                 without sequentially consistent fences, check it by `linearizable_apart`"
+            )?;
+        }
+        Ok(())
     }
 }
 
@@ -53,7 +63,11 @@ impl<O: fmt::Debug> History<O> {
     ///
     /// Exponential in the number of overlapping calls at worst; usually about square in the number of calls.
     pub fn linearize<S: Specification<Operation = O>>(&self, initial: S) -> Result<Vec<usize>, Box<NotLinearizable>> {
-        self.search(initial, |_| true)
+        self.search(initial.clone(), |_| true).map_err(|mut error| {
+            let refuses = self.calls().iter().any(|call| initial.is_refusal(&call.operation));
+            error.apart = refuses && self.linearize_apart(initial).is_ok();
+            error
+        })
     }
 
     /// Whether each [refusal](Specification::is_refusal) alone, together with all calls that are none, is explained by
@@ -94,7 +108,7 @@ impl<O: fmt::Debug> History<O> {
         let mut steps = vec![Step { state: initial, open, tried: 0, call: None }];
         while order.len() < calls {
             let Some(step) = steps.last_mut() else {
-                return Err(Box::new(NotLinearizable { longest, stuck, table: self.table() }));
+                return Err(Box::new(NotLinearizable { longest, stuck, table: self.table(), apart: false }));
             };
             let Some(&call) = step.open.get(step.tried) else {
                 if order.len() > longest.len() || stuck.is_empty() {

@@ -30,8 +30,13 @@
 //! |---|---|
 //! | FIFO queue with a window of capacities | [`Bounded`] |
 //! | queue that may give any of its k oldest items | [`KFifo`] |
+//! | stack | [`Stack`] |
 //! | stack of an owner, with thieves | [`Deque`] |
 //! | queue that overwrites its oldest items | [`DropOld`] |
+//! | set, map | [`Set`], [`Map`] |
+//! | register, counter | [`Register`], [`Counter`] |
+//! | semaphore, lock, reader–writer lock | [`Semaphore`], [`Lock`], [`ReadWriteLock`] |
+//! | yours | [`Specification`] has an example of ten lines |
 //!
 //! An answer that only says "try again" ([`Queue::Busy`], [`Task::Retry`]) is right at any time.
 
@@ -42,7 +47,10 @@ mod specification;
 
 pub use linearize::NotLinearizable;
 pub use record::{Log, Recorder};
-pub use specification::{Bounded, Deque, DropOld, KFifo, Queue, Specification, Steal, Task};
+pub use specification::{
+    Bounded, Counter, Deque, DropOld, KFifo, Lock, Map, OnCounter, OnLock, OnMap, OnReadWriteLock, OnRegister,
+    OnSemaphore, OnSet, Queue, ReadWriteLock, Register, Semaphore, Set, Specification, Stack, Steal, Task,
+};
 
 use std::collections::BTreeMap;
 

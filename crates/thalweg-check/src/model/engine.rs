@@ -648,7 +648,7 @@ impl State {
 
     /// The access `id` has read or written `value`.
     fn saw(&mut self, id: EventId, word: Word, value: u64) {
-        if word == Word::Pointer && value != 0 {
+        if word == Word::Pointer {
             self.pointers.push((id, value));
         }
     }

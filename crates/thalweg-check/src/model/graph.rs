@@ -174,6 +174,19 @@ pub struct ExecutionGraph {
     pub(crate) order: Vec<EventId>,
     /// Every access synchronises as if it were `SeqCst`.
     pub(crate) strong: bool,
+    /// The accesses to pointers, if the graph is to be shown.
+    pub(crate) targets: Vec<(EventId, Target)>,
+}
+
+/// What a pointer that was read or written points to.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Target {
+    /// Equal for equal addresses. None: it is null.
+    pub(crate) number: Option<usize>,
+    /// It has bits that are no part of the address.
+    pub(crate) tagged: bool,
+    /// An atomic that is there.
+    pub(crate) location: Option<u32>,
 }
 
 pub(crate) type Graph = ExecutionGraph;
@@ -464,6 +477,7 @@ impl Graph {
         }
         let kept = |id: &EventId| id.index < keep.get(id.thread);
         copy.strong = self.strong;
+        copy.targets.clear();
         copy.lines.resize_with(self.lines.len(), Line::default);
         for ((thread, line), copy) in (0..).zip(&self.lines).zip(&mut copy.lines) {
             copy.parent = line.parent.filter(kept);

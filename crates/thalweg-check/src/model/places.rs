@@ -6,6 +6,7 @@
 use super::graph::EventId;
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
+use std::ops::Range;
 
 /// A hash for addresses: one multiplication.
 #[derive(Debug, Default)]
@@ -99,6 +100,12 @@ impl Places {
     pub(crate) fn forget_all(&mut self, address: usize, bytes: usize) {
         let there = self.by_address.keys().filter(|&&at| address <= at && at < address + bytes);
         there.copied().collect::<Vec<_>>().into_iter().for_each(|at| self.forget(at));
+    }
+
+    /// The location that is first in these bytes.
+    pub(crate) fn first_in(&self, bytes: Range<usize>) -> Option<u32> {
+        let there = self.by_address.iter().filter(|&(at, _)| bytes.contains(at));
+        there.min_by_key(|&(&at, _)| at).map(|(_, &loc)| loc)
     }
 
     /// What memory holds for `loc`, and the write it is from.

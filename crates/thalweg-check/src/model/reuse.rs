@@ -19,7 +19,7 @@
 //! [`Outcome::Learned`]: super::run::Outcome::Learned
 
 use super::explore::{Explorer, Work};
-use super::graph::{EventId, Graph, Kind, NOWHERE};
+use super::graph::{EventId, Graph, Kind, NOWHERE, Target};
 use super::report::Rule;
 use super::run::{Ending, Run};
 use crate::heap::{Blocks, Keeper};
@@ -214,6 +214,32 @@ impl Run {
             self.fail(Rule::UseAfterFree { thread, at, block })?;
         }
         Ok(())
+    }
+}
+
+impl Run {
+    /// The graph as a reader is shown it.
+    pub(super) fn portrait(&self) -> Box<Graph> {
+        let state = self.state();
+        let mut graph = Box::new(state.explorer.graph.clone());
+        let mut pointers = state.pointers.clone();
+        pointers.sort_by_key(|&(id, _)| id);
+        let mut met = Vec::new();
+        for (id, value) in pointers {
+            let address = value & ADDRESS;
+            let there = self.blocks().extent(address as usize);
+            let start = there.as_ref().map_or(address, |there| there.start as u64);
+            let number = (value != 0).then(|| {
+                met.iter().position(|&other| other == start).unwrap_or_else(|| {
+                    met.push(start);
+                    met.len() - 1
+                })
+            });
+            let location =
+                number.and_then(|_| state.places.first_in(there.unwrap_or(address as usize..address as usize + 1)));
+            graph.targets.push((id, Target { number, tagged: value != 0 && value != start, location }));
+        }
+        graph
     }
 }
 

@@ -176,7 +176,7 @@ impl<'a> Search<'a> {
                 Outcome::Broken(rule) => Some(rule),
             };
             if let Some(rule) = rule {
-                let graph = Box::new(run.state().explorer.graph.clone());
+                let graph = run.portrait();
                 let rule = self.confirm(run, rule);
                 return Some(Violation { rule, graph, complete: counts.complete, replay: Replay::Plain });
             }

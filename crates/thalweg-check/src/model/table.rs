@@ -190,7 +190,7 @@ pub(super) fn line(graph: &ExecutionGraph, names: &Names, event: &Event<'_>) -> 
 
 fn describe(graph: &ExecutionGraph, names: &Names, event: &Event<'_>) -> String {
     let location = event.location().map_or("", |location| names.get(location));
-    let value = event.value();
+    let value = value(graph, names, event);
     match event.kind() {
         EventKind::Read { exclusive } => {
             let from = graph.node(event.id()).rf;
@@ -214,6 +214,17 @@ fn describe(graph: &ExecutionGraph, names: &Names, event: &Event<'_>) -> String 
         EventKind::Choose { of } => format!("choose {value} of {of}"),
         EventKind::Mark(mark) => format!("mark {mark:?} {value}"),
     }
+}
+
+/// What it read or wrote: a number, or a pointer by what it points to.
+fn value(graph: &ExecutionGraph, names: &Names, event: &Event<'_>) -> String {
+    let Some((_, target)) = graph.targets.iter().find(|(id, _)| *id == event.id()) else {
+        return event.value().to_string();
+    };
+    let Some(number) = target.number else { return "null".to_owned() };
+    let tag = if target.tagged { "+tag" } else { "" };
+    let of = target.location.map_or(String::new(), |location| format!(" to {}", names.get(location as usize)));
+    format!("p{number}{tag}{of}")
 }
 
 pub(super) fn order_name(order: Ordering) -> &'static str {

@@ -1,6 +1,9 @@
 //! Histories that are linearizable and histories that are not.
 
-use thalweg_check::history::{Bounded, Deque, DropOld, History, KFifo, Queue, Recorder, Specification, Steal, Task};
+use thalweg_check::history::{
+    Bounded, Counter, Deque, DropOld, History, KFifo, Lock, Map, OnCounter, OnLock, OnMap, OnReadWriteLock, OnRegister,
+    OnSemaphore, OnSet, Queue, ReadWriteLock, Recorder, Register, Semaphore, Set, Specification, Stack, Steal, Task,
+};
 use thalweg_check::{Check, Explored, Fuzz};
 use thalweg_sync::atomic::AtomicU64;
 use thalweg_sync::atomic::Ordering::{Acquire, Relaxed, Release};
@@ -375,4 +378,121 @@ fn the_checker_finds_a_history_that_is_not_linearizable() {
     assert!(apart.to_string().contains("Check::new().replay_linearizable_apart("), "{apart}");
     let again = check.replay_linearizable_apart(&apart.replay(), queue, client).unwrap_err();
     assert_eq!(again.rule().to_string(), apart.rule().to_string());
+}
+
+/// Who refuses, and what is said of it.
+#[test]
+fn refusals_that_only_together_have_no_order_name_the_other_check() {
+    let mut history = History::new();
+    // One found the lock taken by the other, and the other by the one.
+    let first = history.add(1, OnLock::Refused(1), []);
+    let second = history.add(2, OnLock::Refused(2), []);
+    history.add(1, OnLock::Locked(1), [first]);
+    history.add(2, OnLock::Unlocked(1), [second]);
+    let error = history.linearize(Lock::new()).unwrap_err();
+    assert_eq!(
+        history.linearize_apart(Lock::new()).is_ok(),
+        error.to_string().contains("linearizable_apart"),
+        "{error}"
+    );
+    let mut queue = History::new();
+    // The queue has one place: the pusher finds it full of what the popper has not found yet.
+    let put = queue.add(0, Queue::Pushed(1), []);
+    let taken = queue.add(1, Queue::Popped(1), [put]);
+    queue.add(1, Queue::Empty, [taken]);
+    queue.add(0, Queue::Full, [put]);
+    queue.add(2, Queue::Empty, [put]);
+    assert!(queue.linearize(Bounded::new(1, 1)).is_ok());
+    let after = queue.add(2, Queue::Full, [4]);
+    let error = queue.linearize(Bounded::new(1, 1)).unwrap_err();
+    assert!(
+        queue.linearize_apart(Bounded::new(1, 1)).is_ok() && error.to_string().contains("linearizable_apart"),
+        "{error}"
+    );
+    queue.add(2, Queue::Popped(7), [after]);
+    let error = queue.linearize(Bounded::new(1, 1)).unwrap_err();
+    assert!(!error.to_string().contains("linearizable_apart"), "nothing explains that: {error}");
+}
+
+#[test]
+fn stacks_sets_and_maps() {
+    let stack = |operations: &[Queue<u8>]| sequence(Stack::new(1, 2), operations.iter().cloned());
+    assert!(stack(&[
+        Queue::Pushed(1),
+        Queue::Pushed(2),
+        Queue::Full,
+        Queue::Popped(2),
+        Queue::Popped(1),
+        Queue::Empty
+    ]));
+    assert!(!stack(&[Queue::Pushed(1), Queue::Pushed(2), Queue::Popped(1)]), "not the newest");
+    assert!(!stack(&[Queue::Full]) && !stack(&[Queue::Pushed(1), Queue::Empty]));
+    assert!(!stack(&[Queue::Pushed(1), Queue::Pushed(2), Queue::Pushed(3)]), "it has to be full");
+
+    let set = |operations: &[OnSet<u8>]| sequence(Set::new(), operations.iter().cloned());
+    assert!(set(&[
+        OnSet::Inserted(1, true),
+        OnSet::Inserted(1, false),
+        OnSet::Contains(1, true),
+        OnSet::Removed(1, true)
+    ]));
+    assert!(!set(&[OnSet::Removed(1, true)]) && !set(&[OnSet::Contains(1, true)]));
+
+    let map = |operations: &[OnMap<u8, u8>]| sequence(Map::new(), operations.iter().cloned());
+    assert!(map(&[
+        OnMap::Inserted(1, 2, None),
+        OnMap::Inserted(1, 3, Some(2)),
+        OnMap::Got(1, Some(3)),
+        OnMap::Removed(1, Some(3))
+    ]));
+    assert!(!map(&[OnMap::Inserted(1, 2, None), OnMap::Got(1, None)]) && !map(&[OnMap::Removed(1, Some(1))]));
+}
+
+#[test]
+fn registers_and_counters() {
+    let register = |operations: &[OnRegister<u8>]| sequence(Register::new(0), operations.iter().cloned());
+    assert!(register(&[
+        OnRegister::Wrote(1),
+        OnRegister::Read(1),
+        OnRegister::Swapped(2, 1),
+        OnRegister::Exchanged(2, 3, Ok(2))
+    ]));
+    assert!(register(&[OnRegister::Exchanged(1, 3, Err(0)), OnRegister::Read(0)]));
+    assert!(!register(&[OnRegister::Read(1)]) && !register(&[OnRegister::Exchanged(0, 3, Err(0))]));
+
+    let counter = |operations: &[OnCounter]| sequence(Counter::new(5), operations.iter().copied());
+    assert!(counter(&[OnCounter::Added(2), OnCounter::Fetched(-1, 7), OnCounter::Read(6)]));
+    assert!(!counter(&[OnCounter::Fetched(1, 4)]) && !counter(&[OnCounter::Read(6)]));
+}
+
+#[test]
+fn semaphores_and_locks() {
+    use OnReadWriteLock::{ReadRefused, Reads, Unlocked, WriteRefused, Writes};
+    let semaphore = |operations: &[OnSemaphore]| sequence(Semaphore::new(2), operations.iter().copied());
+    assert!(semaphore(&[
+        OnSemaphore::Acquired(2),
+        OnSemaphore::Refused(1),
+        OnSemaphore::Released(1),
+        OnSemaphore::Acquired(1)
+    ]));
+    assert!(!semaphore(&[OnSemaphore::Acquired(3)]) && !semaphore(&[OnSemaphore::Refused(2)]));
+
+    let lock = |operations: &[OnLock]| sequence(Lock::new(), operations.iter().copied());
+    assert!(lock(&[OnLock::Locked(1), OnLock::Refused(2), OnLock::Unlocked(1), OnLock::Locked(2)]));
+    assert!(!lock(&[OnLock::Locked(1), OnLock::Locked(2)]) && !lock(&[OnLock::Refused(1)]));
+    assert!(!lock(&[OnLock::Locked(1), OnLock::Unlocked(2)]));
+
+    let lock = |operations: &[OnReadWriteLock]| sequence(ReadWriteLock::new(), operations.iter().copied());
+    assert!(lock(&[
+        Reads(1),
+        Reads(2),
+        WriteRefused(3),
+        Unlocked(1),
+        Unlocked(2),
+        Writes(3),
+        ReadRefused(1),
+        Unlocked(3)
+    ]));
+    assert!(!lock(&[Reads(1), Writes(2)]) && !lock(&[Writes(1), Reads(2)]) && !lock(&[Writes(1), Writes(2)]));
+    assert!(!lock(&[ReadRefused(1)]) && !lock(&[WriteRefused(1)]) && !lock(&[Unlocked(1)]));
 }

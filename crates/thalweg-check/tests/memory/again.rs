@@ -181,3 +181,26 @@ fn a_use_after_free_is_found_by_the_fuzzer() {
     Fuzz::new().check(late(true)).unwrap();
     assert!(is_use_after_free(&Check::new().run(late(false)).unwrap_err()));
 }
+
+/// A pointer is shown by what it points to.
+#[test]
+fn pointers_have_names() {
+    struct Node {
+        next: AtomicPtr<Node>,
+    }
+    let violation = Check::new().run(|| {
+        let head = Arc::new(AtomicPtr::new(std::ptr::null_mut::<Node>()));
+        let other = thread::spawn({
+            let head = head.clone();
+            move || head.load(Acquire).is_null()
+        });
+        let node = Box::into_raw(Box::new(Node { next: AtomicPtr::new(std::ptr::null_mut()) }));
+        // SAFETY: it is not freed.
+        unsafe { &*node }.next.store(node, Relaxed);
+        head.store(node, Release);
+        assert!(other.join().unwrap(), "it was there");
+    });
+    let text = violation.unwrap_err().to_string();
+    assert!(text.contains("write next#0 := p0 to next#0") || text.contains("write next#1 := p0 to next#1"), "{text}");
+    assert!(text.contains("read head#0 = p0 to next") || text.contains("read head#1 = p0 to next"), "{text}");
+}
