@@ -90,6 +90,7 @@ extern crate alloc;
 
 pub mod atomic;
 pub mod cell;
+pub mod edges;
 pub mod engine;
 pub mod fence;
 pub mod hint;

@@ -35,7 +35,8 @@ pub(crate) fn run(args: &Proof) -> Outcome {
     }
     if let Some(queue) = &args.weaken {
         let progress = spinner();
-        let tell = |what: &str| step(&progress, what);
+        let shown = progress.clone();
+        let tell = move |what: &str| step(&shown, what);
         let setup = Setup::default().threads(jobs(args));
         let found = if args.from_sc {
             weaken::descend(queue, &setup, time, tell).map(|found| found.to_string())

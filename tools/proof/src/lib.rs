@@ -134,6 +134,11 @@ impl Setup {
         self
     }
 
+    /// As `check` says, whose options these are and more.
+    fn within(&self, check: &Check) -> Self {
+        Self { check: check.clone(), ..self.clone() }
+    }
+
     /// With the orderings of `table` for the queue's labels.
     pub fn table(mut self, table: Arc<Table>) -> Self {
         self.table = Some(table);

@@ -3,8 +3,8 @@
 use super::search::number;
 use super::{Descended, Fate, Trial, Weakened};
 use std::fmt;
-use thalweg_queue::edges::table::Strength;
 use thalweg_sync::atomic::Ordering;
+use thalweg_sync::edges::table::Strength;
 
 pub(super) fn name(strength: Strength) -> &'static str {
     match strength {

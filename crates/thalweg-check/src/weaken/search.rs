@@ -1,32 +1,27 @@
-//! The clients of a queue, and what they say of changed orderings.
+//! The clients, and what they say of changed orderings.
 
-use super::Fate;
-use crate::{Client, Setup, clients};
-use std::collections::{BTreeMap, BTreeSet};
+use super::{Assignment, Client, Fate, NotWeakened, Weaken};
+use crate::{Check, Rule, Violation};
+use std::collections::BTreeSet;
 use std::sync::Arc;
-use std::time::Duration;
-use thalweg_check::{Rule, Violation};
-use thalweg_queue::edges::table::{Strength, Table};
+use std::time::{Duration, Instant};
 use thalweg_sync::atomic::Ordering::{AcqRel, Relaxed, SeqCst};
-use thalweg_sync::time::now;
-
-/// Labels and what they are made; others are as in the source.
-pub(super) type Assignment = BTreeMap<&'static str, Strength>;
+use thalweg_sync::edges::table::{Strength, Table};
 
 /// A client, and what a survey says of it.
 #[derive(Debug)]
 struct Surveyed {
-    client: &'static Client,
+    client: Client,
     /// The labels that it meets. None: it did not end in its time, so it may meet any.
     met: Option<BTreeSet<&'static str>>,
     /// How many events all its executions have together: what it costs, and the same every time.
     events: u64,
 }
 
-/// A search over the clients of one queue.
+/// A search over clients.
 #[derive(Debug)]
 pub(super) struct Search {
-    setup: Setup,
+    check: Check,
     /// How long one assignment may take.
     each: Duration,
     /// The cheapest first.
@@ -41,32 +36,26 @@ pub(super) struct Search {
 }
 
 impl Search {
-    /// Runs every client of `queue` as it is, for at most `each`, and notes the labels that it meets.
-    pub(super) fn survey(
-        queue: &str,
-        setup: &Setup,
-        each: Duration,
-        progress: &mut impl FnMut(&str),
-    ) -> Result<Self, String> {
+    /// Runs every client as it is, and notes the labels that it meets.
+    pub(super) fn survey(weaken: &Weaken) -> Result<Self, NotWeakened> {
         let (mut surveyed, mut source) = (Vec::new(), Assignment::new());
-        for client in clients().iter().filter(|client| client.queue() == queue) {
-            progress(client.name);
+        // A label that is `AcqRel` may be one of a load or of a store.
+        let (check, each) = (weaken.check.clone().any_ordering(true), weaken.each);
+        for client in &weaken.clients {
+            weaken.tell(client.name);
             let table = Arc::new(Table::survey());
-            let explored = client.check(&setup.clone().max_time(Some(each)).table(table.clone()));
-            let explored = explored.map_err(|violation| format!("{} fails as it is: {violation}", client.name))?;
+            let explored = (client.run)(&check.clone().max_time(Some(each)), table.clone());
+            let explored = explored.map_err(|violation| NotWeakened::Fails { client: client.name, violation })?;
             let met = table.met();
             let labels = (!explored.bounded).then(|| met.keys().copied().collect());
-            surveyed.push(Surveyed { client, met: labels, events: explored.events });
+            surveyed.push(Surveyed { client: client.clone(), met: labels, events: explored.events });
             source.extend(met);
         }
         if surveyed.is_empty() {
-            let mut queues = clients().iter().map(Client::queue).collect::<Vec<_>>();
-            queues.dedup();
-            return Err(format!("there are no clients of `{queue}`; there are of: {}", queues.join(" ")));
+            return Err(NotWeakened::NoClients);
         }
         surveyed.sort_by_key(|surveyed| (surveyed.met.is_none(), surveyed.events));
-        let setup = setup.clone();
-        Ok(Self { setup, each, clients: surveyed, source, executions: 0, bad: Vec::new(), unknown: BTreeSet::new() })
+        Ok(Self { check, each, clients: surveyed, source, executions: 0, bad: Vec::new(), unknown: BTreeSet::new() })
     }
 
     /// The clients that the survey did not see to their end.
@@ -85,7 +74,7 @@ impl Search {
     /// Runs the clients that meet one of the replaced labels, or may.
     pub(super) fn fate(&mut self, replaced: &Assignment) -> Fate {
         let table = replaced.iter().fold(Table::new(), |table, (label, strength)| table.with(label, *strength));
-        let (table, start) = (Arc::new(table), now());
+        let (table, start) = (Arc::new(table), Instant::now());
         let mut fate = Fate::Survived;
         for surveyed in &self.clients {
             let misses = |met: &BTreeSet<&'static str>| met.iter().all(|label| !replaced.contains_key(label));
@@ -96,7 +85,7 @@ impl Search {
             if left.is_zero() {
                 return Fate::Unknown;
             }
-            match surveyed.client.check(&self.setup.clone().max_time(Some(left)).table(table.clone())) {
+            match (surveyed.client.run)(&self.check.clone().max_time(Some(left)), table.clone()) {
                 Err(violation) => {
                     self.executions += violation.complete() + 1;
                     self.bad.push(replaced.clone());
