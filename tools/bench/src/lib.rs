@@ -18,6 +18,7 @@
 //! | `queues`, `streams` | experiments of our own, a file each |
 //! | `micro` | what the model of a machine is fitted to |
 //! | `machines` | runs on modelled machines: points, tables, pictures, calibration |
+//! | `tables` | the tables of the pages, from what is published |
 //! | `harness`, `records`, `table`, `chart` | runs on this machine: contenders take turns, run by run, so that a drifting machine hits all of them |
 
 #![allow(
@@ -72,6 +73,8 @@ mod scale;
 pub mod streams;
 #[cfg(feature = "native")]
 pub mod table;
+#[cfg(feature = "tables")]
+pub mod tables;
 #[cfg(feature = "native")]
 pub mod workloads;
 

@@ -13,6 +13,7 @@ fn main() -> ExitCode {
         ["lab", "list"] => print(&list()),
         ["sim", "list"] => print(&list_on_machines()),
         ["proof", "--list"] => print(CLIENTS),
+        ["lab", "tables", rest @ ..] => tables(rest),
         [tool, rest @ ..] => command(tool, rest),
         [] => {
             eprintln!("error: this is started by `cargo lab`, `cargo sim` and `cargo proof`");
@@ -38,9 +39,19 @@ fn command(tool: &str, arguments: &[&str]) -> ExitCode {
         "lab" => ("lab", "lab"),
         other => ("instrument", other),
     };
+    cargo(&["--package", "thalweg-cli", "--features", feature, "--", tool], arguments)
+}
+
+/// Writes the tables of the pages, or compares them.
+fn tables(arguments: &[&str]) -> ExitCode {
+    let build = ["--quiet", "--package", "thalweg-lab", "--no-default-features", "--features", "tables"];
+    cargo(&[&build[..], &["--bin", "tables", "--"]].concat(), arguments)
+}
+
+/// Builds a program, and runs it with these arguments.
+fn cargo(program: &[&str], arguments: &[&str]) -> ExitCode {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-    let build = ["run", "--release", "--package", "thalweg-cli", "--features", feature, "--", tool];
-    match Command::new(cargo).args(build).args(arguments).status() {
+    match Command::new(cargo).args(["run", "--release"]).args(program).args(arguments).status() {
         // Ended by a signal: so is this.
         Ok(status) => ExitCode::from(status.code().and_then(|code| u8::try_from(code).ok()).unwrap_or(TROUBLE)),
         Err(error) => {

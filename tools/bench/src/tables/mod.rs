@@ -1,0 +1,124 @@
+//! The tables of the pages, from what was measured.
+//!
+//! What is published lies under `docs/measured`, a file for each machine and experiment ([`data`]). A page says where a table stands, and
+//! everything between its two marks is generated:
+//!
+//! ```text
+//! <!-- measured zen4-2t/queues/1p1c-item: contender by workload -->
+//! <!-- end -->
+//! ```
+//!
+//! | after the colon | the table |
+//! |---|---|
+//! | `contender by workload` | a row for each of the first, a column for each of the second; `machine`, `group`, `unit` and `point` are others |
+//! | `list figure, paper, here` | a row for each record, with these fields |
+//!
+//! `*` in a path stands for anything between two slashes. `[group=yielding]` before the colon leaves out records whose `group` is another.
+//! `<!-- catalogue native -->` and `<!-- catalogue machines -->` list the experiments, and `<!-- comparisons -->` is the README's table.
+
+mod comparisons;
+mod data;
+mod layout;
+
+use std::path::{Path, PathBuf};
+
+use crate::catalogue::{self, World};
+pub use data::{Run, load};
+
+/// The pages that have tables.
+const PAGES: [&str; 2] = ["README.md", "docs/measurements.md"];
+const END: &str = "<!-- end -->";
+
+/// A page, and what it should be.
+#[derive(Debug)]
+pub struct Page {
+    /// Where it is.
+    pub path: PathBuf,
+    /// What is there.
+    pub is: String,
+    /// What should be there.
+    pub should_be: String,
+}
+
+/// All pages under `root`, the folder of the checkout.
+///
+/// # Errors
+///
+/// A page or a file of figures that cannot be read, and a mark that says nothing that there is.
+pub fn pages(root: &Path) -> Result<Vec<Page>, String> {
+    PAGES.iter().map(|page| root.join(page)).map(|path| fill(root, path)).collect()
+}
+
+fn fill(root: &Path, path: PathBuf) -> Result<Page, String> {
+    let is = std::fs::read_to_string(&path).map_err(|error| format!("cannot read {}: {error}", path.display()))?;
+    let should_be = filled(&is, &|mark| table(root, mark)).map_err(|error| format!("{}: {error}", path.display()))?;
+    Ok(Page { path, is, should_be })
+}
+
+/// The page with its tables made anew. `table` makes one from the text of its mark, and `None` of a comment that is no mark.
+fn filled(page: &str, table: &dyn Fn(&str) -> Result<Option<String>, String>) -> Result<String, String> {
+    let mut text = String::new();
+    let mut lines = page.lines();
+    while let Some(line) = lines.next() {
+        text += line;
+        text += "\n";
+        let Some(mark) = line.strip_prefix("<!-- ").and_then(|rest| rest.strip_suffix(" -->")) else { continue };
+        let Some(table) = table(mark)? else { continue };
+        lines.by_ref().find(|line| *line == END).ok_or_else(|| format!("`{line}` has no `{END}`"))?;
+        text += &format!("\n{}\n\n{END}\n", table.trim_end());
+    }
+    Ok(text)
+}
+
+/// The table that a mark asks for.
+fn table(root: &Path, mark: &str) -> Result<Option<String>, String> {
+    let measured = root.join("docs/measured");
+    let text = match mark {
+        "catalogue native" => catalogue(World::Native),
+        "catalogue machines" => catalogue(World::Machines),
+        "comparisons" => comparisons::table(&measured)?,
+        other => match other.strip_prefix("measured ") {
+            Some(what) => layout::table(&measured, what).map_err(|error| format!("`{mark}`: {error}"))?,
+            None => return Ok(None),
+        },
+    };
+    Ok(Some(text))
+}
+
+/// What the experiments ask.
+fn catalogue(world: World) -> String {
+    let mut text = "| experiment | what it asks |\n|---|---|\n".to_owned();
+    for entry in catalogue::ALL.iter().filter(|entry| entry.runs(world)) {
+        let on = entry.machine.filter(|_| world == World::Machines).map(|machine| format!(" `--on {machine}`"));
+        text += &format!("| `{}`{} | {} |\n", entry.name, on.unwrap_or_default(), entry.asks);
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_stands_between_marks_is_replaced_and_nothing_else() {
+        let page = "a\n<!-- measured x -->\nold\nolder\n<!-- end -->\nb\n<!-- a remark -->\nc\n";
+        let table = |mark: &str| Ok(mark.strip_prefix("measured ").map(|what| format!("{what}!\n")));
+        let once = filled(page, &table).unwrap();
+        assert_eq!(
+            once,
+            "a
+<!-- measured x -->
+
+x!
+
+<!-- end -->
+b
+<!-- a remark -->
+c
+"
+        );
+        assert_eq!(filled(&once, &table).unwrap(), once);
+        let error = filled("<!-- measured x -->\n", &table).unwrap_err();
+        assert_eq!(error, "`<!-- measured x -->` has no `<!-- end -->`");
+    }
+}
