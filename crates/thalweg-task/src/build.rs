@@ -2,9 +2,11 @@
 
 use crate::Runtime;
 use crate::runtime::Group;
+use crate::watch::{Stall, Tell};
 use core::fmt;
 use std::io;
 use thalweg_sync::thread;
+use thalweg_sync::time::Duration;
 
 /// The smallest stack: a panic's message and its unwinding need about half of it.
 const LEAST_STACK: usize = 16 << 10;
@@ -43,13 +45,28 @@ pub struct Place {
 /// assert_eq!(runtime.workers(), 2);
 /// # Ok::<(), thalweg_task::StartError>(())
 /// ```
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct Builder {
     pub(crate) workers: usize,
     pub(crate) name: String,
     pub(crate) stack_bytes: usize,
     pub(crate) places: Option<Vec<Place>>,
     pub(crate) groups: Vec<Group>,
+    pub(crate) watch: Option<(Duration, Tell)>,
+}
+
+impl fmt::Debug for Builder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { workers, name, stack_bytes, places, groups, watch } = self;
+        f.debug_struct("Builder")
+            .field("workers", workers)
+            .field("name", name)
+            .field("stack_bytes", stack_bytes)
+            .field("places", places)
+            .field("groups", groups)
+            .field("watch", &watch.as_ref().map(|(after, _)| after))
+            .finish()
+    }
 }
 
 impl Builder {
@@ -60,6 +77,7 @@ impl Builder {
             stack_bytes: STACK,
             places: None,
             groups: Vec::new(),
+            watch: None,
         }
     }
 
@@ -92,6 +110,27 @@ impl Builder {
     /// there.
     pub fn group(mut self, name: impl Into<String>, workers: impl IntoIterator<Item = usize>) -> Self {
         self.groups.push(Group { name: name.into(), workers: workers.into_iter().collect() });
+        self
+    }
+
+    /// Watches for tasks that do not let go of their worker: whose stretch without a wait or a yield takes longer than `after`. `tell` is
+    /// called once for each, on a thread of its own, which sleeps while all workers do. 10 ms is a good limit: others wait that long.
+    ///
+    /// ```
+    /// use std::sync::mpsc::channel;
+    /// use std::time::Duration;
+    /// use thalweg_task::Runtime;
+    ///
+    /// let (tx, rx) = channel();
+    /// let tell = move |stall| drop(tx.send(stall));
+    /// let runtime = Runtime::builder().workers(1).watch(Duration::from_millis(10), tell).start()?;
+    /// let task = runtime.spawn(|| std::thread::sleep(Duration::from_millis(100))); // blocks the worker
+    /// assert_eq!(rx.recv().unwrap().task, task.id());
+    /// # task.join().unwrap();
+    /// # Ok::<(), thalweg_task::StartError>(())
+    /// ```
+    pub fn watch(mut self, after: Duration, tell: impl Fn(Stall) + Send + Sync + 'static) -> Self {
+        self.watch = Some((after, Tell::new(tell)));
         self
     }
 

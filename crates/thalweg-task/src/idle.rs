@@ -35,12 +35,16 @@ pub(crate) fn sleep(worker: &Worker, parker: &Parker) {
     }
     if remote.asleep.swap(false, AcqRel) {
         shared.idle.fetch_sub(1, Relaxed);
+        if let Some(watch) = &shared.watch {
+            watch.wake();
+        }
     }
 }
 
 fn something_to_do(worker: &Worker) -> bool {
     let shared = &*worker.shared;
     worker.has_work()
+        || shared.remotes[worker.index].asked.load(Relaxed)
         || worker.next_timer().is_some_and(|at| at <= time::now())
         || shared.has_some_for(worker.index)
         || shared.victims(worker.index).iter().any(|&victim| !shared.remotes[victim].stealer.is_empty())
@@ -66,6 +70,9 @@ pub(crate) fn wake(shared: &Shared, worker: usize) -> bool {
         return false;
     }
     shared.idle.fetch_sub(1, Relaxed);
+    if let Some(watch) = &shared.watch {
+        watch.wake();
+    }
     let unparker = remote.unparker.with(|place| place.clone());
     unparker.expect("a worker that sleeps has left what wakes it").unpark();
     true

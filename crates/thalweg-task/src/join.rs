@@ -16,7 +16,6 @@ use thalweg_sync::time::{self, Duration, Instant};
 /// Dropping it lets the task run on; its result is dropped when it ends.
 ///
 /// It is a future too: `handle.await` is [`join`](Self::join), on any executor.
-#[must_use = "the task runs on alone if this is dropped: `join` it, or `drop` this to say so"]
 pub struct JoinHandle<T> {
     outcome: Outcome<T>,
     state: State,
@@ -130,7 +129,7 @@ impl<T> JoinHandle<T> {
         // SAFETY: a handle is the one joiner, and this one was not polled: only `Runtime::run` and scopes call this.
         if unsafe { task.enlist(waiter.ticket()) } {
             self.begin_next();
-            waiter.sleep_on(Reason::Join(task.id));
+            waiter.sleep_borrowed(Reason::Join(task.id));
         }
     }
 

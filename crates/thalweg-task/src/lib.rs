@@ -11,6 +11,10 @@
 //! | to let others run, to sleep | [`yield_now`], [`sleep`](sleep()) |
 //! | one at a time, some at a time | [`Mutex`], [`Semaphore`] |
 //! | to wait for a change | [`Condvar`], ordinary and Hoare's |
+//! | to send things | [`channel`](channel()), with [`select`](select()) over several |
+//! | to await a future | [`block_on`]: others run while it is pending |
+//! | to call what blocks a thread | [`block_in_place`]: helper threads |
+//! | to see what hangs | [`Runtime::dump`], [`Builder::watch`] |
 //! | to wait in a queue of `thalweg-queue` | its strategy `Park`: in a task it switches stacks |
 //!
 //! # How tasks run
@@ -67,33 +71,46 @@
 //! - A stack is as large as the runtime was told ([`Builder::stack_bytes`]). Whoever needs more hits the guard page, and the process ends.
 //! - A destructor that waits while its task unwinds switches stacks too. Until it goes on, all tasks of this worker seem to unwind to the
 //!   standard library ([`std::thread::panicking`]), which counts panics per thread, and its mutexes that they unlock are poisoned.
-//! - A call that blocks the thread (a read from a file, a lock of the standard library) blocks all tasks of the worker.
+//! - A call that blocks the thread (a read from a file, a lock of the standard library) blocks all tasks of the worker, unless it is made by
+//!   [`block_in_place`]. [`Builder::watch`] tells of such tasks.
 //! - Under loom the crate is empty.
 #![cfg(not(loom))]
 
+mod blocking;
 mod build;
+mod channel;
 mod condvar;
+mod dump;
 mod fiber;
+mod future;
 mod idle;
 mod join;
 mod mutex;
 mod runtime;
 mod scope;
+mod select;
 mod semaphore;
 mod short;
 mod spawn;
 mod stack;
 mod task;
 mod wait;
+mod watch;
 mod worker;
 
+pub use blocking::block_in_place;
 pub use build::{Builder, Place, StartError};
+pub use channel::{Ready, Receiver, Sender, channel};
 pub use condvar::Condvar;
+pub use dump::{Dump, State, TaskInfo};
+pub use future::block_on;
 pub use join::{JoinError, JoinHandle};
 pub use mutex::{Mutex, MutexGuard};
 pub use runtime::Runtime;
 pub use scope::{Scope, ScopedJoinHandle, scope};
+pub use select::{select, select_timeout};
 pub use semaphore::{Permit, Semaphore};
 pub use spawn::{Current, Options, current, is_cancelled, sleep, sleep_until, spawn, spawn_now, yield_now};
 pub use task::TaskId;
 pub use wait::Reason;
+pub use watch::Stall;

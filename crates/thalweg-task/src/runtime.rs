@@ -1,18 +1,21 @@
 //! The runtime: its workers, and what they share.
 
+use crate::blocking::Helpers;
 use crate::build::{Builder, StartError};
+use crate::dump::{self, Dump, TaskInfo};
 use crate::idle;
 use crate::join::JoinHandle;
 use crate::short::Short;
 use crate::stack::Stack;
 use crate::task::{Failed, Settings, Task, TaskId, TaskRef};
+use crate::watch::{self, Watch};
 use crate::worker::Worker;
 use core::fmt;
 use core::ptr::NonNull;
 use std::collections::VecDeque;
 use thalweg_queue::stealing;
 use thalweg_sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
-use thalweg_sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, AtomicUsize};
+use thalweg_sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Counter};
 use thalweg_sync::park::Unparker;
 use thalweg_sync::sync::Arc;
 use thalweg_sync::thread;
@@ -43,6 +46,12 @@ pub(crate) struct Remote {
     /// How many tasks were spawned, and have ended, on this worker. Written by it alone.
     spawned: AtomicU64,
     ended: AtomicU64,
+    /// How often this worker has entered a task, and which one runs, plus one: for those who look from outside. Written by it alone.
+    pub(crate) entered: Counter,
+    pub(crate) running: Counter,
+    /// Somebody wants to know what tasks this worker has; and what it says.
+    pub(crate) asked: AtomicBool,
+    pub(crate) answer: Short<Option<Vec<TaskInfo>>>,
 }
 
 /// What the workers share.
@@ -61,6 +70,9 @@ pub(crate) struct Shared {
     /// Numbers tasks that are not spawned by workers, and how many there were.
     outside: AtomicU64,
     buried: Short<Vec<Stack>>,
+    pub(crate) name: String,
+    pub(crate) helpers: Helpers,
+    pub(crate) watch: Option<Watch>,
 }
 
 /// Some of the workers.
@@ -314,6 +326,9 @@ impl Shared {
         self.queues.iter().for_each(|queue| queue.tasks.with(|tasks| tasks.closed = true));
         self.stop.store(if how == Stop::Cancel { 2 } else { 1 }, Release);
         self.wake_all();
+        if let Some(watch) = &self.watch {
+            watch.wake();
+        }
     }
 
     /// Keeps stacks on which a run was given up until nobody looks at them any more.
@@ -384,6 +399,10 @@ impl Runtime {
                 stealer,
                 spawned: AtomicU64::new(0),
                 ended: AtomicU64::new(0),
+                entered: Counter::new(),
+                running: Counter::new(),
+                asked: AtomicBool::new(false),
+                answer: Short::new(None),
             })
         };
         let shared = Arc::new(Shared {
@@ -396,6 +415,9 @@ impl Runtime {
             groups: builder.groups.into(),
             outside: AtomicU64::new(0),
             buried: Short::new(Vec::new()),
+            name: builder.name.clone(),
+            helpers: Helpers::default(),
+            watch: builder.watch.map(|(after, tell)| Watch::new(after, tell)),
         });
         let mut runtime = Self { shared, threads: Vec::new() };
         for (index, owner) in owners.into_iter().enumerate() {
@@ -404,6 +426,11 @@ impl Runtime {
             // Dropping the runtime ends those that have been started.
             let thread = thread::start(&name, move || Worker::new(shared, index, owner).run());
             runtime.threads.push(thread.map_err(|error| StartError::NoThread { started: index, error })?);
+        }
+        if runtime.shared.watch.is_some() {
+            let shared = runtime.shared.clone();
+            let thread = thread::start(&format!("{}-watch", builder.name), move || watch::run(&shared));
+            runtime.threads.push(thread.map_err(|error| StartError::NoThread { started: builder.workers, error })?);
         }
         Ok(runtime)
     }
@@ -465,6 +492,32 @@ impl Runtime {
         self.shared.live()
     }
 
+    /// All tasks that have begun, and what they wait for.
+    ///
+    /// Each worker tells of its own when it comes to choose a task, which takes some microseconds where tasks wait often. A worker whose task does not
+    /// let go for 50 ms is named instead. From a thread, or from a task.
+    ///
+    /// ```
+    /// use thalweg_task::{Options, Reason, Runtime, Semaphore, State, yield_now};
+    ///
+    /// let runtime = Runtime::builder().workers(1).start()?;
+    /// let never: &Semaphore = Box::leak(Box::new(Semaphore::new(0)));
+    /// let waits = runtime.run(|| {
+    ///     let waits = Options::new().name("patient").spawn(|| drop(never.acquire()));
+    ///     yield_now();
+    ///     waits
+    /// });
+    /// let dump = runtime.dump();
+    /// assert_eq!(dump.tasks[0].name.as_deref(), Some("patient"));
+    /// assert_eq!(dump.tasks[0].state, State::Waits(Reason::Permit));
+    /// println!("{dump}");
+    /// waits.cancel();
+    /// # Ok::<(), thalweg_task::StartError>(())
+    /// ```
+    pub fn dump(&self) -> Dump {
+        dump::of(&self.shared)
+    }
+
     /// Waits until all tasks have ended, and ends the workers.
     ///
     /// Tasks may go on to spawn others. Nobody else can: the runtime is used up.
@@ -483,6 +536,10 @@ impl Runtime {
         for thread in self.threads.drain(..) {
             // A worker panics only if an engine has given up the run.
             let _ = thread.join();
+        }
+        // No task is left, so no call either.
+        for helper in self.shared.helpers.end() {
+            let _ = helper.join();
         }
     }
 }

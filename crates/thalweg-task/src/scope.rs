@@ -4,7 +4,6 @@ use crate::join::{JoinError, JoinHandle};
 use crate::short::Short;
 use crate::spawn::Options;
 use crate::wait::{Reason, Ticket, Waiter};
-use crate::worker::Worker;
 use core::fmt;
 use core::marker::PhantomData;
 use core::ptr::NonNull;
@@ -54,7 +53,7 @@ impl Scoped {
         self.owner.with(|owner| *owner = Some(waiter.ticket()));
         // (scope.1) again.
         if self.left.fetch_sub(1, AcqRel) != 1 {
-            waiter.sleep_on(Reason::Scope);
+            waiter.sleep_borrowed(Reason::Scope);
         }
     }
 }
@@ -103,11 +102,7 @@ where
     let scoped = Scoped { left: AtomicUsize::new(1), owner: Short::new(None), panicked: AtomicBool::new(false) };
     let scope = Scope { scoped, _scope: PhantomData, _env: PhantomData };
     let result = catch_unwind(AssertUnwindSafe(|| body(&scope)));
-    if let Err(panic) = catch_unwind(AssertUnwindSafe(|| scope.scoped.wait())) {
-        // Only an engine that gives up the run ends this wait. The tasks may still look at what they borrow from this stack.
-        Worker::with(|worker| worker.current().map(|_| worker.abandon()));
-        resume_unwind(panic);
-    }
+    scope.scoped.wait();
     match result {
         Err(panic) => resume_unwind(panic),
         // Relaxed: see `Scoped::panicked`.

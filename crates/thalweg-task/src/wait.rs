@@ -17,6 +17,7 @@ use core::fmt;
 use core::ptr::NonNull;
 use core::task::Waker;
 use std::collections::VecDeque;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use thalweg_sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use thalweg_sync::atomic::{AtomicU32, AtomicUsize};
 use thalweg_sync::park::{Parker, Unparker};
@@ -241,6 +242,15 @@ impl Waiter {
         debug_assert!(matches!(woken, Woken::Granted(_)));
     }
 
+    /// As [`sleep_on`](Self::sleep_on), for what others do with memory on the caller's stack.
+    pub(crate) fn sleep_borrowed(&self, reason: Reason) {
+        if let Err(panic) = catch_unwind(AssertUnwindSafe(|| self.sleep_on(reason))) {
+            // Only an engine that gives up the run ends this wait. The others may still look at the stack: nothing on it is dropped.
+            Worker::with(|worker| worker.current().map(|_| worker.abandon()));
+            resume_unwind(panic);
+        }
+    }
+
     fn sleep_while(&self, reason: Reason, deadline: Option<Instant>, may_end: bool) -> Woken {
         loop {
             match self.granted() {
@@ -293,7 +303,7 @@ pub(crate) fn end_if_cancelled() {
 #[cold]
 pub(crate) fn end() -> ! {
     // Without the panic hook: it is no fault.
-    std::panic::resume_unwind(Box::new(Cancelled));
+    resume_unwind(Box::new(Cancelled));
 }
 
 /// A ticket's place on a list: no two are the same.

@@ -7,6 +7,7 @@
 //!   not begun is in one queue, the worker's or a shared one.
 //! - **W3** `begun` has every task that the worker has begun and that has not ended; a task's `place` is where.
 
+use crate::dump::{State, TaskInfo};
 use crate::fiber::{self, Exit, Fiber, Left};
 use crate::idle;
 use crate::runtime::{Shared, Stop};
@@ -142,6 +143,7 @@ impl Worker {
             host::enter(host, || {
                 loop {
                     self.take_inbox();
+                    self.answer();
                     match self.pick() {
                         Some(task) => self.enter(task),
                         None if self.shared.stop() != Stop::No && self.stops() => break,
@@ -342,10 +344,14 @@ impl Worker {
             },
         };
         self.current.set(Some(pointer));
+        let remote = &self.shared.remotes[self.index];
+        remote.running.set(task.id.0 + 1);
+        remote.entered.add(1);
         self.exit.set(Some(fiber.exit()));
         hint::work(SWITCH_INSTRUCTIONS);
         let left = fiber.enter(begins);
         self.current.set(None);
+        remote.running.set(0);
         match left {
             Left::Parks => task.at_home.fiber.set(Some(fiber)),
             Left::Yields => {
@@ -513,6 +519,33 @@ impl Worker {
     pub(crate) fn abandon(&self) -> ! {
         self.leave(Left::Abandoned);
         unreachable!("a stack that was abandoned is not entered");
+    }
+}
+
+impl Worker {
+    /// Tells those who ask what tasks there are.
+    #[inline]
+    fn answer(&self) {
+        let remote = &self.shared.remotes[self.index];
+        // Relaxed: a look; the answer is handed over by its lock.
+        if remote.asked.load(Relaxed) {
+            remote.asked.store(false, Relaxed);
+            let tasks = self.describe();
+            remote.answer.with(|answer| *answer = Some(tasks));
+        }
+    }
+
+    /// The tasks that this worker has begun.
+    pub(crate) fn describe(&self) -> Vec<TaskInfo> {
+        let begun = self.begun.borrow();
+        begun
+            .iter()
+            .map(|&task| {
+                let state = if self.current() == Some(task) { Some(State::Running) } else { None };
+                // SAFETY: it has not ended (W3).
+                TaskInfo::of(unsafe { task.as_ref() }, self.index, state)
+            })
+            .collect()
     }
 }
 
