@@ -13,6 +13,8 @@
 //! | tasks of one worker, which others may take | [`stealing`] | 0.52, the owner's |
 //! | one value to come, once; a value of which the newest counts; items without end and memory for them | [`oneshot`]; [`watch`]; [`unbounded`] | |
 //!
+//! To wait for several of them at once, whichever is ready first: [`select!`] and what is in [`select`](mod@select).
+//!
 //! Two virtual CPUs of an AMD EPYC (Zen 4); ranges, peers and commands are in the project's `docs/measurements.md`. [`research`] has queues to
 //! compare with and to build on; [`compared`] says what each queue can do, and how many items fit.
 //!
@@ -138,6 +140,8 @@ pub mod oneshot;
 pub mod overwriting;
 mod prefetch;
 pub mod research;
+#[cfg(all(feature = "std", not(loom)))]
+pub mod select;
 mod slip;
 pub mod spmc;
 pub mod spsc;

@@ -15,7 +15,7 @@ use thalweg_sync::thread;
 static HEAP: Heap = Heap::new();
 
 /// Clients that take longer than this test has, or have no known end.
-const LONG: [&str; 33] = [
+const LONG: [&str; 34] = [
     "drop_old/late",
     "bbq/late",
     "bbq/2p2c-again",
@@ -49,6 +49,7 @@ const LONG: [&str; 33] = [
     "wait/half-way",
     "wait/2c",
     "unbounded/half-way",
+    "select/hand-on",
 ];
 
 /// In release builds, all executions of all clients that are not long.

@@ -238,6 +238,11 @@ impl<T> Receiver<T> {
         self
     }
 
+    /// Leaves a sleeper. True if there is nothing to wait for any more.
+    pub(crate) fn wait(&mut self, sleeper: Sleeper) -> bool {
+        self.link.wait_for_push(sleeper)
+    }
+
     /// Takes no push from now on. A value that was pushed before can still be popped.
     ///
     /// ```

@@ -11,7 +11,7 @@ use core::pin::Pin;
 use core::task::{Context, Poll};
 
 /// One end that may be pending: the end itself, and its place on the list.
-pub(super) struct Pending<E> {
+pub(crate) struct Pending<E> {
     end: E,
     side: Side,
     /// Where it is on the list, or was before it was woken.
@@ -22,7 +22,7 @@ pub(super) struct Pending<E> {
 
 impl<E> Pending<E> {
     /// `end`, which has not waited yet.
-    pub(super) fn new(end: E, side: Side, strategy: fn(&E) -> &Park) -> Self {
+    pub(crate) fn new(end: E, side: Side, strategy: fn(&E) -> &Park) -> Self {
         Self { end, side, place: None, strategy }
     }
 
@@ -40,9 +40,19 @@ impl<E> Pending<E> {
         Poll::Pending
     }
 
+    /// The end, to be tried.
+    pub(crate) fn end(&mut self) -> &mut E {
+        &mut self.end
+    }
+
+    /// Gets in line with `sleeper`, for whoever waits for several ends at once. True if an attempt has to be made once more (P1).
+    pub(crate) fn enlist(&mut self, sleeper: Sleeper) -> bool {
+        (self.strategy)(&self.end).enlist(self.side, &mut self.place, sleeper)
+    }
+
     /// It got what it waited for. If it had to wait, and there is `more`, the next one is woken: others may have had only
     /// this one to wake.
-    pub(super) fn over(&mut self, more: impl FnOnce(&E) -> bool) {
+    pub(crate) fn over(&mut self, more: impl FnOnce(&E) -> bool) {
         if let Some(place) = self.place.take() {
             let strategy = (self.strategy)(&self.end);
             // To delist a waker is to drop it, which is somebody else's code.
@@ -51,7 +61,7 @@ impl<E> Pending<E> {
     }
 
     /// Leaves the line, if it is in it.
-    pub(super) fn leave(&mut self) {
+    pub(crate) fn leave(&mut self) {
         if let Some(place) = self.place.take() {
             let strategy = (self.strategy)(&self.end);
             if !strategy.delist(self.side, place) {
@@ -59,6 +69,12 @@ impl<E> Pending<E> {
                 strategy.ring(self.side, 1, || true);
             }
         }
+    }
+}
+
+impl<E> fmt::Debug for Pending<E> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Pending").field("side", &self.side).finish_non_exhaustive()
     }
 }
 

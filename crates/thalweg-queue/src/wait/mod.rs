@@ -120,7 +120,7 @@ pub(crate) use ends::{pop, popped, push, pushed};
 #[cfg(not(loom))]
 pub(crate) use ends::{pop_by, push_by};
 #[cfg(feature = "std")]
-pub(crate) use future::until;
+pub(crate) use future::{Pending, until};
 #[cfg(feature = "std")]
 pub use future::{Popping, PoppingMany, Pushing, PushingMany};
 #[cfg(all(feature = "std", not(loom)))]

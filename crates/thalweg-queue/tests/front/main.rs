@@ -2,6 +2,7 @@
 #![cfg(not(loom))]
 
 mod oneshot;
+mod select;
 #[path = "../queues/support.rs"]
 #[allow(dead_code, reason = "shared with the tests of the queues")]
 mod support;

@@ -13,6 +13,7 @@ mod mesh;
 mod mpsc;
 mod oneshot;
 mod phases;
+mod select;
 mod spmc;
 mod spsc;
 mod ticketed;
@@ -51,6 +52,7 @@ const LISTS: &[&[Client]] = &[
     oneshot::CLIENTS,
     watch::CLIENTS,
     unbounded::CLIENTS,
+    select::CLIENTS,
 ];
 
 /// The clients that come one by one.
