@@ -28,7 +28,8 @@
 //! |---|---|
 //! | an iterator that does not wait (numbers, a vector, the lines of a file) | [`Graph::source`], [`Graph::source_with`] |
 //! | an iterator that waits for somebody (a socket, a terminal) | [`Graph::source_blocking`] |
-//! | messages from other threads | [`Graph::inlet`] |
+//! | messages from other threads or tasks | [`Graph::inlet`] |
+//! | results for other threads or tasks | [`Graph::outlet`] |
 //! | a step with state | [`Graph::sequential`], [`Graph::map`], [`Graph::update`] |
 //! | a step without state, to spread over cores | [`Graph::parallel`], [`Graph::parallel_map`], [`Graph::parallel_update`] |
 //! | a step that looks at neighbours | [`Graph::window`], [`Graph::parallel_window`] |
@@ -82,6 +83,7 @@ pub mod scheme;
 mod window;
 
 pub use ends::inlet::{Closed, Inlet, Pushing};
+pub use ends::outlet::{Outlet, Over, Popping};
 pub use error::{BoxError, Cause, Error, Failure, Refusal, Result, Verdict, Wait};
 pub use graph::chain::{After, Chain, FromIter, Pending, Stepwise};
 pub use graph::path::End as PathEnd;
@@ -100,7 +102,7 @@ pub use thalweg_queue::{BuildError, PushTimeoutError, TryPushError};
 /// What most programs need.
 pub mod prelude {
     pub use crate::{
-        Binder, BoxError, Flow, Gives, Graph, In, Inlet, Io, Kernel, Node, Out, Output, Report, Scheme, Sink, Source,
-        Stopper,
+        Binder, BoxError, Flow, Gives, Graph, In, Inlet, Io, Kernel, Node, Out, Outlet, Output, Report, Scheme, Sink,
+        Source, Stopper,
     };
 }

@@ -116,6 +116,10 @@ fn an_idle_graph_uses_no_processor() {
             let one = graph.parallel_map(|x: u64| x);
             let sink = graph.sink(drop::<u64>);
             graph += source >> one >> sink;
+            // Beside it one that is full, with a source that has more.
+            let endless = graph.source(0_u64..);
+            let (full, outlet) = graph.outlet::<u64>(8).unwrap();
+            graph += endless.fixed(8) >> full;
             let watcher = thread::spawn(move || {
                 inlet.push(1).unwrap();
                 thread::sleep(Duration::from_millis(20));
@@ -128,6 +132,8 @@ fn an_idle_graph_uses_no_processor() {
                 });
                 let idle = costs.any(|cost| cost < Duration::from_millis(5));
                 inlet.push(2).unwrap();
+                // What leads to it ends with the outlet.
+                drop(outlet);
                 idle
             });
             graph.run(Scheme::named(name).unwrap().workers(4)).unwrap();

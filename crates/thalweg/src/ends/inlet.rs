@@ -1,9 +1,10 @@
 //! Inlets: messages from other threads and tasks.
 
-use super::Lid;
-use crate::error::BoxError;
+use super::{Lid, RingOnDrop};
+use crate::error::{BoxError, Error};
 use crate::kernel::{Flow, Source};
 use crate::output::{Core, Output};
+use crate::report::Report;
 use crate::run::Cx;
 use crate::run::control::Control;
 use std::fmt;
@@ -291,16 +292,6 @@ impl<T: Send> fmt::Debug for Pushing<'_, T> {
     }
 }
 
-/// Rings when it is dropped: the last inlet may have gone with it.
-#[derive(Clone)]
-struct RingOnDrop(Arc<Control>);
-
-impl Drop for RingOnDrop {
-    fn drop(&mut self) {
-        self.0.bell.ring();
-    }
-}
-
 /// The inner end.
 pub(crate) struct Arrivals<T: Send> {
     queue: mpmc::Consumer<T>,
@@ -412,7 +403,7 @@ pub(crate) struct Watch<T: Send> {
 }
 
 impl<T: Send> crate::kernel::Outside for Watch<T> {
-    fn has_input(&self) -> bool {
+    fn is_ready(&self) -> bool {
         !self.queue.is_empty() || self.queue.is_closed() || self.lid.has_failed()
     }
 
@@ -420,7 +411,7 @@ impl<T: Send> crate::kernel::Outside for Watch<T> {
         self.lid.open();
     }
 
-    fn run_is_over(&self) {
+    fn run_is_over(&self, _result: &Result<Report, Error>) {
         self.lid.shut();
     }
 }

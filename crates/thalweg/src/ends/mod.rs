@@ -7,16 +7,20 @@
 //!
 //! - **L1** A lid is shut before those who wait are rung for, and whoever waits looks at the lid after it is on the list. So by the
 //!   strategy's own promise (P1 of `thalweg_queue::wait`) nobody sleeps under a lid that is shut.
-//! - **L2** What stands behind an inlet is rung for after each push, each failure and after the last handle has left (W2).
+//! - **L2** The kernel behind an inlet is rung for after each push, each failure, and when a handle has left; that behind an outlet when there is
+//!   room for it again, if it waits, and when a handle has left (W2).
 
 pub(crate) mod blocking;
+mod call;
 pub(crate) mod inlet;
+pub(crate) mod outlet;
 
 use crate::error::BoxError;
+use crate::run::control::Control;
 use std::mem;
 use thalweg_queue::{Park, wait::Wait};
 use thalweg_sync::atomic::{AtomicBool, AtomicU8, Ordering::*};
-use thalweg_sync::sync::{Mutex, MutexGuard};
+use thalweg_sync::sync::{Arc, Mutex, MutexGuard};
 
 const OPEN: u8 = 0;
 const SHUT: u8 = 1;
@@ -96,5 +100,15 @@ impl Lid {
                 Some(texts.join("; ").into())
             }
         }
+    }
+}
+
+/// Rings when it is dropped: whoever stands behind the last end of its kind has to know.
+#[derive(Clone)]
+struct RingOnDrop(Arc<Control>);
+
+impl Drop for RingOnDrop {
+    fn drop(&mut self) {
+        self.0.bell.ring();
     }
 }

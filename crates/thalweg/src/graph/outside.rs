@@ -2,9 +2,12 @@
 
 use crate::ends::blocking::Waiting;
 use crate::ends::inlet::{self, Inlet};
-use crate::graph::Graph;
-use crate::graph::path::Source;
-use crate::kernel::Outside;
+use crate::ends::outlet::{self, Outlet};
+use crate::graph::path::{Sink, Source};
+use crate::graph::{Graph, name_of};
+use crate::kernel::{Body, Outside};
+use std::marker::PhantomData;
+use thalweg_sync::cell::Slot;
 
 impl<'env> Graph<'env> {
     /// A source that other threads push into while the graph runs. It ends when the last [`Inlet`] is dropped.
@@ -83,7 +86,36 @@ impl<'env> Graph<'env> {
         Ok(source)
     }
 
-    /// Opens the [inlets](Self::inlet) for the next run, which does so itself when it begins: for messages to be pushed before it.
+    /// A sink from which other threads and tasks take while the graph runs. See [`Outlet`].
+    ///
+    /// ```
+    /// use thalweg::prelude::*;
+    /// let mut graph = Graph::new();
+    /// let words = graph.source(["a", "b", "c"]);
+    /// let (sink, outlet) = graph.outlet(8)?;
+    /// graph += words >> sink;
+    /// graph.run(Scheme::default())?; // three fit
+    /// assert!(outlet.iter().eq(["a", "b", "c"]));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// If `capacity`, in messages, is out of the limits of a queue.
+    #[track_caller]
+    pub fn outlet<T: Send + 'env>(
+        &mut self,
+        capacity: usize,
+    ) -> Result<(Sink<T>, Outlet<T>), thalweg_queue::BuildError> {
+        let (departures, outlet) = outlet::outlet(capacity, &self.control)?;
+        let watch = departures.watch();
+        let body = Body::Sequential(Slot::new(Box::new(departures)));
+        let sink = Sink(self.add_kernel("outlet", body, &[name_of::<T>("in")], &[], None), PhantomData);
+        self.kernels[sink.0.kernel].outside = Some(Box::new(watch));
+        Ok((sink, outlet))
+    }
+
+    /// Opens the [inlets](Self::inlet) and [outlets](Self::outlet) for the next run, which does so itself when it begins: for messages to be pushed before it, and for readers to wait for it.
     ///
     /// ```
     /// use thalweg::prelude::*;

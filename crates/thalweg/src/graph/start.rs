@@ -4,7 +4,7 @@ use crate::edge::{Edge, Plan};
 use crate::error::{BoxError, Cause, Error, Failure, Refusal, Result, Wait};
 use crate::graph::{Definition, Graph, Link};
 use crate::kernel::reorder::Reorder;
-use crate::kernel::{Body, Outside, drive_parallel, drive_sequential, drive_source, ported};
+use crate::kernel::{Body, drive_parallel, drive_sequential, drive_source, ported};
 use crate::pool::Store;
 use crate::report::{End, Report};
 use crate::run::activate::MOST_BYTES;
@@ -54,7 +54,7 @@ impl Bodies for Kernels<'_, '_> {
     }
 
     fn source_has_input(&self, kernel: usize) -> bool {
-        self.0[kernel].outside.as_ref().is_none_or(|outside| outside.has_input())
+        self.0[kernel].outside.as_ref().is_none_or(|outside| outside.is_ready())
     }
 
     fn source_waits_outside(&self, kernel: usize) -> bool {
@@ -135,8 +135,9 @@ impl Graph<'_> {
         if !refusals.is_empty() {
             return Err(Error::Refused(refusals));
         }
+        self.reopen();
         let result = self.run_begun(scheme);
-        self.outsides().for_each(Outside::run_is_over);
+        self.outsides().for_each(|outside| outside.run_is_over(&result));
         result
     }
 
@@ -258,6 +259,7 @@ impl Graph<'_> {
                 parallel: parallel(kernel),
                 source: matches!(definition.body, Body::Source(_)),
                 ported: matches!(definition.body, Body::Ported(_)),
+                outside: definition.outside.is_some(),
                 hint: definition.hint,
                 group: definition.group,
                 component: component_of[kernel],

@@ -20,7 +20,8 @@ pub(crate) mod windowed;
 
 use crate::block::{Block, Chain};
 use crate::edge::Edge;
-use crate::error::BoxError;
+use crate::error::{BoxError, Error};
+use crate::report::Report;
 use crate::run::{Cx, Outcome, Why};
 use std::fmt;
 use std::mem;
@@ -52,22 +53,30 @@ pub(crate) trait Source: Send {
     fn end(&mut self) {}
 }
 
-/// Looks at a source that somebody outside the graph feeds.
+/// Looks at a source that somebody outside the graph feeds, or at a sink that somebody outside empties.
 pub(crate) trait Outside: Send + Sync {
-    /// Whether there is something to give, or the end to be noticed.
-    fn has_input(&self) -> bool;
+    /// Whether there is something to give, or room for what is taken; or the end to be noticed.
+    fn is_ready(&self) -> bool;
 
     /// Opens the outer end for the next run.
     fn reopen(&self);
 
     /// The run has ended: who waits at the outer end goes away.
-    fn run_is_over(&self);
+    fn run_is_over(&self, result: &Result<Report, Error>);
 }
 
 /// Takes from one input, one worker at a time.
 pub(crate) trait Work: Send {
     /// Takes messages until the block is empty or the output is full. Leaves none if it was handed on as it is.
     fn run(&mut self, cx: &Cx<'_>, block: &mut Option<Block>) -> Result<(), BoxError>;
+
+    /// Why it left messages, if not for want of room in its output: it waits for somebody outside, or has had enough.
+    fn held(&self) -> Option<Why> {
+        None
+    }
+
+    /// Called when everything was taken and no more comes.
+    fn end(&mut self, _cx: &Cx<'_>) {}
 }
 
 /// Takes from one input, many workers at once.
@@ -197,6 +206,9 @@ pub(crate) fn drive_sequential(work: &mut dyn Work, cx: &Cx<'_>) -> Result<Outco
         let closed = input.is_closed();
         // SAFETY: E2: this worker holds the claim of the only kernel that takes from this edge.
         let Some(block) = (unsafe { input.take() }) else {
+            if closed {
+                work.end(cx);
+            }
             break if closed { Why::Done } else { Why::Empty(input_id) };
         };
         let mut hand = Hand::new(cx, input, block);
@@ -209,6 +221,9 @@ pub(crate) fn drive_sequential(work: &mut dyn Work, cx: &Cx<'_>) -> Result<Outco
             Some(block) if left > 0 => {
                 // SAFETY: E2, as above.
                 unsafe { input.put_back(block) };
+                if let Some(why) = work.held() {
+                    break why;
+                }
                 if let Some(edge) = cx.full_output() {
                     break Why::Full(edge);
                 }

@@ -60,7 +60,7 @@ where
     V: Send,
     F: FnMut(T) -> (K, V) + Send,
 {
-    type Ports = (In<T>, Arc<[Out<Addressed<K, V>>]>);
+    type Ports = (In<T>, Vec<Out<Addressed<K, V>>>);
 
     fn ports(&mut self, bind: &mut Binder<'_>) -> Self::Ports {
         (bind.input("in"), (0..self.lanes).map(|lane| bind.output(&format!("lane {lane}"))).collect())

@@ -70,6 +70,8 @@ pub(crate) struct State {
     pub(crate) parallel: bool,
     pub(crate) source: bool,
     pub(crate) ported: bool,
+    /// Somebody outside the graph feeds it or empties it.
+    pub(crate) outside: bool,
     pub(crate) hint: Option<f32>,
     pub(crate) group: Option<usize>,
     pub(crate) component: Option<usize>,
@@ -97,7 +99,7 @@ pub(crate) trait Bodies: Sync {
     /// Runs one activation.
     fn activate(&self, kernel: usize, cx: &Cx<'_>) -> Result<Outcome, crate::error::BoxError>;
 
-    /// Whether a source could give something.
+    /// Whether a source could give something, or an outlet take something.
     fn source_has_input(&self, kernel: usize) -> bool;
 
     /// Whether a source waits for somebody outside.
@@ -185,6 +187,9 @@ impl Core {
         let input = state.inputs[0];
         let edge = &self.edges[input];
         if edge.can_take() {
+            if state.outside && !bodies.source_has_input(kernel) {
+                return Some(Why::Pending);
+            }
             let full = state.reorder.as_ref().is_some_and(|reorder| self.reorder_is_full(kernel, reorder));
             return if full { Some(Why::Waiting) } else { None };
         }

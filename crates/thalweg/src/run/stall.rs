@@ -10,8 +10,12 @@ impl Core {
     pub(crate) fn waits_outside(&self, bodies: &dyn Bodies) -> bool {
         self.kernels.iter().enumerate().any(|(kernel, state)| {
             !state.done.load(Acquire)
-                && (state.pending.load(Relaxed) || bodies.source_waits_outside(kernel))
-                && !matches!(self.look(bodies, kernel), Some(Why::Full(_)))
+                && match self.look(bodies, kernel) {
+                    Some(Why::Full(_)) => false,
+                    // Where there is room outside nobody waits for more.
+                    Some(Why::Pending) => true,
+                    _ => state.pending.load(Relaxed) || state.source && bodies.source_waits_outside(kernel),
+                }
         })
     }
 

@@ -8,6 +8,7 @@ mod destructors;
 mod ends;
 mod fuzz;
 mod inlets;
+mod outlets;
 mod parallel;
 mod policies;
 mod ports;
