@@ -48,6 +48,7 @@ impl Condvar {
     }
 
     /// Opens the lock, waits until told, and takes the lock again. A cancelled task ends here, without the lock.
+    #[inline]
     pub fn wait<'a, T: ?Sized>(&self, guard: MutexGuard<'a, T>) -> MutexGuard<'a, T> {
         self.wait_until(guard, None).0
     }
@@ -62,6 +63,7 @@ impl Condvar {
     }
 
     /// Waits as long as `condition` holds for what the lock protects.
+    #[inline]
     pub fn wait_while<'a, T: ?Sized>(
         &self,
         mut guard: MutexGuard<'a, T>,
@@ -73,6 +75,7 @@ impl Condvar {
         guard
     }
 
+    #[inline]
     fn wait_until<'a, T: ?Sized>(
         &self,
         guard: MutexGuard<'a, T>,
@@ -135,6 +138,7 @@ impl Condvar {
     /// # Panics
     ///
     /// If somebody waits with another lock: a condition variable belongs to one.
+    #[inline]
     pub fn signal<'a, T: ?Sized>(&self, guard: MutexGuard<'a, T>) -> MutexGuard<'a, T> {
         let address = guard.mutex().address();
         let first = self.waiters.with(|list| match list.first_note() {

@@ -51,7 +51,7 @@ impl Fiber {
     }
 
     /// Switches to the stack, until it is left.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn enter(&mut self, task: Enter) -> Left {
         match self.coroutine.resume(task) {
             CoroutineResult::Yield(left) => left,
@@ -83,7 +83,7 @@ impl Fiber {
 /// # Safety
 ///
 /// The caller runs on that stack.
-#[inline]
+#[inline(always)]
 pub(crate) unsafe fn leave(exit: Exit, why: Left) {
     // SAFETY: it lives as long as the fiber, which runs; and it was set when the fiber was entered.
     let next = unsafe { exit.as_ref().get().expect("a running fiber has a yielder").as_ref() }.suspend(why);

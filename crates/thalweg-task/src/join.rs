@@ -99,7 +99,7 @@ impl<T> JoinHandle<T> {
         }
         let waiter = Waiter::new();
         // SAFETY: a handle is the one joiner, and `leave` has taken back what it had left.
-        if !unsafe { task.enlist(waiter.ticket()) } {
+        if !unsafe { task.end().enlist(waiter.ticket()) } {
             return true;
         }
         self.begin_next();
@@ -108,7 +108,7 @@ impl<T> JoinHandle<T> {
         if matches!(woken, Woken::Granted(_)) {
             return true;
         }
-        if !task.delist() {
+        if !task.end().delist() {
             // It ends just now, and who ends it has our ticket: that must be gone before our next wait (G2).
             waiter.sleep_on(reason);
             return true;
@@ -127,7 +127,7 @@ impl<T> JoinHandle<T> {
         }
         let waiter = Waiter::new();
         // SAFETY: a handle is the one joiner, and this one was not polled: only `Runtime::run` and scopes call this.
-        if unsafe { task.enlist(waiter.ticket()) } {
+        if unsafe { task.end().enlist(waiter.ticket()) } {
             self.begin_next();
             waiter.sleep_borrowed(Reason::Join(task.id));
         }
@@ -150,7 +150,7 @@ impl<T> JoinHandle<T> {
     /// Takes back what `poll` has left with the task.
     fn leave(&mut self) {
         if matches!(self.state, State::Polled(_)) {
-            self.outcome.task.delist();
+            self.outcome.task.end().delist();
             self.state = State::Held;
         }
     }
@@ -167,7 +167,7 @@ impl<T> Future for JoinHandle<T> {
         } else if !this.outcome.task.has_ended() {
             let outsider = Outsider::future(cx.waker().clone());
             // SAFETY: a handle is the one joiner, and it has left nothing yet.
-            if unsafe { this.outcome.task.enlist(Ticket::Outsider(outsider.clone())) } {
+            if unsafe { this.outcome.task.end().enlist(Ticket::Outsider(outsider.clone())) } {
                 this.state = State::Polled(outsider);
                 return Poll::Pending;
             }

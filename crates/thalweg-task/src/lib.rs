@@ -6,6 +6,7 @@
 //! |---|---|
 //! | workers, their number, names, stacks, places | [`Runtime`], [`Builder`] |
 //! | to start a task | [`spawn`](spawn()); [`spawn_now`], and the child runs first; [`scope`](scope()), and it may borrow; [`Options`] for a name or a group |
+//! | divide and conquer | [`fork`](fork()): two calls, at the same time if somebody is idle |
 //! | its result, or its panic | [`JoinHandle::join`] |
 //! | to end it | [`JoinHandle::cancel`]: it unwinds at its next wait |
 //! | to let others run, to sleep | [`yield_now`], [`sleep`](sleep()) |
@@ -81,7 +82,9 @@ mod build;
 mod channel;
 mod condvar;
 mod dump;
+mod end;
 mod fiber;
+mod fork;
 mod future;
 mod idle;
 mod join;
@@ -103,6 +106,7 @@ pub use build::{Builder, Place, StartError};
 pub use channel::{Ready, Receiver, Sender, channel};
 pub use condvar::Condvar;
 pub use dump::{Dump, State, TaskInfo};
+pub use fork::fork;
 pub use future::block_on;
 pub use join::{JoinError, JoinHandle};
 pub use mutex::{Mutex, MutexGuard};

@@ -3,6 +3,7 @@
 use crate::blocking::Helpers;
 use crate::build::{Builder, StartError};
 use crate::dump::{self, Dump, TaskInfo};
+use crate::fork::Item;
 use crate::idle;
 use crate::join::JoinHandle;
 use crate::short::Short;
@@ -42,7 +43,7 @@ pub(crate) struct Remote {
     /// How many threads are about to touch this, after they woke a task of this worker (T3).
     visitors: AtomicUsize,
     pub(crate) unparker: Short<Option<Unparker>>,
-    pub(crate) stealer: stealing::Stealer<TaskRef>,
+    pub(crate) stealer: stealing::Stealer<Item>,
     /// How many tasks were spawned, and have ended, on this worker. Written by it alone.
     spawned: AtomicU64,
     ended: AtomicU64,
@@ -91,13 +92,13 @@ struct Injector {
 
 #[derive(Default)]
 struct Tasks {
-    list: VecDeque<TaskRef>,
+    list: VecDeque<Item>,
     /// Nothing comes from outside any more.
     closed: bool,
 }
 
 impl Injector {
-    fn take(&self) -> Option<TaskRef> {
+    fn take(&self) -> Option<Item> {
         // Relaxed: a look; who sleeps looks behind a fence.
         if self.length.load(Relaxed) == 0 {
             return None;
@@ -110,7 +111,7 @@ impl Injector {
     }
 
     /// Adds tasks. From outside only if it is open; they come back otherwise.
-    fn add(&self, new: Vec<TaskRef>, from_outside: bool) -> Result<(), Vec<TaskRef>> {
+    fn add(&self, new: Vec<Item>, from_outside: bool) -> Result<(), Vec<Item>> {
         self.tasks.with(|tasks| {
             if from_outside && tasks.closed {
                 return Err(new);
@@ -266,7 +267,7 @@ impl Shared {
     }
 
     /// A task that `worker` may begin, from the queues that it shares with others.
-    pub(crate) fn take(&self, worker: usize) -> Option<TaskRef> {
+    pub(crate) fn take(&self, worker: usize) -> Option<Item> {
         self.queues_of(worker).find_map(Injector::take)
     }
 
@@ -282,7 +283,7 @@ impl Shared {
     }
 
     /// Takes tasks that have not begun, from a worker.
-    pub(crate) fn inject_all(&self, tasks: Vec<TaskRef>) {
+    pub(crate) fn inject_all(&self, tasks: Vec<Item>) {
         let added = self.queues[0].add(tasks, false);
         debug_assert!(added.is_ok());
         // (idle.1) Pairs with (idle.2).
@@ -296,12 +297,14 @@ impl Shared {
     pub(crate) fn inject(&self, task: TaskRef, from_outside: bool) {
         let group = task.group;
         let queue = &self.queues[group.map_or(0, |group| group + 1)];
-        if let Err(refused) = queue.add(vec![task], from_outside) {
-            for task in refused {
-                // Counted first: its end is not counted on any worker.
-                self.outside.fetch_sub(1, AcqRel);
-                // SAFETY: it has not begun, and does not.
-                unsafe { task.fail(Failed::Cancelled) };
+        if let Err(refused) = queue.add(vec![Item::Task(task)], from_outside) {
+            for item in refused {
+                if let Item::Task(task) = item {
+                    // Counted first: its end is not counted on any worker.
+                    self.outside.fetch_sub(1, AcqRel);
+                    // SAFETY: it has not begun, and does not.
+                    unsafe { task.fail(Failed::Cancelled) };
+                }
             }
             return;
         }
@@ -388,7 +391,7 @@ impl Runtime {
     pub(crate) fn start(builder: Builder, victims: Box<[Box<[usize]>]>) -> Result<Self, StartError> {
         fence::prepare();
         let (owners, stealers): (Vec<_>, Vec<_>) = (0..builder.workers)
-            .map(|_| stealing::lifo::<TaskRef>(QUEUE.0, QUEUE.1).expect("the shape of the queue is fixed"))
+            .map(|_| stealing::lifo::<Item>(QUEUE.0, QUEUE.1).expect("the shape of the queue is fixed"))
             .unzip();
         let remote = |stealer| {
             CachePadded(Remote {

@@ -1,6 +1,7 @@
 //! What a task can do: start others, let others run, sleep.
 
 use crate::TaskId;
+use crate::fork::Item;
 use crate::join::JoinHandle;
 use crate::scope::Scoped;
 use crate::task::{Outcome, TaskRef};
@@ -161,7 +162,7 @@ impl Options {
                     worker.run_next(task.into_pointer());
                     worker.switch();
                 }
-                _ => worker.push(task),
+                _ => worker.push(Item::Task(task)),
             }
             Some(outcome)
         });
@@ -183,9 +184,21 @@ fn no_task(what: &str) -> ! {
 }
 
 /// Lets other tasks of this worker run first, if any can; outside of tasks, other threads. A cancelled task ends here.
+// Inlined to the last, as all that leaves a stack often: a processor predicts returns by the calls before them, and calls on a stack that
+// is left have no returns there.
+#[inline(always)]
 pub fn yield_now() {
-    wait::end_if_cancelled();
-    thread::yield_now();
+    match Worker::with(|worker| worker.current().map(|task| (core::ptr::from_ref(worker), task))).flatten() {
+        Some((worker, task)) => {
+            // SAFETY: the task runs on this worker, and lives while it does. So does the worker.
+            let (worker, task) = unsafe { (&*worker, task.as_ref()) };
+            if task.is_cancelled() {
+                wait::end_if_cancelled();
+            }
+            worker.yields();
+        }
+        None => thread::yield_now(),
+    }
 }
 
 /// Does nothing for `time`; others run meanwhile. A cancelled task ends here.

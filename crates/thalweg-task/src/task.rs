@@ -8,15 +8,14 @@
 //!   writing `NOTIFIED` schedules the task, and nobody else does. So a task is in at most one list of those that can run.
 //! - **T3** A task that is `PARKED` does not end before it is scheduled, and its runtime does not end before the task.
 //! - **T4** References are counted. One is the scheduler's until the task has ended, one the [`JoinHandle`](crate::JoinHandle)'s.
-//! - **T5** `end` moves to [`ENDED`] once, after the result was written. The one joiner may make it [`WAITED`] before, after it has
-//!   written `joiner`, and takes that back by an exact exchange; or [`DETACHED`], if it never asks. So `joiner` belongs to the joiner while
-//!   `RUNNING`, to whoever ends the task once `WAITED`; and the result to the joiner once `ENDED`, unless it was `DETACHED` before: then
-//!   whoever ends the task drops it, before it is announced anywhere else.
+//! - **T5** The result belongs to whoever runs the task until its [`End`], then to the joiner; or, if nobody joins, again to whoever ended the
+//!   task, who drops it before the end is announced anywhere else.
 
+use crate::end::End;
 use crate::fiber::Fiber;
 use crate::runtime::Shared;
 use crate::scope::Scoped;
-use crate::wait::{Reason, Ticket};
+use crate::wait::Reason;
 use core::cell::Cell;
 use core::marker::PhantomData;
 use core::ptr::NonNull;
@@ -34,12 +33,6 @@ const EMPTY: u32 = 0;
 const PARKED: u32 = 1;
 /// A wake-up that no sleep has taken yet.
 const NOTIFIED: u32 = 2;
-
-/// See T5.
-const RUNNING: u32 = 0;
-const WAITED: u32 = 1;
-const ENDED: u32 = 2;
-const DETACHED: u32 = 3;
 
 /// A task's number: unique in its runtime, in no order that means anything.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -78,7 +71,7 @@ pub(crate) struct Task {
     calls: &'static Calls,
     refs: AtomicUsize,
     token: AtomicU32,
-    end: AtomicU32,
+    end: End,
     /// What a wait was granted: see [`wait`](crate::wait).
     pub(crate) grant: AtomicU32,
     cancelled: AtomicBool,
@@ -92,7 +85,6 @@ pub(crate) struct Task {
     pub(crate) group: Option<usize>,
     scope: Option<NonNull<Scoped>>,
     pub(crate) at_home: Home,
-    joiner: Slot<Option<Ticket>>,
 }
 
 // SAFETY: `at_home` is touched by one thread at a time (T1), `shared` is read only while the runtime lives (T3), the rest is atomic or
@@ -157,7 +149,7 @@ impl TaskRef {
             calls: &const { Calls { run: run::<F, T>, fail: fail::<F, T>, discard: discard::<F, T>, free: free::<F, T> } },
             refs: AtomicUsize::new(2),
             token: AtomicU32::new(EMPTY),
-            end: AtomicU32::new(RUNNING),
+            end: End::new(),
             grant: AtomicU32::new(0),
             cancelled: AtomicBool::new(false),
             home: AtomicUsize::new(0),
@@ -168,7 +160,6 @@ impl TaskRef {
             group,
             scope,
             at_home: Home::default(),
-            joiner: Slot::new(None),
         };
         let spawned = Box::new(Spawned { task, stage: Slot::new(Stage::<F, T>::Body(body)) });
         let task = NonNull::from(Box::leak(spawned)).cast::<Task>();
@@ -286,17 +277,32 @@ impl Task {
 
     /// The result is there: whoever waits for it is told.
     pub(crate) fn ended(&self) {
-        // (task.3) Release, pairs with (task.4): the result is visible. Acquire, pairs with (task.5): the joiner is.
-        match self.end.swap(ENDED, AcqRel) {
-            WAITED => {
-                // SAFETY: it is ours now (T5).
-                let joiner = self.joiner.with_mut(|joiner| unsafe { (*joiner).take() });
-                joiner.expect("the joiner left a ticket").grant(1);
-            }
+        if !self.end.finish() {
             // SAFETY: nobody asks for the result (T5).
-            DETACHED => unsafe { self.discard() },
-            _ => {}
+            unsafe { self.discard() };
         }
+    }
+
+    /// Nobody asks for the result any more: it is dropped now, or by whoever ends the task.
+    ///
+    /// # Safety
+    ///
+    /// Only the one joiner calls this, last, and not if it has taken the result.
+    pub(crate) unsafe fn detach(&self) {
+        if !self.end.detach() {
+            // SAFETY: it has ended, so the result is the joiner's (T5), whose handle lives no longer than the scope.
+            unsafe { self.discard() };
+        }
+    }
+
+    #[inline]
+    pub(crate) fn has_ended(&self) -> bool {
+        self.end.is_over()
+    }
+
+    /// Where the one joiner waits.
+    pub(crate) fn end(&self) -> &End {
+        &self.end
     }
 
     /// Drops the result.
@@ -318,49 +324,8 @@ impl Task {
         self.scope
     }
 
-    /// Nobody asks for the result any more: it is dropped now, or by whoever ends the task.
-    ///
-    /// # Safety
-    ///
-    /// Only the one joiner calls this, last, and not if it has taken the result.
-    pub(crate) unsafe fn detach(&self) {
-        // Release, pairs with the Acquire in (task.3): what the joiner did comes before the result is dropped. Acquire where it failed:
-        // (task.4).
-        if self.end.compare_exchange(RUNNING, DETACHED, Release, Acquire).is_err() {
-            // SAFETY: it has ended, so the result is the joiner's (T5), whose handle lives no longer than the scope.
-            unsafe { self.discard() };
-        }
-    }
-
-    pub(crate) fn has_ended(&self) -> bool {
-        // (task.4) Acquire, pairs with (task.3).
-        self.end.load(Acquire) == ENDED
-    }
-
-    /// The joiner is to be told of the end. False if there is nothing left to wait for.
-    ///
-    /// # Safety
-    ///
-    /// Only the one joiner calls this, when it has nothing left here.
-    pub(crate) unsafe fn enlist(&self, joiner: Ticket) -> bool {
-        // SAFETY: it is the joiner's (T5).
-        self.joiner.with_mut(|place| unsafe { *place = Some(joiner) });
-        // (task.5) Release, pairs with the Acquire in (task.3). Acquire where it failed, pairs with the Release there.
-        self.end.compare_exchange(RUNNING, WAITED, Release, Acquire).is_ok()
-    }
-
-    /// The joiner gives up. False if it was told, or is about to be.
-    pub(crate) fn delist(&self) -> bool {
-        // Relaxed: the joiner takes back what it wrote itself. Acquire where it failed, pairs with the Release in (task.3).
-        let taken_back = self.end.compare_exchange(WAITED, RUNNING, Relaxed, Acquire).is_ok();
-        if taken_back {
-            // SAFETY: it is the joiner's again (T5).
-            self.joiner.with_mut(|place| unsafe { *place = None });
-        }
-        taken_back
-    }
-
     /// The home's number; none if the task has not begun.
+    #[inline]
     pub(crate) fn home(&self) -> Option<usize> {
         // Relaxed: whoever asks has been told of the task by its home, or takes either answer.
         self.home.load(Relaxed).checked_sub(1)
@@ -378,6 +343,7 @@ impl Task {
         self.unpark();
     }
 
+    #[inline]
     pub(crate) fn is_cancelled(&self) -> bool {
         self.cancelled.load(Acquire)
     }

@@ -20,6 +20,7 @@ use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use thalweg_sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use thalweg_sync::atomic::{AtomicU32, AtomicUsize};
+use thalweg_sync::engine;
 use thalweg_sync::park::{Parker, Unparker};
 use thalweg_sync::sync::Arc;
 use thalweg_sync::time::{self, Instant};
@@ -32,6 +33,8 @@ pub enum Reason {
     Join(crate::TaskId),
     /// The end of the tasks of a scope.
     Scope,
+    /// The other half of a [`fork`](crate::fork()).
+    Fork,
     /// A [`Mutex`](crate::Mutex).
     Lock,
     /// A [`Condvar`](crate::Condvar).
@@ -59,6 +62,7 @@ impl fmt::Display for Reason {
         f.write_str(match self {
             Self::Join(task) => return write!(f, "the end of task {task}"),
             Self::Scope => "the end of a scope",
+            Self::Fork => "the other half of a fork",
             Self::Lock => "a mutex",
             Self::Condvar => "a condition variable",
             Self::Permit => "a permit of a semaphore",
@@ -166,6 +170,20 @@ impl Ticket {
     }
 }
 
+/// Runs `body`, which does not panic, while others use memory on the caller's stack.
+///
+/// Only an engine that gives up the run unwinds it. The others may still look at the stack: nothing on it is dropped.
+#[inline(always)]
+pub(crate) fn or_abandon<R>(body: impl FnOnce() -> R) -> R {
+    if !engine::IS_COMPILED_IN {
+        return body();
+    }
+    catch_unwind(AssertUnwindSafe(body)).unwrap_or_else(|panic| {
+        Worker::with(|worker| worker.current().map(|_| worker.abandon()));
+        resume_unwind(panic)
+    })
+}
+
 /// The caller, for one wait.
 pub(crate) enum Waiter {
     Task(Running),
@@ -232,11 +250,13 @@ impl Waiter {
     }
 
     /// Sleeps until something is granted, the deadline has passed, or the task is to end.
+    #[inline(always)]
     pub(crate) fn sleep(&self, reason: Reason, deadline: Option<Instant>) -> Woken {
         self.sleep_while(reason, deadline, true)
     }
 
     /// As [`sleep`](Self::sleep), for what has to be waited for also if the task is to end.
+    #[inline(always)]
     pub(crate) fn sleep_on(&self, reason: Reason) {
         let woken = self.sleep_while(reason, None, false);
         debug_assert!(matches!(woken, Woken::Granted(_)));
@@ -244,13 +264,10 @@ impl Waiter {
 
     /// As [`sleep_on`](Self::sleep_on), for what others do with memory on the caller's stack.
     pub(crate) fn sleep_borrowed(&self, reason: Reason) {
-        if let Err(panic) = catch_unwind(AssertUnwindSafe(|| self.sleep_on(reason))) {
-            // Only an engine that gives up the run ends this wait. The others may still look at the stack: nothing on it is dropped.
-            Worker::with(|worker| worker.current().map(|_| worker.abandon()));
-            resume_unwind(panic);
-        }
+        or_abandon(|| self.sleep_on(reason));
     }
 
+    #[inline(always)]
     fn sleep_while(&self, reason: Reason, deadline: Option<Instant>, may_end: bool) -> Woken {
         loop {
             match self.granted() {

@@ -9,6 +9,7 @@
 
 use crate::dump::{State, TaskInfo};
 use crate::fiber::{self, Exit, Fiber, Left};
+use crate::fork::{HalfRef, Item};
 use crate::idle;
 use crate::runtime::{Shared, Stop};
 use crate::scope::Scoped;
@@ -44,7 +45,9 @@ pub(crate) struct Worker {
     pub(crate) shared: Arc<Shared>,
     pub(crate) index: usize,
     /// Tasks that have not begun, which others may steal.
-    queue: RefCell<Owner<TaskRef>>,
+    queue: RefCell<Owner<Item>>,
+    /// The queue may have some: set by a push, taken back by a pop that finds none. Looking at its blocks would cost more.
+    has_fresh: Cell<bool>,
     /// Begun tasks that can run.
     ready: RefCell<VecDeque<NonNull<Task>>>,
     /// Goes before all others.
@@ -92,11 +95,12 @@ unsafe fn host_yield(worker: *const ()) -> bool {
 }
 
 impl Worker {
-    pub(crate) fn new(shared: Arc<Shared>, index: usize, queue: Owner<TaskRef>) -> Self {
+    pub(crate) fn new(shared: Arc<Shared>, index: usize, queue: Owner<Item>) -> Self {
         Self {
             shared,
             index,
             queue: RefCell::new(queue),
+            has_fresh: Cell::new(false),
             ready: RefCell::default(),
             next: Cell::new(None),
             current: Cell::new(None),
@@ -114,7 +118,7 @@ impl Worker {
     }
 
     /// Runs `access` with the worker of this thread, if it is one.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn with<R>(access: impl FnOnce(&Worker) -> R) -> Option<R> {
         let worker = host::current()?.scheduler(&CALLS)?;
         // SAFETY: these calls are given with workers only, which live until their threads end.
@@ -197,6 +201,7 @@ impl Worker {
     }
 
     /// The next to run.
+    #[inline]
     fn pick(&self) -> Option<NonNull<Task>> {
         if let Some(next) = self.next.take() {
             return Some(next);
@@ -232,21 +237,40 @@ impl Worker {
     }
 
     /// A task of the own queue.
+    #[inline]
     fn fresh(&self) -> Option<NonNull<Task>> {
+        if self.has_fresh.get() { self.pop() } else { None }
+    }
+
+    fn pop(&self) -> Option<NonNull<Task>> {
         let mut queue = self.queue.borrow_mut();
-        let fresh = queue.pop().map(TaskRef::into_pointer);
+        let fresh = queue.pop();
+        self.has_fresh.set(fresh.is_some());
         // What is left is for others, if they have nothing to do, before this one runs for long.
         if fresh.is_some() && self.shared.somebody_is_idle() && !queue.is_empty() {
             queue.share();
             drop(queue);
             idle::wake_one(&self.shared, self.index);
         }
-        fresh
+        fresh.map(|item| self.task_of(item))
+    }
+
+    /// The task that `item` is, or a new one that runs it.
+    fn task_of(&self, item: Item) -> NonNull<Task> {
+        match item {
+            Item::Task(task) => task.into_pointer(),
+            Item::Half(half) => {
+                let settings = self.shared.settings(Some(self.index), None, None);
+                // SAFETY: whoever forked waits for the half's end, behind which the task touches nothing of it.
+                let (task, _nobody_asks) = unsafe { TaskRef::new(settings, move || half.run()) };
+                task.into_pointer()
+            }
+        }
     }
 
     /// A task of a queue that several workers take from.
     fn shared_task(&self) -> Option<NonNull<Task>> {
-        self.shared.take(self.index).map(TaskRef::into_pointer)
+        self.shared.take(self.index).map(|item| self.task_of(item))
     }
 
     /// Takes tasks that have not begun from another worker: the nearest that has some.
@@ -260,15 +284,16 @@ impl Worker {
             return None;
         }
         let mut loot = loot.into_iter();
-        let first = loot.next().map(TaskRef::into_pointer);
+        let first = loot.next().map(|item| self.task_of(item));
         // The oldest comes first, here as there.
-        loot.rev().for_each(|task| self.enqueue(task));
+        loot.rev().for_each(|item| self.enqueue(item));
         first
     }
 
-    /// Takes a task that has not begun, for itself or whoever is idle.
-    pub(crate) fn push(&self, task: TaskRef) {
-        self.enqueue(task);
+    /// Takes what has not begun, for itself or whoever is idle.
+    #[inline]
+    pub(crate) fn push(&self, item: Item) {
+        self.enqueue(item);
         // (idle.1) Pairs with (idle.2).
         fence::light();
         if self.shared.somebody_is_idle() {
@@ -277,16 +302,17 @@ impl Worker {
         }
     }
 
-    fn enqueue(&self, task: TaskRef) {
+    fn enqueue(&self, item: Item) {
+        self.has_fresh.set(true);
         let mut queue = self.queue.borrow_mut();
-        if let Err(TryPushError::Full(task) | TryPushError::Busy(task) | TryPushError::Closed(task)) = queue.push(task)
+        if let Err(TryPushError::Full(item) | TryPushError::Busy(item) | TryPushError::Closed(item)) = queue.push(item)
         {
             // Half goes where everybody takes from, the oldest first: so the next pushes find room.
             let mut overflow: Vec<_> = Vec::new();
             let half = queue.len() / 2;
             let stealer = &self.shared.remotes[self.index].stealer;
             while overflow.len() < half && stealer.steal_into(&mut overflow, half).is_ok() {}
-            overflow.push(task);
+            overflow.push(item);
             drop(queue);
             self.shared.inject_all(overflow);
         }
@@ -299,10 +325,11 @@ impl Worker {
     }
 
     /// Whether there is anything to do here, without a look at others.
+    #[inline]
     pub(crate) fn has_work(&self) -> bool {
         !self.ready.borrow().is_empty()
             || !self.shared.remotes[self.index].inbox.load(Relaxed).is_null()
-            || !self.queue.borrow().is_empty()
+            || self.has_fresh.get()
     }
 
     // Time.
@@ -333,6 +360,7 @@ impl Worker {
     // Running.
 
     /// Runs a task until it leaves its stack.
+    #[inline]
     fn enter(&self, pointer: NonNull<Task>) {
         // SAFETY: what can run has not ended, and has the scheduler's reference.
         let task = unsafe { pointer.as_ref() };
@@ -430,7 +458,7 @@ impl Worker {
     // What tasks do.
 
     /// Leaves the stack of the current task.
-    #[inline]
+    #[inline(always)]
     fn leave(&self, why: Left) {
         let exit = self.exit.get().expect("a task runs");
         // SAFETY: the caller runs on the stack of the current task, whose exit that is.
@@ -438,7 +466,7 @@ impl Worker {
     }
 
     /// The current task sleeps until it is woken or the clock shows `deadline`; or returns at once, if it was woken before.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn park(&self, reason: Reason, deadline: Option<Instant>) {
         let Some(pointer) = self.current() else { return };
         // SAFETY: it is the task that calls.
@@ -476,7 +504,7 @@ impl Worker {
     }
 
     /// The current task lets others run. False if there are none.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn yields(&self) -> bool {
         let turn = self.turn.get();
         if !self.has_work() && !turn.wrapping_add(1).is_multiple_of(SHARED_TURN) {
@@ -502,16 +530,39 @@ impl Worker {
 
     /// `task`, if it is the newest in the own queue, runs next.
     pub(crate) fn run_next_if_newest(&self, task: &TaskRef) {
-        let mut queue = self.queue.borrow_mut();
-        if let Some(newest) = queue.pop() {
-            if newest.pointer() == task.pointer() {
-                drop(queue);
-                self.run_next(newest.into_pointer());
-            } else {
-                drop(queue);
-                self.enqueue(newest);
-            }
+        let newest = self.queue.borrow_mut().pop();
+        match newest {
+            Some(Item::Task(newest)) if newest.pointer() == task.pointer() => self.run_next(newest.into_pointer()),
+            Some(other) => self.enqueue(other),
+            None => {}
         }
+    }
+
+    /// Takes a half back that was pushed here. False if somebody else has it.
+    #[inline]
+    pub(crate) fn take_back(&self, half: HalfRef) -> bool {
+        let newest = self.queue.borrow_mut().pop();
+        match newest {
+            Some(Item::Half(newest)) if newest == half => true,
+            Some(newer) => self.search(half, newer),
+            None => false,
+        }
+    }
+
+    /// As [`take_back`](Self::take_back), below `newer`, which was started later and has not begun.
+    #[cold]
+    fn search(&self, half: HalfRef, newer: Item) -> bool {
+        let mut above = vec![newer];
+        let found = loop {
+            let next = self.queue.borrow_mut().pop();
+            match next {
+                Some(Item::Half(other)) if other == half => break true,
+                Some(other) => above.push(other),
+                None => break false,
+            }
+        };
+        above.into_iter().rev().for_each(|item| self.enqueue(item));
+        found
     }
 
     /// An engine gives up the run, and others may still look at what is on the stack of the current task: nothing on it is dropped, and

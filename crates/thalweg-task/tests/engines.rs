@@ -2,10 +2,14 @@
 
 use std::time::Duration;
 use thalweg_check::Fuzz;
+use thalweg_queue::TryPopError;
 use thalweg_sync::atomic::AtomicUsize;
 use thalweg_sync::atomic::Ordering::Relaxed;
 use thalweg_sync::sync::Arc;
-use thalweg_task::{Condvar, Mutex, Runtime, Semaphore, scope, sleep, spawn, spawn_now, yield_now};
+use thalweg_task::{
+    Condvar, Mutex, Ready, Runtime, Semaphore, block_in_place, channel, fork, scope, select, sleep, spawn, spawn_now,
+    yield_now,
+};
 
 fn runtime(workers: usize) -> Runtime {
     Runtime::builder().workers(workers).stack_bytes(64 << 10).start().unwrap()
@@ -35,6 +39,49 @@ fn tasks_spawn_and_join_under_any_schedule() {
         });
         assert_eq!(total, 190);
         runtime.finish();
+    });
+}
+
+#[test]
+fn forks_under_any_schedule() {
+    fn fib(n: u64) -> u64 {
+        if n < 2 {
+            return n;
+        }
+        let (a, b) = fork(|| fib(n - 1), || fib(n - 2));
+        a + b
+    }
+    fuzz(100).run(|| {
+        let runtime = runtime(3);
+        assert_eq!(runtime.run(|| fib(8)), 21);
+        drop(runtime);
+    });
+}
+
+#[test]
+fn channels_and_helpers_under_any_schedule() {
+    fuzz(60).run(|| {
+        let runtime = runtime(2);
+        let total = runtime.run(|| {
+            let (tx, rx) = channel::<u64>(2).unwrap();
+            let (others, other) = channel::<u64>(2).unwrap();
+            let senders = [(tx, 1), (others, 100)]
+                .map(|(tx, by)| spawn(move || (1..=4).for_each(|n| tx.send(block_in_place(move || n * by)).unwrap())));
+            let (mut total, mut open) = (0, vec![rx, other]);
+            while !open.is_empty() {
+                let ready: Vec<&dyn Ready> = open.iter().map(|rx| rx as &dyn Ready).collect();
+                let at = select(&ready);
+                match open[at].try_recv() {
+                    Ok(n) => total += n,
+                    Err(TryPopError::Closed) => drop(open.remove(at)),
+                    Err(_) => {}
+                }
+            }
+            senders.into_iter().for_each(|sender| sender.join().unwrap());
+            total
+        });
+        assert_eq!(total, 1010);
+        drop(runtime);
     });
 }
 

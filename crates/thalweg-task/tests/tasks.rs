@@ -6,8 +6,8 @@ use thalweg_sync::atomic::AtomicUsize;
 use thalweg_sync::atomic::Ordering::Relaxed;
 use thalweg_sync::sync::Arc;
 use thalweg_task::{
-    Condvar, JoinHandle, Mutex, Options, Reason, Runtime, Semaphore, StartError, current, is_cancelled, scope, sleep,
-    spawn, spawn_now, yield_now,
+    Condvar, JoinHandle, Mutex, Options, Reason, Runtime, Semaphore, StartError, channel, current, fork, is_cancelled,
+    scope, sleep, spawn, spawn_now, yield_now,
 };
 
 fn runtime(workers: usize) -> Runtime {
@@ -140,6 +140,50 @@ fn scoped_tasks_borrow_and_nest() {
     }
     let numbers: Vec<u64> = (0..10_000).collect();
     assert_eq!(runtime(3).run(|| sum(&numbers)), 49_995_000);
+}
+
+#[test]
+fn forks_run_both_halves_and_bring_panics_back() {
+    fn sum(numbers: &[u64]) -> u64 {
+        match numbers {
+            [] => 0,
+            [one] => *one,
+            _ => {
+                let (left, right) = numbers.split_at(numbers.len() / 2);
+                let (left, right) = fork(|| sum(left), || sum(right));
+                left + right
+            }
+        }
+    }
+    let numbers: Vec<u64> = (0..100_000).collect();
+    for workers in [1, 4] {
+        assert_eq!(runtime(workers).run(|| sum(&numbers)), 4_999_950_000);
+    }
+    assert_eq!(sum(&numbers[..10]), 45, "outside of tasks too");
+    let runtime = runtime(2);
+    for (first, second) in [(true, false), (false, true), (true, true)] {
+        let ran = AtomicUsize::new(0);
+        let half = |panics: bool, what: &'static str| {
+            ran.fetch_add(1, Relaxed);
+            yield_now();
+            if panics {
+                std::panic::panic_any(what);
+            }
+        };
+        let panic = catch_unwind(AssertUnwindSafe(|| {
+            runtime.run(|| fork(|| half(first, "first"), || half(second, "second")));
+        }));
+        let said = *panic.unwrap_err().downcast::<&str>().unwrap();
+        assert_eq!(said, if first { "first" } else { "second" });
+        assert!((1..=2).contains(&ran.load(Relaxed)));
+    }
+    // The second half begins elsewhere while the first waits; and below what the first has started and left.
+    runtime.run(|| {
+        let (go, wait) = channel(1).unwrap();
+        fork(|| wait.recv().unwrap(), || go.send(()).unwrap());
+        let (left, ()) = fork(|| (0..3).map(|n| spawn(move || n)).collect::<Vec<_>>(), || ());
+        assert_eq!(left.into_iter().map(|task| task.join().unwrap()).sum::<i32>(), 3);
+    });
 }
 
 #[test]
