@@ -69,33 +69,33 @@
 //! - Which worker runs what, and how many messages make a block.
 
 mod block;
+mod control;
 mod edge;
 mod ends;
 mod error;
+mod exec;
 mod graph;
 mod kernel;
 pub mod operators;
-mod output;
-mod pool;
 mod report;
-mod run;
 pub mod scheme;
-mod window;
+mod topology;
 
+pub use control::Stopper;
+pub use edge::Capacity;
 pub use ends::inlet::{Closed, Inlet, Pushing};
 pub use ends::outlet::{Outlet, Over, Popping};
 pub use error::{BoxError, Cause, Error, Failure, Refusal, Result, Verdict, Wait};
+pub use graph::Graph;
 pub use graph::chain::{After, Chain, FromIter, Pending, Stepwise};
 pub use graph::path::End as PathEnd;
 pub use graph::path::{Gives, Handle, Head, Node, Path, Sink, Source, Tail, Takes};
-pub use graph::{Capacity, Graph};
-pub use kernel::Flow;
 pub use kernel::fused::{Filter, FlatMap, Identity, Inspect, Map, Stage, Update};
-pub use kernel::ported::{Binder, In, Io, Kernel, Out};
+pub use kernel::output::Output;
+pub use kernel::ported::{Binder, In, Kernel, Out};
 pub use kernel::steps::{Begin, Change, Keep, Look, Spread, Steps};
-pub use output::Output;
+pub use kernel::{Flow, Io};
 pub use report::{EdgeReport, End, KernelReport, Report};
-pub use run::control::Stopper;
 pub use scheme::Scheme;
 pub use thalweg_queue::{BuildError, PushTimeoutError, TryPushError};
 

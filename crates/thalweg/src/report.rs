@@ -1,9 +1,6 @@
 //! What happened in a run: per kernel, per edge, per worker.
 
-use crate::edge::Edge;
-use crate::run::Core;
 use std::fmt::{self, Write};
-use thalweg_sync::atomic::Ordering::Relaxed;
 use thalweg_sync::time::Duration;
 
 /// How a run ended.
@@ -98,59 +95,6 @@ pub struct EdgeReport {
 }
 
 impl Report {
-    pub(crate) fn new(core: &Core, wall: Duration, end: End) -> Self {
-        let over_workers = |count: &dyn Fn(&crate::run::stats::Row) -> u64| core.rows.iter().map(count).sum::<u64>();
-        let empty = |edge: usize| over_workers(&|row| row.edges[edge].empty.get());
-        let full = |edge: usize| over_workers(&|row| row.edges[edge].full.get());
-        let kernels = core.kernels.iter().enumerate().map(|(kernel, state)| {
-            let sum = |count: &dyn Fn(&crate::run::stats::KernelStats) -> u64| {
-                core.rows.iter().map(|row| count(&row.kernels[kernel])).sum::<u64>()
-            };
-            // A window may pop more than there is.
-            let given = state.inputs.iter().map(|&edge| core.edges[edge].given_messages()).sum::<u64>();
-            KernelReport {
-                name: state.name.clone(),
-                parallel: state.parallel,
-                activations: sum(&|stats| stats.activations.get()),
-                messages_in: sum(&|stats| stats.messages.get()).min(given),
-                messages_out: state.outputs.iter().map(|&edge| core.edges[edge].given_messages()).sum(),
-                busy: Duration::from_nanos(sum(&|stats| stats.busy.get())),
-                blocked_empty: state.inputs.iter().map(|&edge| empty(edge)).sum(),
-                blocked_full: state.outputs.iter().map(|&edge| full(edge)).sum(),
-                blocked_ticket: sum(&|stats| stats.ticket.get()),
-                blocked_busy: sum(&|stats| stats.busy_elsewhere.get()),
-                helps: sum(&|stats| stats.helps.get()),
-            }
-        });
-        let edges = core.edges.iter().enumerate().map(|(number, edge)| {
-            let samples = edge.gauge.samples.get();
-            EdgeReport {
-                from: core.kernels[edge.plan.from].name.clone(),
-                to: core.kernels[edge.plan.to].name.clone(),
-                ends: (edge.plan.from, edge.plan.to),
-                windowed: edge.plan.window.is_some(),
-                messages: edge.given_messages(),
-                grown: edge.gauge.grown.load(Relaxed),
-                peak: edge.gauge.peak.get(),
-                mean: edge.gauge.sum.get() as f64 / samples.max(1) as f64,
-                blocked_empty: empty(number),
-                blocked_full: full(number),
-            }
-        });
-        Self {
-            scheme: core.scheme.name(),
-            workers: core.rows.len(),
-            wall,
-            end,
-            polls: over_workers(&|row| row.worker.polls.get()),
-            yields: over_workers(&|row| row.worker.yields.get()),
-            sleeps: over_workers(&|row| row.worker.sleeps.get()),
-            dropped: over_workers(&|row| row.worker.lost.get()) + core.edges.iter().map(Edge::lost).sum::<u64>(),
-            kernels: kernels.collect(),
-            edges: edges.collect(),
-        }
-    }
-
     /// The kernel of that name.
     pub fn kernel(&self, name: &str) -> Option<&KernelReport> {
         self.kernels.iter().find(|kernel| kernel.name == name)

@@ -1,10 +1,11 @@
 //! An iterator that waits: it runs on a thread of its own and pushes into an inlet.
 
 use super::inlet::{Arrivals, Inlet, Watch, inlet};
+use crate::control::Control;
+use crate::edge::Sender;
 use crate::error::{BoxError, Cause};
+use crate::kernel::Cx;
 use crate::kernel::{Flow, Source};
-use crate::run::Cx;
-use crate::run::control::Control;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use thalweg_sync::sync::{Arc, Mutex, MutexGuard};
 use thalweg_sync::thread;
@@ -99,8 +100,8 @@ where
         })
     }
 
-    fn give(&mut self, cx: &Cx<'_>) -> Result<Flow, BoxError> {
-        self.arrivals.give(cx)
+    fn give(&mut self, cx: &Cx<'_>, out: &mut [Sender<'_>]) -> Result<Flow, BoxError> {
+        self.arrivals.give(cx, out)
     }
 
     fn end(&mut self) {

@@ -1,12 +1,12 @@
 //! Inlets: messages from other threads and tasks.
 
 use super::{Lid, RingOnDrop};
+use crate::control::Control;
+use crate::edge::Sender;
 use crate::error::{BoxError, Error};
-use crate::kernel::{Flow, Source};
-use crate::output::{Core, Output};
+use crate::kernel::output::{Core, Output};
+use crate::kernel::{Cx, Flow, Source};
 use crate::report::Report;
-use crate::run::Cx;
-use crate::run::control::Control;
 use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
@@ -352,15 +352,15 @@ impl<T: Send> Source for Arrivals<T> {
     }
 
     /// Gives what has arrived, up to a block.
-    fn give(&mut self, cx: &Cx<'_>) -> Result<Flow, BoxError> {
-        let mut most = cx.edge(cx.outputs()[0]).block_len();
+    fn give(&mut self, cx: &Cx<'_>, out: &mut [Sender<'_>]) -> Result<Flow, BoxError> {
+        let mut most = out[0].edge().block_len();
         if let Some(rest) = self.rest(cx) {
             if rest == 0 {
                 return self.ended(Flow::Pending);
             }
             most = most.min(rest);
         }
-        let mut core = Core::new(cx, 0, None);
+        let mut core = Core::new(cx, &mut out[0]);
         // SAFETY: O1: dropped at the end of this function.
         let mut output = unsafe { Output::open(&mut core) };
         let mut flow = Ok(Flow::More);

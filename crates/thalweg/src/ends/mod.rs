@@ -15,8 +15,8 @@ mod call;
 pub(crate) mod inlet;
 pub(crate) mod outlet;
 
+use crate::control::Control;
 use crate::error::BoxError;
-use crate::run::control::Control;
 use std::mem;
 use thalweg_queue::{Park, wait::Wait};
 use thalweg_sync::atomic::{AtomicBool, AtomicU8, Ordering::*};

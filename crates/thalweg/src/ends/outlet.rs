@@ -3,12 +3,12 @@
 use super::call::Call;
 use super::{Lid, RingOnDrop};
 use crate::block::Block;
+use crate::control::Control;
+use crate::edge::Sender;
 use crate::error::{BoxError, Error};
-use crate::kernel::{Outside, Work};
-use crate::output::Unread;
+use crate::kernel::in_place::Unread;
+use crate::kernel::{Cx, Outside, Why, Work};
 use crate::report::{End, Report};
-use crate::run::control::Control;
-use crate::run::{Cx, Why};
 use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
@@ -372,7 +372,7 @@ impl<T: Send> Departures<T> {
 }
 
 impl<T: Send> Work for Departures<T> {
-    fn run(&mut self, _cx: &Cx<'_>, block: &mut Option<Block>) -> Result<(), BoxError> {
+    fn run(&mut self, _cx: &Cx<'_>, _out: &mut [Sender<'_>], block: &mut Option<Block>) -> Result<(), BoxError> {
         let block = block.as_mut().expect("an activation has a block");
         // SAFETY: an edge into this kernel carries `T` (B1).
         let mut unread = unsafe { Unread::<T>::new(block) };

@@ -8,13 +8,12 @@ use crate::graph::Graph;
 use crate::graph::path::{End, Gives, Node, Path, Sink, Tail, Takes};
 use crate::kernel::Body;
 use crate::kernel::fused::{Filter, FlatMap, Fused, Identity, Inspect, Map, Stage, Update};
+use crate::kernel::output::Output;
 use crate::kernel::source;
 use crate::kernel::steps::{Begin, Change, ForEach, Keep, Look, Spread, Steps};
-use crate::output::Output;
 use std::fmt;
 use std::iter;
 use std::marker::PhantomData;
-use thalweg_sync::cell::Slot;
 
 /// What a chain holds back until it knows what follows.
 pub trait Pending<'env> {
@@ -70,7 +69,7 @@ macro_rules! stages_settle {
         {
             type Item = <$stage<S, F> as Stage<T>>::Out;
             fn settle(self, graph: &mut Graph<'env>) -> Path<End, Tail<Self::Item>> {
-                let body = Body::Sequential(Slot::new(Box::new(Fused(self.stages, PhantomData::<fn(T)>))));
+                let body = Body::Sequential(Box::new(Fused(self.stages, PhantomData::<fn(T)>)));
                 let node: Node<T, Self::Item> = graph.add_node("chain", body, None);
                 self.path >> node
             }

@@ -5,35 +5,26 @@ mod check;
 mod cycles;
 mod outside;
 pub(crate) mod path;
-mod start;
+mod run;
 
+use crate::block::windows::{Assemble, Windows};
+use crate::control::{Control, Stopper};
+use crate::edge::Capacity;
 use crate::error::{Error, Refusal, Verdict};
 use crate::kernel::each;
 use crate::kernel::fused::{Fused, Identity, Map, Update};
+use crate::kernel::output::Output;
 use crate::kernel::ported::{Binder, Kernel, Out, PortName, Portless, WithPorts};
 use crate::kernel::source;
 use crate::kernel::steps::{FromSteps, Steps};
 use crate::kernel::tee::Tee;
 use crate::kernel::windowed::Windowed;
 use crate::kernel::{Body, Flow, Outside};
-use crate::output::Output;
-use crate::run::control::{Control, Stopper};
-use crate::window::{Assemble, Windows};
 use path::{End, Gives, Handle, Node, Sink, Source};
 use std::fmt;
 use std::marker::PhantomData;
 use std::panic::Location;
-use thalweg_sync::cell::Slot;
 use thalweg_sync::sync::Arc;
-
-/// How many messages an edge holds: `first` at the beginning, `most` after growing.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Capacity {
-    /// At the beginning; at least one.
-    pub first: usize,
-    /// At most.
-    pub most: usize,
-}
 
 /// What was asked of an edge.
 #[derive(Clone, Copy, Debug, Default)]
@@ -233,7 +224,7 @@ impl<'env> Graph<'env> {
         U: Send + 'env,
         R: Verdict<Value = ()> + 'env,
     {
-        let body = Body::Sequential(Slot::new(Box::new(each::Sequential(kernel, PhantomData::<fn(T) -> U>))));
+        let body = Body::Sequential(Box::new(each::Sequential(kernel, PhantomData::<fn(T) -> U>)));
         self.add_node("sequential", body, None)
     }
 
@@ -258,7 +249,7 @@ impl<'env> Graph<'env> {
         T: Send + 'env,
         U: Send + 'env,
     {
-        let body = Body::Sequential(Slot::new(Box::new(Fused(Map(Identity, change), PhantomData::<fn(T)>))));
+        let body = Body::Sequential(Box::new(Fused(Map(Identity, change), PhantomData::<fn(T)>)));
         self.add_node("map", body, None)
     }
 
@@ -280,7 +271,7 @@ impl<'env> Graph<'env> {
     /// ```
     #[track_caller]
     pub fn update<T: Send + 'env>(&mut self, change: impl FnMut(&mut T) + Send + 'env) -> Node<T, T> {
-        let body = Body::Sequential(Slot::new(Box::new(Fused(Update(Identity, change), PhantomData::<fn(T)>))));
+        let body = Body::Sequential(Box::new(Fused(Update(Identity, change), PhantomData::<fn(T)>)));
         self.add_node("update", body, None)
     }
 
@@ -349,7 +340,7 @@ impl<'env> Graph<'env> {
         R: Verdict<Value = ()> + 'env,
     {
         let windowed = Windowed { kernel, peek, pop, types: PhantomData::<fn(T) -> U> };
-        let body = Body::Sequential(Slot::new(Box::new(windowed)));
+        let body = Body::Sequential(Box::new(windowed));
         self.add_node("window", body, Some(window_spec::<T>(peek, pop)))
     }
 
@@ -391,7 +382,7 @@ impl<'env> Graph<'env> {
         T: Send + 'env,
         R: Verdict<Value = ()> + 'env,
     {
-        let body = Body::Sequential(Slot::new(Box::new(each::Sink(kernel, PhantomData::<fn(T)>))));
+        let body = Body::Sequential(Box::new(each::Sink(kernel, PhantomData::<fn(T)>)));
         Sink(self.add_kernel("sink", body, &[name_of::<T>("in")], &[], None), PhantomData)
     }
 
@@ -413,13 +404,13 @@ impl<'env> Graph<'env> {
         K: Kernel<Ports: 'env> + 'env,
     {
         // There before it names its ports: should that panic, no other kernel gets the number that the handles made so far carry.
-        let made = self.add_kernel("kernel", Body::Ported(Slot::new(Box::new(Portless))), &[], &[], None);
+        let made = self.add_kernel("kernel", Body::Ported(Box::new(Portless)), &[], &[], None);
         let (mut inputs, mut outputs) = (Vec::new(), Vec::new());
         let mut binder = Binder { graph: made.graph, kernel: made.kernel, inputs: &mut inputs, outputs: &mut outputs };
         let ports = kernel.ports(&mut binder);
         let definition = &mut self.kernels[made.kernel];
         (definition.inputs, definition.outputs) = (inputs, outputs);
-        definition.body = Body::Ported(Slot::new(Box::new(WithPorts { kernel, ports: ports.clone() })));
+        definition.body = Body::Ported(Box::new(WithPorts { kernel, ports: ports.clone() }));
         ports
     }
 
@@ -488,7 +479,7 @@ impl<'env> Graph<'env> {
 
     #[track_caller]
     fn add_source<T: Send + 'env>(&mut self, kind: &str, body: Box<dyn crate::kernel::Source + 'env>) -> Source<T> {
-        Source(self.add_kernel(kind, Body::Source(Slot::new(body)), &[], &[name_of::<T>("out")], None), PhantomData)
+        Source(self.add_kernel(kind, Body::Source(body), &[], &[name_of::<T>("out")], None), PhantomData)
     }
 
     #[track_caller]
@@ -498,7 +489,7 @@ impl<'env> Graph<'env> {
 
     #[track_caller]
     pub(crate) fn add_fused(&mut self, body: Box<dyn crate::kernel::Source + 'env>) {
-        self.add_kernel("chain", Body::Source(Slot::new(body)), &[], &[], None);
+        self.add_kernel("chain", Body::Source(body), &[], &[], None);
     }
 
     #[track_caller]

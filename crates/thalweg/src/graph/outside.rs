@@ -7,7 +7,6 @@ use crate::graph::path::{Sink, Source};
 use crate::graph::{Graph, name_of};
 use crate::kernel::{Body, Outside};
 use std::marker::PhantomData;
-use thalweg_sync::cell::Slot;
 
 impl<'env> Graph<'env> {
     /// A source that other threads push into while the graph runs. It ends when the last [`Inlet`] is dropped.
@@ -109,7 +108,7 @@ impl<'env> Graph<'env> {
     ) -> Result<(Sink<T>, Outlet<T>), thalweg_queue::BuildError> {
         let (departures, outlet) = outlet::outlet(capacity, &self.control)?;
         let watch = departures.watch();
-        let body = Body::Sequential(Slot::new(Box::new(departures)));
+        let body = Body::Sequential(Box::new(departures));
         let sink = Sink(self.add_kernel("outlet", body, &[name_of::<T>("in")], &[], None), PhantomData);
         self.kernels[sink.0.kernel].outside = Some(Box::new(watch));
         Ok((sink, outlet))

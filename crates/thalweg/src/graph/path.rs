@@ -3,7 +3,8 @@
 //! A handle is a number with types. It borrows nothing, so it can be copied and used in any number of statements. A path remembers what it
 //! connects; only `graph += path` changes the graph.
 
-use crate::graph::{Capacity, EdgeSpec, Graph, Link, PortRef};
+use crate::edge::Capacity;
+use crate::graph::{EdgeSpec, Graph, Link, PortRef};
 use crate::kernel::ported::{In, Out};
 use std::fmt;
 use std::marker::PhantomData;

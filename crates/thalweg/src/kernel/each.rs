@@ -1,19 +1,24 @@
 //! Kernels made of a closure that is called for each message.
 
+use super::Cx;
+use super::in_place::{InPlace, Unread, cut};
+use super::output::{Core, Output};
+use super::resident::resident;
+use super::{SharedWork, Work};
 use crate::block::{Block, Chain};
+use crate::edge::{Edge, Sender};
 use crate::error::{BoxError, Verdict};
-use crate::kernel::resident::resident;
-use crate::kernel::{SharedWork, Work};
-use crate::output::{Core, InPlace, Output, Unread};
-use crate::run::Cx;
 use std::marker::PhantomData;
+use thalweg_sync::sync::Arc;
 
 /// Messages that are taken without a look at whether there is another one.
-const STRETCH: usize = 8;
+pub(super) const STRETCH: usize = 8;
+/// Messages that a loop with nothing else in it takes between two looks at the run.
+pub(super) const TIGHT: usize = 32;
 /// A kernel with more state than this, in bytes, does not take its messages in stretches.
 const MUCH_STATE: usize = 64;
 
-/// Takes the messages of `block` one by one, until it is empty or the output is full.
+/// Takes the messages of `block` one by one, until it is empty, the output is full, or it is time to leave.
 ///
 /// With `stretches`: where the compiler knows that there is room for a few messages more than a kernel gives, nothing is left of the checks of a
 /// push. But the kernel is then called from two places, and a large one is inlined only where it is called from a single one; not inlined, its
@@ -26,10 +31,11 @@ fn each<T, U, R: Verdict>(
     stretches: bool,
     mut kernel: impl FnMut(T, &mut Output<U>) -> R,
 ) -> Result<(), BoxError> {
-    let slow = cx.takes_long();
-    let stretch = if slow { usize::MAX } else { STRETCH };
+    let mut rhythm = cx.rhythm(STRETCH);
+    let stretch = if rhythm.stretch < STRETCH { usize::MAX } else { STRETCH };
     // SAFETY: an edge into this kernel carries `T` (B1).
     let mut unread = unsafe { Unread::<T>::new(block) };
+    let mut since = 0;
     loop {
         while stretches && unread.left() >= stretch && output.room() > STRETCH {
             for _ in 0..STRETCH {
@@ -39,16 +45,23 @@ fn each<T, U, R: Verdict>(
                     return Ok(());
                 }
             }
+            if cx.should_leave(&mut rhythm) {
+                return Ok(());
+            }
         }
         let Some(message) = unread.next() else { return Ok(()) };
         kernel(message, output).into_result()?;
-        if output.should_stop() || slow && cx.is_cancelled() {
+        since += 1;
+        if output.should_stop() || since >= rhythm.stretch && cx.should_leave(&mut rhythm) {
             return Ok(());
+        }
+        if since >= rhythm.stretch {
+            since = 0;
         }
     }
 }
 
-/// Takes the messages of `block` one by one, until it is empty or the run is cancelled: for the end of a stream.
+/// Takes the messages of `block` one by one, until it is empty or it is time to leave: for the end of a stream.
 ///
 /// The messages of a fast kernel are taken in a loop with nothing else in it.
 #[inline(always)]
@@ -57,16 +70,15 @@ fn each_last<T, V>(
     block: &mut Block,
     mut kernel: impl FnMut(T) -> Result<V, BoxError>,
 ) -> Result<(), BoxError> {
-    let slow = cx.takes_long();
-    let stretch = if slow { 1 } else { usize::MAX };
+    let mut rhythm = cx.rhythm(TIGHT);
     // SAFETY: an edge into this kernel carries `T` (B1).
     let mut unread = unsafe { Unread::<T>::new(block) };
     while unread.left() > 0 {
-        for _ in 0..unread.left().min(stretch) {
+        for _ in 0..unread.left().min(rhythm.stretch) {
             // SAFETY: as many are left.
             kernel(unsafe { unread.next_unchecked() })?;
         }
-        if slow && cx.is_cancelled() {
+        if cx.should_leave(&mut rhythm) {
             break;
         }
     }
@@ -81,9 +93,9 @@ where
     F: FnMut(T, &mut Output<U>) -> R + Send,
     R: Verdict,
 {
-    fn run(&mut self, cx: &Cx<'_>, block: &mut Option<Block>) -> Result<(), BoxError> {
+    fn run(&mut self, cx: &Cx<'_>, out: &mut [Sender<'_>], block: &mut Option<Block>) -> Result<(), BoxError> {
         let block = block.as_mut().expect("an activation has a block");
-        let mut core = Core::new(cx, 0, None);
+        let mut core = Core::new(cx, &mut out[0]);
         // SAFETY: O1: dropped at the end of this function.
         let mut output = unsafe { Output::open(&mut core) };
         // Through a closure of our own: passed as `&mut F`, the kernel is called for each message instead of inlined.
@@ -102,12 +114,22 @@ where
     F: Fn(T, &mut Output<U>) -> R + Send + Sync,
     R: Verdict,
 {
-    fn run(&self, cx: &Cx<'_>, block: &mut Option<Block>, chain: &mut Chain) -> Result<(), BoxError> {
+    fn run(
+        &self,
+        cx: &Cx<'_>,
+        out: &[Arc<Edge>],
+        block: &mut Option<Block>,
+        chain: &mut Chain,
+    ) -> Result<(), BoxError> {
         let block = block.as_mut().expect("an activation has a block");
-        let mut core = Core::new(cx, 0, Some(chain));
+        let mut core = Core::chained(cx, chain, 0, &out[0]);
         // SAFETY: O1: dropped at the end of this function.
         let mut output = unsafe { Output::open(&mut core) };
         each(cx, block, &mut output, true, |message, output| (self.0)(message, output))
+    }
+
+    fn cut(&self, cx: &Cx<'_>, rest: Block, most: usize) -> Vec<Block> {
+        cut::<T>(cx, rest, most)
     }
 }
 
@@ -118,28 +140,39 @@ impl<F, T> SharedWork for ParallelUpdate<F, T>
 where
     F: Fn(&mut T) + Send + Sync,
 {
-    fn run(&self, cx: &Cx<'_>, taken: &mut Option<Block>, chain: &mut Chain) -> Result<(), BoxError> {
-        let whole = |block: &mut Block| cx.edge(cx.outputs()[0]).takes_whole(block.unread());
-        if let Some(block) = taken.take_if(whole) {
-            let slow = cx.takes_long();
+    fn run(
+        &self,
+        cx: &Cx<'_>,
+        out: &[Arc<Edge>],
+        taken: &mut Option<Block>,
+        chain: &mut Chain,
+    ) -> Result<(), BoxError> {
+        if let Some(block) = taken.take_if(|block| out[0].takes_whole(block.unread())) {
+            let mut rhythm = cx.rhythm(TIGHT);
             // SAFETY: an edge into this kernel carries `T` (B1), which is what it becomes.
-            let mut place = unsafe { InPlace::<T, T>::new(cx, block) };
+            let mut place = unsafe { InPlace::<T, T>::new(cx, out[0].plan.to, block) };
             let change = |message: &mut T| {
                 (self.0)(message);
                 true
             };
-            while place.alter(change) && !(slow && cx.is_cancelled()) {}
-            chain.push(place.finish());
+            while place.alter(rhythm.stretch, change) && !cx.should_leave(&mut rhythm) {}
+            let (changed, rest) = place.finish();
+            chain.push(changed);
+            *taken = rest;
             return Ok(());
         }
         let block = taken.as_mut().expect("an activation has a block");
-        let mut core = Core::new(cx, 0, Some(chain));
+        let mut core = Core::chained(cx, chain, 0, &out[0]);
         // SAFETY: O1: dropped at the end of this function.
         let mut output = unsafe { Output::open(&mut core) };
         each(cx, block, &mut output, true, |mut message, output| {
             (self.0)(&mut message);
             output.push(message);
         })
+    }
+
+    fn cut(&self, cx: &Cx<'_>, rest: Block, most: usize) -> Vec<Block> {
+        cut::<T>(cx, rest, most)
     }
 }
 
@@ -151,9 +184,19 @@ where
     F: Fn(T) -> R + Send + Sync,
     R: Verdict,
 {
-    fn run(&self, cx: &Cx<'_>, block: &mut Option<Block>, _chain: &mut Chain) -> Result<(), BoxError> {
+    fn run(
+        &self,
+        cx: &Cx<'_>,
+        _out: &[Arc<Edge>],
+        block: &mut Option<Block>,
+        _chain: &mut Chain,
+    ) -> Result<(), BoxError> {
         let block = block.as_mut().expect("an activation has a block");
         each_last(cx, block, |message| (self.0)(message).into_result())
+    }
+
+    fn cut(&self, cx: &Cx<'_>, rest: Block, most: usize) -> Vec<Block> {
+        cut::<T>(cx, rest, most)
     }
 }
 
@@ -165,7 +208,7 @@ where
     F: FnMut(T) -> R + Send,
     R: Verdict,
 {
-    fn run(&mut self, cx: &Cx<'_>, block: &mut Option<Block>) -> Result<(), BoxError> {
+    fn run(&mut self, cx: &Cx<'_>, _out: &mut [Sender<'_>], block: &mut Option<Block>) -> Result<(), BoxError> {
         let block = block.as_mut().expect("an activation has a block");
         // Through a closure of our own, as in `Sequential`.
         resident(&mut self.0, |kernel| each_last(cx, block, |message| kernel(message).into_result()))

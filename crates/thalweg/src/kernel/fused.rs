@@ -1,10 +1,12 @@
 //! Chains of `map`, `filter`, `flat_map`, `inspect` and `update` as one kernel: each stage is inlined into the next, so a hop costs nothing.
 
+use super::each::{STRETCH, TIGHT};
+use super::in_place::{InPlace, Unread};
+use super::output::{Core, Output};
+use super::{Cx, Work};
 use crate::block::Block;
+use crate::edge::Sender;
 use crate::error::BoxError;
-use crate::kernel::Work;
-use crate::output::{Core, InPlace, Output, Unread};
-use crate::run::Cx;
 use std::marker::PhantomData;
 
 mod sealed {
@@ -224,48 +226,56 @@ impl<S, F> sealed::Sealed for FlatMap<S, F> {}
 pub(crate) struct Fused<S, T>(pub(crate) S, pub(crate) PhantomData<fn(T)>);
 
 impl<S: Stage<T>, T> Work for Fused<S, T> {
-    fn run(&mut self, cx: &Cx<'_>, taken: &mut Option<Block>) -> Result<(), BoxError> {
+    fn run(&mut self, cx: &Cx<'_>, out: &mut [Sender<'_>], taken: &mut Option<Block>) -> Result<(), BoxError> {
         let block = taken.as_mut().expect("an activation has a block");
-        let mut core = Core::new(cx, 0, None);
+        let edge = out[0].edge();
+        let (consumer, bounded) = (edge.plan.to, edge.plan.capacity.is_some());
+        let fits = edge.takes_whole(block.unread());
+        let mut core = Core::new(cx, &mut out[0]);
         let stage = &mut self.0;
-        let slow = cx.takes_long();
-        let goes_on = || !(slow && cx.is_cancelled());
-        let edge = cx.edge(cx.outputs()[0]);
         // What is in the open block would come on top of a capacity.
-        let whole = edge.takes_whole(block.unread()) && !(edge.plan.capacity.is_some() && core.resume());
+        let whole = fits && !(bounded && core.resume());
         if S::AT_MOST_ONE && InPlace::<T, S::Out>::FITS && whole {
+            let mut rhythm = cx.rhythm(TIGHT);
             let block = taken.take().expect("an activation has a block");
             // SAFETY: an edge into this kernel carries `T` (B1), and the layouts agree.
-            let mut place = unsafe { InPlace::<T, S::Out>::new(cx, block) };
-            // Loops of their own: a look after each message would cost as much as a cheap stage.
-            match (S::IN_PLACE, slow) {
-                (true, false) => while place.alter(|message| stage.alter(message)) {},
-                (true, true) => while place.alter(|message| stage.alter(message)) && goes_on() {},
-                (false, false) => while place.step(|message| stage.one(message)) {},
-                (false, true) => while place.step(|message| stage.one(message)) && goes_on() {},
+            let mut place = unsafe { InPlace::<T, S::Out>::new(cx, consumer, block) };
+            if S::IN_PLACE {
+                while place.alter(rhythm.stretch, |message| stage.alter(message)) && !cx.should_leave(&mut rhythm) {}
+            } else {
+                while place.step(rhythm.stretch, |message| stage.one(message)) && !cx.should_leave(&mut rhythm) {}
             }
-            *taken = hand_on_or_copy::<S::Out>(&mut core, place.finish(), S::ONE);
+            let (changed, rest) = place.finish();
+            let emptied = hand_on_or_copy::<S::Out>(&mut core, changed, S::ONE);
+            emptied.into_iter().for_each(|block| cx.close_block(block));
+            *taken = rest;
             return Ok(());
         }
+        let mut rhythm = cx.rhythm(if S::ONE { TIGHT } else { STRETCH });
         // SAFETY: O1: dropped at the end of this function.
         let mut output = unsafe { Output::<S::Out>::open(&mut core) };
         // SAFETY: an edge into this kernel carries `T` (B1).
         let mut unread = unsafe { Unread::<T>::new(block) };
         if S::ONE {
-            while unread.left() > 0 && goes_on() {
-                output.fill(if slow { 1 } else { unread.left() }, || {
+            while unread.left() > 0 {
+                output.fill(unread.left().min(rhythm.stretch), || {
                     let message = unread.next().expect("no more are asked for than are left");
                     Some(stage.one(message).expect("this stage gives one for one"))
                 });
-                if output.should_stop() {
+                if output.should_stop() || cx.should_leave(&mut rhythm) {
                     break;
                 }
             }
         } else {
+            let mut since = 0;
             while let Some(message) = unread.next() {
                 stage.each(message, &mut |message| output.push(message));
-                if output.should_stop() || !goes_on() {
+                since += 1;
+                if output.should_stop() || since >= rhythm.stretch && cx.should_leave(&mut rhythm) {
                     break;
+                }
+                if since >= rhythm.stretch {
+                    since = 0;
                 }
             }
         }
@@ -274,7 +284,7 @@ impl<S: Stage<T>, T> Work for Fused<S, T> {
 }
 
 /// Hands on a block that was changed in place. A block that a filter left more than half empty is copied together with the next ones
-/// instead, else a chain of filters would send ever thinner blocks.
+/// instead, else a chain of filters would send ever thinner blocks; then it comes back, empty.
 fn hand_on_or_copy<U>(core: &mut Core, mut block: Block, whole: bool) -> Option<Block> {
     if !core.resume() && block.unread() > 0 && (whole || block.unread() * 2 > block.capacity()) {
         core.pass_on(block);

@@ -1,31 +1,41 @@
-//! What runs: kernels behind three small traits, and the loops that feed them.
+//! What runs: a kernel's code, and the ends of the edges that it owns.
 //!
 //! | trait | who | called |
 //! |---|---|---|
 //! | [`Source`] | gives messages, takes none | by one worker at a time |
 //! | [`Work`] | takes from one input | by one worker at a time |
+//! | [`Ported`] | has several ports | by one worker at a time |
 //! | [`SharedWork`] | takes from one input, has no state | by many workers at once |
 //!
-//! [`Kernel`](crate::Kernel) with several ports is the fourth; its loop is in [`ported`].
+//! The first three run as a [`Task`], whose claim a worker holds; the last as a [`SharedTask`].
 
+mod cx;
 pub(crate) mod each;
 pub(crate) mod fused;
+pub(crate) mod in_place;
+mod io;
+pub(crate) mod output;
 pub(crate) mod ported;
-pub(crate) mod reorder;
 mod resident;
+pub(crate) mod shared;
 pub(crate) mod source;
 pub(crate) mod steps;
+mod task;
 pub(crate) mod tee;
 pub(crate) mod windowed;
 
-use crate::block::{Block, Chain};
-use crate::edge::Edge;
+pub use io::Io;
+
+pub(crate) use cx::{Cx, Host, Pace, Rhythm, WORTH_WAKING};
+pub(crate) use ported::{Ported, signature};
+pub(crate) use shared::{SharedTask, SharedWork};
+pub(crate) use task::Task;
+
+use crate::block::Block;
+use crate::edge::Sender;
 use crate::error::{BoxError, Error};
 use crate::report::Report;
-use crate::run::{Cx, Outcome, Why};
 use std::fmt;
-use std::mem;
-use thalweg_sync::cell::Slot;
 
 /// What a source or a kernel with several ports says after an activation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -39,10 +49,47 @@ pub enum Flow {
     Done,
 }
 
+/// Why an activation ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Why {
+    /// Its share of blocks was done; there may be more.
+    More,
+    /// Nothing on this edge.
+    Empty(usize),
+    /// No room on this edge.
+    Full(usize),
+    /// Too many tickets are out.
+    Waiting,
+    /// A source has nothing now.
+    Pending,
+    /// The kernel is finished.
+    Done,
+}
+
+/// What an activation did.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Outcome {
+    pub(crate) why: Why,
+    pub(crate) blocks: u32,
+    pub(crate) messages: u64,
+    /// The signature of its edges that it found nothing new at; zero if it is worth another activation whatever they say.
+    pub(crate) seen: u64,
+    /// It found nothing to take and gave nothing.
+    pub(crate) idle: bool,
+    /// It has said that it is done, and some of what it gave has no room yet.
+    pub(crate) said_done: bool,
+}
+
+impl Outcome {
+    pub(crate) fn new(why: Why, blocks: u32, messages: u64) -> Self {
+        Self { why, blocks, messages, seen: 0, idle: false, said_done: false }
+    }
+}
+
 /// Gives messages.
 pub(crate) trait Source: Send {
-    /// Gives about a block of messages.
-    fn give(&mut self, cx: &Cx<'_>) -> Result<Flow, BoxError>;
+    /// Gives about a block of messages at `out`; a source without an output has none.
+    fn give(&mut self, cx: &Cx<'_>, out: &mut [Sender<'_>]) -> Result<Flow, BoxError>;
 
     /// Called before each run. An error refuses the run.
     fn begin(&mut self) -> Result<(), BoxError> {
@@ -67,8 +114,9 @@ pub(crate) trait Outside: Send + Sync {
 
 /// Takes from one input, one worker at a time.
 pub(crate) trait Work: Send {
-    /// Takes messages until the block is empty or the output is full. Leaves none if it was handed on as it is.
-    fn run(&mut self, cx: &Cx<'_>, block: &mut Option<Block>) -> Result<(), BoxError>;
+    /// Takes messages until the block is empty, the output is full, or the [rhythm](Cx::rhythm) says to leave. Leaves no block if it was handed on as it
+    /// is.
+    fn run(&mut self, cx: &Cx<'_>, out: &mut [Sender<'_>], block: &mut Option<Block>) -> Result<(), BoxError>;
 
     /// Why it left messages, if not for want of room in its output: it waits for somebody outside, or has had enough.
     fn held(&self) -> Option<Why> {
@@ -79,19 +127,12 @@ pub(crate) trait Work: Send {
     fn end(&mut self, _cx: &Cx<'_>) {}
 }
 
-/// Takes from one input, many workers at once.
-pub(crate) trait SharedWork: Send + Sync {
-    /// Takes all messages of the block, unless the run is cancelled meanwhile, and leaves its output in `chain`; leaves no block if that is there
-    /// as it is.
-    fn run(&self, cx: &Cx<'_>, block: &mut Option<Block>, chain: &mut Chain) -> Result<(), BoxError>;
-}
-
-/// A kernel's code.
+/// A kernel's code, as the graph keeps it from run to run.
 pub(crate) enum Body<'env> {
-    Source(Slot<Box<dyn Source + 'env>>),
-    Sequential(Slot<Box<dyn Work + 'env>>),
+    Source(Box<dyn Source + 'env>),
+    Sequential(Box<dyn Work + 'env>),
     Parallel(Box<dyn SharedWork + 'env>),
-    Ported(Slot<Box<dyn ported::Ported + 'env>>),
+    Ported(Box<dyn Ported + 'env>),
 }
 
 impl fmt::Debug for Body<'_> {
@@ -103,177 +144,4 @@ impl fmt::Debug for Body<'_> {
             Self::Ported(_) => "Ported",
         })
     }
-}
-
-/// One activation of a source: up to a quantum of blocks.
-pub(crate) fn drive_source(source: &mut dyn Source, cx: &Cx<'_>) -> Result<Outcome, BoxError> {
-    let mut blocks = 0;
-    cx.flush_outputs();
-    if cx.has_said_done() {
-        return Ok(cx.end_activation(Why::Done, 0, 0));
-    }
-    let why = loop {
-        if let Some(edge) = cx.blocked_output() {
-            break Why::Full(edge);
-        }
-        if cx.is_cancelled() || cx.outputs_hung_up() {
-            break Why::Done;
-        }
-        // A source that is fed from outside gives what has arrived; any other stops here.
-        // Asked before it gives: what had arrived when the wish to stop came is still to be given.
-        let draining = cx.is_draining();
-        if draining && !cx.waits_outside() {
-            break Why::Done;
-        }
-        match source.give(cx)? {
-            Flow::More => {}
-            Flow::Pending if draining => break Why::Done,
-            Flow::Pending => break Why::Pending,
-            Flow::Done => break Why::Done,
-        }
-        blocks += 1;
-        if blocks >= cx.quantum() || cx.gives_slowly() {
-            break Why::More;
-        }
-    };
-    if why == Why::Done {
-        source.end();
-    }
-    Ok(cx.end_activation(why, blocks, 0))
-}
-
-/// What a kernel has in hand while its code runs: the block it takes from, and what it gave if it runs on many workers.
-///
-/// However the kernel comes out of it, what it took counts: to the message, or all of a block that is changed in place. If it failed, what is left
-/// is dropped here, and not by the way: in the midst of a panic another one, out of a destructor, would end the process.
-struct Hand<'a> {
-    block: Option<Block>,
-    chain: Chain,
-    /// What the block counted for when it was taken, or when it was last counted.
-    messages: u64,
-    edge: &'a Edge,
-    cx: &'a Cx<'a>,
-}
-
-impl<'a> Hand<'a> {
-    fn new(cx: &'a Cx<'a>, edge: &'a Edge, block: Block) -> Self {
-        Self { messages: edge.messages_of(&block), block: Some(block), chain: Chain::default(), edge, cx }
-    }
-
-    /// Counts what was taken, and how much is left.
-    fn count(&mut self) -> (u64, u64) {
-        let left = self.block.as_ref().map_or(0, |block| self.edge.messages_of(block));
-        let taken = self.messages - left;
-        self.messages = left;
-        self.cx.stats().messages.add(taken);
-        (taken, left)
-    }
-
-    /// Gives up what the kernel left, which counts when it is taken again.
-    fn open(mut self) -> (Option<Block>, Chain) {
-        self.messages = 0;
-        (self.block.take(), mem::take(&mut self.chain))
-    }
-}
-
-impl Drop for Hand<'_> {
-    fn drop(&mut self) {
-        self.count();
-        let (core, kernel) = (self.cx.worker.core, self.cx.kernel);
-        if let Some(block) = self.block.take() {
-            core.drop_block(kernel, block);
-        }
-        while let Some(block) = self.chain.pop() {
-            core.drop_given(kernel, block);
-        }
-    }
-}
-
-/// One activation of a sequential kernel: up to a quantum of blocks.
-pub(crate) fn drive_sequential(work: &mut dyn Work, cx: &Cx<'_>) -> Result<Outcome, BoxError> {
-    let input_id = cx.inputs()[0];
-    let input = cx.edge(input_id);
-    let (mut blocks, mut messages) = (0, 0);
-    cx.flush_outputs();
-    let why = loop {
-        if let Some(edge) = cx.blocked_output() {
-            break Why::Full(edge);
-        }
-        if cx.is_cancelled() || cx.outputs_hung_up() {
-            break Why::Done;
-        }
-        // Before the pop that finds nothing: see E4.
-        let closed = input.is_closed();
-        // SAFETY: E2: this worker holds the claim of the only kernel that takes from this edge.
-        let Some(block) = (unsafe { input.take() }) else {
-            if closed {
-                work.end(cx);
-            }
-            break if closed { Why::Done } else { Why::Empty(input_id) };
-        };
-        let mut hand = Hand::new(cx, input, block);
-        blocks += 1;
-        cx.note_room();
-        work.run(cx, &mut hand.block)?;
-        let (count, left) = hand.count();
-        messages += count;
-        match hand.open().0 {
-            Some(block) if left > 0 => {
-                // SAFETY: E2, as above.
-                unsafe { input.put_back(block) };
-                if let Some(why) = work.held() {
-                    break why;
-                }
-                if let Some(edge) = cx.full_output() {
-                    break Why::Full(edge);
-                }
-            }
-            rest => {
-                if let Some(block) = rest {
-                    cx.close_block(block);
-                }
-                cx.settle(input_id);
-            }
-        }
-        if blocks >= cx.quantum() {
-            break Why::More;
-        }
-    };
-    Ok(cx.end_activation(why, blocks, messages))
-}
-
-/// One activation of a parallel kernel.
-pub(crate) fn drive_parallel(work: &dyn SharedWork, cx: &Cx<'_>) -> Result<Outcome, BoxError> {
-    let input_id = cx.inputs()[0];
-    let input = cx.edge(input_id);
-    let (mut blocks, mut messages) = (0, 0);
-    cx.drain_reorder();
-    let why = loop {
-        if let Some(edge) = cx.blocked_output() {
-            break Why::Full(edge);
-        }
-        if cx.is_cancelled() || cx.outputs_hung_up() {
-            break Why::Done;
-        }
-        if cx.reorder_is_full() {
-            break Why::Waiting;
-        }
-        let closed = input.is_closed();
-        let Some((ticket, block)) = input.take_shared() else {
-            break if closed && !input.has_input() { Why::Done } else { Why::Empty(input_id) };
-        };
-        blocks += 1;
-        cx.note_room();
-        let mut hand = Hand::new(cx, input, block);
-        work.run(cx, &mut hand.block, &mut hand.chain)?;
-        messages += hand.count().0;
-        let (block, chain) = hand.open();
-        block.into_iter().for_each(|block| cx.close_block(block));
-        cx.complete(ticket, chain);
-        cx.settle(input_id);
-        if blocks >= cx.parallel_quantum() {
-            break Why::More;
-        }
-    };
-    Ok(Outcome { why, blocks, messages })
 }

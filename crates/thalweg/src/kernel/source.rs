@@ -1,17 +1,17 @@
 //! Sources: iterators and closures that give messages.
 
+use super::output::{Core, Output};
+use super::resident::resident;
+use super::{Cx, Flow, Source};
+use crate::edge::Sender;
 use crate::error::{BoxError, Verdict};
-use crate::kernel::resident::resident;
-use crate::kernel::{Flow, Source};
-use crate::output::{Core, Output};
-use crate::run::Cx;
 use std::marker::PhantomData;
 use std::ops::ControlFlow;
 
 /// Gives some of what `iterator` has.
 #[inline(always)]
-fn give_block<I: Iterator>(cx: &Cx<'_>, iterator: &mut I) -> Flow {
-    let mut core = Core::new(cx, 0, None);
+fn give_block<I: Iterator>(cx: &Cx<'_>, out: &mut [Sender<'_>], iterator: &mut I) -> Flow {
+    let mut core = Core::new(cx, &mut out[0]);
     // SAFETY: O1: dropped at the end of this function.
     let mut output = unsafe { Output::open(&mut core) };
     let mut left = cx.give_len() as usize;
@@ -33,8 +33,8 @@ fn give_block<I: Iterator>(cx: &Cx<'_>, iterator: &mut I) -> Flow {
 pub(crate) struct Iter<I>(pub(crate) I);
 
 impl<I: Iterator + Send> Source for Iter<I> {
-    fn give(&mut self, cx: &Cx<'_>) -> Result<Flow, BoxError> {
-        Ok(resident(&mut self.0, |iterator| give_block(cx, iterator)))
+    fn give(&mut self, cx: &Cx<'_>, out: &mut [Sender<'_>]) -> Result<Flow, BoxError> {
+        Ok(resident(&mut self.0, |iterator| give_block(cx, out, iterator)))
     }
 }
 
@@ -55,10 +55,10 @@ where
         Ok(())
     }
 
-    fn give(&mut self, cx: &Cx<'_>) -> Result<Flow, BoxError> {
+    fn give(&mut self, cx: &Cx<'_>, out: &mut [Sender<'_>]) -> Result<Flow, BoxError> {
         let make = &mut self.make;
         let iterator = self.iterator.get_or_insert_with(|| make().into_iter());
-        Ok(resident(iterator, |iterator| give_block(cx, iterator)))
+        Ok(resident(iterator, |iterator| give_block(cx, out, iterator)))
     }
 }
 
@@ -70,8 +70,8 @@ where
     F: FnMut(&mut Output<T>) -> R + Send,
     R: Verdict<Value = Flow>,
 {
-    fn give(&mut self, cx: &Cx<'_>) -> Result<Flow, BoxError> {
-        let mut core = Core::new(cx, 0, None);
+    fn give(&mut self, cx: &Cx<'_>, out: &mut [Sender<'_>]) -> Result<Flow, BoxError> {
+        let mut core = Core::new(cx, &mut out[0]);
         // SAFETY: O1: dropped at the end of this function.
         let mut output = unsafe { Output::open(&mut core) };
         (self.0)(&mut output).into_result()
@@ -91,7 +91,7 @@ where
     I: Iterator + Send,
     F: FnMut(I::Item) + Send,
 {
-    fn give(&mut self, cx: &Cx<'_>) -> Result<Flow, BoxError> {
+    fn give(&mut self, cx: &Cx<'_>, _out: &mut [Sender<'_>]) -> Result<Flow, BoxError> {
         let rest = if cx.takes_long() { 0 } else { cx.give_len() * FUSED_GIVES };
         // Locals can live in registers; behind `self` each item would cost loads and stores.
         let Some((mut iterator, mut each)) = self.0.take() else { return Ok(Flow::Done) };

@@ -3,11 +3,12 @@
 //! An iterator that filters stays in `next` for as long as nothing gets through, and nobody can ask it to stop meanwhile. A chain of [`Steps`] is
 //! gone through item by item of what it begins with, so the source looks up after a number of those, whatever comes of them.
 
+use crate::edge::Sender;
 use crate::error::BoxError;
+use crate::kernel::Cx;
+use crate::kernel::output::{Core, Output};
 use crate::kernel::resident::resident;
 use crate::kernel::{Flow, Source};
-use crate::output::{Core, Output};
-use crate::run::Cx;
 use std::fmt;
 use std::ops::ControlFlow::{self, Break, Continue};
 
@@ -177,13 +178,13 @@ impl<S> FromSteps<S> {
 }
 
 impl<S: Steps> Source for FromSteps<S> {
-    fn give(&mut self, cx: &Cx<'_>) -> Result<Flow, BoxError> {
+    fn give(&mut self, cx: &Cx<'_>, out: &mut [Sender<'_>]) -> Result<Flow, BoxError> {
         if self.ended {
             return Ok(Flow::Done);
         }
         let most = cx.give_len();
         self.ended = resident(&mut self.steps, |steps| {
-            let mut core = Core::new(cx, 0, None);
+            let mut core = Core::new(cx, &mut out[0]);
             // SAFETY: O1: dropped at the end of this closure.
             let mut output = unsafe { Output::open(&mut core) };
             steps.go(most, &mut |item| {
@@ -202,7 +203,7 @@ impl<S: Steps> Source for FromSteps<S> {
 pub(crate) struct ForEach<S, F>(pub(crate) Option<(S, F)>);
 
 impl<S: Steps, F: FnMut(S::Item) + Send> Source for ForEach<S, F> {
-    fn give(&mut self, cx: &Cx<'_>) -> Result<Flow, BoxError> {
+    fn give(&mut self, cx: &Cx<'_>, _out: &mut [Sender<'_>]) -> Result<Flow, BoxError> {
         // Locals can live in registers; behind `self` each item would cost loads and stores.
         let Some((mut steps, mut each)) = self.0.take() else { return Ok(Flow::Done) };
         let most = if cx.takes_long() { 1 } else { cx.give_len() * super::source::FUSED_GIVES };

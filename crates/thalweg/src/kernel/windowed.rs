@@ -1,11 +1,13 @@
 //! Kernels made of a closure that sees a sliding window.
 
+use super::Cx;
+use super::output::{Core, Output};
+use super::{SharedWork, Work};
 use crate::block::{Block, Chain};
+use crate::edge::{Edge, Sender};
 use crate::error::{BoxError, Verdict};
-use crate::kernel::{SharedWork, Work};
-use crate::output::{Core, Output};
-use crate::run::Cx;
 use std::marker::PhantomData;
+use thalweg_sync::sync::Arc;
 
 /// Windows of `peek` messages, of which each pops `pop`.
 pub(crate) struct Windowed<F, T, U> {
@@ -16,7 +18,7 @@ pub(crate) struct Windowed<F, T, U> {
 }
 
 impl<F, T, U> Windowed<F, T, U> {
-    /// Runs `kernel` over the windows of `block` until there is none or the output is full.
+    /// Runs `kernel` over the windows of `block` until there is none, the output is full, or it is time to leave.
     #[inline(always)]
     fn slide<R: Verdict>(
         cx: &Cx<'_>,
@@ -25,7 +27,7 @@ impl<F, T, U> Windowed<F, T, U> {
         output: &mut Output<U>,
         mut kernel: impl FnMut(&[T], &mut Output<U>) -> R,
     ) -> Result<(), BoxError> {
-        let slow = cx.takes_long();
+        let mut rhythm = cx.rhythm(1);
         while block.unread() >= peek {
             // SAFETY: an edge into this kernel carries `T` (B1).
             let verdict = kernel(unsafe { &block.messages::<T>()[..peek] }, output);
@@ -39,7 +41,7 @@ impl<F, T, U> Windowed<F, T, U> {
                 }
             }
             verdict.into_result()?;
-            if output.should_stop() || slow && cx.is_cancelled() {
+            if output.should_stop() || cx.should_leave(&mut rhythm) {
                 break;
             }
         }
@@ -55,9 +57,9 @@ where
     F: FnMut(&[T], &mut Output<U>) -> R + Send,
     R: Verdict,
 {
-    fn run(&mut self, cx: &Cx<'_>, block: &mut Option<Block>) -> Result<(), BoxError> {
+    fn run(&mut self, cx: &Cx<'_>, out: &mut [Sender<'_>], block: &mut Option<Block>) -> Result<(), BoxError> {
         let block = block.as_mut().expect("an activation has a block");
-        let mut core = Core::new(cx, 0, None);
+        let mut core = Core::new(cx, &mut out[0]);
         // SAFETY: O1: dropped at the end of this function.
         let mut output = unsafe { Output::open(&mut core) };
         Self::slide(cx, (self.peek, self.pop), block, &mut output, &mut self.kernel)
@@ -67,19 +69,50 @@ where
 impl<F, T, U, R> SharedWork for Windowed<F, T, U>
 where
     F: Fn(&[T], &mut Output<U>) -> R + Send + Sync,
+    T: Clone,
     R: Verdict,
 {
-    fn run(&self, cx: &Cx<'_>, block: &mut Option<Block>, chain: &mut Chain) -> Result<(), BoxError> {
+    fn run(
+        &self,
+        cx: &Cx<'_>,
+        out: &[Arc<Edge>],
+        block: &mut Option<Block>,
+        chain: &mut Chain,
+    ) -> Result<(), BoxError> {
         let block = block.as_mut().expect("an activation has a block");
-        let mut core = Core::new(cx, 0, Some(chain));
+        let mut core = Core::chained(cx, chain, 0, &out[0]);
         // SAFETY: O1: dropped at the end of this function.
         let mut output = unsafe { Output::open(&mut core) };
         while block.unread() > 0 {
             Self::slide(cx, (self.peek, self.pop), block, &mut output, &self.kernel)?;
-            if cx.is_cancelled() {
+            if cx.left.get() {
                 break;
             }
         }
         Ok(())
+    }
+
+    /// Windows that lie in different pieces share messages: those are cloned.
+    fn cut(&self, cx: &Cx<'_>, mut rest: Block, most: usize) -> Vec<Block> {
+        let windows = (rest.unread() - self.peek) / self.pop + 1;
+        let length = windows.div_ceil(most);
+        let mut pieces = Vec::with_capacity(windows.div_ceil(length));
+        // SAFETY: an edge into this kernel carries `T` (B1).
+        let messages = unsafe { rest.messages::<T>() };
+        for first in (0..windows).step_by(length) {
+            let count = (length.min(windows - first) - 1) * self.pop + self.peek;
+            let mut piece = cx.open_block::<T>(count);
+            for (index, message) in messages[first * self.pop..][..count].iter().enumerate() {
+                // SAFETY: opened for `count`. The range follows each, since a clone may panic.
+                unsafe {
+                    piece.entry::<T>(index).write(message.clone());
+                    piece.set_range(0, index + 1);
+                }
+            }
+            pieces.push(piece);
+        }
+        rest.clear();
+        cx.close_block(rest);
+        pieces
     }
 }

@@ -15,7 +15,8 @@ mod raft;
 mod random;
 
 use crate::error::{Error, Result};
-use crate::run::worker::Worker;
+use crate::topology::Topology;
+use std::cell::Cell;
 use std::fmt;
 use thalweg_sync::thread;
 
@@ -274,79 +275,92 @@ impl fmt::Debug for Scheme {
     }
 }
 
+/// What changes while a run goes on, as far as policies look at it.
+pub(crate) trait Board {
+    /// How full an edge is, from 0 to 1.
+    fn fill(&self, edge: usize) -> f32;
+    /// Whether an activation of a kernel could do something now.
+    fn is_ready(&self, kernel: usize) -> bool;
+}
+
 /// The graph as a policy sees it. Kernels and edges are numbers, in the order in which they were made.
 pub struct View<'a> {
-    worker: &'a Worker<'a>,
+    topology: &'a Topology,
+    board: &'a dyn Board,
+    worker: usize,
+    workers: usize,
+    random: Cell<u64>,
 }
 
 impl<'a> View<'a> {
-    pub(crate) fn new(worker: &'a Worker<'a>) -> Self {
-        Self { worker }
+    pub(crate) fn new(topology: &'a Topology, board: &'a dyn Board, worker: usize, workers: usize) -> Self {
+        let random = Cell::new(0x9E37_79B9_7F4A_7C15_u64.wrapping_mul(worker as u64 + 1));
+        Self { topology, board, worker, workers, random }
     }
 
     /// How many kernels there are.
     pub fn kernels(&self) -> usize {
-        self.worker.core.kernels.len()
+        self.topology.kernels.len()
     }
 
     /// The number of this worker, from 0.
     pub fn worker(&self) -> usize {
-        self.worker.index
+        self.worker
     }
 
     /// How many workers may take part.
     pub fn workers(&self) -> usize {
-        self.worker.core.rows.len()
+        self.workers
     }
 
     /// The kernel that sends on `edge`.
     pub fn producer(&self, edge: usize) -> usize {
-        self.worker.core.edges[edge].plan.from
+        self.topology.edges[edge].from
     }
 
     /// The kernel that takes from `edge`.
     pub fn consumer(&self, edge: usize) -> usize {
-        self.worker.core.edges[edge].plan.to
+        self.topology.edges[edge].to
     }
 
     /// The edges `kernel` takes from.
     pub fn inputs(&self, kernel: usize) -> &'a [usize] {
-        &self.worker.core.kernels[kernel].inputs
+        &self.topology.kernels[kernel].inputs
     }
 
     /// The edges `kernel` sends on.
     pub fn outputs(&self, kernel: usize) -> &'a [usize] {
-        &self.worker.core.kernels[kernel].outputs
+        &self.topology.kernels[kernel].outputs
     }
 
     /// How full `edge` is, from 0 to 1.
     pub fn fill(&self, edge: usize) -> f32 {
-        self.worker.core.edges[edge].fill()
+        self.board.fill(edge)
     }
 
     /// Whether several workers may run `kernel` at once.
     pub fn is_parallel(&self, kernel: usize) -> bool {
-        self.worker.core.kernels[kernel].parallel
+        self.topology.kernels[kernel].is_parallel()
     }
 
     /// Whether `kernel` is a source.
     pub fn is_source(&self, kernel: usize) -> bool {
-        self.worker.core.kernels[kernel].source
+        self.topology.kernels[kernel].is_source()
     }
 
     /// The hint of `kernel`: about how many workers it needs for one of its producer's. Zero: it is rarely fed.
     pub fn hint(&self, kernel: usize) -> Option<f32> {
-        self.worker.core.kernels[kernel].hint
+        self.topology.kernels[kernel].hint
     }
 
     /// The group of `kernel`, if it was hinted to stay together with others.
     pub fn group(&self, kernel: usize) -> Option<usize> {
-        self.worker.core.kernels[kernel].group
+        self.topology.kernels[kernel].group
     }
 
     /// Whether trying `kernel` now would do something. A snapshot.
     pub fn is_ready(&self, kernel: usize) -> bool {
-        self.worker.core.is_ready(self.worker.bodies, kernel)
+        self.board.is_ready(kernel)
     }
 
     /// The first kernel that is ready, from `start` on and around.
@@ -360,19 +374,29 @@ impl<'a> View<'a> {
         self.find_ready(start).map_or(Choice::Sleep, Choice::Run)
     }
 
+    /// A number from xorshift64*: cheap, and good enough to choose among kernels.
+    fn random(&self) -> u64 {
+        let mut x = self.random.get();
+        x ^= x >> 12;
+        x ^= x << 25;
+        x ^= x >> 27;
+        self.random.set(x);
+        x.wrapping_mul(0x2545_F491_4F6C_DD1D)
+    }
+
     /// A random number below `bound`.
     pub fn random_below(&self, bound: usize) -> usize {
-        (self.worker.random() % bound.max(1) as u64) as usize
+        (self.random() % bound.max(1) as u64) as usize
     }
 
     /// True with this probability.
     pub fn chance(&self, probability: f32) -> bool {
-        (self.worker.random() >> 40) as f32 / ((1_u64 << 24) as f32) < probability
+        (self.random() >> 40) as f32 / ((1_u64 << 24) as f32) < probability
     }
 }
 
 impl fmt::Debug for View<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "View of {:?}", self.worker)
+        write!(f, "View of worker {}", self.worker)
     }
 }

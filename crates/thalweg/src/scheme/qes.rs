@@ -112,8 +112,8 @@ impl Policy for Qes {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::exec::Core;
     use crate::prelude::*;
-    use crate::run::Core;
 
     const TRIALS: u32 = 40_000;
     const RAN: Event = Event::Ran { emitted: None, more: true };
@@ -125,7 +125,7 @@ mod tests {
         let step = graph.sequential(|x: u64, out: &mut Output<u64>| out.push(x));
         let sink = graph.sink(|_: u64| ());
         graph += source.fixed(100) >> step.fixed(100) >> sink;
-        graph.looked_at(Scheme::named(scheme).unwrap().workers(1), |core: &Core, view| {
+        graph.looked_at(Scheme::named(scheme).unwrap().workers(1), |core: &Core<'_>, view| {
             core.edges.iter().zip(fills).for_each(|(edge, messages)| edge.pretend(messages));
             let mut policy = core.scheme.policy(&Setup { view });
             look(&mut *policy, view)

@@ -1,7 +1,8 @@
 //! When a cycle is over: nothing comes in any more, and nothing is left in it.
 //!
-//! **U3** The census of a component counts the blocks inside it and the activations of its kernels that are not over. It is raised before a
-//! block from outside is taken, so when it is zero and the outside is closed and empty, nothing is left in the component.
+//! **U3** The census of a component counts the blocks inside it, the activations of its kernels that are not over, and the kernels that may give into
+//! it without having taken from it: with several ports, until they were asked once and had nothing, and while they say that they are pending. It is
+//! raised before a block from outside is taken, so when it is zero and the outside is closed and empty, nothing is left in the component.
 
 use thalweg_sync::atomic::{AtomicBool, AtomicI64, Ordering::*, fence};
 

@@ -1,20 +1,25 @@
 //! A run that cannot go on: every worker asleep, kernels left, and nobody outside who could change that; or a part of it.
 
+use super::Core;
 use crate::edge::Edge;
 use crate::error::Wait;
-use crate::run::{Bodies, Core, State, Why};
+use crate::kernel::Why;
+use crate::topology::KernelFacts;
 use thalweg_sync::atomic::Ordering::*;
 
-impl Core {
+impl Core<'_> {
     /// Whether somebody outside, or time, can make a kernel ready: one that waits for them, and not for room.
-    pub(crate) fn waits_outside(&self, bodies: &dyn Bodies) -> bool {
-        self.kernels.iter().enumerate().any(|(kernel, state)| {
-            !state.done.load(Acquire)
-                && match self.look(bodies, kernel) {
+    pub(crate) fn waits_outside(&self) -> bool {
+        self.seats.iter().enumerate().any(|(kernel, seat)| {
+            !seat.done.load(Acquire)
+                && match self.look(kernel) {
                     Some(Why::Full(_)) => false,
                     // Where there is room outside nobody waits for more.
                     Some(Why::Pending) => true,
-                    _ => state.pending.load(Relaxed) || state.source && bodies.source_waits_outside(kernel),
+                    _ => {
+                        let is_fed = self.topology.kernels[kernel].is_source() && seat.outside.is_some();
+                        seat.pending.load(Relaxed) || is_fed
+                    }
                 }
         })
     }
@@ -44,18 +49,18 @@ impl Core {
     ///
     /// Several workers may come to this at once. One after the other judges, and only while all are still asleep as in `night`: for the second one
     /// an edge that the first has let grow is not full any more, and the kernel that goes on by that has not run yet.
-    pub(crate) fn stall(&self, bodies: &dyn Bodies, outside: bool, night: u64) -> bool {
+    pub(crate) fn stall(&self, outside: bool, night: u64) -> bool {
         let mut waits = self.waits.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
         if self.control.bell.all_asleep() != Some(night) || self.is_over() {
             return false;
         }
         // Who may run some kernels only has looked at those; another one may lie down just now, and has not looked at its own yet.
-        if self.scheme.is_restricted() && (0..self.kernels.len()).any(|kernel| self.is_ready(bodies, kernel)) {
+        if self.scheme.is_restricted() && (0..self.seats.len()).any(|kernel| self.is_ready(kernel)) {
             return false;
         }
         let mut grown = false;
         for edge in &self.edges {
-            let may = !outside || self.kernels[edge.plan.to].inputs.len() > 1;
+            let may = !outside || self.topology.kernels[edge.plan.to].inputs.len() > 1;
             grown |= may && edge.is_full() && edge.stretch();
         }
         if grown {
@@ -69,15 +74,15 @@ impl Core {
             self.control.bell.ring_all();
             return true;
         }
-        for (kernel, state) in self.kernels.iter().enumerate() {
-            if state.done.load(Acquire) {
+        for (kernel, state) in self.topology.kernels.iter().enumerate() {
+            if self.seats[kernel].done.load(Acquire) {
                 continue;
             }
-            let why = self.look(bodies, kernel).unwrap_or(Why::More);
+            let why = self.look(kernel).unwrap_or(Why::More);
             let full = state.outputs.iter().enumerate().find(|&(_, &edge)| why == Why::Full(edge));
             let (port, reason) = if let Some((port, &edge)) = full {
                 let edge = &self.edges[edge];
-                let consumer = &self.kernels[edge.plan.to].name;
+                let consumer = &self.topology.kernels[edge.plan.to].name;
                 let reason = format!(
                     "full with {} messages that {consumer} does not take; give the edge a larger capacity, or declare it as feedback",
                     edge.messages()
@@ -95,8 +100,8 @@ impl Core {
     /// The input at which a kernel waits that could give, and for what.
     ///
     /// It is the one that has some messages, but not as many as the kernel asked for; else one of which it takes none.
-    fn starvation(&self, state: &State) -> (String, String) {
-        let inputs = || state.inputs.iter().map(|&edge| &self.edges[edge]).enumerate();
+    fn starvation(&self, state: &KernelFacts) -> (String, String) {
+        let inputs = || state.inputs.iter().map(|&edge| &*self.edges[edge]).enumerate();
         let falls_short = |edge: &Edge| edge.unused_messages() < edge.asked();
         let some = |(_, edge): &(usize, &Edge)| edge.unused_messages() > 0;
         let short = inputs().filter(some).find(|(_, edge)| falls_short(edge));

@@ -1,7 +1,7 @@
 //! What is counted while a graph runs.
 
 use thalweg_sync::CachePadded;
-use thalweg_sync::atomic::{AtomicUsize, Counter};
+use thalweg_sync::atomic::{AtomicBool, AtomicUsize, Counter};
 
 /// What one worker counts about one kernel. Only that worker writes it.
 #[derive(Debug, Default)]
@@ -32,6 +32,8 @@ pub(crate) struct WorkerStats {
     pub(crate) polls: Counter,
     pub(crate) yields: Counter,
     pub(crate) sleeps: Counter,
+    /// Blocks that it began: who finds it unchanged for a while finds it in one block.
+    pub(crate) beats: Counter,
     /// Nanoseconds of looking around and sleeping.
     pub(crate) idle: Counter,
     /// Messages dropped because their consumer had finished early.
@@ -44,6 +46,8 @@ pub(crate) struct WorkerStats {
 #[derive(Debug)]
 pub(crate) struct Row {
     pub(crate) worker: CachePadded<WorkerStats>,
+    /// Raised for a worker that is long in one block.
+    pub(crate) hurry: CachePadded<AtomicBool>,
     pub(crate) kernels: Vec<CachePadded<KernelStats>>,
     pub(crate) edges: Vec<CachePadded<EdgeStats>>,
 }
@@ -52,6 +56,7 @@ impl Row {
     pub(crate) fn new(kernels: usize, edges: usize) -> Self {
         Self {
             worker: CachePadded::default(),
+            hurry: CachePadded::default(),
             kernels: (0..kernels).map(|_| CachePadded::default()).collect(),
             edges: (0..edges).map(|_| CachePadded::default()).collect(),
         }

@@ -12,8 +12,7 @@
 //! While the first worker is at a message that takes long, it compares nothing. So where a kernel is parallel, the second one is there from the
 //! start, and [watches](watch) for a while before it sleeps on the bench.
 
-use crate::run::State;
-use crate::run::worker::Worker;
+use super::worker::Worker;
 use std::fmt;
 use thalweg_sync::atomic::Ordering::*;
 use thalweg_sync::park::{Parker, Unparker};
@@ -114,7 +113,7 @@ impl Crew {
 }
 
 /// Lets `target` workers work, as far as there are threads. Returns how many there may be at most.
-fn set_target(worker: &Worker<'_>, target: usize, hire: &dyn Fn(usize) -> bool) -> usize {
+fn set_target(worker: &Worker<'_, '_>, target: usize, hire: &dyn Fn(usize) -> bool) -> usize {
     let core = worker.core;
     let most = core.crew.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).hire_up_to(target, hire);
     core.target.store(target.min(most), Release);
@@ -127,7 +126,7 @@ fn set_target(worker: &Worker<'_>, target: usize, hire: &dyn Fn(usize) -> bool) 
 
 /// The second worker, which is not needed now, looks now and then whether the first is still at what it was at while there is more to do. Then it
 /// calls everybody: who is not needed finds nothing, and sleeps. Returns when it has, when it is `over`, or when all goes well.
-pub(crate) fn watch(worker: &Worker<'_>, hire: &dyn Fn(usize) -> bool, over: impl Fn() -> bool) {
+pub(crate) fn watch(worker: &Worker<'_, '_>, hire: &dyn Fn(usize) -> bool, over: impl Fn() -> bool) {
     let core = worker.core;
     let activations = || core.rows[0].kernels.iter().map(|stats| stats.activations.get()).sum::<u64>();
     // Of its own: a token that comes late must wake nobody from another sleep.
@@ -137,7 +136,7 @@ pub(crate) fn watch(worker: &Worker<'_>, hire: &dyn Fn(usize) -> bool, over: imp
         let now = activations();
         if now != before {
             looks += 1;
-        } else if (0..core.kernels.len()).any(|kernel| core.is_ready(worker.bodies, kernel)) {
+        } else if (0..core.seats.len()).any(|kernel| core.is_ready(kernel)) {
             set_target(worker, core.rows.len(), hire);
             return;
         } else if core.control.bell.all_asleep().is_some() {
@@ -197,10 +196,10 @@ pub(crate) struct Elastic<'a> {
 }
 
 impl<'a> Elastic<'a> {
-    pub(crate) fn new(worker: &Worker<'_>, hire: &'a dyn Fn(usize) -> bool) -> Self {
+    pub(crate) fn new(worker: &Worker<'_, '_>, hire: &'a dyn Fn(usize) -> bool) -> Self {
         let core = worker.core;
         let target = core.target.load(Relaxed);
-        let watched = target < core.rows.len() && core.kernels.iter().any(|state| state.parallel);
+        let watched = target < core.rows.len() && core.topology.kernels.iter().any(|facts| facts.is_parallel());
         let first = target + usize::from(watched);
         let most = core.crew.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).hire_up_to(first, hire);
         Self {
@@ -220,16 +219,19 @@ impl<'a> Elastic<'a> {
     }
 
     /// Messages of a kernel since the run began, and the nanoseconds they took.
-    fn totals(worker: &Worker<'_>, kernel: usize) -> (u64, u64) {
+    fn totals(worker: &Worker<'_, '_>, kernel: usize) -> (u64, u64) {
         let stats = worker.core.rows.iter().map(|row| &row.kernels[kernel]);
-        let sent: u64 =
-            worker.core.kernels[kernel].outputs.iter().map(|&edge| worker.core.edges[edge].sent_messages()).sum();
+        let sent: u64 = worker.core.topology.kernels[kernel]
+            .outputs
+            .iter()
+            .map(|&edge| worker.core.edges[edge].sent_messages())
+            .sum();
         let (messages, busy) = stats.fold((0, 0), |(m, b), stats| (m + stats.messages.get(), b + stats.busy.get()));
-        (if worker.core.kernels[kernel].source { sent } else { messages }, busy)
+        (if worker.core.topology.kernels[kernel].is_source() { sent } else { messages }, busy)
     }
 
     /// Nanoseconds that a block of a kernel took so far, on the average: a single one may have been interrupted.
-    fn block_cost(worker: &Worker<'_>, kernel: usize) -> u64 {
+    fn block_cost(worker: &Worker<'_, '_>, kernel: usize) -> u64 {
         let stats = worker.core.rows.iter().map(|row| &row.kernels[kernel]);
         let (blocks, busy) = stats.fold((0, 0), |(b, t), stats| (b + stats.blocks.get(), t + stats.busy.get()));
         busy.checked_div(blocks).unwrap_or(0)
@@ -237,37 +239,38 @@ impl<'a> Elastic<'a> {
 
     /// Looks whether it is time to compare. Costs nothing unless the last activation was timed.
     #[inline]
-    pub(crate) fn look(&mut self, worker: &Worker<'_>) {
+    pub(crate) fn look(&mut self, worker: &Worker<'_, '_>) {
         let clock = worker.clock.get();
         if clock >= self.until && clock != 0 {
             self.turn(worker, clock);
         }
     }
 
-    fn begin(&mut self, worker: &Worker<'_>, clock: u64, phase: Phase, length: u64) {
+    fn begin(&mut self, worker: &Worker<'_, '_>, clock: u64, phase: Phase, length: u64) {
         self.phase = phase;
         self.until = clock + length;
         self.start.take(worker, clock);
     }
 
-    fn set_target(&mut self, worker: &Worker<'_>, target: usize) {
+    fn set_target(&mut self, worker: &Worker<'_, '_>, target: usize) {
         self.most = set_target(worker, target, self.hire);
     }
 
     /// Changes the number of workers, and measures once that has settled.
-    fn try_with(&mut self, worker: &Worker<'_>, clock: u64, target: usize) {
+    fn try_with(&mut self, worker: &Worker<'_, '_>, clock: u64, target: usize) {
         self.set_target(worker, target);
         self.begin(worker, clock, Phase::Settle, SETTLE);
     }
 
-    fn turn(&mut self, worker: &Worker<'_>, clock: u64) {
+    fn turn(&mut self, worker: &Worker<'_, '_>, clock: u64) {
         let target = worker.core.target.load(Relaxed);
         // A source gives on one worker whatever their number.
         let is_slow = |kernel: usize| {
-            let state = &worker.core.kernels[kernel];
-            !state.source && state.block_time.load(Relaxed) >= SLOW && Self::block_cost(worker, kernel) >= SLOW
+            !worker.core.topology.kernels[kernel].is_source()
+                && worker.core.seats[kernel].pace.block_time.load(Relaxed) >= SLOW
+                && Self::block_cost(worker, kernel) >= SLOW
         };
-        if (0..worker.core.kernels.len()).any(is_slow) {
+        if (0..worker.core.seats.len()).any(is_slow) {
             // Who is not needed finds nothing, and sleeps.
             if target < self.most {
                 self.set_target(worker, self.most);
@@ -278,9 +281,9 @@ impl<'a> Elastic<'a> {
         }
         if self.start.nanos == 0 {
             // A kernel that was declared parallel is likely worth spreading, and so is one that takes long: do not wait to try.
-            let any = |what: &dyn Fn(&State) -> bool| worker.core.kernels.iter().any(|state| what(state));
-            let parallel = any(&|state| state.parallel);
-            let eager = parallel || any(&|state| state.block_time.load(Relaxed) > LONG);
+            let parallel = worker.core.topology.kernels.iter().any(|facts| facts.is_parallel());
+            let is_long = || worker.core.seats.iter().any(|seat| seat.pace.block_time.load(Relaxed) > LONG);
+            let eager = parallel || is_long();
             // A declaration is believed for a while: in a short run the time without the second worker would show.
             self.down = !parallel;
             self.begin(worker, clock, Phase::Begin, if eager { TRIAL / 8 } else { TRIAL / 2 });
@@ -319,7 +322,7 @@ impl<'a> Elastic<'a> {
     }
 
     /// One comparison is made: another one the other way round, from the number that there is now, or the verdict.
-    fn compare(&mut self, worker: &Worker<'_>, clock: u64) {
+    fn compare(&mut self, worker: &Worker<'_, '_>, clock: u64) {
         let (one, other) = (&self.base, &self.sample);
         if one.workers == other.workers {
             // Who watched called everybody meanwhile.
@@ -340,7 +343,7 @@ impl<'a> Elastic<'a> {
         }
     }
 
-    fn judge(&mut self, worker: &Worker<'_>, clock: u64, few: usize, many: usize) {
+    fn judge(&mut self, worker: &Worker<'_, '_>, clock: u64, few: usize, many: usize) {
         let share = share(&mut self.gains, few, many);
         self.gains.clear();
         let climbed = many > self.present;
@@ -369,11 +372,11 @@ fn share(gains: &mut [f64], few: usize, many: usize) -> f64 {
 
 impl Sample {
     /// All that was done until now.
-    fn take(&mut self, worker: &Worker<'_>, clock: u64) {
+    fn take(&mut self, worker: &Worker<'_, '_>, clock: u64) {
         self.nanos = clock;
         self.idle = worker.row.worker.idle.get();
         self.messages.clear();
-        self.messages.extend((0..worker.core.kernels.len()).map(|kernel| Elastic::totals(worker, kernel).0));
+        self.messages.extend((0..worker.core.seats.len()).map(|kernel| Elastic::totals(worker, kernel).0));
     }
 
     /// Leaves what `workers` workers did since `start`.
@@ -409,7 +412,6 @@ impl fmt::Debug for Elastic<'_> {
 mod tests {
     use super::*;
     use crate::prelude::*;
-    use crate::run::{Bodies, Cx, Outcome};
 
     #[test]
     fn a_source_that_runs_ahead_is_no_gain() {
@@ -424,31 +426,14 @@ mod tests {
         assert_eq!(percent(&[100, 150], &[1.0, 99.0]), 150);
     }
 
-    /// A run in which nothing happens.
-    struct Nothing;
-
-    impl Bodies for Nothing {
-        fn activate(&self, _: usize, _: &Cx<'_>) -> Result<Outcome, BoxError> {
-            unreachable!("nothing is ready")
-        }
-
-        fn source_has_input(&self, _: usize) -> bool {
-            false
-        }
-
-        fn source_waits_outside(&self, _: usize) -> bool {
-            false
-        }
-    }
-
     /// Lets `act` see a run of a source and a sink with one of eight workers; how many there are then, and for how long.
-    fn after(act: impl FnOnce(&mut Elastic<'_>, &Worker<'_>)) -> (usize, u64) {
+    fn after(act: impl FnOnce(&mut Elastic<'_>, &Worker<'_, '_>)) -> (usize, u64) {
         let mut graph = Graph::new();
         let (source, sink) = (graph.source(0..0_u64), graph.sink(|_: u64| ()));
         graph += source >> sink;
         graph.looked_at(Scheme::default(), |core, _| {
             *core.crew.lock().unwrap() = Crew::new(8);
-            let (worker, hire) = (Worker::new(core, &Nothing, 0), |_: usize| true);
+            let (worker, hire) = (Worker::new(core, 0), |_: usize| true);
             let mut elastic = Elastic::new(&worker, &hire);
             act(&mut elastic, &worker);
             (core.target.load(Relaxed), elastic.until - 1)
@@ -460,7 +445,7 @@ mod tests {
         // Source or sink, how long its last block took, and two of them together.
         let look = |kernel: usize, last: u64, both: u64| {
             after(|elastic, worker| {
-                worker.core.kernels[kernel].block_time.store(last, Relaxed);
+                worker.core.seats[kernel].pace.block_time.store(last, Relaxed);
                 let stats = &worker.row.kernels[kernel];
                 stats.blocks.add(2);
                 stats.busy.add(both);

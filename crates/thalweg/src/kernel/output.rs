@@ -1,7 +1,8 @@
 //! The writing end that a kernel sees.
 
-use crate::block::{Block, Chain, drop_each, stride};
-use crate::run::Cx;
+use super::Cx;
+use crate::block::{Block, Chain, stride};
+use crate::edge::{Edge, Sender};
 use std::fmt;
 use std::mem;
 use std::ptr;
@@ -29,40 +30,63 @@ pub struct Output<T> {
 /// What only the cold path needs. Apart from [`Output`], so that `cur` and `room` can stay in registers: their addresses never escape.
 pub(crate) struct Core {
     cx: *const Cx<'static>,
-    edge: usize,
-    port: usize,
-    /// Where finished blocks go; null if they are handed on at once.
-    chain: *mut Chain,
+    target: Target,
     block: Option<Block>,
     /// A full block on its way out.
     filled: Option<Block>,
     full: bool,
 }
 
+/// Where finished blocks go.
+#[derive(Clone, Copy)]
+enum Target {
+    /// Out, at once.
+    Sender(*mut Sender<'static>),
+    /// Into the output of an activation, for a port whose edge is this.
+    Chain(*mut Chain, usize, *const Edge),
+}
+
 impl Core {
-    /// For output port `port` of the kernel that runs in `cx`.
-    pub(crate) fn new(cx: &Cx<'_>, port: usize, chain: Option<&mut Chain>) -> Self {
-        Self {
-            cx: ptr::from_ref(cx).cast(),
-            edge: cx.outputs()[port],
-            port,
-            chain: chain.map_or(ptr::null_mut(), ptr::from_mut),
-            block: None,
-            filled: None,
-            full: false,
-        }
+    /// For a sending end of the kernel that runs in `cx`. **O1** It is dropped before both of them.
+    pub(crate) fn new(cx: &Cx<'_>, sender: &mut Sender<'_>) -> Self {
+        Self::of(cx, Target::Sender(ptr::from_mut(sender).cast()))
+    }
+
+    /// For the output port `port` of a parallel kernel. **O1** It is dropped before all of them.
+    pub(crate) fn chained(cx: &Cx<'_>, chain: &mut Chain, port: usize, edge: &Edge) -> Self {
+        Self::of(cx, Target::Chain(ptr::from_mut(chain), port, ptr::from_ref(edge)))
+    }
+
+    fn of(cx: &Cx<'_>, target: Target) -> Self {
+        Self { cx: ptr::from_ref(cx).cast(), target, block: None, filled: None, full: false }
     }
 
     fn cx(&self) -> &Cx<'_> {
-        // SAFETY: an `Output` is made and dropped within the activation whose context this is (O1 at `Output::open`).
+        // SAFETY: O1.
         unsafe { &*self.cx.cast::<Cx<'_>>() }
+    }
+
+    fn sender(&mut self) -> Option<&mut Sender<'_>> {
+        match self.target {
+            // SAFETY: O1, and nobody else uses the end meanwhile: it was borrowed for this.
+            Target::Sender(sender) => Some(unsafe { &mut *sender.cast::<Sender<'_>>() }),
+            Target::Chain(..) => None,
+        }
+    }
+
+    fn edge(&self) -> &Edge {
+        match self.target {
+            // SAFETY: O1.
+            Target::Sender(sender) => unsafe { (*sender).edge() },
+            // SAFETY: O1.
+            Target::Chain(_, _, edge) => unsafe { &*edge },
+        }
     }
 
     /// Goes on with the block that the last activation left open. False if there is none.
     pub(crate) fn resume(&mut self) -> bool {
-        if self.chain.is_null() && self.block.is_none() {
-            // SAFETY: as in `hand_on`.
-            self.block = unsafe { self.cx().edge(self.edge).take_open() };
+        if self.block.is_none() {
+            self.block = self.sender().and_then(Sender::take_open);
         }
         self.block.is_some()
     }
@@ -70,8 +94,7 @@ impl Core {
     /// Where to write in the open block, and its end. Opens a block if there is none.
     pub(crate) fn room<T>(&mut self) -> (*mut T, *mut T) {
         if !self.resume() {
-            let cx = self.cx();
-            self.block = Some(cx.open_block::<T>(cx.edge(self.edge).block_len()));
+            self.block = Some(self.cx().open_block::<T>(self.edge().block_len()));
         }
         let block = self.block.as_ref().expect("there is one now");
         (block.entry::<T>(block.end()), block.entry::<T>(block.capacity()))
@@ -79,18 +102,23 @@ impl Core {
 
     /// Hands on a full block. Notes when the kernel should stop.
     fn hand_on(&mut self, mut block: Block) {
-        if self.chain.is_null() {
-            // SAFETY: an output without a chain belongs to a sequential kernel, whose claim this thread holds (E1).
-            unsafe { self.cx().hand_on(self.edge, block) };
-            let (cx, edge) = (self.cx(), self.edge);
-            if cx.is_cancelled() || cx.edge(edge).is_full() && !cx.make_room(edge) {
-                self.full = true;
+        match self.target {
+            Target::Sender(sender) => {
+                // SAFETY: O1, as in `sender`.
+                let sender = unsafe { &mut *sender.cast::<Sender<'_>>() };
+                let cx = self.cx();
+                cx.hand_on(sender, block);
+                let edge = sender.edge();
+                if cx.is_cancelled() || edge.is_full() && !cx.host.make_room(edge) {
+                    self.full = true;
+                }
             }
-        } else {
-            block.set_port(self.port);
-            // SAFETY: the chain outlives the output (O1), and only this activation has it.
-            unsafe { (*self.chain).push(block) };
-            self.full |= self.cx().is_cancelled();
+            Target::Chain(chain, port, _) => {
+                block.set_port(port);
+                // SAFETY: O1, and only this activation has the chain.
+                unsafe { (*chain).push(block) };
+                self.full |= self.cx().is_cancelled();
+            }
         }
     }
 
@@ -219,7 +247,7 @@ impl<T> fmt::Debug for Output<T> {
 
 /// How many entries there are from `first` up to `end`, in the same block.
 #[inline(always)]
-fn entries_between<T>(first: *mut T, end: *mut T) -> usize {
+pub(super) fn entries_between<T>(first: *mut T, end: *mut T) -> usize {
     (end.addr() - first.addr()) / stride::<T>()
 }
 
@@ -262,181 +290,11 @@ pub(crate) unsafe fn end_output<T>(core: *mut Core, cur: *mut T) {
     let Some(mut block) = core.block.take() else { return };
     // SAFETY: `cur` belongs to this block.
     unsafe { seal(&mut block, cur) };
-    if core.chain.is_null() {
-        // SAFETY: as in `hand_on`.
-        unsafe { core.cx().edge(core.edge).keep_open(block) };
+    if let Some(sender) = core.sender() {
+        sender.keep_open(block);
     } else if block.unread() > 0 {
         core.hand_on(block);
     } else {
         core.cx().close_block(block);
-    }
-}
-
-/// Messages of a block that is being read, each taken once.
-///
-/// The place is written back when this is dropped, also by a panic: what was taken is the reader's, the rest stays in the block.
-pub(crate) struct Unread<'a, T> {
-    next: *mut T,
-    end: *mut T,
-    block: &'a mut Block,
-}
-
-impl<'a, T> Unread<'a, T> {
-    /// # Safety
-    ///
-    /// The block must hold messages of type `T` (B1).
-    #[inline(always)]
-    pub(crate) unsafe fn new(block: &'a mut Block) -> Self {
-        Self { next: block.entry::<T>(block.first()), end: block.entry::<T>(block.end()), block }
-    }
-
-    /// How many are left.
-    #[inline(always)]
-    pub(crate) fn left(&self) -> usize {
-        entries_between(self.next, self.end)
-    }
-
-    /// Takes the next message.
-    ///
-    /// # Safety
-    ///
-    /// There must be one.
-    #[inline(always)]
-    pub(crate) unsafe fn next_unchecked(&mut self) -> T {
-        // SAFETY: the entry is initialised, by the caller's promise, and the block gives it up by the step.
-        unsafe {
-            let message = self.next.read();
-            self.next = self.next.byte_add(stride::<T>());
-            message
-        }
-    }
-
-    /// Takes the next message.
-    #[inline(always)]
-    pub(crate) fn next(&mut self) -> Option<T> {
-        if ptr::eq(self.next, self.end) {
-            return None;
-        }
-        // SAFETY: `next < end`.
-        Some(unsafe { self.next_unchecked() })
-    }
-}
-
-impl<T> Drop for Unread<'_, T> {
-    #[inline(always)]
-    fn drop(&mut self) {
-        let end = self.block.end();
-        let left = self.left();
-        // SAFETY: what is before `next` was moved out.
-        unsafe { self.block.set_range(end - left, end) };
-    }
-}
-
-/// Rewrites the messages of a block where they are: `T` in, `U` of the same layout out, at most one for each.
-///
-/// After a panic both what was written and what was not read is dropped.
-pub(crate) struct InPlace<'a, T, U> {
-    read: *mut T,
-    end: *mut T,
-    write: *mut U,
-    /// There until it is finished.
-    block: Option<Block>,
-    cx: &'a Cx<'a>,
-}
-
-impl<'a, T, U> InPlace<'a, T, U> {
-    /// Whether messages of type `U` fit where those of type `T` are.
-    pub(crate) const FITS: bool =
-        mem::size_of::<T>() == mem::size_of::<U>() && mem::align_of::<T>() == mem::align_of::<U>();
-
-    /// # Safety
-    ///
-    /// The block must hold messages of type `T` (B1), and `FITS` must hold.
-    #[inline(always)]
-    pub(crate) unsafe fn new(cx: &'a Cx<'a>, block: Block) -> Self {
-        let first = block.entry::<T>(block.first());
-        Self { read: first, end: block.entry::<T>(block.end()), write: first.cast(), block: Some(block), cx }
-    }
-
-    /// Rewrites the next message; `change` may keep it or let it fall. False at the end.
-    #[inline(always)]
-    pub(crate) fn step(&mut self, change: impl FnOnce(T) -> Option<U>) -> bool {
-        if ptr::eq(self.read, self.end) {
-            return false;
-        }
-        // SAFETY: `read < end` is initialised; `write <= read` was moved out before (this entry just now), and the layouts agree.
-        unsafe {
-            let message = self.read.read();
-            self.read = self.read.byte_add(stride::<T>());
-            if let Some(changed) = change(message) {
-                self.write.write(changed);
-                self.write = self.write.byte_add(stride::<U>());
-            }
-        }
-        true
-    }
-
-    /// Changes the next message where it is, or lets it fall if `change` says false. False at the end.
-    ///
-    /// Only if `U` is `T`. A message moves only when one before it has fallen.
-    #[inline(always)]
-    pub(crate) fn alter(&mut self, change: impl FnOnce(&mut T) -> bool) -> bool {
-        if ptr::eq(self.read, self.end) {
-            return false;
-        }
-        let message = self.read;
-        // SAFETY: `message < end` is initialised, and stays the block's until it is passed, also if `change` panics.
-        let kept = change(unsafe { &mut *message });
-        // SAFETY: `write <= message`; what lies between was dropped or moved out.
-        unsafe {
-            self.read = message.byte_add(stride::<T>());
-            if !kept {
-                message.drop_in_place();
-            } else {
-                if !ptr::eq(self.write.cast(), message) {
-                    self.write.cast::<T>().copy_from_nonoverlapping(message, 1);
-                }
-                self.write = self.write.byte_add(stride::<T>());
-            }
-        }
-        true
-    }
-}
-
-impl<T, U> InPlace<'_, T, U> {
-    /// The block with what was written; what was not read is dropped.
-    #[inline(always)]
-    pub(crate) fn finish(mut self) -> Block {
-        self.close().expect("it is finished once")
-    }
-
-    #[inline(always)]
-    fn close(&mut self) -> Option<Block> {
-        let mut block = self.block.take()?;
-        let first = block.first();
-        let written = entries_between(block.entry::<U>(first), self.write);
-        let rest = entries_between(self.read, self.end);
-        block.touch(first..first + written, mem::size_of::<U>(), Access::Write);
-        // SAFETY: `first..first+written` holds `U`s; the rest is dropped here, after a panic or once the run is cancelled.
-        unsafe {
-            block.set_range(first, first + written);
-            block.retype::<U>();
-            if rest > 0 {
-                let mut panics = Vec::new();
-                drop_each(self.read, rest, &mut panics);
-                self.cx.worker.core.note(self.cx.kernel, panics);
-            }
-        }
-        Some(block)
-    }
-}
-
-impl<T, U> Drop for InPlace<'_, T, U> {
-    #[inline(always)]
-    fn drop(&mut self) {
-        if let Some(block) = self.close() {
-            let core = self.cx.worker.core;
-            core.drop_block(core.edges[self.cx.outputs()[0]].plan.to, block);
-        }
     }
 }

@@ -6,6 +6,12 @@
 //! - **B2** The entries `first..len` are initialised and owned by the block, no others are.
 //! - **B3** Whoever holds the [`Block`] is the only one with access: it moves through queues, it is never shared.
 
+mod chain;
+pub(crate) mod pool;
+pub(crate) mod windows;
+
+pub(crate) use chain::Chain;
+
 use crate::error::{Cause, Payload, resume};
 use std::alloc::{Layout, alloc, dealloc, handle_alloc_error};
 use std::fmt;
@@ -15,9 +21,12 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::ptr::NonNull;
 use thalweg_sync::hint::{self, Access};
 
+/// Bytes of messages in a block, at most; a larger message is alone in its block.
+pub(crate) const MOST_BYTES: usize = 16 * 1024;
+
 /// One line in front of the entries.
 #[repr(C, align(64))]
-struct Header {
+pub(super) struct Header {
     /// The first entry that nobody has taken yet.
     first: u32,
     /// One past the last initialised entry.
@@ -36,7 +45,7 @@ struct Header {
     align: usize,
 }
 
-const HEADER: usize = mem::size_of::<Header>();
+pub(crate) const HEADER: usize = mem::size_of::<Header>();
 
 /// The distance between two entries. Zero-sized messages get their alignment, so that a pointer can count them.
 pub(crate) const fn stride<T>() -> usize {
@@ -77,12 +86,12 @@ impl Block {
         Layout::from_size_align(offset + bytes, align).expect("a block is at most a few messages long")
     }
 
-    fn header(&self) -> &Header {
+    pub(super) fn header(&self) -> &Header {
         // SAFETY: B3.
         unsafe { self.0.as_ref() }
     }
 
-    fn header_mut(&mut self) -> &mut Header {
+    pub(super) fn header_mut(&mut self) -> &mut Header {
         // SAFETY: B3, and `&mut self`.
         unsafe { self.0.as_mut() }
     }
@@ -203,7 +212,7 @@ impl Block {
         }
     }
 
-    fn into_raw(self) -> NonNull<Header> {
+    pub(super) fn into_raw(self) -> NonNull<Header> {
         let header = self.0;
         mem::forget(self);
         header
@@ -285,83 +294,12 @@ impl thalweg_queue::spsc::fast_forward::Word for Block {
     }
 }
 
-/// Finished blocks of one activation, in the order they were filled, across all its output ports.
-///
-/// A list through the headers, so that a whole activation's output travels as one word.
-#[derive(Default)]
-pub(crate) struct Chain {
-    head: Option<NonNull<Header>>,
-    tail: Option<NonNull<Header>>,
-    /// Messages that were pushed.
-    messages: usize,
-}
-
-// SAFETY: a chain owns its blocks, and those are `Send`.
-unsafe impl Send for Chain {}
-
-impl Chain {
-    pub(crate) fn push(&mut self, mut block: Block) {
-        self.messages += block.unread();
-        block.header_mut().next = None;
-        let header = block.into_raw();
-        match self.tail {
-            // SAFETY: the tail is owned by this chain.
-            Some(mut tail) => unsafe { tail.as_mut().next = Some(header) },
-            None => self.head = Some(header),
-        }
-        self.tail = Some(header);
-    }
-
-    pub(crate) fn pop(&mut self) -> Option<Block> {
-        let mut block = Block(self.head?);
-        block.touch(0..0, 0, Access::Write);
-        self.head = block.header_mut().next.take();
-        if self.head.is_none() {
-            self.tail = None;
-        }
-        Some(block)
-    }
-
-    /// How many messages were pushed; zero for one that was made of a word.
-    pub(crate) fn messages(&self) -> usize {
-        self.messages
-    }
-
-    /// The chain as one word; null if it is empty.
-    pub(crate) fn into_word(mut self) -> *mut u8 {
-        self.tail = None;
-        self.head.take().map_or(std::ptr::null_mut(), |head| head.as_ptr().cast())
-    }
-
-    /// The chain that [`into_word`](Self::into_word) made this word of; it can only be popped from.
-    ///
-    /// # Safety
-    ///
-    /// `word` must come from `into_word`, once.
-    pub(crate) unsafe fn from_word(word: *mut u8) -> Self {
-        let head = NonNull::new(word.cast::<Header>());
-        Self { head, tail: head, messages: 0 }
-    }
-}
-
-impl Drop for Chain {
-    fn drop(&mut self) {
-        while self.pop().is_some() {}
-    }
-}
-
-impl fmt::Debug for Chain {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Chain").field("empty", &self.head.is_none()).finish()
-    }
-}
-
 #[cfg(all(test, not(loom)))]
-mod tests {
+pub(crate) mod tests {
     use super::*;
     use std::rc::Rc;
 
-    fn filled<T>(messages: Vec<T>) -> Block {
+    pub(crate) fn filled<T>(messages: Vec<T>) -> Block {
         let mut block = Block::allocate(messages.len().max(1) * stride::<T>(), mem::align_of::<T>());
         block.open::<T>(messages.len() as u32);
         let len = messages.len();
@@ -400,21 +338,5 @@ mod tests {
         let block = filled(vec![(), (), ()]);
         // SAFETY: it holds `()`.
         assert_eq!(unsafe { block.messages::<()>() }.len(), 3);
-    }
-
-    #[test]
-    fn a_chain_keeps_order_and_drops_what_is_left() {
-        let message = Rc::new(());
-        let mut chain = Chain::default();
-        for port in 0..3 {
-            let mut block = filled(vec![message.clone()]);
-            block.set_port(port);
-            chain.push(block);
-        }
-        // SAFETY: the word comes from a chain.
-        let mut chain = unsafe { Chain::from_word(chain.into_word()) };
-        assert_eq!(chain.pop().unwrap().port(), 0);
-        drop(chain);
-        assert_eq!(Rc::strong_count(&message), 1);
     }
 }

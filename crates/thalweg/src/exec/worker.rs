@@ -1,10 +1,10 @@
 //! A worker: asks its policy, activates kernels, sleeps when there is nothing.
 
-use crate::pool::Pool;
-use crate::run::elastic::{self, Elastic};
-use crate::run::stats::Row;
-use crate::run::{Bodies, Core};
-use crate::scheme::{Choice, Event, Setup, View};
+use super::Core;
+use super::elastic::{self, Elastic};
+use super::stats::Row;
+use crate::block::pool::Pool;
+use crate::scheme::{Board, Choice, Event, Setup, View};
 use std::cell::Cell;
 use std::fmt;
 use thalweg_sync::atomic::Ordering::*;
@@ -19,60 +19,48 @@ const IN_VAIN: usize = 64;
 /// The longest an idle worker looks around before it sleeps, in nanoseconds.
 const MOST_SPIN: u64 = 20_000;
 
-pub(crate) struct Worker<'a> {
-    pub(crate) core: &'a Core,
-    pub(crate) bodies: &'a dyn Bodies,
+pub(crate) struct Worker<'a, 'r> {
+    pub(crate) core: &'a Core<'r>,
     pub(crate) index: usize,
     pub(crate) row: &'a Row,
     pub(crate) pool: Pool,
     /// How deep helps are nested.
     pub(crate) depth: Cell<u32>,
-    /// The edge on which the running activation last handed something on.
-    pub(crate) emitted: Cell<Option<usize>>,
     /// Whether the running activation is timed, and the time that helps took within it.
     pub(crate) timing: Cell<bool>,
     pub(crate) helped_time: Cell<u64>,
     /// The clock at the end of the last timed activation.
     pub(crate) clock: Cell<u64>,
-    pub(crate) random: Cell<u64>,
     /// How long looking around has paid off lately, in nanoseconds.
     spin: Cell<u64>,
     parker: Parker,
 }
 
-impl<'a> Worker<'a> {
-    pub(crate) fn new(core: &'a Core, bodies: &'a dyn Bodies, index: usize) -> Self {
+impl<'a, 'r> Worker<'a, 'r> {
+    pub(crate) fn new(core: &'a Core<'r>, index: usize) -> Self {
         Self {
             core,
-            bodies,
             index,
             row: &core.rows[index],
             pool: Pool::default(),
             depth: Cell::new(0),
-            emitted: Cell::new(None),
             timing: Cell::new(false),
             helped_time: Cell::new(0),
             clock: Cell::new(0),
-            random: Cell::new(0x9E37_79B9_7F4A_7C15_u64.wrapping_mul(index as u64 + 1)),
             spin: Cell::new(0),
             parker: Parker::new(),
         }
     }
 
-    /// A number from xorshift64*: cheap, and good enough to choose among kernels.
-    pub(crate) fn random(&self) -> u64 {
-        let mut x = self.random.get();
-        x ^= x >> 12;
-        x ^= x << 25;
-        x ^= x >> 27;
-        self.random.set(x);
-        x.wrapping_mul(0x2545_F491_4F6C_DD1D)
+    /// What its policy sees.
+    pub(crate) fn view(&self) -> View<'_> {
+        View::new(&self.core.topology, self.core, self.index, self.core.rows.len())
     }
 
     /// Works until the run is over. The caller has joined the bell for this worker. `hire` starts another worker, unless the
     /// system refuses.
     pub(crate) fn work(&self, hire: &dyn Fn(usize) -> bool) {
-        let view = View::new(self);
+        let view = self.view();
         self.settle();
         // The first one decides how many there are.
         let mut elastic = (self.index == 0).then(|| Elastic::new(self, hire));
@@ -90,7 +78,7 @@ impl<'a> Worker<'a> {
                     let event = self.try_activate(kernel);
                     in_vain = if matches!(event, Event::Ran { .. }) { 0 } else { in_vain + 1 };
                     choice = policy.next(&view, kernel, event);
-                    if in_vain > IN_VAIN + 2 * self.core.kernels.len() {
+                    if in_vain > IN_VAIN + 2 * self.core.seats.len() {
                         // What looks ready is in the hands of a thread that does not run now: let it.
                         in_vain = 0;
                         self.row.worker.yields.add(1);
@@ -123,8 +111,8 @@ impl<'a> Worker<'a> {
 
     /// Looks around for a while if that paid off lately, then sleeps.
     fn idle(&self, may_run: impl Fn(usize) -> bool) {
-        let kernels = || (0..self.core.kernels.len()).filter(|&kernel| may_run(kernel));
-        let ready = || kernels().any(|kernel| self.core.is_ready(self.bodies, kernel));
+        let kernels = || (0..self.core.seats.len()).filter(|&kernel| may_run(kernel));
+        let ready = || kernels().any(|kernel| self.core.is_ready(kernel));
         let start = now();
         if !self.look_around(start, ready) {
             self.sleep(ready, || kernels().filter_map(|kernel| self.core.ask_at(kernel)).min());
@@ -158,8 +146,8 @@ impl<'a> Worker<'a> {
             return;
         }
         // Before the second look at the night: who comes from outside meanwhile rings.
-        let outside = night.is_some() && self.core.waits_outside(self.bodies);
-        if night.is_some_and(|night| self.core.stall(self.bodies, outside, night)) {
+        let outside = night.is_some() && self.core.waits_outside();
+        if night.is_some_and(|night| self.core.stall(outside, night)) {
             self.get_up();
             return;
         }
@@ -235,7 +223,18 @@ impl<'a> Worker<'a> {
     }
 }
 
-impl fmt::Debug for Worker<'_> {
+/// What policies look at.
+impl Board for Core<'_> {
+    fn fill(&self, edge: usize) -> f32 {
+        self.edges[edge].fill()
+    }
+
+    fn is_ready(&self, kernel: usize) -> bool {
+        Core::is_ready(self, kernel)
+    }
+}
+
+impl fmt::Debug for Worker<'_, '_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Worker({})", self.index)
     }

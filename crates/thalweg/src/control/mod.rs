@@ -1,15 +1,19 @@
 //! What reaches into a run from outside: stopping it, and waking its workers.
 
+pub(crate) mod bell;
+
 use crate::ends::Lid;
-use crate::run::bell::Bell;
+use bell::Bell;
 use std::fmt;
-use thalweg_sync::atomic::{AtomicU8, AtomicU64, Ordering::*, unique};
+use thalweg_sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering::*, unique};
 use thalweg_sync::sync::{Arc, Mutex, MutexGuard};
 use thalweg_sync::time::{Duration, now};
 
-const RUN: u8 = 0;
-const DRAIN: u8 = 1;
-const CANCEL: u8 = 2;
+/// Nobody wishes anything.
+const RUN: u64 = 0;
+/// Drain, for as long as it takes. What lies between this and `RUN` is a time: drain, and cancel then.
+const DRAIN: u64 = u64::MAX - 1;
+const CANCEL: u64 = u64::MAX;
 
 /// Shared by a graph, its stoppers and its inlets; lives across runs.
 #[derive(Debug)]
@@ -17,9 +21,12 @@ pub(crate) struct Control {
     /// The graph's number. Handles carry it, and may outlive the graph: it is never given again.
     pub(crate) graph: u64,
     pub(crate) bell: Bell,
-    wish: AtomicU8,
-    /// When draining turns into cancelling, in nanoseconds of the clock; zero for never.
-    deadline: AtomicU64,
+    /// One word, so that the end of a run takes a wish whole or leaves it to the next run.
+    wish: AtomicU64,
+    /// Changes whenever a loop over the messages of a block should look up: at a wish, and when somebody is long in a block.
+    attention: AtomicU32,
+    /// Somebody looks for workers that are long in a block.
+    watched: AtomicBool,
     /// What stands behind inlets, which are shut by a wish.
     lids: Mutex<Vec<Arc<Lid>>>,
 }
@@ -29,16 +36,25 @@ impl Default for Control {
         Self {
             graph: unique(),
             bell: Bell::default(),
-            wish: AtomicU8::new(RUN),
-            deadline: AtomicU64::new(0),
+            wish: AtomicU64::new(RUN),
+            attention: AtomicU32::new(0),
+            watched: AtomicBool::new(false),
             lids: Mutex::default(),
         }
     }
 }
 
 impl Control {
-    fn raise(&self, wish: u8) {
-        self.wish.fetch_max(wish, AcqRel);
+    /// Notes a wish: a cancel stands above all, else the earliest end counts.
+    fn raise(&self, wish: u64) {
+        let merged = |now: u64| match (now, wish) {
+            (RUN, _) | (_, CANCEL) => Some(wish),
+            (CANCEL, _) => None,
+            _ => Some(now.min(wish)),
+        };
+        // AcqRel: what was done before the wish, as a push into an inlet, is seen by who finds it.
+        let _unchanged = self.wish.fetch_update(AcqRel, Relaxed, merged);
+        self.call_attention();
         self.bell.ring_all();
         // Not under the lock: whom that wakes may be anybody's waker.
         let lids = self.lids().clone();
@@ -54,35 +70,37 @@ impl Control {
         self.lids().push(lid);
     }
 
-    pub(crate) fn drain(&self) {
-        self.raise(DRAIN);
-    }
-
     pub(crate) fn cancel(&self) {
         self.raise(CANCEL);
     }
 
     pub(crate) fn is_draining(&self) -> bool {
-        self.wish.load(Relaxed) >= DRAIN
+        self.wish.load(Relaxed) != RUN
     }
 
     pub(crate) fn is_cancelled(&self) -> bool {
-        self.wish.load(Relaxed) >= CANCEL
+        self.wish.load(Relaxed) == CANCEL
     }
 
-    /// Forgets the wish: it belonged to the run that ended.
-    pub(crate) fn reset(&self) {
-        self.wish.store(RUN, Release);
-        self.deadline.store(0, Relaxed);
+    /// Whether the run is cancelled; cancels it when the time for draining is over.
+    pub(crate) fn is_over_time(&self) -> bool {
+        self.time_left();
+        self.is_cancelled()
+    }
+
+    /// Takes the wish of the run that ends here: whether it was stopped, and whether it was cancelled. What is wished after that is for the next run.
+    pub(crate) fn take(&self) -> (bool, bool) {
+        let wish = self.wish.swap(RUN, AcqRel);
+        (wish != RUN, wish == CANCEL)
     }
 
     /// The time left until draining turns into cancelling, if it will. Cancels when it is over.
     pub(crate) fn time_left(&self) -> Option<Duration> {
-        let deadline = self.deadline.load(Acquire);
-        if deadline == 0 || self.is_cancelled() {
+        let wish = self.wish.load(Acquire);
+        if matches!(wish, RUN | DRAIN | CANCEL) {
             return None;
         }
-        let left = Duration::from_nanos(deadline.saturating_sub(now().as_nanos()));
+        let left = Duration::from_nanos(wish.saturating_sub(now().as_nanos()));
         if left.is_zero() {
             self.cancel();
             return None;
@@ -90,8 +108,20 @@ impl Control {
         Some(left)
     }
 
-    fn cancel_after(&self, time: Duration) {
-        self.deadline.store(now().after(time).as_nanos().max(1), Release);
+    /// What [`call_attention`](Self::call_attention) changes. Relaxed: a loop that sees it late looks up a few messages later.
+    #[inline(always)]
+    pub(crate) fn attention(&self) -> u32 {
+        self.attention.load(Relaxed)
+    }
+
+    /// Lets every loop over a block look up.
+    pub(crate) fn call_attention(&self) {
+        self.attention.fetch_add(1, Relaxed);
+    }
+
+    /// Whether somebody looks for workers that are long in a block: else they look at the clock themselves.
+    pub(crate) fn is_watched(&self) -> bool {
+        self.watched.load(Relaxed)
     }
 }
 
@@ -115,15 +145,14 @@ pub struct Stopper(pub(crate) Arc<Control>);
 impl Stopper {
     /// Sources stop; what is in the graph is processed, then the run ends. If nothing runs, the next run stops at once.
     pub fn stop(&self) {
-        self.0.drain();
+        self.0.raise(DRAIN);
     }
 
     /// Like [`stop`](Self::stop), and [`cancel`](Self::cancel) if that takes longer than `time`.
     ///
     /// A kernel cannot be interrupted: one that does not return in time is waited for.
     pub fn stop_within(&self, time: Duration) {
-        self.0.cancel_after(time);
-        self.0.drain();
+        self.0.raise(now().after(time).as_nanos().clamp(RUN + 1, DRAIN - 1));
     }
 
     /// The run ends as soon as every worker has come back from the kernel it is in; what is in the graph is dropped.

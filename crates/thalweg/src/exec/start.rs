@@ -1,0 +1,201 @@
+//! The beginning and the end of a run.
+
+use super::census::Component;
+use super::claim::Claim;
+use super::elastic::Crew;
+use super::stats::Row;
+use super::worker::Worker;
+use super::{Core, Post, Seat, tell};
+use crate::block::pool::Store;
+use crate::control::Control;
+use crate::edge::Edge;
+use crate::error::{Cause, Error, Failure, Result, Wait};
+use crate::kernel::{Outside, Pace, Task};
+use crate::report::{End, Report};
+use crate::scheme::Scheme;
+use crate::topology::{Kind, Topology};
+use std::mem;
+use thalweg_sync::CachePadded;
+use thalweg_sync::atomic::{AtomicBool, AtomicU64, AtomicUsize};
+use thalweg_sync::sync::{Arc, Mutex};
+use thalweg_sync::thread;
+use thalweg_sync::time::now;
+
+/// What a run is made of.
+pub(crate) struct Parts<'r> {
+    pub(crate) topology: Topology,
+    pub(crate) edges: Vec<Arc<Edge>>,
+    /// The kernels, and who feeds them from outside.
+    pub(crate) seats: Vec<(Post<'r>, Option<&'r dyn Outside>)>,
+    pub(crate) components: Vec<Component>,
+    /// How many workers there may be, and how many start.
+    pub(crate) crew: (usize, usize),
+    /// Messages that a source gives at first before it looks up.
+    pub(crate) give_len: u32,
+}
+
+impl<'r> Post<'r> {
+    pub(crate) fn one(task: Task<'r>) -> Self {
+        Self::One(Claim::new(task))
+    }
+}
+
+impl<'r> Core<'r> {
+    fn new(parts: Parts<'r>, control: Arc<Control>, scheme: Scheme) -> Self {
+        let Parts { topology, edges, seats, components, crew, give_len } = parts;
+        let seats = seats.into_iter().map(|(post, outside)| {
+            CachePadded(Seat {
+                post,
+                outside,
+                pace: Pace::new(give_len),
+                done: AtomicBool::new(false),
+                in_flight: AtomicUsize::new(0),
+                seen: AtomicU64::new(0),
+                pending: AtomicBool::new(false),
+                ask_at: AtomicU64::new(0),
+                ask_after: AtomicU64::new(0),
+                said_done: AtomicBool::new(false),
+                stirs: AtomicBool::new(false),
+            })
+        });
+        let core = Self {
+            live: AtomicUsize::new(topology.kernels.len()),
+            rows: (0..crew.0).map(|_| Row::new(topology.kernels.len(), edges.len())).collect(),
+            spread: !scheme.is_pinned() && crew.0 <= thread::available_parallelism(),
+            target: AtomicUsize::new(crew.1),
+            crew: Mutex::new(Crew::new(crew.0)),
+            seats: seats.collect(),
+            topology,
+            edges,
+            components,
+            store: Store::default(),
+            control,
+            scheme,
+            failures: Mutex::default(),
+            late: Mutex::default(),
+            waits: Mutex::default(),
+            ended: AtomicBool::new(false),
+            bench: Default::default(),
+        };
+        // U3: a kernel with several ports may give into its cycle on its own account, so the cycle is not over before each was asked.
+        for (kernel, facts) in core.topology.kernels.iter().enumerate().filter(|(_, facts)| facts.kind == Kind::Ported)
+        {
+            debug_assert!(facts.component.is_none_or(|component| component < core.components.len()));
+            core.stir(kernel, true);
+        }
+        core
+    }
+}
+
+/// Where workers get their threads.
+#[derive(Clone, Copy)]
+struct Office<'scope, 'env, 'r> {
+    scope: &'scope thread::Scope<'scope, 'env>,
+    core: &'scope Core<'r>,
+    /// The CPU of each worker, if they are pinned.
+    pins: &'scope [usize],
+    /// The CPUs that the caller of `run` may use.
+    before: Option<&'scope thread::Affinity>,
+}
+
+impl Office<'_, '_, '_> {
+    fn pin(self, worker: usize) {
+        if let (Some(all), Some(&cpu)) = (self.before, self.pins.get(worker)) {
+            // A new thread inherits the pin of the one that started it, so it asks for all first.
+            // A system that cannot pin runs unpinned: the promise is "if the system can do it".
+            let _ = all.restore().and_then(|()| thread::pin_current(cpu));
+        }
+    }
+
+    /// Starts a worker. False if the system gives no thread.
+    fn hire(self, worker: usize) -> bool {
+        let core = self.core;
+        core.control.bell.join();
+        let home = thread::current_cpu();
+        let started = thread::try_spawn(self.scope, move || {
+            match home {
+                Some(home) if core.spread => thread::move_away_from(&[home], worker),
+                _ => self.pin(worker),
+            }
+            Worker::new(core, worker).work(&|other| self.hire(other));
+        });
+        if core.spread {
+            thread::make_way();
+        }
+        if let Err(error) = &started {
+            core.control.bell.leave();
+            if core.scheme.is_restricted() {
+                // Some kernel would never run.
+                let cause = format!("the system gives no thread for worker {worker}: {error}");
+                core.fail(worker.min(core.seats.len() - 1), Cause::Error(cause.into()));
+            }
+        }
+        started.is_ok()
+    }
+}
+
+/// Runs a graph, and says what happened.
+pub(crate) fn run(parts: Parts<'_>, control: Arc<Control>, scheme: Scheme) -> Result<Report> {
+    // Boxed: so it begins on a line of its own, and what its fields share lines with does not depend on the caller's stack.
+    let mut core = Box::new(Core::new(parts, control, scheme));
+    core.control.bell.set_restricted(scheme.is_restricted());
+    let start = now();
+    if !core.seats.is_empty() {
+        work(&core);
+    }
+    let wall = start.elapsed();
+    let waits = mem::take(core.waits.get_mut().unwrap_or_else(|poisoned| poisoned.into_inner()));
+    let end = match core.control.take() {
+        (_, true) => End::Cancelled,
+        _ if !waits.is_empty() => End::Cancelled,
+        (true, false) => End::Stopped,
+        (false, false) => End::Complete,
+    };
+    let report = tell::report(&core, wall, end);
+    core.drop_messages();
+    let mut failures = core.failures.into_inner().unwrap_or_else(|poisoned| poisoned.into_inner());
+    let late = core.late.into_inner().unwrap_or_else(|poisoned| poisoned.into_inner());
+    if !failures.is_empty() || !late.is_empty() {
+        // A run that could not go on has one error too, whatever the messages do that are dropped after it.
+        failures.extend(waits.into_iter().map(|Wait { kernel, place, port, reason, .. }| {
+            let cause = Cause::Error(format!("it cannot go on at {port}: {reason}").into());
+            Failure { kernel, place, cause }
+        }));
+        failures.extend(late);
+        return Err(Error::Failed { failures, report: Box::new(report) });
+    }
+    if !waits.is_empty() {
+        return Err(Error::Stalled { waits, report: Box::new(report) });
+    }
+    Ok(report)
+}
+
+/// Starts the workers; returns when all have come home.
+fn work(core: &Core<'_>) {
+    let before = core.scheme.is_pinned().then(thread::current_affinity).and_then(std::result::Result::ok);
+    let pins: Vec<_> = before.iter().flat_map(|affinity| affinity.cpus()).collect();
+    let pins = if pins.len() >= core.rows.len() { pins } else { Vec::new() };
+    core.control.bell.join();
+    thread::scope(|scope| {
+        let office = Office { scope, core, pins: &pins, before: before.as_ref() };
+        office.pin(0);
+        Worker::new(core, 0).work(&|index| office.hire(index));
+    });
+    if let Some(before) = before {
+        // The calling thread gets back what it had.
+        let _ = before.restore();
+    }
+}
+
+/// Lets `look` see a run that has not begun as the first worker's policy does.
+#[cfg(test)]
+pub(crate) fn looked_at<R>(
+    parts: Parts<'_>,
+    control: Arc<Control>,
+    scheme: Scheme,
+    look: impl FnOnce(&Core<'_>, &crate::scheme::View<'_>) -> R,
+) -> R {
+    let core = Core::new(parts, control, scheme);
+    let worker = Worker::new(&core, 0);
+    look(&core, &worker.view())
+}

@@ -1,0 +1,186 @@
+//! From a graph to the parts of a run.
+
+use crate::block::MOST_BYTES;
+use crate::block::windows::Assemble;
+use crate::edge::{self, Edge, Plan, Sender, Taker};
+use crate::error::{Error, Refusal, Result};
+use crate::exec::{self, Component, Parts, Post};
+use crate::graph::{Definition, Graph, Link};
+use crate::kernel::{Body, Outside, SharedTask, Task};
+use crate::report::Report;
+use crate::scheme::Scheme;
+use crate::topology::{EdgeFacts, KernelFacts, Kind, Topology};
+use std::mem;
+use thalweg_sync::sync::Arc;
+
+/// Messages in the first blocks, until it is known what one costs.
+const FIRST_LEN: u32 = 16;
+/// Tickets of a parallel kernel that may be out, per worker and at least.
+const TICKETS: (usize, usize) = (16, 32);
+
+impl<'env> Graph<'env> {
+    /// Runs the graph until its sources have ended and everything is processed, and says what happened.
+    ///
+    /// The calling thread is one of the workers. A graph can be run again: sources made with [`source_with`](Self::source_with) start anew,
+    /// others go on where they were.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Refused`] before anything runs, if the graph cannot work. [`Error::Failed`] if kernels panicked or returned an error: the
+    /// run is stopped, every cause is there with its kernel's name, and every message was dropped once; also if destructors of messages panicked
+    /// that were left in the graph. [`Error::Stalled`] if no kernel could go on.
+    pub fn run(&mut self, scheme: Scheme) -> Result<Report> {
+        let refusals = self.refusals();
+        if !refusals.is_empty() {
+            return Err(Error::Refused(refusals));
+        }
+        let begin = |kernel: &mut Definition<'_>| {
+            let Body::Source(source) = &mut kernel.body else { return None };
+            let error = source.begin().err()?;
+            Some(Refusal { kernel: format!("{} ({})", kernel.name, kernel.place), reason: error.to_string() })
+        };
+        let refusals: Vec<_> = self.kernels.iter_mut().filter_map(begin).collect();
+        if !refusals.is_empty() {
+            return Err(Error::Refused(refusals));
+        }
+        self.reopen();
+        let control = self.control.clone();
+        let result = exec::run(self.parts(scheme), control, scheme);
+        self.outsides().for_each(|outside| outside.run_is_over(&result));
+        result
+    }
+
+    /// What an edge is, by what its two ends are and what was asked of it.
+    fn plan(&self, id: usize, outputs: &[Vec<usize>], component_of: &[Option<usize>]) -> (Plan, u32) {
+        let link = &self.links[id];
+        let (from, to) = (link.from.kernel, link.to.kernel);
+        let window = self.kernels[to].window.as_ref();
+        let parallel = matches!(self.kernels[to].body, Body::Parallel(_));
+        // Two blocks at least, so that both sides can work.
+        let half = |link: &Link| link.spec.capacity.map(|capacity| capacity.first.div_ceil(2));
+        // A parallel kernel takes whole blocks, so what it makes of one comes on top of what the edge behind it holds. A window gives one
+        // message for those that it pops.
+        let behind = outputs[to].first().filter(|_| parallel).and_then(|&edge| half(&self.links[edge]));
+        let behind = behind.map(|most| most.saturating_mul(window.map_or(1, |window| window.pop)));
+        let plan = Plan {
+            id,
+            from,
+            to,
+            capacity: link.spec.capacity,
+            feedback: link.spec.feedback,
+            window: window.map(|window| (window.peek, window.pop)),
+            many_takers: parallel,
+            message_bytes: link.bytes,
+            longest: half(link).into_iter().chain(behind).min().unwrap_or(usize::MAX),
+            component: component_of[from].filter(|_| component_of[from] == component_of[to]),
+        };
+        // The cost of a message is not known yet, so blocks are short at first: few but costly messages are spread and not held back.
+        let block_len = match window {
+            Some(window) => {
+                // What lies between two windows is passed over, wherever blocks end.
+                let pop = window.pop.min((MOST_BYTES / link.bytes.max(1)).max(1));
+                u32::try_from(window.peek.max(pop).saturating_mul(2)).unwrap_or(u32::MAX)
+            }
+            None if parallel => 1,
+            None => FIRST_LEN.min((MOST_BYTES / link.bytes.max(1)).max(1) as u32),
+        };
+        (plan, block_len)
+    }
+
+    /// The parts of a run, which borrow the kernels' code.
+    pub(crate) fn parts<'r>(&'r mut self, scheme: Scheme) -> Parts<'r> {
+        let (component_of, components) = self.components();
+        let mut wiring = self.wiring();
+        let is_parallel = |kernel: &Definition<'_>| matches!(kernel.body, Body::Parallel(_));
+        let crew = scheme.crew(self.kernels.iter().map(|kernel| (is_parallel(kernel), kernel.hint)));
+        let mut edges: Vec<Arc<Edge>> = Vec::with_capacity(self.links.len());
+        let (mut senders, mut takers) = (Vec::new(), Vec::new());
+        for id in 0..self.links.len() {
+            let (plan, block_len) = self.plan(id, &wiring.outputs, &component_of);
+            let window = self.kernels[plan.to].window.as_ref();
+            let assembler = window.map(|window| -> Box<dyn Assemble + 'r> { (window.assembler)() });
+            let (edge, sender, taker) = edge::edge(plan, assembler, block_len);
+            edges.push(edge);
+            senders.push(Some(sender));
+            takers.push(Some(taker));
+        }
+        let edges_where = |test: &dyn Fn(Option<usize>, Option<usize>) -> bool| -> Vec<usize> {
+            let ends = |edge: &&Arc<Edge>| test(component_of[edge.plan.from], component_of[edge.plan.to]);
+            edges.iter().filter(ends).map(|edge| edge.plan.id).collect()
+        };
+        let components = (0..components).map(|number| Component {
+            from_outside: edges_where(&|from, to| to == Some(number) && from != Some(number)),
+            feedback: edges_where(&|from, to| from == Some(number) && to == Some(number))
+                .into_iter()
+                .filter(|&edge| edges[edge].plan.feedback)
+                .collect(),
+            census: Default::default(),
+        });
+        let components = components.collect();
+        let topology = Topology {
+            kernels: (self.kernels.iter().enumerate())
+                .map(|(kernel, definition)| KernelFacts {
+                    name: definition.name.clone(),
+                    place: definition.place,
+                    kind: match definition.body {
+                        Body::Source(_) => Kind::Source { outside: definition.outside.is_some() },
+                        Body::Sequential(_) => Kind::Sequential,
+                        Body::Parallel(_) => Kind::Parallel,
+                        Body::Ported(_) => Kind::Ported,
+                    },
+                    inputs: mem::take(&mut wiring.inputs[kernel]),
+                    outputs: mem::take(&mut wiring.outputs[kernel]),
+                    input_names: definition.inputs.iter().map(|port| port.name.clone()).collect(),
+                    output_names: definition.outputs.iter().map(|port| port.name.clone()).collect(),
+                    hint: definition.hint,
+                    group: definition.group,
+                    component: component_of[kernel],
+                })
+                .collect(),
+            edges: self.links.iter().map(|link| EdgeFacts { from: link.from.kernel, to: link.to.kernel }).collect(),
+        };
+        let ordered = |edge: &usize| !self.links[*edge].spec.unordered;
+        let ordered: Vec<_> = topology.kernels.iter().map(|kernel| kernel.outputs.iter().any(ordered)).collect();
+        let tickets = (TICKETS.0 * crew.0).max(TICKETS.1);
+        let seats = self.kernels.iter_mut().enumerate().map(|(kernel, definition)| {
+            let facts = &topology.kernels[kernel];
+            let outs: Vec<Sender<'r>> = facts.outputs.iter().filter_map(|&edge| senders[edge].take()).collect();
+            let mut ins = facts.inputs.iter().filter_map(|&edge| takers[edge].take());
+            let mut one = || {
+                (&mut ins)
+                    .map(|taker| match taker {
+                        Taker::One(receiver) => receiver,
+                        Taker::Many(_) => unreachable!("its consumer is parallel"),
+                    })
+                    .collect()
+            };
+            let outside = definition.outside.as_deref().map(|outside| -> &'r dyn Outside { outside });
+            let post = match &mut definition.body {
+                Body::Source(source) => Post::one(Task::source(&mut **source, outside, outs)),
+                Body::Sequential(work) => Post::one(Task::sequential(&mut **work, one(), outs)),
+                Body::Ported(ported) => Post::one(Task::ported(&mut **ported, one(), outs)),
+                Body::Parallel(work) => {
+                    let Some(Taker::Many(input)) = ins.next() else { unreachable!("it has one input") };
+                    let task = SharedTask::new(&**work, input, outs, ordered[kernel], tickets, crew.0);
+                    Post::Many(Box::new(task))
+                }
+            };
+            (post, outside)
+        });
+        let seats = seats.collect();
+        Parts { topology, edges, seats, components, crew, give_len: FIRST_LEN }
+    }
+}
+
+#[cfg(test)]
+impl Graph<'_> {
+    /// Lets `look` see the graph as the first worker's policy does, in a run that has not begun.
+    pub(crate) fn looked_at<R>(
+        &mut self,
+        scheme: Scheme,
+        look: impl FnOnce(&exec::Core<'_>, &crate::scheme::View<'_>) -> R,
+    ) -> R {
+        let control = self.control.clone();
+        exec::looked_at(self.parts(scheme), control, scheme, look)
+    }
+}

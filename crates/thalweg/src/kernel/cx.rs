@@ -1,0 +1,216 @@
+//! What a kernel's code sees of the run that it is part of.
+
+use crate::block::pool::{Pool, Store};
+use crate::block::{Block, Chain};
+use crate::control::Control;
+use crate::edge::{Edge, Sender};
+use crate::error::Payload;
+use std::cell::Cell;
+use std::fmt;
+use thalweg_sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Counter, Ordering::*};
+use thalweg_sync::time::now;
+
+/// A block that takes longer than this, in nanoseconds, is worth waking another worker for, and worth handing on half full.
+pub(crate) const WORTH_WAKING: u64 = 20_000;
+/// A kernel that has spent so long in one block, in nanoseconds, leaves the rest to others or to later, and looks between any two messages.
+pub(crate) const TOO_LONG: u64 = 1_000_000;
+/// Messages between two looks at the clock while nobody else watches the time.
+const CLOCKED: usize = 32;
+
+/// What an activation asks of the run.
+pub(crate) trait Host {
+    /// Raises or lowers the count of blocks and activations inside a cycle.
+    fn count_in(&self, component: Option<usize>, by: i64);
+    /// A block of `kernel` has entered `edge`: wakes a worker if there is more than this one will see to.
+    fn sent(&self, kernel: usize, edge: &Edge);
+    /// `kernel` has taken a block: wakes a worker that could fill the room, if it will be busy for a while.
+    fn took(&self, kernel: usize);
+    /// Lets go of work that others can do: wakes as many workers as there are `pieces`, if so many sleep.
+    fn share(&self, pieces: usize);
+    /// The scheme's actions on a full edge: it grows, or its consumer runs here. True if there is room now.
+    fn make_room(&self, edge: &Edge) -> bool;
+    /// Notes what destructors of messages panicked with that `kernel` did not take.
+    fn note(&self, kernel: usize, panics: Vec<Payload>);
+}
+
+/// How long a kernel takes, as last measured.
+#[derive(Debug)]
+pub(crate) struct Pace {
+    /// Nanoseconds for a block; zero if it is not known yet.
+    pub(crate) block_time: AtomicU64,
+    /// Messages that a source made of an iterator gives before it looks up.
+    pub(crate) give_len: AtomicU32,
+}
+
+impl Pace {
+    pub(crate) fn new(give_len: u32) -> Self {
+        Self { block_time: AtomicU64::new(0), give_len: AtomicU32::new(give_len) }
+    }
+
+    /// A block takes long enough that what comes of it is worth waking somebody for.
+    pub(crate) fn is_worth_waking(&self) -> bool {
+        self.block_time.load(Relaxed) > WORTH_WAKING
+    }
+}
+
+/// The context of one activation.
+pub(crate) struct Cx<'a> {
+    pub(crate) host: &'a dyn Host,
+    pub(crate) control: &'a Control,
+    pub(crate) pool: &'a Pool,
+    pub(crate) store: &'a Store,
+    pub(crate) pace: &'a Pace,
+    /// Raised by whoever finds that this worker is long in one block.
+    pub(crate) hurry: &'a AtomicBool,
+    /// Counts the blocks that this worker begins.
+    pub(crate) beats: &'a Counter,
+    pub(crate) kernel: usize,
+    /// Blocks an activation may take.
+    pub(crate) quantum: u32,
+    /// Messages that were taken.
+    pub(crate) taken: Cell<u64>,
+    /// The edge on which something was handed on last.
+    pub(crate) emitted: Cell<Option<usize>>,
+    /// The block in hand is gone through to its end, however long it takes.
+    pub(crate) whole: Cell<bool>,
+    /// The block in hand was left before its end, for the time it takes.
+    pub(crate) left: Cell<bool>,
+    /// When the block in hand was begun, if this activation looks at the clock.
+    pub(crate) begun: Cell<u64>,
+}
+
+/// How a kernel's loop goes through the messages of a block.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Rhythm {
+    /// Messages between two looks.
+    pub(crate) stretch: usize,
+    seen: u32,
+    clocked: bool,
+}
+
+impl Cx<'_> {
+    /// Messages a source may give before it looks up.
+    pub(crate) fn give_len(&self) -> u32 {
+        self.pace.give_len.load(Relaxed)
+    }
+
+    /// A source that is slow, or of which nothing is known yet, gives little at a time and hands it on at once.
+    pub(crate) fn gives_slowly(&self) -> bool {
+        let time = self.pace.block_time.load(Relaxed);
+        time == 0 || time > WORTH_WAKING * 2
+    }
+
+    /// A block of this kernel takes long, or nothing is known of it: its loop looks up between any two messages.
+    pub(crate) fn takes_long(&self) -> bool {
+        let time = self.pace.block_time.load(Relaxed);
+        time == 0 || time > TOO_LONG
+    }
+
+    /// Begins a block: how its messages are gone through, `most` at a time.
+    #[inline]
+    pub(crate) fn rhythm(&self, most: usize) -> Rhythm {
+        self.beats.add(1);
+        let slow = self.takes_long();
+        let clocked = slow || !self.control.is_watched();
+        if clocked {
+            self.begun.set(now().as_nanos());
+        }
+        let stretch = if slow {
+            1
+        } else if clocked {
+            CLOCKED.min(most)
+        } else {
+            most
+        };
+        Rhythm { stretch, seen: self.control.attention(), clocked }
+    }
+
+    /// Whether the loop should leave the rest of its block: the run is cancelled, or the block takes too long.
+    #[inline(always)]
+    pub(crate) fn should_leave(&self, rhythm: &mut Rhythm) -> bool {
+        if !rhythm.clocked && self.control.attention() == rhythm.seen {
+            return false;
+        }
+        self.look_up(rhythm)
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn look_up(&self, rhythm: &mut Rhythm) -> bool {
+        rhythm.seen = self.control.attention();
+        let late = || rhythm.clocked && now().as_nanos().saturating_sub(self.begun.get()) > TOO_LONG;
+        let leaves = self.is_cancelled() || !self.whole.get() && (self.hurry.load(Relaxed) || late());
+        self.left.set(leaves);
+        leaves
+    }
+
+    /// Whether the run is cancelled; cancels it when the time for draining is over, for the workers may all be busy then.
+    pub(crate) fn is_cancelled(&self) -> bool {
+        self.control.is_draining() && self.control.is_over_time()
+    }
+
+    pub(crate) fn is_draining(&self) -> bool {
+        self.control.is_draining()
+    }
+
+    pub(crate) fn open_block<T>(&self, messages: usize) -> Block {
+        self.pool.open::<T>(self.store, messages)
+    }
+
+    pub(crate) fn close_block(&self, block: Block) {
+        self.pool.close(self.store, block);
+    }
+
+    /// Takes note of `messages` that were taken.
+    pub(crate) fn count(&self, messages: u64) {
+        self.taken.set(self.taken.get() + messages);
+    }
+
+    /// A block that came over `edge` is used up.
+    pub(crate) fn settle(&self, edge: &Edge) {
+        self.host.count_in(edge.plan.component, -1);
+    }
+
+    /// Sends a block.
+    pub(crate) fn hand_on(&self, sender: &mut Sender<'_>, block: Block) {
+        let component = sender.edge().plan.component;
+        // U3: the block counts before anyone can take it.
+        self.host.count_in(component, 1);
+        if sender.send(block) == 0 {
+            self.host.count_in(component, -1);
+            return;
+        }
+        self.emitted.set(Some(sender.edge().plan.id));
+        self.host.sent(self.kernel, sender.edge());
+    }
+
+    /// Moves what waits at the sending ends.
+    pub(crate) fn flush(&self, senders: &mut [Sender<'_>]) {
+        for sender in senders.iter_mut().filter(|sender| sender.edge().has_spill()) {
+            if sender.flush() {
+                self.emitted.set(Some(sender.edge().plan.id));
+            }
+        }
+    }
+
+    /// Drops messages that `kernel` did not take, in a run that is over.
+    pub(crate) fn drop_block(&self, kernel: usize, mut block: Block) {
+        let mut panics = Vec::new();
+        block.clear_noting(&mut panics);
+        self.host.note(kernel, panics);
+    }
+
+    /// Drops what an activation gave that does not get to its edges any more.
+    pub(crate) fn drop_chain(&self, chain: &mut Chain, consumer: impl Fn(usize) -> usize) {
+        while let Some(block) = chain.pop() {
+            let kernel = consumer(block.port());
+            self.drop_block(kernel, block);
+        }
+    }
+}
+
+impl fmt::Debug for Cx<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Cx").field("kernel", &self.kernel).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,256 @@
+//! A kernel that runs on many workers at once.
+
+use super::task::{Hand, clear_senders};
+use super::{Cx, Outcome, Why};
+use crate::block::{Block, Chain};
+use crate::edge::reorder::{Reorder, Split};
+use crate::edge::{Edge, Sender, SharedReceiver};
+use crate::error::{BoxError, Payload};
+use std::collections::VecDeque;
+use std::fmt;
+use thalweg_sync::CachePadded;
+use thalweg_sync::atomic::{AtomicU64, AtomicUsize, Ordering::*};
+use thalweg_sync::sync::{Arc, Mutex};
+
+/// Pieces that the rest of a block is cut into, at most.
+const MOST_PIECES: usize = 1024;
+
+/// Takes from one input, many workers at once.
+pub(crate) trait SharedWork: Send + Sync {
+    /// Takes messages of the block until it is empty, or the [rhythm](Cx::rhythm) says to leave, and leaves its output in `chain`; leaves no block if
+    /// that is there as it is.
+    fn run(&self, cx: &Cx<'_>, out: &[Arc<Edge>], block: &mut Option<Block>, chain: &mut Chain)
+    -> Result<(), BoxError>;
+
+    /// Cuts what is left of a block into at most `most` pieces, in order.
+    fn cut(&self, cx: &Cx<'_>, rest: Block, most: usize) -> Vec<Block>;
+}
+
+/// What a block's output is handed on as.
+#[derive(Debug)]
+enum Turn {
+    /// In order, under the ticket of its block.
+    Ticket(u64),
+    /// A part of a ticket.
+    Part(Arc<Split>, usize),
+    /// As it comes.
+    Free,
+}
+
+/// A kernel that runs on many workers at once: its code, the taking end of its input, and its sending ends in the order of tickets.
+pub(crate) struct SharedTask<'r> {
+    work: &'r (dyn SharedWork + 'r),
+    input: SharedReceiver,
+    out_edges: Vec<Arc<Edge>>,
+    reorder: Reorder<Vec<Sender<'r>>>,
+    /// Its results leave in the order of its input.
+    ordered: bool,
+    /// The next ticket of a kernel whose results leave as they come.
+    next: CachePadded<AtomicU64>,
+    /// Pieces of blocks that took too long: for anybody, before a new block.
+    pieces: Mutex<VecDeque<(Turn, Block)>>,
+    waiting_pieces: CachePadded<AtomicUsize>,
+    workers: usize,
+}
+
+impl<'r> SharedTask<'r> {
+    /// For at most `workers` workers, with room for `tickets` results that wait for an earlier one.
+    pub(crate) fn new(
+        work: &'r (dyn SharedWork + 'r),
+        input: SharedReceiver,
+        outs: Vec<Sender<'r>>,
+        ordered: bool,
+        tickets: usize,
+        workers: usize,
+    ) -> Self {
+        let out_edges: Vec<_> = outs.iter().map(|sender| sender.edge().clone()).collect();
+        let bounded = out_edges.iter().any(|edge| edge.plan.capacity.is_some());
+        Self {
+            work,
+            input,
+            out_edges,
+            reorder: Reorder::new(tickets, bounded, outs),
+            ordered,
+            next: CachePadded::default(),
+            pieces: Mutex::default(),
+            waiting_pieces: CachePadded::default(),
+            workers,
+        }
+    }
+
+    /// Whether pieces of a block wait for somebody.
+    pub(crate) fn has_pieces(&self) -> bool {
+        self.waiting_pieces.load(Acquire) > 0
+    }
+
+    /// Whether no more blocks are to be taken: the ring has no room, or what waits in it is as much as the edge behind it may hold.
+    pub(crate) fn is_waiting(&self) -> bool {
+        if self.out_edges.is_empty() {
+            return false;
+        }
+        // Relaxed: one that does not see the latest tickets is one of the `workers` that the ring keeps room for.
+        let drawn = if self.ordered { self.input.edge().taken_blocks() } else { self.next.load(Relaxed) };
+        let waiting = self.reorder.waiting();
+        self.reorder.is_full(drawn, self.workers)
+            || waiting > 0 && self.out_edges.iter().any(|edge| edge.is_filled_by(waiting))
+    }
+
+    /// Takes a piece of a block that took too long.
+    fn take_piece(&self) -> Option<(Turn, Block)> {
+        if !self.has_pieces() {
+            return None;
+        }
+        let mut pieces = self.pieces.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        let piece = pieces.pop_front();
+        self.waiting_pieces.store(pieces.len(), Release);
+        piece
+    }
+
+    fn take_block(&self) -> Option<(Turn, Block)> {
+        let (ticket, block) = self.input.take()?;
+        Some((if self.ordered { Turn::Ticket(ticket) } else { Turn::Free }, block))
+    }
+
+    /// Whether something can be taken now: `None` if nothing is there, and whether it has to wait for results that are out.
+    pub(crate) fn can_take(&self) -> Option<bool> {
+        let has_pieces = self.has_pieces();
+        if has_pieces && self.ordered {
+            // Others wait for it: it has a ticket already.
+            return Some(true);
+        }
+        (has_pieces || self.input.edge().can_take()).then(|| !self.is_waiting())
+    }
+
+    /// Runs the kernel's code over one block.
+    pub(crate) fn activate(&self, cx: &Cx<'_>) -> Result<Outcome, BoxError> {
+        let edge = self.input.edge();
+        if self.out_edges.iter().any(|edge| edge.has_spill()) {
+            self.reorder.drain(|outs| cx.flush(outs), |outs, block| deliver(cx, outs, block));
+        }
+        let full = |edge: &&Arc<Edge>| edge.is_full() && !cx.host.make_room(edge);
+        if let Some(edge) = self.out_edges.iter().find(full) {
+            return Ok(Outcome::new(Why::Full(edge.plan.id), 0, 0));
+        }
+        let hung_up = || !self.out_edges.is_empty() && self.out_edges.iter().all(|edge| edge.is_hung_up());
+        if cx.is_cancelled() || hung_up() {
+            return Ok(Outcome::new(Why::Done, 0, 0));
+        }
+        // The parts of a split ticket have theirs, and others wait for them.
+        let part = if self.ordered { self.take_piece() } else { None };
+        if part.is_none() && self.is_waiting() {
+            return Ok(Outcome::new(Why::Waiting, 0, 0));
+        }
+        // Before the pop that finds nothing: see E4.
+        let closed = edge.is_closed();
+        let piece = part.or_else(|| self.take_piece());
+        let is_piece = piece.is_some();
+        let Some((turn, block)) = piece.or_else(|| self.take_block()) else {
+            let why = if closed && !edge.has_input() { Why::Done } else { Why::Empty(edge.plan.id) };
+            return Ok(Outcome::new(why, 0, 0));
+        };
+        cx.host.took(cx.kernel);
+        // A piece is short, and is not cut again.
+        cx.whole.set(is_piece);
+        let mut hand =
+            SharedHand { hand: Hand::new(cx, edge, block), chain: Chain::default(), out_edges: &self.out_edges };
+        self.work.run(cx, &self.out_edges, &mut hand.hand.block, &mut hand.chain)?;
+        let (messages, left) = hand.hand.count();
+        let (block, chain) = hand.open();
+        match block {
+            Some(rest) if left > 0 && !cx.is_cancelled() => self.share(cx, turn, rest, chain),
+            rest => {
+                rest.into_iter().for_each(|block| cx.close_block(block));
+                self.complete(cx, turn, chain);
+            }
+        }
+        cx.settle(edge);
+        Ok(Outcome::new(Why::More, 1, messages))
+    }
+
+    /// Hands on what one block or piece gave.
+    fn complete(&self, cx: &Cx<'_>, turn: Turn, chain: Chain) {
+        if self.out_edges.is_empty() {
+            return;
+        }
+        let deliver = |outs: &mut Vec<Sender<'r>>, block| deliver(cx, outs, block);
+        match turn {
+            Turn::Ticket(ticket) => self.reorder.complete(ticket, chain, deliver),
+            Turn::Part(split, part) => self.reorder.complete_part(&split, part, chain, deliver),
+            // R1: the ring keeps room for one from each worker.
+            Turn::Free => self.reorder.complete(self.next.fetch_add(1, Relaxed), chain, deliver),
+        }
+    }
+
+    /// Leaves the rest of a block to others: it has taken too long.
+    fn share(&self, cx: &Cx<'_>, turn: Turn, rest: Block, chain: Chain) {
+        let cut = self.work.cut(cx, rest, MOST_PIECES);
+        let count = cut.len();
+        // U3: they count before anyone can take them.
+        cx.host.count_in(self.input.edge().plan.component, count as i64);
+        let deliver = |outs: &mut Vec<Sender<'r>>, block| deliver(cx, outs, block);
+        let turns: Vec<_> = match turn {
+            Turn::Ticket(ticket) if !self.out_edges.is_empty() => {
+                let split = self.reorder.split(ticket, chain, count + 1, deliver);
+                (1..=count).map(|part| Turn::Part(split.clone(), part)).collect()
+            }
+            _ => {
+                self.complete(cx, Turn::Free, chain);
+                (0..count).map(|_| Turn::Free).collect()
+            }
+        };
+        let mut pieces = self.pieces.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        // Before those that wait already: they come from later blocks, or wait as long there as here.
+        for piece in turns.into_iter().zip(cut).rev() {
+            pieces.push_front(piece);
+        }
+        self.waiting_pieces.store(pieces.len(), Release);
+        drop(pieces);
+        cx.host.share(count);
+    }
+
+    /// Drops all messages at its ends, once the run is over: as [`Task::clear`](super::Task::clear).
+    pub(crate) fn clear(&mut self, note: &mut dyn FnMut(usize, Vec<Payload>)) {
+        let mut panics = Vec::new();
+        let pieces = self.pieces.get_mut().unwrap_or_else(|poisoned| poisoned.into_inner());
+        pieces.iter_mut().for_each(|(_, block)| block.clear_noting(&mut panics));
+        self.input.clear(&mut panics);
+        note(self.input.edge().plan.to, panics);
+        let edges = &self.out_edges;
+        self.reorder.take_rest(|mut block| {
+            let mut panics = Vec::new();
+            block.clear_noting(&mut panics);
+            note(edges[block.port()].plan.to, panics);
+        });
+        clear_senders(self.reorder.outs_mut(), note);
+    }
+}
+
+fn deliver(cx: &Cx<'_>, outs: &mut [Sender<'_>], block: Block) {
+    cx.hand_on(&mut outs[block.port()], block);
+}
+
+/// What a worker has in hand while the code of a parallel kernel runs: see [`Hand`].
+struct SharedHand<'a, 'c> {
+    hand: Hand<'a, 'c>,
+    chain: Chain,
+    out_edges: &'a [Arc<Edge>],
+}
+
+impl SharedHand<'_, '_> {
+    fn open(mut self) -> (Option<Block>, Chain) {
+        (self.hand.give_up(), std::mem::take(&mut self.chain))
+    }
+}
+
+impl Drop for SharedHand<'_, '_> {
+    fn drop(&mut self) {
+        let edges = self.out_edges;
+        self.hand.cx.drop_chain(&mut self.chain, |port| edges[port].plan.to);
+    }
+}
+
+impl fmt::Debug for SharedTask<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("SharedTask").field("input", &self.input).field("reorder", &self.reorder).finish_non_exhaustive()
+    }
+}

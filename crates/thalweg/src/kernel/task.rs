@@ -1,0 +1,296 @@
+//! A kernel that runs on one worker at a time: its code and the ends of its edges, under one claim.
+
+use super::io::Scratch;
+use super::{Cx, Outcome, Outside, Ported, Source, WORTH_WAKING, Why, Work, ported};
+use crate::block::Block;
+use crate::edge::{Edge, Receiver, Sender};
+use crate::error::BoxError;
+use crate::error::Payload;
+use std::fmt;
+use thalweg_sync::atomic::Ordering::Relaxed;
+use thalweg_sync::sync::Arc;
+
+/// What a worker gets with the claim of a kernel.
+pub(crate) struct Task<'r> {
+    code: Code<'r>,
+    ins: Vec<Receiver>,
+    outs: Vec<Sender<'r>>,
+    /// It has said that it is done, and some of what it gave has no room yet: it is not called again.
+    said_done: bool,
+    /// It is finished. Looked at under the claim, so nothing runs after it.
+    pub(crate) done: bool,
+}
+
+enum Code<'r> {
+    Source(&'r mut (dyn Source + 'r), Option<&'r dyn Outside>),
+    /// With what it looks at of its input while the end itself is in use.
+    Sequential(&'r mut (dyn Work + 'r), Arc<Edge>),
+    Ported(&'r mut (dyn Ported + 'r), Scratch),
+}
+
+impl<'r> Task<'r> {
+    fn new(code: Code<'r>, ins: Vec<Receiver>, outs: Vec<Sender<'r>>) -> Self {
+        Self { code, ins, outs, said_done: false, done: false }
+    }
+
+    pub(crate) fn source(
+        source: &'r mut (dyn Source + 'r),
+        outside: Option<&'r dyn Outside>,
+        outs: Vec<Sender<'r>>,
+    ) -> Self {
+        Self::new(Code::Source(source, outside), Vec::new(), outs)
+    }
+
+    pub(crate) fn sequential(work: &'r mut (dyn Work + 'r), ins: Vec<Receiver>, outs: Vec<Sender<'r>>) -> Self {
+        Self::new(Code::Sequential(work, ins[0].edge().clone()), ins, outs)
+    }
+
+    pub(crate) fn ported(kernel: &'r mut (dyn Ported + 'r), ins: Vec<Receiver>, outs: Vec<Sender<'r>>) -> Self {
+        Self::new(Code::Ported(kernel, Scratch::default()), ins, outs)
+    }
+
+    /// Runs the kernel's code once.
+    pub(crate) fn activate(&mut self, cx: &Cx<'_>) -> Result<Outcome, BoxError> {
+        cx.flush(&mut self.outs);
+        if self.said_done {
+            return Ok(self.end(cx, Outcome::new(Why::Done, 0, 0)));
+        }
+        let outcome = match &mut self.code {
+            Code::Source(source, outside) => drive_source(&mut **source, *outside, &mut self.outs, cx)?,
+            Code::Sequential(work, edge) => drive_sequential(&mut **work, edge, &mut self.ins[0], &mut self.outs, cx)?,
+            Code::Ported(kernel, scratch) => ported::drive(&mut **kernel, &mut self.ins, &mut self.outs, scratch, cx)?,
+        };
+        Ok(self.end(cx, outcome))
+    }
+
+    /// The end of an activation: partial blocks are handed on, unless the kernel is fast and certain to run again at once; and then too if they
+    /// have waited through a few activations, since what it gives may be rare.
+    fn end(&mut self, cx: &Cx<'_>, mut outcome: Outcome) -> Outcome {
+        let more_to_take = || match &self.code {
+            // An inlet may have given all there is without a look at whether there is more.
+            Code::Source(_, outside) => !cx.gives_slowly() && outside.is_none_or(|outside| outside.is_ready()),
+            _ => {
+                (1..=WORTH_WAKING).contains(&cx.pace.block_time.load(Relaxed))
+                    && self.ins.iter().any(|input| input.edge().has_input())
+            }
+        };
+        let goes_on = outcome.why == Why::More && !cx.left.get() && !cx.is_draining() && more_to_take();
+        // All or none: a block that goes may fill its edge, and a kernel is not called to hand on the others while an output is full.
+        let mut stay = goes_on && full(&self.outs).is_none();
+        if stay {
+            self.outs.iter_mut().for_each(|sender| stay &= sender.may_stay_open());
+        }
+        for sender in self.outs.iter_mut().filter(|_| !stay) {
+            match sender.take_open() {
+                Some(block) if block.unread() > 0 => cx.hand_on(sender, block),
+                Some(block) => cx.close_block(block),
+                None => {}
+            }
+        }
+        if outcome.why == Why::Done && !cx.is_cancelled() {
+            cx.flush(&mut self.outs);
+            let blocked = |edge: &&Edge| edge.has_spill() && !edge.is_hung_up();
+            if let Some(edge) = self.outs.iter().map(|sender| &**sender.edge()).find(blocked) {
+                self.said_done = true;
+                outcome.said_done = true;
+                outcome.why = Why::Full(edge.plan.id);
+            }
+        }
+        outcome
+    }
+
+    /// Drops what a kernel that is over did not take, and says how many messages that were.
+    pub(crate) fn drop_input(&mut self, cx: &Cx<'_>) -> u64 {
+        let mut lost = 0;
+        for input in &mut self.ins {
+            input.edge().hang_up();
+            while let Some(block) = input.take() {
+                lost += input.edge().messages_of(&block);
+                cx.close_block(block);
+                cx.settle(input.edge());
+            }
+        }
+        lost
+    }
+
+    /// Drops all messages at its ends, once the run is over. `note` gets the number of the kernel that would have taken them, and what their destructors
+    /// panicked with.
+    pub(crate) fn clear(&mut self, note: &mut dyn FnMut(usize, Vec<Payload>)) {
+        for input in &mut self.ins {
+            let mut panics = Vec::new();
+            input.clear(&mut panics);
+            note(input.edge().plan.to, panics);
+        }
+        clear_senders(&mut self.outs, note);
+    }
+}
+
+/// As [`Task::clear`], at sending ends.
+pub(crate) fn clear_senders(senders: &mut [Sender<'_>], note: &mut dyn FnMut(usize, Vec<Payload>)) {
+    for sender in senders {
+        let mut panics = Vec::new();
+        sender.clear(&mut panics);
+        note(sender.edge().plan.to, panics);
+    }
+}
+
+impl fmt::Debug for Task<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Task").field("ins", &self.ins).field("outs", &self.outs).finish_non_exhaustive()
+    }
+}
+
+/// An output edge that is full.
+pub(crate) fn full(outs: &[Sender<'_>]) -> Option<usize> {
+    outs.iter().map(Sender::edge).find(|edge| edge.is_full()).map(|edge| edge.plan.id)
+}
+
+/// An output edge that is full, and that the scheme's actions did not make room on.
+pub(crate) fn blocked(outs: &[Sender<'_>], cx: &Cx<'_>) -> Option<usize> {
+    let mut edges = outs.iter().map(Sender::edge);
+    edges.find(|edge| edge.is_full() && !cx.host.make_room(edge)).map(|edge| edge.plan.id)
+}
+
+/// Nobody takes from any output any more.
+pub(crate) fn hung_up(outs: &[Sender<'_>]) -> bool {
+    !outs.is_empty() && outs.iter().all(|sender| sender.edge().is_hung_up())
+}
+
+/// One activation of a source: up to a quantum of blocks.
+fn drive_source(
+    source: &mut dyn Source,
+    outside: Option<&dyn Outside>,
+    outs: &mut [Sender<'_>],
+    cx: &Cx<'_>,
+) -> Result<Outcome, BoxError> {
+    let mut blocks = 0;
+    let why = loop {
+        if let Some(edge) = blocked(outs, cx) {
+            break Why::Full(edge);
+        }
+        if cx.is_cancelled() || hung_up(outs) {
+            break Why::Done;
+        }
+        // A source that is fed from outside gives what has arrived; any other stops here.
+        // Asked before it gives: what had arrived when the wish to stop came is still to be given.
+        let draining = cx.is_draining();
+        if draining && outside.is_none() {
+            break Why::Done;
+        }
+        cx.beats.add(1);
+        match source.give(cx, outs)? {
+            super::Flow::More => {}
+            super::Flow::Pending if draining => break Why::Done,
+            super::Flow::Pending => break Why::Pending,
+            super::Flow::Done => break Why::Done,
+        }
+        blocks += 1;
+        if blocks >= cx.quantum || cx.gives_slowly() {
+            break Why::More;
+        }
+    };
+    if why == Why::Done {
+        source.end();
+    }
+    Ok(Outcome::new(why, blocks, 0))
+}
+
+/// What a kernel has in hand while its code runs.
+///
+/// However the kernel comes out of it, what it took counts: to the message, or all of a block that is changed in place. If it failed, what is left
+/// is dropped here, and not by the way: in the midst of a panic another one, out of a destructor, would end the process.
+pub(super) struct Hand<'a, 'c> {
+    pub(super) block: Option<Block>,
+    /// What the block counted for when it was taken, or when it was last counted.
+    messages: u64,
+    edge: &'a Edge,
+    pub(super) cx: &'a Cx<'c>,
+}
+
+impl<'a, 'c> Hand<'a, 'c> {
+    pub(super) fn new(cx: &'a Cx<'c>, edge: &'a Edge, block: Block) -> Self {
+        Self { messages: edge.messages_of(&block), block: Some(block), edge, cx }
+    }
+
+    /// Counts what was taken, and how much is left.
+    pub(super) fn count(&mut self) -> (u64, u64) {
+        let left = self.block.as_ref().map_or(0, |block| self.edge.messages_of(block));
+        let taken = self.messages - left;
+        self.messages = left;
+        self.cx.count(taken);
+        (taken, left)
+    }
+
+    /// Gives up what the kernel left, which counts when it is taken again.
+    pub(super) fn give_up(&mut self) -> Option<Block> {
+        self.messages = 0;
+        self.block.take()
+    }
+}
+
+impl Drop for Hand<'_, '_> {
+    fn drop(&mut self) {
+        self.count();
+        if let Some(block) = self.block.take() {
+            self.cx.drop_block(self.cx.kernel, block);
+        }
+    }
+}
+
+/// One activation of a sequential kernel: up to a quantum of blocks.
+fn drive_sequential(
+    work: &mut dyn Work,
+    edge: &Edge,
+    input: &mut Receiver,
+    outs: &mut [Sender<'_>],
+    cx: &Cx<'_>,
+) -> Result<Outcome, BoxError> {
+    let id = edge.plan.id;
+    let (mut blocks, mut messages) = (0, 0);
+    let why = loop {
+        if let Some(edge) = blocked(outs, cx) {
+            break Why::Full(edge);
+        }
+        if cx.is_cancelled() || hung_up(outs) {
+            break Why::Done;
+        }
+        // Before the pop that finds nothing: see E4.
+        let closed = edge.is_closed();
+        let Some(block) = input.take() else {
+            if closed {
+                work.end(cx);
+            }
+            break if closed { Why::Done } else { Why::Empty(id) };
+        };
+        let mut hand = Hand::new(cx, edge, block);
+        blocks += 1;
+        cx.host.took(cx.kernel);
+        work.run(cx, outs, &mut hand.block)?;
+        let (count, left) = hand.count();
+        messages += count;
+        match hand.give_up() {
+            Some(block) if left > 0 => {
+                input.put_back(block);
+                if let Some(why) = work.held() {
+                    break why;
+                }
+                if let Some(edge) = full(outs) {
+                    break Why::Full(edge);
+                }
+                if cx.left.get() {
+                    break Why::More;
+                }
+            }
+            rest => {
+                if let Some(block) = rest {
+                    cx.close_block(block);
+                }
+                cx.settle(edge);
+            }
+        }
+        if blocks >= cx.quantum {
+            break Why::More;
+        }
+    };
+    Ok(Outcome::new(why, blocks, messages))
+}
