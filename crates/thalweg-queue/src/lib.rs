@@ -13,7 +13,7 @@
 //! | tasks of one worker, which others may take | [`stealing`] | 0.52, the owner's |
 //! | one value to come, once; a value of which the newest counts; items without end and memory for them | [`oneshot`]; [`watch`]; [`unbounded`] | |
 //!
-//! To wait for several of them at once, whichever is ready first: [`select!`] and what is in [`select`](mod@select).
+//! [`broadcast`] is for items that each receiver is to see, [`rendezvous`] has no capacity at all. To wait for several of all these at once, whichever is ready first: [`select!`] and what is in [`select`](mod@select).
 //!
 //! Two virtual CPUs of an AMD EPYC (Zen 4); ranges, peers and commands are in the project's `docs/measurements.md`. [`research`] has queues to
 //! compare with and to build on; [`compared`] says what each queue can do, and how many items fit.
@@ -114,6 +114,8 @@
 )]
 extern crate alloc;
 
+#[cfg(all(feature = "std", not(loom)))]
+pub mod broadcast;
 pub mod bytes;
 pub mod compared;
 mod cursor;
@@ -139,6 +141,8 @@ pub mod mpsc;
 pub mod oneshot;
 pub mod overwriting;
 mod prefetch;
+#[cfg(all(feature = "std", not(loom)))]
+pub mod rendezvous;
 pub mod research;
 #[cfg(all(feature = "std", not(loom)))]
 pub mod select;

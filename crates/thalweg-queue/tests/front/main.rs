@@ -1,7 +1,9 @@
 //! The kinds of channel beside the queues for streams of items: one value, the latest value, and what chooses between several.
 #![cfg(not(loom))]
 
+mod broadcast;
 mod oneshot;
+mod rendezvous;
 mod select;
 #[path = "../queues/support.rs"]
 #[allow(dead_code, reason = "shared with the tests of the queues")]

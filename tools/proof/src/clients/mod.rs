@@ -1,6 +1,7 @@
 //! The clients, by queue.
 
 mod bbq;
+mod broadcast;
 mod bwos;
 mod bytes;
 mod chunk_ring;
@@ -13,6 +14,7 @@ mod mesh;
 mod mpsc;
 mod oneshot;
 mod phases;
+mod rendezvous;
 mod select;
 mod spmc;
 mod spsc;
@@ -53,6 +55,8 @@ const LISTS: &[&[Client]] = &[
     watch::CLIENTS,
     unbounded::CLIENTS,
     select::CLIENTS,
+    broadcast::CLIENTS,
+    rendezvous::CLIENTS,
 ];
 
 /// The clients that come one by one.
