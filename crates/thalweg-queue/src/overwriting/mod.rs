@@ -4,7 +4,7 @@
 //! |---|---|
 //! | order | FIFO, linearizable, refusals one by one ([crate page](crate#what-is-promised)); items may be missing, the oldest ones |
 //! | who | any number of producers and consumers; handles are `Clone` and their methods take `&self` |
-//! | items | [`Plain`]: nothing but bytes, as they are read while they may be overwritten |
+//! | items | [`Plain`]: nothing but bytes, as they are read while they may be overwritten; for what owns something there is [`any`] |
 //! | kept | the newest `(blocks - 1) * entries` items, and those behind them in the block that is being filled; what is older goes by whole blocks |
 //! | progress | a push never waits for a consumer. `Busy` while a push that a whole round has overtaken is half-way |
 //! | cost | a push: one `fetch_add` to allocate, one store to commit. A pop: three loads of cursors, one of a mark, and one compare-and-exchange. A batch: one exchange, and a store or a load of a mark for each item, for all its items in one block |
@@ -68,6 +68,8 @@
 //! - **D4** The mark of an entry is that of the round from when it is committed, and until then that of the round before. Who sees
 //!   `allocated` of a round sees no older ones.
 
+#[cfg(all(feature = "std", not(loom)))]
+pub mod any;
 mod consumer;
 pub(crate) mod cursors;
 mod producer;

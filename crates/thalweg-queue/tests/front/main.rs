@@ -1,6 +1,7 @@
 //! The kinds of channel beside the queues for streams of items: one value, the latest value, and what chooses between several.
 #![cfg(not(loom))]
 
+mod any;
 mod broadcast;
 mod oneshot;
 mod rendezvous;
