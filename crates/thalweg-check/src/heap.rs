@@ -11,6 +11,7 @@
 //! - **H4** A keeper is asked with no table borrowed: it may switch to another thread of the client, which allocates.
 
 use crate::model::{AddressHasher, ByAddress};
+use crate::std::Locals;
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::backtrace::Backtrace;
 use std::cell::{Cell, RefCell};
@@ -195,6 +196,8 @@ pub(crate) struct Blocks {
     /// Notes have backtraces.
     traces: Cell<bool>,
     keeper: Cell<Option<NonNull<dyn Keeper>>>,
+    /// What else belongs to an execution.
+    pub(crate) locals: Locals,
 }
 
 /// Restores which code runs.
@@ -232,6 +235,11 @@ impl Blocks {
         let before = self.keeper.replace(Some(keeper));
         let _restore = Restore(BLOCKS.replace(Some(NonNull::from(self))), self, before);
         body()
+    }
+
+    /// The running thread.
+    pub(crate) fn current_thread(&self) -> Option<u32> {
+        self.keeper().map(|keeper| keeper.moment().0)
     }
 
     fn keeper(&self) -> Option<&dyn Keeper> {
@@ -430,7 +438,8 @@ impl Drop for Blocks {
     }
 }
 
-fn blocks() -> Option<&'static Blocks> {
+/// The blocks of the run on this thread of the system.
+pub(crate) fn blocks() -> Option<&'static Blocks> {
     // SAFETY: `enter` keeps the blocks alive as long as the pointer is set; the reference is used for one call of
     // the allocator, within `enter`.
     BLOCKS.get().map(|blocks| unsafe { blocks.as_ref() })

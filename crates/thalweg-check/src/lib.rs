@@ -155,6 +155,7 @@
 //! | a weak compare-exchange that fails, or a wait that ends, without a reason | [`Check::spurious`] |
 //! | a destructor that waits or wakes, in executions that are given up | [`Kept`] |
 //! | to run alone the execution in which something is wrong | [`Check::replay`], [`Check::replay_linearizable`] |
+//! | to check code that was written for `std::sync` or for loom | [`std`](mod@std) |
 //! | to know which orderings could be weaker, and which client needs each | [`weaken`] |
 //! | a few lines of a litmus test instead of Rust | [`litmus`] |
 //! | a picture | [`Violation::dot`] |
@@ -255,6 +256,7 @@ mod memory;
 mod model;
 mod picture;
 mod schedule;
+pub mod std;
 pub mod weaken;
 mod world;
 

@@ -165,6 +165,7 @@ impl World {
             world.check_frees();
             let unwinds = !world.state().failure.as_ref().is_some_and(Cause::leaves_ruins);
             world.end_all(unwinds);
+            world.blocks.locals.clear();
         };
         world.blocks.enter(world, || thalweg_sync::engine::enter(world, run));
         world.blocks.end();

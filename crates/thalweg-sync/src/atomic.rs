@@ -215,6 +215,32 @@ macro_rules! atomic {
                 self.0.get_mut()
             }
 
+            /// Exclusive access, as loom has it.
+            #[cfg(all(feature = "instrument", not(loom)))]
+            #[doc(hidden)]
+            #[track_caller]
+            pub fn with_mut<R>(&mut self, access: impl FnOnce(&mut $Value) -> R) -> R {
+                access(self.get_mut())
+            }
+
+            /// A read that is no atomic access, as loom has it.
+            ///
+            /// # Safety
+            ///
+            /// Nobody writes at the same time.
+            #[cfg(all(feature = "instrument", not(loom)))]
+            #[doc(hidden)]
+            #[track_caller]
+            pub unsafe fn unsync_load(&self) -> $Value {
+                crate::hint::touch(
+                    core::ptr::from_ref(&self.0).cast(),
+                    size_of_val(&self.0),
+                    crate::hint::Access::Read,
+                );
+                // SAFETY: the caller's promise.
+                unsafe { *self.0.as_ptr() }
+            }
+
             /// The value, taken out.
             #[cfg(not(loom))]
             #[inline(always)]

@@ -215,11 +215,11 @@ unsafe impl Engine for Run {
         self.choose_event(Kind::Choose { of }, of, at).unwrap_or_else(|ending| self.end(ending)) as usize
     }
 
-    fn yield_now(&self, _at: Site) {
+    fn yield_now(&self, at: Site) {
         let _engine = engine_side();
         if self.passes() {
             self.step_while_passive();
-        } else if let Err(ending) = self.step() {
+        } else if let Err(ending) = self.step().and_then(|()| self.yields(at)) {
             self.end(ending);
         }
     }

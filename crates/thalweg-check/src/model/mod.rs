@@ -66,5 +66,6 @@ pub(crate) use names::Names;
 pub(crate) use places::{AddressHasher, ByAddress};
 pub(crate) use report::Replay;
 pub use report::{Rule, Violation, Wait};
+pub(crate) use run::current_run;
 pub use run::{assume, choose, mark};
 pub use view::{Event, EventKind, Mark};

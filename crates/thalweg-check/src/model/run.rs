@@ -181,7 +181,7 @@ pub fn mark(mark: Mark, payload: u64) {
 }
 
 /// The run on this OS thread, if there is one.
-pub(super) fn current_run() -> Option<&'static Run> {
+pub(crate) fn current_run() -> Option<&'static Run> {
     // SAFETY: `enter` keeps the run alive as long as the pointer is set; the reference is used for one call, within
     // `enter`.
     current::CURRENT.get().map(|run| unsafe { run.as_ref() })
@@ -265,6 +265,7 @@ impl Run {
         if matches!(outcome, Outcome::Complete) {
             freed_twice = freed_twice.or_else(|| self.blocks.freed_twice());
         }
+        self.blocks.locals.clear();
         self.pulse.rest();
         {
             let State { leftovers, slots, stacks, .. } = &mut *self.state();
@@ -390,6 +391,7 @@ impl Run {
             vain: Vain::default(),
             woken: None,
             ends: false,
+            yielded: 0,
             clock: 0,
             host: None,
         });

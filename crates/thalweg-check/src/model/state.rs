@@ -58,6 +58,8 @@ pub(crate) struct Thread {
     /// What it has done while it unwound, or after.
     pub(crate) passive_steps: usize,
     pub(crate) vain: Vain,
+    /// How many events it had executed when it last gave up its turn.
+    pub(super) yielded: u32,
     /// Its last wait of a condition variable returned without a reason: where.
     pub(super) woken: Option<Site>,
     /// It has to end at its next operation (M4).

@@ -4,7 +4,7 @@
 //! it read revisits the read, as it would any other. So of a wait each execution has one attempt, the one that
 //! succeeds, and there are finitely many. An attempt that wrote, or looked at the clock, is repeated for real.
 
-use super::graph::{EventId, Graph, Kind};
+use super::graph::{EventId, Graph, Kind, Node};
 use super::report::{Rule, Wait};
 use super::run::{Ending, Run};
 use super::state::{State, Status};
@@ -74,6 +74,34 @@ impl Run {
             return self.retries();
         }
         state.thread_mut().status = Status::Awaits { first: attempt.first, at };
+        drop(state);
+        self.switch()
+    }
+
+    /// The running thread gives up its turn. If all it did since it did so before is to read what it had just read, it is in a loop that
+    /// waits: it goes on when a later write is there to be read.
+    pub(super) fn yields(&self, at: Site) -> Result<(), Ending> {
+        let mut state = self.state();
+        let (thread, done) = (state.current, state.thread().done);
+        let first = std::mem::replace(&mut state.thread_mut().yielded, done);
+        let length = done - first;
+        let Some(before) = first.checked_sub(length).filter(|_| length > 0 && state.thread().attempts.is_empty())
+        else {
+            return Ok(());
+        };
+        let nodes = &state.explorer.graph.lines[thread as usize].nodes;
+        let only_reads =
+            |node: &Node| matches!(node.kind, Kind::Read { exclusive: false, spurious: false, .. } | Kind::Fence(_));
+        let same = (before..first).zip(first..done).all(|(one, other)| {
+            let (one, other) = (&nodes[one as usize], &nodes[other as usize]);
+            only_reads(other)
+                && one.kind.is_like(&other.kind)
+                && (one.loc, one.rf, one.at) == (other.loc, other.rf, other.at)
+        });
+        if !same {
+            return Ok(());
+        }
+        state.thread_mut().status = Status::Awaits { first, at };
         drop(state);
         self.switch()
     }

@@ -19,5 +19,6 @@ mod replays;
 mod reports;
 mod runs;
 mod scopes;
+mod std_shim;
 mod threads;
 mod waits;
