@@ -268,3 +268,7 @@ pub use model::{
     Violation, Wait, assume, choose, mark,
 };
 pub use schedule::Strategy;
+
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -151,7 +151,13 @@ impl Check {
     pub fn new() -> Self {
         Self {
             rules: Rules { memory: Memory::default(), axiom: ScAxiom::default(), spurious: false, reuse: 1 },
-            limits: Limits { events: 10_000, repeats: None, stack_bytes: 256 << 10, any_ordering: false },
+            limits: Limits {
+                events: 10_000,
+                repeats: None,
+                stack_bytes: 256 << 10,
+                any_ordering: false,
+                unseen_handles: false,
+            },
             max_executions: None,
             max_time: None,
             leaks: false,
@@ -291,6 +297,15 @@ impl Check {
     /// otherwise it panics, as it does natively. For tools that try out orderings.
     pub fn any_ordering(mut self, any: bool) -> Self {
         self.limits.any_ordering = any;
+        self
+    }
+
+    /// Whether handles may be counted where the checker does not see it, as by [`std::sync::Arc`]. Then an object that is dropped while
+    /// an access of another thread does not happen before is no violation, for the count may be what orders the two.
+    ///
+    /// For code that was not written for the facade: [`std::model`](mod@crate::std::model) has it.
+    pub fn unseen_handles(mut self, unseen: bool) -> Self {
+        self.limits.unseen_handles = unseen;
         self
     }
 

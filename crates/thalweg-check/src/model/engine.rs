@@ -110,7 +110,7 @@ unsafe impl Engine for Run {
                 // Nobody has used it, as most of a long array.
                 return;
             }
-            let user = if self.is_passive() { None } else { state.user(address, bytes) };
+            let user = if self.is_passive() || self.limits.unseen_handles { None } else { state.user(address, bytes) };
             state.places.forget(address);
             state.slots.forget(address, bytes);
             state.leftovers.forget(address);

@@ -59,6 +59,8 @@ pub(crate) struct Limits {
     pub(crate) repeats: Option<u32>,
     pub(crate) stack_bytes: usize,
     pub(crate) any_ordering: bool,
+    /// Objects may be dropped in use.
+    pub(crate) unseen_handles: bool,
 }
 
 impl Limits {

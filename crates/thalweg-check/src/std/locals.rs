@@ -56,6 +56,11 @@ fn value<T: 'static>(thread: Option<u32>, key: usize, make: impl FnOnce() -> T) 
     }
 }
 
+/// Whether an engine runs on this thread of the system.
+pub(super) fn is_watched() -> bool {
+    blocks().is_some()
+}
+
 /// As [`value`], of the calling thread.
 pub(super) fn own<T: 'static>(key: usize, make: impl FnOnce() -> T) -> Rc<T> {
     value(None, key, make)

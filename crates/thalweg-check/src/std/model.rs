@@ -60,7 +60,8 @@ impl Builder {
     #[track_caller]
     pub fn check(&self, client: impl Fn() + Send + Sync + 'static) {
         let executions = self.max_permutations.map(|most| most as u64);
-        let check = Check::new().sequential(true).max_time(self.max_duration).max_executions(executions);
+        let check =
+            Check::new().sequential(true).unseen_handles(true).max_time(self.max_duration).max_executions(executions);
         let explored = check.check(client);
         if std::env::var_os("LOOM_LOG").is_some() {
             println!("{explored}");

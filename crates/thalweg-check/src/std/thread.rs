@@ -1,6 +1,6 @@
 //! `std::thread`.
 
-use super::locals::own;
+use super::locals::{is_watched, own};
 use crate::model::current_run;
 use std::fmt;
 use std::panic::Location;
@@ -112,7 +112,7 @@ pub fn available_parallelism() -> std::io::Result<std::num::NonZeroUsize> {
 
 /// A thread that was started.
 pub struct JoinHandle<T> {
-    inner: thalweg_sync::thread::JoinHandle<T>,
+    inner: thalweg_sync::thread::JoinHandle<Stays<T>>,
     thread: Thread,
 }
 
@@ -120,7 +120,7 @@ impl<T> JoinHandle<T> {
     /// Waits until the thread has ended. Gives what it returned, or the panic that ended it.
     #[track_caller]
     pub fn join(self) -> Result<T> {
-        self.inner.join()
+        self.inner.join().map(|Stays(returned)| returned)
     }
 
     /// The thread.
@@ -135,19 +135,33 @@ impl<T> fmt::Debug for JoinHandle<T> {
     }
 }
 
-/// Starts a thread.
+/// Starts a thread. As loom's it takes also what is not `Send`, since the engine runs all threads of a client on one of the system's.
+///
+/// # Panics
+///
+/// Where no engine runs.
 #[track_caller]
-pub fn spawn<T: Send + 'static>(body: impl FnOnce() -> T + Send + 'static) -> JoinHandle<T> {
+pub fn spawn<T: 'static>(body: impl FnOnce() -> T + 'static) -> JoinHandle<T> {
     start(None, body)
 }
 
+/// What stays on its thread of the system.
+struct Stays<T>(T);
+// SAFETY: an engine runs all threads of an execution on one thread of the system, and `start` asks that one runs.
+unsafe impl<T> Send for Stays<T> {}
+
 #[track_caller]
-fn start<T: Send + 'static>(name: Option<String>, body: impl FnOnce() -> T + Send + 'static) -> JoinHandle<T> {
+fn start<T: 'static>(name: Option<String>, body: impl FnOnce() -> T + 'static) -> JoinHandle<T> {
+    assert!(
+        is_watched(),
+        "threads of `thalweg_check::std` are a client's: start them under `model`, `Check` or `Fuzz`"
+    );
     let thread = Thread::new(name);
-    let own_handle = thread.clone();
+    let body = Stays((thread.clone(), body));
     let inner = thalweg_sync::thread::spawn(move || {
+        let Stays((own_handle, body)) = { body };
         drop(own(&raw const CURRENT as usize, || own_handle));
-        body()
+        Stays(body())
     });
     JoinHandle { inner, thread }
 }
@@ -180,7 +194,7 @@ impl Builder {
     ///
     /// None: an engine gives as many threads as it is asked for.
     #[track_caller]
-    pub fn spawn<T: Send + 'static>(self, body: impl FnOnce() -> T + Send + 'static) -> std::io::Result<JoinHandle<T>> {
+    pub fn spawn<T: 'static>(self, body: impl FnOnce() -> T + 'static) -> std::io::Result<JoinHandle<T>> {
         Ok(start(self.name, body))
     }
 }

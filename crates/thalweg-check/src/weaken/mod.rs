@@ -53,10 +53,10 @@
 //!
 //! ```text
 //! label        before   tried    killed by                            executions      time
-//! once.1       acq-rel  acquire  nobody                                       20     0.0 s
-//! once.1       acq-rel  release  nobody                                       20     0.0 s
-//! once.2       release  relaxed  two-set (data race)                           1     0.0 s
-//! once.3       acquire  relaxed  two-set (data race)                           1     0.0 s
+//! once.1       acq-rel  acquire  nobody                                       20    0.01 s
+//! once.1       acq-rel  release  nobody                                       20    0.01 s
+//! once.2       release  relaxed  two-set (data race)                           1    0.00 s
+//! once.3       acquire  relaxed  two-set (data race)                           1    0.00 s
 //! can be weaker together: once.1 (relaxed)
 //! ```
 //!

@@ -1,4 +1,8 @@
 //! Code that was written for the standard library's types, or for loom.
+#![allow(
+    clippy::disallowed_types,
+    reason = "what a test notes about a run must be no part of it; and handles that nobody sees are tried"
+)]
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -194,4 +198,17 @@ fn time_may_be_over() {
         thread::sleep(Duration::from_secs(1));
         other.join().unwrap();
     });
+}
+
+/// The count of the standard library's handles is not seen, so what it orders is not either.
+#[test]
+fn handles_that_nobody_sees() {
+    let client = || {
+        let flag = std::sync::Arc::new(AtomicBool::new(false));
+        let other = flag.clone();
+        drop(thread::spawn(move || other.store(true, Relaxed)));
+        flag.load(Relaxed);
+    };
+    assert!(matches!(finds(client), Rule::DroppedInUse { .. }));
+    model(client);
 }
