@@ -44,6 +44,6 @@ export LOOM_LOG=1 LOOM_MAX_DURATION=$seconds
 if [ "$with" = loom ]; then export LOOM_MAX_PREEMPTIONS=3; unset LOOM_LOG; fi
 for crate in $crates; do
     echo "== $crate"
-    cargo test --quiet --release --package "${crate%-*}" --lib --tests -- --nocapture --test-threads 1 2> /dev/null |
+    cargo test --release --package "${crate%-*}" --lib --tests -- --nocapture --test-threads 1 2> /dev/null |
         grep -E '^test |executions|^test result' || echo "a test of $crate fails: run it by hand"
 done
