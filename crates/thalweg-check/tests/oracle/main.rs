@@ -4,6 +4,7 @@
 mod axioms;
 mod enumerate;
 mod random;
+mod shapes;
 
 use axioms::Model;
 use enumerate::{Found, enumerate};
