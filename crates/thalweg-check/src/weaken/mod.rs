@@ -350,19 +350,28 @@ impl Weaken {
             }
         }
 
-        // Together, and then further. A label with two ways down goes the first that survived.
+        // Together, and then further. Of a label with two ways down the second is tried if it does not go the first.
         let mut after = Assignment::new();
-        let mut open: Vec<(&'static str, Strength)> = Vec::new();
-        for trial in trials.iter().filter(|trial| trial.fate == Fate::Survived) {
-            if open.iter().all(|(label, _)| *label != trial.label) {
-                open.push((trial.label, trial.tried));
+        let mut level = search.labels();
+        while !level.is_empty() {
+            let mut taken: Vec<(&'static str, Strength)> = Vec::new();
+            for way in 0..2 {
+                let is_open = |&(label, strength): &(&'static str, Strength)| {
+                    let alone = trials.iter().find(|trial| trial.label == label && trial.tried == strength);
+                    alone.is_none_or(|trial| trial.fate == Fate::Survived)
+                };
+                let rest = level.iter().filter(|(label, _)| taken.iter().all(|(other, _)| other != label));
+                let open = rest.filter_map(|&(label, strength)| Some((label, *strength.weaker().get(way)?)));
+                let open = open.filter(is_open).collect::<Vec<_>>();
+                if open.is_empty() {
+                    continue;
+                }
+                self.tell(&format!("{} labels together", open.len()));
+                let more = search.most(&after, &open);
+                after.extend(more.iter().copied());
+                taken.extend(more);
             }
-        }
-        while !open.is_empty() {
-            self.tell(&format!("{} labels together", open.len()));
-            let taken = search.most(&after, &open);
-            after.extend(taken.iter().copied());
-            open = taken.iter().filter_map(|&(label, strength)| Some((label, *strength.weaker().first()?))).collect();
+            level = taken;
         }
         Ok(Weakened { trials, after, unended: search.unended() })
     }

@@ -22,3 +22,4 @@ mod scopes;
 mod std_shim;
 mod threads;
 mod waits;
+mod weaken;
