@@ -140,18 +140,22 @@ impl Condvar {
     /// If somebody waits with another lock: a condition variable belongs to one.
     #[inline]
     pub fn signal<'a, T: ?Sized>(&self, guard: MutexGuard<'a, T>) -> MutexGuard<'a, T> {
-        let address = guard.mutex().address();
-        let first = self.waiters.with(|list| match list.first_note() {
-            Some(other) if other != address => Err(()),
-            _ => Ok(list.claim_first(|_| HANDED)),
-        });
-        let Ok(first) = first else {
-            panic!("somebody waits on this Condvar with another Mutex: use one Condvar for each");
-        };
-        let Some((ticket, _)) = first else { return guard };
+        let mutex = guard.mutex();
+        let other = self.waiters.with(|list| list.first_note().map(|address| address != mutex.address()));
+        match other {
+            None => return guard,
+            Some(false) => {}
+            Some(true) => panic!("somebody waits on this Condvar with another Mutex: use one Condvar for each"),
+        }
         let waiter = Waiter::new();
+        // Before the grant: whoever has it may go on before it is woken, and give the lock back.
+        let key = mutex.lend(&waiter);
+        let Some((ticket, _)) = self.waiters.with(|list| list.claim_first(|_| HANDED)) else {
+            // It has given up meanwhile.
+            mutex.take_back(key);
+            return guard;
+        };
         let mutex = guard.into_mutex();
-        mutex.lend(&waiter);
         ticket.wake_next();
         waiter.sleep_on(Reason::Lock);
         MutexGuard::new(mutex)

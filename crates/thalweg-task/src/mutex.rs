@@ -7,7 +7,7 @@
 //! - **M2** A waiter that was granted [`HANDED`] has the lock. One that was granted [`RETRY`] was told that it was open, and either takes it
 //!   or passes that on.
 
-use crate::wait::{self, Reason, WaitList, Waiter, Woken};
+use crate::wait::{self, Key, Reason, WaitList, Waiter, Woken};
 use core::fmt;
 use core::marker::PhantomData;
 use core::ops::{Deref, DerefMut};
@@ -193,13 +193,19 @@ impl<T: ?Sized> Mutex<T> {
     }
 
     /// The caller, who has the lock, will be handed it next, before all who wait; and the lock goes to whoever it grants it to.
-    pub(crate) fn lend(&self, waiter: &Waiter) {
+    pub(crate) fn lend(&self, waiter: &Waiter) -> Key {
         let ticket = waiter.ticket();
         self.waiters.with(|list| {
-            list.push_front(ticket, IN_HAND);
             // Relaxed: the lock is ours, and stays taken; those who give it back have got it through a grant.
             self.state.store(WAITED, Relaxed);
-        });
+            list.push_front(ticket, IN_HAND)
+        })
+    }
+
+    /// The caller keeps the lock, which it has granted to nobody.
+    pub(crate) fn take_back(&self, key: Key) {
+        let was_there = self.waiters.delist(key);
+        debug_assert!(was_there, "only whoever has the lock hands it on");
     }
 
     /// Which lock it is.

@@ -451,8 +451,11 @@ unsafe fn take<F, T>(task: NonNull<Task>) -> Result<T, Failed> {
 }
 
 unsafe fn discard<F, T>(task: NonNull<Task>) -> bool {
-    // SAFETY: as in `take`, and the caller's promise.
-    matches!(unsafe { take::<F, T>(task) }, Err(Failed::Panicked(_)))
+    // SAFETY: as in `run`.
+    let spawned = unsafe { task.cast::<Spawned<F, T>>().as_ref() };
+    // SAFETY: the caller's promise. There is no result if an engine has given up the run.
+    let stage = spawned.stage.with_mut(|stage| unsafe { core::mem::replace(&mut *stage, Stage::Taken) });
+    matches!(stage, Stage::Result(Err(Failed::Panicked(_))))
 }
 
 unsafe fn free<F, T>(task: NonNull<Task>) {

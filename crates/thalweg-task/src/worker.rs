@@ -35,6 +35,8 @@ const FRESH_TURN: u32 = 16;
 const SHARED_TURN: u32 = 64;
 /// How many tasks a thief takes at most.
 const LOOT: usize = 8;
+/// How many stacks a worker keeps that no task has.
+const MOST_FREE: usize = 1024;
 /// About how many instructions a switch of stacks and the choice before it are, for engines that have time.
 const SWITCH_INSTRUCTIONS: u64 = 40;
 
@@ -387,7 +389,7 @@ impl Worker {
                 self.make_ready(pointer);
             }
             Left::Ends => {
-                self.free.borrow_mut().push(fiber);
+                self.keep(fiber);
                 self.end(pointer);
             }
             Left::Abandoned => {
@@ -423,6 +425,17 @@ impl Worker {
         task.at_home.place.set(begun.len());
         begun.push(NonNull::from(task));
         Some(fiber)
+    }
+
+    /// Keeps a stack for the next task; if there are many, for whoever has none.
+    #[inline]
+    fn keep(&self, fiber: Fiber) {
+        let mut free = self.free.borrow_mut();
+        if free.len() < MOST_FREE {
+            free.push(fiber);
+        } else {
+            fiber.into_stack().keep();
+        }
     }
 
     /// A task has run to its end.

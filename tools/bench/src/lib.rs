@@ -15,7 +15,7 @@
 //! | `baselines` | the rivals that are written here, from their papers |
 //! | `peers`, `ours` | the rivals that are published, and how thalweg does the same |
 //! | `figures` | the papers' figures, a file each |
-//! | `queues`, `streams` | experiments of our own, a file each |
+//! | `queues`, `streams`, `tasks` | experiments of our own, a file each |
 //! | `micro` | what the model of a machine is fitted to |
 //! | `machines` | runs on modelled machines: points, tables, pictures, calibration |
 //! | `tables` | the tables of the pages, from what is published |
@@ -75,6 +75,8 @@ pub mod streams;
 pub mod table;
 #[cfg(feature = "tables")]
 pub mod tables;
+#[cfg(feature = "native")]
+pub mod tasks;
 #[cfg(feature = "native")]
 pub mod workloads;
 

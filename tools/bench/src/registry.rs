@@ -3,7 +3,7 @@
 #[cfg(any(feature = "native", feature = "machines"))]
 use crate::figures::{self, ff};
 #[cfg(feature = "native")]
-use crate::{harness, queues, streams};
+use crate::{harness, queues, streams, tasks};
 
 /// What runs on the machine at hand.
 #[cfg(feature = "native")]
@@ -38,6 +38,9 @@ pub(crate) static NATIVE: &[harness::Experiment] = &[
     queues::growth::EXPERIMENT,
     queues::stealing::EXPERIMENT,
     queues::pool::EXPERIMENT,
+    tasks::table3::EXPERIMENT,
+    tasks::stacks::EXPERIMENT,
+    tasks::parallel::EXPERIMENT,
     ff::sizes::EXPERIMENT,
     ff::robustness::EXPERIMENT,
     ff::caches::EXPERIMENT,
