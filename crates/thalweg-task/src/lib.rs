@@ -26,7 +26,8 @@
 //! moved to another thread would use those of the first.
 //!
 //! The queue is [BWoS](thalweg_queue::stealing): its owner pushes and pops without an atomic operation, and thieves take blocks that it has left or shared. The newest
-//! task runs first on its own worker, which keeps what is under way small; thieves take the oldest. Nobody starves: each sixteenth
+//! task runs first on its own worker, which keeps what is under way small; thieves take the oldest: one half of a [`fork`](fork()) at a time, of
+//! tasks up to half of what is there. Nobody starves: each sixteenth
 //! choice is for a task that has not begun, each sixty-fourth for the queues that all share, and whoever yields lets a new task begin first.
 //!
 //! Workers with nothing to do sleep and cost nothing. Whoever makes work wakes one, the nearest.

@@ -275,21 +275,21 @@ impl Worker {
         self.shared.take(self.index).map(|item| self.task_of(item))
     }
 
-    /// Takes tasks that have not begun from another worker: the nearest that has some.
+    /// Takes what has not begun from another worker, the nearest that has some: half of a fork alone, as the oldest is the largest and
+    /// will be divided further; of tasks, up to half of what is there.
     fn steal(&self) -> Option<NonNull<Task>> {
-        let mut loot = Vec::new();
-        let from_any = self.shared.victims(self.index).iter().any(|&victim| {
+        let steal = |&victim: &usize| {
             let stealer = &self.shared.remotes[victim].stealer;
-            stealer.steal_into(&mut loot, LOOT).is_ok()
-        });
-        if !from_any {
-            return None;
+            stealer.steal().ok().map(|first| (first, stealer))
+        };
+        let (first, stealer) = self.shared.victims(self.index).iter().find_map(steal)?;
+        if let Item::Task(_) = &first {
+            let mut loot = Vec::new();
+            let _none_left = stealer.steal_into(&mut loot, LOOT.min(stealer.len() / 2));
+            // The oldest comes first, here as there.
+            loot.into_iter().rev().for_each(|item| self.enqueue(item));
         }
-        let mut loot = loot.into_iter();
-        let first = loot.next().map(|item| self.task_of(item));
-        // The oldest comes first, here as there.
-        loot.rev().for_each(|item| self.enqueue(item));
-        first
+        Some(self.task_of(first))
     }
 
     /// Takes what has not begun, for itself or whoever is idle.
