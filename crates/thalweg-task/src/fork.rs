@@ -8,7 +8,7 @@
 
 use crate::end::End;
 use crate::task::TaskRef;
-use crate::wait::{Reason, Running, Waiter, or_abandon};
+use crate::wait::{Reason, Waiter, or_abandon};
 use crate::worker::Worker;
 use core::ptr::NonNull;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
@@ -93,18 +93,20 @@ where
     RA: Send,
     RB: Send,
 {
-    if Running::get().is_none() {
+    let Some(worker) = Worker::with(|worker| worker.current().map(|_| NonNull::from(worker))).flatten() else {
         return (first(), second());
-    }
+    };
+    // SAFETY: a task stays on its worker, which lives as long as it.
+    let worker = unsafe { worker.as_ref() };
     let forked = Forked {
         half: Half { run: run::<B, RB>, end: End::new() },
         body: Slot::new(Some(second)),
         result: Slot::new(None),
     };
     let half = HalfRef(NonNull::from(&forked).cast());
-    Worker::with(|worker| worker.push(Item::Half(half)));
+    worker.push(Item::Half(half));
     let a = catch_unwind(AssertUnwindSafe(first));
-    if or_abandon(|| Worker::with(|worker| worker.take_back(half))) == Some(true) {
+    if or_abandon(|| worker.take_back(half)) {
         let body = forked.body.into_inner().expect("nobody else has run it");
         return match a {
             Ok(a) => (a, body()),

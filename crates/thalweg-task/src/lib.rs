@@ -33,7 +33,7 @@
 //! Workers with nothing to do sleep and cost nothing. Whoever makes work wakes one, the nearest.
 //!
 //! A worker shares what it has when it starts a task while others are idle, and before it runs the next one. A task that starts a few others and
-//! then computes for long without a wait, a spawn or a [`yield_now`] can keep up to eight of them from thieves that become idle meanwhile.
+//! then computes for long without a wait, a spawn or a [`yield_now`] can keep up to sixteen of them from thieves that become idle meanwhile.
 //!
 //! # Waiting from anywhere
 //!

@@ -23,7 +23,7 @@ use thalweg_sync::thread;
 use thalweg_sync::{CachePadded, fence, spin};
 
 /// A queue of tasks that have not begun, per worker: blocks, and entries in each. Thieves see what is not in the block that the owner is in.
-const QUEUE: (usize, usize) = (32, 8);
+const QUEUE: (usize, usize) = (32, 16);
 
 /// How a runtime ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

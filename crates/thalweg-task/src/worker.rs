@@ -304,20 +304,24 @@ impl Worker {
         }
     }
 
+    #[inline]
     fn enqueue(&self, item: Item) {
         self.has_fresh.set(true);
-        let mut queue = self.queue.borrow_mut();
-        if let Err(TryPushError::Full(item) | TryPushError::Busy(item) | TryPushError::Closed(item)) = queue.push(item)
-        {
-            // Half goes where everybody takes from, the oldest first: so the next pushes find room.
-            let mut overflow: Vec<_> = Vec::new();
-            let half = queue.len() / 2;
-            let stealer = &self.shared.remotes[self.index].stealer;
-            while overflow.len() < half && stealer.steal_into(&mut overflow, half).is_ok() {}
-            overflow.push(item);
-            drop(queue);
-            self.shared.inject_all(overflow);
+        let pushed = self.queue.borrow_mut().push(item);
+        if let Err(TryPushError::Full(item) | TryPushError::Busy(item) | TryPushError::Closed(item)) = pushed {
+            self.overflow(item);
         }
+    }
+
+    /// The queue has no room: half of it goes where everybody takes from, the oldest first. So the next pushes find room.
+    #[cold]
+    fn overflow(&self, item: Item) {
+        let half = self.queue.borrow().len() / 2;
+        let stealer = &self.shared.remotes[self.index].stealer;
+        let mut overflow: Vec<_> = Vec::new();
+        while overflow.len() < half && stealer.steal_into(&mut overflow, half).is_ok() {}
+        overflow.push(item);
+        self.shared.inject_all(overflow);
     }
 
     /// A task of this worker can run again.
