@@ -29,7 +29,9 @@
 //! | an iterator that does not wait (numbers, a vector, the lines of a file) | [`Graph::source`], [`Graph::source_with`] |
 //! | an iterator that waits for somebody (a socket, a terminal) | [`Graph::source_blocking`] |
 //! | messages from other threads or tasks | [`Graph::inlet`] |
+//! | a stream of futures | [`Graph::source_polled`] |
 //! | results for other threads or tasks | [`Graph::outlet`] |
+//! | a run to be awaited | [`Graph::run_async`] |
 //! | a step with state | [`Graph::sequential`], [`Graph::map`], [`Graph::update`] |
 //! | a step without state, to spread over cores | [`Graph::parallel`], [`Graph::parallel_map`], [`Graph::parallel_update`] |
 //! | a step that looks at neighbours | [`Graph::window`], [`Graph::parallel_window`] |
@@ -85,6 +87,7 @@ pub use control::Stopper;
 pub use edge::Capacity;
 pub use ends::inlet::{Closed, Inlet, Pushing};
 pub use ends::outlet::{Outlet, Over, Popping};
+pub use ends::run_async::Run;
 pub use error::{BoxError, Cause, Error, Failure, Refusal, Result, Verdict, Wait};
 pub use graph::Graph;
 pub use graph::chain::{After, Chain, FromIter, Pending, Stepwise};

@@ -14,6 +14,8 @@ pub(crate) mod blocking;
 mod call;
 pub(crate) mod inlet;
 pub(crate) mod outlet;
+pub(crate) mod polled;
+pub(crate) mod run_async;
 
 use crate::control::Control;
 use crate::error::BoxError;

@@ -3,10 +3,12 @@
 use crate::ends::blocking::Waiting;
 use crate::ends::inlet::{self, Inlet};
 use crate::ends::outlet::{self, Outlet};
+use crate::ends::polled::Polled;
 use crate::graph::path::{Sink, Source};
 use crate::graph::{Graph, name_of};
 use crate::kernel::{Body, Outside};
 use std::marker::PhantomData;
+use std::task::{Context, Poll};
 
 impl<'env> Graph<'env> {
     /// A source that other threads push into while the graph runs. It ends when the last [`Inlet`] is dropped.
@@ -83,6 +85,40 @@ impl<'env> Graph<'env> {
         let source = self.add_source("blocking", Box::new(waiting));
         self.kernels[source.0.kernel].outside = Some(Box::new(watch));
         Ok(source)
+    }
+
+    /// A source that is polled as a stream of futures is: for what wakes a task when it has something, such as the receiver of an async channel.
+    ///
+    /// `poll` gives a message, or `None` at the end, or leaves the waker and says [`Poll::Pending`]; the waker wakes the graph, which polls only
+    /// then. It is polled on the run's threads, and by no executor: what needs one (a socket or a timer of tokio, say) is polled by a
+    /// task of that, which pushes into an [`inlet`](Self::inlet). A wish to stop ends it at once, and the next run goes on where it was.
+    ///
+    /// ```
+    /// use thalweg::prelude::*;
+    ///
+    /// let (tx, mut rx) = tokio::sync::mpsc::channel(8);
+    /// let sender = std::thread::spawn(move || (1..=100_u64).for_each(|n| tx.blocking_send(n).unwrap()));
+    /// let mut sum = 0;
+    /// let mut graph = Graph::new();
+    /// let numbers = graph.source_polled(move |cx| rx.poll_recv(cx));
+    /// let add = graph.sink(|n: u64| sum += n);
+    /// graph += numbers >> add;
+    /// graph.run(Scheme::default())?;
+    /// sender.join().unwrap();
+    /// drop(graph);
+    /// assert_eq!(sum, 5050);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[track_caller]
+    pub fn source_polled<T: Send + 'env>(
+        &mut self,
+        poll: impl FnMut(&mut Context<'_>) -> Poll<Option<T>> + Send + 'env,
+    ) -> Source<T> {
+        let polled = Polled::new(poll, &self.control);
+        let watch = polled.watch();
+        let source = self.add_source("polled", Box::new(polled));
+        self.kernels[source.0.kernel].outside = Some(Box::new(watch));
+        source
     }
 
     /// A sink from which other threads and tasks take while the graph runs. See [`Outlet`].

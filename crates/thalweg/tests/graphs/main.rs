@@ -18,3 +18,4 @@ mod reports;
 mod stalls;
 mod stops;
 mod streams;
+mod tasks;
