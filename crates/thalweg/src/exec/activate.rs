@@ -141,6 +141,10 @@ impl Worker<'_, '_> {
     /// Runs the kernel's code, timed now and then.
     fn run_code(&self, kernel: usize, code: impl FnOnce(&Cx<'_>) -> Result<Outcome, BoxError>) -> Ended {
         let stats = &self.row.kernels[kernel];
+        let round = self.core.patrol.round();
+        if self.core.seats[kernel].ran_in.load(Relaxed) != round {
+            self.core.seats[kernel].ran_in.store(round, Relaxed);
+        }
         let count = stats.activations.get();
         stats.activations.set(count + 1);
         let stride = if stats.timed.get() < STRIDE || self.core.seats[kernel].pace.block_time.load(Relaxed) > SHORT {

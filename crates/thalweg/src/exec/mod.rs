@@ -11,6 +11,7 @@ pub(crate) mod census;
 mod claim;
 pub(crate) mod elastic;
 mod look;
+mod patrol;
 mod stall;
 mod start;
 pub(crate) mod stats;
@@ -33,7 +34,7 @@ use claim::Claim;
 use stats::Row;
 use std::fmt;
 use thalweg_sync::CachePadded;
-use thalweg_sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::*};
+use thalweg_sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering::*};
 use thalweg_sync::sync::{Arc, Mutex};
 
 /// What the workers share of a kernel. Claim and marks together, so that a change of worker moves few lines.
@@ -53,8 +54,20 @@ pub(crate) struct Seat<'r> {
     pub(crate) ask_after: AtomicU64,
     /// It has said that it is done, and what it gave has not found room yet: it is not called again.
     pub(crate) said_done: AtomicBool,
+    /// The round of the patrol in which it ran last.
+    pub(crate) ran_in: AtomicU32,
     /// It may give into the cycle that it is on without having taken from it, so the cycle's census counts it.
     pub(crate) stirs: AtomicBool,
+}
+
+impl Seat<'_> {
+    /// Somebody runs it now. A snapshot.
+    pub(crate) fn is_busy(&self) -> bool {
+        match &self.post {
+            Post::One(claim) => claim.is_held(),
+            Post::Many(_) => self.in_flight.load(Relaxed) > 0,
+        }
+    }
 }
 
 /// Where a kernel's code and ends are.
@@ -79,6 +92,7 @@ pub(crate) struct Core<'r> {
     /// Panics of destructors, of messages that were dropped because the run is over.
     pub(crate) late: Mutex<Vec<Failure>>,
     pub(crate) waits: Mutex<Vec<Wait>>,
+    pub(crate) patrol: patrol::Patrol,
     /// Kernels that are not done.
     pub(crate) live: AtomicUsize,
     /// The run is over, for whatever reason.

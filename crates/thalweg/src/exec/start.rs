@@ -16,7 +16,7 @@ use crate::scheme::Scheme;
 use crate::topology::{Kind, Topology};
 use std::mem;
 use thalweg_sync::CachePadded;
-use thalweg_sync::atomic::{AtomicBool, AtomicU64, AtomicUsize};
+use thalweg_sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize};
 use thalweg_sync::sync::{Arc, Mutex};
 use thalweg_sync::thread;
 use thalweg_sync::time::now;
@@ -55,6 +55,7 @@ impl<'r> Core<'r> {
                 ask_at: AtomicU64::new(0),
                 ask_after: AtomicU64::new(0),
                 said_done: AtomicBool::new(false),
+                ran_in: AtomicU32::new(u32::MAX),
                 stirs: AtomicBool::new(false),
             })
         });
@@ -75,6 +76,7 @@ impl<'r> Core<'r> {
             late: Mutex::default(),
             waits: Mutex::default(),
             ended: AtomicBool::new(false),
+            patrol: Default::default(),
             bench: Default::default(),
         };
         // U3: a kernel with several ports may give into its cycle on its own account, so the cycle is not over before each was asked.

@@ -2,6 +2,7 @@
 
 use super::Core;
 use super::elastic::{self, Elastic};
+use super::patrol;
 use super::stats::Row;
 use crate::block::pool::Pool;
 use crate::scheme::{Board, Choice, Event, Setup, View};
@@ -66,7 +67,7 @@ impl<'a, 'r> Worker<'a, 'r> {
         let mut elastic = (self.index == 0).then(|| Elastic::new(self, hire));
         let mut policy = self.core.scheme.policy(&Setup { view: &view });
         let mut choice = policy.first(&view);
-        let mut in_vain = 0;
+        let (mut in_vain, mut steps, mut clock) = (0, 0, 0);
         while !self.core.is_over() {
             if self.index >= self.core.target.load(Relaxed) {
                 self.sit_out(hire);
@@ -76,6 +77,13 @@ impl<'a, 'r> Worker<'a, 'r> {
             match choice {
                 Choice::Run(kernel) => {
                     let event = self.try_activate(kernel);
+                    steps += 1;
+                    if steps == patrol::STEPS {
+                        (steps, clock) = (0, now().as_nanos());
+                    } else {
+                        clock = clock.max(self.clock.get());
+                    }
+                    self.patrol(clock, |kernel| policy.may_run(&view, kernel));
                     in_vain = if matches!(event, Event::Ran { .. }) { 0 } else { in_vain + 1 };
                     choice = policy.next(&view, kernel, event);
                     if in_vain > IN_VAIN + 2 * self.core.seats.len() {

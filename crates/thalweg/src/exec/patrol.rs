@@ -1,0 +1,105 @@
+//! What a scheme does not see to: a kernel that it never chooses, and a cycle of waits beside work that goes on.
+//!
+//! Now and then, between two activations, one worker goes round all kernels. One that could run and was not run by anybody since the last round
+//! gets an activation; and an edge whose sender waits for room, which only comes through that edge itself, grows as it would if all were asleep.
+//!
+//! **F1** The fairness floor: under every scheme, a kernel that could run all along runs within two rounds. A round is due a millisecond after the last
+//! one, or 32 times as long as it took where that is longer, and begins as soon as some worker comes back from an activation. Under `raft` each
+//! kernel has a thread, and the system is fair to those.
+
+use super::Core;
+use super::worker::Worker;
+use crate::kernel::Why;
+use thalweg_sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering::*};
+use thalweg_sync::time::now;
+
+/// Nanoseconds between two rounds at least, and how many times as long as a round takes.
+const PERIOD: u64 = 1_000_000;
+const SHARE: u64 = 32;
+/// Activations between two looks at the clock.
+pub(super) const STEPS: u32 = 64;
+
+/// When the next round is due, and which it is.
+#[derive(Debug, Default)]
+pub(crate) struct Patrol {
+    due: AtomicU64,
+    under_way: AtomicBool,
+    /// The number of the round; each seat notes the one in which it ran last.
+    round: AtomicU32,
+}
+
+impl Patrol {
+    /// The number that an activation notes.
+    #[inline(always)]
+    pub(super) fn round(&self) -> u32 {
+        // Relaxed, as all that is here: who is late gives a kernel an activation too many, or one round later.
+        self.round.load(Relaxed)
+    }
+}
+
+impl Worker<'_, '_> {
+    /// Goes round all kernels if that is due at `clock`. `may_run` says which of them this worker may run.
+    pub(super) fn patrol(&self, clock: u64, may_run: impl Fn(usize) -> bool) {
+        let (core, patrol) = (self.core, &self.core.patrol);
+        if clock < patrol.due.load(Relaxed) || patrol.under_way.swap(true, Acquire) {
+            return;
+        }
+        if patrol.due.load(Relaxed) == 0 {
+            // The first look begins the first period.
+            patrol.due.store(clock + PERIOD, Relaxed);
+            patrol.under_way.store(false, Release);
+            return;
+        }
+        let (round, start) = (patrol.round(), now());
+        let mut busy = 0;
+        for kernel in 0..core.seats.len() {
+            if core.is_over() {
+                break;
+            }
+            let seat = &core.seats[kernel];
+            if seat.ran_in.load(Relaxed) == round || seat.done.load(Relaxed) {
+                continue;
+            }
+            if let Some(Why::Full(edge)) = core.look(kernel) {
+                if core.is_stuck(edge) && core.edges[edge].stretch() {
+                    core.control.bell.ring();
+                }
+            } else if may_run(kernel) && core.is_ready(kernel) {
+                let begun = now();
+                self.try_activate(kernel);
+                busy += begun.elapsed().as_nanos() as u64;
+            }
+        }
+        patrol.round.store(round.wrapping_add(1), Relaxed);
+        let end = now();
+        let took = (end.since(start).as_nanos() as u64).saturating_sub(busy);
+        patrol.due.store(end.as_nanos() + PERIOD.max(took * SHARE), Relaxed);
+        patrol.under_way.store(false, Release);
+    }
+}
+
+impl Core<'_> {
+    /// Whether the room that the sender of `edge` waits for can only come by what it sends: each kernel on the way waits for the next one, back to
+    /// the sender, and none of them runs or waits for somebody outside.
+    fn is_stuck(&self, edge: usize) -> bool {
+        let ends = &self.topology.edges;
+        let sender = ends[edge].from;
+        let mut kernel = ends[edge].to;
+        // A kernel with one input takes from a full edge as soon as it can.
+        for _ in 0..self.seats.len() {
+            let seat = &self.seats[kernel];
+            if seat.done.load(Acquire) || seat.is_busy() {
+                return false;
+            }
+            kernel = match self.look(kernel) {
+                Some(Why::Empty(edge)) => ends[edge].from,
+                Some(Why::Full(edge)) => ends[edge].to,
+                _ => return false,
+            };
+            if kernel == sender {
+                return true;
+            }
+        }
+        false
+    }
+}
