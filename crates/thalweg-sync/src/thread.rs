@@ -10,6 +10,7 @@
 //! ```
 
 mod affinity;
+mod stack;
 #[cfg(loom)]
 #[path = "thread/modelled.rs"]
 mod world;
@@ -21,6 +22,7 @@ mod world;
 mod world;
 
 pub use affinity::{Affinity, current_affinity, current_cpu, make_way, move_away_from, pin_current};
+pub use stack::{Stack, current_stack};
 pub use world::*;
 
 use crate::engine;

@@ -1,8 +1,10 @@
 //! How much an edge may hold, and how it grows.
 
 use super::{BLOCK_BYTES, Edge, MOST_BLOCKS};
-use crate::block::MOST_BYTES;
 use thalweg_sync::atomic::Ordering::*;
+
+/// Bytes of messages and headers that an edge without a capacity may come to hold where nobody could go on otherwise.
+const MOST_STRETCHED: usize = 64 << 20;
 
 /// How many messages an edge holds: `first` at the beginning, `most` after growing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -68,15 +70,15 @@ impl Edge {
         true
     }
 
-    /// Whether it holds fewer messages than its capacity says; or if none was given, fewer bytes of messages and headers than its most blocks do
-    /// when they are full.
+    /// Whether it holds fewer messages than its capacity says; or if none was given, fewer bytes of messages and headers than
+    /// [`MOST_STRETCHED`].
     fn has_room(&self) -> bool {
         let messages = self.messages();
         match self.plan.capacity {
             Some(_) => messages < self.limit_messages.load(Relaxed),
             None => {
                 let blocks = self.backlog() as usize * BLOCK_BYTES;
-                messages.saturating_mul(self.plan.message_bytes).saturating_add(blocks) < MOST_BLOCKS * MOST_BYTES
+                messages.saturating_mul(self.plan.message_bytes).saturating_add(blocks) < MOST_STRETCHED
             }
         }
     }

@@ -29,10 +29,10 @@ const MOST_GIVEN: u64 = 4096;
 /// after it has something as it had nothing, and an idle graph wakes a hundred times a second.
 const ASK_AGAIN: (u64, u64) = (20_000, 10_000_000);
 
-/// Helps within helps, and the bytes of a message times their number; deeper ones could overflow the stack, on which a help has several copies of a
-/// message if nothing is optimised.
+/// Helps within helps, at most.
 const MOST_HELPS: u32 = 32;
-const MOST_HELP_BYTES: usize = 64 << 10;
+/// What a help leaves of the stack, in bytes: half of it, at most so much.
+const STACK_LEFT: usize = 512 << 10;
 
 /// What became of an activation: the outcome, unless it failed, which was noted; and the edge on which something was handed on last.
 type Ended = (Option<Outcome>, Option<usize>);
@@ -88,14 +88,26 @@ impl Worker<'_, '_> {
 
     /// Runs the consumer of a full edge within its producer's activation. True if it did something.
     fn help(&self, consumer: usize) -> bool {
+        let left = self.stack.left();
+        if let Some(outer) = self.helped_at.get() {
+            self.help_frame.set(self.help_frame.get().max(outer.saturating_sub(left)));
+        }
+        let outer = self.helped_at.replace(Some(left));
         self.depth.set(self.depth.get() + 1);
         let event = self.try_activate(consumer);
         self.depth.set(self.depth.get() - 1);
+        self.helped_at.set(outer);
         let helped = matches!(event, Event::Ran { .. } | Event::Done);
         if helped {
             self.row.kernels[consumer].helps.add(1);
         }
         helped
+    }
+
+    /// Whether there is stack for one more activation within this one: each may take what the largest so far took, and has code of its own.
+    fn may_help(&self) -> bool {
+        let least = STACK_LEFT.min(self.stack.size() / 2) + 2 * self.help_frame.get();
+        self.depth.get() < MOST_HELPS && self.stack.left() >= least
     }
 
     fn count_refusal(&self, kernel: usize, why: Why) -> Event {
@@ -348,9 +360,7 @@ impl Host for Worker<'_, '_> {
         if on_full.grow && edge.grow() {
             return true;
         }
-        let depth = self.depth.get();
-        let bytes = edge.plan.message_bytes.saturating_mul(depth as usize);
-        on_full.help && depth < MOST_HELPS && bytes <= MOST_HELP_BYTES && self.help(edge.plan.to) && !edge.is_full()
+        on_full.help && self.may_help() && self.help(edge.plan.to) && !edge.is_full()
     }
 
     fn note(&self, kernel: usize, panics: Vec<crate::error::Payload>) {

@@ -27,6 +27,10 @@ pub(crate) struct Worker<'a, 'r> {
     pub(crate) pool: Pool,
     /// How deep helps are nested.
     pub(crate) depth: Cell<u32>,
+    pub(crate) stack: thread::Stack,
+    /// The stack that was left where the innermost help began, and the most that one took up to the next.
+    pub(crate) helped_at: Cell<Option<usize>>,
+    pub(crate) help_frame: Cell<usize>,
     /// Whether the running activation is timed, and the time that helps took within it.
     pub(crate) timing: Cell<bool>,
     pub(crate) helped_time: Cell<u64>,
@@ -45,6 +49,9 @@ impl<'a, 'r> Worker<'a, 'r> {
             row: &core.rows[index],
             pool: Pool::default(),
             depth: Cell::new(0),
+            stack: thread::current_stack(),
+            helped_at: Cell::new(None),
+            help_frame: Cell::new(0),
             timing: Cell::new(false),
             helped_time: Cell::new(0),
             clock: Cell::new(0),

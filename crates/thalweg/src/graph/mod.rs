@@ -417,8 +417,8 @@ impl<'env> Graph<'env> {
     /// Gives each message of a source, or of a path that begins with one, to `N` kernels: one output port for each.
     ///
     /// Copies are clones, made one message at a time on one worker; wrap what is large in an [`Arc`](std::sync::Arc). Where one consumer takes
-    /// nothing more before another has gone on, as with a window beside a plain edge, the edge grows, unless its capacity was given: then give it
-    /// room for what has to wait.
+    /// nothing more before another has gone on, as with a window beside a plain edge, the edge grows up to 64 MiB of messages and headers, unless its capacity was
+    /// given: then give it room for what has to wait.
     ///
     /// ```
     /// use thalweg::prelude::*;
