@@ -12,9 +12,17 @@ use thalweg_sync::atomic::{AtomicUsize, Ordering::*, fence};
 use thalweg_sync::park::Unparker;
 use thalweg_sync::sync::{Mutex, MutexGuard};
 
+#[derive(Debug)]
+struct Sleeper {
+    worker: usize,
+    /// The only kernel that it may run, if it is so.
+    only: Option<usize>,
+    unparker: Unparker,
+}
+
 #[derive(Debug, Default)]
 struct Sleepers {
-    list: Vec<(usize, Unparker)>,
+    list: Vec<Sleeper>,
     /// Workers that are at work or on the list; those on the bench are neither.
     present: usize,
     /// Times a worker was taken off the list.
@@ -51,9 +59,9 @@ impl Bell {
     }
 
     /// Puts a worker on the list. It must look at its kernels after this and before it parks (W1).
-    pub(crate) fn lie_down(&self, worker: usize, unparker: Unparker) {
+    pub(crate) fn lie_down(&self, worker: usize, only: Option<usize>, unparker: Unparker) {
         let mut sleepers = self.lock();
-        sleepers.list.push((worker, unparker));
+        sleepers.list.push(Sleeper { worker, only, unparker });
         self.sleeping.store(sleepers.list.len(), Relaxed);
         drop(sleepers);
         // W2, the sleeper's side.
@@ -64,7 +72,7 @@ impl Bell {
     pub(crate) fn get_up(&self, worker: usize) -> bool {
         let mut sleepers = self.lock();
         let before = sleepers.list.len();
-        sleepers.list.retain(|&(other, _)| other != worker);
+        sleepers.list.retain(|other| other.worker != worker);
         self.sleeping.store(sleepers.list.len(), Relaxed);
         let was_there = sleepers.list.len() < before;
         sleepers.risen += u64::from(was_there);
@@ -92,6 +100,31 @@ impl Bell {
         self.has_sleepers() && self.wake(false)
     }
 
+    /// Wakes those that may run one of `kernels`, where a worker may not run every kernel; else as [`ring`](Self::ring).
+    pub(crate) fn ring_for(&self, kernels: impl Iterator<Item = usize> + Clone) -> bool {
+        if !self.has_sleepers() {
+            return false;
+        }
+        let mut sleepers = self.lock();
+        if !sleepers.restricted {
+            drop(sleepers);
+            return self.wake(false);
+        }
+        let before = sleepers.list.len();
+        // Under the lock: each of these has a kernel to itself, so they are few.
+        sleepers.list.retain(|sleeper| {
+            let wakes = sleeper.only.is_none_or(|only| kernels.clone().any(|kernel| kernel == only));
+            if wakes {
+                sleeper.unparker.unpark();
+            }
+            !wakes
+        });
+        let woken = before - sleepers.list.len();
+        sleepers.risen += woken as u64;
+        self.sleeping.store(sleepers.list.len(), Relaxed);
+        woken > 0
+    }
+
     /// Wakes every worker.
     pub(crate) fn ring_all(&self) {
         if self.has_sleepers() {
@@ -102,14 +135,14 @@ impl Bell {
     #[cold]
     fn wake(&self, all: bool) -> bool {
         let mut sleepers = self.lock();
-        let Some((_, last)) = sleepers.list.pop() else { return false };
+        let Some(last) = sleepers.list.pop() else { return false };
         // No allocation on the way of a lone message.
         let others = if all || sleepers.restricted { mem::take(&mut sleepers.list) } else { Vec::new() };
         sleepers.risen += 1 + others.len() as u64;
         self.sleeping.store(sleepers.list.len(), Relaxed);
         drop(sleepers);
-        last.unpark();
-        others.iter().for_each(|(_, unparker)| unparker.unpark());
+        last.unparker.unpark();
+        others.iter().for_each(|other| other.unparker.unpark());
         true
     }
 }
@@ -137,7 +170,7 @@ mod model {
             let (bell, ready) = &*shared;
             let parker = Parker::new();
             while !ready.load(Relaxed) {
-                bell.lie_down(0, parker.unparker());
+                bell.lie_down(0, None, parker.unparker());
                 if !ready.load(Relaxed) || !bell.get_up(0) {
                     parker.park();
                 }
@@ -158,7 +191,7 @@ mod tests {
         let (bell, parkers) = (Bell::default(), Vec::from_iter((0..workers).map(|_| Parker::new())));
         for (worker, parker) in parkers.iter().enumerate() {
             bell.join();
-            bell.lie_down(worker, parker.unparker());
+            bell.lie_down(worker, Some(worker), parker.unparker());
         }
         let woken = move || (0..workers).filter(|&worker| parkers[worker].park_timeout(Duration::ZERO)).collect();
         (bell, woken)
@@ -188,6 +221,16 @@ mod tests {
     }
 
     #[test]
+    fn only_those_are_woken_that_may_run_what_is_ready() {
+        let (bell, woken) = asleep(4);
+        bell.set_restricted(true);
+        assert!(bell.ring_for([2, 0].into_iter()));
+        assert_eq!(woken(), [0, 2]);
+        assert!(!bell.ring_for([2].into_iter()), "it is up");
+        assert!(bell.get_up(1), "it sleeps");
+    }
+
+    #[test]
     fn a_night_in_which_somebody_got_up_is_another_one() {
         let parker = Parker::new();
         let (bell, woken) = asleep(2);
@@ -203,7 +246,7 @@ mod tests {
                 bell.get_up(1);
             }
             assert_eq!(bell.all_asleep(), None);
-            bell.lie_down(1, parker.unparker());
+            bell.lie_down(1, None, parker.unparker());
             assert!(bell.all_asleep().is_some_and(|night| Some(night) != before));
         }
     }

@@ -251,7 +251,7 @@ impl Worker<'_, '_> {
         let why = outcome.map_or(Why::Done, |outcome| outcome.why);
         let progress = emitted.is_some() || outcome.is_some_and(|outcome| outcome.blocks > 0 || outcome.messages > 0);
         if self.core.scheme.is_restricted() && (progress || over) {
-            self.core.control.bell.ring_all();
+            self.core.ring_neighbours(kernel);
         }
         if over && !progress {
             return Event::Done;
@@ -292,7 +292,7 @@ impl Worker<'_, '_> {
         };
         seat.ask_after.store(again, Relaxed);
         seat.ask_at.store(now().as_nanos() + again, Relaxed);
-        if !seat.pending.swap(true, Relaxed) {
+        if !seat.pending.swap(true, Relaxed) && !self.core.scheme.is_restricted() {
             // Who sleeps without a limit must not go on so: this worker may be busy elsewhere when it is time to ask again.
             self.core.control.bell.ring();
         }
@@ -336,20 +336,23 @@ impl Host for Worker<'_, '_> {
         if bell.has_sleepers() {
             // The first block is this worker's own to carry on; waking somebody for it would only move it to another core.
             let slow = [edge.plan.to, kernel].iter().any(|&kernel| core.seats[kernel].pace.is_worth_waking());
-            if (slow || edge.backlog() > 1) && bell.ring() {
+            if (slow || edge.backlog() > 1) && bell.ring_for(std::iter::once(edge.plan.to)) {
                 self.make_way();
             }
         }
     }
 
     fn took(&self, kernel: usize) {
-        if self.core.seats[kernel].pace.is_worth_waking() && self.core.control.bell.ring() {
+        let core = self.core;
+        let producers = || core.topology.kernels[kernel].inputs.iter().map(|&edge| core.topology.edges[edge].from);
+        if core.seats[kernel].pace.is_worth_waking() && core.control.bell.ring_for(producers()) {
             self.make_way();
         }
     }
 
-    fn share(&self, pieces: usize) {
-        let woken = (0..pieces.min(self.core.rows.len())).take_while(|_| self.core.control.bell.ring()).count();
+    fn share(&self, kernel: usize, pieces: usize) {
+        let bell = &self.core.control.bell;
+        let woken = (0..pieces.min(self.core.rows.len())).take_while(|_| bell.ring_for(std::iter::once(kernel))).count();
         if woken > 0 {
             self.make_way();
         }

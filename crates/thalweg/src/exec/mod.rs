@@ -120,7 +120,7 @@ impl Core<'_> {
             self.end();
         } else if self.scheme.is_restricted() {
             // Whose input has ended may sleep, and nobody else may run it.
-            self.control.bell.ring_all();
+            self.ring_neighbours(kernel);
         }
     }
 
@@ -139,8 +139,16 @@ impl Core<'_> {
             }
         }
         if self.scheme.is_restricted() {
-            self.control.bell.ring_all();
+            self.ring_neighbours(kernel);
         }
+    }
+
+    /// Wakes those at the other ends of `kernel`'s edges, where a worker may not run every kernel.
+    pub(crate) fn ring_neighbours(&self, kernel: usize) {
+        let facts = &self.topology.kernels[kernel];
+        let before = facts.inputs.iter().map(|&edge| self.topology.edges[edge].from);
+        let behind = facts.outputs.iter().map(|&edge| self.topology.edges[edge].to);
+        self.control.bell.ring_for(before.chain(behind));
     }
 
     /// Ends the run: every worker comes home.

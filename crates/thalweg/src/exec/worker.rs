@@ -73,6 +73,7 @@ impl<'a, 'r> Worker<'a, 'r> {
         // The first one decides how many there are.
         let mut elastic = (self.index == 0).then(|| Elastic::new(self, hire));
         let mut policy = self.core.scheme.policy(&Setup { view: &view });
+        let mine: Vec<_> = (0..self.core.seats.len()).filter(|&kernel| policy.may_run(&view, kernel)).collect();
         let mut choice = policy.first(&view);
         let (mut in_vain, mut steps, mut clock) = (0, 0, 0);
         while !self.core.is_over() {
@@ -106,7 +107,7 @@ impl<'a, 'r> Worker<'a, 'r> {
                     choice = policy.first(&view);
                 }
                 Choice::Sleep => {
-                    self.idle(|kernel| policy.may_run(&view, kernel));
+                    self.idle(&mine);
                     choice = policy.first(&view);
                 }
             }
@@ -125,12 +126,12 @@ impl<'a, 'r> Worker<'a, 'r> {
     }
 
     /// Looks around for a while if that paid off lately, then sleeps.
-    fn idle(&self, may_run: impl Fn(usize) -> bool) {
-        let kernels = || (0..self.core.seats.len()).filter(|&kernel| may_run(kernel));
-        let ready = || kernels().any(|kernel| self.core.is_ready(kernel));
+    fn idle(&self, mine: &[usize]) {
+        let ready = || mine.iter().any(|&kernel| self.core.is_ready(kernel));
         let start = now();
         if !self.look_around(start, ready) {
-            self.sleep(ready, || kernels().filter_map(|kernel| self.core.ask_at(kernel)).min());
+            let only = mine.first().copied().filter(|_| mine.len() == 1);
+            self.sleep(only, ready, || mine.iter().filter_map(|&kernel| self.core.ask_at(kernel)).min());
         }
         self.row.worker.idle.add(start.elapsed().as_nanos() as u64);
     }
@@ -151,9 +152,9 @@ impl<'a, 'r> Worker<'a, 'r> {
     }
 
     /// Sleeps until it is woken, or until it is time to ask a kernel again, which `ask_at` says.
-    fn sleep(&self, ready: impl Fn() -> bool, ask_at: impl Fn() -> Option<u64>) {
+    fn sleep(&self, only: Option<usize>, ready: impl Fn() -> bool, ask_at: impl Fn() -> Option<u64>) {
         let bell = &self.core.control.bell;
-        bell.lie_down(self.index, self.parker.unparker());
+        bell.lie_down(self.index, only, self.parker.unparker());
         // W1: from here on, who makes a kernel ready sees this worker on the list.
         let night = bell.all_asleep();
         if self.core.is_over() || ready() {

@@ -25,8 +25,8 @@ pub(crate) trait Host {
     fn sent(&self, kernel: usize, edge: &Edge);
     /// `kernel` has taken a block: wakes a worker that could fill the room, if it will be busy for a while.
     fn took(&self, kernel: usize);
-    /// Lets go of work that others can do: wakes as many workers as there are `pieces`, if so many sleep.
-    fn share(&self, pieces: usize);
+    /// `kernel` has left work to others: wakes as many workers as there are `pieces`, if so many sleep.
+    fn share(&self, kernel: usize, pieces: usize);
     /// The scheme's actions on a full edge: it grows, or its consumer runs here. True if there is room now.
     fn make_room(&self, edge: &Edge) -> bool;
     /// Notes what destructors of messages panicked with that `kernel` did not take.

@@ -205,7 +205,7 @@ impl<'r> SharedTask<'r> {
         }
         self.waiting_pieces.store(pieces.len(), Release);
         drop(pieces);
-        cx.host.share(count);
+        cx.host.share(cx.kernel, count);
     }
 
     /// Drops all messages at its ends, once the run is over: as [`Task::clear`](super::Task::clear).

@@ -92,7 +92,7 @@ pub trait Policy {
     /// The next choice, after trying `kernel` gave `event`.
     fn next(&mut self, view: &View<'_>, kernel: usize, event: Event) -> Choice;
 
-    /// Whether this worker may run `kernel` at all.
+    /// Whether this worker may run `kernel` at all. Asked once, when the worker begins.
     fn may_run(&self, _view: &View<'_>, _kernel: usize) -> bool {
         true
     }
