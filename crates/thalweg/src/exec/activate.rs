@@ -352,7 +352,8 @@ impl Host for Worker<'_, '_> {
 
     fn share(&self, kernel: usize, pieces: usize) {
         let bell = &self.core.control.bell;
-        let woken = (0..pieces.min(self.core.rows.len())).take_while(|_| bell.ring_for(std::iter::once(kernel))).count();
+        let woken =
+            (0..pieces.min(self.core.rows.len())).take_while(|_| bell.ring_for(std::iter::once(kernel))).count();
         if woken > 0 {
             self.make_way();
         }

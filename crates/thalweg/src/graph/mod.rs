@@ -164,7 +164,7 @@ impl<'env> Graph<'env> {
     where
         I: IntoIterator<IntoIter: Send + 'env, Item: Send + 'env>,
     {
-        self.add_source("source", Box::new(source::Iter(messages.into_iter())))
+        self.add_source("source", Box::new(source::Iter::new(messages.into_iter())))
     }
 
     /// A source that makes a fresh iterator for every run.

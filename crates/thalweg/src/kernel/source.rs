@@ -29,12 +29,26 @@ fn give_block<I: Iterator>(cx: &Cx<'_>, out: &mut [Sender<'_>], iterator: &mut I
     Flow::More
 }
 
-/// An iterator; a second run goes on where the first stopped.
-pub(crate) struct Iter<I>(pub(crate) I);
+/// An iterator; a second run goes on where the first stopped, and finds nothing where it ended.
+pub(crate) struct Iter<I> {
+    iterator: I,
+    ended: bool,
+}
+
+impl<I> Iter<I> {
+    pub(crate) fn new(iterator: I) -> Self {
+        Self { iterator, ended: false }
+    }
+}
 
 impl<I: Iterator + Send> Source for Iter<I> {
     fn give(&mut self, cx: &Cx<'_>, out: &mut [Sender<'_>]) -> Result<Flow, BoxError> {
-        Ok(resident(&mut self.0, |iterator| give_block(cx, out, iterator)))
+        if self.ended {
+            return Ok(Flow::Done);
+        }
+        let flow = resident(&mut self.iterator, |iterator| give_block(cx, out, iterator));
+        self.ended = flow == Flow::Done;
+        Ok(flow)
     }
 }
 

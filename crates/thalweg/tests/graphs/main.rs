@@ -6,6 +6,7 @@ mod common;
 mod actions;
 mod destructors;
 mod ends;
+mod faults;
 mod fuzz;
 mod inlets;
 mod outlets;
