@@ -65,7 +65,8 @@
 //! # What is not
 //!
 //! - A kernel is not interrupted: one that does not return is waited for.
-//! - Nobody is served in turn: beside a source that always has something, another may wait long for one of few workers.
+//! - Nobody is served in turn, but nobody starves: under every scheme, a kernel that could run all along runs within two rounds of a patrol. A round is
+//!   due a millisecond after the last one, or 32 times as long as it takes, and begins when some worker comes back from an activation.
 //! - Capacity is counted by the block: an edge may hold up to one block more (at most half of its first capacity), and each worker at its ends
 //!   has one in hand. What a single message makes of itself goes through even if it is more.
 //! - Which worker runs what, and how many messages make a block.
