@@ -1,7 +1,8 @@
 //! Pushing and popping as futures.
 
 use super::ends::{popped, push_rest, pushed};
-use super::park::{Place, Sleeper};
+use super::line::Place;
+use super::park::Caller;
 use super::{Park, Pop, Push, Side, Sleep, Wait, both};
 use crate::{PopError, PushError, TryPushError};
 use alloc::vec::Vec;
@@ -32,7 +33,7 @@ impl<E> Pending<E> {
             return Poll::Ready(result);
         }
         // Whose place is not new has looked since it got there.
-        if (self.strategy)(&self.end).enlist(self.side, &mut self.place, Sleeper::Task(cx.waker().clone()))
+        if (self.strategy)(&self.end).enlist(self.side, &mut self.place, Caller::Task(cx.waker()))
             && let Some(result) = attempt(&mut self.end)
         {
             return Poll::Ready(result);
@@ -121,8 +122,10 @@ impl<E: Push<Wait: Sleep>> Pushing<E> {
 
 impl<E: Push> Pushing<E> {
     /// Gives the push up, and the value back. None after it was ready: then it is pushed, or was in the error.
-    pub fn into_value(self) -> Option<E::Item> {
-        self.value
+    pub fn into_value(mut self) -> Option<E::Item> {
+        // First, and with the value in its place: to leave may wake the next one, by a waker that panics.
+        self.pending.leave();
+        self.value.take()
     }
 }
 

@@ -40,9 +40,8 @@
 //! | `push_many_async(&mut values)` | what is not pushed is still in the vector; nothing else is to be done |
 //! | `ItemSink` (feature `stream`) | stays in the sink, which pushes it with its next `flush`; or comes back from `take_value` |
 //!
-//! One that is kept
-//! and not polled any more, or leaked, stays in line: if others wait on the same side, a wake-up that was meant for them may be on
-//! its way to it.
+//! One that is woken and not polled any more, or leaked, does not keep the wake-up: the next push, or pop, wakes another one for it. Until
+//! then, who waits behind it may sleep beside an item.
 //!
 //! ```
 //! use std::future::Future;
@@ -107,6 +106,8 @@ mod ends;
 #[cfg(feature = "std")]
 mod future;
 mod iter;
+#[cfg(feature = "std")]
+mod line;
 mod methods;
 #[cfg(feature = "std")]
 pub(crate) mod one;

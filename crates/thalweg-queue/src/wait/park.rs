@@ -2,9 +2,9 @@
 //!
 //! Threads and futures are on the same list.
 
+use super::line::{Line, Place};
 use super::{Deadline, Side, Wait, both};
 use crate::edges::fenced;
-use alloc::collections::VecDeque;
 use core::task::Waker;
 use thalweg_sync::atomic::Ordering::{Relaxed, SeqCst};
 use thalweg_sync::atomic::{self, AtomicUsize};
@@ -54,13 +54,7 @@ impl Sleep for Park {
 struct List {
     /// The length of the list, to be read without the lock.
     length: CachePadded<AtomicUsize>,
-    waiters: Mutex<Waiters>,
-}
-
-#[derive(Debug)]
-struct Waiters {
-    list: VecDeque<(Place, Sleeper)>,
-    next: u64,
+    waiters: Mutex<Line>,
 }
 
 /// Who is to be woken.
@@ -81,9 +75,31 @@ impl Sleeper {
     }
 }
 
-/// A waiter's place on a list: no two are the same.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Place(u64);
+/// Who asks for a place, before there is anything that could wake it.
+#[derive(Clone, Copy)]
+pub(super) enum Caller<'a> {
+    Thread(&'a Parker),
+    Task(&'a Waker),
+}
+
+impl Caller<'_> {
+    /// What wakes it. A waker's clone is somebody else's code.
+    fn sleeper(self) -> Sleeper {
+        match self {
+            Self::Thread(parker) => Sleeper::Thread(parker.unparker()),
+            Self::Task(waker) => Sleeper::Task(waker.clone()),
+        }
+    }
+
+    /// Whether `sleeper`, which has its place, wakes it. A thread has one parker as long as it waits.
+    fn is_woken_by(self, sleeper: &Sleeper) -> bool {
+        match (self, sleeper) {
+            (Self::Thread(_), Sleeper::Thread(_)) => true,
+            (Self::Task(waker), Sleeper::Task(there)) => there.will_wake(waker),
+            (Self::Thread(_), Sleeper::Task(_)) | (Self::Task(_), Sleeper::Thread(_)) => false,
+        }
+    }
+}
 
 impl Default for Park {
     fn default() -> Self {
@@ -106,22 +122,29 @@ impl Park {
         }
     }
 
-    /// Puts `sleeper` on the list, or in the place that it had there and has not been woken from. True if it is a new place:
+    /// Puts `caller` on the list, or in the place that it had there and has not been woken from. True if it is a new place:
     /// then what it waits for has to be looked at once more (P1).
-    pub(super) fn enlist(&self, side: Side, place: &mut Option<Place>, mut sleeper: Sleeper) -> bool {
+    pub(super) fn enlist(&self, side: Side, place: &mut Option<Place>, caller: Caller<'_>) -> bool {
         let list = self.list(side);
-        let mut waiters = list.lock();
-        if let Some((_, old)) = waiters.list.iter_mut().find(|(other, _)| Some(*other) == *place) {
-            // Dropped after the lock, since that is somebody else's code.
-            core::mem::swap(old, &mut sleeper);
+        if let Some(place) = *place
+            && list.lock().waiting(place).is_some_and(|there| caller.is_woken_by(there))
+        {
             return false;
         }
-        let new = Place(waiters.next);
-        waiters.next += 1;
-        waiters.list.push_back((new, sleeper));
+        let sleeper = caller.sleeper();
+        let mut waiters = list.lock();
+        if let Some(there) = place.and_then(|place| waiters.waiting(place)) {
+            let old = core::mem::replace(there, sleeper);
+            // After the lock, since that is somebody else's code.
+            drop(waiters);
+            drop(old);
+            return false;
+        }
+        // Woken from there, and heard of by this.
+        place.take().map(|place| waiters.remove(place));
+        *place = Some(waiters.push(sleeper));
         list.note(&waiters);
         drop(waiters);
-        *place = Some(new);
         // (wait.1) The waiter's fence, pairs with (wait.2): either the one who rings sees the new length, or the waiter's next
         // look sees what was made visible before. Without it both may look too early, and the waiter sleeps beside an item.
         fenced("wait.1", fence::heavy);
@@ -132,8 +155,7 @@ impl Park {
     pub(super) fn delist(&self, side: Side, place: Place) -> bool {
         let list = self.list(side);
         let mut waiters = list.lock();
-        let at = waiters.list.iter().position(|&(other, _)| other == place);
-        let removed = at.and_then(|at| waiters.list.remove(at));
+        let removed = waiters.remove(place);
         list.note(&waiters);
         drop(waiters);
         removed.is_some()
@@ -146,7 +168,7 @@ impl Park {
         let mut place = None;
         loop {
             // A place that was woken from is a new one the next time, so this looks again after every wake-up.
-            if self.enlist(side, &mut place, Sleeper::Thread(parker.unparker())) && ready() {
+            if self.enlist(side, &mut place, Caller::Thread(&parker)) && ready() {
                 // If somebody took it off the list meanwhile, the caller is about to try what it was woken for.
                 place.map(|place| self.delist(side, place));
                 return true;
@@ -202,20 +224,17 @@ impl Wait for Park {
 
 impl List {
     fn new() -> Self {
-        Self {
-            length: CachePadded(AtomicUsize::new(0)),
-            waiters: Mutex::new(Waiters { list: VecDeque::new(), next: 0 }),
-        }
+        Self { length: CachePadded(AtomicUsize::new(0)), waiters: Mutex::new(Line::new()) }
     }
 
-    fn lock(&self) -> MutexGuard<'_, Waiters> {
+    fn lock(&self) -> MutexGuard<'_, Line> {
         // Nothing panics while the lock is held, unless memory runs out; the list is whole then too.
         self.waiters.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
     }
 
-    fn note(&self, waiters: &Waiters) {
+    fn note(&self, waiters: &Line) {
         // Relaxed: the lock orders those who write it, the fences those who read it.
-        self.length.store(waiters.list.len(), Relaxed);
+        self.length.store(waiters.len(), Relaxed);
     }
 
     /// Wakes up to `count` of those who are on the list now, the one that waits longest first.
@@ -243,17 +262,18 @@ impl List {
                 self.wake();
             }
         }
-        let end = self.lock().next;
-        Rest { list: self, count, end }.wake();
+        let mut waiters = self.lock();
+        let (end, owed) = (waiters.end(), waiters.owed());
+        drop(waiters);
+        // Tasks that were woken before and are not heard of may never be: a future that is kept or leaked swallows nothing.
+        Rest { list: self, count: count.saturating_add(owed), end }.wake();
     }
 
     /// Takes off who waits longest, if that one came before the place `end`.
     fn first(&self, end: u64) -> Option<Sleeper> {
         let mut waiters = self.lock();
-        let before_end = waiters.list.front().is_some_and(|&(Place(number), _)| number < end);
-        let first = if before_end { waiters.list.pop_front() } else { None };
+        let first = waiters.first(end);
         self.note(&waiters);
-        drop(waiters);
-        first.map(|(_, sleeper)| sleeper)
+        first
     }
 }

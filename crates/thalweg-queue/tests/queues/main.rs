@@ -19,6 +19,7 @@ mod latency;
 mod linearize;
 mod mesh;
 mod own_methods;
+mod pending;
 mod shared_grants;
 mod sided_grants;
 mod sizes;
