@@ -36,13 +36,23 @@ impl<T> TryPushError<T> {
         }
     }
 
+    /// Whether there was no room.
+    pub fn is_full(&self) -> bool {
+        matches!(self, Self::Full(_))
+    }
+
+    /// Whether every consumer is gone.
+    pub fn is_closed(&self) -> bool {
+        matches!(self, Self::Closed(_))
+    }
+
     /// The reason alone.
-    pub(crate) fn without_value(self) -> TryPushError<()> {
+    pub fn without_value(self) -> TryPushError<()> {
         self.split().0
     }
 
     /// The reason, and the value that was not pushed.
-    pub(crate) fn split(self) -> (TryPushError<()>, T) {
+    pub fn split(self) -> (TryPushError<()>, T) {
         match self {
             Self::Full(value) => (TryPushError::Full(()), value),
             Self::Busy(value) => (TryPushError::Busy(()), value),
@@ -84,6 +94,68 @@ impl<T> fmt::Display for TryPushError<T> {
 }
 
 impl<T> core::error::Error for TryPushError<T> {}
+
+impl<T> From<PushError<T>> for TryPushError<T> {
+    fn from(refused: PushError<T>) -> Self {
+        Self::Closed(refused.0)
+    }
+}
+
+impl<T> From<PushError<T>> for PushTimeoutError<T> {
+    fn from(refused: PushError<T>) -> Self {
+        Self::Closed(refused.0)
+    }
+}
+
+impl TryPopError {
+    /// Whether there was nothing to pop.
+    pub fn is_empty(&self) -> bool {
+        matches!(self, Self::Empty)
+    }
+
+    /// Whether every producer is gone and the queue is drained.
+    pub fn is_closed(&self) -> bool {
+        matches!(self, Self::Closed)
+    }
+}
+
+impl From<PopError> for TryPopError {
+    fn from(PopError: PopError) -> Self {
+        Self::Closed
+    }
+}
+
+impl From<PopError> for PopTimeoutError {
+    fn from(PopError: PopError) -> Self {
+        Self::Closed
+    }
+}
+
+impl PopTimeoutError {
+    /// Whether the time is over.
+    pub fn is_timeout(&self) -> bool {
+        matches!(self, Self::Timeout)
+    }
+
+    /// Whether every producer is gone and the queue is drained.
+    pub fn is_closed(&self) -> bool {
+        matches!(self, Self::Closed)
+    }
+}
+
+impl<T> PushError<T> {
+    /// The value that was not pushed.
+    ///
+    /// ```
+    /// let (tx, rx) = thalweg_queue::mpmc::channel(8)?;
+    /// drop(rx);
+    /// assert_eq!(tx.push("value").unwrap_err().into_inner(), "value");
+    /// # Ok::<(), thalweg_queue::BuildError>(())
+    /// ```
+    pub fn into_inner(self) -> T {
+        self.0
+    }
+}
 
 /// Why a `try_pop` returned no value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -149,6 +221,16 @@ pub enum PushTimeoutError<T> {
 }
 
 impl<T> PushTimeoutError<T> {
+    /// Whether the time is over.
+    pub fn is_timeout(&self) -> bool {
+        matches!(self, Self::Timeout(_))
+    }
+
+    /// Whether every consumer is gone.
+    pub fn is_closed(&self) -> bool {
+        matches!(self, Self::Closed(_))
+    }
+
     /// The value that was not pushed.
     pub fn into_inner(self) -> T {
         match self {

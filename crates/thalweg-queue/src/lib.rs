@@ -41,26 +41,30 @@
 //! | word | meaning |
 //! |---|---|
 //! | `try_push`, `try_pop` | now or not at all. [`TryPushError`] gives the value back and tells `Full`, `Busy` and `Closed` apart; [`TryPopError`] tells `Empty`, `Busy` and `Closed` apart |
-//! | `push`, `pop` | the same, waiting while the queue is full or empty. How is a type, [chosen when the queue is built](#how-they-are-built) (`with_wait(…, Park::new())`): [`Spin`], [`Yield`] (the default) or `Park`, which sleeps; see [`wait`] |
-//! | `push_timeout`, `pop_timeout`; `push_many_timeout`, `pop_many_timeout` | the same, for some time; the errors tell `Timeout` and `Closed` apart. Of a batch, what is not pushed stays in its vector |
+//! | `push`, `pop` | the same, waiting while the queue is full or empty. How is a type, [chosen when the queue is built](#how-they-are-built): the ends of a `channel` sleep (`Park`), and `with_wait(…, Spin)` or `with_wait(…, Yield)` stay awake; see [`wait`] |
+//! | `push_timeout`, `push_deadline`, `pop_timeout`, `pop_deadline`; `push_many_timeout`, `pop_many_timeout` | the same, for some time; the errors tell `Timeout` and `Closed` apart. Of a batch, what is not pushed stays in its vector |
 //! | `push_async`, `pop_async` | the same as futures, of a queue that was built with `Park`: any executor, and they may be dropped at any time. The value of a push that is given up [comes back](wait::Pushing::into_value) |
 //! | `push_many_async` | moves all of a vector: what is not pushed when it is given up is [still there](wait#blocking-and-async-ends) |
 //! | `try_pop_many`, `pop_many`, `pop_many_async` | what is there, up to a limit; the last two wait for the first item |
 //! | `try_pop_slice` | the same into places that are there already; of [`overwriting`] and [`bytes`](mod@bytes) also `try_pop_uninit`, into memory that was never written |
 //! | `try_push_slice`, `try_push_many`, `push_many` | as many as there is room for, copied from a slice or moved from a vector; the last waits until all are pushed |
-//! | `push_all`, `iter`, `try_iter` | from an iterator; as an iterator, to the end or as far as there are items |
+//! | `push_all`, `iter`, `try_iter`; `for item in rx`, `in &rx` | from an iterator; as an iterator, to the end or as far as there are items. An exclusive consumer is looped over as `&mut rx` |
 //! | `reserve` and `commit`, `readable` and `release`, `peek` | writing and reading [in place](grant), where the queue allows it; `wait_reserve` and `wait_readable` wait, `reserve_timeout`, `reserve_async` and their likes as above. What a grant does that is [dropped](grant#dropped) is not the same everywhere |
 //! | dropping a side | dropping the last producer closes the queue, and consumers drain what is left before they see `Closed`. Dropping the last consumer makes pushes fail with the value given back, and drops what is in the queue |
-//! | `is_closed` | whether the other side is gone |
+//! | `is_closed`, `is_full` | whether the other side is gone; whether a push would be refused now for want of room |
 //! | `capacity` | how many items fit, [for certain or at most](compared#how-many-items-fit) |
 //! | `Clone` | a handle that can be cloned may be many; one that cannot takes `&mut self`, so that the compiler counts to one |
+//!
+//! One scheme for all: who comes from channels of other crates finds `send`, `try_send` and `send_timeout` as `push`, `try_push` and
+//! `push_timeout`, and `recv`, `try_recv` and `recv_timeout` as `pop`, `try_pop` and `pop_timeout`; `Sender<T>` and `Receiver<T>` are the ends of
+//! a `channel`, and `Producer<T, W>` and `Consumer<T, W>` the same with a strategy `W` of your choice.
 //!
 //! Code for any queue takes them from the traits [`Push`] and [`Pop`], but for the ends of [`bytes`](mod@bytes) and [`stealing`], which are
 //! [apart](compared#what-each-queue-offers).
 //!
 //! # How they are built
 //!
-//! A constructor waits by [`Yield`]. `with_wait` of its module takes all that can be chosen there, and the strategy last. One that chooses
+//! The ends of a `channel` sleep while they wait ([`wait::Ordinary`]); those of the other constructors wait by [`Yield`]. `with_wait` of its module takes all that can be chosen there, and the strategy last. One that chooses
 //! something for you has a form with the strategy too: `in_place_with_wait`, `chunk_ring_with_wait`, `cnq_with_wait`, and where the name
 //! begins with `with`, as that of `with_capacity`, `with_capacity_and_wait`.
 //!
@@ -82,10 +86,14 @@
 //!   instant between call and return. Refusals are judged one by one: of two threads, one may see `Full` and the other `Empty`
 //!   where no single order has both, as each may see late what the other has just done; so even between one and one. Only [`locked`](mod@research::locked)
 //!   promises one order for all. Whoever needs more puts a
-//!   `fence(SeqCst)` between its own operation and the one that may be refused. [`stealing`], [`cnq`](mod@research::cnq) and [`mesh`](mod@research::mesh) have their own
+//!   `fence(SeqCst)` between its own operation and the one that may be refused. By a
+//!   clock that all cores share, `Empty` may be answered some tens of nanoseconds after a push on another core has returned: nothing has told
+//!   the one that pops of that push. [`stealing`], [`cnq`](mod@research::cnq) and [`mesh`](mod@research::mesh) have their own
 //!   order and their own answers.
 //! - No item is lost or dropped twice, whoever leaves first. An item whose push races with the last consumer's
 //!   leaving may be accepted; then it is dropped with the queue.
+//! - Each item's destructor runs, whichever of the others panics; the first of the panics comes out of the call. Without the feature `std` a
+//!   panic cannot be caught: then a second one ends the process.
 //! - No wake-up is lost, and an end that sleeps or is pending uses no processor time.
 //! - Nothing is allocated after a queue is built, but for the growth of a `chunk_ring`, for an end that goes to sleep or is pending, for the
 //!   list of a [`mesh`](mod@research::mesh) consumer that takes over the rings of another, and for a vector that the caller pops into, as that which
@@ -96,9 +104,6 @@
 //! - Wait-freedom of `bbq`: its operations are short, but one that is interrupted half-way makes others `Busy`.
 //! - Closing when a handle is leaked, or getting on behind a leaked grant of a queue for many: `mem::forget` keeps a side alive for ever, and a
 //!   grant that is forgotten cannot be told from one that is slow. Everything behind it is `Busy`.
-//! - Dropping every item when a destructor panics while the last handle is dropped: what is still in the queue then, since it was pushed while the
-//!   last consumer left, or left there by an earlier panic, is leaked. The items of one grant, and those that a [`stealing`] still has when its last handle
-//!   is dropped, are dropped as a slice is: there the second panic ends the process.
 //! - Fairness between the threads of one side.
 //!
 //! # Features
@@ -106,6 +111,7 @@
 //! `stream` makes async ends streams and sinks of the crate `futures`, those of [`bytes`](mod@bytes) excepted, whose messages are
 //! copied into memory of the caller's or read in place: an item would be a vector, allocated for each. Without the default feature `std` the crate is `no_std` with `alloc`; waiting then never gives up the time slice, and there
 //! are no timeouts, no `Park`, no async ends, which wait on its lists, and no [`locked`](mod@research::locked). The target has atomics of 64 bits.
+//! With `full-fences`, and after [`thalweg_sync::fence::forgo`], no end asks the kernel for `membarrier`, which a sandbox may forbid.
 //! The feature `instrument` lets an engine watch every access ([`thalweg_sync`]).
 #![cfg_attr(not(feature = "std"), no_std)]
 #![cfg_attr(
@@ -119,6 +125,7 @@ pub mod broadcast;
 pub mod bytes;
 pub mod compared;
 mod cursor;
+mod drops;
 #[cfg(not(any(loom, feature = "instrument")))]
 mod edges;
 #[cfg(any(loom, feature = "instrument"))]

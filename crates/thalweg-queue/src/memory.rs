@@ -3,6 +3,8 @@
 use crate::BuildError;
 use alloc::boxed::Box;
 use alloc::vec::Vec;
+use core::mem::MaybeUninit;
+use thalweg_sync::cell::Slot;
 
 /// An empty vector with room for `count` items, and no more.
 pub(crate) fn room<T>(count: usize) -> Result<Vec<T>, BuildError> {
@@ -27,4 +29,22 @@ pub(crate) fn try_boxed<T>(
     let mut all = room(items.len())?;
     items.try_for_each(|item| item.map(|item| all.push(item)))?;
     Ok(all.into_boxed_slice())
+}
+
+/// `count` places in one allocation, whose memory is not touched.
+pub(crate) fn places<T>(count: usize) -> Result<Box<[MaybeUninit<T>]>, BuildError> {
+    let mut places = room(count)?;
+    // SAFETY: there is room for so many, and a place need not be initialised.
+    unsafe { places.set_len(count) };
+    Ok(places.into_boxed_slice())
+}
+
+/// `count` slots without items in one allocation. Their memory is not touched, and no item's size is moved about: a slot is nothing but its
+/// place, which may be uninitialised. Under loom it is more than that.
+pub(crate) fn slots<T>(count: usize) -> Result<Box<[Slot<MaybeUninit<T>>]>, BuildError> {
+    #[cfg(loom)]
+    return boxed((0..count).map(|_| Slot::new(MaybeUninit::uninit())));
+    #[cfg(not(loom))]
+    // SAFETY: a slot is transparent, and what is in it may be uninitialised.
+    places(count).map(|places| unsafe { places.assume_init() })
 }

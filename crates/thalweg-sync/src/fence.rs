@@ -28,13 +28,20 @@
 //! | where | `light` | `heavy` |
 //! |---|---|---|
 //! | Linux, if the kernel agrees | a compiler fence, after one load of a line that nobody writes | `membarrier(PRIVATE_EXPEDITED)`: a fence on every processor that runs this process, 1 to 3 us |
-//! | elsewhere, under an engine, under loom, under Miri | `fence(SeqCst)` | `fence(SeqCst)` |
+//! | elsewhere, with the feature `full-fences`, under an engine, under loom, under Miri | `fence(SeqCst)` | `fence(SeqCst)` |
+//!
+//! A program that is to be sandboxed, by a filter that refuses `membarrier`, calls [`forgo`] before. If it does not, the first `heavy` that is
+//! refused does, which costs it the same time once.
 //!
 //! # Invariants
 //!
-//! - **A1** The state leaves `UNKNOWN` once, after the kernel was asked, and never changes again.
+//! - **A1** The state leaves `UNKNOWN` once, after the kernel was asked. It may go on from `KERNEL` to `REFUSED`, and never changes again.
 //! - **A2** `light` leaves its fence out only in state `KERNEL`. `heavy` goes on only when the state is known, so if that is
 //!   the state, every `heavy` is a call of the kernel; it is a full fence in any case, for a `light` that was one too.
+//! - **A3** Who takes the state from `KERNEL` to `REFUSED` waits for a grace of 10 ms before it goes on. A `light` that begins later is a full
+//!   fence. One that was under way left its fence out, but what its thread stored before is visible by then: a processor keeps stores back
+//!   for less than a microsecond, and an interrupt or a switch to another thread makes them visible at once. (A. Morrison and Y. Afek,
+//!   *Temporally Bounding TSO for Fence-Free Asymmetric Synchronization*, ASPLOS 2015, section 2, builds on such a bound.)
 
 #[cfg(not(loom))]
 use crate::engine;
@@ -71,9 +78,22 @@ pub fn prepare() {
     kernel::prepare();
 }
 
-#[cfg(all(target_os = "linux", not(loom), not(miri)))]
+/// Does without the kernel's part from now on: both fences are full ones, in all of the process. For a program that is about to forbid itself
+/// `membarrier`. Takes no time before the first queue is made, and some milliseconds, once, afterwards.
+///
+/// ```
+/// thalweg_sync::fence::forgo();
+/// thalweg_sync::fence::heavy(); // asks the kernel for nothing
+/// ```
+pub fn forgo() {
+    #[cfg(not(loom))]
+    kernel::forgo();
+}
+
+#[cfg(all(target_os = "linux", not(loom), not(miri), not(feature = "full-fences")))]
 mod kernel {
     use core::sync::atomic::{AtomicU8, Ordering, compiler_fence, fence};
+    use core::time::Duration;
 
     /// Nobody has asked the kernel.
     const UNKNOWN: u8 = 0;
@@ -105,7 +125,31 @@ mod kernel {
             // A process that was copied from this one may have to register itself.
             let again = membarrier(libc::MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED)
                 .and_then(|()| membarrier(libc::MEMBARRIER_CMD_PRIVATE_EXPEDITED));
-            assert!(again.is_ok(), "the kernel took membarrier back, on which fences of this process already rely");
+            if again.is_err() {
+                // A filter of system calls that was installed since.
+                forgo();
+            }
+        }
+    }
+
+    /// How long stores are waited for that a processor may keep back (A3): some ten thousand times as long as it takes.
+    const GRACE: Duration = Duration::from_millis(10);
+
+    #[cold]
+    pub(super) fn forgo() {
+        if STATE.swap(REFUSED, Ordering::SeqCst) != KERNEL {
+            return;
+        }
+        let now = || {
+            let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+            // SAFETY: the pointer is that of a local value.
+            unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &raw mut time) };
+            Duration::new(time.tv_sec as u64, time.tv_nsec as u32)
+        };
+        let start = now();
+        while now() - start <= GRACE {
+            // SAFETY: the call takes nothing. A filter may refuse it: then this waits on the processor.
+            unsafe { libc::sched_yield() };
         }
     }
 
@@ -131,7 +175,7 @@ mod kernel {
     }
 }
 
-#[cfg(all(not(all(target_os = "linux", not(miri))), not(loom)))]
+#[cfg(all(not(all(target_os = "linux", not(miri), not(feature = "full-fences"))), not(loom)))]
 mod kernel {
     use core::sync::atomic::{Ordering, fence};
 
@@ -145,4 +189,6 @@ mod kernel {
     }
 
     pub(super) fn prepare() {}
+
+    pub(super) fn forgo() {}
 }

@@ -78,7 +78,6 @@
 mod batch;
 #[cfg(not(loom))]
 mod read;
-#[cfg_attr(loom, allow(unreachable_pub, reason = "models have no grants, which show these traits"))]
 mod run;
 #[cfg(not(loom))]
 mod waiting;
@@ -90,7 +89,7 @@ pub(crate) use batch::{pop_many, pop_slice, push_many, push_slice};
 pub use read::ReadGrant;
 #[cfg(not(loom))]
 pub(crate) use read::peek;
-pub(crate) use run::{Read, Write};
+pub use run::{Read, Write};
 #[cfg(all(feature = "std", not(loom)))]
 pub(crate) use waiting::{readable_async, reserve_async};
 #[cfg(not(loom))]

@@ -2,6 +2,7 @@
 
 use super::Read;
 use crate::TryPopError;
+use crate::drops::Drops;
 use core::fmt;
 use core::marker::PhantomData;
 use core::ops::{Deref, DerefMut};
@@ -68,10 +69,10 @@ impl<'a, E: Read> ReadGrant<'a, E> {
                 unsafe { self.0.release(self.1) };
             }
         }
-        let items = core::ptr::slice_from_raw_parts_mut(self.items(Access::Write), count);
+        let items = self.items(Access::Write);
         let _past = (count > 0).then(|| Past(self.end, count));
         // SAFETY: the items are the end's alone, and it moves past them.
-        unsafe { items.drop_in_place() };
+        unsafe { Drops::default().all(items, count) };
     }
 }
 

@@ -2,6 +2,7 @@
 
 use super::Write;
 use crate::TryPushError;
+use crate::drops::Drops;
 use core::fmt;
 use core::marker::PhantomData;
 use core::mem::{ManuallyDrop, MaybeUninit};
@@ -156,10 +157,10 @@ impl<E: Write> DerefMut for WriteGrant<E> {
 
 impl<E: Write> Drop for WriteGrant<E> {
     fn drop(&mut self) {
-        let written: *mut [E::Item] = &mut **self;
+        let (items, written) = (self.as_mut_ptr(), self.written);
         self.written = 0;
         // SAFETY: these items are ours, and nobody sees them any more.
-        unsafe { written.drop_in_place() };
+        unsafe { Drops::default().all(items, written) };
     }
 }
 

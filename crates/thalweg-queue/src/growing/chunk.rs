@@ -92,6 +92,8 @@ impl<T> Chunk<T> {
                 pushed: AtomicU64::new(0),
                 _entries: core::marker::PhantomData,
             });
+            // Elsewhere a slot is nothing but its place, which may be uninitialised.
+            #[cfg(loom)]
             for entry in 0..entries {
                 chunk.first().add(entry).write(Slot::new(MaybeUninit::uninit()));
             }

@@ -2,13 +2,14 @@
 
 use super::chunk::{Chunk, per_line};
 use super::shared::Shared;
+use crate::drops::Drops;
 use crate::grant::Read;
 #[cfg(not(loom))]
 use crate::grant::memory;
 use crate::held::Held;
 use crate::leave::Leaving;
 use crate::slip::{SHORT_BURST, Slip};
-use crate::wait::{Side, Wait};
+use crate::wait::{Side, Wait, both};
 use crate::{TryPopError, Yield, prefetch};
 use core::fmt;
 #[cfg(not(loom))]
@@ -294,16 +295,18 @@ fn leave<T: Send, W: Wait>(shared: Arc<Shared<T, W>>, at: Reader<T>) {
     let shared = &*shared;
     let mut front = Front(shared, at);
     shared.ends.leave_consumer();
-    shared.wait.ring_all();
-    loop {
-        if front.1.index == front.1.ready && front.1.look(shared) == 0 {
-            return;
+    let items = || {
+        let mut drops = Drops::default();
+        let at = &mut front.1;
+        while at.index < at.ready || at.look(shared) > 0 {
+            // SAFETY: the item is seen, and we move past it; the chunk is not freed before the queue.
+            let entry = unsafe { at.chunk.entry(at.index) };
+            // SAFETY: as above.
+            let item = || drops.one(|| entry.with_mut(|entry| unsafe { (*entry).assume_init_drop() }));
+            both(item, || at.advance(shared, 1));
         }
-        // SAFETY: the item is seen, and we move past it.
-        let value = unsafe { front.1.read(0) };
-        front.1.advance(shared, 1);
-        drop(value);
-    }
+    };
+    both(|| shared.wait.ring_all(), items);
 }
 
 impl<T: Send, W: Wait> fmt::Debug for Consumer<T, W> {

@@ -1,6 +1,7 @@
 //! What the two ends share: which chunks are left.
 
 use super::chunk::{Chunk, Free, Header};
+use crate::drops::Drops;
 use crate::edges::edge;
 use crate::ends::Ends;
 use core::ptr::null_mut;
@@ -94,17 +95,17 @@ impl<T, W> Drop for Shared<T, W> {
         let mut index = self.consumer.index.load(Relaxed);
         // SAFETY: the ring is ours.
         let pushed = unsafe { chunk.all_pushed() };
+        let mut drops = Drops::default();
         for _ in self.popped()..pushed {
             // SAFETY: the ring is ours, and what lies between the last pop and the last push is written and not read
-            // (R2): it is read here once.
-            let value = unsafe {
+            // (R2): it is dropped here once.
+            unsafe {
                 if index == chunk.len() {
                     (chunk, index) = (chunk.next(), 0);
                 }
-                chunk.entry(index).with(|entry| (*entry).assume_init_read())
-            };
+                drops.one(|| chunk.entry(index).with_mut(|entry| (*entry).assume_init_drop()));
+            }
             index += 1;
-            drop(value);
         }
     }
 }

@@ -174,6 +174,17 @@ impl<T, P: Users, C: Users> Block<T, P, C> {
         });
     }
 
+    /// Drops the item at `offset` where it lies.
+    ///
+    /// # Safety
+    ///
+    /// As [`read`](Self::read), instead of it.
+    #[inline]
+    pub(crate) unsafe fn discard(&self, offset: usize) {
+        // SAFETY: the caller's promise, as for moving it out.
+        self.entries[offset].with_mut(|entry| unsafe { (*entry).assume_init_drop() });
+    }
+
     /// Copies `values` into the entries from `offset` on.
     ///
     /// # Safety

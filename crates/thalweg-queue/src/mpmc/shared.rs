@@ -8,8 +8,9 @@ use super::{Consumer, Producer};
 #[cfg(not(loom))]
 use crate::bytes::RawGrant;
 use crate::cursor::{Cursor, Head, Layout};
+use crate::drops::Drops;
 use crate::edges::{edge, in_order};
-use crate::wait::{Side, Wait, Yield};
+use crate::wait::{Side, Wait, Yield, both};
 use crate::{BuildError, TryPopError, TryPushError, memory};
 use alloc::boxed::Box;
 use core::ops::Range;
@@ -477,10 +478,19 @@ impl<T, W: Wait, P: Users, C: Users> Shared<T, W, P, C> {
         // pushed. Acquire or Release alone would leave that for as long as there are producers. What is left after its last look is
         // dropped with the queue.
         if self.handles.consumers.fetch_sub(1, among::<C>("bbq.33", AcqRel)) == 1 {
-            self.wait.ring_all();
-            while let Ok(item) = self.pop() {
-                drop(item);
-            }
+            let drops = || self.drop_items();
+            both(|| self.wait.ring_all(), drops);
+        }
+    }
+
+    /// Drops what is in the queue, where it lies, and gives the entries back. Nobody is told: the consumers are gone.
+    fn drop_items(&self) {
+        let mut drops = Drops::default();
+        while let Ok(Reserved { block, claim, .. }) = self.reserve(1) {
+            // SAFETY: reserved a moment ago, dropped and consumed here.
+            let item = || drops.one(|| unsafe { block.discard(claim.offsets.start) });
+            // SAFETY: as above.
+            both(item, || unsafe { block.consume(&claim) });
         }
     }
 
@@ -544,28 +554,26 @@ impl<T, W: Wait, P: Users, C: Users> ExactSizeIterator for Items<'_, T, W, P, C>
 
 impl<T, W: Wait, P: Users, C: Users> Drop for Items<'_, T, W, P, C> {
     fn drop(&mut self) {
-        /// Drops the rest and gives the places back; goes on with the next item when a destructor panics.
-        struct Consume<'a, 'b, T, W: Wait, P: Users, C: Users>(&'a mut Items<'b, T, W, P, C>);
-        impl<T, W: Wait, P: Users, C: Users> Drop for Consume<'_, '_, T, W, P, C> {
-            fn drop(&mut self) {
-                self.0.by_ref().for_each(drop);
-                let Items { queue, block, ref claim, .. } = *self.0;
-                let count = claim.offsets.len();
-                // SAFETY: they were reserved when this was made, and all of them are moved out.
-                unsafe { block.consume(claim) };
-                queue.wait.ring(Side::Room, count, || queue.may_push());
+        let Items { queue, block, ref claim, ref left } = *self;
+        let items = || {
+            let mut drops = Drops::default();
+            if core::mem::needs_drop::<T>() {
+                // SAFETY: reserved when this was made, and these were not moved out.
+                left.clone().for_each(|offset| drops.one(|| unsafe { block.discard(offset) }));
             }
-        }
-        let items = Consume(self);
-        items.0.by_ref().for_each(drop);
+        };
+        let consume = || {
+            // SAFETY: they were reserved when this was made, and all of them are moved out or dropped.
+            unsafe { block.consume(claim) };
+            queue.wait.ring(Side::Room, claim.offsets.len(), || queue.may_push());
+        };
+        both(items, consume);
     }
 }
 
 impl<T, W: Wait, P: Users, C: Users> Drop for Shared<T, W, P, C> {
     /// Drops what was pushed while the last consumer left.
     fn drop(&mut self) {
-        while let Ok(item) = self.pop() {
-            drop(item);
-        }
+        self.drop_items();
     }
 }

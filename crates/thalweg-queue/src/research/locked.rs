@@ -32,6 +32,7 @@
 //!   dropped after it is given back.
 //! - **K2** The ring never holds more than `capacity` items, for which it has room from the start.
 
+use crate::drops::Drops;
 use crate::wait::{Side, Wait};
 use crate::{BuildError, TryPopError, TryPushError, Yield, memory};
 use alloc::collections::VecDeque;
@@ -258,9 +259,10 @@ impl<T: Send, W: Wait> Drop for Consumer<T, W> {
         };
         self.shared.wait.ring_all();
         if last {
-            // One by one, and after the lock (K1): should a destructor panic, the rest is dropped with the ring.
+            // One by one, and after the lock (K1).
+            let mut drops = Drops::default();
             while let Ok(item) = self.try_pop() {
-                drop(item);
+                drops.value(item);
             }
         }
     }

@@ -103,7 +103,7 @@ impl<E: Pop<Wait: Sleep>> Arm for Popped<E> {
     }
 
     fn enlist(&mut self, sleeper: Waiter) -> bool {
-        self.0.enlist(sleeper.0)
+        self.0.enlist(&sleeper.0)
     }
 
     fn leave(&mut self, chosen: bool) {
@@ -175,7 +175,7 @@ impl<E: Push<Wait: Sleep>, S: BorrowSlot<E::Item>> Arm for Pushed<E, S> {
     }
 
     fn enlist(&mut self, sleeper: Waiter) -> bool {
-        self.pending.enlist(sleeper.0)
+        self.pending.enlist(&sleeper.0)
     }
 
     fn leave(&mut self, chosen: bool) {

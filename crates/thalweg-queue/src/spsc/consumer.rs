@@ -2,11 +2,12 @@
 
 use super::ring::{Place, Ring};
 use crate::TryPopError;
+use crate::drops::Drops;
 use crate::grant::Read;
 use crate::held::Held;
 use crate::leave::Leaving;
 use crate::slip::{SHORT_BURST, Slip};
-use crate::wait::{Side, Wait, Yield};
+use crate::wait::{Side, Wait, Yield, both};
 use core::fmt;
 #[cfg(not(loom))]
 use thalweg_sync::hint::Access;
@@ -261,25 +262,31 @@ fn leave<T, W: Wait>(ring: Arc<Ring<T, W>>, mut at: Reader) {
     ring.ends.leave_consumer();
     // Noted before a waker runs, and below before an item's destructor does: either may panic, and the ring drops what is left.
     ring.stop(at.place());
-    ring.wait.ring_all();
-    loop {
-        let ready = ring.committed(at.place());
-        if ready == 0 {
-            return;
-        }
-        for _ in 0..ready {
-            // SAFETY: seen committed, so the entry is ours (S1), and we move past it.
-            let item = unsafe { ring.read(at.entry) };
-            at.entry += 1;
-            if at.entry == at.end {
-                // Nobody waits for it: all were woken above, and who comes later sees that the consumer is gone.
-                let over = at.leave_block(ring);
-                ring.grant(over);
+    let items = || {
+        let mut drops = Drops::default();
+        loop {
+            let ready = ring.committed(at.place());
+            if ready == 0 {
+                return;
             }
-            ring.stop(at.place());
-            drop(item);
+            for _ in 0..ready {
+                let entry = at.entry;
+                // SAFETY: seen committed, so the entry is ours (S1), and we move past it.
+                let item = || drops.one(|| unsafe { ring.discard(entry) });
+                let past = || {
+                    at.entry += 1;
+                    if at.entry == at.end {
+                        // Nobody waits for it: all were woken above, and who comes later sees that the consumer is gone.
+                        let over = at.leave_block(ring);
+                        ring.grant(over);
+                    }
+                    ring.stop(at.place());
+                };
+                both(item, past);
+            }
         }
-    }
+    };
+    both(|| ring.wait.ring_all(), items);
 }
 
 impl<T: Send, W: Wait> fmt::Debug for Consumer<T, W> {

@@ -1,6 +1,7 @@
 //! The ring of entries, and the two cursors of each block. All unsafe code on entries is here.
 
 use crate::cursor::Layout;
+use crate::drops::Drops;
 use crate::edges::edge;
 use crate::ends::Ends;
 #[cfg(not(loom))]
@@ -257,6 +258,16 @@ impl<T, W: Wait> Ring<T, W> {
         unsafe { self.entry(entry).with(|slot| (*slot).assume_init_read()) }
     }
 
+    /// Drops the item of an entry where it lies.
+    ///
+    /// # Safety
+    ///
+    /// As [`read`](Self::read), instead of it.
+    pub(super) unsafe fn discard(&self, entry: usize) {
+        // SAFETY: written, and the caller's alone, so it is one of the ring.
+        unsafe { self.entry(entry).with_mut(|slot| (*slot).assume_init_drop()) };
+    }
+
     /// Leaves the lines that end in `entries`, all of one block.
     ///
     /// # Safety
@@ -300,12 +311,13 @@ impl<T, W: Wait> Drop for Ring<T, W> {
     fn drop(&mut self) {
         let entry = self.stopped[0].load(Relaxed) as usize;
         let mut place = Place { position: self.stopped[1].load(Relaxed), entry, block: entry / self.layout.entries };
+        let mut drops = Drops::default();
         loop {
             let end = (place.block + 1) * self.layout.entries;
             let items = self.committed(place);
             for entry in place.entry..place.entry + items {
                 // SAFETY: both sides are gone, so this is the only access, and the consumer came no further than `place`.
-                drop(unsafe { self.read(entry) });
+                drops.one(|| unsafe { self.discard(entry) });
             }
             if place.entry + items < end {
                 return;

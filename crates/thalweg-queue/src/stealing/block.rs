@@ -1,5 +1,6 @@
 //! Blocks: the words that say who may touch which entry. All unsafe code of the queue is here, but for two calls.
 
+use crate::drops::Drops;
 use crate::edges::edge;
 use crate::leave::Leaving;
 use crate::lines::Lines;
@@ -270,9 +271,10 @@ impl<T> Blocks<T> {
 
     /// Takes and drops what is granted, one by one.
     fn drop_items(&self) {
+        let mut drops = Drops::default();
         for block in 0..self.count() {
             while let Ok(item) = self.steal(block) {
-                drop(item);
+                drops.value(item);
             }
         }
     }
@@ -281,16 +283,7 @@ impl<T> Blocks<T> {
 impl<T> Drop for Blocks<T> {
     /// Drops what nobody took. The owner has granted all it had.
     fn drop(&mut self) {
-        /// Goes on with the next item when a destructor panics: nobody comes after the last handle.
-        struct Rest<'a, T>(&'a Blocks<T>);
-        impl<T> Drop for Rest<'_, T> {
-            fn drop(&mut self) {
-                self.0.drop_items();
-            }
-        }
-        let rest = Rest(self);
-        rest.0.drop_items();
-        core::mem::forget(rest);
+        self.drop_items();
     }
 }
 

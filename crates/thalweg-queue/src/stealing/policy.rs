@@ -110,8 +110,8 @@ impl Rng {
         self.0 ^= self.0 >> 12;
         self.0 ^= self.0 << 25;
         self.0 ^= self.0 >> 27;
-        let high = self.0.wrapping_mul(0x2545_F491_4F6C_DD1D) >> 32;
-        (high * bound as u64 >> 32) as usize
+        let number = self.0.wrapping_mul(0x2545_F491_4F6C_DD1D);
+        (u128::from(number) * bound as u128 >> 64) as usize
     }
 
     fn one_of(&mut self, victims: &Victims<'_>) -> usize {

@@ -2,13 +2,14 @@
 
 use super::block::Block;
 use crate::TryPopError;
+use crate::drops::Drops;
 use crate::edges::edge;
 use crate::mpmc::handles::Handles;
 use alloc::boxed::Box;
 use core::ptr;
 use thalweg_sync::CachePadded;
 use thalweg_sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
-use thalweg_sync::atomic::{AtomicBool, AtomicPtr, AtomicU64};
+use thalweg_sync::atomic::{AtomicPtr, AtomicU64};
 use thalweg_sync::sync::{Mutex, MutexGuard, PoisonError};
 
 pub(super) struct List<T, W> {
@@ -20,7 +21,6 @@ pub(super) struct List<T, W> {
     /// A block to be used again, or null.
     spare: AtomicPtr<Block<T>>,
     /// An item's destructor runs here, or has panicked: what is left is leaked then, as its destructors may panic, too.
-    dropping: AtomicBool,
     pub(super) handles: Handles,
     pub(super) wait: W,
     /// The entries of a block, as a power of two.
@@ -67,7 +67,6 @@ impl<T, W> List<T, W> {
             popped: CachePadded(AtomicU64::new(0)),
             head: Mutex::new(Head { position: 0, block: first, oldest: first }),
             spare: AtomicPtr::new(ptr::null_mut()),
-            dropping: AtomicBool::new(false),
             handles: Handles::new(),
             wait,
             shift,
@@ -214,22 +213,17 @@ impl<T, W> List<T, W> {
         }
     }
 
-    /// Drops what is there. If a destructor panics, what is left then is leaked.
+    /// Drops what is there.
     pub(super) fn drain(&self, mut pop: impl FnMut() -> Result<T, TryPopError>) {
+        let mut drops = Drops::default();
         while let Ok(item) = pop() {
-            // Relaxed, both: the flag is read by who drops the list, after everybody else.
-            self.dropping.store(true, Relaxed);
-            drop(item);
-            self.dropping.store(false, Relaxed);
+            drops.value(item);
         }
     }
 }
 
 impl<T, W> Drop for List<T, W> {
     fn drop(&mut self) {
-        if self.dropping.load(Relaxed) {
-            return;
-        }
         let mut head = *self.head();
         self.drain(|| self.pop(&mut head));
         let mut block = head.oldest;

@@ -141,6 +141,16 @@ pub trait Push {
         }
     }
 
+    /// Pushes, waiting while there is no room, but no longer than to `deadline`.
+    #[cfg(feature = "std")]
+    fn push_deadline(&mut self, value: Self::Item, deadline: Deadline) -> Result<(), PushTimeoutError<Self::Item>> {
+        match self.try_push(value) {
+            Ok(()) => Ok(()),
+            Err(TryPushError::Closed(value)) => Err(PushTimeoutError::Closed(value)),
+            Err(TryPushError::Full(value) | TryPushError::Busy(value)) => push_later(self, value, Some(deadline)),
+        }
+    }
+
     /// Pushes, pending while there is no room. What a push that is given up was to push comes back by [`Pushing::into_value`].
     #[cfg(feature = "std")]
     fn push_async(&mut self, value: Self::Item) -> Pushing<&mut Self>
@@ -248,6 +258,16 @@ pub trait Pop {
             Ok(item) => Ok(item),
             Err(TryPopError::Closed) => Err(PopTimeoutError::Closed),
             Err(TryPopError::Empty | TryPopError::Busy) => pop_later(self, Some(time::now().after(timeout))),
+        }
+    }
+
+    /// Pops, waiting while there is nothing, but no longer than to `deadline`.
+    #[cfg(feature = "std")]
+    fn pop_deadline(&mut self, deadline: Deadline) -> Result<Self::Item, PopTimeoutError> {
+        match self.try_pop() {
+            Ok(item) => Ok(item),
+            Err(TryPopError::Closed) => Err(PopTimeoutError::Closed),
+            Err(TryPopError::Empty | TryPopError::Busy) => pop_later(self, Some(deadline)),
         }
     }
 

@@ -2,7 +2,7 @@
 
 use super::ends::{popped, push_rest, pushed};
 use super::line::Place;
-use super::park::Caller;
+use super::park::{Caller, Sleeper};
 use super::{Park, Pop, Push, Side, Sleep, Wait, both};
 use crate::{PopError, PushError, TryPushError};
 use alloc::vec::Vec;
@@ -47,8 +47,8 @@ impl<E> Pending<E> {
     }
 
     /// Gets in line with `sleeper`, for whoever waits for several ends at once. True if an attempt has to be made once more (P1).
-    pub(crate) fn enlist(&mut self, sleeper: Sleeper) -> bool {
-        (self.strategy)(&self.end).enlist(self.side, &mut self.place, sleeper)
+    pub(crate) fn enlist(&mut self, sleeper: &Sleeper) -> bool {
+        (self.strategy)(&self.end).enlist(self.side, &mut self.place, Caller::Several(sleeper))
     }
 
     /// It got what it waited for. If it had to wait, and there is `more`, the next one is woken: others may have had only

@@ -139,11 +139,33 @@ macro_rules! producer {
         @methods ($Handle:ident [$($before:ident),+] [$($after:ident),*] $T:ty [$($bounds:tt)+])
         [$($receiver:tt)+] $this:ident [$End:ty] [$($end:tt)+]
     ) => {
+        // A panic in somebody else's code, a destructor or a waker, leaves the queue whole (P4).
+        impl<$($bounds)+, W: $crate::wait::Wait> core::panic::UnwindSafe for $Handle<$($before,)+ W, $($after),*> {}
+        impl<$($bounds)+, W: $crate::wait::Wait> core::panic::RefUnwindSafe for $Handle<$($before,)+ W, $($after),*> {}
+
         impl<$($bounds)+, W: $crate::wait::Wait> $Handle<$($before,)+ W, $($after),*> {
+            /// Whether a push would be refused now for want of room.
+            pub fn is_full(&self) -> bool {
+                !self.may_push()
+            }
+
             /// Pushes, waiting while there is no room.
             #[inline]
+            #[doc(alias = "send")]
             pub fn push($($receiver)+, value: $T) -> Result<(), $crate::PushError<$T>> {
                 $crate::wait::push($($end)+, value)
+            }
+
+            /// Pushes, waiting while there is no room, but no longer than to `deadline`, a point in time of the standard library, say.
+            #[cfg(feature = "std")]
+            #[doc(alias = "send_deadline")]
+            pub fn push_deadline(
+                $($receiver)+,
+                value: $T,
+                deadline: impl Into<$crate::wait::Deadline>,
+            ) -> Result<(), $crate::PushTimeoutError<$T>> {
+                let mut end = $this;
+                $crate::Push::push_deadline(&mut end, value, deadline.into())
             }
 
             /// Pushes, waiting while there is no room, but no longer than `timeout`.
@@ -277,11 +299,15 @@ macro_rules! consumer {
         $crate::wait::consumer!($mode $batches ($Handle [$T] [] $T [$T: $($bound)+]));
     };
     (exclusive $handle:tt) => {
+        $crate::wait::consumer!(@into [] $handle);
+        $crate::wait::consumer!(@into [&mut] $handle);
         $crate::wait::consumer!(@batches $handle [&mut self] self);
         $crate::wait::consumer!(@methods $handle [&mut self] self [&mut Self] [self]);
         $crate::wait::consumer!(@end [] $handle {});
     };
     (shared $handle:tt) => {
+        $crate::wait::consumer!(@into [] $handle);
+        $crate::wait::consumer!(@into [&] $handle);
         $crate::wait::consumer!(@batches $handle [&self] self);
         $crate::wait::consumer!(@methods $handle [&self] self [&Self] [&mut { self }]);
         $crate::wait::consumer!(@end [] $handle {});
@@ -292,10 +318,14 @@ macro_rules! consumer {
         $crate::wait::consumer!(exclusive batches $handle);
     };
     (exclusive batches $handle:tt) => {
+        $crate::wait::consumer!(@into [] $handle);
+        $crate::wait::consumer!(@into [&mut] $handle);
         $crate::wait::consumer!(@methods $handle [&mut self] self [&mut Self] [self]);
         $crate::wait::consumer!(@forward [] $handle);
     };
     (shared batches $handle:tt) => {
+        $crate::wait::consumer!(@into [] $handle);
+        $crate::wait::consumer!(@into [&] $handle);
         $crate::wait::consumer!(@methods $handle [&self] self [&Self] [&mut { self }]);
         $crate::wait::consumer!(@forward [] $handle);
         $crate::wait::consumer!(@forward [&] $handle);
@@ -321,6 +351,17 @@ macro_rules! consumer {
             pub fn try_pop_slice($($receiver)+, into: &mut [$T]) -> Result<usize, $crate::TryPopError> {
                 let mut end = $this;
                 $crate::Pop::try_pop_slice(&mut end, into)
+            }
+        }
+    };
+    (@into [$($reference:tt)*] ($Handle:ident [$($before:ident),+] [$($after:ident),*] $T:ty [$($bounds:tt)+])) => {
+        /// As [`iter`](crate::Pop::iter): the items as they come, until every producer is gone and the queue is drained.
+        impl<$($bounds)+, W: $crate::wait::Wait> IntoIterator for $($reference)* $Handle<$($before,)+ W, $($after),*> {
+            type Item = $T;
+            type IntoIter = $crate::wait::Iter<Self>;
+
+            fn into_iter(self) -> Self::IntoIter {
+                $crate::wait::Iter::new(self)
             }
         }
     };
@@ -399,9 +440,25 @@ macro_rules! consumer {
         @methods ($Handle:ident [$($before:ident),+] [$($after:ident),*] $T:ty [$($bounds:tt)+])
         [$($receiver:tt)+] $this:ident [$End:ty] [$($end:tt)+]
     ) => {
+        // A panic in somebody else's code, a destructor or a waker, leaves the queue whole (P4).
+        impl<$($bounds)+, W: $crate::wait::Wait> core::panic::UnwindSafe for $Handle<$($before,)+ W, $($after),*> {}
+        impl<$($bounds)+, W: $crate::wait::Wait> core::panic::RefUnwindSafe for $Handle<$($before,)+ W, $($after),*> {}
+
         impl<$($bounds)+, W: $crate::wait::Wait> $Handle<$($before,)+ W, $($after),*> {
+            /// Pops, waiting while there is nothing, but no longer than to `deadline`, a point in time of the standard library, say.
+            #[cfg(feature = "std")]
+            #[doc(alias = "recv_deadline")]
+            pub fn pop_deadline(
+                $($receiver)+,
+                deadline: impl Into<$crate::wait::Deadline>,
+            ) -> Result<$T, $crate::PopTimeoutError> {
+                let mut end = $this;
+                $crate::Pop::pop_deadline(&mut end, deadline.into())
+            }
+
             /// Pops, waiting while there is nothing.
             #[inline]
+            #[doc(alias = "recv")]
             pub fn pop($($receiver)+) -> Result<$T, $crate::PopError> {
                 $crate::wait::pop($($end)+)
             }

@@ -80,6 +80,8 @@ impl Sleeper {
 pub(super) enum Caller<'a> {
     Thread(&'a Parker),
     Task(&'a Waker),
+    /// One of several places of whoever waits for several ends at once.
+    Several(&'a Sleeper),
 }
 
 impl Caller<'_> {
@@ -88,6 +90,7 @@ impl Caller<'_> {
         match self {
             Self::Thread(parker) => Sleeper::Thread(parker.unparker()),
             Self::Task(waker) => Sleeper::Task(waker.clone()),
+            Self::Several(sleeper) => sleeper.clone(),
         }
     }
 
@@ -96,7 +99,9 @@ impl Caller<'_> {
         match (self, sleeper) {
             (Self::Thread(_), Sleeper::Thread(_)) => true,
             (Self::Task(waker), Sleeper::Task(there)) => there.will_wake(waker),
-            (Self::Thread(_), Sleeper::Task(_)) | (Self::Task(_), Sleeper::Thread(_)) => false,
+            (Self::Several(Sleeper::Task(waker)), Sleeper::Task(there)) => there.will_wake(waker),
+            // Of several, it may be the parker of an earlier wait.
+            (Self::Several(_), _) | (Self::Thread(_), Sleeper::Task(_)) | (Self::Task(_), Sleeper::Thread(_)) => false,
         }
     }
 }

@@ -2,6 +2,7 @@
 //! here.
 
 use super::word::{Count, Limit, Number, State};
+use crate::drops::Drops;
 use crate::edges::{edge, fenced};
 use crate::leave::Leaving;
 use crate::lines::Lines;
@@ -341,12 +342,12 @@ impl<T> Capsule<T> {
     }
 
     /// Drops what waits, when nobody else has the capsule any more.
-    pub(super) fn drain(&self) {
+    pub(super) fn drain(&self, drops: &mut Drops) {
         let number = self.number();
         for _ in 0..self.waiting(number) {
             let index = self.taken(number).unwrap_or(0);
             // SAFETY: every handle is gone, so the right to read is ours; the entry counts and is not taken.
-            drop(unsafe { self.read(number, index) });
+            drops.value(unsafe { self.read(number, index) });
         }
     }
 

@@ -4,6 +4,7 @@ use super::DefaultTube;
 use super::capsule::Publish;
 use super::shared::{Held, Open, Shared};
 use super::word::Number;
+use crate::drops::Drops;
 use crate::edges::edge;
 use crate::research::tube::{AllocateError, ReserveError, Tube};
 use crate::slip::Slip;
@@ -165,7 +166,8 @@ impl<T: Send, Q: Tube<Item = u32>, W: Wait> Producer<T, Q, W> {
 
     /// How many items wait, lately. Exact when nobody else uses the queue. Looks at every capsule in use.
     pub fn len(&self) -> usize {
-        self.shared.waiting().map(|count| count as usize).sum()
+        // The capsules are looked at one after the other, while others push and pop.
+        self.shared.waiting().map(|count| count as usize).sum::<usize>().min(self.capacity())
     }
 
     /// Whether `len` is zero.
@@ -226,6 +228,10 @@ impl<T: Send, Q: Tube<Item = u32>, W: Wait> fmt::Debug for Producer<T, Q, W> {
 /// pushes fail from then on and what is in the queue is dropped.
 ///
 /// A handle that is leaked (`mem::forget`) counts as alive for ever, and what is left in its capsule stays there.
+///
+/// A consumer that waits in `pop` takes from its own capsule first and holds nothing back while it sleeps. One that is *idle*, as it is not
+/// popping, keeps what is left of its capsule from all others until [`flush`](Self::flush), the next pop or its drop: nobody else may look
+/// into a capsule that has a consumer.
 pub struct Consumer<T: Send, Q: Tube<Item = u32> = DefaultTube, W: Wait = Yield> {
     shared: Arc<Shared<T, Q, W>>,
     held: Option<Held<T>>,
@@ -428,7 +434,8 @@ impl<T: Send, Q: Tube<Item = u32>, W: Wait> Consumer<T, Q, W> {
 
     /// How many items wait, lately. Exact when nobody else uses the queue. Looks at every capsule in use.
     pub fn len(&self) -> usize {
-        self.shared.waiting().map(|count| count as usize).sum()
+        // The capsules are looked at one after the other, while others push and pop.
+        self.shared.waiting().map(|count| count as usize).sum::<usize>().min(self.capacity())
     }
 
     /// Whether `len` is zero.
@@ -480,10 +487,11 @@ impl<T: Send, Q: Tube<Item = u32>, W: Wait> Drop for Consumer<T, Q, W> {
         };
         both(flush, leave);
         if last {
+            let mut drops = Drops::default();
             while let Ok(value) = self.search() {
-                drop(value);
+                drops.value(value);
                 while let Some(value) = self.take() {
-                    drop(value);
+                    drops.value(value);
                 }
             }
             self.flush();

@@ -4,6 +4,7 @@ use super::capsule::{Capsule, Place};
 use super::numbers::Numbers;
 use super::set::Set;
 use super::word::Number;
+use crate::drops::Drops;
 use crate::edges::{edge, in_order};
 use crate::research::tube::{AllocateError, ReserveError, Tube};
 use crate::wait::{Side, Wait, both};
@@ -340,8 +341,9 @@ impl<T: Send, Q: Tube<Item = u32>, W: Wait> Shared<T, Q, W> {
 impl<T, Q, W> Drop for Shared<T, Q, W> {
     /// Drops what was pushed while the last consumer left.
     fn drop(&mut self) {
+        let mut drops = Drops::default();
         for capsule in &self.capsules {
-            capsule.drain();
+            capsule.drain(&mut drops);
         }
     }
 }

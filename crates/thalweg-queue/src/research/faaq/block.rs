@@ -68,7 +68,7 @@ impl<T> Block<T> {
             allocated: CachePadded(at()),
             consumers: CachePadded(ConsumerCursors { reserved: at(), consumed: at(), known: at() }),
             written: Marks::new(layout.entries, last)?,
-            entries: memory::boxed((0..layout.entries).map(|_| Slot::new(MaybeUninit::uninit())))?,
+            entries: memory::slots(layout.entries)?,
         })
     }
 

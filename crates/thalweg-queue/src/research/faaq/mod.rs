@@ -64,6 +64,7 @@
 mod block;
 
 use crate::cursor::{Head, Layout};
+use crate::drops::Drops;
 use crate::edges::{edge, in_order};
 use crate::marks::Mark;
 use crate::mpmc::{in_blocks, of_room};
@@ -353,9 +354,10 @@ unsafe impl<T: Send, const ADD: bool> Tube for Blocks<T, ADD> {
 impl<T, const ADD: bool> Drop for Blocks<T, ADD> {
     /// Drops what is produced and not reserved.
     fn drop(&mut self) {
+        let mut drops = Drops::default();
         while let Ok(entry) = self.take() {
             // SAFETY: taken from this tube a moment ago.
-            drop(unsafe { self.give_back(entry) });
+            drops.value(unsafe { self.give_back(entry) });
         }
     }
 }

@@ -57,8 +57,9 @@
 
 mod ring;
 
+use crate::drops::Drops;
 use crate::grant::{Read, Write};
-use crate::wait::{Side, Wait, Yield};
+use crate::wait::{Side, Wait, Yield, both};
 use crate::{BuildError, TryPopError, TryPushError};
 use core::fmt;
 use core::marker::PhantomData;
@@ -356,17 +357,16 @@ crate::wait::consumer!(exclusive runs (Consumer [T, L] [] T [T: Send, L: Look]))
 impl<T: Send, L: Look, W: Wait> Drop for Consumer<T, L, W> {
     fn drop(&mut self) {
         self.ring.ends.leave_consumer();
-        self.ring.wait.ring_all();
-        // One by one: should a destructor panic, the ring drops the rest.
-        while self.see() > 0 {
-            // SAFETY: the item is seen, and moved out once, as the end moves past it.
-            let value = unsafe {
-                let value = self.read(0);
-                self.release(1);
-                value
-            };
-            drop(value);
-        }
+        let ring = self.ring.clone();
+        let items = || {
+            let mut drops = Drops::default();
+            while self.see() > 0 {
+                let tail = self.tail;
+                // SAFETY: the item is seen, and dropped once, as the end moves past it.
+                both(|| drops.one(|| unsafe { ring.discard(tail) }), || unsafe { self.release(1) });
+            }
+        };
+        both(|| ring.wait.ring_all(), items);
     }
 }
 

@@ -1,5 +1,6 @@
 //! The slots and the two indices. All unsafe code of the queue is here.
 
+use crate::drops::Drops;
 use crate::edges::edge;
 use crate::ends::Ends;
 #[cfg(not(loom))]
@@ -32,7 +33,7 @@ impl<T, W> Ring<T, W> {
         let most = isize::MAX as usize / size_of::<Slot<T>>().max(1) - 1;
         BuildError::check("capacity", capacity, 1, most)?;
         Ok(Self {
-            slots: memory::boxed((0..capacity + 1).map(|_| Slot::new(MaybeUninit::uninit())))?,
+            slots: memory::slots(capacity + 1)?,
             head: CachePadded(AtomicUsize::new(0)),
             tail: CachePadded(AtomicUsize::new(0)),
             ends: Ends::new(),
@@ -110,6 +111,16 @@ impl<T, W> Ring<T, W> {
         self.slots[slot].with(|slot| unsafe { (*slot).assume_init_read() })
     }
 
+    /// Drops the item of a slot where it lies.
+    ///
+    /// # Safety
+    ///
+    /// As [`read`](Self::read), instead of it.
+    pub(super) unsafe fn discard(&self, slot: usize) {
+        // SAFETY: as in `read`.
+        self.slots[slot].with_mut(|slot| unsafe { (*slot).assume_init_drop() });
+    }
+
     /// Moves the tail to `tail`, past slots that the consumer has read.
     #[inline(always)]
     pub(super) fn empty(&self, tail: usize) {
@@ -131,11 +142,11 @@ impl<T, W> Drop for Ring<T, W> {
     fn drop(&mut self) {
         // Relaxed: both sides are gone, and the `Arc` puts us after all they did.
         let (head, mut tail) = (self.head.load(Relaxed), self.tail.load(Relaxed));
+        let mut drops = Drops::default();
         while tail != head {
             // SAFETY: nobody else is left, and the slots from the tail to the head are written and not read (L2).
-            let value = unsafe { self.read(tail) };
+            drops.one(|| unsafe { self.discard(tail) });
             tail = self.after(tail, 1);
-            drop(value);
         }
     }
 }

@@ -2,9 +2,10 @@
 
 use super::ring::{Owned, Span};
 use super::ticket::Ticket;
+use crate::drops::Drops;
 #[cfg(feature = "std")]
 use crate::wait::Sleep;
-use crate::wait::{self, Deadline, Side, Wait};
+use crate::wait::{self, Deadline, Side, Wait, both};
 use crate::{PopError, PopTimeoutError, TryPopError, Yield};
 use alloc::vec::Vec;
 use core::fmt;
@@ -356,16 +357,12 @@ impl<T: Send, W: Wait> Iterator for Take<'_, T, W> {
 
 impl<T: Send, W: Wait> Drop for Take<'_, T, W> {
     fn drop(&mut self) {
-        /// Drops the rest and ends the span; goes on with the next item when a destructor panics.
-        struct End<'b, 'a, T: Send, W: Wait>(&'b mut Take<'a, T, W>);
-        impl<T: Send, W: Wait> Drop for End<'_, '_, T, W> {
-            fn drop(&mut self) {
-                self.0.by_ref().for_each(drop);
-                self.0.ring.consume(self.0.span);
-            }
-        }
-        let end = End(self);
-        end.0.by_ref().for_each(drop);
+        let (ring, span) = (self.ring, self.span);
+        let items = || {
+            let mut drops = Drops::default();
+            self.by_ref().for_each(|item| drops.value(item));
+        };
+        both(items, || ring.consume(span));
     }
 }
 

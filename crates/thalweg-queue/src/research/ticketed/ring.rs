@@ -2,8 +2,9 @@
 
 use super::order::Order;
 use super::ticket::Desk;
+use crate::drops::Drops;
 use crate::edges::{edge, in_order};
-use crate::wait::{Side, Wait};
+use crate::wait::{Side, Wait, both};
 use crate::{BuildError, TryPopError, TryPushError, limits, memory};
 use alloc::boxed::Box;
 use core::mem::MaybeUninit;
@@ -51,7 +52,7 @@ impl<T, W: Wait> Ring<T, W> {
         }
         BuildError::check("counters", counters, 0, u64::BITS as usize)?;
         Ok(Self {
-            entries: memory::boxed((0..capacity).map(|_| Slot::new(MaybeUninit::uninit())))?,
+            entries: memory::slots(capacity)?,
             allocated: CachePadded(AtomicU64::new(0)),
             reserved: CachePadded(AtomicU64::new(0)),
             committed: Order::new(capacity, false)?,
@@ -312,16 +313,16 @@ impl<T, W: Wait> Ring<T, W> {
         }
     }
 
-    /// Drops what is committed and not reserved, one by one: should a destructor panic, the rest goes with the queue.
+    /// Drops what is committed and not reserved, one by one.
     fn drain(&self) {
+        let mut drops = Drops::default();
         while self.items(1).is_ok() {
             let from = self.reserved.load(Relaxed);
             // Only the last consumer is here, or the queue's owner, so nobody else reserves.
             self.reserved.store(from + 1, Relaxed);
             // SAFETY: reserved a moment ago.
-            let item = (!self.is_hole(from)).then(|| unsafe { self.read(from) });
-            self.consume(Span { from, to: from + 1 });
-            drop(item);
+            let item = || drops.one(|| drop((!self.is_hole(from)).then(|| unsafe { self.read(from) })));
+            both(item, || self.consume(Span { from, to: from + 1 }));
         }
     }
 

@@ -1,6 +1,7 @@
 //! A tube as a queue: two handles that can be cloned.
 
 use super::{AllocateError, ReserveError, Tube};
+use crate::drops::Drops;
 use crate::edges::edge;
 use crate::wait::{Side, Wait, Yield, both};
 use crate::{TryPopError, TryPushError};
@@ -125,8 +126,9 @@ impl<Q: Tube, W: Wait> Shared<Q, W> {
     }
 
     fn drain(&self) {
+        let mut drops = Drops::default();
         while let Ok(item) = self.pop() {
-            drop(item);
+            drops.value(item);
         }
     }
 }

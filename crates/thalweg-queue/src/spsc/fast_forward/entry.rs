@@ -1,7 +1,9 @@
 //! What a slot is: a word that is the item, or an item beside a word that says that it is there.
 
 use super::Word;
+use crate::drops::Drops;
 use crate::edges::edge;
+use crate::wait::both;
 use core::mem::MaybeUninit;
 use core::ptr::{NonNull, null_mut};
 use thalweg_sync::atomic::Ordering::{Acquire, Relaxed, Release};
@@ -26,13 +28,19 @@ impl<T: Word> Entry<T> for AsWord {}
 impl<T> Entry<T> for InPlace<T> {}
 
 pub(super) mod private {
+    use crate::drops::Drops;
+
     /// What both kinds of slots do. Invariants F1 to F3 are in the module's documentation.
     pub trait Entry<T> {
         /// An item as it lies in the slot: its word, or itself.
         type Raw;
 
-        /// An empty slot.
-        fn vacant() -> Self;
+        /// Makes an empty slot of `place`. Of an item in it, nothing is touched.
+        ///
+        /// # Safety
+        ///
+        /// The place is the caller's, and can be written.
+        unsafe fn vacate(place: *mut Self);
 
         /// Whether it is filled. The consumer's "yes" stays true until it takes the item.
         fn is_filled(&self) -> bool;
@@ -59,14 +67,22 @@ pub(super) mod private {
         ///
         /// [`take`](Self::take) returned it, and no item was made of it before.
         unsafe fn item(raw: Self::Raw) -> T;
+
+        /// Drops what it is filled with, if it is, where it lies, and empties it, also if that panics. False if it is empty.
+        ///
+        /// # Safety
+        ///
+        /// As [`take`](Self::take), and what it had was not taken.
+        unsafe fn discard(&self, drops: &mut Drops) -> bool;
     }
 }
 
 impl<T: Word> private::Entry<T> for AsWord {
     type Raw = NonNull<()>;
 
-    fn vacant() -> Self {
-        Self(AtomicPtr::new(null_mut()))
+    unsafe fn vacate(place: *mut Self) {
+        // SAFETY: the caller's promise.
+        unsafe { place.write(Self(AtomicPtr::new(null_mut()))) };
     }
 
     #[inline(always)]
@@ -108,13 +124,27 @@ impl<T: Word> private::Entry<T> for AsWord {
         // promise it is turned back once.
         unsafe { T::from_word(raw) }
     }
+
+    unsafe fn discard(&self, drops: &mut Drops) -> bool {
+        // SAFETY: the caller's promise.
+        let Some(raw) = (unsafe { private::Entry::<T>::take(self) }) else { return false };
+        private::Entry::<T>::clear(self);
+        // SAFETY: taken above.
+        drops.one(|| drop(unsafe { <Self as private::Entry<T>>::item(raw) }));
+        true
+    }
 }
 
 impl<T> private::Entry<T> for InPlace<T> {
     type Raw = T;
 
-    fn vacant() -> Self {
-        Self { filled: AtomicBool::new(false), item: Slot::new(MaybeUninit::uninit()) }
+    unsafe fn vacate(place: *mut Self) {
+        // SAFETY: the caller's promise. The item's slot is nothing but its place, which may be uninitialised; under loom it is more.
+        unsafe {
+            (&raw mut (*place).filled).write(AtomicBool::new(false));
+            #[cfg(loom)]
+            (&raw mut (*place).item).write(Slot::new(MaybeUninit::uninit()));
+        }
     }
 
     #[inline(always)]
@@ -152,6 +182,16 @@ impl<T> private::Entry<T> for InPlace<T> {
     #[inline(always)]
     unsafe fn item(raw: T) -> T {
         raw
+    }
+
+    unsafe fn discard(&self, drops: &mut Drops) -> bool {
+        let filled = self.see();
+        if filled {
+            // SAFETY: seen filled, and by the caller's promise not taken; it is cleared here.
+            let item = || drops.one(|| self.item.with_mut(|slot| unsafe { (*slot).assume_init_drop() }));
+            both(item, || private::Entry::<T>::clear(self));
+        }
+        filled
     }
 }
 

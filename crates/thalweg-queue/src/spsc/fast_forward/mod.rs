@@ -82,10 +82,11 @@ pub use entry::{AsWord, Entry, InPlace};
 pub use slip::Slip;
 pub use word::Word;
 
+use crate::drops::Drops;
 use crate::grant::{Read, Write};
 use crate::held::Held;
 use crate::left::Left;
-use crate::wait::{Side, Wait, Yield};
+use crate::wait::{Side, Wait, Yield, both};
 use crate::{BuildError, TryPopError, TryPushError};
 use alloc::vec::Vec;
 use core::fmt;
@@ -551,14 +552,14 @@ fn leave_consumer<T, W: Wait, S: Entry<T>>(ring: Arc<Ring<T, W, S>>, mut tail: u
     } else if !cleared {
         ring.clear_line_before(tail);
     }
-    ring.wait.ring_all();
-    // SAFETY: for the only consumer; what it had taken is emptied, and so is each slot here before the next one is taken.
-    while let Some(raw) = unsafe { ring.slot(tail).take() } {
-        ring.slot(tail).clear();
-        tail = ring.wrapped(tail + 1);
-        // SAFETY: taken above.
-        drop(unsafe { S::item(raw) });
-    }
+    let items = || {
+        let mut drops = Drops::default();
+        // SAFETY: for the only consumer; what it had taken is emptied.
+        while unsafe { ring.slot(tail).discard(&mut drops) } {
+            tail = ring.wrapped(tail + 1);
+        }
+    };
+    both(|| ring.wait.ring_all(), items);
 }
 
 impl<T, W: Wait, S: Entry<T>> fmt::Debug for Consumer<T, W, S> {

@@ -1,6 +1,7 @@
 //! The ring of slots, and the two flags that say who has left.
 
 use super::Entry;
+use crate::drops::Drops;
 use crate::edges::in_order;
 use crate::ends::Ends;
 use crate::{BuildError, memory, prefetch};
@@ -50,8 +51,15 @@ impl<T, W, S: Entry<T>> Ring<T, W, S> {
         // The consumer may hold back the emptying of a line; it comes on top. Two lines at least, so that a line of taken
         // slots does not end where it begins.
         let lines = (capacity + LINE).div_ceil(LINE).max(2);
+        let mut lines = memory::places::<Line<S>>(lines)?;
+        for line in &mut lines {
+            let first = line.as_mut_ptr().cast::<S>();
+            // SAFETY: a line is an array of so many slots, and ours.
+            (0..LINE).for_each(|slot| unsafe { S::vacate(first.add(slot)) });
+        }
         Ok(Self {
-            lines: memory::boxed((0..lines).map(|_| Line(core::array::from_fn(|_| S::vacant()))))?,
+            // SAFETY: each slot of each line is made above.
+            lines: unsafe { lines.assume_init() },
             capacity,
             ends: Ends::new(),
             wait,
@@ -102,10 +110,11 @@ impl<T, W, S: Entry<T>> Ring<T, W, S> {
 impl<T, W, S: Entry<T>> Drop for Ring<T, W, S> {
     /// Drops what was pushed while the consumer left.
     fn drop(&mut self) {
+        let mut drops = Drops::default();
         for slot in 0..self.slots() {
             // SAFETY: both sides are gone, so this is the only access. The consumer cleared whatever it took (F3),
             // so what is left in a slot was taken by nobody.
-            drop(unsafe { self.slot(slot).take().map(|raw| S::item(raw)) });
+            unsafe { self.slot(slot).discard(&mut drops) };
         }
     }
 }

@@ -54,6 +54,7 @@
 mod side;
 
 use super::{AllocateError, ReserveError, Tube};
+use crate::drops::Drops;
 use crate::{BuildError, limits, memory};
 use alloc::boxed::Box;
 use core::fmt;
@@ -118,7 +119,7 @@ impl<T, S: Side> Ring<T, S> {
         Ok(Self {
             producers: CachePadded(S::new(position, capacity as u32)),
             consumers: CachePadded(S::new(position, capacity as u32)),
-            slots: memory::boxed((0..slots).map(|_| Slot::new(MaybeUninit::uninit())))?,
+            slots: memory::slots(slots)?,
             capacity: capacity as u32,
         })
     }
@@ -200,9 +201,10 @@ impl<T, S: Side> Drop for Ring<T, S> {
     /// Drops what is handed on and not taken.
     fn drop(&mut self) {
         let (mut position, end) = (self.consumers.head(), self.producers.tail());
+        let mut drops = Drops::default();
         while position != end {
             // SAFETY: the item is written (R3), and nobody has taken it (R2), nor can from now on.
-            drop(self.slot(position).with(|slot| unsafe { (*slot).assume_init_read() }));
+            drops.one(|| self.slot(position).with_mut(|slot| unsafe { (*slot).assume_init_drop() }));
             position = position.wrapping_add(1);
         }
     }

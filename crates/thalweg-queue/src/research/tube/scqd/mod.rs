@@ -80,6 +80,7 @@
 mod indices;
 
 use super::{AllocateError, ReserveError, Tube};
+use crate::drops::Drops;
 use crate::{BuildError, memory};
 use alloc::boxed::Box;
 use core::fmt;
@@ -132,11 +133,7 @@ impl<T> Scqd<T> {
     fn with(capacity: usize, filled: fn(usize) -> Result<Indices, BuildError>) -> Result<Self, BuildError> {
         let memory = isize::MAX as usize / size_of::<T>().max(1);
         BuildError::check("capacity", capacity, 1, memory.min(1 << 30))?;
-        Ok(Self {
-            free: Indices::full(capacity)?,
-            filled: filled(capacity)?,
-            items: memory::boxed((0..capacity).map(|_| Slot::new(MaybeUninit::uninit())))?,
-        })
+        Ok(Self { free: Indices::full(capacity)?, filled: filled(capacity)?, items: memory::slots(capacity)? })
     }
 
     /// As [`produce`](Tube::produce), in steps: `before` runs before each draw of a ticket. For who shows what a step may not miss.
@@ -221,9 +218,10 @@ unsafe impl<T: Send> Tube for Scqd<T> {
 impl<T> Drop for Scqd<T> {
     /// Drops what is produced and not reserved.
     fn drop(&mut self) {
+        let mut drops = Drops::default();
         while let Some(index) = self.filled.dequeue() {
             // SAFETY: as in `consume`.
-            drop(unsafe { self.read(index) });
+            drops.value(unsafe { self.read(index) });
         }
     }
 }
