@@ -62,6 +62,26 @@ fn a_mutex_excludes_and_wakes() {
     });
 }
 
+/// Three threads: one may take the lock that another has opened for a third.
+#[test]
+fn an_open_lock_goes_to_whoever_comes_first() {
+    check_some(500, || {
+        let shared = Arc::new((Mutex::new(()), Counter::new()));
+        let others = [(); 2].map(|()| {
+            let shared = shared.clone();
+            thread::spawn(move || {
+                let _guard = shared.0.lock();
+                shared.1.add();
+            })
+        });
+        {
+            let _guard = shared.0.lock();
+            shared.1.add();
+        }
+        others.into_iter().for_each(|other| other.join().unwrap());
+    });
+}
+
 /// One waits until the other has changed what the lock protects.
 #[test]
 fn a_notification_is_not_lost() {
