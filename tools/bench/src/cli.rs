@@ -1,7 +1,7 @@
 //! `lab list` and `lab run`: arguments in, tables, JSON and pictures out.
 
 use std::io::{self, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand, value_parser};
@@ -10,7 +10,7 @@ use crate::catalogue::{self, Entry, World};
 use crate::harness::{BoxError, Effort, Experiment, measure};
 use crate::records::Record;
 use crate::registry::NATIVE;
-use crate::{chart, machine, table};
+use crate::{chart, machine, publish, table};
 
 /// Measures thalweg against its peers, on this machine, in one run.
 #[derive(Debug, Parser)]
@@ -50,6 +50,24 @@ enum Command {
         #[arg(long, value_name = "FILE")]
         svg: Option<PathBuf>,
     },
+    /// Runs experiments, and keeps what they gave under docs/measured
+    ///
+    /// Refuses a machine that is disturbed, before or after a run, and says why: both CPUs on one core, a clock that jumps. Tables of pages
+    /// follow with `cargo lab tables`. Exit status: 0 if all is published, 2 if not.
+    Publish {
+        /// A name from `lab list`, a family such as `streams/`, or `all`
+        #[arg(required = true, value_name = "NAME")]
+        names: Vec<String>,
+        /// Less work and fewer runs
+        #[arg(long)]
+        quick: bool,
+        /// Measured runs of each contender, 5 at least
+        #[arg(long, value_name = "N", value_parser = value_parser!(u16).range(5..=999))]
+        runs: Option<u16>,
+        /// The machine's folder under docs/measured, if it is not to be named after the processor
+        #[arg(long, value_name = "FOLDER")]
+        machine: Option<String>,
+    },
 }
 
 const TROUBLE: u8 = 2;
@@ -86,11 +104,40 @@ fn execute(command: Command, out: &mut dyn Write, progress: &mut dyn Write) -> R
             write!(out, "{}", catalogue::list())?;
             Ok(ExitCode::SUCCESS)
         }
+        Command::Publish { names, quick, runs, machine } => {
+            let experiments = select(&names)?;
+            publish(&experiments, quick, runs, machine, progress)
+        }
         Command::Run { names, quick, runs, json, svg } => {
             let experiments = select(&names)?;
             run_all(&experiments, &effort(quick, runs), json, svg, out, progress)
         }
     }
+}
+
+fn publish(
+    experiments: &[&Experiment],
+    quick: bool,
+    runs: Option<u16>,
+    machine: Option<String>,
+    progress: &mut dyn Write,
+) -> Result<ExitCode, BoxError> {
+    if cfg!(debug_assertions) {
+        return Err("built without optimisation, these figures mean nothing; use `cargo lab publish`".into());
+    }
+    let measured = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/measured");
+    if !measured.is_dir() {
+        return Err(format!("{} is not there; publishing needs a checkout of thalweg", measured.display()).into());
+    }
+    let machine = machine.unwrap_or_else(publish::machine_name);
+    if machine.is_empty() || machine.contains(['/', '\\']) || machine.starts_with('.') {
+        return Err(format!("--machine {machine}: a folder's name, such as {}", publish::machine_name()).into());
+    }
+    let mut options = if quick { " --quick".to_owned() } else { String::new() };
+    options += &runs.map_or_else(String::new, |runs| format!(" --runs {runs}"));
+    let press = publish::Press { measured: &measured, machine: &machine, options: &options };
+    publish::publish(experiments, &effort(quick, runs), &press, &mut publish::disturbed, progress)?;
+    Ok(ExitCode::SUCCESS)
 }
 
 fn effort(quick: bool, runs: Option<u16>) -> Effort {

@@ -54,7 +54,7 @@ fn slowdown(first: usize, second: usize) -> Option<f64> {
 }
 
 /// What some work takes where nothing interrupts it.
-fn nanos() -> f64 {
+pub(crate) fn nanos() -> f64 {
     let once = || {
         let start = Instant::now();
         steps(20_000);

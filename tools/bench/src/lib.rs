@@ -62,6 +62,8 @@ pub mod ours;
 #[cfg(feature = "native")]
 pub mod peers;
 #[cfg(feature = "native")]
+mod publish;
+#[cfg(feature = "native")]
 pub mod queues;
 #[cfg(feature = "native")]
 mod reached;

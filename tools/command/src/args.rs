@@ -5,6 +5,7 @@ use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap_complete::Shell;
 use thalweg_apps::frames::{Filter, Readdress, Reface};
 
 /// Streams that do not block: applications on real input, and the experiments behind them.
@@ -30,6 +31,20 @@ pub(crate) enum Command {
     Run(Box<RunArgs>),
     /// Lists the schemes by which a graph can be run
     Schemes,
+    /// Prints what makes a shell complete this command's words
+    ///
+    /// For bash: thalweg completions bash > ~/.local/share/bash-completion/completions/thalweg
+    Completions {
+        /// The shell
+        #[arg(value_enum, value_name = "SHELL")]
+        shell: Shell,
+    },
+    /// Writes a manual page for the command, and one for each of its subcommands
+    Man {
+        /// The folder to write them to, as thalweg.1, thalweg-run.1 and so on
+        #[arg(value_name = "FOLDER")]
+        folder: PathBuf,
+    },
     /// Proves the queues: every execution of small clients; needs the feature `instrument`
     Proof(Proof),
     /// Runs the experiments; needs the feature `lab`

@@ -9,9 +9,10 @@ mod proof;
 mod run;
 mod terminal;
 
+use std::path::Path;
 use std::process::ExitCode;
 
-use clap::Parser;
+use clap::{CommandFactory, Parser};
 use thalweg::Scheme;
 
 use args::{Command, Thalweg};
@@ -32,6 +33,8 @@ fn main() -> ExitCode {
     let outcome = match Thalweg::parse().command {
         Command::Run(args) => run::run(*args),
         Command::Schemes => schemes(),
+        Command::Completions { shell } => completions(shell),
+        Command::Man { folder } => man(&folder),
         Command::Proof(args) => proof(&args),
         Command::Lab { args } => lab(args),
         Command::Sim { args } => sim(args),
@@ -49,6 +52,23 @@ fn schemes() -> Outcome {
         lines += &format!("{name:12} {}\n", Scheme::named(name)?.about());
     }
     emit(&lines)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Prints the completions for a shell.
+fn completions(shell: clap_complete::Shell) -> Outcome {
+    let mut text = Vec::new();
+    clap_complete::generate(shell, &mut Thalweg::command(), "thalweg", &mut text);
+    emit(&String::from_utf8(text)?)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Writes the manual pages, and says which.
+fn man(folder: &Path) -> Outcome {
+    let cannot = |error: std::io::Error| format!("cannot write to {}: {error}", folder.display());
+    std::fs::create_dir_all(folder).map_err(cannot)?;
+    clap_mangen::generate_to(Thalweg::command(), folder).map_err(cannot)?;
+    emit(&format!("{} has thalweg.1 and the pages of its subcommands\n", folder.display()))?;
     Ok(ExitCode::SUCCESS)
 }
 
@@ -76,7 +96,8 @@ fn lab(args: Vec<String>) -> Outcome {
         emit(&thalweg_lab::catalogue::list())?;
         return Ok(ExitCode::SUCCESS);
     }
-    if args.iter().any(|word| word == "--on" || word.starts_with("--on=")) {
+    let on_machine = args.iter().any(|word| word == "--on" || word.starts_with("--on="));
+    if on_machine || args.first().is_some_and(|word| word == "check") {
         return sim(args);
     }
     #[cfg(all(feature = "lab", not(feature = "instrument")))]

@@ -275,12 +275,31 @@ fn the_lists_name_what_there_is() {
     assert_eq!((ran.status, schemes[0]), (0, Scheme::default().name()));
     assert_eq!(schemes, Scheme::names().collect::<Vec<_>>());
     // The default scheme has fewer workers if they help no more, and who asks for too many is not pinned.
-    let help = run(here, "run search --help").stdout;
+    let help = run(here, "run search --help").stdout.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(help.contains("the default scheme takes as many of them as help"), "{help}");
     assert!(help.contains("if there are as many cores as workers"), "{help}");
     for help in ["--help", "run --help", "run search --help", "run frames --help", "run fm --help"] {
         assert!(run(here, help).stdout.contains("thalweg run"), "{help}");
     }
+}
+
+#[test]
+fn shells_and_man_know_the_command() {
+    let top = tempfile::tempdir().unwrap();
+    for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
+        let ran = run(top.path(), &format!("completions {shell}"));
+        assert!(ran.status == 0 && ran.stdout.contains("schemes"), "{shell}: {}", ran.stderr);
+    }
+    assert_eq!(run(top.path(), "completions none").status, 2);
+    let ran = run(top.path(), "man pages");
+    assert_eq!((ran.status, ran.stderr.as_str()), (0, ""));
+    for (page, has) in [("thalweg.1", "schemes"), ("thalweg-run-search.1", "term"), ("thalweg-proof.1", "weaken")] {
+        let text = std::fs::read_to_string(top.path().join("pages").join(page)).unwrap();
+        assert!(text.contains(has), "{page}");
+    }
+    fs::write(top.path().join("file"), "").unwrap();
+    let ran = run(top.path(), "man file");
+    assert!(ran.status == 2 && ran.stderr.contains("cannot write to file"), "{}", ran.stderr);
 }
 
 /// Without the bench, its peers and the engines.

@@ -35,7 +35,7 @@ fn print(text: &str) -> ExitCode {
 fn command(tool: &str, arguments: &[&str]) -> ExitCode {
     let on_machine = arguments.iter().any(|argument| *argument == "--on" || argument.starts_with("--on="));
     let (feature, tool) = match tool {
-        "lab" if on_machine => ("instrument", "sim"),
+        "lab" if on_machine || arguments.first() == Some(&"check") => ("instrument", "sim"),
         "lab" => ("lab", "lab"),
         other => ("instrument", other),
     };

@@ -1,24 +1,17 @@
 //! BLQ's incast, outcast and pipeline (its Figure 7) under its schemes: by its own form of queues and workers, and by the
 //! streams of thalweg.
-//!
-//! Its form is a ring from each clone of a kernel to each of the next, and a polling worker for each clone, which yields
-//! after 64 polls in vain. *New* links a chunk into a full ring; *help* is a one-shot task: the producer takes the message
-//! on through the rest of the graph.
 
 use serde_json::json;
 use thalweg::BoxError;
 use thalweg::prelude::*;
-use thalweg_queue::growing::{self, Most};
-use thalweg_queue::{TryPopError, TryPushError};
 use thalweg_sync::CachePadded;
 use thalweg_sync::atomic::AtomicU64;
 use thalweg_sync::atomic::Ordering::Relaxed;
 use thalweg_sync::hint::{self, Access};
-use thalweg_sync::{spin, thread};
 
-use crate::figures::queues::RIGHT;
+use crate::baselines::blq::{Actions, BLOCKED, CAPACITY, Headers, Stage, rings};
 use crate::machines::experiment::{Base, EVERY, Experiment, Panel, Setting, said};
-use crate::machines::point::{Client, Figures, L1_MISSES, Point, Role, Run, together};
+use crate::machines::point::{Client, Figures, L1_MISSES, Point, Run};
 
 pub(crate) const EXPERIMENTS: [Experiment; 2] = [
     Experiment::new("blq/schemes", paper)
@@ -40,16 +33,6 @@ fn note(unit: &str, workload: &str) -> String {
     said("The paper", &[(OVER_RAFT.unit, &[(EVERY, SAYS)])], unit, workload)
 }
 
-/// Times that a worker could not push, or found nothing, for each message.
-const BLOCKED: &str = "blocked/msg";
-const HELPED: &str = "one-shots/1000 msg";
-
-#[derive(Clone, Copy)]
-struct Actions {
-    grow: bool,
-    help: bool,
-}
-
 /// What is done when a ring is full.
 const SCHEMES: [(&str, Actions); 4] = [
     ("raft", Actions { grow: false, help: false }),
@@ -57,13 +40,6 @@ const SCHEMES: [(&str, Actions); 4] = [
     ("mix", Actions { grow: false, help: true }),
     ("mix_dyn", Actions { grow: true, help: true }),
 ];
-
-/// A kernel: how many clones it has, and what a message costs in it.
-#[derive(Clone, Copy)]
-struct Stage {
-    clones: usize,
-    work: fn(&Headers, u64),
-}
 
 /// A thousand times ten `nop`: about a microsecond.
 fn microsecond(_: &Headers, _: u64) {
@@ -87,22 +63,6 @@ const SHAPES: [Shape; 3] = [
     ),
 ];
 
-/// The packets' headers: two lines and a pointer each. What is in them does not matter, so they are not written.
-struct Headers(Vec<[u64; 24]>);
-
-impl Headers {
-    fn new() -> Self {
-        Self(vec![[0; 24]; 420])
-    }
-
-    /// Works on some lines of a packet's header.
-    fn look(&self, packet: u64, lines: std::ops::Range<usize>, access: Access) {
-        let header = &self.0[packet as usize % self.0.len()];
-        lines.for_each(|line| hint::touch(header[8 * line..].as_ptr().cast(), 64, access));
-        hint::work(20);
-    }
-}
-
 /// A point for each shape and scheme. `client` makes what runs it.
 fn points(setting: &Setting<'_>, client: impl Fn(Shape, (&'static str, Actions), u64) -> Client) -> Vec<Point> {
     let mut points = Vec::new();
@@ -125,132 +85,11 @@ fn points(setting: &Setting<'_>, client: impl Fn(Shape, (&'static str, Actions),
     points
 }
 
-/// Messages that a ring holds at first. The authors' dynamic rings begin with twice as many and publish them by 64; here
-/// all are alike.
-const CAPACITY: usize = 64;
-
 fn paper(setting: &Setting<'_>) -> Vec<Point> {
     let threads = setting.threads;
     points(setting, move |(_, _, stages), (_, actions), messages| {
         Box::new(move || rings(stages, actions, messages, threads))
     })
-}
-
-/// What the workers of a run share. Counters have lines of their own: on a stack, who shares one with whom is the compiler's choice, and
-/// figures are not to depend on it.
-struct Shared<'a> {
-    stages: &'a [Stage],
-    actions: Actions,
-    headers: Headers,
-    blocked: CachePadded<AtomicU64>,
-    helped: CachePadded<AtomicU64>,
-    done: CachePadded<AtomicU64>,
-}
-
-type Tx = growing::Producer<u64>;
-type Rx = growing::Consumer<u64>;
-
-fn rings(stages: &[Stage], actions: Actions, messages: u64, threads: usize) -> Figures {
-    let zero = || CachePadded(AtomicU64::new(0));
-    let (blocked, helped, done) = (zero(), zero(), zero());
-    let shared = &Shared { stages, actions, headers: Headers::new(), blocked, helped, done };
-    let most = if actions.grow { Most::Bytes(usize::MAX / 4) } else { Most::Entries(CAPACITY) };
-    let mut roles: Vec<Role<'_>> = Vec::new();
-    let mut inputs: Vec<Vec<Rx>> = (0..stages[0].clones).map(|_| Vec::new()).collect();
-    for (at, stage) in stages.iter().enumerate() {
-        let next = stages.get(at + 1).map_or(0, |next| next.clones);
-        let mut read: Vec<Vec<Rx>> = (0..next).map(|_| Vec::new()).collect();
-        for (clone, rxs) in inputs.into_iter().enumerate() {
-            let mut write = Vec::new();
-            for read in &mut read {
-                let (tx, rx) = growing::chunk_ring(CAPACITY, most).expect(RIGHT);
-                write.push(tx);
-                read.push(rx);
-            }
-            let share = messages / stage.clones as u64;
-            let own = if at == 0 { clone as u64 * share..(clone as u64 + 1) * share } else { 0..0 };
-            roles.push(Box::new(move || {
-                Worker { shared, at, next: 0, write, blocked: 0, helped: 0, done: 0 }.work(own, rxs)
-            }));
-        }
-        inputs = read;
-    }
-    // The last stage's first: its end is the end.
-    roles.reverse();
-    let figures =
-        together(messages, roles.into_iter().enumerate().map(|(number, role)| (number % threads, role)).collect());
-    assert_eq!(shared.done.load(Relaxed), messages, "a message was lost");
-    let each = |count: &AtomicU64, of: f64| count.load(Relaxed) as f64 * of / messages as f64;
-    Figures { more: vec![(BLOCKED, each(&shared.blocked, 1.0)), (HELPED, each(&shared.helped, 1000.0))], ..figures }
-}
-
-/// The worker of a clone.
-struct Worker<'a> {
-    shared: &'a Shared<'a>,
-    at: usize,
-    /// Rings take turns.
-    next: usize,
-    write: Vec<Tx>,
-    blocked: u64,
-    helped: u64,
-    done: u64,
-}
-
-impl Worker<'_> {
-    fn work(mut self, own: std::ops::Range<u64>, mut read: Vec<Rx>) {
-        own.for_each(|message| self.take(message));
-        let mut polls = 0;
-        while !read.is_empty() {
-            let before = read.len();
-            let mut popped = false;
-            read.retain_mut(|rx| match rx.try_pop() {
-                Ok(message) => {
-                    self.take(message);
-                    popped = true;
-                    true
-                }
-                Err(error) => error != TryPopError::Closed,
-            });
-            if !popped && read.len() == before {
-                poll(&mut polls);
-                self.blocked += u64::from(polls == 1);
-            } else {
-                polls = 0;
-            }
-        }
-        self.shared.blocked.fetch_add(self.blocked, Relaxed);
-        self.shared.helped.fetch_add(self.helped, Relaxed);
-        self.shared.done.fetch_add(self.done, Relaxed);
-    }
-
-    fn take(&mut self, message: u64) {
-        let shared = self.shared;
-        (shared.stages[self.at].work)(&shared.headers, message);
-        if self.write.is_empty() {
-            self.done += 1;
-            return;
-        }
-        let ring = self.next % self.write.len();
-        self.next += 1;
-        let mut polls = 0;
-        while let Err(TryPushError::Full(_) | TryPushError::Busy(_)) = self.write[ring].try_push(message) {
-            if shared.actions.help {
-                // A one-shot task: through the rest of the graph.
-                shared.stages[self.at + 1..].iter().for_each(|stage| (stage.work)(&shared.headers, message));
-                self.helped += 1;
-                self.done += 1;
-                return;
-            }
-            poll(&mut polls);
-            self.blocked += u64::from(polls == 1);
-        }
-    }
-}
-
-/// Waits a little, and every 64th time lets others run.
-fn poll(polls: &mut u32) {
-    *polls += 1;
-    if polls.is_multiple_of(64) { thread::yield_now() } else { spin::pause(1) }
 }
 
 fn ours(setting: &Setting<'_>) -> Vec<Point> {
@@ -344,6 +183,7 @@ fn beside_the_paper(points: &[Point], measured: &[Vec<Run>]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::baselines::blq::HELPED;
     use thalweg_sim::Machine;
 
     #[test]

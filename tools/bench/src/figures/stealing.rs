@@ -7,12 +7,10 @@ use thalweg_queue::edges::table::{self, Strength, Table};
 use thalweg_queue::stealing::{self, BestOf, Last, Near, Policy, Pool, Probabilistic, Random, Sequential};
 use thalweg_sync::atomic::AtomicU64;
 use thalweg_sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release, SeqCst};
-use thalweg_sync::sync::Arc;
 use thalweg_sync::{CachePadded, hint, spin, time};
 
-use self::ends::{
-    ABP, ABP_SC, Abp, AbpOwner, BBQ, Contender, Ends, FIFO, LIFO, Owner, PLAIN, PLAIN_RING, READ, WRITTEN,
-};
+use self::ends::{ABP, ABP_SC, BBQ, Contender, Ends, FIFO, LIFO, Owner, PLAIN, PLAIN_RING, READ, WRITTEN};
+use crate::baselines::abp::abp;
 use crate::figures::queues::RIGHT;
 use crate::machines::experiment::{EVERY, Experiment, Panel, RATE, Setting, said};
 use crate::machines::point::{Figures, Point, Role, Run, together};
@@ -283,14 +281,18 @@ fn crew<P: Policy + 'static>(nodes: &[usize], policy: fn() -> P) -> Vec<Worker> 
 
 /// ABP queues under the policy that served them best in the thesis, best of two.
 fn abp_crew(_: &[usize]) -> Vec<Worker> {
-    let all: Vec<Arc<Abp>> = (0..WORKERS).map(|_| Arc::new(Abp::new())).collect();
-    (0..WORKERS)
-        .map(|own| -> Worker {
-            let (all, mut rng) = (all.clone(), stealing::Rng::new(own as u64));
-            let owner = AbpOwner::<false>(all[own].clone());
+    let mut thieves = Vec::with_capacity(WORKERS);
+    let owners: [_; WORKERS] = std::array::from_fn(|_| {
+        let (owner, thief) = abp::<false>(CAPACITY);
+        thieves.push(thief);
+        owner
+    });
+    (owners.into_iter().enumerate())
+        .map(|(own, owner)| -> Worker {
+            let (thieves, mut rng) = (thieves.clone(), stealing::Rng::new(own as u64));
             let steal = move || {
-                let [one, other] = [(); 2].map(|()| &all[(own + 1 + rng.below(WORKERS - 1)) % WORKERS]);
-                if one.size() >= other.size() { one.steal::<false>() } else { other.steal::<false>() }
+                let [one, other] = [(); 2].map(|()| &thieves[(own + 1 + rng.below(WORKERS - 1)) % WORKERS]);
+                if one.len() >= other.len() { one.steal() } else { other.steal() }
             };
             (Box::new(owner), Box::new(steal))
         })

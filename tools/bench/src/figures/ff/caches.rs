@@ -6,7 +6,7 @@
 use serde_json::json;
 
 use super::looped::{Looped, Watch, stages};
-use super::robustness::unbalanced;
+use super::noise::Noise;
 use crate::harness::Role::{self, *};
 use crate::harness::{BoxError, Contender, Effort, Experiment, Group, Sample};
 use crate::queues::contenders::*;
@@ -41,7 +41,7 @@ fn contender<Q: Ends>(role: Role, name: &str, iterations: u64) -> Contender {
         // Two ways make a trip.
         let way = limits::two_lines(trips)?.nanos_per(trips) / 2.0;
         let clock = Clock::new();
-        let looped = Looped { entries: ENTRIES, iterations, work: unbalanced(WORK) };
+        let looped = Looped { entries: ENTRIES, iterations, work: Noise::Unbalanced.work(stages(), WORK) };
         let (_, seen) = looped.run::<Q, Times>(&clock)?;
         let long = clock.ticks(way / 2.0);
         let share = |times: &[u64]| {

@@ -4,6 +4,7 @@ use std::hint::spin_loop;
 
 use thalweg_sync::thread;
 
+use super::noise::MISSING;
 use crate::harness::BoxError;
 use crate::machine::{Start, cpus, timed};
 use crate::queues::crew::Crew;
@@ -14,9 +15,6 @@ use crate::queues::stamps::Clock;
 pub(super) fn stages() -> usize {
     if cpus().len() >= 3 { 3 } else { 2 }
 }
-
-/// Items that are missing in the first queue for it to be full, as in the paper.
-const MISSING: u64 = 16;
 
 /// A stage takes an item, works on it, and hands it on, the last one to the first. The first queue is nearly full at the start.
 #[derive(Clone, Debug)]

@@ -5,6 +5,7 @@ pub(crate) mod caches;
 #[cfg(feature = "native")]
 #[allow(clippy::disallowed_types, clippy::disallowed_methods, reason = "it runs on the machine at hand, beside peers")]
 mod looped;
+mod noise;
 #[cfg(feature = "native")]
 pub(crate) mod robustness;
 #[cfg(feature = "machines")]

@@ -5,13 +5,11 @@
 
 use serde_json::json;
 use thalweg_queue::spsc::fast_forward::{self, Slip};
-use thalweg_queue::stealing::Rng;
 use thalweg_queue::{TryPushError, research::lamport};
-use thalweg_sync::atomic::AtomicU64;
-use thalweg_sync::atomic::Ordering::{Acquire, Release};
-use thalweg_sync::sync::Arc;
 use thalweg_sync::{hint, spin};
 
+use super::noise::{MISSING, Noise, WORK};
+use crate::baselines::printed::as_printed;
 use crate::figures::queues::{Item, RIGHT};
 use crate::machines::experiment::{EVERY, Experiment, Panel, Setting, said};
 use crate::machines::point::{Figures, MISSES, Point, Role, Run, together};
@@ -50,11 +48,6 @@ const SAYS_11: &str = "fast-forward the same on and off the die; lamport 10 to 2
 
 const SIZES: [(usize, &str); 4] =
     [(128, "128 entries"), (192, "192 entries"), (256, "256 entries"), (2048, "2048 entries")];
-const WORK: [f64; 6] = [0.0, 50.0, 100.0, 200.0, 400.0, 800.0];
-/// How far apart stages are that are not balanced, in nanoseconds.
-const APART: f64 = 37.6;
-/// Items that are missing in the first queue for it to be full.
-const MISSING: u64 = 16;
 
 /// The ends of a queue, which do not wait.
 type Ends = (Box<dyn FnMut(Item) -> bool + Send>, Box<dyn FnMut() -> Option<Item> + Send>);
@@ -93,62 +86,6 @@ const AS_PRINTED_WITH_SLIP: Contender = ("as printed, slip", |entries, stage| {
     };
     (tx, Box::new(pop))
 });
-
-/// The paper's queue (Figure 4): each operation looks at its slot and changes it, and asks for nothing else.
-fn as_printed(entries: usize) -> (Box<dyn FnMut(Item) -> bool + Send>, Printed) {
-    let slots: Arc<[AtomicU64]> = (0..entries).map(|_| AtomicU64::new(0)).collect();
-    let (ring, mut head) = (slots.clone(), 0);
-    let push = move |item: Item| {
-        // Acquire, pairs with the Release in `pop`: the item of the round before was taken.
-        let empty = ring[head].load(Acquire) == 0;
-        if empty {
-            ring[head].store(item.get(), Release);
-            head = (head + 1) % ring.len();
-        }
-        empty
-    };
-    (Box::new(push), Printed { slots, tail: 0 })
-}
-
-/// The reading end of [`as_printed`].
-struct Printed {
-    slots: Arc<[AtomicU64]>,
-    tail: usize,
-}
-
-impl Printed {
-    fn pop(&mut self) -> Option<Item> {
-        let slot = &self.slots[self.tail];
-        // Acquire, pairs with the Release in `push`: what belongs to the item is there.
-        let item = Item::new(slot.load(Acquire))?;
-        slot.store(0, Release);
-        self.tail = (self.tail + 1) % self.slots.len();
-        Some(item)
-    }
-
-    /// How many items there are, but no more than GOOD. The paper does not say how it knows.
-    fn distance(&self) -> usize {
-        let good = Slip::default().good;
-        (0..good).find(|n| self.slots[(self.tail + n) % self.slots.len()].load(Acquire) == 0).unwrap_or(good)
-    }
-
-    /// Figure 6, line by line.
-    fn adjust_slip(&self, stage: u64) {
-        let Slip { danger, good, .. } = Slip::default();
-        let mut distance = self.distance();
-        if distance >= danger {
-            return;
-        }
-        loop {
-            let before = distance;
-            hint::work(stage * (good + 1 - distance) as u64);
-            distance = self.distance();
-            if distance >= good || before >= distance {
-                return;
-            }
-        }
-    }
-}
 
 /// For want of room. At the end the other side is gone, and what was on its way does not count.
 fn refused(pushed: Result<(), TryPushError<Item>>) -> bool {
@@ -257,42 +194,6 @@ fn sweep<G: Copy>(
     points
 }
 
-/// How the length of stages varies.
-#[derive(Clone, Copy)]
-enum Noise {
-    /// Half of the items 4.5 ns more or less.
-    Small,
-    /// Two fifths 9.4 ns more or less, one tenth 18.8 ns. (The paper says a fifth, which with half and two fifths is more than all.)
-    Wide,
-    /// The second stage longer than the first, the third shorter.
-    Unbalanced,
-}
-
-impl Noise {
-    fn stages(self, nanos: f64) -> Vec<Vec<f64>> {
-        match self {
-            Noise::Small => around(nanos, &[0.0, 0.0, 4.5, -4.5]),
-            Noise::Wide => {
-                let mut offsets = vec![0.0; 10];
-                offsets.extend([9.4, 9.4, 9.4, 9.4, -9.4, -9.4, -9.4, -9.4, 18.8, -18.8]);
-                around(nanos, &offsets)
-            }
-            Noise::Unbalanced => [0.0, APART, -APART].iter().map(|offset| vec![nanos + offset]).collect(),
-        }
-    }
-}
-
-/// For each stage, each of `offsets` as often as the others, in an order of its own.
-fn around(nanos: f64, offsets: &[f64]) -> Vec<Vec<f64>> {
-    let shuffled = |stage| {
-        let mut rng = Rng::new(stage);
-        let mut work: Vec<f64> = offsets.repeat(50).into_iter().map(|offset| nanos + offset).collect();
-        (1..work.len()).for_each(|at| work.swap(at, rng.below(at + 1)));
-        work
-    };
-    (0..3).map(shuffled).collect()
-}
-
 fn figure_9(setting: &Setting<'_>) -> Vec<Point> {
     const GROUPS: [((Noise, usize), &str); 6] = [
         ((Noise::Small, 192), "4.5 ns more or less, 192 entries"),
@@ -303,14 +204,14 @@ fn figure_9(setting: &Setting<'_>) -> Vec<Point> {
         ((Noise::Unbalanced, 2048), "stages 37.6 ns apart, 2048 entries"),
     ];
     let iterations = setting.part(40_000, 400);
-    let of = |(noise, entries): (Noise, usize), nanos| Loop { entries, iterations, stages: on(noise.stages(nanos)) };
+    let of = |(noise, entries): (Noise, usize), nanos| Loop { entries, iterations, stages: on(noise.work(3, nanos)) };
     let contenders = [FAST_FORWARD, WITH_SLIP, AS_PRINTED, AS_PRINTED_WITH_SLIP, LAMPORT];
     sweep(setting, &GROUPS, &WORK[1..], &contenders, of)
 }
 
 fn figure_10(setting: &Setting<'_>) -> Vec<Point> {
     let iterations = setting.part(40_000, 400);
-    let of = |entries, nanos| Loop { entries, iterations, stages: on(Noise::Unbalanced.stages(nanos)) };
+    let of = |entries, nanos| Loop { entries, iterations, stages: on(Noise::Unbalanced.work(3, nanos)) };
     let contenders = [FAST_FORWARD, WITH_SLIP, AS_PRINTED, AS_PRINTED_WITH_SLIP];
     sweep(setting, &[(256, "stages 37.6 ns apart, 256 entries")], &[100.0, 200.0], &contenders, of)
 }
@@ -366,19 +267,6 @@ mod tests {
         }
     }
 
-    #[test]
-    fn the_queue_as_printed_is_one_of_its_entries() {
-        for (_, make) in [AS_PRINTED, AS_PRINTED_WITH_SLIP] {
-            let (mut push, mut pop) = make(3, 0);
-            for round in 0..4 {
-                assert!((1..=3).all(|n| push(Item::new(10 * round + n).unwrap())));
-                assert!(!push(Item::new(99).unwrap()));
-                assert!((1..=3).all(|n| pop() == Item::new(10 * round + n)));
-                assert_eq!(pop(), None);
-            }
-        }
-    }
-
     /// Figure 8's shape: no slot is touched more often because there are more of them.
     #[test]
     fn the_cost_does_not_grow_with_the_queue() {
@@ -394,15 +282,6 @@ mod tests {
             });
             let least = costs.iter().copied().fold(f64::INFINITY, f64::min);
             assert!(costs.iter().all(|cost| *cost < 1.6 * least), "{}: {costs:.1?} ns by size", contender.0);
-        }
-    }
-
-    #[test]
-    fn noise_has_no_mean() {
-        for noise in [Noise::Small, Noise::Wide] {
-            for work in noise.stages(100.0) {
-                assert!((work.iter().sum::<f64>() / work.len() as f64 - 100.0).abs() < 1e-6);
-            }
         }
     }
 }

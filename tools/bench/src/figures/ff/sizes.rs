@@ -3,6 +3,7 @@
 use serde_json::json;
 
 use super::looped::{Looped, stages};
+use super::noise::WORK;
 use crate::harness::Role::{self, *};
 use crate::harness::{BoxError, Contender, Effort, Experiment, Group, Sample};
 use crate::queues::contenders::*;
@@ -12,7 +13,6 @@ use crate::queues::stamps::Clock;
 /// The entry for the registry.
 pub(crate) const EXPERIMENT: Experiment = Experiment { name: "ff/figure8", plan };
 
-const WORK: [f64; 6] = [0.0, 50.0, 100.0, 200.0, 400.0, 800.0];
 const POINTS: &[&str] = &["0", "50", "100", "200", "400", "800"];
 
 fn plan(effort: &Effort) -> Result<Vec<Group>, BoxError> {

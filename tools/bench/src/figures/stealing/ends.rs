@@ -3,12 +3,13 @@
 use std::collections::VecDeque;
 
 use thalweg_queue::{mpmc, stealing};
-use thalweg_sync::atomic::Ordering::{Acquire, Relaxed, Release, SeqCst};
-use thalweg_sync::atomic::{AtomicU64, fence};
+use thalweg_sync::atomic::AtomicU64;
+use thalweg_sync::atomic::Ordering::Relaxed;
 use thalweg_sync::sync::Arc;
 use thalweg_sync::{CachePadded, hint};
 
 use super::{BLOCKS, CAPACITY, padded};
+use crate::baselines::abp;
 use crate::figures::queues::RIGHT;
 
 /// The owner's end.
@@ -202,91 +203,25 @@ impl<const COUNT: usize, const WRITES: bool> Thief for OnLines<COUNT, WRITES> {
     }
 }
 
-/// The queue of Arora, Blumofe and Plaxton as Chase and Lev have it, in a ring that does not grow, with the orderings of
-/// Le, Pop, Cohen and Zappa Nardelli, or all sequentially consistent.
-pub(crate) struct Abp {
-    top: CachePadded<AtomicU64>,
-    bottom: CachePadded<AtomicU64>,
-    ring: Box<[AtomicU64]>,
-}
-
-pub(crate) struct AbpOwner<const SC: bool>(pub(crate) Arc<Abp>);
-struct AbpThief<const SC: bool>(Arc<Abp>);
-
-pub(crate) fn abp<const SC: bool>() -> Ends {
-    let queue = Arc::new(Abp::new());
-    let thief = queue.clone();
-    (Box::new(AbpOwner::<SC>(queue)), Box::new(AbpThief::<SC>(thief)))
-}
-
-impl Abp {
-    pub(crate) fn new() -> Self {
-        Self { top: padded(0), bottom: padded(0), ring: (0..CAPACITY).map(|_| AtomicU64::new(0)).collect() }
-    }
-
-    fn at(&self, position: u64) -> &AtomicU64 {
-        &self.ring[position as usize % CAPACITY]
-    }
-
-    pub(crate) fn steal<const SC: bool>(&self) -> Option<u64> {
-        let top = self.top.load(if SC { SeqCst } else { Acquire });
-        if !SC {
-            fence(SeqCst);
-        }
-        if top >= self.bottom.load(if SC { SeqCst } else { Acquire }) {
-            return None;
-        }
-        let item = self.at(top).load(if SC { SeqCst } else { Relaxed });
-        self.top.compare_exchange(top, top + 1, SeqCst, Relaxed).ok().map(|_| item)
-    }
-
-    pub(crate) fn size(&self) -> usize {
-        self.bottom.load(Relaxed).saturating_sub(self.top.load(Relaxed)) as usize
-    }
-}
-
-impl<const SC: bool> Thief for AbpThief<SC> {
+impl<const SC: bool> Thief for abp::Thief<SC> {
     fn steal(&mut self) -> Option<u64> {
-        self.0.steal::<SC>()
+        abp::Thief::steal(self)
     }
     fn size(&mut self) -> usize {
-        self.0.size()
+        self.len()
     }
 }
 
-impl<const SC: bool> Owner for AbpOwner<SC> {
+impl<const SC: bool> Owner for abp::Owner<SC> {
     fn push(&mut self, item: u64) -> bool {
-        let queue = &*self.0;
-        let bottom = queue.bottom.load(if SC { SeqCst } else { Relaxed });
-        if bottom - queue.top.load(if SC { SeqCst } else { Acquire }) >= CAPACITY as u64 {
-            return false;
-        }
-        queue.at(bottom).store(item, if SC { SeqCst } else { Relaxed });
-        queue.bottom.store(bottom + 1, if SC { SeqCst } else { Release });
-        true
+        abp::Owner::push(self, item)
     }
-
     fn pop(&mut self) -> Option<u64> {
-        let queue = &*self.0;
-        let (read, write) = if SC { (SeqCst, SeqCst) } else { (Relaxed, Relaxed) };
-        let bottom = queue.bottom.load(read);
-        // Below the first position there is nothing: positions are not negative.
-        let last = bottom.checked_sub(1)?;
-        queue.bottom.store(last, write);
-        if !SC {
-            fence(SeqCst);
-        }
-        let top = queue.top.load(read);
-        if top > last {
-            queue.bottom.store(bottom, write);
-            return None;
-        }
-        let item = queue.at(last).load(read);
-        if top < last {
-            return Some(item);
-        }
-        let won = queue.top.compare_exchange(top, top + 1, SeqCst, Relaxed).is_ok();
-        queue.bottom.store(bottom, write);
-        won.then_some(item)
+        abp::Owner::pop(self)
     }
+}
+
+fn abp<const SC: bool>() -> Ends {
+    let (owner, thief) = abp::abp::<SC>(CAPACITY);
+    (Box::new(owner), Box::new(thief))
 }

@@ -1,0 +1,121 @@
+//! `lab check`: short runs of the figures on modelled machines, compared digit by digit with what is published.
+//!
+//! The same command gives the same numbers on every host, in every build. So a number that moves was moved by a change, which has to say so.
+
+use std::error::Error;
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+use thalweg_sim::{Machine, Routing};
+
+use super::experiment::{Experiment, Setting};
+use super::{Console, Runs, measure, on_machines};
+
+/// An experiment, and where its short run is.
+type Short = (&'static str, &'static str);
+
+/// Every entry whose figures are published, but for one that is 2.9 in time slices and long.
+const SHORT: [Short; 31] = [
+    ("sim/bbq", "x86-88t:4"),
+    ("vl/ping-pong", "vl-16"),
+    ("danbi/scaling", "x86-40:2"),
+    ("blq/schemes", "arm-32:12"),
+    ("thesis/2.8", "x86-88t:2"),
+    ("sim/lamport", "x86-88t:2"),
+    ("sim/locked", "x86-88t:2"),
+    ("sim/farm", "arm-96t:4"),
+    ("ff/figure10", "x86-4"),
+    ("thesis/3.7", "x86-88t:2"),
+    ("thesis/3.10", "x86-88t:2"),
+    ("thesis/4.10", "x86-88t:2"),
+    ("blq/streams", "arm-32:12"),
+    ("vl/pipeline", "vl-16"),
+    ("vl/queues", "vl-16:3"),
+    ("ff/figure8", "x86-4"),
+    ("ff/figure9", "x86-4"),
+    ("ff/figure11", "x86-4"),
+    ("danbi/streams", "x86-40:2"),
+    ("thesis/2.9", "x86-88t:3"),
+    ("thesis/3.8", "x86-88t:2"),
+    ("thesis/3.11", "x86-88t"),
+    ("thesis/4.1", "x86-88t:2"),
+    ("thesis/4.9", "x86-88t:2"),
+    ("thesis/4.11", "x86-88t"),
+    ("vl/halo", "vl-16"),
+    ("vl/sweep", "vl-16"),
+    ("vl/incast", "vl-16"),
+    ("vl/fir", "vl-16"),
+    ("vl/bitonic", "vl-16"),
+    ("vl/stream", "vl-16"),
+];
+
+/// Where the figures are published.
+fn file() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/measured/simulated.txt")
+}
+
+/// Runs them all, and compares; or, to `write`, puts what comes out in the place of what is published.
+pub(super) fn check(write: bool, console: &Console) -> Result<(), Box<dyn Error>> {
+    let file = file();
+    let cannot = |what: &str, error: std::io::Error| format!("cannot {what} {}: {error}", file.display());
+    let published = std::fs::read_to_string(&file).map_err(|error| cannot("read", error));
+    let mut now = String::new();
+    for short in SHORT {
+        now += &figures(short, console)?;
+    }
+    if write {
+        std::fs::write(&file, &now).map_err(|error| cannot("write", error))?;
+        return Ok((console.emit)("docs/measured/simulated.txt is written\n")?);
+    }
+    let published = published?;
+    if now == published {
+        return Ok((console.emit)(&format!("{} figures are as they were, digit by digit\n", SHORT.len()))?);
+    }
+    let (is, was) = now.lines().zip(published.lines()).find(|(now, published)| now != published).unwrap_or_default();
+    Err(format!(
+        "figures have moved, the first of them\nfrom {was}\nto   {is}\nIf a change of the model or of a queue is meant to do that, \
+         `cargo lab check --write` puts them into docs/measured/simulated.txt; then what is published of full runs is to be made again, too"
+    )
+    .into())
+}
+
+/// A line for each point of a run: what it is, and its figures with all their digits.
+fn figures((name, on): Short, console: &Console) -> Result<String, Box<dyn Error>> {
+    let Experiment { plan, .. } = on_machines().find(|one| one.name == name).ok_or("a test compares the names")?;
+    let (machine, threads) = Machine::part(on)?;
+    let points = plan(&Setting { machine: &machine, threads, quick: true, routing: Routing::default() });
+    let runs = Runs { seeds: 1, limit: 60_000_000_000, lines: false };
+    let measured = measure(name, &machine, &points, runs, console)?;
+    let mut text = String::new();
+    let mut point = String::new();
+    let records = points.iter().zip(&measured).map(|(point, runs)| point.records(name, &machine, runs, false));
+    for line in records.collect::<String>().lines() {
+        let record: Value = serde_json::from_str(line)?;
+        let word = |key: &str| record[key].as_str().unwrap_or_default();
+        let at = record["params"]["at"].as_str().map_or_else(|| record["params"].to_string(), str::to_owned);
+        let of =
+            format!("\n{} on {}: {}, {}, {at}", word("experiment"), word("world"), word("workload"), word("contender"));
+        if of != point {
+            text += &of;
+            point = of;
+        }
+        text += &format!("; {} {}", record["median"], word("unit"));
+    }
+    Ok(text + "\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_short_run_is_of_an_experiment_and_none_is_left_out() {
+        for (name, on) in SHORT {
+            let experiment = on_machines().find(|one| one.name == name).unwrap_or_else(|| panic!("{name}"));
+            assert!(Machine::part(on).unwrap().1 >= experiment.threads, "{name} on {on}");
+        }
+        let left = on_machines().map(|one| one.name).filter(|name| SHORT.iter().all(|short| short.0 != *name));
+        let left: Vec<_> = left.collect();
+        assert_eq!(left, ["thesis/2.9-over", "sim/fast-forward", "sim/chunk-ring", "sim/chain"]);
+    }
+}
