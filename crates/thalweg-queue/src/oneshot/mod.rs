@@ -239,6 +239,7 @@ impl<T> Receiver<T> {
     }
 
     /// Leaves a sleeper. True if there is nothing to wait for any more.
+    #[cfg(not(loom))]
     pub(crate) fn wait(&mut self, sleeper: Sleeper) -> bool {
         self.link.wait_for_push(sleeper)
     }

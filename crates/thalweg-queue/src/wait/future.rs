@@ -42,11 +42,13 @@ impl<E> Pending<E> {
     }
 
     /// The end, to be tried.
+    #[cfg(not(loom))]
     pub(crate) fn end(&mut self) -> &mut E {
         &mut self.end
     }
 
     /// Gets in line with `sleeper`, for whoever waits for several ends at once. True if an attempt has to be made once more (P1).
+    #[cfg(not(loom))]
     pub(crate) fn enlist(&mut self, sleeper: &Sleeper) -> bool {
         (self.strategy)(&self.end).enlist(self.side, &mut self.place, Caller::Several(sleeper))
     }

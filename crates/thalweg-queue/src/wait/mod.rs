@@ -120,8 +120,10 @@ pub use ends::{Pop, Push};
 pub(crate) use ends::{pop, popped, push, pushed};
 #[cfg(not(loom))]
 pub(crate) use ends::{pop_by, push_by};
+#[cfg(all(feature = "std", not(loom)))]
+pub(crate) use future::Pending;
 #[cfg(feature = "std")]
-pub(crate) use future::{Pending, until};
+pub(crate) use future::until;
 #[cfg(feature = "std")]
 pub use future::{Popping, PoppingMany, Pushing, PushingMany};
 #[cfg(all(feature = "std", not(loom)))]

@@ -9,6 +9,7 @@ pub(crate) mod crew;
 pub mod failed;
 #[cfg(any(thalweg_cpp, thalweg_dpdk))]
 mod foreign;
+pub mod front;
 pub mod growth;
 pub mod item;
 pub mod latency;
