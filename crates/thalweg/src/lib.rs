@@ -43,6 +43,7 @@
 //! | state to be flushed at the end, or an end that comes early | [`Graph::sequential_with`], [`Graph::sink_with`], [`Graph::take`], [`Graph::take_while`] |
 //! | messages that fail | [`Graph::try_map`], [`Graph::map_or_skip`], [`Graph::retry`] |
 //! | something to do with time | [`Graph::every`], [`Graph::throttle`], [`Graph::debounce`], [`Graph::chunks_within`], [`Graph::window_by_time`], [`Graph::deadline`] |
+//! | a part of a graph as a value, with ports | [`Graph::part`], [`Node::input`], [`Node::output`] |
 //! | any other number of inputs or outputs | [`Kernel`] and [`Graph::add`] |
 //! | a plain chain | [`Graph::stream`] |
 //! | a cycle | [`Gives::feedback`] on the edge that goes back |

@@ -27,7 +27,7 @@ use std::panic::Location;
 use thalweg_sync::sync::Arc;
 
 /// What was asked of an edge.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct EdgeSpec {
     pub(crate) capacity: Option<Capacity>,
     pub(crate) unordered: bool,

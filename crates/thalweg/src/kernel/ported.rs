@@ -45,6 +45,12 @@ pub struct Out<T> {
 
 macro_rules! handle {
     ($name:ident) => {
+        impl<T> $name<T> {
+            /// The handle of this port, if its messages are of type `T` (B1).
+            pub(crate) fn at(graph: u64, kernel: usize, port: usize) -> Self {
+                Self { graph, kernel, port, types: PhantomData }
+            }
+        }
         impl<T> Clone for $name<T> {
             fn clone(&self) -> Self {
                 *self

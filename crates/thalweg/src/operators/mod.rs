@@ -29,6 +29,7 @@ mod fan;
 mod hash;
 mod join;
 mod keyed;
+mod part;
 mod time;
 
 pub use ends::Emit;

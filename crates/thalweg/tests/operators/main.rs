@@ -8,6 +8,8 @@ mod errors;
 mod fans;
 mod joins;
 mod keys;
+mod parts;
+mod random;
 mod times;
 
 use common::{SOON, within};

@@ -11,7 +11,7 @@ use thalweg_sync::sync::Arc;
 use thalweg_sync::thread;
 use thalweg_sync::time::{Duration, now};
 
-const EVER: Duration = Duration::from_secs(24 * 3600);
+pub(crate) const EVER: Duration = Duration::from_secs(24 * 3600);
 
 #[test]
 fn ticks_rise_and_do_not_come_early() {
