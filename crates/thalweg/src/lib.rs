@@ -48,6 +48,7 @@
 //! | a plain chain | [`Graph::stream`] |
 //! | a cycle | [`Gives::feedback`] on the edge that goes back |
 //! | a bound on what an edge holds | [`Gives::capacity`], [`Gives::fixed`] |
+//! | results, without borrowing around the graph | [`Graph::collect`], [`Graph::gather`], [`Graph::count`] |
 //! | names in reports and errors | [`Graph::name`] |
 //! | another number of workers, or another scheme | [`Scheme::workers`], [`Scheme::named`] |
 //!
@@ -95,6 +96,7 @@ pub use graph::Graph;
 pub use graph::chain::{After, Chain, FromIter, Pending, Stepwise};
 pub use graph::path::End as PathEnd;
 pub use graph::path::{Gives, Handle, Head, Node, Path, Sink, Source, Tail, Takes};
+pub use graph::results::Gathered;
 pub use kernel::fused::{Filter, FlatMap, Identity, Inspect, Map, Stage, Update};
 pub use kernel::output::Output;
 pub use kernel::ported::{Binder, In, Kernel, Out};

@@ -2,8 +2,30 @@
 
 use crate::error::Refusal;
 use crate::graph::{Capacity, Graph, Link, PortRef};
+use std::collections::{HashMap, HashSet};
 
 impl Graph<'_> {
+    /// Makes names unique: of kernels with the same one, all but the first get a number.
+    pub(crate) fn number_names(&mut self) {
+        let mut taken = HashSet::with_capacity(self.kernels.len());
+        let given: HashSet<_> = self.kernels.iter().map(|kernel| kernel.name.clone()).collect();
+        // Where to go on for a name, so that many equal ones cost no more than others.
+        let mut last = HashMap::new();
+        for kernel in &mut self.kernels {
+            if taken.insert(kernel.name.clone()) {
+                continue;
+            }
+            let count = last.entry(kernel.name.clone()).or_insert(1_usize);
+            kernel.name = loop {
+                *count += 1;
+                let name = format!("{} ({count})", kernel.name);
+                if !given.contains(&name) && taken.insert(name.clone()) {
+                    break name;
+                }
+            };
+        }
+    }
+
     /// Every reason why this graph cannot work.
     pub(crate) fn refusals(&self) -> Vec<Refusal> {
         let mut refusals = self.refusals.clone();

@@ -5,6 +5,7 @@ mod check;
 mod cycles;
 mod outside;
 pub(crate) mod path;
+pub(crate) mod results;
 mod run;
 
 use crate::block::windows::{Assemble, Windows};
@@ -21,6 +22,7 @@ use crate::kernel::tee::Tee;
 use crate::kernel::windowed::Windowed;
 use crate::kernel::{Body, Flow, Outside};
 use path::{End, Gives, Handle, Node, Sink, Source};
+use std::cell::RefCell;
 use std::fmt;
 use std::marker::PhantomData;
 use std::panic::Location;
@@ -129,8 +131,24 @@ pub(crate) struct Definition<'env> {
 /// let (end, other) = (graph.sink(|x: u64| ()), graph.sink(|x: u64| ()));
 /// graph += end >> other;
 /// ```
+/// A kernel can be made where it is connected. What makes kernels borrows the graph shared, so no handle has to be bound first:
+///
+/// ```
+/// use thalweg::prelude::*;
+/// let mut graph = Graph::new();
+/// let (end, sum) = graph.gather(0, |sum: &mut u64, n: u64| *sum += n);
+/// graph += graph.source(1..=4_u64) >> graph.map(|n: u64| n * n) * 2 >> end;
+/// graph.run(Scheme::default())?;
+/// assert_eq!(sum.take(), 30);
+/// # Ok::<(), thalweg::Error>(())
+/// ```
+///
+/// What also connects, such as [`tee`](Self::tee), borrows it alone: bind what it gives, in a statement of its own.
 pub struct Graph<'env> {
+    /// Without those in `fresh`: see [`adopt`](Self::adopt).
     pub(crate) kernels: Vec<Definition<'env>>,
+    /// Kernels that were made through a shared reference since the last `adopt`. Their numbers go on from those of `kernels`.
+    fresh: RefCell<Vec<Definition<'env>>>,
     pub(crate) links: Vec<Link>,
     /// Connections with kernels of other graphs; with them the graph does not run.
     foreign: Vec<Link>,
@@ -149,7 +167,15 @@ impl<'env> Graph<'env> {
     /// An empty graph.
     pub fn new() -> Self {
         let control = Arc::new(Control::default());
-        Self { kernels: Vec::new(), links: Vec::new(), foreign: Vec::new(), refusals: Vec::new(), groups: 0, control }
+        Self {
+            kernels: Vec::new(),
+            fresh: RefCell::default(),
+            links: Vec::new(),
+            foreign: Vec::new(),
+            refusals: Vec::new(),
+            groups: 0,
+            control,
+        }
     }
 
     // ---- sources ----
@@ -160,7 +186,7 @@ impl<'env> Graph<'env> {
     /// long hands on little at a time. For iterators that wait for input, a receiver of a channel among them, there is
     /// [`source_blocking`](Self::source_blocking), which hands on each message as it comes. A second run goes on where the first stopped.
     #[track_caller]
-    pub fn source<I>(&mut self, messages: I) -> Source<I::Item>
+    pub fn source<I>(&self, messages: I) -> Source<I::Item>
     where
         I: IntoIterator<IntoIter: Send + 'env, Item: Send + 'env>,
     {
@@ -169,7 +195,7 @@ impl<'env> Graph<'env> {
 
     /// A source that makes a fresh iterator for every run.
     #[track_caller]
-    pub fn source_with<I>(&mut self, make: impl FnMut() -> I + Send + 'env) -> Source<I::Item>
+    pub fn source_with<I>(&self, make: impl FnMut() -> I + Send + 'env) -> Source<I::Item>
     where
         I: IntoIterator<IntoIter: Send + 'env, Item: Send + 'env> + 'env,
     {
@@ -206,7 +232,7 @@ impl<'env> Graph<'env> {
     /// # Ok::<(), thalweg::Error>(())
     /// ```
     #[track_caller]
-    pub fn poll_source<T, R>(&mut self, give: impl FnMut(&mut Output<T>) -> R + Send + 'env) -> Source<T>
+    pub fn poll_source<T, R>(&self, give: impl FnMut(&mut Output<T>) -> R + Send + 'env) -> Source<T>
     where
         T: Send + 'env,
         R: Verdict<Value = Flow> + 'env,
@@ -218,7 +244,7 @@ impl<'env> Graph<'env> {
 
     /// A kernel that runs on one worker at a time and may keep state.
     #[track_caller]
-    pub fn sequential<T, U, R>(&mut self, kernel: impl FnMut(T, &mut Output<U>) -> R + Send + 'env) -> Node<T, U>
+    pub fn sequential<T, U, R>(&self, kernel: impl FnMut(T, &mut Output<U>) -> R + Send + 'env) -> Node<T, U>
     where
         T: Send + 'env,
         U: Send + 'env,
@@ -231,7 +257,7 @@ impl<'env> Graph<'env> {
     /// A kernel without state that runs on many workers at once. Its results leave in the order of its inputs, unless the edge
     /// behind it is [`unordered`](path::Gives::unordered).
     #[track_caller]
-    pub fn parallel<T, U, R>(&mut self, kernel: impl Fn(T, &mut Output<U>) -> R + Send + Sync + 'env) -> Node<T, U>
+    pub fn parallel<T, U, R>(&self, kernel: impl Fn(T, &mut Output<U>) -> R + Send + Sync + 'env) -> Node<T, U>
     where
         T: Send + 'env,
         U: Send + 'env,
@@ -244,7 +270,7 @@ impl<'env> Graph<'env> {
     /// A kernel that gives one message for each, on one worker at a time. Faster than [`sequential`](Self::sequential): nothing is checked per message, and if
     /// both types have the same layout a block is changed where it is and passed on, unless the next edge wants shorter ones.
     #[track_caller]
-    pub fn map<T, U>(&mut self, change: impl FnMut(T) -> U + Send + 'env) -> Node<T, U>
+    pub fn map<T, U>(&self, change: impl FnMut(T) -> U + Send + 'env) -> Node<T, U>
     where
         T: Send + 'env,
         U: Send + 'env,
@@ -270,14 +296,14 @@ impl<'env> Graph<'env> {
     /// # Ok::<(), thalweg::Error>(())
     /// ```
     #[track_caller]
-    pub fn update<T: Send + 'env>(&mut self, change: impl FnMut(&mut T) + Send + 'env) -> Node<T, T> {
+    pub fn update<T: Send + 'env>(&self, change: impl FnMut(&mut T) + Send + 'env) -> Node<T, T> {
         let body = Body::Sequential(Box::new(Fused(Update(Identity, change), PhantomData::<fn(T)>)));
         self.add_node("update", body, None)
     }
 
     /// A kernel without state that gives one message for each, on many workers at once, in order.
     #[track_caller]
-    pub fn parallel_map<T, U>(&mut self, change: impl Fn(T) -> U + Send + Sync + 'env) -> Node<T, U>
+    pub fn parallel_map<T, U>(&self, change: impl Fn(T) -> U + Send + Sync + 'env) -> Node<T, U>
     where
         T: Send + 'env,
         U: Send + 'env,
@@ -298,7 +324,7 @@ impl<'env> Graph<'env> {
     /// # Ok::<(), thalweg::Error>(())
     /// ```
     #[track_caller]
-    pub fn parallel_update<T>(&mut self, change: impl Fn(&mut T) + Send + Sync + 'env) -> Node<T, T>
+    pub fn parallel_update<T>(&self, change: impl Fn(&mut T) + Send + Sync + 'env) -> Node<T, T>
     where
         T: Send + 'env,
     {
@@ -329,7 +355,7 @@ impl<'env> Graph<'env> {
     /// ```
     #[track_caller]
     pub fn window<T, U, R>(
-        &mut self,
+        &self,
         peek: usize,
         pop: usize,
         kernel: impl FnMut(&[T], &mut Output<U>) -> R + Send + 'env,
@@ -361,7 +387,7 @@ impl<'env> Graph<'env> {
     /// ```
     #[track_caller]
     pub fn parallel_window<T, U, R>(
-        &mut self,
+        &self,
         peek: usize,
         pop: usize,
         kernel: impl Fn(&[T], &mut Output<U>) -> R + Send + Sync + 'env,
@@ -377,7 +403,7 @@ impl<'env> Graph<'env> {
 
     /// The end of a stream, on one worker at a time.
     #[track_caller]
-    pub fn sink<T, R>(&mut self, kernel: impl FnMut(T) -> R + Send + 'env) -> Sink<T>
+    pub fn sink<T, R>(&self, kernel: impl FnMut(T) -> R + Send + 'env) -> Sink<T>
     where
         T: Send + 'env,
         R: Verdict<Value = ()> + 'env,
@@ -388,7 +414,7 @@ impl<'env> Graph<'env> {
 
     /// The end of a stream, on many workers at once; messages come in any order.
     #[track_caller]
-    pub fn parallel_sink<T, R>(&mut self, kernel: impl Fn(T) -> R + Send + Sync + 'env) -> Sink<T>
+    pub fn parallel_sink<T, R>(&self, kernel: impl Fn(T) -> R + Send + Sync + 'env) -> Sink<T>
     where
         T: Send + 'env,
         R: Verdict<Value = ()> + 'env,
@@ -397,18 +423,19 @@ impl<'env> Graph<'env> {
         Sink(self.add_kernel("sink", body, &[name_of::<T>("in")], &[], None), PhantomData)
     }
 
-    /// A kernel with several ports. Returns their handles.
+    /// A kernel with several ports. Returns their handles. Its name is that of its type and its number, such as `Merge-3`.
     #[track_caller]
-    pub fn add<K>(&mut self, mut kernel: K) -> K::Ports
+    pub fn add<K>(&self, mut kernel: K) -> K::Ports
     where
         K: Kernel<Ports: 'env> + 'env,
     {
         // There before it names its ports: should that panic, no other kernel gets the number that the handles made so far carry.
-        let made = self.add_kernel("kernel", Body::Ported(Box::new(Portless)), &[], &[], None);
+        let made = self.add_kernel(&short_name::<K>(), Body::Ported(Box::new(Portless)), &[], &[], None);
         let (mut inputs, mut outputs) = (Vec::new(), Vec::new());
         let mut binder = Binder { graph: made.graph, kernel: made.kernel, inputs: &mut inputs, outputs: &mut outputs };
         let ports = kernel.ports(&mut binder);
-        let definition = &mut self.kernels[made.kernel];
+        let mut fresh = self.fresh.borrow_mut();
+        let definition = &mut fresh[made.kernel - self.kernels.len()];
         (definition.inputs, definition.outputs) = (inputs, outputs);
         definition.body = Body::Ported(Box::new(WithPorts { kernel, ports: ports.clone() }));
         ports
@@ -447,11 +474,12 @@ impl<'env> Graph<'env> {
 
     // ---- names, control ----
 
-    /// Gives a kernel the name that the report and errors use.
+    /// Gives a kernel the name that the report and errors use. Names are unique: when the graph runs, the second kernel of a name gets
+    /// ` (2)` behind it, and so on.
     pub fn name(&mut self, kernel: impl Handle, name: &str) {
         let port = kernel.kernel();
         if port.graph == self.id() {
-            name.clone_into(&mut self.kernels[port.kernel].name);
+            name.clone_into(&mut self.definition(port).name);
         } else {
             self.refusals.push(Refusal {
                 kernel: name.to_owned(),
@@ -471,48 +499,56 @@ impl<'env> Graph<'env> {
         self.control.graph
     }
 
+    /// Moves kernels that were made through a shared reference to the others.
+    pub(crate) fn adopt(&mut self) {
+        self.kernels.append(self.fresh.get_mut());
+    }
+
+    /// What is known of a kernel of this graph.
+    fn definition(&mut self, kernel: PortRef) -> &mut Definition<'env> {
+        self.adopt();
+        &mut self.kernels[kernel.kernel]
+    }
+
     /// Notes why `kernel` cannot work, for [`run`](Self::run) to say.
     pub(crate) fn refuse(&mut self, kernel: impl Handle, reason: &str) {
-        let Definition { name, place, .. } = &self.kernels[kernel.kernel().kernel];
-        self.refusals.push(Refusal { kernel: format!("{name} ({place})"), reason: reason.to_owned() });
+        let Definition { name, place, .. } = self.definition(kernel.kernel());
+        let kernel = format!("{name} ({place})");
+        self.refusals.push(Refusal { kernel, reason: reason.to_owned() });
     }
 
     #[track_caller]
-    fn add_source<T: Send + 'env>(&mut self, kind: &str, body: Box<dyn crate::kernel::Source + 'env>) -> Source<T> {
+    fn add_source<T: Send + 'env>(&self, kind: &str, body: Box<dyn crate::kernel::Source + 'env>) -> Source<T> {
         Source(self.add_kernel(kind, Body::Source(body), &[], &[name_of::<T>("out")], None), PhantomData)
     }
 
     #[track_caller]
-    pub(crate) fn source_of_steps<S: Steps<Item: 'env> + 'env>(&mut self, steps: S) -> Source<S::Item> {
+    pub(crate) fn source_of_steps<S: Steps<Item: 'env> + 'env>(&self, steps: S) -> Source<S::Item> {
         self.add_source("source", Box::new(FromSteps::new(steps)))
     }
 
     #[track_caller]
-    pub(crate) fn add_fused(&mut self, body: Box<dyn crate::kernel::Source + 'env>) {
+    pub(crate) fn add_fused(&self, body: Box<dyn crate::kernel::Source + 'env>) {
         self.add_kernel("chain", Body::Source(body), &[], &[], None);
     }
 
     #[track_caller]
-    pub(crate) fn add_node<T, U>(
-        &mut self,
-        kind: &str,
-        body: Body<'env>,
-        window: Option<WindowSpec<'env>>,
-    ) -> Node<T, U> {
+    pub(crate) fn add_node<T, U>(&self, kind: &str, body: Body<'env>, window: Option<WindowSpec<'env>>) -> Node<T, U> {
         Node(self.add_kernel(kind, body, &[name_of::<T>("in")], &[name_of::<U>("out")], window), PhantomData)
     }
 
     #[track_caller]
     fn add_kernel(
-        &mut self,
+        &self,
         kind: &str,
         body: Body<'env>,
         inputs: &[PortName],
         outputs: &[PortName],
         window: Option<WindowSpec<'env>>,
     ) -> PortRef {
-        let kernel = self.kernels.len();
-        self.kernels.push(Definition {
+        let mut fresh = self.fresh.borrow_mut();
+        let kernel = self.kernels.len() + fresh.len();
+        fresh.push(Definition {
             name: format!("{kind}-{kernel}"),
             place: Location::caller(),
             body,
@@ -527,6 +563,7 @@ impl<'env> Graph<'env> {
     }
 
     pub(crate) fn add_path(&mut self, links: Vec<Link>, hints: &[(PortRef, f32)], groups: &[Vec<PortRef>]) {
+        self.adopt();
         let id = self.id();
         for link in links {
             match (link.from.graph == id, link.to.graph == id) {
@@ -552,9 +589,17 @@ impl<'env> Graph<'env> {
 
 impl fmt::Debug for Graph<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let kernels: Vec<_> = self.kernels.iter().map(|kernel| &kernel.name).collect();
+        let fresh = self.fresh.borrow();
+        let kernels: Vec<_> = self.kernels.iter().chain(&*fresh).map(|kernel| &kernel.name).collect();
         f.debug_struct("Graph").field("kernels", &kernels).field("edges", &self.links.len()).finish()
     }
+}
+
+/// The name of a type, without its path and what is in angle brackets.
+fn short_name<T>() -> String {
+    let path = std::any::type_name::<T>();
+    let path = path.split('<').next().unwrap_or(path);
+    path.rsplit("::").next().unwrap_or(path).to_owned()
 }
 
 fn name_of<T>(port: &str) -> PortName {

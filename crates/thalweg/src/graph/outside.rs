@@ -42,7 +42,7 @@ impl<'env> Graph<'env> {
         let watch = arrivals.watch();
         self.control.add_lid(arrivals.lid().clone());
         let source = self.add_source("inlet", Box::new(arrivals));
-        self.kernels[source.0.kernel].outside = Some(Box::new(watch));
+        self.definition(source.0).outside = Some(Box::new(watch));
         Ok((source, inlet))
     }
 
@@ -83,7 +83,7 @@ impl<'env> Graph<'env> {
         let waiting = Waiting::new(messages.into_iter(), capacity, &self.control)?;
         let watch = waiting.watch();
         let source = self.add_source("blocking", Box::new(waiting));
-        self.kernels[source.0.kernel].outside = Some(Box::new(watch));
+        self.definition(source.0).outside = Some(Box::new(watch));
         Ok(source)
     }
 
@@ -117,7 +117,7 @@ impl<'env> Graph<'env> {
         let polled = Polled::new(poll, &self.control);
         let watch = polled.watch();
         let source = self.add_source("polled", Box::new(polled));
-        self.kernels[source.0.kernel].outside = Some(Box::new(watch));
+        self.definition(source.0).outside = Some(Box::new(watch));
         source
     }
 
@@ -146,7 +146,7 @@ impl<'env> Graph<'env> {
         let watch = departures.watch();
         let body = Body::Sequential(Box::new(departures));
         let sink = Sink(self.add_kernel("outlet", body, &[name_of::<T>("in")], &[], None), PhantomData);
-        self.kernels[sink.0.kernel].outside = Some(Box::new(watch));
+        self.definition(sink.0).outside = Some(Box::new(watch));
         Ok((sink, outlet))
     }
 

@@ -30,6 +30,8 @@ impl<'env> Graph<'env> {
     /// run is stopped, every cause is there with its kernel's name, and every message was dropped once; also if destructors of messages panicked
     /// that were left in the graph. [`Error::Stalled`] if no kernel could go on.
     pub fn run(&mut self, scheme: Scheme) -> Result<Report> {
+        self.adopt();
+        self.number_names();
         let refusals = self.refusals();
         if !refusals.is_empty() {
             return Err(Error::Refused(refusals));

@@ -16,6 +16,7 @@ mod ports;
 mod random_graphs;
 mod refusals;
 mod reports;
+mod results;
 mod stalls;
 mod stops;
 mod streams;

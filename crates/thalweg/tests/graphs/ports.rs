@@ -93,7 +93,7 @@ fn a_handle_that_outlives_its_graph_is_refused() {
 
 #[test]
 fn a_name_for_a_kernel_of_another_graph_is_refused() {
-    let (mut graph, mut other) = (Graph::new(), Graph::new());
+    let (mut graph, other) = (Graph::new(), Graph::new());
     let foreign = other.sink(|_: u64| ());
     graph.name(foreign, "end");
     let error = graph.run(Scheme::default()).unwrap_err().to_string();
