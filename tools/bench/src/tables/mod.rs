@@ -1,6 +1,6 @@
 //! The tables of the pages, from what was measured.
 //!
-//! What is published lies under `docs/measured`, a file for each machine and experiment ([`data`]). A page says where a table stands, and
+//! What is published lies under `docs/measured`, a file for each machine and experiment (`data.rs`). A page says where a table stands, and
 //! everything between its two marks is generated:
 //!
 //! ```text
