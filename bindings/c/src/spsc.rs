@@ -1,5 +1,5 @@
 //! One producer, one consumer, pointers: `thalweg_spsc_*`. An end of these is also the only one of its side in a queue of
-//! [`bbq`](crate::mpmc) that has many on the other.
+//! [`bbq`](crate::bbq) that has many on the other.
 
 use crate::border::{counted, counted_anyway, free, into_place, opaque};
 use crate::build::{build, with_wait};

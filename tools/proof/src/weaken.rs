@@ -22,12 +22,12 @@ pub fn weaken(
     search(queue, setup, each, progress).run().map_err(|error| explain(queue, &error))
 }
 
-/// Looks for the weakest orderings of `queue`, from sequential consistency on; otherwise as [`weaken`]. Steps in order stay
+/// Looks for the weakest orderings of `queue`, from sequential consistency on; otherwise as [`weaken()`]. Steps in order stay
 /// in order.
 ///
 /// # Errors
 ///
-/// As [`weaken`]; and if a client fails with every label `SeqCst`.
+/// As [`weaken()`]; and if a client fails with every label `SeqCst`.
 pub fn descend(
     queue: &str,
     setup: &Setup,
