@@ -74,7 +74,8 @@ fn ranks<Q: Tube<Item = u32> + 'static>(
             }
         }
         if number % 16 == 0 {
-            assert_eq!(rx.len(), waiting.len());
+            // One that is in a hand between two capsules comes on top of the capacity, and does not count.
+            assert_eq!(rx.len(), waiting.len().min(rx.capacity()));
         }
     }
     drop((producers, consumers));
