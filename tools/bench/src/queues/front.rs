@@ -8,6 +8,7 @@ use thalweg_queue::broadcast::graph::Graph;
 use thalweg_queue::unbounded::{mpmc, mpsc};
 use thalweg_queue::{broadcast, oneshot, select};
 
+use super::limits;
 use crate::harness::Role::{self, *};
 use crate::harness::{BoxError, Contender, Effort, Experiment, Group, Sample};
 use crate::machine::{Placement, timed};
@@ -113,6 +114,7 @@ fn plan_oneshot(effort: &Effort) -> Result<Vec<Group>, BoxError> {
     Ok(vec![
         Group::new("made, pushed and popped by one thread", &["ns/value"], made),
         Group::new("a reply for each request, from another thread", &["ns/call"], asked),
+        limits::group(effort),
     ])
 }
 
@@ -189,6 +191,7 @@ fn plan_unbounded(effort: &Effort) -> Result<Vec<Group>, BoxError> {
     Ok(vec![
         Group::new("one producer, one consumer", &["ns/item"], streams),
         Group::new("all pushed, then all popped, by one thread", &["ns/item"], bursts),
+        limits::group(effort),
     ])
 }
 
@@ -234,7 +237,10 @@ fn plan_broadcast(effort: &Effort) -> Result<Vec<Group>, BoxError> {
             (1..=items).map(one).sum()
         }),
     ];
-    Ok(vec![Group::new("each item pushed, and popped by two, by one thread", &["ns/item"], turns)])
+    Ok(vec![
+        Group::new("each item pushed, and popped by two, by one thread", &["ns/item"], turns),
+        limits::group(effort),
+    ])
 }
 
 fn plan_select(effort: &Effort) -> Result<Vec<Group>, BoxError> {
@@ -317,6 +323,7 @@ fn plan_select(effort: &Effort) -> Result<Vec<Group>, BoxError> {
     Ok(vec![
         Group::new("an item is there in one of two queues", &["ns/select"], ready),
         Group::new("an item each 20 us, to who sleeps at two queues", &["ns/item, the interval included"], woken),
+        limits::group(effort),
     ])
 }
 
