@@ -37,7 +37,7 @@ fn two_processes_print_the_same_numbers() {
 fn a_table_has_a_row_for_each_point_and_names_the_lines() {
     let ran = sim("run sim/chunk-ring --on arm-32:3 --seeds 1 --lines");
     assert_eq!(ran.status, 0, "{}", ran.stderr);
-    for word in ["sim/chunk-ring on arm-32", "same cluster", "same die", "contended lines", "chunk_ring", "hits"] {
+    for word in ["sim/chunk-ring on arm-32", "same cluster", "same die", "contended lines", "growing/", "hits"] {
         assert!(ran.stdout.contains(word), "{word} is missing in {}", ran.stdout);
     }
 }
