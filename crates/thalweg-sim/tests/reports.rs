@@ -108,8 +108,8 @@ fn fields_of_a_queue_have_their_names() {
         });
     });
     let names: Vec<_> = report.fields.iter().map(|field| field.name.as_str()).collect();
-    assert!(names.iter().any(|name| name.starts_with("bbq/") && name.ends_with(": allocated")), "{names:?}");
-    assert!(names.iter().any(|name| name.starts_with("bbq/") && name.ends_with(": reserved")), "{names:?}");
+    assert!(names.iter().any(|name| name.starts_with("mpmc/") && name.ends_with(": allocated")), "{names:?}");
+    assert!(names.iter().any(|name| name.starts_with("mpmc/") && name.ends_with(": reserved")), "{names:?}");
 }
 
 /// Messages with stamps, under names, of which one takes longer.
