@@ -2,15 +2,16 @@
 
 use crate::error::Refusal;
 use crate::graph::{Capacity, Graph, Link, PortRef};
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet};
 
 impl Graph<'_> {
-    /// Makes names unique: of kernels with the same one, all but the first get a number.
+    /// Makes names unique: of kernels with the same one, all but the first get a number. In ordered maps, for others free their names in an
+    /// order of their own in each run, and on a modelled machine what is freed last is used first.
     pub(crate) fn number_names(&mut self) {
-        let mut taken = HashSet::with_capacity(self.kernels.len());
-        let given: HashSet<_> = self.kernels.iter().map(|kernel| kernel.name.clone()).collect();
+        let mut taken = BTreeSet::new();
+        let given: BTreeSet<_> = self.kernels.iter().map(|kernel| kernel.name.clone()).collect();
         // Where to go on for a name, so that many equal ones cost no more than others.
-        let mut last = HashMap::new();
+        let mut last = BTreeMap::new();
         for kernel in &mut self.kernels {
             if taken.insert(kernel.name.clone()) {
                 continue;
