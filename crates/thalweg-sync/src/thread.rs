@@ -104,3 +104,9 @@ pub fn available_parallelism() -> usize {
         None => std::thread::available_parallelism().map_or(1, usize::from),
     }
 }
+
+/// Whether this thread runs as the system runs it: no engine watches it, and this is not loom. Its time is then the machine's own.
+#[inline]
+pub fn is_native() -> bool {
+    !cfg!(loom) && engine::current().is_none()
+}

@@ -119,6 +119,11 @@ impl Control {
         self.attention.fetch_add(1, Relaxed);
     }
 
+    /// Says whether somebody does, from now on.
+    pub(crate) fn set_watched(&self, watched: bool) {
+        self.watched.store(watched, Relaxed);
+    }
+
     /// Whether somebody looks for workers that are long in a block: else they look at the clock themselves.
     pub(crate) fn is_watched(&self) -> bool {
         self.watched.load(Relaxed)

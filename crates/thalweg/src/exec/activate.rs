@@ -5,7 +5,7 @@ use super::worker::Worker;
 use crate::block::MOST_BYTES;
 use crate::edge::Edge;
 use crate::error::{BoxError, Cause};
-use crate::kernel::{Cx, Host, Outcome, Task, Why};
+use crate::kernel::{Cx, Host, Outcome, TOO_LONG, Task, Why};
 use crate::scheme::Event;
 use crate::topology::Kind;
 use std::cell::Cell;
@@ -169,18 +169,25 @@ impl Worker<'_, '_> {
         let (outer, helped) = (self.timing.replace(timed), self.helped_time.replace(0));
         let start = if timed { now() } else { Instant::default() };
         let cx = self.cx(kernel);
+        // Raised for a block before this one.
+        if self.row.hurry.load(Relaxed) {
+            self.row.hurry.store(false, Relaxed);
+        }
+        self.row.worker.in_code.store(true, Relaxed);
         let result = {
             let _task = hint::task(&self.core.topology.kernels[kernel].name);
             catch_unwind(AssertUnwindSafe(|| code(&cx)))
         };
+        self.row.worker.in_code.store(self.depth.get() > 0, Relaxed);
         stats.messages.add(cx.taken.get());
-        if self.row.hurry.load(Relaxed) {
-            self.row.hurry.store(false, Relaxed);
-        }
         if timed || cx.left.get() {
             let end = now();
-            let start = if timed { start } else { Instant::from_nanos(cx.begun.get()) };
-            let whole = end.since(start).as_nanos() as u64;
+            let whole = match cx.begun.get() {
+                _ if timed => end.since(start).as_nanos() as u64,
+                // It was told to leave, so it took longer than that.
+                0 => TOO_LONG + 1,
+                begun => end.since(Instant::from_nanos(begun)).as_nanos() as u64,
+            };
             let own = whole.saturating_sub(self.helped_time.get());
             self.helped_time.set(helped + whole);
             // Those that are timed only for the sake of the one around them are stood for by those that are timed anyway.

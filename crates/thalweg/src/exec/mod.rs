@@ -16,6 +16,7 @@ mod stall;
 mod start;
 pub(crate) mod stats;
 mod tell;
+mod watch;
 pub(crate) mod worker;
 
 pub(crate) use census::Component;
@@ -101,6 +102,7 @@ pub(crate) struct Core<'r> {
     pub(crate) target: AtomicUsize,
     pub(crate) crew: Mutex<elastic::Crew>,
     pub(crate) bench: elastic::Bench,
+    watch: watch::Watch,
 }
 
 impl Core<'_> {

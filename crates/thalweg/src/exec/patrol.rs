@@ -38,10 +38,11 @@ impl Patrol {
 }
 
 impl Worker<'_, '_> {
-    /// Goes round all kernels if that is due at `clock`. `may_run` says which of them this worker may run.
-    pub(super) fn patrol(&self, clock: u64, may_run: impl Fn(usize) -> bool) {
+    /// Goes round all kernels if that is due at `clock`, which is zero while this worker does not know the time. The first round calls for a
+    /// `watch`. `may_run` says which kernels this worker may run.
+    pub(super) fn patrol(&self, clock: u64, watch: &dyn Fn(), may_run: impl Fn(usize) -> bool) {
         let (core, patrol) = (self.core, &self.core.patrol);
-        if clock < patrol.due.load(Relaxed) || patrol.under_way.swap(true, Acquire) {
+        if clock == 0 || clock < patrol.due.load(Relaxed) || patrol.under_way.swap(true, Acquire) {
             return;
         }
         if patrol.due.load(Relaxed) == 0 {
@@ -51,6 +52,9 @@ impl Worker<'_, '_> {
             return;
         }
         let (round, start) = (patrol.round(), now());
+        if round == 0 {
+            watch();
+        }
         let mut busy = 0;
         for kernel in 0..core.seats.len() {
             if core.is_over() {
@@ -70,7 +74,8 @@ impl Worker<'_, '_> {
                 busy += begun.elapsed().as_nanos() as u64;
             }
         }
-        patrol.round.store(round.wrapping_add(1), Relaxed);
+        // There is one first round.
+        patrol.round.store(round.wrapping_add(1).max(1), Relaxed);
         let end = now();
         let took = (end.since(start).as_nanos() as u64).saturating_sub(busy);
         patrol.due.store(end.as_nanos() + PERIOD.max(took * SHARE), Relaxed);

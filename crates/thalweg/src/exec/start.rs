@@ -78,6 +78,7 @@ impl<'r> Core<'r> {
             ended: AtomicBool::new(false),
             patrol: Default::default(),
             bench: Default::default(),
+            watch: Default::default(),
         };
         // U3: a kernel with several ports may give into its cycle on its own account, so the cycle is not over before each was asked.
         for (kernel, facts) in core.topology.kernels.iter().enumerate().filter(|(_, facts)| facts.kind == Kind::Ported)
@@ -119,7 +120,7 @@ impl Office<'_, '_, '_> {
                 Some(home) if core.spread => thread::move_away_from(&[home], worker),
                 _ => self.pin(worker),
             }
-            Worker::new(core, worker).work(&|other| self.hire(other));
+            Worker::new(core, worker).work(&|other| self.hire(other), &|| self.watch());
         });
         if core.spread {
             thread::make_way();
@@ -133,6 +134,14 @@ impl Office<'_, '_, '_> {
             }
         }
         started.is_ok()
+    }
+
+    /// Starts the watch, where time is the machine's own. Without a thread for it, loops look at the clock themselves.
+    fn watch(self) {
+        let core = self.core;
+        if thread::is_native() {
+            let _ = thread::try_spawn(self.scope, move || core.watch());
+        }
     }
 }
 
@@ -181,7 +190,8 @@ fn work(core: &Core<'_>) {
     thread::scope(|scope| {
         let office = Office { scope, core, pins: &pins, before: before.as_ref() };
         office.pin(0);
-        Worker::new(core, 0).work(&|index| office.hire(index));
+        let _watched = core.watched();
+        Worker::new(core, 0).work(&|index| office.hire(index), &|| office.watch());
     });
     if let Some(before) = before {
         // The calling thread gets back what it had.

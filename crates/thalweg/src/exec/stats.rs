@@ -34,6 +34,8 @@ pub(crate) struct WorkerStats {
     pub(crate) sleeps: Counter,
     /// Blocks that it began: who finds it unchanged for a while finds it in one block.
     pub(crate) beats: Counter,
+    /// It is in an activation.
+    pub(crate) in_code: AtomicBool,
     /// Nanoseconds of looking around and sleeping.
     pub(crate) idle: Counter,
     /// Messages dropped because their consumer had finished early.

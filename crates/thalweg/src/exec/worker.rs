@@ -66,8 +66,8 @@ impl<'a, 'r> Worker<'a, 'r> {
     }
 
     /// Works until the run is over. The caller has joined the bell for this worker. `hire` starts another worker, unless the
-    /// system refuses.
-    pub(crate) fn work(&self, hire: &dyn Fn(usize) -> bool) {
+    /// system refuses; `watch` starts the [watch](super::watch) of a run that lasts.
+    pub(crate) fn work(&self, hire: &dyn Fn(usize) -> bool, watch: &dyn Fn()) {
         let view = self.view();
         self.settle();
         // The first one decides how many there are.
@@ -91,7 +91,7 @@ impl<'a, 'r> Worker<'a, 'r> {
                     } else {
                         clock = clock.max(self.clock.get());
                     }
-                    self.patrol(clock, |kernel| policy.may_run(&view, kernel));
+                    self.patrol(clock, watch, |kernel| policy.may_run(&view, kernel));
                     in_vain = if matches!(event, Event::Ran { .. }) { 0 } else { in_vain + 1 };
                     choice = policy.next(&view, kernel, event);
                     if in_vain > IN_VAIN + 2 * self.core.seats.len() {

@@ -84,6 +84,7 @@ pub(crate) struct Cx<'a> {
 pub(crate) struct Rhythm {
     /// Messages between two looks.
     pub(crate) stretch: usize,
+    /// What [`Control::attention`] was at the last look; one less where each look is at the clock.
     seen: u32,
     clocked: bool,
 }
@@ -122,26 +123,35 @@ impl Cx<'_> {
         } else {
             most
         };
-        Rhythm { stretch, seen: self.control.attention(), clocked }
+        Rhythm { stretch, seen: self.seen(clocked), clocked }
+    }
+
+    /// What a loop compares with until its next look: while it is `clocked` that differs, so that one comparison serves both.
+    #[inline(always)]
+    fn seen(&self, clocked: bool) -> u32 {
+        self.control.attention().wrapping_sub(u32::from(clocked))
     }
 
     /// Whether the loop should leave the rest of its block: the run is cancelled, or the block takes too long.
     #[inline(always)]
     pub(crate) fn should_leave(&self, rhythm: &mut Rhythm) -> bool {
-        if !rhythm.clocked && self.control.attention() == rhythm.seen {
+        if self.control.attention() == rhythm.seen {
             return false;
         }
-        self.look_up(rhythm)
+        let (leaves, next) = self.look_up(*rhythm);
+        *rhythm = next;
+        leaves
     }
 
+    /// By value: a rhythm whose address is known elsewhere is read and written in memory at each message.
     #[cold]
     #[inline(never)]
-    fn look_up(&self, rhythm: &mut Rhythm) -> bool {
-        rhythm.seen = self.control.attention();
+    fn look_up(&self, rhythm: Rhythm) -> (bool, Rhythm) {
+        let seen = self.seen(rhythm.clocked);
         let late = || rhythm.clocked && now().as_nanos().saturating_sub(self.begun.get()) > TOO_LONG;
         let leaves = self.is_cancelled() || !self.whole.get() && (self.hurry.load(Relaxed) || late());
         self.left.set(leaves);
-        leaves
+        (leaves, Rhythm { seen, ..rhythm })
     }
 
     /// Whether the run is cancelled; cancels it when the time for draining is over, for the workers may all be busy then.

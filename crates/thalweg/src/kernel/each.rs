@@ -14,7 +14,9 @@ use thalweg_sync::sync::Arc;
 /// Messages that are taken without a look at whether there is another one.
 pub(super) const STRETCH: usize = 8;
 /// Messages that a loop with nothing else in it takes between two looks at the run.
-pub(super) const TIGHT: usize = 32;
+const TIGHT: usize = 32;
+/// The same where messages stay where they are: such a loop is vector instructions, which shorter stretches would cost more than the looks.
+pub(super) const IN_PLACE: usize = 256;
 /// A kernel with more state than this, in bytes, does not take its messages in stretches.
 const MUCH_STATE: usize = 64;
 
@@ -148,7 +150,7 @@ where
         chain: &mut Chain,
     ) -> Result<(), BoxError> {
         if let Some(block) = taken.take_if(|block| out[0].takes_whole(block.unread())) {
-            let mut rhythm = cx.rhythm(TIGHT);
+            let mut rhythm = cx.rhythm(IN_PLACE);
             // SAFETY: an edge into this kernel carries `T` (B1), which is what it becomes.
             let mut place = unsafe { InPlace::<T, T>::new(cx, out[0].plan.to, block) };
             let change = |message: &mut T| {

@@ -1,6 +1,6 @@
 //! Chains of `map`, `filter`, `flat_map`, `inspect` and `update` as one kernel: each stage is inlined into the next, so a hop costs nothing.
 
-use super::each::{STRETCH, TIGHT};
+use super::each::{IN_PLACE, STRETCH};
 use super::in_place::{InPlace, Unread};
 use super::output::{Core, Output};
 use super::{Cx, Work};
@@ -236,7 +236,7 @@ impl<S: Stage<T>, T> Work for Fused<S, T> {
         // What is in the open block would come on top of a capacity.
         let whole = fits && !(bounded && core.resume());
         if S::AT_MOST_ONE && InPlace::<T, S::Out>::FITS && whole {
-            let mut rhythm = cx.rhythm(TIGHT);
+            let mut rhythm = cx.rhythm(IN_PLACE);
             let block = taken.take().expect("an activation has a block");
             // SAFETY: an edge into this kernel carries `T` (B1), and the layouts agree.
             let mut place = unsafe { InPlace::<T, S::Out>::new(cx, consumer, block) };
@@ -251,7 +251,7 @@ impl<S: Stage<T>, T> Work for Fused<S, T> {
             *taken = rest;
             return Ok(());
         }
-        let mut rhythm = cx.rhythm(if S::ONE { TIGHT } else { STRETCH });
+        let mut rhythm = cx.rhythm(if S::ONE { IN_PLACE } else { STRETCH });
         // SAFETY: O1: dropped at the end of this function.
         let mut output = unsafe { Output::<S::Out>::open(&mut core) };
         // SAFETY: an edge into this kernel carries `T` (B1).

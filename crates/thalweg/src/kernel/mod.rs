@@ -26,7 +26,7 @@ pub(crate) mod windowed;
 
 pub use io::Io;
 
-pub(crate) use cx::{Cx, Host, Pace, Rhythm, WORTH_WAKING};
+pub(crate) use cx::{Cx, Host, Pace, Rhythm, TOO_LONG, WORTH_WAKING};
 pub(crate) use ported::{Ported, signature};
 pub(crate) use shared::{SharedTask, SharedWork};
 pub(crate) use task::Task;
