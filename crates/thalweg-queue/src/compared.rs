@@ -10,9 +10,9 @@
 //!
 //! | queue | a batch costs | in place | a grant is waited for | `peek` | `len` | other |
 //! |---|---|---|---|---|---|---|
-//! | [`fast_forward`](mod@crate::spsc::fast_forward) | a store per item, a look at the other side per line | | | | the consumer's, by looking at each slot | [slip](crate::spsc::fast_forward::Slip) |
+//! | [`fast_forward`](mod@crate::spsc::fast_forward) | a store per item, a look at the other side per line | | | | by looking at each slot; the producer's at most | [slip](crate::spsc::fast_forward::Slip) |
 //! | [`fast_forward::in_place`](crate::spsc::fast_forward::in_place) | the same | one item | yes | yes | the same | slip |
-//! | [`spsc`](crate::spsc) | one store per block | to the end of the block | yes | yes | the consumer's | |
+//! | [`spsc`](crate::spsc) | one store per block | to the end of the block | yes | yes | the consumer's; the producer's at most | |
 //! | [`mpmc`](crate::mpmc) | as one item, per block | to the end of the block; what is given up is a hole | yes | | yes | positions |
 //! | [`mpsc`](crate::mpsc) | the same | the same; what is not released stays | yes | yes | yes | positions |
 //! | [`spmc`](crate::spmc) | the same | the same, without holes | yes | | yes | positions |
@@ -45,8 +45,12 @@
 //!   pop and a push.
 //! - Waiting of [`stealing`](crate::stealing): the owner is producer and consumer, and would wait for itself. Thieves could only be woken by a push that tells
 //!   them, and a push here tells nobody.
-//! - `len` of the producer of [`fast_forward`](mod@crate::spsc::fast_forward): it keeps no count of what is popped, and a slot that is taken looks full until its line is
-//!   emptied. Of [`spsc`](crate::spsc): the consumer says what it has popped only once per block.
+//! - An exact `len` of the producer of [`fast_forward`](mod@crate::spsc::fast_forward): it keeps no count of what is popped, and a slot that is taken looks full until its line is
+//!   emptied. Of [`spsc`](crate::spsc): the consumer says what it has popped only once per block. Both say how many there are at most.
+//! - `is_full` of the consumer of [`growing`](crate::growing) and of [`fast_forward`](mod@crate::spsc::fast_forward): whether there is room is the producer's to know.
+//! - `len` of [`watch`](crate::watch), whose receivers ask [`has_changed`](crate::watch::Consumer::has_changed), and of the senders of
+//!   [`broadcast`](crate::broadcast): each receiver has its own.
+//! - `producers`, `consumers` and `downgrade` where nothing can be cloned: there is one of each.
 //!
 //! # How many items fit
 //!

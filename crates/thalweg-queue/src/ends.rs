@@ -1,11 +1,11 @@
-//! Which end of a queue with one producer and one consumer has left.
+//! Which end of a queue with one producer and one consumer has left, or is closed.
 
 use crate::edges::edge;
 use thalweg_sync::CachePadded;
 use thalweg_sync::atomic::AtomicBool;
 use thalweg_sync::atomic::Ordering::{Acquire, Relaxed, Release};
 
-/// Two notes, each written once, by its own end.
+/// Two notes, each by its own end, or by who closes.
 #[derive(Debug)]
 pub(crate) struct Ends {
     producer_gone: CachePadded<AtomicBool>,
@@ -37,6 +37,12 @@ impl Ends {
         self.consumer_gone.store(true, Relaxed);
     }
 
+    /// Notes that each is gone for the other one, as if it were.
+    pub(crate) fn close(&self) {
+        self.leave_consumer();
+        self.leave_producer();
+    }
+
     /// Whether the consumer is gone.
     #[inline(always)]
     pub(crate) fn consumer_gone(&self) -> bool {
@@ -44,3 +50,14 @@ impl Ends {
         self.consumer_gone.load(Relaxed)
     }
 }
+
+/// Gives both ends of a queue with [`Ends`] what all have: `close`. `$ends` and `$wait` are those of `$end`.
+macro_rules! ended {
+    ($([$($bounds:tt)*] $Handle:ty;)+ |$end:ident| $ends:expr, $wait:expr) => {$(
+        impl<$($bounds)*> $Handle {
+            $crate::handles::close! { |$end| { $ends.close(); $wait.ring_all() } }
+        }
+    )+};
+}
+
+pub(crate) use ended;

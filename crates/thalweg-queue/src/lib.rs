@@ -51,8 +51,13 @@
 //! | `push_all`, `iter`, `try_iter`; `for item in rx`, `in &rx` | from an iterator; as an iterator, to the end or as far as there are items. An exclusive consumer is looped over as `&mut rx` |
 //! | `reserve` and `commit`, `readable` and `release`, `peek` | writing and reading [in place](grant), where the queue allows it; `wait_reserve` and `wait_readable` wait, `reserve_timeout`, `reserve_async` and their likes as above. What a grant does that is [dropped](grant#dropped) is not the same everywhere |
 //! | dropping a side | dropping the last producer closes the queue, and consumers drain what is left before they see `Closed`. Dropping the last consumer makes pushes fail with the value given back, and drops what is in the queue |
-//! | `is_closed`, `is_full` | whether the other side is gone; whether a push would be refused now for want of room |
+//! | `close` | the same for everybody at once, by any handle: pushes are refused, and pops take what is there before they see the end |
+//! | `closed`, `closed_timeout`, `closed_async` | of a producer: waits until nobody wants what it pushes |
+//! | `is_closed`, `is_full`, `is_empty`, `len` | whether the other side is gone; whether a push would be refused now for want of room; how many items there are |
+//! | `producers`, `consumers` | how many handles there are, where they can be cloned |
+//! | `downgrade` | a [`Weak`] handle, which does not keep its side alive |
 //! | `capacity` | how many items fit, [for certain or at most](compared#how-many-items-fit) |
+//! | `Pushing::new(tx, value)`, `Popping::new(rx)` | futures that [own their end](wait::Pushing::new); any of them is given up by [`within`](wait::Timed::within) a time, and an end is polled by hand as [`Polled`](wait::Polled) |
 //! | `Clone` | a handle that can be cloned may be many; one that cannot takes `&mut self`, so that the compiler counts to one |
 //!
 //! One scheme for all: who comes from channels of other crates finds `send`, `try_send` and `send_timeout` as `push`, `try_push` and
@@ -135,6 +140,7 @@ mod ends;
 mod error;
 pub mod grant;
 pub mod growing;
+mod handles;
 mod held;
 mod leave;
 mod left;
@@ -169,6 +175,7 @@ pub mod watch;
 struct Readme;
 
 pub use error::{BuildError, PopError, PopTimeoutError, PushError, PushTimeoutError, TryPopError, TryPushError};
+pub use handles::{Downgrade, Weak};
 #[cfg(feature = "std")]
 pub use wait::Park;
 pub use wait::{Pop, Push, Spin, Yield};

@@ -279,6 +279,11 @@ impl<T: Send, W: Wait> Consumer<T, W> {
         self.shared.layout.capacity()
     }
 
+    /// Whether a push would be refused now for want of room.
+    pub fn is_full(&self) -> bool {
+        !self.shared.may_push()
+    }
+
     /// Whether every producer is gone. Then it stays so; items may still be left.
     pub fn is_closed(&self) -> bool {
         self.shared.producers_gone()
@@ -336,5 +341,6 @@ impl<T: Send, W: Wait> fmt::Debug for Consumer<T, W> {
     }
 }
 
+crate::handles::counted! { [T: Send, W: Wait] Consumer<T, W>; |end| end.shared.handles, end.shared.wait }
 crate::wait::consumer!(exclusive batches Consumer[T: Send]);
 crate::wait::consumer!(grants (Consumer [T] [] T [T: Send]));

@@ -41,7 +41,7 @@
 //!   leaves, takes the first offer if there is one. So it is popped.
 //! - **Z3** A sleeper is woken after its offer was taken out, or when all consumers are gone, and without the lock.
 
-use crate::mpmc::handles::Handles;
+use crate::handles::Handles;
 use crate::wait::{self, Deadline, Popping, Side, Sleeper, TryIter, Wait, within};
 use crate::{Park, Pop, PopError, PopTimeoutError, PushError, PushTimeoutError, TryPopError, TryPushError};
 use alloc::collections::VecDeque;
@@ -141,6 +141,41 @@ impl<T> Shared<T> {
         offer
     }
 
+    /// How many offers there are, lately.
+    fn offered(&self) -> usize {
+        // Relaxed: a number, lately.
+        self.count.load(Relaxed)
+    }
+
+    fn is_full(&self) -> bool {
+        let offers = self.lock();
+        offers.waiting.len() >= offers.committed
+    }
+
+    /// Wakes everybody: a side is gone.
+    fn ring_all(&self) {
+        wait::both(|| self.send_back(), || self.wait.ring_all());
+    }
+
+    /// Wakes all who offer something: nobody takes it any more.
+    fn send_back(&self) {
+        /// Those who are left to wake, also when a waker panics.
+        struct Rest(Vec<Sleeper>);
+        impl Drop for Rest {
+            fn drop(&mut self) {
+                while let Some(sleeper) = self.0.pop() {
+                    sleeper.wake();
+                }
+            }
+        }
+        let mut offers = self.lock();
+        let mut rest = Rest(offers.waiting.iter_mut().filter_map(|offer| offer.producer.take()).collect());
+        drop(offers);
+        while let Some(sleeper) = rest.0.pop() {
+            sleeper.wake();
+        }
+    }
+
     fn may_pop(&self) -> bool {
         // Relaxed: see `note`.
         self.count.load(Relaxed) != 0 || self.handles.producers_gone()
@@ -221,6 +256,23 @@ impl<T: Send> Producer<T> {
         self.shared.handles.consumers_gone()
     }
 
+    wait::closed! { |end| &end.shared.wait; }
+
+    /// How many producers wait with an item, lately.
+    pub fn len(&self) -> usize {
+        self.shared.offered()
+    }
+
+    /// Whether no producer waits.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Whether a [`try_push`](Self::try_push) would be refused now, as no consumer sleeps in a `pop` that nobody has pushed to.
+    pub fn is_full(&self) -> bool {
+        self.shared.is_full()
+    }
+
     /// None: zero.
     pub fn capacity(&self) -> usize {
         0
@@ -229,7 +281,7 @@ impl<T: Send> Producer<T> {
 
 impl<T: Send> Clone for Producer<T> {
     fn clone(&self) -> Self {
-        self.shared.handles.add_producer();
+        self.shared.handles.producers.add();
         Self { shared: self.shared.clone() }
     }
 }
@@ -400,9 +452,18 @@ impl<T: Send> Consumer<T> {
     }
 
     /// How many producers wait with an item, lately.
-    pub fn offers(&self) -> usize {
-        // Relaxed: a number, lately.
-        self.shared.count.load(Relaxed)
+    pub fn len(&self) -> usize {
+        self.shared.offered()
+    }
+
+    /// Whether no producer waits.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// As that of [a producer](Producer::is_full).
+    pub fn is_full(&self) -> bool {
+        self.shared.is_full()
     }
 
     /// None: zero.
@@ -413,36 +474,30 @@ impl<T: Send> Consumer<T> {
 
 impl<T: Send> Clone for Consumer<T> {
     fn clone(&self) -> Self {
-        self.shared.handles.add_consumer();
+        self.shared.handles.consumers.add();
         Self { shared: self.shared.clone() }
     }
 }
 
 impl<T: Send> Drop for Consumer<T> {
     fn drop(&mut self) {
-        /// Those who are left to wake, also when a waker panics.
-        struct Rest(Vec<Sleeper>);
-        impl Drop for Rest {
-            fn drop(&mut self) {
-                while let Some(sleeper) = self.0.pop() {
-                    sleeper.wake();
-                }
-            }
-        }
         if self.shared.handles.leave_consumer() {
-            let mut offers = self.shared.lock();
-            let mut rest = Rest(offers.waiting.iter_mut().filter_map(|offer| offer.producer.take()).collect());
-            drop(offers);
-            while let Some(sleeper) = rest.0.pop() {
-                sleeper.wake();
-            }
+            self.shared.ring_all();
         }
     }
 }
 
+crate::handles::counted! {
+    [T: Send] Producer<T>;
+    [T: Send] Consumer<T>;
+    |end| end.shared.handles, end.shared
+}
+crate::handles::downgrade! { [T: Send] Producer<T>, shared, |end| end.shared.handles.producers }
+crate::handles::downgrade! { [T: Send] Consumer<T>, shared, |end| end.shared.handles.consumers }
+
 impl<T: Send> fmt::Debug for Consumer<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Consumer").field("offers", &self.offers()).finish_non_exhaustive()
+        f.debug_struct("Consumer").field("len", &self.len()).finish_non_exhaustive()
     }
 }
 

@@ -312,4 +312,5 @@ impl<T: Send, W: Wait> fmt::Debug for Producer<T, W> {
     }
 }
 
+crate::handles::counted! { [T: Send, W: Wait] Producer<T, W>; |end| end.shared.handles, end.shared.wait }
 crate::wait::producer!(exclusive batches Producer[T: Send]);

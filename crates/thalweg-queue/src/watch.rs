@@ -46,8 +46,8 @@
 //!   of the lock.
 //! - **V3** No code of a value runs under the lock: values are made before it is taken, and dropped after it is given back.
 
-use crate::mpmc::handles::Handles;
-use crate::wait::{Side, Wait, both, within};
+use crate::handles::Handles;
+use crate::wait::{Side, Wait, both};
 use crate::{Park, PopError, PopTimeoutError, TryPopError, TryPushError};
 use core::fmt;
 use core::future::Future;
@@ -211,36 +211,13 @@ impl<T: Send + Sync, W: Wait> Producer<T, W> {
 
     /// One receiver more, which has seen the latest value. Pushes succeed again, if no receiver was there.
     pub fn subscribe(&self) -> Consumer<T, W> {
-        self.shared.handles.add_consumer();
+        self.shared.handles.consumers.add();
         Consumer { shared: self.shared.clone(), seen: self.shared.latest() }
     }
 
     /// Whether no receiver is there. It stays so unless one [subscribes](Self::subscribe).
     pub fn is_closed(&self) -> bool {
         self.shared.handles.consumers_gone()
-    }
-
-    /// Waits until no receiver is there.
-    pub fn closed(&self) {
-        self.until_closed(None);
-    }
-
-    /// As [`closed`](Self::closed), but no longer than `timeout`. True if no receiver is there.
-    pub fn closed_timeout(&self, timeout: Duration) -> bool {
-        self.until_closed(Some(time::now().after(timeout)))
-    }
-
-    fn until_closed(&self, deadline: Option<crate::wait::Deadline>) -> bool {
-        let closed = || self.is_closed();
-        within(&self.shared.wait, Side::Room, deadline, || closed().then_some(()), closed).is_some()
-    }
-
-    /// As [`closed`](Self::closed), as a future. It may be dropped at any time.
-    pub fn closed_async(&self) -> impl Future<Output = ()>
-    where
-        W: crate::wait::Sleep,
-    {
-        crate::wait::until(self.shared.wait.park(), Side::Room, || self.is_closed().then_some(()), || true)
     }
 
     /// One: the latest value.
@@ -259,7 +236,7 @@ impl<T: Send + Sync, W: Wait> Producer<T, W> {
 
 impl<T: Send + Sync, W: Wait> Clone for Producer<T, W> {
     fn clone(&self) -> Self {
-        self.shared.handles.add_producer();
+        self.shared.handles.producers.add();
         Self { shared: self.shared.clone() }
     }
 }
@@ -381,7 +358,7 @@ impl<T: Send + Sync, W: Wait> Consumer<T, W> {
 
 impl<T: Send + Sync, W: Wait> Clone for Consumer<T, W> {
     fn clone(&self) -> Self {
-        self.shared.handles.add_consumer();
+        self.shared.handles.consumers.add();
         Self { shared: self.shared.clone(), seen: self.seen.clone() }
     }
 }
@@ -400,5 +377,11 @@ impl<T: Send + Sync, W: Wait> fmt::Debug for Consumer<T, W> {
     }
 }
 
+crate::handles::counted! {
+    [T: Send + Sync, W: Wait] Producer<T, W>;
+    [T: Send + Sync, W: Wait] Consumer<T, W>;
+    |end| end.shared.handles, end.shared.wait
+}
+crate::handles::downgrade! { [T: Send + Sync, W: Wait] Producer<T, W>, shared, |end| end.shared.handles.producers }
 crate::wait::producer!(shared Producer[T: Send + Sync]);
 crate::wait::consumer!(exclusive (Consumer [T] [] Snapshot<T> [T: Send + Sync]));

@@ -51,7 +51,7 @@
 
 pub mod graph;
 
-use crate::mpmc::handles::Handles;
+use crate::handles::Handles;
 use crate::wait::{Side, Wait, both};
 use crate::{BuildError, Park, TryPopError, TryPushError, memory};
 use alloc::boxed::Box;
@@ -170,7 +170,7 @@ impl<T: Clone + Send, W: Wait> Producer<T, W> {
 
     /// One receiver more, of all that is pushed from now on.
     pub fn subscribe(&self) -> Consumer<T, W> {
-        self.shared.handles.add_consumer();
+        self.shared.handles.consumers.add();
         Consumer { shared: self.shared.clone(), position: self.shared.written() }
     }
 
@@ -195,7 +195,7 @@ impl<T: Clone + Send, W: Wait> Producer<T, W> {
 
 impl<T: Clone + Send, W: Wait> Clone for Producer<T, W> {
     fn clone(&self) -> Self {
-        self.shared.handles.add_producer();
+        self.shared.handles.producers.add();
         Self { shared: self.shared.clone() }
     }
 }
@@ -280,7 +280,7 @@ impl<T: Clone + Send, W: Wait> Consumer<T, W> {
 
 impl<T: Clone + Send, W: Wait> Clone for Consumer<T, W> {
     fn clone(&self) -> Self {
-        self.shared.handles.add_consumer();
+        self.shared.handles.consumers.add();
         Self { shared: self.shared.clone(), position: self.position }
     }
 }
@@ -297,5 +297,11 @@ impl<T: Clone + Send, W: Wait> fmt::Debug for Consumer<T, W> {
     }
 }
 
+crate::handles::counted! {
+    [T: Clone + Send, W: Wait] Producer<T, W>;
+    [T: Clone + Send, W: Wait] Consumer<T, W>;
+    |end| end.shared.handles, end.shared.wait
+}
+crate::handles::downgrade! { [T: Clone + Send, W: Wait] Producer<T, W>, shared, |end| end.shared.handles.producers }
 crate::wait::producer!(shared Producer[T: Clone + Send]);
 crate::wait::consumer!(exclusive (Consumer [T] [] Result<T, Lagged> [T: Clone + Send]));

@@ -216,7 +216,7 @@ impl<W: Wait, M: Mode> Consumer<W, M> {
 
 impl<W: Wait, M: Mode> Clone for Consumer<W, M> {
     fn clone(&self) -> Self {
-        self.ring.common().handles.add_consumer();
+        self.ring.common().handles.consumers.add();
         Self { ring: self.ring.clone() }
     }
 }

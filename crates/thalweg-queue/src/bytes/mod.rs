@@ -107,6 +107,8 @@ mod mode;
 mod overwriting;
 mod producer;
 mod ring;
+#[cfg(feature = "std")]
+mod stream;
 
 pub use batch::Batch;
 pub use consumer::Consumer;

@@ -3,7 +3,7 @@
 use super::overwriting::Overwriting;
 use super::ring::Ring;
 use super::{PushBytesError, TryPopError};
-use crate::mpmc::handles::Handles;
+use crate::handles::Handles;
 use crate::mpmc::place::Shape;
 use crate::wait::Wait;
 use core::fmt;

@@ -4,8 +4,8 @@ use super::memory::GRANULE;
 use super::mode::{Messages, Mode, RetryNew};
 use super::{PushBytesError, PushBytesTimeoutError};
 #[cfg(feature = "std")]
-use crate::wait::{self, Sleep};
-use crate::wait::{Deadline, Side, Wait, Yield, is_over, or_hand_on};
+use crate::wait::Sleep;
+use crate::wait::{self, Deadline, Side, Wait, Yield, is_over, or_hand_on};
 use core::fmt;
 use thalweg_sync::sync::Arc;
 #[cfg(feature = "std")]
@@ -85,11 +85,28 @@ impl<W: Wait, M: Mode> Producer<W, M> {
         self.ring.common().shape.capacity() * GRANULE
     }
 
+    /// Whether a push of `bytes` bytes would be refused now for want of room.
+    pub fn is_full(&self, bytes: usize) -> bool {
+        !self.ring.may_push(bytes)
+    }
+
     /// Whether every consumer is gone. Then it stays so, and every push is refused.
     pub fn is_closed(&self) -> bool {
         self.ring.common().handles.consumers_gone()
     }
 }
+
+impl<W: Wait, M: Mode> Producer<W, M> {
+    wait::closed! { |end| end.ring.common().wait; W: Sleep }
+}
+
+crate::handles::counted! {
+    [W: Wait, M: Mode] Producer<W, M>;
+    [W: Wait, M: Mode] super::Consumer<W, M>;
+    |end| end.ring.common().handles, end.ring.common().wait
+}
+crate::handles::downgrade! { [W: Wait, M: Mode] Producer<W, M>, ring, |end| end.ring.common().handles.producers }
+crate::handles::downgrade! { [W: Wait, M: Mode] super::Consumer<W, M>, ring, |end| end.ring.common().handles.consumers }
 
 #[cfg(feature = "std")]
 impl<W: Wait, M: Mode> Producer<W, M> {
@@ -145,7 +162,7 @@ pub(super) fn never_late(refused: PushBytesTimeoutError) -> PushBytesError {
 
 impl<W: Wait, M: Mode> Clone for Producer<W, M> {
     fn clone(&self) -> Self {
-        self.ring.common().handles.add_producer();
+        self.ring.common().handles.producers.add();
         Self { ring: self.ring.clone() }
     }
 }

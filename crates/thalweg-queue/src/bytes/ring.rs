@@ -4,7 +4,7 @@ use super::memory::{GRANULE, Header, Memory, granules, shape};
 use super::mode::{Common, Messages};
 use super::{PushBytesError, TryPopError};
 use crate::edges::{edge, in_order};
-use crate::mpmc::handles::Handles;
+use crate::handles::Handles;
 use crate::mpmc::place::{Place, Shape};
 use crate::wait::{Side, Wait};
 use crate::{BuildError, memory};

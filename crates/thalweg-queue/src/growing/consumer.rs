@@ -22,7 +22,7 @@ use thalweg_sync::sync::Arc;
 // On lines of its own, as the producer.
 #[repr(align(128))]
 pub struct Consumer<T: Send, W: Wait = Yield> {
-    shared: Held<Shared<T, W>>,
+    pub(super) shared: Held<Shared<T, W>>,
     at: Reader<T>,
 }
 

@@ -257,6 +257,11 @@ fn enter<T, W>(shared: &Shared<T, W>, size: &mut Size<T>, chunk: Chunk<T>, pushe
     }
 }
 
+crate::ends::ended! {
+    [T: Send, W: Wait] Producer<T, W>;
+    [T: Send, W: Wait] super::Consumer<T, W>;
+    |end| end.shared.ends, end.shared.wait
+}
 crate::wait::producer!(exclusive runs Producer[T: Send]);
 
 impl<T: Send, W: Wait> Drop for Producer<T, W> {

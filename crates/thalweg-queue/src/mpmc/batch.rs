@@ -1,8 +1,8 @@
 //! Batches, block by block, for the handles of any number.
 
-use super::handles;
 use super::shared::Shared;
 use super::users::Users;
+use crate::handles;
 use crate::left::Left;
 use crate::wait::Wait;
 use crate::{TryPopError, TryPushError};

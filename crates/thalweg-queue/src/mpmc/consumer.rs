@@ -6,7 +6,6 @@ use crate::TryPopError;
 use crate::wait::{Wait, Yield};
 use alloc::vec::Vec;
 use core::fmt;
-use thalweg_sync::atomic::Ordering::Relaxed;
 use thalweg_sync::sync::Arc;
 
 /// A reading end. Clones read from the same queue; when the last one is dropped, pushes fail from then on and what
@@ -94,6 +93,11 @@ impl<T: Send, W: Wait, P: Users> Consumer<T, W, P> {
         self.shared.layout.capacity()
     }
 
+    /// Whether a push would be refused now for want of room.
+    pub fn is_full(&self) -> bool {
+        !self.shared.may_push()
+    }
+
     /// Whether every producer is gone. Then it stays so; items may still be left.
     pub fn is_closed(&self) -> bool {
         self.shared.producers_gone()
@@ -102,8 +106,7 @@ impl<T: Send, W: Wait, P: Users> Consumer<T, W, P> {
 
 impl<T: Send, W: Wait, P: Users> Clone for Consumer<T, W, P> {
     fn clone(&self) -> Self {
-        // Relaxed: this handle keeps the count above zero meanwhile.
-        self.shared.handles.consumers.fetch_add(1, Relaxed);
+        self.shared.handles.consumers.add();
         Self { shared: self.shared.clone() }
     }
 }
@@ -120,4 +123,5 @@ impl<T: Send, W: Wait, P: Users> fmt::Debug for Consumer<T, W, P> {
     }
 }
 
+crate::handles::downgrade! { [T: Send, W: Wait, P: Users] Consumer<T, W, P>, shared, |end| end.shared.handles.consumers }
 crate::wait::consumer!(shared batches (Consumer [T] [P] T [T: Send, P: Users]));

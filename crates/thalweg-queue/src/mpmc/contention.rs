@@ -1,8 +1,7 @@
 //! What a thread does that lost an entry to another one of its side.
 
 use crate::cursor::Cursor;
-use thalweg_sync::atomic::AtomicUsize;
-use thalweg_sync::atomic::Ordering::Relaxed;
+use crate::handles::Count;
 use thalweg_sync::spin;
 
 /// For how long to stand back before a look at how the others get on, in ns; doubled with each loss in a row.
@@ -32,9 +31,8 @@ const DOUBLINGS: u32 = 8;
 /// But if few entries are taken meanwhile, they have something else to do in between, and nobody has to be left alone.
 #[cold]
 #[inline(never)]
-pub(crate) fn stand_back(seen: Cursor, losses: u32, handles: &AtomicUsize, now: impl Fn() -> Cursor) {
-    // Relaxed: it decides nothing but time.
-    let spans = || spans(losses, handles.load(Relaxed));
+pub(crate) fn stand_back(seen: Cursor, losses: u32, handles: &Count, now: impl Fn() -> Cursor) {
+    let spans = || spans(losses, handles.now());
     spin::relax_for(|| spans().0);
     spin::relax_for(|| if now().0.wrapping_sub(seen.0) < STREAM { 0 } else { spans().1 });
 }

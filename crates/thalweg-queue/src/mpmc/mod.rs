@@ -108,7 +108,6 @@ mod consumer;
 pub(crate) mod contention;
 #[cfg(not(loom))]
 mod grant;
-pub(crate) mod handles;
 pub(crate) mod place;
 pub(crate) mod plain;
 mod producer;

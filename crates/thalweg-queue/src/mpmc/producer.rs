@@ -6,7 +6,6 @@ use crate::TryPushError;
 use crate::wait::{Wait, Yield};
 use alloc::vec::Vec;
 use core::fmt;
-use thalweg_sync::atomic::Ordering::Relaxed;
 use thalweg_sync::sync::Arc;
 
 /// A writing end. Clones write to the same queue; dropping the last one closes it, and consumers drain what is left.
@@ -89,8 +88,7 @@ impl<T: Send, W: Wait, C: Users> Producer<T, W, C> {
 
 impl<T: Send, W: Wait, C: Users> Clone for Producer<T, W, C> {
     fn clone(&self) -> Self {
-        // Relaxed: this handle keeps the count above zero meanwhile.
-        self.shared.handles.producers.fetch_add(1, Relaxed);
+        self.shared.handles.producers.add();
         Self { shared: self.shared.clone() }
     }
 }
@@ -107,4 +105,10 @@ impl<T: Send, W: Wait, C: Users> fmt::Debug for Producer<T, W, C> {
     }
 }
 
+crate::handles::counted! {
+    [T: Send, W: Wait, C: Users] Producer<T, W, C>;
+    [T: Send, W: Wait, P: Users] super::Consumer<T, W, P>;
+    |end| end.shared.handles, end.shared.wait
+}
+crate::handles::downgrade! { [T: Send, W: Wait, C: Users] Producer<T, W, C>, shared, |end| end.shared.handles.producers }
 crate::wait::producer!(shared batches (Producer [T] [C] T [T: Send, C: Users]));

@@ -10,13 +10,14 @@ use crate::bytes::RawGrant;
 use crate::cursor::{Cursor, Head, Layout};
 use crate::drops::Drops;
 use crate::edges::{edge, in_order};
+use crate::handles::Handles;
 use crate::wait::{Side, Wait, Yield, both};
 use crate::{BuildError, TryPopError, TryPushError, memory};
 use alloc::boxed::Box;
 use core::ops::Range;
 use thalweg_sync::CachePadded;
-use thalweg_sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
-use thalweg_sync::atomic::{AtomicU64, AtomicUsize};
+use thalweg_sync::atomic::AtomicU64;
+use thalweg_sync::atomic::Ordering::{AcqRel, Acquire, Release};
 use thalweg_sync::sync::Arc;
 
 /// Both ends of a queue.
@@ -118,13 +119,6 @@ pub(crate) struct Shared<T, W: Wait, P: Users = Many, C: Users = Many> {
     pub(crate) wait: W,
 }
 
-/// How many handles there are of each kind. A kind that has reached zero stays there.
-#[derive(Debug)]
-pub(crate) struct Handles {
-    pub(crate) producers: AtomicUsize,
-    pub(crate) consumers: AtomicUsize,
-}
-
 /// A claim, and the block that it is in.
 pub(crate) type Claims<'a, T, P, C> = (&'a Block<T, P, C>, Claim);
 
@@ -163,7 +157,7 @@ impl<T, W: Wait, P: Users, C: Users> Shared<T, W, P, C> {
             blocks,
             phead: CachePadded(AtomicU64::new(head.0)),
             chead: CachePadded(AtomicU64::new(head.0)),
-            handles: CachePadded(Handles { producers: AtomicUsize::new(1), consumers: AtomicUsize::new(1) }),
+            handles: CachePadded(Handles::new()),
             wait,
         }))
     }
@@ -454,20 +448,19 @@ impl<T, W: Wait, P: Users, C: Users> Shared<T, W, P, C> {
     }
 
     pub(crate) fn producers_gone(&self) -> bool {
-        // (bbq.16) Acquire, pairs with (bbq.17): everything they pushed is visible. Relaxed could report the end
+        // (bbq.16) Acquire, pairs with (bbq.17) and (handles.3): everything they pushed is visible. Relaxed could report the end
         // before the last items.
-        self.handles.producers.load(edge("bbq.16", Acquire)) == 0
+        self.handles.producers.is_gone(edge("bbq.16", Acquire))
     }
 
     pub(crate) fn consumers_gone(&self) -> bool {
-        // Relaxed: a refusal hands the value back and touches nothing else.
-        self.handles.consumers.load(Relaxed) == 0
+        self.handles.consumers_gone()
     }
 
     /// A producer leaves; the last one closes the queue.
     pub(crate) fn leave_producer(&self) {
         // (bbq.17) Release, pairs with (bbq.16): what was pushed comes before the count.
-        if self.handles.producers.fetch_sub(1, edge("bbq.17", Release)) == 1 {
+        if self.handles.producers.leave(edge("bbq.17", Release)) {
             self.wait.ring_all();
         }
     }
@@ -477,7 +470,7 @@ impl<T, W: Wait, P: Users, C: Users> Shared<T, W, P, C> {
         // (bbq.33) AcqRel, pairs with itself: the consumer that leaves last comes after the others, so it drops what they have seen or
         // pushed. Acquire or Release alone would leave that for as long as there are producers. What is left after its last look is
         // dropped with the queue.
-        if self.handles.consumers.fetch_sub(1, among::<C>("bbq.33", AcqRel)) == 1 {
+        if self.handles.consumers.leave(among::<C>("bbq.33", AcqRel)) {
             let drops = || self.drop_items();
             both(|| self.wait.ring_all(), drops);
         }

@@ -29,7 +29,7 @@
 //! - **A1** No code of an item runs under the lock: items are moved, and dropped after it is given back.
 //! - **A2** The ring never holds more than `capacity` items, for which it has room from the start.
 
-use crate::mpmc::handles::Handles;
+use crate::handles::Handles;
 use crate::wait::{Side, Wait, both};
 use crate::{BuildError, Park, PushError, TryPopError, TryPushError, memory};
 use alloc::collections::VecDeque;
@@ -178,7 +178,7 @@ impl<T: Send, W: Wait> Producer<T, W> {
 
 impl<T: Send, W: Wait> Clone for Producer<T, W> {
     fn clone(&self) -> Self {
-        self.shared.handles.add_producer();
+        self.shared.handles.producers.add();
         Self { shared: self.shared.clone() }
     }
 }
@@ -237,6 +237,11 @@ impl<T: Send, W: Wait> Consumer<T, W> {
         self.shared.lock().overwritten
     }
 
+    /// Never: a push overwrites.
+    pub fn is_full(&self) -> bool {
+        false
+    }
+
     /// Whether every producer is gone. Then it stays so; items may still be left.
     pub fn is_closed(&self) -> bool {
         self.shared.handles.producers_gone()
@@ -245,7 +250,7 @@ impl<T: Send, W: Wait> Consumer<T, W> {
 
 impl<T: Send, W: Wait> Clone for Consumer<T, W> {
     fn clone(&self) -> Self {
-        self.shared.handles.add_consumer();
+        self.shared.handles.consumers.add();
         Self { shared: self.shared.clone() }
     }
 }
@@ -273,5 +278,12 @@ impl<T: Send, W: Wait> fmt::Debug for Consumer<T, W> {
     }
 }
 
+crate::handles::counted! {
+    [T: Send, W: Wait] Producer<T, W>;
+    [T: Send, W: Wait] Consumer<T, W>;
+    |end| end.shared.handles, end.shared.wait
+}
+crate::handles::downgrade! { [T: Send, W: Wait] Producer<T, W>, shared, |end| end.shared.handles.producers }
+crate::handles::downgrade! { [T: Send, W: Wait] Consumer<T, W>, shared, |end| end.shared.handles.consumers }
 crate::wait::producer!(shared Producer[T: Send]);
 crate::wait::consumer!(shared Consumer[T: Send]);

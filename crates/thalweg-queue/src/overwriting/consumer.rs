@@ -13,7 +13,7 @@ use thalweg_sync::sync::Arc;
 ///
 /// A handle that is leaked (`mem::forget`) counts as alive for ever.
 pub struct Consumer<T: Plain, W: Wait = Yield> {
-    ring: Arc<Ring<T, W>>,
+    pub(super) ring: Arc<Ring<T, W>>,
 }
 
 impl<T: Plain, W: Wait> Consumer<T, W> {
@@ -123,6 +123,11 @@ impl<T: Plain, W: Wait> Consumer<T, W> {
         self.ring.cursors.shape.capacity()
     }
 
+    /// Never: a push overwrites.
+    pub fn is_full(&self) -> bool {
+        false
+    }
+
     /// Whether every producer is gone. Then it stays so; items may still be left.
     pub fn is_closed(&self) -> bool {
         self.ring.cursors.handles.producers_gone()
@@ -131,7 +136,7 @@ impl<T: Plain, W: Wait> Consumer<T, W> {
 
 impl<T: Plain, W: Wait> Clone for Consumer<T, W> {
     fn clone(&self) -> Self {
-        self.ring.cursors.handles.add_consumer();
+        self.ring.cursors.handles.consumers.add();
         Self { ring: self.ring.clone() }
     }
 }
@@ -154,4 +159,5 @@ impl<T: Plain, W: Wait> fmt::Debug for Consumer<T, W> {
     }
 }
 
+crate::handles::downgrade! { [T: Plain, W: Wait] Consumer<T, W>, ring, |end| end.ring.cursors.handles.consumers }
 crate::wait::consumer!(shared batches Consumer[T: Plain]);

@@ -2,8 +2,8 @@
 //! items of one size, or messages, each of which takes one unit or more.
 
 use crate::edges::{edge, fenced, in_order};
+use crate::handles::Handles;
 use crate::marks::{self, Marks};
-use crate::mpmc::handles::Handles;
 use crate::mpmc::place::{Place, Shape};
 use crate::wait::{Side, Wait, both};
 use crate::{BuildError, TryPopError, TryPushError, memory, prefetch};

@@ -91,7 +91,7 @@ impl<T: Plain, W: Wait> Producer<T, W> {
 
 impl<T: Plain, W: Wait> Clone for Producer<T, W> {
     fn clone(&self) -> Self {
-        self.ring.cursors.handles.add_producer();
+        self.ring.cursors.handles.producers.add();
         Self { ring: self.ring.clone() }
     }
 }
@@ -110,4 +110,10 @@ impl<T: Plain, W: Wait> fmt::Debug for Producer<T, W> {
     }
 }
 
+crate::handles::counted! {
+    [T: Plain, W: Wait] Producer<T, W>;
+    [T: Plain, W: Wait] super::Consumer<T, W>;
+    |end| end.ring.cursors.handles, end.ring.cursors.wait
+}
+crate::handles::downgrade! { [T: Plain, W: Wait] Producer<T, W>, ring, |end| end.ring.cursors.handles.producers }
 crate::wait::producer!(shared batches Producer[T: Plain]);

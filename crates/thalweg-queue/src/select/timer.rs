@@ -28,6 +28,31 @@ pub fn at(deadline: impl Into<Deadline>) -> At {
     At { deadline: deadline.into(), number: None }
 }
 
+impl At {
+    /// Has `waker` called when the time is over.
+    pub(crate) fn remember(&mut self, waker: &Waker) {
+        let number = *self.number.get_or_insert_with(unique);
+        drop(timers().change(|due| due.insert((self.deadline, number), waker.clone())));
+    }
+
+    /// Calls nobody.
+    pub(crate) fn forget(&mut self) {
+        if let Some(number) = self.number.take() {
+            drop(timers().change(|due| due.remove(&(self.deadline, number))));
+        }
+    }
+
+    pub(crate) fn deadline(&self) -> Deadline {
+        self.deadline
+    }
+}
+
+impl Drop for At {
+    fn drop(&mut self) {
+        self.forget();
+    }
+}
+
 impl Arm for At {
     type Output = ();
 
@@ -38,16 +63,13 @@ impl Arm for At {
     fn enlist(&mut self, sleeper: Waiter) -> bool {
         // A thread sleeps until the earliest deadline by itself.
         if let Sleeper::Task(waker) = sleeper.0 {
-            let number = *self.number.get_or_insert_with(unique);
-            drop(timers().change(|due| due.insert((self.deadline, number), waker)));
+            self.remember(&waker);
         }
         false
     }
 
     fn leave(&mut self, _chosen: bool) {
-        if let Some(number) = self.number.take() {
-            drop(timers().change(|due| due.remove(&(self.deadline, number))));
-        }
+        self.forget();
     }
 
     fn deadline(&self) -> Option<Deadline> {
@@ -124,7 +146,7 @@ impl Arm for Ticking<'_> {
     }
 
     fn deadline(&self) -> Option<Deadline> {
-        self.at.deadline()
+        Arm::deadline(&self.at)
     }
 
     fn is_end(_output: &Deadline) -> bool {

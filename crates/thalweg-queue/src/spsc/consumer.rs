@@ -19,7 +19,7 @@ use thalweg_sync::sync::Arc;
 // On lines of its own, as the producer.
 #[repr(align(128))]
 pub struct Consumer<T: Send, W: Wait = Yield> {
-    ring: Held<Ring<T, W>>,
+    pub(super) ring: Held<Ring<T, W>>,
     at: Reader,
 }
 
@@ -168,6 +168,12 @@ impl<T: Send, W: Wait> Consumer<T, W> {
     /// whole.
     pub fn capacity(&self) -> usize {
         self.ring.capacity()
+    }
+
+    /// Whether a push would be refused now for want of room: every entry was written, and no block given back.
+    pub fn is_full(&self) -> bool {
+        let popped = self.ring.block_entries() - (self.at.end - self.at.entry);
+        popped + self.len() == self.capacity()
     }
 
     /// Whether the producer is gone. Then it stays so; items may still be left.

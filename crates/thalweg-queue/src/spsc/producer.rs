@@ -111,6 +111,30 @@ impl<T: Send, W: Wait> Producer<T, W> {
         &self.ring.wait
     }
 
+    /// How many items are pushed and not popped, at most: those of the block that the consumer is in all count, as it says once for each
+    /// block what it has popped. Looks at a line of each block.
+    pub fn len(&self) -> usize {
+        let entries = self.ring.block_entries();
+        let end = self.base.wrapping_add(self.end as u64);
+        let mut place = Place { position: end, entry: self.end, block: self.block };
+        // Those behind it, but for the blocks that are free.
+        let mut len = self.ring.capacity() - (self.end - self.entry);
+        while len >= entries {
+            let next = self.ring.next_block(place);
+            if !self.ring.is_granted(next) {
+                break;
+            }
+            place = Place { position: next.position.wrapping_add(entries as u64), ..next };
+            len -= entries;
+        }
+        len
+    }
+
+    /// Whether there is nothing that the consumer has to pop, for certain: see [`len`](Self::len).
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
     /// How many entries all blocks have. As few as `capacity - entries + 1` items may fill the queue, as blocks are given back
     /// whole.
     pub fn capacity(&self) -> usize {
@@ -194,4 +218,9 @@ impl<T: Send, W: Wait> fmt::Debug for Producer<T, W> {
     }
 }
 
+crate::ends::ended! {
+    [T: Send, W: Wait] Producer<T, W>;
+    [T: Send, W: Wait] super::Consumer<T, W>;
+    |end| end.ring.ends, end.ring.wait
+}
 crate::wait::producer!(exclusive runs Producer[T: Send]);

@@ -54,7 +54,7 @@ impl<T: Send, W: Wait> Producer<T, W> {
 
 impl<T: Send, W: Wait> Clone for Producer<T, W> {
     fn clone(&self) -> Self {
-        self.list.handles.add_producer();
+        self.list.handles.producers.add();
         Self { list: self.list.clone() }
     }
 }
@@ -73,6 +73,14 @@ impl<T: Send, W: Wait> fmt::Debug for Producer<T, W> {
     }
 }
 
+crate::handles::counted! {
+    [T: Send, W: Wait] Producer<T, W>;
+    [T: Send, W: Wait] mpsc::Consumer<T, W>;
+    [T: Send, W: Wait] mpmc::Consumer<T, W>;
+    |end| end.list.handles, end.list.wait
+}
+crate::handles::downgrade! { [T: Send, W: Wait] Producer<T, W>, list, |end| end.list.handles.producers }
+crate::handles::downgrade! { [T: Send, W: Wait] mpmc::Consumer<T, W>, list, |end| end.list.handles.consumers }
 crate::wait::producer!(shared Producer[T: Send]);
 
 fn list<T: Send, W: Wait>(shift: u32, wait: W) -> Arc<List<T, W>> {
@@ -122,7 +130,7 @@ pub mod mpsc {
     /// let second = rx.clone(); // there is one
     /// ```
     pub struct Consumer<T: Send, W: Wait = Park> {
-        list: Arc<List<T, W>>,
+        pub(super) list: Arc<List<T, W>>,
         /// The list's own is out of date until this one is dropped.
         head: Head<T>,
     }
@@ -155,6 +163,11 @@ pub mod mpsc {
         /// `usize::MAX`: there is always room.
         pub fn capacity(&self) -> usize {
             usize::MAX
+        }
+
+        /// Never: there is always room.
+        pub fn is_full(&self) -> bool {
+            false
         }
 
         /// Whether every producer is gone. Then it stays so; items may still be left.
@@ -225,7 +238,7 @@ pub mod mpmc {
 
     /// A reading end. Clones read from the same queue; when the last one is dropped, pushes are refused, and what is in the queue is dropped.
     pub struct Consumer<T: Send, W: Wait = Park> {
-        list: Arc<List<T, W>>,
+        pub(super) list: Arc<List<T, W>>,
     }
 
     impl<T: Send, W: Wait> Consumer<T, W> {
@@ -260,6 +273,11 @@ pub mod mpmc {
             usize::MAX
         }
 
+        /// Never: there is always room.
+        pub fn is_full(&self) -> bool {
+            false
+        }
+
         /// Whether every producer is gone. Then it stays so; items may still be left.
         pub fn is_closed(&self) -> bool {
             self.list.handles.producers_gone()
@@ -268,7 +286,7 @@ pub mod mpmc {
 
     impl<T: Send, W: Wait> Clone for Consumer<T, W> {
         fn clone(&self) -> Self {
-            self.list.handles.add_consumer();
+            self.list.handles.consumers.add();
             Self { list: self.list.clone() }
         }
     }

@@ -4,7 +4,7 @@ use super::block::Block;
 use crate::TryPopError;
 use crate::drops::Drops;
 use crate::edges::edge;
-use crate::mpmc::handles::Handles;
+use crate::handles::Handles;
 use alloc::boxed::Box;
 use core::ptr;
 use thalweg_sync::CachePadded;

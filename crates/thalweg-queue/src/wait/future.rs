@@ -8,6 +8,7 @@ use crate::{PopError, PushError, TryPushError};
 use alloc::vec::Vec;
 use core::fmt;
 use core::future::Future;
+use core::mem::ManuallyDrop;
 use core::pin::Pin;
 use core::task::{Context, Poll};
 
@@ -63,6 +64,14 @@ impl<E> Pending<E> {
         }
     }
 
+    /// The end, which has left the line.
+    pub(crate) fn into_end(mut self) -> E {
+        self.leave();
+        let this = ManuallyDrop::new(self);
+        // SAFETY: what is not dropped does not use its end again.
+        unsafe { core::ptr::read(&this.end) }
+    }
+
     /// Leaves the line, if it is in it.
     pub(crate) fn leave(&mut self) {
         if let Some(place) = self.place.take() {
@@ -116,15 +125,27 @@ pub struct Pushing<E: Push> {
 impl<E: Push> Unpin for Pushing<E> {}
 
 impl<E: Push<Wait: Sleep>> Pushing<E> {
-    /// A push of `value` by `end`, which may be a reference: for ends of your own that implement [`Push`].
+    /// A push of `value` by `end`, which may be a reference. With an end by value it is a future that owns all it needs, to be kept in a
+    /// struct or spawned: of a handle that can be cloned, `Pushing::new(tx.clone(), value)`.
     pub fn new(end: E, value: E::Item) -> Self {
         Self { pending: Pending::new(end, Side::Room, |end| end.strategy().park()), value: Some(value) }
     }
 }
 
 impl<E: Push> Pushing<E> {
+    /// Gives the push up. The end, and the value unless the push was ready: for a future that has its end as a value, as
+    /// `Pushing::new(tx, value)`.
+    pub fn into_parts(self) -> (E, Option<E::Item>) {
+        (self.pending.into_end(), self.value)
+    }
+
     /// Gives the push up, and the value back. None after it was ready: then it is pushed, or was in the error.
     pub fn into_value(mut self) -> Option<E::Item> {
+        self.give_up()
+    }
+
+    /// As [`into_value`](Self::into_value).
+    pub(super) fn give_up(&mut self) -> Option<E::Item> {
         // First, and with the value in its place: to leave may wake the next one, by a waker that panics.
         self.pending.leave();
         self.value.take()
@@ -167,6 +188,12 @@ impl<'a, E: Push<Wait: Sleep>> PushingMany<'a, E> {
     pub fn new(end: E, values: &'a mut Vec<E::Item>) -> Self {
         Self { pending: Pending::new(end, Side::Room, |end| end.strategy().park()), values }
     }
+
+    /// Leaves the line.
+    #[cfg(not(loom))]
+    pub(super) fn give_up(&mut self) {
+        self.pending.leave();
+    }
 }
 
 impl<E: Push<Wait: Sleep>> Future for PushingMany<'_, E> {
@@ -193,9 +220,22 @@ pub struct Popping<E: Pop> {
 impl<E: Pop> Unpin for Popping<E> {}
 
 impl<E: Pop<Wait: Sleep>> Popping<E> {
-    /// A pop by `end`, which may be a reference: for ends of your own that implement [`Pop`].
+    /// A pop by `end`, which may be a reference. With an end by value it is a future that owns all it needs, to be kept in a struct or spawned.
     pub fn new(end: E) -> Self {
         Self { pending: Pending::new(end, Side::Items, |end| end.strategy().park()) }
+    }
+
+    /// Leaves the line.
+    #[cfg(not(loom))]
+    pub(super) fn give_up(&mut self) {
+        self.pending.leave();
+    }
+}
+
+impl<E: Pop> Popping<E> {
+    /// Gives the pop up. The end: for a future that has its end as a value, as `Popping::new(rx)`.
+    pub fn into_end(self) -> E {
+        self.pending.into_end()
     }
 }
 
@@ -228,6 +268,12 @@ impl<'a, E: Pop<Wait: Sleep>> PoppingMany<'a, E> {
     /// A pop by `end`, which may be a reference: for ends of your own that implement [`Pop`].
     pub fn new(end: E, into: &'a mut Vec<E::Item>, limit: usize) -> Self {
         Self { pending: Pending::new(end, Side::Items, |end| end.strategy().park()), into, limit }
+    }
+
+    /// Leaves the line.
+    #[cfg(not(loom))]
+    pub(super) fn give_up(&mut self) {
+        self.pending.leave();
     }
 }
 

@@ -149,6 +149,8 @@ macro_rules! producer {
                 !self.may_push()
             }
 
+            $crate::wait::closed! { |end| end.strategy(); W: $crate::wait::Sleep }
+
             /// Pushes, waiting while there is no room.
             #[inline]
             #[doc(alias = "send")]
@@ -586,4 +588,33 @@ macro_rules! consumer {
     };
 }
 
-pub(crate) use {consumer, producer};
+/// The methods of a producer that wait until nobody wants what it pushes. `$strategy` is how `$end` waits.
+macro_rules! closed {
+    (|$end:ident| $strategy:expr; $($bound:tt)*) => {
+        /// Waits until nobody wants what is pushed: every consumer is gone, or the queue is closed.
+        pub fn closed(&self) {
+            let $end = self;
+            $strategy.wait($crate::wait::Side::Closed, None, || $end.is_closed());
+        }
+
+        /// As [`closed`](Self::closed), but no longer than `timeout`. True if it is closed.
+        #[cfg(feature = "std")]
+        pub fn closed_timeout(&self, timeout: core::time::Duration) -> bool {
+            let ($end, deadline) = (self, thalweg_sync::time::now().after(timeout));
+            $strategy.wait($crate::wait::Side::Closed, Some(deadline), || $end.is_closed())
+        }
+
+        /// As [`closed`](Self::closed), as a future: to give up work whose result nobody wants. May be dropped at any time.
+        #[cfg(feature = "std")]
+        pub fn closed_async(&self) -> impl Future<Output = ()>
+        where
+            $($bound)*
+        {
+            let $end = self;
+            let attempt = || $end.is_closed().then_some(());
+            $crate::wait::until($crate::wait::Sleep::park($strategy), $crate::wait::Side::Closed, attempt, || false)
+        }
+    };
+}
+
+pub(crate) use {closed, consumer, producer};

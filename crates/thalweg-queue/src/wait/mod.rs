@@ -113,6 +113,8 @@ mod methods;
 pub(crate) mod one;
 #[cfg(feature = "std")]
 mod park;
+#[cfg(all(feature = "std", not(loom)))]
+mod polled;
 #[cfg(feature = "stream")]
 mod stream;
 
@@ -129,11 +131,13 @@ pub use future::{Popping, PoppingMany, Pushing, PushingMany};
 #[cfg(all(feature = "std", not(loom)))]
 pub(crate) use future::{pop_when, push_when};
 pub use iter::{Iter, TryIter};
-pub(crate) use methods::{consumer, producer};
+pub(crate) use methods::{closed, consumer, producer};
 #[cfg(feature = "std")]
 pub(crate) use park::Sleeper;
 #[cfg(feature = "std")]
 pub use park::{Park, Sleep};
+#[cfg(all(feature = "std", not(loom)))]
+pub use polled::{Polled, Timed, Within};
 #[cfg(feature = "stream")]
 pub use stream::{ItemSink, ItemStream};
 
@@ -179,6 +183,8 @@ pub enum Side {
     Room,
     /// Consumers wait for items.
     Items,
+    /// Ends wait until nobody is on the other side.
+    Closed,
 }
 
 /// A strategy: what both ends of a queue share in order to wait. The [module](self) says which one to take, and how a queue

@@ -29,6 +29,7 @@ use thalweg_sync::{CachePadded, fence, spin, time};
 pub struct Park {
     room: List,
     items: List,
+    closed: List,
 }
 
 /// A strategy by which `async` ends can wait: [`Park`], and no other.
@@ -113,10 +114,10 @@ impl Default for Park {
 }
 
 impl Park {
-    /// Two empty lists.
+    /// Empty lists.
     pub fn new() -> Self {
         fence::prepare();
-        Self { room: List::new(), items: List::new() }
+        Self { room: List::new(), items: List::new(), closed: List::new() }
     }
 
     #[inline(always)]
@@ -124,6 +125,7 @@ impl Park {
         match side {
             Side::Room => &self.room,
             Side::Items => &self.items,
+            Side::Closed => &self.closed,
         }
     }
 
@@ -219,7 +221,8 @@ impl Wait for Park {
     }
 
     fn ring_all(&self) {
-        both(|| self.ring(Side::Room, usize::MAX, || true), || self.ring(Side::Items, usize::MAX, || true));
+        let ring = |side| self.ring(side, usize::MAX, || true);
+        both(|| ring(Side::Room), || both(|| ring(Side::Items), || ring(Side::Closed)));
     }
 
     fn wait(&self, side: Side, deadline: Option<Deadline>, mut ready: impl FnMut() -> bool) -> bool {

@@ -9,5 +9,6 @@ mod select;
 #[path = "../queues/support.rs"]
 #[allow(dead_code, reason = "shared with the tests of the queues")]
 mod support;
+mod table;
 mod unbounded;
 mod watch;

@@ -20,7 +20,7 @@ fn nothing_is_kept() {
     assert_eq!(tx.push_timeout(2, Duration::from_millis(1)), Err(PushTimeoutError::Timeout(2)));
     assert_eq!(rx.try_pop(), Err(TryPopError::Empty));
     assert_eq!(rx.pop_timeout(Duration::from_millis(1)), Err(PopTimeoutError::Timeout));
-    assert_eq!((tx.capacity(), rx.capacity(), rx.offers()), (0, 0, 0));
+    assert_eq!((tx.capacity(), rx.capacity(), rx.len()), (0, 0, 0));
     assert_eq!(tx.try_push(3), Err(TryPushError::Full(3)), "who has given up is not there any more");
 }
 
@@ -32,7 +32,7 @@ fn a_push_is_over_when_it_is_popped() {
     let mut cx = Context::from_waker(&waker);
     let mut pushing = tx.push_async(1);
     assert!(pin!(&mut pushing).poll(&mut cx).is_pending());
-    assert_eq!(rx.offers(), 1);
+    assert_eq!(rx.len(), 1);
     assert_eq!(rx.try_pop(), Ok(1));
     assert!(note.was_woken());
     assert_eq!(pin!(&mut pushing).poll(&mut cx), Poll::Ready(Ok(())));
@@ -68,7 +68,7 @@ fn either_side_may_leave() {
     let (tx, rx) = rendezvous::channel::<u32>();
     let other = tx.clone();
     let pushes = [tx, other].map(|tx| thread::spawn(move || tx.push(1)));
-    while rx.offers() < 2 {
+    while rx.len() < 2 {
         thread::yield_now();
     }
     drop(rx);
@@ -113,7 +113,7 @@ fn a_panic_of_a_waker_or_a_destructor_does_no_harm() {
     let mut pushing = tx.push_async(Bomb(true, count.clone()));
     assert!(pin!(&mut pushing).poll(&mut Context::from_waker(&fuse())).is_pending());
     assert!(catch_unwind(AssertUnwindSafe(|| drop(pushing))).is_err());
-    assert_eq!((rx.offers(), Arc::strong_count(&count)), (0, 1));
+    assert_eq!((rx.len(), Arc::strong_count(&count)), (0, 1));
 }
 
 /// Pushes and pops of every kind in schedules drawn by seed: every item is popped or comes back, exactly once.

@@ -60,6 +60,12 @@ pub(super) const END: Client = Client {
     run: |setup| ends::end(setup, window(1), queue(0, 1)),
 };
 
+pub(super) const CLOSE: Client = Client {
+    name: "bbq/close",
+    what: "the producer pushes two items and closes the queue, but stays; the end comes after them",
+    run: |setup| ends::close(setup, window(1), queue(0, 1), mpmc::Producer::close),
+};
+
 pub(super) const FULL: Client = Client {
     name: "bbq/full",
     what: "two threads push into a queue that is never full, one pops before",

@@ -197,6 +197,39 @@ pub(super) fn end<P: Tx, C: Rx>(
     })
 }
 
+/// The producer pushes two items, and closes the queue; the end comes after them, though the producer stays.
+pub(super) fn close<P: Tx, C: Rx>(
+    setup: &Setup,
+    specification: impl Object,
+    build: impl Fn() -> (P, C) + Send + Sync + 'static,
+    close: fn(&P),
+) -> Outcome {
+    setup.linearizable(specification, move |recorder| {
+        let (mut tx, mut rx) = build();
+        let mut log = recorder.log(1);
+        let producer = thread::spawn(move || {
+            let pushed = tx.push_some(&mut log, 0, 2);
+            log.call(|| close(&tx), |()| Queue::Left);
+            (pushed, tx)
+        });
+        let mut log = recorder.log(0);
+        let (mut popped, mut closed) = (0, false);
+        for _ in 0..3 {
+            match rx.pop_one(&mut log) {
+                Ok(_) => {
+                    assert!(!closed, "an item after the end");
+                    popped += 1;
+                }
+                Err(refused) => closed |= refused == TryPopError::Closed,
+            }
+        }
+        let (pushed, _tx) = producer.join().unwrap();
+        assert!(!closed || popped == pushed, "the end before an item");
+        assert_eq!(popped + rx.drain(&mut log), pushed);
+        assert_eq!(rx.pop_one(&mut log), Err(TryPopError::Closed));
+    })
+}
+
 /// `before` items are in the queue; producers and consumers have these numbers of attempts, each in its own thread.
 pub(super) fn shared<P: Tx + Clone, C: Rx + Clone, const PRODUCERS: usize, const CONSUMERS: usize>(
     setup: &Setup,

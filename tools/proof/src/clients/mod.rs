@@ -67,6 +67,7 @@ const FIRST: &[Client] = &[
     bbq::ROLES_1,
     bbq::ROLES_2,
     bbq::END,
+    bbq::CLOSE,
     bbq::FULL,
     bbq::FULL_MANY,
     bbq::LATE,

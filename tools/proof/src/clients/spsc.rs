@@ -59,4 +59,9 @@ pub(super) const CLIENTS: &[Client] = &[
         what: "the producer leaves two items behind; the end comes after them",
         run: |setup| ends::end(setup, window(1), queue(0, 1)),
     },
+    Client {
+        name: "spsc/close",
+        what: "the producer pushes two items and closes the queue, but stays; the end comes after them",
+        run: |setup| ends::close(setup, window(1), queue(0, 1), spsc::Producer::close),
+    },
 ];

@@ -71,6 +71,11 @@ pub(super) const CLIENTS: &[Client] = &[
         run: |setup| ends::end(setup, any(), to_one(0)),
     },
     Client {
+        name: "unbounded/close",
+        what: "the producer pushes two items and closes the queue, but stays; the end comes after them",
+        run: |setup| ends::close(setup, any(), to_one(0), Producer::close),
+    },
+    Client {
         name: "unbounded/late",
         what: "a producer may look for its block late: another thread pushes and pops the blocks before",
         run: |setup| ends::late(setup, any(), to_one(0)),

@@ -233,6 +233,11 @@ unsafe impl<T: Send, L: Look, W: Wait> Write for Producer<T, L, W> {
     }
 }
 
+crate::ends::ended! {
+    [T: Send, L: Look, W: Wait] Producer<T, L, W>;
+    [T: Send, L: Look, W: Wait] Consumer<T, L, W>;
+    |end| end.ring.ends, end.ring.wait
+}
 crate::wait::producer!(exclusive runs (Producer [T, L] [] T [T: Send, L: Look]));
 
 impl<T: Send, L: Look, W: Wait> Drop for Producer<T, L, W> {

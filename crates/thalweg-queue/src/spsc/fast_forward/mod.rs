@@ -331,6 +331,18 @@ impl<T, W: Wait, S: Entry<T>> Producer<T, W, S> {
         self.free - self.head
     }
 
+    /// How many items are pushed and not popped, at most: those that the consumer took and whose line it has not emptied yet count. Looks at
+    /// as many slots as are empty: for a report, not for each push.
+    pub fn len(&self) -> usize {
+        let (ring, slots) = (&*self.ring, self.ring.slots());
+        slots - (0..slots).take_while(|n| ring.slot((self.head + n) % slots).is_empty()).count()
+    }
+
+    /// Whether there is nothing that the consumer has to pop, for certain: see [`len`](Self::len).
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
     /// How many items fit for certain.
     pub fn capacity(&self) -> usize {
         self.ring.capacity
@@ -568,6 +580,11 @@ impl<T, W: Wait, S: Entry<T>> fmt::Debug for Consumer<T, W, S> {
     }
 }
 
+crate::ends::ended! {
+    [T, W: Wait, S: Entry<T>] Producer<T, W, S>;
+    [T, W: Wait, S: Entry<T>] Consumer<T, W, S>;
+    |end| end.ring.ends, end.ring.wait
+}
 crate::wait::producer!(exclusive batches (Producer [T] [S] T [T, S: Entry<T>]));
 crate::wait::consumer!(exclusive batches (Consumer [T] [S] T [T, S: Entry<T>]));
 // One item at a time: what lies in a slot is not next to what lies in another.
