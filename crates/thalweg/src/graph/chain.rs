@@ -21,7 +21,7 @@ pub trait Pending<'env> {
     type Item: Send + 'env;
     /// Makes it a kernel, if it is one, and gives the path so far. The kernel's place is the caller's.
     #[track_caller]
-    fn settle(self, graph: &mut Graph<'env>) -> Path<End, Tail<Self::Item>>;
+    fn settle(self, graph: &Graph<'env>) -> Path<End, Tail<Self::Item>>;
 }
 
 /// An iterator that will be a source.
@@ -30,7 +30,7 @@ pub struct FromIter<I>(I);
 
 impl<'env, I: Iterator<Item: Send + 'env> + Send + 'env> Pending<'env> for FromIter<I> {
     type Item = I::Item;
-    fn settle(self, graph: &mut Graph<'env>) -> Path<End, Tail<I::Item>> {
+    fn settle(self, graph: &Graph<'env>) -> Path<End, Tail<I::Item>> {
         graph.source(self.0).into_path()
     }
 }
@@ -41,7 +41,7 @@ pub struct Stepwise<S>(S);
 
 impl<'env, S: Steps<Item: 'env> + 'env> Pending<'env> for Stepwise<S> {
     type Item = S::Item;
-    fn settle(self, graph: &mut Graph<'env>) -> Path<End, Tail<S::Item>> {
+    fn settle(self, graph: &Graph<'env>) -> Path<End, Tail<S::Item>> {
         graph.source_of_steps(self.0).into_path()
     }
 }
@@ -55,7 +55,7 @@ pub struct After<T, S> {
 
 impl<'env, T: Send + 'env> Pending<'env> for After<T, Identity> {
     type Item = T;
-    fn settle(self, _graph: &mut Graph<'env>) -> Path<End, Tail<T>> {
+    fn settle(self, _graph: &Graph<'env>) -> Path<End, Tail<T>> {
         self.path
     }
 }
@@ -68,7 +68,7 @@ macro_rules! stages_settle {
             $stage<S, F>: Stage<T, Out: 'env> + 'env,
         {
             type Item = <$stage<S, F> as Stage<T>>::Out;
-            fn settle(self, graph: &mut Graph<'env>) -> Path<End, Tail<Self::Item>> {
+            fn settle(self, graph: &Graph<'env>) -> Path<End, Tail<Self::Item>> {
                 let body = Body::Sequential(Box::new(Fused(self.stages, PhantomData::<fn(T)>)));
                 let node: Node<T, Self::Item> = graph.add_node("chain", body, None);
                 self.path >> node
@@ -103,7 +103,7 @@ stages_settle!(Inspect);
 /// ```
 #[must_use = "a chain is added to the graph by its end: .sink(..), .for_each(..) or .into(..)"]
 pub struct Chain<'g, 'env, P> {
-    graph: &'g mut Graph<'env>,
+    graph: &'g Graph<'env>,
     pending: P,
 }
 
@@ -115,7 +115,7 @@ impl<P> fmt::Debug for Chain<'_, '_, P> {
 
 impl<'env> Graph<'env> {
     /// Begins a chain with what an iterator gives; see [`source`](Self::source).
-    pub fn stream<I>(&mut self, messages: I) -> Chain<'_, 'env, FromIter<I::IntoIter>>
+    pub fn stream<I>(&self, messages: I) -> Chain<'_, 'env, FromIter<I::IntoIter>>
     where
         I: IntoIterator<IntoIter: Send + 'env, Item: Send + 'env>,
     {
@@ -123,7 +123,7 @@ impl<'env> Graph<'env> {
     }
 
     /// Begins a chain behind a source, a path that begins with one, or an output port.
-    pub fn from<G>(&mut self, giver: G) -> Chain<'_, 'env, After<G::Message, Identity>>
+    pub fn from<G>(&self, giver: G) -> Chain<'_, 'env, After<G::Message, Identity>>
     where
         G: Gives<Head = End>,
     {
@@ -371,14 +371,14 @@ impl<'g, 'env, P: Pending<'env>> Chain<'g, 'env, P> {
     {
         let path = self.pending.settle(self.graph);
         let sink: Sink<P::Item> = self.graph.sink(kernel);
-        *self.graph += path >> sink;
+        self.graph.connect(path >> sink);
     }
 
     /// Ends the chain at a sink, an input port, or a path that ends with one.
     #[track_caller]
     pub fn into<R: Takes<P::Item, Tail = End>>(self, end: R) {
         let path = self.pending.settle(self.graph);
-        *self.graph += path >> end;
+        self.graph.connect(path >> end);
     }
 
     /// The chain so far as a path, to be connected with `>>`.

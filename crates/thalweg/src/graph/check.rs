@@ -1,10 +1,11 @@
 //! What a graph must be before it runs.
 
+use crate::edge::Capacity;
 use crate::error::Refusal;
-use crate::graph::{Capacity, Graph, Link, PortRef};
+use crate::graph::draft::{Draft, Link, PortRef};
 use std::collections::{BTreeMap, BTreeSet};
 
-impl Graph<'_> {
+impl Draft<'_> {
     /// Makes names unique: of kernels with the same one, all but the first get a number. In ordered maps, for others free their names in an
     /// order of their own in each run, and on a modelled machine what is freed last is used first.
     pub(crate) fn number_names(&mut self) {
@@ -35,7 +36,7 @@ impl Graph<'_> {
             let kernel = format!("{} ({})", definition.name, definition.place);
             refusals.push(Refusal { kernel, reason });
         };
-        let id = self.control.graph;
+        let id = self.id;
         let is = |end: PortRef, kernel: usize, port: usize| (end.graph, end.kernel, end.port) == (id, kernel, port);
         for link in &self.foreign {
             // One whose ends are both elsewhere was refused when it was added.

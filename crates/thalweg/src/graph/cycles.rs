@@ -2,7 +2,7 @@
 //!
 //! No recursion, and time in proportion to kernels and edges: a graph may be a chain of a hundred thousand kernels.
 
-use crate::graph::{Graph, Link};
+use crate::graph::draft::{Draft, Link};
 
 /// For each kernel the edges that lead to it and out of it, in the order of its ports.
 pub(crate) struct Wiring {
@@ -10,7 +10,7 @@ pub(crate) struct Wiring {
     pub(crate) outputs: Vec<Vec<usize>>,
 }
 
-impl Graph<'_> {
+impl Draft<'_> {
     pub(crate) fn wiring(&self) -> Wiring {
         let empty = || vec![Vec::new(); self.kernels.len()];
         let (mut inputs, mut outputs) = (empty(), empty());

@@ -3,14 +3,14 @@
 pub(crate) mod chain;
 mod check;
 mod cycles;
+mod draft;
 mod outside;
 pub(crate) mod path;
 pub(crate) mod results;
 mod run;
 
-use crate::block::windows::{Assemble, Windows};
+use crate::block::windows::Windows;
 use crate::control::{Control, Stopper};
-use crate::edge::Capacity;
 use crate::error::{Error, Refusal, Verdict};
 use crate::kernel::each;
 use crate::kernel::fused::{Fused, Identity, Map, Update};
@@ -20,61 +20,15 @@ use crate::kernel::source;
 use crate::kernel::steps::{FromSteps, Steps};
 use crate::kernel::tee::Tee;
 use crate::kernel::windowed::Windowed;
-use crate::kernel::{Body, Flow, Outside};
-use path::{End, Gives, Handle, Node, Sink, Source};
+use crate::kernel::{Body, Flow};
+use draft::Draft;
+pub(crate) use draft::{Definition, EdgeSpec, Link, PortRef, WindowSpec};
+use path::{End, Gives, Handle, Node, Path, Sink, Source};
 use std::cell::RefCell;
 use std::fmt;
 use std::marker::PhantomData;
 use std::panic::Location;
 use thalweg_sync::sync::Arc;
-
-/// What was asked of an edge.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct EdgeSpec {
-    pub(crate) capacity: Option<Capacity>,
-    pub(crate) unordered: bool,
-    pub(crate) feedback: bool,
-}
-
-/// A port of a kernel of some graph.
-#[doc(hidden)]
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct PortRef {
-    /// The graph's number, `Control::graph`.
-    pub(crate) graph: u64,
-    pub(crate) kernel: usize,
-    pub(crate) port: usize,
-}
-
-/// One connection.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Link {
-    pub(crate) from: PortRef,
-    pub(crate) to: PortRef,
-    pub(crate) spec: EdgeSpec,
-    pub(crate) bytes: usize,
-}
-
-/// The window that a kernel's input asks for.
-pub(crate) struct WindowSpec<'env> {
-    pub(crate) peek: usize,
-    pub(crate) pop: usize,
-    pub(crate) assembler: Box<dyn Fn() -> Box<dyn Assemble + 'env> + Send + Sync + 'env>,
-}
-
-/// What the graph knows of a kernel.
-pub(crate) struct Definition<'env> {
-    pub(crate) name: String,
-    pub(crate) place: &'static Location<'static>,
-    pub(crate) body: Body<'env>,
-    /// Of a source that is fed from outside. Dropped after the body: see `inlet::Watch`.
-    pub(crate) outside: Option<Box<dyn Outside + 'env>>,
-    pub(crate) inputs: Vec<PortName>,
-    pub(crate) outputs: Vec<PortName>,
-    pub(crate) window: Option<WindowSpec<'env>>,
-    pub(crate) hint: Option<f32>,
-    pub(crate) group: Option<usize>,
-}
 
 /// Kernels and the edges between them.
 ///
@@ -131,7 +85,8 @@ pub(crate) struct Definition<'env> {
 /// let (end, other) = (graph.sink(|x: u64| ()), graph.sink(|x: u64| ()));
 /// graph += end >> other;
 /// ```
-/// A kernel can be made where it is connected. What makes kernels borrows the graph shared, so no handle has to be bound first:
+///
+/// A kernel can be made where it is connected. What makes and connects kernels borrows the graph shared, so no handle has to be bound first:
 ///
 /// ```
 /// use thalweg::prelude::*;
@@ -143,17 +98,9 @@ pub(crate) struct Definition<'env> {
 /// # Ok::<(), thalweg::Error>(())
 /// ```
 ///
-/// What also connects, such as [`tee`](Self::tee), borrows it alone: bind what it gives, in a statement of its own.
+/// `graph += path` itself borrows it alone, after the path is made; in a function that has a shared reference, [`connect`](Self::connect) does the same.
 pub struct Graph<'env> {
-    /// Without those in `fresh`: see [`adopt`](Self::adopt).
-    pub(crate) kernels: Vec<Definition<'env>>,
-    /// Kernels that were made through a shared reference since the last `adopt`. Their numbers go on from those of `kernels`.
-    fresh: RefCell<Vec<Definition<'env>>>,
-    pub(crate) links: Vec<Link>,
-    /// Connections with kernels of other graphs; with them the graph does not run.
-    foreign: Vec<Link>,
-    refusals: Vec<Refusal>,
-    groups: usize,
+    draft: RefCell<Draft<'env>>,
     pub(crate) control: Arc<Control>,
 }
 
@@ -167,15 +114,7 @@ impl<'env> Graph<'env> {
     /// An empty graph.
     pub fn new() -> Self {
         let control = Arc::new(Control::default());
-        Self {
-            kernels: Vec::new(),
-            fresh: RefCell::default(),
-            links: Vec::new(),
-            foreign: Vec::new(),
-            refusals: Vec::new(),
-            groups: 0,
-            control,
-        }
+        Self { draft: RefCell::new(Draft::new(control.graph)), control }
     }
 
     // ---- sources ----
@@ -434,10 +373,11 @@ impl<'env> Graph<'env> {
         let (mut inputs, mut outputs) = (Vec::new(), Vec::new());
         let mut binder = Binder { graph: made.graph, kernel: made.kernel, inputs: &mut inputs, outputs: &mut outputs };
         let ports = kernel.ports(&mut binder);
-        let mut fresh = self.fresh.borrow_mut();
-        let definition = &mut fresh[made.kernel - self.kernels.len()];
-        (definition.inputs, definition.outputs) = (inputs, outputs);
-        definition.body = Body::Ported(Box::new(WithPorts { kernel, ports: ports.clone() }));
+        let body = Body::Ported(Box::new(WithPorts { kernel, ports: ports.clone() }));
+        self.change(made, |definition| {
+            (definition.inputs, definition.outputs) = (inputs, outputs);
+            definition.body = body;
+        });
         ports
     }
 
@@ -463,12 +403,12 @@ impl<'env> Graph<'env> {
     /// # Ok::<(), thalweg::Error>(())
     /// ```
     #[track_caller]
-    pub fn tee<T, const N: usize>(&mut self, from: impl Gives<Message = T, Head = End>) -> [Out<T>; N]
+    pub fn tee<T, const N: usize>(&self, from: impl Gives<Message = T, Head = End>) -> [Out<T>; N]
     where
         T: Clone + Send + 'env,
     {
         let (input, copies) = self.add(Tee::<T, N>(PhantomData));
-        *self += from.into_path() >> input;
+        self.connect(from.into_path() >> input);
         copies
     }
 
@@ -476,16 +416,34 @@ impl<'env> Graph<'env> {
 
     /// Gives a kernel the name that the report and errors use. Names are unique: when the graph runs, the second kernel of a name gets
     /// ` (2)` behind it, and so on.
-    pub fn name(&mut self, kernel: impl Handle, name: &str) {
+    pub fn name(&self, kernel: impl Handle, name: &str) {
         let port = kernel.kernel();
         if port.graph == self.id() {
-            name.clone_into(&mut self.definition(port).name);
+            self.change(port, |definition| name.clone_into(&mut definition.name));
         } else {
-            self.refusals.push(Refusal {
-                kernel: name.to_owned(),
-                reason: "the kernel that was given this name belongs to another graph; name it there".to_owned(),
-            });
+            let reason = "the kernel that was given this name belongs to another graph; name it there";
+            self.draft.borrow_mut().refusals.push(Refusal { kernel: name.to_owned(), reason: reason.to_owned() });
         }
+    }
+
+    /// Adds the connections of a path, as `graph += path` does. What is wrong with them is said by [`run`](Self::run).
+    ///
+    /// It borrows the graph shared, so it can stand in a function that builds a part of a graph.
+    ///
+    /// ```
+    /// use thalweg::prelude::*;
+    ///
+    /// fn print_all(graph: &Graph<'_>, words: Source<&'static str>) {
+    ///     graph.connect(words >> graph.sink(|word| println!("{word}")));
+    /// }
+    ///
+    /// let mut graph = Graph::new();
+    /// print_all(&graph, graph.source(["a", "b"]));
+    /// graph.run(Scheme::default())?;
+    /// # Ok::<(), thalweg::Error>(())
+    /// ```
+    pub fn connect<H, T>(&self, path: Path<H, T>) {
+        self.draft.borrow_mut().add_path(path);
     }
 
     /// What ends a run from another thread.
@@ -499,22 +457,14 @@ impl<'env> Graph<'env> {
         self.control.graph
     }
 
-    /// Moves kernels that were made through a shared reference to the others.
-    pub(crate) fn adopt(&mut self) {
-        self.kernels.append(self.fresh.get_mut());
-    }
-
-    /// What is known of a kernel of this graph.
-    fn definition(&mut self, kernel: PortRef) -> &mut Definition<'env> {
-        self.adopt();
-        &mut self.kernels[kernel.kernel]
+    /// Changes what is known of a kernel of this graph.
+    fn change(&self, kernel: PortRef, change: impl FnOnce(&mut Definition<'env>)) {
+        change(&mut self.draft.borrow_mut().kernels[kernel.kernel]);
     }
 
     /// Notes why `kernel` cannot work, for [`run`](Self::run) to say.
-    pub(crate) fn refuse(&mut self, kernel: impl Handle, reason: &str) {
-        let Definition { name, place, .. } = self.definition(kernel.kernel());
-        let kernel = format!("{name} ({place})");
-        self.refusals.push(Refusal { kernel, reason: reason.to_owned() });
+    pub(crate) fn refuse(&self, kernel: impl Handle, reason: &str) {
+        self.draft.borrow_mut().refuse(kernel.kernel(), reason);
     }
 
     #[track_caller]
@@ -546,9 +496,9 @@ impl<'env> Graph<'env> {
         outputs: &[PortName],
         window: Option<WindowSpec<'env>>,
     ) -> PortRef {
-        let mut fresh = self.fresh.borrow_mut();
-        let kernel = self.kernels.len() + fresh.len();
-        fresh.push(Definition {
+        let mut draft = self.draft.borrow_mut();
+        let kernel = draft.kernels.len();
+        draft.kernels.push(Definition {
             name: format!("{kind}-{kernel}"),
             place: Location::caller(),
             body,
@@ -561,37 +511,13 @@ impl<'env> Graph<'env> {
         });
         PortRef { graph: self.id(), kernel, port: 0 }
     }
-
-    pub(crate) fn add_path(&mut self, links: Vec<Link>, hints: &[(PortRef, f32)], groups: &[Vec<PortRef>]) {
-        self.adopt();
-        let id = self.id();
-        for link in links {
-            match (link.from.graph == id, link.to.graph == id) {
-                (true, true) => self.links.push(link),
-                (false, false) => self.refusals.push(Refusal {
-                    kernel: "a path".to_owned(),
-                    reason: "both ends of one of its edges belong to another graph; add it there".to_owned(),
-                }),
-                _ => self.foreign.push(link),
-            }
-        }
-        for &(port, hint) in hints.iter().filter(|(port, _)| port.graph == id) {
-            self.kernels[port.kernel].hint = Some(hint);
-        }
-        for group in groups {
-            for port in group.iter().filter(|port| port.graph == id) {
-                self.kernels[port.kernel].group = Some(self.groups);
-            }
-            self.groups += 1;
-        }
-    }
 }
 
 impl fmt::Debug for Graph<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let fresh = self.fresh.borrow();
-        let kernels: Vec<_> = self.kernels.iter().chain(&*fresh).map(|kernel| &kernel.name).collect();
-        f.debug_struct("Graph").field("kernels", &kernels).field("edges", &self.links.len()).finish()
+        let draft = self.draft.borrow();
+        let kernels: Vec<_> = draft.kernels.iter().map(|kernel| &kernel.name).collect();
+        f.debug_struct("Graph").field("kernels", &kernels).field("edges", &draft.links.len()).finish()
     }
 }
 

@@ -34,15 +34,12 @@ impl<'env> Graph<'env> {
     ///
     /// If `capacity`, in messages, is out of the limits of a queue.
     #[track_caller]
-    pub fn inlet<T: Send + 'env>(
-        &mut self,
-        capacity: usize,
-    ) -> Result<(Source<T>, Inlet<T>), thalweg_queue::BuildError> {
+    pub fn inlet<T: Send + 'env>(&self, capacity: usize) -> Result<(Source<T>, Inlet<T>), thalweg_queue::BuildError> {
         let (inlet, arrivals) = inlet::inlet(capacity, &self.control)?;
         let watch = arrivals.watch();
         self.control.add_lid(arrivals.lid().clone());
         let source = self.add_source("inlet", Box::new(arrivals));
-        self.definition(source.0).outside = Some(Box::new(watch));
+        self.change(source.0, |definition| definition.outside = Some(Box::new(watch)));
         Ok((source, inlet))
     }
 
@@ -72,18 +69,14 @@ impl<'env> Graph<'env> {
     ///
     /// If `capacity` is out of the limits of a queue.
     #[track_caller]
-    pub fn source_blocking<I>(
-        &mut self,
-        messages: I,
-        capacity: usize,
-    ) -> Result<Source<I::Item>, thalweg_queue::BuildError>
+    pub fn source_blocking<I>(&self, messages: I, capacity: usize) -> Result<Source<I::Item>, thalweg_queue::BuildError>
     where
         I: IntoIterator<IntoIter: Send + 'static, Item: Send + 'static>,
     {
         let waiting = Waiting::new(messages.into_iter(), capacity, &self.control)?;
         let watch = waiting.watch();
         let source = self.add_source("blocking", Box::new(waiting));
-        self.definition(source.0).outside = Some(Box::new(watch));
+        self.change(source.0, |definition| definition.outside = Some(Box::new(watch)));
         Ok(source)
     }
 
@@ -111,13 +104,13 @@ impl<'env> Graph<'env> {
     /// ```
     #[track_caller]
     pub fn source_polled<T: Send + 'env>(
-        &mut self,
+        &self,
         poll: impl FnMut(&mut Context<'_>) -> Poll<Option<T>> + Send + 'env,
     ) -> Source<T> {
         let polled = Polled::new(poll, &self.control);
         let watch = polled.watch();
         let source = self.add_source("polled", Box::new(polled));
-        self.definition(source.0).outside = Some(Box::new(watch));
+        self.change(source.0, |definition| definition.outside = Some(Box::new(watch)));
         source
     }
 
@@ -138,15 +131,12 @@ impl<'env> Graph<'env> {
     ///
     /// If `capacity`, in messages, is out of the limits of a queue.
     #[track_caller]
-    pub fn outlet<T: Send + 'env>(
-        &mut self,
-        capacity: usize,
-    ) -> Result<(Sink<T>, Outlet<T>), thalweg_queue::BuildError> {
+    pub fn outlet<T: Send + 'env>(&self, capacity: usize) -> Result<(Sink<T>, Outlet<T>), thalweg_queue::BuildError> {
         let (departures, outlet) = outlet::outlet(capacity, &self.control)?;
         let watch = departures.watch();
         let body = Body::Sequential(Box::new(departures));
         let sink = Sink(self.add_kernel("outlet", body, &[name_of::<T>("in")], &[], None), PhantomData);
-        self.definition(sink.0).outside = Some(Box::new(watch));
+        self.change(sink.0, |definition| definition.outside = Some(Box::new(watch)));
         Ok((sink, outlet))
     }
 
@@ -172,11 +162,6 @@ impl<'env> Graph<'env> {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn reopen(&self) {
-        self.outsides().for_each(Outside::reopen);
-    }
-
-    /// Kernels' ends that lie outside.
-    pub(super) fn outsides(&self) -> impl Iterator<Item = &(dyn Outside + 'env)> {
-        self.kernels.iter().filter_map(|kernel| kernel.outside.as_deref())
+        self.draft.borrow().outsides().for_each(Outside::reopen);
     }
 }

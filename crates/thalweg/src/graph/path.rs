@@ -385,6 +385,6 @@ impl<T> From<Sink<T>> for Path<Head<T>, End> {
 impl<H, T> AddAssign<Path<H, T>> for Graph<'_> {
     /// Adds the connections of a path. What is wrong with them is said by [`run`](Graph::run).
     fn add_assign(&mut self, path: Path<H, T>) {
-        self.add_path(path.links, &path.hints, &path.groups);
+        self.connect(path);
     }
 }

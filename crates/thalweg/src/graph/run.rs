@@ -5,7 +5,8 @@ use crate::block::windows::Assemble;
 use crate::edge::{self, Edge, Plan, Sender, Taker};
 use crate::error::{Error, Refusal, Result};
 use crate::exec::{self, Component, Parts, Post};
-use crate::graph::{Definition, Graph, Link};
+use crate::graph::Graph;
+use crate::graph::draft::{Definition, Draft, Link};
 use crate::kernel::{Body, Outside, SharedTask, Task};
 use crate::report::Report;
 use crate::scheme::Scheme;
@@ -30,9 +31,10 @@ impl<'env> Graph<'env> {
     /// run is stopped, every cause is there with its kernel's name, and every message was dropped once; also if destructors of messages panicked
     /// that were left in the graph. [`Error::Stalled`] if no kernel could go on.
     pub fn run(&mut self, scheme: Scheme) -> Result<Report> {
-        self.adopt();
-        self.number_names();
-        let refusals = self.refusals();
+        let control = self.control.clone();
+        let draft = self.draft.get_mut();
+        draft.number_names();
+        let refusals = draft.refusals();
         if !refusals.is_empty() {
             return Err(Error::Refused(refusals));
         }
@@ -41,17 +43,18 @@ impl<'env> Graph<'env> {
             let error = source.begin().err()?;
             Some(Refusal { kernel: format!("{} ({})", kernel.name, kernel.place), reason: error.to_string() })
         };
-        let refusals: Vec<_> = self.kernels.iter_mut().filter_map(begin).collect();
+        let refusals: Vec<_> = draft.kernels.iter_mut().filter_map(begin).collect();
         if !refusals.is_empty() {
             return Err(Error::Refused(refusals));
         }
-        self.reopen();
-        let control = self.control.clone();
-        let result = exec::run(self.parts(scheme), control, scheme);
-        self.outsides().for_each(|outside| outside.run_is_over(&result));
+        draft.outsides().for_each(Outside::reopen);
+        let result = exec::run(draft.parts(scheme), control, scheme);
+        draft.outsides().for_each(|outside| outside.run_is_over(&result));
         result
     }
+}
 
+impl Draft<'_> {
     /// What an edge is, by what its two ends are and what was asked of it.
     fn plan(&self, id: usize, outputs: &[Vec<usize>], component_of: &[Option<usize>]) -> (Plan, u32) {
         let link = &self.links[id];
@@ -183,6 +186,6 @@ impl Graph<'_> {
         look: impl FnOnce(&exec::Core<'_>, &crate::scheme::View<'_>) -> R,
     ) -> R {
         let control = self.control.clone();
-        exec::looked_at(self.parts(scheme), control, scheme, look)
+        exec::looked_at(self.draft.get_mut().parts(scheme), control, scheme, look)
     }
 }

@@ -198,7 +198,7 @@ impl<'env> Graph<'env> {
     /// ```
     #[track_caller]
     pub fn sequential_with<S, T, U, R, Q>(
-        &mut self,
+        &self,
         state: S,
         step: impl FnMut(&mut S, T, &mut Emit<'_, '_, U>) -> R + Send + 'env,
         on_end: impl FnMut(&mut S, &mut Emit<'_, '_, U>) -> Q + Send + 'env,
@@ -232,7 +232,7 @@ impl<'env> Graph<'env> {
     /// ```
     #[track_caller]
     pub fn sink_with<S, T, R, Q>(
-        &mut self,
+        &self,
         state: S,
         step: impl FnMut(&mut S, T) -> R + Send + 'env,
         on_end: impl FnMut(&mut S) -> Q + Send + 'env,
@@ -264,7 +264,7 @@ impl<'env> Graph<'env> {
     /// ```
     #[track_caller]
     pub fn fold<S, T>(
-        &mut self,
+        &self,
         mut init: impl FnMut() -> S + Send + 'env,
         mut step: impl FnMut(&mut S, T) + Send + 'env,
     ) -> Node<T, S>
@@ -297,7 +297,7 @@ impl<'env> Graph<'env> {
     /// # Ok::<(), thalweg::Error>(())
     /// ```
     #[track_caller]
-    pub fn take<T: Send + 'env>(&mut self, count: usize) -> Node<T, T> {
+    pub fn take<T: Send + 'env>(&self, count: usize) -> Node<T, T> {
         let (input, out) = self.add(Take { count, left: count, types: PhantomData });
         node(input, out)
     }
@@ -317,7 +317,7 @@ impl<'env> Graph<'env> {
     /// # Ok::<(), thalweg::Error>(())
     /// ```
     #[track_caller]
-    pub fn take_while<T: Send + 'env>(&mut self, keeps: impl FnMut(&T) -> bool + Send + 'env) -> Node<T, T> {
+    pub fn take_while<T: Send + 'env>(&self, keeps: impl FnMut(&T) -> bool + Send + 'env) -> Node<T, T> {
         self.sequential_with(
             keeps,
             |keeps, message, out: &mut Emit<'_, '_, T>| {
@@ -348,7 +348,7 @@ impl<'env> Graph<'env> {
     /// # Ok::<(), thalweg::Error>(())
     /// ```
     #[track_caller]
-    pub fn chunks<T: Send + 'env>(&mut self, length: usize) -> Node<T, Vec<T>> {
+    pub fn chunks<T: Send + 'env>(&self, length: usize) -> Node<T, Vec<T>> {
         let chunks = self.sequential_with(
             Vec::new(),
             move |chunk: &mut Vec<T>, message, out: &mut Emit<'_, '_, Vec<T>>| {

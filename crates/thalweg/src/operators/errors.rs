@@ -204,7 +204,7 @@ impl<'env> Graph<'env> {
     /// ```
     #[track_caller]
     pub fn try_map<T, U, E>(
-        &mut self,
+        &self,
         from: impl Gives<Message = T, Head = End>,
         change: impl FnMut(T) -> Result<U, E> + Send + 'env,
     ) -> (Out<U>, Out<E>)
@@ -214,7 +214,7 @@ impl<'env> Graph<'env> {
         E: Send + 'env,
     {
         let (input, results, errors) = self.add(TryMap(change, PhantomData));
-        *self += from.into_path() >> input;
+        self.connect(from.into_path() >> input);
         (results, errors)
     }
 
@@ -237,7 +237,7 @@ impl<'env> Graph<'env> {
     /// ```
     #[track_caller]
     pub fn map_or_skip<T, U, E>(
-        &mut self,
+        &self,
         mut change: impl FnMut(T) -> Result<U, E> + Send + 'env,
         skipped: &Skipped,
     ) -> Node<T, U>
@@ -275,7 +275,7 @@ impl<'env> Graph<'env> {
     /// ```
     #[track_caller]
     pub fn parallel_map_or_skip<T, U, E>(
-        &mut self,
+        &self,
         change: impl Fn(T) -> Result<U, E> + Send + Sync + 'env,
         skipped: &Skipped,
     ) -> Node<T, U>
@@ -323,7 +323,7 @@ impl<'env> Graph<'env> {
     /// ```
     #[track_caller]
     pub fn retry<T, U, E>(
-        &mut self,
+        &self,
         from: impl Gives<Message = T, Head = End>,
         backoff: Backoff,
         attempt: impl FnMut(&T) -> Result<U, E> + Send + 'env,
@@ -335,7 +335,7 @@ impl<'env> Graph<'env> {
     {
         let retry = Retry { attempt, backoff, failed: 0, again: Instant::default(), types: PhantomData };
         let (input, results, errors) = self.add(retry);
-        *self += from.into_path() >> input;
+        self.connect(from.into_path() >> input);
         (results, errors)
     }
 }

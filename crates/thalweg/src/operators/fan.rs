@@ -136,12 +136,12 @@ impl<'env> Graph<'env> {
     /// # Ok::<(), thalweg::Error>(())
     /// ```
     #[track_caller]
-    pub fn broadcast<T>(&mut self, from: impl Gives<Message = T, Head = End>, outputs: usize) -> Vec<Out<T>>
+    pub fn broadcast<T>(&self, from: impl Gives<Message = T, Head = End>, outputs: usize) -> Vec<Out<T>>
     where
         T: Clone + Send + 'env,
     {
         let ports = self.add(Broadcast::new(outputs));
-        *self += from.into_path() >> ports.input;
+        self.connect(from.into_path() >> ports.input);
         ports.outputs
     }
 
@@ -167,7 +167,7 @@ impl<'env> Graph<'env> {
     /// ```
     #[track_caller]
     pub fn split<T>(
-        &mut self,
+        &self,
         from: impl Gives<Message = T, Head = End>,
         mut is_first: impl FnMut(&T) -> bool + Send + 'env,
     ) -> [Out<T>; 2]
@@ -203,7 +203,7 @@ impl<'env> Graph<'env> {
     /// ```
     #[track_caller]
     pub fn partition<T, K, const N: usize>(
-        &mut self,
+        &self,
         from: impl Gives<Message = T, Head = End>,
         mut key: impl FnMut(&T) -> K + Send + 'env,
     ) -> [Out<T>; N]
@@ -235,7 +235,7 @@ impl<'env> Graph<'env> {
     /// ```
     #[track_caller]
     pub fn route<T, const N: usize>(
-        &mut self,
+        &self,
         from: impl Gives<Message = T, Head = End>,
         choose: impl FnMut(&T) -> usize + Send + 'env,
     ) -> [Out<T>; N]
@@ -243,7 +243,7 @@ impl<'env> Graph<'env> {
         T: Send + 'env,
     {
         let ports = self.add(Route::new(N, choose));
-        *self += from.into_path() >> ports.input;
+        self.connect(from.into_path() >> ports.input);
         all(&ports.outputs)
     }
 }

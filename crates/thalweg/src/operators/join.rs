@@ -249,7 +249,7 @@ impl<'env> Graph<'env> {
     /// # Ok::<(), thalweg::Error>(())
     /// ```
     #[track_caller]
-    pub fn merge<T>(&mut self, from: impl IntoIterator<Item: Gives<Message = T, Head = End>>) -> Out<T>
+    pub fn merge<T>(&self, from: impl IntoIterator<Item: Gives<Message = T, Head = End>>) -> Out<T>
     where
         T: Send + 'env,
     {
@@ -276,7 +276,7 @@ impl<'env> Graph<'env> {
     /// # Ok::<(), thalweg::Error>(())
     /// ```
     #[track_caller]
-    pub fn interleave<T>(&mut self, from: impl IntoIterator<Item: Gives<Message = T, Head = End>>) -> Out<T>
+    pub fn interleave<T>(&self, from: impl IntoIterator<Item: Gives<Message = T, Head = End>>) -> Out<T>
     where
         T: Send + 'env,
     {
@@ -306,7 +306,7 @@ impl<'env> Graph<'env> {
     /// ```
     #[track_caller]
     pub fn merge_by_key<T, K>(
-        &mut self,
+        &self,
         from: impl IntoIterator<Item: Gives<Message = T, Head = End>>,
         key: impl FnMut(&T) -> K + Send + 'env,
     ) -> Out<T>
@@ -338,7 +338,7 @@ impl<'env> Graph<'env> {
     /// ```
     #[track_caller]
     pub fn zip<A, B>(
-        &mut self,
+        &self,
         left: impl Gives<Message = A, Head = End>,
         right: impl Gives<Message = B, Head = End>,
     ) -> Out<(A, B)>
@@ -347,14 +347,14 @@ impl<'env> Graph<'env> {
         B: Send + 'env,
     {
         let ports = self.add(Zip::new());
-        *self += left.into_path() >> ports.left;
-        *self += right.into_path() >> ports.right;
+        self.connect(left.into_path() >> ports.left);
+        self.connect(right.into_path() >> ports.right);
         ports.out
     }
 
-    fn join<T>(&mut self, from: Vec<impl Gives<Message = T, Head = End>>, ports: JoinPorts<T>) -> Out<T> {
+    fn join<T>(&self, from: Vec<impl Gives<Message = T, Head = End>>, ports: JoinPorts<T>) -> Out<T> {
         for (path, input) in from.into_iter().zip(ports.inputs) {
-            *self += path.into_path() >> input;
+            self.connect(path.into_path() >> input);
         }
         ports.out
     }

@@ -249,7 +249,7 @@ where
 }
 
 /// Makes the lanes, so many, and gives their streams.
-type MakeLanes<'env, K, V> = Box<dyn FnOnce(&mut Graph<'env>, usize) -> Vec<Out<Addressed<K, V>>> + 'env>;
+type MakeLanes<'env, K, V> = Box<dyn FnOnce(&Graph<'env>, usize) -> Vec<Out<Addressed<K, V>>> + 'env>;
 
 /// A stream whose messages have keys, and what is to be done for each of them. Made by [`Graph::key_by`] and [`Graph::keyed`].
 ///
@@ -257,7 +257,7 @@ type MakeLanes<'env, K, V> = Box<dyn FnOnce(&mut Graph<'env>, usize) -> Vec<Out<
 /// order; what is given for different keys comes as it comes.
 #[must_use = "say what is to be done for each key: .fold(..), .map_with(..) or .window(..)"]
 pub struct KeyBy<'g, 'env, K, V> {
-    graph: &'g mut Graph<'env>,
+    graph: &'g Graph<'env>,
     make: MakeLanes<'env, K, V>,
     lanes: usize,
 }
@@ -369,7 +369,7 @@ where
 
     /// Makes the lanes with this work, and one stream of what they give. Gives the graph back.
     #[track_caller]
-    fn finish<'g, P: PerKey<K, V> + 'env>(self, work: P) -> (Out<P::Given>, &'g mut Graph<'env>)
+    fn finish<'g, P: PerKey<K, V> + 'env>(self, work: P) -> (Out<P::Given>, &'g Graph<'env>)
     where
         Self: 'g,
     {
@@ -380,7 +380,7 @@ where
         for stream in streams {
             let lane = Lane { work: work.clone(), states: States::default(), ending: States::default().into_iter() };
             let (input, out) = graph.add(lane);
-            *graph += stream >> input;
+            graph.connect(stream >> input);
             given.push(out);
         }
         let out = match given[..] {
@@ -406,7 +406,7 @@ impl<'env> Graph<'env> {
     /// See [`KeyBy::fold`](crate::operators::KeyBy::fold) for an example.
     #[track_caller]
     pub fn key_by<T, K>(
-        &mut self,
+        &self,
         from: impl Gives<Message = T, Head = End>,
         mut key: impl FnMut(&T) -> K + Send + 'env,
     ) -> KeyBy<'_, 'env, K, T>
@@ -421,7 +421,7 @@ impl<'env> Graph<'env> {
     ///
     /// See [`KeyBy::map_with`](crate::operators::KeyBy::map_with) for an example.
     #[track_caller]
-    pub fn keyed<K, V>(&mut self, from: impl Gives<Message = (K, V), Head = End>) -> KeyBy<'_, 'env, K, V>
+    pub fn keyed<K, V>(&self, from: impl Gives<Message = (K, V), Head = End>) -> KeyBy<'_, 'env, K, V>
     where
         K: Hash + Eq + Send + 'env,
         V: Send + 'env,
@@ -430,7 +430,7 @@ impl<'env> Graph<'env> {
     }
 
     fn addressed<T, K, V>(
-        &mut self,
+        &self,
         from: impl Gives<Message = T, Head = End>,
         part: impl FnMut(T) -> (K, V) + Send + 'env,
     ) -> KeyBy<'_, 'env, K, V>
@@ -441,9 +441,9 @@ impl<'env> Graph<'env> {
     {
         // The head of the path is closed, and what is left of its type are the messages.
         let from = from.into_path();
-        let make = move |graph: &mut Graph<'env>, lanes: usize| {
+        let make = move |graph: &Graph<'env>, lanes: usize| {
             let (input, streams) = graph.add(Address { lanes, part, types: PhantomData });
-            *graph += from >> input;
+            graph.connect(from >> input);
             streams.to_vec()
         };
         KeyBy { graph: self, make: Box::new(make), lanes: thread::available_parallelism() }

@@ -76,10 +76,10 @@ impl Graph<'_> {
     /// assert_eq!((done, left), (vec![0, 1, 2, 3], vec![4, 5]));
     /// # Ok::<(), thalweg::Error>(())
     /// ```
-    pub fn part<T, U>(&mut self, path: Path<Head<T>, Tail<U>>) -> (In<T>, Out<U>) {
+    pub fn part<T, U>(&self, path: Path<Head<T>, Tail<U>>) -> (In<T>, Out<U>) {
         let (first, last) = (input(path.first), output(path.last));
         let asked = path.leaving;
-        *self += path;
+        self.connect(path);
         if asked != EdgeSpec::default() {
             self.refuse(last, "its path asks something of the edge behind it before that is made; ask it of the port");
         }

@@ -176,7 +176,7 @@ impl<'env> Graph<'env> {
     /// # Ok::<(), thalweg::Error>(())
     /// ```
     #[track_caller]
-    pub fn every(&mut self, period: Duration) -> Source<u64> {
+    pub fn every(&self, period: Duration) -> Source<u64> {
         let nanos = u64::try_from(period.as_nanos()).unwrap_or(u64::MAX);
         let (mut begin, mut last) = (None, 0);
         let ticks = self.poll_source(move |out: &mut Output<u64>| {
@@ -217,7 +217,7 @@ impl<'env> Graph<'env> {
     /// # Ok::<(), thalweg::Error>(())
     /// ```
     #[track_caller]
-    pub fn throttle<T: Send + 'env>(&mut self, count: usize, period: Duration) -> Node<T, T> {
+    pub fn throttle<T: Send + 'env>(&self, count: usize, period: Duration) -> Node<T, T> {
         let throttle = Throttle { count, period, left: count, next: Instant::default(), types: PhantomData };
         let (input, out) = self.add(throttle);
         if count == 0 {
@@ -246,7 +246,7 @@ impl<'env> Graph<'env> {
     /// # Ok::<(), thalweg::Error>(())
     /// ```
     #[track_caller]
-    pub fn debounce<T: Send + 'env>(&mut self, quiet: Duration) -> Node<T, T> {
+    pub fn debounce<T: Send + 'env>(&self, quiet: Duration) -> Node<T, T> {
         let (input, out) = self.add(Debounce { quiet, held: None });
         node(input, out)
     }
@@ -270,7 +270,7 @@ impl<'env> Graph<'env> {
     /// # Ok::<(), thalweg::Error>(())
     /// ```
     #[track_caller]
-    pub fn chunks_within<T: Send + 'env>(&mut self, length: usize, period: Duration) -> Node<T, Vec<T>> {
+    pub fn chunks_within<T: Send + 'env>(&self, length: usize, period: Duration) -> Node<T, Vec<T>> {
         let (input, out) = self.add(ChunksWithin { length, period, chunk: Vec::new(), due: Instant::default() });
         if length == 0 {
             self.refuse(out, "chunks of 0 messages; take at least 1");
@@ -304,7 +304,7 @@ impl<'env> Graph<'env> {
     /// ```
     #[track_caller]
     pub fn window_by_time<T: Send + 'env>(
-        &mut self,
+        &self,
         width: u64,
         mut time: impl FnMut(&T) -> u64 + Send + 'env,
         late: &Skipped,
@@ -367,14 +367,10 @@ impl<'env> Graph<'env> {
     /// # Ok::<(), thalweg::Error>(())
     /// ```
     #[track_caller]
-    pub fn deadline<T: Send + 'env>(
-        &mut self,
-        from: impl Gives<Message = T, Head = End>,
-        limit: Duration,
-    ) -> [Out<T>; 2] {
+    pub fn deadline<T: Send + 'env>(&self, from: impl Gives<Message = T, Head = End>, limit: Duration) -> [Out<T>; 2] {
         let stamp = self.map(|message: T| (now(), message));
         let (input, in_time, late) = self.add(Deadline { limit, types: PhantomData });
-        *self += from.into_path() >> stamp >> input;
+        self.connect(from.into_path() >> stamp >> input);
         [in_time, late]
     }
 }

@@ -223,7 +223,7 @@ fn both_forms_build_the_same_graph() {
     let end = graph.sink(drop::<u64>);
     graph += numbers >> one >> two >> three >> four >> end;
     let written_with_arrows = shape(graph);
-    let mut graph = Graph::new();
+    let graph = Graph::new();
     let chain = graph.stream(0..100_u64).sequential(pass).parallel(pass).window(3, 1, sum).parallel_window(2, 2, sum);
     chain.sink(drop::<u64>);
     assert_eq!(shape(graph), written_with_arrows);
@@ -232,7 +232,7 @@ fn both_forms_build_the_same_graph() {
 #[test]
 fn steps_on_one_handle_are_one_kernel() {
     let pass = |x: u64, out: &mut Output<u64>| out.push(x);
-    let mut graph = Graph::new();
+    let graph = Graph::new();
     let chain = graph.stream(0..100_u64).map(|x| x + 1).filter(|x| x % 2 == 0).flat_map(|x| [x, x]).inspect(|_| ());
     let chain = chain.sequential(pass).map(|x| x + 1).filter(|x| x % 3 == 0).flat_map(|x| [x, x]).inspect(|_| ());
     chain.update(|x| *x += 1).sink(drop::<u64>);

@@ -1,0 +1,15 @@
+//! The listings of the guide, run as tests: `cargo test -p thalweg-guide`. The pages are in `src/`.
+
+#[cfg(doctest)]
+mod pages {
+    #[doc = include_str!("src/start.md")]
+    mod start {}
+    #[doc = include_str!("src/streams.md")]
+    mod streams {}
+    #[doc = include_str!("src/report.md")]
+    mod report {}
+    #[doc = include_str!("src/coming-from.md")]
+    mod coming_from {}
+    #[doc = include_str!("src/faq.md")]
+    mod faq {}
+}
