@@ -33,6 +33,7 @@
 //! | results for other threads or tasks | [`Graph::outlet`] |
 //! | a run to be awaited | [`Graph::run_async`] |
 //! | a step with state | [`Graph::sequential`], [`Graph::map`], [`Graph::update`] |
+//! | messages to be chosen from, or to become many each | [`Graph::filter`], [`Graph::flat_map`] |
 //! | a step without state, to spread over cores | [`Graph::parallel`], [`Graph::parallel_map`], [`Graph::parallel_update`] |
 //! | a step that looks at neighbours | [`Graph::window`], [`Graph::parallel_window`] |
 //! | the same messages for several steps | [`Graph::tee`], [`Graph::broadcast`] |
@@ -70,7 +71,8 @@
 //! - Nobody is served in turn, but nobody starves: under every scheme, a kernel that could run all along runs within two rounds of a patrol. A round is
 //!   due a millisecond after the last one, or 32 times as long as it takes, and begins when some worker comes back from an activation.
 //! - Capacity is counted by the block: an edge may hold up to one block more (at most half of its first capacity), and each worker at its ends
-//!   has one in hand. What a single message makes of itself goes through even if it is more.
+//!   has one in hand. What a single call of a kernel's closure pushes goes through even if it is more; [`Graph::flat_map`] and
+//!   [`Output::has_room`] keep to it.
 //! - Which worker runs what, and how many messages make a block.
 
 mod block;

@@ -41,9 +41,9 @@ impl Receiver {
         Some(block)
     }
 
-    /// Puts back a block that was taken in part.
-    pub(crate) fn put_back(&mut self, block: Block) {
-        self.edge.held.store(self.edge.messages_of(&block) as usize, Relaxed);
+    /// Puts back a block that was taken in part: with `rest`, something of its last message too, which counts as one.
+    pub(crate) fn put_back(&mut self, block: Block, rest: bool) {
+        self.edge.held.store(self.edge.messages_of(&block) as usize + usize::from(rest), Relaxed);
         self.current = Some(block);
     }
 

@@ -61,13 +61,13 @@ impl<'env, T: Send + 'env> Pending<'env> for After<T, Identity> {
 }
 
 macro_rules! stages_settle {
-    ($stage:ident) => {
-        impl<'env, T, S, F> Pending<'env> for After<T, $stage<S, F>>
+    ($stage:ident $(, $U:ident: $bound:ident)?) => {
+        impl<'env, T, S $(, $U: $bound)?, F> Pending<'env> for After<T, $stage<S $(, $U)?, F>>
         where
             T: Send + 'env,
-            $stage<S, F>: Stage<T, Out: 'env> + 'env,
+            $stage<S $(, $U)?, F>: Stage<T, Out: 'env> + 'env,
         {
-            type Item = <$stage<S, F> as Stage<T>>::Out;
+            type Item = <$stage<S $(, $U)?, F> as Stage<T>>::Out;
             fn settle(self, graph: &Graph<'env>) -> Path<End, Tail<Self::Item>> {
                 let body = Body::Sequential(Box::new(Fused(self.stages, PhantomData::<fn(T)>)));
                 let node: Node<T, Self::Item> = graph.add_node("chain", body, None);
@@ -78,7 +78,7 @@ macro_rules! stages_settle {
 }
 stages_settle!(Map);
 stages_settle!(Filter);
-stages_settle!(FlatMap);
+stages_settle!(FlatMap, U: IntoIterator);
 stages_settle!(Update);
 stages_settle!(Inspect);
 
@@ -236,13 +236,13 @@ impl<'g, 'env, T: Send + 'env, S> Chain<'g, 'env, After<T, S>> {
     }
 
     /// Makes any number of messages of each.
-    pub fn flat_map<U, F>(self, spread: F) -> Chain<'g, 'env, After<T, FlatMap<S, F>>>
+    pub fn flat_map<U, F>(self, spread: F) -> Chain<'g, 'env, After<T, FlatMap<S, U, F>>>
     where
         S: Stage<T>,
-        U: IntoIterator<Item: Send>,
+        U: IntoIterator<IntoIter: Send + 'env, Item: Send + 'env> + 'env,
         F: FnMut(S::Out) -> U + Send + 'env,
     {
-        self.stage(|stages| FlatMap(stages, spread))
+        self.stage(|stages| FlatMap::new(stages, spread))
     }
 
     /// Changes each message where it is: large messages are not moved.

@@ -8,6 +8,7 @@ mod outside;
 pub(crate) mod path;
 pub(crate) mod results;
 mod run;
+mod stages;
 
 use crate::block::windows::Windows;
 use crate::control::{Control, Stopper};

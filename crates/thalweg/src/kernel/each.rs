@@ -14,7 +14,7 @@ use thalweg_sync::sync::Arc;
 /// Messages that are taken without a look at whether there is another one.
 pub(super) const STRETCH: usize = 8;
 /// Messages that a loop with nothing else in it takes between two looks at the run.
-const TIGHT: usize = 32;
+pub(super) const TIGHT: usize = 32;
 /// The same where messages stay where they are: such a loop is vector instructions, which shorter stretches would cost more than the looks.
 pub(super) const IN_PLACE: usize = 256;
 /// A kernel with more state than this, in bytes, does not take its messages in stretches.

@@ -1,13 +1,21 @@
 //! Chains of `map`, `filter`, `flat_map`, `inspect` and `update` as one kernel: each stage is inlined into the next, so a hop costs nothing.
+//!
+//! **S2** What a message becomes is pulled: a [`FlatMap`] stops when the output is full or it is time to look up, keeps its iterator, and goes on with it
+//! before the next message is taken. Meanwhile the message counts as not taken, so its edge has input, and neither the end of the stream nor that of a
+//! cycle overtakes it.
 
-use super::each::{IN_PLACE, STRETCH};
+use super::each::{IN_PLACE, STRETCH, TIGHT};
 use super::in_place::{InPlace, Unread};
 use super::output::{Core, Output};
 use super::{Cx, Work};
 use crate::block::Block;
 use crate::edge::Sender;
-use crate::error::BoxError;
+use crate::error::{BoxError, Payload};
+use std::cell::Cell;
+use std::fmt;
 use std::marker::PhantomData;
+use std::ops::ControlFlow::{self, Break, Continue};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 
 mod sealed {
     pub trait Sealed {}
@@ -21,13 +29,23 @@ pub trait Stage<T>: Send + sealed::Sealed {
     type Out: Send;
     /// Exactly one message comes out for each that goes in.
     const ONE: bool;
-    /// At most one comes out, and [`one`](Self::one) gives it.
+    /// At most one comes out, [`one`](Self::one) gives it, and the stage holds nothing.
     const AT_MOST_ONE: bool;
     /// Messages stay what and where they are, and [`alter`](Self::alter) changes them there: large ones are not moved.
     const IN_PLACE: bool;
 
-    /// Gives all that comes out for `message` to `emit`.
-    fn each(&mut self, message: T, emit: &mut impl FnMut(Self::Out));
+    /// Gives what comes out for `message` to `emit`, as long as there are `steps` left, one of which it uses up for each item. If it breaks, it
+    /// [holds](Self::holds) what is left. Only for stages without `AT_MOST_ONE` that hold nothing, and with a step left.
+    fn each(&mut self, message: T, steps: &Cell<usize>, emit: &mut impl FnMut(Self::Out)) -> ControlFlow<()>;
+
+    /// Goes on with what the stage holds, as [`each`](Self::each).
+    fn go_on(&mut self, steps: &Cell<usize>, emit: &mut impl FnMut(Self::Out)) -> ControlFlow<()>;
+
+    /// Whether it holds what is left of a message.
+    fn holds(&self) -> bool;
+
+    /// Drops what it holds, and notes the panics of destructors.
+    fn let_go(&mut self, panics: &mut Vec<Payload>);
 
     /// The one message that comes out for `message`, if any. Only for stages with `AT_MOST_ONE`.
     fn one(&mut self, message: T) -> Option<Self::Out>;
@@ -43,6 +61,44 @@ fn as_out<T, S: Stage<T>>(_stage: &S, message: &mut T) -> *mut S::Out {
     std::ptr::from_mut(message).cast()
 }
 
+/// A stage that holds nothing, at the beginning of a chain.
+macro_rules! holds_nothing {
+    ($T:ty, $Out:ty) => {
+        fn each(&mut self, _message: $T, _steps: &Cell<usize>, _emit: &mut impl FnMut($Out)) -> ControlFlow<()> {
+            unreachable!("it gives one for one")
+        }
+        fn go_on(&mut self, _steps: &Cell<usize>, _emit: &mut impl FnMut($Out)) -> ControlFlow<()> {
+            unreachable!("it holds nothing")
+        }
+        fn holds(&self) -> bool {
+            false
+        }
+        fn let_go(&mut self, _panics: &mut Vec<Payload>) {}
+    };
+}
+
+/// A stage that holds nothing, behind others that may: what its closure does with a message that they give.
+macro_rules! behind {
+    ($T:ty, $Out:ty, |$closure:ident, $emit:ident| $each:expr) => {
+        #[inline(always)]
+        fn each(&mut self, message: $T, steps: &Cell<usize>, $emit: &mut impl FnMut($Out)) -> ControlFlow<()> {
+            let $closure = &mut self.1;
+            self.0.each(message, steps, &mut $each)
+        }
+        #[inline(always)]
+        fn go_on(&mut self, steps: &Cell<usize>, $emit: &mut impl FnMut($Out)) -> ControlFlow<()> {
+            let $closure = &mut self.1;
+            self.0.go_on(steps, &mut $each)
+        }
+        fn holds(&self) -> bool {
+            self.0.holds()
+        }
+        fn let_go(&mut self, panics: &mut Vec<Payload>) {
+            self.0.let_go(panics);
+        }
+    };
+}
+
 /// Lets every message through.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Identity;
@@ -52,10 +108,7 @@ impl<T: Send> Stage<T> for Identity {
     const ONE: bool = true;
     const AT_MOST_ONE: bool = true;
     const IN_PLACE: bool = true;
-    #[inline(always)]
-    fn each(&mut self, message: T, emit: &mut impl FnMut(T)) {
-        emit(message);
-    }
+    holds_nothing!(T, T);
     #[inline(always)]
     fn one(&mut self, message: T) -> Option<T> {
         Some(message)
@@ -75,11 +128,7 @@ impl<T, U: Send, S: Stage<T>, F: FnMut(S::Out) -> U + Send> Stage<T> for Map<S, 
     const ONE: bool = S::ONE;
     const AT_MOST_ONE: bool = S::AT_MOST_ONE;
     const IN_PLACE: bool = false;
-    #[inline(always)]
-    fn each(&mut self, message: T, emit: &mut impl FnMut(U)) {
-        let change = &mut self.1;
-        self.0.each(message, &mut |message| emit(change(message)));
-    }
+    behind!(T, U, |change, emit| |message| emit(change(message)));
     #[inline(always)]
     fn one(&mut self, message: T) -> Option<U> {
         self.0.one(message).map(&mut self.1)
@@ -98,15 +147,9 @@ impl<T, S: Stage<T>, F: FnMut(&S::Out) -> bool + Send> Stage<T> for Filter<S, F>
     const ONE: bool = false;
     const AT_MOST_ONE: bool = S::AT_MOST_ONE;
     const IN_PLACE: bool = S::IN_PLACE;
-    #[inline(always)]
-    fn each(&mut self, message: T, emit: &mut impl FnMut(S::Out)) {
-        let keep = &mut self.1;
-        self.0.each(message, &mut |message| {
-            if keep(&message) {
-                emit(message);
-            }
-        });
-    }
+    behind!(T, S::Out, |keep, emit| |message| if keep(&message) {
+        emit(message);
+    });
     #[inline(always)]
     fn one(&mut self, message: T) -> Option<S::Out> {
         self.0.one(message).filter(&mut self.1)
@@ -129,14 +172,10 @@ impl<T, S: Stage<T>, F: FnMut(&mut S::Out) + Send> Stage<T> for Update<S, F> {
     const ONE: bool = S::ONE;
     const AT_MOST_ONE: bool = S::AT_MOST_ONE;
     const IN_PLACE: bool = S::IN_PLACE;
-    #[inline(always)]
-    fn each(&mut self, message: T, emit: &mut impl FnMut(S::Out)) {
-        let change = &mut self.1;
-        self.0.each(message, &mut |mut message| {
-            change(&mut message);
-            emit(message);
-        });
-    }
+    behind!(T, S::Out, |change, emit| |mut message| {
+        change(&mut message);
+        emit(message)
+    });
     #[inline(always)]
     fn one(&mut self, message: T) -> Option<S::Out> {
         let mut message = self.0.one(message)?;
@@ -164,14 +203,10 @@ impl<T, S: Stage<T>, F: FnMut(&S::Out) + Send> Stage<T> for Inspect<S, F> {
     const ONE: bool = S::ONE;
     const AT_MOST_ONE: bool = S::AT_MOST_ONE;
     const IN_PLACE: bool = S::IN_PLACE;
-    #[inline(always)]
-    fn each(&mut self, message: T, emit: &mut impl FnMut(S::Out)) {
-        let look = &mut self.1;
-        self.0.each(message, &mut |message| {
-            look(&message);
-            emit(message);
-        });
-    }
+    behind!(T, S::Out, |look, emit| |message| {
+        look(&message);
+        emit(message)
+    });
     #[inline(always)]
     fn one(&mut self, message: T) -> Option<S::Out> {
         self.0.one(message).inspect(&mut self.1)
@@ -189,25 +224,97 @@ impl<T, S: Stage<T>, F: FnMut(&S::Out) + Send> Stage<T> for Inspect<S, F> {
 }
 
 /// See [`Chain::flat_map`](crate::Chain::flat_map).
-#[derive(Clone, Copy, Debug)]
-pub struct FlatMap<S, F>(pub(crate) S, pub(crate) F);
+pub struct FlatMap<S, U: IntoIterator, F> {
+    stages: S,
+    spread: F,
+    /// What is left of the last message.
+    rest: Option<U::IntoIter>,
+}
 
-impl<T, S, F, I> Stage<T> for FlatMap<S, F>
+impl<S, U: IntoIterator, F> FlatMap<S, U, F> {
+    pub(crate) fn new(stages: S, spread: F) -> Self {
+        Self { stages, spread, rest: None }
+    }
+}
+
+impl<S, U: IntoIterator, F> fmt::Debug for FlatMap<S, U, F> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("FlatMap").finish_non_exhaustive()
+    }
+}
+
+/// An iterator that gives its items from where it can live in registers. If it is left before its end, also by a panic, it goes to `home`: its destructor
+/// must not run while that unwinds.
+struct Spreading<'a, I> {
+    items: Option<I>,
+    home: &'a mut Option<I>,
+}
+
+impl<I: Iterator> Spreading<'_, I> {
+    /// Gives items until there are none, or no step is left.
+    #[inline(always)]
+    fn run(mut self, steps: &Cell<usize>, emit: &mut impl FnMut(I::Item)) -> ControlFlow<()> {
+        let Some(items) = &mut self.items else { return Continue(()) };
+        items.try_for_each(|item| {
+            emit(item);
+            // What comes of the item may have used up the last one.
+            steps.set(steps.get().saturating_sub(1));
+            if steps.get() > 0 { Continue(()) } else { Break(()) }
+        })?;
+        // It is not asked again once it has ended.
+        drop(self.items.take());
+        Continue(())
+    }
+}
+
+impl<I> Drop for Spreading<'_, I> {
+    #[inline(always)]
+    fn drop(&mut self) {
+        if let Some(items) = self.items.take() {
+            *self.home = Some(items);
+        }
+    }
+}
+
+impl<T, S, U, F> Stage<T> for FlatMap<S, U, F>
 where
     S: Stage<T>,
-    F: FnMut(S::Out) -> I + Send,
-    I: IntoIterator<Item: Send>,
+    U: IntoIterator<IntoIter: Send, Item: Send>,
+    F: FnMut(S::Out) -> U + Send,
 {
-    type Out = I::Item;
+    type Out = U::Item;
     const ONE: bool = false;
     const AT_MOST_ONE: bool = false;
     const IN_PLACE: bool = false;
     #[inline(always)]
-    fn each(&mut self, message: T, emit: &mut impl FnMut(I::Item)) {
-        let spread = &mut self.1;
-        self.0.each(message, &mut |message| spread(message).into_iter().for_each(&mut *emit));
+    fn each(&mut self, message: T, steps: &Cell<usize>, emit: &mut impl FnMut(U::Item)) -> ControlFlow<()> {
+        let Self { stages, spread, rest } = self;
+        let mut begin = |message| Spreading { items: Some(spread(message).into_iter()), home: rest }.run(steps, emit);
+        if S::AT_MOST_ONE {
+            stages.one(message).map_or(Continue(()), begin)
+        } else {
+            stages.each(message, steps, &mut |message| _ = begin(message))
+        }
     }
-    fn one(&mut self, _message: T) -> Option<I::Item> {
+    #[inline(always)]
+    fn go_on(&mut self, steps: &Cell<usize>, emit: &mut impl FnMut(U::Item)) -> ControlFlow<()> {
+        let Self { stages, spread, rest } = self;
+        Spreading { items: rest.take(), home: rest }.run(steps, emit)?;
+        if S::AT_MOST_ONE {
+            return Continue(());
+        }
+        stages.go_on(steps, &mut |message| {
+            _ = Spreading { items: Some(spread(message).into_iter()), home: rest }.run(steps, emit);
+        })
+    }
+    fn holds(&self) -> bool {
+        self.rest.is_some() || self.stages.holds()
+    }
+    fn let_go(&mut self, panics: &mut Vec<Payload>) {
+        panics.extend(catch_unwind(AssertUnwindSafe(|| self.rest = None)).err());
+        self.stages.let_go(panics);
+    }
+    fn one(&mut self, _message: T) -> Option<U::Item> {
         unreachable!("a flat_map may give several")
     }
     fn alter(&mut self, _message: &mut T) -> bool {
@@ -220,7 +327,7 @@ impl<S, F> sealed::Sealed for Map<S, F> {}
 impl<S, F> sealed::Sealed for Filter<S, F> {}
 impl<S, F> sealed::Sealed for Update<S, F> {}
 impl<S, F> sealed::Sealed for Inspect<S, F> {}
-impl<S, F> sealed::Sealed for FlatMap<S, F> {}
+impl<S, U: IntoIterator, F> sealed::Sealed for FlatMap<S, U, F> {}
 
 /// A chain of stages as a kernel.
 pub(crate) struct Fused<S, T>(pub(crate) S, pub(crate) PhantomData<fn(T)>);
@@ -251,7 +358,11 @@ impl<S: Stage<T>, T> Work for Fused<S, T> {
             *taken = rest;
             return Ok(());
         }
-        let mut rhythm = cx.rhythm(if S::ONE { IN_PLACE } else { STRETCH });
+        let mut rhythm = cx.rhythm(match (S::ONE, S::AT_MOST_ONE) {
+            (true, _) => IN_PLACE,
+            (_, true) => STRETCH,
+            _ => TIGHT,
+        });
         // SAFETY: O1: dropped at the end of this function.
         let mut output = unsafe { Output::<S::Out>::open(&mut core) };
         // SAFETY: an edge into this kernel carries `T` (B1).
@@ -266,10 +377,12 @@ impl<S: Stage<T>, T> Work for Fused<S, T> {
                     break;
                 }
             }
-        } else {
+        } else if S::AT_MOST_ONE {
             let mut since = 0;
             while let Some(message) = unread.next() {
-                stage.each(message, &mut |message| output.push(message));
+                if let Some(message) = stage.one(message) {
+                    output.push(message);
+                }
                 since += 1;
                 if output.should_stop() || since >= rhythm.stretch && cx.should_leave(&mut rhythm) {
                     break;
@@ -278,8 +391,48 @@ impl<S: Stage<T>, T> Work for Fused<S, T> {
                     since = 0;
                 }
             }
+        } else {
+            let mut holds = stage.holds();
+            // A kernel of which little is known begins with a look at each step. The steps of one message may be many and quick.
+            let mut stretch = rhythm.stretch;
+            let mut until_look = stretch;
+            loop {
+                let most = until_look.min(output.room());
+                let steps = Cell::new(most);
+                let mut more = true;
+                while more && steps.get() > 0 {
+                    // SAFETY: a stage gives at most one message for each step, and the open block has room for that many.
+                    let mut emit = |message| unsafe { output.push_within(message) };
+                    if holds {
+                        holds = stage.go_on(&steps, &mut emit).is_break();
+                    } else if let Some(message) = unread.next() {
+                        holds = stage.each(message, &steps, &mut emit).is_break();
+                        // A message of which nothing comes is a step too.
+                        steps.set(steps.get().saturating_sub(1));
+                    } else {
+                        more = false;
+                    }
+                }
+                output.turn_if_full();
+                until_look -= most;
+                if !more || output.should_stop() || until_look == 0 && cx.should_leave(&mut rhythm) {
+                    break;
+                }
+                if until_look == 0 {
+                    stretch = (stretch * 2).min(TIGHT);
+                    until_look = stretch;
+                }
+            }
         }
         Ok(())
+    }
+
+    fn holds(&self) -> bool {
+        !S::AT_MOST_ONE && self.0.holds()
+    }
+
+    fn let_go(&mut self, panics: &mut Vec<Payload>) {
+        self.0.let_go(panics);
     }
 }
 

@@ -428,7 +428,7 @@ impl Drop for Io<'_> {
         for (input, receiver) in self.inputs.iter_mut().zip(&mut *self.receivers) {
             let Some(block) = input.block.take() else { continue };
             if block.unread() > 0 {
-                receiver.put_back(block);
+                receiver.put_back(block, false);
             } else {
                 self.cx.close_block(block);
                 self.cx.settle(receiver.edge());

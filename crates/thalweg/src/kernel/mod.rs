@@ -33,7 +33,7 @@ pub(crate) use task::Task;
 
 use crate::block::Block;
 use crate::edge::Sender;
-use crate::error::{BoxError, Error};
+use crate::error::{BoxError, Error, Payload};
 use crate::report::Report;
 use std::fmt;
 
@@ -116,7 +116,17 @@ pub(crate) trait Outside: Send + Sync {
 pub(crate) trait Work: Send {
     /// Takes messages until the block is empty, the output is full, or the [rhythm](Cx::rhythm) says to leave. Leaves no block if it was handed on as it
     /// is.
+    ///
+    /// What is left of the last message, if the kernel [holds](Self::holds) that, comes first; the block may be empty then.
     fn run(&mut self, cx: &Cx<'_>, out: &mut [Sender<'_>], block: &mut Option<Block>) -> Result<(), BoxError>;
+
+    /// Whether it keeps what is left of a message that it took.
+    fn holds(&self) -> bool {
+        false
+    }
+
+    /// Drops what it holds, and notes the panics of destructors.
+    fn let_go(&mut self, _panics: &mut Vec<Payload>) {}
 
     /// Why it left messages, if not for want of room in its output: it waits for somebody outside, or has had enough.
     fn held(&self) -> Option<Why> {

@@ -197,6 +197,57 @@ impl<T> Output<T> {
         unsafe { (*self.core).full }
     }
 
+    /// Whether the edge behind has room, as far as this kernel knows: false from the block on that filled it. Pushing is still possible. Behind a parallel
+    /// kernel, whose results wait for their turn, it is false once the run is cancelled.
+    ///
+    /// A kernel that could give more and returns instead is asked again when there is room:
+    ///
+    /// ```
+    /// use thalweg::prelude::*;
+    /// let mut next = 0;
+    /// let mut graph = Graph::new();
+    /// let numbers = graph.poll_source(|out: &mut Output<u64>| {
+    ///     while next < 100_000 && out.has_room() {
+    ///         out.push(next);
+    ///         next += 1;
+    ///     }
+    ///     if next < 100_000 { Flow::More } else { Flow::Done }
+    /// });
+    /// let (end, count) = graph.count();
+    /// graph += numbers.fixed(64) >> end;
+    /// let report = graph.run(Scheme::default())?;
+    /// assert_eq!(count.take(), 100_000);
+    /// assert!(report.edges[0].peak <= 64 + 32, "the capacity and a block");
+    /// # Ok::<(), thalweg::Error>(())
+    /// ```
+    pub fn has_room(&self) -> bool {
+        // SAFETY: O1.
+        unsafe { !(*self.core).full }
+    }
+
+    /// Writes a message, and leaves a block that is full by it to [`turn_if_full`](Self::turn_if_full).
+    ///
+    /// # Safety
+    ///
+    /// There must be [`room`](Self::room). Until `turn_if_full` was called O2 may not hold; after a panic in between nothing is written any more.
+    #[inline(always)]
+    pub(crate) unsafe fn push_within(&mut self, message: T) {
+        // SAFETY: by the caller's promise this entry belongs to the open block and is not written yet (B2).
+        unsafe {
+            self.cur.write(message);
+            self.cur = self.cur.byte_add(stride::<T>());
+        }
+        self.room -= 1;
+    }
+
+    /// See [`push_within`](Self::push_within).
+    #[inline(always)]
+    pub(crate) fn turn_if_full(&mut self) {
+        if self.room == 0 {
+            self.turn();
+        }
+    }
+
     /// How many messages fit into the open block.
     #[inline(always)]
     pub(crate) fn room(&self) -> usize {

@@ -4,8 +4,7 @@ use super::io::Scratch;
 use super::{Cx, Outcome, Outside, Ported, Source, WORTH_WAKING, Why, Work, ported};
 use crate::block::Block;
 use crate::edge::{Edge, Receiver, Sender};
-use crate::error::BoxError;
-use crate::error::Payload;
+use crate::error::{BoxError, Payload, resume};
 use std::fmt;
 use thalweg_sync::atomic::Ordering::Relaxed;
 use thalweg_sync::sync::Arc;
@@ -110,14 +109,26 @@ impl<'r> Task<'r> {
                 cx.settle(input.edge());
             }
         }
+        let mut panics = Vec::new();
+        self.let_go(&mut panics);
+        resume(panics);
         lost
+    }
+
+    /// Drops what is left of a message that became many.
+    fn let_go(&mut self, panics: &mut Vec<Payload>) {
+        if let Code::Sequential(work, _) = &mut self.code {
+            work.let_go(panics);
+        }
     }
 
     /// Drops all messages at its ends, once the run is over. `note` gets the number of the kernel that would have taken them, and what their destructors
     /// panicked with.
     pub(crate) fn clear(&mut self, note: &mut dyn FnMut(usize, Vec<Payload>)) {
+        let mut held = Vec::new();
+        self.let_go(&mut held);
         for input in &mut self.ins {
-            let mut panics = Vec::new();
+            let mut panics = std::mem::take(&mut held);
             input.clear(&mut panics);
             note(input.edge().plan.to, panics);
         }
@@ -268,9 +279,10 @@ fn drive_sequential(
         work.run(cx, outs, &mut hand.block)?;
         let (count, left) = hand.count();
         messages += count;
+        let holds = work.holds();
         match hand.give_up() {
-            Some(block) if left > 0 => {
-                input.put_back(block);
+            Some(block) if left > 0 || holds => {
+                input.put_back(block, holds);
                 if let Some(why) = work.held() {
                     break why;
                 }

@@ -10,6 +10,7 @@ mod joins;
 mod keys;
 mod parts;
 mod random;
+mod spreads;
 mod times;
 
 use common::{SOON, within};
