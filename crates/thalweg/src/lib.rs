@@ -31,6 +31,7 @@
 //! | messages from other threads or tasks | [`Graph::inlet`] |
 //! | a stream of futures | [`Graph::source_polled`] |
 //! | results for other threads or tasks | [`Graph::outlet`] |
+//! | results for a sink of futures | [`Graph::sink_polled`] |
 //! | a run to be awaited | [`Graph::run_async`] |
 //! | a step with state | [`Graph::sequential`], [`Graph::map`], [`Graph::update`] |
 //! | messages to be chosen from, or to become many each | [`Graph::filter`], [`Graph::flat_map`] |
@@ -93,6 +94,8 @@ pub use edge::Capacity;
 pub use ends::inlet::{Closed, Inlet, Pushing};
 pub use ends::outlet::{Outlet, Over, Popping};
 pub use ends::run_async::Run;
+#[cfg(feature = "stream")]
+pub use ends::stream::{InletSink, OutletStream};
 pub use error::{BoxError, Cause, Error, Failure, Refusal, Result, Verdict, Wait};
 pub use graph::Graph;
 pub use graph::chain::{After, Chain, FromIter, Pending, Stepwise};

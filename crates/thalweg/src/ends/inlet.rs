@@ -211,6 +211,11 @@ impl<T: Send> Inlet<T> {
         // L2: it is dropped here, which rings.
     }
 
+    /// How those wait who push.
+    pub(super) fn park(&self) -> &Park {
+        &self.lid.park
+    }
+
     /// Whether a push would fail now, whatever room there is.
     pub fn is_closed(&self) -> bool {
         !self.lid.is_open()
@@ -239,7 +244,7 @@ impl<T: Send> Push for &Inlet<T> {
     }
 
     fn strategy(&self) -> &Park {
-        &self.lid.park
+        self.park()
     }
 
     fn try_push_many(&mut self, messages: &mut Vec<T>) -> Result<usize, TryPushError<()>> {

@@ -15,7 +15,10 @@ mod call;
 pub(crate) mod inlet;
 pub(crate) mod outlet;
 pub(crate) mod polled;
+pub(crate) mod polled_sink;
 pub(crate) mod run_async;
+#[cfg(feature = "stream")]
+pub(crate) mod stream;
 
 use crate::control::Control;
 use crate::error::BoxError;

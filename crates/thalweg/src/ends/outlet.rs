@@ -260,6 +260,11 @@ impl<T: Send> Outlet<T> {
         (!self.desk.lid.is_open()).then(|| self.why())
     }
 
+    /// How those wait who take.
+    pub(super) fn park(&self) -> &Park {
+        &self.desk.lid.park
+    }
+
     /// Why the lid is shut.
     fn why(&self) -> Over {
         self.desk.over().clone().unwrap_or(Over::Gone)
@@ -304,7 +309,7 @@ impl<T: Send> Pop for &Outlet<T> {
     }
 
     fn strategy(&self) -> &Park {
-        &self.desk.lid.park
+        self.park()
     }
 
     fn try_pop_many(&mut self, into: &mut Vec<T>, limit: usize) -> Result<usize, TryPopError> {

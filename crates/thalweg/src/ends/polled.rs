@@ -12,11 +12,32 @@ use std::task::{Context, Poll, Wake, Waker};
 use thalweg_sync::atomic::{AtomicBool, Ordering::*};
 use thalweg_sync::sync::Arc;
 
-/// What a waker of the source does.
-struct Signal {
-    /// It is to be polled.
+/// What wakers of a polled end do.
+pub(super) struct Signal {
+    /// The end is to be polled.
     woken: AtomicBool,
     bell: RingOnDrop,
+}
+
+impl Signal {
+    pub(super) fn new(control: &Arc<Control>) -> std::sync::Arc<Self> {
+        std::sync::Arc::new(Self { woken: AtomicBool::new(true), bell: RingOnDrop(control.clone()) })
+    }
+
+    /// What woke it so far is seen by the poll that comes next.
+    pub(super) fn listen(&self) {
+        self.woken.swap(false, AcqRel);
+    }
+
+    /// It is to be polled again, without a waker.
+    pub(super) fn call(&self) {
+        self.woken.store(true, Relaxed);
+    }
+
+    /// Whether it is to be polled.
+    pub(super) fn is_called(&self) -> bool {
+        self.woken.load(Acquire)
+    }
 }
 
 impl Wake for Signal {
@@ -25,7 +46,7 @@ impl Wake for Signal {
     }
 
     fn wake_by_ref(self: &std::sync::Arc<Self>) {
-        // Release, pairs with the swap in `give`: what the waker brought is there when it is polled.
+        // Release, pairs with the swap in `listen`: what the waker brought is there when it is polled.
         self.woken.store(true, Release);
         // L2.
         self.bell.0.bell.ring();
@@ -42,8 +63,7 @@ pub(crate) struct Polled<F, T> {
 
 impl<F, T> Polled<F, T> {
     pub(crate) fn new(poll: F, control: &Arc<Control>) -> Self {
-        let signal = Signal { woken: AtomicBool::new(true), bell: RingOnDrop(control.clone()) };
-        Self { poll, signal: std::sync::Arc::new(signal), ended: false, types: PhantomData }
+        Self { poll, signal: Signal::new(control), ended: false, types: PhantomData }
     }
 
     /// What tells, from any thread, whether it is to be polled.
@@ -58,7 +78,7 @@ where
 {
     fn begin(&mut self) -> Result<(), BoxError> {
         // Whatever woke it before may have been seen by the run that is over.
-        self.signal.woken.store(true, Relaxed);
+        self.signal.call();
         Ok(())
     }
 
@@ -68,7 +88,7 @@ where
             return Ok(Flow::Done);
         }
         // Before it is polled: a waker that comes later is for another time.
-        self.signal.woken.swap(false, AcqRel);
+        self.signal.listen();
         let waker = Waker::from(self.signal.clone());
         let mut context = Context::from_waker(&waker);
         let most = out[0].edge().block_len();
@@ -86,7 +106,7 @@ where
             }
         }
         // There may be more.
-        self.signal.woken.store(true, Relaxed);
+        self.signal.call();
         Ok(Flow::More)
     }
 }
@@ -96,7 +116,7 @@ pub(crate) struct Watch(std::sync::Arc<Signal>);
 
 impl Outside for Watch {
     fn is_ready(&self) -> bool {
-        self.0.woken.load(Acquire)
+        self.0.is_called()
     }
 
     fn reopen(&self) {}

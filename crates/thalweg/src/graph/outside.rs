@@ -4,6 +4,8 @@ use crate::ends::blocking::Waiting;
 use crate::ends::inlet::{self, Inlet};
 use crate::ends::outlet::{self, Outlet};
 use crate::ends::polled::Polled;
+use crate::ends::polled_sink::PolledSink;
+use crate::error::Verdict;
 use crate::graph::path::{Sink, Source};
 use crate::graph::{Graph, name_of};
 use crate::kernel::{Body, Outside};
@@ -112,6 +114,50 @@ impl<'env> Graph<'env> {
         let source = self.add_source("polled", Box::new(polled));
         self.change(source.0, |definition| definition.outside = Some(Box::new(watch)));
         source
+    }
+
+    /// A sink that is polled as a sink of futures is: for what wakes a task when it has room, such as the sender of an async channel.
+    ///
+    /// `poll` is shown each message; it takes the message and is ready, or it leaves the waker and says [`Poll::Pending`], and is shown the message
+    /// again when the waker wakes the graph. A message that it leaves although it is ready is shown again at once. It may also be ready with an
+    /// error, which ends the run. As with [`source_polled`](Self::source_polled), no executor polls it. It is not polled at the end: where what was taken has
+    /// to be flushed, let a task take from an [`outlet`](Self::outlet).
+    ///
+    /// ```
+    /// use futures_util::{Sink, StreamExt};
+    /// use std::pin::Pin;
+    /// use thalweg::prelude::*;
+    ///
+    /// let (mut tx, rx) = futures_channel::mpsc::channel(8);
+    /// let reader = std::thread::spawn(|| futures_executor::block_on(rx.fold(0, |sum, n: u64| async move { sum + n })));
+    /// let mut graph = Graph::new();
+    /// let send = graph.sink_polled(move |cx, message| {
+    ///     Pin::new(&mut tx).poll_ready(cx).map(|ready| ready.and_then(|()| match message.take() {
+    ///         Some(message) => tx.start_send(message),
+    ///         None => Ok(()),
+    ///     }))
+    /// });
+    /// graph += graph.source(1..=100) >> send;
+    /// graph.run(Scheme::default())?;
+    /// drop(graph); // and with it the sender
+    /// assert_eq!(reader.join().unwrap(), 5050);
+    /// # Ok::<(), thalweg::Error>(())
+    /// ```
+    #[track_caller]
+    pub fn sink_polled<T, R>(
+        &self,
+        poll: impl FnMut(&mut Context<'_>, &mut Option<T>) -> Poll<R> + Send + 'env,
+    ) -> Sink<T>
+    where
+        T: Send + 'env,
+        R: Verdict + 'env,
+    {
+        let polled = PolledSink::new(poll, &self.control);
+        let watch = polled.watch();
+        let body = Body::Sequential(Box::new(polled));
+        let sink = Sink(self.add_kernel("polled-sink", body, &[name_of::<T>("in")], &[], None), PhantomData);
+        self.change(sink.0, |definition| definition.outside = Some(Box::new(watch)));
+        sink
     }
 
     /// A sink from which other threads and tasks take while the graph runs. See [`Outlet`].

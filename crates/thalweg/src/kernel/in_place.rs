@@ -55,6 +55,17 @@ impl<'a, T> Unread<'a, T> {
         // SAFETY: `next < end`.
         Some(unsafe { self.next_unchecked() })
     }
+
+    /// Gives the message back that was taken last.
+    pub(crate) fn put_back(&mut self, message: T) {
+        let first = self.block.entry::<T>(self.block.first());
+        assert!(!ptr::eq(self.next, first), "one was taken");
+        // SAFETY: the entry before `next` is in the block, and what was in it was moved out.
+        unsafe {
+            self.next = self.next.byte_sub(stride::<T>());
+            self.next.write(message);
+        }
+    }
 }
 
 impl<T> Drop for Unread<'_, T> {

@@ -270,3 +270,108 @@ fn a_source_that_is_polled_and_always_ready_gives_all_it_has() {
         });
     }
 }
+
+/// A channel with room for `room` whose reader takes one each `pause`: what was taken, what waits, and who is woken when there is room.
+struct Slow(Mutex<(Vec<u64>, usize, Option<Waker>)>);
+
+impl Slow {
+    fn new(room: usize, pause: Duration) -> Arc<Self> {
+        let slow = Arc::new(Self(Mutex::new((Vec::new(), room, None))));
+        let reader = Arc::downgrade(&slow);
+        std::thread::spawn(move || {
+            while let Some(slow) = reader.upgrade() {
+                let waker = {
+                    let mut now = slow.0.lock().unwrap();
+                    now.1 += 1;
+                    now.2.take()
+                };
+                waker.into_iter().for_each(Waker::wake);
+                drop(slow);
+                std::thread::sleep(pause);
+            }
+        });
+        slow
+    }
+
+    fn poll(&self, cx: &mut Context<'_>, message: &mut Option<u64>) -> Poll<()> {
+        let mut now = self.0.lock().unwrap();
+        if now.1 == 0 {
+            now.2 = Some(cx.waker().clone());
+            return Poll::Pending;
+        }
+        now.1 -= 1;
+        now.0.extend(message.take());
+        Poll::Ready(())
+    }
+}
+
+#[test]
+fn a_sink_that_is_polled_wakes_the_graph_and_gets_every_message_once() {
+    for scheme in schemes() {
+        within(SOON, move || {
+            let slow = Slow::new(2, Duration::from_millis(1));
+            let mut polls = 0;
+            let mut graph = Graph::new();
+            let sink = graph.sink_polled(|cx: &mut Context<'_>, message: &mut Option<u64>| {
+                polls += 1;
+                slow.poll(cx, message)
+            });
+            graph += graph.source(0..30) >> graph.parallel_map(|x: u64| x) >> sink;
+            assert_eq!(graph.run(scheme).unwrap().end, End::Complete);
+            drop(graph);
+            assert!(slow.0.lock().unwrap().0.iter().copied().eq(0..30), "{scheme:?}");
+            // Once for each message that finds room, and once for each wait.
+            assert!(polls <= 61, "{scheme:?}: polled {polls} times");
+        });
+    }
+}
+
+#[test]
+fn a_polled_sink_without_room_does_not_keep_a_cancelled_run() {
+    for scheme in schemes() {
+        within(SOON, move || {
+            let mut taken = Vec::new();
+            let mut graph = Graph::new();
+            let stopper = graph.stopper();
+            let (mut room, took) = (3, &mut taken);
+            let sink = graph.sink_polled(move |_: &mut Context<'_>, message: &mut Option<u64>| {
+                if room == 0 {
+                    let stopper = stopper.clone();
+                    std::thread::spawn(move || stopper.cancel());
+                    return Poll::Pending;
+                }
+                room -= 1;
+                took.extend(message.take());
+                Poll::Ready(())
+            });
+            graph += graph.source(0..1000) >> sink;
+            assert_eq!(graph.run(scheme).unwrap().end, End::Cancelled);
+            drop(graph);
+            assert_eq!(taken, [0, 1, 2], "{scheme:?}");
+        });
+    }
+}
+
+#[test]
+fn a_polled_sink_that_fails_ends_the_run_and_its_messages_are_dropped_once() {
+    for scheme in schemes() {
+        within(SOON, move || {
+            let token = Arc::new(());
+            let mut graph = Graph::new();
+            let mut count = 0;
+            let sink = graph.sink_polled(|_: &mut Context<'_>, message: &mut Option<Arc<()>>| {
+                count += 1;
+                if count > 5 {
+                    return Poll::Ready(Err("the line is cut"));
+                }
+                message.take();
+                Poll::Ready(Ok(()))
+            });
+            graph += graph.source(vec![token.clone(); 100]) >> sink;
+            let error = graph.run(scheme).unwrap_err();
+            assert!(error.to_string().contains("the line is cut"), "{error}");
+            drop(graph);
+            assert_eq!(Arc::strong_count(&token), 1);
+        });
+    }
+}
