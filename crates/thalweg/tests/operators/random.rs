@@ -1,15 +1,30 @@
-//! Random graphs of operators against a plain interpreter: the same messages in the same order, whatever the scheme and the number of workers.
+//! Random graphs of operators against a plain interpreter: the same messages in the same order, whatever the scheme and the number of workers. Some
+//! have cycles, and some a kernel that fails; then the run fails with its name, and every message is dropped once.
+//!
+//! `THALWEG_CASES` says how many graphs there are, each run under some schemes.
 
 use crate::common::{SOON, within};
 use proptest::collection::vec;
 use proptest::prelude::*;
 use std::collections::BTreeMap;
 use std::mem;
-use thalweg::operators::{Emit, Skipped};
+use thalweg::operators::{Emit, Merge, Skipped};
 use thalweg::prelude::*;
 use thalweg::{End, Path, PathEnd, Tail};
+use thalweg_sync::atomic::{AtomicU64, Ordering::*};
+use thalweg_sync::sync::Arc;
 
-type Open = Path<PathEnd, Tail<u64>>;
+/// A number, and what counts the messages that are alive.
+#[derive(Clone, Debug, Eq, PartialEq, Ord, PartialOrd)]
+struct Message(u64, Arc<()>);
+
+impl Message {
+    fn map(self, change: impl FnOnce(u64) -> u64) -> Self {
+        Self(change(self.0), self.1)
+    }
+}
+
+type Open = Path<PathEnd, Tail<Message>>;
 
 /// An operator, put behind one open stream or two.
 #[derive(Clone, Copy, Debug)]
@@ -36,6 +51,22 @@ enum Step {
     Debounce,
     Throttle,
     Map,
+    /// A cycle that each message goes round as often as it says. Sorted, for the order depends on the run.
+    Rounds(u64),
+    /// Fails at the message of this number.
+    Fail(u64, Failure),
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Failure {
+    Error,
+    Panic,
+    /// On many workers at once.
+    Parallel,
+}
+
+fn failure() -> impl Strategy<Value = Failure> {
+    prop_oneof![Just(Failure::Error), Just(Failure::Panic), Just(Failure::Parallel)]
 }
 
 fn step() -> impl Strategy<Value = Step> {
@@ -60,6 +91,7 @@ fn step() -> impl Strategy<Value = Step> {
         Just(Step::Debounce),
         Just(Step::Throttle),
         Just(Step::Map),
+        (1..5_u64).prop_map(Step::Rounds),
     ]
 }
 
@@ -111,7 +143,8 @@ fn windows(all: &[u64], peek: usize, pop: usize) -> Vec<u64> {
 fn interpret_step(step: Step, stream: Vec<u64>, open: &mut Vec<Vec<u64>>) -> Vec<u64> {
     match step {
         Step::Map => stream.into_iter().map(mix).collect(),
-        Step::Throttle => stream,
+        Step::Rounds(most) => sorted(stream.into_iter().map(|x| (0..=x % most).fold(x, |x, _| mix(x))).collect()),
+        Step::Throttle | Step::Fail(..) => stream,
         Step::Debounce => stream.last().copied().into_iter().collect(),
         Step::Broadcast => {
             open.push(stream.clone());
@@ -179,18 +212,74 @@ fn key_of_sorted(x: &u64) -> u64 {
 
 // The same as a graph.
 
-fn sort<'a>(graph: &mut Graph<'a>, from: impl Gives<Message = u64, Head = PathEnd>) -> Open {
+/// The digest of messages as one of them, which lives on in it.
+fn digest_of(messages: &[Message], any: &Arc<()>) -> Message {
+    Message(digest(&messages.iter().map(|message| message.0).collect::<Vec<_>>()), any.clone())
+}
+
+fn sort<'a>(graph: &mut Graph<'a>, from: impl Gives<Message = Message, Head = PathEnd>) -> Open {
     let sort = graph.sequential_with(
         Vec::new(),
-        |all: &mut Vec<u64>, x, _out: &mut Emit<'_, '_, u64>| all.push(x),
-        |all, out| out.extend(sorted(mem::take(all))),
+        |all: &mut Vec<Message>, x, _out: &mut Emit<'_, '_, Message>| all.push(x),
+        |all, out| {
+            all.sort();
+            out.extend(mem::take(all));
+        },
     );
     from.into_path() >> sort
 }
 
-fn add_step(graph: &mut Graph<'_>, step: Step, path: Open, open: &mut Vec<Open>) -> Open {
+fn checked(message: Message) -> Result<Message, Message> {
+    match check(message.0) {
+        Ok(x) => Ok(Message(x, message.1)),
+        Err(x) => Err(Message(x, message.1)),
+    }
+}
+
+/// Goes round and round, as the interpreter's loop does.
+fn rounds(graph: &mut Graph<'_>, path: Open, most: u64) -> Open {
+    let all = graph.add(Merge::new(2));
+    let count = graph.map(move |message: Message| {
+        let left = message.0 % most + 1;
+        (message, left)
+    });
+    let turn = graph.map(|(message, left): (Message, u64)| (message.map(mix), left - 1));
+    let [again, done] = graph.split(all.out >> turn, |&(_, left)| left > 0);
+    *graph += path >> count >> all.inputs[0];
+    *graph += again.feedback() >> all.inputs[1];
+    let done = done >> graph.map(|(message, _)| message);
+    sort(graph, done)
+}
+
+fn fail(graph: &mut Graph<'_>, path: Open, at: u64, failure: Failure) -> Open {
+    let mut count = 0;
+    let seen = AtomicU64::new(0);
+    let node = match failure {
+        Failure::Error => graph.sequential(move |message: Message, out: &mut Output<Message>| {
+            count += 1;
+            out.push(message);
+            if count > at { Err("it was asked to fail") } else { Ok(()) }
+        }),
+        Failure::Panic => graph.map(move |message: Message| {
+            count += 1;
+            assert!(count <= at, "it was asked to fail");
+            message
+        }),
+        Failure::Parallel => graph.parallel_map(move |message: Message| {
+            assert!(seen.fetch_add(1, Relaxed) < at, "it was asked to fail");
+            message
+        }),
+    };
+    graph.name(node, "fails");
+    path >> node
+}
+
+fn add_step(graph: &mut Graph<'_>, step: Step, path: Open, open: &mut Vec<Open>, any: &Arc<()>) -> Open {
+    let any = any.clone();
     match step {
-        Step::Map => path >> graph.parallel_map(mix),
+        Step::Map => path >> graph.parallel_map(|message: Message| message.map(mix)),
+        Step::Rounds(most) => rounds(graph, path, most),
+        Step::Fail(at, failure) => fail(graph, path, at, failure),
         Step::Throttle => path >> graph.throttle(100_000, crate::times::EVER),
         Step::Debounce => path >> graph.debounce(crate::times::EVER),
         Step::Broadcast => {
@@ -199,50 +288,50 @@ fn add_step(graph: &mut Graph<'_>, step: Step, path: Open, open: &mut Vec<Open>)
             copies[0].into_path()
         }
         Step::Split => {
-            let [first, second] = graph.split(path, is_first);
+            let [first, second] = graph.split(path, |message| is_first(&message.0));
             open.push(second.into_path());
             first.into_path()
         }
         Step::Partition => {
-            let parts: [_; 3] = graph.partition(path, key);
+            let parts: [_; 3] = graph.partition(path, |message| key(&message.0));
             let merged = graph.merge(parts);
             sort(graph, merged)
         }
         Step::TryMap => {
-            let (results, errors) = graph.try_map(path, check);
+            let (results, errors) = graph.try_map(path, checked);
             open.push(errors.into_path());
             results.into_path()
         }
-        Step::Skip => path >> graph.map_or_skip(|x| check(x).map_err(|x| x.to_string()), &Skipped::new()),
+        Step::Skip => path >> graph.map_or_skip(|x| checked(x).map_err(|x| x.0.to_string()), &Skipped::new()),
         Step::Take(count) => path >> graph.take(count),
-        Step::TakeWhile => path >> graph.take_while(|x| x % 50 != 49),
+        Step::TakeWhile => path >> graph.take_while(|message: &Message| message.0 % 50 != 49),
         Step::Chunks(length) => {
-            let (chunks, digests) = (graph.chunks(length), graph.map(|chunk: Vec<u64>| digest(&chunk)));
-            path >> chunks >> digests
+            path >> graph.chunks(length) >> graph.map(move |chunk: Vec<Message>| digest_of(&chunk, &any))
         }
         Step::Fold => {
-            let (all, digests) = (graph.fold(Vec::new, Vec::push), graph.map(|all: Vec<u64>| digest(&all)));
-            path >> all >> digests
+            path >> graph.fold(Vec::new, Vec::push) >> graph.map(move |all: Vec<Message>| digest_of(&all, &any))
         }
         Step::KeyFold(lanes) => {
-            let folded = graph.key_by(path, key).lanes(lanes).fold(Vec::new, Vec::push);
-            let digests = graph.map(|(_, all): (u64, Vec<u64>)| digest(&all));
+            let folded = graph.key_by(path, |message| key(&message.0)).lanes(lanes).fold(Vec::new, Vec::push);
+            let digests = graph.map(move |(_, all): (u64, Vec<Message>)| digest_of(&all, &any));
             sort(graph, folded >> digests)
         }
         Step::KeyMap(lanes) => {
-            let mapped = graph.key_by(path, key).lanes(lanes).map_with(Vec::new, |all, _, x| {
+            let keyed = graph.key_by(path, |message| key(&message.0)).lanes(lanes);
+            let mapped = keyed.map_with(Vec::new, move |all, _, x| {
                 all.push(x);
-                digest(all)
+                digest_of(all, &any)
             });
             sort(graph, mapped)
         }
         Step::KeyWindow(peek, pop) => {
-            let windows = graph.key_by(path, key).lanes(2).window(peek, pop, |_, window| digest(window));
+            let keyed = graph.key_by(path, |message| key(&message.0)).lanes(2);
+            let windows = keyed.window(peek, pop, move |_, window| digest_of(window, &any));
             sort(graph, windows)
         }
         Step::WindowByTime(width) => {
-            let windows = graph.window_by_time(width, |&x| x, &Skipped::new());
-            path >> windows >> graph.map(|(_, window): (u64, Vec<u64>)| digest(&window))
+            let windows = graph.window_by_time(width, |message: &Message| message.0, &Skipped::new());
+            path >> windows >> graph.map(move |(_, window): (u64, Vec<Message>)| digest_of(&window, &any))
         }
         Step::Merge | Step::Interleave | Step::MergeByKey | Step::Zip => {
             if open.is_empty() {
@@ -256,36 +345,46 @@ fn add_step(graph: &mut Graph<'_>, step: Step, path: Open, open: &mut Vec<Open>)
                 }
                 Step::Zip => {
                     let pairs = graph.zip(path, other);
-                    pairs >> graph.map(|(a, b): (u64, u64)| a.wrapping_mul(3).wrapping_add(b))
+                    pairs >> graph.map(|(a, b): (Message, Message)| a.map(|a| a.wrapping_mul(3).wrapping_add(b.0)))
                 }
                 Step::Interleave => graph.interleave([path, other]).into_path(),
                 _ => {
                     let streams = [sort(graph, path), sort(graph, other)];
-                    graph.merge_by_key(streams, key_of_sorted).into_path()
+                    graph.merge_by_key(streams, |message| key_of_sorted(&message.0)).into_path()
                 }
             }
         }
     }
 }
 
-fn run(plan: &Plan, sinks: usize, scheme: Scheme) -> Vec<Vec<u64>> {
+/// What came at each sink, or what the run failed with. Every message is dropped when it returns.
+fn run(plan: &Plan, sinks: usize, scheme: Scheme) -> Result<Vec<Vec<u64>>, String> {
+    let alive = Arc::new(());
     let mut seen = vec![Vec::new(); sinks];
     let mut graph = Graph::new();
-    let mut open: Vec<Open> = plan.sources.iter().map(|source| graph.source(source.clone()).into_path()).collect();
+    let message = |&x: &u64| Message(x, alive.clone());
+    let source = |source: &Vec<u64>| graph.source(source.iter().map(message).collect::<Vec<_>>()).into_path();
+    let mut open: Vec<Open> = plan.sources.iter().map(source).collect();
     for &(step, at) in &plan.steps {
         let path = open.swap_remove(at % open.len());
-        let path = add_step(&mut graph, step, path, &mut open);
+        let path = add_step(&mut graph, step, path, &mut open, &alive);
         open.push(path);
     }
     assert_eq!(open.len(), sinks);
     for (seen, path) in seen.iter_mut().zip(open) {
-        let sink = graph.sink(|x| seen.push(x));
+        let sink = graph.sink(|message: Message| seen.push(message.0));
         graph += path >> sink;
     }
-    let report = graph.run(scheme).unwrap_or_else(|error| panic!("{error}"));
-    assert_eq!(report.end, End::Complete);
+    let result = graph.run(scheme);
     drop(graph);
-    seen
+    assert_eq!(Arc::strong_count(&alive), 1, "messages are left, or were dropped twice");
+    match result {
+        Ok(report) => {
+            assert_eq!(report.end, End::Complete);
+            Ok(seen)
+        }
+        Err(error) => Err(error.to_string()),
+    }
 }
 
 #[derive(Clone, Debug)]
@@ -294,26 +393,54 @@ struct Plan {
     steps: Vec<(Step, usize)>,
 }
 
+impl Plan {
+    /// Some kernel may end a stream before its source has.
+    fn ends_early(&self) -> bool {
+        self.steps.iter().any(|(step, _)| matches!(step, Step::Take(_) | Step::TakeWhile | Step::Zip))
+    }
+}
+
 fn plan() -> impl Strategy<Value = Plan> {
-    (vec(vec(0..1000_u64, 0..300), 1..4), vec((step(), 0..8_usize), 0..9))
-        .prop_map(|(sources, steps)| Plan { sources, steps })
+    let failure = proptest::option::of((0..9_usize, 0..400_u64, failure(), 0..8_usize));
+    (vec(vec(0..1000_u64, 0..300), 1..4), vec((step(), 0..8_usize), 0..9), failure).prop_map(
+        |(sources, mut steps, failure)| {
+            if let Some((place, at, failure, stream)) = failure {
+                steps.insert(place.min(steps.len()), (Step::Fail(at, failure), stream));
+            }
+            Plan { sources, steps }
+        },
+    )
+}
+
+fn cases() -> u32 {
+    std::env::var("THALWEG_CASES").map_or(60, |cases| cases.parse().expect("THALWEG_CASES is a number of graphs"))
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 60, failure_persistence: None, max_shrink_time: 15_000, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: cases(), failure_persistence: None, max_shrink_time: 15_000, ..ProptestConfig::default() })]
     #[test]
     fn random_graphs_of_operators_compute_what_a_loop_computes(plan in plan(), turn in 0..4_usize) {
         let mut expected = plan.sources.clone();
+        let mut fails = false;
         for &(step, at) in &plan.steps {
             let at = at % expected.len();
             let stream = expected.swap_remove(at);
+            fails |= matches!(step, Step::Fail(most, _) if stream.len() as u64 > most);
             let stream = interpret_step(step, stream, &mut expected);
             expected.push(stream);
         }
         for scheme in crate::schemes(turn) {
-            let (plan, sinks) = (plan.clone(), expected.len());
-            let seen = within(SOON, move || run(&plan, sinks, scheme));
-            prop_assert_eq!(&seen, &expected, "{:?}", scheme);
+            let (own, sinks) = (plan.clone(), expected.len());
+            match within(SOON, move || run(&own, sinks, scheme)) {
+                Ok(seen) => {
+                    prop_assert_eq!(&seen, &expected, "{:?}", scheme);
+                    prop_assert!(!fails || plan.ends_early(), "{:?}: it should have failed", scheme);
+                }
+                Err(error) => {
+                    let message = error.contains("kernel fails") && error.contains("asked to fail");
+                    prop_assert!(fails && message, "{:?}: {}", scheme, error);
+                }
+            }
         }
     }
 }
