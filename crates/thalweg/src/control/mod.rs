@@ -108,10 +108,10 @@ impl Control {
         Some(left)
     }
 
-    /// What [`call_attention`](Self::call_attention) changes. Relaxed: a loop that sees it late looks up a few messages later.
+    /// What [`call_attention`](Self::call_attention) changes.
     #[inline(always)]
-    pub(crate) fn attention(&self) -> u32 {
-        self.attention.load(Relaxed)
+    pub(crate) fn attention(&self) -> &AtomicU32 {
+        &self.attention
     }
 
     /// Lets every loop over a block look up.

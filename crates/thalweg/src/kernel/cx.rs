@@ -81,15 +81,17 @@ pub(crate) struct Cx<'a> {
 
 /// How a kernel's loop goes through the messages of a block.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Rhythm {
+pub(crate) struct Rhythm<'a> {
     /// Messages between two looks.
     pub(crate) stretch: usize,
-    /// What [`Control::attention`] was at the last look; one less where each look is at the clock.
+    /// A reference of its own: a loop that writes messages would read one behind the context anew for each.
+    attention: &'a AtomicU32,
+    /// What it was at the last look; one less where each look is at the clock.
     seen: u32,
     clocked: bool,
 }
 
-impl Cx<'_> {
+impl<'a> Cx<'a> {
     /// Messages a source may give before it looks up.
     pub(crate) fn give_len(&self) -> u32 {
         self.pace.give_len.load(Relaxed)
@@ -109,7 +111,7 @@ impl Cx<'_> {
 
     /// Begins a block: how its messages are gone through, `most` at a time.
     #[inline]
-    pub(crate) fn rhythm(&self, most: usize) -> Rhythm {
+    pub(crate) fn rhythm(&self, most: usize) -> Rhythm<'a> {
         self.beats.add(1);
         let slow = self.takes_long();
         let clocked = slow || !self.control.is_watched();
@@ -123,19 +125,20 @@ impl Cx<'_> {
         } else {
             most
         };
-        Rhythm { stretch, seen: self.seen(clocked), clocked }
+        Rhythm { stretch, attention: self.control.attention(), seen: self.seen(clocked), clocked }
     }
 
     /// What a loop compares with until its next look: while it is `clocked` that differs, so that one comparison serves both.
     #[inline(always)]
     fn seen(&self, clocked: bool) -> u32 {
-        self.control.attention().wrapping_sub(u32::from(clocked))
+        self.control.attention().load(Relaxed).wrapping_sub(u32::from(clocked))
     }
 
     /// Whether the loop should leave the rest of its block: the run is cancelled, or the block takes too long.
     #[inline(always)]
-    pub(crate) fn should_leave(&self, rhythm: &mut Rhythm) -> bool {
-        if self.control.attention() == rhythm.seen {
+    pub(crate) fn should_leave(&self, rhythm: &mut Rhythm<'a>) -> bool {
+        // Relaxed: a loop that sees it late looks up a few messages later.
+        if rhythm.attention.load(Relaxed) == rhythm.seen {
             return false;
         }
         let (leaves, next) = self.look_up(*rhythm);
@@ -146,7 +149,7 @@ impl Cx<'_> {
     /// By value: a rhythm whose address is known elsewhere is read and written in memory at each message.
     #[cold]
     #[inline(never)]
-    fn look_up(&self, rhythm: Rhythm) -> (bool, Rhythm) {
+    fn look_up(&self, rhythm: Rhythm<'a>) -> (bool, Rhythm<'a>) {
         let seen = self.seen(rhythm.clocked);
         let late = || rhythm.clocked && now().as_nanos().saturating_sub(self.begun.get()) > TOO_LONG;
         let leaves = self.is_cancelled() || !self.whole.get() && (self.hurry.load(Relaxed) || late());

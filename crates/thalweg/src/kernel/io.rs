@@ -25,7 +25,7 @@ pub struct Io<'a> {
     inputs: &'a mut [Input],
     outputs: &'a mut [Port],
     given: Given,
-    rhythm: Rhythm,
+    rhythm: Rhythm<'a>,
     /// Messages taken since the last look.
     since: usize,
     /// It is time to leave: the inputs give nothing more, as soon as that breaks no promise of [`has`](Io::has).
