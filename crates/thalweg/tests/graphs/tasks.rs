@@ -278,7 +278,7 @@ impl Slow {
     fn new(room: usize, pause: Duration) -> Arc<Self> {
         let slow = Arc::new(Self(Mutex::new((Vec::new(), room, None))));
         let reader = Arc::downgrade(&slow);
-        std::thread::spawn(move || {
+        thread::spawn(move || {
             while let Some(slow) = reader.upgrade() {
                 let waker = {
                     let mut now = slow.0.lock().unwrap();
@@ -287,7 +287,7 @@ impl Slow {
                 };
                 waker.into_iter().for_each(Waker::wake);
                 drop(slow);
-                std::thread::sleep(pause);
+                thread::sleep(pause);
             }
         });
         slow
@@ -337,7 +337,7 @@ fn a_polled_sink_without_room_does_not_keep_a_cancelled_run() {
             let sink = graph.sink_polled(move |_: &mut Context<'_>, message: &mut Option<u64>| {
                 if room == 0 {
                     let stopper = stopper.clone();
-                    std::thread::spawn(move || stopper.cancel());
+                    thread::spawn(move || stopper.cancel());
                     return Poll::Pending;
                 }
                 room -= 1;
