@@ -1,14 +1,13 @@
 //! What can go wrong in an application.
 
+use std::error::Error as StdError;
 use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// Why an application did not run, or not to the end. `Display` names the value or file, and the way out if there is
-/// one.
-///
-/// It has the text of the cause too, so there is no [`source`](std::error::Error::source): who prints that as well would
-/// print it twice. The cause is in the fields.
+/// Why an application did not run, or not to the end. `Display` names the value, the file or the kernel, and the way out
+/// if there is one. The cause is the [`source`](std::error::Error::source); `{:#}` writes that too, and all that is
+/// behind it.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum Error {
@@ -35,15 +34,41 @@ impl Error {
 
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if f.alternate() {
+            return f.write_str(&with_causes(self));
+        }
         match self {
             Error::Refused(reason) => f.write_str(reason),
-            Error::File { action, path, error } => write!(f, "cannot {action} {}: {error}", path.display()),
+            Error::File { action, path, .. } => write!(f, "cannot {action} {}", path.display()),
             Error::Graph(error) => error.fmt(f),
         }
     }
 }
 
-impl std::error::Error for Error {}
+impl StdError for Error {
+    fn source(&self) -> Option<&(dyn StdError + 'static)> {
+        match self {
+            Error::Refused(_) => None,
+            Error::File { error, .. } => Some(error),
+            Error::Graph(error) => error.source(),
+        }
+    }
+}
+
+/// The text of an error, and those of all of its causes, in one line.
+///
+/// ```
+/// use thalweg_apps::{Error, with_causes};
+///
+/// let error = std::io::Error::other("on fire");
+/// let error = Error::File { action: "open", path: "capture".into(), error };
+/// assert_eq!(with_causes(&error), "cannot open capture: on fire");
+/// assert_eq!(error.to_string(), "cannot open capture");
+/// ```
+pub fn with_causes(error: &(dyn StdError + 'static)) -> String {
+    let chain = std::iter::successors(Some(error), |&cause| cause.source());
+    chain.map(ToString::to_string).collect::<Vec<_>>().join(": ")
+}
 
 impl From<thalweg::Error> for Error {
     fn from(error: thalweg::Error) -> Self {
@@ -80,10 +105,9 @@ mod tests {
         let of_a_kernel = Error::from(graph.run(Scheme::default()).unwrap_err());
         let of_a_file = Error::file("open", Path::new("capture"), io::Error::other("on fire"));
         for error in [of_a_kernel, of_a_file] {
-            let causes =
-                std::iter::successors(Some(&error as &(dyn std::error::Error + 'static)), |&cause| cause.source());
-            let told: String = causes.map(|cause| cause.to_string()).collect();
+            let told = with_causes(&error);
             assert_eq!(told.matches("on fire").count(), 1, "{told}");
+            assert_eq!(format!("{error:#}"), told);
         }
     }
 }

@@ -16,7 +16,7 @@ pub mod search;
 mod until_error;
 mod watch;
 
-pub use error::{Error, Result};
+pub use error::{Error, Result, with_causes};
 pub use watch::Watch;
 
 /// The program on the front page of the repository runs.

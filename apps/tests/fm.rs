@@ -174,7 +174,7 @@ fn an_input_that_ends_too_early_is_an_error() {
             None => synthetic::signal(10_000, &input).unwrap(),
             Some(_) => fs::write(&input, [0; 40_000]).unwrap(),
         }
-        let told = run(&config, &Shortens(input.clone())).unwrap_err().to_string();
+        let told = format!("{:#}", run(&config, &Shortens(input.clone())).unwrap_err());
         assert!(told.starts_with(&format!("cannot read all of {}: ", input.display())), "{told}");
     }
 }
@@ -188,7 +188,7 @@ fn an_output_that_is_full_is_an_error() {
     for samples in [1_000, 12_000] {
         synthetic::signal(samples, &input).unwrap();
         let error = run(&Config::new(&input, "/dev/full"), &()).unwrap_err();
-        let told = error.to_string();
+        let told = format!("{error:#}");
         assert!(told.starts_with("cannot write /dev/full: "), "{told}");
         let Error::File { error, .. } = error else { panic!("{told}") };
         assert_eq!(error.kind(), std::io::ErrorKind::StorageFull);

@@ -376,7 +376,7 @@ fn corrupt_records_are_refused_with_place_and_reason() {
         let place = Place::with(&capture);
         let reason = match run(&place.config(), &()) {
             Ok(summary) => summary.damage.expect(told).to_string(),
-            Err(error) => error.to_string(),
+            Err(error) => format!("{error:#}"),
         };
         assert!(reason.contains(told) && reason.contains("at byte"), "{reason}");
     }
@@ -506,7 +506,7 @@ fn an_output_that_is_full_is_an_error() {
         let place = Place::with(&made_up(frames));
         let config = Config::new(place.path("in"), "/dev/full");
         for error in [run(&config, &()).unwrap_err(), reference(&config).unwrap_err()] {
-            let told = error.to_string();
+            let told = format!("{error:#}");
             assert!(told.starts_with("cannot write /dev/full: "), "{told}");
             let Error::File { error, .. } = error else { panic!("{told}") };
             assert_eq!(error.kind(), io::ErrorKind::StorageFull);

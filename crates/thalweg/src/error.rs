@@ -15,6 +15,15 @@ pub(crate) type Payload = Box<dyn Any + Send>;
 /// What several destructors panicked with, in one unwinding.
 struct Several(Vec<Payload>);
 
+/// What several feeds of one kernel failed with.
+#[derive(Debug)]
+struct Feeds(Vec<BoxError>);
+
+/// The errors as one, if there are any; [`Cause::all_of`] takes them apart again.
+pub(crate) fn join(mut errors: Vec<BoxError>) -> Option<BoxError> {
+    if errors.len() > 1 { Some(Box::new(Feeds(errors))) } else { errors.pop() }
+}
+
 /// Goes on with panics that were caught, if there are any, as one.
 pub(crate) fn resume(mut panics: Vec<Payload>) {
     match panics.pop() {
@@ -69,10 +78,23 @@ impl<V, E: Into<BoxError>> Verdict for std::result::Result<V, E> {
 
 /// Why a graph did not run, or not to its end.
 ///
-/// `Debug` writes the same text as `Display`, since it is what `fn main() -> thalweg::Result<()>` prints.
+/// `Display` says which kernels failed, and where they were made. What a kernel returned is the [`source`](StdError::source), with all of its own
+/// sources behind it; who prints those too, as `anyhow` does, prints each text once. `{:#}` writes them all, and so does `Debug`, since it is what
+/// `fn main() -> thalweg::Result<()>` prints.
 ///
-/// The text has the causes in it, so there is no [`source`](StdError::source): who prints that too would print them twice. What a kernel
-/// returned is in [`Failure::cause`].
+/// If several kernels returned errors, the source is that of the first one. It stands last in the text, and the others have all of their causes there.
+///
+/// ```
+/// use thalweg::prelude::*;
+/// let mut graph = Graph::new();
+/// let parse = graph.sink(|text: &str| text.parse::<u8>().map(drop));
+/// graph.name(parse, "parse");
+/// graph += graph.source(["1", "x"]) >> parse;
+/// let error = graph.run(Scheme::default()).unwrap_err();
+/// assert!(error.to_string().ends_with(" failed"));
+/// assert!(format!("{error:#}").ends_with(" failed: invalid digit found in string"));
+/// assert!(std::error::Error::source(&error).unwrap().is::<std::num::ParseIntError>());
+/// ```
 #[non_exhaustive]
 pub enum Error {
     /// The graph cannot work; nothing ran. Every reason found.
@@ -109,6 +131,8 @@ pub struct Refusal {
 }
 
 /// A kernel that failed, or that would have taken a message whose destructor panicked.
+///
+/// What it returned is its [`source`](StdError::source); `{:#}` writes that too, and all that is behind it.
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct Failure {
@@ -153,6 +177,14 @@ impl Cause {
         }
     }
 
+    /// Every cause that a kernel's error carries; one, unless it is that of its feeds.
+    pub(crate) fn all_of(error: BoxError) -> Vec<Self> {
+        match error.downcast::<Feeds>() {
+            Ok(feeds) => feeds.0.into_iter().map(Self::Error).collect(),
+            Err(error) => vec![Self::Error(error)],
+        }
+    }
+
     pub(crate) fn from_panic(payload: Payload) -> Self {
         let text = match payload.downcast::<String>() {
             Ok(text) => *text,
@@ -182,15 +214,14 @@ impl fmt::Display for Error {
                 f.write_str(&names.join(", "))
             }
             Self::Failed { failures, .. } => {
-                for (index, failure) in failures.iter().enumerate() {
+                let sourced = sourced(failures);
+                let is_sourced = |failure: &Failure| sourced.is_some_and(|sourced| std::ptr::eq(sourced, failure));
+                let others = failures.iter().filter(|failure| !is_sourced(failure));
+                for (index, failure) in others.chain(sourced).enumerate() {
                     if index > 0 {
                         f.write_str("\n")?;
                     }
-                    write!(f, "kernel {} ({}) ", failure.kernel, failure.place)?;
-                    match &failure.cause {
-                        Cause::Error(error) => write!(f, "failed: {error}")?,
-                        Cause::Panic(text) => write!(f, "panicked: {text}")?,
-                    }
+                    if is_sourced(failure) { failure.fmt(f)? } else { write!(f, "{failure:#}")? }
                 }
                 Ok(())
             }
@@ -206,8 +237,59 @@ impl fmt::Display for Error {
 
 impl fmt::Debug for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Display::fmt(self, f)
+        write!(f, "{self:#}")
     }
 }
 
-impl StdError for Error {}
+impl StdError for Error {
+    fn source(&self) -> Option<&(dyn StdError + 'static)> {
+        match self {
+            Self::Failed { failures, .. } => sourced(failures)?.source(),
+            _ => None,
+        }
+    }
+}
+
+/// The failure whose cause is the source of the whole: the first one that has a source.
+fn sourced(failures: &[Failure]) -> Option<&Failure> {
+    failures.iter().find(|failure| failure.source().is_some())
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "kernel {} ({}) ", self.kernel, self.place)?;
+        match &self.cause {
+            Cause::Panic(text) => write!(f, "panicked: {text}"),
+            Cause::Error(error) if f.alternate() => write!(f, "failed: {}", Whole(&**error)),
+            Cause::Error(_) => f.write_str("failed"),
+        }
+    }
+}
+
+impl fmt::Display for Feeds {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} feeds failed", self.0.len())
+    }
+}
+
+impl StdError for Feeds {}
+
+impl StdError for Failure {
+    fn source(&self) -> Option<&(dyn StdError + 'static)> {
+        match &self.cause {
+            Cause::Error(error) => Some(&**error),
+            Cause::Panic(_) => None,
+        }
+    }
+}
+
+/// An error and all of its causes, in one line.
+pub(crate) struct Whole<'a>(pub(crate) &'a (dyn StdError + 'static));
+
+impl fmt::Display for Whole<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.0)?;
+        let causes = std::iter::successors(self.0.source(), |&cause| cause.source());
+        causes.map(|cause| write!(f, ": {cause}")).collect()
+    }
+}

@@ -14,6 +14,7 @@ use std::process::ExitCode;
 
 use clap::{CommandFactory, Parser};
 use thalweg::Scheme;
+use thalweg_apps::with_causes;
 
 use args::{Command, Thalweg};
 use terminal::{complain, emit};
@@ -40,7 +41,7 @@ fn main() -> ExitCode {
         Command::Sim { args } => sim(args),
     };
     outcome.unwrap_or_else(|error| {
-        complain(&error.to_string());
+        complain(&with_causes(&*error));
         ExitCode::from(TROUBLE)
     })
 }

@@ -3,7 +3,7 @@
 use super::inlet::{Arrivals, Inlet, Watch, inlet};
 use crate::control::Control;
 use crate::edge::Sender;
-use crate::error::{BoxError, Cause};
+use crate::error::{BoxError, Cause, Whole};
 use crate::kernel::Cx;
 use crate::kernel::{Flow, Source};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -57,7 +57,7 @@ impl<I: Iterator<Item: Send>> Home<I> {
 fn text_of(cause: Cause) -> String {
     match cause {
         Cause::Panic(text) => text,
-        Cause::Error(error) => error.to_string(),
+        Cause::Error(error) => Whole(&*error).to_string(),
     }
 }
 

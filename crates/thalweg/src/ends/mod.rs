@@ -21,7 +21,7 @@ pub(crate) mod run_async;
 pub(crate) mod stream;
 
 use crate::control::Control;
-use crate::error::BoxError;
+use crate::error::{self, BoxError};
 use std::mem;
 use thalweg_queue::{Park, wait::Wait};
 use thalweg_sync::atomic::{AtomicBool, AtomicU8, Ordering::*};
@@ -97,14 +97,7 @@ impl Lid {
 
     /// The failures as one, if there are any.
     pub(crate) fn failure(&self) -> Option<BoxError> {
-        let mut failures = self.take_failures();
-        match failures.len() {
-            0 | 1 => failures.pop(),
-            _ => {
-                let texts: Vec<_> = failures.iter().map(ToString::to_string).collect();
-                Some(texts.join("; ").into())
-            }
-        }
+        error::join(self.take_failures())
     }
 }
 

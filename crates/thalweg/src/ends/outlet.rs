@@ -30,7 +30,7 @@ pub enum Over {
     Stopped,
     /// The run was [cancelled](crate::Stopper::cancel): messages were dropped.
     Cancelled,
-    /// The run failed, or could not go on; with the text of its error.
+    /// The run failed, or could not go on; with the text of its error and of all causes.
     Failed(String),
     /// The graph was dropped.
     Gone,
@@ -434,7 +434,7 @@ impl<T: Send> Outside for Watch<T> {
                 End::Stopped => Over::Stopped,
                 _ => Over::Cancelled,
             },
-            Err(error) => Over::Failed(error.to_string()),
+            Err(error) => Over::Failed(format!("{error:#}")),
         });
     }
 }

@@ -209,7 +209,7 @@ impl Worker<'_, '_> {
                 stats.blocks.add(u64::from(outcome.blocks));
                 return (Some(outcome), cx.emitted.get());
             }
-            Ok(Err(error)) => vec![Cause::Error(error)],
+            Ok(Err(error)) => Cause::all_of(error),
             Err(payload) => Cause::all(payload),
         };
         causes.into_iter().for_each(|cause| self.core.fail(kernel, cause));

@@ -458,7 +458,7 @@ fn a_destructor_that_panics_fails_the_run() {
             let leaves = graph.add(Leaves);
             graph += bombs >> leaves;
             let error = graph.run(Scheme::default().workers(workers)).unwrap_err();
-            assert!(matches!(error, Error::Failed { .. }) && error.to_string().contains("boom"), "{error}");
+            assert!(matches!(error, Error::Failed { .. }) && format!("{error:#}").contains("boom"), "{error}");
         });
     }
 }

@@ -324,7 +324,7 @@ fn a_feed_that_fails_fails_the_run_after_what_it_pushed() {
             });
             let error = graph.run(scheme).unwrap_err();
             assert!(error.to_string().contains("kernel numbers"), "{error}");
-            assert!(error.to_string().contains("no more disk"), "{error}");
+            assert!(format!("{error:#}").contains("no more disk"), "{error}");
             feed.join().unwrap();
             pusher.join().unwrap();
             // It belonged to the run that it failed.
@@ -346,7 +346,7 @@ fn a_feed_that_panics_is_no_whole_stream() {
             panic!("the feed");
         });
         let error = graph.run(Scheme::default()).unwrap_err();
-        assert!(error.to_string().contains("a thread that fed it panicked"), "{error}");
+        assert!(format!("{error:#}").contains("a thread that fed it panicked"), "{error}");
         assert!(feed.join().is_err());
     });
 }

@@ -4,6 +4,7 @@
 mod common;
 
 mod actions;
+mod causes;
 mod destructors;
 mod ends;
 mod faults;

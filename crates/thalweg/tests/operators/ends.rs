@@ -144,7 +144,7 @@ fn an_error_of_the_end_is_the_runs() {
         let sink = graph.sink_with((), |(), _| (), |()| Err::<(), _>("the disk is full"));
         graph.name(sink, "file");
         graph += numbers >> sink;
-        let error = graph.run(Scheme::default()).unwrap_err().to_string();
+        let error = format!("{:#}", graph.run(Scheme::default()).unwrap_err());
         assert!(error.contains("file") && error.contains("the disk is full"), "{error}");
     });
 }

@@ -103,7 +103,7 @@ fn a_route_to_an_output_that_is_not_there_is_an_error() {
                 let sink = graph.sink(drop::<Token>);
                 graph += out >> sink;
             }
-            let error = graph.run(scheme).unwrap_err().to_string();
+            let error = format!("{:#}", graph.run(scheme).unwrap_err());
             assert!(error.contains("route") && error.contains("output 2 of 2"), "{error}");
             drop(graph);
             ledger.is_settled();
