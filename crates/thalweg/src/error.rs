@@ -2,8 +2,10 @@
 
 use crate::report::Report;
 use std::any::Any;
+use std::cell::RefCell;
 use std::error::Error as StdError;
 use std::fmt;
+use std::mem;
 use std::panic::{AssertUnwindSafe, Location, catch_unwind, resume_unwind};
 
 /// The error of a kernel: whatever it returns.
@@ -24,6 +26,18 @@ pub(crate) fn join(mut errors: Vec<BoxError>) -> Option<BoxError> {
     if errors.len() > 1 { Some(Box::new(Feeds(errors))) } else { errors.pop() }
 }
 
+/// What a message's own code panicked with on its way to a kernel, in the activation of another.
+struct OnTheWay(usize, Vec<Payload>);
+
+/// Unwinds with what a message's own code panicked with on its way to `kernel`, if it did.
+pub(crate) fn resume_for(kernel: usize, panics: Vec<Payload>) {
+    if panics.is_empty() {
+        return;
+    }
+    let payload = Box::new(OnTheWay(kernel, panics));
+    if std::thread::panicking() { keep(vec![payload]) } else { resume_unwind(payload) }
+}
+
 /// Goes on with panics that were caught, if there are any, as one.
 pub(crate) fn resume(mut panics: Vec<Payload>) {
     match panics.pop() {
@@ -32,6 +46,83 @@ pub(crate) fn resume(mut panics: Vec<Payload>) {
         Some(last) => {
             panics.push(last);
             resume_unwind(Box::new(Several(panics)))
+        }
+    }
+}
+
+std::thread_local! {
+    /// What destructors panicked with on this thread while it was unwinding already.
+    static STRAYS: RefCell<Vec<Payload>> = const { RefCell::new(Vec::new()) };
+}
+
+/// Keeps what destructors panicked with while the thread unwinds, for the [`catch`] that ends the unwinding: a second one would end the process.
+pub(crate) fn keep(panics: Vec<Payload>) {
+    STRAYS.with_borrow_mut(|strays| strays.extend(panics));
+}
+
+/// One thing that somebody else's code panicked with, and the kernel to be told of it, if that is another than the one which ran.
+pub(crate) struct Caught {
+    pub(crate) kernel: Option<usize>,
+    pub(crate) cause: Cause,
+}
+
+/// Runs somebody else's code. Gives all that it panicked with, what was [kept](keep) on the way too.
+pub(crate) fn catch<R>(code: impl FnOnce() -> R) -> Result<R, Vec<Caught>> {
+    catch_unwind(AssertUnwindSafe(code)).map_err(|payload| {
+        let strays = STRAYS.with_borrow_mut(mem::take);
+        let mut caught = Vec::new();
+        std::iter::once(payload).chain(strays).for_each(|payload| Caught::gather(None, payload, &mut caught));
+        caught
+    })
+}
+
+impl Caught {
+    /// All of them in one line.
+    pub(crate) fn texts(all: Vec<Self>) -> String {
+        let texts = all.into_iter().map(|caught| match caught.cause {
+            Cause::Panic(text) => text,
+            Cause::Error(error) => Whole(&*error).to_string(),
+        });
+        texts.collect::<Vec<_>>().join("; ")
+    }
+
+    /// Takes an unwinding apart: it carries one panic, unless it is that of destructors.
+    fn gather(kernel: Option<usize>, payload: Payload, caught: &mut Vec<Self>) {
+        let mut all = |kernel, panics: Vec<Payload>| {
+            panics.into_iter().for_each(|payload| Self::gather(kernel, payload, caught));
+        };
+        match payload.downcast::<OnTheWay>().map_err(|payload| payload.downcast::<Several>()) {
+            Ok(on_the_way) => all(Some(on_the_way.0), on_the_way.1),
+            Err(Ok(several)) => all(kernel, several.0),
+            Err(Err(payload)) => caught.push(Self { kernel, cause: Cause::from_panic(payload) }),
+        }
+    }
+}
+
+/// A value of somebody else's: if it is dropped while the thread unwinds, a panic of its destructor is [kept](keep).
+pub(crate) struct Guarded<T>(pub(crate) mem::ManuallyDrop<T>);
+
+impl<T> Guarded<T> {
+    pub(crate) fn new(value: T) -> Self {
+        Self(mem::ManuallyDrop::new(value))
+    }
+
+    pub(crate) fn into_inner(self) -> T {
+        let mut this = mem::ManuallyDrop::new(self);
+        // SAFETY: taken once, as `this` is not dropped.
+        unsafe { mem::ManuallyDrop::take(&mut this.0) }
+    }
+}
+
+impl<T> Drop for Guarded<T> {
+    #[inline(always)]
+    fn drop(&mut self) {
+        // SAFETY: dropped once, here.
+        let mut drop = || unsafe { mem::ManuallyDrop::drop(&mut self.0) };
+        if !std::thread::panicking() {
+            drop();
+        } else if let Err(payload) = catch_unwind(AssertUnwindSafe(drop)) {
+            keep(vec![payload]);
         }
     }
 }
@@ -169,12 +260,11 @@ pub struct Wait {
 }
 
 impl Cause {
-    /// Every cause that an unwinding carries; one, unless it is that of destructors.
+    /// Every cause that an unwinding carries.
     pub(crate) fn all(payload: Payload) -> Vec<Self> {
-        match payload.downcast::<Several>() {
-            Ok(several) => several.0.into_iter().flat_map(Self::all).collect(),
-            Err(payload) => vec![Self::from_panic(payload)],
-        }
+        let mut caught = Vec::new();
+        Caught::gather(None, payload, &mut caught);
+        caught.into_iter().map(|caught| caught.cause).collect()
     }
 
     /// Every cause that a kernel's error carries; one, unless it is that of its feeds.
@@ -185,7 +275,7 @@ impl Cause {
         }
     }
 
-    pub(crate) fn from_panic(payload: Payload) -> Self {
+    fn from_panic(payload: Payload) -> Self {
         let text = match payload.downcast::<String>() {
             Ok(text) => *text,
             Err(payload) => match payload.downcast::<&'static str>() {

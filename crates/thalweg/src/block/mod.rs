@@ -12,7 +12,7 @@ pub(crate) mod windows;
 
 pub(crate) use chain::Chain;
 
-use crate::error::{Cause, Payload, resume};
+use crate::error::{Payload, keep, resume};
 use std::alloc::{Layout, alloc, dealloc, handle_alloc_error};
 use std::fmt;
 use std::mem;
@@ -229,12 +229,7 @@ impl Drop for Block {
         if panics.is_empty() {
             return;
         }
-        if std::thread::panicking() {
-            // A second unwinding out of here would end the process. Who has a way to tell clears the block first.
-            panics.into_iter().for_each(|payload| drop(Cause::from_panic(payload)));
-        } else {
-            resume(panics);
-        }
+        if std::thread::panicking() { keep(panics) } else { resume(panics) }
     }
 }
 

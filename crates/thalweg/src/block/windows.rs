@@ -4,7 +4,7 @@
 //! the front of the second. So parallel kernels get windows too, each block for itself (DANBI §II, `reserve_peek_pop`).
 
 use crate::block::{Block, drop_each, stride};
-use crate::error::Payload;
+use crate::error::{Guarded, Payload};
 use std::fmt;
 use std::mem;
 use thalweg_sync::hint::Access;
@@ -12,7 +12,7 @@ use thalweg_sync::hint::Access;
 /// Turns blocks of messages into blocks of whole windows.
 pub(crate) trait Assemble: Send {
     /// Takes the messages of `block`, gives a block of all windows that are complete now. Drops what belongs to no window, and notes the panics of
-    /// destructors.
+    /// destructors. Should a clone panic, it gives none, and has the messages still.
     fn assemble(&mut self, block: Block, panics: &mut Vec<Payload>) -> Option<Block>;
 
     /// Drops the messages that are no windows yet, and notes the panics of their destructors.
@@ -57,10 +57,11 @@ impl<T: Clone + Send> Assemble for Windows<T> {
         } else if popped >= used {
             self.tail.split_off(popped)
         } else {
-            let unused = self.tail.split_off(used);
-            let mut rest = Vec::with_capacity(used - popped + unused.len());
-            rest.extend_from_slice(&self.tail[popped..]);
-            rest.extend(unused);
+            // Clones first: should one panic, all messages are still where they were.
+            let mut rest = Guarded::new(Vec::with_capacity(self.tail.len() - popped));
+            rest.0.extend_from_slice(&self.tail[popped..used]);
+            let mut rest = rest.into_inner();
+            rest.extend(self.tail.drain(used..));
             rest
         };
         let mut ready = mem::replace(&mut self.tail, rest);

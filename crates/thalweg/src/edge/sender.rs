@@ -6,9 +6,10 @@ use super::storage::Tx;
 use super::{Edge, MOST_KEPT};
 use crate::block::Block;
 use crate::block::windows::Assemble;
-use crate::error::{Payload, resume};
+use crate::error::Payload;
 use std::collections::VecDeque;
 use std::fmt;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use thalweg_sync::atomic::Ordering::*;
 use thalweg_sync::sync::Arc;
 
@@ -38,23 +39,29 @@ impl<'r> Sender<'r> {
     }
 
     /// Sends a block. On a windowed edge it becomes a block of whole windows, or waits until there is one. Returns how many blocks entered the edge.
-    pub(crate) fn send(&mut self, block: Block) -> usize {
-        let Some(assembler) = &mut self.assembler else { return self.enter(block) };
+    ///
+    /// `panics` gets those of the messages' own code, which the kernel that takes asks for: their clones in windows, and destructors of what
+    /// nobody takes.
+    pub(crate) fn send(&mut self, block: Block, panics: &mut Vec<Payload>) -> usize {
+        let Some(assembler) = &mut self.assembler else { return self.enter(block, panics) };
         self.edge.gauge.given.add(block.unread() as u64);
-        let mut panics = Vec::new();
-        let block = assembler.assemble(block, &mut panics);
-        let entered = block.map_or(0, |block| self.enter(block));
-        resume(panics);
-        entered
+        match catch_unwind(AssertUnwindSafe(|| assembler.assemble(block, panics))) {
+            Ok(windows) => windows.map_or(0, |block| self.enter(block, panics)),
+            Err(payload) => {
+                panics.push(payload);
+                0
+            }
+        }
     }
 
-    fn enter(&mut self, block: Block) -> usize {
+    fn enter(&mut self, mut block: Block, panics: &mut Vec<Payload>) -> usize {
         let messages = self.edge.messages_of(&block);
         if messages == 0 {
             return 0;
         }
         if self.edge.is_hung_up() {
             self.edge.gauge.lost.add(messages);
+            block.clear_noting(panics);
             return 0;
         }
         let refused = if self.spill.is_empty() { self.tx.try_push(block).err() } else { Some(block) };

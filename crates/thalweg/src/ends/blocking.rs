@@ -3,10 +3,9 @@
 use super::inlet::{Arrivals, Inlet, Watch, inlet};
 use crate::control::Control;
 use crate::edge::Sender;
-use crate::error::{BoxError, Cause, Whole};
+use crate::error::{BoxError, Caught, catch};
 use crate::kernel::Cx;
 use crate::kernel::{Flow, Source};
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use thalweg_sync::sync::{Arc, Mutex, MutexGuard};
 use thalweg_sync::thread;
 
@@ -31,12 +30,11 @@ impl<I: Iterator<Item: Send>> Home<I> {
         loop {
             let item = match feed.refused.take() {
                 Some(item) => item,
-                None => match catch_unwind(AssertUnwindSafe(|| feed.iterator.next())) {
+                None => match catch(|| feed.iterator.next()) {
                     Ok(Some(item)) => item,
                     Ok(None) => return,
-                    Err(payload) => {
-                        let texts: Vec<_> = Cause::all(payload).into_iter().map(text_of).collect();
-                        feed.inlet.fail(format!("the iterator panicked: {}", texts.join("; ")));
+                    Err(causes) => {
+                        feed.inlet.fail(format!("the iterator panicked: {}", Caught::texts(causes)));
                         return;
                     }
                 },
@@ -51,13 +49,6 @@ impl<I: Iterator<Item: Send>> Home<I> {
                 }
             }
         }
-    }
-}
-
-fn text_of(cause: Cause) -> String {
-    match cause {
-        Cause::Panic(text) => text,
-        Cause::Error(error) => Whole(&*error).to_string(),
     }
 }
 

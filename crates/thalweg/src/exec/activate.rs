@@ -4,12 +4,11 @@ use super::Post;
 use super::worker::Worker;
 use crate::block::MOST_BYTES;
 use crate::edge::Edge;
-use crate::error::{BoxError, Cause};
+use crate::error::{BoxError, Caught, Cause, Payload, catch};
 use crate::kernel::{Cx, Host, Outcome, TOO_LONG, Task, Why};
 use crate::scheme::Event;
 use crate::topology::Kind;
 use std::cell::Cell;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use thalweg_sync::atomic::Ordering::*;
 use thalweg_sync::hint;
 use thalweg_sync::time::{Instant, now};
@@ -176,7 +175,7 @@ impl Worker<'_, '_> {
         self.row.worker.in_code.store(true, Relaxed);
         let result = {
             let _task = hint::task(&self.core.topology.kernels[kernel].name);
-            catch_unwind(AssertUnwindSafe(|| code(&cx)))
+            catch(|| code(&cx))
         };
         self.row.worker.in_code.store(self.depth.get() > 0, Relaxed);
         stats.messages.add(cx.taken.get());
@@ -209,11 +208,15 @@ impl Worker<'_, '_> {
                 stats.blocks.add(u64::from(outcome.blocks));
                 return (Some(outcome), cx.emitted.get());
             }
-            Ok(Err(error)) => Cause::all_of(error),
-            Err(payload) => Cause::all(payload),
+            Ok(Err(error)) => Cause::all_of(error).into_iter().map(|cause| Caught { kernel: None, cause }).collect(),
+            Err(caught) => caught,
         };
-        causes.into_iter().for_each(|cause| self.core.fail(kernel, cause));
+        self.fail(kernel, causes);
         (None, cx.emitted.get())
+    }
+
+    fn fail(&self, kernel: usize, causes: Vec<Caught>) {
+        causes.into_iter().for_each(|caught| self.core.fail(caught.kernel.unwrap_or(kernel), caught.cause));
     }
 
     /// Notes what an activation says of a kernel that runs on one worker at a time, and finishes the kernel if it is over. Under its claim.
@@ -242,12 +245,12 @@ impl Worker<'_, '_> {
         if over || said_done {
             task.done = over;
             // What it did not take has destructors, which are somebody else's code.
-            match catch_unwind(AssertUnwindSafe(|| task.drop_input(&self.cx(kernel)))) {
+            match catch(|| task.drop_input(&self.cx(kernel))) {
                 Ok(lost) => {
                     self.row.worker.lost.add(lost);
                     if over { core.finish(kernel) } else { core.close_early(kernel) }
                 }
-                Err(payload) => Cause::all(payload).into_iter().for_each(|cause| core.fail(kernel, cause)),
+                Err(causes) => self.fail(kernel, causes),
             }
         }
         self.event_of(kernel, (outcome, emitted), over)
@@ -374,7 +377,7 @@ impl Host for Worker<'_, '_> {
         on_full.help && self.may_help() && self.help(edge.plan.to) && !edge.is_full()
     }
 
-    fn note(&self, kernel: usize, panics: Vec<crate::error::Payload>) {
+    fn note(&self, kernel: usize, panics: Vec<Payload>) {
         self.core.note(kernel, panics);
     }
 }

@@ -139,7 +139,7 @@ impl<'env> Graph<'env> {
     where
         I: IntoIterator<IntoIter: Send + 'env, Item: Send + 'env> + 'env,
     {
-        self.add_source("source", Box::new(source::Fresh { make, iterator: None }))
+        self.add_source("source", Box::new(source::Fresh::new(make)))
     }
 
     /// A source that is asked again and again, and gives any number of messages each time.

@@ -3,7 +3,7 @@
 use crate::block::MOST_BYTES;
 use crate::block::windows::Assemble;
 use crate::edge::{self, Edge, Plan, Sender, Taker};
-use crate::error::{Error, Refusal, Result, Whole};
+use crate::error::{Caught, Error, Refusal, Result, Whole, catch};
 use crate::exec::{self, Component, Parts, Post};
 use crate::graph::Graph;
 use crate::graph::draft::{Definition, Draft, Link};
@@ -40,8 +40,13 @@ impl<'env> Graph<'env> {
         }
         let begin = |kernel: &mut Definition<'_>| {
             let Body::Source(source) = &mut kernel.body else { return None };
-            let error = source.begin().err()?;
-            Some(Refusal { kernel: format!("{} ({})", kernel.name, kernel.place), reason: Whole(&*error).to_string() })
+            let reason = match catch(|| source.begin()) {
+                Ok(begun) => Whole(&*begun.err()?).to_string(),
+                Err(causes) => {
+                    format!("its code panicked before the run: {}; run the graph again", Caught::texts(causes))
+                }
+            };
+            Some(Refusal { kernel: format!("{} ({})", kernel.name, kernel.place), reason })
         };
         let refusals: Vec<_> = draft.kernels.iter_mut().filter_map(begin).collect();
         if !refusals.is_empty() {

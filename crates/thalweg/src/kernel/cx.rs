@@ -4,7 +4,7 @@ use crate::block::pool::{Pool, Store};
 use crate::block::{Block, Chain};
 use crate::control::Control;
 use crate::edge::{Edge, Sender};
-use crate::error::Payload;
+use crate::error::{Payload, resume_for};
 use std::cell::Cell;
 use std::fmt;
 use thalweg_sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Counter, Ordering::*};
@@ -189,12 +189,15 @@ impl<'a> Cx<'a> {
         let component = sender.edge().plan.component;
         // U3: the block counts before anyone can take it.
         self.host.count_in(component, 1);
-        if sender.send(block) == 0 {
+        let mut panics = Vec::new();
+        let entered = sender.send(block, &mut panics);
+        if entered == 0 {
             self.host.count_in(component, -1);
-            return;
+            return resume_for(sender.edge().plan.to, panics);
         }
         self.emitted.set(Some(sender.edge().plan.id));
         self.host.sent(self.kernel, sender.edge());
+        resume_for(sender.edge().plan.to, panics);
     }
 
     /// Moves what waits at the sending ends.

@@ -4,8 +4,9 @@ use super::output::{Core, Output};
 use super::resident::resident;
 use super::{Cx, Flow, Source};
 use crate::edge::Sender;
-use crate::error::{BoxError, Verdict};
+use crate::error::{BoxError, Guarded, Verdict};
 use std::marker::PhantomData;
+use std::mem;
 use std::ops::ControlFlow;
 
 /// Gives some of what `iterator` has.
@@ -54,8 +55,16 @@ impl<I: Iterator + Send> Source for Iter<I> {
 
 /// A fresh iterator for every run.
 pub(crate) struct Fresh<M, I> {
-    pub(crate) make: M,
-    pub(crate) iterator: Option<I>,
+    make: M,
+    iterator: Option<I>,
+    /// The iterator is that of the run before.
+    stale: bool,
+}
+
+impl<M, I> Fresh<M, I> {
+    pub(crate) fn new(make: M) -> Self {
+        Self { make, iterator: None, stale: false }
+    }
 }
 
 impl<M, N, I> Source for Fresh<M, I>
@@ -65,11 +74,15 @@ where
     I: Iterator + Send,
 {
     fn begin(&mut self) -> Result<(), BoxError> {
-        self.iterator = None;
+        self.stale = true;
         Ok(())
     }
 
     fn give(&mut self, cx: &Cx<'_>, out: &mut [Sender<'_>]) -> Result<Flow, BoxError> {
+        if mem::take(&mut self.stale) {
+            // Here, where a panic of its destructor is one of the kernel.
+            self.iterator = None;
+        }
         let make = &mut self.make;
         let iterator = self.iterator.get_or_insert_with(|| make().into_iter());
         Ok(resident(iterator, |iterator| give_block(cx, out, iterator)))
@@ -108,7 +121,8 @@ where
     fn give(&mut self, cx: &Cx<'_>, _out: &mut [Sender<'_>]) -> Result<Flow, BoxError> {
         let rest = if cx.takes_long() { 0 } else { cx.give_len() * FUSED_GIVES };
         // Locals can live in registers; behind `self` each item would cost loads and stores.
-        let Some((mut iterator, mut each)) = self.0.take() else { return Ok(Flow::Done) };
+        let Some(mut chain) = self.0.take().map(Guarded::new) else { return Ok(Flow::Done) };
+        let (iterator, each) = &mut *chain.0;
         // The first one by itself, right before the loop: what `each` writes behind references was written then in any case, and the loop may
         // keep it in registers.
         let Some(first) = iterator.next() else { return Ok(Flow::Done) };
@@ -124,7 +138,7 @@ where
         if result.is_continue() {
             return Ok(Flow::Done);
         }
-        self.0 = Some((iterator, each));
+        self.0 = Some(chain.into_inner());
         Ok(Flow::More)
     }
 }

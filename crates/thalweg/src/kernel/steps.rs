@@ -4,7 +4,7 @@
 //! gone through item by item of what it begins with, so the source looks up after a number of those, whatever comes of them.
 
 use crate::edge::Sender;
-use crate::error::BoxError;
+use crate::error::{BoxError, Guarded};
 use crate::kernel::Cx;
 use crate::kernel::output::{Core, Output};
 use crate::kernel::resident::resident;
@@ -205,7 +205,8 @@ pub(crate) struct ForEach<S, F>(pub(crate) Option<(S, F)>);
 impl<S: Steps, F: FnMut(S::Item) + Send> Source for ForEach<S, F> {
     fn give(&mut self, cx: &Cx<'_>, _out: &mut [Sender<'_>]) -> Result<Flow, BoxError> {
         // Locals can live in registers; behind `self` each item would cost loads and stores.
-        let Some((mut steps, mut each)) = self.0.take() else { return Ok(Flow::Done) };
+        let Some(mut chain) = self.0.take().map(Guarded::new) else { return Ok(Flow::Done) };
+        let (steps, each) = &mut *chain.0;
         let most = if cx.takes_long() { 1 } else { cx.give_len() * super::source::FUSED_GIVES };
         let ended = steps.go(most, &mut |item| {
             each(item);
@@ -214,7 +215,7 @@ impl<S: Steps, F: FnMut(S::Item) + Send> Source for ForEach<S, F> {
         if ended {
             return Ok(Flow::Done);
         }
-        self.0 = Some((steps, each));
+        self.0 = Some(chain.into_inner());
         Ok(Flow::More)
     }
 }
