@@ -45,6 +45,26 @@ pub fn yield_now() {
     }
 }
 
+/// What a thread is started with, beside its code.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Spec<'a> {
+    /// What debuggers and the system call it; Linux keeps 15 bytes.
+    pub name: &'a str,
+    /// The size of its stack, in bytes, rounded up to what the system can do; `None` is the standard library's.
+    pub stack: Option<usize>,
+}
+
+impl Spec<'_> {
+    #[cfg(not(loom))]
+    fn builder(self) -> std::thread::Builder {
+        let builder = std::thread::Builder::new().name(self.name.replace('\0', ""));
+        match self.stack {
+            Some(bytes) => builder.stack_size(bytes),
+            None => builder,
+        }
+    }
+}
+
 /// Starts a thread that the system knows by `name`, of which Linux keeps 15 bytes. Under an engine and under loom the name is left out.
 ///
 /// # Errors

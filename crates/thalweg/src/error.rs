@@ -227,12 +227,13 @@ pub struct Refusal {
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct Failure {
-    /// Its name.
+    /// Its name. For what runs on a worker's thread beside kernels, a start hook or a policy, that of the worker and what it was.
     pub kernel: String,
     /// Where it was made.
     pub place: &'static Location<'static>,
     /// How.
     pub cause: Cause,
+    pub(crate) is_kernel: bool,
 }
 
 /// How a kernel failed.
@@ -347,7 +348,7 @@ fn sourced(failures: &[Failure]) -> Option<&Failure> {
 
 impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "kernel {} ({}) ", self.kernel, self.place)?;
+        write!(f, "{}{} ({}) ", if self.is_kernel { "kernel " } else { "" }, self.kernel, self.place)?;
         match &self.cause {
             Cause::Panic(text) => write!(f, "panicked: {text}"),
             Cause::Error(error) if f.alternate() => write!(f, "failed: {}", Whole(&**error)),

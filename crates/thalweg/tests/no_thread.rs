@@ -21,8 +21,56 @@ fn memory_in_use() -> libc::rlim_t {
     pages.split(' ').next().unwrap().parse::<libc::rlim_t>().unwrap() * 4096
 }
 
+/// One after the other: the limit is the process's.
 #[test]
-fn a_blocking_source_without_a_thread_refuses_the_run_and_loses_nothing() {
+fn whoever_gets_no_thread_refuses_the_run_by_name_and_nothing_is_lost() {
+    blocking_sources();
+    for (scheme, worker) in [
+        // Room for one more stack, and for none.
+        (Scheme::default().workers(3).stack_size(64 << 20), "worker 2 of 3"),
+        (Scheme::default().workers(2).stack_size(256 << 20), "worker 1 of 2"),
+        (Scheme::named("raft").unwrap().stack_size(64 << 20), "worker 2 of 3"),
+    ] {
+        workers(scheme, worker);
+    }
+    the_run_itself();
+}
+
+fn refused(result: Result<Report, Error>) -> Vec<thalweg::Refusal> {
+    let Err(Error::Refused(refusals)) = result else { panic!("{result:?}") };
+    assert!(refusals[0].reason.contains("the system gives no thread"), "{refusals:?}");
+    refusals
+}
+
+fn workers(scheme: Scheme, worker: &str) {
+    let mut graph = Graph::new();
+    let (end, all) = graph.collect();
+    graph += graph.source(0..1000_u64) >> graph.map(|x: u64| x + 1) >> end;
+    let before = limit_memory(memory_in_use() + (100 << 20));
+    let result = graph.run(scheme);
+    limit_memory(before);
+    assert_eq!(refused(result)[0].kernel, worker);
+    assert_eq!(all.take(), [], "nothing ran");
+    assert_eq!(graph.run(scheme).unwrap().end, End::Complete);
+    assert!(all.take().into_iter().eq(1..=1000));
+}
+
+fn the_run_itself() {
+    let mut graph = Graph::new();
+    let (end, all) = graph.collect();
+    graph += graph.source(0..1000_u64) >> end;
+    let scheme = Scheme::default().workers(1).stack_size(256 << 20);
+    let before = limit_memory(memory_in_use() + (100 << 20));
+    let mut run = graph.run_async(scheme);
+    let result = futures_executor::block_on(&mut run);
+    limit_memory(before);
+    assert_eq!(refused(result)[0].kernel, "the run");
+    let mut run = run.into_graph().expect("it did not run").run_async(scheme);
+    assert_eq!(futures_executor::block_on(&mut run).unwrap().end, End::Complete);
+    assert!(all.take().into_iter().eq(0..1000));
+}
+
+fn blocking_sources() {
     let mut seen = Vec::new();
     let mut graph = Graph::new();
     let (first, second) = (graph.source_blocking(0..500_u32, 4).unwrap(), graph.source_blocking(500..1000, 4).unwrap());
@@ -37,8 +85,7 @@ fn a_blocking_source_without_a_thread_refuses_the_run_and_loses_nothing() {
     let before = limit_memory(memory_in_use() + (1 << 20));
     let result = graph.run(Scheme::default().workers(1));
     limit_memory(before);
-    let Err(Error::Refused(refusals)) = result else { panic!("{result:?}") };
-    assert!(refusals[0].reason.contains("the system gives no thread"), "{refusals:?}");
+    let refusals = refused(result);
     let names = refusals.iter().map(|refusal| refusal.kernel.split(' ').next().unwrap());
     assert!(names.eq(["blocking-0", "typed"]), "{refusals:?}");
     assert_eq!(graph.run(Scheme::default().workers(1)).unwrap().end, End::Complete);

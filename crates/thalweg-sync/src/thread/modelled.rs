@@ -1,5 +1,6 @@
 //! Threads under loom.
 
+use super::Spec;
 use core::marker::PhantomData;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::PoisonError;
@@ -67,7 +68,7 @@ where
 /// # Errors
 ///
 /// None: they are those of the native world.
-pub fn try_spawn<'scope, F>(scope: &'scope Scope<'scope, '_>, body: F) -> std::io::Result<()>
+pub fn try_spawn<'scope, F>(scope: &'scope Scope<'scope, '_>, _spec: Spec<'_>, body: F) -> std::io::Result<()>
 where
     F: FnOnce() + Send + 'scope,
 {
@@ -80,7 +81,7 @@ where
 /// # Errors
 ///
 /// None: they are those of the native world.
-pub fn try_start<F>(_name: &str, body: F) -> std::io::Result<()>
+pub fn try_start<F>(_spec: Spec<'_>, body: F) -> std::io::Result<()>
 where
     F: FnOnce() + Send + 'static,
 {

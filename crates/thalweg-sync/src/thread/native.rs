@@ -2,6 +2,8 @@
 //!
 //! Aliases and functions in place of re-exports, which clippy takes for the standard library's own names.
 
+use super::Spec;
+
 /// A started thread.
 pub type JoinHandle<T> = std::thread::JoinHandle<T>;
 /// Starts threads that may borrow.
@@ -25,7 +27,7 @@ where
     F: FnOnce() -> T + Send + 'static,
     T: Send + 'static,
 {
-    std::thread::Builder::new().name(name.replace('\0', "")).spawn(body)
+    Spec { name, ..Spec::default() }.builder().spawn(body)
 }
 
 /// Runs `body`, and returns when all threads that it started in its scope have ended: [`std::thread::scope`].
@@ -47,21 +49,21 @@ where
 /// # Errors
 ///
 /// If the system gives no more threads.
-pub fn try_spawn<'scope, F>(scope: &'scope Scope<'scope, '_>, body: F) -> std::io::Result<()>
+pub fn try_spawn<'scope, F>(scope: &'scope Scope<'scope, '_>, spec: Spec<'_>, body: F) -> std::io::Result<()>
 where
     F: FnOnce() + Send + 'scope,
 {
-    std::thread::Builder::new().spawn_scoped(scope, body).map(drop)
+    spec.builder().spawn_scoped(scope, body).map(drop)
 }
 
-/// Starts a thread that nobody waits for. `name` is what debuggers and the system call it.
+/// Starts a thread that nobody waits for.
 ///
 /// # Errors
 ///
 /// If the system gives no more threads. `body` is dropped.
-pub fn try_start<F>(name: &str, body: F) -> std::io::Result<()>
+pub fn try_start<F>(spec: Spec<'_>, body: F) -> std::io::Result<()>
 where
     F: FnOnce() + Send + 'static,
 {
-    std::thread::Builder::new().name(name.to_owned()).spawn(body).map(drop)
+    spec.builder().spawn(body).map(drop)
 }

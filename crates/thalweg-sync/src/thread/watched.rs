@@ -1,5 +1,6 @@
 //! Threads of the instrumented world: an engine's if one runs here, otherwise the standard library's.
 
+use super::Spec;
 use crate::engine::{self, ThreadId};
 use core::fmt;
 use core::marker::PhantomData;
@@ -25,16 +26,13 @@ impl Started {
     ///
     /// What `body` borrows lives until the thread has ended.
     #[track_caller]
-    unsafe fn spawn<'a>(name: Option<&str>, body: Box<dyn FnOnce() + Send + 'a>) -> std::io::Result<Self> {
+    unsafe fn spawn<'a>(spec: Option<Spec<'_>>, body: Box<dyn FnOnce() + Send + 'a>) -> std::io::Result<Self> {
         // SAFETY: only the lifetime changes; the caller answers for it.
         let body = unsafe { core::mem::transmute::<Box<dyn FnOnce() + Send + 'a>, Box<dyn FnOnce() + Send>>(body) };
         Ok(match engine::current() {
             Some(engine) => Self::Watched(engine.spawn(body, Location::caller())),
             None => {
-                let mut builder = std::thread::Builder::new();
-                if let Some(name) = name {
-                    builder = builder.name(name.replace('\0', ""));
-                }
+                let builder = spec.map_or_else(std::thread::Builder::new, Spec::builder);
                 Self::Native(Mutex::new(Some(builder.spawn(body)?)))
             }
         })
@@ -130,7 +128,7 @@ where
 {
     let (run, returned) = returning(body);
     // SAFETY: it borrows nothing: `F` and `T` are `'static`.
-    let thread = unsafe { Started::spawn(Some(name), Box::new(run)) }?;
+    let thread = unsafe { Started::spawn(Some(Spec { name, ..Spec::default() }), Box::new(run)) }?;
     Ok(JoinHandle { thread, returned })
 }
 
@@ -178,7 +176,7 @@ impl<'scope> Scope<'scope, '_> {
         F: FnOnce() -> T + Send + 'scope,
         T: Send + 'scope,
     {
-        self.try_spawn(body).expect("the system gives no more threads")
+        self.try_spawn(None, body).expect("the system gives no more threads")
     }
 
     /// Takes the thread out that was started first. A thread has a smaller number than those that it starts, so what is waited for does not
@@ -190,14 +188,14 @@ impl<'scope> Scope<'scope, '_> {
     }
 
     #[track_caller]
-    fn try_spawn<F, T>(&'scope self, body: F) -> std::io::Result<ScopedJoinHandle<'scope, T>>
+    fn try_spawn<F, T>(&'scope self, spec: Option<Spec<'_>>, body: F) -> std::io::Result<ScopedJoinHandle<'scope, T>>
     where
         F: FnOnce() -> T + Send + 'scope,
         T: Send + 'scope,
     {
         let (run, returned) = returning(body);
         // SAFETY: `scope` waits for every thread in `threads` before it returns or unwinds, and 'scope outlives that.
-        let thread = Arc::new(unsafe { Started::spawn(None, Box::new(run)) }?);
+        let thread = Arc::new(unsafe { Started::spawn(spec, Box::new(run)) }?);
         self.threads.lock().unwrap_or_else(PoisonError::into_inner).push(thread.clone());
         Ok(ScopedJoinHandle { thread, returned, _scope: PhantomData })
     }
@@ -240,26 +238,26 @@ where
 ///
 /// If the system gives no more threads. An engine gives as many as it is asked for.
 #[track_caller]
-pub fn try_spawn<'scope, F>(scope: &'scope Scope<'scope, '_>, body: F) -> std::io::Result<()>
+pub fn try_spawn<'scope, F>(scope: &'scope Scope<'scope, '_>, spec: Spec<'_>, body: F) -> std::io::Result<()>
 where
     F: FnOnce() + Send + 'scope,
 {
-    scope.try_spawn(body).map(drop)
+    scope.try_spawn(Some(spec), body).map(drop)
 }
 
-/// Starts a thread that nobody waits for. `name` is what debuggers and the system call it.
+/// Starts a thread that nobody waits for.
 ///
 /// # Errors
 ///
 /// If the system gives no more threads. An engine gives as many as it is asked for. `body` is dropped.
 #[track_caller]
-pub fn try_start<F>(name: &str, body: F) -> std::io::Result<()>
+pub fn try_start<F>(spec: Spec<'_>, body: F) -> std::io::Result<()>
 where
     F: FnOnce() + Send + 'static,
 {
     match engine::current() {
         Some(engine) => _ = engine.spawn(Box::new(body), Location::caller()),
-        None => drop(std::thread::Builder::new().name(name.to_owned()).spawn(body)?),
+        None => drop(spec.builder().spawn(body)?),
     }
     Ok(())
 }

@@ -83,7 +83,8 @@ where
         }
         let theirs = self.home.clone();
         // Nobody joins it: it may wait for input that never comes. It ends with its next item once the run is over.
-        thread::try_start("thalweg-source", move || theirs.run()).map_err(|error| {
+        let spec = thread::Spec { name: "thalweg-source", ..Default::default() };
+        thread::try_start(spec, move || theirs.run()).map_err(|error| {
             format!(
                 "the system gives no thread for its iterator: {error}; let other threads end, then run the graph again"
             )

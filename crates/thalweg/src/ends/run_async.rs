@@ -92,7 +92,7 @@ impl Graph<'static> {
         let stopper = self.stopper();
         let shared = Arc::new(Shared(Mutex::new(State { graph: Some(self), ..State::default() })));
         let theirs = shared.clone();
-        if let Err(error) = thread::try_start("thalweg-run", move || theirs.run(scheme)) {
+        if let Err(error) = thread::try_start(scheme.spec("thalweg-run"), move || theirs.run(scheme)) {
             let reason =
                 format!("the system gives no thread: {error}; let other threads end, then run the graph again");
             let refusal = Refusal { kernel: "the run".to_owned(), reason };

@@ -370,7 +370,7 @@ impl Host for Worker<'_, '_> {
     }
 
     fn make_room(&self, edge: &Edge) -> bool {
-        let on_full = self.core.scheme.on_full();
+        let on_full = self.core.scheme.actions();
         if on_full.grow && edge.grow() {
             return true;
         }

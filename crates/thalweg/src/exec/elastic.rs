@@ -99,6 +99,11 @@ impl Crew {
         Self { hired: 1, most }
     }
 
+    /// Everybody has a thread already.
+    pub(crate) fn are_all_hired(&mut self) {
+        self.hired = self.most;
+    }
+
     /// Returns how many there may be at most: a system that gives no more threads is not asked again.
     fn hire_up_to(&mut self, count: usize, hire: &dyn Fn(usize) -> bool) -> usize {
         while self.hired < count.min(self.most) {

@@ -34,6 +34,7 @@ use crate::topology::Topology;
 use claim::Claim;
 use stats::Row;
 use std::fmt;
+use std::panic::Location;
 use thalweg_sync::CachePadded;
 use thalweg_sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering::*};
 use thalweg_sync::sync::{Arc, Mutex};
@@ -103,6 +104,17 @@ pub(crate) struct Core<'r> {
     pub(crate) crew: Mutex<elastic::Crew>,
     pub(crate) bench: elastic::Bench,
     watch: watch::Watch,
+    /// All workers that there have to be are there.
+    pub(crate) begun: AtomicBool,
+    /// How many workers have said what they may run, and which kernels somebody may, where a worker may not run every kernel.
+    covered: Mutex<(usize, Vec<bool>)>,
+    pub(crate) hook: Option<&'r Hook<'r>>,
+}
+
+/// What each worker calls with its number before it begins, and where it was given.
+pub(crate) struct Hook<'env> {
+    pub(crate) call: Box<dyn Fn(usize) + Send + Sync + 'env>,
+    pub(crate) place: &'static Location<'static>,
 }
 
 impl Core<'_> {
@@ -204,10 +216,51 @@ impl Core<'_> {
     pub(crate) fn fail(&self, kernel: usize, cause: Cause) {
         let mut failures = self.failures.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
         let facts = &self.topology.kernels[kernel];
-        failures.push(Failure { kernel: facts.name.clone(), place: facts.place, cause });
+        failures.push(Failure { kernel: facts.name.clone(), place: facts.place, cause, is_kernel: true });
         drop(failures);
         self.control.cancel();
         self.bench.call();
+    }
+
+    /// As [`fail`](Self::fail), for what runs on a worker's thread beside kernels: `what` of a worker, given at `place`.
+    pub(crate) fn fail_beside(&self, what: &str, worker: usize, place: &'static Location<'static>, causes: Vec<Cause>) {
+        let mut failures = self.failures.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        let kernel = format!("{what} of worker {worker}");
+        failures.extend(causes.into_iter().map(|cause| Failure {
+            kernel: kernel.clone(),
+            place,
+            cause,
+            is_kernel: false,
+        }));
+        drop(failures);
+        self.control.cancel();
+        self.bench.call();
+    }
+
+    /// Takes note of the kernels that a worker may run, and fails the run if that leaves some that nobody may run, or if the scheme says that
+    /// every worker runs every kernel.
+    pub(crate) fn cover(&self, worker: usize, mine: &[usize]) {
+        let all = self.seats.len();
+        let refuse = |kernel: usize, way_out: &str| {
+            let name = &self.topology.kernels[kernel].name;
+            let cause = Cause::Error(format!("it may not run kernel {name}, and {way_out}").into());
+            self.fail_beside("the policy", worker, self.scheme.place(), vec![cause]);
+        };
+        if !self.scheme.is_restricted() {
+            if let Some(kernel) = (0..all).find(|kernel| !mine.contains(kernel)).filter(|_| mine.len() < all) {
+                refuse(kernel, "its scheme does not say that it is restricted; say so with `Scheme::restricted`");
+            }
+            return;
+        }
+        let mut covered = self.covered.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        covered.1.resize(all, false);
+        mine.iter().for_each(|&kernel| covered.1[kernel] = true);
+        covered.0 += 1;
+        if covered.0 == self.rows.len()
+            && let Some(kernel) = covered.1.iter().position(|&covered| !covered)
+        {
+            refuse(kernel, "neither may any other worker; let `Policy::may_run` say yes for one of them");
+        }
     }
 
     /// Notes what destructors of messages panicked with that `kernel` did not take. The run is over: they are told after the failures, since one
@@ -219,7 +272,8 @@ impl Core<'_> {
         let facts = &self.topology.kernels[kernel];
         let mut late = self.late.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
         let causes = panics.into_iter().flat_map(Cause::all);
-        late.extend(causes.map(|cause| Failure { kernel: facts.name.clone(), place: facts.place, cause }));
+        let place = facts.place;
+        late.extend(causes.map(|cause| Failure { kernel: facts.name.clone(), place, cause, is_kernel: true }));
     }
 
     /// Drops all messages that are left, once every worker has come home.

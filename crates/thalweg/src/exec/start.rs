@@ -5,18 +5,20 @@ use super::claim::Claim;
 use super::elastic::Crew;
 use super::stats::Row;
 use super::worker::Worker;
-use super::{Core, Post, Seat, tell};
+use super::{Core, Hook, Post, Seat, tell};
 use crate::block::pool::Store;
 use crate::control::Control;
 use crate::edge::Edge;
-use crate::error::{Cause, Error, Failure, Result, Wait};
+use crate::error::{Cause, Error, Failure, Refusal, Result, Wait, catch};
 use crate::kernel::{Outside, Pace, Task};
 use crate::report::{End, Report};
 use crate::scheme::Scheme;
 use crate::topology::{Kind, Topology};
+use std::io;
 use std::mem;
 use thalweg_sync::CachePadded;
-use thalweg_sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize};
+use thalweg_sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering::*};
+use thalweg_sync::park::Parker;
 use thalweg_sync::sync::{Arc, Mutex};
 use thalweg_sync::thread;
 use thalweg_sync::time::now;
@@ -30,6 +32,7 @@ pub(crate) struct Parts<'r> {
     pub(crate) components: Vec<Component>,
     /// How many workers there may be, and how many start.
     pub(crate) crew: (usize, usize),
+    pub(crate) hook: Option<&'r Hook<'r>>,
     /// Messages that a source gives at first before it looks up.
     pub(crate) give_len: u32,
 }
@@ -42,7 +45,7 @@ impl<'r> Post<'r> {
 
 impl<'r> Core<'r> {
     fn new(parts: Parts<'r>, control: Arc<Control>, scheme: Scheme) -> Self {
-        let Parts { topology, edges, seats, components, crew, give_len } = parts;
+        let Parts { topology, edges, seats, components, crew, hook, give_len } = parts;
         let seats = seats.into_iter().map(|(post, outside)| {
             CachePadded(Seat {
                 post,
@@ -79,6 +82,9 @@ impl<'r> Core<'r> {
             patrol: Default::default(),
             bench: Default::default(),
             watch: Default::default(),
+            begun: AtomicBool::new(crew.1 < crew.0 || crew.0 == 1),
+            covered: Mutex::default(),
+            hook,
         };
         // U3: a kernel with several ports may give into its cycle on its own account, so the cycle is not over before each was asked.
         for (kernel, facts) in core.topology.kernels.iter().enumerate().filter(|(_, facts)| facts.kind == Kind::Ported)
@@ -110,37 +116,78 @@ impl Office<'_, '_, '_> {
         }
     }
 
-    /// Starts a worker. False if the system gives no thread.
-    fn hire(self, worker: usize) -> bool {
+    /// Starts a worker.
+    fn hire(self, worker: usize) -> io::Result<()> {
         let core = self.core;
         core.control.bell.join();
         let home = thread::current_cpu();
-        let started = thread::try_spawn(self.scope, move || {
+        let name = format!("thalweg-{worker}");
+        let started = thread::try_spawn(self.scope, core.scheme.spec(&name), move || {
             match home {
                 Some(home) if core.spread => thread::move_away_from(&[home], worker),
                 _ => self.pin(worker),
             }
-            Worker::new(core, worker).work(&|other| self.hire(other), &|| self.watch());
+            if !core.begun.load(Acquire) {
+                // Acquire, here and below: nothing is read behind it but what the thread was started with; the end of a run that does not begin is.
+                core.bench.wait(&Parker::new(), || core.begun.load(Acquire) || core.is_over());
+            }
+            self.work(worker);
         });
         if core.spread {
             thread::make_way();
         }
-        if let Err(error) = &started {
+        if started.is_err() {
             core.control.bell.leave();
-            if core.scheme.is_restricted() {
-                // Some kernel would never run.
-                let cause = format!("the system gives no thread for worker {worker}: {error}");
-                core.fail(worker.min(core.seats.len() - 1), Cause::Error(cause.into()));
+        }
+        started
+    }
+
+    /// Starts all workers of a fixed number. No kernel runs before all are there, so nothing is lost if the system gives fewer threads.
+    fn hire_all(self) -> Result<(), Refusal> {
+        let core = self.core;
+        if core.begun.load(Relaxed) {
+            return Ok(());
+        }
+        for worker in 1..core.rows.len() {
+            if let Err(error) = self.hire(worker) {
+                core.control.bell.leave();
+                core.end();
+                let kernel = format!("worker {worker} of {}", core.rows.len());
+                let way_out = "ask for fewer workers, or let other threads end, then run the graph again";
+                return Err(Refusal { kernel, reason: format!("the system gives no thread: {error}; {way_out}") });
             }
         }
-        started.is_ok()
+        core.crew.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).are_all_hired();
+        core.begun.store(true, Release);
+        core.bench.call();
+        Ok(())
+    }
+
+    /// Works as `worker` until the run is over. The start hook and the policy are somebody else's code: if they panic, the run fails.
+    fn work(self, worker: usize) {
+        let core = self.core;
+        let mut what = ("the policy", core.scheme.place());
+        let result = catch(|| {
+            if let Some(hook) = core.hook {
+                let policy = std::mem::replace(&mut what, ("the start hook", hook.place));
+                (hook.call)(worker);
+                what = policy;
+            }
+            Worker::new(core, worker).work(&|other| self.hire(other).is_ok(), &|| self.watch());
+        });
+        if let Err(caught) = result {
+            let causes = caught.into_iter().map(|caught| caught.cause).collect();
+            core.fail_beside(what.0, worker, what.1, causes);
+            core.rows[worker].worker.place.store(0, Relaxed);
+            core.control.bell.leave();
+        }
     }
 
     /// Starts the watch, where time is the machine's own. Without a thread for it, loops look at the clock themselves.
     fn watch(self) {
         let core = self.core;
         if thread::is_native() {
-            let _ = thread::try_spawn(self.scope, move || core.watch());
+            let _ = thread::try_spawn(self.scope, core.scheme.spec("thalweg-watch"), move || core.watch());
         }
     }
 }
@@ -152,7 +199,7 @@ pub(crate) fn run(parts: Parts<'_>, control: Arc<Control>, scheme: Scheme) -> Re
     core.control.bell.set_restricted(scheme.is_restricted());
     let start = now();
     if !core.seats.is_empty() {
-        work(&core);
+        work(&core).map_err(|refusal| Error::Refused(vec![refusal]))?;
     }
     let wall = start.elapsed();
     let waits = mem::take(core.waits.get_mut().unwrap_or_else(|poisoned| poisoned.into_inner()));
@@ -170,7 +217,7 @@ pub(crate) fn run(parts: Parts<'_>, control: Arc<Control>, scheme: Scheme) -> Re
         // A run that could not go on has one error too, whatever the messages do that are dropped after it.
         failures.extend(waits.into_iter().map(|Wait { kernel, place, port, reason, .. }| {
             let cause = Cause::Error(format!("it cannot go on at {port}: {reason}").into());
-            Failure { kernel, place, cause }
+            Failure { kernel, place, cause, is_kernel: true }
         }));
         failures.extend(late);
         return Err(Error::Failed { failures, report: Box::new(report) });
@@ -181,22 +228,25 @@ pub(crate) fn run(parts: Parts<'_>, control: Arc<Control>, scheme: Scheme) -> Re
     Ok(report)
 }
 
-/// Starts the workers; returns when all have come home.
-fn work(core: &Core<'_>) {
+/// Starts the workers; returns when all have come home. A refusal if the system does not give what the run cannot do without; then nothing ran.
+fn work(core: &Core<'_>) -> Result<(), Refusal> {
     let before = core.scheme.is_pinned().then(thread::current_affinity).and_then(std::result::Result::ok);
     let pins: Vec<_> = before.iter().flat_map(|affinity| affinity.cpus()).collect();
     let pins = if pins.len() >= core.rows.len() { pins } else { Vec::new() };
     core.control.bell.join();
-    thread::scope(|scope| {
+    let begun = thread::scope(|scope| {
         let office = Office { scope, core, pins: &pins, before: before.as_ref() };
         office.pin(0);
         let _watched = core.watched();
-        Worker::new(core, 0).work(&|index| office.hire(index), &|| office.watch());
+        office.hire_all()?;
+        office.work(0);
+        Ok(())
     });
     if let Some(before) = before {
         // The calling thread gets back what it had.
         let _ = before.restore();
     }
+    begun
 }
 
 /// Lets `look` see a run that has not begun as the first worker's policy does.

@@ -74,6 +74,9 @@ impl<'a, 'r> Worker<'a, 'r> {
         let mut elastic = (self.index == 0).then(|| Elastic::new(self, hire));
         let mut policy = self.core.scheme.policy(&Setup { view: &view });
         let mine: Vec<_> = (0..self.core.seats.len()).filter(|&kernel| policy.may_run(&view, kernel)).collect();
+        if mine.len() < self.core.seats.len() {
+            self.core.cover(self.index, &mine);
+        }
         let mut choice = policy.first(&view);
         let (mut in_vain, mut steps, mut clock) = (0, 0, 0);
         while !self.core.is_over() {

@@ -3,6 +3,7 @@
 use crate::block::windows::Assemble;
 use crate::edge::Capacity;
 use crate::error::Refusal;
+use crate::exec::Hook;
 use crate::graph::path::Path;
 use crate::kernel::ported::PortName;
 use crate::kernel::{Body, Outside};
@@ -67,11 +68,20 @@ pub(crate) struct Draft<'env> {
     /// What was wrong when it was built.
     pub(crate) refusals: Vec<Refusal>,
     groups: usize,
+    pub(crate) hook: Option<Hook<'env>>,
 }
 
 impl<'env> Draft<'env> {
     pub(crate) fn new(id: u64) -> Self {
-        Self { id, kernels: Vec::new(), links: Vec::new(), foreign: Vec::new(), refusals: Vec::new(), groups: 0 }
+        Self {
+            id,
+            kernels: Vec::new(),
+            links: Vec::new(),
+            foreign: Vec::new(),
+            refusals: Vec::new(),
+            groups: 0,
+            hook: None,
+        }
     }
 
     pub(crate) fn refuse(&mut self, kernel: PortRef, reason: &str) {

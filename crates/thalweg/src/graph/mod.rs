@@ -13,6 +13,7 @@ mod stages;
 use crate::block::windows::Windows;
 use crate::control::{Control, Stopper};
 use crate::error::{Error, Refusal, Verdict};
+use crate::exec::Hook;
 use crate::kernel::each;
 use crate::kernel::fused::{Fused, Identity, Map, Update};
 use crate::kernel::output::Output;
@@ -414,6 +415,27 @@ impl<'env> Graph<'env> {
     }
 
     // ---- names, control ----
+
+    /// In each run, every worker calls `hook` with its number before it begins, on its thread: to give the thread a priority or a memory node, or to set up
+    /// what is local to it. Worker 0 is the thread that calls [`run`](Self::run). If it panics, the run fails, and the error names the worker. The
+    /// last hook given counts.
+    ///
+    /// ```
+    /// use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+    /// use thalweg::prelude::*;
+    /// let started = AtomicUsize::new(0);
+    /// let mut graph = Graph::new();
+    /// graph.on_thread_start(|_worker| _ = started.fetch_add(1, Relaxed));
+    /// graph += graph.source(0..10_u64) >> graph.sink(drop::<u64>);
+    /// graph.run(Scheme::default().workers(3))?;
+    /// drop(graph);
+    /// assert_eq!(started.into_inner(), 3);
+    /// # Ok::<(), thalweg::Error>(())
+    /// ```
+    #[track_caller]
+    pub fn on_thread_start(&self, hook: impl Fn(usize) + Send + Sync + 'env) {
+        self.draft.borrow_mut().hook = Some(Hook { call: Box::new(hook), place: Location::caller() });
+    }
 
     /// Gives a kernel the name that the report and errors use. Names are unique: when the graph runs, the second kernel of a name gets
     /// ` (2)` behind it, and so on.

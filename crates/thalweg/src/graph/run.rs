@@ -27,14 +27,16 @@ impl<'env> Graph<'env> {
     ///
     /// # Errors
     ///
-    /// [`Error::Refused`] before anything runs, if the graph cannot work. [`Error::Failed`] if kernels panicked or returned an error: the
+    /// [`Error::Refused`] before anything runs, if the graph cannot work, or the system gives no thread for a worker that was asked for or for a
+    /// [blocking source](Self::source_blocking): then nothing is lost, and the graph can be run again. [`Error::Failed`] if kernels panicked or returned an error: the
     /// run is stopped, every cause is there with its kernel's name, and every message was dropped once; also if destructors of messages panicked
     /// that were left in the graph. [`Error::Stalled`] if no kernel could go on.
     pub fn run(&mut self, scheme: Scheme) -> Result<Report> {
         let control = self.control.clone();
         let draft = self.draft.get_mut();
         draft.number_names();
-        let refusals = draft.refusals();
+        let mut refusals = draft.refusals();
+        refusals.extend(scheme.refusals(draft.crew(scheme).0));
         if !refusals.is_empty() {
             return Err(Error::Refused(refusals));
         }
@@ -49,11 +51,12 @@ impl<'env> Graph<'env> {
             Some(Refusal { kernel: format!("{} ({})", kernel.name, kernel.place), reason })
         };
         let refusals: Vec<_> = draft.kernels.iter_mut().filter_map(begin).collect();
-        if !refusals.is_empty() {
-            return Err(Error::Refused(refusals));
-        }
-        draft.outsides().for_each(Outside::reopen);
-        let result = exec::run(draft.parts(scheme), control, scheme);
+        let result = if refusals.is_empty() {
+            draft.outsides().for_each(Outside::reopen);
+            exec::run(draft.parts(scheme), control, scheme)
+        } else {
+            Err(Error::Refused(refusals))
+        };
         draft.outsides().for_each(|outside| outside.run_is_over(&result));
         result
     }
@@ -97,12 +100,17 @@ impl Draft<'_> {
         (plan, block_len)
     }
 
+    /// How many workers there may be, and how many start.
+    fn crew(&self, scheme: Scheme) -> (usize, usize) {
+        let is_parallel = |kernel: &Definition<'_>| matches!(kernel.body, Body::Parallel(_));
+        scheme.crew(self.kernels.iter().map(|kernel| (is_parallel(kernel), kernel.hint)))
+    }
+
     /// The parts of a run, which borrow the kernels' code.
     pub(crate) fn parts<'r>(&'r mut self, scheme: Scheme) -> Parts<'r> {
         let (component_of, components) = self.components();
         let mut wiring = self.wiring();
-        let is_parallel = |kernel: &Definition<'_>| matches!(kernel.body, Body::Parallel(_));
-        let crew = scheme.crew(self.kernels.iter().map(|kernel| (is_parallel(kernel), kernel.hint)));
+        let crew = self.crew(scheme);
         let mut edges: Vec<Arc<Edge>> = Vec::with_capacity(self.links.len());
         let (mut senders, mut takers) = (Vec::new(), Vec::new());
         for id in 0..self.links.len() {
@@ -178,7 +186,7 @@ impl Draft<'_> {
             (post, outside)
         });
         let seats = seats.collect();
-        Parts { topology, edges, seats, components, crew, give_len: FIRST_LEN }
+        Parts { topology, edges, seats, components, crew, hook: self.hook.as_ref(), give_len: FIRST_LEN }
     }
 }
 

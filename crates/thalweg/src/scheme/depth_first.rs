@@ -10,7 +10,7 @@ pub(super) const SCHEMES: &[Entry] = &[Entry {
     ..Entry::new(
         "depth_first",
         "carries blocks down the graph while they are in the cache; finds the number of workers by trying",
-        make,
+        &make,
     )
 }];
 

@@ -10,10 +10,10 @@ pub(super) const SCHEMES: &[Entry] = &[
         ..Entry::new(
             "mix",
             "polling workers; a full queue's consumer runs on the producer's core; kernels hinted * 0 run only so (BLQ)",
-            make,
+            &make,
         )
     },
-    Entry { on_full: NEW_HELP, ..Entry::new("mix_dyn", "as mix, and queues grow first (BLQ)", make) },
+    Entry { on_full: NEW_HELP, ..Entry::new("mix_dyn", "as mix, and queues grow first (BLQ)", &make) },
 ];
 
 fn make(setup: &Setup<'_>) -> Box<dyn Policy> {

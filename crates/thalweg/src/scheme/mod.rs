@@ -1,7 +1,7 @@
 //! Schemes: which kernel a worker tries next, and what is done when an edge is full.
 //!
 //! A scheme is a [`Policy`], asked after every attempt, and a few settings. Each policy is one short file in this folder, with the schemes that
-//! are made of it; to add one, write the file and add its name to the two lists in `mod.rs`.
+//! are made of it; to add one, write the file and add its name to the two lists in `mod.rs`. A program gives a policy of its own with [`Scheme::custom`].
 //!
 //! The five actions on a blocked operation (BLQ §2) are all here: *poll* is an attempt that finds nothing to do, *yield* is
 //! [`Choice::Yield`], *sleep* is [`Choice::Sleep`], *new* is [`OnFull::grow`] and *help* is [`OnFull::help`].
@@ -14,10 +14,11 @@ mod qes;
 mod raft;
 mod random;
 
-use crate::error::{Error, Result};
+use crate::error::{Error, Refusal, Result};
 use crate::topology::Topology;
 use std::cell::Cell;
 use std::fmt;
+use std::panic::Location;
 use thalweg_sync::thread;
 
 /// What came of trying to activate a kernel.
@@ -92,7 +93,8 @@ pub trait Policy {
     /// The next choice, after trying `kernel` gave `event`.
     fn next(&mut self, view: &View<'_>, kernel: usize, event: Event) -> Choice;
 
-    /// Whether this worker may run `kernel` at all. Asked once, when the worker begins.
+    /// Whether this worker may run `kernel` at all. The same as long as the worker lives, and yes for some worker. One that says no needs
+    /// [`Scheme::restricted`].
     fn may_run(&self, _view: &View<'_>, _kernel: usize) -> bool {
         true
     }
@@ -105,11 +107,15 @@ pub struct Setup<'a> {
     pub view: &'a View<'a>,
 }
 
+/// Makes the policy of a worker.
+type Make = &'static (dyn Fn(&Setup<'_>) -> Box<dyn Policy> + Sync);
+
 /// A scheme.
+#[derive(Clone, Copy)]
 struct Entry {
     name: &'static str,
     about: &'static str,
-    make: fn(&Setup<'_>) -> Box<dyn Policy>,
+    make: Make,
     quantum: u32,
     on_full: OnFull,
     threads: Threads,
@@ -119,10 +125,14 @@ struct Entry {
 
 impl Entry {
     /// Polling workers, as many as asked for, and queues of fixed size.
-    const fn new(name: &'static str, about: &'static str, make: fn(&Setup<'_>) -> Box<dyn Policy>) -> Self {
+    const fn new(name: &'static str, about: &'static str, make: Make) -> Self {
         Self { name, about, make, quantum: 8, on_full: POLL, threads: Threads::Fixed, restricted: false }
     }
 }
+
+/// The most workers, and the largest stack, that may be asked for: what is more is a mistake.
+const MOST_WORKERS: usize = 1 << 15;
+const MOST_STACK: usize = 1 << 40;
 
 const POLL: OnFull = OnFull { grow: false, help: false };
 const NEW: OnFull = OnFull { grow: true, help: false };
@@ -148,8 +158,11 @@ fn all() -> impl Iterator<Item = &'static Entry> {
 /// ```
 #[derive(Clone, Copy)]
 pub struct Scheme {
-    entry: &'static Entry,
+    entry: Entry,
+    /// Where a policy of the user's own was given.
+    place: Option<&'static Location<'static>>,
     workers: Option<usize>,
+    stack: Option<usize>,
     pinned: bool,
     counted: bool,
 }
@@ -157,7 +170,7 @@ pub struct Scheme {
 impl Default for Scheme {
     /// The scheme that needs no choice.
     fn default() -> Self {
-        Self { entry: &ALL[0][0], workers: None, pinned: false, counted: true }
+        Self { entry: ALL[0][0], place: None, workers: None, stack: None, pinned: false, counted: true }
     }
 }
 
@@ -170,9 +183,84 @@ impl Scheme {
     pub fn named(name: &str) -> Result<Self> {
         let default = Self::default();
         match all().find(|entry| entry.name == name || name == "default" && entry.name == default.name()) {
-            Some(entry) => Ok(Self { entry, ..default }),
+            Some(&entry) => Ok(Self { entry, ..default }),
             None => Err(Error::UnknownScheme { name: name.to_owned() }),
         }
+    }
+
+    /// A scheme of a policy of your own, which `make` makes for each worker, on that worker's thread. What it chooses is safe, whatever it is; if it panics,
+    /// the run fails, and the error names the worker and the line of this call.
+    ///
+    /// It has as many workers as there are cores, or [as asked for](Self::workers); queues have a fixed size, unless [`on_full`](Self::on_full) says otherwise.
+    ///
+    /// ```
+    /// use thalweg::prelude::*;
+    /// use thalweg::scheme::{Choice, Event, Policy, View};
+    ///
+    /// /// Runs the ready kernel that is nearest to the end.
+    /// struct LastFirst;
+    /// impl Policy for LastFirst {
+    ///     fn first(&mut self, view: &View<'_>) -> Choice {
+    ///         (0..view.kernels()).rev().find(|&kernel| view.is_ready(kernel)).map_or(Choice::Sleep, Choice::Run)
+    ///     }
+    ///     fn next(&mut self, view: &View<'_>, _kernel: usize, _event: Event) -> Choice {
+    ///         self.first(view)
+    ///     }
+    /// }
+    ///
+    /// let mut graph = Graph::new();
+    /// let (end, sum) = graph.gather(0, |sum: &mut u64, n: u64| *sum += n);
+    /// graph += graph.source(1..=100_u64) >> graph.map(|n: u64| 2 * n) >> end;
+    /// let report = graph.run(Scheme::custom("last first", &|_setup| Box::new(LastFirst)).workers(2))?;
+    /// assert_eq!((sum.take(), report.scheme), (10_100, "last first"));
+    /// # Ok::<(), thalweg::Error>(())
+    /// ```
+    #[track_caller]
+    pub fn custom(name: &'static str, make: &'static (dyn Fn(&Setup<'_>) -> Box<dyn Policy> + Sync)) -> Self {
+        let place = Some(Location::caller());
+        Self { entry: Entry::new(name, "a policy of its own", make), place, ..Self::default() }
+    }
+
+    /// What is done at once when a kernel finds its output full.
+    #[must_use]
+    pub fn on_full(mut self, on_full: OnFull) -> Self {
+        self.entry.on_full = on_full;
+        self
+    }
+
+    /// For a policy that does not let every worker run every kernel: whoever makes a kernel ready then wakes all that may run it. Without this, a
+    /// policy that [says no](Policy::may_run) to a kernel fails the run.
+    ///
+    /// ```
+    /// use thalweg::prelude::*;
+    /// use thalweg::scheme::{Choice, Event, Policy, View};
+    ///
+    /// /// The first worker runs sources, the others what is behind them.
+    /// struct Apart;
+    /// impl Policy for Apart {
+    ///     fn first(&mut self, view: &View<'_>) -> Choice {
+    ///         let mut mine = (0..view.kernels()).filter(|&kernel| self.may_run(view, kernel));
+    ///         mine.find(|&kernel| view.is_ready(kernel)).map_or(Choice::Sleep, Choice::Run)
+    ///     }
+    ///     fn next(&mut self, view: &View<'_>, _kernel: usize, _event: Event) -> Choice {
+    ///         self.first(view)
+    ///     }
+    ///     fn may_run(&self, view: &View<'_>, kernel: usize) -> bool {
+    ///         (view.worker() == 0) == view.is_source(kernel)
+    ///     }
+    /// }
+    ///
+    /// let mut graph = Graph::new();
+    /// let (end, count) = graph.count();
+    /// graph += graph.source(0..1000_u64) >> end;
+    /// graph.run(Scheme::custom("apart", &|_setup| Box::new(Apart)).restricted(true).workers(2))?;
+    /// assert_eq!(count.take(), 1000);
+    /// # Ok::<(), thalweg::Error>(())
+    /// ```
+    #[must_use]
+    pub fn restricted(mut self, restricted: bool) -> Self {
+        self.entry.restricted = restricted;
+        self
     }
 
     /// The names of all schemes; the first is the default one.
@@ -192,6 +280,8 @@ impl Scheme {
 
     /// Runs with exactly `workers` workers; zero means one. More than there are cores works, but gains nothing. Of a scheme that
     /// [chooses itself](Self::chooses_workers) it changes nothing.
+    ///
+    /// If the system gives fewer threads, or more than 32 768 are asked for, the run is [refused](Error::Refused) before any kernel runs.
     ///
     /// Without this the number respects affinity masks and cgroup quotas, and the default scheme uses no more of them than help.
     #[must_use]
@@ -218,6 +308,46 @@ impl Scheme {
         self
     }
 
+    /// The stack of each worker's thread, in bytes, up to 1 TiB; the system rounds it up. Not that of the thread which calls [`run`](crate::Graph::run): it is
+    /// a worker too.
+    ///
+    /// Without this it is the standard library's, 2 MiB or `RUST_MIN_STACK`.
+    ///
+    /// ```
+    /// use thalweg::prelude::*;
+    /// let mut graph = Graph::new();
+    /// // Only for a thread of its own: `run_async` has one for the first worker too.
+    /// let deep = graph.sink(|n: u64| assert_eq!([n; 1 << 19].iter().sum::<u64>(), n << 19));
+    /// graph += graph.source(0..10_u64) >> deep;
+    /// futures_executor::block_on(graph.run_async(Scheme::default().stack_size(16 << 20)))?;
+    /// # Ok::<(), thalweg::Error>(())
+    /// ```
+    #[must_use]
+    pub fn stack_size(mut self, bytes: usize) -> Self {
+        self.stack = Some(bytes);
+        self
+    }
+
+    /// What its threads are started with.
+    pub(crate) fn spec<'a>(&self, name: &'a str) -> thread::Spec<'a> {
+        thread::Spec { name, stack: self.stack.filter(|&bytes| bytes <= MOST_STACK) }
+    }
+
+    /// What cannot be had, whatever the system: `most` workers, or such a stack.
+    pub(crate) fn refusals(&self, most: usize) -> Vec<Refusal> {
+        let refusal = |reason| Refusal { kernel: format!("the scheme {}", self.name()), reason };
+        let many = (most > MOST_WORKERS)
+            .then(|| format!("{most} workers are more than {MOST_WORKERS}; ask for as many as there are cores, or leave it to the scheme"));
+        let large = (self.stack.filter(|&bytes| bytes > MOST_STACK))
+            .map(|bytes| format!("a stack of {bytes} bytes is more than {MOST_STACK}; ask for less"));
+        many.into_iter().chain(large).map(refusal).collect()
+    }
+
+    /// Where the policy was given; a place in here if it is one of ours.
+    pub(crate) fn place(&self) -> &'static Location<'static> {
+        self.place.unwrap_or(Location::caller())
+    }
+
     /// Leaves out what is counted for the report alone, to measure what counting costs.
     #[doc(hidden)]
     #[must_use]
@@ -238,7 +368,7 @@ impl Scheme {
         self.entry.quantum
     }
 
-    pub(crate) fn on_full(&self) -> OnFull {
+    pub(crate) fn actions(&self) -> OnFull {
         self.entry.on_full
     }
 

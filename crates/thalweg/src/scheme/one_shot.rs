@@ -5,7 +5,7 @@ use super::{Choice, Entry, Event, HELP, Policy, Setup, View};
 pub(super) const SCHEMES: &[Entry] = &[Entry {
     quantum: 1,
     on_full: HELP,
-    ..Entry::new("one_shot", "each block runs from the source to the end of the graph at once (BLQ)", make)
+    ..Entry::new("one_shot", "each block runs from the source to the end of the graph at once (BLQ)", &make)
 }];
 
 struct OneShot;

@@ -3,8 +3,8 @@
 use super::{Choice, Entry, Event, NEW, Policy, Setup, View};
 
 pub(super) const SCHEMES: &[Entry] = &[
-    Entry::new("pw", "polling workers take turns over their kernels, queues of fixed size (BLQ)", make),
-    Entry { on_full: NEW, ..Entry::new("pw_dyn", "polling workers, queues that grow (BLQ)", make) },
+    Entry::new("pw", "polling workers take turns over their kernels, queues of fixed size (BLQ)", &make),
+    Entry { on_full: NEW, ..Entry::new("pw_dyn", "polling workers, queues that grow (BLQ)", &make) },
 ];
 
 /// Attempts in vain before a worker yields, as in the authors' runtime, and yields before it sleeps.

@@ -11,14 +11,14 @@ pub(super) const SCHEMES: &[Entry] = &[
     Entry::new(
         "qes",
         "empty: go to the producer, full: go to the consumer (DANBI's queue event-based scheduling)",
-        plain,
+        &plain,
     ),
     Entry::new(
         "qes_pss",
         "qes, and moves on early with a probability that follows how full the queues are (DANBI)",
-        speculative,
+        &speculative,
     ),
-    Entry::new("qes_pss_prs", "qes_pss, and goes anywhere after waiting long for a turn (DANBI)", speculative_random),
+    Entry::new("qes_pss_prs", "qes_pss, and goes anywhere after waiting long for a turn (DANBI)", &speculative_random),
 ];
 
 /// The constant C of PRS: after T waits in a row a worker goes anywhere with probability `min(T / C, 1)`.

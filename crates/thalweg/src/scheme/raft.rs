@@ -5,7 +5,7 @@ use super::{Choice, Entry, Event, Policy, Setup, Threads, View};
 pub(super) const SCHEMES: &[Entry] = &[Entry {
     threads: Threads::PerKernel,
     restricted: true,
-    ..Entry::new("raft", "a thread for each kernel, queues of fixed size (RaftLib)", make)
+    ..Entry::new("raft", "a thread for each kernel, queues of fixed size (RaftLib)", &make)
 }];
 
 /// Attempts in vain before a thread yields, and yields before it sleeps.

@@ -2,7 +2,8 @@
 
 use super::{Choice, Entry, Event, Policy, Setup, View};
 
-pub(super) const SCHEMES: &[Entry] = &[Entry::new("random", "workers pick kernels at random (DANBI's baseline)", make)];
+pub(super) const SCHEMES: &[Entry] =
+    &[Entry::new("random", "workers pick kernels at random (DANBI's baseline)", &make)];
 
 struct Random;
 

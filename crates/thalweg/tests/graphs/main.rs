@@ -22,3 +22,4 @@ mod stalls;
 mod stops;
 mod streams;
 mod tasks;
+mod workers;
