@@ -228,7 +228,8 @@ impl Worker<'_, '_> {
         let over = outcome.is_some() && why == Why::Done && !cancelled;
         let kind = core.topology.kernels[kernel].kind;
         if matches!(kind, Kind::Ported | Kind::Source { outside: false }) {
-            self.note_pending(kernel, why, outcome.is_some_and(|outcome| outcome.blocks > 0) || emitted.is_some());
+            let gave = outcome.is_some_and(|outcome| outcome.blocks > 0) || emitted.is_some();
+            self.note_pending(kernel, why, gave, outcome.and_then(|outcome| outcome.ask_in));
         }
         if let Some(outcome) = outcome.filter(|_| kind == Kind::Ported) {
             seat.seen.store(outcome.seen, Relaxed);
@@ -287,7 +288,8 @@ impl Worker<'_, '_> {
         (ended || over && hung_up) && !facts.outputs.iter().any(spilled) && !self.core.control.is_cancelled()
     }
 
-    fn note_pending(&self, kernel: usize, why: Why, gave: bool) {
+    /// Notes when a kernel that has nothing now may be asked again: after `ask_in` nanoseconds, or ever later while it gives nothing.
+    fn note_pending(&self, kernel: usize, why: Why, gave: bool, ask_in: Option<u64>) {
         let seat = &self.core.seats[kernel];
         if why != Why::Pending {
             if seat.pending.load(Relaxed) {
@@ -301,7 +303,7 @@ impl Worker<'_, '_> {
             (seat.ask_after.load(Relaxed) * 2).min(ASK_AGAIN.1)
         };
         seat.ask_after.store(again, Relaxed);
-        seat.ask_at.store(now().as_nanos() + again, Relaxed);
+        seat.ask_at.store(now().as_nanos().saturating_add(ask_in.unwrap_or(again)), Relaxed);
         if !seat.pending.swap(true, Relaxed) && !self.core.scheme.is_restricted() {
             // Who sleeps without a limit must not go on so: this worker may be busy elsewhere when it is time to ask again.
             self.core.control.bell.ring();

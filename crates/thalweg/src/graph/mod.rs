@@ -145,7 +145,7 @@ impl<'env> Graph<'env> {
 
     /// A source that is asked again and again, and gives any number of messages each time.
     ///
-    /// [`Flow::More`]: ask again soon. [`Flow::Pending`]: nothing now, so ask again after a while, at most 10 ms. [`Flow::Done`]: finished. What it
+    /// [`Flow::More`]: ask again soon. [`Flow::Pending`]: nothing now, so ask again after a while, at most 10 ms. [`Flow::PendingFor`]: nothing for that long. [`Flow::Done`]: finished. What it
     /// gave is handed on when a call says `Pending`, or after a few calls, so a trickle is never held back.
     ///
     /// ```

@@ -36,6 +36,7 @@ use crate::edge::Sender;
 use crate::error::{BoxError, Error, Payload};
 use crate::report::Report;
 use std::fmt;
+use thalweg_sync::time::Duration;
 
 /// What a source or a kernel with several ports says after an activation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -45,8 +46,20 @@ pub enum Flow {
     /// Nothing now; ask again later. A worker with nothing else to do sleeps in between: for 20 us at first, then each time for twice as long, up to
     /// 10 ms. What comes from outside is handed on without that delay by an [`inlet`](crate::Graph::inlet).
     Pending,
+    /// Nothing now; ask again after this time, or when something comes at an input. It may be later, by as much as the workers are busy.
+    PendingFor(Duration),
     /// Finished: this kernel will not run again, and its outputs end.
     Done,
+}
+
+impl Flow {
+    /// The nanoseconds after which the kernel wishes to be asked again, if it has nothing now and says so.
+    pub(crate) fn ask_in(self) -> Option<u64> {
+        match self {
+            Self::PendingFor(time) => Some(u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)),
+            Self::More | Self::Pending | Self::Done => None,
+        }
+    }
 }
 
 /// Why an activation ended.
@@ -78,11 +91,13 @@ pub(crate) struct Outcome {
     pub(crate) idle: bool,
     /// It has said that it is done, and some of what it gave has no room yet.
     pub(crate) said_done: bool,
+    /// It has nothing now, and is to be asked again after this many nanoseconds.
+    pub(crate) ask_in: Option<u64>,
 }
 
 impl Outcome {
     pub(crate) fn new(why: Why, blocks: u32, messages: u64) -> Self {
-        Self { why, blocks, messages, seen: 0, idle: false, said_done: false }
+        Self { why, blocks, messages, seen: 0, idle: false, said_done: false, ask_in: None }
     }
 }
 

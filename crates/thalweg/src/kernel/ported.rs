@@ -215,9 +215,9 @@ pub(crate) fn drive(
         Flow::Done => Why::Done,
         // Who has input no more and nothing to give is over, unless it waits for something else.
         Flow::More if ended && idle => Why::Done,
-        Flow::Pending if ended && idle && cx.is_draining() => Why::Done,
+        Flow::Pending | Flow::PendingFor(_) if ended && idle && cx.is_draining() => Why::Done,
         _ if given.full.is_some() => Why::Full(outs[given.full.unwrap_or(0)].edge().plan.id),
-        Flow::Pending => Why::Pending,
+        Flow::Pending | Flow::PendingFor(_) => Why::Pending,
         Flow::More if idle => {
             let emptiest = ins.iter().map(Receiver::edge).min_by(|a, b| a.fill().total_cmp(&b.fill()));
             emptiest.map_or(Why::More, |edge| Why::Empty(edge.plan.id))
@@ -226,7 +226,7 @@ pub(crate) fn drive(
     };
     // What it takes of a block that it has in hand changes no edge, so after that it is worth another activation whatever they say.
     let seen = if idle && !generates && !cx.left.get() { signature } else { 0 };
-    Ok(Outcome { seen, idle, ..Outcome::new(why, given.blocks, given.messages) })
+    Ok(Outcome { seen, idle, ask_in: flow.ask_in(), ..Outcome::new(why, given.blocks, given.messages) })
 }
 
 /// A number that changes whenever one of the edges does. Never zero.

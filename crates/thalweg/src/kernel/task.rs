@@ -1,7 +1,7 @@
 //! A kernel that runs on one worker at a time: its code and the ends of its edges, under one claim.
 
 use super::io::Scratch;
-use super::{Cx, Outcome, Outside, Ported, Source, WORTH_WAKING, Why, Work, ported};
+use super::{Cx, Flow, Outcome, Outside, Ported, Source, WORTH_WAKING, Why, Work, ported};
 use crate::block::Block;
 use crate::edge::{Edge, Receiver, Sender};
 use crate::error::{BoxError, Payload, resume};
@@ -174,7 +174,7 @@ fn drive_source(
     outs: &mut [Sender<'_>],
     cx: &Cx<'_>,
 ) -> Result<Outcome, BoxError> {
-    let mut blocks = 0;
+    let (mut blocks, mut ask_in) = (0, None);
     let why = loop {
         if let Some(edge) = blocked(outs, cx) {
             break Why::Full(edge);
@@ -189,11 +189,15 @@ fn drive_source(
             break Why::Done;
         }
         cx.beats.add(1);
-        match source.give(cx, outs)? {
-            super::Flow::More => {}
-            super::Flow::Pending if draining => break Why::Done,
-            super::Flow::Pending => break Why::Pending,
-            super::Flow::Done => break Why::Done,
+        let flow = source.give(cx, outs)?;
+        match flow {
+            Flow::More => {}
+            Flow::Pending | Flow::PendingFor(_) if draining => break Why::Done,
+            Flow::Pending | Flow::PendingFor(_) => {
+                ask_in = flow.ask_in();
+                break Why::Pending;
+            }
+            Flow::Done => break Why::Done,
         }
         blocks += 1;
         if blocks >= cx.quantum || cx.gives_slowly() {
@@ -203,7 +207,7 @@ fn drive_source(
     if why == Why::Done {
         source.end();
     }
-    Ok(Outcome::new(why, blocks, 0))
+    Ok(Outcome { ask_in, ..Outcome::new(why, blocks, 0) })
 }
 
 /// What a kernel has in hand while its code runs.

@@ -155,9 +155,9 @@ where
     }
 
     fn run(&mut self, &(input, results, errors): &Self::Ports, io: &mut Io<'_>) -> Result<Flow, BoxError> {
-        if self.failed > 0 && now() < self.again {
-            // Without a look at the input: a kernel that takes nothing is asked ever more rarely.
-            return Ok(Flow::Pending);
+        let left = self.again.since(now());
+        if self.failed > 0 && !left.is_zero() {
+            return Ok(Flow::PendingFor(left));
         }
         while let Some([message]) = io.peek(input, 1) {
             match (self.attempt)(message) {
@@ -171,8 +171,9 @@ where
                 }
                 Err(_) => {
                     self.failed += 1;
-                    self.again = now().after(self.backoff.after(self.failed));
-                    return Ok(Flow::Pending);
+                    let pause = self.backoff.after(self.failed);
+                    self.again = now().after(pause);
+                    return Ok(Flow::PendingFor(pause));
                 }
             }
             self.failed = 0;
@@ -297,8 +298,8 @@ impl<'env> Graph<'env> {
     /// Tries each message until it succeeds, with pauses in between: results go to the first output; what failed each time goes to the second, with its last
     /// error.
     ///
-    /// One message after the other, in order: while one waits to be tried again, those behind it wait too, but no worker does. A pause may be longer than asked: by as much as the workers
-    /// are busy, and while they are idle by up to the pause itself, at most 10 ms. A run that is stopped tries on; one that is cancelled does not.
+    /// One message after the other, in order: while one waits to be tried again, those behind it wait too, but no worker does. A pause may be longer than asked, by as much as the workers
+    /// are busy. A run that is stopped tries on; one that is cancelled does not.
     ///
     /// ```
     /// use thalweg::operators::Backoff;

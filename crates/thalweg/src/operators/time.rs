@@ -1,7 +1,6 @@
 //! Time: ticks, rates, what is put together within some time, and what has waited too long.
 //!
-//! Kernels here say [`Flow::Pending`] while they wait, so no worker waits with them. They are asked again as often as `Pending` says: what is due comes
-//! late by as much as the workers are busy, and while they are idle by up to as long as was waited, at most 10 ms.
+//! Kernels here say [`Flow::PendingFor`] while they wait, so no worker waits with them. What is due comes late by as much as the workers are busy.
 
 use crate::error::BoxError;
 use crate::graph::Graph;
@@ -40,10 +39,9 @@ impl<T: Send> Kernel for Throttle<T> {
         }
         loop {
             if self.left == 0 {
-                // Without a look at the input: a kernel that takes nothing is asked ever more rarely.
-                let time = now();
-                if time < self.next {
-                    return Ok(Flow::Pending);
+                let left = self.next.since(now());
+                if !left.is_zero() {
+                    return Ok(Flow::PendingFor(left));
                 }
                 self.left = self.count;
             }
@@ -90,7 +88,7 @@ impl<T: Send> Kernel for Debounce<T> {
             }
             return Ok(Flow::Done);
         }
-        Ok(if self.held.is_some() { Flow::Pending } else { Flow::More })
+        Ok(self.held.as_ref().map_or(Flow::More, |(_, due)| Flow::PendingFor(due.since(now()))))
     }
 }
 
@@ -129,7 +127,7 @@ impl<T: Send> Kernel for ChunksWithin<T> {
             }
             return Ok(Flow::Done);
         }
-        Ok(if self.chunk.is_empty() { Flow::More } else { Flow::Pending })
+        Ok(if self.chunk.is_empty() { Flow::More } else { Flow::PendingFor(self.due.since(now())) })
     }
 }
 
@@ -158,7 +156,7 @@ impl<'env> Graph<'env> {
     /// A source of ticks: after each `period` the number of periods since the run began (the first run, if there are several). It ends when the run is stopped, or when nobody takes
     /// ticks any more.
     ///
-    /// A tick may come late, by as much as the workers are busy, and while they are idle by up to 10 ms. Ticks that were missed meanwhile are left out, so numbers may be skipped, but none comes
+    /// A tick may come late, by as much as the workers are busy. Ticks that were missed meanwhile are left out, so numbers may be skipped, but none comes
     /// early.
     ///
     /// ```
@@ -182,12 +180,13 @@ impl<'env> Graph<'env> {
         let ticks = self.poll_source(move |out: &mut Output<u64>| {
             let begin = *begin.get_or_insert_with(now);
             // Zero is refused before the run.
-            let tick = begin.elapsed().as_nanos() as u64 / nanos.max(1);
+            let (gone, period) = (begin.elapsed().as_nanos() as u64, nanos.max(1));
+            let tick = gone / period;
             if tick > last {
                 last = tick;
                 out.push(tick);
             }
-            Flow::Pending
+            Flow::PendingFor(Duration::from_nanos(period - gone % period))
         });
         if period.is_zero() {
             self.refuse(ticks, "ticks with no time in between; give it a period");

@@ -32,6 +32,62 @@ fn ticks_rise_and_do_not_come_early() {
     });
 }
 
+/// Who says when it has something is not asked in between: a few times for each tick, where one that is asked after ever longer pauses would be asked for
+/// each doubling of 20 us.
+#[test]
+fn ticks_are_asked_for_when_they_are_due() {
+    each_scheme(|scheme| {
+        within(SOON, move || {
+            let mut graph = Graph::new();
+            let ticks = graph.every(Duration::from_millis(20));
+            graph.name(ticks, "ticks");
+            let (three, sink) = (graph.take(3), graph.sink(|_: u64| ()));
+            graph += ticks >> three >> sink;
+            let report = graph.run(scheme).unwrap();
+            let asked = report.kernel("ticks").unwrap().activations;
+            assert!(asked <= 3 * 4, "{scheme:?}: asked {asked} times");
+        });
+    });
+}
+
+/// A kernel that waits for a day sees the end of its input at once, and a wish to stop.
+#[test]
+fn a_pause_ends_with_the_input() {
+    each_scheme(|scheme| {
+        within(SOON, move || {
+            let mut graph = Graph::new();
+            let (numbers, inlet) = graph.inlet(4).unwrap();
+            let (end, all) = graph.collect();
+            graph += numbers >> graph.debounce(EVER) >> end;
+            let feed = thread::spawn(move || {
+                inlet.push(1_u64).unwrap();
+                thread::sleep(Duration::from_millis(20));
+                inlet.push(2).unwrap();
+                thread::sleep(Duration::from_millis(20));
+            });
+            graph.run(scheme).unwrap();
+            feed.join().unwrap();
+            assert_eq!(all.take(), [2], "{scheme:?}");
+
+            let ticks = graph_of_ticks();
+            let stopper = ticks.stopper();
+            let stop = thread::spawn(move || {
+                thread::sleep(Duration::from_millis(20));
+                stopper.stop();
+            });
+            let mut ticks = ticks;
+            assert_eq!(ticks.run(scheme).unwrap().end, thalweg::End::Stopped);
+            stop.join().unwrap();
+        });
+    });
+}
+
+fn graph_of_ticks() -> Graph<'static> {
+    let mut graph = Graph::new();
+    graph += graph.every(EVER) >> graph.sink(|_| ());
+    graph
+}
+
 #[test]
 fn ticks_end_when_the_run_is_stopped() {
     within(SOON, || {
