@@ -41,8 +41,15 @@ impl<'env> Graph<'env> {
             return Err(Error::Refused(refusals));
         }
         let begin = |kernel: &mut Definition<'_>| {
-            let Body::Source(source) = &mut kernel.body else { return None };
-            let reason = match catch(|| source.begin()) {
+            let begin = || match &mut kernel.body {
+                Body::Source(source) => source.begin(),
+                Body::Ported(ported) => {
+                    ported.begin();
+                    Ok(())
+                }
+                Body::Sequential(_) | Body::Parallel(_) => Ok(()),
+            };
+            let reason = match catch(begin) {
                 Ok(begun) => Whole(&*begun.err()?).to_string(),
                 Err(causes) => {
                     format!("its code panicked before the run: {}; run the graph again", Caught::texts(causes))

@@ -120,6 +120,9 @@ pub trait Kernel: Send {
     /// Names the ports and gives their handles. Called once, by [`Graph::add`](crate::Graph::add).
     fn ports(&mut self, bind: &mut Binder<'_>) -> Self::Ports;
 
+    /// Called before each run: what a run that was cancelled or that failed has left is dropped here.
+    fn begin(&mut self) {}
+
     /// One activation: takes what it can, gives what comes of it, and returns when it finds no more.
     ///
     /// Once all inputs have ended and are empty it is called again, so that it can give what it held back; until it says [`Flow::More`] and gives
@@ -163,6 +166,8 @@ impl Binder<'_> {
 
 /// A [`Kernel`] whose type the runtime does not see.
 pub(crate) trait Ported: Send {
+    fn begin(&mut self) {}
+
     fn run(&mut self, io: &mut Io<'_>) -> Result<Flow, BoxError>;
 }
 
@@ -181,6 +186,10 @@ pub(crate) struct WithPorts<K: Kernel> {
 }
 
 impl<K: Kernel> Ported for WithPorts<K> {
+    fn begin(&mut self) {
+        self.kernel.begin();
+    }
+
     fn run(&mut self, io: &mut Io<'_>) -> Result<Flow, BoxError> {
         self.kernel.run(&self.ports, io)
     }

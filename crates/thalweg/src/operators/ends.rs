@@ -51,6 +51,8 @@ struct With<S, F, E, T> {
     state: S,
     step: F,
     on_end: E,
+    /// What becomes of the state before a run.
+    begin: fn(&mut S),
     types: PhantomData<fn(T) -> T>,
 }
 
@@ -97,6 +99,10 @@ where
 
     fn ports(&mut self, bind: &mut Binder<'_>) -> Self::Ports {
         (bind.input("in"), bind.output("out"))
+    }
+
+    fn begin(&mut self) {
+        (self.0.begin)(&mut self.0.state);
     }
 
     fn run(&mut self, &(input, out): &Self::Ports, io: &mut Io<'_>) -> Result<Flow, BoxError> {
@@ -153,18 +159,17 @@ impl<T: Send> Kernel for Take<T> {
         (bind.input("in"), bind.output("out"))
     }
 
+    fn begin(&mut self) {
+        self.left = self.count;
+    }
+
     fn run(&mut self, &(input, out): &Self::Ports, io: &mut Io<'_>) -> Result<Flow, BoxError> {
         while self.left > 0 {
             let Some(message) = io.pop(input) else { break };
             io.push(out, message);
             self.left -= 1;
         }
-        if self.left > 0 && !io.is_ended(input) {
-            return Ok(Flow::More);
-        }
-        // For the next run.
-        self.left = self.count;
-        Ok(Flow::Done)
+        Ok(if self.left > 0 && !io.is_ended(input) { Flow::More } else { Flow::Done })
     }
 }
 
@@ -210,7 +215,28 @@ impl<'env> Graph<'env> {
         R: Verdict<Value: Into<Flow>> + 'env,
         Q: Verdict<Value = ()> + 'env,
     {
-        let (input, out) = self.add(SequentialWith(With { state, step, on_end, types: PhantomData }, PhantomData));
+        // The state is the user's, from run to run.
+        self.sequential_anew(state, |_| (), step, on_end)
+    }
+
+    /// As [`sequential_with`](Self::sequential_with), where `begin` says what becomes of the state before a run.
+    #[track_caller]
+    fn sequential_anew<S, T, U, R, Q>(
+        &self,
+        state: S,
+        begin: fn(&mut S),
+        step: impl FnMut(&mut S, T, &mut Emit<'_, '_, U>) -> R + Send + 'env,
+        on_end: impl FnMut(&mut S, &mut Emit<'_, '_, U>) -> Q + Send + 'env,
+    ) -> Node<T, U>
+    where
+        S: Send + 'env,
+        T: Send + 'env,
+        U: Send + 'env,
+        R: Verdict<Value: Into<Flow>> + 'env,
+        Q: Verdict<Value = ()> + 'env,
+    {
+        let with = With { state, step, on_end, begin, types: PhantomData };
+        let (input, out) = self.add(SequentialWith(with, PhantomData));
         node(input, out)
     }
 
@@ -243,7 +269,7 @@ impl<'env> Graph<'env> {
         R: Verdict<Value: Into<Flow>> + 'env,
         Q: Verdict<Value = ()> + 'env,
     {
-        let input = self.add(SinkWith(With { state, step, on_end, types: PhantomData }));
+        let input = self.add(SinkWith(With { state, step, on_end, begin: |_| (), types: PhantomData }));
         Sink(input.into(), PhantomData)
     }
 
@@ -273,8 +299,9 @@ impl<'env> Graph<'env> {
         T: Send + 'env,
     {
         // Made when it is first needed, so that a second run begins anew. Both closures need it, so it goes along as the state.
-        self.sequential_with(
+        self.sequential_anew(
             (None, move || init()),
+            |(value, _init)| *value = None,
             move |(value, init), message, _out: &mut Emit<'_, '_, S>| step(value.get_or_insert_with(init), message),
             |(value, init), out| out.push(value.take().unwrap_or_else(init)),
         )
@@ -349,8 +376,9 @@ impl<'env> Graph<'env> {
     /// ```
     #[track_caller]
     pub fn chunks<T: Send + 'env>(&self, length: usize) -> Node<T, Vec<T>> {
-        let chunks = self.sequential_with(
+        let chunks = self.sequential_anew(
             Vec::new(),
+            Vec::clear,
             move |chunk: &mut Vec<T>, message, out: &mut Emit<'_, '_, Vec<T>>| {
                 chunk.push(message);
                 if chunk.len() >= length {

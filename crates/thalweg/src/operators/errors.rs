@@ -154,6 +154,10 @@ where
         (bind.input("in"), bind.output("results"), bind.output("errors"))
     }
 
+    fn begin(&mut self) {
+        self.failed = 0;
+    }
+
     fn run(&mut self, &(input, results, errors): &Self::Ports, io: &mut Io<'_>) -> Result<Flow, BoxError> {
         let left = self.again.since(now());
         if self.failed > 0 && !left.is_zero() {

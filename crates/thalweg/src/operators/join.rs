@@ -94,6 +94,10 @@ impl<T: Send> Kernel for Interleave<T> {
         JoinPorts::bind(bind, self.inputs)
     }
 
+    fn begin(&mut self) {
+        self.turn = 0;
+    }
+
     fn run(&mut self, ports: &JoinPorts<T>, io: &mut Io<'_>) -> Result<Flow, BoxError> {
         // One after the other that has ended.
         let mut ended = 0;

@@ -113,6 +113,11 @@ where
         (bind.input("in"), bind.output("out"))
     }
 
+    fn begin(&mut self) {
+        self.states.clear();
+        self.ending = States::default().into_iter();
+    }
+
     fn run(&mut self, &(input, out): &Self::Ports, io: &mut Io<'_>) -> Result<Flow, BoxError> {
         while let Some((key, value)) = io.pop(input) {
             // The key is moved into the map only if it is not there yet.

@@ -33,6 +33,10 @@ impl<T: Send> Kernel for Throttle<T> {
         (bind.input("in"), bind.output("out"))
     }
 
+    fn begin(&mut self) {
+        self.left = self.count;
+    }
+
     fn run(&mut self, &(input, out): &Self::Ports, io: &mut Io<'_>) -> Result<Flow, BoxError> {
         if io.is_ended(input) {
             return Ok(Flow::Done);
@@ -68,6 +72,10 @@ impl<T: Send> Kernel for Debounce<T> {
 
     fn ports(&mut self, bind: &mut Binder<'_>) -> Self::Ports {
         (bind.input("in"), bind.output("out"))
+    }
+
+    fn begin(&mut self) {
+        self.held = None;
     }
 
     fn run(&mut self, &(input, out): &Self::Ports, io: &mut Io<'_>) -> Result<Flow, BoxError> {
@@ -106,6 +114,10 @@ impl<T: Send> Kernel for ChunksWithin<T> {
 
     fn ports(&mut self, bind: &mut Binder<'_>) -> Self::Ports {
         (bind.input("in"), bind.output("out"))
+    }
+
+    fn begin(&mut self) {
+        self.chunk.clear();
     }
 
     fn run(&mut self, &(input, out): &Self::Ports, io: &mut Io<'_>) -> Result<Flow, BoxError> {
