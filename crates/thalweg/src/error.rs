@@ -381,6 +381,6 @@ impl fmt::Display for Whole<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}", self.0)?;
         let causes = std::iter::successors(self.0.source(), |&cause| cause.source());
-        causes.map(|cause| write!(f, ": {cause}")).collect()
+        causes.into_iter().try_for_each(|cause| write!(f, ": {cause}"))
     }
 }
