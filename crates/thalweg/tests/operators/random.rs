@@ -383,7 +383,10 @@ fn run(plan: &Plan, sinks: usize, scheme: Scheme) -> Result<Vec<Vec<u64>>, Strin
             assert_eq!(report.end, End::Complete);
             Ok(seen)
         }
-        Err(error) => Err(error.to_string()),
+        Err(error) => {
+            let causes = std::iter::successors(Some(&error as &dyn std::error::Error), |error| error.source());
+            Err(causes.map(ToString::to_string).collect::<Vec<_>>().join(": "))
+        }
     }
 }
 
