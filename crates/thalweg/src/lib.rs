@@ -76,14 +76,15 @@
 //!   [`Output::has_room`] keep to it.
 //! - Which worker runs what, and how many messages make a block.
 
+#![allow(
+    clippy::disallowed_macros,
+    reason = "the one in `error`: the language keeps for each thread whether it unwinds, and no engine switches while one does"
+)]
+
 mod block;
 mod control;
 mod edge;
 mod ends;
-#[allow(
-    clippy::disallowed_macros,
-    reason = "the language keeps for each thread whether it unwinds, and no engine switches while one does"
-)]
 mod error;
 mod exec;
 mod graph;
