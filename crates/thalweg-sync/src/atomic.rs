@@ -20,12 +20,28 @@
 //! ```
 
 use crate::engine::{self, Atomic, Operation, Word};
-#[cfg(not(loom))]
+#[cfg(all(not(loom), target_has_atomic = "64"))]
 use core::sync::atomic as world;
 #[cfg(loom)]
 use loom::sync::atomic as world;
 
 pub use core::sync::atomic::Ordering;
+
+/// What no engine and no model looks at.
+#[cfg(target_has_atomic = "64")]
+use core::sync::atomic::AtomicU64 as Native64;
+#[cfg(not(target_has_atomic = "64"))]
+use portable_atomic::AtomicU64 as Native64;
+
+/// Those of 64 bits where the processor has none.
+#[cfg(all(not(loom), not(target_has_atomic = "64")))]
+mod world {
+    pub(super) use core::sync::atomic::{
+        AtomicBool, AtomicI8, AtomicI16, AtomicI32, AtomicIsize, AtomicPtr, AtomicU8, AtomicU16, AtomicU32,
+        AtomicUsize, fence,
+    };
+    pub(super) use portable_atomic::{AtomicI64, AtomicU64};
+}
 
 /// A fence, as [`core::sync::atomic::fence`].
 #[inline(always)]
@@ -410,7 +426,7 @@ impl<T> Default for AtomicPtr<T> {
 /// assert_ne!(thalweg_sync::atomic::unique(), thalweg_sync::atomic::unique());
 /// ```
 pub fn unique() -> u64 {
-    static NEXT: core::sync::atomic::AtomicU64 = core::sync::atomic::AtomicU64::new(1);
+    static NEXT: Native64 = Native64::new(1);
     // Relaxed: the numbers differ by the one order of updates of this place.
     NEXT.fetch_add(1, Ordering::Relaxed)
 }
@@ -425,12 +441,12 @@ pub fn unique() -> u64 {
 /// assert_eq!(messages.get(), 3);
 /// ```
 #[derive(Debug, Default)]
-pub struct Counter(core::sync::atomic::AtomicU64);
+pub struct Counter(Native64);
 
 impl Counter {
     /// A counter at zero.
     pub const fn new() -> Self {
-        Self(core::sync::atomic::AtomicU64::new(0))
+        Self(Native64::new(0))
     }
 
     /// Adds `n`. Only the thread that owns the counter may call this: it is a load and a store, not a

@@ -3,7 +3,11 @@
 use super::Site;
 use crate::hint::Access;
 use core::marker::PhantomData;
-use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicU8, AtomicU16, AtomicU32, AtomicU64, Ordering};
+#[cfg(target_has_atomic = "64")]
+use core::sync::atomic::AtomicU64;
+use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicU8, AtomicU16, AtomicU32, Ordering};
+#[cfg(not(target_has_atomic = "64"))]
+use portable_atomic::AtomicU64;
 
 /// The type of an atomic: how many bytes, and how they compare.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
