@@ -145,9 +145,6 @@ where
     Self: ReadInPlace,
 {
     fn pop(&self, into: &mut [MaybeUninit<u8>], until: Until) -> Result<usize, Status> {
-        if into.len() < self.max_message() {
-            return Err(Status::Invalid);
-        }
         match until {
             Until::Now => Ok(self.try_pop_uninit(into)?),
             Until::Later(timeout) => Ok(self.pop_uninit_timeout(into, timeout)?),

@@ -1,6 +1,7 @@
 //! What each function answers.
 
 use std::ffi::{CStr, c_char};
+use thalweg_queue::bytes::{PopBytesError, PopBytesTimeoutError};
 use thalweg_queue::stealing::StealError;
 use thalweg_queue::{PopError, PopTimeoutError, PushError, PushTimeoutError, TryPopError, TryPushError};
 
@@ -83,6 +84,26 @@ impl From<TryPopError> for Status {
             TryPopError::Empty => Self::Empty,
             TryPopError::Busy => Self::Busy,
             TryPopError::Closed => Self::Closed,
+        }
+    }
+}
+
+impl From<PopBytesError> for Status {
+    fn from(refused: PopBytesError) -> Self {
+        match refused {
+            PopBytesError::Empty => Self::Empty,
+            PopBytesError::Busy => Self::Busy,
+            PopBytesError::Closed => Self::Closed,
+            _ => Self::Invalid,
+        }
+    }
+}
+
+impl From<PopBytesTimeoutError> for Status {
+    fn from(refused: PopBytesTimeoutError) -> Self {
+        match refused {
+            PopBytesTimeoutError::Refused(refused) => refused.into(),
+            _ => Self::Timeout,
         }
     }
 }

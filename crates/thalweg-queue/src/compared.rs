@@ -69,4 +69,5 @@
 //! | [`stealing`](crate::stealing) | the entries of all blocks | as few as there are blocks, where thieves have left gaps |
 //!
 //! So [`mpmc::with_capacity(8)`](crate::mpmc::with_capacity), of two blocks with four entries each, may be full with five items.
-//! [`mpmc::with_room(8)`](crate::mpmc::with_room) is not before there are eight.
+//! [`mpmc::with_room(8)`](crate::mpmc::with_room) is not before there are eight, and [`mpmc::exact(8)`](crate::mpmc::exact) is when there are eight:
+//! exactly so, for more work with each item.

@@ -58,7 +58,7 @@ use crate::mpmc::size::{in_blocks, of_capacity, of_room};
 use crate::mpmc::users::{Many, One};
 #[cfg(not(loom))]
 use crate::wait::Side;
-use crate::wait::{Ordinary, Wait, Yield};
+use crate::wait::{Ordinary, Wait};
 use crate::{BuildError, TryPopError};
 use alloc::vec::Vec;
 use core::fmt;
@@ -67,10 +67,10 @@ use thalweg_sync::hint::Access;
 use thalweg_sync::sync::Arc;
 
 /// A writing end: one of many.
-pub type Producer<T, W = Yield> = crate::mpmc::Producer<T, W, One>;
+pub type Producer<T, W = Ordinary> = crate::mpmc::Producer<T, W, One>;
 
 /// Both ends of a queue.
-pub type Ends<T, W = Yield> = (Producer<T, W>, Consumer<T, W>);
+pub type Ends<T, W = Ordinary> = (Producer<T, W>, Consumer<T, W>);
 
 /// The ordinary writing end: it sleeps while it waits, and may be `async`.
 pub type Sender<T> = Producer<T, Ordinary>;
@@ -100,7 +100,7 @@ pub fn channel<T: Send>(capacity: usize) -> Result<(Sender<T>, Receiver<T>), Bui
 ///
 /// Memory: the entries, a byte for each (in lines of 64), and some 500 bytes per block.
 pub fn mpsc<T: Send>(blocks: usize, entries: usize) -> Result<Ends<T>, BuildError> {
-    with_wait(blocks, entries, Yield)
+    with_wait(blocks, entries, Ordinary::default())
 }
 
 /// As [`mpsc`], with at least `capacity` entries in a number of blocks chosen by [`heuristic_blocks`](crate::mpmc::heuristic_blocks).
@@ -111,7 +111,7 @@ pub fn mpsc<T: Send>(blocks: usize, entries: usize) -> Result<Ends<T>, BuildErro
 /// # Ok::<(), thalweg_queue::BuildError>(())
 /// ```
 pub fn with_capacity<T: Send>(capacity: usize) -> Result<Ends<T>, BuildError> {
-    with_capacity_and_wait(capacity, Yield)
+    with_capacity_and_wait(capacity, Ordinary::default())
 }
 
 /// As [`with_capacity`], with ends that [wait](crate::wait) by `wait`.
@@ -130,7 +130,7 @@ pub fn with_capacity_and_wait<T: Send, W: Wait>(capacity: usize, wait: W) -> Res
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn with_room<T: Send>(capacity: usize) -> Result<Ends<T>, BuildError> {
-    with_room_and_wait(capacity, Yield)
+    with_room_and_wait(capacity, Ordinary::default())
 }
 
 /// As [`with_room`], with ends that [wait](crate::wait) by `wait`.
@@ -163,7 +163,12 @@ pub fn mpsc_from<T: Send, W: Wait>(
     wait: W,
 ) -> Result<Ends<T, W>, BuildError> {
     let shared = Shared::build(head, blocks, entries, wait)?;
-    Ok((Producer::new(shared.clone()), Consumer { shared }))
+    let consumer = Consumer {
+        shared: shared.clone(),
+        #[cfg(not(loom))]
+        front: (0, 0),
+    };
+    Ok((Producer::new(shared), consumer))
 }
 
 /// The reading end. Dropping it closes the queue: pushes fail from then on, and what is in the queue is dropped.
@@ -175,8 +180,11 @@ pub fn mpsc_from<T: Send, W: Wait>(
 /// let second = rx.clone();
 /// # Ok::<(), thalweg_queue::BuildError>(())
 /// ```
-pub struct Consumer<T: Send, W: Wait = Yield> {
+pub struct Consumer<T: Send, W: Wait = Ordinary> {
     shared: Arc<Shared<T, W, Many, One>>,
+    /// Where the items begin that `ready` has counted: a block, and an offset in it. So a grant gets at them without another look.
+    #[cfg(not(loom))]
+    front: (usize, usize),
 }
 
 impl<T: Send, W: Wait> Consumer<T, W> {
@@ -187,7 +195,7 @@ impl<T: Send, W: Wait> Consumer<T, W> {
     /// - `Closed`: every producer is gone and the queue is drained.
     #[inline(always)]
     pub fn try_pop(&mut self) -> Result<T, TryPopError> {
-        self.shared.last_look(Shared::pop)
+        self.shared.last_look(Shared::pop::<false>)
     }
 
     /// Pops the oldest item and its position in the queue's order.
@@ -295,7 +303,7 @@ impl<T: Send, W: Wait> Consumer<T, W> {
     /// The next `count` items, which `ready` has counted: what it has seen, it sees again (I7).
     #[inline(always)]
     fn front(&self, count: usize) -> Reserved<'_, T, Many, One> {
-        self.shared.reserve(count).unwrap_or_else(|_| unreachable!("what was counted is there"))
+        self.shared.reserve::<false>(count).unwrap_or_else(|_| unreachable!("what was counted is there"))
     }
 }
 
@@ -306,7 +314,9 @@ unsafe impl<T: Send, W: Wait> Read for Consumer<T, W> {
     type Item = T;
 
     fn ready(&mut self, count: usize) -> Result<usize, TryPopError> {
-        self.shared.last_look(|shared| shared.reserve(count)).map(|front| front.claim.offsets.len())
+        let front = self.shared.last_look(|shared| shared.reserve::<false>(count))?;
+        self.front = (self.shared.index_of(front.block), front.claim.offsets.start);
+        Ok(front.claim.offsets.len())
     }
 
     unsafe fn read(&mut self, offset: usize) -> T {
@@ -316,8 +326,8 @@ unsafe impl<T: Send, W: Wait> Read for Consumer<T, W> {
     }
 
     unsafe fn items(&self, count: usize, access: Access) -> *mut T {
-        let Reserved { block, claim, .. } = self.front(count);
-        block.memory(claim.offsets, access).cast()
+        let (block, start) = self.front;
+        self.shared.memory(block, start..start + count, access).cast()
     }
 
     unsafe fn release(&mut self, count: usize) {

@@ -59,7 +59,7 @@ use crate::mpmc::size::{in_blocks, of_capacity, of_room};
 use crate::mpmc::users::{Many, One};
 #[cfg(not(loom))]
 use crate::wait::push_by;
-use crate::wait::{Ordinary, Wait, Yield};
+use crate::wait::{Ordinary, Wait};
 #[cfg(all(feature = "std", not(loom)))]
 use crate::wait::{Sleep, deadline, push_when};
 use crate::{BuildError, TryPushError};
@@ -70,10 +70,10 @@ use core::time::Duration;
 use thalweg_sync::sync::Arc;
 
 /// A reading end: one of many.
-pub type Consumer<T, W = Yield> = crate::mpmc::Consumer<T, W, One>;
+pub type Consumer<T, W = Ordinary> = crate::mpmc::Consumer<T, W, One>;
 
 /// Both ends of a queue.
-pub type Ends<T, W = Yield> = (Producer<T, W>, Consumer<T, W>);
+pub type Ends<T, W = Ordinary> = (Producer<T, W>, Consumer<T, W>);
 
 /// Entries of one block that a [`WriteGrant`] of the one producer writes.
 #[cfg(not(loom))]
@@ -107,7 +107,7 @@ pub fn channel<T: Send>(capacity: usize) -> Result<(Sender<T>, Receiver<T>), Bui
 ///
 /// Memory: the entries, two bytes for each (in lines of 64), and some 500 bytes per block.
 pub fn spmc<T: Send>(blocks: usize, entries: usize) -> Result<Ends<T>, BuildError> {
-    with_wait(blocks, entries, Yield)
+    with_wait(blocks, entries, Ordinary::default())
 }
 
 /// As [`spmc`], with at least `capacity` entries in a number of blocks chosen by [`heuristic_blocks`](crate::mpmc::heuristic_blocks).
@@ -118,7 +118,7 @@ pub fn spmc<T: Send>(blocks: usize, entries: usize) -> Result<Ends<T>, BuildErro
 /// # Ok::<(), thalweg_queue::BuildError>(())
 /// ```
 pub fn with_capacity<T: Send>(capacity: usize) -> Result<Ends<T>, BuildError> {
-    with_capacity_and_wait(capacity, Yield)
+    with_capacity_and_wait(capacity, Ordinary::default())
 }
 
 /// As [`with_capacity`], with ends that [wait](crate::wait) by `wait`.
@@ -137,7 +137,7 @@ pub fn with_capacity_and_wait<T: Send, W: Wait>(capacity: usize, wait: W) -> Res
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn with_room<T: Send>(capacity: usize) -> Result<Ends<T>, BuildError> {
-    with_room_and_wait(capacity, Yield)
+    with_room_and_wait(capacity, Ordinary::default())
 }
 
 /// As [`with_room`], with ends that [wait](crate::wait) by `wait`.
@@ -182,7 +182,7 @@ pub fn spmc_from<T: Send, W: Wait>(
 /// let second = tx.clone();
 /// # Ok::<(), thalweg_queue::BuildError>(())
 /// ```
-pub struct Producer<T: Send, W: Wait = Yield> {
+pub struct Producer<T: Send, W: Wait = Ordinary> {
     shared: Arc<Shared<T, W, One, Many>>,
 }
 
@@ -195,7 +195,7 @@ impl<T: Send, W: Wait> Producer<T, W> {
     ///   with the queue.
     #[inline(always)]
     pub fn try_push(&mut self, value: T) -> Result<(), TryPushError<T>> {
-        self.shared.push(value)
+        self.shared.push::<false>(value)
     }
 
     /// Copies as many of `values` as there is room for, from the first on. Returns how many: at least one, unless there are none.

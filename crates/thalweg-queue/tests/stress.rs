@@ -244,8 +244,8 @@ macro_rules! workers {
 fn pipeline() {
     let items = items();
     let keeps = |number: u64| number % 8 == 7;
-    let (source, input) = ticketed::with_counters::<u64>(CAPACITY, 1).unwrap();
-    let (output, results) = ticketed::ticketed::<u64>(CAPACITY).unwrap();
+    let (source, input) = ticketed::with_wait::<u64, _>(CAPACITY, 1, Yield).unwrap();
+    let (output, results) = ticketed::with_wait::<u64, _>(CAPACITY, 0, Yield).unwrap();
     report("ticketed, a pipeline", items, || {
         thread::scope(|scope| {
             scope.spawn(move || (0..items).for_each(|number| source.push(number).unwrap()));
@@ -304,7 +304,7 @@ fn push_messages<M: bytes::Mode>(tx: &bytes::Producer<Yield, M>, producer: u64, 
 /// Two producers and two consumers of messages of random lengths.
 fn messages() {
     let each = items() / 2;
-    let (tx, rx) = bytes::bytes(8, 1 << 14).unwrap();
+    let (tx, rx) = bytes::with_wait(8, 1 << 14, Yield).unwrap();
     report("bytes", 2 * each, || {
         let seen = thread::scope(|scope| {
             for producer in 0..2 {
@@ -331,7 +331,7 @@ fn messages() {
 /// The same where old messages are overwritten: they are whole and in order, and what is missing was dropped, in whole granules.
 fn overwritten_messages() {
     let each = items() / 2;
-    let (tx, rx) = bytes::drop_old(8, 1 << 14).unwrap();
+    let (tx, rx) = bytes::drop_old_with_wait(8, 1 << 14, Yield).unwrap();
     report("bytes::drop_old", 2 * each, || {
         let popped: u64 = thread::scope(|scope| {
             for producer in 0..2 {
@@ -376,7 +376,7 @@ fn whole([number, bits, not]: [u64; 3], next: &mut [u64; 2]) -> u64 {
 /// Two producers that overwrite what two consumers are too slow for: items are whole and in order, and none is missing in the count.
 fn overwritten() {
     let each = items() / 2;
-    let (tx, rx) = overwriting::with_capacity(CAPACITY).unwrap();
+    let (tx, rx) = overwriting::with_capacity_and_wait(CAPACITY, Yield).unwrap();
     report("overwriting", 2 * each, || {
         let popped: u64 = thread::scope(|scope| {
             for producer in 0..2 {
@@ -403,7 +403,7 @@ fn overwritten() {
 fn overwritten_ten_times() {
     const TIMES: u64 = 10;
     let items = items();
-    let (tx, rx) = overwriting::with_capacity(CAPACITY).unwrap();
+    let (tx, rx) = overwriting::with_capacity_and_wait(CAPACITY, Yield).unwrap();
     let pushed = AtomicU64::new(0);
     report("overwriting, ten times", items, || {
         let popped: u64 = thread::scope(|scope| {
@@ -456,49 +456,49 @@ fn two_and_two<P: Push<Item = u64> + Send + Clone, C: Pop<Item = u64> + Send + C
 fn over<Q: Tube<Item = u32> + 'static>(name: &str, tube: impl FnOnce(usize) -> Result<Q, BuildError>) {
     const CAPSULES: usize = 64;
     let tube = tube(CAPSULES).unwrap();
-    two_and_two(name, false, cnq::over(tube, CAPSULES, CAPACITY / CAPSULES, 1024).unwrap());
+    two_and_two(name, false, cnq::with_wait(tube, CAPSULES, CAPACITY / CAPSULES, 1024, Yield).unwrap());
 }
 
 runs! {
-    fast_forward_words: one_and_one("fast_forward", fast_forward::fast_forward::<NonZeroU64>(CAPACITY).unwrap()),
-    fast_forward_in_place: one_and_one("fast_forward::in_place", fast_forward::in_place::<u64>(CAPACITY).unwrap()),
-    bbq_spsc: one_and_one("spsc", spsc::with_capacity::<u64>(CAPACITY).unwrap()),
-    lamport_plain: one_and_one("lamport::plain", lamport::plain::<u64>(CAPACITY).unwrap()),
-    lamport_cached: one_and_one("lamport::cached", lamport::cached::<u64>(CAPACITY).unwrap()),
-    chunk_ring_fixed: one_and_one("chunk_ring, fixed", growing::chunk_ring::<u64>(CAPACITY, Most::Entries(CAPACITY)).unwrap()),
-    chunk_ring_growing: one_and_one("chunk_ring, growing", growing::chunk_ring::<u64>(64, Most::Entries(1 << 20)).unwrap()),
-    bbq_one_and_one: one_and_one("bbq, one and one", mpmc::with_capacity::<u64>(CAPACITY).unwrap()),
+    fast_forward_words: one_and_one("fast_forward", fast_forward::with_wait::<NonZeroU64, _>(CAPACITY, Yield).unwrap()),
+    fast_forward_in_place: one_and_one("fast_forward::in_place", fast_forward::in_place_with_wait::<u64, _>(CAPACITY, Yield).unwrap()),
+    bbq_spsc: one_and_one("spsc", spsc::with_capacity_and_wait::<u64, _>(CAPACITY, Yield).unwrap()),
+    lamport_plain: one_and_one("lamport::plain", lamport::with_wait::<u64, lamport::Plain, _>(CAPACITY, Yield).unwrap()),
+    lamport_cached: one_and_one("lamport::cached", lamport::with_wait::<u64, lamport::Cached, _>(CAPACITY, Yield).unwrap()),
+    chunk_ring_fixed: one_and_one("chunk_ring, fixed", growing::chunk_ring_with_wait::<u64, _>(CAPACITY, Most::Entries(CAPACITY), Yield).unwrap()),
+    chunk_ring_growing: one_and_one("chunk_ring, growing", growing::chunk_ring_with_wait::<u64, _>(64, Most::Entries(1 << 20), Yield).unwrap()),
+    bbq_one_and_one: one_and_one("bbq, one and one", mpmc::with_capacity_and_wait::<u64, _>(CAPACITY, Yield).unwrap()),
     bbq_two_to_one: {
-        let (tx, rx) = mpsc::with_capacity::<u64>(CAPACITY).unwrap();
+        let (tx, rx) = mpsc::with_capacity_and_wait::<u64, _>(CAPACITY, Yield).unwrap();
         many("mpsc", true, vec![tx.clone(), tx], vec![rx]);
     },
     bbq_one_to_two: {
-        let (tx, rx) = spmc::with_capacity::<u64>(CAPACITY).unwrap();
+        let (tx, rx) = spmc::with_capacity_and_wait::<u64, _>(CAPACITY, Yield).unwrap();
         many("spmc", true, vec![tx], vec![rx.clone(), rx]);
     },
     mesh_two_by_two: {
-        let (producers, consumers) = mesh::mesh::<u64>(2, 2, CAPACITY, CAPACITY).unwrap();
+        let (producers, consumers) = mesh::with_wait::<u64, _>(2, 2, CAPACITY, CAPACITY, Yield).unwrap();
         many("mesh", true, producers, consumers);
     },
-    bbq_two_and_two: two_and_two("bbq", true, mpmc::with_capacity(CAPACITY).unwrap()),
+    bbq_two_and_two: two_and_two("bbq", true, mpmc::with_capacity_and_wait(CAPACITY, Yield).unwrap()),
     bytes_two_and_two: messages(),
     bytes_drop_old_two_and_two: overwritten_messages(),
     drop_old_two_and_two: overwritten(),
     drop_old_ten_times: overwritten_ten_times(),
     ticketed_pipeline: pipeline(),
-    ticketed_two_and_two: two_and_two("ticketed", true, ticketed::ticketed(CAPACITY).unwrap()),
-    locked_two_and_two: two_and_two("locked", true, locked::locked(CAPACITY).unwrap()),
-    mt_two_and_two: two_and_two("ring::Mt", true, tube::queue(ring::Mt::new(CAPACITY).unwrap())),
-    rts_two_and_two: two_and_two("ring::Rts", true, tube::queue(ring::Rts::new(CAPACITY).unwrap())),
-    hts_two_and_two: two_and_two("ring::Hts", true, tube::queue(ring::Hts::new(CAPACITY).unwrap())),
-    scqd_two_and_two: two_and_two("Scqd", true, tube::queue(Scqd::new(CAPACITY).unwrap())),
-    faaq_two_and_two: two_and_two("Faaq", true, faaq::shared(8, CAPACITY / 8).unwrap()),
+    ticketed_two_and_two: two_and_two("ticketed", true, ticketed::with_wait(CAPACITY, 0, Yield).unwrap()),
+    locked_two_and_two: two_and_two("locked", true, locked::with_wait(CAPACITY, Yield).unwrap()),
+    mt_two_and_two: two_and_two("ring::Mt", true, tube::with_wait(ring::Mt::new(CAPACITY).unwrap(), Yield)),
+    rts_two_and_two: two_and_two("ring::Rts", true, tube::with_wait(ring::Rts::new(CAPACITY).unwrap(), Yield)),
+    hts_two_and_two: two_and_two("ring::Hts", true, tube::with_wait(ring::Hts::new(CAPACITY).unwrap(), Yield)),
+    scqd_two_and_two: two_and_two("Scqd", true, tube::with_wait(Scqd::new(CAPACITY).unwrap(), Yield)),
+    faaq_two_and_two: two_and_two("Faaq", true, faaq::with_wait(8, CAPACITY / 8, Yield).unwrap()),
     faaq_sixteen_consumers: {
-        let (tx, rx) = faaq::shared::<u64>(8, CAPACITY / 8).unwrap();
+        let (tx, rx) = faaq::with_wait::<u64, _>(8, CAPACITY / 8, Yield).unwrap();
         many("Faaq, 16 consumers", true, vec![tx; 2], vec![rx; 16]);
     },
-    bbq_tube_two_and_two: two_and_two("faaq::Bbq", true, tube::queue(faaq::Bbq::new(8, CAPACITY / 8).unwrap())),
-    cnq_two_and_two: two_and_two("cnq", false, cnq::cnq(CAPACITY, 1024).unwrap()),
+    bbq_tube_two_and_two: two_and_two("faaq::Bbq", true, tube::with_wait(faaq::Bbq::new(8, CAPACITY / 8).unwrap(), Yield)),
+    cnq_two_and_two: two_and_two("cnq", false, cnq::cnq_with_wait(CAPACITY, 1024, Yield).unwrap()),
     cnq_mt_two_and_two: over("cnq over ring::Mt", ring::Mt::new),
     cnq_rts_two_and_two: over("cnq over ring::Rts", ring::Rts::new),
     cnq_hts_two_and_two: over("cnq over ring::Hts", ring::Hts::new),

@@ -3,6 +3,7 @@
 //! `cargo run --release --package thalweg-sim --example speed`, for all, or `... -- counter` for those with that word.
 
 use std::process::ExitCode;
+use thalweg_queue::Yield;
 use thalweg_queue::mpmc;
 use thalweg_sim::{Heap, Machine, Simulation};
 use thalweg_sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -38,7 +39,7 @@ fn shared(threads: u64, rounds: u64) {
 
 /// Half of the threads push, the others pop.
 fn queue(threads: u64, messages: u64) {
-    let (tx, rx) = mpmc::with_capacity(4096).expect("a capacity that a queue can have");
+    let (tx, rx) = mpmc::with_capacity_and_wait(4096, Yield).expect("a capacity that a queue can have");
     thread::scope(|scope| {
         for _ in 0..threads / 2 {
             let (tx, rx) = (tx.clone(), rx.clone());

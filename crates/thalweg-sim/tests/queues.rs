@@ -5,7 +5,8 @@ mod support;
 
 use std::num::NonZero;
 use support::{HEAP, machine};
-use thalweg_queue::growing::{Most, chunk_ring};
+use thalweg_queue::Yield;
+use thalweg_queue::growing::{Most, chunk_ring_with_wait};
 use thalweg_queue::{
     Pop, Push,
     research::{cnq, faaq, lamport, locked, mesh, ticketed, tube},
@@ -57,31 +58,31 @@ where
 
 #[test]
 fn queues_of_items() {
-    through("spsc/fast_forward/", || fast_forward::fast_forward(64));
-    through("spsc/fast_forward/", || fast_forward::in_place(64));
-    through("research/lamport/", || lamport::plain(64));
-    through("research/lamport/", || lamport::cached(64));
-    through("research/locked.rs", || locked::locked(64));
-    through("growing/", || chunk_ring(16, Most::Entries(256)));
-    through("spsc/", || spsc::spsc(4, 16));
-    through("mpmc/", || mpmc::shared(4, 16));
-    through("mpmc/", || mpsc::mpsc(4, 16));
-    through("mpmc/", || spmc::spmc(4, 16));
-    through("research/faaq/", || faaq::shared(4, 16));
-    through("research/cnq/", || cnq::cnq(64, 16));
-    through("research/ticketed/", || ticketed::ticketed(64));
+    through("spsc/fast_forward/", || fast_forward::with_wait(64, Yield));
+    through("spsc/fast_forward/", || fast_forward::in_place_with_wait(64, Yield));
+    through("research/lamport/", || lamport::with_wait::<_, lamport::Plain, _>(64, Yield));
+    through("research/lamport/", || lamport::with_wait::<_, lamport::Cached, _>(64, Yield));
+    through("research/locked.rs", || locked::with_wait(64, Yield));
+    through("growing/", || chunk_ring_with_wait(16, Most::Entries(256), Yield));
+    through("spsc/", || spsc::with_wait(4, 16, Yield));
+    through("mpmc/", || mpmc::with_wait(4, 16, Yield));
+    through("mpmc/", || mpsc::with_wait(4, 16, Yield));
+    through("mpmc/", || spmc::with_wait(4, 16, Yield));
+    through("research/faaq/", || faaq::with_wait(4, 16, Yield));
+    through("research/cnq/", || cnq::cnq_with_wait(64, 16, Yield));
+    through("research/ticketed/", || ticketed::with_wait(64, 0, Yield));
     through("research/tube/", || tube::ring::Rts::new(64).map(tube::queue));
     through("research/tube/", || tube::ring::Hts::new(64).map(tube::queue));
     through("research/tube/", || tube::scqd::Scqd::new(64).map(tube::queue));
     through("growing/", || {
-        mesh::mesh(1, 1, 16, 64).map(|(mut tx, mut rx)| (tx.pop().expect("one"), rx.pop().expect("one")))
+        mesh::with_wait(1, 1, 16, 64, Yield).map(|(mut tx, mut rx)| (tx.pop().expect("one"), rx.pop().expect("one")))
     });
 }
 
 #[test]
 fn messages_of_bytes() {
     run("bytes/", || {
-        let (tx, rx) = bytes::bytes(4, 256).unwrap();
+        let (tx, rx) = bytes::with_wait(4, 256, Yield).unwrap();
         sides(
             move || (1..=ITEMS).for_each(|number| tx.push(&number.to_le_bytes()).expect("the consumer stays")),
             move || {
@@ -101,7 +102,7 @@ fn messages_of_bytes() {
 #[test]
 fn drop_old_keeps_the_newest() {
     run("overwriting/", || {
-        let (tx, rx) = overwriting::drop_old(4, 16).unwrap();
+        let (tx, rx) = overwriting::with_wait(4, 16, Yield).unwrap();
         thread::scope(|scope| {
             scope.spawn(move || (1..=ITEMS).for_each(|number| tx.try_push(number).expect("the consumer stays")));
             let last = scope.spawn(move || {

@@ -5,6 +5,7 @@ mod support;
 
 use serde_json::Value;
 use support::{HEAP, machine};
+use thalweg_queue::Yield;
 use thalweg_queue::{mpmc, spsc};
 use thalweg_sim::{Cost, Heap, Report, Simulation, Stamp, Study};
 use thalweg_sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -97,7 +98,7 @@ fn counting_hits_changes_nothing_either_where_threads_share_cores_and_sleep() {
 #[test]
 fn fields_of_a_queue_have_their_names() {
     let report = Simulation::new(machine("x86-88t")).run(|| {
-        let (tx, rx) = mpmc::with_capacity(64).unwrap();
+        let (tx, rx) = mpmc::with_capacity_and_wait(64, Yield).unwrap();
         thread::scope(|scope| {
             for _ in 0..3 {
                 let (tx, rx) = (tx.clone(), rx.clone());

@@ -6,6 +6,7 @@ mod support;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use support::{HEAP, machine};
+use thalweg_queue::Yield;
 use thalweg_queue::{mpmc, spsc, spsc::fast_forward};
 use thalweg_sim::{Failure, Heap, Layout, Machine, MachineError, Reason, Report, Simulation};
 use thalweg_sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release, SeqCst};
@@ -20,8 +21,8 @@ static ALLOCATOR: Heap = HEAP;
 
 /// Boxed messages through BBQ and numbers through FastForward, allocating as it goes.
 fn traffic(producers: u64, messages: u64) {
-    let (tx, rx) = mpmc::with_capacity::<Box<u64>>(64).unwrap();
-    let (mut there, mut back) = fast_forward::fast_forward::<std::num::NonZero<u64>>(32).unwrap();
+    let (tx, rx) = mpmc::with_capacity_and_wait::<Box<u64>, _>(64, Yield).unwrap();
+    let (mut there, mut back) = fast_forward::with_wait::<std::num::NonZero<u64>, _>(32, Yield).unwrap();
     thread::scope(|scope| {
         for producer in 0..producers {
             let tx = tx.clone();
@@ -247,7 +248,7 @@ fn more_threads_than_hardware_take_turns() {
 #[test]
 fn parked_threads_cost_nothing_and_wake() {
     let report = Simulation::new(machine("x86-88t")).threads(2).run(|| {
-        let (send, receive) = mpmc::with_capacity(16).unwrap();
+        let (send, receive) = mpmc::with_capacity_and_wait(16, Yield).unwrap();
         let sleeper = thread::spawn(move || {
             let parker = Parker::new();
             send.push(parker.unparker()).unwrap();
@@ -446,7 +447,7 @@ fn a_livelock_ends_at_the_limit() {
 fn a_panic_ends_the_run_and_leaks_nothing() {
     let alive = std::sync::Arc::new(());
     let client = || {
-        let (tx, rx) = mpmc::with_capacity(16).unwrap();
+        let (tx, rx) = mpmc::with_capacity_and_wait(16, Yield).unwrap();
         thread::scope(|scope| {
             scope.spawn(|| {
                 let _held = alive.clone();
@@ -534,7 +535,7 @@ fn a_machine_has_so_many_threads_and_no_more() {
 #[test]
 fn boxed_messages_use_the_same_lines_again() {
     let report = Simulation::new(machine("x86-88t")).run(|| {
-        let (mut tx, mut rx) = spsc::spsc::<Box<AtomicU64>>(4, 16).unwrap();
+        let (mut tx, mut rx) = spsc::with_wait::<Box<AtomicU64>, _>(4, 16, Yield).unwrap();
         thread::scope(|scope| {
             scope.spawn(move || (0..5_000).for_each(|n| tx.push(Box::new(AtomicU64::new(n))).unwrap()));
             scope.spawn(move || {

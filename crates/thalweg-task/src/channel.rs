@@ -9,6 +9,7 @@
 use crate::wait::{self, Reason, WaitList, Waiter, Woken};
 use core::fmt;
 use core::mem::ManuallyDrop;
+use thalweg_queue::Yield;
 use thalweg_queue::mpmc::{self, Consumer, Producer};
 use thalweg_queue::{BuildError, PopError, PopTimeoutError, PushError, PushTimeoutError, TryPopError, TryPushError};
 use thalweg_sync::atomic::AtomicUsize;
@@ -41,7 +42,7 @@ use thalweg_sync::{fence, spin};
 /// # Ok::<(), thalweg_task::StartError>(())
 /// ```
 pub fn channel<T: Send>(capacity: usize) -> Result<(Sender<T>, Receiver<T>), BuildError> {
-    let (producer, consumer) = mpmc::with_room(capacity)?;
+    let (producer, consumer) = mpmc::with_room_and_wait(capacity, Yield)?;
     fence::prepare();
     let lists = Arc::new(Lists {
         items: WaitList::new(),
@@ -113,7 +114,7 @@ fn until<R>(
 
 /// The sending end of a [`channel`]. When the last one is dropped, receivers get what is left, and then an error.
 pub struct Sender<T: Send> {
-    producer: ManuallyDrop<Producer<T>>,
+    producer: ManuallyDrop<Producer<T, Yield>>,
     lists: Arc<Lists>,
 }
 
@@ -217,7 +218,7 @@ impl<T: Send> fmt::Debug for Sender<T> {
 
 /// The receiving end of a [`channel`]. When the last one is dropped, sends are refused.
 pub struct Receiver<T: Send> {
-    consumer: ManuallyDrop<Consumer<T>>,
+    consumer: ManuallyDrop<Consumer<T, Yield>>,
     lists: Arc<Lists>,
 }
 

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 use thalweg_check::{Check, Heap, Rule};
 use thalweg_proof::{Setup, clients, named, throughput};
+use thalweg_queue::Yield;
 use thalweg_queue::edges::table::{Strength, Table};
 use thalweg_queue::mpmc;
 use thalweg_sync::atomic::Ordering;
@@ -164,7 +165,7 @@ fn a_push_that_ends_before_the_one_in_front_is_told() {
 #[test]
 fn a_batch_is_popped_one_by_one() {
     let explored = Check::new().check(|| {
-        let (tx, rx) = mpmc::shared(2, 2).unwrap();
+        let (tx, rx) = mpmc::with_wait(2, 2, Yield).unwrap();
         // Not dropped before the push, which would be refused.
         let other = thread::spawn(move || ([rx.try_pop().ok(), rx.try_pop().ok()], rx));
         assert_eq!(tx.try_push_slice(&[0_u64, 1]), Ok(2));

@@ -1,10 +1,13 @@
 //! The reading end.
 
+use super::PopBytesError;
+#[cfg(feature = "std")]
+use super::PopBytesTimeoutError;
 use super::memory::GRANULE;
 use super::mode::{DropOld, Messages, Mode, RetryNew};
 #[cfg(feature = "std")]
 use crate::wait::{self, Sleep};
-use crate::wait::{Deadline, Side, Wait, Yield, is_over, or_hand_on};
+use crate::wait::{Deadline, Ordinary, Side, Wait, is_over, or_hand_on};
 use crate::{PopError, PopTimeoutError, TryPopError};
 use alloc::vec::Vec;
 use core::fmt;
@@ -16,8 +19,17 @@ use thalweg_sync::time::{self, Duration};
 /// A reading end. Clones read from the same queue; when the last one is dropped, pushes fail from then on.
 ///
 /// A handle that is leaked (`mem::forget`) counts as alive for ever.
-pub struct Consumer<W: Wait = Yield, M: Mode = RetryNew> {
+pub struct Consumer<W: Wait = Ordinary, M: Mode = RetryNew> {
     pub(super) ring: Arc<M::Ring<W>>,
+}
+
+/// Memory with room for any message.
+struct Large<'a>(&'a mut [MaybeUninit<u8>]);
+
+/// Bytes, to have messages written over them.
+fn as_uninit(into: &mut [u8]) -> &mut [MaybeUninit<u8>] {
+    // SAFETY: the same layout, and only bytes that were written are copied there.
+    unsafe { &mut *(core::ptr::from_mut(into) as *mut [MaybeUninit<u8>]) }
 }
 
 impl<W: Wait, M: Mode> Consumer<W, M> {
@@ -44,12 +56,9 @@ impl<W: Wait, M: Mode> Consumer<W, M> {
 
     /// Pops the oldest message to the start of `into`, otherwise as [`try_pop`](Self::try_pop).
     ///
-    /// # Panics
-    ///
-    /// If `into` has no room for [the largest message](Self::max_message).
-    pub fn try_pop_slice(&self, into: &mut [u8]) -> Result<usize, TryPopError> {
-        // SAFETY: the same layout, and only bytes that were written are copied there.
-        self.try_pop_uninit(unsafe { &mut *(core::ptr::from_mut(into) as *mut [MaybeUninit<u8>]) })
+    /// `TooSmall` if `into` has no room for [the largest message](Self::max_message): then none is popped.
+    pub fn try_pop_slice(&self, into: &mut [u8]) -> Result<usize, PopBytesError> {
+        self.try_pop_uninit(as_uninit(into))
     }
 
     /// Pops the oldest message to the start of `into`, which need not hold anything before: so many bytes of it are written then.
@@ -68,13 +77,20 @@ impl<W: Wait, M: Mode> Consumer<W, M> {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     ///
-    /// # Panics
-    ///
-    /// As [`try_pop_slice`](Self::try_pop_slice).
-    pub fn try_pop_uninit(&self, into: &mut [MaybeUninit<u8>]) -> Result<usize, TryPopError> {
-        let (room, max) = (into.len(), self.max_message());
-        assert!(room >= max, "{room} bytes have no room for the largest message, of {max}");
-        self.pop_to(|_| into.as_mut_ptr().cast())
+    /// `TooSmall` as [`try_pop_slice`](Self::try_pop_slice).
+    pub fn try_pop_uninit(&self, into: &mut [MaybeUninit<u8>]) -> Result<usize, PopBytesError> {
+        let mut into = self.large(into)?;
+        Ok(self.pop_to_large(&mut into)?)
+    }
+
+    /// `into`, if it has room for any message.
+    fn large<'a>(&self, into: &'a mut [MaybeUninit<u8>]) -> Result<Large<'a>, PopBytesError> {
+        let (room, needed) = (into.len(), self.max_message());
+        if room < needed { Err(PopBytesError::TooSmall { room, needed }) } else { Ok(Large(into)) }
+    }
+
+    fn pop_to_large(&self, into: &mut Large<'_>) -> Result<usize, TryPopError> {
+        self.pop_to(|_| into.0.as_mut_ptr().cast())
     }
 
     /// Pops to where `room` says, which is asked for memory for so many bytes, and has it.
@@ -136,26 +152,21 @@ impl<W: Wait, M: Mode> Consumer<W, M> {
 
     /// Pops the oldest message to the start of `into`, waiting while there is none. Returns how many bytes it has.
     ///
-    /// # Panics
-    ///
-    /// As [`try_pop_slice`](Self::try_pop_slice).
-    pub fn pop_slice(&self, into: &mut [u8]) -> Result<usize, PopError> {
-        self.wait_for(None, || self.try_pop_slice(into)).map_err(|_| PopError)
+    /// Refused with `Closed`, or `TooSmall` as [`try_pop_slice`](Self::try_pop_slice).
+    pub fn pop_slice(&self, into: &mut [u8]) -> Result<usize, PopBytesError> {
+        self.pop_uninit(as_uninit(into))
     }
 
     /// As [`pop_slice`](Self::pop_slice), but no longer than `timeout`.
     #[cfg(feature = "std")]
-    pub fn pop_slice_timeout(&self, into: &mut [u8], timeout: Duration) -> Result<usize, PopTimeoutError> {
-        self.wait_for(Some(time::now().after(timeout)), || self.try_pop_slice(into))
+    pub fn pop_slice_timeout(&self, into: &mut [u8], timeout: Duration) -> Result<usize, PopBytesTimeoutError> {
+        self.pop_uninit_timeout(as_uninit(into), timeout)
     }
 
     /// As [`try_pop_uninit`](Self::try_pop_uninit), waiting while there is no message.
-    ///
-    /// # Panics
-    ///
-    /// As [`try_pop_slice`](Self::try_pop_slice).
-    pub fn pop_uninit(&self, into: &mut [MaybeUninit<u8>]) -> Result<usize, PopError> {
-        self.wait_for(None, || self.try_pop_uninit(into)).map_err(|_| PopError)
+    pub fn pop_uninit(&self, into: &mut [MaybeUninit<u8>]) -> Result<usize, PopBytesError> {
+        let mut into = self.large(into)?;
+        self.wait_for(None, || self.pop_to_large(&mut into)).map_err(|_| PopBytesError::Closed)
     }
 
     /// As [`pop_uninit`](Self::pop_uninit), but no longer than `timeout`.
@@ -164,8 +175,9 @@ impl<W: Wait, M: Mode> Consumer<W, M> {
         &self,
         into: &mut [MaybeUninit<u8>],
         timeout: Duration,
-    ) -> Result<usize, PopTimeoutError> {
-        self.wait_for(Some(time::now().after(timeout)), || self.try_pop_uninit(into))
+    ) -> Result<usize, PopBytesTimeoutError> {
+        let mut into = self.large(into)?;
+        Ok(self.wait_for(Some(time::now().after(timeout)), || self.pop_to_large(&mut into))?)
     }
 
     /// How many bytes the largest message may have: those of a block.

@@ -112,20 +112,20 @@ mod stream;
 
 pub use batch::Batch;
 pub use consumer::Consumer;
-pub use error::{PushBytesError, PushBytesTimeoutError};
+pub use error::{PopBytesError, PopBytesTimeoutError, PushBytesError, PushBytesTimeoutError};
 #[cfg(not(loom))]
 pub use grant::{RawGrant, ReadGrant, WriteGrant};
 pub use mode::{DropOld, Mode, RetryNew};
 pub use producer::Producer;
 
-use crate::wait::{Ordinary, Wait, Yield};
+use crate::wait::{Ordinary, Wait};
 use crate::{BuildError, TryPopError};
 use overwriting::Overwriting;
 use ring::Ring;
 use thalweg_sync::sync::Arc;
 
 /// Both ends of a queue.
-pub type Ends<W = Yield, M = RetryNew> = (Producer<W, M>, Consumer<W, M>);
+pub type Ends<W = Ordinary, M = RetryNew> = (Producer<W, M>, Consumer<W, M>);
 
 /// The ordinary writing end: it sleeps while it waits, and may be `async`.
 pub type Sender = Producer<Ordinary>;
@@ -160,7 +160,7 @@ pub fn channel(capacity: usize) -> Result<(Sender, Receiver), BuildError> {
 /// Memory: the blocks, four bytes for each 16 of them, and 256 bytes per block. Of [`drop_old()`]: one byte more for each 16, in
 /// lines of 64.
 pub fn bytes(blocks: usize, block_bytes: usize) -> Result<Ends, BuildError> {
-    with_wait(blocks, block_bytes, Yield)
+    with_wait(blocks, block_bytes, Ordinary::default())
 }
 
 /// As [`bytes()`], with ends that [wait](crate::wait) by `wait`.
@@ -198,8 +198,8 @@ pub fn with_wait<W: Wait>(blocks: usize, block_bytes: usize, wait: W) -> Result<
 /// assert_eq!(rx.dropped(), 944 * 16);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub fn drop_old(blocks: usize, block_bytes: usize) -> Result<Ends<Yield, DropOld>, BuildError> {
-    drop_old_with_wait(blocks, block_bytes, Yield)
+pub fn drop_old(blocks: usize, block_bytes: usize) -> Result<Ends<Ordinary, DropOld>, BuildError> {
+    drop_old_with_wait(blocks, block_bytes, Ordinary::default())
 }
 
 /// As [`drop_old()`], with ends that [wait](crate::wait) by `wait`: consumers for messages, and producers that were answered `Busy`.

@@ -5,7 +5,7 @@ use super::mode::{Messages, Mode, RetryNew};
 use super::{PushBytesError, PushBytesTimeoutError};
 #[cfg(feature = "std")]
 use crate::wait::Sleep;
-use crate::wait::{self, Deadline, Side, Wait, Yield, is_over, or_hand_on};
+use crate::wait::{self, Deadline, Ordinary, Side, Wait, is_over, or_hand_on};
 use core::fmt;
 use thalweg_sync::sync::Arc;
 #[cfg(feature = "std")]
@@ -14,7 +14,7 @@ use thalweg_sync::time::{self, Duration};
 /// A writing end. Clones write to the same queue; dropping the last one closes it, and consumers drain what is left.
 ///
 /// A handle that is leaked (`mem::forget`) counts as alive for ever.
-pub struct Producer<W: Wait = Yield, M: Mode = RetryNew> {
+pub struct Producer<W: Wait = Ordinary, M: Mode = RetryNew> {
     pub(super) ring: Arc<M::Ring<W>>,
 }
 

@@ -9,8 +9,8 @@ use crate::grant::memory;
 use crate::held::Held;
 use crate::leave::Leaving;
 use crate::slip::{SHORT_BURST, Slip};
-use crate::wait::{Side, Wait, both};
-use crate::{TryPopError, Yield, prefetch};
+use crate::wait::{Ordinary, Side, Wait, both};
+use crate::{TryPopError, prefetch};
 use core::fmt;
 #[cfg(not(loom))]
 use thalweg_sync::hint::Access;
@@ -21,7 +21,7 @@ use thalweg_sync::sync::Arc;
 /// Like the producer it moves between threads but cannot be cloned.
 // On lines of its own, as the producer.
 #[repr(align(128))]
-pub struct Consumer<T: Send, W: Wait = Yield> {
+pub struct Consumer<T: Send, W: Wait = Ordinary> {
     pub(super) shared: Held<Shared<T, W>>,
     at: Reader<T>,
 }

@@ -93,8 +93,8 @@ pub use consumer::Consumer;
 pub use producer::Producer;
 pub use size::{Growth, Most};
 
+use crate::BuildError;
 use crate::wait::{Ordinary, Wait};
-use crate::{BuildError, Yield};
 use shared::Shared;
 use size::{Limits, Size};
 use thalweg_sync::sync::Arc;
@@ -130,7 +130,7 @@ const FIRST: usize = 64;
 /// `first` must be at least 2 and within `most`; with `Most::Entries(first)` the ring never grows. `BuildError` if it is not. Memory:
 /// the entries, and a line or two per chunk.
 pub fn chunk_ring<T: Send>(first: usize, most: Most) -> Result<Ends<T>, BuildError> {
-    chunk_ring_with_wait(first, most, Yield)
+    chunk_ring_with_wait(first, most, Ordinary::default())
 }
 
 /// As [`chunk_ring()`], with ends that [wait](crate::wait) by `wait`.
@@ -162,7 +162,7 @@ pub fn chunk_ring_with_wait<T: Send, W: Wait>(first: usize, most: Most, wait: W)
 /// # Ok::<(), thalweg_queue::BuildError>(())
 /// ```
 pub fn with_chunks<T: Send>(chunk: usize, first: usize, most: Most) -> Result<Ends<T>, BuildError> {
-    build(Limits::new::<T>(Some(chunk), first, most)?, Yield)
+    build(Limits::new::<T>(Some(chunk), first, most)?, Ordinary::default())
 }
 
 /// As [`with_chunks`], with ends that [wait](crate::wait) by `wait`.
@@ -181,7 +181,7 @@ pub fn with_wait<T: Send, W: Wait>(chunk: usize, first: usize, most: Most, wait:
 }
 
 /// The two ends of a queue.
-pub type Ends<T, W = Yield> = (Producer<T, W>, Consumer<T, W>);
+pub type Ends<T, W = Ordinary> = (Producer<T, W>, Consumer<T, W>);
 
 fn build<T: Send, W: Wait>(limits: Limits, wait: W) -> Result<Ends<T, W>, BuildError> {
     let (size, chunk) = Size::new(limits)?;

@@ -8,8 +8,8 @@ use crate::grant::Write;
 use crate::grant::memory;
 use crate::held::Held;
 use crate::leave;
-use crate::wait::{Side, Wait};
-use crate::{TryPushError, Yield, prefetch};
+use crate::wait::{Ordinary, Side, Wait};
+use crate::{TryPushError, prefetch};
 use alloc::boxed::Box;
 use core::fmt;
 use core::mem::ManuallyDrop;
@@ -32,7 +32,7 @@ use thalweg_sync::sync::Arc;
 /// ```
 // On lines of its own: every push writes here, and what lies beside it may be read by other threads.
 #[repr(align(128))]
-pub struct Producer<T: Send, W: Wait = Yield> {
+pub struct Producer<T: Send, W: Wait = Ordinary> {
     shared: Held<Shared<T, W>>,
     /// The chunk to fill.
     chunk: Chunk<T>,

@@ -3,7 +3,7 @@
 use super::shared::Shared;
 use super::users::{Many, Users};
 use crate::TryPopError;
-use crate::wait::{Wait, Yield};
+use crate::wait::{Ordinary, Wait};
 use alloc::vec::Vec;
 use core::fmt;
 use thalweg_sync::sync::Arc;
@@ -12,7 +12,7 @@ use thalweg_sync::sync::Arc;
 /// is in the queue is dropped.
 ///
 /// `P` is how many producers there are. A handle that is leaked (`mem::forget`) counts as alive for ever.
-pub struct Consumer<T: Send, W: Wait = Yield, P: Users = Many> {
+pub struct Consumer<T: Send, W: Wait = Ordinary, P: Users = Many> {
     pub(crate) shared: Arc<Shared<T, W, P, Many>>,
 }
 
@@ -28,7 +28,12 @@ impl<T: Send, W: Wait, P: Users> Consumer<T, W, P> {
     /// - `Closed`: every producer is gone and the queue is drained.
     #[inline(always)]
     pub fn try_pop(&self) -> Result<T, TryPopError> {
-        self.shared.last_look(Shared::pop)
+        self.shared.last_look(Shared::pop::<false>)
+    }
+
+    #[inline(always)]
+    fn pop_patiently(&self) -> Result<T, TryPopError> {
+        self.shared.last_look(Shared::pop::<true>)
     }
 
     /// Pops the oldest item and its position in the queue's order.
@@ -124,4 +129,4 @@ impl<T: Send, W: Wait, P: Users> fmt::Debug for Consumer<T, W, P> {
 }
 
 crate::handles::downgrade! { [T: Send, W: Wait, P: Users] Consumer<T, W, P>, shared, |end| end.shared.handles.consumers }
-crate::wait::consumer!(shared batches (Consumer [T] [P] T [T: Send, P: Users]));
+crate::wait::consumer!(shared patient (Consumer [T] [P] T [T: Send, P: Users]));

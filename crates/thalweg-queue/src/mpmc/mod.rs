@@ -39,8 +39,8 @@
 //!   items; and while the ends are close together they look a fraction of a microsecond less often, unless nothing comes meanwhile. An
 //!   item that is alone is taken without that note. Who takes a batch looks up to four lines of marks further, as long as lines are
 //!   marked to their end.
-//! - Producers allocate by compare-and-exchange, never past the end of a block (errata C3), and whoever loses an exchange stands back,
-//!   for 750 ns at first. If the others took some entries meanwhile, they do little else, and it leaves them the place for 6 us, the
+//! - Producers allocate by compare-and-exchange, never past the end of a block (errata C3), and a `push` or `pop` that loses an exchange stands back,
+//!   for 750 ns at first; a `try_push`, a `try_pop`, batches, grants and async ends try again at once. If the others took some entries meanwhile, they do little else, and it leaves them the place for 6 us, the
 //!   longer the more handles there are: two threads that take turns entry by entry take several times as long for each as one alone.
 //!   So a push or a pop that meets many others may take some hundred microseconds, and its side as a whole gets on the faster.
 //! - That a block is reserved to its end is noted for producers (`drained`), who ask for it over and over while the queue is full.
@@ -106,6 +106,7 @@ pub(crate) mod block;
 pub(crate) mod claim;
 mod consumer;
 pub(crate) mod contention;
+mod exact;
 #[cfg(not(loom))]
 mod grant;
 pub(crate) mod place;
@@ -116,6 +117,7 @@ pub(crate) mod size;
 pub(crate) mod users;
 
 pub use consumer::Consumer;
+pub use exact::{ExactEnds, ExactReceiver, ExactSender, exact, exact_with_wait};
 #[cfg(not(loom))]
 pub use grant::{Claimed, ReadGrant};
 pub use producer::Producer;

@@ -3,7 +3,7 @@
 use super::shared::Shared;
 use super::users::{Many, Users};
 use crate::TryPushError;
-use crate::wait::{Wait, Yield};
+use crate::wait::{Ordinary, Wait};
 use alloc::vec::Vec;
 use core::fmt;
 use thalweg_sync::sync::Arc;
@@ -11,7 +11,7 @@ use thalweg_sync::sync::Arc;
 /// A writing end. Clones write to the same queue; dropping the last one closes it, and consumers drain what is left.
 ///
 /// `C` is how many consumers there are. A handle that is leaked (`mem::forget`) counts as alive for ever.
-pub struct Producer<T: Send, W: Wait = Yield, C: Users = Many> {
+pub struct Producer<T: Send, W: Wait = Ordinary, C: Users = Many> {
     pub(crate) shared: Arc<Shared<T, W, Many, C>>,
 }
 
@@ -28,7 +28,12 @@ impl<T: Send, W: Wait, C: Users> Producer<T, W, C> {
     ///   with the queue.
     #[inline(always)]
     pub fn try_push(&self, value: T) -> Result<(), TryPushError<T>> {
-        self.shared.push(value)
+        self.shared.push::<false>(value)
+    }
+
+    #[inline(always)]
+    fn push_patiently(&self, value: T) -> Result<(), TryPushError<T>> {
+        self.shared.push::<true>(value)
     }
 
     /// Copies as many of `values` as there is room for, from the first on. Returns how many: at least one, unless there are none.
@@ -111,4 +116,4 @@ crate::handles::counted! {
     |end| end.shared.handles, end.shared.wait
 }
 crate::handles::downgrade! { [T: Send, W: Wait, C: Users] Producer<T, W, C>, shared, |end| end.shared.handles.producers }
-crate::wait::producer!(shared batches (Producer [T] [C] T [T: Send, C: Users]));
+crate::wait::producer!(shared patient (Producer [T] [C] T [T: Send, C: Users]));

@@ -11,17 +11,21 @@ use crate::cursor::{Cursor, Head, Layout};
 use crate::drops::Drops;
 use crate::edges::{edge, in_order};
 use crate::handles::Handles;
-use crate::wait::{Side, Wait, Yield, both};
+use crate::wait::{Ordinary, Side, Wait, both};
 use crate::{BuildError, TryPopError, TryPushError, memory};
 use alloc::boxed::Box;
+#[cfg(not(loom))]
+use core::mem::MaybeUninit;
 use core::ops::Range;
 use thalweg_sync::CachePadded;
 use thalweg_sync::atomic::AtomicU64;
 use thalweg_sync::atomic::Ordering::{AcqRel, Acquire, Release};
+#[cfg(not(loom))]
+use thalweg_sync::hint::Access;
 use thalweg_sync::sync::Arc;
 
 /// Both ends of a queue.
-pub type Ends<T, W = Yield> = (Producer<T, W>, Consumer<T, W>);
+pub type Ends<T, W = Ordinary> = (Producer<T, W>, Consumer<T, W>);
 
 /// A queue of `blocks` blocks with `entries` entries each.
 ///
@@ -48,7 +52,7 @@ pub type Ends<T, W = Yield> = (Producer<T, W>, Consumer<T, W>);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn shared<T: Send>(blocks: usize, entries: usize) -> Result<Ends<T>, BuildError> {
-    with_wait(blocks, entries, Yield)
+    with_wait(blocks, entries, Ordinary::default())
 }
 
 /// As [`shared`], with ends that [wait](crate::wait) by `wait`.
@@ -74,7 +78,7 @@ pub fn with_wait<T: Send, W: Wait>(blocks: usize, entries: usize, wait: W) -> Re
 /// # Ok::<(), thalweg_queue::BuildError>(())
 /// ```
 pub fn with_capacity<T: Send>(capacity: usize) -> Result<Ends<T>, BuildError> {
-    super::with_capacity_and_wait(capacity, Yield)
+    super::with_capacity_and_wait(capacity, Ordinary::default())
 }
 
 /// How many blocks a queue of `capacity` entries should have: `2^max(1, log2(capacity) / 4)`, rounded down (section
@@ -170,9 +174,24 @@ impl<T, W: Wait, P: Users, C: Users> Shared<T, W, P, C> {
     /// A claim in `block`, which is of this queue, as two numbers: the first has the block in its upper 31 bits.
     #[cfg(not(loom))]
     pub(crate) fn raw_of(&self, block: &Block<T, P, C>, claim: &Claim) -> RawGrant {
-        let bytes = core::ptr::from_ref(block).addr() - self.blocks.as_ptr().addr();
-        let index = (bytes / size_of::<Block<T, P, C>>()) as u64;
+        let index = self.index_of(block) as u64;
         RawGrant::from((index << 33 | claim.place(), claim.offsets.len()))
+    }
+
+    /// Which of the queue's blocks it is.
+    #[cfg(not(loom))]
+    #[inline]
+    pub(crate) fn index_of(&self, block: &Block<T, P, C>) -> usize {
+        let bytes = core::ptr::from_ref(block).addr() - self.blocks.as_ptr().addr();
+        bytes / size_of::<Block<T, P, C>>()
+    }
+
+    /// Entries of the block of this index, as memory.
+    #[cfg(not(loom))]
+    #[inline]
+    #[track_caller]
+    pub(crate) fn memory(&self, block: usize, offsets: Range<usize>, access: Access) -> *mut MaybeUninit<T> {
+        self.blocks[block].memory(offsets, access)
     }
 
     /// The claim that [`raw_of`](Self::raw_of) took apart, and its block.
@@ -195,9 +214,10 @@ impl<T, W: Wait, P: Users, C: Users> Shared<T, W, P, C> {
         Head(self.chead.load(among::<C>("bbq.14", Acquire)))
     }
 
+    /// Pushes. Only if it is `PATIENT` it stands back where another push is faster: a call that waits anyhow does.
     #[inline(always)]
-    pub(crate) fn push(&self, value: T) -> Result<(), TryPushError<T>> {
-        match self.allocate(1) {
+    pub(crate) fn push<const PATIENT: bool>(&self, value: T) -> Result<(), TryPushError<T>> {
+        match self.allocate::<PATIENT>(1) {
             Ok((first, (block, claim))) => {
                 // SAFETY: allocated a moment ago, written and committed here.
                 unsafe {
@@ -218,7 +238,7 @@ impl<T, W: Wait, P: Users, C: Users> Shared<T, W, P, C> {
         count: usize,
         write: impl FnOnce(&Block<T, P, C>, Range<usize>),
     ) -> Result<usize, TryPushError<()>> {
-        let (first, (block, claim)) = self.allocate(count)?;
+        let (first, (block, claim)) = self.allocate::<false>(count)?;
         let count = claim.offsets.len();
         write(block, claim.offsets.clone());
         // SAFETY: allocated above, and written.
@@ -229,7 +249,7 @@ impl<T, W: Wait, P: Users, C: Users> Shared<T, W, P, C> {
 
     /// Up to `count` entries to write and commit at once: of many producers, by [`Block::commit_in_turn`]. And the cursor of the first one.
     #[inline(always)]
-    fn allocate(&self, count: usize) -> Result<Allocated<'_, T, P, C>, TryPushError<()>> {
+    fn allocate<const PATIENT: bool>(&self, count: usize) -> Result<Allocated<'_, T, P, C>, TryPushError<()>> {
         if self.consumers_gone() {
             return Err(TryPushError::Closed(()));
         }
@@ -239,10 +259,11 @@ impl<T, W: Wait, P: Users, C: Users> Shared<T, W, P, C> {
             let block = self.block(head);
             match block.allocate(&self.layout, count) {
                 Allocate::Entries(first, claim) => return Ok((first, (block, claim))),
-                Allocate::Contended(seen) => {
+                Allocate::Contended(seen) if PATIENT => {
                     stand_back(seen, losses, &self.handles.producers, || block.allocated_now());
                     losses += 1;
                 }
+                Allocate::Contended(_) => {}
                 Allocate::Done => self.leave(head)?,
             }
         }
@@ -251,7 +272,7 @@ impl<T, W: Wait, P: Users, C: Users> Shared<T, W, P, C> {
     /// Up to `count` entries to write and commit some time: of many producers, consumers are warned, and tell that a push is half-way.
     #[cfg(not(loom))]
     pub(crate) fn claim(&self, count: usize) -> Result<Claims<'_, T, P, C>, TryPushError<()>> {
-        let (first, (block, claim)) = self.allocate(count)?;
+        let (first, (block, claim)) = self.allocate::<false>(count)?;
         if P::MANY {
             block.warn(self.layout.at(first, self.layout.entries));
         }
@@ -295,15 +316,16 @@ impl<T, W: Wait, P: Users, C: Users> Shared<T, W, P, C> {
             || matches!(self.block(head.next()).room(&self.layout, head.next()), Room::Free)
     }
 
+    /// Pops. `PATIENT` as for [`push`](Self::push).
     #[inline(always)]
-    pub(crate) fn pop(&self) -> Result<T, TryPopError> {
-        self.reserve(1).map(|reserved| self.take(&reserved))
+    pub(crate) fn pop<const PATIENT: bool>(&self) -> Result<T, TryPopError> {
+        self.reserve::<PATIENT>(1).map(|reserved| self.take(&reserved))
     }
 
     /// As [`pop`](Self::pop), with the position.
     #[inline(always)]
     pub(crate) fn pop_numbered(&self) -> Result<(u64, T), TryPopError> {
-        let reserved = self.reserve(1)?;
+        let reserved = self.reserve::<false>(1)?;
         let item = self.take(&reserved);
         Ok((self.layout.position_of(reserved.first, reserved.head), item))
     }
@@ -326,7 +348,7 @@ impl<T, W: Wait, P: Users, C: Users> Shared<T, W, P, C> {
     #[cfg(not(loom))]
     #[inline]
     pub(crate) fn pop_into(&self, into: &mut [T]) -> Result<usize, TryPopError> {
-        let Reserved { block, claim, known, .. } = self.reserve(into.len())?;
+        let Reserved { block, claim, known, .. } = self.reserve::<false>(into.len())?;
         let count = claim.offsets.len();
         // SAFETY: reserved a moment ago, moved out and consumed here.
         unsafe {
@@ -341,14 +363,14 @@ impl<T, W: Wait, P: Users, C: Users> Shared<T, W, P, C> {
     /// Pops up to `count` items, at least one, all of one block.
     #[inline]
     pub(crate) fn pop_batch(&self, count: usize) -> Result<Items<'_, T, W, P, C>, TryPopError> {
-        let Reserved { block, claim, known, .. } = self.reserve(count)?;
+        let Reserved { block, claim, known, .. } = self.reserve::<false>(count)?;
         block.ask_ahead(&claim, known);
         Ok(Items { queue: self, block, left: claim.offsets.clone(), claim })
     }
 
     /// Up to `count` entries to read and consume.
     #[inline(always)]
-    pub(crate) fn reserve(&self, count: usize) -> Result<Reserved<'_, T, P, C>, TryPopError> {
+    pub(crate) fn reserve<const PATIENT: bool>(&self, count: usize) -> Result<Reserved<'_, T, P, C>, TryPopError> {
         let mut losses = 0;
         loop {
             let head = self.chead();
@@ -366,9 +388,12 @@ impl<T, W: Wait, P: Users, C: Users> Shared<T, W, P, C> {
                     let known = claim.offsets.start + ready;
                     return Ok(Reserved { head, block, first, claim, known });
                 }
-                Err(seen) => stand_back(seen, losses, &self.handles.consumers, || block.reserved_now()),
+                Err(seen) if PATIENT => {
+                    stand_back(seen, losses, &self.handles.consumers, || block.reserved_now());
+                    losses += 1;
+                }
+                Err(_) => {}
             }
-            losses += 1;
         }
     }
 
@@ -479,7 +504,7 @@ impl<T, W: Wait, P: Users, C: Users> Shared<T, W, P, C> {
     /// Drops what is in the queue, where it lies, and gives the entries back. Nobody is told: the consumers are gone.
     fn drop_items(&self) {
         let mut drops = Drops::default();
-        while let Ok(Reserved { block, claim, .. }) = self.reserve(1) {
+        while let Ok(Reserved { block, claim, .. }) = self.reserve::<false>(1) {
             // SAFETY: reserved a moment ago, dropped and consumed here.
             let item = || drops.one(|| unsafe { block.discard(claim.offsets.start) });
             // SAFETY: as above.

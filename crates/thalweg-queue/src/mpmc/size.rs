@@ -3,7 +3,7 @@
 use super::shared::{Ends, heuristic_blocks, with_wait};
 use super::{Consumer, Producer};
 use crate::cursor::Layout;
-use crate::wait::{Ordinary, Wait, Yield};
+use crate::wait::{Ordinary, Wait};
 use crate::{BuildError, limits};
 
 /// The ordinary writing end: it sleeps while it waits, and may be `async`.
@@ -59,7 +59,7 @@ pub fn with_capacity_and_wait<T: Send, W: Wait>(capacity: usize, wait: W) -> Res
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn with_room<T: Send>(capacity: usize) -> Result<Ends<T>, BuildError> {
-    with_room_and_wait(capacity, Yield)
+    with_room_and_wait(capacity, Ordinary::default())
 }
 
 /// As [`with_room`], with ends that [wait](crate::wait) by `wait`.

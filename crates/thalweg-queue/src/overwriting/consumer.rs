@@ -3,7 +3,7 @@
 use super::Plain;
 use super::ring::Ring;
 use crate::TryPopError;
-use crate::wait::{Wait, Yield};
+use crate::wait::{Ordinary, Wait};
 use alloc::vec::Vec;
 use core::fmt;
 use core::mem::MaybeUninit;
@@ -12,7 +12,7 @@ use thalweg_sync::sync::Arc;
 /// A reading end. Clones read from the same queue; when the last one is dropped, pushes fail from then on.
 ///
 /// A handle that is leaked (`mem::forget`) counts as alive for ever.
-pub struct Consumer<T: Plain, W: Wait = Yield> {
+pub struct Consumer<T: Plain, W: Wait = Ordinary> {
     pub(super) ring: Arc<Ring<T, W>>,
 }
 

@@ -86,7 +86,7 @@ use ring::Ring;
 use thalweg_sync::sync::Arc;
 
 /// Both ends of a queue.
-pub type Ends<T, W = Yield> = (Producer<T, W>, Consumer<T, W>);
+pub type Ends<T, W = Ordinary> = (Producer<T, W>, Consumer<T, W>);
 
 /// The ordinary writing end: it sleeps while it waits, and may be `async`.
 pub type Sender<T> = Producer<T, Ordinary>;
@@ -118,7 +118,7 @@ pub fn channel<T: Plain>(capacity: usize) -> Result<(Sender<T>, Receiver<T>), Bu
 ///
 /// Memory: the entries, in words of 8 bytes, a byte for each (in lines of 64), and some 256 bytes per block.
 pub fn drop_old<T: Plain>(blocks: usize, entries: usize) -> Result<Ends<T>, BuildError> {
-    with_wait(blocks, entries, Yield)
+    with_wait(blocks, entries, Ordinary::default())
 }
 
 /// As [`drop_old()`], with at least `capacity` entries in a number of blocks chosen by [`heuristic_blocks`](crate::mpmc::heuristic_blocks).
@@ -129,7 +129,7 @@ pub fn drop_old<T: Plain>(blocks: usize, entries: usize) -> Result<Ends<T>, Buil
 /// # Ok::<(), thalweg_queue::BuildError>(())
 /// ```
 pub fn with_capacity<T: Plain>(capacity: usize) -> Result<Ends<T>, BuildError> {
-    with_capacity_and_wait(capacity, Yield)
+    with_capacity_and_wait(capacity, Ordinary::default())
 }
 
 /// As [`with_capacity`], with ends that [wait](crate::wait) by `wait`.

@@ -3,7 +3,7 @@
 use super::Plain;
 use super::ring::Ring;
 use crate::TryPushError;
-use crate::wait::{Wait, Yield};
+use crate::wait::{Ordinary, Wait};
 use alloc::vec::Vec;
 use core::fmt;
 use thalweg_sync::sync::Arc;
@@ -11,7 +11,7 @@ use thalweg_sync::sync::Arc;
 /// A writing end. Clones write to the same queue; dropping the last one closes it, and consumers drain what is left.
 ///
 /// A handle that is leaked (`mem::forget`) counts as alive for ever.
-pub struct Producer<T: Plain, W: Wait = Yield> {
+pub struct Producer<T: Plain, W: Wait = Ordinary> {
     ring: Arc<Ring<T, W>>,
 }
 

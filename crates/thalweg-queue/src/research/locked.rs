@@ -33,8 +33,8 @@
 //! - **K2** The ring never holds more than `capacity` items, for which it has room from the start.
 
 use crate::drops::Drops;
-use crate::wait::{Side, Wait};
-use crate::{BuildError, TryPopError, TryPushError, Yield, memory};
+use crate::wait::{Ordinary, Side, Wait};
+use crate::{BuildError, TryPopError, TryPushError, memory};
 use alloc::collections::VecDeque;
 use core::fmt;
 use thalweg_sync::atomic::AtomicUsize;
@@ -45,11 +45,11 @@ use thalweg_sync::sync::{Arc, Mutex, MutexGuard, PoisonError};
 ///
 /// `BuildError` if `capacity` is zero or beyond the address space. Memory: the items.
 pub fn locked<T: Send>(capacity: usize) -> Result<Ends<T>, BuildError> {
-    with_wait(capacity, Yield)
+    with_wait(capacity, Ordinary::default())
 }
 
 /// Both ends of a queue.
-pub type Ends<T, W = Yield> = (Producer<T, W>, Consumer<T, W>);
+pub type Ends<T, W = Ordinary> = (Producer<T, W>, Consumer<T, W>);
 
 /// As [`locked`], with ends that [wait](crate::wait) by `wait`.
 ///
@@ -109,7 +109,7 @@ impl<T, W> Shared<T, W> {
 }
 
 /// A writing end. Clones write to the same queue; dropping the last one closes it, and consumers drain what is left.
-pub struct Producer<T: Send, W: Wait = Yield> {
+pub struct Producer<T: Send, W: Wait = Ordinary> {
     shared: Arc<Shared<T, W>>,
 }
 
@@ -185,7 +185,7 @@ impl<T: Send, W: Wait> fmt::Debug for Producer<T, W> {
 
 /// A reading end. Clones read from the same queue; when the last one is dropped, pushes fail from then on and what is in
 /// the queue is dropped.
-pub struct Consumer<T: Send, W: Wait = Yield> {
+pub struct Consumer<T: Send, W: Wait = Ordinary> {
     shared: Arc<Shared<T, W>>,
 }
 

@@ -7,7 +7,7 @@ use crate::grant::Read;
 use crate::held::Held;
 use crate::leave::Leaving;
 use crate::slip::{SHORT_BURST, Slip};
-use crate::wait::{Side, Wait, Yield, both};
+use crate::wait::{Ordinary, Side, Wait, both};
 use core::fmt;
 #[cfg(not(loom))]
 use thalweg_sync::hint::Access;
@@ -18,7 +18,7 @@ use thalweg_sync::sync::Arc;
 /// Like the producer it moves between threads but cannot be cloned.
 // On lines of its own, as the producer.
 #[repr(align(128))]
-pub struct Consumer<T: Send, W: Wait = Yield> {
+pub struct Consumer<T: Send, W: Wait = Ordinary> {
     pub(super) ring: Held<Ring<T, W>>,
     at: Reader,
 }

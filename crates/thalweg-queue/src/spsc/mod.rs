@@ -88,12 +88,12 @@ pub use producer::Producer;
 
 use crate::BuildError;
 use crate::mpmc::size::{in_blocks, of_capacity, of_room};
-use crate::wait::{Ordinary, Wait, Yield};
+use crate::wait::{Ordinary, Wait};
 use ring::Ring;
 use thalweg_sync::sync::Arc;
 
 /// Both ends of a queue.
-pub type Ends<T, W = Yield> = (Producer<T, W>, Consumer<T, W>);
+pub type Ends<T, W = Ordinary> = (Producer<T, W>, Consumer<T, W>);
 
 /// The ordinary writing end: it sleeps while it waits, and may be `async`.
 pub type Sender<T> = Producer<T, Ordinary>;
@@ -123,7 +123,7 @@ pub fn channel<T: Send>(capacity: usize) -> Result<(Sender<T>, Receiver<T>), Bui
 ///
 /// Memory: the entries, and 256 bytes per block.
 pub fn spsc<T: Send>(blocks: usize, entries: usize) -> Result<Ends<T>, BuildError> {
-    with_wait(blocks, entries, Yield)
+    with_wait(blocks, entries, Ordinary::default())
 }
 
 /// As [`spsc`], with at least `capacity` entries in a number of blocks chosen by [`heuristic_blocks`](crate::mpmc::heuristic_blocks).
@@ -134,7 +134,7 @@ pub fn spsc<T: Send>(blocks: usize, entries: usize) -> Result<Ends<T>, BuildErro
 /// # Ok::<(), thalweg_queue::BuildError>(())
 /// ```
 pub fn with_capacity<T: Send>(capacity: usize) -> Result<Ends<T>, BuildError> {
-    with_capacity_and_wait(capacity, Yield)
+    with_capacity_and_wait(capacity, Ordinary::default())
 }
 
 /// As [`with_capacity`], with ends that [wait](crate::wait) by `wait`.
@@ -153,7 +153,7 @@ pub fn with_capacity_and_wait<T: Send, W: Wait>(capacity: usize, wait: W) -> Res
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn with_room<T: Send>(capacity: usize) -> Result<Ends<T>, BuildError> {
-    with_room_and_wait(capacity, Yield)
+    with_room_and_wait(capacity, Ordinary::default())
 }
 
 /// As [`with_room`], with ends that [wait](crate::wait) by `wait`.

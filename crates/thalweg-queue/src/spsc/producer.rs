@@ -5,7 +5,7 @@ use crate::TryPushError;
 use crate::grant::Write;
 use crate::held::Held;
 use crate::leave;
-use crate::wait::{Side, Wait, Yield};
+use crate::wait::{Ordinary, Side, Wait};
 use core::fmt;
 #[cfg(not(loom))]
 use core::mem::MaybeUninit;
@@ -24,7 +24,7 @@ use thalweg_sync::sync::Arc;
 /// ```
 // On lines of its own: every push writes here, and what lies beside it may be read by other threads.
 #[repr(align(128))]
-pub struct Producer<T: Send, W: Wait = Yield> {
+pub struct Producer<T: Send, W: Wait = Ordinary> {
     ring: Held<Ring<T, W>>,
     /// The next entry to write. Of all this, a push writes only this word.
     entry: usize,

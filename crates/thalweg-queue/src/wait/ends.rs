@@ -40,6 +40,13 @@ pub trait Push {
     /// Pushes now, or says why not and gives the value back.
     fn try_push(&mut self, value: Self::Item) -> Result<(), TryPushError<Self::Item>>;
 
+    /// As `try_push`, for a call that waits: it may stand back for others of its side that are faster.
+    #[doc(hidden)]
+    #[inline(always)]
+    fn push_patiently(&mut self, value: Self::Item) -> Result<(), TryPushError<Self::Item>> {
+        self.try_push(value)
+    }
+
     /// Whether a `try_push` now would do anything but refuse for want of room; so it is true of a closed queue. Writes
     /// nothing.
     fn may_push(&self) -> bool;
@@ -120,7 +127,7 @@ pub trait Push {
     /// Pushes, waiting while there is no room.
     #[inline]
     fn push(&mut self, value: Self::Item) -> Result<(), PushError<Self::Item>> {
-        match self.try_push(value) {
+        match self.push_patiently(value) {
             Ok(()) => Ok(()),
             Err(TryPushError::Closed(value)) => Err(PushError(value)),
             Err(TryPushError::Full(value) | TryPushError::Busy(value)) => {
@@ -132,7 +139,7 @@ pub trait Push {
     /// Pushes, waiting while there is no room, but no longer than `timeout`.
     #[cfg(feature = "std")]
     fn push_timeout(&mut self, value: Self::Item, timeout: Duration) -> Result<(), PushTimeoutError<Self::Item>> {
-        match self.try_push(value) {
+        match self.push_patiently(value) {
             Ok(()) => Ok(()),
             Err(TryPushError::Closed(value)) => Err(PushTimeoutError::Closed(value)),
             Err(TryPushError::Full(value) | TryPushError::Busy(value)) => {
@@ -144,7 +151,7 @@ pub trait Push {
     /// Pushes, waiting while there is no room, but no longer than to `deadline`.
     #[cfg(feature = "std")]
     fn push_deadline(&mut self, value: Self::Item, deadline: Deadline) -> Result<(), PushTimeoutError<Self::Item>> {
-        match self.try_push(value) {
+        match self.push_patiently(value) {
             Ok(()) => Ok(()),
             Err(TryPushError::Closed(value)) => Err(PushTimeoutError::Closed(value)),
             Err(TryPushError::Full(value) | TryPushError::Busy(value)) => push_later(self, value, Some(deadline)),
@@ -229,6 +236,13 @@ pub trait Pop {
     /// Pops now, or says why not.
     fn try_pop(&mut self) -> Result<Self::Item, TryPopError>;
 
+    /// As `try_pop`, for a call that waits: it may stand back for others of its side that are faster.
+    #[doc(hidden)]
+    #[inline(always)]
+    fn pop_patiently(&mut self) -> Result<Self::Item, TryPopError> {
+        self.try_pop()
+    }
+
     /// Whether a `try_pop` now would do anything but find no item to take; so it is true of a closed queue. Writes nothing.
     fn may_pop(&self) -> bool;
 
@@ -244,7 +258,7 @@ pub trait Pop {
     /// Pops, waiting while there is nothing.
     #[inline]
     fn pop(&mut self) -> Result<Self::Item, PopError> {
-        match self.try_pop() {
+        match self.pop_patiently() {
             Ok(item) => Ok(item),
             Err(TryPopError::Closed) => Err(PopError),
             Err(TryPopError::Empty | TryPopError::Busy) => pop_later(self, None).map_err(|_| PopError),
@@ -254,7 +268,7 @@ pub trait Pop {
     /// Pops, waiting while there is nothing, but no longer than `timeout`.
     #[cfg(feature = "std")]
     fn pop_timeout(&mut self, timeout: Duration) -> Result<Self::Item, PopTimeoutError> {
-        match self.try_pop() {
+        match self.pop_patiently() {
             Ok(item) => Ok(item),
             Err(TryPopError::Closed) => Err(PopTimeoutError::Closed),
             Err(TryPopError::Empty | TryPopError::Busy) => pop_later(self, Some(time::now().after(timeout))),
@@ -264,7 +278,7 @@ pub trait Pop {
     /// Pops, waiting while there is nothing, but no longer than to `deadline`.
     #[cfg(feature = "std")]
     fn pop_deadline(&mut self, deadline: Deadline) -> Result<Self::Item, PopTimeoutError> {
-        match self.try_pop() {
+        match self.pop_patiently() {
             Ok(item) => Ok(item),
             Err(TryPopError::Closed) => Err(PopTimeoutError::Closed),
             Err(TryPopError::Empty | TryPopError::Busy) => pop_later(self, Some(deadline)),
@@ -464,7 +478,7 @@ fn aside<E, R>(end: &mut E, cold: impl FnOnce(&mut E) -> R) -> R {
 /// [`Push::push`], for an end that may live in registers.
 #[inline(always)]
 pub(crate) fn push<P: Push>(end: &mut P, value: P::Item) -> Result<(), PushError<P::Item>> {
-    match end.try_push(value) {
+    match end.push_patiently(value) {
         Ok(()) => Ok(()),
         Err(TryPushError::Closed(value)) => Err(PushError(value)),
         Err(TryPushError::Full(value) | TryPushError::Busy(value)) => {
@@ -476,7 +490,7 @@ pub(crate) fn push<P: Push>(end: &mut P, value: P::Item) -> Result<(), PushError
 /// [`Pop::pop`], for an end that may live in registers.
 #[inline(always)]
 pub(crate) fn pop<P: Pop>(end: &mut P) -> Result<P::Item, PopError> {
-    match end.try_pop() {
+    match end.pop_patiently() {
         Ok(item) => Ok(item),
         Err(TryPopError::Closed) => Err(PopError),
         Err(TryPopError::Empty | TryPopError::Busy) => aside(end, |end| pop_later(end, None)).map_err(|_| PopError),
@@ -491,7 +505,7 @@ fn push_later<P: Push + ?Sized>(
     deadline: Option<Deadline>,
 ) -> Result<(), PushTimeoutError<P::Item>> {
     while end.strategy().wait(Side::Room, deadline, || end.may_push()) {
-        match or_hand_on(end, next_push, |end| end.try_push(value)) {
+        match or_hand_on(end, next_push, |end| end.push_patiently(value)) {
             Ok(()) => {
                 // Several pops may have made room and woken this thread alone.
                 end.strategy().ring(Side::Room, 1, || end.may_push());
@@ -537,7 +551,7 @@ pub(crate) fn pop_by<P: Pop + ?Sized, R>(
 #[cold]
 fn pop_later<P: Pop + ?Sized>(end: &mut P, deadline: Option<Deadline>) -> Result<P::Item, PopTimeoutError> {
     while end.strategy().wait(Side::Items, deadline, || end.may_pop()) {
-        match or_hand_on(end, next_pop, |end| end.try_pop()) {
+        match or_hand_on(end, next_pop, |end| end.pop_patiently()) {
             Ok(item) => {
                 // Several pushes may have woken this thread alone: the items behind one that was half-way come into
                 // sight with it.
@@ -566,6 +580,11 @@ impl<P: Push + ?Sized> Push for &mut P {
     #[inline]
     fn try_push(&mut self, value: Self::Item) -> Result<(), TryPushError<Self::Item>> {
         (**self).try_push(value)
+    }
+
+    #[inline(always)]
+    fn push_patiently(&mut self, value: Self::Item) -> Result<(), TryPushError<Self::Item>> {
+        (**self).push_patiently(value)
     }
 
     fn may_push(&self) -> bool {
@@ -603,6 +622,11 @@ impl<P: Pop + ?Sized> Pop for &mut P {
     #[inline]
     fn try_pop(&mut self) -> Result<Self::Item, TryPopError> {
         (**self).try_pop()
+    }
+
+    #[inline(always)]
+    fn pop_patiently(&mut self) -> Result<Self::Item, TryPopError> {
+        (**self).pop_patiently()
     }
 
     fn may_pop(&self) -> bool {

@@ -4,7 +4,7 @@
 ///
 /// `exclusive` is for handles whose methods take `&mut self`, `shared` for those that take `&self`. The handle has `try_push`,
 /// `is_closed`, `capacity`, `may_push` and `strategy`; if it says `batches`, `try_push_slice` and `try_push_many` too, and
-/// otherwise it gets them, one push at a time. If it says `runs` it gets these and grants from its [`Write`](crate::grant::Write).
+/// otherwise it gets them, one push at a time. One that says `patient` has these, and `push_patiently`. If it says `runs` it gets these and grants from its [`Write`](crate::grant::Write).
 /// A line of its own that says `grants` gives one that has `reserve` the forms of it that wait.
 ///
 /// A handle with other parameters than what is pushed and the strategy is named in full: `(Producer [T, Q] [] T [T: Send, Q: Tube])`
@@ -34,6 +34,11 @@ macro_rules! producer {
     (exclusive batches $handle:tt) => {
         $crate::wait::producer!(@methods $handle [&mut self] self [&mut Self] [self]);
         $crate::wait::producer!(@forward [] $handle);
+    };
+    (shared patient $handle:tt) => {
+        $crate::wait::producer!(@methods $handle [&self] self [&Self] [&mut { self }]);
+        $crate::wait::producer!(@patient [] $handle);
+        $crate::wait::producer!(@patient [&] $handle);
     };
     (shared batches $handle:tt) => {
         $crate::wait::producer!(@methods $handle [&self] self [&Self] [&mut { self }]);
@@ -234,10 +239,27 @@ macro_rules! producer {
         }
     };
     (
-        @forward [$($reference:tt)?]
+        @patient [$($reference:tt)?]
         ($Handle:ident [$($before:ident),+] [$($after:ident),*] $T:ty [$($bounds:tt)+])
     ) => {
+        $crate::wait::producer!(@forward [$($reference)?] ($Handle [$($before),+] [$($after),*] $T [$($bounds)+]) {
+            #[inline(always)]
+            fn push_patiently(&mut self, value: $T) -> Result<(), $crate::TryPushError<$T>> {
+                $Handle::push_patiently(self, value)
+            }
+        });
+    };
+    (@forward [$($reference:tt)?] $handle:tt) => {
+        $crate::wait::producer!(@forward [$($reference)?] $handle {});
+    };
+    (
+        @forward [$($reference:tt)?]
+        ($Handle:ident [$($before:ident),+] [$($after:ident),*] $T:ty [$($bounds:tt)+])
+        { $($more:tt)* }
+    ) => {
         $crate::wait::producer!(@end [$($reference)?] ($Handle [$($before),+] [$($after),*] $T [$($bounds)+]) {
+            $($more)*
+
             #[inline]
             fn try_push_slice(&mut self, values: &[$T]) -> Result<usize, $crate::TryPushError<()>>
             where
@@ -324,6 +346,13 @@ macro_rules! consumer {
         $crate::wait::consumer!(@into [&mut] $handle);
         $crate::wait::consumer!(@methods $handle [&mut self] self [&mut Self] [self]);
         $crate::wait::consumer!(@forward [] $handle);
+    };
+    (shared patient $handle:tt) => {
+        $crate::wait::consumer!(@into [] $handle);
+        $crate::wait::consumer!(@into [&] $handle);
+        $crate::wait::consumer!(@methods $handle [&self] self [&Self] [&mut { self }]);
+        $crate::wait::consumer!(@patient [] $handle);
+        $crate::wait::consumer!(@patient [&] $handle);
     };
     (shared batches $handle:tt) => {
         $crate::wait::consumer!(@into [] $handle);
@@ -533,10 +562,27 @@ macro_rules! consumer {
         }
     };
     (
-        @forward [$($reference:tt)?]
+        @patient [$($reference:tt)?]
         ($Handle:ident [$($before:ident),+] [$($after:ident),*] $T:ty [$($bounds:tt)+])
     ) => {
+        $crate::wait::consumer!(@forward [$($reference)?] ($Handle [$($before),+] [$($after),*] $T [$($bounds)+]) {
+            #[inline(always)]
+            fn pop_patiently(&mut self) -> Result<$T, $crate::TryPopError> {
+                $Handle::pop_patiently(self)
+            }
+        });
+    };
+    (@forward [$($reference:tt)?] $handle:tt) => {
+        $crate::wait::consumer!(@forward [$($reference)?] $handle {});
+    };
+    (
+        @forward [$($reference:tt)?]
+        ($Handle:ident [$($before:ident),+] [$($after:ident),*] $T:ty [$($bounds:tt)+])
+        { $($more:tt)* }
+    ) => {
         $crate::wait::consumer!(@end [$($reference)?] ($Handle [$($before),+] [$($after),*] $T [$($bounds)+]) {
+            $($more)*
+
             fn try_pop_many(
                 &mut self,
                 into: &mut alloc::vec::Vec<$T>,

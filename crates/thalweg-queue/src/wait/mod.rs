@@ -1,12 +1,13 @@
 //! Waiting: how an end of a queue spends the time until there is room, or an item.
 //!
-//! The strategy is a type, the last parameter of every handle, chosen when the queue is built.
+//! The strategy is a type, the last parameter of every handle, chosen when the queue is built: by a constructor whose name has `wait` in it. All
+//! others have the default.
 //!
 //! | strategy | waits by | take it when |
 //! |---|---|---|
 //! | [`Spin`] | pausing, never giving up its time slice | both ends have a core to themselves |
-//! | [`Yield`], the default | pausing at first, then giving up its time slice | threads are few, and seldom wait for long |
-//! | [`Park`] | the same for a moment, then sleeping until the other end says so | ends wait for long, there are more threads than cores, or one of them is `async` |
+//! | [`Yield`] | pausing at first, then giving up its time slice | threads are few, and seldom wait for long |
+//! | [`Park`], the default | the same for a moment, then sleeping until the other end says so | always but in the two cases above: it burns nothing, and ends may be `async` |
 //!
 //! `Spin` and `Yield` cost nothing where nobody waits: nothing in a push looks for waiters. Under `Park` every push and every
 //! pop looks at one word that is only written when somebody goes to sleep or wakes.
@@ -78,7 +79,7 @@
 //!
 //! # How a queue adopts it
 //!
-//! 1. What both ends share has a field `wait: W`, and the handles a parameter `W: Wait = Yield`. The constructor gets a
+//! 1. What both ends share has a field `wait: W`, and the handles a parameter `W: Wait = Ordinary`. The constructor gets a
 //!    sibling `with_wait` that takes the strategy; one that chooses something, `name_with_wait`, or `with_name_and_wait`.
 //! 2. After each push has made its items visible, `wait.ring(Side::Items, how_many, || true)`. After each pop has given
 //!    room back, `wait.ring(Side::Room, how_many, || ...)`, where the closure says whether a push could use the room: it is
@@ -143,12 +144,13 @@ pub use stream::{ItemSink, ItemStream};
 
 use thalweg_sync::spin;
 
-/// How the ordinary ends wait, `Sender` and `Receiver`: they sleep. Without the feature `std` nothing can, and they are as [`Yield`].
-#[cfg(feature = "std")]
+/// How ends wait that nobody has chosen a strategy for: they sleep. Without the feature `std` nothing can, and they are as [`Yield`].
+#[cfg(all(feature = "std", not(loom)))]
 pub type Ordinary = Park;
 
-/// How the ordinary ends wait, `Sender` and `Receiver`: as [`Yield`], since nothing can sleep without the feature `std`.
-#[cfg(not(feature = "std"))]
+/// How ends wait that nobody has chosen a strategy for: as [`Yield`], since nothing can sleep without the feature `std`. Under loom as well: models of
+/// sleeping choose it by name.
+#[cfg(any(not(feature = "std"), loom))]
 pub type Ordinary = Yield;
 
 /// When a wait is over at the latest. Without the feature `std` there is no clock, and no value of this type.
@@ -264,7 +266,7 @@ mod sealed {
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Spin;
 
-/// Waits on the processor for about a microsecond, then gives up its time slice over and over. The default.
+/// Waits on the processor for about a microsecond, then gives up its time slice over and over.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Yield;
 

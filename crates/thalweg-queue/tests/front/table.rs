@@ -51,6 +51,7 @@ macro_rules! shared {
         $check!(overwriting, overwriting::channel::<u64>(8).unwrap());
         $check!(any, any::channel::<u64>(8).unwrap());
         $check!(unbounded, unbounded::mpmc::channel::<u64>());
+        $check!(exact, mpmc::exact::<u64>(8).unwrap());
     };
 }
 macro_rules! to_one {
@@ -245,6 +246,7 @@ fn len_and_capacity() {
     sizes!(unbounded_to_one, unbounded::mpsc::channel::<u64>());
     // Full: of those that are. Whether a queue that grows is full its producer alone can say.
     fills!(mpmc, mpmc::channel::<u64>(8).unwrap());
+    fills!(exact, mpmc::exact::<u64>(8).unwrap());
     fills!(mpsc, mpsc::channel::<u64>(8).unwrap());
     fills!(spmc, spmc::channel::<u64>(8).unwrap());
     fills!(spsc, spsc::channel::<u64>(8).unwrap());
@@ -395,4 +397,21 @@ fn bytes_are_written_and_read() {
     let (mut tx, rx) = bytes::channel(256).unwrap();
     drop(rx);
     assert_eq!(tx.write(b"late").unwrap_err().kind(), ErrorKind::BrokenPipe);
+}
+
+/// Exactly so many, wherever the ring begins; one as well.
+#[test]
+fn exact_is_exact() {
+    for capacity in [1, 2, 3, 13, 64] {
+        let (tx, rx) = mpmc::exact(capacity).unwrap();
+        for first in 0..100 {
+            assert_eq!((tx.capacity(), rx.len()), (capacity, 0));
+            (0..capacity).for_each(|n| tx.try_push(n).unwrap());
+            assert!(tx.try_push(9).unwrap_err().is_full() && tx.is_full(), "{capacity}, {first}");
+            assert_eq!(rx.pop(), Ok(0));
+            tx.try_push(capacity).unwrap();
+            assert!(tx.is_full());
+            assert!((1..=capacity).all(|n| rx.try_pop() == Ok(n)));
+        }
+    }
 }

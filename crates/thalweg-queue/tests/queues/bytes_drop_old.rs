@@ -4,7 +4,9 @@
 use std::collections::VecDeque;
 use std::mem::MaybeUninit;
 use thalweg_check::Fuzz;
-use thalweg_queue::bytes::{self, Consumer, DropOld, Mode, Producer, PushBytesError};
+use thalweg_queue::bytes::{
+    self, Consumer, DropOld, Mode, PopBytesError, PopBytesTimeoutError, Producer, PushBytesError,
+};
 use thalweg_queue::wait::Wait;
 use thalweg_queue::{Park, PopError, PopTimeoutError, TryPopError, Yield};
 use thalweg_sync::thread;
@@ -84,9 +86,9 @@ fn one_thread_sees_what_it_must() {
 
 #[test]
 fn sizes_are_told() {
-    let (tx, rx) = bytes::drop_old(2, 64).unwrap();
+    let (tx, rx) = bytes::drop_old_with_wait(2, 64, Yield).unwrap();
     assert_eq!(tx.try_push(&[0; 65]), Err(PushBytesError::TooLarge { bytes: 65, max: 64 }));
-    assert_eq!(rx.try_pop_slice(&mut [0; 64]), Err(TryPopError::Empty));
+    assert_eq!(rx.try_pop_slice(&mut [0; 64]), Err(PopBytesError::Empty));
     tx.try_push(&[1; 33]).unwrap();
     tx.try_push(b"").unwrap();
     assert_eq!((tx.len(), rx.len()), (64, 64));
@@ -100,18 +102,23 @@ fn sizes_are_told() {
 }
 
 #[test]
-#[should_panic(expected = "63 bytes have no room for the largest message, of 64")]
 fn a_short_slice_is_refused() {
-    let (_tx, rx) = bytes::drop_old(2, 64).unwrap();
-    let _ = rx.try_pop_slice(&mut [0; 63]);
+    let (tx, rx) = bytes::drop_old_with_wait(2, 64, Yield).unwrap();
+    let short = PopBytesError::TooSmall { room: 63, needed: 64 };
+    tx.push(b"stays").unwrap();
+    assert_eq!(rx.try_pop_slice(&mut [0; 63]), Err(short));
+    assert_eq!(rx.pop_slice(&mut [0; 63]), Err(short));
+    let late = rx.pop_slice_timeout(&mut [0; 63], Duration::from_secs(600));
+    assert_eq!(late, Err(PopBytesTimeoutError::Refused(short)));
+    assert_eq!(rx.try_pop_slice(&mut [0; 64]), Ok(5));
 }
 
 /// What is behind a message is left as it is.
 fn popped_to_memory<M: Mode>((tx, rx): bytes::Ends<Yield, M>) {
     let mut memory = [MaybeUninit::uninit(); 70];
     memory[33..].fill(MaybeUninit::new(7));
-    assert_eq!(rx.try_pop_uninit(&mut memory), Err(TryPopError::Empty));
-    assert_eq!(rx.pop_uninit_timeout(&mut memory, Duration::from_millis(1)), Err(PopTimeoutError::Timeout));
+    assert_eq!(rx.try_pop_uninit(&mut memory), Err(PopBytesError::Empty));
+    assert_eq!(rx.pop_uninit_timeout(&mut memory, Duration::from_millis(1)), Err(PopBytesTimeoutError::Timeout));
     tx.try_push(&message(0, 1, 33)).unwrap();
     assert_eq!(rx.try_pop_uninit(&mut memory), Ok(33));
     // SAFETY: the first ones were written by the pop, the others above.
@@ -122,13 +129,13 @@ fn popped_to_memory<M: Mode>((tx, rx): bytes::Ends<Yield, M>) {
     tx.try_push(&[1; 64]).unwrap();
     assert_eq!(rx.pop_uninit_timeout(&mut memory, Duration::from_millis(1)), Ok(64));
     drop(tx);
-    assert_eq!(rx.pop_uninit(&mut memory), Err(PopError));
+    assert_eq!(rx.pop_uninit(&mut memory), Err(PopBytesError::Closed));
 }
 
 #[test]
 fn memory_need_not_hold_anything() {
-    popped_to_memory(bytes::bytes(2, 64).unwrap());
-    popped_to_memory(bytes::drop_old(2, 64).unwrap());
+    popped_to_memory(bytes::with_wait(2, 64, Yield).unwrap());
+    popped_to_memory(bytes::drop_old_with_wait(2, 64, Yield).unwrap());
 }
 
 /// Pops until the queue is closed: each producer's numbers rise. Returns how many there were.
@@ -171,8 +178,8 @@ fn many<W: Wait>((tx, rx): (Producer<W, DropOld>, Consumer<W, DropOld>), consume
 #[test]
 fn threads_see_whole_messages() {
     for consumers in [1, 2] {
-        many(bytes::drop_old(2, 64).unwrap(), consumers, 30_000);
-        many(bytes::drop_old(8, 1000).unwrap(), consumers, 30_000);
+        many(bytes::drop_old_with_wait(2, 64, Yield).unwrap(), consumers, 30_000);
+        many(bytes::drop_old_with_wait(8, 1000, Yield).unwrap(), consumers, 30_000);
         many(bytes::drop_old_with_wait(2, 100, Park::new()).unwrap(), consumers, 3_000);
     }
 }
@@ -180,7 +187,7 @@ fn threads_see_whole_messages() {
 #[test]
 fn under_the_fuzzer() {
     for (blocks, bytes) in [(2, 16), (2, 48), (4, 32)] {
-        Fuzz::new().seeds(0..150).run(move || many(bytes::drop_old(blocks, bytes).unwrap(), 2, 8));
+        Fuzz::new().seeds(0..150).run(move || many(bytes::drop_old_with_wait(blocks, bytes, Yield).unwrap(), 2, 8));
     }
 }
 

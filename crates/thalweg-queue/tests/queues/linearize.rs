@@ -245,7 +245,7 @@ impl<M: Mode> Rx for Copied<bytes::Consumer<Yield, M>> {
     }
 }
 
-impl Tx for InPlace<bytes::Producer> {
+impl Tx for InPlace<bytes::Producer<Yield>> {
     fn push(&mut self, log: &mut Log<Queue<u64>>, number: u64) -> bool {
         let message = message(number, self.1);
         push_message(log, number, || {
@@ -257,7 +257,7 @@ impl Tx for InPlace<bytes::Producer> {
     }
 }
 
-impl Rx for InPlace<bytes::Consumer> {
+impl Rx for InPlace<bytes::Consumer<Yield>> {
     fn pop(&mut self, log: &mut Log<Queue<u64>>) -> bool {
         let pop = || self.0.readable().map(|bytes| number(&bytes, self.1));
         log.call(pop, popped) == Err(TryPopError::Closed)
@@ -370,7 +370,7 @@ fn many<P: Tx + Clone, C: Rx + Clone>(window: [usize; 2], build: impl Fn() -> (P
 }
 
 fn tube<Q: Tube<Item = u64> + 'static>(window: [usize; 2], build: impl Fn() -> Q + Sync) {
-    many(window, || tube::queue(build()));
+    many(window, || tube::with_wait(build(), Yield));
 }
 
 /// Blocks are used again whole.
@@ -381,36 +381,36 @@ const fn blocks(blocks: usize, entries: usize) -> [usize; 2] {
 #[test]
 fn fast_forward_is_linearizable() {
     // The consumer may hold back a line, for which there is another one.
-    one_to_one([2, 2 + 16], || fast_forward::fast_forward::<NonZeroU64>(2).unwrap());
-    one_to_one([2, 2 + 16], || fast_forward::in_place::<u64>(2).unwrap());
+    one_to_one([2, 2 + 16], || fast_forward::with_wait::<NonZeroU64, _>(2, Yield).unwrap());
+    one_to_one([2, 2 + 16], || fast_forward::in_place_with_wait::<u64, _>(2, Yield).unwrap());
 }
 
 #[test]
 fn lamport_is_linearizable() {
-    one_to_one([2, 2], || lamport::plain::<u64>(2).unwrap());
-    one_to_one([2, 2], || lamport::cached::<u64>(2).unwrap());
+    one_to_one([2, 2], || lamport::with_wait::<u64, lamport::Plain, _>(2, Yield).unwrap());
+    one_to_one([2, 2], || lamport::with_wait::<u64, lamport::Cached, _>(2, Yield).unwrap());
 }
 
 #[test]
 fn chunk_ring_is_linearizable() {
-    one_to_one([1, 2], || growing::with_chunks::<u64>(1, 2, Most::Entries(2)).unwrap());
-    one_to_one([3, 4], || growing::with_chunks::<u64>(1, 2, Most::Entries(4)).unwrap());
+    one_to_one([1, 2], || growing::with_wait::<u64, _>(1, 2, Most::Entries(2), Yield).unwrap());
+    one_to_one([3, 4], || growing::with_wait::<u64, _>(1, 2, Most::Entries(4), Yield).unwrap());
 }
 
 #[test]
 fn bbq_is_linearizable() {
-    one_to_one(blocks(2, 1), || spsc::spsc::<u64>(2, 1).unwrap());
-    one_to_one(blocks(2, 2), || spsc::spsc::<u64>(2, 2).unwrap());
+    one_to_one(blocks(2, 1), || spsc::with_wait::<u64, _>(2, 1, Yield).unwrap());
+    one_to_one(blocks(2, 2), || spsc::with_wait::<u64, _>(2, 2, Yield).unwrap());
     for entries in [1, 2] {
-        many(blocks(2, entries), || mpmc::shared::<u64>(2, entries).unwrap());
+        many(blocks(2, entries), || mpmc::with_wait::<u64, _>(2, entries, Yield).unwrap());
         let [least, most] = blocks(2, entries);
         let window = || Bounded::new(least, most);
         both_ways(window(), &[], [2, 1], || {
-            let (tx, rx) = mpsc::mpsc::<u64>(2, entries).unwrap();
+            let (tx, rx) = mpsc::with_wait::<u64, _>(2, entries, Yield).unwrap();
             (tx, Handed::new(rx))
         });
         both_ways(window(), &[], [1, 2], || {
-            let (tx, rx) = spmc::spmc::<u64>(2, entries).unwrap();
+            let (tx, rx) = spmc::with_wait::<u64, _>(2, entries, Yield).unwrap();
             (Handed::new(tx), rx)
         });
     }
@@ -418,8 +418,8 @@ fn bbq_is_linearizable() {
 
 #[test]
 fn locked_and_ticketed_are_linearizable() {
-    many([2, 2], || locked::locked::<u64>(2).unwrap());
-    many([2, 2], || ticketed::ticketed::<u64>(2).unwrap());
+    many([2, 2], || locked::with_wait::<u64, _>(2, Yield).unwrap());
+    many([2, 2], || ticketed::with_wait::<u64, _>(2, 0, Yield).unwrap());
 }
 
 #[test]
@@ -434,7 +434,9 @@ fn rings_are_linearizable() {
 #[test]
 fn scqd_is_linearizable() {
     for room in [1, 2] {
-        both_ways(Bounded::new(room, room), &[Queue::Full], [2, 2], || tube::queue(Scqd::<u64>::new(room).unwrap()));
+        both_ways(Bounded::new(room, room), &[Queue::Full], [2, 2], || {
+            tube::with_wait(Scqd::<u64>::new(room).unwrap(), Yield)
+        });
     }
 }
 
@@ -450,7 +452,7 @@ fn tubes_of_blocks_are_linearizable() {
 fn drop_old_is_linearizable() {
     for entries in [1, 2] {
         both_ways(DropOld::new(entries, 2 * entries), &[], [2, 2], || {
-            overwriting::drop_old::<u64>(2, entries).unwrap()
+            overwriting::with_wait::<u64, _>(2, entries, Yield).unwrap()
         });
     }
 }
@@ -468,11 +470,11 @@ const LENGTHS: [(usize, Length, [usize; 2]); 4] = [
 fn messages_are_linearizable() {
     for (block_bytes, length, window) in LENGTHS {
         many(window, || {
-            let (tx, rx) = bytes::bytes(2, block_bytes).unwrap();
+            let (tx, rx) = bytes::with_wait(2, block_bytes, Yield).unwrap();
             (Copied(tx, length), Copied(rx, length))
         });
         many(window, || {
-            let (tx, rx) = bytes::bytes(2, block_bytes).unwrap();
+            let (tx, rx) = bytes::with_wait(2, block_bytes, Yield).unwrap();
             (InPlace(tx, length), InPlace(rx, length))
         });
     }
@@ -484,7 +486,7 @@ fn messages_that_drop_old_are_linearizable() {
     for (block_bytes, length, [_, most]) in LENGTHS {
         let keep = if most == 6 { 1 } else { most / 2 };
         both_ways(DropOld::new(keep, most), &[], [2, 2], || {
-            let (tx, rx) = bytes::drop_old(2, block_bytes).unwrap();
+            let (tx, rx) = bytes::drop_old_with_wait(2, block_bytes, Yield).unwrap();
             (Copied(tx, length), Copied(rx, length))
         });
     }
@@ -497,7 +499,7 @@ fn k_fifo<Q: Tube<Item = u32> + 'static>(entries: usize, k: usize, build: impl F
     assert!(order <= k);
     // `Closed` is asked about.
     both_ways(KFifo::new(order, 1, 0), &[Queue::Full, Queue::Empty], [2, 2], || {
-        cnq::over::<u64, _>(build(CAPSULES), CAPSULES, entries, k).unwrap()
+        cnq::with_wait::<u64, _, _>(build(CAPSULES), CAPSULES, entries, k, Yield).unwrap()
     });
 }
 
@@ -514,7 +516,7 @@ fn cnq_is_k_linearizable() {
 /// any order, but once.
 #[test]
 fn a_mesh_is_linearizable_ring_by_ring() {
-    let ends = |count: [usize; 2]| mesh::mesh::<u64>(count[0], count[1], 2, 4).unwrap();
+    let ends = |count: [usize; 2]| mesh::with_wait::<u64, _>(count[0], count[1], 2, 4, Yield).unwrap();
     check(&Promise { queue: Rings::default(), producers: 2, idle: IDLE }, || {
         let (producers, consumers) = ends([2, 2]);
         apart(producers, consumers)

@@ -11,6 +11,7 @@ use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
 use std::task::{Context, Poll};
+use thalweg_queue::Yield;
 use thalweg_queue::wait::{self, Side, Wait};
 use thalweg_queue::{Park, Push, PushError, PushTimeoutError, TryPopError, TryPushError, mpmc};
 use thalweg_sync::atomic::{Ordering::*, fence};
@@ -66,7 +67,7 @@ use thalweg_sync::time::Duration;
 /// ```
 pub struct Inlet<T: Send> {
     // Dropped first, so that the ring finds the queue closed.
-    queue: mpmc::Producer<T>,
+    queue: mpmc::Producer<T, Yield>,
     lid: Arc<Lid>,
     ring: RingOnDrop,
 }
@@ -299,7 +300,7 @@ impl<T: Send> fmt::Debug for Pushing<'_, T> {
 
 /// The inner end.
 pub(crate) struct Arrivals<T: Send> {
-    queue: mpmc::Consumer<T>,
+    queue: mpmc::Consumer<T, Yield>,
     lid: Arc<Lid>,
     /// Once the run was asked to stop, or the feed has failed: how many of those that had arrived by then are still to be given. Who goes on
     /// pushing must not keep the run from ending.
@@ -311,7 +312,7 @@ pub(crate) fn inlet<T: Send>(
     capacity: usize,
     control: &Arc<Control>,
 ) -> Result<(Inlet<T>, Arrivals<T>), thalweg_queue::BuildError> {
-    let (tx, rx) = mpmc::with_capacity(capacity)?;
+    let (tx, rx) = mpmc::with_capacity_and_wait(capacity, Yield)?;
     let lid = Arc::new(Lid::default());
     let inlet = Inlet { queue: tx, lid: lid.clone(), ring: RingOnDrop(control.clone()) };
     Ok((inlet, Arrivals { queue: rx, lid, rest: None }))
@@ -403,7 +404,7 @@ impl<T: Send> Source for Arrivals<T> {
 
 /// Looks at the inner end without taking. It is dropped after the [`Arrivals`], and then nobody will push any more.
 pub(crate) struct Watch<T: Send> {
-    queue: mpmc::Consumer<T>,
+    queue: mpmc::Consumer<T, Yield>,
     lid: Arc<Lid>,
 }
 

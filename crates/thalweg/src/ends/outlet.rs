@@ -13,6 +13,7 @@ use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
 use std::task::{Context, Poll};
+use thalweg_queue::Yield;
 use thalweg_queue::wait::{self, Side, Wait};
 use thalweg_queue::{Park, Pop, PopTimeoutError, Push, TryPopError, TryPushError, mpmc};
 use thalweg_sync::sync::{Arc, Mutex, MutexGuard};
@@ -53,7 +54,7 @@ impl std::error::Error for Over {}
 /// What the kernel and the outlets share.
 struct Desk<T: Send> {
     /// The kernel's end, at which outlets look for whether there is room.
-    room: mpmc::Producer<T>,
+    room: mpmc::Producer<T, Yield>,
     lid: Lid,
     over: Mutex<Option<Over>>,
     /// By which the kernel is called when there is room again.
@@ -153,14 +154,17 @@ impl<T: Send> Desk<T> {
 /// ```
 pub struct Outlet<T: Send> {
     // Dropped first, so that the ring finds that nobody takes.
-    queue: mpmc::Consumer<T>,
+    queue: mpmc::Consumer<T, Yield>,
     desk: Arc<Desk<T>>,
     ring: RingOnDrop,
 }
 
 impl<T: Send> Outlet<T> {
     /// `take` of what is there, or why not.
-    fn attempt<R>(&self, mut take: impl FnMut(&mpmc::Consumer<T>) -> Result<R, TryPopError>) -> Result<R, TryPopError> {
+    fn attempt<R>(
+        &self,
+        mut take: impl FnMut(&mpmc::Consumer<T, Yield>) -> Result<R, TryPopError>,
+    ) -> Result<R, TryPopError> {
         let mut result = take(&self.queue);
         if matches!(result, Err(TryPopError::Empty)) && !self.desk.lid.is_open() {
             // All that was pushed before the lid was shut is visible now.
@@ -363,7 +367,7 @@ pub(crate) fn outlet<T: Send>(
     capacity: usize,
     control: &Arc<Control>,
 ) -> Result<(Departures<T>, Outlet<T>), thalweg_queue::BuildError> {
-    let (tx, rx) = mpmc::with_capacity(capacity)?;
+    let (tx, rx) = mpmc::with_capacity_and_wait(capacity, Yield)?;
     let desk = Desk { room: tx, lid: Lid::default(), over: Mutex::new(None), call: Call::default() };
     let desk = Arc::new(desk);
     Ok((Departures { desk: desk.clone(), held: None }, Outlet { queue: rx, desk, ring: RingOnDrop(control.clone()) }))

@@ -3,6 +3,7 @@
 //! A ring from each clone of a kernel to each of the next, and a polling worker for each clone, which yields after 64 polls in vain. *New* links a
 //! chunk into a full ring; *help* is a one-shot task: the producer takes the message on through the rest of the graph.
 
+use thalweg_queue::Yield;
 use thalweg_queue::growing::{self, Most};
 use thalweg_queue::{TryPopError, TryPushError};
 use thalweg_sync::atomic::AtomicU64;
@@ -64,8 +65,8 @@ struct Shared<'a> {
     done: CachePadded<AtomicU64>,
 }
 
-type Tx = growing::Producer<u64>;
-type Rx = growing::Consumer<u64>;
+type Tx = growing::Producer<u64, Yield>;
+type Rx = growing::Consumer<u64, Yield>;
 
 /// Runs so many messages through the stages, on so many hardware threads.
 pub(crate) fn rings(stages: &[Stage], actions: Actions, messages: u64, threads: usize) -> Figures {
@@ -81,7 +82,7 @@ pub(crate) fn rings(stages: &[Stage], actions: Actions, messages: u64, threads: 
         for (clone, rxs) in inputs.into_iter().enumerate() {
             let mut write = Vec::new();
             for read in &mut read {
-                let (tx, rx) = growing::chunk_ring(CAPACITY, most).expect(RIGHT);
+                let (tx, rx) = growing::chunk_ring_with_wait(CAPACITY, most, Yield).expect(RIGHT);
                 write.push(tx);
                 read.push(rx);
             }

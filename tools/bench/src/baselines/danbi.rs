@@ -9,6 +9,7 @@
 //! Different from the paper, besides: an end of a reservation waits for nobody (`thalweg_queue::research::ticketed`), so all of a stall
 //! is at the ticket, where the paper has part of it at the commit.
 
+use thalweg_queue::Yield;
 use thalweg_queue::research::ticketed::{self, Ticket};
 use thalweg_queue::stealing::Rng;
 use thalweg_queue::{TryPopError, TryPushError};
@@ -66,7 +67,7 @@ struct Thread<'g> {
     kernel: usize,
     /// The first message of its burst.
     message: Option<u64>,
-    ticket: Option<Ticket<'g>>,
+    ticket: Option<Ticket<'g, Yield>>,
     /// Inputs and outputs that are done.
     inputs: usize,
     outputs: usize,
@@ -82,8 +83,8 @@ impl Thread<'_> {
 }
 
 struct Queue {
-    tx: ticketed::Producer<u64>,
-    rx: ticketed::Consumer<u64>,
+    tx: ticketed::Producer<u64, Yield>,
+    rx: ticketed::Consumer<u64, Yield>,
 }
 
 /// What the threads of a kernel share.
@@ -91,7 +92,7 @@ struct Shared<'g> {
     inputs: Vec<usize>,
     outputs: Vec<usize>,
     /// Threads that were put aside.
-    aside: (ticketed::Producer<Thread<'g>>, ticketed::Consumer<Thread<'g>>),
+    aside: (ticketed::Producer<Thread<'g>, Yield>, ticketed::Consumer<Thread<'g>, Yield>),
     /// Of a sequential kernel: there is a thread.
     exists: CachePadded<AtomicBool>,
 }
@@ -121,7 +122,7 @@ pub(crate) fn run(graph: &Graph, scheduler: Scheduler, cores: usize, messages: u
             // A kernel's first input issues its tickets, which are served at its other inputs and at its outputs.
             let inputs = of(to, |queue| queue.1);
             let counters = if inputs[0] == queue { inputs.len() - 1 + of(to, |queue| queue.0).len() } else { 0 };
-            let (tx, rx) = ticketed::with_counters(capacity, counters).expect("a power of two");
+            let (tx, rx) = ticketed::with_wait(capacity, counters, Yield).expect("a power of two");
             Queue { tx, rx }
         })
         .collect();
@@ -129,7 +130,7 @@ pub(crate) fn run(graph: &Graph, scheduler: Scheduler, cores: usize, messages: u
         .map(|kernel| Shared {
             inputs: of(kernel, |queue| queue.1),
             outputs: of(kernel, |queue| queue.0),
-            aside: ticketed::ticketed(16 * cores.next_power_of_two()).expect("a power of two"),
+            aside: ticketed::with_wait(16 * cores.next_power_of_two(), 0, Yield).expect("a power of two"),
             exists: CachePadded(AtomicBool::new(false)),
         })
         .collect();

@@ -7,6 +7,7 @@
 use std::thread;
 
 use serde_json::json;
+use thalweg_queue::Yield;
 use thalweg_queue::bytes;
 use thalweg_queue::{
     TryPopError, mpmc, overwriting,
@@ -73,7 +74,7 @@ fn contender<Q: Queue<Shape = (usize, usize)>>(name: &str, items: u64) -> Conten
 
 /// The time in which so many producers push all items into a queue that overwrites, and the percentage that nobody popped.
 fn drop_old(producers: usize, items: u64, consumes: bool) -> Result<(Timing, f64), BoxError> {
-    let (tx, rx) = overwriting::drop_old::<u64>(SHAPE.0, SHAPE.1)?;
+    let (tx, rx) = overwriting::with_wait::<u64, _>(SHAPE.0, SHAPE.1, Yield)?;
     let share = |producer: usize| items / producers as u64 + u64::from((producer as u64) < items % producers as u64);
     let drain = || -> Result<u64, String> {
         let (mut popped, mut next) = (0, 0);
@@ -146,11 +147,11 @@ pub(super) struct Shared;
 
 impl Queue for Shared {
     type Shape = (usize, usize);
-    type Tx = mpmc::Producer<u64>;
-    type Rx = mpmc::Consumer<u64>;
+    type Tx = mpmc::Producer<u64, Yield>;
+    type Rx = mpmc::Consumer<u64, Yield>;
 
     fn build((blocks, entries): (usize, usize)) -> (Self::Tx, Self::Rx) {
-        mpmc::shared(blocks, entries).expect("the shape is possible")
+        mpmc::with_wait(blocks, entries, Yield).expect("the shape is possible")
     }
 
     fn push(tx: &Self::Tx, value: u64) -> bool {
@@ -170,11 +171,11 @@ macro_rules! tubes {
 
             impl Queue for $Name {
                 type Shape = (usize, usize);
-                type Tx = tube::Producer<faaq::$Tube<u64>>;
-                type Rx = tube::Consumer<faaq::$Tube<u64>>;
+                type Tx = tube::Producer<faaq::$Tube<u64>, Yield>;
+                type Rx = tube::Consumer<faaq::$Tube<u64>, Yield>;
 
                 fn build((blocks, entries): (usize, usize)) -> (Self::Tx, Self::Rx) {
-                    tube::queue(faaq::$Tube::new(blocks, entries).expect("the shape is possible"))
+                    tube::with_wait(faaq::$Tube::new(blocks, entries).expect("the shape is possible"), Yield)
                 }
 
                 fn push(tx: &Self::Tx, value: u64) -> bool {
@@ -212,11 +213,11 @@ impl<const LEAST: u64, const MOST: u64> Bytes<LEAST, MOST> {
 
 impl<const LEAST: u64, const MOST: u64> Queue for Bytes<LEAST, MOST> {
     type Shape = (usize, usize);
-    type Tx = bytes::Producer;
-    type Rx = bytes::Consumer;
+    type Tx = bytes::Producer<Yield>;
+    type Rx = bytes::Consumer<Yield>;
 
     fn build((blocks, entries): (usize, usize)) -> (Self::Tx, Self::Rx) {
-        bytes::bytes(blocks, entries * Self::LONGEST).expect("the shape is possible")
+        bytes::with_wait(blocks, entries * Self::LONGEST, Yield).expect("the shape is possible")
     }
 
     fn push(tx: &Self::Tx, value: u64) -> bool {

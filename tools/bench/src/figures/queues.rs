@@ -4,6 +4,7 @@ use std::num::NonZero;
 use std::sync::{Arc, OnceLock};
 
 use serde_json::json;
+use thalweg_queue::Yield;
 use thalweg_queue::growing::Most;
 use thalweg_queue::stealing::Rng;
 use thalweg_queue::wait::{Side, Wait};
@@ -78,14 +79,14 @@ impl Contender {
 
     pub(crate) fn bbq(name: &'static str, capacity: usize) -> Self {
         Self::new(name, capacity, move |producers, consumers| {
-            let (tx, rx) = mpmc::with_capacity(capacity).expect(RIGHT);
+            let (tx, rx) = mpmc::with_capacity_and_wait(capacity, Yield).expect(RIGHT);
             cloned(&tx, &rx, producers, consumers)
         })
     }
 
     pub(crate) fn locked() -> Self {
         Self::new("locked", CAPACITY, |producers, consumers| {
-            let (tx, rx) = locked::locked::<Item>(CAPACITY).expect(RIGHT);
+            let (tx, rx) = locked::with_wait::<Item, _>(CAPACITY, Yield).expect(RIGHT);
             cloned(&tx, &rx, producers, consumers)
         })
     }
@@ -381,19 +382,23 @@ fn on_locked(setting: &Setting<'_>) -> Vec<Point> {
 
 fn on_fast_forward(setting: &Setting<'_>) -> Vec<Point> {
     by_distance(
-        &Contender::single("fast-forward", |capacity| fast_forward::fast_forward(capacity).expect(RIGHT)),
+        &Contender::single("fast-forward", |capacity| fast_forward::with_wait(capacity, Yield).expect(RIGHT)),
         setting,
     )
 }
 
 fn on_lamport(setting: &Setting<'_>) -> Vec<Point> {
-    let plain = Contender::single("lamport", |capacity| lamport::plain(capacity).expect(RIGHT));
-    let cached = Contender::single("lamport-cached", |capacity| lamport::cached(capacity).expect(RIGHT));
+    let plain = Contender::single("lamport", |capacity| {
+        lamport::with_wait::<_, lamport::Plain, _>(capacity, Yield).expect(RIGHT)
+    });
+    let cached = Contender::single("lamport-cached", |capacity| {
+        lamport::with_wait::<_, lamport::Cached, _>(capacity, Yield).expect(RIGHT)
+    });
     [plain, cached].iter().flat_map(|contender| by_distance(contender, setting)).collect()
 }
 
 fn on_chunk_ring(setting: &Setting<'_>) -> Vec<Point> {
-    let make = |capacity| growing::chunk_ring(capacity, Most::Entries(capacity)).expect(RIGHT);
+    let make = |capacity| growing::chunk_ring_with_wait(capacity, Most::Entries(capacity), Yield).expect(RIGHT);
     by_distance(&Contender::single("chunk-ring", make), setting)
 }
 
@@ -407,7 +412,7 @@ mod tests {
     #[test]
     fn what_a_slow_consumer_leaves_to_others_is_counted() {
         let contender = Contender::new("uneven", 64, |_, _| {
-            let (tx, rx) = mpmc::with_capacity::<Item>(64).expect(RIGHT);
+            let (tx, rx) = mpmc::with_capacity_and_wait::<Item, _>(64, Yield).expect(RIGHT);
             let slowed = |mut pop: Receiving, cycles: u64| -> Receiving {
                 Box::new(move || {
                     hint::work(cycles);
@@ -428,7 +433,7 @@ mod tests {
     #[test]
     fn a_wait_for_room_is_no_part_of_the_latency() {
         let contender = Contender::new("slow", 8, |producers, _| {
-            let (tx, rx) = mpmc::with_capacity::<Item>(8).expect(RIGHT);
+            let (tx, rx) = mpmc::with_capacity_and_wait::<Item, _>(8, Yield).expect(RIGHT);
             let slow: Receiving = Box::new(move || {
                 hint::work(3_000);
                 rx.pop().ok()

@@ -1,5 +1,6 @@
 //! Figures of the thesis on block-based queues, with its words beside them.
 
+use thalweg_queue::Yield;
 use thalweg_queue::research::faaq::{Bbq, Faaq};
 use thalweg_queue::research::tube::{self, Tube, ring, scqd::Scqd};
 use thalweg_queue::{
@@ -61,7 +62,7 @@ fn the_thesis(says: &[(&str, Says)], unit: &str, workload: &str) -> String {
 /// A queue that is a tube.
 fn over<Q: Tube<Item = Item> + 'static>(name: &'static str, capacity: usize, make: fn(usize) -> Q) -> Contender {
     Contender::new(name, capacity, move |producers, consumers| {
-        let (tx, rx) = tube::queue(make(capacity));
+        let (tx, rx) = tube::with_wait(make(capacity), Yield);
         cloned(&tx, &rx, producers, consumers)
     })
 }
@@ -113,7 +114,7 @@ pub(crate) fn boost(capacity: usize) -> Contender {
 
 fn of_cnq(name: &'static str, capacity: usize, k: usize) -> Contender {
     Contender::new(name, capacity, move |producers, consumers| {
-        let (tx, rx) = cnq::cnq(capacity, k).expect(RIGHT);
+        let (tx, rx) = cnq::cnq_with_wait(capacity, k, Yield).expect(RIGHT);
         cloned(&tx, &rx, producers, consumers)
     })
 }
@@ -121,7 +122,7 @@ fn of_cnq(name: &'static str, capacity: usize, k: usize) -> Contender {
 /// BBQ for one and one.
 fn bbq_spsc() -> Contender {
     Contender::new("bbq", CAPACITY, |_, _| {
-        let (tx, rx) = spsc::spsc(8, CAPACITY / 8).expect(RIGHT);
+        let (tx, rx) = spsc::with_wait(8, CAPACITY / 8, Yield).expect(RIGHT);
         single(tx, rx)
     })
 }
@@ -129,7 +130,7 @@ fn bbq_spsc() -> Contender {
 /// Folly's ring for one and one looks at the other side's index in every operation, as Lamport's does: it is that.
 fn folly() -> Contender {
     Contender::new("folly-style", CAPACITY, |_, _| {
-        let (tx, rx) = lamport::plain(CAPACITY).expect(RIGHT);
+        let (tx, rx) = lamport::with_wait::<_, lamport::Plain, _>(CAPACITY, Yield).expect(RIGHT);
         single(tx, rx)
     })
 }
@@ -285,7 +286,7 @@ fn nested<Q: Tube<Item = u32> + 'static>(name: &'static str, k: usize, n: usize,
     let entries = (k / (2 * n)).clamp(1, ROOM / 8);
     let slots = ROOM / entries;
     Contender::new(name, ROOM, move |producers, consumers| {
-        let (tx, rx) = cnq::over(make(slots), slots, entries, k).expect(RIGHT);
+        let (tx, rx) = cnq::with_wait(make(slots), slots, entries, k, Yield).expect(RIGHT);
         cloned(&tx, &rx, producers, consumers)
     })
 }

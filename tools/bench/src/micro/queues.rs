@@ -2,6 +2,7 @@
 
 use super::{Place, between, each, on_first};
 use std::num::NonZero;
+use thalweg_queue::Yield;
 use thalweg_queue::{Pop, Push, mpmc, research::lamport as lamports, spsc, spsc::fast_forward as ff};
 use thalweg_sync::hint::{self, code};
 use thalweg_sync::time;
@@ -79,13 +80,13 @@ fn in_memory(
 }
 
 pub(crate) fn lamport(place: &Place, rounds: u64) -> f64 {
-    let (mut tx, mut rx) = lamports::plain::<Item>(CAPACITY).expect(FITS);
+    let (mut tx, mut rx) = lamports::with_wait::<Item, lamports::Plain, _>(CAPACITY, Yield).expect(FITS);
     through(place, rounds, LAMPORT, move |item| tx.push(item).expect(STAYS), move || rx.pop().expect(STAYS))
 }
 
 /// Both sides by one thread, which waits for nobody.
 pub(crate) fn alone(place: &Place, rounds: u64) -> f64 {
-    let (mut tx, mut rx) = ff::fast_forward::<Item>(CAPACITY).expect(FITS);
+    let (mut tx, mut rx) = ff::with_wait::<Item, _>(CAPACITY, Yield).expect(FITS);
     on_first(place, || {
         let mut round = |number: u64| {
             code(FAST_FORWARD + LOOPS / 2, || {
@@ -104,14 +105,14 @@ pub(crate) fn alone(place: &Place, rounds: u64) -> f64 {
 }
 
 pub(crate) fn fast_forward(place: &Place, rounds: u64) -> f64 {
-    in_memory(place, rounds, FAST_FORWARD, ff::fast_forward::<Item>(CAPACITY).expect(FITS))
+    in_memory(place, rounds, FAST_FORWARD, ff::with_wait::<Item, _>(CAPACITY, Yield).expect(FITS))
 }
 
 pub(crate) fn bbq_spsc(place: &Place, rounds: u64) -> f64 {
-    in_memory(place, rounds, BBQ_SPSC, spsc::spsc::<Item>(8, CAPACITY / 8).expect(FITS))
+    in_memory(place, rounds, BBQ_SPSC, spsc::with_wait::<Item, _>(8, CAPACITY / 8, Yield).expect(FITS))
 }
 
 pub(crate) fn bbq_shared(place: &Place, rounds: u64) -> f64 {
-    let (tx, rx) = mpmc::with_capacity::<Item>(CAPACITY).expect(FITS);
+    let (tx, rx) = mpmc::with_capacity_and_wait::<Item, _>(CAPACITY, Yield).expect(FITS);
     through(place, rounds, BBQ_SHARED, move |item| tx.push(item).expect(STAYS), move || rx.pop().expect(STAYS))
 }

@@ -4,6 +4,7 @@ use std::num::NonZeroU64;
 use std::sync::Arc;
 
 use super::one_to_one::{Ends, Slices};
+use thalweg_queue::Yield;
 use thalweg_queue::bytes;
 use thalweg_queue::research::tube::ring;
 use thalweg_queue::research::tube::scqd::Scqd;
@@ -78,10 +79,13 @@ fn twice<T>(queue: T) -> (Arc<T>, Arc<T>) {
 }
 
 /// CNQ in capsules of so many entries.
-fn capsules(capacity: usize, entries: usize) -> (cnq::Producer<u64>, cnq::Consumer<u64>) {
+fn capsules(
+    capacity: usize,
+    entries: usize,
+) -> (cnq::Producer<u64, cnq::DefaultTube, Yield>, cnq::Consumer<u64, cnq::DefaultTube, Yield>) {
     let capsules = (capacity / entries).max(2);
     let tube = Scqd::new(capsules).expect("the capacity is possible");
-    cnq::over(tube, capsules, capacity / capsules, capacity.min(1024)).expect("the capacity is possible")
+    cnq::with_wait(tube, capsules, capacity / capsules, capacity.min(1024), Yield).expect("the capacity is possible")
 }
 
 /// The ends of a channel that holds so many lines.
@@ -126,26 +130,26 @@ ends! {
         |rx| rx.try_pop().ok();
 
     /// Lamport's queue, as printed.
-    Lamport: lamport::Producer<u64, lamport::Plain>, lamport::Consumer<u64, lamport::Plain>;
-        |capacity| lamport::plain(capacity).expect("the capacity is possible");
+    Lamport: lamport::Producer<u64, lamport::Plain, Yield>, lamport::Consumer<u64, lamport::Plain, Yield>;
+        |capacity| lamport::with_wait::<_, lamport::Plain, _>(capacity, Yield).expect("the capacity is possible");
         |tx, value| tx.try_push(value).is_ok();
         |rx| rx.try_pop().ok();
 
     /// The same with cached indices.
-    LamportCached: lamport::Producer<u64, lamport::Cached>, lamport::Consumer<u64, lamport::Cached>;
-        |capacity| lamport::cached(capacity).expect("the capacity is possible");
+    LamportCached: lamport::Producer<u64, lamport::Cached, Yield>, lamport::Consumer<u64, lamport::Cached, Yield>;
+        |capacity| lamport::with_wait::<_, lamport::Cached, _>(capacity, Yield).expect("the capacity is possible");
         |tx, value| tx.try_push(value).is_ok();
         |rx| rx.try_pop().ok();
 
     /// A ring behind a lock.
-    Locked: locked::Producer<u64>, locked::Consumer<u64>;
-        |capacity| locked::locked(capacity).expect("the capacity is possible");
+    Locked: locked::Producer<u64, Yield>, locked::Consumer<u64, Yield>;
+        |capacity| locked::with_wait(capacity, Yield).expect("the capacity is possible");
         |tx, value| tx.try_push(value).is_ok();
         |rx| rx.try_pop().ok();
 
     /// BBQ for one and one.
-    Spsc: spsc::Producer<u64>, spsc::Consumer<u64>;
-        |capacity| spsc::with_capacity(capacity).expect("the capacity is possible");
+    Spsc: spsc::Producer<u64, Yield>, spsc::Consumer<u64, Yield>;
+        |capacity| spsc::with_capacity_and_wait(capacity, Yield).expect("the capacity is possible");
         |tx, value| tx.try_push(value).is_ok();
         |rx| rx.try_pop().ok();
 
@@ -156,101 +160,101 @@ ends! {
         |rx| rx.pop().ok();
 
     /// The ring of chunks, with as many entries as it may have.
-    ChunkRing: growing::Producer<u64>, growing::Consumer<u64>;
-        |capacity| growing::chunk_ring(capacity, growing::Most::Entries(capacity)).expect("the capacity is possible");
+    ChunkRing: growing::Producer<u64, Yield>, growing::Consumer<u64, Yield>;
+        |capacity| growing::chunk_ring_with_wait(capacity, growing::Most::Entries(capacity), Yield).expect("the capacity is possible");
         |tx, value| tx.try_push(value).is_ok();
         |rx| rx.try_pop().ok();
 
     /// BBQ for many and many.
-    Bbq: mpmc::Producer<u64>, mpmc::Consumer<u64>;
-        |capacity| mpmc::with_capacity(capacity).expect("the capacity is possible");
+    Bbq: mpmc::Producer<u64, Yield>, mpmc::Consumer<u64, Yield>;
+        |capacity| mpmc::with_capacity_and_wait(capacity, Yield).expect("the capacity is possible");
         |tx, value| tx.try_push(value).is_ok();
         |rx| rx.try_pop().ok();
 
     /// BBQ for many and one.
-    BbqMpsc: mpsc::Producer<u64>, mpsc::Consumer<u64>;
-        |capacity| mpsc::with_capacity(capacity).expect("the capacity is possible");
+    BbqMpsc: mpsc::Producer<u64, Yield>, mpsc::Consumer<u64, Yield>;
+        |capacity| mpsc::with_capacity_and_wait(capacity, Yield).expect("the capacity is possible");
         |tx, value| tx.try_push(value).is_ok();
         |rx| rx.try_pop().ok();
 
     /// BBQ for one and many.
-    BbqSpmc: spmc::Producer<u64>, spmc::Consumer<u64>;
-        |capacity| spmc::with_capacity(capacity).expect("the capacity is possible");
+    BbqSpmc: spmc::Producer<u64, Yield>, spmc::Consumer<u64, Yield>;
+        |capacity| spmc::with_capacity_and_wait(capacity, Yield).expect("the capacity is possible");
         |tx, value| tx.try_push(value).is_ok();
         |rx| rx.try_pop().ok();
 
     /// BBQ for messages of any size, here of eight bytes, of which each takes 16.
-    BbqBytes: bytes::Producer, bytes::Consumer;
-        |capacity| bytes::bytes(8, capacity / 8 * 16).expect("the capacity is possible");
+    BbqBytes: bytes::Producer<Yield>, bytes::Consumer<Yield>;
+        |capacity| bytes::with_wait(8, capacity / 8 * 16, Yield).expect("the capacity is possible");
         |tx, value| tx.try_push(&value.to_ne_bytes()).is_ok();
         |rx| rx.readable().ok()?.first_chunk().copied().map(u64::from_ne_bytes);
 
     /// A queue whose parts are reserved.
-    Ticketed: ticketed::Producer<u64>, ticketed::Consumer<u64>;
-        |capacity| ticketed::ticketed(capacity).expect("the capacity is possible");
+    Ticketed: ticketed::Producer<u64, Yield>, ticketed::Consumer<u64, Yield>;
+        |capacity| ticketed::with_wait(capacity, 0, Yield).expect("the capacity is possible");
         |tx, value| tx.try_push(value).is_ok();
         |rx| rx.try_pop().ok();
 
     /// A mesh of one ring.
-    Mesh: mesh::Producer<u64>, mesh::Consumer<u64>;
+    Mesh: mesh::Producer<u64, Yield>, mesh::Consumer<u64, Yield>;
         |capacity| {
-            let (tx, rx) = mesh::mesh(1, 1, capacity, capacity).expect("the capacity is possible");
+            let (tx, rx) = mesh::with_wait(1, 1, capacity, capacity, Yield).expect("the capacity is possible");
             tx.into_iter().zip(rx).next().expect("there is one of each")
         };
         |tx, value| tx.try_push(value).is_ok();
         |rx| rx.try_pop().ok();
 
     /// CNQ, 1024-FIFO, in the shape that it has by itself.
-    Cnq: cnq::Producer<u64>, cnq::Consumer<u64>;
-        |capacity| cnq::cnq(capacity, capacity.min(1024)).expect("the capacity is possible");
+    Cnq: cnq::Producer<u64, cnq::DefaultTube, Yield>, cnq::Consumer<u64, cnq::DefaultTube, Yield>;
+        |capacity| cnq::cnq_with_wait(capacity, capacity.min(1024), Yield).expect("the capacity is possible");
         |tx, value| tx.try_push(value).is_ok();
         |rx| rx.try_pop().ok();
 
     /// The same in capsules of 128 entries.
-    CnqMiddle: cnq::Producer<u64>, cnq::Consumer<u64>;
+    CnqMiddle: cnq::Producer<u64, cnq::DefaultTube, Yield>, cnq::Consumer<u64, cnq::DefaultTube, Yield>;
         |capacity| capsules(capacity, 128);
         |tx, value| tx.try_push(value).is_ok();
         |rx| rx.try_pop().ok();
 
     /// The same in capsules of 256 entries: for few producers.
-    CnqWide: cnq::Producer<u64>, cnq::Consumer<u64>;
+    CnqWide: cnq::Producer<u64, cnq::DefaultTube, Yield>, cnq::Consumer<u64, cnq::DefaultTube, Yield>;
         |capacity| capsules(capacity, 256);
         |tx, value| tx.try_push(value).is_ok();
         |rx| rx.try_pop().ok();
 
     /// DPDK's way as a tube: threads hand on in the order in which they took.
-    TubeMt: tube::Producer<ring::Mt<u64>>, tube::Consumer<ring::Mt<u64>>;
-        |capacity| tube::queue(ring::Mt::new(capacity).expect("the capacity is possible"));
+    TubeMt: tube::Producer<ring::Mt<u64>, Yield>, tube::Consumer<ring::Mt<u64>, Yield>;
+        |capacity| tube::with_wait(ring::Mt::new(capacity).expect("the capacity is possible"), Yield);
         |tx, value| tx.try_push(value).is_ok();
         |rx| rx.try_pop().ok();
 
     /// The same, where the last thread hands on for all.
-    TubeRts: tube::Producer<ring::Rts<u64>>, tube::Consumer<ring::Rts<u64>>;
-        |capacity| tube::queue(ring::Rts::new(capacity).expect("the capacity is possible"));
+    TubeRts: tube::Producer<ring::Rts<u64>, Yield>, tube::Consumer<ring::Rts<u64>, Yield>;
+        |capacity| tube::with_wait(ring::Rts::new(capacity).expect("the capacity is possible"), Yield);
         |tx, value| tx.try_push(value).is_ok();
         |rx| rx.try_pop().ok();
 
     /// The same, one thread of a side at a time.
-    TubeHts: tube::Producer<ring::Hts<u64>>, tube::Consumer<ring::Hts<u64>>;
-        |capacity| tube::queue(ring::Hts::new(capacity).expect("the capacity is possible"));
+    TubeHts: tube::Producer<ring::Hts<u64>, Yield>, tube::Consumer<ring::Hts<u64>, Yield>;
+        |capacity| tube::with_wait(ring::Hts::new(capacity).expect("the capacity is possible"), Yield);
         |tx, value| tx.try_push(value).is_ok();
         |rx| rx.try_pop().ok();
 
     /// SCQD as a tube.
-    TubeScqd: tube::Producer<Scqd<u64>>, tube::Consumer<Scqd<u64>>;
-        |capacity| tube::queue(Scqd::new(capacity).expect("the capacity is possible"));
+    TubeScqd: tube::Producer<Scqd<u64>, Yield>, tube::Consumer<Scqd<u64>, Yield>;
+        |capacity| tube::with_wait(Scqd::new(capacity).expect("the capacity is possible"), Yield);
         |tx, value| tx.try_push(value).is_ok();
         |rx| rx.try_pop().ok();
 
     /// BBQ as a tube: pops by exchange.
-    TubeBbq: tube::Producer<faaq::Bbq<u64>>, tube::Consumer<faaq::Bbq<u64>>;
-        |capacity| tube::queue(faaq::Bbq::new(8, capacity / 8).expect("the capacity is possible"));
+    TubeBbq: tube::Producer<faaq::Bbq<u64>, Yield>, tube::Consumer<faaq::Bbq<u64>, Yield>;
+        |capacity| tube::with_wait(faaq::Bbq::new(8, capacity / 8).expect("the capacity is possible"), Yield);
         |tx, value| tx.try_push(value).is_ok();
         |rx| rx.try_pop().ok();
 
     /// FAAQ: pops by addition.
-    TubeFaaq: tube::Producer<faaq::Faaq<u64>>, tube::Consumer<faaq::Faaq<u64>>;
-        |capacity| tube::queue(faaq::Faaq::new(8, capacity / 8).expect("the capacity is possible"));
+    TubeFaaq: tube::Producer<faaq::Faaq<u64>, Yield>, tube::Consumer<faaq::Faaq<u64>, Yield>;
+        |capacity| tube::with_wait(faaq::Faaq::new(8, capacity / 8).expect("the capacity is possible"), Yield);
         |tx, value| tx.try_push(value).is_ok();
         |rx| rx.try_pop().ok();
 
@@ -349,7 +353,7 @@ impl<const PART: usize> Ends for ChunkRingFrom<PART> {
 
     fn build(capacity: usize) -> (Self::Tx, Self::Rx) {
         let most = growing::Most::Entries(capacity);
-        growing::chunk_ring(capacity / PART, most).expect("the capacity is possible")
+        growing::chunk_ring_with_wait(capacity / PART, most, Yield).expect("the capacity is possible")
     }
 
     #[inline(always)]

@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 
 use crossbeam_utils::CachePadded;
 use serde_json::json;
+use thalweg_queue::Yield;
 use thalweg_queue::growing::{self, Most};
 
 use super::contenders::{ChunkRing, ChunkRingFrom, LamportCached, Rtrb, Spsc};
@@ -101,11 +102,11 @@ fn memory(bytes: usize) -> Vec<u8> {
 }
 
 /// Our ring, with `AT_FIRST` entries at first and chunks as large as it takes to double by one.
-struct Ours<T: Send, const AT_FIRST: usize>(growing::Producer<T>, growing::Consumer<T>);
+struct Ours<T: Send, const AT_FIRST: usize>(growing::Producer<T, Yield>, growing::Consumer<T, Yield>);
 
 impl<T: Send, const AT_FIRST: usize> Growing<T> for Ours<T, AT_FIRST> {
     fn build() -> Self {
-        let (tx, rx) = growing::with_chunks(LAST, AT_FIRST, Most::Entries(LAST)).expect("the sizes are right");
+        let (tx, rx) = growing::with_wait(LAST, AT_FIRST, Most::Entries(LAST), Yield).expect("the sizes are right");
         Self(tx, rx)
     }
 

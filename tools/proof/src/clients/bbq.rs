@@ -9,8 +9,8 @@ use thalweg_queue::mpmc::Users;
 use thalweg_queue::{TryPopError, TryPushError, Yield, mpmc};
 use thalweg_sync::thread;
 
-type Producer = mpmc::Producer<Pair>;
-type Consumer = mpmc::Consumer<Pair>;
+type Producer = mpmc::Producer<Pair, Yield>;
+type Consumer = mpmc::Consumer<Pair, Yield>;
 
 impl<C: Users> Tx for mpmc::Producer<Pair, Yield, C> {
     fn try_push(&mut self, item: Pair) -> Result<(), TryPushError<Pair>> {
@@ -151,7 +151,7 @@ pub(super) const GONE: Client = Client {
     name: "bbq/gone",
     what: "a thread pushes; it and another one let their consumers go: the last one drops the item",
     run: |setup| {
-        let build = || mpmc::shared(2, 1).expect("two blocks are a queue");
+        let build = || mpmc::with_wait(2, 1, Yield).expect("two blocks are a queue");
         ends::gone(setup, build, |tx, item| mpmc::Producer::try_push(tx, item).is_ok())
     },
 };

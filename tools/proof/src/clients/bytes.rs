@@ -245,7 +245,7 @@ fn empty(setup: &Setup) -> Outcome {
 /// What is popped of a round that is still being begun is given back to that round, so that the block can be begun again.
 fn late(setup: &Setup) -> Outcome {
     setup.linearizable(Bounded::new(1, 2), |recorder| {
-        let (tx, rx) = bytes::bytes(2, 16).expect("two blocks are a queue");
+        let (tx, rx) = bytes::with_wait(2, 16, Yield).expect("two blocks are a queue");
         let (mut tx, mut rx) = (Producer(tx), Consumer(rx));
         let spawn_push = |me: usize, number| {
             let (mut tx, mut log) = (tx.clone(), recorder.log(me));

@@ -5,17 +5,18 @@ use super::Pair;
 use super::ends::{self, Outcome, Rx, Tx};
 use crate::{Client, Setup};
 use thalweg_check::history::Bounded;
-use thalweg_queue::growing::{Consumer, Most, Producer, with_chunks};
+use thalweg_queue::Yield;
+use thalweg_queue::growing::{Consumer, Most, Producer, with_wait};
 use thalweg_queue::{TryPopError, TryPushError};
 use thalweg_sync::thread;
 
-impl Tx for Producer<Pair> {
+impl Tx for Producer<Pair, Yield> {
     fn try_push(&mut self, item: Pair) -> Result<(), TryPushError<Pair>> {
         Self::try_push(self, item)
     }
 }
 
-impl Rx for Consumer<Pair> {
+impl Rx for Consumer<Pair, Yield> {
     fn try_pop(&mut self) -> Result<Pair, TryPopError> {
         Self::try_pop(self)
     }
@@ -26,8 +27,8 @@ fn window(most: usize) -> Bounded<u64> {
     Bounded::new(most - 1, most)
 }
 
-fn growing(most: usize) -> impl Fn() -> (Producer<Pair>, Consumer<Pair>) {
-    move || with_chunks(1, 2, Most::Entries(most)).expect("two chunks are a ring")
+fn growing(most: usize) -> impl Fn() -> (Producer<Pair, Yield>, Consumer<Pair, Yield>) {
+    move || with_wait(1, 2, Most::Entries(most), Yield).expect("two chunks are a ring")
 }
 
 pub(super) const FIXED: Client = Client {

@@ -5,6 +5,7 @@ use super::ends::{self, Outcome, Rx, Tx};
 use super::{Pair, pop, push};
 use crate::{Client, Setup};
 use thalweg_check::history::{DropOld, Log, Queue};
+use thalweg_queue::Yield;
 use thalweg_queue::overwriting::{self, Plain};
 use thalweg_queue::{TryPopError, TryPushError};
 use thalweg_sync::thread;
@@ -12,8 +13,8 @@ use thalweg_sync::thread;
 // SAFETY: two numbers.
 unsafe impl Plain for Pair {}
 
-type Producer = overwriting::Producer<Pair>;
-type Consumer = overwriting::Consumer<Pair>;
+type Producer = overwriting::Producer<Pair, Yield>;
+type Consumer = overwriting::Consumer<Pair, Yield>;
 
 impl Tx for Producer {
     fn try_push(&mut self, item: Pair) -> Result<(), TryPushError<Pair>> {
@@ -263,8 +264,8 @@ fn begun(setup: &Setup) -> Outcome {
 /// are four times as many executions.
 fn late(setup: &Setup) -> Outcome {
     setup.linearizable(window([2, 1]), |recorder| {
-        let (tx, rx) = overwriting::drop_old::<u64>(2, 1).expect("two blocks are a queue");
-        let push_one = |log: &mut Log<Queue<u64>>, tx: &overwriting::Producer<u64>, number| {
+        let (tx, rx) = overwriting::with_wait::<u64, _>(2, 1, Yield).expect("two blocks are a queue");
+        let push_one = |log: &mut Log<Queue<u64>>, tx: &overwriting::Producer<u64, Yield>, number| {
             u64::from(push(log, number, || tx.try_push(number)))
         };
         let late = thread::spawn({

@@ -31,7 +31,7 @@ impl Item {
 }
 
 /// Items behind pointers.
-impl Tx for Producer<Box<Item>> {
+impl Tx for Producer<Box<Item>, Yield> {
     fn try_push(&mut self, item: Pair) -> Result<(), TryPushError<Pair>> {
         Self::try_push(self, Item::new(item.number())).map_err(|refused| match refused {
             TryPushError::Full(_) => TryPushError::Full(item),
@@ -41,7 +41,7 @@ impl Tx for Producer<Box<Item>> {
     }
 }
 
-impl Rx for Consumer<Box<Item>> {
+impl Rx for Consumer<Box<Item>, Yield> {
     fn try_pop(&mut self) -> Result<Pair, TryPopError> {
         Self::try_pop(self).map(|item| Pair::new(item.number()))
     }
@@ -60,12 +60,12 @@ impl Rx for Consumer<Pair, Yield, InPlace<Pair>> {
     }
 }
 
-fn words() -> fast_forward::Ends<Box<Item>> {
-    fast_forward::fast_forward(1).expect("one item is a queue")
+fn words() -> fast_forward::Ends<Box<Item>, Yield> {
+    fast_forward::with_wait(1, Yield).expect("one item is a queue")
 }
 
 fn places() -> fast_forward::Ends<Pair, Yield, InPlace<Pair>> {
-    fast_forward::in_place(1).expect("one item is a queue")
+    fast_forward::in_place_with_wait(1, Yield).expect("one item is a queue")
 }
 
 pub(super) const CLIENTS: &[Client] = &[

@@ -4,16 +4,17 @@ use super::Pair;
 use super::ends::{self, Rx, Tx};
 use crate::Client;
 use thalweg_check::history::Bounded;
+use thalweg_queue::Yield;
 use thalweg_queue::research::lamport::{self, Consumer, Look, Producer};
 use thalweg_queue::{TryPopError, TryPushError};
 
-impl<L: Look + 'static> Tx for Producer<Pair, L> {
+impl<L: Look + 'static> Tx for Producer<Pair, L, Yield> {
     fn try_push(&mut self, item: Pair) -> Result<(), TryPushError<Pair>> {
         Self::try_push(self, item)
     }
 }
 
-impl<L: Look + 'static> Rx for Consumer<Pair, L> {
+impl<L: Look + 'static> Rx for Consumer<Pair, L, Yield> {
     fn try_pop(&mut self) -> Result<Pair, TryPopError> {
         Self::try_pop(self)
     }
@@ -24,12 +25,12 @@ fn one() -> Bounded<u64> {
     Bounded::new(1, 1)
 }
 
-fn plain() -> lamport::Ends<Pair, lamport::Plain> {
-    lamport::plain(1).expect("one item is a queue")
+fn plain() -> lamport::Ends<Pair, lamport::Plain, Yield> {
+    lamport::with_wait::<_, lamport::Plain, _>(1, Yield).expect("one item is a queue")
 }
 
-fn cached() -> lamport::Ends<Pair, lamport::Cached> {
-    lamport::cached(1).expect("one item is a queue")
+fn cached() -> lamport::Ends<Pair, lamport::Cached, Yield> {
+    lamport::with_wait::<_, lamport::Cached, _>(1, Yield).expect("one item is a queue")
 }
 
 pub(super) const PLAIN: Client = Client {

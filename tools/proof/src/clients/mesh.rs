@@ -7,19 +7,20 @@ use super::Pair;
 use super::ends::{self, Outcome, Rx, Tx};
 use crate::{Client, Setup};
 use thalweg_check::history::{KFifo, Queue};
+use thalweg_queue::Yield;
 use thalweg_queue::research::mesh::{self, Consumer, Producer};
 use thalweg_queue::{TryPopError, TryPushError};
 use thalweg_sync::cell::Slot;
 use thalweg_sync::sync::Arc;
 use thalweg_sync::thread;
 
-impl Tx for Producer<Pair> {
+impl Tx for Producer<Pair, Yield> {
     fn try_push(&mut self, item: Pair) -> Result<(), TryPushError<Pair>> {
         Self::try_push(self, item)
     }
 }
 
-impl Rx for Consumer<Pair> {
+impl Rx for Consumer<Pair, Yield> {
     /// `Empty` is not one instant for all rings.
     fn try_pop(&mut self) -> Result<Pair, TryPopError> {
         Self::try_pop(self).map_err(|refused| match refused {
@@ -78,9 +79,12 @@ fn any() -> KFifo<u64> {
     KFifo::new(usize::MAX, 1, usize::MAX)
 }
 
-fn handles<const PRODUCERS: usize, const CONSUMERS: usize>()
--> ([Producer<Pair>; PRODUCERS], [Consumer<Pair>; CONSUMERS]) {
-    let (producers, consumers) = mesh::mesh(PRODUCERS, CONSUMERS, 2, 4).expect("rings are a mesh");
+/// All handles of both sides.
+type Sides<const PRODUCERS: usize, const CONSUMERS: usize> =
+    ([Producer<Pair, Yield>; PRODUCERS], [Consumer<Pair, Yield>; CONSUMERS]);
+
+fn handles<const PRODUCERS: usize, const CONSUMERS: usize>() -> Sides<PRODUCERS, CONSUMERS> {
+    let (producers, consumers) = mesh::with_wait(PRODUCERS, CONSUMERS, 2, 4, Yield).expect("rings are a mesh");
     let (Ok(producers), Ok(consumers)) = (producers.try_into(), consumers.try_into()) else {
         panic!("as many as asked for")
     };
@@ -118,7 +122,7 @@ fn meet<const PRODUCERS: usize, const CONSUMERS: usize>(
 }
 
 /// A mesh of one ring.
-fn pair() -> (Producer<Pair>, Consumer<Pair>) {
+fn pair() -> (Producer<Pair, Yield>, Consumer<Pair, Yield>) {
     let ([tx], [rx]) = handles();
     (tx, rx)
 }
@@ -177,7 +181,7 @@ fn end(setup: &Setup) -> Outcome {
 }
 
 /// A producer and the consumer of its ring leave a note; the other consumer, whose own producer is gone, reads it if `is_over`.
-fn after_the_end(setup: &Setup, is_over: fn(&mut Consumer<Pair>) -> bool) -> Outcome {
+fn after_the_end(setup: &Setup, is_over: fn(&mut Consumer<Pair, Yield>) -> bool) -> Outcome {
     setup.asserting(move || {
         let ([gone, tx], [mut rx, mut other_rx]) = handles::<2, 2>();
         drop(gone);

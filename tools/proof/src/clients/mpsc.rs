@@ -7,13 +7,13 @@ use crate::Client;
 use thalweg_queue::mpsc::{self, Consumer};
 use thalweg_queue::{TryPopError, Yield};
 
-impl Rx for Consumer<Pair> {
+impl Rx for Consumer<Pair, Yield> {
     fn try_pop(&mut self) -> Result<Pair, TryPopError> {
         Self::try_pop(self)
     }
 }
 
-fn queue(head: u64, entries: usize) -> impl Fn() -> mpsc::Ends<Pair> {
+fn queue(head: u64, entries: usize) -> impl Fn() -> mpsc::Ends<Pair, Yield> {
     move || mpsc::mpsc_from(head, 2, entries, Yield).expect("two blocks are a queue")
 }
 

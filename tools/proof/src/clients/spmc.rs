@@ -7,13 +7,13 @@ use crate::Client;
 use thalweg_queue::spmc::{self, Producer};
 use thalweg_queue::{TryPushError, Yield};
 
-impl Tx for Producer<Pair> {
+impl Tx for Producer<Pair, Yield> {
     fn try_push(&mut self, item: Pair) -> Result<(), TryPushError<Pair>> {
         Self::try_push(self, item)
     }
 }
 
-fn queue(head: u64, entries: usize) -> impl Fn() -> spmc::Ends<Pair> {
+fn queue(head: u64, entries: usize) -> impl Fn() -> spmc::Ends<Pair, Yield> {
     move || spmc::spmc_from(head, 2, entries, Yield).expect("two blocks are a queue")
 }
 
@@ -72,7 +72,7 @@ pub(super) const CLIENTS: &[Client] = &[
         name: "spmc/gone",
         what: "a thread pushes; it and another one let their consumers go: the last one drops the item",
         run: |setup| {
-            let build = || spmc::spmc(2, 1).expect("two blocks are a queue");
+            let build = || spmc::with_wait(2, 1, Yield).expect("two blocks are a queue");
             ends::gone(setup, build, |tx, item| Producer::try_push(tx, item).is_ok())
         },
     },

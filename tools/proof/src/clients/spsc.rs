@@ -7,13 +7,13 @@ use thalweg_check::history::Bounded;
 use thalweg_queue::spsc::{self, Consumer, Producer};
 use thalweg_queue::{TryPopError, TryPushError, Yield};
 
-impl Tx for Producer<Pair> {
+impl Tx for Producer<Pair, Yield> {
     fn try_push(&mut self, item: Pair) -> Result<(), TryPushError<Pair>> {
         Self::try_push(self, item)
     }
 }
 
-impl Rx for Consumer<Pair> {
+impl Rx for Consumer<Pair, Yield> {
     fn try_pop(&mut self) -> Result<Pair, TryPopError> {
         Self::try_pop(self)
     }
@@ -24,7 +24,7 @@ fn window(entries: usize) -> Bounded<u64> {
     Bounded::new(entries + 1, 2 * entries)
 }
 
-fn queue(head: u64, entries: usize) -> impl Fn() -> spsc::Ends<Pair> {
+fn queue(head: u64, entries: usize) -> impl Fn() -> spsc::Ends<Pair, Yield> {
     move || spsc::spsc_from(head, 2, entries, Yield).expect("two blocks are a queue")
 }
 

@@ -9,20 +9,20 @@ use thalweg_queue::{TryPopError, TryPushError, Yield};
 use thalweg_sync::cell::Slot;
 use thalweg_sync::thread;
 
-impl Tx for Producer<Pair> {
+impl Tx for Producer<Pair, Yield> {
     fn try_push(&mut self, item: Pair) -> Result<(), TryPushError<Pair>> {
         Self::try_push(self, item)
     }
 }
 
-impl Rx for Consumer<Pair> {
+impl Rx for Consumer<Pair, Yield> {
     fn try_pop(&mut self) -> Result<Pair, TryPopError> {
         Self::try_pop(self)
     }
 }
 
 fn queue() -> ticketed::Ends<Pair, Yield> {
-    ticketed::ticketed(2).expect("two entries are a queue")
+    ticketed::with_wait(2, 0, Yield).expect("two entries are a queue")
 }
 
 fn two() -> Bounded<u64> {
@@ -74,7 +74,7 @@ pub(super) const CLIENTS: &[Client] = &[
         name: "ticketed/gone",
         what: "a thread pushes; it and another one let their consumers go: the last one drops the item",
         run: |setup| {
-            let build = || ticketed::ticketed(2).expect("two entries are a queue");
+            let build = || ticketed::with_wait(2, 0, Yield).expect("two entries are a queue");
             ends::gone(setup, build, |tx, item| Producer::try_push(tx, item).is_ok())
         },
     },
@@ -184,7 +184,7 @@ fn spans(third: bool) {
 
 /// Three tickets. The first and the third are used; the second is dropped.
 fn turns() {
-    let (tx, rx) = ticketed::with_counters::<u64>(4, 1).expect("four entries are a queue");
+    let (tx, rx) = ticketed::with_wait::<u64, _>(4, 1, Yield).expect("four entries are a queue");
     (0..3).for_each(|number| tx.try_push(number).expect("there is room"));
     let list = Slot::new(0);
     let [first, second, third] = [(); 3].map(|()| rx.try_reserve(1).expect("there is an item").commit());
@@ -205,24 +205,25 @@ fn turns() {
 }
 
 /// An item, with its ticket.
-fn take(rx: &Consumer<u64>) -> Option<(u64, Ticket<'_>)> {
+fn take(rx: &Consumer<u64, Yield>) -> Option<(u64, Ticket<'_, Yield>)> {
     let mut take = rx.try_reserve(1).ok()?;
     let item = take.next().expect("it is not a hole");
     Some((item, take.commit()))
 }
 
 /// Pushes an item in the turn of its ticket.
-fn hand_on((item, ticket): (u64, Ticket<'_>), out: &Producer<u64>) {
+fn hand_on((item, ticket): (u64, Ticket<'_, Yield>), out: &Producer<u64, Yield>) {
     let mut grant = out.reserve_in_turn(1, &ticket, 0).expect("the queue is not closed");
     assert!(grant.push(item).is_ok());
 }
 
 /// Two workers take an item each and hand it on in the order of what they took.
 fn stages() {
-    let (tx, rx) = ticketed::with_counters::<u64>(2, 1).expect("two entries are a queue");
+    let (tx, rx) = ticketed::with_wait::<u64, _>(2, 1, Yield).expect("two entries are a queue");
     (0..2).for_each(|number| tx.try_push(number).expect("there is room"));
-    let (out, results) = ticketed::ticketed::<u64>(2).expect("two entries are a queue");
-    let work = |rx: &Consumer<u64>, out: &Producer<u64>| hand_on(take(rx).expect("there is an item"), out);
+    let (out, results) = ticketed::with_wait::<u64, _>(2, 0, Yield).expect("two entries are a queue");
+    let work =
+        |rx: &Consumer<u64, Yield>, out: &Producer<u64, Yield>| hand_on(take(rx).expect("there is an item"), out);
     let other = thread::spawn({
         let (rx, out) = (rx.clone(), out.clone());
         move || work(&rx, &out)
@@ -234,10 +235,11 @@ fn stages() {
 
 /// Each worker goes through both stages. The item that is handed on comes second, so who has it waits for the ticket that is dropped.
 fn two_stages() {
-    let [first, middle] = [(); 2].map(|()| ticketed::with_counters::<u64>(2, 1).expect("two entries are a queue"));
+    let [first, middle] =
+        [(); 2].map(|()| ticketed::with_wait::<u64, _>(2, 1, Yield).expect("two entries are a queue"));
     [1, 0].into_iter().for_each(|number| first.0.try_push(number).expect("there is room"));
-    let (out, results) = ticketed::ticketed::<u64>(2).expect("two entries are a queue");
-    let work = |rx: &Consumer<u64>, middle: &ticketed::Ends<u64, Yield>, out: &Producer<u64>| {
+    let (out, results) = ticketed::with_wait::<u64, _>(2, 0, Yield).expect("two entries are a queue");
+    let work = |rx: &Consumer<u64, Yield>, middle: &ticketed::Ends<u64, Yield>, out: &Producer<u64, Yield>| {
         let (item, ticket) = take(rx).expect("there is an item");
         if item == 0 {
             hand_on((item, ticket), &middle.0);

@@ -6,35 +6,36 @@ use super::ends::{self, Counted, Outcome, Rx, Tx};
 use crate::{Client, Setup};
 use thalweg_check::Kept;
 use thalweg_check::history::{Bounded, Queue, Specification};
+use thalweg_queue::Yield;
 use thalweg_queue::research::faaq::{Bbq, Faaq};
 use thalweg_queue::research::tube::ring::{Hts, Mt, Rts};
 use thalweg_queue::research::tube::scqd::Scqd;
 use thalweg_queue::research::tube::{self, Consumer, Producer, Tube};
 use thalweg_queue::{TryPopError, TryPushError};
 
-impl<Q: Tube<Item = Pair> + 'static> Tx for Producer<Q> {
+impl<Q: Tube<Item = Pair> + 'static> Tx for Producer<Q, Yield> {
     fn try_push(&mut self, item: Pair) -> Result<(), TryPushError<Pair>> {
         Self::try_push(self, item)
     }
 }
 
-impl<Q: Tube<Item = Pair> + 'static> Rx for Consumer<Q> {
+impl<Q: Tube<Item = Pair> + 'static> Rx for Consumer<Q, Yield> {
     fn try_pop(&mut self) -> Result<Pair, TryPopError> {
         Self::try_pop(self)
     }
 }
 
-type Ends<Q> = (Kept<Producer<Q>>, Kept<Consumer<Q>>);
+type Ends<Q> = (Kept<Producer<Q, Yield>>, Kept<Consumer<Q, Yield>>);
 
 fn queue<Q: Tube<Item = Pair> + 'static>(tube: Q) -> Ends<Q> {
-    let (tx, rx) = tube::queue(tube);
+    let (tx, rx) = tube::with_wait(tube, Yield);
     (Kept::new(tx), Kept::new(rx))
 }
 
 /// A thread pushes; it and another one let their consumers go.
 fn gone<Q: Tube<Item = Counted> + 'static>(setup: &Setup, tube: fn() -> Q) -> Outcome {
     let build = move || {
-        let (tx, rx) = tube::queue(tube());
+        let (tx, rx) = tube::with_wait(tube(), Yield);
         (Kept::new(tx), Kept::new(rx))
     };
     ends::gone(setup, build, |tx, item| tx.try_push(item).is_ok())

@@ -8,7 +8,7 @@ use crate::drops::Drops;
 use crate::edges::edge;
 use crate::research::tube::{AllocateError, ReserveError, Tube};
 use crate::slip::Slip;
-use crate::wait::{Wait, Yield, both};
+use crate::wait::{Ordinary, Wait, both};
 use crate::{TryPopError, TryPushError};
 use core::fmt;
 use thalweg_sync::atomic::Ordering::{AcqRel, Relaxed, Release};
@@ -29,7 +29,7 @@ fn why(refusal: ReserveError) -> TryPopError {
 /// consumers drain what is left.
 ///
 /// A handle that is leaked (`mem::forget`) counts as alive for ever.
-pub struct Producer<T: Send, Q: Tube<Item = u32> = DefaultTube, W: Wait = Yield> {
+pub struct Producer<T: Send, Q: Tube<Item = u32> = DefaultTube, W: Wait = Ordinary> {
     shared: Arc<Shared<T, Q, W>>,
     open: Option<Open<T>>,
     /// Whether the last push that wanted a capsule got none.
@@ -232,7 +232,7 @@ impl<T: Send, Q: Tube<Item = u32>, W: Wait> fmt::Debug for Producer<T, Q, W> {
 /// A consumer that waits in `pop` takes from its own capsule first and holds nothing back while it sleeps. One that is *idle*, as it is not
 /// popping, keeps what is left of its capsule from all others until [`flush`](Self::flush), the next pop or its drop: nobody else may look
 /// into a capsule that has a consumer.
-pub struct Consumer<T: Send, Q: Tube<Item = u32> = DefaultTube, W: Wait = Yield> {
+pub struct Consumer<T: Send, Q: Tube<Item = u32> = DefaultTube, W: Wait = Ordinary> {
     shared: Arc<Shared<T, Q, W>>,
     held: Option<Held<T>>,
     /// The oldest unfinished number, lately: what is in the window of this one is in the window.

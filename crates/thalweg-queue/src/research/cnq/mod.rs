@@ -132,7 +132,7 @@ pub use handles::{Consumer, Producer};
 
 use crate::BuildError;
 use crate::research::tube::{Tube, scqd::Scqd};
-use crate::wait::{Wait, Yield};
+use crate::wait::{Ordinary, Wait};
 use shared::Shared;
 use thalweg_sync::sync::Arc;
 
@@ -163,7 +163,7 @@ pub type DefaultTube = Scqd<u32>;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn cnq<T: Send>(capacity: usize, k: usize) -> Result<Ends<T>, BuildError> {
-    cnq_with_wait(capacity, k, Yield)
+    cnq_with_wait(capacity, k, Ordinary::default())
 }
 
 /// As [`cnq()`], with ends that [wait](crate::wait) by `wait`. Refused as there.
@@ -226,7 +226,7 @@ pub fn over<T: Send, Q: Tube<Item = u32>>(
     entries: usize,
     k: usize,
 ) -> Result<Ends<T, Q>, BuildError> {
-    with_wait(tube, capsules, entries, k, Yield)
+    with_wait(tube, capsules, entries, k, Ordinary::default())
 }
 
 /// As [`over`], with ends that wait as `wait` does.
@@ -254,7 +254,7 @@ pub fn with_wait<T: Send, Q: Tube<Item = u32>, W: Wait>(
 }
 
 /// The two ends of a queue.
-pub type Ends<T, Q = DefaultTube, W = Yield> = (Producer<T, Q, W>, Consumer<T, Q, W>);
+pub type Ends<T, Q = DefaultTube, W = Ordinary> = (Producer<T, Q, W>, Consumer<T, Q, W>);
 
 /// As [`over`], with the first capsule at `number`: tests start near the wrap. One capsule will do, and there is no spare one, as in
 /// the thesis' clients.
@@ -266,7 +266,7 @@ pub fn starting_at<T: Send, Q: Tube<Item = u32>>(
     entries: usize,
     k: usize,
 ) -> Result<Ends<T, Q>, BuildError> {
-    build(number, tube, (capsules, 0), (entries, k), Yield)
+    build(number, tube, (capsules, 0), (entries, k), Ordinary::default())
 }
 
 /// How many capsules of so many entries there can be, beside the spare ones.

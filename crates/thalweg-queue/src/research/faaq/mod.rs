@@ -69,7 +69,7 @@ use crate::edges::{edge, in_order};
 use crate::marks::Mark;
 use crate::mpmc::{in_blocks, of_room};
 use crate::research::tube::{self, AllocateError, Consumer, Producer, ReserveError, Tube};
-use crate::wait::{Wait, Yield};
+use crate::wait::{Ordinary, Wait};
 use crate::{BuildError, memory};
 use alloc::boxed::Box;
 use block::{Allocate, Block, Reserve};
@@ -128,11 +128,11 @@ pub struct Reserved {
 }
 
 /// The two ends of a queue.
-pub type Ends<T, W = Yield> = (Producer<Faaq<T>, W>, Consumer<Faaq<T>, W>);
+pub type Ends<T, W = Ordinary> = (Producer<Faaq<T>, W>, Consumer<Faaq<T>, W>);
 
 /// A queue of `blocks` blocks with `entries` entries each. `blocks` must be a power of two and at least 2, `entries` at least 1.
 pub fn shared<T: Send>(blocks: usize, entries: usize) -> Result<Ends<T>, BuildError> {
-    with_wait(blocks, entries, Yield)
+    with_wait(blocks, entries, Ordinary::default())
 }
 
 /// As [`shared`], with ends that [wait](crate::wait) by `wait`.

@@ -59,7 +59,7 @@ mod ring;
 
 use crate::drops::Drops;
 use crate::grant::{Read, Write};
-use crate::wait::{Side, Wait, Yield, both};
+use crate::wait::{Ordinary, Side, Wait, both};
 use crate::{BuildError, TryPopError, TryPushError};
 use core::fmt;
 use core::marker::PhantomData;
@@ -97,18 +97,18 @@ mod private {
 }
 
 /// The two ends of a queue.
-pub type Ends<T, L, W = Yield> = (Producer<T, L, W>, Consumer<T, L, W>);
+pub type Ends<T, L, W = Ordinary> = (Producer<T, L, W>, Consumer<T, L, W>);
 
 /// Lamport's queue for `capacity` items, as printed.
 ///
 /// `BuildError` if `capacity` is zero or beyond the address space. Memory: the items, one more, and some lines.
 pub fn plain<T: Send>(capacity: usize) -> Result<Ends<T, Plain>, BuildError> {
-    with_wait(capacity, Yield)
+    with_wait(capacity, Ordinary::default())
 }
 
 /// Lamport's queue for `capacity` items, with cached indices; else as [`plain`].
 pub fn cached<T: Send>(capacity: usize) -> Result<Ends<T, Cached>, BuildError> {
-    with_wait(capacity, Yield)
+    with_wait(capacity, Ordinary::default())
 }
 
 /// As [`plain`] or [`cached`], whichever `L` says, with ends that [wait](crate::wait) by `wait`.
@@ -137,7 +137,7 @@ pub fn with_wait<T: Send, L: Look, W: Wait>(capacity: usize, wait: W) -> Result<
 /// let second = tx.clone();
 /// # Ok::<(), thalweg_queue::BuildError>(())
 /// ```
-pub struct Producer<T: Send, L: Look, W: Wait = Yield> {
+pub struct Producer<T: Send, L: Look, W: Wait = Ordinary> {
     ring: Arc<Ring<T, W>>,
     /// The next slot to fill.
     head: usize,
@@ -256,7 +256,7 @@ impl<T: Send, L: Look, W: Wait> fmt::Debug for Producer<T, L, W> {
 /// The reading end. Dropping it closes the queue: pushes fail from then on, and what is in the queue is dropped.
 ///
 /// Like the producer it moves between threads but cannot be cloned.
-pub struct Consumer<T: Send, L: Look, W: Wait = Yield> {
+pub struct Consumer<T: Send, L: Look, W: Wait = Ordinary> {
     ring: Arc<Ring<T, W>>,
     /// The producer's head, as seen last.
     head: usize,

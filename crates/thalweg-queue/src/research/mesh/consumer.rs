@@ -2,8 +2,8 @@
 
 use super::Shared;
 use crate::grant::Read;
-use crate::wait::{Side, Wait};
-use crate::{Pop, TryPopError, Yield, growing, mpmc};
+use crate::wait::{Ordinary, Side, Wait};
+use crate::{Pop, TryPopError, growing, mpmc};
 use alloc::vec::Vec;
 use core::fmt;
 use core::mem;
@@ -17,7 +17,7 @@ pub const BURST: usize = 16;
 /// fail from then on, and what is in the rings is dropped.
 ///
 /// It moves between threads but cannot be cloned: the mesh has as many as it was built with.
-pub struct Consumer<T: Send, W: Wait = Yield> {
+pub struct Consumer<T: Send, W: Wait = Ordinary> {
     rings: Vec<growing::Consumer<T>>,
     /// The ring to pop from, and how many more items to take before the next one is due.
     at: usize,

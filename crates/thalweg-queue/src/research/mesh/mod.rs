@@ -75,27 +75,22 @@ pub use consumer::{BURST, Consumer};
 pub use producer::Producer;
 
 use crate::edges::edge;
-use crate::wait::{Side, Wait};
-use crate::{BuildError, Yield, growing, memory, mpmc};
+use crate::wait::{Ordinary, Side, Wait};
+use crate::{BuildError, growing, memory, mpmc};
 use alloc::vec::Vec;
 use thalweg_sync::atomic::AtomicUsize;
 use thalweg_sync::atomic::Ordering::{Acquire, Release};
 use thalweg_sync::sync::Arc;
 
 /// All ends of a mesh.
-pub type Ends<T, W = Yield> = (Vec<Producer<T, W>>, Vec<Consumer<T, W>>);
+pub type Ends<T, W = Ordinary> = (Vec<Producer<T, W>>, Vec<Consumer<T, W>>);
 
 /// A mesh whose rings have `first` entries each, and may grow to `most`.
 ///
 /// `BuildError` if there are no producers or no consumers, if there would be more than 2^16 rings, or if
 /// [`chunk_ring()`](crate::growing::chunk_ring()) refuses the sizes. Memory: that of the rings.
-pub fn mesh<T: Send>(
-    producers: usize,
-    consumers: usize,
-    first: usize,
-    most: usize,
-) -> Result<Ends<T, Yield>, BuildError> {
-    with_wait(producers, consumers, first, most, Yield)
+pub fn mesh<T: Send>(producers: usize, consumers: usize, first: usize, most: usize) -> Result<Ends<T>, BuildError> {
+    with_wait(producers, consumers, first, most, Ordinary::default())
 }
 
 /// As [`mesh`], with ends that [wait](crate::wait) by `wait`.

@@ -2,8 +2,8 @@
 
 use super::Shared;
 use crate::grant::Write;
-use crate::wait::{Side, Wait};
-use crate::{Push, TryPushError, Yield, growing};
+use crate::wait::{Ordinary, Side, Wait};
+use crate::{Push, TryPushError, growing};
 use alloc::vec::Vec;
 use core::fmt;
 use thalweg_sync::sync::Arc;
@@ -17,7 +17,7 @@ use thalweg_sync::sync::Arc;
 /// let third = producers[0].clone();
 /// # Ok::<(), thalweg_queue::BuildError>(())
 /// ```
-pub struct Producer<T: Send, W: Wait = Yield> {
+pub struct Producer<T: Send, W: Wait = Ordinary> {
     rings: Vec<growing::Producer<T>>,
     /// The ring to push to next.
     next: usize,

@@ -105,26 +105,26 @@ pub use pop::{Consumer, Take, Window};
 pub use push::{Grant, Producer};
 pub use ticket::Ticket;
 
-use crate::wait::Wait;
-use crate::{BuildError, Yield};
+use crate::BuildError;
+use crate::wait::{Ordinary, Wait};
 use ring::{Owned, Ring};
 use thalweg_sync::sync::Arc;
 
 /// The two ends of a queue.
-pub type Ends<T, W = Yield> = (Producer<T, W>, Consumer<T, W>);
+pub type Ends<T, W = Ordinary> = (Producer<T, W>, Consumer<T, W>);
 
 /// A queue of `capacity` entries, a power of two. Its tickets are served nowhere.
 ///
 /// `BuildError` if `capacity` is not possible. Memory: the entries, and two words for each.
 pub fn ticketed<T: Send>(capacity: usize) -> Result<Ends<T>, BuildError> {
-    with_wait(capacity, 0, Yield)
+    with_wait(capacity, 0, Ordinary::default())
 }
 
 /// As [`ticketed`], with `counters` counters, at most 64, each of which serves every ticket once.
 ///
 /// Take one for each queue that is pushed to in the order of pops from this one. Memory: one word more per entry and counter.
 pub fn with_counters<T: Send>(capacity: usize, counters: usize) -> Result<Ends<T>, BuildError> {
-    with_wait(capacity, counters, Yield)
+    with_wait(capacity, counters, Ordinary::default())
 }
 
 /// As [`with_counters`], with ends that [wait](crate::wait) by `wait`.

@@ -5,8 +5,8 @@ use super::ticket::Ticket;
 use crate::drops::Drops;
 #[cfg(feature = "std")]
 use crate::wait::Sleep;
-use crate::wait::{self, Deadline, Side, Wait, both};
-use crate::{PopError, PopTimeoutError, TryPopError, Yield};
+use crate::wait::{self, Deadline, Ordinary, Side, Wait, both};
+use crate::{PopError, PopTimeoutError, TryPopError};
 use alloc::vec::Vec;
 use core::fmt;
 use thalweg_sync::atomic::Ordering::Relaxed;
@@ -18,7 +18,7 @@ use thalweg_sync::time::{self, Duration};
 /// the queue is dropped.
 ///
 /// A handle or a guard that is leaked (`mem::forget`) counts as alive for ever.
-pub struct Consumer<T: Send, W: Wait = Yield> {
+pub struct Consumer<T: Send, W: Wait = Ordinary> {
     pub(super) ring: Arc<Owned<T, W>>,
 }
 
@@ -302,7 +302,7 @@ impl<T: Send, W: Wait> fmt::Debug for Consumer<T, W> {
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[must_use = "dropped at once, it drops the items"]
-pub struct Take<'a, T: Send, W: Wait = Yield> {
+pub struct Take<'a, T: Send, W: Wait = Ordinary> {
     ring: &'a Owned<T, W>,
     span: Span,
     /// The next item to move out.
@@ -385,7 +385,7 @@ impl<T: Send, W: Wait> fmt::Debug for Take<'_, T, W> {
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[must_use = "dropped at once, it pops items unseen"]
-pub struct Window<'a, T: Send + Sync + Copy, W: Wait = Yield> {
+pub struct Window<'a, T: Send + Sync + Copy, W: Wait = Ordinary> {
     ring: &'a Owned<T, W>,
     /// What is popped.
     span: Span,

@@ -5,8 +5,8 @@ use super::ticket::Ticket;
 use crate::left::Left;
 #[cfg(feature = "std")]
 use crate::wait::Sleep;
-use crate::wait::{self, Deadline, Side, Wait};
-use crate::{PushError, PushTimeoutError, TryPushError, Yield};
+use crate::wait::{self, Deadline, Ordinary, Side, Wait};
+use crate::{PushError, PushTimeoutError, TryPushError};
 use alloc::vec::Vec;
 use core::fmt;
 use core::mem::MaybeUninit;
@@ -18,7 +18,7 @@ use thalweg_sync::time::{self, Duration};
 /// A writing end. Clones write to the same queue; dropping the last one closes it, and consumers drain what is left.
 ///
 /// A handle or a grant that is leaked (`mem::forget`) counts as alive for ever.
-pub struct Producer<T: Send, W: Wait = Yield> {
+pub struct Producer<T: Send, W: Wait = Ordinary> {
     pub(super) ring: Arc<Owned<T, W>>,
 }
 
@@ -318,7 +318,7 @@ impl<T: Send, W: Wait> fmt::Debug for Producer<T, W> {
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[must_use = "dropped at once, it commits holes"]
-pub struct Grant<'a, T: Send, W: Wait = Yield> {
+pub struct Grant<'a, T: Send, W: Wait = Ordinary> {
     ring: &'a Owned<T, W>,
     span: Span,
     /// The next entry to write.

@@ -2,7 +2,7 @@
 
 use super::order::Order;
 use super::ring::Span;
-use crate::Yield;
+use crate::wait::Ordinary;
 #[cfg(feature = "std")]
 use crate::wait::{self, Sleep};
 use crate::wait::{Deadline, Side, Wait, both};
@@ -41,7 +41,7 @@ pub(super) struct Desk<W> {
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[must_use = "dropped at once, it is served without having been used"]
-pub struct Ticket<'a, W: Wait = Yield> {
+pub struct Ticket<'a, W: Wait = Ordinary> {
     desk: &'a Desk<W>,
     span: Span,
     /// One bit per counter.

@@ -3,12 +3,12 @@
 use super::{AllocateError, ReserveError, Tube};
 use crate::drops::Drops;
 use crate::edges::edge;
-use crate::wait::{Side, Wait, Yield, both};
+use crate::handles::Handles;
+use crate::wait::{Ordinary, Side, Wait, both};
 use crate::{TryPopError, TryPushError};
 use core::fmt;
 use thalweg_sync::CachePadded;
-use thalweg_sync::atomic::AtomicUsize;
-use thalweg_sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
+use thalweg_sync::atomic::Ordering::{AcqRel, Acquire, Release};
 use thalweg_sync::sync::Arc;
 
 /// A tube and how many handles of each kind it has. A kind that has reached zero stays there.
@@ -17,12 +17,6 @@ struct Shared<Q: Tube, W: Wait> {
     tube: Q,
     handles: CachePadded<Handles>,
     wait: W,
-}
-
-#[derive(Debug)]
-struct Handles {
-    producers: AtomicUsize,
-    consumers: AtomicUsize,
 }
 
 /// Makes a queue of `tube`.
@@ -41,11 +35,11 @@ struct Handles {
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn queue<Q: Tube>(tube: Q) -> Ends<Q> {
-    with_wait(tube, Yield)
+    with_wait(tube, Ordinary::default())
 }
 
 /// Both ends of a queue.
-pub type Ends<Q, W = Yield> = (Producer<Q, W>, Consumer<Q, W>);
+pub type Ends<Q, W = Ordinary> = (Producer<Q, W>, Consumer<Q, W>);
 
 /// As [`queue`], with ends that [wait](crate::wait) by `wait`.
 ///
@@ -60,8 +54,7 @@ pub type Ends<Q, W = Yield> = (Producer<Q, W>, Consumer<Q, W>);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn with_wait<Q: Tube, W: Wait>(tube: Q, wait: W) -> Ends<Q, W> {
-    let handles = Handles { producers: AtomicUsize::new(1), consumers: AtomicUsize::new(1) };
-    let shared = Arc::new(Shared { tube, handles: CachePadded(handles), wait });
+    let shared = Arc::new(Shared { tube, handles: CachePadded(Handles::new()), wait });
     (Producer { shared: shared.clone() }, Consumer { shared })
 }
 
@@ -115,14 +108,13 @@ impl<Q: Tube, W: Wait> Shared<Q, W> {
     }
 
     fn producers_gone(&self) -> bool {
-        // (tube.1) Acquire, pairs with (tube.2): everything they pushed is visible. Relaxed could report the end
+        // (tube.1) Acquire, pairs with (tube.2) and (handles.3): everything they pushed is visible. Relaxed could report the end
         // before the last items.
-        self.handles.producers.load(edge("tube.1", Acquire)) == 0
+        self.handles.producers.is_gone(edge("tube.1", Acquire))
     }
 
     fn consumers_gone(&self) -> bool {
-        // Relaxed: a refusal hands the item back and touches nothing else.
-        self.handles.consumers.load(Relaxed) == 0
+        self.handles.consumers_gone()
     }
 
     fn drain(&self) {
@@ -136,7 +128,7 @@ impl<Q: Tube, W: Wait> Shared<Q, W> {
 /// A writing end. Clones write to the same queue; dropping the last one closes it, and consumers drain what is left.
 ///
 /// A handle that is leaked (`mem::forget`) counts as alive for ever.
-pub struct Producer<Q: Tube, W: Wait = Yield> {
+pub struct Producer<Q: Tube, W: Wait = Ordinary> {
     shared: Arc<Shared<Q, W>>,
 }
 
@@ -179,8 +171,7 @@ impl<Q: Tube, W: Wait> Producer<Q, W> {
 
 impl<Q: Tube, W: Wait> Clone for Producer<Q, W> {
     fn clone(&self) -> Self {
-        // Relaxed: this handle keeps the count above zero meanwhile.
-        self.shared.handles.producers.fetch_add(1, Relaxed);
+        self.shared.handles.producers.add();
         Self { shared: self.shared.clone() }
     }
 }
@@ -188,7 +179,7 @@ impl<Q: Tube, W: Wait> Clone for Producer<Q, W> {
 impl<Q: Tube, W: Wait> Drop for Producer<Q, W> {
     fn drop(&mut self) {
         // (tube.2) Release, pairs with (tube.1): what was pushed comes before the count.
-        if self.shared.handles.producers.fetch_sub(1, edge("tube.2", Release)) == 1 {
+        if self.shared.handles.producers.leave(edge("tube.2", Release)) {
             self.shared.wait.ring_all();
         }
     }
@@ -204,7 +195,7 @@ impl<Q: Tube, W: Wait> fmt::Debug for Producer<Q, W> {
 /// is in the queue is dropped.
 ///
 /// A handle that is leaked (`mem::forget`) counts as alive for ever.
-pub struct Consumer<Q: Tube, W: Wait = Yield> {
+pub struct Consumer<Q: Tube, W: Wait = Ordinary> {
     shared: Arc<Shared<Q, W>>,
 }
 
@@ -246,6 +237,11 @@ impl<Q: Tube, W: Wait> Consumer<Q, W> {
         self.shared.tube.capacity()
     }
 
+    /// Whether a push would be refused now for want of room.
+    pub fn is_full(&self) -> bool {
+        self.shared.tube.can_allocate().is_err()
+    }
+
     /// Whether every producer is gone. Then it stays so; items may still be left.
     pub fn is_closed(&self) -> bool {
         self.shared.producers_gone()
@@ -254,8 +250,7 @@ impl<Q: Tube, W: Wait> Consumer<Q, W> {
 
 impl<Q: Tube, W: Wait> Clone for Consumer<Q, W> {
     fn clone(&self) -> Self {
-        // Relaxed: this handle keeps the count above zero meanwhile.
-        self.shared.handles.consumers.fetch_add(1, Relaxed);
+        self.shared.handles.consumers.add();
         Self { shared: self.shared.clone() }
     }
 }
@@ -265,7 +260,7 @@ impl<Q: Tube, W: Wait> Drop for Consumer<Q, W> {
         // (tube.3) AcqRel, pairs with itself: the consumer that leaves last comes after the others, so it drops what they have seen or
         // pushed. Acquire or Release alone would leave that for as long as there are producers. What is left after its last look is
         // dropped by the tube.
-        if self.shared.handles.consumers.fetch_sub(1, edge("tube.3", AcqRel)) == 1 {
+        if self.shared.handles.consumers.leave(edge("tube.3", AcqRel)) {
             self.shared.wait.ring_all();
             self.shared.drain();
         }
@@ -278,5 +273,12 @@ impl<Q: Tube, W: Wait> fmt::Debug for Consumer<Q, W> {
     }
 }
 
+crate::handles::counted! {
+    [Q: Tube, W: Wait] Producer<Q, W>;
+    [Q: Tube, W: Wait] Consumer<Q, W>;
+    |end| end.shared.handles, end.shared.wait
+}
+crate::handles::downgrade! { [Q: Tube, W: Wait] Producer<Q, W>, shared, |end| end.shared.handles.producers }
+crate::handles::downgrade! { [Q: Tube, W: Wait] Consumer<Q, W>, shared, |end| end.shared.handles.consumers }
 crate::wait::producer!(shared (Producer [Q] [] Q::Item [Q: Tube]));
 crate::wait::consumer!(shared (Consumer [Q] [] Q::Item [Q: Tube]));

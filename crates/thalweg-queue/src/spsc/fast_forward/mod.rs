@@ -86,7 +86,7 @@ use crate::drops::Drops;
 use crate::grant::{Read, Write};
 use crate::held::Held;
 use crate::left::Left;
-use crate::wait::{Side, Wait, Yield, both};
+use crate::wait::{Ordinary, Side, Wait, both};
 use crate::{BuildError, TryPopError, TryPushError};
 use alloc::vec::Vec;
 use core::fmt;
@@ -100,13 +100,13 @@ use thalweg_sync::sync::Arc;
 use thalweg_sync::{machine, spin};
 
 /// Both ends of a queue.
-pub type Ends<T, W = Yield, S = AsWord> = (Producer<T, W, S>, Consumer<T, W, S>);
+pub type Ends<T, W = Ordinary, S = AsWord> = (Producer<T, W, S>, Consumer<T, W, S>);
 
 /// A queue for at least `capacity` items of one word.
 ///
 /// Memory: one word per item and two lines on top. `BuildError` if `capacity` is zero or beyond the address space.
 pub fn fast_forward<T: Word + Send>(capacity: usize) -> Result<Ends<T>, BuildError> {
-    with_wait(capacity, Yield)
+    with_wait(capacity, Ordinary::default())
 }
 
 /// As [`fast_forward()`], with ends that [wait](crate::wait) by `wait`.
@@ -145,8 +145,8 @@ pub fn with_wait<T: Word + Send, W: Wait>(capacity: usize, wait: W) -> Result<En
 /// assert_eq!(rx.pop()?[1499], 7);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub fn in_place<T: Send>(capacity: usize) -> Result<Ends<T, Yield, InPlace<T>>, BuildError> {
-    build(capacity, Yield)
+pub fn in_place<T: Send>(capacity: usize) -> Result<Ends<T, Ordinary, InPlace<T>>, BuildError> {
+    build(capacity, Ordinary::default())
 }
 
 /// As [`in_place`], with ends that [wait](crate::wait) by `wait`.
@@ -206,7 +206,7 @@ fn build<T: Send, W: Wait, S: Entry<T>>(capacity: usize, wait: W) -> Result<Ends
 /// ```
 // On lines of its own: every push writes here, and what lies beside it may be read by other threads.
 #[repr(align(128))]
-pub struct Producer<T, W: Wait = Yield, S: Entry<T> = AsWord> {
+pub struct Producer<T, W: Wait = Ordinary, S: Entry<T> = AsWord> {
     ring: Held<Ring<T, W, S>>,
     /// The next slot to fill; behind the last one if that is the first. Of all this, a push writes only this word.
     head: usize,
@@ -381,7 +381,7 @@ impl<T, W: Wait, S: Entry<T>> fmt::Debug for Producer<T, W, S> {
 /// Like the producer it moves between threads but cannot be cloned.
 // On lines of its own, as the producer.
 #[repr(align(128))]
-pub struct Consumer<T, W: Wait = Yield, S: Entry<T> = AsWord> {
+pub struct Consumer<T, W: Wait = Ordinary, S: Entry<T> = AsWord> {
     ring: Held<Ring<T, W, S>>,
     /// The next slot to take.
     tail: usize,

@@ -4,6 +4,7 @@
 //! what slip maintenance is for hardly happens to it.
 
 use serde_json::json;
+use thalweg_queue::Yield;
 use thalweg_queue::spsc::fast_forward::{self, Slip};
 use thalweg_queue::{TryPushError, research::lamport};
 use thalweg_sync::{hint, spin};
@@ -55,16 +56,16 @@ type Ends = (Box<dyn FnMut(Item) -> bool + Send>, Box<dyn FnMut() -> Option<Item
 type Contender = (&'static str, fn(usize, u64) -> Ends);
 
 const FAST_FORWARD: Contender = ("fast-forward", |entries, _| {
-    let (mut tx, mut rx) = fast_forward::fast_forward::<Item>(entries).expect(RIGHT);
+    let (mut tx, mut rx) = fast_forward::with_wait::<Item, _>(entries, Yield).expect(RIGHT);
     (Box::new(move |item| !refused(tx.try_push(item))), Box::new(move || rx.try_pop().ok()))
 });
 const WITH_SLIP: Contender = ("fast-forward, slip", |entries, _| {
-    let (mut tx, rx) = fast_forward::fast_forward::<Item>(entries).expect(RIGHT);
+    let (mut tx, rx) = fast_forward::with_wait::<Item, _>(entries, Yield).expect(RIGHT);
     let mut rx = rx.with_slip(Slip::default());
     (Box::new(move |item| !refused(tx.try_push(item))), Box::new(move || rx.try_pop().ok()))
 });
 const LAMPORT: Contender = ("lamport", |entries, _| {
-    let (mut tx, mut rx) = lamport::plain::<Item>(entries).expect(RIGHT);
+    let (mut tx, mut rx) = lamport::with_wait::<Item, lamport::Plain, _>(entries, Yield).expect(RIGHT);
     (Box::new(move |item| !refused(tx.try_push(item))), Box::new(move || rx.try_pop().ok()))
 });
 const AS_PRINTED: Contender = ("as printed", |entries, _| {

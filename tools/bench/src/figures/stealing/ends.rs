@@ -2,6 +2,7 @@
 
 use std::collections::VecDeque;
 
+use thalweg_queue::Yield;
 use thalweg_queue::{mpmc, stealing};
 use thalweg_sync::atomic::AtomicU64;
 use thalweg_sync::atomic::Ordering::Relaxed;
@@ -54,7 +55,7 @@ pub(crate) const FIFO: Contender = ("bwos", || {
 pub(crate) const ABP: Contender = ("abp (opt)", abp::<false>);
 pub(crate) const ABP_SC: Contender = ("abp (sc)", abp::<true>);
 pub(crate) const BBQ: Contender = ("bbq", || {
-    let (tx, rx) = mpmc::with_capacity::<u64>(CAPACITY).expect(RIGHT);
+    let (tx, rx) = mpmc::with_capacity_and_wait::<u64, _>(CAPACITY, Yield).expect(RIGHT);
     let thief = rx.clone();
     (Box::new(Shared(tx, rx)), Box::new(thief))
 });
@@ -84,7 +85,7 @@ impl Thief for stealing::Stealer<u64> {
     }
 }
 
-impl Thief for mpmc::Consumer<u64> {
+impl Thief for mpmc::Consumer<u64, Yield> {
     fn steal(&mut self) -> Option<u64> {
         self.try_pop().ok()
     }
@@ -130,7 +131,7 @@ impl Owner for PlainRing {
 }
 
 /// A queue for many, of which the owner has both ends.
-struct Shared(mpmc::Producer<u64>, mpmc::Consumer<u64>);
+struct Shared(mpmc::Producer<u64, Yield>, mpmc::Consumer<u64, Yield>);
 
 impl Owner for Shared {
     fn push(&mut self, item: u64) -> bool {

@@ -4,6 +4,7 @@ use std::cell::Cell;
 use std::num::NonZero;
 
 use thalweg_link::{Consumer, Producer, Supervisor};
+use thalweg_queue::Yield;
 use thalweg_queue::{Pop, Push, mpmc, research::cnq, spsc::fast_forward};
 use thalweg_sim::{Credits, Device, Routing};
 use thalweg_sync::link::{self, Target};
@@ -304,16 +305,16 @@ impl Net {
                 )
             }
             Contender::Bbq => {
-                let (tx, rx) = mpmc::with_capacity(capacity).expect(RIGHT);
+                let (tx, rx) = mpmc::with_capacity_and_wait(capacity, Yield).expect(RIGHT);
                 ours(tx, rx, producers, consumers)
             }
             Contender::Cnq => {
-                let (tx, rx) = cnq::cnq(capacity.max(256), 64).expect(RIGHT);
+                let (tx, rx) = cnq::cnq_with_wait(capacity.max(256), 64, Yield).expect(RIGHT);
                 ours(tx, rx, producers, consumers)
             }
             Contender::FastForward => {
                 assert!(producers == 1 && consumers == 1, "FastForward is for one and one");
-                let (tx, rx) = fast_forward::fast_forward(capacity).expect(RIGHT);
+                let (tx, rx) = fast_forward::with_wait(capacity, Yield).expect(RIGHT);
                 (vec![Box::new(NotZero(tx))], vec![Box::new(NotZero(rx))])
             }
         }
@@ -391,11 +392,11 @@ impl Net {
                 )
             }
             Contender::Bbq => {
-                let (tx, rx) = mpmc::with_capacity(capacity).expect(RIGHT);
+                let (tx, rx) = mpmc::with_capacity_and_wait(capacity, Yield).expect(RIGHT);
                 our_messages(tx, rx, producers, consumers)
             }
             Contender::Cnq => {
-                let (tx, rx) = cnq::cnq(capacity.max(256), 64).expect(RIGHT);
+                let (tx, rx) = cnq::cnq_with_wait(capacity.max(256), 64, Yield).expect(RIGHT);
                 our_messages(tx, rx, producers, consumers)
             }
         }

@@ -2,6 +2,7 @@
 //! do nothing but send words and receive them.
 
 use thalweg_link::{Channel, Item as _, Producer};
+use thalweg_queue::Yield;
 use thalweg_queue::{research::cnq, spsc::fast_forward};
 use thalweg_sim::{Device, Routing};
 use thalweg_sync::link::{self, Target};
@@ -70,11 +71,11 @@ fn entrants(routing: Routing) -> [Entrant; 9] {
     a_line_each.contender.name = "virtual-link, a line each";
     let mailboxes = Contender::new(Kind::ZeroMq.name(), CAPACITY, zeromq);
     let capsules = Contender::new(Kind::Cnq.name(), CAPACITY, |producers, consumers| {
-        let (tx, rx) = cnq::cnq(CAPACITY, 64).expect(RIGHT);
+        let (tx, rx) = cnq::cnq_with_wait(CAPACITY, 64, Yield).expect(RIGHT);
         cloned(&tx, &rx, producers, consumers)
     });
     let ring = Contender::new(Kind::FastForward.name(), CAPACITY, |_, _| {
-        let (tx, rx) = fast_forward::fast_forward(CAPACITY).expect(RIGHT);
+        let (tx, rx) = fast_forward::with_wait(CAPACITY, Yield).expect(RIGHT);
         single(tx, rx)
     });
     [
