@@ -13,7 +13,7 @@
 //! | tasks of one worker, which others may take | [`stealing`] | 0.52, the owner's |
 //! | one value to come, once; a value of which the newest counts; items without end and memory for them | [`oneshot`]; [`watch`]; [`unbounded`] | |
 //!
-//! [`broadcast`] is for items that each receiver is to see, [`rendezvous`] has no capacity at all. To wait for several of all these at once, whichever is ready first: [`select!`] and what is in [`select`](mod@select).
+//! [`mpmc::exact`] holds exactly so many items, one as well, where the others round up. [`broadcast`] is for items that each receiver is to see, [`rendezvous`] has no capacity at all. To wait for several of all these at once, whichever is ready first: [`select!`] and what is in [`select`](mod@select).
 //!
 //! Two virtual CPUs of an AMD EPYC (Zen 4); ranges, peers and commands are in the project's `docs/measurements.md`. [`research`] has queues to
 //! compare with and to build on; [`compared`] says what each queue can do, and how many items fit.
@@ -36,12 +36,54 @@
 //! # Ok::<(), thalweg_queue::BuildError>(())
 //! ```
 //!
+//! With a timeout, several queues at once, and an end that is awaited:
+//!
+//! ```
+//! use std::time::Duration;
+//! use thalweg_queue::{PopTimeoutError, mpmc, select};
+//!
+//! let (jobs, todo) = mpmc::channel(64)?;
+//! let (results, done) = mpmc::channel(64)?;
+//! let (quit, quits) = mpmc::channel::<()>(1)?;
+//! let worker = std::thread::spawn(move || loop {
+//!     select! {
+//!         pop(todo) -> job => match job {
+//!             Ok(n) => results.push(n * n).unwrap(),
+//!             Err(_) => break "nobody has jobs any more",
+//!         },
+//!         pop(quits) -> _ => break "told to quit",
+//!         after(Duration::from_secs(60)) => break "nothing for a minute",
+//!     }
+//! });
+//!
+//! assert_eq!(done.pop_timeout(Duration::from_millis(1)), Err(PopTimeoutError::Timeout));
+//! # futures_executor::block_on(async {
+//! jobs.push_async(7).await.unwrap(); // in any executor
+//! assert_eq!(done.pop_async().await, Ok(49));
+//! # });
+//! quit.push(())?;
+//! assert_eq!(worker.join().unwrap(), "told to quit");
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! # Coming from another crate
+//!
+//! | there | here |
+//! |---|---|
+//! | `crossbeam_channel::bounded(n)`, `flume::bounded(n)`, `std::sync::mpsc::sync_channel(n)` | [`mpmc::channel(n)?`](mpmc::channel), which may hold some more; [`mpmc::exact(n)?`](mpmc::exact) |
+//! | `bounded(0)`, `unbounded()` | [`rendezvous::channel()`], [`unbounded::mpmc::channel()`] |
+//! | `send`, `recv`, `try_recv`, `recv_timeout`, `recv_deadline` | `push`, `pop`, `try_pop`, `pop_timeout`, `pop_deadline` |
+//! | `recv_async`, `send_async` | `pop_async`, `push_async` |
+//! | `select! { recv(rx) -> item => …, send(tx, item) -> sent => …, default(time) => … }` | [`select!`]` { pop(rx) -> item => …, push(tx, item) -> pushed => …, after(time) => … }` |
+//! | `after(time)`, `tick(time)`, `never()` | an arm `after(time)`, [`select::Tick`], an arm with `if false` |
+//! | `SendError(item)`, `TrySendError::Disconnected(item)` | [`PushError`]`(item)`, [`TryPushError::Closed`]`(item)` |
+//!
 //! # The words all of them speak
 //!
 //! | word | meaning |
 //! |---|---|
-//! | `try_push`, `try_pop` | now or not at all. [`TryPushError`] gives the value back and tells `Full`, `Busy` and `Closed` apart; [`TryPopError`] tells `Empty`, `Busy` and `Closed` apart |
-//! | `push`, `pop` | the same, waiting while the queue is full or empty. How is a type, [chosen when the queue is built](#how-they-are-built): the ends of a `channel` sleep (`Park`), and `with_wait(…, Spin)` or `with_wait(…, Yield)` stay awake; see [`wait`] |
+//! | `try_push`, `try_pop` | now or not at all: no `try_` stands back for another thread, as `push` and `pop` do where many contend. [`TryPushError`] gives the value back and tells `Full`, `Busy` and `Closed` apart; [`TryPopError`] tells `Empty`, `Busy` and `Closed` apart |
+//! | `push`, `pop` | the same, waiting while the queue is full or empty. How is a type, [chosen when the queue is built](#how-they-are-built): by default they sleep (`Park`), and `with_wait(…, Spin)` or `with_wait(…, Yield)` stay awake; see [`wait`] |
 //! | `push_timeout`, `push_deadline`, `pop_timeout`, `pop_deadline`; `push_many_timeout`, `pop_many_timeout` | the same, for some time; the errors tell `Timeout` and `Closed` apart. Of a batch, what is not pushed stays in its vector |
 //! | `push_async`, `pop_async` | the same as futures, of a queue that was built with `Park`: any executor, and they may be dropped at any time. The value of a push that is given up [comes back](wait::Pushing::into_value) |
 //! | `push_many_async` | moves all of a vector: what is not pushed when it is given up is [still there](wait#blocking-and-async-ends) |
@@ -69,7 +111,7 @@
 //!
 //! # How they are built
 //!
-//! The ends of a `channel` sleep while they wait ([`wait::Ordinary`]); those of the other constructors wait by [`Yield`]. `with_wait` of its module takes all that can be chosen there, and the strategy last. One that chooses
+//! Ends sleep while they wait ([`wait::Ordinary`]), whichever constructor made them. `with_wait` of its module takes all that can be chosen there, and the strategy last. One that chooses
 //! something for you has a form with the strategy too: `in_place_with_wait`, `chunk_ring_with_wait`, `cnq_with_wait`, and where the name
 //! begins with `with`, as that of `with_capacity`, `with_capacity_and_wait`.
 //!
@@ -115,7 +157,9 @@
 //!
 //! `stream` makes async ends streams and sinks of the crate `futures`, those of [`bytes`](mod@bytes) excepted, whose messages are
 //! copied into memory of the caller's or read in place: an item would be a vector, allocated for each. Without the default feature `std` the crate is `no_std` with `alloc`; waiting then never gives up the time slice, and there
-//! are no timeouts, no `Park`, no async ends, which wait on its lists, and no [`locked`](mod@research::locked). The target has atomics of 64 bits.
+//! are no timeouts, no `Park`, no async ends, which wait on its lists, and no [`locked`](mod@research::locked). Where a target has no atomics of 64 bits, as
+//! `thumbv7em-none-eabi`, those of the crate `portable-atomic` stand for them, which are behind locks: a push or a pop in an interrupt may
+//! then wait for the one it interrupted, unless that crate is given a `critical-section`.
 //! With `full-fences`, and after [`thalweg_sync::fence::forgo`], no end asks the kernel for `membarrier`, which a sandbox may forbid.
 //! The feature `instrument` lets an engine watch every access ([`thalweg_sync`]).
 #![cfg_attr(not(feature = "std"), no_std)]
