@@ -117,6 +117,8 @@ pub use error::{PopBytesError, PopBytesTimeoutError, PushBytesError, PushBytesTi
 pub use grant::{RawGrant, ReadGrant, WriteGrant};
 pub use mode::{DropOld, Mode, RetryNew};
 pub use producer::Producer;
+#[cfg(feature = "std")]
+pub use stream::Reader;
 
 use crate::wait::{Ordinary, Wait};
 use crate::{BuildError, TryPopError};
