@@ -8,6 +8,10 @@ mod pages {
     mod streams {}
     #[doc = include_str!("src/report.md")]
     mod report {}
+    #[doc = include_str!("src/queues.md")]
+    mod queues {}
+    #[doc = include_str!("src/tasks.md")]
+    mod tasks {}
     #[doc = include_str!("src/coming-from.md")]
     mod coming_from {}
     #[doc = include_str!("src/faq.md")]
