@@ -9,6 +9,9 @@
 //! What a graph does in its first moments tells nothing: memory is touched for the first time, and blocks are small. So a second worker
 //! is called first, and whether it helps is judged once both have worked for a while, by sending it away again.
 //!
+//! That takes some milliseconds for each number of workers. So at first, while there is work that waits for a worker and is clearly worth one, there are twice as
+//! many every 50 µs, unmeasured; what that has led to is measured then, and if fewer are better, one goes on down.
+//!
 //! While the first worker is at a message that takes long, it compares nothing. So where a kernel is parallel, the second one is there from the
 //! start, and [watches](watch) for a while before it sleeps on the bench.
 
@@ -35,6 +38,12 @@ const SURE: u64 = 400_000_000;
 const WORTH: f64 = 0.08;
 /// The share that is a clear gain.
 const CLEAR: f64 = 0.25;
+/// How long a number of workers runs at first before it is looked whether there is work for more, in nanoseconds.
+const RAMP: u64 = 50_000;
+/// How long it is looked whether more wait, from the start and from the last that came: blocks are short at first, and cost little.
+const RAMPS: u64 = 500_000;
+/// A block that takes less, in nanoseconds, is not worth a worker before that was measured: much of the time would go into its way to another core.
+const WORTH_MOVING: u64 = 10_000;
 /// A worker that has nothing to do for more of its time than this needs no help.
 const IDLE: f64 = 0.4;
 /// A block that takes longer than this is worth spreading at once.
@@ -55,7 +64,7 @@ pub(crate) struct Bench {
 impl Bench {
     /// Sits until `over`. Who changes what `over` looks at calls [`call`](Self::call) after that.
     pub(crate) fn wait(&self, parker: &Parker, over: impl Fn() -> bool) {
-        loop {
+        while !over() {
             let mut seats = self.seats.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
             // Under the lock: `call` comes after the change, so it finds the seat taken or we see the change.
             if over() {
@@ -81,8 +90,9 @@ impl Bench {
 
     /// Calls everybody back to look again.
     pub(crate) fn call(&self) {
-        let mut seats = self.seats.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
-        seats.drain(..).for_each(|seat| seat.unpark());
+        let seats = std::mem::take(&mut *self.seats.lock().unwrap_or_else(|poisoned| poisoned.into_inner()));
+        // Not under the lock, which those that are called take again if they have to go on sitting.
+        seats.iter().for_each(|seat| seat.unpark());
     }
 }
 
@@ -179,9 +189,13 @@ enum Phase {
 
 pub(crate) struct Elastic<'a> {
     hire: &'a dyn Fn(usize) -> bool,
+    /// How many there are at least, and at most.
+    least: usize,
     most: usize,
     phase: Phase,
     until: u64,
+    /// Until when more are called without a comparison.
+    ramps_until: u64,
     /// All that was done before the phase.
     start: Sample,
     /// What was done in it, once it is over.
@@ -209,9 +223,11 @@ impl<'a> Elastic<'a> {
         let most = core.crew.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).hire_up_to(first, hire);
         Self {
             hire,
+            least: target,
             most,
             phase: Phase::Begin,
             until: if target < most { 0 } else { u64::MAX },
+            ramps_until: 0,
             start: Sample::default(),
             sample: Sample::default(),
             base: Sample::default(),
@@ -261,6 +277,26 @@ impl<'a> Elastic<'a> {
         self.most = set_target(worker, target, self.hire);
     }
 
+    /// How many of those parts of the work that wait for a worker now are worth one of their own, if there are `target`.
+    fn waiting(&self, worker: &Worker<'_, '_>, target: usize) -> usize {
+        let core = worker.core;
+        let of_kernel = |kernel: usize| {
+            let facts = &core.topology.kernels[kernel];
+            // A kernel that was declared parallel is believed to be worth it.
+            let least = if facts.is_parallel() { WORTH_MOVING / 8 } else { WORTH_MOVING };
+            if core.seats[kernel].pace.block_time.load(Relaxed) < least || !core.is_ready(kernel) {
+                return 0;
+            }
+            if !facts.is_parallel() {
+                return 1;
+            }
+            let blocks = |edges: &[usize]| edges.iter().map(|&edge| core.edges[edge].backlog() as usize).sum::<usize>();
+            // What takes its results is behind already: more of them would wait there.
+            if blocks(&facts.outputs) > target { 0 } else { blocks(&facts.inputs) }
+        };
+        (0..core.seats.len()).map(of_kernel).sum()
+    }
+
     /// Changes the number of workers, and measures once that has settled.
     fn try_with(&mut self, worker: &Worker<'_, '_>, clock: u64, target: usize) {
         self.set_target(worker, target);
@@ -291,12 +327,26 @@ impl<'a> Elastic<'a> {
             let eager = parallel || is_long();
             // A declaration is believed for a while: in a short run the time without the second worker would show.
             self.down = !parallel;
+            self.ramps_until = clock + RAMPS;
             self.begin(worker, clock, Phase::Begin, if eager { TRIAL / 8 } else { TRIAL / 2 });
             return;
         }
         self.sample.take(worker, clock);
         self.sample.subtract(&self.start, target);
         match self.phase {
+            Phase::Begin if self.ramps_until > clock => {
+                let more = self.waiting(worker, target).min(target).min(self.most - target);
+                if more > 0 {
+                    self.set_target(worker, target + more);
+                    self.ramps_until = clock + RAMPS;
+                }
+                self.begin(worker, clock, Phase::Begin, RAMP);
+            }
+            // So many, as fast as they could come. Whether fewer do as well is measured once that has settled.
+            Phase::Begin if target > self.least => {
+                self.down = true;
+                self.begin(worker, clock, Phase::Settle, SETTLE);
+            }
             Phase::Begin if self.sample.is_idle() => self.begin(worker, clock, Phase::Hold, self.doubt),
             Phase::Begin => self.try_with(worker, clock, target + 1),
             // Nothing to compare with yet.
@@ -309,7 +359,7 @@ impl<'a> Elastic<'a> {
                 self.try_with(worker, clock, other);
             }
             Phase::Base => {
-                let down = self.down && target > 1;
+                let down = self.down && target > self.least;
                 let next = if down { target - (target / 4).max(1) } else { (target * 2).min(self.most) };
                 self.down = !down;
                 if next == target {
@@ -356,6 +406,13 @@ impl<'a> Elastic<'a> {
         self.set_target(worker, if keep_more { many } else { few });
         if keep_more && many < self.most && (climbed || few == 1) {
             self.down = false;
+            self.begin(worker, clock, Phase::Settle, SETTLE);
+            self.base.workers = 0;
+            return;
+        }
+        if !keep_more && few < self.present && few > self.least {
+            // Who finds that fewer do goes on down.
+            self.down = true;
             self.begin(worker, clock, Phase::Settle, SETTLE);
             self.base.workers = 0;
             return;
@@ -495,6 +552,56 @@ mod tests {
         assert_eq!(percent([0.7, 0.7, 0.7], 1, 2), -30, "it got slower");
         assert_eq!(percent([1.5, 1.5, 1.5], 2, 4), 50, "half of what twice as many bring at best");
         assert_eq!(percent([4.0 / 3.0; ROUNDS], 3, 4), 100, "one more of four");
+    }
+
+    /// How many of eight workers there are after each of `turns` looks, of a graph of a source, a kernel and a sink, if a block takes `nanos` and so
+    /// many blocks wait before the kernel and behind it.
+    fn ramp(parallel: bool, nanos: u64, waiting: (u64, u64), turns: u64) -> Vec<usize> {
+        let mut graph = Graph::new();
+        let (source, sink) = (graph.source(0..0_u64), graph.sink(|_: u64| ()));
+        let kernel = if parallel { graph.parallel_map(|x: u64| x) } else { graph.map(|x: u64| x) };
+        graph += source >> kernel >> sink;
+        graph.looked_at(Scheme::default(), |core, _| {
+            *core.crew.lock().unwrap() = Crew::new(8);
+            core.edges[0].pretend(waiting.0);
+            core.edges[1].pretend(waiting.1);
+            core.seats[2].pace.block_time.store(nanos, Relaxed);
+            let (worker, hire) = (Worker::new(core, 0), |_: usize| true);
+            let mut elastic = Elastic::new(&worker, &hire);
+            let mut look = |turn| {
+                elastic.turn(&worker, 1 + turn * RAMP);
+                core.target.load(Relaxed)
+            };
+            (0..turns).map(&mut look).collect()
+        })
+    }
+
+    #[test]
+    fn twice_as_many_are_called_while_work_waits_that_is_worth_it() {
+        assert_eq!(ramp(true, LONG, (100, 0), 5), [1, 2, 4, 8, 8]);
+        assert_eq!(ramp(true, LONG, (2, 0), 5), [1, 2, 4, 6, 8], "no more than wait");
+        assert_eq!(ramp(true, LONG, (100, 3), 5), [1, 1, 1, 1, 1], "its results wait already");
+        assert_eq!(ramp(true, WORTH_MOVING / 8 - 1, (100, 0), 3), [1, 1, 1], "on its way as long as in a kernel");
+        assert_eq!(ramp(false, WORTH_MOVING - 1, (100, 0), 3), [1, 1, 1]);
+        assert_eq!(ramp(false, LONG, (100, 0), 3), [1, 2, 3], "one worker at a time runs it");
+    }
+
+    #[test]
+    fn a_second_worker_is_on_call_where_somebody_pushes_from_outside_beside_a_source() {
+        let workers = |sources: usize, inlets: usize| {
+            let mut graph = Graph::new();
+            for _ in 0..sources {
+                graph += graph.source(0..0_u64) >> graph.sink(drop::<u64>);
+            }
+            for _ in 0..inlets {
+                let (source, _) = graph.inlet::<u64>(4).unwrap();
+                graph += source >> graph.sink(drop::<u64>);
+            }
+            graph.looked_at(Scheme::default(), |core, _| core.target.load(Relaxed))
+        };
+        let both = core::cmp::min(2, thalweg_sync::thread::available_parallelism());
+        assert_eq!([workers(1, 1), workers(0, 2)], [both; 2]);
+        assert_eq!([workers(2, 0), workers(0, 1)], [1; 2]);
     }
 
     #[test]

@@ -82,7 +82,7 @@ impl<'r> Core<'r> {
             patrol: Default::default(),
             bench: Default::default(),
             watch: Default::default(),
-            begun: AtomicBool::new(crew.1 < crew.0 || crew.0 == 1),
+            begun: AtomicBool::new(scheme.is_elastic() || crew.0 == 1),
             covered: Mutex::default(),
             hook,
         };

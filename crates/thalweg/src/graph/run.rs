@@ -110,7 +110,11 @@ impl Draft<'_> {
     /// How many workers there may be, and how many start.
     fn crew(&self, scheme: Scheme) -> (usize, usize) {
         let is_parallel = |kernel: &Definition<'_>| matches!(kernel.body, Body::Parallel(_));
-        scheme.crew(self.kernels.iter().map(|kernel| (is_parallel(kernel), kernel.hint)))
+        let (most, start) = scheme.crew(self.kernels.iter().map(|kernel| (is_parallel(kernel), kernel.hint)));
+        // Whoever pushes from outside is not kept waiting by what else the graph is at: a second worker is on call all the time.
+        let sources = self.kernels.iter().filter(|kernel| kernel.inputs.is_empty()).count();
+        let on_call = scheme.is_elastic() && sources > 1 && self.kernels.iter().any(|kernel| kernel.outside.is_some());
+        (most, if on_call { most.min(2) } else { start })
     }
 
     /// The parts of a run, which borrow the kernels' code.

@@ -380,6 +380,11 @@ impl Scheme {
         (self.entry.make)(setup)
     }
 
+    /// Whether it finds the number of workers itself.
+    pub(crate) fn is_elastic(&self) -> bool {
+        self.entry.threads == Threads::Elastic && self.workers.is_none()
+    }
+
     /// How many workers there may be, and how many start, for kernels with these hints (`None`: sequential).
     pub(crate) fn crew(&self, kernels: impl Iterator<Item = (bool, Option<f32>)>) -> (usize, usize) {
         let cores = thread::available_parallelism();
