@@ -36,13 +36,14 @@
 //! | a step with state | [`Graph::sequential`], [`Graph::map`], [`Graph::update`] |
 //! | messages to be chosen from, or to become many each | [`Graph::filter`], [`Graph::flat_map`] |
 //! | a step without state, to spread over cores | [`Graph::parallel`], [`Graph::parallel_map`], [`Graph::parallel_update`] |
-//! | a step that looks at neighbours | [`Graph::window`], [`Graph::parallel_window`] |
+//! | the same, with a scratch buffer for each worker | [`Graph::parallel_with`] |
+//! | a step that looks at neighbours | [`Graph::window`], [`Graph::window_partial`], [`Graph::parallel_window`] |
 //! | the same messages for several steps | [`Graph::tee`], [`Graph::broadcast`] |
 //! | several streams to make one of | [`Graph::merge`], [`Graph::interleave`], [`Graph::merge_by_key`], [`Graph::zip`] |
 //! | one stream for several kernels, each message to one | [`Graph::split`], [`Graph::partition`], [`Graph::route`] |
 //! | state for each key, on many cores | [`Graph::key_by`], [`Graph::keyed`] |
 //! | one value for a whole stream, vectors of messages | [`Graph::fold`], [`Graph::chunks`] |
-//! | state to be flushed at the end, or an end that comes early | [`Graph::sequential_with`], [`Graph::sink_with`], [`Graph::take`], [`Graph::take_while`] |
+//! | state to be flushed at the end, or an end that comes early | [`Graph::sequential_with`], [`Graph::sink_with`], [`Graph::take`], [`Graph::take_while`], [`Graph::map_while`] |
 //! | messages that fail | [`Graph::try_map`], [`Graph::map_or_skip`], [`Graph::retry`] |
 //! | something to do with time | [`Graph::every`], [`Graph::throttle`], [`Graph::debounce`], [`Graph::chunks_within`], [`Graph::window_by_time`], [`Graph::deadline`] |
 //! | a part of a graph as a value, with ports | [`Graph::part`], [`Node::input`], [`Node::output`] |
@@ -54,8 +55,8 @@
 //! | names in reports and errors | [`Graph::name`] |
 //! | another number of workers, or another scheme | [`Scheme::workers`], [`Scheme::named`] |
 //!
-//! What a kernel borrows is declared before the graph, and is yours again when the graph is dropped. The columns of the report are the
-//! fields of [`KernelReport`] and [`EdgeReport`].
+//! What a kernel borrows is declared before the graph, and is yours again when the graph is dropped. The report says what its columns mean, and ends
+//! with [what set the pace](Report::verdict).
 //!
 //! # What is promised
 //!

@@ -1,5 +1,7 @@
 //! What happened in a run: per kernel, per edge, per worker.
 
+mod verdict;
+
 use std::fmt::{self, Write};
 use thalweg_sync::time::Duration;
 
@@ -32,7 +34,7 @@ pub struct Report {
     pub yields: u64,
     /// Times a worker went to sleep.
     pub sleeps: u64,
-    /// Messages dropped because the kernel they were for had finished early.
+    /// Messages dropped because the kernel they were for had finished early, or because they were too few to fill its window.
     pub dropped: u64,
     /// The kernels, in the order in which they were made.
     pub kernels: Vec<KernelReport>,
@@ -80,8 +82,14 @@ pub struct EdgeReport {
     pub ends: (usize, usize),
     /// The kernel takes windows.
     pub windowed: bool,
+    /// The queue that carried its blocks.
+    pub storage: &'static str,
+    /// Why it was taken.
+    pub chosen: &'static str,
     /// Messages it carried.
     pub messages: u64,
+    /// Messages at its end that were in no window, as they were too few to fill one. They are among [`Report::dropped`], unless the run was cancelled.
+    pub left_over: u64,
     /// Times it grew.
     pub grown: u64,
     /// The most messages in it. One look for every 16 blocks.
@@ -144,12 +152,14 @@ impl Report {
         for (index, edge) in self.edges.iter().enumerate() {
             write!(
                 out,
-                "{}{{\"from\":{},\"to\":{},\"messages\":{},\"grown\":{},\"peak\":{},\"mean\":{:.1},\
+                "{}{{\"from\":{},\"to\":{},\"storage\":{},\"messages\":{},\"left_over\":{},\"grown\":{},\"peak\":{},\"mean\":{:.1},\
                  \"blocked_empty\":{},\"blocked_full\":{}}}",
                 if index > 0 { "," } else { "" },
                 Quoted(&edge.from),
                 Quoted(&edge.to),
+                Quoted(edge.storage),
                 edge.messages,
+                edge.left_over,
                 edge.grown,
                 edge.peak,
                 edge.mean,
@@ -262,17 +272,51 @@ impl fmt::Display for Report {
                 edge.grown.to_string(),
                 edge.blocked_empty.to_string(),
                 edge.blocked_full.to_string(),
+                edge.storage.to_owned(),
             ]
         });
-        table(f, &["edge", "messages", "mean", "peak", "grown", "empty", "full"], edges)?;
+        table(f, &["edge", "messages", "mean", "peak", "grown", "empty", "full", "storage"], edges)?;
         if self.edges.iter().any(|edge| edge.windowed) {
             writeln!(f, "a kernel with windows takes what they pop, so not the last messages, which fill none")?;
         }
         write!(f, "{} polls, {} yields, {} sleeps", self.polls, self.yields, self.sleeps)?;
-        if self.dropped > 0 {
-            write!(f, ", {} messages dropped by kernels that finished early", self.dropped)?;
+        let left_over: u64 = self.edges.iter().map(|edge| edge.left_over).sum();
+        // Of a cancelled run they do not count as dropped.
+        let early = self.dropped.saturating_sub(left_over);
+        if early > 0 {
+            write!(f, ", {early} messages dropped by kernels that finished early")?;
         }
-        Ok(())
+        if left_over > 0 && self.dropped >= left_over {
+            write!(f, ", {left_over} messages dropped that filled no window")?;
+        }
+        writeln!(f)?;
+        self.legend(f)?;
+        write!(f, "{}", self.verdict())
+    }
+}
+
+impl Report {
+    /// What the columns mean.
+    fn legend(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let parallel =
+            if self.kernels.iter().any(|kernel| kernel.parallel) { " (* on many workers at once)" } else { "" };
+        writeln!(
+            f,
+            "kernels{parallel}: messages in and out; time busy, over all workers; attempts that found no input, no room, or too many results that wait; \
+             runs within their producer's (helps)"
+        )?;
+        let mut storages: Vec<_> = self.edges.iter().map(|edge| (edge.storage, edge.chosen)).collect();
+        storages.sort_unstable();
+        storages.dedup();
+        if storages.is_empty() {
+            return Ok(());
+        }
+        write!(
+            f,
+            "edges: messages on them at one look for every 16 blocks (mean, peak); times that more was allowed (grown)"
+        )?;
+        storages.iter().try_for_each(|(storage, chosen)| write!(f, "; {storage}: {chosen}"))?;
+        writeln!(f)
     }
 }
 
@@ -306,7 +350,7 @@ fn table(f: &mut fmt::Formatter<'_>, head: &[&str], rows: impl Iterator<Item = V
 mod tests {
     use super::*;
 
-    fn kernel(name: &str, parallel: bool, first: u64) -> KernelReport {
+    pub(super) fn kernel(name: &str, parallel: bool, first: u64) -> KernelReport {
         let next = |step| first + step;
         KernelReport {
             name: name.to_owned(),
@@ -323,13 +367,16 @@ mod tests {
         }
     }
 
-    fn report() -> Report {
+    pub(super) fn report() -> Report {
         let edge = EdgeReport {
             from: "read".to_owned(),
             to: "work".to_owned(),
             ends: (0, 1),
             windowed: false,
+            storage: "bbq",
+            chosen: "many workers take",
             messages: 70,
+            left_over: 0,
             grown: 71,
             peak: 72,
             mean: 7.3,
@@ -357,10 +404,13 @@ complete in 5.00 ms, scheme pw, up to 4 workers
   kernel  activations  in  out     busy  empty  full  ticket  helps
   read             10  11   12  13.0 us     14    15      16     18
   work *           30  31   32  33.0 us     34    35      36     38
-  edge          messages  mean  peak  grown  empty  full
-  read >> work        70     7    72     71     74    75
-81 polls, 82 yields, 83 sleeps";
-        assert_eq!(report().to_string(), expected);
+  edge          messages  mean  peak  grown  empty  full  storage
+  read >> work        70     7    72     71     74    75      bbq
+81 polls, 82 yields, 83 sleeps
+kernels (* on many workers at once): messages in and out; ";
+        assert!(report().to_string().starts_with(expected), "{}", report());
+        assert!(report().to_string().contains("(grown); bbq: many workers take\n"), "{}", report());
+        assert!(report().to_string().ends_with(&report().verdict()), "{}", report());
     }
 
     #[test]
@@ -383,8 +433,11 @@ complete in 5.00 ms, scheme pw, up to 4 workers
             assert!(report.to_json().contains(&format!(r#""end":"{told}""#)), "{}", report.to_json());
         }
         assert!(!report().to_string().contains("dropped"));
-        let lossy = Report { dropped: 5, ..report() };
-        assert!(lossy.to_string().ends_with(", 5 messages dropped by kernels that finished early"), "{lossy}");
+        let mut lossy = Report { dropped: 5, ..report() };
+        assert!(lossy.to_string().contains(", 5 messages dropped by kernels that finished early\n"), "{lossy}");
+        lossy.edges[0].left_over = 2;
+        let told = ", 3 messages dropped by kernels that finished early, 2 messages dropped that filled no window\n";
+        assert!(lossy.to_string().contains(told), "{lossy}");
         assert!(!report().to_string().contains("window"));
         let mut windowed = report();
         windowed.edges.push(EdgeReport { windowed: true, ..windowed.edges[0].clone() });

@@ -19,6 +19,11 @@ pub(crate) fn complain(text: &str) {
     let _ = writeln!(io::stderr().lock(), "thalweg: {text}");
 }
 
+/// Says something beside the results, on standard error.
+pub(crate) fn remark(text: &str) {
+    let _ = writeln!(io::stderr().lock(), "{text}");
+}
+
 /// Shows how many bytes were read, if standard error is a terminal: of `total`, or so far if that is not known.
 pub(crate) fn bar(total: Option<u64>) -> ProgressBar {
     if !io::stderr().is_terminal() {

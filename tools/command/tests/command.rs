@@ -68,7 +68,9 @@ fn search_shows_a_summary_and_the_report() {
     let top = tree();
     let ran = run(top.path(), "run search --term fish --input docs");
     assert!(ran.stdout.starts_with("4 matches in 2 of 2 files"), "{}", ran.stdout);
-    assert!(["docs/a.txt", "docs/.hidden", "files", "search", "tally"].iter().all(|word| ran.stdout.contains(word)));
+    assert!(["docs/a.txt", "docs/.hidden", "files"].iter().all(|word| ran.stdout.contains(word)), "{}", ran.stdout);
+    assert_eq!(ran.stdout.lines().count(), 3, "results alone: {}", ran.stdout);
+    assert!(["search", "tally", " polls, "].iter().all(|word| ran.stderr.contains(word)), "{}", ran.stderr);
     let ran = run(top.path(), "run search --term fish --input docs --report none");
     assert_eq!(ran.stdout.lines().count(), 3);
 }

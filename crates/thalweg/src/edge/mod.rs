@@ -244,6 +244,17 @@ impl Edge {
         if self.plan.window.is_some() { self.gauge.given.get() } else { self.sent_messages() }
     }
 
+    /// Messages at the end of a windowed edge that were in no window, as they were too few.
+    pub(crate) fn left_over(&self) -> u64 {
+        let Some((peek, pop)) = self.plan.window else { return 0 };
+        let (peek, pop, given) = (peek as u64, pop as u64, self.gauge.given.get());
+        match given.checked_sub(peek) {
+            None => given,
+            // What lies between two windows is passed over by design.
+            Some(beyond) => given.saturating_sub(beyond / pop * pop + peek.max(pop)),
+        }
+    }
+
     /// Something is on its way: in the queue, in the spill, or taken in part.
     pub(crate) fn has_input(&self) -> bool {
         self.held.load(Relaxed) > 0 || self.backlog() > 0

@@ -37,7 +37,10 @@ pub(crate) fn report(core: &Core<'_>, wall: Duration, end: End) -> Report {
             to: core.topology.kernels[edge.plan.to].name.clone(),
             ends: (edge.plan.from, edge.plan.to),
             windowed: edge.plan.window.is_some(),
+            storage: edge.storage,
+            chosen: if edge.plan.many_takers { "many workers take" } else { "one worker at a time takes" },
             messages: edge.given_messages(),
+            left_over: if end == End::Cancelled { 0 } else { edge.left_over() },
             grown: edge.gauge.grown.load(Relaxed),
             peak: edge.gauge.peak.get(),
             mean: edge.gauge.sum.get() as f64 / samples.max(1) as f64,
@@ -45,6 +48,7 @@ pub(crate) fn report(core: &Core<'_>, wall: Duration, end: End) -> Report {
             blocked_full: full(number),
         }
     });
+    let edges: Vec<_> = edges.collect();
     Report {
         scheme: core.scheme.name(),
         workers: core.rows.len(),
@@ -53,9 +57,11 @@ pub(crate) fn report(core: &Core<'_>, wall: Duration, end: End) -> Report {
         polls: over_workers(&|row| row.worker.polls.get()),
         yields: over_workers(&|row| row.worker.yields.get()),
         sleeps: over_workers(&|row| row.worker.sleeps.get()),
-        dropped: over_workers(&|row| row.worker.lost.get()) + core.edges.iter().map(|edge| edge.lost()).sum::<u64>(),
+        dropped: over_workers(&|row| row.worker.lost.get())
+            + core.edges.iter().map(|edge| edge.lost()).sum::<u64>()
+            + edges.iter().map(|edge| edge.left_over).sum::<u64>(),
         kernels: kernels.collect(),
-        edges: edges.collect(),
+        edges,
     }
 }
 

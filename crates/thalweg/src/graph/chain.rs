@@ -1,16 +1,16 @@
 //! The fluent form: plain chains, written as iterators are.
 //!
-//! `map`, `filter`, `flat_map`, `inspect` and `update` fuse with what stands before them on the same handle: with an iterator into its
+//! `map`, `filter`, `filter_map`, `flat_map`, `flatten`, `inspect` and `update` fuse with what stands before them on the same handle: with an iterator into its
 //! source, with each other into one kernel. What makes a kernel of its own is said so: [`then`](Chain::then), [`sequential`](Chain::sequential), …
 
 use crate::error::Verdict;
 use crate::graph::Graph;
 use crate::graph::path::{End, Gives, Node, Path, Sink, Tail, Takes};
-use crate::kernel::Body;
 use crate::kernel::fused::{Filter, FlatMap, Fused, Identity, Inspect, Map, Stage, Update};
 use crate::kernel::output::Output;
 use crate::kernel::source;
 use crate::kernel::steps::{Begin, Change, ForEach, Keep, Look, Spread, Steps};
+use crate::kernel::{Body, Flow};
 use std::fmt;
 use std::iter;
 use std::marker::PhantomData;
@@ -49,7 +49,7 @@ impl<'env, S: Steps<Item: 'env> + 'env> Pending<'env> for Stepwise<S> {
 /// A path, and stages that will be a kernel behind it.
 #[derive(Debug)]
 pub struct After<T, S> {
-    path: Path<End, Tail<T>>,
+    pub(super) path: Path<End, Tail<T>>,
     stages: S,
 }
 
@@ -103,8 +103,8 @@ stages_settle!(Inspect);
 /// ```
 #[must_use = "a chain is added to the graph by its end: .sink(..), .for_each(..) or .into(..)"]
 pub struct Chain<'g, 'env, P> {
-    graph: &'g Graph<'env>,
-    pending: P,
+    pub(super) graph: &'g Graph<'env>,
+    pub(super) pending: P,
 }
 
 impl<P> fmt::Debug for Chain<'_, '_, P> {
@@ -132,6 +132,14 @@ impl<'env> Graph<'env> {
 }
 
 type Mapped<I, F> = iter::Map<I, F>;
+/// What spreads messages that are collections: by a function that gives what it gets.
+type Flat<S, U> = Spread<S, U, fn(U) -> U>;
+/// The same as a stage.
+type FlatStage<S, U> = FlatMap<S, U, fn(U) -> U>;
+/// A chain that is a source of steps.
+type Stepped<'g, 'env, S> = Chain<'g, 'env, Stepwise<S>>;
+/// A chain of stages behind a kernel.
+type Staged<'g, 'env, T, S> = Chain<'g, 'env, After<T, S>>;
 
 /// A filter, or a `flat_map`, that lets nothing through sees a wish to stop or to cancel all the same.
 impl<'g, 'env, I: Iterator<Item: Send + 'env> + Send + 'env> Chain<'g, 'env, FromIter<I>> {
@@ -158,6 +166,22 @@ impl<'g, 'env, I: Iterator<Item: Send + 'env> + Send + 'env> Chain<'g, 'env, Fro
         F: FnMut(I::Item) -> U + Send + 'env,
     {
         Chain { graph: self.graph, pending: Stepwise(Spread::new(Begin(self.pending.0), spread)) }
+    }
+
+    /// Changes messages, and lets those fall of which nothing comes.
+    pub fn filter_map<U: Send + 'env, F>(self, change: F) -> Stepped<'g, 'env, Spread<Begin<I>, Option<U>, F>>
+    where
+        F: FnMut(I::Item) -> Option<U> + Send + 'env,
+    {
+        self.flat_map(change)
+    }
+
+    /// Gives what is in each message, one by one.
+    pub fn flatten(self) -> Stepped<'g, 'env, Flat<Begin<I>, I::Item>>
+    where
+        I::Item: IntoIterator<IntoIter: Send + 'env, Item: Send + 'env>,
+    {
+        self.flat_map(std::convert::identity)
     }
 
     /// Looks at each message.
@@ -199,6 +223,22 @@ impl<'g, 'env, S: Steps<Item: 'env> + 'env> Chain<'g, 'env, Stepwise<S>> {
         F: FnMut(S::Item) -> U + Send + 'env,
     {
         Chain { graph: self.graph, pending: Stepwise(Spread::new(self.pending.0, spread)) }
+    }
+
+    /// Changes messages, and lets those fall of which nothing comes.
+    pub fn filter_map<U: Send + 'env, F>(self, change: F) -> Stepped<'g, 'env, Spread<S, Option<U>, F>>
+    where
+        F: FnMut(S::Item) -> Option<U> + Send + 'env,
+    {
+        self.flat_map(change)
+    }
+
+    /// Gives what is in each message, one by one.
+    pub fn flatten(self) -> Stepped<'g, 'env, Flat<S, S::Item>>
+    where
+        S::Item: IntoIterator<IntoIter: Send + 'env, Item: Send + 'env>,
+    {
+        self.flat_map(std::convert::identity)
     }
 
     /// Looks at each message.
@@ -245,6 +285,24 @@ impl<'g, 'env, T: Send + 'env, S> Chain<'g, 'env, After<T, S>> {
         self.stage(|stages| FlatMap::new(stages, spread))
     }
 
+    /// Changes messages, and lets those fall of which nothing comes.
+    pub fn filter_map<U: Send + 'env, F>(self, change: F) -> Staged<'g, 'env, T, FlatMap<S, Option<U>, F>>
+    where
+        S: Stage<T>,
+        F: FnMut(S::Out) -> Option<U> + Send + 'env,
+    {
+        self.flat_map(change)
+    }
+
+    /// Gives what is in each message, one by one.
+    pub fn flatten(self) -> Staged<'g, 'env, T, FlatStage<S, S::Out>>
+    where
+        S: Stage<T>,
+        S::Out: IntoIterator<IntoIter: Send + 'env, Item: Send + 'env> + 'env,
+    {
+        self.flat_map(std::convert::identity)
+    }
+
     /// Changes each message where it is: large messages are not moved.
     pub fn update<F>(self, change: F) -> Chain<'g, 'env, After<T, Update<S, F>>>
     where
@@ -270,10 +328,10 @@ impl<'g, 'env, T: Send + 'env, S> Chain<'g, 'env, After<T, S>> {
 }
 
 /// A chain behind a kernel that gives messages of type `T`.
-type Behind<'g, 'env, T> = Chain<'g, 'env, After<T, Identity>>;
+pub(super) type Behind<'g, 'env, T> = Chain<'g, 'env, After<T, Identity>>;
 
 impl<'g, 'env, T> Behind<'g, 'env, T> {
-    fn follow<R, U>(self, next: R) -> Behind<'g, 'env, U>
+    pub(super) fn follow<R, U>(self, next: R) -> Behind<'g, 'env, U>
     where
         R: Takes<T, Tail = Tail<U>>,
     {
@@ -286,7 +344,7 @@ impl<'g, 'env, T> Behind<'g, 'env, T> {
 impl<'g, 'env, P: Pending<'env>> Chain<'g, 'env, P> {
     /// Holds nothing back any more.
     #[track_caller]
-    fn settle(self) -> Behind<'g, 'env, P::Item> {
+    pub(super) fn settle(self) -> Behind<'g, 'env, P::Item> {
         let path = self.pending.settle(self.graph);
         Chain { graph: self.graph, pending: After { path, stages: Identity } }
     }
@@ -305,7 +363,7 @@ impl<'g, 'env, P: Pending<'env>> Chain<'g, 'env, P> {
     pub fn sequential<U, R>(self, kernel: impl FnMut(P::Item, &mut Output<U>) -> R + Send + 'env) -> Behind<'g, 'env, U>
     where
         U: Send + 'env,
-        R: Verdict<Value = ()> + 'env,
+        R: Verdict<Value: Into<Flow>> + 'env,
     {
         let chain = self.settle();
         let node: Node<P::Item, U> = chain.graph.sequential(kernel);
@@ -367,7 +425,7 @@ impl<'g, 'env, P: Pending<'env>> Chain<'g, 'env, P> {
     #[track_caller]
     pub fn sink<R>(self, kernel: impl FnMut(P::Item) -> R + Send + 'env)
     where
-        R: Verdict<Value = ()> + 'env,
+        R: Verdict<Value: Into<Flow>> + 'env,
     {
         let path = self.pending.settle(self.graph);
         let sink: Sink<P::Item> = self.graph.sink(kernel);

@@ -1,6 +1,7 @@
 //! The graph: kernels, and what connects them.
 
 pub(crate) mod chain;
+mod chain_ops;
 mod check;
 mod cycles;
 mod draft;
@@ -184,14 +185,34 @@ impl<'env> Graph<'env> {
     // ---- kernels ----
 
     /// A kernel that runs on one worker at a time and may keep state.
+    ///
+    /// The closure returns nothing, or a [`Flow`], or a `Result` of these. After [`Flow::Done`] it is not called again in this run: what has come is dropped
+    /// and counted, and the kernels before it end if they have no other consumer. See [`sequential_with`](Self::sequential_with) for what is to be
+    /// done at the end.
+    ///
+    /// ```
+    /// use thalweg::prelude::*;
+    /// let mut total = 0;
+    /// let mut graph = Graph::new();
+    /// let (end, sums) = graph.collect();
+    /// let add = graph.sequential(|n: u64, out: &mut Output<u64>| {
+    ///     total += n;
+    ///     out.push(total);
+    ///     if total > 10 { Flow::Done } else { Flow::More }
+    /// });
+    /// graph += graph.source(1..) >> add >> end;
+    /// graph.run(Scheme::default())?;
+    /// assert_eq!(sums.take(), [1, 3, 6, 10, 15]);
+    /// # Ok::<(), thalweg::Error>(())
+    /// ```
     #[track_caller]
     pub fn sequential<T, U, R>(&self, kernel: impl FnMut(T, &mut Output<U>) -> R + Send + 'env) -> Node<T, U>
     where
         T: Send + 'env,
         U: Send + 'env,
-        R: Verdict<Value = ()> + 'env,
+        R: Verdict<Value: Into<Flow>> + 'env,
     {
-        let body = Body::Sequential(Box::new(each::Sequential(kernel, PhantomData::<fn(T) -> U>)));
+        let body = Body::Sequential(Box::new(each::Sequential::<_, T, U>::new(kernel)));
         self.add_node("sequential", body, None)
     }
 
@@ -274,7 +295,7 @@ impl<'env> Graph<'env> {
 
     /// A kernel that sees a sliding window: `peek` messages as one slice, `pop` of which leave before the next.
     ///
-    /// Messages at the end of the stream that do not fill a window are dropped.
+    /// Messages at the end of the stream that do not fill a window are dropped, and counted in the report; [`window_partial`](Self::window_partial) gives them.
     ///
     /// ```
     /// use thalweg::prelude::*;
@@ -342,14 +363,14 @@ impl<'env> Graph<'env> {
         self.add_node("window", Body::Parallel(Box::new(windowed)), Some(window_spec::<T>(peek, pop)))
     }
 
-    /// The end of a stream, on one worker at a time.
+    /// The end of a stream, on one worker at a time. It may end early, as [`sequential`](Self::sequential).
     #[track_caller]
     pub fn sink<T, R>(&self, kernel: impl FnMut(T) -> R + Send + 'env) -> Sink<T>
     where
         T: Send + 'env,
-        R: Verdict<Value = ()> + 'env,
+        R: Verdict<Value: Into<Flow>> + 'env,
     {
-        let body = Body::Sequential(Box::new(each::Sink(kernel, PhantomData::<fn(T)>)));
+        let body = Body::Sequential(Box::new(each::Sink::<_, T>::new(kernel)));
         Sink(self.add_kernel("sink", body, &[name_of::<T>("in")], &[], None), PhantomData)
     }
 

@@ -4,10 +4,11 @@ use super::Cx;
 use super::in_place::{InPlace, Unread, cut};
 use super::output::{Core, Output};
 use super::resident::resident;
-use super::{SharedWork, Work};
+use super::{Flow, SharedWork, Work};
 use crate::block::{Block, Chain};
 use crate::edge::{Edge, Sender};
 use crate::error::{BoxError, Verdict};
+use std::fmt;
 use std::marker::PhantomData;
 use thalweg_sync::sync::Arc;
 
@@ -26,7 +27,7 @@ const MUCH_STATE: usize = 64;
 /// push. But the kernel is then called from two places, and a large one is inlined only where it is called from a single one; not inlined, its
 /// state goes through memory at each message.
 #[inline(always)]
-fn each<T, U, R: Verdict>(
+pub(super) fn each<T, U, R: Verdict>(
     cx: &Cx<'_>,
     block: &mut Block,
     output: &mut Output<U>,
@@ -87,13 +88,50 @@ fn each_last<T, V>(
     Ok(())
 }
 
+/// Leaves a loop: the kernel has said that it is done.
+#[derive(Debug)]
+struct Enough;
+
+impl fmt::Display for Enough {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("the kernel is done")
+    }
+}
+
+impl std::error::Error for Enough {}
+
+/// What a closure said of one message; an end of its own as an error that [`ended`] knows.
+#[inline(always)]
+fn go_on<V: Into<Flow>>(said: impl Verdict<Value = V>) -> Result<(), BoxError> {
+    if said.into_result()?.into() == Flow::Done { Err(Box::new(Enough)) } else { Ok(()) }
+}
+
+/// Whether the loop was left because the kernel is done.
+fn ended(result: Result<(), BoxError>) -> Result<bool, BoxError> {
+    match result {
+        Err(error) if error.is::<Enough>() => Ok(true),
+        other => other.map(|()| false),
+    }
+}
+
 /// `FnMut(T, &mut Output<U>)`.
-pub(crate) struct Sequential<F, T, U>(pub(crate) F, pub(crate) PhantomData<fn(T) -> U>);
+pub(crate) struct Sequential<F, T, U> {
+    kernel: F,
+    /// It has said so, in this run.
+    is_done: bool,
+    types: PhantomData<fn(T) -> U>,
+}
+
+impl<F, T, U> Sequential<F, T, U> {
+    pub(crate) fn new(kernel: F) -> Self {
+        Self { kernel, is_done: false, types: PhantomData }
+    }
+}
 
 impl<F, T, U, R> Work for Sequential<F, T, U>
 where
     F: FnMut(T, &mut Output<U>) -> R + Send,
-    R: Verdict,
+    R: Verdict<Value: Into<Flow>>,
 {
     fn run(&mut self, cx: &Cx<'_>, out: &mut [Sender<'_>], block: &mut Option<Block>) -> Result<(), BoxError> {
         let block = block.as_mut().expect("an activation has a block");
@@ -102,9 +140,14 @@ where
         let mut output = unsafe { Output::open(&mut core) };
         // Through a closure of our own: passed as `&mut F`, the kernel is called for each message instead of inlined.
         let stretches = const { size_of::<F>() <= MUCH_STATE };
-        resident(&mut self.0, |kernel| {
-            each(cx, block, &mut output, stretches, |message, output| kernel(message, output))
-        })
+        self.is_done = ended(resident(&mut self.kernel, |kernel| {
+            each(cx, block, &mut output, stretches, |message, output| go_on(kernel(message, output)))
+        }))?;
+        Ok(())
+    }
+
+    fn is_done(&self) -> bool {
+        self.is_done
     }
 }
 
@@ -203,16 +246,33 @@ where
 }
 
 /// `FnMut(T)`: the end of a stream.
-pub(crate) struct Sink<F, T>(pub(crate) F, pub(crate) PhantomData<fn(T)>);
+pub(crate) struct Sink<F, T> {
+    kernel: F,
+    /// It has said so, in this run.
+    is_done: bool,
+    types: PhantomData<fn(T)>,
+}
+
+impl<F, T> Sink<F, T> {
+    pub(crate) fn new(kernel: F) -> Self {
+        Self { kernel, is_done: false, types: PhantomData }
+    }
+}
 
 impl<F, T, R> Work for Sink<F, T>
 where
     F: FnMut(T) -> R + Send,
-    R: Verdict,
+    R: Verdict<Value: Into<Flow>>,
 {
     fn run(&mut self, cx: &Cx<'_>, _out: &mut [Sender<'_>], block: &mut Option<Block>) -> Result<(), BoxError> {
         let block = block.as_mut().expect("an activation has a block");
         // Through a closure of our own, as in `Sequential`.
-        resident(&mut self.0, |kernel| each_last(cx, block, |message| kernel(message).into_result()))
+        let result = resident(&mut self.kernel, |kernel| each_last(cx, block, |message| go_on(kernel(message))));
+        self.is_done = ended(result)?;
+        Ok(())
+    }
+
+    fn is_done(&self) -> bool {
+        self.is_done
     }
 }

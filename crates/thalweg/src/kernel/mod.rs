@@ -23,6 +23,7 @@ pub(crate) mod steps;
 mod task;
 pub(crate) mod tee;
 pub(crate) mod windowed;
+pub(crate) mod with_state;
 
 pub use io::Io;
 
@@ -142,6 +143,11 @@ pub(crate) trait Work: Send {
 
     /// Drops what it holds, and notes the panics of destructors.
     fn let_go(&mut self, _panics: &mut Vec<Payload>) {}
+
+    /// Whether it has had enough: it is not called again in this run, and what it left is dropped.
+    fn is_done(&self) -> bool {
+        false
+    }
 
     /// Why it left messages, if not for want of room in its output: it waits for somebody outside, or has had enough.
     fn held(&self) -> Option<Why> {

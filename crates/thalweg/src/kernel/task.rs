@@ -287,6 +287,9 @@ fn drive_sequential(
         match hand.give_up() {
             Some(block) if left > 0 || holds => {
                 input.put_back(block, holds);
+                if work.is_done() {
+                    break Why::Done;
+                }
                 if let Some(why) = work.held() {
                     break why;
                 }
@@ -302,6 +305,9 @@ fn drive_sequential(
                     cx.close_block(block);
                 }
                 cx.settle(edge);
+                if work.is_done() {
+                    break Why::Done;
+                }
             }
         }
         if blocks >= cx.quantum {

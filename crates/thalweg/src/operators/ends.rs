@@ -173,6 +173,56 @@ impl<T: Send> Kernel for Take<T> {
     }
 }
 
+/// Behind [`Graph::window_partial`].
+struct Partial<T> {
+    peek: usize,
+    pop: usize,
+    messages: Vec<T>,
+    /// Where the next window begins.
+    first: usize,
+    /// Messages that will be in no window, as `pop` is larger than `peek`.
+    skip: usize,
+    /// Messages that were in no window yet.
+    fresh: usize,
+}
+
+impl<T> Partial<T> {
+    fn take<R>(&mut self, message: T, kernel: impl FnOnce(&[T]) -> Result<R, BoxError>) -> Result<(), BoxError> {
+        if self.skip > 0 {
+            self.skip -= 1;
+            return Ok(());
+        }
+        if self.first > self.peek.max(64) {
+            // Each message is moved at most once on average: as many were passed as are left at most, or more.
+            self.messages.drain(..self.first);
+            self.first = 0;
+        }
+        self.messages.push(message);
+        self.fresh += 1;
+        let window = &self.messages[self.first..];
+        if window.len() < self.peek {
+            return Ok(());
+        }
+        let result = kernel(window);
+        let left = window.len();
+        self.fresh = 0;
+        self.first += self.pop.min(left);
+        self.skip = self.pop - self.pop.min(left);
+        result.map(|_| ())
+    }
+
+    fn end<R>(&mut self, kernel: impl FnOnce(&[T]) -> Result<R, BoxError>) -> Result<(), BoxError> {
+        let result = if self.fresh > 0 { kernel(&self.messages[self.first..]).map(|_| ()) } else { Ok(()) };
+        self.clear();
+        result
+    }
+
+    fn clear(&mut self) {
+        self.messages.clear();
+        (self.first, self.skip, self.fresh) = (0, 0, 0);
+    }
+}
+
 impl<'env> Graph<'env> {
     /// As [`sequential`](Self::sequential), with a state that is flushed by `on_end`, and a way to end early.
     ///
@@ -356,6 +406,73 @@ impl<'env> Graph<'env> {
             },
             |_keeps, _out| (),
         )
+    }
+
+    /// Changes messages as long as `change` gives something, and ends the stream at the first of which it makes nothing; see [`take`](Self::take).
+    ///
+    /// ```
+    /// use thalweg::prelude::*;
+    /// let mut graph = Graph::new();
+    /// let (end, numbers) = graph.collect();
+    /// graph += graph.source(["3", "5", "end", "4"]) >> graph.map_while(|word: &str| word.parse::<u32>().ok()) >> end;
+    /// graph.run(Scheme::default())?;
+    /// assert_eq!(numbers.take(), [3, 5]);
+    /// # Ok::<(), thalweg::Error>(())
+    /// ```
+    #[track_caller]
+    pub fn map_while<T, U>(&self, change: impl FnMut(T) -> Option<U> + Send + 'env) -> Node<T, U>
+    where
+        T: Send + 'env,
+        U: Send + 'env,
+    {
+        self.sequential_with(
+            change,
+            |change, message, out: &mut Emit<'_, '_, U>| {
+                let Some(changed) = change(message) else { return Flow::Done };
+                out.push(changed);
+                Flow::More
+            },
+            |_change, _out| (),
+        )
+    }
+
+    /// As [`window`](Self::window), and at the end of the stream once more with what has been in no window yet, if anything has: a shorter slice, which
+    /// begins where the next window would have begun.
+    ///
+    /// Messages need no `Clone`. A second run begins anew.
+    ///
+    /// ```
+    /// use thalweg::prelude::*;
+    /// let mut graph = Graph::new();
+    /// let (end, sums) = graph.collect();
+    /// let pairs = graph.window_partial(2, 2, |pair: &[i32], out| out.push(pair.iter().sum::<i32>()));
+    /// graph += graph.source(1..=5) >> pairs >> end;
+    /// graph.run(Scheme::default())?;
+    /// assert_eq!(sums.take(), [1 + 2, 3 + 4, 5]);
+    /// # Ok::<(), thalweg::Error>(())
+    /// ```
+    #[track_caller]
+    pub fn window_partial<T, U, R>(
+        &self,
+        peek: usize,
+        pop: usize,
+        kernel: impl FnMut(&[T], &mut Emit<'_, '_, U>) -> R + Send + 'env,
+    ) -> Node<T, U>
+    where
+        T: Send + 'env,
+        U: Send + 'env,
+        R: Verdict<Value = ()> + 'env,
+    {
+        let node = self.sequential_anew(
+            (Partial { peek, pop, messages: Vec::new(), first: 0, skip: 0, fresh: 0 }, kernel),
+            |(windows, _kernel)| windows.clear(),
+            |(windows, kernel), message, out| windows.take(message, |window| kernel(window, out).into_result()),
+            |(windows, kernel), out| windows.end(|window| kernel(window, out).into_result()),
+        );
+        if peek == 0 || pop == 0 {
+            self.refuse(node, &format!("a window of {peek} messages that pops {pop}; both must be at least 1"));
+        }
+        node
     }
 
     /// Puts `length` messages together in a vector; the last one has what is left.

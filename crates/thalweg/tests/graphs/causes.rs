@@ -132,7 +132,8 @@ fn who_takes_from_an_outlet_is_told_every_cause() {
     within(SOON, || {
         let mut graph = Graph::new();
         let (sink, outlet) = graph.outlet::<u64>(4).unwrap();
-        graph += graph.source(0..10_u64) >> graph.sequential(|_: u64, _: &mut Output<u64>| Err(deep(3))) >> sink;
+        graph +=
+            graph.source(0..10_u64) >> graph.sequential(|_: u64, _: &mut Output<u64>| Err::<(), _>(deep(3))) >> sink;
         graph.run(Scheme::default()).unwrap_err();
         let Err(Over::Failed(text)) = outlet.pop() else { panic!("it failed") };
         assert!(text.ends_with("failed: query 3: page 3 is unread: disk 3 is gone"), "{text}");

@@ -263,10 +263,12 @@ fn the_table_has_a_row_for_each_kernel_and_edge() {
     assert_eq!((lines[2][0], lines[2][2], lines[2][3]), ("numbers", "0", "10"));
     assert_eq!((&lines[3][..2], lines[3][3], lines[3][4]), (&["double", "*"][..], "10", "10"));
     assert_eq!((lines[4][0], lines[4][2], lines[4][3]), ("sink", "10", "0"));
-    assert_eq!(lines[5], ["edge", "messages", "mean", "peak", "grown", "empty", "full"]);
+    assert_eq!(lines[5], ["edge", "messages", "mean", "peak", "grown", "empty", "full", "storage"]);
     assert_eq!(lines[6][..4], ["numbers", ">>", "double", "10"]);
     assert_eq!(lines[7][..4], ["double", ">>", "sink", "10"]);
-    assert!(table.lines().last().unwrap().contains(" polls, "));
+    assert!(table.lines().nth(8).unwrap().contains(" polls, "));
+    assert_eq!((*lines[6].last().unwrap(), *lines[7].last().unwrap()), ("bbq", "fast_forward"));
+    assert!(table.contains("bbq: many workers take; fast_forward: one worker at a time takes"), "{table}");
     // Columns stand under each other.
     let widths: Vec<_> = table.lines().skip(1).take(4).map(|line| line.chars().count()).collect();
     assert!(widths.windows(2).all(|pair| pair[0] == pair[1]), "{table}");

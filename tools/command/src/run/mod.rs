@@ -14,7 +14,7 @@ use thalweg::{Report, Scheme};
 
 use crate::Outcome;
 use crate::args::{App, ReportFormat, RunArgs, Running, Thalweg};
-use crate::terminal::{complain, emit};
+use crate::terminal::{complain, emit, remark};
 
 /// Runs the application that was asked for.
 pub(crate) fn run(args: RunArgs) -> Outcome {
@@ -88,10 +88,14 @@ impl Running {
         Ok(scheme.pinned(self.pinned))
     }
 
-    /// Prints what was done and the report. A report for programs has standard output to itself.
+    /// Prints what was done to standard output, and the report to standard error. A report for programs has standard output to itself.
     fn print(&self, done: &str, report: &Report) -> std::io::Result<()> {
         match self.report {
-            ReportFormat::Table => emit(&format!("{done}\n\n{report}\n")),
+            ReportFormat::Table => {
+                emit(&format!("{done}\n"))?;
+                remark(&format!("\n{report}"));
+                Ok(())
+            }
             ReportFormat::None => emit(&format!("{done}\n")),
             ReportFormat::Json => {
                 complain(done);
