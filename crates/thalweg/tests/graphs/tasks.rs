@@ -369,7 +369,7 @@ fn a_polled_sink_that_fails_ends_the_run_and_its_messages_are_dropped_once() {
             });
             graph += graph.source(vec![token.clone(); 100]) >> sink;
             let error = graph.run(scheme).unwrap_err();
-            assert!(error.to_string().contains("the line is cut"), "{error}");
+            assert!(format!("{error:#}").contains("the line is cut"), "{error}");
             drop(graph);
             assert_eq!(Arc::strong_count(&token), 1);
         });
