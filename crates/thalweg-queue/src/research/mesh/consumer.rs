@@ -3,7 +3,7 @@
 use super::Shared;
 use crate::grant::Read;
 use crate::wait::{Ordinary, Side, Wait};
-use crate::{Pop, TryPopError, growing, mpmc};
+use crate::{Pop, TryPopError, Yield, growing, mpmc};
 use alloc::vec::Vec;
 use core::fmt;
 use core::mem;
@@ -18,15 +18,15 @@ pub const BURST: usize = 16;
 ///
 /// It moves between threads but cannot be cloned: the mesh has as many as it was built with.
 pub struct Consumer<T: Send, W: Wait = Ordinary> {
-    rings: Vec<growing::Consumer<T>>,
+    rings: Vec<growing::Consumer<T, Yield>>,
     /// The ring to pop from, and how many more items to take before the next one is due.
     at: usize,
     burst: usize,
     /// A round is to begin, and the last call found nothing, also of what others have left: the next one need not begin with that.
     refused: bool,
     /// Where rings go when a consumer leaves, and where those who stay find them.
-    leave: mpmc::Producer<growing::Consumer<T>>,
-    left: mpmc::Consumer<growing::Consumer<T>>,
+    leave: mpmc::Producer<growing::Consumer<T, Yield>, Yield>,
+    left: mpmc::Consumer<growing::Consumer<T, Yield>, Yield>,
     producers: usize,
     /// Last, so that it rings when the rings are handed on, or closed with the list.
     shared: Bell<W>,
@@ -43,11 +43,11 @@ impl<W: Wait> Drop for Bell<W> {
 
 impl<T: Send, W: Wait> Consumer<T, W> {
     pub(super) fn new(
-        rings: Vec<growing::Consumer<T>>,
+        rings: Vec<growing::Consumer<T, Yield>>,
         shared: Arc<Shared<W>>,
         producers: usize,
-        leave: mpmc::Producer<growing::Consumer<T>>,
-        left: mpmc::Consumer<growing::Consumer<T>>,
+        leave: mpmc::Producer<growing::Consumer<T, Yield>, Yield>,
+        left: mpmc::Consumer<growing::Consumer<T, Yield>, Yield>,
     ) -> Self {
         Self { rings, at: 0, burst: BURST, refused: false, leave, left, producers, shared: Bell(shared) }
     }

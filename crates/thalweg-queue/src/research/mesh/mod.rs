@@ -76,7 +76,7 @@ pub use producer::Producer;
 
 use crate::edges::edge;
 use crate::wait::{Ordinary, Side, Wait};
-use crate::{BuildError, growing, memory, mpmc};
+use crate::{BuildError, Yield, growing, memory, mpmc};
 use alloc::vec::Vec;
 use thalweg_sync::atomic::AtomicUsize;
 use thalweg_sync::atomic::Ordering::{Acquire, Release};
@@ -131,11 +131,11 @@ pub fn with_wait<T: Send, W: Wait>(
     }
     let shared = Arc::new(Shared { wait, producers: AtomicUsize::new(producers), undrained: AtomicUsize::new(rings) });
     // Room for all rings, also while the oldest block is being read.
-    let (leave, left) = mpmc::shared(2, rings)?;
+    let (leave, left) = mpmc::with_wait(2, rings, Yield)?;
     let mut writing = memory::try_boxed((0..producers).map(|_| memory::room(rings / producers)))?.into_vec();
     let mut reading = memory::try_boxed((0..consumers).map(|_| memory::room(rings / consumers)))?.into_vec();
     for ring in 0..rings {
-        let (tx, rx) = growing::chunk_ring(first, growing::Most::Entries(most))?;
+        let (tx, rx) = growing::chunk_ring_with_wait(first, growing::Most::Entries(most), Yield)?;
         writing[ring % producers].push(tx);
         reading[ring % consumers].push(rx);
     }

@@ -3,7 +3,7 @@
 use super::Shared;
 use crate::grant::Write;
 use crate::wait::{Ordinary, Side, Wait};
-use crate::{Push, TryPushError, growing};
+use crate::{Push, TryPushError, Yield, growing};
 use alloc::vec::Vec;
 use core::fmt;
 use thalweg_sync::sync::Arc;
@@ -18,7 +18,7 @@ use thalweg_sync::sync::Arc;
 /// # Ok::<(), thalweg_queue::BuildError>(())
 /// ```
 pub struct Producer<T: Send, W: Wait = Ordinary> {
-    rings: Vec<growing::Producer<T>>,
+    rings: Vec<growing::Producer<T, Yield>>,
     /// The ring to push to next.
     next: usize,
     consumers: usize,
@@ -36,7 +36,7 @@ impl<W: Wait> Drop for Present<W> {
 }
 
 impl<T: Send, W: Wait> Producer<T, W> {
-    pub(super) fn new(rings: Vec<growing::Producer<T>>, shared: Arc<Shared<W>>, consumers: usize) -> Self {
+    pub(super) fn new(rings: Vec<growing::Producer<T, Yield>>, shared: Arc<Shared<W>>, consumers: usize) -> Self {
         Self { rings, next: 0, consumers, shared: Present(shared) }
     }
 
