@@ -214,7 +214,7 @@ impl<T: Send, W: Wait> Consumer<T, W> {
     /// ```
     #[inline]
     pub fn try_pop_numbered(&mut self) -> Result<(u64, T), TryPopError> {
-        self.shared.last_look(Shared::pop_numbered)
+        self.shared.last_look(Shared::pop_numbered::<false>)
     }
 
     /// Pops what is there, up to `limit` items, onto the end of `into`. Returns how many: at least one, unless `limit` is zero.

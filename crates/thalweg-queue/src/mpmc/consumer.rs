@@ -55,7 +55,14 @@ impl<T: Send, W: Wait, P: Users> Consumer<T, W, P> {
     /// ```
     #[inline]
     pub fn try_pop_numbered(&self) -> Result<(u64, T), TryPopError> {
-        self.shared.last_look(Shared::pop_numbered)
+        self.shared.last_look(Shared::pop_numbered::<false>)
+    }
+
+    /// As [`try_pop_numbered`](Self::try_pop_numbered), for who has other work while many contend: it may stand back for consumers that are
+    /// faster.
+    #[doc(hidden)]
+    pub fn pop_numbered_patiently(&self) -> Result<(u64, T), TryPopError> {
+        self.shared.last_look(Shared::pop_numbered::<true>)
     }
 
     /// Pops what is there, up to `limit` items, onto the end of `into`. Returns how many: at least one, unless `limit` is zero.

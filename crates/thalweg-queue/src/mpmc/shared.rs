@@ -324,8 +324,8 @@ impl<T, W: Wait, P: Users, C: Users> Shared<T, W, P, C> {
 
     /// As [`pop`](Self::pop), with the position.
     #[inline(always)]
-    pub(crate) fn pop_numbered(&self) -> Result<(u64, T), TryPopError> {
-        let reserved = self.reserve::<false>(1)?;
+    pub(crate) fn pop_numbered<const PATIENT: bool>(&self) -> Result<(u64, T), TryPopError> {
+        let reserved = self.reserve::<PATIENT>(1)?;
         let item = self.take(&reserved);
         Ok((self.layout.position_of(reserved.first, reserved.head), item))
     }

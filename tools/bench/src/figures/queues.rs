@@ -105,7 +105,8 @@ fn sending(mut tx: impl Push<Item = Item> + Send + 'static) -> Sending {
     Box::new(move |item, attempt| {
         loop {
             attempt();
-            match tx.try_push(item) {
+            // As a `push` does, which cannot be asked how often it attempted.
+            match tx.push_patiently(item) {
                 Ok(()) => return,
                 Err(TryPushError::Closed(_)) => unreachable!("the consumers stay until the end"),
                 Err(TryPushError::Full(_) | TryPushError::Busy(_)) => {

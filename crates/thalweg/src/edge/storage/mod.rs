@@ -52,7 +52,7 @@ impl SharedRx {
     #[inline]
     pub(super) fn try_pop(&self) -> Option<(u64, Block)> {
         match self {
-            Self::Bbq(rx) => rx.try_pop_numbered().ok(),
+            Self::Bbq(rx) => rx.pop_numbered_patiently().ok(),
         }
     }
 }
