@@ -350,7 +350,9 @@ fn a_reader_that_goes_away_is_no_trouble() {
         .unwrap();
     drop(child.stdout.take());
     let ran = Ran::from(child.wait_with_output().unwrap());
-    assert_eq!((ran.status, ran.stderr.as_str()), (0, ""));
+    // The report alone, which goes where results do not.
+    let told = ran.stderr.trim_start();
+    assert!(ran.status == 0 && told.starts_with("complete in ") && !told.contains("pipe"), "{}", ran.stderr);
 }
 
 #[test]
