@@ -115,7 +115,7 @@ fn fields_of_a_queue_have_their_names() {
 
 /// Messages with stamps, under names, of which one takes longer.
 fn stamped() {
-    let (mut tx, mut rx) = spsc::spsc::<(u64, Stamp)>(4, 16).unwrap();
+    let (mut tx, mut rx) = spsc::with_wait::<(u64, Stamp), _>(4, 16, Yield).unwrap();
     thread::scope(|scope| {
         scope.spawn(move || {
             for n in 1..=200 {

@@ -6,7 +6,7 @@ use std::pin::pin;
 use std::task::{Context, Poll, Wake, Waker};
 use thalweg_check::Fuzz;
 use thalweg_queue::research::ticketed::{self, Take, Ticket, ticketed, with_counters};
-use thalweg_queue::{Park, PopError, TryPopError, TryPushError};
+use thalweg_queue::{Park, PopError, TryPopError, TryPushError, Yield};
 use thalweg_sync::atomic::{AtomicUsize, Ordering};
 use thalweg_sync::sync::Arc;
 use thalweg_sync::{spin, thread};
@@ -324,8 +324,9 @@ fn fuzzed_panics_hold_nobody_up() {
     const ITEMS: usize = 10;
     Fuzz::new().seeds(0..300).run(|| {
         let counted = Arc::new(());
-        let (source, input) = ticketed::with_counters(4, 1).unwrap();
-        let (output, results) = ticketed(2).unwrap();
+        // Ends that stay awake: a ticket that is given up waits for its turn while its thread unwinds, and no engine follows a sleep there.
+        let (source, input) = ticketed::with_wait(4, 1, Yield).unwrap();
+        let (output, results) = ticketed::with_wait(2, 0, Yield).unwrap();
         thread::scope(|scope| {
             for _ in 0..3 {
                 let (input, output) = (input.clone(), output.clone());
