@@ -126,7 +126,7 @@ impl<W: Wait, M: Mode> Producer<W, M> {
     /// Without [`Park`](crate::Park) it is refused, and the compiler says what to take:
     ///
     /// ```compile_fail,E0277
-    /// let (tx, _rx) = thalweg_queue::bytes::bytes(2, 64)?;
+    /// let (tx, _rx) = thalweg_queue::bytes::with_wait(2, 64, thalweg_queue::Yield)?;
     /// let _ = tx.push_async(b"hello");
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
