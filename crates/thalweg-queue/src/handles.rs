@@ -29,7 +29,7 @@ impl Count {
 
     /// One handle more, unless none is left. True if there is one.
     pub(crate) fn add_to_some(&self) -> bool {
-        // Relaxed: that one is left is all that is asked, and what it has done is its own to tell.
+        // Relaxed: only the number of handles is asked. It publishes nothing that a handle did.
         let add = |count: usize| (count & !Self::CLOSED != 0).then(|| count + 1);
         self.0.fetch_update(Relaxed, Relaxed, add).is_ok()
     }
@@ -95,7 +95,7 @@ impl Handles {
         self.consumers.is_gone(Relaxed)
     }
 
-    /// As if all handles of each side were gone for the other one. Who waits is to be rung for afterwards.
+    /// Each side sees the other as if all of its handles were gone. The caller wakes the waiting threads afterwards.
     pub(crate) fn close(&self) {
         // Pushes first: who sees the end sees that they are refused, unless they are under way.
         self.consumers.close(Relaxed);

@@ -94,7 +94,7 @@
 //! | `reserve` and `commit`, `readable` and `release`, `peek` | writing and reading [in place](grant), where the queue allows it; `wait_reserve` and `wait_readable` wait, `reserve_timeout`, `reserve_async` and their likes as above. What a grant does that is [dropped](grant#dropped) is not the same everywhere |
 //! | dropping a side | dropping the last producer closes the queue, and consumers drain what is left before they see `Closed`. Dropping the last consumer makes pushes fail with the value given back, and drops what is in the queue |
 //! | `close` | the same for everybody at once, by any handle: pushes are refused, and pops take what is there before they see the end |
-//! | `closed`, `closed_timeout`, `closed_async` | of a producer: waits until nobody wants what it pushes |
+//! | `closed`, `closed_timeout`, `closed_async` | of a producer: waits until the consumers are gone or the queue is closed |
 //! | `is_closed`, `is_full`, `is_empty`, `len` | whether the other side is gone; whether a push would be refused now for want of room; how many items there are |
 //! | `producers`, `consumers` | how many handles there are, where they can be cloned |
 //! | `downgrade` | a [`Weak`] handle, which does not keep its side alive |

@@ -58,8 +58,8 @@ impl<T: Send, W: Wait, P: Users> Consumer<T, W, P> {
         self.shared.last_look(Shared::pop_numbered::<false>)
     }
 
-    /// As [`try_pop_numbered`](Self::try_pop_numbered), for who has other work while many contend: it may stand back for consumers that are
-    /// faster.
+    /// As [`try_pop_numbered`](Self::try_pop_numbered), for a caller with other work to do while many consumers contend: the call may stand back for
+    /// faster consumers.
     #[doc(hidden)]
     pub fn pop_numbered_patiently(&self) -> Result<(u64, T), TryPopError> {
         self.shared.last_look(Shared::pop_numbered::<true>)

@@ -142,7 +142,7 @@ impl<T: Send, W: Wait> Consumer<T, W> {
         &self.ring.wait
     }
 
-    /// How many items are pushed and not popped: at least so many, as pushes go on. Looks at a line of each block that is in use.
+    /// How many items are pushed and not popped: at least so many, as pushes go on. Reads one cache line of each block in use.
     pub fn len(&self) -> usize {
         let mut place = self.at.place();
         let mut left = self.at.end - self.at.entry;

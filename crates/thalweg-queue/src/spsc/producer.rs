@@ -112,7 +112,7 @@ impl<T: Send, W: Wait> Producer<T, W> {
     }
 
     /// How many items are pushed and not popped, at most: those of the block that the consumer is in all count, as it says once for each
-    /// block what it has popped. Looks at a line of each block.
+    /// block what it has popped. Reads one cache line of each block.
     pub fn len(&self) -> usize {
         let entries = self.ring.block_entries();
         let end = self.base.wrapping_add(self.end as u64);

@@ -634,7 +634,7 @@ macro_rules! consumer {
     };
 }
 
-/// The methods of a producer that wait until nobody wants what it pushes. `$strategy` is how `$end` waits.
+/// The methods of a producer that wait until its consumers are gone or its queue is closed. `$strategy` is how `$end` waits.
 macro_rules! closed {
     (|$end:ident| $strategy:expr; $($bound:tt)*) => {
         /// Waits until nobody wants what is pushed: every consumer is gone, or the queue is closed.

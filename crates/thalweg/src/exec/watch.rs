@@ -1,4 +1,4 @@
-//! Who looks for workers that are long in one block.
+//! The watch thread, which finds workers that are long in one block.
 //!
 //! A loop over cheap messages has no time to look at the clock, and what was cheap may turn slow in the middle of a block. So in a run that lasts longer
 //! than a millisecond a thread of its own looks now and then which workers have begun no block since it looked last, and tells them to
