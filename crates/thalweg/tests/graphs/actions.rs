@@ -269,8 +269,9 @@ fn a_kernel_that_works_in_place_hands_a_parallel_one_short_blocks() {
     let report = graph.run(scheme("depth_first", 1)).unwrap();
     let work = report.kernel("work").unwrap();
     assert_eq!(work.messages_in, 16);
-    // Before it is known what a message costs, each is a block, and a block is an activation.
-    assert!(work.activations >= 16, "{} activations", work.activations);
+    // Before it is known what a message costs, each is a block, and a block is an activation: sixteen. A worker that the machine holds up
+    // is told to leave the block in between; then `work` runs, its cost is known, and the rest may come in one block.
+    assert!(work.activations > 1, "all 16 messages in {} activation", work.activations);
 }
 
 #[test]
