@@ -108,6 +108,7 @@ pub use graph::chain::{After, Chain, FromIter, Pending, Stepwise};
 pub use graph::path::End as PathEnd;
 pub use graph::path::{Gives, Handle, Head, Node, Path, Sink, Source, Tail, Takes};
 pub use graph::results::Gathered;
+pub use kernel::firing::{Firing, ParallelKernel};
 pub use kernel::fused::{Filter, FlatMap, Identity, Inspect, Map, Stage, Update};
 pub use kernel::output::Output;
 pub use kernel::ported::{Binder, In, Kernel, Out};
@@ -120,7 +121,7 @@ pub use thalweg_queue::{BuildError, PushTimeoutError, TryPushError};
 /// What most programs need.
 pub mod prelude {
     pub use crate::{
-        Binder, BoxError, Flow, Gives, Graph, In, Inlet, Io, Kernel, Node, Out, Outlet, Output, Report, Scheme, Sink,
-        Source, Stopper,
+        Binder, BoxError, Firing, Flow, Gives, Graph, In, Inlet, Io, Kernel, Node, Out, Outlet, Output, ParallelKernel,
+        Report, Scheme, Sink, Source, Stopper,
     };
 }

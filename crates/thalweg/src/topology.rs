@@ -9,7 +9,7 @@ pub(crate) enum Kind {
     Source { outside: bool },
     /// Takes from one input, on one worker at a time.
     Sequential,
-    /// Takes from one input, on many workers at once.
+    /// On many workers at once.
     Parallel,
     /// Has several ports.
     Ported,
@@ -24,6 +24,8 @@ pub(crate) struct KernelFacts {
     /// Edges, in the order of its ports.
     pub(crate) inputs: Vec<usize>,
     pub(crate) outputs: Vec<usize>,
+    /// How many messages a firing takes at each input, of a parallel kernel with several ports.
+    pub(crate) rates: Vec<usize>,
     pub(crate) input_names: Vec<String>,
     pub(crate) output_names: Vec<String>,
     pub(crate) hint: Option<f32>,

@@ -279,6 +279,23 @@ pub(crate) unsafe fn drop_each<T>(first: *mut T, len: usize, panics: &mut Vec<Pa
     }
 }
 
+/// Moves the first `count` messages of one block behind those of another.
+///
+/// # Safety
+///
+/// Both must hold messages of type `T` (B1), one so many, and the other must have room for them.
+pub(crate) unsafe fn move_first<T>(from: &mut Block, to: &mut Block, count: usize) {
+    let (first, end) = (from.first(), from.end());
+    debug_assert!(count <= end - first && to.end() + count <= to.capacity());
+    to.touch(to.end()..to.end() + count, mem::size_of::<T>(), Access::Write);
+    // SAFETY: by the caller's promise; the messages move, so the old block gives them up and the new one owns them.
+    unsafe {
+        to.entry::<T>(to.end()).copy_from_nonoverlapping(from.entry::<T>(first), count);
+        from.set_range(first + count, end);
+        to.set_range(to.first(), to.end() + count);
+    }
+}
+
 impl thalweg_queue::spsc::fast_forward::Word for Block {
     fn into_word(self) -> NonNull<()> {
         self.into_raw().cast()

@@ -262,7 +262,12 @@ impl Edge {
 
     /// Something can be taken at once: what is in the spill has to be moved by the producer first.
     pub(crate) fn can_take(&self) -> bool {
-        self.held.load(Relaxed) > 0 || self.backlog() > self.spilled.load(Relaxed) as u64
+        self.held.load(Relaxed) > 0 || self.can_pop()
+    }
+
+    /// A block is in the queue.
+    pub(crate) fn can_pop(&self) -> bool {
+        self.backlog() > self.spilled.load(Relaxed) as u64
     }
 
     /// Messages that nobody took because the taker had hung up: those that found it so, and those that were on their way.

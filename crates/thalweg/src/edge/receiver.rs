@@ -47,6 +47,11 @@ impl Receiver {
         self.current = Some(block);
     }
 
+    /// Says how many messages were taken and wait to be used, in the hands of who has this end.
+    pub(crate) fn note_held(&self, messages: usize) {
+        self.edge.held.store(messages, Relaxed);
+    }
+
     /// Drops all messages at this end, and notes the panics of their destructors.
     pub(crate) fn clear(&mut self, panics: &mut Vec<Payload>) {
         while let Some(mut block) = self.take() {

@@ -76,7 +76,14 @@ impl Worker<'_, '_> {
                 let over = ended.0.is_some_and(|outcome| outcome.why == Why::Done);
                 let last = seat.in_flight.fetch_sub(1, AcqRel) == 1;
                 if last && self.parallel_is_over(kernel, over) {
-                    core.finish(kernel);
+                    // What it did not take has destructors, which are somebody else's code.
+                    match catch(|| task.drop_input(&self.cx(kernel))) {
+                        Ok(lost) => {
+                            self.row.worker.lost.add(lost);
+                            core.finish(kernel);
+                        }
+                        Err(causes) => self.fail(kernel, causes),
+                    }
                 }
                 let event = self.event_of(kernel, ended, over && !core.control.is_cancelled());
                 core.count_in(component, -1);
@@ -279,11 +286,10 @@ impl Worker<'_, '_> {
         let facts = &self.core.topology.kernels[kernel];
         let Post::Many(task) = &seat.post else { return false };
         let edges = &self.core.edges;
-        let input = &edges[facts.inputs[0]];
         let hung_up = !facts.outputs.is_empty() && facts.outputs.iter().all(|&edge| edges[edge].is_hung_up());
         // In this order: closed and empty, so whoever took the last block is counted; then nobody in flight, so it was handed on, or left pieces. An
         // activation that began after this one ended may have taken it. Acquire: its spill and its pieces are seen below.
-        let ended = input.is_closed() && !input.has_input() && seat.in_flight.load(Acquire) == 0 && !task.has_pieces();
+        let ended = task.input_is_over() && seat.in_flight.load(Acquire) == 0 && !task.has_pieces();
         let spilled = |&edge: &usize| edges[edge].has_spill() && !edges[edge].is_hung_up();
         (ended || over && hung_up) && !facts.outputs.iter().any(spilled) && !self.core.control.is_cancelled()
     }
@@ -329,8 +335,11 @@ impl Worker<'_, '_> {
         }
         let target = if facts.is_parallel() { PARALLEL_BLOCK } else { SEQUENTIAL_BLOCK };
         let wished = (target * outcome.messages / nanos.max(1)).max(1);
-        for edge in facts.inputs.iter().map(|&edge| &self.core.edges[edge]) {
-            let length = next_length(edge, wished);
+        // Of what a firing takes at several inputs each has its share.
+        let all: usize = facts.rates.iter().sum();
+        for (port, edge) in facts.inputs.iter().map(|&edge| &self.core.edges[edge]).enumerate() {
+            let share = facts.rates.get(port).map_or(wished, |&rate| (wished / all as u64).max(1) * rate as u64);
+            let length = next_length(edge, share);
             if length as usize != edge.block_len() {
                 edge.set_block_len(length);
             }

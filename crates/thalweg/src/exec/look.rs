@@ -96,15 +96,14 @@ impl Core<'_> {
 
     fn look_parallel(&self, seat: &Seat<'_>, facts: &KernelFacts) -> Option<Why> {
         let Post::Many(task) = &seat.post else { unreachable!("a parallel kernel has a shared task") };
-        let edge = &self.edges[facts.inputs[0]];
         match task.can_take() {
             Some(true) => None,
             Some(false) => Some(Why::Waiting),
-            None if edge.is_closed() && !edge.has_input() => {
+            None if task.input_is_over() => {
                 // Others are still at it: the last of them finishes the kernel.
                 if seat.in_flight.load(Acquire) > 0 { Some(Why::Waiting) } else { self.stuck(facts) }
             }
-            None => Some(Why::Empty(edge.plan.id)),
+            None => Some(Why::Empty(task.short())),
         }
     }
 

@@ -3,6 +3,7 @@
 use crate::edge::Capacity;
 use crate::error::Refusal;
 use crate::graph::draft::{Draft, Link, PortRef};
+use crate::kernel::Body;
 use std::collections::{BTreeMap, BTreeSet};
 
 impl Draft<'_> {
@@ -87,6 +88,24 @@ impl Draft<'_> {
                 let (peek, pop) = (window.peek, window.pop);
                 let bounds = "both must be at least 1, and less than 2^31";
                 refuse(index, format!("a window of {peek} messages that pops {pop}; {bounds}"));
+            }
+            if let Body::Firing(_, rates) = &kernel.body {
+                if rates.is_empty() {
+                    refuse(
+                        index,
+                        "it has no input, so nothing says how often it fires; take Graph::source, or a Kernel"
+                            .to_owned(),
+                    );
+                }
+                for (rate, input) in rates.iter().zip(&kernel.inputs).filter(|(rate, _)| !usable(rate.messages)) {
+                    let (count, name) = (rate.messages, &input.name);
+                    refuse(
+                        index,
+                        format!(
+                            "a firing takes {count} messages at its input {name}; it must be at least 1, and less than 2^31"
+                        ),
+                    );
+                }
             }
         }
         for link in &self.links {

@@ -16,7 +16,9 @@ use crate::control::{Control, Stopper};
 use crate::error::{Error, Refusal, Verdict};
 use crate::exec::Hook;
 use crate::kernel::each;
+use crate::kernel::firing::{DropUpTo, Firings, ParallelKernel};
 use crate::kernel::fused::{Fused, Identity, Map, Update};
+use crate::kernel::intake::Rate;
 use crate::kernel::output::Output;
 use crate::kernel::ported::{Binder, Kernel, Out, PortName, Portless, WithPorts};
 use crate::kernel::source;
@@ -391,12 +393,45 @@ impl<'env> Graph<'env> {
     where
         K: Kernel<Ports: 'env> + 'env,
     {
+        self.add_bound(&short_name::<K>(), move |binder| {
+            let ports = kernel.ports(binder);
+            (ports.clone(), |_| Body::Ported(Box::new(WithPorts { kernel, ports })))
+        })
+    }
+
+    /// A kernel with several ports that runs on many workers at once: see [`ParallelKernel`]. Returns their handles. It is named as one of
+    /// [`add`](Self::add) is.
+    #[track_caller]
+    pub fn add_parallel<K>(&self, mut kernel: K) -> K::Ports
+    where
+        K: ParallelKernel<Ports: 'env> + 'env,
+    {
+        self.add_bound(&short_name::<K>(), move |binder| {
+            let ports = kernel.ports(binder);
+            (ports.clone(), |bound: Vec<(Rate, DropUpTo)>| {
+                let (rates, drops): (Vec<_>, Vec<_>) = bound.into_iter().unzip();
+                Body::Firing(Box::new(Firings { kernel, ports, rates: rates.clone(), drops }), rates)
+            })
+        })
+    }
+
+    /// A kernel that names its ports itself, and is made by what they take.
+    #[track_caller]
+    fn add_bound<P, B>(&self, name: &str, bind: impl FnOnce(&mut Binder<'_>) -> (P, B)) -> P
+    where
+        B: FnOnce(Vec<(Rate, DropUpTo)>) -> Body<'env>,
+    {
         // There before it names its ports: should that panic, no other kernel gets the number that the handles made so far carry.
-        let made = self.add_kernel(&short_name::<K>(), Body::Ported(Box::new(Portless)), &[], &[], None);
-        let (mut inputs, mut outputs) = (Vec::new(), Vec::new());
-        let mut binder = Binder { graph: made.graph, kernel: made.kernel, inputs: &mut inputs, outputs: &mut outputs };
-        let ports = kernel.ports(&mut binder);
-        let body = Body::Ported(Box::new(WithPorts { kernel, ports: ports.clone() }));
+        let made = self.add_kernel(name, Body::Ported(Box::new(Portless)), &[], &[], None);
+        let (mut inputs, mut outputs, mut rates) = (Vec::new(), Vec::new(), Vec::new());
+        let (ports, body) = bind(&mut Binder {
+            graph: made.graph,
+            kernel: made.kernel,
+            inputs: &mut inputs,
+            outputs: &mut outputs,
+            rates: &mut rates,
+        });
+        let body = body(rates);
         self.change(made, |definition| {
             (definition.inputs, definition.outputs) = (inputs, outputs);
             definition.body = body;

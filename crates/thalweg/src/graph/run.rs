@@ -7,6 +7,7 @@ use crate::error::{Caught, Error, Refusal, Result, Whole, catch};
 use crate::exec::{self, Component, Parts, Post};
 use crate::graph::Graph;
 use crate::graph::draft::{Definition, Draft, Link};
+use crate::kernel::intake::{Gather, Intake};
 use crate::kernel::{Body, Outside, SharedTask, Task};
 use crate::report::Report;
 use crate::scheme::Scheme;
@@ -47,7 +48,7 @@ impl<'env> Graph<'env> {
                     ported.begin();
                     Ok(())
                 }
-                Body::Sequential(_) | Body::Parallel(_) => Ok(()),
+                Body::Sequential(_) | Body::Parallel(_) | Body::Firing(..) => Ok(()),
             };
             let reason = match catch(begin) {
                 Ok(begun) => Whole(&*begun.err()?).to_string(),
@@ -75,13 +76,15 @@ impl Draft<'_> {
         let link = &self.links[id];
         let (from, to) = (link.from.kernel, link.to.kernel);
         let window = self.kernels[to].window.as_ref();
-        let parallel = matches!(self.kernels[to].body, Body::Parallel(_));
+        let taker = &self.kernels[to].body;
+        let parallel = taker.is_parallel();
+        let rate = taker.rate(link.to.port).unwrap_or(1);
         // Two blocks at least, so that both sides can work.
         let half = |link: &Link| link.spec.capacity.map(|capacity| capacity.first.div_ceil(2));
         // A parallel kernel takes whole blocks, so what it makes of one comes on top of what the edge behind it holds. A window gives one
         // message for those that it pops.
-        let behind = outputs[to].first().filter(|_| parallel).and_then(|&edge| half(&self.links[edge]));
-        let behind = behind.map(|most| most.saturating_mul(window.map_or(1, |window| window.pop)));
+        let behind = outputs[to].iter().filter(|_| parallel).filter_map(|&edge| half(&self.links[edge])).min();
+        let behind = behind.map(|most| most.saturating_mul(window.map_or(rate, |window| window.pop)));
         let plan = Plan {
             id,
             from,
@@ -89,7 +92,7 @@ impl Draft<'_> {
             capacity: link.spec.capacity,
             feedback: link.spec.feedback,
             window: window.map(|window| (window.peek, window.pop)),
-            many_takers: parallel,
+            many_takers: matches!(taker, Body::Parallel(_)),
             message_bytes: link.bytes,
             longest: half(link).into_iter().chain(behind).min().unwrap_or(usize::MAX),
             component: component_of[from].filter(|_| component_of[from] == component_of[to]),
@@ -101,7 +104,7 @@ impl Draft<'_> {
                 let pop = window.pop.min((MOST_BYTES / link.bytes.max(1)).max(1));
                 u32::try_from(window.peek.max(pop).saturating_mul(2)).unwrap_or(u32::MAX)
             }
-            None if parallel => 1,
+            None if parallel => u32::try_from(rate).unwrap_or(u32::MAX),
             None => FIRST_LEN.min((MOST_BYTES / link.bytes.max(1)).max(1) as u32),
         };
         (plan, block_len)
@@ -109,8 +112,7 @@ impl Draft<'_> {
 
     /// How many workers there may be, and how many start.
     fn crew(&self, scheme: Scheme) -> (usize, usize) {
-        let is_parallel = |kernel: &Definition<'_>| matches!(kernel.body, Body::Parallel(_));
-        let (most, start) = scheme.crew(self.kernels.iter().map(|kernel| (is_parallel(kernel), kernel.hint)));
+        let (most, start) = scheme.crew(self.kernels.iter().map(|kernel| (kernel.body.is_parallel(), kernel.hint)));
         // Whoever pushes from outside is not kept waiting by what else the graph is at: a second worker is on call all the time.
         let sources = self.kernels.iter().filter(|kernel| kernel.inputs.is_empty()).count();
         let on_call = scheme.is_elastic() && sources > 1 && self.kernels.iter().any(|kernel| kernel.outside.is_some());
@@ -154,11 +156,12 @@ impl Draft<'_> {
                     kind: match definition.body {
                         Body::Source(_) => Kind::Source { outside: definition.outside.is_some() },
                         Body::Sequential(_) => Kind::Sequential,
-                        Body::Parallel(_) => Kind::Parallel,
+                        Body::Parallel(_) | Body::Firing(..) => Kind::Parallel,
                         Body::Ported(_) => Kind::Ported,
                     },
                     inputs: mem::take(&mut wiring.inputs[kernel]),
                     outputs: mem::take(&mut wiring.outputs[kernel]),
+                    rates: (0..).map_while(|port| definition.body.rate(port)).collect(),
                     input_names: definition.inputs.iter().map(|port| port.name.clone()).collect(),
                     output_names: definition.outputs.iter().map(|port| port.name.clone()).collect(),
                     hint: definition.hint,
@@ -190,7 +193,15 @@ impl Draft<'_> {
                 Body::Ported(ported) => Post::one(Task::ported(&mut **ported, one(), outs)),
                 Body::Parallel(work) => {
                     let Some(Taker::Many(input)) = ins.next() else { unreachable!("it has one input") };
-                    let task = SharedTask::new(&**work, input, outs, ordered[kernel], tickets, crew.0);
+                    let component = input.edge().plan.component;
+                    let input = Intake::One(input);
+                    let task = SharedTask::new(&**work, input, component, outs, ordered[kernel], tickets, crew.0);
+                    Post::Many(Box::new(task))
+                }
+                Body::Firing(work, rates) => {
+                    let gather = Gather::new(one(), rates, facts.component);
+                    let input = Intake::Several(Box::new(gather));
+                    let task = SharedTask::new(&**work, input, facts.component, outs, ordered[kernel], tickets, crew.0);
                     Post::Many(Box::new(task))
                 }
             };

@@ -1,14 +1,13 @@
 //! A kernel's ports during an activation.
 
-use super::output::{Core, end_output, hand_on_filled, next_block};
+use super::output::{AnyOutput, Core};
 use super::ported::{In, Out};
 use super::{Cx, Rhythm};
-use crate::block::{Block, drop_each, stride};
+use crate::block::{Block, drop_each, move_first};
 use crate::edge::{Receiver, Sender};
 use crate::error::resume;
 use std::fmt;
 use std::mem;
-use thalweg_sync::hint::Access;
 
 /// Messages taken between two looks at the run.
 const STRETCH: usize = 8;
@@ -23,7 +22,7 @@ pub struct Io<'a> {
     own: (u64, usize),
     receivers: &'a mut [Receiver],
     inputs: &'a mut [Input],
-    outputs: &'a mut [Port],
+    outputs: &'a mut [AnyOutput],
     given: Given,
     rhythm: Rhythm<'a>,
     /// Messages taken since the last look.
@@ -51,7 +50,7 @@ pub(crate) struct Given {
 #[derive(Default)]
 pub(crate) struct Scratch {
     inputs: Vec<Input>,
-    outputs: Vec<Port>,
+    outputs: Vec<AnyOutput>,
 }
 
 // SAFETY: P1: what moves between threads are two empty vectors.
@@ -72,13 +71,6 @@ struct Input {
     asked: usize,
 }
 
-struct Port {
-    core: Core,
-    cur: *mut u8,
-    end: *mut u8,
-    close: unsafe fn(*mut Core, *mut u8),
-}
-
 impl<'a> Io<'a> {
     /// Lets `kernel` see the ports.
     pub(crate) fn run<R>(
@@ -88,7 +80,6 @@ impl<'a> Io<'a> {
         scratch: &mut Scratch,
         kernel: impl FnOnce(&mut Io<'_>) -> R,
     ) -> (R, Given) {
-        unsafe fn nothing_open(_core: *mut Core, _cur: *mut u8) {}
         /// Empties it, also after a panic (P1).
         struct Emptied<'s>(&'s mut Scratch);
         impl Drop for Emptied<'_> {
@@ -99,12 +90,7 @@ impl<'a> Io<'a> {
         }
         let scratch = Emptied(scratch);
         scratch.0.inputs.extend(receivers.iter().map(|_| Input::default()));
-        scratch.0.outputs.extend(senders.iter_mut().map(|sender| Port {
-            core: Core::new(cx, sender),
-            cur: std::ptr::null_mut(),
-            end: std::ptr::null_mut(),
-            close: nothing_open,
-        }));
+        scratch.0.outputs.extend(senders.iter_mut().map(|sender| AnyOutput::new(Core::new(cx, sender))));
         let mut io = Io {
             cx,
             own: (cx.control.graph, cx.kernel),
@@ -326,20 +312,14 @@ impl<'a> Io<'a> {
     #[track_caller]
     pub fn push<T: Send>(&mut self, port: Out<T>, message: T) {
         self.check(port.graph, port.kernel);
-        let output = &mut self.outputs[port.port];
         self.given.pushed = true;
         self.promised = false;
         self.leaves = self.late;
-        if output.cur.is_null() {
-            output.open::<T>();
-        }
-        // SAFETY: O2, as in `Output::push`.
-        unsafe {
-            output.cur.cast::<T>().write(message);
-            output.cur = output.cur.byte_add(stride::<T>());
-        }
-        if std::ptr::eq(output.cur, output.end) {
-            self.turn::<T>(port.port);
+        let output = &mut self.outputs[port.port];
+        // SAFETY: O1: the output lives as long as this `Io`, and the port was bound to messages of type `T`.
+        let turned = unsafe { output.push(message) };
+        if turned && output.is_full() {
+            self.given.full.get_or_insert(port.port);
         }
     }
 
@@ -349,23 +329,11 @@ impl<'a> Io<'a> {
         messages.into_iter().for_each(|message| self.push(port, message));
     }
 
-    fn turn<T>(&mut self, port: usize) {
-        let output = &mut self.outputs[port];
-        // SAFETY: O1: the core lives as long as this `Io`, and the port was bound to messages of type `T`.
-        let (cur, end) = unsafe { next_block::<T>(&mut output.core, output.cur.cast()) };
-        (output.cur, output.end) = (cur.cast(), end.cast());
-        // SAFETY: O1. After the step, as in `Output::turn`.
-        unsafe { hand_on_filled(&mut output.core) };
-        if output.core.is_full() {
-            self.given.full.get_or_insert(port);
-        }
-    }
-
     /// Whether the edge behind `port` is full for now; pushing is still possible.
     #[track_caller]
     pub fn is_full<T: Send>(&self, port: Out<T>) -> bool {
         self.check(port.graph, port.kernel);
-        self.outputs[port.port].core.is_full()
+        self.outputs[port.port].is_full()
     }
 
     /// Whether the edge behind `port` has room: a kernel that has more to give than there is room for returns, and is asked again.
@@ -375,56 +343,28 @@ impl<'a> Io<'a> {
     }
 }
 
-impl Port {
-    #[cold]
-    fn open<T>(&mut self) {
-        let (cur, end) = self.core.room::<T>();
-        (self.cur, self.end) = (cur.cast(), end.cast());
-        self.close = close_port::<T>;
-    }
-}
-
-unsafe fn close_port<T>(core: *mut Core, cur: *mut u8) {
-    // SAFETY: by the caller.
-    unsafe { end_output::<T>(core, cur.cast()) }
-}
-
 /// The messages of two blocks in one, which has room for `count`, and grows by doubling: so bringing many together costs each message a few copies.
 fn join<T>(cx: &Cx<'_>, mut first: Block, mut second: Block, count: usize) -> Block {
-    let total = first.unread() + second.unread();
+    let (all, rest) = (first.unread(), second.unread());
+    let total = all + rest;
     assert!(u32::try_from(total).is_ok(), "fewer than 2^32 messages can be brought together");
-    if first.capacity() - first.end() < second.unread() {
+    if first.capacity() - first.end() < rest {
         let mut larger = cx.open_block::<T>(count.max(total * 2));
-        move_all::<T>(&mut first, &mut larger);
+        // SAFETY: both hold `T` (B1), and it has room.
+        unsafe { move_first::<T>(&mut first, &mut larger, all) };
         cx.close_block(mem::replace(&mut first, larger));
     }
-    move_all::<T>(&mut second, &mut first);
+    // SAFETY: as above.
+    unsafe { move_first::<T>(&mut second, &mut first, rest) };
     cx.close_block(second);
     first
-}
-
-/// Moves the messages of one block behind those of another, which has room for them.
-fn move_all<T>(from: &mut Block, to: &mut Block) {
-    let (first, end, len) = (from.first(), from.end(), from.unread());
-    to.touch(to.end()..to.end() + len, size_of::<T>(), Access::Write);
-    // SAFETY: both hold `T` (B1), and there is room; the messages move, so the old block gives them up and the new one owns them.
-    unsafe {
-        to.entry::<T>(to.end()).copy_from_nonoverlapping(from.entry::<T>(first), len);
-        from.set_range(end, end);
-        to.set_range(to.first(), to.end() + len);
-    }
 }
 
 impl Drop for Io<'_> {
     fn drop(&mut self) {
         // Also when the kernel fails.
         self.cx.count(self.given.messages);
-        for output in &mut *self.outputs {
-            if !output.cur.is_null() {
-                // SAFETY: O1; also when the kernel panics: what it pushed is published.
-                unsafe { (output.close)(&mut output.core, output.cur) };
-            }
-        }
+        self.outputs.iter_mut().for_each(AnyOutput::close);
         for (input, receiver) in self.inputs.iter_mut().zip(&mut *self.receivers) {
             let Some(block) = input.block.take() else { continue };
             if block.unread() > 0 {

@@ -5,14 +5,16 @@
 //! | [`Source`] | gives messages, takes none | by one worker at a time |
 //! | [`Work`] | takes from one input | by one worker at a time |
 //! | [`Ported`] | has several ports | by one worker at a time |
-//! | [`SharedWork`] | takes from one input, has no state | by many workers at once |
+//! | [`SharedWork`] | has no state that changes | by many workers at once |
 //!
 //! The first three run as a [`Task`], whose claim a worker holds; the last as a [`SharedTask`].
 
 mod cx;
 pub(crate) mod each;
+pub(crate) mod firing;
 pub(crate) mod fused;
 pub(crate) mod in_place;
+pub(crate) mod intake;
 mod io;
 pub(crate) mod output;
 pub(crate) mod ported;
@@ -163,7 +165,24 @@ pub(crate) enum Body<'env> {
     Source(Box<dyn Source + 'env>),
     Sequential(Box<dyn Work + 'env>),
     Parallel(Box<dyn SharedWork + 'env>),
+    /// Parallel, with several ports: a firing takes so much at each input.
+    Firing(Box<dyn SharedWork + 'env>, Vec<intake::Rate>),
     Ported(Box<dyn Ported + 'env>),
+}
+
+impl Body<'_> {
+    /// It runs on many workers at once.
+    pub(crate) fn is_parallel(&self) -> bool {
+        matches!(self, Self::Parallel(_) | Self::Firing(..))
+    }
+
+    /// How many messages are taken at once at a port, if that is fixed.
+    pub(crate) fn rate(&self, port: usize) -> Option<usize> {
+        match self {
+            Self::Firing(_, rates) => rates.get(port).map(|rate| rate.messages),
+            _ => None,
+        }
+    }
 }
 
 impl fmt::Debug for Body<'_> {
@@ -172,6 +191,7 @@ impl fmt::Debug for Body<'_> {
             Self::Source(_) => "Source",
             Self::Sequential(_) => "Sequential",
             Self::Parallel(_) => "Parallel",
+            Self::Firing(..) => "Firing",
             Self::Ported(_) => "Ported",
         })
     }

@@ -7,6 +7,7 @@ use std::fmt;
 use std::mem;
 use std::ptr;
 use thalweg_sync::hint::Access;
+use thalweg_sync::sync::Arc;
 
 /// Where a kernel puts its messages.
 ///
@@ -52,9 +53,9 @@ impl Core {
         Self::of(cx, Target::Sender(ptr::from_mut(sender).cast()))
     }
 
-    /// For the output port `port` of a parallel kernel. **O1** It is dropped before all of them.
-    pub(crate) fn chained(cx: &Cx<'_>, chain: &mut Chain, port: usize, edge: &Edge) -> Self {
-        Self::of(cx, Target::Chain(ptr::from_mut(chain), port, ptr::from_ref(edge)))
+    /// For the output port `port` of a parallel kernel. **O1** It is dropped before all of them. Several ports may share a chain.
+    pub(crate) fn chained(cx: &Cx<'_>, chain: *mut Chain, port: usize, edge: &Edge) -> Self {
+        Self::of(cx, Target::Chain(chain, port, ptr::from_ref(edge)))
     }
 
     fn of(cx: &Cx<'_>, target: Target) -> Self {
@@ -293,6 +294,88 @@ impl<T> Drop for Output<T> {
 impl<T> fmt::Debug for Output<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Output<{}>", std::any::type_name::<T>())
+    }
+}
+
+/// The writing end of a port whose type is known only where something is pushed. It opens a block then.
+pub(crate) struct AnyOutput {
+    core: Core,
+    cur: *mut u8,
+    end: *mut u8,
+    close: unsafe fn(*mut Core, *mut u8),
+}
+
+impl AnyOutput {
+    pub(crate) fn new(core: Core) -> Self {
+        unsafe fn nothing_open(_core: *mut Core, _cur: *mut u8) {}
+        Self { core, cur: ptr::null_mut(), end: ptr::null_mut(), close: nothing_open }
+    }
+
+    /// The outputs of an activation of a parallel kernel. **O1** They are dropped before `cx`, `chain` and `edges`.
+    pub(crate) fn chained(cx: &Cx<'_>, chain: &mut Chain, edges: &[Arc<Edge>]) -> Vec<Self> {
+        let chain = ptr::from_mut(chain);
+        edges.iter().enumerate().map(|(port, edge)| Self::new(Core::chained(cx, chain, port, edge))).collect()
+    }
+
+    /// Writes a message. Says whether a block was handed on.
+    ///
+    /// # Safety
+    ///
+    /// O1, and the edge behind must carry messages of type `T` (B1).
+    #[inline(always)]
+    pub(crate) unsafe fn push<T>(&mut self, message: T) -> bool {
+        if self.cur.is_null() {
+            self.open::<T>();
+        }
+        // SAFETY: O2, as in `Output::push`.
+        unsafe {
+            self.cur.cast::<T>().write(message);
+            self.cur = self.cur.byte_add(stride::<T>());
+        }
+        let full = ptr::eq(self.cur, self.end);
+        if full {
+            self.turn::<T>();
+        }
+        full
+    }
+
+    #[cold]
+    fn open<T>(&mut self) {
+        unsafe fn close<T>(core: *mut Core, cur: *mut u8) {
+            // SAFETY: by the caller.
+            unsafe { end_output::<T>(core, cur.cast()) }
+        }
+        let (cur, end) = self.core.room::<T>();
+        (self.cur, self.end) = (cur.cast(), end.cast());
+        self.close = close::<T>;
+    }
+
+    fn turn<T>(&mut self) {
+        // SAFETY: `push`'s caller promises O1, and that the messages are of type `T`.
+        let (cur, end) = unsafe { next_block::<T>(&mut self.core, self.cur.cast()) };
+        (self.cur, self.end) = (cur.cast(), end.cast());
+        // SAFETY: O1. After the step, as in `Output::turn`.
+        unsafe { hand_on_filled(&mut self.core) };
+    }
+
+    /// See [`Core`].
+    pub(crate) fn is_full(&self) -> bool {
+        self.core.is_full()
+    }
+
+    /// Publishes what was pushed.
+    pub(crate) fn close(&mut self) {
+        if !self.cur.is_null() {
+            let cur = mem::replace(&mut self.cur, ptr::null_mut());
+            // SAFETY: O1; also when a kernel panics: what it pushed is published.
+            unsafe { (self.close)(&mut self.core, cur) };
+        }
+    }
+}
+
+impl Drop for AnyOutput {
+    fn drop(&mut self) {
+        self.close();
     }
 }
 

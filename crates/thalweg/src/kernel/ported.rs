@@ -2,6 +2,8 @@
 
 pub(crate) use super::io::Io;
 
+use super::firing::{DropUpTo, drop_up_to};
+use super::intake::Rate;
 use super::io::Scratch;
 use super::{Cx, Flow, Outcome, Why, task};
 use crate::edge::{Edge, Receiver, Sender};
@@ -148,11 +150,20 @@ pub struct Binder<'a> {
     pub(crate) kernel: usize,
     pub(crate) inputs: &'a mut Vec<PortName>,
     pub(crate) outputs: &'a mut Vec<PortName>,
+    /// What a firing takes at each input, and what drops it.
+    pub(crate) rates: &'a mut Vec<(Rate, DropUpTo)>,
 }
 
 impl Binder<'_> {
-    /// Adds an input port.
+    /// Adds an input port. A firing of a [`ParallelKernel`](crate::ParallelKernel) takes one message there.
     pub fn input<T: Send>(&mut self, name: &str) -> In<T> {
+        self.input_of(name, 1)
+    }
+
+    /// Adds an input port at which a firing of a [`ParallelKernel`](crate::ParallelKernel) takes so many messages: at least one. A [`Kernel`] takes as
+    /// many as it likes, whatever is said here.
+    pub fn input_of<T: Send>(&mut self, name: &str, messages: usize) -> In<T> {
+        self.rates.push((Rate::of::<T>(messages), drop_up_to::<T>));
         self.inputs.push(PortName { name: name.to_owned(), message: std::any::type_name::<T>() });
         In { graph: self.graph, kernel: self.kernel, port: self.inputs.len() - 1, types: PhantomData }
     }

@@ -1,10 +1,11 @@
 //! A kernel that runs on many workers at once.
 
+use super::intake::Intake;
 use super::task::{Hand, clear_senders};
 use super::{Cx, Outcome, Why};
 use crate::block::{Block, Chain};
 use crate::edge::reorder::{Reorder, Split};
-use crate::edge::{Edge, Sender, SharedReceiver};
+use crate::edge::{Edge, Sender};
 use crate::error::{BoxError, Payload};
 use std::collections::VecDeque;
 use std::fmt;
@@ -15,7 +16,7 @@ use thalweg_sync::sync::{Arc, Mutex};
 /// Pieces that the rest of a block is cut into, at most.
 const MOST_PIECES: usize = 1024;
 
-/// Takes from one input, many workers at once.
+/// Many workers at once.
 pub(crate) trait SharedWork: Send + Sync {
     /// Takes messages of the block until it is empty, or the [rhythm](Cx::rhythm) says to leave, and leaves its output in `chain`; leaves no block if
     /// that is there as it is.
@@ -24,6 +25,11 @@ pub(crate) trait SharedWork: Send + Sync {
 
     /// Cuts what is left of a block into at most `most` pieces, in order.
     fn cut(&self, cx: &Cx<'_>, rest: Block, most: usize) -> Vec<Block>;
+
+    /// What a block counts for.
+    fn weigh(&self) -> fn(&Edge, &Block) -> u64 {
+        Edge::messages_of
+    }
 }
 
 /// What a block's output is handed on as.
@@ -37,10 +43,12 @@ enum Turn {
     Free,
 }
 
-/// A kernel that runs on many workers at once: its code, the taking end of its input, and its sending ends in the order of tickets.
+/// A kernel that runs on many workers at once: its code, the taking ends of its inputs, and its sending ends in the order of tickets.
 pub(crate) struct SharedTask<'r> {
     work: &'r (dyn SharedWork + 'r),
-    input: SharedReceiver,
+    input: Intake,
+    /// The cycle that what it takes counts in.
+    component: Option<usize>,
     out_edges: Vec<Arc<Edge>>,
     reorder: Reorder<Vec<Sender<'r>>>,
     /// Its results leave in the order of its input.
@@ -57,7 +65,8 @@ impl<'r> SharedTask<'r> {
     /// For at most `workers` workers, with room for `tickets` results that wait for an earlier one.
     pub(crate) fn new(
         work: &'r (dyn SharedWork + 'r),
-        input: SharedReceiver,
+        input: Intake,
+        component: Option<usize>,
         outs: Vec<Sender<'r>>,
         ordered: bool,
         tickets: usize,
@@ -68,6 +77,7 @@ impl<'r> SharedTask<'r> {
         Self {
             work,
             input,
+            component,
             out_edges,
             reorder: Reorder::new(tickets, bounded, outs),
             ordered,
@@ -89,7 +99,7 @@ impl<'r> SharedTask<'r> {
             return false;
         }
         // Relaxed: one that does not see the latest tickets is one of the `workers` that the ring keeps room for.
-        let drawn = if self.ordered { self.input.edge().taken_blocks() } else { self.next.load(Relaxed) };
+        let drawn = if self.ordered { self.input.drawn() } else { self.next.load(Relaxed) };
         let waiting = self.reorder.waiting();
         self.reorder.is_full(drawn, self.workers)
             || waiting > 0 && self.out_edges.iter().any(|edge| edge.is_filled_by(waiting))
@@ -106,9 +116,24 @@ impl<'r> SharedTask<'r> {
         piece
     }
 
-    fn take_block(&self) -> Option<(Turn, Block)> {
-        let (ticket, block) = self.input.take()?;
-        Some((if self.ordered { Turn::Ticket(ticket) } else { Turn::Free }, block))
+    fn take_block(&self, cx: &Cx<'_>) -> Result<(Turn, Block), u32> {
+        let (ticket, block) = self.input.take(cx)?;
+        Ok((if self.ordered { Turn::Ticket(ticket) } else { Turn::Free }, block))
+    }
+
+    /// Nothing is left to be taken from an edge, and nothing will come.
+    pub(crate) fn input_is_over(&self) -> bool {
+        self.input.is_over()
+    }
+
+    /// An input edge at which there is too little.
+    pub(crate) fn short(&self) -> usize {
+        self.input.short()
+    }
+
+    /// Drops what a kernel that is over did not take of several inputs, and says how many messages that were.
+    pub(crate) fn drop_input(&self, cx: &Cx<'_>) -> u64 {
+        self.input.drop_rest(cx)
     }
 
     /// Whether something can be taken now: `None` if nothing is there, and whether it has to wait for results that are out.
@@ -118,12 +143,12 @@ impl<'r> SharedTask<'r> {
             // Others wait for it: it has a ticket already.
             return Some(true);
         }
-        (has_pieces || self.input.edge().can_take()).then(|| !self.is_waiting())
+        (has_pieces || self.input.can_take()).then(|| !self.is_waiting())
     }
 
     /// Runs the kernel's code over one block.
     pub(crate) fn activate(&self, cx: &Cx<'_>) -> Result<Outcome, BoxError> {
-        let edge = self.input.edge();
+        let edge = self.input.first_edge();
         if self.out_edges.iter().any(|edge| edge.has_spill()) {
             self.reorder.drain(|outs| cx.flush(outs), |outs, block| deliver(cx, outs, block));
         }
@@ -140,19 +165,23 @@ impl<'r> SharedTask<'r> {
         if part.is_none() && self.is_waiting() {
             return Ok(Outcome::new(Why::Waiting, 0, 0));
         }
-        // Before the pop that finds nothing: see E4.
-        let closed = edge.is_closed();
         let piece = part.or_else(|| self.take_piece());
         let is_piece = piece.is_some();
-        let Some((turn, block)) = piece.or_else(|| self.take_block()) else {
-            let why = if closed && !edge.has_input() { Why::Done } else { Why::Empty(edge.plan.id) };
-            return Ok(Outcome::new(why, 0, 0));
+        let (turn, block) = match piece.map_or_else(|| self.take_block(cx), Ok) {
+            Ok(taken) => taken,
+            Err(popped) => {
+                let why = if self.input.is_over() { Why::Done } else { Why::Empty(self.input.short()) };
+                return Ok(Outcome::new(why, popped, 0));
+            }
         };
         cx.host.took(cx.kernel);
         // A piece is short, and is not cut again.
         cx.whole.set(is_piece);
-        let mut hand =
-            SharedHand { hand: Hand::new(cx, edge, block), chain: Chain::default(), out_edges: &self.out_edges };
+        let mut hand = SharedHand {
+            hand: Hand::weighed(cx, edge, block, self.work.weigh()),
+            chain: Chain::default(),
+            out_edges: &self.out_edges,
+        };
         self.work.run(cx, &self.out_edges, &mut hand.hand.block, &mut hand.chain)?;
         let (messages, left) = hand.hand.count();
         let (block, chain) = hand.open();
@@ -163,7 +192,7 @@ impl<'r> SharedTask<'r> {
                 self.complete(cx, turn, chain);
             }
         }
-        cx.settle(edge);
+        cx.host.count_in(self.component, -1);
         Ok(Outcome::new(Why::More, 1, messages))
     }
 
@@ -186,7 +215,7 @@ impl<'r> SharedTask<'r> {
         let cut = self.work.cut(cx, rest, MOST_PIECES);
         let count = cut.len();
         // U3: they count before anyone can take them.
-        cx.host.count_in(self.input.edge().plan.component, count as i64);
+        cx.host.count_in(self.component, count as i64);
         let deliver = |outs: &mut Vec<Sender<'r>>, block| deliver(cx, outs, block);
         let turns: Vec<_> = match turn {
             Turn::Ticket(ticket) if !self.out_edges.is_empty() => {
@@ -214,7 +243,7 @@ impl<'r> SharedTask<'r> {
         let pieces = self.pieces.get_mut().unwrap_or_else(|poisoned| poisoned.into_inner());
         pieces.iter_mut().for_each(|(_, block)| block.clear_noting(&mut panics));
         self.input.clear(&mut panics);
-        note(self.input.edge().plan.to, panics);
+        note(self.input.kernel(), panics);
         let edges = &self.out_edges;
         self.reorder.take_rest(|mut block| {
             let mut panics = Vec::new();

@@ -219,17 +219,23 @@ pub(super) struct Hand<'a, 'c> {
     /// What the block counted for when it was taken, or when it was last counted.
     messages: u64,
     edge: &'a Edge,
+    /// What a block of the edge counts for.
+    weigh: fn(&Edge, &Block) -> u64,
     pub(super) cx: &'a Cx<'c>,
 }
 
 impl<'a, 'c> Hand<'a, 'c> {
     pub(super) fn new(cx: &'a Cx<'c>, edge: &'a Edge, block: Block) -> Self {
-        Self { messages: edge.messages_of(&block), block: Some(block), edge, cx }
+        Self::weighed(cx, edge, block, Edge::messages_of)
+    }
+
+    pub(super) fn weighed(cx: &'a Cx<'c>, edge: &'a Edge, block: Block, weigh: fn(&Edge, &Block) -> u64) -> Self {
+        Self { messages: weigh(edge, &block), block: Some(block), edge, weigh, cx }
     }
 
     /// Counts what was taken, and how much is left.
     pub(super) fn count(&mut self) -> (u64, u64) {
-        let left = self.block.as_ref().map_or(0, |block| self.edge.messages_of(block));
+        let left = self.block.as_ref().map_or(0, |block| (self.weigh)(self.edge, block));
         let taken = self.messages - left;
         self.messages = left;
         self.cx.count(taken);

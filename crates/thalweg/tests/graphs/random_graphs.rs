@@ -21,9 +21,18 @@ enum Step {
         parallel: bool,
     },
     /// One stream becomes two, by parity.
-    Route,
+    Route {
+        parallel: bool,
+    },
     /// One stream becomes two, each with all messages.
-    Copy,
+    Copy {
+        parallel: bool,
+    },
+    /// Two streams become one: of so many of the one and of the other a digest and the number of the firing, by a parallel kernel.
+    Fire {
+        one: usize,
+        other: usize,
+    },
     /// Two streams become one, of the sums of pairs; it ends with the shorter.
     Zip,
     /// Two streams become one, in turns; when one has ended, the rest of the other.
@@ -79,8 +88,9 @@ fn step() -> impl Strategy<Value = Step> {
         Just(Step::Fused),
         form().prop_map(Step::Wide),
         (1..7_usize, 1..7_usize, any::<bool>()).prop_map(|(peek, pop, parallel)| Step::Window { peek, pop, parallel }),
-        Just(Step::Route),
-        Just(Step::Copy),
+        any::<bool>().prop_map(|parallel| Step::Route { parallel }),
+        any::<bool>().prop_map(|parallel| Step::Copy { parallel }),
+        (1..5_usize, 1..40_usize).prop_map(|(one, other)| Step::Fire { one, other }),
         Just(Step::Zip),
         Just(Step::Alternate),
     ]
@@ -145,21 +155,24 @@ fn interpret(plan: &Plan) -> (Vec<Vec<u64>>, bool) {
             Step::Fused => stream.into_iter().map(mix).filter(keeps).flat_map(spread).collect(),
             Step::Wide(_) => stream.into_iter().map(|x| mix(mix(x))).collect(),
             Step::Window { peek, pop, .. } => stream.windows(peek).step_by(pop).map(digest).collect(),
-            Step::Route => {
+            Step::Route { .. } => {
                 let (even, odd) = stream.into_iter().partition(|x| x % 2 == 0);
                 open.push((part, even));
                 odd
             }
-            Step::Copy => {
+            Step::Copy { .. } => {
                 open.push((part, stream.clone()));
                 stream
             }
-            Step::Zip | Step::Alternate if open.is_empty() => stream,
-            Step::Zip | Step::Alternate => {
+            Step::Zip | Step::Alternate | Step::Fire { .. } if open.is_empty() => stream,
+            Step::Zip | Step::Alternate | Step::Fire { .. } => {
                 let (other_part, other) = open.swap_remove(0);
                 meets |= part == other_part;
                 open.iter_mut().filter(|(of, _)| *of == other_part).for_each(|(of, _)| *of = part);
-                if let Step::Zip = placed.step {
+                if let Step::Fire { one, other: many } = placed.step {
+                    let firings = stream.chunks_exact(one).zip(other.chunks_exact(many)).enumerate();
+                    firings.flat_map(|(number, (one, other))| [digest(one) ^ digest(other), number as u64]).collect()
+                } else if let Step::Zip = placed.step {
                     stream.iter().zip(&other).map(|(a, b)| a.wrapping_add(*b)).collect()
                 } else {
                     let both = stream.len().min(other.len());
@@ -246,6 +259,41 @@ impl Kernel for Join {
     }
 }
 
+impl ParallelKernel for Two {
+    type Ports = TwoPorts;
+    fn ports(&mut self, bind: &mut Binder<'_>) -> TwoPorts {
+        Kernel::ports(self, bind)
+    }
+    fn fire(&self, ports: &TwoPorts, firing: &mut Firing<'_>) -> Result<(), BoxError> {
+        let x = firing.take(ports.input);
+        if self.copies || x % 2 == 0 {
+            firing.push(ports.other, x);
+        }
+        if self.copies || x % 2 == 1 {
+            firing.push(ports.one, x);
+        }
+        Ok(())
+    }
+}
+
+/// Takes so many of each, and gives their digest and the number of the firing.
+struct Fire(usize, usize);
+
+impl ParallelKernel for Fire {
+    type Ports = JoinPorts;
+    fn ports(&mut self, bind: &mut Binder<'_>) -> JoinPorts {
+        JoinPorts { one: bind.input_of("one", self.0), other: bind.input_of("other", self.1), out: bind.output("out") }
+    }
+    fn fire(&self, ports: &JoinPorts, firing: &mut Firing<'_>) -> Result<(), BoxError> {
+        // Some are taken, the others are looked at.
+        let first = firing.take(ports.one);
+        let one = firing.slice(ports.one).iter().fold(digest(&[first]), |sum, &x| sum.wrapping_mul(31).wrapping_add(x));
+        let both = one ^ digest(firing.slice(ports.other));
+        firing.extend(ports.out, [both, firing.number()]);
+        Ok(())
+    }
+}
+
 // The same as a graph.
 
 fn add_source(graph: &mut Graph<'_>, origin: Origin, first: u64, count: u64) -> Source<u64> {
@@ -287,7 +335,7 @@ fn run(plan: &Plan, meets: bool, sinks: usize, scheme: Scheme) -> Vec<Vec<u64>> 
         open.push(add_source(&mut graph, origin, 1000 * index as u64, count).into_path());
     }
     for placed in &plan.steps {
-        if matches!(placed.step, Step::Zip | Step::Alternate) && open.len() == 1 {
+        if matches!(placed.step, Step::Zip | Step::Alternate | Step::Fire { .. }) && open.len() == 1 {
             // Nothing to join with.
             continue;
         }
@@ -347,15 +395,19 @@ fn run(plan: &Plan, meets: bool, sinks: usize, scheme: Scheme) -> Vec<Vec<u64>> 
                 open.push(path >> widen * placed.hint >> narrow);
                 continue;
             }
-            Step::Route | Step::Copy => {
-                let two = graph.add(Two { copies: matches!(placed.step, Step::Copy) });
+            Step::Route { parallel } | Step::Copy { parallel } => {
+                let two = Two { copies: matches!(placed.step, Step::Copy { .. }) };
+                let two = if parallel { graph.add_parallel(two) } else { graph.add(two) };
                 graph += path >> two.input;
                 open.push(two.other.into_path());
                 open.push(two.one.into_path());
                 continue;
             }
-            Step::Zip | Step::Alternate => {
-                let join = graph.add(Join { zips: matches!(placed.step, Step::Zip), turn: false });
+            Step::Zip | Step::Alternate | Step::Fire { .. } => {
+                let join = match placed.step {
+                    Step::Fire { one, other } => graph.add_parallel(Fire(one, other)),
+                    step => graph.add(Join { zips: matches!(step, Step::Zip), turn: false }),
+                };
                 let other = open.swap_remove(0);
                 let other = if meets { other.capacity(100_000, 100_000) } else { other };
                 graph += path >> join.one;
