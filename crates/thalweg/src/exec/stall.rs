@@ -102,6 +102,21 @@ impl Core<'_> {
     /// It is the one that has some messages, but not as many as the kernel asked for; else one of which it takes none.
     fn starvation(&self, state: &KernelFacts) -> (String, String) {
         let inputs = || state.inputs.iter().map(|&edge| &*self.edges[edge]).enumerate();
+        if let Some((port, edge)) =
+            inputs().find(|&(port, edge)| state.rates.get(port).is_some_and(|&rate| edge.unused_messages() < rate))
+        {
+            let others = inputs().filter(|&(other, _)| other != port);
+            let others = others.map(|(other, edge)| {
+                format!("; its input {} has {}", state.input_names[other], edge.unused_messages())
+            });
+            let reason = format!(
+                "{} messages are there, and a firing takes {}{}; let the stream begin with what is lacking, or end",
+                edge.unused_messages(),
+                state.rates[port],
+                others.collect::<String>()
+            );
+            return (state.input_names[port].clone(), reason);
+        }
         let falls_short = |edge: &Edge| edge.unused_messages() < edge.asked();
         let some = |(_, edge): &(usize, &Edge)| edge.unused_messages() > 0;
         let short = inputs().filter(some).find(|(_, edge)| falls_short(edge));

@@ -8,6 +8,7 @@ mod causes;
 mod destructors;
 mod ends;
 mod faults;
+mod firings;
 mod fuzz;
 mod inlets;
 mod outlets;

@@ -1,0 +1,364 @@
+//! Parallel kernels with several ports. That they compute what a loop computes, under every scheme, is said by the random graphs.
+
+use crate::common::{Ledger, SOON, Token, within};
+use std::collections::HashMap;
+use std::marker::PhantomData;
+use std::thread::{ThreadId, current};
+use thalweg::prelude::*;
+use thalweg::{End, Error};
+use thalweg_check::Fuzz;
+use thalweg_sync::sync::{Arc, Mutex};
+use thalweg_sync::thread;
+use thalweg_sync::time::Duration;
+
+/// Takes so many at each of two inputs, and gives what a closure makes of the first of each.
+struct Pair<F, T, U> {
+    rates: (usize, usize),
+    give: F,
+    types: PhantomData<fn(T) -> U>,
+}
+
+fn pair<F, T, U>(rates: (usize, usize), give: F) -> Pair<F, T, U>
+where
+    F: Fn(&T, &T) -> Result<U, BoxError>,
+{
+    Pair { rates, give, types: PhantomData }
+}
+
+impl<F, T: Send, U: Send> ParallelKernel for Pair<F, T, U>
+where
+    F: Fn(&T, &T) -> Result<U, BoxError> + Send + Sync,
+{
+    type Ports = (In<T>, In<T>, Out<U>);
+    fn ports(&mut self, bind: &mut Binder<'_>) -> Self::Ports {
+        (bind.input_of("left", self.rates.0), bind.input_of("right", self.rates.1), bind.output("out"))
+    }
+    fn fire(&self, &(left, right, out): &Self::Ports, firing: &mut Firing<'_>) -> Result<(), BoxError> {
+        let given = (self.give)(&firing.slice(left)[0], &firing.slice(right)[0])?;
+        firing.push(out, given);
+        Ok(())
+    }
+}
+
+/// Three whole firings; of the one input one message is left, of the other 91.
+#[test]
+fn what_is_too_little_for_a_firing_is_dropped_once_and_counted() {
+    for name in Scheme::names() {
+        let ledger = Ledger::new(200);
+        let ours = ledger.clone();
+        let (report, seen) = within(SOON, move || {
+            let seen = Mutex::new(Vec::new());
+            let mut graph = Graph::new();
+            let tokens = |count: u64| (0..count).map(|x| Token::of(&ours, x)).collect::<Vec<_>>();
+            let (left, right) = (graph.source(tokens(7)), graph.source(tokens(100)));
+            let pair = graph.add_parallel(pair((2, 3), |a: &Token, b: &Token| Ok((a.value, b.value))));
+            let sink = graph.sink(|both| seen.lock().unwrap().push(both));
+            graph += left >> pair.0;
+            graph += right >> pair.1;
+            graph += pair.2 >> sink;
+            let report = graph.run(Scheme::named(name).unwrap().workers(3)).unwrap();
+            drop(graph);
+            (report, seen.into_inner().unwrap())
+        });
+        assert_eq!(seen, [(0, 0), (2, 3), (4, 6)], "{name}");
+        assert_eq!(report.end, End::Complete, "{name}");
+        // An iterator may not have been read to its end, and what is given to who is over counts on no edge.
+        let given = report.kernel("source-1").unwrap().messages_out;
+        assert!((1 + given - 9..=1 + 91).contains(&report.dropped), "{name}: {report}");
+        ledger.is_settled();
+    }
+}
+
+/// What a batch has left when it turns slow is done by the others too, and its results stay in order.
+#[test]
+fn a_batch_that_turns_slow_is_shared_and_its_results_stay_in_order() {
+    const QUICK: u64 = 50_000;
+    for name in ["depth_first", "pw", "qes"] {
+        let (by, seen) = within(SOON, move || {
+            let by = Mutex::new(HashMap::<ThreadId, u64>::new());
+            let mut seen = Vec::new();
+            let mut graph = Graph::new();
+            let (left, right) = (graph.source(0..QUICK + 300), graph.source(0..QUICK + 300));
+            let pair = graph.add_parallel(pair((1, 1), |a: &u64, b: &u64| {
+                if *a >= QUICK {
+                    thread::sleep(Duration::from_millis(2));
+                    *by.lock().unwrap().entry(current().id()).or_default() += 1;
+                }
+                Ok(a + b)
+            }));
+            let sink = graph.sink(|x: u64| seen.push(x));
+            graph += left >> pair.0;
+            graph += right >> pair.1;
+            graph += pair.2 >> sink;
+            graph.run(Scheme::named(name).unwrap().workers(4)).unwrap();
+            drop(graph);
+            (by.into_inner().unwrap(), seen)
+        });
+        assert!(by.len() > 2 && by.values().all(|&count| count < 225), "{name}: {by:?}");
+        assert!(seen.into_iter().eq((0..QUICK + 300).map(|x| 2 * x)), "{name}");
+    }
+}
+
+#[test]
+fn a_firing_that_fails_is_named_and_every_message_is_dropped_once() {
+    for name in Scheme::names() {
+        for panics in [false, true] {
+            let ledger = Ledger::new(4000);
+            let ours = ledger.clone();
+            let error = within(SOON, move || {
+                let mut graph = Graph::new();
+                let ledger = &ours;
+                let tokens = || (0..600).map(move |x| Token::of(ledger, x));
+                let (left, right) = (graph.source(tokens()), graph.source(tokens()));
+                let pair = graph.add_parallel(pair((1, 2), move |a: &Token, _: &Token| {
+                    if a.value == 200 {
+                        assert!(!panics, "enough is enough");
+                        return Err("enough is enough".into());
+                    }
+                    Ok(a.clone())
+                }));
+                let sink = graph.sink(|_: Token| ());
+                graph += left >> pair.0;
+                graph += right >> pair.1;
+                graph += pair.2 >> sink;
+                let error = graph.run(Scheme::named(name).unwrap().workers(3)).unwrap_err();
+                drop(graph);
+                error
+            });
+            let Error::Failed { failures, .. } = &error else { panic!("{error}") };
+            assert!(failures[0].kernel.starts_with("Pair-2"), "{name}: {error}");
+            assert!(format!("{:?}", failures[0].cause).contains("enough is enough"), "{name}: {:?}", failures[0].cause);
+            ledger.is_settled();
+        }
+    }
+}
+
+/// Gives its first tokens itself, then what comes back.
+struct Seed(u64);
+
+impl Kernel for Seed {
+    type Ports = (In<u64>, Out<u64>);
+    fn ports(&mut self, bind: &mut Binder<'_>) -> Self::Ports {
+        (bind.input("back"), bind.output("tokens"))
+    }
+    fn run(&mut self, &(back, tokens): &Self::Ports, io: &mut Io<'_>) -> Result<Flow, BoxError> {
+        io.extend(tokens, 0..std::mem::take(&mut self.0));
+        while let Some(token) = io.pop(back) {
+            io.push(tokens, token);
+        }
+        Ok(Flow::More)
+    }
+}
+
+/// Takes a message and a token, and gives the token back.
+struct Toll;
+
+#[derive(Clone)]
+struct TollPorts {
+    fresh: In<u64>,
+    tokens: In<u64>,
+    back: Out<u64>,
+    done: Out<u64>,
+}
+
+impl ParallelKernel for Toll {
+    type Ports = TollPorts;
+    fn ports(&mut self, bind: &mut Binder<'_>) -> TollPorts {
+        TollPorts {
+            fresh: bind.input("fresh"),
+            tokens: bind.input("tokens"),
+            back: bind.output("back"),
+            done: bind.output("done"),
+        }
+    }
+    fn fire(&self, ports: &TollPorts, firing: &mut Firing<'_>) -> Result<(), BoxError> {
+        let (x, token) = (firing.take(ports.fresh), firing.take(ports.tokens));
+        firing.push(ports.back, token);
+        firing.push(ports.done, x);
+        Ok(())
+    }
+}
+
+fn toll(graph: &mut Graph<'_>, messages: u64, tokens: u64) -> (Out<u64>, In<u64>) {
+    let numbers = graph.source(0..messages);
+    let (seed, toll) = (graph.add(Seed(tokens)), graph.add_parallel(Toll));
+    *graph += numbers >> toll.fresh;
+    *graph += seed.1 >> toll.tokens;
+    *graph += toll.back.feedback() >> seed.0;
+    (toll.done, seed.0)
+}
+
+#[test]
+fn feedback_leads_into_a_parallel_kernel() {
+    for name in Scheme::names() {
+        for tokens in [1, 3, 100] {
+            let seen = within(SOON, move || {
+                let mut seen = Vec::new();
+                let mut graph = Graph::new();
+                let (done, _) = toll(&mut graph, 500, tokens);
+                let sink = graph.sink(|x: u64| seen.push(x));
+                graph += done >> sink;
+                let report = graph.run(Scheme::named(name).unwrap().workers(3)).unwrap();
+                assert_eq!((report.end, report.dropped), (End::Complete, tokens), "{name}: the tokens are left");
+                drop(graph);
+                seen
+            });
+            assert!(seen.into_iter().eq(0..500), "{name} with {tokens} tokens");
+        }
+    }
+}
+
+/// A cycle into which nothing was put.
+#[test]
+fn without_a_token_the_run_says_what_it_waits_for() {
+    for name in Scheme::names() {
+        let error = within(SOON, move || {
+            let mut graph = Graph::new();
+            let (done, _) = toll(&mut graph, 20, 0);
+            let sink = graph.sink(|_: u64| ());
+            graph += done >> sink;
+            graph.run(Scheme::named(name).unwrap().workers(2)).unwrap_err()
+        });
+        let Error::Stalled { waits, .. } = &error else { panic!("{name}: {error}") };
+        let wait = waits.iter().find(|wait| wait.kernel == "Toll-2").unwrap();
+        assert_eq!(wait.port, "tokens", "{name}: {error}");
+        assert!(wait.reason.starts_with("0 messages are there, and a firing takes 1"), "{name}: {error}");
+        assert!(wait.reason.contains("its input fresh has 20"), "{name}: {error}");
+    }
+}
+
+/// What a firing takes is brought together, however little the edge holds.
+#[test]
+fn a_firing_may_take_more_than_its_edge_holds() {
+    for name in Scheme::names() {
+        let seen = within(SOON, move || {
+            let mut seen = Vec::new();
+            let mut graph = Graph::new();
+            let (left, right) = (graph.source(0..1000_u64), graph.source(0..100_u64));
+            let pair = graph.add_parallel(pair((100, 10), |a: &u64, b: &u64| Ok(a + b)));
+            let sink = graph.sink(|x: u64| seen.push(x));
+            graph += left.fixed(3) >> pair.0;
+            graph += right.fixed(200) >> pair.1;
+            graph += pair.2.fixed(1) >> sink;
+            graph.run(Scheme::named(name).unwrap().workers(2)).unwrap();
+            drop(graph);
+            seen
+        });
+        assert!(seen.into_iter().eq((0..10).map(|x| 110 * x)), "{name}");
+    }
+}
+
+#[test]
+fn who_has_enough_ends_the_kernel_before_it() {
+    for name in Scheme::names() {
+        let report = within(SOON, move || {
+            let mut graph = Graph::new();
+            let (left, right) = (graph.source(0_u64..), graph.source(0_u64..));
+            let pair = graph.add_parallel(pair((1, 1), |a: &u64, b: &u64| Ok(a + b)));
+            let (three, sink) = (graph.take(3), graph.sink(|_: u64| ()));
+            graph += left >> pair.0;
+            graph += right >> pair.1;
+            graph += pair.2 >> three >> sink;
+            graph.run(Scheme::named(name).unwrap().workers(2)).unwrap()
+        });
+        assert_eq!(report.kernels.last().unwrap().messages_in, 3, "{name}");
+    }
+}
+
+fn refusal(graph: &mut Graph<'_>) -> String {
+    match graph.run(Scheme::default()) {
+        Err(error @ Error::Refused(_)) => error.to_string(),
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn a_firing_takes_something() {
+    struct Nothing;
+    impl ParallelKernel for Nothing {
+        type Ports = Out<u64>;
+        fn ports(&mut self, bind: &mut Binder<'_>) -> Out<u64> {
+            bind.output("out")
+        }
+        fn fire(&self, _: &Out<u64>, _: &mut Firing<'_>) -> Result<(), BoxError> {
+            Ok(())
+        }
+    }
+    let mut graph = Graph::new();
+    let out = graph.add_parallel(Nothing);
+    let sink = graph.sink(|_: u64| ());
+    graph += out >> sink;
+    assert!(refusal(&mut graph).contains("it has no input, so nothing says how often it fires"));
+
+    let mut graph = Graph::new();
+    let (left, right) = (graph.source(0..3_u64), graph.source(0..3_u64));
+    let pair = graph.add_parallel(pair((1, 0), |a: &u64, _: &u64| Ok(*a)));
+    let sink = graph.sink(|_: u64| ());
+    graph += left >> pair.0;
+    graph += right >> pair.1;
+    graph += pair.2 >> sink;
+    let text = refusal(&mut graph);
+    assert!(text.contains("a firing takes 0 messages at its input right; it must be at least 1"), "{text}");
+}
+
+/// A firing that takes more than it may, and a port of another kernel.
+#[test]
+fn a_firing_keeps_to_its_own() {
+    struct Greedy(Option<In<u64>>);
+    impl ParallelKernel for Greedy {
+        type Ports = In<u64>;
+        fn ports(&mut self, bind: &mut Binder<'_>) -> In<u64> {
+            bind.input("in")
+        }
+        fn fire(&self, &port: &In<u64>, firing: &mut Firing<'_>) -> Result<(), BoxError> {
+            firing.take(self.0.unwrap_or(port));
+            firing.take(port);
+            Ok(())
+        }
+    }
+    let run = |other: bool| {
+        let mut graph = Graph::new();
+        let numbers = graph.source(0..10_u64);
+        let stranger = other.then(|| Graph::new().add_parallel(Greedy(None)));
+        let port = graph.add_parallel(Greedy(stranger));
+        graph += numbers >> port;
+        graph.run(Scheme::default()).unwrap_err().to_string()
+    };
+    assert!(run(false).contains("the firing has taken all of its messages here"), "{}", run(false));
+    assert!(run(true).contains("a port of another kernel"), "{}", run(true));
+}
+
+#[test]
+fn firings_are_in_order_in_every_interleaving() {
+    for name in ["depth_first", "raft", "mix", "qes_pss_prs"] {
+        Fuzz::new().seeds(0..300).threads(2).stack_bytes(1 << 20).run(|| {
+            let seen = Arc::new(Mutex::new(Vec::new()));
+            let mut graph = Graph::new();
+            let (left, right) = (graph.source(0..4_u64), graph.source(0..7_u64));
+            let pair = graph.add_parallel(pair((1, 2), |a: &u64, b: &u64| Ok((*a, *b))));
+            let ours = seen.clone();
+            let sink = graph.sink(move |both| ours.lock().unwrap().push(both));
+            graph += left.fixed(1) >> pair.0;
+            graph += right.fixed(2) >> pair.1;
+            graph += pair.2.fixed(1) >> sink;
+            let report = graph.run(Scheme::named(name).unwrap().workers(2)).unwrap();
+            assert_eq!(report.end, End::Complete, "{name}");
+            drop(graph);
+            assert_eq!(*seen.lock().unwrap(), [(0, 0), (1, 2), (2, 4)], "{name}");
+        });
+    }
+}
+
+#[test]
+fn a_cycle_with_firings_ends_in_every_interleaving() {
+    for name in ["depth_first", "mix", "pw"] {
+        Fuzz::new().seeds(0..300).threads(2).stack_bytes(1 << 20).run(|| {
+            let mut graph = Graph::new();
+            let (done, _) = toll(&mut graph, 4, 2);
+            let (end, count) = graph.count();
+            graph += done >> end;
+            let report = graph.run(Scheme::named(name).unwrap().workers(2)).unwrap();
+            assert_eq!((report.end, count.take()), (End::Complete, 4), "{name}");
+        });
+    }
+}
