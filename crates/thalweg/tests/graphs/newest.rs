@@ -37,7 +37,10 @@ fn who_is_slow_sees_the_newest_in_order_and_the_rest_is_counted() {
             assert_eq!(seen.len() as u64 + edge.overwritten, COUNT, "{name} with {keep}");
             assert!(seen.is_sorted() && seen.last() == Some(&(COUNT - 1)), "{name} with {keep}");
             // With one block more, on its way in.
-            assert!(edge.peak <= (keep + keep.div_ceil(2)) as u64 && edge.blocked_full == 0, "{name} with {keep}: {report}");
+            assert!(
+                edge.peak <= (keep + keep.div_ceil(2)) as u64 && edge.blocked_full == 0,
+                "{name} with {keep}: {report}"
+            );
             assert!(edge.chosen == "what is old is dropped", "{report}");
             ledger.is_settled();
         }
