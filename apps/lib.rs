@@ -5,14 +5,22 @@
 //! | [`search`] | files → search, on all cores → tally | BLQ, §4, table 1 |
 //! | [`frames`] | input → application → output | FastForward, §2.2 and §5.7 |
 //! | [`fm`] | low-pass → demodulate → duplicate → 12 low-passes → add | DANBI, table II; StreamIt's FMRadio |
+//! | [`tc`] | workset → lookup → count, on all cores → reduce | BLQ, table 1; GraphBIG's triangle count |
+//! | [`dc`] | workset → degree, on all cores | BLQ, table 1; GraphBIG's degree count |
+//! | [`bc`] | workset → paths, on all cores → reduce | BLQ, table 1; GraphBIG's betweenness centrality |
 //!
-//! Each has a `Config`, a function `run` and a `Summary`. [`frames`] and [`fm`] keep the sequential program too, which
-//! writes the same bytes.
+//! Each has a `Config`, a function `run` and a `Summary`. All but
+//! [`search`] keep the sequential program too, which gives the same bytes or numbers. The networks that [`tc`], [`dc`] and [`bc`] look at
+//! come from [`edges`].
 
+pub mod bc;
+pub mod dc;
+pub mod edges;
 mod error;
 pub mod fm;
 pub mod frames;
 pub mod search;
+pub mod tc;
 mod until_error;
 mod watch;
 

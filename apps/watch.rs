@@ -24,7 +24,8 @@ pub trait Watch: Sync {
     /// That many bytes were read since the last call. Called now and then, from whichever thread read them.
     fn read(&self, _bytes: u64) {}
 
-    /// The run starts now, and `stopper` ends it. Called once, before the first kernel runs.
+    /// The run starts now, and `stopper` ends it. Called before the first kernel runs, and again
+    /// where a second graph follows the first: what reads the input, then what works on it.
     ///
     /// After [`Stopper::stop`] no more is read, what was read goes all the way through, and the summary is that of a
     /// run whose input ended there.
