@@ -157,6 +157,12 @@ pub(crate) enum App {
     Frames(Frames),
     /// Receives FM radio from a file of samples
     Fm(Fm),
+    /// Counts the triangles of a network
+    Tc(crate::run::tc::Tc),
+    /// Counts the edges at each vertex of a network
+    Dc(crate::run::dc::Dc),
+    /// Finds the vertices of a network that lie between the others
+    Bc(crate::run::bc::Bc),
 }
 
 /// How a graph runs.

@@ -1,8 +1,7 @@
 //! Inlets: messages from other threads and tasks.
 
-use super::RingOnDrop;
+use super::{Lid, RingOnDrop};
 use crate::control::Control;
-use crate::control::lid::Lid;
 use crate::edge::Sender;
 use crate::error::{BoxError, Error};
 use crate::kernel::output::{Core, Output};

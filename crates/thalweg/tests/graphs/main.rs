@@ -11,7 +11,6 @@ mod faults;
 mod firings;
 mod fuzz;
 mod inlets;
-mod newest;
 mod outlets;
 mod parallel;
 mod policies;

@@ -1,9 +1,13 @@
 //! `thalweg run`: one file for each application.
 
+pub(crate) mod bc;
+pub(crate) mod dc;
 mod fm;
 mod frames;
+mod network;
 mod search;
 mod session;
+pub(crate) mod tc;
 
 use std::error::Error;
 use std::path::Path;
@@ -22,6 +26,9 @@ pub(crate) fn run(args: RunArgs) -> Outcome {
         Some(App::Search(args)) => search::run(args),
         Some(App::Frames(args)) => frames::run(args),
         Some(App::Fm(args)) => fm::run(args),
+        Some(App::Tc(args)) => tc::run(args),
+        Some(App::Dc(args)) => dc::run(args),
+        Some(App::Bc(args)) => bc::run(args),
         None => list(),
     }
 }
