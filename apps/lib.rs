@@ -5,6 +5,7 @@
 //! | [`search`] | files → search, on all cores → tally | BLQ, §4, table 1 |
 //! | [`frames`] | input → application → output | FastForward, §2.2 and §5.7 |
 //! | [`fm`] | low-pass → demodulate → duplicate → 12 low-passes → add | DANBI, table II; StreamIt's FMRadio |
+//! | [`gaussian`] | pictures → gaussian → transpose → gaussian → transpose → results | DANBI, table II: RG |
 //! | [`tc`] | workset → lookup → count, on all cores → reduce | BLQ, table 1; GraphBIG's triangle count |
 //! | [`dc`] | workset → degree, on all cores | BLQ, table 1; GraphBIG's degree count |
 //! | [`bc`] | workset → paths, on all cores → reduce | BLQ, table 1; GraphBIG's betweenness centrality |
@@ -19,6 +20,8 @@ pub mod edges;
 mod error;
 pub mod fm;
 pub mod frames;
+pub mod gaussian;
+pub mod pictures;
 pub mod search;
 pub mod tc;
 mod until_error;

@@ -163,6 +163,8 @@ pub(crate) enum App {
     Dc(crate::run::dc::Dc),
     /// Finds the vertices of a network that lie between the others
     Bc(crate::run::bc::Bc),
+    /// Smooths pictures by a recursive Gaussian filter
+    Gaussian(crate::run::gaussian::Args),
 }
 
 /// How a graph runs.

@@ -4,7 +4,9 @@ pub(crate) mod bc;
 pub(crate) mod dc;
 mod fm;
 mod frames;
+pub(crate) mod gaussian;
 mod network;
+mod pictures;
 mod search;
 mod session;
 pub(crate) mod tc;
@@ -29,6 +31,7 @@ pub(crate) fn run(args: RunArgs) -> Outcome {
         Some(App::Tc(args)) => tc::run(args),
         Some(App::Dc(args)) => dc::run(args),
         Some(App::Bc(args)) => bc::run(args),
+        Some(App::Gaussian(args)) => gaussian::run(args),
         None => list(),
     }
 }
