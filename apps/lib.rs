@@ -5,23 +5,25 @@
 //! | [`search`] | files → search, on all cores → tally | BLQ, §4, table 1 |
 //! | [`frames`] | input → application → output | FastForward, §2.2 and §5.7 |
 //! | [`fm`] | low-pass → demodulate → duplicate → 12 low-passes → add | DANBI, table II; StreamIt's FMRadio |
-//! | [`gaussian`] | pictures → gaussian → transpose → gaussian → transpose → results | DANBI, table II: RG |
 //! | [`tc`] | workset → lookup → count, on all cores → reduce | BLQ, table 1; GraphBIG's triangle count |
 //! | [`dc`] | workset → degree, on all cores | BLQ, table 1; GraphBIG's degree count |
+//! | [`pipeline`] | packets → verify IPv4 → verify TCP, both on all cores → sum, and back | BLQ, table 1 |
+//! | [`firewall`] | packets → check, on all cores → correct, mistake | BLQ, table 1 |
 //! | [`bc`] | workset → paths, on all cores → reduce | BLQ, table 1; GraphBIG's betweenness centrality |
 //!
 //! Each has a `Config`, a function `run` and a `Summary`. All but
 //! [`search`] keep the sequential program too, which gives the same bytes or numbers. The networks that [`tc`], [`dc`] and [`bc`] look at
-//! come from [`edges`].
+//! come from [`edges`], the packets of [`pipeline`] and [`firewall`] from [`packets`].
 
 pub mod bc;
 pub mod dc;
 pub mod edges;
 mod error;
+pub mod firewall;
 pub mod fm;
 pub mod frames;
-pub mod gaussian;
-pub mod pictures;
+pub mod packets;
+pub mod pipeline;
 pub mod search;
 pub mod tc;
 mod until_error;

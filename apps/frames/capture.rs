@@ -60,10 +60,17 @@ pub struct Record<'a> {
 impl Batch {
     /// The records.
     pub fn records(&self) -> impl Iterator<Item = Record<'_>> {
-        self.records.iter().map(|place| {
-            let bytes = &self.bytes[place.start..place.end];
-            Record { bytes, frame: place.frame.clone().map(|frame| &bytes[frame]) }
-        })
+        self.records.iter().map(|place| self.at(place))
+    }
+
+    /// The record of that number, from 0.
+    pub fn record(&self, index: usize) -> Option<Record<'_>> {
+        self.records.get(index).map(|place| self.at(place))
+    }
+
+    fn at(&self, place: &Place) -> Record<'_> {
+        let bytes = &self.bytes[place.start..place.end];
+        Record { bytes, frame: place.frame.clone().map(|frame| &bytes[frame]) }
     }
 
     /// Lets `change` look at each frame and rewrite it in place, and takes those out for which it says no.

@@ -10,6 +10,16 @@ pub fn of(bytes: &[u8]) -> u16 {
     !fold(sum(bytes))
 }
 
+/// The checksum of `parts` one after the other, all of them but the last of even length.
+///
+/// ```
+/// use thalweg_apps::frames::checksum::{of, of_parts};
+/// assert_eq!(of_parts(&[&[1, 2], &[3, 4, 5]]), of(&[1, 2, 3, 4, 5]));
+/// ```
+pub fn of_parts(parts: &[&[u8]]) -> u16 {
+    !fold(parts.iter().map(|part| sum(part)).sum())
+}
+
 /// The checksum of a message that had `checksum` and in which the bytes `old` become `new`, at an even offset.
 ///
 /// The rest of the message is not needed, so it may be cut off in the capture, and a checksum that was wrong stays

@@ -1,0 +1,94 @@
+//! Where packets come from, and the slots that they are in.
+
+use std::fs::File;
+use std::net::Ipv4Addr;
+
+use thalweg_sync::sync::{Mutex, PoisonError};
+
+use super::{From, Packet, Slot};
+use crate::frames::{Batch, Capture, Damage};
+use crate::{Error, Result};
+
+/// What fills slots, one after the other.
+pub(crate) enum Supply {
+    /// From a capture: its records, those at hand, and how many of these are done.
+    Capture { capture: Box<Capture<File>>, batch: Batch, done: usize },
+    /// Made up: how many there will be, and by what.
+    Made { packets: u64, make: fn(&mut Packet, u64) },
+}
+
+impl Supply {
+    /// Opens the capture, or will have `make` make packet 0, 1 and so on.
+    pub(crate) fn open(from: &From, make: fn(&mut Packet, u64)) -> Result<Self> {
+        match from {
+            From::Made(packets) => Ok(Self::Made { packets: *packets, make }),
+            From::Capture(path) => {
+                let file = File::open(path).map_err(|error| Error::file("open", path, error))?;
+                let capture = Capture::open(file)
+                    .map_err(|damage| Error::Refused(format!("{} cannot be read: {damage}", path.display())))?;
+                Ok(Self::Capture { capture: Box::new(capture), batch: Batch::default(), done: 0 })
+            }
+        }
+    }
+
+    /// Fills `packet` with the one of that number, from 1. `None` if there is none.
+    pub(crate) fn fill(&mut self, packet: &mut Packet, number: u64) -> Option<Result<(), Damage>> {
+        match self {
+            Self::Made { packets, make } => {
+                let made = number <= *packets;
+                if made {
+                    make(packet, number - 1);
+                }
+                made.then_some(Ok(()))
+            }
+            Self::Capture { capture, batch, done } => loop {
+                while let Some(record) = batch.record(*done) {
+                    *done += 1;
+                    if let Some(frame) = record.frame {
+                        packet.fill(number, frame);
+                        return Some(Ok(()));
+                    }
+                }
+                *done = 0;
+                match capture.next(std::mem::take(batch))? {
+                    Ok(next) => *batch = next,
+                    Err(damage) => return Some(Err(damage)),
+                }
+            },
+        }
+    }
+}
+
+/// The packet of that number as the paper's pipeline makes it: from one address to its complement.
+pub(crate) fn complement(packet: &mut Packet, index: u64) {
+    let source = index as u32;
+    packet.make(index + 1, Ipv4Addr::from(source), Ipv4Addr::from(!source), index as u16);
+}
+
+/// As the paper's firewall makes it: of eight, the first is misdirected.
+pub(crate) fn one_in_eight(packet: &mut Packet, index: u64) {
+    let (source, destination) = (index as u32 & !7, index as u32 & 7);
+    packet.make(index + 1, Ipv4Addr::from(source), Ipv4Addr::from(destination), index as u16);
+    if destination == 0 {
+        packet.misdirect();
+    }
+}
+
+/// Slots that are free, shared by the kernel that fills them and those that are done with them.
+#[derive(Debug, Default)]
+pub(crate) struct Slots(Mutex<Vec<Slot>>);
+
+impl Slots {
+    /// A free slot for the kernel that fills them, which keeps some in `own`.
+    pub(crate) fn take(&self, own: &mut Vec<Slot>) -> Slot {
+        own.pop().unwrap_or_else(|| {
+            std::mem::swap(own, &mut self.0.lock().unwrap_or_else(PoisonError::into_inner));
+            own.pop().unwrap_or_default()
+        })
+    }
+
+    /// A slot is free again.
+    pub(crate) fn give(&self, packet: Slot) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).push(packet);
+    }
+}
