@@ -11,7 +11,6 @@
 
 mod affinity;
 mod stack;
-mod topology;
 #[cfg(loom)]
 #[path = "thread/modelled.rs"]
 mod world;
@@ -24,7 +23,6 @@ mod world;
 
 pub use affinity::{Affinity, current_affinity, current_cpu, make_way, move_away_from, pin_current};
 pub use stack::{Stack, current_stack};
-pub use topology::{Cache, Cpu, Shared, Topology};
 pub use world::*;
 
 use crate::engine;

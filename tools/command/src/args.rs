@@ -31,8 +31,6 @@ pub(crate) enum Command {
     Run(Box<RunArgs>),
     /// Lists the schemes by which a graph can be run
     Schemes,
-    /// Shows the hardware threads that a program may use here, what they share, and where `--pinned` puts workers
-    Topology(Placement),
     /// Prints what makes a shell complete this command's words
     ///
     /// For bash: thalweg completions bash > ~/.local/share/bash-completion/completions/thalweg
@@ -63,16 +61,6 @@ pub(crate) enum Command {
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         args: Vec<String>,
     },
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct Placement {
-    /// How many workers are placed [default: one for each hardware thread]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
-    pub(crate) workers: Option<u16>,
-    /// For programs: one object with `cpus`, `caches`, `quota` and `places`
-    #[arg(long, conflicts_with = "workers")]
-    pub(crate) json: bool,
 }
 
 #[derive(Debug, Args)]
@@ -169,14 +157,16 @@ pub(crate) enum App {
     Frames(Frames),
     /// Receives FM radio from a file of samples
     Fm(Fm),
+    /// Verifies the checksums of packets in four stages
+    Pipeline(crate::run::pipeline::Pipeline),
+    /// Sorts packets by whether their checksums are right
+    Firewall(crate::run::firewall::Firewall),
     /// Counts the triangles of a network
     Tc(crate::run::tc::Tc),
     /// Counts the edges at each vertex of a network
     Dc(crate::run::dc::Dc),
     /// Finds the vertices of a network that lie between the others
     Bc(crate::run::bc::Bc),
-    /// Smooths pictures by a recursive Gaussian filter
-    Gaussian(crate::run::gaussian::Args),
 }
 
 /// How a graph runs.

@@ -2,11 +2,12 @@
 
 pub(crate) mod bc;
 pub(crate) mod dc;
+pub(crate) mod firewall;
 mod fm;
 mod frames;
-pub(crate) mod gaussian;
 mod network;
-mod pictures;
+mod packets;
+pub(crate) mod pipeline;
 mod search;
 mod session;
 pub(crate) mod tc;
@@ -28,10 +29,11 @@ pub(crate) fn run(args: RunArgs) -> Outcome {
         Some(App::Search(args)) => search::run(args),
         Some(App::Frames(args)) => frames::run(args),
         Some(App::Fm(args)) => fm::run(args),
+        Some(App::Pipeline(args)) => pipeline::run(args),
+        Some(App::Firewall(args)) => firewall::run(args),
         Some(App::Tc(args)) => tc::run(args),
         Some(App::Dc(args)) => dc::run(args),
         Some(App::Bc(args)) => bc::run(args),
-        Some(App::Gaussian(args)) => gaussian::run(args),
         None => list(),
     }
 }
