@@ -5,6 +5,7 @@
 //! | [`search`] | files → search, on all cores → tally | BLQ, §4, table 1 |
 //! | [`frames`] | input → application → output | FastForward, §2.2 and §5.7 |
 //! | [`fm`] | low-pass → demodulate → duplicate → 12 low-passes → add | DANBI, table II; StreamIt's FMRadio |
+//! | [`gaussian`] | pictures → gaussian → transpose → gaussian → transpose → results | DANBI, table II: RG |
 //! | [`tc`] | workset → lookup → count, on all cores → reduce | BLQ, table 1; GraphBIG's triangle count |
 //! | [`dc`] | workset → degree, on all cores | BLQ, table 1; GraphBIG's degree count |
 //! | [`pipeline`] | packets → verify IPv4 → verify TCP, both on all cores → sum, and back | BLQ, table 1 |
@@ -22,7 +23,9 @@ mod error;
 pub mod firewall;
 pub mod fm;
 pub mod frames;
+pub mod gaussian;
 pub mod packets;
+pub mod pictures;
 pub mod pipeline;
 pub mod search;
 pub mod tc;

@@ -11,6 +11,7 @@
 
 mod affinity;
 mod stack;
+mod topology;
 #[cfg(loom)]
 #[path = "thread/modelled.rs"]
 mod world;
@@ -23,6 +24,7 @@ mod world;
 
 pub use affinity::{Affinity, current_affinity, current_cpu, make_way, move_away_from, pin_current};
 pub use stack::{Stack, current_stack};
+pub use topology::{Cache, Cpu, Shared, Topology};
 pub use world::*;
 
 use crate::engine;

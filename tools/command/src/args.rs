@@ -31,6 +31,8 @@ pub(crate) enum Command {
     Run(Box<RunArgs>),
     /// Lists the schemes by which a graph can be run
     Schemes,
+    /// Shows the hardware threads that a program may use here, what they share, and where `--pinned` puts workers
+    Topology(Placement),
     /// Prints what makes a shell complete this command's words
     ///
     /// For bash: thalweg completions bash > ~/.local/share/bash-completion/completions/thalweg
@@ -61,6 +63,16 @@ pub(crate) enum Command {
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         args: Vec<String>,
     },
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Placement {
+    /// How many workers are placed [default: one for each hardware thread]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
+    pub(crate) workers: Option<u16>,
+    /// For programs: one object with `cpus`, `caches`, `quota` and `places`
+    #[arg(long, conflicts_with = "workers")]
+    pub(crate) json: bool,
 }
 
 #[derive(Debug, Args)]
@@ -167,6 +179,8 @@ pub(crate) enum App {
     Dc(crate::run::dc::Dc),
     /// Finds the vertices of a network that lie between the others
     Bc(crate::run::bc::Bc),
+    /// Smooths pictures by a recursive Gaussian filter
+    Gaussian(crate::run::gaussian::Args),
 }
 
 /// How a graph runs.

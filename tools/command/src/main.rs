@@ -8,6 +8,7 @@ mod args;
 mod proof;
 mod run;
 mod terminal;
+mod topology;
 
 use std::path::Path;
 use std::process::ExitCode;
@@ -34,6 +35,7 @@ fn main() -> ExitCode {
     let outcome = match Thalweg::parse().command {
         Command::Run(args) => run::run(*args),
         Command::Schemes => schemes(),
+        Command::Topology(args) => topology::run(&args),
         Command::Completions { shell } => completions(shell),
         Command::Man { folder } => man(&folder),
         Command::Proof(args) => proof(&args),

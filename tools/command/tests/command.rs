@@ -268,6 +268,20 @@ fn fm_goes_from_generate_to_sound() {
 }
 
 #[test]
+fn the_machine_is_shown_with_a_place_for_each_worker() {
+    let folder = tempfile::tempdir().unwrap();
+    let here = folder.path();
+    let ran = run(here, "topology --workers 1");
+    assert_eq!((ran.status, ran.stderr.as_str()), (0, ""));
+    assert!(ran.stdout.contains("that this program may use, on"), "{}", ran.stdout);
+    assert_eq!(ran.stdout.lines().filter(|line| line.ends_with("       0")).count(), 1, "{}", ran.stdout);
+    assert!(run(here, "topology --workers 60000").stdout.contains("60000 workers are not pinned: there are "));
+    let ran = run(here, "topology --json");
+    assert!(ran.stdout.starts_with("{\"cpus\":[{\"cpu\":") && ran.stdout.ends_with("]}\n"), "{}", ran.stdout);
+    assert!(run(here, "topology --workers 0").stderr.contains("0 is not in 1.."));
+}
+
+#[test]
 fn the_lists_name_what_there_is() {
     let here = Path::new(".");
     let ran = run(here, "run --list");

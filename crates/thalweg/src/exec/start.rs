@@ -231,7 +231,7 @@ pub(crate) fn run(parts: Parts<'_>, control: Arc<Control>, scheme: Scheme) -> Re
 /// Starts the workers; returns when all have come home. A refusal if the system does not give what the run cannot do without; then nothing ran.
 fn work(core: &Core<'_>) -> Result<(), Refusal> {
     let before = core.scheme.is_pinned().then(thread::current_affinity).and_then(std::result::Result::ok);
-    let pins: Vec<_> = before.iter().flat_map(|affinity| affinity.cpus()).collect();
+    let pins = if before.is_some() { thread::Topology::read().places() } else { Vec::new() };
     let pins = if pins.len() >= core.rows.len() { pins } else { Vec::new() };
     core.control.bell.join();
     let begun = thread::scope(|scope| {

@@ -301,7 +301,8 @@ impl Scheme {
         self.entry.threads == Threads::PerKernel
     }
 
-    /// Binds each worker to a core of its own, if there are as many cores as workers and the system can do it.
+    /// Binds each worker to a hardware thread of its own, if there are as many as workers and the system can do it: to cores before their second
+    /// hardware threads, and to neighbours first ([`Topology::places`](thalweg_sync::thread::Topology::places)).
     #[must_use]
     pub fn pinned(mut self, pinned: bool) -> Self {
         self.pinned = pinned;

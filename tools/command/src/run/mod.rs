@@ -5,8 +5,10 @@ pub(crate) mod dc;
 pub(crate) mod firewall;
 mod fm;
 mod frames;
+pub(crate) mod gaussian;
 mod network;
 mod packets;
+mod pictures;
 pub(crate) mod pipeline;
 mod search;
 mod session;
@@ -34,6 +36,7 @@ pub(crate) fn run(args: RunArgs) -> Outcome {
         Some(App::Tc(args)) => tc::run(args),
         Some(App::Dc(args)) => dc::run(args),
         Some(App::Bc(args)) => bc::run(args),
+        Some(App::Gaussian(args)) => gaussian::run(args),
         None => list(),
     }
 }
