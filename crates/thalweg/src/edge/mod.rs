@@ -36,6 +36,8 @@ const BLOCK_BYTES: usize = 128;
 const MOST_KEPT: u32 = 4;
 /// The longest queue of pointers; what exceeds it waits in the spill.
 const MOST_SLOTS: usize = 4096;
+/// Slots that all edges without a capacity have together, if they are very many: a graph of a hundred thousand kernels must not be made of empty queues.
+const ALL_SLOTS: usize = 1 << 21;
 
 /// What the graph asks of an edge.
 #[derive(Debug)]
@@ -122,13 +124,15 @@ pub(crate) enum Taker {
     Many(SharedReceiver),
 }
 
-/// A new edge with both ends. `assembler` is there if it is windowed.
+/// A new edge with both ends, one of `edges`. `assembler` is there if it is windowed.
 pub(crate) fn edge<'r>(
+    edges: usize,
     plan: Plan,
     assembler: Option<Box<dyn Assemble + 'r>>,
     block_len: u32,
 ) -> (Arc<Edge>, Sender<'r>, Taker) {
-    let slots = plan.capacity.map_or(MOST_BLOCKS * 2, |capacity| capacity.most.clamp(2, MOST_SLOTS));
+    let share = (ALL_SLOTS / edges.max(1)).clamp(FIRST_BLOCKS * 2, MOST_BLOCKS * 2);
+    let slots = plan.capacity.map_or(share, |capacity| capacity.most.clamp(2, MOST_SLOTS));
     if plan.many_takers {
         let (tx, rx, name) = storage::shared(slots);
         let edge = Arc::new(Edge::new(plan, name, slots, block_len));

@@ -130,7 +130,7 @@ impl Draft<'_> {
             let (plan, block_len) = self.plan(id, &wiring.outputs, &component_of);
             let window = self.kernels[plan.to].window.as_ref();
             let assembler = window.map(|window| -> Box<dyn Assemble + 'r> { (window.assembler)() });
-            let (edge, sender, taker) = edge::edge(plan, assembler, block_len);
+            let (edge, sender, taker) = edge::edge(self.links.len(), plan, assembler, block_len);
             edges.push(edge);
             senders.push(Some(sender));
             takers.push(Some(taker));
@@ -176,7 +176,9 @@ impl Draft<'_> {
         let tickets = (TICKETS.0 * crew.0).max(TICKETS.1);
         let seats = self.kernels.iter_mut().enumerate().map(|(kernel, definition)| {
             let facts = &topology.kernels[kernel];
-            let outs: Vec<Sender<'r>> = facts.outputs.iter().filter_map(|&edge| senders[edge].take()).collect();
+            // Most have one, and a vector that does not know how many come makes room for four.
+            let mut outs: Vec<Sender<'r>> = Vec::with_capacity(facts.outputs.len());
+            outs.extend(facts.outputs.iter().filter_map(|&edge| senders[edge].take()));
             let mut ins = facts.inputs.iter().filter_map(|&edge| takers[edge].take());
             let mut one = || {
                 (&mut ins)
