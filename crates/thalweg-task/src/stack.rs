@@ -56,6 +56,20 @@ unsafe impl stack::Stack for Stack {
             Memory::Cut(cut) => cut.limit(),
         }
     }
+
+    #[cfg(windows)]
+    #[inline]
+    fn teb_fields(&self) -> stack::StackTebFields {
+        let Memory::Own(own) = &self.memory;
+        own.teb_fields()
+    }
+
+    #[cfg(windows)]
+    #[inline]
+    fn update_teb_fields(&mut self, stack_limit: usize, guaranteed_stack_bytes: usize) {
+        let Memory::Own(own) = &mut self.memory;
+        own.update_teb_fields(stack_limit, guaranteed_stack_bytes);
+    }
 }
 
 impl Stack {

@@ -34,7 +34,7 @@ pub struct Report {
     pub yields: u64,
     /// Times a worker went to sleep.
     pub sleeps: u64,
-    /// Messages dropped because the kernel they were for had finished early, or because they were too few to fill its window.
+    /// Messages dropped because the kernel they were for had finished early, because they were too few to fill its window, or for newer ones.
     pub dropped: u64,
     /// The kernels, in the order in which they were made.
     pub kernels: Vec<KernelReport>,
@@ -90,6 +90,8 @@ pub struct EdgeReport {
     pub messages: u64,
     /// Messages at its end that were in no window, as they were too few to fill one. They are among [`Report::dropped`], unless the run was cancelled.
     pub left_over: u64,
+    /// Messages that were dropped for newer ones, among [`Report::dropped`]: see [`Gives::newest`](crate::Gives::newest).
+    pub overwritten: u64,
     /// Times it grew.
     pub grown: u64,
     /// The most messages in it. One look for every 16 blocks.
@@ -152,7 +154,7 @@ impl Report {
         for (index, edge) in self.edges.iter().enumerate() {
             write!(
                 out,
-                "{}{{\"from\":{},\"to\":{},\"storage\":{},\"messages\":{},\"left_over\":{},\"grown\":{},\"peak\":{},\"mean\":{:.1},\
+                "{}{{\"from\":{},\"to\":{},\"storage\":{},\"messages\":{},\"left_over\":{},\"overwritten\":{},\"grown\":{},\"peak\":{},\"mean\":{:.1},\
                  \"blocked_empty\":{},\"blocked_full\":{}}}",
                 if index > 0 { "," } else { "" },
                 Quoted(&edge.from),
@@ -160,6 +162,7 @@ impl Report {
                 Quoted(edge.storage),
                 edge.messages,
                 edge.left_over,
+                edge.overwritten,
                 edge.grown,
                 edge.peak,
                 edge.mean,
@@ -281,10 +284,14 @@ impl fmt::Display for Report {
         }
         write!(f, "{} polls, {} yields, {} sleeps", self.polls, self.yields, self.sleeps)?;
         let left_over: u64 = self.edges.iter().map(|edge| edge.left_over).sum();
+        let overwritten: u64 = self.edges.iter().map(|edge| edge.overwritten).sum();
         // Of a cancelled run they do not count as dropped.
-        let early = self.dropped.saturating_sub(left_over);
+        let early = self.dropped.saturating_sub(left_over + overwritten);
         if early > 0 {
             write!(f, ", {early} messages dropped by kernels that finished early")?;
+        }
+        if overwritten > 0 {
+            write!(f, ", {overwritten} messages dropped for newer ones")?;
         }
         if left_over > 0 && self.dropped >= left_over {
             write!(f, ", {left_over} messages dropped that filled no window")?;
@@ -377,6 +384,7 @@ mod tests {
             chosen: "many workers take",
             messages: 70,
             left_over: 0,
+            overwritten: 0,
             grown: 71,
             peak: 72,
             mean: 7.3,
@@ -437,6 +445,9 @@ kernels (* on many workers at once): messages in and out; ";
         assert!(lossy.to_string().contains(", 5 messages dropped by kernels that finished early\n"), "{lossy}");
         lossy.edges[0].left_over = 2;
         let told = ", 3 messages dropped by kernels that finished early, 2 messages dropped that filled no window\n";
+        assert!(lossy.to_string().contains(told), "{lossy}");
+        lossy.edges[0].overwritten = 1;
+        let told = ", 2 messages dropped by kernels that finished early, 1 messages dropped for newer ones, 2 messages";
         assert!(lossy.to_string().contains(told), "{lossy}");
         assert!(!report().to_string().contains("window"));
         let mut windowed = report();

@@ -1,9 +1,10 @@
 //! What reaches into a run from outside: stopping it, and waking its workers.
 
 pub(crate) mod bell;
+pub(crate) mod lid;
 
-use crate::ends::Lid;
 use bell::Bell;
+use lid::Lid;
 use std::fmt;
 use thalweg_sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering::*, unique};
 use thalweg_sync::sync::{Arc, Mutex, MutexGuard};

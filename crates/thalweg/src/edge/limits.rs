@@ -19,7 +19,7 @@ impl Edge {
     /// Whether the sender should stop for now.
     pub(crate) fn is_full(&self) -> bool {
         let limit = self.limit_blocks.load(Relaxed);
-        if limit == usize::MAX {
+        if limit == usize::MAX || self.plan.newest {
             return false;
         }
         let sent = self.sent.blocks.load(Relaxed);
@@ -47,6 +47,7 @@ impl Edge {
     /// Whether so many messages more would be all that it may hold, if a capacity was given.
     pub(crate) fn is_filled_by(&self, more: usize) -> bool {
         self.plan.capacity.is_some()
+            && !self.plan.newest
             && !self.is_hung_up()
             && self.messages().saturating_add(more) >= self.limit_messages.load(Relaxed)
     }

@@ -6,7 +6,8 @@
 //! # Invariants
 //!
 //! - **E1** What the sending side counts is counted by the `Sender` alone, so by one thread at a time.
-//! - **E2** What the taking side counts is counted by the `Receiver` alone, or by several `SharedReceiver`s at once with atomic steps.
+//! - **E2** What the taking side counts is counted by the `Receiver` alone; or with atomic steps by several `SharedReceiver`s at once, or by the
+//!   `Receiver` and by the `Sender` that drops what is old.
 //! - **E4** `sent.closed` is set after the last block was sent, so who reads it *before* a pop that finds nothing has seen everything.
 
 mod limits;
@@ -48,6 +49,8 @@ pub(crate) struct Plan {
     pub(crate) to: usize,
     pub(crate) capacity: Option<Capacity>,
     pub(crate) feedback: bool,
+    /// It is never full: what is older than its capacity is dropped.
+    pub(crate) newest: bool,
     pub(crate) window: Option<(usize, usize)>,
     /// Several workers may pop at once.
     pub(crate) many_takers: bool,
@@ -94,6 +97,8 @@ pub(crate) struct Gauge {
     pub(crate) grown: AtomicU64,
     /// Messages that found the taker gone.
     pub(crate) lost: Counter,
+    /// Messages that were dropped for newer ones.
+    pub(crate) overwritten: Counter,
 }
 
 /// What both ends of an edge count, and what it may hold.
@@ -138,7 +143,7 @@ pub(crate) fn edge<'r>(
         let edge = Arc::new(Edge::new(plan, name, slots, block_len));
         (edge.clone(), Sender::new(edge.clone(), tx, assembler), Taker::Many(SharedReceiver::new(edge, rx)))
     } else {
-        let (tx, rx, name) = storage::exclusive(slots);
+        let (tx, rx, name) = if plan.newest { storage::newest(slots) } else { storage::exclusive(slots) };
         let edge = Arc::new(Edge::new(plan, name, slots, block_len));
         (edge.clone(), Sender::new(edge.clone(), tx, assembler), Taker::One(Receiver::new(edge, rx)))
     }
@@ -276,7 +281,9 @@ impl Edge {
 
     /// Messages that nobody took because the taker had hung up: those that found it so, and those that were on their way.
     pub(crate) fn lost(&self) -> u64 {
-        self.gauge.lost.get() + if self.is_hung_up() { self.messages() as u64 } else { 0 }
+        self.gauge.lost.get()
+            + self.gauge.overwritten.get()
+            + if self.is_hung_up() { self.messages() as u64 } else { 0 }
     }
 
     /// Blocks that were sent.

@@ -37,7 +37,7 @@ impl Receiver {
         }
         let block = self.rx.try_pop()?;
         block.touch(block.first()..block.end(), self.edge.plan.message_bytes, Access::Read);
-        self.edge.taken.count(self.edge.messages_of(&block), false);
+        self.edge.taken.count(self.edge.messages_of(&block), self.edge.plan.newest);
         Some(block)
     }
 

@@ -9,6 +9,7 @@ use crate::block::windows::Assemble;
 use crate::error::Payload;
 use std::collections::VecDeque;
 use std::fmt;
+use std::mem;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use thalweg_sync::atomic::Ordering::*;
 use thalweg_sync::sync::Arc;
@@ -23,13 +24,15 @@ pub(crate) struct Sender<'r> {
     open: Option<Block>,
     /// How many blocks had been sent when it was first kept with something in it, and at the ends of how many activations it was.
     kept: (u64, u32),
+    /// Blocks that were dropped for newer ones, and that nobody has counted.
+    overwritten: usize,
     /// Lays windows out contiguously, on a windowed edge.
     assembler: Option<Box<dyn Assemble + 'r>>,
 }
 
 impl<'r> Sender<'r> {
     pub(super) fn new(edge: Arc<Edge>, tx: Tx, assembler: Option<Box<dyn Assemble + 'r>>) -> Self {
-        Self { edge, tx, spill: VecDeque::new(), open: None, kept: (0, 0), assembler }
+        Self { edge, tx, spill: VecDeque::new(), open: None, kept: (0, 0), overwritten: 0, assembler }
     }
 
     /// What both ends know of the edge.
@@ -64,6 +67,9 @@ impl<'r> Sender<'r> {
             block.clear_noting(panics);
             return 0;
         }
+        if self.edge.plan.newest {
+            self.make_way(messages as usize, panics);
+        }
         let refused = if self.spill.is_empty() { self.tx.try_push(block).err() } else { Some(block) };
         if let Some(block) = refused {
             self.spill.push_back(block);
@@ -72,6 +78,26 @@ impl<'r> Sender<'r> {
         self.edge.sent.count(messages, false);
         self.edge.sample();
         1
+    }
+
+    /// Drops the oldest blocks, until so many messages more are no more than the edge may hold.
+    fn make_way(&mut self, messages: usize, panics: &mut Vec<Payload>) {
+        let most = self.edge.plan.capacity.map_or(usize::MAX, |capacity| capacity.most);
+        self.flush();
+        while self.edge.messages() + messages > most.max(messages) || self.edge.backlog() >= self.edge.slots as u64 {
+            // The taker is in the midst of taking what is left in the storage: then the oldest that is not in its hands.
+            let Some(mut old) = self.tx.take_back().or_else(|| self.spill.pop_front()) else { break };
+            self.edge.spilled.store(self.spill.len(), Release);
+            self.edge.taken.count(old.unread() as u64, true);
+            self.edge.gauge.overwritten.add(old.unread() as u64);
+            self.overwritten += 1;
+            old.clear_noting(panics);
+        }
+    }
+
+    /// How many blocks were dropped for newer ones since this was asked last.
+    pub(crate) fn take_overwritten(&mut self) -> usize {
+        mem::take(&mut self.overwritten)
     }
 
     /// Moves what is in the spill into the storage as far as there is room. True if something was moved.

@@ -1,7 +1,8 @@
 //! Inlets: messages from other threads and tasks.
 
-use super::{Lid, RingOnDrop};
+use super::RingOnDrop;
 use crate::control::Control;
+use crate::control::lid::Lid;
 use crate::edge::Sender;
 use crate::error::{BoxError, Error};
 use crate::kernel::output::{Core, Output};

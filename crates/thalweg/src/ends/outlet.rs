@@ -1,9 +1,10 @@
 //! Outlets: messages for other threads and tasks.
 
+use super::RingOnDrop;
 use super::call::Call;
-use super::{Lid, RingOnDrop};
 use crate::block::Block;
 use crate::control::Control;
+use crate::control::lid::Lid;
 use crate::edge::Sender;
 use crate::error::{BoxError, Error};
 use crate::kernel::in_place::Unread;

@@ -142,6 +142,15 @@ impl Draft<'_> {
                 ),
             );
         }
+        let taker = &self.kernels[to];
+        if link.spec.newest && (taker.body.is_parallel() || taker.window.is_some()) {
+            let needs = if taker.window.is_some() {
+                "windows need every message"
+            } else {
+                "a parallel kernel keeps the order of all"
+            };
+            refuse(to, format!("{} keeps the newest messages, and {needs}; put a Graph::map between", names()));
+        }
         if let Some(window) = &self.kernels[to].window {
             if let Some(capacity) = link.spec.capacity.filter(|capacity| capacity.most < window.peek) {
                 refuse(

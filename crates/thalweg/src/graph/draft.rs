@@ -14,6 +14,8 @@ use std::panic::Location;
 pub(crate) struct EdgeSpec {
     pub(crate) capacity: Option<Capacity>,
     pub(crate) unordered: bool,
+    /// What is older than its capacity is dropped.
+    pub(crate) newest: bool,
     pub(crate) feedback: bool,
 }
 

@@ -233,6 +233,35 @@ pub trait Gives: Sized {
         self.capacity(messages, messages)
     }
 
+    /// The edge that leaves here holds as many messages as fit in so many bytes, at least one, and never grows. What messages point to does not count.
+    fn fixed_bytes(self, bytes: usize) -> Path<Self::Head, Tail<Self::Message>> {
+        self.fixed((bytes / size_of::<Self::Message>().max(1)).max(1))
+    }
+
+    /// The edge that leaves here keeps the newest `messages`. Nobody waits for room in it: what is older is dropped, and the report says how much
+    /// ([`EdgeReport::overwritten`](crate::EdgeReport::overwritten)).
+    ///
+    /// Counted by the block as [`capacity`](Self::capacity) is: a block that is dropped has at most half of `messages`, and the kernel behind the edge has one
+    /// in hand besides. Not into a parallel kernel or one with windows, which need every message: put a [`map`](crate::Graph::map) between.
+    ///
+    /// ```
+    /// use thalweg::prelude::*;
+    /// let mut graph = Graph::new();
+    /// let (end, all) = graph.collect();
+    /// graph += graph.source(0..1_000_000_u64).newest(64) >> end;
+    /// let report = graph.run(Scheme::default())?;
+    /// assert_eq!(all.take().len() as u64 + report.edges[0].overwritten, 1_000_000);
+    /// # Ok::<(), thalweg::Error>(())
+    /// ```
+    fn newest(self, messages: usize) -> Path<Self::Head, Tail<Self::Message>> {
+        self.fixed(messages).with(|spec| spec.newest = true)
+    }
+
+    /// The edge that leaves here keeps the latest message alone: as [`newest`](Self::newest) with one.
+    fn latest(self) -> Path<Self::Head, Tail<Self::Message>> {
+        self.newest(1)
+    }
+
     /// The results of a parallel kernel leave here as they come, not in the order of its inputs.
     fn unordered(self) -> Path<Self::Head, Tail<Self::Message>> {
         self.into_path().with(|spec| spec.unordered = true)

@@ -91,6 +91,7 @@ impl Draft<'_> {
             to,
             capacity: link.spec.capacity,
             feedback: link.spec.feedback,
+            newest: link.spec.newest,
             window: window.map(|window| (window.peek, window.pop)),
             many_takers: matches!(taker, Body::Parallel(_)),
             message_bytes: link.bytes,

@@ -191,6 +191,10 @@ impl<'a> Cx<'a> {
         self.host.count_in(component, 1);
         let mut panics = Vec::new();
         let entered = sender.send(block, &mut panics);
+        let overwritten = sender.take_overwritten();
+        if overwritten > 0 {
+            self.host.count_in(component, -(overwritten as i64));
+        }
         if entered == 0 {
             self.host.count_in(component, -1);
             return resume_for(sender.edge().plan.to, panics);

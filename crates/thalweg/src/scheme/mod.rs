@@ -132,7 +132,7 @@ impl Entry {
 
 /// The most workers, and the largest stack, that may be asked for: what is more is a mistake.
 const MOST_WORKERS: usize = 1 << 15;
-const MOST_STACK: usize = 1 << 40;
+const MOST_STACK: usize = if usize::BITS > 40 { (1_u64 << 40) as usize } else { usize::MAX / 4 };
 
 const POLL: OnFull = OnFull { grow: false, help: false };
 const NEW: OnFull = OnFull { grow: true, help: false };
@@ -309,7 +309,7 @@ impl Scheme {
         self
     }
 
-    /// The stack of each worker's thread, in bytes, up to 1 TiB; the system rounds it up. Not that of the thread which calls [`run`](crate::Graph::run): it is
+    /// The stack of each worker's thread, in bytes, up to 1 TiB, or a quarter of all addresses where those have 32 bits; the system rounds it up. Not that of the thread which calls [`run`](crate::Graph::run): it is
     /// a worker too.
     ///
     /// Without this it is the standard library's, 2 MiB or `RUST_MIN_STACK`.

@@ -1,12 +1,21 @@
-//! RaftLib's scheme: a thread for each kernel, queues of fixed size. A thread that finds nothing polls, then yields, then sleeps.
+//! RaftLib's scheme: a thread for each kernel. A thread that finds nothing polls, then yields, then sleeps. Queues have a fixed size; or, as
+//! with RaftLib's own monitor, one that was full doubles (BLQ, §4.3).
 
-use super::{Choice, Entry, Event, Policy, Setup, Threads, View};
+use super::{Choice, Entry, Event, NEW, Policy, Setup, Threads, View};
 
-pub(super) const SCHEMES: &[Entry] = &[Entry {
-    threads: Threads::PerKernel,
-    restricted: true,
-    ..Entry::new("raft", "a thread for each kernel, queues of fixed size (RaftLib)", &make)
-}];
+pub(super) const SCHEMES: &[Entry] = &[
+    Entry {
+        threads: Threads::PerKernel,
+        restricted: true,
+        ..Entry::new("raft", "a thread for each kernel, queues of fixed size (RaftLib)", &make)
+    },
+    Entry {
+        threads: Threads::PerKernel,
+        restricted: true,
+        on_full: NEW,
+        ..Entry::new("raft_dyn", "a thread for each kernel, queues that grow (RaftLib, BLQ)", &make)
+    },
+];
 
 /// Attempts in vain before a thread yields, and yields before it sleeps.
 const POLLS: u32 = 16;

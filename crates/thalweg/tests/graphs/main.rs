@@ -11,6 +11,7 @@ mod faults;
 mod firings;
 mod fuzz;
 mod inlets;
+mod newest;
 mod outlets;
 mod parallel;
 mod policies;

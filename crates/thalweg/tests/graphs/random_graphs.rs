@@ -206,7 +206,7 @@ impl Kernel for Two {
     }
     fn run(&mut self, ports: &TwoPorts, io: &mut Io<'_>) -> Result<Flow, BoxError> {
         while let Some(x) = io.pop(ports.input) {
-            if self.copies || x % 2 == 0 {
+            if self.copies || x.is_multiple_of(2) {
                 io.push(ports.other, x);
             }
             if self.copies || x % 2 == 1 {
@@ -266,7 +266,7 @@ impl ParallelKernel for Two {
     }
     fn fire(&self, ports: &TwoPorts, firing: &mut Firing<'_>) -> Result<(), BoxError> {
         let x = firing.take(ports.input);
-        if self.copies || x % 2 == 0 {
+        if self.copies || x.is_multiple_of(2) {
             firing.push(ports.other, x);
         }
         if self.copies || x % 2 == 1 {

@@ -14,11 +14,14 @@ pub(crate) enum Tx {
     FastForward(fast_forward::Tx),
     /// To many.
     Bbq(bbq::Tx),
+    /// To one taker, beside whom the sender takes what is old.
+    Newest(bbq::Tx, bbq::Rx),
 }
 
 /// The taking end of a storage with one taker.
 pub(crate) enum Rx {
     FastForward(fast_forward::Rx),
+    Newest(bbq::Rx),
 }
 
 /// The taking end of a storage with many takers.
@@ -32,7 +35,15 @@ impl Tx {
     pub(super) fn try_push(&mut self, block: Block) -> Result<(), Block> {
         match self {
             Self::FastForward(tx) => tx.try_push(block).map_err(|refused| refused.into_inner()),
-            Self::Bbq(tx) => tx.try_push(block).map_err(|refused| refused.into_inner()),
+            Self::Bbq(tx) | Self::Newest(tx, _) => tx.try_push(block).map_err(|refused| refused.into_inner()),
+        }
+    }
+
+    /// Takes the oldest block back, where the sender may.
+    pub(super) fn take_back(&mut self) -> Option<Block> {
+        match self {
+            Self::FastForward(_) | Self::Bbq(_) => None,
+            Self::Newest(_, rx) => rx.try_pop().ok(),
         }
     }
 }
@@ -43,6 +54,7 @@ impl Rx {
     pub(super) fn try_pop(&mut self) -> Option<Block> {
         match self {
             Self::FastForward(rx) => rx.try_pop().ok(),
+            Self::Newest(rx) => rx.try_pop().ok(),
         }
     }
 }
@@ -61,6 +73,12 @@ impl SharedRx {
 pub(super) fn exclusive(slots: usize) -> (Tx, Rx, &'static str) {
     let (tx, rx) = fast_forward::make(slots);
     (Tx::FastForward(tx), Rx::FastForward(rx), fast_forward::NAME)
+}
+
+/// A storage for `slots` blocks with one taker, whose sender drops what is old; and its name.
+pub(super) fn newest(slots: usize) -> (Tx, Rx, &'static str) {
+    let (tx, rx) = bbq::make(slots);
+    (Tx::Newest(tx, rx.clone()), Rx::Newest(rx), bbq::NAME)
 }
 
 /// A storage for `slots` blocks with many takers, and its name.
