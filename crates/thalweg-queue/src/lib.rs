@@ -106,6 +106,18 @@
 //! `push_timeout`, and `recv`, `try_recv` and `recv_timeout` as `pop`, `try_pop` and `pop_timeout`; `Sender<T>` and `Receiver<T>` are the ends of
 //! a `channel`, and `Producer<T, W>` and `Consumer<T, W>` the same with a strategy `W` of your choice.
 //!
+//! Items go from thread to thread, so a queue is built for items that are `Send`. Its ends ask nothing of them, so neither does a type that holds one:
+//!
+//! ```
+//! struct Log<T> {
+//!     lines: thalweg_queue::mpmc::Sender<T>,
+//! }
+//! ```
+//!
+//! ```compile_fail
+//! let queue = thalweg_queue::mpmc::channel::<std::rc::Rc<str>>(16);
+//! ```
+//!
 //! Code for any queue takes them from the traits [`Push`] and [`Pop`], but for the ends of [`bytes`](mod@bytes) and [`stealing`], which are
 //! [apart](compared#what-each-queue-offers).
 //!

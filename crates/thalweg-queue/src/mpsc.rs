@@ -180,14 +180,14 @@ pub fn mpsc_from<T: Send, W: Wait>(
 /// let second = rx.clone();
 /// # Ok::<(), thalweg_queue::BuildError>(())
 /// ```
-pub struct Consumer<T: Send, W: Wait = Ordinary> {
+pub struct Consumer<T, W: Wait = Ordinary> {
     shared: Arc<Shared<T, W, Many, One>>,
     /// Where the items begin that `ready` has counted: a block, and an offset in it. So a grant gets at them without another look.
     #[cfg(not(loom))]
     front: (usize, usize),
 }
 
-impl<T: Send, W: Wait> Consumer<T, W> {
+impl<T, W: Wait> Consumer<T, W> {
     /// Pops the oldest item, or says why not.
     ///
     /// - `Empty`: every item is popped.
@@ -299,7 +299,7 @@ impl<T: Send, W: Wait> Consumer<T, W> {
 }
 
 #[cfg(not(loom))]
-impl<T: Send, W: Wait> Consumer<T, W> {
+impl<T, W: Wait> Consumer<T, W> {
     /// The next `count` items, which `ready` has counted: what it has seen, it sees again (I7).
     #[inline(always)]
     fn front(&self, count: usize) -> Reserved<'_, T, Many, One> {
@@ -310,7 +310,7 @@ impl<T: Send, W: Wait> Consumer<T, W> {
 // SAFETY: the items that are counted are committed in one block, so their entries lie next to each other, and they are the consumer's alone
 // until it consumes them (I2, I7).
 #[cfg(not(loom))]
-unsafe impl<T: Send, W: Wait> Read for Consumer<T, W> {
+unsafe impl<T, W: Wait> Read for Consumer<T, W> {
     type Item = T;
 
     fn ready(&mut self, count: usize) -> Result<usize, TryPopError> {
@@ -339,18 +339,18 @@ unsafe impl<T: Send, W: Wait> Read for Consumer<T, W> {
     }
 }
 
-impl<T: Send, W: Wait> Drop for Consumer<T, W> {
+impl<T, W: Wait> Drop for Consumer<T, W> {
     fn drop(&mut self) {
         self.shared.leave_consumer();
     }
 }
 
-impl<T: Send, W: Wait> fmt::Debug for Consumer<T, W> {
+impl<T, W: Wait> fmt::Debug for Consumer<T, W> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Consumer").field("len", &self.len()).field("capacity", &self.capacity()).finish_non_exhaustive()
     }
 }
 
-crate::handles::counted! { [T: Send, W: Wait] Consumer<T, W>; |end| end.shared.handles, end.shared.wait }
-crate::wait::consumer!(exclusive batches Consumer[T: Send]);
-crate::wait::consumer!(grants (Consumer [T] [] T [T: Send]));
+crate::handles::counted! { [T, W: Wait] Consumer<T, W>; |end| end.shared.handles, end.shared.wait }
+crate::wait::consumer!(exclusive batches Consumer[T]);
+crate::wait::consumer!(grants (Consumer [T] [] T [T]));

@@ -191,11 +191,11 @@ fn taken<T>(offer: Offer<T>) -> T {
 }
 
 /// A writing end. Clones write to the same consumers.
-pub struct Producer<T: Send> {
+pub struct Producer<T> {
     shared: Arc<Shared<T>>,
 }
 
-impl<T: Send> Producer<T> {
+impl<T> Producer<T> {
     /// Pushes if a consumer sleeps in a `pop`, or says why not and gives the item back.
     pub fn try_push(&self, item: T) -> Result<(), TryPushError<T>> {
         let offers = self.shared.lock();
@@ -279,14 +279,14 @@ impl<T: Send> Producer<T> {
     }
 }
 
-impl<T: Send> Clone for Producer<T> {
+impl<T> Clone for Producer<T> {
     fn clone(&self) -> Self {
         self.shared.handles.producers.add();
         Self { shared: self.shared.clone() }
     }
 }
 
-impl<T: Send> Drop for Producer<T> {
+impl<T> Drop for Producer<T> {
     fn drop(&mut self) {
         if self.shared.handles.leave_producer() {
             self.shared.wait.ring_all();
@@ -294,7 +294,7 @@ impl<T: Send> Drop for Producer<T> {
     }
 }
 
-impl<T: Send> fmt::Debug for Producer<T> {
+impl<T> fmt::Debug for Producer<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Producer").field("is_closed", &self.is_closed()).finish_non_exhaustive()
     }
@@ -302,7 +302,7 @@ impl<T: Send> fmt::Debug for Producer<T> {
 
 /// A push that is pending until its item is popped. Made by [`Producer::push_async`].
 #[must_use = "a future does nothing until it is polled"]
-pub struct Offering<'a, T: Send> {
+pub struct Offering<'a, T> {
     shared: &'a Shared<T>,
     /// Not offered yet.
     item: Option<T>,
@@ -310,16 +310,16 @@ pub struct Offering<'a, T: Send> {
 }
 
 // Nothing is pinned inside.
-impl<T: Send> Unpin for Offering<'_, T> {}
+impl<T> Unpin for Offering<'_, T> {}
 
-impl<T: Send> Offering<'_, T> {
+impl<T> Offering<'_, T> {
     /// Gives the push up, and the item back. None if it was popped.
     pub fn into_value(mut self) -> Option<T> {
         self.item.take().or_else(|| self.shared.withdraw(self.number.take()?))
     }
 }
 
-impl<T: Send> Future for Offering<'_, T> {
+impl<T> Future for Offering<'_, T> {
     type Output = Result<(), PushError<T>>;
 
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
@@ -354,7 +354,7 @@ impl<T: Send> Future for Offering<'_, T> {
     }
 }
 
-impl<T: Send> Drop for Offering<'_, T> {
+impl<T> Drop for Offering<'_, T> {
     fn drop(&mut self) {
         if let Some(number) = self.number {
             drop(self.shared.withdraw(number));
@@ -362,18 +362,18 @@ impl<T: Send> Drop for Offering<'_, T> {
     }
 }
 
-impl<T: Send> fmt::Debug for Offering<'_, T> {
+impl<T> fmt::Debug for Offering<'_, T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Offering").field("is_offered", &self.number.is_some()).finish_non_exhaustive()
     }
 }
 
 /// A reading end. Clones read from the same producers; when the last one is dropped, pushes give their items back.
-pub struct Consumer<T: Send> {
+pub struct Consumer<T> {
     shared: Arc<Shared<T>>,
 }
 
-impl<T: Send> Consumer<T> {
+impl<T> Consumer<T> {
     /// Pops what is offered first, or says why not. Never `Busy`.
     pub fn try_pop(&self) -> Result<T, TryPopError> {
         let shared = &self.shared;
@@ -472,14 +472,14 @@ impl<T: Send> Consumer<T> {
     }
 }
 
-impl<T: Send> Clone for Consumer<T> {
+impl<T> Clone for Consumer<T> {
     fn clone(&self) -> Self {
         self.shared.handles.consumers.add();
         Self { shared: self.shared.clone() }
     }
 }
 
-impl<T: Send> Drop for Consumer<T> {
+impl<T> Drop for Consumer<T> {
     fn drop(&mut self) {
         if self.shared.handles.leave_consumer() {
             self.shared.ring_all();
@@ -488,14 +488,14 @@ impl<T: Send> Drop for Consumer<T> {
 }
 
 crate::handles::counted! {
-    [T: Send] Producer<T>;
-    [T: Send] Consumer<T>;
+    [T] Producer<T>;
+    [T] Consumer<T>;
     |end| end.shared.handles, end.shared
 }
-crate::handles::downgrade! { [T: Send] Producer<T>, shared, |end| end.shared.handles.producers }
-crate::handles::downgrade! { [T: Send] Consumer<T>, shared, |end| end.shared.handles.consumers }
+crate::handles::downgrade! { [T] Producer<T>, shared, |end| end.shared.handles.producers }
+crate::handles::downgrade! { [T] Consumer<T>, shared, |end| end.shared.handles.consumers }
 
-impl<T: Send> fmt::Debug for Consumer<T> {
+impl<T> fmt::Debug for Consumer<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Consumer").field("len", &self.len()).finish_non_exhaustive()
     }
@@ -504,7 +504,7 @@ impl<T: Send> fmt::Debug for Consumer<T> {
 /// What a consumer is as [`Pop`]; by reference as well.
 macro_rules! pops {
     ($Handle:ty) => {
-        impl<T: Send> Pop for $Handle {
+        impl<T> Pop for $Handle {
             type Item = T;
             type Wait = Park;
 

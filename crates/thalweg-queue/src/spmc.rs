@@ -182,11 +182,11 @@ pub fn spmc_from<T: Send, W: Wait>(
 /// let second = tx.clone();
 /// # Ok::<(), thalweg_queue::BuildError>(())
 /// ```
-pub struct Producer<T: Send, W: Wait = Ordinary> {
+pub struct Producer<T, W: Wait = Ordinary> {
     shared: Arc<Shared<T, W, One, Many>>,
 }
 
-impl<T: Send, W: Wait> Producer<T, W> {
+impl<T, W: Wait> Producer<T, W> {
     /// Pushes, or says why not and gives the value back.
     ///
     /// - `Full`: at least `(blocks - 1) * entries + 1` items are still waiting for a pop to begin.
@@ -300,17 +300,17 @@ impl<T: Send, W: Wait> Producer<T, W> {
     }
 }
 
-impl<T: Send, W: Wait> Drop for Producer<T, W> {
+impl<T, W: Wait> Drop for Producer<T, W> {
     fn drop(&mut self) {
         self.shared.leave_producer();
     }
 }
 
-impl<T: Send, W: Wait> fmt::Debug for Producer<T, W> {
+impl<T, W: Wait> fmt::Debug for Producer<T, W> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Producer").field("len", &self.len()).field("capacity", &self.capacity()).finish_non_exhaustive()
     }
 }
 
-crate::handles::counted! { [T: Send, W: Wait] Producer<T, W>; |end| end.shared.handles, end.shared.wait }
-crate::wait::producer!(exclusive batches Producer[T: Send]);
+crate::handles::counted! { [T, W: Wait] Producer<T, W>; |end| end.shared.handles, end.shared.wait }
+crate::wait::producer!(exclusive batches Producer[T]);

@@ -161,11 +161,11 @@ impl<T: PartialEq> PartialEq<T> for Snapshot<T> {
 }
 
 /// A writing end. Clones write to the same receivers; when the last one is dropped, receivers are told.
-pub struct Producer<T: Send + Sync, W: Wait = Park> {
+pub struct Producer<T, W: Wait = Park> {
     shared: Arc<Shared<T, W>>,
 }
 
-impl<T: Send + Sync, W: Wait> Producer<T, W> {
+impl<T, W: Wait> Producer<T, W> {
     /// Makes `value` the latest one and wakes everybody who waits for a change. If no receiver is there, the value comes back.
     pub fn try_push(&self, value: T) -> Result<(), TryPushError<T>> {
         if self.shared.handles.consumers_gone() {
@@ -234,14 +234,14 @@ impl<T: Send + Sync, W: Wait> Producer<T, W> {
     }
 }
 
-impl<T: Send + Sync, W: Wait> Clone for Producer<T, W> {
+impl<T, W: Wait> Clone for Producer<T, W> {
     fn clone(&self) -> Self {
         self.shared.handles.producers.add();
         Self { shared: self.shared.clone() }
     }
 }
 
-impl<T: Send + Sync, W: Wait> Drop for Producer<T, W> {
+impl<T, W: Wait> Drop for Producer<T, W> {
     fn drop(&mut self) {
         if self.shared.handles.leave_producer() {
             self.shared.wait.ring_all();
@@ -249,19 +249,19 @@ impl<T: Send + Sync, W: Wait> Drop for Producer<T, W> {
     }
 }
 
-impl<T: Send + Sync, W: Wait> fmt::Debug for Producer<T, W> {
+impl<T, W: Wait> fmt::Debug for Producer<T, W> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Producer").field("is_closed", &self.is_closed()).finish_non_exhaustive()
     }
 }
 
 /// A reading end, with the value that it saw last. A clone has seen what this one has.
-pub struct Consumer<T: Send + Sync, W: Wait = Park> {
+pub struct Consumer<T, W: Wait = Park> {
     shared: Arc<Shared<T, W>>,
     seen: Numbered<T>,
 }
 
-impl<T: Send + Sync, W: Wait> Consumer<T, W> {
+impl<T, W: Wait> Consumer<T, W> {
     /// The latest value, if it was not seen yet. Never `Busy`.
     pub fn try_pop(&mut self) -> Result<Snapshot<T>, TryPopError> {
         let shared = &self.shared;
@@ -356,14 +356,14 @@ impl<T: Send + Sync, W: Wait> Consumer<T, W> {
     }
 }
 
-impl<T: Send + Sync, W: Wait> Clone for Consumer<T, W> {
+impl<T, W: Wait> Clone for Consumer<T, W> {
     fn clone(&self) -> Self {
         self.shared.handles.consumers.add();
         Self { shared: self.shared.clone(), seen: self.seen.clone() }
     }
 }
 
-impl<T: Send + Sync, W: Wait> Drop for Consumer<T, W> {
+impl<T, W: Wait> Drop for Consumer<T, W> {
     fn drop(&mut self) {
         if self.shared.handles.leave_consumer() {
             self.shared.wait.ring_all();
@@ -371,17 +371,17 @@ impl<T: Send + Sync, W: Wait> Drop for Consumer<T, W> {
     }
 }
 
-impl<T: Send + Sync, W: Wait> fmt::Debug for Consumer<T, W> {
+impl<T, W: Wait> fmt::Debug for Consumer<T, W> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Consumer").field("has_changed", &self.has_changed()).finish_non_exhaustive()
     }
 }
 
 crate::handles::counted! {
-    [T: Send + Sync, W: Wait] Producer<T, W>;
-    [T: Send + Sync, W: Wait] Consumer<T, W>;
+    [T, W: Wait] Producer<T, W>;
+    [T, W: Wait] Consumer<T, W>;
     |end| end.shared.handles, end.shared.wait
 }
-crate::handles::downgrade! { [T: Send + Sync, W: Wait] Producer<T, W>, shared, |end| end.shared.handles.producers }
-crate::wait::producer!(shared Producer[T: Send + Sync]);
-crate::wait::consumer!(exclusive (Consumer [T] [] Snapshot<T> [T: Send + Sync]));
+crate::handles::downgrade! { [T, W: Wait] Producer<T, W>, shared, |end| end.shared.handles.producers }
+crate::wait::producer!(shared Producer[T]);
+crate::wait::consumer!(exclusive (Consumer [T] [] Snapshot<T> [T]));

@@ -16,7 +16,7 @@ use thalweg_queue::{
 };
 
 /// What is smaller is no queue's memory, and never fails.
-const LARGE: usize = 2048;
+const LARGE: usize = 4096;
 
 thread_local! {
     /// How many large allocations this thread gets.

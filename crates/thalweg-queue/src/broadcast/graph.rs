@@ -192,14 +192,14 @@ impl<T, W> Drop for Shared<T, W> {
 }
 
 /// The writing end. It moves between threads, but is one; dropped, it closes the ring, and consumers see what is left.
-pub struct Producer<T: Send + Sync, W: Wait = Park> {
+pub struct Producer<T, W: Wait = Park> {
     shared: Arc<Shared<T, W>>,
     position: u64,
     /// Positions below are known to have a free place.
     limit: u64,
 }
 
-impl<T: Send + Sync, W: Wait> Producer<T, W> {
+impl<T, W: Wait> Producer<T, W> {
     /// Pushes to all consumers, or says why not: `Full` while the slowest has not seen the oldest item, `Closed` when all have left.
     pub fn try_push(&mut self, value: T) -> Result<(), TryPushError<T>> {
         if self.is_closed() {
@@ -245,7 +245,7 @@ impl<T: Send + Sync, W: Wait> Producer<T, W> {
     }
 }
 
-impl<T: Send + Sync, W: Wait> Drop for Producer<T, W> {
+impl<T, W: Wait> Drop for Producer<T, W> {
     fn drop(&mut self) {
         // (broadcast.6) Release, pairs with (broadcast.5).
         self.shared.closed.store(true, edge("broadcast.6", Release));
@@ -253,14 +253,14 @@ impl<T: Send + Sync, W: Wait> Drop for Producer<T, W> {
     }
 }
 
-impl<T: Send + Sync, W: Wait> fmt::Debug for Producer<T, W> {
+impl<T, W: Wait> fmt::Debug for Producer<T, W> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Producer").field("capacity", &self.capacity()).finish_non_exhaustive()
     }
 }
 
 /// A reading end. Dropped, it holds nobody back any more.
-pub struct Consumer<T: Send + Sync, W: Wait = Park> {
+pub struct Consumer<T, W: Wait = Park> {
     shared: Arc<Shared<T, W>>,
     stage: usize,
     follows: Box<[usize]>,
@@ -271,7 +271,7 @@ pub struct Consumer<T: Send + Sync, W: Wait = Park> {
     limit: u64,
 }
 
-impl<T: Send + Sync, W: Wait> Consumer<T, W> {
+impl<T, W: Wait> Consumer<T, W> {
     /// Positions below may be looked at (G2).
     fn barrier(&self) -> u64 {
         let written = self.shared.written();
@@ -283,8 +283,8 @@ impl<T: Send + Sync, W: Wait> Consumer<T, W> {
     /// All are given back together, at the end; if `each` panics, those that it was shown are.
     pub fn try_pop_each(&mut self, limit: usize, mut each: impl FnMut(&T)) -> Result<usize, TryPopError> {
         /// Gives back what was seen.
-        struct Seen<'a, T: Send + Sync, W: Wait>(&'a mut Consumer<T, W>);
-        impl<T: Send + Sync, W: Wait> Drop for Seen<'_, T, W> {
+        struct Seen<'a, T, W: Wait>(&'a mut Consumer<T, W>);
+        impl<T, W: Wait> Drop for Seen<'_, T, W> {
             fn drop(&mut self) {
                 self.0.give_back();
             }
@@ -395,7 +395,7 @@ impl<T: Send + Sync, W: Wait> Consumer<T, W> {
     }
 }
 
-impl<T: Clone + Send + Sync, W: Wait> Consumer<T, W> {
+impl<T: Clone, W: Wait> Consumer<T, W> {
     /// Pops a clone of the next item. For items that are to be looked at, and for many at a time, take [`try_pop_each`](Self::try_pop_each).
     pub fn try_pop(&mut self) -> Result<T, TryPopError> {
         let mut item = None;
@@ -408,7 +408,7 @@ impl<T: Clone + Send + Sync, W: Wait> Consumer<T, W> {
     }
 }
 
-impl<T: Send + Sync, W: Wait> Drop for Consumer<T, W> {
+impl<T, W: Wait> Drop for Consumer<T, W> {
     fn drop(&mut self) {
         // (broadcast.2) Release, as in `give_back`.
         self.shared.seen[self.stage].store(GONE, edge("broadcast.2", Release));
@@ -418,11 +418,11 @@ impl<T: Send + Sync, W: Wait> Drop for Consumer<T, W> {
     }
 }
 
-impl<T: Send + Sync, W: Wait> fmt::Debug for Consumer<T, W> {
+impl<T, W: Wait> fmt::Debug for Consumer<T, W> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Consumer").field("len", &self.len()).finish_non_exhaustive()
     }
 }
 
-crate::wait::producer!(exclusive Producer[T: Send + Sync]);
-crate::wait::consumer!(exclusive Consumer[T: Clone + Send + Sync]);
+crate::wait::producer!(exclusive Producer[T]);
+crate::wait::consumer!(exclusive (Consumer [T] [] T [T: Clone]));

@@ -153,11 +153,11 @@ impl<T, W> Shared<T, W> {
 }
 
 /// A writing end. Clones write to the same receivers; when the last one is dropped, receivers see what is there, and then the end.
-pub struct Producer<T: Clone + Send, W: Wait = Park> {
+pub struct Producer<T: Clone, W: Wait = Park> {
     shared: Arc<Shared<T, W>>,
 }
 
-impl<T: Clone + Send, W: Wait> Producer<T, W> {
+impl<T: Clone, W: Wait> Producer<T, W> {
     /// Pushes to every receiver, or gives the value back if there is none.
     pub fn try_push(&self, value: T) -> Result<(), TryPushError<T>> {
         if self.is_closed() {
@@ -193,14 +193,14 @@ impl<T: Clone + Send, W: Wait> Producer<T, W> {
     }
 }
 
-impl<T: Clone + Send, W: Wait> Clone for Producer<T, W> {
+impl<T: Clone, W: Wait> Clone for Producer<T, W> {
     fn clone(&self) -> Self {
         self.shared.handles.producers.add();
         Self { shared: self.shared.clone() }
     }
 }
 
-impl<T: Clone + Send, W: Wait> Drop for Producer<T, W> {
+impl<T: Clone, W: Wait> Drop for Producer<T, W> {
     fn drop(&mut self) {
         if self.shared.handles.leave_producer() {
             self.shared.wait.ring_all();
@@ -208,19 +208,19 @@ impl<T: Clone + Send, W: Wait> Drop for Producer<T, W> {
     }
 }
 
-impl<T: Clone + Send, W: Wait> fmt::Debug for Producer<T, W> {
+impl<T: Clone, W: Wait> fmt::Debug for Producer<T, W> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Producer").field("capacity", &self.capacity()).finish_non_exhaustive()
     }
 }
 
 /// A reading end, which sees every item from its position on. A clone begins where this one is.
-pub struct Consumer<T: Clone + Send, W: Wait = Park> {
+pub struct Consumer<T: Clone, W: Wait = Park> {
     shared: Arc<Shared<T, W>>,
     position: u64,
 }
 
-impl<T: Clone + Send, W: Wait> Consumer<T, W> {
+impl<T: Clone, W: Wait> Consumer<T, W> {
     /// Pops the next item, or says how many are lost, or why there is none.
     pub fn try_pop(&mut self) -> Result<Result<T, Lagged>, TryPopError> {
         let Self { shared, position } = self;
@@ -278,30 +278,30 @@ impl<T: Clone + Send, W: Wait> Consumer<T, W> {
     }
 }
 
-impl<T: Clone + Send, W: Wait> Clone for Consumer<T, W> {
+impl<T: Clone, W: Wait> Clone for Consumer<T, W> {
     fn clone(&self) -> Self {
         self.shared.handles.consumers.add();
         Self { shared: self.shared.clone(), position: self.position }
     }
 }
 
-impl<T: Clone + Send, W: Wait> Drop for Consumer<T, W> {
+impl<T: Clone, W: Wait> Drop for Consumer<T, W> {
     fn drop(&mut self) {
         self.shared.handles.leave_consumer();
     }
 }
 
-impl<T: Clone + Send, W: Wait> fmt::Debug for Consumer<T, W> {
+impl<T: Clone, W: Wait> fmt::Debug for Consumer<T, W> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Consumer").field("len", &self.len()).finish_non_exhaustive()
     }
 }
 
 crate::handles::counted! {
-    [T: Clone + Send, W: Wait] Producer<T, W>;
-    [T: Clone + Send, W: Wait] Consumer<T, W>;
+    [T: Clone, W: Wait] Producer<T, W>;
+    [T: Clone, W: Wait] Consumer<T, W>;
     |end| end.shared.handles, end.shared.wait
 }
-crate::handles::downgrade! { [T: Clone + Send, W: Wait] Producer<T, W>, shared, |end| end.shared.handles.producers }
-crate::wait::producer!(shared Producer[T: Clone + Send]);
-crate::wait::consumer!(exclusive (Consumer [T] [] Result<T, Lagged> [T: Clone + Send]));
+crate::handles::downgrade! { [T: Clone, W: Wait] Producer<T, W>, shared, |end| end.shared.handles.producers }
+crate::wait::producer!(shared (Producer [T] [] T [T: Clone]));
+crate::wait::consumer!(exclusive (Consumer [T] [] Result<T, Lagged> [T: Clone]));

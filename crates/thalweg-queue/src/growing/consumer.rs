@@ -21,7 +21,7 @@ use thalweg_sync::sync::Arc;
 /// Like the producer it moves between threads but cannot be cloned.
 // On lines of its own, as the producer.
 #[repr(align(128))]
-pub struct Consumer<T: Send, W: Wait = Ordinary> {
+pub struct Consumer<T, W: Wait = Ordinary> {
     pub(super) shared: Held<Shared<T, W>>,
     at: Reader<T>,
 }
@@ -127,7 +127,7 @@ fn give_up<T, W: Wait>(shared: &Shared<T, W>, left: u64) {
     shared.wait.ring(Side::Room, 1, || true);
 }
 
-impl<T: Send, W: Wait> Consumer<T, W> {
+impl<T, W: Wait> Consumer<T, W> {
     /// How many entries ahead to ask for the line.
     const AHEAD: usize = 8 * per_line::<T>();
 
@@ -237,7 +237,7 @@ impl<T: Send, W: Wait> Consumer<T, W> {
 }
 
 // SAFETY: the items of the consumer's chunk from `index` on that are published are the consumer's (R2) and next to each other.
-unsafe impl<T: Send, W: Wait> Read for Consumer<T, W> {
+unsafe impl<T, W: Wait> Read for Consumer<T, W> {
     type Item = T;
 
     /// To the end of the chunk at most. Asks for the lines behind them.
@@ -271,9 +271,9 @@ unsafe impl<T: Send, W: Wait> Read for Consumer<T, W> {
     }
 }
 
-crate::wait::consumer!(exclusive runs Consumer[T: Send]);
+crate::wait::consumer!(exclusive runs Consumer[T]);
 
-impl<T: Send, W: Wait> Drop for Consumer<T, W> {
+impl<T, W: Wait> Drop for Consumer<T, W> {
     #[inline(always)]
     fn drop(&mut self) {
         // SAFETY: the only call, and the last of all.
@@ -284,10 +284,10 @@ impl<T: Send, W: Wait> Drop for Consumer<T, W> {
 /// Says that the consumer is gone, and drops what is left. By value: see [`Held`].
 #[cold]
 #[inline(never)]
-fn leave<T: Send, W: Wait>(shared: Arc<Shared<T, W>>, at: Reader<T>) {
+fn leave<T, W: Wait>(shared: Arc<Shared<T, W>>, at: Reader<T>) {
     /// Says where the consumer was, also when a waker or an item's destructor panics; what is left is dropped with the queue.
-    struct Front<'a, T: Send, W: Wait>(&'a Shared<T, W>, Reader<T>);
-    impl<T: Send, W: Wait> Drop for Front<'_, T, W> {
+    struct Front<'a, T, W: Wait>(&'a Shared<T, W>, Reader<T>);
+    impl<T, W: Wait> Drop for Front<'_, T, W> {
         fn drop(&mut self) {
             self.0.note_front(self.1.chunk, self.1.index);
         }
@@ -309,7 +309,7 @@ fn leave<T: Send, W: Wait>(shared: Arc<Shared<T, W>>, at: Reader<T>) {
     both(|| shared.wait.ring_all(), items);
 }
 
-impl<T: Send, W: Wait> fmt::Debug for Consumer<T, W> {
+impl<T, W: Wait> fmt::Debug for Consumer<T, W> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Consumer").field("len", &self.len()).field("capacity", &self.capacity()).finish_non_exhaustive()
     }

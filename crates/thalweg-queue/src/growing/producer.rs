@@ -32,7 +32,7 @@ use thalweg_sync::sync::Arc;
 /// ```
 // On lines of its own: every push writes here, and what lies beside it may be read by other threads.
 #[repr(align(128))]
-pub struct Producer<T: Send, W: Wait = Ordinary> {
+pub struct Producer<T, W: Wait = Ordinary> {
     shared: Held<Shared<T, W>>,
     /// The chunk to fill.
     chunk: Chunk<T>,
@@ -47,7 +47,7 @@ pub struct Producer<T: Send, W: Wait = Ordinary> {
     asks: bool,
 }
 
-impl<T: Send, W: Wait> Producer<T, W> {
+impl<T, W: Wait> Producer<T, W> {
     /// How many entries ahead to ask for the line: eight lines, as the producer has to have them before it comes to them.
     const AHEAD: usize = 8 * per_line::<T>();
 
@@ -177,7 +177,7 @@ impl<T: Send, W: Wait> Producer<T, W> {
 }
 
 // SAFETY: the entries of the producer's chunk from `index` on are the producer's (R2) and next to each other.
-unsafe impl<T: Send, W: Wait> Write for Producer<T, W> {
+unsafe impl<T, W: Wait> Write for Producer<T, W> {
     type Item = T;
 
     /// To the end of the chunk at most. Asks for the lines behind them.
@@ -258,13 +258,13 @@ fn enter<T, W>(shared: &Shared<T, W>, size: &mut Size<T>, chunk: Chunk<T>, pushe
 }
 
 crate::ends::ended! {
-    [T: Send, W: Wait] Producer<T, W>;
-    [T: Send, W: Wait] super::Consumer<T, W>;
+    [T, W: Wait] Producer<T, W>;
+    [T, W: Wait] super::Consumer<T, W>;
     |end| end.shared.ends, end.shared.wait
 }
-crate::wait::producer!(exclusive runs Producer[T: Send]);
+crate::wait::producer!(exclusive runs Producer[T]);
 
-impl<T: Send, W: Wait> Drop for Producer<T, W> {
+impl<T, W: Wait> Drop for Producer<T, W> {
     #[inline(always)]
     fn drop(&mut self) {
         // SAFETY: the only call of each, and the last of all.
@@ -276,13 +276,13 @@ impl<T: Send, W: Wait> Drop for Producer<T, W> {
 #[cold]
 #[inline(never)]
 #[expect(clippy::boxed_local, reason = "it comes by value and ends here")]
-fn leave<T: Send, W: Wait>(shared: Arc<Shared<T, W>>, mut size: Box<Size<T>>) {
+fn leave<T, W: Wait>(shared: Arc<Shared<T, W>>, mut size: Box<Size<T>>) {
     size.free_spare();
     shared.ends.leave_producer();
     shared.wait.ring_all();
 }
 
-impl<T: Send, W: Wait> fmt::Debug for Producer<T, W> {
+impl<T, W: Wait> fmt::Debug for Producer<T, W> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Producer").field("len", &self.len()).field("growth", &self.growth()).finish_non_exhaustive()
     }

@@ -12,11 +12,11 @@ use thalweg_sync::sync::Arc;
 /// is in the queue is dropped.
 ///
 /// `P` is how many producers there are. A handle that is leaked (`mem::forget`) counts as alive for ever.
-pub struct Consumer<T: Send, W: Wait = Ordinary, P: Users = Many> {
+pub struct Consumer<T, W: Wait = Ordinary, P: Users = Many> {
     pub(crate) shared: Arc<Shared<T, W, P, Many>>,
 }
 
-impl<T: Send, W: Wait, P: Users> Consumer<T, W, P> {
+impl<T, W: Wait, P: Users> Consumer<T, W, P> {
     pub(crate) fn new(shared: Arc<Shared<T, W, P, Many>>) -> Self {
         Self { shared }
     }
@@ -116,24 +116,24 @@ impl<T: Send, W: Wait, P: Users> Consumer<T, W, P> {
     }
 }
 
-impl<T: Send, W: Wait, P: Users> Clone for Consumer<T, W, P> {
+impl<T, W: Wait, P: Users> Clone for Consumer<T, W, P> {
     fn clone(&self) -> Self {
         self.shared.handles.consumers.add();
         Self { shared: self.shared.clone() }
     }
 }
 
-impl<T: Send, W: Wait, P: Users> Drop for Consumer<T, W, P> {
+impl<T, W: Wait, P: Users> Drop for Consumer<T, W, P> {
     fn drop(&mut self) {
         self.shared.leave_consumer();
     }
 }
 
-impl<T: Send, W: Wait, P: Users> fmt::Debug for Consumer<T, W, P> {
+impl<T, W: Wait, P: Users> fmt::Debug for Consumer<T, W, P> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Consumer").field("len", &self.len()).field("capacity", &self.capacity()).finish_non_exhaustive()
     }
 }
 
-crate::handles::downgrade! { [T: Send, W: Wait, P: Users] Consumer<T, W, P>, shared, |end| end.shared.handles.consumers }
-crate::wait::consumer!(shared patient (Consumer [T] [P] T [T: Send, P: Users]));
+crate::handles::downgrade! { [T, W: Wait, P: Users] Consumer<T, W, P>, shared, |end| end.shared.handles.consumers }
+crate::wait::consumer!(shared patient (Consumer [T] [P] T [T, P: Users]));

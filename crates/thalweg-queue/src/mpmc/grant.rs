@@ -23,14 +23,14 @@ use thalweg_sync::hint::Access;
 
 /// Entries of one block that a [`WriteGrant`] writes, where there are `C` consumers and `P` producers. Of one of many producers, those that
 /// it does not push are passed over by consumers; of one alone, they are the next to be written.
-pub struct Claimed<'a, T: Send, W: Wait, C: Users = Many, P: Users = Many> {
+pub struct Claimed<'a, T, W: Wait, C: Users = Many, P: Users = Many> {
     shared: &'a Shared<T, W, P, C>,
     block: &'a Block<T, P, C>,
     /// What is not committed.
     claim: Claim,
 }
 
-impl<'a, T: Send, W: Wait, P: Users, C: Users> Claimed<'a, T, W, C, P> {
+impl<'a, T, W: Wait, P: Users, C: Users> Claimed<'a, T, W, C, P> {
     /// Up to `count` entries, at least one.
     pub(crate) fn new(shared: &'a Shared<T, W, P, C>, count: usize) -> Result<WriteGrant<Self>, TryPushError<()>> {
         let (block, claim) = shared.claim(count.max(1))?;
@@ -39,7 +39,7 @@ impl<'a, T: Send, W: Wait, P: Users, C: Users> Claimed<'a, T, W, C, P> {
 }
 
 // SAFETY: the claim is ours alone until it is committed (I2, I7), and its entries lie next to each other.
-unsafe impl<T: Send, W: Wait, P: Users, C: Users> Write for Claimed<'_, T, W, C, P> {
+unsafe impl<T, W: Wait, P: Users, C: Users> Write for Claimed<'_, T, W, C, P> {
     type Item = T;
 
     fn room(&mut self, count: usize) -> Result<usize, TryPushError<()>> {
@@ -64,7 +64,7 @@ unsafe impl<T: Send, W: Wait, P: Users, C: Users> Write for Claimed<'_, T, W, C,
     }
 }
 
-impl<T: Send, W: Wait, P: Users, C: Users> Drop for Claimed<'_, T, W, C, P> {
+impl<T, W: Wait, P: Users, C: Users> Drop for Claimed<'_, T, W, C, P> {
     /// Leaves the rest of what one of many has claimed as holes: what is behind it was waiting for it.
     fn drop(&mut self) {
         let count = self.claim.offsets.len();
@@ -98,13 +98,13 @@ impl<T: Send, W: Wait, P: Users, C: Users> Drop for Claimed<'_, T, W, C, P> {
 /// std::thread::scope(|scope| scope.spawn(|| assert_eq!(grant[0].get(), 7)).join().unwrap());
 /// # Ok::<(), thalweg_queue::BuildError>(())
 /// ```
-pub struct ReadGrant<'a, T: Send, W: Wait, P: Users = Many> {
+pub struct ReadGrant<'a, T, W: Wait, P: Users = Many> {
     items: Items<'a, T, W, P, Many>,
     /// It lends the items, so only items that are `Sync` let it be: the queue alone would be for any.
     _items: PhantomData<T>,
 }
 
-impl<T: Send, W: Wait, C: Users> WriteGrant<Claimed<'_, T, W, C>> {
+impl<T, W: Wait, C: Users> WriteGrant<Claimed<'_, T, W, C>> {
     /// The grant as numbers. It stays open until [`Producer::grant_from_raw`] has made it a grant again, in which nothing is written.
     pub fn into_raw(self) -> RawGrant {
         let claimed = ManuallyDrop::new(self.into_end());
@@ -112,7 +112,7 @@ impl<T: Send, W: Wait, C: Users> WriteGrant<Claimed<'_, T, W, C>> {
     }
 }
 
-impl<'a, T: Send, W: Wait, P: Users> ReadGrant<'a, T, W, P> {
+impl<'a, T, W: Wait, P: Users> ReadGrant<'a, T, W, P> {
     fn new(items: Items<'a, T, W, P, Many>) -> Self {
         Self { items, _items: PhantomData }
     }
@@ -123,7 +123,7 @@ impl<'a, T: Send, W: Wait, P: Users> ReadGrant<'a, T, W, P> {
     }
 }
 
-impl<T: Send, W: Wait, P: Users> Deref for ReadGrant<'_, T, W, P> {
+impl<T, W: Wait, P: Users> Deref for ReadGrant<'_, T, W, P> {
     type Target = [T];
 
     fn deref(&self) -> &[T] {
@@ -132,14 +132,14 @@ impl<T: Send, W: Wait, P: Users> Deref for ReadGrant<'_, T, W, P> {
     }
 }
 
-impl<T: Send, W: Wait, P: Users> DerefMut for ReadGrant<'_, T, W, P> {
+impl<T, W: Wait, P: Users> DerefMut for ReadGrant<'_, T, W, P> {
     fn deref_mut(&mut self) -> &mut [T] {
         // SAFETY: as in `deref`, and the grant is borrowed exclusively.
         unsafe { core::slice::from_raw_parts_mut(self.items.memory(Access::Write), self.items.len()) }
     }
 }
 
-impl<T: Send, W: Wait, C: Users> Producer<T, W, C> {
+impl<T, W: Wait, C: Users> Producer<T, W, C> {
     /// Gives up to `count` entries, at least one, to be written in place: what is left of the block, at most. The reasons why not
     /// are those of [`try_push`](Self::try_push).
     ///
@@ -200,7 +200,7 @@ impl<T: Send, W: Wait, C: Users> Producer<T, W, C> {
     }
 }
 
-impl<T: Send, W: Wait, P: Users> Consumer<T, W, P> {
+impl<T, W: Wait, P: Users> Consumer<T, W, P> {
     /// Takes up to `count` items, at least one, to be read in place: what is there, to the end of the block at most. The reasons
     /// why not are those of [`try_pop`](Self::try_pop).
     ///
@@ -251,13 +251,13 @@ impl<T: Send, W: Wait, P: Users> Consumer<T, W, P> {
     }
 }
 
-impl<T: Send, W: Wait, P: Users, C: Users> fmt::Debug for Claimed<'_, T, W, C, P> {
+impl<T, W: Wait, P: Users, C: Users> fmt::Debug for Claimed<'_, T, W, C, P> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Claimed").field("entries", &self.claim.offsets.len()).finish_non_exhaustive()
     }
 }
 
-impl<T: Send, W: Wait, P: Users> fmt::Debug for ReadGrant<'_, T, W, P> {
+impl<T, W: Wait, P: Users> fmt::Debug for ReadGrant<'_, T, W, P> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("ReadGrant").field("count", &self.items.len()).finish_non_exhaustive()
     }

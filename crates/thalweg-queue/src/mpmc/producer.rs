@@ -11,11 +11,11 @@ use thalweg_sync::sync::Arc;
 /// A writing end. Clones write to the same queue; dropping the last one closes it, and consumers drain what is left.
 ///
 /// `C` is how many consumers there are. A handle that is leaked (`mem::forget`) counts as alive for ever.
-pub struct Producer<T: Send, W: Wait = Ordinary, C: Users = Many> {
+pub struct Producer<T, W: Wait = Ordinary, C: Users = Many> {
     pub(crate) shared: Arc<Shared<T, W, Many, C>>,
 }
 
-impl<T: Send, W: Wait, C: Users> Producer<T, W, C> {
+impl<T, W: Wait, C: Users> Producer<T, W, C> {
     pub(crate) fn new(shared: Arc<Shared<T, W, Many, C>>) -> Self {
         Self { shared }
     }
@@ -91,29 +91,29 @@ impl<T: Send, W: Wait, C: Users> Producer<T, W, C> {
     }
 }
 
-impl<T: Send, W: Wait, C: Users> Clone for Producer<T, W, C> {
+impl<T, W: Wait, C: Users> Clone for Producer<T, W, C> {
     fn clone(&self) -> Self {
         self.shared.handles.producers.add();
         Self { shared: self.shared.clone() }
     }
 }
 
-impl<T: Send, W: Wait, C: Users> Drop for Producer<T, W, C> {
+impl<T, W: Wait, C: Users> Drop for Producer<T, W, C> {
     fn drop(&mut self) {
         self.shared.leave_producer();
     }
 }
 
-impl<T: Send, W: Wait, C: Users> fmt::Debug for Producer<T, W, C> {
+impl<T, W: Wait, C: Users> fmt::Debug for Producer<T, W, C> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Producer").field("len", &self.len()).field("capacity", &self.capacity()).finish_non_exhaustive()
     }
 }
 
 crate::handles::counted! {
-    [T: Send, W: Wait, C: Users] Producer<T, W, C>;
-    [T: Send, W: Wait, P: Users] super::Consumer<T, W, P>;
+    [T, W: Wait, C: Users] Producer<T, W, C>;
+    [T, W: Wait, P: Users] super::Consumer<T, W, P>;
     |end| end.shared.handles, end.shared.wait
 }
-crate::handles::downgrade! { [T: Send, W: Wait, C: Users] Producer<T, W, C>, shared, |end| end.shared.handles.producers }
-crate::wait::producer!(shared patient (Producer [T] [C] T [T: Send, C: Users]));
+crate::handles::downgrade! { [T, W: Wait, C: Users] Producer<T, W, C>, shared, |end| end.shared.handles.producers }
+crate::wait::producer!(shared patient (Producer [T] [C] T [T, C: Users]));

@@ -115,11 +115,11 @@ impl<T, W> Drop for Shared<T, W> {
 }
 
 /// A writing end. Clones write to the same queue; dropping the last one closes it, and consumers drain what is left.
-pub struct Producer<T: Send, W: Wait = Park> {
+pub struct Producer<T, W: Wait = Park> {
     shared: Arc<Shared<T, W>>,
 }
 
-impl<T: Send, W: Wait> Producer<T, W> {
+impl<T, W: Wait> Producer<T, W> {
     /// Pushes, and gives back what was overwritten. If every consumer is gone, the value comes back.
     pub fn push_over(&self, value: T) -> Result<Option<T>, PushError<T>> {
         let shared = &self.shared;
@@ -176,14 +176,14 @@ impl<T: Send, W: Wait> Producer<T, W> {
     }
 }
 
-impl<T: Send, W: Wait> Clone for Producer<T, W> {
+impl<T, W: Wait> Clone for Producer<T, W> {
     fn clone(&self) -> Self {
         self.shared.handles.producers.add();
         Self { shared: self.shared.clone() }
     }
 }
 
-impl<T: Send, W: Wait> Drop for Producer<T, W> {
+impl<T, W: Wait> Drop for Producer<T, W> {
     fn drop(&mut self) {
         if self.shared.handles.leave_producer() {
             self.shared.wait.ring_all();
@@ -191,18 +191,18 @@ impl<T: Send, W: Wait> Drop for Producer<T, W> {
     }
 }
 
-impl<T: Send, W: Wait> fmt::Debug for Producer<T, W> {
+impl<T, W: Wait> fmt::Debug for Producer<T, W> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Producer").field("len", &self.len()).field("capacity", &self.capacity()).finish_non_exhaustive()
     }
 }
 
 /// A reading end. Clones read from the same queue; when the last one is dropped, pushes fail from then on and what is in the queue is dropped.
-pub struct Consumer<T: Send, W: Wait = Park> {
+pub struct Consumer<T, W: Wait = Park> {
     shared: Arc<Shared<T, W>>,
 }
 
-impl<T: Send, W: Wait> Consumer<T, W> {
+impl<T, W: Wait> Consumer<T, W> {
     /// Pops the oldest item that is left, or says why not. Never `Busy`.
     pub fn try_pop(&self) -> Result<T, TryPopError> {
         self.shared.handles.last_look(|| self.shared.pop())
@@ -248,14 +248,14 @@ impl<T: Send, W: Wait> Consumer<T, W> {
     }
 }
 
-impl<T: Send, W: Wait> Clone for Consumer<T, W> {
+impl<T, W: Wait> Clone for Consumer<T, W> {
     fn clone(&self) -> Self {
         self.shared.handles.consumers.add();
         Self { shared: self.shared.clone() }
     }
 }
 
-impl<T: Send, W: Wait> Drop for Consumer<T, W> {
+impl<T, W: Wait> Drop for Consumer<T, W> {
     fn drop(&mut self) {
         let shared = &self.shared;
         if shared.handles.leave_consumer() {
@@ -272,18 +272,18 @@ impl<T: Send, W: Wait> Drop for Consumer<T, W> {
     }
 }
 
-impl<T: Send, W: Wait> fmt::Debug for Consumer<T, W> {
+impl<T, W: Wait> fmt::Debug for Consumer<T, W> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Consumer").field("len", &self.len()).field("capacity", &self.capacity()).finish_non_exhaustive()
     }
 }
 
 crate::handles::counted! {
-    [T: Send, W: Wait] Producer<T, W>;
-    [T: Send, W: Wait] Consumer<T, W>;
+    [T, W: Wait] Producer<T, W>;
+    [T, W: Wait] Consumer<T, W>;
     |end| end.shared.handles, end.shared.wait
 }
-crate::handles::downgrade! { [T: Send, W: Wait] Producer<T, W>, shared, |end| end.shared.handles.producers }
-crate::handles::downgrade! { [T: Send, W: Wait] Consumer<T, W>, shared, |end| end.shared.handles.consumers }
-crate::wait::producer!(shared Producer[T: Send]);
-crate::wait::consumer!(shared Consumer[T: Send]);
+crate::handles::downgrade! { [T, W: Wait] Producer<T, W>, shared, |end| end.shared.handles.producers }
+crate::handles::downgrade! { [T, W: Wait] Consumer<T, W>, shared, |end| end.shared.handles.consumers }
+crate::wait::producer!(shared Producer[T]);
+crate::wait::consumer!(shared Consumer[T]);

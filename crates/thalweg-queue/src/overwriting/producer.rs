@@ -116,4 +116,4 @@ crate::handles::counted! {
     |end| end.ring.cursors.handles, end.ring.cursors.wait
 }
 crate::handles::downgrade! { [T: Plain, W: Wait] Producer<T, W>, ring, |end| end.ring.cursors.handles.producers }
-crate::wait::producer!(shared batches Producer[T: Plain]);
+crate::wait::producer!(shared batches (Producer [T] [] T [T: Plain]));

@@ -109,11 +109,11 @@ impl<T, W> Shared<T, W> {
 }
 
 /// A writing end. Clones write to the same queue; dropping the last one closes it, and consumers drain what is left.
-pub struct Producer<T: Send, W: Wait = Ordinary> {
+pub struct Producer<T, W: Wait = Ordinary> {
     shared: Arc<Shared<T, W>>,
 }
 
-impl<T: Send, W: Wait> Producer<T, W> {
+impl<T, W: Wait> Producer<T, W> {
     /// Pushes, or says why not and gives the value back. Never `Busy`.
     pub fn try_push(&self, value: T) -> Result<(), TryPushError<T>> {
         let mut ring = self.shared.lock();
@@ -160,14 +160,14 @@ impl<T: Send, W: Wait> Producer<T, W> {
     }
 }
 
-impl<T: Send, W: Wait> Clone for Producer<T, W> {
+impl<T, W: Wait> Clone for Producer<T, W> {
     fn clone(&self) -> Self {
         self.shared.lock().producers += 1;
         Self { shared: self.shared.clone() }
     }
 }
 
-impl<T: Send, W: Wait> Drop for Producer<T, W> {
+impl<T, W: Wait> Drop for Producer<T, W> {
     fn drop(&mut self) {
         let mut ring = self.shared.lock();
         ring.producers -= 1;
@@ -177,7 +177,7 @@ impl<T: Send, W: Wait> Drop for Producer<T, W> {
     }
 }
 
-impl<T: Send, W: Wait> fmt::Debug for Producer<T, W> {
+impl<T, W: Wait> fmt::Debug for Producer<T, W> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Producer").field("len", &self.len()).field("capacity", &self.capacity()).finish_non_exhaustive()
     }
@@ -185,11 +185,11 @@ impl<T: Send, W: Wait> fmt::Debug for Producer<T, W> {
 
 /// A reading end. Clones read from the same queue; when the last one is dropped, pushes fail from then on and what is in
 /// the queue is dropped.
-pub struct Consumer<T: Send, W: Wait = Ordinary> {
+pub struct Consumer<T, W: Wait = Ordinary> {
     shared: Arc<Shared<T, W>>,
 }
 
-impl<T: Send, W: Wait> Consumer<T, W> {
+impl<T, W: Wait> Consumer<T, W> {
     /// Pops the oldest item, or says why not. Never `Busy`.
     pub fn try_pop(&self) -> Result<T, TryPopError> {
         self.try_pop_numbered().map(|(_, value)| value)
@@ -242,14 +242,14 @@ impl<T: Send, W: Wait> Consumer<T, W> {
     }
 }
 
-impl<T: Send, W: Wait> Clone for Consumer<T, W> {
+impl<T, W: Wait> Clone for Consumer<T, W> {
     fn clone(&self) -> Self {
         self.shared.lock().consumers += 1;
         Self { shared: self.shared.clone() }
     }
 }
 
-impl<T: Send, W: Wait> Drop for Consumer<T, W> {
+impl<T, W: Wait> Drop for Consumer<T, W> {
     fn drop(&mut self) {
         let last = {
             let mut ring = self.shared.lock();
@@ -268,11 +268,11 @@ impl<T: Send, W: Wait> Drop for Consumer<T, W> {
     }
 }
 
-impl<T: Send, W: Wait> fmt::Debug for Consumer<T, W> {
+impl<T, W: Wait> fmt::Debug for Consumer<T, W> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Consumer").field("len", &self.len()).field("capacity", &self.capacity()).finish_non_exhaustive()
     }
 }
 
-crate::wait::producer!(shared Producer[T: Send]);
-crate::wait::consumer!(shared Consumer[T: Send]);
+crate::wait::producer!(shared Producer[T]);
+crate::wait::consumer!(shared Consumer[T]);

@@ -18,7 +18,7 @@ use thalweg_sync::sync::Arc;
 /// Like the producer it moves between threads but cannot be cloned.
 // On lines of its own, as the producer.
 #[repr(align(128))]
-pub struct Consumer<T: Send, W: Wait = Ordinary> {
+pub struct Consumer<T, W: Wait = Ordinary> {
     pub(super) ring: Held<Ring<T, W>>,
     at: Reader,
 }
@@ -68,7 +68,7 @@ impl Reader {
     }
 }
 
-impl<T: Send, W: Wait> Consumer<T, W> {
+impl<T, W: Wait> Consumer<T, W> {
     pub(super) fn new(ring: Arc<Ring<T, W>>, start: Place) -> Self {
         let at = Reader::new::<T>(start, ring.block_entries());
         Self { ring: Held::new(ring), at }
@@ -184,7 +184,7 @@ impl<T: Send, W: Wait> Consumer<T, W> {
 
 // SAFETY: the items from `entry` to `ready` are seen committed in one block, so the entries are the consumer's (S1) and next to each
 // other.
-unsafe impl<T: Send, W: Wait> Read for Consumer<T, W> {
+unsafe impl<T, W: Wait> Read for Consumer<T, W> {
     type Item = T;
 
     /// To the end of the block at most.
@@ -252,7 +252,7 @@ fn give_back<T, W: Wait>(ring: &Ring<T, W>, place: Place) {
     ring.wait.ring(Side::Room, ring.block_entries(), || true);
 }
 
-impl<T: Send, W: Wait> Drop for Consumer<T, W> {
+impl<T, W: Wait> Drop for Consumer<T, W> {
     #[inline(always)]
     fn drop(&mut self) {
         // SAFETY: the only call, and the last of all.
@@ -295,10 +295,10 @@ fn leave<T, W: Wait>(ring: Arc<Ring<T, W>>, mut at: Reader) {
     both(|| ring.wait.ring_all(), items);
 }
 
-impl<T: Send, W: Wait> fmt::Debug for Consumer<T, W> {
+impl<T, W: Wait> fmt::Debug for Consumer<T, W> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Consumer").field("capacity", &self.capacity()).field("closed", &self.is_closed()).finish()
     }
 }
 
-crate::wait::consumer!(exclusive runs Consumer[T: Send]);
+crate::wait::consumer!(exclusive runs Consumer[T]);

@@ -24,7 +24,7 @@ use thalweg_sync::sync::Arc;
 /// ```
 // On lines of its own: every push writes here, and what lies beside it may be read by other threads.
 #[repr(align(128))]
-pub struct Producer<T: Send, W: Wait = Ordinary> {
+pub struct Producer<T, W: Wait = Ordinary> {
     ring: Held<Ring<T, W>>,
     /// The next entry to write. Of all this, a push writes only this word.
     entry: usize,
@@ -37,7 +37,7 @@ pub struct Producer<T: Send, W: Wait = Ordinary> {
     asks: bool,
 }
 
-impl<T: Send, W: Wait> Producer<T, W> {
+impl<T, W: Wait> Producer<T, W> {
     pub(super) fn new(ring: Arc<Ring<T, W>>, start: Place) -> Self {
         let end = start.entry + ring.block_entries();
         let asks = leave::pushes_ask();
@@ -148,7 +148,7 @@ impl<T: Send, W: Wait> Producer<T, W> {
 }
 
 // SAFETY: the entries from `entry` to `end` are the producer's (S1), and next to each other.
-unsafe impl<T: Send, W: Wait> Write for Producer<T, W> {
+unsafe impl<T, W: Wait> Write for Producer<T, W> {
     type Item = T;
 
     /// To the end of the block at most.
@@ -196,7 +196,7 @@ fn enter<T, W: Wait>(ring: &Ring<T, W>, place: Place) -> Option<Place> {
     ring.is_granted(next).then_some(next)
 }
 
-impl<T: Send, W: Wait> Drop for Producer<T, W> {
+impl<T, W: Wait> Drop for Producer<T, W> {
     #[inline(always)]
     fn drop(&mut self) {
         // SAFETY: the only call, and the last of all.
@@ -212,15 +212,15 @@ fn leave<T, W: Wait>(ring: Arc<Ring<T, W>>) {
     ring.wait.ring_all();
 }
 
-impl<T: Send, W: Wait> fmt::Debug for Producer<T, W> {
+impl<T, W: Wait> fmt::Debug for Producer<T, W> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Producer").field("capacity", &self.capacity()).field("closed", &self.is_closed()).finish()
     }
 }
 
 crate::ends::ended! {
-    [T: Send, W: Wait] Producer<T, W>;
-    [T: Send, W: Wait] super::Consumer<T, W>;
+    [T, W: Wait] Producer<T, W>;
+    [T, W: Wait] super::Consumer<T, W>;
     |end| end.ring.ends, end.ring.wait
 }
-crate::wait::producer!(exclusive runs Producer[T: Send]);
+crate::wait::producer!(exclusive runs Producer[T]);

@@ -7,7 +7,7 @@ use alloc::vec::Vec;
 
 macro_rules! batches {
     ($order:ident, popped as $popped:literal, or $sliced:literal) => {
-        impl<T: Send> $order::Owner<T> {
+        impl<T> $order::Owner<T> {
             /// Pushes as many of `values` as there is room for, from the first on, and never waits. Returns how many: at least one,
             /// unless there are none. Those that are left stay where they are, and the vector keeps its memory.
             ///

@@ -49,13 +49,13 @@ pub fn fifo<T: Send>(blocks: usize, entries: usize) -> Result<(Owner<T>, Stealer
 /// the next pop takes the oldest back, the next push the newest.
 // On lines of its own: every push and pop writes here, and what lies beside it may be read by other threads.
 #[repr(align(128))]
-pub struct Owner<T: Send> {
+pub struct Owner<T> {
     ends: Ends<T>,
     /// Boxed, and handed the ends by value: so those of a local owner can live in registers.
     chain: Box<Chain<T>>,
 }
 
-impl<T: Send> Owner<T> {
+impl<T> Owner<T> {
     /// Pushes, or says why not and gives the value back.
     ///
     /// - `Full`: every block holds an item.
@@ -244,7 +244,7 @@ fn share<T>(chain: &mut Chain<T>, mut ends: Ends<T>) -> Ends<T> {
     ends
 }
 
-impl<T: Send> Drop for Owner<T> {
+impl<T> Drop for Owner<T> {
     #[inline]
     fn drop(&mut self) {
         self.share();
@@ -252,7 +252,7 @@ impl<T: Send> Drop for Owner<T> {
     }
 }
 
-impl<T: Send> fmt::Debug for Owner<T> {
+impl<T> fmt::Debug for Owner<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Owner").field("len", &self.len()).field("capacity", &self.capacity()).finish_non_exhaustive()
     }

@@ -62,14 +62,14 @@ pub fn lifo<T: Send>(blocks: usize, entries: usize) -> Result<(Owner<T>, Stealer
 /// or pop takes it back.
 // On lines of its own: every push and pop writes here, and what lies beside it may be read by other threads.
 #[repr(align(128))]
-pub struct Owner<T: Send> {
+pub struct Owner<T> {
     /// The newest block, unless that is granted or there is none.
     hold: Hold<T>,
     /// Boxed, and handed the hold by value: so the hold of a local owner can live in registers.
     chain: Box<Chain<T>>,
 }
 
-impl<T: Send> Owner<T> {
+impl<T> Owner<T> {
     /// Pushes, or says why not and gives the value back.
     ///
     /// - `Full`: every block holds an item.
@@ -208,7 +208,7 @@ fn share<T>(chain: &mut Chain<T>, hold: Hold<T>) -> Hold<T> {
     Hold::NONE
 }
 
-impl<T: Send> Drop for Owner<T> {
+impl<T> Drop for Owner<T> {
     #[inline]
     fn drop(&mut self) {
         self.share();
@@ -216,7 +216,7 @@ impl<T: Send> Drop for Owner<T> {
     }
 }
 
-impl<T: Send> fmt::Debug for Owner<T> {
+impl<T> fmt::Debug for Owner<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Owner").field("len", &self.len()).field("capacity", &self.capacity()).finish_non_exhaustive()
     }

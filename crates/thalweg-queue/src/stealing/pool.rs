@@ -23,17 +23,17 @@ use thalweg_sync::sync::Arc;
 /// assert_eq!(thief.steal(), Ok("task"));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub struct Pool<T: Send> {
+pub struct Pool<T> {
     members: Arc<Members<T>>,
 }
 
-struct Members<T: Send> {
+struct Members<T> {
     stealers: Box<[Stealer<T>]>,
     /// The memory node of each queue; nothing if that is not known.
     nodes: Box<[usize]>,
 }
 
-impl<T: Send> Pool<T> {
+impl<T> Pool<T> {
     /// A pool of the queues that these handles steal from, all of them near each other.
     pub fn new(stealers: impl IntoIterator<Item = Stealer<T>>) -> Self {
         let stealers = stealers.into_iter().collect();
@@ -80,19 +80,19 @@ impl<T: Send> Pool<T> {
     }
 }
 
-impl<T: Send> Clone for Pool<T> {
+impl<T> Clone for Pool<T> {
     fn clone(&self) -> Self {
         Self { members: self.members.clone() }
     }
 }
 
-impl<T: Send> fmt::Debug for Pool<T> {
+impl<T> fmt::Debug for Pool<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Pool").field("queues", &self.members.stealers).finish_non_exhaustive()
     }
 }
 
-impl<T: Send> Queues for Members<T> {
+impl<T> Queues for Members<T> {
     fn len(&self, queue: usize) -> usize {
         self.stealers[queue].len()
     }
@@ -107,7 +107,7 @@ impl<T: Send> Queues for Members<T> {
 }
 
 /// Steals from the other queues of a [`Pool`], as its policy chooses.
-pub struct Thief<T: Send, P> {
+pub struct Thief<T, P> {
     members: Arc<Members<T>>,
     others: Box<[usize]>,
     near: Box<[usize]>,
@@ -115,7 +115,7 @@ pub struct Thief<T: Send, P> {
     policy: P,
 }
 
-impl<T: Send, P: Policy> Thief<T, P> {
+impl<T, P: Policy> Thief<T, P> {
     /// Steals an item from a queue that the policy chooses, and if that gives nothing, from any.
     ///
     /// - `Empty`: every other queue was tried, each of its blocks looked at. What was granted before the call, and was not
@@ -222,7 +222,7 @@ impl<T: Send, P: Policy> Thief<T, P> {
     }
 }
 
-impl<T: Send, P: fmt::Debug> fmt::Debug for Thief<T, P> {
+impl<T, P: fmt::Debug> fmt::Debug for Thief<T, P> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Thief").field("others", &self.others).field("policy", &self.policy).finish_non_exhaustive()
     }

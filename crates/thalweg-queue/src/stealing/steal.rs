@@ -8,11 +8,11 @@ use thalweg_sync::sync::Arc;
 /// A stealing end. Clones steal from the same queue, from any thread.
 ///
 /// It sees what the owner has granted. It never waits, and never makes the owner wait.
-pub struct Stealer<T: Send> {
+pub struct Stealer<T> {
     blocks: Arc<Blocks<T>>,
 }
 
-impl<T: Send> Stealer<T> {
+impl<T> Stealer<T> {
     pub(super) fn new(blocks: Arc<Blocks<T>>) -> Self {
         Self { blocks }
     }
@@ -156,13 +156,13 @@ impl<T: Send> Stealer<T> {
     }
 }
 
-impl<T: Send> Clone for Stealer<T> {
+impl<T> Clone for Stealer<T> {
     fn clone(&self) -> Self {
         Self { blocks: self.blocks.clone() }
     }
 }
 
-impl<T: Send> fmt::Debug for Stealer<T> {
+impl<T> fmt::Debug for Stealer<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Stealer").field("len", &self.len()).field("capacity", &self.capacity()).finish_non_exhaustive()
     }

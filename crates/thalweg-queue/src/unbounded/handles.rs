@@ -8,11 +8,11 @@ use core::fmt;
 use thalweg_sync::sync::Arc;
 
 /// A writing end. Clones write to the same queue; when the last one is dropped, consumers drain what is left.
-pub struct Producer<T: Send, W: Wait = Park> {
+pub struct Producer<T, W: Wait = Park> {
     list: Arc<List<T, W>>,
 }
 
-impl<T: Send, W: Wait> Producer<T, W> {
+impl<T, W: Wait> Producer<T, W> {
     /// Pushes, unless every consumer is gone: then the value comes back. Never `Full` or `Busy`.
     pub fn try_push(&self, value: T) -> Result<(), TryPushError<T>> {
         if self.list.handles.consumers_gone() {
@@ -52,14 +52,14 @@ impl<T: Send, W: Wait> Producer<T, W> {
     }
 }
 
-impl<T: Send, W: Wait> Clone for Producer<T, W> {
+impl<T, W: Wait> Clone for Producer<T, W> {
     fn clone(&self) -> Self {
         self.list.handles.producers.add();
         Self { list: self.list.clone() }
     }
 }
 
-impl<T: Send, W: Wait> Drop for Producer<T, W> {
+impl<T, W: Wait> Drop for Producer<T, W> {
     fn drop(&mut self) {
         if self.list.handles.leave_producer() {
             self.list.wait.ring_all();
@@ -67,21 +67,21 @@ impl<T: Send, W: Wait> Drop for Producer<T, W> {
     }
 }
 
-impl<T: Send, W: Wait> fmt::Debug for Producer<T, W> {
+impl<T, W: Wait> fmt::Debug for Producer<T, W> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Producer").field("len", &self.len()).finish_non_exhaustive()
     }
 }
 
 crate::handles::counted! {
-    [T: Send, W: Wait] Producer<T, W>;
-    [T: Send, W: Wait] mpsc::Consumer<T, W>;
-    [T: Send, W: Wait] mpmc::Consumer<T, W>;
+    [T, W: Wait] Producer<T, W>;
+    [T, W: Wait] mpsc::Consumer<T, W>;
+    [T, W: Wait] mpmc::Consumer<T, W>;
     |end| end.list.handles, end.list.wait
 }
-crate::handles::downgrade! { [T: Send, W: Wait] Producer<T, W>, list, |end| end.list.handles.producers }
-crate::handles::downgrade! { [T: Send, W: Wait] mpmc::Consumer<T, W>, list, |end| end.list.handles.consumers }
-crate::wait::producer!(shared Producer[T: Send]);
+crate::handles::downgrade! { [T, W: Wait] Producer<T, W>, list, |end| end.list.handles.producers }
+crate::handles::downgrade! { [T, W: Wait] mpmc::Consumer<T, W>, list, |end| end.list.handles.consumers }
+crate::wait::producer!(shared Producer[T]);
 
 fn list<T: Send, W: Wait>(shift: u32, wait: W) -> Arc<List<T, W>> {
     Arc::new(List::new(shift, wait))
@@ -129,13 +129,13 @@ pub mod mpsc {
     /// let (_tx, rx) = thalweg_queue::unbounded::mpsc::channel::<u64>();
     /// let second = rx.clone(); // there is one
     /// ```
-    pub struct Consumer<T: Send, W: Wait = Park> {
+    pub struct Consumer<T, W: Wait = Park> {
         pub(super) list: Arc<List<T, W>>,
         /// The list's own is out of date until this one is dropped.
         head: Head<T>,
     }
 
-    impl<T: Send, W: Wait> Consumer<T, W> {
+    impl<T, W: Wait> Consumer<T, W> {
         /// Pops the oldest item, or says why not.
         pub fn try_pop(&mut self) -> Result<T, TryPopError> {
             let (list, head) = (&self.list, &mut self.head);
@@ -176,7 +176,7 @@ pub mod mpsc {
         }
     }
 
-    impl<T: Send, W: Wait> Drop for Consumer<T, W> {
+    impl<T, W: Wait> Drop for Consumer<T, W> {
         fn drop(&mut self) {
             struct Back<'a, T, W>(&'a List<T, W>, &'a mut Head<T>);
             impl<T, W> Drop for Back<'_, T, W> {
@@ -194,13 +194,13 @@ pub mod mpsc {
         }
     }
 
-    impl<T: Send, W: Wait> fmt::Debug for Consumer<T, W> {
+    impl<T, W: Wait> fmt::Debug for Consumer<T, W> {
         fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
             f.debug_struct("Consumer").field("len", &self.len()).finish_non_exhaustive()
         }
     }
 
-    crate::wait::consumer!(exclusive Consumer[T: Send]);
+    crate::wait::consumer!(exclusive Consumer[T]);
 }
 
 pub mod mpmc {
@@ -237,11 +237,11 @@ pub mod mpmc {
     }
 
     /// A reading end. Clones read from the same queue; when the last one is dropped, pushes are refused, and what is in the queue is dropped.
-    pub struct Consumer<T: Send, W: Wait = Park> {
+    pub struct Consumer<T, W: Wait = Park> {
         pub(super) list: Arc<List<T, W>>,
     }
 
-    impl<T: Send, W: Wait> Consumer<T, W> {
+    impl<T, W: Wait> Consumer<T, W> {
         /// Pops the oldest item, or says why not.
         pub fn try_pop(&self) -> Result<T, TryPopError> {
             let list = &self.list;
@@ -284,14 +284,14 @@ pub mod mpmc {
         }
     }
 
-    impl<T: Send, W: Wait> Clone for Consumer<T, W> {
+    impl<T, W: Wait> Clone for Consumer<T, W> {
         fn clone(&self) -> Self {
             self.list.handles.consumers.add();
             Self { list: self.list.clone() }
         }
     }
 
-    impl<T: Send, W: Wait> Drop for Consumer<T, W> {
+    impl<T, W: Wait> Drop for Consumer<T, W> {
         fn drop(&mut self) {
             let list = &self.list;
             if list.handles.leave_consumer() {
@@ -300,11 +300,11 @@ pub mod mpmc {
         }
     }
 
-    impl<T: Send, W: Wait> fmt::Debug for Consumer<T, W> {
+    impl<T, W: Wait> fmt::Debug for Consumer<T, W> {
         fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
             f.debug_struct("Consumer").field("len", &self.len()).finish_non_exhaustive()
         }
     }
 
-    crate::wait::consumer!(shared Consumer[T: Send]);
+    crate::wait::consumer!(shared Consumer[T]);
 }

@@ -7,14 +7,14 @@
 /// otherwise it gets them, one push at a time. One that says `patient` has these, and `push_patiently`. If it says `runs` it gets these and grants from its [`Write`](crate::grant::Write).
 /// A line of its own that says `grants` gives one that has `reserve` the forms of it that wait.
 ///
-/// A handle with other parameters than what is pushed and the strategy is named in full: `(Producer [T, Q] [] T [T: Send, Q: Tube])`
+/// A handle with other parameters than what is pushed and the strategy is named in full: `(Producer [T, Q] [] T [T, Q: Tube])`
 /// has parameters before and behind the strategy, what is pushed, and what the parameters have to be.
 macro_rules! producer {
-    ($mode:ident $Handle:ident[$T:ident: $($bound:tt)+]) => {
-        $crate::wait::producer!($mode ($Handle [$T] [] $T [$T: $($bound)+]));
+    ($mode:ident $Handle:ident[$T:ident]) => {
+        $crate::wait::producer!($mode ($Handle [$T] [] $T [$T]));
     };
-    ($mode:ident $batches:ident $Handle:ident[$T:ident: $($bound:tt)+]) => {
-        $crate::wait::producer!($mode $batches ($Handle [$T] [] $T [$T: $($bound)+]));
+    ($mode:ident $batches:ident $Handle:ident[$T:ident]) => {
+        $crate::wait::producer!($mode $batches ($Handle [$T] [] $T [$T]));
     };
     (exclusive $handle:tt) => {
         $crate::wait::producer!(@batches $handle [&mut self] self);
@@ -316,11 +316,11 @@ macro_rules! producer {
 /// `is_closed`, `capacity`, `may_pop` and `strategy`; if it says `batches`, `try_pop_slice` and `try_pop_many` too, and otherwise
 /// it gets them, one pop at a time. `runs` and `grants` are as for producers, from its [`Read`](crate::grant::Read).
 macro_rules! consumer {
-    ($mode:ident $Handle:ident[$T:ident: $($bound:tt)+]) => {
-        $crate::wait::consumer!($mode ($Handle [$T] [] $T [$T: $($bound)+]));
+    ($mode:ident $Handle:ident[$T:ident]) => {
+        $crate::wait::consumer!($mode ($Handle [$T] [] $T [$T]));
     };
-    ($mode:ident $batches:ident $Handle:ident[$T:ident: $($bound:tt)+]) => {
-        $crate::wait::consumer!($mode $batches ($Handle [$T] [] $T [$T: $($bound)+]));
+    ($mode:ident $batches:ident $Handle:ident[$T:ident]) => {
+        $crate::wait::consumer!($mode $batches ($Handle [$T] [] $T [$T]));
     };
     (exclusive $handle:tt) => {
         $crate::wait::consumer!(@into [] $handle);

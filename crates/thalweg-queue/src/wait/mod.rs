@@ -87,7 +87,7 @@
 //!    and must say yes to the pop that was the last one missing: of several at once, to the one whose fence comes last (P3).
 //! 3. Where the last handle of a side leaves, after that can be seen: `wait.ring_all()`. Here and there, ringing comes last (P4).
 //! 4. Each handle gets `try_push`, `is_closed`, `capacity`, and for the crate `may_push` and `strategy` ([`Push`] says what
-//!    they mean; a `may_push` that says yes where there is no room keeps an end awake). Then one line, `crate::wait::producer!(exclusive Producer[T: Send])` (`shared` where the methods take
+//!    they mean; a `may_push` that says yes where there is no room keeps an end awake). Then one line, `crate::wait::producer!(exclusive Producer[T])` (`shared` where the methods take
 //!    `&self`), gives it `push`, `push_timeout`, `push_async` and [`Push`]. Consumers likewise, with [`Pop`].
 //!
 //! # Invariants

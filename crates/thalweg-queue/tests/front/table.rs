@@ -415,3 +415,19 @@ fn exact_is_exact() {
         }
     }
 }
+
+/// Whoever holds an end has no bound of its own for the items.
+#[allow(dead_code, reason = "it compiles, or it does not")]
+struct Holds<T, W: thalweg_queue::wait::Wait>(
+    (mpmc::Producer<T, W>, mpmc::Consumer<T, W>),
+    (mpsc::Producer<T, W>, mpsc::Consumer<T, W>),
+    (spmc::Producer<T, W>, spmc::Consumer<T, W>),
+    (spsc::Producer<T, W>, spsc::Consumer<T, W>),
+    (growing::Producer<T, W>, growing::Consumer<T, W>),
+    (any::Producer<T, W>, any::Consumer<T, W>),
+    (unbounded::mpmc::Sender<T>, unbounded::mpsc::Receiver<T>),
+    (rendezvous::Producer<T>, rendezvous::Consumer<T>),
+    (thalweg_queue::oneshot::Sender<T>, thalweg_queue::oneshot::Receiver<T>),
+    watch::Producer<T, W>,
+    (thalweg_queue::stealing::fifo::Owner<T>, thalweg_queue::stealing::lifo::Owner<T>),
+);

@@ -29,14 +29,14 @@ fn why(refusal: ReserveError) -> TryPopError {
 /// consumers drain what is left.
 ///
 /// A handle that is leaked (`mem::forget`) counts as alive for ever.
-pub struct Producer<T: Send, Q: Tube<Item = u32> = DefaultTube, W: Wait = Ordinary> {
+pub struct Producer<T, Q: Tube<Item = u32> = DefaultTube, W: Wait = Ordinary> {
     shared: Arc<Shared<T, Q, W>>,
     open: Option<Open<T>>,
     /// Whether the last push that wanted a capsule got none.
     refused: bool,
 }
 
-impl<T: Send, Q: Tube<Item = u32>, W: Wait> Producer<T, Q, W> {
+impl<T, Q: Tube<Item = u32>, W: Wait> Producer<T, Q, W> {
     pub(super) fn new(shared: Arc<Shared<T, Q, W>>) -> Self {
         Self { shared, open: None, refused: false }
     }
@@ -192,7 +192,7 @@ impl<T: Send, Q: Tube<Item = u32>, W: Wait> Producer<T, Q, W> {
     }
 }
 
-impl<T: Send, Q: Tube<Item = u32>, W: Wait> Clone for Producer<T, Q, W> {
+impl<T, Q: Tube<Item = u32>, W: Wait> Clone for Producer<T, Q, W> {
     fn clone(&self) -> Self {
         // Relaxed: this handle keeps the count above zero meanwhile.
         self.shared.handles.producers.fetch_add(1, Relaxed);
@@ -200,7 +200,7 @@ impl<T: Send, Q: Tube<Item = u32>, W: Wait> Clone for Producer<T, Q, W> {
     }
 }
 
-impl<T: Send, Q: Tube<Item = u32>, W: Wait> Drop for Producer<T, Q, W> {
+impl<T, Q: Tube<Item = u32>, W: Wait> Drop for Producer<T, Q, W> {
     fn drop(&mut self) {
         let open = self.open.take();
         let flush = || {
@@ -218,7 +218,7 @@ impl<T: Send, Q: Tube<Item = u32>, W: Wait> Drop for Producer<T, Q, W> {
     }
 }
 
-impl<T: Send, Q: Tube<Item = u32>, W: Wait> fmt::Debug for Producer<T, Q, W> {
+impl<T, Q: Tube<Item = u32>, W: Wait> fmt::Debug for Producer<T, Q, W> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Producer").field("len", &self.len()).field("capacity", &self.capacity()).finish_non_exhaustive()
     }
@@ -232,7 +232,7 @@ impl<T: Send, Q: Tube<Item = u32>, W: Wait> fmt::Debug for Producer<T, Q, W> {
 /// A consumer that waits in `pop` takes from its own capsule first and holds nothing back while it sleeps. One that is *idle*, as it is not
 /// popping, keeps what is left of its capsule from all others until [`flush`](Self::flush), the next pop or its drop: nobody else may look
 /// into a capsule that has a consumer.
-pub struct Consumer<T: Send, Q: Tube<Item = u32> = DefaultTube, W: Wait = Ordinary> {
+pub struct Consumer<T, Q: Tube<Item = u32> = DefaultTube, W: Wait = Ordinary> {
     shared: Arc<Shared<T, Q, W>>,
     held: Option<Held<T>>,
     /// The oldest unfinished number, lately: what is in the window of this one is in the window.
@@ -243,7 +243,7 @@ pub struct Consumer<T: Send, Q: Tube<Item = u32> = DefaultTube, W: Wait = Ordina
     refused: bool,
 }
 
-impl<T: Send, Q: Tube<Item = u32>, W: Wait> Consumer<T, Q, W> {
+impl<T, Q: Tube<Item = u32>, W: Wait> Consumer<T, Q, W> {
     pub(super) fn new(shared: Arc<Shared<T, Q, W>>) -> Self {
         let oldest = shared.numbers.oldest();
         Self { shared, held: None, oldest, slip: Slip::default(), refused: false }
@@ -459,7 +459,7 @@ impl<T: Send, Q: Tube<Item = u32>, W: Wait> Consumer<T, Q, W> {
     }
 }
 
-impl<T: Send, Q: Tube<Item = u32>, W: Wait> Clone for Consumer<T, Q, W> {
+impl<T, Q: Tube<Item = u32>, W: Wait> Clone for Consumer<T, Q, W> {
     fn clone(&self) -> Self {
         // Relaxed: this handle keeps the count above zero meanwhile.
         self.shared.handles.consumers.fetch_add(1, Relaxed);
@@ -467,7 +467,7 @@ impl<T: Send, Q: Tube<Item = u32>, W: Wait> Clone for Consumer<T, Q, W> {
     }
 }
 
-impl<T: Send, Q: Tube<Item = u32>, W: Wait> Drop for Consumer<T, Q, W> {
+impl<T, Q: Tube<Item = u32>, W: Wait> Drop for Consumer<T, Q, W> {
     fn drop(&mut self) {
         let held = self.held.take();
         let mut last = false;
@@ -499,11 +499,11 @@ impl<T: Send, Q: Tube<Item = u32>, W: Wait> Drop for Consumer<T, Q, W> {
     }
 }
 
-impl<T: Send, Q: Tube<Item = u32>, W: Wait> fmt::Debug for Consumer<T, Q, W> {
+impl<T, Q: Tube<Item = u32>, W: Wait> fmt::Debug for Consumer<T, Q, W> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Consumer").field("len", &self.len()).field("capacity", &self.capacity()).finish_non_exhaustive()
     }
 }
 
-crate::wait::producer!(exclusive (Producer [T, Q] [] T [T: Send, Q: Tube<Item = u32>]));
-crate::wait::consumer!(exclusive (Consumer [T, Q] [] T [T: Send, Q: Tube<Item = u32>]));
+crate::wait::producer!(exclusive (Producer [T, Q] [] T [T, Q: Tube<Item = u32>]));
+crate::wait::consumer!(exclusive (Consumer [T, Q] [] T [T, Q: Tube<Item = u32>]));

@@ -64,7 +64,7 @@ pub(super) struct Held<T> {
     pub(super) last: bool,
 }
 
-impl<T: Send, Q: Tube<Item = u32>, W: Wait> Shared<T, Q, W> {
+impl<T, Q: Tube<Item = u32>, W: Wait> Shared<T, Q, W> {
     pub(super) fn new(
         number: u64,
         tube: Q,

@@ -17,7 +17,7 @@ pub const BURST: usize = 16;
 /// fail from then on, and what is in the rings is dropped.
 ///
 /// It moves between threads but cannot be cloned: the mesh has as many as it was built with.
-pub struct Consumer<T: Send, W: Wait = Ordinary> {
+pub struct Consumer<T, W: Wait = Ordinary> {
     rings: Vec<growing::Consumer<T, Yield>>,
     /// The ring to pop from, and how many more items to take before the next one is due.
     at: usize,
@@ -41,7 +41,7 @@ impl<W: Wait> Drop for Bell<W> {
     }
 }
 
-impl<T: Send, W: Wait> Consumer<T, W> {
+impl<T, W: Wait> Consumer<T, W> {
     pub(super) fn new(
         rings: Vec<growing::Consumer<T, Yield>>,
         shared: Arc<Shared<W>>,
@@ -174,7 +174,7 @@ impl<T: Send, W: Wait> Consumer<T, W> {
 }
 
 // SAFETY: `ready` stops at a ring whose items are next to each other, and that is the present one until something is released.
-unsafe impl<T: Send, W: Wait> Read for Consumer<T, W> {
+unsafe impl<T, W: Wait> Read for Consumer<T, W> {
     type Item = T;
 
     /// In the next ring that has items, to the end of its chunk and of the burst at most.
@@ -208,9 +208,9 @@ unsafe impl<T: Send, W: Wait> Read for Consumer<T, W> {
     }
 }
 
-crate::wait::consumer!(exclusive runs Consumer[T: Send]);
+crate::wait::consumer!(exclusive runs Consumer[T]);
 
-impl<T: Send, W: Wait> Drop for Consumer<T, W> {
+impl<T, W: Wait> Drop for Consumer<T, W> {
     fn drop(&mut self) {
         // The last consumer's rings go with the list, which is then read by nobody.
         for ring in self.rings.drain(..) {
@@ -224,7 +224,7 @@ impl<T: Send, W: Wait> Drop for Consumer<T, W> {
     }
 }
 
-impl<T: Send, W: Wait> fmt::Debug for Consumer<T, W> {
+impl<T, W: Wait> fmt::Debug for Consumer<T, W> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Consumer").field("rings", &self.rings).finish_non_exhaustive()
     }

@@ -17,7 +17,7 @@ use thalweg_sync::sync::Arc;
 /// let third = producers[0].clone();
 /// # Ok::<(), thalweg_queue::BuildError>(())
 /// ```
-pub struct Producer<T: Send, W: Wait = Ordinary> {
+pub struct Producer<T, W: Wait = Ordinary> {
     rings: Vec<growing::Producer<T, Yield>>,
     /// The ring to push to next.
     next: usize,
@@ -35,7 +35,7 @@ impl<W: Wait> Drop for Present<W> {
     }
 }
 
-impl<T: Send, W: Wait> Producer<T, W> {
+impl<T, W: Wait> Producer<T, W> {
     pub(super) fn new(rings: Vec<growing::Producer<T, Yield>>, shared: Arc<Shared<W>>, consumers: usize) -> Self {
         Self { rings, next: 0, consumers, shared: Present(shared) }
     }
@@ -97,7 +97,7 @@ impl<T: Send, W: Wait> Producer<T, W> {
 }
 
 // SAFETY: `room` stops at a ring whose entries are next to each other, and that is the next one until something is committed.
-unsafe impl<T: Send, W: Wait> Write for Producer<T, W> {
+unsafe impl<T, W: Wait> Write for Producer<T, W> {
     type Item = T;
 
     /// In the next ring that has room, to the end of its chunk at most.
@@ -139,9 +139,9 @@ unsafe impl<T: Send, W: Wait> Write for Producer<T, W> {
     }
 }
 
-crate::wait::producer!(exclusive runs Producer[T: Send]);
+crate::wait::producer!(exclusive runs Producer[T]);
 
-impl<T: Send, W: Wait> fmt::Debug for Producer<T, W> {
+impl<T, W: Wait> fmt::Debug for Producer<T, W> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Producer").field("rings", &self.rings).finish_non_exhaustive()
     }

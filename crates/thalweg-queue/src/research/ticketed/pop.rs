@@ -18,11 +18,11 @@ use thalweg_sync::time::{self, Duration};
 /// the queue is dropped.
 ///
 /// A handle or a guard that is leaked (`mem::forget`) counts as alive for ever.
-pub struct Consumer<T: Send, W: Wait = Ordinary> {
+pub struct Consumer<T, W: Wait = Ordinary> {
     pub(super) ring: Arc<Owned<T, W>>,
 }
 
-impl<T: Send, W: Wait> Consumer<T, W> {
+impl<T, W: Wait> Consumer<T, W> {
     /// Reserves the next `count` items to take, or says why not. At the end fewer may be left: then what is left, but at
     /// least one.
     ///
@@ -184,7 +184,7 @@ impl<T: Send, W: Wait> Consumer<T, W> {
     }
 }
 
-impl<T: Send + Sync + Copy, W: Wait> Consumer<T, W> {
+impl<T: Copy, W: Wait> Consumer<T, W> {
     #[track_caller]
     fn checked_window(&self, peek: usize, pop: usize) -> (u64, u64) {
         (super::checked("peek", peek, self.capacity()), super::checked("pop", pop, peek))
@@ -266,9 +266,9 @@ impl<T: Send + Sync + Copy, W: Wait> Consumer<T, W> {
     }
 }
 
-crate::wait::consumer!(shared batches Consumer[T: Send]);
+crate::wait::consumer!(shared batches Consumer[T]);
 
-impl<T: Send, W: Wait> Clone for Consumer<T, W> {
+impl<T, W: Wait> Clone for Consumer<T, W> {
     fn clone(&self) -> Self {
         // Relaxed: this handle keeps the count above zero meanwhile.
         self.ring.handles.consumers.fetch_add(1, Relaxed);
@@ -276,13 +276,13 @@ impl<T: Send, W: Wait> Clone for Consumer<T, W> {
     }
 }
 
-impl<T: Send, W: Wait> Drop for Consumer<T, W> {
+impl<T, W: Wait> Drop for Consumer<T, W> {
     fn drop(&mut self) {
         self.ring.leave_consumer();
     }
 }
 
-impl<T: Send, W: Wait> fmt::Debug for Consumer<T, W> {
+impl<T, W: Wait> fmt::Debug for Consumer<T, W> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Consumer").field("len", &self.len()).field("capacity", &self.capacity()).finish_non_exhaustive()
     }
@@ -302,7 +302,7 @@ impl<T: Send, W: Wait> fmt::Debug for Consumer<T, W> {
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[must_use = "dropped at once, it drops the items"]
-pub struct Take<'a, T: Send, W: Wait = Ordinary> {
+pub struct Take<'a, T, W: Wait = Ordinary> {
     ring: &'a Owned<T, W>,
     span: Span,
     /// The next item to move out.
@@ -311,7 +311,7 @@ pub struct Take<'a, T: Send, W: Wait = Ordinary> {
     ticket: Option<Ticket<'a, W>>,
 }
 
-impl<'a, T: Send, W: Wait> Take<'a, T, W> {
+impl<'a, T, W: Wait> Take<'a, T, W> {
     /// The ticket of this reservation.
     pub fn ticket(&self) -> &Ticket<'a, W> {
         self.ticket.as_ref().expect("only `commit` takes it, and that ends the reservation")
@@ -335,7 +335,7 @@ impl<'a, T: Send, W: Wait> Take<'a, T, W> {
     }
 }
 
-impl<T: Send, W: Wait> Iterator for Take<'_, T, W> {
+impl<T, W: Wait> Iterator for Take<'_, T, W> {
     type Item = T;
 
     fn next(&mut self) -> Option<T> {
@@ -355,7 +355,7 @@ impl<T: Send, W: Wait> Iterator for Take<'_, T, W> {
     }
 }
 
-impl<T: Send, W: Wait> Drop for Take<'_, T, W> {
+impl<T, W: Wait> Drop for Take<'_, T, W> {
     fn drop(&mut self) {
         let (ring, span) = (self.ring, self.span);
         let items = || {
@@ -366,7 +366,7 @@ impl<T: Send, W: Wait> Drop for Take<'_, T, W> {
     }
 }
 
-impl<T: Send, W: Wait> fmt::Debug for Take<'_, T, W> {
+impl<T, W: Wait> fmt::Debug for Take<'_, T, W> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Take").field("at_most", &(self.span.to - self.next)).finish_non_exhaustive()
     }
@@ -385,7 +385,7 @@ impl<T: Send, W: Wait> fmt::Debug for Take<'_, T, W> {
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[must_use = "dropped at once, it pops items unseen"]
-pub struct Window<'a, T: Send + Sync + Copy, W: Wait = Ordinary> {
+pub struct Window<'a, T: Copy, W: Wait = Ordinary> {
     ring: &'a Owned<T, W>,
     /// What is popped.
     span: Span,
@@ -395,7 +395,7 @@ pub struct Window<'a, T: Send + Sync + Copy, W: Wait = Ordinary> {
     ticket: Option<Ticket<'a, W>>,
 }
 
-impl<'a, T: Send + Sync + Copy, W: Wait> Window<'a, T, W> {
+impl<'a, T: Copy, W: Wait> Window<'a, T, W> {
     /// The item at `index`; `None` behind the end, and where a push was given up.
     pub fn get(&self, index: usize) -> Option<&T> {
         let at = self.span.from.checked_add(index as u64).filter(|&at| at < self.end)?;
@@ -419,13 +419,13 @@ impl<'a, T: Send + Sync + Copy, W: Wait> Window<'a, T, W> {
     }
 }
 
-impl<T: Send + Sync + Copy, W: Wait> Drop for Window<'_, T, W> {
+impl<T: Copy, W: Wait> Drop for Window<'_, T, W> {
     fn drop(&mut self) {
         self.ring.consume(self.span);
     }
 }
 
-impl<T: Send + Sync + Copy, W: Wait> fmt::Debug for Window<'_, T, W> {
+impl<T: Copy, W: Wait> fmt::Debug for Window<'_, T, W> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Window").field("at_most", &(self.end - self.span.from)).finish_non_exhaustive()
     }

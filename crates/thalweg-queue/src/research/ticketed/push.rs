@@ -18,11 +18,11 @@ use thalweg_sync::time::{self, Duration};
 /// A writing end. Clones write to the same queue; dropping the last one closes it, and consumers drain what is left.
 ///
 /// A handle or a grant that is leaked (`mem::forget`) counts as alive for ever.
-pub struct Producer<T: Send, W: Wait = Ordinary> {
+pub struct Producer<T, W: Wait = Ordinary> {
     pub(super) ring: Arc<Owned<T, W>>,
 }
 
-impl<T: Send, W: Wait> Producer<T, W> {
+impl<T, W: Wait> Producer<T, W> {
     /// Reserves `count` entries to write, next to each other in the queue's order, or says why not.
     ///
     /// - `Full`: there is no room until pops begin that have not.
@@ -190,7 +190,7 @@ impl<T: Send, W: Wait> Producer<T, W> {
 }
 
 #[cfg(feature = "std")]
-impl<T: Send, W: Wait> Producer<T, W> {
+impl<T, W: Wait> Producer<T, W> {
     /// As [`reserve`](Self::reserve), but no longer than `timeout`.
     ///
     /// # Panics
@@ -276,9 +276,9 @@ impl<T: Send, W: Wait> Producer<T, W> {
     }
 }
 
-crate::wait::producer!(shared batches Producer[T: Send]);
+crate::wait::producer!(shared batches Producer[T]);
 
-impl<T: Send, W: Wait> Clone for Producer<T, W> {
+impl<T, W: Wait> Clone for Producer<T, W> {
     fn clone(&self) -> Self {
         // Relaxed: this handle keeps the count above zero meanwhile.
         self.ring.handles.producers.fetch_add(1, Relaxed);
@@ -286,13 +286,13 @@ impl<T: Send, W: Wait> Clone for Producer<T, W> {
     }
 }
 
-impl<T: Send, W: Wait> Drop for Producer<T, W> {
+impl<T, W: Wait> Drop for Producer<T, W> {
     fn drop(&mut self) {
         self.ring.leave_producer();
     }
 }
 
-impl<T: Send, W: Wait> fmt::Debug for Producer<T, W> {
+impl<T, W: Wait> fmt::Debug for Producer<T, W> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Producer").field("len", &self.len()).field("capacity", &self.capacity()).finish_non_exhaustive()
     }
@@ -318,14 +318,14 @@ impl<T: Send, W: Wait> fmt::Debug for Producer<T, W> {
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[must_use = "dropped at once, it commits holes"]
-pub struct Grant<'a, T: Send, W: Wait = Ordinary> {
+pub struct Grant<'a, T, W: Wait = Ordinary> {
     ring: &'a Owned<T, W>,
     span: Span,
     /// The next entry to write.
     next: u64,
 }
 
-impl<T: Send, W: Wait> Grant<'_, T, W> {
+impl<T, W: Wait> Grant<'_, T, W> {
     /// Writes the next entry. `Full` if all are written.
     pub fn push(&mut self, value: T) -> Result<(), TryPushError<T>> {
         if self.next == self.span.to {
@@ -389,13 +389,13 @@ impl<T: Send, W: Wait> Grant<'_, T, W> {
     pub fn commit(self) {}
 }
 
-impl<T: Send, W: Wait> Drop for Grant<'_, T, W> {
+impl<T, W: Wait> Drop for Grant<'_, T, W> {
     fn drop(&mut self) {
         self.ring.commit(self.span, self.next);
     }
 }
 
-impl<T: Send, W: Wait> fmt::Debug for Grant<'_, T, W> {
+impl<T, W: Wait> fmt::Debug for Grant<'_, T, W> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Grant").field("remaining", &self.remaining()).finish_non_exhaustive()
     }
