@@ -32,6 +32,7 @@
 //! | a stream of futures | [`Graph::source_polled`] |
 //! | results for other threads or tasks | [`Graph::outlet`] |
 //! | results for a sink of futures | [`Graph::sink_polled`] |
+//! | to see what a run is at, from another thread | [`Graph::observe`] |
 //! | a run to be awaited | [`Graph::run_async`] |
 //! | a step with state | [`Graph::sequential`], [`Graph::map`], [`Graph::update`] |
 //! | messages to be chosen from, or to become many each | [`Graph::filter`], [`Graph::flat_map`] |
@@ -90,6 +91,7 @@ mod error;
 mod exec;
 mod graph;
 mod kernel;
+pub mod observe;
 pub mod operators;
 mod report;
 pub mod scheme;
@@ -114,6 +116,7 @@ pub use kernel::output::Output;
 pub use kernel::ported::{Binder, In, Kernel, Out};
 pub use kernel::steps::{Begin, Change, Keep, Look, Spread, Steps};
 pub use kernel::{Flow, Io};
+pub use observe::{Observer, Snapshot};
 pub use report::{EdgeReport, End, KernelReport, Report};
 pub use scheme::Scheme;
 pub use thalweg_queue::{BuildError, PushTimeoutError, TryPushError};

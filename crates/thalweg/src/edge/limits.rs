@@ -97,6 +97,15 @@ impl Edge {
         true
     }
 
+    /// The messages that it may hold, if a capacity was asked for; else the blocks, if they are bounded.
+    pub(crate) fn bounds(&self) -> (Option<u64>, Option<u64>) {
+        let bound = |limit: usize| (limit < usize::MAX).then_some(limit as u64);
+        match bound(self.limit_messages.load(Relaxed)) {
+            None => (None, bound(self.limit_blocks.load(Relaxed))),
+            most => (most, None),
+        }
+    }
+
     /// How full, from 0 to 1.
     pub(crate) fn fill(&self) -> f32 {
         let by_messages = self.limit_messages.load(Relaxed);

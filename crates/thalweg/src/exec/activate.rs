@@ -1,6 +1,7 @@
 //! Trying to activate a kernel: the one primitive of every scheme.
 
 use super::Post;
+use super::stats::At;
 use super::worker::Worker;
 use crate::block::MOST_BYTES;
 use crate::edge::Edge;
@@ -100,7 +101,9 @@ impl Worker<'_, '_> {
         }
         let outer = self.helped_at.replace(Some(left));
         self.depth.set(self.depth.get() + 1);
+        let at = self.row.worker.at.get();
         let event = self.try_activate(consumer);
+        self.row.worker.at.set(at);
         self.depth.set(self.depth.get() - 1);
         self.helped_at.set(outer);
         let helped = matches!(event, Event::Ran { .. } | Event::Done);
@@ -123,7 +126,8 @@ impl Worker<'_, '_> {
                 Why::Empty(edge) => self.row.edges[edge].empty.add(1),
                 Why::Full(edge) => self.row.edges[edge].full.add(1),
                 Why::Waiting => stats.ticket.add(1),
-                Why::Pending | Why::Done | Why::More => {}
+                Why::Pending => stats.pending.add(1),
+                Why::Done | Why::More => {}
             }
         }
         match why {
@@ -179,6 +183,7 @@ impl Worker<'_, '_> {
         if self.row.hurry.load(Relaxed) {
             self.row.hurry.store(false, Relaxed);
         }
+        self.row.worker.at.set(At::Kernel(kernel).number());
         self.row.worker.in_code.store(true, Relaxed);
         let result = {
             let _task = hint::task(&self.core.topology.kernels[kernel].name);

@@ -132,6 +132,7 @@ fn set_target(worker: &Worker<'_, '_>, target: usize, hire: &dyn Fn(usize) -> bo
     let core = worker.core;
     let most = core.crew.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).hire_up_to(target, hire);
     core.target.store(target.min(most), Release);
+    worker.row.worker.decisions.add(1);
     core.bench.call();
     // Who should sit out now may be asleep; who was called back should find what there is.
     core.control.bell.ring_all();

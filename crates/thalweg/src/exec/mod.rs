@@ -10,6 +10,7 @@ pub(crate) mod activate;
 pub(crate) mod census;
 mod claim;
 pub(crate) mod elastic;
+mod glimpse;
 mod look;
 mod patrol;
 mod stall;

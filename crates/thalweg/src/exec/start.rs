@@ -3,6 +3,7 @@
 use super::census::Component;
 use super::claim::Claim;
 use super::elastic::Crew;
+use super::glimpse::{self, Glimpse};
 use super::stats::Row;
 use super::worker::Worker;
 use super::{Core, Hook, Post, Seat, tell};
@@ -11,6 +12,7 @@ use crate::control::Control;
 use crate::edge::Edge;
 use crate::error::{Cause, Error, Failure, Refusal, Result, Wait, catch};
 use crate::kernel::{Outside, Pace, Task};
+use crate::observe::Pane;
 use crate::report::{End, Report};
 use crate::scheme::Scheme;
 use crate::topology::{Kind, Topology};
@@ -192,24 +194,12 @@ impl Office<'_, '_, '_> {
     }
 }
 
-/// Runs a graph, and says what happened.
-pub(crate) fn run(parts: Parts<'_>, control: Arc<Control>, scheme: Scheme) -> Result<Report> {
+/// Runs a graph, and says what happened. Whoever has its `pane` sees it while it runs.
+pub(crate) fn run(parts: Parts<'_>, control: Arc<Control>, scheme: Scheme, pane: Option<&Pane>) -> Result<Report> {
     // Boxed: so it begins on a line of its own, and what its fields share lines with does not depend on the caller's stack.
     let mut core = Box::new(Core::new(parts, control, scheme));
     core.control.bell.set_restricted(scheme.is_restricted());
-    let start = now();
-    if !core.seats.is_empty() {
-        work(&core).map_err(|refusal| Error::Refused(vec![refusal]))?;
-    }
-    let wall = start.elapsed();
-    let waits = mem::take(core.waits.get_mut().unwrap_or_else(|poisoned| poisoned.into_inner()));
-    let end = match core.control.take() {
-        (_, true) => End::Cancelled,
-        _ if !waits.is_empty() => End::Cancelled,
-        (true, false) => End::Stopped,
-        (false, false) => End::Complete,
-    };
-    let report = tell::report(&core, wall, end);
+    let (report, waits) = live(&core, pane)?;
     core.drop_messages();
     let mut failures = core.failures.into_inner().unwrap_or_else(|poisoned| poisoned.into_inner());
     let late = core.late.into_inner().unwrap_or_else(|poisoned| poisoned.into_inner());
@@ -226,6 +216,32 @@ pub(crate) fn run(parts: Parts<'_>, control: Arc<Control>, scheme: Scheme) -> Re
         return Err(Error::Stalled { waits, report: Box::new(report) });
     }
     Ok(report)
+}
+
+/// The life of a run: what it came to, and where it could not go on.
+fn live(core: &Core<'_>, pane: Option<&Pane>) -> Result<(Report, Vec<Wait>)> {
+    let start = now();
+    let glimpse = Glimpse { core, start };
+    let shown = pane.map(|pane| pane.show(&glimpse));
+    if !core.seats.is_empty() {
+        work(core).map_err(|refusal| Error::Refused(vec![refusal]))?;
+    }
+    let mut wall = start.elapsed();
+    let waits = mem::take(&mut *core.waits.lock().unwrap_or_else(|poisoned| poisoned.into_inner()));
+    let end = match core.control.take() {
+        (_, true) => End::Cancelled,
+        _ if !waits.is_empty() => End::Cancelled,
+        (true, false) => End::Stopped,
+        (false, false) => End::Complete,
+    };
+    if let Some(shown) = shown {
+        shown.end(|| {
+            // Later than what others have seen.
+            wall = start.elapsed();
+            glimpse::snapshot(core, wall, Some(end))
+        });
+    }
+    Ok((tell::report(core, wall, end), waits))
 }
 
 /// Starts the workers; returns when all have come home. A refusal if the system does not give what the run cannot do without; then nothing ran.

@@ -13,6 +13,8 @@ pub(crate) struct KernelStats {
     pub(crate) busy: Counter,
     pub(crate) ticket: Counter,
     pub(crate) busy_elsewhere: Counter,
+    /// Attempts that found that it has nothing now.
+    pub(crate) pending: Counter,
     /// Activations of this kernel on its producer's core, within the producer's activation.
     pub(crate) helps: Counter,
     /// Timed activations and their messages, for the cost of one.
@@ -34,6 +36,10 @@ pub(crate) struct WorkerStats {
     pub(crate) sleeps: Counter,
     /// Blocks that it began: who finds it unchanged for a while finds it in one block.
     pub(crate) beats: Counter,
+    /// Where it is, as a number of [`At`]; while it is at a kernel, [`in_code`](Self::in_code) says whether it still is.
+    pub(crate) at: Counter,
+    /// Times that it decided how many workers work.
+    pub(crate) decisions: Counter,
     /// It is in an activation.
     pub(crate) in_code: AtomicBool,
     /// Nanoseconds of looking around and sleeping.
@@ -42,6 +48,42 @@ pub(crate) struct WorkerStats {
     pub(crate) lost: Counter,
     /// One more than the number of the hardware thread it got up on; 0 while it sleeps, or where nobody knows.
     pub(crate) place: AtomicUsize,
+}
+
+/// Where a worker is, for whoever looks from outside.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum At {
+    /// It has no thread.
+    Off,
+    Looks,
+    Sleeps,
+    Bench,
+    /// The kernel that it was at last.
+    Kernel(usize),
+}
+
+impl At {
+    /// One store of a number is all that it costs.
+    #[inline(always)]
+    pub(crate) fn number(self) -> u64 {
+        match self {
+            Self::Off => 0,
+            Self::Looks => 1,
+            Self::Sleeps => 2,
+            Self::Bench => 3,
+            Self::Kernel(kernel) => kernel as u64 + 4,
+        }
+    }
+
+    pub(crate) fn from_number(number: u64) -> Self {
+        match number {
+            0 => Self::Off,
+            1 => Self::Looks,
+            2 => Self::Sleeps,
+            3 => Self::Bench,
+            kernel => Self::Kernel(kernel as usize - 4),
+        }
+    }
 }
 
 /// One worker's counters.

@@ -3,7 +3,7 @@
 use super::Core;
 use super::elastic::{self, Elastic};
 use super::patrol;
-use super::stats::Row;
+use super::stats::{At, Row};
 use crate::block::pool::Pool;
 use crate::scheme::{Board, Choice, Event, Setup, View};
 use std::cell::Cell;
@@ -123,6 +123,7 @@ impl<'a, 'r> Worker<'a, 'r> {
             }
         }
         self.row.worker.place.store(0, Relaxed);
+        self.row.worker.at.set(At::Off.number());
         // A cancelled run reaches those on the bench through the workers that it woke.
         self.core.bench.call();
         self.core.control.bell.leave();
@@ -171,6 +172,7 @@ impl<'a, 'r> Worker<'a, 'r> {
             return;
         }
         self.row.worker.sleeps.add(1);
+        self.row.worker.at.set(At::Sleeps.number());
         self.row.worker.place.store(0, Relaxed);
         let start = now();
         let to_ask = ask_at().map(|time| match time.saturating_sub(start.as_nanos()) {
@@ -213,6 +215,7 @@ impl<'a, 'r> Worker<'a, 'r> {
         let over = || self.index < self.core.target.load(Acquire) || self.core.is_over();
         let has_worked = self.row.kernels.iter().any(|stats| stats.activations.get() > 0);
         self.row.worker.place.store(0, Relaxed);
+        self.row.worker.at.set(At::Bench.number());
         // Only at the start: later a first worker that the system has stopped for a while would look like one at a long message.
         if self.index == 1 && !has_worked {
             elastic::watch(self, hire, over);
@@ -229,9 +232,10 @@ impl<'a, 'r> Worker<'a, 'r> {
         }
     }
 
-    /// Goes to a hardware thread on which no other worker of this run works. A system may wake a thread on that of its waker, and leave it there
+    /// Back at work: goes to a hardware thread on which no other worker of this run works. A system may wake a thread on that of its waker, and leave it there
     /// for milliseconds, although another one is idle: seen on virtual machines, where an idle CPU looks like one that its host has taken away.
     fn settle(&self) {
+        self.row.worker.at.set(At::Looks.number());
         let Some(here) = thread::current_cpu().filter(|_| self.core.spread) else { return };
         let places = || self.core.rows.iter().filter_map(|row| row.worker.place.load(Relaxed).checked_sub(1));
         // Two that look at once may both go, or stay: it is worth time, not more.

@@ -26,10 +26,11 @@ use crate::kernel::steps::{FromSteps, Steps};
 use crate::kernel::tee::Tee;
 use crate::kernel::windowed::Windowed;
 use crate::kernel::{Body, Flow};
+use crate::observe::{Observer, Pane};
 use draft::Draft;
 pub(crate) use draft::{Definition, EdgeSpec, Link, PortRef, WindowSpec};
 use path::{End, Gives, Handle, Node, Path, Sink, Source};
-use std::cell::RefCell;
+use std::cell::{OnceCell, RefCell};
 use std::fmt;
 use std::marker::PhantomData;
 use std::panic::Location;
@@ -107,6 +108,8 @@ use thalweg_sync::sync::Arc;
 pub struct Graph<'env> {
     draft: RefCell<Draft<'env>>,
     pub(crate) control: Arc<Control>,
+    /// Where its runs are seen, once somebody asked.
+    pane: OnceCell<Arc<Pane>>,
 }
 
 impl Default for Graph<'_> {
@@ -119,7 +122,7 @@ impl<'env> Graph<'env> {
     /// An empty graph.
     pub fn new() -> Self {
         let control = Arc::new(Control::default());
-        Self { draft: RefCell::new(Draft::new(control.graph)), control }
+        Self { draft: RefCell::new(Draft::new(control.graph)), control, pane: OnceCell::new() }
     }
 
     // ---- sources ----
@@ -523,6 +526,25 @@ impl<'env> Graph<'env> {
     /// ```
     pub fn connect<H, T>(&self, path: Path<H, T>) {
         self.draft.borrow_mut().add_path(path);
+    }
+
+    /// What its runs count, to be looked at from another thread while they go on. To be made before a run, which borrows the graph; see
+    /// [`observe`](crate::observe).
+    ///
+    /// ```
+    /// use thalweg::prelude::*;
+    /// let mut graph = Graph::new();
+    /// graph += graph.source(0..1000_u64) >> graph.sink(drop::<u64>);
+    /// let observer = graph.observe();
+    /// assert_eq!(observer.snapshot(), None, "no run has begun");
+    /// graph.run(Scheme::default())?;
+    /// let last = observer.snapshot().expect("there was a run");
+    /// assert_eq!((last.run, last.edges[0].messages), (1, 1000));
+    /// println!("{}", last.to_json());
+    /// # Ok::<(), thalweg::Error>(())
+    /// ```
+    pub fn observe(&self) -> Observer {
+        Observer::new(self.pane.get_or_init(Arc::default).clone())
     }
 
     /// What ends a run from another thread.

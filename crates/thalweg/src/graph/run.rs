@@ -61,7 +61,7 @@ impl<'env> Graph<'env> {
         let refusals: Vec<_> = draft.kernels.iter_mut().filter_map(begin).collect();
         let result = if refusals.is_empty() {
             draft.outsides().for_each(Outside::reopen);
-            exec::run(draft.parts(scheme), control, scheme)
+            exec::run(draft.parts(scheme), control, scheme, self.pane.get().map(|pane| &**pane))
         } else {
             Err(Error::Refused(refusals))
         };

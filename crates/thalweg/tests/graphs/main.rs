@@ -12,6 +12,7 @@ mod firings;
 mod fuzz;
 mod inlets;
 mod newest;
+mod observe;
 mod outlets;
 mod parallel;
 mod policies;

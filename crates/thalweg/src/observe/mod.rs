@@ -1,0 +1,136 @@
+//! Seen while it runs: snapshots of a run's counters, from any thread.
+//!
+//! Counters are there anyway, so a snapshot costs the run nothing but the reads of whoever takes it: none where nobody looks. No event is made per
+//! message. [`Graph::observe`](crate::Graph::observe) gives an [`Observer`]; it takes a [`Snapshot`], which is plain data, and two of them make
+//! [`Rates`]: what happened in a second between them.
+//!
+//! ```
+//! use thalweg::prelude::*;
+//!
+//! let mut graph = Graph::new();
+//! let (end, sum) = graph.gather(0, |sum: &mut u64, n: u64| *sum += n);
+//! graph += graph.source(0..100_000_u64) >> graph.map(|n: u64| n / 2) >> end;
+//! let observer = graph.observe();
+//! let report = std::thread::scope(|scope| {
+//!     let watcher = scope.spawn(|| observer.snapshot()); // now and then; here once
+//!     let report = graph.run(Scheme::default());
+//!     watcher.join().unwrap();
+//!     report
+//! })?;
+//! let last = observer.snapshot().expect("there was a run");
+//! assert_eq!(last.end, Some(report.end));
+//! assert_eq!(last.kernels[0].messages_out, report.kernels[0].messages_out);
+//! # assert!(sum.take() > 0);
+//! # Ok::<(), thalweg::Error>(())
+//! ```
+
+mod rates;
+mod read;
+mod snapshot;
+
+pub use rates::{EdgeRates, KernelRates, Rates, WorkerRates};
+pub use read::{ReadError, read};
+pub use snapshot::{Doing, EdgeSnapshot, KernelSnapshot, Kind, Snapshot, WorkerSnapshot, WorkerState};
+
+use std::fmt;
+use thalweg_sync::sync::{Arc, Mutex, MutexGuard};
+
+/// A run that is looked at.
+pub(crate) trait Look: Sync {
+    /// What it counts now.
+    fn snapshot(&self) -> Snapshot;
+}
+
+/// Where observers find the run of a graph: one for each graph that is observed, across runs.
+///
+/// **O1** The run in `State::Now` is there as long as its [`Shown`] is, whose drop takes it away under the lock; it is looked at under the lock only.
+#[derive(Default)]
+pub(crate) struct Pane {
+    state: Mutex<State>,
+}
+
+#[derive(Default)]
+struct State {
+    /// Runs that began.
+    runs: u64,
+    now: Option<&'static dyn Look>,
+    /// Of the run before.
+    last: Option<Snapshot>,
+}
+
+impl Pane {
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+    }
+
+    /// Lets `run` be seen until what this gives is dropped.
+    pub(crate) fn show<'a>(&'a self, run: &'a dyn Look) -> Shown<'a> {
+        // SAFETY: O1, `run` outlives `Shown`, which takes the reference away before its borrow ends. It is never leaked: it is a local of `exec::run`.
+        let run: &'static dyn Look = unsafe { std::mem::transmute::<&'a dyn Look, &'static dyn Look>(run) };
+        let mut state = self.lock();
+        state.runs += 1;
+        state.now = Some(run);
+        Shown(self)
+    }
+
+    fn snapshot(&self) -> Option<Snapshot> {
+        let state = self.lock();
+        match state.now {
+            // O1: under the lock.
+            Some(run) => Some(Snapshot { run: state.runs, ..run.snapshot() }),
+            None => state.last.clone(),
+        }
+    }
+}
+
+impl fmt::Debug for Pane {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Pane")
+    }
+}
+
+/// While a run is seen. Not to be leaked: O1.
+pub(crate) struct Shown<'a>(&'a Pane);
+
+impl Shown<'_> {
+    /// Ends that, and leaves a last snapshot, which is made when nobody else takes one any more.
+    pub(crate) fn end(self, last: impl FnOnce() -> Snapshot) {
+        let mut state = self.0.lock();
+        state.now = None;
+        state.last = Some(Snapshot { run: state.runs, ..last() });
+    }
+}
+
+impl Drop for Shown<'_> {
+    fn drop(&mut self) {
+        self.0.lock().now = None;
+    }
+}
+
+/// Looks at the runs of a graph, from any thread. Made by [`Graph::observe`](crate::Graph::observe); clones look at the same graph.
+///
+/// It may outlive the graph: it goes on giving the last snapshot then.
+#[derive(Clone)]
+pub struct Observer {
+    pane: Arc<Pane>,
+}
+
+impl Observer {
+    pub(crate) fn new(pane: Arc<Pane>) -> Self {
+        Self { pane }
+    }
+
+    /// What the run counts now, or counted in the end if it is over. `None` before the first run begins.
+    ///
+    /// Costs the caller a read of each counter of each worker, and the run only that it may find the counter's line elsewhere. A run that ends
+    /// meanwhile waits for it, which is for microseconds.
+    pub fn snapshot(&self) -> Option<Snapshot> {
+        self.pane.snapshot()
+    }
+}
+
+impl fmt::Debug for Observer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Observer")
+    }
+}
