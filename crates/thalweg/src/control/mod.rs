@@ -3,6 +3,7 @@
 pub(crate) mod bell;
 pub(crate) mod lid;
 
+use crate::observe::{Eyes, Observer, Tracer};
 use bell::Bell;
 use lid::Lid;
 use std::fmt;
@@ -26,6 +27,8 @@ pub(crate) struct Control {
     wish: AtomicU64,
     /// Changes whenever a loop over the messages of a block should look up: at a wish, and when somebody is long in a block.
     attention: AtomicU32,
+    /// Who sees its runs.
+    pub(crate) eyes: Eyes,
     /// Somebody looks for workers that are long in a block.
     watched: AtomicBool,
     /// What stands behind inlets, which are shut by a wish.
@@ -39,6 +42,7 @@ impl Default for Control {
             bell: Bell::default(),
             wish: AtomicU64::new(RUN),
             attention: AtomicU32::new(0),
+            eyes: Eyes::default(),
             watched: AtomicBool::new(false),
             lids: Mutex::default(),
         }
@@ -164,6 +168,16 @@ impl Stopper {
     /// The run ends as soon as every worker has come back from the kernel it is in; what is in the graph is dropped.
     pub fn cancel(&self) {
         self.0.cancel();
+    }
+
+    /// Sees what it ends: as [`Graph::observe`](crate::Graph::observe). A run that goes on already is not seen, the next one is.
+    pub fn observe(&self) -> Observer {
+        self.0.eyes.observe()
+    }
+
+    /// As [`Graph::trace`](crate::Graph::trace), for runs that begin from now on.
+    pub fn trace(&self, events: usize) -> Tracer {
+        self.0.eyes.trace(events)
     }
 
     /// Whether the run was asked to stop, or is cancelled. A kernel that stays long with one message, such as the name of a stream that it

@@ -7,6 +7,7 @@ use crate::block::MOST_BYTES;
 use crate::edge::Edge;
 use crate::error::{BoxError, Caught, Cause, Payload, catch};
 use crate::kernel::{Cx, Host, Outcome, TOO_LONG, Task, Why};
+use crate::observe::{Did, Ring};
 use crate::scheme::Event;
 use crate::topology::Kind;
 use std::cell::Cell;
@@ -121,6 +122,9 @@ impl Worker<'_, '_> {
 
     fn count_refusal(&self, kernel: usize, why: Why) -> Event {
         let stats = &self.row.kernels[kernel];
+        if let Some(ring) = &self.row.ring {
+            self.note_wait(ring, why);
+        }
         if self.core.scheme.is_counted() {
             match why {
                 Why::Empty(edge) => self.row.edges[edge].empty.add(1),
@@ -137,6 +141,19 @@ impl Worker<'_, '_> {
             Why::Pending => Event::Pending,
             Why::Done => Event::Done,
             Why::More => Event::Ran { emitted: None, more: true },
+        }
+    }
+
+    /// Notes an edge at which a kernel was left; again and again found so it is noted once.
+    fn note_wait(&self, ring: &Ring, why: Why) {
+        let did = match why {
+            Why::Full(edge) => Did::WaitedFull(edge),
+            Why::Empty(edge) => Did::WaitedEmpty(edge),
+            _ => return,
+        };
+        if self.waited.replace(Some(did)) != Some(did) {
+            let clock = now().as_nanos();
+            ring.note(did, clock, clock);
         }
     }
 
@@ -177,7 +194,7 @@ impl Worker<'_, '_> {
         // Within a timed activation everything is timed, so that what a help costs is not counted twice.
         let timed = self.timing.get() || count.is_multiple_of(stride);
         let (outer, helped) = (self.timing.replace(timed), self.helped_time.replace(0));
-        let start = if timed { now() } else { Instant::default() };
+        let start = if timed || self.row.ring.is_some() { now() } else { Instant::default() };
         let cx = self.cx(kernel);
         // Raised for a block before this one.
         if self.row.hurry.load(Relaxed) {
@@ -190,6 +207,11 @@ impl Worker<'_, '_> {
             catch(|| code(&cx))
         };
         self.row.worker.in_code.store(self.depth.get() > 0, Relaxed);
+        if let Some(ring) = &self.row.ring {
+            let did = if self.depth.get() > 0 { Did::Helped(kernel) } else { Did::Ran(kernel) };
+            ring.note(did, start.as_nanos(), now().as_nanos());
+            self.waited.set(None);
+        }
         stats.messages.add(cx.taken.get());
         if timed || cx.left.get() {
             let end = now();
@@ -388,6 +410,10 @@ impl Host for Worker<'_, '_> {
     fn make_room(&self, edge: &Edge) -> bool {
         let on_full = self.core.scheme.actions();
         if on_full.grow && edge.grow() {
+            if let Some(ring) = &self.row.ring {
+                let clock = now().as_nanos();
+                ring.note(Did::Grew(edge.plan.id), clock, clock);
+            }
             return true;
         }
         on_full.help && self.may_help() && self.help(edge.plan.to) && !edge.is_full()

@@ -3,7 +3,7 @@
 use super::stats::{At, KernelStats, Row};
 use super::{Core, Post};
 use crate::kernel::Why;
-use crate::observe::{Doing, EdgeSnapshot, KernelSnapshot, Kind, Look, Snapshot, WorkerSnapshot, WorkerState};
+use crate::observe::{Doing, EdgeSnapshot, KernelSnapshot, Kind, Look, Snapshot, Trace, WorkerSnapshot, WorkerState};
 use crate::report::End;
 use crate::topology;
 use thalweg_sync::atomic::Ordering::Relaxed;
@@ -44,6 +44,24 @@ pub(super) fn snapshot(core: &Core<'_>, time: Duration, end: Option<End>) -> Sna
         edges,
         workers: core.rows.iter().map(worker_snapshot).collect(),
     }
+}
+
+/// What the workers did, of a run that is over.
+pub(super) fn trace(core: &Core<'_>, start: Instant) -> Trace {
+    let mut trace = Trace {
+        kernels: core.topology.kernels.iter().map(|facts| facts.name.clone()).collect(),
+        edges: core.topology.edges.iter().map(|facts| (facts.from, facts.to)).collect(),
+        workers: core.rows.len(),
+        ..Trace::default()
+    };
+    for (worker, row) in core.rows.iter().enumerate() {
+        if let Some(ring) = &row.ring {
+            let (events, lost) = ring.events(worker, start.as_nanos());
+            trace.events.extend(events);
+            trace.lost += lost;
+        }
+    }
+    trace
 }
 
 fn kernel_snapshot(core: &Core<'_>, kernel: usize, is_over: bool) -> KernelSnapshot {

@@ -12,7 +12,6 @@ use crate::control::Control;
 use crate::edge::Edge;
 use crate::error::{Cause, Error, Failure, Refusal, Result, Wait, catch};
 use crate::kernel::{Outside, Pace, Task};
-use crate::observe::Pane;
 use crate::report::{End, Report};
 use crate::scheme::Scheme;
 use crate::topology::{Kind, Topology};
@@ -64,9 +63,10 @@ impl<'r> Core<'r> {
                 stirs: AtomicBool::new(false),
             })
         });
+        let events = control.eyes.wanted().map(|wanted| wanted.events);
         let core = Self {
             live: AtomicUsize::new(topology.kernels.len()),
-            rows: (0..crew.0).map(|_| Row::new(topology.kernels.len(), edges.len())).collect(),
+            rows: (0..crew.0).map(|_| Row::new(topology.kernels.len(), edges.len(), events)).collect(),
             spread: !scheme.is_pinned() && crew.0 <= thread::available_parallelism(),
             target: AtomicUsize::new(crew.1),
             crew: Mutex::new(Crew::new(crew.0)),
@@ -194,12 +194,12 @@ impl Office<'_, '_, '_> {
     }
 }
 
-/// Runs a graph, and says what happened. Whoever has its `pane` sees it while it runs.
-pub(crate) fn run(parts: Parts<'_>, control: Arc<Control>, scheme: Scheme, pane: Option<&Pane>) -> Result<Report> {
+/// Runs a graph, and says what happened.
+pub(crate) fn run(parts: Parts<'_>, control: Arc<Control>, scheme: Scheme) -> Result<Report> {
     // Boxed: so it begins on a line of its own, and what its fields share lines with does not depend on the caller's stack.
     let mut core = Box::new(Core::new(parts, control, scheme));
     core.control.bell.set_restricted(scheme.is_restricted());
-    let (report, waits) = live(&core, pane)?;
+    let (report, waits) = live(&core)?;
     core.drop_messages();
     let mut failures = core.failures.into_inner().unwrap_or_else(|poisoned| poisoned.into_inner());
     let late = core.late.into_inner().unwrap_or_else(|poisoned| poisoned.into_inner());
@@ -219,10 +219,10 @@ pub(crate) fn run(parts: Parts<'_>, control: Arc<Control>, scheme: Scheme, pane:
 }
 
 /// The life of a run: what it came to, and where it could not go on.
-fn live(core: &Core<'_>, pane: Option<&Pane>) -> Result<(Report, Vec<Wait>)> {
+fn live(core: &Core<'_>) -> Result<(Report, Vec<Wait>)> {
     let start = now();
     let glimpse = Glimpse { core, start };
-    let shown = pane.map(|pane| pane.show(&glimpse));
+    let shown = core.control.eyes.pane().map(|pane| pane.show(&glimpse));
     if !core.seats.is_empty() {
         work(core).map_err(|refusal| Error::Refused(vec![refusal]))?;
     }
@@ -240,6 +240,9 @@ fn live(core: &Core<'_>, pane: Option<&Pane>) -> Result<(Report, Vec<Wait>)> {
             wall = start.elapsed();
             glimpse::snapshot(core, wall, Some(end))
         });
+    }
+    if let Some(wanted) = core.control.eyes.wanted() {
+        wanted.leave(glimpse::trace(core, start));
     }
     Ok((tell::report(core, wall, end), waits))
 }

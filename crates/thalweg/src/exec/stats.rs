@@ -1,5 +1,6 @@
 //! What is counted while a graph runs.
 
+use crate::observe::Ring;
 use thalweg_sync::CachePadded;
 use thalweg_sync::atomic::{AtomicBool, AtomicUsize, Counter};
 
@@ -94,15 +95,19 @@ pub(crate) struct Row {
     pub(crate) hurry: CachePadded<AtomicBool>,
     pub(crate) kernels: Vec<CachePadded<KernelStats>>,
     pub(crate) edges: Vec<CachePadded<EdgeStats>>,
+    /// What it did, if that was asked for.
+    pub(crate) ring: Option<Ring>,
 }
 
 impl Row {
-    pub(crate) fn new(kernels: usize, edges: usize) -> Self {
+    /// `events` of a trace are kept, if one was asked for.
+    pub(crate) fn new(kernels: usize, edges: usize, events: Option<usize>) -> Self {
         Self {
             worker: CachePadded::default(),
             hurry: CachePadded::default(),
             kernels: (0..kernels).map(|_| CachePadded::default()).collect(),
             edges: (0..edges).map(|_| CachePadded::default()).collect(),
+            ring: events.map(Ring::new),
         }
     }
 }

@@ -5,6 +5,7 @@ use super::elastic::{self, Elastic};
 use super::patrol;
 use super::stats::{At, Row};
 use crate::block::pool::Pool;
+use crate::observe::Did;
 use crate::scheme::{Board, Choice, Event, Setup, View};
 use std::cell::Cell;
 use std::fmt;
@@ -39,6 +40,8 @@ pub(crate) struct Worker<'a, 'r> {
     /// How long looking around has paid off lately, in nanoseconds.
     spin: Cell<u64>,
     parker: Parker,
+    /// The wait that is the last one in the trace.
+    pub(super) waited: Cell<Option<Did>>,
 }
 
 impl<'a, 'r> Worker<'a, 'r> {
@@ -57,6 +60,7 @@ impl<'a, 'r> Worker<'a, 'r> {
             clock: Cell::new(0),
             spin: Cell::new(0),
             parker: Parker::new(),
+            waited: Cell::new(None),
         }
     }
 
@@ -137,7 +141,11 @@ impl<'a, 'r> Worker<'a, 'r> {
             let only = mine.first().copied().filter(|_| mine.len() == 1);
             self.sleep(only, ready, || mine.iter().filter_map(|&kernel| self.core.ask_at(kernel)).min());
         }
-        self.row.worker.idle.add(start.elapsed().as_nanos() as u64);
+        let end = now();
+        self.row.worker.idle.add(end.since(start).as_nanos() as u64);
+        if let Some(ring) = &self.row.ring {
+            ring.note(Did::Slept, start.as_nanos(), end.as_nanos());
+        }
     }
 
     /// True if there is something to do before sleep is worth it.
@@ -220,7 +228,11 @@ impl<'a, 'r> Worker<'a, 'r> {
         if self.index == 1 && !has_worked {
             elastic::watch(self, hire, over);
         }
+        let start = self.row.ring.as_ref().map(|_| now());
         self.core.bench.wait(&self.parker, over);
+        if let (Some(ring), Some(start)) = (&self.row.ring, start) {
+            ring.note(Did::SatOut, start.as_nanos(), now().as_nanos());
+        }
         self.settle();
         bell.join();
     }

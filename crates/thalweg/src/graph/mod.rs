@@ -26,11 +26,11 @@ use crate::kernel::steps::{FromSteps, Steps};
 use crate::kernel::tee::Tee;
 use crate::kernel::windowed::Windowed;
 use crate::kernel::{Body, Flow};
-use crate::observe::{Observer, Pane};
+use crate::observe::{Observer, Tracer};
 use draft::Draft;
 pub(crate) use draft::{Definition, EdgeSpec, Link, PortRef, WindowSpec};
 use path::{End, Gives, Handle, Node, Path, Sink, Source};
-use std::cell::{OnceCell, RefCell};
+use std::cell::RefCell;
 use std::fmt;
 use std::marker::PhantomData;
 use std::panic::Location;
@@ -108,8 +108,6 @@ use thalweg_sync::sync::Arc;
 pub struct Graph<'env> {
     draft: RefCell<Draft<'env>>,
     pub(crate) control: Arc<Control>,
-    /// Where its runs are seen, once somebody asked.
-    pane: OnceCell<Arc<Pane>>,
 }
 
 impl Default for Graph<'_> {
@@ -122,7 +120,7 @@ impl<'env> Graph<'env> {
     /// An empty graph.
     pub fn new() -> Self {
         let control = Arc::new(Control::default());
-        Self { draft: RefCell::new(Draft::new(control.graph)), control, pane: OnceCell::new() }
+        Self { draft: RefCell::new(Draft::new(control.graph)), control }
     }
 
     // ---- sources ----
@@ -544,7 +542,28 @@ impl<'env> Graph<'env> {
     /// # Ok::<(), thalweg::Error>(())
     /// ```
     pub fn observe(&self) -> Observer {
-        Observer::new(self.pane.get_or_init(Arc::default).clone())
+        self.control.eyes.observe()
+    }
+
+    /// Lets runs from now on leave a trace: what each worker did, and when, of which each keeps the last `events`, at 24 bytes. A later call takes the
+    /// place of an earlier one.
+    ///
+    /// Costs two looks at the clock for each activation; a graph without a trace pays nothing.
+    ///
+    /// ```
+    /// use thalweg::prelude::*;
+    /// let mut graph = Graph::new();
+    /// graph += graph.source(0..1000_u64) >> graph.sink(drop::<u64>);
+    /// let tracer = graph.trace(10_000);
+    /// graph.run(Scheme::default())?;
+    /// let trace = tracer.take().expect("there was a run");
+    /// assert!(trace.lost == 0 && !trace.events.is_empty());
+    /// let json = trace.to_json(); // for ui.perfetto.dev
+    /// # assert!(json.contains("\"sink\""));
+    /// # Ok::<(), thalweg::Error>(())
+    /// ```
+    pub fn trace(&self, events: usize) -> Tracer {
+        self.control.eyes.trace(events)
     }
 
     /// What ends a run from another thread.

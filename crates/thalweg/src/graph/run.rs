@@ -34,6 +34,8 @@ impl<'env> Graph<'env> {
     /// that were left in the graph. [`Error::Stalled`] if no kernel could go on.
     pub fn run(&mut self, scheme: Scheme) -> Result<Report> {
         let control = self.control.clone();
+        #[cfg(all(feature = "observe", unix))]
+        crate::observe::note(control.graph, &control.eyes);
         let draft = self.draft.get_mut();
         draft.number_names();
         let mut refusals = draft.refusals();
@@ -61,7 +63,7 @@ impl<'env> Graph<'env> {
         let refusals: Vec<_> = draft.kernels.iter_mut().filter_map(begin).collect();
         let result = if refusals.is_empty() {
             draft.outsides().for_each(Outside::reopen);
-            exec::run(draft.parts(scheme), control, scheme, self.pane.get().map(|pane| &**pane))
+            exec::run(draft.parts(scheme), control, scheme)
         } else {
             Err(Error::Refused(refusals))
         };

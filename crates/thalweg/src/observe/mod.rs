@@ -24,16 +24,57 @@
 //! # Ok::<(), thalweg::Error>(())
 //! ```
 
+mod metrics;
 mod rates;
 mod read;
+mod remarks;
 mod snapshot;
+#[cfg(all(feature = "observe", unix))]
+mod socket;
+mod trace;
 
 pub use rates::{EdgeRates, KernelRates, Rates, WorkerRates};
 pub use read::{ReadError, read};
+pub use remarks::{About, Remark, remarks};
 pub use snapshot::{Doing, EdgeSnapshot, KernelSnapshot, Kind, Snapshot, WorkerSnapshot, WorkerState};
+#[cfg(all(feature = "observe", unix))]
+pub(crate) use socket::note;
+#[cfg(all(feature = "observe", unix))]
+pub use socket::{Process, allow, folder};
+pub use trace::{Did, Trace, TraceEvent, Tracer};
+pub(crate) use trace::{Ring, Wanted};
 
 use std::fmt;
-use thalweg_sync::sync::{Arc, Mutex, MutexGuard};
+use thalweg_sync::sync::{Arc, Mutex, MutexGuard, OnceLock};
+
+/// Who sees the runs of a graph: nobody, unless somebody asked. A look at it costs no access that an engine sees.
+#[derive(Debug, Default)]
+pub(crate) struct Eyes {
+    pane: OnceLock<Arc<Pane>>,
+    wanted: OnceLock<Mutex<Arc<Wanted>>>,
+}
+
+impl Eyes {
+    pub(crate) fn observe(&self) -> Observer {
+        Observer { pane: self.pane.get_or_init(Arc::default).clone() }
+    }
+
+    pub(crate) fn trace(&self, events: usize) -> Tracer {
+        let wanted = Arc::new(Wanted::new(events));
+        let place = self.wanted.get_or_init(|| Mutex::new(wanted.clone()));
+        *place.lock().unwrap_or_else(|poisoned| poisoned.into_inner()) = wanted.clone();
+        Tracer(wanted)
+    }
+
+    pub(crate) fn pane(&self) -> Option<&Pane> {
+        self.pane.get().map(|pane| &**pane)
+    }
+
+    pub(crate) fn wanted(&self) -> Option<Arc<Wanted>> {
+        let place = self.wanted.get()?;
+        Some(place.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).clone())
+    }
+}
 
 /// A run that is looked at.
 pub(crate) trait Look: Sync {
@@ -116,10 +157,6 @@ pub struct Observer {
 }
 
 impl Observer {
-    pub(crate) fn new(pane: Arc<Pane>) -> Self {
-        Self { pane }
-    }
-
     /// What the run counts now, or counted in the end if it is over. `None` before the first run begins.
     ///
     /// Costs the caller a read of each counter of each worker, and the run only that it may find the counter's line elsewhere. A run that ends

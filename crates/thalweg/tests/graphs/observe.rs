@@ -1,7 +1,7 @@
 //! A run seen from another thread: while it goes on, when it is over, when it fails or is cancelled, and again.
 
 use crate::common::{SOON, within};
-use thalweg::observe::{Doing, Kind, WorkerState};
+use thalweg::observe::{Did, Doing, Kind, WorkerState};
 use thalweg::prelude::*;
 use thalweg::{End, Error, Observer, Snapshot};
 use thalweg_check::Fuzz;
@@ -254,4 +254,54 @@ fn whoever_looks_sees_runs_fail_and_begin_again() {
         drop(graph);
         looking.join().unwrap();
     });
+}
+
+#[test]
+fn a_trace_has_every_activation_and_its_memory_is_bounded() {
+    for scheme in Scheme::names() {
+        let mut graph = graph();
+        let tracer = graph.trace(1 << 20);
+        assert_eq!(tracer.take(), None);
+        let report = graph.run(Scheme::named(scheme).unwrap().workers(2)).unwrap();
+        let trace = tracer.take().unwrap();
+        assert_eq!((trace.lost, trace.workers, tracer.take()), (0, report.workers, None), "{scheme}");
+        for (index, kernel) in report.kernels.iter().enumerate() {
+            let count = |did: Did| trace.events.iter().filter(|event| event.did == did).count() as u64;
+            assert_eq!(
+                count(Did::Ran(index)) + count(Did::Helped(index)),
+                kernel.activations,
+                "{scheme}: {}",
+                kernel.name
+            );
+            assert!(count(Did::Helped(index)) >= kernel.helps, "{scheme}: {}", kernel.name);
+        }
+        let grown: u64 = report.edges.iter().map(|edge| edge.grown).sum();
+        let grew = trace.events.iter().filter(|event| matches!(event.did, Did::Grew(_))).count() as u64;
+        // Those of the patrol and of a stall come on top.
+        assert!(grew <= grown, "{scheme}: {grew} of {grown}");
+        assert!(trace.events.iter().all(|event| event.start + event.length <= report.wall), "{scheme}");
+        // In the order in which they ended, worker by worker.
+        let order = |event: &thalweg::observe::TraceEvent| (event.worker, event.start + event.length);
+        assert!(trace.events.is_sorted_by_key(order), "{scheme}");
+        let total = trace.events.len();
+        let tracer = graph.trace(8);
+        graph.run(Scheme::named(scheme).unwrap().workers(1)).unwrap();
+        let short = tracer.take().unwrap();
+        assert!(short.events.len() <= 8 * short.workers && short.lost > 0 && total > 8, "{scheme}");
+    }
+}
+
+#[test]
+fn a_trace_is_json_that_says_what_is_lost() {
+    let mut graph = graph();
+    let tracer = graph.trace(4);
+    graph.run(Scheme::default().workers(1)).unwrap();
+    let trace = tracer.take().unwrap();
+    let json: serde_json::Value = serde_json::from_str(&trace.to_json()).unwrap();
+    assert_eq!(json["otherData"]["lost_events"], trace.lost);
+    let events = json["traceEvents"].as_array().unwrap();
+    // The process and one worker have names.
+    assert_eq!(events.len(), trace.events.len() + 2);
+    assert_eq!(events[1]["args"]["name"], "worker 0");
+    assert!(events[2..].iter().all(|event| event["ts"].is_number() && event["tid"] == 0));
 }
