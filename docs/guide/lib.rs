@@ -8,6 +8,8 @@ mod pages {
     mod streams {}
     #[doc = include_str!("src/report.md")]
     mod report {}
+    #[doc = include_str!("src/seen.md")]
+    mod seen {}
     #[doc = include_str!("src/queues.md")]
     mod queues {}
     #[doc = include_str!("src/tasks.md")]

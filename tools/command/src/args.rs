@@ -1,6 +1,7 @@
 //! The command line.
 
 use std::ffi::OsString;
+use std::net::SocketAddr;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
@@ -29,6 +30,11 @@ pub(crate) struct Thalweg {
 pub(crate) enum Command {
     /// Runs an application and reports what each of its kernels did
     Run(Box<RunArgs>),
+    /// Shows the runs of other processes while they go on
+    #[cfg(unix)]
+    Top(TopArgs),
+    /// Compares runs that were recorded, and draws them
+    Report(ReportArgs),
     /// Lists the schemes by which a graph can be run
     Schemes,
     /// Shows the hardware threads that a program may use here, what they share, and where `--pinned` puts workers
@@ -157,8 +163,77 @@ pub(crate) struct RunArgs {
     /// Lists the applications, one on a line
     #[arg(long)]
     pub(crate) list: bool,
+    #[command(flatten)]
+    pub(crate) looking: Looking,
     #[command(subcommand)]
     pub(crate) app: Option<App>,
+}
+
+/// What is seen of a run besides its report, whatever the application.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Seeing")]
+pub(crate) struct Looking {
+    /// Writes what is counted to a file, ten times a second, for `thalweg report FILE`
+    #[arg(long, global = true, value_name = "FILE")]
+    pub(crate) record: Option<PathBuf>,
+    /// Writes what each worker did to a file that ui.perfetto.dev and chrome://tracing show: the last 100 000 events of each
+    #[arg(long, global = true, value_name = "FILE")]
+    pub(crate) trace: Option<PathBuf>,
+    /// Serves a page that shows the run while it goes on, and prints where [default: a free port of 127.0.0.1]
+    #[arg(long, global = true, value_name = "ADDR:PORT", num_args = 0..=1, default_missing_value = "127.0.0.1:0")]
+    pub(crate) live: Option<SocketAddr>,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  thalweg run search --term fn --input . --record a.jsonl
+  thalweg run search --term fn --input . --record b.jsonl --scheme raft
+  thalweg report a.jsonl b.jsonl --html runs.html
+
+The table has a column for each run, and how it compares with the first one. Below it stands what a run shows of
+faults, such as a kernel that sets the pace, with the way out.")]
+pub(crate) struct ReportArgs {
+    /// What `thalweg run APP --record FILE` wrote
+    #[arg(value_name = "FILE", required = true, num_args = 1..)]
+    pub(crate) files: Vec<PathBuf>,
+    /// Draws all runs into one page that needs no other file
+    #[arg(long, value_name = "FILE")]
+    pub(crate) html: Option<PathBuf>,
+    /// Draws the graph of the last run
+    #[arg(long, value_name = "FILE")]
+    pub(crate) svg: Option<PathBuf>,
+}
+
+#[cfg(unix)]
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  THALWEG_OBSERVE=1 thalweg run search --term fn --input /usr &
+  thalweg top
+  thalweg top search
+  thalweg top 4711 --plain
+  thalweg top --web
+
+A program lets its runs be seen if it is started with THALWEG_OBSERVE=1, or calls `thalweg::observe::allow()` (feature
+`observe` of the library). Only its own user can look: through a socket in $XDG_RUNTIME_DIR/thalweg, or thalweg-UID in
+the folder for temporary files.
+
+Keys: arrows choose, Enter opens, Esc goes back, t shows a table, Space holds the picture, ? helps, q quits. NO_COLOR=1
+does without colours.")]
+pub(crate) struct TopArgs {
+    /// The process to look at: its number, or a part of how it was started [default: all]
+    #[arg(value_name = "PID|NAME")]
+    pub(crate) process: Option<String>,
+    /// Prints once what there is, as text
+    #[arg(long, visible_alias = "once", conflicts_with = "web")]
+    pub(crate) plain: bool,
+    /// Serves a page instead, and prints where [default: a free port of 127.0.0.1]
+    #[arg(long, value_name = "ADDR:PORT", num_args = 0..=1, default_missing_value = "127.0.0.1:0", require_equals = true)]
+    pub(crate) web: Option<SocketAddr>,
+    /// Milliseconds between two looks
+    #[arg(long, value_name = "N", default_value_t = 500, value_parser = clap::value_parser!(u64).range(50..=60_000))]
+    pub(crate) interval: u64,
 }
 
 #[derive(Debug, Subcommand)]

@@ -7,6 +7,7 @@ mod args;
 #[cfg(feature = "instrument")]
 mod proof;
 mod run;
+mod seen;
 mod terminal;
 mod topology;
 
@@ -34,6 +35,9 @@ static HEAP: thalweg_check::Heap<thalweg_sim::Heap> = thalweg_check::Heap::over(
 fn main() -> ExitCode {
     let outcome = match Thalweg::parse().command {
         Command::Run(args) => run::run(*args),
+        #[cfg(unix)]
+        Command::Top(args) => seen::top::run(args),
+        Command::Report(args) => seen::report::run(&args),
         Command::Schemes => schemes(),
         Command::Topology(args) => topology::run(&args),
         Command::Completions { shell } => completions(shell),

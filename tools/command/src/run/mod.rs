@@ -23,10 +23,12 @@ use thalweg::{Report, Scheme};
 
 use crate::Outcome;
 use crate::args::{App, ReportFormat, RunArgs, Running, Thalweg};
+use crate::seen::asked;
 use crate::terminal::{complain, emit, remark};
 
 /// Runs the application that was asked for.
 pub(crate) fn run(args: RunArgs) -> Outcome {
+    asked::ask(&args.looking)?;
     match args.app {
         Some(App::Search(args)) => search::run(args),
         Some(App::Frames(args)) => frames::run(args),

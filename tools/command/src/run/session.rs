@@ -7,7 +7,8 @@ use thalweg::Stopper;
 use thalweg_apps::Watch;
 use thalweg_sync::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use crate::terminal::{self, complain};
+use crate::seen::asked::asked;
+use crate::terminal::{self, complain, remark};
 
 /// The exit status of what an interrupt ended: 128 and the number of the signal, as shells have it.
 const INTERRUPTED: u8 = 130;
@@ -39,8 +40,11 @@ impl Session {
         }
     }
 
-    /// Takes the bar off the screen; the run is over.
+    /// Takes the bar off the screen; the run is over, also for who records it or looks at it.
     pub(super) fn clear(&self) {
+        if let Some(told) = asked().end() {
+            self.tell(&told);
+        }
         if !self.bar.is_finished() {
             self.bar.finish_and_clear();
         }
@@ -49,6 +53,12 @@ impl Session {
     /// The exit status: `otherwise`, unless there was an interrupt.
     pub(super) fn status(&self, otherwise: ExitCode) -> ExitCode {
         if lock(&self.interrupts).seen { ExitCode::from(INTERRUPTED) } else { otherwise }
+    }
+}
+
+impl Session {
+    fn tell(&self, text: &str) {
+        if self.bar.is_hidden() { remark(text) } else { self.bar.suspend(|| remark(text)) }
     }
 }
 
@@ -65,6 +75,9 @@ impl Watch for Session {
     }
 
     fn started(&self, stopper: Stopper) {
+        if let Some(told) = asked().started(&stopper) {
+            self.tell(&told);
+        }
         let mut interrupts = lock(&self.interrupts);
         if interrupts.seen {
             stopper.stop();
