@@ -8,6 +8,9 @@
 //! | [`gaussian`] | pictures → gaussian → transpose → gaussian → transpose → results | DANBI, table II: RG |
 //! | [`tc`] | workset → lookup → count, on all cores → reduce | BLQ, table 1; GraphBIG's triangle count |
 //! | [`dc`] | workset → degree, on all cores | BLQ, table 1; GraphBIG's degree count |
+//! | [`incast`] | 4 producers → consumer | BLQ, table 1; Ember |
+//! | [`outcast`] | producer → 4 consumers, in turn | BLQ, table 1; Ember |
+//! | [`chasing`] | sequence → generate, on all cores → filter → 9 copies → count | BLQ, table 1 |
 //! | [`pipeline`] | packets → verify IPv4 → verify TCP, both on all cores → sum, and back | BLQ, table 1 |
 //! | [`firewall`] | packets → check, on all cores → correct, mistake | BLQ, table 1 |
 //! | [`bc`] | workset → paths, on all cores → reduce | BLQ, table 1; GraphBIG's betweenness centrality |
@@ -17,6 +20,8 @@
 //! come from [`edges`], the packets of [`pipeline`] and [`firewall`] from [`packets`].
 
 pub mod bc;
+pub mod bursts;
+pub mod chasing;
 pub mod dc;
 pub mod edges;
 mod error;
@@ -24,6 +29,8 @@ pub mod firewall;
 pub mod fm;
 pub mod frames;
 pub mod gaussian;
+pub mod incast;
+pub mod outcast;
 pub mod packets;
 pub mod pictures;
 pub mod pipeline;

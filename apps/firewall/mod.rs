@@ -123,7 +123,7 @@ impl ParallelKernel for Check {
 /// [`Error::Refused`](crate::Error::Refused) if the input is no capture of Ethernet frames;
 /// [`Error::File`](crate::Error::File) if it cannot be opened.
 pub fn run(config: &Config, watch: &dyn Watch) -> Result<Summary> {
-    let mut supply = Supply::open(&config.from, one_in_eight)?;
+    let mut supply = Supply::open(&config.from, one_in_eight, watch)?;
     let (mut sorted, mut damage) = (Sorted::default(), None);
     let Sorted { correct, mistake } = &mut sorted;
     let slots = &Slots::default();
@@ -131,9 +131,7 @@ pub fn run(config: &Config, watch: &dyn Watch) -> Result<Summary> {
     let filled = std::iter::from_fn(move || {
         let mut packet = slots.take(&mut own);
         number += 1;
-        let filled = supply.fill(&mut packet, number)?;
-        watch.read(packet.bytes());
-        Some(filled.map(|()| packet))
+        Some(supply.fill(&mut packet, number)?.map(|()| packet))
     });
 
     let mut graph = Graph::new();

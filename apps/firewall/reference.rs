@@ -10,7 +10,7 @@ use crate::packets::{Packet, Supply, one_in_eight};
 ///
 /// As [`run`](super::run).
 pub fn sort(config: &Config) -> Result<Sorted> {
-    let mut supply = Supply::open(&config.from, one_in_eight)?;
+    let mut supply = Supply::open(&config.from, one_in_eight, &())?;
     let (mut sorted, mut packet) = (Sorted::default(), Packet::default());
     for number in 1.. {
         let Some(Ok(())) = supply.fill(&mut packet, number) else { break };

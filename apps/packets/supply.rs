@@ -7,32 +7,47 @@ use thalweg_sync::sync::{Mutex, PoisonError};
 
 use super::{From, Packet, Slot};
 use crate::frames::{Batch, Capture, Damage};
-use crate::{Error, Result};
+use crate::watch::Steps;
+use crate::{Error, Result, Watch};
 
-/// What fills slots, one after the other.
-pub(crate) enum Supply {
+/// What fills slots, one after the other, and tells a watch of it.
+pub(crate) struct Supply<'a> {
+    kind: Kind,
+    progress: Steps<'a>,
+}
+
+enum Kind {
     /// From a capture: its records, those at hand, and how many of these are done.
     Capture { capture: Box<Capture<File>>, batch: Batch, done: usize },
     /// Made up: how many there will be, and by what.
     Made { packets: u64, make: fn(&mut Packet, u64) },
 }
 
-impl Supply {
+impl<'a> Supply<'a> {
     /// Opens the capture, or will have `make` make packet 0, 1 and so on.
-    pub(crate) fn open(from: &From, make: fn(&mut Packet, u64)) -> Result<Self> {
-        match from {
-            From::Made(packets) => Ok(Self::Made { packets: *packets, make }),
+    pub(crate) fn open(from: &From, make: fn(&mut Packet, u64), watch: &'a dyn Watch) -> Result<Self> {
+        let kind = match from {
+            From::Made(packets) => Kind::Made { packets: *packets, make },
             From::Capture(path) => {
                 let file = File::open(path).map_err(|error| Error::file("open", path, error))?;
                 let capture = Capture::open(file)
                     .map_err(|damage| Error::Refused(format!("{} cannot be read: {damage}", path.display())))?;
-                Ok(Self::Capture { capture: Box::new(capture), batch: Batch::default(), done: 0 })
+                Kind::Capture { capture: Box::new(capture), batch: Batch::default(), done: 0 }
             }
-        }
+        };
+        Ok(Self { kind, progress: Steps::new(watch) })
     }
 
     /// Fills `packet` with the one of that number, from 1. `None` if there is none.
     pub(crate) fn fill(&mut self, packet: &mut Packet, number: u64) -> Option<Result<(), Damage>> {
+        let filled = self.kind.fill(packet, number);
+        self.progress.add(packet.bytes());
+        filled
+    }
+}
+
+impl Kind {
+    fn fill(&mut self, packet: &mut Packet, number: u64) -> Option<Result<(), Damage>> {
         match self {
             Self::Made { packets, make } => {
                 let made = number <= *packets;

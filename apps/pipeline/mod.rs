@@ -76,15 +76,12 @@ pub fn run(config: &Config, watch: &dyn Watch) -> Result<Summary> {
     if config.recycle == Some(0) {
         return Err(Error::Refused("without a slot no packet can be under way; take at least one".into()));
     }
-    let mut supply = Supply::open(&config.from, complement)?;
+    let mut supply = Supply::open(&config.from, complement, watch)?;
     let (mut tally, mut damage) = (Tally::default(), None);
     let slots = Slots::default();
 
     let mut graph = Graph::new();
-    let ip = graph.parallel_update(|packet: &mut Slot| {
-        watch.read(packet.bytes());
-        packet.check_ip();
-    });
+    let ip = graph.parallel_update(|packet: &mut Slot| packet.check_ip());
     let tcp = graph.parallel_update(|packet: &mut Slot| packet.check_tcp());
     graph.name(ip, "ip");
     graph.name(tcp, "tcp");
@@ -137,7 +134,7 @@ pub fn run(config: &Config, watch: &dyn Watch) -> Result<Summary> {
 /// Fills slots that come back, and at first new ones. It stays until all slots are back, as who has no receiver for what it gives
 /// is over, and the last stage still has packets to add.
 struct Refill<'a> {
-    supply: Supply,
+    supply: Supply<'a>,
     number: u64,
     /// How many slots there are, how many were made, and how many are under way.
     slots: usize,

@@ -10,7 +10,7 @@ use crate::packets::{Packet, Supply, Tally, complement};
 ///
 /// As [`run`](super::run).
 pub fn verify(config: &Config) -> Result<Tally> {
-    let mut supply = Supply::open(&config.from, complement)?;
+    let mut supply = Supply::open(&config.from, complement, &())?;
     let (mut tally, mut packet) = (Tally::default(), Packet::default());
     for number in 1.. {
         let Some(Ok(())) = supply.fill(&mut packet, number) else { break };
