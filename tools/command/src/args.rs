@@ -244,6 +244,12 @@ pub(crate) enum App {
     Frames(Frames),
     /// Receives FM radio from a file of samples
     Fm(Fm),
+    /// Sends messages from many kernels to one
+    Incast(crate::run::incast::Incast),
+    /// Sends messages from one kernel to many
+    Outcast(crate::run::outcast::Outcast),
+    /// Chases pointers through a table that is larger than the caches
+    Chasing(crate::run::chasing::Chasing),
     /// Verifies the checksums of packets in four stages
     Pipeline(crate::run::pipeline::Pipeline),
     /// Sorts packets by whether their checksums are right

@@ -1,12 +1,16 @@
 //! `thalweg run`: one file for each application.
 
 pub(crate) mod bc;
+mod bursts;
+pub(crate) mod chasing;
 pub(crate) mod dc;
 pub(crate) mod firewall;
 mod fm;
 mod frames;
 pub(crate) mod gaussian;
+pub(crate) mod incast;
 mod network;
+pub(crate) mod outcast;
 mod packets;
 mod pictures;
 pub(crate) mod pipeline;
@@ -33,6 +37,9 @@ pub(crate) fn run(args: RunArgs) -> Outcome {
         Some(App::Search(args)) => search::run(args),
         Some(App::Frames(args)) => frames::run(args),
         Some(App::Fm(args)) => fm::run(args),
+        Some(App::Incast(args)) => incast::run(args),
+        Some(App::Outcast(args)) => outcast::run(args),
+        Some(App::Chasing(args)) => chasing::run(args),
         Some(App::Pipeline(args)) => pipeline::run(args),
         Some(App::Firewall(args)) => firewall::run(args),
         Some(App::Tc(args)) => tc::run(args),
