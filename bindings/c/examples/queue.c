@@ -1,9 +1,9 @@
 /*
  * Each queue of thalweg_queue.h in a few lines. C11 and C++11, POSIX threads.
  *
- *   cargo build --release -p thalweg-queue-c
+ *   cargo build --profile c -p thalweg-queue-c
  *   cc -std=c11 -pthread -I bindings/c/include bindings/c/examples/queue.c \
- *      target/release/libthalweg_queue_c.a -ldl -lm -o queue
+ *      target/c/libthalweg_queue_c.a -ldl -lm -o queue
  */
 #include <pthread.h>
 #include <stdint.h>

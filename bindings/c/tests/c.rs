@@ -49,6 +49,34 @@ fn example_with_the_shared_library() {
     check("shared", &["-std=c11"], compiler("CC", &["cc", "gcc", "clang"]), Library::Shared);
 }
 
+/// A project that has the queues as a part of itself, by CMake: its program with either library, and what is installed.
+#[test]
+fn a_project_of_cmake_builds_links_and_installs() {
+    let cmake = |args: &[&Path]| Command::new("cmake").args(args).output().ok();
+    if !cfg!(unix) || cmake(&[Path::new("--version")]).is_none() {
+        return skip("the project for CMake was not built, as cmake is not installed");
+    }
+    let done = |args: &[&Path]| {
+        let output = cmake(args).unwrap();
+        assert!(output.status.success(), "{args:?}\n{}", String::from_utf8_lossy(&output.stderr));
+    };
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/cmake");
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("cmake");
+    let (build, installed) = (folder.join("build"), folder.join("installed"));
+    // `deps`, the profile, and what Cargo calls its target directory.
+    let built = built();
+    let target = format!("-DTHALWEG_TARGET_DIR={}", built.ancestors().nth(2).unwrap().display());
+    let arg = Path::new;
+    done(&[arg("-S"), &root, arg("-B"), &build, arg("-DTHALWEG_PROFILE=dev"), arg(&target)]);
+    done(&[arg("--build"), &build]);
+    for program in ["with_queue", "with_queue_shared"] {
+        let output = Command::new(build.join(program)).output().unwrap();
+        assert_eq!(String::from_utf8_lossy(&output.stdout), OUTPUT, "{program}");
+    }
+    done(&[arg("--install"), &build, arg("--prefix"), &installed]);
+    assert!(installed.join("include/thalweg_queue.h").is_file(), "{}", installed.display());
+}
+
 /// The compiler that `variable` names, or the first of `names` that is installed.
 fn compiler(variable: &str, names: &[&str]) -> Option<OsString> {
     let chosen = env::var_os(variable).into_iter();
@@ -62,11 +90,11 @@ fn compiler(variable: &str, names: &[&str]) -> Option<OsString> {
 /// Builds the example in the `language`, runs it and compares its output. Says so if that cannot be done here.
 fn check(name: &str, language: &[&str], compiler: Option<OsString>, library: Library) {
     if !cfg!(unix) {
-        skip("it needs POSIX threads");
+        skip("the example in C was not built, it needs POSIX threads");
         return;
     }
     let Some(compiler) = compiler else {
-        skip(&format!("no compiler for {name} is installed"));
+        skip(&format!("the example in C was not built, no compiler for {name} is installed"));
         return;
     };
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
@@ -92,7 +120,7 @@ fn check(name: &str, language: &[&str], compiler: Option<OsString>, library: Lib
 
 /// Tells whoever runs the tests, past the harness, which shows nothing of a test that passes.
 fn skip(reason: &str) {
-    let _ = writeln!(io::stderr(), "skipped: the example in C was not built, {reason}");
+    let _ = writeln!(io::stderr(), "skipped: {reason}");
 }
 
 /// Where Cargo puts this crate's libraries when it builds this test: beside it.
