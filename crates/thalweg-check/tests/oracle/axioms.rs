@@ -102,6 +102,10 @@ pub(crate) struct Judge<'a> {
     rf: Relation,
     /// po, and the starts and ends of threads.
     program: Relation,
+    /// From what starts a thread to all of the thread.
+    starts: Relation,
+    /// From all of a thread to what joins it.
+    ends: Relation,
     hb: Relation,
 }
 
@@ -115,6 +119,8 @@ impl<'a> Judge<'a> {
             po: Relation::none(count),
             rf: Relation::none(count),
             program: Relation::none(count),
+            starts: Relation::none(count),
+            ends: Relation::none(count),
             hb: Relation::none(count),
         };
         for (from, first) in events.iter().enumerate() {
@@ -122,8 +128,11 @@ impl<'a> Judge<'a> {
                 if first.thread == second.thread && first.index < second.index {
                     judge.po.add(locations + from, locations + to);
                 }
-                if first.spawns == Some(second.thread) || second.joins == Some(first.thread) {
-                    judge.program.add(locations + from, locations + to);
+                if first.spawns == Some(second.thread) {
+                    judge.starts.add(locations + from, locations + to);
+                }
+                if second.joins == Some(first.thread) {
+                    judge.ends.add(locations + from, locations + to);
                 }
             }
             for initial in 0..locations {
@@ -140,7 +149,7 @@ impl<'a> Judge<'a> {
                 judge.rf.add(write, locations + from);
             }
         }
-        judge.program = judge.program.or(&judge.po);
+        judge.program = judge.program.or(&judge.po).or(&judge.starts).or(&judge.ends);
         judge.hb = judge.program.or(&judge.synchronises()).plus();
         judge
     }
@@ -257,7 +266,7 @@ impl<'a> Judge<'a> {
         let to = identity.filter(|a, _| sc(a)).or(&hb.maybe().filter(|_, b| fence(b)));
         let scb = if model == Model::Rc11 {
             let apart = self.po.filter(|a, b| !same_location(a, b));
-            let around = apart.then(hb).then(&apart);
+            let around = self.around(&apart);
             self.po.or(&around).or(&hb.filter(same_location)).or(co).or(fr)
         } else {
             self.rf.or(co).or(fr)
@@ -265,11 +274,21 @@ impl<'a> Judge<'a> {
         let mut psc = from.then(&scb).then(&to);
         if model == Model::Cxx20 {
             // Strongly happens before.
-            let strong = self.po.or(&self.po.then(hb).then(&self.po));
+            let strong = self.po.or(&self.around(&self.po));
             psc = psc.or(&strong.filter(|a, b| sc(a) && sc(b)));
         }
         let fences = hb.or(&hb.then(eco).then(hb)).filter(|a, b| fence(a) && fence(b));
         psc.or(&fences).acyclic()
+    }
+
+    /// `step;hb;step`, where `step` is a part of po. The start and the end of a thread are no events here, but count as such in po: all
+    /// of a thread steps to its end, which comes before what joins it, and is stepped to from its start.
+    fn around(&self, step: &Relation) -> Relation {
+        let (first, last) = (step.then(&self.hb), self.hb.maybe());
+        let ends = self.ends.then(&last);
+        let steps = first.or(&ends).then(step);
+        let starts = step.or(&ends).then(&last).then(&self.starts);
+        steps.or(&starts)
     }
 
     /// Whether two threads access a location, one of them writing and one of them plainly, and neither happens before
