@@ -265,7 +265,7 @@ pub use fuzz::{Fuzz, Summary, replay};
 pub use heap::{FreedBlock, Heap, Moment};
 pub use model::{
     Check, Estimate, Event, EventId, EventKind, ExecutionGraph, Explored, Kept, Mark, Memory, Progress, Rule, ScAxiom,
-    Violation, Wait, assume, choose, mark,
+    Violation, Wait, assume, choose, equal, mark,
 };
 pub use schedule::Strategy;
 

@@ -76,7 +76,7 @@ impl Entry {
         for reversed in [false, true] {
             let turn = if reversed { "with the threads reversed: " } else { "" };
             let mut report = |difference: String| differences.push(format!("{turn}{difference}"));
-            let checked = self.program.explore(check, Manner { reversed, unchecked: false });
+            let checked = self.program.explore(check, Manner { reversed, unchecked: false, ..Manner::default() });
             let stops = self.race || self.fails;
             match &checked {
                 Err(violation) => {
@@ -90,7 +90,11 @@ impl Entry {
                 }
                 Ok(_) => {}
             }
-            let all = if stops { self.program.explore(check, Manner { reversed, unchecked: true }) } else { checked };
+            let all = if stops {
+                self.program.explore(check, Manner { reversed, unchecked: true, ..Manner::default() })
+            } else {
+                checked
+            };
             match all {
                 Ok(all) => {
                     if !stops {

@@ -2,7 +2,7 @@
 
 use super::Outcomes;
 use super::program::{Machine, Order, Program, Register, Update};
-use crate::model::{Check, Explored, Violation, assume};
+use crate::model::{Check, Explored, Violation, assume, equal};
 use std::collections::HashMap;
 use std::convert::Infallible;
 use std::sync::atomic::Ordering;
@@ -21,6 +21,8 @@ pub struct Manner {
     /// Plain locations are relaxed atomics and assertions are not looked at, so that all executions are counted, with
     /// races and failures too.
     pub unchecked: bool,
+    /// Threads of the same text that are started one after the other are declared [`equal`]; not those that others start or join.
+    pub equal: bool,
 }
 
 /// What the executions of a program are.
@@ -33,7 +35,7 @@ pub struct Found {
 }
 
 impl Program {
-    /// Explores all executions.
+    /// Explores all executions. A hook of `check` is called too.
     ///
     /// # Errors
     ///
@@ -45,7 +47,9 @@ impl Program {
         let outcomes = Arc::new(Mutex::new(Outcomes::new()));
         let check = {
             let (last, outcomes) = (last.clone(), outcomes.clone());
-            check.clone().on_complete(move |_| {
+            let hook = check.hook();
+            check.clone().on_complete(move |graph| {
+                hook.iter().for_each(|hook| hook(graph));
                 let valuation = lock(&last).get(&std::thread::current().id()).cloned();
                 let valuation = valuation.expect("the execution that has ended here has left its values");
                 *lock(&outcomes).entry(valuation).or_default() += 1;
@@ -58,6 +62,12 @@ impl Program {
         })?;
         let outcomes = lock(&outcomes).clone();
         Ok(Found { explored, outcomes })
+    }
+
+    /// Whether nothing tells two threads apart.
+    fn are_equal(&self, one: usize, other: usize) -> bool {
+        let [one, other] = [one, other].map(|thread| &self.threads[thread]);
+        one == other && !one.spawned && !one.joined
     }
 
     /// The threads in the order in which they are started; without those that others start.
@@ -91,8 +101,11 @@ fn execute(program: &Program, manner: Manner) -> Vec<Register> {
     thread::scope(|scope| {
         let handles = (0..program.threads.len()).map(|_| Started::Not).collect::<Vec<_>>();
         let handles = Arc::new(Mutex::new(handles));
-        for thread in program.order(manner) {
-            start(scope, &world, &handles, thread);
+        let order = program.order(manner);
+        let are_equal = |one: &usize, other: &usize| manner.equal && program.are_equal(*one, *other);
+        for threads in order.chunk_by(are_equal) {
+            let starts = || threads.iter().for_each(|&thread| start(scope, &world, &handles, thread));
+            if threads.len() > 1 { equal(starts) } else { starts() }
         }
     });
     // Every thread has ended, so there is one value to read of each.

@@ -41,6 +41,7 @@ impl Violation {
             | Rule::Survives { .. }
             | Rule::LeftOver { .. }
             | Rule::Unrepeatable { .. }
+            | Rule::Unequal { .. }
             | Rule::NothingShared { .. }
             | Rule::NoSuchExecution { .. } => (Vec::new(), false),
         };

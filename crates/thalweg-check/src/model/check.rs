@@ -37,7 +37,7 @@ pub enum ScAxiom {
     Cxx20,
 }
 
-type Hook = Arc<dyn Fn(&ExecutionGraph) + Send + Sync>;
+pub(crate) type Hook = Arc<dyn Fn(&ExecutionGraph) + Send + Sync>;
 type Watcher = Arc<dyn Fn(&Progress) + Send + Sync>;
 
 /// A check of all executions of a client.
@@ -110,6 +110,8 @@ pub struct Explored {
     /// Executions of which something stays in memory: they were given up, and a destructor then waited for ever, even that of a
     /// [`Kept`](super::Kept).
     pub stuck: u64,
+    /// How many of the complete ones were also run with two [`equal`](super::equal()) threads exchanged.
+    pub exchanged: u64,
     /// The events of the complete executions together.
     pub events: u64,
     /// The most threads that an execution had, the client's own one included.
@@ -122,8 +124,11 @@ pub struct Explored {
 
 impl fmt::Display for Explored {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { complete, blocked, events, duration, .. } = self;
+        let Self { complete, blocked, exchanged, events, duration, .. } = self;
         write!(f, "{complete} executions, {blocked} blocked, {events} events, {:.3} s", duration.as_secs_f64())?;
+        if *exchanged > 0 {
+            write!(f, ", {exchanged} also with two equal threads exchanged")?;
+        }
         if self.stuck > 0 {
             write!(f, ", {} that left something in memory, as a destructor waits for ever", self.stuck)?;
         }
@@ -156,6 +161,7 @@ impl Check {
                 repeats: None,
                 stack_bytes: 256 << 10,
                 any_ordering: false,
+                equal: true,
                 unseen_handles: false,
             },
             max_executions: None,
@@ -309,6 +315,12 @@ impl Check {
         self
     }
 
+    /// Whether of threads that are declared [`equal`](super::equal()) only one order is explored, as is done unless set; otherwise all are.
+    pub fn equal_threads(mut self, equal: bool) -> Self {
+        self.limits.equal = equal;
+        self
+    }
+
     /// The size of each thread's stack. Memory is used only as far as the stack grows.
     pub fn stack_bytes(mut self, bytes: usize) -> Self {
         self.limits.stack_bytes = bytes;
@@ -332,10 +344,15 @@ impl Check {
         self
     }
 
-    /// Calls `hook` after each complete execution. If it panics, the execution is a violation.
+    /// Calls `hook` after each complete execution, and after some with [`equal`](super::equal()) threads exchanged. If it panics, the execution is a violation.
     pub fn on_complete(mut self, hook: impl Fn(&ExecutionGraph) + Send + Sync + 'static) -> Self {
         self.hook = Some(Arc::new(hook));
         self
+    }
+
+    /// What [`on_complete`](Self::on_complete) has set.
+    pub(crate) fn hook(&self) -> Option<Hook> {
+        self.hook.clone()
     }
 
     /// Runs every execution of `client`, up to the first that does something wrong.

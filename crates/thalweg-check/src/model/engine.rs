@@ -525,6 +525,7 @@ impl Run {
         // SAFETY: the body is 'static.
         unsafe { self.start(child, body) };
         self.state().explorer.graph.lines[child as usize].parent = Some(id);
+        self.note_equal(id, child)?;
         if recorded.is_none() && self.state().is_overtaken() {
             self.switch()?;
         }

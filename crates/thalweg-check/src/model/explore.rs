@@ -173,8 +173,12 @@ impl Explorer {
         let choice = self.add_plain(thread, kind, 0, at);
         match self.guide.as_ref().and_then(|guide| guide.chosen(choice)) {
             Some(value) => self.graph.node_mut(choice).value = value.min(u64::from(of) - 1),
-            None if of > 1 => self.work.push(Work::Choose { choice, from: 1, end: of }),
-            None => {}
+            None => {
+                let end = of.min(self.last_in_order(choice).map_or(of, |last| last + 1));
+                if end > 1 {
+                    self.work.push(Work::Choose { choice, from: 1, end });
+                }
+            }
         }
         choice
     }
@@ -231,10 +235,11 @@ impl Explorer {
         for place in floor..=newest {
             let from = self.graph.at_place(loc, place);
             let succeeds = writes(operation, self.graph.written(loc, from));
-            if self.rules.spurious && is_weak(operation) && succeeds {
+            if self.rules.spurious && is_weak(operation) && succeeds && self.is_in_order(read, from, true) {
                 self.work.push(Work::Read { read, from, spurious: true });
             }
-            if place < newest && !(succeeds && self.is_taken_for_good(read, loc, place)) {
+            let is_taken = || succeeds && self.is_taken_for_good(read, loc, place);
+            if place < newest && self.is_in_order(read, from, false) && !is_taken() {
                 self.work.push(Work::Read { read, from, spurious: false });
             }
         }
@@ -245,9 +250,12 @@ impl Explorer {
     /// Whether a read-modify-write before `read` has read the write at `place`: then `read` cannot take its place (T6).
     fn is_taken_for_good(&self, read: EventId, loc: u32, place: usize) -> bool {
         let next = self.graph.locations[loc as usize].co.get(place);
-        next.is_some_and(|&next| {
-            self.graph.is_exclusive_write(next) && next.index <= self.graph.porf_before(read).get(next.thread)
-        })
+        let is_before = |next: EventId| {
+            let counterpart = self.graph.counterpart(read).map(|other| &self.graph.node(other).porf);
+            let mut before = std::iter::once(self.graph.porf_before(read)).chain(counterpart);
+            before.any(|before| next.index <= before.get(next.thread))
+        };
+        next.is_some_and(|&next| self.graph.is_exclusive_write(next) && is_before(next))
     }
 
     /// Adds a write. It is the newest, for now.
@@ -262,7 +270,7 @@ impl Explorer {
             return write;
         }
         let newest = self.graph.locations[loc as usize].co.len();
-        for place in floor..newest {
+        for place in floor.max(self.first_in_order(write))..newest {
             if self.graph.may_follow(loc, place) {
                 self.work.push(Work::Write { write, place });
             }
@@ -511,6 +519,7 @@ impl Explorer {
             &self.graph.node(read).hb,
             read,
         ));
+        let floor = floor.max(self.first_in_order(write)).max(self.first_to_be_read(read, write));
         let newest = self.graph.locations[loc as usize].co.len();
         let places = if self.graph.is_exclusive_write(write) {
             let own = self.graph.node(EventId { index: write.index - 1, ..write }).rf;

@@ -139,7 +139,7 @@ pub(crate) struct Node {
     pub(crate) hb: Clock,
     /// The events that would happen before it if it were an acquire fence too.
     pending: Clock,
-    /// The events before it in po, rf, and by the start and the end of threads; itself included.
+    /// The events before it in po, rf, by the start and the end of threads, and by the order of equal threads (E1); itself included.
     pub(crate) porf: Clock,
     /// What happens before a read that acquires this write.
     message: Clock,
@@ -160,6 +160,8 @@ pub(crate) struct Location {
 pub(crate) struct Line {
     /// The spawn that started the thread; none for thread 0, and where there is no thread.
     pub(crate) parent: Option<EventId>,
+    /// The equal thread that was started right before it (see [`equal`](super::equal)).
+    pub(crate) twin: Option<u32>,
     pub(crate) nodes: Vec<Node>,
 }
 
@@ -327,6 +329,13 @@ impl Graph {
         for clock in [&mut hb, &mut pending, &mut porf] {
             clock.raise(id.thread, id.index + 1);
         }
+        if let Some(other) = self.counterpart(id) {
+            porf.join(&self.node(other).porf);
+            // With its write, if it is an update (G3).
+            if matches!(self.node(other).kind, Kind::Read { exclusive: true, .. }) {
+                porf.raise(other.thread, other.index + 2);
+            }
+        }
         let mut message = Clock::default();
         let node = self.node(id);
         let order = if self.strong { Ordering::SeqCst } else { node.kind.order() };
@@ -434,7 +443,10 @@ impl Graph {
                     self.locations[loc].reads.pop();
                 }
                 Kind::Write { .. } => self.remove(id),
-                Kind::Spawn { child } => self.lines[child as usize].parent = None,
+                Kind::Spawn { child } => {
+                    let line = &mut self.lines[child as usize];
+                    (line.parent, line.twin) = (None, None);
+                }
                 Kind::Release { last: true } => {
                     for other in self.node(id).others.clone() {
                         self.node_mut(other).last = EventId::INIT;
@@ -481,6 +493,7 @@ impl Graph {
         copy.lines.resize_with(self.lines.len(), Line::default);
         for ((thread, line), copy) in (0..).zip(&self.lines).zip(&mut copy.lines) {
             copy.parent = line.parent.filter(kept);
+            copy.twin = line.twin.filter(|_| copy.parent.is_some());
             copy.nodes.clear();
             copy.nodes.extend_from_slice(&line.nodes[..(keep.get(thread) as usize).min(line.nodes.len())]);
         }

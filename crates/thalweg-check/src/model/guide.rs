@@ -121,6 +121,27 @@ impl Guide {
         Self { layouts, threads }
     }
 
+    /// The same with two threads exchanged.
+    pub(crate) fn exchanged(mut self, [one, other]: [u32; 2]) -> Self {
+        let places = [one, other].map(|thread| thread as usize);
+        self.threads.resize_with(self.threads.len().max(places[0].max(places[1]) + 1), Vec::new);
+        self.threads.swap(places[0], places[1]);
+        let exchange = |id: &mut EventId| match id.thread {
+            thread if thread == one => id.thread = other,
+            thread if thread == other => id.thread = one,
+            _ => {}
+        };
+        for choice in self.threads.iter_mut().flatten() {
+            match choice {
+                Choice::Read { from, .. } => exchange(from),
+                Choice::Given { free } => exchange(free),
+                Choice::Last { others } => others.iter_mut().for_each(exchange),
+                Choice::Nothing | Choice::Write { .. } | Choice::Chosen { .. } | Choice::Started { .. } => {}
+            }
+        }
+        self
+    }
+
     /// Of which allocations are events.
     pub(crate) fn layouts(&self) -> &[Layout] {
         &self.layouts

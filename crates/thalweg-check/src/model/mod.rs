@@ -25,6 +25,7 @@
 //! | [`abort`] | a panic that ends the process |
 //! | [`wait`] | awaits, and waits that never end |
 //! | [`slots`] | races on plain memory |
+//! | [`equal`](mod@equal) | equal threads, one of whose orders is explored; E1 to E4 |
 //! | [`reuse`] | freed memory that is handed out again; M1 to M4 |
 //! | [`view`], [`report`], [`table`], [`names`], [`brief`], [`guide`] | an execution as its reader sees it; running it alone |
 
@@ -34,6 +35,7 @@ mod check;
 mod clock;
 mod consistency;
 mod engine;
+mod equal;
 mod estimate;
 mod explore;
 mod graph;
@@ -59,6 +61,7 @@ mod view;
 mod wait;
 
 pub use check::{Check, Explored, Memory, Progress, ScAxiom};
+pub use equal::equal;
 pub use estimate::Estimate;
 pub use graph::{EventId, ExecutionGraph};
 pub use kept::Kept;

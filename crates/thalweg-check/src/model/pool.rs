@@ -24,6 +24,7 @@ pub(crate) struct Counts {
     pub(crate) blocked: u64,
     pub(crate) dropped: u64,
     pub(crate) stuck: u64,
+    pub(crate) exchanged: u64,
     pub(crate) events: u64,
     /// The most threads that an execution had.
     pub(crate) threads: u32,
@@ -37,6 +38,7 @@ impl Counts {
         self.blocked += other.blocked;
         self.dropped += other.dropped;
         self.stuck += other.stuck;
+        self.exchanged += other.exchanged;
         self.events += other.events;
         self.threads = self.threads.max(other.threads);
         self.accesses |= other.accesses;

@@ -160,6 +160,11 @@ pub enum Rule {
         /// How that was found.
         why: String,
     },
+    /// Threads that are declared [`equal`](super::equal()) are not.
+    Unequal {
+        /// How that was found.
+        why: String,
+    },
     /// A panic was caught after its unwinding had done operations, which are not in the graph.
     UnseenOperations {
         /// The thread.
@@ -314,6 +319,11 @@ impl fmt::Display for Rule {
                  `Check::sequential`"
             ),
             Self::NoSuchExecution { why } => write!(f, "the text is of no execution of this client: {why}"),
+            Self::Unequal { why } => write!(
+                f,
+                "threads are declared equal and are not: {why}; start them side by side, join all of them before anything else, and let \
+                 nothing tell one from another, or do not declare them `equal`"
+            ),
             Self::UnseenOperations { thread } => write!(
                 f,
                 "thread {thread} caught a panic whose destructors used atomics: such operations are not checked, so \

@@ -59,6 +59,8 @@ pub(crate) struct Limits {
     pub(crate) repeats: Option<u32>,
     pub(crate) stack_bytes: usize,
     pub(crate) any_ordering: bool,
+    /// Of equal threads one order is explored.
+    pub(crate) equal: bool,
     /// Objects may be dropped in use.
     pub(crate) unseen_handles: bool,
 }
@@ -394,6 +396,7 @@ impl Run {
             woken: None,
             ends: false,
             yielded: 0,
+            equals: None,
             clock: 0,
             host: None,
         });

@@ -4,6 +4,7 @@ use super::abort::repeating;
 use super::check::{Check, Explored, Progress};
 use super::estimate::{Estimate, estimate};
 use super::explore::Explorer;
+use super::graph::ExecutionGraph;
 use super::guide::Guide;
 use super::pool::{Counts, Pool};
 use super::report::{Replay, Rule, Violation};
@@ -18,6 +19,9 @@ use std::time::{Duration, Instant};
 const TELLS: Duration = Duration::from_millis(100);
 /// After how long the total is estimated, and how long that takes.
 const ESTIMATES: (Duration, Duration) = (Duration::from_secs(1), Duration::from_millis(300));
+
+/// In so many of the first executions, and then in one of so many, equal threads are exchanged.
+const EXCHANGES: u64 = 64;
 
 /// A search under way.
 pub(super) struct Search<'a> {
@@ -97,12 +101,12 @@ impl<'a> Search<'a> {
 
     fn result(self) -> Result<Explored, Violation> {
         let (duration, bounded) = (self.start.elapsed(), self.bounded.into_inner());
-        let Counts { complete, blocked, dropped, stuck, events, threads, accesses } = self.pool.result()?;
+        let Counts { complete, blocked, dropped, stuck, exchanged, events, threads, accesses } = self.pool.result()?;
         if (threads < 2 || !accesses) && !(self.check.sequential || self.alone || bounded) {
             let rule = Rule::NothingShared { threads };
             return Err(Violation { rule, graph: Box::default(), complete, replay: Replay::Plain });
         }
-        Ok(Explored { complete, blocked, dropped, stuck, events, threads, duration, bounded })
+        Ok(Explored { complete, blocked, dropped, stuck, exchanged, events, threads, duration, bounded })
     }
 
     /// Does parts until there are none. The first worker tells how it goes.
@@ -154,6 +158,7 @@ impl<'a> Search<'a> {
             let outcome = self.again(run, counts, outcome);
             counts.threads = counts.threads.max(run.state().explorer.graph.threads());
             counts.accesses |= run.state().has_accesses();
+            let is_complete = matches!(outcome, Outcome::Complete);
             let rule = match outcome {
                 Outcome::Complete => {
                     counts.complete += 1;
@@ -178,6 +183,9 @@ impl<'a> Search<'a> {
             if let Some(rule) = rule {
                 let graph = run.portrait();
                 let rule = self.confirm(run, rule);
+                return Some(Violation { rule, graph, complete: counts.complete, replay: Replay::Plain });
+            }
+            if is_complete && let Some((rule, graph)) = self.exchange(run, counts) {
                 return Some(Violation { rule, graph, complete: counts.complete, replay: Replay::Plain });
             }
             if !self.alone && self.pool.wants() {
@@ -211,6 +219,38 @@ impl<'a> Search<'a> {
             Outcome::Broken(_) => again,
             _ => state.slots.log.differs(accesses).map_or(again, Outcome::Broken),
         }
+    }
+
+    /// Lets two equal threads change places in the execution, now and then (E4). What is wrong then, and in which graph.
+    fn exchange(&self, run: &Run, counts: &mut Counts) -> Option<(Rule, Box<ExecutionGraph>)> {
+        let number = counts.complete;
+        let (guide, why) = {
+            let state = run.state();
+            let graph = &state.explorer.graph;
+            let pair = graph.equals(number).filter(|_| !self.alone)?;
+            let is_due = number <= EXCHANGES || number.is_multiple_of(EXCHANGES);
+            (is_due.then(|| Guide::of(graph).exchanged(pair)), graph.tells_apart())
+        };
+        if let Some(why) = why {
+            return Some((Rule::Unequal { why }, run.portrait()));
+        }
+        let other = Explorer::new(self.check.rules, Some(guide?));
+        let own = std::mem::replace(&mut run.state().explorer, other);
+        counts.exchanged += 1;
+        let rule = match run.execute(self.client) {
+            Outcome::Complete => self.judge(run),
+            Outcome::Broken(Rule::NoSuchExecution { why }) => {
+                Some(Rule::Unequal { why: format!("with two of them exchanged there is no such execution: {why}") })
+            }
+            Outcome::Broken(rule) => Some(rule),
+            Outcome::Blocked => {
+                Some(Rule::Unequal { why: "with two of them exchanged the execution does not end".to_owned() })
+            }
+            Outcome::Dropped | Outcome::Learned(_) => None,
+        };
+        let found = rule.map(|rule| (rule, run.portrait()));
+        run.state().explorer = own;
+        found
     }
 
     /// What the client says is wrong has to be wrong again after the same choices.

@@ -64,6 +64,8 @@ pub(crate) struct Thread {
     pub(super) woken: Option<Site>,
     /// It has to end at its next operation (M4).
     pub(super) ends: bool,
+    /// The threads that it starts are equal: the last start of one, and which thread that is (E4).
+    pub(super) equals: Option<Option<(u32, u32)>>,
     /// Its clock, in nanoseconds. Nobody else's.
     pub(crate) clock: u64,
     /// Its scheduler of user-level threads.

@@ -5,6 +5,7 @@
 
 mod bad_input;
 mod condvar;
+mod equal;
 mod extents;
 mod finds;
 mod handles;

@@ -5,6 +5,7 @@ mod axioms;
 mod enumerate;
 mod random;
 mod shapes;
+mod symmetric;
 
 use axioms::Model;
 use enumerate::{Found, enumerate};
@@ -111,7 +112,7 @@ fn random_programs_are_judged_evenly() {
 }
 
 /// How many random programs of each shape: so many, or as `THALWEG_ORACLE_PROGRAMS` says.
-fn programs() -> u64 {
+pub(crate) fn programs() -> u64 {
     match std::env::var("THALWEG_ORACLE_PROGRAMS") {
         Ok(count) => count.parse().unwrap_or_else(|_| panic!("THALWEG_ORACLE_PROGRAMS is a number, not {count:?}")),
         Err(_) if cfg!(debug_assertions) => 800,
@@ -134,7 +135,7 @@ fn the_engine_agrees_with_the_axioms() {
         let program = &read("random", &text).unwrap_or_else(|error| panic!("{error}\n{text}"))[0].program;
         for (model, check) in &models {
             let found = enumerate(program, *model, usize::MAX).unwrap();
-            let manner = Manner { reversed: seed % 2 == 1, unchecked: true };
+            let manner = Manner { reversed: seed % 2 == 1, unchecked: true, ..Manner::default() };
             let explored = program.explore(check, manner).unwrap_or_else(|violation| panic!("{text}{violation}"));
             assert_eq!(explored.outcomes, found.outcomes, "{model:?}, {manner:?}\n{text}");
             assert_eq!(explored.explored.complete, found.executions, "{model:?}, {manner:?}\n{text}");

@@ -66,6 +66,27 @@ pub(crate) fn program(seed: u64, shape: Shape) -> String {
     text
 }
 
+/// The entry of this seed: two or three threads of the same text, and mostly another one, before or behind them.
+pub(crate) fn symmetric(seed: u64, sc: bool) -> String {
+    let mut random = Random::new(seed ^ 0x5ca1_ab1e);
+    let shape = Shape { events: 0, plain: false, sc };
+    let mut body = |events: u64| {
+        let mut body = Body::default();
+        (0..events).for_each(|_| body.add_statement(&mut random, shape));
+        body.statements.join(" ; ")
+    };
+    let copies = 2 + u64::from(seed.is_multiple_of(4));
+    let (same, other) = (body(5 - copies - seed / 4 % 2), body(1 + seed / 8 % 2));
+    let mut bodies = vec![same; copies as usize];
+    match seed / 16 % 4 {
+        0 => {}
+        1 => bodies.insert(0, other),
+        _ => bodies.push(other),
+    }
+    let threads = bodies.iter().enumerate().map(|(number, body)| format!("T{number}: {body}\n"));
+    format!("name: symmetric-{seed}\ninit: x=0 y=0\n{}", threads.collect::<String>())
+}
+
 #[derive(Clone, Debug, Default)]
 struct Body {
     statements: Vec<String>,

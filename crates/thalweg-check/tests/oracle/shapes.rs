@@ -141,7 +141,7 @@ fn the_outcomes_of_arm_and_power_are_there_as_far_as_rc11_allows() {
             let entry = &read("shapes", &text).unwrap_or_else(|error| panic!("{error}\n{text}"))[0];
             let forbidden = entry.forbidden.as_ref().expect("it is in the text");
             for reversed in [false, true] {
-                let manner = Manner { reversed, unchecked: true };
+                let manner = Manner { reversed, unchecked: true, ..Manner::default() };
                 let explored =
                     entry.program.explore(&Check::new(), manner).unwrap_or_else(|error| panic!("{text}{error}"));
                 let is_there =
