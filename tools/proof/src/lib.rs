@@ -99,6 +99,12 @@ impl Setup {
         self
     }
 
+    /// Whether of equal threads one order is explored, as is done unless set; otherwise all are.
+    pub fn equal_threads(mut self, equal: bool) -> Self {
+        self.check = self.check.equal_threads(equal);
+        self
+    }
+
     /// Tells now and then how far a client is.
     pub fn on_progress(mut self, watcher: impl Fn(&Progress) + Send + Sync + 'static) -> Self {
         self.check = self.check.on_progress(watcher);

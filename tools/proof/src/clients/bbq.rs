@@ -117,6 +117,18 @@ pub(super) const TWO_PRODUCERS_2: Client = Client {
     run: |setup| ends::shared(setup, window(2), queue(0, 2), 0, [1, 1], [2]),
 };
 
+pub(super) const THREE_PRODUCERS: Client = Client {
+    name: "bbq/3p",
+    what: "three equal producers with one attempt each, blocks of 2; then what they pushed is popped",
+    run: |setup| ends::equals::<_, _, 3>(setup, window(2), queue(0, 2), 0),
+};
+
+pub(super) const THREE_TO_ONE: Client = Client {
+    name: "bbq/3p1c",
+    what: "the same beside a consumer with one attempt, blocks of 3",
+    run: |setup| ends::equals::<_, _, 3>(setup, window(3), queue(0, 3), 1),
+};
+
 pub(super) const TWO_CONSUMERS_1: Client = Client {
     name: "bbq/1p2c-1",
     what: "an item in the queue, one producer with two attempts, two consumers with one; blocks of 1",

@@ -3,7 +3,7 @@
 use super::{Pair, pop, push};
 use crate::Setup;
 use thalweg_check::history::{Log, Queue, Specification};
-use thalweg_check::{Explored, Kept, Violation};
+use thalweg_check::{Explored, Kept, Violation, equal};
 use thalweg_queue::{TryPopError, TryPushError};
 use thalweg_sync::atomic::{AtomicU64, Ordering::Relaxed};
 use thalweg_sync::sync::Arc;
@@ -257,6 +257,26 @@ pub(super) fn shared<P: Tx + Clone, C: Rx + Clone, const PRODUCERS: usize, const
         let pushed: u64 = producers.into_iter().map(|thread| thread.join().unwrap()).sum();
         let popped: u64 = consumers.into_iter().map(|thread| thread.join().unwrap()).sum();
         assert_eq!(popped + rx.drain(&mut log), before + pushed);
+    })
+}
+
+/// Equal producers with one attempt each, and this thread with so many to pop.
+pub(super) fn equals<P: Tx + Clone, C: Rx, const PRODUCERS: usize>(
+    setup: &Setup,
+    specification: impl Object,
+    build: impl Fn() -> (P, C) + Send + Sync + 'static,
+    pops: u64,
+) -> Outcome {
+    setup.linearizable(specification, move |recorder| {
+        let (tx, mut rx) = build();
+        // Nothing else stands between their starts.
+        let writers: [_; PRODUCERS] = std::array::from_fn(|me| (tx.clone(), recorder.log(1 + me), 10 * me as u64));
+        let starts = || writers.map(|(mut tx, mut log, first)| thread::spawn(move || tx.push_some(&mut log, first, 1)));
+        let producers = equal(starts);
+        let mut log = recorder.log(0);
+        let popped = rx.pop_some(&mut log, pops);
+        let pushed: u64 = producers.map(|thread| thread.join().unwrap()).iter().sum();
+        assert_eq!(popped + rx.drain(&mut log), pushed);
     })
 }
 

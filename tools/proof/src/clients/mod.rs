@@ -77,6 +77,8 @@ const FIRST: &[Client] = &[
     bbq::BEHIND_3,
     bbq::TWO_PRODUCERS_1,
     bbq::TWO_PRODUCERS_2,
+    bbq::THREE_PRODUCERS,
+    bbq::THREE_TO_ONE,
     bbq::TWO_CONSUMERS_1,
     bbq::TWO_TO_TWO_1,
     bbq::TWO_TO_TWO_2,

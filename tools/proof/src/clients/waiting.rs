@@ -2,11 +2,14 @@
 //! Here clients wait, so they are as small as can be.
 
 use crate::Client;
+use std::sync::Arc; // what a waker is made of
+use std::task::{Context, Wake, Waker};
 use thalweg_check::Kept;
 use thalweg_queue::growing::{self, Most};
 use thalweg_queue::research::tube::ring::Hts;
 use thalweg_queue::{Park, PopError, research::cnq, spsc::fast_forward};
 use thalweg_queue::{mpmc, spsc};
+use thalweg_sync::atomic::{AtomicBool, Ordering::Relaxed};
 use thalweg_sync::thread;
 
 pub(super) const CLIENTS: &[Client] = &[
@@ -49,6 +52,11 @@ pub(super) const CLIENTS: &[Client] = &[
         name: "wait/cnq",
         what: "a push to CNQ wakes the consumer, which may be asleep",
         run: |setup| setup.asserting(capsule),
+    },
+    Client {
+        name: "wait/halves-bare",
+        what: "two consumers give back half of a block each, for which a producer waits since before; without the fence `wait.2`, which is none for a processor",
+        run: |setup| setup.without(&["wait.2"]).asserting(halves),
     },
     Client {
         name: "wait/roles",
@@ -167,6 +175,35 @@ fn two_consumers() {
     let consumers = [rx.clone(), rx.clone()].map(|rx| thread::spawn(move || rx.pop().unwrap()));
     (1..3).for_each(|number| tx.try_push(number).expect("there is room"));
     assert_eq!(consumers.map(|thread| thread.join().unwrap()).into_iter().sum::<u64>(), 3);
+}
+
+/// A waker that notes that it was woken.
+struct Note(AtomicBool);
+
+impl Wake for Note {
+    fn wake(self: Arc<Self>) {
+        // Relaxed: read after the threads are joined.
+        self.0.store(true, Relaxed);
+    }
+}
+
+/// Whoever comes last sees what the other did, and rings.
+fn halves() {
+    let (tx, rx) = queue(2);
+    (0..4).for_each(|number| tx.try_push(number).expect("there is room"));
+    let note = Arc::new(Note(AtomicBool::new(false)));
+    let waker = Waker::from(note.clone());
+    let mut pushing = Box::pin(tx.push_async(4));
+    assert!(pushing.as_mut().poll(&mut Context::from_waker(&waker)).is_pending());
+    let other = rx.clone();
+    let half = thread::spawn(move || {
+        other.try_pop().expect("there are four");
+        other
+    });
+    rx.try_pop().expect("there are four");
+    drop(half.join().unwrap());
+    drop(pushing);
+    assert!(note.0.load(Relaxed), "the producer sleeps beside a free block");
 }
 
 fn roles() {
