@@ -6,6 +6,7 @@
 //! | [`frames`] | input → application → output | FastForward, §2.2 and §5.7 |
 //! | [`fm`] | low-pass → demodulate → duplicate → 12 low-passes → add | DANBI, table II; StreamIt's FMRadio |
 //! | [`gaussian`] | pictures → gaussian → transpose → gaussian → transpose → results | DANBI, table II: RG |
+//! | [`fft`] | samples → reorder → combine → spectra | DANBI, table II; StreamIt's FFT2 |
 //! | [`tc`] | workset → lookup → count, on all cores → reduce | BLQ, table 1; GraphBIG's triangle count |
 //! | [`dc`] | workset → degree, on all cores | BLQ, table 1; GraphBIG's degree count |
 //! | [`incast`] | 4 producers → consumer | BLQ, table 1; Ember |
@@ -25,6 +26,7 @@ pub mod chasing;
 pub mod dc;
 pub mod edges;
 mod error;
+pub mod fft;
 pub mod firewall;
 pub mod fm;
 pub mod frames;
@@ -34,6 +36,7 @@ pub mod outcast;
 pub mod packets;
 pub mod pictures;
 pub mod pipeline;
+pub mod samples;
 pub mod search;
 pub mod tc;
 mod until_error;

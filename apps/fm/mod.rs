@@ -14,14 +14,14 @@
 
 mod ports;
 pub mod radio;
-mod samples;
 pub mod synthetic;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use thalweg::prelude::*;
 
 use crate::error::must_differ;
+use crate::samples::{self, Form, Raw, Samples, Sound};
 use crate::until_error::UntilError;
 use crate::watch::Steps;
 use crate::{Error, Result, Watch};
@@ -31,8 +31,8 @@ use radio::{LowPass, STEP, TAPS};
 /// What to receive.
 #[derive(Clone, Debug)]
 pub struct Config {
-    /// A WAV file with one channel, of `f32` or of integers of 8, 16, 24 or 32 bits, or raw little-endian `f32`
-    /// samples. A regular file.
+    /// A WAV file with one channel, of integers or floats of 8 to 64 bits, or raw little-endian `f32` samples. A regular
+    /// file.
     pub input: PathBuf,
     /// For raw samples, how many there are in a second. `None` for a WAV file.
     pub raw_rate: Option<u32>,
@@ -84,16 +84,17 @@ pub struct Summary {
 pub fn run(config: &Config, watch: &dyn Watch) -> Result<Summary> {
     let Config { input, output, .. } = config;
     must_differ(input, output)?;
-    let samples = samples::open(input, config.raw_rate)?;
-    let expected = radio::outputs(samples.count);
-    if expected == 0 {
-        let count = samples.count;
+    let samples = open(input, config.raw_rate)?;
+    let (rate, bytes) = (samples.rate, samples.bytes_each());
+    let expected = samples.times().map(radio::outputs);
+    if expected == Some(0) {
+        let count = samples.times().unwrap_or(0);
         return Err(Error::Refused(format!(
             "{} has {count} samples, and one sample of sound needs 768",
             input.display()
         )));
     }
-    let mut sound = samples::create(output, (samples.rate / STEP as u32).max(1), expected)?;
+    let mut sound = Sound::create(output, (rate / STEP as u32).max(1), expected)?;
     let (mut damage, mut refused) = (None, None);
     let (mut count, mut written) = (0, 0);
     let mut progress = Steps::new(watch);
@@ -101,9 +102,9 @@ pub fn run(config: &Config, watch: &dyn Watch) -> Result<Summary> {
     let filters = radio::band_filters();
 
     let mut graph = Graph::new();
-    let source = graph.source(UntilError::new(samples.values, &mut damage).inspect(|_| {
+    let source = graph.source(UntilError::new(samples, &mut damage).inspect(|_| {
         count += 1;
-        progress.add(samples.bytes);
+        progress.add(bytes);
     }));
     let low_pass =
         graph.parallel_window(TAPS, STEP, |window: &[f32], out: &mut Output<f32>| out.push(input_filter.apply(window)));
@@ -113,8 +114,8 @@ pub fn run(config: &Config, watch: &dyn Watch) -> Result<Summary> {
     let equalize = graph.add(Equalize);
     let sink = graph.sink(|sample: f32| {
         written += 1;
-        sound.write_sample(sample).map_err(|error| {
-            refused = Some(samples::io_error(error));
+        sound.write(sample).map_err(|error| {
+            refused = Some(error);
             "the sound cannot be written"
         })
     });
@@ -141,9 +142,30 @@ pub fn run(config: &Config, watch: &dyn Watch) -> Result<Summary> {
         return Err(Error::file("write", output, error));
     }
     let report = ran?;
-    sound.finalize().map_err(|error| Error::file("write", output, samples::io_error(error)))?;
+    sound.finish().map_err(|error| Error::file("write", output, error))?;
     match damage {
         Some(error) => Err(Error::file("read all of", input, error)),
         None => Ok(Summary { samples: count, sound: written, report }),
     }
+}
+
+/// Opens the input, whose length has to be known: how much sound comes of it is told before the first sample is written.
+fn open(input: &Path, raw_rate: Option<u32>) -> Result<Samples> {
+    // Asked before it is opened: a pipe would wait for its writer, or lose it.
+    let metadata = input.metadata().map_err(|error| Error::file("open", input, error))?;
+    if !metadata.is_file() {
+        return Err(Error::Refused(format!(
+            "{} is not a regular file; it has to be, as its length is asked for before it is read",
+            input.display()
+        )));
+    }
+    let samples = samples::open(input, raw_rate.map(|rate| Raw { rate, form: Form::F32, channels: 1 }))?;
+    if samples.channels != 1 {
+        return Err(Error::Refused(format!(
+            "{} has {} channels; the radio receives one, `sox IN -c 1 OUT` mixes them",
+            input.display(),
+            samples.channels
+        )));
+    }
+    Ok(samples)
 }

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::samples;
+use crate::samples::Sound;
 use crate::{Error, Result};
 
 /// Samples per second of the made-up signal.
@@ -27,10 +27,7 @@ pub fn samples(samples: u64) -> impl Iterator<Item = f32> {
 /// [`Error::File`] if `path` cannot be written, [`Error::Refused`] if it is a pipe, and for more samples than a WAV
 /// file can have.
 pub fn signal(samples: u64, path: &Path) -> Result<()> {
-    let mut file = samples::create(path, RATE, samples)?;
-    let mut write = || {
-        self::samples(samples).try_for_each(|sample| file.write_sample(sample))?;
-        file.flush()
-    };
-    write().map_err(|error| Error::file("write", path, samples::io_error(error)))
+    let mut file = Sound::create(path, RATE, Some(samples))?;
+    let written = self::samples(samples).try_for_each(|sample| file.write(sample)).and_then(|()| file.finish());
+    written.map_err(|error| Error::file("write", path, error))
 }

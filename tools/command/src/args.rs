@@ -260,6 +260,8 @@ pub(crate) enum App {
     Dc(crate::run::dc::Dc),
     /// Finds the vertices of a network that lie between the others
     Bc(crate::run::bc::Bc),
+    /// Finds the spectrum of a sound over time, as numbers or as a picture
+    Fft(crate::run::fft::Args),
     /// Smooths pictures by a recursive Gaussian filter
     Gaussian(crate::run::gaussian::Args),
 }

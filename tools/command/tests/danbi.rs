@@ -38,3 +38,27 @@ fn gaussian_smooths_a_folder_and_tells_what_it_could_not_read() {
         assert!(status == 2 && told.contains(part), "{line}: {told}");
     }
 }
+
+#[test]
+fn fft_finds_the_tones_of_a_sound() {
+    let dir = tempfile::tempdir().unwrap();
+    let (status, told, _) = run(dir.path(), "fft --generate 48000 --output sound.wav");
+    assert_eq!((status, told.as_str()), (0, "48,000 made-up samples written to sound.wav\n"));
+    let (status, told, report) = run(dir.path(), "fft --input sound.wav --points 1024 --output sound.png");
+    assert_eq!(status, 0, "{report}");
+    assert!(told.starts_with("47 spectra of 48,000 samples written to sound.png, in "), "{told}");
+    assert!(told.contains("loudest: 422 Hz (") || told.contains("loudest: 469 Hz ("), "{told}");
+    assert!(fs::read(dir.path().join("sound.png")).unwrap().starts_with(b"\x89PNG") && report.contains("combine"));
+    let (status, _, _) = run(dir.path(), "fft --input sound.wav --output spectra");
+    assert_eq!((status, fs::metadata(dir.path().join("spectra")).unwrap().len()), (0, 48_000 * 8));
+    for (line, part) in [
+        ("fft --input sound.wav --output out --points 100", "power of two"),
+        ("fft --input sound.wav", "--output"),
+        ("fft --input missing.wav --output out", "cannot open missing.wav"),
+        ("fft --input sound.wav --output sound.wav", "both input and output"),
+        ("fft --input sound.wav --output out --raw-rate 8 --form u9", "u8, i8"),
+    ] {
+        let (status, _, told) = run(dir.path(), line);
+        assert!(status == 2 && told.contains(part), "{line}: {told}");
+    }
+}

@@ -4,6 +4,7 @@ pub(crate) mod bc;
 mod bursts;
 pub(crate) mod chasing;
 pub(crate) mod dc;
+pub(crate) mod fft;
 pub(crate) mod firewall;
 mod fm;
 mod frames;
@@ -14,6 +15,7 @@ pub(crate) mod outcast;
 mod packets;
 mod pictures;
 pub(crate) mod pipeline;
+mod samples;
 mod search;
 mod session;
 pub(crate) mod tc;
@@ -45,6 +47,7 @@ pub(crate) fn run(args: RunArgs) -> Outcome {
         Some(App::Tc(args)) => tc::run(args),
         Some(App::Dc(args)) => dc::run(args),
         Some(App::Bc(args)) => bc::run(args),
+        Some(App::Fft(args)) => fft::run(args),
         Some(App::Gaussian(args)) => gaussian::run(args),
         None => list(),
     }
