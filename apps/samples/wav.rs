@@ -39,7 +39,10 @@ const UNKNOWN: u32 = 0x7fff_f000;
 /// Reads up to the first sample.
 pub(super) fn header(input: &mut impl Read) -> Result<Header, Damage> {
     let mut at = Position { input, at: 0 };
-    let start: [u8; 12] = at.take("its header")?;
+    let start: [u8; 12] = match at.take("its header") {
+        Err(Damage::Refused(_)) => [0; 12],
+        start => start?,
+    };
     if !matches!(&start[..4], b"RIFF" | b"RF64" | b"BW64") || &start[8..] != b"WAVE" {
         return Err(Damage::Refused("does not begin as a WAV file does; raw samples need --raw-rate".to_owned()));
     }

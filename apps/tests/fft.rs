@@ -100,7 +100,7 @@ fn bad_input_is_refused_before_anything_is_written() {
         (file("text", None), "does not begin as a WAV file does"),
         (file("text", raw), "has 23 bytes of samples"),
         (file("none", raw), "has no samples"),
-        (file("none", None), "begins at byte 0"),
+        (file("none", None), "raw samples need --raw-rate"),
         (file("mono", raw), "leave out --raw-rate"),
         (Input::Pairs { path: path("mono"), raw: None }, "leave out --pairs"),
     ] {
