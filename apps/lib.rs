@@ -7,6 +7,7 @@
 //! | [`fm`] | low-pass → demodulate → duplicate → 12 low-passes → add | DANBI, table II; StreamIt's FMRadio |
 //! | [`gaussian`] | pictures → gaussian → transpose → gaussian → transpose → results | DANBI, table II: RG |
 //! | [`fft`] | samples → reorder → combine → spectra | DANBI, table II; StreamIt's FFT2 |
+//! | [`filterbank`] | duplicate → 8 × (low-pass → high-pass → thin out → 2 filters) → add | DANBI, table II; StreamIt's FilterBank |
 //! | [`tc`] | workset → lookup → count, on all cores → reduce | BLQ, table 1; GraphBIG's triangle count |
 //! | [`dc`] | workset → degree, on all cores | BLQ, table 1; GraphBIG's degree count |
 //! | [`incast`] | 4 producers → consumer | BLQ, table 1; Ember |
@@ -27,6 +28,7 @@ pub mod dc;
 pub mod edges;
 mod error;
 pub mod fft;
+pub mod filterbank;
 pub mod firewall;
 pub mod fm;
 pub mod frames;

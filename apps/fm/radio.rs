@@ -2,6 +2,8 @@
 
 use std::f64::consts::PI;
 
+use crate::samples::dot;
+
 /// Taps of every low-pass filter.
 pub const TAPS: usize = 128;
 /// The input filter keeps one sample of so many: `decimation + 1` in StreamIt's terms.
@@ -63,16 +65,8 @@ impl LowPass {
     ///
     /// If `window` has another length.
     pub fn apply(&self, window: &[f32]) -> f32 {
-        const LANES: usize = 8;
         let window: &[f32; TAPS] = window.try_into().expect("one sample for each tap");
-        // Eight sums that do not wait for each other, in an order that does not depend on the machine.
-        let mut lanes = [0.0; LANES];
-        for (samples, taps) in window.chunks_exact(LANES).zip(self.0.chunks_exact(LANES)) {
-            for lane in 0..LANES {
-                lanes[lane] += samples[lane] * taps[lane];
-            }
-        }
-        lanes.iter().sum()
+        dot(window, &self.0)
     }
 }
 

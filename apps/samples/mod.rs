@@ -1,5 +1,6 @@
 //! Samples from and to files: WAV, and raw little-endian ones.
 
+mod fir;
 pub mod synthetic;
 mod wav;
 mod write;
@@ -11,6 +12,7 @@ use std::str::FromStr;
 
 use crate::{Error, Result};
 
+pub(crate) use fir::dot;
 pub(crate) use write::Sound;
 
 /// How a sample lies in a file. All are little-endian.

@@ -262,6 +262,8 @@ pub(crate) enum App {
     Bc(crate::run::bc::Bc),
     /// Finds the spectrum of a sound over time, as numbers or as a picture
     Fft(crate::run::fft::Args),
+    /// Changes how loud the bands of a sound are, by a bank of filters
+    Filterbank(crate::run::filterbank::Args),
     /// Smooths pictures by a recursive Gaussian filter
     Gaussian(crate::run::gaussian::Args),
 }

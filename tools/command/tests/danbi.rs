@@ -62,3 +62,23 @@ fn fft_finds_the_tones_of_a_sound() {
         assert!(status == 2 && told.contains(part), "{line}: {told}");
     }
 }
+
+#[test]
+fn filterbank_turns_bands_down() {
+    let dir = tempfile::tempdir().unwrap();
+    assert_eq!(run(dir.path(), "filterbank --generate 5000 --output sound.wav").0, 0);
+    let (status, told, report) = run(dir.path(), "filterbank --input sound.wav --gains=0,-6,-60 --output out.wav");
+    assert_eq!(status, 0, "{report}");
+    assert!(told.starts_with("5,000 samples of sound from 5,000 samples written to out.wav, in "), "{told}");
+    assert!(told.contains("\n      0 to   3000 Hz ") && told.lines().count() == 9, "{told}");
+    assert!(report.contains("thin out 8"), "{report}");
+    for (line, part) in [
+        ("filterbank --input sound.wav --output out.wav --bands 1", "take 2 to 32"),
+        ("filterbank --input sound.wav --output out.wav --gains 100", "at most 60 dB"),
+        ("filterbank --input sound.wav --output out.wav --gains loud", "invalid value 'loud'"),
+        ("filterbank --input sound.wav", "--output"),
+    ] {
+        let (status, _, told) = run(dir.path(), line);
+        assert!(status == 2 && told.contains(part), "{line}: {told}");
+    }
+}

@@ -5,6 +5,7 @@ mod bursts;
 pub(crate) mod chasing;
 pub(crate) mod dc;
 pub(crate) mod fft;
+pub(crate) mod filterbank;
 pub(crate) mod firewall;
 mod fm;
 mod frames;
@@ -48,6 +49,7 @@ pub(crate) fn run(args: RunArgs) -> Outcome {
         Some(App::Dc(args)) => dc::run(args),
         Some(App::Bc(args)) => bc::run(args),
         Some(App::Fft(args)) => fft::run(args),
+        Some(App::Filterbank(args)) => filterbank::run(args),
         Some(App::Gaussian(args)) => gaussian::run(args),
         None => list(),
     }
