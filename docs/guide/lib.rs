@@ -14,6 +14,8 @@ mod pages {
     mod queues {}
     #[doc = include_str!("src/tasks.md")]
     mod tasks {}
+    #[doc = include_str!("src/simulating.md")]
+    mod simulating {}
     #[doc = include_str!("src/coming-from.md")]
     mod coming_from {}
     #[doc = include_str!("src/faq.md")]
