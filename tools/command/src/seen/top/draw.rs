@@ -39,7 +39,7 @@ pub(super) fn draw(frame: &mut Frame<'_>, state: &State) {
     let graph = state.graphs.get(state.graph);
     let title = match (state.page, graph) {
         (Page::List, _) | (_, None) => format!("thalweg top: {} graphs", state.graphs.len()),
-        (_, Some(graph)) => format!("{}, graph {}: {}", graph.name, graph.number, plain::headline(graph.now())),
+        (_, Some(graph)) => format!("{} | graph {} of {}", plain::headline(graph.now()), graph.number, graph.name),
     };
     let title = if state.paused { format!("held | {title}") } else { title };
     let bar = Style::default().add_modifier(Modifier::REVERSED);

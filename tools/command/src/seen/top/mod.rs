@@ -54,6 +54,7 @@ impl Watch {
         if self.wanted.as_ref().is_some_and(|wanted| wanted.parse::<u32>().is_ok_and(|number| number != id)) {
             return Ok(());
         }
+        let is_number = self.wanted.as_ref().is_some_and(|wanted| wanted.parse::<u32>().is_ok());
         match Process::connect(&path) {
             Ok(process) => {
                 let is_wanted = self
@@ -65,8 +66,8 @@ impl Watch {
                 }
                 Ok(())
             }
-            // It has ended, and is nobody's matter unless it was asked for.
-            Err(error) if error.kind() == io::ErrorKind::ConnectionRefused && self.wanted.is_none() => Ok(()),
+            // It has ended, and is nobody's matter unless it was asked for by its number.
+            Err(error) if error.kind() == io::ErrorKind::ConnectionRefused && !is_number => Ok(()),
             Err(error) => Err(error),
         }
     }
