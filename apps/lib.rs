@@ -10,6 +10,7 @@
 //! | [`filterbank`] | duplicate → 8 × (low-pass → high-pass → thin out → 2 filters) → add | DANBI, table II; StreamIt's FilterBank |
 //! | [`tc`] | workset → lookup → count, on all cores → reduce | BLQ, table 1; GraphBIG's triangle count |
 //! | [`dc`] | workset → degree, on all cores | BLQ, table 1; GraphBIG's degree count |
+//! | [`fir`] | samples → 30 filters → sound | BLQ, table 1 |
 //! | [`incast`] | 4 producers → consumer | BLQ, table 1; Ember |
 //! | [`outcast`] | producer → 4 consumers, in turn | BLQ, table 1; Ember |
 //! | [`chasing`] | sequence → generate, on all cores → filter → 9 copies → count | BLQ, table 1 |
@@ -29,6 +30,7 @@ pub mod edges;
 mod error;
 pub mod fft;
 pub mod filterbank;
+pub mod fir;
 pub mod firewall;
 pub mod fm;
 pub mod frames;
