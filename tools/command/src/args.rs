@@ -244,6 +244,8 @@ pub(crate) enum App {
     Frames(Frames),
     /// Receives FM radio from a file of samples
     Fm(Fm),
+    /// Filters samples by thirty filters in a row
+    Fir(crate::run::fir::Fir),
     /// Sends messages from many kernels to one
     Incast(crate::run::incast::Incast),
     /// Sends messages from one kernel to many

@@ -1,4 +1,4 @@
-//! `incast`, `outcast` and `chasing` as a user meets them.
+//! `incast`, `outcast`, `chasing` and `fir` as a user meets them.
 
 use std::process::Command;
 
@@ -32,4 +32,21 @@ fn numbers_that_make_no_sense_are_refused() {
     }
     let (status, _, stderr) = run("chasing --lines 3 --segment 4");
     assert!(status == 2 && stderr.contains("segments of 4 lines in a table of 3"), "{stderr}");
+}
+
+#[test]
+fn a_sound_is_made_up_and_filtered() {
+    let top = tempfile::tempdir().unwrap();
+    let [made, dull] = ["made-up.wav", "dull.wav"].map(|name| top.path().join(name).to_str().unwrap().to_owned());
+    assert_eq!(run(&format!("fir --generate 3000 --output {made}")).0, 0);
+    let (status, stdout, stderr) = run(&format!("fir --input {made} --output {dull} --report none"));
+    assert_eq!((status, stderr.as_str()), (0, ""));
+    assert!(
+        stdout.starts_with(&format!("3,000 samples written to {dull} in ")) && stdout.ends_with(" dB\n"),
+        "{stdout}"
+    );
+    let (status, stdout, _) = run(&format!("fir --input {dull} --stages 3 --report none"));
+    assert!(status == 0 && stdout.starts_with("3,000 samples in "), "{stdout}");
+    assert_eq!(run(&format!("fir --input {dull} --output {dull}")).0, 2);
+    assert_eq!(run(&format!("fir --input {dull} --stages 2")).0, 2);
 }

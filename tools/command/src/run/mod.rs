@@ -6,6 +6,7 @@ pub(crate) mod chasing;
 pub(crate) mod dc;
 pub(crate) mod fft;
 pub(crate) mod filterbank;
+pub(crate) mod fir;
 pub(crate) mod firewall;
 mod fm;
 mod frames;
@@ -40,6 +41,7 @@ pub(crate) fn run(args: RunArgs) -> Outcome {
         Some(App::Search(args)) => search::run(args),
         Some(App::Frames(args)) => frames::run(args),
         Some(App::Fm(args)) => fm::run(args),
+        Some(App::Fir(args)) => fir::run(args),
         Some(App::Incast(args)) => incast::run(args),
         Some(App::Outcast(args)) => outcast::run(args),
         Some(App::Chasing(args)) => chasing::run(args),

@@ -1,0 +1,86 @@
+//! `thalweg run fir`.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::Args;
+use indicatif::HumanCount;
+use thalweg_apps::fir::{self, Config, Input, Summary};
+use thalweg_apps::samples::synthetic;
+
+use super::samples::{self, Samples};
+use super::session::Session;
+use crate::Outcome;
+use crate::args::Running;
+
+/// Samples that `--paper` makes up.
+const PAPER: u64 = 10_000_000;
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  thalweg run fir --paper
+  thalweg run fir --input music.wav --output dull.wav
+  thalweg run fir --input samples.f32 --raw-rate 48000 --output dull.wav --stages 6
+  thalweg run fir --generate 480000 --output made-up.wav
+
+Without an --output it is measured how loud the sound is, and nothing written.")]
+pub(crate) struct Fir {
+    #[command(flatten)]
+    samples: Samples,
+    /// The WAV file to write; replaced if it exists
+    #[arg(long, value_name = "FILE", required_unless_present_any = ["input", "paper"])]
+    output: Option<PathBuf>,
+    /// How many kernels there are in a row, with the first and the last
+    #[arg(long, value_name = "N", default_value_t = 32, value_parser = clap::value_parser!(u16).range(3..=4096))]
+    stages: u16,
+    /// Filters whole numbers by chance, as the paper does; how many it has is not published, and ten million are made up
+    #[arg(long, conflicts_with_all = ["input", "generate", "output"])]
+    paper: bool,
+    #[command(flatten)]
+    running: Running,
+}
+
+pub(super) fn run(args: Fir) -> Outcome {
+    if let Some(output) = &args.output {
+        super::check_files(args.samples.input.as_deref(), output)?;
+        if let Some(count) = args.samples.generate {
+            return samples::generated(count, output, synthetic::write);
+        }
+    }
+    let input = match (&args.samples.input, args.samples.raw()) {
+        (Some(path), raw) => Input::File { path: path.clone(), raw },
+        (None, _) => Input::Random(PAPER),
+    };
+    let mut config = Config::new(input);
+    config.output = args.output;
+    config.stages = args.stages.into();
+    config.scheme = args.running.scheme()?;
+    let session = Session::new(args.samples.bytes())?;
+    let filtered = fir::run(&config, &session)?;
+    session.clear();
+
+    let place = config.output.map_or_else(String::new, |output| format!(" written to {}", output.display()));
+    args.running.print(&text(&filtered, &place), &filtered.report)?;
+    Ok(session.status(ExitCode::SUCCESS))
+}
+
+/// The summary: how much, how fast, and how loud.
+fn text(filtered: &Summary, place: &str) -> String {
+    let Summary { before, after, .. } = filtered;
+    let seconds = filtered.report.wall.as_secs_f64().max(1e-9);
+    let change = match (before.mean(), after.mean()) {
+        (0.0, _) => "silence".to_owned(),
+        (_, 0.0) => "silence is left".to_owned(),
+        (before, after) => format!("{:+.1} dB", 20.0 * (after / before).log10()),
+    };
+    format!(
+        "{} samples{place} in {seconds:.3} s, {:.0} ns for each\npeak {:.4} before, {:.4} after; mean {:.4} before, {:.4} after: {change}",
+        HumanCount(after.samples),
+        seconds * 1e9 / after.samples.max(1) as f64,
+        before.peak,
+        after.peak,
+        before.mean(),
+        after.mean(),
+    )
+}
