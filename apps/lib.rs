@@ -8,6 +8,7 @@
 //! | [`gaussian`] | pictures → gaussian → transpose → gaussian → transpose → results | DANBI, table II: RG |
 //! | [`fft`] | samples → reorder → combine → spectra | DANBI, table II; StreamIt's FFT2 |
 //! | [`filterbank`] | duplicate → 8 × (low-pass → high-pass → thin out → 2 filters) → add | DANBI, table II; StreamIt's FilterBank |
+//! | [`mergesort`] | chunks → sort → split → merge, and back → result | DANBI, figure 2 and table II |
 //! | [`tc`] | workset → lookup → count, on all cores → reduce | BLQ, table 1; GraphBIG's triangle count |
 //! | [`dc`] | workset → degree, on all cores | BLQ, table 1; GraphBIG's degree count |
 //! | [`fir`] | samples → 30 filters → sound | BLQ, table 1 |
@@ -36,6 +37,7 @@ pub mod fm;
 pub mod frames;
 pub mod gaussian;
 pub mod incast;
+pub mod mergesort;
 pub mod outcast;
 pub mod packets;
 pub mod pictures;

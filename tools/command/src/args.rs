@@ -266,6 +266,8 @@ pub(crate) enum App {
     Fft(crate::run::fft::Args),
     /// Changes how loud the bands of a sound are, by a bank of filters
     Filterbank(crate::run::filterbank::Args),
+    /// Sorts lines or numbers, also more than there is memory for
+    Mergesort(crate::run::mergesort::Args),
     /// Smooths pictures by a recursive Gaussian filter
     Gaussian(crate::run::gaussian::Args),
 }

@@ -82,3 +82,30 @@ fn filterbank_turns_bands_down() {
         assert!(status == 2 && told.contains(part), "{line}: {told}");
     }
 }
+
+#[test]
+fn mergesort_sorts_more_than_its_memory() {
+    let dir = tempfile::tempdir().unwrap();
+    assert_eq!(run(dir.path(), "mergesort --generate 100000 --output words").0, 0);
+    let line = "mergesort --input words --memory 1M --temporary . --output sorted";
+    let (status, told, report) = run(dir.path(), line);
+    assert_eq!(status, 0, "{report}");
+    assert!(told.starts_with("100,000 records sorted to sorted, ") && told.contains("; from ba"), "{told}");
+    assert!(!told.contains(" 0 B by way") && report.contains("split"), "{told}{report}");
+    let lines = |name: &str| fs::read_to_string(dir.path().join(name)).unwrap();
+    let (words, sorted) = (lines("words"), lines("sorted"));
+    let mut expected: Vec<&str> = words.lines().collect();
+    expected.sort_unstable();
+    assert!(sorted.lines().eq(expected));
+    assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 2, "temporary files are gone");
+    for (line, part) in [
+        ("mergesort --input words --output sorted --memory 12X", "is no number of bytes"),
+        ("mergesort --input words --output sorted --memory 12", "give 1 MiB or more"),
+        ("mergesort --input words --output sorted --form words", "take lines or i32"),
+        ("mergesort --input words --output words", "both input and output"),
+        ("mergesort --input words --output sorted --temporary missing", "cannot write to missing"),
+    ] {
+        let (status, _, told) = run(dir.path(), line);
+        assert!(status == 2 && told.contains(part), "{line}: {told}");
+    }
+}

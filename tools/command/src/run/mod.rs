@@ -12,6 +12,7 @@ mod fm;
 mod frames;
 pub(crate) mod gaussian;
 pub(crate) mod incast;
+pub(crate) mod mergesort;
 mod network;
 pub(crate) mod outcast;
 mod packets;
@@ -52,6 +53,7 @@ pub(crate) fn run(args: RunArgs) -> Outcome {
         Some(App::Bc(args)) => bc::run(args),
         Some(App::Fft(args)) => fft::run(args),
         Some(App::Filterbank(args)) => filterbank::run(args),
+        Some(App::Mergesort(args)) => mergesort::run(args),
         Some(App::Gaussian(args)) => gaussian::run(args),
         None => list(),
     }
