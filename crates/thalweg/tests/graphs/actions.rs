@@ -22,9 +22,10 @@ const fn row(name: &'static str, yields: bool, grows: bool, helps: bool) -> Trai
     Traits { name, yields, grows, helps }
 }
 
-const SCHEMES: [Traits; 11] = [
+const SCHEMES: [Traits; 12] = [
     row("depth_first", false, false, false),
     row("raft", true, false, false),
+    row("raft_dyn", true, true, false),
     row("pw", true, false, false),
     row("pw_dyn", true, true, false),
     row("mix", true, false, true),
