@@ -20,7 +20,7 @@ pub struct Estimate {
     /// Complete executions.
     pub complete: f64,
     /// The standard error of `complete`, as a part of it. Above about 0.5 the estimate is an order of magnitude at best,
-    /// and more often too low than too high.
+    /// and more often too low than too high. 1 if there were fewer than eight walks.
     pub error: f64,
     /// How many walks it is the mean of.
     pub walks: u64,
@@ -34,6 +34,9 @@ impl fmt::Display for Estimate {
         if self.error > 0.5 { write!(f, ", or far more") } else { Ok(()) }
     }
 }
+
+/// Of fewer walks than this nobody knows how far they stray.
+const FEW: u64 = 8;
 
 /// How many walks there are at most.
 const WALKS: u64 = 1000;
@@ -52,7 +55,7 @@ pub(crate) fn estimate(run: &Run, root: impl Fn() -> Explorer, time: Duration, c
     let count = walks as f64;
     let mean = sum / count;
     let variance = (squares / count - mean * mean).max(0.0) / (count - 1.0);
-    let error = if mean > 0.0 { variance.sqrt() / mean } else { 1.0 };
+    let error = if mean > 0.0 && walks >= FEW { variance.sqrt() / mean } else { 1.0 };
     Some(Estimate { complete: mean, error, walks })
 }
 
