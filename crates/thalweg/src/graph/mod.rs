@@ -553,13 +553,15 @@ impl<'env> Graph<'env> {
     /// ```
     /// use thalweg::prelude::*;
     /// let mut graph = Graph::new();
-    /// graph += graph.source(0..1000_u64) >> graph.sink(drop::<u64>);
+    /// let end = graph.sink(drop::<u64>);
+    /// graph.name(end, "end");
+    /// graph += graph.source(0..1000_u64) >> end;
     /// let tracer = graph.trace(10_000);
     /// graph.run(Scheme::default())?;
     /// let trace = tracer.take().expect("there was a run");
     /// assert!(trace.lost == 0 && !trace.events.is_empty());
     /// let json = trace.to_json(); // for ui.perfetto.dev
-    /// # assert!(json.contains("\"sink\""));
+    /// # assert!(json.contains("\"end\""));
     /// # Ok::<(), thalweg::Error>(())
     /// ```
     pub fn trace(&self, events: usize) -> Tracer {

@@ -10,11 +10,14 @@ impl Snapshot {
     /// ```
     /// use thalweg::prelude::*;
     /// let mut graph = Graph::new();
-    /// graph += graph.source(0..1000_u64) >> graph.sink(drop::<u64>);
+    /// let (numbers, end) = (graph.source(0..1000_u64), graph.sink(drop::<u64>));
+    /// graph.name(numbers, "numbers");
+    /// graph.name(end, "end");
+    /// graph += numbers >> end;
     /// let observer = graph.observe();
     /// graph.run(Scheme::default())?;
     /// let text = observer.snapshot().expect("there was a run").metrics("import");
-    /// assert!(text.contains("thalweg_edge_messages_total{graph=\"import\",edge=\"0\",from=\"source\",to=\"sink\"} 1000\n"));
+    /// assert!(text.contains("thalweg_edge_messages_total{graph=\"import\",edge=\"0\",from=\"numbers\",to=\"end\"} 1000\n"));
     /// # Ok::<(), thalweg::Error>(())
     /// ```
     pub fn metrics(&self, graph: &str) -> String {
