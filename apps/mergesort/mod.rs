@@ -135,7 +135,7 @@ pub fn run(config: &Config, watch: &dyn Watch) -> Result<Summary> {
     let mut graph = Graph::new();
     let source = graph.source(UntilError::new(chunks, &mut damage));
     let sort = graph.parallel(|chunk: Vec<u8>, out: &mut Output<Segment>| {
-        out.push(shelf.keep(form.sorted(&chunk))?);
+        out.push(Shelf::keep(&shelf, form.sorted(&chunk))?);
         Ok::<_, io::Error>(())
     });
     let split = graph.add(Split::new(form, chunk, &mut runs, &mut merges));

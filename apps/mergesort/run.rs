@@ -47,14 +47,14 @@ impl Shelf {
     }
 
     /// Keeps sorted records.
-    pub(super) fn keep(self: &Arc<Self>, bytes: Vec<u8>) -> io::Result<Segment> {
+    pub(super) fn keep(this: &Arc<Self>, bytes: Vec<u8>) -> io::Result<Segment> {
         let range = 0..bytes.len() as u64;
-        if self.reserve(range.end) {
-            return Ok(Segment { kept: Arc::new(Kept::Memory(bytes, self.clone())), range });
+        if this.reserve(range.end) {
+            return Ok(Segment { kept: Arc::new(Kept::Memory(bytes, this.clone())), range });
         }
-        let mut file = self.file()?;
+        let mut file = this.file()?;
         file.write_all(&bytes)?;
-        self.spilled.fetch_add(range.end, Relaxed);
+        this.spilled.fetch_add(range.end, Relaxed);
         Ok(Segment { kept: Arc::new(Kept::Disk(file.into_temp_path())), range })
     }
 }
@@ -210,7 +210,7 @@ impl Run {
         let segment = if bytes <= most {
             let mut merged = Vec::with_capacity(bytes as usize);
             merge(&mut merged)?;
-            shelf.keep(merged)?
+            Shelf::keep(shelf, merged)?
         } else {
             let mut file = BufWriter::with_capacity(BLOCK, shelf.file()?);
             merge(&mut file)?;
@@ -272,7 +272,7 @@ mod tests {
                 Form::Lines => least + rest[least - 1..].iter().position(|&byte| byte == b'\n').unwrap(),
             };
             let (first, second) = rest.split_at(border);
-            segments.push(shelf.keep(first.to_vec()).unwrap());
+            segments.push(Shelf::keep(&shelf, first.to_vec()).unwrap());
             rest = second;
         }
         Run { segments }
