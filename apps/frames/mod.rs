@@ -28,14 +28,13 @@ use std::io::{self, BufWriter, Write};
 use std::path::PathBuf;
 
 use thalweg::prelude::*;
-use thalweg_sync::sync::{Mutex, PoisonError};
+use thalweg_sync::sync::{Arc, Mutex, PoisonError};
 
 pub use capture::{Batch, Capture, Damage, Record};
 pub use filter::{Filter, FilterError};
 pub use rewrite::{Readdress, Reface, Rewrite, RewriteError};
 
 use crate::error::must_differ;
-use crate::until_error::UntilError;
 use crate::{Error, Result, Watch};
 use layers::Layers;
 
@@ -147,19 +146,33 @@ pub fn run(config: &Config, watch: &dyn Watch) -> Result<Summary> {
     let (mut damage, mut refused) = (None, None);
     let mut application = Application { rules: &config.rules, counts: Counts::default() };
     // As many batches as were under way at the same time; the edges bound that.
-    let free = Mutex::new(Vec::new());
-    let lock = || free.lock().unwrap_or_else(PoisonError::into_inner);
-    let batches = std::iter::from_fn(|| capture.next(lock().pop().unwrap_or_default()));
+    let free = Arc::new(Mutex::new(Vec::new()));
+    let used: Arc<Mutex<Vec<Batch>>> = free.clone();
+    let take = move || used.lock().unwrap_or_else(PoisonError::into_inner).pop().unwrap_or_default();
+    let batches = std::iter::from_fn(move || capture.next(take()));
 
     let mut graph = Graph::new();
-    let read = graph.source(UntilError::new(batches, &mut damage));
-    let apply = graph.update(|batch: &mut Batch| {
-        watch.read(batch.len());
-        application.apply(batch);
+    // A pipe may wait for its writer; a thread of its own waits there, so each batch goes on as it comes, and a run that is stopped ends.
+    let read = if config.input.is_file() {
+        graph.source(batches)
+    } else {
+        graph.source_blocking(batches, BATCHES).expect("an inlet holds some batches")
+    };
+    let apply = graph.sequential(|batch: Result<Batch, Damage>, out: &mut Output<Batch>| match batch {
+        Ok(mut batch) => {
+            watch.read(batch.len());
+            application.apply(&mut batch);
+            out.push(batch);
+            Flow::More
+        }
+        Err(reason) => {
+            damage = Some(reason);
+            Flow::Done
+        }
     });
     let write = graph.sink(|batch: Batch| {
         let written = batch.write_to(&mut output).and_then(|()| output.flush());
-        lock().push(batch);
+        free.lock().unwrap_or_else(PoisonError::into_inner).push(batch);
         written.map_err(|error| {
             refused = Some(error);
             "the output cannot be written"

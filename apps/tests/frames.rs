@@ -513,3 +513,54 @@ fn an_output_that_is_full_is_an_error() {
         }
     }
 }
+
+/// Keeps what stops the run.
+#[cfg(target_os = "linux")]
+#[derive(Default)]
+struct Stops(thalweg_sync::sync::Mutex<Option<thalweg::Stopper>>);
+
+#[cfg(target_os = "linux")]
+impl thalweg_apps::Watch for Stops {
+    fn started(&self, stopper: thalweg::Stopper) {
+        *self.0.lock().unwrap() = Some(stopper);
+    }
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn a_pipe_is_served_as_it_comes_and_a_run_that_waits_for_it_is_stopped() {
+    use std::io::Write;
+    use std::os::fd::AsRawFd;
+
+    let mut bytes = Vec::new();
+    synthetic::capture(5, &mut bytes).unwrap();
+    let dir = tempfile::tempdir().unwrap();
+    let output = dir.path().join("output");
+    let (reader, mut writer) = std::io::pipe().unwrap();
+    let stops = Stops::default();
+    let config = Config::new(format!("/dev/fd/{}", reader.as_raw_fd()), &output);
+    thread::scope(|scope| {
+        let feeder = scope.spawn(|| {
+            let mut at = 0;
+            while at < bytes.len() {
+                let length = bytes.get(at + 8..at + 12).filter(|_| at > 0);
+                let end = at + length.map_or(24, |length| 16 + u32::from_le_bytes(length.try_into().unwrap()) as usize);
+                writer.write_all(&bytes[at..end]).unwrap();
+                at = end;
+                // Far longer than it takes: only a run that holds it back waits so long.
+                let written = (0..6_000).any(|_| {
+                    thread::sleep(thalweg_sync::time::Duration::from_millis(5));
+                    fs::metadata(&output).is_ok_and(|metadata| metadata.len() == at as u64)
+                });
+                assert!(written, "what came up to byte {at} is not written while the pipe is idle");
+            }
+            stops.0.lock().unwrap().as_ref().unwrap().stop();
+            // The end of the pipe comes only when the run is over.
+            writer
+        });
+        let forwarded = run(&config, &stops).unwrap();
+        assert_eq!(forwarded.counts.frames, 5);
+        drop(feeder.join().unwrap());
+    });
+    assert_eq!(fs::read(&output).unwrap(), bytes);
+}
