@@ -272,7 +272,7 @@ mod tests {
                 Form::Lines => least + rest[least - 1..].iter().position(|&byte| byte == b'\n').unwrap(),
             };
             let (first, second) = rest.split_at(border);
-            segments.push(Shelf::keep(&shelf, first.to_vec()).unwrap());
+            segments.push(Shelf::keep(shelf, first.to_vec()).unwrap());
             rest = second;
         }
         Run { segments }
