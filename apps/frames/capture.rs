@@ -8,7 +8,7 @@ use std::io::{self, ErrorKind, Read, Write};
 use std::ops::Range;
 
 use pcap_parser::nom::Err as Nom;
-use pcap_parser::{Block, PcapError, PcapHeader, parse_block_be, parse_block_le, parse_pcap_header};
+use pcap_parser::{PcapError, PcapHeader, parse_pcap_header};
 
 /// The longest frame that a capture program records.
 const LONGEST_FRAME: usize = 256 << 10;
@@ -21,6 +21,10 @@ const RECORD_HEADER: usize = 16;
 const BLOCK_HEADER: usize = 8;
 /// A block type that reads the same in both byte orders.
 const SECTION: [u8; 4] = [0x0a, 0x0d, 0x0d, 0x0a];
+/// The block type that describes an interface.
+const INTERFACE: usize = 1;
+/// The block type of a frame without its time.
+const SIMPLE: usize = 3;
 /// The block type of a frame with its time.
 const ENHANCED: usize = 6;
 /// The block type that carried packets before the enhanced packet block did.
@@ -44,8 +48,18 @@ pub struct Batch {
 struct Place {
     start: usize,
     end: usize,
-    /// From the start of the record.
-    frame: Option<Range<usize>>,
+    content: Content,
+}
+
+/// What is in a record.
+#[derive(Clone, Debug)]
+enum Content {
+    /// Something that describes frames.
+    Description,
+    /// A frame of an Ethernet, from the start of the record.
+    Frame(Range<usize>),
+    /// A frame of another link type, which is this.
+    Foreign(i32),
 }
 
 /// One record of a capture: a frame with its header, or something that describes frames.
@@ -53,7 +67,7 @@ struct Place {
 pub struct Record<'a> {
     /// The record as it stands in the file.
     pub bytes: &'a [u8],
-    /// The frame in it. `None` for file headers, descriptions of interfaces and the like.
+    /// The frame of an Ethernet in it. `None` for file headers, descriptions of interfaces and the like, and for frames of other link types.
     pub frame: Option<&'a [u8]>,
 }
 
@@ -70,15 +84,24 @@ impl Batch {
 
     fn at(&self, place: &Place) -> Record<'_> {
         let bytes = &self.bytes[place.start..place.end];
-        Record { bytes, frame: place.frame.clone().map(|frame| &bytes[frame]) }
+        let frame = match &place.content {
+            Content::Frame(frame) => Some(&bytes[frame.clone()]),
+            Content::Description | Content::Foreign(_) => None,
+        };
+        Record { bytes, frame }
+    }
+
+    /// How many frames of other link types there are.
+    pub(super) fn foreign(&self) -> u64 {
+        self.records.iter().filter(|place| matches!(place.content, Content::Foreign(_))).count() as u64
     }
 
     /// Lets `change` look at each frame and rewrite it in place, and takes those out for which it says no.
     pub(super) fn retain_frames(&mut self, mut change: impl FnMut(&mut [u8]) -> bool) {
         let Self { bytes, records } = self;
-        records.retain(|place| match place.frame.clone() {
-            Some(frame) => change(&mut bytes[place.start..place.end][frame]),
-            None => true,
+        records.retain(|place| match &place.content {
+            Content::Frame(frame) => change(&mut bytes[place.start..place.end][frame.clone()]),
+            Content::Description | Content::Foreign(_) => true,
         });
     }
 
@@ -137,6 +160,7 @@ enum Format {
     Unknown,
     Pcap {
         big_endian: bool,
+        link_type: i32,
     },
     Pcapng {
         big_endian: bool,
@@ -150,6 +174,13 @@ struct Interface {
     link_type: i32,
     /// No frame of it is recorded with more bytes than these; 0 says that there is no such limit.
     longest: usize,
+}
+
+impl Interface {
+    /// A frame of it, at this place of its record.
+    fn content(self, frame: Range<usize>) -> Content {
+        if self.link_type == ETHERNET { Content::Frame(frame) } else { Content::Foreign(self.link_type) }
+    }
 }
 
 /// Why there is no record.
@@ -166,15 +197,15 @@ impl From<String> for Lack {
     }
 }
 
-/// How long a record is, and where the frame in it.
-type Parsed = Result<(usize, Option<Range<usize>>), Lack>;
+/// How long a record is, and what is in it.
+type Parsed = Result<(usize, Content), Lack>;
 
 impl Format {
     /// The record at the start of `bytes`, which may end before or behind it.
     fn record(&mut self, bytes: &mut [u8]) -> Parsed {
         match self {
             Self::Unknown => self.first(bytes),
-            Self::Pcap { big_endian } => pcap(bytes, *big_endian),
+            Self::Pcap { big_endian, link_type } => pcap(bytes, *big_endian, *link_type),
             Self::Pcapng { big_endian, interfaces } => block(bytes, big_endian, interfaces),
         }
     }
@@ -191,8 +222,10 @@ impl Format {
             return Err(Lack::Sense(format!("not a capture file: it starts with {:02x?}", &bytes[..4])));
         }
         let header = &at_least(bytes, FILE_HEADER)?[..FILE_HEADER];
-        *self = Self::Pcap { big_endian: file_header(header)?.is_bigendian() };
-        Ok((FILE_HEADER, None))
+        let header = file_header(header)?;
+        // The upper half says whether frames end with their check sequence, and how long that is.
+        *self = Self::Pcap { big_endian: header.is_bigendian(), link_type: header.network.0 & 0xffff };
+        Ok((FILE_HEADER, Content::Description))
     }
 }
 
@@ -200,14 +233,15 @@ fn at_least(bytes: &mut [u8], length: usize) -> Result<&mut [u8], Lack> {
     if bytes.len() < length { Err(Lack::Bytes(length)) } else { Ok(bytes) }
 }
 
-fn pcap(bytes: &mut [u8], big_endian: bool) -> Parsed {
+fn pcap(bytes: &mut [u8], big_endian: bool, link_type: i32) -> Parsed {
     let bytes = at_least(bytes, RECORD_HEADER)?;
     let length = word(bytes, 8, big_endian);
     if length > LONGEST_FRAME {
         return Err(Lack::Sense(format!("a frame of {length} bytes; frames have at most {LONGEST_FRAME}")));
     }
     at_least(bytes, RECORD_HEADER + length)?;
-    Ok((RECORD_HEADER + length, Some(RECORD_HEADER..RECORD_HEADER + length)))
+    let content = Interface { link_type, longest: 0 }.content(RECORD_HEADER..RECORD_HEADER + length);
+    Ok((RECORD_HEADER + length, content))
 }
 
 fn block(bytes: &mut [u8], big_endian: &mut bool, interfaces: &mut Vec<Interface>) -> Parsed {
@@ -232,48 +266,52 @@ fn block(bytes: &mut [u8], big_endian: &mut bool, interfaces: &mut Vec<Interface
     if again != length {
         return Err(Lack::Sense(format!("a block begins with the length {length} and ends with the length {again}")));
     }
-    match word(bytes, 0, big_endian) {
-        ENHANCED => return Ok((length, Some(enhanced(bytes, big_endian, interfaces)?))),
-        // The parser reads the type of a block that it does not know in one byte order only.
+    let content = match word(bytes, 0, big_endian) {
+        ENHANCED => enhanced(bytes, big_endian, interfaces)?,
         OBSOLETE_PACKET => {
             return Err(Lack::Sense("an obsolete packet block (type 2); `editcap -F pcapng` converts it".into()));
         }
-        _ => {}
-    }
-    let parse = if big_endian { parse_block_be } else { parse_block_le };
-    let (_, block) = parse(bytes).map_err(|error| format!("a malformed block ({})", parser_reason(&error)))?;
-    let frame = match block {
-        Block::InterfaceDescription(interface) => {
-            interfaces.push(Interface { link_type: interface.linktype.0, longest: interface.snaplen as usize });
-            None
+        INTERFACE => {
+            let link_type = i32::from(half(has_room(bytes, 20)?, 8, big_endian));
+            interfaces.push(Interface { link_type, longest: word(bytes, 12, big_endian) });
+            Content::Description
         }
-        Block::SimplePacket(packet) => {
+        SIMPLE => {
+            let room = has_room(bytes, SIMPLE_FRAME + 4)?.len() - SIMPLE_FRAME - 4;
+            let interface = interface(interfaces, 0)?;
             // The block has no length of what was recorded, so what is padding follows from the other lengths.
-            let room = match ethernet(interfaces, 0)?.longest {
-                0 => packet.data.len(),
-                longest => packet.data.len().min(longest),
-            };
-            Some(SIMPLE_FRAME..SIMPLE_FRAME + room.min(packet.origlen as usize))
+            let longest = if interface.longest == 0 { room } else { room.min(interface.longest) };
+            interface.content(SIMPLE_FRAME..SIMPLE_FRAME + longest.min(word(bytes, 8, big_endian)))
         }
-        _ => None,
+        // Whatever else it says, it is as long as it says, and frames do not need it.
+        _ => Content::Description,
     };
     if starts_section {
+        has_room(bytes, 28)?;
         interfaces.clear();
         // Frames may be left out, so the length of the section is not known any more. All ones says that.
         bytes[16..24].fill(0xff);
     }
-    Ok((length, frame))
+    Ok((length, content))
 }
 
-/// The frame of an enhanced packet block. Found without the parser, which would make a list of the options behind it.
-fn enhanced(bytes: &[u8], big_endian: bool, interfaces: &[Interface]) -> Result<Range<usize>, String> {
+/// Refuses a block that is too short for what it has to say.
+fn has_room(block: &[u8], least: usize) -> Result<&[u8], String> {
+    if block.len() < least {
+        Err(format!("a malformed block ({} bytes, and it has at least {least})", block.len()))
+    } else {
+        Ok(block)
+    }
+}
+
+/// The frame of an enhanced packet block.
+fn enhanced(bytes: &[u8], big_endian: bool, interfaces: &[Interface]) -> Result<Content, String> {
     let room = bytes.len().checked_sub(ENHANCED_FRAME + 4).ok_or("a malformed block (too short for a frame)")?;
     let length = word(bytes, 20, big_endian);
     if length > room {
         return Err(format!("a malformed block (a frame of {length} bytes where {room} have room)"));
     }
-    ethernet(interfaces, word(bytes, 8, big_endian))?;
-    Ok(ENHANCED_FRAME..ENHANCED_FRAME + length)
+    Ok(interface(interfaces, word(bytes, 8, big_endian))?.content(ENHANCED_FRAME..ENHANCED_FRAME + length))
 }
 
 /// A capture file, read from `R` in one pass with bounded memory.
@@ -287,6 +325,8 @@ pub struct Capture<R> {
     rest: Vec<u8>,
     /// The batch that was read to find the format.
     first: Option<Batch>,
+    /// A frame of another link type is damage.
+    only_ethernet: bool,
     damage: Option<Damage>,
     /// Whether nothing else is wrong than that the file ends too early.
     cut_off: bool,
@@ -298,9 +338,21 @@ impl<R: Read> Capture<R> {
     ///
     /// # Errors
     ///
-    /// If this is not a capture file, or not one of Ethernet frames, or corrupt before its first frame. One that is cut
-    /// off there can be read up to where it ends.
+    /// If this is not a capture file, or corrupt before its first frame. One that is cut off there can be read up to where it ends.
     pub fn open(input: R) -> Result<Self, Damage> {
+        Self::begin(input, false)
+    }
+
+    /// As [`open`](Self::open), for who has no use for frames of other link types than Ethernet: they are damage.
+    ///
+    /// # Errors
+    ///
+    /// As [`open`](Self::open), and if the first frame is of another link type.
+    pub fn open_ethernet(input: R) -> Result<Self, Damage> {
+        Self::begin(input, true)
+    }
+
+    fn begin(input: R, only_ethernet: bool) -> Result<Self, Damage> {
         let mut capture = Self {
             input,
             format: Format::Unknown,
@@ -308,12 +360,14 @@ impl<R: Read> Capture<R> {
             records: 0,
             rest: Vec::new(),
             first: None,
+            only_ethernet,
             damage: None,
             cut_off: false,
             ended: false,
         };
         capture.first = capture.read(Batch::default());
-        let has_frame = capture.first.iter().flat_map(Batch::records).any(|record| record.frame.is_some());
+        let records = capture.first.iter().flat_map(|batch| &batch.records);
+        let has_frame = records.into_iter().any(|place| !matches!(place.content, Content::Description));
         let is_usable = has_frame || capture.cut_off;
         match capture.damage.take_if(|damage| damage.records == 0 || !is_usable) {
             None => Ok(capture),
@@ -346,8 +400,11 @@ impl<R: Read> Capture<R> {
         let mut at_end = false;
         let reason = loop {
             match self.format.record(&mut batch.bytes[start..filled]) {
-                Ok((length, frame)) => {
-                    batch.records.push(Place { start, end: start + length, frame });
+                Ok((_, Content::Foreign(link))) if self.only_ethernet => {
+                    break Some(format!("a frame of link type {link}; only those of Ethernet, 1, are understood here"));
+                }
+                Ok((length, content)) => {
+                    batch.records.push(Place { start, end: start + length, content });
                     start += length;
                     self.records += 1;
                     self.position += length as u64;
@@ -390,20 +447,13 @@ fn file_header(bytes: &[u8]) -> Result<PcapHeader, String> {
             header.magic_number
         ));
     }
-    // The upper half says whether frames end with their check sequence, and how long that is.
-    ethernet(&[Interface { link_type: header.network.0 & 0xffff, longest: 0 }], 0)?;
     Ok(header)
 }
 
-/// The interface with that number, if it is an Ethernet.
-fn ethernet(interfaces: &[Interface], number: usize) -> Result<Interface, String> {
-    match interfaces.get(number) {
-        Some(interface) if interface.link_type == ETHERNET => Ok(*interface),
-        Some(Interface { link_type, .. }) => {
-            Err(format!("frames of link type {link_type}; only Ethernet, 1, can be filtered and rewritten"))
-        }
-        None => Err(format!("a frame of interface {number}, and {} are described", interfaces.len())),
-    }
+/// The interface with that number.
+fn interface(interfaces: &[Interface], number: usize) -> Result<Interface, String> {
+    let none = || format!("a frame of interface {number}, and {} are described", interfaces.len());
+    interfaces.get(number).copied().ok_or_else(none)
 }
 
 fn parser_reason(error: &Nom<PcapError<&[u8]>>) -> String {
@@ -414,6 +464,11 @@ fn parser_reason(error: &Nom<PcapError<&[u8]>>) -> String {
         }
         Nom::Error(error) | Nom::Failure(error) => error.to_string(),
     }
+}
+
+fn half(bytes: &[u8], at: usize, big_endian: bool) -> u16 {
+    let half = [bytes[at], bytes[at + 1]];
+    if big_endian { u16::from_be_bytes(half) } else { u16::from_le_bytes(half) }
 }
 
 fn word(bytes: &[u8], at: usize, big_endian: bool) -> usize {

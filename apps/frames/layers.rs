@@ -40,7 +40,7 @@ pub(super) struct Network {
     pub(super) transport: Option<usize>,
     /// Where the packet ends. Behind it are padding and the frame's check sequence.
     pub(super) end: usize,
-    /// Whether an IPv6 routing header names nodes still to be visited, so that the destination is not the final one.
+    /// Whether an IPv6 routing header or an IPv4 source route names nodes still to be visited, so that the destination is not the final one.
     pub(super) routed: bool,
 }
 
@@ -102,7 +102,25 @@ fn ipv4(frame: &[u8], start: usize) -> Option<Network> {
     let first_fragment = u16::from_be_bytes([header[6], header[7]]) & 0x1fff == 0;
     let end = end_of(frame, start, [header[2], header[3]]);
     let transport = (first_fragment && start + len <= end).then_some(start + len);
-    Some(Network { start, source: start + 12, address_len: 4, protocol: header[9], transport, end, routed: false })
+    let routed = frame.get(start + 20..start + len).is_some_and(is_source_routed);
+    Some(Network { start, source: start + 12, address_len: 4, protocol: header[9], transport, end, routed })
+}
+
+/// Whether the options of an IPv4 header have a source route, loose or strict, that is not at its end (RFC 791, section 3.1).
+fn is_source_routed(mut options: &[u8]) -> bool {
+    while let [kind, rest @ ..] = options {
+        match (kind, rest) {
+            (0, _) => return false,
+            (1, _) => options = rest,
+            (131 | 137, [length, pointer, ..]) => return pointer <= length,
+            (_, [length, ..]) => match options.get(usize::from(*length).max(2)..) {
+                Some(next) => options = next,
+                None => return false,
+            },
+            (_, []) => return false,
+        }
+    }
+    false
 }
 
 fn ipv6(frame: &[u8], start: usize) -> Option<Network> {
@@ -138,6 +156,23 @@ fn ipv6(frame: &[u8], start: usize) -> Option<Network> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_source_route_is_one_until_its_end() {
+        for (options, routed) in [
+            (&[131, 7, 4, 10, 9, 9, 9, 0][..], true),
+            (&[1, 137, 7, 4, 10, 9, 9, 9], true),
+            (&[131, 7, 8, 10, 9, 9, 9, 0], false),
+            (&[68, 4, 5, 0, 131, 7, 4, 10, 9, 9, 9, 0], true),
+            (&[0, 131, 7, 4, 10, 9, 9, 9], false),
+            (&[1, 1, 1, 131], false),
+            (&[7, 200, 4, 0], false),
+            (&[7, 0, 131, 7, 4, 0, 0, 0], true),
+            (&[], false),
+        ] {
+            assert_eq!(is_source_routed(options), routed, "{options:?}");
+        }
+    }
 
     #[test]
     fn no_length_of_any_frame_panics() {

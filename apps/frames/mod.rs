@@ -83,6 +83,8 @@ pub struct Counts {
     pub kept: u64,
     /// Of these, changed.
     pub rewritten: u64,
+    /// Frames of other link types than Ethernet, beside these: written as they came, whatever the rules.
+    pub foreign: u64,
 }
 
 /// What was forwarded.
@@ -106,6 +108,7 @@ struct Application<'a> {
 impl Application<'_> {
     /// Takes out the frames that are dropped and rewrites the others. A record without a frame stays as it is.
     fn apply(&mut self, batch: &mut Batch) {
+        self.counts.foreign += batch.foreign();
         batch.retain_frames(|frame| {
             self.counts.frames += 1;
             let layers = Layers::of(frame);
@@ -138,7 +141,7 @@ impl Application<'_> {
 ///
 /// # Errors
 ///
-/// [`Error::Refused`] if the input is no capture of Ethernet frames, corrupt before the first of them, or also the
+/// [`Error::Refused`] if the input is no capture, corrupt before its first frame, or also the
 /// output, before anything is written; [`Error::File`] if one of them cannot be opened or written. A capture that turns
 /// out to be cut off, or to be corrupt later, is no error but in [`Summary::damage`].
 pub fn run(config: &Config, watch: &dyn Watch) -> Result<Summary> {

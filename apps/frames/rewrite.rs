@@ -16,8 +16,8 @@ const DCCP: u8 = 33;
 ///
 /// The IPv4 header's checksum and those of TCP, UDP, UDP-Lite, DCCP and ICMPv6 change by the difference ([RFC 1624]),
 /// so they are as right or as wrong as before, in frames that were cut off too. An absent UDP checksum stays absent.
-/// ARP, the inside of tunnels and packets quoted in ICMP errors keep the old address, and so do IPv6 routing headers.
-/// While such a header names nodes still to be visited, the destination is the next of them, which no checksum covers.
+/// ARP, the inside of tunnels and packets quoted in ICMP errors keep the old address, and so do IPv6 routing headers and IPv4 source routes.
+/// While one of them names nodes still to be visited, the destination is the next of them, which no checksum of a transport covers.
 ///
 /// [RFC 1624]: https://www.rfc-editor.org/rfc/rfc1624
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -125,7 +125,7 @@ fn readdress(frame: &mut [u8], network: &Network, at: usize, rules: &[Readdress]
     if network.address_len == 4 {
         adjust(frame, network.start + 10, old, new);
     }
-    // The pseudo header has the final destination (RFC 8200, section 8.1).
+    // The pseudo header has the final destination (RFC 9293, section 3.1; RFC 8200, section 8.1).
     let is_covered = at == network.source || !network.routed;
     if let Some(transport) = network.transport.filter(|_| is_covered) {
         let packet = &mut frame[..network.end];

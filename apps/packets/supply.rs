@@ -30,7 +30,7 @@ impl<'a> Supply<'a> {
             From::Made(packets) => Kind::Made { packets: *packets, make },
             From::Capture(path) => {
                 let file = File::open(path).map_err(|error| Error::file("open", path, error))?;
-                let capture = Capture::open(file)
+                let capture = Capture::open_ethernet(file)
                     .map_err(|damage| Error::Refused(format!("{} cannot be read: {damage}", path.display())))?;
                 Kind::Capture { capture: Box::new(capture), batch: Batch::default(), done: 0 }
             }

@@ -349,15 +349,12 @@ fn corrupt_records_are_refused_with_place_and_reason() {
         big_endian_header[field].reverse();
     }
     let big_endian = [&big_endian_header[..], &[0; 8], &[0, 0, 0, 1], &[0, 0, 0, 1], b"x"].concat();
-    let mut other_link = header.clone();
-    other_link[20] = 113;
     let section = &pcapng()[..28];
     let mark = 0x1a2b_3c4d_u32.to_be_bytes();
     let big_endian_section = block(true, 0x0a0d_0d0a, &[&mark[..], &[0, 1, 0, 0], &[0xff; 8]].concat());
     let with_block = |kind, content: &[u8]| [section, &block(false, kind, content)].concat();
     for (capture, told) in [
         (b"GIF89a and so on, no capture at all".to_vec(), "not a capture file"),
-        (other_link, "link type 113"),
         // A variant with longer record headers, and a format from before the present one.
         ([&[0x34, 0xcd, 0xb2, 0xa1], &header[4..]].concat(), "pcap variant a1b2cd34"),
         ([&header[..4], &[1, 0], &header[6..]].concat(), "version 1.4"),
@@ -384,24 +381,45 @@ fn corrupt_records_are_refused_with_place_and_reason() {
     assert!(forward(&place, &place.config()) == big_endian);
 }
 
+/// Of a file, and of one interface beside an Ethernet: they leave as they came, whatever the rules, and are counted.
 #[test]
-fn what_is_no_capture_of_ethernet_frames_leaves_no_output() {
+fn frames_of_other_link_types_pass_and_are_counted() {
     let interface = |link_type: u8| block(false, 1, &[link_type, 0, 0, 0, 0, 0, 0, 0]);
+    let enhanced = |interface: u32, frame: &[u8]| {
+        let length = (frame.len() as u32).to_le_bytes();
+        block(false, 6, &[&interface.to_le_bytes()[..], &[0; 8], &length, &length, frame].concat())
+    };
     let simple = block(false, 3, &[&8_u32.to_le_bytes()[..], b"no frame"].concat());
-    let place = Place::with(&[&pcapng()[..28], &interface(113), &simple].concat());
-    match run(&place.config(), &()) {
-        Err(Error::Refused(reason)) => assert!(reason.contains("link type 113"), "{reason}"),
-        other => panic!("{other:?}"),
+    let mixed = [&pcapng()[..28], &interface(1), &interface(113), &enhanced(1, b"cooked--"), &simple].concat();
+    let alone = [&pcapng()[..28], &interface(101), &simple].concat();
+    let mut raw = made_up(3);
+    raw[20] = 101;
+    for (capture, frames, foreign) in [(mixed, 1, 1), (alone, 0, 1), (raw, 0, 3)] {
+        let place = Place::with(&capture);
+        let mut config = place.config();
+        assert!(forward(&place, &config) == capture);
+        let counts = run(&config, &()).unwrap().counts;
+        assert_eq!((counts.frames, counts.foreign), (frames, foreign));
+        config.rules = rules(&["udp"], &[]);
+        let counts = run(&config, &()).unwrap().counts;
+        assert_eq!((counts.kept, counts.foreign), (0, foreign));
+        let mut strict = Capture::open_ethernet(&capture[..]).ok();
+        let damage = match &mut strict {
+            None => Capture::open_ethernet(&capture[..]).err(),
+            Some(strict) => std::iter::from_fn(|| strict.next(Batch::default())).find_map(Result::err),
+        };
+        assert!(damage.unwrap().reason.contains("only those of Ethernet"));
     }
-    assert!(!place.path("out").exists());
+}
 
-    // Behind a frame of an Ethernet, it is where the output ends.
-    let before = [&pcapng()[..28], &interface(1), &interface(113), &simple].concat();
-    let of_the_second = block(false, 6, &[&1_u32.to_le_bytes()[..], &[0; 16]].concat());
-    let place = Place::with(&[&before[..], &of_the_second].concat());
-    assert!(forward(&place, &place.config()) == before);
-    let damage = run(&place.config(), &()).unwrap().damage.unwrap();
-    assert!(damage.reason.contains("link type 113") && damage.records == 4, "{damage}");
+/// What describes names, counts or secrets is passed on by its length, whatever is wrong in it.
+#[test]
+fn blocks_without_frames_are_passed_on_by_their_length() {
+    let no_end = block(false, 4, &[1, 0, 200, 0, 9, 9, 9, 9]);
+    let capture = [&pcapng()[..28], &no_end, &block(false, 5, &[]), &pcapng()[..]].concat();
+    let place = Place::with(&capture);
+    assert!(forward(&place, &place.config()) == capture);
+    assert_eq!(run(&place.config(), &()).unwrap().damage, None);
 }
 
 #[test]

@@ -354,8 +354,8 @@ Examples:
 Words for --keep and --drop: ip, ip6, arp, vlan, tcp, udp, icmp, port N, src A[/BITS], dst A[/BITS], host A[/BITS],
 joined by `and`. A frame goes on if one --keep holds (or there is none) and no --drop does.
 
-Reads pcap and pcapng, of Ethernet frames, and writes the same format: what is not rewritten stays as it is, byte by
-byte, but for the lengths of pcapng sections, which become unknown (-1). Checksums of IPv4, TCP, UDP, UDP-Lite, DCCP and
+Reads pcap and pcapng, and writes the same format. Frames of other link types than Ethernet pass as they are. What is not
+rewritten stays as it is, byte by byte, but for the lengths of pcapng sections, which become unknown (-1). Checksums of IPv4, TCP, UDP, UDP-Lite, DCCP and
 ICMPv6 follow a rewritten address; a check sequence that was captured at the end of a frame does not.
 
 From a capture that is cut off or corrupt, all frames before that are written, and the exit status is 2. Where it is

@@ -42,6 +42,11 @@ pub(super) fn run(args: Frames) -> Outcome {
         args.output.display(),
         HumanCount(counts.rewritten),
     );
+    let foreign = match counts.foreign {
+        0 => String::new(),
+        frames => format!("; besides, {} frames of other link types than Ethernet, as they were", HumanCount(frames)),
+    };
+    let done = done + &foreign;
     args.running.print(&done, &forwarded.report)?;
     Ok(session.status(match forwarded.damage {
         None => ExitCode::SUCCESS,

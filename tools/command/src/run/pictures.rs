@@ -10,7 +10,7 @@ use indicatif::HumanCount;
 use thalweg_apps::pictures::Spoiled;
 
 use crate::Outcome;
-use crate::terminal::{complain, emit};
+use crate::terminal::{complain, emit, name};
 
 /// Where pictures come from, and where they go.
 #[derive(Debug, Args)]
@@ -71,7 +71,7 @@ impl Files {
 /// Tells which files could not be read.
 pub(super) fn complain_of(spoiled: &[Spoiled]) {
     for Spoiled { path, reason } in spoiled {
-        complain(&format!("{} {reason}", path.display()));
+        complain(&format!("{} {reason}", name(path)));
     }
 }
 

@@ -8,7 +8,7 @@ use thalweg_apps::search::{self, Config, Summary};
 
 use super::session::Session;
 use crate::args::Search;
-use crate::terminal::{complain, emit};
+use crate::terminal::{complain, emit, name};
 use crate::{Outcome, TROUBLE};
 
 pub(super) fn run(args: Search) -> Outcome {
@@ -19,7 +19,7 @@ pub(super) fn run(args: Search) -> Outcome {
     session.clear();
 
     for unreadable in &found.unreadable {
-        complain(&format!("{}: {}", unreadable.path.display(), unreadable.error));
+        complain(&format!("{}: {}", name(&unreadable.path), unreadable.error));
     }
     if args.count {
         emit(&format!("{}\n", found.matches))?;
@@ -47,7 +47,7 @@ fn text(found: &Summary) -> String {
     );
     for (path, matches) in &found.top {
         // Writing to a string does not fail.
-        let _ = write!(text, "\n{:>12}  {}", HumanCount(*matches).to_string(), path.display());
+        let _ = write!(text, "\n{:>12}  {}", HumanCount(*matches).to_string(), name(path));
     }
     text
 }
