@@ -7,6 +7,8 @@ use std::path::{Path, PathBuf};
 use thalweg_sync::sync::Arc;
 use walkdir::WalkDir;
 
+use super::far;
+
 /// The path that stands for standard input.
 const STANDARD_INPUT: &str = "-";
 
@@ -72,13 +74,24 @@ fn below(directory: PathBuf) -> impl Iterator<Item = Result<Found, Unreadable>> 
         let error = error.into_io_error().unwrap_or_else(|| io::Error::other("part of a loop"));
         Unreadable { path, error }
     };
-    walk.into_iter().filter_map(move |entry| match entry {
-        Ok(entry) if !entry.file_type().is_file() => None,
-        Ok(entry) => {
-            let metadata = entry.metadata();
-            Some(metadata.map(|metadata| Found::new(entry.into_path(), &metadata)).map_err(&unreadable))
-        }
-        Err(error) => Some(Err(unreadable(error))),
+    walk.into_iter().flat_map(move |entry| {
+        let found = match entry {
+            Ok(entry) if !entry.file_type().is_file() => None,
+            Ok(entry) => {
+                let metadata = entry.metadata();
+                Some(metadata.map(|metadata| Found::new(entry.into_path(), &metadata)).map_err(&unreadable))
+            }
+            Err(error) => Some(Err(unreadable(error))),
+        };
+        let (found, deeper) = match found {
+            Some(Err(unreadable)) if far::is_too_long(&unreadable.error) => (None, Some(far::below(unreadable.path))),
+            found => (found, None),
+        };
+        let deeper = deeper.into_iter().flatten().map(|found| match found {
+            Ok((path, metadata)) => Ok(Found::new(path, &metadata)),
+            Err((path, error)) => Err(Unreadable { path, error }),
+        });
+        found.into_iter().chain(deeper)
     })
 }
 

@@ -16,6 +16,7 @@
 
 mod chunks;
 mod cut;
+mod far;
 mod files;
 mod stretch;
 mod tally;

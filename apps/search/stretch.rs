@@ -1,12 +1,12 @@
 //! Parts of files that can be read and searched by themselves, by different workers at the same time.
 
-use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
 use std::path::Path;
 
 use thalweg_sync::sync::Arc;
 
 use super::cut::Term;
+use super::far;
 use super::files::{Found, Kind};
 
 /// Read at a time when a stretch has no cut at its border. The cut is most often in the first few bytes.
@@ -37,7 +37,7 @@ impl Stretch {
             // Locked until it is read to its end: whoever names it a second time finds it empty.
             return Ok(self.text(term, Box::new(io::stdin().lock())));
         }
-        let mut file = File::open(&self.path)?;
+        let mut file = far::open(&self.path)?;
         if self.from > 0 {
             file.seek(SeekFrom::Start(self.before()))?;
         }
