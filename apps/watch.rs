@@ -24,6 +24,9 @@ pub trait Watch: Sync {
     /// That many bytes were read since the last call. Called now and then, from whichever thread read them.
     fn read(&self, _bytes: u64) {}
 
+    /// Something about the input that the one who gave it should know, and that does not stop the run.
+    fn notice(&self, _text: &str) {}
+
     /// The run starts now, and `stopper` ends it. Called before the first kernel runs, and again
     /// where a second graph follows the first: what reads the input, then what works on it.
     ///

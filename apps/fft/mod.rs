@@ -114,7 +114,7 @@ pub struct Summary {
 /// anything is written; [`Error::File`] if one of them cannot be opened, read or written.
 pub fn run(config: &Config, watch: &dyn Watch) -> Result<Summary> {
     let fft = Fft::new(config.points)?;
-    let Opened { values, rate, bytes, complex } = open(config)?;
+    let Opened { values, rate, bytes, complex } = open(config, watch)?;
     let (mut damage, mut refused, mut samples) = (None, None, 0);
     let mut progress = Steps::new(watch);
     let mut spectra = Spectra::create(config.output.as_deref(), config.points, complex)?;
@@ -169,7 +169,7 @@ struct Opened {
     complex: bool,
 }
 
-fn open(config: &Config) -> Result<Opened> {
+fn open(config: &Config, watch: &dyn Watch) -> Result<Opened> {
     let (path, raw, complex) = match &config.input {
         Input::File { path, raw } => (path, raw, false),
         Input::Pairs { path, raw } => (path, raw, true),
@@ -183,7 +183,7 @@ fn open(config: &Config) -> Result<Opened> {
     if let Some(output) = &config.output {
         must_differ(path, output)?;
     }
-    let mut samples = samples::open(path, *raw)?;
+    let mut samples = samples::open(path, *raw, watch)?;
     if samples.times() == Some(0) {
         return Err(Error::Refused(format!("{} has no samples", path.display())));
     }

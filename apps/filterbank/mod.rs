@@ -117,7 +117,7 @@ pub fn run(config: &Config, watch: &dyn Watch) -> Result<Summary> {
         Input::Benchmark { .. } => Form::Benchmark,
     };
     let bank = Bank::new(config.size, form, &config.gains)?;
-    let Opened { values, rate, bytes, count } = open(config)?;
+    let Opened { values, rate, bytes, count } = open(config, watch)?;
     let mut sound = match &config.output {
         Some(path) => Some(Sound::create(path, rate, count.map(|count| bank.outputs(count)))?),
         None => None,
@@ -195,7 +195,7 @@ struct Opened {
     count: Option<u64>,
 }
 
-fn open(config: &Config) -> Result<Opened> {
+fn open(config: &Config, watch: &dyn Watch) -> Result<Opened> {
     let (path, raw) = match &config.input {
         Input::File { path, raw } => (path, raw),
         &Input::Benchmark { samples } => {
@@ -206,7 +206,7 @@ fn open(config: &Config) -> Result<Opened> {
     if let Some(output) = &config.output {
         must_differ(path, output)?;
     }
-    let samples = samples::open(path, *raw)?;
+    let samples = samples::open(path, *raw, watch)?;
     if samples.times() == Some(0) {
         return Err(Error::Refused(format!("{} has no samples", path.display())));
     }

@@ -74,7 +74,7 @@ impl Config {
         Ok((2..self.stages).map(|_| Filter::new(scale)).collect())
     }
 
-    fn open(&self) -> Result<Opened> {
+    fn open(&self, watch: &dyn Watch) -> Result<Opened> {
         match &self.input {
             &Input::Random(count) => {
                 let mut random = fastrand::Rng::with_seed(count);
@@ -85,7 +85,7 @@ impl Config {
                 if let Some(output) = &self.output {
                     must_differ(path, output)?;
                 }
-                let samples = samples::open(path, *raw)?;
+                let samples = samples::open(path, *raw, watch)?;
                 let (rate, count, bytes) = (samples.rate, samples.times(), samples.bytes_each());
                 let values = Box::new(samples.mixed().map(|value| value.map(f64::from)));
                 Ok(Opened { values, rate, count, bytes })
@@ -192,7 +192,7 @@ pub struct Summary {
 /// [`Error::File`] if one of them cannot be opened, read or written.
 pub fn run(config: &Config, watch: &dyn Watch) -> Result<Summary> {
     let filters = config.filters()?;
-    let Opened { values, rate, count, bytes } = config.open()?;
+    let Opened { values, rate, count, bytes } = config.open(watch)?;
     let mut sound = config.output.as_ref().map(|output| samples::Sound::create(output, rate, count)).transpose()?;
     let (mut damage, mut refused) = (None, None);
     let (mut before, mut after) = (Level::default(), Level::default());

@@ -10,7 +10,7 @@ use crate::{Error, Result};
 /// As [`run`](super::run), but for the output, which is not written.
 pub fn filter(config: &Config, mut take: impl FnMut(f64)) -> Result<Level> {
     let (mut filters, mut level) = (config.filters()?, Level::default());
-    for sample in config.open()?.values {
+    for sample in config.open(&())?.values {
         let sample = sample.map_err(|error| match &config.input {
             Input::File { path, .. } => Error::file("read all of", path, error),
             Input::Random(_) => unreachable!("made-up numbers are not read"),

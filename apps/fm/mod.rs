@@ -84,7 +84,7 @@ pub struct Summary {
 pub fn run(config: &Config, watch: &dyn Watch) -> Result<Summary> {
     let Config { input, output, .. } = config;
     must_differ(input, output)?;
-    let samples = open(input, config.raw_rate)?;
+    let samples = open(input, config.raw_rate, watch)?;
     let (rate, bytes) = (samples.rate, samples.bytes_each());
     let expected = samples.times().map(radio::outputs);
     if expected == Some(0) {
@@ -150,7 +150,7 @@ pub fn run(config: &Config, watch: &dyn Watch) -> Result<Summary> {
 }
 
 /// Opens the input, whose length has to be known: how much sound comes of it is told before the first sample is written.
-fn open(input: &Path, raw_rate: Option<u32>) -> Result<Samples> {
+fn open(input: &Path, raw_rate: Option<u32>, watch: &dyn Watch) -> Result<Samples> {
     // Asked before it is opened: a pipe would wait for its writer, or lose it.
     let metadata = input.metadata().map_err(|error| Error::file("open", input, error))?;
     if !metadata.is_file() {
@@ -159,7 +159,7 @@ fn open(input: &Path, raw_rate: Option<u32>) -> Result<Samples> {
             input.display()
         )));
     }
-    let samples = samples::open(input, raw_rate.map(|rate| Raw { rate, form: Form::F32, channels: 1 }))?;
+    let samples = samples::open(input, raw_rate.map(|rate| Raw { rate, form: Form::F32, channels: 1 }), watch)?;
     if samples.channels != 1 {
         return Err(Error::Refused(format!(
             "{} has {} channels; the radio receives one, `sox IN -c 1 OUT` mixes them",

@@ -10,7 +10,7 @@ use std::io::{self, Read};
 use std::path::Path;
 use std::str::FromStr;
 
-use crate::{Error, Result};
+use crate::{Error, Result, Watch};
 
 pub(crate) use fir::dot;
 pub(crate) use write::Sound;
@@ -121,12 +121,12 @@ pub(crate) struct Samples {
 /// Samples that are read at once.
 const BATCH: usize = 4096;
 
-/// Opens a WAV file, or one of raw samples if `raw` says which.
+/// Opens a WAV file, or one of raw samples if `raw` says which. `watch` is told if only the end of the file says how long it is.
 ///
 /// # Errors
 ///
 /// [`Error::File`] if it cannot be opened, [`Error::Refused`] if it is not as it has to be, with the byte where that shows.
-pub(crate) fn open(path: &Path, raw: Option<Raw>) -> Result<Samples> {
+pub(crate) fn open(path: &Path, raw: Option<Raw>, watch: &dyn Watch) -> Result<Samples> {
     let mut file = File::open(path).map_err(|error| Error::file("open", path, error))?;
     let length = file.metadata().ok().filter(std::fs::Metadata::is_file).map(|metadata| metadata.len());
     let refused = |reason: String| Error::Refused(format!("{} {reason}", path.display()));
@@ -143,6 +143,10 @@ pub(crate) fn open(path: &Path, raw: Option<Raw>) -> Result<Samples> {
             return Err(refused(format!(
                 "is cut off: its header says {bytes} bytes of samples, and {there} are there"
             )));
+        }
+        if bytes.is_none() {
+            let text = "the header does not say how many samples there are, as of a file that was written into a pipe";
+            watch.notice(&format!("{}: {text}; it is read to its end", path.display()));
         }
         return Samples::new(Box::new(file), Raw { rate, form, channels }, bytes.or(there)).map_err(refused);
     };

@@ -257,6 +257,15 @@ fn fm_goes_from_generate_to_sound() {
     let ran = run(top.path(), "run fm --input in.wav --output out.wav");
     assert!(ran.status == 0 && ran.stdout.starts_with("247 samples of sound from 2,000 samples"), "{}", ran.stdout);
 
+    // Written into a pipe, where nobody knows how long it will be.
+    let mut piped = fs::read(top.path().join("in.wav")).unwrap();
+    let data = piped.windows(4).position(|name| name == b"data").unwrap();
+    piped[data + 4..data + 8].fill(0xff);
+    fs::write(top.path().join("piped.wav"), piped).unwrap();
+    let ran = run(top.path(), "run fm --input piped.wav --output again.wav --report none");
+    assert!(ran.stderr.contains("piped.wav: the header does not say how many samples there are"), "{}", ran.stderr);
+    assert_eq!(fs::read(top.path().join("again.wav")).unwrap(), fs::read(top.path().join("out.wav")).unwrap());
+
     // Raw samples are what is behind the header.
     let wav = fs::read(top.path().join("in.wav")).unwrap();
     fs::write(top.path().join("in.f32"), &wav[wav.len() - 4 * 2000..]).unwrap();

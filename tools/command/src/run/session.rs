@@ -74,6 +74,10 @@ impl Watch for Session {
         self.bar.inc(bytes);
     }
 
+    fn notice(&self, text: &str) {
+        if self.bar.is_hidden() { complain(text) } else { self.bar.suspend(|| complain(text)) }
+    }
+
     fn started(&self, stopper: Stopper) {
         if let Some(told) = asked().started(&stopper) {
             self.tell(&told);
