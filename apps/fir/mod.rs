@@ -124,7 +124,7 @@ impl Filter {
     /// ```
     /// # use thalweg_apps::fir::Filter;
     /// let mut filter = Filter::new(10.0);
-    /// assert_eq!([1.0, 0.0, 0.0, 0.0].map(|sample| filter.apply(sample)), [1.0, 2.0, 3.0, 4.0]);
+    /// assert_eq!([1.0, 0.0, 0.0, 0.0].map(|sample| filter.apply(sample).round()), [1.0, 2.0, 3.0, 4.0]);
     /// ```
     pub fn apply(&mut self, sample: f64) -> f64 {
         self.line[self.next] = sample;
