@@ -6,6 +6,7 @@
 //! | [`frames`] | input → application → output | FastForward, §2.2 and §5.7 |
 //! | [`fm`] | low-pass → demodulate → duplicate → 12 low-passes → add | DANBI, table II; StreamIt's FMRadio |
 //! | [`gaussian`] | pictures → gaussian → transpose → gaussian → transpose → results | DANBI, table II: RG |
+//! | [`srad`] | pictures → extract → statistics → srad1 → srad2 + compress, and back → results | DANBI, table II; Rodinia's SRAD |
 //! | [`fft`] | samples → reorder → combine → spectra | DANBI, table II; StreamIt's FFT2 |
 //! | [`filterbank`] | duplicate → 8 × (low-pass → high-pass → thin out → 2 filters) → add | DANBI, table II; StreamIt's FilterBank |
 //! | [`mergesort`] | chunks → sort → split → merge, and back → result | DANBI, figure 2 and table II |
@@ -44,6 +45,7 @@ pub mod pictures;
 pub mod pipeline;
 pub mod samples;
 pub mod search;
+pub mod srad;
 pub mod tc;
 mod until_error;
 mod watch;

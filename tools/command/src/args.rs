@@ -270,6 +270,8 @@ pub(crate) enum App {
     Mergesort(crate::run::mergesort::Args),
     /// Smooths pictures by a recursive Gaussian filter
     Gaussian(crate::run::gaussian::Args),
+    /// Takes the speckle from pictures, by diffusion that spares edges
+    Srad(crate::run::srad::Args),
 }
 
 /// How a graph runs.

@@ -40,6 +40,33 @@ fn gaussian_smooths_a_folder_and_tells_what_it_could_not_read() {
 }
 
 #[test]
+fn srad_takes_speckle_away() {
+    let dir = tempfile::tempdir().unwrap();
+    let (status, told, _) = run(dir.path(), "srad --generate 2 --size 40 --output speckled");
+    assert_eq!((status, told.as_str()), (0, "2 made-up pictures written to speckled\n"));
+    let (status, told, report) = run(dir.path(), "srad --input speckled --output clean --iterations 5");
+    assert_eq!(status, 0, "{report}");
+    assert!(told.starts_with("2 pictures despeckled to clean: 0.0 million pixels in "), "{told}");
+    assert!(told.contains("coefficient of variation in squares of 8 pixels: 0."), "{told}");
+    assert!(report.contains("srad2 + compress"), "{report}");
+    assert_eq!(fs::read_dir(dir.path().join("clean")).unwrap().count(), 2);
+
+    fs::write(dir.path().join("speckled/text.png"), "text").unwrap();
+    let (status, told, report) = run(dir.path(), "srad --input speckled --output clean --iterations 1");
+    assert_eq!((status, &told[..2]), (2, "2 "));
+    assert!(report.contains("thalweg: speckled/text.png begins as neither PNG nor JPEG does"), "{report}");
+    for (line, part) in [
+        ("srad --input speckled --output clean --iterations 0", "at least one"),
+        ("srad --input speckled --output clean --lambda 2", "at most 1"),
+        ("srad --input speckled", "--output"),
+        ("srad --input speckled --output speckled", "would replace it"),
+    ] {
+        let (status, _, told) = run(dir.path(), line);
+        assert!(status == 2 && told.contains(part), "{line}: {told}");
+    }
+}
+
+#[test]
 fn fft_finds_the_tones_of_a_sound() {
     let dir = tempfile::tempdir().unwrap();
     let (status, told, _) = run(dir.path(), "fft --generate 48000 --output sound.wav");

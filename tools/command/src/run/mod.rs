@@ -21,6 +21,7 @@ pub(crate) mod pipeline;
 mod samples;
 mod search;
 mod session;
+pub(crate) mod srad;
 pub(crate) mod tc;
 
 use std::error::Error;
@@ -55,6 +56,7 @@ pub(crate) fn run(args: RunArgs) -> Outcome {
         Some(App::Filterbank(args)) => filterbank::run(args),
         Some(App::Mergesort(args)) => mergesort::run(args),
         Some(App::Gaussian(args)) => gaussian::run(args),
+        Some(App::Srad(args)) => srad::run(args),
         None => list(),
     }
 }
