@@ -120,11 +120,10 @@ fn a_stream_ends_where_the_interrupt_found_it() {
 #[test]
 fn the_second_interrupt_does_not_wait() {
     let dir = tempfile::tempdir().unwrap();
-    let capture = capture(dir.path());
-    let mut child = thalweg(dir.path(), "run frames --input /dev/stdin --output out.pcap");
+    let mut child = thalweg(dir.path(), "run search --term fish --input -");
     let (mut stdin, mut stderr) = (child.stdin.take().unwrap(), BufReader::new(child.stderr.take().unwrap()));
-    stdin.write_all(&capture[..capture.len() / 2]).unwrap();
-    // `stdin` stays open: the run waits for more, and an interrupt cannot end it before more comes.
+    stdin.write_all(b"one fish").unwrap();
+    // `stdin` stays open: a kernel waits for more, and an interrupt cannot end it before more comes.
     wait_until_it_waits(&child);
     interrupt(&child);
     assert!(told(&mut stderr).contains("interrupted"));
