@@ -8,6 +8,7 @@
 //! | [`gaussian`] | pictures → gaussian → transpose → gaussian → transpose → results | DANBI, table II: RG |
 //! | [`srad`] | pictures → extract → statistics → srad1 → srad2 + compress, and back → results | DANBI, table II; Rodinia's SRAD |
 //! | [`fft`] | samples → reorder → combine → spectra | DANBI, table II; StreamIt's FFT2 |
+//! | [`tde`] | transpose → pad → transform, in 11 stages → multiply → back, in 11 → cut → transpose | DANBI, table II; StreamIt's TDE |
 //! | [`filterbank`] | duplicate → 8 × (low-pass → high-pass → thin out → 2 filters) → add | DANBI, table II; StreamIt's FilterBank |
 //! | [`mergesort`] | chunks → sort → split → merge, and back → result | DANBI, figure 2 and table II |
 //! | [`tc`] | workset → lookup → count, on all cores → reduce | BLQ, table 1; GraphBIG's triangle count |
@@ -47,6 +48,7 @@ pub mod samples;
 pub mod search;
 pub mod srad;
 pub mod tc;
+pub mod tde;
 mod until_error;
 mod watch;
 

@@ -264,6 +264,8 @@ pub(crate) enum App {
     Bc(crate::run::bc::Bc),
     /// Finds the spectrum of a sound over time, as numbers or as a picture
     Fft(crate::run::fft::Args),
+    /// Delays the pulses of a radar, by whole gates or parts of one
+    Tde(crate::run::tde::Args),
     /// Changes how loud the bands of a sound are, by a bank of filters
     Filterbank(crate::run::filterbank::Args),
     /// Sorts lines or numbers, also more than there is memory for

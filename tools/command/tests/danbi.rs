@@ -91,6 +91,27 @@ fn fft_finds_the_tones_of_a_sound() {
 }
 
 #[test]
+fn tde_delays_pulses() {
+    let dir = tempfile::tempdir().unwrap();
+    assert_eq!(run(dir.path(), "tde --generate 5400 --output pulses.wav").0, 0);
+    let (status, told, report) = run(dir.path(), "tde --input pulses.wav --delay -2.5 --output earlier.wav");
+    assert_eq!(status, 0, "{report}");
+    assert!(told.starts_with("10 blocks of 5,400 samples written to earlier.wav, in "), "{told}");
+    assert!(told.contains("\nlevel: 0.") && report.contains("inverse combine 64"), "{told}{report}");
+    assert!(fs::read(dir.path().join("earlier.wav")).unwrap().starts_with(b"RIFF"));
+    for (line, part) in [
+        ("tde --input pulses.wav --output out.wav --delay 100", "from -28 to 28"),
+        ("tde --input pulses.wav --output out.wav --gates 2", "3 to 16384 gates"),
+        ("tde --input pulses.wav", "--output"),
+        ("tde --input missing.wav --output out.wav", "cannot open missing.wav"),
+        ("tde --input pulses.wav --output pulses.wav", "both input and output"),
+    ] {
+        let (status, _, told) = run(dir.path(), line);
+        assert!(status == 2 && told.contains(part), "{line}: {told}");
+    }
+}
+
+#[test]
 fn filterbank_turns_bands_down() {
     let dir = tempfile::tempdir().unwrap();
     assert_eq!(run(dir.path(), "filterbank --generate 5000 --output sound.wav").0, 0);

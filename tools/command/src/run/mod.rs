@@ -23,6 +23,7 @@ mod search;
 mod session;
 pub(crate) mod srad;
 pub(crate) mod tc;
+pub(crate) mod tde;
 
 use std::error::Error;
 use std::path::Path;
@@ -53,6 +54,7 @@ pub(crate) fn run(args: RunArgs) -> Outcome {
         Some(App::Dc(args)) => dc::run(args),
         Some(App::Bc(args)) => bc::run(args),
         Some(App::Fft(args)) => fft::run(args),
+        Some(App::Tde(args)) => tde::run(args),
         Some(App::Filterbank(args)) => filterbank::run(args),
         Some(App::Mergesort(args)) => mergesort::run(args),
         Some(App::Gaussian(args)) => gaussian::run(args),
