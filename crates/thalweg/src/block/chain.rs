@@ -20,7 +20,9 @@ pub(crate) struct Chain {
 unsafe impl Send for Chain {}
 
 impl Chain {
-    pub(crate) fn push(&mut self, mut block: Block) {
+    /// Adds a block that leaves by the output port `port`, whatever it came by.
+    pub(crate) fn push(&mut self, port: usize, mut block: Block) {
+        block.set_port(port);
         self.messages += block.unread();
         block.header_mut().next = None;
         let header = block.into_raw();
@@ -87,9 +89,7 @@ mod tests {
         let message = Rc::new(());
         let mut chain = Chain::default();
         for port in 0..3 {
-            let mut block = filled(vec![message.clone()]);
-            block.set_port(port);
-            chain.push(block);
+            chain.push(port, filled(vec![message.clone()]));
         }
         // SAFETY: the word comes from a chain.
         let mut chain = unsafe { Chain::from_word(chain.into_word()) };

@@ -172,13 +172,13 @@ impl Block {
         self.header_mut().drop_rest = if mem::needs_drop::<T>() { drop_rest::<T> } else { forget_rest };
     }
 
-    /// The output port noted by [`set_port`](Self::set_port).
+    /// The output port that it leaves by, while it is in a [`Chain`].
     pub(crate) fn port(&self) -> usize {
         self.header().port as usize
     }
 
     /// Notes the output port.
-    pub(crate) fn set_port(&mut self, port: usize) {
+    fn set_port(&mut self, port: usize) {
         self.header_mut().port = port as u32;
     }
 

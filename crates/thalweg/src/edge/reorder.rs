@@ -321,7 +321,7 @@ mod model {
             let shared = Arc::new(Reorder::new(4, true, Vec::new()));
             let chain_of = |message: u64| {
                 let mut chain = Chain::default();
-                chain.push(block_with(message));
+                chain.push(0, block_with(message));
                 chain
             };
             let split = shared.split(0, chain_of(0), 2, take);
@@ -344,7 +344,7 @@ mod model {
             let complete = |ticket: u64, shared: &Reorder<Vec<u64>>| {
                 let mut chain = Chain::default();
                 if ticket != 1 {
-                    chain.push(block_with(ticket));
+                    chain.push(0, block_with(ticket));
                 }
                 shared.complete(ticket, chain, take);
             };

@@ -202,7 +202,7 @@ where
             };
             while place.alter(rhythm.stretch, change) && !cx.should_leave(&mut rhythm) {}
             let (changed, rest) = place.finish();
-            chain.push(changed);
+            chain.push(0, changed);
             *taken = rest;
             return Ok(());
         }

@@ -102,7 +102,7 @@ impl Core {
     }
 
     /// Hands on a full block. Notes when the kernel should stop.
-    fn hand_on(&mut self, mut block: Block) {
+    fn hand_on(&mut self, block: Block) {
         match self.target {
             Target::Sender(sender) => {
                 // SAFETY: O1, as in `sender`.
@@ -115,9 +115,8 @@ impl Core {
                 }
             }
             Target::Chain(chain, port, _) => {
-                block.set_port(port);
                 // SAFETY: O1, and only this activation has the chain.
-                unsafe { (*chain).push(block) };
+                unsafe { (*chain).push(port, block) };
                 self.full |= self.cx().is_cancelled();
             }
         }

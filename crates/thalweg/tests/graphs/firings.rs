@@ -213,6 +213,37 @@ fn feedback_leads_into_a_parallel_kernel() {
     }
 }
 
+/// What comes out of a second output is changed where it is, by a kernel with one.
+#[test]
+fn a_block_that_is_passed_on_leaves_by_the_port_of_who_passes_it_on() {
+    struct Halves;
+    impl ParallelKernel for Halves {
+        type Ports = (In<u64>, [Out<u64>; 2]);
+        fn ports(&mut self, bind: &mut Binder<'_>) -> Self::Ports {
+            (bind.input("in"), [bind.output("even"), bind.output("odd")])
+        }
+        fn fire(&self, &(input, halves): &Self::Ports, firing: &mut Firing<'_>) -> Result<(), BoxError> {
+            let x = firing.take(input);
+            firing.push(halves[x as usize % 2], x);
+            Ok(())
+        }
+    }
+    for name in Scheme::names() {
+        let (even, odd) = within(SOON, move || {
+            let mut graph = Graph::new();
+            let (input, [even, odd]) = graph.add_parallel(Halves);
+            let ((left, evens), (right, odds)) = (graph.collect(), graph.collect());
+            graph += graph.source(0..3000_u64) >> input;
+            graph += even >> graph.parallel_update(|x: &mut u64| *x += 1) >> left;
+            graph += odd >> graph.parallel_update(|x: &mut u64| *x += 1) >> right;
+            graph.run(Scheme::named(name).unwrap().workers(2)).unwrap();
+            (evens.take(), odds.take())
+        });
+        assert!(even.into_iter().eq((1..3000).step_by(2)), "{name}");
+        assert!(odd.into_iter().eq((2..=3000).step_by(2)), "{name}");
+    }
+}
+
 /// A cycle into which nothing was put.
 #[test]
 fn without_a_token_the_run_says_what_it_waits_for() {
