@@ -68,7 +68,7 @@ impl Config {
         }
     }
 
-    /// What the filter does. Gives whether the message passes, and what it read.
+    /// The work of the filter. Says whether the message passes, and gives the sum of what was read.
     fn filter(&self, table: &Table, chunk: Chunk) -> (bool, u64) {
         let mut read = 0;
         for _ in 0..self.rounds {

@@ -103,7 +103,7 @@ struct Opened {
     bytes: u64,
 }
 
-/// A filter with what it remembers.
+/// A filter and its delay line.
 #[derive(Clone, Debug)]
 pub struct Filter {
     taps: [f64; TAPS],

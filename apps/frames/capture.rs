@@ -295,7 +295,7 @@ fn block(bytes: &mut [u8], big_endian: &mut bool, interfaces: &mut Vec<Interface
     Ok((length, content))
 }
 
-/// Refuses a block that is too short for what it has to say.
+/// Refuses a block that is shorter than the fields of its type.
 fn has_room(block: &[u8], least: usize) -> Result<&[u8], String> {
     if block.len() < least {
         Err(format!("a malformed block ({} bytes, and it has at least {least})", block.len()))
@@ -343,7 +343,7 @@ impl<R: Read> Capture<R> {
         Self::begin(input, false)
     }
 
-    /// As [`open`](Self::open), for who has no use for frames of other link types than Ethernet: they are damage.
+    /// As [`open`](Self::open), but a frame of another link type than Ethernet is damage.
     ///
     /// # Errors
     ///

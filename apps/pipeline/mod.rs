@@ -131,8 +131,8 @@ pub fn run(config: &Config, watch: &dyn Watch) -> Result<Summary> {
     Ok(Summary { tally, damage, report })
 }
 
-/// Fills slots that come back, and at first new ones. It stays until all slots are back, as who has no receiver for what it gives
-/// is over, and the last stage still has packets to add.
+/// Fills slots that come back, and at first new ones. It stays until all slots are back: a kernel whose output nobody takes any more is over, and
+/// the last stage still has packets to add.
 struct Refill<'a> {
     supply: Supply<'a>,
     number: u64,

@@ -46,7 +46,7 @@
 //! - Waiting of [`stealing`](crate::stealing): the owner is producer and consumer, and would wait for itself. Thieves could only be woken by a push that tells
 //!   them, and a push here tells nobody.
 //! - An exact `len` of the producer of [`fast_forward`](mod@crate::spsc::fast_forward): it keeps no count of what is popped, and a slot that is taken looks full until its line is
-//!   emptied. Of [`spsc`](crate::spsc): the consumer says what it has popped only once per block. The lengths of both are upper bounds.
+//!   emptied. Of [`spsc`](crate::spsc): the consumer publishes its place once per block. So `len` is an upper bound for both queues.
 //! - `is_full` of the consumer of [`growing`](crate::growing) and of [`fast_forward`](mod@crate::spsc::fast_forward): whether there is room is the producer's to know.
 //! - `len` of [`watch`](crate::watch), whose receivers ask [`has_changed`](crate::watch::Consumer::has_changed), and of the senders of
 //!   [`broadcast`](crate::broadcast): each receiver has its own.

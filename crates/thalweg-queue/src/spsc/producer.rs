@@ -111,8 +111,8 @@ impl<T, W: Wait> Producer<T, W> {
         &self.ring.wait
     }
 
-    /// How many items are pushed and not popped, at most: those of the block that the consumer is in all count, as it says once for each
-    /// block what it has popped. Reads one cache line of each block.
+    /// How many items are pushed and not popped, at most: all items count of the block that the consumer is in, since the consumer publishes its
+    /// place once for each block. Reads one cache line of each block.
     pub fn len(&self) -> usize {
         let entries = self.ring.block_entries();
         let end = self.base.wrapping_add(self.end as u64);
