@@ -6,7 +6,7 @@ use super::{Cx, Outcome, Why};
 use crate::block::{Block, Chain};
 use crate::edge::reorder::{Reorder, Split};
 use crate::edge::{Edge, Sender};
-use crate::error::{BoxError, Payload};
+use crate::error::{BoxError, Payload, resume};
 use std::collections::VecDeque;
 use std::fmt;
 use thalweg_sync::CachePadded;
@@ -131,9 +131,21 @@ impl<'r> SharedTask<'r> {
         self.input.short()
     }
 
-    /// Drops what a kernel that is over did not take of several inputs, and says how many messages that were.
+    /// Drops what a kernel that is over did not take of several inputs, and what it had taken and left to others. Says how many messages that were.
+    ///
+    /// A part that is dropped is completed: what later tickets gave waits behind it, and is counted where it finds the edge hung up.
     pub(crate) fn drop_input(&self, cx: &Cx<'_>) -> u64 {
-        self.input.drop_rest(cx)
+        let (mut lost, mut panics) = (0, Vec::new());
+        while let Some((turn, mut piece)) = self.take_piece() {
+            lost += (self.work.weigh())(self.input.first_edge(), &piece);
+            piece.clear_noting(&mut panics);
+            cx.close_block(piece);
+            self.complete(cx, turn, Chain::default());
+            cx.host.count_in(self.component, -1);
+        }
+        lost += self.input.drop_rest(cx);
+        resume(panics);
+        lost
     }
 
     /// Whether something can be taken now: `None` if nothing is there, and whether it has to wait for results that are out.
