@@ -222,7 +222,7 @@ fn fail_and_run_again(kind: Kind, how: How, scheme: Scheme) {
     let report = graph.run(scheme).unwrap_or_else(|error| panic!("again: {error}"));
     assert_eq!(report.end, End::Complete);
     // If the failed run had taken nearly all, what is still to come fills no window.
-    let left_over = report.edges.iter().map(|edge| edge.left_over).sum();
+    let left_over: u64 = report.edges.iter().map(|edge| edge.left_over).sum();
     assert_eq!(report.dropped, left_over);
     drop(graph);
     crew.shrinks_to(1);
