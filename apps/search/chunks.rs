@@ -2,6 +2,7 @@
 
 use std::io::{self, ErrorKind, Read};
 
+use memchr::{memchr, memrchr};
 use thalweg_sync::sync::{Mutex, PoisonError};
 
 use super::cut::Term;
@@ -32,8 +33,11 @@ impl Pool {
         free.unwrap_or_else(|| vec![0; self.size].into_boxed_slice())
     }
 
-    /// Gives the buffer of `chunk` back.
+    /// Gives the buffer of `chunk` back. One that a long line made longer is not kept.
     pub(super) fn give(&self, chunk: Chunk) {
+        if chunk.buffer.len() > self.size {
+            return;
+        }
         self.free.lock().unwrap_or_else(PoisonError::into_inner).push(chunk.buffer);
     }
 }
@@ -52,18 +56,34 @@ impl Chunk {
     }
 }
 
+/// Which lines are not cut.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum WholeLines {
+    Not,
+    OfText,
+    All,
+}
+
 /// The chunks of one file, in order: cut where [`Term::cut`] allows it, no text lost and none twice.
 #[derive(Debug)]
 pub(super) struct Chunks<R> {
     file: R,
     /// Read, but behind the cut.
     rest: Vec<u8>,
+    whole_lines: WholeLines,
     ended: bool,
 }
 
 impl<R: Read> Chunks<R> {
     pub(super) fn new(file: R) -> Self {
-        Self { file, rest: Vec::new(), ended: false }
+        Self { file, rest: Vec::new(), whole_lines: WholeLines::Not, ended: false }
+    }
+
+    /// As [`new`](Self::new), but no line is cut, and a buffer grows with the longest one. If `of_text`, then a line with a
+    /// zero byte may be cut: what is no text may have no lines.
+    pub(super) fn of_whole_lines(file: R, of_text: bool) -> Self {
+        let whole_lines = if of_text { WholeLines::OfText } else { WholeLines::All };
+        Self { whole_lines, ..Self::new(file) }
     }
 
     /// The next chunk, or `None` at the end of the file. After an error the file has ended.
@@ -74,25 +94,46 @@ impl<R: Read> Chunks<R> {
             return None;
         }
         let mut buffer = pool.take();
+        if buffer.len() <= self.rest.len() {
+            buffer = vec![0; 2 * self.rest.len()].into_boxed_slice();
+        }
         buffer[..self.rest.len()].copy_from_slice(&self.rest);
         let mut filled = self.rest.len();
         self.rest.clear();
-        while filled < buffer.len() {
-            match self.file.read(&mut buffer[filled..]) {
-                Ok(0) => {
-                    self.ended = true;
-                    break;
-                }
-                Ok(bytes) => filled += bytes,
-                Err(error) if error.kind() == ErrorKind::Interrupted => {}
-                Err(error) => {
-                    self.ended = true;
-                    pool.give(Chunk { buffer, len: 0 });
-                    return Some(Err(error));
+        let len = loop {
+            while filled < buffer.len() {
+                match self.file.read(&mut buffer[filled..]) {
+                    Ok(0) => {
+                        self.ended = true;
+                        break;
+                    }
+                    Ok(bytes) => filled += bytes,
+                    Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                    Err(error) => {
+                        self.ended = true;
+                        pool.give(Chunk { buffer, len: 0 });
+                        return Some(Err(error));
+                    }
                 }
             }
-        }
-        let len = if self.ended { filled } else { term.cut(&buffer[..filled]) };
+            let text = &buffer[..filled];
+            if self.ended {
+                break filled;
+            } else if let Some(line_end) = memrchr(b'\n', text).filter(|_| self.whole_lines != WholeLines::Not) {
+                break line_end + 1;
+            }
+            let is_cut = match self.whole_lines {
+                WholeLines::Not => true,
+                WholeLines::OfText => memchr(0, text).is_some(),
+                WholeLines::All => false,
+            };
+            if is_cut {
+                break term.cut(text);
+            }
+            let mut longer = vec![0; 2 * buffer.len()].into_boxed_slice();
+            longer[..filled].copy_from_slice(&buffer);
+            buffer = longer;
+        };
         self.rest.extend_from_slice(&buffer[len..filled]);
         let chunk = Chunk { buffer, len };
         if len == 0 {

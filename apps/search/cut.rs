@@ -7,14 +7,37 @@
 //! - next to a byte that the term does not contain (a line end, most often), because no match reaches across it;
 //! - at the end of a match of the search that began at the last cut, because the search goes on from there anyway.
 
+use memchr::memchr2;
 use memchr::memmem::Finder;
 
 /// A term, prepared for searching and for cutting.
 #[derive(Clone, Debug)]
 pub struct Term {
-    finder: Finder<'static>,
-    /// Whether the term contains a byte, by byte value.
+    finder: Either,
+    /// Whether a text must not be cut behind a byte, by byte value: if the term contains it.
     contains: [bool; 256],
+}
+
+/// How a term is found.
+#[derive(Clone, Debug)]
+enum Either {
+    /// Byte by byte the same.
+    Exact(Box<Finder<'static>>),
+    /// Letters of ASCII in either case.
+    AnyCase {
+        term: Box<[u8]>,
+        /// Which of its bytes is looked for, in both cases: the one that texts have least often.
+        rare: usize,
+    },
+}
+
+/// Letters by how often English has them, the most frequent one last.
+const LETTERS: &[u8] = b"zqxjkvbpygfwmucldrhsnioate";
+
+/// How often texts have a byte, roughly: letters more often than others, but for spaces and line ends.
+fn frequency(byte: u8) -> usize {
+    let letter = LETTERS.iter().position(|&letter| letter == byte.to_ascii_lowercase());
+    letter.map_or(if byte.is_ascii_whitespace() { LETTERS.len() } else { 0 }, |place| place + 1)
 }
 
 impl Term {
@@ -29,13 +52,71 @@ impl Term {
         for &byte in term {
             contains[usize::from(byte)] = true;
         }
-        Self { finder: Finder::new(term).into_owned(), contains }
+        Self { finder: Either::Exact(Box::new(Finder::new(term).into_owned())), contains }
+    }
+
+    /// As [`new`](Self::new), but letters of ASCII match in either case, as with `LC_ALL=C grep -i`.
+    ///
+    /// ```
+    /// # use thalweg_apps::search::Term;
+    /// assert_eq!(Term::any_case(b"ab").count(b"AB aB \xc4b"), 2);
+    /// ```
+    ///
+    /// # Panics
+    ///
+    /// If `term` is empty.
+    pub fn any_case(term: &[u8]) -> Self {
+        let mut contains = Self::new(term).contains;
+        for &byte in term {
+            contains[usize::from(byte.to_ascii_lowercase())] = true;
+            contains[usize::from(byte.to_ascii_uppercase())] = true;
+        }
+        let rare = (0..term.len()).min_by_key(|&at| frequency(term[at])).unwrap_or_default();
+        Self { finder: Either::AnyCase { term: term.into(), rare }, contains }
+    }
+
+    /// The same term, for texts that are cut at line ends if they have any.
+    pub(super) fn of_lines(self) -> Self {
+        let mut contains = [true; 256];
+        contains[usize::from(b'\n')] = false;
+        Self { contains, ..self }
     }
 
     /// The length of the term in bytes, at least 1.
     #[expect(clippy::len_without_is_empty, reason = "a term is never empty")]
     pub fn len(&self) -> usize {
-        self.finder.needle().len()
+        match &self.finder {
+            Either::Exact(finder) => finder.needle().len(),
+            Either::AnyCase { term, .. } => term.len(),
+        }
+    }
+
+    /// Where the term is in `text` for the first time.
+    #[inline]
+    pub(super) fn find(&self, text: &[u8]) -> Option<usize> {
+        let (term, rare) = match &self.finder {
+            Either::Exact(finder) => return finder.find(text),
+            Either::AnyCase { term, rare } => (term, *rare),
+        };
+        let (small, large) = (term[rare].to_ascii_lowercase(), term[rare].to_ascii_uppercase());
+        let mut from = rare;
+        loop {
+            let at = from + memchr2(small, large, text.get(from..)?)?;
+            if text.get(at - rare..at - rare + term.len())?.eq_ignore_ascii_case(term) {
+                return Some(at - rare);
+            }
+            from = at + 1;
+        }
+    }
+
+    /// The places of the matches in `text`, from the left and without overlaps.
+    pub(super) fn matches<'a>(&'a self, text: &'a [u8]) -> impl Iterator<Item = usize> + 'a {
+        let mut from = 0;
+        std::iter::from_fn(move || {
+            let at = from + self.find(&text[from..])?;
+            from = at + self.len();
+            Some(at)
+        })
     }
 
     /// Whether the term does not contain `byte`, so that no match reaches across it.
@@ -51,7 +132,10 @@ impl Term {
     /// assert_eq!(Term::new(b"aa").count(b"aaaaa"), 2);
     /// ```
     pub fn count(&self, text: &[u8]) -> u64 {
-        self.finder.find_iter(text).count() as u64
+        match &self.finder {
+            Either::Exact(finder) => finder.find_iter(text).count() as u64,
+            Either::AnyCase { .. } => self.matches(text).count() as u64,
+        }
     }
 
     /// The length of the longest prefix of `text` that can be searched by itself, given that `text` starts at a cut
@@ -70,7 +154,7 @@ impl Term {
         if let Some(foreign) = text.iter().rposition(|&byte| self.is_foreign(byte)) {
             return foreign + 1;
         }
-        let end_of_last_match = self.finder.find_iter(text).last().map_or(0, |start| start + self.len());
+        let end_of_last_match = self.matches(text).last().map_or(0, |start| start + self.len());
         // No further match starts before the last `len - 1` bytes, or the search had found it.
         end_of_last_match.max(text.len().saturating_sub(self.len() - 1))
     }
@@ -129,6 +213,20 @@ mod tests {
                     assert_eq!(count, expected, "{word:?} in {text:?} by {size}");
                 }
             }
+        }
+    }
+
+    #[test]
+    fn either_case_is_found_where_the_small_letters_are() {
+        let mut random = fastrand::Rng::with_seed(3);
+        for _ in 0..20_000 {
+            let mut random_text = |len| (0..len).map(|_| *random.choice(b"abAB@`z ").unwrap()).collect::<Vec<u8>>();
+            let (word, text) = (random_text(3), random_text(30));
+            let small = Term::new(&word.to_ascii_lowercase());
+            let expected: Vec<_> = small.matches(&text.to_ascii_lowercase()).collect();
+            let term = Term::any_case(&word);
+            assert_eq!(term.matches(&text).collect::<Vec<_>>(), expected, "{word:?} in {text:?}");
+            assert!(word.iter().all(|&byte| !term.is_foreign(byte.to_ascii_uppercase())));
         }
     }
 

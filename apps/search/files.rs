@@ -10,7 +10,7 @@ use walkdir::WalkDir;
 use super::far;
 
 /// The path that stands for standard input.
-const STANDARD_INPUT: &str = "-";
+pub(super) const STANDARD_INPUT: &str = "-";
 
 /// A file or directory that could not be read.
 #[derive(Debug)]

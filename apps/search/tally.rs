@@ -9,11 +9,17 @@ use thalweg_sync::time::Duration;
 
 use super::Summary;
 use super::files::Unreadable;
+use super::lines::Lines;
+use super::print::Part;
 
 /// A stretch of a file that was searched.
 #[derive(Debug)]
 pub(super) struct Counted {
     pub(super) path: Arc<Path>,
+    /// What is to be written of it.
+    pub(super) part: Part,
+    /// More of the file may come at any time, or late.
+    pub(super) is_stream: bool,
     pub(super) matches: u64,
     pub(super) bytes: u64,
     /// Whether all of it could be read.
@@ -22,6 +28,28 @@ pub(super) struct Counted {
     pub(super) stopped: bool,
     /// Whether the file ends with it.
     pub(super) is_last: bool,
+}
+
+impl Counted {
+    /// Of a stretch of `path`, of which nothing was read so far.
+    pub(super) fn new(path: Arc<Path>, is_last: bool) -> Self {
+        Self {
+            path,
+            part: Part::Counted,
+            is_stream: false,
+            matches: 0,
+            bytes: 0,
+            result: Ok(()),
+            stopped: false,
+            is_last,
+        }
+    }
+
+    /// Has these lines. Of a binary file it is only known that there is a match.
+    pub(super) fn of_lines(&mut self, lines: Lines) {
+        self.matches = lines.matches + u64::from(lines.in_binary);
+        self.part = Part::Lines(lines);
+    }
 }
 
 /// The sums so far. Relies on the order of the stream: the stretches of a file come one after the other.
@@ -65,7 +93,7 @@ impl Tally {
     }
 
     pub(super) fn add(&mut self, counted: Counted) {
-        let Counted { path, matches, bytes, result, stopped, is_last } = counted;
+        let Counted { path, matches, bytes, result, stopped, is_last, .. } = counted;
         self.bytes += bytes;
         let open = self.open.get_or_insert(Open { path, matches: 0, error: None, stopped: false });
         open.matches += matches;
@@ -120,7 +148,7 @@ mod tests {
     use super::*;
 
     fn counted(name: &str, matches: u64, result: io::Result<()>, is_last: bool) -> Counted {
-        Counted { path: Path::new(name).into(), matches, bytes: 10, result, stopped: false, is_last }
+        Counted { matches, bytes: 10, result, ..Counted::new(Path::new(name).into(), is_last) }
     }
 
     #[test]

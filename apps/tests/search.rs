@@ -7,7 +7,8 @@ use std::process::Command;
 
 use thalweg::Scheme;
 use thalweg_apps::Error;
-use thalweg_apps::search::{Config, Summary, run};
+use thalweg_apps::Watch;
+use thalweg_apps::search::{Config, Show, Summary, print, run};
 use thalweg_sync::atomic::AtomicBool;
 use thalweg_sync::atomic::Ordering::{Acquire, Release};
 use thalweg_sync::thread;
@@ -211,4 +212,128 @@ fn files_are_read_at_the_same_time() {
     });
     assert!(together, "the second pipe was read after the first one");
     assert_eq!((found.matches, found.files), (2, 2));
+}
+
+/// What `show` writes, for a search that is otherwise like `config`.
+fn printed(config: &Config, show: Show) -> Vec<u8> {
+    let mut written = Vec::new();
+    print(&Config { show, ..config.clone() }, &(), &mut written).unwrap();
+    written
+}
+
+/// What is to be written, from the definition: files in the order given, all that matches by `matches`.
+fn expected(files: &[PathBuf], show: Show, matches: impl Fn(&[u8]) -> bool) -> Vec<u8> {
+    let mut written = Vec::new();
+    for file in files {
+        let text = fs::read(file).unwrap();
+        let whole = text.strip_suffix(b"\n").unwrap_or(&text);
+        let lines = whole.split(|&byte| byte == b'\n').zip(1..).filter(|(line, _)| matches(line));
+        let name = file.display();
+        match show {
+            Show::Summary => {}
+            Show::Lines { numbers } => {
+                for (line, number) in lines {
+                    let number = if numbers { format!("{number}:") } else { String::new() };
+                    written.extend([format!("{name}:{number}").as_bytes(), line, b"\n"].concat());
+                }
+            }
+            Show::Files => written.extend(lines.take(1).flat_map(|_| format!("{name}\n").into_bytes())),
+            Show::LineCounts => written.extend(format!("{name}:{}\n", lines.count()).into_bytes()),
+        }
+    }
+    written
+}
+
+#[test]
+fn lines_names_and_counts_come_in_order_under_every_scheme() {
+    let top = tree();
+    let files = regular_files(top.path());
+    let shows = [Show::Lines { numbers: true }, Show::Lines { numbers: false }, Show::Files, Show::LineCounts];
+    for (index, name) in Scheme::names().enumerate() {
+        let term = [&b"a"[..], b"aBa", b"needle"][index % 3];
+        let mut config = Config::new(term, files.clone());
+        config.scheme = Scheme::named(name).unwrap();
+        config.chunk = [20, 100, 1_000, 128 << 10][index % 4];
+        config.text = true;
+        for (show, any_case) in shows.iter().flat_map(|&show| [(show, false), (show, true)]) {
+            config.any_case = any_case;
+            let fold = |text: &[u8]| if any_case { text.to_ascii_lowercase() } else { text.to_vec() };
+            let same = expected(&files, show, |line| naive(&fold(term), &fold(line)) > 0);
+            assert!(printed(&config, show) == same, "{show:?} under {name}, any case: {any_case}");
+        }
+    }
+}
+
+/// What a run tells.
+#[derive(Default)]
+struct Told(thalweg_sync::sync::Mutex<Vec<String>>);
+
+impl Watch for Told {
+    fn notice(&self, text: &str) {
+        self.0.lock().unwrap().push(text.to_owned());
+    }
+}
+
+#[test]
+fn of_a_binary_file_it_is_told_that_it_matches() {
+    let top = tempfile::tempdir().unwrap();
+    let write = |name: &str, text: &[u8]| fs::write(top.path().join(name), text).unwrap();
+    write("text", b"a needle\n");
+    write("early", &[b"\0\n", &b"a needle\n".repeat(100)[..]].concat());
+    write("late", &[&b"a needle\n".repeat(100)[..], b"\0 needle\n"].concat());
+    write("none", &[&b"no match\n".repeat(100)[..], b"\0\n"].concat());
+    for chunk in [16, 64, 128 << 10] {
+        let files: Vec<_> = ["early", "text", "none"].iter().map(|name| top.path().join(name)).collect();
+        let mut config = Config::new("needle", files);
+        (config.chunk, config.show) = (chunk, Show::Lines { numbers: false });
+        let (told, mut written) = (Told::default(), Vec::new());
+        let found = print(&config, &told, &mut written).unwrap();
+        let expected = format!("{}:a needle\n", top.path().join("text").display());
+        assert_eq!(String::from_utf8(written).unwrap(), expected);
+        assert_eq!(found.files_with_matches, 2);
+        let told = told.0.into_inner().unwrap();
+        assert!(told.len() == 1 && told[0].ends_with("early: binary file matches"), "{told:?}");
+        // One file alone has no name in front of its lines.
+        let config = Config { inputs: vec![top.path().join("late")], ..config };
+        let text = b"a needle\n".repeat(100);
+        assert!(text.starts_with(&printed(&config, config.show)));
+        let config = Config { text: true, ..config };
+        assert_eq!(printed(&config, config.show), fs::read(top.path().join("late")).unwrap());
+    }
+}
+
+#[test]
+fn only_files_with_such_names_are_searched() {
+    let top = tree();
+    let mut config = Config::new("needle", vec![top.path().to_owned()]);
+    config.include = vec![b"no-*".to_vec(), b"?ul".to_vec()];
+    let mut files: Vec<_> = regular_files(top.path());
+    files.retain(|file| ["no-newline", "nul"].iter().any(|name| file.ends_with(name)));
+    assert_eq!(printed(&config, Show::Files), expected(&files, Show::Files, |line| naive(b"needle", line) > 0));
+    assert_eq!(run(&config, &()).unwrap().files, 2);
+}
+
+/// Takes so many bytes and then has gone away.
+struct Reader(usize);
+
+impl Write for Reader {
+    fn write(&mut self, text: &[u8]) -> std::io::Result<usize> {
+        let taken = text.len().min(self.0);
+        self.0 -= taken;
+        if taken == 0 { Err(std::io::ErrorKind::BrokenPipe.into()) } else { Ok(taken) }
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+}
+
+#[test]
+fn whoever_reads_no_more_ends_the_run() {
+    let file = tempfile::NamedTempFile::new().unwrap();
+    fs::write(file.path(), b"a needle\n".repeat(1_000_000)).unwrap();
+    let mut config = Config::new("needle", vec![file.path().to_owned()]);
+    config.show = Show::Lines { numbers: true };
+    let found = print(&config, &(), &mut Reader(100_000)).unwrap();
+    assert!(found.matches < 1_000_000, "{}", found.matches);
 }

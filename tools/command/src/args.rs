@@ -1,6 +1,5 @@
 //! The command line.
 
-use std::ffi::OsString;
 use std::net::SocketAddr;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
@@ -238,8 +237,8 @@ pub(crate) struct TopArgs {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum App {
-    /// Counts a word in files and directories, on all cores
-    Search(Search),
+    /// Counts a word in files and directories, or prints its lines as grep does, on all cores
+    Search(crate::run::search::Search),
     /// Forwards, filters and rewrites the frames of a capture file
     Frames(Frames),
     /// Receives FM radio from a file of samples
@@ -305,32 +304,6 @@ pub(crate) enum ReportFormat {
     Dot,
     /// Not at all
     None,
-}
-
-#[derive(Debug, Args)]
-#[command(after_help = "\
-Examples:
-  thalweg run search --term fn --input .
-  thalweg run search --term ERROR --input /var/log --count
-  zcat big.gz | thalweg run search --term ERROR --input -
-
-The count is that of `LC_ALL=C grep -rahoF WORD PATH... | wc -l`: matches do not overlap, hidden and binary files are
-searched, links inside directories are not followed.
-
-Exit status: 0 if something was found, 1 if not, 2 if a file could not be read or something else went wrong,
-130 if it was interrupted.")]
-pub(crate) struct Search {
-    /// The word to find: any bytes but a line feed
-    #[arg(long, value_name = "WORD", allow_hyphen_values = true)]
-    pub(crate) term: OsString,
-    /// Files and directories to search; `-` is standard input
-    #[arg(long, value_name = "PATH", num_args = 1.., required = true)]
-    pub(crate) input: Vec<PathBuf>,
-    /// Prints the number of matches and nothing else
-    #[arg(long, conflicts_with = "report")]
-    pub(crate) count: bool,
-    #[command(flatten)]
-    pub(crate) running: Running,
 }
 
 /// What makes no sense for a capture that is made up: nothing is forwarded, no graph runs.

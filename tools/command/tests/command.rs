@@ -1,7 +1,7 @@
 //! The command as a user meets it: what it prints where, and its exit status.
 
 use std::fs;
-use std::io::Write;
+use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
@@ -61,6 +61,41 @@ fn search_reads_standard_input() {
         .unwrap();
     child.stdin.take().unwrap().write_all(b"fish\nfish").unwrap();
     assert_eq!(Ran::from(child.wait_with_output().unwrap()).stdout, "2\n");
+}
+
+#[test]
+fn search_prints_lines_as_grep_does() {
+    let top = tree();
+    let ran = run(top.path(), "run search -n --term fish --input docs/a.txt b.txt docs/.hidden");
+    assert_eq!(ran.stdout, "docs/a.txt:1:one fish\ndocs/a.txt:2:two fish\ndocs/.hidden:1:red fish fish\n");
+    assert!(ran.stderr.starts_with("2 of 3 files") && ran.stderr.contains("tally"), "{}", ran.stderr);
+    for (line, expected) in [
+        ("run search --lines -i --term BLUE --input b.txt", "blue\n"),
+        ("run search -l --term fish --input docs/a.txt b.txt", "docs/a.txt\n"),
+        ("run search -c --term fish --input docs/a.txt b.txt", "docs/a.txt:2\nb.txt:0\n"),
+        ("run search -l --term e --input . --include b*", "./b.txt\n"),
+        ("run search --lines --color always --term blue --input b.txt", "\u{1b}[1;31mblue\u{1b}[m\n"),
+    ] {
+        let ran = run(top.path(), &format!("{line} --report none"));
+        assert_eq!((ran.status, ran.stdout.as_str(), ran.stderr.as_str()), (0, expected, ""), "{line}");
+    }
+    let ran = run(top.path(), "run search -n --term fish --input docs --report json");
+    assert!(ran.status == 2 && ran.stderr.contains("standard output"), "{}", ran.stderr);
+}
+
+#[test]
+fn lines_of_a_pipe_are_printed_as_they_come() {
+    let line = ["run", "search", "-n", "--term=fish", "--input", "-", "--report=none"];
+    let mut child = thalweg().args(line).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+    let (mut stdin, mut stdout) = (child.stdin.take().unwrap(), BufReader::new(child.stdout.take().unwrap()));
+    for (text, printed) in [("one fish\ntw", "1:one fish\n"), ("o fish\n", "2:two fish\n")] {
+        stdin.write_all(text.as_bytes()).unwrap();
+        let mut line = String::new();
+        stdout.read_line(&mut line).unwrap();
+        assert_eq!(line, printed);
+    }
+    drop(stdin);
+    assert!(child.wait().unwrap().success());
 }
 
 #[test]

@@ -19,7 +19,7 @@ mod packets;
 mod pictures;
 pub(crate) mod pipeline;
 mod samples;
-mod search;
+pub(crate) mod search;
 mod session;
 pub(crate) mod srad;
 pub(crate) mod tc;
@@ -123,6 +123,13 @@ impl Running {
             scheme = scheme.workers(usize::from(workers));
         }
         Ok(scheme.pinned(self.pinned))
+    }
+
+    /// Says what was done on standard error, with the report, where standard output has the results.
+    fn tell(&self, done: &str, report: &Report) {
+        if self.report == ReportFormat::Table {
+            remark(&format!("{done}\n\n{report}"));
+        }
     }
 
     /// Prints what was done to standard output, and the report to standard error. A report for programs has standard output to itself.

@@ -2,7 +2,7 @@
 
 use std::process::{self, ExitCode};
 
-use indicatif::ProgressBar;
+use indicatif::{ProgressBar, ProgressDrawTarget};
 use thalweg::Stopper;
 use thalweg_apps::Watch;
 use thalweg_sync::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -38,6 +38,11 @@ impl Session {
             Ok(()) | Err(ctrlc::Error::MultipleHandlers) => Ok(session),
             Err(error) => Err(error),
         }
+    }
+
+    /// Does without the bar: results go to the same screen while it runs.
+    pub(super) fn hide(&self) {
+        self.bar.set_draw_target(ProgressDrawTarget::hidden());
     }
 
     /// Takes the bar off the screen; the run is over, also for who records it or looks at it.
