@@ -10,6 +10,8 @@ use std::ops::Range;
 use pcap_parser::nom::Err as Nom;
 use pcap_parser::{PcapError, PcapHeader, parse_pcap_header};
 
+use super::layers::Link;
+
 /// The longest frame that a capture program records.
 const LONGEST_FRAME: usize = 256 << 10;
 /// The longest block of a pcapng file that is believed.
@@ -56,10 +58,18 @@ struct Place {
 enum Content {
     /// Something that describes frames.
     Description,
-    /// A frame of an Ethernet, from the start of the record.
-    Frame(Range<usize>),
-    /// A frame of another link type, which is this.
-    Foreign(i32),
+    /// A frame of that link type, from the start of the record.
+    Frame { link_type: i32, place: Range<usize> },
+}
+
+impl Content {
+    /// A frame that is understood, and where it is.
+    fn frame(&self) -> Option<(Link, Range<usize>)> {
+        match self {
+            Self::Description => None,
+            Self::Frame { link_type, place } => Some((Link::of(*link_type)?, place.clone())),
+        }
+    }
 }
 
 /// One record of a capture: a frame with its header, or something that describes frames.
@@ -67,7 +77,8 @@ enum Content {
 pub struct Record<'a> {
     /// The record as it stands in the file.
     pub bytes: &'a [u8],
-    /// The frame of an Ethernet in it. `None` for file headers, descriptions of interfaces and the like, and for frames of other link types.
+    /// The frame in it. `None` for file headers, descriptions of interfaces and the like, and for frames of link types that are not
+    /// understood.
     pub frame: Option<&'a [u8]>,
 }
 
@@ -84,24 +95,22 @@ impl Batch {
 
     fn at(&self, place: &Place) -> Record<'_> {
         let bytes = &self.bytes[place.start..place.end];
-        let frame = match &place.content {
-            Content::Frame(frame) => Some(&bytes[frame.clone()]),
-            Content::Description | Content::Foreign(_) => None,
-        };
+        let frame = place.content.frame().map(|(_, frame)| &bytes[frame]);
         Record { bytes, frame }
     }
 
-    /// How many frames of other link types there are.
+    /// How many frames of link types there are that are not understood.
     pub(super) fn foreign(&self) -> u64 {
-        self.records.iter().filter(|place| matches!(place.content, Content::Foreign(_))).count() as u64
+        let is_foreign = |content: &Content| !matches!(content, Content::Description) && content.frame().is_none();
+        self.records.iter().filter(|place| is_foreign(&place.content)).count() as u64
     }
 
     /// Lets `change` look at each frame and rewrite it in place, and takes those out for which it says no.
-    pub(super) fn retain_frames(&mut self, mut change: impl FnMut(&mut [u8]) -> bool) {
+    pub(super) fn retain_frames(&mut self, mut change: impl FnMut(Link, &mut [u8]) -> bool) {
         let Self { bytes, records } = self;
-        records.retain(|place| match &place.content {
-            Content::Frame(frame) => change(&mut bytes[place.start..place.end][frame.clone()]),
-            Content::Description | Content::Foreign(_) => true,
+        records.retain(|place| match place.content.frame() {
+            Some((link, frame)) => change(link, &mut bytes[place.start..place.end][frame]),
+            None => true,
         });
     }
 
@@ -178,8 +187,8 @@ struct Interface {
 
 impl Interface {
     /// A frame of it, at this place of its record.
-    fn content(self, frame: Range<usize>) -> Content {
-        if self.link_type == ETHERNET { Content::Frame(frame) } else { Content::Foreign(self.link_type) }
+    fn content(self, place: Range<usize>) -> Content {
+        Content::Frame { link_type: self.link_type, place }
     }
 }
 
@@ -400,8 +409,10 @@ impl<R: Read> Capture<R> {
         let mut at_end = false;
         let reason = loop {
             match self.format.record(&mut batch.bytes[start..filled]) {
-                Ok((_, Content::Foreign(link))) if self.only_ethernet => {
-                    break Some(format!("a frame of link type {link}; only those of Ethernet, 1, are understood here"));
+                Ok((_, Content::Frame { link_type, .. })) if self.only_ethernet && link_type != ETHERNET => {
+                    break Some(format!(
+                        "a frame of link type {link_type}; only those of Ethernet, 1, are understood here"
+                    ));
                 }
                 Ok((length, content)) => {
                     batch.records.push(Place { start, end: start + length, content });

@@ -24,14 +24,15 @@ mod rewrite;
 pub mod synthetic;
 
 use std::fs::File;
-use std::io::{self, BufWriter, Write};
-use std::path::PathBuf;
+use std::io::{self, BufWriter, Read, Write};
+use std::path::{Path, PathBuf};
 
 use thalweg::prelude::*;
 use thalweg_sync::sync::{Arc, Mutex, PoisonError};
 
 pub use capture::{Batch, Capture, Damage, Record};
 pub use filter::{Filter, FilterError};
+pub use layers::Link;
 pub use rewrite::{Readdress, Reface, Rewrite, RewriteError};
 
 use crate::error::must_differ;
@@ -46,9 +47,9 @@ const BATCHES: usize = 4;
 /// What to forward, and how.
 #[derive(Clone, Debug)]
 pub struct Config {
-    /// The capture to read: pcap or pcapng, of Ethernet frames.
+    /// The capture to read: pcap or pcapng; `-` is standard input.
     pub input: PathBuf,
-    /// The capture to write, in the format of the input. Replaced if it exists.
+    /// The capture to write, in the format of the input. Replaced if it exists; `-` is standard output.
     pub output: PathBuf,
     /// What becomes of each frame.
     pub rules: Rules,
@@ -83,7 +84,7 @@ pub struct Counts {
     pub kept: u64,
     /// Of these, changed.
     pub rewritten: u64,
-    /// Frames of other link types than Ethernet, beside these: written as they came, whatever the rules.
+    /// Frames of link types that are not understood ([`Link`]), beside these: written as they came, whatever the rules.
     pub foreign: u64,
 }
 
@@ -109,9 +110,9 @@ impl Application<'_> {
     /// Takes out the frames that are dropped and rewrites the others. A record without a frame stays as it is.
     fn apply(&mut self, batch: &mut Batch) {
         self.counts.foreign += batch.foreign();
-        batch.retain_frames(|frame| {
+        batch.retain_frames(|link, frame| {
             self.counts.frames += 1;
-            let layers = Layers::of(frame);
+            let layers = Layers::of(link, frame);
             let holds = |filter: &Filter| filter.holds_for(frame, &layers);
             let Rules { keep, drop, rewrite } = self.rules;
             if (!keep.is_empty() && !keep.iter().any(holds)) || drop.iter().any(holds) {
@@ -156,7 +157,7 @@ pub fn run(config: &Config, watch: &dyn Watch) -> Result<Summary> {
 
     let mut graph = Graph::new();
     // A pipe may wait for its writer; a thread of its own waits there, so each batch goes on as it comes, and a run that is stopped ends.
-    let read = if config.input.is_file() {
+    let read = if config.input.is_file() && !is_standard(&config.input) {
         graph.source(batches)
     } else {
         graph.source_blocking(batches, BATCHES).expect("an inlet holds some batches")
@@ -176,10 +177,14 @@ pub fn run(config: &Config, watch: &dyn Watch) -> Result<Summary> {
     let write = graph.sink(|batch: Batch| {
         let written = batch.write_to(&mut output).and_then(|()| output.flush());
         free.lock().unwrap_or_else(PoisonError::into_inner).push(batch);
-        written.map_err(|error| {
-            refused = Some(error);
-            "the output cannot be written"
-        })
+        match written {
+            Ok(()) => Ok(Flow::More),
+            Err(error) if has_gone(config, &error) => Ok(Flow::Done),
+            Err(error) => {
+                refused = Some(error);
+                Err("the output cannot be written")
+            }
+        }
     });
     graph.name(read, "input");
     graph.name(apply, "application");
@@ -223,17 +228,43 @@ pub fn reference(config: &Config) -> Result<(Counts, Option<Damage>)> {
     Ok((application.counts, damage))
 }
 
-fn open(config: &Config) -> Result<(Capture<File>, BufWriter<File>)> {
+/// Whether a path stands for standard input or output.
+fn is_standard(path: &Path) -> bool {
+    path.as_os_str() == "-"
+}
+
+/// Where a capture comes from, and where one goes.
+type Input = Capture<Box<dyn Read + Send>>;
+type Written = BufWriter<Box<dyn Write + Send>>;
+
+fn open(config: &Config) -> Result<(Input, Written)> {
     let Config { input, output, .. } = config;
-    must_differ(input, output)?;
-    let file = File::open(input).map_err(|error| Error::file("open", input, error))?;
+    if !is_standard(input) && !is_standard(output) {
+        must_differ(input, output)?;
+    }
+    let file: Box<dyn Read + Send> = if is_standard(input) {
+        Box::new(io::stdin())
+    } else {
+        Box::new(File::open(input).map_err(|error| Error::file("open", input, error))?)
+    };
     let capture = Capture::open(file)
         .map_err(|damage| Error::Refused(format!("{} cannot be forwarded: {damage}", input.display())))?;
-    let file = File::create(output).map_err(|error| Error::file("create", output, error))?;
+    let file: Box<dyn Write + Send> = if is_standard(output) {
+        Box::new(io::stdout())
+    } else {
+        Box::new(File::create(output).map_err(|error| Error::file("create", output, error))?)
+    };
     Ok((capture, BufWriter::with_capacity(BUFFER, file)))
 }
 
-fn finish(config: &Config, output: BufWriter<File>) -> Result<()> {
-    let written = output.into_inner().map_err(io::IntoInnerError::into_error);
-    written.map(drop).map_err(|error| Error::file("write", &config.output, error))
+/// Whether whoever reads standard output has gone away (`| head`), having seen enough.
+fn has_gone(config: &Config, error: &io::Error) -> bool {
+    is_standard(&config.output) && error.kind() == io::ErrorKind::BrokenPipe
+}
+
+fn finish(config: &Config, mut output: Written) -> Result<()> {
+    match output.flush() {
+        Err(error) if !has_gone(config, &error) => Err(Error::file("write", &config.output, error)),
+        _ => Ok(()),
+    }
 }

@@ -99,29 +99,59 @@ pub struct Rewrite {
 }
 
 impl Rewrite {
-    /// Rewrites `frame`, an Ethernet frame whose headers are `layers`, in place. Says whether anything changed.
+    /// Rewrites `frame`, whose headers are `layers`, in place. Says whether anything changed.
     pub(super) fn apply(&self, frame: &mut [u8], layers: &Layers) -> bool {
-        let mut changed = reface(frame, 0, &self.destination_mac);
-        changed |= reface(frame, 6, &self.source_mac);
+        let mut changed = reface(frame, layers.destination_mac, &self.destination_mac);
+        changed |= reface(frame, layers.source_mac, &self.source_mac);
         if let Some(network) = &layers.network {
-            changed |= readdress(frame, network, network.source, &self.source);
-            changed |= readdress(frame, network, network.source + network.address_len, &self.destination);
+            changed |= self.quoted(frame, network);
+            changed |= self.readdress(frame, network);
+        }
+        if let Some(arp) = &layers.arp {
+            changed |= reface(frame, arp.sender_mac, &self.source_mac);
+            changed |= reface(frame, arp.target_mac, &self.destination_mac);
+            changed |= replace(&mut frame[arp.sender..arp.sender + 4], &self.source).is_some();
+            changed |= replace(&mut frame[arp.target..arp.target + 4], &self.destination).is_some();
+        }
+        changed
+    }
+
+    fn readdress(&self, frame: &mut [u8], network: &Network) -> bool {
+        let changed = readdress(frame, network, network.source, &self.source);
+        changed | readdress(frame, network, network.source + network.address_len, &self.destination)
+    }
+
+    /// Rewrites the packet that an error of ICMP quotes as if it had come by itself: its sender knows it so.
+    fn quoted(&self, frame: &mut [u8], network: &Network) -> bool {
+        let (Some(quoted), Some(transport)) = (network.quoted(frame), network.transport) else { return false };
+        // What is rewritten are whole words from its start on.
+        let words = quoted.start..network.end - (network.end - quoted.start) % 2;
+        let before = frame[words.clone()].to_vec();
+        let changed = self.readdress(frame, &quoted);
+        if changed {
+            let (head, after) = frame[..words.end].split_at_mut(words.start);
+            adjust(head, transport + 2, &before, after);
         }
         changed
     }
 }
 
-fn reface(frame: &mut [u8], at: usize, rules: &[Reface]) -> bool {
-    let Some(address) = frame.get_mut(at..at + 6) else { return false };
+fn reface(frame: &mut [u8], at: Option<usize>, rules: &[Reface]) -> bool {
+    let Some(address) = at.and_then(|at| frame.get_mut(at..at + 6)) else { return false };
     let Some(rule) = rules.iter().find(|rule| rule.old == address) else { return false };
     address.copy_from_slice(&rule.new);
     rule.old != rule.new
 }
 
+/// The rule by which `address` was replaced, if that changed it.
+fn replace<'a>(address: &mut [u8], rules: &'a [Readdress]) -> Option<&'a Readdress> {
+    let rule = rules.iter().find(|rule| rule.old == address)?;
+    address.copy_from_slice(&rule.new);
+    (rule.old != rule.new).then_some(rule)
+}
+
 fn readdress(frame: &mut [u8], network: &Network, at: usize, rules: &[Readdress]) -> bool {
-    let address = &mut frame[at..at + network.address_len];
-    let Some(Readdress { old, new }) = rules.iter().find(|rule| rule.old == address) else { return false };
-    address.copy_from_slice(new);
+    let Some(Readdress { old, new }) = replace(&mut frame[at..at + network.address_len], rules) else { return false };
     if network.address_len == 4 {
         adjust(frame, network.start + 10, old, new);
     }
@@ -138,7 +168,7 @@ fn readdress(frame: &mut [u8], network: &Network, at: usize, rules: &[Readdress]
             _ => {}
         }
     }
-    old != new
+    true
 }
 
 /// Changes the checksum at `at`, if it was not cut off.
@@ -168,11 +198,12 @@ fn adjust_udp(packet: &mut [u8], at: usize, old: &[u8], new: &[u8]) {
 
 #[cfg(test)]
 mod tests {
+    use super::super::layers::{ICMP, Link};
     use super::*;
     use crate::frames::synthetic;
 
     fn rewrite(rules: &Rewrite, frame: &mut [u8]) -> bool {
-        let layers = Layers::of(frame);
+        let layers = Layers::of(Link::Ethernet, frame);
         rules.apply(frame, &layers)
     }
 
@@ -349,6 +380,53 @@ mod tests {
         (frame[17], frame[20]) = (28, 0x20);
         assert!(rewrite(&rules, &mut frame));
         assert_eq!(frame[14 + 20 + 8..], [0xee; 18]);
+    }
+
+    #[test]
+    fn arp_has_the_addresses_that_packets_have() {
+        let rules = Rewrite {
+            source: vec!["10.0.0.1=10.9.9.9".parse().unwrap()],
+            destination: vec!["10.0.0.2=10.8.8.8".parse().unwrap()],
+            source_mac: vec!["02:00:00:00:00:01=02:00:00:00:00:07".parse().unwrap()],
+            destination_mac: vec!["02:00:00:00:00:02=02:00:00:00:00:08".parse().unwrap()],
+        };
+        let arp = |macs: [u8; 2], addresses: [[u8; 4]; 2]| {
+            let mac = |last: u8| [2, 0, 0, 0, 0, last];
+            let header = [8, 6, 0, 1, 8, 0, 6, 4, 0, 2];
+            let [sender, target] = macs.map(mac);
+            [&target[..], &sender, &header, &sender, &addresses[0], &target, &addresses[1]].concat()
+        };
+        let mut frame = arp([1, 2], [[10, 0, 0, 1], [10, 0, 0, 2]]);
+        assert!(rewrite(&rules, &mut frame));
+        assert_eq!(frame, arp([7, 8], [[10, 9, 9, 9], [10, 8, 8, 8]]));
+        assert!(!rewrite(&rules, &mut frame));
+    }
+
+    /// An error of ICMP from 10.0.0.9 to `source`, which quotes a segment of `source`; all checksums are right.
+    fn error(source: [u8; 4], tail: usize) -> Vec<u8> {
+        let quoted = &synthetic::udp(source, [10, 0, 0, 2], 7, 8, b"odd")[14..][..28 + tail];
+        let mut message = [&[3, 1, 0, 0, 0, 0, 0, 0][..], quoted].concat();
+        let sum = checksum::of(&message);
+        message[2..4].copy_from_slice(&sum.to_be_bytes());
+        let mut frame = synthetic::udp([10, 0, 0, 9], source, 7, 8, &message)[..34].to_vec();
+        frame[23] = ICMP;
+        frame[17] = (20 + message.len()) as u8;
+        frame[24..26].fill(0);
+        let sum = checksum::of(&frame[14..34]);
+        frame[24..26].copy_from_slice(&sum.to_be_bytes());
+        [frame, message].concat()
+    }
+
+    #[test]
+    fn a_quoted_packet_is_rewritten_as_it_was_itself() {
+        let (old, new) = ([10, 0, 0, 1], [172, 16, 3, 4]);
+        let rule: Readdress = "10.0.0.1=172.16.3.4".parse().unwrap();
+        let rules = Rewrite { source: vec![rule.clone()], destination: vec![rule], ..Rewrite::default() };
+        for tail in 0..=3 {
+            let mut frame = error(old, tail);
+            assert!(rewrite(&rules, &mut frame));
+            assert_eq!(frame, error(new, tail), "{tail}");
+        }
     }
 
     #[test]

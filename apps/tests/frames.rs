@@ -390,10 +390,10 @@ fn frames_of_other_link_types_pass_and_are_counted() {
         block(false, 6, &[&interface.to_le_bytes()[..], &[0; 8], &length, &length, frame].concat())
     };
     let simple = block(false, 3, &[&8_u32.to_le_bytes()[..], b"no frame"].concat());
-    let mixed = [&pcapng()[..28], &interface(1), &interface(113), &enhanced(1, b"cooked--"), &simple].concat();
-    let alone = [&pcapng()[..28], &interface(101), &simple].concat();
+    let mixed = [&pcapng()[..28], &interface(1), &interface(105), &enhanced(1, b"wireless"), &simple].concat();
+    let alone = [&pcapng()[..28], &interface(147), &simple].concat();
     let mut raw = made_up(3);
-    raw[20] = 101;
+    raw[20] = 147;
     for (capture, frames, foreign) in [(mixed, 1, 1), (alone, 0, 1), (raw, 0, 3)] {
         let place = Place::with(&capture);
         let mut config = place.config();

@@ -326,24 +326,30 @@ const FORWARDING: [&str; 11] = [
 Examples:
   thalweg run frames --generate 100000 --output capture.pcap
   thalweg run frames --input capture.pcap --output dns.pcap --keep 'udp and port 53'
+  tcpdump -i eth0 -w - | thalweg run frames --input - --output - --drop 'arp or (udp and port 53)' | tcpdump -nr -
   thalweg run frames --input capture.pcap --output moved.pcap --rewrite-src 10.0.0.1=192.168.0.1 --drop ip6
 
-Words for --keep and --drop: ip, ip6, arp, vlan, tcp, udp, icmp, port N, src A[/BITS], dst A[/BITS], host A[/BITS],
-joined by `and`. A frame goes on if one --keep holds (or there is none) and no --drop does.
+Words for --keep and --drop are those of tcpdump: ip, ip6, arp, rarp, vlan [N], mpls [N], pppoes, tcp, udp, sctp, icmp,
+icmp6, proto N, broadcast, multicast, host A, net A/BITS, port N and portrange N-M with src or dst in front, ether host MAC;
+joined by `and`, `or`, `not` and parentheses. A frame goes on if one --keep holds (or there is none) and no --drop does.
 
-Reads pcap and pcapng, and writes the same format. Frames of other link types than Ethernet pass as they are. What is not
-rewritten stays as it is, byte by byte, but for the lengths of pcapng sections, which become unknown (-1). Checksums of IPv4, TCP, UDP, UDP-Lite, DCCP and
-ICMPv6 follow a rewritten address; a check sequence that was captured at the end of a frame does not.
+Reads pcap and pcapng, and writes the same format. Frames of Ethernet, Linux cooked captures (both versions), raw IP and the
+loopback of BSD are looked at, behind VLAN tags, MPLS labels, PPPoE and SNAP; frames of other link types pass as they are.
+Rewritten are the addresses of Ethernet, IPv4, IPv6 and ARP, and those of a packet that an ICMP error quotes. Left alone are
+packets within packets (tunnels, MPLS pseudowires), the nodes of source routes, addresses in the data of a protocol (as of
+neighbour discovery), and a check sequence that was captured at the end of a frame. Checksums of IPv4, TCP, UDP, UDP-Lite,
+DCCP, ICMPv6 and of ICMP errors follow a rewritten address. What is not rewritten stays as it is, byte by byte, but for the
+lengths of pcapng sections, which become unknown (-1).
 
 From a capture that is cut off or corrupt, all frames before that are written, and the exit status is 2. Where it is
 corrupt is told in bytes and records; the header of a pcap file is record 1, and in pcapng each block is a record.
 
-Both files can be pipes, but the output not standard output, which has the summary.")]
+Both files can be pipes, and `-` for standard input and output. With the output there, the summary goes to standard error.")]
 pub(crate) struct Frames {
-    /// The capture to read
+    /// The capture to read; `-` is standard input
     #[arg(long, value_name = "FILE", required_unless_present = "generate")]
     pub(crate) input: Option<PathBuf>,
-    /// The capture to write; replaced if it exists
+    /// The capture to write; replaced if it exists; `-` is standard output
     #[arg(long, value_name = "FILE")]
     pub(crate) output: PathBuf,
     /// Keeps only frames with this property; again for another one

@@ -286,6 +286,38 @@ fn standard_output_is_no_output() {
 }
 
 #[test]
+fn frames_go_from_standard_input_to_standard_output() {
+    let top = tree();
+    let made = thalweg().args("run frames --generate 100 --output -".split(' ')).output().unwrap();
+    assert!(made.status.success());
+    let keep = ["--keep", "not (tcp or icmp) and port 53"];
+    let mut child = thalweg()
+        .args("run frames --input - --output - --rewrite-src 10.0.0.1=10.9.9.9".split(' '))
+        .args(keep)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    child.stdin.take().unwrap().write_all(&made.stdout).unwrap();
+    let piped = child.wait_with_output().unwrap();
+    let told = String::from_utf8(piped.stderr).unwrap();
+    assert!(told.contains("of 100 frames written to standard output") && told.contains("application"), "{told}");
+
+    fs::write(top.path().join("in.pcap"), &made.stdout).unwrap();
+    let mut config = Config::new(top.path().join("in.pcap"), top.path().join("out.pcap"));
+    config.rules.keep.push("udp and port 53".parse().unwrap());
+    config.rules.rewrite.source.push("10.0.0.1=10.9.9.9".parse().unwrap());
+    assert!(reference(&config).unwrap().0.kept > 0);
+    assert!(piped.stdout == fs::read(&config.output).unwrap());
+    for line in ["run frames --input in.pcap --output - --report dot", "run frames --input - --output - --report json"]
+    {
+        let ran = run(top.path(), line);
+        assert!(ran.status == 2 && ran.stderr.contains("standard output has the capture"), "{}", ran.stderr);
+    }
+}
+
+#[test]
 fn fm_goes_from_generate_to_sound() {
     let top = tree();
     assert_eq!(run(top.path(), "run fm --generate 2000 --output in.wav").status, 0);

@@ -1,7 +1,7 @@
 //! `thalweg run frames`.
 
 use std::fs::{self, File};
-use std::io::{BufWriter, Write};
+use std::io::{self, BufWriter, IsTerminal, Write};
 use std::path::Path;
 use std::process::ExitCode;
 
@@ -9,12 +9,23 @@ use indicatif::HumanCount;
 use thalweg_apps::frames::{self, Config, Rewrite, Rules, synthetic};
 
 use super::session::Session;
-use crate::args::Frames;
+use crate::args::{Frames, ReportFormat};
 use crate::terminal::{complain, emit};
 use crate::{Outcome, TROUBLE};
 
 pub(super) fn run(args: Frames) -> Outcome {
-    super::check_files(args.input.as_deref(), &args.output)?;
+    let to_standard = args.output.as_os_str() == "-";
+    if !to_standard {
+        super::check_files(None, &args.output)?;
+    } else if io::stdout().is_terminal() {
+        return Err(
+            "standard output is a terminal, and a capture is not for reading; pipe it, as in `| tcpdump -nr -`".into(),
+        );
+    } else if matches!(args.running.report, ReportFormat::Json | ReportFormat::Dot) {
+        return Err(
+            "standard output has the capture, and cannot have the report too; choose `--report table` or `none`".into(),
+        );
+    }
     let Some(input) = args.input else {
         return generate(args.generate.unwrap_or(0), &args.output);
     };
@@ -39,15 +50,21 @@ pub(super) fn run(args: Frames) -> Outcome {
         "{} of {} frames written to {}, {} of them rewritten",
         HumanCount(counts.kept),
         HumanCount(counts.frames),
-        args.output.display(),
+        if to_standard { "standard output".into() } else { args.output.to_string_lossy() },
         HumanCount(counts.rewritten),
     );
     let foreign = match counts.foreign {
         0 => String::new(),
-        frames => format!("; besides, {} frames of other link types than Ethernet, as they were", HumanCount(frames)),
+        frames => {
+            format!("; besides, {} frames of link types that are not understood, as they were", HumanCount(frames))
+        }
     };
     let done = done + &foreign;
-    args.running.print(&done, &forwarded.report)?;
+    if to_standard {
+        args.running.tell(&done, &forwarded.report);
+    } else {
+        args.running.print(&done, &forwarded.report)?;
+    }
     Ok(session.status(match forwarded.damage {
         None => ExitCode::SUCCESS,
         Some(damage) => {
@@ -60,11 +77,16 @@ pub(super) fn run(args: Frames) -> Outcome {
 
 fn generate(count: u64, output: &Path) -> Outcome {
     let write = || {
-        let mut file = BufWriter::new(File::create(output)?);
+        let file: Box<dyn Write> =
+            if output.as_os_str() == "-" { Box::new(io::stdout()) } else { Box::new(File::create(output)?) };
+        let mut file = BufWriter::new(file);
         synthetic::capture(count, &mut file)?;
         file.flush()
     };
     write().map_err(|error| format!("cannot write {}: {error}", output.display()))?;
+    if output.as_os_str() == "-" {
+        return Ok(ExitCode::SUCCESS);
+    }
     emit(&format!("{} made-up frames written to {}\n", HumanCount(count), output.display()))?;
     Ok(ExitCode::SUCCESS)
 }
