@@ -49,6 +49,7 @@
 //! | something to do with time | [`Graph::every`], [`Graph::throttle`], [`Graph::debounce`], [`Graph::chunks_within`], [`Graph::window_by_time`], [`Graph::deadline`] |
 //! | a part of a graph as a value, with ports | [`Graph::part`], [`Node::input`], [`Node::output`] |
 //! | any other number of inputs or outputs | [`Kernel`] and [`Graph::add`] |
+//! | a function that asks for its input in a loop | [`Graph::task`], [`Graph::task_on`] |
 //! | a plain chain | [`Graph::stream`] |
 //! | a cycle | [`Gives::feedback`] on the edge that goes back |
 //! | a bound on what an edge holds | [`Gives::capacity`], [`Gives::fixed`] |
@@ -104,6 +105,7 @@ pub use ends::outlet::{Outlet, Over, Popping};
 pub use ends::run_async::Run;
 #[cfg(feature = "stream")]
 pub use ends::stream::{InletSink, OutletStream};
+pub use ends::task::{TaskBody, TaskPorts};
 pub use error::{BoxError, Cause, Error, Failure, Refusal, Result, Verdict, Wait};
 pub use graph::Graph;
 pub use graph::chain::{After, Chain, FromIter, Pending, Stepwise};

@@ -34,6 +34,23 @@ fn whoever_gets_no_thread_refuses_the_run_by_name_and_nothing_is_lost() {
         workers(scheme, worker);
     }
     the_run_itself();
+    tasks(1 << 20, Scheme::default().workers(1), "count ");
+    // Their threads are there, and one of a worker is not.
+    tasks(100 << 20, Scheme::default().workers(2).stack_size(256 << 20), "worker 1 of 2");
+}
+
+fn tasks(room: libc::rlim_t, scheme: Scheme, who: &str) {
+    let mut graph = Graph::new();
+    let to = graph.task(16, |input: Outlet<u64>| assert_eq!(input.iter().count(), 1000)).unwrap();
+    graph.name(to, "count");
+    graph += graph.source(0..1000_u64) >> to;
+    let before = limit_memory(memory_in_use() + room);
+    let result = graph.run(scheme);
+    limit_memory(before);
+    let refusals = refused(result);
+    assert!(refusals[0].kernel.starts_with(who), "{refusals:?}");
+    let report = graph.run(scheme).unwrap();
+    assert_eq!((report.end, report.edges[0].messages), (End::Complete, 1000));
 }
 
 fn refused(result: Result<Report, Error>) -> Vec<thalweg::Refusal> {

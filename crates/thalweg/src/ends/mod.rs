@@ -18,6 +18,7 @@ pub(crate) mod polled_sink;
 pub(crate) mod run_async;
 #[cfg(feature = "stream")]
 pub(crate) mod stream;
+pub(crate) mod task;
 
 use crate::control::Control;
 use thalweg_sync::sync::Arc;

@@ -194,12 +194,12 @@ impl Office<'_, '_, '_> {
     }
 }
 
-/// Runs a graph, and says what happened.
-pub(crate) fn run(parts: Parts<'_>, control: Arc<Control>, scheme: Scheme) -> Result<Report> {
+/// Runs a graph, and says what happened. Calls `begins` unless the run is refused, before this thread runs a kernel.
+pub(crate) fn run(parts: Parts<'_>, control: Arc<Control>, scheme: Scheme, begins: &dyn Fn()) -> Result<Report> {
     // Boxed: so it begins on a line of its own, and what its fields share lines with does not depend on the caller's stack.
     let mut core = Box::new(Core::new(parts, control, scheme));
     core.control.bell.set_restricted(scheme.is_restricted());
-    let (report, waits) = live(&core)?;
+    let (report, waits) = live(&core, begins)?;
     core.drop_messages();
     let mut failures = core.failures.into_inner().unwrap_or_else(|poisoned| poisoned.into_inner());
     let late = core.late.into_inner().unwrap_or_else(|poisoned| poisoned.into_inner());
@@ -219,12 +219,14 @@ pub(crate) fn run(parts: Parts<'_>, control: Arc<Control>, scheme: Scheme) -> Re
 }
 
 /// The life of a run: what it came to, and where it could not go on.
-fn live(core: &Core<'_>) -> Result<(Report, Vec<Wait>)> {
+fn live(core: &Core<'_>, begins: &dyn Fn()) -> Result<(Report, Vec<Wait>)> {
     let start = now();
     let glimpse = Glimpse { core, start };
     let shown = core.control.eyes.pane().map(|pane| pane.show(&glimpse));
-    if !core.seats.is_empty() {
-        work(core).map_err(|refusal| Error::Refused(vec![refusal]))?;
+    if core.seats.is_empty() {
+        begins();
+    } else {
+        work(core, begins).map_err(|refusal| Error::Refused(vec![refusal]))?;
     }
     let mut wall = start.elapsed();
     let waits = mem::take(&mut *core.waits.lock().unwrap_or_else(|poisoned| poisoned.into_inner()));
@@ -248,7 +250,7 @@ fn live(core: &Core<'_>) -> Result<(Report, Vec<Wait>)> {
 }
 
 /// Starts the workers; returns when all have come home. A refusal if the system does not give what the run cannot do without; then nothing ran.
-fn work(core: &Core<'_>) -> Result<(), Refusal> {
+fn work(core: &Core<'_>, begins: &dyn Fn()) -> Result<(), Refusal> {
     let before = core.scheme.is_pinned().then(thread::current_affinity).and_then(std::result::Result::ok);
     let pins = if before.is_some() { thread::Topology::read().places() } else { Vec::new() };
     let pins = if pins.len() >= core.rows.len() { pins } else { Vec::new() };
@@ -258,6 +260,7 @@ fn work(core: &Core<'_>) -> Result<(), Refusal> {
         office.pin(0);
         let _watched = core.watched();
         office.hire_all()?;
+        begins();
         office.work(0);
         Ok(())
     });

@@ -2,6 +2,7 @@
 
 use crate::block::windows::Assemble;
 use crate::edge::Capacity;
+use crate::ends::task::Task;
 use crate::error::Refusal;
 use crate::exec::Hook;
 use crate::graph::path::Path;
@@ -71,6 +72,7 @@ pub(crate) struct Draft<'env> {
     pub(crate) refusals: Vec<Refusal>,
     groups: usize,
     pub(crate) hook: Option<Hook<'env>>,
+    pub(crate) tasks: Vec<Task<'env>>,
 }
 
 impl<'env> Draft<'env> {
@@ -83,6 +85,7 @@ impl<'env> Draft<'env> {
             refusals: Vec::new(),
             groups: 0,
             hook: None,
+            tasks: Vec::new(),
         }
     }
 

@@ -10,6 +10,7 @@ pub(crate) mod path;
 pub(crate) mod results;
 mod run;
 mod stages;
+mod tasks;
 
 use crate::block::windows::Windows;
 use crate::control::{Control, Stopper};

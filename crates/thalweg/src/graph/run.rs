@@ -40,6 +40,7 @@ impl<'env> Graph<'env> {
         draft.number_names();
         let mut refusals = draft.refusals();
         refusals.extend(scheme.refusals(draft.crew(scheme).0));
+        refusals.extend(draft.refused_tasks());
         if !refusals.is_empty() {
             return Err(Error::Refused(refusals));
         }
@@ -60,15 +61,19 @@ impl<'env> Graph<'env> {
             };
             Some(Refusal { kernel: format!("{} ({})", kernel.name, kernel.place), reason })
         };
-        let refusals: Vec<_> = draft.kernels.iter_mut().filter_map(begin).collect();
+        let mut refusals: Vec<_> = draft.kernels.iter_mut().filter_map(begin).collect();
+        if refusals.is_empty() {
+            refusals = draft.start_tasks();
+        }
+        let tasks = draft.gates();
         let result = if refusals.is_empty() {
             draft.outsides().for_each(Outside::reopen);
-            exec::run(draft.parts(scheme), control, scheme)
+            exec::run(draft.parts(scheme), control, scheme, &|| tasks.open())
         } else {
             Err(Error::Refused(refusals))
         };
         draft.outsides().for_each(|outside| outside.run_is_over(&result));
-        result
+        draft.join_tasks(result)
     }
 }
 

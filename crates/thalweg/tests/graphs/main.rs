@@ -9,6 +9,7 @@ mod destructors;
 mod ends;
 mod faults;
 mod firings;
+mod functions;
 mod fuzz;
 mod inlets;
 mod newest;
