@@ -94,6 +94,7 @@ mod graph;
 mod kernel;
 pub mod observe;
 pub mod operators;
+mod partition;
 mod report;
 pub mod scheme;
 mod topology;

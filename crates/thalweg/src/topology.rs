@@ -44,11 +44,13 @@ impl KernelFacts {
     }
 }
 
-/// The kernels at the ends of an edge.
+/// An edge, and the kernels at its ends.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct EdgeFacts {
     pub(crate) from: usize,
     pub(crate) to: usize,
+    /// The size of a message. What a pointer in it leads to does not count.
+    pub(crate) bytes: usize,
 }
 
 /// The graph of a run.

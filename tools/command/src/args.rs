@@ -289,6 +289,9 @@ pub(crate) struct Running {
     /// Keeps each worker on a core of its own, if there are as many cores as workers
     #[arg(long)]
     pub(crate) pinned: bool,
+    /// Gives each worker kernels to keep to, so that those with much traffic between them are near each other; includes `--pinned`
+    #[arg(long)]
+    pub(crate) partitioned: bool,
     /// How the report is printed. As `json` or `dot`, standard output has nothing else
     #[arg(long, value_enum, default_value = "table")]
     pub(crate) report: ReportFormat,
@@ -307,7 +310,7 @@ pub(crate) enum ReportFormat {
 }
 
 /// What makes no sense for a capture that is made up: nothing is forwarded, no graph runs.
-const FORWARDING: [&str; 11] = [
+const FORWARDING: [&str; 12] = [
     "input",
     "keep",
     "drop",
@@ -318,6 +321,7 @@ const FORWARDING: [&str; 11] = [
     "scheme",
     "workers",
     "pinned",
+    "partitioned",
     "report",
 ];
 
@@ -399,7 +403,7 @@ pub(crate) struct Fm {
     #[arg(long, value_name = "FILE")]
     pub(crate) output: PathBuf,
     /// Makes up a signal of N samples instead of receiving one
-    #[arg(long, value_name = "N", conflicts_with_all = ["input", "raw_rate", "scheme", "workers", "pinned", "report"])]
+    #[arg(long, value_name = "N", conflicts_with_all = ["input", "raw_rate", "scheme", "workers", "pinned", "partitioned", "report"])]
     pub(crate) generate: Option<u64>,
     #[command(flatten)]
     pub(crate) running: Running,

@@ -30,6 +30,7 @@ use crate::control::Control;
 use crate::edge::Edge;
 use crate::error::{Cause, Failure, Payload, Wait};
 use crate::kernel::{Outside, Pace, SharedTask, Task};
+use crate::partition::Partition;
 use crate::scheme::Scheme;
 use crate::topology::Topology;
 use claim::Claim;
@@ -88,6 +89,8 @@ pub(crate) struct Core<'r> {
     pub(crate) store: Store,
     pub(crate) control: Arc<Control>,
     pub(crate) scheme: Scheme,
+    /// Which kernels each worker keeps to, if the scheme asks for that.
+    pub(crate) partition: Option<Partition>,
     pub(crate) rows: Vec<Row>,
     /// Workers look for a hardware thread of their own: they are not pinned, and there are enough.
     pub(crate) spread: bool,

@@ -12,6 +12,7 @@ use crate::control::Control;
 use crate::edge::Edge;
 use crate::error::{Cause, Error, Failure, Refusal, Result, Wait, catch};
 use crate::kernel::{Outside, Pace, Task};
+use crate::partition::Partition;
 use crate::report::{End, Report};
 use crate::scheme::Scheme;
 use crate::topology::{Kind, Topology};
@@ -65,6 +66,7 @@ impl<'r> Core<'r> {
         });
         let events = control.eyes.wanted().map(|wanted| wanted.events);
         let core = Self {
+            partition: scheme.is_partitioned().then(|| Partition::new(&topology, crew.0)),
             live: AtomicUsize::new(topology.kernels.len()),
             rows: (0..crew.0).map(|_| Row::new(topology.kernels.len(), edges.len(), events)).collect(),
             spread: !scheme.is_pinned() && crew.0 <= thread::available_parallelism(),

@@ -66,7 +66,7 @@ impl<'a, 'r> Worker<'a, 'r> {
 
     /// What its policy sees.
     pub(crate) fn view(&self) -> View<'_> {
-        View::new(&self.core.topology, self.core, self.index, self.core.rows.len())
+        View::new(&self.core.topology, self.core, self.core.partition.as_ref(), self.index, self.core.rows.len())
     }
 
     /// Works until the run is over. The caller has joined the bell for this worker. `hire` starts another worker, unless the

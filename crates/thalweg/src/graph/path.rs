@@ -134,8 +134,8 @@ impl<H, T> Path<H, T> {
         self
     }
 
-    /// Hints that the kernels on this path exchange much and should stay close (BLQ §3.2.2). Polling workers take such kernels one after the other;
-    /// other schemes ignore it.
+    /// Hints that the kernels on this path exchange much and should stay close (BLQ §3.2.2). In a [partitioned](crate::Scheme::partitioned) run they
+    /// belong to one worker. Polling workers take such kernels one after the other; other schemes ignore it.
     pub fn together(mut self) -> Self {
         self.groups.push(self.members());
         self

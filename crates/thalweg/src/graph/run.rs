@@ -177,7 +177,11 @@ impl Draft<'_> {
                     component: component_of[kernel],
                 })
                 .collect(),
-            edges: self.links.iter().map(|link| EdgeFacts { from: link.from.kernel, to: link.to.kernel }).collect(),
+            edges: self
+                .links
+                .iter()
+                .map(|link| EdgeFacts { from: link.from.kernel, to: link.to.kernel, bytes: link.bytes })
+                .collect(),
         };
         let ordered = |edge: &usize| !self.links[*edge].spec.unordered;
         let ordered: Vec<_> = topology.kernels.iter().map(|kernel| kernel.outputs.iter().any(ordered)).collect();

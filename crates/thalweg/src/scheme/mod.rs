@@ -15,6 +15,7 @@ mod raft;
 mod random;
 
 use crate::error::{Error, Refusal, Result};
+use crate::partition::Partition;
 use crate::topology::Topology;
 use std::cell::Cell;
 use std::fmt;
@@ -164,13 +165,22 @@ pub struct Scheme {
     workers: Option<usize>,
     stack: Option<usize>,
     pinned: bool,
+    partitioned: bool,
     counted: bool,
 }
 
 impl Default for Scheme {
     /// The scheme that needs no choice.
     fn default() -> Self {
-        Self { entry: ALL[0][0], place: None, workers: None, stack: None, pinned: false, counted: true }
+        Self {
+            entry: ALL[0][0],
+            place: None,
+            workers: None,
+            stack: None,
+            pinned: false,
+            partitioned: false,
+            counted: true,
+        }
     }
 }
 
@@ -309,6 +319,32 @@ impl Scheme {
         self
     }
 
+    /// Gives each worker kernels to keep to, before the run: those with much traffic between them to one worker or to neighbours, the load in balance, and copies
+    /// of a parallel kernel apart (BLQ §3.3). Traffic is the size of a message times how often it comes, load is a message each; hints change both: `kernel * 4` is four times the work of its
+    /// producer and has four workers, `kernel * 0` gives rarely, and [`together`](crate::Gives::together) keeps kernels on one worker. A worker that has nothing to do there takes what is nearest, so
+    /// a wrong hint costs time, not progress. Workers are [pinned](Self::pinned).
+    ///
+    /// The default scheme, polling workers (`pw`, `pw_dyn`, `mix`, `mix_dyn`) and policies that ask [`View::any_from`] keep to it. It pays where kernels share caches and there are many cores; by default it is off.
+    ///
+    /// ```
+    /// use thalweg::prelude::*;
+    /// let mut graph = Graph::new();
+    /// let (end, count) = graph.count();
+    /// graph += graph.source(0..1000_u64) >> graph.parallel_map(|n: u64| n * n) * 2 >> end;
+    /// graph.run(Scheme::named("pw_dyn")?.workers(4).partitioned(true))?;
+    /// assert_eq!(count.take(), 1000);
+    /// # Ok::<(), thalweg::Error>(())
+    /// ```
+    #[must_use]
+    pub fn partitioned(mut self, partitioned: bool) -> Self {
+        self.partitioned = partitioned;
+        self
+    }
+
+    pub(crate) fn is_partitioned(&self) -> bool {
+        self.partitioned
+    }
+
     /// The stack of each worker's thread, in bytes, up to 1 TiB, or a quarter of all addresses where those have 32 bits; the system rounds it up. Not that of the thread which calls [`run`](crate::Graph::run): it is
     /// a worker too.
     ///
@@ -362,7 +398,7 @@ impl Scheme {
     }
 
     pub(crate) fn is_pinned(&self) -> bool {
-        self.pinned
+        self.pinned || self.partitioned
     }
 
     pub(crate) fn quantum(&self) -> u32 {
@@ -423,15 +459,22 @@ pub(crate) trait Board {
 pub struct View<'a> {
     topology: &'a Topology,
     board: &'a dyn Board,
+    partition: Option<&'a Partition>,
     worker: usize,
     workers: usize,
     random: Cell<u64>,
 }
 
 impl<'a> View<'a> {
-    pub(crate) fn new(topology: &'a Topology, board: &'a dyn Board, worker: usize, workers: usize) -> Self {
+    pub(crate) fn new(
+        topology: &'a Topology,
+        board: &'a dyn Board,
+        partition: Option<&'a Partition>,
+        worker: usize,
+        workers: usize,
+    ) -> Self {
         let random = Cell::new(0x9E37_79B9_7F4A_7C15_u64.wrapping_mul(worker as u64 + 1));
-        Self { topology, board, worker, workers, random }
+        Self { topology, board, partition, worker, workers, random }
     }
 
     /// How many kernels there are.
@@ -499,8 +542,16 @@ impl<'a> View<'a> {
         self.board.is_ready(kernel)
     }
 
-    /// The first kernel that is ready, from `start` on and around.
+    /// The kernels that this worker keeps to, if the run is [partitioned](Scheme::partitioned).
+    pub fn own(&self) -> Option<&'a [usize]> {
+        self.partition.map(|partition| partition.own(self.worker))
+    }
+
+    /// The first kernel that is ready, from `start` on and around. In a [partitioned](Scheme::partitioned) run it is the first one from this worker's own outward.
     pub fn find_ready(&self, start: usize) -> Option<usize> {
+        if let Some(partition) = self.partition {
+            return partition.order(self.worker).iter().copied().find(|&kernel| self.is_ready(kernel));
+        }
         let count = self.kernels();
         (0..count).map(|step| (start + step) % count).find(|&kernel| self.is_ready(kernel))
     }

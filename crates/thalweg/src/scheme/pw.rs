@@ -29,6 +29,10 @@ impl PollingWorker {
     pub(super) fn new(setup: &Setup<'_>, skip_rare: bool) -> Self {
         let view = setup.view;
         let rare = |kernel: usize| skip_rare && view.hint(kernel) == Some(0.0);
+        if let Some(own) = view.own() {
+            let order = own.iter().copied().filter(|&kernel| !rare(kernel)).collect();
+            return Self { order, turn: 0, polls: 0, yields: 0 };
+        }
         let mut order: Vec<_> = (0..view.kernels()).filter(|&kernel| !rare(kernel)).collect();
         order.sort_by_key(|&kernel| view.group(kernel));
         Self { turn: view.worker() * order.len() / view.workers().max(1), order, polls: 0, yields: 0 }
@@ -50,10 +54,15 @@ impl Policy for PollingWorker {
             return self.first(view);
         }
         self.polls += 1;
-        if self.polls < POLLS.max(view.kernels() as u32) {
+        let round = view.own().map_or(view.kernels(), <[usize]>::len);
+        if self.polls < POLLS.max(round as u32) {
             return self.first(view);
         }
         self.polls = 0;
+        // Starved: what is nearest may be taken from others.
+        if let Some(kernel) = view.own().and_then(|_| view.find_ready(0)) {
+            return Choice::Run(kernel);
+        }
         self.yields += 1;
         if self.yields < YIELDS {
             return Choice::Yield;

@@ -36,6 +36,7 @@ fn row(scheme: Scheme) {
 fn a_row_under_every_scheme() {
     for name in Scheme::names() {
         fuzz(250).run(|| row(two_workers(name)));
+        fuzz(50).run(|| row(two_workers(name).partitioned(true)));
     }
 }
 

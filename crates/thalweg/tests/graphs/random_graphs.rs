@@ -446,7 +446,8 @@ proptest! {
             let workers = (index + turn) % 4 + 1;
             println!("{name} with {workers} workers");
             let (plan, sinks) = (plan.clone(), expected.len());
-            let seen = within(SOON, move || run(&plan, meets, sinks, Scheme::named(name).unwrap().workers(workers)));
+            let scheme = Scheme::named(name).unwrap().workers(workers).partitioned(turn % 2 == 1);
+            let seen = within(SOON, move || run(&plan, meets, sinks, scheme));
             prop_assert_eq!(&seen, &expected, "{} with {} workers", name, workers);
         }
     }
@@ -551,7 +552,7 @@ proptest! {
         for (index, name) in Scheme::names().enumerate() {
             let workers = (index + turn) % 4 + 1;
             let cycles = cycles.clone();
-            let scheme = Scheme::named(name).unwrap().workers(workers);
+            let scheme = Scheme::named(name).unwrap().workers(workers).partitioned(turn % 2 == 1);
             let mut seen = within(SOON, move || run_cycles(count, capacity, &cycles, scheme));
             seen.sort_unstable();
             prop_assert_eq!(&seen, &expected, "{} with {} workers", name, workers);

@@ -43,7 +43,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "FOLDER")]
     temporary: Option<PathBuf>,
     /// Makes up N lines or numbers instead, and writes them
-    #[arg(long, value_name = "N", conflicts_with_all = ["input", "scheme", "workers", "pinned", "report"])]
+    #[arg(long, value_name = "N", conflicts_with_all = ["input", "scheme", "workers", "pinned", "partitioned", "report"])]
     generate: Option<u64>,
     /// Sorts 100 million made-up numbers, a tenth of the paper's, and writes nothing but temporary files
     #[arg(long, conflicts_with_all = ["input", "output", "form", "generate"])]

@@ -122,7 +122,7 @@ impl Running {
             }
             scheme = scheme.workers(usize::from(workers));
         }
-        Ok(scheme.pinned(self.pinned))
+        Ok(scheme.pinned(self.pinned).partitioned(self.partitioned))
     }
 
     /// Says what was done on standard error, with the report, where standard output has the results.

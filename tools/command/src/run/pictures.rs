@@ -22,7 +22,7 @@ pub(crate) struct Files {
     #[arg(long, value_name = "FOLDER", required_unless_present = "paper")]
     pub(super) output: Option<PathBuf>,
     /// Makes up N pictures instead, and writes them to the folder
-    #[arg(long, value_name = "N", conflicts_with_all = ["input", "scheme", "workers", "pinned", "report"])]
+    #[arg(long, value_name = "N", conflicts_with_all = ["input", "scheme", "workers", "pinned", "partitioned", "report"])]
     pub(super) generate: Option<u64>,
     /// The pixels on a side of those that are made up
     #[arg(

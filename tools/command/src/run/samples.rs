@@ -27,7 +27,7 @@ pub(crate) struct Samples {
     #[arg(long, value_name = "N", default_value_t = 1, requires = "raw_rate", value_parser = clap::value_parser!(u16).range(1..))]
     channels: u16,
     /// Makes up N samples instead, and writes them as a WAV file: two tones, and one that rises
-    #[arg(long, value_name = "N", conflicts_with_all = ["input", "scheme", "workers", "pinned", "report"])]
+    #[arg(long, value_name = "N", conflicts_with_all = ["input", "scheme", "workers", "pinned", "partitioned", "report"])]
     pub(super) generate: Option<u64>,
 }
 
