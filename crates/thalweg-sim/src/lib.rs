@@ -112,6 +112,7 @@ mod world;
 
 pub use command::main;
 pub use counts::{ByDistance, Cost, Counts, DeviceCounts, Prefetches};
+pub use device::vlrd;
 pub use device::{Credits, Device, Routing, RoutingError};
 pub use failure::{Failure, Reason, Waiting};
 pub use heap::Heap;

@@ -30,16 +30,14 @@ mod ideal;
 mod lists;
 mod port;
 mod routing;
-mod vlrd;
+pub mod vlrd;
 
 pub(crate) use port::{Issued, Port};
 pub use routing::{Routing, RoutingError};
 
 use std::ops::RangeInclusive;
 use thalweg_sync::link;
-
-/// What 64 bytes a line holds.
-pub(crate) type Data = [u64; 8];
+use vlrd::Data;
 
 /// Where a consumer wants a line, and of which queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

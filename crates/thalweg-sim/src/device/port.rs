@@ -34,9 +34,9 @@ struct Asked {
 #[derive(Clone, Copy, Debug)]
 enum Event {
     /// A packet is at the port of a device; the thread waits for the answer.
-    Packet { device: usize, packet: Packet, from: Option<usize> },
+    Packet { device: usize, packet: Packet<Target>, from: Option<usize> },
     /// A line is at a consumer's cache.
-    Injection { device: usize, injection: Injection },
+    Injection { device: usize, injection: Injection<Target> },
     /// A value or a question is at CAF's port, or somebody asks how much a device holds.
     Register { operation: LinkOperation, from: usize },
     /// A thread gets its answer.
@@ -48,8 +48,8 @@ enum Event {
 /// A routing device and the packets that wait at its port.
 #[derive(Debug)]
 struct Routed {
-    vlrd: Vlrd,
-    inbox: VecDeque<(Packet, Option<usize>)>,
+    vlrd: Vlrd<Target>,
+    inbox: VecDeque<(Packet<Target>, Option<usize>)>,
     /// Its next cycle.
     next: u64,
 }

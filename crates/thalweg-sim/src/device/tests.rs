@@ -12,15 +12,15 @@ fn target(number: u32) -> Target {
     Target { queue: link::Target::new(0, 0).unwrap(), place: 0, line: number, address: 0 }
 }
 
-fn push(sqi: usize, number: u64) -> Packet {
+fn push(sqi: usize, number: u64) -> Packet<Target> {
     Packet::Push { sqi, data: [number; 8] }
 }
 
-fn fetch(sqi: usize, number: u32) -> Packet {
+fn fetch(sqi: usize, number: u32) -> Packet<Target> {
     Packet::Fetch { sqi, target: target(number) }
 }
 
-fn opened(routing: Routing, queues: usize) -> Vlrd {
+fn opened(routing: Routing, queues: usize) -> Vlrd<Target> {
     let mut device = Vlrd::new(&routing);
     (0..queues).for_each(|sqi| assert!(device.open(sqi)));
     device
@@ -39,7 +39,7 @@ fn the_pipeline_does_in_each_cycle_what_table_1_says() {
     // Each packet is in its buffer one cycle before the cycle in which the table reads it. Cycle 0 is before the table.
     device.cycle(Some(packets[0]));
     let nothing = list(None, None);
-    let mut at = |packet: Option<Packet>| {
+    let mut at = |packet: Option<Packet<Target>>| {
         let sent = device.cycle(packet).sent;
         (device.row(orange), device.row(blue), device.row(green), device.out(), sent)
     };
@@ -95,11 +95,11 @@ fn a_queue_cannot_take_what_is_reserved_for_others() {
     assert_eq!(fill(Routing { reserve: 0, ..routing }), (16, false, false), "one queue has everything");
     assert_eq!(fill(routing), (13, true, false));
     assert_eq!(fill(Routing { quota: Some(5), ..routing }), (5, true, true));
-    let mut device = Vlrd::new(&Routing { reserve: 4, ..routing });
+    let mut device = Vlrd::<Target>::new(&Routing { reserve: 4, ..routing });
     assert!((0..4).all(|sqi| device.open(sqi)), "16 slots, 4 for each");
     assert!(!device.open(4), "nothing is left to reserve");
     assert!(!device.open(3), "it is somebody's already");
-    assert!(!Vlrd::new(&routing).open(64), "linkTab has 64 rows");
+    assert!(!Vlrd::<Target>::new(&routing).open(64), "linkTab has 64 rows");
     assert!(!Vlrd::new(&routing).cycle(Some(push(0, 0))).taken, "it is not open");
 }
 
@@ -122,7 +122,7 @@ fn a_queue_is_not_opened_while_others_have_all_slots() {
 fn a_rejected_line_is_the_first_again() {
     for before in [4, 3] {
         let mut device = opened(Routing::default(), 1);
-        let mut run = |packets: &[Packet]| -> Vec<Injection> {
+        let mut run = |packets: &[Packet<Target>]| -> Vec<Injection<Target>> {
             (0..12).filter_map(|cycle| device.cycle(packets.get(cycle).copied()).sent).collect()
         };
         let packets = [push(0, 1), push(0, 2), fetch(0, 1), fetch(0, 2)];
@@ -160,7 +160,7 @@ fn traffic(routing: Routing, seed: u64, reject: usize) -> usize {
     let mut lines: Vec<VecDeque<u64>> = vec![VecDeque::new(); queues];
     // Requests that are waiting, by number: whose they are.
     let mut requests: HashMap<u32, usize> = HashMap::new();
-    let mut under_way: Vec<(usize, usize, Injection)> = Vec::new();
+    let mut under_way: Vec<(usize, usize, Injection<Target>)> = Vec::new();
     let (mut pushed, mut fetched, mut delivered) = (0, 0, 0);
     let producers_first = random.below(3);
     for cycle in 0..8_000 {

@@ -1,4 +1,17 @@
-//! Virtual-Link's routing device, one call of [`Vlrd::cycle`] for each of its cycles.
+//! Virtual-Link's routing device alone, one call of [`Vlrd::cycle`] for each of its cycles. Also without a machine: its hardware
+//! is compared with it.
+//!
+//! ```
+//! use thalweg_sim::Routing;
+//! use thalweg_sim::vlrd::{Injection, Packet, Vlrd};
+//!
+//! let mut device = Vlrd::new(&Routing::default());
+//! assert!(device.open(3));
+//! device.cycle(Some(Packet::Fetch { sqi: 3, target: "a consumer's line" }));
+//! device.cycle(Some(Packet::Push { sqi: 3, data: [7; 8] }));
+//! let sent = (0..9).find_map(|_| device.cycle(None).sent);
+//! assert_eq!(sent, Some(Injection { slot: 0, target: "a consumer's line", data: [7; 8] }));
+//! ```
 //!
 //! | structure | what it has | paper |
 //! |---|---|---|
@@ -25,35 +38,56 @@
 //!   in one list, or in the pipeline, or its line is on its way to a cache.
 //! - **D2** A queue has waiting lines and waiting requests at the same time only while a line of it is unanswered.
 
+use super::Routing;
 use super::lists::{Link, List, Slots};
-use super::{Data, Routing, Target};
 
-/// What reaches the port.
+/// What 64 bytes a line holds.
+pub type Data = [u64; 8];
+
+/// What reaches the port. `T` says where a consumer wants a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Packet {
+pub enum Packet<T> {
     /// A producer's line.
-    Push { sqi: usize, data: Data },
+    Push {
+        /// The queue.
+        sqi: usize,
+        /// What is in the line.
+        data: Data,
+    },
     /// A consumer's request.
-    Fetch { sqi: usize, target: Target },
-    /// A cache says whether it took the line from this slot of prodBuf. Always taken.
-    Answer { slot: u16, accepted: bool },
+    Fetch {
+        /// The queue.
+        sqi: usize,
+        /// Where the line is to go.
+        target: T,
+    },
+    /// A cache says whether it took a line. Always taken.
+    Answer {
+        /// The line's slot of prodBuf, as the [`Injection`] had it.
+        slot: u16,
+        /// Whether the line was taken; if not, it stays, and is the first of its queue again.
+        accepted: bool,
+    },
 }
 
 /// A line on its way to a consumer's cache.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Injection {
+pub struct Injection<T> {
     /// To be answered with this slot.
-    pub(crate) slot: u16,
-    pub(crate) target: Target,
-    pub(crate) data: Data,
+    pub slot: u16,
+    /// Where it goes.
+    pub target: T,
+    /// What is in it.
+    pub data: Data,
 }
 
 /// What a cycle did.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Cycle {
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Cycle<T> {
     /// The packet at the port was taken.
-    pub(crate) taken: bool,
-    pub(crate) sent: Option<Injection>,
+    pub taken: bool,
+    /// The line that left.
+    pub sent: Option<Injection<T>>,
 }
 
 /// A row of linkTab.
@@ -67,7 +101,7 @@ struct Row {
 
 /// A slot of prodBuf.
 #[derive(Clone, Copy, Debug)]
-struct ProdSlot {
+struct ProdSlot<T> {
     link_id: usize,
     data: Data,
     /// IN: the next that came, or the next whose answer came.
@@ -76,15 +110,15 @@ struct ProdSlot {
     /// LINK: the next waiting line of the queue.
     next_l: Link,
     /// OUT: where it goes; the next that goes.
-    target: Option<Target>,
+    target: Option<T>,
     next_out: Link,
 }
 
 /// A slot of consBuf.
 #[derive(Clone, Copy, Debug)]
-struct ConsSlot {
+struct ConsSlot<T> {
     link_id: usize,
-    target: Target,
+    target: T,
     next_in: Link,
     next_l: Link,
 }
@@ -161,10 +195,10 @@ struct Latch {
 
 /// A line and a request that were brought together.
 #[derive(Clone, Copy, Debug)]
-struct Match {
+struct Match<T> {
     line: u16,
     request: u16,
-    target: Target,
+    target: T,
     /// The new heads of the lists that they came from, if they did.
     next_line: Option<Link>,
     next_request: Option<Link>,
@@ -172,18 +206,20 @@ struct Match {
 
 /// What stage 2 has decided.
 #[derive(Clone, Copy, Debug)]
-struct Decision {
+struct Decision<T> {
     latch: Latch,
-    hit: Option<Match>,
+    hit: Option<Match<T>>,
 }
 
 /// The device.
 #[derive(Clone, Debug)]
-pub(crate) struct Vlrd {
+pub struct Vlrd<T> {
     in_order: bool,
+    /// A line that has left keeps its slot until it is answered.
+    answered: bool,
     link_tab: Vec<Row>,
-    prod_buf: Vec<Option<ProdSlot>>,
-    cons_buf: Vec<Option<ConsSlot>>,
+    prod_buf: Vec<Option<ProdSlot<T>>>,
+    cons_buf: Vec<Option<ConsSlot<T>>>,
     prod: Shares,
     cons: Shares,
     /// PIHR and PITR, CIHR and CITR, POHR and POTR, and the same for answers.
@@ -192,13 +228,19 @@ pub(crate) struct Vlrd {
     prod_out: List,
     answers: List,
     read: Option<Latch>,
-    decided: Option<Decision>,
+    decided: Option<Decision<T>>,
 }
 
-impl Vlrd {
-    /// A device in which no queue is open.
-    pub(crate) fn new(routing: &Routing) -> Self {
+impl<T: Copy> Vlrd<T> {
+    /// A device in which no queue is open. Of what is [there](Routing), it takes its own numbers: not how many devices there are, and
+    /// not the way to them.
+    ///
+    /// # Panics
+    ///
+    /// If there are more entries than a slot's number can tell apart: 65,536.
+    pub fn new(routing: &Routing) -> Self {
         Self {
+            answered: true,
             in_order: routing.in_order,
             link_tab: vec![Row::default(); routing.links],
             prod_buf: vec![None; routing.entries],
@@ -214,9 +256,19 @@ impl Vlrd {
         }
     }
 
+    /// The same for caches that take every line and do not answer: a slot is free as soon as its line has left. The paper tells no more.
+    ///
+    /// # Panics
+    ///
+    /// If lines are to wait for answers ([`Routing::in_order`]), and as [`new`](Self::new).
+    pub fn without_answers(routing: &Routing) -> Self {
+        assert!(!routing.in_order, "in_order waits for answers, and there are none: set it to false");
+        Self { answered: false, ..Self::new(routing) }
+    }
+
     /// Sets up a row of linkTab. False if there is none of that number, it is somebody's already, or too few slots are free
     /// now to reserve some for it: a queue without its own could stand behind those that have them.
-    pub(crate) fn open(&mut self, sqi: usize) -> bool {
+    pub fn open(&mut self, sqi: usize) -> bool {
         let is_free = self.prod.used.get(sqi).is_some_and(Option::is_none);
         if !(is_free && self.prod.has_room() && self.cons.has_room()) {
             return false;
@@ -227,18 +279,22 @@ impl Vlrd {
     }
 
     /// How many lines of a queue the device holds, those on their way to a cache among them. `None`: it is not open.
-    pub(crate) fn holds(&self, sqi: usize) -> Option<usize> {
+    pub fn holds(&self, sqi: usize) -> Option<usize> {
         self.prod.used.get(sqi).copied().flatten()
     }
 
     /// True if a cycle would change something, also without a packet.
-    pub(crate) fn is_busy(&self) -> bool {
+    pub fn is_busy(&self) -> bool {
         let lists = [self.prod_in, self.cons_in, self.prod_out, self.answers];
         self.read.is_some() || self.decided.is_some() || lists.iter().any(|list| list.head.is_some())
     }
 
     /// One cycle, with a packet at the port or none.
-    pub(crate) fn cycle(&mut self, packet: Option<Packet>) -> Cycle {
+    ///
+    /// # Panics
+    ///
+    /// If an answer is for a slot whose line is not under way.
+    pub fn cycle(&mut self, packet: Option<Packet<T>>) -> Cycle<T> {
         let sent = self.send();
         let written = self.decided.take().map(|decision| self.write(decision));
         self.decided = self.read.take().map(|mut latch| {
@@ -255,7 +311,7 @@ impl Vlrd {
     }
 
     /// The port: a packet gets a slot, or is refused.
-    fn take(&mut self, packet: Packet) -> bool {
+    fn take(&mut self, packet: Packet<T>) -> bool {
         match packet {
             Packet::Push { sqi, data } => {
                 let Some(slot) = self.prod.take(sqi) else { return false };
@@ -301,7 +357,7 @@ impl Vlrd {
     }
 
     /// Stage 2: hit or miss.
-    fn decide(&mut self, latch: Latch) -> Decision {
+    fn decide(&mut self, latch: Latch) -> Decision<T> {
         let Latch { entry, row, .. } = latch;
         let answered = matches!(entry, Entry::Answer { .. });
         let waits = self.in_order && row.unanswered && !answered;
@@ -332,7 +388,7 @@ impl Vlrd {
     }
 
     /// Stage 3: writes linkTab and the buffers. Returns the row, for the entry behind.
-    fn write(&mut self, Decision { latch, hit }: Decision) -> (usize, Row) {
+    fn write(&mut self, Decision { latch, hit }: Decision<T>) -> (usize, Row) {
         let Latch { entry, sqi, .. } = latch;
         let row = &mut self.link_tab[sqi];
         if let Entry::Answer { slot, accepted } = entry {
@@ -371,10 +427,16 @@ impl Vlrd {
     }
 
     /// OUT: one mapped line leaves.
-    fn send(&mut self) -> Option<Injection> {
+    fn send(&mut self) -> Option<Injection<T>> {
         let slot = self.prod_out.take(&mut self.prod_buf, |slot| &mut valid(slot).next_out)?;
-        let ProdSlot { data, target, .. } = valid(&mut self.prod_buf[usize::from(slot)]);
-        Some(Injection { slot, data: *data, target: target.take().expect("a mapped line has a target") })
+        let ProdSlot { link_id, data, target, .. } = valid(&mut self.prod_buf[usize::from(slot)]);
+        let sent = Injection { slot, data: *data, target: target.take().expect("a mapped line has a target") };
+        if !self.answered {
+            let sqi = *link_id;
+            self.prod_buf[usize::from(slot)] = None;
+            self.prod.give_back(sqi, slot);
+        }
+        Some(sent)
     }
 
     /// A queue's lists, as (prodHead, prodTail), (consHead, consTail).
