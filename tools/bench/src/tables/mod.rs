@@ -26,7 +26,7 @@ use crate::catalogue::{self, World};
 pub use data::{Run, load};
 
 /// The pages that have tables.
-const PAGES: [&str; 2] = ["README.md", "docs/measurements.md"];
+const PAGES: [&str; 3] = ["README.md", "docs/measurements.md", "docs/guide/src/hardware.md"];
 const END: &str = "<!-- end -->";
 
 /// A page, and what it should be.
