@@ -3,7 +3,7 @@
 //!
 //! A [`Daemon`] listens on a Unix socket of its user. An application [joins](Member::join) and gets a page of memory that both see: there it says what it could run
 //! and how much work waits ([`Wish`]), and there it reads how many cores it is granted. A byte on the socket tells either side to look.
-//! [`share`] makes grants of wishes, by one of three [policies](Policy).
+//! [`share()`] makes grants of wishes, by one of three [policies](Policy).
 //!
 //! # What is promised
 //!
@@ -11,7 +11,7 @@
 //! - **D2** An application that ends, however it does, gives back what it had: its socket closes, and the others have its cores at once.
 //! - **D3** Each has at least one core. Grants of those that could run something add up to the cores that there are, or to one each if there are more of them: none is lost, none
 //!   is given twice.
-//! - **D4** What an application writes, to its page or to the socket, changes its own grant and, within its [policy](share), what is left for the others; nothing else. The daemon reads words
+//! - **D4** What an application writes, to its page or to the socket, changes its own grant and, within its [policy](share()), what is left for the others; nothing else. The daemon reads words
 //!   and clamps them. It never reads a grant back. Whoever says on the socket what is not in the protocol is put out. Bytes that come in a flood cost it 2000 rounds a second, at most.
 //! - **D5** Only processes of the daemon's own user are let in, and an application takes grants from a daemon of its own user only: the kernel says who is on the other side
 //!   (`SO_PEERCRED`). The folder of the socket is the user's alone.

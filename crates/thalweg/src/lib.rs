@@ -55,6 +55,7 @@
 //! | a bound on what an edge holds | [`Gives::capacity`], [`Gives::fixed`] |
 //! | results, without borrowing around the graph | [`Graph::collect`], [`Graph::gather`], [`Graph::count`] |
 //! | names in reports and errors | [`Graph::name`] |
+//! | fewer workers for a while, from outside | [`Graph::allowance`] |
 //! | another number of workers, or another scheme | [`Scheme::workers`], [`Scheme::named`] |
 //!
 //! What a kernel borrows is declared before the graph, and is yours again when the graph is dropped. The report says what its columns mean, and ends
@@ -86,6 +87,8 @@
 
 mod block;
 mod control;
+#[cfg(all(feature = "daemon", target_os = "linux"))]
+mod daemon;
 mod edge;
 mod ends;
 mod error;
@@ -119,7 +122,7 @@ pub use kernel::output::Output;
 pub use kernel::ported::{Binder, In, Kernel, Out};
 pub use kernel::steps::{Begin, Change, Keep, Look, Spread, Steps};
 pub use kernel::{Flow, Io};
-pub use observe::{Observer, Snapshot};
+pub use observe::{Allowance, Observer, Snapshot};
 pub use report::{EdgeReport, End, KernelReport, Report};
 pub use scheme::Scheme;
 pub use thalweg_queue::{BuildError, PushTimeoutError, TryPushError};

@@ -32,6 +32,9 @@ pub(crate) enum Command {
     /// Shows the runs of other processes while they go on
     #[cfg(unix)]
     Top(TopArgs),
+    /// Shares out the cores of this machine among the applications that run on it
+    #[cfg(target_os = "linux")]
+    Daemon(DaemonArgs),
     /// Compares runs that were recorded, and draws them
     Report(ReportArgs),
     /// Lists the schemes by which a graph can be run
@@ -233,6 +236,58 @@ pub(crate) struct TopArgs {
     /// Milliseconds between two looks
     #[arg(long, value_name = "N", default_value_t = 500, value_parser = clap::value_parser!(u64).range(50..=60_000))]
     pub(crate) interval: u64,
+}
+
+#[cfg(target_os = "linux")]
+#[derive(Debug, Args)]
+#[command(
+    args_conflicts_with_subcommands = true,
+    after_help = "\
+Examples:
+  thalweg daemon &
+  thalweg daemon --policy fair --cores 4
+  thalweg daemon status
+  THALWEG_DAEMON_WEIGHT=3 thalweg run search --term fn --input /usr
+
+Two applications that each start a worker for every core get in each other's way. With a daemon each is told how many
+workers may work, by what the others could use at that moment, and changes that within milliseconds.
+
+Applications find the daemon by themselves: those of this command, and programs that use the library with its feature
+`daemon`. They look at THALWEG_DAEMON, a path (0: take no part), or else in the default place: daemon.sock in
+$XDG_RUNTIME_DIR/thalweg, or in thalweg-UID in the folder for temporary files. A program that was started before the daemon
+joins with its next run, or at once if THALWEG_DAEMON is set. THALWEG_DAEMON_WEIGHT is the weight of a process, 1 to 100.
+
+  delay  cores go to the application whose work waits longest, and each is sure of half of its fair share
+  fair   cores are shared by weight among those that could use more
+  fixed  cores are shared by weight, whoever could use them or not
+
+Each application has at least one core. One that is killed gives back what it had at once. If the daemon is killed, all
+keep what they have, and find the next one; if it ends by an interrupt or SIGTERM, nobody is bounded any more. Nobody ever
+waits for it. Only processes of its own user are let in."
+)]
+pub(crate) struct DaemonArgs {
+    /// How many cores are shared out [default: the hardware threads that it may use]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    pub(crate) cores: Option<u16>,
+    /// By what they are shared out: `delay`, `fair` or `fixed` [default: delay]
+    #[arg(long, value_name = "NAME")]
+    pub(crate) policy: Option<thalweg_daemon::Policy>,
+    /// Where it listens, in a folder that is the user's alone [default: THALWEG_DAEMON, or the place where applications look]
+    #[arg(long, value_name = "PATH", global = true)]
+    pub(crate) socket: Option<PathBuf>,
+    #[command(subcommand)]
+    pub(crate) query: Option<DaemonQuery>,
+}
+
+#[cfg(target_os = "linux")]
+#[derive(Debug, Subcommand)]
+pub(crate) enum DaemonQuery {
+    /// Shows who has what: the cores, and of each application what it is granted, has at work, could use, and how long its work waits
+    Status {
+        /// For programs: one object with `cores`, `policy` and `applications`
+        #[arg(long)]
+        json: bool,
+    },
 }
 
 #[derive(Debug, Subcommand)]

@@ -4,6 +4,8 @@
 //! trouble, 130 if an interrupt ended the run.
 
 mod args;
+#[cfg(target_os = "linux")]
+mod daemon;
 #[cfg(feature = "instrument")]
 mod proof;
 mod run;
@@ -37,6 +39,8 @@ fn main() -> ExitCode {
         Command::Run(args) => run::run(*args),
         #[cfg(unix)]
         Command::Top(args) => seen::top::run(args),
+        #[cfg(target_os = "linux")]
+        Command::Daemon(args) => daemon::run(args),
         Command::Report(args) => seen::report::run(&args),
         Command::Schemes => schemes(),
         Command::Topology(args) => topology::run(&args),

@@ -14,12 +14,13 @@
 //!
 //! While the first worker is at a message that takes long, it compares nothing. So where a kernel is parallel, the second one is there from the
 //! start, and [watches](watch) for a while before it sleeps on the bench.
+//!
+//! The run may be [allowed](super::bench) fewer than there could be. Then no more are tried, and when that changes all begins anew.
 
 use super::worker::Worker;
 use std::fmt;
 use thalweg_sync::atomic::Ordering::*;
-use thalweg_sync::park::{Parker, Unparker};
-use thalweg_sync::sync::Mutex;
+use thalweg_sync::park::Parker;
 use thalweg_sync::time::Duration;
 
 /// How long one side of a comparison takes, in nanoseconds.
@@ -44,6 +45,8 @@ const RAMP: u64 = 50_000;
 const RAMPS: u64 = 500_000;
 /// A block that takes less, in nanoseconds, is not worth a worker before that was measured: much of the time would go into its way to another core.
 const WORTH_MOVING: u64 = 10_000;
+/// How long it takes to see that more are allowed, while fewer are than there could be.
+const BOUNDED: u64 = 2_000_000;
 /// A worker that has nothing to do for more of its time than this needs no help.
 const IDLE: f64 = 0.4;
 /// A block that takes longer than this is worth spreading at once.
@@ -54,47 +57,6 @@ const SLOW: u64 = 1_000_000;
 const WATCH: (Duration, Duration) = (Duration::from_millis(1), Duration::from_millis(128));
 /// Looks that found the first worker further than before, after which it sleeps.
 const LOOKS: u32 = 8;
-
-/// Where workers sit that are not needed now.
-#[derive(Debug, Default)]
-pub(crate) struct Bench {
-    seats: Mutex<Vec<Unparker>>,
-}
-
-impl Bench {
-    /// Sits until `over`. Who changes what `over` looks at calls [`call`](Self::call) after that.
-    pub(crate) fn wait(&self, parker: &Parker, over: impl Fn() -> bool) {
-        while !over() {
-            let mut seats = self.seats.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
-            // Under the lock: `call` comes after the change, so it finds the seat taken or we see the change.
-            if over() {
-                return;
-            }
-            seats.push(parker.unparker());
-            drop(seats);
-            parker.park();
-        }
-    }
-
-    /// As [`wait`](Self::wait), but no longer than `limit`. False if that is why it ended; then a seat is left behind, of which `parker` may
-    /// still get a token.
-    fn wait_at_most(&self, parker: &Parker, limit: Duration, over: impl Fn() -> bool) -> bool {
-        let mut seats = self.seats.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
-        if over() {
-            return true;
-        }
-        seats.push(parker.unparker());
-        drop(seats);
-        parker.park_timeout(limit) && over()
-    }
-
-    /// Calls everybody back to look again.
-    pub(crate) fn call(&self) {
-        let seats = std::mem::take(&mut *self.seats.lock().unwrap_or_else(|poisoned| poisoned.into_inner()));
-        // Not under the lock, which those that are called take again if they have to go on sitting.
-        seats.iter().for_each(|seat| seat.unpark());
-    }
-}
 
 /// The workers that have a thread.
 #[derive(Debug)]
@@ -131,7 +93,11 @@ impl Crew {
 fn set_target(worker: &Worker<'_, '_>, target: usize, hire: &dyn Fn(usize) -> bool) -> usize {
     let core = worker.core;
     let most = core.crew.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).hire_up_to(target, hire);
-    core.target.store(target.min(most), Release);
+    let (target, set) = (target.min(most), |target| core.target.store(target, Release));
+    match core.control.eyes.pane() {
+        Some(pane) => pane.ask(target, set),
+        None => set(target),
+    }
     worker.row.worker.decisions.add(1);
     core.bench.call();
     // Who should sit out now may be asleep; who was called back should find what there is.
@@ -193,8 +159,13 @@ pub(crate) struct Elastic<'a> {
     /// How many there are at least, and at most.
     least: usize,
     most: usize,
+    /// How many it asked for, and how many were allowed when that was looked at last.
+    asked: usize,
+    allowed: usize,
     phase: Phase,
     until: u64,
+    /// When what was found is over, beyond looks at what is allowed.
+    held_until: u64,
     /// Until when more are called without a comparison.
     ramps_until: u64,
     /// All that was done before the phase.
@@ -226,8 +197,11 @@ impl<'a> Elastic<'a> {
             hire,
             least: target,
             most,
+            asked: target,
+            allowed: usize::MAX,
             phase: Phase::Begin,
-            until: if target < most { 0 } else { u64::MAX },
+            until: if target < most && core.scheme.is_elastic() { 0 } else { u64::MAX },
+            held_until: 0,
             ramps_until: 0,
             start: Sample::default(),
             sample: Sample::default(),
@@ -271,10 +245,32 @@ impl<'a> Elastic<'a> {
     fn begin(&mut self, worker: &Worker<'_, '_>, clock: u64, phase: Phase, length: u64) {
         self.phase = phase;
         self.until = clock + length;
+        if phase == Phase::Hold && self.allowed < self.most {
+            self.held_until = self.until;
+            self.until = clock + length.min(BOUNDED);
+        }
         self.start.take(worker, clock);
     }
 
+    /// Looks at what is allowed. If that has changed, what was measured does not count, and all begins as it did first. False if there is nothing else to do now.
+    fn follow(&mut self, worker: &Worker<'_, '_>, clock: u64) -> bool {
+        let Some(pane) = worker.core.control.eyes.pane() else { return true };
+        let allowed = pane.allowed();
+        if allowed != self.allowed {
+            self.allowed = allowed;
+            self.gains.clear();
+            (self.base.workers, self.held_until) = (0, 0);
+            (self.phase, self.start.nanos) = (Phase::Begin, 0);
+        }
+        if self.phase == Phase::Hold && clock < self.held_until {
+            self.until = self.held_until.min(clock + BOUNDED);
+            return false;
+        }
+        true
+    }
+
     fn set_target(&mut self, worker: &Worker<'_, '_>, target: usize) {
+        self.asked = target;
         self.most = set_target(worker, target, self.hire);
     }
 
@@ -305,7 +301,10 @@ impl<'a> Elastic<'a> {
     }
 
     fn turn(&mut self, worker: &Worker<'_, '_>, clock: u64) {
-        let target = worker.core.target.load(Relaxed);
+        if !self.follow(worker, clock) {
+            return;
+        }
+        let (target, most) = (worker.core.target.load(Relaxed), self.most.min(self.allowed));
         // A source gives on one worker whatever their number.
         let is_slow = |kernel: usize| {
             !worker.core.topology.kernels[kernel].is_source()
@@ -313,8 +312,8 @@ impl<'a> Elastic<'a> {
                 && Self::block_cost(worker, kernel) >= SLOW
         };
         if (0..worker.core.seats.len()).any(is_slow) {
-            // Who is not needed finds nothing, and sleeps.
-            if target < self.most {
+            // Who is not needed finds nothing, and sleeps. Those that are not allowed come as soon as they are.
+            if self.asked.max(target) < self.most {
                 self.set_target(worker, self.most);
             }
             self.gains.clear();
@@ -336,7 +335,7 @@ impl<'a> Elastic<'a> {
         self.sample.subtract(&self.start, target);
         match self.phase {
             Phase::Begin if self.ramps_until > clock => {
-                let more = self.waiting(worker, target).min(target).min(self.most - target);
+                let more = self.waiting(worker, target).min(target).min(most.saturating_sub(target));
                 if more > 0 {
                     self.set_target(worker, target + more);
                     self.ramps_until = clock + RAMPS;
@@ -348,7 +347,9 @@ impl<'a> Elastic<'a> {
                 self.down = true;
                 self.begin(worker, clock, Phase::Settle, SETTLE);
             }
-            Phase::Begin if self.sample.is_idle() => self.begin(worker, clock, Phase::Hold, self.doubt),
+            Phase::Begin if target >= most || self.sample.is_idle() => {
+                self.begin(worker, clock, Phase::Hold, self.doubt)
+            }
             Phase::Begin => self.try_with(worker, clock, target + 1),
             // Nothing to compare with yet.
             Phase::Settle if self.base.workers == 0 => self.begin(worker, clock, Phase::Base, TRIAL),
@@ -361,9 +362,9 @@ impl<'a> Elastic<'a> {
             }
             Phase::Base => {
                 let down = self.down && target > self.least;
-                let next = if down { target - (target / 4).max(1) } else { (target * 2).min(self.most) };
+                let next = if down { target - (target / 4).max(1) } else { (target * 2).min(most) };
                 self.down = !down;
-                if next == target {
+                if next == target || most < target {
                     self.begin(worker, clock, Phase::Hold, HOLD);
                 } else if next > target && self.sample.is_idle() {
                     self.begin(worker, clock, Phase::Hold, self.doubt);
@@ -405,7 +406,7 @@ impl<'a> Elastic<'a> {
         let climbed = many > self.present;
         let keep_more = share > WORTH;
         self.set_target(worker, if keep_more { many } else { few });
-        if keep_more && many < self.most && (climbed || few == 1) {
+        if keep_more && many < self.most.min(self.allowed) && (climbed || few == 1) {
             self.down = false;
             self.begin(worker, clock, Phase::Settle, SETTLE);
             self.base.workers = 0;
@@ -423,6 +424,10 @@ impl<'a> Elastic<'a> {
         let length = if clear { self.hold } else { self.doubt };
         (self.doubt, self.hold) =
             if clear { (DOUBT, (self.hold * 2).min(SURE)) } else { ((self.doubt * 2).min(HOLD), HOLD) };
+        #[cfg(all(feature = "daemon", target_os = "linux"))]
+        if let (false, Some(pane)) = (keep_more, worker.core.control.eyes.pane()) {
+            pane.judge(few, clock + length);
+        }
         self.begin(worker, clock, Phase::Hold, length);
     }
 }
@@ -474,6 +479,7 @@ impl fmt::Debug for Elastic<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::observe::{self, By, Look};
     use crate::prelude::*;
 
     #[test]
@@ -616,6 +622,58 @@ mod tests {
         assert_eq!((crew.hire_up_to(2, &hire), asked.get()), (8, 1));
         assert_eq!((crew.hire_up_to(6, &hire), asked.get()), (3, 3), "the third is refused");
         assert_eq!((crew.hire_up_to(6, &hire), asked.get()), (3, 3));
+    }
+
+    #[test]
+    fn no_more_are_tried_than_are_allowed_and_all_begins_anew_when_that_changes() {
+        struct Run<'a, 'r>(&'a crate::exec::Core<'r>);
+        impl Look for Run<'_, '_> {
+            fn snapshot(&self) -> crate::Snapshot {
+                unreachable!("nobody looks")
+            }
+            fn crew(&self) -> Option<observe::Crew> {
+                Some(observe::Crew { asked: 1, least: 1 })
+            }
+            fn let_work(&self, workers: usize) {
+                self.0.target.store(workers, Relaxed);
+            }
+            #[cfg(all(feature = "daemon", target_os = "linux"))]
+            fn demand(&self) -> observe::Demand {
+                unreachable!("nobody asks")
+            }
+        }
+        let (asked, _) = after(|elastic, worker| {
+            let (core, pane) = (worker.core, worker.core.control.eyes.observe().pane);
+            let run = Run(core);
+            let shown = pane.show(&run);
+            pane.allow(By::Program, 2);
+            (elastic.phase, elastic.gains) = (Phase::Trial, vec![2.0]);
+            elastic.turn(worker, 1);
+            assert_eq!((elastic.phase, elastic.gains.len()), (Phase::Begin, 0), "what was measured does not count");
+            (elastic.present, elastic.gains) = (1, vec![2.0; ROUNDS]);
+            elastic.judge(worker, 1, 1, 2);
+            assert_eq!(
+                (elastic.phase, core.target.load(Relaxed)),
+                (Phase::Hold, 2),
+                "worth it, and no more are allowed"
+            );
+            assert_eq!(elastic.until, 1 + BOUNDED, "whether more are is looked at soon");
+            elastic.turn(worker, 1 + BOUNDED);
+            assert_eq!((elastic.phase, elastic.until), (Phase::Hold, 1 + 2 * BOUNDED), "and nothing else");
+            pane.allow(By::Daemon, 1);
+            assert_eq!(core.target.load(Relaxed), 1);
+            pane.allow(By::Daemon, 8);
+            pane.allow(By::Program, 1);
+            // What takes long calls all, who come as soon as they are allowed.
+            core.seats[1].pace.block_time.store(SLOW, Relaxed);
+            worker.row.kernels[1].blocks.add(2);
+            worker.row.kernels[1].busy.add(2 * SLOW);
+            elastic.turn(worker, 1 + 3 * BOUNDED);
+            assert_eq!(core.target.load(Relaxed), 1);
+            pane.allow(By::Program, usize::MAX);
+            drop(shown);
+        });
+        assert_eq!(asked, 8);
     }
 
     #[test]

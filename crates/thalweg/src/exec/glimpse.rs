@@ -3,10 +3,14 @@
 use super::stats::{At, KernelStats, Row};
 use super::{Core, Post};
 use crate::kernel::Why;
-use crate::observe::{Doing, EdgeSnapshot, KernelSnapshot, Kind, Look, Snapshot, Trace, WorkerSnapshot, WorkerState};
+#[cfg(all(feature = "daemon", target_os = "linux"))]
+use crate::observe::Demand;
+use crate::observe::{
+    Crew, Doing, EdgeSnapshot, KernelSnapshot, Kind, Look, Snapshot, Trace, WorkerSnapshot, WorkerState,
+};
 use crate::report::End;
 use crate::topology;
-use thalweg_sync::atomic::Ordering::Relaxed;
+use thalweg_sync::atomic::Ordering::{Relaxed, Release};
 use thalweg_sync::time::{Duration, Instant};
 
 /// A run, and when it began.
@@ -21,6 +25,40 @@ impl Look for Glimpse<'_, '_> {
         let time = self.start.elapsed();
         snapshot(self.core, time, None)
     }
+
+    fn crew(&self) -> Option<Crew> {
+        let (scheme, asked) = (self.core.scheme, self.core.target.load(Relaxed));
+        // What the default scheme begins with is what it needs.
+        let least = if scheme.is_elastic() { asked } else { 1 };
+        (!scheme.is_restricted()).then_some(Crew { asked, least })
+    }
+
+    fn let_work(&self, workers: usize) {
+        // Release, as where the scheme sets it.
+        self.core.target.store(workers, Release);
+        self.core.bench.call();
+        // Who may not work any more may be asleep at work: it goes to the bench, so that nobody rings for it in vain.
+        self.core.control.bell.ring_all();
+    }
+
+    #[cfg(all(feature = "daemon", target_os = "linux"))]
+    fn demand(&self) -> Demand {
+        demand(self.core)
+    }
+}
+
+/// What could be used now: by the workers that are at work, and for what is ready and nobody is at. No more than there are.
+#[cfg(all(feature = "daemon", target_os = "linux"))]
+fn demand(core: &Core<'_>) -> Demand {
+    let works = core.rows.iter().filter(|row| row.worker.in_code.load(Relaxed)).count();
+    let (mut could, mut work) = (works, 0_u64);
+    for (kernel, facts) in core.topology.kernels.iter().enumerate().filter(|&(kernel, _)| core.is_ready(kernel)) {
+        let blocks = facts.inputs.iter().map(|&edge| core.edges[edge].backlog()).sum::<u64>().max(1);
+        // Of a sequential kernel one worker at a time sees to all of them.
+        could += if facts.is_parallel() { blocks as usize } else { 1 };
+        work = work.saturating_add(blocks.saturating_mul(core.seats[kernel].pace.block_time.load(Relaxed)));
+    }
+    Demand { works, could: could.min(core.rows.len()), work }
 }
 
 /// The counters of a run, after `time`.

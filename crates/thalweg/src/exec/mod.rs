@@ -7,6 +7,7 @@
 //! - **U3** What is inside a cycle is counted: [`census`].
 
 pub(crate) mod activate;
+mod bench;
 pub(crate) mod census;
 mod claim;
 pub(crate) mod elastic;
@@ -103,10 +104,10 @@ pub(crate) struct Core<'r> {
     pub(crate) live: AtomicUsize,
     /// The run is over, for whatever reason.
     pub(crate) ended: AtomicBool,
-    /// Workers beyond this number sit on the bench.
+    /// Workers beyond this number sit on the [bench].
     pub(crate) target: AtomicUsize,
     pub(crate) crew: Mutex<elastic::Crew>,
-    pub(crate) bench: elastic::Bench,
+    pub(crate) bench: bench::Bench,
     watch: watch::Watch,
     /// All workers that there have to be are there.
     pub(crate) begun: AtomicBool,

@@ -214,7 +214,7 @@ impl<'a, 'r> Worker<'a, 'r> {
         }
     }
 
-    /// Sits on the bench while the run goes better with fewer workers.
+    /// Sits on the bench while the run goes better with fewer workers, or is allowed fewer (B2).
     fn sit_out(&self, hire: &dyn Fn(usize) -> bool) {
         let bell = &self.core.control.bell;
         bell.leave();

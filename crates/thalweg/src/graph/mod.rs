@@ -27,7 +27,7 @@ use crate::kernel::steps::{FromSteps, Steps};
 use crate::kernel::tee::Tee;
 use crate::kernel::windowed::Windowed;
 use crate::kernel::{Body, Flow};
-use crate::observe::{Observer, Tracer};
+use crate::observe::{Allowance, Observer, Tracer};
 use draft::Draft;
 pub(crate) use draft::{Definition, EdgeSpec, Link, PortRef, WindowSpec};
 use path::{End, Gives, Handle, Node, Path, Sink, Source};
@@ -567,6 +567,24 @@ impl<'env> Graph<'env> {
     /// ```
     pub fn trace(&self, events: usize) -> Tracer {
         self.control.eyes.trace(events)
+    }
+
+    /// How many workers may work, to be changed from any thread while a run goes on: all of them at first.
+    ///
+    /// ```
+    /// use thalweg::prelude::*;
+    ///
+    /// let mut graph = Graph::new();
+    /// let (end, sum) = graph.gather(0, |sum: &mut u64, n: u64| *sum += n);
+    /// graph += graph.source(0..1000_u64) >> graph.parallel_map(|n: u64| n * n) >> end;
+    /// let allowance = graph.allowance();
+    /// allowance.allow(1); // more from another thread, once others need less
+    /// graph.run(Scheme::default())?;
+    /// assert_eq!(sum.take(), 332_833_500);
+    /// # Ok::<(), thalweg::Error>(())
+    /// ```
+    pub fn allowance(&self) -> Allowance {
+        Allowance { pane: self.control.eyes.observe().pane }
     }
 
     /// What ends a run from another thread.

@@ -68,6 +68,8 @@ impl<'env> Graph<'env> {
         let tasks = draft.gates();
         let result = if refusals.is_empty() {
             draft.outsides().for_each(Outside::reopen);
+            #[cfg(all(feature = "daemon", target_os = "linux"))]
+            let _noted = crate::daemon::note(&control.eyes);
             exec::run(draft.parts(scheme), control, scheme, &|| tasks.open())
         } else {
             Err(Error::Refused(refusals))

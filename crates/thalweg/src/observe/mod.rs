@@ -24,6 +24,7 @@
 //! # Ok::<(), thalweg::Error>(())
 //! ```
 
+mod bounds;
 mod metrics;
 mod rates;
 mod read;
@@ -33,12 +34,16 @@ mod snapshot;
 mod socket;
 mod trace;
 
+pub use bounds::Allowance;
+pub(crate) use bounds::{Bounds, By, Crew};
 pub use rates::{EdgeRates, KernelRates, Rates, WorkerRates};
 pub use read::{ReadError, read};
 pub use remarks::{About, Remark, remarks};
 pub use snapshot::{Doing, EdgeSnapshot, KernelSnapshot, Kind, Snapshot, WorkerSnapshot, WorkerState};
 #[cfg(all(feature = "observe", unix))]
 pub(crate) use socket::note;
+#[cfg(all(feature = "daemon", target_os = "linux"))]
+pub(crate) use socket::own_name;
 #[cfg(all(feature = "observe", unix))]
 pub use socket::{Process, allow, folder};
 pub use trace::{Did, Trace, TraceEvent, Tracer};
@@ -80,6 +85,25 @@ impl Eyes {
 pub(crate) trait Look: Sync {
     /// What it counts now.
     fn snapshot(&self) -> Snapshot;
+    /// What it begins with; `None` if all its workers go on whatever is allowed.
+    fn crew(&self) -> Option<Crew>;
+    /// Lets so many workers work.
+    fn let_work(&self, workers: usize);
+    /// What it could use now.
+    #[cfg(all(feature = "daemon", target_os = "linux"))]
+    fn demand(&self) -> Demand;
+}
+
+/// What a run could use at a moment.
+#[cfg(all(feature = "daemon", target_os = "linux"))]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(crate) struct Demand {
+    /// Workers that are at work.
+    pub(crate) works: usize,
+    /// Workers that have or would find work, these included.
+    pub(crate) could: usize,
+    /// What the blocks cost that wait for a worker, in nanoseconds of one.
+    pub(crate) work: u64,
 }
 
 /// Where observers find the run of a graph: one for each graph that is observed, across runs.
@@ -97,6 +121,7 @@ struct State {
     now: Option<&'static dyn Look>,
     /// Of the run before.
     last: Option<Snapshot>,
+    bounds: Bounds,
 }
 
 impl Pane {
@@ -111,6 +136,10 @@ impl Pane {
         let mut state = self.lock();
         state.runs += 1;
         state.now = Some(run);
+        if let Some(workers) = Self::begin(&mut state.bounds, run.crew()) {
+            run.let_work(workers);
+        }
+        drop(state);
         Shown(self)
     }
 
@@ -153,7 +182,7 @@ impl Drop for Shown<'_> {
 /// It may outlive the graph: it goes on giving the last snapshot then.
 #[derive(Clone)]
 pub struct Observer {
-    pane: Arc<Pane>,
+    pub(crate) pane: Arc<Pane>,
 }
 
 impl Observer {

@@ -184,7 +184,7 @@ impl Registry {
 }
 
 /// How this process was started, on one line.
-fn own_name() -> String {
+pub(crate) fn own_name() -> String {
     let mut args = std::env::args_os();
     let first = args.next().map(PathBuf::from);
     let first = first.as_deref().and_then(Path::file_name).map(|name| name.to_string_lossy().into_owned());

@@ -328,3 +328,52 @@ impl Kernel for Refuses {
         Ok(Flow::More)
     }
 }
+
+/// Somebody takes workers away and gives them back while a run goes on: what was at work comes back, what sat gets up, and nothing is lost.
+#[test]
+fn an_allowance_that_changes_while_it_runs_loses_nothing() {
+    for name in Scheme::names() {
+        fuzz(150).threads(3).run(|| {
+            let mut seen = Vec::new();
+            let mut graph = Graph::new();
+            let numbers = graph.source(0..6_u64);
+            let spread = graph.parallel_map(|x: u64| x + 1);
+            let sink = graph.sink(|x: u64| seen.push(x));
+            graph += numbers.fixed(2) >> spread.fixed(1) >> sink;
+            let allowance = graph.allowance();
+            let other = thread::spawn(move || [1, 3, 1, 2].into_iter().for_each(|workers| allowance.allow(workers)));
+            // `raft` has a thread for each kernel, whatever it is asked.
+            let scheme = Scheme::named(name).unwrap();
+            assert_eq!(graph.run(scheme.workers(3)).unwrap().end, End::Complete, "{name}");
+            other.join().unwrap();
+            drop(graph);
+            assert_eq!(seen, [1, 2, 3, 4, 5, 6], "{name}");
+        });
+    }
+}
+
+/// A wish comes while all workers but the first sit on the bench, or are about to: the run ends.
+#[test]
+fn a_wish_is_seen_while_workers_sit() {
+    for cancel in [false, true] {
+        fuzz(400).threads(3).run(|| {
+            let mut graph = Graph::new();
+            let forever = graph.source(0_u64..);
+            let pass = graph.parallel_map(|x: u64| x);
+            graph += forever.fixed(2) >> pass.fixed(1) >> graph.sink(drop::<u64>);
+            let (allowance, stopper) = (graph.allowance(), graph.stopper());
+            let other = thread::spawn(move || {
+                allowance.allow(1);
+                if cancel {
+                    stopper.cancel()
+                } else {
+                    stopper.stop()
+                }
+                allowance.allow(2);
+            });
+            let end = graph.run(Scheme::named("depth_first").unwrap().workers(3)).unwrap().end;
+            assert_eq!(end, if cancel { End::Cancelled } else { End::Stopped });
+            other.join().unwrap();
+        });
+    }
+}

@@ -4,8 +4,9 @@ use crate::common::{SOON, within};
 use thalweg::prelude::*;
 use thalweg::scheme::{Choice, Event, Policy, Setup, View};
 use thalweg::{Cause, Error};
+use thalweg_sync::atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst};
 use thalweg_sync::sync::{Arc, Mutex};
-use thalweg_sync::thread;
+use thalweg_sync::{spin, thread};
 
 /// A thousand numbers, one more than each, and what arrives.
 fn line(graph: &mut Graph<'static>) -> thalweg::Gathered<Vec<u64>> {
@@ -182,5 +183,57 @@ fn a_policy_that_cannot_be_is_an_error_and_no_hang() {
                 assert!(line == place + case as u32 || case == 3, "{line}");
             });
         }
+    }
+}
+
+/// Nobody beyond what is allowed works, from the first message on; once more are allowed, they come while the first one is in its message.
+#[test]
+fn workers_beyond_the_allowance_sit_and_come_back() {
+    for scheme in ["depth_first", "pw", "mix", "qes_pss_prs"].map(|name| Scheme::named(name).unwrap().workers(4)) {
+        let most = within(SOON, move || {
+            let counters = [const { AtomicUsize::new(0) }; 3];
+            let ([now, most, done], met) = (&counters, &AtomicBool::new(false));
+            let mut graph = Graph::new();
+            let allowance = graph.allowance();
+            let theirs = allowance.clone();
+            let work = graph.parallel_map(move |x: u64| {
+                let mine = now.fetch_add(1, SeqCst) + 1;
+                if done.load(SeqCst) < 500 {
+                    most.fetch_max(mine, SeqCst);
+                    thread::yield_now();
+                } else if !met.load(SeqCst) {
+                    // From here on two are allowed, and this one goes on when the other has come.
+                    theirs.allow(2);
+                    spin::until(|| (now.load(SeqCst) > 1 || met.load(SeqCst)).then_some(()));
+                    met.store(true, SeqCst);
+                }
+                now.fetch_sub(1, SeqCst);
+                done.fetch_add(1, SeqCst);
+                x
+            });
+            graph += graph.source(0..2000_u64) >> (work * 4).fixed(1) >> graph.sink(drop::<u64>);
+            allowance.allow(0);
+            assert_eq!(allowance.workers(), 1, "never fewer than one");
+            graph.run(scheme).unwrap();
+            assert!(met.load(SeqCst));
+            most.load(SeqCst)
+        });
+        assert_eq!(most, 1);
+    }
+}
+
+/// Where only one worker may run a kernel, it goes on whatever is allowed; under the default scheme one is enough for anything.
+#[test]
+fn an_allowance_of_one_ends_every_run() {
+    for name in Scheme::names() {
+        let name = name.to_owned();
+        let got = within(SOON, move || {
+            let mut graph = Graph::new();
+            let all = line(&mut graph);
+            graph.allowance().allow(1);
+            graph.run(Scheme::named(&name).unwrap()).unwrap();
+            all.with(|all| all.iter().sum::<u64>())
+        });
+        assert_eq!(got, 500_500);
     }
 }
