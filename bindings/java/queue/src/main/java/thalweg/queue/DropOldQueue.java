@@ -42,7 +42,7 @@ public final class DropOldQueue<E> extends BlockQueue<E> {
 
     /** Where the cursors are in {@link #heads}: the block that producers fill, the place where consumers go on, and how many items are dropped. */
     private static final int PRODUCERS = Shape.APART;
-    private static final int NEXT = 2 * Shape.APART;
+    static final int NEXT = 2 * Shape.APART;
     private static final int DROPPED = NEXT + 1;
 
     /** In the producers' head, whose offset is 0: the queue is closed. */
@@ -53,7 +53,7 @@ public final class DropOldQueue<E> extends BlockQueue<E> {
     private final byte[] marks;
     /** For each block, {@code allocated}: the next place to give to a producer. */
     final long[] producers;
-    private final long[] heads = new long[3 * Shape.APART + 1];
+    final long[] heads = new long[3 * Shape.APART + 1];
     /** The place behind the last item, once {@link #ended}. */
     private long end;
     private volatile boolean ended;
@@ -220,7 +220,6 @@ public final class DropOldQueue<E> extends BlockQueue<E> {
         return poll(true, false);
     }
 
-    @SuppressWarnings("unchecked")
     private E poll(boolean patient, boolean take) {
         for (int turn = 0;;) {
             long next = (long) LONGS.getAcquire(heads, NEXT);
@@ -229,15 +228,9 @@ public final class DropOldQueue<E> extends BlockQueue<E> {
                 int slot = shape.slot(next);
                 // After `allocated`: from here on marks are of this round or the last, or of a later one that is seen below (D4).
                 if ((byte) MARKS.getAcquire(marks, slot) == shape.mark(next)) {
-                    // Acquire, pairs with `write`: if it is of a later round, the next look shows that round.
-                    Object item = SLOTS.getAcquire(slots, slot);
-                    long now = allocated(next);
-                    if (!shape.inOneBlock(now, next)) {
-                        passOver(next, now);
-                    } else if (take ? LONGS.compareAndSet(heads, NEXT, next, forward(next, 1))
-                            : (long) LONGS.getAcquire(heads, NEXT) == next) {
-                        // If nobody has moved `next`, the item was the oldest when it was read (D3).
-                        return (E) item;
+                    E item = read(next, take);
+                    if (item != null) {
+                        return item;
                     }
                     continue;
                 }
@@ -261,6 +254,38 @@ public final class DropOldQueue<E> extends BlockQueue<E> {
         }
     }
 
+    /** Reads the item at {@code next}, which is written, and takes it or leaves it there. Null if it was overwritten, or another consumer took it. */
+    @SuppressWarnings("unchecked")
+    E read(long next, boolean take) {
+        // Acquire, pairs with `write`: if it is of a later round, the look below shows that round.
+        Object item = SLOTS.getAcquire(slots, shape.slot(next));
+        // If nobody has moved `next`, the item was the oldest when it was read (D3).
+        return isCurrent(next) && (take ? move(next, 1) : (long) LONGS.getAcquire(heads, NEXT) == next) ? (E) item : null;
+    }
+
+    /** The same for several, all of one block. False if they were overwritten, or another consumer took them. */
+    boolean readMany(long next, Object[] into, int from, int count) {
+        int slot = shape.slot(next);
+        for (int each = 0; each < count; each++) {
+            into[from + each] = SLOTS.getAcquire(slots, slot + each);
+        }
+        return isCurrent(next) && move(next, count);
+    }
+
+    /** Whether what was read at {@code next} and behind it was of its round. If not, moves on. */
+    private boolean isCurrent(long next) {
+        long allocated = allocated(next);
+        if (shape.inOneBlock(allocated, next)) {
+            return true;
+        }
+        passOver(next, allocated);
+        return false;
+    }
+
+    private boolean move(long next, int count) {
+        return LONGS.compareAndSet(heads, NEXT, next, forward(next, count));
+    }
+
     @Override
     public int pollMany(Object[] into, int from, int to) {
         Objects.checkFromToIndex(from, to, into.length);
@@ -273,7 +298,6 @@ public final class DropOldQueue<E> extends BlockQueue<E> {
                 int most = Math.min(to - done, shape.entries() - shape.offset(next));
                 byte mark = shape.mark(next);
                 while (count < most && (byte) MARKS.getAcquire(marks, slot + count) == mark) {
-                    into[done + count] = SLOTS.getAcquire(slots, slot + count);
                     count++;
                 }
             }
@@ -286,10 +310,7 @@ public final class DropOldQueue<E> extends BlockQueue<E> {
                 into[done++] = item;
                 continue;
             }
-            long now = allocated(next);
-            if (!shape.inOneBlock(now, next)) {
-                passOver(next, now);
-            } else if (LONGS.compareAndSet(heads, NEXT, next, forward(next, count))) {
+            if (readMany(next, into, done, count)) {
                 done += count;
             }
         }

@@ -25,6 +25,7 @@ import java.util.Objects;
 final class RetryQueue<E> extends BlockQueue<E> {
     private static final VarHandle LONGS = MethodHandles.arrayElementVarHandle(long[].class);
     private static final VarHandle SLOTS = MethodHandles.arrayElementVarHandle(Object[].class);
+    private static final VarHandle INTS = MethodHandles.arrayElementVarHandle(int[].class);
 
     /** Where the heads are in {@link #heads}. */
     private static final int PRODUCERS = Shape.APART;
@@ -33,20 +34,31 @@ final class RetryQueue<E> extends BlockQueue<E> {
     /** Beside a block's {@code allocated}: the start of the last round that consumers have reserved to its end. */
     private static final int DRAINED = 1;
 
+    /** In {@link #producer} and {@link #consumer}: the slot to write or read next, and the one behind the block. */
+    private static final int SLOT = 2 * Shape.APART;
+    private static final int LIMIT = SLOT + 1;
+
     /** In the producers' head, whose offset is 0: the queue is closed. */
     private static final long CLOSED = 1;
 
     /** What a look beyond the cursors says: try again, there is no room or item, or somebody is half-way. */
-    private enum Next { GO, NO, BUSY }
+    enum Next { GO, NO, BUSY }
 
     final Shape shape;
+    /** The numbers of {@link #shape}, at hand: a loop would load them through it again after each atomic operation. */
+    private final int bits;
+    private final int blockMask;
+    private final int entries;
     private final boolean manyProducers;
     private final boolean manyConsumers;
     final Object[] slots;
-    /** For each block, {@code allocated}: the next place to give to a producer; and {@link #DRAINED}. */
+    /** For each block, {@code allocated}: the next place to give to a producer of many, or some place of its round; and {@link #DRAINED}. */
     final long[] producers;
-    /** For each block, {@code reserved}: the next place to give to a consumer. */
+    /** For each block, {@code reserved}: the next place to give to a consumer of many. */
     final long[] consumers;
+    /** The cursor of one producer, and of one consumer, which nobody else moves: in place of those of the blocks. */
+    private final int[] producer = new int[4 * Shape.APART];
+    private final int[] consumer = new int[4 * Shape.APART];
     private final long[] heads = new long[3 * Shape.APART + 1];
     /** The place behind the last item, once {@link #ended}. */
     private long end;
@@ -55,6 +67,9 @@ final class RetryQueue<E> extends BlockQueue<E> {
     /** A queue whose blocks are counted from {@code number} on: one that is old already, so that tests reach the wrap of its numbers. */
     RetryQueue(Shape shape, boolean manyProducers, boolean manyConsumers, long number) {
         this.shape = shape;
+        bits = shape.bits();
+        blockMask = shape.blocks() - 1;
+        entries = shape.entries();
         this.manyProducers = manyProducers;
         this.manyConsumers = manyConsumers;
         slots = new Object[shape.capacity()];
@@ -71,43 +86,64 @@ final class RetryQueue<E> extends BlockQueue<E> {
         }
         heads[PRODUCERS] = first;
         heads[CONSUMERS] = first;
+        moveTo(producer, first);
+        moveTo(consumer, first);
         // Whoever gets the queue by a race sees it whole.
         VarHandle.fullFence();
     }
 
+    private int offset(long place) {
+        return (int) (place & (1L << bits) - 1);
+    }
+
+    private int cell(long place) {
+        return ((int) (place >> bits) & blockMask) * Shape.APART + Shape.APART;
+    }
+
+    private int slot(long place) {
+        return ((int) (place >> bits) & blockMask) * entries + offset(place);
+    }
+
     @Override
     public boolean offer(E item) {
-        return offer(item, true);
+        return !manyProducers && write(item) || offer(item, true);
     }
 
     @Override
     public boolean relaxedOffer(E item) {
-        return offer(item, false);
+        return !manyProducers && write(item) || offer(item, false);
+    }
+
+    /** What one producer does most of the time, short enough to be compiled into its caller. False at the end of a block. */
+    private boolean write(E item) {
+        int slot = producer[SLOT];
+        if (slot >= producer[LIMIT]) {
+            return false;
+        }
+        // Release, pairs with the load in `poll`: who sees the item sees what came before it.
+        SLOTS.setRelease(slots, slot, Objects.requireNonNull(item, "item"));
+        INTS.setRelease(producer, SLOT, slot + 1);
+        return true;
     }
 
     private boolean offer(E item, boolean patient) {
         Objects.requireNonNull(item, "item");
         for (int turn = 0;;) {
+            if (!manyProducers && write(item)) {
+                return true;
+            }
             // Acquire, pairs with the exchange in `begin`: who sees the head sees its block begun.
             long head = (long) LONGS.getAcquire(heads, PRODUCERS);
             if ((head & CLOSED) != 0) {
                 return false;
             }
-            int cell = shape.cell(head);
-            if (!manyProducers) {
-                long allocated = producers[cell];
-                if (shape.offset(allocated) < shape.entries()) {
-                    // Release, pairs with the load in `poll`: who sees the item sees what came before it.
-                    SLOTS.setRelease(slots, shape.slot(allocated), item);
-                    LONGS.setRelease(producers, cell, allocated + 1);
-                    return true;
-                }
-            } else if (shape.offset((long) LONGS.getAcquire(producers, cell)) < shape.entries()) {
+            int cell = cell(head);
+            if (manyProducers && offset((long) LONGS.getAcquire(producers, cell)) < entries) {
                 // It looked before it adds, so each thread runs past the end at most once a round. Of whatever round the block is in now: its
                 // entries are the next to fill all the same (J1).
                 long allocated = (long) LONGS.getAndAdd(producers, cell, 1L);
-                if (shape.offset(allocated) < shape.entries()) {
-                    SLOTS.setRelease(slots, shape.slot(allocated), item);
+                if (offset(allocated) < entries) {
+                    SLOTS.setRelease(slots, slot(allocated), item);
                     return true;
                 }
             }
@@ -134,9 +170,9 @@ final class RetryQueue<E> extends BlockQueue<E> {
             if ((head & CLOSED) != 0) {
                 break;
             }
-            int cell = shape.cell(head);
-            long allocated = (long) LONGS.getAcquire(producers, cell);
-            int count = Math.min(to - done, shape.entries() - shape.offset(allocated));
+            int cell = cell(head);
+            long allocated = allocated(head);
+            int count = Math.min(to - done, entries - offset(allocated));
             if (count <= 0) {
                 Next next = begin(head);
                 if (next == Next.NO) {
@@ -151,12 +187,12 @@ final class RetryQueue<E> extends BlockQueue<E> {
             if (manyProducers && !LONGS.compareAndSet(producers, cell, allocated, allocated + count)) {
                 continue;
             }
-            int slot = shape.slot(allocated);
+            int slot = slot(allocated);
             for (int each = 0; each < count; each++) {
                 SLOTS.setRelease(slots, slot + each, items[done + each]);
             }
             if (!manyProducers) {
-                LONGS.setRelease(producers, cell, allocated + count);
+                INTS.setRelease(producer, SLOT, slot + count);
             }
             done += count;
         }
@@ -167,7 +203,7 @@ final class RetryQueue<E> extends BlockQueue<E> {
     private Next begin(long head) {
         long start = shape.after(head);
         long last = shape.lastRound(start);
-        int cell = shape.cell(start);
+        int cell = cell(start);
         // Acquire: who sees the round begun sees what led to it.
         long allocated = (long) LONGS.getAcquire(producers, cell);
         if (shape.inOneBlock(allocated, last)) {
@@ -180,6 +216,7 @@ final class RetryQueue<E> extends BlockQueue<E> {
             }
             if (!manyProducers) {
                 LONGS.setRelease(producers, cell, start);
+                moveTo(producer, start);
             }
             while (manyProducers && shape.inOneBlock(allocated, last)) {
                 long seen = (long) LONGS.compareAndExchange(producers, cell, allocated, start);
@@ -201,8 +238,8 @@ final class RetryQueue<E> extends BlockQueue<E> {
 
     /** Whether consumers have taken every item of the block. They are done with the last one latest, as a rule. */
     private boolean isCleared(long start) {
-        int first = shape.slot(start);
-        for (int slot = first + shape.entries() - 1; slot >= first; slot--) {
+        int first = slot(start);
+        for (int slot = first + entries - 1; slot >= first; slot--) {
             // Acquire, pairs with the stores of null: the read of the item comes before the next write.
             if (SLOTS.getAcquire(slots, slot) != null) {
                 return false;
@@ -213,12 +250,14 @@ final class RetryQueue<E> extends BlockQueue<E> {
 
     @Override
     public E poll() {
-        return poll(true, true);
+        E item = manyConsumers ? null : read();
+        return item != null ? item : poll(true, true);
     }
 
     @Override
     public E relaxedPoll() {
-        return poll(false, true);
+        E item = manyConsumers ? null : read();
+        return item != null ? item : poll(false, true);
     }
 
     @Override
@@ -226,27 +265,48 @@ final class RetryQueue<E> extends BlockQueue<E> {
         return poll(true, false);
     }
 
+    /** What one consumer does most of the time, short enough to be compiled into its caller. Null at the end of a block, or of the items. */
+    @SuppressWarnings("unchecked")
+    private E read() {
+        int slot = consumer[SLOT];
+        if (slot >= consumer[LIMIT]) {
+            return null;
+        }
+        // Acquire, pairs with the stores of items.
+        Object item = SLOTS.getAcquire(slots, slot);
+        if (item != null) {
+            SLOTS.setRelease(slots, slot, null);
+            consumed(slot + 1);
+        }
+        return (E) item;
+    }
+
     @SuppressWarnings("unchecked")
     private E poll(boolean patient, boolean take) {
         for (int turn = 0;;) {
+            if (!manyConsumers && take) {
+                E item = read();
+                if (item != null) {
+                    return item;
+                }
+            }
             // Acquire, pairs with the exchange in `enter`: who sees the head sees its block entered.
             long head = (long) LONGS.getAcquire(heads, CONSUMERS);
-            int cell = shape.cell(head);
+            int cell = cell(head);
             // Acquire, pairs with `enter`: the slots are those of this round.
-            long reserved = (long) LONGS.getAcquire(consumers, cell);
+            long reserved = reserved(head);
             Next next;
-            if (shape.offset(reserved) < shape.entries()) {
-                int slot = shape.slot(reserved);
+            if (offset(reserved) < entries) {
+                int slot = slot(reserved);
                 // Acquire, pairs with the stores of items.
                 Object item = SLOTS.getAcquire(slots, slot);
                 if (item != null) {
                     if (!take) {
-                        if (!manyConsumers || (long) LONGS.getAcquire(consumers, cell) == reserved) {
+                        if (reserved(head) == reserved) {
                             return (E) item;
                         }
-                    } else if (reserve(cell, reserved, 1)) {
+                    } else if (manyConsumers && reserve(cell, reserved, 1)) {
                         SLOTS.setRelease(slots, slot, null);
-                        consumed(cell, reserved, 1);
                         return (E) item;
                     }
                     continue;
@@ -270,24 +330,27 @@ final class RetryQueue<E> extends BlockQueue<E> {
         int done = from;
         int turn = 0;
         while (done < to) {
-            int cell = shape.cell((long) LONGS.getAcquire(heads, CONSUMERS));
-            long reserved = (long) LONGS.getAcquire(consumers, cell);
-            int offset = shape.offset(reserved);
+            long head = (long) LONGS.getAcquire(heads, CONSUMERS);
+            int cell = cell(head);
+            long reserved = reserved(head);
+            int offset = offset(reserved);
             Next next;
-            if (offset < shape.entries()) {
-                int first = shape.slot(reserved);
-                int most = Math.min(to - done, shape.entries() - offset);
+            if (offset < entries) {
+                int first = slot(reserved);
+                int most = Math.min(to - done, entries - offset);
                 int count = 0;
                 while (count < most && SLOTS.getAcquire(slots, first + count) != null) {
                     count++;
                 }
                 if (count > 0) {
-                    if (reserve(cell, reserved, count)) {
+                    if (!manyConsumers || reserve(cell, reserved, count)) {
                         for (int slot = first; slot < first + count; slot++) {
                             into[done++] = slots[slot];
                             SLOTS.setRelease(slots, slot, null);
                         }
-                        consumed(cell, reserved, count);
+                        if (!manyConsumers) {
+                            consumed(first + count);
+                        }
                     }
                     continue;
                 }
@@ -306,29 +369,46 @@ final class RetryQueue<E> extends BlockQueue<E> {
         return done - from;
     }
 
-    /** Takes so many places from {@code reserved} on, whose slots hold items. False if another consumer was faster. */
+    /** Takes so many places from {@code reserved} on, whose slots hold items, for one of many. False if another consumer was faster. */
     boolean reserve(int cell, long reserved, int count) {
-        if (!manyConsumers) {
-            return true;
-        }
         if (!LONGS.compareAndSet(consumers, cell, reserved, reserved + count)) {
             return false;
         }
-        if (shape.offset(reserved) + count == shape.entries()) {
+        if (offset(reserved) + count == entries) {
             drain(cell, shape.start(reserved));
         }
         return true;
     }
 
-    /** After the slots of places that one consumer alone has taken are null: moves its cursor. */
-    private void consumed(int cell, long reserved, int count) {
-        if (!manyConsumers) {
-            LONGS.setRelease(consumers, cell, reserved + count);
-            if (shape.offset(reserved) + count == shape.entries()) {
-                // Release, pairs with `begin`: the slots are null.
-                LONGS.setRelease(producers, cell + DRAINED, shape.start(reserved));
-            }
+    /** Moves the cursor of one consumer to {@code slot}, after those before it are null. */
+    private void consumed(int slot) {
+        INTS.setRelease(consumer, SLOT, slot);
+        if (slot == consumer[LIMIT]) {
+            long head = heads[CONSUMERS];
+            // Release, pairs with `begin`: the slots are null.
+            LONGS.setRelease(producers, cell(head) + DRAINED, head);
         }
+    }
+
+    /** Moves the cursor of one producer or consumer to the start of a block. */
+    private void moveTo(int[] cursor, long start) {
+        cursor[LIMIT] = slot(start) + entries;
+        INTS.setRelease(cursor, SLOT, slot(start));
+    }
+
+    /** The place in the block at {@code head} where the cursor of one is. */
+    private long placeOf(int[] cursor, long head) {
+        return head + Math.max(0, Math.min((int) INTS.getAcquire(cursor, SLOT) - slot(head), entries));
+    }
+
+    /** The next place to give to a producer of the block at {@code head}; perhaps past its end, perhaps in a later round. */
+    private long allocated(long head) {
+        return manyProducers ? (long) LONGS.getAcquire(producers, cell(head)) : placeOf(producer, head);
+    }
+
+    /** The next place to give to a consumer of the block at {@code head}; perhaps in a later round. */
+    private long reserved(long head) {
+        return manyConsumers ? (long) LONGS.getAcquire(consumers, cell(head)) : placeOf(consumer, head);
     }
 
     /** Tells producers that the round from {@code start} on is reserved to its end. One that comes a round late does nothing. */
@@ -337,7 +417,7 @@ final class RetryQueue<E> extends BlockQueue<E> {
     }
 
     /** What it means that the slot at {@code reserved} is null. */
-    private Next look(int cell, long reserved) {
+    Next look(int cell, long reserved) {
         if (!manyProducers) {
             // There is nothing, unless another consumer took it.
             return !manyConsumers || (long) LONGS.getAcquire(consumers, cell) == reserved ? Next.NO : Next.GO;
@@ -351,7 +431,7 @@ final class RetryQueue<E> extends BlockQueue<E> {
             return Next.GO;
         }
         // Of one consumer alone, the item may have come since.
-        if (SLOTS.getAcquire(slots, shape.slot(reserved)) != null) {
+        if (SLOTS.getAcquire(slots, slot(reserved)) != null) {
             return Next.GO;
         }
         // By closing, the cursor has run past entries that nobody fills (J5).
@@ -362,7 +442,7 @@ final class RetryQueue<E> extends BlockQueue<E> {
     private Next enter(long reserved) {
         long before = shape.start(reserved);
         long start = shape.after(reserved);
-        int cell = shape.cell(start);
+        int cell = cell(start);
         // Acquire, pairs with `begin`: every slot was null then.
         long allocated = (long) LONGS.getAcquire(producers, cell);
         if (!shape.inOneBlock(allocated, start)) {
@@ -370,12 +450,12 @@ final class RetryQueue<E> extends BlockQueue<E> {
         }
         if (manyConsumers) {
             // Before anybody polls in the next block, else who did and then offers could find the queue full when it is empty.
-            drain(shape.cell(before), before);
-            LONGS.compareAndSet(consumers, cell, shape.lastRound(start) + shape.entries(), start);
+            drain(cell(before), before);
+            LONGS.compareAndSet(consumers, cell, shape.lastRound(start) + entries, start);
             // The head last, as in `begin`.
             LONGS.compareAndSet(heads, CONSUMERS, before, start);
         } else {
-            LONGS.setRelease(consumers, cell, start);
+            moveTo(consumer, start);
             LONGS.setRelease(heads, CONSUMERS, start);
         }
         return Next.GO;
@@ -383,12 +463,12 @@ final class RetryQueue<E> extends BlockQueue<E> {
 
     /** The next place to reserve, lately. */
     private long front() {
-        return (long) LONGS.getAcquire(consumers, shape.cell((long) LONGS.getAcquire(heads, CONSUMERS)));
+        return reserved((long) LONGS.getAcquire(heads, CONSUMERS));
     }
 
     /** The next place to allocate, lately; perhaps past the end of its block. */
     private long back() {
-        return ended ? end : (long) LONGS.getAcquire(producers, shape.cell((long) LONGS.getAcquire(heads, PRODUCERS)));
+        return ended ? end : allocated((long) LONGS.getAcquire(heads, PRODUCERS) & ~CLOSED);
     }
 
     @Override
@@ -412,10 +492,12 @@ final class RetryQueue<E> extends BlockQueue<E> {
                 return;
             }
         } while (!LONGS.compareAndSet(heads, PRODUCERS, head, head | CLOSED));
-        int cell = shape.cell(head);
+        int cell = cell(head);
         // The head does not move any more, so this is the last block. Its cursor goes past the end, for those who read the head before.
-        long allocated = manyProducers ? (long) LONGS.getAndAdd(producers, cell, (long) shape.entries()) : producers[cell];
-        end = head + Math.min(shape.offset(allocated), shape.entries());
+        long allocated = manyProducers ? (long) LONGS.getAndAdd(producers, cell, (long) entries) : allocated(head);
+        // The one producer finds no entry either.
+        producer[LIMIT] = 0;
+        end = head + Math.min(offset(allocated), entries);
         ended = true;
     }
 
@@ -438,14 +520,14 @@ final class RetryQueue<E> extends BlockQueue<E> {
             @SuppressWarnings("unchecked")
             private E find() {
                 for (;;) {
-                    if (shape.offset(place) >= shape.entries()) {
+                    if (offset(place) >= entries) {
                         place = shape.after(place);
                     }
                     if (shape.distance(place, back()) <= 0) {
                         return null;
                     }
                     long here = place++;
-                    Object item = SLOTS.getAcquire(slots, shape.slot(here));
+                    Object item = SLOTS.getAcquire(slots, slot(here));
                     // Not taken yet, so it is the item of that place, and of no later round.
                     if (item != null && shape.distance(front(), here) >= 0) {
                         return (E) item;

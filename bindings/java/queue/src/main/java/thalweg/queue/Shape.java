@@ -18,7 +18,7 @@ record Shape(int blocks, int entries, int bits) {
         if (blocks < 2 || Integer.bitCount(blocks) != 1) {
             throw new IllegalArgumentException("blocks is " + blocks + ", and must be a power of two and at least 2");
         }
-        int most = Math.min(1 << 30, (Integer.MAX_VALUE - 8) / blocks);
+        int most = Math.min(1 << 29, (Integer.MAX_VALUE - 8) / blocks);
         if (entries < 1 || entries > most || blocks > 1 << 24) {
             throw new IllegalArgumentException(blocks + " blocks of " + entries + " entries: there may be 1 to " + most
                     + " entries in each of so many blocks, and at most " + (1 << 24) + " blocks");
@@ -66,8 +66,7 @@ record Shape(int blocks, int entries, int bits) {
     }
 
     int offset(long place) {
-        // An offset that ran past the end may exceed an int only if there are more entries than an int counts.
-        return (int) Math.min(place & (1L << bits) - 1, Integer.MAX_VALUE);
+        return (int) (place & (1L << bits) - 1);
     }
 
     boolean inOneBlock(long a, long b) {

@@ -6,9 +6,12 @@ import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.util.Iterator;
+import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
 
 /** What others see while a thread is stopped in the middle of an operation: the test takes its first step, and later the second. */
+@Timeout(value = 2, unit = TimeUnit.MINUTES, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 class HalfWayTest {
     private final RetryQueue<String> queue = new RetryQueue<>(Shape.of(2, 3), true, true, 0);
     private final int cell = queue.shape.cell(queue.shape.block(0));
@@ -95,5 +98,49 @@ class HalfWayTest {
         assertEquals(3, old.poll());
         assertEquals(2, old.dropped());
         assertEquals(4, old.size() + 1);
+    }
+
+    @Test
+    void whatIsOverwrittenWhileItIsReadIsNotTaken() {
+        DropOldQueue<Integer> old = new DropOldQueue<>(2, 2);
+        Object[] into = new Object[2];
+        for (int number = 0; number < 5; number++) {
+            old.offer(number);
+        }
+        long next = old.shape.block(0);
+        assertEquals(next, old.heads[DropOldQueue.NEXT]);
+        assertNull(old.read(next, true));
+        assertEquals(2, old.dropped());
+        assertFalse(old.readMany(next, into, 0, 2));
+        long second = old.heads[DropOldQueue.NEXT];
+        assertEquals(2, old.read(second, false));
+        assertEquals(2, old.read(second, true));
+        assertNull(old.read(second, true));
+        assertFalse(old.readMany(second, into, 0, 1));
+        assertEquals(3, old.poll());
+
+        DropOldQueue<Integer> batches = new DropOldQueue<>(2, 2);
+        for (int number = 0; number < 5; number++) {
+            batches.offer(number);
+        }
+        assertFalse(batches.readMany(next, into, 0, 2));
+        assertEquals(2, batches.pollMany(into, 0, 2));
+        assertEquals(2, into[0]);
+        assertEquals(2, batches.dropped());
+    }
+
+    /** A consumer that looked at an item which another one has taken since goes on to the next: the queue is not empty. */
+    @Test
+    void whatAnotherTookIsNotTheEnd() {
+        for (boolean manyProducers : new boolean[] {false, true}) {
+            RetryQueue<String> queue = new RetryQueue<>(Shape.of(2, 3), manyProducers, true, 0);
+            queue.offer("a");
+            queue.offer("b");
+            long seen = queue.consumers[cell];
+            assertEquals("a", queue.poll());
+            assertEquals(RetryQueue.Next.GO, queue.look(cell, seen));
+            assertEquals("b", queue.poll());
+            assertEquals(RetryQueue.Next.NO, queue.look(cell, queue.consumers[cell]));
+        }
     }
 }
