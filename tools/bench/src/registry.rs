@@ -55,12 +55,13 @@ pub(crate) static NATIVE: &[harness::Experiment] = &[
 /// What runs on modelled machines.
 #[cfg(feature = "machines")]
 pub(crate) fn on_machines() -> impl Iterator<Item = &'static crate::machines::experiment::Experiment> {
-    let parts: [&[crate::machines::experiment::Experiment]; 9] = [
+    let parts: [&[crate::machines::experiment::Experiment]; 10] = [
         &ff::simulated::EXPERIMENTS,
         &figures::thesis::EXPERIMENTS,
         &figures::stealing::EXPERIMENTS,
         &figures::danbi::EXPERIMENTS,
         &figures::blq::EXPERIMENTS,
+        &[figures::partition::EXPERIMENT],
         &figures::vl::EXPERIMENTS,
         &figures::vl::QUEUES,
         &figures::queues::EXPERIMENTS,

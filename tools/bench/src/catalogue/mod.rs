@@ -77,6 +77,7 @@ pub const ALL: &[Entry] = &[
     Entry { name: "thesis/4.11", asks: "the thesis' Figure 4.11: a pool of eight queues on two sockets, by policy", native: false, machine: Some("x86-88t") },
     Entry { name: "blq/schemes", asks: "BLQ's incast, outcast and pipeline under its schemes, by its own form of queues", native: false, machine: Some("arm-32") },
     Entry { name: "blq/streams", asks: "BLQ's incast, outcast and pipeline under its schemes, by the streams of thalweg", native: false, machine: Some("arm-32") },
+    Entry { name: "blq/partition", asks: "BLQ's Figure 9: rows of kernels, with and without a partition", native: false, machine: Some("arm-32") },
     Entry { name: "danbi/scaling", asks: "DANBI's Figures 3 and 4, by its own runtime: three graphs on 1 to 40 cores", native: false, machine: Some("x86-40") },
     Entry { name: "danbi/streams", asks: "the graphs and configurations of danbi/scaling, by the streams of thalweg", native: false, machine: Some("x86-40") },
     Entry { name: "vl/ping-pong", asks: "Virtual-Link: two threads, seven balls there and back", native: false, machine: Some("vl-16") },

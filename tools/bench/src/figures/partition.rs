@@ -1,0 +1,116 @@
+//! BLQ's partitioner on and off (its Figure 9): rows of kernels whose messages are a line each, under polling workers and under ours.
+
+use serde_json::json;
+use thalweg::prelude::*;
+use thalweg_sync::CachePadded;
+use thalweg_sync::atomic::{AtomicU64, Ordering::Relaxed};
+use thalweg_sync::hint;
+
+use crate::machines::experiment::{Base, EVERY, Experiment, Panel, Setting, said};
+use crate::machines::point::{Figures, L1_MISSES, MISSES, Point, Run};
+
+pub(crate) const EXPERIMENT: Experiment = Experiment::new("blq/partition", points)
+    .panels(&[Panel::Rate, Panel::SpeedUp(OVER_OFF), Panel::Of(L1_MISSES), Panel::Of(MISSES)])
+    .note(|unit, workload| said("The paper", &[(OVER_OFF.unit, &[(EVERY, SAYS)])], unit, workload))
+    .paper(beside_the_paper);
+
+const OVER_OFF: Base =
+    Base { unit: "times as fast as without a partition", is: |_, other| other.contender.ends_with(OFF) };
+const OFF: &str = "off";
+
+const SAYS: &str = "with the partitioner 40 % fewer first-level misses, and 17 % fewer of the second level";
+
+/// The schemes, without a partition and with one.
+const CONTENDERS: [(&str, &str, bool); 4] = [
+    ("pw_dyn", "pw_dyn, off", false),
+    ("pw_dyn", "pw_dyn, on", true),
+    ("depth_first", "ours, off", false),
+    ("depth_first", "ours, on", true),
+];
+
+/// Rows, and kernels in each between its source and its sink.
+const SHAPES: [(&str, usize, usize); 2] = [("eight rows of four", 8, 2), ("one row of sixteen", 1, 14)];
+
+/// What a kernel does with a message, in instructions.
+const WORK: u64 = 100;
+
+type Message = [u64; 8];
+
+fn points(setting: &Setting<'_>) -> Vec<Point> {
+    let workers = setting.threads.min(16);
+    let mut points = Vec::new();
+    for (workload, rows, length) in SHAPES {
+        let messages = setting.part(16_000, 100) / rows as u64 * rows as u64;
+        for (scheme, contender, partitioned) in CONTENDERS {
+            points.push(Point {
+                workload,
+                contender,
+                label: format!("{workers} workers"),
+                params: json!({ "messages": messages, "workers": workers, "work": WORK }),
+                threads: setting.threads,
+                messages,
+                device: None,
+                client: Box::new(move || {
+                    let scheme = Scheme::named(scheme).expect("a scheme's name").workers(workers).pinned(true);
+                    Figures::timed(messages, || run(scheme.partitioned(partitioned), rows, length, messages))
+                }),
+            });
+        }
+    }
+    points
+}
+
+fn run(scheme: Scheme, rows: usize, length: usize, messages: u64) {
+    let done = CachePadded(AtomicU64::new(0));
+    let mut graph = Graph::new();
+    for _ in 0..rows {
+        let source = graph.source((0..messages / rows as u64).map(|number| [number; 8]));
+        let mut path = source.into_path();
+        for _ in 0..length {
+            path = path
+                >> graph.map(|mut message: Message| {
+                    hint::work(WORK);
+                    message[0] += 1;
+                    message
+                });
+        }
+        graph += path
+            >> graph.sink(|message: Message| {
+                hint::work(WORK);
+                assert_eq!(message[0], message[1] + length as u64);
+                done.fetch_add(1, Relaxed);
+            });
+    }
+    graph.run(scheme).expect("the rows run to their ends");
+    drop(graph);
+    assert_eq!(done.load(Relaxed), messages, "a message was lost");
+}
+
+/// Misses with a partition over those without.
+fn beside_the_paper(points: &[Point], measured: &[Vec<Run>]) -> String {
+    let mut text = format!("{:24}{:>12}{:>12}\n", "on over off", "time", "L1 misses");
+    for at in (0..points.len()).step_by(2) {
+        let (off, on) = (&points[at], &points[at + 1]);
+        let nanos = on.nanos(&measured[at + 1]).median / off.nanos(&measured[at]).median;
+        let misses = |number: usize| points[number].figure(&measured[number], L1_MISSES).unwrap_or(f64::NAN);
+        let name = format!("{}, {}", on.workload, on.contender);
+        text += &format!("{name:36}{nanos:>8.2}{:>8.2}\n", misses(at + 1) / misses(at));
+    }
+    text + "The paper: " + SAYS + "\n\n"
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use thalweg_sim::Machine;
+
+    #[test]
+    fn rows_run_with_and_without_a_partition() {
+        let machine = Machine::named("arm-32").unwrap();
+        let points = points(&Setting::of(&machine, 4));
+        assert_eq!(points.len(), SHAPES.len() * CONTENDERS.len());
+        for point in &points {
+            point.run(&machine, 0).unwrap_or_else(|error| panic!("{}: {error}", point.title()));
+        }
+    }
+}
