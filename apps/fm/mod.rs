@@ -1,4 +1,4 @@
-//! An FM radio with an equalizer.
+//! An FM radio with an equalizer, and beside it a [`receiver`] of broadcasts.
 //!
 //! ```text
 //!                                            ┌> low-pass 1 upper ─┐
@@ -14,14 +14,16 @@
 
 mod ports;
 pub mod radio;
+pub mod receiver;
 pub mod synthetic;
+pub mod tuner;
 
 use std::path::{Path, PathBuf};
 
 use thalweg::prelude::*;
 
 use crate::error::must_differ;
-use crate::samples::{self, Form, Raw, Samples, Sound};
+use crate::samples::{self, Raw, Samples, Sound};
 use crate::until_error::UntilError;
 use crate::watch::Steps;
 use crate::{Error, Result, Watch};
@@ -31,11 +33,11 @@ use radio::{LowPass, STEP, TAPS};
 /// What to receive.
 #[derive(Clone, Debug)]
 pub struct Config {
-    /// A WAV file with one channel, of integers or floats of 8 to 64 bits, or raw little-endian `f32` samples. A regular
+    /// A WAV file with one channel, of integers or floats of 8 to 64 bits, or raw little-endian samples. A regular
     /// file.
     pub input: PathBuf,
-    /// For raw samples, how many there are in a second. `None` for a WAV file.
-    pub raw_rate: Option<u32>,
+    /// What raw samples are. `None` for a WAV file.
+    pub raw: Option<Raw>,
     /// The WAV file to write: one channel of `f32`, a fifth of the samples in a second. Replaced if it exists. Not a
     /// pipe, as the header is written last.
     pub output: PathBuf,
@@ -46,7 +48,7 @@ pub struct Config {
 impl Config {
     /// From a WAV file, with the default scheme.
     pub fn new(input: impl Into<PathBuf>, output: impl Into<PathBuf>) -> Self {
-        Self { input: input.into(), raw_rate: None, output: output.into(), scheme: Scheme::default() }
+        Self { input: input.into(), raw: None, output: output.into(), scheme: Scheme::default() }
     }
 }
 
@@ -64,7 +66,8 @@ pub struct Summary {
 /// Receives.
 ///
 /// The filters are made for the rate of the benchmark, 250 MHz, whatever the rate of the file; the sound is the
-/// benchmark's, not scaled to -1 ..= 1.
+/// benchmark's, not scaled to -1 ..= 1. The demodulator multiplies neighbours of the fifth of the samples that is kept, so it expects the
+/// carrier at a quarter of their rate: a twentieth of the file's.
 ///
 /// ```
 /// use thalweg_apps::fm::{self, Config, synthetic};
@@ -84,7 +87,7 @@ pub struct Summary {
 pub fn run(config: &Config, watch: &dyn Watch) -> Result<Summary> {
     let Config { input, output, .. } = config;
     must_differ(input, output)?;
-    let samples = open(input, config.raw_rate, watch)?;
+    let samples = open(input, config.raw, watch)?;
     let (rate, bytes) = (samples.rate, samples.bytes_each());
     let expected = samples.times().map(radio::outputs);
     if expected == Some(0) {
@@ -150,7 +153,7 @@ pub fn run(config: &Config, watch: &dyn Watch) -> Result<Summary> {
 }
 
 /// Opens the input, whose length has to be known: how much sound comes of it is told before the first sample is written.
-fn open(input: &Path, raw_rate: Option<u32>, watch: &dyn Watch) -> Result<Samples> {
+fn open(input: &Path, raw: Option<Raw>, watch: &dyn Watch) -> Result<Samples> {
     // Asked before it is opened: a pipe would wait for its writer, or lose it.
     let metadata = input.metadata().map_err(|error| Error::file("open", input, error))?;
     if !metadata.is_file() {
@@ -159,7 +162,7 @@ fn open(input: &Path, raw_rate: Option<u32>, watch: &dyn Watch) -> Result<Sample
             input.display()
         )));
     }
-    let samples = samples::open(input, raw_rate.map(|rate| Raw { rate, form: Form::F32, channels: 1 }), watch)?;
+    let samples = samples::open(input, raw, watch)?;
     if samples.channels != 1 {
         return Err(Error::Refused(format!(
             "{} has {} channels; the radio receives one, `sox IN -c 1 OUT` mixes them",

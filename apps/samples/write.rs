@@ -11,22 +11,28 @@ const LONGEST: u64 = u32::MAX as u64 - 1_024;
 /// Bytes before the first sample.
 const HEADER: u64 = 58;
 
-/// A WAV file of one channel of `f32` samples, being written.
+/// A WAV file of `f32` samples, being written.
 pub(crate) struct Sound {
     file: BufWriter<File>,
     rate: u32,
+    channels: u16,
     count: u64,
 }
 
 impl Sound {
-    /// Creates a WAV file. Its length is written at the end, so it is a regular file, or a device that takes anything.
+    /// Creates a WAV file of one channel. Its length is written at the end, so it is a regular file, or a device that takes anything.
     ///
     /// # Errors
     ///
     /// [`Error::Refused`] if `count`, where it is known, is more than a WAV file can have, or for a pipe;
     /// [`Error::File`] if it cannot be created.
     pub(crate) fn create(path: &Path, rate: u32, count: Option<u64>) -> Result<Self> {
-        let bytes = count.unwrap_or(0).saturating_mul(4);
+        Self::create_with(path, rate, 1, count)
+    }
+
+    /// As [`create`](Self::create), of some channels; `count` is of times, and samples of a time are written one after the other.
+    pub(crate) fn create_with(path: &Path, rate: u32, channels: u16, count: Option<u64>) -> Result<Self> {
+        let bytes = count.unwrap_or(0).saturating_mul(4 * u64::from(channels));
         if bytes > LONGEST {
             let path = path.display();
             return Err(Error::Refused(format!(
@@ -40,18 +46,28 @@ impl Sound {
                 "{path} is a pipe or the like, and a WAV file's header is written last; choose a regular file"
             )));
         }
-        let mut sound = Self { file: BufWriter::new(file), rate, count: 0 };
+        let mut sound = Self { file: BufWriter::new(file), rate, channels, count: 0 };
         sound.header().map_err(|error| Error::file("write", path, error))?;
         Ok(sound)
     }
 
     fn header(&mut self) -> io::Result<()> {
         let word = |value: u64| u32::try_from(value).unwrap_or(u32::MAX).to_le_bytes();
-        let (bytes, rate) = (self.count * 4, u64::from(self.rate));
-        // The format is 3, floats; one channel; rate; bytes a second; 4 bytes at a time, of 32 bits; no extension.
-        let format = [&[3, 0, 1, 0][..], &word(rate), &word(rate * 4), &[4, 0, 32, 0, 0, 0]].concat();
-        self.file.write_all(&[b"RIFF", &word(HEADER - 8 + bytes)[..], b"WAVEfmt ", &word(18), &format].concat())?;
-        self.file.write_all(&[b"fact", &word(4)[..], &word(self.count), b"data", &word(bytes)].concat())
+        let (bytes, rate, channels) = (self.count * 4, u64::from(self.rate), u64::from(self.channels));
+        let align = 4 * channels;
+        // The format is 3, floats; channels; rate; bytes a second; bytes at a time, of 32 bits each; no extension.
+        let format = [
+            &[3, 0][..],
+            &self.channels.to_le_bytes(),
+            &word(rate),
+            &word(rate * align),
+            &word(align)[..2],
+            &[32, 0, 0, 0],
+        ];
+        let riff = [b"RIFF", &word(HEADER - 8 + bytes)[..], b"WAVEfmt ", &word(18), &format.concat()];
+        self.file.write_all(&riff.concat())?;
+        let times = self.count / channels;
+        self.file.write_all(&[b"fact", &word(4)[..], &word(times), b"data", &word(bytes)].concat())
     }
 
     /// Writes a sample.

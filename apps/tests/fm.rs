@@ -5,7 +5,8 @@ use std::path::{Path, PathBuf};
 
 use hound::{SampleFormat, WavSpec, WavWriter};
 use thalweg::{Scheme, Stopper};
-use thalweg_apps::fm::{Config, radio, run, synthetic};
+use thalweg_apps::fm::{Config, radio, receiver, run, synthetic, tuner};
+use thalweg_apps::samples::{Form, Raw};
 use thalweg_apps::{Error, Watch};
 
 fn sound(path: &Path) -> Vec<f32> {
@@ -47,7 +48,7 @@ fn raw_samples_and_integers_are_read_too() {
 
     fs::write(path("raw"), samples.iter().flat_map(|sample| sample.to_le_bytes()).collect::<Vec<u8>>()).unwrap();
     let mut config = Config::new(path("raw"), path("sound"));
-    config.raw_rate = Some(8_000);
+    config.raw = Some(RAW);
     run(&config, &()).unwrap();
     assert_same(&sound(&path("sound")), &radio::reference(&samples), "raw");
     assert_eq!(hound::WavReader::open(path("sound")).unwrap().spec().sample_rate, 8_000 / 5);
@@ -142,7 +143,7 @@ fn bad_input_is_refused_before_anything_is_written() {
     let path = |name: &str| -> PathBuf { dir.path().join(name) };
     let refused = |input: &str, raw_rate: Option<u32>, told: &str| {
         let mut config = Config::new(path(input), path("sound"));
-        config.raw_rate = raw_rate;
+        config.raw = raw_rate.map(|rate| Raw { rate, ..RAW });
         match run(&config, &()) {
             Err(Error::Refused(reason)) => assert!(reason.contains(told), "{reason}"),
             other => panic!("{other:?}"),
@@ -193,7 +194,7 @@ fn an_input_that_ends_too_early_is_an_error() {
     let (input, output) = (dir.path().join("signal"), dir.path().join("sound.wav"));
     for raw_rate in [None, Some(8_000)] {
         let mut config = Config::new(&input, &output);
-        config.raw_rate = raw_rate;
+        config.raw = raw_rate.map(|rate| Raw { rate, ..RAW });
         match raw_rate {
             None => synthetic::signal(10_000, &input).unwrap(),
             Some(_) => fs::write(&input, [0; 40_000]).unwrap(),
@@ -216,5 +217,77 @@ fn an_output_that_is_full_is_an_error() {
         assert!(told.starts_with("cannot write /dev/full: "), "{told}");
         let Error::File { error, .. } = error else { panic!("{told}") };
         assert_eq!(error.kind(), std::io::ErrorKind::StorageFull);
+    }
+}
+
+/// Raw samples of the radio.
+const RAW: Raw = Raw { rate: 8_000, form: Form::F32, channels: 1 };
+
+/// A made-up recording as bytes of a form, and what these are as samples.
+fn recording(form: Form) -> (Vec<u8>, Vec<[f32; 2]>) {
+    let pairs = synthetic::recording(5_000, 150_000, 9_000.0);
+    let (mut bytes, mut samples) = (Vec::new(), Vec::new());
+    for pair in pairs {
+        samples.push(pair.map(|part| match form {
+            Form::U8 => {
+                let byte = (part * 100.0).round() as i32 + 128;
+                bytes.push(byte as u8);
+                (byte - 128) as f32 / 128.0
+            }
+            Form::I16 => {
+                let two = (part * 20_000.0) as i16;
+                bytes.extend(two.to_le_bytes());
+                f32::from(two) / 32_768.0
+            }
+            _ => {
+                bytes.extend(part.to_le_bytes());
+                part
+            }
+        }));
+    }
+    (bytes, samples)
+}
+
+#[test]
+fn a_station_equals_the_reference_under_every_scheme_in_every_form() {
+    let dir = tempfile::tempdir().unwrap();
+    let (input, output) = (dir.path().join("iq"), dir.path().join("sound.wav"));
+    for (index, name) in Scheme::names().enumerate() {
+        let form = [Form::U8, Form::I16, Form::F32][index % 3];
+        let (bytes, samples) = recording(form);
+        fs::write(&input, bytes).unwrap();
+        let mut config = receiver::Config::new(&input, &output);
+        config.raw = Some(Raw { rate: 150_000, form, channels: 2 });
+        config.carrier = 8_000.0;
+        config.scheme = Scheme::named(name).unwrap();
+        let received = receiver::run(&config, &()).unwrap();
+        let mut deemphasis = tuner::Deemphasis::new(50.0);
+        let expected = tuner::reference(&tuner::Tuner::new(150_000, 8_000.0), &mut deemphasis, &samples);
+        let mut reader = hound::WavReader::open(&output).unwrap();
+        assert_eq!((reader.spec().channels, reader.spec().sample_rate), (2, 48_000));
+        let sound: Vec<f32> = reader.samples::<f32>().map(Result::unwrap).collect();
+        assert!(sound == *expected.as_flattened(), "{name}");
+        assert_eq!((received.samples, received.sound), (5_000, expected.len() as u64));
+        assert!((received.off - 1_000.0).abs() < 500.0, "{}", received.off);
+    }
+}
+
+#[test]
+fn recordings_that_hold_no_station_are_refused() {
+    let dir = tempfile::tempdir().unwrap();
+    let (input, output) = (dir.path().join("iq"), dir.path().join("sound.wav"));
+    fs::write(&input, recording(Form::U8).0).unwrap();
+    for (rate, channels, carrier, told) in [
+        (100_000, 2, 0.0, "120000"),
+        (150_000, 1, 0.0, "two"),
+        (150_000, 2, 80_000.0, "75000 Hz"),
+        (150_000, 2, f64::NAN, "NaN"),
+        (4_000_000, 2, 0.0, "takes"),
+    ] {
+        let mut config = receiver::Config::new(&input, &output);
+        config.raw = Some(Raw { rate, form: Form::U8, channels });
+        config.carrier = carrier;
+        let Err(Error::Refused(reason)) = receiver::run(&config, &()) else { panic!("{told}") };
+        assert!(reason.contains(told) && !output.exists(), "{reason}");
     }
 }

@@ -296,8 +296,8 @@ pub(crate) enum App {
     Search(crate::run::search::Search),
     /// Forwards, filters and rewrites the frames of a capture file
     Frames(Frames),
-    /// Receives FM radio from a file of samples
-    Fm(Fm),
+    /// Receives FM radio from a file of samples, or a station in stereo from a recording of I and Q
+    Fm(crate::run::fm::Args),
     /// Filters samples by thirty filters in a row
     Fir(crate::run::fir::Fir),
     /// Sends messages from many kernels to one
@@ -431,34 +431,6 @@ pub(crate) struct Frames {
     pub(crate) rewrite_dst_mac: Vec<Reface>,
     /// Makes up a capture of N frames instead of forwarding one
     #[arg(long, value_name = "N", conflicts_with_all = FORWARDING)]
-    pub(crate) generate: Option<u64>,
-    #[command(flatten)]
-    pub(crate) running: Running,
-}
-
-#[derive(Debug, Args)]
-#[command(after_help = "\
-Examples:
-  thalweg run fm --generate 1000000 --output signal.wav
-  thalweg run fm --input signal.wav --output sound.wav
-  thalweg run fm --input samples.f32 --raw-rate 250000 --output sound.wav
-
-This is FMRadio of the StreamIt benchmarks: its filters are made for its own rate, 250 MHz, whatever the file's, and the
-sound is a WAV file of f32 that is not scaled to -1 ... 1. It has a fifth of the samples.
-
-Neither file can be a pipe: the length of the input is asked for first, and the header of the output is written last.")]
-pub(crate) struct Fm {
-    /// The samples: a WAV file with one channel, or raw ones with --raw-rate
-    #[arg(long, value_name = "FILE", required_unless_present = "generate")]
-    pub(crate) input: Option<PathBuf>,
-    /// Takes the input for raw little-endian f32 samples, N in a second
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
-    pub(crate) raw_rate: Option<u32>,
-    /// The WAV file to write; replaced if it exists
-    #[arg(long, value_name = "FILE")]
-    pub(crate) output: PathBuf,
-    /// Makes up a signal of N samples instead of receiving one
-    #[arg(long, value_name = "N", conflicts_with_all = ["input", "raw_rate", "scheme", "workers", "pinned", "partitioned", "report"])]
     pub(crate) generate: Option<u64>,
     #[command(flatten)]
     pub(crate) running: Running,

@@ -319,6 +319,9 @@ fn frames_go_from_standard_input_to_standard_output() {
 #[test]
 fn fm_goes_from_generate_to_sound() {
     let top = tree();
+    assert_eq!(run(top.path(), "run fm --iq --generate 24000 --output iq.wav").status, 0);
+    let ran = run(top.path(), "run fm --iq --input iq.wav --output stereo.wav");
+    assert!(ran.status == 0 && ran.stdout.contains("Hz from where it was expected"), "{} {}", ran.stdout, ran.stderr);
     assert_eq!(run(top.path(), "run fm --generate 2000 --output in.wav").status, 0);
     let ran = run(top.path(), "run fm --input in.wav --output out.wav");
     assert!(ran.status == 0 && ran.stdout.starts_with("247 samples of sound from 2,000 samples"), "{}", ran.stdout);

@@ -8,7 +8,7 @@ pub(crate) mod fft;
 pub(crate) mod filterbank;
 pub(crate) mod fir;
 pub(crate) mod firewall;
-mod fm;
+pub(crate) mod fm;
 mod frames;
 pub(crate) mod gaussian;
 pub(crate) mod incast;
