@@ -1,5 +1,7 @@
 //! Looking at a run from outside, and ending it.
 
+use std::path::Path;
+
 use thalweg::Stopper;
 
 /// Whoever watches a run: a progress bar, a handler of interrupts. `&()` does neither.
@@ -26,6 +28,9 @@ pub trait Watch: Sync {
 
     /// Something about the input that the one who gave it should know, and that does not stop the run.
     fn notice(&self, _text: &str) {}
+
+    /// The run keeps temporary files in this folder and takes it away at its end. Whoever ends the process before that does it instead.
+    fn temporary(&self, _folder: &Path) {}
 
     /// The run starts now, and `stopper` ends it. Called before the first kernel runs, and again
     /// where a second graph follows the first: what reads the input, then what works on it.

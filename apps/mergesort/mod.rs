@@ -125,7 +125,9 @@ pub fn run(config: &Config, watch: &dyn Watch) -> Result<Summary> {
     let workers = thread::available_parallelism() as u64;
     let chunk = memory / 2 / (4 * workers + 4);
     let folder = tempfile::Builder::new().prefix("thalweg-sort-").tempdir_in(temporary);
-    let shelf = Shelf::new(memory / 2, folder.map_err(|error| Error::file("write to", temporary, error))?);
+    let folder = folder.map_err(|error| Error::file("write to", temporary, error))?;
+    watch.temporary(folder.path());
+    let shelf = Shelf::new(memory / 2, folder);
     let (mut damage, mut refused) = (None, None);
     let (mut runs, mut merges) = (0, 0);
     let chunks = Chunks::open(form, input, chunk as usize, watch)?;

@@ -159,7 +159,8 @@ pub(crate) struct Proof {
 Each application has its own --help with examples, such as `thalweg run search --help`.
 
 An interrupt (Ctrl-C) ends a run in good order: no more is read, what was read is finished, results and report are
-printed, and the exit status is 130. A second one ends it at once."
+printed, and the exit status is 130. So do termination (143) and hang-up (129). A second one ends it at once, and takes
+temporary files away too."
 )]
 pub(crate) struct RunArgs {
     /// Lists the applications, one on a line

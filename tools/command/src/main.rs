@@ -1,7 +1,7 @@
 //! The `thalweg` command.
 //!
 //! Exit status: 0 if all went well (for `search`: something was found), 1 if a search found nothing, 2 if there was
-//! trouble, 130 if an interrupt ended the run.
+//! trouble, 130 if an interrupt ended the run, 143 if it was terminated, 129 if its terminal went away.
 
 mod args;
 #[cfg(target_os = "linux")]

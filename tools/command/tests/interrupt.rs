@@ -185,3 +185,72 @@ fn an_interrupt_that_is_ignored_stays_ignored() {
     let output = child.wait_with_output().unwrap();
     assert_eq!((output.status.code(), output.stdout, output.stderr), (Some(0), b"100001\n".to_vec(), Vec::new()));
 }
+
+fn signal(child: &Child, name: &str) {
+    let sent = Command::new("sh").arg("-c").arg(format!("kill -{name} {}", child.id())).status().unwrap();
+    assert!(sent.success());
+}
+
+/// Sorts lines from a pipe, and has put some of them into temporary files. The pipe stays open.
+fn sorting(dir: &Path) -> (Child, std::process::ChildStdin) {
+    fs::create_dir(dir.join("temporary")).unwrap();
+    let line = "run mergesort --input /dev/stdin --output sorted --memory 1M --temporary temporary --report none";
+    let mut child = thalweg(dir, line);
+    let mut stdin = child.stdin.take().unwrap();
+    let lines: String = (0..400_000).map(|number| format!("{:06}\n", number * 7 % 400_000)).collect();
+    stdin.write_all(lines.as_bytes()).unwrap();
+    wait_until_it_waits(&child);
+    assert_eq!(fs::read_dir(dir.join("temporary")).unwrap().count(), 1);
+    (child, stdin)
+}
+
+#[test]
+fn a_run_that_is_terminated_ends_in_good_order_and_takes_its_temporary_files_away() {
+    for (name, status) in [("TERM", 143), ("HUP", 129)] {
+        let dir = tempfile::tempdir().unwrap();
+        let (mut child, stdin) = sorting(dir.path());
+        let mut stderr = BufReader::new(child.stderr.take().unwrap());
+        signal(&child, name);
+        assert!(told(&mut stderr).contains("terminated"));
+        drop(stdin);
+        let output = child.wait_with_output().unwrap();
+        assert_eq!(output.status.code(), Some(status));
+        assert!(fs::read_dir(dir.path().join("temporary")).unwrap().next().is_none());
+        let sorted = fs::read_to_string(dir.path().join("sorted")).unwrap();
+        assert!(sorted.lines().count() > 100_000 && sorted.lines().is_sorted());
+    }
+}
+
+#[test]
+fn the_second_signal_takes_temporary_files_away_too() {
+    let dir = tempfile::tempdir().unwrap();
+    let (mut child, stdin) = sorting(dir.path());
+    let mut stderr = BufReader::new(child.stderr.take().unwrap());
+    signal(&child, "TERM");
+    assert!(told(&mut stderr).contains("terminated"));
+    signal(&child, "INT");
+    // The pipe is still open: it ends without what it waits for.
+    let output = child.wait_with_output().unwrap();
+    drop(stdin);
+    assert_eq!(output.status.code(), Some(130));
+    assert!(fs::read_dir(dir.path().join("temporary")).unwrap().next().is_none());
+}
+
+#[test]
+fn a_hang_up_that_is_ignored_stays_ignored() {
+    let mut child = Command::new("sh")
+        .arg("-c")
+        .arg(format!("trap '' HUP; exec {} run search --term fish --input - --count", env!("CARGO_BIN_EXE_thalweg")))
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut stdin = child.stdin.take().unwrap();
+    stdin.write_all(&b"fish\n".repeat(100_000)).unwrap();
+    signal(&child, "HUP");
+    stdin.write_all(b"fish\n").unwrap();
+    drop(stdin);
+    let output = child.wait_with_output().unwrap();
+    assert_eq!((output.status.code(), output.stdout, output.stderr), (Some(0), b"100001\n".to_vec(), Vec::new()));
+}

@@ -1,19 +1,28 @@
 //! A run as the user lives with it: how far it is, and how to end it.
 
+use std::fs;
+use std::path::{Path, PathBuf};
 use std::process::{self, ExitCode};
 
 use indicatif::{ProgressBar, ProgressDrawTarget};
 use thalweg::Stopper;
 use thalweg_apps::Watch;
 use thalweg_sync::sync::{Arc, Mutex, MutexGuard, PoisonError};
+#[cfg(unix)]
+use thalweg_sync::thread;
 
 use crate::seen::asked::asked;
 use crate::terminal::{self, complain, remark};
 
-/// The exit status of what an interrupt ended: 128 and the number of the signal, as shells have it.
-const INTERRUPTED: u8 = 130;
+/// The number of the signal that Ctrl-C sends.
+const INTERRUPT: u8 = 2;
+/// The exit status of what a signal ended is this and the number of the signal, as shells have it.
+const SIGNALLED: u8 = 128;
+/// Attempts at taking a folder away in which a worker may still make files.
+const ATTEMPTS: usize = 10;
 
-/// A progress bar, and interrupts (Ctrl-C): the first one stops the run, the second one ends the process at once.
+/// A progress bar, and signals: the first interrupt (Ctrl-C), termination or hang-up stops the run, the second one ends the process at
+/// once, temporary files taken away.
 pub(super) struct Session {
     bar: ProgressBar,
     interrupts: Arc<Mutex<Interrupts>>,
@@ -21,23 +30,43 @@ pub(super) struct Session {
 
 #[derive(Default)]
 struct Interrupts {
-    /// Whether there was one.
-    seen: bool,
+    /// The number of the first signal, if there was one.
+    seen: Option<u8>,
+    /// What is to be taken away if the process ends at once.
+    temporary: Vec<PathBuf>,
     /// What ends the run, once it has started.
     stopper: Option<Stopper>,
 }
 
 impl Session {
-    /// Begins to look out for interrupts. `total` is how many bytes there are to read, if that is known.
+    /// Begins to look out for signals. `total` is how many bytes there are to read, if that is known.
     ///
-    /// Where interrupts are ignored already, as in a background job of a shell script, they stay ignored.
+    /// Where a signal is ignored already, as interrupts in a background job of a shell script and hang-ups under `nohup`, it stays ignored.
     pub(super) fn new(total: Option<u64>) -> Result<Self, ctrlc::Error> {
         let session = Self { bar: terminal::bar(total), interrupts: Arc::default() };
+        #[cfg(unix)]
+        session.look_out_for_the_end().map_err(ctrlc::Error::System)?;
         let (bar, interrupts) = (session.bar.clone(), session.interrupts.clone());
-        match ctrlc::try_set_handler(move || interrupt(&bar, &interrupts)) {
+        match ctrlc::try_set_handler(move || interrupt(&bar, &interrupts, INTERRUPT)) {
             Ok(()) | Err(ctrlc::Error::MultipleHandlers) => Ok(session),
             Err(error) => Err(error),
         }
+    }
+
+    /// Termination and hang-ups do as interrupts do.
+    #[cfg(unix)]
+    fn look_out_for_the_end(&self) -> std::io::Result<()> {
+        use signal_hook::consts::{SIGHUP, SIGTERM};
+
+        let wanted = [SIGTERM, SIGHUP].into_iter().filter(|&signal| !is_ignored(signal));
+        let mut signals = signal_hook::iterator::Signals::new(wanted)?;
+        let (bar, interrupts) = (self.bar.clone(), self.interrupts.clone());
+        let wait = move || {
+            for signal in signals.forever() {
+                interrupt(&bar, &interrupts, u8::try_from(signal).unwrap_or(INTERRUPT));
+            }
+        };
+        thread::start("signals", wait).map(drop)
     }
 
     /// Does without the bar: results go to the same screen while it runs.
@@ -57,7 +86,7 @@ impl Session {
 
     /// The exit status: `otherwise`, unless there was an interrupt.
     pub(super) fn status(&self, otherwise: ExitCode) -> ExitCode {
-        if lock(&self.interrupts).seen { ExitCode::from(INTERRUPTED) } else { otherwise }
+        lock(&self.interrupts).seen.map_or(otherwise, |signal| ExitCode::from(SIGNALLED + signal))
     }
 }
 
@@ -83,12 +112,16 @@ impl Watch for Session {
         if self.bar.is_hidden() { complain(text) } else { self.bar.suspend(|| complain(text)) }
     }
 
+    fn temporary(&self, folder: &Path) {
+        lock(&self.interrupts).temporary.push(folder.to_owned());
+    }
+
     fn started(&self, stopper: Stopper) {
         if let Some(told) = asked().started(&stopper) {
             self.tell(&told);
         }
         let mut interrupts = lock(&self.interrupts);
-        if interrupts.seen {
+        if interrupts.seen.is_some() {
             stopper.stop();
         }
         interrupts.stopper = Some(stopper);
@@ -99,19 +132,34 @@ fn lock(interrupts: &Mutex<Interrupts>) -> MutexGuard<'_, Interrupts> {
     interrupts.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// What an interrupt does. Runs on a thread of its own, not in the signal handler.
-fn interrupt(bar: &ProgressBar, interrupts: &Mutex<Interrupts>) {
+/// Whether a signal is ignored: the bit of its number in what Linux tells of the process. Elsewhere that is not known.
+#[cfg(unix)]
+fn is_ignored(signal: i32) -> bool {
+    let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    let mask = mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).unwrap_or(0);
+    mask >> (signal - 1) & 1 == 1
+}
+
+/// What a signal does. Runs on a thread of its own, not in the signal handler.
+fn interrupt(bar: &ProgressBar, interrupts: &Mutex<Interrupts>, signal: u8) {
     let mut interrupts = lock(interrupts);
-    if interrupts.seen {
-        process::exit(i32::from(INTERRUPTED));
+    if interrupts.seen.is_some() {
+        for folder in &interrupts.temporary {
+            // A worker may make a file while others are taken away.
+            let _ = (0..ATTEMPTS).find(|_| fs::remove_dir_all(folder).is_ok() || !folder.exists());
+        }
+        process::exit(i32::from(SIGNALLED + signal));
     }
-    interrupts.seen = true;
+    interrupts.seen = Some(signal);
     if let Some(stopper) = &interrupts.stopper {
         stopper.stop();
     }
     // Where nobody reads standard error, telling waits; with a lock in hand, the run would too.
     drop(interrupts);
-    let tell = || complain("interrupted: no more is read, what was read is finished; a second interrupt ends at once");
+    let what = if signal == INTERRUPT { "interrupted" } else { "terminated" };
+    let text = format!("{what}: no more is read, what was read is finished; a second signal ends at once");
+    let tell = || complain(&text);
     if bar.is_hidden() { tell() } else { bar.suspend(tell) }
 }
 
@@ -126,9 +174,9 @@ mod tests {
     fn an_interrupt_that_comes_before_the_run_stops_it_too() {
         let session = Session { bar: ProgressBar::hidden(), interrupts: Arc::default() };
         assert_eq!(session.status(ExitCode::SUCCESS), ExitCode::SUCCESS);
-        interrupt(&session.bar, &session.interrupts);
+        interrupt(&session.bar, &session.interrupts, INTERRUPT);
         let found = run(&Config::new("fn", vec!["src".into()]), &session).unwrap();
         assert_eq!((found.files, found.report.end), (0, thalweg::End::Stopped));
-        assert_eq!(session.status(ExitCode::SUCCESS), ExitCode::from(INTERRUPTED));
+        assert_eq!(session.status(ExitCode::SUCCESS), ExitCode::from(SIGNALLED + INTERRUPT));
     }
 }
