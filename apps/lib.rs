@@ -37,6 +37,7 @@ pub mod fir;
 pub mod firewall;
 pub mod fm;
 pub mod frames;
+pub mod fuzz;
 pub mod gaussian;
 pub mod incast;
 pub mod mergesort;

@@ -14,6 +14,7 @@
 //!
 //! Lines that begin with `#` or `%` are comments. A first line with `,` or <code>&#124;</code> that begins with no number is a header.
 
+pub(crate) mod fuzz;
 mod read;
 mod rows;
 pub mod synthetic;

@@ -347,7 +347,8 @@ impl<R: Read> Capture<R> {
     ///
     /// # Errors
     ///
-    /// If this is not a capture file, or corrupt before its first frame. One that is cut off there can be read up to where it ends.
+    /// If this is not a capture file, or corrupt before its first frame, and within what the first read gives. One that is cut off there
+    /// can be read up to where it ends.
     pub fn open(input: R) -> Result<Self, Damage> {
         Self::begin(input, false)
     }

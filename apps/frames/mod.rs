@@ -268,3 +268,9 @@ fn finish(config: &Config, mut output: Written) -> Result<()> {
         _ => Ok(()),
     }
 }
+
+/// Rewrites a frame, and says whether that changed it.
+pub(crate) fn changed(rewrite: &Rewrite, link: Link, frame: &mut [u8]) -> bool {
+    let layers = Layers::of(link, frame);
+    rewrite.apply(frame, &layers)
+}

@@ -1,6 +1,7 @@
 //! Samples from and to files: WAV, and raw little-endian ones.
 
 mod fir;
+pub(crate) mod fuzz;
 pub mod synthetic;
 mod wav;
 mod write;
@@ -116,6 +117,8 @@ pub(crate) struct Samples {
     values: Vec<f32>,
     next: usize,
     bytes: Vec<u8>,
+    /// The file ended in the middle of a sample.
+    cut_off: bool,
 }
 
 /// Samples that are read at once.
@@ -174,7 +177,18 @@ impl Samples {
         }
         let count = bytes.map(|bytes| bytes / form.bytes() as u64);
         let left = count.unwrap_or(u64::MAX);
-        Ok(Self { rate, channels, form, count, input, left, values: Vec::new(), next: 0, bytes: Vec::new() })
+        Ok(Self {
+            rate,
+            channels,
+            form,
+            count,
+            input,
+            left,
+            values: Vec::new(),
+            next: 0,
+            bytes: Vec::new(),
+            cut_off: false,
+        })
     }
 
     /// Reads some more; false at the end.
@@ -191,14 +205,17 @@ impl Samples {
                 Err(error) => return Err(error),
             }
         }
-        if wanted > 0 && (read == 0 && self.count.is_some() || !read.is_multiple_of(self.form.bytes())) {
+        let whole = read - read % self.form.bytes();
+        // What is whole comes first.
+        if wanted > 0 && whole == 0 && (self.cut_off || read > 0 || self.count.is_some()) {
             return Err(io::Error::new(io::ErrorKind::UnexpectedEof, "it ends in the middle of its samples"));
         }
+        self.cut_off = whole < read;
         self.values.clear();
         self.next = 0;
-        self.form.decode(&self.bytes[..read], &mut self.values);
+        self.form.decode(&self.bytes[..whole], &mut self.values);
         self.left = self.left.saturating_sub(self.values.len() as u64);
-        Ok(read > 0)
+        Ok(whole > 0)
     }
 
     /// The samples of each time as one, their mean.
