@@ -1,4 +1,4 @@
-//! The example in C, built as C and as C++ against the static and the shared library, and run.
+//! The examples in C, built as C and as C++ against the static and the shared library, and run.
 
 use std::env;
 use std::ffi::OsString;
@@ -6,7 +6,7 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-/// What the example prints.
+/// What `queue.c` prints.
 const OUTPUT: &str = "\
 spsc: 10000 messages in order
 spsc: 10000 structs in order
@@ -29,6 +29,12 @@ bwos: 7 of 8 structs in order
 refused: blocks must be a power of two, not 12; 16 is the next
 ";
 
+/// What `rte_ring.c` prints.
+const RTE_RING: &str = "\
+rte_ring: bulk, burst and one, with what is left
+rte_ring: 10000 items of two producers, each once
+";
+
 enum Library {
     Static,
     Shared,
@@ -36,17 +42,33 @@ enum Library {
 
 #[test]
 fn example_as_c() {
-    check("c", &["-std=c11"], compiler("CC", &["cc", "gcc", "clang"]), Library::Static);
+    check("queue", "c", &["-std=c11"], compiler("CC", &["cc", "gcc", "clang"]), Library::Static);
 }
 
 #[test]
 fn example_as_cpp() {
-    check("cpp", &["-x", "c++", "-std=c++11"], compiler("CXX", &["c++", "g++", "clang++"]), Library::Static);
+    check("queue", "cpp", &["-x", "c++", "-std=c++11"], compiler("CXX", &["c++", "g++", "clang++"]), Library::Static);
 }
 
 #[test]
 fn example_with_the_shared_library() {
-    check("shared", &["-std=c11"], compiler("CC", &["cc", "gcc", "clang"]), Library::Shared);
+    check("queue", "shared", &["-std=c11"], compiler("CC", &["cc", "gcc", "clang"]), Library::Shared);
+}
+
+#[test]
+fn rte_ring_as_c() {
+    check("rte_ring", "c", &["-std=c11"], compiler("CC", &["cc", "gcc", "clang"]), Library::Static);
+}
+
+#[test]
+fn rte_ring_as_cpp() {
+    check(
+        "rte_ring",
+        "cpp",
+        &["-x", "c++", "-std=c++11"],
+        compiler("CXX", &["c++", "g++", "clang++"]),
+        Library::Static,
+    );
 }
 
 /// A project that has the queues as a part of itself, by CMake: its program with either library, and what is installed.
@@ -87,8 +109,8 @@ fn compiler(variable: &str, names: &[&str]) -> Option<OsString> {
     })
 }
 
-/// Builds the example in the `language`, runs it and compares its output. Says so if that cannot be done here.
-fn check(name: &str, language: &[&str], compiler: Option<OsString>, library: Library) {
+/// Builds an example in the `language`, runs it and compares its output. Says so if that cannot be done here.
+fn check(example: &str, name: &str, language: &[&str], compiler: Option<OsString>, library: Library) {
     if !cfg!(unix) {
         skip("the example in C was not built, it needs POSIX threads");
         return;
@@ -99,10 +121,10 @@ fn check(name: &str, language: &[&str], compiler: Option<OsString>, library: Lib
     };
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let built = built();
-    let program = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("queue-{name}"));
+    let program = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("{example}-{name}"));
     let mut build = Command::new(&compiler);
     build.args(language).args(["-O1", "-Wall", "-Wextra", "-Wpedantic", "-Werror", "-pthread", "-I"]);
-    build.arg(root.join("include")).arg(root.join("examples/queue.c")).args(["-x", "none"]);
+    build.arg(root.join("include")).arg(root.join("examples").join(example).with_extension("c")).args(["-x", "none"]);
     match library {
         Library::Static => build.arg(built.join("libthalweg_queue_c.a")),
         Library::Shared => build.arg("-L").arg(&built).arg("-lthalweg_queue_c").arg(rpath(&built)),
@@ -115,7 +137,8 @@ fn check(name: &str, language: &[&str], compiler: Option<OsString>, library: Lib
 
     let output = Command::new(&program).output().unwrap();
     assert!(output.status.success(), "{}\n{}", output.status, String::from_utf8_lossy(&output.stderr));
-    assert_eq!(String::from_utf8_lossy(&output.stdout), OUTPUT);
+    let expected = if example == "queue" { OUTPUT } else { RTE_RING };
+    assert_eq!(String::from_utf8_lossy(&output.stdout), expected);
 }
 
 /// Tells whoever runs the tests, past the harness, which shows nothing of a test that passes.
