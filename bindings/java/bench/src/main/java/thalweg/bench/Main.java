@@ -151,9 +151,13 @@ final class Main {
     }
 
     private void turns(Map<String, List<Score>> results, List<String> contenders, int[] shape, Measure measure) throws Exception {
-        for (int run = 0; run < runs; run++) {
+        // The first turn warms up.
+        for (int run = -1; run < runs; run++) {
             for (String contender : contenders) {
                 Score score = measure.run(contender, shape[0], shape[1]);
+                if (run < 0) {
+                    continue;
+                }
                 results.computeIfAbsent(contender + "\",\"workload\":\"" + shape[0] + "p" + shape[1] + "c", key -> new ArrayList<>()).add(score);
             }
         }
