@@ -69,7 +69,11 @@ impl Pane {
     pub(super) fn begin(bounds: &mut Bounds, crew: Option<Crew>) -> Option<usize> {
         // Where nobody can stand in for a worker, all go on.
         let crew = crew.unwrap_or(Crew { asked: usize::MAX, least: usize::MAX });
-        *bounds = Bounds { by: bounds.by, asked: crew.asked, least: crew.least, ..Bounds::default() };
+        (bounds.asked, bounds.least) = (crew.asked, crew.least);
+        #[cfg(all(feature = "daemon", target_os = "linux"))]
+        {
+            bounds.worth = (usize::MAX, 0);
+        }
         (bounds.target() < crew.asked).then(|| bounds.target())
     }
 

@@ -35,7 +35,9 @@ mod socket;
 mod trace;
 
 pub use bounds::Allowance;
-pub(crate) use bounds::{Bounds, By, Crew};
+#[cfg(any(test, all(feature = "daemon", target_os = "linux")))]
+pub(crate) use bounds::By;
+pub(crate) use bounds::{Bounds, Crew};
 pub use rates::{EdgeRates, KernelRates, Rates, WorkerRates};
 pub use read::{ReadError, read};
 pub use remarks::{About, Remark, remarks};

@@ -321,7 +321,7 @@ impl Scheme {
 
     /// Gives each worker kernels to keep to, before the run: those with much traffic between them to one worker or to neighbours, the load in balance, and copies
     /// of a parallel kernel apart (BLQ §3.3). Traffic is the size of a message times how often it comes, load is a message each; hints change both: `kernel * 4` is four times the work of its
-    /// producer and has four workers, `kernel * 0` gives rarely, and [`together`](crate::Gives::together) keeps kernels on one worker. A worker that has nothing to do there takes what is nearest, so
+    /// producer and has four workers, `kernel * 0` gives rarely, and [`together`](crate::Path::together) keeps kernels on one worker. A worker that has nothing to do there takes what is nearest, so
     /// a wrong hint costs time, not progress. Workers are [pinned](Self::pinned).
     ///
     /// The default scheme, polling workers (`pw`, `pw_dyn`, `mix`, `mix_dyn`) and policies that ask [`View::any_from`] keep to it. It pays where kernels share caches and there are many cores; by default it is off.
