@@ -8,12 +8,12 @@ import java.util.function.Consumer;
 /**
  * A bounded FIFO queue whose ring is split into blocks.
  *
- * {@snippet :
+ * <pre>{@code
  * try (BlockQueue<String> queue = BlockQueue.mpmc(1024)) {
  *     queue.offer("hello");
  *     assert queue.poll().equals("hello");
  * }
- * }
+ * }</pre>
  *
  * <p><b>Which one.</b> {@link #mpmc(int)} for any number of producers and consumers; {@link #mpsc(int)}, {@link #spmc(int)} and
  * {@link #spsc(int)} where a side is one thread at a time, which is faster. Nothing checks that: two threads on a side for one lose or

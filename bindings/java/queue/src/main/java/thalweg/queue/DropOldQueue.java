@@ -9,14 +9,14 @@ import java.util.Objects;
 /**
  * A queue that is never full: {@link #offer} overwrites the oldest block when there is no other. For traces, samples, state that is shown.
  *
- * {@snippet :
+ * <pre>{@code
  * DropOldQueue<Integer> queue = new DropOldQueue<>(4, 16);
  * for (int number = 0; number < 1000; number++) {
  *     queue.offer(number); // nobody reads
  * }
  * assert queue.poll() == 944; // the oldest that is left
  * assert queue.dropped() == 944;
- * }
+ * }</pre>
  *
  * <p>Any number of producers and consumers. Kept are the newest {@code (blocks - 1) * entries} items, and those behind them in the block that is
  * being filled; what is older goes by whole blocks. Nothing is taken twice, and what was offered was taken, is left, or is in {@link #dropped}.
