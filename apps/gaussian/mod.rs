@@ -14,16 +14,15 @@
 
 pub mod filter;
 
-use std::fs;
 use std::path::PathBuf;
 
 use thalweg::prelude::*;
 use thalweg_sync::thread;
 use thalweg_sync::time::{self, Duration};
 
-pub use crate::pictures::{Picture, Spoiled, synthetic};
+pub use crate::pictures::{Input, Picture, Spoiled, synthetic};
 
-use crate::pictures::{Job, list, store};
+use crate::pictures::{self, From};
 use crate::{Result, Watch};
 use filter::Filter;
 
@@ -36,25 +35,6 @@ pub struct Config {
     pub sigma: f64,
     /// How the graph runs.
     pub scheme: Scheme,
-}
-
-/// Where pictures come from, and where they go.
-#[derive(Clone, Debug)]
-pub enum Input {
-    /// PNG and JPEG files, and folders of them. Each becomes a PNG file in the folder `output`, under its name.
-    Files {
-        /// Files and folders.
-        inputs: Vec<PathBuf>,
-        /// Made if it is not there.
-        output: PathBuf,
-    },
-    /// Made-up squares with four channels, which stay in memory and go nowhere.
-    MadeUp {
-        /// How many.
-        count: u64,
-        /// Pixels in a row.
-        side: usize,
-    },
 }
 
 impl Config {
@@ -89,14 +69,6 @@ struct Work {
     before: (u64, u64),
 }
 
-/// A picture that is finished.
-struct Finished {
-    output: Option<(PathBuf, Vec<u8>)>,
-    pixels: u64,
-    before: (u64, u64),
-    after: (u64, u64),
-}
-
 /// Smooths.
 ///
 /// Memory: some ten pictures at a time, six bytes for each pixel in colour.
@@ -120,7 +92,7 @@ struct Finished {
 /// no picture, is no error but in [`Summary::spoiled`].
 pub fn run(config: &Config, watch: &dyn Watch) -> Result<Summary> {
     let filter = Filter::new(config.sigma)?;
-    let sources = sources(&config.input)?;
+    let sources = config.input.sources()?;
     // As in the paper, an edge has room for what all workers take at once.
     let room = thread::available_parallelism();
     let (mut pictures, mut pixels, mut before, mut after) = (0, 0, (0, 0), (0, 0));
@@ -161,12 +133,10 @@ pub fn run(config: &Config, watch: &dyn Watch) -> Result<Summary> {
                 return Ok::<_, &str>(());
             }
         };
-        if let Some((path, file)) = &finished.output {
-            store(path, file).map_err(|error| {
-                refused = Some(error);
-                "a result cannot be written"
-            })?;
-        }
+        finished.store().map_err(|error| {
+            refused = Some(error);
+            "a result cannot be written"
+        })?;
         pictures += 1;
         pixels += finished.pixels;
         before = add(before, finished.before);
@@ -193,49 +163,23 @@ pub fn run(config: &Config, watch: &dyn Watch) -> Result<Summary> {
     Ok(Summary { pictures, pixels, contrast, spoiled, elapsed: start.elapsed(), report: ran? })
 }
 
-/// Where one picture comes from.
-enum From {
-    File(Job),
-    Seed(u64, usize),
-}
+/// A picture that is finished: the sums of what neighbours differ by, and of how many there are.
+type Finished = pictures::Finished<(u64, u64)>;
 
-fn sources(input: &Input) -> Result<Box<dyn Iterator<Item = From> + Send>> {
-    Ok(match input {
-        Input::Files { inputs, output } => Box::new(list(inputs, output)?.into_iter().map(From::File)),
-        &Input::MadeUp { count, side } => Box::new((0..count).map(move |seed| From::Seed(seed, side))),
-    })
-}
-
-/// Reads a picture, or makes one up.
+/// Reads a picture, or makes one up in colour, with opacity.
 fn load(from: From, watch: &dyn Watch) -> Result<Work, Spoiled> {
-    let (picture, output) = match from {
-        From::File(Job { input: path, output }) => {
-            let file = fs::read(&path);
-            watch.read(file.as_ref().map_or(0, |file| file.len() as u64));
-            let picture =
-                file.map_err(|error| format!("cannot be read: {error}")).and_then(|file| Picture::decode(&file));
-            (picture.map_err(|reason| Spoiled { path, reason })?, Some(output))
-        }
-        From::Seed(seed, side) => {
-            let picture = synthetic::picture(seed, side, side);
-            let values = picture.values.chunks_exact(3).flat_map(|rgb| [rgb[0], rgb[1], rgb[2], u16::MAX]).collect();
-            (Picture { channels: 4, values, ..picture }, None)
-        }
-    };
+    let (picture, output) = from.load(watch, |seed, side| {
+        let picture = synthetic::picture(seed, side, side);
+        let values = picture.values.chunks_exact(3).flat_map(|rgb| [rgb[0], rgb[1], rgb[2], u16::MAX]).collect();
+        Picture { channels: 4, values, ..picture }
+    })?;
     Ok(Work { picture, output, before: (0, 0) })
 }
 
 fn finish(filter: &Filter, work: Work) -> Result<Finished, String> {
     let mut picture = filter::transposed(&work.picture);
     filter.fade_out(&mut picture);
-    let output = match work.output {
-        Some(path) => {
-            let file = picture.encode().map_err(|error| format!("{} cannot be encoded: {error}", path.display()))?;
-            Some((path, file))
-        }
-        None => None,
-    };
-    Ok(Finished { output, pixels: picture.pixels(), before: work.before, after: picture.contrast() })
+    Finished::new(&picture, work.output, work.before, picture.contrast())
 }
 
 fn add(all: (u64, u64), one: (u64, u64)) -> (u64, u64) {

@@ -2,9 +2,12 @@
 
 mod files;
 mod form;
+mod job;
 pub mod synthetic;
 
-pub(crate) use files::{Job, list, store};
+pub(crate) use files::store;
+pub use job::Input;
+pub(crate) use job::{Finished, From};
 
 use std::fmt;
 use std::path::PathBuf;

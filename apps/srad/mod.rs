@@ -20,17 +20,16 @@ mod reference;
 pub mod speckle;
 mod statistics;
 
-use std::fs;
 use std::path::PathBuf;
 
 use thalweg::prelude::*;
 use thalweg_sync::thread;
 use thalweg_sync::time::{self, Duration};
 
-pub use crate::pictures::{Picture, Spoiled};
+pub use crate::pictures::{Input, Picture, Spoiled};
 pub use reference::reference;
 
-use crate::pictures::{Job as FileJob, list, store};
+use crate::pictures::{self, From};
 use crate::{Result, Watch};
 use image::Image;
 use statistics::{Diffused, Statistics, Step};
@@ -46,25 +45,6 @@ pub struct Config {
     pub lambda: f32,
     /// How the graph runs.
     pub scheme: Scheme,
-}
-
-/// Where pictures come from, and where they go.
-#[derive(Clone, Debug)]
-pub enum Input {
-    /// PNG and JPEG files, and folders of them. Each becomes a PNG file in the folder `output`, under its name.
-    Files {
-        /// Files and folders.
-        inputs: Vec<PathBuf>,
-        /// Made if it is not there.
-        output: PathBuf,
-    },
-    /// Made-up squares in grey, which stay in memory and go nowhere.
-    MadeUp {
-        /// How many.
-        count: u64,
-        /// Pixels in a row.
-        side: usize,
-    },
 }
 
 impl Config {
@@ -100,14 +80,6 @@ struct Work {
     before: (f64, u64),
 }
 
-/// A picture that is finished.
-struct Finished {
-    output: Option<(PathBuf, Vec<u8>)>,
-    pixels: u64,
-    before: (f64, u64),
-    after: (f64, u64),
-}
-
 /// Takes the speckle away.
 ///
 /// Memory: some ten pictures at a time, some fifty bytes for each pixel in colour.
@@ -133,7 +105,7 @@ struct Finished {
 /// or a result cannot be written. A file that cannot be read, or is no picture, is no error but in [`Summary::spoiled`].
 pub fn run(config: &Config, watch: &dyn Watch) -> Result<Summary> {
     image::check(config.iterations, config.lambda)?;
-    let sources = sources(&config.input)?;
+    let sources = config.input.sources()?;
     // An edge has room for what all workers take at once, and so many pictures go round.
     let room = thread::available_parallelism();
     let (mut pictures, mut pixels, mut before, mut after) = (0, 0, (0.0, 0), (0.0, 0));
@@ -160,12 +132,10 @@ pub fn run(config: &Config, watch: &dyn Watch) -> Result<Summary> {
                 return Ok::<_, &str>(());
             }
         };
-        if let Some((path, file)) = &finished.output {
-            store(path, file).map_err(|error| {
-                refused = Some(error);
-                "a result cannot be written"
-            })?;
-        }
+        finished.store().map_err(|error| {
+            refused = Some(error);
+            "a result cannot be written"
+        })?;
         pictures += 1;
         pixels += finished.pixels;
         before = (before.0 + finished.before.0, before.1 + finished.before.1);
@@ -195,35 +165,16 @@ pub fn run(config: &Config, watch: &dyn Watch) -> Result<Summary> {
     Ok(Summary { pictures, pixels, variation, spoiled, elapsed: start.elapsed(), report: ran? })
 }
 
-/// Where one picture comes from.
-enum From {
-    File(FileJob),
-    Seed(u64, usize),
-}
+/// A picture that is finished: the sums of its coefficients of variation, and of how many there are.
+type Finished = pictures::Finished<(f64, u64)>;
 
-fn sources(input: &Input) -> Result<Box<dyn Iterator<Item = From> + Send>> {
-    Ok(match input {
-        Input::Files { inputs, output } => Box::new(list(inputs, output)?.into_iter().map(From::File)),
-        &Input::MadeUp { count, side } => Box::new((0..count).map(move |seed| From::Seed(seed, side))),
-    })
-}
-
-/// Reads a picture, or makes one up, and takes its colours out.
+/// Reads a picture, or makes one up in grey, and takes its colours out.
 fn load(from: From, watch: &dyn Watch) -> Result<(Work, Image), Spoiled> {
-    let (picture, output) = match from {
-        From::File(FileJob { input: path, output }) => {
-            let file = fs::read(&path);
-            watch.read(file.as_ref().map_or(0, |file| file.len() as u64));
-            let picture =
-                file.map_err(|error| format!("cannot be read: {error}")).and_then(|file| Picture::decode(&file));
-            (picture.map_err(|reason| Spoiled { path, reason })?, Some(output))
-        }
-        From::Seed(seed, side) => {
-            let picture = speckle::picture(seed, side, side);
-            let values = picture.values.iter().copied().step_by(3).collect();
-            (Picture { channels: 1, values, ..picture }, None)
-        }
-    };
+    let (picture, output) = from.load(watch, |seed, side| {
+        let picture = speckle::picture(seed, side, side);
+        let values = picture.values.iter().copied().step_by(3).collect();
+        Picture { channels: 1, values, ..picture }
+    })?;
     let image = Image::extract(&picture);
     Ok((Work { before: speckle::variation(&picture), picture, output }, image))
 }
@@ -268,12 +219,6 @@ impl ParallelKernel for Second {
 fn finish(work: Work, image: &Image) -> Result<Finished, String> {
     let Work { mut picture, output, before } = work;
     image.compress(&mut picture);
-    let output = match output {
-        Some(path) => {
-            let file = picture.encode().map_err(|error| format!("{} cannot be encoded: {error}", path.display()))?;
-            Some((path, file))
-        }
-        None => None,
-    };
-    Ok(Finished { output, pixels: picture.pixels(), before, after: speckle::variation(&picture) })
+    let after = speckle::variation(&picture);
+    Finished::new(&picture, output, before, after)
 }
