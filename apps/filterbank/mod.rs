@@ -26,8 +26,7 @@ use thalweg_sync::time::{self, Duration};
 
 pub use crate::samples::{Form as SampleForm, Raw, synthetic};
 
-use crate::error::must_differ;
-use crate::samples::{self, Sound};
+use crate::samples::{self, Target};
 use crate::until_error::UntilError;
 use crate::watch::Steps;
 use crate::{Error, Result, Watch};
@@ -118,11 +117,9 @@ pub fn run(config: &Config, watch: &dyn Watch) -> Result<Summary> {
     };
     let bank = Bank::new(config.size, form, &config.gains)?;
     let Opened { values, rate, bytes, count } = open(config, watch)?;
-    let mut sound = match &config.output {
-        Some(path) => Some(Sound::create(path, rate, count.map(|count| bank.outputs(count)))?),
-        None => None,
-    };
-    let (mut damage, mut refused) = (None, None);
+    let expected = count.map(|count| bank.outputs(count));
+    let mut sound = Target::create(config.output.as_deref(), rate, expected)?;
+    let mut damage = None;
     let (mut count, mut written) = (0, 0);
     let mut powers = vec![0.0; config.size.bands];
     let mut progress = Steps::new(watch);
@@ -138,11 +135,7 @@ pub fn run(config: &Config, watch: &dyn Watch) -> Result<Summary> {
     let add = graph.add(Add { bank: &bank });
     let sink = graph.sink(|sample: f32| {
         written += 1;
-        let Some(sound) = &mut sound else { return Ok(()) };
-        sound.write(sample).map_err(|error| {
-            refused = Some(error);
-            "the sound cannot be written"
-        })
+        sound.write(sample)
     });
     graph.name(source, "samples");
     graph.name(copies[0], "duplicate");
@@ -170,14 +163,7 @@ pub fn run(config: &Config, watch: &dyn Watch) -> Result<Summary> {
     let ran = graph.run(config.scheme);
     drop(graph);
 
-    // The graph knows the kernel, the user the file.
-    if let (Some(error), Some(output)) = (refused, &config.output) {
-        return Err(Error::file("write", output, error));
-    }
-    let report = ran?;
-    if let (Some(sound), Some(output)) = (sound, &config.output) {
-        sound.finish().map_err(|error| Error::file("write", output, error))?;
-    }
+    let report = sound.finish(ran)?;
     if let (Some(error), Input::File { path, .. }) = (damage, &config.input) {
         return Err(Error::file("read all of", path, error));
     }
@@ -203,13 +189,7 @@ fn open(config: &Config, watch: &dyn Watch) -> Result<Opened> {
             return Ok(Opened { values, rate: synthetic::RATE, bytes: 0, count: Some(samples) });
         }
     };
-    if let Some(output) = &config.output {
-        must_differ(path, output)?;
-    }
-    let samples = samples::open(path, *raw, watch)?;
-    if samples.times() == Some(0) {
-        return Err(Error::Refused(format!("{} has no samples", path.display())));
-    }
+    let samples = samples::open_sound(path, *raw, config.output.as_deref(), watch)?;
     let (rate, bytes, count) = (samples.rate, samples.bytes_each(), samples.times());
     Ok(Opened { values: Box::new(samples.mixed()), rate, bytes, count })
 }

@@ -11,10 +11,11 @@ use std::io::{self, Read};
 use std::path::Path;
 use std::str::FromStr;
 
+use crate::error::must_differ;
 use crate::{Error, Result, Watch};
 
 pub(crate) use fir::dot;
-pub(crate) use write::Sound;
+pub(crate) use write::{Sound, Target};
 
 /// How a sample lies in a file. All are little-endian.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -159,6 +160,20 @@ pub(crate) fn open(path: &Path, raw: Option<Raw>, watch: &dyn Watch) -> Result<S
         return Err(refused("is a WAV file; leave out --raw-rate".to_owned()));
     }
     Samples::new(Box::new(io::Cursor::new(start).chain(file)), raw, length).map_err(refused)
+}
+
+/// Opens a file of sound that is to become `output`.
+///
+/// # Errors
+///
+/// As [`open`]; [`Error::Refused`] if it has no samples, or is the output too.
+pub(crate) fn open_sound(path: &Path, raw: Option<Raw>, output: Option<&Path>, watch: &dyn Watch) -> Result<Samples> {
+    output.map_or(Ok(()), |output| must_differ(path, output))?;
+    let samples = open(path, raw, watch)?;
+    match samples.times() {
+        Some(0) => Err(Error::Refused(format!("{} has no samples", path.display()))),
+        _ => Ok(samples),
+    }
 }
 
 impl Samples {

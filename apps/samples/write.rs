@@ -2,7 +2,9 @@
 
 use std::fs::File;
 use std::io::{self, BufWriter, Seek, SeekFrom, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
+
+use thalweg::Report;
 
 use crate::{Error, Result};
 
@@ -86,6 +88,49 @@ impl Sound {
         self.file.seek(SeekFrom::Start(0))?;
         self.header()?;
         self.file.flush()
+    }
+}
+
+/// What a graph makes: a WAV file of one channel, or nothing.
+pub(crate) struct Target {
+    file: Option<(Sound, PathBuf)>,
+    refused: Option<io::Error>,
+}
+
+impl Target {
+    /// As [`Sound::create`], if there is a path.
+    ///
+    /// # Errors
+    ///
+    /// As there.
+    pub(crate) fn create(path: Option<&Path>, rate: u32, count: Option<u64>) -> Result<Self> {
+        let create = |path: &Path| Ok::<_, Error>((Sound::create(path, rate, count)?, path.to_owned()));
+        Ok(Self { file: path.map(create).transpose()?, refused: None })
+    }
+
+    /// Writes a sample. The graph is told that it could not, and [`finish`](Self::finish) why.
+    #[inline]
+    pub(crate) fn write(&mut self, sample: f32) -> Result<(), &'static str> {
+        let Some((sound, _)) = &mut self.file else { return Ok(()) };
+        sound.write(sample).map_err(|error| {
+            self.refused = Some(error);
+            "the sound cannot be written"
+        })
+    }
+
+    /// Ends the file of a graph that ran so: the graph knows the kernel, and this the file.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::File`] if a sample or the end could not be written, and else the graph's.
+    pub(crate) fn finish(self, ran: Result<Report, thalweg::Error>) -> Result<Report> {
+        let Some((sound, path)) = self.file else { return Ok(ran?) };
+        if let Some(error) = self.refused {
+            return Err(Error::file("write", &path, error));
+        }
+        let report = ran?;
+        sound.finish().map_err(|error| Error::file("write", &path, error))?;
+        Ok(report)
     }
 }
 

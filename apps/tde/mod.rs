@@ -21,8 +21,7 @@ use thalweg_sync::time::{self, Duration};
 
 pub use crate::samples::{Form, Raw, synthetic};
 
-use crate::error::must_differ;
-use crate::samples::{self, Sound};
+use crate::samples::{self, Target};
 use crate::until_error::UntilError;
 use crate::watch::Steps;
 use crate::{Error, Result, Watch};
@@ -111,8 +110,8 @@ pub fn run(config: &Config, watch: &dyn Watch) -> Result<Summary> {
     let stages = config.size.stages(config.input.gain())?;
     let Opened { values, rate, bytes, count } = open(config, watch)?;
     let count = count.map(|count| count.next_multiple_of(block as u64));
-    let mut sound = config.output.as_ref().map(|output| Sound::create(output, rate, count)).transpose()?;
-    let (mut damage, mut refused) = (None, None);
+    let mut sound = Target::create(config.output.as_deref(), rate, count)?;
+    let mut damage = None;
     let (mut samples, mut written, mut squares) = (0, 0_u64, 0.0);
     let mut progress = Steps::new(watch);
     let start = time::now();
@@ -126,10 +125,7 @@ pub fn run(config: &Config, watch: &dyn Watch) -> Result<Summary> {
     let sink = graph.sink(|[real, _]: Complex| {
         written += 1;
         squares += f64::from(real) * f64::from(real);
-        sound.as_mut().map_or(Ok(()), |sound| sound.write(real)).map_err(|error| {
-            refused = Some(error);
-            "the result cannot be written"
-        })
+        sound.write(real)
     });
     graph.name(source, "samples");
     graph.name(sink, "result");
@@ -148,14 +144,7 @@ pub fn run(config: &Config, watch: &dyn Watch) -> Result<Summary> {
     let ran = graph.run(config.scheme);
     drop(graph);
 
-    // The graph knows the kernel, the user the file.
-    if let (Some(error), Some(output)) = (refused, &config.output) {
-        return Err(Error::file("write", output, error));
-    }
-    let report = ran?;
-    if let (Some(sound), Some(output)) = (sound, &config.output) {
-        sound.finish().map_err(|error| Error::file("write", output, error))?;
-    }
+    let report = sound.finish(ran)?;
     if let (Some(error), Input::File { path, .. }) = (damage, &config.input) {
         return Err(Error::file("read all of", path, error));
     }
@@ -181,14 +170,8 @@ fn open(config: &Config, watch: &dyn Watch) -> Result<Opened> {
             return Ok(Opened { values, rate: synthetic::RATE, bytes: 0, count: Some(count) });
         }
     };
-    if let Some(output) = &config.output {
-        must_differ(path, output)?;
-    }
-    let samples = samples::open(path, *raw, watch)?;
+    let samples = samples::open_sound(path, *raw, config.output.as_deref(), watch)?;
     let (rate, bytes, count) = (samples.rate, samples.bytes_each(), samples.times());
-    if count == Some(0) {
-        return Err(Error::Refused(format!("{} has no samples", path.display())));
-    }
     let values = Box::new(samples.mixed().map(|sample| Ok([sample?, 0.0])));
     Ok(Opened { values, rate, bytes, count })
 }

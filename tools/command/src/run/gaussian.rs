@@ -1,16 +1,15 @@
 //! `thalweg run gaussian`.
 
 use std::path::PathBuf;
-use std::process::ExitCode;
 
 use clap::Args as ClapArgs;
 use indicatif::HumanCount;
-use thalweg_apps::gaussian::{self, Config, Input, Summary, synthetic};
+use thalweg_apps::gaussian::{self, Config, Summary, synthetic};
 
 use super::pictures;
 use super::session::Session;
+use crate::Outcome;
 use crate::args::Running;
-use crate::{Outcome, TROUBLE};
 
 #[derive(Debug, ClapArgs)]
 #[command(after_help = "\
@@ -39,27 +38,18 @@ pub(crate) struct Args {
 }
 
 pub(super) fn run(args: Args) -> Outcome {
-    let input = match (args.paper, args.files.generate) {
-        (true, _) => Input::MadeUp { count: 3000, side: 512 },
-        (false, Some(count)) => {
-            return args.files.generated(count, |side, folder| synthetic::pictures(count, side, folder));
-        }
-        (false, None) => {
-            let (inputs, output) = args.files.named()?;
-            Input::Files { inputs, output }
-        }
-    };
-    let mut config = Config::new(input);
+    if let Some(count) = args.files.generate {
+        return args.files.generated(count, |side, folder| synthetic::pictures(count, side, folder));
+    }
+    let mut config = Config::new(args.files.input(args.paper.then_some(3000))?);
     config.sigma = args.sigma;
     config.scheme = args.running.scheme()?;
     let session = Session::new(args.files.bytes())?;
     let smoothed = gaussian::run(&config, &session)?;
     session.clear();
 
-    pictures::complain_of(&smoothed.spoiled);
-    args.running.print(&text(&smoothed, args.files.output.as_ref()), &smoothed.report)?;
-    let status = if smoothed.spoiled.is_empty() { ExitCode::SUCCESS } else { ExitCode::from(TROUBLE) };
-    Ok(session.status(status))
+    let done = text(&smoothed, args.files.output.as_ref());
+    pictures::end(&args.running, &session, &smoothed.spoiled, &done, &smoothed.report)
 }
 
 /// The summary: what was smoothed, by how much, and how fast.

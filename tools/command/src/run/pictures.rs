@@ -7,10 +7,13 @@ use std::time::Duration;
 
 use clap::Args;
 use indicatif::HumanCount;
-use thalweg_apps::pictures::Spoiled;
+use thalweg::Report;
+use thalweg_apps::pictures::{Input, Spoiled};
 
-use crate::Outcome;
+use super::session::Session;
+use crate::args::Running;
 use crate::terminal::{complain, emit, name};
+use crate::{Outcome, TROUBLE};
 
 /// Where pictures come from, and where they go.
 #[derive(Debug, Args)]
@@ -58,6 +61,15 @@ impl Files {
         Ok(ExitCode::SUCCESS)
     }
 
+    /// Where pictures come from: the paper has so many squares of 512 pixels.
+    pub(super) fn input(&self, paper: Option<u64>) -> Result<Input, String> {
+        if let Some(count) = paper {
+            return Ok(Input::MadeUp { count, side: 512 });
+        }
+        let (inputs, output) = self.named()?;
+        Ok(Input::Files { inputs, output })
+    }
+
     /// How many bytes there are to read, if only files were named.
     pub(super) fn bytes(&self) -> Option<u64> {
         let lengths = self.input.iter().map(|input| match fs::metadata(input) {
@@ -68,11 +80,13 @@ impl Files {
     }
 }
 
-/// Tells which files could not be read.
-pub(super) fn complain_of(spoiled: &[Spoiled]) {
+/// Tells which files could not be read and what was done, and gives the exit status.
+pub(super) fn end(running: &Running, session: &Session, spoiled: &[Spoiled], done: &str, report: &Report) -> Outcome {
     for Spoiled { path, reason } in spoiled {
         complain(&format!("{} {reason}", name(path)));
     }
+    running.print(done, report)?;
+    Ok(session.status(if spoiled.is_empty() { ExitCode::SUCCESS } else { ExitCode::from(TROUBLE) }))
 }
 
 /// Where results were written, how much that was, and how fast.

@@ -1,16 +1,15 @@
 //! `thalweg run srad`.
 
 use std::path::PathBuf;
-use std::process::ExitCode;
 
 use clap::Args as ClapArgs;
 use indicatif::HumanCount;
-use thalweg_apps::srad::{self, Config, Input, Summary, speckle};
+use thalweg_apps::srad::{self, Config, Summary, speckle};
 
 use super::pictures;
 use super::session::Session;
+use crate::Outcome;
 use crate::args::Running;
-use crate::{Outcome, TROUBLE};
 
 #[derive(Debug, ClapArgs)]
 #[command(after_help = "\
@@ -42,17 +41,10 @@ pub(crate) struct Args {
 }
 
 pub(super) fn run(args: Args) -> Outcome {
-    let input = match (args.paper, args.files.generate) {
-        (true, _) => Input::MadeUp { count: 5000, side: 512 },
-        (false, Some(count)) => {
-            return args.files.generated(count, |side, folder| speckle::pictures(count, side, folder));
-        }
-        (false, None) => {
-            let (inputs, output) = args.files.named()?;
-            Input::Files { inputs, output }
-        }
-    };
-    let mut config = Config::new(input);
+    if let Some(count) = args.files.generate {
+        return args.files.generated(count, |side, folder| speckle::pictures(count, side, folder));
+    }
+    let mut config = Config::new(args.files.input(args.paper.then_some(5000))?);
     config.iterations = args.iterations;
     config.lambda = args.lambda;
     config.scheme = args.running.scheme()?;
@@ -60,10 +52,8 @@ pub(super) fn run(args: Args) -> Outcome {
     let cleaned = srad::run(&config, &session)?;
     session.clear();
 
-    pictures::complain_of(&cleaned.spoiled);
-    args.running.print(&text(&cleaned, args.files.output.as_ref()), &cleaned.report)?;
-    let status = if cleaned.spoiled.is_empty() { ExitCode::SUCCESS } else { ExitCode::from(TROUBLE) };
-    Ok(session.status(status))
+    let done = text(&cleaned, args.files.output.as_ref());
+    pictures::end(&args.running, &session, &cleaned.spoiled, &done, &cleaned.report)
 }
 
 /// The summary: how many, how much speckle was taken away, and how fast.
