@@ -72,15 +72,19 @@ pub(crate) struct Layout {
 impl Layout {
     /// Checks the shape of a ring of entries of `entry_size` bytes.
     pub(crate) fn new(blocks: usize, entries: usize, entry_size: usize) -> Result<Self, BuildError> {
-        limits::ring(blocks, ("entries", entries), |blocks, entries| {
-            let memory = isize::MAX as usize / entry_size.max(1) / blocks;
-            blocks <= 1 << 31 && entries <= memory.min(1 << 31)
-        })?;
+        limits::ring(blocks, ("entries", entries), |blocks, entries| Self::fits(blocks, entries, entry_size))?;
         let index_bits = blocks.trailing_zeros();
         let offset_bits = usize::BITS - (entries + MAX_THREADS).leading_zeros();
         // The index shares its word with the round too: the larger of the two fields limits the round.
         let offset_bits = offset_bits.max(index_bits);
         Ok(Self { blocks, entries, index_bits, round_bits: offset_bits + 1, offset_mask: (1 << offset_bits) - 1 })
+    }
+
+    /// Whether memory has so much room, and the words count so far.
+    pub(crate) const fn fits(blocks: usize, entries: usize, entry_size: usize) -> bool {
+        let entry_size = if entry_size == 0 { 1 } else { entry_size };
+        let memory = isize::MAX as usize / entry_size / blocks;
+        blocks <= 1 << 31 && entries <= memory && entries <= 1 << 31
     }
 
     /// How many entries all blocks have.

@@ -13,7 +13,7 @@
 //! | tasks of one worker, which others may take | [`stealing`] | 0.52, the owner's |
 //! | one value to come, once; a value of which the newest counts; items without end and memory for them | [`oneshot`]; [`watch`]; [`unbounded`] | |
 //!
-//! [`mpmc::exact`] holds exactly so many items, one as well, where the others round up. [`broadcast`] is for items that each receiver is to see, [`rendezvous`] has no capacity at all. To wait for several of all these at once, whichever is ready first: [`select!`] and what is in [`select`](mod@select).
+//! [`spsc::Static`] and [`mpmc::Static`] are the same queues in the memory of a `static`, for programs without an allocator. [`mpmc::exact`] holds exactly so many items, one as well, where the others round up. [`broadcast`] is for items that each receiver is to see, [`rendezvous`] has no capacity at all. To wait for several of all these at once, whichever is ready first: [`select!`] and what is in [`select`](mod@select).
 //!
 //! Two virtual CPUs of an AMD EPYC (Zen 4); ranges, peers and commands are in the project's `docs/measurements.md`. [`research`] has queues to
 //! compare with and to build on; [`compared`] says what each queue can do, and how many items fit.
@@ -168,8 +168,9 @@
 //! # Features
 //!
 //! `stream` makes async ends streams and sinks of the crate `futures`, those of [`bytes`](mod@bytes) excepted, whose messages are
-//! copied into memory of the caller's or read in place: an item would be a vector, allocated for each. Without the default feature `std` the crate is `no_std` with `alloc`; waiting then never gives up the time slice, and there
-//! are no timeouts, no `Park`, no async ends, which wait on its lists, and no [`locked`](mod@research::locked). Where a target has no atomics of 64 bits, as
+//! copied into memory of the caller's or read in place: an item would be a vector, allocated for each. Without the default feature `std` the crate is `no_std`; waiting then never gives up the time slice, and there
+//! are no timeouts, no `Park`, no async ends, which wait on its lists, and no [`locked`](mod@research::locked). Without `alloc` as well nothing asks for an allocator: there are the
+//! queues in a `static`, [`spsc::Static`], [`mpsc::Static`], [`spmc::Static`] and [`mpmc::Static`], and no batches in vectors. Where a target has no atomics of 64 bits, as
 //! `thumbv7em-none-eabi`, those of the crate `portable-atomic` stand for them, which are behind locks: a push or a pop in an interrupt may
 //! then wait for the one it interrupted, unless that crate is given a `critical-section`.
 //! With `full-fences`, and after [`thalweg_sync::fence::forgo`], no end asks the kernel for `membarrier`, which a sandbox may forbid.
@@ -179,10 +180,21 @@
     feature = "instrument",
     allow(clippy::disallowed_macros, reason = "the table in `edges` belongs to a test, and no engine is to see it")
 )]
+#![cfg_attr(
+    not(feature = "alloc"),
+    allow(
+        dead_code,
+        unused_imports,
+        unreachable_pub,
+        reason = "much of what serves the queues on the heap is not theirs alone"
+    )
+)]
+#[cfg(feature = "alloc")]
 extern crate alloc;
 
 #[cfg(all(feature = "std", not(loom)))]
 pub mod broadcast;
+#[cfg(feature = "alloc")]
 pub mod bytes;
 pub mod compared;
 mod cursor;
@@ -194,11 +206,15 @@ mod edges;
 pub mod edges;
 mod ends;
 mod error;
+#[cfg(not(loom))]
+mod fixed;
 pub mod grant;
+#[cfg(feature = "alloc")]
 pub mod growing;
 mod handles;
 mod held;
 mod leave;
+#[cfg(feature = "alloc")]
 mod left;
 mod limits;
 mod lines;
@@ -208,16 +224,20 @@ pub mod mpmc;
 pub mod mpsc;
 #[cfg(feature = "std")]
 pub mod oneshot;
+#[cfg(feature = "alloc")]
 pub mod overwriting;
 mod prefetch;
 #[cfg(all(feature = "std", not(loom)))]
 pub mod rendezvous;
+#[cfg(feature = "alloc")]
 pub mod research;
 #[cfg(all(feature = "std", not(loom)))]
 pub mod select;
+mod share;
 mod slip;
 pub mod spmc;
 pub mod spsc;
+#[cfg(feature = "alloc")]
 pub mod stealing;
 #[cfg(feature = "std")]
 pub mod unbounded;

@@ -1,47 +1,42 @@
 //! Entries that begin with a cache line.
 
 use crate::BuildError;
-use alloc::alloc::{Layout, alloc, dealloc};
-use alloc::boxed::Box;
+#[cfg(feature = "alloc")]
+use crate::memory::Heap;
+use crate::memory::{Room, Source};
 use core::fmt;
 use core::mem::MaybeUninit;
 use core::ops::Deref;
-use core::ptr::NonNull;
 use thalweg_sync::cell::Slot;
 
-/// Entries in one allocation, the first at the start of a line: so a prefetch of each n-th entry, where n make a line, asks for each
+/// Entries in one piece of memory, the first at the start of a line: so a prefetch of each n-th entry, where n make a line, asks for each
 /// line once.
 pub(crate) struct Lines<T> {
-    entries: NonNull<[Slot<MaybeUninit<T>>]>,
+    room: Room<Slot<MaybeUninit<T>>>,
 }
 
 // SAFETY: as a box of such entries.
-unsafe impl<T> Send for Lines<T> where Box<[Slot<MaybeUninit<T>>]>: Send {}
+unsafe impl<T> Send for Lines<T> where [Slot<MaybeUninit<T>>; 1]: Send {}
 // SAFETY: as above.
-unsafe impl<T> Sync for Lines<T> where Box<[Slot<MaybeUninit<T>>]>: Sync {}
+unsafe impl<T> Sync for Lines<T> where [Slot<MaybeUninit<T>>; 1]: Sync {}
 
 impl<T> Lines<T> {
+    /// `count` entries without items, from the heap.
+    #[cfg(feature = "alloc")]
+    pub(crate) fn new(count: usize) -> Result<Self, BuildError> {
+        Self::of(&mut Heap, count)
+    }
+
     /// `count` entries without items. Their memory is not touched: a slot is nothing but its place, and this one may be uninitialised.
     /// Under loom it is more than that.
-    pub(crate) fn new(count: usize) -> Result<Self, BuildError> {
-        let bytes = count.saturating_mul(size_of::<Slot<MaybeUninit<T>>>());
-        let layout = Self::layout(count).ok_or(BuildError::OutOfMemory { bytes })?;
-        let first = match layout.size() {
-            0 => NonNull::dangling(),
-            // SAFETY: the layout has a size.
-            _ => NonNull::new(unsafe { alloc(layout) }).ok_or(BuildError::OutOfMemory { bytes })?.cast(),
-        };
+    pub(crate) fn of(source: &mut impl Source, count: usize) -> Result<Self, BuildError> {
+        let room = source.room(count)?;
         #[cfg(loom)]
         for entry in 0..count {
             // SAFETY: the memory is ours and has room for so many entries, or they have no size.
-            unsafe { first.add(entry).write(Slot::new(MaybeUninit::uninit())) };
+            unsafe { room.all().cast::<Slot<MaybeUninit<T>>>().add(entry).write(Slot::new(MaybeUninit::uninit())) };
         }
-        Ok(Self { entries: NonNull::slice_from_raw_parts(first, count) })
-    }
-
-    /// `None` if they are more bytes than the address space has.
-    fn layout(count: usize) -> Option<Layout> {
-        Layout::array::<Slot<MaybeUninit<T>>>(count).and_then(|entries| entries.align_to(64)).ok()
+        Ok(Self { room })
     }
 }
 
@@ -50,22 +45,16 @@ impl<T> Deref for Lines<T> {
 
     #[inline(always)]
     fn deref(&self) -> &Self::Target {
-        // SAFETY: written by `new`, and ours.
-        unsafe { self.entries.as_ref() }
+        // SAFETY: written by `of`, and ours.
+        unsafe { self.room.all().as_ref() }
     }
 }
 
 impl<T> Drop for Lines<T> {
-    /// Gives the memory back. What is in the entries is not dropped.
+    /// What is in the entries is not dropped.
     fn drop(&mut self) {
-        let layout = Self::layout(self.len()).expect("it was allocated with this layout");
-        // SAFETY: the entries are ours, and from an allocation with this layout if it has a size.
-        unsafe {
-            self.entries.as_ptr().drop_in_place();
-            if layout.size() > 0 {
-                dealloc(self.entries.as_ptr().cast(), layout);
-            }
-        }
+        // SAFETY: the entries are ours, and not used any more.
+        unsafe { self.room.all().drop_in_place() };
     }
 }
 
@@ -75,7 +64,7 @@ impl<T> fmt::Debug for Lines<T> {
     }
 }
 
-#[cfg(all(test, not(loom)))]
+#[cfg(all(test, feature = "alloc", not(loom)))]
 mod tests {
     use super::*;
 

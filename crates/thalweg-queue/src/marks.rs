@@ -1,7 +1,7 @@
 //! Marks: one byte for each entry of a block, by which the users of the entries say that they are done with them.
 
-use crate::{BuildError, memory};
-use alloc::boxed::Box;
+use crate::BuildError;
+use crate::memory::{Region, Source};
 use core::ops::Range;
 use thalweg_sync::atomic::{AtomicU8, Ordering};
 
@@ -43,13 +43,13 @@ struct Line([AtomicU8; PER_LINE]);
 
 /// The marks of one block that one side sets.
 #[derive(Debug)]
-pub(crate) struct Marks(Box<[Line]>);
+pub(crate) struct Marks(Region<Line>);
 
 impl Marks {
     /// Marks for `entries` entries, each `mark`.
-    pub(crate) fn new(entries: usize, mark: Mark) -> Result<Self, BuildError> {
-        let line = |_| Line(core::array::from_fn(|_| AtomicU8::new(mark.0)));
-        memory::boxed((0..entries.div_ceil(PER_LINE)).map(line)).map(Self)
+    pub(crate) fn new(source: &mut impl Source, entries: usize, mark: Mark) -> Result<Self, BuildError> {
+        let line = || Line(core::array::from_fn(|_| AtomicU8::new(mark.0)));
+        Region::new(source, entries.div_ceil(PER_LINE), |_, _| Ok(line())).map(Self)
     }
 
     /// The marks without their lines: a push and a pop have one look for theirs.
@@ -140,7 +140,7 @@ impl Marks {
     }
 }
 
-#[cfg(all(test, not(loom)))]
+#[cfg(all(test, feature = "alloc", not(loom)))]
 mod tests {
     use super::*;
     use Ordering::Relaxed;
@@ -149,7 +149,7 @@ mod tests {
     fn marks_of_every_place_count() {
         let (last, this) = (Mark::of(false), Mark::of(true));
         for entries in [1, 2, 63, 64, 65, 200] {
-            let marks = Marks::new(entries, last).unwrap();
+            let marks = Marks::new(&mut crate::memory::Heap, entries, last).unwrap();
             assert!(marks.all_are(last, entries, Relaxed));
             for entry in 0..entries {
                 assert_eq!(marks.first_other(this, 0, entries, Relaxed), entry);

@@ -1,12 +1,157 @@
 //! Memory for a queue, asked for when it is built: a refusal is an error, not the end of the program.
 
 use crate::BuildError;
+use crate::share::Home;
+#[cfg(feature = "alloc")]
 use alloc::boxed::Box;
+#[cfg(feature = "alloc")]
 use alloc::vec::Vec;
+use core::alloc::Layout;
+use core::fmt;
+#[cfg(feature = "alloc")]
 use core::mem::MaybeUninit;
+use core::ops::{Deref, DerefMut};
+use core::ptr::NonNull;
+#[cfg(feature = "alloc")]
 use thalweg_sync::cell::Slot;
 
+/// Where the memory of a queue comes from.
+pub(crate) trait Source {
+    /// Memory for `count` items, which begins with a line and is not touched.
+    fn room<T>(&mut self, count: usize) -> Result<Room<T>, BuildError>;
+
+    /// The place that what is built of it lies in, if that is not the heap.
+    fn home(&self) -> Option<&'static Home> {
+        None
+    }
+}
+
+/// The heap.
+#[cfg(feature = "alloc")]
+pub(crate) struct Heap;
+
+#[cfg(feature = "alloc")]
+impl Source for Heap {
+    fn room<T>(&mut self, count: usize) -> Result<Room<T>, BuildError> {
+        let layout = lines::<T>(count)?;
+        let first = match layout.size() {
+            0 => NonNull::dangling(),
+            // SAFETY: the layout has a size.
+            bytes => match NonNull::new(unsafe { alloc::alloc::alloc(layout) }) {
+                Some(first) => first.cast(),
+                None => return Err(BuildError::OutOfMemory { bytes }),
+            },
+        };
+        Ok(Room { first, count, heap: true })
+    }
+}
+
+/// What `count` items take that begin with a line.
+pub(crate) fn lines<T>(count: usize) -> Result<Layout, BuildError> {
+    let bytes = count.saturating_mul(size_of::<T>());
+    Layout::array::<T>(count).and_then(|items| items.align_to(64)).map_err(|_| BuildError::OutOfMemory { bytes })
+}
+
+/// Memory for some items: of the heap, to which it goes back, or of a `static`. What is in it is not dropped.
+pub(crate) struct Room<T> {
+    first: NonNull<T>,
+    count: usize,
+    heap: bool,
+}
+
+impl<T> Room<T> {
+    /// Memory that is nobody else's for as long as this is there.
+    ///
+    /// # Safety
+    ///
+    /// It is so, from `first` on for `count` items, and aligned for them.
+    pub(crate) unsafe fn lent(first: NonNull<T>, count: usize) -> Self {
+        Self { first, count, heap: false }
+    }
+
+    /// All of it, whatever is in it.
+    #[inline(always)]
+    pub(crate) fn all(&self) -> NonNull<[T]> {
+        NonNull::slice_from_raw_parts(self.first, self.count)
+    }
+}
+
+impl<T> Drop for Room<T> {
+    /// Gives the memory back.
+    fn drop(&mut self) {
+        #[cfg(feature = "alloc")]
+        if self.heap {
+            let layout = lines::<T>(self.count).expect("it was allocated with this layout");
+            if layout.size() > 0 {
+                // SAFETY: from an allocation with this layout, and ours.
+                unsafe { alloc::alloc::dealloc(self.first.as_ptr().cast(), layout) };
+            }
+        }
+    }
+}
+
+/// Items in memory of their own.
+pub(crate) struct Region<T> {
+    room: Room<T>,
+    /// How many are there, from the first place on.
+    count: usize,
+}
+
+// SAFETY: as a box of such items.
+unsafe impl<T: Send> Send for Region<T> {}
+// SAFETY: as above.
+unsafe impl<T: Sync> Sync for Region<T> {}
+
+impl<T> Region<T> {
+    /// What `items` gives, one behind the other, up to the first that there is no memory for. Each may take its own memory from `source`.
+    pub(crate) fn new<S: Source>(
+        source: &mut S,
+        count: usize,
+        mut item: impl FnMut(&mut S, usize) -> Result<T, BuildError>,
+    ) -> Result<Self, BuildError> {
+        let mut region = Self { room: source.room(count)?, count: 0 };
+        for index in 0..count {
+            let item = item(source, index)?;
+            // SAFETY: the room has so many places, of which this is the next one.
+            unsafe { region.room.first.add(index).write(item) };
+            region.count += 1;
+        }
+        Ok(region)
+    }
+}
+
+impl<T> Deref for Region<T> {
+    type Target = [T];
+
+    #[inline(always)]
+    fn deref(&self) -> &[T] {
+        // SAFETY: so many were written, and are ours.
+        unsafe { NonNull::slice_from_raw_parts(self.room.first, self.count).as_ref() }
+    }
+}
+
+impl<T> DerefMut for Region<T> {
+    fn deref_mut(&mut self) -> &mut [T] {
+        // SAFETY: as above.
+        unsafe { NonNull::slice_from_raw_parts(self.room.first, self.count).as_mut() }
+    }
+}
+
+impl<T> Drop for Region<T> {
+    fn drop(&mut self) {
+        // SAFETY: so many were written, and are not used any more.
+        unsafe { NonNull::slice_from_raw_parts(self.room.first, self.count).drop_in_place() };
+    }
+}
+
+impl<T: fmt::Debug> fmt::Debug for Region<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        (**self).fmt(f)
+    }
+}
+
 /// An empty vector with room for `count` items, and no more.
+#[cfg(feature = "alloc")]
 pub(crate) fn room<T>(count: usize) -> Result<Vec<T>, BuildError> {
     let mut items = Vec::new();
     match items.try_reserve_exact(count) {
@@ -16,6 +161,7 @@ pub(crate) fn room<T>(count: usize) -> Result<Vec<T>, BuildError> {
 }
 
 /// What `items` gives, in one allocation.
+#[cfg(feature = "alloc")]
 pub(crate) fn boxed<T>(items: impl ExactSizeIterator<Item = T>) -> Result<Box<[T]>, BuildError> {
     let mut all = room(items.len())?;
     all.extend(items);
@@ -23,6 +169,7 @@ pub(crate) fn boxed<T>(items: impl ExactSizeIterator<Item = T>) -> Result<Box<[T
 }
 
 /// What `items` gives, in one allocation, up to the first that there is no memory for.
+#[cfg(feature = "alloc")]
 pub(crate) fn try_boxed<T>(
     mut items: impl ExactSizeIterator<Item = Result<T, BuildError>>,
 ) -> Result<Box<[T]>, BuildError> {
@@ -32,6 +179,7 @@ pub(crate) fn try_boxed<T>(
 }
 
 /// `count` places in one allocation, whose memory is not touched.
+#[cfg(feature = "alloc")]
 pub(crate) fn places<T>(count: usize) -> Result<Box<[MaybeUninit<T>]>, BuildError> {
     let mut places = room(count)?;
     // SAFETY: there is room for so many, and a place need not be initialised.
@@ -41,6 +189,7 @@ pub(crate) fn places<T>(count: usize) -> Result<Box<[MaybeUninit<T>]>, BuildErro
 
 /// `count` slots without items in one allocation. Their memory is not touched, and no item's size is moved about: a slot is nothing but its
 /// place, which may be uninitialised. Under loom it is more than that.
+#[cfg(feature = "alloc")]
 pub(crate) fn slots<T>(count: usize) -> Result<Box<[Slot<MaybeUninit<T>>]>, BuildError> {
     #[cfg(loom)]
     return boxed((0..count).map(|_| Slot::new(MaybeUninit::uninit())));

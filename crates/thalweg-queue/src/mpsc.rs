@@ -56,18 +56,35 @@ use crate::mpmc::shared::Reserved;
 use crate::mpmc::shared::Shared;
 use crate::mpmc::size::{in_blocks, of_capacity, of_room};
 use crate::mpmc::users::{Many, One};
+use crate::share::Share;
 #[cfg(not(loom))]
 use crate::wait::Side;
 use crate::wait::{Ordinary, Wait};
 use crate::{BuildError, TryPopError};
+#[cfg(feature = "alloc")]
 use alloc::vec::Vec;
 use core::fmt;
 #[cfg(not(loom))]
 use thalweg_sync::hint::Access;
-use thalweg_sync::sync::Arc;
 
 /// A writing end: one of many.
 pub type Producer<T, W = Ordinary> = crate::mpmc::Producer<T, W, One>;
+
+/// Memory for one queue in a `static`: see [`mpmc::Static`](crate::mpmc::Static).
+///
+/// ```
+/// use thalweg_queue::mpsc;
+///
+/// static EVENTS: mpsc::Static<u32, 2, 16> = mpsc::Static::new();
+///
+/// let (tx, mut rx) = EVENTS.take().expect("nobody else takes it");
+/// tx.push(7)?;
+/// assert_eq!(*rx.peek()?, 7);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[cfg(not(loom))]
+pub type Static<T, const BLOCKS: usize, const ENTRIES: usize, W = Ordinary> =
+    crate::mpmc::Static<T, BLOCKS, ENTRIES, W, Many, One>;
 
 /// Both ends of a queue.
 pub type Ends<T, W = Ordinary> = (Producer<T, W>, Consumer<T, W>);
@@ -90,6 +107,7 @@ pub type Receiver<T> = Consumer<T, Ordinary>;
 /// ```
 ///
 /// Errors and memory are those of [`with_room`].
+#[cfg(feature = "alloc")]
 pub fn channel<T: Send>(capacity: usize) -> Result<(Sender<T>, Receiver<T>), BuildError> {
     with_room_and_wait(capacity, Ordinary::default())
 }
@@ -99,6 +117,7 @@ pub fn channel<T: Send>(capacity: usize) -> Result<(Sender<T>, Receiver<T>), Bui
 /// `blocks` must be a power of two and at least 2, `entries` at least 1.
 ///
 /// Memory: the entries, a byte for each (in lines of 64), and some 500 bytes per block.
+#[cfg(feature = "alloc")]
 pub fn mpsc<T: Send>(blocks: usize, entries: usize) -> Result<Ends<T>, BuildError> {
     with_wait(blocks, entries, Ordinary::default())
 }
@@ -110,11 +129,13 @@ pub fn mpsc<T: Send>(blocks: usize, entries: usize) -> Result<Ends<T>, BuildErro
 /// assert_eq!(tx.capacity(), 4096);
 /// # Ok::<(), thalweg_queue::BuildError>(())
 /// ```
+#[cfg(feature = "alloc")]
 pub fn with_capacity<T: Send>(capacity: usize) -> Result<Ends<T>, BuildError> {
     with_capacity_and_wait(capacity, Ordinary::default())
 }
 
 /// As [`with_capacity`], with ends that [wait](crate::wait) by `wait`.
+#[cfg(feature = "alloc")]
 pub fn with_capacity_and_wait<T: Send, W: Wait>(capacity: usize, wait: W) -> Result<Ends<T, W>, BuildError> {
     of_capacity(capacity, in_blocks::<T>, |blocks, entries| with_wait(blocks, entries, wait))
 }
@@ -129,11 +150,13 @@ pub fn with_capacity_and_wait<T: Send, W: Wait>(capacity: usize, wait: W) -> Res
 /// }
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
+#[cfg(feature = "alloc")]
 pub fn with_room<T: Send>(capacity: usize) -> Result<Ends<T>, BuildError> {
     with_room_and_wait(capacity, Ordinary::default())
 }
 
 /// As [`with_room`], with ends that [wait](crate::wait) by `wait`.
+#[cfg(feature = "alloc")]
 pub fn with_room_and_wait<T: Send, W: Wait>(capacity: usize, wait: W) -> Result<Ends<T, W>, BuildError> {
     of_room(capacity, in_blocks::<T>, |blocks, entries| with_wait(blocks, entries, wait))
 }
@@ -149,6 +172,7 @@ pub fn with_room_and_wait<T: Send, W: Wait>(capacity: usize, wait: W) -> Result<
 /// assert_eq!(consumer.join().unwrap(), Ok("hello"));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
+#[cfg(feature = "alloc")]
 pub fn with_wait<T: Send, W: Wait>(blocks: usize, entries: usize, wait: W) -> Result<Ends<T, W>, BuildError> {
     mpsc_from(0, blocks, entries, wait)
 }
@@ -156,19 +180,24 @@ pub fn with_wait<T: Send, W: Wait>(blocks: usize, entries: usize, wait: W) -> Re
 /// As [`with_wait`], but the count of blocks starts at `head` instead of 0, and positions at `head * entries`: a queue that is old
 /// already, so that tests reach the wrap of its counters.
 #[doc(hidden)]
+#[cfg(feature = "alloc")]
 pub fn mpsc_from<T: Send, W: Wait>(
     head: u64,
     blocks: usize,
     entries: usize,
     wait: W,
 ) -> Result<Ends<T, W>, BuildError> {
-    let shared = Shared::build(head, blocks, entries, wait)?;
+    Shared::build(head, blocks, entries, wait).map(ends)
+}
+
+/// The first two ends of a queue.
+pub(crate) fn ends<T, W: Wait>(shared: Share<Shared<T, W, Many, One>>) -> Ends<T, W> {
     let consumer = Consumer {
         shared: shared.clone(),
         #[cfg(not(loom))]
         front: (0, 0),
     };
-    Ok((Producer::new(shared), consumer))
+    (Producer::new(shared), consumer)
 }
 
 /// The reading end. Dropping it closes the queue: pushes fail from then on, and what is in the queue is dropped.
@@ -181,7 +210,7 @@ pub fn mpsc_from<T: Send, W: Wait>(
 /// # Ok::<(), thalweg_queue::BuildError>(())
 /// ```
 pub struct Consumer<T, W: Wait = Ordinary> {
-    shared: Arc<Shared<T, W, Many, One>>,
+    shared: Share<Shared<T, W, Many, One>>,
     /// Where the items begin that `ready` has counted: a block, and an offset in it. So a grant gets at them without another look.
     #[cfg(not(loom))]
     front: (usize, usize),
@@ -218,6 +247,7 @@ impl<T, W: Wait> Consumer<T, W> {
     }
 
     /// Pops what is there, up to `limit` items, onto the end of `into`. Returns how many: at least one, unless `limit` is zero.
+    #[cfg(feature = "alloc")]
     pub fn try_pop_many(&mut self, into: &mut Vec<T>, limit: usize) -> Result<usize, TryPopError> {
         self.shared.pop_many(into, limit)
     }

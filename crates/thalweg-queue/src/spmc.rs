@@ -57,20 +57,37 @@ use crate::grant::WriteGrant;
 use crate::mpmc::shared::Shared;
 use crate::mpmc::size::{in_blocks, of_capacity, of_room};
 use crate::mpmc::users::{Many, One};
+use crate::share::Share;
 #[cfg(not(loom))]
 use crate::wait::push_by;
 use crate::wait::{Ordinary, Wait};
 #[cfg(all(feature = "std", not(loom)))]
 use crate::wait::{Sleep, deadline, push_when};
 use crate::{BuildError, TryPushError};
+#[cfg(feature = "alloc")]
 use alloc::vec::Vec;
 use core::fmt;
 #[cfg(all(feature = "std", not(loom)))]
 use core::time::Duration;
-use thalweg_sync::sync::Arc;
 
 /// A reading end: one of many.
 pub type Consumer<T, W = Ordinary> = crate::mpmc::Consumer<T, W, One>;
+
+/// Memory for one queue in a `static`: see [`mpmc::Static`](crate::mpmc::Static).
+///
+/// ```
+/// use thalweg_queue::spmc;
+///
+/// static JOBS: spmc::Static<u32, 2, 16> = spmc::Static::new();
+///
+/// let (mut tx, rx) = JOBS.take().expect("nobody else takes it");
+/// tx.push(7)?;
+/// assert_eq!(rx.clone().pop(), Ok(7));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[cfg(not(loom))]
+pub type Static<T, const BLOCKS: usize, const ENTRIES: usize, W = Ordinary> =
+    crate::mpmc::Static<T, BLOCKS, ENTRIES, W, One, Many>;
 
 /// Both ends of a queue.
 pub type Ends<T, W = Ordinary> = (Producer<T, W>, Consumer<T, W>);
@@ -97,6 +114,7 @@ pub type Receiver<T> = Consumer<T, Ordinary>;
 /// ```
 ///
 /// Errors and memory are those of [`with_room`].
+#[cfg(feature = "alloc")]
 pub fn channel<T: Send>(capacity: usize) -> Result<(Sender<T>, Receiver<T>), BuildError> {
     with_room_and_wait(capacity, Ordinary::default())
 }
@@ -106,6 +124,7 @@ pub fn channel<T: Send>(capacity: usize) -> Result<(Sender<T>, Receiver<T>), Bui
 /// `blocks` must be a power of two and at least 2, `entries` at least 1.
 ///
 /// Memory: the entries, two bytes for each (in lines of 64), and some 500 bytes per block.
+#[cfg(feature = "alloc")]
 pub fn spmc<T: Send>(blocks: usize, entries: usize) -> Result<Ends<T>, BuildError> {
     with_wait(blocks, entries, Ordinary::default())
 }
@@ -117,11 +136,13 @@ pub fn spmc<T: Send>(blocks: usize, entries: usize) -> Result<Ends<T>, BuildErro
 /// assert_eq!(tx.capacity(), 4096);
 /// # Ok::<(), thalweg_queue::BuildError>(())
 /// ```
+#[cfg(feature = "alloc")]
 pub fn with_capacity<T: Send>(capacity: usize) -> Result<Ends<T>, BuildError> {
     with_capacity_and_wait(capacity, Ordinary::default())
 }
 
 /// As [`with_capacity`], with ends that [wait](crate::wait) by `wait`.
+#[cfg(feature = "alloc")]
 pub fn with_capacity_and_wait<T: Send, W: Wait>(capacity: usize, wait: W) -> Result<Ends<T, W>, BuildError> {
     of_capacity(capacity, in_blocks::<T>, |blocks, entries| with_wait(blocks, entries, wait))
 }
@@ -136,11 +157,13 @@ pub fn with_capacity_and_wait<T: Send, W: Wait>(capacity: usize, wait: W) -> Res
 /// }
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
+#[cfg(feature = "alloc")]
 pub fn with_room<T: Send>(capacity: usize) -> Result<Ends<T>, BuildError> {
     with_room_and_wait(capacity, Ordinary::default())
 }
 
 /// As [`with_room`], with ends that [wait](crate::wait) by `wait`.
+#[cfg(feature = "alloc")]
 pub fn with_room_and_wait<T: Send, W: Wait>(capacity: usize, wait: W) -> Result<Ends<T, W>, BuildError> {
     of_room(capacity, in_blocks::<T>, |blocks, entries| with_wait(blocks, entries, wait))
 }
@@ -156,6 +179,7 @@ pub fn with_room_and_wait<T: Send, W: Wait>(capacity: usize, wait: W) -> Result<
 /// assert_eq!(consumer.join().unwrap(), Ok("hello"));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
+#[cfg(feature = "alloc")]
 pub fn with_wait<T: Send, W: Wait>(blocks: usize, entries: usize, wait: W) -> Result<Ends<T, W>, BuildError> {
     spmc_from(0, blocks, entries, wait)
 }
@@ -163,14 +187,19 @@ pub fn with_wait<T: Send, W: Wait>(blocks: usize, entries: usize, wait: W) -> Re
 /// As [`with_wait`], but the count of blocks starts at `head` instead of 0, and positions at `head * entries`: a queue that is old
 /// already, so that tests reach the wrap of its counters.
 #[doc(hidden)]
+#[cfg(feature = "alloc")]
 pub fn spmc_from<T: Send, W: Wait>(
     head: u64,
     blocks: usize,
     entries: usize,
     wait: W,
 ) -> Result<Ends<T, W>, BuildError> {
-    let shared = Shared::build(head, blocks, entries, wait)?;
-    Ok((Producer { shared: shared.clone() }, Consumer::new(shared)))
+    Shared::build(head, blocks, entries, wait).map(ends)
+}
+
+/// The first two ends of a queue.
+pub(crate) fn ends<T, W: Wait>(shared: Share<Shared<T, W, One, Many>>) -> Ends<T, W> {
+    (Producer { shared: shared.clone() }, Consumer::new(shared))
 }
 
 /// The writing end. Dropping it closes the queue; the consumers drain what is left.
@@ -183,7 +212,7 @@ pub fn spmc_from<T: Send, W: Wait>(
 /// # Ok::<(), thalweg_queue::BuildError>(())
 /// ```
 pub struct Producer<T, W: Wait = Ordinary> {
-    shared: Arc<Shared<T, W, One, Many>>,
+    shared: Share<Shared<T, W, One, Many>>,
 }
 
 impl<T, W: Wait> Producer<T, W> {
@@ -208,6 +237,7 @@ impl<T, W: Wait> Producer<T, W> {
 
     /// Moves as many of `values` as there is room for into the queue, from the first on. Returns how many: at least one, unless
     /// there are none.
+    #[cfg(feature = "alloc")]
     pub fn try_push_many(&mut self, values: &mut Vec<T>) -> Result<usize, TryPushError<()>> {
         self.shared.push_many(values)
     }

@@ -8,7 +8,7 @@ use std::num::NonZeroU64;
 use thalweg_queue::growing::Most;
 use thalweg_queue::research::tube::{ring, scqd::Scqd};
 use thalweg_queue::{
-    BuildError, bytes, growing, mpmc, mpsc, overwriting,
+    BuildError, Yield, bytes, growing, mpmc, mpsc, overwriting,
     research::{cnq, faaq, lamport, locked, mesh, ticketed},
     spmc, spsc,
     spsc::fast_forward,
@@ -23,6 +23,8 @@ thread_local! {
     static LEFT: Cell<usize> = const { Cell::new(usize::MAX) };
     /// How many bytes this thread has more than it has given back.
     static HELD: Cell<isize> = const { Cell::new(0) };
+    /// How often this thread has allocated.
+    static ALLOCATIONS: Cell<u64> = const { Cell::new(0) };
 }
 
 struct Limited;
@@ -37,6 +39,7 @@ unsafe impl GlobalAlloc for Limited {
             }
         }
         HELD.set(HELD.get() + layout.size() as isize);
+        ALLOCATIONS.set(ALLOCATIONS.get() + 1);
         // SAFETY: the caller's promise.
         unsafe { System.alloc(layout) }
     }
@@ -135,4 +138,21 @@ fn sizes_that_overflow_are_refused() {
         too_large(growing::chunk_ring::<Page>(huge, Most::Entries(usize::MAX)).map(drop));
         too_large(mesh::mesh::<Page>(1, 1, huge, usize::MAX).map(drop));
     }
+}
+
+/// Neither the place nor a handle allocates, and nothing is left.
+#[test]
+fn a_static_queue_allocates_nothing() {
+    static ONE: spsc::Static<[u64; 600], 2, 4, Yield> = spsc::Static::new();
+    static MANY: mpmc::Static<[u64; 600], 2, 4, Yield> = mpmc::Static::new();
+    let before = ALLOCATIONS.get();
+    for _ in 0..2 {
+        let (mut tx, mut rx) = ONE.take().unwrap();
+        tx.push([7; 600]).unwrap();
+        assert_eq!(rx.pop(), Ok([7; 600]));
+        let (tx, rx) = MANY.take().unwrap();
+        tx.clone().push([7; 600]).unwrap();
+        assert_eq!(rx.clone().pop(), Ok([7; 600]));
+    }
+    assert_eq!(ALLOCATIONS.get(), before);
 }

@@ -60,6 +60,7 @@ mod access;
 pub use access::{Atomic, Operation, Span, Word};
 
 use crate::link::Target;
+#[cfg(feature = "alloc")]
 use alloc::boxed::Box;
 use core::any::Any;
 use core::panic::Location;
@@ -230,6 +231,7 @@ pub unsafe trait Engine {
     }
 
     /// Starts a thread. Everything before is visible to it.
+    #[cfg(feature = "alloc")]
     fn spawn(&self, body: Box<dyn FnOnce() + Send>, at: Site) -> ThreadId;
 
     /// Waits until `thread` has ended. Everything that it did is visible afterwards. Threads may be joined more than

@@ -75,8 +75,8 @@
 //! - loom is bounded (five threads, recent stores) and reads `SeqCst` accesses as `AcqRel`; use `fence(SeqCst)` where
 //!   that matters.
 //!
-//! Without the default feature `std` the crate is `no_std` (with `alloc`), and has no threads, no clock and no locks. The target has
-//! atomics of 64 bits.
+//! Without the default feature `std` the crate is `no_std`, and has no threads, no clock and no locks; with `alloc` it has shared ownership. Where the
+//! target has no atomics of 64 bits, those of the crate `portable-atomic` stand for them.
 //!
 //! [loom]: https://docs.rs/loom
 #![cfg_attr(not(feature = "std"), no_std)]
@@ -86,6 +86,7 @@
     clippy::disallowed_macros,
     reason = "this crate is the facade: it alone wraps the standard library's and loom's own"
 )]
+#[cfg(feature = "alloc")]
 extern crate alloc;
 
 pub mod atomic;
@@ -102,6 +103,7 @@ mod pad;
 #[cfg(feature = "std")]
 pub mod park;
 pub mod spin;
+#[cfg(feature = "alloc")]
 pub mod sync;
 #[cfg(feature = "std")]
 pub mod thread;

@@ -1,8 +1,10 @@
 //! Batches over runs of entries: as many as fit, or as are there, with one update of a cursor for each run.
 
 use super::{Read, Write};
+#[cfg(feature = "alloc")]
 use crate::left::Left;
 use crate::{TryPopError, TryPushError};
+#[cfg(feature = "alloc")]
 use alloc::vec::Vec;
 
 /// Copies as many of `values` as there is room for. Returns how many: at least one, unless there are none.
@@ -35,6 +37,7 @@ pub(crate) fn push_slice<E: Write<Item: Copy>>(end: &mut E, values: &[E::Item]) 
 }
 
 /// Moves as many of `values` as there is room for into the queue. Returns how many: at least one, unless there are none.
+#[cfg(feature = "alloc")]
 pub(crate) fn push_many<E: Write>(end: &mut E, values: &mut Vec<E::Item>) -> Result<usize, TryPushError<()>> {
     let mut left = Left::new(values);
     let mut pushed = 0;
@@ -73,6 +76,7 @@ pub(crate) fn pop_slice<E: Read>(end: &mut E, into: &mut [E::Item]) -> Result<us
 }
 
 /// Pops what is there, up to `limit` items, onto the end of `into`. Returns how many: at least one, unless `limit` is zero.
+#[cfg(feature = "alloc")]
 pub(crate) fn pop_many<E: Read>(end: &mut E, into: &mut Vec<E::Item>, limit: usize) -> Result<usize, TryPopError> {
     pop_runs(end, limit, |_, items| into.extend(items))
 }

@@ -84,7 +84,9 @@ mod waiting;
 #[cfg(not(loom))]
 mod write;
 
-pub(crate) use batch::{pop_many, pop_slice, push_many, push_slice};
+#[cfg(feature = "alloc")]
+pub(crate) use batch::{pop_many, push_many};
+pub(crate) use batch::{pop_slice, push_slice};
 #[cfg(not(loom))]
 pub use read::ReadGrant;
 #[cfg(not(loom))]

@@ -8,13 +8,13 @@ use crate::grant::Read;
 use crate::grant::memory;
 use crate::held::Held;
 use crate::leave::Leaving;
+use crate::share::Share;
 use crate::slip::{SHORT_BURST, Slip};
 use crate::wait::{Ordinary, Side, Wait, both};
 use crate::{TryPopError, prefetch};
 use core::fmt;
 #[cfg(not(loom))]
 use thalweg_sync::hint::Access;
-use thalweg_sync::sync::Arc;
 
 /// The reading end. Dropping it closes the queue: pushes fail from then on, and what is in the queue is dropped.
 ///
@@ -134,7 +134,7 @@ impl<T, W: Wait> Consumer<T, W> {
     /// A look that finds fewer has come too close to the producer, unless it finds the rest of a chunk.
     const FEW: usize = 4 * Self::AHEAD;
 
-    pub(super) fn new(shared: Arc<Shared<T, W>>, chunk: Chunk<T>) -> Self {
+    pub(super) fn new(shared: Share<Shared<T, W>>, chunk: Chunk<T>) -> Self {
         // SAFETY: the ring is new, so its chunks are alive.
         let len = unsafe { chunk.len() };
         let (slip, leaving) = (Slip::default(), Leaving::new::<T>());
@@ -284,7 +284,7 @@ impl<T, W: Wait> Drop for Consumer<T, W> {
 /// Says that the consumer is gone, and drops what is left. By value: see [`Held`].
 #[cold]
 #[inline(never)]
-fn leave<T, W: Wait>(shared: Arc<Shared<T, W>>, at: Reader<T>) {
+fn leave<T, W: Wait>(shared: Share<Shared<T, W>>, at: Reader<T>) {
     /// Says where the consumer was, also when a waker or an item's destructor panics; what is left is dropped with the queue.
     struct Front<'a, T, W: Wait>(&'a Shared<T, W>, Reader<T>);
     impl<T, W: Wait> Drop for Front<'_, T, W> {

@@ -94,10 +94,10 @@ pub use producer::Producer;
 pub use size::{Growth, Most};
 
 use crate::BuildError;
+use crate::share::Share;
 use crate::wait::{Ordinary, Wait};
 use shared::Shared;
 use size::{Limits, Size};
-use thalweg_sync::sync::Arc;
 
 /// The ordinary writing end: it sleeps while it waits, and may be `async`.
 pub type Sender<T> = Producer<T, Ordinary>;
@@ -185,7 +185,7 @@ pub type Ends<T, W = Ordinary> = (Producer<T, W>, Consumer<T, W>);
 
 fn build<T: Send, W: Wait>(limits: Limits, wait: W) -> Result<Ends<T, W>, BuildError> {
     let (size, chunk) = Size::new(limits)?;
-    let shared = Arc::new(Shared::new(chunk, limits.capacity(), wait));
+    let shared = Share::new(Shared::new(chunk, limits.capacity(), wait));
     let producer = Producer::new(shared.clone(), chunk, size);
     Ok((producer, Consumer::new(shared, chunk)))
 }

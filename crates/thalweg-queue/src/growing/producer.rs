@@ -8,6 +8,7 @@ use crate::grant::Write;
 use crate::grant::memory;
 use crate::held::Held;
 use crate::leave;
+use crate::share::Share;
 use crate::wait::{Ordinary, Side, Wait};
 use crate::{TryPushError, prefetch};
 use alloc::boxed::Box;
@@ -17,7 +18,6 @@ use core::mem::ManuallyDrop;
 use core::mem::MaybeUninit;
 #[cfg(not(loom))]
 use thalweg_sync::hint::Access;
-use thalweg_sync::sync::Arc;
 
 /// The writing end. Dropping it closes the queue; the consumer drains what is left.
 ///
@@ -51,7 +51,7 @@ impl<T, W: Wait> Producer<T, W> {
     /// How many entries ahead to ask for the line: eight lines, as the producer has to have them before it comes to them.
     const AHEAD: usize = 8 * per_line::<T>();
 
-    pub(super) fn new(shared: Arc<Shared<T, W>>, chunk: Chunk<T>, size: Size<T>) -> Self {
+    pub(super) fn new(shared: Share<Shared<T, W>>, chunk: Chunk<T>, size: Size<T>) -> Self {
         // SAFETY: the ring is new, so its chunks are alive.
         let len = unsafe { chunk.len() };
         let (shared, size) = (Held::new(shared), ManuallyDrop::new(Box::new(size)));
@@ -276,7 +276,7 @@ impl<T, W: Wait> Drop for Producer<T, W> {
 #[cold]
 #[inline(never)]
 #[expect(clippy::boxed_local, reason = "it comes by value and ends here")]
-fn leave<T, W: Wait>(shared: Arc<Shared<T, W>>, mut size: Box<Size<T>>) {
+fn leave<T, W: Wait>(shared: Share<Shared<T, W>>, mut size: Box<Size<T>>) {
     size.free_spare();
     shared.ends.leave_producer();
     shared.wait.ring_all();

@@ -4,6 +4,7 @@ use super::chunk::{Chunk, Free, Header};
 use crate::drops::Drops;
 use crate::edges::edge;
 use crate::ends::Ends;
+use crate::share::Placed;
 use core::ptr::null_mut;
 use thalweg_sync::CachePadded;
 use thalweg_sync::atomic::Ordering::{Acquire, Relaxed, Release};
@@ -30,6 +31,8 @@ struct ConsumerSide<T> {
     front: AtomicPtr<Header<T>>,
     index: AtomicUsize,
 }
+
+impl<T, W> Placed for Shared<T, W> {}
 
 impl<T, W> Shared<T, W> {
     /// Nothing is pushed, and the consumer is at the start of `front`.

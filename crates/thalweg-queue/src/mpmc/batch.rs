@@ -3,9 +3,11 @@
 use super::shared::Shared;
 use super::users::Users;
 use crate::handles;
+#[cfg(feature = "alloc")]
 use crate::left::Left;
 use crate::wait::Wait;
 use crate::{TryPopError, TryPushError};
+#[cfg(feature = "alloc")]
 use alloc::vec::Vec;
 
 impl<T, W: Wait, P: Users, C: Users> Shared<T, W, P, C> {
@@ -31,6 +33,7 @@ impl<T, W: Wait, P: Users, C: Users> Shared<T, W, P, C> {
 
     /// Moves as many of `values` as there is room for into the queue, from the first on. Returns how many: at least one, unless
     /// there are none.
+    #[cfg(feature = "alloc")]
     pub(crate) fn push_many(&self, values: &mut Vec<T>) -> Result<usize, TryPushError<()>> {
         let mut left = Left::new(values);
         let mut pushed = 0;
@@ -57,6 +60,7 @@ impl<T, W: Wait, P: Users, C: Users> Shared<T, W, P, C> {
     }
 
     /// Pops what is there, up to `limit` items, onto the end of `into`. Returns how many: at least one, unless `limit` is zero.
+    #[cfg(feature = "alloc")]
     pub(crate) fn pop_many(&self, into: &mut Vec<T>, limit: usize) -> Result<usize, TryPopError> {
         self.pop_all(limit, |done| {
             let items = self.pop_batch(limit - done)?;

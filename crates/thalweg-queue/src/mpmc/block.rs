@@ -7,6 +7,7 @@ use crate::edges::edge;
 use crate::leave::Leaving;
 use crate::lines::Lines;
 use crate::marks::{self, Mark, Marks};
+use crate::memory::Source;
 use crate::slip::Slip;
 use crate::{BuildError, TryPopError, prefetch};
 use core::marker::PhantomData;
@@ -76,10 +77,15 @@ impl<T, P: Users, C: Users> Block<T, P, C> {
     const MARKS_AHEAD: [usize; 2] = [marks::PER_LINE / 2, 2 * marks::PER_LINE];
 
     /// A block whose cursors are all at `cursor`. The next round to be filled, or the one that is open, is that of `head`.
-    pub(crate) fn new(layout: &Layout, head: Head, cursor: Cursor) -> Result<Self, BuildError> {
+    pub(crate) fn new(
+        source: &mut impl Source,
+        layout: &Layout,
+        head: Head,
+        cursor: Cursor,
+    ) -> Result<Self, BuildError> {
         let end = layout.end(head.last_round(layout));
         let at = |cursor: Cursor| AtomicU64::new(cursor.0);
-        let marks = |entries| Marks::new(entries, Mark::of(layout.is_odd(end)));
+        let mark = Mark::of(layout.is_odd(end));
         Ok(Self {
             producers: CachePadded(ProducerCursors { allocated: at(cursor), settled: at(end), drained: at(end) }),
             consumers: CachePadded(ConsumerCursors {
@@ -88,9 +94,9 @@ impl<T, P: Users, C: Users> Block<T, P, C> {
                 slip: AtomicU32::new(0),
             }),
             disordered: CachePadded(at(end)),
-            written: marks(layout.entries)?,
-            read: marks(if C::MANY { layout.entries } else { 0 })?,
-            entries: Lines::new(layout.entries)?,
+            written: Marks::new(source, layout.entries, mark)?,
+            read: Marks::new(source, if C::MANY { layout.entries } else { 0 }, mark)?,
+            entries: Lines::of(source, layout.entries)?,
             leaving: Leaving::new::<T>(),
             users: PhantomData,
         })
@@ -637,7 +643,7 @@ mod tests {
         const ENTRIES: usize = 64;
         let layout = Layout::new(2, ENTRIES, size_of::<usize>()).unwrap();
         let head = Head(0);
-        let block = Block::<_, Many, Many>::new(&layout, head, layout.start(head)).unwrap();
+        let block = Block::<_, Many, Many>::new(&mut crate::memory::Heap, &layout, head, layout.start(head)).unwrap();
         let allocate = || match block.allocate(&layout, 1) {
             Allocate::Entries(first, claim) => (first, claim),
             _ => panic!("no entry"),

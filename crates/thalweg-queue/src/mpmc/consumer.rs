@@ -3,21 +3,22 @@
 use super::shared::Shared;
 use super::users::{Many, Users};
 use crate::TryPopError;
+use crate::share::Share;
 use crate::wait::{Ordinary, Wait};
+#[cfg(feature = "alloc")]
 use alloc::vec::Vec;
 use core::fmt;
-use thalweg_sync::sync::Arc;
 
 /// A reading end. Clones read from the same queue; when the last one is dropped, pushes fail from then on and what
 /// is in the queue is dropped.
 ///
 /// `P` is how many producers there are. A handle that is leaked (`mem::forget`) counts as alive for ever.
 pub struct Consumer<T, W: Wait = Ordinary, P: Users = Many> {
-    pub(crate) shared: Arc<Shared<T, W, P, Many>>,
+    pub(crate) shared: Share<Shared<T, W, P, Many>>,
 }
 
 impl<T, W: Wait, P: Users> Consumer<T, W, P> {
-    pub(crate) fn new(shared: Arc<Shared<T, W, P, Many>>) -> Self {
+    pub(crate) fn new(shared: Share<Shared<T, W, P, Many>>) -> Self {
         Self { shared }
     }
 
@@ -68,6 +69,7 @@ impl<T, W: Wait, P: Users> Consumer<T, W, P> {
     /// Pops what is there, up to `limit` items, onto the end of `into`. Returns how many: at least one, unless `limit` is zero.
     ///
     /// Those of one block stood one behind the other in the queue; between blocks others may have popped.
+    #[cfg(feature = "alloc")]
     pub fn try_pop_many(&self, into: &mut Vec<T>, limit: usize) -> Result<usize, TryPopError> {
         self.shared.pop_many(into, limit)
     }

@@ -5,6 +5,7 @@ use super::claim::Claim;
 use super::shared::{Items, Shared};
 use super::users::{Many, Users};
 use super::{Consumer, Producer};
+#[cfg(feature = "alloc")]
 use crate::bytes::RawGrant;
 use crate::grant::{Write, WriteGrant};
 #[cfg(feature = "std")]
@@ -106,6 +107,7 @@ pub struct ReadGrant<'a, T, W: Wait, P: Users = Many> {
 
 impl<T, W: Wait, C: Users> WriteGrant<Claimed<'_, T, W, C>> {
     /// The grant as numbers. It stays open until [`Producer::grant_from_raw`] has made it a grant again, in which nothing is written.
+    #[cfg(feature = "alloc")]
     pub fn into_raw(self) -> RawGrant {
         let claimed = ManuallyDrop::new(self.into_end());
         claimed.shared.raw_of(claimed.block, &claimed.claim)
@@ -118,6 +120,7 @@ impl<'a, T, W: Wait, P: Users> ReadGrant<'a, T, W, P> {
     }
 
     /// The grant as numbers. It stays open until [`Consumer::grant_from_raw`] has made it a grant again.
+    #[cfg(feature = "alloc")]
     pub fn into_raw(self) -> RawGrant {
         self.items.into_raw()
     }
@@ -192,6 +195,7 @@ impl<T, W: Wait, C: Users> Producer<T, W, C> {
     /// # Safety
     ///
     /// It is of this queue, from [`WriteGrant::into_raw`], and no other grant was made of it.
+    #[cfg(feature = "alloc")]
     pub unsafe fn grant_from_raw(&self, raw: RawGrant) -> WriteGrant<Claimed<'_, T, W, C>> {
         let (block, claim) = self.shared.claim_of(raw);
         let count = claim.offsets.len();
@@ -246,6 +250,7 @@ impl<T, W: Wait, P: Users> Consumer<T, W, P> {
     /// # Safety
     ///
     /// It is of this queue, from [`ReadGrant::into_raw`], and no other grant was made of it.
+    #[cfg(feature = "alloc")]
     pub unsafe fn grant_from_raw(&self, raw: RawGrant) -> ReadGrant<'_, T, W, P> {
         ReadGrant::new(Items::new(&self.shared, self.shared.claim_of(raw)))
     }

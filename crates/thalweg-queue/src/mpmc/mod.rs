@@ -106,7 +106,10 @@ pub(crate) mod block;
 pub(crate) mod claim;
 mod consumer;
 pub(crate) mod contention;
+#[cfg(feature = "alloc")]
 mod exact;
+#[cfg(not(loom))]
+mod fixed;
 #[cfg(not(loom))]
 mod grant;
 pub(crate) mod place;
@@ -117,13 +120,22 @@ pub(crate) mod size;
 pub(crate) mod users;
 
 pub use consumer::Consumer;
+#[cfg(feature = "alloc")]
 pub use exact::{ExactEnds, ExactReceiver, ExactSender, exact, exact_with_wait};
+#[cfg(not(loom))]
+pub use fixed::Static;
 #[cfg(not(loom))]
 pub use grant::{Claimed, ReadGrant};
 pub use producer::Producer;
+#[cfg(feature = "alloc")]
 #[doc(hidden)]
 pub use shared::shared_from;
-pub use shared::{Ends, heuristic_blocks, shared, with_capacity, with_wait};
-pub use size::{Receiver, Sender, channel, with_capacity_and_wait, with_room, with_room_and_wait};
+pub use shared::{Ends, heuristic_blocks};
+#[cfg(feature = "alloc")]
+pub use shared::{shared, with_capacity, with_wait};
+pub use size::{Receiver, Sender};
+#[cfg(feature = "alloc")]
+pub use size::{channel, with_capacity_and_wait, with_room, with_room_and_wait};
+#[cfg(feature = "alloc")]
 pub(crate) use size::{in_blocks, of_room};
 pub use users::{Many, One, Users};

@@ -3,20 +3,21 @@
 use super::shared::Shared;
 use super::users::{Many, Users};
 use crate::TryPushError;
+use crate::share::Share;
 use crate::wait::{Ordinary, Wait};
+#[cfg(feature = "alloc")]
 use alloc::vec::Vec;
 use core::fmt;
-use thalweg_sync::sync::Arc;
 
 /// A writing end. Clones write to the same queue; dropping the last one closes it, and consumers drain what is left.
 ///
 /// `C` is how many consumers there are. A handle that is leaked (`mem::forget`) counts as alive for ever.
 pub struct Producer<T, W: Wait = Ordinary, C: Users = Many> {
-    pub(crate) shared: Arc<Shared<T, W, Many, C>>,
+    pub(crate) shared: Share<Shared<T, W, Many, C>>,
 }
 
 impl<T, W: Wait, C: Users> Producer<T, W, C> {
-    pub(crate) fn new(shared: Arc<Shared<T, W, Many, C>>) -> Self {
+    pub(crate) fn new(shared: Share<Shared<T, W, Many, C>>) -> Self {
         Self { shared }
     }
 
@@ -55,6 +56,7 @@ impl<T, W: Wait, C: Users> Producer<T, W, C> {
 
     /// Moves as many of `values` as there is room for into the queue, from the first on. Returns how many: at least one, unless
     /// there are none. Otherwise as [`try_push_slice`](Self::try_push_slice).
+    #[cfg(feature = "alloc")]
     pub fn try_push_many(&self, values: &mut Vec<T>) -> Result<usize, TryPushError<()>> {
         self.shared.push_many(values)
     }

@@ -5,15 +5,18 @@ use super::claim::{Allocate, Begun, Claim, Found, Look, Room};
 use super::contention::stand_back;
 use super::users::{Many, Users, advance, among};
 use super::{Consumer, Producer};
-#[cfg(not(loom))]
+#[cfg(all(feature = "alloc", not(loom)))]
 use crate::bytes::RawGrant;
 use crate::cursor::{Cursor, Head, Layout};
 use crate::drops::Drops;
 use crate::edges::{edge, in_order};
 use crate::handles::Handles;
+#[cfg(feature = "alloc")]
+use crate::memory::Heap;
+use crate::memory::{Region, Source};
+use crate::share::{Home, Placed, Share};
 use crate::wait::{Ordinary, Side, Wait, both};
-use crate::{BuildError, TryPopError, TryPushError, memory};
-use alloc::boxed::Box;
+use crate::{BuildError, TryPopError, TryPushError};
 #[cfg(not(loom))]
 use core::mem::MaybeUninit;
 use core::ops::Range;
@@ -22,7 +25,6 @@ use thalweg_sync::atomic::AtomicU64;
 use thalweg_sync::atomic::Ordering::{AcqRel, Acquire, Release};
 #[cfg(not(loom))]
 use thalweg_sync::hint::Access;
-use thalweg_sync::sync::Arc;
 
 /// Both ends of a queue.
 pub type Ends<T, W = Ordinary> = (Producer<T, W>, Consumer<T, W>);
@@ -51,6 +53,7 @@ pub type Ends<T, W = Ordinary> = (Producer<T, W>, Consumer<T, W>);
 /// assert!(rx.pop().is_err()); // both producers are gone and the queue is drained
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
+#[cfg(feature = "alloc")]
 pub fn shared<T: Send>(blocks: usize, entries: usize) -> Result<Ends<T>, BuildError> {
     with_wait(blocks, entries, Ordinary::default())
 }
@@ -66,6 +69,7 @@ pub fn shared<T: Send>(blocks: usize, entries: usize) -> Result<Ends<T>, BuildEr
 /// assert_eq!(consumer.join().unwrap(), Ok("hello"));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
+#[cfg(feature = "alloc")]
 pub fn with_wait<T: Send, W: Wait>(blocks: usize, entries: usize, wait: W) -> Result<Ends<T, W>, BuildError> {
     shared_from(0, blocks, entries, wait)
 }
@@ -77,6 +81,7 @@ pub fn with_wait<T: Send, W: Wait>(blocks: usize, entries: usize, wait: W) -> Re
 /// assert_eq!(tx.capacity(), 4096);
 /// # Ok::<(), thalweg_queue::BuildError>(())
 /// ```
+#[cfg(feature = "alloc")]
 pub fn with_capacity<T: Send>(capacity: usize) -> Result<Ends<T>, BuildError> {
     super::with_capacity_and_wait(capacity, Ordinary::default())
 }
@@ -100,6 +105,7 @@ pub const fn heuristic_blocks(capacity: usize) -> usize {
 /// As [`with_wait`], but the count of blocks starts at `head` instead of 0, and positions at `head * entries`: a queue
 /// that is old already, so that tests reach the wrap of its counters.
 #[doc(hidden)]
+#[cfg(feature = "alloc")]
 pub fn shared_from<T: Send, W: Wait>(
     head: u64,
     blocks: usize,
@@ -114,13 +120,20 @@ pub fn shared_from<T: Send, W: Wait>(
 #[derive(Debug)]
 pub(crate) struct Shared<T, W: Wait, P: Users = Many, C: Users = Many> {
     pub(crate) layout: Layout,
-    blocks: Box<[Block<T, P, C>]>,
+    blocks: Region<Block<T, P, C>>,
     /// The block that producers fill.
     phead: CachePadded<AtomicU64>,
     /// The block that consumers empty.
     chead: CachePadded<AtomicU64>,
     pub(crate) handles: CachePadded<Handles>,
     pub(crate) wait: W,
+    home: Option<&'static Home>,
+}
+
+impl<T, W: Wait, P: Users, C: Users> Placed for Shared<T, W, P, C> {
+    fn home(&self) -> Option<&'static Home> {
+        self.home
+    }
 }
 
 /// A claim, and the block that it is in.
@@ -141,29 +154,38 @@ pub(crate) struct Reserved<'a, T, P, C> {
 }
 
 impl<T, W: Wait, P: Users, C: Users> Shared<T, W, P, C> {
-    /// A queue whose count of blocks starts at `head`, with one handle of each kind.
-    pub(crate) fn build(head: u64, blocks: usize, entries: usize, wait: W) -> Result<Arc<Self>, BuildError> {
+    /// A queue on the heap whose count of blocks starts at `head`, with one handle of each kind.
+    #[cfg(feature = "alloc")]
+    pub(crate) fn build(head: u64, blocks: usize, entries: usize, wait: W) -> Result<Share<Self>, BuildError> {
+        Self::of(&mut Heap, head, (blocks, entries), wait).map(Share::new)
+    }
+
+    /// The same in memory of `source`.
+    pub(crate) fn of(
+        source: &mut impl Source,
+        head: u64,
+        (blocks, entries): (usize, usize),
+        wait: W,
+    ) -> Result<Self, BuildError> {
         let (head, layout) = (Head(head), Layout::new(blocks, entries, size_of::<T>())?);
-        let mut blocks = {
-            let mut at = head;
-            // In ring order from the first block, which is open; the others have just ended their last round.
-            let in_ring_order = (0..layout.blocks).map(|step| {
-                let cursor = if step == 0 { layout.start(at) } else { layout.end(at.last_round(&layout)) };
-                let block = Block::new(&layout, at, cursor);
-                at = at.next();
-                block
-            });
-            memory::try_boxed(in_ring_order)?
-        };
+        let mut at = head;
+        // In ring order from the first block, which is open; the others have just ended their last round.
+        let mut blocks = Region::new(source, layout.blocks, |source, step| {
+            let cursor = if step == 0 { layout.start(at) } else { layout.end(at.last_round(&layout)) };
+            let block = Block::new(source, &layout, at, cursor);
+            at = at.next();
+            block
+        })?;
         blocks.rotate_right(layout.index(head));
-        Ok(Arc::new(Self {
+        Ok(Self {
             layout,
             blocks,
             phead: CachePadded(AtomicU64::new(head.0)),
             chead: CachePadded(AtomicU64::new(head.0)),
             handles: CachePadded(Handles::new()),
             wait,
-        }))
+            home: source.home(),
+        })
     }
 
     #[inline(always)]
@@ -173,6 +195,7 @@ impl<T, W: Wait, P: Users, C: Users> Shared<T, W, P, C> {
 
     /// A claim in `block`, which is of this queue, as two numbers: the first has the block in its upper 31 bits.
     #[cfg(not(loom))]
+    #[cfg(feature = "alloc")]
     pub(crate) fn raw_of(&self, block: &Block<T, P, C>, claim: &Claim) -> RawGrant {
         let index = self.index_of(block) as u64;
         RawGrant::from((index << 33 | claim.place(), claim.offsets.len()))
@@ -196,6 +219,7 @@ impl<T, W: Wait, P: Users, C: Users> Shared<T, W, P, C> {
 
     /// The claim that [`raw_of`](Self::raw_of) took apart, and its block.
     #[cfg(not(loom))]
+    #[cfg(feature = "alloc")]
     pub(crate) fn claim_of(&self, raw: RawGrant) -> Claims<'_, T, P, C> {
         let (place, count) = raw.into();
         (&self.blocks[(place >> 33) as usize], Claim::at(place & ((1 << 33) - 1), count))
@@ -540,6 +564,7 @@ impl<'a, T, W: Wait, P: Users, C: Users> Items<'a, T, W, P, C> {
     }
 
     /// As two numbers, none of the items being dropped.
+    #[cfg(feature = "alloc")]
     pub(crate) fn into_raw(self) -> RawGrant {
         let this = core::mem::ManuallyDrop::new(self);
         this.queue.raw_of(this.block, &this.claim)

@@ -1,6 +1,8 @@
 //! Queues by what they are to hold: the blocks are chosen.
 
-use super::shared::{Ends, heuristic_blocks, with_wait};
+use super::shared::heuristic_blocks;
+#[cfg(feature = "alloc")]
+use super::shared::{Ends, with_wait};
 use super::{Consumer, Producer};
 use crate::cursor::Layout;
 use crate::wait::{Ordinary, Wait};
@@ -25,6 +27,7 @@ pub type Receiver<T> = Consumer<T, Ordinary>;
 /// ```
 ///
 /// Errors and memory are those of [`with_room`].
+#[cfg(feature = "alloc")]
 pub fn channel<T: Send>(capacity: usize) -> Result<(Sender<T>, Receiver<T>), BuildError> {
     with_room_and_wait(capacity, Ordinary::default())
 }
@@ -40,6 +43,7 @@ pub fn channel<T: Send>(capacity: usize) -> Result<(Sender<T>, Receiver<T>), Bui
 /// assert_eq!(consumer.join().unwrap(), Ok("hello"));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
+#[cfg(feature = "alloc")]
 pub fn with_capacity_and_wait<T: Send, W: Wait>(capacity: usize, wait: W) -> Result<Ends<T, W>, BuildError> {
     of_capacity(capacity, in_blocks::<T>, |blocks, entries| with_wait(blocks, entries, wait))
 }
@@ -58,11 +62,13 @@ pub fn with_capacity_and_wait<T: Send, W: Wait>(capacity: usize, wait: W) -> Res
 /// }
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
+#[cfg(feature = "alloc")]
 pub fn with_room<T: Send>(capacity: usize) -> Result<Ends<T>, BuildError> {
     with_room_and_wait(capacity, Ordinary::default())
 }
 
 /// As [`with_room`], with ends that [wait](crate::wait) by `wait`.
+#[cfg(feature = "alloc")]
 pub fn with_room_and_wait<T: Send, W: Wait>(capacity: usize, wait: W) -> Result<Ends<T, W>, BuildError> {
     of_room(capacity, in_blocks::<T>, |blocks, entries| with_wait(blocks, entries, wait))
 }

@@ -64,7 +64,7 @@ impl<W: Wait> Cursors<W> {
             let ahead = index.wrapping_sub(shape.index(first)) & (blocks - 1);
             let last = shape.before(shape.after(first, ahead), blocks);
             let at = if ahead == 0 { first } else { shape.end(last) };
-            let written = Marks::new(entries, shape.mark(last))?;
+            let written = Marks::new(&mut memory::Heap, entries, shape.mark(last))?;
             Ok(Block { allocated: CachePadded(AtomicU64::new(at.0)), written })
         });
         Ok(Self {

@@ -6,12 +6,12 @@ use crate::drops::Drops;
 use crate::grant::Read;
 use crate::held::Held;
 use crate::leave::Leaving;
+use crate::share::Share;
 use crate::slip::{SHORT_BURST, Slip};
 use crate::wait::{Ordinary, Side, Wait, both};
 use core::fmt;
 #[cfg(not(loom))]
 use thalweg_sync::hint::Access;
-use thalweg_sync::sync::Arc;
 
 /// The reading end. Dropping it closes the queue: pushes fail from then on, and what is in the queue is dropped.
 ///
@@ -69,7 +69,7 @@ impl Reader {
 }
 
 impl<T, W: Wait> Consumer<T, W> {
-    pub(super) fn new(ring: Arc<Ring<T, W>>, start: Place) -> Self {
+    pub(super) fn new(ring: Share<Ring<T, W>>, start: Place) -> Self {
         let at = Reader::new::<T>(start, ring.block_entries());
         Self { ring: Held::new(ring), at }
     }
@@ -263,7 +263,7 @@ impl<T, W: Wait> Drop for Consumer<T, W> {
 /// Says that the consumer is gone, and drops what is left. By value: see [`Held`].
 #[cold]
 #[inline(never)]
-fn leave<T, W: Wait>(ring: Arc<Ring<T, W>>, mut at: Reader) {
+fn leave<T, W: Wait>(ring: Share<Ring<T, W>>, mut at: Reader) {
     let ring = &*ring;
     ring.ends.leave_consumer();
     // Noted before a waker runs, and below before an item's destructor does: either may panic, and the ring drops what is left.

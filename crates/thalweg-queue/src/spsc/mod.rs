@@ -79,18 +79,31 @@
 //! - **S3** `granted` of a block is written by the consumer only: the start of the round for which the block is free.
 
 mod consumer;
+#[cfg(feature = "alloc")]
 pub mod fast_forward;
+#[cfg(not(loom))]
+mod fixed;
 mod producer;
 mod ring;
 
 pub use consumer::Consumer;
+#[cfg(not(loom))]
+pub use fixed::Static;
 pub use producer::Producer;
 
+#[cfg(feature = "alloc")]
 use crate::BuildError;
+#[cfg(feature = "alloc")]
+use crate::memory::Heap;
+#[cfg(feature = "alloc")]
 use crate::mpmc::size::{in_blocks, of_capacity, of_room};
-use crate::wait::{Ordinary, Wait};
+#[cfg(feature = "alloc")]
+use crate::share::Share;
+use crate::wait::Ordinary;
+#[cfg(feature = "alloc")]
+use crate::wait::Wait;
+#[cfg(feature = "alloc")]
 use ring::Ring;
-use thalweg_sync::sync::Arc;
 
 /// Both ends of a queue.
 pub type Ends<T, W = Ordinary> = (Producer<T, W>, Consumer<T, W>);
@@ -113,6 +126,7 @@ pub type Receiver<T> = Consumer<T, Ordinary>;
 /// ```
 ///
 /// Errors and memory are those of [`with_room`].
+#[cfg(feature = "alloc")]
 pub fn channel<T: Send>(capacity: usize) -> Result<(Sender<T>, Receiver<T>), BuildError> {
     with_room_and_wait(capacity, Ordinary::default())
 }
@@ -122,6 +136,7 @@ pub fn channel<T: Send>(capacity: usize) -> Result<(Sender<T>, Receiver<T>), Bui
 /// `blocks` must be a power of two and at least 2, `entries` at least 1.
 ///
 /// Memory: the entries, and 256 bytes per block.
+#[cfg(feature = "alloc")]
 pub fn spsc<T: Send>(blocks: usize, entries: usize) -> Result<Ends<T>, BuildError> {
     with_wait(blocks, entries, Ordinary::default())
 }
@@ -133,11 +148,13 @@ pub fn spsc<T: Send>(blocks: usize, entries: usize) -> Result<Ends<T>, BuildErro
 /// assert_eq!(tx.capacity(), 4096);
 /// # Ok::<(), thalweg_queue::BuildError>(())
 /// ```
+#[cfg(feature = "alloc")]
 pub fn with_capacity<T: Send>(capacity: usize) -> Result<Ends<T>, BuildError> {
     with_capacity_and_wait(capacity, Ordinary::default())
 }
 
 /// As [`with_capacity`], with ends that [wait](crate::wait) by `wait`.
+#[cfg(feature = "alloc")]
 pub fn with_capacity_and_wait<T: Send, W: Wait>(capacity: usize, wait: W) -> Result<Ends<T, W>, BuildError> {
     of_capacity(capacity, in_blocks::<T>, |blocks, entries| with_wait(blocks, entries, wait))
 }
@@ -152,11 +169,13 @@ pub fn with_capacity_and_wait<T: Send, W: Wait>(capacity: usize, wait: W) -> Res
 /// }
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
+#[cfg(feature = "alloc")]
 pub fn with_room<T: Send>(capacity: usize) -> Result<Ends<T>, BuildError> {
     with_room_and_wait(capacity, Ordinary::default())
 }
 
 /// As [`with_room`], with ends that [wait](crate::wait) by `wait`.
+#[cfg(feature = "alloc")]
 pub fn with_room_and_wait<T: Send, W: Wait>(capacity: usize, wait: W) -> Result<Ends<T, W>, BuildError> {
     of_room(capacity, in_blocks::<T>, |blocks, entries| with_wait(blocks, entries, wait))
 }
@@ -172,6 +191,7 @@ pub fn with_room_and_wait<T: Send, W: Wait>(capacity: usize, wait: W) -> Result<
 /// assert_eq!(consumer.join().unwrap(), Ok("hello"));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
+#[cfg(feature = "alloc")]
 pub fn with_wait<T: Send, W: Wait>(blocks: usize, entries: usize, wait: W) -> Result<Ends<T, W>, BuildError> {
     spsc_from(0, blocks, entries, wait)
 }
@@ -179,13 +199,14 @@ pub fn with_wait<T: Send, W: Wait>(blocks: usize, entries: usize, wait: W) -> Re
 /// As [`with_wait`], but the count of blocks starts at `head` instead of 0: a queue that is old already, so that tests reach the
 /// wrap of its positions.
 #[doc(hidden)]
+#[cfg(feature = "alloc")]
 pub fn spsc_from<T: Send, W: Wait>(
     head: u64,
     blocks: usize,
     entries: usize,
     wait: W,
 ) -> Result<Ends<T, W>, BuildError> {
-    let (ring, start) = Ring::new(head, blocks, entries, wait)?;
-    let ring = Arc::new(ring);
+    let (ring, start) = Ring::new(&mut Heap, head, (blocks, entries), wait)?;
+    let ring = Share::new(ring);
     Ok((Producer::new(ring.clone(), start), Consumer::new(ring, start)))
 }

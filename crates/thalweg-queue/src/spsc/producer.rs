@@ -5,13 +5,13 @@ use crate::TryPushError;
 use crate::grant::Write;
 use crate::held::Held;
 use crate::leave;
+use crate::share::Share;
 use crate::wait::{Ordinary, Side, Wait};
 use core::fmt;
 #[cfg(not(loom))]
 use core::mem::MaybeUninit;
 #[cfg(not(loom))]
 use thalweg_sync::hint::Access;
-use thalweg_sync::sync::Arc;
 
 /// The writing end. Dropping it closes the queue; the consumer drains what is left.
 ///
@@ -38,7 +38,7 @@ pub struct Producer<T, W: Wait = Ordinary> {
 }
 
 impl<T, W: Wait> Producer<T, W> {
-    pub(super) fn new(ring: Arc<Ring<T, W>>, start: Place) -> Self {
+    pub(super) fn new(ring: Share<Ring<T, W>>, start: Place) -> Self {
         let end = start.entry + ring.block_entries();
         let asks = leave::pushes_ask();
         Self { ring: Held::new(ring), entry: start.entry, end, base: start.base(), block: start.block, asks }
@@ -207,7 +207,7 @@ impl<T, W: Wait> Drop for Producer<T, W> {
 /// Says that the producer is gone. By value: see [`Held`].
 #[cold]
 #[inline(never)]
-fn leave<T, W: Wait>(ring: Arc<Ring<T, W>>) {
+fn leave<T, W: Wait>(ring: Share<Ring<T, W>>) {
     ring.ends.leave_producer();
     ring.wait.ring_all();
 }

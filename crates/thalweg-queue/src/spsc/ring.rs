@@ -8,9 +8,10 @@ use crate::ends::Ends;
 use crate::grant;
 use crate::leave::Leaving;
 use crate::lines::Lines;
+use crate::memory::{Region, Source};
+use crate::share::{Home, Placed};
 use crate::wait::Wait;
-use crate::{BuildError, memory, prefetch};
-use alloc::boxed::Box;
+use crate::{BuildError, prefetch};
 use core::mem::MaybeUninit;
 use core::ops::Range;
 use thalweg_sync::CachePadded;
@@ -43,17 +44,24 @@ impl Place {
 #[derive(Debug)]
 pub(super) struct Ring<T, W: Wait> {
     layout: Layout,
-    cursors: Box<[Cursors]>,
+    cursors: Region<Cursors>,
     entries: Lines<T>,
     pub(super) ends: Ends,
     pub(super) wait: W,
     /// Where the consumer stopped, once it is gone: the entry, and its position.
     stopped: [AtomicU64; 2],
+    home: Option<&'static Home>,
+}
+
+impl<T, W: Wait> Placed for Ring<T, W> {
+    fn home(&self) -> Option<&'static Home> {
+        self.home
+    }
 }
 
 /// The cursors of one block, each written by one side.
 #[derive(Debug)]
-struct Cursors {
+pub(super) struct Cursors {
     /// The producer's: every position before it, in this block, is written.
     committed: CachePadded<AtomicU64>,
     /// The consumer's: the position at which the block may be filled from its start.
@@ -80,24 +88,30 @@ impl<T, W: Wait> Ring<T, W> {
     pub(super) const RUN_AHEAD: usize = 2 * Self::AHEAD;
 
     /// An empty ring, and where both sides start: at the block number `head`.
-    pub(super) fn new(head: u64, blocks: usize, entries: usize, wait: W) -> Result<(Self, Place), BuildError> {
+    pub(super) fn new(
+        source: &mut impl Source,
+        head: u64,
+        (blocks, entries): (usize, usize),
+        wait: W,
+    ) -> Result<(Self, Place), BuildError> {
         let layout = Layout::new(blocks, entries, size_of::<T>())?;
         let first = (head % blocks as u64) as usize;
-        let cursors = (0..blocks).map(|block| {
+        let cursors = |block: usize| {
             // The round of a block before the first one has just begun again.
             let ahead = (block + blocks - first) % blocks;
             let start = head.wrapping_add(ahead as u64).wrapping_mul(entries as u64);
             let at_start = || CachePadded(AtomicU64::new(start));
             Cursors { committed: at_start(), granted: at_start() }
-        });
+        };
         let place = Place { position: head.wrapping_mul(entries as u64), entry: first * entries, block: first };
         let ring = Self {
             layout,
-            cursors: memory::boxed(cursors)?,
-            entries: Lines::new(layout.capacity())?,
+            cursors: Region::new(source, blocks, |_, block| Ok(cursors(block)))?,
+            entries: Lines::of(source, layout.capacity())?,
             ends: Ends::new(),
             wait,
             stopped: [AtomicU64::new(place.entry as u64), AtomicU64::new(place.position)],
+            home: source.home(),
         };
         Ok((ring, place))
     }

@@ -3,8 +3,10 @@
 use super::{Deadline, Iter, Side, TryIter, Wait, is_over, or_hand_on};
 #[cfg(feature = "std")]
 use super::{Popping, PoppingMany, Pushing, PushingMany, Sleep};
+#[cfg(feature = "alloc")]
 use crate::left::Left;
 use crate::{PopError, PopTimeoutError, PushError, PushTimeoutError, TryPopError, TryPushError};
+#[cfg(feature = "alloc")]
 use alloc::vec::Vec;
 use core::mem::ManuallyDrop;
 use core::ptr;
@@ -78,6 +80,7 @@ pub trait Push {
 
     /// Moves as many of `values` as there is room for into the queue, from the first on. Returns how many: at least one, unless
     /// there are none. The vector keeps its memory.
+    #[cfg(feature = "alloc")]
     fn try_push_many(&mut self, values: &mut Vec<Self::Item>) -> Result<usize, TryPushError<()>> {
         let mut pushed = 0;
         let mut left = Left::new(values);
@@ -96,6 +99,7 @@ pub trait Push {
 
     /// Moves all of `values` into the queue, from the first on, waiting while there is no room. If every consumer leaves, those
     /// that are left stay where they are.
+    #[cfg(feature = "alloc")]
     fn push_many(&mut self, values: &mut Vec<Self::Item>) -> Result<(), PushError<()>> {
         push_by(self, None, |end| push_rest(end, values)).map_err(|_| PushError(()))
     }
@@ -288,6 +292,7 @@ pub trait Pop {
     /// Pops what is there, up to `limit` items, onto the end of `into`. Returns how many: at least one, unless `limit` is zero.
     ///
     /// What is pushed meanwhile is popped too: while producers keep up, only the limit ends it.
+    #[cfg(feature = "alloc")]
     fn try_pop_many(&mut self, into: &mut Vec<Self::Item>, limit: usize) -> Result<usize, TryPopError> {
         let before = into.len();
         while into.len() - before < limit {
@@ -315,6 +320,7 @@ pub trait Pop {
 
     /// Pops one item, waiting while there is nothing, and what else is there, up to `limit` items, onto the end of `into`.
     /// Returns how many.
+    #[cfg(feature = "alloc")]
     fn pop_many(&mut self, into: &mut Vec<Self::Item>, limit: usize) -> Result<usize, PopError> {
         match self.try_pop_many(into, limit) {
             Ok(count) => Ok(count),
@@ -404,6 +410,7 @@ fn next_pop<P: Pop + ?Sized>(end: &P) {
 }
 
 /// Moves all of `values` into the queue, from the first on, or says why it had to stop before; what is left stays where it is.
+#[cfg(feature = "alloc")]
 pub(super) fn push_rest<P: Push + ?Sized>(end: &mut P, values: &mut Vec<P::Item>) -> Result<(), TryPushError<()>> {
     while !values.is_empty() {
         end.try_push_many(values)?;
@@ -610,6 +617,7 @@ impl<P: Push + ?Sized> Push for &mut P {
         (**self).try_push_slice(values)
     }
 
+    #[cfg(feature = "alloc")]
     fn try_push_many(&mut self, values: &mut Vec<Self::Item>) -> Result<usize, TryPushError<()>> {
         (**self).try_push_many(values)
     }
@@ -645,6 +653,7 @@ impl<P: Pop + ?Sized> Pop for &mut P {
         (**self).strategy()
     }
 
+    #[cfg(feature = "alloc")]
     fn try_pop_many(&mut self, into: &mut Vec<Self::Item>, limit: usize) -> Result<usize, TryPopError> {
         (**self).try_pop_many(into, limit)
     }

@@ -62,6 +62,7 @@ macro_rules! producer {
 
             /// Moves as many of `values` as there is room for into the queue, from the first on. Returns how many: at least one,
             /// unless there are none.
+            #[cfg(feature = "alloc")]
             pub fn try_push_many(
                 $($receiver)+,
                 values: &mut alloc::vec::Vec<$T>,
@@ -85,6 +86,7 @@ macro_rules! producer {
 
             /// Moves as many of `values` as there is room for into the queue, from the first on. Returns how many: at least one,
             /// unless there are none.
+            #[cfg(feature = "alloc")]
             pub fn try_push_many(
                 &mut self,
                 values: &mut alloc::vec::Vec<$T>,
@@ -188,6 +190,7 @@ macro_rules! producer {
 
             /// Moves all of `values` into the queue, from the first on, waiting while there is no room. If every consumer
             /// leaves, those that are left stay where they are.
+            #[cfg(feature = "alloc")]
             pub fn push_many($($receiver)+, values: &mut alloc::vec::Vec<$T>) -> Result<(), $crate::PushError<()>> {
                 let mut end = $this;
                 $crate::Push::push_many(&mut end, values)
@@ -268,6 +271,7 @@ macro_rules! producer {
                 $Handle::try_push_slice(self, values)
             }
 
+            #[cfg(feature = "alloc")]
             fn try_push_many(&mut self, values: &mut alloc::vec::Vec<$T>) -> Result<usize, $crate::TryPushError<()>> {
                 $Handle::try_push_many(self, values)
             }
@@ -368,6 +372,7 @@ macro_rules! consumer {
         impl<$($bounds)+, W: $crate::wait::Wait> $Handle<$($before,)+ W, $($after),*> {
             /// Pops what is there, up to `limit` items, onto the end of `into`. Returns how many: at least one, unless
             /// `limit` is zero.
+            #[cfg(feature = "alloc")]
             pub fn try_pop_many(
                 $($receiver)+,
                 into: &mut alloc::vec::Vec<$T>,
@@ -407,6 +412,7 @@ macro_rules! consumer {
 
             /// Pops what is there, up to `limit` items, onto the end of `into`. Returns how many: at least one, unless
             /// `limit` is zero.
+            #[cfg(feature = "alloc")]
             pub fn try_pop_many(
                 &mut self,
                 into: &mut alloc::vec::Vec<$T>,
@@ -506,6 +512,7 @@ macro_rules! consumer {
 
             /// Pops one item, waiting while there is nothing, and what else is there, up to `limit` items, onto the
             /// end of `into`. Returns how many: at least one, unless `limit` is zero.
+            #[cfg(feature = "alloc")]
             pub fn pop_many(
                 $($receiver)+,
                 into: &mut alloc::vec::Vec<$T>,
@@ -583,6 +590,7 @@ macro_rules! consumer {
         $crate::wait::consumer!(@end [$($reference)?] ($Handle [$($before),+] [$($after),*] $T [$($bounds)+]) {
             $($more)*
 
+            #[cfg(feature = "alloc")]
             fn try_pop_many(
                 &mut self,
                 into: &mut alloc::vec::Vec<$T>,

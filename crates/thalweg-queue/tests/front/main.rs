@@ -3,6 +3,7 @@
 
 mod any;
 mod broadcast;
+mod fixed;
 mod oneshot;
 mod rendezvous;
 mod select;

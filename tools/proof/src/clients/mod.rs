@@ -9,6 +9,7 @@ mod cnq;
 mod drop_old;
 mod ends;
 mod fast_forward;
+mod fixed;
 mod lamport;
 mod mesh;
 mod mpsc;
@@ -51,6 +52,7 @@ const LISTS: &[&[Client]] = &[
     ticketed::CLIENTS,
     mesh::CLIENTS,
     waiting::CLIENTS,
+    fixed::CLIENTS,
     oneshot::CLIENTS,
     watch::CLIENTS,
     unbounded::CLIENTS,

@@ -67,7 +67,7 @@ impl<T> Block<T> {
         Ok(Self {
             allocated: CachePadded(at()),
             consumers: CachePadded(ConsumerCursors { reserved: at(), consumed: at(), known: at() }),
-            written: Marks::new(layout.entries, last)?,
+            written: Marks::new(&mut memory::Heap, layout.entries, last)?,
             entries: memory::slots(layout.entries)?,
         })
     }

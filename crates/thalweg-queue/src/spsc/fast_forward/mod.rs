@@ -86,6 +86,7 @@ use crate::drops::Drops;
 use crate::grant::{Read, Write};
 use crate::held::Held;
 use crate::left::Left;
+use crate::share::Share;
 use crate::wait::{Ordinary, Side, Wait, both};
 use crate::{BuildError, TryPopError, TryPushError};
 use alloc::vec::Vec;
@@ -96,7 +97,6 @@ use ring::{LINE, Ring};
 use slip::Slipping;
 #[cfg(not(loom))]
 use thalweg_sync::hint::Access;
-use thalweg_sync::sync::Arc;
 use thalweg_sync::{machine, spin};
 
 /// Both ends of a queue.
@@ -165,7 +165,7 @@ pub fn in_place_with_wait<T: Send, W: Wait>(capacity: usize, wait: W) -> Result<
 }
 
 fn build<T: Send, W: Wait, S: Entry<T>>(capacity: usize, wait: W) -> Result<Ends<T, W, S>, BuildError> {
-    let ring = Arc::new(Ring::new(capacity, wait)?);
+    let ring = Share::new(Ring::new(capacity, wait)?);
     let producer = Producer { ring: Held::new(ring.clone()), head: 0, free: 0 };
     let owns = machine::slow_upgrades().is_some();
     Ok((producer, Consumer { ring: Held::new(ring), tail: 0, cleared: true, owns, slip: None }))
@@ -365,7 +365,7 @@ impl<T, W: Wait, S: Entry<T>> Drop for Producer<T, W, S> {
 /// Says that the producer is gone. By value: see [`Held`].
 #[cold]
 #[inline(never)]
-fn leave_producer<T, W: Wait, S: Entry<T>>(ring: Arc<Ring<T, W, S>>) {
+fn leave_producer<T, W: Wait, S: Entry<T>>(ring: Share<Ring<T, W, S>>) {
     ring.ends.leave_producer();
     ring.wait.ring_all();
 }
@@ -555,7 +555,7 @@ impl<T, W: Wait, S: Entry<T>> Drop for Consumer<T, W, S> {
 /// By value: see [`Held`].
 #[cold]
 #[inline(never)]
-fn leave_consumer<T, W: Wait, S: Entry<T>>(ring: Arc<Ring<T, W, S>>, mut tail: usize, cleared: bool) {
+fn leave_consumer<T, W: Wait, S: Entry<T>>(ring: Share<Ring<T, W, S>>, mut tail: usize, cleared: bool) {
     ring.ends.leave_consumer();
     // What is taken before a waker runs, and each slot before its item's own code: either may panic, and the ring drops what it finds
     // (F3).

@@ -4,6 +4,7 @@ use super::Entry;
 use crate::drops::Drops;
 use crate::edges::in_order;
 use crate::ends::Ends;
+use crate::share::Placed;
 use crate::{BuildError, memory, prefetch};
 use alloc::boxed::Box;
 use core::marker::PhantomData;
@@ -36,6 +37,8 @@ pub(super) struct Ring<T, W, S: Entry<T>> {
     /// other does.
     _items: PhantomData<fn(T) -> T>,
 }
+
+impl<T, W, S: Entry<T>> Placed for Ring<T, W, S> {}
 
 // SAFETY: the ring hands each item from one thread to another (F1, F2), which `T: Send` allows, and never shares one.
 unsafe impl<T: Send, W: Sync, S: Entry<T>> Sync for Ring<T, W, S> {}
