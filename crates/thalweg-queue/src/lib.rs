@@ -75,6 +75,7 @@
 //! | `send`, `recv`, `try_recv`, `recv_timeout`, `recv_deadline` | `push`, `pop`, `try_pop`, `pop_timeout`, `pop_deadline` |
 //! | `recv_async`, `send_async` | `pop_async`, `push_async` |
 //! | `select! { recv(rx) -> item => …, send(tx, item) -> sent => …, default(time) => … }` | [`select!`]` { pop(rx) -> item => …, push(tx, item) -> pushed => …, after(time) => … }` |
+//! | `Select::new()` and `recv`, `select_timeout` | [`select::Select`] and `pop`, `wait_timeout`: an arm comes with what is done then |
 //! | `after(time)`, `tick(time)`, `never()` | an arm `after(time)`, [`select::Tick`], an arm with `if false` |
 //! | `SendError(item)`, `TrySendError::Disconnected(item)` | [`PushError`]`(item)`, [`TryPushError::Closed`]`(item)` |
 //!

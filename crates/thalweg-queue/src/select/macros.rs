@@ -90,6 +90,12 @@ macro_rules! __select {
     (@arms $how:ident $done:tt at($deadline:expr) => $($rest:tt)*) => {
         $crate::__select!(@body $how $done [$crate::select::at($deadline)] [()] $($rest)*)
     };
+    (@arms $how:ident $done:tt after($time:expr) if $on:expr => $($rest:tt)*) => {
+        $crate::__select!(@body $how $done [if $on { Some($crate::select::after($time)) } else { None }] [()] $($rest)*)
+    };
+    (@arms $how:ident $done:tt at($deadline:expr) if $on:expr => $($rest:tt)*) => {
+        $crate::__select!(@body $how $done [if $on { Some($crate::select::at($deadline)) } else { None }] [()] $($rest)*)
+    };
     (@body $how:ident [$($done:tt)*] $arm:tt $pat:tt $body:block , $($rest:tt)*) => {
         $crate::__select!(@arms $how [$($done)* {$arm $pat $body}] $($rest)*)
     };

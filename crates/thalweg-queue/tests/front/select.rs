@@ -420,3 +420,15 @@ fn pushes_and_pops_meet() {
         assert!(ends.iter().all(|(sum, ..)| *sum == 1 + 2 + 3 + 4));
     });
 }
+
+/// A time takes part, or does not, as any other arm.
+#[test]
+fn times_have_conditions() {
+    for on in [false, true] {
+        let chosen = select! {
+            after(Duration::ZERO) if on => "after",
+            at(time::now()) if !on => "at",
+        };
+        assert_eq!(chosen, if on { "after" } else { "at" });
+    }
+}
