@@ -125,6 +125,28 @@ impl<T: Placed> Share<T> {
     }
 }
 
+impl<T: Placed> Share<T> {
+    /// Leaves a place: the last one drops what is there.
+    fn leave(&mut self, home: &'static Home) {
+        // Freed also if a destructor panics.
+        struct Free<T>(&'static Home, NonNull<T>);
+        impl<T> Drop for Free<T> {
+            fn drop(&mut self) {
+                // For engines, to which dropped memory has no past: this was the last to be done with it.
+                #[cfg(not(loom))]
+                touch(self.1.as_ptr().cast(), size_of::<T>(), Access::Write);
+                self.0.free();
+            }
+        }
+        if !home.leave() {
+            return;
+        }
+        let _free = Free(home, self.0);
+        // SAFETY: the last share is gone, so nobody else looks at it, and the place is ours until it is freed.
+        unsafe { self.0.drop_in_place() };
+    }
+}
+
 impl<T: Placed> Deref for Share<T> {
     type Target = T;
 
@@ -153,23 +175,7 @@ impl<T: Placed> Clone for Share<T> {
 impl<T: Placed> Drop for Share<T> {
     fn drop(&mut self) {
         match self.home() {
-            Some(home) => {
-                if home.leave() {
-                    // Freed also if a destructor panics.
-                    struct Free<T>(&'static Home, NonNull<T>);
-                    impl<T> Drop for Free<T> {
-                        fn drop(&mut self) {
-                            // For engines, to which dropped memory has no past: this was the last to be done with it.
-                            #[cfg(not(loom))]
-                            touch(self.1.as_ptr().cast(), size_of::<T>(), Access::Write);
-                            self.0.free();
-                        }
-                    }
-                    let _free = Free(home, self.0);
-                    // SAFETY: the last share is gone, so nobody else looks at it, and the place is ours until it is freed.
-                    unsafe { self.0.drop_in_place() };
-                }
-            }
+            Some(home) => self.leave(home),
             #[cfg(feature = "alloc")]
             None => drop(ManuallyDrop::into_inner(self.arc())),
             #[cfg(not(feature = "alloc"))]

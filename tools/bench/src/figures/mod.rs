@@ -13,6 +13,7 @@ pub(crate) mod blq;
 #[cfg(feature = "machines")]
 pub(crate) mod danbi;
 pub(crate) mod ff;
+#[cfg(feature = "machines")]
 pub(crate) mod partition;
 #[cfg(feature = "machines")]
 pub(crate) mod queues;
