@@ -13,6 +13,8 @@ impl Core<'_> {
         self.seats.iter().enumerate().any(|(kernel, seat)| {
             !seat.done.load(Acquire)
                 && match self.look(kernel) {
+                    // Nobody inside is awake, and none of them found it so before: somebody outside has just made it ready, and is about to ring.
+                    None => true,
                     Some(Why::Full(_)) => false,
                     // Where there is room outside nobody waits for more.
                     Some(Why::Pending) => true,

@@ -102,6 +102,21 @@ fn every_way_to_read_gives_the_whole_stream_in_order() {
     }
 }
 
+/// A reader that has made room is about to ring for the kernel. Between the two all workers may be asleep, and the run is not one that cannot go on.
+#[test]
+fn a_run_waits_for_a_reader_that_is_about_to_ring() {
+    for scheme in ["depth_first", "raft", "pw"] {
+        Fuzz::new().seeds(0..1500).threads(2).stack_bytes(1 << 20).run(|| {
+            let mut graph = Graph::new();
+            let (sink, outlet) = graph.outlet(1).unwrap();
+            graph += graph.source(0..4_u64) >> sink;
+            let reader = thread::spawn(move || outlet.iter().sum::<u64>());
+            assert_eq!(graph.run(Scheme::named(scheme).unwrap().workers(1)).unwrap().end, End::Complete);
+            assert_eq!(reader.join().unwrap(), 6);
+        });
+    }
+}
+
 #[test]
 fn each_message_goes_to_one_of_several_readers() {
     for scheme in schemes() {
