@@ -171,7 +171,8 @@ pub fn run(config: &Config, watch: &dyn Watch) -> Result<Summary> {
 /// config.show = Show::Lines { numbers: false };
 /// let mut lines = Vec::new();
 /// search::print(&config, &(), &mut lines)?;
-/// assert!(lines.starts_with(b"pub fn print(config: &Config"));
+/// let lines = String::from_utf8(lines).expect("it is text");
+/// assert!(lines.lines().any(|line| line.starts_with("pub fn print(config: &Config")));
 /// # Ok::<(), thalweg_apps::Error>(())
 /// ```
 ///
