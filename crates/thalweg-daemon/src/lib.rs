@@ -8,7 +8,7 @@
 //! # What is promised
 //!
 //! - **D1** Nobody waits for the daemon. An application reads its grant from memory, and goes on with the last one if the daemon is stopped, slow or gone.
-//! - **D2** An application that ends, however it does, gives back what it had: its socket closes, and the others have its cores at once.
+//! - **D2** The cores of an application that ends, or is killed, are free at once: its socket closes then, and the daemon grants them to others.
 //! - **D3** Each has at least one core. Grants of those that could run something add up to the cores that there are, or to one each if there are more of them: none is lost, none
 //!   is given twice.
 //! - **D4** What an application writes, to its page or to the socket, changes its own grant and, within its [policy](share()), what is left for the others; nothing else. The daemon reads words
