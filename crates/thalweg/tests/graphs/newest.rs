@@ -36,11 +36,9 @@ fn who_is_slow_sees_the_newest_in_order_and_the_rest_is_counted() {
             assert_eq!((edge.messages, report.dropped), (COUNT, edge.overwritten), "{name}");
             assert_eq!(seen.len() as u64 + edge.overwritten, COUNT, "{name} with {keep}");
             assert!(seen.is_sorted() && seen.last() == Some(&(COUNT - 1)), "{name} with {keep}");
-            // With one block more, on its way in.
-            assert!(
-                edge.peak <= (keep + keep.div_ceil(2)) as u64 && edge.blocked_full == 0,
-                "{name} with {keep}: {report}"
-            );
+            // With one block more, on its way in. That the source was not held back is in the messages above: none was left with it. (Once it is
+            // over, its last blocks may wait for the sink to be done with one, which counts as full.)
+            assert!(edge.peak <= (keep + keep.div_ceil(2)) as u64, "{name} with {keep}: {report}");
             assert!(edge.chosen == "what is old is dropped", "{report}");
             ledger.is_settled();
         }
