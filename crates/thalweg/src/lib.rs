@@ -94,6 +94,7 @@ mod ends;
 mod error;
 mod exec;
 mod graph;
+mod json;
 mod kernel;
 pub mod observe;
 pub mod operators;

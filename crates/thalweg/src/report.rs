@@ -2,6 +2,8 @@
 
 mod verdict;
 
+use crate::json::{self, Quoted};
+use crate::observe::Latency;
 use std::fmt::{self, Write};
 use thalweg_sync::time::Duration;
 
@@ -14,6 +16,17 @@ pub enum End {
     Stopped,
     /// It was cancelled, by a stopper or by a failure, or could not go on: what was in the graph was dropped.
     Cancelled,
+}
+
+impl End {
+    /// One word for it, as in JSON.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Complete => "complete",
+            Self::Stopped => "stopped",
+            Self::Cancelled => "cancelled",
+        }
+    }
 }
 
 /// What happened in a run. `Display` is a table for people; see [`to_json`](Self::to_json) and [`to_dot`](Self::to_dot).
@@ -40,6 +53,8 @@ pub struct Report {
     pub kernels: Vec<KernelReport>,
     /// The edges, in the order in which they were made.
     pub edges: Vec<EdgeReport>,
+    /// What was asked for by [`Graph::latency`](crate::Graph::latency), in that order.
+    pub latencies: Vec<Latency>,
 }
 
 /// What a kernel did.
@@ -105,73 +120,48 @@ pub struct EdgeReport {
 }
 
 impl Report {
+    /// The latency from one kernel to another, by their names, if it was asked for.
+    pub fn latency(&self, from: &str, to: &str) -> Option<&Latency> {
+        self.latencies.iter().find(|latency| {
+            (self.kernels[latency.ends.0].name.as_str(), self.kernels[latency.ends.1].name.as_str()) == (from, to)
+        })
+    }
+
     /// The kernel of that name.
     pub fn kernel(&self, name: &str) -> Option<&KernelReport> {
         self.kernels.iter().find(|kernel| kernel.name == name)
     }
 
-    /// As JSON: one object with `scheme`, `workers`, `wall_ns`, `end`, `kernels`, `edges` and the counts. Times are in nanoseconds.
+    /// As JSON: one object with `scheme`, `workers`, `wall_ns`, `end`, `kernels`, `edges`, `latencies` and the counts. Times are in nanoseconds.
     pub fn to_json(&self) -> String {
-        let mut json = String::new();
-        self.write_json(&mut json).expect("writing to a string does not fail");
-        json
-    }
-
-    fn write_json(&self, out: &mut String) -> fmt::Result {
-        write!(
-            out,
-            "{{\"scheme\":{},\"workers\":{},\"wall_ns\":{},\"end\":{},\"polls\":{},\"yields\":{},\"sleeps\":{},\"dropped\":{}",
-            Quoted(self.scheme),
-            self.workers,
-            self.wall.as_nanos(),
-            Quoted(&format!("{:?}", self.end).to_lowercase()),
-            self.polls,
-            self.yields,
-            self.sleeps,
-            self.dropped,
-        )?;
-        out.push_str(",\"kernels\":[");
-        for (index, kernel) in self.kernels.iter().enumerate() {
-            write!(
-                out,
-                "{}{{\"name\":{},\"parallel\":{},\"activations\":{},\"messages_in\":{},\"messages_out\":{},\"busy_ns\":{},\
-                 \"blocked_empty\":{},\"blocked_full\":{},\"blocked_ticket\":{},\"blocked_busy\":{},\"helps\":{}}}",
-                if index > 0 { "," } else { "" },
-                Quoted(&kernel.name),
-                kernel.parallel,
-                kernel.activations,
-                kernel.messages_in,
-                kernel.messages_out,
-                kernel.busy.as_nanos(),
-                kernel.blocked_empty,
-                kernel.blocked_full,
-                kernel.blocked_ticket,
-                kernel.blocked_busy,
-                kernel.helps,
-            )?;
-        }
-        out.push_str("],\"edges\":[");
-        for (index, edge) in self.edges.iter().enumerate() {
-            write!(
-                out,
-                "{}{{\"from\":{},\"to\":{},\"storage\":{},\"messages\":{},\"left_over\":{},\"overwritten\":{},\"grown\":{},\"peak\":{},\"mean\":{:.1},\
-                 \"blocked_empty\":{},\"blocked_full\":{}}}",
-                if index > 0 { "," } else { "" },
-                Quoted(&edge.from),
-                Quoted(&edge.to),
-                Quoted(edge.storage),
-                edge.messages,
-                edge.left_over,
-                edge.overwritten,
-                edge.grown,
-                edge.peak,
-                edge.mean,
-                edge.blocked_empty,
-                edge.blocked_full,
-            )?;
-        }
-        out.push_str("]}");
-        Ok(())
+        json::object(|object| {
+            object.text("scheme", self.scheme).raw("workers", self.workers).raw("wall_ns", self.wall.as_nanos());
+            object.text("end", self.end.name());
+            object
+                .raw("polls", self.polls)
+                .raw("yields", self.yields)
+                .raw("sleeps", self.sleeps)
+                .raw("dropped", self.dropped);
+            object.list("kernels", &self.kernels, |kernel, object| {
+                object.text("name", &kernel.name).raw("parallel", kernel.parallel);
+                object.raw("activations", kernel.activations);
+                object.raw("messages_in", kernel.messages_in).raw("messages_out", kernel.messages_out);
+                object.raw("busy_ns", kernel.busy.as_nanos());
+                object.raw("blocked_empty", kernel.blocked_empty).raw("blocked_full", kernel.blocked_full);
+                object.raw("blocked_ticket", kernel.blocked_ticket).raw("blocked_busy", kernel.blocked_busy);
+                object.raw("helps", kernel.helps);
+            });
+            object.list("edges", &self.edges, |edge, object| {
+                object.text("from", &edge.from).text("to", &edge.to).text("storage", edge.storage);
+                object
+                    .raw("messages", edge.messages)
+                    .raw("left_over", edge.left_over)
+                    .raw("overwritten", edge.overwritten);
+                object.raw("grown", edge.grown).raw("peak", edge.peak).raw("mean", format_args!("{:.1}", edge.mean));
+                object.raw("blocked_empty", edge.blocked_empty).raw("blocked_full", edge.blocked_full);
+            });
+            object.list("latencies", &self.latencies, Latency::write_json);
+        })
     }
 
     /// The graph with these numbers, for Graphviz: `dot -Tsvg`.
@@ -206,25 +196,6 @@ impl Report {
     }
 }
 
-/// A JSON string; Graphviz reads it too.
-pub(crate) struct Quoted<'a>(pub(crate) &'a str);
-
-impl fmt::Display for Quoted<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_char('"')?;
-        for c in self.0.chars() {
-            match c {
-                '"' => f.write_str("\\\"")?,
-                '\\' => f.write_str("\\\\")?,
-                '\n' => f.write_str("\\n")?,
-                c if c < ' ' => write!(f, "\\u{:04x}", c as u32)?,
-                c => f.write_char(c)?,
-            }
-        }
-        f.write_char('"')
-    }
-}
-
 /// A time with three digits and a unit; more digits of seconds only.
 struct Time(Duration);
 
@@ -245,11 +216,7 @@ impl fmt::Display for Time {
 
 impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let end = match self.end {
-            End::Complete => "complete",
-            End::Stopped => "stopped",
-            End::Cancelled => "cancelled",
-        };
+        let end = self.end.name();
         writeln!(f, "{end} in {}, scheme {}, up to {} workers", Time(self.wall), self.scheme, self.workers)?;
         let kernels = self.kernels.iter().map(|kernel| {
             vec![
@@ -279,6 +246,14 @@ impl fmt::Display for Report {
             ]
         });
         table(f, &["edge", "messages", "mean", "peak", "grown", "empty", "full", "storage"], edges)?;
+        let time = |time: Option<Duration>| time.map_or_else(|| "-".to_owned(), |time| Time(time).to_string());
+        let latencies = self.latencies.iter().map(|latency| {
+            let [from, to] = [latency.ends.0, latency.ends.1].map(|end| &self.kernels[end].name);
+            let mut cells = vec![format!("{from} to {to}"), latency.stamps.to_string(), latency.samples.to_string()];
+            cells.extend([latency.p50, latency.p90, latency.p99, latency.p999, latency.max].map(time));
+            cells
+        });
+        table(f, &["latency", "stamped", "arrived", "p50", "p90", "p99", "p99.9", "max"], latencies)?;
         if self.edges.iter().any(|edge| edge.windowed) {
             writeln!(f, "a kernel with windows takes what they pop, so not the last messages, which fill none")?;
         }
@@ -312,6 +287,12 @@ impl Report {
             "kernels{parallel}: messages in and out; time busy, over all workers; attempts that found no input, no room, or too many results that wait; \
              runs within their producer's (helps)"
         )?;
+        if !self.latencies.is_empty() {
+            writeln!(
+                f,
+                "latency: from a block that left a kernel to the end of the other one's work on a block with something of it; one in 100 us is stamped"
+            )?;
+        }
         let mut storages: Vec<_> = self.edges.iter().map(|edge| (edge.storage, edge.chosen)).collect();
         storages.sort_unstable();
         storages.dedup();
@@ -401,6 +382,7 @@ mod tests {
             sleeps: 83,
             dropped: 0,
             kernels: vec![kernel("read", false, 10), kernel("work", true, 30)],
+            latencies: Vec::new(),
             edges: vec![edge],
         }
     }

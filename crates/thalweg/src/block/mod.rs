@@ -8,9 +8,11 @@
 
 mod chain;
 pub(crate) mod pool;
+mod stamps;
 pub(crate) mod windows;
 
 pub(crate) use chain::Chain;
+pub(crate) use stamps::{Stamp, Stamps};
 
 use crate::error::{Payload, keep, resume};
 use std::alloc::{Layout, alloc, dealloc, handle_alloc_error};
@@ -43,9 +45,12 @@ pub(super) struct Header {
     room: usize,
     /// Alignment of the allocation; also the distance from header to entries.
     align: usize,
+    /// When something of it left a kernel.
+    stamps: Stamps,
 }
 
 pub(crate) const HEADER: usize = mem::size_of::<Header>();
+const _: () = assert!(HEADER == 64, "a header is a line");
 
 /// The distance between two entries. Zero-sized messages get their alignment, so that a pointer can count them.
 pub(crate) const fn stride<T>() -> usize {
@@ -76,6 +81,7 @@ impl Block {
                 drop_rest: nothing_to_drop,
                 room: bytes,
                 align: layout.align(),
+                stamps: Stamps::default(),
             });
         }
         Self(header)
@@ -172,6 +178,11 @@ impl Block {
         self.header_mut().drop_rest = if mem::needs_drop::<T>() { drop_rest::<T> } else { forget_rest };
     }
 
+    /// Its stamps.
+    pub(crate) fn stamps_mut(&mut self) -> &mut Stamps {
+        &mut self.header_mut().stamps
+    }
+
     /// The output port that it leaves by, while it is in a [`Chain`].
     pub(crate) fn port(&self) -> usize {
         self.header().port as usize
@@ -223,6 +234,7 @@ impl Drop for Block {
     fn drop(&mut self) {
         let mut panics = Vec::new();
         self.clear_noting(&mut panics);
+        self.stamps_mut().take();
         let layout = Self::layout(self.room(), self.header().align);
         // SAFETY: allocated by `allocate` with this layout, and owned (B3).
         unsafe { dealloc(self.0.as_ptr().cast(), layout) }
@@ -287,6 +299,8 @@ pub(crate) unsafe fn drop_each<T>(first: *mut T, len: usize, panics: &mut Vec<Pa
 pub(crate) unsafe fn move_first<T>(from: &mut Block, to: &mut Block, count: usize) {
     let (first, end) = (from.first(), from.end());
     debug_assert!(count <= end - first && to.end() + count <= to.capacity());
+    let stamps = from.stamps_mut().take();
+    to.stamps_mut().add_all(&stamps);
     to.touch(to.end()..to.end() + count, mem::size_of::<T>(), Access::Write);
     // SAFETY: by the caller's promise; the messages move, so the old block gives them up and the new one owns them.
     unsafe {

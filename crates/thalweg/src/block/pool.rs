@@ -69,6 +69,7 @@ impl Pool {
     /// Takes a block back; messages still in it are dropped.
     pub(crate) fn close(&self, store: &Store, mut block: Block) {
         block.clear();
+        block.stamps_mut().take();
         let class = class_of(block.room());
         if block.align() != ALIGN || class >= CLASSES || block.room() != SMALLEST << class {
             return;

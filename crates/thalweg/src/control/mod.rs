@@ -180,6 +180,11 @@ impl Stopper {
         self.0.eyes.trace(events)
     }
 
+    /// Samples the [latency](crate::Graph::latency) from each source to each sink behind it, of runs that begin from now on; of 64 such pairs at most.
+    pub fn latencies(&self) {
+        self.0.eyes.all_latencies();
+    }
+
     /// Whether the run was asked to stop, or is cancelled. A kernel that stays long with one message, such as the name of a stream that it
     /// reads, looks here now and then and returns early.
     pub fn is_stopping(&self) -> bool {

@@ -52,8 +52,8 @@ impl Edge {
             && self.messages().saturating_add(more) >= self.limit_messages.load(Relaxed)
     }
 
-    /// Raises the limit, up to the most the edge may hold. False if it is there already.
-    pub(crate) fn grow(&self) -> bool {
+    /// Raises the limit, up to the most the edge may hold. `None` if it is there already; else whether it was this call that raised it.
+    pub(crate) fn grow(&self) -> Option<bool> {
         let (limit, most) = match self.plan.capacity {
             None => (&self.limit_blocks, MOST_BLOCKS),
             Some(capacity) => (&self.limit_messages, capacity.most),
@@ -62,13 +62,14 @@ impl Edge {
         // It may be beyond the most already: see `stretch`.
         let next = now.saturating_mul(2).min(most);
         if next <= now {
-            return false;
+            return None;
         }
         // Several workers of a parallel kernel may come here at once: one of them takes the step, and all have the room.
-        if limit.compare_exchange(now, next, Relaxed, Relaxed).is_ok() {
+        let own = limit.compare_exchange(now, next, Relaxed, Relaxed).is_ok();
+        if own {
             self.gauge.grown.fetch_add(1, Relaxed);
         }
-        true
+        Some(own)
     }
 
     /// Whether it holds fewer messages than its capacity says; or if none was given, fewer bytes of messages and headers than
@@ -84,17 +85,17 @@ impl Edge {
         }
     }
 
-    /// Raises the limit when nobody can go on else: beyond the most blocks too, as long as it [has room](Self::has_room), for blocks may be short.
-    pub(crate) fn stretch(&self) -> bool {
-        if self.grow() {
-            return true;
+    /// As [`grow`](Self::grow), when nobody can go on else: beyond the most blocks too, as long as it [has room](Self::has_room), for blocks may be short.
+    pub(crate) fn stretch(&self) -> Option<bool> {
+        if let Some(own) = self.grow() {
+            return Some(own);
         }
         if !self.has_room() {
-            return false;
+            return None;
         }
         self.limit_blocks.store(self.limit_blocks.load(Relaxed).saturating_mul(2), Relaxed);
         self.gauge.grown.fetch_add(1, Relaxed);
-        true
+        Some(true)
     }
 
     /// The messages that it may hold, if a capacity was asked for; else the blocks, if they are bounded.

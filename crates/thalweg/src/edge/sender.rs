@@ -4,8 +4,8 @@
 
 use super::storage::Tx;
 use super::{Edge, MOST_KEPT};
-use crate::block::Block;
 use crate::block::windows::Assemble;
+use crate::block::{Block, Stamps};
 use crate::error::Payload;
 use std::collections::VecDeque;
 use std::fmt;
@@ -26,13 +26,24 @@ pub(crate) struct Sender<'r> {
     kept: (u64, u32),
     /// Blocks that were dropped for newer ones, and that nobody has counted.
     overwritten: usize,
+    /// Stamps of messages that are in no window yet.
+    stamps: Stamps,
     /// Lays windows out contiguously, on a windowed edge.
     assembler: Option<Box<dyn Assemble + 'r>>,
 }
 
 impl<'r> Sender<'r> {
     pub(super) fn new(edge: Arc<Edge>, tx: Tx, assembler: Option<Box<dyn Assemble + 'r>>) -> Self {
-        Self { edge, tx, spill: VecDeque::new(), open: None, kept: (0, 0), overwritten: 0, assembler }
+        Self {
+            edge,
+            tx,
+            spill: VecDeque::new(),
+            open: None,
+            kept: (0, 0),
+            overwritten: 0,
+            stamps: Stamps::default(),
+            assembler,
+        }
     }
 
     /// What both ends know of the edge.
@@ -45,11 +56,15 @@ impl<'r> Sender<'r> {
     ///
     /// `panics` gets those of the messages' own code, which the kernel that takes asks for: their clones in windows, and destructors of what
     /// nobody takes.
-    pub(crate) fn send(&mut self, block: Block, panics: &mut Vec<Payload>) -> usize {
+    pub(crate) fn send(&mut self, mut block: Block, panics: &mut Vec<Payload>) -> usize {
         let Some(assembler) = &mut self.assembler else { return self.enter(block, panics) };
         self.edge.gauge.given.add(block.unread() as u64);
+        self.stamps.add_all(&block.stamps_mut().take());
         match catch_unwind(AssertUnwindSafe(|| assembler.assemble(block, panics))) {
-            Ok(windows) => windows.map_or(0, |block| self.enter(block, panics)),
+            Ok(windows) => windows.map_or(0, |mut block| {
+                *block.stamps_mut() = self.stamps.take();
+                self.enter(block, panics)
+            }),
             Err(payload) => {
                 panics.push(payload);
                 0

@@ -10,7 +10,7 @@ use crate::kernel::{Cx, Host, Outcome, TOO_LONG, Task, Why};
 use crate::observe::{Did, Ring};
 use crate::scheme::Event;
 use crate::topology::Kind;
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use thalweg_sync::atomic::Ordering::*;
 use thalweg_sync::hint;
 use thalweg_sync::time::{Instant, now};
@@ -157,6 +157,15 @@ impl Worker<'_, '_> {
         }
     }
 
+    /// Notes that an edge grew, if it was this worker that let it. True if it has grown.
+    pub(super) fn note_growth(&self, edge: usize, grown: Option<bool>) -> bool {
+        if let (Some(ring), Some(true)) = (&self.row.ring, grown) {
+            let clock = now().as_nanos();
+            ring.note(Did::Grew(edge), clock, clock);
+        }
+        grown.is_some()
+    }
+
     fn cx(&self, kernel: usize) -> Cx<'_> {
         let core = self.core;
         Cx {
@@ -174,6 +183,8 @@ impl Worker<'_, '_> {
             whole: Cell::new(false),
             left: Cell::new(false),
             begun: Cell::new(0),
+            probes: core.probes.as_deref(),
+            carried: RefCell::default(),
         }
     }
 
@@ -186,10 +197,12 @@ impl Worker<'_, '_> {
         }
         let count = stats.activations.get();
         stats.activations.set(count + 1);
-        let stride = if stats.timed.get() < STRIDE || self.core.seats[kernel].pace.block_time.load(Relaxed) > SHORT {
-            1
-        } else {
-            STRIDE
+        let stride = match self.core.seats[kernel].pace.block_time.load(Relaxed) {
+            _ if stats.timed.get() < STRIDE => 1,
+            // It takes no blocks, so the last activation tells.
+            0 if stats.last_own.get() > SHORT => 1,
+            0..=SHORT => STRIDE,
+            _ => 1,
         };
         // Within a timed activation everything is timed, so that what a help costs is not counted twice.
         let timed = self.timing.get() || count.is_multiple_of(stride);
@@ -223,11 +236,8 @@ impl Worker<'_, '_> {
             };
             let own = whole.saturating_sub(self.helped_time.get());
             self.helped_time.set(helped + whole);
-            // Those that are timed only for the sake of the one around them are stood for by those that are timed anyway.
-            let weight = if count.is_multiple_of(stride) { stride } else { 0 };
             if timed {
-                stats.timed.add(1);
-                stats.busy.add(own * weight);
+                stats.time(count + 1, own, end.as_nanos());
             }
             if let Ok(Ok(outcome)) = &result {
                 self.tune(kernel, outcome, own);
@@ -380,6 +390,12 @@ impl Host for Worker<'_, '_> {
     }
 
     fn sent(&self, kernel: usize, edge: &Edge) {
+        if let Some(ring) = &self.row.ring
+            && edge.sent_blocks() % 16 == 1
+        {
+            let clock = now().as_nanos();
+            ring.note(Did::Held { edge: edge.plan.id, messages: edge.messages() as u64 }, clock, clock);
+        }
         let (core, bell) = (self.core, &self.core.control.bell);
         if bell.has_sleepers() {
             // The first block is this worker's own to carry on; waking somebody for it would only move it to another core.
@@ -409,14 +425,16 @@ impl Host for Worker<'_, '_> {
 
     fn make_room(&self, edge: &Edge) -> bool {
         let on_full = self.core.scheme.actions();
-        if on_full.grow && edge.grow() {
-            if let Some(ring) = &self.row.ring {
-                let clock = now().as_nanos();
-                ring.note(Did::Grew(edge.plan.id), clock, clock);
-            }
+        if on_full.grow && self.note_growth(edge.plan.id, edge.grow()) {
             return true;
         }
         on_full.help && self.may_help() && self.help(edge.plan.to) && !edge.is_full()
+    }
+
+    fn arrived(&self, pair: usize, start: u64, end: u64) {
+        if let Some(ring) = &self.row.ring {
+            ring.note(Did::Arrived(pair), start, end);
+        }
     }
 
     fn note(&self, kernel: usize, panics: Vec<Payload>) {

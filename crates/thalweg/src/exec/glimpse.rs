@@ -6,7 +6,7 @@ use crate::kernel::Why;
 #[cfg(all(feature = "daemon", target_os = "linux"))]
 use crate::observe::Demand;
 use crate::observe::{
-    Crew, Doing, EdgeSnapshot, KernelSnapshot, Kind, Look, Snapshot, Trace, WorkerSnapshot, WorkerState,
+    Crew, Doing, EdgeSnapshot, KernelSnapshot, Kind, Latency, Look, Snapshot, Trace, WorkerSnapshot, WorkerState,
 };
 use crate::report::End;
 use crate::topology;
@@ -78,10 +78,16 @@ pub(super) fn snapshot(core: &Core<'_>, time: Duration, end: Option<End>) -> Sna
         working: core.target.load(Relaxed).min(core.rows.len()),
         decisions: sum(&|row| row.worker.decisions.get()),
         dropped: sum(&|row| row.worker.lost.get()) + core.edges.iter().map(|edge| edge.lost()).sum::<u64>() + left_over,
-        kernels: (0..core.seats.len()).map(|kernel| kernel_snapshot(core, kernel, end.is_some())).collect(),
+        kernels: (0..core.seats.len()).map(|kernel| kernel_snapshot(core, kernel, time, end.is_some())).collect(),
         edges,
         workers: core.rows.iter().map(worker_snapshot).collect(),
+        latencies: latencies(core),
     }
+}
+
+/// What was sampled of the latencies that were asked for.
+pub(super) fn latencies(core: &Core<'_>) -> Vec<Latency> {
+    core.probes.as_ref().map_or_else(Vec::new, |probes| probes.latencies())
 }
 
 /// What the workers did, of a run that is over.
@@ -90,6 +96,7 @@ pub(super) fn trace(core: &Core<'_>, start: Instant) -> Trace {
         kernels: core.topology.kernels.iter().map(|facts| facts.name.clone()).collect(),
         edges: core.topology.edges.iter().map(|facts| (facts.from, facts.to)).collect(),
         workers: core.rows.len(),
+        latencies: core.probes.as_ref().map_or_else(Vec::new, |probes| probes.pairs()),
         ..Trace::default()
     };
     for (worker, row) in core.rows.iter().enumerate() {
@@ -102,7 +109,17 @@ pub(super) fn trace(core: &Core<'_>, start: Instant) -> Trace {
     trace
 }
 
-fn kernel_snapshot(core: &Core<'_>, kernel: usize, is_over: bool) -> KernelSnapshot {
+/// The time in a kernel's code after `time` of the run. It is extrapolated, and no more than there was.
+pub(super) fn busy(core: &Core<'_>, kernel: usize, time: Duration) -> Duration {
+    let counted = core.rows.iter().map(|row| row.kernels[kernel].busy.get()).sum();
+    let most = match &core.seats[kernel].post {
+        Post::One(_) => 1,
+        Post::Many(_) => core.rows.len() as u32,
+    };
+    Duration::from_nanos(counted).min(time.saturating_mul(most))
+}
+
+fn kernel_snapshot(core: &Core<'_>, kernel: usize, time: Duration, is_over: bool) -> KernelSnapshot {
     let (seat, facts) = (&core.seats[kernel], &core.topology.kernels[kernel]);
     let sum =
         |count: &dyn Fn(&KernelStats) -> u64| core.rows.iter().map(|row| count(&row.kernels[kernel])).sum::<u64>();
@@ -146,7 +163,7 @@ fn kernel_snapshot(core: &Core<'_>, kernel: usize, is_over: bool) -> KernelSnaps
         activations: sum(&|stats| stats.activations.get()),
         messages_in: messages_in.min(given(&facts.inputs)),
         messages_out: given(&facts.outputs),
-        busy: Duration::from_nanos(sum(&|stats| stats.busy.get())),
+        busy: busy(core, kernel, time),
         block_time: Duration::from_nanos(seat.pace.block_time.load(Relaxed)),
         blocked_empty: at(&facts.inputs, &|row, edge| row.edges[edge].empty.get()),
         blocked_full: at(&facts.outputs, &|row, edge| row.edges[edge].full.get()),

@@ -31,6 +31,7 @@ use crate::control::Control;
 use crate::edge::Edge;
 use crate::error::{Cause, Failure, Payload, Wait};
 use crate::kernel::{Outside, Pace, SharedTask, Task};
+use crate::observe::Probes;
 use crate::partition::Partition;
 use crate::scheme::Scheme;
 use crate::topology::Topology;
@@ -114,6 +115,8 @@ pub(crate) struct Core<'r> {
     /// How many workers have said what they may run, and which kernels somebody may, where a worker may not run every kernel.
     covered: Mutex<(usize, Vec<bool>)>,
     pub(crate) hook: Option<&'r Hook<'r>>,
+    /// Whose latency is asked for.
+    pub(crate) probes: Option<Box<Probes>>,
 }
 
 /// What each worker calls with its number before it begins, and where it was given.

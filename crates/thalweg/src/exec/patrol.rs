@@ -65,7 +65,7 @@ impl Worker<'_, '_> {
                 continue;
             }
             if let Some(Why::Full(edge)) = core.look(kernel) {
-                if core.is_stuck(edge) && core.edges[edge].stretch() {
+                if core.is_stuck(edge) && self.note_growth(edge, core.edges[edge].stretch()) {
                     core.control.bell.ring();
                 }
             } else if may_run(kernel) && core.is_ready(kernel) {

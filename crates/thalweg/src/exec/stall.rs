@@ -50,8 +50,9 @@ impl Core<'_> {
     /// may have to come through here. Every other kernel that does not take from a full edge then waits for room of its own, or for time.
     ///
     /// Several workers may come to this at once. One after the other judges, and only while all are still asleep as in `night`: for the second one
-    /// an edge that the first has let grow is not full any more, and the kernel that goes on by that has not run yet.
-    pub(crate) fn stall(&self, outside: bool, night: u64) -> bool {
+    /// an edge that the first has let grow is not full any more, and the kernel that goes on by that has not run yet. `note` gets each edge that was to
+    /// grow, and gives whether it has.
+    pub(crate) fn stall(&self, outside: bool, night: u64, note: impl Fn(usize, Option<bool>) -> bool) -> bool {
         let mut waits = self.waits.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
         if self.control.bell.all_asleep() != Some(night) || self.is_over() {
             return false;
@@ -63,7 +64,7 @@ impl Core<'_> {
         let mut grown = false;
         for edge in &self.edges {
             let may = !outside || self.topology.kernels[edge.plan.to].inputs.len() > 1;
-            grown |= may && edge.is_full() && edge.stretch();
+            grown |= may && edge.is_full() && note(edge.plan.id, edge.stretch());
         }
         if grown {
             self.control.bell.ring_all();

@@ -12,6 +12,8 @@ use crate::control::Control;
 use crate::edge::Edge;
 use crate::error::{Cause, Error, Failure, Refusal, Result, Wait, catch};
 use crate::kernel::{Outside, Pace, Task};
+use crate::observe::Probes;
+use crate::observe::spans::Span;
 use crate::partition::Partition;
 use crate::report::{End, Report};
 use crate::scheme::Scheme;
@@ -37,6 +39,8 @@ pub(crate) struct Parts<'r> {
     pub(crate) hook: Option<&'r Hook<'r>>,
     /// Messages that a source gives at first before it looks up.
     pub(crate) give_len: u32,
+    /// Whose latency is asked for.
+    pub(crate) probes: Option<Box<Probes>>,
 }
 
 impl<'r> Post<'r> {
@@ -47,7 +51,7 @@ impl<'r> Post<'r> {
 
 impl<'r> Core<'r> {
     fn new(parts: Parts<'r>, control: Arc<Control>, scheme: Scheme) -> Self {
-        let Parts { topology, edges, seats, components, crew, hook, give_len } = parts;
+        let Parts { topology, edges, seats, components, crew, hook, give_len, probes } = parts;
         let seats = seats.into_iter().map(|(post, outside)| {
             CachePadded(Seat {
                 post,
@@ -89,6 +93,7 @@ impl<'r> Core<'r> {
             begun: AtomicBool::new(scheme.is_elastic() || crew.0 == 1),
             covered: Mutex::default(),
             hook,
+            probes,
         };
         // U3: a kernel with several ports may give into its cycle on its own account, so the cycle is not over before each was asked.
         for (kernel, facts) in core.topology.kernels.iter().enumerate().filter(|(_, facts)| facts.kind == Kind::Ported)
@@ -126,6 +131,7 @@ impl Office<'_, '_, '_> {
         core.control.bell.join();
         let home = thread::current_cpu();
         let name = format!("thalweg-{worker}");
+        let span = Span::current();
         let started = thread::try_spawn(self.scope, core.scheme.spec(&name), move || {
             match home {
                 Some(home) if core.spread => thread::move_away_from(&[home], worker),
@@ -135,7 +141,7 @@ impl Office<'_, '_, '_> {
                 // Acquire, here and below: nothing is read behind it but what the thread was started with; the end of a run that does not begin is.
                 core.bench.wait(&Parker::new(), || core.begun.load(Acquire) || core.is_over());
             }
-            self.work(worker);
+            span.within(|| self.work(worker));
         });
         if core.spread {
             thread::make_way();

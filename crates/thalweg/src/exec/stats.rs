@@ -18,8 +18,27 @@ pub(crate) struct KernelStats {
     pub(crate) pending: Counter,
     /// Activations of this kernel on its producer's core, within the producer's activation.
     pub(crate) helps: Counter,
-    /// Timed activations and their messages, for the cost of one.
+    /// Activations that were timed.
     pub(crate) timed: Counter,
+    /// Of the last one that was timed: its number, what it took by itself, and when it ended, in nanoseconds of the clock.
+    pub(crate) last_timed: Counter,
+    pub(crate) last_own: Counter,
+    pub(crate) last_end: Counter,
+}
+
+impl KernelStats {
+    /// Notes that activation `number`, from 1, took `own` nanoseconds and ended at `end`. It stands for those since the last one that was timed, which
+    /// took no longer than has passed since: one that the system held up among short ones is no measure of them.
+    pub(crate) fn time(&self, number: u64, own: u64, end: u64) {
+        // Within a help another activation of a parallel kernel may have come and gone.
+        let stands_for = number.saturating_sub(self.last_timed.get()).max(1);
+        let passed = end.saturating_sub(self.last_end.get());
+        self.busy.add(own.saturating_mul(stands_for).min(passed.max(own)));
+        self.timed.add(1);
+        self.last_timed.set(number.max(self.last_timed.get()));
+        self.last_own.set(own);
+        self.last_end.set(end);
+    }
 }
 
 /// What one worker counts about one edge: its attempts that found it so. Only that worker writes it.
@@ -109,5 +128,25 @@ impl Row {
             edges: (0..edges).map(|_| CachePadded::default()).collect(),
             ring: events.map(Ring::new),
         }
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_activation_that_was_held_up_does_not_stand_for_short_ones() {
+        let stats = KernelStats::default();
+        stats.time(1, 1_000, 10_000);
+        // One of sixteen is timed.
+        stats.time(17, 1_000, 50_000);
+        assert_eq!(stats.busy.get(), 17_000);
+        // Held up for a millisecond: the fifteen before it fitted in what else has passed.
+        stats.time(33, 1_000_000, 1_090_000);
+        assert_eq!(stats.busy.get(), 17_000 + 1_040_000);
+        // Timed on other grounds: stands for what was since.
+        stats.time(34, 1_000, 1_100_000);
+        assert_eq!(stats.busy.get(), 17_000 + 1_041_000);
     }
 }

@@ -1,6 +1,6 @@
 //! What the counters of a run tell.
 
-use super::Core;
+use super::{Core, glimpse};
 use crate::report::{EdgeReport, End, KernelReport, Report};
 use thalweg_sync::atomic::Ordering::Relaxed;
 use thalweg_sync::time::Duration;
@@ -22,7 +22,7 @@ pub(crate) fn report(core: &Core<'_>, wall: Duration, end: End) -> Report {
             activations: sum(&|stats| stats.activations.get()),
             messages_in: sum(&|stats| stats.messages.get()).min(given),
             messages_out: state.outputs.iter().map(|&edge| core.edges[edge].given_messages()).sum(),
-            busy: Duration::from_nanos(sum(&|stats| stats.busy.get())),
+            busy: glimpse::busy(core, kernel, wall),
             blocked_empty: state.inputs.iter().map(|&edge| empty(edge)).sum(),
             blocked_full: state.outputs.iter().map(|&edge| full(edge)).sum(),
             blocked_ticket: sum(&|stats| stats.ticket.get()),
@@ -69,6 +69,7 @@ pub(crate) fn report(core: &Core<'_>, wall: Duration, end: End) -> Report {
             + edges.iter().map(|edge| edge.left_over).sum::<u64>(),
         kernels: kernels.collect(),
         edges,
+        latencies: glimpse::latencies(core),
     }
 }
 

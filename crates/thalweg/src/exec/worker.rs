@@ -175,7 +175,7 @@ impl<'a, 'r> Worker<'a, 'r> {
         }
         // Before the second look at the night: who comes from outside meanwhile rings.
         let outside = night.is_some() && self.core.waits_outside();
-        if night.is_some_and(|night| self.core.stall(outside, night)) {
+        if night.is_some_and(|night| self.core.stall(outside, night, |edge, grown| self.note_growth(edge, grown))) {
             self.get_up();
             return;
         }

@@ -111,6 +111,15 @@ impl Draft<'_> {
         for link in &self.links {
             self.check_link(link, &mut refuse);
         }
+        for &(from, to) in self.latencies.iter().filter(|&&(from, to)| !self.behind(from)[to]) {
+            let (from_name, to_name) = (&self.kernels[from].name, &self.kernels[to].name);
+            refuse(
+                from,
+                format!(
+                    "the latency from {from_name} to {to_name} was asked for, and nothing of it gets there without going round a cycle; name two kernels on one way"
+                ),
+            );
+        }
         if let Some(cycle) = self.undeclared_cycle() {
             let names: Vec<_> = cycle.iter().map(|&kernel| self.kernels[kernel].name.as_str()).collect();
             let path = format!("{} >> {}", names.join(" >> "), names[0]);

@@ -3,6 +3,7 @@
 //! No recursion, and time in proportion to kernels and edges: a graph may be a chain of a hundred thousand kernels.
 
 use crate::graph::draft::{Draft, Link};
+use crate::observe::MOST_PAIRS;
 
 /// For each kernel the edges that lead to it and out of it, in the order of its ports.
 pub(crate) struct Wiring {
@@ -28,6 +29,33 @@ impl Draft<'_> {
         let mut next = vec![Vec::new(); self.kernels.len()];
         self.links.iter().filter(|link| counts(link)).for_each(|link| next[link.from.kernel].push(link.to.kernel));
         next
+    }
+
+    /// The kernels that something of `kernel` gets to, without going round a cycle.
+    pub(crate) fn behind(&self, kernel: usize) -> Vec<bool> {
+        let next = self.successors(|link| !link.spec.feedback);
+        let mut seen = vec![false; next.len()];
+        let mut left = vec![kernel];
+        while let Some(kernel) = left.pop() {
+            left.extend(next[kernel].iter().filter(|&&to| !std::mem::replace(&mut seen[to], true)));
+        }
+        seen
+    }
+
+    /// Sources and the sinks behind them, as many as are looked at.
+    pub(crate) fn sources_and_sinks(&self) -> Vec<(usize, usize)> {
+        let wiring = self.wiring();
+        let all = 0..self.kernels.len();
+        let is_inner = |kernel: usize| !wiring.outputs[kernel].is_empty() || wiring.inputs[kernel].is_empty();
+        let sources = all.clone().filter(|&kernel| wiring.inputs[kernel].is_empty());
+        let pairs = sources.take(MOST_PAIRS).flat_map(|source| {
+            let behind = self.behind(source);
+            all.clone()
+                .filter(move |&kernel| behind[kernel])
+                .filter(|&sink| !is_inner(sink))
+                .map(move |sink| (source, sink))
+        });
+        pairs.take(MOST_PAIRS).collect()
     }
 
     /// A cycle without a declared feedback edge.

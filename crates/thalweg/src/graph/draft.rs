@@ -73,6 +73,8 @@ pub(crate) struct Draft<'env> {
     groups: usize,
     pub(crate) hook: Option<Hook<'env>>,
     pub(crate) tasks: Vec<Task<'env>>,
+    /// Whose latency was asked for.
+    pub(crate) latencies: Vec<(usize, usize)>,
 }
 
 impl<'env> Draft<'env> {
@@ -86,6 +88,7 @@ impl<'env> Draft<'env> {
             groups: 0,
             hook: None,
             tasks: Vec::new(),
+            latencies: Vec::new(),
         }
     }
 

@@ -2,6 +2,7 @@
 
 use crate::block::MOST_BYTES;
 use crate::block::windows::Assemble;
+use crate::control::Control;
 use crate::edge::{self, Edge, Plan, Sender, Taker};
 use crate::error::{Caught, Error, Refusal, Result, Whole, catch};
 use crate::exec::{self, Component, Parts, Post};
@@ -9,6 +10,8 @@ use crate::graph::Graph;
 use crate::graph::draft::{Definition, Draft, Link};
 use crate::kernel::intake::{Gather, Intake};
 use crate::kernel::{Body, Outside, SharedTask, Task};
+use crate::observe::Probes;
+use crate::observe::spans::{self, Span};
 use crate::report::Report;
 use crate::scheme::Scheme;
 use crate::topology::{EdgeFacts, KernelFacts, Kind, Topology};
@@ -70,7 +73,12 @@ impl<'env> Graph<'env> {
             draft.outsides().for_each(Outside::reopen);
             #[cfg(all(feature = "daemon", target_os = "linux"))]
             let _noted = crate::daemon::note(&control.eyes);
-            exec::run(draft.parts(scheme), control, scheme, &|| tasks.open())
+            let span = Span::of_run(control.graph, scheme.name(), draft.kernels.len());
+            span.within(|| {
+                let result = exec::run(draft.parts(scheme, &control), control, scheme, &|| tasks.open());
+                spans::ended(&result);
+                result
+            })
         } else {
             Err(Error::Refused(refusals))
         };
@@ -130,7 +138,13 @@ impl Draft<'_> {
     }
 
     /// The parts of a run, which borrow the kernels' code.
-    pub(crate) fn parts<'r>(&'r mut self, scheme: Scheme) -> Parts<'r> {
+    pub(crate) fn parts<'r>(&'r mut self, scheme: Scheme, control: &Control) -> Parts<'r> {
+        let mut latencies = self.latencies.clone();
+        if control.eyes.wants_all_latencies() {
+            let more = self.sources_and_sinks();
+            latencies.extend(more.into_iter().filter(|pair| !self.latencies.contains(pair)));
+        }
+        let probes = Probes::new(self.kernels.len(), latencies);
         let (component_of, components) = self.components();
         let mut wiring = self.wiring();
         let crew = self.crew(scheme);
@@ -224,7 +238,7 @@ impl Draft<'_> {
             (post, outside)
         });
         let seats = seats.collect();
-        Parts { topology, edges, seats, components, crew, hook: self.hook.as_ref(), give_len: FIRST_LEN }
+        Parts { topology, edges, seats, components, crew, hook: self.hook.as_ref(), give_len: FIRST_LEN, probes }
     }
 }
 
@@ -237,6 +251,6 @@ impl Graph<'_> {
         look: impl FnOnce(&exec::Core<'_>, &crate::scheme::View<'_>) -> R,
     ) -> R {
         let control = self.control.clone();
-        exec::looked_at(self.draft.get_mut().parts(scheme), control, scheme, look)
+        exec::looked_at(self.draft.get_mut().parts(scheme, &control), control, scheme, look)
     }
 }

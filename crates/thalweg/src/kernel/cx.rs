@@ -1,11 +1,12 @@
 //! What a kernel's code sees of the run that it is part of.
 
 use crate::block::pool::{Pool, Store};
-use crate::block::{Block, Chain};
+use crate::block::{Block, Chain, Stamps};
 use crate::control::Control;
 use crate::edge::{Edge, Sender};
 use crate::error::{Payload, resume_for};
-use std::cell::Cell;
+use crate::observe::Probes;
+use std::cell::{Cell, RefCell};
 use std::fmt;
 use thalweg_sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Counter, Ordering::*};
 use thalweg_sync::time::now;
@@ -29,6 +30,8 @@ pub(crate) trait Host {
     fn share(&self, kernel: usize, pieces: usize);
     /// The scheme's actions on a full edge: it grows, or its consumer runs here. True if there is room now.
     fn make_room(&self, edge: &Edge) -> bool;
+    /// Something has arrived, by the number of its pair of kernels, that left at `start`.
+    fn arrived(&self, pair: usize, start: u64, end: u64);
     /// Notes what destructors of messages panicked with that `kernel` did not take.
     fn note(&self, kernel: usize, panics: Vec<Payload>);
 }
@@ -77,6 +80,10 @@ pub(crate) struct Cx<'a> {
     pub(crate) left: Cell<bool>,
     /// When the block in hand was begun, if this activation looks at the clock.
     pub(crate) begun: Cell<u64>,
+    /// Whose latency is asked for, if any is.
+    pub(crate) probes: Option<&'a Probes>,
+    /// The stamps of what is in hand.
+    pub(crate) carried: RefCell<Stamps>,
 }
 
 /// How a kernel's loop goes through the messages of a block.
@@ -179,13 +186,55 @@ impl<'a> Cx<'a> {
         self.taken.set(self.taken.get() + messages);
     }
 
+    /// This block has something new of the kernel, and leaves or is kept.
+    #[inline(always)]
+    pub(crate) fn stamp(&self, block: &mut Block) {
+        if let Some(probes) = self.probes {
+            probes.stamp(self.kernel, block, &self.carried.borrow());
+        }
+    }
+
+    /// This block is in hand: what is given now comes of it.
+    #[inline(always)]
+    pub(crate) fn carry(&self, block: &mut Block) {
+        if self.probes.is_some() {
+            self.carried.replace(block.stamps_mut().take());
+        }
+    }
+
+    /// This block is left for another activation.
+    #[inline(always)]
+    pub(crate) fn put_down(&self, block: &mut Block) {
+        if self.probes.is_some() {
+            *block.stamps_mut() = self.carried.take();
+        }
+    }
+
+    /// The kernel is done with the block in hand.
+    #[inline(always)]
+    pub(crate) fn arrive(&self) {
+        if self.probes.is_some() {
+            self.arrive_with(&self.carried.take());
+        }
+    }
+
+    /// The kernel is done with a block that had these stamps.
+    pub(crate) fn arrive_with(&self, stamps: &Stamps) {
+        if let Some(probes) = self.probes {
+            probes.arrive(self.kernel, stamps, |pair, start, end| self.host.arrived(pair, start, end));
+        }
+    }
+
     /// A block that came over `edge` is used up.
     pub(crate) fn settle(&self, edge: &Edge) {
         self.host.count_in(edge.plan.component, -1);
     }
 
     /// Sends a block.
-    pub(crate) fn hand_on(&self, sender: &mut Sender<'_>, block: Block) {
+    pub(crate) fn hand_on(&self, sender: &mut Sender<'_>, mut block: Block) {
+        if sender.edge().plan.feedback {
+            block.stamps_mut().take();
+        }
         let component = sender.edge().plan.component;
         // U3: the block counts before anyone can take it.
         self.host.count_in(component, 1);

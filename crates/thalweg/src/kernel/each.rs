@@ -201,7 +201,8 @@ where
                 true
             };
             while place.alter(rhythm.stretch, change) && !cx.should_leave(&mut rhythm) {}
-            let (changed, rest) = place.finish();
+            let (mut changed, rest) = place.finish();
+            cx.stamp(&mut changed);
             chain.push(0, changed);
             *taken = rest;
             return Ok(());

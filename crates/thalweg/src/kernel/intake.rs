@@ -303,8 +303,11 @@ impl Gather {
 }
 
 /// A block that holds one batch.
-fn batch_block(cx: &Cx<'_>, batch: Batch) -> Block {
+fn batch_block(cx: &Cx<'_>, mut batch: Batch) -> Block {
     let mut block = cx.open_block::<Batch>(1);
+    for input in &mut batch.inputs {
+        block.stamps_mut().add_all(&input.stamps_mut().take());
+    }
     // SAFETY: opened for one message of this type, and written.
     unsafe {
         block.entry::<Batch>(0).write(batch);

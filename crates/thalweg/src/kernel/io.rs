@@ -3,7 +3,7 @@
 use super::output::{AnyOutput, Core};
 use super::ported::{In, Out};
 use super::{Cx, Rhythm};
-use crate::block::{Block, drop_each, move_first};
+use crate::block::{Block, Stamps, drop_each, move_first};
 use crate::edge::{Receiver, Sender};
 use crate::error::resume;
 use std::fmt;
@@ -67,6 +67,8 @@ struct Input {
     block: Option<Block>,
     /// Blocks taken in this activation.
     taken: u32,
+    /// The stamps of `block`, while it is in hand.
+    stamps: Stamps,
     /// How many messages were asked for at once, the last time that there were not so many; zero if there always were.
     asked: usize,
 }
@@ -137,17 +139,21 @@ impl<'a> Io<'a> {
 
     fn take<T>(&mut self, port: usize, mut have: usize, count: usize) -> bool {
         let cx = self.cx;
-        let (input, receiver) = (&mut self.inputs[port], &mut self.receivers[port]);
         while have < count {
+            let (input, receiver) = (&mut self.inputs[port], &mut self.receivers[port]);
             // Each input has its own share, so that a kernel with many inputs sees all of them. A window is gathered whatever it takes.
             let share_is_used = have == 0 && input.taken >= cx.quantum;
             if share_is_used || cx.is_cancelled() {
                 return false;
             }
-            let Some(next) = receiver.take() else {
+            let Some(mut next) = receiver.take() else {
                 input.asked = count;
                 return false;
             };
+            if cx.probes.is_some() {
+                carry(cx, self.inputs, self.outputs, port, &mut next);
+            }
+            let (input, receiver) = (&mut self.inputs[port], &mut self.receivers[port]);
             self.given.blocks += 1;
             input.taken += 1;
             input.block = Some(match input.block.take() {
@@ -343,6 +349,24 @@ impl<'a> Io<'a> {
     }
 }
 
+/// `next` comes into the kernel's hands at `port`: what is pushed from now on comes of it too, and of what is left of other blocks.
+#[cold]
+fn carry(cx: &Cx<'_>, inputs: &mut [Input], outputs: &mut [AnyOutput], port: usize, next: &mut Block) {
+    outputs.iter_mut().for_each(AnyOutput::stamp);
+    let mut carried = cx.carried.take();
+    carried.take();
+    for (index, input) in inputs.iter_mut().enumerate() {
+        if input.block.as_ref().is_none_or(|block| block.unread() == 0) {
+            cx.arrive_with(&input.stamps.take());
+        }
+        if index == port {
+            input.stamps.add_all(&next.stamps_mut().take());
+        }
+        carried.add_all(&input.stamps);
+    }
+    cx.carried.replace(carried);
+}
+
 /// The messages of two blocks in one, which has room for `count`, and grows by doubling: so bringing many together costs each message a few copies.
 fn join<T>(cx: &Cx<'_>, mut first: Block, mut second: Block, count: usize) -> Block {
     let (all, rest) = (first.unread(), second.unread());
@@ -366,10 +390,13 @@ impl Drop for Io<'_> {
         self.cx.count(self.given.messages);
         self.outputs.iter_mut().for_each(AnyOutput::close);
         for (input, receiver) in self.inputs.iter_mut().zip(&mut *self.receivers) {
-            let Some(block) = input.block.take() else { continue };
+            let Some(mut block) = input.block.take() else { continue };
+            let stamps = input.stamps.take();
             if block.unread() > 0 {
+                *block.stamps_mut() = stamps;
                 receiver.put_back(block, false);
             } else {
+                self.cx.arrive_with(&stamps);
                 self.cx.close_block(block);
                 self.cx.settle(receiver.edge());
             }

@@ -36,6 +36,8 @@ pub(crate) struct Core {
     /// A full block on its way out.
     filled: Option<Block>,
     full: bool,
+    /// Up to where the open block had its messages when it was opened, or stamped.
+    stamped: *const u8,
 }
 
 /// Where finished blocks go.
@@ -59,7 +61,7 @@ impl Core {
     }
 
     fn of(cx: &Cx<'_>, target: Target) -> Self {
-        Self { cx: ptr::from_ref(cx).cast(), target, block: None, filled: None, full: false }
+        Self { cx: ptr::from_ref(cx).cast(), target, block: None, filled: None, full: false, stamped: ptr::null() }
     }
 
     fn cx(&self) -> &Cx<'_> {
@@ -98,11 +100,14 @@ impl Core {
             self.block = Some(self.cx().open_block::<T>(self.edge().block_len()));
         }
         let block = self.block.as_ref().expect("there is one now");
-        (block.entry::<T>(block.end()), block.entry::<T>(block.capacity()))
+        let next = block.entry::<T>(block.end());
+        self.stamped = next.cast();
+        (next, block.entry::<T>(block.capacity()))
     }
 
     /// Hands on a full block. Notes when the kernel should stop.
-    fn hand_on(&mut self, block: Block) {
+    fn hand_on(&mut self, mut block: Block) {
+        self.cx().stamp(&mut block);
         match self.target {
             Target::Sender(sender) => {
                 // SAFETY: O1, as in `sender`.
@@ -362,6 +367,17 @@ impl AnyOutput {
         self.core.is_full()
     }
 
+    /// Stamps what was pushed until now: what comes of another block is pushed next.
+    pub(crate) fn stamp(&mut self) {
+        if !self.cur.is_null() && !ptr::eq(self.core.stamped, self.cur) {
+            self.core.stamped = self.cur;
+            if let Some(mut block) = self.core.block.take() {
+                self.core.cx().stamp(&mut block);
+                self.core.block = Some(block);
+            }
+        }
+    }
+
     /// Publishes what was pushed.
     pub(crate) fn close(&mut self) {
         if !self.cur.is_null() {
@@ -423,6 +439,9 @@ pub(crate) unsafe fn end_output<T>(core: *mut Core, cur: *mut T) {
     let Some(mut block) = core.block.take() else { return };
     // SAFETY: `cur` belongs to this block.
     unsafe { seal(&mut block, cur) };
+    if !ptr::eq(core.stamped, cur.cast()) {
+        core.cx().stamp(&mut block);
+    }
     if let Some(sender) = core.sender() {
         sender.keep_open(block);
     } else if block.unread() > 0 {

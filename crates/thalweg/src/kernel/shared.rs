@@ -179,7 +179,7 @@ impl<'r> SharedTask<'r> {
         }
         let piece = part.or_else(|| self.take_piece());
         let is_piece = piece.is_some();
-        let (turn, block) = match piece.map_or_else(|| self.take_block(cx), Ok) {
+        let (turn, mut block) = match piece.map_or_else(|| self.take_block(cx), Ok) {
             Ok(taken) => taken,
             Err(popped) => {
                 let why = if self.input.is_over() { Why::Done } else { Why::Empty(self.input.short()) };
@@ -189,6 +189,7 @@ impl<'r> SharedTask<'r> {
         cx.host.took(cx.kernel);
         // A piece is short, and is not cut again.
         cx.whole.set(is_piece);
+        cx.carry(&mut block);
         let mut hand = SharedHand {
             hand: Hand::weighed(cx, edge, block, self.work.weigh()),
             chain: Chain::default(),
@@ -201,6 +202,7 @@ impl<'r> SharedTask<'r> {
             Some(rest) if left > 0 && !cx.is_cancelled() => self.share(cx, turn, rest, chain),
             rest => {
                 rest.into_iter().for_each(|block| cx.close_block(block));
+                cx.arrive();
                 self.complete(cx, turn, chain);
             }
         }
@@ -224,7 +226,9 @@ impl<'r> SharedTask<'r> {
 
     /// Leaves the rest of a block to others: it has taken too long.
     fn share(&self, cx: &Cx<'_>, turn: Turn, rest: Block, chain: Chain) {
-        let cut = self.work.cut(cx, rest, MOST_PIECES);
+        let mut cut = self.work.cut(cx, rest, MOST_PIECES);
+        cut.iter_mut().for_each(|piece| piece.stamps_mut().add_all(&cx.carried.borrow()));
+        cx.arrive();
         let count = cut.len();
         // U3: they count before anyone can take them.
         cx.host.count_in(self.component, count as i64);

@@ -277,12 +277,13 @@ fn drive_sequential(
         }
         // Before the pop that finds nothing: see E4.
         let closed = edge.is_closed();
-        let Some(block) = input.take() else {
+        let Some(mut block) = input.take() else {
             if closed {
                 work.end(cx);
             }
             break if closed { Why::Done } else { Why::Empty(id) };
         };
+        cx.carry(&mut block);
         let mut hand = Hand::new(cx, edge, block);
         blocks += 1;
         cx.host.took(cx.kernel);
@@ -291,7 +292,8 @@ fn drive_sequential(
         messages += count;
         let holds = work.holds();
         match hand.give_up() {
-            Some(block) if left > 0 || holds => {
+            Some(mut block) if left > 0 || holds => {
+                cx.put_down(&mut block);
                 input.put_back(block, holds);
                 if work.is_done() {
                     break Why::Done;
@@ -310,6 +312,7 @@ fn drive_sequential(
                 if let Some(block) = rest {
                     cx.close_block(block);
                 }
+                cx.arrive();
                 cx.settle(edge);
                 if work.is_done() {
                     break Why::Done;

@@ -25,6 +25,7 @@
 //! ```
 
 mod bounds;
+mod latency;
 mod metrics;
 mod rates;
 mod read;
@@ -32,12 +33,15 @@ mod remarks;
 mod snapshot;
 #[cfg(all(feature = "observe", unix))]
 mod socket;
+pub(crate) mod spans;
 mod trace;
 
 pub use bounds::Allowance;
 #[cfg(any(test, all(feature = "daemon", target_os = "linux")))]
 pub(crate) use bounds::By;
 pub(crate) use bounds::{Bounds, Crew};
+pub use latency::Latency;
+pub(crate) use latency::{MOST_PAIRS, Probes};
 pub use rates::{EdgeRates, KernelRates, Rates, WorkerRates};
 pub use read::{ReadError, read};
 pub use remarks::{About, Remark, remarks};
@@ -59,6 +63,8 @@ use thalweg_sync::sync::{Arc, Mutex, MutexGuard, OnceLock};
 pub(crate) struct Eyes {
     pane: OnceLock<Arc<Pane>>,
     wanted: OnceLock<Mutex<Arc<Wanted>>>,
+    /// There once the latencies from all sources to all sinks are asked for.
+    latencies: OnceLock<()>,
 }
 
 impl Eyes {
@@ -71,6 +77,14 @@ impl Eyes {
         let place = self.wanted.get_or_init(|| Mutex::new(wanted.clone()));
         *place.lock().unwrap_or_else(|poisoned| poisoned.into_inner()) = wanted.clone();
         Tracer(wanted)
+    }
+
+    pub(crate) fn all_latencies(&self) {
+        self.latencies.get_or_init(|| ());
+    }
+
+    pub(crate) fn wants_all_latencies(&self) -> bool {
+        self.latencies.get().is_some()
     }
 
     pub(crate) fn pane(&self) -> Option<&Pane> {

@@ -1,12 +1,11 @@
 //! Snapshots from their JSON.
 
-use super::snapshot::{Doing, EdgeSnapshot, KernelSnapshot, Kind, Snapshot, WorkerSnapshot, WorkerState};
+use super::Latency;
+use super::snapshot::{Doing, EdgeSnapshot, FORMAT, KernelSnapshot, Kind, Snapshot, WorkerSnapshot, WorkerState};
 use crate::report::End;
 use std::fmt;
 use thalweg_sync::time::Duration;
 
-/// The format's number: a reader refuses another one.
-const FORMAT: u64 = 1;
 /// Lists in lists, at most.
 const DEEPEST: u32 = 16;
 
@@ -75,6 +74,11 @@ impl Snapshot {
             kernels: json.list("kernels")?.iter().map(kernel).collect::<Result<_>>()?,
             edges: json.list("edges")?.iter().map(edge).collect::<Result<_>>()?,
             workers: json.list("workers")?.iter().map(worker).collect::<Result<_>>()?,
+            // A record from before there were any has none.
+            latencies: match json.get("latencies") {
+                Ok(_) => json.list("latencies")?.iter().map(latency).collect::<Result<_>>()?,
+                Err(_) => Vec::new(),
+            },
         };
         snapshot.check()?;
         Ok(snapshot)
@@ -88,11 +92,16 @@ impl Snapshot {
             Doing::Empty(edge) | Doing::Full(edge) => edge < edges,
             _ => true,
         });
+        let latencies = self.latencies.iter().all(|latency| latency.ends.0 < kernels && latency.ends.1 < kernels);
         let runs = self.workers.iter().all(|worker| match worker.state {
             WorkerState::Runs(kernel) => kernel < kernels,
             _ => true,
         });
-        if ends && waits && runs { Ok(()) } else { wrong("it names a kernel or an edge that is not in it".into()) }
+        if ends && waits && runs && latencies {
+            Ok(())
+        } else {
+            wrong("it names a kernel or an edge that is not in it".into())
+        }
     }
 }
 
@@ -187,6 +196,24 @@ fn worker(json: &Json) -> Result<WorkerSnapshot> {
         polls: json.number("polls")?,
         yields: json.number("yields")?,
         sleeps: json.number("sleeps")?,
+    })
+}
+
+fn latency(json: &Json) -> Result<Latency> {
+    let time = |key| match json.get(key)? {
+        Json::Null => Ok(None),
+        _ => json.time(key).map(Some),
+    };
+    Ok(Latency {
+        ends: (json.count("from")?, json.count("to")?),
+        stamps: json.number("stamps")?,
+        samples: json.number("samples")?,
+        sum: json.time("sum_ns")?,
+        p50: time("p50_ns")?,
+        p90: time("p90_ns")?,
+        p99: time("p99_ns")?,
+        p999: time("p999_ns")?,
+        max: time("max_ns")?,
     })
 }
 

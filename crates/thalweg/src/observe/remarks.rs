@@ -367,6 +367,7 @@ mod tests {
             ],
             edges: vec![edge(0, 1), edge(1, 2)],
             workers: vec![worker; 4],
+            latencies: Vec::new(),
         }
     }
 

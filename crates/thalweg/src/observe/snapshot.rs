@@ -1,8 +1,12 @@
 //! What a run counts at one moment: plain data, and its JSON.
 
-use crate::report::{End, Quoted};
-use std::fmt::{self, Write};
+use super::Latency;
+use crate::json::{self, Object};
+use crate::report::End;
 use thalweg_sync::time::Duration;
+
+/// The JSON format's number: a reader refuses another one.
+pub(super) const FORMAT: u64 = 1;
 
 /// The counters of a run at one moment. They are read one after the other while workers count on, so sums may be off by what happened meanwhile;
 /// no counter goes backwards from one snapshot of a run to the next.
@@ -29,6 +33,8 @@ pub struct Snapshot {
     pub edges: Vec<EdgeSnapshot>,
     /// The workers; number 0 is the thread that called `run`.
     pub workers: Vec<WorkerSnapshot>,
+    /// What was asked for by [`Graph::latency`](crate::Graph::latency), in that order.
+    pub latencies: Vec<Latency>,
 }
 
 /// What kind of code a kernel has.
@@ -173,46 +179,29 @@ impl Snapshot {
         self.kernels.iter().find(|kernel| kernel.name == name)
     }
 
+    /// The latency from one kernel to another, by their names, if it was asked for.
+    pub fn latency(&self, from: &str, to: &str) -> Option<&Latency> {
+        self.latencies.iter().find(|latency| {
+            (self.kernels[latency.ends.0].name.as_str(), self.kernels[latency.ends.1].name.as_str()) == (from, to)
+        })
+    }
+
     /// As JSON: one object on one line, which [`from_json`](Self::from_json) reads. Times are in nanoseconds.
     pub fn to_json(&self) -> String {
-        let mut json = String::new();
-        self.write_json(&mut json).expect("writing to a string does not fail");
-        json
+        json::object(|object| {
+            object.raw("thalweg", FORMAT).raw("run", self.run).raw("time_ns", self.time.as_nanos());
+            match self.end {
+                None => object.raw("end", "null"),
+                Some(end) => object.text("end", end.name()),
+            };
+            object.text("scheme", &self.scheme).raw("working", self.working);
+            object.raw("decisions", self.decisions).raw("dropped", self.dropped);
+            object.list("kernels", &self.kernels, KernelSnapshot::write_json);
+            object.list("edges", &self.edges, EdgeSnapshot::write_json);
+            object.list("workers", &self.workers, WorkerSnapshot::write_json);
+            object.list("latencies", &self.latencies, Latency::write_json);
+        })
     }
-
-    fn write_json(&self, out: &mut String) -> fmt::Result {
-        write!(
-            out,
-            "{{\"thalweg\":1,\"run\":{},\"time_ns\":{},\"end\":{},\"scheme\":{},\"working\":{},\"decisions\":{},\"dropped\":{},\"kernels\":[",
-            self.run,
-            self.time.as_nanos(),
-            self.end.map_or("null", |end| match end {
-                End::Complete => "\"complete\"",
-                End::Stopped => "\"stopped\"",
-                End::Cancelled => "\"cancelled\"",
-            }),
-            Quoted(&self.scheme),
-            self.working,
-            self.decisions,
-            self.dropped,
-        )?;
-        list(out, &self.kernels, KernelSnapshot::write_json)?;
-        out.push_str("],\"edges\":[");
-        list(out, &self.edges, EdgeSnapshot::write_json)?;
-        out.push_str("],\"workers\":[");
-        list(out, &self.workers, WorkerSnapshot::write_json)?;
-        out.push_str("]}");
-        Ok(())
-    }
-}
-
-fn list<T>(out: &mut String, items: &[T], write: impl Fn(&T, &mut String) -> fmt::Result) -> fmt::Result {
-    items.iter().enumerate().try_for_each(|(index, item)| {
-        if index > 0 {
-            out.push(',');
-        }
-        write(item, out)
-    })
 }
 
 impl Kind {
@@ -257,75 +246,38 @@ impl WorkerState {
 }
 
 impl KernelSnapshot {
-    fn write_json(&self, out: &mut String) -> fmt::Result {
-        write!(
-            out,
-            "{{\"name\":{},\"kind\":\"{}\",\"doing\":\"{}\"",
-            Quoted(&self.name),
-            self.kind.name(),
-            self.doing.name()
-        )?;
+    fn write_json(&self, object: &mut Object<'_>) {
+        object.text("name", &self.name).text("kind", self.kind.name()).text("doing", self.doing.name());
         if let Doing::Empty(edge) | Doing::Full(edge) = self.doing {
-            write!(out, ",\"edge\":{edge}")?;
+            object.raw("edge", edge);
         }
-        write!(
-            out,
-            ",\"workers\":{},\"activations\":{},\"messages_in\":{},\"messages_out\":{},\"busy_ns\":{},\"block_ns\":{},\"blocked_empty\":{},\
-             \"blocked_full\":{},\"blocked_ticket\":{},\"blocked_busy\":{},\"blocked_pending\":{},\"helps\":{}}}",
-            self.workers,
-            self.activations,
-            self.messages_in,
-            self.messages_out,
-            self.busy.as_nanos(),
-            self.block_time.as_nanos(),
-            self.blocked_empty,
-            self.blocked_full,
-            self.blocked_ticket,
-            self.blocked_busy,
-            self.blocked_pending,
-            self.helps,
-        )
+        object.raw("workers", self.workers).raw("activations", self.activations);
+        object.raw("messages_in", self.messages_in).raw("messages_out", self.messages_out);
+        object.raw("busy_ns", self.busy.as_nanos()).raw("block_ns", self.block_time.as_nanos());
+        object.raw("blocked_empty", self.blocked_empty).raw("blocked_full", self.blocked_full);
+        object.raw("blocked_ticket", self.blocked_ticket).raw("blocked_busy", self.blocked_busy);
+        object.raw("blocked_pending", self.blocked_pending).raw("helps", self.helps);
     }
 }
 
 impl EdgeSnapshot {
-    fn write_json(&self, out: &mut String) -> fmt::Result {
-        let most = |most: Option<u64>| most.map_or_else(|| "null".to_owned(), |most| most.to_string());
-        write!(
-            out,
-            "{{\"from\":{},\"to\":{},\"storage\":{},\"messages\":{},\"message_bytes\":{},\"holds\":{},\"blocks\":{},\"most\":{},\"most_blocks\":{},\
-             \"fill\":{:.3},\"grown\":{},\"peak\":{},\"blocked_empty\":{},\"blocked_full\":{}}}",
-            self.ends.0,
-            self.ends.1,
-            Quoted(&self.storage),
-            self.messages,
-            self.message_bytes,
-            self.holds,
-            self.blocks,
-            most(self.most),
-            most(self.most_blocks),
-            self.fill,
-            self.grown,
-            self.peak,
-            self.blocked_empty,
-            self.blocked_full,
-        )
+    fn write_json(&self, object: &mut Object<'_>) {
+        object.raw("from", self.ends.0).raw("to", self.ends.1).text("storage", &self.storage);
+        object.raw("messages", self.messages).raw("message_bytes", self.message_bytes);
+        object.raw("holds", self.holds).raw("blocks", self.blocks);
+        object.maybe("most", self.most).maybe("most_blocks", self.most_blocks);
+        object.raw("fill", format_args!("{:.3}", self.fill)).raw("grown", self.grown).raw("peak", self.peak);
+        object.raw("blocked_empty", self.blocked_empty).raw("blocked_full", self.blocked_full);
     }
 }
 
 impl WorkerSnapshot {
-    fn write_json(&self, out: &mut String) -> fmt::Result {
-        write!(out, "{{\"state\":\"{}\"", self.state.name())?;
+    fn write_json(&self, object: &mut Object<'_>) {
+        object.text("state", self.state.name());
         if let WorkerState::Runs(kernel) = self.state {
-            write!(out, ",\"kernel\":{kernel}")?;
+            object.raw("kernel", kernel);
         }
-        write!(
-            out,
-            ",\"idle_ns\":{},\"polls\":{},\"yields\":{},\"sleeps\":{}}}",
-            self.idle.as_nanos(),
-            self.polls,
-            self.yields,
-            self.sleeps
-        )
+        object.raw("idle_ns", self.idle.as_nanos());
+        object.raw("polls", self.polls).raw("yields", self.yields).raw("sleeps", self.sleeps);
     }
 }

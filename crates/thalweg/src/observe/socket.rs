@@ -280,9 +280,11 @@ impl Process {
     ///
     /// # Errors
     ///
-    /// If the process has ended, does not answer for two seconds, or says what is no snapshot.
+    /// If the process has ended, does not answer for five seconds, or says what is no snapshot.
     pub fn look(&mut self) -> io::Result<Vec<(u64, Snapshot)>> {
         let name = PathBuf::from(format!("process {}", self.id));
+        // A large graph takes its time where there is much else to do.
+        self.stream.get_ref().set_read_timeout(Some(5 * PATIENCE))?;
         self.stream.get_mut().write_all(b"?\n").map_err(|error| ended(error, &name))?;
         let odd = |text: String| io::Error::new(ErrorKind::InvalidData, format!("{}: {text}", name.display()));
         let count: usize =

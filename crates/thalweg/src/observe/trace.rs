@@ -3,8 +3,8 @@
 //! Each worker writes into a ring of its own, which keeps the last events; how many were lost is counted. Nothing is written for a message, and nothing
 //! at all where no trace was asked for.
 
-use crate::report::Quoted;
-use std::fmt::{self, Write};
+use crate::json::{self, Object};
+use std::fmt;
 use thalweg_sync::atomic::Counter;
 use thalweg_sync::sync::{Arc, Mutex};
 use thalweg_sync::time::Duration;
@@ -27,6 +27,16 @@ pub enum Did {
     Slept,
     /// Sat on the bench.
     SatOut,
+    /// Found so many messages on this edge, when it had put some there: one look for every 16 blocks.
+    Held {
+        /// Where.
+        edge: usize,
+        /// How many.
+        messages: u64,
+    },
+    /// Was done with something whose [latency](crate::Graph::latency) is sampled: the number of the pair of kernels. It began where that left the
+    /// first of them.
+    Arrived(usize),
 }
 
 /// Something that a worker did.
@@ -51,6 +61,8 @@ pub struct Trace {
     pub kernels: Vec<String>,
     /// The ends of the edges: indices into `kernels`.
     pub edges: Vec<(usize, usize)>,
+    /// The kernels between which latencies were sampled.
+    pub latencies: Vec<(usize, usize)>,
     /// Workers that there may have been.
     pub workers: usize,
     /// The events that were kept, in the order in which they ended, worker by worker.
@@ -113,7 +125,10 @@ impl Ring {
         let slot = &self.slots[(count % self.slots.len() as u64) as usize];
         slot[0].set(did.number());
         slot[1].set(start);
-        slot[2].set(end.saturating_sub(start));
+        slot[2].set(match did {
+            Did::Held { messages, .. } => messages,
+            _ => end.saturating_sub(start),
+        });
         self.written.set(count + 1);
     }
 
@@ -124,9 +139,12 @@ impl Ring {
             let slot = &self.slots[(number % most) as usize];
             TraceEvent {
                 worker,
-                did: Did::from_number(slot[0].get()),
+                did: Did::from_words(slot[0].get(), slot[2].get()),
                 start: Duration::from_nanos(slot[1].get().saturating_sub(begin)),
-                length: Duration::from_nanos(slot[2].get()),
+                length: match Did::from_words(slot[0].get(), slot[2].get()) {
+                    Did::Held { .. } => Duration::ZERO,
+                    _ => Duration::from_nanos(slot[2].get()),
+                },
             }
         });
         (kept, count.saturating_sub(most))
@@ -134,7 +152,7 @@ impl Ring {
 }
 
 impl Did {
-    /// One word: what, in the lowest three bits, and where.
+    /// One word: what, in the lowest four bits, and where.
     fn number(self) -> u64 {
         let (what, place) = match self {
             Self::Ran(kernel) => (0, kernel),
@@ -144,61 +162,77 @@ impl Did {
             Self::Grew(edge) => (4, edge),
             Self::Slept => (5, 0),
             Self::SatOut => (6, 0),
+            Self::Arrived(pair) => (7, pair),
+            Self::Held { edge, .. } => (8, edge),
         };
-        (place as u64) << 3 | what
+        (place as u64) << 4 | what
     }
 
-    fn from_number(number: u64) -> Self {
-        let place = (number >> 3) as usize;
-        match number & 7 {
+    /// Of that word, and the one that says how long it took, or how many there were.
+    fn from_words(number: u64, amount: u64) -> Self {
+        let place = (number >> 4) as usize;
+        match number & 15 {
             0 => Self::Ran(place),
             1 => Self::Helped(place),
             2 => Self::WaitedFull(place),
             3 => Self::WaitedEmpty(place),
             4 => Self::Grew(place),
             5 => Self::Slept,
-            _ => Self::SatOut,
+            6 => Self::SatOut,
+            7 => Self::Arrived(place),
+            _ => Self::Held { edge: place, messages: amount },
         }
     }
 }
 
 impl Trace {
-    /// As the JSON that Perfetto and Chrome read (`ui.perfetto.dev`, `chrome://tracing`): a track for each worker.
+    /// As the JSON that Perfetto and Chrome read (`ui.perfetto.dev`, `chrome://tracing`): a track for each worker, and one for the latencies of each pair of
+    /// kernels.
     pub fn to_json(&self) -> String {
         let mut json = String::from("{\"displayTimeUnit\":\"ns\",\"traceEvents\":[\n");
-        self.write_json(&mut json).expect("writing to a string does not fail");
-        json
-    }
-
-    fn write_json(&self, out: &mut String) -> fmt::Result {
-        write!(
-            out,
-            "{{\"name\":\"process_name\",\"ph\":\"M\",\"pid\":1,\"tid\":0,\"args\":{{\"name\":\"thalweg\"}}}}"
-        )?;
+        let named = |what: &str, track: usize, name: &str| {
+            json::object(|object| {
+                object.text("name", what).text("ph", "M").raw("pid", 1).raw("tid", track);
+                object.raw("args", json::object(|args| _ = args.text("name", name)));
+            })
+        };
+        json += &named("process_name", 0, "thalweg");
         for worker in 0..self.workers {
-            write!(
-                out,
-                ",\n{{\"name\":\"thread_name\",\"ph\":\"M\",\"pid\":1,\"tid\":{worker},\"args\":{{\"name\":\"worker {worker}\"}}}}"
-            )?;
+            json += ",\n";
+            json += &named("thread_name", worker, &format!("worker {worker}"));
         }
-        for event in &self.events {
+        for (number, event) in self.events.iter().enumerate() {
             let (name, kind) = self.name(event.did);
             // Microseconds, as the format has them.
-            let micros = |time: Duration| time.as_nanos() as f64 / 1e3;
-            write!(
-                out,
-                ",\n{{\"name\":{},\"cat\":\"{kind}\",\"pid\":1,\"tid\":{},\"ts\":{:.3}",
-                Quoted(&name),
-                event.worker,
-                micros(event.start)
-            )?;
-            if matches!(event.did, Did::Ran(_) | Did::Helped(_) | Did::Slept | Did::SatOut) {
-                write!(out, ",\"ph\":\"X\",\"dur\":{:.3}}}", micros(event.length))?;
-            } else {
-                out.push_str(",\"ph\":\"i\",\"s\":\"t\"}");
+            let micros = |time: Duration| format!("{:.3}", time.as_nanos() as f64 / 1e3);
+            let mut write = |phase: &str, time: Duration, more: &dyn Fn(&mut Object<'_>)| {
+                json += ",\n";
+                json += &json::object(|object| {
+                    object.text("name", &name).text("cat", kind).raw("pid", 1).raw("tid", event.worker);
+                    object.raw("ts", micros(time)).text("ph", phase);
+                    more(object);
+                });
+            };
+            match event.did {
+                Did::Ran(_) | Did::Helped(_) | Did::Slept | Did::SatOut => {
+                    write("X", event.start, &|object| _ = object.raw("dur", micros(event.length)));
+                }
+                // They overlap, so each is a pair of events that a number of its own holds together.
+                Did::Arrived(_) => {
+                    write("b", event.start, &|object| _ = object.raw("id", number));
+                    write("e", event.start + event.length, &|object| _ = object.raw("id", number));
+                }
+                Did::Held { messages, .. } => {
+                    let args = json::object(|args| _ = args.raw("messages", messages));
+                    write("C", event.start, &|object| _ = object.raw("args", &args));
+                }
+                _ => write("i", event.start, &|object| _ = object.text("s", "t")),
             }
         }
-        write!(out, "\n],\"otherData\":{{\"lost_events\":{}}}}}\n", self.lost)
+        json += "\n],\"otherData\":";
+        json += &json::object(|object| _ = object.raw("lost_events", self.lost));
+        json += "}\n";
+        json
     }
 
     fn name(&self, did: Did) -> (String, &'static str) {
@@ -214,6 +248,11 @@ impl Trace {
             Did::Grew(number) => (format!("grew: {}", edge(number)), "growth"),
             Did::Slept => ("sleep".to_owned(), "park"),
             Did::SatOut => ("bench".to_owned(), "park"),
+            Did::Held { edge: number, .. } => (edge(number), "edge"),
+            Did::Arrived(pair) => {
+                let (from, to) = self.latencies.get(pair).copied().unwrap_or_default();
+                (format!("{} to {}", kernel(from), kernel(to)), "latency")
+            }
         }
     }
 }
@@ -245,8 +284,10 @@ mod tests {
             Did::Grew(5),
             Did::Slept,
             Did::SatOut,
+            Did::Arrived(6),
+            Did::Held { edge: 7, messages: 8 },
         ] {
-            assert_eq!(Did::from_number(did.number()), did);
+            assert_eq!(Did::from_words(did.number(), 8), did);
         }
     }
 }

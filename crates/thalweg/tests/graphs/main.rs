@@ -12,6 +12,7 @@ mod firings;
 mod functions;
 mod fuzz;
 mod inlets;
+mod latency;
 mod newest;
 mod observe;
 mod outlets;

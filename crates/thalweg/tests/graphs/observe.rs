@@ -277,8 +277,7 @@ fn a_trace_has_every_activation_and_its_memory_is_bounded() {
         }
         let grown: u64 = report.edges.iter().map(|edge| edge.grown).sum();
         let grew = trace.events.iter().filter(|event| matches!(event.did, Did::Grew(_))).count() as u64;
-        // Those of the patrol and of a stall come on top.
-        assert!(grew <= grown, "{scheme}: {grew} of {grown}");
+        assert_eq!(grew, grown, "{scheme}");
         assert!(trace.events.iter().all(|event| event.start + event.length <= report.wall), "{scheme}");
         // In the order in which they ended, worker by worker.
         let order = |event: &thalweg::observe::TraceEvent| (event.worker, event.start + event.length);
