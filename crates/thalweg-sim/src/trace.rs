@@ -142,6 +142,13 @@ impl Trace {
 
     fn write(&self, text: &mut String, event: &Event, sources: &mut Sources) {
         let (mut pid, mut tid) = (THREADS, event.thread);
+        // The categories of a native trace.
+        let kind = match event.what {
+            What::Had { .. } => "place",
+            What::Task { .. } => "run",
+            What::Wait { reason: Reason::Park, .. } => "park",
+            What::Line { .. } | What::Wait { .. } | What::Wanted => "wait",
+        };
         let (name, args) = match event.what {
             What::Had { place } => {
                 (pid, tid) = (PLACES, place);
@@ -171,7 +178,7 @@ impl Trace {
         let name = quoted(&name);
         let _ = writeln!(
             text,
-            "{{\"name\":{name},\"ph\":\"X\",\"pid\":{pid},\"tid\":{tid},\"ts\":{begin},\"dur\":{length},\"args\":{args}}},"
+            "{{\"name\":{name},\"cat\":\"{kind}\",\"ph\":\"X\",\"pid\":{pid},\"tid\":{tid},\"ts\":{begin},\"dur\":{length},\"args\":{args}}},"
         );
     }
 

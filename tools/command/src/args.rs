@@ -179,9 +179,13 @@ pub(crate) struct Looking {
     /// Writes what is counted to a file, ten times a second, for `thalweg report FILE`
     #[arg(long, global = true, value_name = "FILE")]
     pub(crate) record: Option<PathBuf>,
-    /// Writes what each worker did to a file that ui.perfetto.dev and chrome://tracing show: the last 100 000 events of each
+    /// Writes what each worker did to a file that ui.perfetto.dev and chrome://tracing show: the last 100 000 events of each. With --latency too how long
+    /// messages took
     #[arg(long, global = true, value_name = "FILE")]
     pub(crate) trace: Option<PathBuf>,
+    /// Samples how long messages take from each source to each sink; the report, the page, the record and the trace have it
+    #[arg(long, global = true)]
+    pub(crate) latency: bool,
     /// Serves a page that shows the run while it goes on, and prints where [default: a free port of 127.0.0.1]
     #[arg(long, global = true, value_name = "ADDR:PORT", num_args = 0..=1, default_missing_value = "127.0.0.1:0")]
     pub(crate) live: Option<SocketAddr>,
@@ -194,16 +198,19 @@ Examples:
   thalweg run search --term fn --input . --record b.jsonl --scheme raft
   thalweg report a.jsonl b.jsonl --html runs.html
 
+  thalweg run search --term fn --input . --trace t.json
+  thalweg report t.json --svg workers.svg
+
 The table has a column for each run, and how it compares with the first one. Below it stands what a run shows of
 faults, such as a kernel that sets the pace, with the way out.")]
 pub(crate) struct ReportArgs {
-    /// What `thalweg run APP --record FILE` wrote
+    /// What `thalweg run APP --record FILE` wrote; or one trace, of `--trace FILE` or a simulated machine's
     #[arg(value_name = "FILE", required = true, num_args = 1..)]
     pub(crate) files: Vec<PathBuf>,
     /// Draws all runs into one page that needs no other file
     #[arg(long, value_name = "FILE")]
     pub(crate) html: Option<PathBuf>,
-    /// Draws the graph of the last run
+    /// Draws the graph of the last run; of a trace, where each worker's time went, and how full edges were
     #[arg(long, value_name = "FILE")]
     pub(crate) svg: Option<PathBuf>,
 }

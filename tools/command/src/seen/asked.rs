@@ -23,6 +23,8 @@ pub(crate) struct Asked {
     /// Where the trace goes, and what has it.
     trace: Option<Tape>,
     tracer: Option<Tracer>,
+    /// Whether latencies are sampled.
+    latency: bool,
     listener: Option<TcpListener>,
     page: Option<Page>,
     observers: Arc<Mutex<Vec<Observer>>>,
@@ -35,6 +37,7 @@ pub(crate) fn ask(looking: &Looking) -> Result<(), String> {
     let asked = Asked {
         tape: looking.record.as_deref().map(Tape::create).transpose()?,
         trace: looking.trace.as_deref().map(Tape::create).transpose()?,
+        latency: looking.latency,
         listener: looking.live.map(web::bind).transpose()?,
         ..Asked::default()
     };
@@ -56,6 +59,9 @@ impl Asked {
     pub(crate) fn started(&mut self, run: &Stopper) -> Option<String> {
         self.rewind();
         self.recorder = self.tape.take().map(|tape| tape.record(run.observe()));
+        if self.latency {
+            run.latencies();
+        }
         if self.trace.is_some() {
             self.tracer = Some(run.trace(TRACED));
         }

@@ -5,6 +5,7 @@ mod layout;
 mod plain;
 mod record;
 pub(crate) mod report;
+mod slices;
 mod svg;
 #[cfg(unix)]
 pub(crate) mod top;

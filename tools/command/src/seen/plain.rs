@@ -76,6 +76,19 @@ pub(crate) fn worker(snapshot: &Snapshot, worker: usize) -> String {
     }
 }
 
+/// A latency that is sampled, in words.
+pub(crate) fn latency(snapshot: &Snapshot, index: usize) -> String {
+    let latency = &snapshot.latencies[index];
+    let [from, to] = [latency.ends.0, latency.ends.1].map(|end| &snapshot.kernels[end].name);
+    let names = ["p50", "p90", "p99", "p99.9", "max"];
+    let times = [latency.p50, latency.p90, latency.p99, latency.p999, latency.max];
+    let told: Vec<_> =
+        names.iter().zip(times).filter_map(|(name, time)| Some(format!("{name} {}", units::time(time?)))).collect();
+    let told = if told.is_empty() { "nothing has arrived".to_owned() } else { told.join(", ") };
+    let (stamps, samples) = (units::count(latency.stamps as f64), units::count(latency.samples as f64));
+    format!("latency from {from} to {to}: {told} ({stamps} stamped, {samples} arrived)")
+}
+
 /// The last of these snapshots as text, with the rates since the first. Not empty.
 pub(crate) fn text(title: &str, history: &[Snapshot]) -> String {
     let now = &history[history.len() - 1];
@@ -110,6 +123,9 @@ pub(crate) fn text(title: &str, history: &[Snapshot]) -> String {
     }
     for index in 0..now.workers.len() {
         let _ = writeln!(out, "  worker {index}: {}, idle {:.0} ms/s", worker(now, index), rates.workers[index].idle);
+    }
+    for index in 0..now.latencies.len() {
+        let _ = writeln!(out, "  {}", latency(now, index));
     }
     out.push_str(
         "  (kernels: milliseconds of a second; busy is measured, the rest is divided by what attempts found)\n",

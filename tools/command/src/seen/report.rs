@@ -6,9 +6,10 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use thalweg::Snapshot;
-use thalweg::observe::{self, Rates, Remark};
+use thalweg::observe::{self, Latency, Rates, Remark};
 use thalweg_sync::time::Duration;
 
+use super::slices::Slices;
 use super::{svg, units};
 use crate::Outcome;
 use crate::args::ReportArgs;
@@ -16,6 +17,15 @@ use crate::terminal::emit;
 
 /// Points of a line in a picture, at most.
 const POINTS: usize = 400;
+
+type Quantile = fn(&Latency) -> Option<Duration>;
+/// What is compared of a latency.
+const QUANTILES: [(&str, Quantile); 4] = [
+    ("p50", |latency| latency.p50),
+    ("p99", |latency| latency.p99),
+    ("p99.9", |latency| latency.p999),
+    ("max", |latency| latency.max),
+];
 
 /// A run that was recorded.
 struct Recorded {
@@ -84,6 +94,22 @@ struct Row {
 type Cell = (String, Option<f64>);
 
 pub(crate) fn run(args: &ReportArgs) -> Outcome {
+    if let [path] = &args.files[..]
+        && let Some(slices) = fs::read_to_string(path).ok().and_then(|text| Slices::read(&text))
+    {
+        if args.html.is_some() {
+            return Err(format!(
+                "{} is a trace, of which --svg draws a picture; --html is for records",
+                path.display()
+            )
+            .into());
+        }
+        if let Some(path) = &args.svg {
+            fs::write(path, slices.picture()).map_err(|error| format!("cannot write {}: {error}", path.display()))?;
+        }
+        emit(&slices.text())?;
+        return Ok(ExitCode::SUCCESS);
+    }
     let runs = args.files.iter().map(|path| Recorded::read(path)).collect::<Result<Vec<_>, _>>()?;
     let rows = rows(&runs);
     if let Some(path) = &args.html {
@@ -150,6 +176,20 @@ fn rows(runs: &[Recorded]) -> Vec<Row> {
             let sum: f64 = run.snapshots.iter().map(|snapshot| snapshot.edges[edge].fill).sum();
             Some((units::percent(sum / run.snapshots.len() as f64), None))
         });
+    }
+    let pairs = |run: &Recorded| -> Vec<String> {
+        let last = run.last();
+        let name = |kernel: usize| &last.kernels[kernel].name;
+        last.latencies.iter().map(|pair| format!("{} to {}", name(pair.ends.0), name(pair.ends.1))).collect()
+    };
+    for name in names(runs, pairs) {
+        let of = |run: &Recorded| pairs(run).iter().position(|other| *other == name);
+        for (quantile, time) in QUANTILES {
+            row(format!("{name}: latency, {quantile}"), &|run, _| {
+                let time = time(&run.last().latencies[of(run)?])?;
+                Some((units::time(time), Some(time.as_secs_f64())))
+            });
+        }
     }
     rows
 }

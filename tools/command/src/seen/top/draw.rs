@@ -203,6 +203,11 @@ fn kernel(frame: &mut Frame<'_>, area: Rect, state: &State, graph: &Watched) {
             edge.storage
         )));
     }
+    for (index, latency) in now.latencies.iter().enumerate() {
+        if latency.ends.0 == state.kernel || latency.ends.1 == state.kernel {
+            text.push(Line::from(plain::latency(now, index)));
+        }
+    }
     let height = (text.len() as u16).min(area.height.saturating_sub(6).max(2));
     let [told, busy, flow] =
         Layout::vertical([Constraint::Length(height), Constraint::Fill(1), Constraint::Fill(1)]).areas(area);

@@ -72,8 +72,9 @@ impl Watch {
         }
     }
 
-    /// Asks every process once.
+    /// Asks every process once. One that does not answer is met anew: it may only have been slow.
     fn look(&mut self, state: &mut State) {
+        let met = &mut self.met;
         self.processes.retain_mut(|process| match process.look() {
             Ok(told) => {
                 state.heard(process.id, &process.name, told);
@@ -81,6 +82,7 @@ impl Watch {
             }
             Err(error) => {
                 state.lost(process.id, &error.to_string());
+                met.retain(|(id, _)| *id != process.id);
                 false
             }
         });
@@ -124,9 +126,10 @@ fn page(mut watch: Watch, address: SocketAddr) -> Outcome {
             let numbered = state.graphs.iter().enumerate();
             numbered
                 .map(|(index, graph)| {
+                    let fault = graph.fault.as_ref().map_or_else(String::new, |fault| format!("; {fault}"));
                     (
                         index as u64,
-                        format!("{} ({}), graph {}", graph.name, graph.process, graph.number),
+                        format!("{} ({}), graph {}{fault}", graph.name, graph.process, graph.number),
                         graph.now().clone(),
                     )
                 })

@@ -186,6 +186,7 @@ impl Shared {
             match all.iter_mut().find(|seen| seen.number == number) {
                 None => all.push(Seen { number, name, history: [snapshot].into() }),
                 Some(seen) => {
+                    seen.name = name;
                     let last = &seen.history[seen.history.len() - 1];
                     if last.run != snapshot.run || last.kernels.len() != snapshot.kernels.len() {
                         seen.history.clear();
@@ -250,12 +251,14 @@ impl Seen {
         let crew: Vec<_> =
             (0..now.workers.len().min(32)).map(|index| format!("{index} {}", plain::worker(now, index))).collect();
         let history: Vec<_> = self.history.iter().cloned().collect();
+        let latencies: Vec<_> = (0..now.latencies.len()).map(|index| quoted(&plain::latency(now, index))).collect();
         let told: Vec<_> = remarks(&history).iter().map(|remark| quoted(&remark.text)).collect();
         let _ = write!(
             out,
-            "],\"workers\":[{}],\"crew\":{},\"remarks\":[{}]}}",
+            "],\"workers\":[{}],\"crew\":{},\"latencies\":[{}],\"remarks\":[{}]}}",
             workers.collect::<Vec<_>>().join(","),
             quoted(&crew.join("; ")),
+            latencies.join(","),
             told.join(",")
         );
         out
