@@ -10,6 +10,7 @@ use thalweg::prelude::*;
 use crate::harness::{BoxError, Contender, Role, Sample};
 use crate::machine::{Placement, Start, keep_to, timed};
 use crate::peers::{CAPACITY, Checked};
+use crate::streams::trace::Seen;
 use crate::workloads::{Chain, Check, Digest, Farm, Fir, FirChain, Stamped, Text, Trickle, Trickled};
 
 /// How a graph is run.
@@ -18,11 +19,12 @@ pub struct Setting {
     scheme: Option<&'static str>,
     workers: Option<usize>,
     counted: bool,
+    seen: Seen,
 }
 
 impl Setting {
     /// What a user gets who chooses nothing.
-    pub const DEFAULT: Setting = Setting { scheme: None, workers: None, counted: true };
+    pub const DEFAULT: Setting = Setting { scheme: None, workers: None, counted: true, seen: Seen::Unseen };
 
     /// The default scheme with `workers` workers, pinned.
     pub const fn workers(workers: usize) -> Self {
@@ -37,6 +39,11 @@ impl Setting {
     /// Without what is counted for the report alone.
     pub const fn uncounted(self) -> Self {
         Setting { counted: false, ..self }
+    }
+
+    /// Seen while it runs.
+    pub const fn seen(self, seen: Seen) -> Self {
+        Setting { seen, ..self }
     }
 
     /// The scheme, for a graph that the calling thread runs.
@@ -61,7 +68,7 @@ impl Setting {
         let scheme = self.scheme.map(|scheme| format!("-{scheme}")).unwrap_or_default();
         let workers = self.workers.map(|workers| format!("-{workers}w")).unwrap_or_default();
         let counted = if self.counted { "" } else { "-uncounted" };
-        format!("{base}{scheme}{workers}{counted}")
+        self.seen.name(&format!("{base}{scheme}{workers}{counted}"))
     }
 }
 
@@ -113,19 +120,27 @@ fn connect<T: Send + 'static>(graph: &mut Graph<'_>, source: Source<T>, stages: 
 /// The chain of light stages.
 pub fn chain(chain: Chain, style: Style, setting: Setting) -> Checked {
     let scheme = setting.build()?;
-    let (check, timing) = timed(|| run_chain(chain, 0..chain.messages, style, scheme));
+    let (check, timing) = timed(|| run_chain(chain, 0..chain.messages, style, scheme, setting.seen));
     chain.verify(&[check?])?;
     Ok(timing)
 }
 
-fn run_chain(chain: Chain, part: std::ops::Range<u64>, style: Style, scheme: Scheme) -> Result<Check, BoxError> {
+fn run_chain(
+    chain: Chain,
+    part: std::ops::Range<u64>,
+    style: Style,
+    scheme: Scheme,
+    seen: Seen,
+) -> Result<Check, BoxError> {
     let mut check = chain.check(part.clone());
     let mut graph = Graph::new();
     let source = graph.source(Chain::source(part));
     let stages: Vec<Node<u64, u64>> = (0..chain.stages).map(|_| style.stage(&mut graph, Chain::stage)).collect();
     let sink = graph.sink(|v: u64| check.add(v));
     connect(&mut graph, source, &stages, sink);
+    let looking = seen.begin(&graph.stopper());
     graph.run(scheme)?;
+    drop(looking);
     drop(graph);
     Ok(check)
 }
@@ -142,7 +157,7 @@ pub fn on_chain(name: &str, workload: Chain, style: Style, setting: Setting) -> 
 /// have to give.
 pub fn halves(chain: Chain, style: Style) -> Checked {
     let halfway = chain.messages / 2;
-    let half = |part: std::ops::Range<u64>| run_chain(chain, part, style, Scheme::default().workers(1));
+    let half = |part: std::ops::Range<u64>| run_chain(chain, part, style, Scheme::default().workers(1), Seen::Unseen);
     let start = Start::default();
     let (checks, timing) = std::thread::scope(|scope| {
         let first = scope.spawn(|| {

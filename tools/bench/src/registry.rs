@@ -21,6 +21,7 @@ pub(crate) static NATIVE: &[harness::Experiment] = &[
     streams::workers::EXPERIMENT,
     streams::schemes::EXPERIMENT,
     streams::report::EXPERIMENT,
+    streams::trace::EXPERIMENT,
     streams::build::EXPERIMENT,
     queues::item::EXPERIMENT,
     queues::batch::EXPERIMENT,

@@ -34,6 +34,7 @@ pub const ALL: &[Entry] = &[
     Entry { name: "streams/workers", asks: "pipe3, chain32, fir32, farm and a graph with one heavy kernel, with 1 worker, 2 workers and the default", native: true, machine: None },
     Entry { name: "streams/schemes", asks: "pipe3, chain32, fir32 and farm under every scheme", native: true, machine: None },
     Entry { name: "streams/report", asks: "pipe3 and chain32 with one worker, with and without the report's counts; the promise is 1 %", native: true, machine: None },
+    Entry { name: "streams/trace", asks: "pipe3 and chain32 with one worker: unseen, looked at ten times a second, traced, and with latency sampled; the promises are 1 %, 3 % and 3 %", native: true, machine: None },
     Entry { name: "streams/build", asks: "compile time of a program of 30 kernels after a change in one of them, debug and release", native: true, machine: None },
     Entry { name: "queues/1p1c-item", asks: "one producer, one consumer, u64 one by one through 4096 entries, beside the machine's limits", native: true, machine: None },
     Entry { name: "queues/1p1c-batch", asks: "one producer, one consumer, u64 in slices of 8, 32, 128 and 1024, through 4096 and 32768 entries", native: true, machine: None },

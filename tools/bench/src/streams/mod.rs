@@ -14,6 +14,7 @@ pub mod schemes;
 pub mod search;
 #[cfg(test)]
 mod smoke;
+pub mod trace;
 pub mod trickle;
 pub mod workers;
 
