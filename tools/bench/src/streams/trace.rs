@@ -32,6 +32,7 @@ pub enum Seen {
 }
 
 /// Ends the looking.
+#[derive(Debug)]
 pub struct Looking(Option<(Arc<AtomicBool>, std::thread::JoinHandle<usize>)>);
 
 impl Seen {
