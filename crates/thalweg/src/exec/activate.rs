@@ -199,8 +199,6 @@ impl Worker<'_, '_> {
         stats.activations.set(count + 1);
         let stride = match self.core.seats[kernel].pace.block_time.load(Relaxed) {
             _ if stats.timed.get() < STRIDE => 1,
-            // It takes no blocks, so the last activation tells.
-            0 if stats.last_own.get() > SHORT => 1,
             0..=SHORT => STRIDE,
             _ => 1,
         };

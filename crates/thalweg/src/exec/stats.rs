@@ -20,9 +20,8 @@ pub(crate) struct KernelStats {
     pub(crate) helps: Counter,
     /// Activations that were timed.
     pub(crate) timed: Counter,
-    /// Of the last one that was timed: its number, what it took by itself, and when it ended, in nanoseconds of the clock.
+    /// Of the last one that was timed: its number, and when it ended, in nanoseconds of the clock.
     pub(crate) last_timed: Counter,
-    pub(crate) last_own: Counter,
     pub(crate) last_end: Counter,
 }
 
@@ -36,7 +35,6 @@ impl KernelStats {
         self.busy.add(own.saturating_mul(stands_for).min(passed.max(own)));
         self.timed.add(1);
         self.last_timed.set(number.max(self.last_timed.get()));
-        self.last_own.set(own);
         self.last_end.set(end);
     }
 }

@@ -50,7 +50,7 @@ macro_rules! arrives {
 arrives! {
     through_kernels_that_change_messages_where_they_are: |graph| {
         let (from, to) = (graph.source(0..MANY), graph.sink(drop::<u64>));
-        *graph += from >> graph.map(|x: u64| x + 1) >> graph.filter(|x: &u64| x % 3 > 0) >> graph.map(|x: u64| x as f32)
+        *graph += from >> graph.map(|x: u64| x + 1) >> graph.filter(|x: &u64| !x.is_multiple_of(3)) >> graph.map(|x: u64| x as f32)
             >> graph.map(|x: f32| x as u64) >> to;
         (from, to)
     };
