@@ -587,7 +587,7 @@ impl<'env> Graph<'env> {
         Allowance { pane: self.control.eyes.observe().pane }
     }
 
-    /// Samples how long messages take from one kernel to another: [`Report::latencies`], snapshots, metrics and traces have it. A run is refused if nothing of the
+    /// Samples how long messages take from one kernel to another: [`Report::latencies`](crate::Report::latencies), snapshots, metrics and traces have it. A run is refused if nothing of the
     /// first one gets to the other.
     ///
     /// One block in 100 us is stamped when it leaves the first kernel, and what comes of it carries the stamp on until the other kernel is done with it. A
