@@ -3,7 +3,7 @@
 //! | | |
 //! |---|---|
 //! | order | FIFO: lines leave in the order in which they were taken, as long as the device is told to keep it |
-//! | who | any number of producers and consumers of a channel, each with a line of its own |
+//! | who | any number of producers and consumers of a channel, each with a line of its own, consumers also with several |
 //! | items | [plain data](Item) of up to 56 bytes; several small ones travel in one line |
 //! | progress | a push is answered in bounded time: taken, or `Full` |
 //! | cost | one packet for a line each way; no line is shared between threads |
@@ -32,7 +32,10 @@
 //!
 //! # Different from the paper
 //!
-//! - An end has one line, not a ring of lines: with several requests under way, a lost one would change the order.
+//! - A producer has one line, not a ring of lines: a push is answered before the next one. A consumer has one, or a ring with several requests under
+//!   way ([`Channel::consumer_of`]). A line that is evicted, a context switch and a migration lose requests; so that they do not change
+//!   the order, a line is asked for again only when the device has no older request for it ([`Requests`]). That needs no number in
+//!   the line, of which one byte would be free: it could not tell lines of several producers from each other.
 //! - A request is made only for a line that was empty after it was selected, and an injection ends the selection, as a
 //!   foreign store ends a load-link. Otherwise asking again could overwrite what has just come.
 //! - The two sides close, as those of `thalweg-queue`: a consumer asks the device what it still holds when no producer is
@@ -53,11 +56,13 @@ mod control;
 mod endpoint;
 mod item;
 mod queue;
+mod requests;
 mod router;
 mod supervisor;
 
 pub use control::Size;
 pub use item::Item;
 pub use queue::{Consumer, Producer};
+pub use requests::Requests;
 pub use router::Limits;
 pub use supervisor::{Channel, LinkError, Supervisor};

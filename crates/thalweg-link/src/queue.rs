@@ -2,7 +2,7 @@
 //!
 //! # Invariants
 //!
-//! - **Q1** An end's line is its own, but while it is pushed, and while it is asked for and empty.
+//! - **Q1** A line of an end is its own, but while it is pushed, and while it is asked for and empty.
 //! - **Q2** A consumer asks only for an empty line: what has come is never overwritten.
 //! - **Q3** A producer's lines are all taken when it leaves, unless it panics. So when no producer is left, and then the
 //!   device holds nothing, everything that was sent is in the lines of consumers.
@@ -24,6 +24,7 @@ use thalweg_sync::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use crate::control::{CONTROL, Control, get, put};
 use crate::endpoint::{Carrier, Endpoint};
 use crate::item::Item;
+use crate::requests::Requests;
 use crate::supervisor::{LinkError, Pages};
 
 /// What the ends of a channel share. Written only when an end comes or goes.
@@ -48,6 +49,7 @@ struct Lines {
 #[derive(Debug)]
 struct Received {
     endpoint: Arc<Endpoint>,
+    line: usize,
     taken: usize,
 }
 
@@ -56,14 +58,14 @@ impl Received {
     #[inline]
     fn control(&self) -> Option<Control> {
         // (link.10) Acquire, pairs with (link.9): a valid line is whole.
-        Control::of(self.endpoint.line().load(CONTROL, Acquire))
+        Control::of(self.endpoint.line(self.line).load(CONTROL, Acquire))
     }
 
     /// Takes an item. The line is empty after its last one.
     #[inline]
     fn take<T: Item>(&mut self) -> Option<T> {
         let control = self.control()?;
-        let line = self.endpoint.line();
+        let line = self.endpoint.line(self.line);
         let item = get(line, self.taken);
         self.taken += 1;
         if self.taken * T::ELEMENTS == control.elements(T::SIZE) {
@@ -140,11 +142,11 @@ impl Shared {
         self.lines.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// A consumer leaves: nothing comes into its line any more, and what is there stays with the channel.
-    fn leave(&self, received: Received) {
+    /// A consumer leaves: nothing comes into its lines any more, and what is there stays with the channel.
+    fn leave(&self, endpoint: &Arc<Endpoint>, received: impl Iterator<Item = Received>) {
         let mut lines = self.lines();
-        lines.open.retain(|open| !Arc::ptr_eq(open, &received.endpoint));
-        if received.control().is_some() {
+        lines.open.retain(|open| !Arc::ptr_eq(open, endpoint));
+        for received in received.filter(|received| received.control().is_some()) {
             if lines.left.is_empty() {
                 // Relaxed: who sees it takes the lock.
                 self.producers.count.fetch_add(Side::LEFT, Relaxed);
@@ -172,9 +174,8 @@ impl Shared {
     /// Whether all has been received. Only right if no producer was left, and then the device held nothing (Q3, Q4).
     fn is_drained(&self) -> bool {
         let lines = self.lines();
-        // Relaxed: (link.12) has acquired that they are valid, so an empty one was emptied by its consumer.
-        let is_empty = |open: &Arc<Endpoint>| Control::of(open.line().load(CONTROL, Relaxed)).is_none();
-        lines.left.is_empty() && lines.open.iter().all(is_empty)
+        // (link.12) has acquired that they are valid, so an empty one was emptied by its consumer.
+        lines.left.is_empty() && lines.open.iter().all(|open| open.is_empty())
     }
 }
 
@@ -193,7 +194,7 @@ impl<T: Item> Producer<T> {
     pub(crate) fn new(carrier: Carrier, shared: Arc<Shared>) -> Result<Self, LinkError> {
         let number = shared.producers.enter().ok_or(LinkError::TooManyEnds)?;
         let target = shared.target.endpoint(number).ok_or(LinkError::TooManyEnds)?;
-        let endpoint = Endpoint::new(&carrier, target);
+        let endpoint = Endpoint::new(&carrier, target, 1);
         Ok(Self { carrier, shared, endpoint, number, filled: 0, _items: PhantomData })
     }
 
@@ -204,7 +205,7 @@ impl<T: Item> Producer<T> {
 
     /// The line holds an item more.
     fn add(&mut self, value: &T) {
-        put(self.endpoint.line(), self.filled, value);
+        put(self.endpoint.line(0), self.filled, value);
         self.filled += 1;
         self.mark();
     }
@@ -219,7 +220,7 @@ impl<T: Item> Producer<T> {
 
     /// Writes the control region.
     fn mark(&self) {
-        let line = self.endpoint.line();
+        let line = self.endpoint.line(0);
         // Relaxed: the line is this thread's alone until it is sent (Q1).
         let word = if T::SIZE.bytes() == 8 { 0 } else { line.load(CONTROL, Relaxed) };
         line.store(CONTROL, Control::new(T::SIZE, self.filled * T::ELEMENTS).with_data_of(word), Relaxed);
@@ -348,13 +349,17 @@ impl<T: Item> Push for Producer<T> {
 
 /// A reading end. [`Clone::clone`] makes another.
 ///
-/// One that has asked for a line, and found none, keeps what comes: it pops again, or is dropped; then the others take what
+/// One that has asked for lines, and found none, keeps what comes: it pops again, or is dropped; then the others take what
 /// it had not taken. Nobody is told the end before: a thread that has several consumers of a channel, and pops at one of
 /// them until the end, drops or empties the others first, or it may wait for itself.
 pub struct Consumer<T: Item> {
     carrier: Carrier,
     shared: Arc<Shared>,
+    /// The line that is read, or is expected next.
     received: Received,
+    requests: Requests,
+    /// How many may be under way.
+    most: usize,
     number: usize,
     /// Looks at an empty line since it was asked for; `None`: it was not, or in vain.
     asked: Option<u32>,
@@ -366,32 +371,89 @@ pub struct Consumer<T: Item> {
 const LOOKS: u32 = 64;
 
 impl<T: Item> Consumer<T> {
-    pub(crate) fn new(carrier: Carrier, shared: Arc<Shared>) -> Result<Self, LinkError> {
+    pub(crate) fn new(carrier: Carrier, shared: Arc<Shared>, most: usize) -> Result<Self, LinkError> {
         let number = shared.consumers.enter().ok_or(LinkError::TooManyEnds)?;
         let target = shared.target.endpoint(number).ok_or(LinkError::TooManyEnds)?;
-        let endpoint = Arc::new(Endpoint::new(&carrier, target));
+        let requests = Requests::new(most);
+        let endpoint = Arc::new(Endpoint::new(&carrier, target, requests.lines()));
         shared.lines().open.push(endpoint.clone());
-        let received = Received { endpoint, taken: 0 };
-        Ok(Self { carrier, shared, received, number, asked: None, _items: PhantomData })
+        let received = Received { endpoint, line: 0, taken: 0 };
+        Ok(Self { carrier, shared, received, requests, most, number, asked: None, _items: PhantomData })
     }
 
-    /// Another reading end of the channel. Errors if there are too many.
+    /// Another reading end of the channel, with as many requests. Errors if there are too many.
     pub fn try_clone(&self) -> Result<Self, LinkError> {
-        Self::new(self.carrier.clone(), self.shared.clone())
+        Self::new(self.carrier.clone(), self.shared.clone(), self.most)
     }
 
     /// Takes an item that has come. Asks for nothing, and does not look for what others have left.
     #[inline]
     pub fn take(&mut self) -> Option<T> {
-        let item = self.received.take()?;
+        let item = match self.received.take() {
+            Some(item) => item,
+            None if self.most == 1 => return None,
+            None => self.take_after_lost()?,
+        };
         if self.received.taken == 0 {
-            self.asked = None;
+            self.requests.taken();
+            self.expect_next();
+            self.asked = self.requests.asked().next().map(|_| 0);
         }
         Some(item)
     }
 
+    /// Takes an item of a line before which requests were lost.
+    fn take_after_lost(&mut self) -> Option<T> {
+        let endpoint = &self.received.endpoint;
+        self.received.line = self.requests.come(|line| endpoint.has_come(line))?;
+        self.received.take()
+    }
+
+    /// The line that is read next.
+    fn expect_next(&mut self) {
+        let first = self.requests.asked().next();
+        self.received.line = first.or(self.requests.next()).unwrap_or(self.received.line);
+    }
+
+    /// Asks for lines: again, if what was asked for may be lost, and for as many more as may be under way.
     fn ask(&mut self) {
-        self.asked = self.received.endpoint.fetch().then_some(0);
+        let endpoint = &self.received.endpoint;
+        let mut made = false;
+        if endpoint.forgets() {
+            let again = self.requests.again(|line| endpoint.unmap(line), |line| endpoint.has_come(line));
+            if let Some(line) = again
+                && endpoint.fetch(line)
+            {
+                self.requests.made(line);
+                made = true;
+            }
+        } else {
+            made = self.requests.asked().next().is_some();
+        }
+        self.asked = (self.ask_more() || made).then_some(0);
+        self.expect_next();
+    }
+
+    /// Asks for lines beyond those that are asked for. True if a request was made.
+    fn ask_more(&mut self) -> bool {
+        let mut made = false;
+        while let Some(line) = self.requests.next()
+            && self.received.endpoint.fetch(line)
+        {
+            self.requests.made(line);
+            made = true;
+        }
+        made
+    }
+
+    /// An item was taken. If it was the last of its line, another one is asked for, where several requests may be under way.
+    #[inline]
+    fn go_on(&mut self, item: T) -> T {
+        if self.most > 1 && self.received.taken == 0 && self.ask_more() {
+            self.asked = Some(0);
+            self.expect_next();
+        }
+        item
     }
 
     /// Whether nothing comes any more. Only right if no producer is left.
@@ -402,7 +464,7 @@ impl<T: Item> Consumer<T> {
     /// Takes an item that has come, or asks for a line.
     pub fn try_pop(&mut self) -> Result<T, TryPopError> {
         if let Some(item) = self.take() {
-            return Ok(item);
+            return Ok(self.go_on(item));
         }
         let producers = self.shared.producers.count();
         if producers & Side::LEFT != 0
@@ -415,7 +477,7 @@ impl<T: Item> Consumer<T> {
             _ => self.ask(),
         }
         if let Some(item) = self.take() {
-            return Ok(item);
+            return Ok(self.go_on(item));
         }
         if producers == Side::EVER && self.is_drained() {
             return Err(TryPopError::Closed);
@@ -426,7 +488,7 @@ impl<T: Item> Consumer<T> {
     /// Takes an item, waiting until one comes.
     pub fn pop(&mut self) -> Result<T, PopError> {
         if let Some(item) = self.take() {
-            return Ok(item);
+            return Ok(self.go_on(item));
         }
         if self.asked.is_none() {
             self.ask();
@@ -434,14 +496,16 @@ impl<T: Item> Consumer<T> {
         let mut tries = 0;
         loop {
             // Who has asked in vain waits for nothing.
-            let endpoint = &self.received.endpoint;
+            let (endpoint, expected) = (&self.received.endpoint, self.received.line);
             let patience = if self.asked.is_some() { endpoint.patience() } else { 0 };
             let mut looks = 0;
             // True: something has come. False: ask again, or see what others have left, and whether this is the end.
             let come = spin::until(|| {
                 looks += 1;
-                // Relaxed: `take` looks again.
-                if Control::of(endpoint.line().load(CONTROL, Relaxed)).is_some() {
+                // `take` looks again. Of several lines a later one may come where a request was lost.
+                if endpoint.has_come(expected)
+                    || (self.most > 1 && self.requests.asked().any(|line| line != expected && endpoint.has_come(line)))
+                {
                     Some(true)
                 } else {
                     (looks > patience || self.shared.producers.is_over()).then_some(false)
@@ -457,7 +521,7 @@ impl<T: Item> Consumer<T> {
                 return Err(PopError);
             }
             if let Some(item) = self.take() {
-                return Ok(item);
+                return Ok(self.go_on(item));
             }
             if self.asked.is_none() || self.is_closed() {
                 // Others have all room for requests; or the last lines are on their way, to this end or to another, or there.
@@ -468,9 +532,14 @@ impl<T: Item> Consumer<T> {
         }
     }
 
-    /// Asks for the next line already, so that it comes while the thread does something else.
+    /// Asks for the next line already, or for as many as the consumer may ask for, so that they come while the thread does something else.
     pub fn prefetch(&mut self) {
-        if self.asked.is_none() && self.received.taken == 0 {
+        if self.most > 1 {
+            if self.ask_more() {
+                self.asked = Some(0);
+            }
+            self.expect_next();
+        } else if self.asked.is_none() && self.received.taken == 0 {
             self.ask();
         }
     }
@@ -492,12 +561,18 @@ impl<T: Item> Clone for Consumer<T> {
 }
 
 impl<T: Item> Drop for Consumer<T> {
-    /// What is in the line, and was not taken, stays with the channel, for any other consumer, or one that comes later. It
+    /// What is in its lines, and was not taken, stays with the channel, for any other consumer, or one that comes later. It
     /// waits for nothing, and does the same while the thread panics.
     fn drop(&mut self) {
-        let Received { endpoint, taken } = &self.received;
+        let Received { endpoint, line: reading, taken } = &self.received;
         endpoint.leave();
-        self.shared.leave(Received { endpoint: endpoint.clone(), taken: *taken });
+        // A line that is read was asked for first, and of one request also if the device did not take it.
+        let rest = self.requests.asked().filter(|line| line != reading);
+        let received = std::iter::once(*reading).chain(rest).map(|line| {
+            let taken = if line == *reading { *taken } else { 0 };
+            Received { endpoint: endpoint.clone(), line, taken }
+        });
+        self.shared.leave(endpoint, received);
         self.shared.consumers.leave(self.number);
     }
 }

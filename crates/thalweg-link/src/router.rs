@@ -1,7 +1,7 @@
 //! The routing device in software: a thread plays it, natively.
 //!
-//! Each endpoint has an [`Exchange`]: a line and a door. The endpoint and the router are the only ones who touch it, so the
-//! two agree about one line each, as a core and the device do.
+//! Each endpoint has an [`Exchange`]: lines, and a door for each. The endpoint and the router are the only ones who touch it, so the
+//! two agree about each line, as a core and the device do. Both use the lines in turn, so they come in the order of the requests.
 //!
 //! | door | written by | next |
 //! |---|---|---|
@@ -57,42 +57,66 @@ impl Default for Limits {
 /// Where an endpoint and the router meet.
 #[derive(Debug)]
 pub(crate) struct Exchange {
-    pub(crate) line: Line,
-    door: CachePadded<AtomicU64>,
+    places: Box<[Place]>,
     sqi: usize,
 }
 
+/// A line and its door.
+#[derive(Debug)]
+struct Place {
+    line: Line,
+    door: CachePadded<AtomicU64>,
+}
+
 impl Exchange {
+    fn new(sqi: usize, lines: usize) -> Self {
+        let place = || Place { line: Line::new(), door: CachePadded(AtomicU64::new(IDLE)) };
+        Self { places: std::iter::repeat_with(place).take(lines).collect(), sqi }
+    }
+
+    #[inline]
+    pub(crate) fn line(&self, number: usize) -> &Line {
+        &self.places[number].line
+    }
+
+    pub(crate) fn lines(&self) -> usize {
+        self.places.len()
+    }
+
     /// A producer's line goes to the router. True if it was taken; then the line is zero.
     pub(crate) fn push(&self) -> bool {
+        let door = &self.places[0].door;
         // (link.1) Release, pairs with (link.2): the router reads the line that was written before.
-        self.door.store(PUSHED, Release);
+        door.store(PUSHED, Release);
         let answer = spin::until(|| {
             // (link.3) Acquire, pairs with (link.4): the router is done with the line.
-            let door = self.door.load(Acquire);
+            let door = door.load(Acquire);
             (door != PUSHED).then_some(door)
         });
         answer == IDLE
     }
 
-    /// A consumer asks for a line, unless one has come. Asking again changes nothing.
-    pub(crate) fn fetch(&self) {
+    /// A consumer asks for something to come to a line, unless it has. Lines are asked for in turn; asking again changes nothing.
+    pub(crate) fn fetch(&self, line: usize) {
+        let Place { line, door } = &self.places[line];
         // (link.7) Acquire, pairs with (link.8): a line that has come is seen below, and must not be overwritten.
-        let door = spin::until(|| Some(self.door.load(Acquire)).filter(|&door| door != WRITING));
+        let state = spin::until(|| Some(door.load(Acquire)).filter(|&door| door != WRITING));
         // Relaxed: nobody but this endpoint leaves idle, so the line stays as it is.
-        if door == IDLE && Control::of(self.line.load(CONTROL, Relaxed)).is_none() {
+        if state == IDLE && Control::of(line.load(CONTROL, Relaxed)).is_none() {
             // (link.5) Release, pairs with (link.6): the line was read and cleared before it is written anew.
-            self.door.store(ASKED, Release);
+            door.store(ASKED, Release);
         }
     }
 
     /// The endpoint leaves. A line that is on its way is there when this returns.
     pub(crate) fn leave(&self) {
-        loop {
-            let door = spin::until(|| Some(self.door.load(Acquire)).filter(|&door| door != WRITING));
-            // AcqRel: what the endpoint did comes before the router forgets it; if the line came meanwhile, it is seen.
-            if self.door.compare_exchange(door, GONE, AcqRel, Relaxed).is_ok() {
-                return;
+        for Place { door, .. } in &self.places {
+            loop {
+                let state = spin::until(|| Some(door.load(Acquire)).filter(|&door| door != WRITING));
+                // AcqRel: what the endpoint did comes before the router forgets it; if the line came meanwhile, it is seen.
+                if door.compare_exchange(state, GONE, AcqRel, Relaxed).is_ok() {
+                    break;
+                }
             }
         }
     }
@@ -138,9 +162,9 @@ impl Router {
         self.new.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// A new endpoint of a channel.
-    pub(crate) fn join(&self, sqi: usize) -> Arc<Exchange> {
-        let exchange = Arc::new(Exchange { line: Line::new(), door: CachePadded(AtomicU64::new(IDLE)), sqi });
+    /// A new endpoint of a channel, with so many lines.
+    pub(crate) fn join(&self, sqi: usize, lines: usize) -> Arc<Exchange> {
+        let exchange = Arc::new(Exchange::new(sqi, lines));
         self.enter();
         self.new_exchanges().push(exchange.clone());
         // Release, pairs with the Acquire in `Work::look`: who sees the number finds the exchange.
@@ -180,10 +204,22 @@ enum Task {
     End,
 }
 
+/// An exchange, and the line whose turn it is.
+struct Met {
+    exchange: Arc<Exchange>,
+    turn: usize,
+}
+
+impl Met {
+    fn place(&self) -> &Place {
+        &self.exchange.places[self.turn]
+    }
+}
+
 /// The router's own state.
 struct Work {
     shared: Arc<Router>,
-    exchanges: Vec<Arc<Exchange>>,
+    exchanges: Vec<Met>,
     met: usize,
     lines: Vec<VecDeque<[u64; Line::WORDS]>>,
     /// Slots that belong to no channel, and how many of them are free.
@@ -204,7 +240,7 @@ impl Work {
                 Task::Meet => {
                     let mut new = self.shared.new_exchanges();
                     self.met += new.len();
-                    self.exchanges.append(&mut new);
+                    self.exchanges.extend(new.drain(..).map(|exchange| Met { exchange, turn: 0 }));
                 }
                 Task::Take(at) => self.take(at),
                 Task::Give(at) => self.give(at),
@@ -217,11 +253,11 @@ impl Work {
     fn look(&self) -> Option<Task> {
         let exchanges = self.exchanges.len();
         for at in (0..exchanges).map(|i| (self.turn + i) % exchanges) {
-            let exchange = &self.exchanges[at];
+            let met = &self.exchanges[at];
             // (link.2) and (link.6) Acquire, pair with (link.1) and (link.5).
-            match exchange.door.load(Acquire) {
+            match met.place().door.load(Acquire) {
                 PUSHED => return Some(Task::Take(at)),
-                ASKED if !self.lines[exchange.sqi].is_empty() => return Some(Task::Give(at)),
+                ASKED if !self.lines[met.exchange.sqi].is_empty() => return Some(Task::Give(at)),
                 GONE => return Some(Task::Forget(at)),
                 _ => {}
             }
@@ -234,42 +270,45 @@ impl Work {
 
     fn take(&mut self, at: usize) {
         self.turn = at + 1;
-        let exchange = &self.exchanges[at];
-        let lines = &mut self.lines[exchange.sqi];
+        let met = &self.exchanges[at];
+        let (Place { line, door }, sqi) = (met.place(), met.exchange.sqi);
+        let lines = &mut self.lines[sqi];
         let answer = if lines.is_empty() || self.free > 0 {
             self.free -= usize::from(!lines.is_empty());
             // Relaxed: (link.2) has acquired what was written.
-            lines.push_back(std::array::from_fn(|word| exchange.line.load(word, Relaxed)));
-            (0..Line::WORDS).for_each(|word| exchange.line.store(word, 0, Relaxed));
+            lines.push_back(std::array::from_fn(|word| line.load(word, Relaxed)));
+            (0..Line::WORDS).for_each(|word| line.store(word, 0, Relaxed));
             // Relaxed: (link.4) publishes it to the producer, and whoever the producer tells of its end (R2).
-            self.shared.held[exchange.sqi].fetch_add(1, Relaxed);
+            self.shared.held[sqi].fetch_add(1, Relaxed);
             IDLE
         } else {
             REFUSED
         };
         // (link.4) Release, pairs with (link.3).
-        exchange.door.store(answer, Release);
+        door.store(answer, Release);
     }
 
     fn give(&mut self, at: usize) {
         self.turn = at + 1;
-        let exchange = &self.exchanges[at];
+        let met = &mut self.exchanges[at];
+        let (Place { line, door }, sqi) = (&met.exchange.places[met.turn], met.exchange.sqi);
         // Acquire: as (link.6). It fails if the consumer has just left.
-        if exchange.door.compare_exchange(ASKED, WRITING, Acquire, Relaxed).is_err() {
+        if door.compare_exchange(ASKED, WRITING, Acquire, Relaxed).is_err() {
             return;
         }
-        let lines = &mut self.lines[exchange.sqi];
+        let lines = &mut self.lines[sqi];
         let words = lines.pop_front().expect("it was looked at");
         self.free += usize::from(!lines.is_empty());
         for (word, &value) in words.iter().enumerate().filter(|&(word, _)| word != CONTROL) {
-            exchange.line.store(word, value, Relaxed);
+            line.store(word, value, Relaxed);
         }
         // (link.9) Release, pairs with (link.10): a line that is valid is whole.
-        exchange.line.store(CONTROL, words[CONTROL], Release);
+        line.store(CONTROL, words[CONTROL], Release);
         // (link.8) Release, pairs with (link.7).
-        exchange.door.store(IDLE, Release);
+        door.store(IDLE, Release);
         // (link.11) Release, pairs with (link.12).
-        self.shared.held[exchange.sqi].fetch_sub(1, Release);
+        self.shared.held[sqi].fetch_sub(1, Release);
+        met.turn = (met.turn + 1) % met.exchange.lines();
     }
 }
 
@@ -279,14 +318,15 @@ mod tests {
 
     #[test]
     fn a_line_that_has_come_is_not_asked_for_again() {
-        let exchange = Exchange { line: Line::new(), door: CachePadded(AtomicU64::new(IDLE)), sqi: 0 };
-        exchange.line.store(CONTROL, u64::MAX, Relaxed);
-        exchange.fetch();
-        assert_eq!(exchange.door.load(Relaxed), IDLE, "it would be overwritten");
-        exchange.line.store(CONTROL, 0, Relaxed);
-        exchange.fetch();
-        assert_eq!(exchange.door.load(Relaxed), ASKED);
+        let exchange = Exchange::new(0, 1);
+        let Place { line, door } = &exchange.places[0];
+        line.store(CONTROL, u64::MAX, Relaxed);
+        exchange.fetch(0);
+        assert_eq!(door.load(Relaxed), IDLE, "it would be overwritten");
+        line.store(CONTROL, 0, Relaxed);
+        exchange.fetch(0);
+        assert_eq!(door.load(Relaxed), ASKED);
         exchange.leave();
-        assert_eq!(exchange.door.load(Relaxed), GONE);
+        assert_eq!(door.load(Relaxed), GONE);
     }
 }

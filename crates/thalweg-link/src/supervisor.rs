@@ -149,9 +149,34 @@ impl Channel {
         Producer::new(self.carrier.clone(), self.shared.clone())
     }
 
-    /// A reading end.
+    /// A reading end with one line.
     pub fn consumer<T: Item>(&self) -> Result<Consumer<T>, LinkError> {
-        Consumer::new(self.carrier.clone(), self.shared.clone())
+        self.consumer_of(1)
+    }
+
+    /// A reading end that has up to `requests` requests under way, 1 to 64: so many lines are there, or on their way, when the thread
+    /// comes to read. It keeps all that comes, as [`Consumer`] says; where consumers share a channel, few requests
+    /// divide it more evenly. Requests beyond what the device has room for are made later.
+    ///
+    /// ```
+    /// use thalweg_link::{Limits, Supervisor};
+    ///
+    /// let supervisor = Supervisor::software(Limits::default())?;
+    /// let channel = supervisor.open("words")?;
+    /// let (mut tx, mut rx) = (channel.producer::<u64>()?, channel.consumer_of::<u64>(4)?);
+    /// rx.prefetch();
+    /// (0..9).for_each(|n| tx.push(n).unwrap());
+    /// drop(tx);
+    /// assert!((0..9).all(|n| rx.pop() == Ok(n)) && rx.pop().is_err());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Panics
+    ///
+    /// If `requests` is not 1 to 64.
+    pub fn consumer_of<T: Item>(&self, requests: usize) -> Result<Consumer<T>, LinkError> {
+        assert!((1..=64).contains(&requests), "a consumer has 1 to 64 requests under way, not {requests}");
+        Consumer::new(self.carrier.clone(), self.shared.clone(), requests)
     }
 }
 

@@ -374,3 +374,88 @@ fn threads_that_share_a_core_get_everything_in_order() {
     assert!(report.counts.device.injections >= 120);
     assert_eq!(on(device(), 1, client), report);
 }
+
+/// As many lines as were asked for come while the thread does something else, and are there without another request.
+#[test]
+fn several_lines_come_meanwhile() {
+    everywhere(|supervisor| {
+        let channel = supervisor.open("a").unwrap();
+        let (mut tx, mut rx) = (channel.producer::<[u64; 7]>().unwrap(), channel.consumer_of::<[u64; 7]>(3).unwrap());
+        rx.prefetch();
+        (0..3).for_each(|n| tx.push([n; 7]).unwrap());
+        for n in 0..3 {
+            let come = spin::until(|| rx.take());
+            assert_eq!(come, [n; 7]);
+        }
+        assert_eq!(rx.take(), None);
+        tx.push([3; 7]).unwrap();
+        assert_eq!(rx.pop(), Ok([3; 7]));
+    });
+}
+
+/// Its lines leave the cache now and then, and on one core every wait is a context switch.
+#[test]
+fn several_requests_keep_the_order() {
+    fn client(supervisor: &Supervisor) {
+        for requests in [2, 5] {
+            let channel = supervisor.open(&requests.to_string()).unwrap();
+            let (mut tx, mut rx) = (channel.producer::<u32>().unwrap(), channel.consumer_of::<u32>(requests).unwrap());
+            thread::scope(|scope| {
+                scope.spawn(move || {
+                    for n in 0..300 {
+                        let result = if n % 3 == 0 { tx.push(n) } else { tx.collect(n) };
+                        result.unwrap();
+                    }
+                });
+                // More than a first-level cache has room for.
+                let mut evicts = vec![0_u64; 1 << 14];
+                for n in 0..300 {
+                    if n % 40 == 7 {
+                        evicts.iter_mut().for_each(|word| *word += 1);
+                    }
+                    if n % 50 == 20 {
+                        thread::sleep(Duration::from_micros(20));
+                    }
+                    let popped = if n % 2 == 0 { rx.pop().ok() } else { Some(spin::until(|| rx.try_pop().ok())) };
+                    assert_eq!(popped, Some(n), "{requests} requests");
+                }
+                assert_eq!((rx.pop(), rx.try_pop()), (Err(PopError), Err(TryPopError::Closed)));
+            });
+        }
+    }
+    everywhere(client);
+    // So full that requests are refused.
+    on(routing(1, 4, 4), 16, client);
+    let report = on(routing(1, 4, 8), 1, client);
+    assert!(report.counts.device.injections >= 200, "{:?}", report.counts.device);
+}
+
+/// What lies in several lines of a consumer that leaves, one of them half read, goes to the others.
+#[test]
+fn what_has_come_to_several_lines_stays_with_the_channel() {
+    everywhere(|supervisor| {
+        let channel = supervisor.open("a").unwrap();
+        let (mut tx, mut rx) = (channel.producer::<u64>().unwrap(), channel.consumer_of::<u64>(3).unwrap());
+        rx.prefetch();
+        for n in 0..6 {
+            tx.collect(n).unwrap();
+            if n % 2 == 1 {
+                tx.flush().unwrap();
+            }
+        }
+        assert_eq!(spin::until(|| rx.take()), 0);
+        let mut other = channel.consumer::<u64>().unwrap();
+        drop((tx, rx));
+        let mut rest: Vec<u64> = std::iter::from_fn(|| other.pop().ok()).collect();
+        // Lines that had not come may come first.
+        rest.sort_unstable();
+        assert_eq!(rest, [1, 2, 3, 4, 5]);
+    });
+}
+
+#[test]
+#[should_panic(expected = "a consumer has 1 to 64 requests under way, not 65")]
+fn requests_have_a_bound() {
+    let supervisor = Supervisor::software(Limits::default()).unwrap();
+    let _ = supervisor.open("a").unwrap().consumer_of::<u64>(65);
+}

@@ -28,6 +28,21 @@ fn items_arrive_whole_and_in_order_and_then_the_end() {
     });
 }
 
+/// Two requests under way, at the doors of two of its three lines.
+#[test]
+fn several_requests_are_served_in_turn() {
+    model_bounded(PREEMPTIONS, || {
+        let supervisor = Supervisor::software(Limits { links: 1, entries: 1 }).unwrap();
+        let channel = supervisor.open("a").unwrap();
+        let (mut tx, mut rx) = (channel.producer::<u64>().unwrap(), channel.consumer_of::<u64>(2).unwrap());
+        let producer = thread::spawn(move || (1..=2).for_each(|n| tx.push(n).unwrap()));
+        rx.prefetch();
+        assert_eq!((rx.pop(), rx.pop()), (Ok(1), Ok(2)));
+        assert!(rx.pop().is_err());
+        producer.join().unwrap();
+    });
+}
+
 #[test]
 fn a_consumer_that_has_asked_and_leaves_gives_back() {
     model_bounded(PREEMPTIONS, || {

@@ -5,8 +5,9 @@
 //! |---|---|---|
 //! | what each queue gives, against a plain queue; what is refused when all is full | all three | `queues` |
 //! | every output in every cycle | model and hardware | `cycles` |
+//! | the order of what consumers read that have several requests under way, some of them lost | model and hardware | `rings` |
 //!
-//! The routing thread has no cycles: it works when it is scheduled. So of it the sequences of the queues are compared.
+//! The routing thread has no cycles: it works when it is scheduled. So of it the sequences of the queues are compared; it loses no requests.
 //!
 //! The hardware's tests are ignored, since they need Verilator: `cargo test -p thalweg-link --test device -- --ignored`. They run
 //! 10^5 cycles of each device; `THALWEG_DEVICE_CYCLES` says how many instead.
@@ -16,6 +17,7 @@
 mod cycles;
 mod hardware;
 mod queues;
+mod rings;
 mod thread;
 mod traffic;
 
@@ -75,11 +77,31 @@ fn the_model_gives_what_plain_queues_give() {
 /// With little room, as each line costs two switches of threads.
 #[test]
 fn the_routing_thread_gives_what_plain_queues_give() {
-    for (links, entries) in [(3, 5), (6, 8)] {
+    for (links, entries, requests) in [(3, 5, 1), (6, 8, 1), (3, 5, 4)] {
         // It has a slot for each of its channels, and no order but theirs.
         let routing = Routing { links, entries, ..Routing::default() };
         let shape = Shape { routing, answers: true, line: 64 };
-        queues::conform("thread", || thread::Thread::new(links, entries), &shape, 100);
+        queues::conform("thread", || thread::Thread::new(links, entries, requests), &shape, 100);
+    }
+}
+
+/// Those that keep the order of a queue.
+fn ordered() -> impl Iterator<Item = (&'static str, Shape)> {
+    shapes().into_iter().filter(|(_, shape)| shape.answers && shape.routing.in_order)
+}
+
+#[test]
+fn the_model_keeps_the_order_of_several_requests() {
+    for (name, shape) in ordered() {
+        rings::conform(name, || shape.model(), &shape, 20, 2_000);
+    }
+}
+
+#[test]
+#[ignore = "needs Verilator"]
+fn the_hardware_keeps_the_order_of_several_requests() {
+    for (name, shape) in ordered() {
+        rings::conform(name, || Hardware::new(name, &shape), &shape, 2, 300);
     }
 }
 

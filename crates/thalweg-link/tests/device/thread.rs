@@ -13,11 +13,11 @@ pub(crate) struct Thread {
 }
 
 impl Thread {
-    pub(crate) fn new(links: usize, entries: usize) -> Self {
+    pub(crate) fn new(links: usize, entries: usize, requests: usize) -> Self {
         let supervisor = Supervisor::software(Limits { links, entries }).expect("there is a slot for each link");
         let ends = (0..links).map(|queue| {
             let channel = supervisor.open(&queue.to_string()).expect("there is a link for it");
-            (channel.producer().expect("it is the first"), channel.consumer().expect("it is the first"))
+            (channel.producer().expect("it is the first"), channel.consumer_of(requests).expect("it is the first"))
         });
         Self { ends: ends.collect() }
     }
