@@ -10,6 +10,8 @@ mod pages {
     mod report {}
     #[doc = include_str!("src/seen.md")]
     mod seen {}
+    #[doc = include_str!("src/placement.md")]
+    mod placement {}
     #[doc = include_str!("src/daemon.md")]
     mod daemon {}
     #[doc = include_str!("src/queues.md")]

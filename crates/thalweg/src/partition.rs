@@ -2,12 +2,13 @@
 //! copies of a parallel kernel apart.
 //!
 //! The graph, the sizes of messages and the hints are all that is known before a run. A kernel takes as many messages as its producers give, and gives as
-//! many, less if it is hinted `* 0`; one that is hinted `* n` is `n` times the work of its producer. What a pointer leads to is not seen.
+//! many, less if it is hinted `* 0`; one that is hinted `* n` is `n` times the work of its producer. What a pointer leads to is not seen. While a run goes on,
+//! [what was measured](Work) takes the place of that.
 //!
 //! Workers stand in a line, and two that are near in it share caches (`thalweg_sync::thread::Topology::places`). A partition is an order, not a limit: a worker
 //! without work of its own takes what is nearest, so no hint keeps a kernel from running.
 
-use crate::topology::{KernelFacts, Topology};
+use crate::topology::{EdgeFacts, KernelFacts, Topology};
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
 
@@ -19,6 +20,10 @@ const SLACK: f64 = 1.25;
 const WIDER: usize = 4;
 /// With more sets than this their order on the line is that of their kernels.
 const MOST_ARRANGED: usize = 1024;
+/// A partition takes another one's place if the worker with most to do has so much less, or if it has hardly more, and messages go so much less far.
+const LIGHTER: f64 = 0.9;
+const HARDLY: f64 = 1.05;
+const NEARER: f64 = 0.8;
 
 /// For each worker, all kernels in the order in which it looks at them.
 #[derive(Debug)]
@@ -28,23 +33,39 @@ pub(crate) struct Partition {
     own: Vec<usize>,
 }
 
-/// What a kernel is taken to do, in messages of the fastest source.
-struct Estimate {
-    /// What it gives on each output.
-    gives: f64,
-    load: f64,
+/// What there is to do. Units are free: shares count.
+#[derive(Debug)]
+pub(crate) struct Work {
+    /// By kernel.
+    load: Vec<f64>,
+    /// Bytes, by edge.
+    traffic: Vec<f64>,
+}
+
+impl Work {
+    /// What can be said before a run.
+    pub(crate) fn hinted(topology: &Topology) -> Self {
+        let (gives, load) = estimate(topology);
+        let traffic = topology.edges.iter().map(|facts| facts.bytes.max(1) as f64 * gives[facts.from]).collect();
+        Self { load, traffic }
+    }
+
+    /// What happened in some time: nanoseconds by kernel, messages by edge.
+    pub(crate) fn measured(topology: &Topology, busy: &[u64], messages: &[u64]) -> Self {
+        let bytes = |(facts, &messages): (&EdgeFacts, &u64)| facts.bytes.max(1) as f64 * messages as f64;
+        Self {
+            load: busy.iter().map(|&nanos| nanos as f64).collect(),
+            traffic: topology.edges.iter().zip(messages).map(bytes).collect(),
+        }
+    }
 }
 
 impl Partition {
-    pub(crate) fn new(topology: &Topology, workers: usize) -> Self {
-        let estimates = estimate(topology);
-        let share = estimates.iter().map(|estimate| estimate.load).sum::<f64>() / workers as f64;
-        let traffic = |edge: usize| {
-            let facts = &topology.edges[edge];
-            facts.bytes.max(1) as f64 * estimates[facts.from].gives
-        };
+    pub(crate) fn new(topology: &Topology, work: &Work, workers: usize) -> Self {
+        let share = work.load.iter().sum::<f64>() / workers as f64;
+        let traffic = |edge: usize| work.traffic[edge];
         let copies: Vec<_> = topology.kernels.iter().map(|kernel| copies(kernel, workers)).collect();
-        let mut sets = Sets::new(&estimates, &copies);
+        let mut sets = Sets::new(&work.load, &copies);
         sets.join_groups(topology);
         let mut most = share * SLACK;
         sets.join_neighbours(topology, &traffic, most, 0);
@@ -58,13 +79,38 @@ impl Partition {
         let mut line = Line { homes: vec![Vec::new(); topology.kernels.len()], loads: vec![0.0; workers] };
         for (kernel, set) in set_of.iter().enumerate() {
             if let Some(worker) = *set {
-                line.give(kernel, worker, estimates[kernel].load);
+                line.give(kernel, worker, work.load[kernel]);
             }
         }
         for kernel in (0..topology.kernels.len()).filter(|&kernel| copies[kernel] > 1) {
-            line.spread(topology, kernel, copies[kernel], estimates[kernel].load);
+            line.spread(topology, kernel, copies[kernel], work.load[kernel]);
         }
         line.orders()
+    }
+
+    /// Whether it is worth taking `other`'s place, when there is this to do.
+    pub(crate) fn beats(&self, other: &Self, topology: &Topology, work: &Work) -> bool {
+        let ((most, far), (others_most, others_far)) = (self.cost(topology, work), other.cost(topology, work));
+        most < others_most * LIGHTER || (most <= others_most * HARDLY && far < others_far * NEARER)
+    }
+
+    /// The load of the worker that has most, and the bytes that go to other workers, times how far.
+    fn cost(&self, topology: &Topology, work: &Work) -> (f64, f64) {
+        let mut homes = vec![Vec::new(); topology.kernels.len()];
+        for worker in 0..self.orders.len() {
+            self.own(worker).iter().for_each(|&kernel| homes[kernel].push(worker));
+        }
+        let mut loads = vec![0.0; self.orders.len()];
+        for (homes, load) in homes.iter().zip(&work.load) {
+            homes.iter().for_each(|&worker| loads[worker] += load / homes.len() as f64);
+        }
+        let distance = |facts: &EdgeFacts| {
+            let pairs =
+                homes[facts.from].iter().flat_map(|&from| homes[facts.to].iter().map(move |&to| from.abs_diff(to)));
+            pairs.min().unwrap_or(0) as f64
+        };
+        let far = topology.edges.iter().zip(&work.traffic).map(|(facts, bytes)| bytes * distance(facts)).sum();
+        (loads.into_iter().fold(0.0, f64::max), far)
     }
 
     /// The kernels that a worker keeps to, in the order of their numbers.
@@ -88,18 +134,21 @@ fn copies(kernel: &KernelFacts, workers: usize) -> usize {
     }
 }
 
-/// From the sources down; kernels on cycles that no source leads into come last, as if they took one message.
-fn estimate(topology: &Topology) -> Vec<Estimate> {
+/// What each kernel gives on each output, and its load, in messages of the fastest source. From the sources down; kernels on cycles that no source leads into come last, as
+/// if they took one message.
+fn estimate(topology: &Topology) -> (Vec<f64>, Vec<f64>) {
     let kernels = &topology.kernels;
     let mut missing: Vec<_> = kernels.iter().map(|kernel| kernel.inputs.len()).collect();
     let mut takes = vec![0.0; kernels.len()];
-    let mut estimates: Vec<_> = kernels.iter().map(|_| Estimate { gives: 1.0, load: 1.0 }).collect();
+    let (mut gives, mut load) = (vec![1.0; kernels.len()], vec![1.0; kernels.len()]);
     let mut ready: Vec<_> = (0..kernels.len()).filter(|&kernel| missing[kernel] == 0).collect();
     let mut done = vec![false; kernels.len()];
     let mut next_on_cycle = 0;
     loop {
         let Some(kernel) = ready.pop() else {
-            let Some(kernel) = (next_on_cycle..kernels.len()).find(|&kernel| !done[kernel]) else { return estimates };
+            let Some(kernel) = (next_on_cycle..kernels.len()).find(|&kernel| !done[kernel]) else {
+                return (gives, load);
+            };
             next_on_cycle = kernel + 1;
             ready.push(kernel);
             continue;
@@ -110,10 +159,10 @@ fn estimate(topology: &Topology) -> Vec<Estimate> {
         let rate = if takes[kernel] > 0.0 { takes[kernel] } else { 1.0 };
         let hint = f64::from(kernels[kernel].hint.unwrap_or(1.0));
         let hint = if hint.is_finite() { hint.max(0.0) } else { 1.0 };
-        estimates[kernel] = Estimate { gives: rate * hint.clamp(RARE, 1.0), load: rate * hint.max(RARE) };
+        (gives[kernel], load[kernel]) = (rate * hint.clamp(RARE, 1.0), rate * hint.max(RARE));
         for &edge in &kernels[kernel].outputs {
             let to = topology.edges[edge].to;
-            takes[to] += estimates[kernel].gives;
+            takes[to] += gives[kernel];
             missing[to] -= 1;
             if missing[to] == 0 {
                 ready.push(to);
@@ -133,11 +182,11 @@ struct Sets {
 }
 
 impl Sets {
-    fn new(estimates: &[Estimate], copies: &[usize]) -> Self {
+    fn new(load: &[f64], copies: &[usize]) -> Self {
         let is_member: Vec<_> = copies.iter().map(|&copies| copies == 1).collect();
         Self {
             parent: (0..copies.len()).collect(),
-            load: estimates.iter().map(|estimate| estimate.load).collect(),
+            load: load.to_vec(),
             count: is_member.iter().filter(|&&member| member).count(),
             is_member,
         }
@@ -291,7 +340,7 @@ mod tests {
     /// The partition of a graph for so many workers.
     fn of(graph: &mut Graph<'_>, workers: usize) -> Partition {
         let scheme = Scheme::named("pw").unwrap().workers(workers);
-        graph.looked_at(scheme, |core, _| Partition::new(&core.topology, workers))
+        graph.looked_at(scheme, |core, _| Partition::new(&core.topology, &Work::hinted(&core.topology), workers))
     }
 
     #[test]
@@ -313,6 +362,33 @@ mod tests {
         assert_eq!(partition.order(2), [3, 1, 2, 0]);
         let partition = of(&mut graph, 1);
         assert_eq!(partition.own(0), [0, 1, 2, 3]);
+    }
+
+    /// By the hints each of five kernels does as much, so one worker has the first three. Measured, two of those do nearly all.
+    #[test]
+    fn what_was_measured_moves_kernels_and_what_is_no_gain_does_not() {
+        let mut graph = Graph::new();
+        let mut path = graph.source(0..0_u64).into_path();
+        for _ in 0..3 {
+            path = path >> graph.map(|x: u64| x);
+        }
+        graph += path >> graph.sink(|_: u64| ());
+        graph.looked_at(Scheme::named("pw").unwrap().workers(2), |core, _| {
+            let topology = &core.topology;
+            let hinted = Partition::new(topology, &Work::hinted(topology), 2);
+            assert_eq!((hinted.own(0), hinted.own(1)), (&[0, 1, 2][..], &[3, 4][..]));
+            let work = Work::measured(topology, &[10, 500, 500, 10, 10], &[100; 4]);
+            let measured = Partition::new(topology, &work, 2);
+            assert_eq!((measured.own(0), measured.own(1)), (&[0, 1][..], &[2, 3, 4][..]));
+            assert!(measured.beats(&hinted, topology, &work));
+            assert!(!hinted.beats(&measured, topology, &work));
+            // What changes little changes nothing: neither is clearly lighter, and messages go as far.
+            let even = Work::measured(topology, &[10, 10, 11, 10, 10], &[100; 4]);
+            assert!(!Partition::new(topology, &even, 2).beats(&hinted, topology, &even));
+            // Most of the traffic within a worker is a gain by itself.
+            let far = Partition { orders: vec![vec![0, 2, 4, 1, 3], vec![1, 3, 0, 2, 4]], own: vec![3, 2] };
+            assert!(hinted.beats(&far, topology, &even));
+        });
     }
 
     #[test]

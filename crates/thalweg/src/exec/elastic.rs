@@ -15,7 +15,7 @@
 //! While the first worker is at a message that takes long, it compares nothing. So where a kernel is parallel, the second one is there from the
 //! start, and [watches](watch) for a while before it sleeps on the bench.
 //!
-//! The run may be [allowed](super::bench) fewer than there could be. Then no more are tried, and when that changes all begins anew.
+//! The run may be [allowed](super::bench) fewer than there could be, and the system may take [hardware threads](super::follow) away. Then no more are tried, and when that changes all begins anew.
 
 use super::worker::Worker;
 use std::fmt;
@@ -254,8 +254,8 @@ impl<'a> Elastic<'a> {
 
     /// Looks at what is allowed. If that has changed, what was measured does not count, and all begins as it did first. False if there is nothing else to do now.
     fn follow(&mut self, worker: &Worker<'_, '_>, clock: u64) -> bool {
-        let Some(pane) = worker.core.control.eyes.pane() else { return true };
-        let allowed = pane.allowed();
+        let by_others = worker.core.control.eyes.pane().map_or(usize::MAX, |pane| pane.allowed());
+        let allowed = by_others.min(worker.core.ceiling.load(Relaxed));
         if allowed != self.allowed {
             self.allowed = allowed;
             self.gains.clear();

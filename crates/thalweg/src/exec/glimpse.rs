@@ -27,10 +27,8 @@ impl Look for Glimpse<'_, '_> {
     }
 
     fn crew(&self) -> Option<Crew> {
-        let (scheme, asked) = (self.core.scheme, self.core.target.load(Relaxed));
-        // What the default scheme begins with is what it needs.
-        let least = if scheme.is_elastic() { asked } else { 1 };
-        (!scheme.is_restricted()).then_some(Crew { asked, least })
+        let asked = self.core.target.load(Relaxed);
+        self.core.least().map(|least| Crew { asked, least })
     }
 
     fn let_work(&self, workers: usize) {
@@ -75,7 +73,7 @@ pub(super) fn snapshot(core: &Core<'_>, time: Duration, end: Option<End>) -> Sna
         time,
         end,
         scheme: core.scheme.name().to_owned(),
-        working: core.target.load(Relaxed).min(core.rows.len()),
+        working: core.places().min(core.rows.len()),
         decisions: sum(&|row| row.worker.decisions.get()),
         dropped: sum(&|row| row.worker.lost.get()) + core.edges.iter().map(|edge| edge.lost()).sum::<u64>() + left_over,
         kernels: (0..core.seats.len()).map(|kernel| kernel_snapshot(core, kernel, time, end.is_some())).collect(),

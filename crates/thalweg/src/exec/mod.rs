@@ -11,7 +11,9 @@ mod bench;
 pub(crate) mod census;
 mod claim;
 pub(crate) mod elastic;
+mod follow;
 mod glimpse;
+mod homes;
 mod look;
 mod patrol;
 mod stall;
@@ -32,10 +34,10 @@ use crate::edge::Edge;
 use crate::error::{Cause, Failure, Payload, Wait};
 use crate::kernel::{Outside, Pace, SharedTask, Task};
 use crate::observe::Probes;
-use crate::partition::Partition;
 use crate::scheme::Scheme;
 use crate::topology::Topology;
 use claim::Claim;
+use homes::Homes;
 use stats::Row;
 use std::fmt;
 use std::panic::Location;
@@ -92,7 +94,7 @@ pub(crate) struct Core<'r> {
     pub(crate) control: Arc<Control>,
     pub(crate) scheme: Scheme,
     /// Which kernels each worker keeps to, if the scheme asks for that.
-    pub(crate) partition: Option<Partition>,
+    homes: Option<Homes>,
     pub(crate) rows: Vec<Row>,
     /// Workers look for a hardware thread of their own: they are not pinned, and there are enough.
     pub(crate) spread: bool,
@@ -105,8 +107,12 @@ pub(crate) struct Core<'r> {
     pub(crate) live: AtomicUsize,
     /// The run is over, for whatever reason.
     pub(crate) ended: AtomicBool,
-    /// Workers beyond this number sit on the [bench].
+    /// How many workers it began with.
+    first: usize,
+    /// Workers beyond this number sit on the [bench], and those beyond the ceiling.
     pub(crate) target: AtomicUsize,
+    /// How many the system has hardware threads for now, as far as that is [followed](follow).
+    pub(super) ceiling: AtomicUsize,
     pub(crate) crew: Mutex<elastic::Crew>,
     pub(crate) bench: bench::Bench,
     watch: watch::Watch,

@@ -79,6 +79,11 @@ impl Worker<'_, '_> {
         let end = now();
         let took = (end.since(start).as_nanos() as u64).saturating_sub(busy);
         patrol.due.store(end.as_nanos() + PERIOD.max(took * SHARE), Relaxed);
+        if core.homes.as_ref().is_some_and(|homes| homes.look(core, end.as_nanos())) {
+            self.row.worker.decisions.add(1);
+            // Who sleeps by the old partition looks again.
+            core.control.bell.ring_all();
+        }
         patrol.under_way.store(false, Release);
     }
 }

@@ -4,6 +4,7 @@ use super::census::Component;
 use super::claim::Claim;
 use super::elastic::Crew;
 use super::glimpse::{self, Glimpse};
+use super::homes::Homes;
 use super::stats::Row;
 use super::worker::Worker;
 use super::{Core, Hook, Post, Seat, tell};
@@ -14,7 +15,7 @@ use crate::error::{Cause, Error, Failure, Refusal, Result, Wait, catch};
 use crate::kernel::{Outside, Pace, Task};
 use crate::observe::Probes;
 use crate::observe::spans::Span;
-use crate::partition::Partition;
+use crate::partition::{Partition, Work};
 use crate::report::{End, Report};
 use crate::scheme::Scheme;
 use crate::topology::{Kind, Topology};
@@ -70,11 +71,15 @@ impl<'r> Core<'r> {
         });
         let events = control.eyes.wanted().map(|wanted| wanted.events);
         let core = Self {
-            partition: scheme.is_partitioned().then(|| Partition::new(&topology, crew.0)),
+            homes: scheme
+                .is_partitioned()
+                .then(|| Homes::new(Partition::new(&topology, &Work::hinted(&topology), crew.0))),
             live: AtomicUsize::new(topology.kernels.len()),
             rows: (0..crew.0).map(|_| Row::new(topology.kernels.len(), edges.len(), events)).collect(),
             spread: !scheme.is_pinned() && crew.0 <= thread::available_parallelism(),
+            first: crew.1,
             target: AtomicUsize::new(crew.1),
+            ceiling: AtomicUsize::new(usize::MAX),
             crew: Mutex::new(Crew::new(crew.0)),
             seats: seats.collect(),
             topology,
@@ -197,7 +202,11 @@ impl Office<'_, '_, '_> {
     fn watch(self) {
         let core = self.core;
         if thread::is_native() {
-            let _ = thread::try_spawn(self.scope, core.scheme.spec("thalweg-watch"), move || core.watch());
+            let _ = thread::try_spawn(self.scope, core.scheme.spec("thalweg-watch"), move || {
+                // Of a pinned worker it inherits the pin, and could not see what the process may use.
+                let _ = self.before.map(thread::Affinity::restore);
+                core.watch();
+            });
         }
     }
 }
@@ -289,5 +298,6 @@ pub(crate) fn looked_at<R>(
 ) -> R {
     let core = Core::new(parts, control, scheme);
     let worker = Worker::new(&core, 0);
-    look(&core, &worker.view())
+    let homes = core.homes.as_ref().map(|homes| homes.present().1);
+    look(&core, &worker.view(homes.as_deref()))
 }

@@ -2,10 +2,11 @@
 //!
 //! A loop over cheap messages has no time to look at the clock, and what was cheap may turn slow in the middle of a block. So in a run that lasts longer
 //! than a millisecond a thread of its own looks now and then which workers have begun no block since it looked last, and tells them to
-//! [leave](crate::kernel::Cx::should_leave) the one they are in. While there is no such thread, as in a short run, under an engine, or where the
+//! [leave](crate::kernel::Cx::should_leave) the one they are in. It also [follows](super::follow) what the system gives. While there is no such thread, as in a short run, under an engine, or where the
 //! system gives none, loops look at the clock themselves.
 
 use super::Core;
+use super::follow::Follow;
 use std::fmt;
 use thalweg_sync::atomic::Ordering::*;
 use thalweg_sync::park::{Parker, Unparker};
@@ -44,6 +45,7 @@ impl Core<'_> {
         self.control.set_watched(true);
         let mut before: Vec<_> = self.rows.iter().map(|row| row.worker.beats.get()).collect();
         let mut pause = WATCHFUL;
+        let mut follow = Follow::new(self);
         while !parker.park_timeout(pause) {
             let (mut working, mut late) = (false, false);
             for (row, before) in self.rows.iter().zip(&mut before) {
@@ -61,6 +63,7 @@ impl Core<'_> {
             if late {
                 self.control.call_attention();
             }
+            follow.look(self);
             pause = match (working, late) {
                 (_, true) => WATCHFUL,
                 (true, false) => (pause * 2).min(CALM),

@@ -6,6 +6,7 @@ use super::patrol;
 use super::stats::{At, Row};
 use crate::block::pool::Pool;
 use crate::observe::Did;
+use crate::partition::Partition;
 use crate::scheme::{Board, Choice, Event, Setup, View};
 use std::cell::Cell;
 use std::fmt;
@@ -65,28 +66,49 @@ impl<'a, 'r> Worker<'a, 'r> {
     }
 
     /// What its policy sees.
-    pub(crate) fn view(&self) -> View<'_> {
-        View::new(&self.core.topology, self.core, self.core.partition.as_ref(), self.index, self.core.rows.len())
+    pub(crate) fn view<'v>(&'v self, partition: Option<&'v Partition>) -> View<'v> {
+        View::new(&self.core.topology, self.core, partition, self.index, self.core.rows.len())
     }
 
     /// Works until the run is over. The caller has joined the bell for this worker. `hire` starts another worker, unless the
     /// system refuses; `watch` starts the [watch](super::watch) of a run that lasts.
     pub(crate) fn work(&self, hire: &dyn Fn(usize) -> bool, watch: &dyn Fn()) {
-        let view = self.view();
         self.settle();
         // The first one decides how many there are.
         let mut elastic = (self.index == 0).then(|| Elastic::new(self, hire));
-        let mut policy = self.core.scheme.policy(&Setup { view: &view });
-        let mine: Vec<_> = (0..self.core.seats.len()).filter(|&kernel| policy.may_run(&view, kernel)).collect();
+        while !self.core.is_over() {
+            let homes = self.core.homes.as_ref().map(|homes| (homes, homes.present()));
+            let has_moved = || homes.as_ref().is_some_and(|(homes, (number, _))| homes.has_moved(*number));
+            let view = self.view(homes.as_ref().map(|(_, (_, partition))| &**partition));
+            self.work_by(&view, &has_moved, &mut elastic, hire, watch);
+        }
+        self.row.worker.place.store(0, Relaxed);
+        self.row.worker.at.set(At::Off.number());
+        // A cancelled run reaches those on the bench through the workers that it woke.
+        self.core.bench.call();
+        self.core.control.bell.leave();
+    }
+
+    /// Works by what a new policy makes of `view`, until the run is over or the view `has_moved`.
+    fn work_by(
+        &self,
+        view: &View<'_>,
+        has_moved: &dyn Fn() -> bool,
+        elastic: &mut Option<Elastic<'_>>,
+        hire: &dyn Fn(usize) -> bool,
+        watch: &dyn Fn(),
+    ) {
+        let mut policy = self.core.scheme.policy(&Setup { view });
+        let mine: Vec<_> = (0..self.core.seats.len()).filter(|&kernel| policy.may_run(view, kernel)).collect();
         if mine.len() < self.core.seats.len() {
             self.core.cover(self.index, &mine);
         }
-        let mut choice = policy.first(&view);
+        let mut choice = policy.first(view);
         let (mut in_vain, mut steps, mut clock) = (0, 0, 0);
-        while !self.core.is_over() {
-            if self.index >= self.core.target.load(Relaxed) {
+        while !self.core.is_over() && !has_moved() {
+            if self.index >= self.core.places() {
                 self.sit_out(hire);
-                choice = policy.first(&view);
+                choice = policy.first(view);
                 continue;
             }
             match choice {
@@ -98,9 +120,9 @@ impl<'a, 'r> Worker<'a, 'r> {
                     } else {
                         clock = clock.max(self.clock.get());
                     }
-                    self.patrol(clock, watch, |kernel| policy.may_run(&view, kernel));
+                    self.patrol(clock, watch, |kernel| policy.may_run(view, kernel));
                     in_vain = if matches!(event, Event::Ran { .. }) { 0 } else { in_vain + 1 };
-                    choice = policy.next(&view, kernel, event);
+                    choice = policy.next(view, kernel, event);
                     if in_vain > IN_VAIN + 2 * self.core.seats.len() {
                         // What looks ready is in the hands of a thread that does not run now: let it.
                         in_vain = 0;
@@ -111,14 +133,14 @@ impl<'a, 'r> Worker<'a, 'r> {
                 Choice::Yield => {
                     self.row.worker.yields.add(1);
                     thread::yield_now();
-                    choice = policy.first(&view);
+                    choice = policy.first(view);
                 }
                 Choice::Sleep => {
                     self.idle(&mine);
-                    choice = policy.first(&view);
+                    choice = policy.first(view);
                 }
             }
-            if let Some(elastic) = &mut elastic {
+            if let Some(elastic) = elastic {
                 elastic.look(self);
             }
             if self.core.control.is_draining() {
@@ -126,11 +148,6 @@ impl<'a, 'r> Worker<'a, 'r> {
                 self.core.control.time_left();
             }
         }
-        self.row.worker.place.store(0, Relaxed);
-        self.row.worker.at.set(At::Off.number());
-        // A cancelled run reaches those on the bench through the workers that it woke.
-        self.core.bench.call();
-        self.core.control.bell.leave();
     }
 
     /// Looks around for a while if that paid off lately, then sleeps.
@@ -220,7 +237,7 @@ impl<'a, 'r> Worker<'a, 'r> {
         bell.leave();
         // What this worker made ready is for others to find now (W2).
         bell.ring();
-        let over = || self.index < self.core.target.load(Acquire) || self.core.is_over();
+        let over = || self.index < self.core.places() || self.core.is_over();
         let has_worked = self.row.kernels.iter().any(|stats| stats.activations.get() > 0);
         self.row.worker.place.store(0, Relaxed);
         self.row.worker.at.set(At::Bench.number());

@@ -293,7 +293,8 @@ impl Scheme {
     ///
     /// If the system gives fewer threads, or more than 32 768 are asked for, the run is [refused](Error::Refused) before any kernel runs.
     ///
-    /// Without this the number respects affinity masks and cgroup quotas, and the default scheme uses no more of them than help.
+    /// Without this the number respects affinity masks and cgroup quotas, and the default scheme uses no more of them than help. If those change while the run goes on, workers beyond
+    /// them sit down within a second, and get up again when they are back; there are never more than at the start. (Linux.)
     #[must_use]
     pub fn workers(mut self, workers: usize) -> Self {
         self.workers = Some(workers.max(1));
@@ -323,6 +324,10 @@ impl Scheme {
     /// of a parallel kernel apart (BLQ §3.3). Traffic is the size of a message times how often it comes, load is a message each; hints change both: `kernel * 4` is four times the work of its
     /// producer and has four workers, `kernel * 0` gives rarely, and [`together`](crate::Path::together) keeps kernels on one worker. A worker that has nothing to do there takes what is nearest, so
     /// a wrong hint costs time, not progress. Workers are [pinned](Self::pinned).
+    ///
+    /// A second after the start, and then after twice as long each time up to a minute, what kernels took and what went over edges meanwhile takes the place of
+    /// the hints: kernels move to other workers if that takes a tenth from the one with most to do, or a fifth from the way that messages go. Policies are then made
+    /// anew. Under a [restricted](Self::restricted) scheme, and under `raft`, nothing moves.
     ///
     /// The default scheme, polling workers (`pw`, `pw_dyn`, `mix`, `mix_dyn`) and policies that ask [`View::any_from`] keep to it. It pays where kernels share caches and there are many cores; by default it is off.
     ///
@@ -415,6 +420,11 @@ impl Scheme {
 
     pub(crate) fn policy(&self, setup: &Setup<'_>) -> Box<dyn Policy> {
         (self.entry.make)(setup)
+    }
+
+    /// Whether nobody asked for a number of workers.
+    pub(crate) fn has_default_workers(&self) -> bool {
+        self.workers.is_none() && self.entry.threads != Threads::PerKernel
     }
 
     /// Whether it finds the number of workers itself.

@@ -8,7 +8,7 @@ use thalweg::prelude::*;
 use thalweg_sync::atomic::{AtomicBool, AtomicU64, Ordering::*};
 use thalweg_sync::sync::Mutex;
 use thalweg_sync::thread;
-use thalweg_sync::time::Duration;
+use thalweg_sync::time::{Duration, now};
 
 /// What a scheme does besides trying and sleeping.
 struct Traits {
@@ -386,4 +386,30 @@ fn hints_are_never_wrong() {
             });
         }
     }
+}
+
+/// By the hints five kernels do as much each, so one worker has the first three. Two of those do nearly all, so after a second one of them is with the other worker.
+#[test]
+fn kernels_move_to_other_workers_by_what_was_measured() {
+    let mut graph = Graph::new();
+    let (end, sum) = graph.gather(0_u64, |sum: &mut u64, n: u64| *sum += n);
+    let heavy = |n: u64| (0..2_000).fold(n, |x, _| std::hint::black_box(x));
+    let (first, second) = (graph.map(move |n| heavy(n + 1)), graph.map(move |n| heavy(n * 2)));
+    graph += graph.source(0_u64..) >> first >> second >> graph.map(|n: u64| n) >> end;
+    let (observer, stopper) = (graph.observe(), graph.stopper());
+    let looking = thread::spawn(move || {
+        let begun = now();
+        let moved = || observer.snapshot().is_some_and(|snapshot| snapshot.decisions > 0);
+        while !moved() && begun.elapsed() < Duration::from_secs(60) {
+            thread::sleep(Duration::from_millis(20));
+        }
+        let moved = moved();
+        stopper.stop();
+        moved
+    });
+    let report = graph.run(Scheme::named("pw").unwrap().workers(2).partitioned(true)).unwrap();
+    assert!(looking.join().unwrap(), "kernels were measured, and stayed where they were");
+    let count = report.kernels.iter().find(|kernel| kernel.messages_in == 0).unwrap().messages_out;
+    drop(graph);
+    assert_eq!(sum.take(), count * (count + 1));
 }
