@@ -76,6 +76,10 @@ const TROUBLE: u8 = 2;
 ///
 /// Tables go to the standard output, progress and failures to the standard error.
 pub fn run(args: impl Iterator<Item = String>) -> ExitCode {
+    #[cfg(target_os = "linux")]
+    if let Some(code) = crate::daemon::child() {
+        return code;
+    }
     let arguments = match Arguments::try_parse_from(args) {
         Ok(arguments) => arguments,
         Err(error) => {

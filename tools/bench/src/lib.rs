@@ -15,7 +15,7 @@
 //! | `baselines` | the rivals that are written here, from their papers |
 //! | `peers`, `ours` | the rivals that are published, and how thalweg does the same |
 //! | `figures` | the papers' figures, a file each |
-//! | `queues`, `streams`, `tasks` | experiments of our own, a file each |
+//! | `queues`, `streams`, `tasks`, `daemon` | experiments of our own, a file each |
 //! | `micro` | what the model of a machine is fitted to |
 //! | `machines` | runs on modelled machines: points, tables, pictures, calibration |
 //! | `tables` | the tables of the pages, from what is published |
@@ -53,6 +53,8 @@ mod cli;
 pub mod cores;
 #[cfg(feature = "native")]
 mod curves;
+#[cfg(all(feature = "native", target_os = "linux"))]
+pub mod daemon;
 #[cfg(feature = "native")]
 pub mod harness;
 #[cfg(feature = "native")]

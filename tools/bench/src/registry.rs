@@ -46,6 +46,8 @@ pub(crate) static NATIVE: &[harness::Experiment] = &[
     tasks::table3::EXPERIMENT,
     tasks::stacks::EXPERIMENT,
     tasks::parallel::EXPERIMENT,
+    #[cfg(target_os = "linux")]
+    crate::daemon::bursts::EXPERIMENT,
     ff::sizes::EXPERIMENT,
     ff::robustness::EXPERIMENT,
     ff::caches::EXPERIMENT,

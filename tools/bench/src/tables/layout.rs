@@ -20,6 +20,10 @@ pub(super) fn table(measured: &Path, mark: &str) -> Result<String, String> {
             if let Some(unit) = head.get("unit") {
                 record.entry("unit".to_owned()).or_insert_with(|| unit.clone());
             }
+            if let Some(within) = head.get("within") {
+                let verdict = verdict(record, within)?;
+                record.insert("verdict".to_owned(), verdict);
+            }
         }
         if let Some((field, value)) = filter {
             records.retain(|record| record.get(field).is_some_and(|has| has == value));
@@ -53,6 +57,22 @@ fn caption(run: &Run, several: bool) -> String {
     let unit = of("unit").cloned();
     let parts = [unit, of("note").cloned(), runs, of("machine").cloned(), of("date").cloned(), command];
     format!("{name}{}.", parts.into_iter().flatten().collect::<Vec<_>>().join("; "))
+}
+
+/// What becomes of a paper's numbers: whether ours, of which each pair has the second, are off by no more than that share of the paper's.
+fn verdict(record: &Fields, within: &str) -> Result<String, String> {
+    let cannot = |what: &str, error: &dyn std::fmt::Display| format!("`{what}` is no list of numbers: {error}");
+    let within: f64 = within.parse().map_err(|error| cannot(within, &error))?;
+    let Some(numbers) = record.get("numbers") else {
+        return Ok(if record.contains_key("paper") { "no numbers there" } else { "" }.to_owned());
+    };
+    let pairs: Vec<(f64, f64)> = serde_json::from_str(numbers).map_err(|error| cannot(numbers, &error))?;
+    let fits = pairs.iter().filter(|(paper, here)| (here - paper).abs() <= within * paper.abs()).count();
+    Ok(match fits {
+        all if all == pairs.len() => "comes out".to_owned(),
+        0 => "differs".to_owned(),
+        some => format!("differs: {some} of {} come out", pairs.len()),
+    })
 }
 
 /// A row for each value of one field, a column for each of another, in the order of their appearance.
@@ -132,6 +152,24 @@ mod tests {
             std::fs::write(path, text).unwrap();
         }
         folder
+    }
+
+    #[test]
+    fn a_verdict_is_computed_from_the_numbers_of_both() {
+        let figures = concat!(
+            "{\"within\":0.33}\n",
+            "{\"figure\":\"a\",\"paper\":\"4\",\"numbers\":[[4,3],[-4,-5]]}\n",
+            "{\"figure\":\"b\",\"paper\":\"4\",\"numbers\":[[4,3],[4,8]]}\n",
+            "{\"figure\":\"c\",\"paper\":\"4\",\"numbers\":[[4,2]]}\n",
+            "{\"figure\":\"d\",\"paper\":\"more\"}\n",
+            "{\"figure\":\"e\"}\n"
+        );
+        let measured = folder(&[("m/f.jsonl", figures), ("m/g.jsonl", "{\"within\":1}\n{\"numbers\":[4]}\n")]);
+        let table = |name: &str| table(measured.path(), &format!("m/{name}: list figure, verdict"));
+        let rows =
+            "| a | comes out |\n| b | differs: 1 of 2 come out |\n| c | differs |\n| d | no numbers there |\n| e | |\n";
+        assert!(table("f").unwrap().ends_with(rows), "{}", table("f").unwrap());
+        assert!(table("g").unwrap_err().contains("`[4]` is no list of numbers"));
     }
 
     #[test]

@@ -13,6 +13,8 @@
 //! | `contender by workload` | a row for each of the first, a column for each of the second; `machine`, `group`, `unit` and `point` are others |
 //! | `list figure, paper, here` | a row for each record, with these fields |
 //!
+//! The field `verdict` is computed: from a record's `numbers`, a paper's and ours in pairs, and from the share that the file's first line allows, `within`.
+//!
 //! `*` in a path stands for anything between two slashes. `[group=yielding]` before the colon leaves out records whose `group` is another.
 //! `<!-- catalogue native -->` and `<!-- catalogue machines -->` list the experiments, and `<!-- comparisons -->` is the README's table.
 
