@@ -339,6 +339,18 @@ pub(crate) mod sealed {
     }
 }
 
+impl<T: Send> Ready for Sender<T> {}
+
+impl<T: Send> sealed::Sealed for Sender<T> {
+    fn is_ready(&self) -> bool {
+        !self.producer.is_full() || self.is_closed()
+    }
+
+    fn list(&self) -> sealed::List<'_> {
+        sealed::List(&self.lists.room)
+    }
+}
+
 impl<T: Send> Ready for Receiver<T> {}
 
 impl<T: Send> sealed::Sealed for Receiver<T> {

@@ -5,10 +5,10 @@ use crate::wait::{self, Reason, Waiter, Woken};
 use thalweg_sync::fence;
 use thalweg_sync::time::{self, Duration, Instant};
 
-/// Waits until one of several receivers has an item, or is closed. Gives its index; of several that are ready, the first one's.
+/// Waits until one of several ends would not wait: a receiver has an item, a sender has room, or the other side is gone. Gives its index; of several that are ready, the
+/// first one's.
 ///
-/// Whoever shares a receiver with others tries it then, as they may be faster. A cancelled task ends here. A send that may wait is no part of
-/// this: give it a task.
+/// Whoever shares an end with others tries it then, as they may be faster. A cancelled task ends here.
 ///
 /// # Panics
 ///
@@ -26,8 +26,9 @@ use thalweg_sync::time::{self, Duration, Instant};
 ///         0 => panic!("nobody sent {:?}", number.try_recv()),
 ///         _ => assert_eq!(word.try_recv(), Ok("seven")),
 ///     }
-///     drop(numbers);
 ///     other.join().unwrap().unwrap();
+///     assert_eq!(select(&[&number, &numbers]), 1); // nothing to receive, but room
+///     numbers.try_send(7).unwrap();
 /// });
 /// # Ok::<(), thalweg_task::StartError>(())
 /// ```

@@ -105,6 +105,55 @@ fn no_item_is_lost_when_receivers_are_cancelled() {
     }
 }
 
+/// A task between two channels takes what comes and gives what it has, whichever is possible: nothing is lost, and it never waits at one while the other could go on.
+#[test]
+fn a_selection_waits_for_room_too() {
+    for workers in [1, 3] {
+        runtime(workers).run(|| {
+            let (tx, rx) = channel::<u32>(4).unwrap();
+            let (out, end) = channel::<u32>(4).unwrap();
+            while out.try_send(0).is_ok() {}
+            let full = end.len();
+            assert_eq!(select_timeout(&[&rx, &out], Duration::from_millis(1)), None, "nothing comes, and nothing fits");
+            let between = spawn(move || {
+                let mut kept = std::collections::VecDeque::new();
+                loop {
+                    match (kept.front().copied(), rx.is_closed() && rx.is_empty()) {
+                        (None, true) => return,
+                        (Some(next), is_over) => match if is_over { select(&[&out]) + 1 } else { select(&[&rx, &out]) }
+                        {
+                            0 => kept.extend(rx.try_recv()),
+                            _ if out.try_send(next).is_ok() => drop(kept.pop_front()),
+                            _ => {}
+                        },
+                        (None, false) => {
+                            select(&[&rx]);
+                            kept.extend(rx.try_recv());
+                        }
+                    }
+                }
+            });
+            let sender = spawn(move || (1..=1000).try_for_each(|n| tx.send(n)));
+            let got: Vec<_> = end.iter().skip(full).collect();
+            assert!(got.into_iter().eq(1..=1000));
+            sender.join().unwrap().unwrap();
+            between.join().unwrap();
+        });
+    }
+}
+
+#[test]
+fn who_waits_for_room_in_a_selection_is_told_that_nobody_receives_any_more() {
+    runtime(1).run(|| {
+        let (out, end) = channel::<u32>(4).unwrap();
+        while out.try_send(0).is_ok() {}
+        let waits = spawn(move || (select(&[&out]), out.try_send(1)));
+        yield_now();
+        drop(end);
+        assert_eq!(waits.join().unwrap(), (0, Err(TryPushError::Closed(1))));
+    });
+}
+
 #[test]
 fn a_selection_takes_what_comes_first_and_gives_up_in_time() {
     runtime(1).run(|| {
