@@ -58,9 +58,10 @@ pub(crate) static NATIVE: &[harness::Experiment] = &[
 /// What runs on modelled machines.
 #[cfg(feature = "machines")]
 pub(crate) fn on_machines() -> impl Iterator<Item = &'static crate::machines::experiment::Experiment> {
-    let parts: [&[crate::machines::experiment::Experiment]; 10] = [
+    let parts: [&[crate::machines::experiment::Experiment]; 11] = [
         &ff::simulated::EXPERIMENTS,
         &figures::thesis::EXPERIMENTS,
+        &[figures::uring::EXPERIMENT],
         &figures::stealing::EXPERIMENTS,
         &figures::danbi::EXPERIMENTS,
         &figures::blq::EXPERIMENTS,

@@ -8,3 +8,4 @@ pub(crate) mod michael_scott;
 pub(crate) mod printed;
 pub(crate) mod sp_ring;
 pub(crate) mod ticket_ring;
+pub(crate) mod uring;

@@ -69,6 +69,7 @@ pub const ALL: &[Entry] = &[
     Entry { name: "thesis/2.8", asks: "the thesis' Figure 2.8: bounded queues, one to one, simple and complex", native: false, machine: Some("x86-88t") },
     Entry { name: "thesis/2.9", asks: "the thesis' Figure 2.9: many to one, one to many: rate, misses, latency, fairness", native: false, machine: Some("x86-88t") },
     Entry { name: "thesis/2.9-over", asks: "the thesis' Figure 2.9g and n: two to five times as many threads as hardware threads (12 there)", native: false, machine: Some("x86-88t") },
+    Entry { name: "thesis/2.12", asks: "the thesis' Figure 2.12: requests submitted, confirmed and collected, by io_uring's rings and by BBQ", native: false, machine: Some("x86-88t") },
     Entry { name: "thesis/3.7", asks: "the thesis' Figure 3.7: the four tubes as FIFO queues", native: false, machine: Some("x86-88t") },
     Entry { name: "thesis/3.8", asks: "the thesis' Figures 3.8 and 3.9: what CNQ makes of each tube, by k", native: false, machine: Some("x86-88t") },
     Entry { name: "thesis/3.10", asks: "the thesis' Figure 3.10: CNQ beside FIFO queues", native: false, machine: Some("x86-88t") },

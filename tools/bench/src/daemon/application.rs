@@ -21,40 +21,40 @@ const TURNS: u64 = 20_000;
 
 /// What an application does.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Plan {
+pub(super) struct Plan {
     /// Messages in a millisecond of a burst.
-    pub messages: u64,
+    pub(super) messages: u64,
     /// Milliseconds of a burst, and of the pause behind it.
-    pub half: u64,
+    pub(super) half: u64,
     /// Whether it begins with the pause.
-    pub second: bool,
+    pub(super) second: bool,
     /// Bursts.
-    pub bursts: u64,
+    pub(super) bursts: u64,
     /// Its workers, if they are fixed.
-    pub workers: Option<usize>,
+    pub(super) workers: Option<usize>,
 }
 
 /// What it was like.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Outcome {
+pub(super) struct Outcome {
     /// Seconds until the last message was done.
-    pub seconds: f64,
-    pub messages: u64,
+    pub(super) seconds: f64,
+    pub(super) messages: u64,
     /// Milliseconds from a message's time to its end.
-    pub p50: f64,
-    pub p99: f64,
+    pub(super) p50: f64,
+    pub(super) p99: f64,
 }
 
 /// An application that waits to be started.
 #[derive(Debug)]
-pub struct Application {
+pub(super) struct Application {
     child: Child,
     output: BufReader<ChildStdout>,
 }
 
 impl Application {
     /// Starts the process. `daemon` is where its daemon is.
-    pub fn new(plan: Plan, daemon: Option<&std::path::Path>) -> Result<Self, BoxError> {
+    pub(super) fn new(plan: Plan, daemon: Option<&std::path::Path>) -> Result<Self, BoxError> {
         let mut command = Command::new(std::env::current_exe()?);
         // Words that lead to the lab.
         command.args(["lab", "list"]);
@@ -77,13 +77,13 @@ impl Application {
     }
 
     /// Lets it begin.
-    pub fn begin(&mut self) -> Result<(), BoxError> {
+    pub(super) fn begin(&mut self) -> Result<(), BoxError> {
         drop(self.child.stdin.take());
         Ok(())
     }
 
     /// Waits for its end.
-    pub fn outcome(mut self) -> Result<Outcome, BoxError> {
+    pub(super) fn outcome(mut self) -> Result<Outcome, BoxError> {
         Ok(serde_json::from_str(&self.line()?)?)
     }
 }
@@ -122,7 +122,8 @@ fn run(plan: Plan) -> Result<Outcome, BoxError> {
     let start = Instant::now();
     let nanos = move || start.elapsed().as_nanos() as u64;
     let mut graph = Graph::new();
-    let (inlet, source) = graph.inlet::<u64>();
+    // Room for what comes in a burst: the feeder never waits.
+    let (source, inlet) = graph.inlet::<u64>((plan.messages * plan.half) as usize)?;
     let work = graph.parallel_map(|sent: u64| {
         black_box((0..TURNS).fold(sent, |x, turn| black_box(x ^ turn)));
         sent

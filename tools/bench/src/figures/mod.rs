@@ -24,4 +24,6 @@ pub(crate) mod streams;
 #[cfg(feature = "machines")]
 pub(crate) mod thesis;
 #[cfg(feature = "machines")]
+pub(crate) mod uring;
+#[cfg(feature = "machines")]
 pub(crate) mod vl;
