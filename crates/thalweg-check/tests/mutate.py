@@ -3,10 +3,12 @@
 
     python3 crates/thalweg-check/tests/mutate.py [NUMBER ...]
 
-Prints a line for each rule: its number, what is broken, and the first tests that fail. A rule that no test misses ends it with status 1.
+Prints a line for each rule: its number, what is broken, and the first tests that fail; and keeps it in docs/measured/verification/rules.jsonl, from
+which `cargo lab tables` writes the page. A rule that no test misses ends it with status 1.
 Takes some minutes; the copy and its build are in a temporary directory, or where MUTATE_ROOM says.
 """
 
+import json
 import os
 import pathlib
 import re
@@ -55,14 +57,25 @@ TESTS = [
 
 def run(room, arguments):
     command = ["cargo", "test", "--quiet", "--package", "thalweg-check", *arguments]
+    # Built before the clock starts.
+    target = arguments[: arguments.index("--")] if "--" in arguments else arguments
+    subprocess.run([*command[:5], *target, "--no-run"], cwd=room, capture_output=True)
     try:
-        done = subprocess.run(command, cwd=room, text=True, capture_output=True, timeout=300)
+        done = subprocess.run(command, cwd=room, text=True, capture_output=True, timeout=600)
     except subprocess.TimeoutExpired:
         return ["(does not end)"]
     if done.returncode == 0:
         return []
     failed = re.findall(r"^    (\S+::\S+)$", done.stdout, re.M)
     return sorted(set(failed)) or ["(does not build or dies: %s)" % done.stderr.strip().splitlines()[-1:]]
+
+
+def keep(path, what, told):
+    """Puts a rule's line where it is, or at the end."""
+    head, *lines = path.read_text().splitlines()
+    rules = {json.loads(line)["broken"]: line for line in lines}
+    rules[what] = json.dumps({"broken": what, "red then": told}, separators=(",", ":"))
+    path.write_text("\n".join([head, *rules.values()]) + "\n")
 
 
 def main():
@@ -84,7 +97,9 @@ def main():
         finally:
             path.write_text(text)
         missed += not red
-        print(f"{number:>2} {what}: {', '.join(red[:3]) or 'NOBODY'}{' and more' if len(red) > 3 else ''}", flush=True)
+        told = (", ".join(red[:3]) or "NOBODY") + (" and others" if len(red) > 3 else "")
+        print(f"{number:>2} {what}: {told}", flush=True)
+        keep(here / "docs/measured/verification/rules.jsonl", what, told)
     sys.exit(1 if missed else 0)
 
 

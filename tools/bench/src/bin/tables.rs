@@ -1,18 +1,33 @@
-//! Writes the tables of the pages from what is under `docs/measured`: `cargo lab tables`; with `--check`, only says where they differ.
+//! Writes the tables of the pages from what is under `docs/measured`: `cargo lab tables`. With `--check` it only says where they differ; with
+//! `--proved` it first keeps what `cargo proof` printed, which it reads: `cargo proof ff --jobs 1 | cargo lab tables --proved`.
 
 use std::path::Path;
 use std::process::ExitCode;
 
-use thalweg_lab::tables::pages;
+use thalweg_lab::tables::{keep, pages};
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
-    let check = match arguments.iter().map(String::as_str).collect::<Vec<_>>().as_slice() {
-        [] => false,
-        ["--check"] => true,
-        other => return trouble(&format!("`lab tables` takes `--check` or nothing, not `{}`", other.join(" "))),
+    let (check, proved) = match arguments.iter().map(String::as_str).collect::<Vec<_>>().as_slice() {
+        [] => (false, false),
+        ["--check"] => (true, false),
+        ["--proved"] => (false, true),
+        other => {
+            return trouble(&format!("`lab tables` takes `--check`, `--proved` or nothing, not `{}`", other.join(" ")));
+        }
     };
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    if proved {
+        match std::io::read_to_string(std::io::stdin())
+            .map_err(|error| format!("cannot read what was printed: {error}"))
+            .and_then(|printed| keep(&root.join("docs/measured"), &printed))
+        {
+            Ok(kept) => kept.iter().for_each(|(file, lines)| {
+                println!("docs/measured/verification/{file}.jsonl: {lines} lines; its first says how they were made");
+            }),
+            Err(error) => return trouble(&error),
+        }
+    }
     let pages = match pages(&root) {
         Ok(pages) => pages,
         Err(error) => return trouble(&error),

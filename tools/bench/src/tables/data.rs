@@ -86,7 +86,7 @@ fn read(measured: &Path, path: &Path) -> Result<Run, String> {
 }
 
 /// The fields of a line. The point of a curve has its fields, `axis` and `point`, beside the others.
-fn fields(line: &str) -> Result<Fields, serde_json::Error> {
+pub(super) fn fields(line: &str) -> Result<Fields, serde_json::Error> {
     let raw: BTreeMap<String, Box<RawValue>> = serde_json::from_str(line)?;
     let mut fields = Fields::new();
     for (name, value) in raw {

@@ -107,9 +107,27 @@ fn list(records: &[&Fields], fields: &str) -> Result<String, String> {
     let mut text = line(fields.iter().copied());
     text += &line(std::iter::repeat_n("---", fields.len())).replace(' ', "");
     for record in records {
-        text += &line(fields.iter().map(|field| record.get(*field).map_or("", String::as_str)));
+        let cells: Vec<String> =
+            fields.iter().map(|field| record.get(*field).map_or(String::new(), |text| grouped(text))).collect();
+        text += &line(cells.iter().map(String::as_str));
     }
     Ok(text)
+}
+
+/// A count that a text begins with in groups of three digits, if it has five or more and stands alone or before a parenthesis.
+fn grouped(text: &str) -> String {
+    let (count, rest) = text.split_at(text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len()));
+    if count.len() < 5 || !(rest.is_empty() || rest.starts_with(" (")) {
+        return text.to_owned();
+    }
+    let mut spaced = String::new();
+    for (at, digit) in count.char_indices() {
+        if at > 0 && (count.len() - at).is_multiple_of(3) {
+            spaced.push('\u{a0}');
+        }
+        spaced.push(digit);
+    }
+    spaced + rest
 }
 
 fn line<'a>(cells: impl Iterator<Item = &'a str>) -> String {
@@ -191,6 +209,19 @@ mod tests {
         assert!(both.ends_with("| contender | one | two |\n|---|---|---|\n| a | 2.70 (2.5–3) | 1.23 |\n"), "{both}");
         let listed = table(measured.path(), "one/*/x: list workload, text").unwrap();
         assert!(listed.ends_with("| w | |\n| v | none |\n"), "{listed}");
+    }
+
+    #[test]
+    fn counts_are_grouped_and_nothing_else() {
+        for (text, expected) in [
+            ("9999", "9999"),
+            ("14831", "14\u{a0}831"),
+            ("3138891 (not all)", "3\u{a0}138\u{a0}891 (not all)"),
+            ("14831.25", "14831.25"),
+            ("100002 programs", "100002 programs"),
+        ] {
+            assert_eq!(grouped(text), expected);
+        }
     }
 
     #[test]

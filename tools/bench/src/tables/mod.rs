@@ -11,7 +11,7 @@
 //! | after the colon | the table |
 //! |---|---|
 //! | `contender by workload` | a row for each of the first, a column for each of the second; `machine`, `group`, `unit` and `point` are others |
-//! | `list figure, paper, here` | a row for each record, with these fields |
+//! | `list figure, paper, here` | a row for each record, with these fields; counts of five digits and more are grouped |
 //!
 //! The field `verdict` is computed: from a record's `numbers`, a paper's and ours in pairs, and from the share that the file's first line allows, `within`.
 //!
@@ -21,14 +21,22 @@
 mod comparisons;
 mod data;
 mod layout;
+mod proved;
 
 use std::path::{Path, PathBuf};
 
 use crate::catalogue::{self, World};
 pub use data::{Run, load};
+pub use proved::keep;
 
 /// The pages that have tables.
-const PAGES: [&str; 3] = ["README.md", "docs/measurements.md", "docs/guide/src/hardware.md"];
+const PAGES: [&str; 5] = [
+    "README.md",
+    "docs/measurements.md",
+    "docs/verification.md",
+    "docs/guide/src/checking.md",
+    "docs/guide/src/hardware.md",
+];
 const END: &str = "<!-- end -->";
 
 /// A page, and what it should be.
