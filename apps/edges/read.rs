@@ -15,6 +15,9 @@ use crate::{Error, Result, Watch};
 const TEXT: usize = 256 << 10;
 /// Longer lines are no text.
 const LONGEST_LINE: usize = 1 << 20;
+/// A matrix has at most so many rows, and for each entry some more: memory is asked for what was read, not for what a header says.
+const ROWS: u64 = 1 << 20;
+const ROWS_OF_AN_ENTRY: u64 = 16;
 
 /// Where a network comes from.
 #[derive(Clone, Debug)]
@@ -34,7 +37,7 @@ impl Input {
     }
 }
 
-/// Reads a network. If the run is stopped, it is that of the lines read so far.
+/// Reads a network. If the run is stopped, it is that of the lines read so far, and of a matrix without the rows that have no entry.
 ///
 /// ```
 /// use thalweg_apps::edges::{Direction, Input, read};
@@ -66,13 +69,13 @@ pub fn read(input: &Input, watch: &dyn Watch) -> Result<Network> {
         Box::new(BufReader::new(File::open(&path).map_err(|error| Error::file("open", &path, error))?))
     };
     let start = Start::of(&mut *text, &path)?;
-    let (known, labels) = match (&vertices, start.rows) {
-        (Some(vertices), _) => (Known::Among(vertices.clone()), vertices.clone()),
-        (None, Some(rows)) => (Known::UpTo(rows), (1..=rows).collect()),
-        (None, None) => (Known::Any, Vec::new()),
+    let known = match (&vertices, start.rows) {
+        (Some(vertices), _) => Known::Among(vertices.clone()),
+        (None, Some(rows)) => Known::UpTo(rows),
+        (None, None) => Known::Any,
     };
     let direction = if start.symmetric { Direction::BothWays } else { input.direction };
-    let entries = start.entries;
+    let (entries, rows) = (start.entries, start.rows);
     let (edges, stopped) = parse(text, start, &known, &path, input.scheme, watch)?;
     if let Some(expected) = entries.filter(|&expected| expected != edges.len() as u64 && !stopped) {
         let found = edges.len();
@@ -81,7 +84,9 @@ pub fn read(input: &Input, watch: &dyn Watch) -> Result<Network> {
             "{path} has {found} entries, and its header says {expected}; is it cut off?"
         )));
     }
-    let network = Network::new(labels, edges, direction)?;
+    // The rows of a matrix only now: its header tells the truth.
+    let rows = rows.filter(|_| !stopped).map(|rows| (1..=rows).collect());
+    let network = Network::new(vertices.or(rows).unwrap_or_default(), edges, direction)?;
     if network.vertices() == 0 && !stopped {
         return Err(Error::Refused(format!("{} has no edges; is it empty, or of another format?", path.display())));
     }
@@ -117,8 +122,11 @@ impl Start {
                     }
                 };
                 let (rows, entries) = rows::sizes(&line).map_err(|reason| refused(path, start.lines, &reason))?;
-                if u32::try_from(rows).is_err() {
-                    let reason = format!("a matrix of {rows} rows; at most {} are read", u32::MAX);
+                let most = entries.saturating_mul(ROWS_OF_AN_ENTRY).saturating_add(ROWS).min(u32::MAX.into());
+                if rows > most {
+                    let reason = format!(
+                        "a matrix of {rows} rows; with {entries} entries, at most {most} are read: leave out empty rows"
+                    );
                     return Err(refused(path, start.lines, &reason));
                 }
                 Ok(Self { rows: Some(rows), entries: Some(entries), symmetric, ..start })

@@ -434,7 +434,8 @@ impl<R: Read> Capture<R> {
                     return Some(batch);
                 }
                 Err(Lack::Bytes(length)) => {
-                    batch.make_room(length, filled);
+                    // Room grows with what has come, not with what a record says of itself.
+                    batch.make_room(length.min((2 * filled).max(BATCH)), filled);
                     match self.input.read(&mut batch.bytes[filled..]) {
                         Ok(0) => at_end = true,
                         Ok(count) => filled += count,

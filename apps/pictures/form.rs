@@ -1,12 +1,17 @@
 //! PNG and JPEG.
 
-use std::io::Cursor;
+use std::io::{self, Cursor};
 
 use image::codecs::png::PngEncoder;
 use image::metadata::Orientation;
 use image::{DynamicImage, ExtendedColorType, ImageDecoder, ImageEncoder, ImageFormat, ImageReader};
 
 use super::Picture;
+
+/// Bytes of pixels that a byte of a file can stand for: deflate packs 1032 into one, and JPEG, at one bit for a block, fewer than 1400.
+const PACKED: u64 = 2048;
+/// Bytes of pixels in the largest picture that is read.
+const LARGEST: u64 = 1 << 30;
 
 impl Picture {
     /// Reads a PNG or JPEG file, and turns it the way its camera was held.
@@ -31,7 +36,19 @@ impl Picture {
     }
 
     fn from_decoder(cursor: &mut Cursor<&[u8]>, format: ImageFormat) -> image::ImageResult<Self> {
+        let room = PACKED * cursor.get_ref().len() as u64;
         let mut decoder = ImageReader::with_format(cursor, format).into_decoder()?;
+        // What a header says is not believed before memory is asked for it.
+        let bytes = decoder.total_bytes();
+        if bytes > room.min(LARGEST) {
+            let (width, height) = decoder.dimensions();
+            let told = format!("a picture of {width} x {height} pixels takes {bytes} bytes");
+            let told = match bytes > LARGEST {
+                true => format!("{told}, and at most {LARGEST} are read; scale it down"),
+                false => format!("{told}, and a file of this length has at most {room}; is its header damaged?"),
+            };
+            return Err(image::ImageError::IoError(io::Error::other(told)));
+        }
         let orientation = decoder.orientation().unwrap_or(Orientation::NoTransforms);
         let profile = decoder.icc_profile().unwrap_or(None);
         let mut image = DynamicImage::from_decoder(decoder)?;
