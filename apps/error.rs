@@ -22,6 +22,8 @@ pub enum Error {
         /// Why.
         error: io::Error,
     },
+    /// The input was [halted](crate::Halt) before its beginning had come. Nothing has been written.
+    Halted,
     /// The graph was refused or stopped.
     Graph(thalweg::Error),
 }
@@ -40,6 +42,7 @@ impl fmt::Display for Error {
         match self {
             Error::Refused(reason) => f.write_str(reason),
             Error::File { action, path, .. } => write!(f, "cannot {action} {}", path.display()),
+            Error::Halted => f.write_str("the input was ended before it had begun"),
             Error::Graph(error) => error.fmt(f),
         }
     }
@@ -48,7 +51,7 @@ impl fmt::Display for Error {
 impl StdError for Error {
     fn source(&self) -> Option<&(dyn StdError + 'static)> {
         match self {
-            Error::Refused(_) => None,
+            Error::Refused(_) | Error::Halted => None,
             Error::File { error, .. } => Some(error),
             Error::Graph(error) => error.source(),
         }

@@ -4,7 +4,7 @@
 //! |---|---|---|
 //! | [`search`] | files → search, on all cores → tally | BLQ, §4, table 1 |
 //! | [`frames`] | input → application → output | FastForward, §2.2 and §5.7 |
-//! | [`fm`] | low-pass → demodulate → duplicate → 12 low-passes → add | DANBI, table II; StreamIt's FMRadio |
+//! | [`fm`] | low-pass → demodulate → 12 low-passes → equalize | DANBI, table II; StreamIt's FMRadio |
 //! | [`gaussian`] | pictures → gaussian → transpose → gaussian → transpose → results | DANBI, table II: RG |
 //! | [`srad`] | pictures → extract → statistics → srad1 → srad2 + compress, and back → results | DANBI, table II; Rodinia's SRAD |
 //! | [`fft`] | samples → reorder → combine → spectra | DANBI, table II; StreamIt's FFT2 |
@@ -18,7 +18,7 @@
 //! | [`outcast`] | producer → 4 consumers, in turn | BLQ, table 1; Ember |
 //! | [`chasing`] | sequence → generate, on all cores → filter → 9 copies → count | BLQ, table 1 |
 //! | [`pipeline`] | packets → verify IPv4 → verify TCP, both on all cores → sum, and back | BLQ, table 1 |
-//! | [`firewall`] | packets → check, on all cores → correct, mistake | BLQ, table 1 |
+//! | [`firewall`] | packets → check, on all cores → correct, mistake, and back | BLQ, table 1 |
 //! | [`bc`] | workset → paths, on all cores → reduce | BLQ, table 1; GraphBIG's betweenness centrality |
 //!
 //! Each has a `Config`, a function `run` and a `Summary`. All but
@@ -40,6 +40,7 @@ pub mod frames;
 pub mod fuzz;
 pub mod gaussian;
 pub mod incast;
+mod incoming;
 pub mod mergesort;
 pub mod outcast;
 pub mod packets;
@@ -54,6 +55,7 @@ mod until_error;
 mod watch;
 
 pub use error::{Error, Result, with_causes};
+pub use incoming::Halt;
 pub use watch::Watch;
 
 /// The program on the front page of the repository runs.

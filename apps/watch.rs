@@ -4,6 +4,8 @@ use std::path::Path;
 
 use thalweg::Stopper;
 
+use crate::Halt;
+
 /// Whoever watches a run: a progress bar, a handler of interrupts. `&()` does neither.
 ///
 /// ```
@@ -31,6 +33,11 @@ pub trait Watch: Sync {
 
     /// The run keeps temporary files in this folder and takes it away at its end. Whoever ends the process before that does it instead.
     fn temporary(&self, _folder: &Path) {}
+
+    /// What ends a read that waits for a pipe or the like. Asked for when such an input is opened; without one, reads wait for ever.
+    fn halt(&self) -> Option<Halt> {
+        None
+    }
 
     /// The run starts now, and `stopper` ends it. Called before the first kernel runs, and again
     /// where a second graph follows the first: what reads the input, then what works on it.

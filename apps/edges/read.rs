@@ -1,6 +1,5 @@
 //! Files of edges, parsed on all cores.
 
-use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 
@@ -9,7 +8,7 @@ use thalweg::prelude::*;
 use super::rows::{self, Known, Rows};
 use super::{Direction, Network};
 use crate::until_error::UntilError;
-use crate::{Error, Result, Watch};
+use crate::{Error, Halt, Result, Watch, incoming};
 
 /// Text in a message, but for the line that is cut in two there.
 const TEXT: usize = 256 << 10;
@@ -63,12 +62,17 @@ pub fn read(input: &Input, watch: &dyn Watch) -> Result<Network> {
     } else {
         (path.clone(), None)
     };
-    let mut text: Box<dyn BufRead + Send> = if path.as_os_str() == "-" {
-        Box::new(BufReader::new(io::stdin()))
+    let text = if path.as_os_str() == "-" {
+        incoming::standard(watch.halt())
     } else {
-        Box::new(BufReader::new(File::open(&path).map_err(|error| Error::file("open", &path, error))?))
+        incoming::open(&path, watch.halt()).map(|open| open.0)
     };
-    let start = Start::of(&mut *text, &path)?;
+    let mut text = BufReader::new(text.map_err(|error| Error::file("open", &path, error))?);
+    let start = Start::of(&mut text, &path);
+    if incoming::is_halted(watch) {
+        return Err(Error::Halted);
+    }
+    let start = start?;
     let known = match (&vertices, start.rows) {
         (Some(vertices), _) => Known::Among(vertices.clone()),
         (None, Some(rows)) => Known::UpTo(rows),
@@ -173,6 +177,7 @@ struct Cut<R> {
     /// Read, but behind the last end of a line.
     rest: Vec<u8>,
     is_first: bool,
+    halt: Option<Halt>,
 }
 
 impl<R: Read> Iterator for Cut<R> {
@@ -184,6 +189,8 @@ impl<R: Read> Iterator for Cut<R> {
             let from = bytes.len();
             match self.file.by_ref().take(TEXT as u64).read_to_end(&mut bytes) {
                 Ok(0) if bytes.is_empty() => return None,
+                // Half of a line is another line.
+                Ok(0) if self.halt.as_ref().is_some_and(Halt::is_halted) => return None,
                 Ok(0) => break,
                 Ok(_) => {
                     if let Some(end) = bytes[from..].iter().rposition(|&byte| byte == b'\n') {
@@ -204,14 +211,14 @@ impl<R: Read> Iterator for Cut<R> {
 
 /// Reads and parses all edges. Says too whether the run was stopped.
 fn parse(
-    file: Box<dyn BufRead + Send>,
+    file: BufReader<incoming::Input>,
     start: Start,
     known: &Known,
     path: &Path,
     scheme: Scheme,
     watch: &dyn Watch,
 ) -> Result<(Vec<(u64, u64)>, bool)> {
-    let cut = Cut { file, rest: start.text, is_first: start.rows.is_none() };
+    let cut = Cut { file, rest: start.text, is_first: start.rows.is_none(), halt: watch.halt() };
     let (mut edges, mut lines, mut bad, mut damage) = (Vec::new(), start.lines, None, None);
 
     let mut graph = Graph::new();
@@ -250,6 +257,6 @@ fn parse(
     match (bad, damage) {
         (Some(bad), _) => Err(bad),
         (None, Some(error)) => Err(Error::file("read", path, error)),
-        (None, None) => Ok((edges, report.end == thalweg::End::Stopped)),
+        (None, None) => Ok((edges, report.end == thalweg::End::Stopped || incoming::is_halted(watch))),
     }
 }

@@ -2,15 +2,17 @@
 //!
 //! ```text
 //!               ┌──> correct ──┐
-//! packets >> check             ├──> free slots, back to packets
-//!               └──> mistake ──┘
+//! packets >> check             │
+//!    ^          └──> mistake ──┤
+//!    └──────── free slots ─────┘
 //! ```
 //!
 //! Check verifies the checksums of IPv4 and TCP, and sends a packet one way or the other: correct gets what is right or cannot
-//! be verified, mistake what is wrong. Both verify TCP once more, note it and count.
+//! be verified, mistake what is wrong. Both verify TCP once more, note it, count, and send the slot back to be filled again. Without the way
+//! back ([`Config::slots`]) slots come back by a free list.
 //!
-//! From the firewall of BLQ, table 1. There, the two counters are shared without protection as soon as a kernel is cloned; here
-//! each belongs to its kernel. Check is one kernel with two outputs that runs on any number of cores, and slots come back to a free list.
+//! From the firewall of BLQ, table 1, whose way back has two producers: an edge from each here. There, the two counters are shared without
+//! protection as soon as a kernel is cloned; here each belongs to its kernel. Check is one kernel with two outputs that runs on any number of cores.
 
 pub mod reference;
 
@@ -18,7 +20,7 @@ use thalweg::prelude::*;
 use thalweg::{Firing, ParallelKernel};
 
 use crate::frames::Damage;
-use crate::packets::{From, Packet, Slot, Slots, Supply, Tally, one_in_eight};
+use crate::packets::{From, Packet, Refill, SLOTS, Slot, Slots, Supply, Tally, one_in_eight};
 use crate::until_error::UntilError;
 use crate::{Result, Watch};
 
@@ -29,14 +31,16 @@ pub struct Config {
     pub from: From,
     /// Threads that check, for schemes that have threads for a kernel.
     pub checks: u32,
+    /// So many slots go round. `None`: there is no way back, and as many as the edges have room for.
+    pub slots: Option<usize>,
     /// How the graph runs.
     pub scheme: Scheme,
 }
 
 impl Config {
-    /// As in the paper, with one thread that checks, and the default scheme.
+    /// As in the paper, with one thread that checks, 420 slots that go round, and the default scheme.
     pub fn new(from: From) -> Self {
-        Self { from, checks: 1, scheme: Scheme::default() }
+        Self { from, checks: 1, slots: Some(SLOTS), scheme: Scheme::default() }
     }
 }
 
@@ -73,11 +77,11 @@ fn note(packet: &mut Packet, tally: &mut Tally) {
     tally.add(packet);
 }
 
-/// What the kernel at the end of a way does.
-fn keep<'a>(tally: &'a mut Tally, slots: &'a Slots) -> impl FnMut(Slot) + Send + 'a {
-    move |mut packet| {
+/// What the kernel at the end of a way does, and gives.
+fn noted(tally: &mut Tally) -> impl FnMut(Slot) -> Slot + Send {
+    |mut packet| {
         note(&mut packet, tally);
-        slots.give(packet);
+        packet
     }
 }
 
@@ -120,31 +124,41 @@ impl ParallelKernel for Check {
 ///
 /// # Errors
 ///
-/// [`Error::Refused`](crate::Error::Refused) if the input is no capture of Ethernet frames;
+/// [`Error::Refused`](crate::Error::Refused) if the input is no capture of Ethernet frames, or for no slots;
 /// [`Error::File`](crate::Error::File) if it cannot be opened.
 pub fn run(config: &Config, watch: &dyn Watch) -> Result<Summary> {
-    let mut supply = Supply::open(&config.from, one_in_eight, watch)?;
+    let supply = Supply::open(&config.from, one_in_eight, watch)?;
     let (mut sorted, mut damage) = (Sorted::default(), None);
     let Sorted { correct, mistake } = &mut sorted;
-    let slots = &Slots::default();
-    let (mut number, mut own) = (0, Vec::new());
-    let filled = std::iter::from_fn(move || {
-        let mut packet = slots.take(&mut own);
-        number += 1;
-        Some(supply.fill(&mut packet, number)?.map(|()| packet))
-    });
+    let (mut correct, mut mistake) = (noted(correct), noted(mistake));
+    let list = &Slots::default();
 
     let mut graph = Graph::new();
-    let packets = graph.source(UntilError::new(filled, &mut damage));
     let check = graph.add_parallel(Check);
-    let (right, wrong) = (graph.sink(keep(correct, slots)), graph.sink(keep(mistake, slots)));
-    graph.name(packets, "packets");
     graph.name(check.packets, "check");
-    graph.name(right, "correct");
-    graph.name(wrong, "mistake");
-    graph += (packets * 1 >> check.packets) * config.checks;
-    graph += check.correct >> right;
-    graph += check.mistake >> wrong;
+    match config.slots {
+        None => {
+            let packets = graph.source(UntilError::new(supply.into_slots(list), &mut damage));
+            let right = graph.sink(move |packet: Slot| list.give(correct(packet)));
+            let wrong = graph.sink(move |packet: Slot| list.give(mistake(packet)));
+            graph.name(packets, "packets");
+            graph.name(right, "correct");
+            graph.name(wrong, "mistake");
+            graph += (packets * 1 >> check.packets) * config.checks;
+            graph += check.correct >> right;
+            graph += check.mistake >> wrong;
+        }
+        Some(slots) => {
+            let refill = graph.add(Refill::new(supply, slots, 2, &mut damage, graph.stopper())?);
+            let (right, wrong) = (graph.map(correct), graph.map(mistake));
+            graph.name(refill.filled, "packets");
+            graph.name(right, "correct");
+            graph.name(wrong, "mistake");
+            graph += (refill.filled >> check.packets) * config.checks;
+            graph += check.correct >> right.feedback() >> refill.free[0];
+            graph += check.mistake >> wrong.feedback() >> refill.free[1];
+        }
+    }
     watch.started(graph.stopper());
     let report = graph.run(config.scheme)?;
     drop(graph);

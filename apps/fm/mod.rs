@@ -1,16 +1,17 @@
 //! An FM radio with an equalizer, and beside it a [`receiver`] of broadcasts.
 //!
 //! ```text
-//!                                            ┌> low-pass 1 upper ─┐
-//! samples >> low-pass >> demodulate >> duplicate > …              > equalize >> sound
-//!                                            └> low-pass 6 lower ─┘
+//!                                 ┌> low-pass 1 upper ─┐
+//! samples >> low-pass >> demodulate > …                > equalize >> sound
+//!                                 └> low-pass 6 lower ─┘
 //! ```
 //!
 //! All filters are parallel windowed kernels: many workers slide over the samples at once, and the results leave in
 //! order. The sound equals that of the sequential program ([`radio::reference`]) bit by bit.
 //!
 //! FMRadio of the StreamIt benchmarks, in the size used by C. Min and Y. I. Eom, *DANBI: Dynamic Scheduling of
-//! Irregular Stream Programs for Many-Core Systems*, PACT 2013, table II: 7 cut frequencies, so 6 bands, and 128 taps.
+//! Irregular Stream Programs for Many-Core Systems*, PACT 2013, table II: 7 cut frequencies, so 6 bands, and 128 taps; 17 kernels and
+//! 27 edges. There, demodulate is parallel too; here it runs on one core at a time, as what gives each sample twelve times did anyway.
 
 mod ports;
 pub mod radio;
@@ -18,37 +19,56 @@ pub mod receiver;
 pub mod synthetic;
 pub mod tuner;
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use thalweg::prelude::*;
 
 use crate::error::must_differ;
-use crate::samples::{self, Raw, Samples, Sound};
+use crate::samples::{self, Raw, Target};
 use crate::until_error::UntilError;
 use crate::watch::Steps;
 use crate::{Error, Result, Watch};
-use ports::{Equalize, FILTERS};
+use ports::{Demodulate, Equalize};
 use radio::{LowPass, STEP, TAPS};
 
 /// What to receive.
 #[derive(Clone, Debug)]
 pub struct Config {
-    /// A WAV file with one channel, of integers or floats of 8 to 64 bits, or raw little-endian samples. A regular
-    /// file.
-    pub input: PathBuf,
-    /// What raw samples are. `None` for a WAV file.
-    pub raw: Option<Raw>,
+    /// Where the samples come from.
+    pub input: Input,
     /// The WAV file to write: one channel of `f32`, a fifth of the samples in a second. Replaced if it exists. Not a
     /// pipe, as the header is written last.
-    pub output: PathBuf,
+    pub output: Option<PathBuf>,
     /// How the graph runs.
     pub scheme: Scheme,
 }
 
+/// Where samples come from.
+#[derive(Clone, Debug)]
+pub enum Input {
+    /// A regular file of one channel.
+    File {
+        /// Its path.
+        path: PathBuf,
+        /// For raw samples, what they are. `None` for a WAV file.
+        raw: Option<Raw>,
+    },
+    /// The benchmark's made-up input, so many samples: each is one more than the one before.
+    Benchmark {
+        /// How many.
+        samples: u64,
+    },
+}
+
 impl Config {
-    /// From a WAV file, with the default scheme.
-    pub fn new(input: impl Into<PathBuf>, output: impl Into<PathBuf>) -> Self {
-        Self { input: input.into(), raw: None, output: output.into(), scheme: Scheme::default() }
+    /// With the default scheme.
+    pub fn new(input: Input, output: Option<PathBuf>) -> Self {
+        Self { input, output, scheme: Scheme::default() }
+    }
+
+    /// From a WAV file to another one, with the default scheme.
+    pub fn of_files(input: impl Into<PathBuf>, output: impl Into<PathBuf>) -> Self {
+        Self::new(Input::File { path: input.into(), raw: None }, Some(output.into()))
     }
 }
 
@@ -74,61 +94,45 @@ pub struct Summary {
 /// # let dir = tempfile::tempdir().unwrap();
 /// # let path = |name| dir.path().join(name);
 /// synthetic::signal(2_000, &path("signal.wav"))?;
-/// let received = fm::run(&Config::new(path("signal.wav"), path("sound.wav")), &())?;
+/// let received = fm::run(&Config::of_files(path("signal.wav"), path("sound.wav")), &())?;
 /// assert_eq!(received.sound, fm::radio::outputs(2_000));
 /// # Ok::<(), thalweg_apps::Error>(())
 /// ```
 ///
 /// # Errors
 ///
-/// [`Error::Refused`] if the input is not as [`Config::input`] says, too short for one sample of sound, or also the
+/// [`Error::Refused`] if the input is not as [`Input`] says, too short for one sample of sound, or also the
 /// output, or if the output is a pipe, before anything is written; [`Error::File`] if one of them cannot be opened,
 /// read or written.
 pub fn run(config: &Config, watch: &dyn Watch) -> Result<Summary> {
-    let Config { input, output, .. } = config;
-    must_differ(input, output)?;
-    let samples = open(input, config.raw, watch)?;
-    let (rate, bytes) = (samples.rate, samples.bytes_each());
-    let expected = samples.times().map(radio::outputs);
-    if expected == Some(0) {
-        let count = samples.times().unwrap_or(0);
-        return Err(Error::Refused(format!(
-            "{} has {count} samples, and one sample of sound needs 768",
-            input.display()
-        )));
-    }
-    let mut sound = Sound::create(output, (rate / STEP as u32).max(1), expected)?;
-    let (mut damage, mut refused) = (None, None);
+    let Opened { values, rate, bytes, count } = open(config, watch)?;
+    let mut sound = Target::create(config.output.as_deref(), (rate / STEP as u32).max(1), count.map(radio::outputs))?;
+    let mut damage = None;
     let (mut count, mut written) = (0, 0);
     let mut progress = Steps::new(watch);
     let input_filter = LowPass::input();
     let filters = radio::band_filters();
 
     let mut graph = Graph::new();
-    let source = graph.source(UntilError::new(samples, &mut damage).inspect(|_| {
+    let source = graph.source(UntilError::new(values, &mut damage).inspect(|_| {
         count += 1;
         progress.add(bytes);
     }));
     let low_pass =
         graph.parallel_window(TAPS, STEP, |window: &[f32], out: &mut Output<f32>| out.push(input_filter.apply(window)));
-    let demodulate =
-        graph.parallel_window(2, 1, |window: &[f32], out: &mut Output<f32>| out.push(radio::demodulate(window)));
-    let copies: [Out<f32>; FILTERS] = graph.tee(source >> low_pass >> demodulate);
+    let demodulate = graph.add(Demodulate::default());
     let equalize = graph.add(Equalize);
     let sink = graph.sink(|sample: f32| {
         written += 1;
-        sound.write(sample).map_err(|error| {
-            refused = Some(error);
-            "the sound cannot be written"
-        })
+        sound.write(sample)
     });
     graph.name(source, "samples");
     graph.name(low_pass, "low-pass");
-    graph.name(demodulate, "demodulate");
-    graph.name(copies[0], "duplicate");
+    graph.name(demodulate.samples, "demodulate");
     graph.name(equalize.sound, "equalize");
     graph.name(sink, "sound");
-    for (index, (copy, filter)) in copies.into_iter().zip(&filters).enumerate() {
+    graph += source >> low_pass >> demodulate.samples;
+    for (index, (copy, filter)) in demodulate.copies.into_iter().zip(&filters).enumerate() {
         let edge =
             graph.parallel_window(TAPS, 1, |window: &[f32], out: &mut Output<f32>| out.push(filter.apply(window)));
         let side = if index % 2 == 0 { "upper" } else { "lower" };
@@ -140,35 +144,53 @@ pub fn run(config: &Config, watch: &dyn Watch) -> Result<Summary> {
     let ran = graph.run(config.scheme);
     drop(graph);
 
-    // The graph knows the kernel, the user the file.
-    if let Some(error) = refused {
-        return Err(Error::file("write", output, error));
-    }
-    let report = ran?;
-    sound.finish().map_err(|error| Error::file("write", output, error))?;
-    match damage {
-        Some(error) => Err(Error::file("read all of", input, error)),
-        None => Ok(Summary { samples: count, sound: written, report }),
+    let report = sound.finish(ran)?;
+    match (damage, &config.input) {
+        (Some(error), Input::File { path, .. }) => Err(Error::file("read all of", path, error)),
+        _ => Ok(Summary { samples: count, sound: written, report }),
     }
 }
 
+/// An input that was opened.
+struct Opened {
+    values: Box<dyn Iterator<Item = std::io::Result<f32>> + Send>,
+    rate: u32,
+    /// Bytes of a sample in the file.
+    bytes: u64,
+    count: Option<u64>,
+}
+
 /// Opens the input, whose length has to be known: how much sound comes of it is told before the first sample is written.
-fn open(input: &Path, raw: Option<Raw>, watch: &dyn Watch) -> Result<Samples> {
+fn open(config: &Config, watch: &dyn Watch) -> Result<Opened> {
+    let (path, raw) = match &config.input {
+        Input::File { path, raw } => (path, *raw),
+        &Input::Benchmark { samples } => {
+            let values = Box::new(synthetic::ramp(samples).map(Ok));
+            return Ok(Opened { values, rate: synthetic::RATE, bytes: 0, count: Some(samples) });
+        }
+    };
     // Asked before it is opened: a pipe would wait for its writer, or lose it.
-    let metadata = input.metadata().map_err(|error| Error::file("open", input, error))?;
+    let metadata = path.metadata().map_err(|error| Error::file("open", path, error))?;
     if !metadata.is_file() {
         return Err(Error::Refused(format!(
             "{} is not a regular file; it has to be, as its length is asked for before it is read",
-            input.display()
+            path.display()
         )));
     }
-    let samples = samples::open(input, raw, watch)?;
+    if let Some(output) = &config.output {
+        must_differ(path, output)?;
+    }
+    let samples = samples::open(path, raw, watch)?;
+    let path = path.display();
     if samples.channels != 1 {
+        let channels = samples.channels;
         return Err(Error::Refused(format!(
-            "{} has {} channels; the radio receives one, `sox IN -c 1 OUT` mixes them",
-            input.display(),
-            samples.channels
+            "{path} has {channels} channels; the radio receives one, `sox IN -c 1 OUT` mixes them"
         )));
     }
-    Ok(samples)
+    let count = samples.times();
+    if let Some(count) = count.filter(|&count| radio::outputs(count) == 0) {
+        return Err(Error::Refused(format!("{path} has {count} samples, and one sample of sound needs 768")));
+    }
+    Ok(Opened { rate: samples.rate, bytes: samples.bytes_each(), count, values: Box::new(samples) })
 }

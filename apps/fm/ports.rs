@@ -1,4 +1,4 @@
-//! The kernel of the radio with several inputs.
+//! The kernels of the radio with several inputs or outputs.
 
 use thalweg::prelude::*;
 
@@ -6,6 +6,38 @@ use super::radio::{self, BANDS};
 
 /// The filters before it.
 pub(super) const FILTERS: usize = 2 * BANDS;
+
+/// Demodulates each sample with the one before it, and gives what comes of it to each of the filters.
+#[derive(Debug, Default)]
+pub(super) struct Demodulate {
+    before: Option<f32>,
+}
+
+/// The ports of [`Demodulate`].
+#[derive(Clone, Copy, Debug)]
+pub(super) struct DemodulatePorts {
+    pub(super) samples: In<f32>,
+    pub(super) copies: [Out<f32>; FILTERS],
+}
+
+impl Kernel for Demodulate {
+    type Ports = DemodulatePorts;
+
+    fn ports(&mut self, bind: &mut Binder<'_>) -> DemodulatePorts {
+        let samples = bind.input("samples");
+        DemodulatePorts { samples, copies: std::array::from_fn(|filter| bind.output(&format!("copy {filter}"))) }
+    }
+
+    fn run(&mut self, ports: &DemodulatePorts, io: &mut Io<'_>) -> Result<Flow, BoxError> {
+        while let Some(sample) = io.pop(ports.samples) {
+            if let Some(before) = self.before.replace(sample) {
+                let demodulated = radio::demodulate(&[before, sample]);
+                ports.copies.iter().for_each(|&copy| io.push(copy, demodulated));
+            }
+        }
+        Ok(Flow::More)
+    }
+}
 
 /// Takes a sample from each of the filters and gives one of sound.
 #[derive(Debug)]

@@ -7,7 +7,7 @@ use crate::samples::Sound;
 use crate::{Error, Result};
 
 /// Samples per second of the made-up signal.
-const RATE: u32 = 250_000;
+pub(super) const RATE: u32 = 250_000;
 
 /// The first `samples` samples of a carrier that two tones modulate in frequency, between -1 and 1.
 pub fn samples(samples: u64) -> impl Iterator<Item = f32> {
@@ -19,6 +19,11 @@ pub fn samples(samples: u64) -> impl Iterator<Item = f32> {
         phase = (phase + hertz / f64::from(RATE)).fract();
         (std::f64::consts::TAU * phase).cos() as f32
     })
+}
+
+/// The benchmark's input: the first `samples` whole numbers. An `f32` has them up to 2^24, and goes on in larger steps.
+pub fn ramp(samples: u64) -> impl Iterator<Item = f32> + Send {
+    (0..samples).map(|number| number as f32)
 }
 
 /// The first `samples` times of a recording of a station in stereo, `rate` in a second, its carrier `carrier` Hz above the middle: on the

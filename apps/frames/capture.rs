@@ -13,7 +13,7 @@ use pcap_parser::{PcapError, PcapHeader, parse_pcap_header};
 use super::layers::Link;
 
 /// The longest frame that a capture program records.
-const LONGEST_FRAME: usize = 256 << 10;
+pub(super) const LONGEST_FRAME: usize = 256 << 10;
 /// The longest block of a pcapng file that is believed.
 const LONGEST_BLOCK: usize = 16 << 20;
 /// How much is read at a time, and so the most that a batch holds, unless one record is longer.

@@ -20,11 +20,13 @@ pub mod checksum;
 mod capture;
 mod filter;
 mod layers;
+#[cfg(target_os = "linux")]
+mod live;
 mod rewrite;
 pub mod synthetic;
 
 use std::fs::File;
-use std::io::{self, BufWriter, Read, Write};
+use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
 use thalweg::prelude::*;
@@ -36,7 +38,7 @@ pub use layers::Link;
 pub use rewrite::{Readdress, Reface, Rewrite, RewriteError};
 
 use crate::error::must_differ;
-use crate::{Error, Result, Watch};
+use crate::{Error, Result, Watch, incoming};
 use layers::Layers;
 
 /// Collected before it is written, if frames that are left out have taken batches apart.
@@ -49,6 +51,8 @@ const BATCHES: usize = 4;
 pub struct Config {
     /// The capture to read: pcap or pcapng; `-` is standard input.
     pub input: PathBuf,
+    /// What comes at this interface is read instead, until the run is stopped and [halted](crate::Halt). On Linux, and with the right CAP_NET_RAW.
+    pub interface: Option<String>,
     /// The capture to write, in the format of the input. Replaced if it exists; `-` is standard output.
     pub output: PathBuf,
     /// What becomes of each frame.
@@ -60,7 +64,13 @@ pub struct Config {
 impl Config {
     /// Every frame as it is, with the default scheme.
     pub fn new(input: impl Into<PathBuf>, output: impl Into<PathBuf>) -> Self {
-        Self { input: input.into(), output: output.into(), rules: Rules::default(), scheme: Scheme::default() }
+        Self {
+            input: input.into(),
+            interface: None,
+            output: output.into(),
+            rules: Rules::default(),
+            scheme: Scheme::default(),
+        }
     }
 }
 
@@ -93,6 +103,8 @@ pub struct Counts {
 pub struct Summary {
     /// How many frames went which way.
     pub counts: Counts,
+    /// Frames that came at the interface while there was no room for them.
+    pub lost: u64,
     /// Where and why the capture could not be read further. What was good before is written.
     pub damage: Option<Damage>,
     /// What each stage did.
@@ -146,7 +158,7 @@ impl Application<'_> {
 /// output, before anything is written; [`Error::File`] if one of them cannot be opened or written. A capture that turns
 /// out to be cut off, or to be corrupt later, is no error but in [`Summary::damage`].
 pub fn run(config: &Config, watch: &dyn Watch) -> Result<Summary> {
-    let (mut capture, mut output) = open(config)?;
+    let (mut capture, mut output, losses) = open(config, watch)?;
     let (mut damage, mut refused) = (None, None);
     let mut application = Application { rules: &config.rules, counts: Counts::default() };
     // As many batches as were under way at the same time; the edges bound that.
@@ -157,7 +169,7 @@ pub fn run(config: &Config, watch: &dyn Watch) -> Result<Summary> {
 
     let mut graph = Graph::new();
     // A pipe may wait for its writer; a thread of its own waits there, so each batch goes on as it comes, and a run that is stopped ends.
-    let read = if config.input.is_file() && !is_standard(&config.input) {
+    let read = if config.interface.is_none() && config.input.is_file() && !is_standard(&config.input) {
         graph.source(batches)
     } else {
         graph.source_blocking(batches, BATCHES).expect("an inlet holds some batches")
@@ -170,7 +182,8 @@ pub fn run(config: &Config, watch: &dyn Watch) -> Result<Summary> {
             Flow::More
         }
         Err(reason) => {
-            damage = Some(reason);
+            // Whoever ended the input knows that it is cut off.
+            damage = Some(reason).filter(|_| !incoming::is_halted(watch));
             Flow::Done
         }
     });
@@ -200,7 +213,9 @@ pub fn run(config: &Config, watch: &dyn Watch) -> Result<Summary> {
     }
     let report = ran?;
     finish(config, output)?;
-    Ok(Summary { counts: application.counts, damage, report })
+    let lost =
+        losses.map_or(Ok(0), |losses| losses.count()).map_err(|error| Error::file("ask", input_of(config), error))?;
+    Ok(Summary { counts: application.counts, lost, damage, report })
 }
 
 /// The same as a sequential program: the reference for [`run`]. Gives the counts, and the damage if there is some.
@@ -209,7 +224,7 @@ pub fn run(config: &Config, watch: &dyn Watch) -> Result<Summary> {
 ///
 /// As [`run`].
 pub fn reference(config: &Config) -> Result<(Counts, Option<Damage>)> {
-    let (mut capture, mut output) = open(config)?;
+    let (mut capture, mut output, _) = open(config, &())?;
     let mut application = Application { rules: &config.rules, counts: Counts::default() };
     let (mut batch, mut damage) = (Batch::default(), None);
     while let Some(next) = capture.next(batch) {
@@ -233,28 +248,39 @@ fn is_standard(path: &Path) -> bool {
     path.as_os_str() == "-"
 }
 
+/// Where frames come from, by the name that is told.
+fn input_of(config: &Config) -> &Path {
+    config.interface.as_ref().map_or(&config.input, Path::new)
+}
+
 /// Where a capture comes from, and where one goes.
-type Input = Capture<Box<dyn Read + Send>>;
+type Input = Capture<incoming::Input>;
 type Written = BufWriter<Box<dyn Write + Send>>;
 
-fn open(config: &Config) -> Result<(Input, Written)> {
+fn open(config: &Config, watch: &dyn Watch) -> Result<(Input, Written, Option<live::Losses>)> {
     let Config { input, output, .. } = config;
-    if !is_standard(input) && !is_standard(output) {
-        must_differ(input, output)?;
-    }
-    let file: Box<dyn Read + Send> = if is_standard(input) {
-        Box::new(io::stdin())
-    } else {
-        Box::new(File::open(input).map_err(|error| Error::file("open", input, error))?)
+    let (file, losses) = match &config.interface {
+        Some(name) => live::open(name, watch.halt()).map(|(file, losses)| (file, Some(losses)))?,
+        None if is_standard(input) => {
+            (incoming::standard(watch.halt()).map_err(|error| Error::file("open", input, error))?, None)
+        }
+        None => {
+            if !is_standard(output) {
+                must_differ(input, output)?;
+            }
+            (incoming::open(input, watch.halt()).map_err(|error| Error::file("open", input, error))?.0, None)
+        }
     };
-    let capture = Capture::open(file)
-        .map_err(|damage| Error::Refused(format!("{} cannot be forwarded: {damage}", input.display())))?;
+    let capture = Capture::open(file).map_err(|damage| {
+        let input = input_of(config).display();
+        incoming::or_halted(watch, Error::Refused(format!("{input} cannot be forwarded: {damage}")))
+    })?;
     let file: Box<dyn Write + Send> = if is_standard(output) {
         Box::new(io::stdout())
     } else {
         Box::new(File::create(output).map_err(|error| Error::file("create", output, error))?)
     };
-    Ok((capture, BufWriter::with_capacity(BUFFER, file)))
+    Ok((capture, BufWriter::with_capacity(BUFFER, file), losses))
 }
 
 /// Whether whoever reads standard output has gone away (`| head`), having seen enough.
@@ -266,6 +292,24 @@ fn finish(config: &Config, mut output: Written) -> Result<()> {
     match output.flush() {
         Err(error) if !has_gone(config, &error) => Err(Error::file("write", &config.output, error)),
         _ => Ok(()),
+    }
+}
+
+/// Where there are no packet sockets.
+#[cfg(not(target_os = "linux"))]
+mod live {
+    use crate::{Error, Halt, Result, incoming};
+
+    pub(super) struct Losses;
+
+    impl Losses {
+        pub(super) fn count(&self) -> std::io::Result<u64> {
+            Ok(0)
+        }
+    }
+
+    pub(super) fn open(name: &str, _halt: Option<Halt>) -> Result<(incoming::Input, Losses)> {
+        Err(Error::Refused(format!("cannot listen at the interface {name}: that is possible on Linux only")))
     }
 }
 

@@ -1,13 +1,12 @@
 //! The input in chunks of whole records.
 
-use std::fs::File;
 use std::io::{self, ErrorKind, Read};
 use std::path::PathBuf;
 use std::vec;
 
 use super::record::Form;
 use super::{Input, synthetic};
-use crate::{Error, Result, Watch};
+use crate::{Error, Result, Watch, incoming};
 
 /// Bytes that are read at a time, at most; of a small chunk an eighth.
 const BLOCK: usize = 256 << 10;
@@ -21,7 +20,7 @@ pub(super) struct Chunks<'a> {
     size: usize,
     files: vec::IntoIter<PathBuf>,
     made_up: Option<synthetic::Records>,
-    open: Option<(PathBuf, File)>,
+    open: Option<(PathBuf, incoming::Input)>,
     /// Bytes read of the file that is open.
     at: u64,
     /// What was read and not given: the beginning of a record.
@@ -67,7 +66,8 @@ impl<'a> Chunks<'a> {
         loop {
             if self.open.is_none() {
                 let Some(path) = self.files.next() else { return Ok(Some(chunk).filter(|chunk| !chunk.is_empty())) };
-                let file = File::open(&path).map_err(|error| Error::file("open", &path, error))?;
+                let (file, _) =
+                    incoming::open(&path, self.watch.halt()).map_err(|error| Error::file("open", &path, error))?;
                 (self.open, self.at) = (Some((path, file)), 0);
             }
             let Some((path, file)) = &mut self.open else { continue };
@@ -76,7 +76,15 @@ impl<'a> Chunks<'a> {
             let read = read.map_err(|error| Error::file("read", path, error))?;
             self.at += read as u64;
             self.watch.read(read as u64);
-            if read == 0 {
+            if read == 0 && incoming::is_halted(self.watch) {
+                // Half of a record is another record.
+                let whole = match self.form {
+                    Form::Integers => chunk.len() / 4 * 4,
+                    Form::Lines => memchr::memrchr(b'\n', &chunk).map_or(0, |feed| feed + 1),
+                };
+                chunk.truncate(whole);
+                (self.open, self.files) = (None, Vec::new().into_iter());
+            } else if read == 0 {
                 if self.form == Form::Integers && !self.at.is_multiple_of(4) {
                     let told = format!("it ends in the middle of a number, at byte {}", self.at);
                     return Err(Error::file("read all of", path, io::Error::new(ErrorKind::UnexpectedEof, told)));

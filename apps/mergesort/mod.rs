@@ -1,9 +1,9 @@
 //! Sorts lines or numbers, also more than there is memory for.
 //!
 //! ```text
-//!                    ┌──────────────┐
-//!                    v              │
-//! chunks >> sort >> split ──> merge ┘
+//!                    ┌═════════════┐
+//!                    v             │
+//! chunks >> sort => split ≡≡> merge ┘
 //!                    └──────> result
 //! ```
 //!
@@ -13,8 +13,8 @@
 //! for lines that of `LC_ALL=C sort`.
 //!
 //! MergeSort of C. Min and Y. I. Eom, *DANBI: Dynamic Scheduling of Irregular Stream Programs for Many-Core Systems*, PACT
-//! 2013, figure 2 and table II. As there it has 5 kernels and a feedback; there are 5 edges here and 9 queues there, as a
-//! piece travels as one message here.
+//! 2013, figure 2 and table II: 5 kernels and 9 edges. The paper does not say which the queues are. Here, what is said of a part of a
+//! run ([`bytes`](Summary::bytes), whether it is the last one) goes over an edge of its own, as arguments do there, and the two sides of a merge over one each.
 
 mod chunks;
 mod ports;
@@ -36,8 +36,8 @@ use crate::error::must_differ;
 use crate::until_error::UntilError;
 use crate::{Error, Result, Watch};
 use chunks::Chunks;
-use ports::{Piece, Split};
-use run::{Run, Segment, Shelf};
+use ports::{Merge, Sort, Split};
+use run::{Segment, Shelf};
 
 /// What to sort.
 #[derive(Clone, Debug)]
@@ -136,15 +136,9 @@ pub fn run(config: &Config, watch: &dyn Watch) -> Result<Summary> {
 
     let mut graph = Graph::new();
     let source = graph.source(UntilError::new(chunks, &mut damage));
-    let sort = graph.parallel(|chunk: Vec<u8>, out: &mut Output<Segment>| {
-        out.push(Shelf::keep(&shelf, form.sorted(&chunk))?);
-        Ok::<_, io::Error>(())
-    });
+    let sort = graph.add_parallel(Sort { form, shelf: shelf.clone() });
     let split = graph.add(Split::new(form, chunk, &mut runs, &mut merges));
-    let merge = graph.parallel(|piece: Piece, out: &mut Output<(Run, bool)>| {
-        out.push((Run::merge(&shelf, form, &piece.pair, 4 * chunk)?, piece.is_last));
-        Ok::<_, io::Error>(())
-    });
+    let merge = graph.add_parallel(Merge { form, shelf: shelf.clone(), most: 4 * chunk });
     let sink = graph.sink(|segment: Segment| {
         sorted.take(&segment).map_err(|error| {
             refused = Some(error);
@@ -152,12 +146,18 @@ pub fn run(config: &Config, watch: &dyn Watch) -> Result<Summary> {
         })
     });
     graph.name(source, "chunks");
-    graph.name(sort, "sort");
-    graph.name(split.sorted, "split");
-    graph.name(merge, "merge");
+    graph.name(sort.chunks, "sort");
+    graph.name(split.whole, "split");
+    graph.name(merge.merged, "merge");
     graph.name(sink, "result");
-    graph += source.fixed(1) >> sort >> split.sorted;
-    graph += (split.pieces >> merge).feedback() >> split.merged;
+    graph += source.fixed(1) >> sort.chunks;
+    graph += sort.sorted >> split.sorted.0;
+    graph += sort.about >> split.sorted.1;
+    graph += split.left >> merge.left;
+    graph += split.right >> merge.right;
+    graph += split.about >> merge.about;
+    graph += merge.merged.feedback() >> split.merged.0;
+    graph += merge.about_merged.feedback() >> split.merged.1;
     graph += split.whole >> sink;
     watch.started(graph.stopper());
     let ran = graph.run(scheme);

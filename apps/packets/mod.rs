@@ -4,6 +4,7 @@
 //! filled again only when nobody reads it any more.
 
 pub mod headers;
+mod refill;
 mod supply;
 mod tally;
 
@@ -12,6 +13,7 @@ use std::path::PathBuf;
 pub use headers::{Packet, Verdict};
 pub use tally::{Tally, Wrong};
 
+pub(crate) use refill::Refill;
 pub(crate) use supply::{Slots, Supply, complement, one_in_eight};
 
 /// What travels: the pointer of a packet, which stays where it is.

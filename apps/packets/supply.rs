@@ -1,6 +1,5 @@
 //! Where packets come from, and the slots that they are in.
 
-use std::fs::File;
 use std::net::Ipv4Addr;
 
 use thalweg_sync::sync::{Mutex, PoisonError};
@@ -8,17 +7,18 @@ use thalweg_sync::sync::{Mutex, PoisonError};
 use super::{From, Packet, Slot};
 use crate::frames::{Batch, Capture, Damage};
 use crate::watch::Steps;
-use crate::{Error, Result, Watch};
+use crate::{Error, Result, Watch, incoming};
 
 /// What fills slots, one after the other, and tells a watch of it.
 pub(crate) struct Supply<'a> {
     kind: Kind,
     progress: Steps<'a>,
+    watch: &'a dyn Watch,
 }
 
 enum Kind {
     /// From a capture: its records, those at hand, and how many of these are done.
-    Capture { capture: Box<Capture<File>>, batch: Batch, done: usize },
+    Capture { capture: Box<Capture<incoming::Input>>, batch: Batch, done: usize },
     /// Made up: how many there will be, and by what.
     Made { packets: u64, make: fn(&mut Packet, u64) },
 }
@@ -29,20 +29,32 @@ impl<'a> Supply<'a> {
         let kind = match from {
             From::Made(packets) => Kind::Made { packets: *packets, make },
             From::Capture(path) => {
-                let file = File::open(path).map_err(|error| Error::file("open", path, error))?;
-                let capture = Capture::open_ethernet(file)
-                    .map_err(|damage| Error::Refused(format!("{} cannot be read: {damage}", path.display())))?;
+                let (file, _) = incoming::open(path, watch.halt()).map_err(|error| Error::file("open", path, error))?;
+                let capture = Capture::open_ethernet(file).map_err(|damage| {
+                    incoming::or_halted(watch, Error::Refused(format!("{} cannot be read: {damage}", path.display())))
+                })?;
                 Kind::Capture { capture: Box::new(capture), batch: Batch::default(), done: 0 }
             }
         };
-        Ok(Self { kind, progress: Steps::new(watch) })
+        Ok(Self { kind, progress: Steps::new(watch), watch })
     }
 
     /// Fills `packet` with the one of that number, from 1. `None` if there is none.
     pub(crate) fn fill(&mut self, packet: &mut Packet, number: u64) -> Option<Result<(), Damage>> {
         let filled = self.kind.fill(packet, number);
         self.progress.add(packet.bytes());
-        filled
+        // Whoever ended the input knows that it is cut off.
+        filled.filter(|filled| filled.is_ok() || !incoming::is_halted(self.watch))
+    }
+
+    /// All packets, each in a slot of `slots`, up to the end or where the capture cannot be read further.
+    pub(crate) fn into_slots(mut self, slots: &'a Slots) -> impl Iterator<Item = Result<Slot, Damage>> + Send + 'a {
+        let (mut number, mut own) = (0, Vec::new());
+        std::iter::from_fn(move || {
+            let mut packet = slots.take(&mut own);
+            number += 1;
+            Some(self.fill(&mut packet, number)?.map(|()| packet))
+        })
     }
 }
 

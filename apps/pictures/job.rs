@@ -1,11 +1,11 @@
 //! What happens to a picture at the ends of a graph: it is read or made up, and encoded and written.
 
-use std::fs;
+use std::io::Read;
 use std::path::PathBuf;
 
 use super::files::{Job, list, store};
 use super::{Picture, Spoiled};
-use crate::{Result, Watch};
+use crate::{Result, Watch, incoming};
 
 /// Where pictures come from, and where they go.
 #[derive(Clone, Debug)]
@@ -53,7 +53,9 @@ impl From {
             Self::File(job) => job,
             Self::Seed(seed, side) => return Ok((make_up(seed, side), None)),
         };
-        let file = fs::read(&path);
+        let mut file = Vec::new();
+        let read = incoming::open(&path, watch.halt()).and_then(|(mut input, _)| input.read_to_end(&mut file));
+        let file = read.map(|_| file);
         watch.read(file.as_ref().map_or(0, |file| file.len() as u64));
         let picture = file.map_err(|error| format!("cannot be read: {error}")).and_then(|file| Picture::decode(&file));
         Ok((picture.map_err(|reason| Spoiled { path, reason })?, Some(output)))

@@ -6,13 +6,12 @@ pub mod synthetic;
 mod wav;
 mod write;
 
-use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
 use std::str::FromStr;
 
 use crate::error::must_differ;
-use crate::{Error, Result, Watch};
+use crate::{Error, Halt, Result, Watch, incoming};
 
 pub(crate) use fir::dot;
 pub(crate) use write::{Sound, Target};
@@ -36,13 +35,17 @@ pub enum Form {
     F32,
     /// A float of 64 bits.
     F64,
+    /// A byte of G.711's A-law, for telephones in most countries.
+    ALaw,
+    /// A byte of G.711's µ-law, for those of North America and Japan.
+    MuLaw,
 }
 
 impl Form {
     /// Bytes of a sample.
     pub fn bytes(self) -> usize {
         match self {
-            Form::U8 | Form::I8 => 1,
+            Form::U8 | Form::I8 | Form::ALaw | Form::MuLaw => 1,
             Form::I16 => 2,
             Form::I24 => 3,
             Form::I32 | Form::F32 => 4,
@@ -68,8 +71,30 @@ impl Form {
             Form::I64 => to.extend(bytes.as_chunks().0.iter().map(|&eight| i64::from_le_bytes(eight) as f32 * scale)),
             Form::F32 => to.extend(bytes.as_chunks().0.iter().map(|&four| f32::from_le_bytes(four))),
             Form::F64 => to.extend(bytes.as_chunks().0.iter().map(|&eight| f64::from_le_bytes(eight) as f32)),
+            Form::ALaw => to.extend(bytes.iter().map(|&byte| a_law(byte))),
+            Form::MuLaw => to.extend(bytes.iter().map(|&byte| mu_law(byte))),
         }
     }
+}
+
+/// A sample of ITU-T G.711's A-law: sign, segment and step, every second bit turned over. The first two segments have steps of one size.
+fn a_law(byte: u8) -> f32 {
+    let turned = byte ^ 0x55;
+    let (segment, step) = ((turned >> 4) & 7, (u16::from(turned & 15) << 4) | 8);
+    let size = if segment == 0 { step } else { (step + 0x100) << (segment - 1) };
+    signed(turned & 0x80 == 0, size)
+}
+
+/// A sample of ITU-T G.711's µ-law: all bits turned over, and each segment 33 quarter steps further out than it would be.
+fn mu_law(byte: u8) -> f32 {
+    let turned = !byte;
+    let size = (((u16::from(turned & 15) << 3) + 0x84) << ((turned >> 4) & 7)) - 0x84;
+    signed(turned & 0x80 != 0, size)
+}
+
+fn signed(is_negative: bool, size: u16) -> f32 {
+    let size = f32::from(size) / 32_768.0;
+    if is_negative { -size } else { size }
 }
 
 impl FromStr for Form {
@@ -85,7 +110,13 @@ impl FromStr for Form {
             "i64" => Form::I64,
             "f32" => Form::F32,
             "f64" => Form::F64,
-            _ => return Err(format!("`{name}` is no form of samples; take u8, i8, i16, i24, i32, i64, f32 or f64")),
+            "alaw" => Form::ALaw,
+            "ulaw" => Form::MuLaw,
+            _ => {
+                return Err(format!(
+                    "`{name}` is no form of samples; take u8, i8, i16, i24, i32, i64, f32, f64, alaw or ulaw"
+                ));
+            }
         })
     }
 }
@@ -111,7 +142,8 @@ pub(crate) struct Samples {
     pub(crate) form: Form,
     /// How many there are, of all channels; `None` if only the end of the file tells.
     pub(crate) count: Option<u64>,
-    input: Box<dyn Read + Send>,
+    input: incoming::Input,
+    halt: Option<Halt>,
     /// Those that are not read from the file, if it was said how many there are.
     left: u64,
     /// Some that were read.
@@ -131,13 +163,12 @@ const BATCH: usize = 4096;
 ///
 /// [`Error::File`] if it cannot be opened, [`Error::Refused`] if it is not as it has to be, with the byte where that shows.
 pub(crate) fn open(path: &Path, raw: Option<Raw>, watch: &dyn Watch) -> Result<Samples> {
-    let mut file = File::open(path).map_err(|error| Error::file("open", path, error))?;
-    let length = file.metadata().ok().filter(std::fs::Metadata::is_file).map(|metadata| metadata.len());
+    let (mut file, length) = incoming::open(path, watch.halt()).map_err(|error| Error::file("open", path, error))?;
     let refused = |reason: String| Error::Refused(format!("{} {reason}", path.display()));
     let Some(raw) = raw else {
         let header = wav::header(&mut file).map_err(|damage| match damage {
             wav::Damage::Io(error) => Error::file("read", path, error),
-            wav::Damage::Refused(reason) => refused(reason),
+            wav::Damage::Refused(reason) => incoming::or_halted(watch, refused(reason)),
         })?;
         let wav::Header { rate, channels, form, start, bytes } = header;
         let there = length.map(|length| length.saturating_sub(start));
@@ -152,14 +183,14 @@ pub(crate) fn open(path: &Path, raw: Option<Raw>, watch: &dyn Watch) -> Result<S
             let text = "the header does not say how many samples there are, as of a file that was written into a pipe";
             watch.notice(&format!("{}: {text}; it is read to its end", path.display()));
         }
-        return Samples::new(Box::new(file), Raw { rate, form, channels }, bytes.or(there)).map_err(refused);
+        return Samples::new(file, Raw { rate, form, channels }, bytes.or(there), watch.halt()).map_err(refused);
     };
     let mut start = Vec::new();
     file.by_ref().take(12).read_to_end(&mut start).map_err(|error| Error::file("read", path, error))?;
     if start.starts_with(b"RIFF") && start.get(8..) == Some(&b"WAVE"[..]) {
         return Err(refused("is a WAV file; leave out --raw-rate".to_owned()));
     }
-    Samples::new(Box::new(io::Cursor::new(start).chain(file)), raw, length).map_err(refused)
+    Samples::new(Box::new(io::Cursor::new(start).chain(file)), raw, length, watch.halt()).map_err(refused)
 }
 
 /// Opens a file of sound that is to become `output`.
@@ -177,7 +208,7 @@ pub(crate) fn open_sound(path: &Path, raw: Option<Raw>, output: Option<&Path>, w
 }
 
 impl Samples {
-    fn new(input: Box<dyn Read + Send>, raw: Raw, bytes: Option<u64>) -> Result<Self, String> {
+    fn new(input: incoming::Input, raw: Raw, bytes: Option<u64>, halt: Option<Halt>) -> Result<Self, String> {
         let Raw { rate, form, channels } = raw;
         let each = form.bytes() as u64 * u64::from(channels);
         if each == 0 || rate == 0 {
@@ -198,6 +229,7 @@ impl Samples {
             form,
             count,
             input,
+            halt,
             left,
             values: Vec::new(),
             next: 0,
@@ -221,8 +253,9 @@ impl Samples {
             }
         }
         let whole = read - read % self.form.bytes();
-        // What is whole comes first.
-        if wanted > 0 && whole == 0 && (self.cut_off || read > 0 || self.count.is_some()) {
+        // What is whole comes first. Whoever ended the input knows that it is cut off.
+        let is_halted = self.halt.as_ref().is_some_and(Halt::is_halted);
+        if !is_halted && wanted > 0 && whole == 0 && (self.cut_off || read > 0 || self.count.is_some()) {
             return Err(io::Error::new(io::ErrorKind::UnexpectedEof, "it ends in the middle of its samples"));
         }
         self.cut_off = whole < read;
@@ -277,5 +310,34 @@ impl Iterator for Samples {
         }
         self.next += 1;
         Some(Ok(self.values[self.next - 1]))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The values of G.711's tables where segments begin and end, of 16 bits.
+    #[test]
+    fn telephones_are_heard_as_their_standard_says() {
+        let of = |form: Form, byte: u8| {
+            let mut samples = Vec::new();
+            form.decode(&[byte], &mut samples);
+            samples[0] * 32_768.0
+        };
+        for (byte, value) in [(0xff, 0.0), (0x7f, 0.0), (0xfe, 8.0), (0x80, 32_124.0), (0x00, -32_124.0), (0xef, 132.0)]
+        {
+            assert_eq!(of(Form::MuLaw, byte), value, "{byte:#x}");
+        }
+        for (byte, value) in [(0xd5, 8.0), (0x55, -8.0), (0xaa, 32_256.0), (0x2a, -32_256.0), (0xc5, 264.0)] {
+            assert_eq!(of(Form::ALaw, byte), value, "{byte:#x}");
+        }
+        // All 256 values of a law are different, but for the two zeros of µ-law.
+        for (form, different) in [(Form::ALaw, 256), (Form::MuLaw, 255)] {
+            let mut values: Vec<i32> = (0..=255).map(|byte| of(form, byte) as i32).collect();
+            values.sort_unstable();
+            values.dedup();
+            assert_eq!(values.len(), different);
+        }
     }
 }

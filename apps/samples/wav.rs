@@ -154,9 +154,18 @@ impl Format {
             (1, 8) => Form::I64,
             (3, 4) => Form::F32,
             (3, 8) => Form::F64,
+            (6, 1) => Form::ALaw,
+            (7, 1) => Form::MuLaw,
             _ => {
+                let name = match tag {
+                    2 => " (ADPCM)",
+                    17 => " (IMA ADPCM)",
+                    49 => " (GSM 6.10)",
+                    80 | 85 => " (MPEG)",
+                    _ => "",
+                };
                 return Err(refused(format!(
-                    "has samples of format {tag} with {bits} bits in {bytes} bytes; `sox IN -e floating-point -b 32 OUT` converts them"
+                    "has samples of format {tag}{name} with {bits} bits in {bytes} bytes; `sox IN -e floating-point -b 32 OUT` converts them"
                 )));
             }
         };
@@ -225,6 +234,8 @@ mod tests {
             (1, 64, 8, Form::I64),
             (3, 32, 4, Form::F32),
             (3, 64, 8, Form::F64),
+            (6, 8, 1, Form::ALaw),
+            (7, 8, 1, Form::MuLaw),
         ] {
             let plain = file(b"RIFF", &[fmt(tag, 3, bits, 3 * bytes, &[]), chunk(b"data", 0, b"")]);
             assert_eq!(header_of(&plain).form, form);
@@ -244,7 +255,7 @@ mod tests {
             (file(b"RIFF", &[data()]), "samples at byte 12 before"),
             (file(b"RIFF", &[chunk(b"LIST", 2, b"ab"), chunk(b"fmt ", 14, &[0; 14])]), "`fmt ` of 14 bytes at byte 22"),
             (file(b"RIFF", &[fmt(0xfffe, 1, 16, 2, &[]), data()]), "at least 40"),
-            (file(b"RIFF", &[fmt(7, 1, 8, 1, &[]), data()]), "format 7 with 8 bits"),
+            (file(b"RIFF", &[fmt(17, 1, 4, 256, &[]), data()]), "format 17 (IMA ADPCM) with 4 bits"),
             (file(b"RIFF", &[fmt(1, 1, 200, 2, &[]), data()]), "200 bits"),
             (file(b"RIFF", &[fmt(1, 0, 16, 2, &[]), data()]), "0 channels"),
             (std::mem::take(&mut twelve), "begins at byte 12"),

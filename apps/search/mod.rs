@@ -16,7 +16,7 @@
 //! lines are written as they come ([`print()`]).
 //!
 //! From the search of BLQ, §4 and table 1; there a chunk is 37 bytes that overlap, here it is some 128 KiB that do not
-//! ([`Term::cut`]), and the input is in memory.
+//! ([`Term::cut`]), and the input is in memory. [`paper`] has it as it is there.
 
 mod chunks;
 mod cut;
@@ -24,6 +24,7 @@ mod far;
 mod files;
 mod glob;
 mod lines;
+pub mod paper;
 mod print;
 mod stream;
 mod stretch;
@@ -196,11 +197,12 @@ pub fn print(config: &Config, watch: &dyn Watch, output: &mut (dyn Write + Send)
     let wanted =
         Wanted { numbers: config.show == Show::Lines { numbers: true }, colour: config.colour, text: config.text };
     let searcher = Searcher { term, show: config.show, wanted, pool: Pool::new(size), stopper: graph.stopper(), watch };
+    let halt = watch.halt();
     let is_printed = matches!(config.show, Show::Lines { .. });
     let works = config.files().flat_map(move |file| -> Box<dyn Iterator<Item = _> + Send> {
         match file {
             Ok(Found { path, kind: kind @ (Kind::Stream | Kind::StandardInput) }) if is_printed => {
-                Box::new(stream::texts(path, kind).map(Work::of_stream))
+                Box::new(stream::texts(path, kind, halt.clone()).map(Work::of_stream))
             }
             Ok(file) => Box::new(stretch::stretches(file, CHUNKS * size as u64).map(Work::Stretch)),
             Err(unreadable) => Box::new(std::iter::once(Work::Unreadable(unreadable))),
@@ -299,7 +301,7 @@ impl Searcher<'_> {
             counted.stopped = true;
             return Ok(());
         }
-        let input = stretch.open(&self.term)?;
+        let input = stretch.open(&self.term, self.watch)?;
         let mut stopped = false;
         let mut input = UntilStopped { input, stopper: &self.stopper, stopped: &mut stopped };
         let result = match self.show {

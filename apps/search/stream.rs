@@ -1,6 +1,5 @@
 //! Inputs that give their text as it comes: standard input, pipes, devices.
 
-use std::fs::File;
 use std::io::{self, ErrorKind, Read};
 use std::path::Path;
 
@@ -8,6 +7,7 @@ use memchr::memrchr;
 use thalweg_sync::sync::Arc;
 
 use super::files::{Kind, Unreadable};
+use crate::{Halt, incoming};
 
 /// Read at a time.
 const READ: usize = 64 << 10;
@@ -21,11 +21,15 @@ pub(super) struct Text {
 }
 
 /// The text of a stream, as it comes. Waits where the stream does.
-pub(super) fn texts(path: Arc<Path>, kind: Kind) -> impl Iterator<Item = Result<Text, Unreadable>> + Send {
+pub(super) fn texts(
+    path: Arc<Path>,
+    kind: Kind,
+    halt: Option<Halt>,
+) -> impl Iterator<Item = Result<Text, Unreadable>> + Send {
     let mut rest = Vec::new();
-    let mut input: Option<io::Result<Box<dyn Read + Send>>> = Some(match kind {
-        Kind::StandardInput => Ok(Box::new(io::stdin())),
-        Kind::File { .. } | Kind::Stream => File::open(&path).map(|file| -> Box<dyn Read + Send> { Box::new(file) }),
+    let mut input = Some(match kind {
+        Kind::StandardInput => incoming::standard(halt),
+        Kind::File { .. } | Kind::Stream => incoming::open(&path, halt).map(|open| open.0),
     });
     std::iter::from_fn(move || {
         let more = input.as_mut()?.as_mut().map_err(|error| std::mem::replace(error, ErrorKind::Other.into()));

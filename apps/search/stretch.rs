@@ -8,6 +8,7 @@ use thalweg_sync::sync::Arc;
 use super::cut::Term;
 use super::far;
 use super::files::{Found, Kind};
+use crate::{Watch, incoming};
 
 /// Read at a time when a stretch has no cut at its border. The cut is most often in the first few bytes.
 const BEYOND: usize = 4 << 10;
@@ -32,10 +33,13 @@ impl Stretch {
     }
 
     /// Opens the file and gives the text of the stretch.
-    pub(super) fn open<'a>(&self, term: &'a Term) -> io::Result<Text<'a, Box<dyn Read>>> {
-        if self.kind == Kind::StandardInput {
+    pub(super) fn open<'a>(&self, term: &'a Term, watch: &dyn Watch) -> io::Result<Text<'a, Box<dyn Read>>> {
+        match self.kind {
             // Locked until it is read to its end: whoever names it a second time finds it empty.
-            return Ok(self.text(term, Box::new(io::stdin().lock())));
+            Kind::StandardInput if watch.halt().is_none() => return Ok(self.text(term, Box::new(io::stdin().lock()))),
+            Kind::StandardInput => return Ok(self.text(term, incoming::standard(watch.halt())?)),
+            Kind::Stream => return Ok(self.text(term, incoming::open(&self.path, watch.halt())?.0)),
+            Kind::File { .. } => {}
         }
         let mut file = far::open(&self.path)?;
         if self.from > 0 {

@@ -85,7 +85,8 @@ fn matrices(dir: &Path) {
 
 /// Chunks of a WAV file with 64 samples of silence, and what its header says instead.
 fn wav(rate: u32, channels: u16, junk: u32, length: u32) -> Vec<u8> {
-    let format = [&[1, 0][..], &channels.to_le_bytes(), &rate.to_le_bytes(), &[0; 4], &(2 * channels).to_le_bytes(), &[16, 0]];
+    let format =
+        [&[1, 0][..], &channels.to_le_bytes(), &rate.to_le_bytes(), &[0; 4], &(2 * channels).to_le_bytes(), &[16, 0]];
     let junk = if junk == 0 { Vec::new() } else { [&b"JUNK"[..], &junk.to_le_bytes()].concat() };
     let data = [&b"data"[..], &length.to_le_bytes(), &[0; 128]].concat();
     [b"RIFF\xff\xff\xff\xffWAVE", &junk[..], b"fmt \x10\0\0\0", &format.concat(), &data].concat()
@@ -103,7 +104,7 @@ fn sounds(dir: &Path) {
         fs::write(&path, file).unwrap();
         // Whatever they say: some of these files are good.
         modest(what, || {
-            let _ = fm::run(&fm::Config::new(&path, &sound), &());
+            let _ = fm::run(&fm::Config::of_files(&path, &sound), &());
             let _ = receiver::run(&receiver::Config::new(&path, &sound), &());
             let _ = fir::run(&fir::Config::new(fir::Input::File { path: path.clone(), raw: None }), &());
             let input = filterbank::Input::File { path: path.clone(), raw: None };
@@ -117,11 +118,14 @@ fn sounds(dir: &Path) {
 }
 
 fn captures() {
-    let section = [&[0x0a, 0x0d, 0x0d, 0x0a, 28, 0, 0, 0, 0x4d, 0x3c, 0x2b, 0x1a, 1, 0, 0, 0][..], &[0xff; 8], &[28, 0, 0, 0]];
+    let section =
+        [&[0x0a, 0x0d, 0x0d, 0x0a, 28, 0, 0, 0, 0x4d, 0x3c, 0x2b, 0x1a, 1, 0, 0, 0][..], &[0xff; 8], &[28, 0, 0, 0]];
     // A block of 16 MiB of which a few bytes come, and a frame of 256 KiB in a file that says it records 2 GiB of each.
     let block = [&section.concat()[..], &[6, 0, 0, 0], &(16_u32 << 20).to_le_bytes(), &[7; 100]].concat();
-    let header = [&0xa1b2_c3d4_u32.to_le_bytes()[..], &[2, 0, 4, 0], &[0; 8], &(1_u32 << 31).to_le_bytes(), &[1, 0, 0, 0]];
-    let frame = [&header.concat()[..], &[0; 8], &(256_u32 << 10).to_le_bytes(), &(1_u32 << 31).to_le_bytes(), &[7; 9]].concat();
+    let header =
+        [&0xa1b2_c3d4_u32.to_le_bytes()[..], &[2, 0, 4, 0], &[0; 8], &(1_u32 << 31).to_le_bytes(), &[1, 0, 0, 0]];
+    let frame =
+        [&header.concat()[..], &[0; 8], &(256_u32 << 10).to_le_bytes(), &(1_u32 << 31).to_le_bytes(), &[7; 9]].concat();
     for (what, file, most) in [("a block", block, 1 << 20), ("a frame", frame, 1 << 20)] {
         let before = USED.load(Relaxed);
         MOST.store(before, Relaxed);

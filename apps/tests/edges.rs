@@ -130,7 +130,10 @@ fn bad_lines_are_refused_with_their_number_and_the_reason() {
     told(&market("2 2 2\n1 2\n"), "1 entries, and its header says 2; is it cut off?");
     told(&market("2 2 1\n% one\n0 1\n"), "line 4: an entry at 0, and the matrix has rows and columns 1 to 2");
     told(&market("2 2 1\n1 3\n"), "line 3: an entry at 3");
-    told(&market("99999999999 99999999999 1\n1 3\n"), "line 2: a matrix of 99999999999 rows; at most");
+    told(
+        &market("99999999999 99999999999 1\n1 3\n"),
+        "line 2: a matrix of 99999999999 rows; with 1 entries, at most 1048592 are read",
+    );
 
     let graphbig = folder.0.path();
     fs::write(graphbig.join("vertex.csv"), "id\n1\n2\n").unwrap();

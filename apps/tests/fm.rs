@@ -5,9 +5,13 @@ use std::path::{Path, PathBuf};
 
 use hound::{SampleFormat, WavSpec, WavWriter};
 use thalweg::{Scheme, Stopper};
-use thalweg_apps::fm::{Config, radio, receiver, run, synthetic, tuner};
+use thalweg_apps::fm::{Config, Input, radio, receiver, run, synthetic, tuner};
 use thalweg_apps::samples::{Form, Raw};
 use thalweg_apps::{Error, Watch};
+
+fn of_raw(path: PathBuf, raw: Option<Raw>, output: PathBuf) -> Config {
+    Config::new(Input::File { path, raw }, Some(output))
+}
 
 fn sound(path: &Path) -> Vec<f32> {
     hound::WavReader::open(path).unwrap().into_samples().map(|sample| sample.unwrap()).collect()
@@ -30,14 +34,22 @@ fn equals_the_reference_under_every_scheme() {
     assert!(expected.iter().any(|sample| sample.abs() > 1.0), "the sound is not silence");
     for name in Scheme::names() {
         for workers in 1..=3 {
-            let mut config = Config::new(&input, &output);
+            let mut config = Config::of_files(&input, &output);
             config.scheme = Scheme::named(name).unwrap().workers(workers);
             let received = run(&config, &()).unwrap();
             assert_eq!((received.samples, received.sound), (samples, expected.len() as u64));
+            assert_eq!((received.report.kernels.len(), received.report.edges.len()), (17, 27), "as in table II");
             assert_same(&sound(&output), &expected, &format!("{name} with {workers} workers"));
         }
     }
     assert_eq!(hound::WavReader::open(&output).unwrap().spec().sample_rate, 50_000);
+}
+
+#[test]
+fn the_benchmarks_own_input_needs_no_file() {
+    let ran = run(&Config::new(Input::Benchmark { samples: 5_000 }, None), &()).unwrap();
+    let expected = radio::reference(&synthetic::ramp(5_000).collect::<Vec<_>>());
+    assert_eq!((ran.samples, ran.sound), (5_000, expected.len() as u64));
 }
 
 #[test]
@@ -47,8 +59,7 @@ fn raw_samples_and_integers_are_read_too() {
     let samples: Vec<f32> = synthetic::samples(1_500).collect();
 
     fs::write(path("raw"), samples.iter().flat_map(|sample| sample.to_le_bytes()).collect::<Vec<u8>>()).unwrap();
-    let mut config = Config::new(path("raw"), path("sound"));
-    config.raw = Some(RAW);
+    let config = of_raw(path("raw"), Some(RAW), path("sound"));
     run(&config, &()).unwrap();
     assert_same(&sound(&path("sound")), &radio::reference(&samples), "raw");
     assert_eq!(hound::WavReader::open(path("sound")).unwrap().spec().sample_rate, 8_000 / 5);
@@ -61,7 +72,7 @@ fn raw_samples_and_integers_are_read_too() {
         let mut writer = WavWriter::create(path("int"), spec).unwrap();
         integers.iter().for_each(|&sample| writer.write_sample(sample).unwrap());
         writer.finalize().unwrap();
-        run(&Config::new(path("int"), path("sound")), &()).unwrap();
+        run(&Config::of_files(path("int"), path("sound")), &()).unwrap();
         let scaled: Vec<f32> = integers.iter().map(|&sample| sample as f32 / full).collect();
         assert_same(&sound(&path("sound")), &radio::reference(&scaled), &format!("{bits} bits"));
     }
@@ -69,7 +80,7 @@ fn raw_samples_and_integers_are_read_too() {
 
 const INT: u8 = 1;
 const FLOAT: u8 = 3;
-const MU_LAW: u8 = 7;
+const ADPCM: u8 = 2;
 
 /// A WAV file of 1,000 samples of `valid` bits in `bytes` bytes.
 fn extensible(valid: u16, bytes: u16, format: u8) -> Vec<u8> {
@@ -91,26 +102,26 @@ fn what_programs_write_is_read() {
     let expected = radio::reference(&[0.0; 1_000]);
     for (valid, bytes, format) in [(64, 8, FLOAT), (12, 2, INT), (24, 4, INT), (20, 3, INT), (64, 8, INT)] {
         fs::write(path("extensible"), extensible(valid, bytes, format)).unwrap();
-        run(&Config::new(path("extensible"), path("sound")), &()).unwrap();
+        run(&Config::of_files(path("extensible"), path("sound")), &()).unwrap();
         assert_same(&sound(&path("sound")), &expected, &format!("{valid} bits in {bytes} bytes"));
     }
 
     // A program that writes into a pipe does not know how long it will be; others put a chunk of any length in front.
     synthetic::signal(2_000, &path("plain")).unwrap();
-    run(&Config::new(path("plain"), path("sound")), &()).unwrap();
+    run(&Config::of_files(path("plain"), path("sound")), &()).unwrap();
     let (plain, expected) = (fs::read(path("plain")).unwrap(), sound(&path("sound")));
     let at = plain.windows(4).position(|id| id == b"data").unwrap() + 4;
     for length in [0, 0x7fff_f000, u32::MAX] {
         let mut piped = plain.clone();
         piped[at..at + 4].copy_from_slice(&length.to_le_bytes());
         fs::write(path("piped"), piped).unwrap();
-        run(&Config::new(path("piped"), path("sound")), &()).unwrap();
+        run(&Config::of_files(path("piped"), path("sound")), &()).unwrap();
         assert_same(&sound(&path("sound")), &expected, &format!("a length of {length:#x}"));
     }
     let mut odd = plain.clone();
     odd.splice(12..12, *b"LIST\x03\0\0\0abc\0");
     fs::write(path("odd"), odd).unwrap();
-    run(&Config::new(path("odd"), path("sound")), &()).unwrap();
+    run(&Config::of_files(path("odd"), path("sound")), &()).unwrap();
     assert_same(&sound(&path("sound")), &expected, "an odd chunk");
 }
 
@@ -127,13 +138,13 @@ fn pipes_are_refused_and_not_waited_for() {
         Err(Error::Refused(reason)) => assert!(reason.contains("regular file"), "{reason}"),
         other => panic!("{other:?}"),
     };
-    refused(run(&Config::new(&pipe, &file), &()).map(drop));
+    refused(run(&Config::of_files(&pipe, &file), &()).map(drop));
     assert!(!file.exists());
 
     synthetic::signal(2_000, &file).unwrap();
     // With both ends at hand, nobody waits for the other one.
     let _both_ends = fs::OpenOptions::new().read(true).write(true).open(&pipe).unwrap();
-    refused(run(&Config::new(&file, &pipe), &()).map(drop));
+    refused(run(&Config::of_files(&file, &pipe), &()).map(drop));
     refused(synthetic::signal(10, &pipe));
 }
 
@@ -142,8 +153,7 @@ fn bad_input_is_refused_before_anything_is_written() {
     let dir = tempfile::tempdir().unwrap();
     let path = |name: &str| -> PathBuf { dir.path().join(name) };
     let refused = |input: &str, raw_rate: Option<u32>, told: &str| {
-        let mut config = Config::new(path(input), path("sound"));
-        config.raw = raw_rate.map(|rate| Raw { rate, ..RAW });
+        let config = of_raw(path(input), raw_rate.map(|rate| Raw { rate, ..RAW }), path("sound"));
         match run(&config, &()) {
             Err(Error::Refused(reason)) => assert!(reason.contains(told), "{reason}"),
             other => panic!("{other:?}"),
@@ -171,12 +181,12 @@ fn bad_input_is_refused_before_anything_is_written() {
     writer.finalize().unwrap();
     refused("stereo", None, "2 channels");
 
-    fs::write(path("extensible"), extensible(8, 1, MU_LAW)).unwrap();
-    refused("extensible", None, "format 7 with 8 bits");
+    fs::write(path("extensible"), extensible(8, 1, ADPCM)).unwrap();
+    refused("extensible", None, "format 2 (ADPCM)");
 
-    assert!(matches!(run(&Config::new(path("whole"), path("whole")), &()), Err(Error::Refused(_))));
+    assert!(matches!(run(&Config::of_files(path("whole"), path("whole")), &()), Err(Error::Refused(_))));
     assert!(fs::read(path("whole")).unwrap() == whole);
-    assert!(matches!(run(&Config::new(path("missing"), path("sound")), &()), Err(Error::File { .. })));
+    assert!(matches!(run(&Config::of_files(path("missing"), path("sound")), &()), Err(Error::File { .. })));
 }
 
 /// Makes a file shorter when its length is known and nothing has been read.
@@ -193,8 +203,7 @@ fn an_input_that_ends_too_early_is_an_error() {
     let dir = tempfile::tempdir().unwrap();
     let (input, output) = (dir.path().join("signal"), dir.path().join("sound.wav"));
     for raw_rate in [None, Some(8_000)] {
-        let mut config = Config::new(&input, &output);
-        config.raw = raw_rate.map(|rate| Raw { rate, ..RAW });
+        let config = of_raw(input.clone(), raw_rate.map(|rate| Raw { rate, ..RAW }), output.clone());
         match raw_rate {
             None => synthetic::signal(10_000, &input).unwrap(),
             Some(_) => fs::write(&input, [0; 40_000]).unwrap(),
@@ -212,7 +221,7 @@ fn an_output_that_is_full_is_an_error() {
     // Little sound waits in the buffer for the end, more than 8 KiB of it does not fit.
     for samples in [1_000, 12_000] {
         synthetic::signal(samples, &input).unwrap();
-        let error = run(&Config::new(&input, "/dev/full"), &()).unwrap_err();
+        let error = run(&Config::of_files(&input, "/dev/full"), &()).unwrap_err();
         let told = format!("{error:#}");
         assert!(told.starts_with("cannot write /dev/full: "), "{told}");
         let Error::File { error, .. } = error else { panic!("{told}") };

@@ -62,11 +62,13 @@ fn the_pipeline_equals_the_reference_under_every_scheme() {
             assert!(expected.partial > 20 && expected.others > 20, "{expected:?}");
         }
         for (name, scheme) in schemes() {
-            for recycle in [None, Some(2), Some(420)] {
-                (config.scheme, config.recycle) = (scheme, recycle);
+            for slots in [None, Some(2), Some(420)] {
+                (config.scheme, config.slots) = (scheme, slots);
                 let verified = pipeline::run(&config, &()).unwrap();
                 assert!(verified.damage.is_none());
-                assert_eq!(verified.tally, expected, "{name}, {recycle:?}");
+                let graph = (verified.report.kernels.len(), verified.report.edges.len());
+                assert_eq!(graph, (4, if slots.is_none() { 3 } else { 4 }), "as in table 1, with the way back");
+                assert_eq!(verified.tally, expected, "{name}, {slots:?}");
             }
         }
     }
@@ -85,10 +87,12 @@ fn the_firewall_equals_the_reference_under_every_scheme() {
         }
         assert_eq!(expected.correct.ip_wrong + expected.correct.tcp_wrong, 0);
         for (name, scheme) in schemes() {
-            for checks in [1, 4] {
-                (config.scheme, config.checks) = (scheme, checks);
+            for (checks, slots) in [(1, Some(420)), (4, Some(16)), (4, None)] {
+                (config.scheme, config.checks, config.slots) = (scheme, checks, slots);
                 let sorted = firewall::run(&config, &()).unwrap();
-                assert_eq!(sorted.sorted, expected, "{name}, {checks}");
+                let graph = (sorted.report.kernels.len(), sorted.report.edges.len());
+                assert_eq!(graph, (4, if slots.is_none() { 3 } else { 5 }), "as in table 1, with the way back");
+                assert_eq!(sorted.sorted, expected, "{name}, {checks}, {slots:?}");
             }
         }
     }
@@ -120,15 +124,15 @@ fn what_is_no_capture_is_refused_and_one_that_is_cut_off_is_read_up_to_there() {
     assert!(matches!(refused, Err(Error::Refused(reason)) if reason.contains("at byte 0")));
     assert!(firewall::run(&firewall::Config::new(From::Capture(path.clone())), &()).is_err());
     let mut none = pipeline::Config::new(From::Made(1));
-    none.recycle = Some(0);
+    none.slots = Some(0);
     assert!(matches!(pipeline::run(&none, &()), Err(Error::Refused(_))));
 
     capture(&path, &frames()[..10]);
     let whole = fs::read(&path).unwrap();
     fs::write(&path, &whole[..whole.len() - 1]).unwrap();
-    for recycle in [None, Some(3)] {
+    for slots in [None, Some(3)] {
         let mut config = pipeline::Config::new(From::Capture(path.clone()));
-        config.recycle = recycle;
+        config.slots = slots;
         let verified = pipeline::run(&config, &()).unwrap();
         assert_eq!((verified.tally.packets, verified.damage.unwrap().records), (9, 10));
     }
@@ -150,9 +154,9 @@ impl Watch for Impatient {
 
 #[test]
 fn a_run_that_is_stopped_ends_though_packets_go_round() {
-    for recycle in [None, Some(420)] {
+    for slots in [None, Some(420)] {
         let mut config = pipeline::Config::new(From::Made(u64::MAX));
-        config.recycle = recycle;
+        config.slots = slots;
         assert_eq!(pipeline::run(&config, &Impatient).unwrap().tally.packets, 0);
     }
     assert_eq!(

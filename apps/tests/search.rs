@@ -8,7 +8,7 @@ use std::process::Command;
 use thalweg::Scheme;
 use thalweg_apps::Error;
 use thalweg_apps::Watch;
-use thalweg_apps::search::{Config, Show, Summary, print, run};
+use thalweg_apps::search::{Config, Show, Summary, paper, print, run};
 use thalweg_sync::atomic::AtomicBool;
 use thalweg_sync::atomic::Ordering::{Acquire, Release};
 use thalweg_sync::thread;
@@ -336,4 +336,23 @@ fn whoever_reads_no_more_ends_the_run() {
     config.show = Show::Lines { numbers: true };
     let found = print(&config, &(), &mut Reader(100_000)).unwrap();
     assert!(found.matches < 1_000_000, "{}", found.matches);
+}
+
+#[test]
+fn the_papers_form_equals_its_reference_under_every_scheme() {
+    for (term, repetitions) in [("rabbit", 2), ("a", 1), ("the rabbit ran down a hole and she aft", 1)] {
+        let mut config = paper::Config::new(repetitions);
+        config.term = term.into();
+        let Ok(expected) = paper::reference(&config) else {
+            assert!(matches!(paper::run(&config, &()), Err(Error::Refused(_))), "38 bytes fit no message");
+            continue;
+        };
+        assert!(expected.matches > 1_000);
+        for name in Scheme::names() {
+            config.scheme = Scheme::named(name).unwrap().workers(2);
+            let searched = paper::run(&config, &()).unwrap();
+            assert_eq!(searched.found, expected, "{term} by {name}");
+            assert_eq!((searched.report.kernels.len(), searched.report.edges.len()), (3, 2), "as in table 1");
+        }
+    }
 }

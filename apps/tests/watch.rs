@@ -93,7 +93,7 @@ fn every_byte_of_a_capture_is_told() {
 fn the_bytes_of_samples_are_told_now_and_then() {
     let place = Place::new();
     fm::synthetic::signal(300_000, &place.path("in")).unwrap();
-    let config = fm::Config::new(place.path("in"), place.path("out"));
+    let config = fm::Config::of_files(place.path("in"), place.path("out"));
     let watcher = Watcher::default();
     fm::run(&config, &watcher).unwrap();
     // What comes after the last time is not told.

@@ -394,6 +394,7 @@ Examples:
   thalweg run frames --generate 100000 --output capture.pcap
   thalweg run frames --input capture.pcap --output dns.pcap --keep 'udp and port 53'
   tcpdump -i eth0 -w - | thalweg run frames --input - --output - --drop 'arp or (udp and port 53)' | tcpdump -nr -
+  thalweg run frames --interface eth0 --keep 'tcp and port 80' --output - | tcpdump -nr -
   thalweg run frames --input capture.pcap --output moved.pcap --rewrite-src 10.0.0.1=192.168.0.1 --drop ip6
 
 Words for --keep and --drop are those of tcpdump: ip, ip6, arp, rarp, vlan [N], mpls [N], pppoes, tcp, udp, sctp, icmp,
@@ -414,8 +415,11 @@ corrupt is told in bytes and records; the header of a pcap file is record 1, and
 Both files can be pipes, and `-` for standard input and output. With the output there, the summary goes to standard error.")]
 pub(crate) struct Frames {
     /// The capture to read; `-` is standard input
-    #[arg(long, value_name = "FILE", required_unless_present = "generate")]
+    #[arg(long, value_name = "FILE", required_unless_present_any = ["generate", "interface"])]
     pub(crate) input: Option<PathBuf>,
+    /// Reads what comes at an interface instead, until an interrupt: on Linux, and with the right CAP_NET_RAW
+    #[arg(long, value_name = "IF", conflicts_with_all = ["input", "generate"])]
+    pub(crate) interface: Option<String>,
     /// The capture to write; replaced if it exists; `-` is standard output
     #[arg(long, value_name = "FILE")]
     pub(crate) output: PathBuf,

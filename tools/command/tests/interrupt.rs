@@ -9,7 +9,7 @@ use std::io::{self, BufRead, BufReader, Read, Write};
 use std::os::fd::AsRawFd;
 use std::os::unix::process::CommandExt;
 use std::path::Path;
-use std::process::{Child, ChildStderr, Command, Stdio};
+use std::process::{Child, ChildStderr, ChildStdin, Command, Stdio};
 
 use thalweg_sync::thread;
 use thalweg_sync::time::Duration;
@@ -62,6 +62,14 @@ fn wait_until_it_waits(child: &Child) {
         thread::sleep(Duration::from_millis(10));
         looks = if at_rest() { looks + 1 } else { 0 };
     }
+}
+
+/// Whether the child ends by itself within half a minute.
+fn ends(child: &mut Child) -> bool {
+    (0..3_000).any(|_| {
+        thread::sleep(Duration::from_millis(10));
+        child.try_wait().unwrap().is_some()
+    })
 }
 
 fn capture(dir: &Path) -> Vec<u8> {
@@ -120,23 +128,17 @@ fn a_stream_ends_where_the_interrupt_found_it() {
 #[test]
 fn the_second_interrupt_does_not_wait() {
     let dir = tempfile::tempdir().unwrap();
-    let mut child = thalweg(dir.path(), "run search --term fish --input -");
-    let (mut stdin, mut stderr) = (child.stdin.take().unwrap(), BufReader::new(child.stderr.take().unwrap()));
-    stdin.write_all(b"one fish").unwrap();
-    // `stdin` stays open: a kernel waits for more, and an interrupt cannot end it before more comes.
+    fs::write(dir.path().join("fish"), b"fish\n".repeat(1_000_000)).unwrap();
+    let mut child = thalweg(dir.path(), "run search --lines --term fish --input fish");
+    let mut stderr = BufReader::new(child.stderr.take().unwrap());
+    // Nobody reads what it writes: a kernel waits for room, and an interrupt cannot end that.
     wait_until_it_waits(&child);
     interrupt(&child);
     assert!(told(&mut stderr).contains("interrupted"));
+    wait_until_it_waits(&child);
     interrupt(&child);
-    // Half a minute to die in: a child that waits for its input would wait for ever.
-    let ended = (0..3_000).any(|_| {
-        thread::sleep(Duration::from_millis(10));
-        child.try_wait().unwrap().is_some()
-    });
-    drop(stdin);
-    let output = child.wait_with_output().unwrap();
-    assert!(ended && output.stdout.is_empty());
-    assert_eq!(output.status.code(), Some(130));
+    assert!(ends(&mut child));
+    assert_eq!(child.wait().unwrap().code(), Some(130));
 }
 
 #[test]
@@ -151,14 +153,8 @@ fn an_interrupt_that_nobody_hears_of_ends_the_run_too() {
     stdin.write_all(&b"fish\n".repeat(100_000)).unwrap();
     wait_until_it_waits(&child);
     interrupt(&child);
-    // One thread still waits for input, another one for room in standard error.
-    wait_until_it_waits(&child);
-    drop(stdin);
-    // Half a minute to end in. If it does not, it may tell after all, so that the test ends.
-    let ended = (0..3_000).any(|_| {
-        thread::sleep(Duration::from_millis(10));
-        child.try_wait().unwrap().is_some()
-    });
+    // If it does not end, it may tell after all, so that the test does.
+    let ended = ends(&mut child);
     drop(heard);
     let output = child.wait_with_output().unwrap();
     assert!(ended, "the run waits for who reads standard error");
@@ -191,29 +187,35 @@ fn signal(child: &Child, name: &str) {
     assert!(sent.success());
 }
 
-/// Sorts lines from a pipe, and has put some of them into temporary files. The pipe stays open.
-fn sorting(dir: &Path) -> (Child, std::process::ChildStdin) {
+/// Sorts lines from a pipe.
+fn sorter(dir: &Path, output: &str) -> Child {
     fs::create_dir(dir.join("temporary")).unwrap();
-    let line = "run mergesort --input /dev/stdin --output sorted --memory 1M --temporary temporary --report none";
-    let mut child = thalweg(dir, line);
+    let line = "run mergesort --input /dev/stdin --memory 1M --temporary temporary --report none --output";
+    thalweg(dir, &format!("{line} {output}"))
+}
+
+/// Has it put some lines into temporary files, and gives the pipe, which stays open.
+fn fed(child: &mut Child, dir: &Path) -> ChildStdin {
     let mut stdin = child.stdin.take().unwrap();
     let lines: String = (0..400_000).map(|number| format!("{:06}\n", number * 7 % 400_000)).collect();
     stdin.write_all(lines.as_bytes()).unwrap();
-    wait_until_it_waits(&child);
+    wait_until_it_waits(child);
     assert_eq!(fs::read_dir(dir.join("temporary")).unwrap().count(), 1);
-    (child, stdin)
+    stdin
 }
 
 #[test]
 fn a_run_that_is_terminated_ends_in_good_order_and_takes_its_temporary_files_away() {
     for (name, status) in [("TERM", 143), ("HUP", 129)] {
         let dir = tempfile::tempdir().unwrap();
-        let (mut child, stdin) = sorting(dir.path());
+        let mut child = sorter(dir.path(), "sorted");
+        let stdin = fed(&mut child, dir.path());
         let mut stderr = BufReader::new(child.stderr.take().unwrap());
         signal(&child, name);
         assert!(told(&mut stderr).contains("terminated"));
-        drop(stdin);
+        // The pipe is still open.
         let output = child.wait_with_output().unwrap();
+        drop(stdin);
         assert_eq!(output.status.code(), Some(status));
         assert!(fs::read_dir(dir.path().join("temporary")).unwrap().next().is_none());
         let sorted = fs::read_to_string(dir.path().join("sorted")).unwrap();
@@ -224,14 +226,18 @@ fn a_run_that_is_terminated_ends_in_good_order_and_takes_its_temporary_files_awa
 #[test]
 fn the_second_signal_takes_temporary_files_away_too() {
     let dir = tempfile::tempdir().unwrap();
-    let (mut child, stdin) = sorting(dir.path());
+    assert!(Command::new("mkfifo").arg(dir.path().join("unread")).status().unwrap().success());
+    let mut child = sorter(dir.path(), "unread");
+    // Nobody reads it, so the run cannot end; but somebody could.
+    let unread = fs::File::open(dir.path().join("unread")).unwrap();
+    let stdin = fed(&mut child, dir.path());
     let mut stderr = BufReader::new(child.stderr.take().unwrap());
     signal(&child, "TERM");
     assert!(told(&mut stderr).contains("terminated"));
+    wait_until_it_waits(&child);
     signal(&child, "INT");
-    // The pipe is still open: it ends without what it waits for.
     let output = child.wait_with_output().unwrap();
-    drop(stdin);
+    drop((stdin, unread));
     assert_eq!(output.status.code(), Some(130));
     assert!(fs::read_dir(dir.path().join("temporary")).unwrap().next().is_none());
 }
@@ -253,4 +259,61 @@ fn a_hang_up_that_is_ignored_stays_ignored() {
     drop(stdin);
     let output = child.wait_with_output().unwrap();
     assert_eq!((output.status.code(), output.stdout, output.stderr), (Some(0), b"100001\n".to_vec(), Vec::new()));
+}
+
+/// A sound of which only the end of the file tells how long it is.
+fn endless(dir: &Path) -> Vec<u8> {
+    let made = thalweg(dir, "run fir --generate 9000 --output tone.wav").wait_with_output().unwrap();
+    assert!(made.status.success());
+    let mut sound = fs::read(dir.join("tone.wav")).unwrap();
+    let data = sound.windows(4).position(|id| id == b"data").unwrap();
+    sound[data + 4..data + 8].fill(0xff);
+    // Half of a sample at the end.
+    sound.truncate(sound.len() - 2);
+    sound
+}
+
+#[test]
+fn a_pipe_that_idles_keeps_no_program_from_ending() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut frames = capture(dir.path());
+    frames.truncate(50_001);
+    let (sound, signal) = (endless(dir.path()), vec![0x80; 60_001]);
+    let edges = (0..5_000).fold("0\t1".to_owned(), |text, n| text + &format!("\n{n}\t{}", n * 7 % 1_000 + 5_000));
+    let lines = "one fish\n".repeat(5_000) + "half a fi";
+    for (line, input) in [
+        ("run frames --input - --output out.pcap", &frames[..]),
+        ("run pipeline --input /dev/stdin", &frames),
+        ("run firewall --input /dev/stdin", &frames),
+        ("run fir --input /dev/stdin --output fir.wav", &sound),
+        ("run fft --input /dev/stdin --output fft.png", &sound),
+        ("run tde --input /dev/stdin --output tde.wav", &sound),
+        ("run filterbank --input /dev/stdin --output filterbank.wav", &sound),
+        ("run fm --iq --raw-rate 240000 --form u8 --input /dev/stdin --output fm.wav", &signal),
+        ("run tc --input -", edges.as_bytes()),
+        ("run dc --input /dev/stdin", edges.as_bytes()),
+        ("run bc --input -", edges.as_bytes()),
+        ("run mergesort --input /dev/stdin --output sorted", lines.as_bytes()),
+        ("run search --term fish --input -", lines.as_bytes()),
+        ("run search --lines --term fish --input /dev/stdin", lines.as_bytes()),
+        ("run gaussian --input /dev/stdin --output smooth", &sound),
+    ] {
+        for input in [input, b""] {
+            let mut child = thalweg(dir.path(), &(line.to_owned() + " --report none"));
+            let mut stdin = child.stdin.take().unwrap();
+            stdin.write_all(input).unwrap();
+            wait_until_it_waits(&child);
+            interrupt(&child);
+            let ended = ends(&mut child);
+            drop(stdin);
+            let output = child.wait_with_output().unwrap();
+            let said = format!("{line}, {} bytes: {:?} {output:?}", input.len(), output.status);
+            assert!(ended && output.status.code() == Some(130), "{said}");
+            // No program says of what it was told to end that it is damaged; a picture that is cut off is none.
+            assert!(output.stderr.split_inclusive(|&byte| byte == b'\n').count() <= 3, "{said}");
+        }
+    }
+    let written = fs::read(dir.path().join("out.pcap")).unwrap();
+    assert!(frames.starts_with(&written) && written.len() > frames.len() - 2_000, "whole records");
+    assert_eq!(fs::read(dir.path().join("sorted")).unwrap(), b"", "of no lines");
 }

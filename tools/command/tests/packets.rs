@@ -18,7 +18,7 @@ fn packets_go_from_a_capture_to_a_summary() {
     let dir = top.path();
     let (status, _, stderr) = run(dir, "frames --generate 500 --output capture.pcap");
     assert_eq!((status, stderr.as_str()), (0, ""));
-    for options in ["", " --recycle", " --recycle --slots 7", " --fan-out 2 --scheme raft"] {
+    for options in ["", " --acyclic", " --slots 7", " --fan-out 2 --scheme raft"] {
         let (status, stdout, stderr) = run(dir, &format!("pipeline --input capture.pcap --report none{options}"));
         assert_eq!((status, stderr.as_str()), (0, ""));
         assert!(
@@ -47,5 +47,5 @@ fn packets_are_made_up_and_one_of_eight_is_wrong() {
     assert!(stdout.contains("packet 9, 0.0.0.8:8 > 0.0.0.1:8, IPv4 has 3ac9, not 3ac8, TCP has "), "{stdout}");
     let (status, stdout, _) = run(Path::new("."), "pipeline --generate 80 --report json");
     assert!(status == 0 && stdout.starts_with("{\"scheme\""), "{stdout}");
-    assert_eq!(run(Path::new("."), "pipeline --generate 80 --slots 3").0, 2, "slots without --recycle");
+    assert_eq!(run(Path::new("."), "pipeline --generate 80 --acyclic --slots 3").0, 2, "slots that go nowhere");
 }

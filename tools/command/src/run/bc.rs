@@ -1,7 +1,6 @@
 //! `thalweg run bc`.
 
 use std::fmt::Write;
-use std::process::ExitCode;
 
 use clap::Args;
 use indicatif::HumanCount;
@@ -45,11 +44,8 @@ pub(super) fn run(args: Bc) -> Outcome {
     let direction = if args.directed { Direction::OneWay } else { Direction::BothWays };
     let network = args.from.network(direction, scheme, &session)?;
     let computed = bc::run(&network, &Config { sources: args.sources, paths: args.paths, scheme }, &session)?;
-    session.clear();
-
     let text = format!("{}\n{}", args.from.about(&network), text(&network, &computed));
-    args.running.print(&text, &computed.report)?;
-    Ok(session.status(ExitCode::SUCCESS))
+    args.running.end(&session, &text, &computed.report)
 }
 
 fn text(network: &Network, computed: &Summary) -> String {

@@ -1,7 +1,5 @@
 //! `thalweg run chasing`.
 
-use std::process::ExitCode;
-
 use clap::Args;
 use indicatif::{BinaryBytes, HumanCount};
 use thalweg_apps::chasing::{self, Config, LINES};
@@ -78,8 +76,6 @@ pub(super) fn run(args: Chasing) -> Outcome {
     };
     let session = Session::new(Some(messages.saturating_mul(LINE * u64::from(args.segment))))?;
     let chased = chasing::run(&config, &session)?;
-    session.clear();
-
     let sent = chased.report.kernel("sequence").map_or(0, |kernel| kernel.messages_out);
     let seconds = chased.report.wall.as_secs_f64();
     let done = format!(
@@ -90,6 +86,5 @@ pub(super) fn run(args: Chasing) -> Outcome {
         HumanCount(sent * u64::from(args.segment) * args.rounds),
         BinaryBytes(u64::from(args.lines) * LINE),
     );
-    args.running.print(&done, &chased.report)?;
-    Ok(session.status(ExitCode::SUCCESS))
+    args.running.end(&session, &done, &chased.report)
 }

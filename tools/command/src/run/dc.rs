@@ -1,7 +1,6 @@
 //! `thalweg run dc`.
 
 use std::fmt::Write;
-use std::process::ExitCode;
 
 use clap::Args;
 use indicatif::HumanCount;
@@ -43,11 +42,8 @@ pub(super) fn run(args: Dc) -> Outcome {
     let direction = if args.undirected { Direction::BothWays } else { Direction::OneWay };
     let network = args.from.network(direction, scheme, &session)?;
     let counted = dc::run(&network, &Config { counts: args.counts, scheme }, &session)?;
-    session.clear();
-
     let text = format!("{}{}", args.from.about(&network), text(&network, &counted.degrees));
-    args.running.print(&text, &counted.report)?;
-    Ok(session.status(ExitCode::SUCCESS))
+    args.running.end(&session, &text, &counted.report)
 }
 
 fn text(network: &Network, degrees: &Degrees) -> String {

@@ -1,7 +1,6 @@
 //! `thalweg run fft`.
 
-use std::path::PathBuf;
-use std::process::ExitCode;
+use std::path::{Path, PathBuf};
 
 use clap::Args as ClapArgs;
 use indicatif::HumanCount;
@@ -44,11 +43,8 @@ pub(crate) struct Args {
 }
 
 pub(super) fn run(args: Args) -> Outcome {
-    if let Some(output) = &args.output {
-        super::check_files(args.samples.input.as_deref(), output)?;
-        if let Some(count) = args.samples.generate {
-            return samples::generated(count, output, synthetic::write);
-        }
+    if let Some(status) = samples::made_up(&args.samples, args.output.as_deref(), synthetic::write)? {
+        return Ok(status);
     }
     let input = match (args.samples.input.clone(), args.samples.raw()) {
         (Some(path), raw) if args.pairs => Input::Pairs { path, raw },
@@ -60,25 +56,21 @@ pub(super) fn run(args: Args) -> Outcome {
     config.scheme = args.running.scheme()?;
     let session = Session::new(args.samples.bytes())?;
     let found = fft::run(&config, &session)?;
-    session.clear();
-    args.running.print(&text(&found, args.output.as_ref()), &found.report)?;
-    Ok(session.status(ExitCode::SUCCESS))
+    args.running.end(&session, &text(&found, args.output.as_deref()), &found.report)
 }
 
 /// The summary: how much, how fast, and what is loud.
-fn text(found: &Summary, output: Option<&PathBuf>) -> String {
-    let seconds = found.elapsed.as_secs_f64().max(1e-9);
-    let place = output.map_or_else(String::new, |output| format!(" written to {}", output.display()));
+fn text(found: &Summary, output: Option<&Path>) -> String {
     let loudest: Vec<String> = found
         .loudest
         .iter()
         .map(|(frequency, share)| format!("{frequency:.0} Hz ({:.0} % of the power)", 100.0 * share))
         .collect();
     format!(
-        "{} spectra of {} samples{place}, in {seconds:.3} s ({:.2} million samples/s)\nloudest: {}",
+        "{} spectra of {} samples{}\nloudest: {}",
         HumanCount(found.spectra),
         HumanCount(found.samples),
-        found.samples as f64 / seconds / 1e6,
+        samples::pace(found.samples, found.elapsed, output),
         if loudest.is_empty() { "nothing, this is silence".to_owned() } else { loudest.join(", ") },
     )
 }

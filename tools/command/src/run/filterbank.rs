@@ -1,8 +1,7 @@
 //! `thalweg run filterbank`.
 
 use std::fmt::Write;
-use std::path::PathBuf;
-use std::process::ExitCode;
+use std::path::{Path, PathBuf};
 
 use clap::Args as ClapArgs;
 use indicatif::HumanCount;
@@ -50,11 +49,8 @@ pub(crate) struct Args {
 }
 
 pub(super) fn run(args: Args) -> Outcome {
-    if let Some(output) = &args.output {
-        super::check_files(args.samples.input.as_deref(), output)?;
-        if let Some(count) = args.samples.generate {
-            return samples::generated(count, output, synthetic::write);
-        }
+    if let Some(status) = samples::made_up(&args.samples, args.output.as_deref(), synthetic::write)? {
+        return Ok(status);
     }
     let input = match (args.samples.input.clone(), args.samples.raw()) {
         (Some(path), raw) => Input::File { path, raw },
@@ -66,20 +62,16 @@ pub(super) fn run(args: Args) -> Outcome {
     config.scheme = args.running.scheme()?;
     let session = Session::new(args.samples.bytes())?;
     let filtered = filterbank::run(&config, &session)?;
-    session.clear();
-    args.running.print(&text(&filtered, args.output.as_ref()), &filtered.report)?;
-    Ok(session.status(ExitCode::SUCCESS))
+    args.running.end(&session, &text(&filtered, args.output.as_deref()), &filtered.report)
 }
 
 /// The summary: how much, how fast, and how loud each band was.
-fn text(filtered: &Summary, output: Option<&PathBuf>) -> String {
-    let seconds = filtered.elapsed.as_secs_f64().max(1e-9);
-    let place = output.map_or_else(String::new, |output| format!(" written to {}", output.display()));
+fn text(filtered: &Summary, output: Option<&Path>) -> String {
     let mut text = format!(
-        "{} samples of sound from {} samples{place}, in {seconds:.3} s ({:.2} million samples/s)",
+        "{} samples of sound from {} samples{}",
         HumanCount(filtered.sound),
         HumanCount(filtered.samples),
-        filtered.samples as f64 / seconds / 1e6,
+        samples::pace(filtered.samples, filtered.elapsed, output),
     );
     let width = f64::from(filtered.rate) / 2.0 / filtered.shares.len() as f64;
     for (number, share) in filtered.shares.iter().enumerate() {

@@ -1,7 +1,6 @@
 //! `thalweg run fir`.
 
 use std::path::PathBuf;
-use std::process::ExitCode;
 
 use clap::Args;
 use indicatif::HumanCount;
@@ -42,11 +41,8 @@ pub(crate) struct Fir {
 }
 
 pub(super) fn run(args: Fir) -> Outcome {
-    if let Some(output) = &args.output {
-        super::check_files(args.samples.input.as_deref(), output)?;
-        if let Some(count) = args.samples.generate {
-            return samples::generated(count, output, synthetic::write);
-        }
+    if let Some(status) = samples::made_up(&args.samples, args.output.as_deref(), synthetic::write)? {
+        return Ok(status);
     }
     let input = match (&args.samples.input, args.samples.raw()) {
         (Some(path), raw) => Input::File { path: path.clone(), raw },
@@ -58,11 +54,8 @@ pub(super) fn run(args: Fir) -> Outcome {
     config.scheme = args.running.scheme()?;
     let session = Session::new(args.samples.bytes())?;
     let filtered = fir::run(&config, &session)?;
-    session.clear();
-
-    let place = config.output.map_or_else(String::new, |output| format!(" written to {}", output.display()));
-    args.running.print(&text(&filtered, &place), &filtered.report)?;
-    Ok(session.status(ExitCode::SUCCESS))
+    let place = samples::written_to(config.output.as_deref());
+    args.running.end(&session, &text(&filtered, &place), &filtered.report)
 }
 
 /// The summary: how much, how fast, and how loud.

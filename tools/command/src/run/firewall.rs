@@ -32,6 +32,7 @@ pub(super) fn run(args: Firewall) -> Outcome {
     let mut config = Config::new(args.packets.from());
     config.scheme = args.running.scheme()?;
     config.checks = args.checks;
+    config.slots = args.packets.slots();
     let session = Session::new(args.packets.bytes())?;
     let sorted = firewall::run(&config, &session)?;
     session.clear();

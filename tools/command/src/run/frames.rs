@@ -2,7 +2,7 @@
 
 use std::fs::{self, File};
 use std::io::{self, BufWriter, IsTerminal, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use indicatif::HumanCount;
@@ -26,10 +26,13 @@ pub(super) fn run(args: Frames) -> Outcome {
             "standard output has the capture, and cannot have the report too; choose `--report table` or `none`".into(),
         );
     }
-    let Some(input) = args.input else {
-        return generate(args.generate.unwrap_or(0), &args.output);
+    let input = match (&args.interface, args.input) {
+        (Some(name), _) => PathBuf::from(name),
+        (None, Some(input)) => input,
+        (None, None) => return generate(args.generate.unwrap_or(0), &args.output),
     };
     let mut config = Config::new(&input, &args.output);
+    config.interface = args.interface;
     config.scheme = args.running.scheme()?;
     config.rules = Rules {
         keep: args.keep,
@@ -59,7 +62,11 @@ pub(super) fn run(args: Frames) -> Outcome {
             format!("; besides, {} frames of link types that are not understood, as they were", HumanCount(frames))
         }
     };
-    let done = done + &foreign;
+    let lost = match forwarded.lost {
+        0 => String::new(),
+        frames => format!("; {} frames were lost, as they came faster than they were read", HumanCount(frames)),
+    };
+    let done = done + &foreign + &lost;
     if to_standard {
         args.running.tell(&done, &forwarded.report);
     } else {

@@ -1,7 +1,5 @@
 //! `thalweg run incast`.
 
-use std::process::ExitCode;
-
 use clap::Args;
 use indicatif::HumanCount;
 use thalweg_apps::incast::{self, Config};
@@ -35,11 +33,8 @@ pub(super) fn run(args: Incast) -> Outcome {
     config.scheme = args.running.scheme()?;
     let session = Session::new(Some(args.bursts.bytes()))?;
     let all = incast::run(&config, &session)?;
-    session.clear();
-
     let messages = all.received.messages;
     let pace = pace(messages, &all.report);
     let done = format!("{} messages received in {pace}{}", HumanCount(messages), shares("from producer", &all.from));
-    args.running.print(&done, &all.report)?;
-    Ok(session.status(ExitCode::SUCCESS))
+    args.running.end(&session, &done, &all.report)
 }

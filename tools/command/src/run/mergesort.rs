@@ -90,9 +90,7 @@ pub(super) fn run(args: Args) -> Outcome {
     let length = lengths.map(|metadata| metadata.map(|metadata| metadata.len())).sum::<Option<u64>>();
     let session = Session::new(length.filter(|_| !args.input.is_empty()))?;
     let sorted = mergesort::run(&config, &session)?;
-    session.clear();
-    args.running.print(&text(&sorted, args.output.as_ref()), &sorted.report)?;
-    Ok(session.status(ExitCode::SUCCESS))
+    args.running.end(&session, &text(&sorted, args.output.as_ref()), &sorted.report)
 }
 
 /// The summary: how much, how, how fast, and from where to where.

@@ -36,11 +36,12 @@ use crate::Outcome;
 use crate::args::{App, ReportFormat, RunArgs, Running, Thalweg};
 use crate::seen::asked;
 use crate::terminal::{complain, emit, remark};
+use session::Session;
 
 /// Runs the application that was asked for.
 pub(crate) fn run(args: RunArgs) -> Outcome {
     asked::ask(&args.looking)?;
-    match args.app {
+    session::ended(match args.app {
         Some(App::Search(args)) => search::run(args),
         Some(App::Frames(args)) => frames::run(args),
         Some(App::Fm(args)) => fm::run(args),
@@ -60,7 +61,7 @@ pub(crate) fn run(args: RunArgs) -> Outcome {
         Some(App::Gaussian(args)) => gaussian::run(args),
         Some(App::Srad(args)) => srad::run(args),
         None => list(),
-    }
+    })
 }
 
 fn list() -> Outcome {
@@ -130,6 +131,13 @@ impl Running {
         if self.report == ReportFormat::Table {
             remark(&format!("{done}\n\n{report}"));
         }
+    }
+
+    /// Ends a run that went well: takes the bar off the screen, [prints](Self::print), and gives the exit status.
+    fn end(&self, session: &Session, done: &str, report: &Report) -> Outcome {
+        session.clear();
+        self.print(done, report)?;
+        Ok(session.status(ExitCode::SUCCESS))
     }
 
     /// Prints what was done to standard output, and the report to standard error. A report for programs has standard output to itself.

@@ -1,7 +1,5 @@
 //! `thalweg run outcast`.
 
-use std::process::ExitCode;
-
 use clap::Args;
 use indicatif::HumanCount;
 use thalweg_apps::outcast::{self, Config};
@@ -35,12 +33,9 @@ pub(super) fn run(args: Outcast) -> Outcome {
     config.scheme = args.running.scheme()?;
     let session = Session::new(Some(args.bursts.bytes()))?;
     let all = outcast::run(&config, &session)?;
-    session.clear();
-
     let counts: Vec<u64> = all.received.iter().map(|received| received.messages).collect();
     let messages = counts.iter().sum();
     let pace = pace(messages, &all.report);
     let done = format!("{} messages received in {pace}{}", HumanCount(messages), shares("by consumer", &counts));
-    args.running.print(&done, &all.report)?;
-    Ok(session.status(ExitCode::SUCCESS))
+    args.running.end(&session, &done, &all.report)
 }

@@ -8,7 +8,7 @@ use std::process::ExitCode;
 use clap::Args;
 use indicatif::HumanCount;
 use thalweg_apps::frames::Damage;
-use thalweg_apps::packets::{From, Tally, Verdict};
+use thalweg_apps::packets::{From, SLOTS, Tally, Verdict};
 
 use super::session::Session;
 use crate::TROUBLE;
@@ -33,7 +33,13 @@ pub(crate) struct Packets {
     generate: Option<u64>,
     /// As the paper has it; how many packets it has is not published, and a million are made up
     #[arg(long, conflicts_with_all = ["input", "generate"])]
-    pub(super) paper: bool,
+    paper: bool,
+    /// How many slots go round: the last kernels send each back to the first, so that no more packets are under way
+    #[arg(long, value_name = "N", default_value_t = SLOTS as u32, value_parser = clap::value_parser!(u32).range(1..))]
+    slots: u32,
+    /// Without the way back, as BLQ's own programs are: the edges bound how many packets are under way
+    #[arg(long, conflicts_with = "slots")]
+    acyclic: bool,
 }
 
 impl Packets {
@@ -42,6 +48,11 @@ impl Packets {
             Some(path) => From::Capture(path.clone()),
             None => From::Made(self.generate.unwrap_or(PAPER)),
         }
+    }
+
+    /// How many slots go round, if they do.
+    pub(super) fn slots(&self) -> Option<usize> {
+        (!self.acyclic).then_some(self.slots as usize)
     }
 
     /// How many bytes there are to read, if that is known.

@@ -2,7 +2,6 @@
 
 use clap::Args;
 use indicatif::HumanCount;
-use thalweg_apps::packets::SLOTS;
 use thalweg_apps::pipeline::{self, Config};
 
 use super::packets::{CAPTURES, Packets, pace, text};
@@ -14,7 +13,7 @@ use crate::args::Running;
 #[command(after_help = format!("\
 Examples:
   thalweg run pipeline --paper
-  thalweg run pipeline --generate 1000000 --recycle
+  thalweg run pipeline --generate 1000000 --slots 64
   tcpdump -c 1000 -w - | thalweg run pipeline --input /dev/stdin
 
 {CAPTURES}"))]
@@ -24,12 +23,6 @@ pub(crate) struct Pipeline {
     /// How many threads each of the two middle stages has, with `raft`
     #[arg(long, value_name = "N", default_value_t = 4, value_parser = clap::value_parser!(u32).range(1..=1024))]
     fan_out: u32,
-    /// Sends slots back from the last stage to the first, so that no more than --slots packets are under way
-    #[arg(long)]
-    recycle: bool,
-    /// How many slots go round
-    #[arg(long, value_name = "N", default_value_t = SLOTS as u32, requires = "recycle", value_parser = clap::value_parser!(u32).range(1..))]
-    slots: u32,
     #[command(flatten)]
     running: Running,
 }
@@ -38,7 +31,7 @@ pub(super) fn run(args: Pipeline) -> Outcome {
     let mut config = Config::new(args.packets.from());
     config.scheme = args.running.scheme()?;
     config.fan_out = args.fan_out;
-    config.recycle = args.recycle.then_some(args.slots as usize);
+    config.slots = args.packets.slots();
     let session = Session::new(args.packets.bytes())?;
     let verified = pipeline::run(&config, &session)?;
     session.clear();

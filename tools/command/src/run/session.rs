@@ -6,11 +6,13 @@ use std::process::{self, ExitCode};
 
 use indicatif::{ProgressBar, ProgressDrawTarget};
 use thalweg::Stopper;
-use thalweg_apps::Watch;
+use thalweg_apps::{Error, Halt, Watch};
+use thalweg_sync::atomic::{AtomicU8, Ordering::Relaxed};
 use thalweg_sync::sync::{Arc, Mutex, MutexGuard, PoisonError};
 #[cfg(unix)]
 use thalweg_sync::thread;
 
+use crate::Outcome;
 use crate::seen::asked::asked;
 use crate::terminal::{self, complain, remark};
 
@@ -20,6 +22,20 @@ const INTERRUPT: u8 = 2;
 const SIGNALLED: u8 = 128;
 /// Attempts at taking a folder away in which a worker may still make files.
 const ATTEMPTS: usize = 10;
+
+/// The exit status of what a signal ended before there was any result.
+static ENDED_BY: AtomicU8 = AtomicU8::new(0);
+
+/// What a program gave; and if its input was ended by a signal before it had begun, the exit status that says so.
+pub(super) fn ended(outcome: Outcome) -> Outcome {
+    match outcome {
+        Err(error) if matches!(error.downcast_ref(), Some(Error::Halted)) => {
+            // Relaxed: set before the input was ended, whose end was seen since.
+            Ok(ExitCode::from(ENDED_BY.load(Relaxed)))
+        }
+        outcome => outcome,
+    }
+}
 
 /// A progress bar, and signals: the first interrupt (Ctrl-C), termination or hang-up stops the run, the second one ends the process at
 /// once, temporary files taken away.
@@ -32,6 +48,8 @@ pub(super) struct Session {
 struct Interrupts {
     /// The number of the first signal, if there was one.
     seen: Option<u8>,
+    /// What ends a read that waits.
+    halt: Option<Halt>,
     /// What is to be taken away if the process ends at once.
     temporary: Vec<PathBuf>,
     /// What ends the run, once it has started.
@@ -43,7 +61,9 @@ impl Session {
     ///
     /// Where a signal is ignored already, as interrupts in a background job of a shell script and hang-ups under `nohup`, it stays ignored.
     pub(super) fn new(total: Option<u64>) -> Result<Self, ctrlc::Error> {
-        let session = Self { bar: terminal::bar(total), interrupts: Arc::default() };
+        let halt = Some(Halt::new().map_err(ctrlc::Error::System)?);
+        let interrupts = Arc::new(Mutex::new(Interrupts { halt, ..Interrupts::default() }));
+        let session = Self { bar: terminal::bar(total), interrupts };
         #[cfg(unix)]
         session.look_out_for_the_end().map_err(ctrlc::Error::System)?;
         let (bar, interrupts) = (session.bar.clone(), session.interrupts.clone());
@@ -116,6 +136,10 @@ impl Watch for Session {
         lock(&self.interrupts).temporary.push(folder.to_owned());
     }
 
+    fn halt(&self) -> Option<Halt> {
+        lock(&self.interrupts).halt.clone()
+    }
+
     fn started(&self, stopper: Stopper) {
         if let Some(told) = asked().started(&stopper) {
             self.tell(&told);
@@ -152,8 +176,14 @@ fn interrupt(bar: &ProgressBar, interrupts: &Mutex<Interrupts>, signal: u8) {
         process::exit(i32::from(SIGNALLED + signal));
     }
     interrupts.seen = Some(signal);
+    // Relaxed: read by who finds the input ended, which comes behind it.
+    ENDED_BY.store(SIGNALLED + signal, Relaxed);
+    // First the run, then its input: who finds that ended knows why.
     if let Some(stopper) = &interrupts.stopper {
         stopper.stop();
+    }
+    if let Some(halt) = &interrupts.halt {
+        halt.halt();
     }
     // Where nobody reads standard error, telling waits; with a lock in hand, the run would too.
     drop(interrupts);

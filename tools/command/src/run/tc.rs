@@ -1,7 +1,6 @@
 //! `thalweg run tc`.
 
 use std::fmt::Write;
-use std::process::ExitCode;
 
 use clap::Args;
 use indicatif::HumanCount;
@@ -41,11 +40,8 @@ pub(super) fn run(args: Tc) -> Outcome {
     let session = Session::new(args.from.bytes())?;
     let network = args.from.network(Direction::BothWays, scheme, &session)?;
     let counted = tc::run(&network, &Config { lookups: args.lookups, counts: args.counts, scheme }, &session)?;
-    session.clear();
-
     let text = format!("{}\n{}", args.from.about(&network), text(&network, &counted));
-    args.running.print(&text, &counted.report)?;
-    Ok(session.status(ExitCode::SUCCESS))
+    args.running.end(&session, &text, &counted.report)
 }
 
 fn text(network: &Network, counted: &Summary) -> String {

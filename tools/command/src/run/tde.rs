@@ -1,7 +1,6 @@
 //! `thalweg run tde`.
 
-use std::path::PathBuf;
-use std::process::ExitCode;
+use std::path::{Path, PathBuf};
 
 use clap::Args as ClapArgs;
 use indicatif::HumanCount;
@@ -49,11 +48,8 @@ pub(crate) struct Args {
 }
 
 pub(super) fn run(args: Args) -> Outcome {
-    if let Some(output) = &args.output {
-        super::check_files(args.samples.input.as_deref(), output)?;
-        if let Some(count) = args.samples.generate {
-            return samples::generated(count, output, synthetic::write);
-        }
+    if let Some(status) = samples::made_up(&args.samples, args.output.as_deref(), synthetic::write)? {
+        return Ok(status);
     }
     let input = match (args.samples.input.clone(), args.samples.raw()) {
         (Some(path), raw) => Input::File { path, raw },
@@ -64,20 +60,16 @@ pub(super) fn run(args: Args) -> Outcome {
     config.scheme = args.running.scheme()?;
     let session = Session::new(args.samples.bytes())?;
     let delayed = tde::run(&config, &session)?;
-    session.clear();
-    args.running.print(&text(&delayed, args.output.as_ref()), &delayed.report)?;
-    Ok(session.status(ExitCode::SUCCESS))
+    args.running.end(&session, &text(&delayed, args.output.as_deref()), &delayed.report)
 }
 
 /// The summary: how much, how fast, and how loud.
-fn text(delayed: &Summary, output: Option<&PathBuf>) -> String {
-    let seconds = delayed.elapsed.as_secs_f64().max(1e-9);
-    let place = output.map_or_else(String::new, |output| format!(" written to {}", output.display()));
+fn text(delayed: &Summary, output: Option<&Path>) -> String {
     format!(
-        "{} blocks of {} samples{place}, in {seconds:.3} s ({:.2} million samples/s)\nlevel: {:.4}",
+        "{} blocks of {} samples{}\nlevel: {:.4}",
         HumanCount(delayed.blocks),
         HumanCount(delayed.samples),
-        delayed.samples as f64 / seconds / 1e6,
+        samples::pace(delayed.samples, delayed.elapsed, output),
         delayed.level,
     )
 }
