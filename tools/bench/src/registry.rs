@@ -58,10 +58,11 @@ pub(crate) static NATIVE: &[harness::Experiment] = &[
 /// What runs on modelled machines.
 #[cfg(feature = "machines")]
 pub(crate) fn on_machines() -> impl Iterator<Item = &'static crate::machines::experiment::Experiment> {
-    let parts: [&[crate::machines::experiment::Experiment]; 11] = [
+    let parts: [&[crate::machines::experiment::Experiment]; 12] = [
         &ff::simulated::EXPERIMENTS,
         &figures::thesis::EXPERIMENTS,
         &[figures::uring::EXPERIMENT],
+        &[figures::marking::EXPERIMENT],
         &figures::stealing::EXPERIMENTS,
         &figures::danbi::EXPERIMENTS,
         &figures::blq::EXPERIMENTS,

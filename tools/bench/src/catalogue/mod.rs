@@ -78,6 +78,7 @@ pub const ALL: &[Entry] = &[
     Entry { name: "thesis/4.9", asks: "the thesis' Figure 4.9: LIFO queues, by how much is stolen", native: false, machine: Some("x86-88t") },
     Entry { name: "thesis/4.10", asks: "the thesis' Figure 4.10: FIFO queues, by how much is stolen", native: false, machine: Some("x86-88t") },
     Entry { name: "thesis/4.11", asks: "the thesis' Figure 4.11: a pool of eight queues on two sockets, by policy", native: false, machine: Some("x86-88t") },
+    Entry { name: "thesis/4.12", asks: "the thesis' Figure 4.12 in small: workers that mark a heap, by BWoS and by Chase and Lev's queue", native: false, machine: Some("x86-88t") },
     Entry { name: "blq/schemes", asks: "BLQ's incast, outcast and pipeline under its schemes, by its own form of queues", native: false, machine: Some("arm-32") },
     Entry { name: "blq/streams", asks: "BLQ's incast, outcast and pipeline under its schemes, by the streams of thalweg", native: false, machine: Some("arm-32") },
     Entry { name: "blq/partition", asks: "BLQ's Figure 9: rows of kernels, with and without a partition", native: false, machine: Some("arm-32") },

@@ -14,6 +14,8 @@ pub(crate) mod blq;
 pub(crate) mod danbi;
 pub(crate) mod ff;
 #[cfg(feature = "machines")]
+pub(crate) mod marking;
+#[cfg(feature = "machines")]
 pub(crate) mod partition;
 #[cfg(feature = "machines")]
 pub(crate) mod queues;

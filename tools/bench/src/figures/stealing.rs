@@ -1,6 +1,6 @@
 //! Work-stealing queues: the thesis' Figures 4.1, 4.9, 4.10 and 4.11.
 
-mod ends;
+pub(crate) mod ends;
 
 use serde_json::json;
 use thalweg_queue::edges::table::{self, Strength, Table};
