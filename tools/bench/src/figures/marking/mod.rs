@@ -58,7 +58,10 @@ fn bwos(thieves: usize) -> Ends {
     (Box::new(owner), (0..thieves).map(|_| Box::new(thief.clone()) as Box<dyn Thief>).collect())
 }
 
-const SHAPES: [(&str, fn(usize) -> Heap); 4] =
+/// A heap of so many objects, by name.
+type Shape = (&'static str, fn(usize) -> Heap);
+
+const SHAPES: [Shape; 4] =
     [("lists", Heap::lists), ("tree", Heap::tree), ("arrays", Heap::arrays), ("skewed", Heap::skewed)];
 
 fn points(setting: &Setting<'_>) -> Vec<Point> {
