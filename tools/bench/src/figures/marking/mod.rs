@@ -40,7 +40,7 @@ const BLOCKS: usize = 16;
 /// What is done with an object besides, in instructions: its fields are looked at.
 const WORK: u64 = 30;
 /// Looks at one's own queue between two at whether somebody is idle.
-const LOOK: u64 = 16;
+const LOOK: u64 = 4;
 
 type Ends = (Box<dyn Owner>, Vec<Box<dyn Thief>>);
 /// The ends of a queue for one owner and so many thieves.
@@ -164,11 +164,12 @@ impl Worker<'_> {
         let mut looks = 0;
         loop {
             while let Some(object) = self.overflow.pop().or_else(|| self.owner.pop()) {
-                self.scan(object);
                 looks += 1;
                 if looks % LOOK == 0 && self.shared.idle.load(Relaxed) > 0 {
+                    // Before the scan: the next push or pop takes back what nobody has taken.
                     self.owner.share();
                 }
+                self.scan(object);
             }
             match self.seek() {
                 Some(object) => self.scan(object),
