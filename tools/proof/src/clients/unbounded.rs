@@ -3,8 +3,8 @@
 use super::Pair;
 use super::ends::{self, Rx, Tx};
 use crate::Client;
-use thalweg_check::Kept;
 use thalweg_check::history::Bounded;
+use thalweg_check::{Kept, equal};
 use thalweg_queue::unbounded::{Producer, mpmc, mpsc};
 use thalweg_queue::{Park, PopError, TryPopError, TryPushError, Yield};
 use thalweg_sync::thread;
@@ -91,6 +91,11 @@ pub(super) const CLIENTS: &[Client] = &[
         run: |setup| ends::to_one(setup, any(), to_one(1), [2, 1], 2),
     },
     Client {
+        name: "unbounded/linked-twice",
+        what: "two producers link a block, and one of them gives its own back; the consumer frees it when it gives back another",
+        run: |setup| setup.asserting(linked_twice),
+    },
+    Client {
         name: "unbounded/1p2c",
         what: "a producer with two attempts, two consumers with one each, which take turns under the lock",
         run: |setup| ends::from_one(setup, any(), to_many(0), 0, 2, [1, 1]),
@@ -111,6 +116,24 @@ pub(super) const CLIENTS: &[Client] = &[
         run: |setup| setup.asserting(last),
     },
 ];
+
+/// Positions 0 and 1 are filled, and the hint has left the first block. So the consumer gives that one back whatever the producers do.
+fn linked_twice() {
+    let (tx, rx) = mpsc::with_blocks::<u64, _>(0, Yield);
+    let (tx, mut rx) = (Kept::new(tx), Kept::new(rx));
+    (0..2).for_each(|n| tx.push(n).unwrap());
+    let ends = [tx.clone(), tx.clone()];
+    let producers = equal(|| {
+        ends.map(|tx| {
+            thread::spawn(move || {
+                tx.push(2).unwrap();
+                tx
+            })
+        })
+    });
+    assert_eq!((rx.try_pop(), rx.try_pop()), (Ok(0), Ok(1)));
+    drop(producers.map(|producer| producer.join().unwrap()));
+}
 
 fn push() {
     let (tx, rx) = mpmc::with_blocks(0, Park::new());
