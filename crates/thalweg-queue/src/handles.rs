@@ -16,9 +16,9 @@ pub(crate) struct Count(AtomicUsize);
 impl Count {
     const CLOSED: usize = 1 << (usize::BITS - 1);
 
-    /// One handle.
-    pub(crate) fn new() -> Self {
-        Self(AtomicUsize::new(1))
+    /// So many handles.
+    pub(crate) fn new(handles: usize) -> Self {
+        Self(AtomicUsize::new(handles))
     }
 
     /// One handle more, cloned from one that is there.
@@ -67,7 +67,12 @@ pub(crate) struct Handles {
 impl Handles {
     /// One of each.
     pub(crate) fn new() -> Self {
-        Self { producers: Count::new(), consumers: Count::new() }
+        Self::of(1, 1)
+    }
+
+    /// So many of each.
+    pub(crate) fn of(producers: usize, consumers: usize) -> Self {
+        Self { producers: Count::new(producers), consumers: Count::new(consumers) }
     }
 
     /// One producer less. True for the last one.
@@ -125,7 +130,8 @@ pub(crate) fn last_look<'a, Q, R>(
     loop {
         match pop(queue) {
             Ok(popped) => return Ok(popped),
-            Err(_) if last => return Err(TryPopError::Closed),
+            Err(TryPopError::Empty) if last => return Err(TryPopError::Closed),
+            // `Busy` stays so: a push that `close` has overtaken may be half-way in front of one that it has not.
             Err(TryPopError::Empty) if producers_gone(queue) => last = true,
             Err(refused) => return Err(refused),
         }

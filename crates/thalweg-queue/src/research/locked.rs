@@ -64,7 +64,7 @@ pub type Ends<T, W = Ordinary> = (Producer<T, W>, Consumer<T, W>);
 /// ```
 pub fn with_wait<T: Send, W: Wait>(capacity: usize, wait: W) -> Result<Ends<T, W>, BuildError> {
     BuildError::check("capacity", capacity, 1, isize::MAX as usize / size_of::<T>().max(1))?;
-    let ring = Ring { items: memory::room(capacity)?.into(), popped: 0, producers: 1, consumers: 1 };
+    let ring = Ring { items: memory::room(capacity)?.into(), popped: 0, producers: 1, consumers: 1, closed: false };
     let shared = Arc::new(Shared { ring: Mutex::new(ring), lately: AtomicUsize::new(0), capacity, wait });
     Ok((Producer { shared: shared.clone() }, Consumer { shared }))
 }
@@ -86,6 +86,17 @@ struct Ring<T> {
     popped: u64,
     producers: usize,
     consumers: usize,
+    closed: bool,
+}
+
+impl<T> Ring<T> {
+    fn producers_gone(&self) -> bool {
+        self.closed || self.producers == 0
+    }
+
+    fn consumers_gone(&self) -> bool {
+        self.closed || self.consumers == 0
+    }
 }
 
 impl<T, W> Shared<T, W> {
@@ -96,7 +107,7 @@ impl<T, W> Shared<T, W> {
 
     /// Tells those who wait what the ring is like now, before they are rung for.
     fn note(&self, ring: &Ring<T>) {
-        let gone = usize::from(ring.producers == 0) | (usize::from(ring.consumers == 0) << 1);
+        let gone = usize::from(ring.producers_gone()) | (usize::from(ring.consumers_gone()) << 1);
         // Relaxed: nothing is read by way of it; whoever acts on it takes the lock, and that a sleeper sees it is the waiting layer's.
         self.lately.store((ring.items.len() << 2) | gone, Relaxed);
     }
@@ -117,7 +128,7 @@ impl<T, W: Wait> Producer<T, W> {
     /// Pushes, or says why not and gives the value back. Never `Busy`.
     pub fn try_push(&self, value: T) -> Result<(), TryPushError<T>> {
         let mut ring = self.shared.lock();
-        if ring.consumers == 0 {
+        if ring.consumers_gone() {
             Err(TryPushError::Closed(value))
         } else if ring.items.len() == self.shared.capacity {
             Err(TryPushError::Full(value))
@@ -156,7 +167,7 @@ impl<T, W: Wait> Producer<T, W> {
 
     /// Whether every consumer is gone. Then it stays so, and every push is refused.
     pub fn is_closed(&self) -> bool {
-        self.shared.lock().consumers == 0
+        self.shared.lock().consumers_gone()
     }
 }
 
@@ -207,7 +218,7 @@ impl<T, W: Wait> Consumer<T, W> {
                 self.shared.wait.ring(Side::Room, 1, || true);
                 Ok((position, value))
             }
-            None if ring.producers == 0 => Err(TryPopError::Closed),
+            None if ring.producers_gone() => Err(TryPopError::Closed),
             None => Err(TryPopError::Empty),
         }
     }
@@ -238,7 +249,7 @@ impl<T, W: Wait> Consumer<T, W> {
 
     /// Whether every producer is gone. Then it stays so; items may still be left.
     pub fn is_closed(&self) -> bool {
-        self.shared.lock().producers == 0
+        self.shared.lock().producers_gone()
     }
 }
 
@@ -273,6 +284,32 @@ impl<T, W: Wait> fmt::Debug for Consumer<T, W> {
         f.debug_struct("Consumer").field("len", &self.len()).field("capacity", &self.capacity()).finish_non_exhaustive()
     }
 }
+
+/// What both ends have: `close`, and how many there are of each side.
+macro_rules! both_ends {
+    ($($Handle:ident)+) => {$(
+        impl<T, W: Wait> $Handle<T, W> {
+            crate::handles::close! { |end| {
+                let mut ring = end.shared.lock();
+                ring.closed = true;
+                end.shared.note(&ring);
+                drop(ring);
+                end.shared.wait.ring_all();
+            } }
+
+            /// How many producers there are, lately.
+            pub fn producers(&self) -> usize {
+                self.shared.lock().producers
+            }
+
+            /// How many consumers there are, lately.
+            pub fn consumers(&self) -> usize {
+                self.shared.lock().consumers
+            }
+        }
+    )+};
+}
+both_ends!(Producer Consumer);
 
 crate::wait::producer!(shared Producer[T]);
 crate::wait::consumer!(shared Consumer[T]);

@@ -10,6 +10,7 @@ use std::task::{Context, Poll};
 use thalweg_check::Fuzz;
 use thalweg_queue::broadcast::Lagged;
 use thalweg_queue::overwriting::any;
+use thalweg_queue::research::{cnq, faaq, lamport, locked, mesh, ticketed};
 use thalweg_queue::spsc::fast_forward;
 use thalweg_queue::wait::{Polled, Popping, Pushing, Timed};
 use thalweg_queue::watch::Snapshot;
@@ -73,6 +74,12 @@ macro_rules! exclusive {
 
 const NEVER: Duration = Duration::from_secs(600);
 
+/// A mesh of one ring.
+fn one_ring() -> (mesh::Producer<u64>, mesh::Consumer<u64>) {
+    let (mut tx, mut rx) = mesh::mesh(1, 1, 8, 8).unwrap();
+    (tx.remove(0), rx.remove(0))
+}
+
 macro_rules! closes {
     ($name:ident, $queue:expr) => {
         for from_consumer in [false, true] {
@@ -109,6 +116,12 @@ fn close() {
     shared!(closes);
     to_one!(closes);
     exclusive!(closes);
+    closes!(locked, locked::locked::<u64>(8).unwrap());
+    closes!(ticketed, ticketed::ticketed::<u64>(8).unwrap());
+    closes!(cnq, cnq::cnq::<u64>(64, 8).unwrap());
+    closes!(lamport, lamport::cached::<u64>(8).unwrap());
+    closes!(mesh, one_ring());
+    closes!(faaq, faaq::shared::<u64>(2, 8).unwrap());
 }
 
 /// A producer that sleeps in `closed` is woken when the last consumer goes, and takes no wake-up from one that waits for room.
@@ -145,6 +158,9 @@ fn producers_and_consumers() {
     shared!(counts);
     counts!(rendezvous, rendezvous::channel::<u64>());
     counts!(bytes, bytes::channel(256).unwrap());
+    counts!(locked, locked::locked::<u64>(8).unwrap());
+    counts!(ticketed, ticketed::ticketed::<u64>(8).unwrap());
+    counts!(cnq, cnq::cnq::<u64>(64, 8).unwrap());
     counts!(watch, watch::channel(0));
     counts!(broadcast, broadcast::channel::<u64>(8).unwrap());
     let (tx, rx) = mpsc::channel::<u64>(8).unwrap();
@@ -347,13 +363,16 @@ fn a_close_meets_pushes_and_pops() {
     macro_rules! meets {
         ($name:ident, $queue:expr) => {
             Fuzz::new().seeds(0..60).run(|| {
-                let (tx, rx) = $queue;
+                #[allow(unused_mut, reason = "some handles are shared")]
+                let (mut tx, mut rx) = $queue;
                 let producers = [0, 1].map(|me: u64| {
-                    let tx = tx.clone();
+                    #[allow(unused_mut, reason = "as above")]
+                    let mut tx = tx.clone();
                     thread::spawn(move || (0..6).take_while(|n| tx.push(10 * me + n).is_ok()).count())
                 });
                 let consumer = {
-                    let rx = rx.clone();
+                    #[allow(unused_mut, reason = "as above")]
+                    let mut rx = rx.clone();
                     thread::spawn(move || rx.iter().count())
                 };
                 tx.push(100).unwrap();
@@ -370,6 +389,9 @@ fn a_close_meets_pushes_and_pops() {
     meets!(mpmc, mpmc::with_wait::<u64, _>(2, 2, Park::new()).unwrap());
     meets!(unbounded, unbounded::mpmc::channel::<u64>());
     meets!(rendezvous, rendezvous::channel::<u64>());
+    meets!(locked, locked::with_wait::<u64, _>(4, Park::new()).unwrap());
+    meets!(ticketed, ticketed::with_wait::<u64, _>(4, 0, Park::new()).unwrap());
+    meets!(cnq, cnq::cnq_with_wait::<u64, _>(16, 2, Park::new()).unwrap());
 }
 
 /// Messages as a stream of bytes: however they are cut, and to the end.

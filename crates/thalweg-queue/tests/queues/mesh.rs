@@ -214,6 +214,61 @@ fn the_end_waits_for_every_ring() {
     assert_eq!([c0.try_pop(), c0.try_pop(), c0.try_pop()], [Ok(1), Err(TryPopError::Closed), Err(TryPopError::Closed)]);
 }
 
+/// Any end closes it for all: what is there is popped, then all see the end, though nobody has left.
+#[test]
+fn a_close_is_one_for_all() {
+    let (mut tx, mut rx) = with_wait(2, 2, 4, 4, Park::new()).unwrap();
+    assert_eq!((tx[0].producers(), rx[0].consumers()), (2, 2));
+    let note = Note::default();
+    (0..2).for_each(|number| tx[0].try_push(number).unwrap());
+    let (mut idle, mut busy) = (rx.pop().unwrap(), rx.pop().unwrap());
+    let waker = note.waker();
+    let mut popping = Box::pin(idle.pop_async());
+    let cx = &mut Context::from_waker(&waker);
+    assert!(popping.as_mut().poll(cx).is_pending());
+    tx[1].close();
+    assert!(note.was_woken() && tx[0].is_closed() && busy.is_closed());
+    assert_eq!(tx[0].try_push(2), Err(TryPushError::Closed(2)));
+    assert_eq!(tx[1].push(2).unwrap_err().into_inner(), 2);
+    assert!(popping.as_mut().poll(cx).is_pending(), "the other's ring is not drained");
+    assert_eq!([busy.try_pop(), busy.try_pop(), busy.try_pop()], [Ok(0), Ok(1), Err(TryPopError::Closed)]);
+    assert_eq!(popping.as_mut().poll(cx), Poll::Ready(Err(PopError)));
+    drop(popping);
+    drop(idle);
+    assert_eq!((busy.producers(), tx[0].consumers()), (2, 1));
+}
+
+/// As above in schedules drawn by seed, while others push: everybody comes to an end, and nothing is popped twice.
+#[test]
+fn a_close_meets_pushes_and_pops() {
+    for (producers, consumers) in [(1, 1), (2, 2), (2, 1), (1, 2)] {
+        Fuzz::new().seeds(0..100).run(|| {
+            let counted = Arc::new(());
+            let (tx, rx) = with_wait(producers, consumers, 2, 2, Park::new()).unwrap();
+            let item = counted.clone();
+            let pops = rx.into_iter().map(|mut rx| thread::spawn(move || rx.iter().count())).collect::<Vec<_>>();
+            let pushes = tx.into_iter().enumerate().map(|(me, mut tx)| {
+                let item = item.clone();
+                thread::spawn(move || {
+                    let pushed = (0..6).take_while(|&n| (me > 0 || n < 3) && tx.push(item.clone()).is_ok()).count();
+                    if me == 0 {
+                        tx.close();
+                        assert!(tx.try_push(item).unwrap_err().is_closed());
+                    }
+                    (pushed, tx)
+                })
+            });
+            let pushes: Vec<_> = pushes.collect();
+            let popped: usize = pops.into_iter().map(|pops| pops.join().unwrap()).sum();
+            let pushes: Vec<_> = pushes.into_iter().map(|pushes| pushes.join().unwrap()).collect();
+            let pushed: usize = pushes.iter().map(|pushes| pushes.0).sum();
+            assert!(popped >= 3 && popped <= pushed, "what was pushed before is popped, {popped} of {pushed}");
+            drop((pushes, item));
+            assert_eq!(Arc::strong_count(&counted), 1, "what the close has overtaken is dropped with its ring");
+        });
+    }
+}
+
 /// Whoever drains the last ring wakes those that wait for the end.
 #[test]
 fn the_end_wakes_who_waits_for_it() {

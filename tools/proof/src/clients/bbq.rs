@@ -66,6 +66,12 @@ pub(super) const CLOSE: Client = Client {
     run: |setup| ends::close(setup, window(1), queue(0, 1), mpmc::Producer::close),
 };
 
+pub(super) const CLOSE_BEHIND: Client = Client {
+    name: "bbq/close-behind",
+    what: "two threads push, and the second one closes the queue: the end comes after what it pushed; blocks of 2",
+    run: |setup| ends::behind(setup, queue(0, 2), mpmc::Producer::close),
+};
+
 pub(super) const FULL: Client = Client {
     name: "bbq/full",
     what: "two threads push into a queue that is never full, one pops before",

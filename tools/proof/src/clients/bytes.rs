@@ -73,6 +73,12 @@ pub(super) const END: Client = Client {
     run: |setup| ends::end(setup, window(), queue),
 };
 
+pub(super) const BEHIND: Client = Client {
+    name: "bytes/behind",
+    what: "two threads push, and the second one closes the queue: the end comes after what it pushed",
+    run: |setup| ends::behind(setup, queue, |tx| tx.0.close()),
+};
+
 pub(super) const ROLES: Client = Client {
     name: "bytes/roles",
     what: "two threads that push one and pop one each",

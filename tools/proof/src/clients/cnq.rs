@@ -89,6 +89,18 @@ pub(super) const END_1: Client = Client {
     run: |setup| ends::end(setup, order(1, 2), queue(2, 1, 2)),
 };
 
+pub(super) const CLOSE: Client = Client {
+    name: "cnq/close",
+    what: "the producer pushes two items and closes the queue, but stays, with its capsule; the end comes after them",
+    run: |setup| ends::close(setup, order(2, 2), queue(2, 2, 2), Producer::close),
+};
+
+pub(super) const BEHIND: Client = Client {
+    name: "cnq/behind",
+    what: "two threads push, and the second one closes the queue: the end comes after what it pushed",
+    run: |setup| ends::behind(setup, queue(2, 1, 2), Producer::close),
+};
+
 pub(super) const GIVEN_UP: Client = Client {
     name: "cnq/given-up",
     what: "a producer gives its capsule up, which others close, empty and begin again meanwhile",

@@ -230,6 +230,35 @@ pub(super) fn close<P: Tx, C: Rx>(
     })
 }
 
+/// A thread pushes; a second one pushes as well, and closes the queue. Who sees the end has what the second one pushed, also if the first
+/// one is half-way in front of that.
+pub(super) fn behind<P: Tx + Clone, C: Rx>(
+    setup: &Setup,
+    build: impl Fn() -> (P, C) + Send + Sync + 'static,
+    close: fn(&P),
+) -> Outcome {
+    setup.asserting(move || {
+        let (mut tx, mut rx) = build();
+        let mut other = tx.clone();
+        let first = thread::spawn(move || (other.try_push(Pair::new(0)).is_ok(), other));
+        let second = thread::spawn(move || {
+            let pushed = tx.try_push(Pair::new(1)).is_ok();
+            close(&tx);
+            (pushed, tx)
+        });
+        let (mut popped, mut closed) = ([false; 2], false);
+        for _ in 0..3 {
+            match rx.try_pop() {
+                Ok(item) => popped[item.number() as usize] = true,
+                Err(refused) => closed |= refused == TryPopError::Closed,
+            }
+        }
+        let (_, _other) = first.join().unwrap();
+        let (pushed, _tx) = second.join().unwrap();
+        assert!(!closed || popped[1] || !pushed, "the end before an item");
+    })
+}
+
 /// `before` items are in the queue; producers and consumers have these numbers of attempts, each in its own thread.
 pub(super) fn shared<P: Tx + Clone, C: Rx + Clone, const PRODUCERS: usize, const CONSUMERS: usize>(
     setup: &Setup,

@@ -63,6 +63,11 @@ pub(super) const CLIENTS: &[Client] = &[
     },
     Client { name: "mesh/end", what: "the producer leaves two items behind; the end comes after them", run: end },
     Client {
+        name: "mesh/close",
+        what: "the producer pushes two items and closes the mesh, but stays; the end comes after them, for both consumers",
+        run: close,
+    },
+    Client {
         name: "mesh/closed",
         what: "a consumer that finds the mesh closed comes after a producer that has no ring to it",
         run: |setup| after_the_end(setup, |rx| rx.is_closed()),
@@ -174,6 +179,24 @@ fn end(setup: &Setup) -> Outcome {
         let mut log = recorder.log(0);
         let mut popped = one.pop_some(&mut log, 2);
         let pushed = producer.join().unwrap();
+        popped += one.drain(&mut log) + other.drain(&mut log);
+        assert_eq!(popped, pushed);
+        assert_eq!([one.try_pop(), other.try_pop()], [Err(TryPopError::Closed); 2]);
+    })
+}
+
+fn close(setup: &Setup) -> Outcome {
+    setup.linearizable(any(), |recorder| {
+        let ([mut tx], [mut one, mut other]) = handles::<1, 2>();
+        let mut log = recorder.log(1);
+        let producer = thread::spawn(move || {
+            let pushed = tx.push_some(&mut log, 0, 2);
+            log.call(|| tx.close(), |()| Queue::Left);
+            (pushed, tx)
+        });
+        let mut log = recorder.log(0);
+        let mut popped = one.pop_some(&mut log, 2);
+        let (pushed, _tx) = producer.join().unwrap();
         popped += one.drain(&mut log) + other.drain(&mut log);
         assert_eq!(popped, pushed);
         assert_eq!([one.try_pop(), other.try_pop()], [Err(TryPopError::Closed); 2]);

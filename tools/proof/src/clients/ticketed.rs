@@ -46,6 +46,16 @@ pub(super) const CLIENTS: &[Client] = &[
         run: |setup| ends::end(setup, two(), queue),
     },
     Client {
+        name: "ticketed/close",
+        what: "the producer pushes two items and closes the queue, but stays; the end comes after them",
+        run: |setup| ends::close(setup, two(), queue, Producer::close),
+    },
+    Client {
+        name: "ticketed/behind",
+        what: "two threads push, and the second one closes the queue: the end comes after what it pushed",
+        run: |setup| ends::behind(setup, queue, Producer::close),
+    },
+    Client {
         name: "ticketed/2p1c",
         what: "two producers and a consumer, one attempt each",
         run: |setup| ends::shared(setup, two(), queue, 0, [1, 1], [1]),

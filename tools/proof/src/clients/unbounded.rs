@@ -76,6 +76,11 @@ pub(super) const CLIENTS: &[Client] = &[
         run: |setup| ends::close(setup, any(), to_one(0), Producer::close),
     },
     Client {
+        name: "unbounded/behind",
+        what: "two threads push, and the second one closes the queue: the end comes after what it pushed",
+        run: |setup| ends::behind(setup, to_one(0), Producer::close),
+    },
+    Client {
         name: "unbounded/late",
         what: "a producer may look for its block late: another thread pushes and pops the blocks before",
         run: |setup| ends::late(setup, any(), to_one(0)),

@@ -11,7 +11,7 @@ use crate::slip::Slip;
 use crate::wait::{Ordinary, Wait, both};
 use crate::{TryPopError, TryPushError};
 use core::fmt;
-use thalweg_sync::atomic::Ordering::{AcqRel, Relaxed, Release};
+use thalweg_sync::atomic::Ordering::{AcqRel, Release};
 use thalweg_sync::sync::Arc;
 
 /// A look into a capsule that finds fewer entries than this came too soon.
@@ -194,8 +194,7 @@ impl<T, Q: Tube<Item = u32>, W: Wait> Producer<T, Q, W> {
 
 impl<T, Q: Tube<Item = u32>, W: Wait> Clone for Producer<T, Q, W> {
     fn clone(&self) -> Self {
-        // Relaxed: this handle keeps the count above zero meanwhile.
-        self.shared.handles.producers.fetch_add(1, Relaxed);
+        self.shared.handles.producers.add();
         Self::new(self.shared.clone())
     }
 }
@@ -210,7 +209,7 @@ impl<T, Q: Tube<Item = u32>, W: Wait> Drop for Producer<T, Q, W> {
         };
         let leave = || {
             // (cnq.17) Release, pairs with (cnq.16): what was pushed comes before the count.
-            if self.shared.handles.producers.fetch_sub(1, edge("cnq.17", Release)) == 1 {
+            if self.shared.handles.producers.leave(edge("cnq.17", Release)) {
                 self.shared.wait.ring_all();
             }
         };
@@ -461,8 +460,7 @@ impl<T, Q: Tube<Item = u32>, W: Wait> Consumer<T, Q, W> {
 
 impl<T, Q: Tube<Item = u32>, W: Wait> Clone for Consumer<T, Q, W> {
     fn clone(&self) -> Self {
-        // Relaxed: this handle keeps the count above zero meanwhile.
-        self.shared.handles.consumers.fetch_add(1, Relaxed);
+        self.shared.handles.consumers.add();
         Self::new(self.shared.clone())
     }
 }
@@ -480,7 +478,7 @@ impl<T, Q: Tube<Item = u32>, W: Wait> Drop for Consumer<T, Q, W> {
             // (cnq.25) AcqRel, pairs with itself: the consumer that leaves last comes after the others, so it finds what they have given
             // back or pushed. Acquire or Release alone would leave that for as long as there are producers. What is left after its
             // last look is dropped by `Shared`.
-            last = self.shared.handles.consumers.fetch_sub(1, edge("cnq.25", AcqRel)) == 1;
+            last = self.shared.handles.consumers.leave(edge("cnq.25", AcqRel));
             if last {
                 self.shared.wait.ring_all();
             }
@@ -505,5 +503,10 @@ impl<T, Q: Tube<Item = u32>, W: Wait> fmt::Debug for Consumer<T, Q, W> {
     }
 }
 
+crate::handles::counted! {
+    [T, Q: Tube<Item = u32>, W: Wait] Producer<T, Q, W>;
+    [T, Q: Tube<Item = u32>, W: Wait] Consumer<T, Q, W>;
+    |end| end.shared.handles, end.shared.wait
+}
 crate::wait::producer!(exclusive (Producer [T, Q] [] T [T, Q: Tube<Item = u32>]));
 crate::wait::consumer!(exclusive (Consumer [T, Q] [] T [T, Q: Tube<Item = u32>]));

@@ -6,13 +6,13 @@ use super::set::Set;
 use super::word::Number;
 use crate::drops::Drops;
 use crate::edges::{edge, in_order};
+use crate::handles::Handles;
 use crate::research::tube::{AllocateError, ReserveError, Tube};
 use crate::wait::{Side, Wait, both};
 use crate::{BuildError, memory};
 use alloc::boxed::Box;
 use thalweg_sync::CachePadded;
-use thalweg_sync::atomic::AtomicUsize;
-use thalweg_sync::atomic::Ordering::{Acquire, Relaxed};
+use thalweg_sync::atomic::Ordering::Acquire;
 
 /// The queue.
 #[derive(Debug)]
@@ -32,13 +32,6 @@ pub(super) struct Shared<T, Q, W> {
     pub(super) numbers: Numbers,
     pub(super) handles: CachePadded<Handles>,
     pub(super) wait: W,
-}
-
-/// How many handles there are of each kind. A kind that has reached zero stays there.
-#[derive(Debug)]
-pub(super) struct Handles {
-    pub(super) producers: AtomicUsize,
-    pub(super) consumers: AtomicUsize,
 }
 
 /// A producer's right to a capsule.
@@ -84,7 +77,7 @@ impl<T, Q: Tube<Item = u32>, W: Wait> Shared<T, Q, W> {
             free: Set::new(capsules, true)?,
             fragments: Set::new(capsules, false)?,
             numbers: Numbers::new(number, window, capsules)?,
-            handles: CachePadded(Handles { producers: AtomicUsize::new(1), consumers: AtomicUsize::new(1) }),
+            handles: CachePadded(Handles::new()),
             wait,
         })
     }
@@ -315,7 +308,7 @@ impl<T, Q: Tube<Item = u32>, W: Wait> Shared<T, Q, W> {
             }
     }
 
-    /// Whether no capsule has an entry that is not taken. Final once every producer is gone.
+    /// Whether no capsule has an entry that is not taken. Final once every producer is gone, but for pushes that a `close` has overtaken.
     pub(super) fn is_drained(&self) -> bool {
         self.waiting().all(|count| count == 0)
     }
@@ -326,15 +319,14 @@ impl<T, Q: Tube<Item = u32>, W: Wait> Shared<T, Q, W> {
     }
 
     pub(super) fn producers_gone(&self) -> bool {
-        // (cnq.16) Acquire, pairs with (cnq.17): everything they pushed is visible. Relaxed could report the end before
+        // (cnq.16) Acquire, pairs with (cnq.17) and (handles.3): everything they pushed is visible. Relaxed could report the end before
         // the last items.
-        self.handles.producers.load(edge("cnq.16", Acquire)) == 0
+        self.handles.producers.is_gone(edge("cnq.16", Acquire))
     }
 
     #[inline(always)]
     pub(super) fn consumers_gone(&self) -> bool {
-        // Relaxed: a refusal hands the value back and touches nothing else.
-        self.handles.consumers.load(Relaxed) == 0
+        self.handles.consumers_gone()
     }
 }
 

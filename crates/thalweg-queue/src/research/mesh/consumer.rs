@@ -2,7 +2,7 @@
 
 use super::Shared;
 use crate::grant::Read;
-use crate::wait::{Ordinary, Side, Wait};
+use crate::wait::{Ordinary, Side, Wait, both};
 use crate::{Pop, TryPopError, Yield, growing, mpmc};
 use alloc::vec::Vec;
 use core::fmt;
@@ -29,14 +29,15 @@ pub struct Consumer<T, W: Wait = Ordinary> {
     left: mpmc::Consumer<growing::Consumer<T, Yield>, Yield>,
     producers: usize,
     /// Last, so that it rings when the rings are handed on, or closed with the list.
-    shared: Bell<W>,
+    pub(super) shared: Bell<W>,
 }
 
 /// A consumer's part in what all ends share. Wakes everybody when dropped: the consumer has left.
-struct Bell<W: Wait>(Arc<Shared<W>>);
+pub(super) struct Bell<W: Wait>(pub(super) Arc<Shared<W>>);
 
 impl<W: Wait> Drop for Bell<W> {
     fn drop(&mut self) {
+        self.0.handles.leave_consumer();
         self.0.wait.ring_all();
     }
 }
@@ -106,16 +107,25 @@ impl<T, W: Wait> Consumer<T, W> {
     /// How many items can be read in the next ring that has one, up to `count` and to the end of the burst.
     fn sweep(&mut self, count: usize) -> Option<usize> {
         for _ in 0..self.rings.len() {
-            match self.rings[self.at].ready(count.min(self.burst)) {
+            let count = count.min(self.burst);
+            let found = match self.rings[self.at].ready(count) {
+                // The mesh may be closed, and its producers still there. They may have pushed after that look, and before the close.
+                Err(TryPopError::Empty) if self.is_closed() => {
+                    self.rings[self.at].ready(count).map_err(|_| TryPopError::Closed)
+                }
+                found => found,
+            };
+            match found {
                 Ok(count) => return Some(count),
                 Err(TryPopError::Closed) => {
-                    // The ring behind it takes its place (M2).
-                    self.rings.remove(self.at);
+                    // The ring behind it takes its place (M2). It is dropped after that: a push that the close has overtaken may have left an
+                    // item in it, which may panic.
+                    let closed = self.rings.remove(self.at);
                     self.burst = BURST;
                     if self.at == self.rings.len() {
                         self.at = 0;
                     }
-                    self.shared.0.drained();
+                    both(|| drop(closed), || self.shared.0.drained());
                 }
                 Err(TryPopError::Empty | TryPopError::Busy) => self.advance(),
             }
@@ -140,7 +150,9 @@ impl<T, W: Wait> Consumer<T, W> {
     }
 
     fn may_pop(&self) -> bool {
-        self.rings.iter().any(Pop::may_pop) || Pop::may_pop(&self.left) || self.is_over()
+        // Rings of a mesh that is closed are to be taken off.
+        let closed = !self.rings.is_empty() && self.is_closed();
+        closed || self.rings.iter().any(Pop::may_pop) || Pop::may_pop(&self.left) || self.is_over()
     }
 
     fn strategy(&self) -> &W {

@@ -59,11 +59,12 @@
 //!   keeps the others from the end: drop it. For the same reason one thread cannot drain consumers one after the other by `pop`; by
 //!   `try_pop` in turns it can.
 //! - When the last consumer leaves, what is in the rings is dropped, and pushes are refused.
+//! - `close` of any end closes the mesh for all: consumers drain their rings and then wait for the others, as at the other end.
 //!
 //! # Invariants
 //!
 //! - **M1** Each end of a ring has one owner: a handle, or the list of rings that were left. Both hand it on by value.
-//! - **M2** A ring is taken off a handle's list only when it can never be used by it again: closed, and for a consumer
+//! - **M2** A ring is taken off a handle's list only when it can never be used by it again: closed, it or the mesh, and for a consumer
 //!   drained.
 //! - **M3** A ring counts as undrained until a consumer takes it off its list by M2, or leaves with it in that state. One that is handed
 //!   on still counts.
@@ -75,6 +76,7 @@ pub use consumer::{BURST, Consumer};
 pub use producer::Producer;
 
 use crate::edges::edge;
+use crate::handles::Handles;
 use crate::wait::{Ordinary, Side, Wait};
 use crate::{BuildError, Yield, growing, memory, mpmc};
 use alloc::vec::Vec;
@@ -129,7 +131,8 @@ pub fn with_wait<T: Send, W: Wait>(
         };
         return Err(BuildError::TooLarge { parameter, value, max });
     }
-    let shared = Arc::new(Shared { wait, producers: AtomicUsize::new(producers), undrained: AtomicUsize::new(rings) });
+    let shared =
+        Arc::new(Shared { wait, handles: Handles::of(producers, consumers), undrained: AtomicUsize::new(rings) });
     // Room for all rings, also while the oldest block is being read.
     let (leave, left) = mpmc::with_wait(2, rings, Yield)?;
     let mut writing = memory::try_boxed((0..producers).map(|_| memory::room(rings / producers)))?.into_vec();
@@ -152,8 +155,7 @@ pub fn with_wait<T: Send, W: Wait>(
 #[derive(Debug)]
 struct Shared<W> {
     wait: W,
-    /// How many producers are there.
-    producers: AtomicUsize,
+    handles: Handles,
     /// How many rings are not known to be drained for good (M3).
     undrained: AtomicUsize,
 }
@@ -162,14 +164,14 @@ impl<W: Wait> Shared<W> {
     /// A producer has closed its rings.
     fn leave_producer(&self) {
         // (mesh.1) Release, pairs with (mesh.2): what it pushed comes before the count.
-        self.producers.fetch_sub(1, edge("mesh.1", Release));
+        self.handles.producers.leave(edge("mesh.1", Release));
         self.wait.ring_all();
     }
 
     /// Whether every producer is gone; if so, all that they pushed is visible now.
     fn producers_gone(&self) -> bool {
-        // (mesh.2) Acquire, pairs with (mesh.1): Relaxed could report the end before the last items.
-        self.producers.load(edge("mesh.2", Acquire)) == 0
+        // (mesh.2) Acquire, pairs with (mesh.1) and (handles.3): Relaxed could report the end before the last items.
+        self.handles.producers.is_gone(edge("mesh.2", Acquire))
     }
 
     /// A ring was drained for good. Tells all consumers if it was the last.

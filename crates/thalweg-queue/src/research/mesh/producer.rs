@@ -63,7 +63,7 @@ impl<T, W: Wait> Producer<T, W> {
     }
 
     fn may_push(&self) -> bool {
-        self.rings.is_empty() || self.rings.iter().any(Push::may_push)
+        self.shared.0.handles.consumers_gone() || self.rings.is_empty() || self.rings.iter().any(Push::may_push)
     }
 
     fn strategy(&self) -> &W {
@@ -92,7 +92,7 @@ impl<T, W: Wait> Producer<T, W> {
 
     /// Whether every consumer is gone. Then it stays so, and every push is refused.
     pub fn is_closed(&self) -> bool {
-        self.rings.iter().all(growing::Producer::is_closed)
+        self.shared.0.handles.consumers_gone() || self.rings.iter().all(growing::Producer::is_closed)
     }
 }
 
@@ -102,6 +102,9 @@ unsafe impl<T, W: Wait> Write for Producer<T, W> {
 
     /// In the next ring that has room, to the end of its chunk at most.
     fn room(&mut self, count: usize) -> Result<usize, TryPushError<()>> {
+        if self.shared.0.handles.consumers_gone() {
+            return Err(TryPushError::Closed(()));
+        }
         for _ in 0..self.rings.len() {
             match self.rings[self.next].room(count) {
                 Ok(count) => return Ok(count),
@@ -139,6 +142,11 @@ unsafe impl<T, W: Wait> Write for Producer<T, W> {
     }
 }
 
+crate::handles::counted! {
+    [T, W: Wait] Producer<T, W>;
+    [T, W: Wait] super::Consumer<T, W>;
+    |end| end.shared.0.handles, end.shared.0.wait
+}
 crate::wait::producer!(exclusive runs Producer[T]);
 
 impl<T, W: Wait> fmt::Debug for Producer<T, W> {

@@ -9,7 +9,6 @@ use crate::wait::{self, Deadline, Ordinary, Side, Wait, both};
 use crate::{PopError, PopTimeoutError, TryPopError};
 use alloc::vec::Vec;
 use core::fmt;
-use thalweg_sync::atomic::Ordering::Relaxed;
 use thalweg_sync::sync::Arc;
 #[cfg(feature = "std")]
 use thalweg_sync::time::{self, Duration};
@@ -266,12 +265,12 @@ impl<T: Copy, W: Wait> Consumer<T, W> {
     }
 }
 
+crate::handles::downgrade! { [T, W: Wait] Consumer<T, W>, ring, |end| end.ring.handles.consumers }
 crate::wait::consumer!(shared batches Consumer[T]);
 
 impl<T, W: Wait> Clone for Consumer<T, W> {
     fn clone(&self) -> Self {
-        // Relaxed: this handle keeps the count above zero meanwhile.
-        self.ring.handles.consumers.fetch_add(1, Relaxed);
+        self.ring.handles.consumers.add();
         Self { ring: self.ring.clone() }
     }
 }

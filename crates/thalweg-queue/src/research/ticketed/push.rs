@@ -10,7 +10,6 @@ use crate::{PushError, PushTimeoutError, TryPushError};
 use alloc::vec::Vec;
 use core::fmt;
 use core::mem::MaybeUninit;
-use thalweg_sync::atomic::Ordering::Relaxed;
 use thalweg_sync::sync::Arc;
 #[cfg(feature = "std")]
 use thalweg_sync::time::{self, Duration};
@@ -276,12 +275,17 @@ impl<T, W: Wait> Producer<T, W> {
     }
 }
 
+crate::handles::counted! {
+    [T, W: Wait] Producer<T, W>;
+    [T, W: Wait] super::Consumer<T, W>;
+    |end| end.ring.handles, end.ring.desk.wait
+}
+crate::handles::downgrade! { [T, W: Wait] Producer<T, W>, ring, |end| end.ring.handles.producers }
 crate::wait::producer!(shared batches Producer[T]);
 
 impl<T, W: Wait> Clone for Producer<T, W> {
     fn clone(&self) -> Self {
-        // Relaxed: this handle keeps the count above zero meanwhile.
-        self.ring.handles.producers.fetch_add(1, Relaxed);
+        self.ring.handles.producers.add();
         Self { ring: self.ring.clone() }
     }
 }

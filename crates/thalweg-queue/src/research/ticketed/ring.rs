@@ -4,13 +4,14 @@ use super::order::Order;
 use super::ticket::Desk;
 use crate::drops::Drops;
 use crate::edges::{edge, in_order};
+use crate::handles::Handles;
 use crate::wait::{Side, Wait, both};
 use crate::{BuildError, TryPopError, TryPushError, limits, memory};
 use alloc::boxed::Box;
 use core::mem::MaybeUninit;
 use thalweg_sync::CachePadded;
 use thalweg_sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
-use thalweg_sync::atomic::{AtomicBool, AtomicU64, AtomicUsize};
+use thalweg_sync::atomic::{AtomicBool, AtomicU64};
 use thalweg_sync::cell::Slot;
 
 /// The queue. Invariants T1 to T4 are in the module's documentation.
@@ -27,13 +28,6 @@ pub(super) struct Ring<T, W> {
     holes: AtomicBool,
     pub(super) handles: CachePadded<Handles>,
     pub(super) desk: Desk<W>,
-}
-
-/// How many handles there are of each kind. A kind that has reached zero stays there.
-#[derive(Debug)]
-pub(super) struct Handles {
-    pub(super) producers: AtomicUsize,
-    pub(super) consumers: AtomicUsize,
 }
 
 /// A span of positions: from the first one to the one after the last.
@@ -58,7 +52,7 @@ impl<T, W: Wait> Ring<T, W> {
             committed: Order::new(capacity, false)?,
             consumed: Order::new(capacity, false)?,
             holes: AtomicBool::new(false),
-            handles: CachePadded(Handles { producers: AtomicUsize::new(1), consumers: AtomicUsize::new(1) }),
+            handles: CachePadded(Handles::new()),
             desk: Desk { counters: memory::try_boxed((0..counters).map(|_| Order::new(capacity, true)))?, wait },
         })
     }
@@ -180,18 +174,22 @@ impl<T, W: Wait> Ring<T, W> {
             let (from, to) = match self.items(look) {
                 Ok(from) => (from, from + count),
                 Err(refused) if !self.producers_gone() => return Err(refused),
-                // Everything is committed now; look again before saying `Closed`.
+                // Everything is committed now, but for pushes that a `close` has overtaken: look again before saying `Closed`. They may be
+                // half-way in front of others, so `Busy` stays so.
                 Err(_) => match self.items(look) {
                     Ok(from) => (from, from + count),
-                    Err(_) => {
-                        // (ticketed.9) again.
-                        let from = self.reserved.load(edge("ticketed.9", Acquire));
-                        let left = self.committed.passed().saturating_sub(from);
+                    Err(TryPopError::Empty) => {
+                        let (from, left) = self.rest();
                         if left == 0 || !fewer {
-                            return Err(TryPopError::Closed);
+                            return Err(if self.is_over(from + left, look) {
+                                TryPopError::Closed
+                            } else {
+                                TryPopError::Busy
+                            });
                         }
                         (from, from + left.min(count))
                     }
+                    Err(refused) => return Err(refused),
                 },
             };
             // Tickets that are out take up words of their counters until they are served.
@@ -211,8 +209,11 @@ impl<T, W: Wait> Ring<T, W> {
             let from = match self.items(1) {
                 Ok(from) => from,
                 Err(refused) if !self.producers_gone() => return Err(refused),
-                // Everything is committed now; look again before saying `Closed`.
-                Err(_) => self.items(1).map_err(|_| TryPopError::Closed)?,
+                // As in `reserve`.
+                Err(_) => self.items(1).map_err(|refused| match refused {
+                    TryPopError::Empty => TryPopError::Closed,
+                    refused => refused,
+                })?,
             };
             let to = self.committed.passed().min(from + most);
             // Tickets that are out take up words of their counters until they are served.
@@ -234,14 +235,26 @@ impl<T, W: Wait> Ring<T, W> {
             |to: u64| self.desk.counters.iter().all(|counter| to <= counter.passed() + counter.positions());
         match self.items(look) {
             Ok(from) => have_words(from + count),
-            Err(_) if !self.producers_gone() => false,
-            Err(_) => {
-                // (ticketed.9) again.
-                let from = self.reserved.load(edge("ticketed.9", Acquire));
-                let left = self.committed.passed().saturating_sub(from);
-                left == 0 || !fewer || have_words(from + left.min(count))
-            }
+            Err(TryPopError::Empty) if self.producers_gone() => match self.rest() {
+                (from, left) if left == 0 || !fewer => self.is_over(from + left, look),
+                (from, left) => have_words(from + left.min(count)),
+            },
+            Err(_) => false,
         }
+    }
+
+    /// What is left to reserve of too little: from where on, and how much.
+    fn rest(&self) -> (u64, u64) {
+        // (ticketed.9) as in `items`.
+        let from = self.reserved.load(edge("ticketed.9", Acquire));
+        (from, self.committed.passed().saturating_sub(from))
+    }
+
+    /// Whether nothing comes behind what is committed up to `to`, now that the producers are gone and `look` positions were not there: not
+    /// while a push is half-way that a `close` has overtaken.
+    fn is_over(&self, to: u64, look: u64) -> bool {
+        // Of one, `items` has seen that it is not half-way. Relaxed: all that was pushed before the close is seen by it.
+        look == 1 || self.allocated.load(Relaxed) <= to
     }
 
     /// Whether the committed position `at` has no item.
@@ -286,28 +299,27 @@ impl<T, W: Wait> Ring<T, W> {
     }
 
     pub(super) fn producers_gone(&self) -> bool {
-        // (ticketed.11) Acquire, pairs with (ticketed.12): everything they pushed is visible. Relaxed could report the end
+        // (ticketed.11) Acquire, pairs with (ticketed.12) and (handles.3): everything they pushed is visible. Relaxed could report the end
         // before the last items.
-        self.handles.producers.load(edge("ticketed.11", Acquire)) == 0
+        self.handles.producers.is_gone(edge("ticketed.11", Acquire))
     }
 
     pub(super) fn leave_producer(&self) {
         // (ticketed.12) Release, pairs with (ticketed.11): what was pushed comes before the count.
-        if self.handles.producers.fetch_sub(1, edge("ticketed.12", Release)) == 1 {
+        if self.handles.producers.leave(edge("ticketed.12", Release)) {
             self.desk.wait.ring_all();
         }
     }
 
     pub(super) fn consumers_gone(&self) -> bool {
-        // Relaxed: a refusal touches nothing else.
-        self.handles.consumers.load(Relaxed) == 0
+        self.handles.consumers_gone()
     }
 
     pub(super) fn leave_consumer(&self) {
         // (ticketed.16) AcqRel, pairs with itself: the consumer that leaves last comes after the others, so it drops what they have
         // seen or pushed. Acquire or Release alone would leave that for as long as there are producers. What is left after its last
         // look is dropped with the queue.
-        if self.handles.consumers.fetch_sub(1, edge("ticketed.16", AcqRel)) == 1 {
+        if self.handles.consumers.leave(edge("ticketed.16", AcqRel)) {
             self.desk.wait.ring_all();
             self.drain();
         }
