@@ -83,7 +83,7 @@
 //!
 //! | word | meaning |
 //! |---|---|
-//! | `try_push`, `try_pop` | now or not at all: no `try_` stands back for another thread, as `push` and `pop` do where many contend. [`TryPushError`] gives the value back and tells `Full`, `Busy` and `Closed` apart; [`TryPopError`] tells `Empty`, `Busy` and `Closed` apart |
+//! | `try_push`, `try_pop` | now or not at all: no `try_` stands back for another thread, as `push` and `pop` do where many contend (a queue that has a lock, as [`unbounded::mpmc`] for its consumers, waits for that). [`TryPushError`] gives the value back and tells `Full`, `Busy` and `Closed` apart; [`TryPopError`] tells `Empty`, `Busy` and `Closed` apart |
 //! | `push`, `pop` | the same, waiting while the queue is full or empty. How is a type, [chosen when the queue is built](#how-they-are-built): by default they sleep (`Park`), and `with_wait(…, Spin)` or `with_wait(…, Yield)` stay awake; see [`wait`] |
 //! | `push_timeout`, `push_deadline`, `pop_timeout`, `pop_deadline`; `push_many_timeout`, `pop_many_timeout` | the same, for some time; the errors tell `Timeout` and `Closed` apart. Of a batch, what is not pushed stays in its vector |
 //! | `push_async`, `pop_async` | the same as futures, of a queue that was built with `Park`: any executor, and they may be dropped at any time. The value of a push that is given up [comes back](wait::Pushing::into_value) |

@@ -27,6 +27,7 @@ mod sizes;
 mod slip;
 mod support;
 mod ticketed;
+mod tries;
 mod waiting_grants;
 mod waiting_tickets;
 mod wakers;
