@@ -41,6 +41,11 @@ impl<T> TryPushError<T> {
         matches!(self, Self::Full(_))
     }
 
+    /// Whether it is worthwhile to try again soon: others are half-way.
+    pub fn is_busy(&self) -> bool {
+        matches!(self, Self::Busy(_))
+    }
+
     /// Whether every consumer is gone.
     pub fn is_closed(&self) -> bool {
         matches!(self, Self::Closed(_))
@@ -113,6 +118,11 @@ impl TryPopError {
         matches!(self, Self::Empty)
     }
 
+    /// Whether it is worthwhile to try again soon: others are half-way.
+    pub fn is_busy(&self) -> bool {
+        matches!(self, Self::Busy)
+    }
+
     /// Whether every producer is gone and the queue is drained.
     pub fn is_closed(&self) -> bool {
         matches!(self, Self::Closed)
@@ -154,6 +164,16 @@ impl<T> PushError<T> {
     /// ```
     pub fn into_inner(self) -> T {
         self.0
+    }
+
+    /// The reason alone.
+    pub fn without_value(self) -> PushError<()> {
+        self.split().0
+    }
+
+    /// The reason, and the value that was not pushed.
+    pub fn split(self) -> (PushError<()>, T) {
+        (PushError(()), self.0)
     }
 }
 
@@ -235,6 +255,19 @@ impl<T> PushTimeoutError<T> {
     pub fn into_inner(self) -> T {
         match self {
             Self::Timeout(value) | Self::Closed(value) => value,
+        }
+    }
+
+    /// The reason alone.
+    pub fn without_value(self) -> PushTimeoutError<()> {
+        self.split().0
+    }
+
+    /// The reason, and the value that was not pushed.
+    pub fn split(self) -> (PushTimeoutError<()>, T) {
+        match self {
+            Self::Timeout(value) => (PushTimeoutError::Timeout(()), value),
+            Self::Closed(value) => (PushTimeoutError::Closed(()), value),
         }
     }
 }

@@ -524,6 +524,10 @@ macro_rules! pops {
                 0
             }
 
+            fn len(&self) -> usize {
+                0
+            }
+
             fn strategy(&self) -> &Park {
                 &self.shared.wait
             }

@@ -225,6 +225,16 @@ impl<T, W: Wait> Producer<T, W> {
         1
     }
 
+    /// One: the latest value, whoever has seen it.
+    pub fn len(&self) -> usize {
+        1
+    }
+
+    /// Never: there is a latest value from the start.
+    pub fn is_empty(&self) -> bool {
+        false
+    }
+
     fn may_push(&self) -> bool {
         true
     }
@@ -345,6 +355,16 @@ impl<T, W: Wait> Consumer<T, W> {
     /// One: the latest value.
     pub fn capacity(&self) -> usize {
         1
+    }
+
+    /// One, if there is a value that this consumer has not seen, and zero otherwise.
+    pub fn len(&self) -> usize {
+        usize::from(self.has_changed())
+    }
+
+    /// Whether this consumer has seen the latest value.
+    pub fn is_empty(&self) -> bool {
+        !self.has_changed()
     }
 
     fn may_pop(&self) -> bool {

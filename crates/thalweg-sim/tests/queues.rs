@@ -60,8 +60,8 @@ where
 fn queues_of_items() {
     through("spsc/fast_forward/", || fast_forward::with_wait(64, Yield));
     through("spsc/fast_forward/", || fast_forward::in_place_with_wait(64, Yield));
-    through("research/lamport/", || lamport::with_wait::<_, lamport::Plain, _>(64, Yield));
-    through("research/lamport/", || lamport::with_wait::<_, lamport::Cached, _>(64, Yield));
+    through("research/lamport/", || lamport::with_wait::<_, _, lamport::Plain>(64, Yield));
+    through("research/lamport/", || lamport::with_wait::<_, _, lamport::Cached>(64, Yield));
     through("research/locked.rs", || locked::with_wait(64, Yield));
     through("growing/", || chunk_ring_with_wait(16, Most::Entries(256), Yield));
     through("spsc/", || spsc::with_wait(4, 16, Yield));

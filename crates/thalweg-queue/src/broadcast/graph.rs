@@ -45,6 +45,7 @@
 //!   does not look at it any more, and never looks at one that it has counted.
 
 use super::places;
+use crate::drops::Drops;
 use crate::wait::{Side, Wait, both, within};
 use crate::{BuildError, Park, PopError, PopTimeoutError, TryPopError, TryPushError, edges::edge, memory};
 use alloc::boxed::Box;
@@ -166,7 +167,12 @@ impl<T, W> Shared<T, W> {
 
     /// Positions below have a free place, as the slowest consumer has seen what was there.
     fn limit(&self) -> u64 {
-        (0..self.seen.len()).map(|stage| self.seen(stage)).fold(GONE, u64::min).saturating_add(self.slots.len() as u64)
+        self.seen_by_all().saturating_add(self.slots.len() as u64)
+    }
+
+    /// How many positions all consumers have seen that have not left.
+    fn seen_by_all(&self) -> u64 {
+        (0..self.seen.len()).map(|stage| self.seen(stage)).fold(GONE, u64::min)
     }
 
     fn written(&self) -> u64 {
@@ -183,10 +189,10 @@ impl<T, W> Shared<T, W> {
 impl<T, W> Drop for Shared<T, W> {
     fn drop(&mut self) {
         let written = self.written.load(Relaxed);
-        // If a destructor panics, what is left is leaked.
+        let mut drops = Drops::default();
         for position in written.saturating_sub(self.slots.len() as u64)..written {
             // SAFETY: the last positions are written, and each is dropped once: whatever was in its place before was dropped by the producer.
-            self.slot(position).with_mut(|slot| unsafe { (*slot).assume_init_drop() });
+            drops.one(|| self.slot(position).with_mut(|slot| unsafe { (*slot).assume_init_drop() }));
         }
     }
 }
@@ -229,6 +235,16 @@ impl<T, W: Wait> Producer<T, W> {
     pub fn is_closed(&self) -> bool {
         // Relaxed: a refusal touches nothing else.
         self.shared.consumers.load(Relaxed) == 0
+    }
+
+    /// How many items the slowest consumer has not seen, lately.
+    pub fn len(&self) -> usize {
+        self.position.saturating_sub(self.shared.seen_by_all()) as usize
+    }
+
+    /// Whether every consumer has seen everything, or has left.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
     }
 
     /// How many items fit.

@@ -51,6 +51,7 @@
 
 pub mod graph;
 
+use crate::drops::Drops;
 use crate::handles::Handles;
 use crate::wait::{Side, Wait, both};
 use crate::{BuildError, Park, TryPopError, TryPushError, memory};
@@ -152,6 +153,15 @@ impl<T, W> Shared<T, W> {
     }
 }
 
+impl<T, W> Drop for Shared<T, W> {
+    fn drop(&mut self) {
+        let mut drops = Drops::default();
+        for place in &self.places {
+            drops.value(lock(place).item.take());
+        }
+    }
+}
+
 /// A writing end. Clones write to the same receivers; when the last one is dropped, receivers see what is there, and then the end.
 pub struct Producer<T: Clone, W: Wait = Park> {
     shared: Arc<Shared<T, W>>,
@@ -177,6 +187,16 @@ impl<T: Clone, W: Wait> Producer<T, W> {
     /// Whether no receiver is there. It stays so unless one [subscribes](Self::subscribe).
     pub fn is_closed(&self) -> bool {
         self.shared.handles.consumers_gone()
+    }
+
+    /// How many of the items that are kept there are, whoever has popped them.
+    pub fn len(&self) -> usize {
+        self.shared.written().min(self.capacity() as u64) as usize
+    }
+
+    /// Whether nothing was pushed so far.
+    pub fn is_empty(&self) -> bool {
+        self.shared.written() == 0
     }
 
     /// How many items are kept.

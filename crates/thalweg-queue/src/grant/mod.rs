@@ -11,6 +11,10 @@
 //! | `reserve_timeout`, `readable_timeout` | the same, for some time |
 //! | `reserve_async`, `readable_async` | the same, pending; dropped before they are ready, they have reserved and taken nothing |
 //!
+//! All of them take `&mut self` where one end owns what it sees, `peek` too: a look remembers how far it has seen, which spares the next pop the
+//! other side's line; and by `&self` two threads could look at one item, which would have to be `Sync` for that. Where consumers share the queue
+//! there is no `peek`, as another may take the item meanwhile.
+//!
 //! The entries of a grant lie next to each other, so each queue says where its grants end before there is no more room, or no
 //! more items. The ends of queues for one producer and one consumer have them: [`spsc`](mod@crate::spsc),
 //! [`chunk_ring`](mod@crate::growing), [`lamport`](crate::research::lamport), [`fast_forward::in_place`](crate::spsc::fast_forward::in_place()),

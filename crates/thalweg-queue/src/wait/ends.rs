@@ -56,8 +56,24 @@ pub trait Push {
     /// Whether every consumer is gone; then every push is refused. In the queues of this crate it stays so.
     fn is_closed(&self) -> bool;
 
-    /// How many items the queue holds; each says how exact that is.
+    /// How many items the queue can hold; each says how exact that is.
     fn capacity(&self) -> usize;
+
+    /// How many items are pushed and not popped, lately; each queue says how exact that is. An end that does not count says only whether it is
+    /// full: its capacity then, and zero otherwise.
+    fn len(&self) -> usize {
+        if self.is_full() { self.capacity() } else { 0 }
+    }
+
+    /// Whether nothing is pushed that is not popped, lately; as exact as [`len`](Self::len).
+    fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Whether a push would be refused now for want of room.
+    fn is_full(&self) -> bool {
+        !self.may_push()
+    }
 
     /// What both ends share in order to wait.
     fn strategy(&self) -> &Self::Wait;
@@ -253,8 +269,19 @@ pub trait Pop {
     /// Whether every producer is gone; items may still be left. In the queues of this crate it stays so.
     fn is_closed(&self) -> bool;
 
-    /// How many items the queue holds; each says how exact that is.
+    /// How many items the queue can hold; each says how exact that is.
     fn capacity(&self) -> usize;
+
+    /// How many items are there to be popped, lately; each queue says how exact that is. An end that does not count says one where a `try_pop`
+    /// would find an item, or the end, and zero otherwise.
+    fn len(&self) -> usize {
+        usize::from(self.may_pop())
+    }
+
+    /// Whether there is nothing to pop, lately; as exact as [`len`](Self::len).
+    fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
 
     /// What both ends share in order to wait.
     fn strategy(&self) -> &Self::Wait;
@@ -578,89 +605,6 @@ fn pop_later<P: Pop + ?Sized>(end: &mut P, deadline: Option<Deadline>) -> Result
         }
     }
     Err(PopTimeoutError::Timeout)
-}
-
-impl<P: Push + ?Sized> Push for &mut P {
-    type Item = P::Item;
-    type Wait = P::Wait;
-
-    #[inline]
-    fn try_push(&mut self, value: Self::Item) -> Result<(), TryPushError<Self::Item>> {
-        (**self).try_push(value)
-    }
-
-    #[inline(always)]
-    fn push_patiently(&mut self, value: Self::Item) -> Result<(), TryPushError<Self::Item>> {
-        (**self).push_patiently(value)
-    }
-
-    fn may_push(&self) -> bool {
-        (**self).may_push()
-    }
-
-    fn is_closed(&self) -> bool {
-        (**self).is_closed()
-    }
-
-    fn capacity(&self) -> usize {
-        (**self).capacity()
-    }
-
-    fn strategy(&self) -> &Self::Wait {
-        (**self).strategy()
-    }
-
-    fn try_push_slice(&mut self, values: &[Self::Item]) -> Result<usize, TryPushError<()>>
-    where
-        Self::Item: Copy,
-    {
-        (**self).try_push_slice(values)
-    }
-
-    #[cfg(feature = "alloc")]
-    fn try_push_many(&mut self, values: &mut Vec<Self::Item>) -> Result<usize, TryPushError<()>> {
-        (**self).try_push_many(values)
-    }
-}
-
-impl<P: Pop + ?Sized> Pop for &mut P {
-    type Item = P::Item;
-    type Wait = P::Wait;
-
-    #[inline]
-    fn try_pop(&mut self) -> Result<Self::Item, TryPopError> {
-        (**self).try_pop()
-    }
-
-    #[inline(always)]
-    fn pop_patiently(&mut self) -> Result<Self::Item, TryPopError> {
-        (**self).pop_patiently()
-    }
-
-    fn may_pop(&self) -> bool {
-        (**self).may_pop()
-    }
-
-    fn is_closed(&self) -> bool {
-        (**self).is_closed()
-    }
-
-    fn capacity(&self) -> usize {
-        (**self).capacity()
-    }
-
-    fn strategy(&self) -> &Self::Wait {
-        (**self).strategy()
-    }
-
-    #[cfg(feature = "alloc")]
-    fn try_pop_many(&mut self, into: &mut Vec<Self::Item>, limit: usize) -> Result<usize, TryPopError> {
-        (**self).try_pop_many(into, limit)
-    }
-
-    fn try_pop_slice(&mut self, into: &mut [Self::Item]) -> Result<usize, TryPopError> {
-        (**self).try_pop_slice(into)
-    }
 }
 
 #[cfg(all(test, feature = "std", not(loom)))]

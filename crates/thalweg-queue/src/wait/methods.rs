@@ -3,7 +3,7 @@
 /// Gives a producer its waiting methods and [`Push`](crate::Push).
 ///
 /// `exclusive` is for handles whose methods take `&mut self`, `shared` for those that take `&self`. The handle has `try_push`,
-/// `is_closed`, `capacity`, `may_push` and `strategy`; if it says `batches`, `try_push_slice` and `try_push_many` too, and
+/// `is_closed`, `capacity`, `len`, `is_empty`, `may_push` and `strategy`; if it says `batches`, `try_push_slice` and `try_push_many` too, and
 /// otherwise it gets them, one push at a time. One that says `patient` has these, and `push_patiently`. If it says `runs` it gets these and grants from its [`Write`](crate::grant::Write).
 /// A line of its own that says `grants` gives one that has `reserve` the forms of it that wait.
 ///
@@ -305,6 +305,14 @@ macro_rules! producer {
                 $Handle::capacity(self)
             }
 
+            fn len(&self) -> usize {
+                $Handle::len(self)
+            }
+
+            fn is_empty(&self) -> bool {
+                $Handle::is_empty(self)
+            }
+
             fn strategy(&self) -> &W {
                 $Handle::strategy(self)
             }
@@ -317,7 +325,7 @@ macro_rules! producer {
 /// Gives a consumer its waiting methods and [`Pop`](crate::Pop).
 ///
 /// `exclusive` is for handles whose methods take `&mut self`, `shared` for those that take `&self`. The handle has `try_pop`,
-/// `is_closed`, `capacity`, `may_pop` and `strategy`; if it says `batches`, `try_pop_slice` and `try_pop_many` too, and otherwise
+/// `is_closed`, `capacity`, `len`, `is_empty`, `may_pop` and `strategy`; if it says `batches`, `try_pop_slice` and `try_pop_many` too, and otherwise
 /// it gets them, one pop at a time. `runs` and `grants` are as for producers, from its [`Read`](crate::grant::Read).
 macro_rules! consumer {
     ($mode:ident $Handle:ident[$T:ident]) => {
@@ -631,6 +639,14 @@ macro_rules! consumer {
 
             fn capacity(&self) -> usize {
                 $Handle::capacity(self)
+            }
+
+            fn len(&self) -> usize {
+                $Handle::len(self)
+            }
+
+            fn is_empty(&self) -> bool {
+                $Handle::is_empty(self)
             }
 
             fn strategy(&self) -> &W {

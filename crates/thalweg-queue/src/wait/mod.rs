@@ -1,7 +1,8 @@
 //! Waiting: how an end of a queue spends the time until there is room, or an item.
 //!
-//! The strategy is a type, the last parameter of every handle, chosen when the queue is built: by a constructor whose name has `wait` in it. All
-//! others have the default.
+//! The strategy is a type, chosen when the queue is built: by a constructor whose name has `wait` in it. All others have the default. Types name
+//! first what is pushed (and how much of it, where that is in the type), then how ends wait, and last what the queue is made of, each with a
+//! default: [`mpmc::Producer<T, W, C>`](crate::mpmc::Producer), [`cnq::Consumer<T, W, Q>`](crate::research::cnq::Consumer), `mpmc::Static<T, BLOCKS, ENTRIES, W, P, C>`.
 //!
 //! | strategy | waits by | take it when |
 //! |---|---|---|
@@ -86,7 +87,7 @@
 //!    asked only if somebody waits, and keeps a producer asleep until a whole block is free, say. It may err towards yes,
 //!    and must say yes to the pop that was the last one missing: of several at once, to the one whose fence comes last (P3).
 //! 3. Where the last handle of a side leaves, after that can be seen: `wait.ring_all()`. Here and there, ringing comes last (P4).
-//! 4. Each handle gets `try_push`, `is_closed`, `capacity`, and for the crate `may_push` and `strategy` ([`Push`] says what
+//! 4. Each handle gets `try_push`, `is_closed`, `capacity`, `len`, `is_empty`, and for the crate `may_push` and `strategy` ([`Push`] says what
 //!    they mean; a `may_push` that says yes where there is no room keeps an end awake). Then one line, `crate::wait::producer!(exclusive Producer[T])` (`shared` where the methods take
 //!    `&self`), gives it `push`, `push_timeout`, `push_async` and [`Push`]. Consumers likewise, with [`Pop`].
 //!
@@ -107,6 +108,7 @@ mod ends;
 #[cfg(feature = "std")]
 mod future;
 mod iter;
+mod lent;
 #[cfg(feature = "std")]
 mod line;
 mod methods;

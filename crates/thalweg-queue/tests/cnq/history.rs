@@ -2,6 +2,7 @@
 
 use thalweg_queue::research::cnq;
 use thalweg_queue::research::tube::Tube;
+use thalweg_queue::wait::Ordinary;
 use thalweg_sync::atomic::{AtomicUsize, Ordering};
 use thalweg_sync::thread;
 
@@ -30,7 +31,7 @@ pub(crate) fn ranks(passages: &[Passage]) -> impl Iterator<Item = usize> {
 /// Producers push `each` items, consumers pop them all; one in `flushes` pushes and pops is followed by a flush. Returns the
 /// passage of each item.
 pub(crate) fn run<Q: Tube<Item = u32> + 'static>(
-    (tx, rx): cnq::Ends<usize, Q>,
+    (tx, rx): cnq::Ends<usize, Ordinary, Q>,
     (producers, consumers): (usize, usize),
     each: usize,
     flushes: usize,

@@ -118,8 +118,8 @@ macro_rules! each_kind {
         $check(|| spsc::with_wait(2, 3, Park::new()).unwrap());
         $check(|| growing::with_wait(1, 5, Most::Entries(5), Park::new()).unwrap());
         $check(|| growing::with_wait(2, 3, Most::Entries(7), Park::new()).unwrap());
-        $check(|| lamport::with_wait::<_, lamport::Plain, _>(4, Park::new()).unwrap());
-        $check(|| lamport::with_wait::<_, lamport::Cached, _>(4, Park::new()).unwrap());
+        $check(|| lamport::with_wait::<_, _, lamport::Plain>(4, Park::new()).unwrap());
+        $check(|| lamport::with_wait::<_, _, lamport::Cached>(4, Park::new()).unwrap());
         $check(|| one_by_one(5, Park::new()).unwrap());
         $check(|| mpmc::with_wait(2, 3, Park::new()).unwrap());
         $check(|| mpsc::with_wait(2, 3, Park::new()).unwrap());

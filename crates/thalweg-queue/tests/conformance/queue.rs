@@ -2,13 +2,11 @@
 
 use std::ptr::NonNull;
 use thalweg_queue::mpmc::Users;
-use thalweg_queue::research::tube::{self, Tube};
-use thalweg_queue::spsc::fast_forward::{self, Entry, Word};
+use thalweg_queue::spsc::fast_forward::Word;
 use thalweg_queue::wait::Wait;
 use thalweg_queue::{
-    BuildError, Pop, Push, TryPopError, growing, mpmc, mpsc,
-    research::{cnq, lamport, locked, mesh, ticketed},
-    spsc,
+    BuildError, Pop, Push, TryPopError, mpmc, mpsc,
+    research::{locked, ticketed},
 };
 use thalweg_sync::atomic::{AtomicU32, Ordering};
 use thalweg_sync::sync::Arc;
@@ -116,37 +114,13 @@ pub(crate) trait Queue: Copy + Send + Sync {
 }
 
 /// A reading end.
-pub(crate) trait Rx: Pop<Item = Token> + Send {
-    fn is_empty(&self) -> bool;
-}
+pub(crate) trait Rx: Pop<Item = Token> + Send {}
+
+impl<E: Pop<Item = Token> + Send> Rx for E {}
 
 /// A reading end that numbers items.
 pub(crate) trait Numbered: Rx {
     fn try_pop_numbered(&mut self) -> Result<(u64, Token), TryPopError>;
-}
-
-macro_rules! ends {
-    ($(<$($parameter:ident: $bound:path),*> $rx:ty;)+) => {
-        $(impl<$($parameter: $bound),*> Rx for $rx {
-            fn is_empty(&self) -> bool {
-                <$rx>::is_empty(self)
-            }
-        })+
-    };
-}
-
-ends! {
-    <W: Wait, S: Entry<Token>> fast_forward::Consumer<Token, W, S>;
-    <W: Wait, P: Users> mpmc::Consumer<Token, W, P>;
-    <W: Wait> mpsc::Consumer<Token, W>;
-    <W: Wait> spsc::Consumer<Token, W>;
-    <W: Wait> growing::Consumer<Token, W>;
-    <W: Wait, L: lamport::Look> lamport::Consumer<Token, L, W>;
-    <W: Wait> mesh::Consumer<Token, W>;
-    <W: Wait> ticketed::Consumer<Token, W>;
-    <W: Wait> locked::Consumer<Token, W>;
-    <W: Wait, Q: Tube<Item = Token>> tube::Consumer<Q, W>;
-    <W: Wait, Q: Tube<Item = u32>> cnq::Consumer<Token, Q, W>;
 }
 
 macro_rules! numbered {

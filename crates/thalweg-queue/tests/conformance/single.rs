@@ -1,6 +1,6 @@
 //! The promises of every queue, with one thread on each side.
 
-use crate::queue::{Ledger, Queue, Rx, Token, often};
+use crate::queue::{Ledger, Queue, Token, often};
 use std::collections::VecDeque;
 use thalweg_queue::{Pop, PopError, Push, TryPopError, TryPushError};
 use thalweg_sync::thread;

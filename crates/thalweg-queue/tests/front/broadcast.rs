@@ -252,3 +252,22 @@ fn a_diamond_keeps_its_order() {
         assert_eq!(*seen.lock().unwrap(), [6; 3]);
     });
 }
+
+/// When all ends are gone, every item's destructor runs, whichever of them panic.
+#[test]
+fn every_destructor_runs() {
+    let counted = Arc::new(());
+    let (tx, rx) = broadcast::channel(8).unwrap();
+    (0..6).for_each(|n| assert!(tx.push(Arc::new(Bomb(n % 2 == 0, counted.clone()))).is_ok()));
+    drop(rx);
+    assert!(catch_unwind(AssertUnwindSafe(|| drop(tx))).is_err());
+    assert_eq!(Arc::strong_count(&counted), 1);
+
+    let mut graph = Graph::new(8).unwrap();
+    graph.first();
+    let (mut tx, rx) = graph.build().unwrap();
+    (0..6).for_each(|n| assert!(tx.try_push(Bomb(n % 2 == 0, counted.clone())).is_ok()));
+    drop(rx);
+    assert!(catch_unwind(AssertUnwindSafe(|| drop(tx))).is_err());
+    assert_eq!(Arc::strong_count(&counted), 1);
+}

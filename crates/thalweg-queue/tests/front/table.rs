@@ -15,8 +15,8 @@ use thalweg_queue::spsc::fast_forward;
 use thalweg_queue::wait::{Polled, Popping, Pushing, Timed};
 use thalweg_queue::watch::Snapshot;
 use thalweg_queue::{
-    Park, PopError, PopTimeoutError, PushTimeoutError, TryPopError, broadcast, bytes, growing, mpmc, mpsc, overwriting,
-    rendezvous, spmc, spsc, unbounded, watch,
+    Park, Pop, PopError, PopTimeoutError, Push, PushTimeoutError, TryPopError, broadcast, bytes, growing, mpmc, mpsc,
+    overwriting, rendezvous, spmc, spsc, unbounded, watch,
 };
 use thalweg_sync::sync::Arc;
 use thalweg_sync::thread;
@@ -232,7 +232,23 @@ macro_rules! sizes {
             assert!(tx.len() >= left, stringify!($name));
         }
         assert!(rx.is_empty(), stringify!($name));
+        for _ in 0..2 {
+            let sizes = ((tx.len(), tx.is_empty(), tx.is_full()), (rx.len(), rx.is_empty()));
+            as_ends(&mut tx, &mut rx, sizes);
+            let _ = tx.try_push(1);
+        }
     };
+}
+
+type Sizes = ((usize, bool, bool), (usize, bool));
+
+/// What the traits say is what the handles say, also of a lent end.
+fn as_ends(tx: &mut impl Push, rx: &mut impl Pop, sizes: Sizes) {
+    fn of(tx: impl Push, rx: impl Pop) -> Sizes {
+        ((tx.len(), tx.is_empty(), tx.is_full()), (rx.len(), rx.is_empty()))
+    }
+    assert_eq!(((tx.len(), tx.is_empty(), tx.is_full()), (rx.len(), rx.is_empty())), sizes);
+    assert_eq!(of(tx, rx), sizes);
 }
 
 macro_rules! fills {
@@ -260,6 +276,17 @@ fn len_and_capacity() {
     exclusive!(sizes);
     sizes!(mpsc, mpsc::channel::<u64>(8).unwrap());
     sizes!(unbounded_to_one, unbounded::mpsc::channel::<u64>());
+    sizes!(ticketed, ticketed::ticketed::<u64>(8).unwrap());
+    sizes!(locked, locked::locked::<u64>(8).unwrap());
+    sizes!(lamport, lamport::cached::<u64>(8).unwrap());
+    sizes!(mesh, one_ring());
+    let (tx, mut rx) = watch::channel(0_u64);
+    assert!(rx.is_empty() && !tx.is_full() && (tx.len(), rx.len()) == (1, 0));
+    tx.push(1).unwrap();
+    assert_eq!((rx.len(), rx.pop().map(Number::number), rx.len()), (1, Ok(1), 0));
+    let (tx, rx) = broadcast::channel::<u64>(2).unwrap();
+    (0..3).for_each(|n| tx.push(n).unwrap());
+    assert_eq!((tx.len(), tx.capacity(), rx.len()), (2, 2, 3), "a lost one counts");
     // Full: of those that are. Whether a queue that grows is full its producer alone can say.
     fills!(mpmc, mpmc::channel::<u64>(8).unwrap());
     fills!(exact, mpmc::exact::<u64>(8).unwrap());

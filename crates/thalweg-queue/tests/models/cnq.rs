@@ -8,6 +8,7 @@
 use crate::support::Leaked;
 use thalweg_queue::edges::table::{Strength, Table, install};
 use thalweg_queue::research::tube::ring::{Hts, Mt};
+use thalweg_queue::wait::Ordinary;
 use thalweg_queue::{TryPopError, TryPushError, research::cnq};
 use thalweg_sync::atomic::{AtomicBool, Ordering};
 use thalweg_sync::sync::Arc;
@@ -16,8 +17,8 @@ use thalweg_sync::{model_bounded, thread};
 /// An item. loom reports one that is leaked or dropped twice; the entries report a read that its write does not happen
 /// before, and a write that a read does not.
 type Item = Arc<usize>;
-type Producer = cnq::Producer<Item, Hts<u32>>;
-type Consumer = cnq::Consumer<Item, Hts<u32>>;
+type Producer = cnq::Producer<Item, Ordinary, Hts<u32>>;
+type Consumer = cnq::Consumer<Item, Ordinary, Hts<u32>>;
 
 /// Handles that a canary leaves as they are: dropping what is left would panic again.
 fn queue(capsules: usize, entries: usize, k: usize) -> (Leaked<Producer>, Leaked<Consumer>) {

@@ -83,7 +83,7 @@ fn what_a_push_had_comes_back() {
     values_come_back(spmc::with_wait(2, 3, Park::new()).unwrap());
     values_come_back(spsc::with_wait(2, 3, Park::new()).unwrap());
     values_come_back(growing::with_wait(2, 4, growing::Most::Entries(9), Park::new()).unwrap());
-    values_come_back(lamport::with_wait::<_, lamport::Cached, _>(4, Park::new()).unwrap());
+    values_come_back(lamport::with_wait::<_, _, lamport::Cached>(4, Park::new()).unwrap());
     values_come_back(ticketed::with_wait(4, 0, Park::new()).unwrap());
     values_come_back(cnq::with_wait(Scqd::new(4).unwrap(), 4, 1, 4, Park::new()).unwrap());
     let (mut tx, mut rx) = mesh::with_wait(1, 1, 2, 4, Park::new()).unwrap();

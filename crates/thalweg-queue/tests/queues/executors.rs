@@ -74,7 +74,7 @@ fn every_kind_of_queue() {
     one_and_one(spmc::with_wait(2, 2, Park::new()).unwrap());
     one_and_one(spsc::with_wait(2, 2, Park::new()).unwrap());
     one_and_one(growing::with_wait(2, 4, growing::Most::Entries(9), Park::new()).unwrap());
-    one_and_one(lamport::with_wait::<_, lamport::Cached, _>(2, Park::new()).unwrap());
+    one_and_one(lamport::with_wait::<_, _, lamport::Cached>(2, Park::new()).unwrap());
     one_and_one(ticketed::with_wait(2, 0, Park::new()).unwrap());
     one_and_one(
         cnq::with_wait(thalweg_queue::research::tube::scqd::Scqd::new(4).unwrap(), 4, 2, 8, Park::new()).unwrap(),

@@ -50,7 +50,7 @@ fn one_to_one_queues_outlive_either_end() {
     either_end_leaves_early(|| growing::with_wait(2, 4, Most::Entries(6), Park::new()).unwrap());
     either_end_leaves_early(|| lamport::plain(2).unwrap());
     either_end_leaves_early(|| lamport::cached(2).unwrap());
-    either_end_leaves_early(|| lamport::with_wait::<_, lamport::Cached, _>(1, Park::new()).unwrap());
+    either_end_leaves_early(|| lamport::with_wait::<_, _, lamport::Cached>(1, Park::new()).unwrap());
 }
 
 /// A queue that is nearly always full or empty: every other push and every third pop sleeps in its thread, the others are futures.
@@ -102,8 +102,8 @@ fn one_to_one_queues_wake_either_end() {
     nobody_sleeps_for_ever(|| one(fast_forward::in_place_with_wait(1, Park::new()).unwrap()));
     nobody_sleeps_for_ever(|| one(spsc::with_wait(2, 1, Park::new()).unwrap()));
     nobody_sleeps_for_ever(|| one(growing::with_wait(1, 2, Most::Entries(2), Park::new()).unwrap()));
-    nobody_sleeps_for_ever(|| one(lamport::with_wait::<_, lamport::Plain, _>(1, Park::new()).unwrap()));
-    nobody_sleeps_for_ever(|| one(lamport::with_wait::<_, lamport::Cached, _>(1, Park::new()).unwrap()));
+    nobody_sleeps_for_ever(|| one(lamport::with_wait::<_, _, lamport::Plain>(1, Park::new()).unwrap()));
+    nobody_sleeps_for_ever(|| one(lamport::with_wait::<_, _, lamport::Cached>(1, Park::new()).unwrap()));
 }
 
 #[test]

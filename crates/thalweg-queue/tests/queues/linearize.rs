@@ -387,8 +387,8 @@ fn fast_forward_is_linearizable() {
 
 #[test]
 fn lamport_is_linearizable() {
-    one_to_one([2, 2], || lamport::with_wait::<u64, lamport::Plain, _>(2, Yield).unwrap());
-    one_to_one([2, 2], || lamport::with_wait::<u64, lamport::Cached, _>(2, Yield).unwrap());
+    one_to_one([2, 2], || lamport::with_wait::<u64, _, lamport::Plain>(2, Yield).unwrap());
+    one_to_one([2, 2], || lamport::with_wait::<u64, _, lamport::Cached>(2, Yield).unwrap());
 }
 
 #[test]

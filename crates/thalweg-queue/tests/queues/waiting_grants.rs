@@ -213,7 +213,7 @@ promises! {
     spmc: drop thalweg_queue::spmc::with_wait::<usize, _>(2, 2, Park::new()).unwrap(),
     shared: drop mpmc::with_wait::<usize, _>(2, 2, Park::new()).unwrap(),
     chunks: release growing::with_wait::<usize, _>(2, 4, growing::Most::Entries(6), Park::new()).unwrap(),
-    lamports: release lamport::with_wait::<usize, lamport::Cached, _>(4, Park::new()).unwrap(),
+    lamports: release lamport::with_wait::<usize, _, lamport::Cached>(4, Park::new()).unwrap(),
     one_of_a_mesh: release {
         let (mut tx, mut rx) = mesh::with_wait::<usize, _>(1, 1, 2, 4, Park::new()).unwrap();
         (tx.remove(0), rx.remove(0))

@@ -390,10 +390,10 @@ fn on_fast_forward(setting: &Setting<'_>) -> Vec<Point> {
 
 fn on_lamport(setting: &Setting<'_>) -> Vec<Point> {
     let plain = Contender::single("lamport", |capacity| {
-        lamport::with_wait::<_, lamport::Plain, _>(capacity, Yield).expect(RIGHT)
+        lamport::with_wait::<_, _, lamport::Plain>(capacity, Yield).expect(RIGHT)
     });
     let cached = Contender::single("lamport-cached", |capacity| {
-        lamport::with_wait::<_, lamport::Cached, _>(capacity, Yield).expect(RIGHT)
+        lamport::with_wait::<_, _, lamport::Cached>(capacity, Yield).expect(RIGHT)
     });
     [plain, cached].iter().flat_map(|contender| by_distance(contender, setting)).collect()
 }

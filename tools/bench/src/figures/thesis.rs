@@ -130,7 +130,7 @@ fn bbq_spsc() -> Contender {
 /// Folly's ring for one and one looks at the other side's index in every operation, as Lamport's does: it is that.
 fn folly() -> Contender {
     Contender::new("folly-style", CAPACITY, |_, _| {
-        let (tx, rx) = lamport::with_wait::<_, lamport::Plain, _>(CAPACITY, Yield).expect(RIGHT);
+        let (tx, rx) = lamport::with_wait::<_, _, lamport::Plain>(CAPACITY, Yield).expect(RIGHT);
         single(tx, rx)
     })
 }

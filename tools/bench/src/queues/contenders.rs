@@ -82,7 +82,7 @@ fn twice<T>(queue: T) -> (Arc<T>, Arc<T>) {
 fn capsules(
     capacity: usize,
     entries: usize,
-) -> (cnq::Producer<u64, cnq::DefaultTube, Yield>, cnq::Consumer<u64, cnq::DefaultTube, Yield>) {
+) -> (cnq::Producer<u64, Yield, cnq::DefaultTube>, cnq::Consumer<u64, Yield, cnq::DefaultTube>) {
     let capsules = (capacity / entries).max(2);
     let tube = Scqd::new(capsules).expect("the capacity is possible");
     cnq::with_wait(tube, capsules, capacity / capsules, capacity.min(1024), Yield).expect("the capacity is possible")
@@ -130,14 +130,14 @@ ends! {
         |rx| rx.try_pop().ok();
 
     /// Lamport's queue, as printed.
-    Lamport: lamport::Producer<u64, lamport::Plain, Yield>, lamport::Consumer<u64, lamport::Plain, Yield>;
-        |capacity| lamport::with_wait::<_, lamport::Plain, _>(capacity, Yield).expect("the capacity is possible");
+    Lamport: lamport::Producer<u64, Yield, lamport::Plain>, lamport::Consumer<u64, Yield, lamport::Plain>;
+        |capacity| lamport::with_wait::<_, _, lamport::Plain>(capacity, Yield).expect("the capacity is possible");
         |tx, value| tx.try_push(value).is_ok();
         |rx| rx.try_pop().ok();
 
     /// The same with cached indices.
-    LamportCached: lamport::Producer<u64, lamport::Cached, Yield>, lamport::Consumer<u64, lamport::Cached, Yield>;
-        |capacity| lamport::with_wait::<_, lamport::Cached, _>(capacity, Yield).expect("the capacity is possible");
+    LamportCached: lamport::Producer<u64, Yield, lamport::Cached>, lamport::Consumer<u64, Yield, lamport::Cached>;
+        |capacity| lamport::with_wait::<_, _, lamport::Cached>(capacity, Yield).expect("the capacity is possible");
         |tx, value| tx.try_push(value).is_ok();
         |rx| rx.try_pop().ok();
 
@@ -205,19 +205,19 @@ ends! {
         |rx| rx.try_pop().ok();
 
     /// CNQ, 1024-FIFO, in the shape that it has by itself.
-    Cnq: cnq::Producer<u64, cnq::DefaultTube, Yield>, cnq::Consumer<u64, cnq::DefaultTube, Yield>;
+    Cnq: cnq::Producer<u64, Yield, cnq::DefaultTube>, cnq::Consumer<u64, Yield, cnq::DefaultTube>;
         |capacity| cnq::cnq_with_wait(capacity, capacity.min(1024), Yield).expect("the capacity is possible");
         |tx, value| tx.try_push(value).is_ok();
         |rx| rx.try_pop().ok();
 
     /// The same in capsules of 128 entries.
-    CnqMiddle: cnq::Producer<u64, cnq::DefaultTube, Yield>, cnq::Consumer<u64, cnq::DefaultTube, Yield>;
+    CnqMiddle: cnq::Producer<u64, Yield, cnq::DefaultTube>, cnq::Consumer<u64, Yield, cnq::DefaultTube>;
         |capacity| capsules(capacity, 128);
         |tx, value| tx.try_push(value).is_ok();
         |rx| rx.try_pop().ok();
 
     /// The same in capsules of 256 entries: for few producers.
-    CnqWide: cnq::Producer<u64, cnq::DefaultTube, Yield>, cnq::Consumer<u64, cnq::DefaultTube, Yield>;
+    CnqWide: cnq::Producer<u64, Yield, cnq::DefaultTube>, cnq::Consumer<u64, Yield, cnq::DefaultTube>;
         |capacity| capsules(capacity, 256);
         |tx, value| tx.try_push(value).is_ok();
         |rx| rx.try_pop().ok();

@@ -109,11 +109,11 @@ sleeping! {
         spmc::with_wait(8, CAPACITY / 8, Park::new()).expect(POSSIBLE);
         |tx, value| tx.push(value).is_ok();
         |rx| rx.pop().ok();
-    Cnq: cnq::Producer<u64, Scqd<u32>, Park>, cnq::Consumer<u64, Scqd<u32>, Park>;
+    Cnq: cnq::Producer<u64, Park, Scqd<u32>>, cnq::Consumer<u64, Park, Scqd<u32>>;
         cnq::with_wait(Scqd::new(CAPACITY / 64).expect(POSSIBLE), CAPACITY / 64, 64, 1024, Park::new()).expect(POSSIBLE);
         |tx, value| tx.push(value).is_ok();
         |rx| rx.pop().ok();
-    CnqWide: cnq::Producer<u64, Scqd<u32>, Park>, cnq::Consumer<u64, Scqd<u32>, Park>;
+    CnqWide: cnq::Producer<u64, Park, Scqd<u32>>, cnq::Consumer<u64, Park, Scqd<u32>>;
         cnq::with_wait(Scqd::new(CAPACITY / 256).expect(POSSIBLE), CAPACITY / 256, 256, 1024, Park::new()).expect(POSSIBLE);
         |tx, value| tx.push(value).is_ok();
         |rx| rx.pop().ok();

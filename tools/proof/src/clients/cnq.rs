@@ -21,7 +21,7 @@ use thalweg_sync::atomic::{
 use thalweg_sync::sync::Arc;
 use thalweg_sync::thread;
 
-impl<Q: Tube<Item = u32> + 'static> Tx for Producer<Pair, Q, Yield> {
+impl<Q: Tube<Item = u32> + 'static> Tx for Producer<Pair, Yield, Q> {
     fn try_push(&mut self, item: Pair) -> Result<(), TryPushError<Pair>> {
         Self::try_push(self, item).map_err(|refused| match refused {
             TryPushError::Full(item) => TryPushError::Busy(item),
@@ -30,7 +30,7 @@ impl<Q: Tube<Item = u32> + 'static> Tx for Producer<Pair, Q, Yield> {
     }
 }
 
-impl<Q: Tube<Item = u32> + 'static> Rx for Consumer<Pair, Q, Yield> {
+impl<Q: Tube<Item = u32> + 'static> Rx for Consumer<Pair, Yield, Q> {
     fn try_pop(&mut self) -> Result<Pair, TryPopError> {
         Self::try_pop(self).map_err(|refused| match refused {
             TryPopError::Empty => TryPopError::Busy,
@@ -45,11 +45,11 @@ fn order(entries: usize, k: usize) -> KFifo<u64> {
     KFifo::new((2 * window - 2) * entries + 1, 1, usize::MAX)
 }
 
-fn over<Q: Tube<Item = u32>>(tube: Q, capsules: usize, entries: usize, k: usize) -> cnq::Ends<Pair, Q, Yield> {
+fn over<Q: Tube<Item = u32>>(tube: Q, capsules: usize, entries: usize, k: usize) -> cnq::Ends<Pair, Yield, Q> {
     cnq::with_wait(tube, capsules, entries, k, Yield).expect("two capsules are a queue")
 }
 
-fn queue(capsules: usize, entries: usize, k: usize) -> impl Fn() -> cnq::Ends<Pair, Hts<u32>, Yield> {
+fn queue(capsules: usize, entries: usize, k: usize) -> impl Fn() -> cnq::Ends<Pair, Yield, Hts<u32>> {
     move || over(Hts::new(capsules).expect("a tube for capsules"), capsules, entries, k)
 }
 
@@ -359,7 +359,7 @@ fn item() {
 }
 
 /// What a pop finds. If something was left before it, that is not nothing.
-fn finds_what_was_left(has_left: &AtomicBool, rx: &mut Consumer<Pair, Hts<u32>, Yield>) -> Option<u64> {
+fn finds_what_was_left(has_left: &AtomicBool, rx: &mut Consumer<Pair, Yield, Hts<u32>>) -> Option<u64> {
     let has_left = has_left.load(Acquire);
     let found = rx.try_pop().map(Pair::number);
     assert!(!has_left || found != Err(TryPopError::Empty), "with items that nobody holds");
@@ -371,7 +371,7 @@ fn finds_what_was_left(has_left: &AtomicBool, rx: &mut Consumer<Pair, Hts<u32>, 
 fn left() {
     let (mut tx, mut rx) = queue(5, 3, 15)();
     (0..7).for_each(|number| tx.try_push(Pair::new(number)).expect("there is room"));
-    let pop = |rx: &mut Consumer<Pair, Hts<u32>, Yield>| rx.try_pop().map(Pair::number);
+    let pop = |rx: &mut Consumer<Pair, Yield, Hts<u32>>| rx.try_pop().map(Pair::number);
     let [mut before, mut giver, mut visitor] = std::array::from_fn(|_| rx.clone());
     assert_eq!([pop(&mut before), pop(&mut giver), pop(&mut rx)], [Ok(0), Ok(3), Ok(6)]);
     assert_eq!(pop(&mut rx), Err(TryPopError::Empty), "others hold what is left");
@@ -457,7 +457,7 @@ fn waits() {
 fn passed() {
     let (mut tx, mut rx) = queue(6, 2, 8)();
     (0..10).for_each(|number| tx.try_push(Pair::new(number)).expect("there is room"));
-    let pop = |rx: &mut Consumer<Pair, Hts<u32>, Yield>| rx.try_pop().map(Pair::number);
+    let pop = |rx: &mut Consumer<Pair, Yield, Hts<u32>>| rx.try_pop().map(Pair::number);
     let [mut one, mut two, mut three] = std::array::from_fn(|_| rx.clone());
     assert_eq!(pop(&mut rx), Ok(0));
     assert_eq!([pop(&mut one), pop(&mut one), pop(&mut rx)], [Ok(2), Ok(3), Ok(1)]);

@@ -8,13 +8,13 @@ use thalweg_queue::Yield;
 use thalweg_queue::research::lamport::{self, Consumer, Look, Producer};
 use thalweg_queue::{TryPopError, TryPushError};
 
-impl<L: Look + 'static> Tx for Producer<Pair, L, Yield> {
+impl<L: Look + 'static> Tx for Producer<Pair, Yield, L> {
     fn try_push(&mut self, item: Pair) -> Result<(), TryPushError<Pair>> {
         Self::try_push(self, item)
     }
 }
 
-impl<L: Look + 'static> Rx for Consumer<Pair, L, Yield> {
+impl<L: Look + 'static> Rx for Consumer<Pair, Yield, L> {
     fn try_pop(&mut self) -> Result<Pair, TryPopError> {
         Self::try_pop(self)
     }
@@ -25,12 +25,12 @@ fn one() -> Bounded<u64> {
     Bounded::new(1, 1)
 }
 
-fn plain() -> lamport::Ends<Pair, lamport::Plain, Yield> {
-    lamport::with_wait::<_, lamport::Plain, _>(1, Yield).expect("one item is a queue")
+fn plain() -> lamport::Ends<Pair, Yield, lamport::Plain> {
+    lamport::with_wait::<_, _, lamport::Plain>(1, Yield).expect("one item is a queue")
 }
 
-fn cached() -> lamport::Ends<Pair, lamport::Cached, Yield> {
-    lamport::with_wait::<_, lamport::Cached, _>(1, Yield).expect("one item is a queue")
+fn cached() -> lamport::Ends<Pair, Yield, lamport::Cached> {
+    lamport::with_wait::<_, _, lamport::Cached>(1, Yield).expect("one item is a queue")
 }
 
 pub(super) const PLAIN: Client = Client {

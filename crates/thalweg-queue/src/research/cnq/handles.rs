@@ -29,15 +29,15 @@ fn why(refusal: ReserveError) -> TryPopError {
 /// consumers drain what is left.
 ///
 /// A handle that is leaked (`mem::forget`) counts as alive for ever.
-pub struct Producer<T, Q: Tube<Item = u32> = DefaultTube, W: Wait = Ordinary> {
-    shared: Arc<Shared<T, Q, W>>,
+pub struct Producer<T, W: Wait = Ordinary, Q: Tube<Item = u32> = DefaultTube> {
+    shared: Arc<Shared<T, W, Q>>,
     open: Option<Open<T>>,
     /// Whether the last push that wanted a capsule got none.
     refused: bool,
 }
 
-impl<T, Q: Tube<Item = u32>, W: Wait> Producer<T, Q, W> {
-    pub(super) fn new(shared: Arc<Shared<T, Q, W>>) -> Self {
+impl<T, W: Wait, Q: Tube<Item = u32>> Producer<T, W, Q> {
+    pub(super) fn new(shared: Arc<Shared<T, W, Q>>) -> Self {
         Self { shared, open: None, refused: false }
     }
 
@@ -105,7 +105,7 @@ impl<T, Q: Tube<Item = u32>, W: Wait> Producer<T, Q, W> {
 
     /// Begins a capsule with `value`, for a producer of these parts.
     fn begin_in(
-        shared: &Shared<T, Q, W>,
+        shared: &Shared<T, W, Q>,
         open: &mut Option<Open<T>>,
         refused: &mut bool,
         value: T,
@@ -192,14 +192,14 @@ impl<T, Q: Tube<Item = u32>, W: Wait> Producer<T, Q, W> {
     }
 }
 
-impl<T, Q: Tube<Item = u32>, W: Wait> Clone for Producer<T, Q, W> {
+impl<T, W: Wait, Q: Tube<Item = u32>> Clone for Producer<T, W, Q> {
     fn clone(&self) -> Self {
         self.shared.handles.producers.add();
         Self::new(self.shared.clone())
     }
 }
 
-impl<T, Q: Tube<Item = u32>, W: Wait> Drop for Producer<T, Q, W> {
+impl<T, W: Wait, Q: Tube<Item = u32>> Drop for Producer<T, W, Q> {
     fn drop(&mut self) {
         let open = self.open.take();
         let flush = || {
@@ -217,7 +217,7 @@ impl<T, Q: Tube<Item = u32>, W: Wait> Drop for Producer<T, Q, W> {
     }
 }
 
-impl<T, Q: Tube<Item = u32>, W: Wait> fmt::Debug for Producer<T, Q, W> {
+impl<T, W: Wait, Q: Tube<Item = u32>> fmt::Debug for Producer<T, W, Q> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Producer").field("len", &self.len()).field("capacity", &self.capacity()).finish_non_exhaustive()
     }
@@ -231,8 +231,8 @@ impl<T, Q: Tube<Item = u32>, W: Wait> fmt::Debug for Producer<T, Q, W> {
 /// A consumer that waits in `pop` takes from its own capsule first and holds nothing back while it sleeps. One that is *idle*, as it is not
 /// popping, keeps what is left of its capsule from all others until [`flush`](Self::flush), the next pop or its drop: nobody else may look
 /// into a capsule that has a consumer.
-pub struct Consumer<T, Q: Tube<Item = u32> = DefaultTube, W: Wait = Ordinary> {
-    shared: Arc<Shared<T, Q, W>>,
+pub struct Consumer<T, W: Wait = Ordinary, Q: Tube<Item = u32> = DefaultTube> {
+    shared: Arc<Shared<T, W, Q>>,
     held: Option<Held<T>>,
     /// The oldest unfinished number, lately: what is in the window of this one is in the window.
     oldest: Number,
@@ -242,8 +242,8 @@ pub struct Consumer<T, Q: Tube<Item = u32> = DefaultTube, W: Wait = Ordinary> {
     refused: bool,
 }
 
-impl<T, Q: Tube<Item = u32>, W: Wait> Consumer<T, Q, W> {
-    pub(super) fn new(shared: Arc<Shared<T, Q, W>>) -> Self {
+impl<T, W: Wait, Q: Tube<Item = u32>> Consumer<T, W, Q> {
+    pub(super) fn new(shared: Arc<Shared<T, W, Q>>) -> Self {
         let oldest = shared.numbers.oldest();
         Self { shared, held: None, oldest, slip: Slip::default(), refused: false }
     }
@@ -458,14 +458,14 @@ impl<T, Q: Tube<Item = u32>, W: Wait> Consumer<T, Q, W> {
     }
 }
 
-impl<T, Q: Tube<Item = u32>, W: Wait> Clone for Consumer<T, Q, W> {
+impl<T, W: Wait, Q: Tube<Item = u32>> Clone for Consumer<T, W, Q> {
     fn clone(&self) -> Self {
         self.shared.handles.consumers.add();
         Self::new(self.shared.clone())
     }
 }
 
-impl<T, Q: Tube<Item = u32>, W: Wait> Drop for Consumer<T, Q, W> {
+impl<T, W: Wait, Q: Tube<Item = u32>> Drop for Consumer<T, W, Q> {
     fn drop(&mut self) {
         let held = self.held.take();
         let mut last = false;
@@ -497,16 +497,16 @@ impl<T, Q: Tube<Item = u32>, W: Wait> Drop for Consumer<T, Q, W> {
     }
 }
 
-impl<T, Q: Tube<Item = u32>, W: Wait> fmt::Debug for Consumer<T, Q, W> {
+impl<T, W: Wait, Q: Tube<Item = u32>> fmt::Debug for Consumer<T, W, Q> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Consumer").field("len", &self.len()).field("capacity", &self.capacity()).finish_non_exhaustive()
     }
 }
 
 crate::handles::counted! {
-    [T, Q: Tube<Item = u32>, W: Wait] Producer<T, Q, W>;
-    [T, Q: Tube<Item = u32>, W: Wait] Consumer<T, Q, W>;
+    [T, W: Wait, Q: Tube<Item = u32>] Producer<T, W, Q>;
+    [T, W: Wait, Q: Tube<Item = u32>] Consumer<T, W, Q>;
     |end| end.shared.handles, end.shared.wait
 }
-crate::wait::producer!(exclusive (Producer [T, Q] [] T [T, Q: Tube<Item = u32>]));
-crate::wait::consumer!(exclusive (Consumer [T, Q] [] T [T, Q: Tube<Item = u32>]));
+crate::wait::producer!(exclusive (Producer [T] [Q] T [T, Q: Tube<Item = u32>]));
+crate::wait::consumer!(exclusive (Consumer [T] [Q] T [T, Q: Tube<Item = u32>]));

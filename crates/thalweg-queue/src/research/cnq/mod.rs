@@ -179,11 +179,7 @@ pub fn cnq<T: Send>(capacity: usize, k: usize) -> Result<Ends<T>, BuildError> {
 /// assert_eq!(consumer.join().unwrap(), Ok("hello"));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub fn cnq_with_wait<T: Send, W: Wait>(
-    capacity: usize,
-    k: usize,
-    wait: W,
-) -> Result<Ends<T, DefaultTube, W>, BuildError> {
+pub fn cnq_with_wait<T: Send, W: Wait>(capacity: usize, k: usize, wait: W) -> Result<Ends<T, W>, BuildError> {
     // How many items all capsules hold at most that have `entries` entries each: there is a spare one.
     let most = |entries: usize| entries * most_capsules::<T>(entries, 1);
     BuildError::check("capacity", capacity, 2, usize::MAX)?;
@@ -225,7 +221,7 @@ pub fn over<T: Send, Q: Tube<Item = u32>>(
     capsules: usize,
     entries: usize,
     k: usize,
-) -> Result<Ends<T, Q>, BuildError> {
+) -> Result<Ends<T, Ordinary, Q>, BuildError> {
     with_wait(tube, capsules, entries, k, Ordinary::default())
 }
 
@@ -242,19 +238,19 @@ pub fn over<T: Send, Q: Tube<Item = u32>>(
 /// assert_eq!(consumer.join().unwrap(), Ok(7));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub fn with_wait<T: Send, Q: Tube<Item = u32>, W: Wait>(
+pub fn with_wait<T: Send, W: Wait, Q: Tube<Item = u32>>(
     tube: Q,
     capsules: usize,
     entries: usize,
     k: usize,
     wait: W,
-) -> Result<Ends<T, Q, W>, BuildError> {
+) -> Result<Ends<T, W, Q>, BuildError> {
     BuildError::check("capsules", capsules, 2, usize::MAX)?;
     build(0, tube, (capsules, 1), (entries, k), wait)
 }
 
 /// The two ends of a queue.
-pub type Ends<T, Q = DefaultTube, W = Ordinary> = (Producer<T, Q, W>, Consumer<T, Q, W>);
+pub type Ends<T, W = Ordinary, Q = DefaultTube> = (Producer<T, W, Q>, Consumer<T, W, Q>);
 
 /// As [`over`], with the first capsule at `number`: tests start near the wrap. One capsule will do, and there is no spare one, as in
 /// the thesis' clients.
@@ -265,7 +261,7 @@ pub fn starting_at<T: Send, Q: Tube<Item = u32>>(
     capsules: usize,
     entries: usize,
     k: usize,
-) -> Result<Ends<T, Q>, BuildError> {
+) -> Result<Ends<T, Ordinary, Q>, BuildError> {
     build(number, tube, (capsules, 0), (entries, k), Ordinary::default())
 }
 
@@ -275,13 +271,13 @@ fn most_capsules<T>(entries: usize, spare: usize) -> usize {
     memory.saturating_sub(spare).min(MAX_ENTRIES)
 }
 
-fn build<T: Send, Q: Tube<Item = u32>, W: Wait>(
+fn build<T: Send, W: Wait, Q: Tube<Item = u32>>(
     number: u64,
     tube: Q,
     (capsules, spare): (usize, usize),
     (entries, k): (usize, usize),
     wait: W,
-) -> Result<Ends<T, Q, W>, BuildError> {
+) -> Result<Ends<T, W, Q>, BuildError> {
     let most = if capsules > MAX_ENTRIES { most_capsules::<T>(entries, spare).max(2) } else { MAX_ENTRIES };
     BuildError::check("capsules", capsules, 1, most)?;
     let memory = isize::MAX as usize / size_of::<T>().max(1) / (capsules + spare);

@@ -16,7 +16,7 @@ use thalweg_sync::atomic::Ordering::Acquire;
 
 /// The queue.
 #[derive(Debug)]
-pub(super) struct Shared<T, Q, W> {
+pub(super) struct Shared<T, W, Q> {
     /// Those that were asked for and behind them the spare one, which takes one item, so that its producer leaves it with the push and its
     /// consumer with the pop (C7). Being the last, it is taken when no other is free.
     pub(super) capsules: Box<[Capsule<T>]>,
@@ -57,7 +57,7 @@ pub(super) struct Held<T> {
     pub(super) last: bool,
 }
 
-impl<T, Q: Tube<Item = u32>, W: Wait> Shared<T, Q, W> {
+impl<T, W: Wait, Q: Tube<Item = u32>> Shared<T, W, Q> {
     pub(super) fn new(
         number: u64,
         tube: Q,
@@ -330,7 +330,7 @@ impl<T, Q: Tube<Item = u32>, W: Wait> Shared<T, Q, W> {
     }
 }
 
-impl<T, Q, W> Drop for Shared<T, Q, W> {
+impl<T, W, Q> Drop for Shared<T, W, Q> {
     /// Drops what was pushed while the last consumer left.
     fn drop(&mut self) {
         let mut drops = Drops::default();

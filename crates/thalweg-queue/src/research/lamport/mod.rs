@@ -97,17 +97,17 @@ mod private {
 }
 
 /// The two ends of a queue.
-pub type Ends<T, L, W = Ordinary> = (Producer<T, L, W>, Consumer<T, L, W>);
+pub type Ends<T, W = Ordinary, L = Cached> = (Producer<T, W, L>, Consumer<T, W, L>);
 
 /// Lamport's queue for `capacity` items, as printed.
 ///
 /// `BuildError` if `capacity` is zero or beyond the address space. Memory: the items, one more, and some lines.
-pub fn plain<T: Send>(capacity: usize) -> Result<Ends<T, Plain>, BuildError> {
+pub fn plain<T: Send>(capacity: usize) -> Result<Ends<T, Ordinary, Plain>, BuildError> {
     with_wait(capacity, Ordinary::default())
 }
 
 /// Lamport's queue for `capacity` items, with cached indices; else as [`plain`].
-pub fn cached<T: Send>(capacity: usize) -> Result<Ends<T, Cached>, BuildError> {
+pub fn cached<T: Send>(capacity: usize) -> Result<Ends<T>, BuildError> {
     with_wait(capacity, Ordinary::default())
 }
 
@@ -116,13 +116,13 @@ pub fn cached<T: Send>(capacity: usize) -> Result<Ends<T, Cached>, BuildError> {
 /// ```
 /// use thalweg_queue::{Park, research::lamport};
 ///
-/// let (mut tx, mut rx): lamport::Ends<_, lamport::Cached, _> = lamport::with_wait(8, Park::new())?;
+/// let (mut tx, mut rx): lamport::Ends<_, _, lamport::Cached> = lamport::with_wait(8, Park::new())?;
 /// let consumer = std::thread::spawn(move || rx.pop()); // sleeps until the push
 /// tx.push("hello")?;
 /// assert_eq!(consumer.join().unwrap(), Ok("hello"));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub fn with_wait<T: Send, L: Look, W: Wait>(capacity: usize, wait: W) -> Result<Ends<T, L, W>, BuildError> {
+pub fn with_wait<T: Send, W: Wait, L: Look>(capacity: usize, wait: W) -> Result<Ends<T, W, L>, BuildError> {
     let ring = Arc::new(Ring::new(capacity, wait)?);
     let producer = Producer { ring: ring.clone(), head: 0, tail: 0, _look: PhantomData };
     Ok((producer, Consumer { ring, head: 0, tail: 0, _look: PhantomData }))
@@ -137,7 +137,7 @@ pub fn with_wait<T: Send, L: Look, W: Wait>(capacity: usize, wait: W) -> Result<
 /// let second = tx.clone();
 /// # Ok::<(), thalweg_queue::BuildError>(())
 /// ```
-pub struct Producer<T, L: Look, W: Wait = Ordinary> {
+pub struct Producer<T, W: Wait = Ordinary, L: Look = Cached> {
     ring: Arc<Ring<T, W>>,
     /// The next slot to fill.
     head: usize,
@@ -146,7 +146,7 @@ pub struct Producer<T, L: Look, W: Wait = Ordinary> {
     _look: PhantomData<L>,
 }
 
-impl<T, L: Look, W: Wait> Producer<T, L, W> {
+impl<T, W: Wait, L: Look> Producer<T, W, L> {
     /// Pushes, or says why not and gives the value back. Never `Busy`.
     #[inline]
     pub fn try_push(&mut self, value: T) -> Result<(), TryPushError<T>> {
@@ -194,7 +194,7 @@ impl<T, L: Look, W: Wait> Producer<T, L, W> {
 
 // SAFETY: the slots from the head up to the one before the tail, seen now or earlier, are the producer's: a tail that has moved on
 // since leaves only more room (L1). `room` ends with the ring, so they are next to each other.
-unsafe impl<T, L: Look, W: Wait> Write for Producer<T, L, W> {
+unsafe impl<T, W: Wait, L: Look> Write for Producer<T, W, L> {
     type Item = T;
 
     #[inline(always)]
@@ -234,20 +234,20 @@ unsafe impl<T, L: Look, W: Wait> Write for Producer<T, L, W> {
 }
 
 crate::ends::ended! {
-    [T, L: Look, W: Wait] Producer<T, L, W>;
-    [T, L: Look, W: Wait] Consumer<T, L, W>;
+    [T, W: Wait, L: Look] Producer<T, W, L>;
+    [T, W: Wait, L: Look] Consumer<T, W, L>;
     |end| end.ring.ends, end.ring.wait
 }
-crate::wait::producer!(exclusive runs (Producer [T, L] [] T [T, L: Look]));
+crate::wait::producer!(exclusive runs (Producer [T] [L] T [T, L: Look]));
 
-impl<T, L: Look, W: Wait> Drop for Producer<T, L, W> {
+impl<T, W: Wait, L: Look> Drop for Producer<T, W, L> {
     fn drop(&mut self) {
         self.ring.ends.leave_producer();
         self.ring.wait.ring_all();
     }
 }
 
-impl<T, L: Look, W: Wait> fmt::Debug for Producer<T, L, W> {
+impl<T, W: Wait, L: Look> fmt::Debug for Producer<T, W, L> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Producer").field("len", &self.len()).field("capacity", &self.capacity()).finish_non_exhaustive()
     }
@@ -256,7 +256,7 @@ impl<T, L: Look, W: Wait> fmt::Debug for Producer<T, L, W> {
 /// The reading end. Dropping it closes the queue: pushes fail from then on, and what is in the queue is dropped.
 ///
 /// Like the producer it moves between threads but cannot be cloned.
-pub struct Consumer<T, L: Look, W: Wait = Ordinary> {
+pub struct Consumer<T, W: Wait = Ordinary, L: Look = Cached> {
     ring: Arc<Ring<T, W>>,
     /// The producer's head, as seen last.
     head: usize,
@@ -265,7 +265,7 @@ pub struct Consumer<T, L: Look, W: Wait = Ordinary> {
     _look: PhantomData<L>,
 }
 
-impl<T, L: Look, W: Wait> Consumer<T, L, W> {
+impl<T, W: Wait, L: Look> Consumer<T, W, L> {
     /// Pops the oldest item, or says why not. Never `Busy`.
     #[inline]
     pub fn try_pop(&mut self) -> Result<T, TryPopError> {
@@ -318,7 +318,7 @@ impl<T, L: Look, W: Wait> Consumer<T, L, W> {
 
 // SAFETY: the slots from the tail up to the one before the head, seen now or earlier, are the consumer's and written: a head that
 // has moved on since leaves only more items (L2). `ready` ends with the ring, so they are next to each other.
-unsafe impl<T, L: Look, W: Wait> Read for Consumer<T, L, W> {
+unsafe impl<T, W: Wait, L: Look> Read for Consumer<T, W, L> {
     type Item = T;
 
     #[inline(always)]
@@ -357,9 +357,9 @@ unsafe impl<T, L: Look, W: Wait> Read for Consumer<T, L, W> {
     }
 }
 
-crate::wait::consumer!(exclusive runs (Consumer [T, L] [] T [T, L: Look]));
+crate::wait::consumer!(exclusive runs (Consumer [T] [L] T [T, L: Look]));
 
-impl<T, L: Look, W: Wait> Drop for Consumer<T, L, W> {
+impl<T, W: Wait, L: Look> Drop for Consumer<T, W, L> {
     fn drop(&mut self) {
         self.ring.ends.leave_consumer();
         let ring = self.ring.clone();
@@ -375,7 +375,7 @@ impl<T, L: Look, W: Wait> Drop for Consumer<T, L, W> {
     }
 }
 
-impl<T, L: Look, W: Wait> fmt::Debug for Consumer<T, L, W> {
+impl<T, W: Wait, L: Look> fmt::Debug for Consumer<T, W, L> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Consumer").field("len", &self.len()).field("capacity", &self.capacity()).finish_non_exhaustive()
     }

@@ -65,7 +65,7 @@ const WITH_SLIP: Contender = ("fast-forward, slip", |entries, _| {
     (Box::new(move |item| !refused(tx.try_push(item))), Box::new(move || rx.try_pop().ok()))
 });
 const LAMPORT: Contender = ("lamport", |entries, _| {
-    let (mut tx, mut rx) = lamport::with_wait::<Item, lamport::Plain, _>(entries, Yield).expect(RIGHT);
+    let (mut tx, mut rx) = lamport::with_wait::<Item, _, lamport::Plain>(entries, Yield).expect(RIGHT);
     (Box::new(move |item| !refused(tx.try_push(item))), Box::new(move || rx.try_pop().ok()))
 });
 const AS_PRINTED: Contender = ("as printed", |entries, _| {
