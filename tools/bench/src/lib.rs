@@ -46,6 +46,8 @@ pub mod machines;
 pub mod micro;
 
 #[cfg(feature = "native")]
+pub mod apps;
+#[cfg(feature = "native")]
 pub mod chart;
 #[cfg(feature = "native")]
 mod cli;

@@ -3,7 +3,7 @@
 #[cfg(any(feature = "native", feature = "machines"))]
 use crate::figures::{self, ff};
 #[cfg(feature = "native")]
-use crate::{harness, queues, streams, tasks};
+use crate::{apps, harness, queues, streams, tasks};
 
 /// What runs on the machine at hand.
 #[cfg(feature = "native")]
@@ -53,6 +53,7 @@ pub(crate) static NATIVE: &[harness::Experiment] = &[
     ff::caches::EXPERIMENT,
     figures::bbq_shape::EXPERIMENT,
     figures::bbq_modes::EXPERIMENT,
+    apps::EXPERIMENT,
 ];
 
 /// What runs on modelled machines.
