@@ -27,7 +27,7 @@
 //! The modules are loom's, so a crate with loom tests is run by changing one line of its `Cargo.toml`: the version of `loom` becomes the path of
 //! a crate of that name whose `src/lib.rs` is `pub use thalweg_check::std::*;`. The flag that turns on its tests is set as ever, unless it is
 //! `--cfg loom`: that means the real loom to [`thalweg_sync`], and may be set for the tested crate alone.
-//! `crates/thalweg-check/tests/loom-crates.sh` in the repository does all of that for five published crates.
+//! `crates/thalweg-check/tests/loom-crates.py` in the repository does all of that for five published crates.
 //!
 //! What is as in loom: a [`thread_local`] belongs to a client's thread, a [`lazy_static`] to an
 //! execution. What differs: every execution of RC11 is explored, not those with few preemptions; memory has no bound on how old a value
