@@ -71,7 +71,7 @@
 //! | there | here |
 //! |---|---|
 //! | `crossbeam_channel::bounded(n)`, `flume::bounded(n)`, `std::sync::mpsc::sync_channel(n)` | [`mpmc::channel(n)?`](mpmc::channel), which may hold some more; [`mpmc::exact(n)?`](mpmc::exact) |
-//! | `bounded(0)`, `unbounded()` | [`rendezvous::channel()`], [`unbounded::mpmc::channel()`] |
+//! | `bounded(0)`, `unbounded()` | [`rendezvous::channel()`], whose pushes are no arms of `select!`, [`unbounded::mpmc::channel()`] |
 //! | `send`, `recv`, `try_recv`, `recv_timeout`, `recv_deadline` | `push`, `pop`, `try_pop`, `pop_timeout`, `pop_deadline` |
 //! | `recv_async`, `send_async` | `pop_async`, `push_async` |
 //! | `select! { recv(rx) -> item => …, send(tx, item) -> sent => …, default(time) => … }` | [`select!`]` { pop(rx) -> item => …, push(tx, item) -> pushed => …, after(time) => … }` |

@@ -23,6 +23,8 @@ pub(super) struct Place {
 pub(super) struct Line {
     slots: Vec<Slot>,
     free: usize,
+    /// How many slots are not free.
+    used: usize,
     first: usize,
     last: usize,
     waiting: usize,
@@ -57,7 +59,17 @@ const KEPT: usize = 64;
 impl Line {
     /// Nobody.
     pub(super) fn new() -> Self {
-        Self { slots: Vec::new(), free: NONE, first: NONE, last: NONE, waiting: 0, next: 0, round: 0, unanswered: 0 }
+        Self {
+            slots: Vec::new(),
+            free: NONE,
+            used: 0,
+            first: NONE,
+            last: NONE,
+            waiting: 0,
+            next: 0,
+            round: 0,
+            unanswered: 0,
+        }
     }
 
     /// How many wait.
@@ -92,6 +104,7 @@ impl Line {
         }
         self.last = slot;
         self.waiting += 1;
+        self.used += 1;
         Place { slot, number }
     }
 
@@ -168,15 +181,9 @@ impl Line {
     fn release(&mut self, slot: usize) {
         self.slots[slot].after = self.free;
         self.free = slot;
-        if self.waiting == 0 && self.slots.len() > KEPT {
-            self.shrink();
-        }
-    }
-
-    /// Gives the memory of a crowd back. Numbers go on, so that no old place is taken for a new one.
-    #[cold]
-    fn shrink(&mut self) {
-        if self.slots.iter().all(|slot| matches!(slot.state, State::Free)) {
+        self.used -= 1;
+        // Gives the memory of a crowd back. Numbers go on, so that no old place is taken for a new one.
+        if self.used == 0 && self.slots.len() > KEPT {
             (self.slots, self.free) = (Vec::new(), NONE);
         }
     }
