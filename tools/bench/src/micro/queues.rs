@@ -80,7 +80,7 @@ fn in_memory(
 }
 
 pub(crate) fn lamport(place: &Place, rounds: u64) -> f64 {
-    let (mut tx, mut rx) = lamports::with_wait::<Item, lamports::Plain, _>(CAPACITY, Yield).expect(FITS);
+    let (mut tx, mut rx) = lamports::with_wait::<Item, _, lamports::Plain>(CAPACITY, Yield).expect(FITS);
     through(place, rounds, LAMPORT, move |item| tx.push(item).expect(STAYS), move || rx.pop().expect(STAYS))
 }
 
