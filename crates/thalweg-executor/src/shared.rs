@@ -145,3 +145,32 @@ impl Tally {
         counts.sleeps += self.sleeps.load(Relaxed);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use core::future::pending;
+    use thalweg_check::Check;
+    use thalweg_sync::thread;
+
+    /// A task is woken while the executor ends: whoever comes second empties the queue, and nothing keeps itself alive. All executions.
+    #[test]
+    fn a_late_push_is_taken_back() {
+        Check::new().check(|| {
+            let shared = Arc::new(Shared::new(1));
+            let weak = Arc::downgrade(&shared);
+            let (task, _) = TaskRef::new(shared.clone(), 0, pending::<()>());
+            assert!(shared.registry.insert(&task));
+            assert!(task.clone().run().is_none());
+            let other = thread::spawn(move || {
+                // As a wake-up does that has set `SCHEDULED`.
+                Shared::schedule(task);
+            });
+            shared.end();
+            shared.empty();
+            drop(shared);
+            other.join().unwrap();
+            assert!(weak.upgrade().is_none());
+        });
+    }
+}

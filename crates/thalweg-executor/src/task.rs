@@ -404,3 +404,42 @@ unsafe fn take<F: Future>(task: &TaskRef) -> Result<F::Output, JoinError> {
     // SAFETY: the caller's promise.
     unsafe { with_stage(task.0, take) }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use core::future::poll_fn;
+    use thalweg_check::Check;
+    use thalweg_sync::atomic::AtomicBool;
+    use thalweg_sync::thread;
+
+    /// One thread wakes a task while another polls it: before, meanwhile, behind. The poll that follows sees what came before the wake-up, which
+    /// nothing orders but the task's state where it was scheduled or running. All executions.
+    #[test]
+    fn a_wake_up_is_followed_by_a_poll() {
+        Check::new().check(|| {
+            let shared = Arc::new(Shared::new(1));
+            assert_eq!(shared.registry.close().count(), 0);
+            let flag = Arc::new(AtomicBool::new(false));
+            let seen = flag.clone();
+            let poll = move |_: &mut Context<'_>| if seen.load(Relaxed) { Poll::Ready(()) } else { Poll::Pending };
+            let (task, _) = TaskRef::new(shared.clone(), 0, poll_fn(poll));
+            let other = thread::spawn({
+                let task = task.clone();
+                move || {
+                    flag.store(true, Relaxed);
+                    task.wake();
+                }
+            });
+            let again = task.clone().run().and_then(TaskRef::run);
+            assert!(again.is_none(), "there is one wake-up");
+            let was_idle = !task.is_done();
+            other.join().unwrap();
+            if was_idle {
+                // So the wake-up has put it in a queue.
+                assert!(shared.take().expect("it is scheduled").run().is_none());
+            }
+            assert!(task.is_done());
+        });
+    }
+}

@@ -358,16 +358,22 @@ fn results_go_to_the_handle_or_are_dropped<Q: LocalQueue>() {
     go.store(true, Relaxed);
     block_on(blocker).unwrap();
     until(|| drops.count() == 3);
-    // Never awaited to the end: the handle was polled once, and leaves a waker.
+    // Dropped before the end, after it was polled once. A waker that lives on does not keep the result.
+    let guard = drops.guard();
     let gate = Gate::default();
     let mut task = executor.spawn({
         let gate = gate.clone();
-        async move { gate.passed().await }
+        async move {
+            gate.passed().await;
+            guard
+        }
     });
     let is_pending = block_on(poll_fn(|context| Poll::Ready(Pin::new(&mut task).poll(context).is_pending())));
     assert!(is_pending);
     drop(task);
     gate.open();
+    until(|| drops.count() == 4);
+    assert!(gate.is_awaited(), "the waker lives");
 }
 
 fn a_million<Q: LocalQueue>() {
