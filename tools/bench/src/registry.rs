@@ -46,6 +46,7 @@ pub(crate) static NATIVE: &[harness::Experiment] = &[
     tasks::table3::EXPERIMENT,
     tasks::stacks::EXPERIMENT,
     tasks::parallel::EXPERIMENT,
+    tasks::executor::EXPERIMENT,
     #[cfg(target_os = "linux")]
     crate::daemon::bursts::EXPERIMENT,
     ff::sizes::EXPERIMENT,

@@ -59,6 +59,7 @@ pub const ALL: &[Entry] = &[
     Entry { name: "tasks/table3", asks: "BLQ's Table 3 on one core: a mutex, two tasks that yield in turns, two that wait for each other, a task started and joined; beside threads, tokio, may, and Go if it is installed", native: true, machine: None },
     Entry { name: "tasks/stacks", asks: "a million tasks that wait at the same time: memory and time for each", native: true, machine: None },
     Entry { name: "tasks/parallel", asks: "fib, n queens, quicksort and matrix multiply, divided to the end, on two workers; beside rayon and tokio", native: true, machine: None },
+    Entry { name: "tasks/executor", asks: "futures on two workers: tasks started and joined, yields, pairs that answer each other, chains; our executor with BWoS and with a ring, beside tokio; how many tasks are stolen", native: true, machine: None },
     Entry { name: "daemon/bursts", asks: "two applications whose bursts take turns on two cores: shared out by a daemon, halved, or managed by nobody", native: true, machine: None },
     Entry { name: "ff/figure8", asks: "FastForward's Figure 8: a pipeline in a loop, stages of 0 to 800 ns, queues of 128 to 2048 entries: an operation's cost", native: true, machine: Some("x86-4") },
     Entry { name: "ff/figure9", asks: "FastForward's Figure 9: stages that vary a little or more, and unbalanced ones, with and without slip maintenance", native: true, machine: Some("x86-4") },

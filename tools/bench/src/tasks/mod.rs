@@ -1,5 +1,6 @@
-//! The experiments on user-level threads, one file each.
+//! The experiments on user-level threads and tasks, one file each.
 
+pub mod executor;
 mod go;
 pub mod parallel;
 pub mod stacks;
