@@ -122,6 +122,12 @@ impl Worker<'_, '_> {
 
     fn count_refusal(&self, kernel: usize, why: Why) -> Event {
         let stats = &self.row.kernels[kernel];
+        if let Why::Full(edge) = why
+            && self.core.edges[edge].plan.newest
+        {
+            // It is never full: its taker is in the midst of taking what lies where the last blocks are to go.
+            return Event::Full { edge };
+        }
         if let Some(ring) = &self.row.ring {
             self.note_wait(ring, why);
         }
